@@ -1,0 +1,232 @@
+// Relay, the graph-level IR: a functional, statically typed language in A-normal form.
+//
+// Semantics
+// * A block is a list of bindings `%x = <one operation on atoms>` followed by a result atom. Bindings are evaluated in
+//   order, each once; a variable is visible in the rest of its block and in the blocks nested there. Evaluation is
+//   eager. `if`, `match` and `fn` hold nested blocks; only the chosen branch is evaluated.
+// * Every variable is bound exactly once in a module (ids are unique); shadowing exists only in text.
+// * A recursive local function: the variable bound to a `fn` may be used in that fn's own body.
+// * Global functions may refer to each other in any order. `@main` is the entry.
+// * An operation has effects: it may fail (return a run-time status), read or write references, or draw random numbers;
+//   passes may move, merge or remove only what effects allow (Effects).
+// * Tensors are values: nothing changes one in place. References are the only mutable state.
+// * Operators' meaning, overflow, rounding and NaN included, is that of their compute definition (relay/operator.h), in
+//   the semantics of tensor/ir.h.
+//
+// The data structures below are plain values owned by a Module; passes take a Module and return a Module. Blocks hold
+// their bindings in a vector, so that no traversal recurses over a chain of operations: depth is nesting only.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "relay/attrs.h"
+#include "relay/type.h"
+#include "support/constant.h"
+#include "support/diagnostics.h"
+#include "tensor/ir.h"
+
+namespace dlcc::relay {
+
+struct Operator;  // operator.h
+struct Block;
+struct Function;
+
+// A local variable. Identity is the id; the name is a hint for printing.
+struct VarNode {
+  int id;
+  std::string name;
+  Type type;  // null or with holes before type inference
+};
+using Var = std::shared_ptr<VarNode>;
+
+struct GlobalRef {  // a function of the module, by name
+  std::string name;
+};
+struct ConstructorRef {  // a constructor of an algebraic data type, by name (unique in a module)
+  std::string name;
+};
+struct OperatorRef {  // an operator used as a value
+  const Operator* op;
+};
+
+// An operand: needs no evaluation.
+using Atom = std::variant<Var, Constant, GlobalRef, ConstructorRef, OperatorRef>;
+
+// ---- operations -----------------------------------------------------------------------------------------------------
+
+// f(a, b, ...) where f is an operator, a global, a constructor or a function value. Attributes only for operators.
+// An operator with a variable number of tensors takes them as one tuple, as in Relay (concatenate((a, b))).
+struct Call {
+  Atom callee;
+  std::vector<Atom> args;
+  Attrs attrs;
+};
+// Call of a tensor function of the module (Relax's call_tir): the results are given by its signature. One result is the
+// value itself, several are a tuple. `layouts` says how operands and results are stored once layouts were assigned: one per
+// argument and then one per result; empty means dense row-major everywhere.
+struct CallTensor {
+  std::string function;
+  std::vector<Atom> args;
+  std::vector<tensor::Layout> layouts;
+};
+struct MakeTuple {
+  std::vector<Atom> fields;
+};
+struct Project {
+  Atom tuple;
+  int index;
+};
+struct If {
+  Atom condition;  // bool scalar
+  std::shared_ptr<Block> then_block, else_block;
+};
+struct Pattern {
+  struct Wildcard {};
+  struct Bind {
+    Var var;
+  };
+  struct Constructor {
+    std::string name;
+    std::vector<Pattern> fields;
+  };
+  struct Tuple {
+    std::vector<Pattern> fields;
+  };
+  std::variant<Wildcard, Bind, Constructor, Tuple> v;
+};
+struct Clause {
+  Pattern pattern;
+  std::shared_ptr<Block> body;
+};
+struct Match {
+  Atom value;
+  std::vector<Clause> clauses;  // first that fits is taken
+  bool complete = true;         // false for `match?`: may fail at run time
+};
+struct MakeFunction {  // a closure
+  std::shared_ptr<Function> function;
+};
+struct RefCreate {
+  Atom value;
+};
+struct RefRead {
+  Atom ref;
+};
+struct RefWrite {
+  Atom ref, value;
+};
+// Checks at run time that `value` has type `type` (its dimensions match) and gives it that type.
+struct MatchCast {
+  Atom value;
+  Type type;
+};
+// The value of an atom under another name: `let %y = %x`. Left by parsing, removed by simplification.
+struct Alias {
+  Atom value;
+};
+
+using Operation = std::variant<Call, CallTensor, MakeTuple, Project, If, Match, MakeFunction, RefCreate, RefRead, RefWrite,
+                               MatchCast, Alias>;
+
+// What evaluating an operation may do besides producing its value.
+struct Effects {
+  bool may_fail = false;     // may return a run-time status
+  bool reads_refs = false;
+  bool writes_refs = false;
+  bool random = false;
+  bool may_diverge = false;  // calls that may not return
+
+  bool removable() const { return !writes_refs && !may_fail && !may_diverge; }  // when the value is not used
+  bool mergeable() const { return !reads_refs && !writes_refs && !random; }     // two equal ones are one
+  Effects operator|(const Effects& o) const {
+    return {may_fail || o.may_fail, reads_refs || o.reads_refs, writes_refs || o.writes_refs, random || o.random,
+            may_diverge || o.may_diverge};
+  }
+};
+
+struct Binding {
+  Var var;
+  Operation op;
+  Place place;  // where in the user's model it comes from
+};
+
+struct Block {
+  std::vector<Binding> bindings;
+  Atom result;
+};
+
+struct Function {
+  std::vector<TypeVariable> type_params;
+  std::vector<Var> params;
+  Type result_type;  // may be null or a hole before inference
+  Block body;
+  Attrs attrs;
+  Place place;
+};
+
+struct ConstructorDef {
+  std::string name;
+  std::vector<Type> fields;
+};
+struct DataTypeDef {
+  std::string name;
+  std::vector<TypeVariable> params;
+  std::vector<ConstructorDef> constructors;
+  bool is_extern = false;
+};
+
+// A whole program. Maps are ordered: their order reaches the output.
+struct Module {
+  std::map<std::string, Function> functions;
+  std::map<std::string, DataTypeDef> data_types;
+  std::map<std::string, tensor::TensorFunction> tensor_functions;
+
+  // The interface of @main as the user sees it: names of inputs and outputs in order. For several outputs main returns a
+  // tuple. Empty names are replaced by input0, output0, ...
+  std::vector<std::string> input_names, output_names;
+
+  int next_id = 1;  // for fresh variables
+  Var fresh(std::string name, Type type = nullptr) {
+    return std::make_shared<VarNode>(VarNode{next_id++, std::move(name), std::move(type)});
+  }
+  const DataTypeDef* data_type_of_constructor(const std::string& constructor) const;
+};
+
+// Deep copy of a block's nested structure with fresh variables; `renamed` maps old variable ids to new atoms and may be
+// seeded with replacements for free variables.
+Block clone(Module& module, const Block& block, std::map<int, Atom>& renamed);
+
+Type type_of(const Module&, const Atom&);        // after inference
+Effects effects_of(const Module&, const Operation&);
+
+// Calls `visit` for every atom that an operation uses directly (not inside nested blocks).
+template <class Visit>
+void for_each_atom(const Operation& op, Visit&& visit);
+template <class Visit>
+void for_each_atom(Operation& op, Visit&& visit);
+
+// Calls `visit` for every nested block of an operation: branches, clauses, function bodies.
+template <class Visit>
+void for_each_block(const Operation& op, Visit&& visit);
+template <class Visit>
+void for_each_block(Operation& op, Visit&& visit);
+
+// The text form (RELAY.md): print(parse(print(m))) == print(m). Constants of rank > 0 go to the metadata section when
+// `with_metadata`, else they are printed as meta references only.
+std::string print(const Module&, bool with_metadata = true);
+std::string print(const Block&);
+
+// Checks the rules listed in verify.cpp; reports each violation. True when there is none.
+bool verify(const Module&, Diagnostics&);
+
+// Infers and checks all types in place. False (with diagnostics) when that is not possible.
+bool infer_types(Module&, Diagnostics&);
+
+}  // namespace dlcc::relay
+
+#include "relay/visit.h"

@@ -1,0 +1,83 @@
+// Relay types: immutable, shared, compared structurally.
+//
+//   Tensor[(1, n), float32]   tensor of known rank; dimensions are Dims
+//   (T, U)                    tuple
+//   fn [A](T, U) -> V         function, possibly generic
+//   List[T]                   instance of an algebraic data type
+//   ref(T)                    mutable reference
+//   A                         type variable (of kind type, shape, or base type)
+//   _                         a hole that inference fills in
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "shape/dim.h"
+#include "support/dtype.h"
+
+namespace dlcc::relay {
+
+struct TypeNode;
+using Type = std::shared_ptr<const TypeNode>;
+
+enum class Kind : uint8_t { type, shape, base_type };
+
+// A type variable; identity is the id, the name is for people.
+struct TypeVariable {
+  int id = 0;
+  std::string name;
+  Kind kind = Kind::type;
+  bool operator==(const TypeVariable& o) const { return id == o.id; }
+};
+
+struct TensorType {
+  Shape shape;
+  DType dtype;
+};
+struct TupleType {
+  std::vector<Type> fields;
+};
+struct FunctionType {
+  std::vector<TypeVariable> type_params;
+  std::vector<Type> params;
+  Type result;
+};
+struct DataType {  // an algebraic data type's instance
+  std::string name;
+  std::vector<Type> args;
+};
+struct RefType {
+  Type value;
+};
+struct VariableType {
+  TypeVariable variable;
+};
+struct HoleType {  // to be inferred; ids are unique within one inference
+  int id = 0;
+};
+
+struct TypeNode {
+  std::variant<TensorType, TupleType, FunctionType, DataType, RefType, VariableType, HoleType> v;
+};
+
+Type tensor_type(Shape shape, DType dtype);
+Type tensor_type(const std::vector<int64_t>& shape, DType dtype);
+Type tuple_type(std::vector<Type> fields);
+Type function_type(std::vector<Type> params, Type result, std::vector<TypeVariable> type_params = {});
+Type data_type(std::string name, std::vector<Type> args);
+Type ref_type(Type value);
+Type variable_type(TypeVariable);
+Type hole_type(int id = 0);
+
+template <class T>
+const T* as(const Type& t) {
+  return t ? std::get_if<T>(&t->v) : nullptr;
+}
+
+bool same_type(const Type&, const Type&);  // structural; generic functions up to renaming; Dims by proved equality
+bool is_static(const Type&);               // no holes, variables or symbolic dimensions anywhere
+std::string str(const Type&);              // as the text format writes it
+
+}  // namespace dlcc::relay

@@ -1,0 +1,44 @@
+// Element types of tensors. The list, with names and widths, is dtype.def.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace dlcc {
+
+enum class DTypeKind : uint8_t { boolean, signed_integer, unsigned_integer, floating };
+
+enum class DType : uint8_t {
+#define DTYPE(name, bits, kind, ctype, onnx) name##_,
+#include "support/dtype.def"
+#undef DTYPE
+};
+
+// Enumerators end in '_' because bool and the like are keywords; these are the names to write.
+namespace dtype {
+inline constexpr DType boolean = DType::bool_, i4 = DType::int4_, i8 = DType::int8_, i16 = DType::int16_,
+                       i32 = DType::int32_, i64 = DType::int64_, u4 = DType::uint4_, u8 = DType::uint8_,
+                       u16 = DType::uint16_, u32 = DType::uint32_, u64 = DType::uint64_, f16 = DType::float16_,
+                       bf16 = DType::bfloat16_, f32 = DType::float32_, f64 = DType::float64_;
+}
+
+std::string_view name(DType);                  // "float32": Relay's and numpy's name
+int bits(DType);                               // width of one element; 4 for sub-byte types
+DTypeKind kind(DType);
+std::string_view c_type(DType);                // type of one element in a generated header
+int onnx_number(DType);                        // TensorProto.DataType
+std::optional<DType> dtype_named(std::string_view name);
+std::optional<DType> dtype_of_onnx(int number);
+
+inline bool is_float(DType t) { return kind(t) == DTypeKind::floating; }
+inline bool is_bool(DType t) { return t == DType::bool_; }
+inline bool is_signed(DType t) { return kind(t) == DTypeKind::signed_integer; }
+inline bool is_integer(DType t) {
+  return kind(t) == DTypeKind::signed_integer || kind(t) == DTypeKind::unsigned_integer;
+}
+
+// Bytes of `count` densely stored elements; two sub-byte elements share a byte, the first in the low half.
+inline int64_t storage_bytes(DType t, int64_t count) { return (count * bits(t) + 7) / 8; }
+
+}  // namespace dlcc

@@ -1,0 +1,113 @@
+// A small embedded language in which operators write their compute definitions.
+//
+//   Definition d("nn.softmax");
+//   Tensor x = d.input("x", dtype::f32, {8, 10});
+//   Tensor largest = d.reduce("largest", {8}, max_of(x.type()), {10}, [&](Index i, Index k) { return x(i[0], k[0]); });
+//   Tensor y = d.result("y", {8, 10}, [&](Index i) { return exp(x(i) - largest(i[0])); });
+//   TensorFunction f = d.finish();
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tensor/ir.h"
+
+namespace dlcc::tensor {
+
+using Index = const std::vector<Expr>&;
+using Point = std::function<Expr(Index)>;
+using ReducedPoint = std::function<Expr(Index axes, Index reduced)>;
+using TuplePoint = std::function<std::vector<Expr>(Index)>;
+using ReducedTuplePoint = std::function<std::vector<Expr>(Index axes, Index reduced)>;
+
+// A tensor within a definition; loads from it are written as calls.
+class Tensor {
+ public:
+  Tensor() = default;
+  explicit Tensor(Buffer buffer) : buffer_(std::move(buffer)) {}
+
+  DType type() const { return buffer_->type; }
+  const Shape& shape() const { return buffer_->shape; }
+  const Dim& extent(int d) const { return buffer_->shape[d]; }
+  int rank() const { return buffer_->rank(); }
+  const Buffer& buffer() const { return buffer_; }
+
+  // The element at an index known to be inside. float16 and bfloat16 elements are given as float32.
+  Expr operator()(const std::vector<Expr>& index) const;
+  template <class... I>
+  Expr operator()(Expr first, I... rest) const {
+    return (*this)(std::vector<Expr>{first, Expr(rest)...});
+  }
+  // The element, or `otherwise` when the index lies outside.
+  Expr at_or(const std::vector<Expr>& index, Expr otherwise) const;
+
+ private:
+  Buffer buffer_;
+};
+
+// The type in which an element type's arithmetic is done: float32 for float16 and bfloat16, else itself.
+DType compute_type(DType);
+
+// Reducers, over values of type `type`; `arg` reducers fold pairs (value, index) and keep the first (or last) extremum.
+struct Reducer {
+  std::vector<Var> left, right;
+  std::vector<Expr> combined, identity;
+};
+Reducer sum_of(DType type);
+Reducer product_of(DType type);
+Reducer max_of(DType type);
+Reducer min_of(DType type);
+Reducer arg_max_of(DType value, DType index, bool last = false);  // NaN counts as largest, as in numpy
+Reducer arg_min_of(DType value, DType index, bool last = false);  // NaN counts as smallest, as in numpy
+
+class Definition {
+ public:
+  explicit Definition(std::string name);
+
+  Tensor input(std::string name, DType type, Shape shape);
+
+  // One value per point of `shape`, stored as `type` (values are cast to it). `compute` is an intermediate, `result` the next
+  // result of the function.
+  Tensor compute(std::string name, DType type, Shape shape, const Point&);
+  Tensor result(std::string name, DType type, Shape shape, const Point&);
+
+  // A fold over `reduced`; the reducer's type is that of the values.
+  Tensor reduce(std::string name, Shape shape, const Reducer&, Shape reduced, const ReducedPoint&);
+  Tensor reduce_result(std::string name, DType type, Shape shape, const Reducer&, Shape reduced, const ReducedPoint&);
+  std::vector<Tensor> reduce_tuple(std::vector<std::string> names, Shape shape, const Reducer&, Shape reduced,
+                                   const ReducedTuplePoint&);
+
+  // Declares a result that pieces fill: each piece computes one box of it.
+  Tensor open_result(std::string name, DType type, Shape shape);
+  void piece(const Tensor& of, std::vector<Dim> origin, Shape shape, const Point&);
+
+  // Makes an intermediate the next result.
+  void mark_result(const Tensor&);
+
+  // Adds a requirement to the stage that is declared next, over its axes.
+  void require_next(std::function<Expr(Index)> condition, Status status);
+
+  TensorFunction finish();
+
+ private:
+  Stage make_stage(const Shape& shape, std::vector<Expr>& index);
+  TensorFunction function_;
+  std::vector<std::pair<std::function<Expr(Index)>, Status>> pending_;
+};
+
+// Scalar functions that definitions use, on floats.
+Expr exp(Expr);
+Expr log(Expr);
+Expr sqrt(Expr);
+Expr tanh(Expr);
+Expr erf(Expr);
+Expr sigmoid(Expr);
+Expr floor(Expr);
+Expr ceil(Expr);
+Expr abs(Expr);
+Expr pow(Expr, Expr);
+Expr trunc(Expr);
+Expr round_even(Expr);
+
+}  // namespace dlcc::tensor

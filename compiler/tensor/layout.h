@@ -1,0 +1,25 @@
+// Working with layouts: the index maps between logical tensors and their storage (Layout in ir.h).
+#pragma once
+
+#include "support/constant.h"
+#include "tensor/ir.h"
+#include "tensor/simplify.h"
+
+namespace dlcc::tensor {
+
+// Dimensions of the storage of a logical shape (static).
+std::vector<int64_t> physical_shape(const Layout&, const std::vector<int64_t>& logical);
+
+// Physical index of a logical one, simplified under `ranges`.
+std::vector<Expr> physical_index(const Layout&, const std::vector<Expr>& logical, const Ranges& ranges = {});
+
+// Logical index of a physical one: index[axis] = sum of parts * divisors. May lie beyond the logical extent in the tail.
+std::vector<Expr> logical_index(const Layout&, int logical_rank, const std::vector<Expr>& physical);
+
+// Splits one axis into blocks: [.., axis/block, .., axis%block] with the block innermost. Extents from `shape`.
+Layout blocked_layout(const std::vector<int64_t>& shape, int axis, int64_t block, Layout::Tail tail);
+
+// The constant's elements in the order of the layout, tail elements zero.
+Constant pack(const Constant&, const Layout&);
+
+}  // namespace dlcc::tensor

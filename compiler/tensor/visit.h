@@ -1,0 +1,38 @@
+// Traversal and rewriting of tensor IR, shared by all passes.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "tensor/ir.h"
+
+namespace dlcc::tensor {
+
+// Calls `visit` on the expression and all sub-expressions, children first, shared nodes once.
+void for_each_expr(const Expr&, const std::function<void(const Expr&)>& visit);
+
+// Calls `visit` on every top-level expression of a statement, its nested statements included (not on sub-expressions).
+void for_each_root_expr(const Stmt&, const std::function<void(const Expr&)>& visit);
+
+// Calls `visit` on the statement and its nested statements, outermost first.
+void for_each_stmt(const Stmt&, const std::function<void(const Stmt&)>& visit);
+
+// Rebuilds an expression bottom-up: `rewrite` sees a node whose children were rewritten and returns its replacement (the node
+// itself to keep it). Shared nodes are rewritten once; an unchanged expression is returned as the same node.
+Expr rewrite(const Expr&, const std::function<Expr(const Expr&)>& rewrite);
+
+// The same on all expressions of a statement, then on the statements, bottom-up. Either function may be empty.
+Stmt rewrite(const Stmt&, const std::function<Expr(const Expr&)>& on_expr, const std::function<Stmt(const Stmt&)>& on_stmt = {});
+
+// Replaces variables. Loops and lets bind unique variables, so capture cannot occur.
+using Substitution = std::map<Var, Expr>;
+Expr substitute(const Expr&, const Substitution&);
+Stmt substitute(const Stmt&, const Substitution&);
+
+bool uses(const Expr&, const Var&);
+
+// All loads of the expression, in order of first appearance.
+std::vector<Load> loads_of(const Expr&);
+
+}  // namespace dlcc::tensor

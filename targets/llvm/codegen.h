@@ -1,0 +1,34 @@
+// Code generation through LLVM: a planned program becomes a relocatable ELF object. Nothing outside targets/llvm includes
+// LLVM's headers.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "emit/interface.h"
+#include "lower/program.h"
+#include "support/diagnostics.h"
+#include "targets/target.h"
+
+namespace dlcc::targets {
+
+struct CodegenOptions {
+  int optimization = 2;  // 0..3
+  int jobs = 1;          // code is the same for any number
+};
+
+// The object's bytes. The interface (symbols, checks, introspection data) follows emit/interface.h. Throws InternalError only.
+std::vector<std::byte> generate_object(const lower::Program&, const lower::StoragePlan&, const emit::Interface&,
+                                       const Target&, const CodegenOptions&);
+
+// The same code as text, for people: LLVM IR before and after LLVM's passes, or assembly.
+enum class Listing { llvm_ir, optimized_llvm_ir, assembly };
+std::string generate_listing(const lower::Program&, const lower::StoragePlan&, const emit::Interface&, const Target&,
+                             const CodegenOptions&, Listing);
+
+// Deepest stack use of the run function in bytes, from the frame sizes that LLVM records in the object.
+int64_t stack_bytes(std::span<const std::byte> object);
+
+}  // namespace dlcc::targets

@@ -1,0 +1,42 @@
+// A target as data: what code is made for. Tables are in targets/llvm/*.cpp; one dlcc binary carries all of them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/diagnostics.h"
+#include "tensor/machine.h"
+
+namespace dlcc::targets {
+
+// One instruction-set level for which kernels are generated. An object may hold several; the best one that the CPU
+// supports is chosen at the first call.
+struct CodeLevel {
+  std::string name;      // "x86-64-v4": part of symbol names and reports
+  std::string cpu;       // LLVM's target CPU
+  std::string tune_cpu;  // LLVM's tuning CPU; empty for none
+  std::string features;  // LLVM's feature string, "+avx512f,..."; may be empty
+  tensor::Machine machine;
+};
+
+struct Target {
+  std::string name;    // "x86-64", "aarch64"
+  std::string triple;  // "x86_64-unknown-linux-gnu"
+  std::string summary;
+  std::vector<CodeLevel> levels;  // ascending; the first is what a CPU must have
+  int64_t channel_block = 1;      // images are kept in blocks of this many channels (1: as the model says)
+  bool is_host_architecture = false;
+};
+
+// The target `name` with the CPU selection of -mcpu=: empty (the target's default levels), a level or CPU name, a
+// comma-separated list of levels, or "native". An unknown name is reported with the names that exist.
+std::optional<Target> find_target(const std::string& name, const std::string& mcpu, Diagnostics&);
+
+struct TargetInfo {
+  std::string name, summary;
+  std::vector<std::string> cpus;
+};
+std::vector<TargetInfo> list_targets();
+
+}  // namespace dlcc::targets
