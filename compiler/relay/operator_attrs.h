@@ -9,6 +9,7 @@ bool from_value(const AttrValue&, int64_t&);
 bool from_value(const AttrValue&, double&);  // also from an integer
 bool from_value(const AttrValue&, std::string&);
 bool from_value(const AttrValue&, DType&);
+bool from_value(const AttrValue&, Dim&);
 bool from_value(const AttrValue&, std::vector<int64_t>&);  // also from one integer
 bool from_value(const AttrValue&, std::vector<Dim>&);
 template <class T>

@@ -1,0 +1,332 @@
+#include "tensor/ir.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <map>
+#include <mutex>
+
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+
+Var make_var(std::string name, DType type) { return std::make_shared<const VarNode>(VarNode{std::move(name), type}); }
+
+Buffer make_buffer(std::string name, DType type, Shape shape, Scope scope, int64_t alignment) {
+  return std::make_shared<const BufferNode>(BufferNode{std::move(name), type, std::move(shape), scope, {}, alignment});
+}
+
+// ---- literals -----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+Expr make(DType type, decltype(ExprNode::v) v) {
+  return Expr(std::make_shared<const ExprNode>(ExprNode{type, std::move(v)}));
+}
+
+// The value of an integer type that `value` wraps to.
+int64_t wrap(DType type, int64_t value) {
+  if (is_bool(type)) return value != 0;
+  int width = bits(type);
+  if (width == 64) return value;
+  uint64_t mask = (uint64_t{1} << width) - 1, low = static_cast<uint64_t>(value) & mask;
+  bool negative = is_signed(type) && low >> (width - 1);
+  return static_cast<int64_t>(negative ? low | ~mask : low);
+}
+
+bool is_comparison(BinaryOp op) { return op >= BinaryOp::eq && op <= BinaryOp::ge; }
+
+int64_t floor_quotient(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+
+// Folds int64 and bool operations, which index arithmetic is made of; other types stay as written.
+std::optional<int64_t> fold(BinaryOp op, int64_t a, int64_t b) {
+  auto wrapped = [](auto f, int64_t x, int64_t y) {
+    return static_cast<int64_t>(f(static_cast<uint64_t>(x), static_cast<uint64_t>(y)));
+  };
+  bool divides = b != 0 && !(a == INT64_MIN && b == -1);
+  switch (op) {
+    case BinaryOp::add: return wrapped(std::plus<>(), a, b);
+    case BinaryOp::sub: return wrapped(std::minus<>(), a, b);
+    case BinaryOp::mul: return wrapped(std::multiplies<>(), a, b);
+    case BinaryOp::div: return divides ? std::optional(a / b) : std::nullopt;
+    case BinaryOp::rem: return divides ? std::optional(a % b) : std::nullopt;
+    case BinaryOp::floor_div: return divides ? std::optional(floor_quotient(a, b)) : std::nullopt;
+    case BinaryOp::floor_mod: return divides ? std::optional(a - floor_quotient(a, b) * b) : std::nullopt;
+    case BinaryOp::min: return std::min(a, b);
+    case BinaryOp::max: return std::max(a, b);
+    case BinaryOp::eq: return a == b;
+    case BinaryOp::ne: return a != b;
+    case BinaryOp::lt: return a < b;
+    case BinaryOp::le: return a <= b;
+    case BinaryOp::gt: return a > b;
+    case BinaryOp::ge: return a >= b;
+    case BinaryOp::logical_and: return a && b;
+    case BinaryOp::logical_or: return a || b;
+    case BinaryOp::logical_xor: return (a != 0) != (b != 0);
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Expr::Expr(const Var& var) : Expr(make(var->type, VarRef{var})) {}
+Expr::Expr(int64_t index) : Expr(literal(dtype::i64, index)) {}
+
+Expr::Expr(const Dim& dim) {
+  if (auto value = dim.constant()) {
+    *this = Expr(*value);
+    return;
+  }
+  std::vector<Symbol> symbols = dim.symbols();
+  DLCC_CHECK(symbols.size() == 1 && dim == Dim::symbol(symbols[0]), "dimension {} is not a constant or a plain symbol",
+             dim.str());
+  *this = symbol_var(symbols[0]);
+}
+
+DType Expr::type() const { return node_->type; }
+
+Expr literal(DType type, int64_t value) {
+  if (is_float(type)) return literal(type, static_cast<double>(value));
+  return make(type, Literal{.integer = wrap(type, value)});
+}
+
+Expr literal(DType type, double value) {
+  if (is_float(type)) return make(type, Literal{.number = type == dtype::f64 ? value : static_cast<float>(value)});
+  if (type == dtype::u64 && value >= 9223372036854775808.0)
+    return make(type, Literal{.integer = static_cast<int64_t>(static_cast<uint64_t>(value))});
+  return literal(type, static_cast<int64_t>(value));
+}
+
+Expr lowest(DType type) {
+  if (is_float(type)) return literal(type, -std::numeric_limits<double>::infinity());
+  if (!is_signed(type)) return literal(type, int64_t{0});
+  return literal(type, bits(type) == 64 ? INT64_MIN : -(int64_t{1} << (bits(type) - 1)));
+}
+
+Expr highest(DType type) {
+  if (is_float(type)) return literal(type, std::numeric_limits<double>::infinity());
+  if (is_bool(type)) return literal(type, int64_t{1});
+  if (is_signed(type)) return literal(type, bits(type) == 64 ? INT64_MAX : (int64_t{1} << (bits(type) - 1)) - 1);
+  return literal(type, int64_t{-1});  // wraps to all ones
+}
+
+std::optional<int64_t> constant_integer(const Expr& e) {
+  const Literal* l = as<Literal>(e);
+  return l && !is_float(e.type()) ? std::optional(l->integer) : std::nullopt;
+}
+
+bool is_literal(const Expr& e, double value) {
+  const Literal* l = as<Literal>(e);
+  return l && (is_float(e.type()) ? l->number == value : static_cast<double>(l->integer) == value);
+}
+
+// ---- operations -----------------------------------------------------------------------------------------------------------
+
+Expr unary(UnaryOp op, Expr a) {
+  DType type = a.type();
+  if (op == UnaryOp::is_nan || op == UnaryOp::is_inf) type = dtype::boolean;
+  if (op == UnaryOp::logical_not) {
+    DLCC_CHECK(is_bool(type), "not of {}", name(type));
+    if (auto value = constant_integer(a)) return literal(type, int64_t{!*value});
+  }
+  return make(type, Unary{op, std::move(a)});
+}
+
+Expr binary(BinaryOp op, Expr a, Expr b) {
+  DLCC_CHECK(a.type() == b.type(), "operands of types {} and {}: {} and {}", name(a.type()), name(b.type()), print(a),
+             print(b));
+  DType type = is_comparison(op) ? dtype::boolean : a.type();
+  if (a.type() == dtype::i64 || is_bool(a.type())) {
+    auto x = constant_integer(a), y = constant_integer(b);
+    if (x && y)
+      if (auto value = fold(op, *x, *y)) return literal(type, *value);
+    bool integer = a.type() == dtype::i64;
+    if (integer && op == BinaryOp::add && x == 0) return b;
+    if (integer && (op == BinaryOp::add || op == BinaryOp::sub) && y == 0) return a;
+    if (integer && op == BinaryOp::mul && (x == 0 || y == 0)) return literal(type, int64_t{0});
+    if (integer && op == BinaryOp::mul && x == 1) return b;
+    if (integer && (op == BinaryOp::mul || op == BinaryOp::floor_div || op == BinaryOp::div) && y == 1) return a;
+    if (integer && (op == BinaryOp::floor_mod || op == BinaryOp::rem) && y == 1) return literal(type, int64_t{0});
+    if (op == BinaryOp::logical_and && (x == 1 || y == 0)) return b;
+    if (op == BinaryOp::logical_and && (y == 1 || x == 0)) return a;
+    if (op == BinaryOp::logical_or && (x == 0 || y == 1)) return b;
+    if (op == BinaryOp::logical_or && (y == 0 || x == 1)) return a;
+  }
+  return make(type, Binary{op, std::move(a), std::move(b)});
+}
+
+Expr fma(Expr a, Expr b, Expr c) {
+  DType type = a.type();
+  DLCC_CHECK(is_float(type) && b.type() == type && c.type() == type, "fma of {}, {}, {}", name(type), name(b.type()),
+             name(c.type()));
+  return make(type, Fma{std::move(a), std::move(b), std::move(c)});
+}
+
+Expr select(Expr condition, Expr a, Expr b) {
+  DLCC_CHECK(is_bool(condition.type()) && a.type() == b.type(), "select between {} and {}", name(a.type()), name(b.type()));
+  if (auto known = constant_integer(condition)) return *known ? a : b;
+  DType type = a.type();
+  return make(type, Select{std::move(condition), std::move(a), std::move(b)});
+}
+
+Expr cast(DType type, Expr a, bool saturate) {
+  if (a.type() == type) return a;
+  if (auto value = constant_integer(a); value && !is_float(type) && a.type() != dtype::u64) return literal(type, *value);
+  return make(type, Cast{std::move(a), saturate});
+}
+
+Expr bitcast(DType type, Expr a) {
+  DLCC_CHECK(bits(type) == bits(a.type()), "bitcast of {} to {}", name(a.type()), name(type));
+  return a.type() == type ? a : make(type, Bitcast{std::move(a)});
+}
+
+Expr load(Buffer buffer, std::vector<Expr> indices, Expr otherwise) {
+  DLCC_CHECK(static_cast<int>(indices.size()) == buffer->rank(), "{} indices into {} of rank {}", indices.size(),
+             buffer->name, buffer->rank());
+  DLCC_CHECK(!otherwise || otherwise.type() == buffer->type, "load of {} or {}", name(buffer->type), name(otherwise.type()));
+  DType type = buffer->type;
+  return make(type, Load{std::move(buffer), std::move(indices), std::move(otherwise)});
+}
+
+Expr operator+(Expr a, Expr b) { return binary(BinaryOp::add, std::move(a), std::move(b)); }
+Expr operator-(Expr a, Expr b) { return binary(BinaryOp::sub, std::move(a), std::move(b)); }
+Expr operator*(Expr a, Expr b) { return binary(BinaryOp::mul, std::move(a), std::move(b)); }
+Expr operator/(Expr a, Expr b) { return binary(BinaryOp::div, std::move(a), std::move(b)); }
+Expr operator-(Expr a) { return unary(UnaryOp::negate, std::move(a)); }
+Expr operator<(Expr a, Expr b) { return binary(BinaryOp::lt, std::move(a), std::move(b)); }
+Expr operator<=(Expr a, Expr b) { return binary(BinaryOp::le, std::move(a), std::move(b)); }
+Expr operator>(Expr a, Expr b) { return binary(BinaryOp::gt, std::move(a), std::move(b)); }
+Expr operator>=(Expr a, Expr b) { return binary(BinaryOp::ge, std::move(a), std::move(b)); }
+Expr logical_and(Expr a, Expr b) { return binary(BinaryOp::logical_and, std::move(a), std::move(b)); }
+Expr logical_or(Expr a, Expr b) { return binary(BinaryOp::logical_or, std::move(a), std::move(b)); }
+Expr logical_not(Expr a) { return unary(UnaryOp::logical_not, std::move(a)); }
+Expr equal(Expr a, Expr b) { return binary(BinaryOp::eq, std::move(a), std::move(b)); }
+Expr min(Expr a, Expr b) { return binary(BinaryOp::min, std::move(a), std::move(b)); }
+Expr max(Expr a, Expr b) { return binary(BinaryOp::max, std::move(a), std::move(b)); }
+Expr floor_div(Expr a, Expr b) { return binary(BinaryOp::floor_div, std::move(a), std::move(b)); }
+Expr floor_mod(Expr a, Expr b) { return binary(BinaryOp::floor_mod, std::move(a), std::move(b)); }
+
+Expr symbol_var(const Symbol& symbol) {
+  // Variables are compared by address, so a symbol's must be one for all who mention it. The table only grows, and its order
+  // reaches nothing.
+  static std::mutex mutex;
+  static std::map<std::string, Var> variables;
+  std::lock_guard lock(mutex);
+  Var& var = variables[symbol.name];
+  if (!var) var = make_var(symbol.name);
+  return var;
+}
+
+// ---- comparison -----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+bool equal_nodes(const ExprNode& a, const ExprNode& b);
+bool equal_exprs(const Expr& a, const Expr& b) {
+  return a.get() == b.get() || (a && b && equal_nodes(*a, *b));
+}
+
+bool equal_nodes(const ExprNode& a, const ExprNode& b) {
+  if (a.type != b.type || a.v.index() != b.v.index()) return false;
+  return std::visit(
+      overloaded{
+          [&](const Literal& x) {
+            const Literal& y = std::get<Literal>(b.v);
+            // By bits, so that -0 differs from 0 and NaN equals itself.
+            return x.integer == y.integer && std::bit_cast<uint64_t>(x.number) == std::bit_cast<uint64_t>(y.number);
+          },
+          [&](const VarRef& x) { return x.var == std::get<VarRef>(b.v).var; },
+          [&](const Unary& x) { return x.op == std::get<Unary>(b.v).op && equal_exprs(x.a, std::get<Unary>(b.v).a); },
+          [&](const Binary& x) {
+            const Binary& y = std::get<Binary>(b.v);
+            return x.op == y.op && equal_exprs(x.a, y.a) && equal_exprs(x.b, y.b);
+          },
+          [&](const Fma& x) {
+            const Fma& y = std::get<Fma>(b.v);
+            return equal_exprs(x.a, y.a) && equal_exprs(x.b, y.b) && equal_exprs(x.c, y.c);
+          },
+          [&](const Select& x) {
+            const Select& y = std::get<Select>(b.v);
+            return equal_exprs(x.condition, y.condition) && equal_exprs(x.a, y.a) && equal_exprs(x.b, y.b);
+          },
+          [&](const Cast& x) {
+            return x.saturate == std::get<Cast>(b.v).saturate && equal_exprs(x.a, std::get<Cast>(b.v).a);
+          },
+          [&](const Bitcast& x) { return equal_exprs(x.a, std::get<Bitcast>(b.v).a); },
+          [&](const Load& x) {
+            const Load& y = std::get<Load>(b.v);
+            return x.buffer == y.buffer && std::ranges::equal(x.indices, y.indices, equal_exprs) &&
+                   equal_exprs(x.otherwise, y.otherwise);
+          },
+      },
+      a.v);
+}
+
+}  // namespace
+
+bool structurally_equal(const Expr& a, const Expr& b) { return equal_exprs(a, b); }
+
+ReducerKind reducer_kind(const Reduction& r) {
+  if (r.combined.size() != 1) return ReducerKind::other;
+  const Binary* op = as<Binary>(r.combined[0]);
+  if (!op) return ReducerKind::other;
+  auto is_var = [](const Expr& e, const Var& v) { return as<VarRef>(e) && as<VarRef>(e)->var == v; };
+  bool plain = (is_var(op->a, r.left[0]) && is_var(op->b, r.right[0])) || (is_var(op->a, r.right[0]) && is_var(op->b, r.left[0]));
+  if (!plain) return ReducerKind::other;
+  switch (op->op) {
+    case BinaryOp::add: return ReducerKind::sum;
+    case BinaryOp::mul: return ReducerKind::product;
+    case BinaryOp::min: return ReducerKind::min;
+    case BinaryOp::max: return ReducerKind::max;
+    case BinaryOp::logical_and: return ReducerKind::all;
+    case BinaryOp::logical_or: return ReducerKind::any;
+    default: return ReducerKind::other;
+  }
+}
+
+// ---- statements -----------------------------------------------------------------------------------------------------------
+
+Stmt make_stmt(decltype(StmtNode::v) v) { return std::make_shared<const StmtNode>(StmtNode{std::move(v)}); }
+
+Stmt for_loop(Var var, Expr extent, LoopKind kind, Stmt body) {
+  if (!body) return nullptr;
+  if (constant_integer(extent) == 1) return substitute(body, {{var, Expr(0)}});
+  return make_stmt(For{std::move(var), std::move(extent), kind, std::move(body)});
+}
+
+Stmt sequence(std::vector<Stmt> body) {
+  std::vector<Stmt> flat;
+  for (Stmt& s : body) {
+    if (!s) continue;
+    if (const Sequence* inner = as<Sequence>(s))
+      flat.insert(flat.end(), inner->body.begin(), inner->body.end());
+    else
+      flat.push_back(std::move(s));
+  }
+  if (flat.empty()) return nullptr;
+  return flat.size() == 1 ? flat[0] : make_stmt(Sequence{std::move(flat)});
+}
+
+Stmt store(Buffer buffer, std::vector<Expr> indices, Expr value) {
+  DLCC_CHECK(static_cast<int>(indices.size()) == buffer->rank(), "{} indices into {} of rank {}", indices.size(),
+             buffer->name, buffer->rank());
+  DLCC_CHECK(value.type() == buffer->type, "store of {} into {} of {}", name(value.type()), buffer->name,
+             name(buffer->type));
+  return make_stmt(Store{std::move(buffer), std::move(indices), std::move(value)});
+}
+
+Stmt let(Var var, Expr value, Stmt body) {
+  DLCC_CHECK(var->type == value.type(), "let {} of {} is {}", var->name, name(var->type), name(value.type()));
+  return make_stmt(Let{std::move(var), std::move(value), std::move(body)});
+}
+
+Stmt allocate(Buffer buffer, Stmt body) { return make_stmt(Allocate{std::move(buffer), std::move(body)}); }
+
+Stmt if_then(Expr condition, Stmt then_body, Stmt else_body) {
+  if (auto known = constant_integer(condition)) return *known ? then_body : else_body;
+  return make_stmt(IfThen{std::move(condition), std::move(then_body), std::move(else_body)});
+}
+
+Stmt require(Expr condition, Status status) { return make_stmt(Require{std::move(condition), status}); }
+
+}  // namespace dlcc::tensor

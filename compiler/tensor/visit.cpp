@@ -1,0 +1,266 @@
+#include "tensor/visit.h"
+
+#include <set>
+#include <utility>
+
+namespace dlcc::tensor {
+namespace {
+
+// Calls `visit` on the direct sub-expressions of a node.
+template <class Visit>
+void children(const ExprNode& node, Visit&& visit) {
+  std::visit(overloaded{
+                 [&](const Literal&) {},
+                 [&](const VarRef&) {},
+                 [&](const Unary& e) { visit(e.a); },
+                 [&](const Binary& e) { visit(e.a), visit(e.b); },
+                 [&](const Fma& e) { visit(e.a), visit(e.b), visit(e.c); },
+                 [&](const Select& e) { visit(e.condition), visit(e.a), visit(e.b); },
+                 [&](const Cast& e) { visit(e.a); },
+                 [&](const Bitcast& e) { visit(e.a); },
+                 [&](const Load& e) {
+                   for (const Expr& i : e.indices) visit(i);
+                   if (e.otherwise) visit(e.otherwise);
+                 },
+             },
+             node.v);
+}
+
+class ExprRewriter {
+ public:
+  explicit ExprRewriter(const std::function<Expr(const Expr&)>& f) : f_(f) {}
+
+  Expr operator()(const Expr& e) {
+    if (!e) return e;
+    if (auto it = done_.find(e.get()); it != done_.end()) return it->second.second;
+    Expr result = f_(rebuild(e));
+    done_.emplace(e.get(), std::pair(e, result));  // keeps `e` alive, so that its address stays its own
+    return result;
+  }
+
+ private:
+  Expr rebuild(const Expr& e) {
+    bool changed = false;
+    auto sub = [&](const Expr& child) {
+      Expr r = (*this)(child);
+      changed |= !r.same_node(child);
+      return r;
+    };
+    Expr result = std::visit(
+        overloaded{
+            [&](const Literal&) { return e; },
+            [&](const VarRef&) { return e; },
+            [&](const Unary& x) {
+              Expr a = sub(x.a);
+              return changed ? unary(x.op, a) : e;
+            },
+            [&](const Binary& x) {
+              Expr a = sub(x.a), b = sub(x.b);
+              return changed ? binary(x.op, a, b) : e;
+            },
+            [&](const Fma& x) {
+              Expr a = sub(x.a), b = sub(x.b), c = sub(x.c);
+              return changed ? fma(a, b, c) : e;
+            },
+            [&](const Select& x) {
+              Expr c = sub(x.condition), a = sub(x.a), b = sub(x.b);
+              return changed ? select(c, a, b) : e;
+            },
+            [&](const Cast& x) {
+              Expr a = sub(x.a);
+              return changed ? cast(e.type(), a, x.saturate) : e;
+            },
+            [&](const Bitcast& x) {
+              Expr a = sub(x.a);
+              return changed ? bitcast(e.type(), a) : e;
+            },
+            [&](const Load& x) {
+              std::vector<Expr> indices;
+              for (const Expr& i : x.indices) indices.push_back(sub(i));
+              Expr otherwise = sub(x.otherwise);
+              return changed ? load(x.buffer, std::move(indices), otherwise) : e;
+            },
+        },
+        e->v);
+    return result;
+  }
+
+  const std::function<Expr(const Expr&)>& f_;
+  std::map<const ExprNode*, std::pair<Expr, Expr>> done_;
+};
+
+class StmtRewriter {
+ public:
+  StmtRewriter(const std::function<Expr(const Expr&)>& on_expr, const std::function<Stmt(const Stmt&)>& on_stmt)
+      : exprs_(on_expr), rewrites_exprs_(static_cast<bool>(on_expr)), on_stmt_(on_stmt) {}
+
+  Stmt operator()(const Stmt& s) {
+    if (!s) return s;
+    Stmt result = rebuild(s);
+    return on_stmt_ && result ? on_stmt_(result) : result;
+  }
+
+ private:
+  Expr expr(const Expr& e) {
+    if (!rewrites_exprs_) return e;
+    Expr r = exprs_(e);
+    changed_ |= !r.same_node(e);
+    return r;
+  }
+  std::vector<Expr> exprs(const std::vector<Expr>& list) {
+    std::vector<Expr> result;
+    for (const Expr& e : list) result.push_back(expr(e));
+    return result;
+  }
+  Stmt stmt(const Stmt& s) {
+    bool outer = std::exchange(changed_, false);
+    Stmt r = (*this)(s);
+    changed_ = outer || r != s;
+    return r;
+  }
+
+  Stmt rebuild(const Stmt& s) {
+    bool outer = std::exchange(changed_, false);
+    Stmt result = std::visit(
+        overloaded{
+            [&](const For& x) {
+              Expr extent = expr(x.extent);
+              Stmt body = stmt(x.body);
+              return changed_ ? (body ? make_stmt(For{x.var, extent, x.kind, body}) : nullptr) : s;
+            },
+            [&](const Sequence& x) {
+              std::vector<Stmt> body;
+              for (const Stmt& b : x.body) body.push_back(stmt(b));
+              return changed_ ? sequence(std::move(body)) : s;
+            },
+            [&](const Store& x) {
+              std::vector<Expr> indices = exprs(x.indices);
+              Expr value = expr(x.value);
+              return changed_ ? store(x.buffer, std::move(indices), value) : s;
+            },
+            [&](const Let& x) {
+              Expr value = expr(x.value);
+              Stmt body = stmt(x.body);
+              return changed_ ? (body ? let(x.var, value, body) : nullptr) : s;
+            },
+            [&](const Allocate& x) {
+              Stmt body = stmt(x.body);
+              return changed_ ? (body ? allocate(x.buffer, body) : nullptr) : s;
+            },
+            [&](const IfThen& x) {
+              Expr condition = expr(x.condition);
+              Stmt a = stmt(x.then_body), b = stmt(x.else_body);
+              return changed_ ? (a || b ? if_then(condition, a, b) : nullptr) : s;
+            },
+            [&](const Require& x) {
+              Expr condition = expr(x.condition);
+              return changed_ ? require(condition, x.status) : s;
+            },
+            [&](const Prefetch& x) {
+              std::vector<Expr> indices = exprs(x.indices);
+              return changed_ ? make_stmt(Prefetch{x.buffer, std::move(indices)}) : s;
+            },
+            [&](const IntrinsicCall& x) {
+              std::vector<Region> operands;
+              for (const Region& r : x.operands) operands.push_back({r.buffer, exprs(r.begin)});
+              return changed_ ? make_stmt(IntrinsicCall{x.intrinsic, std::move(operands)}) : s;
+            },
+        },
+        s->v);
+    changed_ = outer;
+    return result;
+  }
+
+  ExprRewriter exprs_;
+  bool rewrites_exprs_;
+  const std::function<Stmt(const Stmt&)>& on_stmt_;
+  bool changed_ = false;
+};
+
+std::function<Expr(const Expr&)> replacing(const Substitution& map) {
+  return [&map](const Expr& e) {
+    const VarRef* ref = as<VarRef>(e);
+    if (!ref) return e;
+    auto it = map.find(ref->var);
+    return it == map.end() ? e : it->second;
+  };
+}
+
+}  // namespace
+
+void for_each_expr(const Expr& root, const std::function<void(const Expr&)>& visit) {
+  std::set<const ExprNode*> seen;
+  auto walk = [&](auto& self, const Expr& e) -> void {
+    if (!seen.insert(e.get()).second) return;
+    children(*e, [&](const Expr& child) { self(self, child); });
+    visit(e);
+  };
+  if (root) walk(walk, root);
+}
+
+void for_each_stmt(const Stmt& s, const std::function<void(const Stmt&)>& visit) {
+  if (!s) return;
+  visit(s);
+  std::visit(overloaded{
+                 [&](const For& x) { for_each_stmt(x.body, visit); },
+                 [&](const Sequence& x) {
+                   for (const Stmt& b : x.body) for_each_stmt(b, visit);
+                 },
+                 [&](const Let& x) { for_each_stmt(x.body, visit); },
+                 [&](const Allocate& x) { for_each_stmt(x.body, visit); },
+                 [&](const IfThen& x) { for_each_stmt(x.then_body, visit), for_each_stmt(x.else_body, visit); },
+                 [&](const Store&) {},
+                 [&](const Require&) {},
+                 [&](const Prefetch&) {},
+                 [&](const IntrinsicCall&) {},
+             },
+             s->v);
+}
+
+void for_each_root_expr(const Stmt& root, const std::function<void(const Expr&)>& visit) {
+  auto all = [&](const std::vector<Expr>& list) {
+    for (const Expr& e : list) visit(e);
+  };
+  for_each_stmt(root, [&](const Stmt& s) {
+    std::visit(overloaded{
+                   [&](const For& x) { visit(x.extent); },
+                   [&](const Sequence&) {},
+                   [&](const Store& x) { all(x.indices), visit(x.value); },
+                   [&](const Let& x) { visit(x.value); },
+                   [&](const Allocate&) {},
+                   [&](const IfThen& x) { visit(x.condition); },
+                   [&](const Require& x) { visit(x.condition); },
+                   [&](const Prefetch& x) { all(x.indices); },
+                   [&](const IntrinsicCall& x) {
+                     for (const Region& r : x.operands) all(r.begin);
+                   },
+               },
+               s->v);
+  });
+}
+
+Expr rewrite(const Expr& e, const std::function<Expr(const Expr&)>& f) { return ExprRewriter(f)(e); }
+
+Stmt rewrite(const Stmt& s, const std::function<Expr(const Expr&)>& on_expr,
+             const std::function<Stmt(const Stmt&)>& on_stmt) {
+  return StmtRewriter(on_expr, on_stmt)(s);
+}
+
+Expr substitute(const Expr& e, const Substitution& map) { return map.empty() ? e : rewrite(e, replacing(map)); }
+Stmt substitute(const Stmt& s, const Substitution& map) { return map.empty() ? s : rewrite(s, replacing(map)); }
+
+bool uses(const Expr& e, const Var& var) {
+  bool found = false;
+  for_each_expr(e, [&](const Expr& x) { found |= as<VarRef>(x) && as<VarRef>(x)->var == var; });
+  return found;
+}
+
+std::vector<Load> loads_of(const Expr& e) {
+  std::vector<Load> loads;
+  for_each_expr(e, [&](const Expr& x) {
+    if (const Load* l = as<Load>(x)) loads.push_back(*l);
+  });
+  return loads;
+}
+
+}  // namespace dlcc::tensor
