@@ -1,9 +1,9 @@
-// What lowering produces and code generation consumes: a control skeleton over destination-passing kernel calls, the values it
-// moves, and where each of them lives.
+// What lowering produces and code generation consumes: a control skeleton over destination-passing kernel calls, the
+// values it moves, and where each of them lives.
 //
-// Everything is static: sizes are bytes, dimensions are numbers. A value is one dense block of memory (its layout is already
-// part of the kernels). Values are written before they are read; a value may be written by several steps if they are in
-// different branches or write disjoint parts through views.
+// Everything is static: sizes are bytes, dimensions are numbers. A value is one dense block of memory (its layout is
+// already part of the kernels). Values are written before they are read; a value may be written by several steps if
+// they are in different branches or write disjoint parts through views.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +35,9 @@ struct Value {
   int64_t bytes = 0;
   int64_t alignment = 64;  // needed in the arena or in the constant section
   Storage storage = Storage::temporary;
-  int index = 0;             // which input, output or constant
-  ValueId base = -1;         // of a view; a view's base is never a view itself
-  int64_t base_offset = 0;   // bytes
+  int index = 0;            // which input, output or constant
+  ValueId base = -1;        // of a view; a view's base is never a view itself
+  int64_t base_offset = 0;  // bytes
 };
 
 // Calls a kernel: operands in the order of its parameters (reads, writes, scratch).
@@ -95,9 +95,9 @@ struct StoragePlan {
 // pairs are used when the read operand is a temporary that dies at that step.
 StoragePlan plan_storage(const Program&);
 
-// Checks a plan from first principles (check_plan.cpp; shares nothing with the planner): walks the program over a map of the
-// arena's bytes to the value last written there; every read must find its own value in every byte. Empty when the plan is right,
-// else what is wrong.
+// Checks a plan from first principles (check_plan.cpp; shares nothing with the planner): walks the program over a map
+// of the arena's bytes to the value last written there; every read must find its own value in every byte. Empty when
+// the plan is right, else what is wrong.
 std::string check_storage(const Program&, const StoragePlan&);
 
 // The packing problem underneath, independent of programs: buffers with sizes, alignments and live intervals
