@@ -1,5 +1,5 @@
-// What an operator is: its attributes, its type relation, and its compute definition, which is its only semantics. One file
-// in relay/ops defines one operator or one family; docs/ADDING_AN_OPERATOR.md shows how.
+// What an operator is: its attributes, its type relation, and its compute definition, which is its only semantics. One
+// file in relay/ops defines one operator or one family; docs/ADDING_AN_OPERATOR.md shows how.
 //
 //   struct SoftmaxAttrs { int64_t axis = -1; };
 //
@@ -44,9 +44,9 @@ using TypeResult = std::variant<Type, TypeError>;
 // std::vector<int64_t>, std::vector<Dim>, or std::optional of these (None).
 template <class A>
 struct Field {
-  using Pointer = std::variant<bool A::*, int64_t A::*, double A::*, std::string A::*, DType A::*, std::vector<int64_t> A::*,
-                               std::vector<Dim> A::*, std::optional<int64_t> A::*, std::optional<DType> A::*,
-                               std::optional<std::vector<int64_t>> A::*>;
+  using Pointer = std::variant<bool A::*, int64_t A::*, double A::*, std::string A::*, DType A::*,
+                               std::vector<int64_t> A::*, std::vector<Dim> A::*, std::optional<int64_t> A::*,
+                               std::optional<DType> A::*, std::optional<std::vector<int64_t>> A::*>;
   std::string name;
   Pointer pointer;
   std::string doc;
