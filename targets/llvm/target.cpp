@@ -2,6 +2,7 @@
 #include "targets/target.h"
 
 #include <fmt/ranges.h>
+#include <llvm/ADT/StringMap.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/TargetParser/Host.h>
 
