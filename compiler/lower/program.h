@@ -91,8 +91,9 @@ struct StoragePlan {
   int64_t live_bound = 0;  // the largest sum of live temporaries at any step: no plan can be smaller
 };
 
-// Assigns offsets (plan.cpp): greedy by size, then a search bounded by steps when that exceeds the live bound. In-place
-// pairs are used when the read operand is a temporary that dies at that step.
+// Assigns offsets (plan.cpp): greedy orders, then a search bounded by steps when these exceed the live bound. In-place
+// pairs are used when the read operand is a temporary, or a view of all of one, that dies at that step. The operands of a
+// Copy never share memory.
 StoragePlan plan_storage(const Program&);
 
 // Checks a plan from first principles (check_plan.cpp; shares nothing with the planner): walks the program over a map
@@ -100,8 +101,9 @@ StoragePlan plan_storage(const Program&);
 // the plan is right, else what is wrong.
 std::string check_storage(const Program&, const StoragePlan&);
 
-// The packing problem underneath, independent of programs: buffers with sizes, alignments and live intervals
-// [lower, upper); two buffers whose intervals meet must not overlap. Returns offsets; deterministic.
+// The packing problem underneath, independent of programs: buffers with sizes in bytes, alignments and live intervals
+// [lower, upper); two buffers whose intervals meet must not overlap. Buffers of no size or with an empty interval get
+// offset 0. Deterministic; `search_steps` bounds what follows the greedy orders (200000 take less than a second).
 struct LiveBuffer {
   int64_t size, lower, upper;
   int64_t alignment = 1;
@@ -110,9 +112,10 @@ struct Packing {
   std::vector<int64_t> offsets;
   int64_t bytes = 0;
 };
-int64_t live_bound(const std::vector<LiveBuffer>&);
+int64_t live_bound(const std::vector<LiveBuffer>&);  // no packing is smaller
 Packing pack_buffers(const std::vector<LiveBuffer>&, int64_t search_steps = 200000);
 
-std::string print(const Program&);  // skeleton and values as text, for --emit and tests
+// Values, kernel signatures and skeleton as text, with offsets when a plan is given; for --emit and tests.
+std::string print(const Program&, const StoragePlan* plan = nullptr);
 
 }  // namespace dlcc::lower

@@ -252,6 +252,82 @@ void rewrite_stage(Stage& stage, const std::function<Expr(const Expr&)>& f) {
   for (Requirement& r : stage.requirements) r.condition = rewrite(r.condition, f);
 }
 
+namespace {
+
+// Walks top-down, renaming what it binds; a statement seen twice is thus copied.
+class Renamer {
+ public:
+  Stmt run(const Stmt& s) {
+    if (!s) return s;
+    return std::visit(
+        overloaded{
+            [&](const For& x) {
+              Expr extent = expr(x.extent);
+              Var var = rename(x.var);
+              return make_stmt(For{var, extent, x.kind, run(x.body)});
+            },
+            [&](const Sequence& x) {
+              std::vector<Stmt> body;
+              for (const Stmt& b : x.body) body.push_back(run(b));
+              return make_stmt(Sequence{std::move(body)});
+            },
+            [&](const Store& x) { return make_stmt(Store{buffer(x.buffer), exprs(x.indices), expr(x.value)}); },
+            [&](const Let& x) {
+              Expr value = expr(x.value);
+              Var var = rename(x.var);
+              return make_stmt(Let{var, value, run(x.body)});
+            },
+            [&](const Allocate& x) {
+              buffers_[x.buffer] = std::make_shared<const BufferNode>(*x.buffer);
+              Buffer own = buffers_[x.buffer];
+              return make_stmt(Allocate{own, run(x.body)});
+            },
+            [&](const IfThen& x) { return make_stmt(IfThen{expr(x.condition), run(x.then_body), run(x.else_body)}); },
+            [&](const Require& x) { return make_stmt(Require{expr(x.condition), x.status}); },
+            [&](const Prefetch& x) { return make_stmt(Prefetch{buffer(x.buffer), exprs(x.indices)}); },
+            [&](const IntrinsicCall& x) {
+              std::vector<Region> operands;
+              for (const Region& r : x.operands) operands.push_back({buffer(r.buffer), exprs(r.begin)});
+              return make_stmt(IntrinsicCall{x.intrinsic, std::move(operands)});
+            },
+        },
+        s->v);
+  }
+
+ private:
+  Var rename(const Var& var) {
+    Var own = make_var(var->name, var->type);
+    vars_[var] = own;
+    return own;
+  }
+  Buffer buffer(const Buffer& b) const {
+    auto it = buffers_.find(b);
+    return it == buffers_.end() ? b : it->second;
+  }
+  Expr expr(const Expr& e) const {
+    return rewrite(e, [&](const Expr& x) {
+      if (const VarRef* ref = as<VarRef>(x)) {
+        auto it = vars_.find(ref->var);
+        return it == vars_.end() ? x : Expr(it->second);
+      }
+      const Load* l = as<Load>(x);
+      return l && buffers_.contains(l->buffer) ? load(buffer(l->buffer), l->indices, l->otherwise) : x;
+    });
+  }
+  std::vector<Expr> exprs(const std::vector<Expr>& list) const {
+    std::vector<Expr> result;
+    for (const Expr& e : list) result.push_back(expr(e));
+    return result;
+  }
+
+  std::map<Var, Var> vars_;
+  std::map<Buffer, Buffer> buffers_;
+};
+
+}  // namespace
+
+Stmt with_unique_names(const Stmt& s) { return Renamer().run(s); }
+
 bool uses(const Expr& e, const Var& var) {
   bool found = false;
   for_each_expr(e, [&](const Expr& x) { found |= as<VarRef>(x) && as<VarRef>(x)->var == var; });

@@ -34,6 +34,10 @@ Stmt substitute(const Stmt&, const Substitution&);
 // Rewrites all expressions of a stage: its values and requirements.
 void rewrite_stage(Stage&, const std::function<Expr(const Expr&)>& rewrite);
 
+// The same statement with every loop, let and allocation binding a variable or buffer of its own, so that a piece of
+// code may stand in several places.
+Stmt with_unique_names(const Stmt&);
+
 bool uses(const Expr&, const Var&);
 
 // All loads of the expression, in order of first appearance.

@@ -1,6 +1,6 @@
 // Fusion: operators become tensor functions, and chains of them one tensor function. A group grows from a node to its
-// immediate post-dominator when everything between them may be inlined (Relay 2019, section 4.1); what may be inlined follows
-// from the structure of the definitions (tensor/analysis.h), not from operators' names.
+// immediate post-dominator when everything between them may be inlined (Relay 2019, section 4.1); what may be inlined
+// follows from the structure of the definitions (tensor/analysis.h), not from operators' names.
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -46,7 +46,8 @@ class BlockFuser {
   }
 
  private:
-  // ---- nodes ----------------------------------------------------------------------------------------------------------
+  // ---- nodes
+  // ----------------------------------------------------------------------------------------------------------
 
   static Operands operand_types(const Module& module, const std::vector<Atom>& args) {
     Operands types;
@@ -128,7 +129,8 @@ class BlockFuser {
     }
   }
 
-  // ---- edges ----------------------------------------------------------------------------------------------------------
+  // ---- edges
+  // ----------------------------------------------------------------------------------------------------------
 
   int node_of(const Atom& atom) const {
     const Var* var = std::get_if<Var>(&atom);
@@ -175,7 +177,8 @@ class BlockFuser {
     use(block.result);
   }
 
-  // ---- post-dominators --------------------------------------------------------------------------------------------------
+  // ---- post-dominators
+  // --------------------------------------------------------------------------------------------------
 
   // Nodes are in topological order, so that one backward sweep finds all immediate post-dominators: the nearest common
   // ancestor of the readers in the tree built so far. -1 is the exit.
@@ -201,7 +204,8 @@ class BlockFuser {
     return a;
   }
 
-  // ---- groups -----------------------------------------------------------------------------------------------------------
+  // ---- groups
+  // -----------------------------------------------------------------------------------------------------------
 
   std::vector<int> members(int group) const {
     std::vector<int> list;
@@ -268,12 +272,14 @@ class BlockFuser {
       if (anchored && (other.pattern != Pattern::elementwise || !same_shape(i, p))) return;
       if (!anchored && p != to && other.pattern > Pattern::injective) return;
     }
-    Pattern target = nodes_[static_cast<size_t>(to)].pattern, target_group = group_pattern(nodes_[static_cast<size_t>(to)].group);
+    Pattern target = nodes_[static_cast<size_t>(to)].pattern,
+            target_group = group_pattern(nodes_[static_cast<size_t>(to)].group);
     if (target == Pattern::contraction) return;
     if (anchored && target_group >= Pattern::reduction && nodes_[static_cast<size_t>(to)].group != n.group) return;
     // What joins the epilogue of a reduction or contraction is read at the epilogue's own index.
     bool joins_epilogue = !anchored && target_group >= Pattern::reduction && target < Pattern::reduction;
-    if (joins_epilogue && (mine != Pattern::elementwise || !std::ranges::all_of(path, [&](int p) { return same_shape(i, p); })))
+    if (joins_epilogue &&
+        (mine != Pattern::elementwise || !std::ranges::all_of(path, [&](int p) { return same_shape(i, p); })))
       return;
     std::set<int> merged;
     std::set<int> groups = {n.group};
@@ -287,14 +293,17 @@ class BlockFuser {
     for (int m : merged) nodes_[static_cast<size_t>(m)].group = n.group;
   }
 
-  // ---- result -----------------------------------------------------------------------------------------------------------
+  // ---- result
+  // -----------------------------------------------------------------------------------------------------------
 
   void rebuild() {
     std::map<size_t, int> last_of_group;  // binding of a group's last node -> group
     std::set<size_t> covered;
     for (const Node& n : nodes_) {
       covered.insert(n.binding);
-      bool is_last = n.escapes || std::ranges::none_of(n.readers, [&](int r) { return nodes_[static_cast<size_t>(r)].group == n.group; });
+      bool is_last = n.escapes || std::ranges::none_of(n.readers, [&](int r) {
+                       return nodes_[static_cast<size_t>(r)].group == n.group;
+                     });
       if (is_last) last_of_group[n.binding] = n.group;
     }
     std::vector<Binding> bindings;

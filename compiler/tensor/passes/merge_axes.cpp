@@ -18,7 +18,7 @@ std::optional<size_t> position(const std::vector<Axis>& axes, const Expr& e) {
 
 class AxisMerger {
  public:
-  AxisMerger(TensorFunction& f, const std::function<bool(const Buffer&, int)>& may_join) : f_(f), may_join_(may_join) {}
+  AxisMerger(TensorFunction& f, std::vector<Layout>& layouts) : f_(f), layouts_(layouts) {}
 
   void run() {
     while (merge_one()) {
@@ -85,8 +85,7 @@ class AxisMerger {
   bool collect_dim(const Buffer& buffer, int d) {
     if (!dims_.insert({buffer, d}).second) return true;
     if (dims_.contains({buffer, d + 1}) || (d > 0 && dims_.contains({buffer, d - 1}))) return false;
-    bool outside = std::ranges::count(f_.params, buffer) || std::ranges::count(f_.results, buffer);
-    if (outside && !may_join_(buffer, d)) return false;
+    if (const Layout* l = layout_of(buffer); l && !adjacent(*l, d)) return false;
     for (const Stage& stage : f_.stages) {
       if (std::ranges::count(stage.results, buffer) && !collect_axis(stage, static_cast<size_t>(d))) return false;
       bool ok = true;
@@ -140,8 +139,45 @@ class AxisMerger {
       for (Buffer& b : stage.results) b = joined(b);
       stage.axes = std::move(axes);
     }
-    for (Buffer& b : f_.params) b = joined(b);
-    for (Buffer& b : f_.results) b = joined(b);
+    for (size_t k = 0; k < f_.params.size() + f_.results.size(); ++k) {
+      Buffer& b = k < f_.params.size() ? f_.params[k] : f_.results[k - f_.params.size()];
+      join_parts(layouts_[k], b);
+      b = joined(b);
+    }
+  }
+
+  const Layout* layout_of(const Buffer& buffer) const {
+    for (size_t k = 0; k < f_.params.size(); ++k)
+      if (f_.params[k] == buffer) return &layouts_[k];
+    for (size_t k = 0; k < f_.results.size(); ++k)
+      if (f_.results[k] == buffer) return &layouts_[f_.params.size() + k];
+    return nullptr;
+  }
+
+  // Dimensions d and d + 1 are stored as one whole part each, one behind the other.
+  static bool adjacent(const Layout& layout, int d) {
+    if (layout.is_dense()) return true;
+    for (size_t k = 0; k + 1 < layout.parts.size(); ++k)
+      if (layout.parts[k].axis == d && layout.parts[k + 1].axis == d + 1)
+        return std::ranges::count(layout.parts, d, &Layout::Part::axis) == 1 &&
+               std::ranges::count(layout.parts, d + 1, &Layout::Part::axis) == 1;
+    return false;
+  }
+
+  void join_parts(Layout& layout, const Buffer& buffer) const {
+    std::vector<Layout::Part> parts;
+    for (Layout::Part part : layout.parts) {
+      bool second = part.axis > 0 && dims_.contains({buffer, part.axis - 1});
+      if (second) {
+        parts.back().extent *= part.extent;
+        continue;
+      }
+      int before = 0;  // joined pairs in front of this axis
+      for (int d = 0; d + 1 < part.axis; ++d) before += dims_.contains({buffer, d});
+      part.axis -= before;
+      parts.push_back(part);
+    }
+    layout.parts = std::move(parts);
   }
 
   static bool is_var(const Expr& e, const Var& v) { return as<VarRef>(e) && as<VarRef>(e)->var == v; }
@@ -161,15 +197,13 @@ class AxisMerger {
   }
 
   TensorFunction& f_;
-  const std::function<bool(const Buffer&, int)>& may_join_;
+  std::vector<Layout>& layouts_;
   std::set<std::pair<Buffer, int>> dims_;
   std::set<std::pair<const Stage*, size_t>> axes_;
 };
 
 }  // namespace
 
-void merge_axes(TensorFunction& f, const std::function<bool(const Buffer&, int)>& may_join) {
-  AxisMerger(f, may_join).run();
-}
+void merge_axes(TensorFunction& f, std::vector<Layout>& layouts) { AxisMerger(f, layouts).run(); }
 
 }  // namespace dlcc::tensor
