@@ -1,0 +1,166 @@
+// Index maps of layouts, and packing constants by them. Packing walks the storage in order, so that writes are
+// sequential, and copies whole runs where the source is contiguous too.
+#include "tensor/layout.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace dlcc::tensor {
+namespace {
+
+// The part with the largest divisor of its axis; its quotient needs no remainder.
+bool is_outermost(const Layout& layout, const Layout::Part& part) {
+  for (const Layout::Part& other : layout.parts)
+    if (other.axis == part.axis && other.divisor > part.divisor) return false;
+  return true;
+}
+
+// Copies a logical array into its storage, which is zero at first.
+class Packer {
+ public:
+  Packer(const Layout& layout, const std::vector<int64_t>& shape) : extents_(shape), at_(shape.size(), 0) {
+    std::vector<int64_t> strides(shape.size(), 1);
+    for (size_t a = shape.size(); a-- > 1;) strides[a - 1] = strides[a] * shape[a];
+    for (const Layout::Part& p : layout.parts)
+      loops_.push_back({p.axis, p.divisor, p.extent, strides[p.axis] * p.divisor, 1});
+    for (size_t d = loops_.size(); d-- > 1;) loops_[d - 1].to = loops_[d].to * loops_[d].extent;
+  }
+
+  template <class T>
+  void run(const T* from, T* to) {
+    copy(0, from, to);
+  }
+
+ private:
+  struct Loop {
+    int axis;
+    int64_t divisor, extent;
+    int64_t from, to;  // strides in the source and in the storage
+  };
+
+  // How many steps of the loop stay inside the logical axis.
+  int64_t steps_inside(const Loop& l) const {
+    int64_t left = extents_[l.axis] - at_[l.axis];
+    return std::clamp<int64_t>((left + l.divisor - 1) / l.divisor, 0, l.extent);
+  }
+
+  template <class T>
+  void copy(size_t d, const T* from, T* to) {
+    if (d == loops_.size()) {
+      *to = *from;
+      return;
+    }
+    const Loop& l = loops_[d];
+    int64_t n = steps_inside(l);
+    if (d + 1 == loops_.size()) {
+      if (l.from == 1)
+        std::memcpy(to, from, n * sizeof(T));
+      else
+        for (int64_t i = 0; i < n; ++i) to[i] = from[i * l.from];
+      return;
+    }
+    for (int64_t i = 0; i < n; ++i, at_[l.axis] += l.divisor) copy(d + 1, from + i * l.from, to + i * l.to);
+    at_[l.axis] -= n * l.divisor;
+  }
+
+  std::vector<int64_t> extents_, at_;  // of the logical axes; where the outer loops stand
+  std::vector<Loop> loops_;            // one per physical dimension
+};
+
+template <class T>
+void pack_as(Packer& packer, std::span<const std::byte> from, std::vector<std::byte>& to) {
+  packer.run(reinterpret_cast<const T*>(from.data()), reinterpret_cast<T*>(to.data()));
+}
+
+std::vector<std::byte> unpack_nibbles(std::span<const std::byte> packed, int64_t count) {
+  std::vector<std::byte> bytes(count);
+  for (int64_t i = 0; i < count; ++i) bytes[i] = packed[i / 2] >> (i % 2 ? 4 : 0) & std::byte{15};
+  return bytes;
+}
+
+std::vector<std::byte> pack_nibbles(const std::vector<std::byte>& bytes) {
+  std::vector<std::byte> packed((bytes.size() + 1) / 2);
+  for (size_t i = 0; i < bytes.size(); ++i) packed[i / 2] |= bytes[i] << (i % 2 ? 4 : 0);
+  return packed;
+}
+
+}  // namespace
+
+std::vector<int64_t> physical_shape(const Layout& layout, const std::vector<int64_t>& logical) {
+  if (layout.is_dense()) return logical;
+  std::vector<int64_t> shape;
+  for (const Layout::Part& p : layout.parts) shape.push_back(p.extent);
+  return shape;
+}
+
+std::vector<Expr> physical_index(const Layout& layout, const std::vector<Expr>& logical, const Ranges& ranges) {
+  std::vector<Expr> index;
+  if (layout.is_dense()) {
+    for (const Expr& e : logical) index.push_back(simplify(e, ranges));
+    return index;
+  }
+  for (const Layout::Part& p : layout.parts) {
+    Expr e = floor_div(logical[p.axis], Expr(p.divisor));
+    if (!is_outermost(layout, p)) e = floor_mod(e, Expr(p.extent));
+    index.push_back(simplify(e, ranges));
+  }
+  return index;
+}
+
+std::vector<Expr> logical_index(const Layout& layout, int logical_rank, const std::vector<Expr>& physical) {
+  if (layout.is_dense()) return physical;
+  std::vector<Expr> index(logical_rank, Expr(0));
+  for (size_t d = 0; d < layout.parts.size(); ++d) {
+    const Layout::Part& p = layout.parts[d];
+    index[p.axis] = index[p.axis] + physical[d] * Expr(p.divisor);
+  }
+  return index;
+}
+
+Layout blocked_layout(const std::vector<int64_t>& shape, int axis, int64_t block, Layout::Tail tail) {
+  Layout layout;
+  for (int a = 0; a < static_cast<int>(shape.size()); ++a) {
+    if (a == axis)
+      layout.parts.push_back({a, block, (shape[a] + block - 1) / block});
+    else
+      layout.parts.push_back({a, 1, shape[a]});
+  }
+  layout.parts.push_back({axis, 1, block});
+  layout.tail = shape[axis] % block ? tail : Layout::Tail::none;
+  return layout;
+}
+
+Constant pack(const Constant& c, const Layout& layout) {
+  if (layout.is_dense()) return c;
+  std::vector<int64_t> shape = physical_shape(layout, c.shape());
+  int64_t count = 1;
+  for (int64_t extent : shape) count *= extent;
+  Packer packer(layout, c.shape());
+  if (bits(c.dtype()) == 4) {
+    std::vector<std::byte> bytes(count);
+    pack_as<uint8_t>(packer, unpack_nibbles(c.bytes(), c.count()), bytes);
+    return Constant(c.dtype(), std::move(shape), pack_nibbles(bytes));
+  }
+  std::vector<std::byte> bytes(storage_bytes(c.dtype(), count));
+  if (count > 0 && c.count() > 0) {
+    switch (bits(c.dtype())) {
+      case 8:
+        pack_as<uint8_t>(packer, c.bytes(), bytes);
+        break;
+      case 16:
+        pack_as<uint16_t>(packer, c.bytes(), bytes);
+        break;
+      case 32:
+        pack_as<uint32_t>(packer, c.bytes(), bytes);
+        break;
+      case 64:
+        pack_as<uint64_t>(packer, c.bytes(), bytes);
+        break;
+      default:
+        DLCC_UNREACHABLE("element of {} bits", bits(c.dtype()));
+    }
+  }
+  return Constant(c.dtype(), std::move(shape), std::move(bytes));
+}
+
+}  // namespace dlcc::tensor

@@ -1,0 +1,47 @@
+// Linear forms of int64 expressions: a sum of atoms with constant coefficients. Sums are collected, compared and
+// divided in this form by the simplifier.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "tensor/ir.h"
+
+namespace dlcc::tensor {
+
+// A total order of expressions by structure. Variables are ordered by name, then by when this object first saw them, so
+// that the order is the same in every run.
+class ExprOrder {
+ public:
+  int compare(const Expr& a, const Expr& b);
+
+ private:
+  int compare(const std::vector<Expr>& a, const std::vector<Expr>& b);
+  int number(const Var& v) { return seen_.emplace(v, static_cast<int>(seen_.size())).first->second; }
+  std::map<Var, int> seen_;  // looked up only
+};
+
+// constant + sum of coefficient * atom, modulo 2^64. Terms are sorted, atoms distinct, coefficients not zero.
+struct Linear {
+  std::vector<std::pair<Expr, int64_t>> terms;
+  int64_t constant = 0;
+
+  bool is_constant() const { return terms.empty(); }
+};
+
+int64_t wrapping_add(int64_t a, int64_t b);
+int64_t wrapping_mul(int64_t a, int64_t b);
+
+Linear add(const Linear& a, const Linear& b, int64_t factor, ExprOrder&);  // a + factor * b
+Linear scale(const Linear& a, int64_t factor);
+bool same_terms(const Linear& a, const Linear& b, int64_t factor, ExprOrder&);  // a's terms are factor * b's
+
+// The form of an expression whose parts are simple already: sums, differences and constant multiples are taken apart.
+Linear linear_form(const Expr&, ExprOrder&);
+
+// "16 * o + i - 1": large coefficients first, subtractions for negative ones.
+Expr to_expr(const Linear&);
+
+}  // namespace dlcc::tensor

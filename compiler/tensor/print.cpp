@@ -1,0 +1,455 @@
+// Prints tensor IR in the form that tensor/parse reads back. Names are unique within their scope: a variable or buffer
+// whose name is taken, reserved or no identifier gets a number. A large sub-expression that is used more than once is
+// printed once, in front: "with %0 = x[i] + b[i]: %0 * %0".
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "tensor/intrinsic.h"
+#include "tensor/text.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+namespace {
+
+// Shared sub-expressions with at least this many nodes are printed once.
+constexpr int64_t shared_size = 12;
+
+class Printer {
+ public:
+  std::string expr(const Expr& e);
+  void stmt(const Stmt&, int indent);
+  void function(const TensorFunction&);
+  void kernel(const Kernel&);
+  std::string take() { return std::move(out_); }
+
+ private:
+  // ---- names ----
+  struct Mark {
+    size_t names;
+  };
+  Mark mark() const { return {bound_.size()}; }
+  void release(Mark m) {
+    for (; bound_.size() > m.names; bound_.pop_back()) {
+      used_.erase(names_[bound_.back()]);
+      names_.erase(bound_.back());
+    }
+  }
+  std::string bind(const void* key, const std::string& wanted);
+  std::string of(const Var& v) { return named(v.get(), v->name); }
+  std::string of(const Buffer& b) { return named(b.get(), b->name); }
+  std::string named(const void* key, const std::string& wanted) {
+    auto it = names_.find(key);
+    return it != names_.end() ? it->second : bind(key, wanted);
+  }
+  std::string symbols(const std::vector<Shape>& shapes);
+
+  // ---- expressions ----
+  void find_shared(const Expr& root);
+  std::string term(const Expr& e, int outer);  // in parentheses when it binds weaker than `outer`
+  std::string text(const Expr& e, int& binds);
+  std::string list(const std::vector<Expr>& es);
+  std::string terms(const std::vector<Expr>& es);
+
+  // ---- the rest ----
+  std::string declaration(const Buffer& b);
+  std::string axes(const std::vector<Axis>&);
+  void stage(const Stage&);
+  std::string reduction(const Reduction&, const std::vector<Expr>& values);
+  void line(int indent, const std::string& text) { out_ += std::string(2 * indent, ' ') + text + "\n"; }
+  void block(const Stmt& s, int indent) {
+    Mark m = mark();
+    if (s) stmt(s, indent);
+    release(m);
+  }
+
+  std::map<const void*, std::string> names_;
+  std::vector<const void*> bound_;
+  std::set<std::string> used_;
+  std::map<const ExprNode*, int> shared_;  // number of each node that is printed in front
+  std::map<const ExprNode*, std::string> shared_text_;
+  std::string out_;
+};
+
+std::string identifier(const std::string& wanted) {
+  std::string s;
+  for (char c : wanted)
+    s += std::isalnum(static_cast<unsigned char>(c)) || c == '_' || (c == '.' && !s.empty()) ? c : '_';
+  if (s.empty() || std::isdigit(static_cast<unsigned char>(s[0]))) s = "_" + s;
+  return s;
+}
+
+std::string quoted_name(const std::string& name) {
+  bool plain = !name.empty();
+  for (char c : name)
+    plain &= std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-' || c == '$';
+  if (plain) return "@" + name;
+  std::string s = "@\"";
+  for (char c : name) {
+    if (c == '"' || c == '\\') s += '\\';
+    s += c == '\n' ? ' ' : c;
+  }
+  return s + "\"";
+}
+
+std::string number_text(const Literal& l, DType type) {
+  std::string suffix = type == dtype::f32 || type == dtype::i64 ? "" : std::string(short_name(type));
+  if (is_bool(type)) return l.integer ? "true" : "false";
+  if (type == dtype::u64) return fmt::format("{}{}", static_cast<uint64_t>(l.integer), suffix);
+  if (!is_float(type)) return fmt::format("{}{}", l.integer, suffix);
+  if (std::isnan(l.number)) return suffix.empty() ? "nan" : "nan_" + suffix;
+  if (std::isinf(l.number)) return (l.number < 0 ? "-inf" : "inf") + (suffix.empty() ? "" : "_" + suffix);
+  std::string s = type == dtype::f64 ? fmt::format("{}", l.number) : fmt::format("{}", static_cast<float>(l.number));
+  if (s.find_first_of(".e") == std::string::npos) s += ".0";
+  return s + suffix;
+}
+
+std::string Printer::bind(const void* key, const std::string& wanted) {
+  std::string base = identifier(wanted), name = base;
+  for (int n = 1; is_reserved(name) || used_.count(name); ++n) name = fmt::format("{}.{}", base, n);
+  used_.insert(name);
+  names_[key] = name;
+  bound_.push_back(key);
+  return name;
+}
+
+// "<n in 1..512, m>", reserving the names; empty without symbols.
+std::string Printer::symbols(const std::vector<Shape>& shapes) {
+  std::map<std::string, Symbol> all;
+  for (const Shape& shape : shapes)
+    for (const Dim& d : shape)
+      for (const Symbol& s : d.symbols()) all.emplace(s.name, s);
+  std::string text;
+  for (const auto& [name, s] : all) {
+    const VarRef* ref = as<VarRef>(symbol_var(s));
+    text += text.empty() ? "<" : ", ";
+    text += bind(ref->var.get(), name);
+    if (s.low != 0 || s.high != INT64_MAX)
+      text += s.high == INT64_MAX ? fmt::format(" in {}..", s.low) : fmt::format(" in {}..{}", s.low, s.high);
+  }
+  return text.empty() ? "" : text + ">";
+}
+
+// ---- expressions
+// ------------------------------------------------------------------------------------------------------------
+
+template <class Visit>
+void for_each_child(const ExprNode& node, Visit&& visit) {
+  std::visit(overloaded{
+                 [](const Literal&) {},
+                 [](const VarRef&) {},
+                 [&](const Unary& e) { visit(e.a); },
+                 [&](const Binary& e) { visit(e.a), visit(e.b); },
+                 [&](const Fma& e) { visit(e.a), visit(e.b), visit(e.c); },
+                 [&](const Select& e) { visit(e.condition), visit(e.a), visit(e.b); },
+                 [&](const Cast& e) { visit(e.a); },
+                 [&](const Bitcast& e) { visit(e.a); },
+                 [&](const Load& e) {
+                   for (const Expr& i : e.indices) visit(i);
+                   if (e.otherwise) visit(e.otherwise);
+                 },
+             },
+             node.v);
+}
+
+void Printer::find_shared(const Expr& root) {
+  shared_.clear(), shared_text_.clear();
+  std::map<const ExprNode*, int64_t> size;
+  std::map<const ExprNode*, int> parents;
+  std::vector<Expr> order;
+  for_each_expr(root, [&](const Expr& e) {
+    int64_t n = 1;
+    for_each_child(*e, [&](const Expr& c) {
+      n = std::min<int64_t>(n + size[c.get()], 1 << 20);
+      ++parents[c.get()];
+    });
+    size[e.get()] = n;
+    order.push_back(e);
+  });
+  int count = 0;
+  for (const Expr& e : order)
+    if (parents[e.get()] > 1 && size[e.get()] >= shared_size) shared_[e.get()] = count++;
+  std::string prefix;
+  if (count == 0) return;
+  for (const Expr& e : order) {
+    if (!shared_.count(e.get())) continue;
+    int binds = 0;
+    shared_text_[e.get()] = text(e, binds);
+  }
+}
+
+std::string Printer::expr(const Expr& e) {
+  find_shared(e);
+  std::string prefix;
+  std::map<int, const ExprNode*> by_number;
+  for (auto [node, n] : shared_) by_number[n] = node;
+  for (auto [n, node] : by_number)
+    prefix += fmt::format("{}%{} = {}", prefix.empty() ? "with " : ", ", n, shared_text_[node]);
+  if (!prefix.empty()) prefix += ": ";
+  std::string result = prefix + term(e, 0);
+  shared_.clear(), shared_text_.clear();
+  return result;
+}
+
+std::string Printer::term(const Expr& e, int outer) {
+  if (auto it = shared_.find(e.get()); it != shared_.end()) return fmt::format("%{}", it->second);
+  int binds = 0;
+  std::string s = text(e, binds);
+  return binds < outer ? "(" + s + ")" : s;
+}
+
+std::string Printer::terms(const std::vector<Expr>& es) {
+  std::string s;
+  for (const Expr& e : es) s += (s.empty() ? "" : ", ") + term(e, 0);
+  return s;
+}
+
+std::string Printer::list(const std::vector<Expr>& es) {
+  std::string s;
+  for (const Expr& e : es) s += (s.empty() ? "" : ", ") + expr(e);
+  return s;
+}
+
+// The text of a node; `binds` is how tightly it holds together.
+std::string Printer::text(const Expr& e, int& binds) {
+  binds = highest_precedence;
+  return std::visit(
+      overloaded{
+          [&](const Literal& x) { return number_text(x, e.type()); },
+          [&](const VarRef& x) { return of(x.var); },
+          [&](const Unary& x) { return fmt::format("{}({})", text_of(x.op), term(x.a, 0)); },
+          [&](const Binary& x) {
+            if (!is_infix(x.op)) return fmt::format("{}({}, {})", text_of(x.op), term(x.a, 0), term(x.b, 0));
+            binds = precedence(x.op);
+            int left = binds == precedence(BinaryOp::eq) ? binds + 1 : binds;  // comparisons do not chain
+            return fmt::format("{} {} {}", term(x.a, left), text_of(x.op), term(x.b, binds + 1));
+          },
+          [&](const Fma& x) { return fmt::format("fma({}, {}, {})", term(x.a, 0), term(x.b, 0), term(x.c, 0)); },
+          [&](const Select& x) {
+            binds = 0;
+            return fmt::format("{} ? {} : {}", term(x.condition, 1), term(x.a, 1), term(x.b, 1));
+          },
+          [&](const Cast& x) {
+            return fmt::format("{}({}{})", short_name(e.type()), term(x.a, 0), x.saturate ? "" : ", wrap");
+          },
+          [&](const Bitcast& x) { return fmt::format("bitcast({}, {})", short_name(e.type()), term(x.a, 0)); },
+          [&](const Load& x) {
+            std::string s = fmt::format("{}[{}]", of(x.buffer), terms(x.indices));
+            if (!x.otherwise) return s;
+            binds = 0;
+            return fmt::format("{} else {}", s, term(x.otherwise, 1));
+          },
+      },
+      e->v);
+}
+
+// ---- declarations
+// -----------------------------------------------------------------------------------------------------------
+
+std::string shape_text(const Shape& shape) {
+  std::string s;
+  for (const Dim& d : shape) s += (s.empty() ? "" : ", ") + d.str();
+  return "[" + s + "]";
+}
+
+// "x: f32[1, n] strides [64, 1] align 64"
+std::string Printer::declaration(const Buffer& b) {
+  std::string s = fmt::format("{}: {}{}", of(b), short_name(b->type), shape_text(b->shape));
+  if (!b->strides.empty()) s += fmt::format(" strides [{}]", fmt::join(b->strides, ", "));
+  if (b->alignment) s += fmt::format(" align {}", b->alignment);
+  return s;
+}
+
+std::string Printer::axes(const std::vector<Axis>& list) {
+  std::string s;
+  for (const Axis& a : list) s += fmt::format("{}{} < {}", s.empty() ? "" : ", ", of(a.var), a.extent.str());
+  return s;
+}
+
+// ---- definitions
+// ------------------------------------------------------------------------------------------------------------
+
+std::string Printer::reduction(const Reduction& r, const std::vector<Expr>& values) {
+  ReducerKind kind = reducer_kind(r);
+  if (kind != ReducerKind::other) {
+    Reduction plain = named_reduction(kind, {}, r.left[0]->type);
+    Expr combined = substitute(plain.combined[0], {{plain.left[0], r.left[0]}, {plain.right[0], r.right[0]}});
+    if (!structurally_equal(combined, r.combined[0]) || !structurally_equal(plain.identity[0], r.identity[0]))
+      kind = ReducerKind::other;
+  }
+  std::string s = fmt::format("{}({}) {{ {} }}", text_of(kind), axes(r.axes), list(values));
+  if (kind != ReducerKind::other) return s;
+  Mark m = mark();
+  auto names = [&](const std::vector<Var>& vars) {
+    std::string t;
+    for (const Var& v : vars) t += fmt::format("{}{}: {}", t.empty() ? "" : ", ", of(v), short_name(v->type));
+    return t;
+  };
+  std::string left = names(r.left), right = names(r.right);
+  s += fmt::format(" fold ({}), ({}) {{ {} }} from {{ {} }}", left, right, list(r.combined), list(r.identity));
+  release(m);
+  return s;
+}
+
+void Printer::stage(const Stage& s) {
+  for (const Buffer& b : s.results)
+    if (!names_.count(b.get())) line(1, "temp " + declaration(b));
+  std::string target;
+  for (const Buffer& b : s.results) target += (target.empty() ? "" : ", ") + of(b);
+  if (s.results.size() != 1) target = "(" + target + ")";
+  Mark m = mark();
+  std::string box;
+  for (size_t d = 0; d < s.axes.size(); ++d) {
+    box += fmt::format("{}{} < {}", d ? ", " : "", of(s.axes[d].var), s.axes[d].extent.str());
+    if (!s.origin.empty()) box += " at " + s.origin[d].str();
+  }
+  std::string value;
+  if (s.reduction) {
+    for (const Axis& a : s.reduction->axes) of(a.var);
+    value = reduction(*s.reduction, s.values);
+  } else {
+    value = list(s.values);
+  }
+  line(1, fmt::format("{}[{}] = {}", target, box, value));
+  for (const Requirement& q : s.requirements)
+    line(2, fmt::format("require {} : {}", expr(q.condition), text_of(q.status)));
+  release(m);
+}
+
+void Printer::function(const TensorFunction& f) {
+  std::vector<Shape> shapes;
+  for (const Buffer& b : f.params) shapes.push_back(b->shape);
+  for (const Buffer& b : f.results) shapes.push_back(b->shape);
+  for (const Stage& s : f.stages) {
+    for (const Buffer& b : s.results) shapes.push_back(b->shape);
+    shapes.push_back(s.origin);
+    for (const Axis& a : s.axes) shapes.push_back({a.extent});
+    if (s.reduction)
+      for (const Axis& a : s.reduction->axes) shapes.push_back({a.extent});
+  }
+  auto list = [&](const std::vector<Buffer>& buffers) {
+    std::string s;
+    for (const Buffer& b : buffers) s += (s.empty() ? "" : ", ") + declaration(b);
+    return s;
+  };
+  std::string header = "tensor " + quoted_name(f.name) + symbols(shapes);
+  header += fmt::format("({})", list(f.params));
+  header += fmt::format(" -> ({}) {{", list(f.results));
+  line(0, header);
+  for (const Stage& s : f.stages) stage(s);
+  line(0, "}");
+}
+
+// ---- kernels
+// ----------------------------------------------------------------------------------------------------------------
+
+void Printer::stmt(const Stmt& s, int indent) {
+  std::visit(
+      overloaded{
+          [&](const For& x) {
+            std::string extent = expr(x.extent);
+            Mark m = mark();
+            line(indent, fmt::format("{} {} in {} {{", text_of(x.kind), of(x.var), extent));
+            stmt(x.body, indent + 1);
+            line(indent, "}");
+            release(m);
+          },
+          [&](const Sequence& x) {
+            for (size_t i = 0; i < x.body.size(); ++i) {
+              bool declares = as<Let>(x.body[i]) || as<Allocate>(x.body[i]);
+              if (declares && i + 1 < x.body.size()) {
+                line(indent, "{");
+                block(x.body[i], indent + 1);
+                line(indent, "}");
+              } else {
+                stmt(x.body[i], indent);
+              }
+            }
+          },
+          [&](const Store& x) {
+            line(indent, fmt::format("{}[{}] = {}", of(x.buffer), list(x.indices), expr(x.value)));
+          },
+          [&](const Let& x) {
+            std::string value = expr(x.value);
+            line(indent, fmt::format("let {} = {}", of(x.var), value));
+            if (x.body) stmt(x.body, indent);
+          },
+          [&](const Allocate& x) {
+            line(indent, fmt::format("alloc {} {}",
+                                     x.buffer->scope == Scope::reg     ? "reg"
+                                     : x.buffer->scope == Scope::local ? "local"
+                                                                       : "global",
+                                     declaration(x.buffer)));
+            if (x.body) stmt(x.body, indent);
+          },
+          [&](const IfThen& x) {
+            line(indent, fmt::format("if {} {{", expr(x.condition)));
+            block(x.then_body, indent + 1);
+            if (x.else_body) {
+              line(indent, "} else {");
+              block(x.else_body, indent + 1);
+            }
+            line(indent, "}");
+          },
+          [&](const Require& x) { line(indent, fmt::format("require {} : {}", expr(x.condition), text_of(x.status))); },
+          [&](const Prefetch& x) { line(indent, fmt::format("prefetch {}[{}]", of(x.buffer), list(x.indices))); },
+          [&](const IntrinsicCall& x) {
+            std::string operands;
+            for (const Region& r : x.operands)
+              operands += fmt::format("{}{}[{}]", operands.empty() ? "" : ", ", of(r.buffer), list(r.begin));
+            line(indent, fmt::format("call {}({})", x.intrinsic->name, operands));
+          },
+      },
+      s->v);
+}
+
+void Printer::kernel(const Kernel& k) {
+  std::vector<Shape> shapes;
+  for (const Parameter& p : k.params) shapes.push_back(p.buffer->shape);
+  std::string header = "kernel " + quoted_name(k.name) + symbols(shapes), params;
+  for (const Parameter& p : k.params) {
+    std::string_view access = p.access == Access::read ? "read" : p.access == Access::write ? "write" : "scratch";
+    params += fmt::format("{}{} {}", params.empty() ? "" : ", ", access, declaration(p.buffer));
+  }
+  line(0, fmt::format("{}({}) {{", header, params));
+  block(k.body, 1);
+  line(0, "}");
+}
+
+}  // namespace
+
+std::string print(const Expr& e) { return e ? Printer().expr(e) : "<none>"; }
+
+std::string print(const Stmt& s, int indent) {
+  Printer p;
+  if (s) p.stmt(s, indent);
+  return p.take();
+}
+
+std::string print(const TensorFunction& f) {
+  Printer p;
+  p.function(f);
+  return p.take();
+}
+
+std::string print(const Kernel& k) {
+  Printer p;
+  p.kernel(k);
+  return p.take();
+}
+
+std::string str(const Layout& layout) {
+  std::string s;
+  for (size_t d = 0; d < layout.parts.size(); ++d) {
+    const Layout::Part& part = layout.parts[d];
+    s += fmt::format("{}{}", s.empty() ? "" : ", ", part.axis);
+    // A part that lies inside another part of its axis is a remainder.
+    bool has_outer = false;
+    for (const Layout::Part& other : layout.parts) has_outer |= other.axis == part.axis && other.divisor > part.divisor;
+    if (part.divisor != 1) s += fmt::format("/{}", part.divisor);
+    if (has_outer) s += fmt::format("%{}", part.extent);
+  }
+  return "[" + s + "]";
+}
+
+}  // namespace dlcc::tensor

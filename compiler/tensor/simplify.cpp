@@ -1,0 +1,671 @@
+// The index simplifier. Expressions are simplified bottom-up with a memo, so that shared nodes cost once; int64 sums go
+// through linear forms. Whatever moves a division or comparison across a sum needs a proof that the sum does not
+// overflow: a known range.
+#include "tensor/simplify.h"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+
+#include "tensor/linear.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+namespace {
+
+using Wide = __int128;
+
+int64_t floor_quotient(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+int64_t floor_remainder(int64_t a, int64_t b) { return a - floor_quotient(a, b) * b; }
+
+std::optional<Range> narrowed(Wide low, Wide high) {
+  if (low < INT64_MIN || high > INT64_MAX || low > high) return std::nullopt;
+  return Range{static_cast<int64_t>(low), static_cast<int64_t>(high)};
+}
+
+// All values of an integer type narrower than 64 bits.
+std::optional<Range> type_range(DType type) {
+  if (is_bool(type)) return Range{0, 1};
+  if (!is_integer(type) || bits(type) == 64) return std::nullopt;
+  return is_signed(type) ? Range{-(int64_t{1} << (bits(type) - 1)), (int64_t{1} << (bits(type) - 1)) - 1}
+                         : Range{0, (int64_t{1} << bits(type)) - 1};
+}
+
+BinaryOp negated(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::lt:
+      return BinaryOp::ge;
+    case BinaryOp::le:
+      return BinaryOp::gt;
+    case BinaryOp::gt:
+      return BinaryOp::le;
+    case BinaryOp::ge:
+      return BinaryOp::lt;
+    case BinaryOp::eq:
+      return BinaryOp::ne;
+    case BinaryOp::ne:
+      return BinaryOp::eq;
+    default:
+      DLCC_UNREACHABLE("not a comparison");
+  }
+}
+
+bool is_comparison(BinaryOp op) { return op >= BinaryOp::eq && op <= BinaryOp::ge; }
+
+// What a comparison `d op 0` is for every d in the range, if the same.
+std::optional<bool> decide(BinaryOp op, Range d) {
+  switch (op) {
+    case BinaryOp::lt:
+      return d.high < 0 ? std::optional(true) : d.low >= 0 ? std::optional(false) : std::nullopt;
+    case BinaryOp::le:
+      return d.high <= 0 ? std::optional(true) : d.low > 0 ? std::optional(false) : std::nullopt;
+    case BinaryOp::gt:
+      return d.low > 0 ? std::optional(true) : d.high <= 0 ? std::optional(false) : std::nullopt;
+    case BinaryOp::ge:
+      return d.low >= 0 ? std::optional(true) : d.high < 0 ? std::optional(false) : std::nullopt;
+    case BinaryOp::eq:
+      if (d.low == 0 && d.high == 0) return true;
+      return d.low > 0 || d.high < 0 ? std::optional(false) : std::nullopt;
+    case BinaryOp::ne:
+      if (d.low == 0 && d.high == 0) return false;
+      return d.low > 0 || d.high < 0 ? std::optional(true) : std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+class Simplifier {
+ public:
+  explicit Simplifier(const Ranges& ranges) : ranges_(ranges) {}
+
+  Expr operator()(const Expr& e);
+  Stmt operator()(const Stmt& s);
+  std::optional<Range> range(const Expr& e);
+
+ private:
+  struct Memo {
+    std::unordered_map<const ExprNode*, std::pair<Expr, Expr>> simple;  // keeps its key alive
+    std::unordered_map<const ExprNode*, std::pair<Expr, std::optional<Range>>> range;
+  };
+  struct Fact {   // bounds of a linear form, from a condition that holds here
+    Linear form;  // constant 0
+    Wide low, high;
+  };
+  // What held before a condition was assumed.
+  struct Context {
+    Memo memo;
+    size_t facts;
+    Ranges ranges;
+  };
+
+  Expr compute(const Expr& e);
+  Expr binary_of(BinaryOp op, Expr a, Expr b);
+  Expr sum(Linear l);
+  Expr divide(const Expr& a, int64_t c);
+  Expr modulo(const Expr& a, int64_t c);
+  Expr compare(BinaryOp op, const Expr& a, const Expr& b);
+  Expr extremum(BinaryOp op, const Expr& a, const Expr& b);
+  Expr select_of(const Select& x);
+  Expr load_of(const Load& x);
+  void recombine(Linear& l);
+
+  std::optional<Range> compute_range(const Expr& e);
+  std::optional<Range> range(const Linear& l);
+  std::optional<Range> range_of_binary(const Binary& x);
+
+  bool assume(const Expr& condition, bool holds);
+  std::optional<Context> enter(const Expr& condition, bool holds);
+  void leave(Context c);
+
+  Ranges ranges_;
+  std::vector<Fact> facts_;
+  int contexts_ = 0;
+  Memo memo_;
+  ExprOrder order_;
+};
+
+// ---- ranges
+// -----------------------------------------------------------------------------------------------------------------
+
+std::optional<Range> Simplifier::range(const Expr& e) {
+  if (auto it = memo_.range.find(e.get()); it != memo_.range.end()) return it->second.second;
+  std::optional<Range> r = compute_range(e);
+  memo_.range.emplace(e.get(), std::pair(e, r));
+  return r;
+}
+
+std::optional<Range> Simplifier::range(const Linear& l) {
+  Wide low = l.constant, high = l.constant;
+  for (const auto& [atom, c] : l.terms) {
+    auto r = range(atom);
+    if (!r) return std::nullopt;
+    Wide a = Wide{r->low} * c, b = Wide{r->high} * c;
+    low += std::min(a, b), high += std::max(a, b);
+  }
+  for (const Fact& f : facts_) {
+    if (same_terms(l, f.form, 1, order_)) {
+      low = std::max(low, f.low + l.constant), high = std::min(high, f.high + l.constant);
+    } else if (same_terms(l, f.form, -1, order_)) {
+      low = std::max(low, l.constant - f.high), high = std::min(high, l.constant - f.low);
+    }
+  }
+  return narrowed(low, high);
+}
+
+std::optional<Range> Simplifier::compute_range(const Expr& e) {
+  if (is_float(e.type())) return std::nullopt;
+  auto bounds = type_range(e.type());
+  return std::visit(overloaded{
+                        [&](const Literal& x) -> std::optional<Range> {
+                          if (e.type() == dtype::u64 && x.integer < 0) return std::nullopt;
+                          return Range{x.integer, x.integer};
+                        },
+                        [&](const VarRef& x) {
+                          auto it = ranges_.find(x.var);
+                          return it != ranges_.end() ? std::optional(it->second) : bounds;
+                        },
+                        [&](const Unary& x) {
+                          if (e.type() != dtype::i64) return bounds;
+                          if (x.op == UnaryOp::negate) return range(linear_form(e, order_));
+                          return std::optional<Range>();
+                        },
+                        [&](const Binary& x) { return e.type() == dtype::i64 ? range_of_binary(x) : bounds; },
+                        [&](const Fma&) { return bounds; },
+                        [&](const Select& x) {
+                          auto a = range(x.a), b = range(x.b);
+                          if (!a || !b) return bounds;
+                          return std::optional(Range{std::min(a->low, b->low), std::max(a->high, b->high)});
+                        },
+                        [&](const Cast& x) {
+                          if (is_float(x.a.type())) return bounds;
+                          auto a = range(x.a);
+                          if (!a) return bounds;
+                          if (!bounds) return e.type() == dtype::u64 && a->low < 0 ? std::nullopt : a;
+                          if (is_bool(e.type())) return bounds;
+                          return a->low >= bounds->low && a->high <= bounds->high ? a : bounds;
+                        },
+                        [&](const Bitcast&) { return bounds; },
+                        [&](const Load&) { return bounds; },
+                    },
+                    e->v);
+}
+
+std::optional<Range> Simplifier::range_of_binary(const Binary& x) {
+  switch (x.op) {
+    case BinaryOp::add:
+    case BinaryOp::sub: {
+      Linear l = add(linear_form(x.a, order_), linear_form(x.b, order_), x.op == BinaryOp::add ? 1 : -1, order_);
+      return range(l);
+    }
+    case BinaryOp::mul: {
+      auto a = range(x.a), b = range(x.b);
+      if (!a || !b) return std::nullopt;
+      Wide corners[] = {Wide{a->low} * b->low, Wide{a->low} * b->high, Wide{a->high} * b->low, Wide{a->high} * b->high};
+      return narrowed(std::min({corners[0], corners[1], corners[2], corners[3]}),
+                      std::max({corners[0], corners[1], corners[2], corners[3]}));
+    }
+    case BinaryOp::floor_div: {
+      auto a = range(x.a), b = range(x.b);
+      if (!a || !b || b->low <= 0) return std::nullopt;
+      return Range{std::min(floor_quotient(a->low, b->low), floor_quotient(a->low, b->high)),
+                   std::max(floor_quotient(a->high, b->low), floor_quotient(a->high, b->high))};
+    }
+    case BinaryOp::floor_mod: {
+      auto a = range(x.a), b = range(x.b);
+      if (!b || b->low <= 0) return std::nullopt;
+      if (a && a->low >= 0 && a->high < b->low) return a;
+      if (a && b->low == b->high && floor_quotient(a->low, b->low) == floor_quotient(a->high, b->low))
+        return Range{floor_remainder(a->low, b->low), floor_remainder(a->high, b->low)};
+      return Range{0, a && a->low >= 0 ? std::min(a->high, b->high - 1) : b->high - 1};
+    }
+    case BinaryOp::div: {
+      auto a = range(x.a), b = range(x.b);
+      if (!a || !b || b->low <= 0) return std::nullopt;
+      return Range{std::min(a->low / b->low, a->low / b->high), std::max(a->high / b->low, a->high / b->high)};
+    }
+    case BinaryOp::rem: {
+      auto a = range(x.a), b = range(x.b);
+      if (!b || b->low <= 0) return std::nullopt;
+      Range r{a && a->low >= 0 ? 0 : 1 - b->high, a && a->high <= 0 ? 0 : b->high - 1};
+      if (a) r = {std::max(r.low, std::min<int64_t>(a->low, 0)), std::min(r.high, std::max<int64_t>(a->high, 0))};
+      return r;
+    }
+    case BinaryOp::min:
+    case BinaryOp::max: {
+      auto a = range(x.a), b = range(x.b);
+      if (!a || !b) return std::nullopt;
+      if (x.op == BinaryOp::min) return Range{std::min(a->low, b->low), std::min(a->high, b->high)};
+      return Range{std::max(a->low, b->low), std::max(a->high, b->high)};
+    }
+    case BinaryOp::bit_and: {
+      auto a = range(x.a), b = range(x.b);
+      if (b && b->low >= 0) return Range{0, a && a->low >= 0 ? std::min(a->high, b->high) : b->high};
+      if (a && a->low >= 0) return Range{0, a->high};
+      return std::nullopt;
+    }
+    case BinaryOp::shr: {
+      auto a = range(x.a);
+      auto b = constant_integer(x.b);
+      if (!a || !b || *b < 0 || *b > 63) return std::nullopt;
+      return Range{a->low >> *b, a->high >> *b};
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+// ---- conditions that hold
+// -----------------------------------------------------------------------------------------------------
+
+// Records what a condition says; false when it says nothing that is understood.
+bool Simplifier::assume(const Expr& condition, bool holds) {
+  if (const Unary* x = as<Unary>(condition); x && x->op == UnaryOp::logical_not) return assume(x->a, !holds);
+  const Binary* x = as<Binary>(condition);
+  if (!x) return false;
+  if (x->op == (holds ? BinaryOp::logical_and : BinaryOp::logical_or)) {
+    bool a = assume(x->a, holds), b = assume(x->b, holds);
+    return a || b;
+  }
+  if (!is_comparison(x->op) || x->a.type() != dtype::i64 || !range(x->a) || !range(x->b)) return false;
+  Linear d = add(linear_form(x->a, order_), linear_form(x->b, order_), -1, order_);
+  if (d.is_constant()) return false;
+  constexpr Wide limit = Wide{1} << 70;
+  Wide low = -limit, high = limit, at = -Wide{d.constant};  // of d without its constant
+  switch (holds ? x->op : negated(x->op)) {
+    case BinaryOp::lt:
+      high = at - 1;
+      break;
+    case BinaryOp::le:
+      high = at;
+      break;
+    case BinaryOp::gt:
+      low = at + 1;
+      break;
+    case BinaryOp::ge:
+      low = at;
+      break;
+    case BinaryOp::eq:
+      low = high = at;
+      break;
+    default:
+      return false;
+  }
+  if (d.terms.size() == 1) {
+    const VarRef* ref = as<VarRef>(d.terms[0].first);
+    int64_t c = d.terms[0].second;
+    if (ref && (c == 1 || c == -1) && ranges_.count(ref->var)) {
+      Range& r = ranges_[ref->var];
+      Wide l = std::max(Wide{r.low}, c == 1 ? low : -high), h = std::min(Wide{r.high}, c == 1 ? high : -low);
+      if (l <= h) r = {static_cast<int64_t>(l), static_cast<int64_t>(h)};
+    }
+  }
+  d.constant = 0;
+  facts_.push_back({std::move(d), low, high});
+  return true;
+}
+
+// Assumes a condition for a while; empty when nothing was learnt. The memo starts afresh, so the depth is bounded.
+std::optional<Simplifier::Context> Simplifier::enter(const Expr& condition, bool holds) {
+  if (contexts_ >= 4) return std::nullopt;
+  Context before{{}, facts_.size(), ranges_};
+  if (!assume(condition, holds)) return std::nullopt;
+  before.memo = std::exchange(memo_, {});
+  ++contexts_;
+  return before;
+}
+
+void Simplifier::leave(Context c) {
+  memo_ = std::move(c.memo);
+  facts_.resize(c.facts);
+  ranges_ = std::move(c.ranges);
+  --contexts_;
+}
+
+// ---- expressions
+// ------------------------------------------------------------------------------------------------------------
+
+Expr Simplifier::operator()(const Expr& e) {
+  if (!e) return e;
+  if (auto it = memo_.simple.find(e.get()); it != memo_.simple.end()) return it->second.second;
+  Expr r = compute(e);
+  if (!r.same_node(e) && structurally_equal(r, e)) r = e;
+  memo_.simple.emplace(e.get(), std::pair(e, r));
+  return r;
+}
+
+Expr Simplifier::compute(const Expr& e) {
+  return std::visit(overloaded{
+                        [&](const Literal&) { return e; },
+                        [&](const VarRef& x) {
+                          auto it = ranges_.find(x.var);
+                          if (it != ranges_.end() && it->second.low == it->second.high)
+                            return literal(e.type(), it->second.low);
+                          return e;
+                        },
+                        [&](const Unary& x) {
+                          Expr a = (*this)(x.a);
+                          if (x.op == UnaryOp::negate && e.type() == dtype::i64)
+                            return sum(scale(linear_form(a, order_), -1));
+                          if (x.op == UnaryOp::logical_not) {
+                            if (const Unary* inner = as<Unary>(a); inner && inner->op == UnaryOp::logical_not)
+                              return inner->a;
+                            const Binary* c = as<Binary>(a);
+                            if (c && is_comparison(c->op) && is_integer(c->a.type()))
+                              return binary_of(negated(c->op), c->a, c->b);
+                          }
+                          return unary(x.op, a);
+                        },
+                        [&](const Binary& x) { return binary_of(x.op, (*this)(x.a), (*this)(x.b)); },
+                        [&](const Fma& x) { return fma((*this)(x.a), (*this)(x.b), (*this)(x.c)); },
+                        [&](const Select& x) { return select_of(x); },
+                        [&](const Cast& x) { return cast(e.type(), (*this)(x.a), x.saturate); },
+                        [&](const Bitcast& x) { return bitcast(e.type(), (*this)(x.a)); },
+                        [&](const Load& x) { return load_of(x); },
+                    },
+                    e->v);
+}
+
+Expr Simplifier::binary_of(BinaryOp op, Expr a, Expr b) {
+  if (is_bool(a.type())) {
+    if ((op == BinaryOp::logical_and || op == BinaryOp::logical_or) && structurally_equal(a, b)) return a;
+    return binary(op, a, b);
+  }
+  if (a.type() != dtype::i64) {
+    // Bounds of narrow types can still decide a comparison with a constant.
+    if (is_comparison(op) && is_integer(a.type())) {
+      auto x = range(a), y = range(b);
+      if (x && y)
+        if (auto d = narrowed(Wide{x->low} - y->high, Wide{x->high} - y->low))
+          if (auto known = decide(op, *d)) return literal(dtype::boolean, int64_t{*known});
+    }
+    return binary(op, a, b);
+  }
+  switch (op) {
+    case BinaryOp::add:
+    case BinaryOp::sub:
+      return sum(add(linear_form(a, order_), linear_form(b, order_), op == BinaryOp::add ? 1 : -1, order_));
+    case BinaryOp::mul:
+      if (auto c = constant_integer(a)) return sum(scale(linear_form(b, order_), *c));
+      if (auto c = constant_integer(b)) return sum(scale(linear_form(a, order_), *c));
+      return order_.compare(a, b) <= 0 ? a * b : b * a;
+    case BinaryOp::div:
+    case BinaryOp::rem:
+      if (auto c = constant_integer(b); c && *c > 0)
+        if (auto r = range(a); r && r->low >= 0) return op == BinaryOp::div ? divide(a, *c) : modulo(a, *c);
+      return binary(op, a, b);
+    case BinaryOp::floor_div:
+      if (auto c = constant_integer(b); c && *c > 0) return divide(a, *c);
+      if (auto r = range(a), s = range(b); r && s && r->low >= 0 && r->high < s->low) return Expr(0);
+      return binary(op, a, b);
+    case BinaryOp::floor_mod:
+      if (auto c = constant_integer(b); c && *c > 0) return modulo(a, *c);
+      if (auto r = range(a), s = range(b); r && s && r->low >= 0 && r->high < s->low) return a;
+      return binary(op, a, b);
+    case BinaryOp::min:
+    case BinaryOp::max:
+      return extremum(op, a, b);
+    default:
+      return is_comparison(op) ? compare(op, a, b) : binary(op, a, b);
+  }
+}
+
+// c * k * (x floordiv c) + k * (x floormod c) is k * x.
+void Simplifier::recombine(Linear& l) {
+  for (size_t i = 0; i < l.terms.size(); ++i) {
+    const Binary* m = as<Binary>(l.terms[i].first);
+    if (!m || m->op != BinaryOp::floor_mod) continue;
+    auto c = constant_integer(m->b);
+    if (!c || *c <= 0) continue;
+    Expr quotient = floor_div(m->a, m->b);
+    int64_t k = l.terms[i].second;
+    for (size_t j = 0; j < l.terms.size(); ++j) {
+      if (l.terms[j].second != wrapping_mul(*c, k) || order_.compare(l.terms[j].first, quotient) != 0) continue;
+      Linear whole = linear_form(m->a, order_);
+      l.terms.erase(l.terms.begin() + std::max(i, j));
+      l.terms.erase(l.terms.begin() + std::min(i, j));
+      l = add(l, whole, k, order_);
+      return recombine(l);
+    }
+  }
+}
+
+Expr Simplifier::sum(Linear l) {
+  recombine(l);
+  return to_expr(l);
+}
+
+// Splits a = c * quotient + rest, where the rest holds what c does not divide.
+static std::pair<Linear, Linear> split(const Linear& a, int64_t c) {
+  Linear quotient, rest;
+  for (const auto& [atom, k] : a.terms) {
+    if (k % c == 0)
+      quotient.terms.emplace_back(atom, k / c);
+    else
+      rest.terms.emplace_back(atom, k);
+  }
+  quotient.constant = floor_quotient(a.constant, c);
+  rest.constant = floor_remainder(a.constant, c);
+  return {quotient, rest};
+}
+
+// Divisors of c, other than 1 and c, that some coefficient shares; the largest first.
+static std::vector<int64_t> common_factors(const Linear& a, int64_t c) {
+  std::vector<int64_t> factors;
+  for (const auto& [atom, k] : a.terms) {
+    int64_t g = std::gcd(k, c);
+    if (g > 1 && g < c) factors.push_back(g);
+  }
+  std::ranges::sort(factors, std::greater<>());
+  factors.erase(std::unique(factors.begin(), factors.end()), factors.end());
+  return factors;
+}
+
+Expr Simplifier::divide(const Expr& a, int64_t c) {
+  if (c == 1) return a;
+  Linear form = linear_form(a, order_);
+  if (form.is_constant()) return Expr(floor_quotient(form.constant, c));
+  // (x floordiv d) floordiv c
+  if (const Binary* inner = as<Binary>(a); inner && inner->op == BinaryOp::floor_div) {
+    auto d = constant_integer(inner->b);
+    if (d && *d > 0 && *d <= INT64_MAX / c) return divide(inner->a, *d * c);
+  }
+  if (!range(form)) return floor_div(a, Expr(c));
+  auto [quotient, rest] = split(form, c);
+  auto r = range(rest);
+  if (!r || !range(quotient)) return floor_div(a, Expr(c));
+  if (floor_quotient(r->low, c) == floor_quotient(r->high, c)) {
+    quotient.constant = wrapping_add(quotient.constant, floor_quotient(r->low, c));
+    return sum(quotient);
+  }
+  for (int64_t g : common_factors(rest, c)) {
+    auto [multiple, small] = split(rest, g);
+    auto s = range(small);
+    if (!s || s->low < 0 || s->high >= g || !range(multiple)) continue;
+    Linear inner = linear_form(divide(sum(multiple), c / g), order_);
+    return sum(add(quotient, inner, 1, order_));
+  }
+  Expr remaining = floor_div(sum(rest), Expr(c));
+  return sum(add(quotient, linear_form(remaining, order_), 1, order_));
+}
+
+Expr Simplifier::modulo(const Expr& a, int64_t c) {
+  if (c == 1) return Expr(0);
+  Linear form = linear_form(a, order_);
+  if (form.is_constant()) return Expr(floor_remainder(form.constant, c));
+  // (x floormod d) floormod c with c | d
+  if (const Binary* inner = as<Binary>(a); inner && inner->op == BinaryOp::floor_mod) {
+    auto d = constant_integer(inner->b);
+    if (d && *d > 0 && *d % c == 0) return modulo(inner->a, c);
+  }
+  if (!range(form)) return floor_mod(a, Expr(c));
+  auto [quotient, rest] = split(form, c);
+  auto r = range(rest);
+  if (!r) return floor_mod(a, Expr(c));
+  if (floor_quotient(r->low, c) == floor_quotient(r->high, c)) {
+    rest.constant -= floor_quotient(r->low, c) * c;
+    return sum(rest);
+  }
+  for (int64_t g : common_factors(rest, c)) {
+    auto [multiple, small] = split(rest, g);
+    auto s = range(small);
+    if (!s || s->low < 0 || s->high >= g || !range(multiple)) continue;
+    Linear inner = scale(linear_form(modulo(sum(multiple), c / g), order_), g);
+    return sum(add(inner, small, 1, order_));
+  }
+  return floor_mod(sum(rest), Expr(c));
+}
+
+Expr Simplifier::compare(BinaryOp op, const Expr& a, const Expr& b) {
+  Linear d = add(linear_form(a, order_), linear_form(b, order_), -1, order_);
+  if (d.is_constant() && (op == BinaryOp::eq || op == BinaryOp::ne))
+    return literal(dtype::boolean, int64_t{(d.constant == 0) == (op == BinaryOp::eq)});
+  if (d.is_constant() && d.constant == 0)
+    return literal(dtype::boolean, int64_t{op == BinaryOp::le || op == BinaryOp::ge});
+  if (!range(a) || !range(b)) return binary(op, a, b);
+  if (auto r = range(d))
+    if (auto known = decide(op, *r)) return literal(dtype::boolean, int64_t{*known});
+  // Positive terms to the left, negative ones and the constant to the right.
+  Linear left, right;
+  for (const auto& [atom, k] : d.terms)
+    if (k > 0)
+      left.terms.emplace_back(atom, k);
+    else
+      right.terms.emplace_back(atom, wrapping_mul(k, -1));
+  (left.terms.empty() ? left.constant : right.constant) =
+      left.terms.empty() ? d.constant : wrapping_mul(d.constant, -1);
+  if (!range(left) || !range(right)) return binary(op, a, b);
+  return binary(op, sum(left), sum(right));
+}
+
+Expr Simplifier::extremum(BinaryOp op, const Expr& a, const Expr& b) {
+  bool is_min = op == BinaryOp::min;
+  if (structurally_equal(a, b)) return a;
+  if (range(a) && range(b)) {
+    auto d = range(add(linear_form(a, order_), linear_form(b, order_), -1, order_));
+    if (d && d->high <= 0) return is_min ? a : b;
+    if (d && d->low >= 0) return is_min ? b : a;
+  }
+  return binary(op, a, b);
+}
+
+Expr Simplifier::select_of(const Select& x) {
+  Expr c = (*this)(x.condition);
+  if (auto known = constant_integer(c)) return (*this)(*known ? x.a : x.b);
+  auto arm = [&](const Expr& e, bool holds) {
+    auto context = enter(c, holds);
+    Expr r = (*this)(e);
+    if (context) leave(std::move(*context));
+    return r;
+  };
+  Expr a = arm(x.a, true), b = arm(x.b, false);
+  return structurally_equal(a, b) ? a : select(c, a, b);
+}
+
+Expr Simplifier::load_of(const Load& x) {
+  std::vector<Expr> indices;
+  for (const Expr& i : x.indices) indices.push_back((*this)(i));
+  if (!x.otherwise) return load(x.buffer, std::move(indices));
+  bool inside = true;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    auto r = range(indices[d]);
+    auto extent = x.buffer->shape[d].constant();
+    if (r && (r->high < 0 || (extent && r->low >= *extent))) return (*this)(x.otherwise);
+    inside &= r && r->low >= 0 && extent && r->high < *extent;
+  }
+  return load(x.buffer, std::move(indices), inside ? Expr() : (*this)(x.otherwise));
+}
+
+// ---- statements
+// -------------------------------------------------------------------------------------------------------------
+
+Stmt Simplifier::operator()(const Stmt& s) {
+  if (!s) return s;
+  auto all = [&](const std::vector<Expr>& list) {
+    std::vector<Expr> r;
+    for (const Expr& e : list) r.push_back((*this)(e));
+    return r;
+  };
+  auto same = [](const std::vector<Expr>& a, const std::vector<Expr>& b) {
+    return std::ranges::equal(a, b, [](const Expr& x, const Expr& y) { return x.same_node(y); });
+  };
+  return std::visit(
+      overloaded{
+          [&](const For& x) -> Stmt {
+            Expr extent = (*this)(x.extent);
+            auto r = range(extent);
+            if (r && r->high <= 0) return nullptr;
+            if (constant_integer(extent) == 1) return (*this)(substitute(x.body, {{x.var, Expr(0)}}));
+            if (r) ranges_[x.var] = {0, r->high - 1};
+            Stmt body = (*this)(x.body);
+            if (!body) return nullptr;
+            return extent.same_node(x.extent) && body == x.body ? s : for_loop(x.var, extent, x.kind, body);
+          },
+          [&](const Sequence& x) -> Stmt {
+            std::vector<Stmt> body;
+            for (const Stmt& b : x.body) body.push_back((*this)(b));
+            return body == x.body ? s : sequence(std::move(body));
+          },
+          [&](const Store& x) -> Stmt {
+            std::vector<Expr> indices = all(x.indices);
+            Expr value = (*this)(x.value);
+            if (same(indices, x.indices) && value.same_node(x.value)) return s;
+            return store(x.buffer, std::move(indices), value);
+          },
+          [&](const Let& x) -> Stmt {
+            Expr value = (*this)(x.value);
+            if (as<Literal>(value) || as<VarRef>(value)) return (*this)(substitute(x.body, {{x.var, value}}));
+            if (auto r = range(value)) ranges_[x.var] = *r;
+            Stmt body = (*this)(x.body);
+            if (!body) return nullptr;
+            return value.same_node(x.value) && body == x.body ? s : let(x.var, value, body);
+          },
+          [&](const Allocate& x) -> Stmt {
+            Stmt body = (*this)(x.body);
+            if (!body) return nullptr;
+            return body == x.body ? s : allocate(x.buffer, body);
+          },
+          [&](const IfThen& x) -> Stmt {
+            Expr c = (*this)(x.condition);
+            if (auto known = constant_integer(c)) return (*this)(*known ? x.then_body : x.else_body);
+            auto arm = [&](const Stmt& body, bool holds) {
+              // A body may store into what the condition loads.
+              auto context = loads_of(c).empty() ? enter(c, holds) : std::nullopt;
+              Stmt r = (*this)(body);
+              if (context) leave(std::move(*context));
+              return r;
+            };
+            Stmt a = arm(x.then_body, true), b = arm(x.else_body, false);
+            if (!a && !b) return nullptr;
+            if (!a) return if_then((*this)(logical_not(c)), b);
+            return c.same_node(x.condition) && a == x.then_body && b == x.else_body ? s : if_then(c, a, b);
+          },
+          [&](const Require& x) -> Stmt {
+            Expr c = (*this)(x.condition);
+            if (constant_integer(c) == 1) return nullptr;
+            return c.same_node(x.condition) ? s : require(c, x.status);
+          },
+          [&](const Prefetch& x) -> Stmt {
+            std::vector<Expr> indices = all(x.indices);
+            return same(indices, x.indices) ? s : make_stmt(Prefetch{x.buffer, std::move(indices)});
+          },
+          [&](const IntrinsicCall& x) -> Stmt {
+            std::vector<Region> operands;
+            bool changed = false;
+            for (const Region& r : x.operands) {
+              operands.push_back({r.buffer, all(r.begin)});
+              changed |= !same(operands.back().begin, r.begin);
+            }
+            return changed ? make_stmt(IntrinsicCall{x.intrinsic, std::move(operands)}) : s;
+          },
+      },
+      s->v);
+}
+
+}  // namespace
+
+std::optional<Range> range_of(const Expr& e, const Ranges& ranges) { return Simplifier(ranges).range(e); }
+Expr simplify(const Expr& e, const Ranges& ranges) { return Simplifier(ranges)(e); }
+Stmt simplify(const Stmt& s, const Ranges& ranges) { return Simplifier(ranges)(s); }
+
+}  // namespace dlcc::tensor

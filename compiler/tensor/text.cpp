@@ -1,0 +1,182 @@
+// The vocabulary of the text form, one table per kind of word.
+#include "tensor/text.h"
+
+#include <algorithm>
+#include <array>
+
+namespace dlcc::tensor {
+namespace {
+
+struct TypeName {
+  DType type;
+  std::string_view name;
+};
+constexpr TypeName type_names[] = {
+    {DType::bool_, "bool"},
+    {DType::int4_, "i4"},
+    {DType::int8_, "i8"},
+    {DType::int16_, "i16"},
+    {DType::int32_, "i32"},
+    {DType::int64_, "i64"},
+    {DType::uint4_, "u4"},
+    {DType::uint8_, "u8"},
+    {DType::uint16_, "u16"},
+    {DType::uint32_, "u32"},
+    {DType::uint64_, "u64"},
+    {DType::float8_e4m3fn_, "f8e4m3fn"},
+    {DType::float8_e4m3fnuz_, "f8e4m3fnuz"},
+    {DType::float8_e5m2_, "f8e5m2"},
+    {DType::float8_e5m2fnuz_, "f8e5m2fnuz"},
+    {DType::float16_, "f16"},
+    {DType::bfloat16_, "bf16"},
+    {DType::float32_, "f32"},
+    {DType::float64_, "f64"},
+};
+
+constexpr std::string_view unary_texts[] = {
+#define UNARY(name, text) text,
+#define BINARY(name, text, infix)
+#include "tensor/ops.def"
+#undef UNARY
+#undef BINARY
+};
+
+struct BinaryText {
+  std::string_view text;
+  bool infix;
+};
+constexpr BinaryText binary_texts[] = {
+#define UNARY(name, text)
+#define BINARY(name, text, infix) {text, infix},
+#include "tensor/ops.def"
+#undef UNARY
+#undef BINARY
+};
+
+constexpr std::string_view keywords[] = {
+    "kernel",  "tensor",   "read",   "write", "scratch", "for",  "parallel", "vector", "unrolled", "let",
+    "alloc",   "if",       "else",   "call",  "at",      "true", "false",    "inf",    "nan",      "fma",
+    "bitcast", "with",     "fold",   "from",  "temp",    "reg",  "local",    "in",     "strides",  "align",
+    "require", "prefetch", "reduce", "sum",   "product", "all",  "any",      "global", "min",      "max"};
+
+}  // namespace
+
+std::string_view short_name(DType type) {
+  for (const TypeName& t : type_names)
+    if (t.type == type) return t.name;
+  DLCC_UNREACHABLE("no short name for {}", name(type));
+}
+
+std::optional<DType> dtype_of_short(std::string_view text) {
+  for (const TypeName& t : type_names)
+    if (t.name == text) return t.type;
+  return std::nullopt;
+}
+
+std::string_view text_of(UnaryOp op) { return unary_texts[static_cast<size_t>(op)]; }
+std::string_view text_of(BinaryOp op) { return binary_texts[static_cast<size_t>(op)].text; }
+bool is_infix(BinaryOp op) { return binary_texts[static_cast<size_t>(op)].infix; }
+
+int precedence(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::mul:
+    case BinaryOp::div:
+      return 10;
+    case BinaryOp::add:
+    case BinaryOp::sub:
+      return 9;
+    case BinaryOp::shl:
+    case BinaryOp::shr:
+      return 8;
+    case BinaryOp::bit_and:
+      return 7;
+    case BinaryOp::bit_xor:
+      return 6;
+    case BinaryOp::bit_or:
+      return 5;
+    case BinaryOp::logical_and:
+      return 3;
+    case BinaryOp::logical_xor:
+      return 2;
+    case BinaryOp::logical_or:
+      return 1;
+    default:
+      return is_infix(op) ? 4 : highest_precedence;  // comparisons; functions
+  }
+}
+
+std::string_view text_of(Status status) {
+  switch (status) {
+#define STATUS(name, number, text) \
+  case Status::name:               \
+    return #name;
+#include "dlcc/status.def"
+#undef STATUS
+  }
+  DLCC_UNREACHABLE("status {}", static_cast<int>(status));
+}
+
+std::string_view text_of(LoopKind kind) {
+  switch (kind) {
+    case LoopKind::serial:
+      return "for";
+    case LoopKind::parallel:
+      return "parallel";
+    case LoopKind::vector:
+      return "vector";
+    case LoopKind::unrolled:
+      return "unrolled";
+  }
+  DLCC_UNREACHABLE("loop kind {}", static_cast<int>(kind));
+}
+
+std::string_view text_of(ReducerKind kind) {
+  switch (kind) {
+    case ReducerKind::sum:
+      return "sum";
+    case ReducerKind::product:
+      return "product";
+    case ReducerKind::min:
+      return "min";
+    case ReducerKind::max:
+      return "max";
+    case ReducerKind::all:
+      return "all";
+    case ReducerKind::any:
+      return "any";
+    case ReducerKind::other:
+      return "reduce";
+  }
+  DLCC_UNREACHABLE("reducer kind {}", static_cast<int>(kind));
+}
+
+bool is_reserved(std::string_view word) {
+  return dtype_of_short(word) || std::ranges::count(keywords, word) || std::ranges::count(unary_texts, word) ||
+         std::ranges::count(binary_texts, word, &BinaryText::text);
+}
+
+Reduction named_reduction(ReducerKind kind, std::vector<Axis> axes, DType type) {
+  Var a = make_var("a", type), b = make_var("b", type);
+  auto make = [&](BinaryOp op, Expr identity) {
+    return Reduction{std::move(axes), {a}, {b}, {binary(op, a, b)}, {std::move(identity)}};
+  };
+  switch (kind) {
+    case ReducerKind::sum:
+      return make(BinaryOp::add, literal(type, int64_t{0}));
+    case ReducerKind::product:
+      return make(BinaryOp::mul, literal(type, int64_t{1}));
+    case ReducerKind::min:
+      return make(BinaryOp::min, highest(type));
+    case ReducerKind::max:
+      return make(BinaryOp::max, lowest(type));
+    case ReducerKind::all:
+      return make(BinaryOp::logical_and, literal(type, int64_t{1}));
+    case ReducerKind::any:
+      return make(BinaryOp::logical_or, literal(type, int64_t{0}));
+    case ReducerKind::other:
+      break;
+  }
+  DLCC_UNREACHABLE("a reducer without a name");
+}
+
+}  // namespace dlcc::tensor
