@@ -35,12 +35,7 @@ class Lowerer {
   Program run() {
     const relay::Function& main = module_.functions.at("main");
     Environment env;
-    for (size_t k = 0; k < main.params.size(); ++k) {
-      ValueId v = new_value(input_name(k), *relay::as<relay::TensorType>(main.params[k]->type), Storage::input);
-      program_.values[static_cast<size_t>(v)].index = static_cast<int>(k);
-      program_.inputs.push_back(v);
-      env[main.params[k]->id] = {v, {}, false};
-    }
+    for (const relay::Var& p : main.params) env[p->id] = new_input(p->type, p->name);
     std::vector<ValueId> results;
     flatten(lower_block(main.body, env, program_.body), results);
     for (size_t k = 0; k < results.size(); ++k) make_output(results[k], static_cast<int>(k));
@@ -51,8 +46,16 @@ class Lowerer {
  private:
   using Environment = std::map<int, Operand>;
 
-  std::string input_name(size_t k) const {
-    return k < module_.input_names.size() ? module_.input_names[k] : fmt::format("input{}", k);
+  Operand new_input(const relay::Type& type, const std::string& name) {
+    if (const auto* tuple = relay::as<relay::TupleType>(type)) {
+      Operand o{-1, {}, true};
+      for (const relay::Type& field : tuple->fields) o.fields.push_back(new_input(field, name));
+      return o;
+    }
+    ValueId v = new_value(name, *relay::as<relay::TensorType>(type), Storage::input);
+    program_.values[static_cast<size_t>(v)].index = static_cast<int>(program_.inputs.size());
+    program_.inputs.push_back(v);
+    return {v, {}, false};
   }
 
   [[noreturn]] void unsupported(const Place& place, const std::string& what) {
