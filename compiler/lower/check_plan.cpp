@@ -234,7 +234,7 @@ class Checker {
     const std::optional<int64_t> byte = memory.find_other(range_of(v), base_id(v));
     if (!byte) return;
     const std::optional<ValueId> found = memory.owner_at(*byte);
-    fail("{}: byte {} of {} holds {}", where, *byte - address_[v], label(v), found ? label(*found) : "nothing");
+    fail("{}: byte {} of {} holds {}", where, *byte - address_[v], label(v), found ? label(*found) : "nothing certain");
   }
 
   void check_writable(ValueId v, const std::string& where) const {

@@ -81,6 +81,7 @@ struct Program {
   std::vector<Constant> constants;  // as stored, packed
   std::vector<ValueId> inputs, outputs;
   Region body;
+  int64_t macs = 0;  // multiply-accumulate operations of all calls, branches counted both
 };
 
 // Where temporaries live.
@@ -92,8 +93,8 @@ struct StoragePlan {
 };
 
 // Assigns offsets (plan.cpp): greedy orders, then a search bounded by steps when these exceed the live bound. In-place
-// pairs are used when the read operand is a temporary, or a view of all of one, that dies at that step. The operands of a
-// Copy never share memory.
+// pairs are used when the read operand is a temporary, or a view of all of one, that dies at that step. The operands of
+// a Copy never share memory.
 StoragePlan plan_storage(const Program&);
 
 // Checks a plan from first principles (check_plan.cpp; shares nothing with the planner): walks the program over a map

@@ -20,6 +20,10 @@ std::vector<Expr> logical_index(const Layout&, int logical_rank, const std::vect
 // Splits one axis into blocks: [.., axis/block, .., axis%block] with the block innermost. Extents from `shape`.
 Layout blocked_layout(const std::vector<int64_t>& shape, int axis, int64_t block, Layout::Tail tail);
 
+// The dense layout when the map keeps all elements in row-major order without padding, else the layout itself: a blocked image
+// of one pixel is an ordinary vector.
+Layout normalized(const Layout&, const std::vector<int64_t>& logical);
+
 // The constant's elements in the order of the layout, tail elements zero.
 Constant pack(const Constant&, const Layout&);
 

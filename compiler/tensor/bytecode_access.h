@@ -1,0 +1,111 @@
+// How the bytecode reads and writes registers and stored elements.
+#pragma once
+
+#include <cstring>
+
+#include "support/float_formats.h"
+#include "tensor/bytecode.h"
+
+namespace dlcc::tensor::bytecode {
+
+template <class T>
+T* reg(Frame& f, uint32_t offset) {
+  return reinterpret_cast<T*>(f.registers + offset);
+}
+
+// Elements whose stored bytes are the register value.
+template <class T>
+struct Plain {
+  using Value = T;
+  static T get(const std::byte* base, int64_t i) { return reinterpret_cast<const T*>(base)[i]; }
+  static void set(std::byte* base, int64_t i, T v) { reinterpret_cast<T*>(base)[i] = v; }
+};
+
+struct Bool {
+  using Value = bool;
+  static bool get(const std::byte* base, int64_t i) { return base[i] != std::byte{0}; }
+  static void set(std::byte* base, int64_t i, bool v) { base[i] = std::byte{v}; }
+};
+
+struct Half {
+  using Value = float;
+  static float get(const std::byte* base, int64_t i) { return half_to_float(Plain<uint16_t>::get(base, i)); }
+  static void set(std::byte* base, int64_t i, float v) { Plain<uint16_t>::set(base, i, float_to_half(v)); }
+};
+
+struct BFloat {
+  using Value = float;
+  static float get(const std::byte* base, int64_t i) { return bfloat16_to_float(Plain<uint16_t>::get(base, i)); }
+  static void set(std::byte* base, int64_t i, float v) { Plain<uint16_t>::set(base, i, float_to_bfloat16(v)); }
+};
+
+// Register values are representable, so that whether the conversion saturates does not matter but for infinities.
+template <DType type>
+struct Float8 {
+  using Value = float;
+  static float get(const std::byte* base, int64_t i) { return float8_to_float(type, Plain<uint8_t>::get(base, i)); }
+  static void set(std::byte* base, int64_t i, float v) {
+    Plain<uint8_t>::set(base, i, float_to_float8(type, v, false));
+  }
+};
+
+template <class T>
+struct Nibble {
+  using Value = T;
+  static T get(const std::byte* base, int64_t i) {
+    int v = static_cast<int>(base[i / 2] >> (i % 2 ? 4 : 0)) & 15;
+    return static_cast<T>(std::is_signed_v<T> && v > 7 ? v - 16 : v);
+  }
+  static void set(std::byte* base, int64_t i, T v) {
+    int shift = i % 2 ? 4 : 0;
+    base[i / 2] = (base[i / 2] & ~(std::byte{15} << shift)) | (static_cast<std::byte>(v & 15) << shift);
+  }
+};
+
+// Calls f with the accessor of a stored type.
+template <class F>
+auto with_access(DType type, F&& f) {
+  switch (type) {
+    case DType::bool_:
+      return f(Bool{});
+    case DType::int4_:
+      return f(Nibble<int8_t>{});
+    case DType::uint4_:
+      return f(Nibble<uint8_t>{});
+    case DType::int8_:
+      return f(Plain<int8_t>{});
+    case DType::int16_:
+      return f(Plain<int16_t>{});
+    case DType::int32_:
+      return f(Plain<int32_t>{});
+    case DType::int64_:
+      return f(Plain<int64_t>{});
+    case DType::uint8_:
+      return f(Plain<uint8_t>{});
+    case DType::uint16_:
+      return f(Plain<uint16_t>{});
+    case DType::uint32_:
+      return f(Plain<uint32_t>{});
+    case DType::uint64_:
+      return f(Plain<uint64_t>{});
+    case DType::float8_e4m3fn_:
+      return f(Float8<DType::float8_e4m3fn_>{});
+    case DType::float8_e4m3fnuz_:
+      return f(Float8<DType::float8_e4m3fnuz_>{});
+    case DType::float8_e5m2_:
+      return f(Float8<DType::float8_e5m2_>{});
+    case DType::float8_e5m2fnuz_:
+      return f(Float8<DType::float8_e5m2fnuz_>{});
+    case DType::float16_:
+      return f(Half{});
+    case DType::bfloat16_:
+      return f(BFloat{});
+    case DType::float32_:
+      return f(Plain<float>{});
+    case DType::float64_:
+      return f(Plain<double>{});
+  }
+  DLCC_UNREACHABLE("type {}", static_cast<int>(type));
+}
+
+}  // namespace dlcc::tensor::bytecode

@@ -1,0 +1,144 @@
+// Runs kernels on constants: lays out their memory, compiles them to bytecode and converts arguments and results.
+#include "tensor/evaluate.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tensor/bytecode.h"
+#include "tensor/bytecode_access.h"
+#include "tensor/schedules/naive.h"
+
+namespace dlcc::tensor {
+namespace {
+
+using bytecode::Memory;
+
+// Elements of a buffer's storage: one past the last of a strided buffer.
+int64_t storage_count(const BufferNode& b) {
+  std::vector<int64_t> shape = static_shape(b.shape);
+  int64_t count = 1, last = 0;
+  for (int64_t n : shape) count *= n;
+  if (b.strides.empty() || count == 0) return count;
+  for (size_t d = 0; d < shape.size(); ++d) last += (shape[d] - 1) * b.strides[d];
+  return last + 1;
+}
+
+// Calls f(dense index, storage index) for every element.
+template <class F>
+void for_each_element(const BufferNode& b, F&& f) {
+  std::vector<int64_t> shape = static_shape(b.shape), at(shape.size(), 0);
+  int64_t count = 1;
+  for (int64_t n : shape) count *= n;
+  for (int64_t k = 0; k < count; ++k) {
+    int64_t place = 0;
+    for (size_t d = 0; d < shape.size(); ++d) place += at[d] * b.strides[d];
+    f(k, place);
+    for (size_t d = shape.size(); d-- > 0;) {
+      if (++at[d] < shape[d]) break;
+      at[d] = 0;
+    }
+  }
+}
+
+// One element from a stored type to another, floats by value.
+template <class From, class To>
+void convert(const std::byte* from, int64_t i, std::byte* to, int64_t j) {
+  To::set(to, j, static_cast<typename To::Value>(From::get(from, i)));
+}
+
+void convert_all(DType from_type, const std::byte* from, DType to_type, std::byte* to, int64_t count) {
+  bytecode::with_access(from_type, [&](auto a) {
+    bytecode::with_access(to_type, [&](auto b) {
+      for (int64_t i = 0; i < count; ++i) convert<decltype(a), decltype(b)>(from, i, to, i);
+    });
+  });
+}
+
+void move_elements(DType type, const BufferNode& b, const std::byte* from, std::byte* to, bool gather) {
+  bytecode::with_access(type, [&](auto a) {
+    for_each_element(b, [&](int64_t dense, int64_t place) {
+      gather ? convert<decltype(a), decltype(a)>(from, place, to, dense)
+             : convert<decltype(a), decltype(a)>(from, dense, to, place);
+    });
+  });
+}
+
+// The memory of a kernel's parameters and locals.
+class Memories {
+ public:
+  // Unspecified contents are a pattern that is no plausible value, so that reading them shows.
+  Memory fresh(DType type, int64_t count) {
+    owned_.emplace_back(storage_bytes(type, count), std::byte{0xA5});
+    return {owned_.back().data(), count};
+  }
+
+  Memory argument(const BufferNode& b, DType type, const Constant& c) {
+    int64_t count = storage_count(b);
+    DLCC_CHECK(c.dtype() == b.type || c.dtype() == type, "argument {} has type {} instead of {}", b.name,
+               name(c.dtype()), name(b.type));
+    std::vector<int64_t> shape = static_shape(b.shape);
+    int64_t dense = 1;
+    for (int64_t n : shape) dense *= n;
+    DLCC_CHECK(c.count() == dense, "argument {} has {} elements instead of {}", b.name, c.count(), dense);
+    auto bytes = const_cast<std::byte*>(c.bytes().data());  // never written: access is `read`
+    if (c.dtype() != type) {
+      Memory m = fresh(type, dense);
+      convert_all(c.dtype(), bytes, type, m.data, dense);
+      bytes = m.data;
+    }
+    if (b.strides.empty()) return {bytes, count};
+    Memory spread = fresh(type, count);
+    move_elements(type, b, bytes, spread.data, false);
+    return spread;
+  }
+
+ private:
+  std::vector<std::vector<std::byte>> owned_;
+};
+
+Constant result_of(const BufferNode& b, DType type, const Memory& m) {
+  std::vector<int64_t> shape = static_shape(b.shape);
+  int64_t dense = 1;
+  for (int64_t n : shape) dense *= n;
+  std::vector<std::byte> bytes(storage_bytes(type, dense));
+  if (b.strides.empty()) {
+    if (!bytes.empty()) std::memcpy(bytes.data(), m.data, bytes.size());
+  } else {
+    move_elements(type, b, m.data, bytes.data(), true);
+  }
+  return Constant(type, std::move(shape), std::move(bytes));
+}
+
+}  // namespace
+
+EvaluationResult evaluate(const Kernel& kernel, std::span<const Constant> args, Precision precision) {
+  bytecode::Program program = bytecode::compile(kernel, precision);
+  Memories memories;
+  std::vector<Memory> list;
+  size_t next = 0;
+  for (const Parameter& p : kernel.params) {
+    DType type = bytecode::storage_type(p.buffer->type, precision);
+    if (p.access == Access::read) {
+      DLCC_CHECK(next < args.size(), "{}: {} arguments are too few", kernel.name, args.size());
+      list.push_back(memories.argument(*p.buffer, type, args[next++]));
+    } else {
+      list.push_back(memories.fresh(type, storage_count(*p.buffer)));
+    }
+  }
+  DLCC_CHECK(next == args.size(), "{}: {} arguments are too many", kernel.name, args.size());
+  for (const auto& local : program.locals) list.push_back(memories.fresh(local.type, local.count));
+  EvaluationResult result;
+  result.status = bytecode::run(program, list);
+  for (size_t k = 0; k < kernel.params.size(); ++k) {
+    const Parameter& p = kernel.params[k];
+    if (p.access == Access::write)
+      result.results.push_back(result_of(*p.buffer, bytecode::storage_type(p.buffer->type, precision), list[k]));
+  }
+  return result;
+}
+
+EvaluationResult evaluate(const TensorFunction& f, std::span<const Constant> args, Precision precision) {
+  return evaluate(naive_schedule(f), args, precision);
+}
+
+}  // namespace dlcc::tensor

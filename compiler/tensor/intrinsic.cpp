@@ -1,0 +1,58 @@
+#include "tensor/intrinsic.h"
+
+#include <map>
+
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+namespace {
+
+// Replaces operands by the boxes of a call in loads and stores.
+class Inliner {
+ public:
+  explicit Inliner(const IntrinsicCall& call) {
+    const auto& operands = call.intrinsic->operands;
+    DLCC_CHECK(operands.size() == call.operands.size(), "{} takes {} operands, not {}", call.intrinsic->name,
+               operands.size(), call.operands.size());
+    for (size_t k = 0; k < operands.size(); ++k) {
+      const Region& box = call.operands[k];
+      DLCC_CHECK(static_cast<int>(box.begin.size()) == box.buffer->rank() &&
+                     box.buffer->rank() >= operands[k].buffer->rank() && box.buffer->type == operands[k].buffer->type,
+                 "{}: operand {} does not fit {}", call.intrinsic->name, k, box.buffer->name);
+      boxes_.emplace(operands[k].buffer, box);
+    }
+  }
+
+  Expr operator()(const Expr& e) const {
+    const Load* x = as<Load>(e);
+    if (!x || !boxes_.count(x->buffer)) return e;
+    return load(boxes_.at(x->buffer).buffer, index(x->buffer, x->indices), x->otherwise);
+  }
+
+  Stmt operator()(const Stmt& s) const {
+    if (const Store* x = as<Store>(s); x && boxes_.count(x->buffer))
+      return store(boxes_.at(x->buffer).buffer, index(x->buffer, x->indices), x->value);
+    return s;
+  }
+
+ private:
+  // The box lies along the last dimensions.
+  std::vector<Expr> index(const Buffer& operand, const std::vector<Expr>& inside) const {
+    std::vector<Expr> at = boxes_.at(operand).begin;
+    size_t leading = at.size() - inside.size();
+    for (size_t d = 0; d < inside.size(); ++d) at[leading + d] = at[leading + d] + inside[d];
+    return at;
+  }
+
+  std::map<Buffer, Region> boxes_;
+};
+
+}  // namespace
+
+Stmt inline_intrinsic(const IntrinsicCall& call) {
+  Inliner inliner(call);
+  return rewrite(call.intrinsic->body, std::function<Expr(const Expr&)>(inliner),
+                 std::function<Stmt(const Stmt&)>(inliner));
+}
+
+}  // namespace dlcc::tensor
