@@ -1,5 +1,5 @@
-// The C interface of a compiled model, as data: what the header declares, what the object defines, what `inspect` prints.
-// docs/ABI.md describes the result.
+// The C interface of a compiled model, as data: what the header declares, what the object defines, what `inspect`
+// prints. docs/ABI.md describes the result.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
-// What lowering produces and code generation consumes: a control skeleton over destination-passing kernel calls, the values it
-// moves, and where each of them lives.
+// What lowering produces and code generation consumes: a control skeleton over destination-passing kernel calls, the
+// values it moves, and where each of them lives.
 //
-// Everything is static: sizes are bytes, dimensions are numbers. A value is one dense block of memory (its layout is already
-// part of the kernels). Values are written before they are read; a value may be written by several steps if they are in
-// different branches or write disjoint parts through views.
+// Everything is static: sizes are bytes, dimensions are numbers. A value is one dense block of memory (its layout is
+// already part of the kernels). Values are written before they are read; a value may be written by several steps if
+// they are in different branches or write disjoint parts through views.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +35,9 @@ struct Value {
   int64_t bytes = 0;
   int64_t alignment = 64;  // needed in the arena or in the constant section
   Storage storage = Storage::temporary;
-  int index = 0;             // which input, output or constant
-  ValueId base = -1;         // of a view; a view's base is never a view itself
-  int64_t base_offset = 0;   // bytes
+  int index = 0;            // which input, output or constant
+  ValueId base = -1;        // of a view; a view's base is never a view itself
+  int64_t base_offset = 0;  // bytes
 };
 
 // Calls a kernel: operands in the order of its parameters (reads, writes, scratch).
@@ -81,6 +81,7 @@ struct Program {
   std::vector<Constant> constants;  // as stored, packed
   std::vector<ValueId> inputs, outputs;
   Region body;
+  int64_t macs = 0;  // multiply-accumulate operations of all calls, branches counted both
 };
 
 // Where temporaries live.
@@ -91,17 +92,19 @@ struct StoragePlan {
   int64_t live_bound = 0;  // the largest sum of live temporaries at any step: no plan can be smaller
 };
 
-// Assigns offsets (plan.cpp): greedy by size, then a search bounded by steps when that exceeds the live bound. In-place
-// pairs are used when the read operand is a temporary that dies at that step.
+// Assigns offsets (plan.cpp): greedy orders, then a search bounded by steps when these exceed the live bound. In-place
+// pairs are used when the read operand is a temporary, or a view of all of one, that dies at that step. The operands of
+// a Copy never share memory.
 StoragePlan plan_storage(const Program&);
 
-// Checks a plan from first principles (check_plan.cpp; shares nothing with the planner): walks the program over a map of the
-// arena's bytes to the value last written there; every read must find its own value in every byte. Empty when the plan is right,
-// else what is wrong.
+// Checks a plan from first principles (check_plan.cpp; shares nothing with the planner): walks the program over a map
+// of the arena's bytes to the value last written there; every read must find its own value in every byte. Empty when
+// the plan is right, else what is wrong.
 std::string check_storage(const Program&, const StoragePlan&);
 
-// The packing problem underneath, independent of programs: buffers with sizes, alignments and live intervals
-// [lower, upper); two buffers whose intervals meet must not overlap. Returns offsets; deterministic.
+// The packing problem underneath, independent of programs: buffers with sizes in bytes, alignments and live intervals
+// [lower, upper); two buffers whose intervals meet must not overlap. Buffers of no size or with an empty interval get
+// offset 0. Deterministic; `search_steps` bounds what follows the greedy orders (200000 take less than a second).
 struct LiveBuffer {
   int64_t size, lower, upper;
   int64_t alignment = 1;
@@ -110,9 +113,10 @@ struct Packing {
   std::vector<int64_t> offsets;
   int64_t bytes = 0;
 };
-int64_t live_bound(const std::vector<LiveBuffer>&);
+int64_t live_bound(const std::vector<LiveBuffer>&);  // no packing is smaller
 Packing pack_buffers(const std::vector<LiveBuffer>&, int64_t search_steps = 200000);
 
-std::string print(const Program&);  // skeleton and values as text, for --emit and tests
+// Values, kernel signatures and skeleton as text, with offsets when a plan is given; for --emit and tests.
+std::string print(const Program&, const StoragePlan* plan = nullptr);
 
 }  // namespace dlcc::lower

@@ -21,13 +21,13 @@ struct AttrValue {
   std::variant<std::monostate, bool, int64_t, double, std::string, AttrList, Dim> v;
 
   AttrValue() = default;
-  AttrValue(bool b) : v(b) {}                                   // NOLINT
-  AttrValue(int i) : v(int64_t{i}) {}                           // NOLINT
-  AttrValue(int64_t i) : v(i) {}                                // NOLINT
-  AttrValue(double d) : v(d) {}                                 // NOLINT
-  AttrValue(const char* s) : v(std::string(s)) {}               // NOLINT
-  AttrValue(std::string s) : v(std::move(s)) {}                 // NOLINT
-  AttrValue(AttrList l) : v(std::move(l)) {}                    // NOLINT
+  AttrValue(bool b) : v(b) {}                                                    // NOLINT
+  AttrValue(int i) : v(int64_t{i}) {}                                            // NOLINT
+  AttrValue(int64_t i) : v(i) {}                                                 // NOLINT
+  AttrValue(double d) : v(d) {}                                                  // NOLINT
+  AttrValue(const char* s) : v(std::string(s)) {}                                // NOLINT
+  AttrValue(std::string s) : v(std::move(s)) {}                                  // NOLINT
+  AttrValue(AttrList l) : v(std::move(l)) {}                                     // NOLINT
   AttrValue(const std::vector<int64_t>& l) : v(AttrList(l.begin(), l.end())) {}  // NOLINT
 
   friend bool operator==(const AttrValue&, const AttrValue&) = default;

@@ -67,8 +67,8 @@ struct Call {
   Attrs attrs;
 };
 // Call of a tensor function of the module (Relax's call_tir): the results are given by its signature. One result is the
-// value itself, several are a tuple. `layouts` says how operands and results are stored once layouts were assigned: one per
-// argument and then one per result; empty means dense row-major everywhere.
+// value itself, several are a tuple. `layouts` says how operands and results are stored once layouts were assigned: one
+// per argument and then one per result; empty means dense row-major everywhere.
 struct CallTensor {
   std::string function;
   std::vector<Atom> args;
@@ -130,12 +130,12 @@ struct Alias {
   Atom value;
 };
 
-using Operation = std::variant<Call, CallTensor, MakeTuple, Project, If, Match, MakeFunction, RefCreate, RefRead, RefWrite,
-                               MatchCast, Alias>;
+using Operation = std::variant<Call, CallTensor, MakeTuple, Project, If, Match, MakeFunction, RefCreate, RefRead,
+                               RefWrite, MatchCast, Alias>;
 
 // What evaluating an operation may do besides producing its value.
 struct Effects {
-  bool may_fail = false;     // may return a run-time status
+  bool may_fail = false;  // may return a run-time status
   bool reads_refs = false;
   bool writes_refs = false;
   bool random = false;
@@ -186,8 +186,8 @@ struct Module {
   std::map<std::string, DataTypeDef> data_types;
   std::map<std::string, tensor::TensorFunction> tensor_functions;
 
-  // The interface of @main as the user sees it: names of inputs and outputs in order. For several outputs main returns a
-  // tuple. Empty names are replaced by input0, output0, ...
+  // The interface of @main as the user sees it: names of inputs and outputs in order. For several outputs main returns
+  // a tuple. Empty names are replaced by input0, output0, ...
   std::vector<std::string> input_names, output_names;
 
   int next_id = 1;  // for fresh variables
@@ -201,7 +201,7 @@ struct Module {
 // seeded with replacements for free variables.
 Block clone(Module& module, const Block& block, std::map<int, Atom>& renamed);
 
-Type type_of(const Module&, const Atom&);        // after inference
+Type type_of(const Module&, const Atom&);  // after inference
 Effects effects_of(const Module&, const Operation&);
 
 // Calls `visit` for every atom that an operation uses directly (not inside nested blocks).

@@ -99,19 +99,33 @@ AttrValue to_value(const std::vector<Dim>& v) {
 }
 
 template <>
-std::string type_text(const bool*) { return "bool"; }
+std::string type_text(const bool*) {
+  return "bool";
+}
 template <>
-std::string type_text(const int64_t*) { return "int"; }
+std::string type_text(const int64_t*) {
+  return "int";
+}
 template <>
-std::string type_text(const double*) { return "float"; }
+std::string type_text(const double*) {
+  return "float";
+}
 template <>
-std::string type_text(const std::string*) { return "string"; }
+std::string type_text(const std::string*) {
+  return "string";
+}
 template <>
-std::string type_text(const DType*) { return "dtype"; }
+std::string type_text(const DType*) {
+  return "dtype";
+}
 template <>
-std::string type_text(const std::vector<int64_t>*) { return "list of int"; }
+std::string type_text(const std::vector<int64_t>*) {
+  return "list of int";
+}
 template <>
-std::string type_text(const std::vector<Dim>*) { return "list of dimensions"; }
+std::string type_text(const std::vector<Dim>*) {
+  return "list of dimensions";
+}
 
 }  // namespace detail
 }  // namespace dlcc::relay

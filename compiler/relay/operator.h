@@ -1,5 +1,5 @@
-// What an operator is: its attributes, its type relation, and its compute definition, which is its only semantics. One file
-// in relay/ops defines one operator or one family; docs/ADDING_AN_OPERATOR.md shows how.
+// What an operator is: its attributes, its type relation, and its compute definition, which is its only semantics. One
+// file in relay/ops defines one operator or one family; docs/ADDING_AN_OPERATOR.md shows how.
 //
 //   struct SoftmaxAttrs { int64_t axis = -1; };
 //
@@ -41,12 +41,13 @@ struct TypeError {
 using TypeResult = std::variant<Type, TypeError>;
 
 // An attribute as a field of an operator's plain struct A. Fields may be bool, int64_t, double, std::string, DType,
-// std::vector<int64_t>, std::vector<Dim>, or std::optional of these (None).
+// std::vector<int64_t>, std::vector<Dim>, or std::optional of these (None); AttrValue takes any value, for attributes
+// whose type is a choice, and is checked by the type relation.
 template <class A>
 struct Field {
-  using Pointer = std::variant<bool A::*, int64_t A::*, double A::*, std::string A::*, DType A::*, std::vector<int64_t> A::*,
-                               std::vector<Dim> A::*, std::optional<int64_t> A::*, std::optional<DType> A::*,
-                               std::optional<std::vector<int64_t>> A::*>;
+  using Pointer = std::variant<bool A::*, int64_t A::*, double A::*, std::string A::*, DType A::*,
+                               std::vector<int64_t> A::*, std::vector<Dim> A::*, std::optional<int64_t> A::*,
+                               std::optional<DType> A::*, std::optional<std::vector<int64_t>> A::*, AttrValue A::*>;
   std::string name;
   Pointer pointer;
   std::string doc;

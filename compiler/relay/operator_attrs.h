@@ -12,6 +12,10 @@ bool from_value(const AttrValue&, DType&);
 bool from_value(const AttrValue&, Dim&);
 bool from_value(const AttrValue&, std::vector<int64_t>&);  // also from one integer
 bool from_value(const AttrValue&, std::vector<Dim>&);
+inline bool from_value(const AttrValue& value, AttrValue& out) {
+  out = value;
+  return true;
+}
 template <class T>
 bool from_value(const AttrValue& value, std::optional<T>& out) {
   if (std::holds_alternative<std::monostate>(value.v)) {
@@ -28,6 +32,7 @@ AttrValue to_value(const std::string&);
 AttrValue to_value(DType);
 AttrValue to_value(const std::vector<int64_t>&);
 AttrValue to_value(const std::vector<Dim>&);
+inline AttrValue to_value(const AttrValue& value) { return value; }
 template <class T>
 AttrValue to_value(const std::optional<T>& value) {
   return value ? to_value(*value) : AttrValue();
@@ -49,6 +54,10 @@ template <>
 std::string type_text(const std::vector<int64_t>*);
 template <>
 std::string type_text(const std::vector<Dim>*);
+template <>
+inline std::string type_text(const AttrValue*) {
+  return "value";
+}
 template <class T>
 std::string type_text(const std::optional<T>*) {
   return type_text(static_cast<const T*>(nullptr)) + " or None";

@@ -1,6 +1,7 @@
 // Relay types: immutable, shared, compared structurally.
 //
-//   Tensor[(1, n), float32]   tensor of known rank; dimensions are Dims
+//   Tensor[(1, n), float32]   tensor of known rank; dimensions are Dims. A symbol named "?" is anonymous: inference opens it
+//                             to a fresh symbol in parameters and in the results of calls
 //   (T, U)                    tuple
 //   fn [A](T, U) -> V         function, possibly generic
 //   List[T]                   instance of an algebraic data type
@@ -9,6 +10,7 @@
 //   _                         a hole that inference fills in
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <variant>
@@ -60,7 +62,16 @@ struct HoleType {  // to be inferred; ids are unique within one inference
 
 struct TypeNode {
   std::variant<TensorType, TupleType, FunctionType, DataType, RefType, VariableType, HoleType> v;
+  // As a tree: types are shared, so a short program can build one of astronomic size. Inference refuses those beyond
+  // type_limits, which keeps every traversal of a type cheap.
+  int depth = 1;
+  int64_t size = 1;
 };
+
+namespace type_limits {
+inline constexpr int depth = 512;
+inline constexpr int64_t size = 1 << 16;
+}  // namespace type_limits
 
 Type tensor_type(Shape shape, DType dtype);
 Type tensor_type(const std::vector<int64_t>& shape, DType dtype);
@@ -70,6 +81,7 @@ Type data_type(std::string name, std::vector<Type> args);
 Type ref_type(Type value);
 Type variable_type(TypeVariable);
 Type hole_type(int id = 0);
+Dim unknown_dim();  // the anonymous symbol "?"
 
 template <class T>
 const T* as(const Type& t) {
@@ -78,6 +90,13 @@ const T* as(const Type& t) {
 
 bool same_type(const Type&, const Type&);  // structural; generic functions up to renaming; Dims by proved equality
 bool is_static(const Type&);               // no holes, variables or symbolic dimensions anywhere
-std::string str(const Type&);              // as the text format writes it
+std::string str(const Type&);              // as the text format writes it; "_" for null
+
+// Rebuilds a type bottom-up: `leaf` maps tensor types, type variables and holes; a type none of whose parts changed is
+// returned itself. Bound variables of generic functions are mapped like free ones.
+Type map_leaves(const Type&, const std::function<Type(const Type&)>& leaf);
+
+// Calls `visit` for every dimension symbol in the type, in order of appearance.
+void for_each_symbol(const Type&, const std::function<void(const Symbol&)>& visit);
 
 }  // namespace dlcc::relay

@@ -53,12 +53,20 @@ void blocks(Op& operation, Visit& visit) {
 }  // namespace detail
 
 template <class Visit>
-void for_each_atom(const Operation& op, Visit&& visit) { detail::atoms(op, visit); }
+void for_each_atom(const Operation& op, Visit&& visit) {
+  detail::atoms(op, visit);
+}
 template <class Visit>
-void for_each_atom(Operation& op, Visit&& visit) { detail::atoms(op, visit); }
+void for_each_atom(Operation& op, Visit&& visit) {
+  detail::atoms(op, visit);
+}
 template <class Visit>
-void for_each_block(const Operation& op, Visit&& visit) { detail::blocks(op, visit); }
+void for_each_block(const Operation& op, Visit&& visit) {
+  detail::blocks(op, visit);
+}
 template <class Visit>
-void for_each_block(Operation& op, Visit&& visit) { detail::blocks(op, visit); }
+void for_each_block(Operation& op, Visit&& visit) {
+  detail::blocks(op, visit);
+}
 
 }  // namespace dlcc::relay

@@ -82,7 +82,8 @@ Dim Dim::from_terms(std::vector<Term> terms) {
   return result;
 }
 
-// ---- arithmetic -------------------------------------------------------------------------------------------------------
+// ---- arithmetic
+// -------------------------------------------------------------------------------------------------------
 
 Dim operator+(const Dim& a, const Dim& b) {
   if (a.overflow_ || b.overflow_) return Dim::overflow();
@@ -156,7 +157,8 @@ Dim max(const Dim& a, const Dim& b) {
   return Dim::of_atom({DimAtom::Kind::max, {}, Dim::compare(a, b) < 0 ? std::vector{a, b} : std::vector{b, a}});
 }
 
-// ---- bounds -----------------------------------------------------------------------------------------------------------
+// ---- bounds
+// -----------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -185,7 +187,8 @@ Interval bounds(const DimAtom& atom) {
   auto lower = [&](int i) { return atom.args[i].lower_bound(); };
   auto upper = [&](int i) { return atom.args[i].upper_bound(); };
   switch (atom.kind) {
-    case DimAtom::Kind::symbol: return {atom.symbol.low, bound_of_symbol_high(atom.symbol)};
+    case DimAtom::Kind::symbol:
+      return {atom.symbol.low, bound_of_symbol_high(atom.symbol)};
     case DimAtom::Kind::floor_div: {
       auto divisor = atom.args[1].constant();
       if (!divisor || *divisor <= 0) return {};
@@ -250,7 +253,8 @@ bool provably_le(const Dim& a, const Dim& b) {
   return low && *low >= 0;
 }
 
-// ---- symbols and text ---------------------------------------------------------------------------------------------------
+// ---- symbols and text
+// ---------------------------------------------------------------------------------------------------
 
 std::vector<Symbol> Dim::symbols() const {
   std::map<std::string, Symbol> found;
@@ -278,10 +282,18 @@ Dim Dim::substitute(const std::map<std::string, Dim>& values) const {
         case DimAtom::Kind::symbol:
           if (auto it = values.find(atom->symbol.name); it != values.end()) factor = it->second;
           break;
-        case DimAtom::Kind::floor_div: factor = floor_div(arg(0), arg(1)); break;
-        case DimAtom::Kind::floor_mod: factor = floor_mod(arg(0), arg(1)); break;
-        case DimAtom::Kind::min: factor = min(arg(0), arg(1)); break;
-        case DimAtom::Kind::max: factor = max(arg(0), arg(1)); break;
+        case DimAtom::Kind::floor_div:
+          factor = floor_div(arg(0), arg(1));
+          break;
+        case DimAtom::Kind::floor_mod:
+          factor = floor_mod(arg(0), arg(1));
+          break;
+        case DimAtom::Kind::min:
+          factor = min(arg(0), arg(1));
+          break;
+        case DimAtom::Kind::max:
+          factor = max(arg(0), arg(1));
+          break;
       }
       product = product * factor;
     }
@@ -316,7 +328,8 @@ std::string Dim::str() const {
   return text;
 }
 
-// ---- shapes -------------------------------------------------------------------------------------------------------------
+// ---- shapes
+// -------------------------------------------------------------------------------------------------------------
 
 Dim product(const Shape& shape) {
   Dim count = 1;

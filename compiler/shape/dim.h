@@ -1,9 +1,10 @@
 // Symbolic dimensions (Relax): integer expressions over named symbols, kept in a canonical form so that equality is
 // structural and simple inequalities can be proved.
 //
-// A Dim is a polynomial with int64 coefficients over atoms; an atom is a symbol, floor_div(dim, dim), floor_mod(dim, dim),
-// min(dim, dim) or max(dim, dim). Canonical: monomials sorted, like terms merged, constant sub-expressions evaluated.
-// Arithmetic that would overflow int64 yields the value `overflow()`, which equals nothing and is never constant.
+// A Dim is a polynomial with int64 coefficients over atoms; an atom is a symbol, floor_div(dim, dim), floor_mod(dim,
+// dim), min(dim, dim) or max(dim, dim). Canonical: monomials sorted, like terms merged, constant sub-expressions
+// evaluated. Arithmetic that would overflow int64 yields the value `overflow()`, which equals nothing and is never
+// constant.
 #pragma once
 
 #include <cstdint>

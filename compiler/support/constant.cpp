@@ -55,33 +55,52 @@ int nibble(std::span<const std::byte> bytes, int64_t index) {
 
 int64_t Constant::integer_at(int64_t i) const {
   switch (dtype_) {
-    case DType::bool_: return read<uint8_t>(bytes_, i) != 0;
-    case DType::int4_: return (nibble(bytes_, i) ^ 8) - 8;
-    case DType::uint4_: return nibble(bytes_, i);
-    case DType::int8_: return read<int8_t>(bytes_, i);
-    case DType::int16_: return read<int16_t>(bytes_, i);
-    case DType::int32_: return read<int32_t>(bytes_, i);
-    case DType::int64_: return read<int64_t>(bytes_, i);
-    case DType::uint8_: return read<uint8_t>(bytes_, i);
-    case DType::uint16_: return read<uint16_t>(bytes_, i);
-    case DType::uint32_: return read<uint32_t>(bytes_, i);
-    case DType::uint64_: return static_cast<int64_t>(read<uint64_t>(bytes_, i));
-    default: return static_cast<int64_t>(number_at(i));
+    case DType::bool_:
+      return read<uint8_t>(bytes_, i) != 0;
+    case DType::int4_:
+      return (nibble(bytes_, i) ^ 8) - 8;
+    case DType::uint4_:
+      return nibble(bytes_, i);
+    case DType::int8_:
+      return read<int8_t>(bytes_, i);
+    case DType::int16_:
+      return read<int16_t>(bytes_, i);
+    case DType::int32_:
+      return read<int32_t>(bytes_, i);
+    case DType::int64_:
+      return read<int64_t>(bytes_, i);
+    case DType::uint8_:
+      return read<uint8_t>(bytes_, i);
+    case DType::uint16_:
+      return read<uint16_t>(bytes_, i);
+    case DType::uint32_:
+      return read<uint32_t>(bytes_, i);
+    case DType::uint64_:
+      return static_cast<int64_t>(read<uint64_t>(bytes_, i));
+    default:
+      return static_cast<int64_t>(number_at(i));
   }
 }
 
 double Constant::number_at(int64_t i) const {
   switch (dtype_) {
-    case DType::float64_: return read<double>(bytes_, i);
-    case DType::float32_: return read<float>(bytes_, i);
-    case DType::float16_: return half_to_float(read<uint16_t>(bytes_, i));
-    case DType::bfloat16_: return bfloat16_to_float(read<uint16_t>(bytes_, i));
+    case DType::float64_:
+      return read<double>(bytes_, i);
+    case DType::float32_:
+      return read<float>(bytes_, i);
+    case DType::float16_:
+      return half_to_float(read<uint16_t>(bytes_, i));
+    case DType::bfloat16_:
+      return bfloat16_to_float(read<uint16_t>(bytes_, i));
     case DType::float8_e4m3fn_:
     case DType::float8_e4m3fnuz_:
     case DType::float8_e5m2_:
-    case DType::float8_e5m2fnuz_: return float8_to_float(dtype_, read<uint8_t>(bytes_, i));
-    case DType::uint64_: return static_cast<double>(read<uint64_t>(bytes_, i));
-    default: return static_cast<double>(integer_at(i));
+    case DType::float8_e5m2fnuz_:
+      return float8_to_float(dtype_, read<uint8_t>(bytes_, i));
+    case DType::uint64_:
+      return static_cast<double>(read<uint64_t>(bytes_, i));
+    default:
+      return static_cast<double>(integer_at(i));
   }
 }
 

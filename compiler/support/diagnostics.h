@@ -66,10 +66,9 @@ struct InternalError : std::logic_error {
 [[noreturn]] void internal_error(const char* file, int line, const std::string& message);
 
 // Checks an invariant of dlcc itself, in every build.
-#define DLCC_CHECK(condition, ...)                                                        \
-  do {                                                                                    \
-    if (!(condition))                                                                     \
-      ::dlcc::internal_error(__FILE__, __LINE__, #condition ": " + ::fmt::format(__VA_ARGS__)); \
+#define DLCC_CHECK(condition, ...)                                                                              \
+  do {                                                                                                          \
+    if (!(condition)) ::dlcc::internal_error(__FILE__, __LINE__, #condition ": " + ::fmt::format(__VA_ARGS__)); \
   } while (false)
 
 #define DLCC_UNREACHABLE(...) ::dlcc::internal_error(__FILE__, __LINE__, ::fmt::format(__VA_ARGS__))

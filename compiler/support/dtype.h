@@ -23,11 +23,11 @@ inline constexpr DType boolean = DType::bool_, i4 = DType::int4_, i8 = DType::in
                        bf16 = DType::bfloat16_, f32 = DType::float32_, f64 = DType::float64_;
 }
 
-std::string_view name(DType);                  // "float32": Relay's and numpy's name
-int bits(DType);                               // width of one element; 4 for sub-byte types
+std::string_view name(DType);  // "float32": Relay's and numpy's name
+int bits(DType);               // width of one element; 4 for sub-byte types
 DTypeKind kind(DType);
-std::string_view c_type(DType);                // type of one element in a generated header
-int onnx_number(DType);                        // TensorProto.DataType
+std::string_view c_type(DType);  // type of one element in a generated header
+int onnx_number(DType);          // TensorProto.DataType
 std::optional<DType> dtype_named(std::string_view name);
 std::optional<DType> dtype_of_onnx(int number);
 

@@ -21,11 +21,16 @@ const Format& float8_format(DType t) {
   static constexpr Format e4m3fn{4, 3, 7, false, false}, e4m3fnuz{4, 3, 8, false, true}, e5m2{5, 2, 15, true, false},
       e5m2fnuz{5, 2, 16, false, true};
   switch (t) {
-    case DType::float8_e4m3fn_: return e4m3fn;
-    case DType::float8_e4m3fnuz_: return e4m3fnuz;
-    case DType::float8_e5m2_: return e5m2;
-    case DType::float8_e5m2fnuz_: return e5m2fnuz;
-    default: DLCC_UNREACHABLE("{} is not a float8 type", name(t));
+    case DType::float8_e4m3fn_:
+      return e4m3fn;
+    case DType::float8_e4m3fnuz_:
+      return e4m3fnuz;
+    case DType::float8_e5m2_:
+      return e5m2;
+    case DType::float8_e5m2fnuz_:
+      return e5m2fnuz;
+    default:
+      DLCC_UNREACHABLE("{} is not a float8 type", name(t));
   }
 }
 
@@ -40,14 +45,16 @@ float widen(const Format& f, uint32_t bits) {
   uint32_t top = (1u << f.exponent) - 1;
   if (f.unsigned_zero_nan && sign && !exponent && !mantissa) return quiet_nan;
   if (f.has_infinity && exponent == top) return mantissa ? quiet_nan : (sign ? -infinity : infinity);
-  if (!f.has_infinity && !f.unsigned_zero_nan && exponent == top && mantissa == (1u << f.mantissa) - 1) return quiet_nan;
-  double magnitude = exponent ? (mantissa + power_of_two(f.mantissa)) * power_of_two(static_cast<int>(exponent) - f.bias - f.mantissa)
-                              : mantissa * power_of_two(1 - f.bias - f.mantissa);
+  if (!f.has_infinity && !f.unsigned_zero_nan && exponent == top && mantissa == (1u << f.mantissa) - 1)
+    return quiet_nan;
+  double magnitude =
+      exponent ? (mantissa + power_of_two(f.mantissa)) * power_of_two(static_cast<int>(exponent) - f.bias - f.mantissa)
+               : mantissa * power_of_two(1 - f.bias - f.mantissa);
   return static_cast<float>(sign ? -magnitude : magnitude);
 }
 
-// Rounds to nearest even. `overflow` is the pattern (without sign) for magnitudes that round beyond `largest`, the pattern of
-// the largest finite value.
+// Rounds to nearest even. `overflow` is the pattern (without sign) for magnitudes that round beyond `largest`, the
+// pattern of the largest finite value.
 uint32_t narrow(const Format& f, float value, uint32_t largest, uint32_t overflow) {
   uint32_t bits = std::bit_cast<uint32_t>(value), sign = bits >> 31;
   int exponent = static_cast<int>(bits >> 23 & 255) - 127;
@@ -60,7 +67,8 @@ uint32_t narrow(const Format& f, float value, uint32_t largest, uint32_t overflo
     // value = mantissa * 2^(exponent - 23); the result's last place is 2^(step).
     int step = std::max(exponent, 1 - f.bias) - f.mantissa;
     int shift = step - (exponent - 23);
-    uint64_t kept = shift < 40 ? mantissa >> shift : 0, lost = shift < 40 ? mantissa & ((uint64_t{1} << shift) - 1) : mantissa;
+    uint64_t kept = shift < 40 ? mantissa >> shift : 0,
+             lost = shift < 40 ? mantissa & ((uint64_t{1} << shift) - 1) : mantissa;
     uint64_t middle = shift < 40 ? uint64_t{1} << (shift - 1) : ~uint64_t{0};
     if (lost > middle || (lost == middle && kept & 1)) ++kept;
     // A carry out of the mantissa moves into the exponent, which is what the pattern's addition does.

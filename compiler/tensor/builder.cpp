@@ -4,13 +4,16 @@ namespace dlcc::tensor {
 
 DType compute_type(DType type) { return type == dtype::f16 || type == dtype::bf16 ? dtype::f32 : type; }
 
-Expr Tensor::operator()(const std::vector<Expr>& index) const { return cast(compute_type(type()), load(buffer_, index)); }
+Expr Tensor::operator()(const std::vector<Expr>& index) const {
+  return cast(compute_type(type()), load(buffer_, index));
+}
 
 Expr Tensor::at_or(const std::vector<Expr>& index, Expr otherwise) const {
   return cast(compute_type(type()), load(buffer_, index, cast(type(), std::move(otherwise))));
 }
 
-// ---- reducers -------------------------------------------------------------------------------------------------------------
+// ---- reducers
+// -------------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -19,10 +22,12 @@ Reducer plain_reducer(DType type, BinaryOp op, Expr identity) {
   return {{a}, {b}, {binary(op, a, b)}, {std::move(identity)}};
 }
 
-// Folds pairs (value, index). `wins` says when the next value replaces the best so far; a NaN wins once and stays. An equal
-// value replaces when the last extremum is wanted. The identity's index -1 marks "nothing yet", which anything replaces.
+// Folds pairs (value, index). `wins` says when the next value replaces the best so far; a NaN wins once and stays. An
+// equal value replaces when the last extremum is wanted. The identity's index -1 marks "nothing yet", which anything
+// replaces.
 Reducer arg_reducer(DType value, DType index, bool last, BinaryOp wins, Expr identity) {
-  Var best = make_var("a", value), at = make_var("i", index), next = make_var("b", value), next_at = make_var("j", index);
+  Var best = make_var("a", value), at = make_var("i", index), next = make_var("b", value),
+      next_at = make_var("j", index);
   Expr better = binary(wins, next, best);
   if (last) better = logical_or(better, equal(next, best));
   if (is_float(value)) {
@@ -31,7 +36,9 @@ Reducer arg_reducer(DType value, DType index, bool last, BinaryOp wins, Expr ide
     better = logical_or(nan_wins, logical_and(better, logical_not(best_nan)));
   }
   better = logical_or(better, Expr(at) < literal(index, int64_t{0}));
-  return {{best, at}, {next, next_at}, {select(better, next, best), select(better, next_at, at)},
+  return {{best, at},
+          {next, next_at},
+          {select(better, next, best), select(better, next_at, at)},
           {std::move(identity), literal(index, int64_t{-1})}};
 }
 
@@ -40,15 +47,22 @@ Reducer arg_reducer(DType value, DType index, bool last, BinaryOp wins, Expr ide
 Reducer sum_of(DType type) { return plain_reducer(type, BinaryOp::add, literal(type, int64_t{0})); }
 Reducer product_of(DType type) { return plain_reducer(type, BinaryOp::mul, literal(type, int64_t{1})); }
 Reducer max_of(DType type) {
-  return is_bool(type) ? plain_reducer(type, BinaryOp::logical_or, lowest(type)) : plain_reducer(type, BinaryOp::max, lowest(type));
+  return is_bool(type) ? plain_reducer(type, BinaryOp::logical_or, lowest(type))
+                       : plain_reducer(type, BinaryOp::max, lowest(type));
 }
 Reducer min_of(DType type) {
-  return is_bool(type) ? plain_reducer(type, BinaryOp::logical_and, highest(type)) : plain_reducer(type, BinaryOp::min, highest(type));
+  return is_bool(type) ? plain_reducer(type, BinaryOp::logical_and, highest(type))
+                       : plain_reducer(type, BinaryOp::min, highest(type));
 }
-Reducer arg_max_of(DType value, DType index, bool last) { return arg_reducer(value, index, last, BinaryOp::gt, lowest(value)); }
-Reducer arg_min_of(DType value, DType index, bool last) { return arg_reducer(value, index, last, BinaryOp::lt, highest(value)); }
+Reducer arg_max_of(DType value, DType index, bool last) {
+  return arg_reducer(value, index, last, BinaryOp::gt, lowest(value));
+}
+Reducer arg_min_of(DType value, DType index, bool last) {
+  return arg_reducer(value, index, last, BinaryOp::lt, highest(value));
+}
 
-// ---- definitions ------------------------------------------------------------------------------------------------------------
+// ---- definitions
+// ------------------------------------------------------------------------------------------------------------
 
 Definition::Definition(std::string name) { function_.name = std::move(name); }
 
@@ -105,7 +119,8 @@ std::vector<Tensor> Definition::reduce_tuple(std::vector<std::string> names, Sha
   return tensors;
 }
 
-Tensor Definition::reduce(std::string name, Shape shape, const Reducer& reducer, Shape reduced, const ReducedPoint& point) {
+Tensor Definition::reduce(std::string name, Shape shape, const Reducer& reducer, Shape reduced,
+                          const ReducedPoint& point) {
   return reduce_tuple({std::move(name)}, std::move(shape), reducer, std::move(reduced),
                       [&](Index i, Index r) { return std::vector{point(i, r)}; })[0];
 }
@@ -144,7 +159,8 @@ TensorFunction Definition::finish() {
   return std::move(function_);
 }
 
-// ---- scalar functions --------------------------------------------------------------------------------------------------------
+// ---- scalar functions
+// --------------------------------------------------------------------------------------------------------
 
 Expr exp(Expr a) { return unary(UnaryOp::exp, std::move(a)); }
 Expr log(Expr a) { return unary(UnaryOp::log, std::move(a)); }

@@ -67,8 +67,8 @@ class Definition {
 
   Tensor input(std::string name, DType type, Shape shape);
 
-  // One value per point of `shape`, stored as `type` (values are cast to it). `compute` is an intermediate, `result` the next
-  // result of the function.
+  // One value per point of `shape`, stored as `type` (values are cast to it). `compute` is an intermediate, `result`
+  // the next result of the function.
   Tensor compute(std::string name, DType type, Shape shape, const Point&);
   Tensor result(std::string name, DType type, Shape shape, const Point&);
 

@@ -1,6 +1,6 @@
 // The evaluator: runs kernels, and definitions through the naive schedule. It is the reference that generated code is
-// compared with, and what constant folding uses. Kernels are compiled to bytecode over strips of a few hundred iterations
-// of their vector loops, so that a network of a few GMACs takes seconds.
+// compared with, and what constant folding uses. Kernels are compiled to bytecode over strips of a few hundred
+// iterations of their vector loops, so that a network of a few GMACs takes seconds.
 #pragma once
 
 #include <span>

@@ -16,7 +16,8 @@ Buffer make_buffer(std::string name, DType type, Shape shape, Scope scope, int64
   return std::make_shared<const BufferNode>(BufferNode{std::move(name), type, std::move(shape), scope, {}, alignment});
 }
 
-// ---- literals -----------------------------------------------------------------------------------------------------------
+// ---- literals
+// -----------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -45,25 +46,44 @@ std::optional<int64_t> fold(BinaryOp op, int64_t a, int64_t b) {
   };
   bool divides = b != 0 && !(a == INT64_MIN && b == -1);
   switch (op) {
-    case BinaryOp::add: return wrapped(std::plus<>(), a, b);
-    case BinaryOp::sub: return wrapped(std::minus<>(), a, b);
-    case BinaryOp::mul: return wrapped(std::multiplies<>(), a, b);
-    case BinaryOp::div: return divides ? std::optional(a / b) : std::nullopt;
-    case BinaryOp::rem: return divides ? std::optional(a % b) : std::nullopt;
-    case BinaryOp::floor_div: return divides ? std::optional(floor_quotient(a, b)) : std::nullopt;
-    case BinaryOp::floor_mod: return divides ? std::optional(a - floor_quotient(a, b) * b) : std::nullopt;
-    case BinaryOp::min: return std::min(a, b);
-    case BinaryOp::max: return std::max(a, b);
-    case BinaryOp::eq: return a == b;
-    case BinaryOp::ne: return a != b;
-    case BinaryOp::lt: return a < b;
-    case BinaryOp::le: return a <= b;
-    case BinaryOp::gt: return a > b;
-    case BinaryOp::ge: return a >= b;
-    case BinaryOp::logical_and: return a && b;
-    case BinaryOp::logical_or: return a || b;
-    case BinaryOp::logical_xor: return (a != 0) != (b != 0);
-    default: return std::nullopt;
+    case BinaryOp::add:
+      return wrapped(std::plus<>(), a, b);
+    case BinaryOp::sub:
+      return wrapped(std::minus<>(), a, b);
+    case BinaryOp::mul:
+      return wrapped(std::multiplies<>(), a, b);
+    case BinaryOp::div:
+      return divides ? std::optional(a / b) : std::nullopt;
+    case BinaryOp::rem:
+      return divides ? std::optional(a % b) : std::nullopt;
+    case BinaryOp::floor_div:
+      return divides ? std::optional(floor_quotient(a, b)) : std::nullopt;
+    case BinaryOp::floor_mod:
+      return divides ? std::optional(a - floor_quotient(a, b) * b) : std::nullopt;
+    case BinaryOp::min:
+      return std::min(a, b);
+    case BinaryOp::max:
+      return std::max(a, b);
+    case BinaryOp::eq:
+      return a == b;
+    case BinaryOp::ne:
+      return a != b;
+    case BinaryOp::lt:
+      return a < b;
+    case BinaryOp::le:
+      return a <= b;
+    case BinaryOp::gt:
+      return a > b;
+    case BinaryOp::ge:
+      return a >= b;
+    case BinaryOp::logical_and:
+      return a && b;
+    case BinaryOp::logical_or:
+      return a || b;
+    case BinaryOp::logical_xor:
+      return (a != 0) != (b != 0);
+    default:
+      return std::nullopt;
   }
 }
 
@@ -120,7 +140,8 @@ bool is_literal(const Expr& e, double value) {
   return l && (is_float(e.type()) ? l->number == value : static_cast<double>(l->integer) == value);
 }
 
-// ---- operations -----------------------------------------------------------------------------------------------------------
+// ---- operations
+// -----------------------------------------------------------------------------------------------------------
 
 Expr unary(UnaryOp op, Expr a) {
   DType type = a.type();
@@ -163,7 +184,8 @@ Expr fma(Expr a, Expr b, Expr c) {
 }
 
 Expr select(Expr condition, Expr a, Expr b) {
-  DLCC_CHECK(is_bool(condition.type()) && a.type() == b.type(), "select between {} and {}", name(a.type()), name(b.type()));
+  DLCC_CHECK(is_bool(condition.type()) && a.type() == b.type(), "select between {} and {}", name(a.type()),
+             name(b.type()));
   if (auto known = constant_integer(condition)) return *known ? a : b;
   DType type = a.type();
   return make(type, Select{std::move(condition), std::move(a), std::move(b)});
@@ -171,7 +193,8 @@ Expr select(Expr condition, Expr a, Expr b) {
 
 Expr cast(DType type, Expr a, bool saturate) {
   if (a.type() == type) return a;
-  if (auto value = constant_integer(a); value && !is_float(type) && a.type() != dtype::u64) return literal(type, *value);
+  if (auto value = constant_integer(a); value && !is_float(type) && a.type() != dtype::u64)
+    return literal(type, *value);
   return make(type, Cast{std::move(a), saturate});
 }
 
@@ -183,7 +206,8 @@ Expr bitcast(DType type, Expr a) {
 Expr load(Buffer buffer, std::vector<Expr> indices, Expr otherwise) {
   DLCC_CHECK(static_cast<int>(indices.size()) == buffer->rank(), "{} indices into {} of rank {}", indices.size(),
              buffer->name, buffer->rank());
-  DLCC_CHECK(!otherwise || otherwise.type() == buffer->type, "load of {} or {}", name(buffer->type), name(otherwise.type()));
+  DLCC_CHECK(!otherwise || otherwise.type() == buffer->type, "load of {} or {}", name(buffer->type),
+             name(otherwise.type()));
   DType type = buffer->type;
   return make(type, Load{std::move(buffer), std::move(indices), std::move(otherwise)});
 }
@@ -207,8 +231,8 @@ Expr floor_div(Expr a, Expr b) { return binary(BinaryOp::floor_div, std::move(a)
 Expr floor_mod(Expr a, Expr b) { return binary(BinaryOp::floor_mod, std::move(a), std::move(b)); }
 
 Expr symbol_var(const Symbol& symbol) {
-  // Variables are compared by address, so a symbol's must be one for all who mention it. The table only grows, and its order
-  // reaches nothing.
+  // Variables are compared by address, so a symbol's must be one for all who mention it. The table only grows, and its
+  // order reaches nothing.
   static std::mutex mutex;
   static std::map<std::string, Var> variables;
   std::lock_guard lock(mutex);
@@ -217,14 +241,13 @@ Expr symbol_var(const Symbol& symbol) {
   return var;
 }
 
-// ---- comparison -----------------------------------------------------------------------------------------------------------
+// ---- comparison
+// -----------------------------------------------------------------------------------------------------------
 
 namespace {
 
 bool equal_nodes(const ExprNode& a, const ExprNode& b);
-bool equal_exprs(const Expr& a, const Expr& b) {
-  return a.get() == b.get() || (a && b && equal_nodes(*a, *b));
-}
+bool equal_exprs(const Expr& a, const Expr& b) { return a.get() == b.get() || (a && b && equal_nodes(*a, *b)); }
 
 bool equal_nodes(const ExprNode& a, const ExprNode& b) {
   if (a.type != b.type || a.v.index() != b.v.index()) return false;
@@ -271,20 +294,29 @@ ReducerKind reducer_kind(const Reduction& r) {
   const Binary* op = as<Binary>(r.combined[0]);
   if (!op) return ReducerKind::other;
   auto is_var = [](const Expr& e, const Var& v) { return as<VarRef>(e) && as<VarRef>(e)->var == v; };
-  bool plain = (is_var(op->a, r.left[0]) && is_var(op->b, r.right[0])) || (is_var(op->a, r.right[0]) && is_var(op->b, r.left[0]));
+  bool plain = (is_var(op->a, r.left[0]) && is_var(op->b, r.right[0])) ||
+               (is_var(op->a, r.right[0]) && is_var(op->b, r.left[0]));
   if (!plain) return ReducerKind::other;
   switch (op->op) {
-    case BinaryOp::add: return ReducerKind::sum;
-    case BinaryOp::mul: return ReducerKind::product;
-    case BinaryOp::min: return ReducerKind::min;
-    case BinaryOp::max: return ReducerKind::max;
-    case BinaryOp::logical_and: return ReducerKind::all;
-    case BinaryOp::logical_or: return ReducerKind::any;
-    default: return ReducerKind::other;
+    case BinaryOp::add:
+      return ReducerKind::sum;
+    case BinaryOp::mul:
+      return ReducerKind::product;
+    case BinaryOp::min:
+      return ReducerKind::min;
+    case BinaryOp::max:
+      return ReducerKind::max;
+    case BinaryOp::logical_and:
+      return ReducerKind::all;
+    case BinaryOp::logical_or:
+      return ReducerKind::any;
+    default:
+      return ReducerKind::other;
   }
 }
 
-// ---- statements -----------------------------------------------------------------------------------------------------------
+// ---- statements
+// -----------------------------------------------------------------------------------------------------------
 
 Stmt make_stmt(decltype(StmtNode::v) v) { return std::make_shared<const StmtNode>(StmtNode{std::move(v)}); }
 

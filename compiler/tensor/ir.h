@@ -10,24 +10,28 @@
 //   * Expressions are scalar and pure; evaluation order does not matter. Index arithmetic is int64.
 //   * Integers are two's complement and wrap on overflow. `div` and `rem` truncate toward zero, `floordiv` and
 //     `floormod` round down; a zero divisor gives 0, and the smallest integer / -1 wraps to itself. Whoever wants an
-//     error for a zero divisor states a `require`. A shift by a negative amount or by at least the width gives 0 (for `>>`
-//     of a signed value its sign, i.e. 0 or -1); `>>` is arithmetic for signed types.
+//     error for a zero divisor states a `require`. A shift by a negative amount or by at least the width gives 0 (for
+//     `>>` of a signed value its sign, i.e. 0 or -1); `>>` is arithmetic for signed types.
 //   * Floats are IEEE, round to nearest even, no flush to zero; no operation is contracted, reassociated or assumed
 //     finite, except that a `sum` or `product` reduction of floats may be evaluated in any order and grouping and with
 //     fused multiply-add (decision: schedules choose). float16, bfloat16 are storage types: their arithmetic is done in
-//     float32 and rounded at each store or cast; expressions hold a cast to float32 after each load. float8 and sub-byte
-//     types appear in loads, stores and casts only.
+//     float32 and rounded at each store or cast; expressions hold a cast to float32 after each load. float8 and
+//     sub-byte types appear in loads, stores and casts only.
 //   * max(a, b) is: a if a is NaN, else a > b ? a : b. min(a, b): a if a is NaN, else a < b ? a : b. So NaN propagates,
 //     and of two zeros the second wins.
 //   * Comparisons with NaN are false, except `!=`. bool values are 0 or 1.
-//   * Cast: float to integer truncates and saturates, NaN becomes 0; integer to narrower integer wraps; anything to bool
+//   * Cast: float to integer truncates and saturates, NaN becomes 0; integer to narrower integer wraps; anything to
+//   bool
 //     is `x != 0`; to float rounds to nearest even; float to float8 saturates (see Cast::saturate).
-//   * `b[i, j] or e`: the element when every index lies in [0, extent), else e. A plain load or store whose index may lie
+//   * `b[i, j] or e`: the element when every index lies in [0, extent), else e. A plain load or store whose index may
+//   lie
 //     outside is invalid IR: whoever builds it must know that it is inside, or say `require` before it.
-//   * `require(c, status)`: when c is false the kernel stops with that status; buffers then hold unspecified values. Also in
-//     parallel loops, where any one of the failing statuses is returned. Loads that a requirement guards are not executed
-//     once it failed.
-//   * Loops run from 0 to extent - 1. `vector`: iterations are executed in lock step: all iterations of the loop's first
+//   * `require(c, status)`: when c is false the kernel stops with that status; buffers then hold unspecified values.
+//   Also in
+//     parallel loops, where any one of the failing statuses is returned. Loads that a requirement guards are not
+//     executed once it failed.
+//   * Loops run from 0 to extent - 1. `vector`: iterations are executed in lock step: all iterations of the loop's
+//   first
 //     statement before its second. `parallel` iterations are independent. `unrolled` changes nothing but the code.
 //   * A stage's value at one point of its axes: the fold over the reduction axes in row-major order, starting with the
 //     identity. Stages run in order; a stage reads parameters and results of earlier stages.
@@ -47,7 +51,8 @@
 
 namespace dlcc::tensor {
 
-// ---- variables and buffers --------------------------------------------------------------------------------------------
+// ---- variables and buffers
+// --------------------------------------------------------------------------------------------
 
 // A scalar variable: loop counters and axes are int64, `let`s have any type. Identity is the address.
 struct VarNode {
@@ -78,7 +83,8 @@ struct BufferNode {
 using Buffer = std::shared_ptr<const BufferNode>;
 Buffer make_buffer(std::string name, DType type, Shape shape, Scope scope = Scope::global, int64_t alignment = 0);
 
-// ---- expressions ------------------------------------------------------------------------------------------------------
+// ---- expressions
+// ------------------------------------------------------------------------------------------------------
 
 enum class UnaryOp : uint8_t {
 #define UNARY(name, text) name,
@@ -106,7 +112,7 @@ class Expr {
   Expr(const Var& var);                      // NOLINT
   Expr(int64_t index);                       // NOLINT: an int64 literal
   Expr(int index) : Expr(int64_t{index}) {}  // NOLINT
-  explicit Expr(const Dim&);  // symbols become variables of symbol_var()
+  explicit Expr(const Dim&);                 // symbols become variables of symbol_var()
 
   DType type() const;
   explicit operator bool() const { return node_ != nullptr; }
@@ -200,7 +206,8 @@ bool is_literal(const Expr&, double value);            // a literal of any type 
 bool structurally_equal(const Expr&, const Expr&);
 Expr symbol_var(const Symbol&);  // the variable that stands for a symbol; one per name
 
-// ---- definitions --------------------------------------------------------------------------------------------------------
+// ---- definitions
+// --------------------------------------------------------------------------------------------------------
 
 // Statuses that kernels return; dlcc_status in the runtime header has the same numbers.
 enum class Status : uint8_t {
@@ -247,7 +254,8 @@ struct TensorFunction {
   std::vector<Stage> stages;
 };
 
-// ---- kernels --------------------------------------------------------------------------------------------------------------
+// ---- kernels
+// --------------------------------------------------------------------------------------------------------------
 
 struct StmtNode;
 using Stmt = std::shared_ptr<const StmtNode>;
@@ -333,11 +341,13 @@ struct Kernel {
   Stmt body;
 };
 
-// ---- layouts ----------------------------------------------------------------------------------------------------------------
+// ---- layouts
+// ----------------------------------------------------------------------------------------------------------------
 
-// How a logical tensor is stored: an index map (decision: layouts are maps, never operators). Physical dimension d holds
-// (index[axis] / divisor) mod extent of one logical axis; the divisor-1 part of a split axis has the block's extent. An empty
-// list of parts means dense row-major. Example, 24 channels in blocks of 16: n, c/16 (extent 2), h, w, c%16 (extent 16).
+// How a logical tensor is stored: an index map (decision: layouts are maps, never operators). Physical dimension d
+// holds (index[axis] / divisor) mod extent of one logical axis; the divisor-1 part of a split axis has the block's
+// extent. An empty list of parts means dense row-major. Example, 24 channels in blocks of 16: n, c/16 (extent 2), h, w,
+// c%16 (extent 16).
 struct Layout {
   struct Part {
     int axis;
@@ -355,7 +365,8 @@ struct Layout {
 
 std::string str(const Layout&);  // "[0, 1/16, 2, 3, 1%16]"
 
-// ---- text, checks ------------------------------------------------------------------------------------------------------------
+// ---- text, checks
+// ------------------------------------------------------------------------------------------------------------
 
 std::string print(const Expr&);
 std::string print(const Stmt&, int indent = 0);

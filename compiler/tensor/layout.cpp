@@ -130,6 +130,24 @@ Layout blocked_layout(const std::vector<int64_t>& shape, int axis, int64_t block
   return layout;
 }
 
+Layout normalized(const Layout& layout, const std::vector<int64_t>& logical) {
+  if (layout.is_dense()) return {};
+  int64_t stored = 1, count = 1;
+  for (int64_t n : physical_shape(layout, logical)) stored *= n;
+  for (int64_t n : logical) count *= n;
+  if (stored != count) return layout;
+  // Row-major over the logical axes: from the last part to the first, the axis never grows and its divisors do.
+  int axis = static_cast<int>(logical.size());
+  int64_t divisor = 0;
+  for (size_t k = layout.parts.size(); k-- > 0;) {
+    const Layout::Part& part = layout.parts[k];
+    if (part.extent == 1) continue;
+    if (part.axis > axis || (part.axis == axis && part.divisor < divisor)) return layout;
+    axis = part.axis, divisor = part.divisor;
+  }
+  return {};
+}
+
 Constant pack(const Constant& c, const Layout& layout) {
   if (layout.is_dense()) return c;
   std::vector<int64_t> shape = physical_shape(layout, c.shape());

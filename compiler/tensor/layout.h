@@ -13,11 +13,16 @@ std::vector<int64_t> physical_shape(const Layout&, const std::vector<int64_t>& l
 // Physical index of a logical one, simplified under `ranges`.
 std::vector<Expr> physical_index(const Layout&, const std::vector<Expr>& logical, const Ranges& ranges = {});
 
-// Logical index of a physical one: index[axis] = sum of parts * divisors. May lie beyond the logical extent in the tail.
+// Logical index of a physical one: index[axis] = sum of parts * divisors. May lie beyond the logical extent in the
+// tail.
 std::vector<Expr> logical_index(const Layout&, int logical_rank, const std::vector<Expr>& physical);
 
 // Splits one axis into blocks: [.., axis/block, .., axis%block] with the block innermost. Extents from `shape`.
 Layout blocked_layout(const std::vector<int64_t>& shape, int axis, int64_t block, Layout::Tail tail);
+
+// The dense layout when the map keeps all elements in row-major order without padding, else the layout itself: a blocked image
+// of one pixel is an ordinary vector.
+Layout normalized(const Layout&, const std::vector<int64_t>& logical);
 
 // The constant's elements in the order of the layout, tail elements zero.
 Constant pack(const Constant&, const Layout&);

@@ -6,7 +6,7 @@
 namespace dlcc::tensor {
 
 struct Machine {
-  int vector_bytes = 16;      // one vector register
+  int vector_bytes = 16;  // one vector register
   int vector_registers = 16;
   bool has_fma = true;
   int64_t l1_bytes = 32 << 10;

@@ -46,42 +46,41 @@ class ExprRewriter {
       changed |= !r.same_node(child);
       return r;
     };
-    Expr result = std::visit(
-        overloaded{
-            [&](const Literal&) { return e; },
-            [&](const VarRef&) { return e; },
-            [&](const Unary& x) {
-              Expr a = sub(x.a);
-              return changed ? unary(x.op, a) : e;
-            },
-            [&](const Binary& x) {
-              Expr a = sub(x.a), b = sub(x.b);
-              return changed ? binary(x.op, a, b) : e;
-            },
-            [&](const Fma& x) {
-              Expr a = sub(x.a), b = sub(x.b), c = sub(x.c);
-              return changed ? fma(a, b, c) : e;
-            },
-            [&](const Select& x) {
-              Expr c = sub(x.condition), a = sub(x.a), b = sub(x.b);
-              return changed ? select(c, a, b) : e;
-            },
-            [&](const Cast& x) {
-              Expr a = sub(x.a);
-              return changed ? cast(e.type(), a, x.saturate) : e;
-            },
-            [&](const Bitcast& x) {
-              Expr a = sub(x.a);
-              return changed ? bitcast(e.type(), a) : e;
-            },
-            [&](const Load& x) {
-              std::vector<Expr> indices;
-              for (const Expr& i : x.indices) indices.push_back(sub(i));
-              Expr otherwise = sub(x.otherwise);
-              return changed ? load(x.buffer, std::move(indices), otherwise) : e;
-            },
-        },
-        e->v);
+    Expr result = std::visit(overloaded{
+                                 [&](const Literal&) { return e; },
+                                 [&](const VarRef&) { return e; },
+                                 [&](const Unary& x) {
+                                   Expr a = sub(x.a);
+                                   return changed ? unary(x.op, a) : e;
+                                 },
+                                 [&](const Binary& x) {
+                                   Expr a = sub(x.a), b = sub(x.b);
+                                   return changed ? binary(x.op, a, b) : e;
+                                 },
+                                 [&](const Fma& x) {
+                                   Expr a = sub(x.a), b = sub(x.b), c = sub(x.c);
+                                   return changed ? fma(a, b, c) : e;
+                                 },
+                                 [&](const Select& x) {
+                                   Expr c = sub(x.condition), a = sub(x.a), b = sub(x.b);
+                                   return changed ? select(c, a, b) : e;
+                                 },
+                                 [&](const Cast& x) {
+                                   Expr a = sub(x.a);
+                                   return changed ? cast(e.type(), a, x.saturate) : e;
+                                 },
+                                 [&](const Bitcast& x) {
+                                   Expr a = sub(x.a);
+                                   return changed ? bitcast(e.type(), a) : e;
+                                 },
+                                 [&](const Load& x) {
+                                   std::vector<Expr> indices;
+                                   for (const Expr& i : x.indices) indices.push_back(sub(i));
+                                   Expr otherwise = sub(x.otherwise);
+                                   return changed ? load(x.buffer, std::move(indices), otherwise) : e;
+                                 },
+                             },
+                             e->v);
     return result;
   }
 
@@ -121,52 +120,51 @@ class StmtRewriter {
 
   Stmt rebuild(const Stmt& s) {
     bool outer = std::exchange(changed_, false);
-    Stmt result = std::visit(
-        overloaded{
-            [&](const For& x) {
-              Expr extent = expr(x.extent);
-              Stmt body = stmt(x.body);
-              return changed_ ? (body ? make_stmt(For{x.var, extent, x.kind, body}) : nullptr) : s;
-            },
-            [&](const Sequence& x) {
-              std::vector<Stmt> body;
-              for (const Stmt& b : x.body) body.push_back(stmt(b));
-              return changed_ ? sequence(std::move(body)) : s;
-            },
-            [&](const Store& x) {
-              std::vector<Expr> indices = exprs(x.indices);
-              Expr value = expr(x.value);
-              return changed_ ? store(x.buffer, std::move(indices), value) : s;
-            },
-            [&](const Let& x) {
-              Expr value = expr(x.value);
-              Stmt body = stmt(x.body);
-              return changed_ ? (body ? let(x.var, value, body) : nullptr) : s;
-            },
-            [&](const Allocate& x) {
-              Stmt body = stmt(x.body);
-              return changed_ ? (body ? allocate(x.buffer, body) : nullptr) : s;
-            },
-            [&](const IfThen& x) {
-              Expr condition = expr(x.condition);
-              Stmt a = stmt(x.then_body), b = stmt(x.else_body);
-              return changed_ ? (a || b ? if_then(condition, a, b) : nullptr) : s;
-            },
-            [&](const Require& x) {
-              Expr condition = expr(x.condition);
-              return changed_ ? require(condition, x.status) : s;
-            },
-            [&](const Prefetch& x) {
-              std::vector<Expr> indices = exprs(x.indices);
-              return changed_ ? make_stmt(Prefetch{x.buffer, std::move(indices)}) : s;
-            },
-            [&](const IntrinsicCall& x) {
-              std::vector<Region> operands;
-              for (const Region& r : x.operands) operands.push_back({r.buffer, exprs(r.begin)});
-              return changed_ ? make_stmt(IntrinsicCall{x.intrinsic, std::move(operands)}) : s;
-            },
-        },
-        s->v);
+    Stmt result = std::visit(overloaded{
+                                 [&](const For& x) {
+                                   Expr extent = expr(x.extent);
+                                   Stmt body = stmt(x.body);
+                                   return changed_ ? (body ? make_stmt(For{x.var, extent, x.kind, body}) : nullptr) : s;
+                                 },
+                                 [&](const Sequence& x) {
+                                   std::vector<Stmt> body;
+                                   for (const Stmt& b : x.body) body.push_back(stmt(b));
+                                   return changed_ ? sequence(std::move(body)) : s;
+                                 },
+                                 [&](const Store& x) {
+                                   std::vector<Expr> indices = exprs(x.indices);
+                                   Expr value = expr(x.value);
+                                   return changed_ ? store(x.buffer, std::move(indices), value) : s;
+                                 },
+                                 [&](const Let& x) {
+                                   Expr value = expr(x.value);
+                                   Stmt body = stmt(x.body);
+                                   return changed_ ? (body ? let(x.var, value, body) : nullptr) : s;
+                                 },
+                                 [&](const Allocate& x) {
+                                   Stmt body = stmt(x.body);
+                                   return changed_ ? (body ? allocate(x.buffer, body) : nullptr) : s;
+                                 },
+                                 [&](const IfThen& x) {
+                                   Expr condition = expr(x.condition);
+                                   Stmt a = stmt(x.then_body), b = stmt(x.else_body);
+                                   return changed_ ? (a || b ? if_then(condition, a, b) : nullptr) : s;
+                                 },
+                                 [&](const Require& x) {
+                                   Expr condition = expr(x.condition);
+                                   return changed_ ? require(condition, x.status) : s;
+                                 },
+                                 [&](const Prefetch& x) {
+                                   std::vector<Expr> indices = exprs(x.indices);
+                                   return changed_ ? make_stmt(Prefetch{x.buffer, std::move(indices)}) : s;
+                                 },
+                                 [&](const IntrinsicCall& x) {
+                                   std::vector<Region> operands;
+                                   for (const Region& r : x.operands) operands.push_back({r.buffer, exprs(r.begin)});
+                                   return changed_ ? make_stmt(IntrinsicCall{x.intrinsic, std::move(operands)}) : s;
+                                 },
+                             },
+                             s->v);
     changed_ = outer;
     return result;
   }
@@ -248,6 +246,87 @@ Stmt rewrite(const Stmt& s, const std::function<Expr(const Expr&)>& on_expr,
 
 Expr substitute(const Expr& e, const Substitution& map) { return map.empty() ? e : rewrite(e, replacing(map)); }
 Stmt substitute(const Stmt& s, const Substitution& map) { return map.empty() ? s : rewrite(s, replacing(map)); }
+
+void rewrite_stage(Stage& stage, const std::function<Expr(const Expr&)>& f) {
+  for (Expr& v : stage.values) v = rewrite(v, f);
+  for (Requirement& r : stage.requirements) r.condition = rewrite(r.condition, f);
+}
+
+namespace {
+
+// Walks top-down, renaming what it binds; a statement seen twice is thus copied.
+class Renamer {
+ public:
+  Stmt run(const Stmt& s) {
+    if (!s) return s;
+    return std::visit(
+        overloaded{
+            [&](const For& x) {
+              Expr extent = expr(x.extent);
+              Var var = rename(x.var);
+              return make_stmt(For{var, extent, x.kind, run(x.body)});
+            },
+            [&](const Sequence& x) {
+              std::vector<Stmt> body;
+              for (const Stmt& b : x.body) body.push_back(run(b));
+              return make_stmt(Sequence{std::move(body)});
+            },
+            [&](const Store& x) { return make_stmt(Store{buffer(x.buffer), exprs(x.indices), expr(x.value)}); },
+            [&](const Let& x) {
+              Expr value = expr(x.value);
+              Var var = rename(x.var);
+              return make_stmt(Let{var, value, run(x.body)});
+            },
+            [&](const Allocate& x) {
+              buffers_[x.buffer] = std::make_shared<const BufferNode>(*x.buffer);
+              Buffer own = buffers_[x.buffer];
+              return make_stmt(Allocate{own, run(x.body)});
+            },
+            [&](const IfThen& x) { return make_stmt(IfThen{expr(x.condition), run(x.then_body), run(x.else_body)}); },
+            [&](const Require& x) { return make_stmt(Require{expr(x.condition), x.status}); },
+            [&](const Prefetch& x) { return make_stmt(Prefetch{buffer(x.buffer), exprs(x.indices)}); },
+            [&](const IntrinsicCall& x) {
+              std::vector<Region> operands;
+              for (const Region& r : x.operands) operands.push_back({buffer(r.buffer), exprs(r.begin)});
+              return make_stmt(IntrinsicCall{x.intrinsic, std::move(operands)});
+            },
+        },
+        s->v);
+  }
+
+ private:
+  Var rename(const Var& var) {
+    Var own = make_var(var->name, var->type);
+    vars_[var] = own;
+    return own;
+  }
+  Buffer buffer(const Buffer& b) const {
+    auto it = buffers_.find(b);
+    return it == buffers_.end() ? b : it->second;
+  }
+  Expr expr(const Expr& e) const {
+    return rewrite(e, [&](const Expr& x) {
+      if (const VarRef* ref = as<VarRef>(x)) {
+        auto it = vars_.find(ref->var);
+        return it == vars_.end() ? x : Expr(it->second);
+      }
+      const Load* l = as<Load>(x);
+      return l && buffers_.contains(l->buffer) ? load(buffer(l->buffer), l->indices, l->otherwise) : x;
+    });
+  }
+  std::vector<Expr> exprs(const std::vector<Expr>& list) const {
+    std::vector<Expr> result;
+    for (const Expr& e : list) result.push_back(expr(e));
+    return result;
+  }
+
+  std::map<Var, Var> vars_;
+  std::map<Buffer, Buffer> buffers_;
+};
+
+}  // namespace
+
+Stmt with_unique_names(const Stmt& s) { return Renamer().run(s); }
 
 bool uses(const Expr& e, const Var& var) {
   bool found = false;

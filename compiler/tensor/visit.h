@@ -18,17 +18,25 @@ void for_each_root_expr(const Stmt&, const std::function<void(const Expr&)>& vis
 // Calls `visit` on the statement and its nested statements, outermost first.
 void for_each_stmt(const Stmt&, const std::function<void(const Stmt&)>& visit);
 
-// Rebuilds an expression bottom-up: `rewrite` sees a node whose children were rewritten and returns its replacement (the node
-// itself to keep it). Shared nodes are rewritten once; an unchanged expression is returned as the same node.
+// Rebuilds an expression bottom-up: `rewrite` sees a node whose children were rewritten and returns its replacement
+// (the node itself to keep it). Shared nodes are rewritten once; an unchanged expression is returned as the same node.
 Expr rewrite(const Expr&, const std::function<Expr(const Expr&)>& rewrite);
 
 // The same on all expressions of a statement, then on the statements, bottom-up. Either function may be empty.
-Stmt rewrite(const Stmt&, const std::function<Expr(const Expr&)>& on_expr, const std::function<Stmt(const Stmt&)>& on_stmt = {});
+Stmt rewrite(const Stmt&, const std::function<Expr(const Expr&)>& on_expr,
+             const std::function<Stmt(const Stmt&)>& on_stmt = {});
 
 // Replaces variables. Loops and lets bind unique variables, so capture cannot occur.
 using Substitution = std::map<Var, Expr>;
 Expr substitute(const Expr&, const Substitution&);
 Stmt substitute(const Stmt&, const Substitution&);
+
+// Rewrites all expressions of a stage: its values and requirements.
+void rewrite_stage(Stage&, const std::function<Expr(const Expr&)>& rewrite);
+
+// The same statement with every loop, let and allocation binding a variable or buffer of its own, so that a piece of
+// code may stand in several places.
+Stmt with_unique_names(const Stmt&);
 
 bool uses(const Expr&, const Var&);
 

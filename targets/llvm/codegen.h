@@ -1,5 +1,5 @@
-// Code generation through LLVM: a planned program becomes a relocatable ELF object. Nothing outside targets/llvm includes
-// LLVM's headers.
+// Code generation through LLVM: a planned program becomes a relocatable ELF object. Nothing outside targets/llvm
+// includes LLVM's headers.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,8 @@ struct CodegenOptions {
   int jobs = 1;          // code is the same for any number
 };
 
-// The object's bytes. The interface (symbols, checks, introspection data) follows emit/interface.h. Throws InternalError only.
+// The object's bytes. The interface (symbols, checks, introspection data) follows emit/interface.h. Throws
+// InternalError only.
 std::vector<std::byte> generate_object(const lower::Program&, const lower::StoragePlan&, const emit::Interface&,
                                        const Target&, const CodegenOptions&);
 

@@ -1,5 +1,5 @@
-// Graph passes: each is one function in the file of its name, listed in passes.def with a line of description. A pass takes
-// a module with inferred types and returns one with inferred types.
+// Graph passes: each is one function in the file of its name, listed in passes.def with a line of description. A pass
+// takes a module with inferred types and returns one with inferred types.
 #pragma once
 
 #include <span>

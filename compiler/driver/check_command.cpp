@@ -1,0 +1,19 @@
+// dlcc check MODEL: every problem at once, nothing written.
+#include "driver/commands.h"
+#include "driver/options.h"
+
+namespace dlcc::driver {
+
+int check_command(std::vector<std::string> args) {
+  CompileOptions options;
+  Reporting reporting;
+  CLI::App app("Reports every problem that would keep a model from compiling.", "dlcc check");
+  add_compile_options(app, options);
+  add_reporting_options(app, reporting);
+  if (auto status = parse(app, std::move(args))) return *status;
+  Diagnostics diagnostics;
+  Compiler(options, diagnostics).compile();
+  return report(diagnostics, reporting);
+}
+
+}  // namespace dlcc::driver

@@ -1,0 +1,89 @@
+// dlcc inspect MODEL: what the compiled model will look like, without generating code.
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "driver/commands.h"
+#include "driver/options.h"
+
+namespace dlcc::driver {
+namespace {
+
+// What one kernel call moves and computes.
+struct Row {
+  std::string node, kernel;
+  int64_t bytes = 0;
+};
+
+void collect(const lower::Program& program, const lower::Region& region, std::vector<Row>& rows) {
+  for (const lower::Step& step : region.steps)
+    std::visit(overloaded{
+                   [&](const lower::Invoke& s) {
+                     Row row{s.node, program.kernels[static_cast<size_t>(s.kernel)].name, 0};
+                     for (lower::ValueId v : s.operands) row.bytes += program.values[static_cast<size_t>(v)].bytes;
+                     rows.push_back(std::move(row));
+                   },
+                   [&](const lower::Copy& s) {
+                     rows.push_back({"", "copy", 2 * program.values[static_cast<size_t>(s.to)].bytes});
+                   },
+                   [&](const std::shared_ptr<lower::Branch>& s) {
+                     collect(program, s->then_region, rows);
+                     collect(program, s->else_region, rows);
+                   },
+                   [&](const std::shared_ptr<lower::Repeat>& s) { collect(program, s->body, rows); },
+               },
+               step);
+}
+
+nlohmann::json tensors_json(const std::vector<emit::TensorInterface>& tensors) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const emit::TensorInterface& t : tensors)
+    list.push_back({{"name", t.name}, {"identifier", t.identifier}, {"dtype", name(t.type)}, {"shape", t.shape}});
+  return list;
+}
+
+}  // namespace
+
+int inspect_command(std::vector<std::string> args) {
+  CompileOptions options;
+  Reporting reporting;
+  bool json = false;
+  CLI::App app("Shows inputs, outputs, kernels and memory of a compiled model, without generating code.",
+               "dlcc inspect");
+  add_compile_options(app, options);
+  add_reporting_options(app, reporting);
+  app.add_flag("--json", json, "Print JSON");
+  if (auto status = parse(app, std::move(args))) return *status;
+  Diagnostics diagnostics;
+  Compiler compiler(options, diagnostics);
+  auto planned = compiler.compile();
+  if (!planned) return report(diagnostics, reporting);
+  const emit::Interface& i = planned->interface;
+  std::vector<Row> rows;
+  collect(planned->program, planned->program.body, rows);
+  if (json) {
+    nlohmann::json out = {{"prefix", i.prefix},
+                          {"arena_bytes", i.arena_bytes},
+                          {"arena_align", i.arena_alignment},
+                          {"weights_bytes", i.weights_bytes},
+                          {"macs", i.macs},
+                          {"live_bound_bytes", planned->plan.live_bound},
+                          {"inputs", tensors_json(i.inputs)},
+                          {"outputs", tensors_json(i.outputs)}};
+    out["target"] = planned->target.name;
+    for (const Row& r : rows) out["calls"].push_back({{"node", r.node}, {"kernel", r.kernel}, {"bytes", r.bytes}});
+    std::cout << out.dump(1) << "\n";
+    return 0;
+  }
+  auto print_tensors = [](const char* what, const std::vector<emit::TensorInterface>& tensors) {
+    for (const emit::TensorInterface& t : tensors)
+      std::cout << fmt::format("{:8} {:24} {} {}\n", what, t.name, name(t.type), str(shape_of(t.shape)));
+  };
+  print_tensors("input", i.inputs);
+  print_tensors("output", i.outputs);
+  std::cout << fmt::format("weights  {} bytes\narena    {} bytes (no plan can need less than {})\nMACs     {}\n\n",
+                           i.weights_bytes, i.arena_bytes, planned->plan.live_bound, i.macs);
+  for (const Row& r : rows) std::cout << fmt::format("{:>12} bytes  {:48} {}\n", r.bytes, r.kernel, r.node);
+  return 0;
+}
+
+}  // namespace dlcc::driver

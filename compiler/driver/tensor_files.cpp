@@ -1,0 +1,89 @@
+#include "driver/tensor_files.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "frontends/onnx/tensor_proto.h"
+#include "support/files.h"
+#include "support/float_formats.h"
+#include "support/npy.h"
+
+namespace dlcc::driver {
+
+std::optional<Constant> read_tensor(const std::string& path, Diagnostics& diagnostics) {
+  auto bytes = read_file(path, diagnostics);
+  if (!bytes) return std::nullopt;
+  if (path.ends_with(".npy")) return read_npy(*bytes, {.file = path}, diagnostics);
+  auto tensor = frontends::onnx::read_tensor_proto(*bytes, {.file = path}, diagnostics);
+  return tensor ? std::optional(tensor->value) : std::nullopt;
+}
+
+bool write_tensor(const std::string& path, const std::string& name, const Constant& value, Diagnostics& diagnostics) {
+  auto bytes = path.ends_with(".npy") ? write_npy(value) : frontends::onnx::write_tensor_proto(name, value);
+  return write_file(path, bytes, diagnostics);
+}
+
+std::optional<DataSet> read_data_set(const std::string& folder, size_t inputs, size_t outputs,
+                                     Diagnostics& diagnostics) {
+  DataSet data;
+  auto read = [&](const char* kind, size_t count, std::vector<Constant>& list) {
+    for (size_t k = 0; k < count; ++k)
+      if (auto t = read_tensor(fmt::format("{}/{}_{}.pb", folder, kind, k), diagnostics)) list.push_back(std::move(*t));
+    return list.size() == count;
+  };
+  bool ok = read("input", inputs, data.inputs) & read("output", outputs, data.outputs);
+  return ok ? std::optional(std::move(data)) : std::nullopt;
+}
+
+bool fits(const std::vector<Constant>& tensors, const std::vector<emit::TensorInterface>& interface, const char* what,
+          Diagnostics& diagnostics) {
+  bool ok = true;
+  for (size_t k = 0; k < tensors.size(); ++k) {
+    const Constant& t = tensors[k];
+    if (t.dtype() == interface[k].type && t.shape() == interface[k].shape) continue;
+    ok = false;
+    diagnostics.error(
+        DiagnosticId::bad_data, {},
+        fmt::format("{} '{}' is {} {}, the model has {} {}", what, interface[k].name, name(t.dtype()),
+                    str(shape_of(t.shape())), name(interface[k].type), str(shape_of(interface[k].shape))));
+  }
+  return ok;
+}
+
+Constant random_tensor(const emit::TensorInterface& t, uint64_t seed) {
+  uint64_t state = seed * 0x9E3779B97F4A7C15u + 1;
+  auto uniform = [&] {  // xorshift, in (0, 1)
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return (static_cast<double>(state >> 11) + 0.5) / 9007199254740992.0;
+  };
+  Shape shape = shape_of(t.shape);
+  int64_t count = product(shape).value();
+  std::vector<std::byte> bytes(static_cast<size_t>(storage_bytes(t.type, count)));
+  auto put = [&](int64_t i, auto value) {
+    std::memcpy(bytes.data() + static_cast<size_t>(i) * sizeof value, &value, sizeof value);
+  };
+  for (int64_t i = 0; i < count; ++i) {
+    double normal = std::sqrt(-2 * std::log(uniform())) * std::cos(6.283185307179586 * uniform());
+    if (t.type == dtype::f32)
+      put(i, static_cast<float>(normal));
+    else if (t.type == dtype::f64)
+      put(i, normal);
+    else if (t.type == dtype::f16)
+      put(i, float_to_half(static_cast<float>(normal)));
+    else if (t.type == dtype::bf16)
+      put(i, float_to_bfloat16(static_cast<float>(normal)));
+    else if (is_bool(t.type))
+      put(i, static_cast<uint8_t>(normal > 0));
+    else if (bits(t.type) == 8)
+      put(i, static_cast<uint8_t>(uniform() * 9));
+    else if (bits(t.type) == 16)
+      put(i, static_cast<uint16_t>(uniform() * 9));
+    else if (bits(t.type) == 32)
+      put(i, static_cast<uint32_t>(uniform() * 9));
+    else if (bits(t.type) == 64)
+      put(i, static_cast<uint64_t>(uniform() * 9));
+  }
+  return Constant(t.type, t.shape, std::move(bytes));
+}
+
+}  // namespace dlcc::driver

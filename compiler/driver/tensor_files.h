@@ -1,0 +1,29 @@
+// Tensors in files, by suffix: .npy or .pb (ONNX TensorProto); and data sets as ONNX lays them out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "emit/interface.h"
+#include "support/constant.h"
+#include "support/diagnostics.h"
+
+namespace dlcc::driver {
+
+std::optional<Constant> read_tensor(const std::string& path, Diagnostics&);
+bool write_tensor(const std::string& path, const std::string& name, const Constant&, Diagnostics&);
+
+// FOLDER/input_0.pb, input_1.pb, ..., output_0.pb, ...
+struct DataSet {
+  std::vector<Constant> inputs, outputs;
+};
+std::optional<DataSet> read_data_set(const std::string& folder, size_t inputs, size_t outputs, Diagnostics&);
+
+// Type and shape of each tensor are those of the interface. Reports each that is not.
+bool fits(const std::vector<Constant>&, const std::vector<emit::TensorInterface>&, const char* what, Diagnostics&);
+
+// Standard normal numbers (small integers for integer types) from a fixed seed: inputs when the user gives none.
+Constant random_tensor(const emit::TensorInterface&, uint64_t seed);
+
+}  // namespace dlcc::driver

@@ -1,0 +1,373 @@
+// Checks a storage plan from first principles, sharing nothing with the planner: the program is executed over a map
+// from bytes of memory to the value last written there, and every read must find its own value in every byte. Runs at
+// every compile, so that a planner's mistake is an internal error and never a wrong result.
+//
+// Rules
+//   * Every temporary that a step uses lies inside the arena at a multiple of its alignment; the arena is aligned for
+//   all.
+//   * A view lies inside its base, which is not a view. A buffer is no larger than the value a kernel gets for it, and
+//   not
+//     more aligned than that value's address is known to be.
+//   * A read finds every byte last written to by the same value (or by views of it) on every path; branches join by
+//     keeping what both arms agree on, loops are followed to a fixed point.
+//   * Inputs and constants are never written. Every output is fully written at the end.
+//   * What a step writes or uses as scratch overlaps no other operand of it, except exactly, in a pair declared in
+//   place.
+//     Scratch holds nothing afterwards.
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "lower/program.h"
+
+namespace dlcc::lower {
+namespace {
+
+using tensor::Access;
+
+// Ends the walk; its text is the result of the check. Never leaves this file.
+struct Violation {
+  std::string text;
+};
+
+template <class... T>
+[[noreturn]] void fail(fmt::format_string<T...> format, T&&... args) {
+  throw Violation{fmt::format(format, std::forward<T>(args)...)};
+}
+
+struct Bytes {
+  int64_t begin, end;
+
+  bool overlaps(const Bytes& o) const { return begin < o.end && o.begin < end; }
+  bool operator==(const Bytes&) const = default;
+};
+
+// Which value was last written to each byte. Bytes that are in no segment hold nothing of use.
+class Memory {
+ public:
+  void write(Bytes at, ValueId owner) {
+    clear(at);
+    if (at.begin < at.end) segments_[at.begin] = {at.end, owner};
+  }
+
+  void clear(Bytes at) {
+    if (at.begin >= at.end) return;
+    split(at.begin);
+    split(at.end);
+    segments_.erase(segments_.lower_bound(at.begin), segments_.lower_bound(at.end));
+  }
+
+  // The first byte that does not hold `owner`.
+  std::optional<int64_t> find_other(Bytes at, ValueId owner) const {
+    while (at.begin < at.end) {
+      auto it = segments_.upper_bound(at.begin);
+      if (it == segments_.begin()) return at.begin;
+      --it;
+      if (it->second.end <= at.begin || it->second.owner != owner) return at.begin;
+      at.begin = it->second.end;
+    }
+    return {};
+  }
+
+  std::optional<ValueId> owner_at(int64_t byte) const {
+    auto it = segments_.upper_bound(byte);
+    if (it == segments_.begin() || (--it)->second.end <= byte) return {};
+    return it->second.owner;
+  }
+
+  // Keeps what both say.
+  static Memory intersect(const Memory& a, const Memory& b) {
+    Memory both;
+    auto i = a.segments_.begin(), j = b.segments_.begin();
+    while (i != a.segments_.end() && j != b.segments_.end()) {
+      const Bytes common{std::max(i->first, j->first), std::min(i->second.end, j->second.end)};
+      if (common.begin < common.end && i->second.owner == j->second.owner) both.append(common, i->second.owner);
+      (i->second.end < j->second.end ? i : j)++;
+    }
+    return both;
+  }
+
+  // Equal memories may be cut into segments differently.
+  bool operator==(const Memory& o) const { return joined() == o.joined(); }
+
+ private:
+  struct Segment {
+    int64_t end;
+    ValueId owner;
+    bool operator==(const Segment&) const = default;
+  };
+
+  void split(int64_t at) {
+    auto it = segments_.lower_bound(at);
+    if (it == segments_.begin()) return;
+    --it;
+    if (it->second.end <= at) return;
+    segments_[at] = it->second;
+    it->second.end = at;
+  }
+
+  void append(Bytes at, ValueId owner) {
+    if (!segments_.empty() && segments_.rbegin()->second == Segment{at.begin, owner}) {
+      segments_.rbegin()->second.end = at.end;
+    } else {
+      segments_[at.begin] = {at.end, owner};
+    }
+  }
+
+  std::map<int64_t, Segment> joined() const {
+    Memory result;
+    for (const auto& [begin, s] : segments_) result.append({begin, s.end}, s.owner);
+    return result.segments_;
+  }
+
+  std::map<int64_t, Segment> segments_;
+};
+
+class Checker {
+ public:
+  Checker(const Program& program, const StoragePlan& plan) : program_(program), plan_(plan) {}
+
+  void run() {
+    lay_out();
+    Memory memory;
+    for (size_t v = 0; v < program_.values.size(); ++v) {
+      const Storage storage = program_.values[v].storage;
+      if (storage == Storage::input || storage == Storage::constant)
+        memory.write(range_of(static_cast<ValueId>(v)), static_cast<ValueId>(v));
+    }
+    execute(program_.body, memory);
+    for (ValueId v : program_.outputs) {
+      if (base_of(v).storage != Storage::output)
+        fail("{} is an output of the program but does not live in one", label(v));
+      read(memory, v, "the end of the program");
+    }
+  }
+
+ private:
+  struct Operand {
+    ValueId value;
+    Access access;
+    Bytes bytes;
+  };
+
+  const Value& base_of(ValueId v) const { return program_.values[base_id(v)]; }
+  ValueId base_id(ValueId v) const { return program_.values[v].storage == Storage::view ? program_.values[v].base : v; }
+
+  std::string label(ValueId v) const {
+    const std::string& name = program_.values[v].name;
+    return name.empty() ? fmt::format("%{}", v) : fmt::format("%{} '{}'", v, name);
+  }
+
+  // Gives every value its address. The arena begins at 0; every other value has memory of its own behind it.
+  void lay_out() {
+    if (plan_.offsets.size() != program_.values.size())
+      fail("the plan has {} offsets for {} values", plan_.offsets.size(), program_.values.size());
+    if (plan_.arena_bytes < 0) fail("the arena has {} bytes", plan_.arena_bytes);
+    address_.assign(program_.values.size(), 0);
+    int64_t next = plan_.arena_bytes;
+    for (ValueId v = 0; v < static_cast<ValueId>(program_.values.size()); ++v) {
+      const Value& value = program_.values[v];
+      if (value.bytes < 0) fail("{} has {} bytes", label(v), value.bytes);
+      if (value.storage == Storage::view) {
+        check_view(v);
+      } else if (value.storage == Storage::temporary) {
+        check_temporary(v);
+        address_[v] = plan_.offsets[v];
+      } else {
+        if (plan_.offsets[v] != -1) fail("{} is no temporary but has an offset", label(v));
+        address_[v] = next;
+        next += value.bytes;
+      }
+    }
+    for (ValueId v = 0; v < static_cast<ValueId>(program_.values.size()); ++v)
+      if (program_.values[v].storage == Storage::view)
+        address_[v] = address_[base_id(v)] + program_.values[v].base_offset;
+  }
+
+  void check_view(ValueId v) const {
+    const Value& view = program_.values[v];
+    if (view.base < 0 || view.base >= static_cast<ValueId>(program_.values.size()) ||
+        program_.values[view.base].storage == Storage::view)
+      fail("{} is a view of {}, which is no base", label(v), view.base);
+    if (view.base_offset < 0 || view.base_offset > base_of(v).bytes - view.bytes)
+      fail("{} extends beyond {}", label(v), label(view.base));
+  }
+
+  void check_temporary(ValueId v) const {
+    const Value& value = program_.values[v];
+    const int64_t offset = plan_.offsets[v];
+    if (offset == -1) return;  // fine as long as nothing uses it
+    if (value.alignment < 1) fail("{} has alignment {}", label(v), value.alignment);
+    if (offset < 0 || offset > plan_.arena_bytes - value.bytes)
+      fail("{} at offset {} lies outside the arena of {} bytes", label(v), offset, plan_.arena_bytes);
+    if (offset % value.alignment != 0 || plan_.arena_alignment % value.alignment != 0)
+      fail("{} at offset {} of an arena aligned to {} is not aligned to {}", label(v), offset, plan_.arena_alignment,
+           value.alignment);
+  }
+
+  Bytes range_of(ValueId v) const { return {address_[v], address_[v] + program_.values[v].bytes}; }
+
+  // A power of two that divides the address the value will have.
+  int64_t known_alignment(ValueId v) const {
+    const Value& base = base_of(v);
+    const int64_t element = std::max<int64_t>(1, storage_bytes(base.type, 1));
+    int64_t alignment = element;
+    int64_t offset = v == base_id(v) ? 0 : program_.values[v].base_offset;
+    if (base.storage == Storage::temporary) {
+      alignment = plan_.arena_alignment;
+      offset += plan_.offsets[base_id(v)];
+    } else if (base.storage == Storage::constant) {
+      alignment = std::max(element, base.alignment);
+    }
+    while (alignment > 1 && offset % alignment != 0) alignment /= 2;
+    return alignment;
+  }
+
+  void check_usable(ValueId v, const std::string& where) const {
+    if (v < 0 || v >= static_cast<ValueId>(program_.values.size())) fail("{}: there is no value {}", where, v);
+    if (base_of(v).storage == Storage::temporary && plan_.offsets[base_id(v)] == -1)
+      fail("{}: {} has no place in the arena", where, label(v));
+  }
+
+  void read(const Memory& memory, ValueId v, const std::string& where) const {
+    check_usable(v, where);
+    const std::optional<int64_t> byte = memory.find_other(range_of(v), base_id(v));
+    if (!byte) return;
+    const std::optional<ValueId> found = memory.owner_at(*byte);
+    fail("{}: byte {} of {} holds {}", where, *byte - address_[v], label(v), found ? label(*found) : "nothing certain");
+  }
+
+  void check_writable(ValueId v, const std::string& where) const {
+    check_usable(v, where);
+    const Storage storage = base_of(v).storage;
+    if (storage == Storage::input) fail("{}: writes to the input {}", where, label(v));
+    if (storage == Storage::constant) fail("{}: writes to the constant {}", where, label(v));
+  }
+
+  void execute(const Region& region, Memory& memory) {
+    for (const Step& step : region.steps) std::visit([&](const auto& s) { execute(s, memory); }, step);
+  }
+
+  void execute(const Invoke& call, Memory& memory) {
+    if (call.kernel < 0 || call.kernel >= static_cast<int>(program_.kernels.size()))
+      fail("there is no kernel {}", call.kernel);
+    const KernelVariants& kernel = program_.kernels[call.kernel];
+    const std::string where = call.node.empty() ? kernel.name : fmt::format("{} ({})", kernel.name, call.node);
+    const std::vector<Operand> operands = match_operands(kernel, call, where);
+    for (const Operand& o : operands) {
+      if (o.access == Access::read) {
+        read(memory, o.value, where);
+      } else {
+        check_writable(o.value, where);
+      }
+    }
+    check_disjoint(call, operands, where);
+    for (const Operand& o : operands)
+      if (o.access != Access::read) memory.clear(o.bytes);
+    for (const Operand& o : operands)
+      if (o.access == Access::write) memory.write(o.bytes, base_id(o.value));
+  }
+
+  std::vector<Operand> match_operands(const KernelVariants& kernel, const Invoke& call,
+                                      const std::string& where) const {
+    if (kernel.variants.empty()) fail("{}: the kernel has no code", where);
+    std::vector<Operand> operands;
+    for (const tensor::Kernel& variant : kernel.variants) {
+      if (variant.params.size() != call.operands.size())
+        fail("{}: {} operands for {} parameters", where, call.operands.size(), variant.params.size());
+      for (size_t k = 0; k < variant.params.size(); ++k) {
+        check_usable(call.operands[k], where);
+        check_fits(call.operands[k], *variant.params[k].buffer, where);
+        if (&variant == &kernel.variants[0])
+          operands.push_back({call.operands[k], variant.params[k].access, range_of(call.operands[k])});
+        else if (variant.params[k].access != operands[k].access)
+          fail("{}: the code levels disagree about parameter {}", where, k);
+      }
+    }
+    return operands;
+  }
+
+  void check_fits(ValueId v, const tensor::BufferNode& buffer, const std::string& where) const {
+    int64_t count = 1;
+    for (size_t d = 0; d < buffer.shape.size(); ++d) {
+      const std::optional<int64_t> extent = buffer.shape[d].constant();
+      if (!extent) fail("{}: parameter '{}' has a size that is not known", where, buffer.name);
+      count *= *extent;
+    }
+    if (!buffer.strides.empty() && count > 0) {  // one past the last element
+      count = 1;
+      for (size_t d = 0; d < buffer.shape.size(); ++d) count += (buffer.shape[d].value() - 1) * buffer.strides[d];
+    }
+    const int64_t needed = storage_bytes(buffer.type, count), had = program_.values[v].bytes;
+    if (needed > had) fail("{}: parameter '{}' needs {} bytes, {} has {}", where, buffer.name, needed, label(v), had);
+    if (had > 0 && buffer.alignment > known_alignment(v))
+      fail("{}: parameter '{}' needs alignment {}, {} has {}", where, buffer.name, buffer.alignment, label(v),
+           known_alignment(v));
+  }
+
+  void check_disjoint(const Invoke& call, const std::vector<Operand>& operands, const std::string& where) const {
+    for (size_t w = 0; w < operands.size(); ++w) {
+      if (operands[w].access == Access::read) continue;
+      for (size_t o = 0; o < operands.size(); ++o) {
+        if (o == w || !operands[w].bytes.overlaps(operands[o].bytes)) continue;
+        const std::pair<int, int> pair(static_cast<int>(w), static_cast<int>(o));
+        const bool declared = std::count(call.in_place.begin(), call.in_place.end(), pair) > 0;
+        const bool kinds = operands[w].access == Access::write && operands[o].access == Access::read;
+        if (declared && kinds && operands[w].bytes == operands[o].bytes) continue;
+        fail("{}: {} overlaps {}, which the same call uses", where, label(operands[w].value), label(operands[o].value));
+      }
+    }
+  }
+
+  void execute(const Copy& copy, Memory& memory) {
+    const std::string where = fmt::format("copy of %{} to %{}", copy.from, copy.to);
+    read(memory, copy.from, where);
+    check_writable(copy.to, where);
+    const Bytes from = range_of(copy.from), to = range_of(copy.to);
+    if (from.end - from.begin != to.end - to.begin) fail("{}: sizes differ", where);
+    if (from.overlaps(to)) fail("{}: they overlap", where);
+    memory.write(to, base_id(copy.to));
+  }
+
+  void read_condition(const Memory& memory, ValueId v, const char* where) const {
+    read(memory, v, where);
+    if (program_.values[v].bytes != 1) fail("{}: {} has {} bytes, not one", where, label(v), program_.values[v].bytes);
+  }
+
+  void execute(const std::shared_ptr<Branch>& branch, Memory& memory) {
+    read_condition(memory, branch->condition, "condition of a branch");
+    Memory other = memory;
+    execute(branch->then_region, memory);
+    execute(branch->else_region, other);
+    memory = Memory::intersect(memory, other);
+  }
+
+  // The memory before each test of the condition: what holds on entry and after every iteration.
+  void execute(const std::shared_ptr<Repeat>& loop, Memory& memory) {
+    while (true) {
+      read_condition(memory, loop->condition, "condition of a loop");
+      Memory after = memory;
+      execute(loop->body, after);
+      Memory next = Memory::intersect(memory, after);
+      if (next == memory) return;
+      memory = std::move(next);
+    }
+  }
+
+  const Program& program_;
+  const StoragePlan& plan_;
+  std::vector<int64_t> address_;
+};
+
+}  // namespace
+
+std::string check_storage(const Program& program, const StoragePlan& plan) {
+  try {
+    Checker(program, plan).run();
+    return {};
+  } catch (const Violation& violation) {
+    return violation.text;
+  }
+}
+
+}  // namespace dlcc::lower

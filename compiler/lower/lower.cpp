@@ -1,0 +1,430 @@
+#include "lower/lower.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "relay/operator.h"
+#include "tensor/analysis.h"
+#include "tensor/layout.h"
+#include "tensor/passes/expand_math.h"
+#include "tensor/schedules/schedule.h"
+
+namespace dlcc::lower {
+namespace {
+
+using relay::Atom;
+using relay::Binding;
+using relay::Block;
+using tensor::Layout;
+
+// What a variable stands for: a value, or a tuple of such.
+struct Operand {
+  ValueId value = -1;
+  std::vector<Operand> fields;
+  bool is_tuple = false;
+};
+
+struct Unsupported {};  // thrown after a diagnostic; caught in lower()
+
+class Lowerer {
+ public:
+  Lowerer(const relay::Module& module, const std::vector<tensor::Machine>& machines, Diagnostics& diagnostics)
+      : module_(module), machines_(machines), diagnostics_(diagnostics) {}
+
+  Program run() {
+    const relay::Function& main = module_.functions.at("main");
+    Environment env;
+    for (const relay::Var& p : main.params) env[p->id] = new_input(p->type, p->name);
+    std::vector<ValueId> results;
+    flatten(lower_block(main.body, env, program_.body), results);
+    for (size_t k = 0; k < results.size(); ++k) make_output(results[k], static_cast<int>(k));
+    remove_unused_values();
+    return std::move(program_);
+  }
+
+ private:
+  using Environment = std::map<int, Operand>;
+
+  Operand new_input(const relay::Type& type, const std::string& name) {
+    if (const auto* tuple = relay::as<relay::TupleType>(type)) {
+      Operand o{-1, {}, true};
+      for (const relay::Type& field : tuple->fields) o.fields.push_back(new_input(field, name));
+      return o;
+    }
+    ValueId v = new_value(name, *relay::as<relay::TensorType>(type), Storage::input);
+    program_.values[static_cast<size_t>(v)].index = static_cast<int>(program_.inputs.size());
+    program_.inputs.push_back(v);
+    return {v, {}, false};
+  }
+
+  [[noreturn]] void unsupported(const Place& place, const std::string& what) {
+    diagnostics_.error(DiagnosticId::unsupported_construct, place, what + " cannot be compiled to native code");
+    throw Unsupported();
+  }
+
+  // ---- values
+  // -----------------------------------------------------------------------------------------------------------
+
+  ValueId add_value(Value v) {
+    program_.values.push_back(std::move(v));
+    return static_cast<ValueId>(program_.values.size()) - 1;
+  }
+
+  ValueId new_value(std::string name, const relay::TensorType& type, Storage storage) {
+    std::vector<int64_t> shape = static_shape(type.shape);
+    int64_t bytes = storage_bytes(type.dtype, product(type.shape).value());
+    int64_t alignment = storage == Storage::temporary ? 64 : std::max(1, bits(type.dtype) / 8);
+    return add_value({.name = std::move(name),
+                      .type = type.dtype,
+                      .shape = shape,
+                      .bytes = bytes,
+                      .alignment = alignment,
+                      .storage = storage});
+  }
+
+  ValueId new_temporary(std::string name, const tensor::Buffer& stored) {
+    return new_value(std::move(name), {stored->shape, stored->type}, Storage::temporary);
+  }
+
+  // Constants of equal contents are stored once.
+  ValueId constant(const Constant& c, const Layout& layout, const std::vector<int64_t>& shape) {
+    Constant stored = tensor::pack(c.reshaped(shape), layout);
+    for (ValueId v : constants_by_hash_[stored.hash()])
+      if (program_.constants[static_cast<size_t>(program_.values[static_cast<size_t>(v)].index)].same_as(stored))
+        return v;
+    ValueId v = add_value({.name = fmt::format("constant{}", program_.constants.size()),
+                           .type = stored.dtype(),
+                           .shape = stored.shape(),
+                           .bytes = static_cast<int64_t>(stored.bytes().size()),
+                           .alignment = 64,
+                           .storage = Storage::constant,
+                           .index = static_cast<int>(program_.constants.size())});
+    constants_by_hash_[stored.hash()].push_back(v);
+    program_.constants.push_back(std::move(stored));
+    return v;
+  }
+
+  Operand operand(const Atom& atom, const Environment& env, const Place& place) {
+    if (const relay::Var* var = std::get_if<relay::Var>(&atom)) return env.at((*var)->id);
+    if (const Constant* c = std::get_if<Constant>(&atom)) return {constant(*c, {}, c->shape()), {}, false};
+    unsupported(place, "a function as a value");
+  }
+
+  ValueId value(const Atom& atom, const Environment& env, const Place& place) {
+    Operand o = operand(atom, env, place);
+    DLCC_CHECK(!o.is_tuple, "a tuple where a tensor is expected");
+    return o.value;
+  }
+
+  static void flatten(const Operand& o, std::vector<ValueId>& list) {
+    if (!o.is_tuple) list.push_back(o.value);
+    for (const Operand& f : o.fields) flatten(f, list);
+  }
+  static Operand rebuild(const Operand& like, const std::vector<ValueId>& list, size_t& next) {
+    if (!like.is_tuple) return {list[next++], {}, false};
+    Operand o{-1, {}, true};
+    for (const Operand& f : like.fields) o.fields.push_back(rebuild(f, list, next));
+    return o;
+  }
+
+  // ---- bindings
+  // -----------------------------------------------------------------------------------------------------------
+
+  Operand lower_block(const Block& block, Environment env, Region& region) {
+    for (const Binding& b : block.bindings) env[b.var->id] = lower_binding(b, env, region);
+    return operand(block.result, env, {});
+  }
+
+  Operand lower_binding(const Binding& b, const Environment& env, Region& region) {
+    return std::visit(
+        overloaded{
+            [&](const relay::CallTensor& x) { return call_tensor(b, x, env, region); },
+            [&](const relay::Call& x) { return call(b, x, env, region); },
+            [&](const relay::MakeTuple& x) {
+              Operand o{-1, {}, true};
+              for (const Atom& a : x.fields) o.fields.push_back(operand(a, env, b.place));
+              return o;
+            },
+            [&](const relay::Project& x) {
+              return operand(x.tuple, env, b.place).fields.at(static_cast<size_t>(x.index));
+            },
+            [&](const relay::Alias& x) { return operand(x.value, env, b.place); },
+            [&](const relay::If& x) { return branch(b, x, env, region); },
+            [&](const relay::Match&) -> Operand { unsupported(b.place, "'match'"); },
+            [&](const relay::MakeFunction&) -> Operand { unsupported(b.place, "a closure"); },
+            [&](const relay::RefCreate&) -> Operand { unsupported(b.place, "a reference"); },
+            [&](const relay::RefRead&) -> Operand { unsupported(b.place, "a reference"); },
+            [&](const relay::RefWrite&) -> Operand { unsupported(b.place, "a reference"); },
+            [&](const relay::MatchCast&) -> Operand { unsupported(b.place, "a check of symbolic dimensions"); },
+        },
+        b.op);
+  }
+
+  Operand call(const Binding& b, const relay::Call& x, const Environment& env, Region& region) {
+    const relay::GlobalRef* callee = std::get_if<relay::GlobalRef>(&x.callee);
+    if (const auto* ref = std::get_if<relay::OperatorRef>(&x.callee))
+      unsupported(b.place,
+                  fmt::format("operator {} applied to a tuple that is not built in the same function", ref->op->name));
+    if (!callee) unsupported(b.place, "a call of a function value");
+    if (!active_.insert(callee->name).second) unsupported(b.place, "recursion");
+    const relay::Function& f = module_.functions.at(callee->name);
+    Environment inner;
+    for (size_t k = 0; k < x.args.size(); ++k) inner[f.params[k]->id] = operand(x.args[k], env, b.place);
+    Operand result = lower_block(f.body, inner, region);
+    active_.erase(callee->name);
+    return result;
+  }
+
+  Operand call_tensor(const Binding& b, const relay::CallTensor& x, const Environment& env, Region& region) {
+    const tensor::TensorFunction& f = module_.tensor_functions.at(x.function);
+    std::optional<int64_t> slice = x.layouts.empty() ? tensor::contiguous_slice(f) : std::nullopt;
+    if (slice && bits(f.results[0]->type) >= 8) return view(b, value(x.args[0], env, b.place), f.results[0], *slice);
+
+    const Scheduled& s = scheduled(x, f);
+    Invoke call{
+        .kernel = s.kernel, .operands = {}, .in_place = {}, .node = b.place.node.empty() ? b.var->name : b.place.node};
+    for (size_t k = 0; k < x.args.size(); ++k) {
+      const Constant* c = std::get_if<Constant>(&x.args[k]);
+      call.operands.push_back(c ? constant(*c, s.param_layouts[k], s.param_shapes[k]) : value(x.args[k], env, b.place));
+    }
+    const auto& params = program_.kernels[static_cast<size_t>(s.kernel)].variants[0].params;
+    Operand result{-1, {}, f.results.size() != 1};
+    for (size_t k = x.args.size(); k < params.size(); ++k) {
+      bool scratch = params[k].access == tensor::Access::scratch;
+      ValueId v = new_temporary(scratch ? "scratch" : b.var->name, params[k].buffer);
+      call.operands.push_back(v);
+      if (scratch) continue;
+      if (result.is_tuple)
+        result.fields.push_back({v, {}, false});
+      else
+        result.value = v;
+    }
+    for (auto [r, p] : s.in_place) call.in_place.emplace_back(static_cast<int>(x.args.size()) + r, p);
+    region.steps.push_back(std::move(call));
+    program_.macs += s.macs;
+    return result;
+  }
+
+  // `first` is the element of the source that the view begins with.
+  Operand view(const Binding& b, ValueId source, const tensor::Buffer& result, int64_t first) {
+    const Value& from = program_.values[static_cast<size_t>(source)];
+    int64_t offset = first * bits(result->type) / 8;
+    Value v{.name = b.var->name,
+            .type = result->type,
+            .shape = static_shape(result->shape),
+            .bytes = storage_bytes(result->type, product(result->shape).value()),
+            .alignment = bits(result->type) / 8,
+            .storage = Storage::view,
+            .base = from.storage == Storage::view ? from.base : source,
+            .base_offset = from.storage == Storage::view ? from.base_offset + offset : offset};
+    return {add_value(std::move(v)), {}, false};
+  }
+
+  // ---- kernels
+  // ------------------------------------------------------------------------------------------------------------
+
+  struct Scheduled {
+    int kernel;
+    std::vector<Layout> param_layouts;
+    std::vector<std::vector<int64_t>> param_shapes;
+    std::vector<std::pair<int, int>> in_place;
+    int64_t macs;
+  };
+
+  const Scheduled& scheduled(const relay::CallTensor& x, const tensor::TensorFunction& f) {
+    tensor::ScheduleRequest request{f, {}, x.layouts, machines_};
+    std::string key = x.function;
+    for (const Atom& a : x.args) {
+      request.constant.push_back(std::holds_alternative<Constant>(a));
+      key += request.constant.back() ? " constant" : " variable";
+    }
+    request.layouts.resize(f.params.size() + f.results.size());
+    for (const Layout& l : request.layouts) key += " " + tensor::str(l);
+    if (auto it = scheduled_.find(key); it != scheduled_.end()) return it->second;
+
+    tensor::ScheduledFunction s = tensor::schedule(std::move(request));
+    KernelVariants kernel{f.name, {}};
+    std::string text;  // kernels that read the same are the same
+    for (tensor::Kernel& k : s.variants) {
+      k.body = tensor::expand_math(k.body);
+      k.name.clear();
+      text += tensor::print(k);
+      k.name = f.name;
+      kernel.variants.push_back(std::move(k));
+    }
+    auto [it, is_new] = kernel_by_text_.emplace(std::move(text), static_cast<int>(program_.kernels.size()));
+    if (is_new) program_.kernels.push_back(std::move(kernel));
+    Scheduled result{it->second, std::move(s.param_layouts), std::move(s.param_shapes), std::move(s.in_place),
+                     tensor::multiply_accumulates(f)};
+    return scheduled_.emplace(std::move(key), std::move(result)).first->second;
+  }
+
+  // ---- control flow
+  // -----------------------------------------------------------------------------------------------------------
+
+  Operand branch(const Binding& b, const relay::If& x, const Environment& env, Region& region) {
+    auto step = std::make_shared<Branch>();
+    step->condition = value(x.condition, env, b.place);
+    ValueId first = static_cast<ValueId>(program_.values.size());
+    Operand a = lower_block(*x.then_block, env, step->then_region);
+    ValueId second = static_cast<ValueId>(program_.values.size());
+    Operand c = lower_block(*x.else_block, env, step->else_region);
+    std::vector<ValueId> then_results, else_results, merged;
+    flatten(a, then_results);
+    flatten(c, else_results);
+    for (size_t k = 0; k < then_results.size(); ++k) {
+      const Value v = program_.values[static_cast<size_t>(then_results[k])];
+      merged.push_back(new_value(b.var->name, {shape_of(v.shape), v.type}, Storage::temporary));
+    }
+    deliver(step->then_region, then_results, merged, first, second);
+    deliver(step->else_region, else_results, merged, second, merged.empty() ? second : merged.front());
+    region.steps.push_back(std::move(step));
+    size_t next = 0;
+    return rebuild(a, merged, next);
+  }
+
+  // Makes a branch leave its results in `merged`: a temporary made in the branch, with ids [first, last), is renamed,
+  // anything else is copied.
+  void deliver(Region& region, const std::vector<ValueId>& results, const std::vector<ValueId>& merged, ValueId first,
+               ValueId last) {
+    std::set<ValueId> renamed;
+    for (size_t k = 0; k < results.size(); ++k) {
+      ValueId from = results[k];
+      bool own =
+          from >= first && from < last && program_.values[static_cast<size_t>(from)].storage == Storage::temporary;
+      if (own && std::ranges::count(results, from) == 1 && renamed.insert(from).second)
+        rename(region, from, merged[k]);
+      else
+        region.steps.push_back(Copy{from, merged[k]});
+    }
+  }
+
+  void rename(Region& region, ValueId from, ValueId to) {
+    for (Value& v : program_.values)
+      if (v.storage == Storage::view && v.base == from) v.base = to;
+    for_each_id(region, [&](ValueId& id) {
+      if (id == from) id = to;
+    });
+  }
+
+  template <class Visit>
+  static void for_each_id(Region& region, const Visit& visit) {
+    for (Step& step : region.steps)
+      std::visit(overloaded{
+                     [&](Invoke& s) {
+                       for (ValueId& id : s.operands) visit(id);
+                     },
+                     [&](Copy& s) { visit(s.from), visit(s.to); },
+                     [&](std::shared_ptr<Branch>& s) {
+                       visit(s->condition), for_each_id(s->then_region, visit), for_each_id(s->else_region, visit);
+                     },
+                     [&](std::shared_ptr<Repeat>& s) { visit(s->condition), for_each_id(s->body, visit); },
+                 },
+                 step);
+  }
+
+  // ---- results
+  // ----------------------------------------------------------------------------------------------------------------
+
+  // A temporary that is the output, or all of whose bytes are, lives in the caller's memory; anything else is copied
+  // there.
+  void make_output(ValueId v, int index) {
+    const Value value = program_.values[static_cast<size_t>(v)];
+    ValueId base = value.storage == Storage::view ? value.base : v;
+    Value& owner = program_.values[static_cast<size_t>(base)];
+    int64_t element = std::max(1, bits(value.type) / 8);
+    if (owner.storage == Storage::temporary && owner.bytes == value.bytes) {
+      owner.storage = Storage::output;
+      owner.index = index;
+      owner.alignment = element;
+      program_.outputs.push_back(base);
+      return;
+    }
+    ValueId out = new_value(value.name, {shape_of(value.shape), value.type}, Storage::output);
+    program_.values[static_cast<size_t>(out)].index = index;
+    program_.body.steps.push_back(Copy{v, out});
+    program_.outputs.push_back(out);
+  }
+
+  void remove_unused_values() {
+    std::set<ValueId> used(program_.inputs.begin(), program_.inputs.end());
+    used.insert(program_.outputs.begin(), program_.outputs.end());
+    for_each_id(program_.body, [&](ValueId& id) { used.insert(id); });
+    for (ValueId v : std::set(used))
+      if (program_.values[static_cast<size_t>(v)].base >= 0) used.insert(program_.values[static_cast<size_t>(v)].base);
+    std::map<ValueId, ValueId> renumbered;
+    std::map<int, int> constants;
+    std::vector<Value> values;
+    std::vector<Constant> kept;
+    for (ValueId v : used) {
+      renumbered[v] = static_cast<ValueId>(values.size());
+      values.push_back(std::move(program_.values[static_cast<size_t>(v)]));
+      Value& own = values.back();
+      if (own.storage != Storage::constant) continue;
+      kept.push_back(program_.constants[static_cast<size_t>(own.index)]);
+      own.index = static_cast<int>(kept.size()) - 1;
+    }
+    for (Value& v : values)
+      if (v.base >= 0) v.base = renumbered.at(v.base);
+    for (ValueId& v : program_.inputs) v = renumbered.at(v);
+    for (ValueId& v : program_.outputs) v = renumbered.at(v);
+    for_each_id(program_.body, [&](ValueId& id) { id = renumbered.at(id); });
+    program_.values = std::move(values);
+    program_.constants = std::move(kept);
+  }
+
+  const relay::Module& module_;
+  const std::vector<tensor::Machine>& machines_;
+  Diagnostics& diagnostics_;
+  Program program_;
+  std::map<uint64_t, std::vector<ValueId>> constants_by_hash_;
+  std::map<std::string, Scheduled> scheduled_;
+  std::map<std::string, int> kernel_by_text_;
+  std::set<std::string> active_ = {"main"};  // functions being inlined
+};
+
+}  // namespace
+
+bool check_static(const relay::Module& module, Diagnostics& diagnostics) {
+  size_t before = diagnostics.count();
+  std::set<std::string> reported;  // symbols, each once
+  auto check = [&](const relay::Type& type, const Place& place, const std::string& what) {
+    const relay::TensorType* t = relay::as<relay::TensorType>(type);
+    if (!t) return;
+    for (const Dim& d : t->shape) {
+      for (const Symbol& s : d.symbols())
+        if (reported.insert(s.name).second)
+          diagnostics.error(DiagnosticId::dynamic_shape, place,
+                            fmt::format("the dimension '{}' of {} is not known at compile time", s.name, what), {},
+                            fmt::format("give it a value: --dim {}=1", s.name));
+      if (d.is_overflow() && reported.insert("").second)
+        diagnostics.error(DiagnosticId::too_large, place, fmt::format("a dimension of {} does not fit 64 bits", what));
+    }
+    if (is_static(t->shape) && (product(t->shape).is_overflow() || product(t->shape).value() > int64_t{1} << 40))
+      diagnostics.error(DiagnosticId::too_large, place,
+                        fmt::format("{} has type {}, which is more than 2^40 elements", what, relay::str(type)));
+  };
+  auto walk = [&](auto& self, const Block& block) -> void {
+    for (const Binding& b : block.bindings) {
+      check(b.var->type, b.place, fmt::format("'{}'", b.var->name));
+      relay::for_each_block(b.op, [&](const Block& inner) { self(self, inner); });
+    }
+  };
+  for (const auto& [name, f] : module.functions) {
+    for (const relay::Var& p : f.params) check(p->type, f.place, fmt::format("input '{}'", p->name));
+    walk(walk, f.body);
+  }
+  return diagnostics.count() == before;
+}
+
+std::optional<Program> lower(const relay::Module& module, const std::vector<tensor::Machine>& machines,
+                             Diagnostics& diagnostics) {
+  try {
+    return Lowerer(module, machines, diagnostics).run();
+  } catch (const Unsupported&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace dlcc::lower

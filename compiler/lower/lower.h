@@ -1,0 +1,21 @@
+// From the graph to a program: every call of a tensor function is scheduled and becomes a destination-passing kernel
+// call, control flow becomes a region tree, reshapes become views, constants are packed as their kernels want them.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "lower/program.h"
+#include "relay/ir.h"
+#include "tensor/machine.h"
+
+namespace dlcc::lower {
+
+// Every type in @main and in what it calls is static. Reported, with the node: anything whose size is not known.
+bool check_static(const relay::Module&, Diagnostics&);
+
+// Lowers @main of a module in which operators were fused into tensor functions. One kernel variant is made for every
+// machine. Empty, with diagnostics, for language constructs that have no native code.
+std::optional<Program> lower(const relay::Module&, const std::vector<tensor::Machine>& machines, Diagnostics&);
+
+}  // namespace dlcc::lower

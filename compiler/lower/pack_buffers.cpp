@@ -1,0 +1,202 @@
+// Packs buffers with known live intervals into one arena: rectangles of fixed horizontal extent (time) are given
+// vertical positions (offsets), with the total height as small as possible. Greedy orders solve most networks at the
+// live bound; what is left goes to iterated greedy and to the backtracking of pack_search.cpp, both bounded by steps.
+#include <algorithm>
+#include <numeric>
+
+#include "lower/pack_search.h"
+#include "lower/program.h"
+
+namespace dlcc::lower {
+namespace {
+
+int64_t round_up(int64_t x, int64_t multiple) { return (x + multiple - 1) / multiple * multiple; }
+
+// The packing of the buffers that need space, in units of their common alignment.
+struct Problem {
+  int64_t unit = 1;
+  std::vector<size_t> ids;  // of the buffers, by item
+  std::vector<Item> items;
+};
+
+Problem make_problem(const std::vector<LiveBuffer>& buffers) {
+  Problem p;
+  p.unit = 0;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i].size <= 0 || buffers[i].lower >= buffers[i].upper) continue;
+    p.ids.push_back(i);
+    p.unit = std::gcd(p.unit, buffers[i].alignment);
+  }
+  if (p.unit == 0) p.unit = 1;
+  for (size_t i : p.ids) {
+    const LiveBuffer& b = buffers[i];
+    p.items.push_back({round_up(b.size, p.unit) / p.unit, b.alignment / p.unit, b.lower, b.upper});
+  }
+  return p;
+}
+
+// One placed buffer, for first fit: kept sorted by offset.
+struct Placed {
+  int64_t offset, top, lower, upper;
+};
+
+// Gives each item, in the order named, the lowest offset that is free of the items before it.
+std::vector<int64_t> first_fit(const std::vector<Item>& items, const std::vector<int>& order) {
+  std::vector<int64_t> offsets(items.size());
+  std::vector<Placed> placed;
+  placed.reserve(items.size());
+  for (int id : order) {
+    const Item& item = items[id];
+    int64_t at = 0;
+    for (const Placed& p : placed) {
+      if (p.offset >= at + item.size) break;  // everything from here on begins above a gap that is large enough
+      if (p.lower < item.upper && item.lower < p.upper && p.top > at) at = round_up(p.top, item.alignment);
+    }
+    offsets[id] = at;
+    const Placed self{at, at + item.size, item.lower, item.upper};
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), self,
+                                   [](const Placed& a, const Placed& b) { return a.offset < b.offset; }),
+                  self);
+  }
+  return offsets;
+}
+
+template <class Key>
+std::vector<int> order_by(const std::vector<Item>& items, Key key) {
+  std::vector<int> order(items.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return key(items[a]) > key(items[b]); });
+  return order;
+}
+
+// The best offsets so far and the order that gave them.
+struct Best {
+  std::vector<int64_t> offsets;
+  std::vector<int> order;
+  int64_t height = -1;
+
+  bool offer(const std::vector<Item>& items, std::vector<int64_t> candidate, const std::vector<int>& from) {
+    const int64_t h = lower::height(items, candidate);
+    if (height >= 0 && h >= height) return false;
+    *this = {std::move(candidate), from, h};
+    return true;
+  }
+};
+
+Best greedy(const std::vector<Item>& items, int64_t bound) {
+  using Pair = std::pair<int64_t, int64_t>;
+  Best best;
+  const auto attempt = [&](auto key) {
+    if (best.height == bound) return;
+    const std::vector<int> order = order_by(items, key);
+    best.offer(items, first_fit(items, order), order);
+  };
+  attempt([](const Item& i) { return Pair{i.size, i.upper - i.lower}; });
+  attempt([](const Item& i) { return Pair{i.upper - i.lower, i.size}; });
+  attempt([](const Item& i) { return static_cast<double>(i.size) * static_cast<double>(i.upper - i.lower); });
+  attempt([](const Item& i) { return Pair{-i.lower, i.size}; });
+  attempt([](const Item& i) { return Pair{i.upper, i.size}; });
+  // Buffers alive at crowded moments first: they have the least freedom.
+  const Cliques cliques = find_cliques(items);
+  std::vector<int64_t> load(cliques.count, 0), crowd(items.size(), 0);
+  for (size_t i = 0; i < items.size(); ++i)
+    for (int c = cliques.first[i]; c < cliques.last[i]; ++c) load[c] += items[i].size;
+  for (size_t i = 0; i < items.size(); ++i)
+    for (int c = cliques.first[i]; c < cliques.last[i]; ++c) crowd[i] = std::max(crowd[i], load[c]);
+  const Item* base = items.data();
+  attempt([&](const Item& i) { return Pair{crowd[&i - base], i.size}; });
+  attempt([&](const Item& i) { return Pair{crowd[&i - base], i.upper - i.lower}; });
+  return best;
+}
+
+// A small generator of our own, so that plans are the same everywhere.
+struct Random {
+  uint64_t state = 0x9e3779b97f4a7c15;
+  uint64_t below(uint64_t n) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (state >> 11) % n;
+  }
+};
+
+// Iterated greedy ("squeaky wheel", Joslin and Clements 1999): items that stick out above the goal move forward in the
+// order by a random distance; an order that is not worse is kept.
+void iterate_greedy(const std::vector<Item>& items, int64_t bound, int64_t steps, Best& best) {
+  Random random;
+  std::vector<int> order = best.order;
+  std::vector<int64_t> offsets = best.offsets;
+  int64_t current = best.height;
+  const int n = static_cast<int>(items.size());
+  for (; steps > 0 && best.height > bound; steps -= n) {
+    std::vector<int> candidate = order;
+    const int64_t goal = bound + static_cast<int64_t>(random.below(static_cast<uint64_t>(current - bound)));
+    for (int k = 0; k < n; ++k) {
+      const int id = candidate[k];
+      if (offsets[id] + items[id].size <= goal || random.below(2)) continue;
+      const int to = static_cast<int>(random.below(static_cast<uint64_t>(k) + 1));
+      std::rotate(candidate.begin() + to, candidate.begin() + k, candidate.begin() + k + 1);
+    }
+    std::vector<int64_t> tried = first_fit(items, candidate);
+    const int64_t h = height(items, tried);
+    best.offer(items, tried, candidate);
+    if (h <= current || random.below(50) == 0) {
+      order = std::move(candidate);
+      offsets = std::move(tried);
+      current = h;
+    }
+  }
+}
+
+}  // namespace
+
+int64_t live_bound(const std::vector<LiveBuffer>& buffers) {
+  const Problem p = make_problem(buffers);
+  // All but the topmost buffer of a live set occupy whole units. Ends sort before beginnings at the same position.
+  struct Event {
+    int64_t at;
+    bool begins;
+    size_t item;
+  };
+  std::vector<Event> events;
+  for (size_t i = 0; i < p.items.size(); ++i) {
+    events.push_back({p.items[i].lower, true, i});
+    events.push_back({p.items[i].upper, false, i});
+  }
+  std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+    return std::pair(a.at, a.begins) < std::pair(b.at, b.begins);
+  });
+  const auto slack = [&](size_t i) { return p.items[i].size * p.unit - buffers[p.ids[i]].size; };
+  std::vector<int64_t> live_with_slack(static_cast<size_t>(p.unit), 0);
+  int64_t live = 0, bound = 0;
+  for (const Event& e : events) {
+    live += (e.begins ? 1 : -1) * p.items[e.item].size * p.unit;
+    live_with_slack[slack(e.item)] += e.begins ? 1 : -1;
+    if (!e.begins) continue;
+    int64_t saved = p.unit - 1;
+    while (live_with_slack[saved] == 0) --saved;
+    bound = std::max(bound, live - saved);
+  }
+  return bound;
+}
+
+Packing pack_buffers(const std::vector<LiveBuffer>& buffers, int64_t search_steps) {
+  const Problem p = make_problem(buffers);
+  Packing packing;
+  packing.offsets.assign(buffers.size(), 0);
+  if (p.items.empty()) return packing;
+
+  const int64_t bound = round_up(live_bound(buffers), p.unit) / p.unit;
+  Best best = greedy(p.items, bound);
+  if (best.height > bound) iterate_greedy(p.items, bound, search_steps, best);
+  if (best.height > bound) search_packing(p.items, bound, search_steps, best.offsets);
+
+  for (size_t i = 0; i < p.items.size(); ++i) {
+    const int64_t offset = best.offsets[i] * p.unit;
+    packing.offsets[p.ids[i]] = offset;
+    packing.bytes = std::max(packing.bytes, offset + buffers[p.ids[i]].size);
+  }
+  return packing;
+}
+
+}  // namespace dlcc::lower

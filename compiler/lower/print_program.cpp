@@ -1,0 +1,114 @@
+// Prints a lowered program as text: its values, its kernels' signatures and the control skeleton; kernel bodies are
+// printed by the tensor IR. For --emit and tests.
+#include "lower/program.h"
+
+namespace dlcc::lower {
+namespace {
+
+const char* storage_name(Storage s) {
+  switch (s) {
+    case Storage::input:
+      return "input";
+    case Storage::output:
+      return "output";
+    case Storage::constant:
+      return "constant";
+    case Storage::temporary:
+      return "temporary";
+    case Storage::view:
+      return "view";
+  }
+  DLCC_UNREACHABLE("storage {}", static_cast<int>(s));
+}
+
+const char* access_name(tensor::Access a) {
+  switch (a) {
+    case tensor::Access::read:
+      return "read";
+    case tensor::Access::write:
+      return "write";
+    case tensor::Access::scratch:
+      return "scratch";
+  }
+  DLCC_UNREACHABLE("access {}", static_cast<int>(a));
+}
+
+class Printer {
+ public:
+  Printer(const Program& program, const StoragePlan* plan) : program_(program), plan_(plan) {}
+
+  std::string run() {
+    for (size_t v = 0; v < program_.values.size(); ++v) value(v);
+    for (const KernelVariants& kernel : program_.kernels) signature(kernel);
+    text_ += "run {\n";
+    region(program_.body, 1);
+    text_ += "}\n";
+    return std::move(text_);
+  }
+
+ private:
+  // %3 = temporary float32[1, 8, 28, 28], 25088 bytes, align 64, at 128  # 'conv1'
+  void value(size_t v) {
+    const Value& value = program_.values[v];
+    text_ += fmt::format("%{} = {}", v, storage_name(value.storage));
+    if (value.storage == Storage::view) {
+      text_ += fmt::format(" of %{} + {}", value.base, value.base_offset);
+    } else if (value.storage != Storage::temporary) {
+      text_ += fmt::format(" {}", value.index);
+    }
+    text_ += fmt::format(" {}[{}], {} bytes", name(value.type), fmt::join(value.shape, ", "), value.bytes);
+    if (value.storage == Storage::temporary) text_ += fmt::format(", align {}", value.alignment);
+    if (plan_ && plan_->offsets[v] >= 0) text_ += fmt::format(", at {}", plan_->offsets[v]);
+    if (!value.name.empty()) text_ += fmt::format("  # '{}'", value.name);
+    text_ += '\n';
+  }
+
+  // kernel conv1(read x, read w, write y)
+  void signature(const KernelVariants& kernel) {
+    std::vector<std::string> params;
+    if (!kernel.variants.empty())
+      for (const tensor::Parameter& p : kernel.variants[0].params)
+        params.push_back(fmt::format("{} {}", access_name(p.access), p.buffer->name));
+    text_ += fmt::format("kernel {}({})\n", kernel.name, fmt::join(params, ", "));
+  }
+
+  void region(const Region& region, int depth) {
+    for (const Step& s : region.steps) std::visit([&](const auto& step) { print(step, depth); }, s);
+  }
+
+  void line(int depth, const std::string& text) { text_ += std::string(2 * depth, ' ') + text + '\n'; }
+
+  // conv1(%0, %1, %2), %2 may replace %0  # conv/Conv
+  void print(const Invoke& call, int depth) {
+    std::vector<std::string> operands;
+    for (ValueId v : call.operands) operands.push_back(fmt::format("%{}", v));
+    std::string text = fmt::format("{}({})", program_.kernels.at(call.kernel).name, fmt::join(operands, ", "));
+    for (const auto& [written, read] : call.in_place)
+      text += fmt::format(", {} may replace {}", operands.at(written), operands.at(read));
+    if (!call.node.empty()) text += fmt::format("  # {}", call.node);
+    line(depth, text);
+  }
+  void print(const Copy& copy, int depth) { line(depth, fmt::format("copy(%{}, %{})", copy.from, copy.to)); }
+  void print(const std::shared_ptr<Branch>& branch, int depth) {
+    line(depth, fmt::format("if %{} {{", branch->condition));
+    region(branch->then_region, depth + 1);
+    line(depth, "} else {");
+    region(branch->else_region, depth + 1);
+    line(depth, "}");
+  }
+  void print(const std::shared_ptr<Repeat>& loop, int depth) {
+    line(depth, fmt::format("while %{} {{", loop->condition));
+    region(loop->body, depth + 1);
+    line(depth, "}");
+  }
+
+  const Program& program_;
+  const StoragePlan* plan_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string print(const Program& program, const StoragePlan* plan) { return Printer(program, plan).run(); }
+
+}  // namespace dlcc::lower

@@ -1,0 +1,184 @@
+#include "pipeline/compile.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <iostream>
+
+#include "lower/lower.h"
+#include "relay/passes/passes.h"
+#include "support/files.h"
+#include "support/version.h"
+
+namespace dlcc {
+namespace {
+
+// The passes, read aloud: first over the graph as it means, then over how it is stored.
+constexpr const char* graph_passes[] = {
+    "fold-constants", "simplify-inference",  "fold-constants", "eliminate-common-subexpressions", "eliminate-dead-code",
+    "fuse",           "eliminate-dead-code",
+};
+constexpr const char* storage_passes[] = {"assign-layouts"};
+
+std::string folder_of(const std::string& path) {
+  size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+std::string stem_of(const std::string& path) {
+  std::string name = path.substr(path.rfind('/') + 1);
+  return name.substr(0, name.rfind('.'));
+}
+
+// Types of main's results, tuples flattened.
+void result_types(const relay::Type& type, std::vector<const relay::TensorType*>& list) {
+  if (const auto* tensor = relay::as<relay::TensorType>(type)) list.push_back(tensor);
+  if (const auto* tuple = relay::as<relay::TupleType>(type))
+    for (const relay::Type& field : tuple->fields) result_types(field, list);
+}
+
+// The interface's tensors, by the types of @main; names are the model's.
+std::vector<emit::TensorInterface> describe(const std::vector<const relay::TensorType*>& types,
+                                            const std::vector<std::string>& names, const char* unnamed) {
+  std::vector<emit::TensorInterface> list;
+  std::vector<std::string> taken;
+  for (size_t k = 0; k < types.size(); ++k) {
+    std::string name = k < names.size() && !names[k].empty() ? names[k] : fmt::format("{}{}", unnamed, k);
+    taken.push_back(emit::c_identifier(name, taken));
+    list.push_back({name, taken.back(), types[k]->dtype, static_shape(types[k]->shape)});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string Timings::str() const {
+  double total = 0;
+  std::string text;
+  for (const auto& [what, seconds] : entries) {
+    text += fmt::format("{:9.1f} ms  {}\n", seconds * 1e3, what);
+    total += seconds;
+  }
+  return text + fmt::format("{:9.1f} ms  total\n", total * 1e3);
+}
+
+template <class F>
+auto Compiler::timed(const std::string& what, F&& work) {
+  auto start = std::chrono::steady_clock::now();
+  auto result = work();
+  timings_.entries.emplace_back(what, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  return result;
+}
+
+Compiler::Compiler(CompileOptions options, Diagnostics& diagnostics)
+    : options_(std::move(options)), diagnostics_(diagnostics) {
+  target_ = targets::find_target(options_.target, options_.mcpu, diagnostics_);
+}
+
+std::optional<relay::Module> Compiler::import() {
+  frontends::ImportOptions import;
+  import.file = options_.model == "-" ? "<stdin>" : options_.model;
+  import.folder = folder_of(options_.model);
+  for (const std::string& text : options_.dims) {
+    size_t equals = text.find('=');
+    int64_t value = 0;
+    const char* end = text.data() + text.size();
+    auto [stop, error] = std::from_chars(text.data() + std::min(equals + 1, text.size()), end, value);
+    if (equals == std::string::npos || error != std::errc() || stop != end || value < 0) {
+      diagnostics_.error(DiagnosticId::bad_attribute, {}, fmt::format("--dim expects NAME=VALUE, found '{}'", text));
+      return std::nullopt;
+    }
+    import.dims[text.substr(0, equals)] = value;
+  }
+  auto bytes = timed("read", [&] { return read_file(options_.model, diagnostics_); });
+  if (!bytes) return std::nullopt;
+  model_hash_ = hash_bytes(*bytes);
+  return timed("import", [&] { return frontends::import_model(*bytes, import, diagnostics_); });
+}
+
+std::optional<relay::Module> Compiler::run_passes(relay::Module module, const std::vector<std::string>& passes) {
+  relay::PassContext context{.diagnostics = &diagnostics_, .channel_block = target_ ? target_->channel_block : 1};
+  for (const std::string& name : passes) {
+    auto all = relay::all_passes();
+    auto pass = std::ranges::find(all, name, &relay::PassInfo::name);
+    if (pass == all.end()) {
+      std::string known;
+      for (const relay::PassInfo& p : all) known += (known.empty() ? "" : ", ") + p.name;
+      diagnostics_.error(DiagnosticId::invalid_ir, {}, fmt::format("there is no pass '{}'", name), {},
+                         "passes: " + known);
+      return std::nullopt;
+    }
+    module = timed(name, [&] { return pass->run(std::move(module), context); });
+    if (diagnostics_.any()) return std::nullopt;
+    if (options_.verify_each) {
+      Diagnostics broken;
+      bool ok = relay::verify(module, broken) && relay::infer_types(module, broken);
+      DLCC_CHECK(ok, "after {}:\n{}", name, broken.str());
+    }
+    if (options_.dump_after.contains(name) || options_.dump_after.contains("all"))
+      std::cerr << "// after " << name << "\n" << relay::print(module, false);
+    if (options_.stop_after == name) {
+      std::cout << relay::print(module);
+      stopped_ = true;
+      return std::nullopt;
+    }
+  }
+  return module;
+}
+
+std::optional<Planned> Compiler::plan(const relay::Module& module) {
+  Planned result{*target_, {}, {}, {}};
+  std::vector<tensor::Machine> machines;
+  for (const targets::CodeLevel& level : target_->levels) machines.push_back(level.machine);
+  auto program = timed("lower", [&] { return lower::lower(module, machines, diagnostics_); });
+  if (!program) return std::nullopt;
+  result.program = std::move(*program);
+  result.plan = timed("plan", [&] { return lower::plan_storage(result.program); });
+  std::string wrong = timed("check plan", [&] { return lower::check_storage(result.program, result.plan); });
+  DLCC_CHECK(wrong.empty(), "the storage plan is wrong: {}", wrong);
+
+  emit::Interface& i = result.interface;
+  i.prefix = emit::c_identifier(options_.prefix.empty() ? stem_of(options_.model) : options_.prefix);
+  const relay::Function& main = module.functions.at("main");
+  std::vector<const relay::TensorType*> inputs, outputs;
+  for (const relay::Var& p : main.params) result_types(p->type, inputs);
+  result_types(main.result_type ? main.result_type : relay::type_of(module, main.body.result), outputs);
+  i.inputs = describe(inputs, module.input_names, "input");
+  i.outputs = describe(outputs, module.output_names, "output");
+  i.arena_bytes = result.plan.arena_bytes;
+  i.arena_alignment = result.plan.arena_alignment;
+  for (const Constant& c : result.program.constants) i.weights_bytes += static_cast<int64_t>(c.bytes().size());
+  i.macs = result.program.macs;
+  i.provenance =
+      fmt::format("dlcc {} --target {}{} -O{} model {:016x}", version, target_->name,
+                  options_.mcpu.empty() ? "" : " -mcpu=" + options_.mcpu, options_.optimization, model_hash_);
+  return result;
+}
+
+std::optional<relay::Module> Compiler::import_and_fuse() {
+  if (!target_) return std::nullopt;
+  auto module = import();
+  if (!module || !lower::check_static(*module, diagnostics_)) return std::nullopt;
+  return run_passes(std::move(*module), {std::begin(graph_passes), std::end(graph_passes)});
+}
+
+std::optional<relay::Module> Compiler::optimize() {
+  auto fused = import_and_fuse();
+  return fused ? run_passes(std::move(*fused), {std::begin(storage_passes), std::end(storage_passes)}) : std::nullopt;
+}
+
+std::optional<Planned> Compiler::compile() {
+  auto module = optimize();
+  return module ? plan(*module) : std::nullopt;
+}
+
+std::vector<std::byte> Compiler::generate(Planned& planned) {
+  targets::CodegenOptions codegen{.optimization = options_.optimization, .jobs = options_.jobs};
+  auto object = timed("generate code", [&] {
+    return targets::generate_object(planned.program, planned.plan, planned.interface, planned.target, codegen);
+  });
+  planned.interface.stack_bytes = targets::stack_bytes(object);
+  return object;
+}
+
+}  // namespace dlcc

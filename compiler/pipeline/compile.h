@@ -1,0 +1,91 @@
+// The compiler from end to end, as values: bytes -> module -> optimized module -> program and plan -> object and
+// header. The driver's commands stop wherever they have what they need.
+#pragma once
+
+#include <iosfwd>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "emit/interface.h"
+#include "frontends/frontend.h"
+#include "lower/program.h"
+#include "relay/ir.h"
+#include "support/diagnostics.h"
+#include "targets/llvm/codegen.h"
+#include "targets/target.h"
+
+namespace dlcc {
+
+// What the command line says about one compilation.
+struct CompileOptions {
+  std::string model;   // path, or "-"
+  std::string prefix;  // of the C interface; empty: from the output or the model
+  std::string target = "x86-64";
+  std::string mcpu;
+  int optimization = 2;
+  int jobs = 1;
+  std::vector<std::string> dims;  // "name=value"
+
+  // Looking inside.
+  std::set<std::string> dump_after;  // passes after which the module is printed to stderr; "all" for every one
+  std::string stop_after;            // pass after which the module is printed to stdout and the work ends
+  bool time_passes = false;
+  bool verify_each = false;  // check the module's rules and types after every pass
+};
+
+// Seconds spent in the stages, in order; printed by --time-passes.
+struct Timings {
+  std::vector<std::pair<std::string, double>> entries;
+  std::string str() const;
+};
+
+// A module lowered and planned for a target.
+struct Planned {
+  targets::Target target;
+  lower::Program program;
+  lower::StoragePlan plan;
+  emit::Interface interface;
+};
+
+class Compiler {
+ public:
+  Compiler(CompileOptions options, Diagnostics& diagnostics);
+
+  // Reads and imports the model. Empty, with diagnostics, when that is not possible.
+  std::optional<relay::Module> import();
+
+  // Runs passes by name. Empty when a name is unknown, a pass failed, or stop_after was reached (stopped() tells).
+  std::optional<relay::Module> run_passes(relay::Module, const std::vector<std::string>& passes);
+  bool stopped() const { return stopped_; }
+
+  // Lowers an optimized module and plans its storage; the plan has been checked.
+  std::optional<Planned> plan(const relay::Module&);
+
+  // Import and the default passes; import and those up to fusion, before storage is decided.
+  std::optional<relay::Module> optimize();
+  std::optional<relay::Module> import_and_fuse();
+
+  // Everything up to the plan.
+  std::optional<Planned> compile();
+
+  // The object file's bytes.
+  std::vector<std::byte> generate(Planned&);
+
+  const Timings& timings() const { return timings_; }
+  const CompileOptions& options() const { return options_; }
+
+ private:
+  template <class F>
+  auto timed(const std::string& what, F&& work);
+
+  CompileOptions options_;
+  Diagnostics& diagnostics_;
+  Timings timings_;
+  std::optional<targets::Target> target_;
+  uint64_t model_hash_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace dlcc

@@ -1,0 +1,427 @@
+// Type inference, part one: functions, blocks and every operation but calls. Bindings are visited in order, so that in
+// straight-line code each operation's operands are known and its type relation is decided at once; what is not yet known
+// is a hole, and relations over it wait in the queue.
+#include <algorithm>
+
+#include "relay/inference.h"
+
+namespace dlcc::relay {
+
+bool infer_types(Module& module, Diagnostics& diagnostics) { return Inference(module, diagnostics).run(); }
+
+bool Inference::run() {
+  size_t errors = diagnostics_.count();
+  declare_symbols_of_text();
+  for (auto& [name, function] : module_.functions) {
+    declare(function, false);
+    signatures_[name] = relay::type_of(module_, GlobalRef{name});
+  }
+  for (const std::string& name : callees_first()) infer_function(module_.functions.at(name));
+  if (diagnostics_.count() == errors) report_open_relations();
+  if (diagnostics_.count() == errors)
+    for (auto& [name, function] : module_.functions) finish(function);
+  return diagnostics_.count() == errors;
+}
+
+// Symbols that inference names are "?1", "?2", ...: those already in the module are left out.
+void Inference::declare_symbols_of_text() {
+  auto see = [&](const Symbol& s) {
+    if (s.name.size() > 1 && s.name.size() < 9 && s.name[0] == '?')
+      next_symbol_ = std::max(next_symbol_, std::atoi(s.name.c_str() + 1) + 1);
+  };
+  std::function<void(const Function&)> function;
+  std::function<void(const Block&)> block = [&](const Block& b) {
+    for (const Binding& binding : b.bindings) {
+      for_each_symbol(binding.var->type, see);
+      if (const MatchCast* cast = std::get_if<MatchCast>(&binding.op)) for_each_symbol(cast->type, see);
+      if (const MakeFunction* closure = std::get_if<MakeFunction>(&binding.op))
+        function(*closure->function);
+      else
+        for_each_block(binding.op, block);
+    }
+  };
+  function = [&](const Function& f) {
+    for (const Var& p : f.params) for_each_symbol(p->type, see);
+    for_each_symbol(f.result_type, see);
+    block(f.body);
+  };
+  for (const auto& [name, f] : module_.functions) function(f);
+}
+
+static void collect_globals(const Block& block, std::vector<std::string>& out) {
+  auto atom = [&](const Atom& a) {
+    if (const GlobalRef* g = std::get_if<GlobalRef>(&a)) out.push_back(g->name);
+  };
+  for (const Binding& b : block.bindings) {
+    for_each_atom(b.op, atom);
+    for_each_block(b.op, [&](const Block& inner) { collect_globals(inner, out); });
+  }
+  atom(block.result);
+}
+
+// Names of the functions, each behind those it refers to (but for recursion): postorder of a depth-first search.
+std::vector<std::string> Inference::callees_first() const {
+  struct Visit {
+    std::string name;
+    std::vector<std::string> callees;
+    size_t next = 0;
+  };
+  std::vector<std::string> order;
+  std::set<std::string> seen;
+  std::vector<Visit> stack;
+  auto enter = [&](const std::string& name) {
+    auto it = module_.functions.find(name);
+    if (it == module_.functions.end() || !seen.insert(name).second) return;
+    stack.push_back({name, {}});
+    collect_globals(it->second.body, stack.back().callees);
+  };
+  for (const auto& [name, function] : module_.functions) {
+    enter(name);
+    while (!stack.empty()) {
+      if (stack.back().next == stack.back().callees.size()) {
+        order.push_back(std::move(stack.back().name));
+        stack.pop_back();
+      } else {
+        std::string callee = stack.back().callees[stack.back().next++];
+        enter(callee);
+      }
+    }
+  }
+  return order;
+}
+
+// ---- functions ------------------------------------------------------------------------------------------------------
+
+void Inference::declare(Function& function, bool local) {
+  auto anonymous = [](const std::string& symbol) { return symbol == "?"; };
+  for (Var& p : function.params) {
+    p->type = open_symbols(p->type ? open_holes(p->type) : unifier_.fresh(), anonymous);
+    if (!local) continue;
+    for_each_symbol(p->type, [&](const Symbol& s) {
+      if (!symbols_.contains(s.name)) closure_symbols_.insert(s.name);
+    });
+  }
+  function.result_type = function.result_type ? open_holes(function.result_type) : unifier_.fresh();
+}
+
+void Inference::infer_function(Function& function) {
+  symbols_.clear();
+  closure_symbols_.clear();
+  for (const Var& p : function.params) enter_symbols(p->type);
+  Type found = infer_block(function.body);
+  // Symbols of the declared result that no parameter has say "some size".
+  std::set<std::string> universal;
+  for (const Var& p : function.params) for_each_symbol(p->type, [&](const Symbol& s) { universal.insert(s.name); });
+  Type expected = map_leaves(function.result_type, [&](const Type& leaf) {
+    const TensorType* t = as<TensorType>(leaf);
+    if (!t || is_static(t->shape)) return leaf;
+    std::map<std::string, Dim> unknown;
+    for (const Dim& d : t->shape)
+      for (const Symbol& s : d.symbols())
+        if (!universal.contains(s.name)) unknown.emplace(s.name, unknown_dim());
+    Shape shape = t->shape;
+    for (Dim& d : shape)
+      if (!unknown.empty() && d.substitute(unknown) != d) d = unknown_dim();
+    return tensor_type(std::move(shape), t->dtype);
+  });
+  out_ = &function.body.bindings;
+  if (!coerce(function.body.result, found, expected, function.place))
+    mismatch(function.place, "the function's result", expected, found);
+  out_ = nullptr;
+  settle();
+}
+
+Type Inference::infer_block(Block& block) {
+  std::vector<Binding> bindings = std::move(block.bindings);
+  block.bindings.clear();
+  block.bindings.reserve(bindings.size());
+  std::vector<Binding>* outer = std::exchange(out_, &block.bindings);
+  Place last = bindings.empty() ? Place() : bindings.back().place;
+  for (Binding& b : bindings) infer_binding(std::move(b));
+  out_ = outer;
+  return type_of(block.result, last);
+}
+
+void Inference::infer_binding(Binding binding) {
+  Type annotation = binding.var->type ? open_holes(binding.var->type) : nullptr;
+  int first_symbol = next_symbol_;
+  Type found = std::visit([&](auto& op) { return infer(binding, op); }, binding.op);
+  if (found->depth > type_limits::depth || found->size > type_limits::size)
+    found = fail(DiagnosticId::too_large, binding.place,
+                 fmt::format("the type of %{} is too large: it has {} parts", binding.var->name, found->size));
+  if (annotation)
+    settle_annotation(binding, found, annotation, first_symbol);
+  else
+    binding.var->type = found;
+  enter_symbols(binding.var->type);
+  out_->push_back(std::move(binding));
+  settle();
+}
+
+// A symbol that this operation brought up takes the name that the annotation gives it; otherwise the annotation must
+// accept the type, perhaps after a check at run time.
+void Inference::settle_annotation(Binding& binding, Type found, const Type& annotation, int first_symbol) {
+  const TensorType* named = as<TensorType>(annotation);
+  if (const TensorType* tensor = as<TensorType>(unifier_.shallow(found));
+      tensor && named && first_symbol != next_symbol_ && tensor->shape.size() == named->shape.size()) {
+    std::map<std::string, Dim> names;
+    for (size_t i = 0; i < named->shape.size(); ++i) {
+      auto from = tensor->shape[i].symbols(), to = named->shape[i].symbols();
+      bool plain = from.size() == 1 && to.size() == 1 && tensor->shape[i] == Dim::symbol(from[0]) &&
+                   named->shape[i] == Dim::symbol(to[0]) && to[0].name != "?" && from[0].name[0] == '?';
+      if (plain && std::atoi(from[0].name.c_str() + 1) >= first_symbol && !symbols_.contains(to[0].name))
+        names.emplace(from[0].name, named->shape[i]);
+    }
+    Shape shape = tensor->shape;
+    for (Dim& d : shape) d = d.substitute(names);
+    found = tensor_type(std::move(shape), tensor->dtype);
+  }
+  binding.var->type = found;
+  if (unifier_.unify(found, annotation)) return;
+  if (can_cast(found, annotation)) {
+    Var checked = binding.var;
+    binding.var = module_.fresh(checked->name, found);
+    Place place = binding.place;
+    out_->push_back(std::move(binding));
+    binding = Binding{checked, MatchCast{Atom(out_->back().var), annotation}, place};
+    std::visit([&](auto& op) { checked->type = infer(binding, op); }, binding.op);
+    return;
+  }
+  mismatch(binding.place, fmt::format("%{}", binding.var->name), annotation, found,
+           "the annotation and the value disagree");
+}
+
+// ---- operations -----------------------------------------------------------------------------------------------------
+
+Type Inference::infer(Binding& binding, Call& call) {
+  if (const OperatorRef* o = std::get_if<OperatorRef>(&call.callee)) return call_operator(o->op, call, binding.place);
+  bool global = std::holds_alternative<GlobalRef>(call.callee) || std::holds_alternative<ConstructorRef>(call.callee);
+  return call_function(type_of(call.callee, binding.place), call, global, binding.place);
+}
+
+Type Inference::infer(Binding& binding, CallTensor& call) {
+  auto it = module_.tensor_functions.find(call.function);
+  if (it == module_.tensor_functions.end())
+    return fail(DiagnosticId::undefined_value, binding.place,
+                fmt::format("there is no tensor function @{}", call.function));
+  auto type_of_buffer = [](const tensor::Buffer& b) { return tensor_type(b->shape, b->type); };
+  std::vector<Type> params, results;
+  for (const tensor::Buffer& b : it->second.params) params.push_back(type_of_buffer(b));
+  for (const tensor::Buffer& b : it->second.results) results.push_back(type_of_buffer(b));
+  Call as_call{GlobalRef{call.function}, std::move(call.args), {}};
+  Type result = results.size() == 1 ? results[0] : tuple_type(results);
+  Type type = call_function(function_type(params, result), as_call, true, binding.place);
+  call.args = std::move(as_call.args);
+  return type;
+}
+
+Type Inference::infer(Binding& binding, MakeTuple& op) {
+  std::vector<Type> fields;
+  for (const Atom& a : op.fields) fields.push_back(type_of(a, binding.place));
+  return tuple_type(std::move(fields));
+}
+
+Type Inference::infer(Binding& binding, Project& op) {
+  Type result = unifier_.fresh();
+  relate(
+      [this, tuple = type_of(op.tuple, binding.place), index = op.index, result, place = binding.place] {
+        Type t = unifier_.shallow(tuple);
+        if (const HoleType* hole = as<HoleType>(t)) return hole->id;
+        const TupleType* fields = as<TupleType>(t);
+        if (!fields)
+          fail(DiagnosticId::type_mismatch, place, fmt::format("projection .{} of a {}", index, text(t)));
+        else if (index < 0 || index >= static_cast<int>(fields->fields.size()))
+          fail(DiagnosticId::type_mismatch, place,
+               fmt::format("projection .{} of a tuple of {}", index, fields->fields.size()), {text(t)});
+        else
+          unifier_.unify(fields->fields[index], result);
+        return 0;
+      },
+      binding.place, fmt::format("projection .{}", op.index));
+  return unifier_.shallow(result);
+}
+
+Type Inference::infer(Binding& binding, If& op) {
+  Type condition = type_of(op.condition, binding.place);
+  if (!unifier_.unify(condition, tensor_type(Shape{}, dtype::boolean)))
+    mismatch(binding.place, "the condition of `if`", tensor_type(Shape{}, dtype::boolean), condition);
+  Type then_type = infer_block(*op.then_block);
+  Type else_type = infer_block(*op.else_block);
+  return join(then_type, else_type, binding.place, "branches of `if`");
+}
+
+Type Inference::infer(Binding& binding, Match& op) {
+  Type value = type_of(op.value, binding.place), result;
+  for (Clause& clause : op.clauses) {
+    bind_pattern(clause.pattern, value, binding.place);
+    Type type = infer_block(*clause.body);
+    result = result ? join(result, type, binding.place, "arms of `match`") : type;
+  }
+  return result ? result : unifier_.fresh();
+}
+
+Type Inference::infer(Binding& binding, MakeFunction& op) {
+  Function& function = *op.function;
+  declare(function, true);
+  std::vector<Type> params;
+  for (const Var& p : function.params) {
+    params.push_back(p->type);
+    enter_symbols(p->type);
+  }
+  Type type = function_type(std::move(params), function.result_type, function.type_params);
+  binding.var->type = type;  // the function may call itself
+  Type found = infer_block(function.body);
+  std::vector<Binding>* outer = std::exchange(out_, &function.body.bindings);
+  if (!coerce(function.body.result, found, function.result_type, binding.place))
+    mismatch(binding.place, "the function's result", function.result_type, found);
+  out_ = outer;
+  return type;
+}
+
+Type Inference::infer(Binding& binding, RefCreate& op) { return ref_type(type_of(op.value, binding.place)); }
+
+Type Inference::infer(Binding& binding, RefRead& op) {
+  Type value = unifier_.fresh(), ref = type_of(op.ref, binding.place);
+  if (unifier_.unify(ref, ref_type(value))) return unifier_.shallow(value);
+  return mismatch(binding.place, "the operand of ref_read", ref_type(value), ref);
+}
+
+Type Inference::infer(Binding& binding, RefWrite& op) {
+  Type value = unifier_.fresh(), ref = type_of(op.ref, binding.place), written = type_of(op.value, binding.place);
+  if (!unifier_.unify(ref, ref_type(value)))
+    return mismatch(binding.place, "the operand of ref_write", ref_type(value), ref);
+  if (!coerce(op.value, written, value, binding.place)) mismatch(binding.place, "the written value", value, written);
+  return tuple_type({});
+}
+
+// "?" in the type means: as it is.
+Type Inference::infer(Binding& binding, MatchCast& op) {
+  Type found = unifier_.shallow(type_of(op.value, binding.place));
+  const TensorType *from = as<TensorType>(found), *to = as<TensorType>(op.type);
+  if (!from || !to || from->dtype != to->dtype || from->shape.size() != to->shape.size())
+    return mismatch(binding.place, "the operand of match_cast", op.type, found);
+  Shape shape = to->shape;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == unknown_dim()) shape[i] = from->shape[i];
+    if (shape[i].is_constant() && from->shape[i].is_constant() && shape[i] != from->shape[i])
+      return mismatch(binding.place, "the operand of match_cast", op.type, found);
+  }
+  op.type = tensor_type(std::move(shape), to->dtype);
+  enter_symbols(op.type);
+  return op.type;
+}
+
+Type Inference::infer(Binding& binding, Alias& op) { return type_of(op.value, binding.place); }
+
+// ---- patterns, joins ------------------------------------------------------------------------------------------------
+
+void Inference::bind_pattern(Pattern& pattern, const Type& type, const Place& place) {
+  std::visit(overloaded{[](Pattern::Wildcard&) {},
+                        [&](Pattern::Bind& p) {
+                          Type annotation = p.var->type ? open_holes(p.var->type) : type;
+                          if (!unifier_.unify(type, annotation))
+                            mismatch(place, fmt::format("the pattern %{}", p.var->name), annotation, type);
+                          p.var->type = type;
+                        },
+                        [&](Pattern::Constructor& p) { bind_constructor(p, type, place); },
+                        [&](Pattern::Tuple& p) {
+                          std::vector<Type> fields;
+                          for (size_t i = 0; i < p.fields.size(); ++i) fields.push_back(unifier_.fresh());
+                          if (!unifier_.unify(type, tuple_type(fields)))
+                            mismatch(place, "the matched value", tuple_type(fields), type);
+                          for (size_t i = 0; i < p.fields.size(); ++i) bind_pattern(p.fields[i], fields[i], place);
+                        }},
+             pattern.v);
+}
+
+void Inference::bind_constructor(Pattern::Constructor& p, const Type& type, const Place& place) {
+  if (!module_.data_type_of_constructor(p.name)) {
+    fail(DiagnosticId::undefined_value, place, fmt::format("there is no constructor {}", p.name));
+    return;
+  }
+  Type constructor = instantiate(*as<FunctionType>(relay::type_of(module_, ConstructorRef{p.name})));
+  const FunctionType& f = *as<FunctionType>(constructor);
+  if (f.params.size() != p.fields.size()) {
+    fail(DiagnosticId::wrong_arity, place,
+         fmt::format("the pattern {} has {} fields, the constructor has {}", p.name, p.fields.size(), f.params.size()));
+    return;
+  }
+  if (!unifier_.unify(type, f.result)) mismatch(place, fmt::format("the value matched with {}", p.name), f.result, type);
+  for (size_t i = 0; i < p.fields.size(); ++i) bind_pattern(p.fields[i], f.params[i], place);
+}
+
+// Branches that differ in dimensions only join to an unknown size.
+Type Inference::join(const Type& a, const Type& b, const Place& place, const std::string& what) {
+  Type left = unifier_.shallow(a), right = unifier_.shallow(b);
+  const TensorType *x = as<TensorType>(left), *y = as<TensorType>(right);
+  if (x && y && x->dtype == y->dtype && x->shape.size() == y->shape.size()) return join_tensors(*x, *y);
+  const TupleType *p = as<TupleType>(left), *q = as<TupleType>(right);
+  if (p && q && p->fields.size() == q->fields.size()) {
+    std::vector<Type> fields;
+    for (size_t i = 0; i < p->fields.size(); ++i) fields.push_back(join(p->fields[i], q->fields[i], place, what));
+    return tuple_type(std::move(fields));
+  }
+  if (unifier_.unify(left, right)) return left;
+  return fail(DiagnosticId::type_mismatch, place, fmt::format("the {} have different types", what),
+              {text(left), text(right)});
+}
+
+Type Inference::join_tensors(const TensorType& a, const TensorType& b) {
+  Shape shape = a.shape;
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (!(shape[i] == b.shape[i])) shape[i] = fresh_symbol();
+  return tensor_type(std::move(shape), a.dtype);
+}
+
+// ---- the end --------------------------------------------------------------------------------------------------------
+
+void Inference::finish(VarNode& var, const Place& place) {
+  Type type = unifier_.resolve(var.type);
+  if (!type) {
+    fail(DiagnosticId::too_large, place, fmt::format("the type of %{} is too large", var.name));
+    return;
+  }
+  bool open = false;
+  map_leaves(type, [&](const Type& leaf) {
+    open |= as<HoleType>(leaf) != nullptr;
+    return leaf;
+  });
+  if (open)
+    fail(DiagnosticId::cannot_infer, place, fmt::format("the type of %{} cannot be inferred", var.name),
+         {"so far: " + relay::str(type)}, fmt::format("annotate it: %{}: Tensor[(...), float32]", var.name));
+  var.type = type;
+}
+
+void Inference::finish(Function& function) {
+  for (Var& p : function.params) finish(*p, function.place);
+  VarNode result{0, "result", function.result_type};
+  finish(result, function.place);
+  function.result_type = result.type;
+  finish(function.body, function);
+}
+
+void Inference::finish(Pattern& pattern, const Function& function) {
+  auto fields = [&](std::vector<Pattern>& list) {
+    for (Pattern& p : list) finish(p, function);
+  };
+  std::visit(overloaded{[](Pattern::Wildcard&) {}, [&](Pattern::Bind& p) { finish(*p.var, function.place); },
+                        [&](Pattern::Constructor& p) { fields(p.fields); },
+                        [&](Pattern::Tuple& p) { fields(p.fields); }},
+             pattern.v);
+}
+
+void Inference::finish(Block& block, const Function& function) {
+  for (Binding& b : block.bindings) {
+    size_t errors = diagnostics_.count();
+    if (MakeFunction* closure = std::get_if<MakeFunction>(&b.op)) {
+      finish(*closure->function);
+    } else {
+      if (Match* match = std::get_if<Match>(&b.op))
+        for (Clause& c : match->clauses) finish(c.pattern, function);
+      for_each_block(b.op, [&](Block& inner) { finish(inner, function); });
+    }
+    if (diagnostics_.count() == errors) finish(*b.var, b.place);
+  }
+}
+
+}  // namespace dlcc::relay

@@ -1,0 +1,319 @@
+// Type inference, part two: calls, the queue of type relations, run-time checks where sizes cannot be proved equal, and
+// messages.
+#include <algorithm>
+
+#include "relay/inference.h"
+
+namespace dlcc::relay {
+
+Type Inference::type_of(const Atom& atom, const Place& place) {
+  return std::visit(
+      overloaded{[&](const Var& v) {
+                   if (!v->type)
+                     return fail(DiagnosticId::undefined_value, place,
+                                 fmt::format("%{} is used before its definition", v->name));
+                   return v->type;
+                 },
+                 [&](const GlobalRef& g) {
+                   auto it = signatures_.find(g.name);
+                   if (it != signatures_.end()) return it->second;
+                   return fail(DiagnosticId::undefined_value, place, fmt::format("there is no function @{}", g.name));
+                 },
+                 [&](const ConstructorRef& c) {
+                   if (module_.data_type_of_constructor(c.name)) return relay::type_of(module_, c);
+                   return fail(DiagnosticId::undefined_value, place, fmt::format("there is no constructor {}", c.name));
+                 },
+                 [&](const OperatorRef& o) {
+                   return fail(DiagnosticId::unsupported_construct, place,
+                               fmt::format("the operator {} is used as a value", o.op->name), {},
+                               "wrap it in a function: fn (%x: ...) { " + o.op->name + "(%x) }");
+                 },
+                 [&](const Constant& c) { return relay::type_of(module_, c); }},
+      atom);
+}
+
+// ---- operators ------------------------------------------------------------------------------------------------------
+
+struct Inference::Gathered {
+  Operands tensors;
+  int hole = 0;     // hides an operand's type
+  Type not_tensor;  // stands where a tensor should
+};
+
+Inference::Gathered Inference::gather(const Unifier& unifier, const std::vector<Type>& types) {
+  Gathered g;
+  for (const Type& type : types) {
+    Type t = unifier.shallow(type);
+    if (const HoleType* hole = as<HoleType>(t)) {
+      g.hole = hole->id;
+      return g;
+    }
+    const TensorType* tensor = as<TensorType>(t);
+    if (!tensor) {
+      g.not_tensor = t;
+      return g;
+    }
+    g.tensors.push_back(*tensor);
+  }
+  return g;
+}
+
+Type Inference::call_operator(const Operator* op, const Call& call, const Place& place) {
+  std::vector<Type> types;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    types.push_back(type_of(call.args[i], place));
+    names.push_back(describe(call.args[i]));
+  }
+  size_t expected = op->variadic ? 1 : op->arguments.size();
+  if (types.size() != expected)
+    return fail(DiagnosticId::wrong_arity, place,
+                fmt::format("{} takes {} operand{}, found {}", op->name, expected, expected == 1 ? "" : "s",
+                            types.size()),
+                {}, op->variadic ? fmt::format("pass the tensors as one tuple: {}((%a, %b))", op->name) : "");
+  Type result = unifier_.fresh();
+  auto attempt = [this, op, types, names, place, result, attrs = call.attrs] {
+    std::vector<Type> operands = types;
+    if (op->variadic) {
+      Type tuple = unifier_.shallow(types[0]);
+      if (const HoleType* open = as<HoleType>(tuple)) return open->id;
+      if (const TupleType* fields = as<TupleType>(tuple)) operands = fields->fields;
+    }
+    Gathered in = gather(unifier_, operands);
+    if (!in.hole) decide(*op, attrs, in, operands, names, result, place);
+    return in.hole;
+  };
+  relate(std::move(attempt), place, op->name);
+  return unifier_.shallow(result);
+}
+
+void Inference::decide(const Operator& op, const Attrs& attrs, const Gathered& in, const std::vector<Type>& operands,
+                       const std::vector<std::string>& names, const Type& result, const Place& place) {
+  auto details = [&] {
+    std::vector<std::string> lines;
+    for (size_t i = 0; i < operands.size(); ++i)
+      lines.push_back(op.variadic ? fmt::format("[{}]  {}", i, text(operands[i]))
+                                  : fmt::format("{:8} {:12} {}", op.arguments[i], names[i], text(operands[i])));
+    return lines;
+  };
+  if (in.not_tensor) {
+    fail(DiagnosticId::type_mismatch, place, fmt::format("{}: expected tensors, found {}", op.name, text(in.not_tensor)),
+         details());
+    return;
+  }
+  TypeResult outcome = op.type(attrs, in.tensors);
+  if (const TypeError* error = std::get_if<TypeError>(&outcome)) {
+    fail(error->id, place, fmt::format("{}: {}", op.name, error->message), details(), error->help);
+    return;
+  }
+  Type type = open_symbols(std::get<Type>(outcome), [](const std::string& s) { return s == "?"; });
+  if (!unifier_.unify(type, result)) mismatch(place, fmt::format("the result of {}", op.name), result, type);
+}
+
+// ---- functions and constructors -------------------------------------------------------------------------------------
+
+Type Inference::instantiate(const FunctionType& f) {
+  if (f.type_params.empty()) return function_type(f.params, f.result);
+  std::map<int, Type> fresh;
+  for (const TypeVariable& v : f.type_params) fresh[v.id] = unifier_.fresh();
+  return map_leaves(function_type(f.params, f.result), [&](const Type& leaf) {
+    const VariableType* v = as<VariableType>(leaf);
+    auto it = v ? fresh.find(v->variable.id) : fresh.end();
+    return it == fresh.end() ? leaf : it->second;
+  });
+}
+
+static bool has_symbols(const Type& type) {
+  bool found = false;
+  for_each_symbol(type, [&](const Symbol&) { found = true; });
+  return found;
+}
+
+static Type substitute(const Type& type, const std::map<std::string, Dim>& sizes) {
+  return map_leaves(type, [&](const Type& leaf) {
+    const TensorType* t = as<TensorType>(leaf);
+    if (!t || is_static(t->shape)) return leaf;
+    Shape shape = t->shape;
+    for (Dim& d : shape) d = d.substitute(sizes);
+    return tensor_type(std::move(shape), t->dtype);
+  });
+}
+
+Type Inference::call_function(const Type& callee, Call& call, bool global, const Place& place) {
+  Type type = unifier_.shallow(callee);
+  if (as<HoleType>(type)) {
+    std::vector<Type> params;
+    for (const Atom& a : call.args) params.push_back(type_of(a, place));
+    Type function = function_type(std::move(params), unifier_.fresh());
+    if (!unifier_.unify(type, function)) return mismatch(place, describe(call.callee), function, type);
+    return as<FunctionType>(function)->result;
+  }
+  const FunctionType* generic = as<FunctionType>(type);
+  if (!generic)
+    return fail(DiagnosticId::type_mismatch, place,
+                fmt::format("{} is called but is not a function: {}", describe(call.callee), text(type)));
+  Type instance = instantiate(*generic);
+  const FunctionType& f = *as<FunctionType>(instance);
+  if (f.params.size() != call.args.size())
+    return fail(DiagnosticId::wrong_arity, place,
+                fmt::format("{} takes {} arguments, found {}", describe(call.callee), f.params.size(),
+                            call.args.size()),
+                {text(type)});
+  std::map<std::string, Dim> sizes;  // of the symbols of the parameters
+  for (size_t i = 0; i < call.args.size(); ++i)
+    if (!pass_argument(call.args[i], f.params[i], static_cast<int>(i), sizes, global, call, place))
+      return unifier_.fresh();
+  if (!has_symbols(f.result)) return unifier_.shallow(f.result);
+  auto existential = [&](const std::string& s) { return s == "?" || (is_quantified(s, global) && !sizes.contains(s)); };
+  return substitute(open_symbols(f.result, existential), sizes);
+}
+
+// Symbols stand for the sizes that the argument has: the first plain occurrence gives the value, others are compared.
+static void match_sizes(const Type& param, const Type& found, const std::function<bool(const std::string&)>& quantified,
+                        std::map<std::string, Dim>& sizes) {
+  const TensorType *p = as<TensorType>(param), *f = as<TensorType>(found);
+  if (p && f && p->shape.size() == f->shape.size()) {
+    for (size_t i = 0; i < p->shape.size(); ++i) {
+      std::vector<Symbol> symbols = p->shape[i].symbols();
+      if (symbols.size() == 1 && p->shape[i] == Dim::symbol(symbols[0]) && quantified(symbols[0].name))
+        sizes.emplace(symbols[0].name, f->shape[i]);
+    }
+  }
+  const TupleType *t = as<TupleType>(param), *u = as<TupleType>(found);
+  if (t && u && t->fields.size() == u->fields.size())
+    for (size_t i = 0; i < t->fields.size(); ++i) match_sizes(t->fields[i], u->fields[i], quantified, sizes);
+}
+
+bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::string, Dim>& sizes, bool global,
+                              const Call& call, const Place& place) {
+  Type found = type_of(arg, place);
+  if (has_symbols(param)) {
+    match_sizes(param, unifier_.shallow(found), [&](const std::string& s) { return is_quantified(s, global); }, sizes);
+    param = substitute(param, sizes);
+  }
+  if (coerce(arg, found, param, place)) return true;
+  mismatch(place, fmt::format("argument {} of {}", index + 1, describe(call.callee)), param, found);
+  return false;
+}
+
+// ---- holes and symbols ----------------------------------------------------------------------------------------------
+
+Type Inference::open_holes(const Type& type) {
+  return map_leaves(type, [&](const Type& leaf) {
+    const HoleType* hole = as<HoleType>(leaf);
+    return hole && hole->id == 0 ? unifier_.fresh() : leaf;
+  });
+}
+
+Dim Inference::fresh_symbol() {
+  std::string name = fmt::format("?{}", next_symbol_++);
+  symbols_.insert(name);
+  return Dim::symbol({name});
+}
+
+Type Inference::open_symbols(const Type& type, const std::function<bool(const std::string&)>& quantified) {
+  std::map<std::string, Dim> opened;  // one symbol per name; each "?" stands for itself
+  return map_leaves(type, [&](const Type& leaf) {
+    const TensorType* t = as<TensorType>(leaf);
+    if (!t || is_static(t->shape)) return leaf;
+    Shape shape = t->shape;
+    for (Dim& d : shape) {
+      opened.erase("?");
+      for (const Symbol& s : d.symbols())
+        if (quantified(s.name) && !opened.contains(s.name)) opened.emplace(s.name, fresh_symbol());
+      d = d.substitute(opened);
+    }
+    return tensor_type(std::move(shape), t->dtype);
+  });
+}
+
+void Inference::enter_symbols(const Type& type) {
+  for_each_symbol(type, [&](const Symbol& s) { symbols_.insert(s.name); });
+}
+
+bool Inference::can_cast(const Type& f, const Type& e) const {
+  const TensorType *found = as<TensorType>(unifier_.shallow(f)), *expected = as<TensorType>(unifier_.shallow(e));
+  if (!found || !expected || found->dtype != expected->dtype) return false;
+  return std::ranges::equal(found->shape, expected->shape, [](const Dim& a, const Dim& b) {
+    return a == b || !a.is_constant() || !b.is_constant();
+  });
+}
+
+bool Inference::coerce(Atom& atom, const Type& found, const Type& expected, const Place& place) {
+  if (unifier_.unify(found, expected)) return true;
+  if (!can_cast(found, expected)) return false;
+  const Var* value = std::get_if<Var>(&atom);
+  Binding check{module_.fresh(value ? (*value)->name : "checked"), MatchCast{atom, unifier_.shallow(expected)}, place};
+  check.var->type = infer(check, std::get<MatchCast>(check.op));
+  atom = check.var;
+  out_->push_back(std::move(check));
+  return true;
+}
+
+// ---- the queue ------------------------------------------------------------------------------------------------------
+
+void Inference::relate(Attempt attempt, const Place& place, std::string what) {
+  int hole = attempt();
+  if (hole == 0) return;
+  waiting_[hole].push_back(static_cast<int>(relations_.size()));
+  relations_.push_back({std::move(attempt), place, std::move(what)});
+}
+
+void Inference::settle() {
+  for (std::vector<int> filled = unifier_.take_filled(); !filled.empty(); filled = unifier_.take_filled()) {
+    for (int hole : filled) {
+      auto it = waiting_.find(hole);
+      if (it == waiting_.end()) continue;
+      std::vector<int> ready = std::move(it->second);
+      waiting_.erase(it);
+      for (int r : ready) {
+        Attempt attempt = relations_[r].attempt;
+        int blocked = attempt();
+        if (blocked)
+          waiting_[blocked].push_back(r);
+        else
+          relations_[r].decided = true;
+      }
+    }
+  }
+}
+
+void Inference::report_open_relations() {
+  for (const Relation& r : relations_)
+    if (!r.decided)
+      fail(DiagnosticId::cannot_infer, r.place,
+           fmt::format("the type of {} cannot be inferred: an operand's type is not known", r.what), {},
+           "annotate the parameter it comes from, e.g. %x: Tensor[(2, 3), float32]");
+}
+
+// ---- messages -------------------------------------------------------------------------------------------------------
+
+std::string Inference::text(const Type& type) const {
+  Type resolved = unifier_.resolve(type);
+  return resolved ? relay::str(resolved) : "a type too large to print";
+}
+
+std::string Inference::describe(const Atom& atom) const {
+  return std::visit(overloaded{[](const Var& v) { return "%" + v->name; },
+                               [](const Constant&) { return std::string("a constant"); },
+                               [](const GlobalRef& g) { return "@" + g.name; },
+                               [](const ConstructorRef& c) { return c.name; },
+                               [](const OperatorRef& o) { return o.op->name; }},
+                    atom);
+}
+
+Type Inference::fail(DiagnosticId id, const Place& place, std::string message, std::vector<std::string> details,
+                     std::string help) {
+  diagnostics_.error(id, place, std::move(message), std::move(details), std::move(help));
+  return unifier_.fresh();
+}
+
+Type Inference::mismatch(const Place& place, const std::string& what, const Type& expected, const Type& found,
+                         std::string help) {
+  const TensorType *e = as<TensorType>(unifier_.shallow(expected)), *f = as<TensorType>(unifier_.shallow(found));
+  DiagnosticId id = e && f && e->dtype == f->dtype ? DiagnosticId::shape_mismatch : DiagnosticId::type_mismatch;
+  return fail(id, place, fmt::format("{}: expected {}, found {}", what, text(expected), text(found)), {},
+              std::move(help));
+}
+
+}  // namespace dlcc::relay

@@ -1,0 +1,109 @@
+// The state of one type inference over a module: unification plus type relations kept in a queue, each waiting for the
+// hole that blocks it (Relay 2019, section 3.2). Internal to infer.cpp and infer_calls.cpp.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "relay/operator.h"
+#include "relay/unify.h"
+
+namespace dlcc::relay {
+
+class Inference {
+ public:
+  Inference(Module& module, Diagnostics& diagnostics) : module_(module), diagnostics_(diagnostics) {}
+  bool run();
+
+ private:
+  // ---- functions and blocks (infer.cpp)
+  void declare_symbols_of_text();
+  std::vector<std::string> callees_first() const;
+  void declare(Function&, bool local);  // opens the types of the signature, so that calls can be inferred
+  void infer_function(Function&);
+  void finish(Function&);               // replaces filled holes; open ones are errors
+  void finish(Block&, const Function&);
+  void finish(Pattern&, const Function&);
+  void finish(VarNode&, const Place&);
+  Type infer_block(Block&);
+  void infer_binding(Binding);
+  void settle_annotation(Binding&, Type found, const Type& annotation, int first_symbol);
+
+  Type infer(Binding&, Call&);
+  Type infer(Binding&, CallTensor&);
+  Type infer(Binding&, MakeTuple&);
+  Type infer(Binding&, Project&);
+  Type infer(Binding&, If&);
+  Type infer(Binding&, Match&);
+  Type infer(Binding&, MakeFunction&);
+  Type infer(Binding&, RefCreate&);
+  Type infer(Binding&, RefRead&);
+  Type infer(Binding&, RefWrite&);
+  Type infer(Binding&, MatchCast&);
+  Type infer(Binding&, Alias&);
+
+  void bind_pattern(Pattern&, const Type&, const Place&);
+  void bind_constructor(Pattern::Constructor&, const Type&, const Place&);
+  Type join(const Type&, const Type&, const Place&, const std::string& what);
+  Type join_tensors(const TensorType&, const TensorType&);
+
+  // ---- calls and relations (infer_calls.cpp)
+  Type type_of(const Atom&, const Place&);
+  Type call_operator(const Operator*, const Call&, const Place&);
+  struct Gathered;  // the tensors an operator is applied to, as far as they are known
+  static Gathered gather(const Unifier&, const std::vector<Type>& types);
+  void decide(const Operator&, const Attrs&, const Gathered&, const std::vector<Type>& operands,
+              const std::vector<std::string>& names, const Type& result, const Place&);
+  Type call_function(const Type& callee, Call&, bool global, const Place&);
+  bool pass_argument(Atom& arg, Type param, int index, std::map<std::string, Dim>& sizes, bool global, const Call&,
+                     const Place&);
+  Type instantiate(const FunctionType&);
+  bool is_quantified(const std::string& symbol, bool global) const {
+    return global || closure_symbols_.contains(symbol);
+  }
+  Type open_holes(const Type&);                     // "_" becomes a new hole
+  Type open_symbols(const Type&, const std::function<bool(const std::string&)>& quantified);
+  Dim fresh_symbol();
+  void enter_symbols(const Type&);
+
+  // The atom as a value of type `expected`: itself, or behind a run-time check of its dimensions. False when no check helps.
+  bool coerce(Atom&, const Type& found, const Type& expected, const Place&);
+  bool can_cast(const Type& found, const Type& expected) const;
+
+  // ---- the queue of relations (infer_calls.cpp)
+  // One attempt: the hole that blocks the relation, or 0 when it is decided.
+  using Attempt = std::function<int()>;
+  void relate(Attempt, const Place&, std::string what);
+  void settle();  // retries relations whose holes were filled, until nothing moves
+  void report_open_relations();
+
+  // ---- messages (infer_calls.cpp)
+  std::string text(const Type& type) const;
+  std::string describe(const Atom&) const;
+  Type fail(DiagnosticId, const Place&, std::string message, std::vector<std::string> details = {},
+            std::string help = {});  // reports; a new hole, so that inference goes on
+  Type mismatch(const Place&, const std::string& what, const Type& expected, const Type& found, std::string help = {});
+
+  struct Relation {
+    Attempt attempt;
+    Place place;
+    std::string what;
+    bool decided = false;
+  };
+
+  Module& module_;
+  Diagnostics& diagnostics_;
+  Unifier unifier_;
+  std::map<std::string, Type> signatures_;    // of global functions
+  std::vector<Relation> relations_;
+  std::map<int, std::vector<int>> waiting_;   // hole to relations
+  std::vector<Binding>* out_ = nullptr;       // bindings of the block that is being inferred
+  std::set<std::string> symbols_;             // dimension symbols introduced so far in the current global function
+  std::set<std::string> closure_symbols_;     // those that parameters of local functions introduce
+  int next_symbol_ = 1;
+};
+
+}  // namespace dlcc::relay

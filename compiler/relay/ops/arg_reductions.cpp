@@ -1,0 +1,75 @@
+// argmax and argmin: where the extremum lies, a fold of pairs (value, position). NaN counts as the extremum, as in
+// numpy.
+#include "relay/ops_common.h"
+
+namespace dlcc::relay::ops {
+
+namespace {
+
+struct ArgReduceAttrs {
+  std::optional<std::vector<int64_t>> axis;
+  bool keepdims = false, exclude = false, select_last_index = false;
+  DType dtype = dtype::i32;
+};
+
+TypeResult type_of_arg_reduction(const ArgReduceAttrs& a, const Operands& in) {
+  int rank = static_cast<int>(in[0].shape.size());
+  if (auto e = first_of({check_type(in[0], "data", types::number),
+                         check_axes("axis", a.axis.value_or(std::vector<int64_t>{}), rank)}))
+    return *e;
+  if (a.dtype != dtype::i32 && a.dtype != dtype::i64)
+    return attribute_error(fmt::format("dtype must be \"int32\" or \"int64\", found \"{}\"", name(a.dtype)));
+  std::vector<bool> folded = reduced_axes(a.axis, a.exclude, rank);
+  Dim count = product(extents_of(in[0].shape, folded));
+  if (count == Dim(0)) return shape_error(fmt::format("the folded axes of shape {} hold no element", str(in[0].shape)));
+  if (a.dtype == dtype::i32 && count.is_constant() && count.value() > INT32_MAX)
+    return attribute_error(fmt::format("positions among {} elements do not fit int32", count.value()),
+                           "use dtype=\"int64\"");
+  return tensor_result(reduced_shape(in[0].shape, folded, a.keepdims), a.dtype);
+}
+
+TensorFunction define(const ArgReduceAttrs& a, const Operands& in, bool largest) {
+  Definition d(largest ? "argmax" : "argmin");
+  Tensor x = d.input("data", in[0].dtype, in[0].shape);
+  DType type = tensor::compute_type(x.type());
+  auto reducer = largest ? tensor::arg_max_of(type, a.dtype, a.select_last_index)
+                         : tensor::arg_min_of(type, a.dtype, a.select_last_index);
+  std::vector<bool> folded = reduced_axes(a.axis, a.exclude, x.rank());
+  Shape extents = extents_of(x.shape(), folded);
+  auto found = d.reduce_tuple(
+      {"extremum", "result"}, shape_in(type_of_arg_reduction(a, in)), reducer, extents, [&](Index i, Index r) {
+        return std::vector{x(merge_index(folded, a.keepdims, i, r)), cast(a.dtype, flatten_index(extents, r))};
+      });
+  d.mark_result(found[1]);
+  return d.finish();
+}
+
+}  // namespace
+
+void arg_reductions(OperatorTable& table) {
+  using A = ArgReduceAttrs;
+  std::vector<Field<A>> fields = {
+      {"axis", &A::axis, "the axes to search; all if None. Positions are row-major among them"},
+      {"keepdims", &A::keepdims, "searched axes stay, with size 1"},
+      {"exclude", &A::exclude, "search the axes that `axis` does not name"},
+      {"select_last_index", &A::select_last_index, "of equal extrema the last one, not the first"},
+      {"dtype", &A::dtype, "element type of the positions: int32 or int64"}};
+  table.add<A>({
+      .name = "argmax",
+      .summary = "the position of the largest element",
+      .attributes = fields,
+      .arguments = {"data"},
+      .type = type_of_arg_reduction,
+      .compute = [](const A& a, const Operands& in) { return define(a, in, true); },
+  });
+  table.add<A>({
+      .name = "argmin",
+      .summary = "the position of the smallest element",
+      .attributes = fields,
+      .arguments = {"data"},
+      .type = type_of_arg_reduction,
+      .compute = [](const A& a, const Operands& in) { return define(a, in, false); },
+  });
+}
+
+}  // namespace dlcc::relay::ops

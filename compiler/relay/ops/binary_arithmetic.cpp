@@ -1,0 +1,94 @@
+// Elementwise arithmetic of two broadcast operands, as one table. Integers wrap on overflow; dividing one by zero stops
+// with division_by_zero.
+#include "relay/ops_common.h"
+
+namespace dlcc::relay::ops {
+
+namespace {
+
+struct BinaryFunction {
+  const char* name;
+  const char* summary;
+  const TypeClass& types;
+  Expr (*value)(Expr, Expr);
+  bool divides = false;
+  double tolerance = 0;
+};
+
+Expr floored_quotient(Expr a, Expr b) { return is_float(a.type()) ? floor(a / b) : floor_div(a, b); }
+Expr truncated_rest(Expr a, Expr b) { return binary(tensor::BinaryOp::rem, a, b); }
+
+// Square and multiply over all bits of the exponent, exact modulo the type's range. A negative exponent gives the
+// truncated quotient: 1 for base 1, 1 or -1 for base -1, else 0.
+Expr integer_power(Expr base, Expr exponent) {
+  DType type = base.type();
+  Expr zero = number(type, 0), one = number(type, 1);
+  Expr result = one, square = base, rest = exponent;
+  for (int bit = 0; bit < bits(type); ++bit) {
+    Expr odd = not_equal(binary(tensor::BinaryOp::bit_and, rest, one), zero);
+    result = select(odd, result * square, result);
+    square = square * square;
+    rest = binary(tensor::BinaryOp::shr, rest, one);
+  }
+  if (!is_signed(type)) return result;
+  Expr minus_one = number(type, -1);
+  Expr parity = select(equal(binary(tensor::BinaryOp::bit_and, exponent, one), zero), one, minus_one);
+  Expr inverse = select(equal(base, one), one, select(equal(base, minus_one), parity, zero));
+  return select(exponent < zero, inverse, result);
+}
+
+Expr power_of(Expr a, Expr b) { return is_float(a.type()) ? pow(a, b) : integer_power(a, b); }
+
+Expr sum_value(Expr a, Expr b) { return a + b; }
+Expr difference(Expr a, Expr b) { return a - b; }
+Expr product_value(Expr a, Expr b) { return a * b; }
+Expr quotient(Expr a, Expr b) { return a / b; }
+Expr larger(Expr a, Expr b) { return max(a, b); }
+Expr smaller(Expr a, Expr b) { return min(a, b); }
+Expr floored_rest(Expr a, Expr b) { return floor_mod(a, b); }
+
+const BinaryFunction functions[] = {
+    {"add", "lhs + rhs", types::number, sum_value},
+    {"subtract", "lhs - rhs", types::number, difference},
+    {"multiply", "lhs * rhs", types::number, product_value},
+    {"divide", "lhs / rhs; integers toward zero", types::number, quotient, true},
+    {"floor_divide", "lhs / rhs, rounded down", types::number, floored_quotient, true},
+    {"mod", "the rest of division toward zero; it has the sign of lhs", types::integer, truncated_rest, true},
+    {"floor_mod", "the rest of division rounded down; it has the sign of rhs", types::integer, floored_rest, true},
+    {"power", "lhs to the power of rhs", types::number, power_of, false, 5e-7},
+    {"maximum", "the larger operand; NaN if one is NaN", types::number, larger},
+    {"minimum", "the smaller operand; NaN if one is NaN", types::number, smaller},
+};
+
+}  // namespace
+
+void binary_arithmetic(OperatorTable& table) {
+  for (const BinaryFunction& f : functions) {
+    table.add<NoAttrs>({
+        .name = f.name,
+        .summary = f.summary,
+        .attributes = {},
+        .arguments = {"lhs", "rhs"},
+        .type = [&f](const NoAttrs&, const Operands& in) -> TypeResult {
+          return broadcast_result(in, f.types, in[0].dtype);
+        },
+        .compute =
+            [&f](const NoAttrs&, const Operands& in) {
+              Definition d(f.name);
+              Tensor a = d.input("lhs", in[0].dtype, in[0].shape), b = d.input("rhs", in[1].dtype, in[1].shape);
+              Shape shape = std::get<Shape>(broadcast(a.shape(), b.shape()));
+              auto left = [&](Index i) { return a(broadcast_index(a.shape(), shape, i)); };
+              auto right = [&](Index i) { return b(broadcast_index(b.shape(), shape, i)); };
+              if (f.divides && !is_float(b.type()))
+                d.require_next([&](Index i) { return not_equal(right(i), number(b.type(), 0)); },
+                               tensor::Status::division_by_zero);
+              d.result("result", a.type(), shape, [&](Index i) { return f.value(left(i), right(i)); });
+              return d.finish();
+            },
+        .effects = {.may_fail = f.divides},
+        .tolerance = f.tolerance,
+    });
+  }
+}
+
+}  // namespace dlcc::relay::ops

@@ -1,0 +1,142 @@
+// nn.conv1d, nn.conv2d, nn.conv3d: the sum over channels and taps of data times weights, as one stage. Padding is a
+// predicated read of zero.
+#include "relay/ops_common.h"
+
+namespace dlcc::relay::ops {
+
+namespace {
+
+struct ConvAttrs {
+  std::vector<int64_t> strides, padding, dilation;
+  int64_t groups = 1;
+  std::optional<int64_t> channels;
+  std::optional<std::vector<int64_t>> kernel_size;
+  std::string data_layout, kernel_layout, out_layout;
+  std::optional<DType> out_dtype;
+};
+
+constexpr const char* data_layouts[] = {"NCW", "NCHW", "NCDHW"};
+constexpr const char* kernel_layouts[] = {"OIW", "OIHW", "OIDHW"};
+
+// The defaults for `rank` spatial axes.
+template <int rank>
+struct ConvAttrsOf : ConvAttrs {
+  ConvAttrsOf() {
+    strides.assign(rank, 1);
+    dilation.assign(rank, 1);
+    padding.assign(rank == 1 ? 2 : rank, 0);
+    data_layout = data_layouts[rank - 1];
+    kernel_layout = kernel_layouts[rank - 1];
+  }
+};
+
+DType result_type(const ConvAttrs& a, const Operands& in) { return a.out_dtype.value_or(in[0].dtype); }
+
+Failure check_attributes(const ConvAttrs& a, int rank, const Shape& weight) {
+  if (auto e = first_of({check_layout("data_layout", a.data_layout, data_layouts[rank - 1]),
+                         check_layout("kernel_layout", a.kernel_layout, kernel_layouts[rank - 1]),
+                         check_layout("out_layout", a.out_layout.empty() ? a.data_layout : a.out_layout, a.data_layout),
+                         check_positive("groups", {a.groups})}))
+    return e;
+  if (a.channels && !(weight[0] == Dim(*a.channels)))
+    return shape_error(
+        fmt::format("channels is {}, but the weight has {} output channels", *a.channels, weight[0].str()));
+  Shape taps(weight.begin() + 2, weight.end());
+  if (!is_static(taps))
+    return TypeError{DiagnosticId::dynamic_shape,
+                     fmt::format("the kernel size {} must be known at compile time", str(taps)), ""};
+  if (a.kernel_size && *a.kernel_size != static_shape(taps) && *a.kernel_size != std::vector{taps[0].value()})
+    return shape_error(
+        fmt::format("kernel_size is {}, but the weight has {}", str(shape_of(*a.kernel_size)), str(taps)));
+  return std::nullopt;
+}
+
+Failure check_channels(const ConvAttrs& a, const Shape& data, const Shape& weight) {
+  Dim expected = weight[1] * Dim(a.groups);
+  if (!(data[1] == expected))
+    return shape_error(fmt::format("the weight has {} input channels{}, the data has {}", weight[1].str(),
+                                   a.groups == 1 ? "" : fmt::format(" in each of {} groups", a.groups), data[1].str()),
+                       fmt::format("with groups={} the data must have {} channels", a.groups, expected.str()));
+  if (floor_mod(weight[0], Dim(a.groups)) == Dim(0)) return std::nullopt;
+  return shape_error(fmt::format("{} output channels cannot be divided into {} groups", weight[0].str(), a.groups));
+}
+
+Checked<std::vector<Window>> windows_of(const ConvAttrs& a, const Shape& weight) {
+  return make_windows(static_shape(Shape(weight.begin() + 2, weight.end())), a.strides, a.dilation, a.padding);
+}
+
+TypeResult type_of_conv(const ConvAttrs& a, const Operands& in, int rank) {
+  const Shape &data = in[0].shape, &weight = in[1].shape;
+  if (auto e = first_of({check_type(in[0], "data", types::number), check_same_type(in[0], "data", in[1], "weight"),
+                         check_rank(in[0], "data", rank + 2), check_rank(in[1], "weight", rank + 2)}))
+    return *e;
+  if (auto e = check_attributes(a, rank, weight)) return *e;
+  if (auto e = check_channels(a, data, weight)) return *e;
+  if (auto e = check_type({{}, result_type(a, in)}, "out_dtype", types::number)) return *e;
+  auto windows = windows_of(a, weight);
+  if (auto* e = std::get_if<TypeError>(&windows)) return *e;
+  Shape shape = {data[0], weight[0]};
+  for (int k = 0; k < rank; ++k) {
+    auto count = window_count(data[k + 2], std::get<0>(windows)[k], false, k);
+    if (auto* e = std::get_if<TypeError>(&count)) return *e;
+    shape.push_back(std::get<Dim>(count));
+  }
+  return tensor_result(shape, result_type(a, in));
+}
+
+TensorFunction define_conv(const ConvAttrs& a, const Operands& in, int rank, const std::string& name) {
+  Definition d(name);
+  Tensor x = d.input("data", in[0].dtype, in[0].shape), w = d.input("weight", in[1].dtype, in[1].shape);
+  DType out = result_type(a, in), inner = tensor::compute_type(out);
+  Shape shape = shape_in(type_of_conv(a, in, rank));
+  std::vector<Window> windows = std::get<0>(windows_of(a, w.shape()));
+  bool inside = true;
+  for (int k = 0; k < rank; ++k) inside = inside && always_inside(x.extent(k + 2), shape[k + 2], windows[k], false);
+
+  auto first_channel = [&](Expr o) {  // of the group that output channel o belongs to
+    return a.groups == 1 ? Expr(0) : floor_div(o, Expr(floor_div(w.extent(0), Dim(a.groups)))) * Expr(w.extent(1));
+  };
+  Shape folded(w.shape().begin() + 1, w.shape().end());
+  d.reduce_result("result", out, shape, tensor::sum_of(inner), folded, [&](Index i, Index r) {
+    std::vector<Expr> at = {i[0], first_channel(i[1]) + r[0]}, tap = {i[1]};
+    for (int k = 0; k < rank; ++k) at.push_back(windows[k].position(i[k + 2], r[k + 1]));
+    tap.insert(tap.end(), r.begin(), r.end());
+    Expr value = inside ? x(at) : x.at_or(at, number(tensor::compute_type(x.type()), 0));
+    return cast(inner, value) * cast(inner, w(tap));
+  });
+  return d.finish();
+}
+
+template <int rank>
+void add_conv(OperatorTable& table) {
+  using A = ConvAttrsOf<rank>;
+  std::string name = fmt::format("nn.conv{}d", rank);
+  table.add<A>({
+      .name = name,
+      .summary = fmt::format("convolution over {} spatial ax{}", rank, rank == 1 ? "is" : "es"),
+      .attributes = {{"strides", &A::strides, "step between windows, per spatial axis"},
+                     {"padding", &A::padding,
+                      "zeros around the data: one number, one per axis, or all before and then all after"},
+                     {"dilation", &A::dilation, "step between the taps of a window"},
+                     {"groups", &A::groups, "channels are divided into so many independent groups"},
+                     {"channels", &A::channels, "number of output channels; the weight's if None"},
+                     {"kernel_size", &A::kernel_size, "taps per spatial axis; the weight's if None"},
+                     {"data_layout", &A::data_layout, "order of the data's axes"},
+                     {"kernel_layout", &A::kernel_layout, "order of the weight's axes"},
+                     {"out_layout", &A::out_layout, "order of the result's axes; the data's if empty"},
+                     {"out_dtype", &A::out_dtype, "element type of sums and result; the data's if None"}},
+      .arguments = {"data", "weight"},
+      .type = [](const A& a, const Operands& in) { return type_of_conv(a, in, rank); },
+      .compute = [name](const A& a, const Operands& in) { return define_conv(a, in, rank, name); },
+  });
+}
+
+}  // namespace
+
+void conv(OperatorTable& table) {
+  add_conv<1>(table);
+  add_conv<2>(table);
+  add_conv<3>(table);
+}
+
+}  // namespace dlcc::relay::ops

@@ -1,0 +1,118 @@
+// dyn.sum, dyn.mean, dyn.max, dyn.min: the axes are an operand, while the result's shape is declared. The shape must
+// tell which axes are meant; a run that names others stops with shape_mismatch.
+#include "relay/ops_common.h"
+
+namespace dlcc::relay::ops {
+
+namespace {
+
+struct DynReduceAttrs {
+  std::vector<Dim> shape;
+  bool keepdims = false, noop_with_empty_axes = false;
+};
+
+struct Fold {
+  const char* name;
+  const char* summary;
+  const TypeClass& types;
+  tensor::Reducer (*reducer)(DType);
+  bool divide = false;
+};
+
+const Fold folds[] = {
+    {"dyn.sum", "the sum", types::number, tensor::sum_of},
+    {"dyn.mean", "the sum divided by the number of elements; integers toward zero", types::number, tensor::sum_of,
+     true},
+    {"dyn.max", "the largest element; NaN if one is NaN", types::ordinary, tensor::max_of},
+    {"dyn.min", "the smallest element; NaN if one is NaN", types::ordinary, tensor::min_of},
+};
+
+using Mask = std::vector<bool>;
+
+// Every set of axes whose folding gives the declared shape.
+std::vector<Mask> candidates(const DynReduceAttrs& a, const Shape& data) {
+  std::vector<Mask> found;
+  for (uint32_t set = 0; set < uint32_t{1} << data.size(); ++set) {
+    Mask mask(data.size());
+    for (size_t k = 0; k < data.size(); ++k) mask[k] = set >> k & 1;
+    Shape shape = reduced_shape(data, mask, a.keepdims);
+    if (shape.size() == a.shape.size() && std::ranges::equal(shape, a.shape)) found.push_back(mask);
+  }
+  return found;
+}
+
+// The candidates that the operand can mean, given how many axes it names; no axes mean all of them or none.
+Checked<std::vector<Mask>> meanings(const DynReduceAttrs& a, const Operands& in) {
+  const Shape& data = in[0].shape;
+  int64_t named = in[1].shape[0].value();
+  if (named == 0 && !a.noop_with_empty_axes) named = static_cast<int64_t>(data.size());
+  std::vector<Mask> list = candidates(a, data);
+  std::erase_if(list, [&](const Mask& m) { return std::ranges::count(m, true) != named; });
+  if (list.empty())
+    return shape_error(
+        fmt::format("folding {} axes of {} cannot give the declared shape {}", named, str(data), str(a.shape)));
+  // Axes of size 1 may or may not be folded without changing anything.
+  auto essential = [&](const Mask& m) {
+    Mask e = m;
+    for (size_t k = 0; k < data.size(); ++k) e[k] = m[k] && !(data[k] == Dim(1));
+    return e;
+  };
+  for (const Mask& m : list)
+    if (essential(m) != essential(list[0]))
+      return TypeError{
+          DiagnosticId::dynamic_shape,
+          fmt::format("the declared shape {} does not tell which axes of {} are folded", str(a.shape), str(data)),
+          "give the axes as a constant, or keep the folded axes"};
+  return list;
+}
+
+TypeResult type_of_dyn_fold(const Fold& f, const DynReduceAttrs& a, const Operands& in) {
+  if (auto e = first_of({check_type(in[0], "data", f.types), check_list_operand(in[1], "axes")})) return *e;
+  if (in[0].shape.size() > 16) return shape_error("data must have at most 16 dimensions");
+  auto list = meanings(a, in);
+  if (auto* e = std::get_if<TypeError>(&list)) return *e;
+  return tensor_result(a.shape, in[0].dtype);
+}
+
+// The operand names exactly the axes of one of the masks.
+Expr means_one_of(const std::vector<Mask>& masks, const Tensor& axes, int rank) {
+  std::vector<Expr> marked = marked_axes(axes, rank), any;
+  for (const Mask& mask : masks) {
+    std::vector<Expr> same;
+    for (int k = 0; k < rank; ++k) same.push_back(mask[k] ? marked[k] : logical_not(marked[k]));
+    any.push_back(all_of(same));
+  }
+  return logical_and(axes_valid(axes, marked), any_of(any));
+}
+
+TensorFunction define_dyn_fold(const Fold& f, const DynReduceAttrs& a, const Operands& in) {
+  Definition d(f.name);
+  Tensor x = d.input("data", in[0].dtype, in[0].shape), axes = d.input("axes", in[1].dtype, in[1].shape);
+  std::vector<Mask> masks = std::get<0>(meanings(a, in));
+  DType type = f.divide ? mean_type(x.type()) : tensor::compute_type(x.type());
+  if (axes.extent(0).value() > 0)
+    d.require_next([&](Index) { return means_one_of(masks, axes, x.rank()); }, tensor::Status::shape_mismatch);
+  define_reduction(d, x, masks[0], a.keepdims, f.reducer(type), f.divide);
+  return d.finish();
+}
+
+}  // namespace
+
+void dyn_reductions(OperatorTable& table) {
+  using A = DynReduceAttrs;
+  for (const Fold& f : folds) {
+    table.add<A>({
+        .name = f.name,
+        .summary = std::string(f.summary) + ", over axes given as an operand, which must give the declared shape",
+        .attributes = {{"shape", &A::shape, "the declared shape of the result", true},
+                       {"keepdims", &A::keepdims, "folded axes stay, with size 1"},
+                       {"noop_with_empty_axes", &A::noop_with_empty_axes, "no axes mean none, not all"}},
+        .arguments = {"data", "axes"},
+        .type = [&f](const A& a, const Operands& in) { return type_of_dyn_fold(f, a, in); },
+        .compute = [&f](const A& a, const Operands& in) { return define_dyn_fold(f, a, in); },
+        .effects = {.may_fail = true},
+    });
+  }
+}
+
+}  // namespace dlcc::relay::ops

@@ -1,0 +1,136 @@
+// nn.dense, nn.matmul, nn.batch_matmul: matrix products, with one definition.
+#include "relay/ops_common.h"
+
+namespace dlcc::relay::ops {
+
+namespace {
+
+struct MatmulAttrs {
+  std::optional<int64_t> units;
+  std::optional<DType> out_dtype;
+  bool transpose_a = false, transpose_b = false;
+};
+
+// The two matrices of a product: which of the last two axes of each operand is folded.
+struct Matrices {
+  int a_rows, a_folded, b_columns, b_folded;
+
+  Matrices(const MatmulAttrs& attrs, const Operands& in) {
+    int a = static_cast<int>(in[0].shape.size()), b = static_cast<int>(in[1].shape.size());
+    a_rows = attrs.transpose_a ? a - 1 : a - 2;
+    a_folded = attrs.transpose_a ? a - 2 : a - 1;
+    b_columns = attrs.transpose_b ? b - 2 : b - 1;
+    b_folded = attrs.transpose_b ? b - 1 : b - 2;
+  }
+};
+
+Shape batch_of(const Shape& shape) { return Shape(shape.begin(), shape.end() - 2); }
+
+// `a_name`, `b_name` are the operands in messages. A first operand of rank 1 is a row without the row axis.
+TypeResult type_of_matmul(const MatmulAttrs& attrs, const Operands& in, const char* a_name, const char* b_name) {
+  if (auto e = first_of({check_type(in[0], a_name, types::number), check_same_type(in[0], a_name, in[1], b_name)}))
+    return *e;
+  DType type = attrs.out_dtype.value_or(in[0].dtype);
+  if (auto e = check_type({{}, type}, "out_dtype", types::number)) return *e;
+  size_t lowest_rank = attrs.transpose_a ? 2 : 1;
+  if (in[0].shape.size() < lowest_rank || in[1].shape.size() < 2)
+    return shape_error(
+        fmt::format("{} and {} must be matrices, found {} and {}", a_name, b_name, str(in[0].shape), str(in[1].shape)));
+  Matrices m(attrs, in);
+  if (auto e = check_equal(in[0].shape[m.a_folded], fmt::format("axis {} of {}", m.a_folded, a_name),
+                           in[1].shape[m.b_folded], fmt::format("axis {} of {}", m.b_folded, b_name)))
+    return *e;
+  const Dim& columns = in[1].shape[m.b_columns];
+  if (attrs.units && !(columns == Dim(*attrs.units)))
+    return shape_error(fmt::format("units is {}, but {} has {}", *attrs.units, b_name, columns.str()));
+  Shape shape;
+  if (in[0].shape.size() >= 2) {
+    Checked<Shape> batch = broadcast(batch_of(in[0].shape), batch_of(in[1].shape));
+    if (auto* e = std::get_if<TypeError>(&batch)) return *e;
+    shape = std::get<Shape>(batch);
+    shape.push_back(in[0].shape[m.a_rows]);
+  }
+  shape.push_back(columns);
+  return tensor_result(shape, type);
+}
+
+TensorFunction define_matmul(const MatmulAttrs& attrs, const Operands& in, const char* name, const char* a_name,
+                             const char* b_name) {
+  Definition d(name);
+  Tensor a = d.input(a_name, in[0].dtype, in[0].shape), b = d.input(b_name, in[1].dtype, in[1].shape);
+  Matrices m(attrs, in);
+  Shape shape = shape_in(type_of_matmul(attrs, in, a_name, b_name));
+  DType type = attrs.out_dtype.value_or(a.type()), inner = tensor::compute_type(type);
+  bool has_rows = a.rank() >= 2;
+  Shape batch(shape.begin(), shape.end() - (has_rows ? 2 : 1));
+  auto element = [&](const Tensor& t, Index i, int free_axis, Expr free, int folded_axis, Expr k) {
+    std::vector<Expr> at;
+    if (t.rank() >= 2)
+      at = broadcast_index(batch_of(t.shape()), batch, {i.begin(), i.begin() + static_cast<ptrdiff_t>(batch.size())});
+    at.resize(t.rank());
+    if (free_axis >= 0) at[free_axis] = free;
+    at[folded_axis] = k;
+    return cast(inner, t(at));
+  };
+  d.reduce_result("result", type, shape, tensor::sum_of(inner), {a.extent(m.a_folded)}, [&](Index i, Index k) {
+    Expr row = has_rows ? i[i.size() - 2] : Expr(0);
+    return element(a, i, m.a_rows, row, m.a_folded, k[0]) * element(b, i, m.b_columns, i.back(), m.b_folded, k[0]);
+  });
+  return d.finish();
+}
+
+MatmulAttrs with_transposed_weight(MatmulAttrs a) {
+  a.transpose_b = true;
+  return a;
+}
+
+TypeResult type_of_2d_weight(const MatmulAttrs& a, const Operands& in, const char* a_name, const char* b_name) {
+  if (auto e = check_rank(in[1], b_name, 2)) return *e;
+  return type_of_matmul(a, in, a_name, b_name);
+}
+
+}  // namespace
+
+void matmul(OperatorTable& table) {
+  using A = MatmulAttrs;
+  Field<A> units{"units", &A::units, "number of columns of the result; the second operand's if None"};
+  Field<A> out_dtype{"out_dtype", &A::out_dtype, "element type of sums and result; the operands' if None"};
+  Field<A> transpose_a{"transpose_a", &A::transpose_a, "swap the last two axes of tensor_a"};
+  Field<A> transpose_b{"transpose_b", &A::transpose_b, "swap the last two axes of tensor_b"};
+  table.add<A>({
+      .name = "nn.dense",
+      .summary = "data times the transposed weight: result[.., o] = sum(k) data[.., k] * weight[o, k]",
+      .attributes = {units, out_dtype},
+      .arguments = {"data", "weight"},
+      .type = [](const A& a,
+                 const Operands& in) { return type_of_2d_weight(with_transposed_weight(a), in, "data", "weight"); },
+      .compute =
+          [](const A& a, const Operands& in) {
+            return define_matmul(with_transposed_weight(a), in, "nn.dense", "data", "weight");
+          },
+  });
+  table.add<A>({
+      .name = "nn.matmul",
+      .summary = "tensor_a times the matrix tensor_b",
+      .attributes = {units, out_dtype, transpose_a, transpose_b},
+      .arguments = {"tensor_a", "tensor_b"},
+      .type = [](const A& a, const Operands& in) { return type_of_2d_weight(a, in, "tensor_a", "tensor_b"); },
+      .compute = [](const A& a,
+                    const Operands& in) { return define_matmul(a, in, "nn.matmul", "tensor_a", "tensor_b"); },
+  });
+  table.add<A>({
+      .name = "nn.batch_matmul",
+      .summary = "products of matrices; the axes before the last two are broadcast",
+      .attributes = {out_dtype, transpose_a, transpose_b},
+      .arguments = {"tensor_a", "tensor_b"},
+      .type = [](const A& a, const Operands& in) -> TypeResult {
+        if (in[0].shape.size() < 2)
+          return shape_error(fmt::format("tensor_a must have at least 2 dimensions, found shape {}", str(in[0].shape)));
+        return type_of_matmul(a, in, "tensor_a", "tensor_b");
+      },
+      .compute = [](const A& a,
+                    const Operands& in) { return define_matmul(a, in, "nn.batch_matmul", "tensor_a", "tensor_b"); },
+  });
+}
+
+}  // namespace dlcc::relay::ops

@@ -1,0 +1,227 @@
+// nn.max_pool1d ... nn.max_pool3d, nn.avg_pool1d ... nn.avg_pool3d, and nn.max_pool_indices, which tells where the
+// maxima lie. Padding is a predicated read; an average divides by a count of taps.
+#include "relay/ops_common.h"
+
+namespace dlcc::relay::ops {
+
+namespace {
+
+struct PoolAttrs {
+  std::vector<int64_t> pool_size, strides, dilation, padding;
+  std::string layout, out_layout;
+  bool ceil_mode = false;
+  bool count_include_pad = false;
+  int64_t storage_order = 0;
+};
+
+constexpr const char* layouts[] = {"NCW", "NCHW", "NCDHW"};
+
+template <int rank>  // 0: any
+struct PoolAttrsOf : PoolAttrs {
+  PoolAttrsOf() {
+    strides.assign(std::max(rank, 1), 1);
+    dilation.assign(std::max(rank, 1), 1);
+    padding.assign(std::max(rank, 1), 0);
+    layout = rank > 0 ? layouts[std::max(rank, 1) - 1] : "";
+  }
+};
+
+// What a definition needs to know of a pooling.
+struct Pooling {
+  std::vector<Window> windows;
+  Shape shape;  // of the result
+  bool inside;  // no tap lies outside the data
+};
+
+Checked<Pooling> analyse(const PoolAttrs& a, const Shape& data) {
+  int rank = static_cast<int>(data.size()) - 2;
+  std::vector<int64_t> size = a.pool_size;
+  if (size.size() == 1) size.assign(rank, size[0]);
+  if (static_cast<int>(size.size()) != rank)
+    return attribute_error(
+        fmt::format("pool_size must have {} numbers, one per spatial axis, found {}", rank, size.size()));
+  auto windows = make_windows(size, a.strides, a.dilation, a.padding);
+  if (auto* e = std::get_if<TypeError>(&windows)) return *e;
+  Pooling p{std::get<0>(windows), {data[0], data[1]}, true};
+  for (int k = 0; k < rank; ++k) {
+    auto count = window_count(data[k + 2], p.windows[k], a.ceil_mode, k);
+    if (auto* e = std::get_if<TypeError>(&count)) return *e;
+    p.shape.push_back(std::get<Dim>(count));
+    p.inside = p.inside && always_inside(data[k + 2], p.shape.back(), p.windows[k], a.ceil_mode);
+  }
+  return p;
+}
+
+// The type of a pooling over `rank` spatial axes (0: one to three).
+Checked<Shape> pooled_shape(const PoolAttrs& a, const Operands& in, int rank) {
+  int found = static_cast<int>(in[0].shape.size());
+  if (auto e = check_type(in[0], "data", types::number)) return *e;
+  if (rank > 0) {
+    if (auto e = first_of({check_rank(in[0], "data", rank + 2), check_layout("layout", a.layout, layouts[rank - 1]),
+                           check_layout("out_layout", a.out_layout.empty() ? a.layout : a.out_layout, a.layout)}))
+      return *e;
+  } else if (found < 3 || found > 5) {
+    return shape_error(fmt::format("data must have 3 to 5 dimensions, found {}", found));
+  }
+  auto pooling = analyse(a, in[0].shape);
+  if (auto* e = std::get_if<TypeError>(&pooling)) return *e;
+  return std::get<Pooling>(pooling).shape;
+}
+
+TypeResult type_of_pool(const PoolAttrs& a, const Operands& in, int rank, DType type) {
+  auto shape = pooled_shape(a, in, rank);
+  if (auto* e = std::get_if<TypeError>(&shape)) return *e;
+  return tensor_result(std::get<Shape>(shape), type);
+}
+
+Shape taps_of(const Pooling& p) {
+  Shape taps;
+  for (const Window& w : p.windows) taps.push_back(w.size);
+  return taps;
+}
+
+// The element under a tap, or `outside`.
+Expr tap_value(const Tensor& x, const Pooling& p, Index i, Index r, Expr outside) {
+  std::vector<Expr> at = {i[0], i[1]};
+  for (size_t k = 0; k < p.windows.size(); ++k) at.push_back(p.windows[k].position(i[k + 2], r[k]));
+  return p.inside ? x(at) : x.at_or(at, outside);
+}
+
+TensorFunction define_max_pool(const PoolAttrs& a, const Operands& in, const std::string& name) {
+  Definition d(name);
+  Tensor x = d.input("data", in[0].dtype, in[0].shape);
+  Pooling p = std::get<Pooling>(analyse(a, x.shape()));
+  DType type = tensor::compute_type(x.type());
+  d.reduce_result("result", x.type(), p.shape, tensor::max_of(type), taps_of(p),
+                  [&](Index i, Index r) { return tap_value(x, p, i, r, tensor::lowest(type)); });
+  return d.finish();
+}
+
+// How many taps of window i an average counts: those in the data, or with count_include_pad also those in the padding.
+Expr counted_taps(const PoolAttrs& a, const Pooling& p, const Shape& data, Index i) {
+  Expr count(1);
+  for (size_t k = 0; k < p.windows.size(); ++k) {
+    const Window& w = p.windows[k];
+    Dim low = a.count_include_pad ? Dim(-w.before) : Dim(0);
+    Dim high = data[k + 2] + Dim(a.count_include_pad ? w.after : 0);
+    bool all = p.inside || (a.count_include_pad && !a.ceil_mode);
+    TapRange range = taps_between(w, i[k + 2], Expr(low), Expr(data[k + 2]) + Expr(high - data[k + 2]));
+    count = count * (all ? Expr(w.size) : max(range.last - range.first + Expr(1), Expr(1)));
+  }
+  return count;
+}
+
+TensorFunction define_avg_pool(const PoolAttrs& a, const Operands& in, const std::string& name) {
+  Definition d(name);
+  Tensor x = d.input("data", in[0].dtype, in[0].shape);
+  Pooling p = std::get<Pooling>(analyse(a, x.shape()));
+  DType type = mean_type(x.type());
+  Expr zero = number(tensor::compute_type(x.type()), 0);
+  Tensor total = d.reduce("total", p.shape, tensor::sum_of(type), taps_of(p),
+                          [&](Index i, Index r) { return cast(type, tap_value(x, p, i, r, zero)); });
+  d.result("result", x.type(), p.shape, [&](Index i) {
+    Expr count = counted_taps(a, p, x.shape(), i);
+    auto known = tensor::constant_integer(count);
+    return total(i) / (known ? tensor::literal(type, *known) : cast(type, count));
+  });
+  return d.finish();
+}
+
+// Row-major position in the whole tensor of the first maximum of each window. Taps in the padding are moved to the
+// nearest tap of their window that lies in the data, so that they can neither win nor change which element is the
+// first.
+TensorFunction define_max_pool_indices(const PoolAttrs& a, const Operands& in) {
+  Definition d("nn.max_pool_indices");
+  Tensor x = d.input("data", in[0].dtype, in[0].shape);
+  Pooling p = std::get<Pooling>(analyse(a, x.shape()));
+  DType type = tensor::compute_type(x.type());
+  auto reducer = tensor::arg_max_of(type, dtype::i64);
+  auto found = d.reduce_tuple({"largest", "position"}, p.shape, reducer, taps_of(p), [&](Index i, Index r) {
+    std::vector<Expr> at = {i[0], i[1]};
+    for (size_t k = 0; k < p.windows.size(); ++k) {
+      TapRange range = taps_between(p.windows[k], i[k + 2], Expr(0), Expr(x.extent(static_cast<int>(k) + 2)));
+      at.push_back(p.windows[k].position(i[k + 2], p.inside ? r[k] : max(min(r[k], range.last), range.first)));
+    }
+    Expr value = p.inside ? x(at) : x.at_or(at, tensor::lowest(type));
+    return std::vector{value, flatten_index(x.shape(), at)};
+  });
+  if (a.storage_order == 0) {
+    d.mark_result(found[1]);
+    return d.finish();
+  }
+  d.result("column_major", dtype::i64, p.shape, [&](Index i) {
+    std::vector<Expr> at = unflatten_index(x.shape(), found[1](i));
+    Shape extents = x.shape();
+    std::reverse(at.begin() + 2, at.end());
+    std::reverse(extents.begin() + 2, extents.end());
+    return flatten_index(extents, at);
+  });
+  return d.finish();
+}
+
+template <class A>
+std::vector<Field<A>> common_fields() {
+  return {{"pool_size", &A::pool_size, "taps of a window, per spatial axis", true},
+          {"strides", &A::strides, "step between windows"},
+          {"dilation", &A::dilation, "step between the taps of a window"},
+          {"padding", &A::padding, "around the data: one number, one per axis, or all before and then all after"},
+          {"layout", &A::layout, "order of the data's axes"},
+          {"out_layout", &A::out_layout, "order of the result's axes; the data's if empty"},
+          {"ceil_mode", &A::ceil_mode, "also count windows that reach beyond the padding, if they begin before it"}};
+}
+
+template <int rank>
+void add_pools(OperatorTable& table) {
+  using A = PoolAttrsOf<rank>;
+  auto type = [](const A& a, const Operands& in) { return type_of_pool(a, in, rank, in[0].dtype); };
+  std::string max_name = fmt::format("nn.max_pool{}d", rank), avg_name = fmt::format("nn.avg_pool{}d", rank);
+  table.add<A>({
+      .name = max_name,
+      .summary = "the largest element of each window; NaN if one is NaN",
+      .attributes = common_fields<A>(),
+      .arguments = {"data"},
+      .type = type,
+      .compute = [max_name](const A& a, const Operands& in) { return define_max_pool(a, in, max_name); },
+  });
+  auto fields = common_fields<A>();
+  fields.push_back({"count_include_pad", &A::count_include_pad, "divide by the number of taps in data and padding"});
+  table.add<A>({
+      .name = avg_name,
+      .summary = "the mean of each window's elements",
+      .attributes = fields,
+      .arguments = {"data"},
+      .type = type,
+      .compute = [avg_name](const A& a, const Operands& in) { return define_avg_pool(a, in, avg_name); },
+  });
+}
+
+void add_max_pool_indices(OperatorTable& table) {
+  using A = PoolAttrsOf<0>;
+  auto fields = common_fields<A>();
+  std::erase_if(fields, [](const Field<A>& f) { return f.name == "layout" || f.name == "out_layout"; });
+  fields.push_back(
+      {"storage_order", &A::storage_order, "0: positions count the last axis fastest, 1: the first spatial axis"});
+  table.add<A>({
+      .name = "nn.max_pool_indices",
+      .summary = "where the first largest element of each window lies, as a position in the whole tensor",
+      .attributes = fields,
+      .arguments = {"data"},
+      .type = [](const A& a, const Operands& in) -> TypeResult {
+        if (a.storage_order != 0 && a.storage_order != 1)
+          return attribute_error(fmt::format("storage_order must be 0 or 1, found {}", a.storage_order));
+        return type_of_pool(a, in, 0, dtype::i64);
+      },
+      .compute = [](const A& a, const Operands& in) { return define_max_pool_indices(a, in); },
+  });
+}
+
+}  // namespace
+
+void pool(OperatorTable& table) {
+  add_pools<1>(table);
+  add_pools<2>(table);
+  add_pools<3>(table);
+  add_max_pool_indices(table);
+}
+
+}  // namespace dlcc::relay::ops

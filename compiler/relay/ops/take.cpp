@@ -1,0 +1,86 @@
+// take: elements of one axis chosen by a tensor of indices.
+#include "relay/ops_common.h"
+
+namespace dlcc::relay::ops {
+
+namespace {
+
+struct TakeAttrs {
+  std::optional<int64_t> axis;
+  int64_t batch_dims = 0;
+  std::string mode = "clip";
+};
+
+TypeResult type_of_take(const TakeAttrs& a, const Operands& in) {
+  const Shape& data = in[0].shape;
+  int rank = static_cast<int>(data.size());
+  if (auto e = first_of({check_type(in[0], "data", types::movable), check_type(in[1], "indices", types::index)}))
+    return *e;
+  if (a.mode != "clip" && a.mode != "wrap" && a.mode != "fast" && a.mode != "strict")
+    return attribute_error(
+        fmt::format("mode must be \"clip\", \"wrap\", \"fast\" or \"strict\", found \"{}\"", a.mode));
+  if (a.batch_dims != 0)
+    return TypeError{DiagnosticId::unsupported_attribute, fmt::format("batch_dims must be 0, found {}", a.batch_dims),
+                     ""};
+  if (a.axis)
+    if (auto e = check_axis("axis", *a.axis, rank)) return *e;
+  int axis = a.axis ? wrap_axis(*a.axis, rank) : 0;
+  Dim choices = a.axis ? data[axis] : product(data);
+  if (choices == Dim(0) && !(product(in[1].shape) == Dim(0)))
+    return shape_error("there is no element to take", fmt::format("the data has shape {}", str(data)));
+  Shape shape;
+  if (a.axis) shape.assign(data.begin(), data.begin() + axis);
+  shape.insert(shape.end(), in[1].shape.begin(), in[1].shape.end());
+  if (a.axis) shape.insert(shape.end(), data.begin() + axis + 1, data.end());
+  return tensor_result(shape, in[0].dtype);
+}
+
+// An index that lies inside, whatever the operand's value; for "strict" one that the requirement made sure of.
+Expr inside(const std::string& mode, Expr index, Expr extent) {
+  if (mode == "strict") return select(index < Expr(0), index + extent, index);
+  if (mode == "wrap") return floor_mod(index, extent);
+  return max(min(index, extent - Expr(1)), Expr(0));
+}
+
+TensorFunction define_take(const TakeAttrs& a, const Operands& in) {
+  Definition d("take");
+  Tensor x = d.input("data", in[0].dtype, in[0].shape), indices = d.input("indices", in[1].dtype, in[1].shape);
+  int axis = a.axis ? wrap_axis(*a.axis, x.rank()) : 0;
+  Expr extent = a.axis ? Expr(x.extent(axis)) : Expr(product(x.shape()));
+  auto chosen = [&](Index i) {
+    return cast(dtype::i64, indices(std::vector<Expr>(i.begin() + axis, i.begin() + axis + indices.rank())));
+  };
+  if (a.mode == "strict")
+    d.require_next([&](Index i) { return logical_and(chosen(i) >= Expr(0) - extent, chosen(i) < extent); },
+                   tensor::Status::index_out_of_range);
+  d.result("result", x.type(), shape_in(type_of_take(a, in)), [&](Index i) {
+    Expr at = inside(a.mode, chosen(i), extent);
+    if (!a.axis) return stored(x, unflatten_index(x.shape(), at));
+    std::vector<Expr> index(i.begin(), i.begin() + axis);
+    index.push_back(at);
+    index.insert(index.end(), i.begin() + axis + indices.rank(), i.end());
+    return stored(x, index);
+  });
+  return d.finish();
+}
+
+}  // namespace
+
+void take(OperatorTable& table) {
+  table.add<TakeAttrs>({
+      .name = "take",
+      .summary = "elements of one axis, chosen by indices",
+      .attributes =
+          {{"axis", &TakeAttrs::axis, "the axis to choose from; the flattened data if None"},
+           {"batch_dims", &TakeAttrs::batch_dims, "leading axes that data and indices share; must be 0"},
+           {"mode", &TakeAttrs::mode,
+            "\"clip\" and \"fast\": to the nearest valid index; \"wrap\": modulo the size; \"strict\": negative ones "
+            "count from the end, others outside stop with index_out_of_range"}},
+      .arguments = {"data", "indices"},
+      .type = type_of_take,
+      .compute = define_take,
+      .effects = {.may_fail = true},
+  });
+}
+
+}  // namespace dlcc::relay::ops

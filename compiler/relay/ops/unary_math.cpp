@@ -1,0 +1,84 @@
+// Elementwise functions of one operand, as one table: what each computes is its line.
+#include "relay/ops_common.h"
+
+namespace dlcc::relay::ops {
+
+namespace {
+
+struct UnaryFunction {
+  const char* name;
+  const char* summary;
+  const TypeClass& types;
+  Expr (*value)(Expr);
+  double tolerance = 0;
+};
+
+Expr zero_of(const Expr& a) { return number(a.type(), 0); }
+Expr one_of(const Expr& a) { return number(a.type(), 1); }
+
+Expr absolute(Expr a) {
+  if (is_float(a.type())) return abs(a);
+  return is_signed(a.type()) ? max(a, -a) : a;
+}
+
+// 0, -0 and NaN are their own signs.
+Expr sign_of(Expr a) {
+  Expr positive_part = select(a > zero_of(a), one_of(a), a);
+  return is_float(a.type()) || is_signed(a.type()) ? select(a < zero_of(a), number(a.type(), -1), positive_part)
+                                                   : positive_part;
+}
+
+// Integers are rounded toward zero after float64 arithmetic.
+Expr error_function(Expr a) { return is_float(a.type()) ? erf(a) : cast(a.type(), erf(cast(dtype::f64, a))); }
+
+Expr itself(Expr a) { return a; }
+Expr rectified(Expr a) { return max(a, zero_of(a)); }
+Expr inverse_root(Expr a) { return one_of(a) / sqrt(a); }
+Expr negated(Expr a) { return -a; }
+
+const UnaryFunction functions[] = {
+    {"abs", "|x|", types::number, absolute},
+    {"negative", "-x; unsigned integers wrap", types::number, negated},
+    {"sign", "-1, 0 or 1; NaN stays NaN", types::number, sign_of},
+    {"exp", "e to the power of x", types::real, tensor::exp, 5e-7},
+    {"log", "natural logarithm", types::real, tensor::log, 5e-7},
+    {"sqrt", "square root; NaN below 0", types::real, tensor::sqrt},
+    {"rsqrt", "1 / sqrt(x)", types::real, inverse_root, 2e-7},
+    {"tanh", "hyperbolic tangent", types::real, tensor::tanh, 5e-7},
+    {"sigmoid", "1 / (1 + exp(-x))", types::real, tensor::sigmoid, 5e-7},
+    {"erf", "the error function", types::number, error_function, 5e-7},
+    {"floor", "the largest integer that is not greater", types::real, tensor::floor},
+    {"ceil", "the smallest integer that is not less", types::real, tensor::ceil},
+    {"round", "the nearest integer, ties to even", types::real, tensor::round_even},
+    {"logical_not", "true for false and false for true", types::boolean, tensor::logical_not},
+    {"nn.relu", "max(x, 0)", types::number, rectified},
+    {"copy", "x itself", types::movable, itself},
+};
+
+}  // namespace
+
+void unary_math(OperatorTable& table) {
+  for (const UnaryFunction& f : functions) {
+    table.add<NoAttrs>({
+        .name = f.name,
+        .summary = f.summary,
+        .attributes = {},
+        .arguments = {"data"},
+        .type = [&f](const NoAttrs&, const Operands& in) -> TypeResult {
+          if (auto e = check_type(in[0], "data", f.types)) return *e;
+          return tensor_result(in[0].shape, in[0].dtype);
+        },
+        .compute =
+            [&f](const NoAttrs&, const Operands& in) {
+              Definition d(f.name);
+              Tensor x = d.input("data", in[0].dtype, in[0].shape);
+              d.result("result", x.type(), x.shape(),
+                       [&](Index i) { return f.value == itself ? stored(x, i) : f.value(x(i)); });
+              return d.finish();
+            },
+        .tolerance = f.tolerance,
+    });
+  }
+}
+
+}  // namespace dlcc::relay::ops

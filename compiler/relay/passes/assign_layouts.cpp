@@ -1,0 +1,184 @@
+// Layouts: images that a contraction writes are stored in blocks of channels, so that a vector holds neighbouring channels of
+// one pixel, and what follows keeps that form. Every tensor function can read any layout, because operands' indices are
+// substituted (tensor/passes/apply_layouts.h); conversions are inserted only where somebody else needs dense order: results of
+// functions, branches, tuples, and views.
+#include <algorithm>
+#include <map>
+
+#include "relay/passes/passes.h"
+#include "tensor/analysis.h"
+#include "tensor/builder.h"
+#include "tensor/layout.h"
+#include "tensor/visit.h"
+
+namespace dlcc::relay {
+namespace {
+
+using tensor::Layout;
+using tensor::TensorFunction;
+
+// The stage axis that is index `d` of every read of the buffer, or -1.
+int axis_read_at(const tensor::Stage& stage, const tensor::Buffer& buffer, int d) {
+  int axis = -1;
+  for (const tensor::Expr& v : stage.values)
+    for (const tensor::Load& l : tensor::loads_of(v)) {
+      if (l.buffer != buffer) continue;
+      const tensor::VarRef* ref = tensor::as<tensor::VarRef>(l.indices[static_cast<size_t>(d)]);
+      auto it = ref ? std::ranges::find(stage.axes, ref->var, &tensor::Axis::var) : stage.axes.end();
+      if (it == stage.axes.end()) return -1;
+      int found = static_cast<int>(it - stage.axes.begin());
+      if (axis >= 0 && axis != found) return -1;
+      axis = found;
+    }
+  return axis;
+}
+
+bool mentions(const tensor::Load& l, const tensor::Var& var) {
+  return std::ranges::any_of(l.indices, [&](const tensor::Expr& i) { return tensor::uses(i, var); });
+}
+
+class LayoutAssigner {
+ public:
+  LayoutAssigner(Module& module, int64_t block) : module_(module), channels_(block) {}
+
+  void run(Block& block) {
+    std::vector<Binding> bindings;
+    dense_copies_.clear();
+    for (Binding& b : block.bindings) {
+      if (CallTensor* call = std::get_if<CallTensor>(&b.op)) {
+        assign(*call, b, bindings);
+      } else {
+        for_each_atom(b.op, [&](Atom& a) { make_dense(a, b.place, bindings); });
+        make_captures_dense(b, bindings);
+        for_each_block(b.op, [&](Block& inner) { LayoutAssigner(*this).run(inner); });
+      }
+      bindings.push_back(std::move(b));
+    }
+    make_dense(block.result, {}, bindings);
+    block.bindings = std::move(bindings);
+  }
+
+ private:
+  std::vector<int64_t> shape_of(const Atom& a) const { return static_shape(as<TensorType>(type_of(module_, a))->shape); }
+
+  Layout layout_of(const Atom& a) const {
+    const Var* var = std::get_if<Var>(&a);
+    auto it = var ? layouts_.find((*var)->id) : layouts_.end();
+    return it == layouts_.end() ? Layout{} : it->second;
+  }
+
+  void assign(CallTensor& call, Binding& b, std::vector<Binding>& before) {
+    const TensorFunction& f = module_.tensor_functions.at(call.function);
+    bool view = tensor::is_view(f);
+    std::vector<Layout> layouts;
+    for (Atom& a : call.args) {
+      if (view) make_dense(a, b.place, before);
+      layouts.push_back(layout_of(a));
+    }
+    Layout result = view ? Layout{} : choose(f, call.args, layouts);
+    for (size_t k = 0; k < f.results.size(); ++k) layouts.push_back(result);
+    if (!result.is_dense()) layouts_[b.var->id] = result;
+    bool any = std::ranges::any_of(layouts, [](const Layout& l) { return !l.is_dense(); });
+    call.layouts = any ? std::move(layouts) : std::vector<Layout>{};
+  }
+
+  Layout blocked(const TensorFunction& f, int axis) const {
+    std::vector<int64_t> shape = static_shape(f.results[0]->shape);
+    return tensor::normalized(tensor::blocked_layout(shape, axis, channels_, Layout::Tail::unspecified), shape);
+  }
+
+  Layout choose(const TensorFunction& f, const std::vector<Atom>& args, const std::vector<Layout>& layouts) const {
+    if (f.results.size() != 1 || !is_static(f.results[0]->shape) || f.results[0]->rank() < 3) return {};
+    std::vector<bool> constant;
+    for (const Atom& a : args) constant.push_back(std::holds_alternative<Constant>(a));
+    if (int axis = channels_of_contraction(f, constant); axis >= 0) return blocked(f, axis);
+    if (tensor::pattern_of(f) == tensor::Pattern::opaque) return {};
+    // Otherwise keep the blocks of the largest operand that has any.
+    int64_t largest = 0;
+    int kept = -1;
+    for (size_t k = 0; k < f.params.size(); ++k) {
+      if (layouts[k].is_dense()) continue;
+      int axis = carried_axis(f, f.params[k], layouts[k].parts.back().axis);
+      int64_t size = product(f.params[k]->shape).value();
+      if (axis >= 0 && size > largest) largest = size, kept = axis;
+    }
+    return kept < 0 ? Layout{} : blocked(f, kept);
+  }
+
+  // The result's axis that is the weights' own, when vectors along it would not be contiguous in dense order.
+  int channels_of_contraction(const TensorFunction& f, const std::vector<bool>& constant) const {
+    auto c = tensor::find_contraction(f, constant);
+    if (!c) return -1;
+    const auto& axes = f.stages[0].axes;
+    for (size_t k = 0; k + 1 < axes.size(); ++k)
+      if (mentions(c->weights, axes[k].var) && !mentions(c->data, axes[k].var) && axes[k].extent.value() >= channels_ / 2)
+        return static_cast<int>(k);
+    return -1;
+  }
+
+  // Follows dimension d of a parameter through the stages to an axis of the result of equal extent, or -1.
+  static int carried_axis(const TensorFunction& f, const tensor::Buffer& param, int d) {
+    std::map<tensor::Buffer, int> carried = {{param, d}};
+    for (const tensor::Stage& stage : f.stages)
+      for (const auto& [buffer, dim] : std::map(carried)) {
+        int axis = axis_read_at(stage, buffer, dim);
+        if (axis >= 0 && stage.axes[static_cast<size_t>(axis)].extent == param->shape[static_cast<size_t>(d)])
+          for (const tensor::Buffer& r : stage.results) carried[r] = axis;
+      }
+    auto it = carried.find(f.results[0]);
+    return it == carried.end() ? -1 : it->second;
+  }
+
+  // Replaces a blocked operand by a dense copy, made once.
+  void make_dense(Atom& atom, const Place& place, std::vector<Binding>& before) {
+    Layout layout = layout_of(atom);
+    if (layout.is_dense()) return;
+    const Var& var = std::get<Var>(atom);
+    Var& copy = dense_copies_[var->id];
+    if (!copy) {
+      copy = module_.fresh(var->name + "_dense", var->type);
+      CallTensor call{identity(*as<TensorType>(var->type)), {var}, {layout, {}}};
+      before.push_back({copy, std::move(call), place});
+    }
+    atom = copy;
+  }
+
+  // Blocks inside of an operation see outer variables in dense order.
+  void make_captures_dense(Binding& b, std::vector<Binding>& before) {
+    auto visit = [&](auto& self, Block& block) -> void {
+      for (Binding& inner : block.bindings) {
+        for_each_atom(inner.op, [&](Atom& a) { make_dense(a, b.place, before); });
+        for_each_block(inner.op, [&](Block& nested) { self(self, nested); });
+      }
+      make_dense(block.result, b.place, before);
+    };
+    for_each_block(b.op, [&](Block& inner) { visit(visit, inner); });
+  }
+
+  std::string identity(const TensorType& type) {
+    std::string name = fmt::format("dense_{}", dlcc::name(type.dtype));
+    for (const Dim& d : type.shape) name += "_" + d.str();
+    if (!module_.tensor_functions.contains(name)) {
+      tensor::Definition d(name);
+      tensor::Tensor x = d.input("x", type.dtype, type.shape);
+      d.result("y", type.dtype, type.shape, [&](tensor::Index i) { return tensor::load(x.buffer(), i); });
+      module_.tensor_functions.emplace(name, d.finish());
+    }
+    return name;
+  }
+
+  Module& module_;
+  int64_t channels_;
+  std::map<int, Layout> layouts_;     // of variables that are not dense
+  std::map<int, Var> dense_copies_;
+};
+
+}  // namespace
+
+Module assign_layouts(Module module, PassContext& context) {
+  if (context.channel_block <= 1) return module;
+  for (auto& [name, function] : module.functions) LayoutAssigner(module, context.channel_block).run(function.body);
+  return module;
+}
+
+}  // namespace dlcc::relay

@@ -1,0 +1,410 @@
+// Fusion: operators become tensor functions, and chains of them one tensor function. A group grows from a node to its
+// immediate post-dominator when everything between them may be inlined (Relay 2019, section 4.1); what may be inlined
+// follows from the structure of the definitions (tensor/analysis.h), not from operators' names.
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "relay/operator.h"
+#include "relay/passes/passes.h"
+#include "tensor/analysis.h"
+#include "tensor/passes/compose.h"
+#include "tensor/visit.h"
+
+namespace dlcc::relay {
+namespace {
+
+using tensor::Pattern;
+using tensor::TensorFunction;
+
+constexpr size_t largest_group = 48;  // nodes; bounds the size of expressions
+
+// An operator applied once: a binding of the block that can be part of a group.
+struct Node {
+  size_t binding;
+  TensorFunction function;
+  Pattern pattern;
+  bool is_view;
+  std::vector<Atom> args;
+  std::vector<int> inputs;   // nodes that compute args; -1 for anything else
+  std::vector<int> readers;  // nodes that use the result
+  bool escapes = false;      // used by something that is not a node
+  int post_dominator = -1;
+  int group;
+};
+
+class BlockFuser {
+ public:
+  BlockFuser(Module& module, Block& block) : module_(module), block_(block) {}
+
+  void run() {
+    collect_nodes();
+    find_uses();
+    find_post_dominators();
+    for (size_t i = 0; i < nodes_.size(); ++i) grow_from(static_cast<int>(i));
+    rebuild();
+  }
+
+ private:
+  // ---- nodes
+  // ----------------------------------------------------------------------------------------------------------
+
+  static Operands operand_types(const Module& module, const std::vector<Atom>& args) {
+    Operands types;
+    for (const Atom& a : args) types.push_back(*as<TensorType>(type_of(module, a)));
+    return types;
+  }
+
+  // The tensors a call works on: its arguments, or the fields of a variadic operator's tuple when they are known.
+  std::optional<std::vector<Atom>> tensor_args(const Call& call, const Operator& op) const {
+    if (!op.variadic) return call.args;
+    const Var* tuple = std::get_if<Var>(&call.args[0]);
+    auto it = tuple ? tuples_.find((*tuple)->id) : tuples_.end();
+    return it == tuples_.end() ? std::nullopt : std::optional(it->second);
+  }
+
+  void add_node(size_t binding, TensorFunction function, std::vector<Atom> args) {
+    embed_scalars(function, args);
+    tensor::inline_stages(function);
+    Pattern pattern = tensor::pattern_of(function);
+    bool view = tensor::is_view(function);
+    node_of_[block_.bindings[binding].var->id] = static_cast<int>(nodes_.size());
+    nodes_.push_back({.binding = binding,
+                      .function = std::move(function),
+                      .pattern = pattern,
+                      .is_view = view,
+                      .args = std::move(args),
+                      .inputs = {},
+                      .readers = {},
+                      .group = static_cast<int>(nodes_.size())});
+  }
+
+  // Operands of one element that are known become literals.
+  static void embed_scalars(TensorFunction& f, std::vector<Atom>& args) {
+    for (size_t k = args.size(); k-- > 0;) {
+      const Constant* c = std::get_if<Constant>(&args[k]);
+      if (!c || c->count() != 1 || bits(c->dtype()) < 8 || (is_float(c->dtype()) && bits(c->dtype()) == 8)) continue;
+      tensor::Expr value = is_float(c->dtype()) ? tensor::literal(c->dtype(), c->number_at(0))
+                                                : tensor::literal(c->dtype(), c->integer_at(0));
+      tensor::Buffer param = f.params[k];
+      for (tensor::Stage& stage : f.stages)
+        tensor::rewrite_stage(stage, [&](const tensor::Expr& e) {
+          const tensor::Load* l = tensor::as<tensor::Load>(e);
+          return l && l->buffer == param && !l->otherwise ? value : e;
+        });
+      bool still_read = std::ranges::any_of(f.stages, [&](const tensor::Stage& stage) {
+        return std::ranges::any_of(stage.values, [&](const tensor::Expr& e) {
+          auto loads = tensor::loads_of(e);
+          return std::ranges::any_of(loads, [&](const tensor::Load& l) { return l.buffer == param; });
+        });
+      });
+      if (still_read) continue;
+      f.params.erase(f.params.begin() + static_cast<std::ptrdiff_t>(k));
+      args.erase(args.begin() + static_cast<std::ptrdiff_t>(k));
+    }
+  }
+
+  void collect_nodes() {
+    std::map<int, const Call*> tuple_calls;  // operators with several results, by variable
+    for (size_t b = 0; b < block_.bindings.size(); ++b) {
+      const Binding& binding = block_.bindings[b];
+      if (const MakeTuple* t = std::get_if<MakeTuple>(&binding.op)) tuples_[binding.var->id] = t->fields;
+      if (const Call* call = std::get_if<Call>(&binding.op)) {
+        const OperatorRef* ref = std::get_if<OperatorRef>(&call->callee);
+        auto args = ref ? tensor_args(*call, *ref->op) : std::nullopt;
+        if (!args) continue;
+        if (as<TupleType>(binding.var->type)) tuple_calls[binding.var->id] = call;
+        add_node(b, ref->op->compute(call->attrs, operand_types(module_, *args)), *args);
+      }
+      // A result of several: only the stages that compute it. When every result is taken so, the whole is dead.
+      const Project* p = std::get_if<Project>(&binding.op);
+      const Var* tuple = p ? std::get_if<Var>(&p->tuple) : nullptr;
+      if (auto it = tuple ? tuple_calls.find((*tuple)->id) : tuple_calls.end(); it != tuple_calls.end()) {
+        const Operator& op = *std::get<OperatorRef>(it->second->callee).op;
+        std::vector<Atom> args = *tensor_args(*it->second, op);
+        TensorFunction f = op.compute(it->second->attrs, operand_types(module_, args));
+        f.results = {f.results[static_cast<size_t>(p->index)]};
+        add_node(b, std::move(f), std::move(args));
+      }
+    }
+  }
+
+  // ---- edges
+  // ----------------------------------------------------------------------------------------------------------
+
+  int node_of(const Atom& atom) const {
+    const Var* var = std::get_if<Var>(&atom);
+    auto it = var ? node_of_.find((*var)->id) : node_of_.end();
+    return it == node_of_.end() ? -1 : it->second;
+  }
+
+  void mark_escaping(const Atom& atom) {
+    if (int n = node_of(atom); n >= 0) nodes_[static_cast<size_t>(n)].escapes = true;
+  }
+
+  void find_uses() {
+    std::set<size_t> node_bindings;
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      node_bindings.insert(nodes_[i].binding);
+      for (const Atom& a : nodes_[i].args) {
+        int input = node_of(a);
+        nodes_[i].inputs.push_back(input);
+        if (input >= 0) nodes_[static_cast<size_t>(input)].readers.push_back(static_cast<int>(i));
+      }
+    }
+    for (size_t b = 0; b < block_.bindings.size(); ++b) {
+      const Binding& binding = block_.bindings[b];
+      if (!node_bindings.contains(b) && !std::holds_alternative<MakeTuple>(binding.op))
+        for_each_atom(binding.op, [&](const Atom& a) { use(a); });
+      for_each_block(binding.op, [&](const Block& inner) { use_block(inner); });
+    }
+    use(block_.result);
+  }
+
+  // A use outside of nodes; of a tuple it is a use of its fields.
+  void use(const Atom& atom) {
+    mark_escaping(atom);
+    const Var* var = std::get_if<Var>(&atom);
+    auto it = var ? tuples_.find((*var)->id) : tuples_.end();
+    if (it == tuples_.end() || !used_tuples_.insert((*var)->id).second) return;
+    for (const Atom& field : it->second) use(field);
+  }
+  void use_block(const Block& block) {
+    for (const Binding& b : block.bindings) {
+      for_each_atom(b.op, [&](const Atom& a) { use(a); });
+      for_each_block(b.op, [&](const Block& inner) { use_block(inner); });
+    }
+    use(block.result);
+  }
+
+  // ---- post-dominators
+  // --------------------------------------------------------------------------------------------------
+
+  // Nodes are in topological order, so that one backward sweep finds all immediate post-dominators: the nearest common
+  // ancestor of the readers in the tree built so far. -1 is the exit.
+  void find_post_dominators() {
+    depth_.assign(nodes_.size(), 0);
+    for (size_t i = nodes_.size(); i-- > 0;) {
+      Node& n = nodes_[i];
+      if (!n.escapes && !n.readers.empty()) {
+        int common = n.readers[0];
+        for (int r : n.readers) common = common_ancestor(common, r);
+        n.post_dominator = common;
+      }
+      depth_[i] = n.post_dominator < 0 ? 1 : depth_[static_cast<size_t>(n.post_dominator)] + 1;
+    }
+  }
+
+  int common_ancestor(int a, int b) const {
+    auto depth = [&](int n) { return n < 0 ? 0 : depth_[static_cast<size_t>(n)]; };
+    while (a != b) {
+      int& deeper = depth(a) >= depth(b) ? a : b;
+      deeper = nodes_[static_cast<size_t>(deeper)].post_dominator;
+    }
+    return a;
+  }
+
+  // ---- groups
+  // -----------------------------------------------------------------------------------------------------------
+
+  std::vector<int> members(int group) const {
+    std::vector<int> list;
+    for (size_t i = 0; i < nodes_.size(); ++i)
+      if (nodes_[i].group == group) list.push_back(static_cast<int>(i));
+    return list;
+  }
+
+  Pattern group_pattern(int group) const {
+    Pattern p = Pattern::elementwise;
+    for (int n : members(group)) p = std::max(p, nodes_[static_cast<size_t>(n)].pattern);
+    return p;
+  }
+
+  bool same_shape(int a, int b) const {
+    const auto &x = nodes_[static_cast<size_t>(a)].function.results[0]->shape,
+               &y = nodes_[static_cast<size_t>(b)].function.results[0]->shape;
+    return x == y;
+  }
+
+  // All nodes on paths from `from` (excluded) to `to` (included).
+  std::set<int> between(int from, int to) const {
+    std::set<int> found;
+    std::vector<int> work = {from};
+    while (!work.empty()) {
+      int n = work.back();
+      work.pop_back();
+      if (n == to) continue;
+      for (int r : nodes_[static_cast<size_t>(n)].readers)
+        if (found.insert(r).second) work.push_back(r);
+    }
+    return found;
+  }
+
+  // Whether a group of these nodes would depend on itself through a node outside of it.
+  bool has_outside_path(const std::set<int>& group) const {
+    std::set<int> seen;
+    std::vector<int> work;
+    int last = *group.rbegin();
+    for (int n : group)
+      for (int r : nodes_[static_cast<size_t>(n)].readers)
+        if (!group.contains(r)) work.push_back(r);
+    while (!work.empty()) {
+      int n = work.back();
+      work.pop_back();
+      if (group.contains(n)) return true;
+      if (n > last || !seen.insert(n).second) continue;
+      for (int r : nodes_[static_cast<size_t>(n)].readers) work.push_back(r);
+    }
+    return false;
+  }
+
+  void grow_from(int i) {
+    Node& n = nodes_[static_cast<size_t>(i)];
+    int to = n.post_dominator;
+    if (to < 0 || n.is_view) return;
+    Pattern mine = group_pattern(n.group);
+    if (mine == Pattern::opaque) return;
+    std::set<int> path = between(i, to);
+    bool anchored = mine >= Pattern::reduction;
+    for (int p : path) {
+      const Node& other = nodes_[static_cast<size_t>(p)];
+      if (other.is_view || other.pattern == Pattern::opaque) return;
+      if (anchored && (other.pattern != Pattern::elementwise || !same_shape(i, p))) return;
+      if (!anchored && p != to && other.pattern > Pattern::injective) return;
+    }
+    Pattern target = nodes_[static_cast<size_t>(to)].pattern,
+            target_group = group_pattern(nodes_[static_cast<size_t>(to)].group);
+    if (target == Pattern::contraction) return;
+    if (anchored && target_group >= Pattern::reduction && nodes_[static_cast<size_t>(to)].group != n.group) return;
+    // What joins the epilogue of a reduction or contraction is read at the epilogue's own index.
+    bool joins_epilogue = !anchored && target_group >= Pattern::reduction && target < Pattern::reduction;
+    if (joins_epilogue &&
+        (mine != Pattern::elementwise || !std::ranges::all_of(path, [&](int p) { return same_shape(i, p); })))
+      return;
+    std::set<int> merged;
+    std::set<int> groups = {n.group};
+    for (int p : path) groups.insert(nodes_[static_cast<size_t>(p)].group);
+    int anchors = 0;
+    for (int g : groups) {
+      anchors += group_pattern(g) >= Pattern::reduction;
+      for (int m : members(g)) merged.insert(m);
+    }
+    if (anchors > 1 || merged.size() > largest_group || has_outside_path(merged)) return;
+    for (int m : merged) nodes_[static_cast<size_t>(m)].group = n.group;
+  }
+
+  // ---- result
+  // -----------------------------------------------------------------------------------------------------------
+
+  void rebuild() {
+    std::map<size_t, int> last_of_group;  // binding of a group's last node -> group
+    std::set<size_t> covered;
+    for (const Node& n : nodes_) {
+      covered.insert(n.binding);
+      bool is_last = n.escapes || std::ranges::none_of(n.readers, [&](int r) {
+                       return nodes_[static_cast<size_t>(r)].group == n.group;
+                     });
+      if (is_last) last_of_group[n.binding] = n.group;
+    }
+    std::vector<Binding> bindings;
+    for (size_t b = 0; b < block_.bindings.size(); ++b) {
+      if (auto it = last_of_group.find(b); it != last_of_group.end()) {
+        Binding fused = std::move(block_.bindings[b]);
+        fused.op = emit_group(it->second, fused);
+        bindings.push_back(std::move(fused));
+      } else if (!covered.contains(b) && !is_expanded_tuple(block_.bindings[b])) {
+        bindings.push_back(std::move(block_.bindings[b]));
+      }
+    }
+    block_.bindings = std::move(bindings);
+  }
+
+  // A tuple that only variadic operators took apart does not exist any more.
+  bool is_expanded_tuple(const Binding& b) const {
+    return std::holds_alternative<MakeTuple>(b.op) && !used_tuples_.contains(b.var->id);
+  }
+
+  CallTensor emit_group(int group, Binding& binding) {
+    std::vector<int> list = members(group);
+    std::map<int, int> part_of;
+    std::vector<tensor::Part> parts;
+    std::vector<tensor::Buffer> params;
+    std::vector<Atom> args;
+    std::map<int, int> param_of_var;
+    std::string name = "fused";
+    Pattern strongest = Pattern::elementwise;
+    for (int i : list) {
+      Node& n = nodes_[static_cast<size_t>(i)];
+      tensor::Part part{std::move(n.function), {}};
+      for (size_t k = 0; k < n.args.size(); ++k) {
+        int input = n.inputs[k];
+        if (input >= 0 && part_of.contains(input)) {
+          part.operands.push_back({part_of[input], 0});
+          continue;
+        }
+        const Var* var = std::get_if<Var>(&n.args[k]);
+        if (var && param_of_var.contains((*var)->id)) {
+          part.operands.push_back({-1, param_of_var[(*var)->id]});
+          continue;
+        }
+        const tensor::Buffer& p = part.function.params[k];
+        if (var) param_of_var[(*var)->id] = static_cast<int>(params.size());
+        part.operands.push_back({-1, static_cast<int>(params.size())});
+        params.push_back(tensor::make_buffer(fmt::format("p{}", params.size()), p->type, p->shape));
+        args.push_back(n.args[k]);
+      }
+      if (n.pattern >= strongest) {
+        strongest = n.pattern;
+        binding.place = block_.bindings.empty() ? binding.place : place_of(n, binding);
+      }
+      std::string_view op = part.function.name;
+      name += "_" + std::string(op.substr(op.rfind('.') + 1));
+      part_of[i] = static_cast<int>(parts.size());
+      parts.push_back(std::move(part));
+    }
+    if (name.size() > 60) name.resize(60);
+    std::vector<tensor::Source> results;
+    int last = static_cast<int>(parts.size()) - 1;
+    for (size_t r = 0; r < parts.back().function.results.size(); ++r) results.push_back({last, static_cast<int>(r)});
+    TensorFunction f = tensor::compose(name, std::move(params), std::move(parts), results);
+    tensor::inline_stages(f);
+    f.name = unique_name(f.name);
+    std::string callee = f.name;
+    module_.tensor_functions.emplace(callee, std::move(f));
+    return {callee, std::move(args), {}};
+  }
+
+  // The place of a group is that of its heaviest member.
+  Place place_of(const Node& n, const Binding& binding) const {
+    const Binding& own = block_.bindings[n.binding];
+    return own.place.node.empty() && own.place.line == 0 ? binding.place : own.place;
+  }
+
+  std::string unique_name(const std::string& stem) const {
+    std::string name = stem;
+    for (int k = 1; module_.tensor_functions.contains(name); ++k) name = fmt::format("{}_{}", stem, k);
+    return name;
+  }
+
+  Module& module_;
+  Block& block_;
+  std::vector<Node> nodes_;
+  std::map<int, int> node_of_;               // variable -> node
+  std::map<int, std::vector<Atom>> tuples_;  // variable -> fields
+  std::set<int> used_tuples_;
+  std::vector<int> depth_;
+};
+
+void fuse_block(Module& module, Block& block) {
+  for (Binding& b : block.bindings) for_each_block(b.op, [&](Block& inner) { fuse_block(module, inner); });
+  BlockFuser(module, block).run();
+}
+
+}  // namespace
+
+Module fuse(Module module, PassContext&) {
+  for (auto& [name, function] : module.functions) fuse_block(module, function.body);
+  return module;
+}
+
+}  // namespace dlcc::relay

@@ -1,0 +1,432 @@
+// Writes programs in Relay's text format 0.0.5, in A-normal form: one `let` (or, for nameless variables, one graph
+// binding `%0 = ...`) per operation, the last operation of a block in place of its result. What the format lacks is
+// written as calls: match_cast(%x, T) and call_tensor(@f, %x).
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "relay/metadata.h"
+#include "relay/operator.h"
+#include "support/float_formats.h"
+
+namespace dlcc::relay {
+
+namespace {
+
+// How often each variable is used.
+void count_uses(const Block& block, std::map<int, int>& uses) {
+  auto use = [&](const Atom& a) {
+    if (const Var* v = std::get_if<Var>(&a)) ++uses[(*v)->id];
+  };
+  for (const Binding& b : block.bindings) {
+    for_each_atom(b.op, use);
+    for_each_block(b.op, [&](const Block& inner) { count_uses(inner, uses); });
+  }
+  use(block.result);
+}
+
+// An identifier that the parser reads as a variable's name; empty stays empty.
+std::string identifier(const std::string& name) {
+  std::string text;
+  for (char c : name) {
+    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '/';
+    bool digit = c >= '0' && c <= '9';
+    if (text.empty() && digit) text += 'v';
+    text += letter || digit ? c : '_';
+  }
+  return text;
+}
+
+bool has_symbols(const Type& type) {
+  bool found = false;
+  for_each_symbol(type, [&](const Symbol&) { found = true; });
+  return found;
+}
+
+class Printer {
+ public:
+  Printer(const Module* module, ConstantPool* pool) : module_(module), pool_(pool) {}
+
+  std::string module() {
+    out_ = "#[version = \"0.0.5\"]\n";
+    std::string gap;
+    for (const auto& [name, def] : module_->data_types) data_type(def);
+    if (!module_->data_types.empty()) gap = "\n";
+    for (const auto& [name, f] : module_->tensor_functions) {
+      out_ += gap + tensor::print(f);
+      if (out_.back() != '\n') out_ += '\n';
+      gap = "\n";
+    }
+    for (const auto& [name, f] : module_->functions) {
+      names_.clear();
+      taken_.clear();
+      out_ += gap + "def @" + name;
+      function(f, name == "main");
+      out_ += "\n";
+      gap = "\n";
+    }
+    return std::move(out_);
+  }
+
+  std::string lone_block(const Block& b) {
+    count_uses(b, uses_);
+    block(b);
+    return std::move(out_);
+  }
+
+ private:
+  void line() { out_ += "\n" + std::string(2 * indent_, ' '); }
+
+  template <class List, class Write>
+  void list(const List& items, Write write) {
+    bool first = true;
+    for (const auto& item : items) {
+      if (!std::exchange(first, false)) out_ += ", ";
+      write(item);
+    }
+  }
+
+  // ---- definitions
+
+  void data_type(const DataTypeDef& def) {
+    out_ += (def.is_extern ? "extern type " : "type ") + def.name;
+    if (!def.params.empty()) {
+      out_ += "[";
+      list(def.params, [&](const TypeVariable& v) { out_ += v.name; });
+      out_ += "]";
+    }
+    if (!def.is_extern) {
+      out_ += " {\n";
+      for (const ConstructorDef& c : def.constructors) {
+        out_ += "  " + c.name;
+        if (!c.fields.empty()) {
+          out_ += "(";
+          list(c.fields, [&](const Type& t) { out_ += str(t); });
+          out_ += ")";
+        }
+        out_ += ",\n";
+      }
+      out_ += "}";
+    }
+    out_ += "\n";
+  }
+
+  // Names of inputs and outputs that the parameters' names do not give are attributes of @main.
+  Attrs interface_names(const Function& f) const {
+    Attrs attrs;
+    auto add = [&](const char* key, const std::vector<std::string>& names, bool implied) {
+      if (!names.empty() && !implied) attrs[key] = AttrValue(AttrList(names.begin(), names.end()));
+    };
+    bool same = std::ranges::equal(module_->input_names, f.params,
+                                   [](const std::string& name, const Var& p) { return name == p->name; });
+    add("input_names", module_->input_names, same);
+    add("output_names", module_->output_names, false);
+    return attrs;
+  }
+
+  void function(const Function& f, bool is_main) {
+    uses_.clear();
+    count_uses(f.body, uses_);
+    signature(f, is_main ? interface_names(f) : Attrs());
+  }
+
+  void signature(const Function& f, const Attrs& more) {
+    if (!f.type_params.empty()) {
+      out_ += "[";
+      list(f.type_params, [&](const TypeVariable& v) { out_ += v.name; });
+      out_ += "]";
+    }
+    out_ += "(";
+    bool first = true;
+    for (const Var& p : f.params) {
+      if (!std::exchange(first, false)) out_ += ", ";
+      out_ += "%" + name_of(p, "p");
+      if (p->type) out_ += ": " + str(p->type);
+    }
+    Attrs attrs = f.attrs;
+    attrs.insert(more.begin(), more.end());
+    for (const auto& [key, value] : attrs) {
+      if (!std::exchange(first, false)) out_ += ", ";
+      out_ += key + "=" + relay::str(value);
+    }
+    out_ += ")";
+    if (f.result_type) out_ += " -> " + str(f.result_type);
+    out_ += " ";
+    braces(f.body);
+  }
+
+  // ---- blocks
+
+  void braces(const Block& b) {
+    out_ += "{";
+    ++indent_;
+    line();
+    block(b);
+    --indent_;
+    line();
+    out_ += "}";
+  }
+
+  void block(const Block& b) {
+    for (size_t i = 0; i < b.bindings.size(); ++i) {
+      const Binding& binding = b.bindings[i];
+      const Var* result = std::get_if<Var>(&b.result);
+      bool in_place = i + 1 == b.bindings.size() && result && (*result)->id == binding.var->id &&
+                      uses_[binding.var->id] == 1;
+      if (in_place) return operation(binding.op);
+      target(binding);
+      bool statement = std::holds_alternative<Match>(binding.op);  // not an expression: needs parentheses
+      if (statement) out_ += "(";
+      operation(binding.op);
+      out_ += statement ? ");" : ";";
+      line();
+    }
+    atom(b.result);
+  }
+
+  void target(const Binding& b) {
+    const Var& v = b.var;
+    bool unused = uses_[v->id] == 0;
+    // A graph binding takes no annotation, which sizes that have names need to keep them, and `%0 = %x` binds nothing.
+    bool nameless = v->name.empty() || (v->name == "_" && !unused);
+    if (nameless && !has_symbols(v->type) && !std::holds_alternative<Alias>(b.op)) {
+      names_[v->id] = fmt::format("{}", next_number_++);
+      out_ += "%" + names_[v->id] + " = ";
+      return;
+    }
+    out_ += "let %" + (v->name == "_" && unused ? "_" : name_of(v, "v"));
+    if (v->type && !std::holds_alternative<MakeFunction>(b.op)) out_ += ": " + str(v->type);
+    out_ += " = ";
+  }
+
+  // The variable's own name, made unique in the function.
+  const std::string& name_of(const Var& v, const char* nameless) {
+    auto [it, added] = names_.emplace(v->id, "");
+    if (!added) return it->second;
+    std::string base = identifier(v->name);
+    if (base.empty() || base == "_") base = nameless;
+    std::string name = base;
+    for (int& i = suffix_[base]; !taken_.insert(name).second;) name = fmt::format("{}_{}", base, ++i);
+    return it->second = name;
+  }
+
+  // ---- operations
+
+  void atom(const Atom& a) {
+    std::visit(overloaded{[&](const Var& v) { out_ += "%" + name_of(v, "v"); },
+                          [&](const Constant& c) { constant(c); }, [&](const GlobalRef& g) { out_ += "@" + g.name; },
+                          [&](const ConstructorRef& c) { out_ += c.name; },
+                          [&](const OperatorRef& o) { out_ += o.op->name; }},
+               a);
+  }
+
+  void atoms(const std::vector<Atom>& all) {
+    list(all, [&](const Atom& a) { atom(a); });
+  }
+
+  void operation(const Operation& op) {
+    std::visit([&](const auto& o) { write(o); }, op);
+  }
+
+  void write(const Call& call) {
+    atom(call.callee);
+    if (std::holds_alternative<ConstructorRef>(call.callee) && call.args.empty()) return;
+    out_ += "(";
+    atoms(call.args);
+    bool first = call.args.empty();
+    auto attribute = [&](const std::string& key, const AttrValue& value) {
+      if (!std::exchange(first, false)) out_ += ", ";
+      out_ += key + "=" + relay::str(value);
+    };
+    Attrs rest = call.attrs;
+    if (const OperatorRef* o = std::get_if<OperatorRef>(&call.callee)) {
+      for (const Operator::Attribute& a : o->op->attributes) {
+        auto it = rest.find(a.name);
+        if (it == rest.end()) continue;
+        if (a.required || !(it->second == a.default_value)) attribute(a.name, it->second);
+        rest.erase(it);
+      }
+    }
+    for (const auto& [key, value] : rest) attribute(key, value);
+    out_ += ")";
+  }
+
+  void write(const CallTensor& call) {
+    out_ += "call_tensor(@" + call.function;
+    for (const Atom& a : call.args) {
+      out_ += ", ";
+      atom(a);
+    }
+    if (!call.layouts.empty()) {
+      out_ += ", layouts=[";
+      list(call.layouts, [&](const tensor::Layout& l) { out_ += "\"" + layout_text(l) + "\""; });
+      out_ += "]";
+    }
+    out_ += ")";
+  }
+
+  void write(const MakeTuple& op) {
+    out_ += "(";
+    atoms(op.fields);
+    out_ += op.fields.size() == 1 ? ",)" : ")";
+  }
+
+  void write(const Project& op) {
+    atom(op.tuple);
+    out_ += fmt::format(".{}", op.index);
+  }
+
+  void write(const If& op) {
+    out_ += "if (";
+    atom(op.condition);
+    out_ += ") ";
+    braces(*op.then_block);
+    out_ += " else ";
+    braces(*op.else_block);
+  }
+
+  void write(const Match& op) {
+    out_ += op.complete ? "match (" : "match? (";
+    atom(op.value);
+    out_ += ") {";
+    ++indent_;
+    for (const Clause& clause : op.clauses) {
+      line();
+      pattern(clause.pattern);
+      out_ += " => ";
+      braces(*clause.body);
+      out_ += ",";
+    }
+    --indent_;
+    line();
+    out_ += "}";
+  }
+
+  void pattern(const Pattern& p) {
+    auto fields = [&](const std::vector<Pattern>& all) {
+      out_ += "(";
+      list(all, [&](const Pattern& field) { pattern(field); });
+      out_ += ")";
+    };
+    std::visit(overloaded{[&](const Pattern::Wildcard&) { out_ += "_"; },
+                          [&](const Pattern::Bind& b) {
+                            out_ += "%" + name_of(b.var, "v");
+                            if (b.var->type) out_ += ": " + str(b.var->type);
+                          },
+                          [&](const Pattern::Constructor& c) {
+                            out_ += c.name;
+                            if (!c.fields.empty()) fields(c.fields);
+                          },
+                          [&](const Pattern::Tuple& t) { fields(t.fields); }},
+               p.v);
+  }
+
+  void write(const MakeFunction& op) {
+    out_ += "fn ";
+    signature(*op.function, {});
+  }
+  void write(const RefCreate& op) { unary("ref", op.value); }
+  void write(const RefRead& op) { unary("ref_read", op.ref); }
+  void write(const RefWrite& op) {
+    out_ += "ref_write(";
+    atom(op.ref);
+    out_ += ", ";
+    atom(op.value);
+    out_ += ")";
+  }
+  void write(const MatchCast& op) {
+    out_ += "match_cast(";
+    atom(op.value);
+    out_ += ", " + str(op.type) + ")";
+  }
+  void write(const Alias& op) { atom(op.value); }
+
+  void unary(const char* name, const Atom& a) {
+    out_ += std::string(name) + "(";
+    atom(a);
+    out_ += ")";
+  }
+
+  // ---- constants
+
+  void constant(const Constant& c) {
+    std::string literal = literal_text(c);
+    if (literal.empty()) literal = fmt::format("meta[relay.Constant][{}]", pool_ ? pool_->index_of(c) : 0);
+    out_ += literal;
+  }
+
+  const Module* module_;
+  ConstantPool* pool_;
+  std::string out_;
+  int indent_ = 0;
+  int next_number_ = 0;  // of graph bindings, never reused within a module
+  std::map<int, int> uses_;
+  std::map<int, std::string> names_;  // by variable, within one function
+  std::set<std::string> taken_;
+  std::map<std::string, int> suffix_;
+};
+
+}  // namespace
+
+// The literal that stands for a scalar; empty when the format has none.
+std::string literal_text(const Constant& c) {
+  if (c.rank() != 0) return "";
+  auto number = [](double value, std::string shortest, const char* suffix) {
+    std::string text = std::isnan(value) ? "nan" : std::isinf(value) ? (value < 0 ? "-inf" : "inf") : shortest;
+    return text + suffix;
+  };
+  // The sign and payload of a NaN have no text.
+  auto plain_nan = [&](double value, uint64_t bits, uint64_t nan) { return !std::isnan(value) || bits == nan; };
+  switch (c.dtype()) {
+    case dtype::boolean:
+      return c.integer_at(0) ? "True" : "False";
+    case dtype::i16:
+      return fmt::format("{}i16", c.integer_at(0));
+    case dtype::i32:
+      return fmt::format("{}", c.integer_at(0));
+    case dtype::i64:
+      return fmt::format("{}i64", c.integer_at(0));
+    case dtype::f16: {
+      float value = half_to_float(c.as<uint16_t>()[0]);
+      return plain_nan(value, c.as<uint16_t>()[0], 0x7e00) ? number(value, fmt::format("{}", value), "f16") : "";
+    }
+    case dtype::f32: {
+      float value = c.as<float>()[0];
+      return plain_nan(value, c.as<uint32_t>()[0], 0x7fc00000) ? number(value, fmt::format("{}", value), "f") : "";
+    }
+    case dtype::f64: {
+      double value = c.as<double>()[0];
+      return plain_nan(value, c.as<uint64_t>()[0], 0x7ff8000000000000) ? number(value, fmt::format("{}", value), "f64")
+                                                                      : "";
+    }
+    default:
+      return "";
+  }
+}
+
+std::string layout_text(const tensor::Layout& layout) {
+  std::string text;
+  for (const tensor::Layout::Part& p : layout.parts) {
+    text += fmt::format("{}{}", text.empty() ? "" : " ", p.axis);
+    if (p.divisor != 1) text += fmt::format("/{}", p.divisor);
+    text += fmt::format(":{}", p.extent);
+  }
+  if (layout.tail == tensor::Layout::Tail::zero) text += " zero";
+  if (layout.tail == tensor::Layout::Tail::unspecified) text += " unspecified";
+  return text;
+}
+
+std::string print(const Module& module, bool with_metadata) {
+  ConstantPool pool;
+  std::string text = Printer(&module, &pool).module();
+  if (pool.constants().empty()) return text;
+  return text + (with_metadata ? metadata_text(pool.constants()) : "// meta data omitted\n");
+}
+
+std::string print(const Block& block) {
+  ConstantPool pool;
+  return Printer(nullptr, &pool).lone_block(block);
+}
+
+}  // namespace dlcc::relay

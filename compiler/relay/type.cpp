@@ -1,0 +1,217 @@
+// Construction, comparison and text of Relay types.
+#include "relay/type.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "support/diagnostics.h"
+
+namespace dlcc::relay {
+
+// ---- construction ---------------------------------------------------------------------------------------------------
+
+namespace {
+
+// A node over `parts`, whose depth and size (saturating) follow from theirs.
+template <class T>
+Type make_type(T value, std::initializer_list<const std::vector<Type>*> parts) {
+  TypeNode node{std::move(value)};
+  constexpr int64_t enough = INT64_MAX / 4;
+  for (const std::vector<Type>* list : parts) {
+    for (const Type& part : *list) {
+      if (!part) continue;
+      node.depth = std::max(node.depth, part->depth + 1);
+      node.size = std::min(node.size + part->size, enough);
+    }
+  }
+  return std::make_shared<const TypeNode>(std::move(node));
+}
+
+}  // namespace
+
+Type tensor_type(Shape shape, DType dtype) { return make_type(TensorType{std::move(shape), dtype}, {}); }
+Type tensor_type(const std::vector<int64_t>& shape, DType dtype) { return tensor_type(shape_of(shape), dtype); }
+Type tuple_type(std::vector<Type> fields) { return make_type(TupleType{fields}, {&fields}); }
+Type function_type(std::vector<Type> params, Type result, std::vector<TypeVariable> type_params) {
+  std::vector<Type> results{result};
+  return make_type(FunctionType{std::move(type_params), params, result}, {&params, &results});
+}
+Type data_type(std::string name, std::vector<Type> args) { return make_type(DataType{std::move(name), args}, {&args}); }
+Type ref_type(Type value) {
+  std::vector<Type> values{value};
+  return make_type(RefType{std::move(value)}, {&values});
+}
+Type variable_type(TypeVariable variable) { return make_type(VariableType{std::move(variable)}, {}); }
+Type hole_type(int id) { return make_type(HoleType{id}, {}); }
+Dim unknown_dim() { return Dim::symbol({"?"}); }
+
+// ---- traversal ------------------------------------------------------------------------------------------------------
+
+namespace {
+
+bool map_list(const std::vector<Type>& list, const std::function<Type(const Type&)>& leaf, std::vector<Type>& out) {
+  bool changed = false;
+  for (const Type& t : list) {
+    out.push_back(map_leaves(t, leaf));
+    changed |= out.back() != t;
+  }
+  return changed;
+}
+
+}  // namespace
+
+Type map_leaves(const Type& type, const std::function<Type(const Type&)>& leaf) {
+  if (!type) return type;
+  std::vector<Type> parts;
+  return std::visit(overloaded{[&](const TupleType& t) {
+                                 return map_list(t.fields, leaf, parts) ? tuple_type(std::move(parts)) : type;
+                               },
+                               [&](const FunctionType& t) {
+                                 bool changed = map_list(t.params, leaf, parts);
+                                 Type result = map_leaves(t.result, leaf);
+                                 changed |= result != t.result;
+                                 return changed ? function_type(std::move(parts), result, t.type_params) : type;
+                               },
+                               [&](const DataType& t) {
+                                 return map_list(t.args, leaf, parts) ? data_type(t.name, std::move(parts)) : type;
+                               },
+                               [&](const RefType& t) {
+                                 Type value = map_leaves(t.value, leaf);
+                                 return value == t.value ? type : ref_type(value);
+                               },
+                               [&](const auto&) { return leaf(type); }},
+                    type->v);
+}
+
+void for_each_symbol(const Type& type, const std::function<void(const Symbol&)>& visit) {
+  map_leaves(type, [&](const Type& t) {
+    if (const TensorType* tensor = as<TensorType>(t))
+      for (const Dim& d : tensor->shape)
+        if (!d.is_constant())
+          for (const Symbol& s : d.symbols()) visit(s);
+    return t;
+  });
+}
+
+bool is_static(const Type& type) {
+  if (!type) return false;
+  bool is = true;
+  map_leaves(type, [&](const Type& t) {
+    const TensorType* tensor = as<TensorType>(t);
+    is &= tensor && is_static(tensor->shape);
+    return t;
+  });
+  return is;
+}
+
+// ---- comparison -----------------------------------------------------------------------------------------------------
+
+namespace {
+
+struct Comparison {
+  std::map<int, int> renamed;  // bound variables of the left type to those of the right
+
+  bool lists(const std::vector<Type>& a, const std::vector<Type>& b) {
+    return std::ranges::equal(a, b, [&](const Type& x, const Type& y) { return same(x, y); });
+  }
+
+  bool functions(const FunctionType& a, const FunctionType& b) {
+    if (a.type_params.size() != b.type_params.size()) return false;
+    for (size_t i = 0; i < a.type_params.size(); ++i) {
+      if (a.type_params[i].kind != b.type_params[i].kind) return false;
+      renamed[a.type_params[i].id] = b.type_params[i].id;
+    }
+    return lists(a.params, b.params) && same(a.result, b.result);
+  }
+
+  bool same(const Type& a, const Type& b) {
+    if (a == b && renamed.empty()) return true;
+    if (!a || !b || a->v.index() != b->v.index()) return false;
+    return std::visit(overloaded{[&](const TensorType& t) {
+                                   const TensorType& u = *as<TensorType>(b);
+                                   return t.dtype == u.dtype && t.shape == u.shape;
+                                 },
+                                 [&](const TupleType& t) { return lists(t.fields, as<TupleType>(b)->fields); },
+                                 [&](const FunctionType& t) { return functions(t, *as<FunctionType>(b)); },
+                                 [&](const DataType& t) {
+                                   const DataType& u = *as<DataType>(b);
+                                   return t.name == u.name && lists(t.args, u.args);
+                                 },
+                                 [&](const RefType& t) { return same(t.value, as<RefType>(b)->value); },
+                                 [&](const VariableType& t) {
+                                   auto it = renamed.find(t.variable.id);
+                                   int id = it == renamed.end() ? t.variable.id : it->second;
+                                   return id == as<VariableType>(b)->variable.id;
+                                 },
+                                 [&](const HoleType& t) { return t.id == as<HoleType>(b)->id; }},
+                      a->v);
+  }
+};
+
+}  // namespace
+
+bool same_type(const Type& a, const Type& b) { return Comparison{}.same(a, b); }
+
+// ---- text -----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+void write_list(const std::vector<Type>& list, std::string& out);
+
+void write(const Type& type, std::string& out) {
+  if (!type) {
+    out += "_";
+    return;
+  }
+  std::visit(overloaded{[&](const TensorType& t) {
+                          out += t.shape.empty() ? std::string(name(t.dtype))
+                                                 : fmt::format("Tensor[{}, {}]", str(t.shape), name(t.dtype));
+                        },
+                        [&](const TupleType& t) {
+                          out += "(";
+                          write_list(t.fields, out);
+                          out += t.fields.size() == 1 ? ",)" : ")";
+                        },
+                        [&](const FunctionType& t) {
+                          out += "fn ";
+                          for (size_t i = 0; i < t.type_params.size(); ++i)
+                            out += (i ? ", " : "[") + t.type_params[i].name;
+                          out += t.type_params.empty() ? "(" : "](";
+                          write_list(t.params, out);
+                          out += ") -> ";
+                          write(t.result, out);
+                        },
+                        [&](const DataType& t) {
+                          out += t.name;
+                          if (t.args.empty()) return;
+                          out += "[";
+                          write_list(t.args, out);
+                          out += "]";
+                        },
+                        [&](const RefType& t) {
+                          out += "ref(";
+                          write(t.value, out);
+                          out += ")";
+                        },
+                        [&](const VariableType& t) { out += t.variable.name; }, [&](const HoleType&) { out += "_"; }},
+             type->v);
+}
+
+void write_list(const std::vector<Type>& list, std::string& out) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (i) out += ", ";
+    write(list[i], out);
+  }
+}
+
+}  // namespace
+
+std::string str(const Type& type) {
+  std::string out;
+  write(type, out);
+  return out;
+}
+
+}  // namespace dlcc::relay

@@ -1,0 +1,116 @@
+// Unification of types with holes.
+#include "relay/unify.h"
+
+#include <algorithm>
+
+#include "support/diagnostics.h"
+
+namespace dlcc::relay {
+
+namespace {
+
+constexpr int64_t max_steps = 4 * type_limits::size;
+
+bool too_large(const Type& t) { return t && (t->size > type_limits::size || t->depth > type_limits::depth); }
+
+bool dims_fit(const Shape& found, const Shape& expected, bool subsume) {
+  static const Dim any = unknown_dim();
+  return std::ranges::equal(found, expected,
+                            [&](const Dim& f, const Dim& e) { return f == e || (subsume && e == any); });
+}
+
+}  // namespace
+
+Type Unifier::fresh() {
+  value_.push_back(nullptr);
+  return hole_type(static_cast<int>(value_.size()) - 1);
+}
+
+Type Unifier::shallow(const Type& type) const {
+  Type t = type;
+  for (const HoleType* h = as<HoleType>(t); h && value_[h->id]; h = as<HoleType>(t)) t = value_[h->id];
+  return t;
+}
+
+// `depth` adds up the depths of the types passed through, which bounds the recursion; the count of visited nodes bounds
+// the work.
+Type Unifier::resolve(const Type& type) const {
+  int64_t visited = 0;
+  bool failed = false;
+  std::function<Type(const Type&, int)> go = [&](const Type& t, int depth) -> Type {
+    depth += t ? t->depth : 0;
+    failed |= !t || too_large(t) || depth > type_limits::depth;
+    if (failed) return t;
+    return map_leaves(t, [&](const Type& leaf) {
+      failed |= ++visited > type_limits::size;
+      if (failed || !as<HoleType>(leaf)) return leaf;
+      Type value = shallow(leaf);
+      return as<HoleType>(value) ? value : go(value, depth);
+    });
+  };
+  Type resolved = go(type, 0);
+  return failed || too_large(resolved) ? nullptr : resolved;
+}
+
+bool Unifier::unify(const Type& found, const Type& expected) {
+  steps_ = 0;
+  return unify(found, expected, true);
+}
+
+bool Unifier::unify(const Type& f, const Type& e, bool subsume) {
+  if (++steps_ > max_steps) return false;
+  Type found = shallow(f), expected = shallow(e);
+  if (found == expected) return true;
+  if (!found || !expected) return false;
+  const HoleType *found_hole = as<HoleType>(found), *expected_hole = as<HoleType>(expected);
+  if (found_hole && expected_hole && found_hole->id == expected_hole->id) return true;
+  if (found_hole) return fill(found_hole->id, expected);
+  if (expected_hole) return fill(expected_hole->id, found);
+  if (found->v.index() != expected->v.index()) return false;
+  return std::visit(
+      overloaded{[&](const TensorType& t) {
+                   const TensorType& u = *as<TensorType>(expected);
+                   return t.dtype == u.dtype && dims_fit(t.shape, u.shape, subsume);
+                 },
+                 [&](const TupleType& t) { return unify_lists(t.fields, as<TupleType>(expected)->fields, subsume); },
+                 [&](const FunctionType& t) {
+                   const FunctionType& u = *as<FunctionType>(expected);
+                   if (!t.type_params.empty() || !u.type_params.empty()) return same_type(found, expected);
+                   return unify_lists(t.params, u.params, false) && unify(t.result, u.result, false);
+                 },
+                 [&](const DataType& t) {
+                   const DataType& u = *as<DataType>(expected);
+                   return t.name == u.name && unify_lists(t.args, u.args, false);
+                 },
+                 [&](const RefType& t) { return unify(t.value, as<RefType>(expected)->value, false); },
+                 [&](const VariableType& t) { return t.variable == as<VariableType>(expected)->variable; },
+                 [](const HoleType&) { return false; }},
+      found->v);
+}
+
+bool Unifier::unify_lists(const std::vector<Type>& found, const std::vector<Type>& expected, bool subsume) {
+  return std::ranges::equal(found, expected,
+                            [&](const Type& f, const Type& e) { return unify(f, e, subsume); });
+}
+
+bool Unifier::fill(int hole, const Type& type) {
+  if (too_large(type) || occurs(hole, type)) return false;
+  value_[hole] = type;
+  filled_.push_back(hole);
+  return true;
+}
+
+// An infinite type, and one too large to look through, is not filled in.
+bool Unifier::occurs(int hole, const Type& type) const {
+  Type resolved = resolve(type);
+  if (!resolved) return true;
+  bool found = false;
+  map_leaves(resolved, [&](const Type& leaf) {
+    const HoleType* h = as<HoleType>(leaf);
+    found |= h && h->id == hole;
+    return leaf;
+  });
+  return found;
+}
+
+}  // namespace dlcc::relay

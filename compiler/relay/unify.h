@@ -1,0 +1,41 @@
+// Unification of types with holes (first-order, with occurs check), as inference needs it: dimensions may be subsumed, and
+// whoever waits for a hole learns when it is filled.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "relay/type.h"
+
+namespace dlcc::relay {
+
+class Unifier {
+ public:
+  // A new hole.
+  Type fresh();
+
+  // Follows filled holes at the top of the type; deeper ones stay.
+  Type shallow(const Type&) const;
+
+  // The type with every filled hole replaced. A type beyond type_limits is given as null.
+  Type resolve(const Type&) const;
+
+  // Makes the two types equal by filling holes; false when that is impossible (holes may be filled partly then). A "?" in
+  // `expected` accepts any dimension, at the top and within tuples, where forgetting a size is sound.
+  bool unify(const Type& found, const Type& expected);
+
+  // The holes filled since the last call.
+  std::vector<int> take_filled() { return std::exchange(filled_, {}); }
+
+ private:
+  bool unify(const Type& found, const Type& expected, bool subsume);
+  bool unify_lists(const std::vector<Type>& found, const std::vector<Type>& expected, bool subsume);
+  bool fill(int hole, const Type&);
+  bool occurs(int hole, const Type&) const;
+
+  std::vector<Type> value_ = {nullptr};  // by hole id; null while open. Id 0 is the hole of the text, never filled
+  std::vector<int> filled_;
+  int64_t steps_ = 0;  // bounds the work of one call: shared types may be exponentially large as trees
+};
+
+}  // namespace dlcc::relay

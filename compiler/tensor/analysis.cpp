@@ -1,0 +1,193 @@
+#include "tensor/analysis.h"
+
+#include <algorithm>
+
+#include "tensor/simplify.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+namespace {
+
+bool is_axis(const Expr& e, const Axis& axis) { return as<VarRef>(e) && as<VarRef>(e)->var == axis.var; }
+
+// Index k of the load is the stage's axis at the same place, or 0 along a broadcast dimension, counted from the last.
+bool reads_elementwise(const Load& load, const Stage& stage) {
+  if (load.otherwise || load.indices.size() > stage.axes.size()) return false;
+  size_t shift = stage.axes.size() - load.indices.size();
+  for (size_t k = 0; k < load.indices.size(); ++k) {
+    bool broadcast = load.buffer->shape[k] == Dim(1) && constant_integer(load.indices[k]) == 0;
+    if (!broadcast && !is_axis(load.indices[k], stage.axes[shift + k])) return false;
+  }
+  return true;
+}
+
+// A bias along one axis is read at that axis alone: also elementwise.
+bool reads_along_axes(const Load& load, const Stage& stage) {
+  if (load.otherwise) return false;
+  size_t next = 0;
+  for (const Expr& index : load.indices) {
+    if (constant_integer(index) == 0) continue;
+    while (next < stage.axes.size() && !is_axis(index, stage.axes[next])) ++next;
+    if (next == stage.axes.size()) return false;
+    ++next;
+  }
+  return true;
+}
+
+bool is_elementwise(const Stage& stage) {
+  if (stage.reduction || !stage.origin.empty() || stage.results.size() != 1) return false;
+  bool reads_full = false;
+  auto loads = loads_of(stage.values[0]);
+  for (const Load& l : loads) {
+    if (!reads_elementwise(l, stage) && !reads_along_axes(l, stage)) return false;
+    reads_full = true;
+  }
+  return reads_full || loads.empty();
+}
+
+const Load* as_factor(const Expr& e) {
+  if (const Cast* c = as<Cast>(e)) return as<Load>(c->a);
+  return as<Load>(e);
+}
+
+bool is_sum_of_products(const Stage& stage) {
+  if (!stage.reduction || reducer_kind(*stage.reduction) != ReducerKind::sum || !stage.requirements.empty())
+    return false;
+  if (!stage.origin.empty()) return false;
+  const Binary* product = as<Binary>(stage.values[0]);
+  return product && product->op == BinaryOp::mul && as_factor(product->a) && as_factor(product->b) &&
+         !is_bool(product->a.type());
+}
+
+bool mentions(const Load& load, const Var& var) {
+  return std::ranges::any_of(load.indices, [&](const Expr& i) { return uses(i, var); });
+}
+
+}  // namespace
+
+bool reads_at_own_index(const Stage& stage, const BufferNode* buffer) {
+  for (const Expr& value : stage.values)
+    for (const Load& l : loads_of(value)) {
+      if (l.buffer.get() != buffer) continue;
+      if (l.otherwise || l.indices.size() != stage.axes.size()) return false;
+      for (size_t k = 0; k < l.indices.size(); ++k)
+        if (!is_axis(l.indices[k], stage.axes[k])) return false;
+    }
+  return true;
+}
+
+Pattern pattern_of(const TensorFunction& f) {
+  if (f.results.size() != 1) return Pattern::opaque;
+  int reductions = 0;
+  bool all_elementwise = true;
+  for (size_t k = 0; k < f.stages.size(); ++k) {
+    const Stage& stage = f.stages[k];
+    if (stage.results.size() != 1 || !stage.origin.empty()) return Pattern::opaque;
+    if (stage.reduction) {
+      if (k > 0) return Pattern::opaque;
+      ++reductions;
+    } else if (!is_elementwise(stage)) {
+      all_elementwise = false;
+    }
+  }
+  if (reductions == 0) {
+    if (all_elementwise) return Pattern::elementwise;
+    return f.stages.size() == 1 ? Pattern::injective : Pattern::opaque;
+  }
+  if (!all_elementwise) return Pattern::opaque;
+  return is_sum_of_products(f.stages[0]) ? Pattern::contraction : Pattern::reduction;
+}
+
+std::optional<Contraction> find_contraction(const TensorFunction& f, const std::vector<bool>& constant) {
+  if (f.results.size() != 1 || f.stages.empty() || f.stages.size() > 2 || !is_sum_of_products(f.stages[0]))
+    return std::nullopt;
+  const Stage& stage = f.stages[0];
+  Contraction c{0, -1, {}, {}};
+  if (f.stages.size() == 2) {
+    const Stage& epilogue = f.stages[1];
+    if (epilogue.reduction || !epilogue.origin.empty() || epilogue.results[0] != f.results[0]) return std::nullopt;
+    if (epilogue.axes.size() != stage.axes.size() || !reads_at_own_index(epilogue, stage.results[0].get()))
+      return std::nullopt;
+    c.epilogue = 1;
+  } else if (stage.results[0] != f.results[0]) {
+    return std::nullopt;
+  }
+  const Binary& product = *as<Binary>(stage.values[0]);
+  const Load &a = *as_factor(product.a), &b = *as_factor(product.b);
+  auto is_constant = [&](const Load& l) {
+    for (size_t k = 0; k < f.params.size(); ++k)
+      if (f.params[k] == l.buffer) return static_cast<bool>(constant[k]);
+    return false;
+  };
+  // Vectors run along axes that only the weights have; among two variable operands take the one with the last such
+  // axis.
+  auto last_own_axis = [&](const Load& own, const Load& other) {
+    int last = -1;
+    for (size_t k = 0; k < stage.axes.size(); ++k)
+      if (mentions(own, stage.axes[k].var) && !mentions(other, stage.axes[k].var)) last = static_cast<int>(k);
+    return last;
+  };
+  bool b_is_weights = is_constant(a) != is_constant(b) ? is_constant(b) : last_own_axis(b, a) >= last_own_axis(a, b);
+  c.data = b_is_weights ? a : b;
+  c.weights = b_is_weights ? b : a;
+  return c;
+}
+
+Ranges ranges_of(const Stage& stage) {
+  Ranges ranges;
+  auto add = [&](const std::vector<Axis>& axes) {
+    for (const Axis& a : axes)
+      if (auto n = a.extent.constant()) ranges[a.var] = {0, std::max<int64_t>(*n - 1, 0)};
+  };
+  add(stage.axes);
+  if (stage.reduction) add(stage.reduction->axes);
+  return ranges;
+}
+
+// Row-major offset of an index into a static shape.
+static Expr offset_of(const std::vector<Expr>& indices, const Shape& shape) {
+  Expr offset = 0;
+  for (size_t k = 0; k < indices.size(); ++k) offset = offset * Expr(shape[k].value()) + indices[k];
+  return offset;
+}
+
+std::optional<int64_t> contiguous_slice(const TensorFunction& f) {
+  if (f.stages.size() != 1 || f.params.size() != 1 || f.results.size() != 1) return std::nullopt;
+  const Stage& stage = f.stages[0];
+  const Load* l = as<Load>(stage.values[0]);
+  if (stage.reduction || !l || l->otherwise || !stage.requirements.empty() || !stage.origin.empty())
+    return std::nullopt;
+  if (!is_static(l->buffer->shape) || !is_static(stage.results[0]->shape)) return std::nullopt;
+  std::vector<Expr> axes;
+  for (const Axis& a : stage.axes) axes.push_back(a.var);
+  Expr distance = offset_of(l->indices, l->buffer->shape) - offset_of(axes, stage.results[0]->shape);
+  return constant_integer(simplify(distance, ranges_of(stage)));
+}
+
+bool is_view(const TensorFunction& f) {
+  return contiguous_slice(f) == 0 && product(f.params[0]->shape) == product(f.results[0]->shape);
+}
+
+int64_t multiply_accumulates(const TensorFunction& f) {
+  int64_t total = 0;
+  for (const Stage& stage : f.stages) {
+    if (!is_sum_of_products(stage)) continue;
+    Dim points = 1;
+    for (const Axis& a : stage.axes) points = points * a.extent;
+    for (const Axis& a : stage.reduction->axes) points = points * a.extent;
+    total += points.constant().value_or(0);
+  }
+  return total;
+}
+
+bool is_expensive(const Expr& e) {
+  bool found = false;
+  for_each_expr(e, [&](const Expr& x) {
+    if (const Unary* u = as<Unary>(x)) found |= is_float(x.type()) && u->op >= UnaryOp::sqrt && u->op <= UnaryOp::cos;
+    if (const Binary* b = as<Binary>(x))
+      found |= b->op == BinaryOp::pow || (b->op == BinaryOp::div && is_float(x.type()));
+  });
+  return found;
+}
+
+}  // namespace dlcc::tensor

@@ -1,0 +1,55 @@
+// What a definition's structure says about it. Fusion, layouts and schedules decide by these facts, never by operator
+// names (Relax, algorithm 1).
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "tensor/ir.h"
+#include "tensor/simplify.h"
+
+namespace dlcc::tensor {
+
+// Ordered by how much fusion may do with a function; the kind of a chain is the largest of its parts.
+enum class Pattern : uint8_t {
+  elementwise,  // every operand is read at the result's own index, or not at all along broadcast dimensions
+  injective,    // one unreduced stage that reads anywhere: transposition, slicing, gathering
+  reduction,    // one reduced stage, unreduced ones behind it
+  contraction,  // a sum of products of two operands, elementwise stages behind it
+  opaque,       // anything else: several reductions, several results, pieces
+};
+Pattern pattern_of(const TensorFunction&);
+
+// The stage reads `buffer` only at its own axes, in order.
+bool reads_at_own_index(const Stage&, const BufferNode* buffer);
+
+// A stage that is a sum of products of two loads.
+struct Contraction {
+  int stage;     // its index in the function
+  int epilogue;  // index of the one elementwise stage behind it, or -1
+  Load data;     // the factor whose elements are broadcast
+  Load weights;  // the factor that has the axes along which vectors run; the constant one if one is
+};
+
+// The function's contraction when it consists of one, optionally followed by one stage that reads its result at its own
+// index. `constant[k]` says that parameter k is known at compile time.
+std::optional<Contraction> find_contraction(const TensorFunction&, const std::vector<bool>& constant);
+
+// The function gives its only operand's elements in unchanged row-major order: a reshape. It costs nothing: the result
+// is a view of the operand.
+bool is_view(const TensorFunction&);
+
+// The function gives a contiguous range of its only operand's elements in unchanged order, beginning at the returned
+// element: a reshape, or a slice of the outermost dimension. Empty when it is not that.
+std::optional<int64_t> contiguous_slice(const TensorFunction&);
+
+// Multiply-accumulate operations: the sum over all contraction stages of their points times their terms.
+int64_t multiply_accumulates(const TensorFunction&);
+
+// The expression contains functions that cost many instructions.
+bool is_expensive(const Expr&);
+
+// Bounds of the axes of a stage and of its reduction.
+Ranges ranges_of(const Stage&);
+
+}  // namespace dlcc::tensor

@@ -1,0 +1,155 @@
+#include "tensor/passes/apply_layouts.h"
+
+#include "tensor/layout.h"
+#include "tensor/simplify.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+namespace {
+
+Expr zero(DType type) { return literal(type, int64_t{0}); }
+
+class LayoutApplier {
+ public:
+  explicit LayoutApplier(const std::map<Buffer, Layout>& layouts) : layouts_(layouts) {}
+
+  Buffer physical(const Buffer& b) {
+    auto layout = layouts_.find(b);
+    if (layout == layouts_.end() || layout->second.is_dense()) return b;
+    Buffer& p = buffers_[b];
+    if (!p)
+      p = make_buffer(b->name, b->type, shape_of(physical_shape(layout->second, static_shape(b->shape))), b->scope,
+                      b->alignment);
+    return p;
+  }
+
+  Stmt run(const Stmt& s) {
+    if (!s) return s;
+    return std::visit(overloaded{
+                          [&](const For& x) {
+                            Expr extent = expr(x.extent);
+                            auto bound = range_of(extent, ranges_);
+                            DLCC_CHECK(bound, "loop {} has no bounded extent", x.var->name);
+                            if (bound->high <= 0) return Stmt();
+                            ranges_[x.var] = {0, bound->high - 1};
+                            return for_loop(x.var, extent, x.kind, run(x.body));
+                          },
+                          [&](const Sequence& x) {
+                            std::vector<Stmt> body;
+                            for (const Stmt& b : x.body) body.push_back(run(b));
+                            return sequence(std::move(body));
+                          },
+                          [&](const Store& x) { return access(x); },
+                          [&](const Let& x) {
+                            Stmt body = run(x.body);
+                            return body ? let(x.var, expr(x.value), body) : nullptr;
+                          },
+                          [&](const Allocate& x) {
+                            Stmt body = run(x.body);
+                            return body ? allocate(x.buffer, body) : nullptr;
+                          },
+                          [&](const IfThen& x) {
+                            Expr condition = expr(x.condition);
+                            Stmt a = run(x.then_body), b = run(x.else_body);
+                            return a || b ? if_then(condition, a, b) : nullptr;
+                          },
+                          [&](const Require& x) {
+                            Expr condition = expr(x.condition);
+                            return constant_integer(condition) == 1 ? nullptr : require(condition, x.status);
+                          },
+                          [&](const Prefetch& x) {
+                            return make_stmt(Prefetch{physical(x.buffer), indices(x.buffer, exprs(x.indices))});
+                          },
+                          [&](const IntrinsicCall& x) {
+                            std::vector<Region> operands;
+                            for (const Region& r : x.operands) operands.push_back({r.buffer, exprs(r.begin)});
+                            return make_stmt(IntrinsicCall{x.intrinsic, std::move(operands)});
+                          },
+                      },
+                      s->v);
+  }
+
+ private:
+  std::vector<Expr> exprs(const std::vector<Expr>& list) {
+    std::vector<Expr> result;
+    for (const Expr& e : list) result.push_back(expr(e));
+    return result;
+  }
+
+  Expr expr(const Expr& e) {
+    Expr mapped = rewrite(e, [&](const Expr& x) {
+      const Load* l = as<Load>(x);
+      return l ? access(*l) : x;
+    });
+    return simplify(mapped, ranges_);
+  }
+
+  std::vector<Expr> indices(const Buffer& b, const std::vector<Expr>& logical) const {
+    auto layout = layouts_.find(b);
+    if (layout != layouts_.end() && !layout->second.is_dense()) return physical_index(layout->second, logical, ranges_);
+    std::vector<Expr> result;
+    for (const Expr& i : logical) result.push_back(simplify(i, ranges_));
+    return result;
+  }
+
+  bool is_inside(const Expr& index, const Dim& extent) const {
+    auto r = range_of(index, ranges_);
+    return r && r->low >= 0 && r->high < extent.value();
+  }
+
+  Expr inside(const std::vector<Expr>& index, const Shape& shape) const {
+    Expr all = literal(dtype::boolean, int64_t{1});
+    for (size_t d = 0; d < index.size(); ++d)
+      if (!is_inside(index[d], shape[d]))
+        all = logical_and(all, logical_and(index[d] >= Expr(0), index[d] < Expr(shape[d])));
+    return all;
+  }
+
+  Expr access(const Load& l) {
+    Buffer b = physical(l.buffer);
+    std::vector<Expr> at = indices(l.buffer, l.indices);
+    Expr otherwise = l.otherwise;
+    bool safe = true;
+    for (size_t d = 0; d < at.size() && b->scope != Scope::reg; ++d) safe = safe && is_inside(at[d], b->shape[d]);
+    Expr value = load(b, at, safe ? Expr() : otherwise ? otherwise : zero(l.buffer->type));
+    if (!otherwise) return value;
+    // A logical index beyond a split axis may still lie inside the storage, in the padding of the last block.
+    for (size_t axis = 0; axis < l.indices.size(); ++axis)
+      if (is_split(l.buffer, static_cast<int>(axis)) && !is_inside(l.indices[axis], l.buffer->shape[axis]))
+        value = select(l.indices[axis] < Expr(l.buffer->shape[axis]), value, otherwise);
+    return value;
+  }
+
+  bool is_split(const Buffer& b, int axis) const {
+    auto layout = layouts_.find(b);
+    if (layout == layouts_.end()) return false;
+    int parts = 0;
+    for (const Layout::Part& p : layout->second.parts) parts += p.axis == axis;
+    return parts > 1;
+  }
+
+  Stmt access(const Store& s) {
+    Buffer b = physical(s.buffer);
+    std::vector<Expr> at = indices(s.buffer, exprs(s.indices));
+    Stmt stored = store(b, at, expr(s.value));
+    Expr condition = b->scope == Scope::reg ? Expr() : inside(at, b->shape);
+    return condition && constant_integer(condition) != 1 ? if_then(condition, stored) : stored;
+  }
+
+  const std::map<Buffer, Layout>& layouts_;
+  std::map<Buffer, Buffer> buffers_;
+  Ranges ranges_;
+};
+
+}  // namespace
+
+Kernel apply_layouts(const Kernel& kernel, const std::map<Buffer, Layout>& layouts) {
+  LayoutApplier applier(layouts);
+  Kernel result{kernel.name, {}, nullptr};
+  for (const Parameter& p : kernel.params) result.params.push_back({applier.physical(p.buffer), p.access});
+  result.body = applier.run(kernel.body);
+  if (!result.body) result.body = make_stmt(Sequence{});
+  return result;
+}
+
+}  // namespace dlcc::tensor

@@ -1,0 +1,175 @@
+#include "tensor/passes/compose.h"
+
+#include <algorithm>
+#include <map>
+
+#include "tensor/analysis.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+namespace {
+
+using BufferMap = std::map<Buffer, Buffer>;
+
+void replace_loads(Stage& stage, const BufferMap& map) {
+  rewrite_stage(stage, [&](const Expr& e) {
+    const Load* l = as<Load>(e);
+    auto it = l ? map.find(l->buffer) : map.end();
+    return it == map.end() ? e : load(it->second, l->indices, l->otherwise);
+  });
+}
+
+bool inside(const Load& l, Expr& condition) {
+  condition = literal(dtype::boolean, int64_t{1});
+  for (size_t k = 0; k < l.indices.size(); ++k)
+    condition = logical_and(condition, logical_and(l.indices[k] >= Expr(0), l.indices[k] < Expr(l.buffer->shape[k])));
+  return constant_integer(condition) == 1;
+}
+
+// Replaces loads of `producer`'s result by its value at the loaded index. Equal indices share one copy.
+void inline_into(Stage& consumer, const Stage& producer) {
+  const Buffer& buffer = producer.results[0];
+  std::vector<std::pair<Load, Expr>> done;
+  rewrite_stage(consumer, [&](const Expr& e) {
+    const Load* l = as<Load>(e);
+    if (!l || l->buffer != buffer) return e;
+    auto same = [&](const std::pair<Load, Expr>& d) {
+      return std::ranges::equal(d.first.indices, l->indices, structurally_equal) &&
+             (d.first.otherwise ? l->otherwise && structurally_equal(d.first.otherwise, l->otherwise) : !l->otherwise);
+    };
+    if (auto it = std::ranges::find_if(done, same); it != done.end()) return it->second;
+    Substitution at;
+    for (size_t k = 0; k < l->indices.size(); ++k) at[producer.axes[k].var] = l->indices[k];
+    Expr value = substitute(producer.values[0], at);
+    if (l->otherwise) {
+      // The producer's own loads are inside only where its index is; elsewhere they must not be executed.
+      Expr condition;
+      if (!inside(*l, condition)) {
+        value = rewrite(value, [](const Expr& x) {
+          const Load* inner = as<Load>(x);
+          return inner && !inner->otherwise ? load(inner->buffer, inner->indices, literal(x.type(), int64_t{0})) : x;
+        });
+        value = select(condition, value, l->otherwise);
+      }
+    }
+    done.emplace_back(*l, value);
+    return value;
+  });
+  if (producer.requirements.empty()) return;
+  Substitution own;  // readers with requirements to take over read at their own index
+  for (size_t k = 0; k < producer.axes.size(); ++k) own[producer.axes[k].var] = consumer.axes[k].var;
+  std::vector<Requirement> moved;
+  for (const Requirement& r : producer.requirements) moved.push_back({substitute(r.condition, own), r.status});
+  consumer.requirements.insert(consumer.requirements.begin(), moved.begin(), moved.end());
+}
+
+bool reads(const Stage& stage, const Buffer& buffer) {
+  auto in = [&](const Expr& e) {
+    auto loads = loads_of(e);
+    return std::ranges::any_of(loads, [&](const Load& l) { return l.buffer == buffer; });
+  };
+  return std::ranges::any_of(stage.values, in) ||
+         std::ranges::any_of(stage.requirements, [&](const Requirement& r) { return in(r.condition); });
+}
+
+Dim points(const Stage& stage) {
+  Dim n = 1;
+  for (const Axis& a : stage.axes) n = n * a.extent;
+  return n;
+}
+
+Dim evaluations(const Stage& stage) {
+  Dim n = points(stage);
+  if (stage.reduction)
+    for (const Axis& a : stage.reduction->axes) n = n * a.extent;
+  return n;
+}
+
+bool is_plain_load(const Expr& e) {
+  if (const Cast* c = as<Cast>(e)) return is_plain_load(c->a);
+  return as<Load>(e) != nullptr;
+}
+
+// A factor of a sum of products stays a plain load: that is how schedules know it.
+bool keeps_structure(const Stage& producer, const Stage& consumer) {
+  if (!consumer.reduction || reducer_kind(*consumer.reduction) != ReducerKind::sum) return true;
+  const Binary* product = as<Binary>(consumer.values[0]);
+  if (!product || product->op != BinaryOp::mul) return true;
+  if (!is_plain_load(producer.values[0])) return false;
+  // A load inside of a load with a replacement value would become a select.
+  for (const Load& l : loads_of(consumer.values[0]))
+    if (l.buffer == producer.results[0] && l.otherwise) return false;
+  return true;
+}
+
+bool may_inline(const Stage& producer, const Stage& consumer, int readers) {
+  if (!keeps_structure(producer, consumer)) return false;
+  if (!producer.requirements.empty() && (consumer.reduction || producer.axes.size() != consumer.axes.size() ||
+                                         !reads_at_own_index(consumer, producer.results[0].get()) || readers > 1))
+    return false;
+  bool repeats = readers > 1 || !provably_le(evaluations(consumer), points(producer));
+  return !repeats || !is_expensive(producer.values[0]);
+}
+
+}  // namespace
+
+TensorFunction compose(std::string name, std::vector<Buffer> params, std::vector<Part> parts,
+                       const std::vector<Source>& results) {
+  TensorFunction whole{std::move(name), std::move(params), {}, {}};
+  auto buffer_of = [&](const Source& s) {
+    return s.part < 0 ? whole.params[s.index] : parts[s.part].function.results[s.index];
+  };
+  for (Part& part : parts) {
+    BufferMap map;
+    for (size_t k = 0; k < part.operands.size(); ++k) map[part.function.params[k]] = buffer_of(part.operands[k]);
+    for (Stage& stage : part.function.stages) {
+      replace_loads(stage, map);
+      whole.stages.push_back(std::move(stage));
+    }
+  }
+  for (const Source& s : results) whole.results.push_back(buffer_of(s));
+  return whole;
+}
+
+static void remove_dead_stages(TensorFunction& f) {
+  std::vector<Buffer> live = f.results;
+  for (size_t k = f.stages.size(); k-- > 0;) {
+    const Stage& stage = f.stages[k];
+    bool used = std::ranges::any_of(stage.results, [&](const Buffer& b) { return std::ranges::count(live, b) > 0; });
+    if (!used && stage.requirements.empty()) {
+      f.stages.erase(f.stages.begin() + static_cast<std::ptrdiff_t>(k));
+      continue;
+    }
+    auto mark = [&](const Expr& e) {
+      for (const Load& l : loads_of(e)) live.push_back(l.buffer);
+    };
+    for (const Expr& v : stage.values) mark(v);
+    for (const Requirement& r : stage.requirements) mark(r.condition);
+  }
+}
+
+void inline_stages(TensorFunction& f) {
+  remove_dead_stages(f);
+  auto is_result = [&](const Stage& s) {
+    return std::ranges::any_of(s.results, [&](const Buffer& b) { return std::ranges::count(f.results, b) > 0; });
+  };
+  for (size_t k = 0; k < f.stages.size();) {
+    Stage& producer = f.stages[k];
+    bool simple =
+        !producer.reduction && producer.results.size() == 1 && producer.origin.empty() && !is_result(producer);
+    std::vector<Stage*> readers;
+    if (simple)
+      for (size_t r = k + 1; r < f.stages.size(); ++r)
+        if (reads(f.stages[r], producer.results[0])) readers.push_back(&f.stages[r]);
+    int count = static_cast<int>(readers.size());
+    bool all = simple && std::ranges::all_of(readers, [&](const Stage* s) { return may_inline(producer, *s, count); });
+    if (!all || (readers.empty() && !producer.requirements.empty())) {
+      ++k;
+      continue;
+    }
+    for (Stage* reader : readers) inline_into(*reader, producer);
+    f.stages.erase(f.stages.begin() + static_cast<std::ptrdiff_t>(k));
+  }
+}
+
+}  // namespace dlcc::tensor

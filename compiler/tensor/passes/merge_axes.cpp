@@ -1,0 +1,209 @@
+#include "tensor/passes/merge_axes.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+namespace {
+
+std::optional<size_t> position(const std::vector<Axis>& axes, const Expr& e) {
+  const VarRef* ref = as<VarRef>(e);
+  for (size_t k = 0; ref && k < axes.size(); ++k)
+    if (axes[k].var == ref->var) return k;
+  return std::nullopt;
+}
+
+class AxisMerger {
+ public:
+  AxisMerger(TensorFunction& f, std::vector<Layout>& layouts) : f_(f), layouts_(layouts) {}
+
+  void run() {
+    while (merge_one()) {
+    }
+  }
+
+ private:
+  // Finds dimensions (buffer, d) that can be joined, starting from a result's dimension d, and all dimensions of other
+  // buffers and axes that must be joined with it; joins them.
+  bool merge_one() {
+    for (const Stage& stage : f_.stages)
+      for (size_t d = 0; d + 1 < stage.axes.size(); ++d) {
+        dims_.clear();
+        axes_.clear();
+        if (collect_axis(stage, d)) {
+          apply();
+          return true;
+        }
+      }
+    return false;
+  }
+
+  bool collect_axis(const Stage& stage, size_t d) {
+    if (!axes_.insert({&stage, d}).second) return true;
+    if (axes_.contains({&stage, d + 1}) || (d > 0 && axes_.contains({&stage, d - 1}))) return false;
+    if (!stage.origin.empty()) return false;
+    for (const Buffer& b : stage.results)
+      if (!collect_dim(b, static_cast<int>(d))) return false;
+    // Every mention of either variable must be as a plain neighbouring pair of indices.
+    const Var &outer = stage.axes[d].var, &inner = stage.axes[d + 1].var;
+    bool ok = true;
+    auto check = [&](const Expr& root) {
+      int mentions = 0, pairs = 0;
+      // A variable may be shared by several loads, so mentions are counted per use, not per node.
+      for_each_expr(root, [&](const Expr& e) {
+        if (const Load* l = as<Load>(e)) {
+          for (size_t k = 0; k < l->indices.size(); ++k) {
+            bool is_outer = is_var(l->indices[k], outer), is_inner = is_var(l->indices[k], inner);
+            if (!is_outer && !is_inner) {
+              if (uses(l->indices[k], outer) || uses(l->indices[k], inner)) ok = false;
+              continue;
+            }
+            ++mentions;
+            if (is_outer && k + 1 < l->indices.size() && is_var(l->indices[k + 1], inner) && !l->otherwise &&
+                l->buffer->shape[k] == stage.axes[d].extent && l->buffer->shape[k + 1] == stage.axes[d + 1].extent) {
+              ++pairs;
+              ok = ok && collect_dim(l->buffer, static_cast<int>(k));
+            }
+          }
+        } else {
+          for_direct_children(e, [&](const Expr& child) {
+            if (is_var(child, outer) || is_var(child, inner)) ok = false;
+          });
+        }
+      });
+      if (is_var(root, outer) || is_var(root, inner)) ok = false;
+      ok = ok && mentions == 2 * pairs;
+    };
+    for (const Expr& v : stage.values) check(v);
+    for (const Requirement& r : stage.requirements) check(r.condition);
+    return ok;
+  }
+
+  bool collect_dim(const Buffer& buffer, int d) {
+    if (!dims_.insert({buffer, d}).second) return true;
+    if (dims_.contains({buffer, d + 1}) || (d > 0 && dims_.contains({buffer, d - 1}))) return false;
+    if (const Layout* l = layout_of(buffer); l && !adjacent(*l, d)) return false;
+    for (const Stage& stage : f_.stages) {
+      if (std::ranges::count(stage.results, buffer) && !collect_axis(stage, static_cast<size_t>(d))) return false;
+      bool ok = true;
+      auto check = [&](const Expr& root) {
+        for (const Load& l : loads_of(root)) {
+          if (l.buffer != buffer) continue;
+          auto outer = position(stage.axes, l.indices[d]);
+          bool pair = outer && position(stage.axes, l.indices[d + 1]) == *outer + 1 && !l.otherwise;
+          ok = ok && pair && collect_axis(stage, *outer);
+        }
+      };
+      for (const Expr& v : stage.values) check(v);
+      for (const Requirement& r : stage.requirements) check(r.condition);
+      if (!ok) return false;
+    }
+    return true;
+  }
+
+  void apply() {
+    std::map<Buffer, Buffer> map;
+    auto joined = [&](const Buffer& b) -> Buffer {
+      if (auto it = map.find(b); it != map.end()) return it->second;
+      Shape shape;
+      for (int d = 0; d < b->rank(); ++d) {
+        bool second = d > 0 && dims_.contains({b, d - 1});
+        if (second)
+          shape.back() = shape.back() * b->shape[d];
+        else
+          shape.push_back(b->shape[d]);
+      }
+      bool changed = static_cast<int>(shape.size()) != b->rank();
+      return map[b] = changed ? make_buffer(b->name, b->type, shape, b->scope, b->alignment) : b;
+    };
+    for (Stage& stage : f_.stages) {
+      auto is_inner = [&](size_t d) { return d > 0 && axes_.contains({&stage, d - 1}); };
+      rewrite_stage(stage, [&](const Expr& e) {
+        const Load* l = as<Load>(e);
+        if (!l) return e;
+        std::vector<Expr> indices;
+        for (size_t d = 0; d < l->indices.size(); ++d)
+          if (!(d > 0 && dims_.contains({l->buffer, static_cast<int>(d) - 1}))) indices.push_back(l->indices[d]);
+        return load(joined(l->buffer), std::move(indices), l->otherwise);
+      });
+      std::vector<Axis> axes;
+      for (size_t d = 0; d < stage.axes.size(); ++d) {
+        if (is_inner(d))
+          axes.back().extent = axes.back().extent * stage.axes[d].extent;
+        else
+          axes.push_back(stage.axes[d]);
+      }
+      for (Buffer& b : stage.results) b = joined(b);
+      stage.axes = std::move(axes);
+    }
+    for (size_t k = 0; k < f_.params.size() + f_.results.size(); ++k) {
+      Buffer& b = k < f_.params.size() ? f_.params[k] : f_.results[k - f_.params.size()];
+      join_parts(layouts_[k], b);
+      b = joined(b);
+    }
+  }
+
+  const Layout* layout_of(const Buffer& buffer) const {
+    for (size_t k = 0; k < f_.params.size(); ++k)
+      if (f_.params[k] == buffer) return &layouts_[k];
+    for (size_t k = 0; k < f_.results.size(); ++k)
+      if (f_.results[k] == buffer) return &layouts_[f_.params.size() + k];
+    return nullptr;
+  }
+
+  // Dimensions d and d + 1 are stored as one whole part each, one behind the other.
+  static bool adjacent(const Layout& layout, int d) {
+    if (layout.is_dense()) return true;
+    for (size_t k = 0; k + 1 < layout.parts.size(); ++k)
+      if (layout.parts[k].axis == d && layout.parts[k + 1].axis == d + 1)
+        return std::ranges::count(layout.parts, d, &Layout::Part::axis) == 1 &&
+               std::ranges::count(layout.parts, d + 1, &Layout::Part::axis) == 1;
+    return false;
+  }
+
+  void join_parts(Layout& layout, const Buffer& buffer) const {
+    std::vector<Layout::Part> parts;
+    for (Layout::Part part : layout.parts) {
+      bool second = part.axis > 0 && dims_.contains({buffer, part.axis - 1});
+      if (second) {
+        parts.back().extent *= part.extent;
+        continue;
+      }
+      int before = 0;  // joined pairs in front of this axis
+      for (int d = 0; d + 1 < part.axis; ++d) before += dims_.contains({buffer, d});
+      part.axis -= before;
+      parts.push_back(part);
+    }
+    layout.parts = std::move(parts);
+  }
+
+  static bool is_var(const Expr& e, const Var& v) { return as<VarRef>(e) && as<VarRef>(e)->var == v; }
+
+  template <class Visit>
+  static void for_direct_children(const Expr& e, Visit&& visit) {
+    std::visit(overloaded{
+                   [&](const Unary& x) { visit(x.a); },
+                   [&](const Binary& x) { visit(x.a), visit(x.b); },
+                   [&](const Fma& x) { visit(x.a), visit(x.b), visit(x.c); },
+                   [&](const Select& x) { visit(x.condition), visit(x.a), visit(x.b); },
+                   [&](const Cast& x) { visit(x.a); },
+                   [&](const Bitcast& x) { visit(x.a); },
+                   [&](const auto&) {},
+               },
+               e->v);
+  }
+
+  TensorFunction& f_;
+  std::vector<Layout>& layouts_;
+  std::set<std::pair<Buffer, int>> dims_;
+  std::set<std::pair<const Stage*, size_t>> axes_;
+};
+
+}  // namespace
+
+void merge_axes(TensorFunction& f, std::vector<Layout>& layouts) { AxisMerger(f, layouts).run(); }
+
+}  // namespace dlcc::tensor

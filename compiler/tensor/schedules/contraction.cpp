@@ -1,0 +1,484 @@
+#include "tensor/schedules/contraction.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "tensor/layout.h"
+#include "tensor/schedules/loops.h"
+#include "tensor/simplify.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+namespace {
+
+constexpr int64_t column_block =
+    16;  // columns come in blocks of this many on every machine, so that all share packed weights
+
+bool is_var(const Expr& e, const Var& v) { return as<VarRef>(e) && as<VarRef>(e)->var == v; }
+
+bool mentions(const Load& l, const Var& v) {
+  return std::ranges::any_of(l.indices, [&](const Expr& i) { return uses(i, v); });
+}
+
+// Every use of the axis in the data is floordiv(axis, q): q columns share their data. Gives the greatest common divisor
+// of all q, 0 when the axis does not appear, or 1 when it appears in another way.
+int64_t columns_per_group(const Load& data, const Var& axis) {
+  int64_t common = 0;
+  auto hide = [&](const Expr& e) {
+    const Binary* b = as<Binary>(e);
+    auto q = b && b->op == BinaryOp::floor_div ? constant_integer(b->b) : std::nullopt;
+    if (!q || *q <= 0 || !is_var(b->a, axis)) return e;
+    common = std::gcd(common, *q);
+    return Expr(0);
+  };
+  for (const Expr& i : data.indices)
+    if (uses(rewrite(i, hide), axis)) return 1;
+  return common;
+}
+
+// ---- planning
+// ---------------------------------------------------------------------------------------------------------------
+
+class Planner {
+ public:
+  Planner(const TensorFunction& f, const std::vector<Layout>& layouts, const std::vector<bool>& constant)
+      : f_(f), layouts_(layouts), constant_(constant) {}
+
+  std::optional<ContractionPlan> run() {
+    auto contraction = find_contraction(f_, constant_);
+    if (!contraction) return std::nullopt;
+    plan_ = {.function = f_, .contraction = *contraction};
+    if (!choose_axes() || !choose_weights_dimension()) return std::nullopt;
+    pad_data();
+    find_blocked_term();
+    pack_weights();
+    return plan_;
+  }
+
+ private:
+  const Stage& stage() const { return f_.stages[0]; }
+  const Load& data() const { return plan_.contraction.data; }
+  const Load& weights() const { return plan_.contraction.weights; }
+  int64_t extent(int axis) const { return stage().axes[static_cast<size_t>(axis)].extent.value(); }
+
+  const Layout& layout_of(const Buffer& b) const {
+    for (size_t k = 0; k < f_.params.size(); ++k)
+      if (f_.params[k] == b) return layouts_[k];
+    return layouts_[f_.params.size()];
+  }
+  bool is_constant(const Buffer& b) const {
+    for (size_t k = 0; k < f_.params.size(); ++k)
+      if (f_.params[k] == b) return constant_[k];
+    return false;
+  }
+
+  bool choose_axes() {
+    const Layout& result = layouts_[f_.params.size()];
+    int64_t group = 0;
+    for (size_t k = 0; k < stage().axes.size(); ++k) {
+      const Var& v = stage().axes[k].var;
+      int axis = static_cast<int>(k);
+      if (!mentions(weights(), v)) continue;
+      int64_t q = columns_per_group(data(), v);
+      if (q != 0 && q % column_block != 0) continue;
+      bool innermost = !result.is_dense() && result.parts.back().axis == axis;
+      if (plan_.column_axis < 0 || innermost || result.is_dense()) {
+        plan_.column_axis = axis;
+        group = q;
+        if (innermost) break;
+      }
+    }
+    if (plan_.column_axis < 0 || extent(plan_.column_axis) < 4) return false;
+    for (size_t k = 0; k < stage().axes.size(); ++k) {
+      int axis = static_cast<int>(k);
+      if (axis == plan_.column_axis) continue;
+      (mentions(weights(), stage().axes[k].var) ? plan_.outer_axes : plan_.row_axes).push_back(axis);
+    }
+    plan_.blocked_result = !result.is_dense() && result.parts.back().axis == plan_.column_axis;
+    int64_t columns = group ? group : round_up(extent(plan_.column_axis), column_block);
+    plan_.panel = columns % 32 == 0 ? 32 : columns % 48 == 0 ? 48 : column_block;
+    return true;
+  }
+
+  // The one dimension of the weights that is the column axis itself.
+  bool choose_weights_dimension() {
+    const Var& column = stage().axes[static_cast<size_t>(plan_.column_axis)].var;
+    column_dim_ = -1;
+    for (size_t d = 0; d < weights().indices.size(); ++d) {
+      if (is_var(weights().indices[d], column) && column_dim_ < 0)
+        column_dim_ = static_cast<int>(d);
+      else if (uses(weights().indices[d], column))
+        return false;
+    }
+    return column_dim_ >= 0 && !weights().otherwise;
+  }
+
+  void pad_data() {
+    if (!data().otherwise || !is_literal(data().otherwise, 0)) return;
+    const Layout& layout = layout_of(data().buffer);
+    Ranges ranges = ranges_of(stage());
+    Shape shape;
+    std::vector<int64_t> border;
+    Layout padded = layout;
+    for (size_t d = 0; d < data().indices.size(); ++d) {
+      int64_t size = data().buffer->shape[d].value();
+      auto r = range_of(data().indices[d], ranges);
+      if (!r) return;
+      bool outside = r->low < 0 || r->high >= size;
+      border.push_back(outside ? r->low : 0);
+      shape.push_back(outside ? r->high - r->low + 1 : size);
+      int parts = 0;
+      for (Layout::Part& p : padded.parts)
+        if (p.axis == static_cast<int>(d)) {
+          ++parts;
+          if (outside) p.extent = shape.back().value();
+        }
+      if (outside && parts > 1) return;
+    }
+    plan_.padded_data = make_buffer("padded", data().buffer->type, std::move(shape), Scope::global, 64);
+    plan_.border = std::move(border);
+    plan_.data_layout = std::move(padded);
+  }
+
+  // The data's channels are stored in blocks: the reduction runs over blocks outermost, inside a block innermost.
+  void find_blocked_term() {
+    const Layout& layout = plan_.padded_data ? plan_.data_layout : layout_of(data().buffer);
+    for (const Layout::Part& part : layout.parts) {
+      if (part.divisor == 1) continue;
+      const Expr& index = data().indices[static_cast<size_t>(part.axis)];
+      const auto& terms = stage().reduction->axes;
+      for (size_t t = 0; t < terms.size(); ++t)
+        if (is_var(index, terms[t].var)) {
+          plan_.blocked_term = static_cast<int>(t);
+          plan_.term_block = part.divisor;
+        }
+    }
+  }
+
+  // Panels of columns outermost, then dimensions without reduced axes, then reduced ones in the order of the loops.
+  void pack_weights() {
+    const Shape& shape = weights().buffer->shape;
+    const auto& terms = stage().reduction->axes;
+    auto term_of = [&](size_t d) {
+      for (size_t t = 0; t < terms.size(); ++t)
+        if (uses(weights().indices[d], terms[t].var)) return static_cast<int>(t);
+      return -1;
+    };
+    std::vector<Layout::Part> outer, middle, inner;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      int axis = static_cast<int>(d);
+      int64_t size = shape[d].value();
+      if (axis == column_dim_) continue;
+      int t = term_of(d);
+      bool blocked =
+          t >= 0 && t == plan_.blocked_term && is_var(weights().indices[d], terms[static_cast<size_t>(t)].var);
+      if (t < 0) {
+        outer.push_back({axis, 1, size});
+      } else if (blocked) {
+        middle.insert(middle.begin(), {axis, plan_.term_block, ceil_div(size, plan_.term_block)});
+        inner.push_back({axis, 1, plan_.term_block});
+      } else {
+        middle.push_back({axis, 1, size});
+      }
+    }
+    int64_t columns = shape[static_cast<size_t>(column_dim_)].value();
+    Layout& layout = plan_.weights_layout;
+    layout.parts = outer;
+    layout.parts.push_back({column_dim_, plan_.panel, ceil_div(columns, plan_.panel)});
+    layout.parts.insert(layout.parts.end(), middle.begin(), middle.end());
+    layout.parts.insert(layout.parts.end(), inner.begin(), inner.end());
+    layout.parts.push_back({column_dim_, 1, plan_.panel});
+    layout.tail = Layout::Tail::zero;
+    bool rows_already = column_dim_ == static_cast<int>(shape.size()) - 1 && layout_of(weights().buffer).is_dense();
+    if (is_constant(weights().buffer)) return;
+    if (rows_already && columns % column_block == 0)
+      layout = {};  // already contiguous along the columns
+    else
+      plan_.packed_weights = make_buffer("packed", weights().buffer->type, shape, Scope::global, 64);
+  }
+
+  const TensorFunction& f_;
+  const std::vector<Layout>& layouts_;
+  const std::vector<bool>& constant_;
+  ContractionPlan plan_;
+  int column_dim_ = -1;
+};
+
+// ---- scheduling
+// -------------------------------------------------------------------------------------------------------------
+
+// Rows and vectors of a register tile.
+struct Tile {
+  int64_t rows, vectors;
+};
+
+// The tile with the most products per load that fits the registers: accumulators, one vector of weights each, one
+// element of data, and one register to spare.
+Tile choose_tile(const Machine& m, int64_t lanes, int64_t panel) {
+  Tile best{1, 1};
+  double best_ratio = 0;
+  for (int64_t nv = 1; nv * lanes <= panel; ++nv) {
+    if (panel % (nv * lanes)) continue;
+    int64_t rows = (m.vector_registers - 2 - nv) / nv;
+    if (rows < 1) continue;
+    double ratio = static_cast<double>(nv * rows) / static_cast<double>(nv + rows);
+    if (ratio > best_ratio) best = {rows, nv}, best_ratio = ratio;
+  }
+  return best;
+}
+
+class Scheduler {
+ public:
+  Scheduler(const ContractionPlan& plan, const Machine& machine)
+      : plan_(plan), stage_(plan.function.stages[0]), column_(axis(plan.column_axis).var) {
+    const Binary& product = *as<Binary>(stage_.values[0]);
+    bool data_first =
+        loads_of(product.a)[0].buffer == plan.contraction.data.buffer &&
+        std::ranges::equal(loads_of(product.a)[0].indices, plan.contraction.data.indices, structurally_equal);
+    data_factor_ = data_first ? product.a : product.b;
+    weights_factor_ = data_first ? product.b : product.a;
+    lanes_ = std::min<int64_t>(machine.lanes(bits(product.a.type())), column_block);
+    tile_ = choose_tile(machine, lanes_, plan.panel);
+  }
+
+  Stmt run() {
+    std::vector<Stmt> parts;
+    if (plan_.padded_data) parts.push_back(pad());
+    if (plan_.packed_weights) parts.push_back(pack());
+    parts.push_back(panels());
+    return sequence(std::move(parts));
+  }
+
+ private:
+  const Axis& axis(int k) const { return stage_.axes[static_cast<size_t>(k)]; }
+  int64_t extent(int k) const { return axis(k).extent.value(); }
+
+  // ---- copies
+  // -------------------------------------------------------------------------------------------------------------
+
+  // padded[i] = data[i + border] or 0. The test is made once a row where that decides it; along the row only the middle
+  // is copied.
+  Stmt pad() {
+    const Buffer& from = plan_.contraction.data.buffer;
+    std::vector<int64_t> shape = static_shape(plan_.padded_data->shape);
+    StorageLoops loops = storage_loops(plan_.data_layout, shape);
+    size_t last = loops.vars.size() - 1;
+    int row_axis = plan_.data_layout.is_dense() ? static_cast<int>(last) : plan_.data_layout.parts[last].axis;
+    Expr zero = literal(from->type, int64_t{0});
+    Expr row_inside = literal(dtype::boolean, int64_t{1});
+    std::vector<Expr> at;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      at.push_back(loops.index[d] + Expr(plan_.border[d]));
+      bool outside = plan_.border[d] < 0 || plan_.border[d] + shape[d] > from->shape[d].value();
+      if (outside && static_cast<int>(d) != row_axis)
+        row_inside = logical_and(row_inside, logical_and(at[d] >= Expr(0), at[d] < Expr(from->shape[d])));
+    }
+    auto fill = [&](int64_t begin, int64_t end, bool copy) -> Stmt {
+      if (begin >= end) return nullptr;
+      Var i = make_var("i");
+      Substitution shift = {{loops.vars[last], Expr(i) + Expr(begin)}};
+      auto moved = [&](const std::vector<Expr>& list) {
+        std::vector<Expr> result;
+        for (const Expr& e : list) result.push_back(substitute(e, shift));
+        return result;
+      };
+      Expr value = copy ? load(from, moved(at)) : zero;
+      return for_loop(i, end - begin, LoopKind::vector, store(plan_.padded_data, moved(loops.index), value));
+    };
+    int64_t width = loops.extents[last], size = from->shape[static_cast<size_t>(row_axis)].value();
+    int64_t border = plan_.border[static_cast<size_t>(row_axis)];
+    bool row_is_padded = border < 0 || border + shape[static_cast<size_t>(row_axis)] > size;
+    int64_t begin = row_is_padded ? std::max<int64_t>(-border, 0) : 0;
+    int64_t end = row_is_padded ? std::clamp(size - border, begin, width) : width;
+    Stmt copied = sequence({fill(0, begin, false), fill(begin, end, true), fill(end, width, false)});
+    return loops.wrap(if_then(row_inside, copied, fill(0, width, false)), 0, last);
+  }
+
+  Stmt pack() {
+    const Buffer& from = plan_.contraction.weights.buffer;
+    StorageLoops loops = storage_loops(plan_.weights_layout, static_shape(from->shape));
+    return loops.wrap(store(plan_.packed_weights, loops.index, load(from, loops.index)), 0, loops.vars.size(),
+                      LoopKind::vector);
+  }
+
+  // ---- loops over tiles
+  // -----------------------------------------------------------------------------------------------------
+
+  // Where a tile stands: values of the outer axes, first row of the two tiled axes, first column.
+  struct Position {
+    Expr panel_base;  // first column of the panel
+    int64_t offset;   // of the tile's first column in the panel
+    int64_t vectors;
+    int64_t columns_left;  // columns of the tile that exist; at most vectors * lanes
+  };
+
+  Stmt panels() {
+    int64_t columns = extent(plan_.column_axis), panel = plan_.panel;
+    // Storage in blocks has room for whole blocks; dense storage ends with the last column.
+    int64_t stored = plan_.blocked_result ? round_up(columns, column_block) : columns;
+    int64_t whole = stored / panel;
+    Var p = make_var("panel");
+    Stmt body = for_loop(p, whole, LoopKind::parallel, one_panel(Expr(p) * Expr(panel), panel));
+    if (stored % panel) body = sequence({body, one_panel(Expr(whole * panel), stored % panel)});
+    for (size_t k = plan_.outer_axes.size(); k-- > 0;) {
+      const Axis& a = axis(plan_.outer_axes[k]);
+      body = for_loop(a.var, a.extent.value(), LoopKind::serial, body);
+    }
+    return body;
+  }
+
+  Stmt one_panel(const Expr& base, int64_t columns) {
+    std::vector<Stmt> tiles;
+    int64_t width = tile_.vectors * lanes_;
+    for (int64_t offset = 0; offset < columns; offset += width) {
+      int64_t left = std::min(columns - offset, width);
+      tiles.push_back(rows({base, offset, ceil_div(left, lanes_), left}));
+    }
+    return sequence(std::move(tiles));
+  }
+
+  Stmt rows(const Position& at) {
+    const std::vector<int>& axes = plan_.row_axes;
+    int x = axes.empty() ? -1 : axes.back();
+    int y = axes.size() > 1 ? axes[axes.size() - 2] : -1;
+    int64_t width = x < 0 ? 1 : extent(x), height = y < 0 ? 1 : extent(y);
+    // Rows are split evenly: 49 become 13, 12, 12, 12 and not 14, 14, 14, 7.
+    int64_t tile_width = ceil_div(width, ceil_div(width, tile_.rows));
+    int64_t tile_height =
+        width <= tile_.rows ? std::clamp<int64_t>(tile_.rows / std::max<int64_t>(width, 1), 1, height) : 1;
+    auto row_of_tiles = [&](const Expr& top, int64_t tall) {
+      Var t = make_var("x_tile");
+      Stmt whole = for_loop(t, width / tile_width, LoopKind::serial,
+                            tile(at, top, tall, Expr(t) * Expr(tile_width), tile_width));
+      int64_t rest = width % tile_width;
+      return rest ? sequence({whole, tile(at, top, tall, Expr(width - rest), rest)}) : whole;
+    };
+    Var t = make_var("y_tile");
+    Stmt body =
+        for_loop(t, height / tile_height, LoopKind::serial, row_of_tiles(Expr(t) * Expr(tile_height), tile_height));
+    if (int64_t rest = height % tile_height) body = sequence({body, row_of_tiles(Expr(height - rest), rest)});
+    for (size_t k = axes.size(); k-- > 0;)
+      if (axes[k] != x && axes[k] != y) body = for_loop(axis(axes[k]).var, extent(axes[k]), LoopKind::serial, body);
+    return body;
+  }
+
+  // ---- one register tile
+  // ------------------------------------------------------------------------------------------------------
+
+  Stmt tile(const Position& at, const Expr& top, int64_t tall, const Expr& left, int64_t wide) {
+    DType type = stage_.results[0]->type;
+    Buffer acc = make_buffer("acc", type, {tall, wide, at.vectors, lanes_}, Scope::reg);
+    Var y = make_var("y"), x = make_var("x"), v = make_var("v"), lane = make_var("lane");
+    std::vector<Expr> element = {y, x, v, lane};
+    // The stage's axes inside of the tile; data sees the first column of the panel only, all of which share its group.
+    Substitution rows, columns;
+    if (!plan_.row_axes.empty()) rows[axis(plan_.row_axes.back()).var] = left + x;
+    if (plan_.row_axes.size() > 1) rows[axis(plan_.row_axes[plan_.row_axes.size() - 2]).var] = top + y;
+    columns = rows;
+    columns[column_] = at.panel_base + Expr(at.offset) + Expr(v) * Expr(lanes_) + Expr(lane);
+    rows[column_] = at.panel_base;
+
+    auto all = [&](Stmt body, int64_t lanes) {
+      body = for_loop(lane, lanes, LoopKind::vector, body);
+      body = for_loop(v, at.vectors, LoopKind::unrolled, body);
+      body = for_loop(x, wide, LoopKind::unrolled, body);
+      return for_loop(y, tall, LoopKind::unrolled, body);
+    };
+    Stmt init = all(store(acc, element, literal(type, int64_t{0})), lanes_);
+    Expr product = substitute(data_value(), rows) * substitute(weights_value(), columns);
+    Stmt accumulate = terms(all(store(acc, element, multiply_add(product, load(acc, element))), lanes_));
+    return allocate(acc, sequence({init, accumulate, drain(at, acc, element, {y, x, v, lane}, columns, wide, tall)}));
+  }
+
+  Expr data_value() const {
+    if (!plan_.padded_data) return data_factor_;
+    return rewrite(data_factor_, [&](const Expr& e) {
+      const Load* l = as<Load>(e);
+      if (!l || l->buffer != plan_.contraction.data.buffer) return e;
+      std::vector<Expr> index;
+      for (size_t d = 0; d < l->indices.size(); ++d) index.push_back(l->indices[d] - Expr(plan_.border[d]));
+      return load(plan_.padded_data, index);
+    });
+  }
+
+  Expr weights_value() const {
+    if (!plan_.packed_weights) return weights_factor_;
+    return rewrite(weights_factor_, [&](const Expr& e) {
+      const Load* l = as<Load>(e);
+      return l && l->buffer == plan_.contraction.weights.buffer ? load(plan_.packed_weights, l->indices) : e;
+    });
+  }
+
+  // The loops over the reduced axes: blocks of the blocked one outermost, its elements innermost.
+  Stmt terms(Stmt body) const {
+    const auto& axes = stage_.reduction->axes;
+    Var block = make_var("block");
+    int64_t blocked_extent = 0;
+    if (plan_.blocked_term >= 0) {
+      const Axis& a = axes[static_cast<size_t>(plan_.blocked_term)];
+      blocked_extent = a.extent.value();
+      Var inner = make_var("k");
+      Expr base = Expr(block) * Expr(plan_.term_block);
+      Expr size = blocked_extent % plan_.term_block ? min(Expr(plan_.term_block), Expr(blocked_extent) - base)
+                                                    : Expr(plan_.term_block);
+      body = for_loop(inner, size, LoopKind::serial, substitute(body, {{a.var, base + Expr(inner)}}));
+    }
+    for (size_t t = axes.size(); t-- > 0;)
+      if (static_cast<int>(t) != plan_.blocked_term)
+        body = for_loop(axes[t].var, axes[t].extent.value(), LoopKind::serial, body);
+    if (plan_.blocked_term >= 0)
+      body = for_loop(block, ceil_div(blocked_extent, plan_.term_block), LoopKind::serial, body);
+    return body;
+  }
+
+  // Stores the tile through the epilogue. The last vector may have fewer columns.
+  Stmt drain(const Position& at, const Buffer& acc, const std::vector<Expr>& element, const std::vector<Var>& vars,
+             const Substitution& columns, int64_t wide, int64_t tall) const {
+    const Stage& last = plan_.function.stages.back();
+    Expr value = load(acc, element);
+    if (plan_.contraction.epilogue >= 0)
+      value = rewrite(last.values[0], [&](const Expr& e) {
+        const Load* l = as<Load>(e);
+        return l && l->buffer == stage_.results[0] ? load(acc, element) : e;
+      });
+    // The epilogue has axes of its own, in the same order.
+    Substitution own;
+    std::vector<Expr> index;
+    for (size_t k = 0; k < stage_.axes.size(); ++k) {
+      index.push_back(substitute(Expr(stage_.axes[k].var), columns));
+      own[last.axes[k].var] = index.back();
+    }
+    Stmt element_store = store(last.results[0], index, substitute(value, own));
+    auto vector_store = [&](int64_t first, int64_t count, int64_t lanes) -> Stmt {
+      if (count <= 0 || lanes <= 0) return nullptr;
+      Var v = make_var("v");
+      Stmt body = substitute(element_store, {{vars[2], Expr(v) + Expr(first)}});
+      body = for_loop(vars[3], lanes, LoopKind::vector, body);
+      body = for_loop(v, count, LoopKind::unrolled, body);
+      body = for_loop(vars[1], wide, LoopKind::unrolled, body);
+      return for_loop(vars[0], tall, LoopKind::unrolled, body);
+    };
+    int64_t whole = at.columns_left / lanes_;
+    return sequence({vector_store(0, whole, lanes_), vector_store(whole, 1, at.columns_left % lanes_)});
+  }
+
+  const ContractionPlan& plan_;
+  const Stage& stage_;
+  Var column_;
+  Expr data_factor_, weights_factor_;
+  int64_t lanes_ = 1;
+  Tile tile_{1, 1};
+};
+
+}  // namespace
+
+std::optional<ContractionPlan> plan_contraction(const TensorFunction& f, const std::vector<Layout>& layouts,
+                                                const std::vector<bool>& constant) {
+  return Planner(f, layouts, constant).run();
+}
+
+Stmt schedule_contraction(const ContractionPlan& plan, const Machine& machine) {
+  return Scheduler(plan, machine).run();
+}
+
+}  // namespace dlcc::tensor

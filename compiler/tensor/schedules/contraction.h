@@ -1,0 +1,41 @@
+// The schedule of sums of products (matrix products, convolutions, dense layers): register tiles over packed weights,
+// the whole reduction in registers, the epilogue on the accumulators.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "tensor/analysis.h"
+#include "tensor/machine.h"
+
+namespace dlcc::tensor {
+
+// Decisions shared by all machines, because they concern memory: how weights are packed, which copies of operands are
+// made.
+struct ContractionPlan {
+  TensorFunction function;
+  Contraction contraction;
+  int column_axis =
+      -1;  // the stage's axis that vectors run along: in the weights, and in the data at most as its group
+  std::vector<int> row_axes;    // the other axes that only the data has; the last ones are tiled
+  std::vector<int> outer_axes;  // axes of both factors: one product each
+  bool blocked_result = false;  // the result is stored in blocks of columns, so that whole blocks may be written
+  int64_t panel = 16;           // columns per packed panel, a multiple of 16
+  Layout weights_layout;        // panels outermost, then the reduced axes, columns of a panel innermost
+  Buffer packed_weights;  // scratch that the weights are copied into first; null: packed at compile time, or read as is
+  Buffer padded_data;     // scratch copy of the data with its border of zeros, when it is read outside; else null
+  std::vector<int64_t> border;  // logical index of padded_data's element 0 in the data
+  Layout data_layout;           // of padded_data
+  int blocked_term = -1;        // the reduced axis that the data's storage splits into blocks,
+  int64_t term_block = 1;       // and the block
+};
+
+// Empty when the function is not a contraction that this schedule handles. `layouts` and `constant` as in
+// ScheduleRequest.
+std::optional<ContractionPlan> plan_contraction(const TensorFunction&, const std::vector<Layout>& layouts,
+                                                const std::vector<bool>& constant);
+
+Stmt schedule_contraction(const ContractionPlan&, const Machine&);
+
+}  // namespace dlcc::tensor

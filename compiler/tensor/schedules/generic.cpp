@@ -1,0 +1,213 @@
+#include "tensor/schedules/generic.h"
+
+#include <algorithm>
+
+#include "tensor/schedules/loops.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+namespace {
+
+class StageScheduler {
+ public:
+  StageScheduler(const Stage& stage, const std::map<Buffer, Layout>& layouts, const Machine& machine)
+      : stage_(stage), machine_(machine) {
+    for (const Axis& a : stage.axes) shape_.push_back(a.extent.value());
+    auto layout = layouts.find(stage.results[0]);
+    bool whole = stage.origin.empty() && layout != layouts.end();
+    loops_ = storage_loops(whole ? layout->second : Layout{}, shape_);
+    if (stage.reduction)
+      for (const Axis& a : stage.reduction->axes) reduced_.push_back(a.extent.value());
+  }
+
+  Stmt run() {
+    if (std::ranges::count(shape_, 0)) return nullptr;
+    std::vector<Stmt> parts;
+    for (const Requirement& r : stage_.requirements) parts.push_back(check(r));
+    if (!stage_.reduction)
+      parts.push_back(elementwise());
+    else if (prefers_row_reduction())
+      parts.push_back(row_reduction());
+    else
+      parts.push_back(reduction());
+    return sequence(std::move(parts));
+  }
+
+ private:
+  // Loops only over the axes that the condition depends on.
+  Stmt check(const Requirement& r) {
+    Stmt body = require(r.condition, r.status);
+    for (size_t k = stage_.axes.size(); k-- > 0;)
+      if (uses(r.condition, stage_.axes[k].var)) body = for_loop(stage_.axes[k].var, shape_[k], LoopKind::serial, body);
+    return body;
+  }
+
+  std::vector<Expr> result_index(const std::vector<Expr>& index) const {
+    std::vector<Expr> at = index;
+    for (size_t k = 0; k < stage_.origin.size(); ++k) at[k] = at[k] + Expr(stage_.origin[k]);
+    return at;
+  }
+
+  // The loop that becomes vectors: the innermost one that has more than a single iteration.
+  size_t vector_loop() const {
+    for (size_t k = loops_.extents.size(); k-- > 0;)
+      if (loops_.extents[k] > 1) return k;
+    return loops_.extents.empty() ? 0 : loops_.extents.size() - 1;
+  }
+
+  Stmt elementwise() {
+    std::vector<Stmt> stores;
+    for (size_t k = 0; k < stage_.results.size(); ++k)
+      stores.push_back(
+          store(stage_.results[k], result_index(loops_.index), at_index(stage_.values[k], stage_, loops_.index)));
+    Stmt body = sequence(std::move(stores));
+    if (loops_.extents.empty()) return body;
+    size_t v = vector_loop();
+    body = loops_.wrap(body, v + 1, loops_.extents.size());
+    return loops_.wrap(body, 0, v + 1, LoopKind::vector);
+  }
+
+  // ---- reductions: lanes are neighbouring results
+  // -------------------------------------------------------------------------
+
+  // Accumulators for a strip of results, one per lane, live in registers: init, accumulate over all reduced axes,
+  // store.
+  Stmt strip(const Expr& base, int64_t lanes) {
+    size_t v = vector_loop();
+    std::vector<Buffer> sums;
+    for (const Expr& id : stage_.reduction->identity)
+      sums.push_back(make_buffer("acc", id.type(), {lanes}, Scope::reg));
+    Stmt init = lane_loop(lanes, [&](const Expr& lane) {
+      std::vector<Stmt> stores;
+      for (size_t k = 0; k < sums.size(); ++k) stores.push_back(store(sums[k], {lane}, stage_.reduction->identity[k]));
+      return sequence(std::move(stores));
+    });
+    auto index_of = [&](const Expr& lane) {
+      std::vector<Expr> index;
+      for (const Expr& i : loops_.index)
+        index.push_back(loops_.vars.empty() ? i : substitute(i, {{loops_.vars[v], base + lane}}));
+      return index;
+    };
+    Stmt accumulate = lane_loop(lanes, [&](const Expr& lane) { return combine(sums, lane, index_of(lane), {}); });
+    for (size_t r = reduced_.size(); r-- > 0;)
+      accumulate = for_loop(stage_.reduction->axes[r].var, reduced_[r], LoopKind::serial, accumulate);
+    Stmt drain = lane_loop(lanes, [&](const Expr& lane) {
+      std::vector<Stmt> stores;
+      for (size_t k = 0; k < sums.size(); ++k)
+        stores.push_back(store(stage_.results[k], result_index(index_of(lane)), load(sums[k], {lane})));
+      return sequence(std::move(stores));
+    });
+    Stmt body = sequence({init, accumulate, drain});
+    for (size_t k = sums.size(); k-- > 0;) body = allocate(sums[k], body);
+    return body;
+  }
+
+  static Stmt lane_loop(int64_t lanes, const std::function<Stmt(const Expr&)>& body) {
+    Var lane = make_var("lane");
+    return for_loop(lane, lanes, LoopKind::vector, body(lane));
+  }
+
+  // sums[lane] = combined(sums[lane], value at `index`), all results at once.
+  Stmt combine(const std::vector<Buffer>& sums, const Expr& lane, const std::vector<Expr>& index,
+               const Substitution& reduced) {
+    const Reduction& r = *stage_.reduction;
+    std::vector<Expr> values;
+    for (const Expr& v : stage_.values) values.push_back(substitute(at_index(v, stage_, index), reduced));
+    if (reducer_kind(r) == ReducerKind::sum)
+      return store(sums[0], {lane}, multiply_add(values[0], load(sums[0], {lane})));
+    Substitution map;
+    for (size_t k = 0; k < sums.size(); ++k) {
+      map[r.left[k]] = load(sums[k], {lane});
+      map[r.right[k]] = values[k];
+    }
+    if (sums.size() == 1) return store(sums[0], {lane}, substitute(r.combined[0], map));
+    std::vector<Var> next;  // all components are computed before any is stored
+    std::vector<Stmt> stores;
+    for (size_t k = 0; k < sums.size(); ++k) {
+      next.push_back(make_var("next", sums[k]->type));
+      stores.push_back(store(sums[k], {lane}, next.back()));
+    }
+    Stmt body = sequence(std::move(stores));
+    for (size_t k = sums.size(); k-- > 0;) body = let(next[k], substitute(r.combined[k], map), body);
+    return body;
+  }
+
+  Stmt reduction() {
+    if (loops_.extents.empty()) return strip(Expr(0), 1);
+    size_t v = vector_loop();
+    int64_t extent = loops_.extents[v], width = std::min<int64_t>(extent, lanes());
+    std::vector<Stmt> strips;
+    Var block = make_var("strip");
+    strips.push_back(for_loop(block, extent / width, LoopKind::serial, strip(Expr(block) * Expr(width), width)));
+    if (extent % width) strips.push_back(strip(Expr(extent / width * width), extent % width));
+    Stmt body = sequence(std::move(strips));
+    body = loops_.wrap(body, v + 1, loops_.extents.size());
+    return loops_.wrap(body, 0, v);
+  }
+
+  // ---- reductions: lanes are neighbouring terms
+  // -----------------------------------------------------------------------------
+
+  int64_t lanes() const {
+    int widest = 8;
+    for (const Expr& v : stage_.values) widest = std::max(widest, bits(v.type()));
+    return std::max(1, machine_.lanes(widest));
+  }
+
+  // When operands lie contiguous along the last reduced axis, and not along the results, the lanes run along the terms.
+  bool prefers_row_reduction() const {
+    ReducerKind kind = reducer_kind(*stage_.reduction);
+    if (kind == ReducerKind::other || reduced_.empty() || reduced_.back() < lanes()) return false;
+    const Var& term = stage_.reduction->axes.back().var;
+    bool along_terms = false;
+    for (const Load& l : loads_of(stage_.values[0])) {
+      if (l.indices.empty()) continue;
+      bool last = uses(l.indices.back(), term);
+      for (size_t k = 0; k + 1 < l.indices.size(); ++k)
+        if (uses(l.indices[k], term)) return false;
+      for (const Axis& a : stage_.axes)
+        if (uses(l.indices.back(), a.var) && a.extent.value() > 1) return false;
+      along_terms |= last;
+    }
+    return along_terms;
+  }
+
+  Stmt row_reduction() {
+    const Reduction& r = *stage_.reduction;
+    int64_t width = lanes(), terms = reduced_.back();
+    Buffer partial = make_buffer("partial", r.identity[0].type(), {width}, Scope::reg);
+    Stmt init = lane_loop(width, [&](const Expr& lane) { return store(partial, {lane}, r.identity[0]); });
+    const Var& term = r.axes.back().var;
+    auto terms_from = [&](const Expr& base, int64_t count) {
+      return lane_loop(count,
+                       [&](const Expr& lane) { return combine({partial}, lane, loops_.index, {{term, base + lane}}); });
+    };
+    Var block = make_var("block");
+    Stmt accumulate = for_loop(block, terms / width, LoopKind::serial, terms_from(Expr(block) * Expr(width), width));
+    if (terms % width) accumulate = sequence({accumulate, terms_from(Expr(terms / width * width), terms % width)});
+    for (size_t k = reduced_.size() - 1; k-- > 0;)
+      accumulate = for_loop(r.axes[k].var, reduced_[k], LoopKind::serial, accumulate);
+    // Halves are folded onto each other; the width is a power of two.
+    std::vector<Stmt> fold = {init, accumulate};
+    for (int64_t half = width / 2; half > 0; half /= 2)
+      fold.push_back(lane_loop(half, [&](const Expr& lane) {
+        Substitution map = {{r.left[0], load(partial, {lane})}, {r.right[0], load(partial, {lane + Expr(half)})}};
+        return store(partial, {lane}, substitute(r.combined[0], map));
+      }));
+    fold.push_back(store(stage_.results[0], result_index(loops_.index), load(partial, {Expr(0)})));
+    return loops_.wrap(allocate(partial, sequence(std::move(fold))), 0, loops_.extents.size());
+  }
+
+  const Stage& stage_;
+  const Machine& machine_;
+  std::vector<int64_t> shape_, reduced_;
+  StorageLoops loops_;
+};
+
+}  // namespace
+
+Stmt schedule_stage(const Stage& stage, const std::map<Buffer, Layout>& layouts, const Machine& machine) {
+  return StageScheduler(stage, layouts, machine).run();
+}
+
+}  // namespace dlcc::tensor

@@ -1,0 +1,33 @@
+// Building blocks of schedules: loop nests over the storage order of a tensor.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "tensor/ir.h"
+
+namespace dlcc::tensor {
+
+// How the storage of a tensor is run through: one loop per part of its layout, outermost first, and the logical index
+// that the loop variables give.
+struct StorageLoops {
+  std::vector<Var> vars;
+  std::vector<int64_t> extents;
+  std::vector<Expr> index;  // per logical axis, from the loop variables
+
+  // Wraps `body` in the loops [first, last); the last of them has kind `innermost`.
+  Stmt wrap(Stmt body, size_t first, size_t last, LoopKind innermost = LoopKind::serial) const;
+};
+StorageLoops storage_loops(const Layout&, const std::vector<int64_t>& shape);
+
+// The stage's expression at an index: axes replaced.
+Expr at_index(const Expr&, const Stage&, const std::vector<Expr>& index);
+
+// Multiplies and adds: fma for floats, so that the sum is rounded once.
+Expr multiply_add(Expr product_or_value, Expr sum);
+
+int64_t ceil_div(int64_t a, int64_t b);
+int64_t round_up(int64_t a, int64_t to);
+
+}  // namespace dlcc::tensor

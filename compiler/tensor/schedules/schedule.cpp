@@ -1,0 +1,124 @@
+#include "tensor/schedules/schedule.h"
+
+#include <algorithm>
+
+#include "tensor/analysis.h"
+#include "tensor/layout.h"
+#include "tensor/passes/apply_layouts.h"
+#include "tensor/passes/merge_axes.h"
+#include "tensor/schedules/contraction.h"
+#include "tensor/schedules/generic.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+namespace {
+
+int index_of(const std::vector<Buffer>& list, const Buffer& b) {
+  auto it = std::ranges::find(list, b);
+  return it == list.end() ? -1 : static_cast<int>(it - list.begin());
+}
+
+// The one axis of the stage that the parameter is read along, as its only index: a bias.
+bool read_along(const Stage& stage, const Buffer& b, int axis) {
+  bool found = false;
+  for (const Expr& v : stage.values)
+    for (const Load& l : loads_of(v)) {
+      if (l.buffer != b) continue;
+      const VarRef* ref = l.indices.size() == 1 ? as<VarRef>(l.indices[0]) : nullptr;
+      if (!ref || ref->var != stage.axes[static_cast<size_t>(axis)].var) return false;
+      found = true;
+    }
+  return found;
+}
+
+// Constant vectors along the blocked axis of the result are padded like it, so that whole blocks can be loaded.
+void pad_constant_vectors(const ScheduleRequest& r, std::vector<Layout>& layouts) {
+  const Stage& last = r.function.stages.back();
+  auto result = index_of(r.function.results, last.results[0]);
+  if (result < 0) return;
+  const Layout& layout = layouts[r.function.params.size() + static_cast<size_t>(result)];
+  if (layout.is_dense()) return;
+  int axis = layout.parts.back().axis;
+  int64_t block = layout.parts.back().extent;
+  for (size_t k = 0; k < r.function.params.size(); ++k) {
+    const Buffer& b = r.function.params[k];
+    if (r.constant[k] && b->rank() == 1 && bits(b->type) >= 8 && read_along(last, b, axis))
+      layouts[k] = blocked_layout(static_shape(b->shape), 0, block, Layout::Tail::zero);
+  }
+}
+
+// A result may replace an operand that is read only where, and not after, the same element is written.
+std::vector<std::pair<int, int>> in_place_pairs(const ScheduleRequest& r, const std::vector<Layout>& layouts) {
+  std::vector<std::pair<int, int>> pairs;
+  const TensorFunction& f = r.function;
+  const Stage& last = f.stages.back();
+  int result = index_of(f.results, last.results[0]);
+  if (result < 0 || last.results.size() != 1 || f.results.size() != 1 || last.reduction || !last.origin.empty())
+    return pairs;
+  for (size_t k = 0; k < f.params.size(); ++k) {
+    const Buffer& b = f.params[k];
+    bool same = !r.constant[k] && b->type == last.results[0]->type && b->shape == last.results[0]->shape &&
+                layouts[k] == layouts[f.params.size() + static_cast<size_t>(result)];
+    bool elsewhere = false;
+    for (size_t s = 0; s + 1 < f.stages.size(); ++s)
+      for (const Expr& v : f.stages[s].values)
+        for (const Load& l : loads_of(v)) elsewhere |= l.buffer == b;
+    if (same && !elsewhere && reads_at_own_index(last, b.get())) pairs.emplace_back(result, static_cast<int>(k));
+  }
+  return pairs;
+}
+
+}  // namespace
+
+ScheduledFunction schedule(ScheduleRequest r) {
+  for (size_t k = 0; k < r.constant.size(); ++k)
+    if (r.constant[k]) r.layouts[k] = {};
+  merge_axes(r.function, r.layouts);
+  TensorFunction& f = r.function;
+  pad_constant_vectors(r, r.layouts);
+  auto plan = plan_contraction(f, r.layouts, r.constant);
+
+  std::map<Buffer, Layout> layouts;
+  for (size_t k = 0; k < f.params.size(); ++k) layouts[f.params[k]] = r.layouts[k];
+  for (size_t k = 0; k < f.results.size(); ++k) layouts[f.results[k]] = r.layouts[f.params.size() + k];
+  std::vector<Parameter> params;
+  for (const Buffer& b : f.params) params.push_back({b, Access::read});
+  for (const Buffer& b : f.results) params.push_back({b, Access::write});
+  if (plan) {
+    if (plan->packed_weights) {
+      params.push_back({plan->packed_weights, Access::scratch});
+      layouts[plan->packed_weights] = plan->weights_layout;
+    } else if (!plan->weights_layout.is_dense()) {
+      layouts[plan->contraction.weights.buffer] = plan->weights_layout;
+    }
+    if (plan->padded_data) {
+      params.push_back({plan->padded_data, Access::scratch});
+      layouts[plan->padded_data] = plan->data_layout;
+    }
+  } else {
+    for (const Stage& stage : f.stages)
+      for (const Buffer& b : stage.results)
+        if (index_of(f.results, b) < 0) params.push_back({b, Access::scratch});
+  }
+
+  ScheduledFunction result;
+  for (const Machine& machine : r.machines) {
+    std::vector<Stmt> body;
+    if (plan)
+      body.push_back(schedule_contraction(*plan, machine));
+    else
+      for (const Stage& stage : f.stages) body.push_back(schedule_stage(stage, layouts, machine));
+    Stmt all = sequence(std::move(body));
+    Kernel kernel{f.name, params, all ? with_unique_names(all) : make_stmt(Sequence{})};
+    result.variants.push_back(apply_layouts(kernel, layouts));
+  }
+  for (const Buffer& b : f.params) {
+    result.param_layouts.push_back(layouts[b]);
+    result.param_shapes.push_back(static_shape(b->shape));
+  }
+  for (size_t k = 0; k < f.params.size(); ++k) r.layouts[k] = layouts[f.params[k]];
+  result.in_place = in_place_pairs(r, r.layouts);
+  return result;
+}
+
+}  // namespace dlcc::tensor

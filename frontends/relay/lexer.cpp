@@ -1,0 +1,236 @@
+// Splits Relay text into tokens.
+#include "frontends/relay/lexer.h"
+
+#include <array>
+
+namespace dlcc::frontends::relay_text {
+
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '/'; }
+
+// Longest first.
+constexpr std::array<std::string_view, 26> symbols = {"match?", "->", "=>", "==", "!=", "<=", ">=", "#[", "(",
+                                                      ")",      "{",  "}",  "[",  "]",  ",",  ";",  ":",  "=",
+                                                      "+",      "-",  "*",  "/",  "<",  ">",  "?",  "."};
+
+std::string printable(char c) {
+  bool plain = c > ' ' && c < 127;
+  return plain ? fmt::format("'{}'", c) : fmt::format("byte {:#04x}", static_cast<unsigned char>(c));
+}
+
+}  // namespace
+
+const Token& Lexer::peek(size_t ahead) {
+  while (ahead_.size() <= ahead) ahead_.push_back(scan());
+  if (failed_) ahead_[ahead].kind = TokenKind::end;
+  return ahead_[ahead];
+}
+
+Token Lexer::next() {
+  Token t = peek();
+  ahead_.pop_front();
+  return t;
+}
+
+void Lexer::error(const Place& place, std::string message, std::string help) {
+  if (!failed_) diagnostics_.error(DiagnosticId::syntax_error, place, std::move(message), {}, std::move(help));
+  failed_ = true;
+}
+
+void Lexer::advance(size_t count) {
+  for (; count > 0 && position_ < text_.size(); --count) {
+    bool newline = text_[position_++] == '\n';
+    line_ += newline;
+    column_ = newline ? 1 : column_ + 1;
+  }
+}
+
+void Lexer::skip_space() {
+  while (position_ < text_.size()) {
+    char c = at();
+    if (c == ' ' || c == '\t' || c == '\n' || (c == '\r' && at(1) == '\n'))
+      advance(1);
+    else if (!skip_comment())
+      return;
+  }
+}
+
+bool Lexer::skip_comment() {
+  if (at() != '/') return false;
+  if (at(1) == '/') {
+    while (position_ < text_.size() && at() != '\n') advance(1);
+    return true;
+  }
+  if (at(1) != '*') return false;
+  skip_block_comment();
+  return true;
+}
+
+void Lexer::skip_block_comment() {  // they nest
+  Place start{file_, line_, column_, ""};
+  int depth = 0;
+  do {
+    if (position_ >= text_.size()) return error(start, "this comment is not closed");
+    bool opens = at() == '/' && at(1) == '*', closes = at() == '*' && at(1) == '/';
+    depth += opens - closes;
+    advance(opens || closes ? 2 : 1);
+  } while (depth > 0);
+}
+
+// Length of the word at the position; with `dots`, words joined by '.' are one. A comment ends a word.
+size_t Lexer::scan_word(bool dots) {
+  size_t n = 0;
+  for (;; ++n) {
+    char c = at(n);
+    if (c == '/' && (at(n + 1) == '/' || at(n + 1) == '*')) return n;
+    if (is_letter(c) || (n > 0 && is_digit(c))) continue;
+    if (dots && n > 0 && c == '.' && is_letter(at(n + 1)) && at(n + 1) != '/') continue;
+    return n;
+  }
+}
+
+Token Lexer::scan() {
+  skip_space();
+  Token t;
+  t.line = line_;
+  t.column = column_;
+  t.offset = position_;
+  if (failed_ || position_ >= text_.size()) return t;
+  char c = at();
+  if (c == '%' || c == '@') return scan_variable(t);
+  if (c == '"') return scan_string(t);
+  size_t minus = 0;
+  while (at(minus) == '-') ++minus;
+  std::string_view rest = text_.substr(position_ + minus);
+  if (is_digit(at(minus)) || rest.starts_with("inff") || rest.starts_with("nanf")) return scan_number(t);
+  if (c == '.' && is_digit(at(1))) {
+    advance(1);
+    t.kind = TokenKind::projection;
+    if (!scan_index(t.integer)) error(place(t), "this projection is out of range");
+    return t;
+  }
+  bool incomplete_match = text_.substr(position_).starts_with("match?");
+  size_t word = incomplete_match ? 0 : scan_word(true);
+  if (word > 0 && text_.substr(position_, word) != "/") {
+    t.kind = TokenKind::identifier;
+    t.text = text_.substr(position_, word);
+    advance(word);
+    return t;
+  }
+  return scan_symbol(t);
+}
+
+Token Lexer::scan_symbol(Token t) {
+  for (std::string_view s : symbols) {
+    if (!text_.substr(position_).starts_with(s)) continue;
+    size_t length = s.size();
+    bool unknown = s == "?";
+    while (unknown && is_digit(at(length)) && length < 9) ++length;
+    t.kind = unknown ? TokenKind::unknown : TokenKind::symbol;
+    t.text = text_.substr(position_, length);
+    advance(length);
+    return t;
+  }
+  error(place(t), fmt::format("unexpected {}", printable(at())));
+  return t;
+}
+
+bool Lexer::scan_index(int64_t& value) {
+  size_t digits = 0;
+  for (value = 0; is_digit(at(digits)); ++digits)
+    if (digits < 9) value = value * 10 + (at(digits) - '0');
+  advance(digits);
+  return digits <= 9;
+}
+
+Token Lexer::scan_variable(Token t) {
+  bool local = at() == '%';
+  advance(1);
+  if (local && is_digit(at())) {
+    t.kind = TokenKind::graph;
+    size_t start = position_;
+    if (!scan_index(t.integer)) error(place(t), "the number of this graph variable is out of range");
+    t.text = text_.substr(start, position_ - start);
+    return t;
+  }
+  size_t length = scan_word(true);
+  t.kind = local ? TokenKind::local : TokenKind::global;
+  t.text = text_.substr(position_, length);
+  advance(length);
+  if (length == 0) error(place(t), fmt::format("'{}' must be followed by a name", local ? '%' : '@'));
+  return t;
+}
+
+Token Lexer::scan_string(Token t) {
+  size_t end = text_.find_first_of("\"\n", position_ + 1);
+  if (end == std::string_view::npos || text_[end] == '\n') {
+    error(place(t), "this string is not closed");
+    return t;
+  }
+  t.kind = TokenKind::string;
+  t.text = text_.substr(position_ + 1, end - position_ - 1);
+  advance(end + 1 - position_);
+  return t;
+}
+
+// Digits, optional fraction and exponent, optional suffix; each leading '-' flips the sign.
+Token Lexer::scan_number(Token t) {
+  t.kind = TokenKind::number;
+  for (; at() == '-'; advance(1)) t.negative = !t.negative;
+  size_t n = 0;
+  auto digits = [&] {
+    while (is_digit(at(n))) ++n;
+  };
+  if (!is_digit(at())) {
+    n = 3;  // inf, nan
+  } else {
+    digits();
+    if (at(n) == '.' && is_digit(at(n + 1))) {
+      t.is_float = true;
+      ++n;
+      digits();
+    }
+    size_t sign = at(n + 1) == '+' || at(n + 1) == '-';
+    if ((at(n) == 'e' || at(n) == 'E') && is_digit(at(n + 1 + sign))) {
+      t.is_float = true;
+      n += 1 + sign;
+      digits();
+    }
+  }
+  t.text = text_.substr(position_, n);
+  advance(n);
+  if (!scan_suffix(t)) error(place(t), "this is not a number", "floats end in f, f16, f32 or f64; integers in i16, i32, i64 or nothing");
+  return t;
+}
+
+bool Lexer::scan_suffix(Token& t) {
+  size_t word = scan_word(false);
+  if (word == 0) return !t.is_float;
+  std::string_view suffix = text_.substr(position_, word);
+  advance(word);
+  if (suffix[0] != 'f' && (suffix[0] != 'i' || t.is_float)) return false;
+  t.is_float = suffix[0] == 'f';
+  std::string_view width = suffix.substr(1);
+  t.width = width == "16" ? 16 : width == "32" || width.empty() ? 32 : width == "64" ? 64 : 0;
+  return t.width != 0;
+}
+
+std::string_view Lexer::take_braced(const Token& from) {
+  DLCC_CHECK(ahead_.size() == 1, "text is taken at the next token");
+  size_t open = text_.find('{', from.offset), end = open;
+  for (int depth = 0; end < text_.size(); ++end) {
+    depth += (text_[end] == '{') - (text_[end] == '}');
+    if (depth == 0) break;
+  }
+  if (open == std::string_view::npos || end >= text_.size()) {
+    error(place(from), "this definition is not closed");
+    return "";
+  }
+  ahead_.clear();
+  advance(end + 1 - position_);
+  return text_.substr(from.offset, end + 1 - from.offset);
+}
+
+}  // namespace dlcc::frontends::relay_text

@@ -1,0 +1,82 @@
+// Tokens of Relay text. The lexer hands them out one by one, so that the parser can take embedded tensor functions, which
+// have a lexer of their own, as they stand.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+
+#include "support/diagnostics.h"
+
+namespace dlcc::frontends::relay_text {
+
+enum class TokenKind : uint8_t {
+  end,         // of the text, or after an error
+  identifier,  // also dotted: nn.conv2d
+  local,       // %name; text is the name
+  global,      // @name
+  graph,       // %12; number in `integer`
+  projection,  // .2
+  number,
+  string,
+  unknown,  // ? or ?3, a size without a name; text as written
+  symbol,   // punctuation and operators, keyword `match?`
+};
+
+struct Token {
+  TokenKind kind = TokenKind::end;
+  std::string_view text;
+  size_t offset = 0;
+  int line = 1, column = 1;
+  int64_t integer = 0;  // of graph variables and projections
+
+  // number: text holds the digits without sign and suffix
+  bool negative = false;
+  bool is_float = false;
+  int width = 0;  // 0 without suffix
+
+  bool is(std::string_view symbol) const { return kind == TokenKind::symbol && text == symbol; }
+  bool word(std::string_view name) const { return kind == TokenKind::identifier && text == name; }
+};
+
+class Lexer {
+ public:
+  Lexer(std::string_view text, std::string file, Diagnostics& diagnostics)
+      : text_(text), file_(std::move(file)), diagnostics_(diagnostics) {}
+
+  const Token& peek(size_t ahead = 0);
+  Token next();
+
+  Place place(const Token& t) const { return {file_, t.line, t.column, ""}; }
+  // Reports the first syntax error; from then on there are only `end` tokens.
+  void error(const Place& place, std::string message, std::string help = {});
+  bool failed() const { return failed_; }
+
+  // Takes the text from token `from`, which is the next one, to the brace that closes the first one opened behind it.
+  std::string_view take_braced(const Token& from);
+
+ private:
+  Token scan();
+  void skip_space();
+  bool skip_comment();
+  void skip_block_comment();
+  Token scan_number(Token);
+  bool scan_suffix(Token&);
+  Token scan_variable(Token);
+  Token scan_string(Token);
+  Token scan_symbol(Token);
+  size_t scan_word(bool dots);
+  char at(size_t ahead = 0) const { return position_ + ahead < text_.size() ? text_[position_ + ahead] : '\0'; }
+  void advance(size_t count);
+  bool scan_index(int64_t& value);
+
+  std::string_view text_;
+  std::string file_;
+  Diagnostics& diagnostics_;
+  size_t position_ = 0;
+  int line_ = 1, column_ = 1;
+  std::deque<Token> ahead_;
+  bool failed_ = false;
+};
+
+}  // namespace dlcc::frontends::relay_text

@@ -1,0 +1,84 @@
+/* The types that the interface of every compiled model uses. Generated headers contain this file word for word, so that they
+ * need nothing else; any number of them and dlcc.h may be included together. C99 and C++. */
+#ifndef DLCC_TYPES_H
+#define DLCC_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define DLCC_ABI_VERSION 1
+
+/* What a model's run function returns. Numbers never change. */
+typedef enum dlcc_status {
+  DLCC_OK = 0,
+  DLCC_NULL_ARGUMENT = 1,
+  DLCC_ARENA_TOO_SMALL = 2,
+  DLCC_ARENA_MISALIGNED = 3,
+  DLCC_UNSUPPORTED_CPU = 4,
+  DLCC_INDEX_OUT_OF_RANGE = 5,
+  DLCC_DIVISION_BY_ZERO = 6,
+  DLCC_SHAPE_MISMATCH = 7,
+  DLCC_DIMENSION_OUT_OF_RANGE = 8,
+  DLCC_HEAP_EXHAUSTED = 9,
+  DLCC_MATCH_FAILED = 10,
+  DLCC_THREADS_UNAVAILABLE = 11,
+  DLCC_DEVICE_ERROR = 12
+} dlcc_status;
+
+/* Runs task(argument, index) for every index in [0, count), in any order and on any threads, and returns when all are done. */
+typedef struct dlcc_executor {
+  void *self;
+  void (*parallel_for)(void *self, int64_t count, void (*task)(void *argument, int64_t index), void *argument);
+  int32_t threads;
+} dlcc_executor;
+
+/* Called before and after every step (kernel call) of a model, with the model's node that the step came from. */
+typedef struct dlcc_profiler {
+  void *self;
+  void (*begin)(void *self, int32_t step, const char *node);
+  void (*end)(void *self, int32_t step, const char *node);
+} dlcc_profiler;
+
+/* What a caller may supply to P_run_ctx; any member may be null. Fill it with zeros first. */
+typedef struct dlcc_context {
+  const dlcc_executor *executor;
+  const dlcc_profiler *profiler;
+  void *heap; /* for models with recursion or algebraic data */
+  size_t heap_bytes;
+  const void *weights; /* for models compiled without their weights */
+  size_t weights_bytes;
+  void *device_stream; /* for models that use an accelerator */
+} dlcc_context;
+
+typedef struct dlcc_tensor {
+  const char *name;     /* the model's */
+  const char *dtype;    /* "float32": numpy's name */
+  const int64_t *shape; /* of `rank` dimensions, outermost first; dense */
+  int32_t rank;
+  int32_t dtype_number; /* ONNX TensorProto.DataType */
+  uint64_t bytes;
+} dlcc_tensor;
+
+/* What a compiled model says about itself: the constant P_model. */
+typedef struct dlcc_model {
+  uint32_t abi_version;
+  int32_t input_count, output_count;
+  int32_t step_count; /* kernel calls in the model's code */
+  const char *name;
+  const char *provenance; /* dlcc's version, flags, hash of the model */
+  const dlcc_tensor *inputs, *outputs;
+  uint64_t arena_bytes, arena_alignment;
+  uint64_t weights_bytes;
+  /* P_run_ctx; P_inputs and P_outputs seen as arrays of pointers. */
+  dlcc_status (*run)(const void *const *inputs, void *const *outputs, void *arena, size_t arena_bytes,
+                     const dlcc_context *context);
+} dlcc_model;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,13 @@
+/* The text of each status, from the table that the compiler uses too. */
+#include "dlcc/dlcc.h"
+
+const char *dlcc_status_string(dlcc_status status) {
+  switch ((int)status) {
+#define STATUS(name, number, text) \
+  case number:                     \
+    return text;
+#include "dlcc/status.def"
+#undef STATUS
+  }
+  return "unknown status";
+}

@@ -1,0 +1,76 @@
+#include "targets/llvm/aliases.h"
+
+#include <tuple>
+
+namespace dlcc::targets {
+
+namespace {
+
+using lower::Storage;
+
+struct Extent {
+  std::pair<Storage, int64_t> space;  // bytes of different spaces are different
+  int64_t begin, end;
+
+  bool meets(const Extent& o) const { return space == o.space && begin < o.end && o.begin < end; }
+};
+
+Extent extent_of(const lower::Program& program, const lower::StoragePlan& plan, lower::ValueId id) {
+  const lower::Value& value = program.values[static_cast<size_t>(id)];
+  int64_t offset = 0;
+  lower::ValueId root = id;
+  if (value.storage == Storage::view) root = value.base, offset = value.base_offset;
+  const lower::Value& base = program.values[static_cast<size_t>(root)];
+  std::pair<Storage, int64_t> space(base.storage, base.index);
+  if (base.storage == Storage::temporary) space.second = 0, offset += plan.offsets[static_cast<size_t>(root)];
+  return {space, offset, offset + value.bytes};
+}
+
+class AliasFinder {
+ public:
+  AliasFinder(const lower::Program& program, const lower::StoragePlan& plan) : program_(program), plan_(plan) {
+    for (const lower::KernelVariants& k : program.kernels) result_.emplace_back(k.variants.front().params.size(), false);
+  }
+
+  void visit(const lower::Region& region) {
+    for (const lower::Step& step : region.steps)
+      std::visit(overloaded{
+                     [&](const lower::Invoke& x) { visit(x); },
+                     [&](const lower::Copy&) {},
+                     [&](const std::shared_ptr<lower::Branch>& x) {
+                       visit(x->then_region);
+                       visit(x->else_region);
+                     },
+                     [&](const std::shared_ptr<lower::Repeat>& x) { visit(x->body); },
+                 },
+                 step);
+  }
+
+  std::vector<std::vector<bool>> take() { return std::move(result_); }
+
+ private:
+  void visit(const lower::Invoke& x) {
+    auto kernel = static_cast<size_t>(x.kernel);
+    const std::vector<tensor::Parameter>& params = program_.kernels[kernel].variants.front().params;
+    for (size_t i = 0; i < x.operands.size(); ++i)
+      for (size_t j = i + 1; j < x.operands.size(); ++j) {
+        if (params[i].access == tensor::Access::read && params[j].access == tensor::Access::read) continue;
+        if (!extent_of(program_, plan_, x.operands[i]).meets(extent_of(program_, plan_, x.operands[j]))) continue;
+        result_[kernel][i] = result_[kernel][j] = true;
+      }
+  }
+
+  const lower::Program& program_;
+  const lower::StoragePlan& plan_;
+  std::vector<std::vector<bool>> result_;
+};
+
+}  // namespace
+
+std::vector<std::vector<bool>> find_aliases(const lower::Program& program, const lower::StoragePlan& plan) {
+  AliasFinder finder(program, plan);
+  finder.visit(program.body);
+  return finder.take();
+}
+
+}  // namespace dlcc::targets

@@ -1,0 +1,206 @@
+// Generates the object: each kernel of each CPU level is a compilation of its own, so that the work divides over threads and
+// the code is the same for any number of them; the pieces are then joined (elf_object.h).
+#include "targets/llvm/codegen.h"
+
+#include <llvm/Analysis/AliasAnalysis.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+#include <atomic>
+#include <exception>
+#include <thread>
+
+#include "targets/llvm/aliases.h"
+#include "targets/llvm/cpu_model.h"
+#include "targets/llvm/elf_object.h"
+#include "targets/llvm/emit_kernel.h"
+#include "targets/llvm/emit_model.h"
+
+namespace dlcc::targets {
+
+namespace {
+
+enum class Output { object, llvm_ir, optimized_llvm_ir, assembly };
+
+// The passes that kernels profit from. Loops are already in their final order, unrolled and vectorised; strength reduction
+// comes with LLVM's code generator.
+void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  passes.addPass(llvm::EarlyCSEPass(true));
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
+  passes.addPass(llvm::EarlyCSEPass(true));
+  passes.addPass(llvm::InstCombinePass());
+  for (llvm::Function& f : module)
+    if (!f.isDeclaration()) passes.run(f, functions);
+}
+
+void set_cpu(llvm::Function& function, const CodeLevel& level) {
+  function.addFnAttr("target-cpu", level.cpu);
+  if (!level.tune_cpu.empty()) function.addFnAttr("tune-cpu", level.tune_cpu);
+  if (!level.features.empty()) function.addFnAttr("target-features", level.features);
+  if (level.machine.vector_bytes >= 64) function.addFnAttr("prefer-vector-width", "512");
+}
+
+class Generator {
+ public:
+  Generator(const lower::Program& program, const lower::StoragePlan& plan, const emit::Interface& interface,
+            const Target& target, const CodegenOptions& options)
+      : parts_{program, plan, interface, target, interface.prefix + "_weights", {}},
+        options_(options),
+        may_alias_(find_aliases(program, plan)) {
+    DLCC_CHECK(!target.levels.empty(), "target {} without a CPU level", target.name);
+    constants_.symbol = parts_.weights_symbol;
+    lay_out_constants();
+    for (size_t l = 0; l < target.levels.size(); ++l)
+      for (size_t k = 0; k < program.kernels.size(); ++k) units_.push_back({static_cast<int>(k), l});
+    units_.push_back({-1, 0});
+  }
+
+  // The text or object of every unit, in their fixed order.
+  std::vector<std::string> generate(Output output) const {
+    std::vector<std::string> results(units_.size());
+    std::atomic<size_t> next = 0;
+    std::exception_ptr failure;
+    std::atomic<bool> failed = false;
+    auto work = [&] {
+      for (size_t i; !failed && (i = next++) < units_.size();) {
+        try {
+          results[i] = compile(units_[i], output);
+        } catch (...) {
+          if (!failed.exchange(true)) failure = std::current_exception();
+        }
+      }
+    };
+    std::vector<std::thread> threads;
+    for (int t = 1; t < options_.jobs; ++t) threads.emplace_back(work);
+    work();
+    for (std::thread& t : threads) t.join();
+    if (failure) std::rethrow_exception(failure);
+    return results;
+  }
+
+  const ConstantSection& constants() const { return constants_; }
+
+ private:
+  struct Unit {
+    int kernel;  // -1: the entry functions and skeletons
+    size_t level;
+  };
+
+  void lay_out_constants() {
+    const lower::Program& program = parts_.program;
+    std::vector<int64_t> alignment(program.constants.size(), 64);
+    for (const lower::Value& v : program.values)
+      if (v.storage == lower::Storage::constant)
+        alignment[static_cast<size_t>(v.index)] = std::max(alignment[static_cast<size_t>(v.index)], v.alignment);
+    for (size_t i = 0; i < program.constants.size(); ++i) {
+      int64_t offset = (constants_.bytes + alignment[i] - 1) / alignment[i] * alignment[i];
+      std::span<const std::byte> bytes = program.constants[i].bytes();
+      parts_.constant_offsets.push_back(offset);
+      constants_.pieces.push_back({offset, bytes});
+      constants_.bytes = offset + static_cast<int64_t>(bytes.size());
+      constants_.alignment = std::max(constants_.alignment, alignment[i]);
+    }
+    // A program without constants still has a symbol to point at, should a value of no bytes refer to it.
+    if (!program.constants.empty()) constants_.bytes = std::max<int64_t>(constants_.bytes, 1);
+  }
+
+  std::string compile(const Unit& unit, Output output) const {
+    const CodeLevel& level = parts_.target.levels[unit.level];
+    std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(parts_.target, level, options_.optimization);
+    llvm::LLVMContext context;
+    llvm::Module module(parts_.interface.prefix, context);
+    module.setTargetTriple(parts_.target.triple);
+    module.setDataLayout(machine->createDataLayout());
+    module.setPICLevel(llvm::PICLevel::BigPIC);
+    if (unit.kernel < 0) {
+      emit_model(module, parts_);
+    } else {
+      auto k = static_cast<size_t>(unit.kernel);
+      const tensor::Kernel& kernel = parts_.program.kernels[k].variants[unit.level];
+      llvm::Function* function = declare_kernel(module, kernel_symbol(parts_.interface, unit.kernel, level), kernel);
+      set_cpu(*function, level);
+      emit_kernel(function, kernel, may_alias_[k], level, *machine->getMCSubtargetInfo());
+    }
+    verify(module);
+    if (output != Output::llvm_ir && options_.optimization > 0) optimize(module, *machine);
+    return write(module, *machine, output);
+  }
+
+  static void verify(const llvm::Module& module) {
+    std::string message;
+    llvm::raw_string_ostream stream(message);
+    bool broken = llvm::verifyModule(module, &stream);
+    DLCC_CHECK(!broken, "invalid LLVM IR: {}", message);
+  }
+
+  static std::string write(llvm::Module& module, llvm::TargetMachine& machine, Output output) {
+    if (output == Output::llvm_ir || output == Output::optimized_llvm_ir) {
+      std::string text;
+      llvm::raw_string_ostream stream(text);
+      module.print(stream, nullptr);
+      return text;
+    }
+    llvm::SmallVector<char, 0> bytes;
+    llvm::raw_svector_ostream stream(bytes);
+    llvm::legacy::PassManager passes;
+    auto type = output == Output::object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
+    bool cannot = machine.addPassesToEmitFile(passes, stream, nullptr, type);
+    DLCC_CHECK(!cannot, "LLVM cannot write this kind of file");
+    passes.run(module);
+    return std::string(bytes.begin(), bytes.end());
+  }
+
+  ModelParts parts_;
+  CodegenOptions options_;
+  std::vector<std::vector<bool>> may_alias_;
+  ConstantSection constants_;
+  std::vector<Unit> units_;
+};
+
+}  // namespace
+
+std::vector<std::byte> generate_object(const lower::Program& program, const lower::StoragePlan& plan,
+                                       const emit::Interface& interface, const Target& target, const CodegenOptions& options) {
+  Generator generator(program, plan, interface, target, options);
+  std::vector<std::string> pieces = generator.generate(Output::object);
+  std::vector<std::span<const std::byte>> objects;
+  for (const std::string& piece : pieces) objects.push_back(std::as_bytes(std::span(piece)));
+  return join_objects(objects, generator.constants(), exported_symbols(interface));
+}
+
+std::string generate_listing(const lower::Program& program, const lower::StoragePlan& plan, const emit::Interface& interface,
+                             const Target& target, const CodegenOptions& options, Listing listing) {
+  Output output = listing == Listing::llvm_ir             ? Output::llvm_ir
+                  : listing == Listing::optimized_llvm_ir ? Output::optimized_llvm_ir
+                                                          : Output::assembly;
+  std::string result;
+  for (const std::string& piece : Generator(program, plan, interface, target, options).generate(output)) result += piece + "\n";
+  return result;
+}
+
+}  // namespace dlcc::targets

@@ -1,0 +1,58 @@
+#include "targets/llvm/cpu_model.h"
+
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <algorithm>
+#include <mutex>
+
+namespace dlcc::targets {
+
+namespace {
+
+const llvm::Target& llvm_target(const std::string& triple) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(), LLVMInitializeX86AsmPrinter(),
+        LLVMInitializeX86AsmParser();
+    LLVMInitializeAArch64TargetInfo(), LLVMInitializeAArch64Target(), LLVMInitializeAArch64TargetMC(),
+        LLVMInitializeAArch64AsmPrinter(), LLVMInitializeAArch64AsmParser();
+  });
+  std::string error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+  DLCC_CHECK(target, "LLVM has no target {}: {}", triple, error);
+  return *target;
+}
+
+}  // namespace
+
+std::unique_ptr<llvm::MCSubtargetInfo> cpu_features(const std::string& triple, const std::string& cpu,
+                                                    const std::string& features) {
+  // An unknown CPU makes LLVM print a warning, so the name is looked up first.
+  std::unique_ptr<llvm::MCSubtargetInfo> any(llvm_target(triple).createMCSubtargetInfo(triple, "", ""));
+  if (!any->isCPUStringValid(cpu)) return nullptr;
+  return std::unique_ptr<llvm::MCSubtargetInfo>(llvm_target(triple).createMCSubtargetInfo(triple, cpu, features));
+}
+
+std::vector<std::string> known_cpus(const std::string& triple) {
+  std::unique_ptr<llvm::MCSubtargetInfo> info(llvm_target(triple).createMCSubtargetInfo(triple, "", ""));
+  std::vector<std::string> result;
+  for (const auto& cpu : info->getAllProcessorDescriptions()) result.emplace_back(cpu.Key);
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+std::unique_ptr<llvm::TargetMachine> make_target_machine(const Target& target, const CodeLevel& level, int optimization) {
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  options.FunctionSections = true;
+  options.EmitStackSizeSection = true;
+  auto effort = optimization == 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default;
+  return std::unique_ptr<llvm::TargetMachine>(llvm_target(target.triple)
+                                                  .createTargetMachine(target.triple, level.cpu, level.features, options,
+                                                                       llvm::Reloc::PIC_, llvm::CodeModel::Small, effort));
+}
+
+}  // namespace dlcc::targets

@@ -1,0 +1,290 @@
+#include "targets/llvm/elf_object.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <tuple>
+
+#include "support/diagnostics.h"
+#include "targets/llvm/elf_reader.h"
+
+namespace dlcc::targets {
+
+namespace {
+
+struct OutputSection {
+  std::string name;
+  Elf64_Shdr header{};  // type, flags, alignment, entry size; offset and size once laid out
+  std::vector<std::byte> bytes;
+  std::vector<Elf64_Rela> relocations;  // symbols by index into symbols_
+};
+
+struct OutputSymbol {
+  std::string name;
+  Elf64_Sym symbol{};
+};
+
+int64_t align_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+class Joiner {
+ public:
+  Joiner(const ConstantSection& constants, const std::vector<std::string>& exported)
+      : constants_(constants), exported_(exported) {}
+
+  void add(const ElfReader& in) {
+    machine_ = in.header().e_machine;
+    flags_ = in.header().e_flags;
+    std::vector<Place> places(in.section_count());
+    for (size_t i = 1; i < in.section_count(); ++i) places[i] = copy_section(in, i);
+    std::vector<size_t> symbols = copy_symbols(in, places);
+    for (size_t i = 1; i < in.section_count(); ++i) {
+      if (in.section(i).sh_type != SHT_RELA) continue;
+      const Place& target = places[in.section(i).sh_info];
+      if (target.section == none) continue;
+      for (Elf64_Rela r : in.relocations(i)) {
+        const Elf64_Sym& symbol = in.symbols()[ELF64_R_SYM(r.r_info)];
+        r.r_offset += static_cast<uint64_t>(target.offset);
+        if (ELF64_ST_TYPE(symbol.st_info) == STT_SECTION) r.r_addend += places[symbol.st_shndx].offset;
+        r.r_info = ELF64_R_INFO(symbols[ELF64_R_SYM(r.r_info)], ELF64_R_TYPE(r.r_info));
+        sections_[target.section].relocations.push_back(r);
+      }
+    }
+  }
+
+  std::vector<std::byte> finish() {
+    if (constants_.bytes > 0) define_constants();
+    localize();
+    order_symbols();
+    return write();
+  }
+
+ private:
+  static constexpr size_t none = ~size_t{0};
+  struct Place {
+    size_t section = none;
+    int64_t offset = 0;
+  };
+
+  Place copy_section(const ElfReader& in, size_t index) {
+    Elf64_Shdr header = in.section(index);
+    bool has_content = header.sh_type == SHT_PROGBITS || header.sh_type == SHT_NOBITS || header.sh_type == SHT_NOTE;
+    if (!has_content || (header.sh_size == 0 && in.name(header) != ".note.GNU-stack")) return {};
+    header.sh_flags &= ~static_cast<uint64_t>(SHF_LINK_ORDER);
+    auto key = std::tuple(in.name(header), header.sh_type, header.sh_flags, header.sh_entsize);
+    auto [it, is_new] = by_kind_.try_emplace(key, sections_.size());
+    if (is_new) {
+      sections_.push_back({in.name(header), {}, {}, {}});
+      Elf64_Shdr& h = sections_.back().header;
+      h.sh_type = header.sh_type, h.sh_flags = header.sh_flags, h.sh_entsize = header.sh_entsize, h.sh_addralign = 1;
+    }
+    OutputSection& out = sections_[it->second];
+    out.header.sh_addralign = std::max(out.header.sh_addralign, header.sh_addralign);
+    int64_t offset = align_up(static_cast<int64_t>(out.header.sh_size), std::max<int64_t>(static_cast<int64_t>(header.sh_addralign), 1));
+    out.header.sh_size = static_cast<uint64_t>(offset) + header.sh_size;
+    if (header.sh_type != SHT_NOBITS) {
+      out.bytes.resize(out.header.sh_size);
+      std::span<const std::byte> bytes = in.bytes(index);
+      std::copy(bytes.begin(), bytes.end(), out.bytes.begin() + offset);
+    }
+    return {it->second, offset};
+  }
+
+  // Where each symbol of the input is in symbols_.
+  std::vector<size_t> copy_symbols(const ElfReader& in, const std::vector<Place>& places) {
+    std::vector<size_t> result;
+    for (Elf64_Sym symbol : in.symbols()) {
+      int type = ELF64_ST_TYPE(symbol.st_info), binding = ELF64_ST_BIND(symbol.st_info);
+      bool defined = symbol.st_shndx != SHN_UNDEF && symbol.st_shndx < SHN_LORESERVE;
+      if (type == STT_FILE || (result.empty())) {
+        result.push_back(0);
+        continue;
+      }
+      const Place place = defined ? places[symbol.st_shndx] : Place{};
+      DLCC_CHECK(symbol.st_shndx < SHN_LORESERVE, "symbol {} is in no section", in.name(symbol));
+      if (defined && place.section == none) {
+        result.push_back(0);
+        continue;
+      }
+      if (type == STT_SECTION) {
+        result.push_back(section_symbol(place.section));
+        continue;
+      }
+      if (defined) {
+        symbol.st_shndx = static_cast<uint16_t>(place.section + 1);  // section 0 is the null section
+        symbol.st_value += static_cast<uint64_t>(place.offset);
+      }
+      result.push_back(binding == STB_LOCAL ? new_symbol(in.name(symbol), symbol) : global(in.name(symbol), symbol, defined));
+    }
+    return result;
+  }
+
+  size_t new_symbol(const std::string& name, const Elf64_Sym& symbol) {
+    symbols_.push_back({name, symbol});
+    return symbols_.size() - 1;
+  }
+
+  size_t section_symbol(size_t section) {
+    auto [it, is_new] = section_symbols_.try_emplace(section, symbols_.size());
+    if (is_new) {
+      Elf64_Sym symbol{};
+      symbol.st_info = ELF64_ST_INFO(STB_LOCAL, STT_SECTION);
+      symbol.st_shndx = static_cast<uint16_t>(section + 1);
+      symbols_.push_back({"", symbol});
+    }
+    return it->second;
+  }
+
+  size_t global(const std::string& name, const Elf64_Sym& symbol, bool defined) {
+    auto [it, is_new] = globals_.try_emplace(name, symbols_.size());
+    if (is_new) return new_symbol(name, symbol);
+    Elf64_Sym& existing = symbols_[it->second].symbol;
+    DLCC_CHECK(!defined || existing.st_shndx == SHN_UNDEF, "symbol {} is defined twice", name);
+    if (defined) existing = symbol;
+    return it->second;
+  }
+
+  void define_constants() {
+    OutputSection section{".rodata." + constants_.symbol, {}, {}, {}};
+    section.header.sh_type = SHT_PROGBITS;
+    section.header.sh_flags = SHF_ALLOC;
+    section.header.sh_addralign = static_cast<uint64_t>(constants_.alignment);
+    section.header.sh_size = static_cast<uint64_t>(constants_.bytes);
+    constant_section_ = sections_.size();
+    sections_.push_back(std::move(section));
+    Elf64_Sym symbol{};
+    symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT);
+    symbol.st_shndx = static_cast<uint16_t>(sections_.size());
+    symbol.st_size = static_cast<uint64_t>(constants_.bytes);
+    global(constants_.symbol, symbol, true);
+  }
+
+  void localize() {
+    for (OutputSymbol& s : symbols_) {
+      if (ELF64_ST_BIND(s.symbol.st_info) == STB_LOCAL || s.symbol.st_shndx == SHN_UNDEF) continue;
+      if (std::find(exported_.begin(), exported_.end(), s.name) != exported_.end()) continue;
+      s.symbol.st_info = ELF64_ST_INFO(STB_LOCAL, ELF64_ST_TYPE(s.symbol.st_info));
+      s.symbol.st_other = STV_DEFAULT;
+    }
+  }
+
+  // ELF wants local symbols first.
+  void order_symbols() {
+    auto is_local = [](const OutputSymbol& s) { return ELF64_ST_BIND(s.symbol.st_info) == STB_LOCAL; };
+    std::vector<size_t> new_index(symbols_.size());
+    std::vector<OutputSymbol> ordered;
+    for (bool local : {true, false}) {
+      for (size_t i = 0; i < symbols_.size(); ++i) {
+        if (is_local(symbols_[i]) != local) continue;
+        new_index[i] = ordered.size();
+        ordered.push_back(symbols_[i]);
+      }
+      if (local) first_global_ = ordered.size();
+    }
+    symbols_ = std::move(ordered);
+    for (OutputSection& s : sections_)
+      for (Elf64_Rela& r : s.relocations)
+        r.r_info = ELF64_R_INFO(new_index[ELF64_R_SYM(r.r_info)], ELF64_R_TYPE(r.r_info));
+  }
+
+  std::vector<std::byte> write() const {
+    std::string names(1, '\0'), symbol_names(1, '\0');
+    auto intern = [](std::string& table, const std::string& text) {
+      if (text.empty()) return uint32_t{0};
+      auto at = static_cast<uint32_t>(table.size());
+      table += text;
+      table += '\0';
+      return at;
+    };
+    std::vector<Elf64_Shdr> headers(1);
+    std::vector<Elf64_Sym> symbols;
+    for (const OutputSymbol& s : symbols_) {
+      symbols.push_back(s.symbol);
+      symbols.back().st_name = intern(symbol_names, s.name);
+    }
+    int64_t end = sizeof(Elf64_Ehdr);
+    auto place = [&](Elf64_Shdr header, const std::string& name) {
+      header.sh_name = intern(names, name);
+      end = align_up(end, std::max<int64_t>(static_cast<int64_t>(header.sh_addralign), 1));
+      header.sh_offset = static_cast<uint64_t>(end);
+      if (header.sh_type != SHT_NOBITS) end += static_cast<int64_t>(header.sh_size);
+      headers.push_back(header);
+    };
+    for (const OutputSection& s : sections_) place(s.header, s.name);
+    auto table = [](uint32_t type, size_t count, size_t entry, uint32_t link, uint32_t info) {
+      Elf64_Shdr h{};
+      h.sh_type = type, h.sh_size = count * entry, h.sh_entsize = entry > 1 ? entry : 0;
+      h.sh_addralign = entry > 1 ? 8 : 1, h.sh_link = link, h.sh_info = info;
+      return h;
+    };
+    size_t relocated = 0;
+    for (const OutputSection& s : sections_) relocated += !s.relocations.empty();
+    auto symbol_table = static_cast<uint32_t>(1 + sections_.size() + relocated);
+    for (size_t i = 0; i < sections_.size(); ++i) {
+      if (sections_[i].relocations.empty()) continue;
+      Elf64_Shdr h = table(SHT_RELA, sections_[i].relocations.size(), sizeof(Elf64_Rela), symbol_table, static_cast<uint32_t>(i + 1));
+      h.sh_flags = SHF_INFO_LINK;
+      place(h, ".rela" + sections_[i].name);
+    }
+    place(table(SHT_SYMTAB, symbols.size(), sizeof(Elf64_Sym), symbol_table + 1, static_cast<uint32_t>(first_global_)), ".symtab");
+    place(table(SHT_STRTAB, symbol_names.size(), 1, 0, 0), ".strtab");
+    Elf64_Shdr name_table = table(SHT_STRTAB, 0, 1, 0, 0);
+    name_table.sh_size = names.size() + sizeof(".shstrtab");
+    place(name_table, ".shstrtab");
+    DLCC_CHECK(headers.size() < SHN_LORESERVE, "an object of {} sections", headers.size());
+
+    int64_t header_offset = align_up(end, 8);
+    std::vector<std::byte> file(static_cast<size_t>(header_offset) + headers.size() * sizeof(Elf64_Shdr));
+    auto put = [&](size_t offset, const void* data, size_t bytes) {
+      if (bytes) std::memcpy(file.data() + offset, data, bytes);
+    };
+    Elf64_Ehdr ehdr{};
+    std::memcpy(ehdr.e_ident, ELFMAG, SELFMAG);
+    ehdr.e_ident[EI_CLASS] = ELFCLASS64, ehdr.e_ident[EI_DATA] = ELFDATA2LSB, ehdr.e_ident[EI_VERSION] = EV_CURRENT;
+    ehdr.e_type = ET_REL, ehdr.e_machine = machine_, ehdr.e_version = EV_CURRENT, ehdr.e_flags = flags_;
+    ehdr.e_shoff = static_cast<uint64_t>(header_offset), ehdr.e_ehsize = sizeof(Elf64_Ehdr);
+    ehdr.e_shentsize = sizeof(Elf64_Shdr), ehdr.e_shnum = static_cast<uint16_t>(headers.size());
+    ehdr.e_shstrndx = static_cast<uint16_t>(headers.size() - 1);
+    put(0, &ehdr, sizeof(ehdr));
+
+    size_t next = 1;
+    for (size_t i = 0; i < sections_.size(); ++i, ++next) {
+      put(headers[next].sh_offset, sections_[i].bytes.data(), sections_[i].bytes.size());
+      if (i != constant_section_) continue;
+      for (const ConstantPiece& piece : constants_.pieces)
+        put(headers[next].sh_offset + static_cast<size_t>(piece.offset), piece.bytes.data(), piece.bytes.size());
+    }
+    for (const OutputSection& s : sections_)
+      if (!s.relocations.empty())
+        put(headers[next++].sh_offset, s.relocations.data(), s.relocations.size() * sizeof(Elf64_Rela));
+    put(headers[next++].sh_offset, symbols.data(), symbols.size() * sizeof(Elf64_Sym));
+    put(headers[next++].sh_offset, symbol_names.data(), symbol_names.size());
+    put(headers[next++].sh_offset, names.data(), names.size());
+    put(static_cast<size_t>(header_offset), headers.data(), headers.size() * sizeof(Elf64_Shdr));
+    return file;
+  }
+
+  const ConstantSection& constants_;
+  const std::vector<std::string>& exported_;
+  uint16_t machine_ = 0;
+  uint32_t flags_ = 0;
+  std::vector<OutputSection> sections_;
+  std::vector<OutputSymbol> symbols_{OutputSymbol{}};
+  std::map<std::tuple<std::string, uint32_t, uint64_t, uint64_t>, size_t> by_kind_;
+  std::map<size_t, size_t> section_symbols_;
+  std::map<std::string, size_t> globals_;
+  size_t constant_section_ = none;
+  size_t first_global_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::byte> join_objects(const std::vector<std::span<const std::byte>>& objects, const ConstantSection& constants,
+                                    const std::vector<std::string>& exported) {
+  Joiner joiner(constants, exported);
+  for (std::span<const std::byte> object : objects) joiner.add(ElfReader(object));
+  return joiner.finish();
+}
+
+}  // namespace dlcc::targets

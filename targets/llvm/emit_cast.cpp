@@ -1,0 +1,173 @@
+// Conversions between element types. Narrow floats live in registers as their bits; where the CPU has no instruction the
+// conversion is integer arithmetic, because LLVM would call a library that is not there.
+#include <llvm/IR/Intrinsics.h>
+
+#include "targets/llvm/kernel_emitter.h"
+
+namespace dlcc::targets {
+
+namespace {
+
+// A narrow binary format: 1 sign bit, exponent, mantissa (compare support/float_formats.cpp).
+struct Format {
+  int exponent, mantissa, bias;
+  bool has_infinity, unsigned_zero_nan;
+
+  int sign_shift() const { return exponent + mantissa; }
+  int64_t infinity() const { return ((int64_t{1} << exponent) - 1) << mantissa; }
+  int64_t largest() const {
+    int64_t all = (int64_t{1} << sign_shift()) - 1;
+    return has_infinity ? infinity() - 1 : unsigned_zero_nan ? all : all - 1;
+  }
+};
+
+Format format_of(DType t) {
+  switch (t) {
+    case DType::float16_: return {5, 10, 15, true, false};
+    case DType::float8_e4m3fn_: return {4, 3, 7, false, false};
+    case DType::float8_e4m3fnuz_: return {4, 3, 8, false, true};
+    case DType::float8_e5m2_: return {5, 2, 15, true, false};
+    case DType::float8_e5m2fnuz_: return {5, 2, 16, false, true};
+    default: DLCC_UNREACHABLE("{} is not a narrow float", name(t));
+  }
+}
+
+bool is_narrow_float(DType t) { return is_float(t) && bits(t) < 32; }
+
+double power_of_two(int e) { return std::bit_cast<double>(static_cast<uint64_t>(e + 1023) << 52); }
+
+}  // namespace
+
+Value* KernelEmitter::emit_cast(Value* v, DType from, DType to, bool saturate) {
+  if (from == to) return v;
+  if (is_narrow_float(from)) return emit_cast(to_float32(v, from), dtype::f32, to, saturate);
+  llvm::Type* type = with_lanes_of(v, value_type(to));
+  if (is_bool(to))
+    return is_float(from) ? b_.CreateFCmpUNE(v, llvm::ConstantFP::get(v->getType(), 0.0))
+                          : b_.CreateICmpNE(v, constant_like(v, 0));
+  bool from_signed = is_signed(from);
+  if (is_narrow_float(to)) {
+    // Integers above 2^24 are not exact in float32: they take the way through float64, which rounds once at the end.
+    DType through = from == dtype::f64 || (is_integer(from) && bits(from) > 16) ? dtype::f64 : dtype::f32;
+    Value* wide = emit_cast(v, from, through, saturate);
+    return float32_to_narrow(through == dtype::f64 ? float64_to_float32_odd(wide) : wide, to, saturate);
+  }
+  if (is_float(to)) {
+    if (is_float(from)) return b_.CreateFPCast(v, type);
+    return from_signed ? b_.CreateSIToFP(v, type) : b_.CreateUIToFP(v, type);
+  }
+  if (is_float(from)) {
+    if (bits(to) >= 8)
+      return b_.CreateIntrinsic(is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
+                                {type, v->getType()}, {v});
+    DType byte = is_signed(to) ? dtype::i8 : dtype::u8;  // saturates to 8 bits first, then to 4
+    Value* wide = emit_cast(v, from, byte, saturate);
+    Value* high = constant_like(wide, is_signed(to) ? 7 : 15);
+    if (!is_signed(to)) return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, wide, high);
+    wide = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, wide, high);
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, wide, constant_like(wide, -8));
+  }
+  Value* result = b_.CreateIntCast(v, type, from_signed);
+  if (bits(to) >= 8) return result;
+  result = b_.CreateShl(result, constant_like(result, 4));  // a nibble is kept extended to a byte
+  return is_signed(to) ? b_.CreateAShr(result, constant_like(result, 4)) : b_.CreateLShr(result, constant_like(result, 4));
+}
+
+Value* KernelEmitter::to_float32(Value* v, DType from) {
+  llvm::Type *word = with_lanes_of(v, b_.getInt32Ty()), *single = with_lanes_of(v, b_.getFloatTy());
+  if (from == dtype::bf16) {
+    Value* wide = b_.CreateZExt(v, word);
+    return b_.CreateBitCast(b_.CreateShl(wide, constant_like(wide, 16)), single);
+  }
+  if (from == dtype::f16 && converts_halves())
+    return b_.CreateFPExt(b_.CreateBitCast(v, with_lanes_of(v, b_.getHalfTy())), single);
+  return minifloat_to_float32(v, from);
+}
+
+// The pattern moved to float32's place reads as a number that is too small by a power of two, also if it is subnormal.
+Value* KernelEmitter::minifloat_to_float32(Value* v, DType from) {
+  Format f = format_of(from);
+  llvm::Type *word = with_lanes_of(v, b_.getInt32Ty()), *single = with_lanes_of(v, b_.getFloatTy());
+  Value* pattern = b_.CreateZExt(v, word);
+  Value* magnitude = b_.CreateAnd(pattern, constant_like(pattern, (int64_t{1} << f.sign_shift()) - 1));
+  Value* moved = b_.CreateBitCast(b_.CreateShl(magnitude, constant_like(pattern, 23 - f.mantissa)), single);
+  Value* number = b_.CreateFMul(moved, llvm::ConstantFP::get(single, power_of_two(127 - f.bias)));
+  if (f.has_infinity) {
+    Value* infinity = b_.CreateICmpEQ(magnitude, constant_like(pattern, f.infinity()));
+    number = b_.CreateSelect(infinity, llvm::ConstantFP::getInfinity(single), number);
+  }
+  Value* nan = f.unsigned_zero_nan ? b_.CreateICmpEQ(pattern, constant_like(pattern, int64_t{1} << f.sign_shift()))
+                                   : b_.CreateICmpUGT(magnitude, constant_like(pattern, f.has_infinity ? f.infinity() : f.largest()));
+  Value* quiet = llvm::ConstantFP::getQNaN(single);
+  if (f.has_infinity) {  // keeps the payload, as the hardware does
+    Value* payload = b_.CreateOr(b_.CreateBitCast(moved, word), constant_like(pattern, 0x7FC00000));
+    quiet = b_.CreateBitCast(payload, single);
+  }
+  number = b_.CreateSelect(nan, quiet, number);
+  Value* sign = b_.CreateShl(b_.CreateLShr(pattern, constant_like(pattern, f.sign_shift())), constant_like(pattern, 31));
+  return b_.CreateBitCast(b_.CreateOr(b_.CreateBitCast(number, word), sign), single);
+}
+
+Value* KernelEmitter::float32_to_narrow(Value* v, DType to, bool saturate) {
+  if (to == dtype::f16 && converts_halves()) {
+    Value* half = b_.CreateFPTrunc(v, with_lanes_of(v, b_.getHalfTy()));
+    return b_.CreateBitCast(half, with_lanes_of(v, b_.getInt16Ty()));
+  }
+  if (to != dtype::bf16) return float32_to_minifloat(v, to, saturate);
+  Value* pattern = b_.CreateBitCast(v, with_lanes_of(v, b_.getInt32Ty()));
+  Value *sixteen = constant_like(pattern, 16), *top = b_.CreateLShr(pattern, sixteen);
+  Value* last = b_.CreateAnd(top, constant_like(pattern, 1));
+  Value* rounded = b_.CreateLShr(b_.CreateAdd(b_.CreateAdd(pattern, constant_like(pattern, 0x7FFF)), last), sixteen);
+  Value* result = b_.CreateSelect(b_.CreateFCmpUNO(v, v), b_.CreateOr(top, constant_like(pattern, 0x40)), rounded);
+  return b_.CreateTrunc(result, with_lanes_of(v, b_.getInt16Ty()));
+}
+
+Value* KernelEmitter::float32_to_minifloat(Value* v, DType to, bool saturate) {
+  Format f = format_of(to);
+  llvm::Type *word = with_lanes_of(v, b_.getInt32Ty()), *single = v->getType();
+  Value* pattern = b_.CreateBitCast(v, word);
+  auto number = [&](int64_t n) { return constant_like(pattern, n); };
+  Value* magnitude = b_.CreateAnd(pattern, number(0x7FFFFFFF));
+
+  // Normal results: round the mantissa in place (a carry moves into the exponent), then correct the exponent's bias.
+  int drop = 23 - f.mantissa;
+  Value* last = b_.CreateAnd(b_.CreateLShr(magnitude, number(drop)), number(1));
+  Value* rounded = b_.CreateAdd(b_.CreateAdd(magnitude, number((1 << (drop - 1)) - 1)), last);
+  Value* normal = b_.CreateSub(b_.CreateLShr(rounded, number(drop)), number(int64_t{127 - f.bias} << f.mantissa));
+  // Subnormal results: adding a power of two whose last place is the smallest subnormal lets the addition round.
+  int exponent = 1 - f.bias - f.mantissa + 23;
+  Value* magic = llvm::ConstantFP::get(single, power_of_two(exponent));
+  Value* sum = b_.CreateBitCast(b_.CreateFAdd(b_.CreateBitCast(magnitude, single), magic), word);
+  Value* subnormal = b_.CreateSub(sum, number(int64_t{exponent + 127} << 23));
+  Value* is_normal = b_.CreateICmpUGE(magnitude, number(int64_t{128 - f.bias} << 23));
+  Value* result = b_.CreateSelect(is_normal, normal, subnormal);
+
+  int64_t nan = f.unsigned_zero_nan ? int64_t{1} << f.sign_shift()
+                : f.mantissa == 10  ? 0x7E00
+                                    : (int64_t{1} << f.sign_shift()) - 1;
+  int64_t overflow = saturate && to != dtype::f16 ? f.largest() : f.has_infinity ? f.infinity() : nan;
+  Value* too_large = b_.CreateICmpSGT(result, number(f.largest()));
+  result = b_.CreateSelect(too_large, number(overflow), result);
+  Value* nan_pattern = number(nan);
+  if (to == dtype::f16)  // keeps the payload, as the hardware does
+    nan_pattern = b_.CreateOr(nan_pattern, b_.CreateAnd(b_.CreateLShr(magnitude, number(drop)), number(0x1FF)));
+  result = b_.CreateSelect(b_.CreateFCmpUNO(v, v), nan_pattern, result);
+  Value* sign = b_.CreateShl(b_.CreateLShr(pattern, number(31)), number(f.sign_shift()));
+  if (f.unsigned_zero_nan)  // neither zero nor NaN has a sign
+    sign = b_.CreateSelect(b_.CreateICmpEQ(b_.CreateAnd(result, number((1 << f.sign_shift()) - 1)), number(0)), number(0), sign);
+  return b_.CreateTrunc(b_.CreateOr(result, sign), with_lanes_of(v, storage_type(to)));
+}
+
+// Rounds to odd, so that rounding once more to a narrower format gives what rounding once would have given.
+Value* KernelEmitter::float64_to_float32_odd(Value* v) {
+  llvm::Type *single = with_lanes_of(v, b_.getFloatTy()), *word = with_lanes_of(v, b_.getInt32Ty());
+  Value* near = b_.CreateFPTrunc(v, single);
+  Value* back = b_.CreateFPExt(near, v->getType());
+  Value* pattern = b_.CreateBitCast(near, word);
+  Value* beyond = b_.CreateFCmpOGT(intrinsic(llvm::Intrinsic::fabs, {back}), intrinsic(llvm::Intrinsic::fabs, {v}));
+  Value* towards_zero = b_.CreateSelect(beyond, b_.CreateSub(pattern, constant_like(pattern, 1)), pattern);
+  Value* odd = b_.CreateOr(towards_zero, constant_like(pattern, 1));
+  return b_.CreateBitCast(b_.CreateSelect(b_.CreateFCmpONE(back, v), odd, pattern), single);
+}
+
+}  // namespace dlcc::targets

@@ -1,0 +1,253 @@
+// Statements of the tensor IR as basic blocks: loops, branches, requirements and buffers.
+#include <bit>
+
+#include "targets/llvm/emit_kernel.h"
+
+#include "targets/llvm/kernel_emitter.h"
+#include "tensor/intrinsic.h"
+#include "tensor/visit.h"
+
+namespace dlcc::targets {
+
+using namespace tensor;
+
+namespace {
+
+// Variables in the indices of register buffers: their loops must disappear for the buffer to become registers.
+std::set<const VarNode*> find_register_index(const Kernel& kernel) {
+  std::set<const VarNode*> result;
+  auto add = [&](const BufferNode& buffer, const std::vector<Expr>& indices) {
+    if (buffer.scope != Scope::reg) return;
+    for (const Expr& index : indices)
+      for_each_expr(index, [&](const Expr& e) {
+        if (const VarRef* ref = as<VarRef>(e)) result.insert(ref->var.get());
+      });
+  };
+  for_each_stmt(kernel.body, [&](const Stmt& s) {
+    if (const Store* store = as<Store>(s)) add(*store->buffer, store->indices);
+  });
+  for_each_root_expr(kernel.body, [&](const Expr& root) {
+    for (const Load& load : loads_of(root)) add(*load.buffer, load.indices);
+  });
+  return result;
+}
+
+int64_t storage_alignment(DType t) { return std::max(bits(t) / 8, 1); }
+
+}  // namespace
+
+KernelEmitter::KernelEmitter(const CodeLevel& level, const llvm::MCSubtargetInfo& cpu, const Kernel& kernel,
+                             llvm::Function* function)
+    : level_(level), cpu_(cpu), kernel_(kernel), function_(function), b_(function->getContext()) {}
+
+void KernelEmitter::emit() {
+  b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", function_));
+  for (size_t i = 0; i < kernel_.params.size(); ++i) {
+    const BufferNode& buffer = *kernel_.params[i].buffer;
+    int64_t elements = product(buffer.shape).value();
+    memory_[&buffer] = {function_->getArg(i), false, std::max(buffer.alignment, storage_alignment(buffer.type)), elements};
+  }
+  register_index_ = find_register_index(kernel_);
+  memos_.emplace_back();
+  if (kernel_.body) emit(kernel_.body);
+  if (function_->getReturnType()->isVoidTy())
+    b_.CreateRetVoid();
+  else
+    b_.CreateRet(b_.getInt32(0));
+}
+
+void KernelEmitter::begin_statement() {
+  memos_.back().clear();
+  loads_.clear();
+}
+
+void KernelEmitter::bind(const VarNode* var, Value* value, bool bounded) { bindings_[var] = {value, depth_, bounded}; }
+
+void KernelEmitter::emit(const Stmt& s) {
+  begin_statement();
+  std::visit(overloaded{
+                 [&](const For& x) { emit_for(x); },
+                 [&](const Sequence& x) {
+                   for (const Stmt& b : x.body) emit(b);
+                 },
+                 [&](const Store& x) { emit_store(x, emit(x.value)); },
+                 [&](const Let& x) {
+                   bind(x.var.get(), emit(x.value), false);
+                   emit(x.body);
+                 },
+                 [&](const Allocate& x) { emit_allocate(x); },
+                 [&](const IfThen& x) { emit_if(x); },
+                 [&](const Require& x) { emit_require(x); },
+                 [&](const Prefetch& x) { emit_prefetch(x); },
+                 [&](const IntrinsicCall& x) { emit(inline_intrinsic(x)); },
+             },
+             s->v);
+  begin_statement();
+}
+
+// ---- loops ------------------------------------------------------------------------------------------------------------------
+
+void KernelEmitter::emit_for(const For& x) {
+  Linear extent = linearize(x.extent);
+  if (extent.is_constant()) {
+    if (extent.constant <= 0) return;
+    bool unroll = x.kind == LoopKind::unrolled || extent.constant == 1;
+    if (x.kind == LoopKind::vector && !lanes_) return emit_vector_loop(x, extent.constant);
+    if (unroll || register_index_.count(x.var.get())) return emit_unrolled(x, extent.constant);
+  }
+  emit_serial(x);
+}
+
+void KernelEmitter::emit_serial(const For& x) {
+  Linear extent = linearize(x.extent);
+  emit_loop(x.var.get(), b_.getInt64(0), scalar_of(extent), 1, !extent.is_constant(), [&](Value*) { emit(x.body); });
+}
+
+void KernelEmitter::emit_unrolled(const For& x, int64_t extent) {
+  for (int64_t i = 0; i < extent; ++i) {
+    bind(x.var.get(), b_.getInt64(i), true);
+    emit(x.body);
+  }
+}
+
+// A loop tested at its end; `end - first` is a multiple of `step`.
+void KernelEmitter::emit_loop(const VarNode* var, Value* first, Value* end, int64_t step, bool may_be_empty,
+                              const std::function<void(Value*)>& body) {
+  llvm::BasicBlock* before = b_.GetInsertBlock();
+  auto* loop = llvm::BasicBlock::Create(b_.getContext(), var->name, function_);
+  auto* after = llvm::BasicBlock::Create(b_.getContext(), var->name + ".end", function_);
+  if (may_be_empty)
+    b_.CreateCondBr(b_.CreateICmpSLT(first, end), loop, after);
+  else
+    b_.CreateBr(loop);
+  b_.SetInsertPoint(loop);
+  llvm::PHINode* counter = b_.CreatePHI(b_.getInt64Ty(), 2, var->name);
+  counter->addIncoming(first, before);
+  ++depth_;
+  bind(var, counter, true);
+  body(counter);
+  --depth_;
+  Value* next = b_.CreateAdd(counter, b_.getInt64(step), "", true, true);
+  counter->addIncoming(next, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpSLT(next, end), loop, after);
+  after->moveAfter(b_.GetInsertBlock());
+  b_.SetInsertPoint(after);
+}
+
+// Full vectors first, then the rest in vectors of the next smaller powers of two.
+void KernelEmitter::emit_vector_loop(const For& x, int64_t extent) {
+  VectorPlan plan = plan_vector_loop(x);
+  if (plan.distribute) {
+    for (const Stmt& s : as<Sequence>(x.body)->body) emit_vector_loop(For{x.var, x.extent, x.kind, s}, extent);
+    return;
+  }
+  bool in_registers = register_index_.count(x.var.get()) > 0;
+  if (!plan.possible) return in_registers ? emit_unrolled(x, extent) : emit_serial(x);
+  auto widest = static_cast<int64_t>(std::max(1, level_.machine.lanes(plan.element_bits)));
+  auto lanes = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::min(extent, widest))));
+  int64_t done = extent / lanes * lanes;
+  if (in_registers || done == lanes) {
+    for (int64_t i = 0; i < done; i += lanes) emit_strip(x, static_cast<int>(lanes), b_.getInt64(i));
+  } else {
+    emit_loop(x.var.get(), b_.getInt64(0), b_.getInt64(done), lanes, false,
+              [&](Value* base) { emit_strip(x, static_cast<int>(lanes), base); });
+  }
+  while (done < extent) {
+    auto rest = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(extent - done)));
+    emit_strip(x, static_cast<int>(rest), b_.getInt64(done));
+    done += rest;
+  }
+}
+
+void KernelEmitter::emit_strip(const For& x, int lanes, Value* base) {
+  if (lanes == 1)
+    bind(x.var.get(), base, true);
+  else
+    lanes_ = Lanes{x.var.get(), lanes, base};
+  emit(x.body);
+  lanes_.reset();
+}
+
+// ---- other statements -------------------------------------------------------------------------------------------------------
+
+void KernelEmitter::emit_if(const IfThen& x) {
+  Value* condition = emit(x.condition);
+  auto* then_block = llvm::BasicBlock::Create(b_.getContext(), "then", function_);
+  auto* else_block = x.else_body ? llvm::BasicBlock::Create(b_.getContext(), "else", function_) : nullptr;
+  auto* after = llvm::BasicBlock::Create(b_.getContext(), "endif", function_);
+  b_.CreateCondBr(condition, then_block, else_block ? else_block : after);
+  auto arm = [&](llvm::BasicBlock* block, const Stmt& body) {
+    b_.SetInsertPoint(block);
+    if (body) emit(body);
+    b_.CreateBr(after);
+  };
+  arm(then_block, x.then_body);
+  if (else_block) arm(else_block, x.else_body);
+  after->moveAfter(b_.GetInsertBlock());
+  b_.SetInsertPoint(after);
+}
+
+void KernelEmitter::emit_require(const Require& x) {
+  Value* holds = emit(x.condition);
+  if (is_vector(holds)) holds = b_.CreateAndReduce(holds);
+  auto* fails = llvm::BasicBlock::Create(b_.getContext(), "fails", function_);
+  auto* after = llvm::BasicBlock::Create(b_.getContext(), "holds", function_);
+  b_.CreateCondBr(holds, after, fails);
+  b_.SetInsertPoint(fails);
+  b_.CreateRet(b_.getInt32(static_cast<uint32_t>(x.status)));
+  b_.SetInsertPoint(after);
+}
+
+void KernelEmitter::emit_allocate(const Allocate& x) {
+  const BufferNode& buffer = *x.buffer;
+  int64_t elements = (product(buffer.shape).value() * bits(buffer.type) + 7) / std::max(bits(buffer.type), 8);
+  int64_t slots = lanes_ ? elements * lanes_->count : elements;
+  llvm::BasicBlock& entry = function_->getEntryBlock();
+  llvm::IRBuilder<> at_entry(&entry, entry.begin());
+  auto* slot = at_entry.CreateAlloca(llvm::ArrayType::get(storage_type(buffer.type), static_cast<uint64_t>(slots)), nullptr, buffer.name);
+  int64_t size = slots * storage_alignment(buffer.type);
+  auto alignment = std::max(buffer.alignment, std::min<int64_t>(level_.machine.vector_bytes,
+                                                                static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(size, 1))))));
+  slot->setAlignment(llvm::Align(static_cast<uint64_t>(alignment)));
+  memory_[&buffer] = {slot, lanes_.has_value(), alignment, product(buffer.shape).value()};
+  emit(x.body);
+}
+
+// ---- interface --------------------------------------------------------------------------------------------------------------
+
+bool can_fail(const Kernel& kernel) {
+  bool result = false;
+  for_each_stmt(kernel.body, [&](const Stmt& s) { result |= as<Require>(s) != nullptr; });
+  return result;
+}
+
+llvm::Function* declare_kernel(llvm::Module& module, const std::string& symbol, const Kernel& kernel) {
+  llvm::LLVMContext& context = module.getContext();
+  std::vector<llvm::Type*> params(kernel.params.size(), llvm::PointerType::getUnqual(context));
+  auto* result = can_fail(kernel) ? static_cast<llvm::Type*>(llvm::Type::getInt32Ty(context)) : llvm::Type::getVoidTy(context);
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(result, params, false), llvm::GlobalValue::ExternalLinkage,
+                                          symbol, module);
+  function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  function->setDSOLocal(true);
+  function->setDoesNotThrow();
+  return function;
+}
+
+void emit_kernel(llvm::Function* function, const Kernel& kernel, const std::vector<bool>& may_alias, const CodeLevel& level,
+                 const llvm::MCSubtargetInfo& cpu) {
+  llvm::LLVMContext& context = function->getContext();
+  for (unsigned i = 0; i < kernel.params.size(); ++i) {
+    const BufferNode& buffer = *kernel.params[i].buffer;
+    llvm::AttrBuilder attributes(context);
+    if (!may_alias[i]) attributes.addAttribute(llvm::Attribute::NoAlias);
+    attributes.addAttribute(llvm::Attribute::NoCapture);
+    if (kernel.params[i].access == Access::read) attributes.addAttribute(llvm::Attribute::ReadOnly);
+    attributes.addAlignmentAttr(llvm::Align(static_cast<uint64_t>(std::max(buffer.alignment, storage_alignment(buffer.type)))));
+    if (int64_t bytes = storage_bytes(buffer.type, product(buffer.shape).value()); bytes > 0)
+      attributes.addDereferenceableAttr(static_cast<uint64_t>(bytes));
+    function->addParamAttrs(i, attributes);
+  }
+  KernelEmitter(level, cpu, kernel, function).emit();
+}
+
+}  // namespace dlcc::targets

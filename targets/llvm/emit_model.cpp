@@ -1,0 +1,194 @@
+#include "targets/llvm/emit_model.h"
+
+#include <llvm/IR/IRBuilder.h>
+
+#include "targets/llvm/cpu_check.h"
+#include "targets/llvm/emit_kernel.h"
+#include "targets/llvm/skeleton.h"
+
+namespace dlcc::targets {
+
+using llvm::Value;
+using tensor::Status;
+
+namespace {
+
+std::string level_suffix(const CodeLevel& level) {
+  std::string result = level.name;
+  for (char& c : result)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  return result;
+}
+
+llvm::Constant* string_constant(llvm::Module& module, const std::string& text) {
+  auto* data = llvm::ConstantDataArray::getString(module.getContext(), text);
+  auto* global = new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data, "text");
+  global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+  global->setAlignment(llvm::Align(1));
+  return global;
+}
+
+// The functions and the constant that programs see.
+class EntryEmitter {
+ public:
+  EntryEmitter(llvm::Module& module, const ModelParts& parts)
+      : module_(module), parts_(parts), b_(module.getContext()), prefix_(parts.interface.prefix) {}
+
+  void emit() {
+    llvm::Type *pointer = b_.getPtrTy(), *i32 = b_.getInt32Ty(), *i64 = b_.getInt64Ty();
+    std::vector<llvm::Function*> skeletons;
+    for (size_t l = 0; l < parts_.target.levels.size(); ++l)
+      skeletons.push_back(emit_skeleton(module_, parts_, l, prefix_ + "_run_" + level_suffix(parts_.target.levels[l])));
+    llvm::Function* choice = define_level_choice(module_, prefix_ + "_cpu_level", parts_.target);
+
+    llvm::Function* run_ctx = function(prefix_ + "_run_ctx", llvm::FunctionType::get(i32, {pointer, pointer, pointer, i64, pointer}, false));
+    emit_checks(run_ctx);
+    emit_dispatch(run_ctx, choice, skeletons);
+
+    llvm::Function* run = function(prefix_ + "_run", llvm::FunctionType::get(i32, {pointer, pointer, pointer, i64}, false));
+    b_.SetInsertPoint(llvm::BasicBlock::Create(module_.getContext(), "entry", run));
+    auto* call = b_.CreateCall(run_ctx, {run->getArg(0), run->getArg(1), run->getArg(2), run->getArg(3), null()});
+    b_.CreateRet(call);
+    emit_description(run_ctx);
+  }
+
+ private:
+  llvm::Constant* null() { return llvm::ConstantPointerNull::get(b_.getPtrTy()); }
+
+  llvm::Function* function(const std::string& name, llvm::FunctionType* type) {
+    auto* result = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module_);
+    result->setDoesNotThrow();
+    result->setDSOLocal(true);
+    result->addFnAttr("target-cpu", baseline_cpu());
+    return result;
+  }
+
+  // Runs before the CPU is known, so it is compiled for every CPU of the architecture.
+  std::string baseline_cpu() const { return parts_.target.name == "x86-64" ? "x86-64" : "generic"; }
+
+  // Returns with a status when `fails` holds.
+  void check(llvm::Function* run, Value* fails, Status status) {
+    if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(fails); constant && constant->isZero()) return;
+    auto* bad = llvm::BasicBlock::Create(module_.getContext(), "bad", run);
+    auto* good = llvm::BasicBlock::Create(module_.getContext(), "good", run);
+    b_.CreateCondBr(fails, bad, good);
+    b_.SetInsertPoint(bad);
+    b_.CreateRet(b_.getInt32(static_cast<uint32_t>(status)));
+    b_.SetInsertPoint(good);
+  }
+
+  void emit_checks(llvm::Function* run) {
+    b_.SetInsertPoint(llvm::BasicBlock::Create(module_.getContext(), "entry", run));
+    const emit::Interface& interface = parts_.interface;
+    Value *inputs = run->getArg(0), *outputs = run->getArg(1), *arena = run->getArg(2), *bytes = run->getArg(3);
+    Value* is_null = b_.getFalse();
+    auto note = [&](Value*& any, Value* one) { any = b_.CreateOr(any, one); };
+    if (!interface.inputs.empty()) note(is_null, b_.CreateIsNull(inputs));
+    if (!interface.outputs.empty()) note(is_null, b_.CreateIsNull(outputs));
+    if (interface.arena_bytes > 0) note(is_null, b_.CreateIsNull(arena));
+    check(run, is_null, Status::null_argument);
+
+    Value *tensor_null = b_.getFalse(), *misaligned = b_.getFalse();
+    auto check_tensors = [&](Value* pointers, const std::vector<emit::TensorInterface>& tensors) {
+      for (size_t i = 0; i < tensors.size(); ++i) {
+        Value* slot = b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), pointers, i);
+        Value* tensor = b_.CreateLoad(b_.getPtrTy(), slot);
+        if (product(shape_of(tensors[i].shape)).value() > 0) note(tensor_null, b_.CreateIsNull(tensor));
+        note(misaligned, is_misaligned(tensor, std::max(bits(tensors[i].type) / 8, 1)));
+      }
+    };
+    check_tensors(inputs, interface.inputs);
+    check_tensors(outputs, interface.outputs);
+    check(run, tensor_null, Status::null_argument);
+    if (interface.arena_bytes > 0) {
+      check(run, b_.CreateICmpULT(bytes, b_.getInt64(static_cast<uint64_t>(interface.arena_bytes))), Status::arena_too_small);
+      note(misaligned, is_misaligned(arena, interface.arena_alignment));
+    }
+    check(run, misaligned, Status::arena_misaligned);
+  }
+
+  Value* is_misaligned(Value* pointer, int64_t alignment) {
+    if (alignment <= 1) return b_.getFalse();
+    Value* low = b_.CreateAnd(b_.CreatePtrToInt(pointer, b_.getInt64Ty()), b_.getInt64(static_cast<uint64_t>(alignment - 1)));
+    return b_.CreateICmpNE(low, b_.getInt64(0));
+  }
+
+  void emit_dispatch(llvm::Function* run, llvm::Function* choice, const std::vector<llvm::Function*>& skeletons) {
+    auto call = [&](llvm::Function* skeleton) {
+      b_.CreateRet(b_.CreateCall(skeleton, {run->getArg(0), run->getArg(1), run->getArg(2), run->getArg(4)}));
+    };
+    if (!choice) return call(skeletons.front());
+    Value* level = b_.CreateCall(choice);
+    auto* none = llvm::BasicBlock::Create(module_.getContext(), "unsupported", run);
+    auto* branch = b_.CreateSwitch(level, none);
+    for (size_t l = 0; l < skeletons.size(); ++l) {
+      auto* block = llvm::BasicBlock::Create(module_.getContext(), "level", run);
+      branch->addCase(b_.getInt32(static_cast<uint32_t>(l)), block);
+      b_.SetInsertPoint(block);
+      call(skeletons[l]);
+    }
+    b_.SetInsertPoint(none);
+    b_.CreateRet(b_.getInt32(static_cast<uint32_t>(Status::unsupported_cpu)));
+  }
+
+  // ---- P_model: the layout of dlcc_model and dlcc_tensor in runtime/include/dlcc/types.h
+
+  void emit_description(llvm::Function* run_ctx) {
+    const emit::Interface& interface = parts_.interface;
+    std::vector<llvm::Constant*> fields = {
+        b_.getInt32(1),
+        b_.getInt32(static_cast<uint32_t>(interface.inputs.size())),
+        b_.getInt32(static_cast<uint32_t>(interface.outputs.size())),
+        b_.getInt32(static_cast<uint32_t>(count_steps(parts_.program))),
+        string_constant(module_, prefix_),
+        string_constant(module_, interface.provenance),
+        tensors(interface.inputs),
+        tensors(interface.outputs),
+        b_.getInt64(static_cast<uint64_t>(interface.arena_bytes)),
+        b_.getInt64(static_cast<uint64_t>(interface.arena_alignment)),
+        b_.getInt64(static_cast<uint64_t>(interface.weights_bytes)),
+        run_ctx,
+    };
+    auto* value = llvm::ConstantStruct::getAnon(fields);
+    auto* model = new llvm::GlobalVariable(module_, value->getType(), true, llvm::GlobalValue::ExternalLinkage, value,
+                                           prefix_ + "_model");
+    model->setAlignment(llvm::Align(8));
+  }
+
+  llvm::Constant* tensors(const std::vector<emit::TensorInterface>& list) {
+    std::vector<llvm::Constant*> rows;
+    for (const emit::TensorInterface& t : list) {
+      std::vector<uint64_t> shape(t.shape.begin(), t.shape.end());
+      auto* extents = llvm::ConstantDataArray::get(module_.getContext(), shape);
+      auto* where = new llvm::GlobalVariable(module_, extents->getType(), true, llvm::GlobalValue::PrivateLinkage, extents, "shape");
+      int64_t bytes = storage_bytes(t.type, product(shape_of(t.shape)).value());
+      rows.push_back(llvm::ConstantStruct::getAnon(
+          {string_constant(module_, t.name), string_constant(module_, std::string(name(t.type))), where,
+           b_.getInt32(static_cast<uint32_t>(t.shape.size())), b_.getInt32(static_cast<uint32_t>(onnx_number(t.type))),
+           b_.getInt64(static_cast<uint64_t>(bytes))}));
+    }
+    if (rows.empty()) return null();
+    auto* type = llvm::ArrayType::get(rows.front()->getType(), rows.size());
+    return new llvm::GlobalVariable(module_, type, true, llvm::GlobalValue::PrivateLinkage,
+                                    llvm::ConstantArray::get(type, rows), "tensors");
+  }
+
+  llvm::Module& module_;
+  const ModelParts& parts_;
+  llvm::IRBuilder<> b_;
+  std::string prefix_;
+};
+
+}  // namespace
+
+std::string kernel_symbol(const emit::Interface& interface, int kernel, const CodeLevel& level) {
+  return fmt::format("{}_k{}_{}", interface.prefix, kernel, level_suffix(level));
+}
+
+std::vector<std::string> exported_symbols(const emit::Interface& interface) {
+  return {interface.prefix + "_run", interface.prefix + "_run_ctx", interface.prefix + "_model"};
+}
+
+void emit_model(llvm::Module& module, const ModelParts& parts) { EntryEmitter(module, parts).emit(); }
+
+}  // namespace dlcc::targets

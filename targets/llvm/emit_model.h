@@ -1,0 +1,33 @@
+// Emits what surrounds the kernels: the entry functions with their checks, the control skeleton for each CPU level, and the
+// constant that describes the model.
+#pragma once
+
+#include <llvm/IR/Module.h>
+
+#include <string>
+#include <vector>
+
+#include "emit/interface.h"
+#include "lower/program.h"
+#include "targets/target.h"
+
+namespace dlcc::targets {
+
+struct ModelParts {
+  const lower::Program& program;
+  const lower::StoragePlan& plan;
+  const emit::Interface& interface;
+  const Target& target;
+  std::string weights_symbol;
+  std::vector<int64_t> constant_offsets;  // of each constant behind weights_symbol
+};
+
+// "P_k3_x86_64_v4"
+std::string kernel_symbol(const emit::Interface&, int kernel, const CodeLevel&);
+
+// Symbols that other object files may use.
+std::vector<std::string> exported_symbols(const emit::Interface&);
+
+void emit_model(llvm::Module&, const ModelParts&);
+
+}  // namespace dlcc::targets

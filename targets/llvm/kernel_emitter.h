@@ -1,0 +1,163 @@
+// The state of emitting one kernel as an LLVM function, shared by the files that emit expressions (emit_expr.cpp), number
+// conversions (emit_cast.cpp), memory accesses (emit_memory.cpp) and statements (emit_kernel.cpp).
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "targets/target.h"
+#include "tensor/ir.h"
+
+namespace dlcc::targets {
+
+using llvm::Value;
+
+// A linear form over scalars in bytes, elements or whatever the caller counts in:
+// constant + sum of coefficient * term + lane * (number of the vector's lane) + varying[lane].
+struct Linear {
+  struct Term {
+    Value* value;
+    int64_t coefficient;
+    int depth;  // how deep in the nest the value was bound; terms are added outermost first, so that loops can hoist them
+  };
+  int64_t constant = 0;
+  int64_t lane = 0;
+  std::vector<Term> terms;
+  Value* varying = nullptr;  // a vector of i64
+  bool bounded = true;       // made of loop counters and literals only, so that arithmetic cannot overflow
+
+  bool is_constant() const { return lane == 0 && terms.empty() && !varying; }
+  bool is_uniform() const { return lane == 0 && !varying; }
+};
+
+class KernelEmitter {
+ public:
+  KernelEmitter(const CodeLevel& level, const llvm::MCSubtargetInfo& cpu, const tensor::Kernel& kernel,
+                llvm::Function* function);
+
+  // Fills the function, whose parameters are the kernel's buffers and whose result is the status.
+  void emit();
+
+ private:
+  // The vector loop in whose lanes expressions are evaluated at the moment.
+  struct Lanes {
+    const tensor::VarNode* var;
+    int count;
+    Value* base;  // the variable's value in lane 0
+  };
+  struct Binding {
+    Value* value;
+    int depth;
+    bool bounded;  // a loop counter
+  };
+  struct Memory {
+    Value* pointer;
+    bool per_lane = false;  // each element is a vector with one element per lane of the surrounding vector loop
+    int64_t alignment;
+    int64_t elements;
+  };
+  using Memo = std::unordered_map<const tensor::ExprNode*, Value*>;
+
+  // ---- expressions (emit_expr.cpp). A value that is equal in all lanes is a scalar, any other a vector.
+  Value* emit(const tensor::Expr&);
+  Value* emit_new(const tensor::ExprNode&);
+  Value* emit_literal(DType, const tensor::Literal&);
+  Value* emit_unary(const tensor::Unary&, DType operand);
+  Value* emit_binary(const tensor::Binary&, DType operand);
+  Value* emit_integer_binary(tensor::BinaryOp, Value* a, Value* b, DType);
+  Value* emit_division(tensor::BinaryOp, Value* a, Value* b, bool is_signed);
+  Value* emit_shift(tensor::BinaryOp, Value* a, Value* b, bool is_signed);
+  Value* emit_extremum(const tensor::Binary&, Value* a, Value* b, DType);
+  Value* emit_comparison(tensor::BinaryOp, Value* a, Value* b, DType);
+  Value* emit_fma(Value* a, Value* b, Value* c);
+  Value* emit_select(const tensor::Select&);
+  Value* emit_guarded(const tensor::Expr&, Value* guard);
+
+  // ---- conversions (emit_cast.cpp)
+  Value* emit_cast(Value*, DType from, DType to, bool saturate);
+  Value* to_float32(Value*, DType from);
+  Value* float32_to_narrow(Value*, DType to, bool saturate);
+  Value* half_to_float32(Value*);
+  Value* minifloat_to_float32(Value*, DType from);
+  Value* float32_to_minifloat(Value*, DType to, bool saturate);
+  Value* float64_to_float32_odd(Value*);
+
+  // ---- memory (emit_memory.cpp)
+  Value* emit_load(const tensor::Load&);
+  void emit_store(const tensor::Store&, Value* value);
+  void emit_prefetch(const tensor::Prefetch&);
+  Value* load_element(const Memory&, DType, Value* pointer, llvm::Align);
+  Value* load_elements(const Memory&, DType, const Linear& offset, Value* mask, Value* otherwise);
+  Value* load_per_lane(const Memory&, DType, const Linear& offset);
+  Value* gather(const Memory&, DType, const Linear& offset, Value* mask, Value* otherwise);
+  Value* load_nibble(const Memory&, DType, Value* index);
+  void store_nibble(const Memory&, Value* index, Value* value);
+  Value* from_storage(Value*, DType);
+  Value* to_storage(Value*, DType);
+  Linear linearize(const tensor::Expr&);
+  Linear flatten(const tensor::BufferNode&, const std::vector<tensor::Expr>& indices);
+  Value* scalar_of(const Linear&);  // the part that is equal in all lanes
+  Value* vector_of(const Linear&);  // all lanes, i64
+  Value* address(const Memory&, const Linear& offset, int64_t element_bytes);
+  llvm::Align alignment_of(const Memory&, const Linear& offset, int64_t element_bytes);
+  Value* inside(const Linear& index, int64_t extent);  // i1 or a vector of it; null when certainly inside
+  void clamp(Linear& index, Value* inside);
+
+  // ---- statements (emit_kernel.cpp)
+  void emit(const tensor::Stmt&);
+  void emit_for(const tensor::For&);
+  void emit_loop(const tensor::VarNode*, Value* first, Value* end, int64_t step, bool may_be_empty,
+                 const std::function<void(Value*)>& body);
+  void emit_unrolled(const tensor::For&, int64_t extent);
+  void emit_vector_loop(const tensor::For&, int64_t extent);
+  void emit_strip(const tensor::For&, int lanes, Value* base);
+  void emit_if(const tensor::IfThen&);
+  void emit_require(const tensor::Require&);
+  void emit_allocate(const tensor::Allocate&);
+  void emit_serial(const tensor::For&);
+  void begin_statement();
+  void bind(const tensor::VarNode*, Value*, bool bounded);
+
+  // ---- helpers
+  Value* splat(Value*);                // a scalar in every lane; vectors are returned as they are
+  bool match_lanes(std::initializer_list<Value**>);  // splats the scalars among them if any is a vector
+  static bool is_vector(Value* v) { return v->getType()->isVectorTy(); }
+  llvm::Type* with_lanes_of(Value* shape, llvm::Type* element);
+  Value* constant_like(Value* shape, int64_t);      // an integer constant of the value's type
+  llvm::Type* value_type(DType);                    // of expressions
+  llvm::Type* storage_type(DType);                  // of elements in memory
+  Value* intrinsic(llvm::Intrinsic::ID, std::initializer_list<Value*>);
+  bool converts_halves() const;  // the CPU has instructions between float16 and float32
+
+  const CodeLevel& level_;
+  const llvm::MCSubtargetInfo& cpu_;
+  const tensor::Kernel& kernel_;
+  llvm::Function* function_;
+  llvm::IRBuilder<> b_;
+  std::optional<Lanes> lanes_;
+  Value* guard_ = nullptr;  // loads are executed only where this holds; null: everywhere
+  std::unordered_map<const tensor::VarNode*, Binding> bindings_;
+  std::unordered_map<const tensor::BufferNode*, Memory> memory_;
+  int depth_ = 0;                                    // of loops around the current place
+  std::set<const tensor::VarNode*> register_index_;  // variables that index register buffers: their loops are unrolled
+  std::vector<Memo> memos_;                          // innermost last; a guarded expression has a memo of its own
+  std::vector<std::pair<tensor::Load, Value*>> loads_;  // executed without guard in this statement
+};
+
+// How a vector loop is executed; found by analysis of its body (vectorize.cpp).
+struct VectorPlan {
+  bool possible = false;     // else as a scalar loop
+  bool distribute = false;   // statements of the body depend on each other across lanes: one loop for each
+  int element_bits = 8;      // widest type that the lanes hold
+};
+VectorPlan plan_vector_loop(const tensor::For&);
+
+}  // namespace dlcc::targets

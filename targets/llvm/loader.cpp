@@ -1,0 +1,295 @@
+#include "targets/llvm/loader.h"
+
+#include <elf.h>
+#include <llvm/ExecutionEngine/Orc/Core.h>
+#include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "targets/llvm/guarded_memory.h"
+
+namespace dlcc::targets {
+
+namespace {
+
+using RunFunction = int (*)(const void* const*, void* const*, void*, size_t);
+using Place = GuardedMemory::Place;
+
+// An object in this process's memory.
+class LoadedObject {
+ public:
+  explicit LoadedObject(std::span<const std::byte> object) : session_(new_process_control()), layer_(session_) {
+    auto& library = session_.createBareJITDylib("model");
+    library_ = &library;
+    auto builtin = [&](const char* name, auto* address) {
+      llvm::orc::ExecutorSymbolDef symbol(llvm::orc::ExecutorAddr::fromPtr(address), llvm::JITSymbolFlags::Exported);
+      llvm::cantFail(library.define(llvm::orc::absoluteSymbols({{session_.intern(name), symbol}})));
+    };
+    builtin("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(&std::memcpy));
+    builtin("memset", static_cast<void* (*)(void*, int, size_t)>(&std::memset));
+    session_.setErrorReporter([this](llvm::Error e) { errors_ += llvm::toString(std::move(e)) + "\n"; });
+    llvm::StringRef bytes(reinterpret_cast<const char*>(object.data()), object.size());
+    if (llvm::Error e = layer_.add(library, llvm::MemoryBuffer::getMemBuffer(bytes, "model", false)))
+      errors_ += llvm::toString(std::move(e));
+  }
+  ~LoadedObject() { llvm::consumeError(session_.endSession()); }
+
+  // Null, and errors() says why, when the object cannot be linked.
+  RunFunction find(const std::string& symbol) {
+    auto found = session_.lookup({library_}, session_.intern(symbol));
+    if (found) return found->getAddress().toPtr<RunFunction>();
+    errors_ += llvm::toString(found.takeError());
+    return nullptr;
+  }
+  const std::string& errors() const { return errors_; }
+
+ private:
+  static std::unique_ptr<llvm::orc::ExecutorProcessControl> new_process_control() {
+    return llvm::cantFail(llvm::orc::SelfExecutorProcessControl::Create());
+  }
+
+  llvm::orc::ExecutionSession session_;
+  llvm::orc::ObjectLinkingLayer layer_;
+  llvm::orc::JITDylib* library_ = nullptr;
+  std::string errors_;
+};
+
+// What the child tells the parent, in shared memory.
+struct ChildReport {
+  int status;
+  int signal;  // that ended the child; 0 for none
+  bool writing;
+  bool reading_known;
+  uintptr_t address;
+  Place place;
+  double seconds[1];  // as many as timed calls
+};
+
+ChildReport* child_report = nullptr;  // for the signal handler, which gets no argument of ours; set in the child only
+
+void on_fault(int signal, siginfo_t* info, void* context) {
+  child_report->signal = signal;
+  child_report->address = reinterpret_cast<uintptr_t>(info->si_addr);
+#ifdef __x86_64__
+  auto error = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR];
+  child_report->reading_known = true;
+  child_report->writing = error & 2;
+#else
+  (void)context;
+#endif
+  _exit(1);
+}
+
+void catch_faults() {
+  static char stack[1 << 16];
+  stack_t alternate{};
+  alternate.ss_sp = stack, alternate.ss_size = sizeof(stack);
+  sigaltstack(&alternate, nullptr);
+  struct sigaction action {};
+  action.sa_sigaction = on_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  for (int s : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP}) sigaction(s, &action, nullptr);
+}
+
+class Runner {
+ public:
+  Runner(const RunRequest& request, RunFunction run, Diagnostics& diagnostics)
+      : request_(request), run_(run), diagnostics_(diagnostics) {
+    report_bytes_ = sizeof(ChildReport) + sizeof(double) * static_cast<size_t>(std::max(request.repeat, 1));
+    void* shared = mmap(nullptr, report_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    DLCC_CHECK(shared != MAP_FAILED, "no memory");
+    report_ = new (shared) ChildReport{};
+    add_blocks();
+  }
+  ~Runner() { munmap(report_, report_bytes_); }
+
+  std::optional<RunResult> run() {
+    RunResult result;
+    // The arena holds garbage at first, a different one each time, so that results that depend on it differ.
+    std::vector<Constant> outputs[2];
+    for (Place place : {Place::end, Place::begin}) {
+      int garbage = place == Place::end ? 0xFF : 0x11;
+      for (size_t b = 0; b < block_count_; ++b) memory_.fill(b, garbage);
+      copy_inputs(place);
+      if (!in_child(place, [&] { report_->status = call(place); })) return std::nullopt;
+      result.status = report_->status;
+      if (result.status != 0) return result;
+      if (!check_margins(place, garbage)) return std::nullopt;
+      outputs[place == Place::end ? 0 : 1] = read_outputs(place);
+    }
+    for (size_t i = 0; i < outputs[0].size(); ++i)
+      if (!outputs[0][i].same_as(outputs[1][i])) {
+        fail(fmt::format("output '{}' depends on what the arena or the output held before", request_.interface->outputs[i].name));
+        return std::nullopt;
+      }
+    result.outputs = std::move(outputs[0]);
+    if (request_.repeat > 1 && !time(result)) return std::nullopt;
+    return result;
+  }
+
+ private:
+  void add_blocks() {
+    const emit::Interface& interface = *request_.interface;
+    auto add = [&](const char* kind, const emit::TensorInterface& t) {
+      int64_t bytes = storage_bytes(t.type, product(shape_of(t.shape)).value());
+      return memory_.add(fmt::format("{} '{}'", kind, t.name), bytes, std::max(bits(t.type) / 8, 1));
+    };
+    for (const emit::TensorInterface& t : interface.inputs) inputs_.push_back(add("input", t));
+    for (const emit::TensorInterface& t : interface.outputs) outputs_.push_back(add("output", t));
+    arena_ = memory_.add("the arena", interface.arena_bytes, std::max<int64_t>(interface.arena_alignment, 1));
+    block_count_ = arena_ + 1;
+  }
+
+  void copy_inputs(Place place) {
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      std::span<const std::byte> bytes = request_.inputs[i].bytes();
+      if (!bytes.empty()) std::memcpy(memory_.address(inputs_[i], place), bytes.data(), bytes.size());
+    }
+  }
+
+  int call(Place place) const {
+    std::vector<const void*> inputs;
+    std::vector<void*> outputs;
+    for (size_t b : inputs_) inputs.push_back(memory_.address(b, place));
+    for (size_t b : outputs_) outputs.push_back(memory_.address(b, place));
+    return run_(inputs.data(), outputs.data(), memory_.address(arena_, place), static_cast<size_t>(request_.interface->arena_bytes));
+  }
+
+  std::vector<Constant> read_outputs(Place place) const {
+    std::vector<Constant> result;
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      const emit::TensorInterface& t = request_.interface->outputs[i];
+      const std::byte* from = memory_.address(outputs_[i], place);
+      result.emplace_back(t.type, t.shape, std::vector<std::byte>(from, from + memory_.bytes(outputs_[i])));
+    }
+    return result;
+  }
+
+  // Writes that stay on the block's own pages but leave the block.
+  bool check_margins(Place place, int garbage) {
+    for (size_t b = 0; b < block_count_; ++b)
+      if (!memory_.margins_hold(b, place, garbage)) {
+        fail("the model wrote beside " + memory_.name(b));
+        return false;
+      }
+    return true;
+  }
+
+  bool time(RunResult& result) {
+    bool done = in_child(Place::begin, [&] {
+      for (int i = 0; i < request_.repeat; ++i) {
+        auto start = std::chrono::steady_clock::now();
+        call(Place::begin);
+        report_->seconds[i] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      }
+    });
+    if (done) result.seconds.assign(report_->seconds, report_->seconds + request_.repeat);
+    return done;
+  }
+
+  // Runs `work` in a child process; false, with a diagnostic, when that did not end well.
+  template <class Work>
+  bool in_child(Place place, const Work& work) {
+    *report_ = ChildReport{};
+    report_->place = place;
+    pid_t child = fork();
+    DLCC_CHECK(child >= 0, "fork failed");
+    if (child == 0) {
+      child_report = report_;
+      catch_faults();
+      for (size_t b : inputs_) memory_.protect_reading_only(b);
+      alarm(static_cast<unsigned>(request_.time_limit_seconds));
+      work();
+      _exit(0);
+    }
+    int ended = 0;
+    while (waitpid(child, &ended, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFEXITED(ended) && WEXITSTATUS(ended) == 0) return true;
+    if (WIFSIGNALED(ended) && WTERMSIG(ended) == SIGALRM)
+      fail(fmt::format("the model did not finish within {} seconds", request_.time_limit_seconds));
+    else if (report_->signal)
+      fail(describe_fault());
+    else
+      fail(fmt::format("the child process ended with wait status {}", ended));
+    return false;
+  }
+
+  std::string describe_fault() const {
+    std::string what = strsignal(report_->signal);
+    if (report_->signal != SIGSEGV && report_->signal != SIGBUS) return fmt::format("the model was stopped by '{}'", what);
+    std::string where = memory_.describe(report_->address, report_->place);
+    if (where.empty()) where = fmt::format("address {:#x}, which belongs to no tensor", report_->address);
+    const char* access = !report_->reading_known ? "access" : report_->writing ? "write" : "read";
+    return fmt::format("the model was stopped by '{}': {} of {}", what, access, where);
+  }
+
+  void fail(std::string message) { diagnostics_.error(DiagnosticId::run_failed, {}, std::move(message)); }
+
+  const RunRequest& request_;
+  RunFunction run_;
+  Diagnostics& diagnostics_;
+  GuardedMemory memory_;
+  std::vector<size_t> inputs_, outputs_;
+  size_t arena_ = 0, block_count_ = 0;
+  ChildReport* report_ = nullptr;
+  size_t report_bytes_ = 0;
+};
+
+bool inputs_fit(const RunRequest& request, Diagnostics& diagnostics) {
+  const emit::Interface& interface = *request.interface;
+  if (request.inputs.size() != interface.inputs.size()) {
+    diagnostics.error(DiagnosticId::bad_data, {}, fmt::format("the model has {} inputs, {} were given", interface.inputs.size(), request.inputs.size()));
+    return false;
+  }
+  bool fit = true;
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    const emit::TensorInterface& wanted = interface.inputs[i];
+    const Constant& given = request.inputs[i];
+    if (given.dtype() == wanted.type && given.shape() == wanted.shape) continue;
+    fit = false;
+    diagnostics.error(DiagnosticId::bad_data, {},
+                      fmt::format("input '{}' is {}{}, but {}{} was given", wanted.name, name(wanted.type), str(shape_of(wanted.shape)),
+                                  name(given.dtype()), str(shape_of(given.shape()))));
+  }
+  return fit;
+}
+
+bool is_for_this_machine(std::span<const std::byte> object) {
+  Elf64_Ehdr header;
+  if (object.size() < sizeof(header)) return false;
+  std::memcpy(&header, object.data(), sizeof(header));
+#if defined(__x86_64__)
+  return header.e_machine == EM_X86_64;
+#elif defined(__aarch64__)
+  return header.e_machine == EM_AARCH64;
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
+std::optional<RunResult> run_object(const RunRequest& request, Diagnostics& diagnostics) {
+  if (!inputs_fit(request, diagnostics)) return std::nullopt;
+  if (!is_for_this_machine(request.object)) {
+    diagnostics.error(DiagnosticId::unsupported_cpu, {}, "the object is for another kind of machine than this one");
+    return std::nullopt;
+  }
+  LoadedObject object(request.object);
+  RunFunction run = object.find(request.interface->prefix + "_run");
+  if (!run) {
+    diagnostics.error(DiagnosticId::run_failed, {}, "the object cannot be loaded: " + object.errors());
+    return std::nullopt;
+  }
+  return Runner(request, run, diagnostics).run();
+}
+
+}  // namespace dlcc::targets

@@ -1,0 +1,224 @@
+#include "targets/llvm/skeleton.h"
+
+#include <llvm/IR/IRBuilder.h>
+
+#include <functional>
+
+#include "targets/llvm/emit_kernel.h"
+
+namespace dlcc::targets {
+
+using llvm::Value;
+using lower::Region;
+
+namespace {
+
+void for_each_invoke(const Region& region, const std::function<void(const lower::Invoke&)>& visit) {
+  for (const lower::Step& step : region.steps)
+    std::visit(overloaded{
+                   [&](const lower::Invoke& x) { visit(x); },
+                   [&](const lower::Copy&) {},
+                   [&](const std::shared_ptr<lower::Branch>& x) {
+                     for_each_invoke(x->then_region, visit);
+                     for_each_invoke(x->else_region, visit);
+                   },
+                   [&](const std::shared_ptr<lower::Repeat>& x) { for_each_invoke(x->body, visit); },
+               },
+               step);
+}
+
+class SkeletonEmitter {
+ public:
+  SkeletonEmitter(llvm::Module& module, const ModelParts& parts, size_t level, const std::string& symbol)
+      : module_(module), parts_(parts), level_(level), b_(module.getContext()) {
+    llvm::Type* pointer = b_.getPtrTy();
+    auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer, pointer, pointer}, false);
+    function_ = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, symbol, module_);
+    function_->setDoesNotThrow();
+    function_->addFnAttr(llvm::Attribute::NoInline);
+  }
+
+  llvm::Function* emit() {
+    b_.SetInsertPoint(block("entry"));
+    failed_ = block("failed");
+    status_ = llvm::PHINode::Create(b_.getInt32Ty(), 0, "status", failed_);
+    profiler_ = find_profiler();
+    emit_region(parts_.program.body);
+    b_.CreateRet(b_.getInt32(0));
+    if (status_->getNumIncomingValues() == 0) {
+      failed_->eraseFromParent();
+    } else {
+      failed_->moveAfter(&function_->back());
+      b_.SetInsertPoint(failed_);
+      b_.CreateRet(status_);
+    }
+    return function_;
+  }
+
+ private:
+  llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(module_.getContext(), name, function_); }
+
+  // context ? context->profiler : null
+  Value* find_profiler() {
+    Value* context = function_->getArg(3);
+    auto *given = block("context"), *after = block("begin"), *before = b_.GetInsertBlock();
+    b_.CreateCondBr(b_.CreateIsNull(context), after, given);
+    b_.SetInsertPoint(given);
+    Value* loaded = b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), context, 1));
+    b_.CreateBr(after);
+    b_.SetInsertPoint(after);
+    llvm::PHINode* result = b_.CreatePHI(b_.getPtrTy(), 2, "profiler");
+    result->addIncoming(llvm::ConstantPointerNull::get(b_.getPtrTy()), before);
+    result->addIncoming(loaded, given);
+    return result;
+  }
+
+  void emit_region(const Region& region) {
+    for (const lower::Step& step : region.steps)
+      std::visit(overloaded{
+                     [&](const lower::Invoke& x) { emit_invoke(x); },
+                     [&](const lower::Copy& x) {
+                       auto bytes = static_cast<uint64_t>(parts_.program.values[static_cast<size_t>(x.from)].bytes);
+                       if (bytes) b_.CreateMemCpy(address(x.to), llvm::Align(1), address(x.from), llvm::Align(1), bytes);
+                     },
+                     [&](const std::shared_ptr<lower::Branch>& x) { emit_branch(*x); },
+                     [&](const std::shared_ptr<lower::Repeat>& x) { emit_repeat(*x); },
+                 },
+                 step);
+  }
+
+  void emit_invoke(const lower::Invoke& x) {
+    const tensor::Kernel& kernel = parts_.program.kernels[static_cast<size_t>(x.kernel)].variants[level_];
+    std::string symbol = kernel_symbol(parts_.interface, x.kernel, parts_.target.levels[level_]);
+    llvm::Function* callee = module_.getFunction(symbol);
+    if (!callee) callee = declare_kernel(module_, symbol, kernel);
+    DLCC_CHECK(x.operands.size() == kernel.params.size(), "{} operands for {} parameters of {}", x.operands.size(),
+               kernel.params.size(), kernel.name);
+    std::vector<Value*> operands;
+    for (lower::ValueId id : x.operands) operands.push_back(address(id));
+    emit_profile(1, x.node);
+    Value* status = b_.CreateCall(callee, operands);
+    emit_profile(2, x.node);
+    ++step_;
+    if (!callee->getReturnType()->isIntegerTy()) return;
+    auto* next = block("next");
+    status_->addIncoming(status, b_.GetInsertBlock());
+    b_.CreateCondBr(b_.CreateICmpEQ(status, b_.getInt32(0)), next, failed_);
+    b_.SetInsertPoint(next);
+  }
+
+  // if (profiler) profiler->FIELD(profiler->self, step, node)
+  void emit_profile(uint64_t field, const std::string& node) {
+    llvm::Type* pointer = b_.getPtrTy();
+    auto *wanted = block("profile"), *after = block("step");
+    b_.CreateCondBr(b_.CreateIsNull(profiler_), after, wanted);
+    b_.SetInsertPoint(wanted);
+    Value* self = b_.CreateLoad(pointer, profiler_);
+    Value* callback = b_.CreateLoad(pointer, b_.CreateConstInBoundsGEP1_64(pointer, profiler_, field));
+    auto* type = llvm::FunctionType::get(b_.getVoidTy(), {pointer, b_.getInt32Ty(), pointer}, false);
+    b_.CreateCall(type, callback, {self, b_.getInt32(static_cast<uint32_t>(step_)), node_name(node)});
+    b_.CreateBr(after);
+    b_.SetInsertPoint(after);
+  }
+
+  llvm::Constant* node_name(const std::string& node) {
+    std::string symbol = fmt::format("{}_node{}", parts_.interface.prefix, step_);
+    if (auto* existing = module_.getNamedGlobal(symbol)) return existing;
+    auto* text = llvm::ConstantDataArray::getString(module_.getContext(), node);
+    auto* global = new llvm::GlobalVariable(module_, text->getType(), true, llvm::GlobalValue::PrivateLinkage, text, symbol);
+    global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+    global->setAlignment(llvm::Align(1));
+    return global;
+  }
+
+  Value* holds(lower::ValueId condition) {
+    return b_.CreateICmpNE(b_.CreateAlignedLoad(b_.getInt8Ty(), address(condition), llvm::Align(1)), b_.getInt8(0));
+  }
+
+  void emit_branch(const lower::Branch& x) {
+    auto *then_block = block("then"), *else_block = block("else"), *after = block("endif");
+    b_.CreateCondBr(holds(x.condition), then_block, else_block);
+    b_.SetInsertPoint(then_block);
+    emit_region(x.then_region);
+    b_.CreateBr(after);
+    b_.SetInsertPoint(else_block);
+    emit_region(x.else_region);
+    b_.CreateBr(after);
+    b_.SetInsertPoint(after);
+  }
+
+  void emit_repeat(const lower::Repeat& x) {
+    auto *test = block("while"), *body = block("do"), *after = block("done");
+    b_.CreateBr(test);
+    b_.SetInsertPoint(test);
+    b_.CreateCondBr(holds(x.condition), body, after);
+    b_.SetInsertPoint(body);
+    emit_region(x.body);
+    b_.CreateBr(test);
+    b_.SetInsertPoint(after);
+  }
+
+  // Where a value lives.
+  Value* address(lower::ValueId id) {
+    const lower::Value* value = &parts_.program.values[static_cast<size_t>(id)];
+    int64_t offset = 0;
+    if (value->storage == lower::Storage::view) {
+      offset = value->base_offset;
+      id = value->base;
+      value = &parts_.program.values[static_cast<size_t>(id)];
+    }
+    auto index = static_cast<size_t>(value->index);
+    auto tensor = [&](unsigned arg) {
+      Value* slot = b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), function_->getArg(arg), index);
+      return b_.CreateLoad(b_.getPtrTy(), slot);
+    };
+    Value* base = nullptr;
+    switch (value->storage) {
+      case lower::Storage::input: base = tensor(0); break;
+      case lower::Storage::output: base = tensor(1); break;
+      case lower::Storage::constant:
+        base = weights();
+        offset += parts_.constant_offsets[index];
+        break;
+      case lower::Storage::temporary:
+        base = function_->getArg(2);
+        offset += parts_.plan.offsets[static_cast<size_t>(id)];
+        break;
+      case lower::Storage::view: DLCC_UNREACHABLE("value {} is a view of a view", value->name);
+    }
+    return offset ? b_.CreateConstGEP1_64(b_.getInt8Ty(), base, static_cast<uint64_t>(offset)) : base;
+  }
+
+  llvm::Constant* weights() {
+    if (auto* existing = module_.getNamedGlobal(parts_.weights_symbol)) return existing;
+    auto* type = llvm::ArrayType::get(b_.getInt8Ty(), 0);
+    auto* global = new llvm::GlobalVariable(module_, type, true, llvm::GlobalValue::ExternalLinkage, nullptr, parts_.weights_symbol);
+    global->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    global->setDSOLocal(true);
+    return global;
+  }
+
+  llvm::Module& module_;
+  const ModelParts& parts_;
+  size_t level_;
+  llvm::IRBuilder<> b_;
+  llvm::Function* function_;
+  llvm::BasicBlock* failed_ = nullptr;
+  llvm::PHINode* status_ = nullptr;
+  Value* profiler_ = nullptr;
+  int step_ = 0;
+};
+
+}  // namespace
+
+int count_steps(const lower::Program& program) {
+  int count = 0;
+  for_each_invoke(program.body, [&](const lower::Invoke&) { ++count; });
+  return count;
+}
+
+llvm::Function* emit_skeleton(llvm::Module& module, const ModelParts& parts, size_t level, const std::string& symbol) {
+  return SkeletonEmitter(module, parts, level, symbol).emit();
+}
+
+}  // namespace dlcc::targets

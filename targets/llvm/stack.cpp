@@ -1,0 +1,86 @@
+// The deepest stack use of the run function: frame sizes that LLVM records in .stack_sizes, summed along the call graph that
+// the relocations of each function show.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "targets/llvm/codegen.h"
+#include "targets/llvm/elf_reader.h"
+
+namespace dlcc::targets {
+
+namespace {
+
+// Functions are identified by where they begin: section and offset.
+using FunctionId = std::pair<size_t, uint64_t>;
+
+class StackAnalysis {
+ public:
+  explicit StackAnalysis(std::span<const std::byte> object) : elf_(object) {
+    for (const Elf64_Sym& s : elf_.symbols())
+      if (ELF64_ST_TYPE(s.st_info) == STT_FUNC && s.st_shndx != SHN_UNDEF) functions_.insert({s.st_shndx, s.st_value});
+    for (size_t i = 1; i < elf_.section_count(); ++i) {
+      if (elf_.section(i).sh_type != SHT_RELA) continue;
+      size_t target = elf_.section(i).sh_info;
+      if (elf_.name(elf_.section(target)) == ".stack_sizes")
+        read_sizes(target, elf_.relocations(i));
+      else
+        read_calls(target, elf_.relocations(i));
+    }
+  }
+
+  int64_t deepest() {
+    int64_t result = 0;
+    for (const FunctionId& f : functions_) result = std::max(result, depth(f));
+    return result;
+  }
+
+ private:
+  // Each entry: the function's address, then its frame size as ULEB128.
+  void read_sizes(size_t section, const std::vector<Elf64_Rela>& relocations) {
+    std::span<const std::byte> bytes = elf_.bytes(section);
+    for (const Elf64_Rela& r : relocations) {
+      const Elf64_Sym& symbol = elf_.symbols()[ELF64_R_SYM(r.r_info)];
+      uint64_t size = 0;
+      size_t at = r.r_offset + 8;
+      for (int shift = 0; at < bytes.size(); shift += 7) {
+        auto byte = static_cast<uint64_t>(bytes[at++]);
+        size |= (byte & 0x7F) << shift;
+        if (!(byte & 0x80)) break;
+      }
+      frames_[{symbol.st_shndx, symbol.st_value + static_cast<uint64_t>(r.r_addend)}] = static_cast<int64_t>(size);
+    }
+  }
+
+  void read_calls(size_t section, const std::vector<Elf64_Rela>& relocations) {
+    for (const Elf64_Rela& r : relocations) {
+      const Elf64_Sym& callee = elf_.symbols()[ELF64_R_SYM(r.r_info)];
+      FunctionId to{callee.st_shndx, callee.st_value};
+      if (ELF64_ST_TYPE(callee.st_info) != STT_FUNC || !functions_.count(to)) continue;
+      auto from = functions_.upper_bound({section, r.r_offset});
+      if (from == functions_.begin()) continue;
+      calls_[*--from].insert(to);
+    }
+  }
+
+  // Compiled models call no function that calls back, so the graph has no circle.
+  int64_t depth(const FunctionId& f) {
+    if (auto known = depths_.find(f); known != depths_.end()) return known->second;
+    int64_t below = 0;
+    for (const FunctionId& callee : calls_[f]) below = std::max(below, depth(callee));
+    constexpr int64_t return_address = 8, alignment_slack = 64;  // of frames that are aligned for full vectors
+    int64_t frame = frames_[f];
+    return depths_[f] = frame + return_address + (frame >= alignment_slack ? alignment_slack : 0) + below;
+  }
+
+  ElfReader elf_;
+  std::set<FunctionId> functions_;
+  std::map<FunctionId, int64_t> frames_, depths_;
+  std::map<FunctionId, std::set<FunctionId>> calls_;
+};
+
+}  // namespace
+
+int64_t stack_bytes(std::span<const std::byte> object) { return StackAnalysis(object).deepest(); }
+
+}  // namespace dlcc::targets

@@ -1,0 +1,107 @@
+// Finds a target and the CPU levels for it by name. The host is looked at only for -mcpu=native.
+#include "targets/target.h"
+
+#include <fmt/ranges.h>
+#include <llvm/ADT/StringMap.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <algorithm>
+
+#include "targets/llvm/cpu_model.h"
+
+namespace dlcc::targets {
+
+namespace {
+
+std::vector<TargetFamily> families() { return {x86_family(), aarch64_family()}; }
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> result(1);
+  for (char c : list) {
+    if (c == ',')
+      result.emplace_back();
+    else
+      result.back() += c;
+  }
+  return result;
+}
+
+std::vector<std::string> cpu_names(const TargetFamily& family) {
+  std::vector<std::string> result;
+  for (const CodeLevel& level : family.named_levels) result.push_back(level.name);
+  for (const std::string& cpu : known_cpus(family.base.triple))
+    if (auto info = cpu_features(family.base.triple, cpu); info && family.is_usable(*info))
+      if (std::find(result.begin(), result.end(), cpu) == result.end()) result.push_back(cpu);
+  return result;
+}
+
+std::optional<CodeLevel> find_level(const TargetFamily& family, const std::string& cpu) {
+  for (const CodeLevel& level : family.named_levels)
+    if (level.name == cpu) return level;
+  auto info = cpu_features(family.base.triple, cpu);
+  if (!info || !family.is_usable(*info)) return std::nullopt;
+  return family.level_for(*info, cpu, "");
+}
+
+std::optional<CodeLevel> native_level(const TargetFamily& family, Diagnostics& diagnostics) {
+  if (!family.base.is_host_architecture) {
+    diagnostics.error(DiagnosticId::unknown_target, {},
+                      fmt::format("-mcpu=native: this machine is not of target {}", family.base.name));
+    return std::nullopt;
+  }
+  std::vector<std::string> flags;
+  for (const auto& feature : llvm::sys::getHostCPUFeatures())
+    flags.push_back((feature.second ? "+" : "-") + feature.first().str());
+  std::sort(flags.begin(), flags.end());
+  std::string features = fmt::format("{}", fmt::join(flags, ",")), cpu = llvm::sys::getHostCPUName().str();
+  auto info = cpu_features(family.base.triple, cpu, features);
+  if (!info || !family.is_usable(*info)) {
+    diagnostics.error(DiagnosticId::unknown_target, {}, fmt::format("-mcpu=native: CPU '{}' is not known", cpu));
+    return std::nullopt;
+  }
+  CodeLevel level = family.level_for(*info, cpu, features);
+  level.name = "native";
+  return level;
+}
+
+}  // namespace
+
+std::optional<Target> find_target(const std::string& name, const std::string& mcpu, Diagnostics& diagnostics) {
+  std::vector<std::string> names;
+  for (const TargetFamily& family : families()) {
+    names.push_back(family.base.name);
+    if (!name.empty() && family.base.name != name) continue;
+    Target target = family.base;
+    if (mcpu.empty()) {
+      target.levels = family.default_levels;
+      return target;
+    }
+    for (const std::string& cpu : split(mcpu)) {
+      std::optional<CodeLevel> level = cpu == "native" ? native_level(family, diagnostics) : find_level(family, cpu);
+      if (!level) {
+        if (cpu != "native")
+          diagnostics.error(DiagnosticId::unknown_target, {}, fmt::format("target {} has no CPU '{}'", target.name, cpu), {},
+                            fmt::format("one of: native, {}", fmt::join(cpu_names(family), ", ")));
+        return std::nullopt;
+      }
+      auto same = [&](const CodeLevel& other) { return other.name == level->name; };
+      if (std::none_of(target.levels.begin(), target.levels.end(), same)) target.levels.push_back(*level);
+    }
+    auto rank = [](const CodeLevel& level) { return std::pair(level.machine.vector_bytes, level.machine.has_fma); };
+    std::stable_sort(target.levels.begin(), target.levels.end(), [&](auto& a, auto& b) { return rank(a) < rank(b); });
+    return target;
+  }
+  diagnostics.error(DiagnosticId::unknown_target, {}, fmt::format("there is no target '{}'", name), {},
+                    fmt::format("one of: {}", fmt::join(names, ", ")));
+  return std::nullopt;
+}
+
+std::vector<TargetInfo> list_targets() {
+  std::vector<TargetInfo> result;
+  for (const TargetFamily& family : families())
+    result.push_back({family.base.name, family.base.summary, cpu_names(family)});
+  return result;
+}
+
+}  // namespace dlcc::targets

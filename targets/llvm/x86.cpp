@@ -1,0 +1,50 @@
+// x86-64 as data: the psABI's levels v2, v3 and v4, and every CPU that LLVM knows.
+#include <llvm/MC/MCSubtargetInfo.h>
+
+#include "targets/llvm/cpu_model.h"
+
+namespace dlcc::targets {
+
+namespace {
+
+// Without a tuning CPU LLVM's scheduler spills accumulators of full-size tiles.
+CodeLevel v2() {
+  return {"x86-64-v2", "x86-64-v2", "nehalem", "", {.vector_bytes = 16, .vector_registers = 16, .has_fma = false,
+                                                    .l1_bytes = 32 << 10, .l2_bytes = 256 << 10}};
+}
+CodeLevel v3() {
+  return {"x86-64-v3", "x86-64-v3", "haswell", "", {.vector_bytes = 32, .vector_registers = 16, .has_fma = true,
+                                                    .l1_bytes = 32 << 10, .l2_bytes = 512 << 10}};
+}
+CodeLevel v4() {
+  return {"x86-64-v4", "x86-64-v4", "sapphirerapids", "", {.vector_bytes = 64, .vector_registers = 32, .has_fma = true,
+                                                           .l1_bytes = 32 << 10, .l2_bytes = 1 << 20}};
+}
+
+CodeLevel level_for(const llvm::MCSubtargetInfo& info, const std::string& cpu, const std::string& features) {
+  auto has = [&](const char* feature) { return info.checkFeatures(std::string("+") + feature); };
+  bool wide = has("avx512f") && has("avx512vl") && has("avx512bw") && has("avx512dq");
+  CodeLevel level = wide ? v4() : has("avx2") ? v3() : v2();
+  level.machine.has_fma = has("fma");
+  level.name = level.cpu = level.tune_cpu = cpu;
+  level.features = features;
+  return level;
+}
+
+bool is_usable(const llvm::MCSubtargetInfo& info) { return info.checkFeatures("+64bit,+sse2"); }
+
+}  // namespace
+
+TargetFamily x86_family() {
+  Target base;
+  base.name = "x86-64";
+  base.triple = "x86_64-unknown-linux-gnu";
+  base.summary = "64-bit x86, ELF; by default code for AVX2 and AVX-512 in one object";
+  base.channel_block = 16;
+#ifdef __x86_64__
+  base.is_host_architecture = true;
+#endif
+  return {base, {v3(), v4()}, {v2(), v3(), v4()}, level_for, is_usable};
+}
+
+}  // namespace dlcc::targets

@@ -1,0 +1,101 @@
+#include "harness.h"
+
+namespace dlcc::test {
+
+using namespace tensor;
+
+targets::Target target_named(const std::string& name, const std::string& mcpu) {
+  Diagnostics diagnostics;
+  auto target = targets::find_target(name, mcpu, diagnostics);
+  INFO(diagnostics.str());
+  REQUIRE(target);
+  return *target;
+}
+
+CompiledKernel wrap(const Kernel& kernel, const targets::Target& target, const std::string& prefix) {
+  CompiledKernel result;
+  lower::Program& program = result.program;
+  lower::Invoke call{0, {}, {}, "node of " + kernel.name};
+  for (const Parameter& p : kernel.params) {
+    lower::Value value;
+    value.name = p.buffer->name;
+    value.type = p.buffer->type;
+    value.shape = static_shape(p.buffer->shape);
+    value.bytes = storage_bytes(value.type, product(p.buffer->shape).value());
+    auto id = static_cast<lower::ValueId>(program.values.size());
+    emit::TensorInterface tensor{value.name, value.name, value.type, value.shape};
+    if (p.access == Access::read) {
+      value.storage = lower::Storage::input;
+      value.index = static_cast<int>(program.inputs.size());
+      program.inputs.push_back(id);
+      result.interface.inputs.push_back(tensor);
+    } else if (p.access == Access::write) {
+      value.storage = lower::Storage::output;
+      value.index = static_cast<int>(program.outputs.size());
+      program.outputs.push_back(id);
+      result.interface.outputs.push_back(tensor);
+    }
+    program.values.push_back(value);
+    call.operands.push_back(id);
+    int64_t offset = -1;
+    if (value.storage == lower::Storage::temporary) {
+      offset = result.plan.arena_bytes;
+      result.plan.arena_bytes += (value.bytes + 63) / 64 * 64;
+    }
+    result.plan.offsets.push_back(offset);
+  }
+  program.kernels.push_back({kernel.name, std::vector<Kernel>(target.levels.size(), kernel)});
+  program.body.steps.emplace_back(call);
+  result.interface.prefix = prefix;
+  result.interface.arena_bytes = result.plan.arena_bytes;
+  result.interface.provenance = "a test";
+  return result;
+}
+
+CompiledKernel compile(const Kernel& kernel, const std::string& mcpu, const std::string& prefix) {
+  targets::Target target = target_named("x86-64", mcpu);
+  CompiledKernel result = wrap(kernel, target, prefix);
+  result.object = targets::generate_object(result.program, result.plan, result.interface, target, {});
+  return result;
+}
+
+std::string assembly(const Kernel& kernel, const std::string& mcpu) {
+  targets::Target target = target_named("x86-64", mcpu);
+  CompiledKernel wrapped = wrap(kernel, target);
+  return targets::generate_listing(wrapped.program, wrapped.plan, wrapped.interface, target, {}, targets::Listing::assembly);
+}
+
+std::vector<std::string> runnable_levels() {
+  std::vector<std::string> result;
+  Buffer y = make_buffer("y", dtype::f32, {1});
+  Kernel nothing{"nothing", {{y, Access::write}}, store(y, {0}, literal(dtype::f32, 1.0))};
+  for (const char* level : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
+    CompiledKernel compiled = compile(nothing, level);
+    Diagnostics diagnostics;
+    auto ran = targets::run_object({compiled.object, &compiled.interface, {}}, diagnostics);
+    INFO(diagnostics.str());
+    REQUIRE(ran);
+    if (ran->status == 0) result.push_back(level);
+  }
+  return result;
+}
+
+targets::RunResult run(const Kernel& kernel, const std::vector<Constant>& inputs) {
+  static const std::vector<std::string> levels = runnable_levels();
+  std::optional<targets::RunResult> first;
+  for (const std::string& level : levels) {
+    CompiledKernel compiled = compile(kernel, level);
+    Diagnostics diagnostics;
+    auto ran = targets::run_object({compiled.object, &compiled.interface, inputs}, diagnostics);
+    INFO(level);
+    INFO(diagnostics.str());
+    REQUIRE(ran);
+    if (!first) first = ran;
+    CHECK(ran->status == first->status);
+    for (size_t i = 0; i < ran->outputs.size(); ++i) CHECK(ran->outputs[i].same_as(first->outputs[i]));
+  }
+  REQUIRE(first);
+  return *first;
+}
+
+}  // namespace dlcc::test

@@ -1,0 +1,39 @@
+// Compiles one kernel to an object and runs it, for tests of code generation.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "support/constant.h"
+#include "targets/llvm/codegen.h"
+#include "targets/llvm/loader.h"
+#include "targets/target.h"
+#include "tensor/ir.h"
+
+namespace dlcc::test {
+
+struct CompiledKernel {
+  lower::Program program;
+  lower::StoragePlan plan;
+  emit::Interface interface;
+  std::vector<std::byte> object;
+};
+
+targets::Target target_named(const std::string& name, const std::string& mcpu);
+
+// A program that calls the kernel once: its read parameters are the model's inputs, its written ones the outputs, scratch lies
+// in the arena.
+CompiledKernel wrap(const tensor::Kernel&, const targets::Target&, const std::string& prefix = "net");
+CompiledKernel compile(const tensor::Kernel&, const std::string& mcpu, const std::string& prefix = "net");
+
+std::string assembly(const tensor::Kernel&, const std::string& mcpu);
+
+// The CPU levels that this machine can run.
+std::vector<std::string> runnable_levels();
+
+// Runs on every level that this machine has and checks that all give the same bytes.
+targets::RunResult run(const tensor::Kernel&, const std::vector<Constant>& inputs);
+
+}  // namespace dlcc::test

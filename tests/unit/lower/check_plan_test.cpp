@@ -1,0 +1,252 @@
+// Every rule of the checker, broken once; and plans broken in every way an offset can be wrong.
+#include <doctest/doctest.h>
+
+#include "program_builder.h"
+
+using namespace dlcc;
+using namespace dlcc::lower;
+
+namespace {
+
+// Checks that the plan is refused with a message that contains `text`.
+void refuses(const Program& program, const StoragePlan& plan, const std::string& text) {
+  const std::string message = check_storage(program, plan);
+  CAPTURE(message);
+  CAPTURE(text);
+  CHECK(message.find(text) != std::string::npos);
+}
+void refuses(const Program& program, const std::string& text) { refuses(program, plan_storage(program), text); }
+
+}  // namespace
+
+TEST_CASE("reading what was never written, or only in part") {
+  ProgramBuilder b;
+  const ValueId in = b.input(8), out = b.output(8), t = b.temporary(8), low = b.view(t, 0, 4);
+  SUBCASE("never") {
+    b.program.body.steps = {b.call({t}, {out})};
+    refuses(b.program, "byte 0 of %2 holds nothing");
+  }
+  SUBCASE("in part") {
+    b.program.body.steps = {b.call({in}, {low}), b.call({t}, {out})};
+    refuses(b.program, "byte 4 of %2 holds nothing");
+  }
+  SUBCASE("as scratch") {
+    b.program.body.steps = {b.call({in}, {}, {t}), b.call({t}, {out})};
+    refuses(b.program, "byte 0 of %2 holds nothing");
+  }
+  SUBCASE("the output") {
+    b.program.body.steps = {b.call({in}, {t})};
+    refuses(b.program, "the end of the program: byte 0 of %1 holds nothing");
+  }
+  SUBCASE("by a copy") {
+    b.program.body.steps = {Copy{t, out}};
+    refuses(b.program, "copy of %2 to %1: byte 0 of %2 holds nothing");
+  }
+}
+
+TEST_CASE("a value written in one arm only") {
+  ProgramBuilder b;
+  const ValueId in = b.input(8), condition = b.input(1), out = b.output(8), t = b.temporary(8);
+  b.program.body.steps = {if_else(condition, {{b.call({in}, {t})}}, {}), b.call({t}, {out})};
+  refuses(b.program, "byte 0 of %3 holds nothing");
+}
+
+TEST_CASE("a value written in a loop that may not run") {
+  ProgramBuilder b;
+  const ValueId in = b.input(8), out = b.output(8), condition = b.temporary(1), t = b.temporary(8);
+  b.program.body.steps = {b.call({in}, {condition}),
+                          repeat(condition, {{b.call({in}, {t}), b.call({in}, {condition})}}), b.call({t}, {out})};
+  refuses(b.program, "byte 0 of %3 holds nothing");
+}
+
+TEST_CASE("what a loop destroys in its first iteration is missing in the second") {
+  ProgramBuilder b;
+  const ValueId in = b.input(8), out = b.output(8), condition = b.temporary(1), weight = b.temporary(8),
+                t = b.temporary(8);
+  b.program.body.steps = {b.call({in}, {condition, weight}),
+                          repeat(condition, {{b.call({weight}, {condition}), b.call({condition}, {t})}}),
+                          b.call({in}, {out})};
+  StoragePlan plan = plan_storage(b.program);
+  CHECK(check_storage(b.program, plan) == "");
+  plan.offsets[t] = plan.offsets[weight];
+  refuses(b.program, plan, "byte 0 of %3 holds nothing certain");
+}
+
+TEST_CASE("inputs and constants are not written") {
+  ProgramBuilder b;
+  const ValueId in = b.input(8), weight = b.constant(8), out = b.output(8), part = b.view(weight, 2, 2);
+  SUBCASE("input") {
+    b.program.body.steps = {b.call({weight}, {in})};
+    refuses(b.program, "writes to the input %0");
+  }
+  SUBCASE("constant, through a view") {
+    b.program.body.steps = {b.call({in}, {part})};
+    refuses(b.program, "writes to the constant %3");
+  }
+  SUBCASE("input as scratch") {
+    b.program.body.steps = {b.call({}, {out}, {in})};
+    refuses(b.program, "writes to the input %0");
+  }
+  SUBCASE("constant by a copy") {
+    b.program.body.steps = {Copy{in, weight}};
+    refuses(b.program, "writes to the constant %1");
+  }
+}
+
+TEST_CASE("operands of one call do not overlap") {
+  ProgramBuilder b;
+  const ValueId in = b.input(8), out = b.output(8), t = b.temporary(8), u = b.temporary(8);
+  SUBCASE("result over operand, not declared in place") {
+    b.program.body.steps = {b.call({in}, {t}), b.call({t}, {u}), b.call({u}, {out})};
+    StoragePlan plan = plan_storage(b.program);
+    plan.offsets[u] = plan.offsets[t];
+    refuses(b.program, plan, "%3 overlaps %2");
+  }
+  SUBCASE("declared in place, but shifted") {
+    b.program.body.steps = {b.call({in}, {t}), b.call({t}, {u}, {}, {{u, t}}), b.call({u}, {out})};
+    StoragePlan plan = plan_storage(b.program);
+    CHECK(plan.offsets[t] == plan.offsets[u]);
+    plan.offsets[u] += 1;
+    plan.arena_bytes += 1;
+    refuses(b.program, plan, "%3 overlaps %2");
+  }
+  SUBCASE("result over scratch") {
+    b.program.body.steps = {b.call({in}, {t}, {u}), b.call({t}, {out})};
+    StoragePlan plan = plan_storage(b.program);
+    plan.offsets[u] = plan.offsets[t];
+    refuses(b.program, plan, "%2 overlaps %3");
+  }
+  SUBCASE("a view over its base") {
+    const ValueId part = b.view(t, 2, 2);
+    b.program.body.steps = {b.call({in}, {t}), b.call({t}, {part}), b.call({t}, {out})};
+    refuses(b.program, "%4 overlaps %2");
+  }
+  SUBCASE("a copy onto itself") {
+    b.program.body.steps = {b.call({in}, {t}), Copy{t, t}, b.call({t}, {out})};
+    refuses(b.program, "they overlap");
+  }
+}
+
+TEST_CASE("places and alignments") {
+  ProgramBuilder b;
+  const ValueId in = b.input(8), out = b.output(8), t = b.temporary(8, 16);
+  b.program.body.steps = {b.call({in}, {t}), b.call({t}, {out})};
+  StoragePlan plan = plan_storage(b.program);
+  REQUIRE(check_storage(b.program, plan) == "");
+  SUBCASE("below the arena") {
+    plan.offsets[t] = -16;
+    refuses(b.program, plan, "lies outside the arena of 8 bytes");
+  }
+  SUBCASE("beyond the arena") {
+    plan.arena_bytes = 7;
+    refuses(b.program, plan, "lies outside the arena of 7 bytes");
+  }
+  SUBCASE("no place") {
+    plan.offsets[t] = -1;
+    refuses(b.program, plan, "has no place in the arena");
+  }
+  SUBCASE("not aligned") {
+    plan.offsets[t] = 8;
+    plan.arena_bytes = 16;
+    refuses(b.program, plan, "is not aligned to 16");
+  }
+  SUBCASE("an arena that is not aligned") {
+    plan.arena_alignment = 8;
+    refuses(b.program, plan, "is not aligned to 16");
+  }
+  SUBCASE("an input in the arena") {
+    plan.offsets[in] = 0;
+    refuses(b.program, plan, "%0 is no temporary but has an offset");
+  }
+  SUBCASE("too few offsets") {
+    plan.offsets.pop_back();
+    refuses(b.program, plan, "2 offsets for 3 values");
+  }
+}
+
+TEST_CASE("what a kernel expects of its operands") {
+  ProgramBuilder b;
+  const ValueId in = b.input(8), out = b.output(8), t = b.temporary(8, 16), part = b.view(t, 4, 4);
+  b.program.body.steps = {b.call({in}, {t}), b.call({t}, {out}), b.call({part}, {out})};
+  const auto set_parameter = [&](int kernel, int parameter, int64_t bytes, int64_t alignment) {
+    auto buffer = std::make_shared<tensor::BufferNode>();
+    buffer->name = "p";
+    buffer->type = dtype::u8;
+    buffer->shape = {Dim(bytes)};
+    buffer->alignment = alignment;
+    b.program.kernels[kernel].variants[0].params[parameter].buffer = buffer;
+  };
+  SUBCASE("as much as there is") { CHECK(check_storage(b.program, plan_storage(b.program)) == ""); }
+  SUBCASE("more bytes") {
+    set_parameter(0, 1, 9, 0);
+    refuses(b.program, "parameter 'p' needs 9 bytes, %2 has 8");
+  }
+  SUBCASE("a caller's tensor is aligned to its element only") {
+    set_parameter(0, 0, 8, 4);
+    refuses(b.program, "parameter 'p' needs alignment 4, %0 has 1");
+  }
+  SUBCASE("the arena's alignment") {
+    set_parameter(1, 0, 8, 64);
+    CHECK(check_storage(b.program, plan_storage(b.program)) == "");
+  }
+  SUBCASE("a view's alignment") {
+    set_parameter(2, 0, 4, 8);
+    refuses(b.program, "parameter 'p' needs alignment 8, %3 has 4");
+  }
+  SUBCASE("fewer operands") {
+    std::get<Invoke>(b.program.body.steps[0]).operands.pop_back();
+    refuses(b.program, "1 operands for 2 parameters");
+  }
+}
+
+TEST_CASE("views and conditions") {
+  ProgramBuilder b;
+  const ValueId in = b.input(8), out = b.output(8), t = b.temporary(8), v = b.view(t, 4, 4);
+  b.program.body.steps = {b.call({in}, {t}), b.call({v}, {out})};
+  SUBCASE("a view beyond its base") {
+    b.program.values[v].base_offset = 5;
+    refuses(b.program, "%3 extends beyond %2");
+  }
+  SUBCASE("a view of a view") {
+    b.view(v, 0, 1);
+    refuses(b.program, "%4 is a view of 3, which is no base");
+  }
+  SUBCASE("a condition of several bytes") {
+    b.program.body.steps.push_back(if_else(in, {}, {}));
+    refuses(b.program, "%0 has 8 bytes, not one");
+  }
+  SUBCASE("a loop that never decides again is fine for storage") {
+    b.program.body.steps.push_back(repeat(b.view(t, 0, 1), {}));
+    CHECK(check_storage(b.program, plan_storage(b.program)) == "");
+  }
+}
+
+TEST_CASE("every move of a value onto a living one is caught") {
+  // Each value is read by the two calls after the one that writes it, so neighbours up to two apart are alive together.
+  ProgramBuilder b;
+  const ValueId in = b.input(4), out = b.output(4);
+  std::vector<ValueId> chain = {b.temporary(5), b.temporary(7)};
+  b.program.body.steps = {b.call({in}, {chain[0]}), b.call({chain[0]}, {chain[1]})};
+  for (int k = 2; k < 12; ++k) {
+    chain.push_back(b.temporary(3 + k * 5 % 7));
+    b.program.body.steps.push_back(b.call({chain[k - 2], chain[k - 1]}, {chain[k]}));
+  }
+  b.program.body.steps.push_back(b.call({chain[10], chain[11]}, {out}));
+  const StoragePlan good = plan_storage(b.program);
+  REQUIRE(check_storage(b.program, good) == "");
+  int caught = 0;
+  for (int k = 0; k < 12; ++k) {
+    const int64_t bytes = b.program.values[chain[k]].bytes;
+    for (int64_t offset = 0; offset + bytes <= good.arena_bytes; ++offset) {
+      StoragePlan plan = good;
+      plan.offsets[chain[k]] = offset;
+      bool overlap = false;
+      for (int j = std::max(0, k - 2); j <= std::min(11, k + 2); ++j)
+        overlap |= j != k && offset < plan.offsets[chain[j]] + b.program.values[chain[j]].bytes &&
+                   plan.offsets[chain[j]] < offset + bytes;
+      CHECK((check_storage(b.program, plan) != "") == overlap);
+      caught += overlap;
+    }
+  }
+  CHECK(caught > 100);
+}

@@ -1,0 +1,155 @@
+// Elementwise operators: values of several types, NaN and overflow, broadcasting, and their type relations.
+#include "operators.h"
+
+using namespace dlcc;
+using namespace dlcc::relay;
+using tensor::Status;
+
+TEST_CASE("functions of one operand") {
+  Constant x = floats({5}, {-1.5, -0.0, 0.5, 2.5, NaN});
+  check_values(apply("abs", {}, {x}), {5}, {1.5, 0, 0.5, 2.5, NaN});
+  check_values(apply("negative", {}, {x}), {5}, {1.5, 0, -0.5, -2.5, NaN});
+  check_values(apply("sign", {}, {x}), {5}, {-1, 0, 1, 1, NaN});
+  check_values(apply("floor", {}, {x}), {5}, {-2, 0, 0, 2, NaN});
+  check_values(apply("ceil", {}, {x}), {5}, {-1, 0, 1, 3, NaN});
+  check_values(apply("round", {}, {x}), {5}, {-2, 0, 0, 2, NaN});
+  check_values(apply("nn.relu", {}, {x}), {5}, {0, 0, 0.5, 2.5, NaN});
+  check_values(apply("copy", {}, {x}), {5}, {-1.5, 0, 0.5, 2.5, NaN});
+  check_values(apply("nn.leaky_relu", {{"alpha", 0.5}}, {x}), {5}, {-0.75, 0, 0.5, 2.5, NaN});
+  check_values(apply("sqrt", {}, {floats({2}, {4, -1})}), {2}, {2, NaN});
+  check_values(apply("rsqrt", {}, {floats({2}, {4, 0})}), {2}, {0.5, infinity});
+}
+
+TEST_CASE("transcendental functions in every float type") {
+  for (DType type : {dtype::f16, dtype::bf16, dtype::f32, dtype::f64}) {
+    Constant x = tensor_of(type, {3}, {0, 1, -infinity});
+    for (auto [name, values] :
+         std::vector<std::pair<std::string, Values>>{{"exp", {1, std::exp(1.0), 0}},
+                                                     {"tanh", {0, std::tanh(1.0), -1}},
+                                                     {"sigmoid", {0.5, 1 / (1 + std::exp(-1.0)), 0}},
+                                                     {"erf", {0, std::erf(1.0), -1}}}) {
+      Constant y = apply(name, {}, {x});
+      CHECK(y.dtype() == type);
+      for (int k = 0; k < 3; ++k) CHECK(y.number_at(k) == doctest::Approx(values[k]).epsilon(0.004));
+    }
+  }
+  check_values(apply("log", {}, {floats({3}, {1, 0, -1})}), {3}, {0, -infinity, NaN});
+}
+
+TEST_CASE("integers wrap, and unsigned ones are their own absolute values") {
+  check_values(apply("abs", {}, {tensor_of(dtype::i8, {2}, {-128, -5})}), {2}, {-128, 5});
+  check_values(apply("abs", {}, {tensor_of(dtype::u8, {1}, {200})}), {1}, {200});
+  check_values(apply("add", {}, {tensor_of(dtype::u8, {1}, {200}), tensor_of(dtype::u8, {1}, {100})}), {1}, {44});
+  check_values(apply("erf", {}, {tensor_of(dtype::i32, {4}, {0, 5, 6, -7})}), {4}, {0, 0, 1, -1});
+  check_values(apply("sign", {}, {tensor_of(dtype::i16, {3}, {-9, 0, 9})}), {3}, {-1, 0, 1});
+  check_values(apply("sign", {}, {tensor_of(dtype::u16, {2}, {0, 9})}), {2}, {0, 1});
+}
+
+TEST_CASE("clip limits, to what the type can hold") {
+  check_values(apply("clip", {{"a_min", -1.0}, {"a_max", 1.0}}, {floats({4}, {-3, 0.5, 7, NaN})}), {4},
+               {-1, 0.5, 1, NaN});
+  check_values(apply("clip", {{"a_min", 0.5}, {"a_max", 2.5}}, {tensor_of(dtype::i8, {3}, {0, 2, 9})}), {3}, {1, 2, 2});
+  check_values(apply("clip", {{"a_min", -infinity}, {"a_max", 1e30}}, {tensor_of(dtype::u8, {2}, {0, 255})}), {2},
+               {0, 255});
+  check_values(apply("clip", {{"a_min", 2.0}, {"a_max", 1.0}}, {floats({1}, {5})}), {1}, {1});
+  CHECK(error_of("clip", {{"a_min", 2.0}}, {f32({1})}) == "bad-attribute: attribute 'a_max' is missing");
+}
+
+TEST_CASE("arithmetic broadcasts as numpy does") {
+  Constant a = floats({2, 1}, {10, 20}), b = floats({3}, {1, 2, 4});
+  check_values(apply("add", {}, {a, b}), {2, 3}, {11, 12, 14, 21, 22, 24});
+  check_values(apply("subtract", {}, {b, a}), {2, 3}, {-9, -8, -6, -19, -18, -16});
+  check_values(apply("multiply", {}, {a, floats({}, {2})}), {2, 1}, {20, 40});
+  check_values(apply("divide", {}, {a, b}), {2, 3}, {10, 5, 2.5, 20, 10, 5});
+  check_values(apply("add", {}, {floats({0, 3}, {}), b}), {0, 3}, {});
+}
+
+TEST_CASE("division of integers") {
+  Constant a = tensor_of(dtype::i32, {4}, {7, -7, 7, -7}), b = tensor_of(dtype::i32, {4}, {2, 2, -2, -2});
+  check_values(apply("divide", {}, {a, b}), {4}, {3, -3, -3, 3});
+  check_values(apply("floor_divide", {}, {a, b}), {4}, {3, -4, -4, 3});
+  check_values(apply("mod", {}, {a, b}), {4}, {1, -1, 1, -1});
+  check_values(apply("floor_mod", {}, {a, b}), {4}, {1, 1, -1, -1});
+  Constant zero = tensor_of(dtype::i32, {}, {0});
+  for (const char* name : {"divide", "floor_divide", "mod", "floor_mod"})
+    CHECK(status_of(name, {}, {a, zero}) == Status::division_by_zero);
+  check_values(apply("divide", {}, {floats({2}, {1, 0}), floats({}, {0})}), {2}, {infinity, NaN});
+}
+
+TEST_CASE("powers") {
+  check_values(apply("power", {}, {floats({3}, {2, 4, -8}), floats({3}, {3, 0.5, 2})}), {3}, {8, 2, 64});
+  Constant base = tensor_of(dtype::i64, {8}, {3, -2, 0, 2, 1, -1, -1, 5});
+  Constant exponent = tensor_of(dtype::i64, {8}, {30, 3, 0, 64, -3, -3, -4, -1});
+  Constant y = apply("power", {}, {base, exponent});
+  std::vector<int64_t> expected = {205891132094649, -8, 1, 0, 1, -1, 1, 0};
+  for (int k = 0; k < 8; ++k) CHECK(y.integer_at(k) == expected[k]);
+  check_values(apply("power", {}, {tensor_of(dtype::u8, {2}, {3, 2}), tensor_of(dtype::u8, {2}, {5, 8})}), {2},
+               {243, 0});
+}
+
+TEST_CASE("extrema propagate NaN") {
+  Constant a = floats({4}, {1, NaN, 3, -infinity}), b = floats({4}, {2, 2, NaN, 0});
+  check_values(apply("maximum", {}, {a, b}), {4}, {2, NaN, NaN, 0});
+  check_values(apply("minimum", {}, {a, b}), {4}, {1, NaN, NaN, -infinity});
+  Constant big = Constant::of<uint64_t>(dtype::u64, {1}, {uint64_t{1} << 63}), one = tensor_of(dtype::u64, {1}, {1});
+  CHECK(apply("maximum", {}, {big, one}).integer_at(0) == big.integer_at(0));
+}
+
+TEST_CASE("comparisons and logic") {
+  Constant a = floats({3}, {1, 2, NaN}), b = floats({3}, {2, 2, NaN});
+  check_values(apply("equal", {}, {a, b}), {3}, {0, 1, 0});
+  check_values(apply("not_equal", {}, {a, b}), {3}, {1, 0, 1});
+  check_values(apply("less", {}, {a, b}), {3}, {1, 0, 0});
+  check_values(apply("less_equal", {}, {a, b}), {3}, {1, 1, 0});
+  check_values(apply("greater", {}, {a, b}), {3}, {0, 0, 0});
+  check_values(apply("greater_equal", {}, {a, b}), {3}, {0, 1, 0});
+  Constant p = tensor_of(dtype::boolean, {2, 1}, {0, 1}), q = tensor_of(dtype::boolean, {2}, {0, 1});
+  check_values(apply("logical_and", {}, {p, q}), {2, 2}, {0, 0, 0, 1});
+  check_values(apply("logical_or", {}, {p, q}), {2, 2}, {0, 1, 1, 1});
+  check_values(apply("logical_xor", {}, {p, q}), {2, 2}, {0, 1, 1, 0});
+  check_values(apply("logical_not", {}, {q}), {2}, {1, 0});
+  check_values(apply("equal", {}, {p, p}), {2, 1}, {1, 1});
+}
+
+TEST_CASE("where broadcasts three ways") {
+  Constant c = tensor_of(dtype::boolean, {2, 1}, {1, 0});
+  check_values(apply("where", {}, {c, floats({3}, {1, 2, 3}), floats({}, {-1})}), {2, 3}, {1, 2, 3, -1, -1, -1});
+  Constant half = tensor_of(dtype::f16, {1}, {0.5}), other = tensor_of(dtype::f16, {1}, {2});
+  CHECK(apply("where", {}, {c, half, other}).dtype() == dtype::f16);
+}
+
+TEST_CASE("casts") {
+  Constant x = floats({5}, {-1.7, 300, NaN, 0.5, -infinity});
+  check_values(apply("cast", {{"dtype", "int8"}}, {x}), {5}, {-1, 127, 0, 0, -128});
+  check_values(apply("cast", {{"dtype", "uint8"}}, {x}), {5}, {0, 255, 0, 0, 0});
+  check_values(apply("cast", {{"dtype", "bool"}}, {x}), {5}, {1, 1, 1, 1, 1});
+  check_values(apply("cast", {{"dtype", "int8"}}, {tensor_of(dtype::i32, {2}, {200, -200})}), {2}, {-56, 56});
+  check_values(apply("cast", {{"dtype", "float16"}}, {floats({2}, {65520, 0.1})}), {2}, {infinity, 0.0999755859375});
+  check_values(apply("cast", {{"dtype", "float8_e4m3fn"}}, {floats({2}, {1000, 1.1})}), {2}, {448, 1.125});
+  check_values(apply("cast", {{"dtype", "float8_e4m3fn"}, {"saturate", false}}, {floats({1}, {1000})}), {1}, {NaN});
+  Constant narrow = apply("cast", {{"dtype", "int4"}}, {floats({3}, {-9, 3, 7.9})});
+  check_values(narrow, {3}, {-8, 3, 7});
+  check_values(apply("cast", {{"dtype", "float32"}}, {narrow}), {3}, {-8, 3, 7});
+  CHECK(error_of("cast", {{"dtype", "complex64"}}, {f32({1})})
+            .starts_with("bad-attribute: attribute 'dtype' must be dtype"));
+}
+
+TEST_CASE("type relations of elementwise operators") {
+  Dim n = Dim::symbol({"n"}), m = Dim::symbol({"m"});
+  CHECK(type_of("add", {}, {f32({n, 1}), f32({3})}) == "Tensor[(n, 3), float32]");
+  CHECK(type_of("less", {}, {f32({n}), f32({n})}) == "Tensor[(n), bool]");
+  CHECK(
+      error_of("add", {}, {f32({n}), f32({m})}).starts_with("shape-mismatch: shapes (n) and (m) cannot be broadcast"));
+  CHECK(error_of("add", {}, {f32({2}), f32({3})}) ==
+        "shape-mismatch: shapes (2) and (3) cannot be broadcast: sizes 2 and 3 differ and neither is 1");
+  CHECK(error_of("add", {}, {f32({2}), i64({2})}) ==
+        "type-mismatch: lhs and rhs must have one element type, found float32 and int64");
+  CHECK(error_of("exp", {}, {i64({2})}) ==
+        "unsupported-type: data must be float16, bfloat16, float32 or float64, found int64");
+  CHECK(error_of("logical_and", {}, {f32({2}), f32({2})}) == "unsupported-type: lhs must be bool, found float32");
+  CHECK(error_of("where", {}, {f32({2}), f32({2}), f32({2})}) ==
+        "unsupported-type: condition must be bool, found float32");
+  CHECK(error_of("add", {{"axis", 1}}, {f32({2}), f32({2})}) == "bad-attribute: there is no attribute 'axis'");
+  int64_t huge = int64_t{1} << 32;
+  CHECK(error_of("add", {}, {f32({huge, 1}), f32({1, huge})}).starts_with("too-large"));
+}
