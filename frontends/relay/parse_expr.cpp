@@ -346,8 +346,8 @@ Parser::Value Parser::named(const Token& t) {
     return {Atom(ConstructorRef{name}), where};
   }
   if (const Operator* op = operators().find(name)) return {Atom(OperatorRef{op}), where};
-  lexer_.error(where, fmt::format("there is no operator or constructor '{}'", name),
-               "variables are written %name, functions @name");
+  report(DiagnosticId::unsupported_operator, where, fmt::format("there is no operator or constructor '{}'", name),
+         "variables are written %name, functions @name; `dlcc ops` lists the operators");
   return {nothing(), where};
 }
 
