@@ -209,7 +209,7 @@ Value* KernelEmitter::stand_in(Value* otherwise, DType type, bool one_per_lane) 
   auto* element = llvm::cast<llvm::Constant>(to_storage(constant, type));
   if (one_per_lane) element = llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(static_cast<unsigned>(lanes_->count)), element);
   for (llvm::GlobalVariable& g : function_->getParent()->globals())
-    if (g.getInitializer() == element) return &g;
+    if (g.hasInitializer() && g.getInitializer() == element) return &g;
   auto* global = new llvm::GlobalVariable(*function_->getParent(), element->getType(), true, llvm::GlobalValue::PrivateLinkage,
                                           element, "stand_in");
   global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
