@@ -42,8 +42,8 @@ bool parse_descr(std::string_view text, Header& header) {
   header.order = text[1];
   header.kind = text[2];
   text.remove_prefix(3);
-  return std::string_view("<>=|").find(header.order) != std::string_view::npos && read_number(text, header.item_bytes) &&
-         !text.empty() && (text[0] == '\'' || text[0] == '"');
+  return std::string_view("<>=|").find(header.order) != std::string_view::npos &&
+         read_number(text, header.item_bytes) && !text.empty() && (text[0] == '\'' || text[0] == '"');
 }
 
 bool parse_shape(std::string_view text, std::vector<int64_t>& shape) {
@@ -69,8 +69,10 @@ std::optional<Header> parse_header(std::span<const std::byte>& bytes) {
   if (length > text.size() - start) return std::nullopt;
   std::string_view dictionary = text.substr(start, length);
   Header header;
-  auto descr = entry(dictionary, "descr"), fortran = entry(dictionary, "fortran_order"), shape = entry(dictionary, "shape");
-  if (!descr || !fortran || !shape || !parse_descr(*descr, header) || !parse_shape(*shape, header.shape)) return std::nullopt;
+  auto descr = entry(dictionary, "descr"), fortran = entry(dictionary, "fortran_order"),
+       shape = entry(dictionary, "shape");
+  if (!descr || !fortran || !shape || !parse_descr(*descr, header) || !parse_shape(*shape, header.shape))
+    return std::nullopt;
   header.fortran_order = fortran->starts_with("True");
   bytes = bytes.subspan(start + length);
   return header;
@@ -78,7 +80,8 @@ std::optional<Header> parse_header(std::span<const std::byte>& bytes) {
 
 std::optional<DType> type_of(const Header& h, std::optional<DType> expected) {
   if (h.item_bytes < 1 || h.item_bytes > 8) return std::nullopt;
-  if (expected && h.item_bytes == 1 && bits(*expected) == 4 && std::string_view("iuV").find(h.kind) != std::string_view::npos)
+  if (expected && h.item_bytes == 1 && bits(*expected) == 4 &&
+      std::string_view("iuV").find(h.kind) != std::string_view::npos)
     return expected;
   if (h.kind == 'V') return expected && bits(*expected) == 8 * h.item_bytes ? expected : std::nullopt;
   if (h.kind == 'b') return h.item_bytes == 1 ? std::optional(dtype::boolean) : std::nullopt;
@@ -100,7 +103,8 @@ std::vector<std::byte> reordered(const Header& h, std::span<const std::byte> byt
     }
   }
   if (h.order == '>')
-    for (auto item = result.begin(); item != result.end(); item += h.item_bytes) std::reverse(item, item + h.item_bytes);
+    for (auto item = result.begin(); item != result.end(); item += h.item_bytes)
+      std::reverse(item, item + h.item_bytes);
   return result;
 }
 
@@ -130,15 +134,17 @@ std::optional<Constant> read_npy(std::span<const std::byte> bytes, const Place& 
   auto type = type_of(*header, expected);
   if (!type) {
     diagnostics.error(DiagnosticId::unsupported_type, place,
-                      fmt::format("elements of {} bytes of numpy kind '{}' are not supported here", header->item_bytes, header->kind));
+                      fmt::format("elements of {} bytes of numpy kind '{}' are not supported here", header->item_bytes,
+                                  header->kind));
     return std::nullopt;
   }
   int64_t size = header->item_bytes;
   bool overflow = false;
   for (int64_t d : header->shape) overflow = overflow || __builtin_mul_overflow(size, d, &size);
   if (overflow || size != static_cast<int64_t>(bytes.size())) {
-    diagnostics.error(DiagnosticId::malformed_tensor, place,
-                      fmt::format("there are {} bytes of elements for shape ({})", bytes.size(), fmt::join(header->shape, ", ")));
+    diagnostics.error(
+        DiagnosticId::malformed_tensor, place,
+        fmt::format("there are {} bytes of elements for shape ({})", bytes.size(), fmt::join(header->shape, ", ")));
     return std::nullopt;
   }
   std::vector<std::byte> elements = reordered(*header, bytes);
@@ -150,10 +156,12 @@ std::vector<std::byte> write_npy(const Constant& value) {
   std::string shape;
   for (int64_t d : value.shape()) shape += fmt::format("{}, ", d);
   if (value.rank() > 1) shape.resize(shape.size() - 2);
-  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr_of(value.dtype()), shape);
+  std::string text =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr_of(value.dtype()), shape);
   text.resize((text.size() + 10 + 1 + 63) / 64 * 64 - 10, ' ');
   text.back() = '\n';
-  std::string head = std::string(magic) + '\1' + '\0' + static_cast<char>(text.size() & 255) + static_cast<char>(text.size() >> 8) + text;
+  std::string head = std::string(magic) + '\1' + '\0' + static_cast<char>(text.size() & 255) +
+                     static_cast<char>(text.size() >> 8) + text;
   auto raw = std::as_bytes(std::span(head));
   std::vector<std::byte> file(raw.begin(), raw.end());
   if (bits(value.dtype()) == 4)

@@ -10,7 +10,8 @@
 
 namespace dlcc {
 
-// Reads one array, also of big-endian numbers or in Fortran order. Types that numpy itself lacks are stored as raw bytes
+// Reads one array, also of big-endian numbers or in Fortran order. Types that numpy itself lacks are stored as raw
+// bytes
 // ("|V2"), so that the file does not tell which they are: `expected` does; it also says when bytes are 4-bit elements.
 // Reports malformed_tensor and unsupported_type.
 std::optional<Constant> read_npy(std::span<const std::byte> bytes, const Place&, Diagnostics&,

@@ -50,7 +50,8 @@ Value Value::of(Constant c) {
 std::string variable_name(const std::string& name) {
   std::string result = name;
   std::ranges::replace_if(
-      result, [](char c) { return !(c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')); },
+      result,
+      [](char c) { return !(c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')); },
       '_');
   bool starts_well = !result.empty() && !(result[0] >= '0' && result[0] <= '9');
   return starts_well ? result : "v" + result;
@@ -110,7 +111,8 @@ std::variant<Values, relay::TypeError> BlockBuilder::call(const std::string& nam
   std::vector<TensorType> tensors;
   const auto* tuple = relay::as<relay::TupleType>(type);
   if (!tuple) tensors.push_back(*relay::as<TensorType>(type));
-  for (size_t k = 0; tuple && k < tuple->fields.size(); ++k) tensors.push_back(*relay::as<TensorType>(tuple->fields[k]));
+  for (size_t k = 0; tuple && k < tuple->fields.size(); ++k)
+    tensors.push_back(*relay::as<TensorType>(tuple->fields[k]));
   DLCC_CHECK(results <= tensors.size(), "{} has {} results, not {}", name, tensors.size(), results);
   if (auto known = evaluate_now(*op, args, operands, attrs, tensors)) {
     known->resize(results);
@@ -122,7 +124,8 @@ std::variant<Values, relay::TypeError> BlockBuilder::call(const std::string& nam
   if (op->variadic) {
     std::vector<relay::Type> types;
     for (const TensorType& t : operands) types.push_back(relay::tensor_type(t.shape, t.dtype));
-    relay::Var packed = bind(relay::MakeTuple{std::move(call.args)}, relay::tuple_type(std::move(types)), "fields", place);
+    relay::Var packed =
+        bind(relay::MakeTuple{std::move(call.args)}, relay::tuple_type(std::move(types)), "fields", place);
     call.args = {packed};
   }
   relay::Var var = bind(std::move(call), type, last_part(name), place);

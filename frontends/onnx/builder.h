@@ -1,6 +1,6 @@
-// Builds Relay blocks while a model is imported: every call is typed at once by the operator's relation, and evaluated at
-// once by its definition when its operands are small constants, so that shapes which a model computes are known in time to
-// choose attributes.
+// Builds Relay blocks while a model is imported: every call is typed at once by the operator's relation, and evaluated
+// at once by its definition when its operands are small constants, so that shapes which a model computes are known in
+// time to choose attributes.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace dlcc::frontends::onnx {
 
-// A tensor while importing. A poisoned one stands for a result of a node that was rejected; what depends on it is skipped
-// without further messages.
+// A tensor while importing. A poisoned one stands for a result of a node that was rejected; what depends on it is
+// skipped without further messages.
 struct Value {
   relay::Atom atom;
   relay::TensorType type;
@@ -39,7 +39,8 @@ class BlockBuilder {
   // The first `count` fields of a tuple.
   Values fields(const relay::Var& tuple, size_t count, const std::string& name, const Place&);
 
-  // Applies an operator to values that are not poisoned. For an operator whose result is a tuple: its first `results` fields.
+  // Applies an operator to values that are not poisoned. For an operator whose result is a tuple: its first `results`
+  // fields.
   std::variant<Values, relay::TypeError> call(const std::string& op, const Values& args, const relay::Attrs& attrs,
                                               size_t results, const Place&);
 

@@ -1,5 +1,5 @@
-// Tensor data that lies in files beside the model. A file is mapped once and shared by the tensors in it. Only regular files
-// inside the model's folder are read, wherever links point.
+// Tensor data that lies in files beside the model. A file is mapped once and shared by the tensors in it. Only regular
+// files inside the model's folder are read, wherever links point.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// import_onnx: walks the graph in evaluation order and converts node by node. Problems are reported and poison what depends on
-// them, so that one walk finds all of them.
+// import_onnx: walks the graph in evaluation order and converts node by node. Problems are reported and poison what
+// depends on them, so that one walk finds all of them.
 #include <algorithm>
 #include <set>
 
@@ -29,7 +29,11 @@ struct Body {
 class Importer {
  public:
   Importer(const Model& model, const ImportOptions& options, Diagnostics& diagnostics)
-      : model_(model), options_(options), diagnostics_(diagnostics), files_(options.folder), builder_(module_),
+      : model_(model),
+        options_(options),
+        diagnostics_(diagnostics),
+        files_(options.folder),
+        builder_(module_),
         types_(options.dims, options.file, diagnostics) {}
 
   std::optional<relay::Module> run();
@@ -47,7 +51,9 @@ class Importer {
   bool inputs_of(const schema::NodeProto&, Scope&, const Place&, std::vector<std::optional<Value>>&);
   AttributeMap attributes_of(const schema::NodeProto&, const Body&, const Place&);
   void bind_outputs(const schema::NodeProto&, Scope&, const Values&, const Place&);
-  void poison_outputs(const schema::NodeProto& node, Scope& scope, const Place& place) { bind_outputs(node, scope, {}, place); }
+  void poison_outputs(const schema::NodeProto& node, Scope& scope, const Place& place) {
+    bind_outputs(node, scope, {}, place);
+  }
 
   void call_function(const schema::FunctionProto&, const schema::NodeProto&, Scope&, const Body&, const Place&);
   std::optional<Values> import_subgraph(const schema::GraphProto&, Scope& outer, const Body&, const Place&);
@@ -67,7 +73,8 @@ class Importer {
   int64_t inlined_ = 0;
 };
 
-// ---- names -------------------------------------------------------------------------------------------------------------
+// ---- names
+// -------------------------------------------------------------------------------------------------------------
 
 Place Importer::place_of(const schema::NodeProto& node, const Body& body) const {
   const std::string* name = &node.name();
@@ -90,7 +97,8 @@ std::optional<Value> Importer::lookup(const std::string& name, Scope& innermost)
   return std::nullopt;
 }
 
-// ---- the main function -------------------------------------------------------------------------------------------------
+// ---- the main function
+// -------------------------------------------------------------------------------------------------
 
 std::optional<relay::Module> Importer::run() {
   schema::GraphProto& graph = *model_.proto->mutable_graph();
@@ -149,11 +157,13 @@ void Importer::check_dim_names() {
 Values Importer::outputs_of_main(Scope& scope) {
   Values results;
   const auto& outputs = model_.proto->graph().output();
-  if (outputs.empty()) diagnostics_.error(DiagnosticId::malformed_model, {.file = options_.file}, "the graph has no outputs");
+  if (outputs.empty())
+    diagnostics_.error(DiagnosticId::malformed_model, {.file = options_.file}, "the graph has no outputs");
   for (const schema::ValueInfoProto& output : outputs) {
     auto value = lookup(output.name(), scope);
     if (!value) {
-      diagnostics_.error(DiagnosticId::undefined_value, {.file = options_.file, .node = fmt::format("output '{}'", output.name())},
+      diagnostics_.error(DiagnosticId::undefined_value,
+                         {.file = options_.file, .node = fmt::format("output '{}'", output.name())},
                          "nothing produces this output");
       value = Value::poison();
     }
@@ -164,25 +174,17 @@ Values Importer::outputs_of_main(Scope& scope) {
   return results;
 }
 
-// The declaration is advice where it says less than inference; where it says something else, the model is wrong.
+// A declared shape is only advice: exporters often leave one that does not fit. The element type must be right.
 void Importer::check_output(const schema::ValueInfoProto& output, const Value& value) {
-  Place place{.file = options_.file, .node = fmt::format("output '{}'", output.name())};
-  auto declared = types_.of_value(output.type());
-  if (declared.dtype && *declared.dtype != value.type.dtype)
-    diagnostics_.error(DiagnosticId::type_mismatch, place,
-                       fmt::format("declared as {}, but computed as {}", name(*declared.dtype), describe(value.type)));
-  if (!declared.shape) return;
-  bool fits = declared.shape->size() == value.type.shape.size();
-  for (size_t k = 0; fits && k < declared.shape->size(); ++k) {
-    auto a = (*declared.shape)[k].constant(), b = value.type.shape[k].constant();
-    fits = !a || !b || *a == *b;
-  }
-  if (!fits)
-    diagnostics_.error(DiagnosticId::shape_mismatch, place,
-                       fmt::format("declared with shape {}, but computed as {}", str(*declared.shape), describe(value.type)));
+  auto declared = types_.of_value(output.type()).dtype;
+  if (declared && *declared != value.type.dtype)
+    diagnostics_.error(DiagnosticId::type_mismatch,
+                       {.file = options_.file, .node = fmt::format("output '{}'", output.name())},
+                       fmt::format("declared as {}, but computed as {}", name(*declared), describe(value.type)));
 }
 
-// ---- nodes -------------------------------------------------------------------------------------------------------------
+// ---- nodes
+// -------------------------------------------------------------------------------------------------------------
 
 void Importer::import_nodes(const NodeList& nodes, Scope& scope, const Body& body) {
   NodeOrder order = evaluation_order(nodes);
@@ -190,11 +192,18 @@ void Importer::import_nodes(const NodeList& nodes, Scope& scope, const Body& bod
     std::vector<std::string> circle;
     for (int k : order.circle) circle.push_back("needs the result of " + place_of(nodes[k], body).node);
     std::rotate(circle.begin(), circle.begin() + 1, circle.end());
-    diagnostics_.error(DiagnosticId::cyclic_graph, place_of(nodes[order.circle[0]], body), "the node depends on itself", circle);
+    diagnostics_.error(DiagnosticId::cyclic_graph, place_of(nodes[order.circle[0]], body), "the node depends on itself",
+                       circle);
   }
   for (int k : order.stuck)
     for (const std::string& name : nodes[k].output())
       if (!name.empty()) scope.values.emplace(name, Value::poison());
+  scope.spread_declarations(nodes, [&](const schema::NodeProto& node) {
+    auto version = body.opsets.find("");
+    bool known = canonical_domain(node.domain()).empty() && version != body.opsets.end();
+    const Row* row = known ? operator_table().find(node.op_type(), version->second) : nullptr;
+    return row && row->keeps_shape;
+  });
   for (int k : order.sorted) import_node(nodes[k], scope, body);
 }
 
@@ -236,7 +245,8 @@ bool Importer::inputs_of(const schema::NodeProto& node, Scope& scope, const Plac
     auto& input = inputs.emplace_back();
     if (name.empty() || scope.left_out.contains(name)) continue;
     input = lookup(name, scope);
-    if (!input) diagnostics_.error(DiagnosticId::undefined_value, place, fmt::format("nothing defines its input '{}'", name));
+    if (!input)
+      diagnostics_.error(DiagnosticId::undefined_value, place, fmt::format("nothing defines its input '{}'", name));
     usable = usable && input && !input->poisoned;
   }
   while (!inputs.empty() && !inputs.back() && usable) inputs.pop_back();
@@ -251,15 +261,17 @@ AttributeMap Importer::attributes_of(const schema::NodeProto& node, const Body& 
     if (!a.ref_attr_name().empty()) {
       auto given = body.attributes ? body.attributes->find(a.ref_attr_name()) : AttributeMap::const_iterator();
       if (!body.attributes) {
-        diagnostics_.error(DiagnosticId::bad_attribute, place,
-                           fmt::format("attribute '{}' refers to a function's attribute outside of any function", a.name()));
+        diagnostics_.error(
+            DiagnosticId::bad_attribute, place,
+            fmt::format("attribute '{}' refers to a function's attribute outside of any function", a.name()));
         continue;
       }
       if (given == body.attributes->end()) continue;  // the call does not give it, so the default holds
       value = given->second;
     }
     if (!map.emplace(a.name(), value).second)
-      diagnostics_.error(DiagnosticId::duplicate_definition, place, fmt::format("attribute '{}' is given twice", a.name()));
+      diagnostics_.error(DiagnosticId::duplicate_definition, place,
+                         fmt::format("attribute '{}' is given twice", a.name()));
   }
   return map;
 }
@@ -285,20 +297,23 @@ void Importer::convert(const schema::NodeProto& node, Scope& scope, const Body& 
           .import_inline = [&](const schema::GraphProto& g) { return import_subgraph(g, scope, body, place); }});
   int given = n.input_count();
   bool missing = given < row->min_inputs;
-  for (int k = 0; k < given; ++k) missing = missing || (!n.has(k) && (k < row->min_inputs || row->max_inputs == any_number));
+  for (int k = 0; k < given; ++k)
+    missing = missing || (!n.has(k) && (k < row->min_inputs || row->max_inputs == any_number));
   if (missing)
-    n.fail(DiagnosticId::wrong_arity, fmt::format("needs {} input{}, found {}", row->min_inputs, row->min_inputs == 1 ? "" : "s",
-                                                  n.all_inputs().size()));
+    n.fail(DiagnosticId::wrong_arity, fmt::format("needs {} input{}, found {}", row->min_inputs,
+                                                  row->min_inputs == 1 ? "" : "s", n.all_inputs().size()));
   if (row->max_inputs != any_number && given > row->max_inputs)
     n.fail(DiagnosticId::wrong_arity, fmt::format("has at most {} inputs, found {}", row->max_inputs, given));
   if (row->max_outputs != any_number && n.output_count() > row->max_outputs)
-    n.fail(DiagnosticId::wrong_arity, fmt::format("has at most {} outputs, found {}", row->max_outputs, n.output_count()));
+    n.fail(DiagnosticId::wrong_arity,
+           fmt::format("has at most {} outputs, found {}", row->max_outputs, n.output_count()));
 
   int first_id = module_.next_id;
   Values results = n.failed() ? Values{} : row->convert(n);
   if (!n.failed())
     for (const std::string& name : n.unused_attributes())
-      n.fail(DiagnosticId::unsupported_attribute, fmt::format("there is no attribute '{}' in operator set {}", name, opset));
+      n.fail(DiagnosticId::unsupported_attribute,
+             fmt::format("there is no attribute '{}' in operator set {}", name, opset));
   if (n.failed()) return poison_outputs(node, scope, place);
   for (int k = 0; k < std::min<int>(n.output_count(), static_cast<int>(results.size())); ++k)
     if (auto* var = std::get_if<relay::Var>(&results[k].atom); var && n.wants(k) && (*var)->id >= first_id)
@@ -314,11 +329,13 @@ void Importer::bind_outputs(const schema::NodeProto& node, Scope& scope, const V
     Value value = k < static_cast<int>(results.size()) ? results[k] : Value::poison();
     bool taken = scope.initializers.contains(name) || !scope.values.emplace(name, value).second;
     if (taken)
-      diagnostics_.error(DiagnosticId::duplicate_definition, place, fmt::format("its output '{}' is defined elsewhere too", name));
+      diagnostics_.error(DiagnosticId::duplicate_definition, place,
+                         fmt::format("its output '{}' is defined elsewhere too", name));
   }
 }
 
-// ---- functions and subgraphs -------------------------------------------------------------------------------------------
+// ---- functions and subgraphs
+// -------------------------------------------------------------------------------------------
 
 void Importer::call_function(const schema::FunctionProto& function, const schema::NodeProto& node, Scope& scope,
                              const Body& body, const Place& place) {
@@ -333,7 +350,8 @@ void Importer::call_function(const schema::FunctionProto& function, const schema
   if (calls_.size() >= deepest_call || inlined_ > most_inlined)
     return reject(DiagnosticId::too_large, "functions expand to too many nodes");
   if (static_cast<int>(inputs.size()) > function.input_size() || node.output_size() > function.output_size())
-    return reject(DiagnosticId::wrong_arity, fmt::format("the function has {} inputs and {} outputs", function.input_size(), function.output_size()));
+    return reject(DiagnosticId::wrong_arity, fmt::format("the function has {} inputs and {} outputs",
+                                                         function.input_size(), function.output_size()));
   if (!usable) return poison_outputs(node, scope, place);
 
   AttributeMap attributes = attributes_of(node, body, place);
@@ -349,7 +367,9 @@ void Importer::call_function(const schema::FunctionProto& function, const schema
       inner.left_out.insert(function.input(k));
   }
   for (const schema::ValueInfoProto& info : function.value_info()) inner.declared.emplace(info.name(), &info.type());
-  for (int k = 0; k < node.output_size(); ++k) inner.outer_names.emplace(function.output(k), std::pair(&scope, node.output(k)));
+  for (int k = 0; k < node.output_size(); ++k)
+    if (auto known = scope.declared.find(node.output(k)); known != scope.declared.end())
+      inner.declared.emplace(function.output(k), known->second);
 
   calls_.push_back(&function);
   import_nodes(function.node(), inner, {opsets, &attributes, place.node + ": "});
@@ -358,13 +378,15 @@ void Importer::call_function(const schema::FunctionProto& function, const schema
   for (int k = 0; k < node.output_size(); ++k) {
     auto value = lookup(function.output(k), inner);
     if (!value && !node.output(k).empty())
-      diagnostics_.error(DiagnosticId::undefined_value, place, fmt::format("nothing in the function produces its output '{}'", function.output(k)));
+      diagnostics_.error(DiagnosticId::undefined_value, place,
+                         fmt::format("nothing in the function produces its output '{}'", function.output(k)));
     results.push_back(value.value_or(Value::poison()));
   }
   bind_outputs(node, scope, results, place);
 }
 
-std::optional<Values> Importer::import_subgraph(const schema::GraphProto& graph, Scope& outer, const Body& body, const Place& place) {
+std::optional<Values> Importer::import_subgraph(const schema::GraphProto& graph, Scope& outer, const Body& body,
+                                                const Place& place) {
   Scope scope;
   scope.outer = &outer;
   scope.add_initializers(graph, diagnostics_, options_.file);
@@ -376,14 +398,16 @@ std::optional<Values> Importer::import_subgraph(const schema::GraphProto& graph,
   for (const schema::ValueInfoProto& output : graph.output()) {
     auto value = lookup(output.name(), scope);
     if (!value)
-      diagnostics_.error(DiagnosticId::undefined_value, place, fmt::format("nothing produces the subgraph's output '{}'", output.name()));
+      diagnostics_.error(DiagnosticId::undefined_value, place,
+                         fmt::format("nothing produces the subgraph's output '{}'", output.name()));
     complete = complete && value && !value->poisoned;
     if (complete) results.push_back(*value);
   }
   return complete ? std::optional(results) : std::nullopt;
 }
 
-std::optional<Branch> Importer::import_branch(const schema::GraphProto& graph, Scope& outer, const Body& body, const Place& place) {
+std::optional<Branch> Importer::import_branch(const schema::GraphProto& graph, Scope& outer, const Body& body,
+                                              const Place& place) {
   builder_.open();
   auto results = import_subgraph(graph, outer, body, place);
   if (!results) {
@@ -397,7 +421,8 @@ std::optional<Branch> Importer::import_branch(const schema::GraphProto& graph, S
 }  // namespace
 }  // namespace onnx
 
-std::optional<relay::Module> import_onnx(std::span<const std::byte> bytes, const ImportOptions& options, Diagnostics& diagnostics) {
+std::optional<relay::Module> import_onnx(std::span<const std::byte> bytes, const ImportOptions& options,
+                                         Diagnostics& diagnostics) {
   auto model = onnx::read_model(bytes, options.file, diagnostics);
   if (!model) return std::nullopt;
   return onnx::Importer(*model, options, diagnostics).run();

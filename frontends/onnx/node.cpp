@@ -9,7 +9,8 @@ namespace dlcc::frontends::onnx {
 
 using schema::AttributeProto;
 
-// ---- operands ----------------------------------------------------------------------------------------------------------
+// ---- operands
+// ----------------------------------------------------------------------------------------------------------
 
 Values Node::all_inputs() const {
   Values values;
@@ -30,14 +31,16 @@ std::optional<std::vector<int64_t>> Node::integers_in(int input) {
   if (!check(is_integer(value.type.dtype) && value.rank() <= 1, DiagnosticId::type_mismatch,
              fmt::format("input {} must be a list of integers, found {}", input, describe(value.type))))
     return std::nullopt;
+  std::vector<int64_t> list;
+  if (product(value.type.shape) == Dim(0)) return list;
   const Constant* constant = value.constant();
   if (!constant) return std::nullopt;
-  std::vector<int64_t> list;
   for (int64_t k = 0; k < constant->count(); ++k) list.push_back(constant->integer_at(k));
   return list;
 }
 
-// ---- attributes --------------------------------------------------------------------------------------------------------
+// ---- attributes
+// --------------------------------------------------------------------------------------------------------
 
 const AttributeProto* Node::find(const std::string& name) {
   used_.insert(name);
@@ -65,7 +68,8 @@ int64_t Node::integer(const std::string& name, int64_t otherwise) {
 
 bool Node::flag(const std::string& name, bool otherwise) {
   int64_t value = integer(name, otherwise);
-  check(value == 0 || value == 1, DiagnosticId::bad_attribute, fmt::format("attribute '{}' must be 0 or 1, found {}", name, value));
+  check(value == 0 || value == 1, DiagnosticId::bad_attribute,
+        fmt::format("attribute '{}' must be 0 or 1, found {}", name, value));
   return value != 0;
 }
 
@@ -133,7 +137,8 @@ std::vector<std::string> Node::unused_attributes() const {
   return names;
 }
 
-// ---- problems ----------------------------------------------------------------------------------------------------------
+// ---- problems
+// ----------------------------------------------------------------------------------------------------------
 
 std::vector<std::string> Node::operand_lines() const {
   std::vector<std::string> lines;
@@ -159,7 +164,8 @@ std::optional<int64_t> Node::axis_of(int64_t axis, int64_t rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
-// ---- emission ----------------------------------------------------------------------------------------------------------
+// ---- emission
+// ----------------------------------------------------------------------------------------------------------
 
 Values Node::call_fields(const std::string& op, const Values& args, const relay::Attrs& attrs, size_t results) {
   bool poisoned = failed_ || std::ranges::any_of(args, [](const Value& v) { return v.poisoned; });

@@ -1,8 +1,10 @@
-// What a converter sees of one ONNX node: its operands and attributes, and the means to report problems and to emit Relay.
+// What a converter sees of one ONNX node: its operands and attributes, and the means to report problems and to emit
+// Relay.
 //
-// A converter is written as if nothing could go wrong. A problem is reported once, marks the node as failed, and yields a
-// harmless value: a default for an attribute, a poisoned value for a result; calls with poisoned operands do nothing. The
-// importer discards what a failed node returned. Only where a converter indexes a shape or list, it first asks failed().
+// A converter is written as if nothing could go wrong. A problem is reported once, marks the node as failed, and yields
+// a harmless value: a default for an attribute, a poisoned value for a result; calls with poisoned operands do nothing.
+// The importer discards what a failed node returned. Only where a converter indexes a shape or list, it first asks
+// failed().
 #pragma once
 
 #include <functional>
@@ -63,8 +65,8 @@ class Node {
   // reports inputs of other types.
   std::optional<std::vector<int64_t>> integers_in(int input);
 
-  // ---- attributes: the value, or a default where there is none. A wrong type is reported as bad_attribute. Attributes that
-  // no one asked for are reported by the importer.
+  // ---- attributes: the value, or a default where there is none. A wrong type is reported as bad_attribute. Attributes
+  // that no one asked for are reported by the importer.
   bool has_attr(const std::string& name) { return find(name) != nullptr; }
   void ignore(const std::string& name) { used_.insert(name); }
   int64_t integer(const std::string& name, int64_t otherwise);
@@ -102,7 +104,8 @@ class Node {
  private:
   const schema::AttributeProto* find(const std::string& name);
   // The attribute if it has one of these types; reports otherwise.
-  const schema::AttributeProto* typed(const std::string& name, schema::AttributeProto::AttributeType type, bool present(const schema::AttributeProto&));
+  const schema::AttributeProto* typed(const std::string& name, schema::AttributeProto::AttributeType type,
+                                      bool present(const schema::AttributeProto&));
   std::vector<std::string> operand_lines() const;
 
   NodeContext c_;

@@ -24,7 +24,8 @@ void collect_uses(const schema::NodeProto& node, std::set<std::string>& names) {
   }
 }
 
-std::vector<int> find_circle(const std::vector<std::vector<int>>& producers, const std::vector<int>& waiting, int start) {
+std::vector<int> find_circle(const std::vector<std::vector<int>>& producers, const std::vector<int>& waiting,
+                             int start) {
   std::vector<int> path;
   std::vector<bool> visited(producers.size());
   int node = start;

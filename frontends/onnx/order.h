@@ -1,5 +1,5 @@
-// The order in which the nodes of a graph can be evaluated. ONNX wants nodes sorted; unsorted ones are accepted as long as
-// they do not depend on each other in a circle.
+// The order in which the nodes of a graph can be evaluated. ONNX wants nodes sorted; unsorted ones are accepted as long
+// as they do not depend on each other in a circle.
 #pragma once
 
 #include <string>

@@ -13,9 +13,9 @@ Opsets read_opsets(const google::protobuf::RepeatedPtrField<schema::OperatorSetI
                         fmt::format("versions 1 to {} are", newest_opset));
     bool inserted = opsets.emplace(domain, import.version()).second;
     if (!inserted && opsets[domain] != import.version())
-      diagnostics.error(DiagnosticId::duplicate_definition, place,
-                        fmt::format("domain '{}' is imported with versions {} and {}", domain, opsets[domain],
-                                    import.version()));
+      diagnostics.error(
+          DiagnosticId::duplicate_definition, place,
+          fmt::format("domain '{}' is imported with versions {} and {}", domain, opsets[domain], import.version()));
   }
   return opsets;
 }
@@ -28,7 +28,8 @@ std::optional<Model> read_model(std::span<const std::byte> bytes, const std::str
     return std::nullopt;
   };
   if (bytes.empty()) return malformed("the model is empty");
-  if (bytes.size() > INT32_MAX) return malformed("an ONNX file cannot be larger than 2 GiB; larger weights are external data");
+  if (bytes.size() > INT32_MAX)
+    return malformed("an ONNX file cannot be larger than 2 GiB; larger weights are external data");
   if (!model.proto->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     return malformed("the bytes are not an ONNX model, or end too early");
   if (!model.proto->has_graph()) return malformed("there is no graph");
@@ -40,7 +41,8 @@ std::optional<Model> read_model(std::span<const std::byte> bytes, const std::str
   if (model.opsets.empty() && ir < 3) model.opsets.emplace("", 1);  // before IR version 3 there was one operator set
   for (const schema::FunctionProto& f : model.proto->functions())
     if (!model.functions.emplace(FunctionKey(canonical_domain(f.domain()), f.name(), f.overload()), &f).second)
-      diagnostics.error(DiagnosticId::duplicate_definition, place, fmt::format("function '{}' is defined twice", f.name()));
+      diagnostics.error(DiagnosticId::duplicate_definition, place,
+                        fmt::format("function '{}' is defined twice", f.name()));
   return model;
 }
 

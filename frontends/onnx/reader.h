@@ -14,8 +14,8 @@
 
 namespace dlcc::frontends::onnx {
 
-using Opsets = std::map<std::string, int64_t>;                              // version by canonical domain
-using FunctionKey = std::tuple<std::string, std::string, std::string>;      // canonical domain, name, overload
+using Opsets = std::map<std::string, int64_t>;                          // version by canonical domain
+using FunctionKey = std::tuple<std::string, std::string, std::string>;  // canonical domain, name, overload
 
 struct Model {
   std::shared_ptr<schema::ModelProto> proto;

@@ -6,7 +6,9 @@ namespace dlcc::frontends::onnx {
 
 std::optional<Constant> Initializer::decode(const std::shared_ptr<schema::ModelProto>& model, ExternalFiles& files,
                                             const std::string& file, Diagnostics& diagnostics) const {
-  auto place = [&](const std::string& name) { return Place{.file = file, .node = fmt::format("initializer '{}'", name)}; };
+  auto place = [&](const std::string& name) {
+    return Place{.file = file, .node = fmt::format("initializer '{}'", name)};
+  };
   if (sparse_) return decode_sparse_tensor(*sparse_, model, files, place(sparse_->values().name()), diagnostics);
   if (shared_) return decode_tensor(*shared_, model, files, place(shared_->name()), diagnostics);
   auto own = std::make_shared<schema::TensorProto>();
@@ -34,6 +36,16 @@ void Scope::add_declarations(const schema::GraphProto& graph) {
   for (const auto* list : {&graph.value_info(), &graph.output()})
     for (const schema::ValueInfoProto& info : *list)
       if (info.has_type()) declared.emplace(info.name(), &info.type());
+}
+
+void Scope::spread_declarations(const NodeList& nodes,
+                                const std::function<bool(const schema::NodeProto&)>& keeps_shape) {
+  for (int k = nodes.size(); k-- > 0;) {
+    const schema::NodeProto& node = nodes[k];
+    auto result = node.output_size() > 0 ? declared.find(node.output(0)) : declared.end();
+    if (result != declared.end() && node.input_size() > 0 && keeps_shape(node))
+      declared.emplace(node.input(0), result->second);
+  }
 }
 
 Dim DeclaredTypes::named(const std::string& name) const {
@@ -80,19 +92,8 @@ Declaration DeclaredTypes::of_value(const schema::TypeProto& type) const {
 }
 
 std::optional<Shape> DeclaredTypes::declared_shape(const Scope& scope, const std::string& name) const {
-  const Scope* at = &scope;
-  std::string known_as = name;
-  for (;;) {
-    auto declared = at->declared.find(known_as);
-    if (declared != at->declared.end()) {
-      auto shape = of_value(*declared->second).shape;
-      if (shape && is_static(*shape)) return shape;
-    }
-    auto outer = at->outer_names.find(known_as);
-    if (outer == at->outer_names.end()) return std::nullopt;
-    known_as = outer->second.second;
-    at = outer->second.first;
-  }
+  auto declared = scope.declared.find(name);
+  return declared == scope.declared.end() ? std::nullopt : of_value(*declared->second).shape;
 }
 
 }  // namespace dlcc::frontends::onnx

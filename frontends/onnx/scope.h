@@ -1,6 +1,7 @@
 // The names that nodes can use, and the types that the model declares for them.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -8,6 +9,7 @@
 
 #include "frontends/onnx/builder.h"
 #include "frontends/onnx/external_data.h"
+#include "frontends/onnx/order.h"
 #include "frontends/onnx/schema.h"
 
 namespace dlcc::frontends::onnx {
@@ -19,9 +21,10 @@ class Initializer {
   explicit Initializer(const schema::SparseTensorProto* tensor) : sparse_(tensor) {}
   explicit Initializer(const schema::TensorProto* tensor) : shared_(tensor) {}
 
-  // Called once for a tensor of the main graph: it leaves the model then, so that its bytes live only as long as the constant.
-  std::optional<Constant> decode(const std::shared_ptr<schema::ModelProto>& model, ExternalFiles&, const std::string& file,
-                                 Diagnostics&) const;
+  // Called once for a tensor of the main graph: it leaves the model then, so that its bytes live only as long as the
+  // constant.
+  std::optional<Constant> decode(const std::shared_ptr<schema::ModelProto>& model, ExternalFiles&,
+                                 const std::string& file, Diagnostics&) const;
 
  private:
   schema::TensorProto* tensor_ = nullptr;
@@ -35,11 +38,12 @@ struct Scope {
   std::map<std::string, Initializer> initializers;
   std::map<std::string, const schema::TypeProto*> declared;
   std::set<std::string> left_out;  // optional inputs that the call of a function does not give
-  std::map<std::string, std::pair<const Scope*, std::string>> outer_names;  // a function's outputs, as its caller calls them
 
   void add_initializers(schema::GraphProto&, Diagnostics&, const std::string& file);
   void add_initializers(const schema::GraphProto&, Diagnostics&, const std::string& file);
   void add_declarations(const schema::GraphProto&);
+  // An operand has the shape declared for the result of a node that keeps shapes.
+  void spread_declarations(const NodeList&, const std::function<bool(const schema::NodeProto&)>& keeps_shape);
 
  private:
   void add(const std::string& name, Initializer, Diagnostics&, const std::string& file);
@@ -56,8 +60,8 @@ class DeclaredTypes {
   DeclaredTypes(const std::map<std::string, int64_t>& dims, std::string file, Diagnostics& diagnostics)
       : dims_(dims), file_(std::move(file)), diagnostics_(diagnostics) {}
 
-  // A graph input's type. A dimension without name or value becomes a symbol 'INPUT_AXIS'. Reports what is not a tensor of a
-  // supported type, known rank and possible size.
+  // A graph input's type. A dimension without name or value becomes a symbol 'INPUT_AXIS'. Reports what is not a tensor
+  // of a supported type, known rank and possible size.
   std::optional<relay::TensorType> of_input(const schema::ValueInfoProto&, const Place&);
 
   // The rest of the model's declarations are only read where they are needed, and no problem in itself.

@@ -14,10 +14,10 @@ namespace {
 // How the typed fields of TensorProto name the element types that are not supported.
 std::string type_name(int number) {
   static constexpr const char* names[] = {
-      "undefined", "float",      "uint8",        "int8",           "uint16",     "int16",          "int32",
-      "int64",     "string",     "bool",         "float16",        "double",     "uint32",         "uint64",
-      "complex64", "complex128", "bfloat16",     "float8e4m3fn",   "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
-      "uint4",     "int4",       "float4e2m1",   "float8e8m0",     "uint2",      "int2"};
+      "undefined", "float",      "uint8",      "int8",         "uint16",         "int16",      "int32",
+      "int64",     "string",     "bool",       "float16",      "double",         "uint32",     "uint64",
+      "complex64", "complex128", "bfloat16",   "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
+      "uint4",     "int4",       "float4e2m1", "float8e8m0",   "uint2",          "int2"};
   bool known = number >= 0 && number < static_cast<int>(std::size(names));
   return known ? names[number] : fmt::format("number {}", number);
 }
@@ -95,7 +95,8 @@ std::optional<Constant> Decoder::external() {
   if (!file) return std::nullopt;
   auto size = static_cast<int64_t>(file->bytes.size());
   if (offset > size || length > size - offset)
-    return fail(DiagnosticId::external_data, fmt::format("{} bytes at offset {} lie outside '{}', which has {}", length, offset, location, size));
+    return fail(DiagnosticId::external_data,
+                fmt::format("{} bytes at offset {} lie outside '{}', which has {}", length, offset, location, size));
   return raw(file->bytes.subspan(static_cast<size_t>(offset), static_cast<size_t>(length)), file->owner);
 }
 
@@ -156,7 +157,8 @@ std::optional<int64_t> checked_count(const std::vector<int64_t>& dims, DType typ
   }
   overflow = overflow || __builtin_mul_overflow(count, int64_t{bits(type)}, &bytes) || bytes > INT64_MAX - 7;
   if (overflow) {
-    diagnostics.error(DiagnosticId::too_large, place, fmt::format("[{}] is more than can be addressed", fmt::join(dims, ", ")));
+    diagnostics.error(DiagnosticId::too_large, place,
+                      fmt::format("[{}] is more than can be addressed", fmt::join(dims, ", ")));
     return std::nullopt;
   }
   return empty ? 0 : count;
@@ -190,7 +192,8 @@ std::optional<Constant> decode_sparse_tensor(const schema::SparseTensorProto& te
   if (!count) return std::nullopt;
   constexpr int64_t largest = int64_t{1} << 32;
   if (bits(values->dtype()) < 8 || storage_bytes(values->dtype(), *count) > largest)
-    return malformed(fmt::format("a sparse tensor of {} elements of {} is not supported", *count, name(values->dtype())));
+    return malformed(
+        fmt::format("a sparse tensor of {} elements of {} is not supported", *count, name(values->dtype())));
   auto rank = static_cast<int64_t>(shape.size());
   bool linear = indices->rank() == 1;
   if (values->rank() != 1 || indices->dtype() != DType::int64_ || indices->rank() > 2 || indices->rank() < 1 ||

@@ -18,7 +18,8 @@ std::optional<int64_t> checked_count(const std::vector<int64_t>& dims, DType, co
 // The element type with this TensorProto.DataType number. Reports unsupported_type.
 std::optional<DType> checked_type(int number, const Place&, Diagnostics&);
 
-// The tensor's value. It refers to raw_data where that is aligned; `owner` keeps `tensor` alive. `place` names the tensor.
+// The tensor's value. It refers to raw_data where that is aligned; `owner` keeps `tensor` alive. `place` names the
+// tensor.
 std::optional<Constant> decode_tensor(const schema::TensorProto& tensor, const std::shared_ptr<const void>& owner,
                                       ExternalFiles& files, const Place& place, Diagnostics&);
 

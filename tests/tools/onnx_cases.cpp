@@ -1,6 +1,7 @@
-// onnx_cases FOLDER < LIST: imports the ONNX cases that LIST names by folders below FOLDER, evaluates each of their data sets
-// by the operators' definitions, and compares with the expected outputs. One line a case that is not right, and a summary;
-// exit status 1 unless all are right. It tells problems of the importer and of definitions from those of later stages.
+// onnx_cases FOLDER < LIST: imports the ONNX cases that LIST names by folders below FOLDER, evaluates each of their
+// data sets by the operators' definitions, and compares with the expected outputs. One line a case that is not right,
+// and a summary; exit status 1 unless all are right. It tells problems of the importer and of definitions from those of
+// later stages.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -59,30 +60,35 @@ std::string difference(const Constant& found, const Constant& expected) {
                        name(expected.dtype()), fmt::join(expected.shape(), ", "));
   bool half = expected.dtype() == dtype::f16 || expected.dtype() == dtype::bf16;
   for (int64_t k = 0; k < found.count(); ++k) {
-    bool same = is_float(found.dtype()) ? close(found.number_at(k), expected.number_at(k), half ? 1e-2 : 1e-3, half ? 1e-2 : 1e-7)
-                                        : found.integer_at(k) == expected.integer_at(k);
+    bool same = is_float(found.dtype())
+                    ? close(found.number_at(k), expected.number_at(k), half ? 1e-2 : 1e-3, half ? 1e-2 : 1e-7)
+                    : found.integer_at(k) == expected.integer_at(k);
     if (!same) return fmt::format("element {} is {}, expected {}", k, found.number_at(k), expected.number_at(k));
   }
   return "";
 }
 
 std::string run_data_set(const relay::Module& module, const fs::path& folder, Diagnostics& diagnostics) {
-  std::vector<Constant> args = read_tensors(folder, "input", diagnostics), expected = read_tensors(folder, "output", diagnostics);
+  std::vector<Constant> args = read_tensors(folder, "input", diagnostics),
+                        expected = read_tensors(folder, "output", diagnostics);
   const auto& params = module.functions.at("main").params;
-  if (args.size() < params.size()) return fmt::format("there are {} inputs for {} parameters", args.size(), params.size());
+  if (args.size() < params.size())
+    return fmt::format("there are {} inputs for {} parameters", args.size(), params.size());
   args.resize(params.size());
   for (size_t k = 0; k < args.size(); ++k) {
     const auto& type = *relay::as<relay::TensorType>(params[k]->type);
     if (type.dtype != args[k].dtype() || !(type.shape == shape_of(args[k].shape())))
-      return fmt::format("input {} is {} [{}], the parameter {}", k, name(args[k].dtype()), fmt::join(args[k].shape(), ", "),
-                         str(params[k]->type));
+      return fmt::format("input {} is {} [{}], the parameter {}", k, name(args[k].dtype()),
+                         fmt::join(args[k].shape(), ", "), str(params[k]->type));
   }
   auto result = relay::evaluate(module, args, tensor::Precision::specified, diagnostics);
   if (!result) return diagnostics.str();
   if (result->status != tensor::Status::ok) return fmt::format("status {}", static_cast<int>(result->status));
-  if (result->results.size() != expected.size()) return fmt::format("{} results, expected {}", result->results.size(), expected.size());
+  if (result->results.size() != expected.size())
+    return fmt::format("{} results, expected {}", result->results.size(), expected.size());
   for (size_t k = 0; k < expected.size(); ++k)
-    if (std::string text = difference(result->results[k], expected[k]); !text.empty()) return fmt::format("output {} {}", k, text);
+    if (std::string text = difference(result->results[k], expected[k]); !text.empty())
+      return fmt::format("output {} {}", k, text);
   return "";
 }
 
@@ -97,7 +103,8 @@ std::pair<std::string, std::string> run_case(const fs::path& folder) {
   if (!options.dims.empty()) module = frontends::import_onnx(bytes, options, diagnostics);
   if (!module) return {"import", diagnostics.str()};
   for (int k = 0; fs::exists(folder / fmt::format("test_data_set_{}", k)); ++k)
-    if (std::string text = run_data_set(*module, folder / fmt::format("test_data_set_{}", k), diagnostics); !text.empty())
+    if (std::string text = run_data_set(*module, folder / fmt::format("test_data_set_{}", k), diagnostics);
+        !text.empty())
       return {"value", text};
   return {"", ""};
 }

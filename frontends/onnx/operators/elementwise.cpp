@@ -6,23 +6,29 @@
 namespace dlcc::frontends::onnx {
 namespace {
 
-// ---- two operands ------------------------------------------------------------------------------------------------------
+// ---- two operands
+// ------------------------------------------------------------------------------------------------------
 
-// Before version 7 the second operand is broadcast only on request, and `axis` says where its axes start in the first's.
+// Before version 7 the second operand is broadcast only on request, and `axis` says where its axes start in the
+// first's.
 Value align_legacy_operand(Node& n, const Value& a, const Value& b) {
   bool broadcast = n.flag("broadcast", false);
   n.ignore("consumed_inputs");
   if (!broadcast) {
     n.ignore("axis");
-    bool equal = a.type.shape.size() == b.type.shape.size() && std::equal(a.type.shape.begin(), a.type.shape.end(), b.type.shape.begin());
-    n.check(equal, DiagnosticId::shape_mismatch, "without attribute broadcast=1 both operands must have the same shape");
+    bool equal = a.type.shape.size() == b.type.shape.size() &&
+                 std::equal(a.type.shape.begin(), a.type.shape.end(), b.type.shape.begin());
+    n.check(equal, DiagnosticId::shape_mismatch,
+            "without attribute broadcast=1 both operands must have the same shape");
     return b;
   }
   if (!n.has_attr("axis")) return b;
   auto axis = n.axis_of(n.integer("axis", 0), a.rank());
   if (!axis) return b;
   int64_t behind = a.rank() - *axis - b.rank();
-  if (!n.check(behind >= 0, DiagnosticId::shape_mismatch, "the second operand has more axes than the first from 'axis' on")) return b;
+  if (!n.check(behind >= 0, DiagnosticId::shape_mismatch,
+               "the second operand has more axes than the first from 'axis' on"))
+    return b;
   Shape shape = b.type.shape;
   shape.insert(shape.end(), static_cast<size_t>(behind), Dim(1));
   return behind == 0 ? b : n.reshape(b, shape);
@@ -65,7 +71,8 @@ Value power(Node& n, const Value& base, const Value& exponent) {
 
 Values convert_power(Node& n) { return {power(n, n.in(0), n.in(1))}; }
 
-// ---- one operand -------------------------------------------------------------------------------------------------------
+// ---- one operand
+// -------------------------------------------------------------------------------------------------------
 
 Values convert_leaky_relu(Node& n) {
   n.ignore("consumed_inputs");
@@ -94,7 +101,8 @@ Values convert_hard_swish(Node& n) {
   return {n.call("multiply", {x, hard_sigmoid(n, x, 1.0 / 6, 0.5)})};
 }
 
-// ---- Clip --------------------------------------------------------------------------------------------------------------
+// ---- Clip
+// --------------------------------------------------------------------------------------------------------------
 
 Values convert_clip_with_attributes(Node& n) {
   constexpr float largest = 3.402823466e+38f;
@@ -117,8 +125,8 @@ Values convert_clip(Node& n) {
   if (!n.has(1) && !n.has(2)) return {n.in(0)};
   for (int k = 1; k <= 2; ++k)
     if (n.has(k))
-      n.check(n.in(k).type.dtype == n.in(0).type.dtype && product(n.in(k).type.shape) == Dim(1), DiagnosticId::type_mismatch,
-              "the bounds must be scalars of the data's type");
+      n.check(n.in(k).type.dtype == n.in(0).type.dtype && product(n.in(k).type.shape) == Dim(1),
+              DiagnosticId::type_mismatch, "the bounds must be scalars of the data's type");
   if (n.failed()) return {};
   auto low = known_bound(n, 1, -INFINITY), high = known_bound(n, 2, INFINITY);
   if (low && high) return {n.call("clip", {n.in(0)}, {{"a_min", *low}, {"a_max", *high}})};
@@ -128,11 +136,13 @@ Values convert_clip(Node& n) {
   return {result};
 }
 
-// ---- Cast --------------------------------------------------------------------------------------------------------------
+// ---- Cast
+// --------------------------------------------------------------------------------------------------------------
 
 std::optional<DType> target_type(Node& n, int64_t number) {
   auto type = number > 0 && number < 1000 ? dtype_of_onnx(static_cast<int>(number)) : std::nullopt;
-  n.check(type.has_value(), DiagnosticId::unsupported_type, fmt::format("conversion to element type number {} is not supported", number));
+  n.check(type.has_value(), DiagnosticId::unsupported_type,
+          fmt::format("conversion to element type number {} is not supported", number));
   return type;
 }
 
@@ -141,7 +151,9 @@ Values cast_to(Node& n, std::optional<DType> type, bool saturate) {
   if (*type == n.in(0).type.dtype) return {n.in(0)};
   relay::Attrs attrs = {{"dtype", dtype_attr(*type)}};
   if (!saturate) attrs["saturate"] = false;
-  return {n.call("cast", {n.in(0)}, attrs)};
+  // Values beyond a 4-bit type wrap, as in ONNX's reference, where `cast` from a float would saturate.
+  bool wraps = bits(*type) < 8 && is_float(n.in(0).type.dtype);
+  return {n.call("cast", {wraps ? n.cast(n.in(0), dtype::i32) : n.in(0)}, attrs)};
 }
 
 // In version 1 the type is a name of TensorProto.DataType.
@@ -162,26 +174,26 @@ Values convert_cast(Node& n) {
 
 void add_elementwise(Table& table) {
   table.add({
-      {"Abs", 1, 1, 1, 1, direct("abs")},
-      {"Ceil", 1, 1, 1, 1, direct("ceil")},
-      {"Erf", 9, 1, 1, 1, direct("erf")},
-      {"Exp", 1, 1, 1, 1, direct("exp")},
-      {"Floor", 1, 1, 1, 1, direct("floor")},
-      {"Log", 1, 1, 1, 1, direct("log")},
-      {"Neg", 1, 1, 1, 1, direct("negative")},
-      {"Not", 1, 1, 1, 1, direct("logical_not")},
-      {"Relu", 1, 1, 1, 1, direct("nn.relu")},
-      {"Sigmoid", 1, 1, 1, 1, direct("sigmoid")},
-      {"Sqrt", 1, 1, 1, 1, direct("sqrt")},
-      {"Tanh", 1, 1, 1, 1, direct("tanh")},
-      {"LeakyRelu", 1, 1, 1, 1, convert_leaky_relu},
-      {"Reciprocal", 1, 1, 1, 1, convert_reciprocal},
-      {"HardSigmoid", 1, 1, 1, 1, convert_hard_sigmoid},
-      {"HardSwish", 14, 1, 1, 1, convert_hard_swish},
-      {"Clip", 1, 1, 1, 1, convert_clip_with_attributes},
-      {"Clip", 11, 1, 3, 1, convert_clip},
-      {"Cast", 1, 1, 1, 1, convert_cast_by_name},
-      {"Cast", 6, 1, 1, 1, convert_cast},
+      {"Abs", 1, 1, 1, 1, direct("abs"), true},
+      {"Ceil", 1, 1, 1, 1, direct("ceil"), true},
+      {"Erf", 9, 1, 1, 1, direct("erf"), true},
+      {"Exp", 1, 1, 1, 1, direct("exp"), true},
+      {"Floor", 1, 1, 1, 1, direct("floor"), true},
+      {"Log", 1, 1, 1, 1, direct("log"), true},
+      {"Neg", 1, 1, 1, 1, direct("negative"), true},
+      {"Not", 1, 1, 1, 1, direct("logical_not"), true},
+      {"Relu", 1, 1, 1, 1, direct("nn.relu"), true},
+      {"Sigmoid", 1, 1, 1, 1, direct("sigmoid"), true},
+      {"Sqrt", 1, 1, 1, 1, direct("sqrt"), true},
+      {"Tanh", 1, 1, 1, 1, direct("tanh"), true},
+      {"LeakyRelu", 1, 1, 1, 1, convert_leaky_relu, true},
+      {"Reciprocal", 1, 1, 1, 1, convert_reciprocal, true},
+      {"HardSigmoid", 1, 1, 1, 1, convert_hard_sigmoid, true},
+      {"HardSwish", 14, 1, 1, 1, convert_hard_swish, true},
+      {"Clip", 1, 1, 1, 1, convert_clip_with_attributes, true},
+      {"Clip", 11, 1, 3, 1, convert_clip, true},
+      {"Cast", 1, 1, 1, 1, convert_cast_by_name, true},
+      {"Cast", 6, 1, 1, 1, convert_cast, true},
   });
   table.add({
       {"Add", 1, 2, 2, 1, legacy_binary("add")},

@@ -15,7 +15,38 @@ Values convert_gather(Node& n) {
   return {n.call("take", {n.in(0), n.in(1)}, {{"axis", n.integer("axis", 0)}, {"mode", "strict"}})};
 }
 
-// ---- Split -------------------------------------------------------------------------------------------------------------
+// ---- lists of axes that are only known at run time
+// ----------------------------------------------------------------------
+
+// A list for all `rank` axes: the element of `values` for each axis that `axes` names, `otherwise` for the rest.
+Value spread_over_axes(Node& n, const Value& values, const Value& axes, int64_t rank, int64_t otherwise) {
+  std::vector<int64_t> numbers(static_cast<size_t>(rank));
+  for (int64_t k = 0; k < rank; ++k) numbers[k] = k;
+  Value all = Value::of(Constant::of(dtype::i64, {rank, 1}, numbers));
+  Value at = n.cast(axes, dtype::i64), zero = n.scalar(dtype::i64, 0),
+        count = n.scalar(dtype::i64, static_cast<double>(rank));
+  at = n.call("where", {n.call("less", {at, zero}), n.call("add", {at, count}), at});
+  Value named = n.call("equal", {all, at});  // [rank, number of axes]
+  Value chosen = n.call("where", {named, n.cast(values, dtype::i64), zero});
+  Value sum = n.call("sum", {chosen}, {{"axis", relay::AttrList{1}}});
+  Value fallback = Value::of(Constant::of<int64_t>(dtype::i64, {}, {otherwise}));
+  return n.call("where", {n.call("any", {named}, {{"axis", relay::AttrList{1}}}), sum, fallback});
+}
+
+// The length of a list whose elements are only known at run time.
+std::optional<int64_t> list_length(Node& n, const Value& list, int64_t longest) {
+  auto length = list.rank() == 1 ? list.type.shape[0].constant() : std::nullopt;
+  n.check(length && *length <= longest, DiagnosticId::shape_mismatch,
+          fmt::format("a list must have at most {} elements, found {}", longest, describe(list.type)));
+  return n.failed() ? std::nullopt : length;
+}
+
+Value part(Node& n, const Value& list, int64_t begin, int64_t end) {
+  return n.call("strided_slice", {list}, {{"begin", relay::AttrList{begin}}, {"end", relay::AttrList{end}}});
+}
+
+// ---- Split
+// -------------------------------------------------------------------------------------------------------------
 
 // Sizes of the pieces when none are given: equal, or since version 18 the last one smaller.
 std::optional<std::vector<int64_t>> default_pieces(Node& n, int64_t extent, int64_t count) {
@@ -28,15 +59,36 @@ std::optional<std::vector<int64_t>> default_pieces(Node& n, int64_t extent, int6
   return pieces;
 }
 
+// Sizes that are only known at run time must be those that the model declares; where they are not, a slice fails.
+Values split_at_run_time(Node& n, const Value& sizes, int64_t axis) {
+  const Value& x = n.in(0);
+  Values results;
+  Value begin = Value::of(Constant::of<int64_t>(dtype::i64, {1}, {0}));
+  Value step = Value::of(Constant::of<int64_t>(dtype::i64, {1}, {1}));
+  for (int64_t k = 0; k < n.output_count() && !n.failed(); ++k) {
+    auto shape = n.declared_shape(static_cast<int>(k));
+    n.check(
+        shape.has_value(), DiagnosticId::dynamic_shape,
+        "the sizes of the pieces are only known at run time, and the model declares no static shapes for the outputs",
+        "declare the outputs' shapes in the model, or make 'split' a constant");
+    Value end = n.call("add", {begin, n.cast(part(n, sizes, k, k + 1), dtype::i64)});
+    results.push_back(n.call("dyn.strided_slice", {x, begin, end, step},
+                             {{"axes", relay::AttrList{axis}}, {"shape", shape.value_or(std::vector<int64_t>{})}}));
+    begin = end;
+  }
+  return results;
+}
+
 Values split(Node& n, const ListArgument& sizes) {
   const Value& x = n.in(0);
   int64_t count = n.output_count();
   auto axis = n.axis_of(n.integer("axis", 0), x.rank());
-  n.check(!sizes.dynamic(), DiagnosticId::dynamic_shape, "the sizes of the pieces are only known at run time", "make 'split' a constant");
   n.check(count > 0, DiagnosticId::wrong_arity, "there are no outputs");
   if (n.failed()) return {};
+  if (sizes.dynamic()) return split_at_run_time(n, n.in(1), *axis);
   auto extent = x.type.shape[*axis].constant();
-  if (!n.check(extent.has_value(), DiagnosticId::dynamic_shape, "the size of the axis that is split must be known at compile time",
+  if (!n.check(extent.has_value(), DiagnosticId::dynamic_shape,
+               "the size of the axis that is split must be known at compile time",
                "give the size with --dim NAME=VALUE"))
     return {};
   auto pieces = sizes.given ? sizes.known : default_pieces(n, *extent, count);
@@ -51,7 +103,8 @@ Values split(Node& n, const ListArgument& sizes) {
       return {};
     cuts.push_back(at += size);
   }
-  n.check(at == *extent, DiagnosticId::bad_attribute, fmt::format("the sizes [{}] do not add up to {}", fmt::join(*pieces, ", "), *extent));
+  n.check(at == *extent, DiagnosticId::bad_attribute,
+          fmt::format("the sizes [{}] do not add up to {}", fmt::join(*pieces, ", "), *extent));
   if (n.failed() || count == 1) return {x};
   cuts.pop_back();
   return n.call_fields("split", {x}, {{"indices_or_sections", cuts}, {"axis", *axis}}, static_cast<size_t>(count));
@@ -70,44 +123,62 @@ Values convert_split(Node& n) {
   return split(n, list_input(n, 1));
 }
 
-// ---- Slice -------------------------------------------------------------------------------------------------------------
+// ---- Slice
+// -------------------------------------------------------------------------------------------------------------
+
+// Where an axis is named twice the last time counts; later versions leave that undefined.
+void keep_last_of_each_axis(std::vector<int64_t>& starts, std::vector<int64_t>& ends, std::vector<int64_t>& axes) {
+  for (size_t k = 0; k < axes.size();) {
+    bool again = std::find(axes.begin() + static_cast<ptrdiff_t>(k) + 1, axes.end(), axes[k]) != axes.end();
+    for (auto* list : {&starts, &ends, &axes})
+      if (again) list->erase(list->begin() + static_cast<ptrdiff_t>(k));
+    k += !again;
+  }
+}
 
 Values convert_slice_by_attribute(Node& n) {
   auto starts = n.integers("starts"), ends = n.integers("ends"), axes = n.integers("axes");
   if (!n.check(starts && ends, DiagnosticId::bad_attribute, "attribute 'starts' or 'ends' is missing")) return {};
+  if (axes && axes->size() == starts->size() && axes->size() == ends->size())
+    keep_last_of_each_axis(*starts, *ends, *axes);
   relay::Attrs attrs = {{"begin", *starts}, {"end", *ends}};
   if (axes) attrs["axes"] = *axes;
   return {n.call("strided_slice", {n.in(0)}, attrs)};
 }
 
-// Bounds that are decided at run time; the axes are not.
+// Bounds that are decided at run time, and perhaps axes too.
 Values slice_at_run_time(Node& n, const ListArgument& axes) {
-  const Value &starts = n.in(1), &ends = n.in(2);
-  n.check(!axes.dynamic(), DiagnosticId::dynamic_shape, "the axes that are sliced are only known at run time", "make 'axes' a constant");
-  auto count = starts.rank() == 1 ? starts.type.shape[0].constant() : std::nullopt;
-  if (!n.check(count && *count <= n.in(0).rank(), DiagnosticId::shape_mismatch, "'starts' must be a list with at most one element per axis"))
-    return {};
-  Value steps = n.has(4) ? n.in(4)
-                         : Value::of(Constant::of(dtype::i64, {*count}, std::vector<int64_t>(static_cast<size_t>(*count), 1)));
+  int64_t rank = n.in(0).rank();
+  auto count = list_length(n, n.in(1), rank);
+  if (!count) return {};
+  Value starts = n.in(1), ends = n.in(2);
+  Value steps = n.has(4) ? n.in(4) : n.call("full", {n.scalar(dtype::i64, 1)}, {{"shape", relay::AttrList{*count}}});
   relay::Attrs attrs = {{"shape", declared_shape_attr(n, "the slice")}};
   if (axes.known) attrs["axes"] = *axes.known;
+  if (axes.dynamic()) {
+    starts = spread_over_axes(n, starts, n.in(3), rank, 0);
+    ends = spread_over_axes(n, ends, n.in(3), rank, INT64_MAX);
+    steps = spread_over_axes(n, steps, n.in(3), rank, 1);
+  }
   return {n.call("dyn.strided_slice", {n.in(0), starts, ends, steps}, attrs)};
 }
 
 Values convert_slice(Node& n) {
   ListArgument starts = list_input(n, 1), ends = list_input(n, 2), axes = list_input(n, 3), steps = list_input(n, 4);
-  if (starts.dynamic() || ends.dynamic() || axes.dynamic() || steps.dynamic()) return n.failed() ? Values{} : slice_at_run_time(n, axes);
+  if (n.failed()) return {};
+  if (starts.dynamic() || ends.dynamic() || axes.dynamic() || steps.dynamic()) return slice_at_run_time(n, axes);
   relay::Attrs attrs = {{"begin", *starts.known}, {"end", *ends.known}};
   if (axes.given) attrs["axes"] = *axes.known;
   if (steps.given) attrs["strides"] = *steps.known;
   return {n.call("strided_slice", {n.in(0)}, attrs)};
 }
 
-// ---- Pad ---------------------------------------------------------------------------------------------------------------
+// ---- Pad
+// ---------------------------------------------------------------------------------------------------------------
 
 // `pads`: all before and then all after, for the axes named or all of them.
-Values pad(Node& n, const std::vector<int64_t>& pads, const std::optional<std::vector<int64_t>>& axes, const std::string& mode,
-           const Value& value) {
+Values pad(Node& n, const std::vector<int64_t>& pads, const std::optional<std::vector<int64_t>>& axes,
+           const std::string& mode, const Value& value) {
   int64_t rank = n.in(0).rank();
   std::vector<int64_t> places;
   for (int64_t k = 0; !axes && k < rank; ++k) places.push_back(k);
@@ -128,8 +199,9 @@ Values pad(Node& n, const std::vector<int64_t>& pads, const std::optional<std::v
 
 std::string pad_mode(Node& n) {
   std::string mode = n.text("mode", "constant");
-  n.check(mode == "constant" || mode == "reflect" || mode == "edge" || (mode == "wrap" && n.opset() >= 19), DiagnosticId::bad_attribute,
-          fmt::format("mode is '{}'", mode), "it is constant, reflect, edge, or since version 19 wrap");
+  n.check(mode == "constant" || mode == "reflect" || mode == "edge" || (mode == "wrap" && n.opset() >= 19),
+          DiagnosticId::bad_attribute, fmt::format("mode is '{}'", mode),
+          "it is constant, reflect, edge, or since version 19 wrap");
   return mode;
 }
 
@@ -146,12 +218,19 @@ Values convert_pad(Node& n) {
   std::string mode = pad_mode(n);
   Value value = n.has(2) ? n.reshape(n.in(2), {}) : n.scalar(x.type.dtype, 0);
   ListArgument pads = list_input(n, 1), axes = list_input(n, 3);
-  n.check(!axes.dynamic(), DiagnosticId::dynamic_shape, "the axes that are padded are only known at run time", "make 'axes' a constant");
   if (n.failed()) return {};
-  if (pads.known) return pad(n, *pads.known, axes.known, mode, value);
+  if (pads.known && !axes.dynamic()) return pad(n, *pads.known, axes.known, mode, value);
+  Value widths = n.in(1);
   relay::Attrs attrs = {{"shape", declared_shape_attr(n, "the padding")}, {"pad_mode", mode}};
   if (axes.known) attrs["axes"] = *axes.known;
-  return {n.call("dyn.nn.pad", {x, n.in(1), value}, attrs)};
+  if (axes.dynamic()) {
+    auto count = list_length(n, widths, 2 * x.rank());
+    if (!count) return {};
+    Value before = spread_over_axes(n, part(n, widths, 0, *count / 2), n.in(3), x.rank(), 0);
+    Value after = spread_over_axes(n, part(n, widths, *count / 2, *count), n.in(3), x.rank(), 0);
+    widths = n.call("concatenate", {before, after}, {{"axis", 0}});
+  }
+  return {n.call("dyn.nn.pad", {x, widths, value}, attrs)};
 }
 
 }  // namespace

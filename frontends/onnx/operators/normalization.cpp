@@ -4,7 +4,8 @@
 namespace dlcc::frontends::onnx {
 namespace {
 
-// Statistics per element rather than per channel, as operator sets 1 to 8 allowed: shapes are the data's without the batch.
+// Statistics per element rather than per channel, as operator sets 1 to 8 allowed: shapes are the data's without the
+// batch.
 Value normalize_elements(Node& n, double epsilon) {
   const Value& x = n.in(0);
   Value spread = n.call("sqrt", {n.call("add", {n.in(4), n.scalar(x.type.dtype, epsilon)})});
@@ -42,19 +43,19 @@ Converter flattening_softmax(const char* relay_op) {
     bool one_axis = true;  // of more than one element, the last excepted
     for (int64_t k = *axis + 1; k < x.rank(); ++k) one_axis = one_axis && x.type.shape[k] == Dim(1);
     if (one_axis) return {n.call(relay_op, {x}, {{"axis", *axis}})};
-    Shape rows(x.type.shape.begin(), x.type.shape.begin() + *axis), columns(x.type.shape.begin() + *axis, x.type.shape.end());
+    Shape rows(x.type.shape.begin(), x.type.shape.begin() + *axis),
+        columns(x.type.shape.begin() + *axis, x.type.shape.end());
     Value matrix = n.reshape(x, {product(rows), product(columns)});
     return {n.reshape(n.call(relay_op, {matrix}, {{"axis", 1}}), x.type.shape)};
   };
 }
 
 Converter softmax(const char* relay_op) {
-  return [relay_op](Node& n) -> Values {
-    return {n.call(relay_op, {n.in(0)}, {{"axis", n.integer("axis", -1)}})};
-  };
+  return [relay_op](Node& n) -> Values { return {n.call(relay_op, {n.in(0)}, {{"axis", n.integer("axis", -1)}})}; };
 }
 
-// ---- Dropout -----------------------------------------------------------------------------------------------------------
+// ---- Dropout
+// -----------------------------------------------------------------------------------------------------------
 
 // Whether the node would drop elements: training_mode, an input since version 12, with a ratio other than zero.
 bool drops(Node& n) {
@@ -71,11 +72,13 @@ Values convert_dropout(Node& n) {
   n.ignore("is_test");
   n.ignore("ratio");
   n.ignore("seed");
-  n.check(!drops(n), DiagnosticId::unsupported_attribute, "dropout in training mode is not supported", "export the model for inference");
+  n.check(!drops(n), DiagnosticId::unsupported_attribute, "dropout in training mode is not supported",
+          "export the model for inference");
   Values results = {n.in(0)};
   if (n.wants(1)) {
     DType type = n.opset() >= 10 ? dtype::boolean : n.in(0).type.dtype;
-    results.push_back(n.call("full", {n.scalar(type, 1)}, {{"shape", shape_attr(n.in(0).type.shape)}, {"dtype", dtype_attr(type)}}));
+    results.push_back(
+        n.call("full", {n.scalar(type, 1)}, {{"shape", shape_attr(n.in(0).type.shape)}, {"dtype", dtype_attr(type)}}));
   }
   return results;
 }
@@ -84,14 +87,14 @@ Values convert_dropout(Node& n) {
 
 void add_normalization(Table& table) {
   table.add({
-      {"BatchNormalization", 1, 5, 5, 5, convert_batch_normalization},
-      {"BatchNormalization", 14, 5, 5, 3, convert_batch_normalization},
-      {"Softmax", 1, 1, 1, 1, flattening_softmax("nn.softmax")},
-      {"Softmax", 13, 1, 1, 1, softmax("nn.softmax")},
-      {"LogSoftmax", 1, 1, 1, 1, flattening_softmax("nn.log_softmax")},
-      {"LogSoftmax", 13, 1, 1, 1, softmax("nn.log_softmax")},
-      {"Dropout", 1, 1, 1, 2, convert_dropout},
-      {"Dropout", 12, 1, 3, 2, convert_dropout},
+      {"BatchNormalization", 1, 5, 5, 5, convert_batch_normalization, true},
+      {"BatchNormalization", 14, 5, 5, 3, convert_batch_normalization, true},
+      {"Softmax", 1, 1, 1, 1, flattening_softmax("nn.softmax"), true},
+      {"Softmax", 13, 1, 1, 1, softmax("nn.softmax"), true},
+      {"LogSoftmax", 1, 1, 1, 1, flattening_softmax("nn.log_softmax"), true},
+      {"LogSoftmax", 13, 1, 1, 1, softmax("nn.log_softmax"), true},
+      {"Dropout", 1, 1, 1, 2, convert_dropout, true},
+      {"Dropout", 12, 1, 3, 2, convert_dropout, true},
   });
 }
 

@@ -42,7 +42,9 @@ Values convert_gemm(Node& n) {
 // numpy's matmul: vectors are rows on the left and columns on the right, and leading axes are broadcast.
 Values convert_matmul(Node& n) {
   Value a = n.in(0), b = n.in(1);
-  if (!n.check(a.rank() >= 1 && b.rank() >= 1, DiagnosticId::shape_mismatch, "the operands must have at least one axis")) return {};
+  if (!n.check(a.rank() >= 1 && b.rank() >= 1, DiagnosticId::shape_mismatch,
+               "the operands must have at least one axis"))
+    return {};
   bool row = a.rank() == 1, column = b.rank() == 1;
   if (row) a = n.call("expand_dims", {a}, {{"axis", 0}});
   if (column) b = n.call("expand_dims", {b}, {{"axis", 1}});

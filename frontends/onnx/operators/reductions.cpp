@@ -32,7 +32,8 @@ Converter reduction(const char* op) {
 
 Converter arg_reduction(const char* op) {
   return [op](Node& n) -> Values {
-    relay::Attrs attrs = {{"axis", relay::AttrList{n.integer("axis", 0)}}, {"keepdims", n.flag("keepdims", true)}, {"dtype", "int64"}};
+    relay::Attrs attrs = {
+        {"axis", relay::AttrList{n.integer("axis", 0)}}, {"keepdims", n.flag("keepdims", true)}, {"dtype", "int64"}};
     if (n.flag("select_last_index", false)) attrs["select_last_index"] = true;
     return {n.call(op, {n.in(0)}, attrs)};
   };

@@ -8,11 +8,13 @@ namespace {
 
 Values convert_identity(Node& n) { return {n.in(0)}; }
 
-// ---- Reshape, Flatten --------------------------------------------------------------------------------------------------
+// ---- Reshape, Flatten
+// --------------------------------------------------------------------------------------------------
 
 Values reshape_to(Node& n, const std::vector<int64_t>& sizes, bool allow_zero) {
   bool zero = std::ranges::count(sizes, 0) > 0, rest = std::ranges::count(sizes, -1) > 0;
-  n.check(!(allow_zero && zero && rest), DiagnosticId::bad_attribute, "with allowzero the shape must not hold both 0 and -1");
+  n.check(!(allow_zero && zero && rest), DiagnosticId::bad_attribute,
+          "with allowzero the shape must not hold both 0 and -1");
   relay::Attrs attrs = {{"newshape", sizes}};
   if (allow_zero && zero) attrs["allowzero"] = true;
   return {n.call("reshape", {n.in(0)}, attrs)};
@@ -29,21 +31,25 @@ Values convert_reshape(Node& n) {
   bool allow_zero = n.flag("allowzero", false);
   auto sizes = n.integers_in(1);
   if (sizes) return reshape_to(n, *sizes, allow_zero);
-  return {n.call("dyn.reshape", {n.in(0), n.in(1)}, {{"shape", declared_shape_attr(n, "the shape")}, {"allowzero", allow_zero}})};
+  return {n.call("dyn.reshape", {n.in(0), n.in(1)},
+                 {{"shape", declared_shape_attr(n, "the shape")}, {"allowzero", allow_zero}})};
 }
 
 Values convert_flatten(Node& n) {
   const Value& x = n.in(0);
   int64_t axis = n.integer("axis", 1), rank = x.rank();
-  if (!n.check(axis >= -rank && axis <= rank, DiagnosticId::bad_attribute, fmt::format("axis {} is outside [{}, {}]", axis, -rank, rank)))
+  if (!n.check(axis >= -rank && axis <= rank, DiagnosticId::bad_attribute,
+               fmt::format("axis {} is outside [{}, {}]", axis, -rank, rank)))
     return {};
   if (axis < 0) axis += rank;
   if (axis == 1) return {n.call("nn.batch_flatten", {x})};
-  Shape rows(x.type.shape.begin(), x.type.shape.begin() + axis), columns(x.type.shape.begin() + axis, x.type.shape.end());
+  Shape rows(x.type.shape.begin(), x.type.shape.begin() + axis),
+      columns(x.type.shape.begin() + axis, x.type.shape.end());
   return {n.reshape(x, {product(rows), product(columns)})};
 }
 
-// ---- axes of size 1 ----------------------------------------------------------------------------------------------------
+// ---- axes of size 1
+// ----------------------------------------------------------------------------------------------------
 
 Values squeeze(Node& n, const ListArgument& axes) {
   if (axes.dynamic()) return {n.call("dyn.squeeze", {n.in(0), n.in(1)}, {{"shape", declared_shape_attr(n, "axes")}})};
@@ -87,7 +93,8 @@ Values convert_unsqueeze(Node& n) {
   return {n.call("dyn.expand_dims", {n.in(0), n.in(1)}, {{"shape", declared_shape_attr(n, "axes")}})};
 }
 
-// ---- Transpose, Expand, Shape ------------------------------------------------------------------------------------------
+// ---- Transpose, Expand, Shape
+// ------------------------------------------------------------------------------------------
 
 Values convert_transpose(Node& n) {
   std::vector<int64_t> axes = n.integers("perm").value_or(std::vector<int64_t>{});
@@ -133,7 +140,7 @@ Values convert_shape(Node& n) {
 
 void add_shapes(Table& table) {
   table.add({
-      {"Identity", 1, 1, 1, 1, convert_identity},
+      {"Identity", 1, 1, 1, 1, convert_identity, true},
       {"Reshape", 1, 1, 1, 1, convert_reshape_by_attribute},
       {"Reshape", 5, 2, 2, 1, convert_reshape},
       {"Flatten", 1, 1, 1, 1, convert_flatten},

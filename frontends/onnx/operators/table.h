@@ -1,5 +1,5 @@
-// The table of ONNX operators: which function converts a node of an operator in a range of operator set versions. One file
-// here holds one family; its table stands at the end of the file.
+// The table of ONNX operators: which function converts a node of an operator in a range of operator set versions. One
+// file here holds one family; its table stands at the end of the file.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,8 @@
 
 namespace dlcc::frontends::onnx {
 
-// The node's results in order; fewer than the node has when the rest is not wanted. What a failed node returns is ignored.
+// The node's results in order; fewer than the node has when the rest is not wanted. What a failed node returns is
+// ignored.
 using Converter = std::function<Values(Node&)>;
 
 inline constexpr int any_number = -1;
@@ -21,6 +22,7 @@ struct Row {
   int64_t since;  // the first operator set version that the row is for; it holds until the next row of the operator
   int min_inputs, max_inputs, max_outputs;
   Converter convert;
+  bool keeps_shape = false;  // the result has the shape of the first operand
 };
 
 class Table {
@@ -49,8 +51,8 @@ struct ListArgument {
 ListArgument list_attribute(Node&, const char* name);
 ListArgument list_input(Node&, int input);
 
-// For an operand that decides the result's shape only at run time: the shape declared for output 0. Reports dynamic_shape
-// when that is not static; `operand` names the operand.
+// For an operand that decides the result's shape only at run time: the shape declared for output 0. Reports
+// dynamic_shape when that is not static; `operand` names the operand.
 relay::AttrValue declared_shape_attr(Node&, const char* operand);
 
 // One list per family.

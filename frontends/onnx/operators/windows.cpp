@@ -18,8 +18,10 @@ void pad_to_same(Node& n, const Value& data, Windows& w, bool upper) {
                  "auto_pad needs sizes that are known at compile time", "give the sizes with --dim NAME=VALUE"))
       return;
     Dim windows = floor_div(extent + Dim(w.strides[k] - 1), w.strides[k]);
-    Dim needed = (windows - Dim(1)) * Dim(w.strides[k]) + (Dim(w.size[k]) - Dim(1)) * Dim(w.dilations[k]) + Dim(1) - extent;
-    if (!n.check(needed.is_constant(), DiagnosticId::too_large, "the windows reach further than can be addressed")) return;
+    Dim needed =
+        (windows - Dim(1)) * Dim(w.strides[k]) + (Dim(w.size[k]) - Dim(1)) * Dim(w.dilations[k]) + Dim(1) - extent;
+    if (!n.check(needed.is_constant(), DiagnosticId::too_large, "the windows reach further than can be addressed"))
+      return;
     int64_t total = std::max<int64_t>(needed.value(), 0);
     w.padding[k] = upper ? total / 2 : total - total / 2;
     w.padding[k + rank] = total - w.padding[k];
@@ -28,12 +30,14 @@ void pad_to_same(Node& n, const Value& data, Windows& w, bool upper) {
 
 void check_numbers(Node& n, const char* attribute, const std::vector<int64_t>& numbers, int64_t least) {
   for (int64_t v : numbers)
-    n.check(v >= least, DiagnosticId::bad_attribute, fmt::format("attribute '{}' must be at least {}, found {}", attribute, least, v));
+    n.check(v >= least, DiagnosticId::bad_attribute,
+            fmt::format("attribute '{}' must be at least {}, found {}", attribute, least, v));
 }
 
 Windows read_windows(Node& n, const Value& data, std::vector<int64_t> size) {
   size_t rank = size.size();
-  Windows w{std::move(size), n.integers("strides", rank, 1), n.integers("dilations", rank, 1), n.integers("pads", 2 * rank, 0)};
+  Windows w{std::move(size), n.integers("strides", rank, 1), n.integers("dilations", rank, 1),
+            n.integers("pads", 2 * rank, 0)};
   check_numbers(n, "kernel_shape", w.size, 1);
   check_numbers(n, "strides", w.strides, 1);
   check_numbers(n, "dilations", w.dilations, 1);
@@ -44,14 +48,16 @@ Windows read_windows(Node& n, const Value& data, std::vector<int64_t> size) {
   if (mode == "SAME_UPPER" || mode == "SAME_LOWER")
     pad_to_same(n, data, w, mode == "SAME_UPPER");
   else
-    n.check(mode == "VALID", DiagnosticId::bad_attribute, fmt::format("auto_pad is '{}'", mode), "it is NOTSET, SAME_UPPER, SAME_LOWER or VALID");
+    n.check(mode == "VALID", DiagnosticId::bad_attribute, fmt::format("auto_pad is '{}'", mode),
+            "it is NOTSET, SAME_UPPER, SAME_LOWER or VALID");
   return w;
 }
 
 // The number of spatial axes, where it is supported.
 std::optional<size_t> spatial_rank(Node& n, const Value& data) {
-  if (!n.check(data.rank() >= 3 && data.rank() <= 5, DiagnosticId::shape_mismatch,
-               fmt::format("the data must have 1 to 3 spatial axes behind batch and channels, found {} axes", data.rank())))
+  if (!n.check(
+          data.rank() >= 3 && data.rank() <= 5, DiagnosticId::shape_mismatch,
+          fmt::format("the data must have 1 to 3 spatial axes behind batch and channels, found {} axes", data.rank())))
     return std::nullopt;
   return static_cast<size_t>(data.rank() - 2);
 }
@@ -66,13 +72,19 @@ Values convert_conv(Node& n) {
   std::vector<int64_t> taps = static_shape(weight.type.shape);
   std::vector<int64_t> size(taps.begin() + 2, taps.end());
   if (n.has_attr("kernel_shape"))
-    n.check(n.integers("kernel_shape", *rank, 1) == size, DiagnosticId::shape_mismatch, "kernel_shape differs from the weights' shape");
+    n.check(n.integers("kernel_shape", *rank, 1) == size, DiagnosticId::shape_mismatch,
+            "kernel_shape differs from the weights' shape");
   int64_t groups = n.integer("group", 1);
-  n.check(groups >= 1, DiagnosticId::bad_attribute, fmt::format("attribute 'group' must be at least 1, found {}", groups));
+  n.check(groups >= 1, DiagnosticId::bad_attribute,
+          fmt::format("attribute 'group' must be at least 1, found {}", groups));
   Windows w = read_windows(n, data, size);
   Value result = n.call(fmt::format("nn.conv{}d", *rank), {data, weight},
-                        {{"strides", w.strides}, {"padding", w.padding}, {"dilation", w.dilations}, {"groups", groups},
-                         {"channels", taps[0]}, {"kernel_size", w.size}});
+                        {{"strides", w.strides},
+                         {"padding", w.padding},
+                         {"dilation", w.dilations},
+                         {"groups", groups},
+                         {"channels", taps[0]},
+                         {"kernel_size", w.size}});
   if (n.has(2)) result = n.call("nn.bias_add", {result, n.in(2)}, {{"axis", 1}});
   return {result};
 }
@@ -89,7 +101,10 @@ std::optional<Pooling> read_pooling(Node& n) {
   n.check(n.has_attr("kernel_shape"), DiagnosticId::bad_attribute, "attribute 'kernel_shape' is missing");
   Windows w = read_windows(n, n.in(0), n.integers("kernel_shape", *rank, 1));
   return Pooling{*rank,
-                 {{"pool_size", w.size}, {"strides", w.strides}, {"dilation", w.dilations}, {"padding", w.padding},
+                 {{"pool_size", w.size},
+                  {"strides", w.strides},
+                  {"dilation", w.dilations},
+                  {"padding", w.padding},
                   {"ceil_mode", n.flag("ceil_mode", false)}}};
 }
 

@@ -56,5 +56,6 @@ TEST_CASE("what is not such an array is reported") {
   CHECK(!read(file_of("{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 9), }", {})));
   CHECK(!read(file_of("{'descr': '<f4', 'fortran_order': False, 'shape': (1", {})));
   auto whole = write_npy(Constant::of<float>(dtype::f32, {2}, {1, 2}));
-  for (size_t size = 0; size < whole.size(); ++size) CHECK(!read({whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size)}));
+  for (size_t size = 0; size < whole.size(); ++size)
+    CHECK(!read({whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size)}));
 }
