@@ -6,6 +6,7 @@
 
 #include "tensor/bytecode.h"
 #include "tensor/bytecode_access.h"
+#include "tensor/passes/expand_math.h"
 #include "tensor/schedules/naive.h"
 
 namespace dlcc::tensor {
@@ -111,7 +112,9 @@ Constant result_of(const BufferNode& b, DType type, const Memory& m) {
 
 }  // namespace
 
-EvaluationResult evaluate(const Kernel& kernel, std::span<const Constant> args, Precision precision) {
+EvaluationResult evaluate(const Kernel& given, std::span<const Constant> args, Precision precision) {
+  Kernel kernel = given;
+  if (precision == Precision::specified) kernel.body = expand_math(kernel.body);
   bytecode::Program program = bytecode::compile(kernel, precision);
   Memories memories;
   std::vector<Memory> list;

@@ -79,7 +79,7 @@ Value* KernelEmitter::to_float32(Value* v, DType from) {
     Value* wide = b_.CreateZExt(v, word);
     return b_.CreateBitCast(b_.CreateShl(wide, constant_like(wide, 16)), single);
   }
-  if (from == dtype::f16 && (has_feature("f16c") || has_feature("fp-armv8")))
+  if (from == dtype::f16 && converts_halves())
     return b_.CreateFPExt(b_.CreateBitCast(v, with_lanes_of(v, b_.getHalfTy())), single);
   return minifloat_to_float32(v, from);
 }
@@ -98,13 +98,18 @@ Value* KernelEmitter::minifloat_to_float32(Value* v, DType from) {
   }
   Value* nan = f.unsigned_zero_nan ? b_.CreateICmpEQ(pattern, constant_like(pattern, int64_t{1} << f.sign_shift()))
                                    : b_.CreateICmpUGT(magnitude, constant_like(pattern, f.has_infinity ? f.infinity() : f.largest()));
-  number = b_.CreateSelect(nan, llvm::ConstantFP::getQNaN(single), number);
+  Value* quiet = llvm::ConstantFP::getQNaN(single);
+  if (f.has_infinity) {  // keeps the payload, as the hardware does
+    Value* payload = b_.CreateOr(b_.CreateBitCast(moved, word), constant_like(pattern, 0x7FC00000));
+    quiet = b_.CreateBitCast(payload, single);
+  }
+  number = b_.CreateSelect(nan, quiet, number);
   Value* sign = b_.CreateShl(b_.CreateLShr(pattern, constant_like(pattern, f.sign_shift())), constant_like(pattern, 31));
   return b_.CreateBitCast(b_.CreateOr(b_.CreateBitCast(number, word), sign), single);
 }
 
 Value* KernelEmitter::float32_to_narrow(Value* v, DType to, bool saturate) {
-  if (to == dtype::f16 && (has_feature("f16c") || has_feature("fp-armv8"))) {
+  if (to == dtype::f16 && converts_halves()) {
     Value* half = b_.CreateFPTrunc(v, with_lanes_of(v, b_.getHalfTy()));
     return b_.CreateBitCast(half, with_lanes_of(v, b_.getInt16Ty()));
   }
@@ -143,8 +148,10 @@ Value* KernelEmitter::float32_to_minifloat(Value* v, DType to, bool saturate) {
   int64_t overflow = saturate && to != dtype::f16 ? f.largest() : f.has_infinity ? f.infinity() : nan;
   Value* too_large = b_.CreateICmpSGT(result, number(f.largest()));
   result = b_.CreateSelect(too_large, number(overflow), result);
-  Value* is_nan = b_.CreateFCmpUNO(v, v);
-  result = b_.CreateSelect(is_nan, number(nan), result);
+  Value* nan_pattern = number(nan);
+  if (to == dtype::f16)  // keeps the payload, as the hardware does
+    nan_pattern = b_.CreateOr(nan_pattern, b_.CreateAnd(b_.CreateLShr(magnitude, number(drop)), number(0x1FF)));
+  result = b_.CreateSelect(b_.CreateFCmpUNO(v, v), nan_pattern, result);
   Value* sign = b_.CreateShl(b_.CreateLShr(pattern, number(31)), number(f.sign_shift()));
   if (f.unsigned_zero_nan)  // neither zero nor NaN has a sign
     sign = b_.CreateSelect(b_.CreateICmpEQ(b_.CreateAnd(result, number((1 << f.sign_shift()) - 1)), number(0)), number(0), sign);

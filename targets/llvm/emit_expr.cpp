@@ -45,7 +45,7 @@ Value* KernelEmitter::intrinsic(ID id, std::initializer_list<Value*> args) {
   return b_.CreateIntrinsic(id, {(*args.begin())->getType()}, llvm::ArrayRef<Value*>(args.begin(), args.size()));
 }
 
-bool KernelEmitter::has_feature(const char* name) const { return cpu_.checkFeatures(std::string("+") + name); }
+bool KernelEmitter::converts_halves() const { return !cpu_.getTargetTriple().isX86() || cpu_.checkFeatures("+f16c"); }
 
 // ---- nodes --------------------------------------------------------------------------------------------------------------
 

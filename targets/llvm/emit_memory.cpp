@@ -313,7 +313,7 @@ Value* KernelEmitter::to_storage(Value* v, DType type) {
   return is_bool(type) ? b_.CreateZExt(v, with_lanes_of(v, b_.getInt8Ty())) : v;
 }
 
-// Two elements share a byte, the first in the low half.
+// Two elements share a byte, the first in the low half. Storing the last of an odd number clears the half beside it.
 Value* KernelEmitter::load_nibble(const Memory& memory, DType type, Value* index) {
   Value* pointer = b_.CreateGEP(b_.getInt8Ty(), memory.pointer, b_.CreateAShr(index, b_.getInt64(1)));
   Value* byte = b_.CreateAlignedLoad(b_.getInt8Ty(), pointer, llvm::Align(1));
@@ -327,6 +327,8 @@ void KernelEmitter::store_nibble(const Memory& memory, Value* index, Value* valu
   Value* byte = b_.CreateAlignedLoad(b_.getInt8Ty(), pointer, llvm::Align(1));
   Value* shift = b_.CreateShl(b_.CreateAnd(b_.CreateTrunc(index, b_.getInt8Ty()), b_.getInt8(1)), b_.getInt8(2));
   Value* other = b_.CreateAnd(byte, b_.CreateLShr(b_.getInt8(0xF0), shift));
+  if (memory.elements % 2)
+    other = b_.CreateSelect(b_.CreateICmpEQ(index, b_.getInt64(static_cast<uint64_t>(memory.elements - 1))), b_.getInt8(0), other);
   Value* bits = b_.CreateShl(b_.CreateAnd(value, b_.getInt8(15)), shift);
   b_.CreateAlignedStore(b_.CreateOr(other, bits), pointer, llvm::Align(1));
 }

@@ -135,7 +135,7 @@ class KernelEmitter {
   llvm::Type* value_type(DType);                    // of expressions
   llvm::Type* storage_type(DType);                  // of elements in memory
   Value* intrinsic(llvm::Intrinsic::ID, std::initializer_list<Value*>);
-  bool has_feature(const char* name) const;
+  bool converts_halves() const;  // the CPU has instructions between float16 and float32
 
   const CodeLevel& level_;
   const llvm::MCSubtargetInfo& cpu_;

@@ -63,4 +63,131 @@ TEST_CASE("a register-tiled product keeps its accumulators in registers") {
   CHECK(code.find("(%rsp)") == std::string::npos);
 }
 
+TEST_CASE("predicated loads touch nothing outside") {
+  // A window over an image with padding on all sides, in lanes along the row, a column and with strides.
+  Buffer x = make_buffer("x", dtype::f32, {5, 19}), y = make_buffer("y", dtype::f32, {3, 9, 23});
+  std::vector<Stmt> loops;
+  auto cell = [&](int kind, Expr i, Expr j) {
+    std::vector<Expr> at = kind == 0   ? std::vector<Expr>{i - 2, j - 2}
+                           : kind == 1 ? std::vector<Expr>{j - 2, i - 2}
+                                       : std::vector<Expr>{i - 2, j * 2 - 7};
+    return store(y, {kind, i, j}, load(x, at, number(-1)) + number(1));
+  };
+  for (int kind = 0; kind < 3; ++kind) {
+    Var i = make_var("i"), j = make_var("j");
+    loops.push_back(for_loop(i, 9, serial, for_loop(j, 23, vector, cell(kind, i, j))));
+  }
+  Constant image = floats({5, 19}, [](int64_t k) { return float(k); });
+  auto result = run({"window", {{x, Access::read}, {y, Access::write}}, sequence(loops)}, {image});
+  auto at = [&](int64_t r, int64_t c) { return r >= 0 && r < 5 && c >= 0 && c < 19 ? float(r * 19 + c) + 1 : 0.f; };
+  for (int64_t i = 0; i < 9; ++i)
+    for (int64_t j = 0; j < 23; ++j) {
+      CHECK(result.outputs[0].as<float>()[i * 23 + j] == at(i - 2, j - 2));
+      CHECK(result.outputs[0].as<float>()[(9 + i) * 23 + j] == at(j - 2, i - 2));
+      CHECK(result.outputs[0].as<float>()[(18 + i) * 23 + j] == at(i - 2, 2 * j - 7));
+    }
+}
+
+TEST_CASE("predicated loads of bytes and bools, in lanes and alone") {
+  for (DType type : {dtype::u8, dtype::boolean}) {
+    CAPTURE(name(type));
+    int64_t n = 37;
+    Buffer x = make_buffer("x", type, {n}), y = make_buffer("y", type, {2, n + 4});
+    std::vector<Stmt> loops;
+    for (LoopKind kind : {vector, serial}) {
+      Var i = make_var("i");
+      loops.push_back(for_loop(i, n + 4, kind, store(y, {kind == vector ? 0 : 1, i}, load(x, {i - 2}, literal(type, int64_t{0})))));
+    }
+    std::vector<uint8_t> bytes(n, 1);
+    auto result = run({"bytes", {{x, Access::read}, {y, Access::write}}, sequence(loops)}, {Constant::of(type, {n}, bytes)});
+    for (int64_t k = 0; k < 2 * (n + 4); ++k) {
+      int64_t i = k % (n + 4) - 2;
+      CHECK(result.outputs[0].as<uint8_t>()[k] == (i >= 0 && i < n));
+    }
+  }
+}
+
+TEST_CASE("loads in the arm of a select that is not taken are not executed") {
+  Buffer x = make_buffer("x", dtype::f32, {20}), y = make_buffer("y", dtype::f32, {3, 40});
+  std::vector<Stmt> loops;
+  int row = 0;
+  for (LoopKind kind : {vector, serial, vector}) {
+    Var i = make_var("i");
+    Expr at = row == 2 ? Expr(i) * -1 + 30 : Expr(i) - 10;
+    Expr inside = logical_and(at >= 0, at < 20);
+    loops.push_back(for_loop(i, 40, kind, store(y, {row++, i}, select(inside, load(x, {at}) * number(2), number(5)))));
+  }
+  auto result = run({"choice", {{x, Access::read}, {y, Access::write}}, sequence(loops)}, {floats({20}, [](int64_t k) { return float(k); })});
+  for (int64_t r = 0; r < 3; ++r)
+    for (int64_t i = 0; i < 40; ++i) {
+      int64_t at = r == 2 ? 30 - i : i - 10;
+      CHECK(result.outputs[0].as<float>()[r * 40 + i] == (at >= 0 && at < 20 ? 2 * float(at) : 5.f));
+    }
+}
+
+TEST_CASE("gathers by loaded indices") {
+  Buffer x = make_buffer("x", dtype::f32, {10}), at = make_buffer("at", dtype::i64, {21}), y = make_buffer("y", dtype::f32, {21});
+  Var i = make_var("i");
+  Expr index = load(at, {i});
+  Stmt body = for_loop(i, 21, vector, sequence({require(logical_and(index >= 0, index < 10), Status::index_out_of_range),
+                                                store(y, {i}, load(x, {index}))}));
+  Kernel kernel{"gather", {{x, Access::read}, {at, Access::read}, {y, Access::write}}, body};
+  Constant values = floats({10}, [](int64_t k) { return float(k * k); });
+  std::vector<int64_t> indices;
+  for (int64_t k = 0; k < 21; ++k) indices.push_back(k * 7 % 10);
+  auto result = run(kernel, {values, Constant::of(dtype::i64, {21}, indices)});
+  for (int64_t k = 0; k < 21; ++k) CHECK(result.outputs[0].as<float>()[k] == float(indices[k] * indices[k]));
+  for (int64_t bad : {int64_t{10}, int64_t{-1}, INT64_MAX, INT64_MIN}) {
+    indices[17] = bad;
+    CHECK(run(kernel, {values, Constant::of(dtype::i64, {21}, indices)}).status == 5);
+  }
+}
+
+TEST_CASE("lanes that need each other's results wait for them") {
+  Buffer x = make_buffer("x", dtype::f32, {32}), y = make_buffer("y", dtype::f32, {32}), t = make_buffer("t", dtype::f32, {32}, Scope::local);
+  Var i = make_var("i");
+  Stmt body = allocate(t, for_loop(i, 32, vector, sequence({store(t, {i}, load(x, {i}) * number(2)),
+                                                             store(y, {i}, load(t, {Expr(31) - i}))})));
+  auto result = run({"turn", {{x, Access::read}, {y, Access::write}}, body}, {floats({32}, [](int64_t k) { return float(k); })});
+  for (int64_t k = 0; k < 32; ++k) CHECK(result.outputs[0].as<float>()[k] == 2 * float(31 - k));
+}
+
+TEST_CASE("reductions, lets and buffers of a lane") {
+  // Row sums in lanes: transposed access, an accumulator per lane, a nested serial loop.
+  Buffer x = make_buffer("x", dtype::f32, {21, 6}), y = make_buffer("y", dtype::f32, {21}), acc = make_buffer("acc", dtype::f32, {1}, Scope::local);
+  Var i = make_var("i"), k = make_var("k"), s = make_var("s", dtype::f32);
+  Stmt body = for_loop(i, 21, vector, allocate(acc, sequence({store(acc, {0}, number(0)),
+                                                              for_loop(k, 6, serial, let(s, load(x, {i, k}) + number(1),
+                                                                                         store(acc, {0}, load(acc, {0}) + Expr(s)))),
+                                                              store(y, {i}, load(acc, {0}))})));
+  Constant values = floats({21, 6}, [](int64_t n) { return float(n); });
+  auto result = run({"sums", {{x, Access::read}, {y, Access::write}}, body}, {values});
+  for (int64_t r = 0; r < 21; ++r) CHECK(result.outputs[0].as<float>()[r] == float(36 * r + 15 + 6));
+}
+
+TEST_CASE("a sum over lanes runs in order") {
+  Buffer x = make_buffer("x", dtype::f32, {40}), y = make_buffer("y", dtype::f32, {1});
+  Var i = make_var("i");
+  Stmt body = sequence({store(y, {0}, number(0)), for_loop(i, 40, vector, store(y, {0}, load(y, {0}) + load(x, {i})))});
+  auto result = run({"total", {{x, Access::read}, {y, Access::write}}, body}, {floats({40}, [](int64_t k) { return float(k); })});
+  CHECK(result.outputs[0].as<float>()[0] == 780);
+}
+
+TEST_CASE("branches, loops of variable extent and strided stores") {
+  Buffer n = make_buffer("n", dtype::i64, {1}), y = make_buffer("y", dtype::i32, {2, 16});
+  Var i = make_var("i"), j = make_var("j"), k = make_var("k");
+  Stmt body = sequence({for_loop(i, 16, vector, store(y, {0, Expr(15) - i}, cast(dtype::i32, i))),
+                        for_loop(j, 16, serial, if_then(equal(floor_mod(j, 3), 0), store(y, {1, j}, literal(dtype::i32, int64_t{7})),
+                                                        store(y, {1, j}, literal(dtype::i32, int64_t{0})))),
+                        for_loop(k, load(n, {0}), serial, store(y, {1, k}, literal(dtype::i32, int64_t{9})))});
+  Kernel kernel{"mixed", {{n, Access::read}, {y, Access::write}}, body};
+  for (int64_t count : {0, 5}) {
+    auto result = run(kernel, {Constant::of(dtype::i64, {1}, std::vector<int64_t>{count})});
+    for (int64_t r = 0; r < 16; ++r) {
+      CHECK(result.outputs[0].as<int32_t>()[r] == 15 - r);
+      CHECK(result.outputs[0].as<int32_t>()[16 + r] == (r < count ? 9 : r % 3 == 0 ? 7 : 0));
+    }
+  }
+}
+
 }  // namespace dlcc::test

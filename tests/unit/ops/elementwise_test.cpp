@@ -23,10 +23,11 @@ TEST_CASE("functions of one operand") {
 TEST_CASE("transcendental functions in every float type") {
   for (DType type : {dtype::f16, dtype::bf16, dtype::f32, dtype::f64}) {
     Constant x = tensor_of(type, {3}, {0, 1, -infinity});
-    for (auto [name, values] : std::vector<std::pair<std::string, Values>>{{"exp", {1, std::exp(1.0), 0}},
-                                                                          {"tanh", {0, std::tanh(1.0), -1}},
-                                                                          {"sigmoid", {0.5, 1 / (1 + std::exp(-1.0)), 0}},
-                                                                          {"erf", {0, std::erf(1.0), -1}}}) {
+    for (auto [name, values] :
+         std::vector<std::pair<std::string, Values>>{{"exp", {1, std::exp(1.0), 0}},
+                                                     {"tanh", {0, std::tanh(1.0), -1}},
+                                                     {"sigmoid", {0.5, 1 / (1 + std::exp(-1.0)), 0}},
+                                                     {"erf", {0, std::erf(1.0), -1}}}) {
       Constant y = apply(name, {}, {x});
       CHECK(y.dtype() == type);
       for (int k = 0; k < 3; ++k) CHECK(y.number_at(k) == doctest::Approx(values[k]).epsilon(0.004));
@@ -45,9 +46,11 @@ TEST_CASE("integers wrap, and unsigned ones are their own absolute values") {
 }
 
 TEST_CASE("clip limits, to what the type can hold") {
-  check_values(apply("clip", {{"a_min", -1.0}, {"a_max", 1.0}}, {floats({4}, {-3, 0.5, 7, NaN})}), {4}, {-1, 0.5, 1, NaN});
+  check_values(apply("clip", {{"a_min", -1.0}, {"a_max", 1.0}}, {floats({4}, {-3, 0.5, 7, NaN})}), {4},
+               {-1, 0.5, 1, NaN});
   check_values(apply("clip", {{"a_min", 0.5}, {"a_max", 2.5}}, {tensor_of(dtype::i8, {3}, {0, 2, 9})}), {3}, {1, 2, 2});
-  check_values(apply("clip", {{"a_min", -infinity}, {"a_max", 1e30}}, {tensor_of(dtype::u8, {2}, {0, 255})}), {2}, {0, 255});
+  check_values(apply("clip", {{"a_min", -infinity}, {"a_max", 1e30}}, {tensor_of(dtype::u8, {2}, {0, 255})}), {2},
+               {0, 255});
   check_values(apply("clip", {{"a_min", 2.0}, {"a_max", 1.0}}, {floats({1}, {5})}), {1}, {1});
   CHECK(error_of("clip", {{"a_min", 2.0}}, {f32({1})}) == "bad-attribute: attribute 'a_max' is missing");
 }
@@ -80,7 +83,8 @@ TEST_CASE("powers") {
   Constant y = apply("power", {}, {base, exponent});
   std::vector<int64_t> expected = {205891132094649, -8, 1, 0, 1, -1, 1, 0};
   for (int k = 0; k < 8; ++k) CHECK(y.integer_at(k) == expected[k]);
-  check_values(apply("power", {}, {tensor_of(dtype::u8, {2}, {3, 2}), tensor_of(dtype::u8, {2}, {5, 8})}), {2}, {243, 0});
+  check_values(apply("power", {}, {tensor_of(dtype::u8, {2}, {3, 2}), tensor_of(dtype::u8, {2}, {5, 8})}), {2},
+               {243, 0});
 }
 
 TEST_CASE("extrema propagate NaN") {
@@ -126,14 +130,16 @@ TEST_CASE("casts") {
   Constant narrow = apply("cast", {{"dtype", "int4"}}, {floats({3}, {-9, 3, 7.9})});
   check_values(narrow, {3}, {-8, 3, 7});
   check_values(apply("cast", {{"dtype", "float32"}}, {narrow}), {3}, {-8, 3, 7});
-  CHECK(error_of("cast", {{"dtype", "complex64"}}, {f32({1})}).starts_with("bad-attribute: attribute 'dtype' must be dtype"));
+  CHECK(error_of("cast", {{"dtype", "complex64"}}, {f32({1})})
+            .starts_with("bad-attribute: attribute 'dtype' must be dtype"));
 }
 
 TEST_CASE("type relations of elementwise operators") {
   Dim n = Dim::symbol({"n"}), m = Dim::symbol({"m"});
   CHECK(type_of("add", {}, {f32({n, 1}), f32({3})}) == "Tensor[(n, 3), float32]");
   CHECK(type_of("less", {}, {f32({n}), f32({n})}) == "Tensor[(n), bool]");
-  CHECK(error_of("add", {}, {f32({n}), f32({m})}).starts_with("shape-mismatch: shapes (n) and (m) cannot be broadcast"));
+  CHECK(
+      error_of("add", {}, {f32({n}), f32({m})}).starts_with("shape-mismatch: shapes (n) and (m) cannot be broadcast"));
   CHECK(error_of("add", {}, {f32({2}), f32({3})}) ==
         "shape-mismatch: shapes (2) and (3) cannot be broadcast: sizes 2 and 3 differ and neither is 1");
   CHECK(error_of("add", {}, {f32({2}), i64({2})}) ==
@@ -141,7 +147,8 @@ TEST_CASE("type relations of elementwise operators") {
   CHECK(error_of("exp", {}, {i64({2})}) ==
         "unsupported-type: data must be float16, bfloat16, float32 or float64, found int64");
   CHECK(error_of("logical_and", {}, {f32({2}), f32({2})}) == "unsupported-type: lhs must be bool, found float32");
-  CHECK(error_of("where", {}, {f32({2}), f32({2}), f32({2})}) == "unsupported-type: condition must be bool, found float32");
+  CHECK(error_of("where", {}, {f32({2}), f32({2}), f32({2})}) ==
+        "unsupported-type: condition must be bool, found float32");
   CHECK(error_of("add", {{"axis", 1}}, {f32({2}), f32({2})}) == "bad-attribute: there is no attribute 'axis'");
   int64_t huge = int64_t{1} << 32;
   CHECK(error_of("add", {}, {f32({huge, 1}), f32({1, huge})}).starts_with("too-large"));

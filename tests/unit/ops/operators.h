@@ -106,7 +106,8 @@ inline void check_values(const Constant& c, const std::vector<int64_t>& shape, c
   for (int64_t k = 0; k < c.count(); ++k) {
     double found = is_float(c.dtype()) ? c.number_at(k) : static_cast<double>(c.integer_at(k));
     double want = expected[static_cast<size_t>(k)];
-    bool same = found == want || (std::isnan(found) && std::isnan(want)) || std::abs(found - want) <= 1e-6 * std::abs(want);
+    bool same =
+        found == want || (std::isnan(found) && std::isnan(want)) || std::abs(found - want) <= 1e-6 * std::abs(want);
     CHECK_MESSAGE(same, "element " << k << ": found " << found << ", expected " << want);
   }
 }

@@ -1,0 +1,393 @@
+// Polynomials are minimax fits (Remez) of the functions named beside them, on the reduced arguments stated there.
+#include "tensor/passes/expand_math.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+namespace {
+
+// Arithmetic on one float format, and the constants of that format.
+class Math {
+ public:
+  Math(DType type, bool fused) : type_(type), bits_(type == dtype::f64 ? dtype::i64 : dtype::i32), fused_(fused) {}
+
+  Expr exp(const Expr& x) const;
+  Expr log(const Expr& x) const;
+  Expr tanh(const Expr& x) const;
+  Expr erf(const Expr& x) const;
+  Expr sigmoid(const Expr& x) const;
+  Expr sine(const Expr& x, bool cosine) const;
+  Expr pow(const Expr& x, const Expr& y) const;
+
+ private:
+  struct Split {  // x = mantissa * 2^exponent, mantissa in [sqrt(1/2), sqrt(2))
+    Expr mantissa, exponent;
+  };
+  struct Pair {  // an unevaluated sum
+    Expr high, low;
+  };
+
+  bool is_double() const { return type_ == dtype::f64; }
+  Expr number(double v) const { return literal(type_, v); }
+  Expr integer(int64_t v) const { return literal(bits_, v); }
+  int mantissa_bits() const { return is_double() ? 52 : 23; }
+  int64_t bias() const { return is_double() ? 1023 : 127; }
+  Expr raw(const Expr& x) const { return bitcast(bits_, x); }
+  Expr cooked(const Expr& b) const { return bitcast(type_, b); }
+  Expr multiply_add(const Expr& a, const Expr& b, const Expr& c) const { return fused_ ? fma(a, b, c) : a * b + c; }
+  Expr polynomial(const std::vector<double>& coefficients, const Expr& x) const;
+  Expr absolute(const Expr& x) const { return unary(UnaryOp::abs, x); }
+  Expr with_sign_of(const Expr& magnitude, const Expr& sign) const;
+  Expr scale(const Expr& x, const Expr& exponent) const;
+  Expr exp_of_rest(const Expr& r) const;
+  Split split(const Expr& x) const;
+  Expr reduce_quadrant(const Expr& x, Expr& quadrant) const;
+  Expr pow_magnitude(const Expr& x, const Expr& y, bool precise) const;
+  Expr log2(const Expr& x) const;
+  Pair log2_pair(const Expr& x) const;
+
+  DType type_, bits_;
+  bool fused_;
+};
+
+Expr Math::polynomial(const std::vector<double>& c, const Expr& x) const {
+  Expr sum = number(c.back());
+  for (size_t k = c.size() - 1; k-- > 0;) sum = multiply_add(sum, x, number(c[k]));
+  return sum;
+}
+
+Expr Math::with_sign_of(const Expr& magnitude, const Expr& sign) const {
+  Expr mask = integer(is_double() ? INT64_MIN : INT32_MIN);
+  return cooked(binary(BinaryOp::bit_or, raw(magnitude), binary(BinaryOp::bit_and, raw(sign), mask)));
+}
+
+// x * 2^exponent in two steps, so that subnormal results are rounded once and large ones overflow.
+Expr Math::scale(const Expr& x, const Expr& exponent) const {
+  auto power = [&](const Expr& n) {
+    return cooked(binary(BinaryOp::shl, n + integer(bias()), integer(mantissa_bits())));
+  };
+  Expr half = binary(BinaryOp::shr, exponent, integer(1));
+  return x * power(half) * power(exponent - half);
+}
+
+// e^r for |r| <= ln(2) / 2: 1 + r + r^2 q(r), q fits (e^r - 1 - r) / r^2.
+Expr Math::exp_of_rest(const Expr& r) const {
+  static const std::vector<double> single{0.5, 0.166665763, 0.0416663736, 0.00836329814, 0.00139413204};
+  static const std::vector<double> twice{0x1.0000000000000p-1,  0x1.5555555555557p-3,  0x1.5555555555558p-5,
+                                         0x1.111111111009bp-7,  0x1.6c16c16c15196p-10, 0x1.a01a01ac0aedbp-13,
+                                         0x1.a01a01ad20931p-16, 0x1.71de01c322c68p-19, 0x1.27e4cc72d21a9p-22,
+                                         0x1.af4eceb28347bp-26, 0x1.1f8be627914f5p-29};
+  return multiply_add(r * r, polynomial(is_double() ? twice : single, r), r) + number(1);
+}
+
+// n = round(x / ln 2) by adding a number so large that the sum's last bit is 1; e^x = 2^n e^(x - n ln 2).
+Expr Math::exp(const Expr& x) const {
+  Expr magic = number(is_double() ? 0x1.8p52 : 0x1.8p23);
+  Expr bounded = min(max(x, number(is_double() ? -746 : -104)), number(is_double() ? 710 : 89));
+  Expr shifted = multiply_add(bounded, number(0x1.71547652b82fep0), magic);
+  Expr n = shifted - magic;
+  // The high part of ln 2 has few bits: its product with n is exact.
+  Expr r = multiply_add(n, number(is_double() ? -0x1.62e42feep-1 : -0x1.62e4p-1), bounded);
+  r = multiply_add(n, number(is_double() ? -0x1.a39ef35793c76p-33 : -0x1.7f7d1cp-20), r);
+  return scale(exp_of_rest(r), raw(shifted) - raw(magic));
+}
+
+// Subnormals are scaled up first. The exponent's bits are taken relative to those of sqrt(1/2).
+Math::Split Math::split(const Expr& x) const {
+  Expr subnormal = x < number(is_double() ? 0x1p-1022 : 0x1p-126);
+  int lift = is_double() ? 54 : 24;
+  Expr normal = select(subnormal, x * number(std::ldexp(1.0, lift)), x);
+  Expr base = raw(number(is_double() ? 0x1.6a09e667f3bcdp-1 : 0x1.6a09e6p-1));
+  Expr offset = raw(normal) - base;
+  Expr low = integer(is_double() ? (int64_t{1} << 52) - 1 : (1 << 23) - 1);
+  Expr exponent =
+      binary(BinaryOp::shr, offset, integer(mantissa_bits())) - select(subnormal, integer(lift), integer(0));
+  return {cooked(binary(BinaryOp::bit_and, offset, low) + base), cast(type_, exponent)};
+}
+
+// log x = e ln 2 + log(1 + f). float32: f - f^2/2 + f^3 p(f), p fits the rest of the series on [sqrt(1/2) - 1, sqrt(2)
+// - 1]. float64: with s = f / (2 + f), log(1 + f) = 2 s + s^3 q(s^2) (atanh's series, |s| < 0.172).
+Expr Math::log(const Expr& x) const {
+  static const std::vector<double> p{0.333333105,  -0.249999866, 0.200022161,  -0.166692585, 0.142188355,
+                                     -0.123843022, 0.118717946,  -0.117896877, 0.069176212};
+  static const std::vector<double> q{0x1.5555555555555p-1, 0x1.9999999999a50p-2, 0x1.24924924732dap-2,
+                                     0x1.c71c7207a72f7p-3, 0x1.745cf66d61583p-3, 0x1.3b1cc031232adp-3,
+                                     0x1.0fb0432777d55p-3, 0x1.0c976b3bc9f46p-3};
+  auto [m, e] = split(x);
+  Expr f = m - number(1), half_square = f * f * number(0.5), small;
+  if (is_double()) {
+    Expr s = f / (f + number(2)), z = s * s;
+    // 2 s = f - s f, and s f = f^2/2 - s f^2/2.
+    small = s * (half_square + z * polynomial(q, z)) - half_square;
+  } else {
+    small = multiply_add(f * f * f, polynomial(p, f), -half_square);
+  }
+  Expr low = multiply_add(e, number(is_double() ? 0x1.a39ef35793c76p-33 : 0x1.7f7d1cp-20), small);
+  Expr r = multiply_add(e, number(is_double() ? 0x1.62e42feep-1 : 0x1.62e4p-1), low + f);
+  double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  r = select(equal(x, number(inf)), number(inf), r);
+  r = select(equal(x, number(0)), number(-inf), r);
+  return select(x >= number(0), r, number(nan));
+}
+
+// Below 0.625 x + x^3 p(x^2), above 1 - 2 / (e^2x + 1).
+Expr Math::tanh(const Expr& x) const {
+  static const std::vector<double> single{-0.333333313, 0.133331984,    -0.0539456606,
+                                          0.0216938928, -0.00815900788, 0.00212493003};
+  static const std::vector<double> twice{-0x1.5555555555555p-2,  0x1.11111111110cap-3,   -0x1.ba1ba1ba16a1dp-5,
+                                         0x1.664f48815956dp-6,   -0x1.226e35231640ep-7,  0x1.d6d3c452b5eb4p-9,
+                                         -0x1.7da27e63e45dap-10, 0x1.354cae77a16a7p-11,  -0x1.f4ae8e70790dep-13,
+                                         0x1.91525f32899e6p-14,  -0x1.324e88673fcb2p-15, 0x1.8845bec72eb38p-17,
+                                         -0x1.2b27683d61a79p-19};
+  Expr a = absolute(x), z = x * x;
+  Expr near = multiply_add(a * z, polynomial(is_double() ? twice : single, z), a);
+  Expr far = number(1) - number(2) / (exp(a + a) + number(1));
+  return with_sign_of(select(a < number(0.625), near, far), x);
+}
+
+// Below 1 x + x p(x^2), p fits erf(x) / x - 1; above 1 - exp(g(x)), g fits log(erfc(x)) around 2.
+Expr Math::erf(const Expr& x) const {
+  static const std::vector<double> near_single{0.128379166,   -0.376126379,    0.112837829,    -0.0268654451,
+                                               0.00522107491, -0.000848471245, 0.000112705486, -9.68013683e-06};
+  static const std::vector<double> near_twice{0x1.06eba8214db69p-3,   -0x1.812746b0379e7p-2,  0x1.ce2f21a042bdep-4,
+                                              -0x1.b82ce312889e5p-6,  0x1.565bcd0e658b8p-8,   -0x1.c02db3ff0c7b0p-11,
+                                              0x1.f9a326c76ed25p-14,  -0x1.f4d256ab1515cp-17, 0x1.b9e65b72efe8cp-20,
+                                              -0x1.5f6e25afec1c2p-23, 0x1.fc4e5512d37e4p-27,  -0x1.4ea8b5005790ep-30,
+                                              0x1.81745a5ba1452p-34,  -0x1.36075b9fcfdffp-38, 0x1.bde5b6ad720f2p-46};
+  static const std::vector<double> far_single{-5.36494112,    -4.41816092,     -0.923750818,  -0.0164655186,
+                                              0.00356998132,  -0.000731986132, 0.00013671958, -2.07590492e-05,
+                                              1.10241604e-06, 2.75811459e-07};
+  static const std::vector<double> far_twice{
+      -0x1.575b329b1f516p+2,  -0x1.1ac3258a8dc2cp+2,  -0x1.d8f5dece92395p-1,  -0x1.0dc3b5fb10b1fp-6,
+      0x1.d406b373a157ap-9,   -0x1.7ffcfb46e5af2p-11, 0x1.1bc3a6087f9d0p-13,  -0x1.5b656f85bcd85p-16,
+      0x1.0604561879e4ep-19,  0x1.b549dee30d6a1p-23,  -0x1.73e61183448dep-23, 0x1.f0ad64f00f85fp-25,
+      -0x1.e043731bb4347p-27, 0x1.5a566ddd4b0aep-29,  -0x1.199a5cd5a80b2p-32, -0x1.3e625eff25757p-35,
+      0x1.061704f62a6c5p-35,  -0x1.6a5e07f455d8fp-37, 0x1.5699164a8ec42p-39,  -0x1.a41d9832aabafp-42,
+      0x1.e3ceceb001aa6p-46,  0x1.d9c73699b00efp-51,  -0x1.c2ac867e772c0p-53};
+  Expr a = absolute(x), z = x * x;
+  Expr near = multiply_add(a, polynomial(is_double() ? near_twice : near_single, z), a);
+  Expr u = min(a, number(is_double() ? 6 : 4)) - number(2);
+  Expr far = number(1) - exp(polynomial(is_double() ? far_twice : far_single, u));
+  return with_sign_of(select(a < number(1), near, far), x);
+}
+
+// From e^-|x|, which does not overflow.
+Expr Math::sigmoid(const Expr& x) const {
+  Expr e = exp(-absolute(x));
+  Expr r = number(1) / (number(1) + e);
+  return select(x >= number(0), r, e * r);
+}
+
+// ---- pow
+// ----------------------------------------------------------------------------------------------------------------------------
+
+// log2(x) as a pair. 2 s is computed with its rounding error, and so is the product with log2(e).
+Math::Pair Math::log2_pair(const Expr& x) const {
+  static const std::vector<double> q{0x1.5555555555555p-1, 0x1.9999999999a50p-2, 0x1.24924924732dap-2,
+                                     0x1.c71c7207a72f7p-3, 0x1.745cf66d61583p-3, 0x1.3b1cc031232adp-3,
+                                     0x1.0fb0432777d55p-3, 0x1.0c976b3bc9f46p-3};
+  auto [m, e] = split(x);
+  Expr f = m - number(1), d = m + number(1), d_low = m - (d - number(1));
+  Expr s = f / d;
+  Expr s_low = multiply_add(-s, d_low, multiply_add(-s, d, f)) / d;
+  Expr z = s * s;
+  // ln(m) = 2 s + (2 s_low + s^3 q)
+  Expr high = s + s, low = multiply_add(s * z, polynomial(q, z), s_low + s_low);
+  Expr log2e = number(0x1.71547652b82fep0), log2e_low = number(0x1.777d0ffda0d24p-56);
+  Expr product = high * log2e;
+  Expr rest = multiply_add(high, log2e, -product) + multiply_add(high, log2e_low, low * log2e);
+  // e is 0 or larger than the product.
+  Expr sum = e + product;
+  rest = select(equal(e, number(0)), rest, (product - (sum - e)) + rest);
+  Expr result = sum + rest;
+  return {result, rest - (result - sum)};
+}
+
+// log2(x) to 40 bits.
+Expr Math::log2(const Expr& x) const {
+  static const std::vector<double> q{0x1.5555555566b53p-1, 0x1.999998b88c180p-2, 0x1.2493323241bbbp-2,
+                                     0x1.c673eaaf31db9p-3, 0x1.8d10357fb5863p-3};
+  auto [m, e] = split(x);
+  Expr s = (m - number(1)) / (m + number(1)), z = s * s;
+  return multiply_add(multiply_add(s * z, polynomial(q, z), s + s), number(0x1.71547652b82fep0), e);
+}
+
+// x^y for x >= 0 (zero and infinity included), y not NaN; to 36 bits unless `precise`.
+Expr Math::pow_magnitude(const Expr& x, const Expr& y, bool precise) const {
+  Expr infinite = number(std::numeric_limits<double>::infinity());
+  Expr high, low;
+  if (precise) {
+    auto [sum, rest] = log2_pair(x);
+    high = sum, low = rest;
+  } else {
+    high = log2(x);
+  }
+  high = select(equal(x, number(0)), -infinite, select(equal(x, infinite), infinite, high));
+  Expr product = y * high;
+  Expr bounded = min(max(product, number(-1100)), number(1100));
+  Expr magic = number(0x1.8p52), shifted = bounded + magic;
+  Expr r = bounded - (shifted - magic);
+  if (precise) {
+    // Beyond the bounds the rest does not matter, and may be NaN.
+    Expr rest = multiply_add(y, high, -product) + y * low;
+    r = r + select(absolute(product) < number(1100), rest, number(0));
+  }
+  Expr ln2 = number(0x1.62e42fefa39efp-1);
+  return scale(exp_of_rest(r * ln2), raw(shifted) - raw(magic));
+}
+
+// IEEE 754 pow: signs, zeros and infinities around the power of magnitudes. float32 computes in float64.
+Expr Math::pow(const Expr& x, const Expr& y) const {
+  Expr a = absolute(x), one = number(1), zero = number(0);
+  Expr infinite = number(std::numeric_limits<double>::infinity()),
+       nan = number(std::numeric_limits<double>::quiet_NaN());
+  Math wide(dtype::f64, fused_);
+  Expr r = cast(type_, wide.pow_magnitude(cast(dtype::f64, a), cast(dtype::f64, y), is_double()));
+  auto is_integer = [&](const Expr& v) { return equal(unary(UnaryOp::trunc, v), v); };
+  Expr whole = is_integer(y), odd = logical_and(whole, logical_not(is_integer(y * number(0.5))));
+  Expr negative = raw(x) < integer(0);
+  r = select(logical_and(negative, odd), -r, r);
+  r = select(logical_and(logical_and(x<zero, x> - infinite), logical_not(whole)), nan, r);
+  r = select(logical_and(equal(absolute(y), infinite), equal(a, one)), one, r);
+  r = select(logical_or(unary(UnaryOp::is_nan, x), unary(UnaryOp::is_nan, y)), nan, r);
+  return select(logical_or(equal(y, zero), equal(x, one)), one, r);
+}
+
+// Integers: squarings, one per bit of the exponent. A negative exponent leaves 1 / x rounded toward zero.
+Expr integer_pow(const Expr& x, const Expr& y) {
+  DType type = x.type();
+  Expr zero = literal(type, int64_t{0}), one = literal(type, int64_t{1}), result = one, square = x;
+  for (int k = 0; k < bits(type); ++k) {
+    Expr bit = binary(BinaryOp::bit_and, binary(BinaryOp::shr, y, literal(type, int64_t{k})), one);
+    result = select(equal(bit, zero), result, result * square);
+    square = square * square;
+  }
+  if (!is_signed(type)) return result;
+  Expr minus_one = literal(type, int64_t{-1});
+  Expr odd = logical_not(equal(binary(BinaryOp::bit_and, y, one), zero));
+  Expr reciprocal = select(equal(x, one), one, select(equal(x, minus_one), select(odd, minus_one, one), zero));
+  return select(y < zero, reciprocal, result);
+}
+
+// ---- sine and cosine
+// ----------------------------------------------------------------------------------------------------------------
+
+// A float32's magnitude modulo pi/2, in float64, within [-pi/4, pi/4], and the quadrant (modulo 4). Large arguments are
+// multiplied with the bits of 2/pi that matter (Payne and Hanek, 1983): those before have a weight divisible by 4,
+// those after are below the result's precision.
+Expr single_quadrant(const Expr& x, Expr& quadrant) {
+  // The bits of 2/pi behind 32 zeros, so that small exponents need no negative shift.
+  static constexpr int64_t words[] = {0,          0xA2F9836E, 0x4E441529, 0xFC2757D1,
+                                      0xF534DDC0, 0xDB629599, 0x3C439041, 0xFE5163AB};
+  auto u64 = [](int64_t v) { return literal(dtype::u64, v); };
+  Expr raw = cast(dtype::i64, bitcast(dtype::i32, x));
+  Expr exponent = binary(BinaryOp::bit_and, binary(BinaryOp::shr, raw, Expr(23)), Expr(255));
+  Expr mantissa =
+      cast(dtype::u64, binary(BinaryOp::bit_or, binary(BinaryOp::bit_and, raw, Expr(0x7FFFFF)), Expr(0x800000)));
+  // |x| = mantissa * 2^(e - 23). Bits of 2/pi before the (e - 24)th contribute multiples of 4; they and the zeros are
+  // skipped.
+  Expr first = max(exponent - Expr(127), Expr(-1)) + Expr(7);
+  Expr word = binary(BinaryOp::shr, first, Expr(5)),
+       shift = cast(dtype::u64, binary(BinaryOp::bit_and, first, Expr(31)));
+  auto pick = [&](int k) {
+    Expr w = u64(words[k]);
+    for (int i = 1; i <= 4; ++i) w = select(equal(word, Expr(i)), u64(words[k + i]), w);
+    return w;
+  };
+  auto shl = [](const Expr& a, const Expr& b) { return binary(BinaryOp::shl, a, b); };
+  auto shr = [](const Expr& a, const Expr& b) { return binary(BinaryOp::shr, a, b); };
+  // The next 96 bits. Their product with the mantissa, in units of 2^-62 and modulo 2^64, has the quadrant in its top
+  // two bits.
+  Expr w0 = pick(0), w1 = pick(1), w2 = pick(2), w3 = pick(3);
+  Expr top = binary(BinaryOp::bit_or, shl(w0, u64(32)), w1), next = binary(BinaryOp::bit_or, shl(w2, u64(32)), w3);
+  Expr window = binary(BinaryOp::bit_or, shl(top, shift), shr(shl(w2, shift), u64(32)));
+  Expr product = mantissa * window + shr(mantissa * shr(shl(next, shift), u64(32)), u64(32));
+  Expr rounded = product + u64(int64_t{1} << 61);
+  quadrant = cast(dtype::i64, shr(rounded, u64(62)));
+  Expr fraction = bitcast(dtype::i64, product - shl(shr(rounded, u64(62)), u64(62)));
+  Expr reduced = cast(dtype::f64, fraction) * literal(dtype::f64, 0x1.921fb54442d18p-62);
+  Expr magnitude = cast(dtype::f64, unary(UnaryOp::abs, x));
+  Expr small = magnitude < literal(dtype::f64, 0.5);
+  quadrant = select(small, Expr(0), quadrant);
+  return select(small, magnitude, reduced);
+}
+
+// float64: three-part pi/2, exact products for quotients below 2^30.
+Expr double_quadrant(const Expr& x, Expr& quadrant) {
+  auto number = [](double v) { return literal(dtype::f64, v); };
+  Expr a = unary(UnaryOp::abs, x);
+  Expr n = unary(UnaryOp::round_even, a * number(0x1.45f306dc9c883p-1));
+  quadrant = cast(dtype::i64, n - number(4) * unary(UnaryOp::floor, n * number(0.25)));
+  Expr r = fma(n, number(-0x1.921fb54442d18p0), a);
+  r = fma(n, number(-0x1.1a62633145c07p-54), r);
+  r = fma(n, number(0x1.f1976b7ed8fbcp-110), r);
+  return min(max(r, number(-0.8)), number(0.8));  // only what is beyond 2^30 is cut
+}
+
+Expr Math::sine(const Expr& x, bool cosine) const {
+  static const std::vector<double> sin_terms{-0x1.5555555555555p-3, 0x1.1111111110bb3p-7,   -0x1.a01a019e83c19p-13,
+                                             0x1.71de37969e5cep-19, -0x1.ae600b107c483p-26, 0x1.5e0b1cce6e9f5p-33};
+  static const std::vector<double> cos_terms{0x1.5555555555555p-5,   -0x1.6c16c16c16967p-10, 0x1.a01a019f4eb84p-16,
+                                             -0x1.27e4fa17e0a5fp-22, 0x1.1eeb68ecd6580p-29,  -0x1.907da41c4466ep-37};
+  Math wide(dtype::f64, fused_);
+  Expr quadrant;
+  Expr r = is_double() ? double_quadrant(x, quadrant) : single_quadrant(x, quadrant), z = r * r;
+  // sin r = r + r^3 p(r^2), cos r = 1 - r^2/2 + r^4 q(r^2)
+  Expr s = wide.multiply_add(r * z, wide.polynomial(sin_terms, z), r);
+  Expr half = z * wide.number(0.5), w = wide.number(1) - half;
+  Expr c = w + wide.multiply_add(z * z, wide.polynomial(cos_terms, z), (wide.number(1) - w) - half);
+  Expr turned = cosine ? quadrant + Expr(1) : quadrant;
+  Expr odd = logical_not(equal(binary(BinaryOp::bit_and, turned, Expr(1)), Expr(0)));
+  Expr value = select(odd, c, s);
+  Expr minus = logical_not(equal(binary(BinaryOp::bit_and, turned, Expr(2)), Expr(0)));
+  // sin is odd: its sign turns with that of x. cos is even.
+  if (!cosine) minus = binary(BinaryOp::logical_xor, minus, raw(x) < integer(0));
+  Expr result = cast(type_, select(minus, -value, value));
+  Expr finite = absolute(x) < number(std::numeric_limits<double>::infinity());
+  if (!cosine) result = select(equal(x, number(0)), x, result);
+  return select(finite, result, number(std::numeric_limits<double>::quiet_NaN()));
+}
+
+Expr expand_node(const Expr& e, bool fused) {
+  if (const Binary* x = as<Binary>(e); x && x->op == BinaryOp::pow) {
+    if (is_integer(e.type())) return integer_pow(x->a, x->b);
+    if (e.type() == dtype::f32 || e.type() == dtype::f64) return Math(e.type(), fused).pow(x->a, x->b);
+  }
+  const Unary* x = as<Unary>(e);
+  if (!x || (e.type() != dtype::f32 && e.type() != dtype::f64)) return e;
+  Math math(e.type(), fused);
+  switch (x->op) {
+    case UnaryOp::exp:
+      return math.exp(x->a);
+    case UnaryOp::log:
+      return math.log(x->a);
+    case UnaryOp::tanh:
+      return math.tanh(x->a);
+    case UnaryOp::erf:
+      return math.erf(x->a);
+    case UnaryOp::sigmoid:
+      return math.sigmoid(x->a);
+    case UnaryOp::sin:
+      return math.sine(x->a, false);
+    case UnaryOp::cos:
+      return math.sine(x->a, true);
+    default:
+      return e;
+  }
+}
+
+}  // namespace
+
+Expr expand_math(const Expr& e, bool fused) {
+  return rewrite(e, [fused](const Expr& x) { return expand_node(x, fused); });
+}
+
+Stmt expand_math(const Stmt& s, bool fused) {
+  return rewrite(s, [fused](const Expr& x) { return expand_node(x, fused); });
+}
+
+}  // namespace dlcc::tensor

@@ -1,0 +1,251 @@
+// What programs see of a compiled model: the header, the entry functions' checks, the object's symbols, several models at once.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "harness.h"
+
+namespace dlcc::test {
+
+using namespace tensor;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder for one test, with a way to run commands in it.
+class Workshop {
+ public:
+  Workshop() {
+    std::string pattern = (fs::temp_directory_path() / "dlcc-test-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~Workshop() { fs::remove_all(folder_); }
+
+  void write(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
+  void write(const CompiledKernel& model) const {
+    write(model.interface.prefix + ".h", emit::make_header(model.interface));
+    std::ofstream(folder_ / (model.interface.prefix + ".o"), std::ios::binary)
+        .write(reinterpret_cast<const char*>(model.object.data()), static_cast<std::streamsize>(model.object.size()));
+  }
+  // The command's exit status; its output is kept in output().
+  int sh(const std::string& command) {
+    int status = std::system(("cd " + folder_.string() + " && (" + command + ") > log 2>&1").c_str());
+    std::ifstream log(folder_ / "log");
+    output_.assign(std::istreambuf_iterator<char>(log), {});
+    return status;
+  }
+  const std::string& output() const { return output_; }
+
+ private:
+  fs::path folder_;
+  std::string output_;
+};
+
+// y = max(0, x) + scratch's doing, over `n` elements.
+Kernel relu(int64_t n) {
+  Buffer x = make_buffer("x", dtype::f32, {n}), y = make_buffer("y", dtype::f32, {n}), t = make_buffer("t", dtype::f32, {n}, Scope::global, 64);
+  Var i = make_var("i"), j = make_var("j");
+  return {"relu",
+          {{x, Access::read}, {y, Access::write}, {t, Access::scratch}},
+          sequence({for_loop(i, n, LoopKind::vector, store(t, {i}, max(literal(dtype::f32, 0.0), load(x, {i})))),
+                    for_loop(j, n, LoopKind::vector, store(y, {j}, load(t, {j})))})};
+}
+
+const char* const main_program = R"c(
+#include <stdio.h>
+#include <string.h>
+#include "first.h"
+#include "second.h"
+#include "dlcc/dlcc.h"
+
+static float x[30], y[30];
+static int steps;
+static void begin(void *self, int32_t step, const char *node) { (void)self; steps += step == 0 && !strcmp(node, "node of relu"); }
+static void end(void *self, int32_t step, const char *node) { (void)self; (void)step; (void)node; ++steps; }
+
+int main(void) {
+  static union { char bytes[1024 + 64]; double align; } memory;
+  char *arena = memory.bytes + (64 - (uintptr_t)memory.bytes % 64) % 64;
+  first_inputs in; first_outputs out; second_inputs in2; second_outputs out2; dlcc_context context; dlcc_profiler profiler;
+  int i, errors = 0;
+  for (i = 0; i < 30; ++i) x[i] = (float)(i - 10);
+  in.x = x; out.y = y; in2.x = x; out2.y = y;
+#define EXPECT(what, status) if ((what) != (status)) { printf("%s: %s\n", #what, dlcc_status_string((dlcc_status)(what))); ++errors; }
+  EXPECT(first_run(&in, &out, arena, FIRST_ARENA_BYTES), DLCC_OK)
+  EXPECT((int)y[29], 19)
+  EXPECT((int)y[3], 0)
+  EXPECT(second_run(&in2, &out2, arena, SECOND_ARENA_BYTES), DLCC_OK)
+  EXPECT(first_run(NULL, &out, arena, FIRST_ARENA_BYTES), DLCC_NULL_ARGUMENT)
+  EXPECT(first_run(&in, NULL, arena, FIRST_ARENA_BYTES), DLCC_NULL_ARGUMENT)
+  EXPECT(first_run(&in, &out, NULL, FIRST_ARENA_BYTES), DLCC_NULL_ARGUMENT)
+  in.x = NULL;
+  EXPECT(first_run(&in, &out, arena, FIRST_ARENA_BYTES), DLCC_NULL_ARGUMENT)
+  in.x = x;
+  EXPECT(first_run(&in, &out, arena, FIRST_ARENA_BYTES - 1), DLCC_ARENA_TOO_SMALL)
+  EXPECT(first_run(&in, &out, arena + 8, FIRST_ARENA_BYTES), DLCC_ARENA_MISALIGNED)
+  out.y = (float *)((char *)y + 1);
+  EXPECT(first_run(&in, &out, arena, FIRST_ARENA_BYTES), DLCC_ARENA_MISALIGNED)
+  out.y = y + 1; in.x = x + 1; /* the element's alignment is enough */
+  x[0] = 0;
+  EXPECT(second_run(&in2, &out2, arena, SECOND_ARENA_BYTES), DLCC_OK)
+  in.x = x; out.y = y;
+  memset(&context, 0, sizeof context);
+  EXPECT(first_run_ctx(&in, &out, arena, FIRST_ARENA_BYTES, &context), DLCC_OK)
+  memset(&profiler, 0, sizeof profiler);
+  profiler.begin = begin; profiler.end = end; context.profiler = &profiler;
+  EXPECT(first_run_ctx(&in, &out, arena, FIRST_ARENA_BYTES, &context), DLCC_OK)
+  EXPECT(steps, 2)
+  EXPECT(first_model.abi_version, FIRST_ABI_VERSION)
+  EXPECT(first_model.arena_bytes, FIRST_ARENA_BYTES)
+  EXPECT(first_model.step_count, 1)
+  EXPECT(dlcc_find_input(&first_model, "x"), 0)
+  EXPECT(dlcc_find_output(&first_model, "x"), -1)
+  EXPECT(dlcc_element_count(&first_model.outputs[0]), 30)
+  EXPECT(strcmp(first_model.inputs[0].dtype, "float32"), 0)
+  EXPECT(strcmp(second_model.name, "second"), 0)
+  EXPECT(strcmp(first_model.provenance, "a test"), 0)
+  memset(y, 0, sizeof y);
+  { const void *ins[1]; void *outs[1]; ins[0] = x; outs[0] = y;
+    EXPECT(first_model.run(ins, outs, arena, FIRST_ARENA_BYTES, NULL), DLCC_OK) }
+  EXPECT((int)y[29], 19)
+  return errors;
+}
+)c";
+
+const std::string flags = "-Wall -Wextra -pedantic -Werror -I . -I " DLCC_SOURCE_DIR "/runtime/include ";
+
+}  // namespace
+
+TEST_CASE("two models in one C program") {
+  Workshop w;
+  w.write(compile(relu(30), "", "first"));
+  w.write(compile(relu(25), "", "second"));
+  w.write("main.c", main_program);
+  for (const char* compiler : {"cc -std=c99", "c++ -x c++ -std=c++17"}) {
+    CAPTURE(compiler);
+    int status = w.sh(std::string(compiler) + " " + flags + "main.c -c -o main.o && cc -c -std=c11 " + flags + "-I " DLCC_SOURCE_DIR
+                      "/runtime/src " DLCC_SOURCE_DIR "/runtime/src/status.c " DLCC_SOURCE_DIR "/runtime/src/model.c && "
+                      "c++ main.o first.o second.o status.o model.o -o main && ./main");
+    INFO(w.output());
+    CHECK(status == 0);
+    CHECK(w.output().empty());
+  }
+  INFO(w.output());
+  CHECK(w.sh("cc -shared first.o second.o -o models.so -Wl,-z,text,-z,noexecstack,--fatal-warnings && cc -no-pie main.o first.o second.o status.o model.o -o m1 && ./m1 && cc -static-pie main.o first.o second.o status.o model.o -o m2 && ./m2") == 0);
+}
+
+TEST_CASE("an object needs nothing but memcpy and memset, and shows only its interface") {
+  Workshop w;
+  w.write(compile(relu(1000), "x86-64-v2,x86-64-v3,x86-64-v4", "net"));
+  REQUIRE(w.sh("nm -u net.o | grep -vE ' (memcpy|memset)$'") != 0);
+  CHECK(w.output() == "");
+  REQUIRE(w.sh("nm -g --defined-only net.o | cut -d' ' -f3 | sort") == 0);
+  CHECK(w.output() == "net_model\nnet_run\nnet_run_ctx\n");
+  REQUIRE(w.sh("readelf -SW net.o") == 0);
+  CHECK(w.output().find(".note.GNU-stack") != std::string::npos);
+}
+
+TEST_CASE("headers name what C cannot") {
+  emit::Interface interface;
+  interface.prefix = "my_net";
+  std::vector<std::string> taken;
+  for (const char* name : {"int", "1x", "a/b", "a.b", "", "größe", "_x", "while", "*/ int z; /*", "??/"}) {
+    std::string id = emit::c_identifier(name, taken);
+    taken.push_back(id);
+    interface.inputs.push_back({name, id, dtype::f16, {1, 2}});
+  }
+  CHECK(taken == std::vector<std::string>{"int_", "t1x", "a_b", "a_b_2", "tensor", "gr_e", "t_x", "while_", "int_z", "tensor_2"});
+  interface.provenance = "a */ comment \\";
+  Workshop w;
+  w.write("my_net.h", emit::make_header(interface));
+  w.write("use.c", "#include \"my_net.h\"\n#include \"my_net.h\"\n#include \"dlcc/dlcc.h\"\nextern dlcc_status s; dlcc_status s = DLCC_OK;\n");
+  for (const char* compiler : {"cc -std=c99", "c++ -x c++ -std=c++17"}) {
+    int status = w.sh(std::string(compiler) + " " + flags + "-c use.c");
+    INFO(w.output());
+    CHECK(status == 0);
+  }
+}
+
+TEST_CASE("the runtime's statuses are those of the table") {
+  std::ifstream file(DLCC_SOURCE_DIR "/runtime/include/dlcc/types.h");
+  std::string types(std::istreambuf_iterator<char>(file), {});
+#define STATUS(name, number, text)                                                     \
+  {                                                                                    \
+    std::string upper = #name;                                                         \
+    for (char& c : upper) c = static_cast<char>(std::toupper(c));                      \
+    CHECK(types.find("DLCC_" + upper + " = " #number) != std::string::npos);           \
+  }
+#include "dlcc/status.def"
+#undef STATUS
+}
+
+TEST_CASE("equal programs give equal bytes, whatever the number of threads") {
+  targets::Target target = target_named("x86-64", "");
+  CompiledKernel wrapped = wrap(relu(100), target);
+  auto once = targets::generate_object(wrapped.program, wrapped.plan, wrapped.interface, target, {2, 1});
+  CHECK(once == targets::generate_object(wrapped.program, wrapped.plan, wrapped.interface, target, {2, 2}));
+}
+
+TEST_CASE("constants are the object's own bytes") {
+  Buffer w = make_buffer("w", dtype::f32, {1000}), y = make_buffer("y", dtype::f32, {1000});
+  Var i = make_var("i");
+  Kernel kernel{"copy", {{w, Access::read}, {y, Access::write}}, for_loop(i, 1000, LoopKind::vector, store(y, {i}, load(w, {i})))};
+  targets::Target target = target_named("x86-64", "");
+  CompiledKernel c = wrap(kernel, target);
+  std::vector<float> values(1000), other(7, 3.f);
+  for (size_t k = 0; k < values.size(); ++k) values[k] = float(k);
+  c.program.constants = {Constant::of(dtype::f32, {7}, other), Constant::of(dtype::f32, {1000}, values)};
+  c.program.values[0].storage = lower::Storage::constant;
+  c.program.values[0].index = 1;
+  c.interface.inputs.clear();
+  c.object = targets::generate_object(c.program, c.plan, c.interface, target, {});
+  Diagnostics diagnostics;
+  auto ran = targets::run_object({c.object, &c.interface, {}}, diagnostics);
+  INFO(diagnostics.str());
+  REQUIRE(ran);
+  CHECK(ran->status == 0);
+  CHECK(ran->outputs[0].as<float>()[999] == 999);
+}
+
+TEST_CASE("the child's crash is reported with its place") {
+  Buffer x = make_buffer("x", dtype::f32, {8}), y = make_buffer("y", dtype::f32, {8});
+  Kernel reads{"reads", {{x, Access::read}, {y, Access::write}}, store(y, {0}, load(x, {8}))};
+  Kernel writes{"writes", {{x, Access::read}, {y, Access::write}}, store(y, {-1}, load(x, {0}))};
+  auto message = [](const Kernel& kernel) {
+    CompiledKernel c = compile(kernel, "x86-64-v2");
+    Diagnostics diagnostics;
+    CHECK(!targets::run_object({c.object, &c.interface, {Constant::of(dtype::f32, {8}, std::vector<float>(8))}}, diagnostics));
+    return diagnostics.str();
+  };
+  CHECK(message(reads).find("read of byte 32 of input 'x', which has 32 bytes") != std::string::npos);
+  CHECK(message(writes).find("beside output 'y'") != std::string::npos);
+}
+
+TEST_CASE("a run that does not end is stopped") {
+  Buffer n = make_buffer("n", dtype::i64, {1}), y = make_buffer("y", dtype::i64, {1});
+  Var i = make_var("i");
+  Kernel kernel{"spin", {{n, Access::read}, {y, Access::write}},
+                sequence({store(y, {0}, Expr(0)), for_loop(i, load(n, {0}), LoopKind::serial, store(y, {0}, floor_mod(load(y, {0}) * 7 + 1, Expr(i) + 1)))})};
+  CompiledKernel c = compile(kernel, "x86-64-v2");
+  Diagnostics diagnostics;
+  targets::RunRequest request{c.object, &c.interface, {Constant::of(dtype::i64, {1}, std::vector<int64_t>{INT64_MAX})}, 1};
+  CHECK(!targets::run_object(request, diagnostics));
+  CHECK(diagnostics.str().find("within 1 seconds") != std::string::npos);
+}
+
+TEST_CASE("targets are found by name") {
+  CHECK(target_named("", "").levels.size() == 2);
+  CHECK(target_named("x86-64", "znver4").levels[0].machine.vector_bytes == 64);
+  CHECK(target_named("x86-64", "haswell").levels[0].machine.vector_bytes == 32);
+  CHECK(target_named("x86-64", "x86-64-v4,x86-64-v2").levels[0].name == "x86-64-v2");
+  CHECK(target_named("x86-64", "native").levels.size() == 1);
+  CHECK(target_named("aarch64", "cortex-a76").levels[0].machine.vector_registers == 32);
+  Diagnostics diagnostics;
+  CHECK(!targets::find_target("x86-64", "pentium9", diagnostics));
+  CHECK(!targets::find_target("z80", "", diagnostics));
+  CHECK(!targets::find_target("aarch64", "haswell", diagnostics));
+  CHECK(diagnostics.count() == 3);
+}
+
+}  // namespace dlcc::test

@@ -1,0 +1,190 @@
+// Operators that move elements: reshape, transpose, slices, padding, concatenation, choosing by index, filling.
+#include "operators.h"
+#include "tensor/visit.h"
+
+using namespace dlcc;
+using namespace dlcc::relay;
+using tensor::Status;
+
+namespace {
+
+// The index at which a data-moving definition reads its first operand.
+std::string read_index(const std::string& name, const Attrs& attrs, const Operands& types) {
+  tensor::TensorFunction f = op(name)->compute(attrs, types);
+  std::vector<tensor::Load> loads = tensor::loads_of(f.stages[0].values[0]);
+  std::string text;
+  for (const tensor::Expr& index : loads.at(0).indices) text += (text.empty() ? "" : ", ") + tensor::print(index);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("reshape keeps the order of elements") {
+  Constant x = floats({2, 3, 4}, counting(24));
+  for (auto shape :
+       std::vector<std::vector<int64_t>>{{24}, {4, 6}, {6, 4}, {2, 12}, {2, 2, 3, 2}, {1, 2, 3, 1, 4}, {3, 8}, {8, 3}})
+    check_values(apply("reshape", {{"newshape", list(shape)}}, {x}), shape, counting(24));
+  check_values(apply("reshape", {{"newshape", list({0, -1})}}, {x}), {2, 12}, counting(24));
+  check_values(apply("reshape", {{"newshape", list({-1})}}, {floats({}, {5})}), {1}, {5});
+  check_values(apply("reshape", {{"newshape", AttrList{}}}, {floats({1, 1}, {5})}), {}, {5});
+  check_values(apply("reshape", {{"newshape", list({3, 0})}, {"allowzero", true}}, {floats({0, 7}, {})}), {3, 0}, {});
+  check_values(apply("reshape", {{"newshape", list({0, -1})}}, {floats({2, 0}, {})}), {2, 0}, {});
+  check_values(apply("nn.batch_flatten", {}, {x}), {2, 12}, counting(24));
+}
+
+TEST_CASE("reshape maps untouched dimensions directly") {
+  CHECK(read_index("reshape", {{"newshape", list({2, 12, 5})}}, {f32({2, 3, 4, 5})}) ==
+        "i0, floordiv(i1, 4), floormod(i1, 4), i2");
+  CHECK(read_index("reshape", {{"newshape", list({2, 3, 4, 5})}}, {f32({2, 12, 5})}) == "i0, i1 * 4 + i2, i3");
+  CHECK(read_index("reshape", {{"newshape", list({1, 2, 1, 3})}}, {f32({2, 3, 1})}) == "i1, i3, 0");
+}
+
+TEST_CASE("type relation of reshape") {
+  Dim n = Dim::symbol({"n"});
+  CHECK(type_of("reshape", {{"newshape", list({0, -1})}}, {f32({n, 3, 4})}) == "Tensor[(n, 12), float32]");
+  CHECK(type_of("reshape", {{"newshape", list({-1, 12})}}, {f32({n, 3, 4})}) == "Tensor[(n, 12), float32]");
+  CHECK(type_of("reshape", {{"newshape", list({-1, 2})}}, {f32({n, 4})}) == "Tensor[(2 * n, 2), float32]");
+  CHECK(error_of("reshape", {{"newshape", list({5})}}, {f32({2, 3})}) ==
+        "shape-mismatch: the element count of (5) must equal that of (2, 3), found 5 and 6");
+  CHECK(error_of("reshape", {{"newshape", list({4, -1})}}, {f32({2, 3})})
+            .starts_with("shape-mismatch: -1 cannot be resolved"));
+  CHECK(error_of("reshape", {{"newshape", list({-1, -1})}}, {f32({2, 3})}) == "bad-attribute: newshape holds -1 twice");
+  CHECK(error_of("reshape", {{"newshape", list({0, 0, 0})}}, {f32({2, 3})})
+            .starts_with("bad-attribute: newshape[2] is 0"));
+  CHECK(error_of("reshape", {{"newshape", list({-7})}}, {f32({2, 3})}) == "unsupported-attribute: newshape[0] is -7");
+  CHECK(error_of("reshape", {{"newshape", list({0, -1})}, {"allowzero", true}}, {f32({0, 3})})
+            .starts_with("bad-attribute: -1 cannot"));
+}
+
+TEST_CASE("squeeze and expand_dims") {
+  Constant x = floats({1, 2, 1}, {1, 2});
+  check_values(apply("squeeze", {}, {x}), {2}, {1, 2});
+  check_values(apply("squeeze", {{"axis", list({-1})}}, {x}), {1, 2}, {1, 2});
+  check_values(apply("expand_dims", {{"axis", -1}}, {x}), {1, 2, 1, 1}, {1, 2});
+  check_values(apply("expand_dims", {{"axis", 0}, {"num_newaxis", 2}}, {floats({}, {3})}), {1, 1}, {3});
+  CHECK(error_of("squeeze", {{"axis", 1}}, {f32({1, 2})}) == "shape-mismatch: axis 1 has size 2 and cannot be removed");
+  CHECK(error_of("expand_dims", {{"axis", 3}}, {f32({2})}) == "bad-attribute: axis must be in [-2, 1], found 3");
+}
+
+TEST_CASE("transpose and broadcast_to") {
+  Constant x = floats({2, 3}, counting(6));
+  check_values(apply("transpose", {}, {x}), {3, 2}, {0, 3, 1, 4, 2, 5});
+  check_values(apply("transpose", {{"axes", list({0, 2, -2})}}, {floats({1, 2, 2}, {1, 2, 3, 4})}), {1, 2, 2},
+               {1, 3, 2, 4});
+  check_values(apply("transpose", {}, {tensor_of(dtype::f16, {1, 2}, {NaN, 2})}), {2, 1}, {NaN, 2});
+  CHECK(error_of("transpose", {{"axes", list({0, 0})}}, {f32({2, 3})}) == "bad-attribute: axes names axis 0 twice");
+  CHECK(error_of("transpose", {{"axes", list({0})}}, {f32({2, 3})})
+            .starts_with("bad-attribute: axes must name all 2 axes"));
+  check_values(apply("broadcast_to", {{"shape", list({2, 2, 2})}}, {floats({2, 1}, {1, 2})}), {2, 2, 2},
+               {1, 1, 2, 2, 1, 1, 2, 2});
+  CHECK(error_of("broadcast_to", {{"shape", list({2})}}, {f32({3})}) ==
+        "shape-mismatch: shape (3) cannot be broadcast to (2)");
+}
+
+TEST_CASE("concatenate and split") {
+  Constant a = floats({2, 1}, {1, 2}), b = floats({2, 2}, {3, 4, 5, 6}), none = floats({2, 0}, {});
+  check_values(apply("concatenate", {{"axis", -1}}, {a, none, b}), {2, 3}, {1, 3, 4, 2, 5, 6});
+  check_values(apply("concatenate", {}, {a}), {2, 1}, {1, 2});
+  CHECK(error_of("concatenate", {}, {f32({1, 2}), f32({1, 3})}) ==
+        "shape-mismatch: size 1 of field 1 must equal that of field 0, found 3 and 2");
+  CHECK(error_of("concatenate", {}, {}) == "wrong-arity: there is nothing to concatenate");
+  CHECK(type_of("concatenate", {}, {f32({Dim::symbol({"n"})}), f32({2})}) == "Tensor[(n + 2), float32]");
+
+  Constant x = floats({4}, counting(4));
+  auto halves = apply_all("split", {{"indices_or_sections", 2}}, {x});
+  check_values(halves.at(0), {2}, {0, 1});
+  check_values(halves.at(1), {2}, {2, 3});
+  auto pieces = apply_all("split", {{"indices_or_sections", list({1, 1})}}, {x});
+  check_values(pieces.at(0), {1}, {0});
+  check_values(pieces.at(1), {0}, {});
+  check_values(pieces.at(2), {3}, {1, 2, 3});
+  CHECK(apply_all("split", {{"indices_or_sections", 1}}, {x}).size() == 1);
+  CHECK(apply_all("split", {{"indices_or_sections", AttrList{}}}, {x}).size() == 1);
+  CHECK(error_of("split", {{"indices_or_sections", 3}}, {f32({4})}) ==
+        "shape-mismatch: 4 elements cannot be split into 3 equal sections");
+  CHECK(error_of("split", {{"indices_or_sections", list({3, 2})}}, {f32({4})}) ==
+        "bad-attribute: index 2 is not between 3 and 4");
+  CHECK(
+      error_of("split", {{"indices_or_sections", "2"}}, {f32({4})}).starts_with("bad-attribute: indices_or_sections"));
+}
+
+TEST_CASE("strided_slice clamps as numpy does") {
+  Constant x = floats({5}, counting(5));
+  auto slice = [&](int64_t begin, int64_t end, int64_t stride) {
+    return apply("strided_slice", {{"begin", list({begin})}, {"end", list({end})}, {"strides", list({stride})}}, {x});
+  };
+  check_values(slice(1, 4, 1), {3}, {1, 2, 3});
+  check_values(slice(-3, INT64_MAX, 2), {2}, {2, 4});
+  check_values(slice(-100, 100, 3), {2}, {0, 3});
+  check_values(slice(3, 3, 1), {0}, {});
+  check_values(slice(4, 1, 1), {0}, {});
+  check_values(slice(-1, INT64_MIN, -1), {5}, {4, 3, 2, 1, 0});
+  check_values(slice(100, 0, -2), {2}, {4, 2});
+  check_values(slice(0, INT64_MAX, INT64_MAX), {1}, {0});
+  Constant y = floats({2, 3}, counting(6));
+  check_values(apply("strided_slice", {{"begin", list({1})}, {"end", list({3})}, {"axes", list({-1})}}, {y}), {2, 2},
+               {1, 2, 4, 5});
+  check_values(apply("strided_slice", {{"begin", list({0, 1})}, {"end", list({1, -1})}, {"slice_mode", "size"}}, {y}),
+               {1, 2}, {1, 2});
+  CHECK(error_of("strided_slice", {{"begin", list({0})}, {"end", list({1})}, {"strides", list({0})}}, {f32({5})}) ==
+        "bad-attribute: a stride must not be 0");
+  CHECK(error_of("strided_slice", {{"begin", list({0})}, {"end", list({1, 2})}}, {f32({5, 5})})
+            .starts_with("bad-attribute: begin and end"));
+  CHECK(type_of("strided_slice", {{"begin", list({1})}, {"end", list({INT64_MAX})}},
+                {f32({Dim::symbol({"n", 4, 9})})}) == "Tensor[(n - 1), float32]");
+}
+
+TEST_CASE("pad") {
+  Constant x = floats({3}, {1, 2, 3}), zero = floats({}, {0});
+  auto padded = [&](const char* mode, int64_t before, int64_t after) {
+    return apply("nn.pad", {{"pad_width", AttrList{list({before, after})}}, {"pad_mode", mode}}, {x, zero});
+  };
+  check_values(padded("constant", 1, 2), {6}, {0, 1, 2, 3, 0, 0});
+  check_values(padded("edge", 1, 2), {6}, {1, 1, 2, 3, 3, 3});
+  check_values(padded("reflect", 2, 2), {7}, {3, 2, 1, 2, 3, 2, 1});
+  check_values(padded("reflect", 3, 5), {11}, {2, 3, 2, 1, 2, 3, 2, 1, 2, 3, 2});
+  check_values(padded("wrap", 1, 4), {8}, {3, 1, 2, 3, 1, 2, 3, 1});
+  check_values(padded("constant", -1, 1), {3}, {2, 3, 0});
+  check_values(padded("edge", -1, -1), {1}, {2});
+  check_values(
+      apply("nn.pad", {{"pad_width", AttrList{list({0, 1}), list({1, 0})}}}, {floats({1, 1}, {5}), floats({}, {9})}),
+      {2, 2}, {9, 5, 9, 9});
+  check_values(
+      apply("nn.pad", {{"pad_width", AttrList{list({2, 1})}}, {"pad_mode", "reflect"}}, {floats({1}, {4}), zero}), {4},
+      {4, 4, 4, 4});
+  CHECK(error_of("nn.pad", {{"pad_width", list({1, 1})}}, {f32({3}), f32({})})
+            .starts_with("bad-attribute: pad_width must be a list"));
+  CHECK(error_of("nn.pad", {{"pad_width", AttrList{list({-2, -2})}}}, {f32({3}), f32({})})
+            .starts_with("shape-mismatch: the result would"));
+  CHECK(error_of("nn.pad", {{"pad_width", AttrList{list({1, 1})}}, {"pad_mode", "mirror"}}, {f32({3}), f32({})})
+            .starts_with("bad-attribute: pad_mode"));
+  CHECK(error_of("nn.pad", {{"pad_width", AttrList{list({1, 1})}}, {"pad_mode", "edge"}}, {f32({0}), f32({})})
+            .starts_with("shape-mismatch: axis 0 is empty"));
+}
+
+TEST_CASE("take") {
+  Constant x = floats({3, 2}, counting(6));
+  Constant indices = ints({2, 2}, {0, 2, -1, 1});
+  check_values(apply("take", {{"axis", 0}, {"mode", "strict"}}, {x, indices}), {2, 2, 2}, {0, 1, 4, 5, 4, 5, 2, 3});
+  check_values(apply("take", {{"axis", 1}, {"mode", "strict"}}, {x, ints({}, {-1})}), {3}, {1, 3, 5});
+  check_values(apply("take", {{"axis", 0}}, {x, ints({-5, 9})}), {2, 2}, {0, 1, 4, 5});
+  check_values(apply("take", {{"axis", 0}, {"mode", "wrap"}}, {x, ints({-1, 4})}), {2, 2}, {4, 5, 2, 3});
+  check_values(apply("take", {}, {x, tensor_of(dtype::i32, {2}, {5, 1})}), {2}, {5, 1});
+  for (double wrong : {3.0, -4.0})
+    CHECK(status_of("take", {{"axis", 0}, {"mode", "strict"}}, {x, ints({0, wrong})}) == Status::index_out_of_range);
+  CHECK(error_of("take", {{"mode", "raise"}}, {f32({2}), i64({1})}).starts_with("bad-attribute: mode must be"));
+  CHECK(error_of("take", {{"axis", 0}}, {f32({2}), f32({1})}).starts_with("unsupported-type: indices"));
+  CHECK(error_of("take", {{"axis", 0}}, {f32({0}), i64({1})}) == "shape-mismatch: there is no element to take");
+}
+
+TEST_CASE("filled tensors and shapes") {
+  check_values(apply("full", {{"shape", list({2})}}, {floats({}, {1.5})}), {2}, {1.5, 1.5});
+  check_values(apply("full", {{"shape", list({2})}, {"dtype", "int8"}}, {floats({}, {1.5})}), {2}, {1, 1});
+  check_values(apply("zeros", {{"shape", list({2})}, {"dtype", "float16"}}, {}), {2}, {0, 0});
+  check_values(apply("ones", {{"shape", AttrList{}}, {"dtype", "bool"}}, {}), {}, {1});
+  check_values(apply("shape_of", {{"dtype", "int64"}}, {floats({2, 0, 3}, {})}), {3}, {2, 0, 3});
+  check_values(apply("shape_of", {}, {floats({}, {1})}), {0}, {});
+  CHECK(error_of("zeros", {{"shape", list({-1})}, {"dtype", "bool"}}, {})
+            .starts_with("shape-mismatch: the result would have"));
+  CHECK(error_of("zeros", {{"shape", list({int64_t{1} << 62})}, {"dtype", "float32"}}, {}).starts_with("too-large"));
+}
