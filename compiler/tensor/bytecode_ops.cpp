@@ -659,8 +659,9 @@ Execute with_type(DType type, Precision precision, F&& f) {
   switch (type) {
     TYPE(int8_, int8_t)
     TYPE(int16_, int16_t)
-    TYPE(int32_, int32_t) TYPE(int64_, int64_t) TYPE(uint8_, uint8_t) TYPE(uint16_, uint16_t) TYPE(uint32_, uint32_t)
-        TYPE(uint64_, uint64_t) TYPE(bool_, bool) FLOAT(float16_, float) FLOAT(bfloat16_, float) FLOAT(float32_, float)
+    TYPE(int32_, int32_t)
+    TYPE(int64_, int64_t) TYPE(uint8_, uint8_t) TYPE(uint16_, uint16_t) TYPE(uint32_, uint32_t) TYPE(uint64_, uint64_t)
+        TYPE(bool_, bool) FLOAT(float16_, float) FLOAT(bfloat16_, float) FLOAT(float32_, float)
             FLOAT(float64_, double) default : DLCC_UNREACHABLE("bitcast of {}", name(type));
   }
 #undef TYPE
