@@ -132,26 +132,21 @@ Value Compiler::load_value(const Expr& e, const Load& x) {
 
 Value Compiler::private_load(const Load& x, const Place& place) {
   Kind kind = register_kind(x.buffer->type, precision_);
-  Address at = address(place, x.indices);
-  int64_t bytes = strip_lanes * kind_bytes(kind);
+  Affine flat;
+  for (size_t d = 0; d < x.indices.size(); ++d) add_to(flat, affine(x.indices[d]), place.strides[d]);
   last_ = {};
-  // An element at a constant index is itself the operand.
-  if (!at.vector && at.scalar.reg == index_constant(0).reg)
-    return {static_cast<uint32_t>(place.reg + std::clamp<int64_t>(at.imm, 0, place.count - 1) * bytes), kind, true,
-            level(), epoch_};
-  Instruction i;
-  // A fixed step would need the lane's number; offsets are simpler here.
-  if (at.vector && !at.gather) {
-    Affine flat, lanes;
-    for (size_t d = 0; d < x.indices.size(); ++d) add_to(flat, affine(x.indices[d]), place.strides[d]);
-    i.b = materialise(flat).reg;
-    mark_used(materialise(flat));
-    i.a = index_constant(0).reg, i.imm = 0;
-  } else {
-    i.a = at.scalar.reg, i.imm = at.imm, i.b = at.lanes.reg;
-    if (at.gather) mark_used(at.lanes);
+  if (flat.terms.empty()) {
+    // An element at a constant index is itself the operand.
+    int64_t element = std::clamp<int64_t>(flat.constant, 0, std::max<int64_t>(place.count - 1, 0));
+    uint32_t at = static_cast<uint32_t>(place.reg + element * strip_lanes * kind_bytes(kind));
+    return {at, kind, true, level(), epoch_};
   }
-  i.execute = private_load_instruction(kind, at.vector);
+  Value offsets = materialise(flat);
+  mark_used(offsets);
+  Instruction i;
+  i.a = offsets.vector ? index_constant(0).reg : offsets.reg;
+  i.b = offsets.reg;
+  i.execute = private_load_instruction(kind, offsets.vector);
   i.c = place.reg, i.vector = true, i.step = place.count;
   Value result = fresh(kind, true, level());
   i.dst = result.reg;
@@ -185,7 +180,6 @@ void Compiler::private_store(const Store& x, const Place& place) {
   forget();
   Kind kind = register_kind(x.buffer->type, precision_);
   check(place, x.buffer, x.indices, ranges_);
-  Address at = address(place, x.indices);
   Affine flat;
   for (size_t d = 0; d < x.indices.size(); ++d) add_to(flat, affine(x.indices[d]), place.strides[d]);
   bool fixed = flat.terms.empty();
