@@ -115,7 +115,7 @@ targets::RunResult run(const Kernel& kernel, const std::vector<Constant>& inputs
     REQUIRE(ran);
     if (!first) first = ran;
     CHECK(ran->status == first->status);
-    for (size_t i = 0; i < ran->outputs.size(); ++i) CHECK(ran->outputs[i].same_as(first->outputs[i]));
+    for (size_t i = 0; i < ran->outputs.size(); ++i) CHECK(equal_numbers(ran->outputs[i], first->outputs[i]));
   }
   REQUIRE(first);
   EvaluationResult evaluated = evaluate(kernel, inputs);
