@@ -255,7 +255,7 @@ std::pair<Value*, Value*> two_sum(llvm::IRBuilder<>& b, Value* x, Value* y) {
   return {sum, b.CreateFAdd(b.CreateFSub(x, b.CreateFSub(sum, z)), b.CreateFSub(y, z))};
 }
 
-// x * y as the rounded product and its exact error (Dekker, Veltkamp), barring overflow.
+// x * y as the rounded product and its exact error (Dekker, Veltkamp), barring overflow and underflow.
 std::pair<Value*, Value*> two_product(llvm::IRBuilder<>& b, Value* x, Value* y) {
   auto split = [&](Value* v) {
     Value* c = b.CreateFMul(v, llvm::ConstantFP::get(v->getType(), 134217729.0));  // 2^27 + 1
@@ -295,9 +295,9 @@ Value* KernelEmitter::emit_fma(Value* a, Value* b, Value* c) {
   auto [low, low_error] = two_sum(b_, c, product_error);
   auto [high, high_error] = two_sum(b_, product, low);
   Value* exact = b_.CreateFAdd(high, sum_to_odd(low_error, high_error));
-  // The errors are NaN where something is infinite or NaN: there the plain formula is right.
+  // The errors are NaN where something is infinite or NaN, and a zero lost its sign: there the plain formula is right.
   Value* plain = b_.CreateFAdd(b_.CreateFMul(a, b), c);
-  return b_.CreateSelect(b_.CreateFCmpORD(exact, exact), exact, plain);
+  return b_.CreateSelect(b_.CreateFCmpONE(exact, llvm::ConstantFP::get(result, 0.0)), exact, plain);
 }
 
 // ---- select ---------------------------------------------------------------------------------------------------------------

@@ -167,6 +167,10 @@ TEST_CASE("a fused multiply-add rounds once on every CPU") {
   for (size_t i = 0; i < a.size(); ++i) wanted.push_back(std::fma(a[i], b[i], -1.f));
   check_equal(apply<float>(dtype::f32, dtype::f32, a, b, product), wanted);
   std::vector<double> c = {1 + 0x1p-52, 0.1, 3, 1e150, infinity}, d = {1 - 0x1p-52, 10, 7, -1e100, 1};
+  auto zeros = apply<double>(dtype::f64, dtype::f64, std::vector<double>{-0.0, 1}, std::vector<double>{1, 0},
+                             [](Expr x, Expr y) { return fma(x, y, literal(dtype::f64, -0.0)); });
+  CHECK(std::signbit(zeros[0]));
+  CHECK(!std::signbit(zeros[1]));
   std::vector<double> expected;
   for (size_t i = 0; i < c.size(); ++i) expected.push_back(std::fma(c[i], d[i], -1.0));
   check_equal(apply<double>(dtype::f64, dtype::f64, c, d, [](Expr x, Expr y) { return fma(x, y, literal(dtype::f64, -1.0)); }),
