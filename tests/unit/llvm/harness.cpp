@@ -66,7 +66,8 @@ CompiledKernel compile(const Kernel& kernel, const std::string& mcpu, const std:
 std::string assembly(const Kernel& kernel, const std::string& mcpu) {
   targets::Target target = target_named("x86-64", mcpu);
   CompiledKernel wrapped = wrap(kernel, target);
-  return targets::generate_listing(wrapped.program, wrapped.plan, wrapped.interface, target, {}, targets::Listing::assembly);
+  return targets::generate_listing(wrapped.program, wrapped.plan, wrapped.interface, target, {},
+                                   targets::Listing::assembly);
 }
 
 std::vector<std::string> runnable_levels() {
