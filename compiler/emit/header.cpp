@@ -1,5 +1,5 @@
-// Writes the C header of a compiled model. It stands alone: the runtime's type declarations are part of it, guarded so that
-// several such headers and the runtime's own may meet in one file.
+// Writes the C header of a compiled model. It stands alone: the runtime's type declarations are part of it, guarded so
+// that several such headers and the runtime's own may meet in one file.
 #include <algorithm>
 #include <array>
 
@@ -14,15 +14,106 @@ namespace {
 
 // Keywords of C99 to C23 and C++20, and names that the header's own text uses.
 constexpr std::array reserved = {
-    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "char",
-    "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield", "compl", "concept", "const",
-    "const_cast", "consteval", "constexpr", "constinit", "continue", "decltype", "default", "delete", "do", "double",
-    "dynamic_cast", "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if", "inline",
-    "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq", "private",
-    "protected", "public", "register", "reinterpret_cast", "requires", "restrict", "return", "short", "signed", "sizeof",
-    "static", "static_assert", "static_cast", "struct", "switch", "template", "this", "thread_local", "throw", "true", "try",
-    "typedef", "typeid", "typename", "typeof", "typeof_unqual", "union", "unsigned", "using", "virtual", "void", "volatile",
-    "wchar_t", "while", "xor", "xor_eq", "NULL", "errno", "linux", "unix", "main",
+    "alignas",
+    "alignof",
+    "and",
+    "and_eq",
+    "asm",
+    "auto",
+    "bitand",
+    "bitor",
+    "bool",
+    "break",
+    "case",
+    "catch",
+    "char",
+    "char16_t",
+    "char32_t",
+    "char8_t",
+    "class",
+    "co_await",
+    "co_return",
+    "co_yield",
+    "compl",
+    "concept",
+    "const",
+    "const_cast",
+    "consteval",
+    "constexpr",
+    "constinit",
+    "continue",
+    "decltype",
+    "default",
+    "delete",
+    "do",
+    "double",
+    "dynamic_cast",
+    "else",
+    "enum",
+    "explicit",
+    "export",
+    "extern",
+    "false",
+    "float",
+    "for",
+    "friend",
+    "goto",
+    "if",
+    "inline",
+    "int",
+    "long",
+    "mutable",
+    "namespace",
+    "new",
+    "noexcept",
+    "not",
+    "not_eq",
+    "nullptr",
+    "operator",
+    "or",
+    "or_eq",
+    "private",
+    "protected",
+    "public",
+    "register",
+    "reinterpret_cast",
+    "requires",
+    "restrict",
+    "return",
+    "short",
+    "signed",
+    "sizeof",
+    "static",
+    "static_assert",
+    "static_cast",
+    "struct",
+    "switch",
+    "template",
+    "this",
+    "thread_local",
+    "throw",
+    "true",
+    "try",
+    "typedef",
+    "typeid",
+    "typename",
+    "typeof",
+    "typeof_unqual",
+    "union",
+    "unsigned",
+    "using",
+    "virtual",
+    "void",
+    "volatile",
+    "wchar_t",
+    "while",
+    "xor",
+    "xor_eq",
+    "NULL",
+    "errno",
+    "linux",
+    "unix",
+    "main",
 };
 
 bool is_plain(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
@@ -51,14 +142,15 @@ std::string describe(const TensorInterface& t) {
   for (int64_t d : t.shape) dims += fmt::format("[{}]", d);
   std::string text = fmt::format("{}{}", dims.empty() ? "" : dims + " ", name(t.type));
   if (t.type == DType::int4_ || t.type == DType::uint4_) text += ", two to a byte, the first in the low half";
-  if (t.type == DType::float16_ || t.type == DType::bfloat16_ || (is_float(t.type) && bits(t.type) == 8)) text += ", as bits";
+  if (t.type == DType::float16_ || t.type == DType::bfloat16_ || (is_float(t.type) && bits(t.type) == 8))
+    text += ", as bits";
   if (t.name != t.identifier) text += fmt::format(", '{}'", in_comment(t.name));
   return text;
 }
 
 // A struct of one pointer per tensor, in the model's order.
-std::string tensor_struct(const Interface& interface, const std::string& suffix, const std::vector<TensorInterface>& tensors,
-                          const char* qualifier) {
+std::string tensor_struct(const Interface& interface, const std::string& suffix,
+                          const std::vector<TensorInterface>& tensors, const char* qualifier) {
   std::string text = "typedef struct {\n";
   for (const TensorInterface& t : tensors)
     text += fmt::format("  {}{} *{}; /* {} */\n", qualifier, c_type(t.type), t.identifier, describe(t));
@@ -83,7 +175,8 @@ std::string c_identifier(const std::string& text, const std::vector<std::string>
   if (base[0] == '_') base = "t" + base;
   if (std::find(reserved.begin(), reserved.end(), base) != reserved.end()) base += '_';
   std::string result = base;
-  for (int n = 2; std::find(taken.begin(), taken.end(), result) != taken.end(); ++n) result = fmt::format("{}_{}", base, n);
+  for (int n = 2; std::find(taken.begin(), taken.end(), result) != taken.end(); ++n)
+    result = fmt::format("{}_{}", base, n);
   return result;
 }
 
@@ -95,14 +188,18 @@ std::string make_header(const Interface& interface) {
   text += std::string(runtime_types) + "\n";
   text += "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
   text += fmt::format("#define {}_ABI_VERSION 1\n", macro);
-  text += fmt::format("#define {}_ARENA_BYTES {}u /* scratch memory of one run; its contents do not matter */\n", macro, interface.arena_bytes);
+  text += fmt::format("#define {}_ARENA_BYTES {}u /* scratch memory of one run; its contents do not matter */\n", macro,
+                      interface.arena_bytes);
   text += fmt::format("#define {}_ARENA_ALIGN {}u\n", macro, interface.arena_alignment);
-  text += fmt::format("#define {}_STACK_BYTES {}u /* the deepest use of the stack */\n\n", macro, interface.stack_bytes);
-  text += "/* Dense and row-major. Pointers need only their element's alignment; inputs and outputs may not overlap. */\n";
+  text +=
+      fmt::format("#define {}_STACK_BYTES {}u /* the deepest use of the stack */\n\n", macro, interface.stack_bytes);
+  text +=
+      "/* Dense and row-major. Pointers need only their element's alignment; inputs and outputs may not overlap. */\n";
   text += tensor_struct(interface, "inputs", interface.inputs, "const ");
   text += tensor_struct(interface, "outputs", interface.outputs, "");
   text += fmt::format(
-      "/* Runs the model in the caller's thread. Keeps nothing between calls: any number of threads may run it, each with its own\n"
+      "/* Runs the model in the caller's thread. Keeps nothing between calls: any number of threads may run it, each "
+      "with its own\n"
       " * arena. */\n"
       "dlcc_status {0}_run(const {0}_inputs *inputs, const {0}_outputs *outputs, void *arena, size_t arena_bytes);\n"
       "dlcc_status {0}_run_ctx(const {0}_inputs *inputs, const {0}_outputs *outputs, void *arena, size_t arena_bytes,\n"

@@ -1,26 +1,28 @@
 /* Looks tensors of a model up by name. */
 #include "dlcc/dlcc.h"
 
-static int equal(const char *a, const char *b) {
+static int equal(const char* a, const char* b) {
   for (; *a && *a == *b; ++a, ++b) {
   }
   return *a == *b;
 }
 
-static int32_t find(const dlcc_tensor *tensors, int32_t count, const char *name) {
+static int32_t find(const dlcc_tensor* tensors, int32_t count, const char* name) {
   int32_t i;
   for (i = 0; i < count; ++i)
     if (equal(tensors[i].name, name)) return i;
   return -1;
 }
 
-int32_t dlcc_find_input(const dlcc_model *model, const char *name) { return find(model->inputs, model->input_count, name); }
+int32_t dlcc_find_input(const dlcc_model* model, const char* name) {
+  return find(model->inputs, model->input_count, name);
+}
 
-int32_t dlcc_find_output(const dlcc_model *model, const char *name) {
+int32_t dlcc_find_output(const dlcc_model* model, const char* name) {
   return find(model->outputs, model->output_count, name);
 }
 
-int64_t dlcc_element_count(const dlcc_tensor *tensor) {
+int64_t dlcc_element_count(const dlcc_tensor* tensor) {
   int64_t count = 1;
   int32_t d;
   for (d = 0; d < tensor->rank; ++d) count *= tensor->shape[d];

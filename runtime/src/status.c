@@ -1,7 +1,7 @@
 /* The text of each status, from the table that the compiler uses too. */
 #include "dlcc/dlcc.h"
 
-const char *dlcc_status_string(dlcc_status status) {
+const char* dlcc_status_string(dlcc_status status) {
   switch ((int)status) {
 #define STATUS(name, number, text) \
   case number:                     \

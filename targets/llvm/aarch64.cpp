@@ -8,8 +8,11 @@ namespace dlcc::targets {
 namespace {
 
 CodeLevel level_for(const llvm::MCSubtargetInfo&, const std::string& cpu, const std::string& features) {
-  return {cpu, cpu, "", features, {.vector_bytes = 16, .vector_registers = 32, .has_fma = true,
-                                   .l1_bytes = 32 << 10, .l2_bytes = 512 << 10}};
+  return {cpu,
+          cpu,
+          "",
+          features,
+          {.vector_bytes = 16, .vector_registers = 32, .has_fma = true, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10}};
 }
 
 bool is_usable(const llvm::MCSubtargetInfo& info) { return info.checkFeatures("+neon"); }
@@ -25,8 +28,12 @@ TargetFamily aarch64_family() {
 #ifdef __aarch64__
   base.is_host_architecture = true;
 #endif
-  CodeLevel generic{"generic", "generic", "", "", {.vector_bytes = 16, .vector_registers = 32, .has_fma = true,
-                                                   .l1_bytes = 32 << 10, .l2_bytes = 512 << 10}};
+  CodeLevel generic{
+      "generic",
+      "generic",
+      "",
+      "",
+      {.vector_bytes = 16, .vector_registers = 32, .has_fma = true, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10}};
   return {base, {generic}, {generic}, level_for, is_usable};
 }
 

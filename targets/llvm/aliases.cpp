@@ -29,7 +29,8 @@ Extent extent_of(const lower::Program& program, const lower::StoragePlan& plan, 
 class AliasFinder {
  public:
   AliasFinder(const lower::Program& program, const lower::StoragePlan& plan) : program_(program), plan_(plan) {
-    for (const lower::KernelVariants& k : program.kernels) result_.emplace_back(k.variants.front().params.size(), false);
+    for (const lower::KernelVariants& k : program.kernels)
+      result_.emplace_back(k.variants.front().params.size(), false);
   }
 
   void visit(const lower::Region& region) {

@@ -1,10 +1,10 @@
-// Generates the object: a few kernels of one CPU level at a time are a compilation of their own, so that the work divides
-// over threads and the code is the same for any number of them; the pieces are then joined (elf_object.h).
+// Generates the object: a few kernels of one CPU level at a time are a compilation of their own, so that the work
+// divides over threads and the code is the same for any number of them; the pieces are then joined (elf_object.h).
 #include "targets/llvm/codegen.h"
 
 #include <llvm/Analysis/AliasAnalysis.h>
-#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
@@ -32,8 +32,8 @@ namespace {
 
 enum class Output { object, llvm_ir, optimized_llvm_ir, assembly };
 
-// The passes that kernels profit from. Loops are already in their final order, unrolled and vectorised; strength reduction
-// comes with LLVM's code generator.
+// The passes that kernels profit from. Loops are already in their final order, unrolled and vectorised; strength
+// reduction comes with LLVM's code generator.
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -74,6 +74,7 @@ class Generator {
         may_alias_(find_aliases(program, plan)) {
     DLCC_CHECK(!target.levels.empty(), "target {} without a CPU level", target.name);
     constants_.symbol = parts_.weights_symbol;
+    baseline_.cpu = target.name == "x86-64" ? "x86-64" : "generic";
     lay_out_constants();
     for (size_t l = 0; l < target.levels.size(); ++l)
       for (size_t k = 0; k < program.kernels.size(); k += kernels_per_unit)
@@ -129,19 +130,22 @@ class Generator {
       constants_.bytes = offset + static_cast<int64_t>(bytes.size());
       constants_.alignment = std::max(constants_.alignment, alignment[i]);
     }
-    // A program without constants still has a symbol to point at, should a value of no bytes refer to it.
+    DLCC_CHECK(constants_.bytes < INT32_MAX, "{} bytes of constants are beyond the reach of relative addresses",
+               constants_.bytes);
+    // Constants of no bytes still have a symbol to point at.
     if (!program.constants.empty()) constants_.bytes = std::max<int64_t>(constants_.bytes, 1);
   }
 
   std::string compile(const Unit& unit, Output output) const {
-    const CodeLevel& level = parts_.target.levels[unit.level];
+    bool is_entry = unit.first == unit.last;
+    const CodeLevel& level = is_entry ? baseline_ : parts_.target.levels[unit.level];
     std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(parts_.target, level, options_.optimization);
     llvm::LLVMContext context;
     llvm::Module module(parts_.interface.prefix, context);
     module.setTargetTriple(parts_.target.triple);
     module.setDataLayout(machine->createDataLayout());
     module.setPICLevel(llvm::PICLevel::BigPIC);
-    if (unit.first == unit.last) emit_model(module, parts_);
+    if (is_entry) emit_model(module, parts_);
     for (size_t k = unit.first; k < unit.last; ++k) {
       const tensor::Kernel& kernel = parts_.program.kernels[k].variants[unit.level];
       llvm::Function* function =
@@ -180,6 +184,7 @@ class Generator {
 
   ModelParts parts_;
   CodegenOptions options_;
+  CodeLevel baseline_;  // of code that runs before the CPU is known
   std::vector<std::vector<bool>> may_alias_;
   ConstantSection constants_;
   std::vector<Unit> units_;
@@ -188,7 +193,8 @@ class Generator {
 }  // namespace
 
 std::vector<std::byte> generate_object(const lower::Program& program, const lower::StoragePlan& plan,
-                                       const emit::Interface& interface, const Target& target, const CodegenOptions& options) {
+                                       const emit::Interface& interface, const Target& target,
+                                       const CodegenOptions& options) {
   Generator generator(program, plan, interface, target, options);
   std::vector<std::string> pieces = generator.generate(Output::object);
   std::vector<std::span<const std::byte>> objects;
@@ -196,13 +202,15 @@ std::vector<std::byte> generate_object(const lower::Program& program, const lowe
   return join_objects(objects, generator.constants(), exported_symbols(interface));
 }
 
-std::string generate_listing(const lower::Program& program, const lower::StoragePlan& plan, const emit::Interface& interface,
-                             const Target& target, const CodegenOptions& options, Listing listing) {
+std::string generate_listing(const lower::Program& program, const lower::StoragePlan& plan,
+                             const emit::Interface& interface, const Target& target, const CodegenOptions& options,
+                             Listing listing) {
   Output output = listing == Listing::llvm_ir             ? Output::llvm_ir
                   : listing == Listing::optimized_llvm_ir ? Output::optimized_llvm_ir
                                                           : Output::assembly;
   std::string result;
-  for (const std::string& piece : Generator(program, plan, interface, target, options).generate(output)) result += piece + "\n";
+  for (const std::string& piece : Generator(program, plan, interface, target, options).generate(output))
+    result += piece + "\n";
   return result;
 }
 

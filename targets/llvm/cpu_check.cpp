@@ -16,8 +16,8 @@ using llvm::Value;
 
 enum Register { eax, ebx, ecx, edx };
 
-// Where CPUID reports a feature (Intel SDM volume 2, CPUID; AMD APM volume 3, appendix E). `state` are the bits of XCR0 that the
-// operating system must have set for its registers.
+// Where CPUID reports a feature (Intel SDM volume 2, CPUID; AMD APM volume 3, appendix E). `state` are the bits of XCR0
+// that the operating system must have set for its registers.
 struct FeatureBit {
   const char* feature;  // LLVM's name
   uint32_t leaf, subleaf;
@@ -133,7 +133,8 @@ class CheckEmitter {
   Value* call_cpuid(uint32_t leaf, uint32_t subleaf) {
     llvm::Type* i32 = b_.getInt32Ty();
     auto* type = llvm::FunctionType::get(llvm::StructType::get(i32, i32, i32, i32), {i32, i32}, false);
-    auto* code = llvm::InlineAsm::get(type, "cpuid", "={ax},={bx},={cx},={dx},{ax},{cx},~{dirflag},~{fpsr},~{flags}", true);
+    auto* code =
+        llvm::InlineAsm::get(type, "cpuid", "={ax},={bx},={cx},={dx},{ax},{cx},~{dirflag},~{fpsr},~{flags}", true);
     return b_.CreateCall(type, code, {b_.getInt32(leaf), b_.getInt32(subleaf)});
   }
 
@@ -152,12 +153,15 @@ llvm::Function* define_level_choice(llvm::Module& module, const std::string& sym
   llvm::IRBuilder<> b(context);
   llvm::Type* i32 = b.getInt32Ty();
   // 0: not known yet; else the level's index plus 2, so that 1 stands for "none".
-  auto* cache = new llvm::GlobalVariable(module, i32, false, llvm::GlobalValue::InternalLinkage, b.getInt32(0), symbol + "_cache");
-  auto* function = llvm::Function::Create(llvm::FunctionType::get(i32, false), llvm::GlobalValue::InternalLinkage, symbol, module);
+  auto* cache = new llvm::GlobalVariable(module, i32, false, llvm::GlobalValue::InternalLinkage, b.getInt32(0),
+                                         symbol + "_cache");
+  auto* function =
+      llvm::Function::Create(llvm::FunctionType::get(i32, false), llvm::GlobalValue::InternalLinkage, symbol, module);
   function->setDoesNotThrow();
   function->addFnAttr(llvm::Attribute::NoInline);
   auto block = [&](const char* name) { return llvm::BasicBlock::Create(context, name, function); };
-  auto *entry = block("entry"), *known = block("known"), *unknown = block("unknown"), *state = block("state"), *done = block("done");
+  auto *entry = block("entry"), *known = block("known"), *unknown = block("unknown"), *state = block("state"),
+       *done = block("done");
 
   b.SetInsertPoint(entry);
   auto* cached = b.CreateAlignedLoad(i32, cache, llvm::Align(4));
@@ -184,7 +188,8 @@ llvm::Function* define_level_choice(llvm::Module& module, const std::string& sym
   saved->addIncoming(enabled, state);
   Value* best = b.getInt32(1);
   for (size_t i = 0; i < has.size(); ++i)
-    best = b.CreateSelect(b.CreateAnd(has[i], check.all_set(saved, wanted[i].state)), b.getInt32(static_cast<uint32_t>(i + 2)), best);
+    best = b.CreateSelect(b.CreateAnd(has[i], check.all_set(saved, wanted[i].state)),
+                          b.getInt32(static_cast<uint32_t>(i + 2)), best);
   b.CreateAlignedStore(best, cache, llvm::Align(4))->setAtomic(llvm::AtomicOrdering::Monotonic);
   b.CreateRet(b.CreateSub(best, b.getInt32(2)));
   return function;

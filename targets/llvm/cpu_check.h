@@ -9,8 +9,8 @@
 
 namespace dlcc::targets {
 
-// Defines `int32 SYMBOL()`: the index of the best level that the CPU supports, or -1. The answer is kept in a hidden atomic
-// variable. Null when every CPU of the target supports the first level and there is no other one to choose.
+// Defines `int32 SYMBOL()`: the index of the best level that the CPU supports, or -1. The answer is kept in a hidden
+// atomic variable. Null when every CPU of the target supports the first level and there is no other one to choose.
 llvm::Function* define_level_choice(llvm::Module&, const std::string& symbol, const Target&);
 
 }  // namespace dlcc::targets

@@ -15,8 +15,8 @@ namespace {
 const llvm::Target& llvm_target(const std::string& triple) {
   static std::once_flag once;
   std::call_once(once, [] {
-    LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(), LLVMInitializeX86AsmPrinter(),
-        LLVMInitializeX86AsmParser();
+    LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(),
+        LLVMInitializeX86AsmPrinter(), LLVMInitializeX86AsmParser();
     LLVMInitializeAArch64TargetInfo(), LLVMInitializeAArch64Target(), LLVMInitializeAArch64TargetMC(),
         LLVMInitializeAArch64AsmPrinter(), LLVMInitializeAArch64AsmParser();
   });
@@ -44,15 +44,17 @@ std::vector<std::string> known_cpus(const std::string& triple) {
   return result;
 }
 
-std::unique_ptr<llvm::TargetMachine> make_target_machine(const Target& target, const CodeLevel& level, int optimization) {
+std::unique_ptr<llvm::TargetMachine> make_target_machine(const Target& target, const CodeLevel& level,
+                                                         int optimization) {
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   options.FunctionSections = true;
   options.EmitStackSizeSection = true;
   auto effort = optimization == 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default;
   return std::unique_ptr<llvm::TargetMachine>(llvm_target(target.triple)
-                                                  .createTargetMachine(target.triple, level.cpu, level.features, options,
-                                                                       llvm::Reloc::PIC_, llvm::CodeModel::Small, effort));
+                                                  .createTargetMachine(target.triple, level.cpu, level.features,
+                                                                       options, llvm::Reloc::PIC_,
+                                                                       llvm::CodeModel::Small, effort));
 }
 
 }  // namespace dlcc::targets

@@ -81,7 +81,8 @@ class Joiner {
     }
     OutputSection& out = sections_[it->second];
     out.header.sh_addralign = std::max(out.header.sh_addralign, header.sh_addralign);
-    int64_t offset = align_up(static_cast<int64_t>(out.header.sh_size), std::max<int64_t>(static_cast<int64_t>(header.sh_addralign), 1));
+    int64_t offset = align_up(static_cast<int64_t>(out.header.sh_size),
+                              std::max<int64_t>(static_cast<int64_t>(header.sh_addralign), 1));
     out.header.sh_size = static_cast<uint64_t>(offset) + header.sh_size;
     if (header.sh_type != SHT_NOBITS) {
       out.bytes.resize(out.header.sh_size);
@@ -115,7 +116,8 @@ class Joiner {
         symbol.st_shndx = static_cast<uint16_t>(place.section + 1);  // section 0 is the null section
         symbol.st_value += static_cast<uint64_t>(place.offset);
       }
-      result.push_back(binding == STB_LOCAL ? new_symbol(in.name(symbol), symbol) : global(in.name(symbol), symbol, defined));
+      result.push_back(binding == STB_LOCAL ? new_symbol(in.name(symbol), symbol)
+                                            : global(in.name(symbol), symbol, defined));
     }
     return result;
   }
@@ -223,11 +225,13 @@ class Joiner {
     auto symbol_table = static_cast<uint32_t>(1 + sections_.size() + relocated);
     for (size_t i = 0; i < sections_.size(); ++i) {
       if (sections_[i].relocations.empty()) continue;
-      Elf64_Shdr h = table(SHT_RELA, sections_[i].relocations.size(), sizeof(Elf64_Rela), symbol_table, static_cast<uint32_t>(i + 1));
+      Elf64_Shdr h = table(SHT_RELA, sections_[i].relocations.size(), sizeof(Elf64_Rela), symbol_table,
+                           static_cast<uint32_t>(i + 1));
       h.sh_flags = SHF_INFO_LINK;
       place(h, ".rela" + sections_[i].name);
     }
-    place(table(SHT_SYMTAB, symbols.size(), sizeof(Elf64_Sym), symbol_table + 1, static_cast<uint32_t>(first_global_)), ".symtab");
+    place(table(SHT_SYMTAB, symbols.size(), sizeof(Elf64_Sym), symbol_table + 1, static_cast<uint32_t>(first_global_)),
+          ".symtab");
     place(table(SHT_STRTAB, symbol_names.size(), 1, 0, 0), ".strtab");
     Elf64_Shdr name_table = table(SHT_STRTAB, 0, 1, 0, 0);
     name_table.sh_size = names.size() + sizeof(".shstrtab");
@@ -280,8 +284,8 @@ class Joiner {
 
 }  // namespace
 
-std::vector<std::byte> join_objects(const std::vector<std::span<const std::byte>>& objects, const ConstantSection& constants,
-                                    const std::vector<std::string>& exported) {
+std::vector<std::byte> join_objects(const std::vector<std::span<const std::byte>>& objects,
+                                    const ConstantSection& constants, const std::vector<std::string>& exported) {
   Joiner joiner(constants, exported);
   for (std::span<const std::byte> object : objects) joiner.add(ElfReader(object));
   return joiner.finish();

@@ -1,5 +1,5 @@
-// Joins relocatable ELF objects of one model into a single one and appends its constants as raw bytes: what `ld -r` does,
-// without a linker on the user's machine and without the constants ever passing through LLVM.
+// Joins relocatable ELF objects of one model into a single one and appends its constants as raw bytes: what `ld -r`
+// does, without a linker on the user's machine and without the constants ever passing through LLVM.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,9 @@ struct ConstantSection {
   std::vector<ConstantPiece> pieces;
 };
 
-// `objects` are ELF64 little-endian relocatable objects for one machine, with RELA relocations. Sections of equal name and
-// kind are joined in order. Symbols outside `exported` become local. The result depends on nothing but the arguments.
+// `objects` are ELF64 little-endian relocatable objects for one machine, with RELA relocations. Sections of equal name
+// and kind are joined in order. Symbols outside `exported` become local. The result depends on nothing but the
+// arguments.
 std::vector<std::byte> join_objects(const std::vector<std::span<const std::byte>>& objects, const ConstantSection&,
                                     const std::vector<std::string>& exported);
 

@@ -33,7 +33,9 @@ class ElfReader {
   size_t section_count() const { return sections_.size(); }
   const Elf64_Shdr& section(size_t i) const { return sections_[i]; }
   std::string name(const Elf64_Shdr& s) const { return text(header_.e_shstrndx, s.sh_name); }
-  std::span<const std::byte> bytes(size_t i) const { return file_.subspan(sections_[i].sh_offset, sections_[i].sh_size); }
+  std::span<const std::byte> bytes(size_t i) const {
+    return file_.subspan(sections_[i].sh_offset, sections_[i].sh_size);
+  }
   const std::vector<Elf64_Sym>& symbols() const { return symbols_; }
   std::string name(const Elf64_Sym& s) const { return text(symbol_names_, s.st_name); }
   std::vector<Elf64_Rela> relocations(size_t i) const {

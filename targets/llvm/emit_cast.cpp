@@ -1,5 +1,5 @@
-// Conversions between element types. Narrow floats live in registers as their bits; where the CPU has no instruction the
-// conversion is integer arithmetic, because LLVM would call a library that is not there.
+// Conversions between element types. Narrow floats live in registers as their bits; where the CPU has no instruction
+// the conversion is integer arithmetic, because LLVM would call a library that is not there.
 #include <llvm/IR/Intrinsics.h>
 
 #include "targets/llvm/kernel_emitter.h"
@@ -23,12 +23,18 @@ struct Format {
 
 Format format_of(DType t) {
   switch (t) {
-    case DType::float16_: return {5, 10, 15, true, false};
-    case DType::float8_e4m3fn_: return {4, 3, 7, false, false};
-    case DType::float8_e4m3fnuz_: return {4, 3, 8, false, true};
-    case DType::float8_e5m2_: return {5, 2, 15, true, false};
-    case DType::float8_e5m2fnuz_: return {5, 2, 16, false, true};
-    default: DLCC_UNREACHABLE("{} is not a narrow float", name(t));
+    case DType::float16_:
+      return {5, 10, 15, true, false};
+    case DType::float8_e4m3fn_:
+      return {4, 3, 7, false, false};
+    case DType::float8_e4m3fnuz_:
+      return {4, 3, 8, false, true};
+    case DType::float8_e5m2_:
+      return {5, 2, 15, true, false};
+    case DType::float8_e5m2fnuz_:
+      return {5, 2, 16, false, true};
+    default:
+      DLCC_UNREACHABLE("{} is not a narrow float", name(t));
   }
 }
 
@@ -70,7 +76,8 @@ Value* KernelEmitter::emit_cast(Value* v, DType from, DType to, bool saturate) {
   Value* result = b_.CreateIntCast(v, type, from_signed);
   if (bits(to) >= 8) return result;
   result = b_.CreateShl(result, constant_like(result, 4));  // a nibble is kept extended to a byte
-  return is_signed(to) ? b_.CreateAShr(result, constant_like(result, 4)) : b_.CreateLShr(result, constant_like(result, 4));
+  return is_signed(to) ? b_.CreateAShr(result, constant_like(result, 4))
+                       : b_.CreateLShr(result, constant_like(result, 4));
 }
 
 Value* KernelEmitter::to_float32(Value* v, DType from) {
@@ -96,15 +103,17 @@ Value* KernelEmitter::minifloat_to_float32(Value* v, DType from) {
     Value* infinity = b_.CreateICmpEQ(magnitude, constant_like(pattern, f.infinity()));
     number = b_.CreateSelect(infinity, llvm::ConstantFP::getInfinity(single), number);
   }
-  Value* nan = f.unsigned_zero_nan ? b_.CreateICmpEQ(pattern, constant_like(pattern, int64_t{1} << f.sign_shift()))
-                                   : b_.CreateICmpUGT(magnitude, constant_like(pattern, f.has_infinity ? f.infinity() : f.largest()));
+  Value* nan = f.unsigned_zero_nan
+                   ? b_.CreateICmpEQ(pattern, constant_like(pattern, int64_t{1} << f.sign_shift()))
+                   : b_.CreateICmpUGT(magnitude, constant_like(pattern, f.has_infinity ? f.infinity() : f.largest()));
   Value* quiet = llvm::ConstantFP::getQNaN(single);
   if (f.has_infinity) {  // keeps the payload, as the hardware does
     Value* payload = b_.CreateOr(b_.CreateBitCast(moved, word), constant_like(pattern, 0x7FC00000));
     quiet = b_.CreateBitCast(payload, single);
   }
   number = b_.CreateSelect(nan, quiet, number);
-  Value* sign = b_.CreateShl(b_.CreateLShr(pattern, constant_like(pattern, f.sign_shift())), constant_like(pattern, 31));
+  Value* sign =
+      b_.CreateShl(b_.CreateLShr(pattern, constant_like(pattern, f.sign_shift())), constant_like(pattern, 31));
   return b_.CreateBitCast(b_.CreateOr(b_.CreateBitCast(number, word), sign), single);
 }
 
@@ -154,7 +163,8 @@ Value* KernelEmitter::float32_to_minifloat(Value* v, DType to, bool saturate) {
   result = b_.CreateSelect(b_.CreateFCmpUNO(v, v), nan_pattern, result);
   Value* sign = b_.CreateShl(b_.CreateLShr(pattern, number(31)), number(f.sign_shift()));
   if (f.unsigned_zero_nan)  // neither zero nor NaN has a sign
-    sign = b_.CreateSelect(b_.CreateICmpEQ(b_.CreateAnd(result, number((1 << f.sign_shift()) - 1)), number(0)), number(0), sign);
+    sign = b_.CreateSelect(b_.CreateICmpEQ(b_.CreateAnd(result, number((1 << f.sign_shift()) - 1)), number(0)),
+                           number(0), sign);
   return b_.CreateTrunc(b_.CreateOr(result, sign), with_lanes_of(v, storage_type(to)));
 }
 

@@ -1,5 +1,5 @@
-// Expressions of the tensor IR as LLVM values: one rule per node. A value that is the same in all lanes of the surrounding
-// vector loop stays a scalar until it meets a vector.
+// Expressions of the tensor IR as LLVM values: one rule per node. A value that is the same in all lanes of the
+// surrounding vector loop stays a scalar until it meets a vector.
 #include <llvm/IR/Intrinsics.h>
 
 #include "support/float_formats.h"
@@ -11,7 +11,7 @@ namespace dlcc::targets {
 using namespace tensor;
 using llvm::Intrinsic::ID;
 
-// ---- types and helpers ------------------------------------------------------------------------------------------------
+// ---- types and helpers -----------------------------------------------------------------------------------
 
 llvm::Type* KernelEmitter::storage_type(DType t) {
   if (t == dtype::f32) return b_.getFloatTy();
@@ -21,9 +21,7 @@ llvm::Type* KernelEmitter::storage_type(DType t) {
 
 llvm::Type* KernelEmitter::value_type(DType t) { return is_bool(t) ? b_.getInt1Ty() : storage_type(t); }
 
-Value* KernelEmitter::splat(Value* v) {
-  return !lanes_ || is_vector(v) ? v : b_.CreateVectorSplat(lanes_->count, v);
-}
+Value* KernelEmitter::splat(Value* v) { return !lanes_ || is_vector(v) ? v : b_.CreateVectorSplat(lanes_->count, v); }
 
 bool KernelEmitter::match_lanes(std::initializer_list<Value**> values) {
   bool any = std::any_of(values.begin(), values.end(), [](Value** v) { return is_vector(*v); });
@@ -47,7 +45,7 @@ Value* KernelEmitter::intrinsic(ID id, std::initializer_list<Value*> args) {
 
 bool KernelEmitter::converts_halves() const { return !cpu_.getTargetTriple().isX86() || cpu_.checkFeatures("+f16c"); }
 
-// ---- nodes --------------------------------------------------------------------------------------------------------------
+// ---- nodes -----------------------------------------------------------------------------------------------
 
 Value* KernelEmitter::emit(const Expr& e) {
   for (auto memo = memos_.rbegin(); memo != memos_.rend(); ++memo)
@@ -58,36 +56,36 @@ Value* KernelEmitter::emit(const Expr& e) {
 }
 
 Value* KernelEmitter::emit_new(const ExprNode& e) {
-  return std::visit(
-      overloaded{
-          [&](const Literal& x) { return emit_literal(e.type, x); },
-          [&](const VarRef& x) -> Value* {
-            if (lanes_ && x.var.get() == lanes_->var) {
-              Linear lane;
-              lane.lane = 1;
-              lane.terms.push_back({lanes_->base, 1, 0, lanes_->base_range});
-              return vector_of(lane);
-            }
-            auto it = bindings_.find(x.var.get());
-            DLCC_CHECK(it != bindings_.end(), "kernel {} uses unbound variable {}", kernel_.name, x.var->name);
-            return it->second.value;
-          },
-          [&](const Unary& x) { return emit_unary(x, x.a.type()); },
-          [&](const Binary& x) { return emit_binary(x, x.a.type()); },
-          [&](const Fma& x) {
-            Value *a = emit(x.a), *b = emit(x.b), *c = emit(x.c);
-            match_lanes({&a, &b, &c});
-            return emit_fma(a, b, c);
-          },
-          [&](const Select& x) { return emit_select(x); },
-          [&](const Cast& x) { return emit_cast(emit(x.a), x.a.type(), e.type, x.saturate); },
-          [&](const Bitcast& x) {
-            Value* a = emit(x.a);
-            return b_.CreateBitCast(a, with_lanes_of(a, value_type(e.type)));
-          },
-          [&](const Load& x) { return emit_load(x); },
-      },
-      e.v);
+  return std::visit(overloaded{
+                        [&](const Literal& x) { return emit_literal(e.type, x); },
+                        [&](const VarRef& x) -> Value* {
+                          if (lanes_ && x.var.get() == lanes_->var) {
+                            Linear lane;
+                            lane.lane = 1;
+                            lane.terms.push_back({lanes_->base, 1, 0, lanes_->base_range});
+                            return vector_of(lane);
+                          }
+                          auto it = bindings_.find(x.var.get());
+                          DLCC_CHECK(it != bindings_.end(), "kernel {} uses unbound variable {}", kernel_.name,
+                                     x.var->name);
+                          return it->second.value;
+                        },
+                        [&](const Unary& x) { return emit_unary(x, x.a.type()); },
+                        [&](const Binary& x) { return emit_binary(x, x.a.type()); },
+                        [&](const Fma& x) {
+                          Value *a = emit(x.a), *b = emit(x.b), *c = emit(x.c);
+                          match_lanes({&a, &b, &c});
+                          return emit_fma(a, b, c);
+                        },
+                        [&](const Select& x) { return emit_select(x); },
+                        [&](const Cast& x) { return emit_cast(emit(x.a), x.a.type(), e.type, x.saturate); },
+                        [&](const Bitcast& x) {
+                          Value* a = emit(x.a);
+                          return b_.CreateBitCast(a, with_lanes_of(a, value_type(e.type)));
+                        },
+                        [&](const Load& x) { return emit_load(x); },
+                    },
+                    e.v);
 }
 
 Value* KernelEmitter::emit_literal(DType type, const Literal& x) {
@@ -99,7 +97,8 @@ Value* KernelEmitter::emit_literal(DType type, const Literal& x) {
     pattern = float_to_bfloat16(static_cast<float>(x.number));
   else if (is_float(type))
     pattern = float_to_float8(type, static_cast<float>(x.number), true);
-  return llvm::ConstantInt::get(value_type(type), llvm::APInt(64, pattern).trunc(value_type(type)->getIntegerBitWidth()));
+  return llvm::ConstantInt::get(value_type(type),
+                                llvm::APInt(64, pattern).trunc(value_type(type)->getIntegerBitWidth()));
 }
 
 Value* KernelEmitter::emit_unary(const Unary& x, DType type) {
@@ -107,31 +106,40 @@ Value* KernelEmitter::emit_unary(const Unary& x, DType type) {
   bool floating = is_float(type);
   auto infinity = [&] { return llvm::ConstantFP::getInfinity(a->getType()); };
   switch (x.op) {
-    case UnaryOp::negate: return floating ? b_.CreateFNeg(a) : b_.CreateNeg(a);
+    case UnaryOp::negate:
+      return floating ? b_.CreateFNeg(a) : b_.CreateNeg(a);
     case UnaryOp::abs:
       if (floating) return intrinsic(llvm::Intrinsic::fabs, {a});
       if (!is_signed(type)) return a;
       return b_.CreateIntrinsic(llvm::Intrinsic::abs, {a->getType()}, {a, b_.getFalse()});
-    case UnaryOp::floor: return floating ? intrinsic(llvm::Intrinsic::floor, {a}) : a;
-    case UnaryOp::ceil: return floating ? intrinsic(llvm::Intrinsic::ceil, {a}) : a;
-    case UnaryOp::trunc: return floating ? intrinsic(llvm::Intrinsic::trunc, {a}) : a;
-    case UnaryOp::round_even: return floating ? intrinsic(llvm::Intrinsic::roundeven, {a}) : a;
-    case UnaryOp::sqrt: return intrinsic(llvm::Intrinsic::sqrt, {a});
+    case UnaryOp::floor:
+      return floating ? intrinsic(llvm::Intrinsic::floor, {a}) : a;
+    case UnaryOp::ceil:
+      return floating ? intrinsic(llvm::Intrinsic::ceil, {a}) : a;
+    case UnaryOp::trunc:
+      return floating ? intrinsic(llvm::Intrinsic::trunc, {a}) : a;
+    case UnaryOp::round_even:
+      return floating ? intrinsic(llvm::Intrinsic::roundeven, {a}) : a;
+    case UnaryOp::sqrt:
+      return intrinsic(llvm::Intrinsic::sqrt, {a});
     case UnaryOp::is_nan:
       if (!floating) return b_.getFalse();
       return b_.CreateFCmpUNO(a, a);
     case UnaryOp::is_inf:
       if (!floating) return b_.getFalse();
       return b_.CreateFCmpOEQ(intrinsic(llvm::Intrinsic::fabs, {a}), infinity());
-    case UnaryOp::logical_not: return b_.CreateNot(a);
-    case UnaryOp::bit_not: return b_.CreateNot(a);
+    case UnaryOp::logical_not:
+      return b_.CreateNot(a);
+    case UnaryOp::bit_not:
+      return b_.CreateNot(a);
     case UnaryOp::exp:
     case UnaryOp::log:
     case UnaryOp::tanh:
     case UnaryOp::erf:
     case UnaryOp::sigmoid:
     case UnaryOp::sin:
-    case UnaryOp::cos: break;
+    case UnaryOp::cos:
+      break;
   }
   DLCC_UNREACHABLE("kernel {} holds a transcendental function that was not expanded", kernel_.name);
 }
@@ -141,54 +149,72 @@ Value* KernelEmitter::emit_binary(const Binary& x, DType type) {
   match_lanes({&a, &b});
   switch (x.op) {
     case BinaryOp::min:
-    case BinaryOp::max: return emit_extremum(x, a, b, type);
+    case BinaryOp::max:
+      return emit_extremum(x, a, b, type);
     case BinaryOp::eq:
     case BinaryOp::ne:
     case BinaryOp::lt:
     case BinaryOp::le:
     case BinaryOp::gt:
-    case BinaryOp::ge: return emit_comparison(x.op, a, b, type);
-    default: break;
+    case BinaryOp::ge:
+      return emit_comparison(x.op, a, b, type);
+    default:
+      break;
   }
   if (!is_float(type)) return emit_integer_binary(x.op, a, b, type);
   switch (x.op) {
-    case BinaryOp::add: return b_.CreateFAdd(a, b);
-    case BinaryOp::sub: return b_.CreateFSub(a, b);
-    case BinaryOp::mul: return b_.CreateFMul(a, b);
-    case BinaryOp::div: return b_.CreateFDiv(a, b);
-    default: DLCC_UNREACHABLE("kernel {} holds a float operation that was not expanded", kernel_.name);
+    case BinaryOp::add:
+      return b_.CreateFAdd(a, b);
+    case BinaryOp::sub:
+      return b_.CreateFSub(a, b);
+    case BinaryOp::mul:
+      return b_.CreateFMul(a, b);
+    case BinaryOp::div:
+      return b_.CreateFDiv(a, b);
+    default:
+      DLCC_UNREACHABLE("kernel {} holds a float operation that was not expanded", kernel_.name);
   }
 }
 
 Value* KernelEmitter::emit_integer_binary(BinaryOp op, Value* a, Value* b, DType type) {
   switch (op) {
-    case BinaryOp::add: return b_.CreateAdd(a, b);
-    case BinaryOp::sub: return b_.CreateSub(a, b);
-    case BinaryOp::mul: return b_.CreateMul(a, b);
+    case BinaryOp::add:
+      return b_.CreateAdd(a, b);
+    case BinaryOp::sub:
+      return b_.CreateSub(a, b);
+    case BinaryOp::mul:
+      return b_.CreateMul(a, b);
     case BinaryOp::div:
     case BinaryOp::rem:
     case BinaryOp::floor_div:
-    case BinaryOp::floor_mod: return emit_division(op, a, b, is_signed(type));
+    case BinaryOp::floor_mod:
+      return emit_division(op, a, b, is_signed(type));
     case BinaryOp::logical_and:
-    case BinaryOp::bit_and: return b_.CreateAnd(a, b);
+    case BinaryOp::bit_and:
+      return b_.CreateAnd(a, b);
     case BinaryOp::logical_or:
-    case BinaryOp::bit_or: return b_.CreateOr(a, b);
+    case BinaryOp::bit_or:
+      return b_.CreateOr(a, b);
     case BinaryOp::logical_xor:
-    case BinaryOp::bit_xor: return b_.CreateXor(a, b);
+    case BinaryOp::bit_xor:
+      return b_.CreateXor(a, b);
     case BinaryOp::shl:
-    case BinaryOp::shr: return emit_shift(op, a, b, is_signed(type));
-    default: DLCC_UNREACHABLE("kernel {}: not an integer operation", kernel_.name);
+    case BinaryOp::shr:
+      return emit_shift(op, a, b, is_signed(type));
+    default:
+      DLCC_UNREACHABLE("kernel {}: not an integer operation", kernel_.name);
   }
 }
 
-// A zero divisor gives 0 and the smallest integer / -1 itself: both are divided by 1 instead, which gives the second answer
-// and, for remainders, both.
+// A zero divisor gives 0 and the smallest integer / -1 itself: both are divided by 1 instead, which gives the second
+// answer and, for remainders, both.
 Value* KernelEmitter::emit_division(BinaryOp op, Value* a, Value* b, bool is_signed) {
   Value *zero = constant_like(b, 0), *one = constant_like(b, 1);
   Value* is_zero = b_.CreateICmpEQ(b, zero);
   Value* unsafe = is_zero;
   if (is_signed) {
-    Value* smallest = llvm::ConstantInt::get(a->getType(), llvm::APInt::getSignedMinValue(a->getType()->getScalarSizeInBits()));
+    Value* smallest =
+        llvm::ConstantInt::get(a->getType(), llvm::APInt::getSignedMinValue(a->getType()->getScalarSizeInBits()));
     unsafe = b_.CreateOr(is_zero, b_.CreateAnd(b_.CreateICmpEQ(a, smallest), b_.CreateICmpEQ(b, constant_like(b, -1))));
   }
   Value* divisor = b_.CreateSelect(unsafe, one, b);
@@ -235,16 +261,22 @@ Value* KernelEmitter::emit_comparison(BinaryOp op, Value* a, Value* b, DType typ
     return b_.CreateCmp(is_float(type) ? floating : sign ? with_sign : without, a, b);
   };
   switch (op) {
-    case BinaryOp::eq: return pick(P::FCMP_OEQ, P::ICMP_EQ, P::ICMP_EQ);
-    case BinaryOp::ne: return pick(P::FCMP_UNE, P::ICMP_NE, P::ICMP_NE);
-    case BinaryOp::lt: return pick(P::FCMP_OLT, P::ICMP_SLT, P::ICMP_ULT);
-    case BinaryOp::le: return pick(P::FCMP_OLE, P::ICMP_SLE, P::ICMP_ULE);
-    case BinaryOp::gt: return pick(P::FCMP_OGT, P::ICMP_SGT, P::ICMP_UGT);
-    default: return pick(P::FCMP_OGE, P::ICMP_SGE, P::ICMP_UGE);
+    case BinaryOp::eq:
+      return pick(P::FCMP_OEQ, P::ICMP_EQ, P::ICMP_EQ);
+    case BinaryOp::ne:
+      return pick(P::FCMP_UNE, P::ICMP_NE, P::ICMP_NE);
+    case BinaryOp::lt:
+      return pick(P::FCMP_OLT, P::ICMP_SLT, P::ICMP_ULT);
+    case BinaryOp::le:
+      return pick(P::FCMP_OLE, P::ICMP_SLE, P::ICMP_ULE);
+    case BinaryOp::gt:
+      return pick(P::FCMP_OGT, P::ICMP_SGT, P::ICMP_UGT);
+    default:
+      return pick(P::FCMP_OGE, P::ICMP_SGE, P::ICMP_UGE);
   }
 }
 
-// ---- fused multiply-add ---------------------------------------------------------------------------------------------------
+// ---- fused multiply-add ----------------------------------------------------------------------------------
 
 namespace {
 
@@ -255,7 +287,7 @@ std::pair<Value*, Value*> two_sum(llvm::IRBuilder<>& b, Value* x, Value* y) {
   return {sum, b.CreateFAdd(b.CreateFSub(x, b.CreateFSub(sum, z)), b.CreateFSub(y, z))};
 }
 
-// x * y as the rounded product and its exact error (Dekker, Veltkamp), barring overflow.
+// x * y as the rounded product and its exact error (Dekker, Veltkamp), barring overflow and underflow.
 std::pair<Value*, Value*> two_product(llvm::IRBuilder<>& b, Value* x, Value* y) {
   auto split = [&](Value* v) {
     Value* c = b.CreateFMul(v, llvm::ConstantFP::get(v->getType(), 134217729.0));  // 2^27 + 1
@@ -276,7 +308,8 @@ std::pair<Value*, Value*> two_product(llvm::IRBuilder<>& b, Value* x, Value* y) 
 // "Emulation of a FMA and correctly rounded sums", 2008). LLVM would call libm.
 Value* KernelEmitter::emit_fma(Value* a, Value* b, Value* c) {
   if (level_.machine.has_fma) return intrinsic(llvm::Intrinsic::fma, {a, b, c});
-  llvm::Type *result = a->getType(), *wide = with_lanes_of(a, b_.getDoubleTy()), *word = with_lanes_of(a, b_.getInt64Ty());
+  llvm::Type *result = a->getType(), *wide = with_lanes_of(a, b_.getDoubleTy()),
+             *word = with_lanes_of(a, b_.getInt64Ty());
   auto sum_to_odd = [&](Value* x, Value* y) {
     auto [sum, error] = two_sum(b_, x, y);
     Value* bits = b_.CreateBitCast(sum, word);
@@ -295,12 +328,12 @@ Value* KernelEmitter::emit_fma(Value* a, Value* b, Value* c) {
   auto [low, low_error] = two_sum(b_, c, product_error);
   auto [high, high_error] = two_sum(b_, product, low);
   Value* exact = b_.CreateFAdd(high, sum_to_odd(low_error, high_error));
-  // The errors are NaN where something is infinite or NaN: there the plain formula is right.
+  // The errors are NaN where something is infinite or NaN, and a zero lost its sign: there the plain formula is right.
   Value* plain = b_.CreateFAdd(b_.CreateFMul(a, b), c);
-  return b_.CreateSelect(b_.CreateFCmpORD(exact, exact), exact, plain);
+  return b_.CreateSelect(b_.CreateFCmpONE(exact, llvm::ConstantFP::get(result, 0.0)), exact, plain);
 }
 
-// ---- select ---------------------------------------------------------------------------------------------------------------
+// ---- select ----------------------------------------------------------------------------------------------
 
 Value* KernelEmitter::emit_select(const Select& x) {
   Value* condition = emit(x.condition);
@@ -312,8 +345,8 @@ Value* KernelEmitter::emit_select(const Select& x) {
   return b_.CreateSelect(condition, a, b);
 }
 
-// The value of an expression that matters only where `guard` holds: its loads may be invalid elsewhere and are not executed
-// there.
+// The value of an expression that matters only where `guard` holds: its loads may be invalid elsewhere and are not
+// executed there.
 Value* KernelEmitter::emit_guarded(const Expr& e, Value* guard) {
   if (loads_of(e).empty()) return emit(e);
   Value* outer = guard_;

@@ -45,7 +45,8 @@ void KernelEmitter::emit() {
   for (size_t i = 0; i < kernel_.params.size(); ++i) {
     const BufferNode& buffer = *kernel_.params[i].buffer;
     int64_t elements = product(buffer.shape).value();
-    memory_[&buffer] = {function_->getArg(i), false, std::max(buffer.alignment, storage_alignment(buffer.type)), elements};
+    memory_[&buffer] = {function_->getArg(i), false, std::max(buffer.alignment, storage_alignment(buffer.type)),
+                        elements};
   }
   register_index_ = find_register_index(kernel_);
   memos_.emplace_back();
@@ -87,7 +88,7 @@ void KernelEmitter::emit(const Stmt& s) {
   begin_statement();
 }
 
-// ---- loops ------------------------------------------------------------------------------------------------------------------
+// ---- loops -----------------------------------------------------------------------------------------------
 
 void KernelEmitter::emit_for(const For& x) {
   Linear extent = linearize(x.extent);
@@ -102,7 +103,7 @@ void KernelEmitter::emit_for(const For& x) {
 
 void KernelEmitter::emit_serial(const For& x) {
   Linear extent = linearize(x.extent);
-  emit_loop(x.var.get(), scalar_of(extent), 1, !extent.is_constant(), 
+  emit_loop(x.var.get(), scalar_of(extent), 1, !extent.is_constant(),
             [&](Value*, std::optional<Range>) { emit(x.body); });
 }
 
@@ -173,7 +174,7 @@ void KernelEmitter::emit_strip(const For& x, int lanes, Value* base, Range base_
   lanes_.reset();
 }
 
-// ---- other statements -------------------------------------------------------------------------------------------------------
+// ---- other statements ------------------------------------------------------------------------------------
 
 void KernelEmitter::emit_if(const IfThen& x) {
   Value* condition = emit(x.condition);
@@ -209,16 +210,19 @@ void KernelEmitter::emit_allocate(const Allocate& x) {
   int64_t slots = lanes_ ? elements * lanes_->count : elements;
   llvm::BasicBlock& entry = function_->getEntryBlock();
   llvm::IRBuilder<> at_entry(&entry, entry.begin());
-  auto* slot = at_entry.CreateAlloca(llvm::ArrayType::get(storage_type(buffer.type), static_cast<uint64_t>(slots)), nullptr, buffer.name);
+  auto* slot = at_entry.CreateAlloca(llvm::ArrayType::get(storage_type(buffer.type), static_cast<uint64_t>(slots)),
+                                     nullptr, buffer.name);
   int64_t size = slots * storage_alignment(buffer.type);
-  auto alignment = std::max(buffer.alignment, std::min<int64_t>(level_.machine.vector_bytes,
-                                                                static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(size, 1))))));
+  auto alignment = std::max(
+      buffer.alignment,
+      std::min<int64_t>(level_.machine.vector_bytes,
+                        static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(size, 1))))));
   slot->setAlignment(llvm::Align(static_cast<uint64_t>(alignment)));
   memory_[&buffer] = {slot, lanes_.has_value(), alignment, product(buffer.shape).value()};
   emit(x.body);
 }
 
-// ---- interface --------------------------------------------------------------------------------------------------------------
+// ---- interface -------------------------------------------------------------------------------------------
 
 bool can_fail(const Kernel& kernel) {
   bool result = false;
@@ -229,17 +233,18 @@ bool can_fail(const Kernel& kernel) {
 llvm::Function* declare_kernel(llvm::Module& module, const std::string& symbol, const Kernel& kernel) {
   llvm::LLVMContext& context = module.getContext();
   std::vector<llvm::Type*> params(kernel.params.size(), llvm::PointerType::getUnqual(context));
-  auto* result = can_fail(kernel) ? static_cast<llvm::Type*>(llvm::Type::getInt32Ty(context)) : llvm::Type::getVoidTy(context);
-  auto* function = llvm::Function::Create(llvm::FunctionType::get(result, params, false), llvm::GlobalValue::ExternalLinkage,
-                                          symbol, module);
+  auto* result =
+      can_fail(kernel) ? static_cast<llvm::Type*>(llvm::Type::getInt32Ty(context)) : llvm::Type::getVoidTy(context);
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(result, params, false),
+                                          llvm::GlobalValue::ExternalLinkage, symbol, module);
   function->setVisibility(llvm::GlobalValue::HiddenVisibility);
   function->setDSOLocal(true);
   function->setDoesNotThrow();
   return function;
 }
 
-void emit_kernel(llvm::Function* function, const Kernel& kernel, const std::vector<bool>& may_alias, const CodeLevel& level,
-                 const llvm::MCSubtargetInfo& cpu) {
+void emit_kernel(llvm::Function* function, const Kernel& kernel, const std::vector<bool>& may_alias,
+                 const CodeLevel& level, const llvm::MCSubtargetInfo& cpu) {
   llvm::LLVMContext& context = function->getContext();
   for (unsigned i = 0; i < kernel.params.size(); ++i) {
     const BufferNode& buffer = *kernel.params[i].buffer;
@@ -247,7 +252,8 @@ void emit_kernel(llvm::Function* function, const Kernel& kernel, const std::vect
     if (!may_alias[i]) attributes.addAttribute(llvm::Attribute::NoAlias);
     attributes.addAttribute(llvm::Attribute::NoCapture);
     if (kernel.params[i].access == Access::read) attributes.addAttribute(llvm::Attribute::ReadOnly);
-    attributes.addAlignmentAttr(llvm::Align(static_cast<uint64_t>(std::max(buffer.alignment, storage_alignment(buffer.type)))));
+    attributes.addAlignmentAttr(
+        llvm::Align(static_cast<uint64_t>(std::max(buffer.alignment, storage_alignment(buffer.type)))));
     if (int64_t bytes = storage_bytes(buffer.type, product(buffer.shape).value()); bytes > 0)
       attributes.addDereferenceableAttr(static_cast<uint64_t>(bytes));
     function->addParamAttrs(i, attributes);

@@ -1,5 +1,5 @@
-// Emits kernels of the tensor IR as LLVM functions, one obvious rule per node (semantics: tensor/ir.h). No fast-math flags:
-// what the IR says is what is computed.
+// Emits kernels of the tensor IR as LLVM functions, one obvious rule per node (semantics: tensor/ir.h). No fast-math
+// flags: what the IR says is what is computed.
 #pragma once
 
 #include <llvm/IR/Function.h>

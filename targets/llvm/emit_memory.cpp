@@ -1,6 +1,6 @@
-// Loads and stores. An index becomes a linear form over loop counters and the vector's lane; its lane coefficient decides
-// between one vector access, a splatted scalar and a gather. Accesses that may lie outside a buffer are redirected to an
-// element that exists or masked: no branch, and no byte outside is touched.
+// Loads and stores. An index becomes a linear form over loop counters and the vector's lane; its lane coefficient
+// decides between one vector access, a splatted scalar and a gather. Accesses that may lie outside a buffer are
+// redirected to an element that exists or masked: no branch, and no byte outside is touched.
 #include <llvm/IR/Intrinsics.h>
 
 #include <numeric>
@@ -30,7 +30,7 @@ int64_t element_bytes_of(DType t) { return std::max(bits(t) / 8, 1); }
 
 }  // namespace
 
-// ---- linear forms -----------------------------------------------------------------------------------------------------------
+// ---- linear forms ----------------------------------------------------------------------------------------
 
 namespace {
 
@@ -154,8 +154,8 @@ Value* KernelEmitter::vector_of(const Linear& x) {
   return x.varying ? b_.CreateAdd(sum, x.varying) : sum;
 }
 
-// Adds one loop's contribution after another, outermost first, and the constant last: what is invariant in a loop can leave
-// it, and the constant becomes the instruction's displacement.
+// Adds one loop's contribution after another, outermost first, and the constant last: what is invariant in a loop can
+// leave it, and the constant becomes the instruction's displacement.
 Value* KernelEmitter::address(const Memory& memory, const Linear& offset, int64_t element_bytes) {
   Value* pointer = memory.pointer;
   std::vector<Linear::Term> terms = offset.terms;
@@ -178,7 +178,7 @@ llvm::Align KernelEmitter::alignment_of(const Memory& memory, const Linear& offs
   return llvm::Align(static_cast<uint64_t>(known & -known));
 }
 
-// ---- bounds ---------------------------------------------------------------------------------------------------------------
+// ---- bounds ----------------------------------------------------------------------------------------------
 
 Value* KernelEmitter::inside(const Linear& index, int64_t extent) {
   if (auto range = index.range(lanes_ ? lanes_->count : 1)) {
@@ -207,16 +207,18 @@ Value* KernelEmitter::stand_in(Value* otherwise, DType type, bool one_per_lane) 
   auto* constant = llvm::dyn_cast_or_null<llvm::Constant>(otherwise);
   if (!constant || is_vector(constant)) constant = llvm::Constant::getNullValue(value_type(type));
   auto* element = llvm::cast<llvm::Constant>(to_storage(constant, type));
-  if (one_per_lane) element = llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(static_cast<unsigned>(lanes_->count)), element);
+  if (one_per_lane)
+    element =
+        llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(static_cast<unsigned>(lanes_->count)), element);
   for (llvm::GlobalVariable& g : function_->getParent()->globals())
     if (g.hasInitializer() && g.getInitializer() == element) return &g;
-  auto* global = new llvm::GlobalVariable(*function_->getParent(), element->getType(), true, llvm::GlobalValue::PrivateLinkage,
-                                          element, "stand_in");
+  auto* global = new llvm::GlobalVariable(*function_->getParent(), element->getType(), true,
+                                          llvm::GlobalValue::PrivateLinkage, element, "stand_in");
   global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
   return global;
 }
 
-// ---- loads ------------------------------------------------------------------------------------------------------------------
+// ---- loads -----------------------------------------------------------------------------------------------
 
 Value* KernelEmitter::emit_load(const Load& x) {
   for (const auto& [load, value] : loads_) {
@@ -255,9 +257,10 @@ Value* KernelEmitter::emit_load(const Load& x) {
   return value;
 }
 
-// The elements at `offset` in each lane where the mask holds (null: everywhere), else `otherwise`. A scalar when neither
-// offset nor mask differs between lanes.
-Value* KernelEmitter::load_elements(const Memory& memory, DType type, const Linear& offset, Value* mask, Value* otherwise) {
+// The elements at `offset` in each lane where the mask holds (null: everywhere), else `otherwise`. A scalar when
+// neither offset nor mask differs between lanes.
+Value* KernelEmitter::load_elements(const Memory& memory, DType type, const Linear& offset, Value* mask,
+                                    Value* otherwise) {
   if (memory.per_lane) return load_per_lane(memory, type, offset);
   int64_t size = element_bytes_of(type);
   bool contiguous = offset.lane == 1 && !offset.varying;
@@ -280,7 +283,8 @@ Value* KernelEmitter::load_elements(const Memory& memory, DType type, const Line
   // All lanes or none: the address is replaced.
   Value* any = is_vector(mask) ? b_.CreateOrReduce(mask) : mask;
   Value* replacement = stand_in(otherwise, type, contiguous);
-  Value* value = from_storage(b_.CreateAlignedLoad(wanted, b_.CreateSelect(any, pointer, replacement), alignment), type);
+  Value* value =
+      from_storage(b_.CreateAlignedLoad(wanted, b_.CreateSelect(any, pointer, replacement), alignment), type);
   if (any == mask && llvm::isa<llvm::Constant>(otherwise) && !is_vector(otherwise)) return value;
   match_lanes({&mask, &value, &otherwise});
   return b_.CreateSelect(mask, value, otherwise);
@@ -295,7 +299,8 @@ Value* KernelEmitter::gather(const Memory& memory, DType type, const Linear& off
     for (int lane = 0; lane < lanes_->count; ++lane) {
       Linear at = offset;
       at.constant += lane * offset.lane;
-      Value* element = b_.CreateAlignedLoad(storage_type(type), address(memory, at, size), alignment_of(memory, at, size));
+      Value* element =
+          b_.CreateAlignedLoad(storage_type(type), address(memory, at, size), alignment_of(memory, at, size));
       value = b_.CreateInsertElement(value, element, lane);
     }
     return from_storage(value, type);
@@ -306,7 +311,8 @@ Value* KernelEmitter::gather(const Memory& memory, DType type, const Linear& off
     offsets = b_.CreateSelect(mask, offsets, constant_like(offsets, 0));
   }
   Value* pointers = b_.CreateGEP(storage_type(type), memory.pointer, offsets);
-  Value* all = llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(b_.getInt1Ty(), static_cast<unsigned>(lanes_->count)));
+  Value* all =
+      llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(b_.getInt1Ty(), static_cast<unsigned>(lanes_->count)));
   value = from_storage(b_.CreateMaskedGather(vector, pointers, llvm::Align(static_cast<uint64_t>(size)), all), type);
   return mask ? b_.CreateSelect(mask, value, splat(otherwise)) : value;
 }
@@ -314,7 +320,8 @@ Value* KernelEmitter::gather(const Memory& memory, DType type, const Linear& off
 Value* KernelEmitter::load_per_lane(const Memory& memory, DType type, const Linear& offset) {
   int64_t size = element_bytes_of(type) * lanes_->count;
   auto* vector = llvm::FixedVectorType::get(storage_type(type), static_cast<unsigned>(lanes_->count));
-  return from_storage(b_.CreateAlignedLoad(vector, address(memory, offset, size), alignment_of(memory, offset, size)), type);
+  return from_storage(b_.CreateAlignedLoad(vector, address(memory, offset, size), alignment_of(memory, offset, size)),
+                      type);
 }
 
 Value* KernelEmitter::from_storage(Value* v, DType type) {
@@ -326,7 +333,8 @@ Value* KernelEmitter::to_storage(Value* v, DType type) {
 }
 
 // Two elements share a byte, the first in the low half. Storing the last of an odd number clears the half beside it.
-Value* KernelEmitter::load_nibble(const Memory& memory, DType type, const Linear& offset, Value* mask, Value* otherwise) {
+Value* KernelEmitter::load_nibble(const Memory& memory, DType type, const Linear& offset, Value* mask,
+                                  Value* otherwise) {
   Value* index = scalar_of(offset);
   Value* any = mask && is_vector(mask) ? b_.CreateOrReduce(mask) : mask;
   if (any) index = b_.CreateSelect(any, index, b_.getInt64(0));
@@ -346,12 +354,13 @@ void KernelEmitter::store_nibble(const Memory& memory, Value* index, Value* valu
   Value* shift = b_.CreateShl(b_.CreateAnd(b_.CreateTrunc(index, b_.getInt8Ty()), b_.getInt8(1)), b_.getInt8(2));
   Value* other = b_.CreateAnd(byte, b_.CreateLShr(b_.getInt8(0xF0), shift));
   if (memory.elements % 2)
-    other = b_.CreateSelect(b_.CreateICmpEQ(index, b_.getInt64(static_cast<uint64_t>(memory.elements - 1))), b_.getInt8(0), other);
+    other = b_.CreateSelect(b_.CreateICmpEQ(index, b_.getInt64(static_cast<uint64_t>(memory.elements - 1))),
+                            b_.getInt8(0), other);
   Value* bits = b_.CreateShl(b_.CreateAnd(value, b_.getInt8(15)), shift);
   b_.CreateAlignedStore(b_.CreateOr(other, bits), pointer, llvm::Align(1));
 }
 
-// ---- stores -----------------------------------------------------------------------------------------------------------------
+// ---- stores ----------------------------------------------------------------------------------------------
 
 void KernelEmitter::emit_store(const Store& x, Value* value) {
   const Memory& memory = memory_.at(x.buffer.get());
@@ -379,7 +388,8 @@ void KernelEmitter::emit_store(const Store& x, Value* value) {
       at = offset;
       at.constant += lane * offset.lane;
     }
-    b_.CreateAlignedStore(b_.CreateExtractElement(value, lane), address(memory, at, size), alignment_of(memory, at, size));
+    b_.CreateAlignedStore(b_.CreateExtractElement(value, lane), address(memory, at, size),
+                          alignment_of(memory, at, size));
   }
 }
 

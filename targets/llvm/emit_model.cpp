@@ -22,7 +22,8 @@ std::string level_suffix(const CodeLevel& level) {
 
 llvm::Constant* string_constant(llvm::Module& module, const std::string& text) {
   auto* data = llvm::ConstantDataArray::getString(module.getContext(), text);
-  auto* global = new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data, "text");
+  auto* global =
+      new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data, "text");
   global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
   global->setAlignment(llvm::Align(1));
   return global;
@@ -41,11 +42,13 @@ class EntryEmitter {
       skeletons.push_back(emit_skeleton(module_, parts_, l, prefix_ + "_run_" + level_suffix(parts_.target.levels[l])));
     llvm::Function* choice = define_level_choice(module_, prefix_ + "_cpu_level", parts_.target);
 
-    llvm::Function* run_ctx = function(prefix_ + "_run_ctx", llvm::FunctionType::get(i32, {pointer, pointer, pointer, i64, pointer}, false));
+    llvm::Function* run_ctx =
+        function(prefix_ + "_run_ctx", llvm::FunctionType::get(i32, {pointer, pointer, pointer, i64, pointer}, false));
     emit_checks(run_ctx);
     emit_dispatch(run_ctx, choice, skeletons);
 
-    llvm::Function* run = function(prefix_ + "_run", llvm::FunctionType::get(i32, {pointer, pointer, pointer, i64}, false));
+    llvm::Function* run =
+        function(prefix_ + "_run", llvm::FunctionType::get(i32, {pointer, pointer, pointer, i64}, false));
     b_.SetInsertPoint(llvm::BasicBlock::Create(module_.getContext(), "entry", run));
     auto* call = b_.CreateCall(run_ctx, {run->getArg(0), run->getArg(1), run->getArg(2), run->getArg(3), null()});
     b_.CreateRet(call);
@@ -59,12 +62,8 @@ class EntryEmitter {
     auto* result = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module_);
     result->setDoesNotThrow();
     result->setDSOLocal(true);
-    result->addFnAttr("target-cpu", baseline_cpu());
     return result;
   }
-
-  // Runs before the CPU is known, so it is compiled for every CPU of the architecture.
-  std::string baseline_cpu() const { return parts_.target.name == "x86-64" ? "x86-64" : "generic"; }
 
   // Returns with a status when `fails` holds.
   void check(llvm::Function* run, Value* fails, Status status) {
@@ -101,7 +100,8 @@ class EntryEmitter {
     check_tensors(outputs, interface.outputs);
     check(run, tensor_null, Status::null_argument);
     if (interface.arena_bytes > 0) {
-      check(run, b_.CreateICmpULT(bytes, b_.getInt64(static_cast<uint64_t>(interface.arena_bytes))), Status::arena_too_small);
+      check(run, b_.CreateICmpULT(bytes, b_.getInt64(static_cast<uint64_t>(interface.arena_bytes))),
+            Status::arena_too_small);
       note(misaligned, is_misaligned(arena, interface.arena_alignment));
     }
     check(run, misaligned, Status::arena_misaligned);
@@ -109,7 +109,8 @@ class EntryEmitter {
 
   Value* is_misaligned(Value* pointer, int64_t alignment) {
     if (alignment <= 1) return b_.getFalse();
-    Value* low = b_.CreateAnd(b_.CreatePtrToInt(pointer, b_.getInt64Ty()), b_.getInt64(static_cast<uint64_t>(alignment - 1)));
+    Value* low =
+        b_.CreateAnd(b_.CreatePtrToInt(pointer, b_.getInt64Ty()), b_.getInt64(static_cast<uint64_t>(alignment - 1)));
     return b_.CreateICmpNE(low, b_.getInt64(0));
   }
 
@@ -160,7 +161,8 @@ class EntryEmitter {
     for (const emit::TensorInterface& t : list) {
       std::vector<uint64_t> shape(t.shape.begin(), t.shape.end());
       auto* extents = llvm::ConstantDataArray::get(module_.getContext(), shape);
-      auto* where = new llvm::GlobalVariable(module_, extents->getType(), true, llvm::GlobalValue::PrivateLinkage, extents, "shape");
+      auto* where = new llvm::GlobalVariable(module_, extents->getType(), true, llvm::GlobalValue::PrivateLinkage,
+                                             extents, "shape");
       int64_t bytes = storage_bytes(t.type, product(shape_of(t.shape)).value());
       rows.push_back(llvm::ConstantStruct::getAnon(
           {string_constant(module_, t.name), string_constant(module_, std::string(name(t.type))), where,

@@ -1,5 +1,5 @@
-// Emits what surrounds the kernels: the entry functions with their checks, the control skeleton for each CPU level, and the
-// constant that describes the model.
+// Emits what surrounds the kernels: the entry functions with their checks, the control skeleton for each CPU level, and
+// the constant that describes the model.
 #pragma once
 
 #include <llvm/IR/Module.h>

@@ -55,7 +55,8 @@ void GuardedMemory::protect_reading_only(size_t block) {
 std::string GuardedMemory::describe(uintptr_t where, Place place) const {
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const Block& b = blocks_[i];
-    auto begin = reinterpret_cast<uintptr_t>(b.mapping), end = begin + static_cast<uintptr_t>(b.pages_bytes + 2 * page_bytes());
+    auto begin = reinterpret_cast<uintptr_t>(b.mapping),
+         end = begin + static_cast<uintptr_t>(b.pages_bytes + 2 * page_bytes());
     if (where < begin || where >= end) continue;
     auto offset = static_cast<int64_t>(where) - reinterpret_cast<intptr_t>(address(i, place));
     return fmt::format("byte {} of {}, which has {} bytes", offset, b.name, b.bytes);

@@ -25,7 +25,7 @@ class GuardedMemory {
   int64_t bytes(size_t block) const { return blocks_[block].bytes; }
   const std::string& name(size_t block) const { return blocks_[block].name; }
 
-  void fill(size_t block, int value);  // all of its pages
+  void fill(size_t block, int value);                       // all of its pages
   bool margins_hold(size_t block, Place, int value) const;  // the bytes beside the block still have this value
   void protect_reading_only(size_t block);
 

@@ -1,5 +1,5 @@
-// The state of emitting one kernel as an LLVM function, shared by the files that emit expressions (emit_expr.cpp), number
-// conversions (emit_cast.cpp), memory accesses (emit_memory.cpp) and statements (emit_kernel.cpp).
+// The state of emitting one kernel as an LLVM function, shared by the files that emit expressions (emit_expr.cpp),
+// number conversions (emit_cast.cpp), memory accesses (emit_memory.cpp) and statements (emit_kernel.cpp).
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -27,7 +27,8 @@ struct Linear {
   struct Term {
     Value* value;
     int64_t coefficient;
-    int depth;  // how deep in the nest the value was bound; terms are added outermost first, so that loops can hoist them
+    int depth;  // how deep in the nest the value was bound; terms are added outermost first, so that loops can hoist
+                // them
     std::optional<tensor::Range> range;
   };
   int64_t constant = 0;
@@ -131,13 +132,13 @@ class KernelEmitter {
   void bind(const tensor::VarNode*, Value*, bool bounded, std::optional<tensor::Range> range = std::nullopt);
 
   // ---- helpers
-  Value* splat(Value*);                // a scalar in every lane; vectors are returned as they are
+  Value* splat(Value*);                              // a scalar in every lane; vectors are returned as they are
   bool match_lanes(std::initializer_list<Value**>);  // splats the scalars among them if any is a vector
   static bool is_vector(Value* v) { return v->getType()->isVectorTy(); }
   llvm::Type* with_lanes_of(Value* shape, llvm::Type* element);
-  Value* constant_like(Value* shape, int64_t);      // an integer constant of the value's type
-  llvm::Type* value_type(DType);                    // of expressions
-  llvm::Type* storage_type(DType);                  // of elements in memory
+  Value* constant_like(Value* shape, int64_t);  // an integer constant of the value's type
+  llvm::Type* value_type(DType);                // of expressions
+  llvm::Type* storage_type(DType);              // of elements in memory
   Value* intrinsic(llvm::Intrinsic::ID, std::initializer_list<Value*>);
   bool converts_halves() const;  // the CPU has instructions between float16 and float32
 
@@ -158,9 +159,9 @@ class KernelEmitter {
 
 // How a vector loop is executed; found by analysis of its body (vectorize.cpp).
 struct VectorPlan {
-  bool possible = false;     // else as a scalar loop
-  bool distribute = false;   // statements of the body depend on each other across lanes: one loop for each
-  int element_bits = 8;      // widest type that the lanes hold
+  bool possible = false;    // else as a scalar loop
+  bool distribute = false;  // statements of the body depend on each other across lanes: one loop for each
+  int element_bits = 8;     // widest type that the lanes hold
 };
 VectorPlan plan_vector_loop(const tensor::For&);
 

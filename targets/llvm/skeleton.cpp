@@ -79,7 +79,8 @@ class SkeletonEmitter {
                      [&](const lower::Invoke& x) { emit_invoke(x); },
                      [&](const lower::Copy& x) {
                        auto bytes = static_cast<uint64_t>(parts_.program.values[static_cast<size_t>(x.from)].bytes);
-                       if (bytes) b_.CreateMemCpy(address(x.to), llvm::Align(1), address(x.from), llvm::Align(1), bytes);
+                       if (bytes)
+                         b_.CreateMemCpy(address(x.to), llvm::Align(1), address(x.from), llvm::Align(1), bytes);
                      },
                      [&](const std::shared_ptr<lower::Branch>& x) { emit_branch(*x); },
                      [&](const std::shared_ptr<lower::Repeat>& x) { emit_repeat(*x); },
@@ -125,7 +126,8 @@ class SkeletonEmitter {
     std::string symbol = fmt::format("{}_node{}", parts_.interface.prefix, step_);
     if (auto* existing = module_.getNamedGlobal(symbol)) return existing;
     auto* text = llvm::ConstantDataArray::getString(module_.getContext(), node);
-    auto* global = new llvm::GlobalVariable(module_, text->getType(), true, llvm::GlobalValue::PrivateLinkage, text, symbol);
+    auto* global =
+        new llvm::GlobalVariable(module_, text->getType(), true, llvm::GlobalValue::PrivateLinkage, text, symbol);
     global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
     global->setAlignment(llvm::Align(1));
     return global;
@@ -174,8 +176,12 @@ class SkeletonEmitter {
     };
     Value* base = nullptr;
     switch (value->storage) {
-      case lower::Storage::input: base = tensor(0); break;
-      case lower::Storage::output: base = tensor(1); break;
+      case lower::Storage::input:
+        base = tensor(0);
+        break;
+      case lower::Storage::output:
+        base = tensor(1);
+        break;
       case lower::Storage::constant:
         base = weights();
         offset += parts_.constant_offsets[index];
@@ -184,7 +190,8 @@ class SkeletonEmitter {
         base = function_->getArg(2);
         offset += parts_.plan.offsets[static_cast<size_t>(id)];
         break;
-      case lower::Storage::view: DLCC_UNREACHABLE("value {} is a view of a view", value->name);
+      case lower::Storage::view:
+        DLCC_UNREACHABLE("value {} is a view of a view", value->name);
     }
     return offset ? b_.CreateConstGEP1_64(b_.getInt8Ty(), base, static_cast<uint64_t>(offset)) : base;
   }
@@ -192,7 +199,8 @@ class SkeletonEmitter {
   llvm::Constant* weights() {
     if (auto* existing = module_.getNamedGlobal(parts_.weights_symbol)) return existing;
     auto* type = llvm::ArrayType::get(b_.getInt8Ty(), 0);
-    auto* global = new llvm::GlobalVariable(module_, type, true, llvm::GlobalValue::ExternalLinkage, nullptr, parts_.weights_symbol);
+    auto* global = new llvm::GlobalVariable(module_, type, true, llvm::GlobalValue::ExternalLinkage, nullptr,
+                                            parts_.weights_symbol);
     global->setVisibility(llvm::GlobalValue::HiddenVisibility);
     global->setDSOLocal(true);
     return global;

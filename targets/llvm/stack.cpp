@@ -1,5 +1,5 @@
-// The deepest stack use of the run function: frame sizes that LLVM records in .stack_sizes, summed along the call graph that
-// the relocations of each function show.
+// The deepest stack use of the run function: frame sizes that LLVM records in .stack_sizes, summed along the call graph
+// that the relocations of each function show.
 #include <algorithm>
 #include <map>
 #include <set>

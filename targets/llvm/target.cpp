@@ -81,7 +81,8 @@ std::optional<Target> find_target(const std::string& name, const std::string& mc
       std::optional<CodeLevel> level = cpu == "native" ? native_level(family, diagnostics) : find_level(family, cpu);
       if (!level) {
         if (cpu != "native")
-          diagnostics.error(DiagnosticId::unknown_target, {}, fmt::format("target {} has no CPU '{}'", target.name, cpu), {},
+          diagnostics.error(DiagnosticId::unknown_target, {},
+                            fmt::format("target {} has no CPU '{}'", target.name, cpu), {},
                             fmt::format("one of: native, {}", fmt::join(cpu_names(family), ", ")));
         return std::nullopt;
       }

@@ -1,6 +1,6 @@
-// Decides how a vector loop is executed: in full vectors, when its body has the same control flow in every lane and no lane
-// needs what another one stores; as one vector loop per statement, when only statements depend on each other across lanes;
-// else one iteration after another.
+// Decides how a vector loop is executed: in full vectors, when its body has the same control flow in every lane and no
+// lane needs what another one stores; as one vector loop per statement, when only statements depend on each other
+// across lanes; else one iteration after another.
 #include <algorithm>
 #include <cstdlib>
 

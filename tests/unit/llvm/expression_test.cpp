@@ -1,5 +1,5 @@
-// The semantics of expressions (tensor/ir.h), in every position that the emitter treats differently: all lanes of a vector,
-// its tail, and one element at a time.
+// The semantics of expressions (tensor/ir.h), in every position that the emitter treats differently: all lanes of a
+// vector, its tail, and one element at a time.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -25,7 +25,8 @@ std::vector<Result> apply(DType result, DType operand, const std::vector<Operand
   std::vector<Stmt> loops;
   for (LoopKind kind : {LoopKind::vector, LoopKind::serial}) {
     Var i = make_var("i");
-    loops.push_back(for_loop(i, n, kind, store(y, {kind == LoopKind::vector ? 0 : 1, i}, f(load(x, {i}), load(z, {i})))));
+    loops.push_back(
+        for_loop(i, n, kind, store(y, {kind == LoopKind::vector ? 0 : 1, i}, f(load(x, {i}), load(z, {i})))));
   }
   Kernel kernel{"apply", {{x, Access::read}, {z, Access::read}, {y, Access::write}}, sequence(loops)};
   auto ran = run(kernel, {Constant::of(operand, {n}, a), Constant::of(operand, {n}, b)});
@@ -84,24 +85,25 @@ TEST_CASE("min and max propagate NaN, and the second of two zeros wins") {
   check_equal(largest, {2, nan, nan, nan, -0.f, 0.f, 5, 3});
   CHECK(std::signbit(largest[4]));
   CHECK(!std::signbit(largest[5]));
-  check_equal(apply<float>(dtype::f32, dtype::f32, a, b, op(BinaryOp::min)), {1, nan, nan, nan, -0.f, 0.f, -infinity, -infinity});
+  check_equal(apply<float>(dtype::f32, dtype::f32, a, b, op(BinaryOp::min)),
+              {1, nan, nan, nan, -0.f, 0.f, -infinity, -infinity});
   auto relu = apply<float>(dtype::f32, dtype::f32, a, b, [](Expr x, Expr) { return max(literal(dtype::f32, 0.0), x); });
   check_equal(relu, {1, nan, 1, nan, 0, 0, 0, 3});
   CHECK(std::signbit(relu[5]));
 }
 
 TEST_CASE("comparisons, rounding and classification") {
-  std::vector<float> a = {0.5f, 1.5f, 2.5f, -0.5f, -1.5f, nan, infinity, 1e10f}, b = {0.5f, 2, nan, 0, -2, nan, infinity, 0};
+  std::vector<float> a = {0.5f, 1.5f, 2.5f, -0.5f, -1.5f, nan, infinity, 1e10f},
+                     b = {0.5f, 2, nan, 0, -2, nan, infinity, 0};
   auto as_byte = [](BinaryOp which) {
     return [which](Expr x, Expr y) { return cast(dtype::u8, binary(which, x, y)); };
   };
   check_equal(apply<uint8_t>(dtype::u8, dtype::f32, a, b, as_byte(BinaryOp::lt)), {0, 1, 0, 1, 0, 0, 0, 0});
   check_equal(apply<uint8_t>(dtype::u8, dtype::f32, a, b, as_byte(BinaryOp::ge)), {1, 0, 0, 0, 1, 0, 1, 1});
   check_equal(apply<uint8_t>(dtype::u8, dtype::f32, a, b, as_byte(BinaryOp::ne)), {0, 1, 1, 1, 1, 1, 0, 1});
-  auto one = [](UnaryOp which) {
-    return [which](Expr x, Expr) { return unary(which, x); };
-  };
-  check_equal(apply<float>(dtype::f32, dtype::f32, a, b, one(UnaryOp::round_even)), {0, 2, 2, -0.f, -2, nan, infinity, 1e10f});
+  auto one = [](UnaryOp which) { return [which](Expr x, Expr) { return unary(which, x); }; };
+  check_equal(apply<float>(dtype::f32, dtype::f32, a, b, one(UnaryOp::round_even)),
+              {0, 2, 2, -0.f, -2, nan, infinity, 1e10f});
   check_equal(apply<float>(dtype::f32, dtype::f32, a, b, one(UnaryOp::floor)), {0, 1, 2, -1, -2, nan, infinity, 1e10f});
   check_equal(apply<float>(dtype::f32, dtype::f32, a, b, one(UnaryOp::trunc)), {0, 1, 2, 0, -1, nan, infinity, 1e10f});
   check_equal(apply<uint8_t>(dtype::boolean, dtype::f32, a, b, one(UnaryOp::is_nan)), {0, 0, 0, 0, 0, 1, 0, 0});
@@ -111,21 +113,56 @@ TEST_CASE("comparisons, rounding and classification") {
 
 TEST_CASE("floats convert to integers by truncation and saturation") {
   std::vector<float> a = {1.9f, -1.9f, nan, 1e20f, -1e20f, infinity, 300, -3};
-  check_equal(apply<int32_t>(dtype::i32, dtype::f32, a, a, to(dtype::i32)), {1, -1, 0, INT32_MAX, low, INT32_MAX, 300, -3});
+  check_equal(apply<int32_t>(dtype::i32, dtype::f32, a, a, to(dtype::i32)),
+              {1, -1, 0, INT32_MAX, low, INT32_MAX, 300, -3});
   check_equal(apply<uint8_t>(dtype::u8, dtype::f32, a, a, to(dtype::u8)), {1, 0, 0, 255, 0, 255, 255, 0});
   check_equal(apply<int64_t>(dtype::i64, dtype::f32, a, a, to(dtype::i64)),
               {1, -1, 0, INT64_MAX, INT64_MIN, INT64_MAX, 300, -3});
-  check_equal(apply<uint64_t>(dtype::u64, dtype::f32, a, a, to(dtype::u64)), {1, 0, 0, UINT64_MAX, 0, UINT64_MAX, 300, 0});
-  check_equal(apply<uint8_t, float>(dtype::boolean, dtype::f32, {0.f, -0.f, nan, 0.1f}, {0.f, 0.f, 0.f, 0.f}, to(dtype::boolean)),
+  check_equal(apply<uint64_t>(dtype::u64, dtype::f32, a, a, to(dtype::u64)),
+              {1, 0, 0, UINT64_MAX, 0, UINT64_MAX, 300, 0});
+  check_equal(apply<uint8_t, float>(dtype::boolean, dtype::f32, {0.f, -0.f, nan, 0.1f}, {0.f, 0.f, 0.f, 0.f},
+                                    to(dtype::boolean)),
               {0, 0, 1, 1});
-  check_equal(apply<int8_t, int32_t>(dtype::i8, dtype::i32, {300, -129, 127}, {0, 0, 0}, to(dtype::i8)), {44, 127, 127});
-  check_equal(apply<float, uint64_t>(dtype::f32, dtype::u64, {UINT64_MAX, 1}, {0, 0}, to(dtype::f32)), {18446744073709551616.f, 1});
+  check_equal(apply<int8_t, int32_t>(dtype::i8, dtype::i32, {300, -129, 127}, {0, 0, 0}, to(dtype::i8)),
+              {44, 127, 127});
+  check_equal(apply<float, uint64_t>(dtype::f32, dtype::u64, {UINT64_MAX, 1}, {0, 0}, to(dtype::f32)),
+              {18446744073709551616.f, 1});
 }
 
 TEST_CASE("narrow floats convert as the compiler converts them") {
-  std::vector<float> a = {0, -0.f, 1, -1.5f, 65504, 65519, 65520, 1e-8f, 6e-8f, 3e-5f, 0.1f, nan, infinity, -infinity, 448, 449,
-                          464, 465, 500, 57344, 61440, 1e9f, -1e9f, 0.001953125f, 0.0009765625f, 0.0029296875f, 1.0625f, 1.1875f,
-                          240, 248, 0.00390625f, -0.0001f, 3.0517578125e-05f};
+  std::vector<float> a = {0,
+                          -0.f,
+                          1,
+                          -1.5f,
+                          65504,
+                          65519,
+                          65520,
+                          1e-8f,
+                          6e-8f,
+                          3e-5f,
+                          0.1f,
+                          nan,
+                          infinity,
+                          -infinity,
+                          448,
+                          449,
+                          464,
+                          465,
+                          500,
+                          57344,
+                          61440,
+                          1e9f,
+                          -1e9f,
+                          0.001953125f,
+                          0.0009765625f,
+                          0.0029296875f,
+                          1.0625f,
+                          1.1875f,
+                          240,
+                          248,
+                          0.00390625f,
+                          -0.0001f,
+                          3.0517578125e-05f};
   std::vector<uint16_t> half, brain;
   for (float v : a) half.push_back(float_to_half(v)), brain.push_back(float_to_bfloat16(v));
   check_equal(apply<uint16_t>(dtype::f16, dtype::f32, a, a, to(dtype::f16)), half);
@@ -156,37 +193,48 @@ TEST_CASE("narrow floats convert as the compiler converts them") {
 
 TEST_CASE("float64 rounds to a narrow float once") {
   // Just above the middle of two float16 numbers: rounding to float32 first would land on the middle.
-  std::vector<double> a = {1.0 + 0x1p-11 + 0x1p-40, 1.0 + 0x1p-11, 1.0 + 3 * 0x1p-11, -(1.0 + 0x1p-11 + 0x1p-40), 1e300};
+  std::vector<double> a = {1.0 + 0x1p-11 + 0x1p-40, 1.0 + 0x1p-11, 1.0 + 3 * 0x1p-11, -(1.0 + 0x1p-11 + 0x1p-40),
+                           1e300};
   check_equal(apply<uint16_t>(dtype::f16, dtype::f64, a, a, to(dtype::f16)), {0x3C01, 0x3C00, 0x3C02, 0xBC01, 0x7C00});
 }
 
 TEST_CASE("a fused multiply-add rounds once on every CPU") {
-  std::vector<float> a = {1 + 0x1p-23f, 1e30f, 3, 0.1f, 1.5f, infinity, 0x1p-100f}, b = {1 - 0x1p-23f, 1e30f, 7, 10, -2, 0, 0x1p-40f};
+  std::vector<float> a = {1 + 0x1p-23f, 1e30f, 3, 0.1f, 1.5f, infinity, 0x1p-100f},
+                     b = {1 - 0x1p-23f, 1e30f, 7, 10, -2, 0, 0x1p-40f};
   auto product = [](Expr x, Expr y) { return fma(x, y, literal(dtype::f32, -1.0)); };
   std::vector<float> wanted;
   for (size_t i = 0; i < a.size(); ++i) wanted.push_back(std::fma(a[i], b[i], -1.f));
   check_equal(apply<float>(dtype::f32, dtype::f32, a, b, product), wanted);
   std::vector<double> c = {1 + 0x1p-52, 0.1, 3, 1e150, infinity}, d = {1 - 0x1p-52, 10, 7, -1e100, 1};
+  auto zeros = apply<double>(dtype::f64, dtype::f64, std::vector<double>{-0.0, 1}, std::vector<double>{1, 0},
+                             [](Expr x, Expr y) { return fma(x, y, literal(dtype::f64, -0.0)); });
+  CHECK(std::signbit(zeros[0]));
+  CHECK(!std::signbit(zeros[1]));
   std::vector<double> expected;
   for (size_t i = 0; i < c.size(); ++i) expected.push_back(std::fma(c[i], d[i], -1.0));
-  check_equal(apply<double>(dtype::f64, dtype::f64, c, d, [](Expr x, Expr y) { return fma(x, y, literal(dtype::f64, -1.0)); }),
-              expected);
+  check_equal(
+      apply<double>(dtype::f64, dtype::f64, c, d, [](Expr x, Expr y) { return fma(x, y, literal(dtype::f64, -1.0)); }),
+      expected);
 }
 
 TEST_CASE("float sums are not contracted") {
   std::vector<float> a = {1 + 0x1p-23f}, b = {1 - 0x1p-23f};
-  check_equal(apply<float>(dtype::f32, dtype::f32, a, b, [](Expr x, Expr y) { return x * y + literal(dtype::f32, -1.0); }), {0.f});
+  check_equal(
+      apply<float>(dtype::f32, dtype::f32, a, b, [](Expr x, Expr y) { return x * y + literal(dtype::f32, -1.0); }),
+      {0.f});
 }
 
 TEST_CASE("nibbles share bytes") {
-  Buffer x = make_buffer("x", DType::int4_, {5}), y = make_buffer("y", dtype::i8, {5}), z = make_buffer("z", DType::uint4_, {5});
+  Buffer x = make_buffer("x", DType::int4_, {5}), y = make_buffer("y", dtype::i8, {5}),
+         z = make_buffer("z", DType::uint4_, {5});
   Var i = make_var("i"), j = make_var("j");
   Stmt body = sequence({for_loop(i, 5, LoopKind::vector, store(y, {i}, cast(dtype::i8, load(x, {i})))),
                         for_loop(j, 5, LoopKind::serial, store(z, {j}, cast(DType::uint4_, load(y, {j}))))});
   Constant nibbles = Constant(DType::int4_, {5}, {std::byte{0x81}, std::byte{0xF7}, std::byte{0x03}});
   auto ran = run({"nibbles", {{x, Access::read}, {y, Access::write}, {z, Access::write}}, body}, {nibbles});
   std::vector<int64_t> wide, narrow;
-  for (int64_t k = 0; k < 5; ++k) wide.push_back(ran.outputs[0].integer_at(k)), narrow.push_back(ran.outputs[1].integer_at(k));
+  for (int64_t k = 0; k < 5; ++k)
+    wide.push_back(ran.outputs[0].integer_at(k)), narrow.push_back(ran.outputs[1].integer_at(k));
   check_equal(wide, {1, -8, 7, -1, 3});
   check_equal(narrow, {1, 8, 7, 15, 3});
 }

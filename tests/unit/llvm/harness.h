@@ -23,8 +23,8 @@ struct CompiledKernel {
 
 targets::Target target_named(const std::string& name, const std::string& mcpu);
 
-// A program that calls the kernel once: its read parameters are the model's inputs, its written ones the outputs, scratch lies
-// in the arena.
+// A program that calls the kernel once: its read parameters are the model's inputs, its written ones the outputs,
+// scratch lies in the arena.
 CompiledKernel wrap(const tensor::Kernel&, const targets::Target&, const std::string& prefix = "net");
 CompiledKernel compile(const tensor::Kernel&, const std::string& mcpu, const std::string& prefix = "net");
 
@@ -33,7 +33,7 @@ std::string assembly(const tensor::Kernel&, const std::string& mcpu);
 // The CPU levels that this machine can run.
 std::vector<std::string> runnable_levels();
 
-// Runs on every level that this machine has; checks that all give the same bytes, and what the evaluator gives.
+// Runs on every level that this machine has; checks that all give the same numbers, and those of the evaluator.
 targets::RunResult run(const tensor::Kernel&, const std::vector<Constant>& inputs);
 
 }  // namespace dlcc::test

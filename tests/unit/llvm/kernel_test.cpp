@@ -27,7 +27,8 @@ TEST_CASE("a vector loop handles every extent") {
     Buffer x = make_buffer("x", dtype::f32, {n}), y = make_buffer("y", dtype::f32, {n});
     Var i = make_var("i");
     Stmt body = for_loop(i, n, vector, store(y, {i}, load(x, {i}) * number(2) + number(1)));
-    auto result = run({"twice", {{x, Access::read}, {y, Access::write}}, body}, {floats({n}, [](int64_t k) { return float(k); })});
+    auto result = run({"twice", {{x, Access::read}, {y, Access::write}}, body},
+                      {floats({n}, [](int64_t k) { return float(k); })});
     for (int64_t k = 0; k < n; ++k) CHECK(result.outputs[0].as<float>()[k] == 2 * float(k) + 1);
   }
 }
@@ -44,7 +45,8 @@ TEST_CASE("a register-tiled product keeps its accumulators in registers") {
   Stmt body = allocate(
       acc, sequence({tile([&](Expr q, Expr v, Expr l) { return store(acc, {q, v, l}, number(0)); }),
                      for_loop(k, depth, serial, tile([&](Expr q, Expr v, Expr l) {
-                                return store(acc, {q, v, l}, fma(load(a, {q, k}), load(b, {k, v * 16 + l}), load(acc, {q, v, l})));
+                                return store(acc, {q, v, l},
+                                             fma(load(a, {q, k}), load(b, {k, v * 16 + l}), load(acc, {q, v, l})));
                               })),
                      tile([&](Expr q, Expr v, Expr l) {
                        return store(y, {q, v * 16 + l}, max(number(0), load(acc, {q, v, l})));
@@ -96,10 +98,12 @@ TEST_CASE("predicated loads of bytes and bools, in lanes and alone") {
     std::vector<Stmt> loops;
     for (LoopKind kind : {vector, serial}) {
       Var i = make_var("i");
-      loops.push_back(for_loop(i, n + 4, kind, store(y, {kind == vector ? 0 : 1, i}, load(x, {i - 2}, literal(type, int64_t{0})))));
+      loops.push_back(
+          for_loop(i, n + 4, kind, store(y, {kind == vector ? 0 : 1, i}, load(x, {i - 2}, literal(type, int64_t{0})))));
     }
     std::vector<uint8_t> bytes(n, 1);
-    auto result = run({"bytes", {{x, Access::read}, {y, Access::write}}, sequence(loops)}, {Constant::of(type, {n}, bytes)});
+    auto result =
+        run({"bytes", {{x, Access::read}, {y, Access::write}}, sequence(loops)}, {Constant::of(type, {n}, bytes)});
     for (int64_t k = 0; k < 2 * (n + 4); ++k) {
       int64_t i = k % (n + 4) - 2;
       CHECK(result.outputs[0].as<uint8_t>()[k] == (i >= 0 && i < n));
@@ -117,7 +121,8 @@ TEST_CASE("loads in the arm of a select that is not taken are not executed") {
     Expr inside = logical_and(at >= 0, at < 20);
     loops.push_back(for_loop(i, 40, kind, store(y, {row++, i}, select(inside, load(x, {at}) * number(2), number(5)))));
   }
-  auto result = run({"choice", {{x, Access::read}, {y, Access::write}}, sequence(loops)}, {floats({20}, [](int64_t k) { return float(k); })});
+  auto result = run({"choice", {{x, Access::read}, {y, Access::write}}, sequence(loops)},
+                    {floats({20}, [](int64_t k) { return float(k); })});
   for (int64_t r = 0; r < 3; ++r)
     for (int64_t i = 0; i < 40; ++i) {
       int64_t at = r == 2 ? 30 - i : i - 10;
@@ -126,11 +131,13 @@ TEST_CASE("loads in the arm of a select that is not taken are not executed") {
 }
 
 TEST_CASE("gathers by loaded indices") {
-  Buffer x = make_buffer("x", dtype::f32, {10}), at = make_buffer("at", dtype::i64, {21}), y = make_buffer("y", dtype::f32, {21});
+  Buffer x = make_buffer("x", dtype::f32, {10}), at = make_buffer("at", dtype::i64, {21}),
+         y = make_buffer("y", dtype::f32, {21});
   Var i = make_var("i");
   Expr index = load(at, {i});
-  Stmt body = for_loop(i, 21, vector, sequence({require(logical_and(index >= 0, index < 10), Status::index_out_of_range),
-                                                store(y, {i}, load(x, {index}))}));
+  Stmt body = for_loop(i, 21, vector,
+                       sequence({require(logical_and(index >= 0, index < 10), Status::index_out_of_range),
+                                 store(y, {i}, load(x, {index}))}));
   Kernel kernel{"gather", {{x, Access::read}, {at, Access::read}, {y, Access::write}}, body};
   Constant values = floats({10}, [](int64_t k) { return float(k * k); });
   std::vector<int64_t> indices;
@@ -144,32 +151,40 @@ TEST_CASE("gathers by loaded indices") {
 }
 
 TEST_CASE("lanes that need each other's results wait for them") {
-  Buffer x = make_buffer("x", dtype::f32, {32}), y = make_buffer("y", dtype::f32, {32}), t = make_buffer("t", dtype::f32, {32}, Scope::local);
+  Buffer x = make_buffer("x", dtype::f32, {32}), y = make_buffer("y", dtype::f32, {32}),
+         t = make_buffer("t", dtype::f32, {32}, Scope::local);
   Var i = make_var("i");
-  Stmt body = allocate(t, for_loop(i, 32, vector, sequence({store(t, {i}, load(x, {i}) * number(2)),
-                                                             store(y, {i}, load(t, {Expr(31) - i}))})));
-  auto result = run({"turn", {{x, Access::read}, {y, Access::write}}, body}, {floats({32}, [](int64_t k) { return float(k); })});
+  Stmt body = allocate(
+      t, for_loop(i, 32, vector,
+                  sequence({store(t, {i}, load(x, {i}) * number(2)), store(y, {i}, load(t, {Expr(31) - i}))})));
+  auto result =
+      run({"turn", {{x, Access::read}, {y, Access::write}}, body}, {floats({32}, [](int64_t k) { return float(k); })});
   for (int64_t k = 0; k < 32; ++k) CHECK(result.outputs[0].as<float>()[k] == 2 * float(31 - k));
 }
 
 TEST_CASE("reductions, lets and buffers of a lane") {
   // Row sums in lanes: transposed access, an accumulator per lane, a nested serial loop.
-  Buffer x = make_buffer("x", dtype::f32, {21, 6}), y = make_buffer("y", dtype::f32, {21}), acc = make_buffer("acc", dtype::f32, {1}, Scope::local);
+  Buffer x = make_buffer("x", dtype::f32, {21, 6}), y = make_buffer("y", dtype::f32, {21}),
+         acc = make_buffer("acc", dtype::f32, {1}, Scope::local);
   Var i = make_var("i"), k = make_var("k"), s = make_var("s", dtype::f32);
-  Stmt body = for_loop(i, 21, vector, allocate(acc, sequence({store(acc, {0}, number(0)),
-                                                              for_loop(k, 6, serial, let(s, load(x, {i, k}) + number(1),
-                                                                                         store(acc, {0}, load(acc, {0}) + Expr(s)))),
-                                                              store(y, {i}, load(acc, {0}))})));
+  Stmt body = for_loop(
+      i, 21, vector,
+      allocate(acc, sequence({store(acc, {0}, number(0)),
+                              for_loop(k, 6, serial,
+                                       let(s, load(x, {i, k}) + number(1), store(acc, {0}, load(acc, {0}) + Expr(s)))),
+                              store(y, {i}, load(acc, {0}))})));
   Constant values = floats({21, 6}, [](int64_t n) { return float(n); });
   auto result = run({"sums", {{x, Access::read}, {y, Access::write}}, body}, {values});
   for (int64_t r = 0; r < 21; ++r) CHECK(result.outputs[0].as<float>()[r] == float(36 * r + 15 + 6));
 }
 
 TEST_CASE("halves of a register are folded onto each other in lanes") {
-  Buffer x = make_buffer("x", dtype::f32, {64}), y = make_buffer("y", dtype::f32, {1}), part = make_buffer("part", dtype::f32, {16}, Scope::reg);
+  Buffer x = make_buffer("x", dtype::f32, {64}), y = make_buffer("y", dtype::f32, {1}),
+         part = make_buffer("part", dtype::f32, {16}, Scope::reg);
   Var i = make_var("i"), j = make_var("j"), k = make_var("k");
-  std::vector<Stmt> steps = {for_loop(i, 16, vector, store(part, {i}, number(0))),
-                             for_loop(k, 4, serial, for_loop(j, 16, vector, store(part, {j}, load(part, {j}) + load(x, {Expr(k) * 16 + j}))))};
+  std::vector<Stmt> steps = {
+      for_loop(i, 16, vector, store(part, {i}, number(0))),
+      for_loop(k, 4, serial, for_loop(j, 16, vector, store(part, {j}, load(part, {j}) + load(x, {Expr(k) * 16 + j}))))};
   for (int64_t half = 8; half > 0; half /= 2) {
     Var l = make_var("l");
     steps.push_back(for_loop(l, half, vector, store(part, {l}, load(part, {l}) + load(part, {Expr(l) + half}))));
@@ -184,8 +199,9 @@ TEST_CASE("branches, loops of variable extent and strided stores") {
   Buffer n = make_buffer("n", dtype::i64, {1}), y = make_buffer("y", dtype::i32, {2, 16});
   Var i = make_var("i"), j = make_var("j"), k = make_var("k");
   Stmt body = sequence({for_loop(i, 16, vector, store(y, {0, Expr(15) - i}, cast(dtype::i32, i))),
-                        for_loop(j, 16, serial, if_then(equal(floor_mod(j, 3), 0), store(y, {1, j}, literal(dtype::i32, int64_t{7})),
-                                                        store(y, {1, j}, literal(dtype::i32, int64_t{0})))),
+                        for_loop(j, 16, serial,
+                                 if_then(equal(floor_mod(j, 3), 0), store(y, {1, j}, literal(dtype::i32, int64_t{7})),
+                                         store(y, {1, j}, literal(dtype::i32, int64_t{0})))),
                         for_loop(k, load(n, {0}), serial, store(y, {1, k}, literal(dtype::i32, int64_t{9})))});
   Kernel kernel{"mixed", {{n, Access::read}, {y, Access::write}}, body};
   for (int64_t count : {0, 5}) {

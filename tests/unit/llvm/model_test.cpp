@@ -1,4 +1,5 @@
-// What programs see of a compiled model: the header, the entry functions' checks, the object's symbols, several models at once.
+// What programs see of a compiled model: the header, the entry functions' checks, the object's symbols, several models
+// at once.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -44,7 +45,8 @@ class Workshop {
 
 // y = max(0, x) + scratch's doing, over `n` elements.
 Kernel relu(int64_t n) {
-  Buffer x = make_buffer("x", dtype::f32, {n}), y = make_buffer("y", dtype::f32, {n}), t = make_buffer("t", dtype::f32, {n}, Scope::global, 64);
+  Buffer x = make_buffer("x", dtype::f32, {n}), y = make_buffer("y", dtype::f32, {n}),
+         t = make_buffer("t", dtype::f32, {n}, Scope::global, 64);
   Var i = make_var("i"), j = make_var("j");
   return {"relu",
           {{x, Access::read}, {y, Access::write}, {t, Access::scratch}},
@@ -124,15 +126,18 @@ TEST_CASE("two models in one C program") {
   w.write("main.c", main_program);
   for (const char* compiler : {"cc -std=c99", "c++ -x c++ -std=c++17"}) {
     CAPTURE(compiler);
-    int status = w.sh(std::string(compiler) + " " + flags + "main.c -c -o main.o && cc -c -std=c11 " + flags + "-I " DLCC_SOURCE_DIR
-                      "/runtime/src " DLCC_SOURCE_DIR "/runtime/src/status.c " DLCC_SOURCE_DIR "/runtime/src/model.c && "
+    int status = w.sh(std::string(compiler) + " " + flags + "main.c -c -o main.o && cc -c -std=c11 " + flags +
+                      "-I " DLCC_SOURCE_DIR "/runtime/src " DLCC_SOURCE_DIR "/runtime/src/status.c " DLCC_SOURCE_DIR
+                      "/runtime/src/model.c && "
                       "c++ main.o first.o second.o status.o model.o -o main && ./main");
     INFO(w.output());
     CHECK(status == 0);
     CHECK(w.output().empty());
   }
   INFO(w.output());
-  CHECK(w.sh("cc -shared first.o second.o -o models.so -Wl,-z,text,-z,noexecstack,--fatal-warnings && cc -no-pie main.o first.o second.o status.o model.o -o m1 && ./m1 && cc -static-pie main.o first.o second.o status.o model.o -o m2 && ./m2") == 0);
+  CHECK(w.sh("cc -shared first.o second.o -o models.so -Wl,-z,text,-z,noexecstack,--fatal-warnings && cc -no-pie "
+             "main.o first.o second.o status.o model.o -o m1 && ./m1 && cc -static-pie main.o first.o second.o "
+             "status.o model.o -o m2 && ./m2") == 0);
 }
 
 TEST_CASE("an object needs nothing but memcpy and memset, and shows only its interface") {
@@ -155,11 +160,14 @@ TEST_CASE("headers name what C cannot") {
     taken.push_back(id);
     interface.inputs.push_back({name, id, dtype::f16, {1, 2}});
   }
-  CHECK(taken == std::vector<std::string>{"int_", "t1x", "a_b", "a_b_2", "tensor", "gr_e", "t_x", "while_", "int_z", "tensor_2"});
+  CHECK(taken == std::vector<std::string>{"int_", "t1x", "a_b", "a_b_2", "tensor", "gr_e", "t_x", "while_", "int_z",
+                                          "tensor_2"});
   interface.provenance = "a */ comment \\";
   Workshop w;
   w.write("my_net.h", emit::make_header(interface));
-  w.write("use.c", "#include \"my_net.h\"\n#include \"my_net.h\"\n#include \"dlcc/dlcc.h\"\nextern dlcc_status s; dlcc_status s = DLCC_OK;\n");
+  w.write("use.c",
+          "#include \"my_net.h\"\n#include \"my_net.h\"\n#include \"dlcc/dlcc.h\"\nextern dlcc_status s; dlcc_status s "
+          "= DLCC_OK;\n");
   for (const char* compiler : {"cc -std=c99", "c++ -x c++ -std=c++17"}) {
     int status = w.sh(std::string(compiler) + " " + flags + "-c use.c");
     INFO(w.output());
@@ -170,11 +178,11 @@ TEST_CASE("headers name what C cannot") {
 TEST_CASE("the runtime's statuses are those of the table") {
   std::ifstream file(DLCC_SOURCE_DIR "/runtime/include/dlcc/types.h");
   std::string types(std::istreambuf_iterator<char>(file), {});
-#define STATUS(name, number, text)                                                     \
-  {                                                                                    \
-    std::string upper = #name;                                                         \
-    for (char& c : upper) c = static_cast<char>(std::toupper(c));                      \
-    CHECK(types.find("DLCC_" + upper + " = " #number) != std::string::npos);           \
+#define STATUS(name, number, text)                                           \
+  {                                                                          \
+    std::string upper = #name;                                               \
+    for (char& c : upper) c = static_cast<char>(std::toupper(c));            \
+    CHECK(types.find("DLCC_" + upper + " = " #number) != std::string::npos); \
   }
 #include "dlcc/status.def"
 #undef STATUS
@@ -187,10 +195,38 @@ TEST_CASE("equal programs give equal bytes, whatever the number of threads") {
   CHECK(once == targets::generate_object(wrapped.program, wrapped.plan, wrapped.interface, target, {2, 2}));
 }
 
+TEST_CASE("code is right whatever the effort spent on it") {
+  targets::Target target = target_named("", "");
+  std::vector<float> x(77);
+  for (size_t k = 0; k < x.size(); ++k) x[k] = float(k) - 40;
+  for (int optimization = 0; optimization <= 3; ++optimization) {
+    CompiledKernel c = wrap(relu(77), target);
+    c.object = targets::generate_object(c.program, c.plan, c.interface, target, {optimization, 1});
+    Diagnostics diagnostics;
+    auto ran = targets::run_object({c.object, &c.interface, {Constant::of(dtype::f32, {77}, x)}}, diagnostics);
+    INFO(diagnostics.str());
+    REQUIRE(ran);
+    for (int64_t k = 0; k < 77; ++k) CHECK(ran->outputs[0].as<float>()[k] == std::max(0.f, x[k]));
+    CHECK(targets::stack_bytes(c.object) > 0);
+  }
+}
+
+TEST_CASE("the code that chooses the CPU level runs on every CPU") {
+  CompiledKernel c = compile(relu(30), "x86-64-v4");
+  Workshop w;
+  w.write(c);
+  // Instructions of AVX, BMI and the like have a VEX prefix; their names begin with v or are these.
+  CHECK(w.sh("objdump -d --no-show-raw-insn -j .text.net_run_ctx -j .text.net_run -j .text.net_cpu_level net.o | grep "
+             "-E '\\s(v[a-z]+|andn|bextr|blsr|shlx|shrx|sarx|rorx|movbe)\\s'") != 0);
+  CHECK(w.output() == "");
+}
+
 TEST_CASE("constants are the object's own bytes") {
   Buffer w = make_buffer("w", dtype::f32, {1000}), y = make_buffer("y", dtype::f32, {1000});
   Var i = make_var("i");
-  Kernel kernel{"copy", {{w, Access::read}, {y, Access::write}}, for_loop(i, 1000, LoopKind::vector, store(y, {i}, load(w, {i})))};
+  Kernel kernel{"copy",
+                {{w, Access::read}, {y, Access::write}},
+                for_loop(i, 1000, LoopKind::vector, store(y, {i}, load(w, {i})))};
   targets::Target target = target_named("x86-64", "");
   CompiledKernel c = wrap(kernel, target);
   std::vector<float> values(1000), other(7, 3.f);
@@ -215,7 +251,8 @@ TEST_CASE("the child's crash is reported with its place") {
   auto message = [](const Kernel& kernel) {
     CompiledKernel c = compile(kernel, "x86-64-v2");
     Diagnostics diagnostics;
-    CHECK(!targets::run_object({c.object, &c.interface, {Constant::of(dtype::f32, {8}, std::vector<float>(8))}}, diagnostics));
+    CHECK(!targets::run_object({c.object, &c.interface, {Constant::of(dtype::f32, {8}, std::vector<float>(8))}},
+                               diagnostics));
     return diagnostics.str();
   };
   CHECK(message(reads).find("read of byte 32 of input 'x', which has 32 bytes") != std::string::npos);
@@ -225,11 +262,15 @@ TEST_CASE("the child's crash is reported with its place") {
 TEST_CASE("a run that does not end is stopped") {
   Buffer n = make_buffer("n", dtype::i64, {1}), y = make_buffer("y", dtype::i64, {1});
   Var i = make_var("i");
-  Kernel kernel{"spin", {{n, Access::read}, {y, Access::write}},
-                sequence({store(y, {0}, Expr(0)), for_loop(i, load(n, {0}), LoopKind::serial, store(y, {0}, floor_mod(load(y, {0}) * 7 + 1, Expr(i) + 1)))})};
+  Kernel kernel{
+      "spin",
+      {{n, Access::read}, {y, Access::write}},
+      sequence({store(y, {0}, Expr(0)), for_loop(i, load(n, {0}), LoopKind::serial,
+                                                 store(y, {0}, floor_mod(load(y, {0}) * 7 + 1, Expr(i) + 1)))})};
   CompiledKernel c = compile(kernel, "x86-64-v2");
   Diagnostics diagnostics;
-  targets::RunRequest request{c.object, &c.interface, {Constant::of(dtype::i64, {1}, std::vector<int64_t>{INT64_MAX})}, 1};
+  targets::RunRequest request{
+      c.object, &c.interface, {Constant::of(dtype::i64, {1}, std::vector<int64_t>{INT64_MAX})}, 1};
   CHECK(!targets::run_object(request, diagnostics));
   CHECK(diagnostics.str().find("within 1 seconds") != std::string::npos);
 }

@@ -16,7 +16,8 @@ namespace {
 class Generator {
  public:
   explicit Generator(unsigned seed) : random_(seed) {
-    for (DType type : {dtype::f32, dtype::i32, dtype::i64, dtype::u8, dtype::i8, dtype::f64, dtype::boolean, dtype::f16, dtype::bf16})
+    for (DType type : {dtype::f32, dtype::i32, dtype::i64, dtype::u8, dtype::i8, dtype::f64, dtype::boolean, dtype::f16,
+                       dtype::bf16})
       inputs_.push_back(make_buffer("x" + std::to_string(inputs_.size()), type, {rows, columns}));
   }
 
@@ -44,7 +45,8 @@ class Generator {
 
   int draw(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
   DType pick_type() {
-    constexpr DType types[] = {dtype::f32, dtype::f32, dtype::i32, dtype::i64, dtype::u8, dtype::i8, dtype::f64, dtype::boolean};
+    constexpr DType types[] = {dtype::f32, dtype::f32, dtype::i32, dtype::i64,
+                               dtype::u8,  dtype::i8,  dtype::f64, dtype::boolean};
     return types[draw(8)];
   }
 
@@ -53,14 +55,16 @@ class Generator {
     std::vector<std::byte> bytes(static_cast<size_t>(storage_bytes(type, n)));
     if (type == dtype::f32 || type == dtype::f64) {  // ordinary numbers, and now and then a special one
       for (int64_t i = 0; i < n; ++i) {
-        constexpr double special[] = {0.0, -0.0, 1e30, -1e30, 1e-40, INFINITY, -INFINITY, NAN, 127.5, -128.5, 2147483648.0, 0.5};
+        constexpr double special[] = {0.0,       -0.0, 1e30,  -1e30,  1e-40,        INFINITY,
+                                      -INFINITY, NAN,  127.5, -128.5, 2147483648.0, 0.5};
         double v = draw(6) ? (draw(20001) - 10000) / 256.0 : special[draw(12)];
         if (type == dtype::f64) std::memcpy(&bytes[static_cast<size_t>(i) * 8], &v, 8);
         auto f = static_cast<float>(v);
         if (type == dtype::f32) std::memcpy(&bytes[static_cast<size_t>(i) * 4], &f, 4);
       }
     } else {
-      for (std::byte& b : bytes) b = static_cast<std::byte>(is_bool(type) ? draw(2) : draw(3) ? draw(256) : draw(2) * 255);
+      for (std::byte& b : bytes)
+        b = static_cast<std::byte>(is_bool(type) ? draw(2) : draw(3) ? draw(256) : draw(2) * 255);
     }
     return Constant(type, {rows, columns}, std::move(bytes));
   }
@@ -83,11 +87,16 @@ class Generator {
 
   Expr index(int64_t extent, const Var& v) {
     switch (draw(5)) {
-      case 0: return Expr(v) + (draw(9) - 4);
-      case 1: return Expr(extent - 1) - Expr(v);
-      case 2: return Expr(v) * (draw(4)) - draw(3);
-      case 3: return floor_div(Expr(v) * 3, 2) - 1;
-      default: return v;
+      case 0:
+        return Expr(v) + (draw(9) - 4);
+      case 1:
+        return Expr(extent - 1) - Expr(v);
+      case 2:
+        return Expr(v) * (draw(4))-draw(3);
+      case 3:
+        return floor_div(Expr(v) * 3, 2) - 1;
+      default:
+        return v;
     }
   }
 
@@ -113,7 +122,9 @@ class Generator {
     if (depth == 0) {
       if (type == dtype::f32 && !lets_.empty() && draw(3) == 0) return lets_.back();
       if (type == dtype::i64 && draw(2)) return draw(2) ? row_ : column_;
-      if (draw(5) == 0) return is_float(type) ? literal(type, (draw(41) - 20) / 4.0) : literal(type, static_cast<int64_t>(draw(is_bool(type) ? 2 : 100)));
+      if (draw(5) == 0)
+        return is_float(type) ? literal(type, (draw(41) - 20) / 4.0)
+                              : literal(type, static_cast<int64_t>(draw(is_bool(type) ? 2 : 100)));
       if (type == dtype::f32 && draw(4) == 0) return cast(dtype::f32, loaded(draw(2) ? dtype::f16 : dtype::bf16));
       return loaded(type);
     }
@@ -121,21 +132,25 @@ class Generator {
     if (draw(6) == 0) return cast(type, expression(pick_type(), depth - 1));
     if (draw(6) == 0) return select(expression(dtype::boolean, depth - 1), sub(), sub());
     if (is_bool(type)) {
-      constexpr BinaryOp compare[] = {BinaryOp::eq, BinaryOp::ne, BinaryOp::lt, BinaryOp::le, BinaryOp::gt, BinaryOp::ge};
+      constexpr BinaryOp compare[] = {BinaryOp::eq, BinaryOp::ne, BinaryOp::lt,
+                                      BinaryOp::le, BinaryOp::gt, BinaryOp::ge};
       constexpr BinaryOp logic[] = {BinaryOp::logical_and, BinaryOp::logical_or, BinaryOp::logical_xor};
       if (draw(2)) return binary(logic[draw(3)], sub(), sub());
       DType of = pick_type();
       return binary(compare[draw(6)], expression(of, depth - 1), expression(of, depth - 1));
     }
     if (is_float(type)) {
-      constexpr BinaryOp ops[] = {BinaryOp::add, BinaryOp::sub, BinaryOp::mul, BinaryOp::div, BinaryOp::min, BinaryOp::max};
-      constexpr UnaryOp one[] = {UnaryOp::negate, UnaryOp::abs, UnaryOp::floor, UnaryOp::round_even, UnaryOp::sqrt, UnaryOp::ceil};
+      constexpr BinaryOp ops[] = {BinaryOp::add, BinaryOp::sub, BinaryOp::mul,
+                                  BinaryOp::div, BinaryOp::min, BinaryOp::max};
+      constexpr UnaryOp one[] = {UnaryOp::negate,     UnaryOp::abs,  UnaryOp::floor,
+                                 UnaryOp::round_even, UnaryOp::sqrt, UnaryOp::ceil};
       if (draw(4) == 0) return unary(one[draw(6)], sub());
       if (draw(6) == 0) return fma(sub(), sub(), sub());
       return binary(ops[draw(6)], sub(), sub());
     }
-    constexpr BinaryOp ops[] = {BinaryOp::add, BinaryOp::sub, BinaryOp::mul, BinaryOp::div, BinaryOp::rem, BinaryOp::floor_div,
-                                BinaryOp::floor_mod, BinaryOp::min, BinaryOp::max, BinaryOp::bit_and, BinaryOp::bit_xor, BinaryOp::shl,
+    constexpr BinaryOp ops[] = {BinaryOp::add, BinaryOp::sub,       BinaryOp::mul,       BinaryOp::div,
+                                BinaryOp::rem, BinaryOp::floor_div, BinaryOp::floor_mod, BinaryOp::min,
+                                BinaryOp::max, BinaryOp::bit_and,   BinaryOp::bit_xor,   BinaryOp::shl,
                                 BinaryOp::shr};
     return binary(ops[draw(13)], sub(), sub());
   }
