@@ -142,6 +142,14 @@ Type Inference::infer_block(Block& block) {
   return type_of(block.result, last);
 }
 
+// The symbol that a dimension is, if it is nothing but one.
+static std::optional<std::string> plain_symbol(const Dim& d) {
+  if (d.is_constant()) return std::nullopt;
+  std::vector<Symbol> symbols = d.symbols();
+  bool plain = symbols.size() == 1 && d == Dim::symbol(symbols[0]);
+  return plain ? std::optional(symbols[0].name) : std::nullopt;
+}
+
 void Inference::infer_binding(Binding binding) {
   Type annotation = binding.var->type ? open_holes(binding.var->type) : nullptr;
   int first_symbol = next_symbol_;
@@ -158,23 +166,24 @@ void Inference::infer_binding(Binding binding) {
   settle();
 }
 
-// A symbol that this operation brought up takes the name that the annotation gives it; otherwise the annotation must
-// accept the type, perhaps after a check at run time.
-void Inference::settle_annotation(Binding& binding, Type found, const Type& annotation, int first_symbol) {
-  const TensorType* named = as<TensorType>(annotation);
-  if (const TensorType* tensor = as<TensorType>(unifier_.shallow(found));
-      tensor && named && first_symbol != next_symbol_ && tensor->shape.size() == named->shape.size()) {
+// A symbol that this operation brought up takes the name that the annotation gives it; other symbols that nothing before
+// introduced say "some size". Otherwise the annotation must accept the type, perhaps after a check at run time.
+void Inference::settle_annotation(Binding& binding, Type found, Type annotation, int first_symbol) {
+  const TensorType *named = as<TensorType>(annotation), *tensor = as<TensorType>(unifier_.shallow(found));
+  if (tensor && named && tensor->shape.size() == named->shape.size() && !is_static(named->shape)) {
     std::map<std::string, Dim> names;
-    for (size_t i = 0; i < named->shape.size(); ++i) {
-      auto from = tensor->shape[i].symbols(), to = named->shape[i].symbols();
-      bool plain = from.size() == 1 && to.size() == 1 && tensor->shape[i] == Dim::symbol(from[0]) &&
-                   named->shape[i] == Dim::symbol(to[0]) && to[0].name != "?" && from[0].name[0] == '?';
-      if (plain && std::atoi(from[0].name.c_str() + 1) >= first_symbol && !symbols_.contains(to[0].name))
-        names.emplace(from[0].name, named->shape[i]);
+    Shape shape = tensor->shape, wanted = named->shape;
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      std::optional<std::string> from = plain_symbol(shape[i]), to = plain_symbol(wanted[i]);
+      if (!to || symbols_.contains(*to)) continue;
+      bool fresh = from && from->size() > 1 && (*from)[0] == '?' && std::atoi(from->c_str() + 1) >= first_symbol;
+      if (fresh && *to != "?") names.emplace(*from, wanted[i]);
+      else wanted[i] = unknown_dim();
     }
-    Shape shape = tensor->shape;
     for (Dim& d : shape) d = d.substitute(names);
-    found = tensor_type(std::move(shape), tensor->dtype);
+    DType found_type = tensor->dtype, wanted_type = named->dtype;
+    found = tensor_type(std::move(shape), found_type);
+    annotation = tensor_type(std::move(wanted), wanted_type);
   }
   binding.var->type = found;
   if (unifier_.unify(found, annotation)) return;

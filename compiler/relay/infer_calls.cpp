@@ -6,7 +6,12 @@
 
 namespace dlcc::relay {
 
+// Generic functions and constructors are instantiated anew at each use.
 Type Inference::type_of(const Atom& atom, const Place& place) {
+  auto instance = [&](const Type& type) {
+    const FunctionType* f = as<FunctionType>(type);
+    return f && !f->type_params.empty() ? instantiate(*f) : type;
+  };
   return std::visit(
       overloaded{[&](const Var& v) {
                    if (!v->type)
@@ -16,11 +21,11 @@ Type Inference::type_of(const Atom& atom, const Place& place) {
                  },
                  [&](const GlobalRef& g) {
                    auto it = signatures_.find(g.name);
-                   if (it != signatures_.end()) return it->second;
+                   if (it != signatures_.end()) return instance(it->second);
                    return fail(DiagnosticId::undefined_value, place, fmt::format("there is no function @{}", g.name));
                  },
                  [&](const ConstructorRef& c) {
-                   if (module_.data_type_of_constructor(c.name)) return relay::type_of(module_, c);
+                   if (module_.data_type_of_constructor(c.name)) return instance(relay::type_of(module_, c));
                    return fail(DiagnosticId::undefined_value, place, fmt::format("there is no constructor {}", c.name));
                  },
                  [&](const OperatorRef& o) {

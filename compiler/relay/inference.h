@@ -30,7 +30,7 @@ class Inference {
   void finish(VarNode&, const Place&);
   Type infer_block(Block&);
   void infer_binding(Binding);
-  void settle_annotation(Binding&, Type found, const Type& annotation, int first_symbol);
+  void settle_annotation(Binding&, Type found, Type annotation, int first_symbol);
 
   Type infer(Binding&, Call&);
   Type infer(Binding&, CallTensor&);
