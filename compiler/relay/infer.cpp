@@ -16,7 +16,10 @@ bool Inference::run() {
     declare(function, false);
     signatures_[name] = relay::type_of(module_, GlobalRef{name});
   }
-  for (const std::string& name : callees_first()) infer_function(module_.functions.at(name));
+  for (const std::string& name : callees_first()) {
+    infer_function(module_.functions.at(name));
+    signatures_[name] = relay::type_of(module_, GlobalRef{name});
+  }
   if (diagnostics_.count() == errors) report_open_relations();
   if (diagnostics_.count() == errors)
     for (auto& [name, function] : module_.functions) finish(function);
@@ -104,6 +107,23 @@ void Inference::declare(Function& function, bool local) {
   function.result_type = function.result_type ? open_holes(function.result_type) : unifier_.fresh();
 }
 
+// The declared type with unknown sizes replaced by those found.
+Type Inference::sharpen(const Type& declared, const Type& found) const {
+  Type d = unifier_.shallow(declared), f = unifier_.shallow(found);
+  const TensorType *t = as<TensorType>(d), *u = as<TensorType>(f);
+  if (t && u && t->shape.size() == u->shape.size()) {
+    Shape shape = t->shape;
+    for (size_t i = 0; i < shape.size(); ++i)
+      if (shape[i] == unknown_dim()) shape[i] = u->shape[i];
+    return tensor_type(std::move(shape), t->dtype);
+  }
+  const TupleType *p = as<TupleType>(d), *q = as<TupleType>(f);
+  if (!p || !q || p->fields.size() != q->fields.size()) return d;
+  std::vector<Type> fields;
+  for (size_t i = 0; i < p->fields.size(); ++i) fields.push_back(sharpen(p->fields[i], q->fields[i]));
+  return tuple_type(std::move(fields));
+}
+
 void Inference::infer_function(Function& function) {
   symbols_.clear();
   closure_symbols_.clear();
@@ -127,6 +147,8 @@ void Inference::infer_function(Function& function) {
   out_ = &function.body.bindings;
   if (!coerce(function.body.result, found, expected, function.place))
     mismatch(function.place, "the function's result", expected, found);
+  else
+    function.result_type = sharpen(expected, found);
   out_ = nullptr;
   settle();
 }

@@ -150,7 +150,9 @@ Type Inference::call_function(const Type& callee, Call& call, bool global, const
     std::vector<Type> params;
     for (const Atom& a : call.args) params.push_back(type_of(a, place));
     Type function = function_type(std::move(params), unifier_.fresh());
-    if (!unifier_.unify(type, function)) return mismatch(place, describe(call.callee), function, type);
+    if (!unifier_.unify(type, function))
+      return fail(DiagnosticId::type_mismatch, place,
+                  fmt::format("{} would be a function that takes itself", describe(call.callee)));
     return as<FunctionType>(function)->result;
   }
   const FunctionType* generic = as<FunctionType>(type);

@@ -24,6 +24,7 @@ class Inference {
   std::vector<std::string> callees_first() const;
   void declare(Function&, bool local);  // opens the types of the signature, so that calls can be inferred
   void infer_function(Function&);
+  Type sharpen(const Type& declared, const Type& found) const;
   void finish(Function&);               // replaces filled holes; open ones are errors
   void finish(Block&, const Function&);
   void finish(Pattern&, const Function&);

@@ -237,7 +237,7 @@ Parser::Value Parser::call() {
     Place where = value.place;
     Atom callee = atom(std::move(value));
     lexer_.next();
-    value = {arguments(std::move(callee)), where};
+    value = projected({arguments(std::move(callee)), where});
   }
   return value;
 }
@@ -297,10 +297,16 @@ Parser::Value Parser::primary() {
       }
       value = parenthesised(value.place);
   }
+  return projected(std::move(value));
+}
+
+// Projections .0.1 behind a value.
+Parser::Value Parser::projected(Value value) {
   while (peek().kind == TokenKind::projection) {
     int index = static_cast<int>(lexer_.next().integer);
+    Place where = value.place;
     Atom tuple = atom(std::move(value));
-    value = {Operation(Project{std::move(tuple), index}), lexer_.place(t)};
+    value = {Operation(Project{std::move(tuple), index}), where};
   }
   return value;
 }

@@ -42,6 +42,8 @@ class Parser {
   void definition();
   void function_definition();
   void type_definition(bool is_extern);
+  void tensor_definition();
+  void tensor_functions();
   void constructor(relay::DataTypeDef&);
   void expression_file();
   void interface_names();
@@ -65,6 +67,7 @@ class Parser {
   Value call();
   relay::Operation arguments(relay::Atom callee);
   Value primary();
+  Value projected(Value);
   Value primary_symbol(const Token&);
   Value primary_word(const Token&);
   Value named(const Token&);                  // operator or constructor
@@ -167,6 +170,7 @@ class Parser {
   std::map<std::string, Constructor> constructors_;
   std::vector<std::pair<std::string, Place>> globals_used_, tensor_functions_used_;
   std::vector<Constant> constants_;
+  std::string tensor_text_;  // the embedded tensor functions in their places, blanks everywhere else
   std::vector<relay::Var>* free_vars_ = nullptr;  // where free_var declares, in a file that is one expression
   int depth_ = 0;
 };

@@ -21,8 +21,8 @@ void BlockRewriter::block(Block& b) {
     for_each_block(binding.op, [&](Block& inner) { block(inner); });
     place_ = binding.place;
     if (std::optional<Atom> atom = rule_(*this, binding)) {
-      uses_.add(binding.op, -1);
       uses_.add(*atom, uses_[binding.var]);
+      release(binding.op);
       known_.add(binding.var, std::move(*atom));
     } else {
       push(std::move(binding));
@@ -37,6 +37,22 @@ void BlockRewriter::block(Block& b) {
 void BlockRewriter::push(Binding binding) {
   position_[binding.var->id] = out_->size();
   out_->push_back(std::move(binding));
+}
+
+// The operation is gone: its operands have one use less, and those of this block that have none left are as good as gone,
+// too (they stay for dead code elimination).
+void BlockRewriter::release(const Operation& op) {
+  std::vector<const Operation*> pending = {&op};
+  while (!pending.empty()) {
+    const Operation* gone = pending.back();
+    pending.pop_back();
+    uses_.add(*gone, -1);
+    for_each_atom(*gone, [&](const Atom& a) {
+      const Var* var = std::get_if<Var>(&a);
+      const Operation* made = var && uses_[*var] == 0 ? definition(a) : nullptr;
+      if (made && released_.insert((*var)->id).second && effects_of(module_, *made).removable()) pending.push_back(made);
+    });
+  }
 }
 
 const Operation* BlockRewriter::definition(const Atom& atom) const {

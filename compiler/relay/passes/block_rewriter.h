@@ -40,12 +40,13 @@ class BlockRewriter {
  private:
   void block(Block&);
   void push(Binding);
+  void release(const Operation&);
 
   Module& module_;
   Rule rule_;
   Uses uses_;
   Replacements known_;
-  std::set<int> constants_;
+  std::set<int> constants_, released_;
   std::vector<Binding>* out_ = nullptr;
   std::map<int, size_t> position_;  // of the current block's variables in *out_
   Place place_;

@@ -97,7 +97,8 @@ class Folder {
     }
     Operands operands;
     for (const Atom& a : args) {
-      const TensorType* t = as<TensorType>(type_of(module_, a));
+      Type type = type_of(module_, a);
+      const TensorType* t = as<TensorType>(type);
       if (!t || !is_static(t->shape)) return std::nullopt;
       operands.push_back(*t);
     }
