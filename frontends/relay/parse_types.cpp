@@ -224,7 +224,8 @@ std::vector<tensor::Layout> Parser::layouts(const AttrValue& value, const Place&
   for (const AttrValue& item : good ? std::get<AttrList>(value.v) : AttrList()) {
     tensor::Layout layout;
     const std::string* text = std::get_if<std::string>(&item.v);
-    std::string_view rest = text ? *text : "";
+    std::string_view rest;
+    if (text) rest = *text;
     good &= text != nullptr;
     auto integer = [&](auto& out) {
       auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), out);

@@ -37,6 +37,7 @@ Parser::Parser(std::string_view text, const ParseOptions& options, Diagnostics& 
 
 std::optional<Module> Parser::run() {
   if (!metadata()) return std::nullopt;
+  if (at_end() && metadata_text_.empty()) lexer_.error(place(), "the text is empty");
   header();
   auto at_definition = [&] {
     return at_end() || peek().word("def") || peek().word("type") || peek().word("extern") || peek().word("tensor");
@@ -46,8 +47,7 @@ std::optional<Module> Parser::run() {
   else
     expression_file();
   interface_names();
-  if (!lexer_.failed()) tensor_functions();
-  if (!lexer_.failed()) check_globals();
+  if (!lexer_.failed() && tensor_functions()) check_globals();
   if (diagnostics_.count() != errors_before_) return std::nullopt;
   return std::move(module_);
 }
@@ -136,15 +136,16 @@ void Parser::tensor_definition() {
   std::copy(definition.begin(), definition.end(), tensor_text_.begin() + static_cast<ptrdiff_t>(head.offset));
 }
 
-void Parser::tensor_functions() {
-  if (tensor_text_.empty()) return;
+bool Parser::tensor_functions() {
+  if (tensor_text_.empty()) return true;
   auto parsed = tensor::parse(tensor_text_, options_.file, diagnostics_);
-  if (!parsed) return;
+  if (!parsed) return false;
   for (tensor::TensorFunction& f : parsed->functions) {
     std::string name = f.name;
     if (!module_.tensor_functions.emplace(name, std::move(f)).second)
       report(DiagnosticId::duplicate_definition, {options_.file}, fmt::format("tensor @{} is defined twice", name));
   }
+  return true;
 }
 
 // The file is the body of @main, or, when it is one function, @main itself. Free variables are main's parameters.

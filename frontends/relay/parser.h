@@ -43,7 +43,7 @@ class Parser {
   void function_definition();
   void type_definition(bool is_extern);
   void tensor_definition();
-  void tensor_functions();
+  bool tensor_functions();
   void constructor(relay::DataTypeDef&);
   void expression_file();
   void interface_names();
