@@ -1,6 +1,6 @@
 // Type inference, part one: functions, blocks and every operation but calls. Bindings are visited in order, so that in
-// straight-line code each operation's operands are known and its type relation is decided at once; what is not yet known
-// is a hole, and relations over it wait in the queue.
+// straight-line code each operation's operands are known and its type relation is decided at once; what is not yet
+// known is a hole, and relations over it wait in the queue.
 #include <algorithm>
 
 #include "relay/inference.h"
@@ -188,8 +188,8 @@ void Inference::infer_binding(Binding binding) {
   settle();
 }
 
-// A symbol that this operation brought up takes the name that the annotation gives it; other symbols that nothing before
-// introduced say "some size". Otherwise the annotation must accept the type, perhaps after a check at run time.
+// A symbol that this operation brought up takes the name that the annotation gives it; other symbols that nothing
+// before introduced say "some size". Otherwise the annotation must accept the type, perhaps after a check at run time.
 void Inference::settle_annotation(Binding& binding, Type found, Type annotation, int first_symbol) {
   const TensorType *named = as<TensorType>(annotation), *tensor = as<TensorType>(unifier_.shallow(found));
   if (tensor && named && tensor->shape.size() == named->shape.size() && !is_static(named->shape)) {
@@ -199,8 +199,10 @@ void Inference::settle_annotation(Binding& binding, Type found, Type annotation,
       std::optional<std::string> from = plain_symbol(shape[i]), to = plain_symbol(wanted[i]);
       if (!to || symbols_.contains(*to)) continue;
       bool fresh = from && from->size() > 1 && (*from)[0] == '?' && std::atoi(from->c_str() + 1) >= first_symbol;
-      if (fresh && *to != "?") names.emplace(*from, wanted[i]);
-      else wanted[i] = unknown_dim();
+      if (fresh && *to != "?")
+        names.emplace(*from, wanted[i]);
+      else
+        wanted[i] = unknown_dim();
     }
     for (Dim& d : shape) d = d.substitute(names);
     DType found_type = tensor->dtype, wanted_type = named->dtype;
@@ -377,7 +379,8 @@ void Inference::bind_constructor(Pattern::Constructor& p, const Type& type, cons
          fmt::format("the pattern {} has {} fields, the constructor has {}", p.name, p.fields.size(), f.params.size()));
     return;
   }
-  if (!unifier_.unify(type, f.result)) mismatch(place, fmt::format("the value matched with {}", p.name), f.result, type);
+  if (!unifier_.unify(type, f.result))
+    mismatch(place, fmt::format("the value matched with {}", p.name), f.result, type);
   for (size_t i = 0; i < p.fields.size(); ++i) bind_pattern(p.fields[i], f.params[i], place);
 }
 
@@ -435,10 +438,10 @@ void Inference::finish(Pattern& pattern, const Function& function) {
   auto fields = [&](std::vector<Pattern>& list) {
     for (Pattern& p : list) finish(p, function);
   };
-  std::visit(overloaded{[](Pattern::Wildcard&) {}, [&](Pattern::Bind& p) { finish(*p.var, function.place); },
-                        [&](Pattern::Constructor& p) { fields(p.fields); },
-                        [&](Pattern::Tuple& p) { fields(p.fields); }},
-             pattern.v);
+  std::visit(
+      overloaded{[](Pattern::Wildcard&) {}, [&](Pattern::Bind& p) { finish(*p.var, function.place); },
+                 [&](Pattern::Constructor& p) { fields(p.fields); }, [&](Pattern::Tuple& p) { fields(p.fields); }},
+      pattern.v);
 }
 
 void Inference::finish(Block& block, const Function& function) {

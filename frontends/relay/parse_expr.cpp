@@ -187,10 +187,10 @@ struct Infix {
   std::string_view symbol, op;
   int strength;
 };
-constexpr Infix infixes[] = {{"*", "multiply", 12},     {"/", "divide", 12},   {"+", "add", 10},
-                             {"-", "subtract", 10},     {"<", "less", 8},      {"<=", "less_equal", 8},
-                             {">", "greater", 8},       {">=", "greater_equal", 8},
-                             {"==", "equal", 7},        {"!=", "not_equal", 7}};
+constexpr Infix infixes[] = {{"*", "multiply", 12}, {"/", "divide", 12},        {"+", "add", 10},
+                             {"-", "subtract", 10}, {"<", "less", 8},           {"<=", "less_equal", 8},
+                             {">", "greater", 8},   {">=", "greater_equal", 8}, {"==", "equal", 7},
+                             {"!=", "not_equal", 7}};
 
 const Infix* infix(const Token& t) {
   for (const Infix& i : infixes)
@@ -250,8 +250,7 @@ Operation Parser::arguments(Atom callee) {
   list(")", [&] {
     if (at_attributes())
       call.attrs = attributes(")");
-    else if (peek().word("meta") && peek(2).kind == TokenKind::identifier &&
-             peek(2).text.starts_with("relay.attrs."))
+    else if (peek().word("meta") && peek(2).kind == TokenKind::identifier && peek(2).text.starts_with("relay.attrs."))
       lexer_.error(place(), "attributes from the metadata section are not supported", "write them out: axis=1");
     else
       call.args.push_back(atom_expr());
@@ -323,7 +322,8 @@ Parser::Value Parser::primary_word(const Token& t) {
     std::vector<Atom> args;
     if (expect("(", t.text)) list(")", [&] { args.push_back(atom_expr()); });
     if (args.size() != count && !lexer_.failed())
-      report(DiagnosticId::wrong_arity, where, fmt::format("{} takes {} operands, found {}", t.text, count, args.size()));
+      report(DiagnosticId::wrong_arity, where,
+             fmt::format("{} takes {} operands, found {}", t.text, count, args.size()));
     args.resize(count);
     return args;
   };

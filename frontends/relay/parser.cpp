@@ -55,8 +55,8 @@ std::optional<Module> Parser::run() {
 bool Parser::metadata() {
   if (metadata_text_.empty()) return true;
   int line = 1 + static_cast<int>(std::count(text_.begin(), text_.end(), '\n'));
-  auto constants = parse_metadata(metadata_text_.substr(metadata_mark.size()), {options_.file, line, 1, ""},
-                                  diagnostics_);
+  auto constants =
+      parse_metadata(metadata_text_.substr(metadata_mark.size()), {options_.file, line, 1, ""}, diagnostics_);
   if (constants) constants_ = std::move(*constants);
   return constants.has_value();
 }
@@ -124,8 +124,8 @@ void Parser::constructor(DataTypeDef& def) {
     def.constructors.push_back(std::move(c));
 }
 
-// A tensor function has a text form of its own (tensor/parse.h). All are parsed together, each at its place, so that messages
-// name lines of this file.
+// A tensor function has a text form of its own (tensor/parse.h). All are parsed together, each at its place, so that
+// messages name lines of this file.
 void Parser::tensor_definition() {
   const Token head = peek();
   std::string_view definition = lexer_.take_braced(head);

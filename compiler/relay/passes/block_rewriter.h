@@ -1,5 +1,5 @@
-// Rewrites the operations of blocks by rules. A rule sees one operation, may look at the operations that made its operands,
-// and may write new ones before it; it answers with the atom that the operation's value is, or with nothing.
+// Rewrites the operations of blocks by rules. A rule sees one operation, may look at the operations that made its
+// operands, and may write new ones before it; it answers with the atom that the operation's value is, or with nothing.
 #pragma once
 
 #include <functional>

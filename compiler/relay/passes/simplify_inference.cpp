@@ -1,19 +1,19 @@
-// Removes what does nothing at inference and moves constant scales and offsets into weights and biases. Rules write operations
-// on constants; fold_constants evaluates them.
+// Removes what does nothing at inference and moves constant scales and offsets into weights and biases. Rules write
+// operations on constants; fold_constants evaluates them.
 //
 //   what                                   becomes                          when
 //   %y = %x, (a, b).i                      %x, a or b
 //   dropout(x).0                           x
-//   an operator that gives its operand     the operand                      found by structure: reshape to the same shape,
-//   unchanged                                                               cast to the same type, identity transpose, ...
-//   batch_norm(x, constants).0             x * scale + offset               .1 and .2 are the operands
+//   an operator that gives its operand     the operand                      found by structure: reshape to the same
+//   shape, unchanged                                                               cast to the same type, identity
+//   transpose, ... batch_norm(x, constants).0             x * scale + offset               .1 and .2 are the operands
 //   reshape(reshape(x))                    reshape(x)                       static shapes
 //   transpose(transpose(x))                transpose(x)
-//   x - c, x / c                           x + -c, x * (1 / c)              c constant; x / c where the product is absorbed
-//   contraction(x, w) * c                  contraction(x, w * c)            w, c constant, c per output channel, single use
-//   (y + b) * c, bias_add(y, b) * c        y * c + b * c                    y * c is absorbed, b constant, single use
-//   (y + b) + c, bias_add(y, b) + c        y + (b + c)                      b, c constant, single use
-//   contraction(x, w) + c                  bias_add(contraction(x, w), c)   c constant, per output channel
+//   x - c, x / c                           x + -c, x * (1 / c)              c constant; x / c where the product is
+//   absorbed contraction(x, w) * c                  contraction(x, w * c)            w, c constant, c per output
+//   channel, single use (y + b) * c, bias_add(y, b) * c        y * c + b * c                    y * c is absorbed, b
+//   constant, single use (y + b) + c, bias_add(y, b) + c        y + (b + c)                      b, c constant, single
+//   use contraction(x, w) + c                  bias_add(contraction(x, w), c)   c constant, per output channel
 #include <algorithm>
 
 #include "relay/passes/block_rewriter.h"
@@ -34,9 +34,7 @@ int64_t integer_attr(const Call& call, const char* name, int64_t otherwise) {
   return value ? *value : flag ? *flag : otherwise;
 }
 
-bool flag_attr(const Call& call, const char* name, bool otherwise) {
-  return integer_attr(call, name, otherwise) != 0;
-}
+bool flag_attr(const Call& call, const char* name, bool otherwise) { return integer_attr(call, name, otherwise) != 0; }
 
 const std::string& name_of(const Call& call) {
   static const std::string none;
@@ -44,7 +42,8 @@ const std::string& name_of(const Call& call) {
   return o ? o->op->name : none;
 }
 
-// ---- contractions: operators that are linear in a weight --------------------------------------------------------------
+// ---- contractions: operators that are linear in a weight
+// --------------------------------------------------------------
 
 struct Contraction {
   int weight_axis;  // of the second operand: the output channels
@@ -54,7 +53,8 @@ struct Contraction {
 std::optional<Contraction> contraction(const Call& call) {
   const std::string& name = name_of(call);
   auto out_dtype = call.attrs.find("out_dtype");
-  if (out_dtype != call.attrs.end() && !std::holds_alternative<std::monostate>(out_dtype->second.v)) return std::nullopt;
+  if (out_dtype != call.attrs.end() && !std::holds_alternative<std::monostate>(out_dtype->second.v))
+    return std::nullopt;
   if (name == "nn.conv1d" || name == "nn.conv2d" || name == "nn.conv3d") return Contraction{0, 1};
   if (name == "nn.dense") return Contraction{0, -1};
   if (name == "nn.matmul") return Contraction{flag_attr(call, "transpose_b", false) ? 0 : 1, -1};
@@ -70,8 +70,8 @@ const Call* contraction_of(const BlockRewriter& r, const Atom& atom, Contraction
   return call;
 }
 
-// The factor or offset as a vector along one axis of a tensor of type `of`, or of one element. Empty when it varies along
-// other axes.
+// The factor or offset as a vector along one axis of a tensor of type `of`, or of one element. Empty when it varies
+// along other axes.
 Result along_axis(BlockRewriter& r, const Atom& factor, const TensorType& of, int axis) {
   int rank = static_cast<int>(of.shape.size()), channel = axis < 0 ? axis + rank : axis;
   TensorType t = r.tensor(factor);
@@ -92,7 +92,8 @@ Atom spread(BlockRewriter& r, const Atom& vector, int axis, int rank) {
   return shape.size() == 1 ? vector : r.emit("reshape", {vector}, {{"newshape", shape}});
 }
 
-// ---- scales -------------------------------------------------------------------------------------------------------------
+// ---- scales
+// -------------------------------------------------------------------------------------------------------------
 
 constexpr int longest_chain = 8;  // of additions between a contraction and a scale
 
@@ -152,7 +153,8 @@ Result divide(BlockRewriter& r, const Binding&, const Call& call) {
   return absorb_scale(r, call.args[0], r.emit("divide", {one, call.args[1]}));
 }
 
-// ---- offsets ------------------------------------------------------------------------------------------------------------
+// ---- offsets
+// ------------------------------------------------------------------------------------------------------------
 
 Result absorb_offset(BlockRewriter& r, const Atom& y, const Atom& offset) {
   TensorType type = r.tensor(y);
@@ -196,10 +198,11 @@ Result subtract(BlockRewriter& r, const Binding&, const Call& call) {
   return r.emit("add", {call.args[0], offset});
 }
 
-// ---- batch normalisation ------------------------------------------------------------------------------------------------
+// ---- batch normalisation
+// ------------------------------------------------------------------------------------------------
 
-// The value itself: x * scale + offset with scale = gamma / sqrt(var + epsilon), offset = beta - mean * scale; computed in
-// float32 for the narrow types, whose precision would be lost in the steps.
+// The value itself: x * scale + offset with scale = gamma / sqrt(var + epsilon), offset = beta - mean * scale; computed
+// in float32 for the narrow types, whose precision would be lost in the steps.
 Result batch_norm_value(BlockRewriter& r, const Call& call) {
   for (size_t i = 1; i < 5; ++i)
     if (!r.is_constant(call.args[i])) return std::nullopt;
@@ -238,7 +241,8 @@ Result project(BlockRewriter& r, const Project& op) {
   return std::nullopt;
 }
 
-// ---- identities, chains of reshapes and transposes ----------------------------------------------------------------------
+// ---- identities, chains of reshapes and transposes
+// ----------------------------------------------------------------------
 
 // The result has the operand's type and its elements in the same order.
 Result identity(BlockRewriter& r, const Binding& b, const Call& call) {
@@ -282,7 +286,8 @@ Result transpose(BlockRewriter& r, const Binding&, const Call& call) {
   return r.emit("transpose", {data}, {{"axes", order}});
 }
 
-// ---- the table ----------------------------------------------------------------------------------------------------------
+// ---- the table
+// ----------------------------------------------------------------------------------------------------------
 
 struct CallRule {
   const char* op;

@@ -1,5 +1,5 @@
-// Programs that others wrote (DLCC_TEST_DATA/relay): those that TVM reads are read, printed and read again; those it rejects
-// are rejected. What differs is listed in corpus_exceptions.txt with the reason.
+// Programs that others wrote (DLCC_TEST_DATA/relay): those that TVM reads are read, printed and read again; those it
+// rejects are rejected. What differs is listed in corpus_exceptions.txt with the reason.
 #include <doctest/doctest.h>
 
 #include <algorithm>

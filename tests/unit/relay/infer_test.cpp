@@ -128,13 +128,16 @@ TEST_CASE("the verifier names broken rules") {
   has(broken([](Module&, Block& b) { std::get<Call>(b.bindings[0].op).callee = GlobalRef{"no"}; }), "no function @no");
   has(broken([](Module&, Block& b) { std::get<Call>(b.bindings[0].op).args.clear(); }), "takes 1 operands, found 0");
   has(broken([](Module&, Block& b) { b.result = OperatorRef{op("nn.relu")}; }), "is used as a value");
-  has(broken([](Module&, Block& b) { std::get<Call>(b.bindings[0].op).callee = Constant::of<float>(dtype::f32, {}, {1}); }),
+  has(broken([](Module&, Block& b) {
+        std::get<Call>(b.bindings[0].op).callee = Constant::of<float>(dtype::f32, {}, {1});
+      }),
       "a constant is called");
   has(broken([](Module& m, Block&) { m.next_id = 1; }), "is not one of the module's");
 }
 
 TEST_CASE("a copy shares no variable with the original") {
-  Module module = parse("def @main(%c: bool, %x: float32) { if (%c) { let %f = fn (%a: float32) { %a + %x }; %f(%x) } else { %x } }");
+  Module module = parse(
+      "def @main(%c: bool, %x: float32) { if (%c) { let %f = fn (%a: float32) { %a + %x }; %f(%x) } else { %x } }");
   Diagnostics d;
   REQUIRE(infer_types(module, d));
   std::map<int, Atom> renamed;
