@@ -273,8 +273,10 @@ class Printer {
   }
 
   void write(const Project& op) {
+    bool literal = std::holds_alternative<Constant>(op.tuple);  // 1.0 would be a number
+    out_ += literal ? "(" : "";
     atom(op.tuple);
-    out_ += fmt::format(".{}", op.index);
+    out_ += fmt::format("{}.{}", literal ? ")" : "", op.index);
   }
 
   void write(const If& op) {
