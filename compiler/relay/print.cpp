@@ -172,8 +172,8 @@ class Printer {
     for (size_t i = 0; i < b.bindings.size(); ++i) {
       const Binding& binding = b.bindings[i];
       const Var* result = std::get_if<Var>(&b.result);
-      bool in_place =
-          i + 1 == b.bindings.size() && result && (*result)->id == binding.var->id && uses_[binding.var->id] == 1;
+      bool in_place = i + 1 == b.bindings.size() && result && (*result)->id == binding.var->id &&
+                      !std::holds_alternative<Alias>(binding.op) && uses_[binding.var->id] == 1;
       if (in_place) return operation(binding.op);
       target(binding);
       bool statement = std::holds_alternative<Match>(binding.op);  // not an expression: needs parentheses

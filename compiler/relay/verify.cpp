@@ -9,7 +9,7 @@
 //   4. a constant is not called; operators are only called, not passed on; a constructor without fields is called, too;
 //   5. calls of operators, globals, constructors and tensor functions have the right number of operands, and only
 //   operators
-//      take attributes; a call of a tensor function has no layouts or one per operand and result;
+//      take attributes; a call of a tensor function has no layouts or one per operand and result, over their axes;
 //   6. patterns of one `match` are of one data type and have as many fields as their constructors; a `match` has a
 //   clause;
 //   7. nested blocks and functions are there;
@@ -272,6 +272,13 @@ class Verifier {
     if (!call.layouts.empty() && call.layouts.size() != f.params.size() + f.results.size())
       fail(b.place, fmt::format("the call of @{} has {} layouts for {} operands and {} results", call.function,
                                 call.layouts.size(), f.params.size(), f.results.size()));
+    std::vector<tensor::Buffer> buffers = f.params;
+    buffers.insert(buffers.end(), f.results.begin(), f.results.end());
+    for (size_t i = 0; i < std::min(buffers.size(), call.layouts.size()); ++i)
+      for (const tensor::Layout::Part& p : call.layouts[i].parts)
+        if (p.axis < 0 || p.axis >= buffers[i]->rank() || p.divisor < 1 || p.extent < 1)
+          fail(b.place,
+               fmt::format("layout {} does not fit {} dimensions", tensor::str(call.layouts[i]), buffers[i]->rank()));
     std::vector<Type> results;
     for (const tensor::Buffer& r : f.results) results.push_back(tensor_type(r->shape, r->type));
     expect_type(b, results.size() == 1 ? results[0] : tuple_type(results));

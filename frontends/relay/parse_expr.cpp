@@ -88,9 +88,18 @@ void Parser::let_binding() {
   size_t ahead = 0;
   while (ahead < 8 && peek(ahead).is("(")) ++ahead;
   bool recursive = peek(ahead).word("fn");
-  if (recursive) locals_.add(var->name, var);
+  if (recursive) {
+    locals_.add(var->name, var);
+    self_uses_[var->id] = 0;
+  }
   Value value = bound_value();
   if (!recursive) locals_.add(var->name, var);
+  const Operation* op = std::get_if<Operation>(&value.v);
+  bool function = op && std::holds_alternative<MakeFunction>(*op);
+  if (recursive && !function && self_uses_[var->id] > 0)
+    report(DiagnosticId::undefined_value, lexer_.place(name),
+           fmt::format("%{} is used in its own value, which is not a function", var->name));
+  self_uses_.erase(var->id);
   bind(var, std::move(value));
   expect(";", "the binding");
 }
@@ -269,10 +278,12 @@ Parser::Value Parser::primary() {
       break;
     case TokenKind::local:
       lexer_.next();
-      if (const Var* var = locals_.find(std::string(t.text)))
+      if (const Var* var = locals_.find(std::string(t.text))) {
         value.v = Atom(*var);
-      else
+        if (auto it = self_uses_.find((*var)->id); it != self_uses_.end()) ++it->second;
+      } else {
         report(DiagnosticId::undefined_value, value.place, fmt::format("%{} is not defined here", t.text));
+      }
       break;
     case TokenKind::graph:
       lexer_.next();

@@ -112,7 +112,9 @@ Dim Parser::dim() {
 }
 
 Dim Parser::dim_product() {
-  Dim product = dim_atom();
+  bool negative = false;
+  while (accept("-")) negative = !negative;
+  Dim product = negative ? dim_atom() * Dim(-1) : dim_atom();
   while (accept("*")) product = product * dim_atom();
   return product;
 }
@@ -133,6 +135,10 @@ Dim Parser::dim_atom() {
     int64_t index;
     meta_reference(index);  // a size variable of TVM's: some size
     return unknown_dim();
+  }
+  if (t.word("True") || t.word("False") || t.word("None") || t.word("nullptr")) {  // no names of sizes
+    unexpected("a dimension");
+    return 0;
   }
   Token name = expect_kind(TokenKind::identifier, "a dimension");
   using Function = Dim (*)(const Dim&, const Dim&);
@@ -192,7 +198,7 @@ AttrValue Parser::attribute_value() {
     if (!value) report(DiagnosticId::bad_attribute, lexer_.place(t), "this number is out of range");
     return value.value_or(0);
   }
-  if (t.kind != TokenKind::number && t.kind != TokenKind::identifier && t.kind != TokenKind::unknown) {
+  if (t.kind != TokenKind::number && t.kind != TokenKind::identifier && t.kind != TokenKind::unknown && !t.is("-")) {
     unexpected("an attribute's value");
     return {};
   }
@@ -240,8 +246,10 @@ std::vector<tensor::Layout> Parser::layouts(const AttrValue& value, const Place&
     while (good && !rest.empty()) {
       if (skip("zero")) {
         layout.tail = tensor::Layout::Tail::zero;
+        good &= !layout.parts.empty() && rest.empty();
       } else if (skip("unspecified")) {
         layout.tail = tensor::Layout::Tail::unspecified;
+        good &= !layout.parts.empty() && rest.empty();
       } else {
         tensor::Layout::Part part{0, 1, 0};
         integer(part.axis);

@@ -173,6 +173,7 @@ class Parser {
   std::vector<Constant> constants_;
   std::string tensor_text_;  // the embedded tensor functions in their places, blanks everywhere else
   std::vector<relay::Var>* free_vars_ = nullptr;  // where free_var declares, in a file that is one expression
+  std::map<int, int> self_uses_;                  // of variables whose value, a function, is being read
   int depth_ = 0;
 };
 
