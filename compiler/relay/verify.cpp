@@ -2,16 +2,15 @@
 //
 //   1. every variable (parameter, binding, pattern) is bound once in the module and has an id below next_id;
 //   2. a variable is used only where it is visible: behind its binding in its block, in the blocks nested there, and,
-//   when it
-//      is bound to a function, in that function's own body;
+//      when it is bound to a function, in that function's own body;
 //   3. global functions, tensor functions, constructors and data types that are named exist; data types have as many
 //      arguments as parameters; constructors' names are unique in the module;
 //   4. a constant is not called; operators are only called, not passed on; a constructor without fields is called, too;
 //   5. calls of operators, globals, constructors and tensor functions have the right number of operands, and only
-//   operators
-//      take attributes; a call of a tensor function has no layouts or one per operand and result, over their axes;
+//      operators take attributes; a call of a tensor function has no layouts or one per operand and result, over their
+//      axes;
 //   6. patterns of one `match` are of one data type and have as many fields as their constructors; a `match` has a
-//   clause;
+//      clause;
 //   7. nested blocks and functions are there;
 //   8. every variable, parameter and function result has a type without holes, and the type of a binding is what its
 //      operation gives (dimensions that are not known are not compared).

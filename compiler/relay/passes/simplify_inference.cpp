@@ -1,19 +1,18 @@
 // Removes what does nothing at inference and moves constant scales and offsets into weights and biases. Rules write
 // operations on constants; fold_constants evaluates them.
 //
-//   what                                   becomes                          when
-//   %y = %x, (a, b).i                      %x, a or b
-//   dropout(x).0                           x
-//   an operator that gives its operand     the operand                      found by structure: reshape to the same
-//   shape, unchanged                                                               cast to the same type, identity
-//   transpose, ... batch_norm(x, constants).0             x * scale + offset               .1 and .2 are the operands
-//   reshape(reshape(x))                    reshape(x)                       static shapes
-//   transpose(transpose(x))                transpose(x)
-//   x - c, x / c                           x + -c, x * (1 / c)              c constant; x / c where the product is
-//   absorbed contraction(x, w) * c                  contraction(x, w * c)            w, c constant, c per output
-//   channel, single use (y + b) * c, bias_add(y, b) * c        y * c + b * c                    y * c is absorbed, b
-//   constant, single use (y + b) + c, bias_add(y, b) + c        y + (b + c)                      b, c constant, single
-//   use contraction(x, w) + c                  bias_add(contraction(x, w), c)   c constant, per output channel
+//   what                                becomes                    when
+//   %y = %x, (a, b).i                   %x, a or b
+//   dropout(x).0                        x
+//   an operator that gives its operand  the operand                found by its definition's structure
+//   batch_norm(x, constants).0          x * scale + offset         .1 and .2 are the operands
+//   reshape(reshape(x))                 reshape(x)                 static shapes
+//   transpose(transpose(x))             transpose(x)
+//   x - c                               x + -c                     c constant
+//   contraction(x, w) * c, ... / c      contraction(x, w * c)      w, c constant, c per output channel, single use
+//   (y + b) * c, bias_add(y, b) * c     y * c + b * c              y * c is absorbed; b constant, single use
+//   (y + b) + c, bias_add(y, b) + c     y + (b + c)                b, c constant, single use
+//   contraction(x, w) + c               bias_add(contraction, c)   c constant, per output channel
 #include <algorithm>
 
 #include "relay/passes/block_rewriter.h"
@@ -43,7 +42,6 @@ const std::string& name_of(const Call& call) {
 }
 
 // ---- contractions: operators that are linear in a weight
-// --------------------------------------------------------------
 
 struct Contraction {
   int weight_axis;  // of the second operand: the output channels
@@ -93,7 +91,6 @@ Atom spread(BlockRewriter& r, const Atom& vector, int axis, int rank) {
 }
 
 // ---- scales
-// -------------------------------------------------------------------------------------------------------------
 
 constexpr int longest_chain = 8;  // of additions between a contraction and a scale
 
@@ -154,7 +151,6 @@ Result divide(BlockRewriter& r, const Binding&, const Call& call) {
 }
 
 // ---- offsets
-// ------------------------------------------------------------------------------------------------------------
 
 Result absorb_offset(BlockRewriter& r, const Atom& y, const Atom& offset) {
   TensorType type = r.tensor(y);
@@ -199,7 +195,6 @@ Result subtract(BlockRewriter& r, const Binding&, const Call& call) {
 }
 
 // ---- batch normalisation
-// ------------------------------------------------------------------------------------------------
 
 // The value itself: x * scale + offset with scale = gamma / sqrt(var + epsilon), offset = beta - mean * scale; computed
 // in float32 for the narrow types, whose precision would be lost in the steps.
@@ -242,7 +237,6 @@ Result project(BlockRewriter& r, const Project& op) {
 }
 
 // ---- identities, chains of reshapes and transposes
-// ----------------------------------------------------------------------
 
 // The result has the operand's type and its elements in the same order.
 Result identity(BlockRewriter& r, const Binding& b, const Call& call) {
@@ -287,7 +281,6 @@ Result transpose(BlockRewriter& r, const Binding&, const Call& call) {
 }
 
 // ---- the table
-// ----------------------------------------------------------------------------------------------------------
 
 struct CallRule {
   const char* op;
