@@ -208,7 +208,9 @@ Value Node::scalar(DType type, double value) const {
 }
 
 Value Node::reshape(const Value& value, const Shape& shape) {
-  return call("reshape", {value}, {{"newshape", shape_attr(shape)}, {"allowzero", true}});
+  relay::Attrs attrs = {{"newshape", shape_attr(shape)}};
+  if (std::ranges::count(shape, Dim(0)) > 0) attrs["allowzero"] = true;
+  return call("reshape", {value}, attrs);
 }
 
 Value Node::cast(const Value& value, DType type) {
