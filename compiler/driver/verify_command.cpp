@@ -83,6 +83,7 @@ int verify_command(std::vector<std::string> args) {
   if (auto status = parse(app, std::move(args))) return *status;
 
   Diagnostics diagnostics;
+  bind_dimensions(options, folders[0]);
   Compiler compiler(options, diagnostics);
   auto model = prepare_verification(compiler);
   if (!model) return report(diagnostics, reporting);

@@ -66,6 +66,23 @@ Engine make_engine(const std::string& kind, Compiler& compiler, const relay::Mod
   };
 }
 
+void bind_dimensions(CompileOptions& options, const std::string& data_folder) {
+  Diagnostics ignored;  // whatever is wrong is reported when the model is compiled
+  auto module = Compiler(options, ignored).import();
+  if (!module) return;
+  const auto& params = module->functions.at("main").params;
+  for (size_t k = 0; k < params.size(); ++k) {
+    const auto* type = relay::as<relay::TensorType>(params[k]->type);
+    if (!type || is_static(type->shape)) continue;
+    auto tensor = read_tensor(fmt::format("{}/input_{}.pb", data_folder, k), ignored);
+    for (size_t d = 0; tensor && d < type->shape.size() && d < tensor->shape().size(); ++d) {
+      auto symbols = type->shape[d].symbols();
+      if (symbols.size() == 1 && type->shape[d] == Dim::symbol(symbols[0]))
+        options.dims.push_back(fmt::format("{}={}", symbols[0].name, tensor->shape()[d]));
+    }
+  }
+}
+
 std::optional<Verifiable> prepare_verification(Compiler& compiler) {
   auto fused = compiler.import_and_fuse();
   auto module = fused ? compiler.run_passes(*fused, {"assign-layouts"}) : std::nullopt;

@@ -35,15 +35,17 @@ fs::path find_case(const std::string& name, const std::vector<std::string>& root
 
 // What went wrong, empty if nothing.
 std::string verify_case(const fs::path& folder, const std::vector<std::string>& engines) {
-  Diagnostics diagnostics;
-  Compiler compiler({.model = folder / "model.onnx", .prefix = "m"}, diagnostics);
-  auto model = prepare_verification(compiler);
-  if (!model) return diagnostics.str();
   std::vector<fs::path> data_sets;
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.is_directory() && entry.path().filename().string().starts_with("test_data_set_"))
       data_sets.push_back(entry.path());
   if (data_sets.empty()) return "no data set";
+  Diagnostics diagnostics;
+  CompileOptions options{.model = folder / "model.onnx", .prefix = "m"};
+  bind_dimensions(options, data_sets[0]);
+  Compiler compiler(options, diagnostics);
+  auto model = prepare_verification(compiler);
+  if (!model) return diagnostics.str();
   for (const std::string& name : engines) {
     Engine engine = make_engine(name, compiler, model->fused, model->planned);
     for (const fs::path& data : data_sets) {
