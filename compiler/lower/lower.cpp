@@ -7,6 +7,7 @@
 #include "relay/operator.h"
 #include "tensor/analysis.h"
 #include "tensor/layout.h"
+#include "tensor/passes/bind_shared.h"
 #include "tensor/passes/expand_math.h"
 #include "tensor/schedules/schedule.h"
 
@@ -247,7 +248,7 @@ class Lowerer {
     KernelVariants kernel{f.name, {}};
     std::string text;  // kernels that read the same are the same
     for (tensor::Kernel& k : s.variants) {
-      k.body = tensor::expand_math(k.body);
+      k.body = tensor::bind_shared(tensor::expand_math(k.body));
       k.name.clear();
       text += tensor::print(k);
       k.name = f.name;

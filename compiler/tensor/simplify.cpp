@@ -120,7 +120,8 @@ class Simplifier {
 
   Ranges ranges_;
   std::vector<Fact> facts_;
-  int contexts_ = 0;
+  int contexts_ = 0;         // that surround the present place
+  int select_contexts_ = 0;  // entered so far for arms of selects
   Memo memo_;
   ExprOrder order_;
 };
@@ -550,7 +551,9 @@ Expr Simplifier::select_of(const Select& x) {
   Expr c = (*this)(x.condition);
   if (auto known = constant_integer(c)) return (*this)(*known ? x.a : x.b);
   auto arm = [&](const Expr& e, bool holds) {
-    auto context = enter(c, holds);
+    // Each context simplifies shared operands anew, so that long chains of selects get only some.
+    auto context = select_contexts_ < 64 ? enter(c, holds) : std::nullopt;
+    select_contexts_ += context.has_value();
     Expr r = (*this)(e);
     if (context) leave(std::move(*context));
     return r;

@@ -26,6 +26,55 @@ void children(const ExprNode& node, Visit&& visit) {
              node.v);
 }
 
+}  // namespace
+
+Expr map_operands(const Expr& e, const std::function<Expr(const Expr&)>& f) {
+  bool changed = false;
+  auto sub = [&](const Expr& child) {
+    if (!child) return child;
+    Expr r = f(child);
+    changed |= !r.same_node(child);
+    return r;
+  };
+  return std::visit(overloaded{
+                        [&](const Literal&) { return e; },
+                        [&](const VarRef&) { return e; },
+                        [&](const Unary& x) {
+                          Expr a = sub(x.a);
+                          return changed ? unary(x.op, a) : e;
+                        },
+                        [&](const Binary& x) {
+                          Expr a = sub(x.a), b = sub(x.b);
+                          return changed ? binary(x.op, a, b) : e;
+                        },
+                        [&](const Fma& x) {
+                          Expr a = sub(x.a), b = sub(x.b), c = sub(x.c);
+                          return changed ? fma(a, b, c) : e;
+                        },
+                        [&](const Select& x) {
+                          Expr c = sub(x.condition), a = sub(x.a), b = sub(x.b);
+                          return changed ? select(c, a, b) : e;
+                        },
+                        [&](const Cast& x) {
+                          Expr a = sub(x.a);
+                          return changed ? cast(e.type(), a, x.saturate) : e;
+                        },
+                        [&](const Bitcast& x) {
+                          Expr a = sub(x.a);
+                          return changed ? bitcast(e.type(), a) : e;
+                        },
+                        [&](const Load& x) {
+                          std::vector<Expr> indices;
+                          for (const Expr& i : x.indices) indices.push_back(sub(i));
+                          Expr otherwise = sub(x.otherwise);
+                          return changed ? load(x.buffer, std::move(indices), otherwise) : e;
+                        },
+                    },
+                    e->v);
+}
+
+namespace {
+
 class ExprRewriter {
  public:
   explicit ExprRewriter(const std::function<Expr(const Expr&)>& f) : f_(f) {}
@@ -33,57 +82,12 @@ class ExprRewriter {
   Expr operator()(const Expr& e) {
     if (!e) return e;
     if (auto it = done_.find(e.get()); it != done_.end()) return it->second.second;
-    Expr result = f_(rebuild(e));
+    Expr result = f_(map_operands(e, [&](const Expr& child) { return (*this)(child); }));
     done_.emplace(e.get(), std::pair(e, result));  // keeps `e` alive, so that its address stays its own
     return result;
   }
 
  private:
-  Expr rebuild(const Expr& e) {
-    bool changed = false;
-    auto sub = [&](const Expr& child) {
-      Expr r = (*this)(child);
-      changed |= !r.same_node(child);
-      return r;
-    };
-    Expr result = std::visit(overloaded{
-                                 [&](const Literal&) { return e; },
-                                 [&](const VarRef&) { return e; },
-                                 [&](const Unary& x) {
-                                   Expr a = sub(x.a);
-                                   return changed ? unary(x.op, a) : e;
-                                 },
-                                 [&](const Binary& x) {
-                                   Expr a = sub(x.a), b = sub(x.b);
-                                   return changed ? binary(x.op, a, b) : e;
-                                 },
-                                 [&](const Fma& x) {
-                                   Expr a = sub(x.a), b = sub(x.b), c = sub(x.c);
-                                   return changed ? fma(a, b, c) : e;
-                                 },
-                                 [&](const Select& x) {
-                                   Expr c = sub(x.condition), a = sub(x.a), b = sub(x.b);
-                                   return changed ? select(c, a, b) : e;
-                                 },
-                                 [&](const Cast& x) {
-                                   Expr a = sub(x.a);
-                                   return changed ? cast(e.type(), a, x.saturate) : e;
-                                 },
-                                 [&](const Bitcast& x) {
-                                   Expr a = sub(x.a);
-                                   return changed ? bitcast(e.type(), a) : e;
-                                 },
-                                 [&](const Load& x) {
-                                   std::vector<Expr> indices;
-                                   for (const Expr& i : x.indices) indices.push_back(sub(i));
-                                   Expr otherwise = sub(x.otherwise);
-                                   return changed ? load(x.buffer, std::move(indices), otherwise) : e;
-                                 },
-                             },
-                             e->v);
-    return result;
-  }
-
   const std::function<Expr(const Expr&)>& f_;
   std::map<const ExprNode*, std::pair<Expr, Expr>> done_;
 };

@@ -18,6 +18,9 @@ void for_each_root_expr(const Stmt&, const std::function<void(const Expr&)>& vis
 // Calls `visit` on the statement and its nested statements, outermost first.
 void for_each_stmt(const Stmt&, const std::function<void(const Stmt&)>& visit);
 
+// The expression with each operand replaced by what `f` gives for it; the same node when nothing changes.
+Expr map_operands(const Expr&, const std::function<Expr(const Expr&)>& f);
+
 // Rebuilds an expression bottom-up: `rewrite` sees a node whose children were rewritten and returns its replacement
 // (the node itself to keep it). Shared nodes are rewritten once; an unchanged expression is returned as the same node.
 Expr rewrite(const Expr&, const std::function<Expr(const Expr&)>& rewrite);
