@@ -3,7 +3,7 @@
 
 #include "driver/commands.h"
 #include "driver/options.h"
-#include "driver/tensor_files.h"
+#include "pipeline/tensor_files.h"
 #include "targets/llvm/loader.h"
 
 namespace dlcc::driver {

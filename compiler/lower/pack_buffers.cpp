@@ -1,6 +1,6 @@
 // Packs buffers with known live intervals into one arena: rectangles of fixed horizontal extent (time) are given
 // vertical positions (offsets), with the total height as small as possible. Greedy orders solve most networks at the
-// live bound; what is left goes to iterated greedy and to the backtracking of pack_search.cpp, both bounded by steps.
+// live bound; what is left goes to the backtracking of pack_search.cpp, bounded by steps.
 #include <algorithm>
 #include <numeric>
 
@@ -69,27 +69,15 @@ std::vector<int> order_by(const std::vector<Item>& items, Key key) {
   return order;
 }
 
-// The best offsets so far and the order that gave them.
-struct Best {
-  std::vector<int64_t> offsets;
-  std::vector<int> order;
-  int64_t height = -1;
-
-  bool offer(const std::vector<Item>& items, std::vector<int64_t> candidate, const std::vector<int>& from) {
-    const int64_t h = lower::height(items, candidate);
-    if (height >= 0 && h >= height) return false;
-    *this = {std::move(candidate), from, h};
-    return true;
-  }
-};
-
-Best greedy(const std::vector<Item>& items, int64_t bound) {
+// The best of first fit in several orders; stops at the bound.
+std::vector<int64_t> pack_greedily(const std::vector<Item>& items, int64_t bound) {
   using Pair = std::pair<int64_t, int64_t>;
-  Best best;
+  std::vector<int64_t> best;
+  int64_t best_height = INT64_MAX;
   const auto attempt = [&](auto key) {
-    if (best.height == bound) return;
-    const std::vector<int> order = order_by(items, key);
-    best.offer(items, first_fit(items, order), order);
+    if (best_height == bound) return;
+    std::vector<int64_t> offsets = first_fit(items, order_by(items, key));
+    if (const int64_t h = height(items, offsets); h < best_height) best = std::move(offsets), best_height = h;
   };
   attempt([](const Item& i) { return Pair{i.size, i.upper - i.lower}; });
   attempt([](const Item& i) { return Pair{i.upper - i.lower, i.size}; });
@@ -107,45 +95,6 @@ Best greedy(const std::vector<Item>& items, int64_t bound) {
   attempt([&](const Item& i) { return Pair{crowd[&i - base], i.size}; });
   attempt([&](const Item& i) { return Pair{crowd[&i - base], i.upper - i.lower}; });
   return best;
-}
-
-// A small generator of our own, so that plans are the same everywhere.
-struct Random {
-  uint64_t state = 0x9e3779b97f4a7c15;
-  uint64_t below(uint64_t n) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (state >> 11) % n;
-  }
-};
-
-// Iterated greedy ("squeaky wheel", Joslin and Clements 1999): items that stick out above the goal move forward in the
-// order by a random distance; an order that is not worse is kept.
-void iterate_greedy(const std::vector<Item>& items, int64_t bound, int64_t steps, Best& best) {
-  Random random;
-  std::vector<int> order = best.order;
-  std::vector<int64_t> offsets = best.offsets;
-  int64_t current = best.height;
-  const int n = static_cast<int>(items.size());
-  for (; steps > 0 && best.height > bound; steps -= n) {
-    std::vector<int> candidate = order;
-    const int64_t goal = bound + static_cast<int64_t>(random.below(static_cast<uint64_t>(current - bound)));
-    for (int k = 0; k < n; ++k) {
-      const int id = candidate[k];
-      if (offsets[id] + items[id].size <= goal || random.below(2)) continue;
-      const int to = static_cast<int>(random.below(static_cast<uint64_t>(k) + 1));
-      std::rotate(candidate.begin() + to, candidate.begin() + k, candidate.begin() + k + 1);
-    }
-    std::vector<int64_t> tried = first_fit(items, candidate);
-    const int64_t h = height(items, tried);
-    best.offer(items, tried, candidate);
-    if (h <= current || random.below(50) == 0) {
-      order = std::move(candidate);
-      offsets = std::move(tried);
-      current = h;
-    }
-  }
 }
 
 }  // namespace
@@ -187,12 +136,11 @@ Packing pack_buffers(const std::vector<LiveBuffer>& buffers, int64_t search_step
   if (p.items.empty()) return packing;
 
   const int64_t bound = round_up(live_bound(buffers), p.unit) / p.unit;
-  Best best = greedy(p.items, bound);
-  if (best.height > bound) iterate_greedy(p.items, bound, search_steps, best);
-  if (best.height > bound) search_packing(p.items, bound, search_steps, best.offsets);
+  std::vector<int64_t> offsets = pack_greedily(p.items, bound);
+  if (height(p.items, offsets) > bound) search_packing(p.items, bound, search_steps, offsets);
 
   for (size_t i = 0; i < p.items.size(); ++i) {
-    const int64_t offset = best.offsets[i] * p.unit;
+    const int64_t offset = offsets[i] * p.unit;
     packing.offsets[p.ids[i]] = offset;
     packing.bytes = std::max(packing.bytes, offset + buffers[p.ids[i]].size);
   }

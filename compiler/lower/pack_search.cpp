@@ -1,13 +1,15 @@
 // Depth-first search for a packing below a given height. Items are placed in the order of their offsets, each resting
 // on the floor or on an item placed before it; every packing can be pushed down into this form. A branch ends when some
-// clique cannot hold what is left of it. Runs restart with items that caused failures ranked first.
+// clique cannot hold what is left of it. Runs restart with other orders, some with items that caused failures first.
 //
-// The formulation by time sections and canonical order follows Moffitt, "MiniMalloc: A Lightweight Memory Allocator for
-// Hardware-Accelerated Machine Learning" (ASPLOS 2023); the failure weights are those of Boussemart et al. (ECAI 2004).
+// Canonical order, the bound by floors and the split into independent parts follow Moffitt, "MiniMalloc: A Lightweight
+// Memory Allocator for Hardware-Accelerated Machine Learning" (ASPLOS 2023); the weights of failures are those of
+// Boussemart et al. (ECAI 2004).
 #include "lower/pack_search.h"
 
 #include <algorithm>
-#include <numeric>
+#include <array>
+#include <functional>
 
 namespace dlcc::lower {
 namespace {
@@ -22,30 +24,42 @@ class Search {
         cliques_(find_cliques(items)),
         members_(cliques_.count),
         conflicts_(items.size()),
+        crowd_(items.size(), 0),
         weights_(items.size(), 0) {
     int64_t members = 0;
-    for (int i = 0; i < n_; ++i)
-      for (int c = cliques_.first[i]; c < cliques_.last[i]; ++c, ++members) members_[c].push_back(i);
+    std::vector<int64_t> load(cliques_.count, 0);
+    for (int i = 0; i < n_; ++i) {
+      by_time_.push_back(i);
+      for (int c = cliques_.first[i]; c < cliques_.last[i]; ++c, ++members) {
+        members_[c].push_back(i);
+        load[c] += items_[i].size;
+      }
+    }
+    std::ranges::stable_sort(by_time_, {}, [&](int i) { return cliques_.first[i]; });
     cost_ = 1 + members / 16384;
-    for (int i = 0; i < n_; ++i)
+    for (int i = 0; i < n_; ++i) {
+      for (int c = cliques_.first[i]; c < cliques_.last[i]; ++c) crowd_[i] = std::max(crowd_[i], load[c]);
       for (int j = 0; j < n_; ++j)
         if (i != j && cliques_.first[i] < cliques_.last[j] && cliques_.first[j] < cliques_.last[i])
           conflicts_[i].push_back(j);
+    }
   }
 
-  // Looks for a packing of at most this height; takes what it uses from `steps`.
-  bool run(int64_t capacity, int64_t& steps) {
+  // Looks for a packing of at most this height, with the first so many of the orders of `key`; takes what it uses from
+  // `steps`. Each round tries every order with and without the weights of failures, and each has twice the steps.
+  bool run(int64_t capacity, int orders, int64_t& steps) {
     capacity_ = capacity;
     int64_t run_steps = 4 * n_ * cost_;
     for (int attempt = 0; steps > 0; ++attempt) {
-      rank_items(attempt);
+      rank_items(attempt / 2 % orders, attempt % 2 == 1);
+      reset();
       const int64_t allowed = std::min(steps, run_steps);
-      int64_t left = allowed;
-      const Outcome outcome = descend(left);
-      steps -= allowed - std::max<int64_t>(left, 0);
+      steps_ = allowed;
+      const Outcome outcome = place_all(by_time_, 0, -1);
+      steps -= allowed - std::max<int64_t>(steps_, 0);
       if (outcome == Outcome::found) return true;
       if (outcome == Outcome::impossible) return false;
-      run_steps += run_steps / 4;
+      if (attempt % (2 * orders) == 2 * orders - 1) run_steps *= 2;
     }
     return false;
   }
@@ -55,38 +69,30 @@ class Search {
  private:
   enum class Outcome { found, impossible, out_of_steps };
 
-  // A placement under trial: the items that may come next, and what to restore when all of them failed.
-  struct Frame {
-    std::vector<int> candidates;
-    size_t next = 0;
-    size_t trail = 0;  // length of trail_ before the current candidate was placed
-    int64_t last_offset = 0;
-    int last_rank = -1;
-  };
   struct Change {
     int64_t* place;
     int64_t old;
   };
 
-  // A different basic order each time, then by how often an item was in the way.
-  void rank_items(int attempt) {
-    std::vector<int> order(n_);
-    std::iota(order.begin(), order.end(), 0);
-    const auto key = [&](int i) {
-      const int64_t width = cliques_.last[i] - cliques_.first[i];
-      switch (attempt % 3) {
-        case 0:
-          return width * items_[i].size;
-        case 1:
-          return items_[i].size;
-        default:
-          return width;
-      }
-    };
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int a, int b) { return std::pair(weights_[a], key(a)) > std::pair(weights_[b], key(b)); });
+  // What ranks an item before others: the most crowded moment it lives through, its area, its length.
+  std::array<int64_t, 3> key(int order, int i) const {
+    const int64_t length = items_[i].upper - items_[i].lower, area = length * items_[i].size;
+    switch (order) {
+      case 0:
+        return {crowd_[i], area, length};
+      case 1:
+        return {crowd_[i], length, area};
+      default:
+        return {length, area, crowd_[i]};
+    }
+  }
+
+  void rank_items(int order, bool weighted) {
+    std::vector<int> sorted = by_time_;
+    std::ranges::stable_sort(sorted, std::greater(),
+                             [&](int i) { return std::pair(weighted ? weights_[i] : 0, key(order, i)); });
     rank_.resize(n_);
-    for (int r = 0; r < n_; ++r) rank_[order[r]] = r;
+    for (int r = 0; r < n_; ++r) rank_[sorted[r]] = r;
   }
 
   void reset() {
@@ -97,53 +103,48 @@ class Search {
     for (int i = 0; i < n_; ++i)
       for (int c = cliques_.first[i]; c < cliques_.last[i]; ++c) remaining_[c] += items_[i].size;
     trail_.clear();
-    placed_ = 0;
   }
 
-  Outcome descend(int64_t& steps) {
-    reset();
-    std::vector<Frame> frames(1);
-    frames[0].candidates = candidates(0, -1);
-    std::vector<int> chosen;
-    while (true) {
-      Frame& f = frames.back();
-      if (f.next == f.candidates.size()) {  // all failed
-        if (frames.size() == 1) return Outcome::impossible;
-        frames.pop_back();
-        undo(frames.back().trail, chosen.back());
-        chosen.pop_back();
-        continue;
-      }
-      if ((steps -= cost_) < 0) return Outcome::out_of_steps;
-      const int item = f.candidates[f.next++];
-      f.trail = trail_.size();
-      const int64_t at = floor_[item];
-      if (!place(item)) {
-        undo(f.trail, item);
-        continue;
-      }
-      if (placed_ == n_) return Outcome::found;
-      chosen.push_back(item);
-      Frame next;
-      next.last_offset = at;
-      next.last_rank = rank_[item];
-      next.candidates = candidates(at, rank_[item]);
-      frames.push_back(std::move(next));
+  // Places all of `open`, sorted by time, none of them before (last_offset, last_rank) in canonical order. Parts that
+  // share no clique are independent: when one fails, other packings of the parts before it need no trial. The recursion
+  // is as deep as there are items, which search_packing limits.
+  Outcome place_all(const std::vector<int>& open, int64_t last_offset, int last_rank) {
+    for (size_t begin = 0, end = 0; begin < open.size(); begin = end) {
+      int reach = cliques_.last[open[begin]];
+      for (end = begin; end < open.size() && cliques_.first[open[end]] < reach; ++end)
+        reach = std::max(reach, cliques_.last[open[end]]);
+      const Outcome outcome = place_part({open.begin() + begin, open.begin() + end}, last_offset, last_rank);
+      if (outcome != Outcome::found) return outcome;
     }
+    return Outcome::found;
+  }
+
+  Outcome place_part(const std::vector<int>& part, int64_t last_offset, int last_rank) {
+    for (int item : candidates(part, last_offset, last_rank)) {
+      if ((steps_ -= cost_) < 0) return Outcome::out_of_steps;
+      const size_t before = trail_.size();
+      const int64_t at = floor_[item];
+      if (place(item, part)) {
+        std::vector<int> rest = part;
+        std::erase(rest, item);
+        const Outcome outcome = place_all(rest, at, rank_[item]);
+        if (outcome != Outcome::impossible) return outcome;
+      }
+      undo(before);
+    }
+    return Outcome::impossible;
   }
 
   // Items that can come next in canonical order: not below the last one, and not so high that another item would fit
   // underneath.
-  std::vector<int> candidates(int64_t last_offset, int last_rank) {
+  std::vector<int> candidates(const std::vector<int>& part, int64_t last_offset, int last_rank) const {
     int64_t limit = INT64_MAX;
-    for (int i = 0; i < n_; ++i)
-      if (offset_[i] < 0) limit = std::min(limit, std::max(floor_[i], last_offset) + items_[i].size);
+    for (int i : part) limit = std::min(limit, std::max(floor_[i], last_offset) + items_[i].size);
+    const auto position = [&](int i) { return std::pair(floor_[i], rank_[i]); };
     std::vector<int> list;
-    for (int i = 0; i < n_; ++i)
-      if (offset_[i] < 0 && floor_[i] < limit && std::pair(floor_[i], rank_[i]) > std::pair(last_offset, last_rank))
-        list.push_back(i);
-    std::sort(list.begin(), list.end(),
-              [&](int a, int b) { return std::pair(floor_[a], rank_[a]) < std::pair(floor_[b], rank_[b]); });
+    for (int i : part)
+      if (floor_[i] < limit && position(i) > std::pair(last_offset, last_rank)) list.push_back(i);
+    std::ranges::sort(list, {}, position);
     return list;
   }
 
@@ -152,20 +153,14 @@ class Search {
     place = value;
   }
 
-  void undo(size_t length, int item) {
-    while (trail_.size() > length) {
-      *trail_.back().place = trail_.back().old;
-      trail_.pop_back();
-    }
-    offset_[item] = -1;
-    --placed_;
+  void undo(size_t length) {
+    for (; trail_.size() > length; trail_.pop_back()) *trail_.back().place = trail_.back().old;
   }
 
-  // Puts the item on its floor. False when the rest then no longer fits.
-  bool place(int item) {
+  // Puts an item of the part on its floor. False when the rest of the part then no longer fits.
+  bool place(int item, const std::vector<int>& part) {
     const int64_t at = floor_[item], top = at + items_[item].size;
-    offset_[item] = at;
-    ++placed_;
+    set(offset_[item], at);
     for (int c = cliques_.first[item]; c < cliques_.last[item]; ++c) {
       set(top_[c], top);
       set(remaining_[c], remaining_[c] - items_[item].size);
@@ -177,21 +172,19 @@ class Search {
       ++weights_[other];
       return false;
     }
-    return cliques_fit(at);
+    return cliques_fit(part, at);
   }
 
-  // No item will be placed below `last_offset`, nor in a clique below the floors of its own items.
-  bool cliques_fit(int64_t last_offset) {
-    for (int c = 0; c < cliques_.count; ++c) {
+  // Nothing of the part will be placed below `last_offset`, nor in a clique below the floors of its own items.
+  bool cliques_fit(const std::vector<int>& part, int64_t last_offset) {
+    int end = 0;
+    for (int i : part) end = std::max(end, cliques_.last[i]);
+    for (int c = cliques_.first[part[0]]; c < end; ++c) {
       if (remaining_[c] == 0) continue;
-      int64_t base = std::max(top_[c], last_offset);
-      if (base + remaining_[c] <= capacity_) {
-        int64_t lowest = INT64_MAX;
-        for (int i : members_[c])
-          if (offset_[i] < 0) lowest = std::min(lowest, floor_[i]);
-        base = std::max(base, lowest);
-      }
-      if (base + remaining_[c] <= capacity_) continue;
+      int64_t lowest = INT64_MAX;
+      for (int i : members_[c])
+        if (offset_[i] < 0) lowest = std::min(lowest, floor_[i]);
+      if (std::max({top_[c], last_offset, lowest}) + remaining_[c] <= capacity_) continue;
       for (int i : members_[c])
         if (offset_[i] < 0) ++weights_[i];
       return false;
@@ -203,10 +196,13 @@ class Search {
   const int n_;
   const Cliques cliques_;
   std::vector<std::vector<int>> members_, conflicts_;
-  std::vector<int64_t> weights_;
-  int64_t capacity_ = 0;
+  std::vector<int> by_time_;
+  std::vector<int64_t> crowd_;    // by item: the largest sum of sizes of a clique it belongs to
+  std::vector<int64_t> weights_;  // by item: how often it was in the way
   int64_t cost_ = 1;  // of one placement, in steps: so that a large problem takes no longer than a small one
-  int placed_ = 0;
+
+  int64_t capacity_ = 0;
+  int64_t steps_ = 0;
   std::vector<int> rank_;
   std::vector<int64_t> floor_, offset_;   // by item; an offset of -1 means not placed
   std::vector<int64_t> top_, remaining_;  // by clique: height reached, sum of sizes not yet placed
@@ -251,23 +247,22 @@ Cliques find_cliques(const std::vector<Item>& items) {
 }
 
 void search_packing(const std::vector<Item>& items, int64_t bound, int64_t steps, std::vector<int64_t>& offsets) {
-  constexpr size_t most_items = 4000;  // conflicts are held as lists
+  constexpr size_t most_items = 2000;  // conflicts are held as lists
   if (items.size() > most_items) return;
   int64_t best = height(items, offsets);
   Search search(items);
-  const auto attempt = [&](int64_t capacity, int64_t allowed) {
-    const int64_t before = allowed;
-    if (search.run(capacity, allowed)) {
-      offsets = search.offsets();
-      best = height(items, offsets);
-    }
-    steps -= before - allowed;
+  // A height nobody can beat is worth half of the steps; then the gap is closed by quarters.
+  const auto attempt = [&](int64_t capacity, int orders) {
+    int64_t left = steps / 2 + 1;
+    steps -= left;
+    const bool found = search.run(capacity, orders, left);
+    steps += left;
+    if (found) offsets = search.offsets();
+    if (found) best = height(items, offsets);
+    return found;
   };
-  attempt(bound, steps / 2);
-  while (steps > 0 && best > bound) {
-    const int64_t reached = best;
-    attempt(best - std::max<int64_t>(1, (best - bound) / 4), steps / 2 + 1);
-    if (best == reached) break;
+  if (attempt(bound, 2)) return;
+  while (steps > 0 && best > bound && attempt(best - std::max<int64_t>(1, (best - bound) / 4), 3)) {
   }
 }
 

@@ -23,7 +23,7 @@ Cliques find_cliques(const std::vector<Item>&);
 int64_t height(const std::vector<Item>&, const std::vector<int64_t>& offsets);
 
 // Lowers the height of `offsets`, a valid packing, towards `bound` while `steps` last: one for each placement tried,
-// more when there are so many items that a placement takes long. Does nothing for more than 4000 items.
+// more when there are so many items that a placement takes long. Does nothing for more than 2000 items.
 void search_packing(const std::vector<Item>&, int64_t bound, int64_t steps, std::vector<int64_t>& offsets);
 
 }  // namespace dlcc::lower

@@ -18,8 +18,7 @@ static std::string number_text(double value) {
 std::string str(const AttrValue& value) {
   return std::visit(overloaded{[](std::monostate) { return std::string("None"); },
                                [](bool b) { return std::string(b ? "True" : "False"); },
-                               [](int64_t i) { return fmt::format("{}", i); },
-                               [](double d) { return number_text(d); },
+                               [](int64_t i) { return fmt::format("{}", i); }, [](double d) { return number_text(d); },
                                [](const std::string& s) { return "\"" + s + "\""; },
                                [](const AttrList& list) {
                                  std::string text = "[";

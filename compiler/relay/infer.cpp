@@ -1,6 +1,6 @@
 // Type inference, part one: functions, blocks and every operation but calls. Bindings are visited in order, so that in
-// straight-line code each operation's operands are known and its type relation is decided at once; what is not yet known
-// is a hole, and relations over it wait in the queue.
+// straight-line code each operation's operands are known and its type relation is decided at once; what is not yet
+// known is a hole, and relations over it wait in the queue.
 #include <algorithm>
 
 #include "relay/inference.h"
@@ -16,7 +16,10 @@ bool Inference::run() {
     declare(function, false);
     signatures_[name] = relay::type_of(module_, GlobalRef{name});
   }
-  for (const std::string& name : callees_first()) infer_function(module_.functions.at(name));
+  for (const std::string& name : callees_first()) {
+    infer_function(module_.functions.at(name));
+    signatures_[name] = relay::type_of(module_, GlobalRef{name});
+  }
   if (diagnostics_.count() == errors) report_open_relations();
   if (diagnostics_.count() == errors)
     for (auto& [name, function] : module_.functions) finish(function);
@@ -104,6 +107,23 @@ void Inference::declare(Function& function, bool local) {
   function.result_type = function.result_type ? open_holes(function.result_type) : unifier_.fresh();
 }
 
+// The declared type with unknown sizes replaced by those found.
+Type Inference::sharpen(const Type& declared, const Type& found) const {
+  Type d = unifier_.shallow(declared), f = unifier_.shallow(found);
+  const TensorType *t = as<TensorType>(d), *u = as<TensorType>(f);
+  if (t && u && t->shape.size() == u->shape.size()) {
+    Shape shape = t->shape;
+    for (size_t i = 0; i < shape.size(); ++i)
+      if (shape[i] == unknown_dim()) shape[i] = u->shape[i];
+    return tensor_type(std::move(shape), t->dtype);
+  }
+  const TupleType *p = as<TupleType>(d), *q = as<TupleType>(f);
+  if (!p || !q || p->fields.size() != q->fields.size()) return d;
+  std::vector<Type> fields;
+  for (size_t i = 0; i < p->fields.size(); ++i) fields.push_back(sharpen(p->fields[i], q->fields[i]));
+  return tuple_type(std::move(fields));
+}
+
 void Inference::infer_function(Function& function) {
   symbols_.clear();
   closure_symbols_.clear();
@@ -127,6 +147,8 @@ void Inference::infer_function(Function& function) {
   out_ = &function.body.bindings;
   if (!coerce(function.body.result, found, expected, function.place))
     mismatch(function.place, "the function's result", expected, found);
+  else
+    function.result_type = sharpen(expected, found);
   out_ = nullptr;
   settle();
 }
@@ -140,6 +162,14 @@ Type Inference::infer_block(Block& block) {
   for (Binding& b : bindings) infer_binding(std::move(b));
   out_ = outer;
   return type_of(block.result, last);
+}
+
+// The symbol that a dimension is, if it is nothing but one.
+static std::optional<std::string> plain_symbol(const Dim& d) {
+  if (d.is_constant()) return std::nullopt;
+  std::vector<Symbol> symbols = d.symbols();
+  bool plain = symbols.size() == 1 && d == Dim::symbol(symbols[0]);
+  return plain ? std::optional(symbols[0].name) : std::nullopt;
 }
 
 void Inference::infer_binding(Binding binding) {
@@ -158,23 +188,26 @@ void Inference::infer_binding(Binding binding) {
   settle();
 }
 
-// A symbol that this operation brought up takes the name that the annotation gives it; otherwise the annotation must
-// accept the type, perhaps after a check at run time.
-void Inference::settle_annotation(Binding& binding, Type found, const Type& annotation, int first_symbol) {
-  const TensorType* named = as<TensorType>(annotation);
-  if (const TensorType* tensor = as<TensorType>(unifier_.shallow(found));
-      tensor && named && first_symbol != next_symbol_ && tensor->shape.size() == named->shape.size()) {
+// A symbol that this operation brought up takes the name that the annotation gives it; other symbols that nothing
+// before introduced say "some size". Otherwise the annotation must accept the type, perhaps after a check at run time.
+void Inference::settle_annotation(Binding& binding, Type found, Type annotation, int first_symbol) {
+  const TensorType *named = as<TensorType>(annotation), *tensor = as<TensorType>(unifier_.shallow(found));
+  if (tensor && named && tensor->shape.size() == named->shape.size() && !is_static(named->shape)) {
     std::map<std::string, Dim> names;
-    for (size_t i = 0; i < named->shape.size(); ++i) {
-      auto from = tensor->shape[i].symbols(), to = named->shape[i].symbols();
-      bool plain = from.size() == 1 && to.size() == 1 && tensor->shape[i] == Dim::symbol(from[0]) &&
-                   named->shape[i] == Dim::symbol(to[0]) && to[0].name != "?" && from[0].name[0] == '?';
-      if (plain && std::atoi(from[0].name.c_str() + 1) >= first_symbol && !symbols_.contains(to[0].name))
-        names.emplace(from[0].name, named->shape[i]);
+    Shape shape = tensor->shape, wanted = named->shape;
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      std::optional<std::string> from = plain_symbol(shape[i]), to = plain_symbol(wanted[i]);
+      if (!to || symbols_.contains(*to)) continue;
+      bool fresh = from && from->size() > 1 && (*from)[0] == '?' && std::atoi(from->c_str() + 1) >= first_symbol;
+      if (fresh && *to != "?")
+        names.emplace(*from, wanted[i]);
+      else
+        wanted[i] = unknown_dim();
     }
-    Shape shape = tensor->shape;
     for (Dim& d : shape) d = d.substitute(names);
-    found = tensor_type(std::move(shape), tensor->dtype);
+    DType found_type = tensor->dtype, wanted_type = named->dtype;
+    found = tensor_type(std::move(shape), found_type);
+    annotation = tensor_type(std::move(wanted), wanted_type);
   }
   binding.var->type = found;
   if (unifier_.unify(found, annotation)) return;
@@ -346,7 +379,8 @@ void Inference::bind_constructor(Pattern::Constructor& p, const Type& type, cons
          fmt::format("the pattern {} has {} fields, the constructor has {}", p.name, p.fields.size(), f.params.size()));
     return;
   }
-  if (!unifier_.unify(type, f.result)) mismatch(place, fmt::format("the value matched with {}", p.name), f.result, type);
+  if (!unifier_.unify(type, f.result))
+    mismatch(place, fmt::format("the value matched with {}", p.name), f.result, type);
   for (size_t i = 0; i < p.fields.size(); ++i) bind_pattern(p.fields[i], f.params[i], place);
 }
 
@@ -404,10 +438,10 @@ void Inference::finish(Pattern& pattern, const Function& function) {
   auto fields = [&](std::vector<Pattern>& list) {
     for (Pattern& p : list) finish(p, function);
   };
-  std::visit(overloaded{[](Pattern::Wildcard&) {}, [&](Pattern::Bind& p) { finish(*p.var, function.place); },
-                        [&](Pattern::Constructor& p) { fields(p.fields); },
-                        [&](Pattern::Tuple& p) { fields(p.fields); }},
-             pattern.v);
+  std::visit(
+      overloaded{[](Pattern::Wildcard&) {}, [&](Pattern::Bind& p) { finish(*p.var, function.place); },
+                 [&](Pattern::Constructor& p) { fields(p.fields); }, [&](Pattern::Tuple& p) { fields(p.fields); }},
+      pattern.v);
 }
 
 void Inference::finish(Block& block, const Function& function) {

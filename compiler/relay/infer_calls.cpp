@@ -6,7 +6,12 @@
 
 namespace dlcc::relay {
 
+// Generic functions and constructors are instantiated anew at each use.
 Type Inference::type_of(const Atom& atom, const Place& place) {
+  auto instance = [&](const Type& type) {
+    const FunctionType* f = as<FunctionType>(type);
+    return f && !f->type_params.empty() ? instantiate(*f) : type;
+  };
   return std::visit(
       overloaded{[&](const Var& v) {
                    if (!v->type)
@@ -16,11 +21,11 @@ Type Inference::type_of(const Atom& atom, const Place& place) {
                  },
                  [&](const GlobalRef& g) {
                    auto it = signatures_.find(g.name);
-                   if (it != signatures_.end()) return it->second;
+                   if (it != signatures_.end()) return instance(it->second);
                    return fail(DiagnosticId::undefined_value, place, fmt::format("there is no function @{}", g.name));
                  },
                  [&](const ConstructorRef& c) {
-                   if (module_.data_type_of_constructor(c.name)) return relay::type_of(module_, c);
+                   if (module_.data_type_of_constructor(c.name)) return instance(relay::type_of(module_, c));
                    return fail(DiagnosticId::undefined_value, place, fmt::format("there is no constructor {}", c.name));
                  },
                  [&](const OperatorRef& o) {
@@ -67,10 +72,10 @@ Type Inference::call_operator(const Operator* op, const Call& call, const Place&
   }
   size_t expected = op->variadic ? 1 : op->arguments.size();
   if (types.size() != expected)
-    return fail(DiagnosticId::wrong_arity, place,
-                fmt::format("{} takes {} operand{}, found {}", op->name, expected, expected == 1 ? "" : "s",
-                            types.size()),
-                {}, op->variadic ? fmt::format("pass the tensors as one tuple: {}((%a, %b))", op->name) : "");
+    return fail(
+        DiagnosticId::wrong_arity, place,
+        fmt::format("{} takes {} operand{}, found {}", op->name, expected, expected == 1 ? "" : "s", types.size()), {},
+        op->variadic ? fmt::format("pass the tensors as one tuple: {}((%a, %b))", op->name) : "");
   Type result = unifier_.fresh();
   auto attempt = [this, op, types, names, place, result, attrs = call.attrs] {
     std::vector<Type> operands = types;
@@ -97,8 +102,8 @@ void Inference::decide(const Operator& op, const Attrs& attrs, const Gathered& i
     return lines;
   };
   if (in.not_tensor) {
-    fail(DiagnosticId::type_mismatch, place, fmt::format("{}: expected tensors, found {}", op.name, text(in.not_tensor)),
-         details());
+    fail(DiagnosticId::type_mismatch, place,
+         fmt::format("{}: expected tensors, found {}", op.name, text(in.not_tensor)), details());
     return;
   }
   TypeResult outcome = op.type(attrs, in.tensors);
@@ -145,7 +150,9 @@ Type Inference::call_function(const Type& callee, Call& call, bool global, const
     std::vector<Type> params;
     for (const Atom& a : call.args) params.push_back(type_of(a, place));
     Type function = function_type(std::move(params), unifier_.fresh());
-    if (!unifier_.unify(type, function)) return mismatch(place, describe(call.callee), function, type);
+    if (!unifier_.unify(type, function))
+      return fail(DiagnosticId::type_mismatch, place,
+                  fmt::format("{} would be a function that takes itself", describe(call.callee)));
     return as<FunctionType>(function)->result;
   }
   const FunctionType* generic = as<FunctionType>(type);
@@ -155,10 +162,10 @@ Type Inference::call_function(const Type& callee, Call& call, bool global, const
   Type instance = instantiate(*generic);
   const FunctionType& f = *as<FunctionType>(instance);
   if (f.params.size() != call.args.size())
-    return fail(DiagnosticId::wrong_arity, place,
-                fmt::format("{} takes {} arguments, found {}", describe(call.callee), f.params.size(),
-                            call.args.size()),
-                {text(type)});
+    return fail(
+        DiagnosticId::wrong_arity, place,
+        fmt::format("{} takes {} arguments, found {}", describe(call.callee), f.params.size(), call.args.size()),
+        {text(type)});
   std::map<std::string, Dim> sizes;  // of the symbols of the parameters
   for (size_t i = 0; i < call.args.size(); ++i)
     if (!pass_argument(call.args[i], f.params[i], static_cast<int>(i), sizes, global, call, place))
@@ -234,9 +241,8 @@ void Inference::enter_symbols(const Type& type) {
 bool Inference::can_cast(const Type& f, const Type& e) const {
   const TensorType *found = as<TensorType>(unifier_.shallow(f)), *expected = as<TensorType>(unifier_.shallow(e));
   if (!found || !expected || found->dtype != expected->dtype) return false;
-  return std::ranges::equal(found->shape, expected->shape, [](const Dim& a, const Dim& b) {
-    return a == b || !a.is_constant() || !b.is_constant();
-  });
+  return std::ranges::equal(found->shape, expected->shape,
+                            [](const Dim& a, const Dim& b) { return a == b || !a.is_constant() || !b.is_constant(); });
 }
 
 bool Inference::coerce(Atom& atom, const Type& found, const Type& expected, const Place& place) {
@@ -294,12 +300,11 @@ std::string Inference::text(const Type& type) const {
 }
 
 std::string Inference::describe(const Atom& atom) const {
-  return std::visit(overloaded{[](const Var& v) { return "%" + v->name; },
-                               [](const Constant&) { return std::string("a constant"); },
-                               [](const GlobalRef& g) { return "@" + g.name; },
-                               [](const ConstructorRef& c) { return c.name; },
-                               [](const OperatorRef& o) { return o.op->name; }},
-                    atom);
+  return std::visit(
+      overloaded{[](const Var& v) { return "%" + v->name; }, [](const Constant&) { return std::string("a constant"); },
+                 [](const GlobalRef& g) { return "@" + g.name; }, [](const ConstructorRef& c) { return c.name; },
+                 [](const OperatorRef& o) { return o.op->name; }},
+      atom);
 }
 
 Type Inference::fail(DiagnosticId id, const Place& place, std::string message, std::vector<std::string> details,

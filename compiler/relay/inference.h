@@ -24,13 +24,14 @@ class Inference {
   std::vector<std::string> callees_first() const;
   void declare(Function&, bool local);  // opens the types of the signature, so that calls can be inferred
   void infer_function(Function&);
-  void finish(Function&);               // replaces filled holes; open ones are errors
+  Type sharpen(const Type& declared, const Type& found) const;
+  void finish(Function&);  // replaces filled holes; open ones are errors
   void finish(Block&, const Function&);
   void finish(Pattern&, const Function&);
   void finish(VarNode&, const Place&);
   Type infer_block(Block&);
   void infer_binding(Binding);
-  void settle_annotation(Binding&, Type found, const Type& annotation, int first_symbol);
+  void settle_annotation(Binding&, Type found, Type annotation, int first_symbol);
 
   Type infer(Binding&, Call&);
   Type infer(Binding&, CallTensor&);
@@ -64,12 +65,13 @@ class Inference {
   bool is_quantified(const std::string& symbol, bool global) const {
     return global || closure_symbols_.contains(symbol);
   }
-  Type open_holes(const Type&);                     // "_" becomes a new hole
+  Type open_holes(const Type&);  // "_" becomes a new hole
   Type open_symbols(const Type&, const std::function<bool(const std::string&)>& quantified);
   Dim fresh_symbol();
   void enter_symbols(const Type&);
 
-  // The atom as a value of type `expected`: itself, or behind a run-time check of its dimensions. False when no check helps.
+  // The atom as a value of type `expected`: itself, or behind a run-time check of its dimensions. False when no check
+  // helps.
   bool coerce(Atom&, const Type& found, const Type& expected, const Place&);
   bool can_cast(const Type& found, const Type& expected) const;
 
@@ -97,12 +99,12 @@ class Inference {
   Module& module_;
   Diagnostics& diagnostics_;
   Unifier unifier_;
-  std::map<std::string, Type> signatures_;    // of global functions
+  std::map<std::string, Type> signatures_;  // of global functions
   std::vector<Relation> relations_;
-  std::map<int, std::vector<int>> waiting_;   // hole to relations
-  std::vector<Binding>* out_ = nullptr;       // bindings of the block that is being inferred
-  std::set<std::string> symbols_;             // dimension symbols introduced so far in the current global function
-  std::set<std::string> closure_symbols_;     // those that parameters of local functions introduce
+  std::map<int, std::vector<int>> waiting_;  // hole to relations
+  std::vector<Binding>* out_ = nullptr;      // bindings of the block that is being inferred
+  std::set<std::string> symbols_;            // dimension symbols introduced so far in the current global function
+  std::set<std::string> closure_symbols_;    // those that parameters of local functions introduce
   int next_symbol_ = 1;
 };
 

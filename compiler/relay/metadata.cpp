@@ -21,12 +21,24 @@ struct CodeOfType {
 
 // DLPack's numbers; bool is a one-bit unsigned integer in TVM.
 constexpr CodeOfType codes[] = {
-    {DType::bool_, {1, 1}},           {DType::int4_, {0, 4}},           {DType::int8_, {0, 8}},
-    {DType::int16_, {0, 16}},         {DType::int32_, {0, 32}},         {DType::int64_, {0, 64}},
-    {DType::uint4_, {1, 4}},          {DType::uint8_, {1, 8}},          {DType::uint16_, {1, 16}},
-    {DType::uint32_, {1, 32}},        {DType::uint64_, {1, 64}},        {DType::float8_e4m3fn_, {10, 8}},
-    {DType::float8_e4m3fnuz_, {11, 8}}, {DType::float8_e5m2_, {12, 8}}, {DType::float8_e5m2fnuz_, {13, 8}},
-    {DType::float16_, {2, 16}},       {DType::bfloat16_, {4, 16}},      {DType::float32_, {2, 32}},
+    {DType::bool_, {1, 1}},
+    {DType::int4_, {0, 4}},
+    {DType::int8_, {0, 8}},
+    {DType::int16_, {0, 16}},
+    {DType::int32_, {0, 32}},
+    {DType::int64_, {0, 64}},
+    {DType::uint4_, {1, 4}},
+    {DType::uint8_, {1, 8}},
+    {DType::uint16_, {1, 16}},
+    {DType::uint32_, {1, 32}},
+    {DType::uint64_, {1, 64}},
+    {DType::float8_e4m3fn_, {10, 8}},
+    {DType::float8_e4m3fnuz_, {11, 8}},
+    {DType::float8_e5m2_, {12, 8}},
+    {DType::float8_e5m2fnuz_, {13, 8}},
+    {DType::float16_, {2, 16}},
+    {DType::bfloat16_, {4, 16}},
+    {DType::float32_, {2, 32}},
     {DType::float64_, {2, 64}},
 };
 

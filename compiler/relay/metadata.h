@@ -1,5 +1,5 @@
-// The constants of a printed program: those without a literal stand in a section behind the text, as Relay 0.18 writes it
-// (a JSON graph of objects with the tensors' bytes in base64), and are named meta[relay.Constant][i].
+// The constants of a printed program: those without a literal stand in a section behind the text, as Relay 0.18 writes
+// it (a JSON graph of objects with the tensors' bytes in base64), and are named meta[relay.Constant][i].
 #pragma once
 
 #include <map>
@@ -25,8 +25,8 @@ class ConstantPool {
 // "#[metadata]" and what follows it.
 std::string metadata_text(const std::vector<Constant>&);
 
-std::string literal_text(const Constant&);          // "1f"; empty when the format has no literal for it
-std::string layout_text(const tensor::Layout&);     // "0:1 1/16:2 2:14 3:14 1:16 zero"; empty when dense
+std::string literal_text(const Constant&);       // "1f"; empty when the format has no literal for it
+std::string layout_text(const tensor::Layout&);  // "0:1 1/16:2 2:14 3:14 1:16 zero"; empty when dense
 
 // DLPack's type code and width of an element, and back.
 struct ElementCode {

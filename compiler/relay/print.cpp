@@ -172,8 +172,8 @@ class Printer {
     for (size_t i = 0; i < b.bindings.size(); ++i) {
       const Binding& binding = b.bindings[i];
       const Var* result = std::get_if<Var>(&b.result);
-      bool in_place = i + 1 == b.bindings.size() && result && (*result)->id == binding.var->id &&
-                      uses_[binding.var->id] == 1;
+      bool in_place =
+          i + 1 == b.bindings.size() && result && (*result)->id == binding.var->id && uses_[binding.var->id] == 1;
       if (in_place) return operation(binding.op);
       target(binding);
       bool statement = std::holds_alternative<Match>(binding.op);  // not an expression: needs parentheses
@@ -214,11 +214,11 @@ class Printer {
   // ---- operations
 
   void atom(const Atom& a) {
-    std::visit(overloaded{[&](const Var& v) { out_ += "%" + name_of(v, "v"); },
-                          [&](const Constant& c) { constant(c); }, [&](const GlobalRef& g) { out_ += "@" + g.name; },
-                          [&](const ConstructorRef& c) { out_ += c.name; },
-                          [&](const OperatorRef& o) { out_ += o.op->name; }},
-               a);
+    std::visit(
+        overloaded{[&](const Var& v) { out_ += "%" + name_of(v, "v"); }, [&](const Constant& c) { constant(c); },
+                   [&](const GlobalRef& g) { out_ += "@" + g.name; }, [&](const ConstructorRef& c) { out_ += c.name; },
+                   [&](const OperatorRef& o) { out_ += o.op->name; }},
+        a);
   }
 
   void atoms(const std::vector<Atom>& all) {
@@ -398,7 +398,7 @@ std::string literal_text(const Constant& c) {
     case dtype::f64: {
       double value = c.as<double>()[0];
       return plain_nan(value, c.as<uint64_t>()[0], 0x7ff8000000000000) ? number(value, fmt::format("{}", value), "f64")
-                                                                      : "";
+                                                                       : "";
     }
     default:
       return "";

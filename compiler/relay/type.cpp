@@ -65,24 +65,22 @@ bool map_list(const std::vector<Type>& list, const std::function<Type(const Type
 Type map_leaves(const Type& type, const std::function<Type(const Type&)>& leaf) {
   if (!type) return type;
   std::vector<Type> parts;
-  return std::visit(overloaded{[&](const TupleType& t) {
-                                 return map_list(t.fields, leaf, parts) ? tuple_type(std::move(parts)) : type;
-                               },
-                               [&](const FunctionType& t) {
-                                 bool changed = map_list(t.params, leaf, parts);
-                                 Type result = map_leaves(t.result, leaf);
-                                 changed |= result != t.result;
-                                 return changed ? function_type(std::move(parts), result, t.type_params) : type;
-                               },
-                               [&](const DataType& t) {
-                                 return map_list(t.args, leaf, parts) ? data_type(t.name, std::move(parts)) : type;
-                               },
-                               [&](const RefType& t) {
-                                 Type value = map_leaves(t.value, leaf);
-                                 return value == t.value ? type : ref_type(value);
-                               },
-                               [&](const auto&) { return leaf(type); }},
-                    type->v);
+  return std::visit(
+      overloaded{
+          [&](const TupleType& t) { return map_list(t.fields, leaf, parts) ? tuple_type(std::move(parts)) : type; },
+          [&](const FunctionType& t) {
+            bool changed = map_list(t.params, leaf, parts);
+            Type result = map_leaves(t.result, leaf);
+            changed |= result != t.result;
+            return changed ? function_type(std::move(parts), result, t.type_params) : type;
+          },
+          [&](const DataType& t) { return map_list(t.args, leaf, parts) ? data_type(t.name, std::move(parts)) : type; },
+          [&](const RefType& t) {
+            Type value = map_leaves(t.value, leaf);
+            return value == t.value ? type : ref_type(value);
+          },
+          [&](const auto&) { return leaf(type); }},
+      type->v);
 }
 
 void for_each_symbol(const Type& type, const std::function<void(const Symbol&)>& visit) {

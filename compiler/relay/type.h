@@ -1,6 +1,7 @@
 // Relay types: immutable, shared, compared structurally.
 //
-//   Tensor[(1, n), float32]   tensor of known rank; dimensions are Dims. A symbol named "?" is anonymous: inference opens it
+//   Tensor[(1, n), float32]   tensor of known rank; dimensions are Dims. A symbol named "?" is anonymous: inference
+//   opens it
 //                             to a fresh symbol in parameters and in the results of calls
 //   (T, U)                    tuple
 //   fn [A](T, U) -> V         function, possibly generic

@@ -89,8 +89,7 @@ bool Unifier::unify(const Type& f, const Type& e, bool subsume) {
 }
 
 bool Unifier::unify_lists(const std::vector<Type>& found, const std::vector<Type>& expected, bool subsume) {
-  return std::ranges::equal(found, expected,
-                            [&](const Type& f, const Type& e) { return unify(f, e, subsume); });
+  return std::ranges::equal(found, expected, [&](const Type& f, const Type& e) { return unify(f, e, subsume); });
 }
 
 bool Unifier::fill(int hole, const Type& type) {

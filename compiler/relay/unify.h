@@ -1,5 +1,5 @@
-// Unification of types with holes (first-order, with occurs check), as inference needs it: dimensions may be subsumed, and
-// whoever waits for a hole learns when it is filled.
+// Unification of types with holes (first-order, with occurs check), as inference needs it: dimensions may be subsumed,
+// and whoever waits for a hole learns when it is filled.
 #pragma once
 
 #include <utility>
@@ -20,8 +20,8 @@ class Unifier {
   // The type with every filled hole replaced. A type beyond type_limits is given as null.
   Type resolve(const Type&) const;
 
-  // Makes the two types equal by filling holes; false when that is impossible (holes may be filled partly then). A "?" in
-  // `expected` accepts any dimension, at the top and within tuples, where forgetting a size is sound.
+  // Makes the two types equal by filling holes; false when that is impossible (holes may be filled partly then). A "?"
+  // in `expected` accepts any dimension, at the top and within tuples, where forgetting a size is sound.
   bool unify(const Type& found, const Type& expected);
 
   // The holes filled since the last call.

@@ -1,14 +1,17 @@
 // The rules of Relay programs, checked after inference and between passes:
 //
 //   1. every variable (parameter, binding, pattern) is bound once in the module and has an id below next_id;
-//   2. a variable is used only where it is visible: behind its binding in its block, in the blocks nested there, and, when it
+//   2. a variable is used only where it is visible: behind its binding in its block, in the blocks nested there, and,
+//   when it
 //      is bound to a function, in that function's own body;
 //   3. global functions, tensor functions, constructors and data types that are named exist; data types have as many
 //      arguments as parameters; constructors' names are unique in the module;
 //   4. a constant is not called; operators are only called, not passed on; a constructor without fields is called, too;
-//   5. calls of operators, globals, constructors and tensor functions have the right number of operands, and only operators
+//   5. calls of operators, globals, constructors and tensor functions have the right number of operands, and only
+//   operators
 //      take attributes; a call of a tensor function has no layouts or one per operand and result;
-//   6. patterns of one `match` are of one data type and have as many fields as their constructors; a `match` has a clause;
+//   6. patterns of one `match` are of one data type and have as many fields as their constructors; a `match` has a
+//   clause;
 //   7. nested blocks and functions are there;
 //   8. every variable, parameter and function result has a type without holes, and the type of a binding is what its
 //      operation gives (dimensions that are not known are not compared).
@@ -168,7 +171,8 @@ class Verifier {
                           [&](const Constant& c) {
                             int64_t expected = storage_bytes(c.dtype(), c.count());
                             if (static_cast<int64_t>(c.bytes().size()) != expected)
-                              fail(place, fmt::format("a constant has {} bytes instead of {}", c.bytes().size(), expected));
+                              fail(place,
+                                   fmt::format("a constant has {} bytes instead of {}", c.bytes().size(), expected));
                           },
                           [&](const OperatorRef& o) {
                             if (!o.op) fail(place, "an operator is null");
@@ -250,8 +254,7 @@ class Verifier {
     Operands operands;
     for (const Type& t : types)
       if (const TensorType* tensor = as<TensorType>(t)) operands.push_back(*tensor);
-    if (operands.size() != types.size())
-      return fail(b.place, fmt::format("an operand of {} is not a tensor", op.name));
+    if (operands.size() != types.size()) return fail(b.place, fmt::format("an operand of {} is not a tensor", op.name));
     if (!op.variadic && operands.size() != op.arguments.size()) return;
     TypeResult result = op.type(call.attrs, operands);
     if (const TypeError* error = std::get_if<TypeError>(&result))

@@ -1,10 +1,31 @@
 // Loads, stores and control flow of the evaluator's bytecode, and the machine that runs it.
 #include <algorithm>
+#include <bit>
+#include <type_traits>
 
 #include "tensor/bytecode_access.h"
 
 namespace dlcc::tensor::bytecode {
 namespace {
+
+template <class A>
+constexpr bool is_plain_word = std::is_same_v<A, Plain<float>> || std::is_same_v<A, Plain<double>> ||
+                               std::is_same_v<A, Plain<int32_t>> || std::is_same_v<A, Plain<int64_t>>;
+
+// d[l] = mask[l] ? element l : otherwise, on the bits and without branches.
+template <class T>
+void blend(const std::byte* from, const bool* mask, T otherwise, T* d, int64_t n) {
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  const Bits* source = reinterpret_cast<const Bits*>(from);
+  const uint8_t* bytes = reinterpret_cast<const uint8_t*>(mask);
+  Bits* target = reinterpret_cast<Bits*>(d);
+  Bits other = std::bit_cast<Bits>(otherwise);
+#pragma GCC ivdep
+  for (int64_t l = 0; l < n; ++l) {
+    Bits keep = Bits{0} - Bits{bytes[l]};
+    target[l] = (source[l] & keep) | (other & ~keep);
+  }
+}
 
 // Element a + imm + lane * step, or a + imm + b[lane] for a gather. A mask c selects between the element and d.
 template <class A, bool gather, bool masked>
@@ -18,6 +39,13 @@ void execute_load(Frame& f, const Instruction& i) {
     const bool* mask = reg<bool>(f, i.c);
     const T* otherwise = reg<T>(f, i.d);
     int64_t p = !i.c_scalar, q = !i.d_scalar;
+    bool all_inside = first >= 0 && first + n <= f.memories[i.memory].count;
+    if constexpr (is_plain_word<A> && !gather)
+      if (i.step == 1 && p == 1 && q == 0 && all_inside) {
+        // Masked elements exist all the same: they may be read.
+        blend(base + first * static_cast<int64_t>(sizeof(T)), mask, *otherwise, d, n);
+        return;
+      }
     for (int64_t l = 0; l < n; ++l)
       d[l] = mask[l * p] ? A::get(base, first + (gather ? at[l] : l * i.step)) : otherwise[l * q];
   } else if constexpr (gather) {

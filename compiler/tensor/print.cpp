@@ -220,22 +220,31 @@ std::string Printer::text(const Expr& e, int& binds) {
           [&](const VarRef& x) { return of(x.var); },
           [&](const Unary& x) { return fmt::format("{}({})", text_of(x.op), term(x.a, 0)); },
           [&](const Binary& x) {
-            if (!is_infix(x.op)) return fmt::format("{}({}, {})", text_of(x.op), term(x.a, 0), term(x.b, 0));
+            if (!is_infix(x.op)) {
+              std::string a = term(x.a, 0);
+              return fmt::format("{}({}, {})", text_of(x.op), a, term(x.b, 0));
+            }
             binds = precedence(x.op);
             int left = binds == precedence(BinaryOp::eq) ? binds + 1 : binds;  // comparisons do not chain
-            return fmt::format("{} {} {}", term(x.a, left), text_of(x.op), term(x.b, binds + 1));
+            std::string a = term(x.a, left);
+            return fmt::format("{} {} {}", a, text_of(x.op), term(x.b, binds + 1));
           },
-          [&](const Fma& x) { return fmt::format("fma({}, {}, {})", term(x.a, 0), term(x.b, 0), term(x.c, 0)); },
+          [&](const Fma& x) {
+            std::string a = term(x.a, 0), b = term(x.b, 0);
+            return fmt::format("fma({}, {}, {})", a, b, term(x.c, 0));
+          },
           [&](const Select& x) {
+            std::string c = term(x.condition, 1), a = term(x.a, 1), b = term(x.b, 1);
             binds = 0;
-            return fmt::format("{} ? {} : {}", term(x.condition, 1), term(x.a, 1), term(x.b, 1));
+            return fmt::format("{} ? {} : {}", c, a, b);
           },
           [&](const Cast& x) {
             return fmt::format("{}({}{})", short_name(e.type()), term(x.a, 0), x.saturate ? "" : ", wrap");
           },
           [&](const Bitcast& x) { return fmt::format("bitcast({}, {})", short_name(e.type()), term(x.a, 0)); },
           [&](const Load& x) {
-            std::string s = fmt::format("{}[{}]", of(x.buffer), terms(x.indices));
+            std::string s = of(x.buffer);
+            s += "[" + terms(x.indices) + "]";
             if (!x.otherwise) return s;
             binds = 0;
             return fmt::format("{} else {}", s, term(x.otherwise, 1));
@@ -375,7 +384,8 @@ void Printer::stmt(const Stmt& s, int indent) {
             }
           },
           [&](const Store& x) {
-            line(indent, fmt::format("{}[{}] = {}", of(x.buffer), list(x.indices), expr(x.value)));
+            std::string target = of(x.buffer), indices = list(x.indices);
+            line(indent, fmt::format("{}[{}] = {}", target, indices, expr(x.value)));
           },
           [&](const Let& x) {
             std::string value = expr(x.value);
@@ -400,7 +410,10 @@ void Printer::stmt(const Stmt& s, int indent) {
             line(indent, "}");
           },
           [&](const Require& x) { line(indent, fmt::format("require {} : {}", expr(x.condition), text_of(x.status))); },
-          [&](const Prefetch& x) { line(indent, fmt::format("prefetch {}[{}]", of(x.buffer), list(x.indices))); },
+          [&](const Prefetch& x) {
+            std::string target = of(x.buffer);
+            line(indent, fmt::format("prefetch {}[{}]", target, list(x.indices)));
+          },
           [&](const IntrinsicCall& x) {
             std::string operands;
             for (const Region& r : x.operands)

@@ -56,7 +56,8 @@ def draw(glyph, how, random):
     phase, frequency = uniform(0, 2 * np.pi, 2), uniform(2, 7, 2)
     segments = []
     for stroke in glyph:
-        bent = stroke + how.wobble * 2 * np.sin(frequency * stroke[:, ::-1] + phase) + random.normal(0, how.wobble / 3, stroke.shape)
+        bent = stroke + how.wobble * 2 * np.sin(frequency * stroke[:, ::-1] + phase)
+        bent = bent + random.normal(0, how.wobble / 3, stroke.shape)
         points = ((bent - 0.5) @ place.T + centre) * SIZE
         segments.append(np.concatenate([points[:-1], points[1:]], 1))
     grid = np.arange(SIZE) + 0.5

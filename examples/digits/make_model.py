@@ -44,7 +44,8 @@ def to_onnx(network):
         operands = [x, constant(f"conv{k}.weight", kernel), constant(f"conv{k}.bias", b)]
         nodes.append(helper.make_node("Conv", operands, [f"conv{k}"], f"conv{k}", kernel_shape=[3, 3], pads=[1] * 4))
         nodes.append(helper.make_node("Relu", [f"conv{k}"], [f"relu{k}"], f"relu{k}"))
-        nodes.append(helper.make_node("MaxPool", [f"relu{k}"], [f"pool{k}"], f"pool{k}", kernel_shape=[2, 2], strides=[2, 2]))
+        nodes.append(
+            helper.make_node("MaxPool", [f"relu{k}"], [f"pool{k}"], f"pool{k}", kernel_shape=[2, 2], strides=[2, 2]))
         x = f"pool{k}"
     nodes.append(helper.make_node("Flatten", [x], ["flat"], "flatten", axis=1))
     operands = ["flat", constant("dense.weight", network.weights[-1]), constant("dense.bias", network.biases[-1])]
@@ -104,7 +105,8 @@ def main():
                   .reshape(10, 1, images.SIZE, images.SIZE))
     write_pgm("sheared_4.pgm", held_out["shear"][0][14, 0])
     write_pgm("blurred_9.pgm", held_out["blur"][0][19, 0])
-    print(f"{path.name}: {path.stat().st_size} bytes, {sum(w.size for w in network.weights + network.biases)} parameters")
+    parameters = sum(w.size for w in network.weights + network.biases)
+    print(f"{path.name}: {path.stat().st_size} bytes, {parameters} parameters")
     if min(accuracies.values()) < GOAL or path.stat().st_size > 200_000:
         sys.exit(f"the goal of {GOAL:.0%} within 200 KB is missed")
 

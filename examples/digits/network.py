@@ -92,12 +92,14 @@ class Network:
                 loss -= np.log(probabilities[np.arange(batch), labels[chosen]] + 1e-9).mean()
                 step += 1
                 now = rate * 0.5 * (1 + np.cos(np.pi * step / steps))
-                for p, g, m, v in zip(parameters, self.gradients(probabilities, labels[chosen], remembered), first, second):
+                gradients = self.gradients(probabilities, labels[chosen], remembered)
+                for p, g, m, v in zip(parameters, gradients, first, second):
                     m += 0.1 * (g - m)
                     v += 0.001 * (g * g - v)
                     p -= (now * (m / (1 - 0.9**step)) / (np.sqrt(v / (1 - 0.999**step)) + 1e-8)).astype(np.float32)
             print(f"epoch {epoch + 1}/{epochs}: loss {loss / (len(images) // batch):.4f}", flush=True)
 
     def accuracy(self, images, labels):
-        right = sum((self.forward(images[k:k + 250])[0].argmax(1) == labels[k:k + 250]).sum() for k in range(0, len(images), 250))
-        return right / len(images)
+        batches = range(0, len(images), 250)
+        found = np.concatenate([self.forward(images[k:k + 250])[0].argmax(1) for k in batches])
+        return (found == labels).mean()

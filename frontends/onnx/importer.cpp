@@ -73,8 +73,7 @@ class Importer {
   int64_t inlined_ = 0;
 };
 
-// ---- names
-// -------------------------------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------------------------------------
 
 Place Importer::place_of(const schema::NodeProto& node, const Body& body) const {
   const std::string* name = &node.name();
@@ -97,8 +96,7 @@ std::optional<Value> Importer::lookup(const std::string& name, Scope& innermost)
   return std::nullopt;
 }
 
-// ---- the main function
-// -------------------------------------------------------------------------------------------------
+// ---- the main function --------------------------------------------------------------------------------------------
 
 std::optional<relay::Module> Importer::run() {
   schema::GraphProto& graph = *model_.proto->mutable_graph();
@@ -183,8 +181,7 @@ void Importer::check_output(const schema::ValueInfoProto& output, const Value& v
                        fmt::format("declared as {}, but computed as {}", name(*declared), describe(value.type)));
 }
 
-// ---- nodes
-// -------------------------------------------------------------------------------------------------------------
+// ---- nodes --------------------------------------------------------------------------------------------------------
 
 void Importer::import_nodes(const NodeList& nodes, Scope& scope, const Body& body) {
   NodeOrder order = evaluation_order(nodes);
@@ -334,8 +331,7 @@ void Importer::bind_outputs(const schema::NodeProto& node, Scope& scope, const V
   }
 }
 
-// ---- functions and subgraphs
-// -------------------------------------------------------------------------------------------
+// ---- functions and subgraphs --------------------------------------------------------------------------------------
 
 void Importer::call_function(const schema::FunctionProto& function, const schema::NodeProto& node, Scope& scope,
                              const Body& body, const Place& place) {

@@ -9,8 +9,7 @@ namespace dlcc::frontends::onnx {
 
 using schema::AttributeProto;
 
-// ---- operands
-// ----------------------------------------------------------------------------------------------------------
+// ---- operands -----------------------------------------------------------------------------------------------------
 
 Values Node::all_inputs() const {
   Values values;
@@ -39,8 +38,7 @@ std::optional<std::vector<int64_t>> Node::integers_in(int input) {
   return list;
 }
 
-// ---- attributes
-// --------------------------------------------------------------------------------------------------------
+// ---- attributes ---------------------------------------------------------------------------------------------------
 
 const AttributeProto* Node::find(const std::string& name) {
   used_.insert(name);
@@ -137,8 +135,7 @@ std::vector<std::string> Node::unused_attributes() const {
   return names;
 }
 
-// ---- problems
-// ----------------------------------------------------------------------------------------------------------
+// ---- problems -----------------------------------------------------------------------------------------------------
 
 std::vector<std::string> Node::operand_lines() const {
   std::vector<std::string> lines;
@@ -164,8 +161,7 @@ std::optional<int64_t> Node::axis_of(int64_t axis, int64_t rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
-// ---- emission
-// ----------------------------------------------------------------------------------------------------------
+// ---- emission -----------------------------------------------------------------------------------------------------
 
 Values Node::call_fields(const std::string& op, const Values& args, const relay::Attrs& attrs, size_t results) {
   bool poisoned = failed_ || std::ranges::any_of(args, [](const Value& v) { return v.poisoned; });
@@ -208,7 +204,9 @@ Value Node::scalar(DType type, double value) const {
 }
 
 Value Node::reshape(const Value& value, const Shape& shape) {
-  return call("reshape", {value}, {{"newshape", shape_attr(shape)}, {"allowzero", true}});
+  relay::Attrs attrs = {{"newshape", shape_attr(shape)}};
+  if (std::ranges::count(shape, Dim(0)) > 0) attrs["allowzero"] = true;
+  return call("reshape", {value}, attrs);
 }
 
 Value Node::cast(const Value& value, DType type) {

@@ -201,7 +201,8 @@ Token Lexer::scan_number(Token t) {
   }
   t.text = text_.substr(position_, n);
   advance(n);
-  if (!scan_suffix(t)) error(place(t), "this is not a number", "floats end in f, f16, f32 or f64; integers in i16, i32, i64 or nothing");
+  if (!scan_suffix(t))
+    error(place(t), "this is not a number", "floats end in f, f16, f32 or f64; integers in i16, i32, i64 or nothing");
   return t;
 }
 

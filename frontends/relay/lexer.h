@@ -1,5 +1,5 @@
-// Tokens of Relay text. The lexer hands them out one by one, so that the parser can take embedded tensor functions, which
-// have a lexer of their own, as they stand.
+// Tokens of Relay text. The lexer hands them out one by one, so that the parser can take embedded tensor functions,
+// which have a lexer of their own, as they stand.
 #pragma once
 
 #include <deque>

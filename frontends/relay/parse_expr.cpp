@@ -187,10 +187,10 @@ struct Infix {
   std::string_view symbol, op;
   int strength;
 };
-constexpr Infix infixes[] = {{"*", "multiply", 12},     {"/", "divide", 12},   {"+", "add", 10},
-                             {"-", "subtract", 10},     {"<", "less", 8},      {"<=", "less_equal", 8},
-                             {">", "greater", 8},       {">=", "greater_equal", 8},
-                             {"==", "equal", 7},        {"!=", "not_equal", 7}};
+constexpr Infix infixes[] = {{"*", "multiply", 12}, {"/", "divide", 12},        {"+", "add", 10},
+                             {"-", "subtract", 10}, {"<", "less", 8},           {"<=", "less_equal", 8},
+                             {">", "greater", 8},   {">=", "greater_equal", 8}, {"==", "equal", 7},
+                             {"!=", "not_equal", 7}};
 
 const Infix* infix(const Token& t) {
   for (const Infix& i : infixes)
@@ -237,7 +237,7 @@ Parser::Value Parser::call() {
     Place where = value.place;
     Atom callee = atom(std::move(value));
     lexer_.next();
-    value = {arguments(std::move(callee)), where};
+    value = projected({arguments(std::move(callee)), where});
   }
   return value;
 }
@@ -250,8 +250,7 @@ Operation Parser::arguments(Atom callee) {
   list(")", [&] {
     if (at_attributes())
       call.attrs = attributes(")");
-    else if (peek().word("meta") && peek(2).kind == TokenKind::identifier &&
-             peek(2).text.starts_with("relay.attrs."))
+    else if (peek().word("meta") && peek(2).kind == TokenKind::identifier && peek(2).text.starts_with("relay.attrs."))
       lexer_.error(place(), "attributes from the metadata section are not supported", "write them out: axis=1");
     else
       call.args.push_back(atom_expr());
@@ -297,10 +296,16 @@ Parser::Value Parser::primary() {
       }
       value = parenthesised(value.place);
   }
+  return projected(std::move(value));
+}
+
+// Projections .0.1 behind a value.
+Parser::Value Parser::projected(Value value) {
   while (peek().kind == TokenKind::projection) {
     int index = static_cast<int>(lexer_.next().integer);
+    Place where = value.place;
     Atom tuple = atom(std::move(value));
-    value = {Operation(Project{std::move(tuple), index}), lexer_.place(t)};
+    value = {Operation(Project{std::move(tuple), index}), where};
   }
   return value;
 }
@@ -317,7 +322,8 @@ Parser::Value Parser::primary_word(const Token& t) {
     std::vector<Atom> args;
     if (expect("(", t.text)) list(")", [&] { args.push_back(atom_expr()); });
     if (args.size() != count && !lexer_.failed())
-      report(DiagnosticId::wrong_arity, where, fmt::format("{} takes {} operands, found {}", t.text, count, args.size()));
+      report(DiagnosticId::wrong_arity, where,
+             fmt::format("{} takes {} operands, found {}", t.text, count, args.size()));
     args.resize(count);
     return args;
   };

@@ -224,7 +224,8 @@ std::vector<tensor::Layout> Parser::layouts(const AttrValue& value, const Place&
   for (const AttrValue& item : good ? std::get<AttrList>(value.v) : AttrList()) {
     tensor::Layout layout;
     const std::string* text = std::get_if<std::string>(&item.v);
-    std::string_view rest = text ? *text : "";
+    std::string_view rest;
+    if (text) rest = *text;
     good &= text != nullptr;
     auto integer = [&](auto& out) {
       auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), out);
@@ -313,7 +314,8 @@ Constant Parser::float_literal(const Token& t) {
   bool finite = std::isfinite(value);
   bool overflow = !wide || (finite && t.width == 32 && !std::isfinite(narrow)) ||
                   (finite && t.width == 16 && std::fabs(value) > 65504);
-  if (overflow) report(DiagnosticId::syntax_error, lexer_.place(t), fmt::format("this number does not fit float{}", t.width));
+  if (overflow)
+    report(DiagnosticId::syntax_error, lexer_.place(t), fmt::format("this number does not fit float{}", t.width));
   if (t.width == 16) return Constant::of<uint16_t>(dtype::f16, {}, {float_to_half(narrow)});
   if (t.width == 64) return Constant::of<double>(dtype::f64, {}, {value});
   return Constant::of<float>(dtype::f32, {}, {narrow});

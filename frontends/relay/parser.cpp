@@ -1,9 +1,10 @@
 // Parses modules: header, definitions, and files that are one expression.
 #include "frontends/relay/parser.h"
 
-#include <set>
+#include <algorithm>
 
 #include "frontends/relay/metadata.h"
+#include "tensor/parse.h"
 
 namespace dlcc::frontends::relay_text {
 
@@ -36,16 +37,17 @@ Parser::Parser(std::string_view text, const ParseOptions& options, Diagnostics& 
 
 std::optional<Module> Parser::run() {
   if (!metadata()) return std::nullopt;
+  if (at_end() && metadata_text_.empty()) lexer_.error(place(), "the text is empty");
   header();
   auto at_definition = [&] {
-    return at_end() || peek().word("def") || peek().word("type") || peek().word("extern");
+    return at_end() || peek().word("def") || peek().word("type") || peek().word("extern") || peek().word("tensor");
   };
   if (at_definition())
     while (!at_end()) definition();
   else
     expression_file();
   interface_names();
-  if (!lexer_.failed()) check_globals();
+  if (!lexer_.failed() && tensor_functions()) check_globals();
   if (diagnostics_.count() != errors_before_) return std::nullopt;
   return std::move(module_);
 }
@@ -53,8 +55,8 @@ std::optional<Module> Parser::run() {
 bool Parser::metadata() {
   if (metadata_text_.empty()) return true;
   int line = 1 + static_cast<int>(std::count(text_.begin(), text_.end(), '\n'));
-  auto constants = parse_metadata(metadata_text_.substr(metadata_mark.size()), {options_.file, line, 1, ""},
-                                  diagnostics_);
+  auto constants =
+      parse_metadata(metadata_text_.substr(metadata_mark.size()), {options_.file, line, 1, ""}, diagnostics_);
   if (constants) constants_ = std::move(*constants);
   return constants.has_value();
 }
@@ -81,7 +83,8 @@ void Parser::definition() {
     if (!accept_word("type")) return unexpected("'type'");
     return type_definition(true);
   }
-  unexpected("a definition: 'def' or 'type'");
+  if (peek().word("tensor")) return tensor_definition();
+  unexpected("a definition: 'def', 'type' or 'tensor'");
 }
 
 void Parser::function_definition() {
@@ -119,6 +122,30 @@ void Parser::constructor(DataTypeDef& def) {
            fmt::format("constructor {} is defined twice", c.name));
   else
     def.constructors.push_back(std::move(c));
+}
+
+// A tensor function has a text form of its own (tensor/parse.h). All are parsed together, each at its place, so that
+// messages name lines of this file.
+void Parser::tensor_definition() {
+  const Token head = peek();
+  std::string_view definition = lexer_.take_braced(head);
+  if (tensor_text_.empty()) {
+    tensor_text_.assign(text_);
+    for (char& c : tensor_text_) c = c == '\n' ? '\n' : ' ';
+  }
+  std::copy(definition.begin(), definition.end(), tensor_text_.begin() + static_cast<ptrdiff_t>(head.offset));
+}
+
+bool Parser::tensor_functions() {
+  if (tensor_text_.empty()) return true;
+  auto parsed = tensor::parse(tensor_text_, options_.file, diagnostics_);
+  if (!parsed) return false;
+  for (tensor::TensorFunction& f : parsed->functions) {
+    std::string name = f.name;
+    if (!module_.tensor_functions.emplace(name, std::move(f)).second)
+      report(DiagnosticId::duplicate_definition, {options_.file}, fmt::format("tensor @{} is defined twice", name));
+  }
+  return true;
 }
 
 // The file is the body of @main, or, when it is one function, @main itself. Free variables are main's parameters.

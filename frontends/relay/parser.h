@@ -1,6 +1,6 @@
 // The parser of Relay text. It accepts the whole surface syntax of format 0.0.5 (nested calls, graph variables, infix
-// operators, blocks as values) and normalises to A-normal form while it reads: whatever is not an atom is bound to a variable
-// of the block being filled. Internal to frontends/relay; others call import_relay.
+// operators, blocks as values) and normalises to A-normal form while it reads: whatever is not an atom is bound to a
+// variable of the block being filled. Internal to frontends/relay; others call import_relay.
 #pragma once
 
 #include <map>
@@ -17,7 +17,8 @@ namespace dlcc::frontends::relay_text {
 
 struct ParseOptions {
   std::string file;
-  // Stands for meta[relay.Constant][i] beyond the text's own metadata section, for programs whose constants live elsewhere.
+  // Stands for meta[relay.Constant][i] beyond the text's own metadata section, for programs whose constants live
+  // elsewhere.
   std::optional<Constant> outside_constant;
 };
 
@@ -42,6 +43,8 @@ class Parser {
   void definition();
   void function_definition();
   void type_definition(bool is_extern);
+  void tensor_definition();
+  bool tensor_functions();
   void constructor(relay::DataTypeDef&);
   void expression_file();
   void interface_names();
@@ -51,13 +54,13 @@ class Parser {
   // ---- functions, blocks, expressions (parse_expr.cpp)
   relay::Function function_rest();
   void parameter(relay::Function&);
-  relay::Block braces();                      // { expr } with scopes of its own
-  Value expr();                               // statements up to the value of the last one
-  bool binding();                             // one `let`, graph binding or `free_var`, if there is one
+  relay::Block braces();  // { expr } with scopes of its own
+  Value expr();           // statements up to the value of the last one
+  bool binding();         // one `let`, graph binding or `free_var`, if there is one
   void let_binding();
   void graph_binding();
   void free_variable();
-  Value bound_value();                        // what may stand on the right of a binding
+  Value bound_value();  // what may stand on the right of a binding
   Value statement();
   Value match_statement();
   relay::Pattern pattern();
@@ -65,9 +68,10 @@ class Parser {
   Value call();
   relay::Operation arguments(relay::Atom callee);
   Value primary();
+  Value projected(Value);
   Value primary_symbol(const Token&);
   Value primary_word(const Token&);
-  Value named(const Token&);                  // operator or constructor
+  Value named(const Token&);  // operator or constructor
   Value if_expression(const Place&);
   Value parenthesised(const Place&);
   Value call_tensor(const Place&);
@@ -75,7 +79,7 @@ class Parser {
   Value meta_constant(const Place&);
   bool at_attributes();
 
-  relay::Atom atom(Value);                    // binds an operation to a nameless variable
+  relay::Atom atom(Value);  // binds an operation to a nameless variable
   relay::Atom atom_expr() { return atom(expr()); }
   void bind(relay::Var, Value);
   relay::Atom nothing() { return Constant(); }  // after an error
@@ -167,6 +171,7 @@ class Parser {
   std::map<std::string, Constructor> constructors_;
   std::vector<std::pair<std::string, Place>> globals_used_, tensor_functions_used_;
   std::vector<Constant> constants_;
+  std::string tensor_text_;  // the embedded tensor functions in their places, blanks everywhere else
   std::vector<relay::Var>* free_vars_ = nullptr;  // where free_var declares, in a file that is one expression
   int depth_ = 0;
 };

@@ -1,5 +1,5 @@
-// dyn.sum, dyn.mean, dyn.max, dyn.min: the axes are an operand, while the result's shape is declared. The shape must
-// tell which axes are meant; a run that names others stops with shape_mismatch.
+// dyn.sum, dyn.mean, dyn.max, dyn.min: the axes are an operand, while the result's shape is declared; a run that names
+// axes which do not give it stops with shape_mismatch.
 #include "relay/ops_common.h"
 
 namespace dlcc::relay::ops {
@@ -51,18 +51,6 @@ Checked<std::vector<Mask>> meanings(const DynReduceAttrs& a, const Operands& in)
   if (list.empty())
     return shape_error(
         fmt::format("folding {} axes of {} cannot give the declared shape {}", named, str(data), str(a.shape)));
-  // Axes of size 1 may or may not be folded without changing anything.
-  auto essential = [&](const Mask& m) {
-    Mask e = m;
-    for (size_t k = 0; k < data.size(); ++k) e[k] = m[k] && !(data[k] == Dim(1));
-    return e;
-  };
-  for (const Mask& m : list)
-    if (essential(m) != essential(list[0]))
-      return TypeError{
-          DiagnosticId::dynamic_shape,
-          fmt::format("the declared shape {} does not tell which axes of {} are folded", str(a.shape), str(data)),
-          "give the axes as a constant, or keep the folded axes"};
   return list;
 }
 
@@ -74,6 +62,19 @@ TypeResult type_of_dyn_fold(const Fold& f, const DynReduceAttrs& a, const Operan
   return tensor_result(a.shape, in[0].dtype);
 }
 
+// Masks that differ only in axes of size 1, which may or may not be folded without changing anything.
+std::vector<std::vector<Mask>> equivalent(const std::vector<Mask>& masks, const Shape& data) {
+  std::map<Mask, std::vector<Mask>> groups;
+  for (const Mask& mask : masks) {
+    Mask essential = mask;
+    for (size_t k = 0; k < data.size(); ++k) essential[k] = mask[k] && !(data[k] == Dim(1));
+    groups[essential].push_back(mask);
+  }
+  std::vector<std::vector<Mask>> list;
+  for (auto& [essential, group] : groups) list.push_back(std::move(group));
+  return list;
+}
+
 // The operand names exactly the axes of one of the masks.
 Expr means_one_of(const std::vector<Mask>& masks, const Tensor& axes, int rank) {
   std::vector<Expr> marked = marked_axes(axes, rank), any;
@@ -82,17 +83,47 @@ Expr means_one_of(const std::vector<Mask>& masks, const Tensor& axes, int rank) 
     for (int k = 0; k < rank; ++k) same.push_back(mask[k] ? marked[k] : logical_not(marked[k]));
     any.push_back(all_of(same));
   }
-  return logical_and(axes_valid(axes, marked), any_of(any));
+  return any_of(any);
 }
 
+// The fold of the axes of one mask, as an intermediate.
+Tensor folded(Definition& d, const Tensor& x, const Mask& mask, const Fold& f, const DynReduceAttrs& a, DType type) {
+  Shape extents = extents_of(x.shape(), mask);
+  auto element = [&](Index i, Index r) { return cast(type, x(merge_index(mask, a.keepdims, i, r))); };
+  Tensor fold = d.reduce("folded", a.shape, f.reducer(type), extents, element);
+  if (!f.divide) return fold;
+  return d.compute("mean", type, a.shape, [&](Index i) { return fold(i) / size_as(type, extents); });
+}
+
+// Where the declared shape leaves several sets of axes, all are folded and the operand chooses.
 TensorFunction define_dyn_fold(const Fold& f, const DynReduceAttrs& a, const Operands& in) {
   Definition d(f.name);
   Tensor x = d.input("data", in[0].dtype, in[0].shape), axes = d.input("axes", in[1].dtype, in[1].shape);
   std::vector<Mask> masks = std::get<0>(meanings(a, in));
+  auto groups = equivalent(masks, x.shape());
   DType type = f.divide ? mean_type(x.type()) : tensor::compute_type(x.type());
-  if (axes.extent(0).value() > 0)
-    d.require_next([&](Index) { return means_one_of(masks, axes, x.rank()); }, tensor::Status::shape_mismatch);
-  define_reduction(d, x, masks[0], a.keepdims, f.reducer(type), f.divide);
+  auto require_valid = [&] {
+    if (axes.extent(0).value() > 0)
+      d.require_next(
+          [&](Index) {
+            return logical_and(axes_valid(axes, marked_axes(axes, x.rank())), means_one_of(masks, axes, x.rank()));
+          },
+          tensor::Status::shape_mismatch);
+  };
+  if (groups.size() == 1) {
+    require_valid();
+    define_reduction(d, x, masks[0], a.keepdims, f.reducer(type), f.divide);
+    return d.finish();
+  }
+  std::vector<Tensor> folds;
+  for (const auto& group : groups) folds.push_back(folded(d, x, group[0], f, a, type));
+  require_valid();
+  d.result("result", x.type(), a.shape, [&](Index i) {
+    Expr value = folds[0](i);
+    for (size_t k = 1; k < groups.size(); ++k)
+      value = select(means_one_of(groups[k], axes, x.rank()), folds[k](i), value);
+    return value;
+  });
   return d.finish();
 }
 

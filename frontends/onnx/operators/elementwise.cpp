@@ -6,8 +6,7 @@
 namespace dlcc::frontends::onnx {
 namespace {
 
-// ---- two operands
-// ------------------------------------------------------------------------------------------------------
+// ---- two operands -------------------------------------------------------------------------------------------------
 
 // Before version 7 the second operand is broadcast only on request, and `axis` says where its axes start in the
 // first's.
@@ -71,8 +70,7 @@ Value power(Node& n, const Value& base, const Value& exponent) {
 
 Values convert_power(Node& n) { return {power(n, n.in(0), n.in(1))}; }
 
-// ---- one operand
-// -------------------------------------------------------------------------------------------------------
+// ---- one operand --------------------------------------------------------------------------------------------------
 
 Values convert_leaky_relu(Node& n) {
   n.ignore("consumed_inputs");
@@ -101,8 +99,7 @@ Values convert_hard_swish(Node& n) {
   return {n.call("multiply", {x, hard_sigmoid(n, x, 1.0 / 6, 0.5)})};
 }
 
-// ---- Clip
-// --------------------------------------------------------------------------------------------------------------
+// ---- Clip ---------------------------------------------------------------------------------------------------------
 
 Values convert_clip_with_attributes(Node& n) {
   constexpr float largest = 3.402823466e+38f;
@@ -136,8 +133,7 @@ Values convert_clip(Node& n) {
   return {result};
 }
 
-// ---- Cast
-// --------------------------------------------------------------------------------------------------------------
+// ---- Cast ---------------------------------------------------------------------------------------------------------
 
 std::optional<DType> target_type(Node& n, int64_t number) {
   auto type = number > 0 && number < 1000 ? dtype_of_onnx(static_cast<int>(number)) : std::nullopt;

@@ -15,8 +15,7 @@ Values convert_gather(Node& n) {
   return {n.call("take", {n.in(0), n.in(1)}, {{"axis", n.integer("axis", 0)}, {"mode", "strict"}})};
 }
 
-// ---- lists of axes that are only known at run time
-// ----------------------------------------------------------------------
+// ---- lists of axes that are only known at run time ----------------------------------------------------------------
 
 // A list for all `rank` axes: the element of `values` for each axis that `axes` names, `otherwise` for the rest.
 Value spread_over_axes(Node& n, const Value& values, const Value& axes, int64_t rank, int64_t otherwise) {
@@ -45,8 +44,7 @@ Value part(Node& n, const Value& list, int64_t begin, int64_t end) {
   return n.call("strided_slice", {list}, {{"begin", relay::AttrList{begin}}, {"end", relay::AttrList{end}}});
 }
 
-// ---- Split
-// -------------------------------------------------------------------------------------------------------------
+// ---- Split --------------------------------------------------------------------------------------------------------
 
 // Sizes of the pieces when none are given: equal, or since version 18 the last one smaller.
 std::optional<std::vector<int64_t>> default_pieces(Node& n, int64_t extent, int64_t count) {
@@ -123,8 +121,7 @@ Values convert_split(Node& n) {
   return split(n, list_input(n, 1));
 }
 
-// ---- Slice
-// -------------------------------------------------------------------------------------------------------------
+// ---- Slice --------------------------------------------------------------------------------------------------------
 
 // Where an axis is named twice the last time counts; later versions leave that undefined.
 void keep_last_of_each_axis(std::vector<int64_t>& starts, std::vector<int64_t>& ends, std::vector<int64_t>& axes) {
@@ -173,8 +170,7 @@ Values convert_slice(Node& n) {
   return {n.call("strided_slice", {n.in(0)}, attrs)};
 }
 
-// ---- Pad
-// ---------------------------------------------------------------------------------------------------------------
+// ---- Pad ----------------------------------------------------------------------------------------------------------
 
 // `pads`: all before and then all after, for the axes named or all of them.
 Values pad(Node& n, const std::vector<int64_t>& pads, const std::optional<std::vector<int64_t>>& axes,

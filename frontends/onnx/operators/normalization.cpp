@@ -54,8 +54,7 @@ Converter softmax(const char* relay_op) {
   return [relay_op](Node& n) -> Values { return {n.call(relay_op, {n.in(0)}, {{"axis", n.integer("axis", -1)}})}; };
 }
 
-// ---- Dropout
-// -----------------------------------------------------------------------------------------------------------
+// ---- Dropout ------------------------------------------------------------------------------------------------------
 
 // Whether the node would drop elements: training_mode, an input since version 12, with a ratio other than zero.
 bool drops(Node& n) {

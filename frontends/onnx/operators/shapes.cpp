@@ -8,8 +8,7 @@ namespace {
 
 Values convert_identity(Node& n) { return {n.in(0)}; }
 
-// ---- Reshape, Flatten
-// --------------------------------------------------------------------------------------------------
+// ---- Reshape, Flatten ---------------------------------------------------------------------------------------------
 
 Values reshape_to(Node& n, const std::vector<int64_t>& sizes, bool allow_zero) {
   bool zero = std::ranges::count(sizes, 0) > 0, rest = std::ranges::count(sizes, -1) > 0;
@@ -48,8 +47,7 @@ Values convert_flatten(Node& n) {
   return {n.reshape(x, {product(rows), product(columns)})};
 }
 
-// ---- axes of size 1
-// ----------------------------------------------------------------------------------------------------
+// ---- axes of size 1 -----------------------------------------------------------------------------------------------
 
 Values squeeze(Node& n, const ListArgument& axes) {
   if (axes.dynamic()) return {n.call("dyn.squeeze", {n.in(0), n.in(1)}, {{"shape", declared_shape_attr(n, "axes")}})};
@@ -93,8 +91,7 @@ Values convert_unsqueeze(Node& n) {
   return {n.call("dyn.expand_dims", {n.in(0), n.in(1)}, {{"shape", declared_shape_attr(n, "axes")}})};
 }
 
-// ---- Transpose, Expand, Shape
-// ------------------------------------------------------------------------------------------
+// ---- Transpose, Expand, Shape -------------------------------------------------------------------------------------
 
 Values convert_transpose(Node& n) {
   std::vector<int64_t> axes = n.integers("perm").value_or(std::vector<int64_t>{});

@@ -112,14 +112,14 @@ TEST_CASE("minimalloc's problems") {
     CAPTURE(problem.name);
     const Packing packing = pack_buffers(problem.buffers);
     CHECK(is_valid(problem.buffers, packing));
-    CHECK(packing.bytes <= problem.capacity * 6 / 5);
+    CHECK(packing.bytes <= problem.capacity * 11 / 10);
     within += packing.bytes <= problem.capacity;
     std::printf("memplan %-20s %4zu buffers: %7lld of %7lld bytes (%.3f), live bound %lld\n", problem.name.c_str(),
                 problem.buffers.size(), static_cast<long long>(packing.bytes), static_cast<long long>(problem.capacity),
                 static_cast<double>(packing.bytes) / static_cast<double>(problem.capacity),
                 static_cast<long long>(live_bound(problem.buffers)));
   }
-  CHECK(within >= 3);
+  CHECK(within >= 5);
 }
 
 TEST_CASE("Glow's traces") {

@@ -1,4 +1,4 @@
-#include "driver/tensor_files.h"
+#include "pipeline/tensor_files.h"
 
 #include <cmath>
 #include <cstring>
@@ -8,7 +8,7 @@
 #include "support/float_formats.h"
 #include "support/npy.h"
 
-namespace dlcc::driver {
+namespace dlcc {
 
 std::optional<Constant> read_tensor(const std::string& path, Diagnostics& diagnostics) {
   auto bytes = read_file(path, diagnostics);
@@ -86,4 +86,4 @@ Constant random_tensor(const emit::TensorInterface& t, uint64_t seed) {
   return Constant(t.type, t.shape, std::move(bytes));
 }
 
-}  // namespace dlcc::driver
+}  // namespace dlcc

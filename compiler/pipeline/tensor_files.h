@@ -9,7 +9,7 @@
 #include "support/constant.h"
 #include "support/diagnostics.h"
 
-namespace dlcc::driver {
+namespace dlcc {
 
 std::optional<Constant> read_tensor(const std::string& path, Diagnostics&);
 bool write_tensor(const std::string& path, const std::string& name, const Constant&, Diagnostics&);
@@ -26,4 +26,4 @@ bool fits(const std::vector<Constant>&, const std::vector<emit::TensorInterface>
 // Standard normal numbers (small integers for integer types) from a fixed seed: inputs when the user gives none.
 Constant random_tensor(const emit::TensorInterface&, uint64_t seed);
 
-}  // namespace dlcc::driver
+}  // namespace dlcc

@@ -1,0 +1,94 @@
+#include "pipeline/verification.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lower/evaluate.h"
+#include "pipeline/tensor_files.h"
+#include "relay/evaluate.h"
+#include "targets/llvm/loader.h"
+
+namespace dlcc {
+
+Comparison compare(const Constant& got, const Constant& expected, const Tolerance& t) {
+  Comparison c;
+  if (got.dtype() != expected.dtype() || got.shape() != expected.shape()) {
+    c.ok = false;
+    c.what = fmt::format("{} {} instead of {} {}", name(got.dtype()), str(shape_of(got.shape())),
+                         name(expected.dtype()), str(shape_of(expected.shape())));
+    return c;
+  }
+  for (int64_t i = 0; i < got.count(); ++i) {
+    bool same;
+    double difference = 0;
+    if (is_float(got.dtype())) {
+      double a = got.number_at(i), b = expected.number_at(i);
+      difference = std::abs(a - b);
+      same = (std::isnan(a) && std::isnan(b)) || a == b || difference <= t.atol + t.rtol * std::abs(b);
+      if (std::isnan(difference) || std::isinf(difference)) difference = same ? 0 : INFINITY;
+    } else {
+      same = got.integer_at(i) == expected.integer_at(i);
+      difference = std::abs(static_cast<double>(got.integer_at(i)) - static_cast<double>(expected.integer_at(i)));
+    }
+    c.largest = std::max(c.largest, difference);
+    if (!same && c.ok) {
+      c.ok = false;
+      c.what = fmt::format("element {}: {:g} instead of {:g}", i, got.number_at(i), expected.number_at(i));
+    }
+  }
+  return c;
+}
+
+static std::optional<std::vector<Constant>> checked(int status, std::vector<Constant> outputs,
+                                                    Diagnostics& diagnostics) {
+  if (status == 0) return outputs;
+  diagnostics.error(DiagnosticId::run_failed, {}, fmt::format("the model returned status {}", status));
+  return std::nullopt;
+}
+
+Engine make_engine(const std::string& kind, Compiler& compiler, const relay::Module& module, Planned& planned) {
+  if (kind == "definitions")
+    return [&](const std::vector<Constant>& inputs, Diagnostics& d) -> std::optional<std::vector<Constant>> {
+      auto r = relay::evaluate(module, inputs, tensor::Precision::specified, d);
+      return r ? checked(static_cast<int>(r->status), std::move(r->results), d) : std::nullopt;
+    };
+  if (kind == "schedules")
+    return [&](const std::vector<Constant>& inputs, Diagnostics& d) -> std::optional<std::vector<Constant>> {
+      auto r = lower::evaluate(planned.program, inputs, planned.target.levels.size() - 1);
+      for (size_t k = 0; k < r.results.size(); ++k)
+        r.results[k] = r.results[k].reshaped(planned.interface.outputs[k].shape);
+      return checked(static_cast<int>(r.status), std::move(r.results), d);
+    };
+  auto object = std::make_shared<std::vector<std::byte>>(compiler.generate(planned));
+  return [&, object](const std::vector<Constant>& inputs, Diagnostics& d) -> std::optional<std::vector<Constant>> {
+    auto r = targets::run_object({.object = *object, .interface = &planned.interface, .inputs = inputs}, d);
+    return r ? checked(r->status, std::move(r->outputs), d) : std::nullopt;
+  };
+}
+
+std::optional<Verifiable> prepare_verification(Compiler& compiler) {
+  auto fused = compiler.import_and_fuse();
+  auto module = fused ? compiler.run_passes(*fused, {"assign-layouts"}) : std::nullopt;
+  auto planned = module ? compiler.plan(*module) : std::nullopt;
+  if (!planned) return std::nullopt;
+  return Verifiable{std::move(*fused), std::move(*planned)};
+}
+
+std::string verify_data_set(const std::string& folder, const Engine& engine, const emit::Interface& interface,
+                            const Tolerance& tolerance, double& largest) {
+  Diagnostics problems;
+  largest = 0;
+  auto data = read_data_set(folder, interface.inputs.size(), interface.outputs.size(), problems);
+  std::optional<std::vector<Constant>> got;
+  if (data && fits(data->inputs, interface.inputs, "input", problems)) got = engine(data->inputs, problems);
+  if (!got) return problems.str();
+  std::string failure;
+  for (size_t k = 0; k < got->size(); ++k) {
+    Comparison c = compare((*got)[k], data->outputs[k], tolerance);
+    largest = std::max(largest, c.largest);
+    if (!c.ok && failure.empty()) failure = fmt::format("{}: {}", interface.outputs[k].name, c.what);
+  }
+  return failure;
+}
+
+}  // namespace dlcc

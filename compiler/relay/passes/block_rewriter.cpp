@@ -1,0 +1,98 @@
+// The walk that applies rewrite rules to blocks.
+#include "relay/passes/block_rewriter.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dlcc::relay {
+
+void BlockRewriter::run(Block& body) {
+  uses_ = Uses(body);
+  block(body);
+}
+
+void BlockRewriter::block(Block& b) {
+  std::vector<Binding> out;
+  out.reserve(b.bindings.size());
+  std::vector<Binding>* outer = std::exchange(out_, &out);
+  std::map<int, size_t> outer_positions = std::exchange(position_, {});
+  for (Binding& binding : b.bindings) {
+    known_.apply(binding.op);
+    for_each_block(binding.op, [&](Block& inner) { block(inner); });
+    place_ = binding.place;
+    if (std::optional<Atom> atom = rule_(*this, binding)) {
+      uses_.add(*atom, uses_[binding.var]);
+      release(binding.op);
+      known_.add(binding.var, std::move(*atom));
+    } else {
+      push(std::move(binding));
+    }
+  }
+  known_.apply(b.result);
+  b.bindings = std::move(out);
+  out_ = outer;
+  position_ = std::move(outer_positions);
+}
+
+void BlockRewriter::push(Binding binding) {
+  position_[binding.var->id] = out_->size();
+  out_->push_back(std::move(binding));
+}
+
+// The operation is gone: its operands have one use less, and those of this block that have none left are as good as
+// gone, too (they stay for dead code elimination).
+void BlockRewriter::release(const Operation& op) {
+  std::vector<const Operation*> pending = {&op};
+  while (!pending.empty()) {
+    const Operation* gone = pending.back();
+    pending.pop_back();
+    uses_.add(*gone, -1);
+    for_each_atom(*gone, [&](const Atom& a) {
+      const Var* var = std::get_if<Var>(&a);
+      const Operation* made = var && uses_[*var] == 0 ? definition(a) : nullptr;
+      if (made && released_.insert((*var)->id).second && effects_of(module_, *made).removable())
+        pending.push_back(made);
+    });
+  }
+}
+
+const Operation* BlockRewriter::definition(const Atom& atom) const {
+  const Var* var = std::get_if<Var>(&atom);
+  auto it = var ? position_.find((*var)->id) : position_.end();
+  return it == position_.end() ? nullptr : &(*out_)[it->second].op;
+}
+
+const Call* BlockRewriter::call_of(const Atom& atom, const std::string& name) const {
+  const Operation* op = definition(atom);
+  const Call* call = op ? std::get_if<Call>(op) : nullptr;
+  const OperatorRef* callee = call ? std::get_if<OperatorRef>(&call->callee) : nullptr;
+  return callee && callee->op->name == name ? call : nullptr;
+}
+
+bool BlockRewriter::used_once(const Atom& atom) const {
+  const Var* var = std::get_if<Var>(&atom);
+  return var && uses_[*var] <= 1;  // an operation that a rule just wrote is not used yet
+}
+
+bool BlockRewriter::is_constant(const Atom& atom) const {
+  if (std::holds_alternative<Constant>(atom)) return true;
+  const Var* var = std::get_if<Var>(&atom);
+  return var && constants_.contains((*var)->id);
+}
+
+Atom BlockRewriter::emit(const std::string& name, std::vector<Atom> args, Attrs attrs) {
+  const Operator* callee = op(name);
+  Operands operands;
+  for (const Atom& a : args) operands.push_back(tensor(a));
+  TypeResult type = callee->type(attrs, operands);
+  const TypeError* error = std::get_if<TypeError>(&type);
+  DLCC_CHECK(!error, "{}: {}", name, error ? error->message : "");
+  Var var = module_.fresh("", std::get<Type>(type));
+  if (std::ranges::all_of(args, [&](const Atom& a) { return is_constant(a); })) constants_.insert(var->id);
+  Binding binding{var, Call{OperatorRef{callee}, std::move(args), std::move(attrs)}, place_};
+  uses_.add(binding.op, 1);
+  push(std::move(binding));
+  return var;
+}
+
+}  // namespace dlcc::relay

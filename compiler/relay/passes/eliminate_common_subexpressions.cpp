@@ -1,0 +1,95 @@
+// Computes equal operations once. Two operations are equal when they have the same callee, attributes and operands; a
+// table of those seen, scoped like variables, gives the first one's variable for the later ones.
+#include "relay/operator.h"
+#include "relay/passes/passes.h"
+#include "relay/passes/replace.h"
+
+namespace dlcc::relay {
+
+namespace {
+
+class Merger {
+ public:
+  explicit Merger(const Module& module) : module_(module) {}
+
+  void run(Block& block) {
+    std::vector<std::string> seen_here;
+    std::vector<Binding> kept;
+    kept.reserve(block.bindings.size());
+    for (Binding& b : block.bindings) {
+      known_.apply(b.op);
+      for_each_block(b.op, [&](Block& inner) { run(inner); });
+      std::string key = key_of(b.op);
+      if (!key.empty()) {
+        auto [it, added] = seen_.emplace(key, b.var);
+        if (!added && same_type(it->second->type, b.var->type)) {
+          known_.add(b.var, it->second);
+          continue;
+        }
+        if (added) seen_here.push_back(std::move(key));
+      }
+      kept.push_back(std::move(b));
+    }
+    known_.apply(block.result);
+    for (const std::string& key : seen_here) seen_.erase(key);
+    block.bindings = std::move(kept);
+  }
+
+ private:
+  std::string key_of(const Atom& atom) {
+    return std::visit(overloaded{[](const Var& v) { return fmt::format("%{}", v->id); },
+                                 [&](const Constant& c) { return fmt::format("#{}", number_of(c)); },
+                                 [](const GlobalRef& g) { return "@" + g.name; },
+                                 [](const ConstructorRef& c) { return "'" + c.name; },
+                                 [](const OperatorRef& o) { return o.op->name; }},
+                      atom);
+  }
+
+  std::string key_of(const std::vector<Atom>& atoms) {
+    std::string key;
+    for (const Atom& a : atoms) key += key_of(a) + ",";
+    return key;
+  }
+
+  // Empty when the operation may not be merged with an equal one.
+  std::string key_of(const Operation& op) {
+    if (const MakeTuple* o = std::get_if<MakeTuple>(&op)) return "(" + key_of(o->fields);
+    if (const Project* o = std::get_if<Project>(&op)) return fmt::format("{}.{}", key_of(o->tuple), o->index);
+    if (const MatchCast* o = std::get_if<MatchCast>(&op)) return "cast " + key_of(o->value) + str(o->type);
+    if (const CallTensor* o = std::get_if<CallTensor>(&op)) {
+      std::string key = "tensor @" + o->function + "(" + key_of(o->args);
+      for (const tensor::Layout& l : o->layouts) key += tensor::str(l);
+      return key;
+    }
+    const Call* call = std::get_if<Call>(&op);
+    if (!call || std::holds_alternative<Var>(call->callee) || !effects_of(module_, op).mergeable()) return "";
+    std::string key = key_of(call->callee) + "(" + key_of(call->args);
+    for (const auto& [name, value] : call->attrs) key += name + "=" + str(value) + ",";
+    return key;
+  }
+
+  // Equal constants have equal numbers.
+  size_t number_of(const Constant& c) {
+    std::vector<size_t>& candidates = by_hash_[c.hash()];
+    for (size_t i : candidates)
+      if (constants_[i].same_as(c)) return i;
+    candidates.push_back(constants_.size());
+    constants_.push_back(c);
+    return constants_.size() - 1;
+  }
+
+  const Module& module_;
+  std::map<std::string, Var> seen_;
+  Replacements known_;
+  std::vector<Constant> constants_;
+  std::map<uint64_t, std::vector<size_t>> by_hash_;
+};
+
+}  // namespace
+
+Module eliminate_common_subexpressions(Module module, PassContext&) {
+  for (auto& [name, f] : module.functions) Merger(module).run(f.body);
+  return module;
+}
+
+}  // namespace dlcc::relay

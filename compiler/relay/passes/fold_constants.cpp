@@ -1,0 +1,189 @@
+// Evaluates operations whose operands are constants, by the operators' own definitions; takes projections of known
+// tuples and the branch of an `if` whose condition is known. What would grow the program much is left: a large tensor
+// that a small operand determines costs less to compute than to store.
+#include <algorithm>
+
+#include "relay/operator.h"
+#include "relay/passes/passes.h"
+#include "relay/passes/replace.h"
+#include "tensor/evaluate.h"
+#include "tensor/visit.h"
+
+namespace dlcc::relay {
+
+namespace {
+
+constexpr int64_t always_stored = 64 << 10;  // bytes of a result that are folded whatever the operands' size
+constexpr int64_t tiny = 64;                 // elements of a result that may depend on shapes only
+
+class Folder {
+ public:
+  explicit Folder(Module& module) : module_(module) {}
+
+  bool changed_types() const { return changed_types_; }
+
+  void run(Block& block) {
+    std::vector<Binding> kept;
+    kept.reserve(block.bindings.size());
+    fold(std::move(block.bindings), kept);
+    known_.apply(block.result);
+    block.bindings = std::move(kept);
+  }
+
+ private:
+  void fold(std::vector<Binding> bindings, std::vector<Binding>& kept) {
+    for (Binding& b : bindings) {
+      known_.apply(b.op);
+      if (If* branch = std::get_if<If>(&b.op); branch && std::holds_alternative<Constant>(branch->condition)) {
+        take_branch(b, *branch, kept);
+        continue;
+      }
+      for_each_block(b.op, [&](Block& inner) { run(inner); });
+      if (std::optional<Atom> atom = known_value(b)) {
+        known_.add(b.var, std::move(*atom));
+        continue;
+      }
+      if (std::optional<std::vector<Constant>> results = evaluate(b.op)) {
+        bool single = as<TensorType>(b.var->type) != nullptr;
+        if (single) {
+          known_.add(b.var, (*results)[0]);
+          continue;
+        }
+        b.op = MakeTuple{std::vector<Atom>(results->begin(), results->end())};
+      }
+      if (const MakeTuple* tuple = std::get_if<MakeTuple>(&b.op)) tuples_[b.var->id] = tuple->fields;
+      kept.push_back(std::move(b));
+    }
+  }
+
+  // The branch's bindings stand where the `if` stood.
+  void take_branch(Binding& b, const If& branch, std::vector<Binding>& kept) {
+    Block& taken = std::get<Constant>(branch.condition).integer_at(0) ? *branch.then_block : *branch.else_block;
+    fold(std::move(taken.bindings), kept);
+    known_.apply(taken.result);
+    changed_types_ |= !same_type(type_of(module_, taken.result), b.var->type);
+    known_.add(b.var, taken.result);
+  }
+
+  // The atom that the operation's value is, if it is one already.
+  std::optional<Atom> known_value(const Binding& b) const {
+    if (const Alias* alias = std::get_if<Alias>(&b.op)) return alias->value;
+    if (const MatchCast* cast = std::get_if<MatchCast>(&b.op))
+      if (same_type(type_of(module_, cast->value), cast->type)) return cast->value;
+    const Project* project = std::get_if<Project>(&b.op);
+    const Var* tuple = project ? std::get_if<Var>(&project->tuple) : nullptr;
+    auto it = tuple ? tuples_.find((*tuple)->id) : tuples_.end();
+    return it == tuples_.end() ? std::nullopt : std::optional(it->second[project->index]);
+  }
+
+  // ---- evaluation
+
+  std::optional<std::vector<Constant>> evaluate(const Operation& op) const {
+    if (const CallTensor* call = std::get_if<CallTensor>(&op)) {
+      auto it = module_.tensor_functions.find(call->function);
+      bool dense = std::ranges::all_of(call->layouts, [](const tensor::Layout& l) { return l.is_dense(); });
+      if (it == module_.tensor_functions.end() || !dense) return std::nullopt;
+      return evaluate([&] { return it->second; }, call->args, result_types(it->second));
+    }
+    const Call* call = std::get_if<Call>(&op);
+    const OperatorRef* o = call ? std::get_if<OperatorRef>(&call->callee) : nullptr;
+    if (!o || o->op->effects.random || o->op->effects.reads_refs || o->op->effects.writes_refs) return std::nullopt;
+    std::vector<Atom> args = call->args;
+    if (o->op->variadic) {
+      const Var* tuple = std::get_if<Var>(&call->args[0]);
+      auto it = tuple ? tuples_.find((*tuple)->id) : tuples_.end();
+      if (it == tuples_.end()) return std::nullopt;
+      args = it->second;
+    }
+    Operands operands;
+    for (const Atom& a : args) {
+      Type type = type_of(module_, a);
+      const TensorType* t = as<TensorType>(type);
+      if (!t || !is_static(t->shape)) return std::nullopt;
+      operands.push_back(*t);
+    }
+    TypeResult type = o->op->type(call->attrs, operands);
+    if (!std::holds_alternative<Type>(type)) return std::nullopt;
+    return evaluate([&] { return o->op->compute(call->attrs, operands); }, args, fields_of(std::get<Type>(type)));
+  }
+
+  static std::vector<Type> fields_of(const Type& type) {
+    const TupleType* tuple = as<TupleType>(type);
+    return tuple ? tuple->fields : std::vector{type};
+  }
+  static std::vector<Type> result_types(const tensor::TensorFunction& f) {
+    std::vector<Type> types;
+    for (const tensor::Buffer& b : f.results) types.push_back(tensor_type(b->shape, b->type));
+    return types;
+  }
+
+  template <class Define>
+  std::optional<std::vector<Constant>> evaluate(Define define, const std::vector<Atom>& args,
+                                                const std::vector<Type>& types) const {
+    int64_t operand_bytes = 0, result_bytes = 0, result_count = 0;
+    bool constant = true;
+    for (const Atom& a : args) {
+      const Constant* c = std::get_if<Constant>(&a);
+      constant &= c != nullptr;
+      if (c) operand_bytes += static_cast<int64_t>(c->bytes().size());
+    }
+    for (const Type& type : types) {
+      const TensorType* t = as<TensorType>(type);
+      std::optional<int64_t> count = t ? product(t->shape).constant() : std::nullopt;
+      if (!count || *count > (int64_t{1} << 40)) return std::nullopt;
+      result_count += *count;
+      result_bytes += storage_bytes(t->dtype, *count);
+    }
+    if (result_bytes > std::max(always_stored, 2 * operand_bytes)) return std::nullopt;
+    if (!constant && result_count > tiny) return std::nullopt;
+    return run_definition(define(), args);
+  }
+
+  // Operands that the definition does not read (shape_of) need not be constants.
+  static std::optional<std::vector<Constant>> run_definition(tensor::TensorFunction f, const std::vector<Atom>& args) {
+    std::vector<Constant> values;
+    std::vector<tensor::Buffer> params;
+    for (size_t i = 0; i < args.size(); ++i) {
+      if (const Constant* c = std::get_if<Constant>(&args[i])) {
+        values.push_back(*c);
+        params.push_back(f.params[i]);
+      } else if (reads(f, f.params[i])) {
+        return std::nullopt;
+      }
+    }
+    f.params = std::move(params);
+    tensor::EvaluationResult result = tensor::evaluate(f, values);
+    if (result.status != tensor::Status::ok) return std::nullopt;
+    return std::move(result.results);
+  }
+
+  static bool reads(const tensor::TensorFunction& f, const tensor::Buffer& buffer) {
+    auto in = [&](const tensor::Expr& e) {
+      return std::ranges::any_of(tensor::loads_of(e), [&](const tensor::Load& l) { return l.buffer == buffer; });
+    };
+    return std::ranges::any_of(f.stages, [&](const tensor::Stage& s) {
+      return std::ranges::any_of(s.values, in) ||
+             std::ranges::any_of(s.requirements, [&](const tensor::Requirement& r) { return in(r.condition); });
+    });
+  }
+
+  Module& module_;
+  Replacements known_;
+  std::map<int, std::vector<Atom>> tuples_;  // fields of variables that are known tuples
+  bool changed_types_ = false;
+};
+
+}  // namespace
+
+// A branch taken may have a sharper type than the `if` had: then types are inferred anew.
+Module fold_constants(Module module, PassContext& context) {
+  Folder folder(module);
+  for (auto& [name, f] : module.functions) folder.run(f.body);
+  if (folder.changed_types()) {
+    Diagnostics local;
+    infer_types(module, context.diagnostics ? *context.diagnostics : local);
+  }
+  return module;
+}
+
+}  // namespace dlcc::relay

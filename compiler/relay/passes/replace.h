@@ -1,0 +1,61 @@
+// What the graph passes share: replacing variables by atoms while walking forward, and counting uses.
+#pragma once
+
+#include <map>
+
+#include "relay/ir.h"
+
+namespace dlcc::relay {
+
+// Variables that passes found to equal other atoms. Walking a block in order, a pass first applies what it knows to an
+// operation and then learns from it, so one look-up is enough.
+class Replacements {
+ public:
+  void add(const Var& var, Atom atom) { atoms_.insert_or_assign(var->id, std::move(atom)); }
+  bool any() const { return !atoms_.empty(); }
+
+  void apply(Atom& atom) const {
+    const Var* var = std::get_if<Var>(&atom);
+    if (!var) return;
+    auto it = atoms_.find((*var)->id);
+    if (it == atoms_.end()) return;
+    Atom replacement = it->second;  // `atom` may be the last to hold the variable
+    atom = std::move(replacement);
+  }
+  // The operation's own operands; nested blocks are the caller's to walk.
+  void apply(Operation& op) const {
+    for_each_atom(op, [&](Atom& a) { apply(a); });
+  }
+
+ private:
+  std::map<int, Atom> atoms_;
+};
+
+// How often each variable is used, by id.
+class Uses {
+ public:
+  Uses() = default;
+  explicit Uses(const Block& block) { add(block, 1); }
+
+  int operator[](const Var& var) const {
+    auto it = count_.find(var->id);
+    return it == count_.end() ? 0 : it->second;
+  }
+  void add(const Atom& atom, int times) {
+    if (const Var* var = std::get_if<Var>(&atom)) count_[(*var)->id] += times;
+  }
+  // All uses in the operation, nested blocks included.
+  void add(const Operation& op, int times) {
+    for_each_atom(op, [&](const Atom& a) { add(a, times); });
+    for_each_block(op, [&](const Block& b) { add(b, times); });
+  }
+  void add(const Block& block, int times) {
+    for (const Binding& b : block.bindings) add(b.op, times);
+    add(block.result, times);
+  }
+
+ private:
+  std::map<int, int> count_;
+};
+
+}  // namespace dlcc::relay

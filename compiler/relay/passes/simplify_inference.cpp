@@ -1,0 +1,319 @@
+// Removes what does nothing at inference and moves constant scales and offsets into weights and biases. Rules write
+// operations on constants; fold_constants evaluates them.
+//
+//   what                                   becomes                          when
+//   %y = %x, (a, b).i                      %x, a or b
+//   dropout(x).0                           x
+//   an operator that gives its operand     the operand                      found by structure: reshape to the same
+//   shape, unchanged                                                               cast to the same type, identity
+//   transpose, ... batch_norm(x, constants).0             x * scale + offset               .1 and .2 are the operands
+//   reshape(reshape(x))                    reshape(x)                       static shapes
+//   transpose(transpose(x))                transpose(x)
+//   x - c, x / c                           x + -c, x * (1 / c)              c constant; x / c where the product is
+//   absorbed contraction(x, w) * c                  contraction(x, w * c)            w, c constant, c per output
+//   channel, single use (y + b) * c, bias_add(y, b) * c        y * c + b * c                    y * c is absorbed, b
+//   constant, single use (y + b) + c, bias_add(y, b) + c        y + (b + c)                      b, c constant, single
+//   use contraction(x, w) + c                  bias_add(contraction(x, w), c)   c constant, per output channel
+#include <algorithm>
+
+#include "relay/passes/block_rewriter.h"
+#include "relay/passes/passes.h"
+#include "tensor/analysis.h"
+#include "tensor/passes/compose.h"
+
+namespace dlcc::relay {
+
+namespace {
+
+using Result = std::optional<Atom>;
+
+int64_t integer_attr(const Call& call, const char* name, int64_t otherwise) {
+  auto it = call.attrs.find(name);
+  const int64_t* value = it == call.attrs.end() ? nullptr : std::get_if<int64_t>(&it->second.v);
+  const bool* flag = it == call.attrs.end() ? nullptr : std::get_if<bool>(&it->second.v);
+  return value ? *value : flag ? *flag : otherwise;
+}
+
+bool flag_attr(const Call& call, const char* name, bool otherwise) { return integer_attr(call, name, otherwise) != 0; }
+
+const std::string& name_of(const Call& call) {
+  static const std::string none;
+  const OperatorRef* o = std::get_if<OperatorRef>(&call.callee);
+  return o ? o->op->name : none;
+}
+
+// ---- contractions: operators that are linear in a weight
+// --------------------------------------------------------------
+
+struct Contraction {
+  int weight_axis;  // of the second operand: the output channels
+  int result_axis;  // of the result, where they appear
+};
+
+std::optional<Contraction> contraction(const Call& call) {
+  const std::string& name = name_of(call);
+  auto out_dtype = call.attrs.find("out_dtype");
+  if (out_dtype != call.attrs.end() && !std::holds_alternative<std::monostate>(out_dtype->second.v))
+    return std::nullopt;
+  if (name == "nn.conv1d" || name == "nn.conv2d" || name == "nn.conv3d") return Contraction{0, 1};
+  if (name == "nn.dense") return Contraction{0, -1};
+  if (name == "nn.matmul") return Contraction{flag_attr(call, "transpose_b", false) ? 0 : 1, -1};
+  return std::nullopt;
+}
+
+const Call* contraction_of(const BlockRewriter& r, const Atom& atom, Contraction& found) {
+  const Operation* op = r.definition(atom);
+  const Call* call = op ? std::get_if<Call>(op) : nullptr;
+  auto c = call ? contraction(*call) : std::nullopt;
+  if (!c) return nullptr;
+  found = *c;
+  return call;
+}
+
+// The factor or offset as a vector along one axis of a tensor of type `of`, or of one element. Empty when it varies
+// along other axes.
+Result along_axis(BlockRewriter& r, const Atom& factor, const TensorType& of, int axis) {
+  int rank = static_cast<int>(of.shape.size()), channel = axis < 0 ? axis + rank : axis;
+  TensorType t = r.tensor(factor);
+  int offset = rank - static_cast<int>(t.shape.size());
+  if (offset < 0 || !is_static(t.shape) || t.dtype != of.dtype || !is_float(of.dtype)) return std::nullopt;
+  for (int d = 0; d < static_cast<int>(t.shape.size()); ++d) {
+    bool is_channel = d + offset == channel && t.shape[d] == of.shape[channel];
+    if (!is_channel && !(t.shape[d] == Dim(1))) return std::nullopt;
+  }
+  if (t.shape.size() == 1) return factor;
+  return r.emit("reshape", {factor}, {{"newshape", std::vector<int64_t>{-1}}});
+}
+
+// A vector as a tensor that broadcasts along `axis` of a tensor of `rank` dimensions.
+Atom spread(BlockRewriter& r, const Atom& vector, int axis, int rank) {
+  std::vector<int64_t> shape(rank - (axis < 0 ? axis + rank : axis), 1);
+  shape[0] = r.tensor(vector).shape[0].value();
+  return shape.size() == 1 ? vector : r.emit("reshape", {vector}, {{"newshape", shape}});
+}
+
+// ---- scales
+// -------------------------------------------------------------------------------------------------------------
+
+constexpr int longest_chain = 8;  // of additions between a contraction and a scale
+
+// y * factor without a multiplication of y; empty when y is nothing that absorbs it.
+Result absorb_scale(BlockRewriter& r, const Atom& y, const Atom& factor, int depth = 0) {
+  if (depth > longest_chain || !r.used_once(y) || !r.definition(y)) return std::nullopt;
+  TensorType type = r.tensor(y);
+  Contraction c;
+  if (const Call* found = contraction_of(r, y, c)) {
+    Call call = *found;  // writing operations moves the original
+    if (!r.is_constant(call.args[1]) || r.tensor(call.args[1]).dtype != type.dtype) return std::nullopt;
+    Result vector = along_axis(r, factor, type, c.result_axis);
+    if (!vector) return std::nullopt;
+    int weight_rank = static_cast<int>(r.tensor(call.args[1]).shape.size());
+    Atom weight = r.emit("multiply", {call.args[1], spread(r, *vector, c.weight_axis, weight_rank)});
+    return r.emit(name_of(call), {call.args[0], weight}, call.attrs);
+  }
+  if (const Call* found = r.call_of(y, "nn.bias_add")) {
+    Call call = *found;
+    int axis = static_cast<int>(integer_attr(call, "axis", 1));
+    if (!r.is_constant(call.args[1])) return std::nullopt;
+    Result vector = along_axis(r, factor, type, axis);
+    Result scaled = vector ? absorb_scale(r, call.args[0], factor, depth + 1) : std::nullopt;
+    if (!scaled) return std::nullopt;
+    return r.emit("nn.bias_add", {*scaled, r.emit("multiply", {call.args[1], *vector})}, call.attrs);
+  }
+  if (const Call* found = r.call_of(y, "add")) {
+    Call call = *found;
+    if (!r.is_constant(call.args[1])) return std::nullopt;
+    Result scaled = absorb_scale(r, call.args[0], factor, depth + 1);
+    if (!scaled) return std::nullopt;
+    return r.emit("add", {*scaled, r.emit("multiply", {call.args[1], factor})});
+  }
+  return std::nullopt;
+}
+
+// The operand that is not constant first; empty unless exactly one is constant.
+std::optional<std::pair<Atom, Atom>> split_constant(const BlockRewriter& r, const Call& call) {
+  bool left = r.is_constant(call.args[0]), right = r.is_constant(call.args[1]);
+  if (left == right) return std::nullopt;
+  return left ? std::pair(call.args[1], call.args[0]) : std::pair(call.args[0], call.args[1]);
+}
+
+Result multiply(BlockRewriter& r, const Binding&, const Call& call) {
+  auto operands = split_constant(r, call);
+  return operands ? absorb_scale(r, operands->first, operands->second) : std::nullopt;
+}
+
+Result divide(BlockRewriter& r, const Binding&, const Call& call) {
+  if (r.is_constant(call.args[0]) || !r.is_constant(call.args[1])) return std::nullopt;
+  TensorType t = r.tensor(call.args[1]);
+  if (!is_float(t.dtype) || !r.used_once(call.args[0])) return std::nullopt;
+  Contraction c;
+  bool absorbs = contraction_of(r, call.args[0], c) || r.call_of(call.args[0], "nn.bias_add");
+  if (!absorbs) return std::nullopt;
+  Atom one = r.emit("cast", {Constant::of<float>(dtype::f32, {}, {1.0f})}, {{"dtype", std::string(name(t.dtype))}});
+  return absorb_scale(r, call.args[0], r.emit("divide", {one, call.args[1]}));
+}
+
+// ---- offsets
+// ------------------------------------------------------------------------------------------------------------
+
+Result absorb_offset(BlockRewriter& r, const Atom& y, const Atom& offset) {
+  TensorType type = r.tensor(y);
+  if (!is_float(type.dtype)) return std::nullopt;
+  if (const Call* found = r.call_of(y, "nn.bias_add"); found && r.used_once(y)) {
+    Call call = *found;
+    if (!r.is_constant(call.args[1])) return std::nullopt;
+    Result vector = along_axis(r, offset, type, static_cast<int>(integer_attr(call, "axis", 1)));
+    if (!vector) return std::nullopt;
+    return r.emit("nn.bias_add", {call.args[0], r.emit("add", {call.args[1], *vector})}, call.attrs);
+  }
+  if (const Call* found = r.call_of(y, "add"); found && r.used_once(y)) {
+    Call call = *found;
+    if (!r.is_constant(call.args[1]) || r.tensor(call.args[1]).shape != r.tensor(offset).shape) return std::nullopt;
+    return r.emit("add", {call.args[0], r.emit("add", {call.args[1], offset})});
+  }
+  Contraction c;
+  if (!contraction_of(r, y, c)) return std::nullopt;
+  Result vector = along_axis(r, offset, type, c.result_axis);
+  Dim channels = type.shape[c.result_axis < 0 ? type.shape.size() + c.result_axis : c.result_axis];
+  if (!vector || !channels.is_constant()) return std::nullopt;
+  if (!(r.tensor(*vector).shape[0] == channels))
+    vector = r.emit("broadcast_to", {*vector}, {{"shape", std::vector<int64_t>{channels.value()}}});
+  return r.emit("nn.bias_add", {y, *vector}, {{"axis", int64_t{c.result_axis}}});
+}
+
+Result add(BlockRewriter& r, const Binding&, const Call& call) {
+  auto operands = split_constant(r, call);
+  if (!operands) return std::nullopt;
+  if (Result absorbed = absorb_offset(r, operands->first, operands->second)) return absorbed;
+  // The constant stands on the right, where the rules look for it.
+  if (r.is_constant(call.args[0])) return r.emit("add", {operands->first, operands->second});
+  return std::nullopt;
+}
+
+Result subtract(BlockRewriter& r, const Binding&, const Call& call) {
+  if (r.is_constant(call.args[0]) || !r.is_constant(call.args[1])) return std::nullopt;
+  if (!is_float(r.tensor(call.args[1]).dtype)) return std::nullopt;
+  Atom offset = r.emit("negative", {call.args[1]});
+  if (Result absorbed = absorb_offset(r, call.args[0], offset)) return absorbed;
+  return r.emit("add", {call.args[0], offset});
+}
+
+// ---- batch normalisation
+// ------------------------------------------------------------------------------------------------
+
+// The value itself: x * scale + offset with scale = gamma / sqrt(var + epsilon), offset = beta - mean * scale; computed
+// in float32 for the narrow types, whose precision would be lost in the steps.
+Result batch_norm_value(BlockRewriter& r, const Call& call) {
+  for (size_t i = 1; i < 5; ++i)
+    if (!r.is_constant(call.args[i])) return std::nullopt;
+  TensorType data = r.tensor(call.args[0]);
+  int rank = static_cast<int>(data.shape.size()), axis = static_cast<int>(integer_attr(call, "axis", 1));
+  DType wide = data.dtype == dtype::f64 ? dtype::f64 : dtype::f32;
+  auto cast = [&](const Atom& a, DType to) {
+    return r.tensor(a).dtype == to ? a : r.emit("cast", {a}, {{"dtype", std::string(name(to))}});
+  };
+  auto operand = [&](int i) { return cast(call.args[i], wide); };
+  auto it = call.attrs.find("epsilon");
+  const double* given = it == call.attrs.end() ? nullptr : std::get_if<double>(&it->second.v);
+  Constant epsilon = Constant::of<double>(dtype::f64, {}, {given ? *given : 1e-5});
+  Atom deviation = r.emit("sqrt", {r.emit("add", {operand(4), cast(epsilon, wide)})});
+  Atom one = cast(Constant::of<float>(dtype::f32, {}, {1.0f}), wide);
+  Atom scale = r.emit("divide", {flag_attr(call, "scale", true) ? operand(1) : one, deviation});
+  Atom offset = r.emit("negative", {r.emit("multiply", {operand(3), scale})});
+  if (flag_attr(call, "center", true)) offset = r.emit("add", {operand(2), offset});
+  scale = spread(r, cast(scale, data.dtype), axis, rank);
+  offset = spread(r, cast(offset, data.dtype), axis, rank);
+  Result scaled = absorb_scale(r, call.args[0], scale);
+  Atom y = scaled ? *scaled : r.emit("multiply", {call.args[0], scale});
+  Result shifted = absorb_offset(r, y, offset);
+  return shifted ? *shifted : r.emit("add", {y, offset});
+}
+
+Result project(BlockRewriter& r, const Project& op) {
+  const Operation* tuple = r.definition(op.tuple);
+  if (!tuple) return std::nullopt;
+  if (const MakeTuple* made = std::get_if<MakeTuple>(tuple)) return made->fields[op.index];
+  if (const Call* dropout = r.call_of(op.tuple, "nn.dropout"); dropout && op.index == 0) return dropout->args[0];
+  if (const Call* found = r.call_of(op.tuple, "nn.batch_norm")) {
+    Call call = *found;
+    return op.index == 0 ? batch_norm_value(r, call) : Result(call.args[op.index + 2]);
+  }
+  return std::nullopt;
+}
+
+// ---- identities, chains of reshapes and transposes
+// ----------------------------------------------------------------------
+
+// The result has the operand's type and its elements in the same order.
+Result identity(BlockRewriter& r, const Binding& b, const Call& call) {
+  const OperatorRef* o = std::get_if<OperatorRef>(&call.callee);
+  if (!o || o->op->variadic || call.args.size() != 1 || !as<TensorType>(b.var->type)) return std::nullopt;
+  if (!same_type(type_of(r.module(), call.args[0]), b.var->type)) return std::nullopt;
+  tensor::TensorFunction f = o->op->compute(call.attrs, {r.tensor(call.args[0])});
+  if (f.params.size() != 1 || f.results.size() != 1) return std::nullopt;
+  tensor::inline_stages(f);
+  return tensor::is_view(f) ? Result(call.args[0]) : std::nullopt;
+}
+
+Result reshape(BlockRewriter& r, const Binding& b, const Call& call) {
+  const Call* inner = r.call_of(call.args[0], "reshape");
+  const TensorType* type = as<TensorType>(b.var->type);
+  if (!inner || !type || !is_static(type->shape)) return std::nullopt;
+  Atom data = inner->args[0];
+  if (same_type(type_of(r.module(), data), b.var->type)) return data;
+  return r.emit("reshape", {data}, {{"newshape", static_shape(type->shape)}, {"allowzero", true}});
+}
+
+std::vector<int64_t> permutation(const Call& call, int64_t rank) {
+  std::vector<int64_t> order;
+  auto it = call.attrs.find("axes");
+  const AttrList* axes = it == call.attrs.end() ? nullptr : std::get_if<AttrList>(&it->second.v);
+  for (int64_t k = 0; k < rank; ++k) {
+    int64_t axis = axes ? std::get<int64_t>((*axes)[k].v) : rank - 1 - k;
+    order.push_back(axis < 0 ? axis + rank : axis);
+  }
+  return order;
+}
+
+Result transpose(BlockRewriter& r, const Binding&, const Call& call) {
+  const Call* inner = r.call_of(call.args[0], "transpose");
+  if (!inner) return std::nullopt;
+  Atom data = inner->args[0];
+  int64_t rank = static_cast<int64_t>(r.tensor(data).shape.size());
+  std::vector<int64_t> first = permutation(*inner, rank), order = permutation(call, rank);
+  for (int64_t& axis : order) axis = first[axis];
+  if (std::ranges::is_sorted(order)) return data;
+  return r.emit("transpose", {data}, {{"axes", order}});
+}
+
+// ---- the table
+// ----------------------------------------------------------------------------------------------------------
+
+struct CallRule {
+  const char* op;
+  Result (*apply)(BlockRewriter&, const Binding&, const Call&);
+};
+constexpr CallRule call_rules[] = {
+    {"multiply", multiply}, {"divide", divide},   {"add", add},
+    {"subtract", subtract}, {"reshape", reshape}, {"transpose", transpose},
+};
+
+Result simplify(BlockRewriter& r, const Binding& b) {
+  if (const Alias* alias = std::get_if<Alias>(&b.op)) return alias->value;
+  if (const Project* op = std::get_if<Project>(&b.op)) return project(r, *op);
+  const Call* call = std::get_if<Call>(&b.op);
+  if (!call) return std::nullopt;
+  for (const CallRule& rule : call_rules)
+    if (name_of(*call) == rule.op)
+      if (Result result = rule.apply(r, b, *call)) return result;
+  return identity(r, b, *call);
+}
+
+}  // namespace
+
+Module simplify_inference(Module module, PassContext&) {
+  for (auto& [name, f] : module.functions) BlockRewriter(module, simplify).run(f.body);
+  return module;
+}
+
+}  // namespace dlcc::relay

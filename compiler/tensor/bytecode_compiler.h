@@ -1,0 +1,175 @@
+// The compiler from kernels to bytecode, shared by its three files: values and index arithmetic, memory accesses,
+// statements.
+//
+// Every value is computed in the outermost loop in which its operands are known and written once per loop level (value
+// numbering), so inner loops hold only what changes in them. Index arithmetic is kept as linear forms over registers
+// until an address needs it; the part that varies over the lanes of a strip is apart from the scalar part.
+//
+// What a lane must not do is masked: loads that may lie outside their buffer in the arms of selects, and everything
+// under a condition that differs between lanes.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tensor/bytecode.h"
+#include "tensor/simplify.h"
+
+namespace dlcc::tensor::bytecode {
+
+// A register. `level` is the scope that computes it; `epoch` is not 0 for a register that a store may change later.
+struct Value {
+  uint32_t reg = 0;
+  Kind kind = Kind::i64;
+  bool vector = false;
+  int level = 0;
+  int epoch = 0;
+};
+
+// constant + sum of coefficient * register, int64, modulo 2^64.
+struct Affine {
+  std::vector<std::pair<Value, int64_t>> terms;
+  int64_t constant = 0;
+};
+
+void add_term(Affine& to, const Value& v, int64_t k);
+void add_to(Affine& to, const Affine& a, int64_t factor);
+
+class Compiler {
+ public:
+  Compiler(const Kernel& kernel, Precision precision) : kernel_(kernel), precision_(precision) {}
+  Program run();
+
+ private:
+  // Where instructions go: the kernel, a loop's body, a branch's body.
+  struct Scope {
+    std::vector<Instruction> code;
+    std::map<std::array<int64_t, 9>, Value> computed;  // by instruction
+  };
+  // A buffer in memory, or lane-private within a strip.
+  struct Place {
+    uint16_t memory = 0;
+    bool lane_private = false;
+    uint32_t reg = 0;
+    int64_t count = 0;
+    bool constant = false;  // never written by the kernel
+    std::vector<int64_t> strides;
+  };
+  struct Address {
+    Value scalar;
+    int64_t imm = 0;
+    bool gather = false;
+    Value lanes;       // offsets, for a gather
+    int64_t step = 0;  // else elements from lane to lane
+    bool vector = false;
+    int level = 0;
+    bool moves = false;  // depends on a register that may change
+  };
+
+  // ---- registers and instructions ----
+  int level() const { return static_cast<int>(scopes_.size()) - 1; }
+  uint32_t allocate(int64_t bytes) {
+    int64_t at = program_.register_bytes;
+    program_.register_bytes = at + (bytes + 63) / 64 * 64;
+    DLCC_CHECK(program_.register_bytes <= INT64_C(0x7FFFFFFF), "registers of the evaluator exceed 2 GiB");
+    return static_cast<uint32_t>(at);
+  }
+  uint32_t allocate_scalar() {
+    if (scalar_left_ == 0) scalars_ = allocate(64), scalar_left_ = 8;
+    return scalars_ + 8 * (8 - scalar_left_--);
+  }
+  Value fresh(Kind kind, bool vector, int level) {
+    return {vector ? allocate(strip_lanes * kind_bytes(kind)) : allocate_scalar(), kind, vector, level, 0};
+  }
+  Value constant_bits(Kind kind, uint64_t bits);
+  Value index_constant(int64_t v) { return constant_bits(Kind::i64, static_cast<uint64_t>(v)); }
+  Value truth() { return constant_bits(Kind::boolean, 1); }
+  Value emit(Execute execute, Kind kind, const std::vector<Value>& operands, int64_t imm = 0);
+  void append(Instruction i) { scopes_.back().code.push_back(i); }
+
+  // ---- index arithmetic ----
+  Affine affine(const Expr& e);
+  Affine linear_parts(const Expr& e);
+  Value materialise(const Affine& a);
+  void mark_used(const Value& v);
+
+  // ---- expressions ----
+  Value value(const Expr& e);
+  Value compute(const Expr& e);
+  Value binary_value(const Expr& e, const Binary& x);
+  Value select_value(const Expr& e, const Select& x);
+  Value cast_value(const Value& a, DType from, DType to, bool saturate);
+  Value literal_value(DType type, const Literal& l);
+  Value load_value(const Expr& e, const Load& x);
+  Value private_load(const Load& x, const Place& place);
+  bool provably_inside(const Load& x, size_t d);
+  bool guarded(const Expr& e);  // holds a plain load that may lie outside
+  Value both(const std::optional<Value>& a, const Value& b);
+  Address address(const Place& place, const std::vector<Expr>& indices);
+  void check(const Place& place, const Buffer& b, const std::vector<Expr>& indices, const Ranges& ranges);
+  void forget() {
+    memo_.clear();
+    affine_memo_.clear();
+  }
+  Value root(const Expr& e) {
+    forget();
+    return value(e);
+  }
+
+  // ---- statements ----
+  void statement(const Stmt& s);
+  void loop(const For& x);
+  void strip(const std::vector<const For*>& nest);
+  void divergent_loop(const For& x, const Value& extent);
+  void serial_loop(const For& x, const Value& extent);
+  void branch(const Value& condition, const Stmt& body);
+  void store(const Store& x);
+  void private_store(const Store& x, const Place& place);
+  void allocation(const Allocate& x);
+  void declare(const Buffer& b, bool constant);
+  void open() { scopes_.emplace_back(), ++epoch_; }
+  std::vector<Instruction> close() {
+    std::vector<Instruction> code = std::move(scopes_.back().code);
+    scopes_.pop_back();
+    ++epoch_;
+    last_ = {};
+    return code;
+  }
+  void splice(const std::vector<Instruction>& body) {
+    auto& code = scopes_.back().code;
+    code.insert(code.end(), body.begin(), body.end());
+    last_ = {};
+  }
+
+  const Kernel& kernel_;
+  Precision precision_;
+  Program program_;
+  std::vector<Scope> scopes_;
+  std::map<std::pair<Kind, uint64_t>, Value> constants_;
+  std::map<Buffer, Place> places_;
+  std::map<Var, Affine> indices_;   // int64 variables
+  std::map<Var, Value> variables_;  // others
+  Ranges ranges_;
+  std::map<std::pair<const ExprNode*, int64_t>, Value> memo_;  // of one root expression, by guard
+  std::map<std::pair<const ExprNode*, int64_t>, Affine> affine_memo_;
+  std::map<const ExprNode*, std::pair<Expr, bool>> guarded_;
+  std::optional<Value> mask_;    // lanes that execute the statement, when not all
+  std::optional<Value> guard_;   // lanes that need the value
+  std::optional<size_t> strip_;  // number of the strip we are in
+  Value strip_start_;
+  int strip_level_ = 0;
+  int epoch_ = 1;
+  uint32_t scalars_ = 0;
+  int scalar_left_ = 0;
+  // The instruction appended last to the current scope, when nothing but the value it gave refers to it.
+  struct Last {
+    uint32_t reg = 0;
+    std::array<int64_t, 9> key{};
+    bool valid = false;
+  } last_;
+};
+
+}  // namespace dlcc::tensor::bytecode

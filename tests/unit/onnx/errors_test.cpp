@@ -1,0 +1,93 @@
+// What is wrong with a model is told completely, once, and with its place.
+#include "support.h"
+
+using namespace dlcc::frontends::onnx;
+
+namespace {
+
+const std::string x = value("input", "x", 1, {"2"});
+const std::string y = value("output", "y", 1, {"2"});
+
+std::string errors_of(const std::string& graph, int opset = 17) {
+  std::string text = imported(graph_bytes(graph, opset));
+  return text.starts_with("errors:\n") ? text.substr(8) : "no errors:\n" + text;
+}
+
+}  // namespace
+
+TEST_CASE("bytes that are no model") {
+  CHECK(imported({}) == "errors:\nm: error[malformed-model]: the model is empty\n");
+  CHECK(imported({std::byte{0x42}, std::byte{1}}) ==
+        "errors:\nm: error[malformed-model]: the bytes are not an ONNX model, or end too early\n");
+  CHECK(imported(model_bytes("ir_version: 8")) == "errors:\nm: error[malformed-model]: there is no graph\n");
+  CHECK(imported(graph_bytes("name: 'g'")) == "errors:\nm: error[malformed-model]: the graph has no outputs\n");
+}
+
+TEST_CASE("versions and domains") {
+  CHECK(errors_of(x + y + node("Relu", {"x"}, {"y"}), 99) ==
+        "m: error[unsupported-opset]: operator set 99 is not known\n    help: versions 1 to 28 are\n");
+  CHECK(imported(model_bytes("ir_version: 99 opset_import { version: 17 } graph { " + x + y +
+                             node("Relu", {"x"}, {"y"}) + "}")) ==
+        "errors:\nm: error[unsupported-opset]: IR version 99 is not known\n    help: versions 1 to 14 are\n");
+  CHECK(errors_of(x + y + "node { op_type: 'Relu' domain: 'com.example' input: 'x' output: 'y' }") ==
+        "m: node 'y' (com.example.Relu): error[unsupported-opset]: the model does not import domain 'com.example'\n");
+}
+
+TEST_CASE("all problems are found, and what depends on them is left alone") {
+  CHECK(errors_of(x + y + node("Foo", {"x"}, {"a"}) + node("Exp", {"a"}, {"b"}) + node("Bar", {"b"}, {"c"}) +
+                  node("Relu", {"x"}, {"d"}, integer("alpha", 1)) + node("Add", {"c", "missing"}, {"y"})) ==
+        "m: node 'a' (Foo): error[unsupported-operator]: operator Foo is not supported\n"
+        "m: node 'c' (Bar): error[unsupported-operator]: operator Bar is not supported\n"
+        "m: node 'd' (Relu): error[unsupported-attribute]: there is no attribute 'alpha' in operator set 17\n"
+        "    'x' float32 [2]\n"
+        "m: node 'y' (Add): error[undefined-value]: nothing defines its input 'missing'\n");
+}
+
+TEST_CASE("circles, duplicates, missing outputs") {
+  CHECK(errors_of(x + y + node("Add", {"x", "b"}, {"a"}) + node("Exp", {"a"}, {"b"}) + node("Neg", {"b"}, {"y"})) ==
+        "m: node 'a' (Add): error[cyclic-graph]: the node depends on itself\n"
+        "    needs the result of node 'b' (Exp)\n    needs the result of node 'a' (Add)\n");
+  CHECK(errors_of(x + x + y + node("Exp", {"x"}, {"y"}) + node("Neg", {"x"}, {"y"})) ==
+        "m: input 'x': error[duplicate-definition]: another input has this name\n"
+        "m: node 'y' (Neg): error[duplicate-definition]: its output 'y' is defined elsewhere too\n");
+  CHECK(errors_of(x + y) == "m: output 'y': error[undefined-value]: nothing produces this output\n");
+}
+
+TEST_CASE("wrong types, shapes and counts") {
+  CHECK(errors_of(x + value("input", "k", 7, {"2"}) + y + node("Add", {"x", "k"}, {"y"})) ==
+        "m: node 'y' (Add): error[type-mismatch]: lhs and rhs must have one element type, found float32 and int64\n"
+        "    'x' float32 [2]\n    'k' int64 [2]\n    help: convert one of them with cast\n");
+  CHECK(errors_of(x + value("output", "y", 7, {"2"}) + node("Relu", {"x"}, {"y"})) ==
+        "m: output 'y': error[type-mismatch]: declared as int64, but computed as float32 [2]\n");
+  CHECK(errors_of(x + y + node("Add", {"x"}, {"y"})) ==
+        "m: node 'y' (Add): error[wrong-arity]: needs 2 inputs, found 1\n    'x' float32 [2]\n");
+  CHECK(errors_of(x + y + node("Relu", {"x", "x"}, {"y"})).find("has at most 1 inputs, found 2") != std::string::npos);
+  CHECK(errors_of(x + y + node("LeakyRelu", {"x"}, {"y"}, integer("alpha", 1)))
+            .find("attribute 'alpha' must be of type float, found int") != std::string::npos);
+}
+
+TEST_CASE("impossible sizes") {
+  std::string relu = node("Relu", {"x"}, {"y"});
+  CHECK(errors_of(value("input", "x", 1, {"-2"}) + y + relu) ==
+        "m: input 'x': error[malformed-tensor]: a dimension is negative: -2\n");
+  CHECK(errors_of(value("input", "x", 1, {"9223372036854775807", "4"}) + y + relu) ==
+        "m: input 'x': error[too-large]: [9223372036854775807, 4] is more than can be addressed\n");
+  CHECK(errors_of("input { name: 'x' type { tensor_type { elem_type: 1 } } } " + y + relu) ==
+        "m: input 'x': error[cannot-infer]: the input's shape is not declared, not even its rank\n");
+  CHECK(errors_of(value("input", "x", 8, {"2"}) + y + relu) ==
+        "m: input 'x': error[unsupported-type]: element type string is not supported\n");
+}
+
+TEST_CASE("functions that expand without bound are stopped") {
+  std::string text = "ir_version: 9 opset_import { version: 17 } opset_import { domain: 'f' version: 1 } ";
+  for (int k = 0; k < 60; ++k) {
+    std::string next = fmt::format("op_type: '{}' domain: '{}' input: ", k == 59 ? "Relu" : fmt::format("F{}", k + 1),
+                                   k == 59 ? "" : "f");
+    text += fmt::format(
+        "functions {{ name: 'F{}' domain: 'f' input: 'a' output: 'c' node {{ {} 'a' output: 'b' }} node {{ {} 'b' "
+        "output: 'c' }} }} ",
+        k, next, next);
+  }
+  text += "graph { node { op_type: 'F0' domain: 'f' input: 'x' output: 'y' } " + x + y + "}";
+  CHECK(imported(model_bytes(text)).find("error[too-large]: functions expand to too many nodes") != std::string::npos);
+}

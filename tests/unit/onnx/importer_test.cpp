@@ -1,0 +1,125 @@
+// Whole models: names, constants, symbolic dimensions, shape arithmetic, branches, functions, order of nodes.
+#include "support.h"
+
+using namespace dlcc::frontends;
+using namespace dlcc::frontends::onnx;
+
+TEST_CASE("a convolution with bias and activation") {
+  std::string graph = value("input", "x", 1, {"1", "2", "4", "4"}) + value("input", "w", 1, {"3", "2", "3", "3"}) +
+                      value("input", "b", 1, {"3"}) + value("output", "y", 1, {"1", "3", "4", "4"}) +
+                      node("Conv", {"x", "w", "b"}, {"c"}, ints("pads", {1, 1, 1, 1})) + node("Relu", {"c"}, {"y"});
+  CHECK(imported(graph_bytes(graph)) == R"(#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 2, 4, 4), float32], %w: Tensor[(3, 2, 3, 3), float32], %b: Tensor[(3), float32], output_names=["y"]) -> Tensor[(1, 3, 4, 4), float32] {
+  let %conv2d: Tensor[(1, 3, 4, 4), float32] = nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=3, kernel_size=[3, 3]);
+  let %c: Tensor[(1, 3, 4, 4), float32] = nn.bias_add(%conv2d, %b);
+  nn.relu(%c)
+}
+)");
+}
+
+TEST_CASE("an initialiser that is also an input is a constant, and unused ones are ignored") {
+  std::string graph = value("input", "x", 7, {"2"}) + value("input", "k", 7, {"2"}) + value("output", "y", 7, {"2"}) +
+                      list("k", {3, 4}) + "initializer { name: 'broken' data_type: 7 dims: -3 } " +
+                      node("Add", {"x", "k"}, {"y"});
+  CHECK(body(graph_bytes(graph)) == "  add(%x, meta[relay.Constant][0])\n");
+}
+
+TEST_CASE("outputs may be inputs, constants, or one value twice") {
+  std::string graph = value("input", "x", 7, {"2"}) + list("k", {3, 4}) + value("output", "x", 7, {"2"}) +
+                      value("output", "k", 7, {"2"}) + value("output", "x", 7, {"2"});
+  CHECK(body(graph_bytes(graph)) == "  (%x, meta[relay.Constant][0], %x)\n");
+}
+
+TEST_CASE("symbolic dimensions stay symbols or get values") {
+  std::string graph =
+      value("input", "x", 1, {"n", ""}) + value("output", "y", 1, {"n", ""}) + node("Relu", {"x"}, {"y"});
+  CHECK(imported(graph_bytes(graph)).find("%x: Tensor[(n, x_1), float32]") != std::string::npos);
+  std::string fixed = imported(graph_bytes(graph), {.dims = {{"n", 5}, {"x_1", 2}}, .file = "", .folder = ""});
+  CHECK(fixed.find("%x: Tensor[(5, 2), float32]") != std::string::npos);
+  CHECK(imported(graph_bytes(graph), {.dims = {{"m", 5}}, .file = "", .folder = ""}) ==
+        "errors:\nm: error[undefined-value]: --dim m=5: no input has a dimension of this name\n"
+        "    help: there are: n, x_1\n");
+}
+
+TEST_CASE("shapes that the model computes are known when they are used") {
+  std::string graph = value("input", "x", 1, {"2", "3", "4"}) + value("output", "y", 1, {"", ""}) + list("zero", {0}) +
+                      list("rest", {-1}) + node("Shape", {"x"}, {"s"}) + node("Gather", {"s", "zero"}, {"n"}) +
+                      node("Concat", {"n", "rest"}, {"shape"}, integer("axis", 0)) +
+                      node("Reshape", {"x", "shape"}, {"y"});
+  CHECK(body(graph_bytes(graph)) == "  reshape(%x, newshape=[2, -1])\n");
+}
+
+TEST_CASE("a shape operand that is a graph input needs a declared result") {
+  std::string start =
+      value("input", "x", 1, {"2", "3"}) + value("input", "s", 7, {"2"}) + node("Reshape", {"x", "s"}, {"y"});
+  CHECK(body(graph_bytes(start + value("output", "y", 1, {"3", "2"}))) == "  dyn.reshape(%x, %s, shape=[3, 2])\n");
+  CHECK(body(graph_bytes(start + value("output", "y", 1, {"a", "b"}))) ==
+        "errors:\nm: node 'y' (Reshape): error[dynamic-shape]: the shape is only known at run time, and the model "
+        "declares no "
+        "static shape for the output\n    'x' float32 [2, 3]\n    's' int64 [2]\n"
+        "    help: declare the output's shape in the model, or make the operand a constant\n");
+}
+
+TEST_CASE("unsorted nodes are sorted") {
+  std::string graph = value("input", "x", 1, {"2"}) + value("output", "y", 1, {"2"}) + node("Exp", {"a"}, {"y"}) +
+                      node("Neg", {"x"}, {"a"});
+  CHECK(body(graph_bytes(graph)) == "  let %a: Tensor[(2), float32] = negative(%x);\n  exp(%a)\n");
+}
+
+// ---- subgraphs ----------------------------------------------------------------------------------------------------
+
+namespace {
+
+std::string branch(const std::string& name, const std::string& op) {
+  return fmt::format("attribute {{ name: '{}' type: GRAPH g {{ {} {} }} }} ", name, node(op, {"x"}, {"r"}),
+                     value("output", "r", 1, {"2"}));
+}
+
+}  // namespace
+
+TEST_CASE("branches use outer values") {
+  std::string graph = value("input", "c", 9, {}) + value("input", "x", 1, {"2"}) + value("output", "y", 1, {"2"}) +
+                      node("If", {"c"}, {"y"}, branch("then_branch", "Exp") + branch("else_branch", "Neg"));
+  CHECK(body(graph_bytes(graph)) == "  if (%c) {\n    exp(%x)\n  } else {\n    negative(%x)\n  }\n");
+}
+
+TEST_CASE("of a known condition only the branch taken is imported") {
+  std::string graph = "initializer { name: 'c' data_type: 9 int32_data: 0 } " + value("input", "x", 1, {"2"}) +
+                      value("output", "y", 1, {"2"}) +
+                      node("If", {"c"}, {"y"}, branch("then_branch", "Nonsense") + branch("else_branch", "Neg"));
+  CHECK(body(graph_bytes(graph)) == "  negative(%x)\n");
+}
+
+// ---- functions ----------------------------------------------------------------------------------------------------
+
+namespace {
+
+// A model that calls f.Leak, whose attribute has a default.
+std::vector<std::byte> function_model(const std::string& call_attributes) {
+  return model_bytes(
+      "ir_version: 9 opset_import { version: 17 } opset_import { domain: 'f' version: 1 } "
+      "functions { name: 'Leak' domain: 'f' input: 'a' input: 'absent' output: 'b' opset_import { version: 16 } "
+      "attribute_proto { name: 'slope' type: FLOAT f: 0.5 } "
+      "node { op_type: 'LeakyRelu' input: 'a' output: 't' attribute { name: 'alpha' type: FLOAT ref_attr_name: 'slope' "
+      "} } "
+      "node { op_type: 'Clip' input: 't' input: 'absent' output: 'b' } } "
+      "graph { node { op_type: 'Leak' domain: 'f' input: 'x' output: 'y' " +
+      call_attributes + " } " + value("input", "x", 1, {"2"}) + value("output", "y", 1, {"2"}) + " }");
+}
+
+}  // namespace
+
+TEST_CASE("functions are inlined, with attributes, defaults and left out inputs") {
+  CHECK(body(function_model("")) == "  nn.leaky_relu(%x, alpha=0.5f)\n");
+  CHECK(body(function_model(number("slope", 0.25f))) == "  nn.leaky_relu(%x)\n");
+}
+
+TEST_CASE("a function that calls itself is an error") {
+  auto bytes = model_bytes(
+      "ir_version: 9 opset_import { version: 17 } opset_import { domain: 'f' version: 1 } "
+      "functions { name: 'F' domain: 'f' input: 'a' output: 'b' node { op_type: 'F' domain: 'f' input: 'a' output: 'b' "
+      "} } "
+      "graph { node { op_type: 'F' domain: 'f' input: 'x' output: 'y' } " +
+      value("input", "x", 1, {"2"}) + value("output", "y", 1, {"2"}) + " }");
+  CHECK(body(bytes) == "errors:\nm: node 'y' (f.F): node 'b' (f.F): error[cyclic-graph]: the function calls itself\n");
+}

@@ -1,0 +1,74 @@
+// Every rule of the verifier is broken once.
+#include <doctest/doctest.h>
+
+#include "tensor/builder.h"
+#include "tensor/parse.h"
+
+using namespace dlcc;
+using namespace dlcc::tensor;
+
+namespace {
+
+void rejects(const std::string& text, const std::string& message) {
+  Diagnostics d;
+  CHECK_MESSAGE(!parse(text, "t", d), text);
+  CHECK_MESSAGE(d.str().find(message) != std::string::npos, d.str());
+}
+
+std::string kernel(const std::string& body) {
+  return "kernel @k(read x: f32[8], read h: f16[8], write y: f32[8], write z: i64[8]) { " + body +
+         " vector i9 in 8 { y[i9] = 0.0 z[i9] = 0 } }";
+}
+
+}  // namespace
+
+TEST_CASE("expressions") {
+  Diagnostics d;
+  CHECK(parse(kernel("vector i in 8 { y[i] = x[i] + 1.0 }"), "t", d));
+  rejects(kernel("y[0] = x[0] + 1"), "operands of types float32 and int64");
+  rejects(kernel("y[0] = exp(3) > 2 ? x[0] : 1.0"), "exp of int64");
+  rejects(kernel("y[0] = x[0] ? 1.0 : 2.0"), "a condition has type float32");
+  rejects(kernel("y[0] = f32(h[0] + h[1])"), "'+' of float16");
+  rejects(kernel("y[0] = x[0] & x[1]"), "'&' of float32");
+  rejects(kernel("y[0] = bitcast(f32, 1)"), "a bitcast from int64 to float32");
+  rejects(kernel("y[0] = x[1.0]"), "an index into x has type float32");
+  rejects(kernel("y[0] = x[0] else 1"), "the alternative of a load from x has type int64");
+}
+
+TEST_CASE("kernels") {
+  rejects(kernel("x[0] = 1.0"), "the parameter x is only read, but written");
+  rejects(kernel("y[0] = 1"), "a stored value has type int64 instead of float32");
+  rejects(kernel("for i in 4 { alloc reg r: f32[4] r[i] = 1.0 }"), "depends on more than unrolled and vector loops");
+  rejects(kernel("require 3 : index_out_of_range"), "a requirement has type int64");
+  rejects("kernel @k(write y: f32[8]) { }", "the parameter y is never written");
+  rejects("kernel @k(write y: f32[8], read x: f32[8]) { y[0] = x[0] }", "stands behind");
+  rejects("kernel @k(write y: f32[8] strides [0]) { y[0] = 1.0 }", "strides of y");
+  Var i = make_var("i");
+  Buffer y = make_buffer("y", dtype::f32, {4}), z = make_buffer("z", dtype::f32, {4});
+  Stmt twice = make_stmt(
+      For{i, Expr(2), LoopKind::serial, make_stmt(For{i, Expr(2), LoopKind::serial, store(y, {i}, load(z, {i}))})});
+  Diagnostics d;
+  CHECK(!verify(Kernel{"k", {{y, Access::write}}, twice}, d));
+  CHECK(d.str().find("variable i is bound twice") != std::string::npos);
+  CHECK(d.str().find("buffer z is read before") != std::string::npos);
+}
+
+TEST_CASE("definitions") {
+  rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { }", "the result y is not written");
+  rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { y[i < 2] = x[i] }", "has extent 2 instead of 3");
+  rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { y[i < 2 at 0] = x[i] }", "a part of the result y is not written");
+  rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { y[i < 2 at 0] = x[i] y[i < 2 at 1] = x[i] }",
+          "two stages write the same part");
+  rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { y[i < 3 at 1] = x[i] }", "leaves y along axis 0");
+  rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { temp t: f32[3] y[i < 3] = t[i] t[i < 3] = x[i] }", "read before");
+  rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { x[i < 3] = 1.0 y[i < 3] = x[i] }", "the parameter x is written");
+  rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { y[i < 3] = 1 }", "int64 instead of float32");
+  rejects(
+      "tensor @f(x: f32[3]) -> (y: f32[3]) { y[i < 3] = reduce(k < 2) { x[i] } fold (a: f32), (b: f32) { a + x[i] } "
+      "from { 0.0 } }",
+      "read before");
+  rejects(
+      "tensor @f(x: f32[3]) -> (y: f32[3]) { y[i < 3] = reduce(k < 2) { x[i] } fold (a: f32), (b: i64) { a } from { "
+      "0.0 } }",
+      "different types");
+}
