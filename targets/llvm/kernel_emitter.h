@@ -1,5 +1,6 @@
 // The state of emitting one kernel as an LLVM function, shared by the files that emit expressions (emit_expr.cpp),
-// number conversions (emit_cast.cpp), memory accesses (emit_memory.cpp) and statements (emit_kernel.cpp).
+// number conversions (emit_cast.cpp), indices (emit_index.cpp), memory accesses (emit_memory.cpp) and statements
+// (emit_kernel.cpp).
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -41,6 +42,12 @@ struct Linear {
   bool is_uniform() const { return lane == 0 && !varying; }
   std::optional<tensor::Range> range(int lanes) const;  // over all iterations and lanes, when it is known
 };
+
+// x := x * by, x := x + y.
+void scale(llvm::IRBuilder<>&, Linear& x, int64_t by);
+void add(llvm::IRBuilder<>&, Linear& x, const Linear& y);
+
+constexpr int innermost = 1 << 30;  // depth of values that are not loop counters
 
 class KernelEmitter {
  public:
@@ -96,6 +103,15 @@ class KernelEmitter {
   Value* float32_to_minifloat(Value*, DType to, bool saturate);
   Value* float64_to_float32_odd(Value*);
 
+  // ---- indices (emit_index.cpp)
+  Linear linearize(const tensor::Expr&);
+  Linear flatten(const tensor::BufferNode&, const std::vector<tensor::Expr>& indices);
+  Value* scalar_of(const Linear&);  // the part that is equal in all lanes
+  Value* vector_of(const Linear&);  // all lanes, i64
+  Value* address(const Memory&, const Linear& offset, int64_t element_bytes);
+  llvm::Align alignment_of(const Memory&, const Linear& offset, int64_t element_bytes);
+  Value* inside(const Linear& index, int64_t extent);  // i1 or a vector of it; null when certainly inside
+
   // ---- memory (emit_memory.cpp)
   Value* emit_load(const tensor::Load&);
   void emit_store(const tensor::Store&, Value* value);
@@ -107,13 +123,6 @@ class KernelEmitter {
   void store_nibble(const Memory&, Value* index, Value* value);
   Value* from_storage(Value*, DType);
   Value* to_storage(Value*, DType);
-  Linear linearize(const tensor::Expr&);
-  Linear flatten(const tensor::BufferNode&, const std::vector<tensor::Expr>& indices);
-  Value* scalar_of(const Linear&);  // the part that is equal in all lanes
-  Value* vector_of(const Linear&);  // all lanes, i64
-  Value* address(const Memory&, const Linear& offset, int64_t element_bytes);
-  llvm::Align alignment_of(const Memory&, const Linear& offset, int64_t element_bytes);
-  Value* inside(const Linear& index, int64_t extent);  // i1 or a vector of it; null when certainly inside
   Value* stand_in(Value* otherwise, DType, bool one_per_lane);
 
   // ---- statements (emit_kernel.cpp)

@@ -1,0 +1,193 @@
+// Indices as linear forms over loop counters and the vector's lane: their sums, addresses and bounds.
+#include <cstdlib>
+#include <numeric>
+
+#include "targets/llvm/kernel_emitter.h"
+
+namespace dlcc::targets {
+
+using namespace tensor;
+
+namespace {
+
+int64_t wrapping_multiply(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+int64_t wrapping_add(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+
+// Larger ranges than any index has; sums of some of them do not overflow.
+constexpr int64_t range_limit = int64_t{1} << 50;
+
+}  // namespace
+
+// ---- linear forms ----------------------------------------------------------------------------------------
+
+void scale(llvm::IRBuilder<>& b, Linear& x, int64_t by) {
+  x.constant = wrapping_multiply(x.constant, by);
+  x.lane = wrapping_multiply(x.lane, by);
+  for (Linear::Term& t : x.terms) t.coefficient = wrapping_multiply(t.coefficient, by);
+  if (x.varying && by != 1) x.varying = b.CreateMul(x.varying, llvm::ConstantInt::get(x.varying->getType(), by, true));
+}
+
+void add(llvm::IRBuilder<>& b, Linear& x, const Linear& y) {
+  x.constant = wrapping_add(x.constant, y.constant);
+  x.lane = wrapping_add(x.lane, y.lane);
+  x.bounded &= y.bounded;
+  for (const Linear::Term& t : y.terms) {
+    auto same = std::find_if(x.terms.begin(), x.terms.end(), [&](const Linear::Term& o) { return o.value == t.value; });
+    if (same == x.terms.end())
+      x.terms.push_back(t);
+    else if ((same->coefficient = wrapping_add(same->coefficient, t.coefficient)) == 0)
+      x.terms.erase(same);
+  }
+  if (y.varying) x.varying = x.varying ? b.CreateAdd(x.varying, y.varying) : y.varying;
+}
+
+std::optional<Range> Linear::range(int lanes) const {
+  if (varying || std::abs(constant) > range_limit || std::abs(lane) > range_limit / 64) return std::nullopt;
+  Range sum{constant, constant};
+  auto add = [&](int64_t coefficient, Range r) {
+    int64_t a, b;
+    if (__builtin_mul_overflow(coefficient, r.low, &a) || __builtin_mul_overflow(coefficient, r.high, &b)) return false;
+    if (std::abs(a) > range_limit || std::abs(b) > range_limit) return false;
+    sum.low += std::min(a, b), sum.high += std::max(a, b);
+    return true;
+  };
+  if (!add(lane, {0, lanes - 1})) return std::nullopt;
+  for (const Term& t : terms)
+    if (!t.range || !add(t.coefficient, *t.range)) return std::nullopt;
+  return sum;
+}
+
+Linear KernelEmitter::linearize(const Expr& e) {
+  auto atom = [&](Value* v, int depth, bool bounded, std::optional<Range> range) {
+    Linear result;
+    if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(v)) {
+      result.constant = constant->getSExtValue();
+    } else if (is_vector(v)) {
+      result.varying = v;
+      result.bounded = false;
+    } else {
+      result.terms.push_back({v, 1, depth, range});
+      result.bounded = bounded;
+    }
+    return result;
+  };
+  if (auto known = constant_integer(e)) {
+    Linear result;
+    result.constant = *known;
+    return result;
+  }
+  if (const VarRef* ref = as<VarRef>(e)) {
+    if (lanes_ && ref->var.get() == lanes_->var) {
+      Linear result = atom(lanes_->base, innermost - 1, true, lanes_->base_range);
+      result.lane = 1;
+      return result;
+    }
+    if (auto it = bindings_.find(ref->var.get()); it != bindings_.end())
+      return atom(it->second.value, it->second.depth, it->second.bounded, it->second.range);
+  }
+  if (const Binary* x = as<Binary>(e)) {
+    if (x->op == BinaryOp::add || x->op == BinaryOp::sub) {
+      Linear a = linearize(x->a), b = linearize(x->b);
+      if (x->op == BinaryOp::sub) scale(b_, b, -1);
+      add(b_, a, b);
+      return a;
+    }
+    if (x->op == BinaryOp::mul) {
+      Linear a = linearize(x->a), b = linearize(x->b);
+      if (a.is_constant()) std::swap(a, b);
+      if (b.is_constant()) {
+        scale(b_, a, b.constant);
+        return a;
+      }
+    }
+  }
+  return atom(emit(e), innermost, false, std::nullopt);
+}
+
+Linear KernelEmitter::flatten(const BufferNode& buffer, const std::vector<Expr>& indices) {
+  Linear result;
+  std::vector<int64_t> shape = static_shape(buffer.shape);
+  int64_t dense = 1;
+  for (size_t d = indices.size(); d-- > 0;) {
+    Linear index = linearize(indices[d]);
+    scale(b_, index, buffer.strides.empty() ? dense : buffer.strides[d]);
+    add(b_, result, index);
+    dense *= shape[d];
+  }
+  return result;
+}
+
+Value* KernelEmitter::scalar_of(const Linear& x) {
+  Value* sum = nullptr;
+  std::vector<Linear::Term> terms = x.terms;
+  std::stable_sort(terms.begin(), terms.end(), [](auto& a, auto& b) { return a.depth < b.depth; });
+  for (const Linear::Term& t : terms) {
+    Value* product = b_.CreateMul(t.value, b_.getInt64(t.coefficient), "", false, x.bounded);
+    sum = sum ? b_.CreateAdd(sum, product, "", false, x.bounded) : product;
+  }
+  if (!sum) return b_.getInt64(x.constant);
+  return x.constant ? b_.CreateAdd(sum, b_.getInt64(x.constant), "", false, x.bounded) : sum;
+}
+
+Value* KernelEmitter::vector_of(const Linear& x) {
+  Value* sum = splat(scalar_of(x));
+  if (x.lane) {
+    Value* lane = b_.CreateStepVector(sum->getType());
+    sum = b_.CreateAdd(sum, b_.CreateMul(lane, constant_like(lane, x.lane)));
+  }
+  return x.varying ? b_.CreateAdd(sum, x.varying) : sum;
+}
+
+// Adds one loop's contribution after another, outermost first, and the constant last: what is invariant in a loop can
+// leave it, and the constant becomes the instruction's displacement.
+Value* KernelEmitter::address(const Memory& memory, const Linear& offset, int64_t element_bytes) {
+  Value* pointer = memory.pointer;
+  std::vector<Linear::Term> terms = offset.terms;
+  std::stable_sort(terms.begin(), terms.end(), [](auto& a, auto& b) { return a.depth < b.depth; });
+  for (const Linear::Term& t : terms) {
+    int64_t scale = wrapping_multiply(t.coefficient, element_bytes);
+    Value* bytes = b_.CreateMul(t.value, b_.getInt64(scale), "", false, offset.bounded);
+    pointer = b_.CreateGEP(b_.getInt8Ty(), pointer, bytes);
+  }
+  if (!offset.constant) return pointer;
+  return b_.CreateGEP(b_.getInt8Ty(), pointer, b_.getInt64(wrapping_multiply(offset.constant, element_bytes)));
+}
+
+llvm::Align KernelEmitter::alignment_of(const Memory& memory, const Linear& offset, int64_t element_bytes) {
+  int64_t known = std::gcd(memory.alignment, wrapping_multiply(offset.constant, element_bytes));
+  for (const Linear::Term& t : offset.terms) {
+    // A strip's base is itself a multiple of its lanes, which a later pass may find; the element's alignment is enough.
+    known = std::gcd(known, wrapping_multiply(t.coefficient, element_bytes));
+  }
+  return llvm::Align(static_cast<uint64_t>(known & -known));
+}
+
+// ---- bounds ----------------------------------------------------------------------------------------------
+
+Value* KernelEmitter::inside(const Linear& index, int64_t extent) {
+  if (auto range = index.range(lanes_ ? lanes_->count : 1)) {
+    if (range->low >= 0 && range->high < extent) return nullptr;
+    if (range->high < 0 || range->low >= extent) return b_.getFalse();
+  }
+  if (index.is_uniform()) return b_.CreateICmpULT(scalar_of(index), b_.getInt64(extent));
+  if (index.lane == 1 && !index.varying) {
+    // Lanes [low, high) are inside: compared as 32-bit numbers, which is half the work.
+    Value *base = scalar_of(index), *zero = b_.getInt64(0), *count = b_.getInt64(lanes_->count);
+    auto clamped = [&](Value* v) {
+      v = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, v, zero);
+      v = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, v, count);
+      return splat(b_.CreateTrunc(v, b_.getInt32Ty()));
+    };
+    Value *low = clamped(b_.CreateSub(zero, base)), *high = clamped(b_.CreateSub(b_.getInt64(extent), base));
+    Value* lane = b_.CreateStepVector(low->getType());
+    return b_.CreateAnd(b_.CreateICmpSGE(lane, low), b_.CreateICmpSLT(lane, high));
+  }
+  Value* lanes = vector_of(index);
+  return b_.CreateICmpULT(lanes, constant_like(lanes, extent));
+}
+
+}  // namespace dlcc::targets
