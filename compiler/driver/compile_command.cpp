@@ -43,16 +43,16 @@ std::string listing(Compiler& c, Planned& p, targets::Listing which) {
   return targets::generate_listing(p.program, p.plan, p.interface, p.target, codegen, which);
 }
 
-std::string kernels_text(const lower::Program& program) {
-  std::string text = lower::print(program);
-  for (const lower::KernelVariants& k : program.kernels)
+std::string program_text(const Planned& planned) {
+  std::string text = lower::print(planned.program, &planned.plan);
+  for (const lower::KernelVariants& k : planned.program.kernels)
     for (const tensor::Kernel& v : k.variants) text += "\n" + tensor::print(v);
   return text;
 }
 
 const Artefact artefacts[] = {
     {"relay", ".rly", [](Compiler&, const relay::Module& m, Planned&) { return relay::print(m); }},
-    {"tensor", ".tensor", [](Compiler&, const relay::Module&, Planned& p) { return kernels_text(p.program); }},
+    {"tensor", ".tensor", [](Compiler&, const relay::Module&, Planned& p) { return program_text(p); }},
     {"llvm", ".ll",
      [](Compiler& c, const relay::Module&, Planned& p) { return listing(c, p, targets::Listing::llvm_ir); }},
     {"asm", ".s",

@@ -80,8 +80,7 @@ Program compile(const Kernel&, Precision);
 // Runs a program on its memories; status of the first failed requirement, or ok.
 Status run(const Program&, const std::vector<Memory>&);
 
-// ---- instructions, chosen by type
-// -----------------------------------------------------------------------------------------
+// ---- instructions, chosen by type -----------------------------------------------------------------------------------
 
 Execute unary_instruction(UnaryOp, Kind);
 Execute binary_instruction(BinaryOp, Kind);

@@ -185,8 +185,7 @@ class Compiler {
   } last_;
 };
 
-// ---- registers and instructions
-// -------------------------------------------------------------------------------------------------
+// ---- registers and instructions -------------------------------------------------------------------------------------
 
 Value Compiler::constant_bits(Kind kind, uint64_t bits) {
   auto [it, is_new] = constants_.emplace(std::pair(kind, bits), Value{});
@@ -246,8 +245,7 @@ Value Compiler::emit(Execute execute, Kind kind, const std::vector<Value>& opera
   return result;
 }
 
-// ---- index arithmetic
-// -----------------------------------------------------------------------------------------------------------
+// ---- index arithmetic -----------------------------------------------------------------------------------------------
 
 Affine Compiler::affine(const Expr& e) {
   const Binary* x = as<Binary>(e);
@@ -302,8 +300,7 @@ Value Compiler::materialise(const Affine& a) {
   return sum;
 }
 
-// ---- expressions
-// ------------------------------------------------------------------------------------------------------------------
+// ---- expressions ----------------------------------------------------------------------------------------------------
 
 bool Compiler::provably_inside(const Load& x, size_t d) {
   auto r = range_of(x.indices[d], ranges_);
@@ -453,8 +450,7 @@ Value Compiler::cast_value(const Value& a, DType from, DType to, bool saturate) 
   return direct(a, kind);
 }
 
-// ---- loads and stores
-// -------------------------------------------------------------------------------------------------------------
+// ---- loads and stores -----------------------------------------------------------------------------------------------
 
 Compiler::Address Compiler::address(const Place& place, const std::vector<Expr>& indices) {
   Affine flat;
@@ -669,8 +665,7 @@ void Compiler::private_store(const Store& x, const Place& place) {
   last_ = {};
 }
 
-// ---- statements
-// -------------------------------------------------------------------------------------------------------------------
+// ---- statements -----------------------------------------------------------------------------------------------------
 
 void Compiler::declare(const Buffer& b, bool constant) {
   Place place;

@@ -107,8 +107,7 @@ Execute with_register_type(Kind kind, F&& f) {
   DLCC_UNREACHABLE("kind {}", static_cast<int>(kind));
 }
 
-// ---- control
-// --------------------------------------------------------------------------------------------------------------------
+// ---- control --------------------------------------------------------------------------------------------------------
 
 void execute_loop_begin(Frame& f, const Instruction& i) {
   *reg<int64_t>(f, i.dst) = 0;

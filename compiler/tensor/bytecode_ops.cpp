@@ -11,8 +11,7 @@
 namespace dlcc::tensor::bytecode {
 namespace {
 
-// ---- the meaning of scalar operations (semantics in ir.h)
-// -----------------------------------------------------------------------
+// ---- the meaning of scalar operations (semantics in ir.h) -----------------------------------------------------------
 
 template <class T>
 using Unsigned = std::make_unsigned_t<T>;
@@ -148,8 +147,7 @@ To cast_value(From x) {
   }
 }
 
-// ---- loops over lanes
-// -----------------------------------------------------------------------------------------------------------
+// ---- loops over lanes -----------------------------------------------------------------------------------------------
 
 template <class T, class R, class F>
 void over(Frame& f, const Instruction& i, F op) {

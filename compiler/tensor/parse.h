@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -14,7 +15,9 @@ struct ParsedTensorIr {
   std::vector<Kernel> kernels;
 };
 
-// `file` names the text in diagnostics. Verifies what it read.
-std::optional<ParsedTensorIr> parse(std::string_view text, const std::string& file, Diagnostics&);
+// `file` names the text in diagnostics. Verifies what it read. Calls may name the intrinsics of the table `known`, which must
+// outlive the result.
+std::optional<ParsedTensorIr> parse(std::string_view text, const std::string& file, Diagnostics&,
+                                    std::span<const Intrinsic* const> known = {});
 
 }  // namespace dlcc::tensor

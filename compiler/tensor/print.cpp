@@ -52,6 +52,8 @@ class Printer {
   std::string terms(const std::vector<Expr>& es);
 
   // ---- the rest ----
+  std::string dim(const Dim&);
+  std::string shape(const Shape&);
   std::string declaration(const Buffer& b);
   std::string axes(const std::vector<Axis>&);
   void stage(const Stage&);
@@ -130,8 +132,7 @@ std::string Printer::symbols(const std::vector<Shape>& shapes) {
   return text.empty() ? "" : text + ">";
 }
 
-// ---- expressions
-// ------------------------------------------------------------------------------------------------------------
+// ---- expressions ----------------------------------------------------------------------------------------------------
 
 template <class Visit>
 void for_each_child(const ExprNode& node, Visit&& visit) {
@@ -243,18 +244,27 @@ std::string Printer::text(const Expr& e, int& binds) {
       e->v);
 }
 
-// ---- declarations
-// -----------------------------------------------------------------------------------------------------------
+// ---- declarations ---------------------------------------------------------------------------------------------------
 
-std::string shape_text(const Shape& shape) {
+// A dimension's symbols are printed by the names that their variables have here.
+std::string Printer::dim(const Dim& d) {
+  std::map<std::string, Dim> renamed;
+  for (Symbol s : d.symbols()) {
+    std::string name = of(as<VarRef>(symbol_var(s))->var);
+    if (name != s.name) renamed.emplace(s.name, Dim::symbol({name, s.low, s.high}));
+  }
+  return (renamed.empty() ? d : d.substitute(renamed)).str();
+}
+
+std::string Printer::shape(const Shape& shape) {
   std::string s;
-  for (const Dim& d : shape) s += (s.empty() ? "" : ", ") + d.str();
+  for (const Dim& d : shape) s += (s.empty() ? "" : ", ") + dim(d);
   return "[" + s + "]";
 }
 
 // "x: f32[1, n] strides [64, 1] align 64"
 std::string Printer::declaration(const Buffer& b) {
-  std::string s = fmt::format("{}: {}{}", of(b), short_name(b->type), shape_text(b->shape));
+  std::string s = fmt::format("{}: {}{}", of(b), short_name(b->type), shape(b->shape));
   if (!b->strides.empty()) s += fmt::format(" strides [{}]", fmt::join(b->strides, ", "));
   if (b->alignment) s += fmt::format(" align {}", b->alignment);
   return s;
@@ -262,12 +272,11 @@ std::string Printer::declaration(const Buffer& b) {
 
 std::string Printer::axes(const std::vector<Axis>& list) {
   std::string s;
-  for (const Axis& a : list) s += fmt::format("{}{} < {}", s.empty() ? "" : ", ", of(a.var), a.extent.str());
+  for (const Axis& a : list) s += fmt::format("{}{} < {}", s.empty() ? "" : ", ", of(a.var), dim(a.extent));
   return s;
 }
 
-// ---- definitions
-// ------------------------------------------------------------------------------------------------------------
+// ---- definitions ----------------------------------------------------------------------------------------------------
 
 std::string Printer::reduction(const Reduction& r, const std::vector<Expr>& values) {
   ReducerKind kind = reducer_kind(r);
@@ -300,8 +309,8 @@ void Printer::stage(const Stage& s) {
   Mark m = mark();
   std::string box;
   for (size_t d = 0; d < s.axes.size(); ++d) {
-    box += fmt::format("{}{} < {}", d ? ", " : "", of(s.axes[d].var), s.axes[d].extent.str());
-    if (!s.origin.empty()) box += " at " + s.origin[d].str();
+    box += fmt::format("{}{} < {}", d ? ", " : "", of(s.axes[d].var), dim(s.axes[d].extent));
+    if (!s.origin.empty()) box += " at " + dim(s.origin[d]);
   }
   std::string value;
   if (s.reduction) {
@@ -340,8 +349,7 @@ void Printer::function(const TensorFunction& f) {
   line(0, "}");
 }
 
-// ---- kernels
-// ----------------------------------------------------------------------------------------------------------------
+// ---- kernels --------------------------------------------------------------------------------------------------------
 
 void Printer::stmt(const Stmt& s, int indent) {
   std::visit(

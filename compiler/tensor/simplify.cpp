@@ -125,8 +125,7 @@ class Simplifier {
   ExprOrder order_;
 };
 
-// ---- ranges
-// -----------------------------------------------------------------------------------------------------------------
+// ---- ranges ---------------------------------------------------------------------------------------------------------
 
 std::optional<Range> Simplifier::range(const Expr& e) {
   if (auto it = memo_.range.find(e.get()); it != memo_.range.end()) return it->second.second;
@@ -255,8 +254,7 @@ std::optional<Range> Simplifier::range_of_binary(const Binary& x) {
   }
 }
 
-// ---- conditions that hold
-// -----------------------------------------------------------------------------------------------------
+// ---- conditions that hold -------------------------------------------------------------------------------------------
 
 // Records what a condition says; false when it says nothing that is understood.
 bool Simplifier::assume(const Expr& condition, bool holds) {
@@ -322,8 +320,7 @@ void Simplifier::leave(Context c) {
   --contexts_;
 }
 
-// ---- expressions
-// ------------------------------------------------------------------------------------------------------------
+// ---- expressions ----------------------------------------------------------------------------------------------------
 
 Expr Simplifier::operator()(const Expr& e) {
   if (!e) return e;
@@ -576,8 +573,7 @@ Expr Simplifier::load_of(const Load& x) {
   return load(x.buffer, std::move(indices), inside ? Expr() : (*this)(x.otherwise));
 }
 
-// ---- statements
-// -------------------------------------------------------------------------------------------------------------
+// ---- statements -----------------------------------------------------------------------------------------------------
 
 Stmt Simplifier::operator()(const Stmt& s) {
   if (!s) return s;

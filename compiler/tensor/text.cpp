@@ -151,7 +151,8 @@ std::string_view text_of(ReducerKind kind) {
 }
 
 bool is_reserved(std::string_view word) {
-  return dtype_of_short(word) || std::ranges::count(keywords, word) || std::ranges::count(unary_texts, word) ||
+  return word.starts_with("inf_") || word.starts_with("nan_") || dtype_of_short(word) ||
+         std::ranges::count(keywords, word) || std::ranges::count(unary_texts, word) ||
          std::ranges::count(binary_texts, word, &BinaryText::text);
 }
 

@@ -1,5 +1,5 @@
-// Generates the object: each kernel of each CPU level is a compilation of its own, so that the work divides over threads and
-// the code is the same for any number of them; the pieces are then joined (elf_object.h).
+// Generates the object: a few kernels of one CPU level at a time are a compilation of their own, so that the work divides
+// over threads and the code is the same for any number of them; the pieces are then joined (elf_object.h).
 #include "targets/llvm/codegen.h"
 
 #include <llvm/Analysis/AliasAnalysis.h>
@@ -76,8 +76,9 @@ class Generator {
     constants_.symbol = parts_.weights_symbol;
     lay_out_constants();
     for (size_t l = 0; l < target.levels.size(); ++l)
-      for (size_t k = 0; k < program.kernels.size(); ++k) units_.push_back({static_cast<int>(k), l});
-    units_.push_back({-1, 0});
+      for (size_t k = 0; k < program.kernels.size(); k += kernels_per_unit)
+        units_.push_back({l, k, std::min(k + kernels_per_unit, program.kernels.size())});
+    units_.push_back({0, 0, 0});
   }
 
   // The text or object of every unit, in their fixed order.
@@ -106,9 +107,12 @@ class Generator {
   const ConstantSection& constants() const { return constants_; }
 
  private:
+  // Setting LLVM up costs as much as a small kernel.
+  static constexpr size_t kernels_per_unit = 4;
+
   struct Unit {
-    int kernel;  // -1: the entry functions and skeletons
     size_t level;
+    size_t first, last;  // kernels; none: the entry functions and skeletons
   };
 
   void lay_out_constants() {
@@ -137,12 +141,11 @@ class Generator {
     module.setTargetTriple(parts_.target.triple);
     module.setDataLayout(machine->createDataLayout());
     module.setPICLevel(llvm::PICLevel::BigPIC);
-    if (unit.kernel < 0) {
-      emit_model(module, parts_);
-    } else {
-      auto k = static_cast<size_t>(unit.kernel);
+    if (unit.first == unit.last) emit_model(module, parts_);
+    for (size_t k = unit.first; k < unit.last; ++k) {
       const tensor::Kernel& kernel = parts_.program.kernels[k].variants[unit.level];
-      llvm::Function* function = declare_kernel(module, kernel_symbol(parts_.interface, unit.kernel, level), kernel);
+      llvm::Function* function =
+          declare_kernel(module, kernel_symbol(parts_.interface, static_cast<int>(k), level), kernel);
       set_cpu(*function, level);
       emit_kernel(function, kernel, may_alias_[k], level, *machine->getMCSubtargetInfo());
     }

@@ -61,7 +61,9 @@ void KernelEmitter::begin_statement() {
   loads_.clear();
 }
 
-void KernelEmitter::bind(const VarNode* var, Value* value, bool bounded) { bindings_[var] = {value, depth_, bounded}; }
+void KernelEmitter::bind(const VarNode* var, Value* value, bool bounded, std::optional<Range> range) {
+  bindings_[var] = {value, depth_, bounded, range};
+}
 
 void KernelEmitter::emit(const Stmt& s) {
   begin_statement();
@@ -100,7 +102,8 @@ void KernelEmitter::emit_for(const For& x) {
 
 void KernelEmitter::emit_serial(const For& x) {
   Linear extent = linearize(x.extent);
-  emit_loop(x.var.get(), b_.getInt64(0), scalar_of(extent), 1, !extent.is_constant(), [&](Value*) { emit(x.body); });
+  emit_loop(x.var.get(), scalar_of(extent), 1, !extent.is_constant(), 
+            [&](Value*, std::optional<Range>) { emit(x.body); });
 }
 
 void KernelEmitter::emit_unrolled(const For& x, int64_t extent) {
@@ -110,22 +113,24 @@ void KernelEmitter::emit_unrolled(const For& x, int64_t extent) {
   }
 }
 
-// A loop tested at its end; `end - first` is a multiple of `step`.
-void KernelEmitter::emit_loop(const VarNode* var, Value* first, Value* end, int64_t step, bool may_be_empty,
-                              const std::function<void(Value*)>& body) {
+// A loop from 0, tested at its end; `end` is a multiple of `step`.
+void KernelEmitter::emit_loop(const VarNode* var, Value* end, int64_t step, bool may_be_empty,
+                              const std::function<void(Value*, std::optional<Range>)>& body) {
   llvm::BasicBlock* before = b_.GetInsertBlock();
   auto* loop = llvm::BasicBlock::Create(b_.getContext(), var->name, function_);
   auto* after = llvm::BasicBlock::Create(b_.getContext(), var->name + ".end", function_);
   if (may_be_empty)
-    b_.CreateCondBr(b_.CreateICmpSLT(first, end), loop, after);
+    b_.CreateCondBr(b_.CreateICmpSGT(end, b_.getInt64(0)), loop, after);
   else
     b_.CreateBr(loop);
   b_.SetInsertPoint(loop);
   llvm::PHINode* counter = b_.CreatePHI(b_.getInt64Ty(), 2, var->name);
-  counter->addIncoming(first, before);
+  counter->addIncoming(b_.getInt64(0), before);
+  std::optional<Range> range;
+  if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(end)) range = Range{0, known->getSExtValue() - step};
   ++depth_;
-  bind(var, counter, true);
-  body(counter);
+  bind(var, counter, true, range);
+  body(counter, range);
   --depth_;
   Value* next = b_.CreateAdd(counter, b_.getInt64(step), "", true, true);
   counter->addIncoming(next, b_.GetInsertBlock());
@@ -147,23 +152,23 @@ void KernelEmitter::emit_vector_loop(const For& x, int64_t extent) {
   auto lanes = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::min(extent, widest))));
   int64_t done = extent / lanes * lanes;
   if (in_registers || done == lanes) {
-    for (int64_t i = 0; i < done; i += lanes) emit_strip(x, static_cast<int>(lanes), b_.getInt64(i));
+    for (int64_t i = 0; i < done; i += lanes) emit_strip(x, static_cast<int>(lanes), b_.getInt64(i), {i, i});
   } else {
-    emit_loop(x.var.get(), b_.getInt64(0), b_.getInt64(done), lanes, false,
-              [&](Value* base) { emit_strip(x, static_cast<int>(lanes), base); });
+    emit_loop(x.var.get(), b_.getInt64(done), lanes, false,
+              [&](Value* base, std::optional<Range> range) { emit_strip(x, static_cast<int>(lanes), base, *range); });
   }
   while (done < extent) {
     auto rest = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(extent - done)));
-    emit_strip(x, static_cast<int>(rest), b_.getInt64(done));
+    emit_strip(x, static_cast<int>(rest), b_.getInt64(done), {done, done});
     done += rest;
   }
 }
 
-void KernelEmitter::emit_strip(const For& x, int lanes, Value* base) {
+void KernelEmitter::emit_strip(const For& x, int lanes, Value* base, Range base_range) {
   if (lanes == 1)
-    bind(x.var.get(), base, true);
+    bind(x.var.get(), base, true, base_range);
   else
-    lanes_ = Lanes{x.var.get(), lanes, base};
+    lanes_ = Lanes{x.var.get(), lanes, base, base_range};
   emit(x.body);
   lanes_.reset();
 }

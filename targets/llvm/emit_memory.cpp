@@ -22,6 +22,9 @@ int64_t wrapping_add(int64_t a, int64_t b) {
 
 constexpr int innermost = 1 << 30;  // depth of values that are not loop counters
 
+// Larger ranges than any index has; sums of some of them do not overflow.
+constexpr int64_t range_limit = int64_t{1} << 50;
+
 bool is_nibble(DType t) { return bits(t) < 8; }
 int64_t element_bytes_of(DType t) { return std::max(bits(t) / 8, 1); }
 
@@ -54,8 +57,24 @@ void add(llvm::IRBuilder<>& b, Linear& x, const Linear& y) {
 
 }  // namespace
 
+std::optional<Range> Linear::range(int lanes) const {
+  if (varying || std::abs(constant) > range_limit || std::abs(lane) > range_limit / 64) return std::nullopt;
+  Range sum{constant, constant};
+  auto add = [&](int64_t coefficient, Range r) {
+    int64_t a, b;
+    if (__builtin_mul_overflow(coefficient, r.low, &a) || __builtin_mul_overflow(coefficient, r.high, &b)) return false;
+    if (std::abs(a) > range_limit || std::abs(b) > range_limit) return false;
+    sum.low += std::min(a, b), sum.high += std::max(a, b);
+    return true;
+  };
+  if (!add(lane, {0, lanes - 1})) return std::nullopt;
+  for (const Term& t : terms)
+    if (!t.range || !add(t.coefficient, *t.range)) return std::nullopt;
+  return sum;
+}
+
 Linear KernelEmitter::linearize(const Expr& e) {
-  auto atom = [&](Value* v, int depth, bool bounded) {
+  auto atom = [&](Value* v, int depth, bool bounded, std::optional<Range> range) {
     Linear result;
     if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(v)) {
       result.constant = constant->getSExtValue();
@@ -63,7 +82,7 @@ Linear KernelEmitter::linearize(const Expr& e) {
       result.varying = v;
       result.bounded = false;
     } else {
-      result.terms.push_back({v, 1, depth});
+      result.terms.push_back({v, 1, depth, range});
       result.bounded = bounded;
     }
     return result;
@@ -75,12 +94,12 @@ Linear KernelEmitter::linearize(const Expr& e) {
   }
   if (const VarRef* ref = as<VarRef>(e)) {
     if (lanes_ && ref->var.get() == lanes_->var) {
-      Linear result = atom(lanes_->base, innermost - 1, true);
+      Linear result = atom(lanes_->base, innermost - 1, true, lanes_->base_range);
       result.lane = 1;
       return result;
     }
     if (auto it = bindings_.find(ref->var.get()); it != bindings_.end())
-      return atom(it->second.value, it->second.depth, it->second.bounded);
+      return atom(it->second.value, it->second.depth, it->second.bounded, it->second.range);
   }
   if (const Binary* x = as<Binary>(e)) {
     if (x->op == BinaryOp::add || x->op == BinaryOp::sub) {
@@ -98,7 +117,7 @@ Linear KernelEmitter::linearize(const Expr& e) {
       }
     }
   }
-  return atom(emit(e), innermost, false);
+  return atom(emit(e), innermost, false, std::nullopt);
 }
 
 Linear KernelEmitter::flatten(const BufferNode& buffer, const std::vector<Expr>& indices) {
@@ -162,8 +181,10 @@ llvm::Align KernelEmitter::alignment_of(const Memory& memory, const Linear& offs
 // ---- bounds ---------------------------------------------------------------------------------------------------------------
 
 Value* KernelEmitter::inside(const Linear& index, int64_t extent) {
-  if (index.is_constant())
-    return index.constant >= 0 && index.constant < extent ? nullptr : b_.getFalse();
+  if (auto range = index.range(lanes_ ? lanes_->count : 1)) {
+    if (range->low >= 0 && range->high < extent) return nullptr;
+    if (range->high < 0 || range->low >= extent) return b_.getFalse();
+  }
   if (index.is_uniform()) return b_.CreateICmpULT(scalar_of(index), b_.getInt64(extent));
   if (index.lane == 1 && !index.varying) {
     // Lanes [low, high) are inside: compared as 32-bit numbers, which is half the work.
@@ -181,17 +202,18 @@ Value* KernelEmitter::inside(const Linear& index, int64_t extent) {
   return b_.CreateICmpULT(lanes, constant_like(lanes, extent));
 }
 
-// Makes the index 0 where it is outside, unless lanes differ: those are masked.
-void KernelEmitter::clamp(Linear& index, Value* is_inside) {
-  if (!index.is_uniform()) return;
-  Value* value = b_.CreateSelect(is_inside, scalar_of(index), b_.getInt64(0));
-  index = Linear{};
-  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value)) {
-    index.constant = constant->getSExtValue();
-  } else {
-    index.terms.push_back({value, 1, innermost});
-    index.bounded = true;  // it is in the buffer
-  }
+// Constant elements that are read in place of those that must not be: `otherwise` if that is a constant, else zeros.
+Value* KernelEmitter::stand_in(Value* otherwise, DType type, bool one_per_lane) {
+  auto* constant = llvm::dyn_cast_or_null<llvm::Constant>(otherwise);
+  if (!constant || is_vector(constant)) constant = llvm::Constant::getNullValue(value_type(type));
+  auto* element = llvm::cast<llvm::Constant>(to_storage(constant, type));
+  if (one_per_lane) element = llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(static_cast<unsigned>(lanes_->count)), element);
+  for (llvm::GlobalVariable& g : function_->getParent()->globals())
+    if (g.hasInitializer() && g.getInitializer() == element) return &g;
+  auto* global = new llvm::GlobalVariable(*function_->getParent(), element->getType(), true, llvm::GlobalValue::PrivateLinkage,
+                                          element, "stand_in");
+  global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+  return global;
 }
 
 // ---- loads ------------------------------------------------------------------------------------------------------------------
@@ -221,7 +243,6 @@ Value* KernelEmitter::emit_load(const Load& x) {
   for (size_t d = x.indices.size(); d-- > 0;) {
     Linear index = linearize(x.indices[d]);
     if (Value* in = x.otherwise ? inside(index, shape[d]) : nullptr) {
-      clamp(index, in);
       if (mask) match_lanes({&mask, &in});
       mask = mask ? b_.CreateAnd(mask, in) : in;
     }
@@ -229,15 +250,8 @@ Value* KernelEmitter::emit_load(const Load& x) {
     add(b_, offset, index);
     dense *= shape[d];
   }
-  // With no guard, a scalar offset is valid once its indices are clamped.
-  Value* value;
-  if (mask && !guard_ && !is_vector(mask)) {
-    value = load_elements(memory, type, offset, nullptr, nullptr);
-    match_lanes({&value, &otherwise});
-    value = b_.CreateSelect(mask, value, otherwise);
-  } else {
-    value = load_elements(memory, type, offset, mask, otherwise);
-  }
+  Value* value = load_elements(memory, type, offset, mask, otherwise);
+  if (!mask) loads_.emplace_back(x, value);
   return value;
 }
 
@@ -246,32 +260,30 @@ Value* KernelEmitter::emit_load(const Load& x) {
 Value* KernelEmitter::load_elements(const Memory& memory, DType type, const Linear& offset, Value* mask, Value* otherwise) {
   if (memory.per_lane) return load_per_lane(memory, type, offset);
   int64_t size = element_bytes_of(type);
-  if (offset.is_uniform()) {
-    Linear where = offset;
-    if (mask) {  // some lane needs the element; element 0 stands in when none does
-      Value* any = is_vector(mask) ? b_.CreateOrReduce(mask) : mask;
-      where = Linear{};
-      where.terms.push_back({b_.CreateSelect(any, scalar_of(offset), b_.getInt64(0)), 1, innermost});
-    }
-    Value* value = is_nibble(type) ? load_nibble(memory, type, scalar_of(where))
-                                   : from_storage(b_.CreateAlignedLoad(storage_type(type), address(memory, where, size),
-                                                                       alignment_of(memory, where, size)),
-                                                  type);
-    if (!mask) return value;
-    match_lanes({&mask, &value, &otherwise});
-    return b_.CreateSelect(mask, value, otherwise);
-  }
-  DLCC_CHECK(!is_nibble(type), "kernel {}: vector access to sub-byte elements", kernel_.name);
-  if (offset.lane != 1 || offset.varying) return gather(memory, type, offset, mask, otherwise);
-  auto* vector = llvm::FixedVectorType::get(storage_type(type), static_cast<unsigned>(lanes_->count));
+  bool contiguous = offset.lane == 1 && !offset.varying;
+  if (!offset.is_uniform() && !contiguous) return gather(memory, type, offset, mask, otherwise);
+  DLCC_CHECK(!is_nibble(type) || offset.is_uniform(), "kernel {}: vector access to sub-byte elements", kernel_.name);
+  if (is_nibble(type)) return load_nibble(memory, type, offset, mask, otherwise);
+
+  llvm::Type* wanted = storage_type(type);
+  if (contiguous) wanted = llvm::FixedVectorType::get(wanted, static_cast<unsigned>(lanes_->count));
   Value* pointer = address(memory, offset, size);
   llvm::Align alignment = alignment_of(memory, offset, size);
-  if (!mask) return from_storage(b_.CreateAlignedLoad(vector, pointer, alignment), type);
-  mask = splat(mask), otherwise = splat(otherwise);
-  bool direct = value_type(type) == storage_type(type);  // the stand-in can be merged by the load itself
-  Value* through = direct ? otherwise : llvm::Constant::getNullValue(vector);
-  Value* value = from_storage(b_.CreateMaskedLoad(vector, pointer, alignment, mask, through), type);
-  return direct ? value : b_.CreateSelect(mask, value, otherwise);
+  if (!mask) return from_storage(b_.CreateAlignedLoad(wanted, pointer, alignment), type);
+  if (contiguous && is_vector(mask)) {
+    otherwise = splat(otherwise);
+    bool direct = value_type(type) == storage_type(type);  // the load itself can merge what is read otherwise
+    Value* through = direct ? otherwise : llvm::Constant::getNullValue(wanted);
+    Value* value = from_storage(b_.CreateMaskedLoad(wanted, pointer, alignment, mask, through), type);
+    return direct ? value : b_.CreateSelect(mask, value, otherwise);
+  }
+  // All lanes or none: the address is replaced.
+  Value* any = is_vector(mask) ? b_.CreateOrReduce(mask) : mask;
+  Value* replacement = stand_in(otherwise, type, contiguous);
+  Value* value = from_storage(b_.CreateAlignedLoad(wanted, b_.CreateSelect(any, pointer, replacement), alignment), type);
+  if (any == mask && llvm::isa<llvm::Constant>(otherwise) && !is_vector(otherwise)) return value;
+  match_lanes({&mask, &value, &otherwise});
+  return b_.CreateSelect(mask, value, otherwise);
 }
 
 // One element per lane from anywhere. Lanes outside the mask read element 0.
@@ -314,12 +326,18 @@ Value* KernelEmitter::to_storage(Value* v, DType type) {
 }
 
 // Two elements share a byte, the first in the low half. Storing the last of an odd number clears the half beside it.
-Value* KernelEmitter::load_nibble(const Memory& memory, DType type, Value* index) {
+Value* KernelEmitter::load_nibble(const Memory& memory, DType type, const Linear& offset, Value* mask, Value* otherwise) {
+  Value* index = scalar_of(offset);
+  Value* any = mask && is_vector(mask) ? b_.CreateOrReduce(mask) : mask;
+  if (any) index = b_.CreateSelect(any, index, b_.getInt64(0));
   Value* pointer = b_.CreateGEP(b_.getInt8Ty(), memory.pointer, b_.CreateAShr(index, b_.getInt64(1)));
   Value* byte = b_.CreateAlignedLoad(b_.getInt8Ty(), pointer, llvm::Align(1));
   Value* shift = b_.CreateShl(b_.CreateAnd(b_.CreateTrunc(index, b_.getInt8Ty()), b_.getInt8(1)), b_.getInt8(2));
   Value* top = b_.CreateShl(byte, b_.CreateSub(b_.getInt8(4), shift));
-  return is_signed(type) ? b_.CreateAShr(top, b_.getInt8(4)) : b_.CreateLShr(top, b_.getInt8(4));
+  Value* value = is_signed(type) ? b_.CreateAShr(top, b_.getInt8(4)) : b_.CreateLShr(top, b_.getInt8(4));
+  if (!mask) return value;
+  match_lanes({&mask, &value, &otherwise});
+  return b_.CreateSelect(mask, value, otherwise);
 }
 
 void KernelEmitter::store_nibble(const Memory& memory, Value* index, Value* value) {
@@ -356,7 +374,7 @@ void KernelEmitter::emit_store(const Store& x, Value* value) {
   for (int lane = 0; lane < lanes_->count; ++lane) {
     Linear at;
     if (offsets) {
-      at.terms.push_back({b_.CreateExtractElement(offsets, lane), 1, innermost});
+      at.terms.push_back({b_.CreateExtractElement(offsets, lane), 1, innermost, std::nullopt});
     } else {
       at = offset;
       at.constant += lane * offset.lane;

@@ -15,6 +15,7 @@
 
 #include "targets/target.h"
 #include "tensor/ir.h"
+#include "tensor/simplify.h"
 
 namespace dlcc::targets {
 
@@ -27,6 +28,7 @@ struct Linear {
     Value* value;
     int64_t coefficient;
     int depth;  // how deep in the nest the value was bound; terms are added outermost first, so that loops can hoist them
+    std::optional<tensor::Range> range;
   };
   int64_t constant = 0;
   int64_t lane = 0;
@@ -36,6 +38,7 @@ struct Linear {
 
   bool is_constant() const { return lane == 0 && terms.empty() && !varying; }
   bool is_uniform() const { return lane == 0 && !varying; }
+  std::optional<tensor::Range> range(int lanes) const;  // over all iterations and lanes, when it is known
 };
 
 class KernelEmitter {
@@ -52,11 +55,13 @@ class KernelEmitter {
     const tensor::VarNode* var;
     int count;
     Value* base;  // the variable's value in lane 0
+    tensor::Range base_range;
   };
   struct Binding {
     Value* value;
     int depth;
     bool bounded;  // a loop counter
+    std::optional<tensor::Range> range;
   };
   struct Memory {
     Value* pointer;
@@ -94,11 +99,10 @@ class KernelEmitter {
   Value* emit_load(const tensor::Load&);
   void emit_store(const tensor::Store&, Value* value);
   void emit_prefetch(const tensor::Prefetch&);
-  Value* load_element(const Memory&, DType, Value* pointer, llvm::Align);
   Value* load_elements(const Memory&, DType, const Linear& offset, Value* mask, Value* otherwise);
   Value* load_per_lane(const Memory&, DType, const Linear& offset);
   Value* gather(const Memory&, DType, const Linear& offset, Value* mask, Value* otherwise);
-  Value* load_nibble(const Memory&, DType, Value* index);
+  Value* load_nibble(const Memory&, DType, const Linear& offset, Value* mask, Value* otherwise);
   void store_nibble(const Memory&, Value* index, Value* value);
   Value* from_storage(Value*, DType);
   Value* to_storage(Value*, DType);
@@ -109,22 +113,22 @@ class KernelEmitter {
   Value* address(const Memory&, const Linear& offset, int64_t element_bytes);
   llvm::Align alignment_of(const Memory&, const Linear& offset, int64_t element_bytes);
   Value* inside(const Linear& index, int64_t extent);  // i1 or a vector of it; null when certainly inside
-  void clamp(Linear& index, Value* inside);
+  Value* stand_in(Value* otherwise, DType, bool one_per_lane);
 
   // ---- statements (emit_kernel.cpp)
   void emit(const tensor::Stmt&);
   void emit_for(const tensor::For&);
-  void emit_loop(const tensor::VarNode*, Value* first, Value* end, int64_t step, bool may_be_empty,
-                 const std::function<void(Value*)>& body);
+  void emit_loop(const tensor::VarNode*, Value* end, int64_t step, bool may_be_empty,
+                 const std::function<void(Value* counter, std::optional<tensor::Range>)>& body);
   void emit_unrolled(const tensor::For&, int64_t extent);
   void emit_vector_loop(const tensor::For&, int64_t extent);
-  void emit_strip(const tensor::For&, int lanes, Value* base);
+  void emit_strip(const tensor::For&, int lanes, Value* base, tensor::Range base_range);
   void emit_if(const tensor::IfThen&);
   void emit_require(const tensor::Require&);
   void emit_allocate(const tensor::Allocate&);
   void emit_serial(const tensor::For&);
   void begin_statement();
-  void bind(const tensor::VarNode*, Value*, bool bounded);
+  void bind(const tensor::VarNode*, Value*, bool bounded, std::optional<tensor::Range> range = std::nullopt);
 
   // ---- helpers
   Value* splat(Value*);                // a scalar in every lane; vectors are returned as they are

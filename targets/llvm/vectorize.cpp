@@ -2,8 +2,10 @@
 // needs what another one stores; as one vector loop per statement, when only statements depend on each other across lanes;
 // else one iteration after another.
 #include <algorithm>
+#include <cstdlib>
 
 #include "targets/llvm/kernel_emitter.h"
+#include "tensor/simplify.h"
 #include "tensor/visit.h"
 
 namespace dlcc::targets {
@@ -14,12 +16,12 @@ namespace {
 
 class LoopAnalysis {
  public:
-  explicit LoopAnalysis(const For& loop) : varying_{loop.var.get()} { visit(loop.body); }
+  explicit LoopAnalysis(const For& loop) : loop_(loop), varying_{loop.var.get()} { visit(loop.body); }
 
-  VectorPlan plan(const For& loop) const {
+  VectorPlan plan() const {
     VectorPlan result;
     bool conflict = std::any_of(written_.begin(), written_.end(), [&](auto* b) { return crosses_lanes(b); });
-    result.distribute = conflict && as<Sequence>(loop.body);
+    result.distribute = conflict && as<Sequence>(loop_.body);
     result.possible = possible_ && !conflict;
     result.element_bits = element_bits_;
     return result;
@@ -102,18 +104,33 @@ class LoopAnalysis {
     return std::any_of(list.begin(), list.end(), [&](const Expr& e) { return varies(e); });
   }
 
-  // Each lane keeps to elements of its own if every access has the same index wherever it differs between lanes.
+  // Each lane keeps to elements of its own if every access has the same index wherever it differs between lanes, or one
+  // so far away that no lane reaches it.
   bool crosses_lanes(const BufferNode* buffer) const {
     const std::vector<Expr>* first = nullptr;
     for (const auto& [accessed, indices] : accesses_) {
       if (accessed != buffer) continue;
       if (!first) first = &indices;
-      for (size_t d = 0; d < indices.size(); ++d)
-        if ((varies(indices[d]) || varies((*first)[d])) && !structurally_equal(indices[d], (*first)[d])) return true;
+      bool same = true, disjoint = false;
+      for (size_t d = 0; d < indices.size(); ++d) {
+        if (!varies(indices[d]) && !varies((*first)[d])) continue;
+        same &= structurally_equal(indices[d], (*first)[d]);
+        disjoint |= out_of_reach(indices[d], (*first)[d]);
+      }
+      if (!same && !disjoint) return true;
     }
     return false;
   }
 
+  // The indices differ by a constant that is at least the way one of them goes through the whole loop.
+  bool out_of_reach(const Expr& a, const Expr& b) const {
+    auto extent = constant_integer(loop_.extent), distance = constant_integer(simplify(a - b));
+    if (!extent || !distance) return false;
+    auto step = constant_integer(simplify(substitute(a, {{loop_.var, Expr(loop_.var) + 1}}) - a));
+    return step && *step != 0 && std::abs(*distance) >= std::abs(*step) * *extent;
+  }
+
+  const For& loop_;
   std::set<const VarNode*> varying_;
   std::set<const BufferNode*> per_lane_;
   std::vector<std::pair<const BufferNode*, std::vector<Expr>>> accesses_;
@@ -124,6 +141,6 @@ class LoopAnalysis {
 
 }  // namespace
 
-VectorPlan plan_vector_loop(const For& loop) { return LoopAnalysis(loop).plan(loop); }
+VectorPlan plan_vector_loop(const For& loop) { return LoopAnalysis(loop).plan(); }
 
 }  // namespace dlcc::targets

@@ -182,8 +182,7 @@ Expr Math::sigmoid(const Expr& x) const {
   return select(x >= number(0), r, e * r);
 }
 
-// ---- pow
-// ----------------------------------------------------------------------------------------------------------------------------
+// ---- pow ------------------------------------------------------------------------------------------------------------
 
 // log2(x) as a pair. 2 s is computed with its rounding error, and so is the product with log2(e).
 Math::Pair Math::log2_pair(const Expr& x) const {
@@ -273,8 +272,7 @@ Expr integer_pow(const Expr& x, const Expr& y) {
   return select(y < zero, reciprocal, result);
 }
 
-// ---- sine and cosine
-// ----------------------------------------------------------------------------------------------------------------
+// ---- sine and cosine ------------------------------------------------------------------------------------------------
 
 // A float32's magnitude modulo pi/2, in float64, within [-pi/4, pi/4], and the quadrant (modulo 4). Large arguments are
 // multiplied with the bits of 2/pi that matter (Payne and Hanek, 1983): those before have a weight divisible by 4,

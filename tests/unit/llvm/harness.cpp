@@ -1,5 +1,9 @@
 #include "harness.h"
 
+#include <cmath>
+
+#include "tensor/evaluate.h"
+
 namespace dlcc::test {
 
 using namespace tensor;
@@ -80,6 +84,25 @@ std::vector<std::string> runnable_levels() {
   return result;
 }
 
+namespace {
+
+// Equal bits, except that any NaN equals any other.
+bool equal_numbers(const Constant& a, const Constant& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  for (int64_t i = 0; i < a.count(); ++i) {
+    if (!is_float(a.dtype())) {
+      if (a.integer_at(i) != b.integer_at(i)) return false;
+      continue;
+    }
+    double x = a.number_at(i), y = b.number_at(i);
+    if (x == x || y == y)
+      if (x != y || std::signbit(x) != std::signbit(y)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 targets::RunResult run(const Kernel& kernel, const std::vector<Constant>& inputs) {
   static const std::vector<std::string> levels = runnable_levels();
   std::optional<targets::RunResult> first;
@@ -95,6 +118,9 @@ targets::RunResult run(const Kernel& kernel, const std::vector<Constant>& inputs
     for (size_t i = 0; i < ran->outputs.size(); ++i) CHECK(ran->outputs[i].same_as(first->outputs[i]));
   }
   REQUIRE(first);
+  EvaluationResult evaluated = evaluate(kernel, inputs);
+  CHECK(static_cast<int>(evaluated.status) == first->status);
+  for (size_t i = 0; i < first->outputs.size(); ++i) CHECK(equal_numbers(evaluated.results[i], first->outputs[i]));
   return *first;
 }
 

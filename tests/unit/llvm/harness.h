@@ -33,7 +33,7 @@ std::string assembly(const tensor::Kernel&, const std::string& mcpu);
 // The CPU levels that this machine can run.
 std::vector<std::string> runnable_levels();
 
-// Runs on every level that this machine has and checks that all give the same bytes.
+// Runs on every level that this machine has; checks that all give the same bytes, and what the evaluator gives.
 targets::RunResult run(const tensor::Kernel&, const std::vector<Constant>& inputs);
 
 }  // namespace dlcc::test

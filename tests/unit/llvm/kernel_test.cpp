@@ -165,12 +165,19 @@ TEST_CASE("reductions, lets and buffers of a lane") {
   for (int64_t r = 0; r < 21; ++r) CHECK(result.outputs[0].as<float>()[r] == float(36 * r + 15 + 6));
 }
 
-TEST_CASE("a sum over lanes runs in order") {
-  Buffer x = make_buffer("x", dtype::f32, {40}), y = make_buffer("y", dtype::f32, {1});
-  Var i = make_var("i");
-  Stmt body = sequence({store(y, {0}, number(0)), for_loop(i, 40, vector, store(y, {0}, load(y, {0}) + load(x, {i})))});
-  auto result = run({"total", {{x, Access::read}, {y, Access::write}}, body}, {floats({40}, [](int64_t k) { return float(k); })});
-  CHECK(result.outputs[0].as<float>()[0] == 780);
+TEST_CASE("halves of a register are folded onto each other in lanes") {
+  Buffer x = make_buffer("x", dtype::f32, {64}), y = make_buffer("y", dtype::f32, {1}), part = make_buffer("part", dtype::f32, {16}, Scope::reg);
+  Var i = make_var("i"), j = make_var("j"), k = make_var("k");
+  std::vector<Stmt> steps = {for_loop(i, 16, vector, store(part, {i}, number(0))),
+                             for_loop(k, 4, serial, for_loop(j, 16, vector, store(part, {j}, load(part, {j}) + load(x, {Expr(k) * 16 + j}))))};
+  for (int64_t half = 8; half > 0; half /= 2) {
+    Var l = make_var("l");
+    steps.push_back(for_loop(l, half, vector, store(part, {l}, load(part, {l}) + load(part, {Expr(l) + half}))));
+  }
+  steps.push_back(store(y, {0}, load(part, {0})));
+  Kernel kernel{"fold", {{x, Access::read}, {y, Access::write}}, allocate(part, sequence(steps))};
+  CHECK(run(kernel, {floats({64}, [](int64_t n) { return float(n); })}).outputs[0].as<float>()[0] == 2016);
+  CHECK(assembly(kernel, "x86-64-v4").find("(%rsp)") == std::string::npos);
 }
 
 TEST_CASE("branches, loops of variable extent and strided stores") {

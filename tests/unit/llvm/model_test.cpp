@@ -248,4 +248,29 @@ TEST_CASE("targets are found by name") {
   CHECK(diagnostics.count() == 3);
 }
 
+TEST_CASE("another architecture's object runs in an emulator") {
+  Workshop w;
+  if (w.sh("command -v qemu-aarch64 aarch64-linux-gnu-gcc") != 0) {
+    MESSAGE("skipped: no qemu-aarch64 or aarch64-linux-gnu-gcc");
+    return;
+  }
+  targets::Target target = target_named("aarch64", "");
+  CompiledKernel c = wrap(relu(30), target);
+  c.object = targets::generate_object(c.program, c.plan, c.interface, target, {});
+  w.write(c);
+  w.write("main.c", R"c(
+#include "net.h"
+int main(void) {
+  static float x[30], y[30]; static char memory[NET_ARENA_BYTES + 64]; int i, wrong = 0;
+  net_inputs in; net_outputs out; in.x = x; out.y = y;
+  for (i = 0; i < 30; ++i) x[i] = (float)(i - 10);
+  if (net_run(&in, &out, memory + (64 - (uintptr_t)memory % 64) % 64, NET_ARENA_BYTES)) return 1;
+  for (i = 0; i < 30; ++i) wrong += y[i] != (i > 10 ? (float)(i - 10) : 0.f);
+  return wrong;
+})c");
+  int status = w.sh("aarch64-linux-gnu-gcc -static main.c net.o -o main && qemu-aarch64 ./main");
+  INFO(w.output());
+  CHECK(status == 0);
+}
+
 }  // namespace dlcc::test

@@ -1,0 +1,327 @@
+// The rules of Relay programs, checked after inference and between passes:
+//
+//   1. every variable (parameter, binding, pattern) is bound once in the module and has an id below next_id;
+//   2. a variable is used only where it is visible: behind its binding in its block, in the blocks nested there, and, when it
+//      is bound to a function, in that function's own body;
+//   3. global functions, tensor functions, constructors and data types that are named exist; data types have as many
+//      arguments as parameters; constructors' names are unique in the module;
+//   4. a constant is not called; operators are only called, not passed on; a constructor without fields is called, too;
+//   5. calls of operators, globals, constructors and tensor functions have the right number of operands, and only operators
+//      take attributes; a call of a tensor function has no layouts or one per operand and result;
+//   6. patterns of one `match` are of one data type and have as many fields as their constructors; a `match` has a clause;
+//   7. nested blocks and functions are there;
+//   8. every variable, parameter and function result has a type without holes, and the type of a binding is what its
+//      operation gives (dimensions that are not known are not compared).
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "relay/operator.h"
+
+namespace dlcc::relay {
+
+namespace {
+
+class Verifier {
+ public:
+  Verifier(const Module& module, Diagnostics& diagnostics) : module_(module), diagnostics_(diagnostics) {}
+
+  bool run() {
+    size_t before = diagnostics_.count();
+    data_types();
+    for (const auto& [name, f] : module_.functions) {
+      where_ = "@" + name;
+      function(f);
+    }
+    return diagnostics_.count() == before;
+  }
+
+ private:
+  void fail(const Place& place, std::string message) {
+    diagnostics_.error(DiagnosticId::invalid_ir, place, fmt::format("in {}: {}", where_, message));
+  }
+
+  // ---- definitions
+
+  void data_types() {
+    std::set<std::string> constructors;
+    for (const auto& [name, def] : module_.data_types) {
+      where_ = "type " + name;
+      if (def.is_extern && !def.constructors.empty()) fail({}, "an extern type has constructors");
+      for (const ConstructorDef& c : def.constructors) {
+        if (!constructors.insert(c.name).second) fail({}, fmt::format("constructor {} is defined twice", c.name));
+        for (const Type& t : c.fields) type(t, {}, "a field of " + c.name);
+      }
+    }
+  }
+
+  void function(const Function& f) {
+    size_t mark = scope_.size();
+    for (const Var& p : f.params) bind(p, f.place);
+    type(f.result_type, f.place, "the result");
+    block(f.body, f.place);
+    leave(mark);
+  }
+
+  // ---- scopes
+
+  void bind(const Var& var, const Place& place) {
+    if (!var) return fail(place, "a variable is null");
+    if (var->id <= 0 || var->id >= module_.next_id)
+      fail(place, fmt::format("the id {} of %{} is not one of the module's", var->id, var->name));
+    if (!bound_.insert(var->id).second) fail(place, fmt::format("%{} (id {}) is bound twice", var->name, var->id));
+    scope_.push_back(var->id);
+    visible_.insert(var->id);
+    type(var->type, place, "%" + var->name);
+  }
+
+  void leave(size_t mark) {
+    for (; scope_.size() > mark; scope_.pop_back()) visible_.erase(scope_.back());
+  }
+
+  void block(const Block& b, const Place& place) {
+    size_t mark = scope_.size();
+    for (const Binding& binding : b.bindings) {
+      bool closure = std::holds_alternative<MakeFunction>(binding.op);
+      if (closure) bind(binding.var, binding.place);
+      operation(binding);
+      if (!closure) bind(binding.var, binding.place);
+    }
+    value(b.result, b.bindings.empty() ? place : b.bindings.back().place);
+    leave(mark);
+  }
+
+  // ---- types
+
+  void type(const Type& t, const Place& place, const std::string& what) {
+    if (!t) return fail(place, what + " has no type");
+    map_leaves(t, [&](const Type& leaf) {
+      if (as<HoleType>(leaf)) fail(place, fmt::format("the type of {} has a hole: {}", what, str(t)));
+      return leaf;
+    });
+    data_type_arguments(t, place);
+  }
+
+  void data_type_arguments(const Type& t, const Place& place) {
+    auto all = [&](const std::vector<Type>& list) {
+      for (const Type& part : list) data_type_arguments(part, place);
+    };
+    if (const DataType* d = as<DataType>(t)) {
+      auto it = module_.data_types.find(d->name);
+      if (it == module_.data_types.end())
+        fail(place, fmt::format("there is no data type {}", d->name));
+      else if (it->second.params.size() != d->args.size())
+        fail(place, fmt::format("{} takes {} type arguments", d->name, it->second.params.size()));
+      all(d->args);
+    } else if (const TupleType* p = as<TupleType>(t)) {
+      all(p->fields);
+    } else if (const FunctionType* f = as<FunctionType>(t)) {
+      all(f->params);
+      data_type_arguments(f->result, place);
+    } else if (const RefType* r = as<RefType>(t)) {
+      data_type_arguments(r->value, place);
+    }
+  }
+
+  static bool same_but_unknown(const Type& a, const Type& b) {
+    const TensorType *x = as<TensorType>(a), *y = as<TensorType>(b);
+    if (x && y)
+      return x->dtype == y->dtype && std::ranges::equal(x->shape, y->shape, [](const Dim& m, const Dim& n) {
+               return m == n || !m.is_constant() || !n.is_constant();
+             });
+    const TupleType *p = as<TupleType>(a), *q = as<TupleType>(b);
+    if (p && q) return std::ranges::equal(p->fields, q->fields, same_but_unknown);
+    if (!a || !b || a->v.index() != b->v.index()) return false;
+    return true;  // generic parts were instantiated: inference is what compares them
+  }
+
+  void expect_type(const Binding& b, const Type& given) {
+    if (b.var && b.var->type && given && !same_but_unknown(b.var->type, given))
+      fail(b.place, fmt::format("%{} has type {}, its operation gives {}", b.var->name, str(b.var->type), str(given)));
+  }
+
+  // ---- operands
+
+  // An operand that is a value.
+  void value(const Atom& a, const Place& place) {
+    if (const OperatorRef* o = std::get_if<OperatorRef>(&a))
+      fail(place, fmt::format("the operator {} is used as a value", o->op ? o->op->name : "null"));
+    const ConstructorRef* c = std::get_if<ConstructorRef>(&a);
+    if (c && fields_of(*c) == 0) fail(place, fmt::format("{} is not called", c->name));
+    known(a, place);
+  }
+
+  void known(const Atom& a, const Place& place) {
+    std::visit(overloaded{[&](const Var& v) {
+                            if (!v)
+                              fail(place, "an operand is null");
+                            else if (!visible_.contains(v->id))
+                              fail(place, fmt::format("%{} (id {}) is not visible here", v->name, v->id));
+                          },
+                          [&](const GlobalRef& g) {
+                            if (!module_.functions.contains(g.name))
+                              fail(place, fmt::format("there is no function @{}", g.name));
+                          },
+                          [&](const ConstructorRef& c) {
+                            if (!fields_of(c)) fail(place, fmt::format("there is no constructor {}", c.name));
+                          },
+                          [&](const Constant& c) {
+                            int64_t expected = storage_bytes(c.dtype(), c.count());
+                            if (static_cast<int64_t>(c.bytes().size()) != expected)
+                              fail(place, fmt::format("a constant has {} bytes instead of {}", c.bytes().size(), expected));
+                          },
+                          [&](const OperatorRef& o) {
+                            if (!o.op) fail(place, "an operator is null");
+                          }},
+               a);
+  }
+
+  std::optional<size_t> fields_of(const ConstructorRef& c) const {
+    const DataTypeDef* def = module_.data_type_of_constructor(c.name);
+    if (!def) return std::nullopt;
+    for (const ConstructorDef& d : def->constructors)
+      if (d.name == c.name) return d.fields.size();
+    return std::nullopt;
+  }
+
+  Type type_of_value(const Atom& a) const {
+    if (std::holds_alternative<OperatorRef>(a)) return nullptr;
+    const GlobalRef* g = std::get_if<GlobalRef>(&a);
+    if (g && !module_.functions.contains(g->name)) return nullptr;
+    const ConstructorRef* c = std::get_if<ConstructorRef>(&a);
+    if (c && !module_.data_type_of_constructor(c->name)) return nullptr;
+    return type_of(module_, a);
+  }
+
+  // ---- operations
+
+  void operation(const Binding& b) {
+    if (!nested_are_there(b.op)) return fail(b.place, "a nested block or function is null");
+    const Call* call = std::get_if<Call>(&b.op);
+    bool callee = call != nullptr;
+    for_each_atom(b.op, [&](const Atom& a) { std::exchange(callee, false) ? known(a, b.place) : value(a, b.place); });
+    if (const Match* match = std::get_if<Match>(&b.op)) return check(b, *match);
+    if (const MakeFunction* closure = std::get_if<MakeFunction>(&b.op)) return function(*closure->function);
+    for_each_block(b.op, [&](const Block& inner) { block(inner, b.place); });
+    std::visit(overloaded{[&](const Call& o) { check(b, o); }, [&](const CallTensor& o) { check(b, o); },
+                          [&](const MakeTuple& o) {
+                            std::vector<Type> fields;
+                            for (const Atom& a : o.fields) fields.push_back(type_of_value(a));
+                            if (std::ranges::all_of(fields, [](const Type& t) { return t != nullptr; }))
+                              expect_type(b, tuple_type(std::move(fields)));
+                          },
+                          [&](const Project& o) { check(b, o); },
+                          [&](const Alias& o) { expect_type(b, type_of_value(o.value)); },
+                          [&](const MatchCast& o) { expect_type(b, o.type); }, [](const auto&) {}},
+               b.op);
+  }
+
+  static bool nested_are_there(const Operation& op) {
+    if (const If* o = std::get_if<If>(&op)) return o->then_block && o->else_block;
+    if (const Match* o = std::get_if<Match>(&op))
+      return std::ranges::all_of(o->clauses, [](const Clause& c) { return c.body != nullptr; });
+    if (const MakeFunction* o = std::get_if<MakeFunction>(&op)) return o->function != nullptr;
+    return true;
+  }
+
+  void arity(const Binding& b, const std::string& callee, size_t expected, size_t found) {
+    if (expected != found) fail(b.place, fmt::format("{} takes {} operands, found {}", callee, expected, found));
+  }
+
+  void check(const Binding& b, const Call& call) {
+    const OperatorRef* o = std::get_if<OperatorRef>(&call.callee);
+    if (o && o->op) return check_operator(b, *o->op, call);
+    if (!call.attrs.empty()) fail(b.place, "attributes on the call of something that is not an operator");
+    if (std::holds_alternative<Constant>(call.callee)) return fail(b.place, "a constant is called");
+    Type type = type_of_value(call.callee);
+    if (!type) return;
+    const FunctionType* f = as<FunctionType>(type);
+    if (!f) return fail(b.place, fmt::format("a value of type {} is called", str(type)));
+    arity(b, "the function", f->params.size(), call.args.size());
+    if (f->type_params.empty()) expect_type(b, f->result);
+  }
+
+  void check_operator(const Binding& b, const Operator& op, const Call& call) {
+    arity(b, op.name, op.variadic ? 1 : op.arguments.size(), call.args.size());
+    std::vector<Type> types;
+    for (const Atom& a : call.args) types.push_back(type_of_value(a));
+    if (op.variadic && types.size() == 1)
+      if (const TupleType* tuple = as<TupleType>(types[0])) types = std::vector<Type>(tuple->fields);
+    Operands operands;
+    for (const Type& t : types)
+      if (const TensorType* tensor = as<TensorType>(t)) operands.push_back(*tensor);
+    if (operands.size() != types.size())
+      return fail(b.place, fmt::format("an operand of {} is not a tensor", op.name));
+    if (!op.variadic && operands.size() != op.arguments.size()) return;
+    TypeResult result = op.type(call.attrs, operands);
+    if (const TypeError* error = std::get_if<TypeError>(&result))
+      fail(b.place, fmt::format("{}: {}", op.name, error->message));
+    else
+      expect_type(b, std::get<Type>(result));
+  }
+
+  void check(const Binding& b, const CallTensor& call) {
+    auto it = module_.tensor_functions.find(call.function);
+    if (it == module_.tensor_functions.end())
+      return fail(b.place, fmt::format("there is no tensor function @{}", call.function));
+    const tensor::TensorFunction& f = it->second;
+    arity(b, "@" + call.function, f.params.size(), call.args.size());
+    if (!call.layouts.empty() && call.layouts.size() != f.params.size() + f.results.size())
+      fail(b.place, fmt::format("the call of @{} has {} layouts for {} operands and {} results", call.function,
+                                call.layouts.size(), f.params.size(), f.results.size()));
+    std::vector<Type> results;
+    for (const tensor::Buffer& r : f.results) results.push_back(tensor_type(r->shape, r->type));
+    expect_type(b, results.size() == 1 ? results[0] : tuple_type(results));
+  }
+
+  void check(const Binding& b, const Project& op) {
+    Type type = type_of_value(op.tuple);
+    const TupleType* tuple = as<TupleType>(type);
+    if (!tuple || op.index < 0 || op.index >= static_cast<int>(tuple->fields.size()))
+      return fail(b.place, fmt::format("projection .{} of a {}", op.index, str(type)));
+    expect_type(b, tuple->fields[op.index]);
+  }
+
+  void check(const Binding& b, const Match& match) {
+    if (match.clauses.empty()) fail(b.place, "a match has no clause");
+    for (const Clause& clause : match.clauses) {
+      size_t mark = scope_.size();
+      pattern(clause.pattern, type_of_value(match.value), b.place);
+      block(*clause.body, b.place);
+      leave(mark);
+    }
+  }
+
+  void pattern(const Pattern& p, const Type& matched, const Place& place) {
+    if (const auto* bound = std::get_if<Pattern::Bind>(&p.v)) bind(bound->var, place);
+    if (const auto* tuple = std::get_if<Pattern::Tuple>(&p.v)) {
+      const TupleType* type = as<TupleType>(matched);
+      if (matched && (!type || type->fields.size() != tuple->fields.size()))
+        fail(place, fmt::format("a tuple pattern of {} against a {}", tuple->fields.size(), str(matched)));
+      for (size_t i = 0; i < tuple->fields.size(); ++i)
+        pattern(tuple->fields[i], type && i < type->fields.size() ? type->fields[i] : nullptr, place);
+    }
+    const auto* c = std::get_if<Pattern::Constructor>(&p.v);
+    if (!c) return;
+    const DataTypeDef* def = module_.data_type_of_constructor(c->name);
+    const DataType* type = as<DataType>(matched);
+    if (!def) return fail(place, fmt::format("there is no constructor {}", c->name));
+    if (matched && (!type || type->name != def->name))
+      fail(place, fmt::format("the pattern {} against a {}", c->name, str(matched)));
+    if (fields_of({c->name}) != c->fields.size())
+      fail(place, fmt::format("the pattern {} has {} fields", c->name, c->fields.size()));
+    for (const Pattern& field : c->fields) pattern(field, nullptr, place);
+  }
+
+  const Module& module_;
+  Diagnostics& diagnostics_;
+  std::string where_;
+  std::set<int> bound_, visible_;
+  std::vector<int> scope_;
+};
+
+}  // namespace
+
+bool verify(const Module& module, Diagnostics& diagnostics) { return Verifier(module, diagnostics).run(); }
+
+}  // namespace dlcc::relay

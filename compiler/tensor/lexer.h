@@ -1,0 +1,36 @@
+// Tokens of the text form of tensor IR.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace dlcc::tensor {
+
+struct Token {
+  enum class Kind { end, word, number, symbol, name, shared, bad };
+  Kind kind = Kind::end;
+  std::string text;  // of a name or quoted name: without '@' and quotes; of a shared sub-expression "%3": "3"
+  int line = 1, column = 1;
+
+  bool is(std::string_view s) const { return (kind == Kind::word || kind == Kind::symbol) && text == s; }
+};
+
+class Lexer {
+ public:
+  explicit Lexer(std::string_view text) : text_(text) {}
+  Token next();  // the end again and again behind the last token; `bad` for a character that begins none
+
+ private:
+  char at(size_t ahead = 0) const { return position_ + ahead < text_.size() ? text_[position_ + ahead] : '\0'; }
+  void advance();
+  void skip_blanks();
+  void word(Token&);
+  void number(Token&);
+  void name(Token&);
+
+  std::string_view text_;
+  size_t position_ = 0;
+  int line_ = 1, column_ = 1;
+};
+
+}  // namespace dlcc::tensor

@@ -1,0 +1,468 @@
+// The rules of tensor IR.
+//
+// Expressions
+//   * Operands have the types that their operation takes: equal types for binary operations and select's arms, floats
+//   for
+//     fma and the functions of analysis, bool for conditions, integers for bit operations. float16, bfloat16, float8
+//     and sub-byte types are only loaded, selected, cast and stored.
+//   * A load has one int64 index per dimension and, if predicated, an alternative of the buffer's type.
+//   * Every variable is in scope, and no variable is bound twice in nested scopes.
+// Buffers
+//   * Strides, if given, are one positive number per dimension. Local and register buffers have static shapes.
+// Definitions
+//   * A stage has one axis per dimension of its results, one value per result and values of the results' types; without
+//   origin
+//     its axes span the whole result, with one its box lies inside. Boxes of one buffer are disjoint.
+//   * A stage reads parameters and results of earlier stages only.
+//   * A reduction has, for every value, a left and a right variable, a combined value and an identity of its type; the
+//   combined
+//     values depend on these variables only.
+//   * Every result of the function is written completely (for static shapes).
+// Kernels
+//   * Parameters are global, reads before writes before scratch; reads are not written, writes are.
+//   * Buffers are declared before use, and once.
+//   * Extents and indices are int64; a stored value has the buffer's type.
+//   * Indices of register buffers depend on unrolled and vector loops only.
+//   * Operands of an intrinsic call have its operands' types, scopes and strides, and at least their rank.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "tensor/intrinsic.h"
+#include "tensor/linear.h"
+#include "tensor/text.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+namespace {
+
+bool is_storage_only(DType t) { return bits(t) < 8 || (is_float(t) && bits(t) < 32); }
+
+class Verifier {
+ public:
+  Verifier(std::string where, Diagnostics& diagnostics) : where_(std::move(where)), diagnostics_(diagnostics) {}
+
+  void function(const TensorFunction&);
+  void kernel(const Kernel&);
+
+ private:
+  template <class... A>
+  void fail(fmt::format_string<A...> format, A&&... args) {
+    diagnostics_.error(DiagnosticId::invalid_ir, {.node = where_}, fmt::format(format, std::forward<A>(args)...));
+  }
+  template <class... A>
+  void expect(bool holds, fmt::format_string<A...> format, A&&... args) {
+    if (!holds) fail(format, std::forward<A>(args)...);
+  }
+
+  void root(const Expr& e, const char* what);
+  void node(const Expr& e);
+  void operation(const Expr& e, const Unary& x);
+  void operation(const Expr& e, const Binary& x);
+  void indices(const Buffer& b, const std::vector<Expr>& list);
+  void typed_root(const Expr& e, DType type, const char* what) {
+    root(e, what);
+    if (e) expect(e.type() == type, "{} has type {} instead of {}: {}", what, name(e.type()), name(type), print(e));
+  }
+  void bind(const Var& v);
+  void unbind(const Var& v) { scope_.erase(v); }
+  void buffer(const Buffer& b);
+  void symbols_of(const Shape& shape) {
+    for (const Dim& d : shape)
+      for (const Symbol& s : d.symbols()) scope_.insert(as<VarRef>(symbol_var(s))->var);
+  }
+
+  void stage(const Stage&);
+  void reduction(const Stage&);
+  void coverage(const TensorFunction&);
+
+  void stmt(const Stmt&);
+  void written(const Buffer& b);
+  void register_indices(const Buffer& b, const std::vector<Expr>& list);
+  void intrinsic(const IntrinsicCall&);
+
+  std::string where_;
+  Diagnostics& diagnostics_;
+  std::set<Var> scope_;
+  std::set<Buffer> readable_;  // buffers that may be read here
+  std::set<const ExprNode*> checked_;
+  std::vector<Expr> kept_;  // keeps checked nodes alive
+
+  std::map<Buffer, Access> access_;
+  std::set<Buffer> written_;
+  std::set<Var> constant_;  // variables of unrolled and vector loops
+};
+
+// ---- expressions ----------------------------------------------------------------------------------------------------
+
+void Verifier::root(const Expr& e, const char* what) {
+  if (!e) return fail("{} is missing", what);
+  kept_.push_back(e);
+  for_each_expr(e, [&](const Expr& x) {
+    if (const VarRef* ref = as<VarRef>(x)) {
+      expect(scope_.count(ref->var) > 0, "variable {} is not in scope", ref->var->name);
+    } else if (const Load* l = as<Load>(x)) {
+      expect(readable_.count(l->buffer) > 0, "buffer {} is read before it is declared or computed", l->buffer->name);
+      if (l->buffer->scope == Scope::reg) register_indices(l->buffer, l->indices);
+    }
+    if (checked_.insert(x.get()).second) node(x);
+  });
+}
+
+void Verifier::node(const Expr& e) {
+  std::visit(
+      overloaded{
+          [&](const Literal&) {},
+          [&](const VarRef& x) { expect(x.var->type == e.type(), "a reference to {} has another type", x.var->name); },
+          [&](const Unary& x) { operation(e, x); },
+          [&](const Binary& x) { operation(e, x); },
+          [&](const Fma& x) {
+            bool fits = is_float(e.type()) && !is_storage_only(e.type());
+            for (const Expr& c : {x.a, x.b, x.c}) fits &= c.type() == e.type();
+            expect(fits, "operands of fma do not fit: {}", print(e));
+          },
+          [&](const Select& x) {
+            expect(is_bool(x.condition.type()), "a condition has type {}", name(x.condition.type()));
+            expect(x.a.type() == e.type() && x.b.type() == e.type(), "arms of {} have different types", print(e));
+          },
+          [&](const Cast&) {},
+          [&](const Bitcast& x) {
+            expect(bits(x.a.type()) == bits(e.type()), "a bitcast from {} to {}", name(x.a.type()), name(e.type()));
+          },
+          [&](const Load& x) {
+            indices(x.buffer, x.indices);
+            expect(e.type() == x.buffer->type, "a load from {} has type {}", x.buffer->name, name(e.type()));
+            if (x.otherwise)
+              expect(x.otherwise.type() == e.type(), "the alternative of a load from {} has type {}", x.buffer->name,
+                     name(x.otherwise.type()));
+          },
+      },
+      e->v);
+}
+
+void Verifier::operation(const Expr& e, const Unary& x) {
+  DType t = x.a.type();
+  bool fits = !is_storage_only(t);
+  switch (x.op) {
+    case UnaryOp::is_nan:
+    case UnaryOp::is_inf:
+      fits &= is_bool(e.type()) && !is_bool(t);
+      break;
+    case UnaryOp::logical_not:
+      fits = is_bool(t) && is_bool(e.type());
+      break;
+    case UnaryOp::bit_not:
+      fits &= is_integer(t) && e.type() == t;
+      break;
+    case UnaryOp::negate:
+    case UnaryOp::abs:
+      fits &= !is_bool(t) && e.type() == t;
+      break;
+    case UnaryOp::floor:
+    case UnaryOp::ceil:
+    case UnaryOp::trunc:
+    case UnaryOp::round_even:
+      fits &= !is_bool(t) && e.type() == t;
+      break;
+    default:
+      fits &= is_float(t) && e.type() == t;
+      break;
+  }
+  expect(fits, "{} of {} as {}", text_of(x.op), name(t), name(e.type()));
+}
+
+void Verifier::operation(const Expr& e, const Binary& x) {
+  DType t = x.a.type();
+  if (x.b.type() != t) return fail("operands of types {} and {}: {}", name(t), name(x.b.type()), print(e));
+  bool fits = !is_storage_only(t);
+  if (x.op >= BinaryOp::eq && x.op <= BinaryOp::ge) {
+    fits &= is_bool(e.type());
+  } else {
+    fits &= e.type() == t;
+    switch (x.op) {
+      case BinaryOp::logical_and:
+      case BinaryOp::logical_or:
+      case BinaryOp::logical_xor:
+        fits &= is_bool(t);
+        break;
+      case BinaryOp::bit_and:
+      case BinaryOp::bit_or:
+      case BinaryOp::bit_xor:
+        fits &= !is_float(t);
+        break;
+      case BinaryOp::shl:
+      case BinaryOp::shr:
+        fits &= is_integer(t);
+        break;
+      default:
+        fits &= !is_bool(t);
+        break;
+    }
+  }
+  expect(fits, "'{}' of {} as {}", text_of(x.op), name(t), name(e.type()));
+}
+
+void Verifier::indices(const Buffer& b, const std::vector<Expr>& list) {
+  expect(static_cast<int>(list.size()) == b->rank(), "{} indices into {} of rank {}", list.size(), b->name, b->rank());
+  for (const Expr& i : list)
+    expect(i && i.type() == dtype::i64, "an index into {} has type {}", b->name, i ? name(i.type()) : "none");
+}
+
+void Verifier::bind(const Var& v) { expect(scope_.insert(v).second, "variable {} is bound twice", v->name); }
+
+void Verifier::buffer(const Buffer& b) {
+  if (!b->strides.empty()) {
+    bool fits = static_cast<int>(b->strides.size()) == b->rank();
+    for (int64_t s : b->strides) fits &= s > 0;
+    expect(fits, "strides of {} do not fit its shape", b->name);
+  }
+  expect(b->scope == Scope::global || is_static(b->shape), "the shape of {} is not static", b->name);
+  for (const Dim& d : b->shape) expect(!d.is_constant() || d.value() >= 0, "{} has a negative extent", b->name);
+}
+
+// ---- definitions ----------------------------------------------------------------------------------------------------
+
+void Verifier::function(const TensorFunction& f) {
+  std::set<Buffer> known;
+  for (const Buffer& b : f.params) {
+    expect(known.insert(b).second, "{} is a parameter twice", b->name);
+    buffer(b), symbols_of(b->shape);
+    readable_.insert(b);
+  }
+  for (const Buffer& b : f.results) {
+    expect(known.insert(b).second, "{} is a result twice, or a parameter too", b->name);
+    buffer(b), symbols_of(b->shape);
+  }
+  std::set<Buffer> params(f.params.begin(), f.params.end());
+  for (const Stage& s : f.stages) {
+    for (const Buffer& b : s.results) expect(!params.count(b), "the parameter {} is written", b->name);
+    stage(s);
+    readable_.insert(s.results.begin(), s.results.end());
+  }
+  coverage(f);
+}
+
+void Verifier::stage(const Stage& s) {
+  if (s.results.empty()) return fail("a stage without result");
+  const std::string& name = s.results[0]->name;
+  expect(s.values.size() == s.results.size(), "{} has {} values for {} results", name, s.values.size(),
+         s.results.size());
+  expect(s.origin.empty() || s.origin.size() == s.axes.size(), "the origin of {} has another rank", name);
+  for (const Buffer& b : s.results) {
+    buffer(b), symbols_of(b->shape);
+    if (static_cast<size_t>(b->rank()) != s.axes.size())
+      return fail("{} has rank {}, its stage {} axes", b->name, b->rank(), s.axes.size());
+    for (size_t d = 0; d < s.axes.size(); ++d) {
+      const Dim& extent = s.axes[d].extent;
+      if (s.origin.empty()) {
+        expect(extent == b->shape[d], "axis {} of {} has extent {} instead of {}", d, b->name, extent.str(),
+               b->shape[d].str());
+      } else if (d < s.origin.size()) {
+        expect(provably_le(Dim(0), s.origin[d]) && provably_le(s.origin[d] + extent, b->shape[d]),
+               "the box of a stage leaves {} along axis {}", b->name, d);
+      }
+    }
+  }
+  for (const Axis& a : s.axes) symbols_of({a.extent}), bind(a.var);
+  for (const Requirement& q : s.requirements) typed_root(q.condition, dtype::boolean, "a requirement");
+  if (s.reduction) {
+    reduction(s);
+  } else {
+    for (size_t k = 0; k < std::min(s.values.size(), s.results.size()); ++k)
+      typed_root(s.values[k], s.results[k]->type, "a stage's value");
+  }
+  for (const Axis& a : s.axes) unbind(a.var);
+}
+
+void Verifier::reduction(const Stage& s) {
+  const Reduction& r = *s.reduction;
+  for (const Axis& a : r.axes) symbols_of({a.extent}), bind(a.var);
+  for (const Expr& v : s.values) root(v, "a stage's value");
+  for (const Axis& a : r.axes) unbind(a.var);
+  size_t n = s.values.size();
+  if (r.left.size() != n || r.right.size() != n || r.combined.size() != n || r.identity.size() != n)
+    return fail("the reduction of {} does not have as many parts as values", s.results[0]->name);
+  std::set<Var> outside = scope_;
+  std::set<Buffer> buffers = std::exchange(readable_, {});
+  for (const Axis& a : s.axes) unbind(a.var);
+  for (const Expr& e : r.identity) root(e, "an identity");
+  for (const Var& v : r.left) bind(v);
+  for (const Var& v : r.right) bind(v);
+  for (size_t k = 0; k < n; ++k) {
+    DType t = r.left[k]->type;
+    root(r.combined[k], "a combined value");
+    bool fits = r.right[k]->type == t && r.identity[k] && r.identity[k].type() == t && r.combined[k] &&
+                r.combined[k].type() == t && s.values[k] && s.values[k].type() == t;
+    if (k < s.results.size()) fits &= s.results[k]->type == t;
+    expect(fits, "the parts of the reduction of {} have different types", s.results[0]->name);
+  }
+  scope_ = std::move(outside);
+  readable_ = std::move(buffers);
+}
+
+// The boxes that stages write into one buffer: disjoint, and together all of it if it is a result.
+void Verifier::coverage(const TensorFunction& f) {
+  struct Box {
+    Shape begin, extent;
+  };
+  std::map<Buffer, std::vector<Box>> boxes;
+  for (const Stage& s : f.stages)
+    for (const Buffer& b : s.results) {
+      Box box{s.origin, {}};
+      for (const Axis& a : s.axes) box.extent.push_back(a.extent);
+      box.begin.resize(s.axes.size());
+      boxes[b].push_back(std::move(box));
+    }
+  auto apart = [](const Box& a, const Box& b) {
+    if (!is_static(a.begin) || !is_static(a.extent) || !is_static(b.begin) || !is_static(b.extent)) return true;
+    for (size_t d = 0; d < std::min(a.begin.size(), b.begin.size()); ++d)
+      if (provably_le(a.begin[d] + a.extent[d], b.begin[d]) || provably_le(b.begin[d] + b.extent[d], a.begin[d]))
+        return true;
+    return product(a.extent) == Dim(0) || product(b.extent) == Dim(0);
+  };
+  std::set<Buffer> results(f.results.begin(), f.results.end()), seen;
+  for (const Stage& s : f.stages)
+    for (const Buffer& b : s.results) {
+      if (!seen.insert(b).second) continue;
+      const std::vector<Box>& list = boxes[b];
+      Dim points = 0;
+      for (size_t i = 0; i < list.size(); ++i) {
+        points = points + product(list[i].extent);
+        for (size_t j = 0; j < i; ++j) expect(apart(list[i], list[j]), "two stages write the same part of {}", b->name);
+      }
+      bool whole = !is_static(b->shape) || !points.is_constant() || points == product(b->shape);
+      expect(!results.erase(b) || whole, "a part of the result {} is not written", b->name);
+    }
+  for (const Buffer& b : f.results) expect(!results.count(b), "the result {} is not written", b->name);
+}
+
+// ---- kernels --------------------------------------------------------------------------------------------------------
+
+void Verifier::kernel(const Kernel& k) {
+  Access last = Access::read;
+  for (const Parameter& p : k.params) {
+    expect(access_.emplace(p.buffer, p.access).second, "{} is a parameter twice", p.buffer->name);
+    expect(p.buffer->scope == Scope::global, "the parameter {} is not global", p.buffer->name);
+    expect(p.access >= last, "{} stands behind parameters of a later kind", p.buffer->name);
+    last = p.access;
+    buffer(p.buffer), symbols_of(p.buffer->shape);
+    readable_.insert(p.buffer);
+  }
+  stmt(k.body);
+  for (const Parameter& p : k.params) {
+    bool empty = product(p.buffer->shape).constant() == 0;
+    expect(p.access != Access::write || empty || written_.count(p.buffer), "the parameter {} is never written",
+           p.buffer->name);
+  }
+}
+
+void Verifier::written(const Buffer& b) {
+  expect(readable_.count(b) > 0, "buffer {} is written before it is declared", b->name);
+  auto it = access_.find(b);
+  expect(it == access_.end() || it->second != Access::read, "the parameter {} is only read, but written", b->name);
+  written_.insert(b);
+}
+
+void Verifier::register_indices(const Buffer& b, const std::vector<Expr>& list) {
+  for (const Expr& i : list) {
+    if (!i) continue;
+    for_each_expr(i, [&](const Expr& e) {
+      const VarRef* ref = as<VarRef>(e);
+      expect((!ref || constant_.count(ref->var)) && !as<Load>(e),
+             "an index of the register buffer {} depends on more than unrolled and vector loops", b->name);
+    });
+  }
+}
+
+void Verifier::intrinsic(const IntrinsicCall& x) {
+  if (!x.intrinsic) return fail("a call of no intrinsic");
+  const auto& operands = x.intrinsic->operands;
+  if (operands.size() != x.operands.size())
+    return fail("{} takes {} operands, not {}", x.intrinsic->name, operands.size(), x.operands.size());
+  for (size_t k = 0; k < operands.size(); ++k) {
+    const Region& r = x.operands[k];
+    const BufferNode &want = *operands[k].buffer, &got = *r.buffer;
+    for (const Expr& e : r.begin) typed_root(e, dtype::i64, "a region's begin");
+    indices(r.buffer, r.begin);
+    expect(readable_.count(r.buffer) > 0, "buffer {} is used before it is declared", got.name);
+    bool fits = got.type == want.type && got.scope == want.scope && got.rank() >= want.rank();
+    if (fits && !want.strides.empty()) {
+      std::vector<int64_t> strides = got.strides;
+      if (strides.empty() && is_static(got.shape)) {
+        strides.assign(got.rank(), 1);
+        for (int d = got.rank() - 1; d > 0; --d) strides[d - 1] = wrapping_mul(strides[d], got.shape[d].value());
+      }
+      fits = static_cast<int>(strides.size()) == got.rank() &&
+             std::equal(want.strides.begin(), want.strides.end(), strides.end() - want.rank());
+    }
+    expect(fits, "{} does not fit operand {} of {}", got.name, k, x.intrinsic->name);
+    if (operands[k].access == Access::write) written(r.buffer);
+  }
+}
+
+void Verifier::stmt(const Stmt& s) {
+  if (!s) return;
+  std::visit(overloaded{
+                 [&](const For& x) {
+                   typed_root(x.extent, dtype::i64, "a loop's extent");
+                   bind(x.var);
+                   expect(x.var->type == dtype::i64, "the loop variable {} is not int64", x.var->name);
+                   if (x.kind == LoopKind::unrolled || x.kind == LoopKind::vector) constant_.insert(x.var);
+                   stmt(x.body);
+                   constant_.erase(x.var);
+                   unbind(x.var);
+                 },
+                 [&](const Sequence& x) {
+                   for (const Stmt& b : x.body) stmt(b);
+                 },
+                 [&](const Store& x) {
+                   for (const Expr& i : x.indices) root(i, "an index");
+                   indices(x.buffer, x.indices);
+                   if (x.buffer->scope == Scope::reg) register_indices(x.buffer, x.indices);
+                   typed_root(x.value, x.buffer->type, "a stored value");
+                   written(x.buffer);
+                 },
+                 [&](const Let& x) {
+                   typed_root(x.value, x.var->type, "a let's value");
+                   bind(x.var);
+                   stmt(x.body);
+                   unbind(x.var);
+                 },
+                 [&](const Allocate& x) {
+                   expect(readable_.insert(x.buffer).second, "{} is declared twice", x.buffer->name);
+                   expect(x.buffer->scope != Scope::global, "{} is allocated, but global", x.buffer->name);
+                   buffer(x.buffer);
+                   stmt(x.body);
+                   readable_.erase(x.buffer);
+                 },
+                 [&](const IfThen& x) {
+                   typed_root(x.condition, dtype::boolean, "a condition");
+                   stmt(x.then_body), stmt(x.else_body);
+                 },
+                 [&](const Require& x) { typed_root(x.condition, dtype::boolean, "a requirement"); },
+                 [&](const Prefetch& x) {
+                   for (const Expr& i : x.indices) root(i, "an index");
+                   indices(x.buffer, x.indices);
+                   expect(readable_.count(x.buffer) > 0, "buffer {} is used before it is declared", x.buffer->name);
+                 },
+                 [&](const IntrinsicCall& x) { intrinsic(x); },
+             },
+             s->v);
+}
+
+}  // namespace
+
+bool verify(const TensorFunction& f, Diagnostics& diagnostics) {
+  size_t before = diagnostics.count();
+  Verifier("tensor @" + f.name, diagnostics).function(f);
+  return diagnostics.count() == before;
+}
+
+bool verify(const Kernel& k, Diagnostics& diagnostics) {
+  size_t before = diagnostics.count();
+  Verifier("kernel @" + k.name, diagnostics).kernel(k);
+  return diagnostics.count() == before;
+}
+
+}  // namespace dlcc::tensor

@@ -1,0 +1,27 @@
+// Recognises the kind of a model by its bytes.
+#include <algorithm>
+
+#include "frontends/frontend.h"
+
+namespace dlcc::frontends {
+
+// Text has no control characters but white space; a protobuf message meets one with its first nested message.
+static bool is_text(std::span<const std::byte> bytes) {
+  constexpr size_t enough = 4096;
+  return std::ranges::all_of(bytes.first(std::min(bytes.size(), enough)), [](std::byte b) {
+    char c = static_cast<char>(b);
+    return std::to_integer<uint8_t>(b) >= 0x20 || c == '\t' || c == '\n' || c == '\r';
+  });
+}
+
+std::optional<relay::Module> import_model(std::span<const std::byte> bytes, const ImportOptions& options,
+                                          Diagnostics& diagnostics) {
+  if (bytes.empty()) {
+    diagnostics.error(DiagnosticId::malformed_model, {options.file}, "the file is empty");
+    return std::nullopt;
+  }
+  if (!is_text(bytes)) return import_onnx(bytes, options, diagnostics);
+  return import_relay({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, options, diagnostics);
+}
+
+}  // namespace dlcc::frontends

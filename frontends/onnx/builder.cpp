@@ -1,0 +1,136 @@
+#include "frontends/onnx/builder.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "tensor/evaluate.h"
+
+namespace dlcc::frontends::onnx {
+
+using relay::TensorType;
+
+namespace {
+
+constexpr int64_t folding_limit = 4096;  // elements; larger tensors are left to the folding pass
+
+bool is_small(const Shape& shape) {
+  Dim count = product(shape);
+  return count.is_constant() && count.value() <= folding_limit;
+}
+
+// The operator's results, when all operands are small constants.
+std::optional<Values> evaluate_now(const relay::Operator& op, const Values& args, const relay::Operands& operands,
+                                   const relay::Attrs& attrs, const std::vector<TensorType>& results) {
+  if (op.effects.random) return std::nullopt;
+  std::vector<Constant> constants;
+  for (const Value& arg : args) {
+    if (!arg.constant() || !is_small(arg.type.shape)) return std::nullopt;
+    constants.push_back(*arg.constant());
+  }
+  if (!std::ranges::all_of(results, [](const TensorType& t) { return is_small(t.shape); })) return std::nullopt;
+  auto evaluated = tensor::evaluate(op.compute(attrs, operands), constants);
+  if (evaluated.status != tensor::Status::ok) return std::nullopt;  // left to fail at run time
+  Values values;
+  for (Constant& c : evaluated.results) values.push_back(Value::of(std::move(c)));
+  return values;
+}
+
+// "nn.conv2d" -> "conv2d"
+std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
+
+}  // namespace
+
+Value Value::poison() { return {Constant::of<uint8_t>(dtype::boolean, {}, {0}), {{}, dtype::boolean}, true}; }
+
+Value Value::of(Constant c) {
+  TensorType type{shape_of(c.shape()), c.dtype()};
+  return {std::move(c), std::move(type)};
+}
+
+std::string variable_name(const std::string& name) {
+  std::string result = name;
+  std::ranges::replace_if(
+      result,
+      [](char c) { return !(c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')); },
+      '_');
+  bool starts_well = !result.empty() && !(result[0] >= '0' && result[0] <= '9');
+  return starts_well ? result : "v" + result;
+}
+
+void BlockBuilder::open() { open_.emplace_back(); }
+
+relay::Block BlockBuilder::close(const Values& results, const Place& place) {
+  if (results.size() == 1) {
+    open_.back().result = results[0].atom;
+  } else {
+    relay::MakeTuple tuple;
+    std::vector<relay::Type> types;
+    for (const Value& v : results) {
+      tuple.fields.push_back(v.atom);
+      types.push_back(relay::tensor_type(v.type.shape, v.type.dtype));
+    }
+    open_.back().result = bind(std::move(tuple), relay::tuple_type(std::move(types)), "results", place);
+  }
+  relay::Block block = std::move(open_.back());
+  open_.pop_back();
+  return block;
+}
+
+void BlockBuilder::discard() { open_.pop_back(); }
+
+relay::Var BlockBuilder::parameter(const std::string& name, const TensorType& type) {
+  return module_.fresh(variable_name(name), relay::tensor_type(type.shape, type.dtype));
+}
+
+relay::Var BlockBuilder::bind(relay::Operation op, relay::Type type, const std::string& name, const Place& place) {
+  relay::Var var = module_.fresh(variable_name(name), std::move(type));
+  open_.back().bindings.push_back({var, std::move(op), place});
+  return var;
+}
+
+Values BlockBuilder::fields(const relay::Var& tuple, size_t count, const std::string& name, const Place& place) {
+  const auto* type = relay::as<relay::TupleType>(tuple->type);
+  Values values;
+  for (size_t k = 0; k < count; ++k) {
+    relay::Var field = bind(relay::Project{tuple, static_cast<int>(k)}, type->fields[k], name, place);
+    values.push_back({field, *relay::as<TensorType>(type->fields[k])});
+  }
+  return values;
+}
+
+std::variant<Values, relay::TypeError> BlockBuilder::call(const std::string& name, const Values& args,
+                                                          const relay::Attrs& attrs, size_t results,
+                                                          const Place& place) {
+  const relay::Operator* op = relay::op(name);
+  relay::Operands operands;
+  for (const Value& arg : args) operands.push_back(arg.type);
+  relay::TypeResult typed = op->type(attrs, operands);
+  if (auto* error = std::get_if<relay::TypeError>(&typed)) return *error;
+  relay::Type type = std::get<relay::Type>(typed);
+
+  std::vector<TensorType> tensors;
+  const auto* tuple = relay::as<relay::TupleType>(type);
+  if (!tuple) tensors.push_back(*relay::as<TensorType>(type));
+  for (size_t k = 0; tuple && k < tuple->fields.size(); ++k)
+    tensors.push_back(*relay::as<TensorType>(tuple->fields[k]));
+  DLCC_CHECK(results <= tensors.size(), "{} has {} results, not {}", name, tensors.size(), results);
+  if (auto known = evaluate_now(*op, args, operands, attrs, tensors)) {
+    known->resize(results);
+    return *known;
+  }
+
+  relay::Call call{relay::OperatorRef{op}, {}, attrs};
+  for (const Value& arg : args) call.args.push_back(arg.atom);
+  if (op->variadic) {
+    std::vector<relay::Type> types;
+    for (const TensorType& t : operands) types.push_back(relay::tensor_type(t.shape, t.dtype));
+    relay::Var packed =
+        bind(relay::MakeTuple{std::move(call.args)}, relay::tuple_type(std::move(types)), "fields", place);
+    call.args = {packed};
+  }
+  relay::Var var = bind(std::move(call), type, last_part(name), place);
+  if (tuple) return fields(var, results, last_part(name), place);
+  return Values{{var, tensors[0]}};
+}
+
+}  // namespace dlcc::frontends::onnx

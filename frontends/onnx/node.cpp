@@ -1,0 +1,239 @@
+#include "frontends/onnx/node.h"
+
+#include <algorithm>
+
+#include "frontends/onnx/tensor_decode.h"
+#include "support/float_formats.h"
+
+namespace dlcc::frontends::onnx {
+
+using schema::AttributeProto;
+
+// ---- operands
+// ----------------------------------------------------------------------------------------------------------
+
+Values Node::all_inputs() const {
+  Values values;
+  for (const auto& input : c_.inputs)
+    if (input) values.push_back(*input);
+  return values;
+}
+
+std::optional<std::vector<int64_t>> Node::declared_shape(int output) const {
+  if (!wants(output)) return std::nullopt;
+  auto shape = c_.declared_shape(c_.proto.output(output));
+  if (!shape || !is_static(*shape)) return std::nullopt;
+  return static_shape(*shape);
+}
+
+std::optional<std::vector<int64_t>> Node::integers_in(int input) {
+  const Value& value = in(input);
+  if (!check(is_integer(value.type.dtype) && value.rank() <= 1, DiagnosticId::type_mismatch,
+             fmt::format("input {} must be a list of integers, found {}", input, describe(value.type))))
+    return std::nullopt;
+  std::vector<int64_t> list;
+  if (product(value.type.shape) == Dim(0)) return list;
+  const Constant* constant = value.constant();
+  if (!constant) return std::nullopt;
+  for (int64_t k = 0; k < constant->count(); ++k) list.push_back(constant->integer_at(k));
+  return list;
+}
+
+// ---- attributes
+// --------------------------------------------------------------------------------------------------------
+
+const AttributeProto* Node::find(const std::string& name) {
+  used_.insert(name);
+  auto it = c_.attributes.find(name);
+  return it == c_.attributes.end() ? nullptr : it->second;
+}
+
+// Files from before IR version 2 do not state the type; there the field that is present tells it.
+const AttributeProto* Node::typed(const std::string& name, AttributeProto::AttributeType type,
+                                  bool present(const AttributeProto&)) {
+  const AttributeProto* a = find(name);
+  if (!a || a->type() == type || (a->type() == AttributeProto::UNDEFINED && present(*a))) return a;
+  std::string expected = AttributeProto::AttributeType_Name(type);
+  std::ranges::transform(expected, expected.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::string found = AttributeProto::AttributeType_Name(a->type());
+  std::ranges::transform(found, found.begin(), [](unsigned char c) { return std::tolower(c); });
+  fail(DiagnosticId::bad_attribute, fmt::format("attribute '{}' must be of type {}, found {}", name, expected, found));
+  return nullptr;
+}
+
+int64_t Node::integer(const std::string& name, int64_t otherwise) {
+  auto* a = typed(name, AttributeProto::INT, [](const AttributeProto& p) { return p.has_i(); });
+  return a ? a->i() : otherwise;
+}
+
+bool Node::flag(const std::string& name, bool otherwise) {
+  int64_t value = integer(name, otherwise);
+  check(value == 0 || value == 1, DiagnosticId::bad_attribute,
+        fmt::format("attribute '{}' must be 0 or 1, found {}", name, value));
+  return value != 0;
+}
+
+double Node::number(const std::string& name, float otherwise) {
+  auto* a = typed(name, AttributeProto::FLOAT, [](const AttributeProto& p) { return p.has_f(); });
+  return a ? a->f() : otherwise;
+}
+
+std::string Node::text(const std::string& name, const std::string& otherwise) {
+  auto* a = typed(name, AttributeProto::STRING, [](const AttributeProto& p) { return p.has_s(); });
+  return a ? a->s() : otherwise;
+}
+
+std::optional<std::vector<int64_t>> Node::integers(const std::string& name) {
+  auto* a = typed(name, AttributeProto::INTS, [](const AttributeProto& p) { return p.ints_size() > 0; });
+  if (!a) return std::nullopt;
+  return std::vector<int64_t>(a->ints().begin(), a->ints().end());
+}
+
+std::optional<std::vector<float>> Node::numbers(const std::string& name) {
+  auto* a = typed(name, AttributeProto::FLOATS, [](const AttributeProto& p) { return p.floats_size() > 0; });
+  if (!a) return std::nullopt;
+  return std::vector<float>(a->floats().begin(), a->floats().end());
+}
+
+std::vector<int64_t> Node::integers(const std::string& name, size_t count, int64_t otherwise) {
+  auto list = integers(name);
+  if (list && !check(list->size() == count, DiagnosticId::bad_attribute,
+                     fmt::format("attribute '{}' must have {} numbers, found {}", name, count, list->size())))
+    list.reset();
+  return list.value_or(std::vector<int64_t>(count, otherwise));
+}
+
+std::optional<Constant> Node::tensor(const std::string& name) {
+  auto* a = typed(name, AttributeProto::TENSOR, [](const AttributeProto& p) { return p.has_t(); });
+  if (!a) return std::nullopt;
+  auto constant = decode_tensor(a->t(), c_.owner, c_.files, c_.place, c_.diagnostics);
+  failed_ = failed_ || !constant;
+  return constant;
+}
+
+std::optional<Constant> Node::sparse_tensor(const std::string& name) {
+  auto* a = typed(name, AttributeProto::SPARSE_TENSOR, [](const AttributeProto& p) { return p.has_sparse_tensor(); });
+  if (!a) return std::nullopt;
+  auto constant = decode_sparse_tensor(a->sparse_tensor(), c_.owner, c_.files, c_.place, c_.diagnostics);
+  failed_ = failed_ || !constant;
+  return constant;
+}
+
+const schema::GraphProto* Node::graph(const std::string& name) {
+  auto* a = typed(name, AttributeProto::GRAPH, [](const AttributeProto& p) { return p.has_g(); });
+  check(a || failed_, DiagnosticId::bad_attribute, fmt::format("attribute '{}' is missing", name));
+  return a ? &a->g() : nullptr;
+}
+
+int64_t Node::required_integer(const std::string& name) {
+  check(has_attr(name), DiagnosticId::bad_attribute, fmt::format("attribute '{}' is missing", name));
+  return integer(name, 0);
+}
+
+std::vector<std::string> Node::unused_attributes() const {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : c_.attributes)
+    if (!used_.contains(name)) names.push_back(name);
+  return names;
+}
+
+// ---- problems
+// ----------------------------------------------------------------------------------------------------------
+
+std::vector<std::string> Node::operand_lines() const {
+  std::vector<std::string> lines;
+  for (int k = 0; k < input_count(); ++k)
+    if (has(k)) lines.push_back(fmt::format("'{}' {}", c_.proto.input(k), describe(in(k).type)));
+  return lines;
+}
+
+void Node::fail(DiagnosticId id, std::string message, std::string help) {
+  if (!failed_) c_.diagnostics.error(id, c_.place, std::move(message), operand_lines(), std::move(help));
+  failed_ = true;
+}
+
+bool Node::check(bool condition, DiagnosticId id, std::string message, std::string help) {
+  if (!condition) fail(id, std::move(message), std::move(help));
+  return condition;
+}
+
+std::optional<int64_t> Node::axis_of(int64_t axis, int64_t rank) {
+  if (!check(axis >= -rank && axis < rank, DiagnosticId::bad_attribute,
+             fmt::format("axis {} is outside [{}, {}]", axis, -rank, rank - 1)))
+    return std::nullopt;
+  return axis < 0 ? axis + rank : axis;
+}
+
+// ---- emission
+// ----------------------------------------------------------------------------------------------------------
+
+Values Node::call_fields(const std::string& op, const Values& args, const relay::Attrs& attrs, size_t results) {
+  bool poisoned = failed_ || std::ranges::any_of(args, [](const Value& v) { return v.poisoned; });
+  if (poisoned) return Values(results, Value::poison());
+  auto outcome = c_.builder.call(op, args, attrs, results, c_.place);
+  if (auto* error = std::get_if<relay::TypeError>(&outcome)) {
+    fail(error->id, error->message, error->help);
+    return Values(results, Value::poison());
+  }
+  return std::get<Values>(std::move(outcome));
+}
+
+Value Node::call(const std::string& op, const Values& args, const relay::Attrs& attrs) {
+  return call_fields(op, args, attrs, 1)[0];
+}
+
+Value Node::scalar(DType type, double value) const {
+  auto of = [&](auto v) { return Value::of(Constant::of<decltype(v)>(type, {}, {v})); };
+  switch (type) {
+    case DType::float64_:
+      return of(value);
+    case DType::float32_:
+      return of(static_cast<float>(value));
+    case DType::float16_:
+      return of(float_to_half(static_cast<float>(value)));
+    case DType::bfloat16_:
+      return of(float_to_bfloat16(static_cast<float>(value)));
+    case DType::int64_:
+    case DType::uint64_:
+      return of(static_cast<int64_t>(value));
+    case DType::int32_:
+    case DType::uint32_:
+      return of(static_cast<int32_t>(static_cast<int64_t>(value)));
+    case DType::int16_:
+    case DType::uint16_:
+      return of(static_cast<int16_t>(static_cast<int64_t>(value)));
+    default:  // types of a byte and less; for float8 only 0 is asked for
+      return of(static_cast<int8_t>(static_cast<int64_t>(value)));
+  }
+}
+
+Value Node::reshape(const Value& value, const Shape& shape) {
+  return call("reshape", {value}, {{"newshape", shape_attr(shape)}, {"allowzero", true}});
+}
+
+Value Node::cast(const Value& value, DType type) {
+  return value.type.dtype == type ? value : call("cast", {value}, {{"dtype", dtype_attr(type)}});
+}
+
+relay::AttrValue dtype_attr(DType type) { return std::string(name(type)); }
+
+relay::AttrValue shape_attr(const Shape& shape) {
+  relay::AttrList list;
+  for (const Dim& d : shape) {
+    relay::AttrValue item;
+    if (d.is_constant())
+      item.v = d.value();
+    else
+      item.v = d;
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+std::string describe(const relay::TensorType& type) {
+  std::string sizes;
+  for (const Dim& d : type.shape) sizes += (sizes.empty() ? "" : ", ") + d.str();
+  return fmt::format("{} [{}]", name(type.dtype), sizes);
+}
+
+}  // namespace dlcc::frontends::onnx

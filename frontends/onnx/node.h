@@ -1,0 +1,123 @@
+// What a converter sees of one ONNX node: its operands and attributes, and the means to report problems and to emit
+// Relay.
+//
+// A converter is written as if nothing could go wrong. A problem is reported once, marks the node as failed, and yields
+// a harmless value: a default for an attribute, a poisoned value for a result; calls with poisoned operands do nothing.
+// The importer discards what a failed node returned. Only where a converter indexes a shape or list, it first asks
+// failed().
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "frontends/onnx/builder.h"
+#include "frontends/onnx/external_data.h"
+#include "frontends/onnx/schema.h"
+
+namespace dlcc::frontends::onnx {
+
+// A subgraph that was imported as a block of its own.
+struct Branch {
+  std::shared_ptr<relay::Block> block;
+  Values results;
+};
+
+// Where a node stands: filled in by the importer.
+struct NodeContext {
+  const schema::NodeProto& proto;
+  int64_t opset;
+  Place place;
+  std::vector<std::optional<Value>> inputs;  // empty where an optional input is left out
+  std::map<std::string, const schema::AttributeProto*> attributes;
+  BlockBuilder& builder;
+  Diagnostics& diagnostics;
+  ExternalFiles& files;
+  std::shared_ptr<const void> owner;  // keeps the model's bytes alive
+  std::function<std::optional<Shape>(const std::string& name)> declared_shape;
+  std::function<std::optional<Branch>(const schema::GraphProto&)> import_branch;
+  std::function<std::optional<Values>(const schema::GraphProto&)> import_inline;
+};
+
+class Node {
+ public:
+  explicit Node(NodeContext context) : c_(std::move(context)) {}
+
+  const std::string& op() const { return c_.proto.op_type(); }
+  int64_t opset() const { return c_.opset; }
+  const Place& place() const { return c_.place; }
+
+  // ---- operands and results
+  int input_count() const { return static_cast<int>(c_.inputs.size()); }
+  bool has(int input) const { return input < input_count() && c_.inputs[input].has_value(); }
+  const Value& in(int input) const { return *c_.inputs[input]; }  // has(input) must hold
+  Values all_inputs() const;
+  int output_count() const { return c_.proto.output_size(); }
+  bool wants(int output) const { return output < output_count() && !c_.proto.output(output).empty(); }
+  // The shape that the model declares for an output, when all of it is static.
+  std::optional<std::vector<int64_t>> declared_shape(int output) const;
+
+  // The elements of an input of rank 0 or 1 with integer elements. Empty when the input is not known at compile time;
+  // reports inputs of other types.
+  std::optional<std::vector<int64_t>> integers_in(int input);
+
+  // ---- attributes: the value, or a default where there is none. A wrong type is reported as bad_attribute. Attributes
+  // that no one asked for are reported by the importer.
+  bool has_attr(const std::string& name) { return find(name) != nullptr; }
+  void ignore(const std::string& name) { used_.insert(name); }
+  int64_t integer(const std::string& name, int64_t otherwise);
+  bool flag(const std::string& name, bool otherwise);
+  double number(const std::string& name, float otherwise);
+  std::string text(const std::string& name, const std::string& otherwise);
+  std::optional<std::vector<int64_t>> integers(const std::string& name);
+  std::optional<std::vector<float>> numbers(const std::string& name);
+  // A list that must have `count` entries; all `otherwise` where there is no attribute.
+  std::vector<int64_t> integers(const std::string& name, size_t count, int64_t otherwise);
+  std::optional<Constant> tensor(const std::string& name);
+  std::optional<Constant> sparse_tensor(const std::string& name);
+  const schema::GraphProto* graph(const std::string& name);
+  int64_t required_integer(const std::string& name);
+  std::vector<std::string> unused_attributes() const;
+
+  // ---- problems
+  void fail(DiagnosticId, std::string message, std::string help = "");
+  bool failed() const { return failed_; }
+  // Reports unless the condition holds, which it returns.
+  bool check(bool condition, DiagnosticId, std::string message, std::string help = "");
+  // An axis counted from the front; negative ones count from behind the last of `rank`.
+  std::optional<int64_t> axis_of(int64_t axis, int64_t rank);
+
+  // ---- emission
+  Value call(const std::string& op, const Values& args, const relay::Attrs& attrs = {});
+  // The first `results` fields of an operator whose result is a tuple.
+  Values call_fields(const std::string& op, const Values& args, const relay::Attrs& attrs, size_t results);
+  Value scalar(DType, double value) const;  // a constant of rank 0
+  Value reshape(const Value&, const Shape&);
+  Value cast(const Value&, DType);
+
+  NodeContext& context() { return c_; }
+
+ private:
+  const schema::AttributeProto* find(const std::string& name);
+  // The attribute if it has one of these types; reports otherwise.
+  const schema::AttributeProto* typed(const std::string& name, schema::AttributeProto::AttributeType type,
+                                      bool present(const schema::AttributeProto&));
+  std::vector<std::string> operand_lines() const;
+
+  NodeContext c_;
+  bool failed_ = false;
+  std::set<std::string> used_;
+};
+
+// Values of attributes of Relay operators.
+relay::AttrValue dtype_attr(DType);
+relay::AttrValue shape_attr(const Shape&);
+
+// "float32 [1, 3, 224, 224]"
+std::string describe(const relay::TensorType&);
+
+}  // namespace dlcc::frontends::onnx

@@ -1,0 +1,230 @@
+// Elementwise operators: arithmetic, comparisons, activations, Clip, Cast, Where.
+#include <cmath>
+
+#include "frontends/onnx/operators/table.h"
+
+namespace dlcc::frontends::onnx {
+namespace {
+
+// ---- two operands
+// ------------------------------------------------------------------------------------------------------
+
+// Before version 7 the second operand is broadcast only on request, and `axis` says where its axes start in the
+// first's.
+Value align_legacy_operand(Node& n, const Value& a, const Value& b) {
+  bool broadcast = n.flag("broadcast", false);
+  n.ignore("consumed_inputs");
+  if (!broadcast) {
+    n.ignore("axis");
+    bool equal = a.type.shape.size() == b.type.shape.size() &&
+                 std::equal(a.type.shape.begin(), a.type.shape.end(), b.type.shape.begin());
+    n.check(equal, DiagnosticId::shape_mismatch,
+            "without attribute broadcast=1 both operands must have the same shape");
+    return b;
+  }
+  if (!n.has_attr("axis")) return b;
+  auto axis = n.axis_of(n.integer("axis", 0), a.rank());
+  if (!axis) return b;
+  int64_t behind = a.rank() - *axis - b.rank();
+  if (!n.check(behind >= 0, DiagnosticId::shape_mismatch,
+               "the second operand has more axes than the first from 'axis' on"))
+    return b;
+  Shape shape = b.type.shape;
+  shape.insert(shape.end(), static_cast<size_t>(behind), Dim(1));
+  return behind == 0 ? b : n.reshape(b, shape);
+}
+
+Converter legacy_binary(const char* relay_op) {
+  return [relay_op](Node& n) -> Values {
+    return {n.call(relay_op, {n.in(0), align_legacy_operand(n, n.in(0), n.in(1))})};
+  };
+}
+
+// op(op(a, b), c) ...
+Converter folded(const char* relay_op) {
+  return [relay_op](Node& n) -> Values {
+    n.ignore("consumed_inputs");
+    Values operands = n.all_inputs();
+    Value result = operands[0];
+    for (size_t k = 1; k < operands.size(); ++k) result = n.call(relay_op, {result, operands[k]});
+    return {result};
+  };
+}
+
+// An integer to the power of a float: exact where the exponent is a whole number, else computed in the float's type.
+Value integer_to_float_power(Node& n, const Value& base, const Value& exponent) {
+  Value whole = n.cast(exponent, base.type.dtype);
+  Value is_whole = n.call("equal", {n.cast(whole, exponent.type.dtype), exponent});
+  Value power = n.call("power", {n.cast(base, exponent.type.dtype), exponent});
+  return n.call("where", {is_whole, n.call("power", {base, whole}), n.cast(power, base.type.dtype)});
+}
+
+// The result has the base's type, whatever the exponent's.
+Value power(Node& n, const Value& base, const Value& exponent) {
+  DType type = base.type.dtype, other = exponent.type.dtype;
+  if (type == other) return n.call("power", {base, exponent});
+  if (is_float(type)) return n.call("power", {base, n.cast(exponent, type)});
+  if (is_float(other)) return integer_to_float_power(n, base, exponent);
+  DType wider = bits(other) > bits(type) ? other : type;  // products agree modulo the narrower type's range
+  return n.cast(n.call("power", {n.cast(base, wider), n.cast(exponent, wider)}), type);
+}
+
+Values convert_power(Node& n) { return {power(n, n.in(0), n.in(1))}; }
+
+// ---- one operand
+// -------------------------------------------------------------------------------------------------------
+
+Values convert_leaky_relu(Node& n) {
+  n.ignore("consumed_inputs");
+  return {n.call("nn.leaky_relu", {n.in(0)}, {{"alpha", n.number("alpha", 0.01f)}})};
+}
+
+Values convert_reciprocal(Node& n) {
+  n.ignore("consumed_inputs");
+  return {n.call("divide", {n.scalar(n.in(0).type.dtype, 1), n.in(0)})};
+}
+
+// min(max(alpha * x + beta, 0), 1)
+Value hard_sigmoid(Node& n, const Value& x, double alpha, double beta) {
+  Value scaled = n.call("multiply", {x, n.scalar(x.type.dtype, alpha)});
+  Value shifted = n.call("add", {scaled, n.scalar(x.type.dtype, beta)});
+  return n.call("clip", {shifted}, {{"a_min", 0.0}, {"a_max", 1.0}});
+}
+
+Values convert_hard_sigmoid(Node& n) {
+  n.ignore("consumed_inputs");
+  return {hard_sigmoid(n, n.in(0), n.number("alpha", 0.2f), n.number("beta", 0.5f))};
+}
+
+Values convert_hard_swish(Node& n) {
+  const Value& x = n.in(0);
+  return {n.call("multiply", {x, hard_sigmoid(n, x, 1.0 / 6, 0.5)})};
+}
+
+// ---- Clip
+// --------------------------------------------------------------------------------------------------------------
+
+Values convert_clip_with_attributes(Node& n) {
+  constexpr float largest = 3.402823466e+38f;
+  n.ignore("consumed_inputs");
+  double low = n.number("min", -largest), high = n.number("max", largest);
+  return {n.call("clip", {n.in(0)}, {{"a_min", low}, {"a_max", high}})};
+}
+
+// The bound as an attribute of `clip`, if it is known and a double can hold it; `missing` where the input is left out.
+std::optional<double> known_bound(Node& n, int input, double missing) {
+  if (!n.has(input)) return missing;
+  const Constant* c = n.in(input).constant();
+  if (!c || c->count() != 1) return std::nullopt;
+  double value = c->number_at(0);
+  bool exact = is_float(c->dtype()) || std::abs(value) <= 9007199254740992.0;
+  return exact && !std::isnan(value) ? std::optional(value) : std::nullopt;
+}
+
+Values convert_clip(Node& n) {
+  if (!n.has(1) && !n.has(2)) return {n.in(0)};
+  for (int k = 1; k <= 2; ++k)
+    if (n.has(k))
+      n.check(n.in(k).type.dtype == n.in(0).type.dtype && product(n.in(k).type.shape) == Dim(1),
+              DiagnosticId::type_mismatch, "the bounds must be scalars of the data's type");
+  if (n.failed()) return {};
+  auto low = known_bound(n, 1, -INFINITY), high = known_bound(n, 2, INFINITY);
+  if (low && high) return {n.call("clip", {n.in(0)}, {{"a_min", *low}, {"a_max", *high}})};
+  Value result = n.in(0);
+  if (n.has(1)) result = n.call("maximum", {result, n.reshape(n.in(1), {})});
+  if (n.has(2)) result = n.call("minimum", {result, n.reshape(n.in(2), {})});
+  return {result};
+}
+
+// ---- Cast
+// --------------------------------------------------------------------------------------------------------------
+
+std::optional<DType> target_type(Node& n, int64_t number) {
+  auto type = number > 0 && number < 1000 ? dtype_of_onnx(static_cast<int>(number)) : std::nullopt;
+  n.check(type.has_value(), DiagnosticId::unsupported_type,
+          fmt::format("conversion to element type number {} is not supported", number));
+  return type;
+}
+
+Values cast_to(Node& n, std::optional<DType> type, bool saturate) {
+  if (!type) return {};
+  if (*type == n.in(0).type.dtype) return {n.in(0)};
+  relay::Attrs attrs = {{"dtype", dtype_attr(*type)}};
+  if (!saturate) attrs["saturate"] = false;
+  // Values beyond a 4-bit type wrap, as in ONNX's reference, where `cast` from a float would saturate.
+  bool wraps = bits(*type) < 8 && is_float(n.in(0).type.dtype);
+  return {n.call("cast", {wraps ? n.cast(n.in(0), dtype::i32) : n.in(0)}, attrs)};
+}
+
+// In version 1 the type is a name of TensorProto.DataType.
+Values convert_cast_by_name(Node& n) {
+  std::string name = n.text("to", "");
+  schema::TensorProto::DataType number = schema::TensorProto::UNDEFINED;
+  schema::TensorProto::DataType_Parse(name, &number);
+  return cast_to(n, target_type(n, number), true);
+}
+
+Values convert_cast(Node& n) {
+  bool saturate = n.flag("saturate", true);
+  n.ignore("round_mode");  // for float8e8m0 only
+  return cast_to(n, target_type(n, n.required_integer("to")), saturate);
+}
+
+}  // namespace
+
+void add_elementwise(Table& table) {
+  table.add({
+      {"Abs", 1, 1, 1, 1, direct("abs"), true},
+      {"Ceil", 1, 1, 1, 1, direct("ceil"), true},
+      {"Erf", 9, 1, 1, 1, direct("erf"), true},
+      {"Exp", 1, 1, 1, 1, direct("exp"), true},
+      {"Floor", 1, 1, 1, 1, direct("floor"), true},
+      {"Log", 1, 1, 1, 1, direct("log"), true},
+      {"Neg", 1, 1, 1, 1, direct("negative"), true},
+      {"Not", 1, 1, 1, 1, direct("logical_not"), true},
+      {"Relu", 1, 1, 1, 1, direct("nn.relu"), true},
+      {"Sigmoid", 1, 1, 1, 1, direct("sigmoid"), true},
+      {"Sqrt", 1, 1, 1, 1, direct("sqrt"), true},
+      {"Tanh", 1, 1, 1, 1, direct("tanh"), true},
+      {"LeakyRelu", 1, 1, 1, 1, convert_leaky_relu, true},
+      {"Reciprocal", 1, 1, 1, 1, convert_reciprocal, true},
+      {"HardSigmoid", 1, 1, 1, 1, convert_hard_sigmoid, true},
+      {"HardSwish", 14, 1, 1, 1, convert_hard_swish, true},
+      {"Clip", 1, 1, 1, 1, convert_clip_with_attributes, true},
+      {"Clip", 11, 1, 3, 1, convert_clip, true},
+      {"Cast", 1, 1, 1, 1, convert_cast_by_name, true},
+      {"Cast", 6, 1, 1, 1, convert_cast, true},
+  });
+  table.add({
+      {"Add", 1, 2, 2, 1, legacy_binary("add")},
+      {"Add", 7, 2, 2, 1, direct("add")},
+      {"Sub", 1, 2, 2, 1, legacy_binary("subtract")},
+      {"Sub", 7, 2, 2, 1, direct("subtract")},
+      {"Mul", 1, 2, 2, 1, legacy_binary("multiply")},
+      {"Mul", 7, 2, 2, 1, direct("multiply")},
+      {"Div", 1, 2, 2, 1, legacy_binary("divide")},
+      {"Div", 7, 2, 2, 1, direct("divide")},
+      {"Pow", 1, 2, 2, 1, legacy_binary("power")},
+      {"Pow", 7, 2, 2, 1, convert_power},
+      {"And", 1, 2, 2, 1, legacy_binary("logical_and")},
+      {"And", 7, 2, 2, 1, direct("logical_and")},
+      {"Or", 1, 2, 2, 1, legacy_binary("logical_or")},
+      {"Or", 7, 2, 2, 1, direct("logical_or")},
+      {"Xor", 1, 2, 2, 1, legacy_binary("logical_xor")},
+      {"Xor", 7, 2, 2, 1, direct("logical_xor")},
+      {"Equal", 1, 2, 2, 1, legacy_binary("equal")},
+      {"Equal", 7, 2, 2, 1, direct("equal")},
+      {"Greater", 1, 2, 2, 1, legacy_binary("greater")},
+      {"Greater", 7, 2, 2, 1, direct("greater")},
+      {"Less", 1, 2, 2, 1, legacy_binary("less")},
+      {"Less", 7, 2, 2, 1, direct("less")},
+      {"GreaterOrEqual", 12, 2, 2, 1, direct("greater_equal")},
+      {"LessOrEqual", 12, 2, 2, 1, direct("less_equal")},
+      {"Min", 1, 1, any_number, 1, folded("minimum")},
+      {"Max", 1, 1, any_number, 1, folded("maximum")},
+      {"Sum", 1, 1, any_number, 1, folded("add")},
+      {"Where", 9, 3, 3, 1, direct("where")},
+  });
+}
+
+}  // namespace dlcc::frontends::onnx

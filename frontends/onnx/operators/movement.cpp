@@ -1,0 +1,253 @@
+// Operators that move elements: Concat, Split, Slice, Pad, Gather.
+#include <algorithm>
+
+#include "frontends/onnx/operators/table.h"
+
+namespace dlcc::frontends::onnx {
+namespace {
+
+Values convert_concat(Node& n) {
+  int64_t axis = n.opset() < 4 ? n.integer("axis", 1) : n.required_integer("axis");
+  return {n.call("concatenate", n.all_inputs(), {{"axis", axis}})};
+}
+
+Values convert_gather(Node& n) {
+  return {n.call("take", {n.in(0), n.in(1)}, {{"axis", n.integer("axis", 0)}, {"mode", "strict"}})};
+}
+
+// ---- lists of axes that are only known at run time
+// ----------------------------------------------------------------------
+
+// A list for all `rank` axes: the element of `values` for each axis that `axes` names, `otherwise` for the rest.
+Value spread_over_axes(Node& n, const Value& values, const Value& axes, int64_t rank, int64_t otherwise) {
+  std::vector<int64_t> numbers(static_cast<size_t>(rank));
+  for (int64_t k = 0; k < rank; ++k) numbers[k] = k;
+  Value all = Value::of(Constant::of(dtype::i64, {rank, 1}, numbers));
+  Value at = n.cast(axes, dtype::i64), zero = n.scalar(dtype::i64, 0),
+        count = n.scalar(dtype::i64, static_cast<double>(rank));
+  at = n.call("where", {n.call("less", {at, zero}), n.call("add", {at, count}), at});
+  Value named = n.call("equal", {all, at});  // [rank, number of axes]
+  Value chosen = n.call("where", {named, n.cast(values, dtype::i64), zero});
+  Value sum = n.call("sum", {chosen}, {{"axis", relay::AttrList{1}}});
+  Value fallback = Value::of(Constant::of<int64_t>(dtype::i64, {}, {otherwise}));
+  return n.call("where", {n.call("any", {named}, {{"axis", relay::AttrList{1}}}), sum, fallback});
+}
+
+// The length of a list whose elements are only known at run time.
+std::optional<int64_t> list_length(Node& n, const Value& list, int64_t longest) {
+  auto length = list.rank() == 1 ? list.type.shape[0].constant() : std::nullopt;
+  n.check(length && *length <= longest, DiagnosticId::shape_mismatch,
+          fmt::format("a list must have at most {} elements, found {}", longest, describe(list.type)));
+  return n.failed() ? std::nullopt : length;
+}
+
+Value part(Node& n, const Value& list, int64_t begin, int64_t end) {
+  return n.call("strided_slice", {list}, {{"begin", relay::AttrList{begin}}, {"end", relay::AttrList{end}}});
+}
+
+// ---- Split
+// -------------------------------------------------------------------------------------------------------------
+
+// Sizes of the pieces when none are given: equal, or since version 18 the last one smaller.
+std::optional<std::vector<int64_t>> default_pieces(Node& n, int64_t extent, int64_t count) {
+  int64_t size = extent / count + (extent % count != 0);
+  if (!n.check(extent % count == 0 || n.opset() >= 18, DiagnosticId::shape_mismatch,
+               fmt::format("{} elements cannot be split into {} equal pieces", extent, count)))
+    return std::nullopt;
+  std::vector<int64_t> pieces(count, size);
+  for (int64_t k = 0; k < count; ++k) pieces[k] = std::clamp(extent - k * size, int64_t{0}, size);
+  return pieces;
+}
+
+// Sizes that are only known at run time must be those that the model declares; where they are not, a slice fails.
+Values split_at_run_time(Node& n, const Value& sizes, int64_t axis) {
+  const Value& x = n.in(0);
+  Values results;
+  Value begin = Value::of(Constant::of<int64_t>(dtype::i64, {1}, {0}));
+  Value step = Value::of(Constant::of<int64_t>(dtype::i64, {1}, {1}));
+  for (int64_t k = 0; k < n.output_count() && !n.failed(); ++k) {
+    auto shape = n.declared_shape(static_cast<int>(k));
+    n.check(
+        shape.has_value(), DiagnosticId::dynamic_shape,
+        "the sizes of the pieces are only known at run time, and the model declares no static shapes for the outputs",
+        "declare the outputs' shapes in the model, or make 'split' a constant");
+    Value end = n.call("add", {begin, n.cast(part(n, sizes, k, k + 1), dtype::i64)});
+    results.push_back(n.call("dyn.strided_slice", {x, begin, end, step},
+                             {{"axes", relay::AttrList{axis}}, {"shape", shape.value_or(std::vector<int64_t>{})}}));
+    begin = end;
+  }
+  return results;
+}
+
+Values split(Node& n, const ListArgument& sizes) {
+  const Value& x = n.in(0);
+  int64_t count = n.output_count();
+  auto axis = n.axis_of(n.integer("axis", 0), x.rank());
+  n.check(count > 0, DiagnosticId::wrong_arity, "there are no outputs");
+  if (n.failed()) return {};
+  if (sizes.dynamic()) return split_at_run_time(n, n.in(1), *axis);
+  auto extent = x.type.shape[*axis].constant();
+  if (!n.check(extent.has_value(), DiagnosticId::dynamic_shape,
+               "the size of the axis that is split must be known at compile time",
+               "give the size with --dim NAME=VALUE"))
+    return {};
+  auto pieces = sizes.given ? sizes.known : default_pieces(n, *extent, count);
+  if (!pieces) return {};
+  n.check(static_cast<int64_t>(pieces->size()) == count, DiagnosticId::wrong_arity,
+          fmt::format("there are {} sizes for {} outputs", pieces->size(), count));
+  std::vector<int64_t> cuts;
+  int64_t at = 0;
+  for (int64_t size : *pieces) {
+    if (!n.check(size >= 0 && size <= *extent - at, DiagnosticId::bad_attribute,
+                 fmt::format("the sizes [{}] do not add up to {}", fmt::join(*pieces, ", "), *extent)))
+      return {};
+    cuts.push_back(at += size);
+  }
+  n.check(at == *extent, DiagnosticId::bad_attribute,
+          fmt::format("the sizes [{}] do not add up to {}", fmt::join(*pieces, ", "), *extent));
+  if (n.failed() || count == 1) return {x};
+  cuts.pop_back();
+  return n.call_fields("split", {x}, {{"indices_or_sections", cuts}, {"axis", *axis}}, static_cast<size_t>(count));
+}
+
+Values convert_split_by_attribute(Node& n) {
+  return split(n, n.has(1) ? list_input(n, 1) : list_attribute(n, "split"));  // version 1 has both
+}
+
+Values convert_split(Node& n) {
+  if (n.has_attr("num_outputs")) {
+    n.check(!n.has(1), DiagnosticId::bad_attribute, "'split' and 'num_outputs' exclude each other");
+    n.check(n.integer("num_outputs", 0) == n.output_count(), DiagnosticId::wrong_arity,
+            fmt::format("num_outputs is {}, but there are {} outputs", n.integer("num_outputs", 0), n.output_count()));
+  }
+  return split(n, list_input(n, 1));
+}
+
+// ---- Slice
+// -------------------------------------------------------------------------------------------------------------
+
+// Where an axis is named twice the last time counts; later versions leave that undefined.
+void keep_last_of_each_axis(std::vector<int64_t>& starts, std::vector<int64_t>& ends, std::vector<int64_t>& axes) {
+  for (size_t k = 0; k < axes.size();) {
+    bool again = std::find(axes.begin() + static_cast<ptrdiff_t>(k) + 1, axes.end(), axes[k]) != axes.end();
+    for (auto* list : {&starts, &ends, &axes})
+      if (again) list->erase(list->begin() + static_cast<ptrdiff_t>(k));
+    k += !again;
+  }
+}
+
+Values convert_slice_by_attribute(Node& n) {
+  auto starts = n.integers("starts"), ends = n.integers("ends"), axes = n.integers("axes");
+  if (!n.check(starts && ends, DiagnosticId::bad_attribute, "attribute 'starts' or 'ends' is missing")) return {};
+  if (axes && axes->size() == starts->size() && axes->size() == ends->size())
+    keep_last_of_each_axis(*starts, *ends, *axes);
+  relay::Attrs attrs = {{"begin", *starts}, {"end", *ends}};
+  if (axes) attrs["axes"] = *axes;
+  return {n.call("strided_slice", {n.in(0)}, attrs)};
+}
+
+// Bounds that are decided at run time, and perhaps axes too.
+Values slice_at_run_time(Node& n, const ListArgument& axes) {
+  int64_t rank = n.in(0).rank();
+  auto count = list_length(n, n.in(1), rank);
+  if (!count) return {};
+  Value starts = n.in(1), ends = n.in(2);
+  Value steps = n.has(4) ? n.in(4) : n.call("full", {n.scalar(dtype::i64, 1)}, {{"shape", relay::AttrList{*count}}});
+  relay::Attrs attrs = {{"shape", declared_shape_attr(n, "the slice")}};
+  if (axes.known) attrs["axes"] = *axes.known;
+  if (axes.dynamic()) {
+    starts = spread_over_axes(n, starts, n.in(3), rank, 0);
+    ends = spread_over_axes(n, ends, n.in(3), rank, INT64_MAX);
+    steps = spread_over_axes(n, steps, n.in(3), rank, 1);
+  }
+  return {n.call("dyn.strided_slice", {n.in(0), starts, ends, steps}, attrs)};
+}
+
+Values convert_slice(Node& n) {
+  ListArgument starts = list_input(n, 1), ends = list_input(n, 2), axes = list_input(n, 3), steps = list_input(n, 4);
+  if (n.failed()) return {};
+  if (starts.dynamic() || ends.dynamic() || axes.dynamic() || steps.dynamic()) return slice_at_run_time(n, axes);
+  relay::Attrs attrs = {{"begin", *starts.known}, {"end", *ends.known}};
+  if (axes.given) attrs["axes"] = *axes.known;
+  if (steps.given) attrs["strides"] = *steps.known;
+  return {n.call("strided_slice", {n.in(0)}, attrs)};
+}
+
+// ---- Pad
+// ---------------------------------------------------------------------------------------------------------------
+
+// `pads`: all before and then all after, for the axes named or all of them.
+Values pad(Node& n, const std::vector<int64_t>& pads, const std::optional<std::vector<int64_t>>& axes,
+           const std::string& mode, const Value& value) {
+  int64_t rank = n.in(0).rank();
+  std::vector<int64_t> places;
+  for (int64_t k = 0; !axes && k < rank; ++k) places.push_back(k);
+  for (int64_t axis : axes.value_or(std::vector<int64_t>{}))
+    if (auto place = n.axis_of(axis, rank)) places.push_back(*place);
+  n.check(pads.size() == 2 * places.size(), DiagnosticId::bad_attribute,
+          fmt::format("there must be two pads for each of {} axes, found {}", places.size(), pads.size()));
+  if (n.failed()) return {};
+  relay::AttrList widths(static_cast<size_t>(rank), relay::AttrList{0, 0});
+  std::vector<bool> named(static_cast<size_t>(rank));
+  for (size_t k = 0; k < places.size(); ++k) {
+    n.check(!named[places[k]], DiagnosticId::bad_attribute, fmt::format("axis {} is named twice", places[k]));
+    named[places[k]] = true;
+    widths[places[k]] = relay::AttrList{pads[k], pads[k + places.size()]};
+  }
+  return {n.call("nn.pad", {n.in(0), value}, {{"pad_width", widths}, {"pad_mode", mode}})};
+}
+
+std::string pad_mode(Node& n) {
+  std::string mode = n.text("mode", "constant");
+  n.check(mode == "constant" || mode == "reflect" || mode == "edge" || (mode == "wrap" && n.opset() >= 19),
+          DiagnosticId::bad_attribute, fmt::format("mode is '{}'", mode),
+          "it is constant, reflect, edge, or since version 19 wrap");
+  return mode;
+}
+
+Values convert_pad_by_attribute(Node& n) {
+  auto pads = n.integers(n.opset() == 1 ? "paddings" : "pads");
+  n.check(pads.has_value(), DiagnosticId::bad_attribute, "attribute 'pads' is missing");
+  std::string mode = pad_mode(n);
+  Value value = n.scalar(n.in(0).type.dtype, n.number("value", 0));
+  return pads ? pad(n, *pads, std::nullopt, mode, value) : Values{};
+}
+
+Values convert_pad(Node& n) {
+  const Value& x = n.in(0);
+  std::string mode = pad_mode(n);
+  Value value = n.has(2) ? n.reshape(n.in(2), {}) : n.scalar(x.type.dtype, 0);
+  ListArgument pads = list_input(n, 1), axes = list_input(n, 3);
+  if (n.failed()) return {};
+  if (pads.known && !axes.dynamic()) return pad(n, *pads.known, axes.known, mode, value);
+  Value widths = n.in(1);
+  relay::Attrs attrs = {{"shape", declared_shape_attr(n, "the padding")}, {"pad_mode", mode}};
+  if (axes.known) attrs["axes"] = *axes.known;
+  if (axes.dynamic()) {
+    auto count = list_length(n, widths, 2 * x.rank());
+    if (!count) return {};
+    Value before = spread_over_axes(n, part(n, widths, 0, *count / 2), n.in(3), x.rank(), 0);
+    Value after = spread_over_axes(n, part(n, widths, *count / 2, *count), n.in(3), x.rank(), 0);
+    widths = n.call("concatenate", {before, after}, {{"axis", 0}});
+  }
+  return {n.call("dyn.nn.pad", {x, widths, value}, attrs)};
+}
+
+}  // namespace
+
+void add_movement(Table& table) {
+  table.add({
+      {"Concat", 1, 1, any_number, 1, convert_concat},
+      {"Gather", 1, 2, 2, 1, convert_gather},
+      {"Split", 1, 1, 2, any_number, convert_split_by_attribute},
+      {"Split", 2, 1, 1, any_number, convert_split_by_attribute},
+      {"Split", 13, 1, 2, any_number, convert_split},
+      {"Slice", 1, 1, 1, 1, convert_slice_by_attribute},
+      {"Slice", 10, 3, 5, 1, convert_slice},
+      {"Pad", 1, 1, 1, 1, convert_pad_by_attribute},
+      {"Pad", 11, 2, 3, 1, convert_pad},
+      {"Pad", 18, 2, 4, 1, convert_pad},
+  });
+}
+
+}  // namespace dlcc::frontends::onnx

@@ -1,0 +1,101 @@
+// BatchNormalization, Softmax, LogSoftmax, Dropout: what they mean at inference.
+#include "frontends/onnx/operators/table.h"
+
+namespace dlcc::frontends::onnx {
+namespace {
+
+// Statistics per element rather than per channel, as operator sets 1 to 8 allowed: shapes are the data's without the
+// batch.
+Value normalize_elements(Node& n, double epsilon) {
+  const Value& x = n.in(0);
+  Value spread = n.call("sqrt", {n.call("add", {n.in(4), n.scalar(x.type.dtype, epsilon)})});
+  Value normal = n.call("divide", {n.call("subtract", {x, n.in(3)}), spread});
+  return n.call("add", {n.call("multiply", {normal, n.in(1)}), n.in(2)});
+}
+
+// Until version 13 a node trains when it has more than one output; versions 1 and 6 also have is_test, later ones
+// training_mode.
+void reject_training(Node& n) {
+  bool statistics = false;
+  for (int k = 1; k < n.output_count(); ++k) statistics = statistics || n.wants(k);
+  bool trains = statistics || n.flag("training_mode", false);
+  if (n.opset() < 7 && n.has_attr("is_test")) trains = trains || !n.flag("is_test", false);
+  n.check(!trains, DiagnosticId::unsupported_attribute, "batch normalisation in training mode is not supported",
+          "export the model for inference");
+}
+
+Values convert_batch_normalization(Node& n) {
+  n.ignore("consumed_inputs");
+  n.ignore("momentum");
+  reject_training(n);
+  double epsilon = n.number("epsilon", 1e-5f);
+  bool per_channel = n.opset() >= 9 || n.flag("spatial", true);
+  if (!per_channel) return {normalize_elements(n, epsilon)};
+  return {n.call_fields("nn.batch_norm", n.all_inputs(), {{"axis", 1}, {"epsilon", epsilon}}, 1)[0]};
+}
+
+// Before version 13 the axes from `axis` on are one.
+Converter flattening_softmax(const char* relay_op) {
+  return [relay_op](Node& n) -> Values {
+    const Value& x = n.in(0);
+    auto axis = n.axis_of(n.integer("axis", 1), x.rank());
+    if (!axis) return {};
+    bool one_axis = true;  // of more than one element, the last excepted
+    for (int64_t k = *axis + 1; k < x.rank(); ++k) one_axis = one_axis && x.type.shape[k] == Dim(1);
+    if (one_axis) return {n.call(relay_op, {x}, {{"axis", *axis}})};
+    Shape rows(x.type.shape.begin(), x.type.shape.begin() + *axis),
+        columns(x.type.shape.begin() + *axis, x.type.shape.end());
+    Value matrix = n.reshape(x, {product(rows), product(columns)});
+    return {n.reshape(n.call(relay_op, {matrix}, {{"axis", 1}}), x.type.shape)};
+  };
+}
+
+Converter softmax(const char* relay_op) {
+  return [relay_op](Node& n) -> Values { return {n.call(relay_op, {n.in(0)}, {{"axis", n.integer("axis", -1)}})}; };
+}
+
+// ---- Dropout
+// -----------------------------------------------------------------------------------------------------------
+
+// Whether the node would drop elements: training_mode, an input since version 12, with a ratio other than zero.
+bool drops(Node& n) {
+  if (!n.has(2)) return false;
+  const Constant* training = n.in(2).constant();
+  const Constant* ratio = n.has(1) ? n.in(1).constant() : nullptr;
+  if (training && training->count() == 1 && training->integer_at(0) == 0) return false;
+  return !(ratio && ratio->count() == 1 && ratio->number_at(0) == 0);
+}
+
+// At inference the data itself, and a mask of all true (of ones before version 10).
+Values convert_dropout(Node& n) {
+  n.ignore("consumed_inputs");
+  n.ignore("is_test");
+  n.ignore("ratio");
+  n.ignore("seed");
+  n.check(!drops(n), DiagnosticId::unsupported_attribute, "dropout in training mode is not supported",
+          "export the model for inference");
+  Values results = {n.in(0)};
+  if (n.wants(1)) {
+    DType type = n.opset() >= 10 ? dtype::boolean : n.in(0).type.dtype;
+    results.push_back(
+        n.call("full", {n.scalar(type, 1)}, {{"shape", shape_attr(n.in(0).type.shape)}, {"dtype", dtype_attr(type)}}));
+  }
+  return results;
+}
+
+}  // namespace
+
+void add_normalization(Table& table) {
+  table.add({
+      {"BatchNormalization", 1, 5, 5, 5, convert_batch_normalization, true},
+      {"BatchNormalization", 14, 5, 5, 3, convert_batch_normalization, true},
+      {"Softmax", 1, 1, 1, 1, flattening_softmax("nn.softmax"), true},
+      {"Softmax", 13, 1, 1, 1, softmax("nn.softmax"), true},
+      {"LogSoftmax", 1, 1, 1, 1, flattening_softmax("nn.log_softmax"), true},
+      {"LogSoftmax", 13, 1, 1, 1, softmax("nn.log_softmax"), true},
+      {"Dropout", 1, 1, 1, 2, convert_dropout, true},
+      {"Dropout", 12, 1, 3, 2, convert_dropout, true},
+  });
+}
+
+}  // namespace dlcc::frontends::onnx

@@ -1,0 +1,67 @@
+// Matrix products: Gemm and MatMul.
+#include "frontends/onnx/operators/table.h"
+
+namespace dlcc::frontends::onnx {
+namespace {
+
+Value scaled(Node& n, const Value& value, double factor) {
+  return factor == 1 ? value : n.call("multiply", {value, n.scalar(value.type.dtype, factor)});
+}
+
+// Adds C, which broadcasts to the product but must not broadcast it.
+Value add_bias(Node& n, const Value& product, const Value& bias) {
+  if (product.poisoned || bias.poisoned) return Value::poison();
+  if (bias.rank() == 1 && bias.type.shape[0] == product.type.shape[1])
+    return n.call("nn.bias_add", {product, bias}, {{"axis", 1}});
+  Value sum = n.call("add", {product, bias});
+  n.check(sum.poisoned || sum.type.shape == product.type.shape, DiagnosticId::shape_mismatch,
+          fmt::format("C must broadcast to the product's shape {}", str(product.type.shape)));
+  return sum;
+}
+
+// alpha * A' * B' + beta * C
+Values convert_gemm(Node& n) {
+  const Value &a = n.in(0), &b = n.in(1);
+  double alpha = n.number("alpha", 1), beta = n.number("beta", 1);
+  bool transpose_a = n.flag("transA", false), transpose_b = n.flag("transB", false);
+  n.ignore("broadcast");  // before version 7: C is broadcast, as it is anyway
+  if (!n.check(a.rank() == 2 && b.rank() == 2, DiagnosticId::shape_mismatch, "A and B must be matrices")) return {};
+  Value product;
+  if (transpose_b && !transpose_a) {
+    relay::Attrs attrs;
+    if (auto units = b.type.shape[0].constant()) attrs["units"] = *units;
+    product = n.call("nn.dense", {a, b}, attrs);
+  } else {
+    product = n.call("nn.matmul", {a, b}, {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}});
+  }
+  product = scaled(n, product, alpha);
+  if (!n.has(2) || beta == 0) return {product};
+  return {add_bias(n, product, scaled(n, n.in(2), beta))};
+}
+
+// numpy's matmul: vectors are rows on the left and columns on the right, and leading axes are broadcast.
+Values convert_matmul(Node& n) {
+  Value a = n.in(0), b = n.in(1);
+  if (!n.check(a.rank() >= 1 && b.rank() >= 1, DiagnosticId::shape_mismatch,
+               "the operands must have at least one axis"))
+    return {};
+  bool row = a.rank() == 1, column = b.rank() == 1;
+  if (row) a = n.call("expand_dims", {a}, {{"axis", 0}});
+  if (column) b = n.call("expand_dims", {b}, {{"axis", 1}});
+  Value product = n.call(b.rank() == 2 ? "nn.matmul" : "nn.batch_matmul", {a, b});
+  if (row) product = n.call("squeeze", {product}, {{"axis", relay::AttrList{-2}}});
+  if (column) product = n.call("squeeze", {product}, {{"axis", relay::AttrList{-1}}});
+  return {product};
+}
+
+}  // namespace
+
+void add_products(Table& table) {
+  table.add({
+      {"Gemm", 1, 3, 3, 1, convert_gemm},
+      {"Gemm", 11, 2, 3, 1, convert_gemm},
+      {"MatMul", 1, 2, 2, 1, convert_matmul},
+  });
+}
+
+}  // namespace dlcc::frontends::onnx

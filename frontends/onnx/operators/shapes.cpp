@@ -1,0 +1,157 @@
+// Operators that change only the shape: Reshape, Flatten, Squeeze, Unsqueeze, Transpose, Expand; Shape and Identity.
+#include <algorithm>
+
+#include "frontends/onnx/operators/table.h"
+
+namespace dlcc::frontends::onnx {
+namespace {
+
+Values convert_identity(Node& n) { return {n.in(0)}; }
+
+// ---- Reshape, Flatten
+// --------------------------------------------------------------------------------------------------
+
+Values reshape_to(Node& n, const std::vector<int64_t>& sizes, bool allow_zero) {
+  bool zero = std::ranges::count(sizes, 0) > 0, rest = std::ranges::count(sizes, -1) > 0;
+  n.check(!(allow_zero && zero && rest), DiagnosticId::bad_attribute,
+          "with allowzero the shape must not hold both 0 and -1");
+  relay::Attrs attrs = {{"newshape", sizes}};
+  if (allow_zero && zero) attrs["allowzero"] = true;
+  return {n.call("reshape", {n.in(0)}, attrs)};
+}
+
+Values convert_reshape_by_attribute(Node& n) {
+  n.ignore("consumed_inputs");
+  auto sizes = n.integers("shape");
+  n.check(sizes.has_value(), DiagnosticId::bad_attribute, "attribute 'shape' is missing");
+  return sizes ? reshape_to(n, *sizes, false) : Values{};
+}
+
+Values convert_reshape(Node& n) {
+  bool allow_zero = n.flag("allowzero", false);
+  auto sizes = n.integers_in(1);
+  if (sizes) return reshape_to(n, *sizes, allow_zero);
+  return {n.call("dyn.reshape", {n.in(0), n.in(1)},
+                 {{"shape", declared_shape_attr(n, "the shape")}, {"allowzero", allow_zero}})};
+}
+
+Values convert_flatten(Node& n) {
+  const Value& x = n.in(0);
+  int64_t axis = n.integer("axis", 1), rank = x.rank();
+  if (!n.check(axis >= -rank && axis <= rank, DiagnosticId::bad_attribute,
+               fmt::format("axis {} is outside [{}, {}]", axis, -rank, rank)))
+    return {};
+  if (axis < 0) axis += rank;
+  if (axis == 1) return {n.call("nn.batch_flatten", {x})};
+  Shape rows(x.type.shape.begin(), x.type.shape.begin() + axis),
+      columns(x.type.shape.begin() + axis, x.type.shape.end());
+  return {n.reshape(x, {product(rows), product(columns)})};
+}
+
+// ---- axes of size 1
+// ----------------------------------------------------------------------------------------------------
+
+Values squeeze(Node& n, const ListArgument& axes) {
+  if (axes.dynamic()) return {n.call("dyn.squeeze", {n.in(0), n.in(1)}, {{"shape", declared_shape_attr(n, "axes")}})};
+  relay::Attrs attrs;
+  if (axes.given) attrs["axis"] = *axes.known;
+  return {n.call("squeeze", {n.in(0)}, attrs)};
+}
+
+Values convert_squeeze_by_attribute(Node& n) { return squeeze(n, list_attribute(n, "axes")); }
+Values convert_squeeze(Node& n) { return squeeze(n, list_input(n, 1)); }
+
+// Inserts axes at their places in the result, runs of neighbours at once.
+Value insert_axes(Node& n, const std::vector<int64_t>& axes) {
+  int64_t rank = n.in(0).rank() + static_cast<int64_t>(axes.size());
+  std::vector<int64_t> places;
+  for (int64_t axis : axes)
+    if (auto place = n.axis_of(axis, rank)) places.push_back(*place);
+  std::ranges::sort(places);
+  n.check(std::ranges::adjacent_find(places) == places.end(), DiagnosticId::bad_attribute, "an axis is named twice");
+  Value result = n.in(0);
+  for (size_t k = 0; k < places.size() && !n.failed();) {
+    size_t run = 1;
+    while (k + run < places.size() && places[k + run] == places[k] + static_cast<int64_t>(run)) ++run;
+    relay::Attrs attrs = {{"axis", places[k]}};
+    if (run > 1) attrs["num_newaxis"] = static_cast<int64_t>(run);
+    result = n.call("expand_dims", {result}, attrs);
+    k += run;
+  }
+  return result;
+}
+
+Values convert_unsqueeze_by_attribute(Node& n) {
+  auto axes = n.integers("axes");
+  n.check(axes.has_value(), DiagnosticId::bad_attribute, "attribute 'axes' is missing");
+  return axes ? Values{insert_axes(n, *axes)} : Values{};
+}
+
+Values convert_unsqueeze(Node& n) {
+  auto axes = n.integers_in(1);
+  if (axes) return {insert_axes(n, *axes)};
+  return {n.call("dyn.expand_dims", {n.in(0), n.in(1)}, {{"shape", declared_shape_attr(n, "axes")}})};
+}
+
+// ---- Transpose, Expand, Shape
+// ------------------------------------------------------------------------------------------
+
+Values convert_transpose(Node& n) {
+  std::vector<int64_t> axes = n.integers("perm").value_or(std::vector<int64_t>{});
+  if (!n.has_attr("perm"))
+    for (int64_t k = n.in(0).rank(); k-- > 0;) axes.push_back(k);
+  return {n.call("transpose", {n.in(0)}, {{"axes", axes}})};
+}
+
+// The data's shape broadcast with `sizes`; sizes of 1 leave the data's.
+Shape expanded_shape(const Shape& data, const std::vector<int64_t>& sizes) {
+  Shape shape(sizes.begin(), sizes.end());
+  if (shape.size() < data.size()) shape.insert(shape.begin(), data.size() - shape.size(), Dim(1));
+  size_t offset = shape.size() - data.size();
+  for (size_t k = 0; k < data.size(); ++k)
+    if (shape[k + offset] == Dim(1)) shape[k + offset] = data[k];
+  return shape;
+}
+
+Values convert_expand(Node& n) {
+  const Value& x = n.in(0);
+  auto sizes = n.integers_in(1);
+  if (!sizes) return {n.call("dyn.broadcast_to", {x, n.in(1)}, {{"shape", declared_shape_attr(n, "the shape")}})};
+  Shape shape = expanded_shape(x.type.shape, *sizes);
+  if (shape == x.type.shape) return {x};
+  return {n.call("broadcast_to", {x}, {{"shape", shape_attr(shape)}})};
+}
+
+// A range of the shape; bounds are clamped.
+Values convert_shape(Node& n) {
+  const Value& x = n.in(0);
+  int64_t rank = x.rank(), start = n.integer("start", 0), end = n.integer("end", rank);
+  auto clamp = [&](int64_t at) { return std::clamp(at < 0 ? at + rank : at, int64_t{0}, rank); };
+  start = clamp(start);
+  end = std::max(clamp(end), start);
+  Shape part(x.type.shape.begin() + start, x.type.shape.begin() + end);
+  if (is_static(part)) return {Value::of(Constant::of(dtype::i64, {end - start}, static_shape(part)))};
+  Value all = n.call("shape_of", {x}, {{"dtype", "int64"}});
+  if (end - start == rank) return {all};
+  return {n.call("strided_slice", {all}, {{"begin", relay::AttrList{start}}, {"end", relay::AttrList{end}}})};
+}
+
+}  // namespace
+
+void add_shapes(Table& table) {
+  table.add({
+      {"Identity", 1, 1, 1, 1, convert_identity, true},
+      {"Reshape", 1, 1, 1, 1, convert_reshape_by_attribute},
+      {"Reshape", 5, 2, 2, 1, convert_reshape},
+      {"Flatten", 1, 1, 1, 1, convert_flatten},
+      {"Squeeze", 1, 1, 1, 1, convert_squeeze_by_attribute},
+      {"Squeeze", 13, 1, 2, 1, convert_squeeze},
+      {"Unsqueeze", 1, 1, 1, 1, convert_unsqueeze_by_attribute},
+      {"Unsqueeze", 13, 2, 2, 1, convert_unsqueeze},
+      {"Transpose", 1, 1, 1, 1, convert_transpose},
+      {"Expand", 8, 2, 2, 1, convert_expand},
+      {"Shape", 1, 1, 1, 1, convert_shape},
+  });
+}
+
+}  // namespace dlcc::frontends::onnx

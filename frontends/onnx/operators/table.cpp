@@ -1,0 +1,59 @@
+#include "frontends/onnx/operators/table.h"
+
+namespace dlcc::frontends::onnx {
+
+void Table::add(std::vector<Row> rows) {
+  for (Row& row : rows) {
+    std::string op = row.op;
+    bool inserted = rows_[op].emplace(row.since, std::move(row)).second;
+    DLCC_CHECK(inserted, "{} has two rows for one version", op);
+  }
+}
+
+const Row* Table::find(const std::string& op, int64_t opset) const {
+  auto versions = rows_.find(op);
+  if (versions == rows_.end()) return nullptr;
+  auto after = versions->second.upper_bound(opset);
+  return after == versions->second.begin() ? nullptr : &std::prev(after)->second;
+}
+
+const Table& operator_table() {
+  static const Table table = [] {
+    Table t;
+    add_elementwise(t);
+    add_windows(t);
+    add_normalization(t);
+    add_products(t);
+    add_shapes(t);
+    add_movement(t);
+    add_reductions(t);
+    add_constants(t);
+    add_control_flow(t);
+    return t;
+  }();
+  return table;
+}
+
+Converter direct(const char* relay_op) {
+  return [relay_op](Node& n) -> Values {
+    n.ignore("consumed_inputs");  // a hint of operator set 1
+    return {n.call(relay_op, n.all_inputs())};
+  };
+}
+
+ListArgument list_attribute(Node& n, const char* name) { return {n.has_attr(name), n.integers(name)}; }
+
+ListArgument list_input(Node& n, int input) {
+  if (!n.has(input)) return {};
+  return {true, n.integers_in(input)};
+}
+
+relay::AttrValue declared_shape_attr(Node& n, const char* operand) {
+  auto shape = n.declared_shape(0);
+  n.check(shape.has_value(), DiagnosticId::dynamic_shape,
+          fmt::format("{} is only known at run time, and the model declares no static shape for the output", operand),
+          "declare the output's shape in the model, or make the operand a constant");
+  return shape.value_or(std::vector<int64_t>{});
+}
+
+}  // namespace dlcc::frontends::onnx

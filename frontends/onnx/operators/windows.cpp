@@ -1,0 +1,157 @@
+// Operators with sliding windows: convolution and pooling.
+#include "frontends/onnx/operators/table.h"
+
+namespace dlcc::frontends::onnx {
+namespace {
+
+// The attributes that convolution and pooling share, over `rank` spatial axes.
+struct Windows {
+  std::vector<int64_t> size, strides, dilations, padding;  // padding: all before, then all after
+};
+
+// The padding for which there are ceil(extent / stride) windows. The odd element goes behind for SAME_UPPER.
+void pad_to_same(Node& n, const Value& data, Windows& w, bool upper) {
+  size_t rank = w.size.size();
+  for (size_t k = 0; k < rank; ++k) {
+    const Dim& extent = data.type.shape[k + 2];
+    if (!n.check(extent.is_constant() && w.strides[k] > 0, DiagnosticId::dynamic_shape,
+                 "auto_pad needs sizes that are known at compile time", "give the sizes with --dim NAME=VALUE"))
+      return;
+    Dim windows = floor_div(extent + Dim(w.strides[k] - 1), w.strides[k]);
+    Dim needed =
+        (windows - Dim(1)) * Dim(w.strides[k]) + (Dim(w.size[k]) - Dim(1)) * Dim(w.dilations[k]) + Dim(1) - extent;
+    if (!n.check(needed.is_constant(), DiagnosticId::too_large, "the windows reach further than can be addressed"))
+      return;
+    int64_t total = std::max<int64_t>(needed.value(), 0);
+    w.padding[k] = upper ? total / 2 : total - total / 2;
+    w.padding[k + rank] = total - w.padding[k];
+  }
+}
+
+void check_numbers(Node& n, const char* attribute, const std::vector<int64_t>& numbers, int64_t least) {
+  for (int64_t v : numbers)
+    n.check(v >= least, DiagnosticId::bad_attribute,
+            fmt::format("attribute '{}' must be at least {}, found {}", attribute, least, v));
+}
+
+Windows read_windows(Node& n, const Value& data, std::vector<int64_t> size) {
+  size_t rank = size.size();
+  Windows w{std::move(size), n.integers("strides", rank, 1), n.integers("dilations", rank, 1),
+            n.integers("pads", 2 * rank, 0)};
+  check_numbers(n, "kernel_shape", w.size, 1);
+  check_numbers(n, "strides", w.strides, 1);
+  check_numbers(n, "dilations", w.dilations, 1);
+  check_numbers(n, "pads", w.padding, 0);
+  std::string mode = n.text("auto_pad", "NOTSET");
+  if (n.failed() || mode == "NOTSET" || mode.empty()) return w;
+  w.padding.assign(2 * rank, 0);
+  if (mode == "SAME_UPPER" || mode == "SAME_LOWER")
+    pad_to_same(n, data, w, mode == "SAME_UPPER");
+  else
+    n.check(mode == "VALID", DiagnosticId::bad_attribute, fmt::format("auto_pad is '{}'", mode),
+            "it is NOTSET, SAME_UPPER, SAME_LOWER or VALID");
+  return w;
+}
+
+// The number of spatial axes, where it is supported.
+std::optional<size_t> spatial_rank(Node& n, const Value& data) {
+  if (!n.check(
+          data.rank() >= 3 && data.rank() <= 5, DiagnosticId::shape_mismatch,
+          fmt::format("the data must have 1 to 3 spatial axes behind batch and channels, found {} axes", data.rank())))
+    return std::nullopt;
+  return static_cast<size_t>(data.rank() - 2);
+}
+
+Values convert_conv(Node& n) {
+  const Value &data = n.in(0), &weight = n.in(1);
+  auto rank = spatial_rank(n, data);
+  if (!rank) return {};
+  if (!n.check(weight.rank() == data.rank() && is_static(weight.type.shape), DiagnosticId::shape_mismatch,
+               "the weights must have as many axes as the data, all of known size"))
+    return {};
+  std::vector<int64_t> taps = static_shape(weight.type.shape);
+  std::vector<int64_t> size(taps.begin() + 2, taps.end());
+  if (n.has_attr("kernel_shape"))
+    n.check(n.integers("kernel_shape", *rank, 1) == size, DiagnosticId::shape_mismatch,
+            "kernel_shape differs from the weights' shape");
+  int64_t groups = n.integer("group", 1);
+  n.check(groups >= 1, DiagnosticId::bad_attribute,
+          fmt::format("attribute 'group' must be at least 1, found {}", groups));
+  Windows w = read_windows(n, data, size);
+  Value result = n.call(fmt::format("nn.conv{}d", *rank), {data, weight},
+                        {{"strides", w.strides},
+                         {"padding", w.padding},
+                         {"dilation", w.dilations},
+                         {"groups", groups},
+                         {"channels", taps[0]},
+                         {"kernel_size", w.size}});
+  if (n.has(2)) result = n.call("nn.bias_add", {result, n.in(2)}, {{"axis", 1}});
+  return {result};
+}
+
+// Attributes of nn.*_pool, and how many spatial axes there are.
+struct Pooling {
+  size_t rank;
+  relay::Attrs attrs;
+};
+
+std::optional<Pooling> read_pooling(Node& n) {
+  auto rank = spatial_rank(n, n.in(0));
+  if (!rank) return std::nullopt;
+  n.check(n.has_attr("kernel_shape"), DiagnosticId::bad_attribute, "attribute 'kernel_shape' is missing");
+  Windows w = read_windows(n, n.in(0), n.integers("kernel_shape", *rank, 1));
+  return Pooling{*rank,
+                 {{"pool_size", w.size},
+                  {"strides", w.strides},
+                  {"dilation", w.dilations},
+                  {"padding", w.padding},
+                  {"ceil_mode", n.flag("ceil_mode", false)}}};
+}
+
+Values convert_max_pool(Node& n) {
+  auto pool = read_pooling(n);
+  int64_t order = n.flag("storage_order", false);
+  if (!pool) return {};
+  Values results = {n.call(fmt::format("nn.max_pool{}d", pool->rank), {n.in(0)}, pool->attrs)};
+  if (n.wants(1)) {
+    pool->attrs["storage_order"] = order;
+    results.push_back(n.call("nn.max_pool_indices", {n.in(0)}, pool->attrs));
+  }
+  return results;
+}
+
+Values convert_average_pool(Node& n) {
+  auto pool = read_pooling(n);
+  bool count_padding = n.flag("count_include_pad", false);
+  if (!pool) return {};
+  pool->attrs["count_include_pad"] = count_padding;
+  return {n.call(fmt::format("nn.avg_pool{}d", pool->rank), {n.in(0)}, pool->attrs)};
+}
+
+// Over all spatial axes: the operator for images, a reduction for other ranks.
+Converter global_pool(const char* image_op, const char* reduction) {
+  return [=](Node& n) -> Values {
+    const Value& data = n.in(0);
+    n.check(data.rank() >= 2, DiagnosticId::shape_mismatch, "the data must have axes for batch and channels");
+    if (data.rank() == 4) return {n.call(image_op, {data})};
+    std::vector<int64_t> axes;
+    for (int64_t k = 2; k < data.rank(); ++k) axes.push_back(k);
+    if (axes.empty()) return {data};
+    return {n.call(reduction, {data}, {{"axis", axes}, {"keepdims", true}})};
+  };
+}
+
+}  // namespace
+
+void add_windows(Table& table) {
+  table.add({
+      {"Conv", 1, 2, 3, 1, convert_conv},
+      {"MaxPool", 1, 1, 1, 1, convert_max_pool},
+      {"MaxPool", 8, 1, 1, 2, convert_max_pool},
+      {"AveragePool", 1, 1, 1, 1, convert_average_pool},
+      {"GlobalAveragePool", 1, 1, 1, 1, global_pool("nn.global_avg_pool2d", "mean")},
+      {"GlobalMaxPool", 1, 1, 1, 1, global_pool("nn.global_max_pool2d", "max")},
+  });
+}
+
+}  // namespace dlcc::frontends::onnx

@@ -1,0 +1,49 @@
+#include "frontends/onnx/reader.h"
+
+namespace dlcc::frontends::onnx {
+
+Opsets read_opsets(const google::protobuf::RepeatedPtrField<schema::OperatorSetIdProto>& imports, const Place& place,
+                   Diagnostics& diagnostics) {
+  Opsets opsets;
+  for (const auto& import : imports) {
+    std::string domain = canonical_domain(import.domain());
+    if (domain.empty() && (import.version() < 1 || import.version() > newest_opset))
+      diagnostics.error(DiagnosticId::unsupported_opset, place,
+                        fmt::format("operator set {} is not known", import.version()), {},
+                        fmt::format("versions 1 to {} are", newest_opset));
+    bool inserted = opsets.emplace(domain, import.version()).second;
+    if (!inserted && opsets[domain] != import.version())
+      diagnostics.error(
+          DiagnosticId::duplicate_definition, place,
+          fmt::format("domain '{}' is imported with versions {} and {}", domain, opsets[domain], import.version()));
+  }
+  return opsets;
+}
+
+std::optional<Model> read_model(std::span<const std::byte> bytes, const std::string& file, Diagnostics& diagnostics) {
+  Place place{.file = file};
+  Model model{std::make_shared<schema::ModelProto>(), {}, {}};
+  auto malformed = [&](const char* message) {
+    diagnostics.error(DiagnosticId::malformed_model, place, message);
+    return std::nullopt;
+  };
+  if (bytes.empty()) return malformed("the model is empty");
+  if (bytes.size() > INT32_MAX)
+    return malformed("an ONNX file cannot be larger than 2 GiB; larger weights are external data");
+  if (!model.proto->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return malformed("the bytes are not an ONNX model, or end too early");
+  if (!model.proto->has_graph()) return malformed("there is no graph");
+  int64_t ir = model.proto->ir_version();
+  if (ir < 1 || ir > newest_ir_version)
+    diagnostics.error(DiagnosticId::unsupported_opset, place, fmt::format("IR version {} is not known", ir), {},
+                      fmt::format("versions 1 to {} are", newest_ir_version));
+  model.opsets = read_opsets(model.proto->opset_import(), place, diagnostics);
+  if (model.opsets.empty() && ir < 3) model.opsets.emplace("", 1);  // before IR version 3 there was one operator set
+  for (const schema::FunctionProto& f : model.proto->functions())
+    if (!model.functions.emplace(FunctionKey(canonical_domain(f.domain()), f.name(), f.overload()), &f).second)
+      diagnostics.error(DiagnosticId::duplicate_definition, place,
+                        fmt::format("function '{}' is defined twice", f.name()));
+  return model;
+}
+
+}  // namespace dlcc::frontends::onnx

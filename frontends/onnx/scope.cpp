@@ -1,0 +1,99 @@
+#include "frontends/onnx/scope.h"
+
+#include "frontends/onnx/tensor_decode.h"
+
+namespace dlcc::frontends::onnx {
+
+std::optional<Constant> Initializer::decode(const std::shared_ptr<schema::ModelProto>& model, ExternalFiles& files,
+                                            const std::string& file, Diagnostics& diagnostics) const {
+  auto place = [&](const std::string& name) {
+    return Place{.file = file, .node = fmt::format("initializer '{}'", name)};
+  };
+  if (sparse_) return decode_sparse_tensor(*sparse_, model, files, place(sparse_->values().name()), diagnostics);
+  if (shared_) return decode_tensor(*shared_, model, files, place(shared_->name()), diagnostics);
+  auto own = std::make_shared<schema::TensorProto>();
+  own->Swap(tensor_);
+  return decode_tensor(*own, own, files, place(own->name()), diagnostics);
+}
+
+void Scope::add(const std::string& name, Initializer initializer, Diagnostics& diagnostics, const std::string& file) {
+  if (!initializers.emplace(name, initializer).second)
+    diagnostics.error(DiagnosticId::duplicate_definition, {.file = file, .node = fmt::format("initializer '{}'", name)},
+                      "another initializer has this name");
+}
+
+void Scope::add_initializers(schema::GraphProto& graph, Diagnostics& diagnostics, const std::string& file) {
+  for (auto& t : *graph.mutable_initializer()) add(t.name(), Initializer(&t), diagnostics, file);
+  for (const auto& t : graph.sparse_initializer()) add(t.values().name(), Initializer(&t), diagnostics, file);
+}
+
+void Scope::add_initializers(const schema::GraphProto& graph, Diagnostics& diagnostics, const std::string& file) {
+  for (const auto& t : graph.initializer()) add(t.name(), Initializer(&t), diagnostics, file);
+  for (const auto& t : graph.sparse_initializer()) add(t.values().name(), Initializer(&t), diagnostics, file);
+}
+
+void Scope::add_declarations(const schema::GraphProto& graph) {
+  for (const auto* list : {&graph.value_info(), &graph.output()})
+    for (const schema::ValueInfoProto& info : *list)
+      if (info.has_type()) declared.emplace(info.name(), &info.type());
+}
+
+void Scope::spread_declarations(const NodeList& nodes,
+                                const std::function<bool(const schema::NodeProto&)>& keeps_shape) {
+  for (int k = nodes.size(); k-- > 0;) {
+    const schema::NodeProto& node = nodes[k];
+    auto result = node.output_size() > 0 ? declared.find(node.output(0)) : declared.end();
+    if (result != declared.end() && node.input_size() > 0 && keeps_shape(node))
+      declared.emplace(node.input(0), result->second);
+  }
+}
+
+Dim DeclaredTypes::named(const std::string& name) const {
+  auto given = dims_.find(name);
+  return given != dims_.end() ? Dim(given->second) : Dim::symbol({.name = name});
+}
+
+std::optional<relay::TensorType> DeclaredTypes::of_input(const schema::ValueInfoProto& input, const Place& place) {
+  if (!input.type().has_tensor_type()) {
+    diagnostics_.error(DiagnosticId::unsupported_type, place, "only tensors can be inputs");
+    return std::nullopt;
+  }
+  const auto& tensor = input.type().tensor_type();
+  auto dtype = checked_type(tensor.elem_type(), place, diagnostics_);
+  if (!tensor.has_shape())
+    diagnostics_.error(DiagnosticId::cannot_infer, place, "the input's shape is not declared, not even its rank");
+  if (!dtype || !tensor.has_shape()) return std::nullopt;
+  Shape shape;
+  std::vector<int64_t> known;
+  for (int k = 0; k < tensor.shape().dim_size(); ++k) {
+    const auto& dim = tensor.shape().dim(k);
+    if (dim.has_dim_value()) {
+      shape.push_back(dim.dim_value());
+    } else {
+      std::string name = dim.dim_param().empty() ? fmt::format("{}_{}", input.name(), k) : dim.dim_param();
+      names_.insert(name);
+      shape.push_back(named(name));
+    }
+    if (shape.back().is_constant()) known.push_back(shape.back().value());
+  }
+  if (!checked_count(known, *dtype, place, diagnostics_)) return std::nullopt;
+  return relay::TensorType{std::move(shape), *dtype};
+}
+
+Declaration DeclaredTypes::of_value(const schema::TypeProto& type) const {
+  Declaration declaration;
+  if (!type.has_tensor_type()) return declaration;
+  declaration.dtype = dtype_of_onnx(type.tensor_type().elem_type());
+  if (!type.tensor_type().has_shape()) return declaration;
+  Shape& shape = declaration.shape.emplace();
+  for (const auto& dim : type.tensor_type().shape().dim())
+    shape.push_back(dim.has_dim_value() ? Dim(dim.dim_value()) : named(dim.dim_param()));
+  return declaration;
+}
+
+std::optional<Shape> DeclaredTypes::declared_shape(const Scope& scope, const std::string& name) const {
+  auto declared = scope.declared.find(name);
+  return declared == scope.declared.end() ? std::nullopt : of_value(*declared->second).shape;
+}
+
+}  // namespace dlcc::frontends::onnx

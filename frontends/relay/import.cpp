@@ -1,0 +1,88 @@
+// Relay text to a typed module: parse, give symbols the sizes the user chose, infer.
+#include "frontends/frontend.h"
+#include "frontends/relay/parser.h"
+
+namespace dlcc::frontends {
+
+using namespace relay;
+
+namespace {
+
+// Replaces symbols by sizes in every type that the text states and in attributes.
+class Sizes {
+ public:
+  explicit Sizes(const std::map<std::string, int64_t>& dims) {
+    for (const auto& [name, value] : dims) sizes_.emplace(name, Dim(value));
+  }
+
+  void apply(Module& module) {
+    if (sizes_.empty()) return;
+    for (auto& [name, f] : module.functions) apply(f);
+  }
+
+ private:
+  void apply(Type& type) {
+    type = map_leaves(type, [&](const Type& leaf) {
+      const TensorType* t = as<TensorType>(leaf);
+      if (!t || is_static(t->shape)) return leaf;
+      Shape shape = t->shape;
+      for (Dim& d : shape) d = d.substitute(sizes_);
+      return tensor_type(std::move(shape), t->dtype);
+    });
+  }
+
+  void apply(AttrValue& value) {
+    if (AttrList* list = std::get_if<AttrList>(&value.v))
+      for (AttrValue& item : *list) apply(item);
+    Dim* dim = std::get_if<Dim>(&value.v);
+    if (!dim) return;
+    Dim size = dim->substitute(sizes_);
+    if (size.is_constant())
+      value.v = size.value();
+    else
+      value.v = size;
+  }
+
+  void apply(Pattern& pattern) {
+    if (auto* bind = std::get_if<Pattern::Bind>(&pattern.v)) apply(bind->var->type);
+    if (auto* c = std::get_if<Pattern::Constructor>(&pattern.v))
+      for (Pattern& field : c->fields) apply(field);
+    if (auto* t = std::get_if<Pattern::Tuple>(&pattern.v))
+      for (Pattern& field : t->fields) apply(field);
+  }
+
+  void apply(Function& f) {
+    for (Var& p : f.params) apply(p->type);
+    apply(f.result_type);
+    apply(f.body);
+  }
+
+  void apply(Block& block) {
+    for (Binding& b : block.bindings) {
+      apply(b.var->type);
+      if (Call* call = std::get_if<Call>(&b.op))
+        for (auto& [key, value] : call->attrs) apply(value);
+      if (MatchCast* cast = std::get_if<MatchCast>(&b.op)) apply(cast->type);
+      if (Match* match = std::get_if<Match>(&b.op))
+        for (Clause& c : match->clauses) apply(c.pattern);
+      if (MakeFunction* closure = std::get_if<MakeFunction>(&b.op))
+        apply(*closure->function);
+      else
+        for_each_block(b.op, [&](Block& inner) { apply(inner); });
+    }
+  }
+
+  std::map<std::string, Dim> sizes_;
+};
+
+}  // namespace
+
+std::optional<Module> import_relay(std::string_view text, const ImportOptions& options, Diagnostics& diagnostics) {
+  std::optional<Module> module = relay_text::parse(text, {.file = options.file, .outside_constant = {}}, diagnostics);
+  if (!module) return std::nullopt;
+  Sizes(options.dims).apply(*module);
+  if (!infer_types(*module, diagnostics) || !verify(*module, diagnostics)) return std::nullopt;
+  return module;
+}
+
+}  // namespace dlcc::frontends

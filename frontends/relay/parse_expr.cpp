@@ -1,0 +1,436 @@
+// Parses functions, blocks and expressions.
+#include <optional>
+
+#include "frontends/relay/parser.h"
+
+namespace dlcc::frontends::relay_text {
+
+using namespace relay;
+
+// ---- functions and blocks -------------------------------------------------------------------------------------------
+
+// [A](%x: T, attr=1) -> T { body }
+Function Parser::function_rest() {
+  Scope scope(*this);
+  Function f;
+  f.place = place();
+  f.type_params = type_params();
+  if (!expect("(", "the function's name")) return f;
+  list(")", [&] {
+    if (!at_attributes()) return parameter(f);
+    f.attrs = attributes(")");
+  });
+  if (accept("->")) f.result_type = type();
+  f.body = braces();
+  return f;
+}
+
+void Parser::parameter(Function& f) {
+  Token name = expect_kind(TokenKind::local, "a parameter, %name");
+  Var var = module_.fresh(std::string(name.text));
+  if (accept("{")) {
+    attributes("}");  // virtual_device, which places values on devices: there is one
+    expect("}", "the parameter's attributes");
+  }
+  if (accept(":")) var->type = type();
+  for (const Var& other : f.params)
+    if (other->name == var->name && !lexer_.failed())
+      report(DiagnosticId::duplicate_definition, lexer_.place(name),
+             fmt::format("two parameters are named %{}", var->name));
+  f.params.push_back(var);
+  locals_.add(var->name, var);
+}
+
+Block Parser::braces() {
+  Block block;
+  if (!expect("{", "the head")) return block;
+  Scope scope(*this);
+  Block* outer = std::exchange(block_, &block);
+  block.result = atom_expr();
+  block_ = outer;
+  expect("}", "the block's value");
+  return block;
+}
+
+Parser::Value Parser::expr() {
+  Depth depth(*this);
+  Scope scope(*this);
+  for (;;) {
+    while (binding()) {
+    }
+    Value value = statement();
+    if (lexer_.failed() || !accept(";")) return value;
+    // a; b  is  let %_ = a; b
+    if (std::holds_alternative<Operation>(value.v)) bind(module_.fresh("_"), std::move(value));
+  }
+}
+
+bool Parser::binding() {
+  if (lexer_.failed()) return false;
+  if (peek().word("let"))
+    let_binding();
+  else if (peek().kind == TokenKind::graph && peek(1).is("="))
+    graph_binding();
+  else if (peek().word("free_var"))
+    free_variable();
+  else
+    return false;
+  return true;
+}
+
+// The variable of a function is visible in the function itself, so that it can call itself.
+void Parser::let_binding() {
+  lexer_.next();
+  Token name = expect_kind(TokenKind::local, "a variable, %name");
+  Type annotation = accept(":") ? type() : nullptr;
+  if (!expect("=", "the variable")) return;
+  Var var = module_.fresh(std::string(name.text), annotation);
+  size_t ahead = 0;
+  while (ahead < 8 && peek(ahead).is("(")) ++ahead;
+  bool recursive = peek(ahead).word("fn");
+  if (recursive) locals_.add(var->name, var);
+  Value value = bound_value();
+  if (!recursive) locals_.add(var->name, var);
+  bind(var, std::move(value));
+  expect(";", "the binding");
+}
+
+// An alias for the expression, which is evaluated here.
+void Parser::graph_binding() {
+  int64_t number = lexer_.next().integer;
+  lexer_.next();
+  graph_.add(number, atom(bound_value()));
+  expect(";", "the binding");
+}
+
+void Parser::free_variable() {
+  lexer_.next();
+  Token name = expect_kind(TokenKind::local, "a variable, %name");
+  Var var = module_.fresh(std::string(name.text));
+  if (accept(":")) var->type = type();
+  if (free_vars_)
+    free_vars_->push_back(var);
+  else
+    report(DiagnosticId::syntax_error, lexer_.place(name), "free variables cannot stand in a module's functions");
+  locals_.add(var->name, var);
+  expect(";", "the variable");
+}
+
+Parser::Value Parser::bound_value() {
+  bool wide = peek().word("match") || peek().is("match?") || peek().is("{");
+  Depth depth(*this);
+  return wide ? statement() : binary();
+}
+
+Parser::Value Parser::statement() {
+  if (peek().word("match") || peek().is("match?")) return match_statement();
+  if (!accept("{")) return binary();
+  Value value = expr();
+  expect("}", "the block's value");
+  return value;
+}
+
+// ---- match ----------------------------------------------------------------------------------------------------------
+
+Parser::Value Parser::match_statement() {
+  Token head = lexer_.next();
+  Match match;
+  match.complete = head.kind == TokenKind::identifier;
+  match.value = atom(primary());
+  if (!expect("{", "the matched value")) return {nothing(), lexer_.place(head)};
+  list("}", [&] {
+    Scope scope(*this);
+    Clause clause;
+    clause.pattern = pattern();
+    if (!expect("=>", "the pattern")) return;
+    auto body = std::make_shared<Block>();
+    Block* outer = std::exchange(block_, body.get());
+    body->result = atom_expr();
+    block_ = outer;
+    clause.body = std::move(body);
+    match.clauses.push_back(std::move(clause));
+  });
+  return {Operation(std::move(match)), lexer_.place(head)};
+}
+
+Pattern Parser::pattern() {
+  Depth depth(*this);
+  std::vector<Pattern> fields;
+  auto field = [&] { fields.push_back(pattern()); };
+  if (accept_word("_")) return {Pattern::Wildcard{}};
+  if (accept("(")) {
+    list(")", field);
+    return {Pattern::Tuple{std::move(fields)}};
+  }
+  if (peek().kind == TokenKind::local) {
+    Var var = module_.fresh(std::string(lexer_.next().text));
+    if (accept(":")) var->type = type();
+    locals_.add(var->name, var);
+    return {Pattern::Bind{var}};
+  }
+  Token name = expect_kind(TokenKind::identifier, "a pattern");
+  if (accept("(")) list(")", field);
+  auto it = constructors_.find(std::string(name.text));
+  if (it == constructors_.end())
+    report(DiagnosticId::undefined_value, lexer_.place(name), fmt::format("there is no constructor {}", name.text));
+  else if (it->second.fields != fields.size())
+    report(DiagnosticId::wrong_arity, lexer_.place(name),
+           fmt::format("constructor {} has {} fields, the pattern {}", name.text, it->second.fields, fields.size()));
+  return {Pattern::Constructor{std::string(name.text), std::move(fields)}};
+}
+
+// ---- expressions ----------------------------------------------------------------------------------------------------
+
+namespace {
+
+struct Infix {
+  std::string_view symbol, op;
+  int strength;
+};
+constexpr Infix infixes[] = {{"*", "multiply", 12},     {"/", "divide", 12},   {"+", "add", 10},
+                             {"-", "subtract", 10},     {"<", "less", 8},      {"<=", "less_equal", 8},
+                             {">", "greater", 8},       {">=", "greater_equal", 8},
+                             {"==", "equal", 7},        {"!=", "not_equal", 7}};
+
+const Infix* infix(const Token& t) {
+  for (const Infix& i : infixes)
+    if (t.is(i.symbol)) return &i;
+  return nullptr;
+}
+
+}  // namespace
+
+// Operator precedence with an explicit stack; all operators associate to the left.
+Parser::Value Parser::binary() {
+  struct Pending {
+    Atom left;
+    const Infix* op;
+    Place place;
+  };
+  std::vector<Pending> stack;
+  Value value = call();
+  for (;;) {
+    const Infix* op = lexer_.failed() ? nullptr : infix(peek());
+    while (!stack.empty() && (!op || stack.back().op->strength >= op->strength)) {
+      Pending p = std::move(stack.back());
+      stack.pop_back();
+      const Operator* callee = operators().find(std::string(p.op->op));
+      if (!callee) {
+        report(DiagnosticId::unsupported_operator, p.place, fmt::format("there is no operator {}", p.op->op));
+        return {nothing(), p.place};
+      }
+      Atom right = atom(std::move(value));
+      value = {Operation(Call{OperatorRef{callee}, {p.left, right}, {}}), p.place};
+    }
+    if (!op) return value;
+    Place where = place();
+    lexer_.next();
+    Atom left = atom(std::move(value));
+    stack.push_back({std::move(left), op, where});
+    value = call();
+  }
+}
+
+Parser::Value Parser::call() {
+  Value value = primary();
+  while (!lexer_.failed() && peek().is("(")) {
+    Place where = value.place;
+    Atom callee = atom(std::move(value));
+    lexer_.next();
+    value = {arguments(std::move(callee)), where};
+  }
+  return value;
+}
+
+bool Parser::at_attributes() { return peek().kind == TokenKind::identifier && peek(1).is("="); }
+
+// Arguments and attributes; '(' was taken. Attributes mean something on operators only.
+Operation Parser::arguments(Atom callee) {
+  Call call{std::move(callee), {}, {}};
+  list(")", [&] {
+    if (at_attributes())
+      call.attrs = attributes(")");
+    else if (peek().word("meta") && peek(2).kind == TokenKind::identifier &&
+             peek(2).text.starts_with("relay.attrs."))
+      lexer_.error(place(), "attributes from the metadata section are not supported", "write them out: axis=1");
+    else
+      call.args.push_back(atom_expr());
+  });
+  if (!std::holds_alternative<OperatorRef>(call.callee)) call.attrs.clear();
+  return call;
+}
+
+Parser::Value Parser::primary() {
+  Depth depth(*this);
+  Token t = peek();
+  Value value{nothing(), lexer_.place(t)};
+  switch (t.kind) {
+    case TokenKind::number:
+      value.v = Atom(literal(lexer_.next()));
+      break;
+    case TokenKind::local:
+      lexer_.next();
+      if (const Var* var = locals_.find(std::string(t.text)))
+        value.v = Atom(*var);
+      else
+        report(DiagnosticId::undefined_value, value.place, fmt::format("%{} is not defined here", t.text));
+      break;
+    case TokenKind::graph:
+      lexer_.next();
+      if (const Atom* bound = graph_.find(t.integer))
+        value.v = *bound;
+      else
+        report(DiagnosticId::undefined_value, value.place, fmt::format("%{} is not defined here", t.integer));
+      break;
+    case TokenKind::global:
+      lexer_.next();
+      globals_used_.emplace_back(t.text, value.place);
+      value.v = Atom(GlobalRef{std::string(t.text)});
+      break;
+    case TokenKind::identifier:
+      value = primary_word(t);
+      break;
+    default:
+      if (!accept("(")) {
+        unexpected("an expression");
+        return value;
+      }
+      value = parenthesised(value.place);
+  }
+  while (peek().kind == TokenKind::projection) {
+    int index = static_cast<int>(lexer_.next().integer);
+    Atom tuple = atom(std::move(value));
+    value = {Operation(Project{std::move(tuple), index}), lexer_.place(t)};
+  }
+  return value;
+}
+
+Parser::Value Parser::primary_word(const Token& t) {
+  Place where = lexer_.place(t);
+  if (t.word("let") || t.word("def") || t.word("type") || t.word("else") || t.word("extern") || t.word("free_var") ||
+      t.word("match") || t.word("_")) {
+    unexpected("an expression");
+    return {nothing(), where};
+  }
+  lexer_.next();
+  auto operands = [&](size_t count) {
+    std::vector<Atom> args;
+    if (expect("(", t.text)) list(")", [&] { args.push_back(atom_expr()); });
+    if (args.size() != count && !lexer_.failed())
+      report(DiagnosticId::wrong_arity, where, fmt::format("{} takes {} operands, found {}", t.text, count, args.size()));
+    args.resize(count);
+    return args;
+  };
+  auto operation = [&](auto op) { return Value{Operation(std::move(op)), where}; };
+  if (t.word("True") || t.word("False"))
+    return {Atom(Constant::of<uint8_t>(dtype::boolean, {}, {t.text == "True"})), where};
+  if (t.word("if")) return if_expression(where);
+  if (t.word("fn")) return operation(MakeFunction{std::make_shared<Function>(function_rest())});
+  if (t.word("ref")) return operation(RefCreate{operands(1)[0]});
+  if (t.word("ref_read")) return operation(RefRead{operands(1)[0]});
+  if (t.word("ref_write")) {
+    std::vector<Atom> args = operands(2);
+    return operation(RefWrite{args[0], args[1]});
+  }
+  if (t.word("meta")) return meta_constant(where);
+  if (t.word("call_tensor")) return call_tensor(where);
+  if (t.word("match_cast")) return match_cast(where);
+  return named(t);
+}
+
+Parser::Value Parser::named(const Token& t) {
+  std::string name(t.text);
+  Place where = lexer_.place(t);
+  if (auto it = constructors_.find(name); it != constructors_.end()) {
+    if (it->second.fields == 0 && !peek().is("(")) return {Operation(Call{ConstructorRef{name}, {}, {}}), where};
+    return {Atom(ConstructorRef{name}), where};
+  }
+  if (const Operator* op = operators().find(name)) return {Atom(OperatorRef{op}), where};
+  report(DiagnosticId::unsupported_operator, where, fmt::format("there is no operator or constructor '{}'", name),
+         "variables are written %name, functions @name; `dlcc ops` lists the operators");
+  return {nothing(), where};
+}
+
+Parser::Value Parser::if_expression(const Place& where) {
+  If op;
+  if (!expect("(", "if")) return {nothing(), where};
+  op.condition = atom_expr();
+  expect(")", "the condition");
+  op.then_block = std::make_shared<Block>(braces());
+  if (!accept_word("else")) unexpected("'else'");
+  op.else_block = std::make_shared<Block>(braces());
+  return {Operation(std::move(op)), where};
+}
+
+// (), (e), (e,) or (e, f); '(' was taken.
+Parser::Value Parser::parenthesised(const Place& where) {
+  MakeTuple tuple;
+  if (accept(")")) return {Operation(std::move(tuple)), where};
+  Value first = expr();
+  if (accept(")")) return first;
+  if (!peek().is(",")) unexpected("',' or ')'");
+  lexer_.next();
+  tuple.fields.push_back(atom(std::move(first)));
+  list(")", [&] { tuple.fields.push_back(atom_expr()); });
+  return {Operation(std::move(tuple)), where};
+}
+
+// call_tensor(@f, %x, %y, layouts=["0:1 1/16:2 1:16", ""])
+Parser::Value Parser::call_tensor(const Place& where) {
+  CallTensor op;
+  if (!expect("(", "call_tensor")) return {nothing(), where};
+  Token name = expect_kind(TokenKind::global, "a tensor function, @name");
+  op.function = name.text;
+  tensor_functions_used_.emplace_back(op.function, lexer_.place(name));
+  if (!accept(",") && !peek().is(")")) unexpected("',' or ')'");
+  list(")", [&] {
+    if (!at_attributes()) return op.args.push_back(atom_expr());
+    Place at = place();
+    for (const auto& [key, value] : attributes(")"))
+      if (key == "layouts")
+        op.layouts = layouts(value, at);
+      else
+        report(DiagnosticId::bad_attribute, at, fmt::format("call_tensor has no attribute '{}'", key));
+  });
+  return {Operation(std::move(op)), where};
+}
+
+Parser::Value Parser::match_cast(const Place& where) {
+  if (!expect("(", "match_cast")) return {nothing(), where};
+  Atom value = atom_expr();
+  expect(",", "the value");
+  Type to = type();
+  expect(")", "the type");
+  return {Operation(MatchCast{std::move(value), std::move(to)}), where};
+}
+
+Parser::Value Parser::meta_constant(const Place& where) {
+  int64_t index = 0;
+  std::string key = meta_reference(index);
+  if (lexer_.failed()) return {nothing(), where};
+  if (key == "relay.Constant") {
+    if (index < static_cast<int64_t>(constants_.size())) return {Atom(constants_[index]), where};
+    if (options_.outside_constant) return {Atom(*options_.outside_constant), where};
+  }
+  report(DiagnosticId::undefined_value, where, fmt::format("meta[{}][{}] is not in the metadata section", key, index),
+         constants_.empty() ? "the text has no constants; was it printed without its metadata?" : "");
+  return {nothing(), where};
+}
+
+// ---- A-normal form --------------------------------------------------------------------------------------------------
+
+Atom Parser::atom(Value value) {
+  if (Atom* a = std::get_if<Atom>(&value.v)) return std::move(*a);
+  Var var = module_.fresh("");
+  bind(var, std::move(value));
+  return var;
+}
+
+void Parser::bind(Var var, Value value) {
+  DLCC_CHECK(block_, "an expression outside a block");
+  Operation op = std::holds_alternative<Operation>(value.v) ? std::move(std::get<Operation>(value.v))
+                                                            : Operation(Alias{std::move(std::get<Atom>(value.v))});
+  block_->bindings.push_back({std::move(var), std::move(op), std::move(value.place)});
+}
+
+}  // namespace dlcc::frontends::relay_text

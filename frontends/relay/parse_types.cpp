@@ -1,0 +1,322 @@
+// Parses types, dimensions, attributes and literals.
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "frontends/relay/parser.h"
+#include "support/float_formats.h"
+
+namespace dlcc::frontends::relay_text {
+
+using namespace relay;
+
+// ---- types ----------------------------------------------------------------------------------------------------------
+
+Type Parser::type() {
+  Depth depth(*this);
+  if (accept("(")) return tuple_type(type_list(")"));
+  Token name = expect_kind(TokenKind::identifier, "a type");
+  if (lexer_.failed()) return hole_type();
+  if (name.word("_")) return hole_type();
+  if (name.word("Tensor")) return tensor_type();
+  if (name.word("fn")) return function_type();
+  if (name.word("ref")) {
+    expect("(", "ref");
+    Type value = type();
+    expect(")", "the type");
+    return ref_type(value);
+  }
+  return named_type(name);
+}
+
+std::vector<Type> Parser::type_list(std::string_view close) {
+  std::vector<Type> types;
+  list(close, [&] { types.push_back(type()); });
+  return types;
+}
+
+// Tensor[(1, n), float32]; "Tensor" was taken.
+Type Parser::tensor_type() {
+  Shape shape;
+  expect("[", "Tensor");
+  if (!expect("(", "Tensor[")) return hole_type();
+  list(")", [&] { shape.push_back(dim()); });
+  expect(",", "the shape");
+  Token name = expect_kind(TokenKind::identifier, "an element type");
+  std::optional<DType> dtype = element_type(name);
+  if (!dtype && !lexer_.failed())
+    report(DiagnosticId::unsupported_type, lexer_.place(name), fmt::format("{} is not an element type", name.text));
+  expect("]", "the tensor type");
+  return dtype ? relay::tensor_type(std::move(shape), *dtype) : hole_type();
+}
+
+// fn [A](T) -> U; "fn" was taken.
+Type Parser::function_type() {
+  Scope scope(*this);
+  std::vector<TypeVariable> params = type_params();
+  if (!expect("(", "fn")) return hole_type();
+  std::vector<Type> types = type_list(")");
+  if (!expect("->", "the parameters' types")) return hole_type();
+  Type result = type();
+  return relay::function_type(std::move(types), std::move(result), std::move(params));
+}
+
+// "int", "uint" and "float" have 32 bits.
+std::optional<DType> Parser::element_type(const Token& t) {
+  bool bare = t.text == "int" || t.text == "uint" || t.text == "float";
+  return dtype_named(bare ? std::string(t.text) + "32" : std::string(t.text));
+}
+
+Type Parser::named_type(const Token& name) {
+  Place where = lexer_.place(name);
+  if (const TypeVariable* v = type_variables_.find(std::string(name.text))) return variable_type(*v);
+  if (auto it = module_.data_types.find(std::string(name.text)); it != module_.data_types.end()) {
+    size_t expected = it->second.params.size();
+    std::vector<Type> args;
+    if (accept("[")) args = type_list("]");
+    if (args.size() != expected && !lexer_.failed())
+      report(DiagnosticId::wrong_arity, where,
+             fmt::format("type {} takes {} type arguments, found {}", name.text, expected, args.size()));
+    args.resize(expected, hole_type());
+    return data_type(std::string(name.text), std::move(args));
+  }
+  if (std::optional<DType> dtype = element_type(name)) return relay::tensor_type(Shape{}, *dtype);
+  report(DiagnosticId::unsupported_type, where, fmt::format("there is no type {}", name.text),
+         "data types are defined before they are used");
+  if (accept("[")) type_list("]");
+  return hole_type();
+}
+
+std::vector<TypeVariable> Parser::type_params() {
+  std::vector<TypeVariable> params;
+  if (!accept("[")) return params;
+  list("]", [&] {
+    Token name = expect_kind(TokenKind::identifier, "a type variable");
+    params.push_back({module_.next_id++, std::string(name.text)});
+    type_variables_.add(params.back().name, params.back());
+  });
+  return params;
+}
+
+// ---- dimensions: integers, symbols, and sums and products of them ---------------------------------------------------
+
+Dim Parser::dim() {
+  Depth depth(*this);
+  Dim sum = dim_product();
+  while (peek().is("+") || peek().is("-")) {
+    bool plus = lexer_.next().text == "+";
+    Dim right = dim_product();
+    sum = plus ? sum + right : sum - right;
+  }
+  return sum;
+}
+
+Dim Parser::dim_product() {
+  Dim product = dim_atom();
+  while (accept("*")) product = product * dim_atom();
+  return product;
+}
+
+Dim Parser::dim_atom() {
+  Token t = peek();
+  if (t.kind == TokenKind::number) {
+    lexer_.next();
+    int64_t value = 0;
+    auto [end, error] = std::from_chars(t.text.data(), t.text.data() + t.text.size(), value);
+    if (error == std::errc() && end == t.text.data() + t.text.size() && !t.is_float) return t.negative ? -value : value;
+    report(DiagnosticId::syntax_error, lexer_.place(t), "this is not an integer of 64 bits");
+    return 0;
+  }
+  if (t.kind == TokenKind::unknown) return symbol(std::string(lexer_.next().text));
+  if (t.word("meta")) {
+    lexer_.next();
+    int64_t index;
+    meta_reference(index);  // a size variable of TVM's: some size
+    return unknown_dim();
+  }
+  Token name = expect_kind(TokenKind::identifier, "a dimension");
+  using Function = Dim (*)(const Dim&, const Dim&);
+  static const std::map<std::string_view, Function> functions = {
+      {"floor_div", [](const Dim& a, const Dim& b) { return floor_div(a, b); }},
+      {"floor_mod", [](const Dim& a, const Dim& b) { return floor_mod(a, b); }},
+      {"min", [](const Dim& a, const Dim& b) { return min(a, b); }},
+      {"max", [](const Dim& a, const Dim& b) { return max(a, b); }}};
+  auto function = functions.find(name.text);
+  if (function == functions.end() || !accept("(")) return symbol(std::string(name.text));
+  Dim left = dim();
+  expect(",", "the first operand");
+  Dim right = dim();
+  expect(")", "the second operand");
+  return function->second(left, right);
+}
+
+Dim Parser::symbol(const std::string& name) { return Dim::symbol({name}); }
+
+// ---- attributes -----------------------------------------------------------------------------------------------------
+
+// key=value, ... up to `close`, which stays.
+Attrs Parser::attributes(std::string_view close) {
+  Attrs attrs;
+  while (!lexer_.failed() && !peek().is(close)) {
+    Token key = expect_kind(TokenKind::identifier, "an attribute");
+    if (!expect("=", "the attribute's name")) break;
+    if (!attrs.emplace(key.text, attribute_value()).second)
+      report(DiagnosticId::duplicate_definition, lexer_.place(key),
+             fmt::format("attribute '{}' is given twice", key.text));
+    if (!accept(",")) break;
+  }
+  return attrs;
+}
+
+AttrValue Parser::attribute_value() {
+  Depth depth(*this);
+  Token t = peek();
+  if (t.kind == TokenKind::string) return std::string(lexer_.next().text);
+  if (accept_word("True")) return true;
+  if (accept_word("False")) return false;
+  if (accept_word("None") || accept_word("nullptr")) return {};
+  if (t.word("meta")) {
+    lexer_.next();
+    int64_t index = 0;
+    std::string key = meta_reference(index);
+    return fmt::format("meta[{}][{}]", key, index);
+  }
+  if (accept("[") || accept("(")) {
+    AttrList values;
+    list(t.is("[") ? "]" : ")", [&] { values.push_back(attribute_value()); });
+    return values;
+  }
+  if (t.kind == TokenKind::number && t.is_float) {
+    lexer_.next();
+    std::optional<double> value = number(t);
+    if (!value) report(DiagnosticId::bad_attribute, lexer_.place(t), "this number is out of range");
+    return value.value_or(0);
+  }
+  if (t.kind != TokenKind::number && t.kind != TokenKind::identifier && t.kind != TokenKind::unknown) {
+    unexpected("an attribute's value");
+    return {};
+  }
+  Dim value = dim();
+  if (value.is_constant()) return value.value();
+  AttrValue held;
+  held.v = value;
+  return held;
+}
+
+// [key][index]; "meta" was taken.
+std::string Parser::meta_reference(int64_t& index) {
+  expect("[", "meta");
+  Token key = expect_kind(TokenKind::identifier, "a type key");
+  expect("]", "the type key");
+  expect("[", "the type key");
+  Token number = expect_kind(TokenKind::number, "an index");
+  expect("]", "the index");
+  auto [end, error] = std::from_chars(number.text.data(), number.text.data() + number.text.size(), index);
+  if (!lexer_.failed() && (error != std::errc() || number.is_float || number.negative))
+    lexer_.error(lexer_.place(number), "this is not an index");
+  return std::string(key.text);
+}
+
+// Per operand and result "axis/divisor:extent ..." and, behind the parts, how the tail is filled.
+std::vector<tensor::Layout> Parser::layouts(const AttrValue& value, const Place& where) {
+  std::vector<tensor::Layout> all;
+  bool good = std::holds_alternative<AttrList>(value.v);
+  for (const AttrValue& item : good ? std::get<AttrList>(value.v) : AttrList()) {
+    tensor::Layout layout;
+    const std::string* text = std::get_if<std::string>(&item.v);
+    std::string_view rest = text ? *text : "";
+    good &= text != nullptr;
+    auto integer = [&](auto& out) {
+      auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), out);
+      good &= error == std::errc();
+      rest.remove_prefix(end - rest.data());
+    };
+    auto skip = [&](std::string_view prefix) {
+      bool there = rest.starts_with(prefix);
+      if (there) rest.remove_prefix(prefix.size());
+      return there;
+    };
+    while (good && !rest.empty()) {
+      if (skip("zero")) {
+        layout.tail = tensor::Layout::Tail::zero;
+      } else if (skip("unspecified")) {
+        layout.tail = tensor::Layout::Tail::unspecified;
+      } else {
+        tensor::Layout::Part part{0, 1, 0};
+        integer(part.axis);
+        if (skip("/")) integer(part.divisor);
+        good &= skip(":");
+        integer(part.extent);
+        good &= part.axis >= 0 && part.divisor > 0 && part.extent > 0;
+        layout.parts.push_back(part);
+      }
+      skip(" ");
+    }
+    all.push_back(std::move(layout));
+  }
+  if (!good)
+    report(DiagnosticId::bad_attribute, where, "layouts are a list of strings such as \"0:1 1/16:2 2:14 1:16 zero\"");
+  return all;
+}
+
+// ---- literals -------------------------------------------------------------------------------------------------------
+
+// The value of a number token; empty when it is beyond float64. What is too small is 0.
+std::optional<double> Parser::number(const Token& t) {
+  double value = 0;
+  if (t.text == "inf") {
+    value = HUGE_VAL;
+  } else if (t.text == "nan") {
+    value = std::numeric_limits<double>::quiet_NaN();
+  } else {
+    auto [end, error] = std::from_chars(t.text.data(), t.text.data() + t.text.size(), value);
+    if (error == std::errc::result_out_of_range) {
+      size_t exponent = t.text.find_first_of("eE");
+      bool tiny = exponent == std::string_view::npos ? t.text[0] == '0' : t.text[exponent + 1] == '-';
+      if (!tiny) return std::nullopt;
+      value = 0;
+    }
+  }
+  return t.negative ? -value : value;
+}
+
+Constant Parser::literal(const Token& t) { return t.is_float ? float_literal(t) : integer_literal(t); }
+
+// Without suffix int32, or int64 where that is too narrow.
+Constant Parser::integer_literal(const Token& t) {
+  uint64_t magnitude = 0;
+  auto [end, error] = std::from_chars(t.text.data(), t.text.data() + t.text.size(), magnitude);
+  auto fits = [&](int width) {
+    uint64_t limit = (uint64_t{1} << (width - 1)) - !t.negative;
+    return error == std::errc() && magnitude <= limit;
+  };
+  int width = t.width ? t.width : fits(32) ? 32 : 64;
+  if (!fits(width)) {
+    report(DiagnosticId::syntax_error, lexer_.place(t), fmt::format("this integer does not fit {} bits", width));
+    magnitude = 0;
+  }
+  int64_t value = static_cast<int64_t>(t.negative ? 0 - magnitude : magnitude);
+  if (width == 16) return Constant::of<int16_t>(dtype::i16, {}, {static_cast<int16_t>(value)});
+  if (width == 32) return Constant::of<int32_t>(dtype::i32, {}, {static_cast<int32_t>(value)});
+  return Constant::of<int64_t>(dtype::i64, {}, {value});
+}
+
+Constant Parser::float_literal(const Token& t) {
+  std::optional<double> wide = number(t);
+  double value = wide.value_or(0);
+  float narrow = static_cast<float>(value);
+  if (wide && std::isfinite(value)) {  // directly, so that it is rounded once
+    auto [end, error] = std::from_chars(t.text.data(), t.text.data() + t.text.size(), narrow);
+    if (error == std::errc::result_out_of_range) narrow = static_cast<float>(std::fabs(value));
+    if (t.negative) narrow = -narrow;
+  }
+  bool finite = std::isfinite(value);
+  bool overflow = !wide || (finite && t.width == 32 && !std::isfinite(narrow)) ||
+                  (finite && t.width == 16 && std::fabs(value) > 65504);
+  if (overflow) report(DiagnosticId::syntax_error, lexer_.place(t), fmt::format("this number does not fit float{}", t.width));
+  if (t.width == 16) return Constant::of<uint16_t>(dtype::f16, {}, {float_to_half(narrow)});
+  if (t.width == 64) return Constant::of<double>(dtype::f64, {}, {value});
+  return Constant::of<float>(dtype::f32, {}, {narrow});
+}
+
+}  // namespace dlcc::frontends::relay_text

@@ -1,0 +1,216 @@
+// Parses modules: header, definitions, and files that are one expression.
+#include "frontends/relay/parser.h"
+
+#include <set>
+
+#include "frontends/relay/metadata.h"
+
+namespace dlcc::frontends::relay_text {
+
+using namespace relay;
+
+std::optional<Module> parse(std::string_view text, const ParseOptions& options, Diagnostics& diagnostics) {
+  return Parser(text, options, diagnostics).run();
+}
+
+namespace {
+
+constexpr std::string_view metadata_mark = "#[metadata]";
+
+// The metadata section runs to the end of the text and begins on a line of its own.
+size_t find_metadata(std::string_view text) {
+  if (text.starts_with(metadata_mark)) return 0;
+  size_t at = text.find("\n#[metadata]");
+  return at == std::string_view::npos ? text.size() : at + 1;
+}
+
+}  // namespace
+
+Parser::Parser(std::string_view text, const ParseOptions& options, Diagnostics& diagnostics)
+    : text_(text.substr(0, find_metadata(text))),
+      metadata_text_(text.substr(text_.size())),
+      options_(options),
+      diagnostics_(diagnostics),
+      errors_before_(diagnostics.count()),
+      lexer_(text_, options.file, diagnostics) {}
+
+std::optional<Module> Parser::run() {
+  if (!metadata()) return std::nullopt;
+  header();
+  auto at_definition = [&] {
+    return at_end() || peek().word("def") || peek().word("type") || peek().word("extern");
+  };
+  if (at_definition())
+    while (!at_end()) definition();
+  else
+    expression_file();
+  interface_names();
+  if (!lexer_.failed()) check_globals();
+  if (diagnostics_.count() != errors_before_) return std::nullopt;
+  return std::move(module_);
+}
+
+bool Parser::metadata() {
+  if (metadata_text_.empty()) return true;
+  int line = 1 + static_cast<int>(std::count(text_.begin(), text_.end(), '\n'));
+  auto constants = parse_metadata(metadata_text_.substr(metadata_mark.size()), {options_.file, line, 1, ""},
+                                  diagnostics_);
+  if (constants) constants_ = std::move(*constants);
+  return constants.has_value();
+}
+
+void Parser::header() {
+  if (peek().word("v0") || text_.starts_with("v0.0."))
+    return lexer_.error(place(), "this is an older text format", "format 0.0.5 is read: #[version = \"0.0.5\"]");
+  if (!accept("#[")) return;
+  if (!accept_word("version")) return unexpected("'version'");
+  if (!expect("=", "version")) return;
+  Token version = expect_kind(TokenKind::string, "the version");
+  if (!lexer_.failed() && version.text != "0.0.5")
+    return lexer_.error(lexer_.place(version), fmt::format("version \"{}\" is not known", version.text),
+                        "the format is \"0.0.5\"");
+  expect("]", "the version");
+}
+
+// ---- definitions ----------------------------------------------------------------------------------------------------
+
+void Parser::definition() {
+  if (accept_word("def")) return function_definition();
+  if (accept_word("type")) return type_definition(false);
+  if (accept_word("extern")) {
+    if (!accept_word("type")) return unexpected("'type'");
+    return type_definition(true);
+  }
+  unexpected("a definition: 'def' or 'type'");
+}
+
+void Parser::function_definition() {
+  Token name = expect_kind(TokenKind::global, "the function's name, @name");
+  Function f = function_rest();
+  f.place = lexer_.place(name);
+  if (lexer_.failed()) return;
+  if (!module_.functions.emplace(name.text, std::move(f)).second)
+    report(DiagnosticId::duplicate_definition, lexer_.place(name), fmt::format("@{} is defined twice", name.text));
+}
+
+// The type's own name is known in its constructors.
+void Parser::type_definition(bool is_extern) {
+  Scope scope(*this);
+  Token name = expect_kind(TokenKind::identifier, "the type's name");
+  DataTypeDef def{std::string(name.text), type_params(), {}, is_extern};
+  if (lexer_.failed()) return;
+  if (!module_.data_types.emplace(def.name, def).second) {
+    report(DiagnosticId::duplicate_definition, lexer_.place(name), fmt::format("type {} is defined twice", name.text));
+    def.name = "";
+  }
+  if (accept("{")) list("}", [&] { constructor(def); });
+  if (is_extern && !def.constructors.empty())
+    report(DiagnosticId::syntax_error, lexer_.place(name), "an extern type has no constructors");
+  if (!def.name.empty()) module_.data_types[def.name] = std::move(def);
+}
+
+void Parser::constructor(DataTypeDef& def) {
+  Token name = expect_kind(TokenKind::identifier, "a constructor's name");
+  ConstructorDef c{std::string(name.text), {}};
+  if (accept("(")) c.fields = type_list(")");
+  if (lexer_.failed()) return;
+  if (!constructors_.emplace(c.name, Constructor{c.fields.size()}).second)
+    report(DiagnosticId::duplicate_definition, lexer_.place(name),
+           fmt::format("constructor {} is defined twice", c.name));
+  else
+    def.constructors.push_back(std::move(c));
+}
+
+// The file is the body of @main, or, when it is one function, @main itself. Free variables are main's parameters.
+void Parser::expression_file() {
+  Function main;
+  main.place = place();
+  block_ = &main.body;
+  free_vars_ = &main.params;
+  Value value = expr();
+  if (!at_end()) unexpected("the end of the text");
+  MakeFunction* function = nullptr;
+  if (Operation* op = std::get_if<Operation>(&value.v)) function = std::get_if<MakeFunction>(op);
+  if (function && main.body.bindings.empty() && main.params.empty()) {
+    main = std::move(*function->function);
+  } else {
+    main.body.result = atom(std::move(value));
+  }
+  block_ = nullptr;
+  if (!lexer_.failed()) module_.functions.emplace("main", std::move(main));
+}
+
+// The attributes input_names and output_names of @main name its interface; without them parameters name the inputs.
+void Parser::interface_names() {
+  auto it = module_.functions.find("main");
+  if (it == module_.functions.end()) return;
+  Function& main = it->second;
+  auto take = [&](const char* key, std::vector<std::string>& names) {
+    auto attr = main.attrs.find(key);
+    const AttrList* list = attr == main.attrs.end() ? nullptr : std::get_if<AttrList>(&attr->second.v);
+    if (!list) return;
+    for (const AttrValue& v : *list)
+      if (const std::string* s = std::get_if<std::string>(&v.v)) names.push_back(*s);
+    main.attrs.erase(attr);
+  };
+  take("input_names", module_.input_names);
+  take("output_names", module_.output_names);
+  if (module_.input_names.size() == main.params.size()) return;
+  module_.input_names.clear();
+  for (const Var& p : main.params) module_.input_names.push_back(p->name);
+}
+
+void Parser::check_globals() {
+  for (const auto& [name, where] : globals_used_)
+    if (!module_.functions.contains(name))
+      report(DiagnosticId::undefined_value, where, fmt::format("there is no function @{}", name));
+  for (const auto& [name, where] : tensor_functions_used_)
+    if (!module_.tensor_functions.contains(name))
+      report(DiagnosticId::undefined_value, where, fmt::format("there is no tensor function @{}", name));
+}
+
+// ---- tokens ---------------------------------------------------------------------------------------------------------
+
+bool Parser::accept(std::string_view symbol) {
+  if (!peek().is(symbol)) return false;
+  lexer_.next();
+  return true;
+}
+
+bool Parser::accept_word(std::string_view word) {
+  if (!peek().word(word)) return false;
+  lexer_.next();
+  return true;
+}
+
+bool Parser::expect(std::string_view symbol, std::string_view after) {
+  if (accept(symbol)) return true;
+  unexpected(fmt::format("'{}' after {}", symbol, after));
+  return false;
+}
+
+Token Parser::expect_kind(TokenKind kind, std::string_view what) {
+  if (peek().kind == kind) return lexer_.next();
+  unexpected(what);
+  return {};
+}
+
+void Parser::unexpected(std::string_view wanted) {
+  const Token t = peek();
+  std::string found = t.kind == TokenKind::end ? "the end of the text" : fmt::format("'{}'", t.text);
+  if (t.kind == TokenKind::local) found = fmt::format("'%{}'", t.text);
+  if (t.kind == TokenKind::graph) found = fmt::format("'%{}'", t.integer);
+  if (t.kind == TokenKind::global) found = fmt::format("'@{}'", t.text);
+  if (t.kind == TokenKind::projection) found = fmt::format("'.{}'", t.integer);
+  if (t.kind == TokenKind::number) found = "a number";
+  if (t.kind == TokenKind::string) found = "a string";
+  lexer_.error(lexer_.place(t), fmt::format("expected {}, found {}", wanted, found));
+}
+
+void Parser::report(DiagnosticId id, const Place& where, std::string message, std::string help) {
+  constexpr size_t enough = 100;
+  if (!lexer_.failed() && diagnostics_.count() < errors_before_ + enough)
+    diagnostics_.error(id, where, std::move(message), {}, std::move(help));
+}
+
+}  // namespace dlcc::frontends::relay_text

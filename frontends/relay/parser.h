@@ -1,0 +1,203 @@
+// The parser of Relay text. It accepts the whole surface syntax of format 0.0.5 (nested calls, graph variables, infix
+// operators, blocks as values) and normalises to A-normal form while it reads: whatever is not an atom is bound to a variable
+// of the block being filled. Internal to frontends/relay; others call import_relay.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "frontends/relay/lexer.h"
+#include "relay/ir.h"
+#include "relay/operator.h"
+
+namespace dlcc::frontends::relay_text {
+
+struct ParseOptions {
+  std::string file;
+  // Stands for meta[relay.Constant][i] beyond the text's own metadata section, for programs whose constants live elsewhere.
+  std::optional<Constant> outside_constant;
+};
+
+// The module as it is written, types where they are written. Scopes, names and numbers of type arguments are checked.
+std::optional<relay::Module> parse(std::string_view text, const ParseOptions&, Diagnostics&);
+
+class Parser {
+ public:
+  Parser(std::string_view text, const ParseOptions&, Diagnostics&);
+  std::optional<relay::Module> run();
+
+ private:
+  // The value of an expression: an atom, or an operation that is not bound to a variable yet.
+  struct Value {
+    std::variant<relay::Atom, relay::Operation> v;
+    Place place;
+  };
+  class Depth;  // counts nesting and refuses too much of it
+
+  // ---- module (parser.cpp)
+  void header();
+  void definition();
+  void function_definition();
+  void type_definition(bool is_extern);
+  void constructor(relay::DataTypeDef&);
+  void expression_file();
+  void interface_names();
+  bool metadata();
+  void check_globals();
+
+  // ---- functions, blocks, expressions (parse_expr.cpp)
+  relay::Function function_rest();
+  void parameter(relay::Function&);
+  relay::Block braces();                      // { expr } with scopes of its own
+  Value expr();                               // statements up to the value of the last one
+  bool binding();                             // one `let`, graph binding or `free_var`, if there is one
+  void let_binding();
+  void graph_binding();
+  void free_variable();
+  Value bound_value();                        // what may stand on the right of a binding
+  Value statement();
+  Value match_statement();
+  relay::Pattern pattern();
+  Value binary();
+  Value call();
+  relay::Operation arguments(relay::Atom callee);
+  Value primary();
+  Value primary_symbol(const Token&);
+  Value primary_word(const Token&);
+  Value named(const Token&);                  // operator or constructor
+  Value if_expression(const Place&);
+  Value parenthesised(const Place&);
+  Value call_tensor(const Place&);
+  Value match_cast(const Place&);
+  Value meta_constant(const Place&);
+  bool at_attributes();
+
+  relay::Atom atom(Value);                    // binds an operation to a nameless variable
+  relay::Atom atom_expr() { return atom(expr()); }
+  void bind(relay::Var, Value);
+  relay::Atom nothing() { return Constant(); }  // after an error
+
+  // ---- types, attributes, literals (parse_types.cpp)
+  relay::Type type();
+  relay::Type tensor_type();
+  relay::Type named_type(const Token&);
+  relay::Type function_type();
+  std::vector<relay::Type> type_list(std::string_view close);
+  std::optional<DType> element_type(const Token&);
+  std::vector<relay::TypeVariable> type_params();
+  Dim dim();
+  Dim dim_product();
+  Dim dim_atom();
+  Dim symbol(const std::string& name);
+  relay::Attrs attributes(std::string_view close);
+  relay::AttrValue attribute_value();
+  std::string meta_reference(int64_t& index);
+  Constant literal(const Token&);
+  Constant integer_literal(const Token&);
+  Constant float_literal(const Token&);
+  std::optional<double> number(const Token&);
+  std::vector<tensor::Layout> layouts(const relay::AttrValue&, const Place&);
+
+  // ---- tokens
+  const Token& peek(size_t ahead = 0) { return lexer_.peek(ahead); }
+  bool accept(std::string_view symbol);
+  bool accept_word(std::string_view word);
+  bool expect(std::string_view symbol, std::string_view after);
+  Token expect_kind(TokenKind, std::string_view what);
+  bool at_end() { return peek().kind == TokenKind::end; }
+  Place place() { return lexer_.place(peek()); }
+  void unexpected(std::string_view wanted);
+  void report(DiagnosticId, const Place&, std::string message, std::string help = {});
+
+  // A list up to `close`, whose opening symbol was taken: items separated by commas, one more allowed at the end.
+  template <class Item>
+  void list(std::string_view close, Item item) {
+    while (!lexer_.failed() && !accept(close)) {
+      item();
+      if (!accept(",") && !peek().is(close)) unexpected(fmt::format("',' or '{}'", close));
+    }
+  }
+
+  // ---- names: each with a log, so that a scope's end restores what it hid
+  template <class Key, class Entry>
+  class Names {
+   public:
+    void add(const Key& key, Entry entry) {
+      auto it = current_.find(key);
+      log_.emplace_back(key, it == current_.end() ? std::nullopt : std::optional(it->second));
+      current_.insert_or_assign(key, std::move(entry));
+    }
+    const Entry* find(const Key& key) const {
+      auto it = current_.find(key);
+      return it == current_.end() ? nullptr : &it->second;
+    }
+    size_t mark() const { return log_.size(); }
+    void restore(size_t mark) {
+      for (; log_.size() > mark; log_.pop_back()) {
+        auto& [key, hidden] = log_.back();
+        if (hidden)
+          current_.insert_or_assign(key, std::move(*hidden));
+        else
+          current_.erase(key);
+      }
+    }
+
+   private:
+    std::map<Key, Entry> current_;
+    std::vector<std::pair<Key, std::optional<Entry>>> log_;
+  };
+  class Scope;  // what is declared in its lifetime is forgotten at its end
+
+  std::string_view text_, metadata_text_;
+  const ParseOptions& options_;
+  Diagnostics& diagnostics_;
+  size_t errors_before_;
+  Lexer lexer_;
+  relay::Module module_;
+  relay::Block* block_ = nullptr;  // being filled
+  Names<std::string, relay::Var> locals_;
+  Names<int64_t, relay::Atom> graph_;
+  Names<std::string, relay::TypeVariable> type_variables_;
+  struct Constructor {
+    size_t fields;
+  };
+  std::map<std::string, Constructor> constructors_;
+  std::vector<std::pair<std::string, Place>> globals_used_, tensor_functions_used_;
+  std::vector<Constant> constants_;
+  std::vector<relay::Var>* free_vars_ = nullptr;  // where free_var declares, in a file that is one expression
+  int depth_ = 0;
+};
+
+class Parser::Depth {
+ public:
+  explicit Depth(Parser& parser) : parser_(parser) {
+    if (++parser_.depth_ > limit)
+      parser_.lexer_.error(parser_.place(), fmt::format("nested deeper than {} levels", limit),
+                           "bind inner expressions with let");
+  }
+  ~Depth() { --parser_.depth_; }
+  static constexpr int limit = 256;
+
+ private:
+  Parser& parser_;
+};
+
+class Parser::Scope {
+ public:
+  explicit Scope(Parser& p)
+      : parser_(p), locals_(p.locals_.mark()), graph_(p.graph_.mark()), types_(p.type_variables_.mark()) {}
+  ~Scope() {
+    parser_.locals_.restore(locals_);
+    parser_.graph_.restore(graph_);
+    parser_.type_variables_.restore(types_);
+  }
+
+ private:
+  Parser& parser_;
+  size_t locals_, graph_, types_;
+};
+
+}  // namespace dlcc::frontends::relay_text
