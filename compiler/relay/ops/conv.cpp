@@ -1,6 +1,6 @@
 // nn.conv1d, nn.conv2d, nn.conv3d: the sum over channels and taps of data times weights, as one stage. Padding is a
 // predicated read of zero.
-#include "relay/ops_common.h"
+#include "relay/ops_windows.h"
 
 namespace dlcc::relay::ops {
 

@@ -12,8 +12,8 @@ struct DynReshapeAttrs {
 };
 
 TypeResult type_of_dyn_reshape(const DynReshapeAttrs& a, const Operands& in) {
-  if (auto e = first_of({check_type(in[0], "data", types::movable), check_list_operand(in[1], "newshape"),
-                         check_equal(in[1].shape[0], "the length of newshape",
+  if (auto e = first_of({check_type(in[0], "data", types::movable), check_list_operand(in[1], "newshape")})) return *e;
+  if (auto e = first_of({check_equal(in[1].shape[0], "the length of newshape",
                                      Dim(static_cast<int64_t>(a.shape.size())), "the number of declared dimensions"),
                          check_equal(product(a.shape), fmt::format("the element count of {}", str(a.shape)),
                                      product(in[0].shape), fmt::format("that of {}", str(in[0].shape)))}))

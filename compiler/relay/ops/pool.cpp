@@ -1,6 +1,6 @@
 // nn.max_pool1d ... nn.max_pool3d, nn.avg_pool1d ... nn.avg_pool3d, and nn.max_pool_indices, which tells where the
 // maxima lie. Padding is a predicated read; an average divides by a count of taps.
-#include "relay/ops_common.h"
+#include "relay/ops_windows.h"
 
 namespace dlcc::relay::ops {
 

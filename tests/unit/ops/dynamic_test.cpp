@@ -17,6 +17,13 @@ TEST_CASE("dyn.reshape") {
   CHECK(error_of("dyn.reshape", attrs, {f32({2, 4}), i64({3})}).starts_with("shape-mismatch: the element count"));
 }
 
+TEST_CASE("an operand that decides a shape must be a list") {
+  CHECK(error_of("dyn.reshape", {{"shape", list({6})}}, {f32({2, 3}), i64({})}) ==
+        "shape-mismatch: newshape must have 1 dimension, found 0");
+  CHECK(error_of("dyn.sum", {{"shape", list({6})}}, {f32({2, 3}), f32({1})})
+            .starts_with("unsupported-type: axes must be"));
+}
+
 TEST_CASE("dyn.squeeze and dyn.expand_dims") {
   Constant x = floats({1, 3, 1}, {1, 2, 3});
   check_values(apply("dyn.squeeze", {{"shape", list({3, 1})}}, {x, ints({0})}), {3, 1}, {1, 2, 3});
