@@ -8,6 +8,7 @@
 #include "relay/operator.h"
 #include "relay/passes/passes.h"
 #include "tensor/analysis.h"
+#include "tensor/evaluate.h"
 #include "tensor/passes/compose.h"
 #include "tensor/visit.h"
 
@@ -67,6 +68,7 @@ class BlockFuser {
     embed_scalars(function, args);
     tensor::inline_stages(function);
     Pattern pattern = tensor::pattern_of(function);
+    if (pattern == Pattern::contraction) materialize_operands(args);
     bool view = tensor::is_view(function);
     node_of_[block_.bindings[binding].var->id] = static_cast<int>(nodes_.size());
     nodes_.push_back({.binding = binding,
@@ -77,6 +79,18 @@ class BlockFuser {
                       .inputs = {},
                       .readers = {},
                       .group = static_cast<int>(nodes_.size())});
+  }
+
+  // Weights that depend on nothing (a filled tensor too large to be folded in general) become constants, so that they
+  // are packed at compile time and not at every call.
+  void materialize_operands(std::vector<Atom>& args) const {
+    for (Atom& a : args) {
+      int n = node_of(a);
+      if (n < 0 || !nodes_[static_cast<size_t>(n)].args.empty()) continue;
+      const TensorFunction& f = nodes_[static_cast<size_t>(n)].function;
+      tensor::EvaluationResult r = tensor::evaluate(f, {});
+      if (r.status == tensor::Status::ok) a = r.results[0];
+    }
   }
 
   // Operands of one element that are known become literals.
