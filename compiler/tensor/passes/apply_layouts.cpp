@@ -1,5 +1,7 @@
 #include "tensor/passes/apply_layouts.h"
 
+#include <algorithm>
+
 #include "tensor/layout.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
@@ -50,7 +52,11 @@ class LayoutApplier {
                           },
                           [&](const IfThen& x) {
                             Expr condition = expr(x.condition);
-                            Stmt a = run(x.then_body), b = run(x.else_body);
+                            Ranges outside = ranges_;
+                            assume(condition);
+                            Stmt a = run(x.then_body);
+                            ranges_ = std::move(outside);
+                            Stmt b = run(x.else_body);
                             return a || b ? if_then(condition, a, b) : nullptr;
                           },
                           [&](const Require& x) {
@@ -74,6 +80,19 @@ class LayoutApplier {
     std::vector<Expr> result;
     for (const Expr& e : list) result.push_back(expr(e));
     return result;
+  }
+
+  // Narrows the ranges of variables that the condition compares with constants.
+  void assume(const Expr& condition) {
+    const Binary* b = as<Binary>(condition);
+    if (!b) return;
+    if (b->op == BinaryOp::logical_and) return assume(b->a), assume(b->b);
+    const VarRef* ref = as<VarRef>(b->a);
+    auto bound = constant_integer(b->b);
+    auto range = ref && bound ? ranges_.find(ref->var) : ranges_.end();
+    if (range == ranges_.end()) return;
+    if (b->op == BinaryOp::ge) range->second.low = std::max(range->second.low, *bound);
+    if (b->op == BinaryOp::lt) range->second.high = std::min(range->second.high, *bound - 1);
   }
 
   Expr expr(const Expr& e) {

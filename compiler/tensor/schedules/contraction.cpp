@@ -1,6 +1,7 @@
 #include "tensor/schedules/contraction.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "tensor/layout.h"
@@ -346,17 +347,18 @@ class Scheduler {
     int64_t tile_width = ceil_div(width, ceil_div(width, tile_.rows));
     int64_t tile_height =
         width <= tile_.rows ? std::clamp<int64_t>(tile_.rows / std::max<int64_t>(width, 1), 1, height) : 1;
-    auto row_of_tiles = [&](const Expr& top, int64_t tall) {
+    int64_t tiles_x = width / tile_width, tiles = tiles_x * (height / tile_height);
+    auto row_of_tiles = [&](const Expr& top, int64_t tall, const Expr& first_tile) {
       Var t = make_var("x_tile");
       Stmt whole = for_loop(t, width / tile_width, LoopKind::serial,
-                            tile(at, top, tall, Expr(t) * Expr(tile_width), tile_width));
+                            tile(at, top, tall, Expr(t) * Expr(tile_width), tile_width, {first_tile + Expr(t), tiles}));
       int64_t rest = width % tile_width;
-      return rest ? sequence({whole, tile(at, top, tall, Expr(width - rest), rest)}) : whole;
+      return rest ? sequence({whole, tile(at, top, tall, Expr(width - rest), rest, {})}) : whole;
     };
     Var t = make_var("y_tile");
-    Stmt body =
-        for_loop(t, height / tile_height, LoopKind::serial, row_of_tiles(Expr(t) * Expr(tile_height), tile_height));
-    if (int64_t rest = height % tile_height) body = sequence({body, row_of_tiles(Expr(height - rest), rest)});
+    Stmt body = for_loop(t, height / tile_height, LoopKind::serial,
+                         row_of_tiles(Expr(t) * Expr(tile_height), tile_height, Expr(t) * Expr(tiles_x)));
+    if (int64_t rest = height % tile_height) body = sequence({body, row_of_tiles(Expr(height - rest), rest, Expr(0))});
     for (size_t k = axes.size(); k-- > 0;)
       if (axes[k] != x && axes[k] != y) body = for_loop(axis(axes[k]).var, extent(axes[k]), LoopKind::serial, body);
     return body;
@@ -365,7 +367,14 @@ class Scheduler {
   // ---- one register tile
   // ------------------------------------------------------------------------------------------------------
 
-  Stmt tile(const Position& at, const Expr& top, int64_t tall, const Expr& left, int64_t wide) {
+  // The number of a tile among those of a panel; no count for remainders.
+  struct TileNumber {
+    Expr number;
+    int64_t count = 0;
+  };
+
+  Stmt tile(const Position& at, const Expr& top, int64_t tall, const Expr& left, int64_t wide,
+            const TileNumber& which) {
     DType type = stage_.results[0]->type;
     Buffer acc = make_buffer("acc", type, {tall, wide, at.vectors, lanes_}, Scope::reg);
     Var y = make_var("y"), x = make_var("x"), v = make_var("v"), lane = make_var("lane");
@@ -386,7 +395,8 @@ class Scheduler {
     };
     Stmt init = all(store(acc, element, literal(type, int64_t{0})), lanes_);
     Expr product = substitute(data_value(), rows) * substitute(weights_value(), columns);
-    Stmt accumulate = terms(all(store(acc, element, multiply_add(product, load(acc, element))), lanes_));
+    Stmt accumulate = terms(all(store(acc, element, multiply_add(product, load(acc, element))), lanes_),
+                            [&](const Expr& first_term) { return prefetch_next_panel(at, which, first_term); });
     return allocate(acc, sequence({init, accumulate, drain(at, acc, element, {y, x, v, lane}, columns, wide, tall)}));
   }
 
@@ -410,7 +420,8 @@ class Scheduler {
   }
 
   // The loops over the reduced axes: blocks of the blocked one outermost, its elements innermost.
-  Stmt terms(Stmt body) const {
+  // `before` gives what runs in front of each block of the blocked axis, from the block's first term.
+  Stmt terms(Stmt body, const std::function<Stmt(const Expr&)>& before) const {
     const auto& axes = stage_.reduction->axes;
     Var block = make_var("block");
     int64_t blocked_extent = 0;
@@ -422,6 +433,7 @@ class Scheduler {
       Expr size = blocked_extent % plan_.term_block ? min(Expr(plan_.term_block), Expr(blocked_extent) - base)
                                                     : Expr(plan_.term_block);
       body = for_loop(inner, size, LoopKind::serial, substitute(body, {{a.var, base + Expr(inner)}}));
+      body = sequence({before(base), body});
     }
     for (size_t t = axes.size(); t-- > 0;)
       if (static_cast<int>(t) != plan_.blocked_term)
@@ -429,6 +441,28 @@ class Scheduler {
     if (plan_.blocked_term >= 0)
       body = for_loop(block, ceil_div(blocked_extent, plan_.term_block), LoopKind::serial, body);
     return body;
+  }
+
+  // While a panel is computed, the next one is fetched: every tile takes its share of the lines of each block of terms.
+  Stmt prefetch_next_panel(const Position& at, const TileNumber& which, const Expr& first_term) const {
+    constexpr int64_t most_lines = 8;  // of one tile in one block: few rows leave no time for more
+    if (at.offset != 0 || which.count == 0 || plan_.weights_layout.is_dense()) return nullptr;
+    const Load& weights = plan_.contraction.weights;
+    Buffer buffer = plan_.packed_weights ? plan_.packed_weights : weights.buffer;
+    int64_t per_line = 64 * 8 / bits(buffer->type), lines_per_term = plan_.panel / per_line;
+    int64_t lines = plan_.term_block * lines_per_term, share = std::min(ceil_div(lines, which.count), most_lines);
+    const Var& term = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_term)].var;
+    std::vector<Stmt> hints;
+    for (int64_t k = 0; k < share; ++k) {
+      Expr line = which.number * Expr(share) + Expr(k);
+      Substitution there = {
+          {term, first_term + floor_div(line, Expr(lines_per_term))},
+          {column_, at.panel_base + Expr(plan_.panel) + floor_mod(line, Expr(lines_per_term)) * Expr(per_line)}};
+      std::vector<Expr> index;
+      for (const Expr& i : weights.indices) index.push_back(substitute(i, there));
+      hints.push_back(make_stmt(Prefetch{buffer, std::move(index)}));
+    }
+    return sequence(std::move(hints));
   }
 
   // Stores the tile through the epilogue. The last vector may have fewer columns.
