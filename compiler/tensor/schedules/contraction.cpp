@@ -424,6 +424,7 @@ class Scheduler {
   Stmt terms(Stmt body, const std::function<Stmt(const Expr&)>& before) const {
     const auto& axes = stage_.reduction->axes;
     Var block = make_var("block");
+    constexpr int64_t unroll = 4;  // terms a step: fewer branches and addresses
     int64_t blocked_extent = 0;
     if (plan_.blocked_term >= 0) {
       const Axis& a = axes[static_cast<size_t>(plan_.blocked_term)];
@@ -432,7 +433,14 @@ class Scheduler {
       Expr base = Expr(block) * Expr(plan_.term_block);
       Expr size = blocked_extent % plan_.term_block ? min(Expr(plan_.term_block), Expr(blocked_extent) - base)
                                                     : Expr(plan_.term_block);
-      body = for_loop(inner, size, LoopKind::serial, substitute(body, {{a.var, base + Expr(inner)}}));
+      if (blocked_extent % plan_.term_block == 0 && plan_.term_block % unroll == 0) {
+        Var step = make_var("step");
+        body = substitute(body, {{a.var, base + Expr(inner) * Expr(unroll) + Expr(step)}});
+        body = for_loop(step, unroll, LoopKind::unrolled, body);
+        body = for_loop(inner, plan_.term_block / unroll, LoopKind::serial, body);
+      } else {
+        body = for_loop(inner, size, LoopKind::serial, substitute(body, {{a.var, base + Expr(inner)}}));
+      }
       body = sequence({before(base), body});
     }
     for (size_t t = axes.size(); t-- > 0;)
