@@ -106,35 +106,6 @@ void execute_private_store(Frame& f, const Instruction& i) {
     if (!masked || mask[l * p]) base[(first + (scatter ? at[l] : 0)) * strip_lanes + l] = v[l * q];
 }
 
-template <class F>
-Execute with_register_type(Kind kind, F&& f) {
-  switch (kind) {
-    case Kind::boolean:
-      return f(bool{});
-    case Kind::i8:
-      return f(int8_t{});
-    case Kind::i16:
-      return f(int16_t{});
-    case Kind::i32:
-      return f(int32_t{});
-    case Kind::i64:
-      return f(int64_t{});
-    case Kind::u8:
-      return f(uint8_t{});
-    case Kind::u16:
-      return f(uint16_t{});
-    case Kind::u32:
-      return f(uint32_t{});
-    case Kind::u64:
-      return f(uint64_t{});
-    case Kind::f32:
-      return f(float{});
-    case Kind::f64:
-      return f(double{});
-  }
-  DLCC_UNREACHABLE("kind {}", static_cast<int>(kind));
-}
-
 // ---- control --------------------------------------------------------------------------------------------------------
 
 void execute_loop_begin(Frame& f, const Instruction& i) {
@@ -205,14 +176,14 @@ Execute store_instruction(DType storage, bool scatter, bool masked) {
 }
 
 Execute private_load_instruction(Kind kind, bool gather) {
-  return with_register_type(kind, [&](auto x) -> Execute {
+  return with_kind(kind, [&](auto x) -> Execute {
     using T = decltype(x);
     return gather ? &execute_private_load<T, true> : &execute_private_load<T, false>;
   });
 }
 
 Execute private_store_instruction(Kind kind, bool scatter, bool masked) {
-  return with_register_type(kind, [&](auto x) -> Execute {
+  return with_kind(kind, [&](auto x) -> Execute {
     using T = decltype(x);
     if (scatter) return masked ? &execute_private_store<T, true, true> : &execute_private_store<T, true, false>;
     return masked ? &execute_private_store<T, false, true> : &execute_private_store<T, false, false>;

@@ -354,36 +354,6 @@ void execute_bool(Frame& f, const Instruction& i) {
   });
 }
 
-// Calls f with a value of the C++ type of `kind`.
-template <class F>
-auto with_kind(Kind kind, F&& f) {
-  switch (kind) {
-    case Kind::boolean:
-      return f(bool{});
-    case Kind::i8:
-      return f(int8_t{});
-    case Kind::i16:
-      return f(int16_t{});
-    case Kind::i32:
-      return f(int32_t{});
-    case Kind::i64:
-      return f(int64_t{});
-    case Kind::u8:
-      return f(uint8_t{});
-    case Kind::u16:
-      return f(uint16_t{});
-    case Kind::u32:
-      return f(uint32_t{});
-    case Kind::u64:
-      return f(uint64_t{});
-    case Kind::f32:
-      return f(float{});
-    case Kind::f64:
-      return f(double{});
-  }
-  DLCC_UNREACHABLE("kind {}", static_cast<int>(kind));
-}
-
 template <UnaryOp op>
 Execute unary_for(Kind kind) {
   return with_kind(kind, [](auto x) -> Execute {

@@ -134,25 +134,6 @@ std::string Printer::symbols(const std::vector<Shape>& shapes) {
 
 // ---- expressions ----------------------------------------------------------------------------------------------------
 
-template <class Visit>
-void for_each_child(const ExprNode& node, Visit&& visit) {
-  std::visit(overloaded{
-                 [](const Literal&) {},
-                 [](const VarRef&) {},
-                 [&](const Unary& e) { visit(e.a); },
-                 [&](const Binary& e) { visit(e.a), visit(e.b); },
-                 [&](const Fma& e) { visit(e.a), visit(e.b), visit(e.c); },
-                 [&](const Select& e) { visit(e.condition), visit(e.a), visit(e.b); },
-                 [&](const Cast& e) { visit(e.a); },
-                 [&](const Bitcast& e) { visit(e.a); },
-                 [&](const Load& e) {
-                   for (const Expr& i : e.indices) visit(i);
-                   if (e.otherwise) visit(e.otherwise);
-                 },
-             },
-             node.v);
-}
-
 void Printer::find_shared(const Expr& root) {
   shared_.clear(), shared_text_.clear();
   std::map<const ExprNode*, int64_t> size;
@@ -160,7 +141,7 @@ void Printer::find_shared(const Expr& root) {
   std::vector<Expr> order;
   for_each_expr(root, [&](const Expr& e) {
     int64_t n = 1;
-    for_each_child(*e, [&](const Expr& c) {
+    for_each_operand(*e, [&](const Expr& c) {
       n = std::min<int64_t>(n + size[c.get()], 1 << 20);
       ++parents[c.get()];
     });

@@ -4,29 +4,6 @@
 #include <utility>
 
 namespace dlcc::tensor {
-namespace {
-
-// Calls `visit` on the direct sub-expressions of a node.
-template <class Visit>
-void children(const ExprNode& node, Visit&& visit) {
-  std::visit(overloaded{
-                 [&](const Literal&) {},
-                 [&](const VarRef&) {},
-                 [&](const Unary& e) { visit(e.a); },
-                 [&](const Binary& e) { visit(e.a), visit(e.b); },
-                 [&](const Fma& e) { visit(e.a), visit(e.b), visit(e.c); },
-                 [&](const Select& e) { visit(e.condition), visit(e.a), visit(e.b); },
-                 [&](const Cast& e) { visit(e.a); },
-                 [&](const Bitcast& e) { visit(e.a); },
-                 [&](const Load& e) {
-                   for (const Expr& i : e.indices) visit(i);
-                   if (e.otherwise) visit(e.otherwise);
-                 },
-             },
-             node.v);
-}
-
-}  // namespace
 
 Expr map_operands(const Expr& e, const std::function<Expr(const Expr&)>& f) {
   bool changed = false;
@@ -194,7 +171,7 @@ void for_each_expr(const Expr& root, const std::function<void(const Expr&)>& vis
   std::set<const ExprNode*> seen;
   auto walk = [&](auto& self, const Expr& e) -> void {
     if (!seen.insert(e.get()).second) return;
-    children(*e, [&](const Expr& child) { self(self, child); });
+    for_each_operand(*e, [&](const Expr& child) { self(self, child); });
     visit(e);
   };
   if (root) walk(walk, root);

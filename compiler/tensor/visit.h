@@ -18,6 +18,26 @@ void for_each_root_expr(const Stmt&, const std::function<void(const Expr&)>& vis
 // Calls `visit` on the statement and its nested statements, outermost first.
 void for_each_stmt(const Stmt&, const std::function<void(const Stmt&)>& visit);
 
+// Calls `visit` on the direct sub-expressions of a node.
+template <class Visit>
+void for_each_operand(const ExprNode& node, Visit&& visit) {
+  std::visit(overloaded{
+                 [&](const Literal&) {},
+                 [&](const VarRef&) {},
+                 [&](const Unary& e) { visit(e.a); },
+                 [&](const Binary& e) { visit(e.a), visit(e.b); },
+                 [&](const Fma& e) { visit(e.a), visit(e.b), visit(e.c); },
+                 [&](const Select& e) { visit(e.condition), visit(e.a), visit(e.b); },
+                 [&](const Cast& e) { visit(e.a); },
+                 [&](const Bitcast& e) { visit(e.a); },
+                 [&](const Load& e) {
+                   for (const Expr& i : e.indices) visit(i);
+                   if (e.otherwise) visit(e.otherwise);
+                 },
+             },
+             node.v);
+}
+
 // The expression with each operand replaced by what `f` gives for it; the same node when nothing changes.
 Expr map_operands(const Expr&, const std::function<Expr(const Expr&)>& f);
 
