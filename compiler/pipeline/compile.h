@@ -15,6 +15,7 @@
 #include "support/diagnostics.h"
 #include "targets/llvm/codegen.h"
 #include "targets/target.h"
+#include "tensor/schedules/schedule.h"
 
 namespace dlcc {
 
@@ -25,6 +26,7 @@ struct CompileOptions {
   std::string target = "x86-64";
   std::string mcpu;
   int optimization = 2;
+  tensor::ScheduleOptions schedule = {};
   int jobs = 1;
   std::vector<std::string> dims;  // "name=value"
 

@@ -9,6 +9,7 @@
 #include "tensor/schedules/contraction.h"
 #include "tensor/schedules/generic.h"
 #include "tensor/schedules/loops.h"
+#include "tensor/schedules/winograd.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
@@ -71,10 +72,12 @@ std::vector<std::pair<int, int>> in_place_pairs(const ScheduleRequest& r, const 
 
 }  // namespace
 
-std::vector<Range> wanted_border(const TensorFunction& f, size_t k) {
+std::vector<Range> wanted_border(const TensorFunction& f, size_t k, const std::vector<bool>& constant,
+                                 const ScheduleOptions& options) {
   constexpr int64_t most_growth = 4;  // of the storage
   std::vector<Range> wanted;
   if (!is_static(f.params[k]->shape)) return wanted;
+  if (int64_t tile = winograd_tile(f, constant, options)) wanted = winograd_reads(f, constant, tile);
   for (const Stage& stage : f.stages) {
     if (!stage.reduction) continue;
     for (const Expr& v : stage.values)
@@ -102,15 +105,19 @@ ScheduledFunction schedule(ScheduleRequest r) {
   merge_axes(r.function, r.layouts);
   TensorFunction& f = r.function;
   pad_constant_vectors(r, r.layouts);
-  auto plan = plan_contraction(f, r.layouts, r.constant);
+  auto winograd = plan_winograd(f, r.layouts, r.constant, r.options);
+  auto plan = winograd ? std::nullopt : plan_contraction(f, r.layouts, r.constant);
 
   std::map<Buffer, Layout> layouts;
   for (size_t k = 0; k < f.params.size(); ++k) layouts[f.params[k]] = r.layouts[k];
   for (size_t k = 0; k < f.results.size(); ++k) layouts[f.results[k]] = r.layouts[f.params.size() + k];
   std::vector<Parameter> params;
-  for (const Buffer& b : f.params) params.push_back({b, Access::read});
+  for (const Buffer& b : f.params)
+    params.push_back({winograd && b == winograd->contraction.weights.buffer ? winograd->weights : b, Access::read});
   for (const Buffer& b : f.results) params.push_back({b, Access::write});
-  if (plan) {
+  if (winograd) {
+    for (const Buffer& b : {winograd->transformed, winograd->products}) params.push_back({b, Access::scratch});
+  } else if (plan) {
     if (plan->packed_weights) {
       params.push_back({plan->packed_weights, Access::scratch});
       layouts[plan->packed_weights] = plan->weights_layout;
@@ -131,7 +138,9 @@ ScheduledFunction schedule(ScheduleRequest r) {
   for (const Machine& machine : r.machines) {
     std::vector<Stmt> body;
     for (const Buffer& b : f.results) body.push_back(zero_border(b, layouts[b]));
-    if (plan)
+    if (winograd)
+      body.push_back(schedule_winograd(*winograd, machine));
+    else if (plan)
       body.push_back(schedule_contraction(*plan, machine));
     else
       for (const Stage& stage : f.stages) body.push_back(schedule_stage(stage, layouts, machine));
@@ -140,8 +149,12 @@ ScheduledFunction schedule(ScheduleRequest r) {
     result.variants.push_back(apply_layouts(kernel, layouts));
   }
   for (const Buffer& b : f.params) {
-    result.param_layouts.push_back(layouts[b]);
-    result.param_shapes.push_back(static_shape(b->shape));
+    if (winograd && b == winograd->contraction.weights.buffer)
+      result.prepare.push_back([plan = *winograd](const Constant& c) { return prepare_winograd(plan, c); });
+    else
+      result.prepare.push_back([shape = static_shape(b->shape), layout = layouts[b]](const Constant& c) {
+        return pack(c.reshaped(shape), layout);
+      });
   }
   for (size_t k = 0; k < f.params.size(); ++k) r.layouts[k] = layouts[f.params[k]];
   result.in_place = in_place_pairs(r, r.layouts);

@@ -1,5 +1,7 @@
 // Every schedule computes what its definition says: both are evaluated on random data, for several machines and layouts.
+#include "tensor/schedules/contraction.h"
 #include "tensor/schedules/schedule.h"
+#include "tensor/schedules/winograd.h"
 
 #include <doctest/doctest.h>
 
@@ -49,15 +51,16 @@ Constant unpack(const Constant& stored, const Layout& layout, const std::vector<
   return Constant(stored.dtype(), shape, std::move(bytes));
 }
 
-void check_schedule(const TensorFunction& f, std::vector<bool> constant, std::vector<Layout> layouts = {}) {
+void check_schedule(const TensorFunction& f, std::vector<bool> constant, std::vector<Layout> layouts = {},
+                    ScheduleOptions options = {}) {
   layouts.resize(f.params.size() + f.results.size());
   std::vector<Constant> args;
   for (const Buffer& p : f.params) args.push_back(random_constant(p->type, p->shape, static_cast<uint32_t>(args.size() + 1)));
   EvaluationResult expected = evaluate(f, args);
   REQUIRE(expected.status == Status::ok);
-  ScheduledFunction s = schedule({f, constant, layouts, {avx512, avx2, neon}});
+  ScheduledFunction s = schedule({f, constant, layouts, {avx512, avx2, neon}, options});
   std::vector<Constant> stored;
-  for (size_t k = 0; k < args.size(); ++k) stored.push_back(pack(args[k].reshaped(s.param_shapes[k]), s.param_layouts[k]));
+  for (size_t k = 0; k < args.size(); ++k) stored.push_back(s.prepare[k](args[k]));
   for (const Kernel& kernel : s.variants) {
     CAPTURE(print(kernel));
     Diagnostics broken;
@@ -130,7 +133,55 @@ void check_conv(const Conv& p) {
     for (const auto& layouts : {dense, blocked, first}) check_schedule(f, constant, layouts);
 }
 
+// The layouts that a network would give: blocks of channels, zeros round the data as its reader wants, and round the result.
+std::vector<Layout> bordered_layouts(const TensorFunction& f, const std::vector<bool>& constant, const ScheduleOptions& options) {
+  std::vector<Layout> layouts(f.params.size() + 1);
+  layouts[0] = with_border(channels16(f, 0), static_shape(f.params[0]->shape), wanted_border(f, 0, constant, options));
+  Layout& result = layouts.back() = channels16(f, f.params.size());
+  result.parts[2].border = 1, result.parts[2].extent += 3, result.parts[3].border = 2, result.parts[3].extent += 2;
+  if (f.params.size() > 3) layouts[3] = result;
+  return layouts;
+}
+
+// The convolution in a network is computed by F(tile x tile, 3 x 3), and rightly.
+void check_winograd(const Conv& p, int64_t tile, const ScheduleOptions& options = {}) {
+  TensorFunction f = convolution(p);
+  std::vector<bool> constant(f.params.size(), false);
+  constant[1] = true;
+  std::vector<Layout> layouts = bordered_layouts(f, constant, options);
+  auto plan = plan_winograd(f, layouts, constant, options);
+  REQUIRE(plan.has_value() == (tile != 0));
+  if (plan) CHECK(plan->tile == tile);
+  check_schedule(f, constant, layouts, options);
+}
+
 }  // namespace
+
+TEST_CASE("images with borders of zeros") {
+  for (const Conv& p : {Conv{.stride = 2}, Conv{.c = 32, .h = 6, .w = 35, .k = 5, .pad = 2}, Conv{.n = 2, .c = 24, .k = 1, .pad = 0}}) {
+    TensorFunction f = convolution(p);
+    std::vector<bool> constant(f.params.size(), false);
+    constant[1] = true;
+    std::vector<Layout> layouts = bordered_layouts(f, constant, {});
+    CHECK_FALSE(plan_contraction(f, layouts, constant)->padded_data);
+    check_schedule(f, constant, layouts);
+  }
+}
+
+TEST_CASE("3x3 convolutions by minimal filtering") {
+  check_winograd({.h = 16, .w = 16}, 4);
+  check_winograd({.c = 48, .h = 14, .w = 14, .o = 64}, 4, {.flops_per_streamed_byte = 5});
+  check_winograd({.c = 128, .h = 14, .w = 14, .o = 128}, 2);  // F(4x4) would wait for its weights
+  check_winograd({.n = 2, .c = 32, .h = 13, .w = 29, .o = 48, .epilogue = false}, 4);
+  check_winograd({.c = 32, .h = 17, .w = 15, .o = 48, .pad = 0}, 4);
+  check_winograd({.c = 128, .h = 7, .w = 7, .o = 128}, 2, {.strict = true, .flops_per_streamed_byte = 5});
+  check_winograd({.c = 64, .h = 14, .w = 14, .o = 64}, 2, {.strict = true});
+  check_winograd({.h = 14, .w = 14}, 0, {.small = true});
+  check_winograd({.h = 14, .w = 14, .stride = 2}, 0);
+  check_winograd({.c = 32, .h = 14, .w = 14, .groups = 2}, 0);
+  check_winograd({.c = 24, .h = 14, .w = 14}, 0);
+  check_winograd({.h = 14, .w = 14, .k = 5, .pad = 2}, 0);
+}
 
 TEST_CASE("convolutions") {
   check_conv({});
