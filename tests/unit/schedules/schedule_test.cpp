@@ -11,6 +11,7 @@
 #include "tensor/evaluate.h"
 #include "tensor/layout.h"
 #include "tensor/passes/expand_math.h"
+#include "tensor/schedules/window.h"
 
 using namespace dlcc;
 using namespace dlcc::tensor;
@@ -179,6 +180,96 @@ TEST_CASE("pooling keeps channel blocks") {
   check_schedule(f, {false});
   check_schedule(f, {false}, {channels16(f, 0), channels16(f, 1)});
   check_schedule(f, {false}, {channels16(f, 0), Layout{}});
+}
+
+namespace {
+
+struct Depthwise {
+  int64_t n = 1, c = 32, h = 9, w = 9, k = 3, stride = 1, dilation = 1, pad = 1;
+};
+enum class Epilogue : uint8_t { none, bounded, smooth, residual };
+
+// One filter of k x k taps per channel; behind it nothing, a bias and a limited range, a bias and x * sigmoid(x), or an
+// addition of another image.
+TensorFunction depthwise(const Depthwise& p, Epilogue epilogue) {
+  auto out = [&](int64_t size) { return (size + 2 * p.pad - (p.k - 1) * p.dilation - 1) / p.stride + 1; };
+  auto at = [&](const Expr& i, const Expr& r) { return i * Expr(p.stride) + r * Expr(p.dilation) - Expr(p.pad); };
+  Shape shape = {p.n, p.c, out(p.h), out(p.w)};
+  Definition d("depthwise");
+  Tensor x = d.input("x", dtype::f32, {p.n, p.c, p.h, p.w}), w = d.input("w", dtype::f32, {p.c, 1, p.k, p.k});
+  Tensor bias = d.input("b", dtype::f32, {p.c}), skip = d.input("skip", dtype::f32, shape);
+  Tensor y = d.reduce("a", shape, sum_of(dtype::f32), {1, p.k, p.k}, [&](Index i, Index r) {
+    std::vector<Expr> index = {i[0], i[1] + r[0], at(i[2], r[1]), at(i[3], r[2])};
+    return (p.pad ? x.at_or(index, literal(dtype::f32, 0.0)) : x(index)) * w(i[1], r[0], r[1], r[2]);
+  });
+  auto behind = [&](Index i) {
+    Expr sum = y(i) + bias(i[1]);
+    if (epilogue == Epilogue::smooth) return sum * sigmoid(sum);
+    if (epilogue == Epilogue::residual) return y(i) + skip(i);
+    return min(literal(dtype::f32, 6.0), max(literal(dtype::f32, 0.0), sum));
+  };
+  if (epilogue == Epilogue::none)
+    d.mark_result(y);
+  else
+    d.result("y", dtype::f32, shape, behind);
+  return d.finish();
+}
+
+void check_depthwise(const Depthwise& p) {
+  for (Epilogue e : {Epilogue::none, Epilogue::bounded, Epilogue::smooth, Epilogue::residual}) {
+    TensorFunction f = depthwise(p, e);
+    Layout blocked = channels16(f, 0), image = channels16(f, 4);
+    std::map<Buffer, Layout> stored = {{f.params[0], blocked}, {f.params[3], image}, {f.results[0], image}};
+    auto plan = plan_window(f, 0, stored, {false, true, true, false});
+    REQUIRE(plan);
+    CHECK(plan->epilogue.has_value() == (e != Epilogue::none));
+    check_schedule(f, {false, true, true, false}, {blocked, {}, {}, image, image});
+    check_schedule(f, {false, true, true, false}, {blocked, {}, {}, image, {}});
+    check_schedule(f, {false, false, false, false}, {blocked, {}, {}, {}, image});
+  }
+}
+
+}  // namespace
+
+TEST_CASE("depthwise convolutions keep channel blocks") {
+  check_depthwise({});
+  check_depthwise({.c = 24, .h = 14, .w = 31, .stride = 2});
+  check_depthwise({.n = 2, .c = 20, .h = 7, .w = 7, .k = 5, .pad = 2});
+  check_depthwise({.h = 12, .w = 13, .dilation = 2, .pad = 2});
+  check_depthwise({.h = 3, .w = 40, .k = 7, .pad = 3});
+  check_depthwise({.h = 6, .w = 5, .k = 2, .pad = 0});
+}
+
+TEST_CASE("reductions whose lanes are neighbouring results") {
+  for (int64_t channels : {5, 16, 24, 96, 200}) {
+    Definition d("mean");
+    Tensor x = d.input("x", dtype::f32, {2, channels, 3, 5});
+    Tensor total = d.reduce("total", {2, channels}, sum_of(dtype::f32), {3, 5},
+                            [&](Index i, Index r) { return x(i[0], i[1], r[0], r[1]); });
+    d.result("y", dtype::f32, {2, channels}, [&](Index i) { return total(i) / literal(dtype::f32, 15.0); });
+    TensorFunction f = d.finish();
+    check_schedule(f, {false}, {channels16(f, 0), Layout{}});
+    check_schedule(f, {false}, {channels16(f, 0), channels16(f, 1)});
+
+    Definition c("columns");
+    Tensor m = c.input("m", dtype::i32, {7, channels});
+    c.mark_result(c.reduce("y", {channels}, max_of(dtype::i32), {7}, [&](Index i, Index r) { return m(r[0], i[0]); }));
+    check_schedule(c.finish(), {false});
+  }
+}
+
+TEST_CASE("an average that counts taps at the border") {
+  Definition d("average");
+  Tensor x = d.input("x", dtype::f32, {1, 40, 8, 21});
+  Tensor total = d.reduce("total", {1, 40, 8, 21}, sum_of(dtype::f32), {3, 3}, [&](Index i, Index r) {
+    return x.at_or({i[0], i[1], i[2] + r[0] - 1, i[3] + r[1] - 1}, literal(dtype::f32, 0.0));
+  });
+  d.result("y", dtype::f32, {1, 40, 8, 21}, [&](Index i) {
+    auto taps = [](const Expr& at, int64_t size) { return min(at + 2, Expr(size)) - max(at - 1, Expr(0)); };
+    return total(i) / cast(dtype::f32, taps(i[2], 8) * taps(i[3], 21));
+  });
+  TensorFunction f = d.finish();
+  check_schedule(f, {false}, {channels16(f, 0), channels16(f, 1)});
 }
 
 TEST_CASE("softmax rows, row sums, elementwise chains and scalars") {
