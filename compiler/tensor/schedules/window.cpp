@@ -29,9 +29,22 @@ std::optional<int> dimension_along(const Load& l, const Var& v) {
   return found;
 }
 
+Layout layout_of(const std::map<Buffer, Layout>& layouts, const Buffer& b) {
+  auto it = layouts.find(b);
+  return it == layouts.end() ? Layout{} : it->second;
+}
+
+// The storage has whole blocks of neighbours along dimension `d`.
+bool has_blocks(const Layout& layout, int d) {
+  return !layout.is_dense() && layout.parts.back().axis == d && layout.parts.back().extent == block &&
+         std::ranges::count(layout.parts, d, &Layout::Part::axis) == 2;
+}
+
 // Neighbours along dimension `d` of the buffer lie next to each other, at least within blocks.
 bool is_innermost(const Buffer& b, const Layout& layout, int d) {
-  if (!layout.is_dense()) return layout.parts.back().axis == d && layout.parts.back().extent == block;
+  if (!layout.is_dense())
+    return has_blocks(layout, d) ||
+           (layout.parts.back().axis == d && std::ranges::count(layout.parts, d, &Layout::Part::axis) == 1);
   for (int later = d + 1; later < b->rank(); ++later)
     if (b->shape[static_cast<size_t>(later)] != Dim(1)) return false;
   return true;
@@ -84,11 +97,6 @@ class Planner {
 
   const Stage& last() const { return plan_.epilogue ? *plan_.epilogue : plan_.reduced; }
 
-  Layout layout_of(const Buffer& b) const {
-    auto it = layouts_.find(b);
-    return it == layouts_.end() ? Layout{} : it->second;
-  }
-
   bool is_constant(const Buffer& b) const {
     for (size_t k = 0; k < f_.params.size(); ++k)
       if (f_.params[k] == b) return constant_[k];
@@ -98,13 +106,13 @@ class Planner {
   // The axis along which the result is contiguous, when all operands are too.
   bool choose_lanes() {
     const Buffer& result = last().results[0];
-    Layout layout = layout_of(result);
+    Layout layout = layout_of(layouts_, result);
     for (int a = 0; a < result->rank(); ++a)
       if (is_innermost(result, layout, a) &&
           (plan_.lane_axis < 0 || last().axes[static_cast<size_t>(a)].extent != Dim(1)))
         plan_.lane_axis = a;
     if (plan_.lane_axis < 0) return false;
-    plan_.whole_blocks = !layout.is_dense();
+    plan_.whole_blocks = has_blocks(layout, plan_.lane_axis);
     bool along = false;
     if (!check_operands(plan_.reduced, along) || !along) return false;
     return !plan_.epilogue || check_operands(*plan_.epilogue, along);
@@ -117,7 +125,7 @@ class Planner {
       auto d = dimension_along(l, lane);
       if (!d) return false;
       if (*d < 0) continue;
-      Layout layout = layout_of(l.buffer);
+      Layout layout = layout_of(layouts_, l.buffer);
       if (is_constant(l.buffer) && layout.is_dense() && bits(l.buffer->type) >= 8) {
         store_in_blocks(l.buffer, *d);
         continue;
@@ -125,7 +133,7 @@ class Planner {
       if (!is_innermost(l.buffer, layout, *d)) return false;
       along = true;
       // The padding of the last block must not be read where the definition says what is read outside.
-      if (layout.is_dense() || l.otherwise) plan_.whole_blocks = false;
+      if (!has_blocks(layout, *d) || l.otherwise) plan_.whole_blocks = false;
     }
     return true;
   }
@@ -172,8 +180,8 @@ std::vector<Piece> split(int64_t points, int64_t most, const std::function<bool(
 
 class Scheduler {
  public:
-  Scheduler(const WindowPlan& plan, const Machine& machine)
-      : plan_(plan), stage_(plan.reduced), last_(plan.epilogue ? *plan.epilogue : stage_) {
+  Scheduler(const WindowPlan& plan, const std::map<Buffer, Layout>& layouts, const Machine& machine)
+      : plan_(plan), layouts_(layouts), stage_(plan.reduced), last_(plan.epilogue ? *plan.epilogue : stage_) {
     lanes_ = std::min<int64_t>(machine.lanes(std::max(bits(stage_.reduction->identity[0].type()), 8)), block);
     for (size_t k = 0; k < stage_.axes.size(); ++k)
       if (static_cast<int>(k) != plan.lane_axis) outer_.push_back(k);
@@ -241,10 +249,13 @@ class Scheduler {
     if (columns_.size() > most_pieces) columns_ = split(extent(x_), points_, [](int64_t, int64_t) { return false; });
   }
 
-  // The index of a predicated load may lie outside, when the axes are in these ranges.
-  static bool reads_outside(const Load& l, size_t d, const Ranges& ranges) {
+  // The index of a predicated load may lie where nothing is stored, when the axes are in these ranges.
+  bool reads_outside(const Load& l, size_t d, const Ranges& ranges) const {
+    if (!l.otherwise) return false;
     auto r = range_of(l.indices[d], ranges);
-    return l.otherwise && (!r || r->low < 0 || r->high >= l.buffer->shape[d].value());
+    int64_t size = l.buffer->shape[d].value();
+    Layout layout = is_literal(l.otherwise, 0) ? layout_of(layouts_, l.buffer) : Layout{};
+    return !r || !is_stored(layout, static_cast<int>(d), size, *r);
   }
 
   // At these points of a row something may be read outside.
@@ -415,6 +426,7 @@ class Scheduler {
   }
 
   const WindowPlan& plan_;
+  const std::map<Buffer, Layout>& layouts_;
   const Stage &stage_, &last_;
   int64_t lanes_ = 1;
   int x_ = -1;                       // the axis of the points of a row, or -1
@@ -431,6 +443,8 @@ std::optional<WindowPlan> plan_window(const TensorFunction& f, size_t k, const s
   return Planner(f, k, layouts, constant).run();
 }
 
-Stmt schedule_window(const WindowPlan& plan, const Machine& machine) { return Scheduler(plan, machine).run(); }
+Stmt schedule_window(const WindowPlan& plan, const std::map<Buffer, Layout>& layouts, const Machine& machine) {
+  return Scheduler(plan, layouts, machine).run();
+}
 
 }  // namespace dlcc::tensor

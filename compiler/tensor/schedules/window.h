@@ -28,6 +28,7 @@ struct WindowPlan {
 std::optional<WindowPlan> plan_window(const TensorFunction&, size_t k, const std::map<Buffer, Layout>& layouts,
                                       const std::vector<bool>& constant);
 
-Stmt schedule_window(const WindowPlan&, const Machine&);
+// `layouts` as above, with those of `constants`.
+Stmt schedule_window(const WindowPlan&, const std::map<Buffer, Layout>& layouts, const Machine&);
 
 }  // namespace dlcc::tensor

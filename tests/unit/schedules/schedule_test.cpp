@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "tensor/analysis.h"
 #include "tensor/builder.h"
@@ -50,6 +51,30 @@ Constant unpack(const Constant& stored, const Layout& layout, const std::vector<
   return Constant(stored.dtype(), shape, std::move(bytes));
 }
 
+// The storage of a tensor, whose layout may have a border: a larger tensor with zeros round it.
+Constant stored_in(const Constant& c, const Layout& layout) {
+  std::vector<int64_t> larger = c.shape(), before(c.shape().size(), 0);
+  Layout plain = layout;
+  for (Layout::Part& p : plain.parts)
+    if (has_border(p, c.shape()[static_cast<size_t>(p.axis)])) {
+      larger[static_cast<size_t>(p.axis)] = p.extent;
+      before[static_cast<size_t>(p.axis)] = std::exchange(p.border, 0);
+    }
+  if (larger == c.shape()) return pack(c, layout);
+  size_t size = static_cast<size_t>(bits(c.dtype()) / 8);
+  std::vector<std::byte> bytes(static_cast<size_t>(product(shape_of(larger)).value()) * size);
+  for (int64_t from = 0; from < c.count(); ++from) {
+    int64_t to = 0, left = from, count = c.count();
+    for (size_t d = 0; d < larger.size(); ++d) {
+      count /= c.shape()[d];
+      to = to * larger[d] + left / count + before[d];
+      left %= count;
+    }
+    std::memcpy(&bytes[static_cast<size_t>(to) * size], &c.bytes()[static_cast<size_t>(from) * size], size);
+  }
+  return pack(Constant(c.dtype(), larger, std::move(bytes)), plain);
+}
+
 void check_schedule(const TensorFunction& f, std::vector<bool> constant, std::vector<Layout> layouts = {}) {
   layouts.resize(f.params.size() + f.results.size());
   std::vector<Constant> args;
@@ -58,7 +83,7 @@ void check_schedule(const TensorFunction& f, std::vector<bool> constant, std::ve
   REQUIRE(expected.status == Status::ok);
   ScheduledFunction s = schedule({f, constant, layouts, {avx512, avx2, neon}});
   std::vector<Constant> stored;
-  for (size_t k = 0; k < args.size(); ++k) stored.push_back(pack(args[k].reshaped(s.param_shapes[k]), s.param_layouts[k]));
+  for (size_t k = 0; k < args.size(); ++k) stored.push_back(stored_in(args[k].reshaped(s.param_shapes[k]), s.param_layouts[k]));
   for (const Kernel& kernel : s.variants) {
     CAPTURE(print(kernel));
     Diagnostics broken;
@@ -225,6 +250,10 @@ void check_depthwise(const Depthwise& p) {
     CHECK(plan->epilogue.has_value() == (e != Epilogue::none));
     check_schedule(f, {false, true, true, false}, {blocked, {}, {}, image, image});
     check_schedule(f, {false, true, true, false}, {blocked, {}, {}, image, {}});
+    if (auto border = wanted_border(f, 0); !border.empty()) {
+      Layout bordered = with_border(blocked, static_shape(f.params[0]->shape), border);
+      check_schedule(f, {false, true, true, false}, {bordered, {}, {}, image, image});
+    }
     check_schedule(f, {false, false, false, false}, {blocked, {}, {}, {}, image});
   }
 }
