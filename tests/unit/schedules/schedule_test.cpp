@@ -1,10 +1,12 @@
-// Every schedule computes what its definition says: both are evaluated on random data, for several machines and layouts.
+// Every schedule computes what its definition says: both are evaluated on random data, for several machines and
+// layouts.
 #include "tensor/schedules/schedule.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "tensor/analysis.h"
@@ -37,20 +39,6 @@ Constant random_constant(DType type, const Shape& shape, uint32_t seed) {
   return Constant(type, static_shape(shape), std::move(bytes));
 }
 
-// The logical elements of a stored tensor.
-Constant unpack(const Constant& stored, const Layout& layout, const std::vector<int64_t>& shape) {
-  if (layout.is_dense()) return stored.reshaped(shape);
-  // Packing the positions tells where each element went.
-  std::vector<int64_t> positions;
-  for (int64_t i = 0; i < product(shape_of(shape)).value(); ++i) positions.push_back(i + 1);
-  Constant where = pack(Constant::of(dtype::i64, shape, positions), layout);
-  size_t size = static_cast<size_t>(bits(stored.dtype()) / 8);
-  std::vector<std::byte> bytes(positions.size() * size);
-  for (int64_t i = 0; i < where.count(); ++i)
-    if (int64_t p = where.integer_at(i)) std::memcpy(&bytes[static_cast<size_t>(p - 1) * size], &stored.bytes()[static_cast<size_t>(i) * size], size);
-  return Constant(stored.dtype(), shape, std::move(bytes));
-}
-
 // The storage of a tensor, whose layout may have a border: a larger tensor with zeros round it.
 Constant stored_in(const Constant& c, const Layout& layout) {
   std::vector<int64_t> larger = c.shape(), before(c.shape().size(), 0);
@@ -75,15 +63,32 @@ Constant stored_in(const Constant& c, const Layout& layout) {
   return pack(Constant(c.dtype(), larger, std::move(bytes)), plain);
 }
 
+// The logical elements of a stored tensor.
+Constant unpack(const Constant& stored, const Layout& layout, const std::vector<int64_t>& shape) {
+  if (layout.is_dense()) return stored.reshaped(shape);
+  // Packing the positions tells where each element went.
+  std::vector<int64_t> positions;
+  for (int64_t i = 0; i < product(shape_of(shape)).value(); ++i) positions.push_back(i + 1);
+  Constant where = stored_in(Constant::of(dtype::i64, shape, positions), layout);
+  size_t size = static_cast<size_t>(bits(stored.dtype()) / 8);
+  std::vector<std::byte> bytes(positions.size() * size);
+  for (int64_t i = 0; i < where.count(); ++i)
+    if (int64_t p = where.integer_at(i))
+      std::memcpy(&bytes[static_cast<size_t>(p - 1) * size], &stored.bytes()[static_cast<size_t>(i) * size], size);
+  return Constant(stored.dtype(), shape, std::move(bytes));
+}
+
 void check_schedule(const TensorFunction& f, std::vector<bool> constant, std::vector<Layout> layouts = {}) {
   layouts.resize(f.params.size() + f.results.size());
   std::vector<Constant> args;
-  for (const Buffer& p : f.params) args.push_back(random_constant(p->type, p->shape, static_cast<uint32_t>(args.size() + 1)));
+  for (const Buffer& p : f.params)
+    args.push_back(random_constant(p->type, p->shape, static_cast<uint32_t>(args.size() + 1)));
   EvaluationResult expected = evaluate(f, args);
   REQUIRE(expected.status == Status::ok);
   ScheduledFunction s = schedule({f, constant, layouts, {avx512, avx2, neon}});
   std::vector<Constant> stored;
-  for (size_t k = 0; k < args.size(); ++k) stored.push_back(stored_in(args[k].reshaped(s.param_shapes[k]), s.param_layouts[k]));
+  for (size_t k = 0; k < args.size(); ++k)
+    stored.push_back(stored_in(args[k].reshaped(s.param_shapes[k]), s.param_layouts[k]));
   for (const Kernel& kernel : s.variants) {
     CAPTURE(print(kernel));
     Diagnostics broken;
@@ -125,12 +130,14 @@ TensorFunction convolution(const Conv& p) {
   Shape shape = {p.n, p.o, oh, ow};
   Tensor y = d.reduce("a", shape, sum_of(dtype::f32), {cg, p.k, p.k}, [&](Index i, Index r) {
     Expr group = p.groups == 1 ? Expr(0) : floor_div(i[1], Expr(og)) * Expr(cg);
-    std::vector<Expr> at = {i[0], group + r[0], i[2] * Expr(p.stride) + r[1] - Expr(p.pad), i[3] * Expr(p.stride) + r[2] - Expr(p.pad)};
+    std::vector<Expr> at = {i[0], group + r[0], i[2] * Expr(p.stride) + r[1] - Expr(p.pad),
+                            i[3] * Expr(p.stride) + r[2] - Expr(p.pad)};
     Expr value = p.pad ? x.at_or(at, literal(dtype::f32, 0.0)) : x(at);
     return value * w(i[1], r[0], r[1], r[2]);
   });
   if (p.epilogue)
-    d.result("y", dtype::f32, shape, [&](Index i) { return max(literal(dtype::f32, 0.0), y(i) + bias(i[1]) + skip(i)); });
+    d.result("y", dtype::f32, shape,
+             [&](Index i) { return max(literal(dtype::f32, 0.0), y(i) + bias(i[1]) + skip(i)); });
   else
     d.mark_result(y);
   return d.finish();
@@ -189,7 +196,8 @@ TEST_CASE("batched matrix product of integers") {
   Definition d("batched");
   Tensor a = d.input("a", dtype::i32, {3, 5, 6});
   Tensor b = d.input("b", dtype::i32, {3, 6, 20});
-  Tensor y = d.reduce("p", {3, 5, 20}, sum_of(dtype::i32), {6}, [&](Index i, Index r) { return a(i[0], i[1], r[0]) * b(i[0], r[0], i[2]); });
+  Tensor y = d.reduce("p", {3, 5, 20}, sum_of(dtype::i32), {6},
+                      [&](Index i, Index r) { return a(i[0], i[1], r[0]) * b(i[0], r[0], i[2]); });
   d.mark_result(y);
   check_schedule(d.finish(), {false, false});
 }
@@ -319,19 +327,40 @@ TEST_CASE("softmax rows, row sums, elementwise chains and scalars") {
 TEST_CASE("arg-max folds pairs") {
   Definition d("argmax");
   Tensor x = d.input("x", dtype::f32, {4, 19});
-  std::vector<Tensor> r = d.reduce_tuple({"v", "i"}, {4}, arg_max_of(dtype::f32, dtype::i64), {19}, [&](Index i, Index k) {
-    return std::vector{x(i[0], k[0]), k[0]};
-  });
+  std::vector<Tensor> r = d.reduce_tuple({"v", "i"}, {4}, arg_max_of(dtype::f32, dtype::i64), {19},
+                                         [&](Index i, Index k) { return std::vector{x(i[0], k[0]), k[0]}; });
   d.mark_result(r[1]);
   check_schedule(d.finish(), {false});
 }
 
 TEST_CASE("concatenation writes pieces, empty tensors write nothing") {
   Definition d("concat");
-  Tensor a = d.input("a", dtype::f32, {2, 3}), b = d.input("b", dtype::f32, {2, 18}), none = d.input("c", dtype::f32, {2, 0});
+  Tensor a = d.input("a", dtype::f32, {2, 3}), b = d.input("b", dtype::f32, {2, 18}),
+         none = d.input("c", dtype::f32, {2, 0});
   Tensor y = d.open_result("y", dtype::f32, {2, 21});
   d.piece(y, {0, 0}, {2, 3}, [&](Index i) { return a(i); });
   d.piece(y, {0, 3}, {2, 18}, [&](Index i) { return b(i); });
   d.piece(y, {0, 21}, {2, 0}, [&](Index i) { return none(i); });
   check_schedule(d.finish(), {false, false, false});
+}
+
+TEST_CASE("pieces fill whole blocks, and may share one") {
+  for (const std::vector<int64_t>& channels : std::vector<std::vector<int64_t>>{{32, 16, 24}, {16, 20, 12}}) {
+    Definition d("concat");
+    int64_t total = std::accumulate(channels.begin(), channels.end(), int64_t{0}), begin = 0;
+    std::vector<Tensor> parts;
+    for (int64_t c : channels) parts.push_back(d.input("p" + std::to_string(parts.size()), dtype::f32, {1, c, 3, 5}));
+    Tensor y = d.open_result("y", dtype::f32, {1, total, 3, 5});
+    for (size_t k = 0; k < parts.size(); ++k) {
+      d.piece(y, {0, begin, 0, 0}, {1, channels[k], 3, 5}, [&](Index i) { return parts[k](i); });
+      begin += channels[k];
+    }
+    TensorFunction f = d.finish();
+    Layout result = channels16(f, 3),
+           bordered = with_border(result, {1, total, 3, 5}, {{0, 0}, {0, total - 1}, {-1, 3}, {-2, 6}});
+    for (const Layout& layout : {result, bordered}) {
+      check_schedule(f, {false, false, false}, {channels16(f, 0), channels16(f, 1), channels16(f, 2), layout});
+      check_schedule(f, {false, false, false}, {channels16(f, 0), Layout{}, channels16(f, 2), layout});
+    }
+  }
 }
