@@ -1,6 +1,7 @@
 #include "tensor/schedules/window.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "tensor/analysis.h"
 #include "tensor/layout.h"
@@ -13,7 +14,7 @@ namespace {
 
 constexpr int64_t block = 16;           // lanes that lie together on every machine, so that all share stored constants
 constexpr int64_t most_unrolled = 256;  // updates of accumulators that are written out in a row
-constexpr size_t most_pieces = 6;       // of a row, when the tiles at its ends get code of their own
+constexpr size_t most_pieces = 6;       // of a row, so that tiles at its ends may have code of their own
 
 bool is_var(const Expr& e, const Var& v) { return as<VarRef>(e) && as<VarRef>(e)->var == v; }
 
@@ -161,13 +162,14 @@ struct Piece {
 
 // Evenly split: 49 points in tiles of at most 14 are 13, 12, 12, 12. Tiles of equal size are one piece, but for those
 // that `alone` names.
-std::vector<Piece> split(int64_t points, int64_t most, const std::function<bool(int64_t begin, int64_t size)>& alone) {
+std::vector<Piece> split(int64_t points, int64_t most,
+                         const std::function<bool(int64_t begin, int64_t size)>& alone = nullptr) {
   std::vector<Piece> pieces;
   int64_t tiles = ceil_div(points, most), begin = 0;
   bool last_alone = true;
   for (int64_t t = 0; t < tiles; ++t) {
     int64_t size = points / tiles + (t < points % tiles);
-    bool is_alone = alone(begin, size);
+    bool is_alone = alone && alone(begin, size);
     if (!is_alone && !last_alone && pieces.back().size == size)
       ++pieces.back().count;
     else
@@ -199,7 +201,7 @@ class Scheduler {
   Stmt run() {
     int64_t whole = extent(plan_.lane_axis) / block, rest = extent(plan_.lane_axis) % block;
     std::vector<Stmt> parts;
-    for (const Piece& p : split(whole, blocks_, [](int64_t, int64_t) { return false; })) {
+    for (const Piece& p : split(whole, blocks_)) {
       Var b = make_var("block");
       Lanes at{(Expr(p.begin) + Expr(b) * Expr(p.size)) * Expr(block), p.size, block / lanes_, lanes_};
       parts.push_back(for_loop(b, p.count, LoopKind::parallel, image(at)));
@@ -246,7 +248,7 @@ class Scheduler {
   // code is generated.
   void choose_columns() {
     columns_ = split(extent(x_), points_, [&](int64_t begin, int64_t size) { return reads_outside(begin, size); });
-    if (columns_.size() > most_pieces) columns_ = split(extent(x_), points_, [](int64_t, int64_t) { return false; });
+    if (columns_.size() > most_pieces) columns_ = split(extent(x_), points_);
   }
 
   // The index of a predicated load may lie where nothing is stored, when the axes are in these ranges.
