@@ -121,7 +121,7 @@ class LayoutAssigner {
   Layout choose(const TensorFunction& f, const std::vector<Atom>& args, const std::vector<Layout>& layouts) const {
     if (f.results.size() != 1 || !is_static(f.results[0]->shape) || f.results[0]->rank() < 3) return {};
     if (int axis = channels_of_contraction(f, which_are_constant(args)); axis >= 0) return blocked(f, axis);
-    if (tensor::pattern_of(f) == tensor::Pattern::opaque) return {};
+    if (tensor::pattern_of(f) == tensor::Pattern::opaque && !tensor::consists_of_pieces(f)) return {};
     // Otherwise keep the blocks of the largest operand that has any.
     int64_t largest = 0;
     int kept = -1;
@@ -131,7 +131,14 @@ class LayoutAssigner {
       int64_t size = product(f.params[k]->shape).value();
       if (axis >= 0 && size > largest) largest = size, kept = axis;
     }
-    return kept < 0 ? Layout{} : blocked(f, kept);
+    return kept < 0 || !begins_blocks(f, kept) ? Layout{} : blocked(f, kept);
+  }
+
+  // Pieces of the result begin with a block of the axis.
+  bool begins_blocks(const TensorFunction& f, int axis) const {
+    return std::ranges::all_of(f.stages, [&](const tensor::Stage& s) {
+      return s.origin.empty() || s.origin[static_cast<size_t>(axis)].value() % channels_ == 0;
+    });
   }
 
   // The result's axis that is the weights' own, when vectors along it would not be contiguous in dense order.

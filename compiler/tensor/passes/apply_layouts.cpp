@@ -44,8 +44,8 @@ class LayoutApplier {
                           [&](const Store& x) { return access(x); },
                           [&](const Let& x) {
                             Expr value = expr(x.value);
-                            if (auto range = x.var->type == dtype::i64 ? range_of(value, ranges_) : std::nullopt)
-                              ranges_[x.var] = *range;
+                            auto range = value.type() == dtype::i64 ? range_of(value, ranges_) : std::nullopt;
+                            if (range) ranges_[x.var] = *range;
                             Stmt body = run(x.body);
                             return body ? let(x.var, value, body) : nullptr;
                           },

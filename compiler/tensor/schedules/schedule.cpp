@@ -9,6 +9,7 @@
 #include "tensor/schedules/contraction.h"
 #include "tensor/schedules/generic.h"
 #include "tensor/schedules/loops.h"
+#include "tensor/schedules/window.h"
 #include "tensor/schedules/winograd.h"
 #include "tensor/visit.h"
 
@@ -70,6 +71,40 @@ std::vector<std::pair<int, int>> in_place_pairs(const ScheduleRequest& r, const 
   return pairs;
 }
 
+// The windows of a function by their first stage. Constants are stored as they want them.
+std::map<size_t, WindowPlan> plan_windows(const TensorFunction& f, std::map<Buffer, Layout>& layouts,
+                                          const std::vector<bool>& constant) {
+  std::map<size_t, WindowPlan> windows;
+  for (size_t k = 0; k < f.stages.size(); ++k) {
+    auto window = plan_window(f, k, layouts, constant);
+    if (!window) continue;
+    for (const auto& [buffer, layout] : window->constants) layouts[buffer] = layout;
+    size_t first = k;
+    if (window->epilogue) ++k;
+    windows.emplace(first, std::move(*window));
+  }
+  return windows;
+}
+
+// The results of stage `k` go straight into its epilogue.
+bool in_registers(const std::map<size_t, WindowPlan>& windows, size_t k) {
+  auto window = windows.find(k);
+  return window != windows.end() && window->second.epilogue;
+}
+
+// Stage after stage, windows with their epilogues.
+Stmt schedule_stages(const TensorFunction& f, const std::map<size_t, WindowPlan>& windows,
+                     const std::map<Buffer, Layout>& layouts, const Machine& machine) {
+  std::vector<Stmt> body;
+  for (size_t k = 0; k < f.stages.size(); ++k) {
+    auto window = windows.find(k);
+    body.push_back(window == windows.end() ? schedule_stage(f.stages[k], layouts, machine)
+                                           : schedule_window(window->second, layouts, machine));
+    if (in_registers(windows, k)) ++k;
+  }
+  return sequence(std::move(body));
+}
+
 }  // namespace
 
 std::vector<Range> wanted_border(const TensorFunction& f, size_t k, const std::vector<bool>& constant,
@@ -115,6 +150,7 @@ ScheduledFunction schedule(ScheduleRequest r) {
   for (const Buffer& b : f.params)
     params.push_back({winograd && b == winograd->contraction.weights.buffer ? winograd->weights : b, Access::read});
   for (const Buffer& b : f.results) params.push_back({b, Access::write});
+  std::map<size_t, WindowPlan> windows;  // by their first stage
   if (winograd) {
     for (const Buffer& b : {winograd->transformed, winograd->products}) params.push_back({b, Access::scratch});
   } else if (plan) {
@@ -129,9 +165,10 @@ ScheduledFunction schedule(ScheduleRequest r) {
       layouts[plan->padded_data] = plan->data_layout;
     }
   } else {
-    for (const Stage& stage : f.stages)
-      for (const Buffer& b : stage.results)
-        if (index_of(f.results, b) < 0) params.push_back({b, Access::scratch});
+    windows = plan_windows(f, layouts, r.constant);
+    for (size_t k = 0; k < f.stages.size(); ++k)
+      for (const Buffer& b : f.stages[k].results)
+        if (index_of(f.results, b) < 0 && !in_registers(windows, k)) params.push_back({b, Access::scratch});
   }
 
   ScheduledFunction result;
@@ -143,7 +180,7 @@ ScheduledFunction schedule(ScheduleRequest r) {
     else if (plan)
       body.push_back(schedule_contraction(*plan, machine));
     else
-      for (const Stage& stage : f.stages) body.push_back(schedule_stage(stage, layouts, machine));
+      body.push_back(schedule_stages(f, windows, layouts, machine));
     Stmt all = sequence(std::move(body));
     Kernel kernel{f.name, params, all ? with_unique_names(all) : make_stmt(Sequence{})};
     result.variants.push_back(apply_layouts(kernel, layouts));
