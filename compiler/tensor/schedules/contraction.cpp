@@ -256,20 +256,16 @@ class Scheduler {
   // Panel after panel, each over all rows: the rows are read once for every panel. When they do not stay in the cache
   // but all panels do, block after block of rows, each over all panels.
   Stmt products() {
-    auto all_rows = [&](const Position& at) {
-      return other_rows(groups(at, {Expr(0), Expr(row_tiles_.whole()), row_tiles_.whole(), true}));
-    };
+    auto all_rows = [&](const Position& at) { return other_rows(groups(at, {Expr(0), row_tiles_.whole(), true})); };
     Stmt body;
     if (int64_t size = groups_per_block()) {
       Var block = make_var("block");
-      int64_t whole = row_tiles_.whole();
-      Expr first = Expr(block) * Expr(size);
-      Expr count = whole % size ? min(Expr(size), Expr(whole) - first) : Expr(size);
-      body = for_loop(block, ceil_div(whole, size), LoopKind::parallel,
-                      panels([&](const Position& at) { return groups(at, {first, count, size, false}); }));
-      if (row_tiles_.rest())
+      int64_t whole = row_tiles_.whole(), left = whole % size;
+      body = for_loop(block, whole / size, LoopKind::parallel,
+                      panels([&](const Position& at) { return groups(at, {Expr(block) * Expr(size), size, false}); }));
+      if (left > 0 || row_tiles_.rest() > 0)
         body =
-            sequence({body, panels([&](const Position& at) { return groups(at, {Expr(whole), Expr(0), 0, true}); })});
+            sequence({body, panels([&](const Position& at) { return groups(at, {Expr(whole - left), left, true}); })});
       body = other_rows(body);
     } else {
       body = panels(all_rows);
@@ -287,6 +283,11 @@ class Scheduler {
     int64_t columns = extent(plan_.column_axis);
     auto bytes = [](const Buffer& b) { return product_of(b) * bits(b->type) / 8; };
     int64_t groups = std::max<int64_t>(tiles_per_block / row_tiles_.tiles_in_group(), 1);
+    for (int64_t even = groups; even <= 2 * groups; ++even)  // no smaller block at the end, if that is possible
+      if (row_tiles_.whole() % even == 0) {
+        groups = even;
+        break;
+      }
     bool pays = columns > plan_.panel && groups < row_tiles_.whole() &&
                 bytes(plan_.contraction.data.buffer) > machine_.l2_bytes / 2 &&
                 bytes(plan_.contraction.weights.buffer) <= machine_.l2_bytes / 2;
@@ -348,10 +349,10 @@ class Scheduler {
     int64_t count = 0;
   };
 
-  // `count` groups from the first on, at most `most`, and the last, smaller one if asked for.
+  // `count` groups from the first on, and the last, smaller one if asked for.
   struct GroupRange {
-    Expr first, count;
-    int64_t most;
+    Expr first;
+    int64_t count;
     bool with_rest;
   };
 
@@ -359,7 +360,7 @@ class Scheduler {
     const RowTiles& r = row_tiles_;
     bool rest = range.with_rest && r.rest() > 0;
     int64_t in_group = r.tiles_in_group();
-    int64_t tiles = (range.most + (rest ? 1 : 0)) * in_group;
+    int64_t tiles = (range.count + (rest ? 1 : 0)) * in_group;
     Var g = make_var("group");
     Stmt body =
         for_loop(g, range.count, LoopKind::serial,
