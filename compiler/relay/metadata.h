@@ -25,8 +25,7 @@ class ConstantPool {
 // "#[metadata]" and what follows it.
 std::string metadata_text(const std::vector<Constant>&);
 
-std::string literal_text(const Constant&);       // "1f"; empty when the format has no literal for it
-std::string layout_text(const tensor::Layout&);  // "0:1 1/16:2 2:14 3:14 1:16 zero"; empty when dense
+std::string literal_text(const Constant&);  // "1f"; empty when the format has no literal for it
 
 // DLPack's type code and width of an element, and back.
 struct ElementCode {

@@ -260,7 +260,7 @@ class Printer {
     }
     if (!call.layouts.empty()) {
       out_ += ", layouts=[";
-      list(call.layouts, [&](const tensor::Layout& l) { out_ += "\"" + layout_text(l) + "\""; });
+      list(call.layouts, [&](const tensor::Layout& l) { out_ += "\"" + tensor::str(l) + "\""; });
       out_ += "]";
     }
     out_ += ")";
@@ -405,18 +405,6 @@ std::string literal_text(const Constant& c) {
     default:
       return "";
   }
-}
-
-std::string layout_text(const tensor::Layout& layout) {
-  std::string text;
-  for (const tensor::Layout::Part& p : layout.parts) {
-    text += fmt::format("{}{}", text.empty() ? "" : " ", p.axis);
-    if (p.divisor != 1) text += fmt::format("/{}", p.divisor);
-    text += fmt::format(":{}", p.extent);
-  }
-  if (layout.tail == tensor::Layout::Tail::zero) text += " zero";
-  if (layout.tail == tensor::Layout::Tail::unspecified) text += " unspecified";
-  return text;
 }
 
 std::string print(const Module& module, bool with_metadata) {

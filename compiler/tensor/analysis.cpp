@@ -144,6 +144,16 @@ Ranges ranges_of(const Stage& stage) {
   return ranges;
 }
 
+std::vector<Range> ranges_read(const Load& l, const Ranges& ranges) {
+  std::vector<Range> read;
+  for (const Expr& i : l.indices) {
+    auto r = range_of(i, ranges);
+    if (!r) return {};
+    read.push_back(*r);
+  }
+  return read;
+}
+
 // Row-major offset of an index into a static shape.
 static Expr offset_of(const std::vector<Expr>& indices, const Shape& shape) {
   Expr offset = 0;

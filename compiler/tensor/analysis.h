@@ -49,6 +49,9 @@ int64_t multiply_accumulates(const TensorFunction&);
 // The expression contains functions that cost many instructions.
 bool is_expensive(const Expr&);
 
+// Bounds of each index of a read; empty when some cannot be derived.
+std::vector<Range> ranges_read(const Load&, const Ranges&);
+
 // Bounds of the axes of a stage and of its reduction.
 Ranges ranges_of(const Stage&);
 

@@ -348,11 +348,16 @@ struct Kernel {
 // holds (index[axis] / divisor) mod extent of one logical axis; the divisor-1 part of a split axis has the block's
 // extent. An empty list of parts means dense row-major. Example, 24 channels in blocks of 16: n, c/16 (extent 2), h, w,
 // c%16 (extent 16).
+//
+// A part that is a whole axis may have a border: `border` elements in front of index 0 and as many behind the last as
+// the extent leaves. They hold zeros, which whoever writes the tensor stores too; so reads of `b[i] or 0` near the edge
+// need no test.
 struct Layout {
   struct Part {
     int axis;
     int64_t divisor;
     int64_t extent;
+    int64_t border = 0;
     bool operator==(const Part&) const = default;
   };
   std::vector<Part> parts;
@@ -363,7 +368,7 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-std::string str(const Layout&);  // "[0, 1/16, 2, 3, 1%16]"
+std::string str(const Layout&);  // "0:1 1/16:2 2:16+1 3:16+1 1:16 zero": axis/divisor:extent+border; empty when dense
 
 // ---- text, checks
 // ------------------------------------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ std::vector<Expr> physical_index(const Layout& layout, const std::vector<Expr>& 
     return index;
   }
   for (const Layout::Part& p : layout.parts) {
-    Expr e = floor_div(logical[p.axis], Expr(p.divisor));
+    Expr e = floor_div(logical[p.axis], Expr(p.divisor)) + Expr(p.border);
     if (!is_outermost(layout, p)) e = floor_mod(e, Expr(p.extent));
     index.push_back(simplify(e, ranges));
   }
@@ -112,7 +112,7 @@ std::vector<Expr> logical_index(const Layout& layout, int logical_rank, const st
   std::vector<Expr> index(logical_rank, Expr(0));
   for (size_t d = 0; d < layout.parts.size(); ++d) {
     const Layout::Part& p = layout.parts[d];
-    index[p.axis] = index[p.axis] + physical[d] * Expr(p.divisor);
+    index[p.axis] = index[p.axis] + (physical[d] - Expr(p.border)) * Expr(p.divisor);
   }
   return index;
 }
@@ -128,6 +128,34 @@ Layout blocked_layout(const std::vector<int64_t>& shape, int axis, int64_t block
   layout.parts.push_back({axis, 1, block});
   layout.tail = shape[axis] % block ? tail : Layout::Tail::none;
   return layout;
+}
+
+bool has_border(const Layout::Part& part, int64_t extent) {
+  return part.border > 0 || (part.divisor == 1 && part.extent > extent);
+}
+
+bool has_border(const Layout& layout, const std::vector<int64_t>& logical) {
+  return std::ranges::any_of(layout.parts, [&](const Layout::Part& p) { return has_border(p, logical[p.axis]); });
+}
+
+Layout with_border(Layout layout, const std::vector<int64_t>& logical, const std::vector<Range>& wanted) {
+  if (layout.is_dense())
+    for (int a = 0; a < static_cast<int>(logical.size()); ++a) layout.parts.push_back({a, 1, logical[a]});
+  for (Layout::Part& part : layout.parts) {
+    if (std::ranges::count(layout.parts, part.axis, &Layout::Part::axis) > 1) continue;
+    const Range& r = wanted[part.axis];
+    int64_t border = std::max(-r.low, part.border);
+    int64_t end = std::max(r.high + 1, part.extent - part.border);
+    part.border = border, part.extent = border + end;
+  }
+  return normalized(layout, logical);
+}
+
+bool is_stored(const Layout& layout, int axis, int64_t extent, const Range& range) {
+  bool inside = range.low >= 0 && range.high < extent;
+  return inside || std::ranges::any_of(layout.parts, [&](const Layout::Part& p) {
+           return p.axis == axis && has_border(p, extent) && range.low >= -p.border && range.high < p.extent - p.border;
+         });
 }
 
 Layout normalized(const Layout& layout, const std::vector<int64_t>& logical) {

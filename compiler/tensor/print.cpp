@@ -441,17 +441,16 @@ std::string print(const Kernel& k) {
 }
 
 std::string str(const Layout& layout) {
-  std::string s;
-  for (size_t d = 0; d < layout.parts.size(); ++d) {
-    const Layout::Part& part = layout.parts[d];
-    s += fmt::format("{}{}", s.empty() ? "" : ", ", part.axis);
-    // A part that lies inside another part of its axis is a remainder.
-    bool has_outer = false;
-    for (const Layout::Part& other : layout.parts) has_outer |= other.axis == part.axis && other.divisor > part.divisor;
-    if (part.divisor != 1) s += fmt::format("/{}", part.divisor);
-    if (has_outer) s += fmt::format("%{}", part.extent);
+  std::string text;
+  for (const Layout::Part& p : layout.parts) {
+    text += fmt::format("{}{}", text.empty() ? "" : " ", p.axis);
+    if (p.divisor != 1) text += fmt::format("/{}", p.divisor);
+    text += fmt::format(":{}", p.extent);
+    if (p.border) text += fmt::format("+{}", p.border);
   }
-  return "[" + s + "]";
+  if (layout.tail == Layout::Tail::zero) text += " zero";
+  if (layout.tail == Layout::Tail::unspecified) text += " unspecified";
+  return text;
 }
 
 }  // namespace dlcc::tensor

@@ -223,7 +223,7 @@ std::string Parser::meta_reference(int64_t& index) {
   return std::string(key.text);
 }
 
-// Per operand and result "axis/divisor:extent ..." and, behind the parts, how the tail is filled.
+// Per operand and result "axis/divisor:extent+border ..." and, behind the parts, how the tail is filled.
 std::vector<tensor::Layout> Parser::layouts(const AttrValue& value, const Place& where) {
   std::vector<tensor::Layout> all;
   bool good = std::holds_alternative<AttrList>(value.v);
@@ -256,7 +256,8 @@ std::vector<tensor::Layout> Parser::layouts(const AttrValue& value, const Place&
         if (skip("/")) integer(part.divisor);
         good &= skip(":");
         integer(part.extent);
-        good &= part.axis >= 0 && part.divisor > 0 && part.extent > 0;
+        if (skip("+")) integer(part.border);
+        good &= part.axis >= 0 && part.divisor > 0 && part.extent > 0 && part.border >= 0;
         layout.parts.push_back(part);
       }
       skip(" ");

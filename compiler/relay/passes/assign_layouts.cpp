@@ -1,7 +1,7 @@
-// Layouts: images that a contraction writes are stored in blocks of channels, so that a vector holds neighbouring channels of
-// one pixel, and what follows keeps that form. Every tensor function can read any layout, because operands' indices are
-// substituted (tensor/passes/apply_layouts.h); conversions are inserted only where somebody else needs dense order: results of
-// functions, branches, tuples, and views.
+// Layouts: images that a contraction writes are stored in blocks of channels, so that a vector holds neighbouring
+// channels of one pixel, and what follows keeps that form. Every tensor function can read any layout, because operands'
+// indices are substituted (tensor/passes/apply_layouts.h); conversions are inserted only where somebody else needs
+// dense order: results of functions, branches, tuples, and views.
 #include <algorithm>
 #include <map>
 
@@ -9,6 +9,7 @@
 #include "tensor/analysis.h"
 #include "tensor/builder.h"
 #include "tensor/layout.h"
+#include "tensor/schedules/schedule.h"
 #include "tensor/visit.h"
 
 namespace dlcc::relay {
@@ -44,6 +45,7 @@ class LayoutAssigner {
   void run(Block& block) {
     std::vector<Binding> bindings;
     dense_copies_.clear();
+    find_wanted_borders(block);
     for (Binding& b : block.bindings) {
       if (CallTensor* call = std::get_if<CallTensor>(&b.op)) {
         assign(*call, b, bindings);
@@ -59,7 +61,25 @@ class LayoutAssigner {
   }
 
  private:
-  std::vector<int64_t> shape_of(const Atom& a) const { return static_shape(as<TensorType>(type_of(module_, a))->shape); }
+  std::vector<int64_t> shape_of(const Atom& a) const {
+    return static_shape(as<TensorType>(type_of(module_, a))->shape);
+  }
+
+  // What the calls of the block would like to find round the images that they read.
+  void find_wanted_borders(const Block& block) {
+    for (const Binding& b : block.bindings) {
+      const CallTensor* call = std::get_if<CallTensor>(&b.op);
+      for (size_t k = 0; call && k < call->args.size(); ++k) {
+        const Var* var = std::get_if<Var>(&call->args[k]);
+        if (!var) continue;
+        auto wanted = tensor::wanted_border(module_.tensor_functions.at(call->function), k);
+        std::vector<tensor::Range>& all = wanted_borders_[(*var)->id];
+        if (all.empty()) all = wanted;
+        for (size_t d = 0; d < wanted.size(); ++d)
+          all[d] = {std::min(all[d].low, wanted[d].low), std::max(all[d].high, wanted[d].high)};
+      }
+    }
+  }
 
   Layout layout_of(const Atom& a) const {
     const Var* var = std::get_if<Var>(&a);
@@ -76,6 +96,9 @@ class LayoutAssigner {
       layouts.push_back(layout_of(a));
     }
     Layout result = view ? Layout{} : choose(f, call.args, layouts);
+    const std::vector<tensor::Range>& border = wanted_borders_[b.var->id];
+    if (!result.is_dense() && !border.empty())
+      result = tensor::with_border(result, static_shape(f.results[0]->shape), border);
     for (size_t k = 0; k < f.results.size(); ++k) layouts.push_back(result);
     if (!result.is_dense()) layouts_[b.var->id] = result;
     bool any = std::ranges::any_of(layouts, [](const Layout& l) { return !l.is_dense(); });
@@ -111,7 +134,8 @@ class LayoutAssigner {
     if (!c) return -1;
     const auto& axes = f.stages[0].axes;
     for (size_t k = 0; k + 1 < axes.size(); ++k)
-      if (mentions(c->weights, axes[k].var) && !mentions(c->data, axes[k].var) && axes[k].extent.value() >= channels_ / 2)
+      if (mentions(c->weights, axes[k].var) && !mentions(c->data, axes[k].var) &&
+          axes[k].extent.value() >= channels_ / 2)
         return static_cast<int>(k);
     return -1;
   }
@@ -169,8 +193,9 @@ class LayoutAssigner {
 
   Module& module_;
   int64_t channels_;
-  std::map<int, Layout> layouts_;     // of variables that are not dense
+  std::map<int, Layout> layouts_;  // of variables that are not dense
   std::map<int, Var> dense_copies_;
+  std::map<int, std::vector<tensor::Range>> wanted_borders_;  // by variable; empty where nobody wants any
 };
 
 }  // namespace

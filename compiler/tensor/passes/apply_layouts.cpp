@@ -132,19 +132,32 @@ class LayoutApplier {
     for (size_t d = 0; d < at.size() && b->scope != Scope::reg; ++d) safe = safe && is_inside(at[d], b->shape[d]);
     Expr value = load(b, at, safe ? Expr() : otherwise ? otherwise : zero(l.buffer->type));
     if (!otherwise) return value;
-    // A logical index beyond a split axis may still lie inside the storage, in the padding of the last block.
-    for (size_t axis = 0; axis < l.indices.size(); ++axis)
-      if (is_split(l.buffer, static_cast<int>(axis)) && !is_inside(l.indices[axis], l.buffer->shape[axis]))
-        value = select(l.indices[axis] < Expr(l.buffer->shape[axis]), value, otherwise);
+    // An index beyond the axis may still lie inside the storage: in the padding of the last block, or in a border.
+    for (size_t axis = 0; axis < l.indices.size(); ++axis) {
+      const Expr& index = l.indices[axis];
+      const Dim& extent = l.buffer->shape[axis];
+      Stored stored = stored_beyond(l.buffer, static_cast<int>(axis));
+      if (stored == Stored::nothing || is_inside(index, extent) ||
+          (stored == Stored::zeros && is_literal(otherwise, 0)))
+        continue;
+      Expr inside = index < Expr(extent);
+      if (stored == Stored::zeros) inside = logical_and(index >= Expr(0), inside);
+      value = select(simplify(inside, ranges_), value, otherwise);
+    }
     return value;
   }
 
-  bool is_split(const Buffer& b, int axis) const {
+  // What the storage holds beyond the logical extent of an axis.
+  enum class Stored : uint8_t { nothing, padding, zeros };
+  Stored stored_beyond(const Buffer& b, int axis) const {
     auto layout = layouts_.find(b);
-    if (layout == layouts_.end()) return false;
-    int parts = 0;
-    for (const Layout::Part& p : layout->second.parts) parts += p.axis == axis;
-    return parts > 1;
+    if (layout == layouts_.end()) return Stored::nothing;
+    const auto& parts = layout->second.parts;
+    if (std::ranges::count(parts, axis, &Layout::Part::axis) > 1) return Stored::padding;
+    bool bordered = std::ranges::any_of(parts, [&](const Layout::Part& p) {
+      return p.axis == axis && has_border(p, b->shape[static_cast<size_t>(axis)].value());
+    });
+    return bordered ? Stored::zeros : Stored::nothing;
   }
 
   Stmt access(const Store& s) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "tensor/layout.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
@@ -85,7 +86,7 @@ class AxisMerger {
   bool collect_dim(const Buffer& buffer, int d) {
     if (!dims_.insert({buffer, d}).second) return true;
     if (dims_.contains({buffer, d + 1}) || (d > 0 && dims_.contains({buffer, d - 1}))) return false;
-    if (const Layout* l = layout_of(buffer); l && !adjacent(*l, d)) return false;
+    if (const Layout* l = layout_of(buffer); l && !adjacent(*l, static_shape(buffer->shape), d)) return false;
     for (const Stage& stage : f_.stages) {
       if (std::ranges::count(stage.results, buffer) && !collect_axis(stage, static_cast<size_t>(d))) return false;
       bool ok = true;
@@ -155,12 +156,14 @@ class AxisMerger {
   }
 
   // Dimensions d and d + 1 are stored as one whole part each, one behind the other.
-  static bool adjacent(const Layout& layout, int d) {
+  static bool adjacent(const Layout& layout, const std::vector<int64_t>& shape, int d) {
     if (layout.is_dense()) return true;
+    auto whole = [&](const Layout::Part& p) {
+      return std::ranges::count(layout.parts, p.axis, &Layout::Part::axis) == 1 && !has_border(p, shape[p.axis]);
+    };
     for (size_t k = 0; k + 1 < layout.parts.size(); ++k)
       if (layout.parts[k].axis == d && layout.parts[k + 1].axis == d + 1)
-        return std::ranges::count(layout.parts, d, &Layout::Part::axis) == 1 &&
-               std::ranges::count(layout.parts, d + 1, &Layout::Part::axis) == 1;
+        return whole(layout.parts[k]) && whole(layout.parts[k + 1]);
     return false;
   }
 

@@ -117,27 +117,17 @@ class Planner {
   void pad_data() {
     if (!data().otherwise || !is_literal(data().otherwise, 0)) return;
     const Layout& layout = layout_of(data().buffer);
-    Ranges ranges = ranges_of(stage());
-    Shape shape;
-    std::vector<int64_t> border;
-    Layout padded = layout;
-    for (size_t d = 0; d < data().indices.size(); ++d) {
-      int64_t size = data().buffer->shape[d].value();
-      auto r = range_of(data().indices[d], ranges);
-      if (!r) return;
-      bool outside = r->low < 0 || r->high >= size;
-      border.push_back(outside ? r->low : 0);
-      shape.push_back(outside ? r->high - r->low + 1 : size);
-      int parts = 0;
-      for (Layout::Part& p : padded.parts)
-        if (p.axis == static_cast<int>(d)) {
-          ++parts;
-          if (outside) p.extent = shape.back().value();
-        }
-      if (outside && parts > 1) return;
-    }
-    plan_.padded_data = make_buffer("padded", data().buffer->type, std::move(shape), Scope::global, 64);
-    plan_.border = std::move(border);
+    std::vector<int64_t> shape = static_shape(data().buffer->shape);
+    std::vector<Range> read = ranges_read(data(), ranges_of(stage()));
+    auto is_stored_in = [&](const Layout& l) {
+      bool all = read.size() == shape.size();
+      for (size_t d = 0; all && d < shape.size(); ++d) all = is_stored(l, static_cast<int>(d), shape[d], read[d]);
+      return all;
+    };
+    if (read.size() != shape.size() || is_stored_in(layout)) return;
+    Layout padded = with_border(layout, shape, read);
+    if (!is_stored_in(padded)) return;
+    plan_.padded_data = make_buffer("padded", data().buffer->type, data().buffer->shape, Scope::global, 64);
     plan_.data_layout = std::move(padded);
   }
 
@@ -257,42 +247,11 @@ class Scheduler {
   // ---- copies
   // -------------------------------------------------------------------------------------------------------------
 
-  // padded[i] = data[i + border] or 0. The test is made once a row where that decides it; along the row only the middle
-  // is copied.
   Stmt pad() {
-    const Buffer& from = plan_.contraction.data.buffer;
-    std::vector<int64_t> shape = static_shape(plan_.padded_data->shape);
-    StorageLoops loops = storage_loops(plan_.data_layout, shape);
-    size_t last = loops.vars.size() - 1;
-    int row_axis = plan_.data_layout.is_dense() ? static_cast<int>(last) : plan_.data_layout.parts[last].axis;
-    Expr zero = literal(from->type, int64_t{0});
-    Expr row_inside = literal(dtype::boolean, int64_t{1});
-    std::vector<Expr> at;
-    for (size_t d = 0; d < shape.size(); ++d) {
-      at.push_back(loops.index[d] + Expr(plan_.border[d]));
-      bool outside = plan_.border[d] < 0 || plan_.border[d] + shape[d] > from->shape[d].value();
-      if (outside && static_cast<int>(d) != row_axis)
-        row_inside = logical_and(row_inside, logical_and(at[d] >= Expr(0), at[d] < Expr(from->shape[d])));
-    }
-    auto fill = [&](int64_t begin, int64_t end, bool copy) -> Stmt {
-      if (begin >= end) return nullptr;
-      Var i = make_var("i");
-      Substitution shift = {{loops.vars[last], Expr(i) + Expr(begin)}};
-      auto moved = [&](const std::vector<Expr>& list) {
-        std::vector<Expr> result;
-        for (const Expr& e : list) result.push_back(substitute(e, shift));
-        return result;
-      };
-      Expr value = copy ? load(from, moved(at)) : zero;
-      return for_loop(i, end - begin, LoopKind::vector, store(plan_.padded_data, moved(loops.index), value));
-    };
-    int64_t width = loops.extents[last], size = from->shape[static_cast<size_t>(row_axis)].value();
-    int64_t border = plan_.border[static_cast<size_t>(row_axis)];
-    bool row_is_padded = border < 0 || border + shape[static_cast<size_t>(row_axis)] > size;
-    int64_t begin = row_is_padded ? std::max<int64_t>(-border, 0) : 0;
-    int64_t end = row_is_padded ? std::clamp(size - border, begin, width) : width;
-    Stmt copied = sequence({fill(0, begin, false), fill(begin, end, true), fill(end, width, false)});
-    return loops.wrap(if_then(row_inside, copied, fill(0, width, false)), 0, last);
+    StorageLoops loops = storage_loops(plan_.data_layout, static_shape(plan_.padded_data->shape));
+    Stmt copy = store(plan_.padded_data, loops.index, load(plan_.contraction.data.buffer, loops.index));
+    return sequence(
+        {zero_border(plan_.padded_data, plan_.data_layout), loops.wrap(copy, 0, loops.vars.size(), LoopKind::vector)});
   }
 
   Stmt pack() {
@@ -400,22 +359,15 @@ class Scheduler {
     return allocate(acc, sequence({init, accumulate, drain(at, acc, element, {y, x, v, lane}, columns, wide, tall)}));
   }
 
-  Expr data_value() const {
-    if (!plan_.padded_data) return data_factor_;
-    return rewrite(data_factor_, [&](const Expr& e) {
-      const Load* l = as<Load>(e);
-      if (!l || l->buffer != plan_.contraction.data.buffer) return e;
-      std::vector<Expr> index;
-      for (size_t d = 0; d < l->indices.size(); ++d) index.push_back(l->indices[d] - Expr(plan_.border[d]));
-      return load(plan_.padded_data, index);
-    });
-  }
+  Expr data_value() const { return moved(data_factor_, plan_.contraction.data.buffer, plan_.padded_data); }
+  Expr weights_value() const { return moved(weights_factor_, plan_.contraction.weights.buffer, plan_.packed_weights); }
 
-  Expr weights_value() const {
-    if (!plan_.packed_weights) return weights_factor_;
-    return rewrite(weights_factor_, [&](const Expr& e) {
+  // The expression with the copy read instead of the operand, where there is one.
+  static Expr moved(const Expr& factor, const Buffer& operand, const Buffer& copy) {
+    if (!copy) return factor;
+    return rewrite(factor, [&](const Expr& e) {
       const Load* l = as<Load>(e);
-      return l && l->buffer == plan_.contraction.weights.buffer ? load(plan_.packed_weights, l->indices) : e;
+      return l && l->buffer == operand ? load(copy, l->indices, l->otherwise) : e;
     });
   }
 

@@ -24,11 +24,11 @@ struct ContractionPlan {
   int64_t panel = 16;           // columns per packed panel, a multiple of 16
   Layout weights_layout;        // panels outermost, then the reduced axes, columns of a panel innermost
   Buffer packed_weights;  // scratch that the weights are copied into first; null: packed at compile time, or read as is
-  Buffer padded_data;     // scratch copy of the data with its border of zeros, when it is read outside; else null
-  std::vector<int64_t> border;  // logical index of padded_data's element 0 in the data
-  Layout data_layout;           // of padded_data
-  int blocked_term = -1;        // the reduced axis that the data's storage splits into blocks,
-  int64_t term_block = 1;       // and the block
+  Buffer padded_data;  // scratch copy of the data with a border of zeros, when it is read outside of its storage; else
+                       // null
+  Layout data_layout;  // of padded_data
+  int blocked_term = -1;   // the reduced axis that the data's storage splits into blocks,
+  int64_t term_block = 1;  // and the block
 };
 
 // Empty when the function is not a contraction that this schedule handles. `layouts` and `constant` as in

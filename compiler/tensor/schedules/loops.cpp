@@ -16,9 +16,34 @@ StorageLoops storage_loops(const Layout& layout, const std::vector<int64_t>& sha
     int axis = layout.is_dense() ? static_cast<int>(k) : layout.parts[k].axis;
     loops.vars.push_back(make_var("i" + std::to_string(axis)));
     physical.push_back(loops.vars.back());
+    if (layout.is_dense() || !has_border(layout.parts[k], shape[static_cast<size_t>(axis)])) continue;
+    loops.extents[k] = shape[static_cast<size_t>(axis)];
+    physical.back() = physical.back() + Expr(layout.parts[k].border);
   }
   loops.index = logical_index(layout, static_cast<int>(shape.size()), physical);
   return loops;
+}
+
+Stmt zero_border(const Buffer& buffer, const Layout& layout) {
+  if (!has_border(layout, static_shape(buffer->shape))) return nullptr;
+  StorageLoops loops = storage_loops(layout, static_shape(buffer->shape));
+  // From the innermost dimension outwards: `inside` treats what lies inside of the borders of the dimensions around it,
+  // `all` stores every element of the dimensions seen so far.
+  Expr zero = literal(buffer->type, int64_t{0});
+  Stmt inside, all = store(buffer, loops.index, zero);
+  for (size_t k = loops.vars.size(); k-- > 0;) {
+    const Layout::Part& part = layout.parts[k];
+    LoopKind kind = k + 1 == loops.vars.size() ? LoopKind::vector : LoopKind::serial;
+    auto run = [&](int64_t begin, int64_t count, const Stmt& body) -> Stmt {
+      if (count <= 0 || !body) return nullptr;
+      Var i = make_var(loops.vars[k]->name);
+      return for_loop(i, count, kind, substitute(body, {{loops.vars[k], Expr(i) + Expr(begin)}}));
+    };
+    int64_t extent = loops.extents[k], behind = part.extent - part.border - extent;
+    inside = sequence({run(-part.border, part.border, all), run(0, extent, inside), run(extent, behind, all)});
+    all = run(-part.border, part.extent, all);
+  }
+  return inside;
 }
 
 Stmt StorageLoops::wrap(Stmt body, size_t first, size_t last, LoopKind innermost) const {

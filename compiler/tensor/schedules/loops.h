@@ -9,8 +9,8 @@
 
 namespace dlcc::tensor {
 
-// How the storage of a tensor is run through: one loop per part of its layout, outermost first, and the logical index
-// that the loop variables give.
+// How the storage of a tensor is run through, without its border: one loop per part of its layout, outermost first, and
+// the logical index that the loop variables give.
 struct StorageLoops {
   std::vector<Var> vars;
   std::vector<int64_t> extents;
@@ -20,6 +20,9 @@ struct StorageLoops {
   Stmt wrap(Stmt body, size_t first, size_t last, LoopKind innermost = LoopKind::serial) const;
 };
 StorageLoops storage_loops(const Layout&, const std::vector<int64_t>& shape);
+
+// Stores zeros in the border of a tensor; null when its layout has none.
+Stmt zero_border(const Buffer&, const Layout&);
 
 // The stage's expression at an index: axes replaced.
 Expr at_index(const Expr&, const Stage&, const std::vector<Expr>& index);

@@ -8,6 +8,7 @@
 #include "tensor/passes/merge_axes.h"
 #include "tensor/schedules/contraction.h"
 #include "tensor/schedules/generic.h"
+#include "tensor/schedules/loops.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
@@ -70,6 +71,31 @@ std::vector<std::pair<int, int>> in_place_pairs(const ScheduleRequest& r, const 
 
 }  // namespace
 
+std::vector<Range> wanted_border(const TensorFunction& f, size_t k) {
+  constexpr int64_t most_growth = 4;  // of the storage
+  std::vector<Range> wanted;
+  if (!is_static(f.params[k]->shape)) return wanted;
+  for (const Stage& stage : f.stages) {
+    if (!stage.reduction) continue;
+    for (const Expr& v : stage.values)
+      for (const Load& l : loads_of(v)) {
+        if (l.buffer != f.params[k] || !l.otherwise || !is_literal(l.otherwise, 0)) continue;
+        std::vector<Range> read = ranges_read(l, ranges_of(stage));
+        if (wanted.empty()) wanted = read;
+        for (size_t d = 0; d < read.size(); ++d)
+          wanted[d] = {std::min(wanted[d].low, read[d].low), std::max(wanted[d].high, read[d].high)};
+      }
+  }
+  int64_t stored = 1, count = 1;
+  for (size_t d = 0; d < wanted.size(); ++d) {
+    int64_t extent = f.params[k]->shape[d].value();
+    wanted[d] = {std::min<int64_t>(wanted[d].low, 0), std::max(wanted[d].high, extent - 1)};
+    stored *= wanted[d].high - wanted[d].low + 1, count *= extent;
+    if (stored > most_growth * count) return {};
+  }
+  return stored == count ? std::vector<Range>() : wanted;
+}
+
 ScheduledFunction schedule(ScheduleRequest r) {
   for (size_t k = 0; k < r.constant.size(); ++k)
     if (r.constant[k]) r.layouts[k] = {};
@@ -104,6 +130,7 @@ ScheduledFunction schedule(ScheduleRequest r) {
   ScheduledFunction result;
   for (const Machine& machine : r.machines) {
     std::vector<Stmt> body;
+    for (const Buffer& b : f.results) body.push_back(zero_border(b, layouts[b]));
     if (plan)
       body.push_back(schedule_contraction(*plan, machine));
     else

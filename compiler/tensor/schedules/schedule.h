@@ -8,6 +8,7 @@
 
 #include "tensor/ir.h"
 #include "tensor/machine.h"
+#include "tensor/simplify.h"
 
 namespace dlcc::tensor {
 
@@ -27,5 +28,9 @@ struct ScheduledFunction {
 };
 
 ScheduledFunction schedule(ScheduleRequest);
+
+// The indices of parameter `k` that the function's schedule would like to find in its storage, inside of it or in a
+// border of zeros: one range for each dimension; empty when a border would not help.
+std::vector<Range> wanted_border(const TensorFunction&, size_t k);
 
 }  // namespace dlcc::tensor
