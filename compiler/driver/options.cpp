@@ -51,7 +51,20 @@ void add_compile_options(CLI::App& app, CompileOptions& o) {
   app.add_option("--target", o.target, "Target; see 'dlcc targets'")->capture_default_str();
   app.add_option("--mcpu", o.mcpu, "-mcpu=: a level, a CPU, a comma-separated list of levels, or native");
   app.add_option("--mattr", o.mattr, "-mattr=: CPU features to add and remove, as in +avx512vnni,-avx512f");
-  app.add_option("-O", o.optimization, "Optimization level")->check(CLI::Range(0, 3))->capture_default_str();
+  app.add_option_function<std::string>(
+         "-O",
+         [&o](const std::string& level) {
+           o.schedule.small = level == "s";
+           o.optimization = o.schedule.small ? 2 : level[0] - '0';
+         },
+         "Optimization level; s: like 2, but constants keep their size")
+      ->check(CLI::IsMember({"0", "1", "2", "3", "s"}))
+      ->default_str("2");
+  app.add_option_function<std::string>(
+         "--accuracy", [&o](const std::string& how) { o.schedule.strict = how == "strict"; },
+         "fast: convolutions may lose a decimal digit; strict: none does")
+      ->check(CLI::IsMember({"fast", "strict"}))
+      ->default_str("fast");
   app.add_option("-j,--jobs", o.jobs, "Threads of the compiler; the result does not depend on it")
       ->check(CLI::Range(1, 256));
   app.add_option_function<std::string>(

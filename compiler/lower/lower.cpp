@@ -6,7 +6,6 @@
 
 #include "relay/operator.h"
 #include "tensor/analysis.h"
-#include "tensor/layout.h"
 #include "tensor/passes/bind_shared.h"
 #include "tensor/passes/expand_math.h"
 #include "tensor/schedules/schedule.h"
@@ -30,8 +29,9 @@ struct Unsupported {};  // thrown after a diagnostic; caught in lower()
 
 class Lowerer {
  public:
-  Lowerer(const relay::Module& module, const std::vector<tensor::Machine>& machines, Diagnostics& diagnostics)
-      : module_(module), machines_(machines), diagnostics_(diagnostics) {}
+  Lowerer(const relay::Module& module, const std::vector<tensor::Machine>& machines,
+          const tensor::ScheduleOptions& options, Diagnostics& diagnostics)
+      : module_(module), machines_(machines), options_(options), diagnostics_(diagnostics) {}
 
   Program run() {
     const relay::Function& main = module_.functions.at("main");
@@ -89,8 +89,7 @@ class Lowerer {
   }
 
   // Constants of equal contents are stored once.
-  ValueId constant(const Constant& c, const Layout& layout, const std::vector<int64_t>& shape) {
-    Constant stored = tensor::pack(c.reshaped(shape), layout);
+  ValueId constant(Constant stored) {
     for (ValueId v : constants_by_hash_[stored.hash()])
       if (program_.constants[static_cast<size_t>(program_.values[static_cast<size_t>(v)].index)].same_as(stored))
         return v;
@@ -108,7 +107,7 @@ class Lowerer {
 
   Operand operand(const Atom& atom, const Environment& env, const Place& place) {
     if (const relay::Var* var = std::get_if<relay::Var>(&atom)) return env.at((*var)->id);
-    if (const Constant* c = std::get_if<Constant>(&atom)) return {constant(*c, {}, c->shape()), {}, false};
+    if (const Constant* c = std::get_if<Constant>(&atom)) return {constant(*c), {}, false};
     unsupported(place, "a function as a value");
   }
 
@@ -190,7 +189,7 @@ class Lowerer {
                 .macs = s.macs};
     for (size_t k = 0; k < x.args.size(); ++k) {
       const Constant* c = std::get_if<Constant>(&x.args[k]);
-      call.operands.push_back(c ? constant(*c, s.param_layouts[k], s.param_shapes[k]) : value(x.args[k], env, b.place));
+      call.operands.push_back(c ? constant(s.prepare[k](*c)) : value(x.args[k], env, b.place));
     }
     const auto& params = program_.kernels[static_cast<size_t>(s.kernel)].variants[0].params;
     Operand result{-1, {}, f.results.size() != 1};
@@ -230,14 +229,13 @@ class Lowerer {
 
   struct Scheduled {
     int kernel;
-    std::vector<Layout> param_layouts;
-    std::vector<std::vector<int64_t>> param_shapes;
+    std::vector<std::function<Constant(const Constant&)>> prepare;
     std::vector<std::pair<int, int>> in_place;
     int64_t macs;
   };
 
   const Scheduled& scheduled(const relay::CallTensor& x, const tensor::TensorFunction& f) {
-    tensor::ScheduleRequest request{f, {}, x.layouts, machines_};
+    tensor::ScheduleRequest request{f, {}, x.layouts, machines_, options_};
     std::string key = x.function;
     for (const Atom& a : x.args) {
       request.constant.push_back(std::holds_alternative<Constant>(a));
@@ -259,8 +257,7 @@ class Lowerer {
     }
     auto [it, is_new] = kernel_by_text_.emplace(std::move(text), static_cast<int>(program_.kernels.size()));
     if (is_new) program_.kernels.push_back(std::move(kernel));
-    Scheduled result{it->second, std::move(s.param_layouts), std::move(s.param_shapes), std::move(s.in_place),
-                     tensor::multiply_accumulates(f)};
+    Scheduled result{it->second, std::move(s.prepare), std::move(s.in_place), tensor::multiply_accumulates(f)};
     return scheduled_.emplace(std::move(key), std::move(result)).first->second;
   }
 
@@ -380,6 +377,7 @@ class Lowerer {
 
   const relay::Module& module_;
   const std::vector<tensor::Machine>& machines_;
+  const tensor::ScheduleOptions& options_;
   Diagnostics& diagnostics_;
   Program program_;
   std::map<uint64_t, std::vector<ValueId>> constants_by_hash_;
@@ -423,9 +421,9 @@ bool check_static(const relay::Module& module, Diagnostics& diagnostics) {
 }
 
 std::optional<Program> lower(const relay::Module& module, const std::vector<tensor::Machine>& machines,
-                             Diagnostics& diagnostics) {
+                             const tensor::ScheduleOptions& options, Diagnostics& diagnostics) {
   try {
-    return Lowerer(module, machines, diagnostics).run();
+    return Lowerer(module, machines, options, diagnostics).run();
   } catch (const Unsupported&) {
     return std::nullopt;
   }

@@ -8,6 +8,7 @@
 #include "lower/program.h"
 #include "relay/ir.h"
 #include "tensor/machine.h"
+#include "tensor/schedules/schedule.h"
 
 namespace dlcc::lower {
 
@@ -16,6 +17,7 @@ bool check_static(const relay::Module&, Diagnostics&);
 
 // Lowers @main of a module in which operators were fused into tensor functions. One kernel variant is made for every
 // machine. Empty, with diagnostics, for language constructs that have no native code.
-std::optional<Program> lower(const relay::Module&, const std::vector<tensor::Machine>& machines, Diagnostics&);
+std::optional<Program> lower(const relay::Module&, const std::vector<tensor::Machine>& machines,
+                             const tensor::ScheduleOptions&, Diagnostics&);
 
 }  // namespace dlcc::lower

@@ -110,7 +110,9 @@ std::optional<relay::Module> Compiler::import() {
 }
 
 std::optional<relay::Module> Compiler::run_passes(relay::Module module, const std::vector<std::string>& passes) {
-  relay::PassContext context{.diagnostics = &diagnostics_, .channel_block = target_ ? target_->channel_block : 1};
+  relay::PassContext context{.diagnostics = &diagnostics_,
+                             .channel_block = target_ ? target_->channel_block : 1,
+                             .schedule = options_.schedule};
   for (const std::string& name : passes) {
     auto all = relay::all_passes();
     auto pass = std::ranges::find(all, name, &relay::PassInfo::name);
@@ -143,7 +145,7 @@ std::optional<Planned> Compiler::plan(const relay::Module& module) {
   Planned result{*target_, {}, {}, {}};
   std::vector<tensor::Machine> machines;
   for (const targets::CodeLevel& level : target_->levels) machines.push_back(level.machine);
-  auto program = timed("lower", [&] { return lower::lower(module, machines, diagnostics_); });
+  auto program = timed("lower", [&] { return lower::lower(module, machines, options_.schedule, diagnostics_); });
   if (!program) return std::nullopt;
   result.program = std::move(*program);
   result.plan = timed("plan", [&] { return lower::plan_storage(result.program); });
@@ -162,10 +164,11 @@ std::optional<Planned> Compiler::plan(const relay::Module& module) {
   i.arena_alignment = result.plan.arena_alignment;
   for (const Constant& c : result.program.constants) i.weights_bytes += static_cast<int64_t>(c.bytes().size());
   i.macs = result.program.macs;
-  i.provenance =
-      fmt::format("dlcc {} --target {}{}{} -O{} model {:016x}", version, target_->name,
-                  options_.mcpu.empty() ? "" : " -mcpu=" + options_.mcpu,
-                  options_.mattr.empty() ? "" : " -mattr=" + options_.mattr, options_.optimization, model_hash_);
+  i.provenance = fmt::format("dlcc {} --target {}{}{} -O{}{} model {:016x}", version, target_->name,
+                             options_.mcpu.empty() ? "" : " -mcpu=" + options_.mcpu,
+                             options_.mattr.empty() ? "" : " -mattr=" + options_.mattr,
+                             options_.schedule.small ? "s" : std::to_string(options_.optimization),
+                             options_.schedule.strict ? " --accuracy=strict" : "", model_hash_);
   return result;
 }
 

@@ -16,6 +16,7 @@
 #include "support/diagnostics.h"
 #include "targets/llvm/codegen.h"
 #include "targets/target.h"
+#include "tensor/schedules/schedule.h"
 
 namespace dlcc {
 
@@ -26,6 +27,7 @@ struct CompileOptions {
   std::string target = "x86-64";
   std::string mcpu, mattr;  // as find_target takes them
   int optimization = 2;
+  tensor::ScheduleOptions schedule = {};
   int jobs = 1;
   std::vector<std::string> dims;  // "name=value"
   std::string weights_section;    // of the object; empty for the usual one

@@ -98,6 +98,12 @@ Pattern pattern_of(const TensorFunction& f) {
   return is_sum_of_products(f.stages[0]) ? Pattern::contraction : Pattern::reduction;
 }
 
+bool consists_of_pieces(const TensorFunction& f) {
+  return f.results.size() == 1 && !f.stages.empty() && std::ranges::all_of(f.stages, [&](const Stage& s) {
+           return !s.reduction && !s.origin.empty() && s.results.size() == 1 && s.results[0] == f.results[0];
+         });
+}
+
 std::optional<Contraction> find_contraction(const TensorFunction& f, const std::vector<bool>& constant) {
   if (f.results.size() != 1 || f.stages.empty() || f.stages.size() > 2 || !is_sum_of_products(f.stages[0]))
     return std::nullopt;

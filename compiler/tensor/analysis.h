@@ -20,6 +20,9 @@ enum class Pattern : uint8_t {
 };
 Pattern pattern_of(const TensorFunction&);
 
+// Every stage fills a box of the only result with elements of operands: a concatenation.
+bool consists_of_pieces(const TensorFunction&);
+
 // The stage reads `buffer` only at its own axes, in order.
 bool reads_at_own_index(const Stage&, const BufferNode* buffer);
 

@@ -24,11 +24,12 @@ class Packer {
     for (const Layout::Part& p : layout.parts)
       loops_.push_back({p.axis, p.divisor, p.extent, strides[p.axis] * p.divisor, 1});
     for (size_t d = loops_.size(); d-- > 1;) loops_[d - 1].to = loops_[d].to * loops_[d].extent;
+    for (size_t d = 0; d < loops_.size(); ++d) first_ += layout.parts[d].border * loops_[d].to;
   }
 
   template <class T>
   void run(const T* from, T* to) {
-    copy(0, from, to);
+    copy(0, from, to + first_);
   }
 
  private:
@@ -65,6 +66,7 @@ class Packer {
 
   std::vector<int64_t> extents_, at_;  // of the logical axes; where the outer loops stand
   std::vector<Loop> loops_;            // one per physical dimension
+  int64_t first_ = 0;                  // where the first logical element is stored
 };
 
 template <class T>
@@ -139,6 +141,7 @@ bool has_border(const Layout& layout, const std::vector<int64_t>& logical) {
 }
 
 Layout with_border(Layout layout, const std::vector<int64_t>& logical, const std::vector<Range>& wanted) {
+  if (wanted.empty()) return layout;
   if (layout.is_dense())
     for (int a = 0; a < static_cast<int>(logical.size()); ++a) layout.parts.push_back({a, 1, logical[a]});
   for (Layout::Part& part : layout.parts) {

@@ -26,7 +26,8 @@ TensorFunction define_clip(const ClipAttrs& a, const Operands& in) {
   Tensor x = d.input("data", in[0].dtype, in[0].shape);
   DType type = tensor::compute_type(x.type());
   d.result("result", x.type(), x.shape(),
-           [&](Index i) { return min(max(x(i), bound(type, a.a_min, true)), bound(type, a.a_max, false)); });
+           // With the literal in front, NaN stays NaN by the comparison alone.
+           [&](Index i) { return min(bound(type, a.a_max, false), max(bound(type, a.a_min, true), x(i))); });
   return d.finish();
 }
 
@@ -35,7 +36,7 @@ TensorFunction define_clip(const ClipAttrs& a, const Operands& in) {
 void clip(OperatorTable& table) {
   table.add<ClipAttrs>({
       .name = "clip",
-      .summary = "min(max(x, a_min), a_max); NaN stays NaN",
+      .summary = "min(a_max, max(a_min, x)); NaN stays NaN",
       .attributes = {{"a_min", &ClipAttrs::a_min, "the smallest result", true},
                      {"a_max", &ClipAttrs::a_max, "the largest result; wins when it is less than a_min", true}},
       .arguments = {"data"},

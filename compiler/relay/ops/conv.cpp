@@ -93,12 +93,14 @@ TensorFunction define_conv(const ConvAttrs& a, const Operands& in, int rank, con
   bool inside = true;
   for (int k = 0; k < rank; ++k) inside = inside && always_inside(x.extent(k + 2), shape[k + 2], windows[k], false);
 
-  auto first_channel = [&](Expr o) {  // of the group that output channel o belongs to
-    return a.groups == 1 ? Expr(0) : floor_div(o, Expr(floor_div(w.extent(0), Dim(a.groups)))) * Expr(w.extent(1));
+  auto channel = [&](Expr o, Expr r) {  // channel r of the group that output channel o belongs to
+    if (a.groups == 1) return r;
+    Expr group = floor_div(o, Expr(floor_div(w.extent(0), Dim(a.groups))));
+    return w.extent(1) == Dim(1) ? group : group * Expr(w.extent(1)) + r;
   };
   Shape folded(w.shape().begin() + 1, w.shape().end());
   d.reduce_result("result", out, shape, tensor::sum_of(inner), folded, [&](Index i, Index r) {
-    std::vector<Expr> at = {i[0], first_channel(i[1]) + r[0]}, tap = {i[1]};
+    std::vector<Expr> at = {i[0], channel(i[1], r[0])}, tap = {i[1]};
     for (int k = 0; k < rank; ++k) at.push_back(windows[k].position(i[k + 2], r[k + 1]));
     tap.insert(tap.end(), r.begin(), r.end());
     Expr value = inside ? x(at) : x.at_or(at, number(tensor::compute_type(x.type()), 0));

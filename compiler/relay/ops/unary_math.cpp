@@ -32,7 +32,7 @@ Expr sign_of(Expr a) {
 Expr error_function(Expr a) { return is_float(a.type()) ? erf(a) : cast(a.type(), erf(cast(dtype::f64, a))); }
 
 Expr itself(Expr a) { return a; }
-Expr rectified(Expr a) { return max(a, zero_of(a)); }
+Expr rectified(Expr a) { return max(zero_of(a), a); }  // NaN stays NaN by the comparison alone
 Expr inverse_root(Expr a) { return one_of(a) / sqrt(a); }
 Expr negated(Expr a) { return -a; }
 
@@ -51,7 +51,7 @@ const UnaryFunction functions[] = {
     {"ceil", "the smallest integer that is not less", types::real, tensor::ceil},
     {"round", "the nearest integer, ties to even", types::real, tensor::round_even},
     {"logical_not", "true for false and false for true", types::boolean, tensor::logical_not},
-    {"nn.relu", "max(x, 0)", types::number, rectified},
+    {"nn.relu", "max(0, x)", types::number, rectified},
     {"copy", "x itself", types::movable, itself},
 };
 

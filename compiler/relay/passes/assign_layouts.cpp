@@ -34,13 +34,20 @@ int axis_read_at(const tensor::Stage& stage, const tensor::Buffer& buffer, int d
   return axis;
 }
 
+std::vector<bool> which_are_constant(const std::vector<Atom>& args) {
+  std::vector<bool> constant;
+  for (const Atom& a : args) constant.push_back(std::holds_alternative<Constant>(a));
+  return constant;
+}
+
 bool mentions(const tensor::Load& l, const tensor::Var& var) {
   return std::ranges::any_of(l.indices, [&](const tensor::Expr& i) { return tensor::uses(i, var); });
 }
 
 class LayoutAssigner {
  public:
-  LayoutAssigner(Module& module, int64_t block) : module_(module), channels_(block) {}
+  LayoutAssigner(Module& module, const PassContext& context)
+      : module_(module), channels_(context.channel_block), options_(context.schedule) {}
 
   void run(Block& block) {
     std::vector<Binding> bindings;
@@ -69,10 +76,11 @@ class LayoutAssigner {
   void find_wanted_borders(const Block& block) {
     for (const Binding& b : block.bindings) {
       const CallTensor* call = std::get_if<CallTensor>(&b.op);
+      std::vector<bool> constant = call ? which_are_constant(call->args) : std::vector<bool>();
       for (size_t k = 0; call && k < call->args.size(); ++k) {
         const Var* var = std::get_if<Var>(&call->args[k]);
         if (!var) continue;
-        auto wanted = tensor::wanted_border(module_.tensor_functions.at(call->function), k);
+        auto wanted = tensor::wanted_border(module_.tensor_functions.at(call->function), k, constant, options_);
         std::vector<tensor::Range>& all = wanted_borders_[(*var)->id];
         if (all.empty()) all = wanted;
         for (size_t d = 0; d < wanted.size(); ++d)
@@ -97,7 +105,7 @@ class LayoutAssigner {
     }
     Layout result = view ? Layout{} : choose(f, call.args, layouts);
     const std::vector<tensor::Range>& border = wanted_borders_[b.var->id];
-    if (!result.is_dense() && !border.empty())
+    if (!result.is_dense())
       result = tensor::with_border(result, static_shape(f.results[0]->shape), border);
     for (size_t k = 0; k < f.results.size(); ++k) layouts.push_back(result);
     if (!result.is_dense()) layouts_[b.var->id] = result;
@@ -112,10 +120,8 @@ class LayoutAssigner {
 
   Layout choose(const TensorFunction& f, const std::vector<Atom>& args, const std::vector<Layout>& layouts) const {
     if (f.results.size() != 1 || !is_static(f.results[0]->shape) || f.results[0]->rank() < 3) return {};
-    std::vector<bool> constant;
-    for (const Atom& a : args) constant.push_back(std::holds_alternative<Constant>(a));
-    if (int axis = channels_of_contraction(f, constant); axis >= 0) return blocked(f, axis);
-    if (tensor::pattern_of(f) == tensor::Pattern::opaque) return {};
+    if (int axis = channels_of_contraction(f, which_are_constant(args)); axis >= 0) return blocked(f, axis);
+    if (tensor::pattern_of(f) == tensor::Pattern::opaque && !tensor::consists_of_pieces(f)) return {};
     // Otherwise keep the blocks of the largest operand that has any.
     int64_t largest = 0;
     int kept = -1;
@@ -125,7 +131,14 @@ class LayoutAssigner {
       int64_t size = product(f.params[k]->shape).value();
       if (axis >= 0 && size > largest) largest = size, kept = axis;
     }
-    return kept < 0 ? Layout{} : blocked(f, kept);
+    return kept < 0 || !begins_blocks(f, kept) ? Layout{} : blocked(f, kept);
+  }
+
+  // Pieces of the result begin with a block of the axis.
+  bool begins_blocks(const TensorFunction& f, int axis) const {
+    return std::ranges::all_of(f.stages, [&](const tensor::Stage& s) {
+      return s.origin.empty() || s.origin[static_cast<size_t>(axis)].value() % channels_ == 0;
+    });
   }
 
   // The result's axis that is the weights' own, when vectors along it would not be contiguous in dense order.
@@ -193,6 +206,7 @@ class LayoutAssigner {
 
   Module& module_;
   int64_t channels_;
+  tensor::ScheduleOptions options_;
   std::map<int, Layout> layouts_;  // of variables that are not dense
   std::map<int, Var> dense_copies_;
   std::map<int, std::vector<tensor::Range>> wanted_borders_;  // by variable; empty where nobody wants any
@@ -202,7 +216,7 @@ class LayoutAssigner {
 
 Module assign_layouts(Module module, PassContext& context) {
   if (context.channel_block <= 1) return module;
-  for (auto& [name, function] : module.functions) LayoutAssigner(module, context.channel_block).run(function.body);
+  for (auto& [name, function] : module.functions) LayoutAssigner(module, context).run(function.body);
   return module;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "relay/ir.h"
+#include "tensor/schedules/schedule.h"
 
 namespace dlcc::relay {
 
@@ -13,6 +14,7 @@ namespace dlcc::relay {
 struct PassContext {
   Diagnostics* diagnostics = nullptr;
   int64_t channel_block = 1;  // channels per block in image layouts; 1 keeps the model's own layouts
+  tensor::ScheduleOptions schedule = {};
 };
 
 #define PASS(name, about) Module name(Module, PassContext&);

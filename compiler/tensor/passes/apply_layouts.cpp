@@ -43,8 +43,11 @@ class LayoutApplier {
                           },
                           [&](const Store& x) { return access(x); },
                           [&](const Let& x) {
+                            Expr value = expr(x.value);
+                            auto range = value.type() == dtype::i64 ? range_of(value, ranges_) : std::nullopt;
+                            if (range) ranges_[x.var] = *range;
                             Stmt body = run(x.body);
-                            return body ? let(x.var, expr(x.value), body) : nullptr;
+                            return body ? let(x.var, value, body) : nullptr;
                           },
                           [&](const Allocate& x) {
                             Stmt body = run(x.body);

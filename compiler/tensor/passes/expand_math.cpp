@@ -15,7 +15,7 @@ class Math {
  public:
   Math(DType type, bool fused) : type_(type), bits_(type == dtype::f64 ? dtype::i64 : dtype::i32), fused_(fused) {}
 
-  Expr exp(const Expr& x) const;
+  Expr exp(const Expr& x, bool positive = true) const;  // false: x is never positive
   Expr log(const Expr& x) const;
   Expr tanh(const Expr& x) const;
   Expr erf(const Expr& x) const;
@@ -42,7 +42,9 @@ class Math {
   Expr polynomial(const std::vector<double>& coefficients, const Expr& x) const;
   Expr absolute(const Expr& x) const { return unary(UnaryOp::abs, x); }
   Expr with_sign_of(const Expr& magnitude, const Expr& sign) const;
+  Expr power_of_two(const Expr& n) const;
   Expr scale(const Expr& x, const Expr& exponent) const;
+  Expr scale_down(const Expr& x, const Expr& exponent) const;
   Expr exp_of_rest(const Expr& r) const;
   Split split(const Expr& x) const;
   Expr reduce_quadrant(const Expr& x, Expr& quadrant) const;
@@ -65,13 +67,21 @@ Expr Math::with_sign_of(const Expr& magnitude, const Expr& sign) const {
   return cooked(binary(BinaryOp::bit_or, raw(magnitude), binary(BinaryOp::bit_and, raw(sign), mask)));
 }
 
+// 2^n for exponents of normal numbers.
+Expr Math::power_of_two(const Expr& n) const {
+  return cooked(binary(BinaryOp::shl, n + integer(bias()), integer(mantissa_bits())));
+}
+
 // x * 2^exponent in two steps, so that subnormal results are rounded once and large ones overflow.
 Expr Math::scale(const Expr& x, const Expr& exponent) const {
-  auto power = [&](const Expr& n) {
-    return cooked(binary(BinaryOp::shl, n + integer(bias()), integer(mantissa_bits())));
-  };
   Expr half = binary(BinaryOp::shr, exponent, integer(1));
-  return x * power(half) * power(exponent - half);
+  return x * power_of_two(half) * power_of_two(exponent - half);
+}
+
+// The same for exponents that are not positive: the second step is a constant.
+Expr Math::scale_down(const Expr& x, const Expr& exponent) const {
+  int lift = is_double() ? 512 : 64;
+  return x * power_of_two(exponent + integer(lift)) * number(std::ldexp(1.0, -lift));
 }
 
 // e^r for |r| <= ln(2) / 2: 1 + r + r^2 q(r), q fits (e^r - 1 - r) / r^2.
@@ -85,15 +95,17 @@ Expr Math::exp_of_rest(const Expr& r) const {
 }
 
 // n = round(x / ln 2) by adding a number so large that the sum's last bit is 1; e^x = 2^n e^(x - n ln 2).
-Expr Math::exp(const Expr& x) const {
+Expr Math::exp(const Expr& x, bool positive) const {
   Expr magic = number(is_double() ? 0x1.8p52 : 0x1.8p23);
-  Expr bounded = min(max(x, number(is_double() ? -746 : -104)), number(is_double() ? 710 : 89));
+  Expr bounded = max(number(is_double() ? -746 : -104), x);
+  if (positive) bounded = min(number(is_double() ? 710 : 89), bounded);
   Expr shifted = multiply_add(bounded, number(0x1.71547652b82fep0), magic);
   Expr n = shifted - magic;
   // The high part of ln 2 has few bits: its product with n is exact.
   Expr r = multiply_add(n, number(is_double() ? -0x1.62e42feep-1 : -0x1.62e4p-1), bounded);
   r = multiply_add(n, number(is_double() ? -0x1.a39ef35793c76p-33 : -0x1.7f7d1cp-20), r);
-  return scale(exp_of_rest(r), raw(shifted) - raw(magic));
+  Expr exponent = raw(shifted) - raw(magic);
+  return positive ? scale(exp_of_rest(r), exponent) : scale_down(exp_of_rest(r), exponent);
 }
 
 // Subnormals are scaled up first. The exponent's bits are taken relative to those of sqrt(1/2).
@@ -170,16 +182,15 @@ Expr Math::erf(const Expr& x) const {
       0x1.e3ceceb001aa6p-46,  0x1.d9c73699b00efp-51,  -0x1.c2ac867e772c0p-53};
   Expr a = absolute(x), z = x * x;
   Expr near = multiply_add(a, polynomial(is_double() ? near_twice : near_single, z), a);
-  Expr u = min(a, number(is_double() ? 6 : 4)) - number(2);
+  Expr u = min(number(is_double() ? 6 : 4), a) - number(2);
   Expr far = number(1) - exp(polynomial(is_double() ? far_twice : far_single, u));
   return with_sign_of(select(a < number(1), near, far), x);
 }
 
 // From e^-|x|, which does not overflow.
 Expr Math::sigmoid(const Expr& x) const {
-  Expr e = exp(-absolute(x));
-  Expr r = number(1) / (number(1) + e);
-  return select(x >= number(0), r, e * r);
+  Expr e = exp(-absolute(x), false);
+  return select(x >= number(0), number(1), e) / (number(1) + e);
 }
 
 // ---- pow ------------------------------------------------------------------------------------------------------------

@@ -198,26 +198,6 @@ class Planner {
 // ---- scheduling
 // -------------------------------------------------------------------------------------------------------------
 
-// Rows and vectors of a register tile.
-struct Tile {
-  int64_t rows, vectors;
-};
-
-// The tile with the most products per load that fits the registers: accumulators, one vector of weights each, one
-// element of data, and one register to spare.
-Tile choose_tile(const Machine& m, int64_t lanes, int64_t panel) {
-  Tile best{1, 1};
-  double best_ratio = 0;
-  for (int64_t nv = 1; nv * lanes <= panel; ++nv) {
-    if (panel % (nv * lanes)) continue;
-    int64_t rows = (m.vector_registers - 2 - nv) / nv;
-    if (rows < 1) continue;
-    double ratio = static_cast<double>(nv * rows) / static_cast<double>(nv + rows);
-    if (ratio > best_ratio) best = {rows, nv}, best_ratio = ratio;
-  }
-  return best;
-}
-
 class Scheduler {
  public:
   Scheduler(const ContractionPlan& plan, const Machine& machine)
@@ -229,7 +209,7 @@ class Scheduler {
     data_factor_ = data_first ? product.a : product.b;
     weights_factor_ = data_first ? product.b : product.a;
     lanes_ = std::min<int64_t>(machine.lanes(bits(product.a.type())), column_block);
-    tile_ = choose_tile(machine, lanes_, plan.panel);
+    tile_ = choose_register_tile(machine, lanes_, plan.panel);
   }
 
   Stmt run() {
@@ -306,18 +286,21 @@ class Scheduler {
     int64_t tile_width = ceil_div(width, ceil_div(width, tile_.rows));
     int64_t tile_height =
         width <= tile_.rows ? std::clamp<int64_t>(tile_.rows / std::max<int64_t>(width, 1), 1, height) : 1;
-    int64_t tiles_x = width / tile_width, tiles = tiles_x * (height / tile_height);
+    int64_t tiles_x = ceil_div(width, tile_width), tiles = tiles_x * ceil_div(height, tile_height);
     auto row_of_tiles = [&](const Expr& top, int64_t tall, const Expr& first_tile) {
       Var t = make_var("x_tile");
       Stmt whole = for_loop(t, width / tile_width, LoopKind::serial,
                             tile(at, top, tall, Expr(t) * Expr(tile_width), tile_width, {first_tile + Expr(t), tiles}));
       int64_t rest = width % tile_width;
-      return rest ? sequence({whole, tile(at, top, tall, Expr(width - rest), rest, {})}) : whole;
+      if (rest == 0) return whole;
+      TileNumber last{first_tile + Expr(tiles_x - 1), tiles};
+      return sequence({whole, tile(at, top, tall, Expr(width - rest), rest, last)});
     };
     Var t = make_var("y_tile");
     Stmt body = for_loop(t, height / tile_height, LoopKind::serial,
                          row_of_tiles(Expr(t) * Expr(tile_height), tile_height, Expr(t) * Expr(tiles_x)));
-    if (int64_t rest = height % tile_height) body = sequence({body, row_of_tiles(Expr(height - rest), rest, Expr(0))});
+    if (int64_t rest = height % tile_height)
+      body = sequence({body, row_of_tiles(Expr(height - rest), rest, Expr(tiles - tiles_x))});
     for (size_t k = axes.size(); k-- > 0;)
       if (axes[k] != x && axes[k] != y) body = for_loop(axis(axes[k]).var, extent(axes[k]), LoopKind::serial, body);
     return body;
@@ -326,7 +309,7 @@ class Scheduler {
   // ---- one register tile
   // ------------------------------------------------------------------------------------------------------
 
-  // The number of a tile among those of a panel; no count for remainders.
+  // The number of a tile among those of a panel.
   struct TileNumber {
     Expr number;
     int64_t count = 0;
@@ -354,8 +337,9 @@ class Scheduler {
     };
     Stmt init = all(store(acc, element, literal(type, int64_t{0})), lanes_);
     Expr product = substitute(data_value(), rows) * substitute(weights_value(), columns);
-    Stmt accumulate = terms(all(store(acc, element, multiply_add(product, load(acc, element))), lanes_),
-                            [&](const Expr& first_term) { return prefetch_next_panel(at, which, first_term); });
+    Stmt accumulate =
+        terms(all(store(acc, element, multiply_add(product, load(acc, element))), lanes_),
+              [&](const Expr& first, int64_t count) { return prefetch_next_panel(at, which, first, count); });
     return allocate(acc, sequence({init, accumulate, drain(at, acc, element, {y, x, v, lane}, columns, wide, tall)}));
   }
 
@@ -372,8 +356,8 @@ class Scheduler {
   }
 
   // The loops over the reduced axes: blocks of the blocked one outermost, its elements innermost.
-  // `before` gives what runs in front of each block of the blocked axis, from the block's first term.
-  Stmt terms(Stmt body, const std::function<Stmt(const Expr&)>& before) const {
+  // `before` gives what runs in front of every `count` terms of the blocked axis, from the first of them.
+  Stmt terms(Stmt body, const std::function<Stmt(const Expr& first, int64_t count)>& before) const {
     const auto& axes = stage_.reduction->axes;
     Var block = make_var("block");
     constexpr int64_t unroll = 4;  // terms a step: fewer branches and addresses
@@ -383,17 +367,18 @@ class Scheduler {
       blocked_extent = a.extent.value();
       Var inner = make_var("k");
       Expr base = Expr(block) * Expr(plan_.term_block);
-      Expr size = blocked_extent % plan_.term_block ? min(Expr(plan_.term_block), Expr(blocked_extent) - base)
-                                                    : Expr(plan_.term_block);
       if (blocked_extent % plan_.term_block == 0 && plan_.term_block % unroll == 0) {
         Var step = make_var("step");
-        body = substitute(body, {{a.var, base + Expr(inner) * Expr(unroll) + Expr(step)}});
-        body = for_loop(step, unroll, LoopKind::unrolled, body);
+        Expr first = base + Expr(inner) * Expr(unroll);
+        body = substitute(body, {{a.var, first + Expr(step)}});
+        body = sequence({before(first, unroll), for_loop(step, unroll, LoopKind::unrolled, body)});
         body = for_loop(inner, plan_.term_block / unroll, LoopKind::serial, body);
       } else {
+        Expr size = blocked_extent % plan_.term_block ? min(Expr(plan_.term_block), Expr(blocked_extent) - base)
+                                                      : Expr(plan_.term_block);
         body = for_loop(inner, size, LoopKind::serial, substitute(body, {{a.var, base + Expr(inner)}}));
+        body = sequence({before(base, plan_.term_block), body});
       }
-      body = sequence({before(base), body});
     }
     for (size_t t = axes.size(); t-- > 0;)
       if (static_cast<int>(t) != plan_.blocked_term)
@@ -403,26 +388,22 @@ class Scheduler {
     return body;
   }
 
-  // While a panel is computed, the next one is fetched: every tile takes its share of the lines of each block of terms.
-  Stmt prefetch_next_panel(const Position& at, const TileNumber& which, const Expr& first_term) const {
-    constexpr int64_t most_lines = 8;  // of one tile in one block: few rows leave no time for more
-    if (at.offset != 0 || which.count == 0 || plan_.weights_layout.is_dense()) return nullptr;
+  // While a panel is computed, the next one is fetched: of the lines that belong to `count` terms, every tile takes its
+  // share.
+  Stmt prefetch_next_panel(const Position& at, const TileNumber& which, const Expr& first_term, int64_t count) const {
+    if (at.offset != 0 || plan_.weights_layout.is_dense()) return nullptr;
     const Load& weights = plan_.contraction.weights;
     Buffer buffer = plan_.packed_weights ? plan_.packed_weights : weights.buffer;
-    int64_t per_line = 64 * 8 / bits(buffer->type), lines_per_term = plan_.panel / per_line;
-    int64_t lines = plan_.term_block * lines_per_term, share = std::min(ceil_div(lines, which.count), most_lines);
+    int64_t per_line = 64 * 8 / bits(buffer->type), lines_per_term = ceil_div(plan_.panel, per_line);
     const Var& term = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_term)].var;
-    std::vector<Stmt> hints;
-    for (int64_t k = 0; k < share; ++k) {
-      Expr line = which.number * Expr(share) + Expr(k);
+    return share_of_prefetches(which.number, which.count, count * lines_per_term, [&](const Expr& line) {
       Substitution there = {
           {term, first_term + floor_div(line, Expr(lines_per_term))},
           {column_, at.panel_base + Expr(plan_.panel) + floor_mod(line, Expr(lines_per_term)) * Expr(per_line)}};
       std::vector<Expr> index;
       for (const Expr& i : weights.indices) index.push_back(substitute(i, there));
-      hints.push_back(make_stmt(Prefetch{buffer, std::move(index)}));
-    }
-    return sequence(std::move(hints));
+      return make_stmt(Prefetch{buffer, std::move(index)});
+    });
   }
 
   // Stores the tile through the epilogue. The last vector may have fewer columns.
@@ -461,10 +442,23 @@ class Scheduler {
   Var column_;
   Expr data_factor_, weights_factor_;
   int64_t lanes_ = 1;
-  Tile tile_{1, 1};
+  RegisterTile tile_;
 };
 
 }  // namespace
+
+RegisterTile choose_register_tile(const Machine& m, int64_t lanes, int64_t panel) {
+  RegisterTile best;
+  double best_ratio = 0;
+  for (int64_t nv = 1; nv * lanes <= panel; ++nv) {
+    if (panel % (nv * lanes)) continue;
+    int64_t rows = (m.vector_registers - 2 - nv) / nv;
+    if (rows < 1) continue;
+    double ratio = static_cast<double>(nv * rows) / static_cast<double>(nv + rows);
+    if (ratio > best_ratio) best = {rows, nv}, best_ratio = ratio;
+  }
+  return best;
+}
 
 std::optional<ContractionPlan> plan_contraction(const TensorFunction& f, const std::vector<Layout>& layouts,
                                                 const std::vector<bool>& constant) {

@@ -31,6 +31,13 @@ struct ContractionPlan {
   int64_t term_block = 1;  // and the block
 };
 
+// Rows and vectors of accumulators that are computed together: the most products per load that fit the registers, with
+// one vector of weights each, one element of data and one register to spare. The vectors divide the panel.
+struct RegisterTile {
+  int64_t rows = 1, vectors = 1;
+};
+RegisterTile choose_register_tile(const Machine&, int64_t lanes, int64_t panel);
+
 // Empty when the function is not a contraction that this schedule handles. `layouts` and `constant` as in
 // ScheduleRequest.
 std::optional<ContractionPlan> plan_contraction(const TensorFunction&, const std::vector<Layout>& layouts,

@@ -14,8 +14,7 @@ class StageScheduler {
       : stage_(stage), machine_(machine) {
     for (const Axis& a : stage.axes) shape_.push_back(a.extent.value());
     auto layout = layouts.find(stage.results[0]);
-    bool whole = stage.origin.empty() && layout != layouts.end();
-    loops_ = storage_loops(whole ? layout->second : Layout{}, shape_);
+    loops_ = storage_loops(layout == layouts.end() ? Layout{} : layout_of_box(layout->second), shape_);
     if (stage.reduction)
       for (const Axis& a : stage.reduction->axes) reduced_.push_back(a.extent.value());
   }
@@ -34,6 +33,22 @@ class StageScheduler {
   }
 
  private:
+  // The part of the result's storage that the stage's box fills; dense when it begins or ends inside of a block that
+  // holds other elements too.
+  Layout layout_of_box(Layout layout) const {
+    if (stage_.origin.empty()) return layout;
+    for (Layout::Part& part : layout.parts) {
+      auto axis = static_cast<size_t>(part.axis);
+      int64_t begin = stage_.origin[axis].value(), end = begin + shape_[axis];
+      int64_t block = part.divisor;
+      if (block == 1 && std::ranges::count(layout.parts, part.axis, &Layout::Part::axis) > 1) continue;
+      if (begin % block || (end % block && Dim(end) != stage_.results[0]->shape[axis])) return {};
+      part.border = 0;
+      part.extent = ceil_div(shape_[axis], block);
+    }
+    return layout;
+  }
+
   // Loops only over the axes that the condition depends on.
   Stmt check(const Requirement& r) {
     Stmt body = require(r.condition, r.status);

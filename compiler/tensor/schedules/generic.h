@@ -1,4 +1,4 @@
-// The schedule for everything that is not a contraction: stage after stage, vectorised along the innermost storage
+// The schedule for everything that no other one takes: stage after stage, vectorised along the innermost storage
 // dimension, reductions in register accumulators.
 #pragma once
 

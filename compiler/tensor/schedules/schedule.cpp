@@ -9,6 +9,8 @@
 #include "tensor/schedules/contraction.h"
 #include "tensor/schedules/generic.h"
 #include "tensor/schedules/loops.h"
+#include "tensor/schedules/window.h"
+#include "tensor/schedules/winograd.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
@@ -69,12 +71,48 @@ std::vector<std::pair<int, int>> in_place_pairs(const ScheduleRequest& r, const 
   return pairs;
 }
 
+// The windows of a function by their first stage. Constants are stored as they want them.
+std::map<size_t, WindowPlan> plan_windows(const TensorFunction& f, std::map<Buffer, Layout>& layouts,
+                                          const std::vector<bool>& constant) {
+  std::map<size_t, WindowPlan> windows;
+  for (size_t k = 0; k < f.stages.size(); ++k) {
+    auto window = plan_window(f, k, layouts, constant);
+    if (!window) continue;
+    for (const auto& [buffer, layout] : window->constants) layouts[buffer] = layout;
+    size_t first = k;
+    if (window->epilogue) ++k;
+    windows.emplace(first, std::move(*window));
+  }
+  return windows;
+}
+
+// The results of stage `k` go straight into its epilogue.
+bool in_registers(const std::map<size_t, WindowPlan>& windows, size_t k) {
+  auto window = windows.find(k);
+  return window != windows.end() && window->second.epilogue;
+}
+
+// Stage after stage, windows with their epilogues.
+Stmt schedule_stages(const TensorFunction& f, const std::map<size_t, WindowPlan>& windows,
+                     const std::map<Buffer, Layout>& layouts, const Machine& machine) {
+  std::vector<Stmt> body;
+  for (size_t k = 0; k < f.stages.size(); ++k) {
+    auto window = windows.find(k);
+    body.push_back(window == windows.end() ? schedule_stage(f.stages[k], layouts, machine)
+                                           : schedule_window(window->second, layouts, machine));
+    if (in_registers(windows, k)) ++k;
+  }
+  return sequence(std::move(body));
+}
+
 }  // namespace
 
-std::vector<Range> wanted_border(const TensorFunction& f, size_t k) {
+std::vector<Range> wanted_border(const TensorFunction& f, size_t k, const std::vector<bool>& constant,
+                                 const ScheduleOptions& options) {
   constexpr int64_t most_growth = 4;  // of the storage
   std::vector<Range> wanted;
   if (!is_static(f.params[k]->shape)) return wanted;
+  if (int64_t tile = winograd_tile(f, constant, options)) wanted = winograd_reads(f, constant, tile);
   for (const Stage& stage : f.stages) {
     if (!stage.reduction) continue;
     for (const Expr& v : stage.values)
@@ -102,15 +140,20 @@ ScheduledFunction schedule(ScheduleRequest r) {
   merge_axes(r.function, r.layouts);
   TensorFunction& f = r.function;
   pad_constant_vectors(r, r.layouts);
-  auto plan = plan_contraction(f, r.layouts, r.constant);
+  auto winograd = plan_winograd(f, r.layouts, r.constant, r.options);
+  auto plan = winograd ? std::nullopt : plan_contraction(f, r.layouts, r.constant);
 
   std::map<Buffer, Layout> layouts;
   for (size_t k = 0; k < f.params.size(); ++k) layouts[f.params[k]] = r.layouts[k];
   for (size_t k = 0; k < f.results.size(); ++k) layouts[f.results[k]] = r.layouts[f.params.size() + k];
   std::vector<Parameter> params;
-  for (const Buffer& b : f.params) params.push_back({b, Access::read});
+  for (const Buffer& b : f.params)
+    params.push_back({winograd && b == winograd->contraction.weights.buffer ? winograd->weights : b, Access::read});
   for (const Buffer& b : f.results) params.push_back({b, Access::write});
-  if (plan) {
+  std::map<size_t, WindowPlan> windows;  // by their first stage
+  if (winograd) {
+    for (const Buffer& b : {winograd->transformed, winograd->products}) params.push_back({b, Access::scratch});
+  } else if (plan) {
     if (plan->packed_weights) {
       params.push_back({plan->packed_weights, Access::scratch});
       layouts[plan->packed_weights] = plan->weights_layout;
@@ -122,26 +165,33 @@ ScheduledFunction schedule(ScheduleRequest r) {
       layouts[plan->padded_data] = plan->data_layout;
     }
   } else {
-    for (const Stage& stage : f.stages)
-      for (const Buffer& b : stage.results)
-        if (index_of(f.results, b) < 0) params.push_back({b, Access::scratch});
+    windows = plan_windows(f, layouts, r.constant);
+    for (size_t k = 0; k < f.stages.size(); ++k)
+      for (const Buffer& b : f.stages[k].results)
+        if (index_of(f.results, b) < 0 && !in_registers(windows, k)) params.push_back({b, Access::scratch});
   }
 
   ScheduledFunction result;
   for (const Machine& machine : r.machines) {
     std::vector<Stmt> body;
     for (const Buffer& b : f.results) body.push_back(zero_border(b, layouts[b]));
-    if (plan)
+    if (winograd)
+      body.push_back(schedule_winograd(*winograd, machine));
+    else if (plan)
       body.push_back(schedule_contraction(*plan, machine));
     else
-      for (const Stage& stage : f.stages) body.push_back(schedule_stage(stage, layouts, machine));
+      body.push_back(schedule_stages(f, windows, layouts, machine));
     Stmt all = sequence(std::move(body));
     Kernel kernel{f.name, params, all ? with_unique_names(all) : make_stmt(Sequence{})};
     result.variants.push_back(apply_layouts(kernel, layouts));
   }
   for (const Buffer& b : f.params) {
-    result.param_layouts.push_back(layouts[b]);
-    result.param_shapes.push_back(static_shape(b->shape));
+    if (winograd && b == winograd->contraction.weights.buffer)
+      result.prepare.push_back([plan = *winograd](const Constant& c) { return prepare_winograd(plan, c); });
+    else
+      result.prepare.push_back([shape = static_shape(b->shape), layout = layouts[b]](const Constant& c) {
+        return pack(c.reshaped(shape), layout);
+      });
   }
   for (size_t k = 0; k < f.params.size(); ++k) r.layouts[k] = layouts[f.params[k]];
   result.in_place = in_place_pairs(r, r.layouts);

@@ -2,35 +2,46 @@
 // definition's structure (tensor/analysis.h) and by how its operands are stored.
 #pragma once
 
-#include <span>
+#include <functional>
 #include <utility>
 #include <vector>
 
+#include "support/constant.h"
 #include "tensor/ir.h"
 #include "tensor/machine.h"
 #include "tensor/simplify.h"
 
 namespace dlcc::tensor {
 
+// What the user asks of all schedules.
+struct ScheduleOptions {
+  bool strict = false;  // only algorithms that round no worse than the definition
+  bool small = false;   // constants keep their size
+  // Of the target: operations in the time in which a byte arrives from memory, by one core at its best.
+  double flops_per_streamed_byte = 16;
+};
+
 struct ScheduleRequest {
   TensorFunction function;      // static shapes
   std::vector<bool> constant;   // per parameter: known at compile time, so that it can be stored as the schedule likes
   std::vector<Layout> layouts;  // storage of parameters, then results; ignored for constants
   std::vector<Machine> machines;  // one kernel is made for each; all share parameters, layouts and scratch
+  ScheduleOptions options = {};
 };
 
 struct ScheduledFunction {
   std::vector<Kernel> variants;  // one per machine: parameters, results, scratch
-  // How each parameter's elements must lie in memory: for constants as the schedule chose, over `shapes`.
-  std::vector<Layout> param_layouts;
-  std::vector<std::vector<int64_t>> param_shapes;  // logical shapes that the layouts refer to (joined axes)
-  std::vector<std::pair<int, int>> in_place;       // (result, parameter) that may share memory
+  // What the kernels expect in place of each parameter, given the parameter's value: packed, or transformed. To be
+  // applied to constants; other parameters are stored as the request says.
+  std::vector<std::function<Constant(const Constant&)>> prepare;
+  std::vector<std::pair<int, int>> in_place;  // (result, parameter) that may share memory
 };
 
 ScheduledFunction schedule(ScheduleRequest);
 
 // The indices of parameter `k` that the function's schedule would like to find in its storage, inside of it or in a
-// border of zeros: one range for each dimension; empty when a border would not help.
-std::vector<Range> wanted_border(const TensorFunction&, size_t k);
+// border of zeros: one range for each dimension; empty when a border would not help. `constant` as in ScheduleRequest.
+std::vector<Range> wanted_border(const TensorFunction&, size_t k, const std::vector<bool>& constant,
+                                 const ScheduleOptions&);
 
 }  // namespace dlcc::tensor

@@ -1,10 +1,14 @@
 // Every schedule computes what its definition says: both are evaluated on random data, for several machines and layouts.
+#include "tensor/schedules/contraction.h"
 #include "tensor/schedules/schedule.h"
+#include "tensor/schedules/winograd.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <cstring>
+#include <numeric>
+#include <utility>
 
 #include "tensor/analysis.h"
 #include "tensor/builder.h"
@@ -12,6 +16,7 @@
 #include "tensor/layout.h"
 #include "tensor/parse.h"
 #include "tensor/passes/expand_math.h"
+#include "tensor/schedules/window.h"
 
 using namespace dlcc;
 using namespace dlcc::tensor;
@@ -46,19 +51,22 @@ Constant unpack(const Constant& stored, const Layout& layout, const std::vector<
   size_t size = static_cast<size_t>(bits(stored.dtype()) / 8);
   std::vector<std::byte> bytes(positions.size() * size);
   for (int64_t i = 0; i < where.count(); ++i)
-    if (int64_t p = where.integer_at(i)) std::memcpy(&bytes[static_cast<size_t>(p - 1) * size], &stored.bytes()[static_cast<size_t>(i) * size], size);
+    if (int64_t p = where.integer_at(i))
+      std::memcpy(&bytes[static_cast<size_t>(p - 1) * size], &stored.bytes()[static_cast<size_t>(i) * size], size);
   return Constant(stored.dtype(), shape, std::move(bytes));
 }
 
-void check_schedule(const TensorFunction& f, std::vector<bool> constant, std::vector<Layout> layouts = {}) {
+void check_schedule(const TensorFunction& f, std::vector<bool> constant, std::vector<Layout> layouts = {},
+                    ScheduleOptions options = {}) {
   layouts.resize(f.params.size() + f.results.size());
   std::vector<Constant> args;
-  for (const Buffer& p : f.params) args.push_back(random_constant(p->type, p->shape, static_cast<uint32_t>(args.size() + 1)));
+  for (const Buffer& p : f.params)
+    args.push_back(random_constant(p->type, p->shape, static_cast<uint32_t>(args.size() + 1)));
   EvaluationResult expected = evaluate(f, args);
   REQUIRE(expected.status == Status::ok);
-  ScheduledFunction s = schedule({f, constant, layouts, {avx512, avx2, neon}});
+  ScheduledFunction s = schedule({f, constant, layouts, {avx512, avx2, neon}, options});
   std::vector<Constant> stored;
-  for (size_t k = 0; k < args.size(); ++k) stored.push_back(pack(args[k].reshaped(s.param_shapes[k]), s.param_layouts[k]));
+  for (size_t k = 0; k < args.size(); ++k) stored.push_back(s.prepare[k](args[k]));
   for (const Kernel& kernel : s.variants) {
     CAPTURE(print(kernel));
     Diagnostics broken;
@@ -100,12 +108,14 @@ TensorFunction convolution(const Conv& p) {
   Shape shape = {p.n, p.o, oh, ow};
   Tensor y = d.reduce("a", shape, sum_of(dtype::f32), {cg, p.k, p.k}, [&](Index i, Index r) {
     Expr group = p.groups == 1 ? Expr(0) : floor_div(i[1], Expr(og)) * Expr(cg);
-    std::vector<Expr> at = {i[0], group + r[0], i[2] * Expr(p.stride) + r[1] - Expr(p.pad), i[3] * Expr(p.stride) + r[2] - Expr(p.pad)};
+    std::vector<Expr> at = {i[0], group + r[0], i[2] * Expr(p.stride) + r[1] - Expr(p.pad),
+                            i[3] * Expr(p.stride) + r[2] - Expr(p.pad)};
     Expr value = p.pad ? x.at_or(at, literal(dtype::f32, 0.0)) : x(at);
     return value * w(i[1], r[0], r[1], r[2]);
   });
   if (p.epilogue)
-    d.result("y", dtype::f32, shape, [&](Index i) { return max(literal(dtype::f32, 0.0), y(i) + bias(i[1]) + skip(i)); });
+    d.result("y", dtype::f32, shape,
+             [&](Index i) { return max(literal(dtype::f32, 0.0), y(i) + bias(i[1]) + skip(i)); });
   else
     d.mark_result(y);
   return d.finish();
@@ -131,7 +141,55 @@ void check_conv(const Conv& p) {
     for (const auto& layouts : {dense, blocked, first}) check_schedule(f, constant, layouts);
 }
 
+// The layouts that a network would give: blocks of channels, zeros round the data as its reader wants, and round the result.
+std::vector<Layout> bordered_layouts(const TensorFunction& f, const std::vector<bool>& constant, const ScheduleOptions& options) {
+  std::vector<Layout> layouts(f.params.size() + 1);
+  layouts[0] = with_border(channels16(f, 0), static_shape(f.params[0]->shape), wanted_border(f, 0, constant, options));
+  Layout& result = layouts.back() = channels16(f, f.params.size());
+  result.parts[2].border = 1, result.parts[2].extent += 3, result.parts[3].border = 2, result.parts[3].extent += 2;
+  if (f.params.size() > 3) layouts[3] = result;
+  return layouts;
+}
+
+// The convolution in a network is computed by F(tile x tile, 3 x 3), and rightly.
+void check_winograd(const Conv& p, int64_t tile, const ScheduleOptions& options = {}) {
+  TensorFunction f = convolution(p);
+  std::vector<bool> constant(f.params.size(), false);
+  constant[1] = true;
+  std::vector<Layout> layouts = bordered_layouts(f, constant, options);
+  auto plan = plan_winograd(f, layouts, constant, options);
+  REQUIRE(plan.has_value() == (tile != 0));
+  if (plan) CHECK(plan->tile == tile);
+  check_schedule(f, constant, layouts, options);
+}
+
 }  // namespace
+
+TEST_CASE("images with borders of zeros") {
+  for (const Conv& p : {Conv{.stride = 2}, Conv{.c = 32, .h = 6, .w = 35, .k = 5, .pad = 2}, Conv{.n = 2, .c = 24, .k = 1, .pad = 0}}) {
+    TensorFunction f = convolution(p);
+    std::vector<bool> constant(f.params.size(), false);
+    constant[1] = true;
+    std::vector<Layout> layouts = bordered_layouts(f, constant, {});
+    CHECK_FALSE(plan_contraction(f, layouts, constant)->padded_data);
+    check_schedule(f, constant, layouts);
+  }
+}
+
+TEST_CASE("3x3 convolutions by minimal filtering") {
+  check_winograd({.h = 16, .w = 16}, 4);
+  check_winograd({.c = 48, .h = 14, .w = 14, .o = 64}, 4, {.flops_per_streamed_byte = 5});
+  check_winograd({.c = 128, .h = 14, .w = 14, .o = 128}, 2);  // F(4x4) would wait for its weights
+  check_winograd({.n = 2, .c = 32, .h = 13, .w = 29, .o = 48, .epilogue = false}, 4);
+  check_winograd({.c = 32, .h = 17, .w = 15, .o = 48, .pad = 0}, 4);
+  check_winograd({.c = 128, .h = 7, .w = 7, .o = 128}, 2, {.strict = true, .flops_per_streamed_byte = 5});
+  check_winograd({.c = 64, .h = 14, .w = 14, .o = 64}, 2, {.strict = true});
+  check_winograd({.h = 14, .w = 14}, 0, {.small = true});
+  check_winograd({.h = 14, .w = 14, .stride = 2}, 0);
+  check_winograd({.c = 32, .h = 14, .w = 14, .groups = 2}, 0);
+  check_winograd({.c = 24, .h = 14, .w = 14}, 0);
+  check_winograd({.h = 14, .w = 14, .k = 5, .pad = 2}, 0);
+}
 
 TEST_CASE("convolutions") {
   check_conv({});
@@ -164,7 +222,8 @@ TEST_CASE("batched matrix product of integers") {
   Definition d("batched");
   Tensor a = d.input("a", dtype::i32, {3, 5, 6});
   Tensor b = d.input("b", dtype::i32, {3, 6, 20});
-  Tensor y = d.reduce("p", {3, 5, 20}, sum_of(dtype::i32), {6}, [&](Index i, Index r) { return a(i[0], i[1], r[0]) * b(i[0], r[0], i[2]); });
+  Tensor y = d.reduce("p", {3, 5, 20}, sum_of(dtype::i32), {6},
+                      [&](Index i, Index r) { return a(i[0], i[1], r[0]) * b(i[0], r[0], i[2]); });
   d.mark_result(y);
   check_schedule(d.finish(), {false, false});
 }
@@ -180,6 +239,100 @@ TEST_CASE("pooling keeps channel blocks") {
   check_schedule(f, {false});
   check_schedule(f, {false}, {channels16(f, 0), channels16(f, 1)});
   check_schedule(f, {false}, {channels16(f, 0), Layout{}});
+}
+
+namespace {
+
+struct Depthwise {
+  int64_t n = 1, c = 32, h = 9, w = 9, k = 3, stride = 1, dilation = 1, pad = 1;
+};
+enum class Epilogue : uint8_t { none, bounded, smooth, residual };
+
+// One filter of k x k taps per channel; behind it nothing, a bias and a limited range, a bias and x * sigmoid(x), or an
+// addition of another image.
+TensorFunction depthwise(const Depthwise& p, Epilogue epilogue) {
+  auto out = [&](int64_t size) { return (size + 2 * p.pad - (p.k - 1) * p.dilation - 1) / p.stride + 1; };
+  auto at = [&](const Expr& i, const Expr& r) { return i * Expr(p.stride) + r * Expr(p.dilation) - Expr(p.pad); };
+  Shape shape = {p.n, p.c, out(p.h), out(p.w)};
+  Definition d("depthwise");
+  Tensor x = d.input("x", dtype::f32, {p.n, p.c, p.h, p.w}), w = d.input("w", dtype::f32, {p.c, 1, p.k, p.k});
+  Tensor bias = d.input("b", dtype::f32, {p.c}), skip = d.input("skip", dtype::f32, shape);
+  Tensor y = d.reduce("a", shape, sum_of(dtype::f32), {1, p.k, p.k}, [&](Index i, Index r) {
+    std::vector<Expr> index = {i[0], i[1] + r[0], at(i[2], r[1]), at(i[3], r[2])};
+    return (p.pad ? x.at_or(index, literal(dtype::f32, 0.0)) : x(index)) * w(i[1], r[0], r[1], r[2]);
+  });
+  auto behind = [&](Index i) {
+    Expr sum = y(i) + bias(i[1]);
+    if (epilogue == Epilogue::smooth) return sum * sigmoid(sum);
+    if (epilogue == Epilogue::residual) return y(i) + skip(i);
+    return min(literal(dtype::f32, 6.0), max(literal(dtype::f32, 0.0), sum));
+  };
+  if (epilogue == Epilogue::none)
+    d.mark_result(y);
+  else
+    d.result("y", dtype::f32, shape, behind);
+  return d.finish();
+}
+
+void check_depthwise(const Depthwise& p) {
+  for (Epilogue e : {Epilogue::none, Epilogue::bounded, Epilogue::smooth, Epilogue::residual}) {
+    TensorFunction f = depthwise(p, e);
+    Layout blocked = channels16(f, 0), image = channels16(f, 4);
+    std::map<Buffer, Layout> stored = {{f.params[0], blocked}, {f.params[3], image}, {f.results[0], image}};
+    auto plan = plan_window(f, 0, stored, {false, true, true, false});
+    REQUIRE(plan);
+    CHECK(plan->epilogue.has_value() == (e != Epilogue::none));
+    check_schedule(f, {false, true, true, false}, {blocked, {}, {}, image, image});
+    check_schedule(f, {false, true, true, false}, {blocked, {}, {}, image, {}});
+    if (auto border = wanted_border(f, 0, {false, true, true, false}, {}); !border.empty()) {
+      Layout bordered = with_border(blocked, static_shape(f.params[0]->shape), border);
+      check_schedule(f, {false, true, true, false}, {bordered, {}, {}, image, image});
+    }
+    check_schedule(f, {false, false, false, false}, {blocked, {}, {}, {}, image});
+  }
+}
+
+}  // namespace
+
+TEST_CASE("depthwise convolutions keep channel blocks") {
+  check_depthwise({});
+  check_depthwise({.c = 24, .h = 14, .w = 31, .stride = 2});
+  check_depthwise({.n = 2, .c = 20, .h = 7, .w = 7, .k = 5, .pad = 2});
+  check_depthwise({.h = 12, .w = 13, .dilation = 2, .pad = 2});
+  check_depthwise({.h = 3, .w = 40, .k = 7, .pad = 3});
+  check_depthwise({.h = 6, .w = 5, .k = 2, .pad = 0});
+}
+
+TEST_CASE("reductions whose lanes are neighbouring results") {
+  for (int64_t channels : {5, 16, 24, 96, 200}) {
+    Definition d("mean");
+    Tensor x = d.input("x", dtype::f32, {2, channels, 3, 5});
+    Tensor total = d.reduce("total", {2, channels}, sum_of(dtype::f32), {3, 5},
+                            [&](Index i, Index r) { return x(i[0], i[1], r[0], r[1]); });
+    d.result("y", dtype::f32, {2, channels}, [&](Index i) { return total(i) / literal(dtype::f32, 15.0); });
+    TensorFunction f = d.finish();
+    check_schedule(f, {false}, {channels16(f, 0), Layout{}});
+    check_schedule(f, {false}, {channels16(f, 0), channels16(f, 1)});
+
+    Definition c("columns");
+    Tensor m = c.input("m", dtype::i32, {7, channels});
+    c.mark_result(c.reduce("y", {channels}, max_of(dtype::i32), {7}, [&](Index i, Index r) { return m(r[0], i[0]); }));
+    check_schedule(c.finish(), {false});
+  }
+}
+
+TEST_CASE("an average that counts taps at the border") {
+  Definition d("average");
+  Tensor x = d.input("x", dtype::f32, {1, 40, 8, 21});
+  Tensor total = d.reduce("total", {1, 40, 8, 21}, sum_of(dtype::f32), {3, 3}, [&](Index i, Index r) {
+    return x.at_or({i[0], i[1], i[2] + r[0] - 1, i[3] + r[1] - 1}, literal(dtype::f32, 0.0));
+  });
+  d.result("y", dtype::f32, {1, 40, 8, 21}, [&](Index i) {
+    auto taps = [](const Expr& at, int64_t size) { return min(at + 2, Expr(size)) - max(at - 1, Expr(0)); };
+    return total(i) / cast(dtype::f32, taps(i[2], 8) * taps(i[3], 21));
+  });
+  TensorFunction f = d.finish();
+  check_schedule(f, {false}, {channels16(f, 0), channels16(f, 1)});
 }
 
 TEST_CASE("softmax rows, row sums, elementwise chains and scalars") {
@@ -200,16 +353,16 @@ TEST_CASE("softmax rows, row sums, elementwise chains and scalars") {
 TEST_CASE("arg-max folds pairs") {
   Definition d("argmax");
   Tensor x = d.input("x", dtype::f32, {4, 19});
-  std::vector<Tensor> r = d.reduce_tuple({"v", "i"}, {4}, arg_max_of(dtype::f32, dtype::i64), {19}, [&](Index i, Index k) {
-    return std::vector{x(i[0], k[0]), k[0]};
-  });
+  std::vector<Tensor> r = d.reduce_tuple({"v", "i"}, {4}, arg_max_of(dtype::f32, dtype::i64), {19},
+                                         [&](Index i, Index k) { return std::vector{x(i[0], k[0]), k[0]}; });
   d.mark_result(r[1]);
   check_schedule(d.finish(), {false});
 }
 
 TEST_CASE("concatenation writes pieces, empty tensors write nothing") {
   Definition d("concat");
-  Tensor a = d.input("a", dtype::f32, {2, 3}), b = d.input("b", dtype::f32, {2, 18}), none = d.input("c", dtype::f32, {2, 0});
+  Tensor a = d.input("a", dtype::f32, {2, 3}), b = d.input("b", dtype::f32, {2, 18}),
+         none = d.input("c", dtype::f32, {2, 0});
   Tensor y = d.open_result("y", dtype::f32, {2, 21});
   d.piece(y, {0, 0}, {2, 3}, [&](Index i) { return a(i); });
   d.piece(y, {0, 3}, {2, 18}, [&](Index i) { return b(i); });
@@ -234,4 +387,25 @@ TEST_CASE("a result may replace operands that are read only where it is written"
   CHECK(replaceable("y[i < 8] = a[i] * b[7 - i]\n") == std::vector{0});
   CHECK(replaceable("y[i < 8] = a[i] + a[0] + b[i] * b[7 - i]\n") == std::vector<int>{});
   CHECK(replaceable("temp s: f32[]\ns[] = sum(k < 8) { a[k] }\ny[i < 8] = (a[i] + b[i]) * s[]\n") == std::vector{1});
+}
+
+TEST_CASE("pieces fill whole blocks, and may share one") {
+  for (const std::vector<int64_t>& channels : std::vector<std::vector<int64_t>>{{32, 16, 24}, {16, 20, 12}}) {
+    Definition d("concat");
+    int64_t total = std::accumulate(channels.begin(), channels.end(), int64_t{0}), begin = 0;
+    std::vector<Tensor> parts;
+    for (int64_t c : channels) parts.push_back(d.input("p" + std::to_string(parts.size()), dtype::f32, {1, c, 3, 5}));
+    Tensor y = d.open_result("y", dtype::f32, {1, total, 3, 5});
+    for (size_t k = 0; k < parts.size(); ++k) {
+      d.piece(y, {0, begin, 0, 0}, {1, channels[k], 3, 5}, [&](Index i) { return parts[k](i); });
+      begin += channels[k];
+    }
+    TensorFunction f = d.finish();
+    Layout result = channels16(f, 3),
+           bordered = with_border(result, {1, total, 3, 5}, {{0, 0}, {0, total - 1}, {-1, 3}, {-2, 6}});
+    for (const Layout& layout : {result, bordered}) {
+      check_schedule(f, {false, false, false}, {channels16(f, 0), channels16(f, 1), channels16(f, 2), layout});
+      check_schedule(f, {false, false, false}, {channels16(f, 0), Layout{}, channels16(f, 2), layout});
+    }
+  }
 }

@@ -1,0 +1,452 @@
+#include "tensor/schedules/window.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "tensor/analysis.h"
+#include "tensor/layout.h"
+#include "tensor/schedules/loops.h"
+#include "tensor/simplify.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+namespace {
+
+constexpr int64_t block = 16;           // lanes that lie together on every machine, so that all share stored constants
+constexpr int64_t most_unrolled = 256;  // updates of accumulators that are written out in a row
+constexpr size_t most_pieces = 6;       // of a row, so that tiles at its ends may have code of their own
+
+bool is_var(const Expr& e, const Var& v) { return as<VarRef>(e) && as<VarRef>(e)->var == v; }
+
+// The one index of the load that mentions the variable, if it is the variable itself; -1 when none mentions it, or
+// empty when it is used in another way.
+std::optional<int> dimension_along(const Load& l, const Var& v) {
+  int found = -1;
+  for (size_t d = 0; d < l.indices.size(); ++d) {
+    if (!uses(l.indices[d], v)) continue;
+    if (found >= 0 || !is_var(l.indices[d], v)) return std::nullopt;
+    found = static_cast<int>(d);
+  }
+  return found;
+}
+
+Layout layout_of(const std::map<Buffer, Layout>& layouts, const Buffer& b) {
+  auto it = layouts.find(b);
+  return it == layouts.end() ? Layout{} : it->second;
+}
+
+// The storage has whole blocks of neighbours along dimension `d`.
+bool has_blocks(const Layout& layout, int d) {
+  return !layout.is_dense() && layout.parts.back().axis == d && layout.parts.back().extent == block &&
+         std::ranges::count(layout.parts, d, &Layout::Part::axis) == 2;
+}
+
+// Neighbours along dimension `d` of the buffer lie next to each other, at least within blocks.
+bool is_innermost(const Buffer& b, const Layout& layout, int d) {
+  if (!layout.is_dense())
+    return has_blocks(layout, d) ||
+           (layout.parts.back().axis == d && std::ranges::count(layout.parts, d, &Layout::Part::axis) == 1);
+  for (int later = d + 1; later < b->rank(); ++later)
+    if (b->shape[static_cast<size_t>(later)] != Dim(1)) return false;
+  return true;
+}
+
+// ---- planning
+// ---------------------------------------------------------------------------------------------------------------
+
+class Planner {
+ public:
+  Planner(const TensorFunction& f, size_t k, const std::map<Buffer, Layout>& layouts, const std::vector<bool>& constant)
+      : f_(f), k_(k), layouts_(layouts), constant_(constant) {}
+
+  std::optional<WindowPlan> run() {
+    const Stage& stage = f_.stages[k_];
+    if (!is_plain(stage) || !stage.reduction) return std::nullopt;
+    plan_.reduced = stage;
+    Ranges ranges = ranges_of(stage);
+    for (Expr& v : plan_.reduced.values) v = simplify(v, ranges);
+    find_epilogue();
+    if (!choose_lanes()) return std::nullopt;
+    return plan_;
+  }
+
+ private:
+  static bool is_plain(const Stage& s) {
+    return s.results.size() == 1 && s.origin.empty() && s.requirements.empty() &&
+           std::ranges::none_of(s.axes, [](const Axis& a) { return a.extent.value() == 0; });
+  }
+
+  // The next stage, when nobody else reads what it reads of this one.
+  void find_epilogue() {
+    const Buffer& total = plan_.reduced.results[0];
+    if (k_ + 1 == f_.stages.size() || std::ranges::count(f_.results, total)) return;
+    const Stage& next = f_.stages[k_ + 1];
+    bool fits = is_plain(next) && !next.reduction && next.axes.size() == plan_.reduced.axes.size() &&
+                reads(next, total) && reads_at_own_index(next, total.get());
+    for (size_t later = k_ + 2; later < f_.stages.size(); ++later) fits = fits && !reads(f_.stages[later], total);
+    if (fits) plan_.epilogue = next;
+  }
+
+  static bool reads(const Stage& stage, const Buffer& b) {
+    auto in = [&](const Expr& e) {
+      auto loads = loads_of(e);
+      return std::ranges::any_of(loads, [&](const Load& l) { return l.buffer == b; });
+    };
+    return std::ranges::any_of(stage.values, in) ||
+           std::ranges::any_of(stage.requirements, [&](const Requirement& r) { return in(r.condition); });
+  }
+
+  const Stage& last() const { return plan_.epilogue ? *plan_.epilogue : plan_.reduced; }
+
+  bool is_constant(const Buffer& b) const {
+    for (size_t k = 0; k < f_.params.size(); ++k)
+      if (f_.params[k] == b) return constant_[k];
+    return false;
+  }
+
+  // The axis along which the result is contiguous, when all operands are too.
+  bool choose_lanes() {
+    const Buffer& result = last().results[0];
+    Layout layout = layout_of(layouts_, result);
+    for (int a = 0; a < result->rank(); ++a)
+      if (is_innermost(result, layout, a) &&
+          (plan_.lane_axis < 0 || last().axes[static_cast<size_t>(a)].extent != Dim(1)))
+        plan_.lane_axis = a;
+    if (plan_.lane_axis < 0) return false;
+    plan_.whole_blocks = has_blocks(layout, plan_.lane_axis);
+    bool along = false;
+    if (!check_operands(plan_.reduced, along) || !along) return false;
+    return !plan_.epilogue || check_operands(*plan_.epilogue, along);
+  }
+
+  bool check_operands(const Stage& stage, bool& along) {
+    const Var& lane = stage.axes[static_cast<size_t>(plan_.lane_axis)].var;
+    for (const Load& l : loads_of(stage.values[0])) {
+      if (l.buffer == plan_.reduced.results[0]) continue;
+      auto d = dimension_along(l, lane);
+      if (!d) return false;
+      if (*d < 0) continue;
+      Layout layout = layout_of(layouts_, l.buffer);
+      if (is_constant(l.buffer) && layout.is_dense() && bits(l.buffer->type) >= 8) {
+        store_in_blocks(l.buffer, *d);
+        continue;
+      }
+      if (!is_innermost(l.buffer, layout, *d)) return false;
+      along = true;
+      // The padding of the last block must not be read where the definition says what is read outside.
+      if (!has_blocks(layout, *d) || l.otherwise) plan_.whole_blocks = false;
+    }
+    return true;
+  }
+
+  void store_in_blocks(const Buffer& b, int d) {
+    for (const auto& [known, layout] : plan_.constants)
+      if (known == b) return;
+    plan_.constants.emplace_back(b, blocked_layout(static_shape(b->shape), d, block, Layout::Tail::zero));
+  }
+
+  const TensorFunction& f_;
+  size_t k_;
+  const std::map<Buffer, Layout>& layouts_;
+  const std::vector<bool>& constant_;
+  WindowPlan plan_;
+};
+
+// ---- scheduling
+// -------------------------------------------------------------------------------------------------------------
+
+// `count` tiles of `size` points each, beginning at `begin`.
+struct Piece {
+  int64_t begin, size, count;
+};
+
+// Evenly split: 49 points in tiles of at most 14 are 13, 12, 12, 12. Tiles of equal size are one piece, but for those
+// that `alone` names.
+std::vector<Piece> split(int64_t points, int64_t most,
+                         const std::function<bool(int64_t begin, int64_t size)>& alone = nullptr) {
+  std::vector<Piece> pieces;
+  int64_t tiles = ceil_div(points, most), begin = 0;
+  bool last_alone = true;
+  for (int64_t t = 0; t < tiles; ++t) {
+    int64_t size = points / tiles + (t < points % tiles);
+    bool is_alone = alone && alone(begin, size);
+    if (!is_alone && !last_alone && pieces.back().size == size)
+      ++pieces.back().count;
+    else
+      pieces.push_back({begin, size, 1});
+    last_alone = is_alone;
+    begin += size;
+  }
+  return pieces;
+}
+
+class Scheduler {
+ public:
+  Scheduler(const WindowPlan& plan, const std::map<Buffer, Layout>& layouts, const Machine& machine)
+      : plan_(plan), layouts_(layouts), stage_(plan.reduced), last_(plan.epilogue ? *plan.epilogue : stage_) {
+    lanes_ = std::min<int64_t>(machine.lanes(std::max(bits(stage_.reduction->identity[0].type()), 8)), block);
+    for (size_t k = 0; k < stage_.axes.size(); ++k)
+      if (static_cast<int>(k) != plan.lane_axis) outer_.push_back(k);
+    auto row =
+        std::ranges::find_if(outer_.rbegin(), outer_.rend(), [&](size_t k) { return stage_.axes[k].extent != Dim(1); });
+    if (row != outer_.rend()) {
+      x_ = static_cast<int>(*row);
+      outer_.erase(std::next(row).base());
+    }
+    choose_tile(machine);
+    choose_unrolling();
+    choose_columns();
+  }
+
+  Stmt run() {
+    int64_t whole = extent(plan_.lane_axis) / block, rest = extent(plan_.lane_axis) % block;
+    std::vector<Stmt> parts;
+    for (const Piece& p : split(whole, blocks_)) {
+      Var b = make_var("block");
+      Lanes at{(Expr(p.begin) + Expr(b) * Expr(p.size)) * Expr(block), p.size, block / lanes_, lanes_};
+      parts.push_back(for_loop(b, p.count, LoopKind::parallel, image(at)));
+    }
+    Lanes at{Expr(whole * block), 1, rest / lanes_, lanes_};
+    if (plan_.whole_blocks) at.vectors = ceil_div(rest, lanes_);
+    if (at.vectors > 0) parts.push_back(image(at));
+    if (rest > at.vectors * lanes_)
+      parts.push_back(image({Expr(whole * block + at.vectors * lanes_), 1, 1, rest - at.vectors * lanes_}));
+    return sequence(std::move(parts));
+  }
+
+ private:
+  // Where a tile stands along the lanes: `blocks` blocks side by side, `vectors` vectors of each in turn.
+  struct Lanes {
+    Expr base;
+    int64_t blocks, vectors, lanes;
+  };
+
+  int64_t extent(int axis) const { return axis < 0 ? 1 : stage_.axes[static_cast<size_t>(axis)].extent.value(); }
+  const std::vector<Axis>& terms() const { return stage_.reduction->axes; }
+
+  // ---- decisions
+  // ---------------------------------------------------------------------------------------------------------------
+
+  // Eight accumulators hide the latency of an addition. Beside them stand the elements that neighbouring results share.
+  void choose_tile(const Machine& machine) {
+    int64_t accumulators = std::clamp<int64_t>((machine.vector_registers - 4) / 2, 1, 8);
+    points_ = std::min(extent(x_), accumulators);
+    blocks_ = std::max<int64_t>(accumulators / points_, 1);
+    if (points_ > 3) blocks_ = 1;
+  }
+
+  // The innermost reduced axis is written out, so that neighbouring results share loads. The others are loops: their
+  // weights are loaded inside, and not held in registers across tiles.
+  void choose_unrolling() {
+    unrolled_ = static_cast<int>(terms().size()) - 1;
+    while (unrolled_ > 0 && terms()[static_cast<size_t>(unrolled_)].extent == Dim(1)) --unrolled_;
+    if (unrolled_ >= 0 && terms()[static_cast<size_t>(unrolled_)].extent.value() * points_ * blocks_ > most_unrolled)
+      unrolled_ = -1;
+  }
+
+  // Where a tile reads outside along the row, its place is constant, so that the test of every term is decided when
+  // code is generated.
+  void choose_columns() {
+    columns_ = split(extent(x_), points_, [&](int64_t begin, int64_t size) { return reads_outside(begin, size); });
+    if (columns_.size() > most_pieces) columns_ = split(extent(x_), points_);
+  }
+
+  // The index of a predicated load may lie where nothing is stored, when the axes are in these ranges.
+  bool reads_outside(const Load& l, size_t d, const Ranges& ranges) const {
+    if (!l.otherwise) return false;
+    auto r = range_of(l.indices[d], ranges);
+    int64_t size = l.buffer->shape[d].value();
+    Layout layout = is_literal(l.otherwise, 0) ? layout_of(layouts_, l.buffer) : Layout{};
+    return !r || !is_stored(layout, static_cast<int>(d), size, *r);
+  }
+
+  // At these points of a row something may be read outside.
+  bool reads_outside(int64_t begin, int64_t size) const {
+    if (x_ < 0) return false;
+    const Var& x = stage_.axes[static_cast<size_t>(x_)].var;
+    Ranges ranges = ranges_of(stage_);
+    ranges[x] = {begin, begin + size - 1};
+    auto outside = [&](const Load& l) {
+      for (size_t d = 0; d < l.indices.size(); ++d)
+        if (uses(l.indices[d], x) && reads_outside(l, d, ranges)) return true;
+      return false;
+    };
+    auto loads = loads_of(stage_.values[0]);
+    return std::ranges::any_of(loads, outside);
+  }
+
+  // An epilogue of many instructions is run along the finished row, where it is one loop, and not written out for every
+  // accumulator. The sums wait in the result, so nothing may be read from where that is stored.
+  bool finishes_rows() const {
+    if (!plan_.epilogue || !is_expensive(last_.values[0])) return false;
+    if (last_.results[0]->type != stage_.results[0]->type) return false;
+    auto loads = loads_of(last_.values[0]);
+    return std::ranges::none_of(loads, [&](const Load& l) {
+      return l.buffer != stage_.results[0] && l.buffer->type == last_.results[0]->type &&
+             product(l.buffer->shape) == product(last_.results[0]->shape);
+    });
+  }
+
+  // ---- loops
+  // -----------------------------------------------------------------------------------------------------------------
+
+  Stmt image(const Lanes& at) {
+    Stmt body = row(at);
+    for (size_t k = outer_.size(); k-- > 0;)
+      body = for_loop(stage_.axes[outer_[k]].var, stage_.axes[outer_[k]].extent.value(), LoopKind::serial, body);
+    return body;
+  }
+
+  Stmt row(const Lanes& at) {
+    std::vector<Stmt> tiles;
+    for (const Piece& p : columns_) {
+      Var t = make_var("tile"), vector = make_var("vector");
+      Stmt body = tile(at, Expr(p.begin) + Expr(t) * Expr(p.size), p.size, vector);
+      body = for_loop(vector, at.vectors, LoopKind::serial, body);
+      tiles.push_back(for_loop(t, p.count, LoopKind::serial, body));
+    }
+    if (finishes_rows()) tiles.push_back(finish(at));
+    return sequence(std::move(tiles));
+  }
+
+  // The index of a result, in the order of the axes.
+  std::vector<Expr> index(const Lanes& at, const Expr& point, const Expr& b, const Expr& vector,
+                          const Expr& lane) const {
+    std::vector<Expr> result;
+    for (size_t k = 0; k < stage_.axes.size(); ++k) {
+      int axis = static_cast<int>(k);
+      if (axis == plan_.lane_axis)
+        result.push_back(at.base + b * Expr(block) + vector * Expr(lanes_) + lane);
+      else if (axis == x_)
+        result.push_back(point);
+      else
+        result.push_back(stage_.axes[k].var);
+    }
+    return result;
+  }
+
+  Stmt tile(const Lanes& at, const Expr& left, int64_t wide, const Var& vector) {
+    const Expr& identity = stage_.reduction->identity[0];
+    Buffer acc = make_buffer("acc", identity.type(), {at.blocks, wide, at.lanes}, Scope::reg);
+    auto all = [&](const std::function<Stmt(const std::vector<Expr>& element, const std::vector<Expr>& index)>& body) {
+      Var b = make_var("b"), x = make_var("x"), lane = make_var("lane");
+      Stmt s = body({b, x, lane}, index(at, left + Expr(x), b, vector, lane));
+      s = for_loop(lane, at.lanes, LoopKind::vector, s);
+      s = for_loop(x, wide, LoopKind::unrolled, s);
+      return for_loop(b, at.blocks, LoopKind::unrolled, s);
+    };
+    Stmt init = all([&](const auto& element, const auto&) { return store(acc, element, identity); });
+    auto add = [&](const Expr& value) {
+      Stmt s = all([&](const auto& element, const auto& at_result) {
+        return store(acc, element, folded(load(acc, element), at_index(value, stage_, at_result)));
+      });
+      return unrolled_ < 0 ? s : loop(unrolled_, LoopKind::unrolled, s);
+    };
+    Stmt accumulate = guarded(add);
+    for (int r = static_cast<int>(terms().size()); r-- > 0;)
+      if (r != unrolled_) accumulate = loop(r, LoopKind::serial, accumulate);
+    Stmt drain = all([&](const auto& element, const auto& at_result) {
+      Expr total = load(acc, element);
+      return store(last_.results[0], at_result, finishes_rows() ? total : epilogue(total, at_result));
+    });
+    return allocate(acc, sequence({init, accumulate, drain}));
+  }
+
+  Stmt loop(int reduced, LoopKind kind, const Stmt& body) const {
+    const Axis& a = terms()[static_cast<size_t>(reduced)];
+    return for_loop(a.var, a.extent.value(), kind, body);
+  }
+
+  // The terms of one turn of the loops that are not unrolled. An index that is the same for all of them is tested once:
+  // mostly the row of the operand.
+  Stmt guarded(const std::function<Stmt(const Expr& value)>& add) const {
+    const Expr& value = stage_.values[0];
+    auto guard = find_guard();
+    if (!guard) return add(value);
+    const auto& [index, extent] = *guard;
+    Var row = make_var("at");
+    auto is_guarded = [&](const Load& l, size_t d) {
+      return l.otherwise && structurally_equal(l.indices[d], index) && l.buffer->shape[d] == Dim(extent);
+    };
+    Expr inside = rewrite(value, [&](const Expr& e) {
+      const Load* l = as<Load>(e);
+      if (!l) return e;
+      std::vector<Expr> indices = l->indices;
+      for (size_t d = 0; d < indices.size(); ++d)
+        if (is_guarded(*l, d)) indices[d] = row;
+      return load(l->buffer, std::move(indices), l->otherwise);
+    });
+    Expr outside = rewrite(value, [&](const Expr& e) {
+      const Load* l = as<Load>(e);
+      for (size_t d = 0; l && d < l->indices.size(); ++d)
+        if (is_guarded(*l, d)) return l->otherwise;
+      return e;
+    });
+    Expr condition = logical_and(Expr(row) >= Expr(0), Expr(row) < Expr(extent));
+    return let(row, index, if_then(condition, add(inside), add(outside)));
+  }
+
+  // An index that may lie outside and depends on neither the point of the row nor the unrolled term, and its bound.
+  std::optional<std::pair<Expr, int64_t>> find_guard() const {
+    Ranges ranges = ranges_of(stage_);
+    auto varies = [&](const Expr& e) {
+      return uses(e, stage_.axes[static_cast<size_t>(plan_.lane_axis)].var) ||
+             (x_ >= 0 && uses(e, stage_.axes[static_cast<size_t>(x_)].var)) ||
+             (unrolled_ >= 0 && uses(e, terms()[static_cast<size_t>(unrolled_)].var));
+    };
+    for (const Load& l : loads_of(stage_.values[0]))
+      for (size_t d = 0; d < l.indices.size(); ++d)
+        if (reads_outside(l, d, ranges) && !varies(l.indices[d]))
+          return std::pair(l.indices[d], l.buffer->shape[d].value());
+    return std::nullopt;
+  }
+
+  // The finished row of the result is replaced by the epilogue of itself.
+  Stmt finish(const Lanes& at) {
+    Var b = make_var("b"), x = make_var("x"), vector = make_var("vector"), lane = make_var("lane");
+    std::vector<Expr> at_result = index(at, x, b, vector, lane);
+    Stmt s = store(last_.results[0], at_result, epilogue(load(last_.results[0], at_result), at_result));
+    s = for_loop(lane, at.lanes, LoopKind::vector, s);
+    s = for_loop(vector, at.vectors, LoopKind::serial, s);
+    s = for_loop(x, extent(x_), LoopKind::serial, s);
+    return for_loop(b, at.blocks, LoopKind::serial, s);
+  }
+
+  Expr folded(const Expr& total, const Expr& value) const {
+    const Reduction& r = *stage_.reduction;
+    if (reducer_kind(r) == ReducerKind::sum) return multiply_add(value, total);
+    return substitute(r.combined[0], {{r.left[0], total}, {r.right[0], value}});
+  }
+
+  Expr epilogue(const Expr& total, const std::vector<Expr>& at_result) const {
+    if (!plan_.epilogue) return total;
+    Expr value = rewrite(last_.values[0], [&](const Expr& e) {
+      const Load* l = as<Load>(e);
+      return l && l->buffer == stage_.results[0] ? total : e;
+    });
+    return at_index(value, last_, at_result);
+  }
+
+  const WindowPlan& plan_;
+  const std::map<Buffer, Layout>& layouts_;
+  const Stage &stage_, &last_;
+  int64_t lanes_ = 1;
+  int x_ = -1;                       // the axis of the points of a row, or -1
+  std::vector<size_t> outer_;        // the other axes that are not along the lanes
+  int64_t points_ = 1, blocks_ = 1;  // of a tile, at most
+  int unrolled_ = -1;                // the reduced axis that is written out
+  std::vector<Piece> columns_;       // tiles of a row
+};
+
+}  // namespace
+
+std::optional<WindowPlan> plan_window(const TensorFunction& f, size_t k, const std::map<Buffer, Layout>& layouts,
+                                      const std::vector<bool>& constant) {
+  return Planner(f, k, layouts, constant).run();
+}
+
+Stmt schedule_window(const WindowPlan& plan, const std::map<Buffer, Layout>& layouts, const Machine& machine) {
+  return Scheduler(plan, layouts, machine).run();
+}
+
+}  // namespace dlcc::tensor

@@ -1,0 +1,578 @@
+#include "tensor/schedules/winograd.h"
+
+#include <algorithm>
+#include <array>
+
+#include "tensor/layout.h"
+#include "tensor/schedules/contraction.h"
+#include "tensor/schedules/loops.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+namespace {
+
+using Matrix = std::vector<std::vector<double>>;
+
+// The matrices of F(tile, 3) for the points 0, 1, -1, (2, -2,) infinity. Rows of `input` (B^T) and columns of `output`
+// (A^T) for opposite points stand side by side.
+struct Transforms {
+  Matrix input, weights, output;
+};
+
+const Transforms& transforms(int64_t tile) {
+  static const Transforms two = {
+      {{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, 1, 0, -1}},
+      {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}},
+      {{1, 1, 1, 0}, {0, 1, -1, -1}},
+  };
+  static const Transforms four = {
+      {{4, 0, -5, 0, 1, 0},
+       {0, -4, -4, 1, 1, 0},
+       {0, 4, -4, -1, 1, 0},
+       {0, -2, -1, 2, 1, 0},
+       {0, 2, -1, -2, 1, 0},
+       {0, 4, 0, -5, 0, 1}},
+      {{1. / 4, 0, 0},
+       {-1. / 6, -1. / 6, -1. / 6},
+       {-1. / 6, 1. / 6, -1. / 6},
+       {1. / 24, 1. / 12, 1. / 6},
+       {1. / 24, -1. / 12, 1. / 6},
+       {0, 0, 1}},
+      {{1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}},
+  };
+  DLCC_CHECK(tile == 2 || tile == 4, "there is no F({}, 3)", tile);
+  return tile == 2 ? two : four;
+}
+
+constexpr int64_t taps = 3;
+constexpr int64_t lane_block = 16;  // channels are handled in multiples of this on every machine
+
+bool is_var(const Expr& e, const Var& v) { return as<VarRef>(e) && as<VarRef>(e)->var == v; }
+
+// ---- recognition ----------------------------------------------------------------------------------------------------
+
+// Fills in the axes of a plan; false when the function is no 3x3 convolution with stride 1.
+class Recognizer {
+ public:
+  Recognizer(const TensorFunction& f, const std::vector<bool>& constant, WinogradPlan& plan)
+      : f_(f), constant_(constant), plan_(plan) {}
+
+  bool run() {
+    auto contraction = find_contraction(f_, constant_);
+    if (!contraction || f_.stages[0].reduction->axes.size() != 3) return false;
+    plan_.function = f_;
+    plan_.contraction = *contraction;
+    const Load &data = contraction->data, &weights = contraction->weights;
+    const Binary* product = as<Binary>(stage().values[0]);
+    if (!as<Load>(product->a) || !as<Load>(product->b) || data.buffer->type != dtype::f32 ||
+        weights.buffer->type != dtype::f32 || f_.results[0]->type != dtype::f32)
+      return false;
+    auto param = std::ranges::find(f_.params, weights.buffer);
+    if (param == f_.params.end() || !constant_[static_cast<size_t>(param - f_.params.begin())]) return false;
+    if (data.otherwise && !is_literal(data.otherwise, 0)) return false;
+    return match_weights(weights) && match_data(data) && match_axes();
+  }
+
+ private:
+  const Stage& stage() const { return f_.stages[0]; }
+
+  static int find(const std::vector<Axis>& axes, const Expr& e) {
+    for (size_t k = 0; k < axes.size(); ++k)
+      if (is_var(e, axes[k].var)) return static_cast<int>(k);
+    return -1;
+  }
+
+  // One dimension is the output channel, the others are the reduced axes.
+  bool match_weights(const Load& weights) {
+    if (weights.otherwise || weights.indices.size() != 4) return false;
+    for (const Expr& i : weights.indices) {
+      if (int axis = find(stage().axes, i); axis >= 0) {
+        if (plan_.column_axis >= 0) return false;
+        plan_.column_axis = axis;
+      } else if (find(stage().reduction->axes, i) < 0) {
+        return false;
+      }
+    }
+    return plan_.column_axis >= 0;
+  }
+
+  bool match_data(const Load& data) {
+    for (size_t d = 0; d < data.indices.size(); ++d) {
+      const Expr& i = data.indices[d];
+      int dim = static_cast<int>(d);
+      if (int term = find(stage().reduction->axes, i); term >= 0) {
+        if (plan_.channel_term >= 0) return false;
+        plan_.channel_term = term, plan_.channel_dim = dim;
+      } else if (int axis = find(stage().axes, i); axis >= 0) {
+        plan_.batch_axes.push_back(axis);
+      } else if (auto window = window_at(i, dim); window && plan_.x.dim < 0) {
+        (plan_.y.dim < 0 ? plan_.y : plan_.x) = *window;
+      } else {
+        return false;
+      }
+    }
+    return plan_.channel_term >= 0 && plan_.x.dim >= 0;
+  }
+
+  // axis + tap + constant
+  std::optional<WindowAxis> window_at(const Expr& index, int dim) const {
+    for (size_t a = 0; a < stage().axes.size(); ++a)
+      for (size_t t = 0; t < stage().reduction->axes.size(); ++t) {
+        const Axis& tap = stage().reduction->axes[t];
+        auto begin = constant_integer(simplify(index - Expr(stage().axes[a].var) - Expr(tap.var)));
+        if (begin && tap.extent == Dim(taps)) return WindowAxis{static_cast<int>(a), static_cast<int>(t), dim, *begin};
+      }
+    return std::nullopt;
+  }
+
+  // Every axis of the stage has one role.
+  bool match_axes() const {
+    std::vector<int> roles = plan_.batch_axes;
+    roles.insert(roles.end(), {plan_.column_axis, plan_.y.axis, plan_.x.axis});
+    std::ranges::sort(roles);
+    for (size_t k = 0; k < roles.size(); ++k)
+      if (roles[k] != static_cast<int>(k)) return false;
+    return roles.size() == stage().axes.size() && plan_.y.term != plan_.x.term;
+  }
+
+  const TensorFunction& f_;
+  const std::vector<bool>& constant_;
+  WinogradPlan& plan_;
+};
+
+int64_t axis_extent(const WinogradPlan& p, int axis) {
+  return p.function.stages[0].axes[static_cast<size_t>(axis)].extent.value();
+}
+int64_t in_channels(const WinogradPlan& p) {
+  return p.function.stages[0].reduction->axes[static_cast<size_t>(p.channel_term)].extent.value();
+}
+int64_t tiles_along(const WinogradPlan& p, const WindowAxis& w) { return ceil_div(axis_extent(p, w.axis), p.tile); }
+
+// Estimated work in floating-point operations: products, or the time in which as many are done while the weights arrive
+// from memory, and transformations.
+double work(const WinogradPlan& p, int64_t tile, const ScheduleOptions& options) {
+  constexpr double per_point = 40;  // of one channel's tile: measured, most of it loads and stores
+  auto along = [&](const WindowAxis& w) { return static_cast<double>(ceil_div(axis_extent(p, w.axis), tile)); };
+  double points = static_cast<double>((tile + taps - 1) * (tile + taps - 1)), tiles = along(p.y) * along(p.x);
+  double in = static_cast<double>(in_channels(p)), out = static_cast<double>(axis_extent(p, p.column_axis));
+  double weights = in * out * (tile > 1 ? points : taps * taps);
+  double products = 2 * tiles * weights, streamed = 4 * weights * options.flops_per_streamed_byte;
+  double transformations = tile > 1 ? tiles * points * (in + out) * per_point : 0;
+  return std::max(products, streamed) + transformations;
+}
+
+// Larger tiles save more multiplications, but waste what hangs over the edge and read more weights; few channels do not
+// pay for the transformations. A tile of one output is the direct schedule.
+int64_t choose_tile(const WinogradPlan& p, const ScheduleOptions& options) {
+  if (options.small || in_channels(p) % lane_block || axis_extent(p, p.column_axis) % lane_block) return 0;
+  int64_t best = 1;
+  for (int64_t tile : {2, 4})
+    if ((tile == 2 || !options.strict) && work(p, tile, options) < work(p, best, options)) best = tile;
+  return best > 1 ? best : 0;
+}
+
+// ---- scheduling -----------------------------------------------------------------------------------------------------
+
+class Scheduler {
+ public:
+  Scheduler(const WinogradPlan& plan, const Machine& machine)
+      : plan_(plan),
+        matrices_(transforms(plan.tile)),
+        size_(plan.tile + taps - 1),
+        lanes_(std::min<int64_t>(machine.lanes(32), lane_block)),
+        register_tile_(choose_register_tile(machine, lanes_, plan.panel)) {}
+
+  Stmt run() {
+    Expr panel = Expr(make_var("panel"));
+    int64_t tiles = tiles_along(plan_, plan_.y) * tiles_along(plan_, plan_.x), blocks = ceil_div(tiles, plan_.block);
+    Var block = make_var("block");
+    first_tile_ = Expr(block) * Expr(plan_.block);
+    count_ = tiles % plan_.block ? min(Expr(plan_.block), Expr(tiles) - first_tile_) : Expr(plan_.block);
+    Stmt each_panel = sequence({products(panel), transform_output(panel)});
+    Stmt body = sequence({transform_input(), for_loop(as<VarRef>(panel)->var, extent(plan_.column_axis) / plan_.panel,
+                                                      LoopKind::serial, each_panel)});
+    body = for_loop(block, blocks, LoopKind::serial, body);
+    for (size_t k = plan_.batch_axes.size(); k-- > 0;)
+      body = for_loop(axis(plan_.batch_axes[k]).var, extent(plan_.batch_axes[k]), LoopKind::serial, body);
+    return body;
+  }
+
+ private:
+  const Stage& stage() const { return plan_.function.stages[0]; }
+  const Axis& axis(int k) const { return stage().axes[static_cast<size_t>(k)]; }
+  int64_t extent(int k) const { return axis(k).extent.value(); }
+
+  Stmt lanes(const std::function<Stmt(const Expr&)>& body) const {
+    Var lane = make_var("lane");
+    return for_loop(lane, lanes_, LoopKind::vector, body(lane));
+  }
+
+  Stmt vectors(int64_t channels, const std::function<Stmt(const Expr&)>& body) const {
+    Var v = make_var("v");
+    return for_loop(v, channels / lanes_, LoopKind::serial, body(Expr(v) * Expr(lanes_)));
+  }
+
+  // Loops over the tiles of the block; the body gets the tile's number in the block and its first output.
+  Stmt each_tile(const std::function<Stmt(const Expr&, const Expr&, const Expr&)>& body) const {
+    Var i = make_var("tile"), number = make_var("number"), top = make_var("top"), left = make_var("left");
+    int64_t across = tiles_along(plan_, plan_.x), last = tiles_along(plan_, plan_.y) * across - 1;
+    Stmt inner = body(Expr(i), Expr(top), Expr(left));
+    inner = let(left, floor_mod(Expr(number), Expr(across)) * Expr(plan_.tile), inner);
+    inner = let(top, floor_div(Expr(number), Expr(across)) * Expr(plan_.tile), inner);
+    return for_loop(i, count_, LoopKind::serial, let(number, min(first_tile_ + Expr(i), Expr(last)), inner));
+  }
+
+  // ---- linear transformations
+
+  static Expr scaled_sum(const Expr& sum, double factor, const Expr& x) {
+    if (factor == 0) return sum;
+    Expr scale = literal(dtype::f32, factor);
+    if (!sum) return factor == 1 ? x : factor == -1 ? -x : scale * x;
+    if (factor == 1) return sum + x;
+    if (factor == -1) return sum - x;
+    return fma(scale, x, sum);
+  }
+
+  static Expr combination(const std::vector<double>& factors, const std::vector<Expr>& x, int64_t parity = -1) {
+    Expr sum;
+    for (bool negative : {false, true})  // a positive term first, so that no negation is needed
+      for (size_t k = 0; k < x.size(); ++k)
+        if ((factors[k] < 0) == negative && (parity < 0 || static_cast<int64_t>(k % 2) == parity))
+          sum = scaled_sum(sum, factors[k], x[k]);
+    return sum;
+  }
+
+  // Binds each expression to a variable in front of what `body` makes of the variables.
+  static Stmt bound(const std::vector<Expr>& values, const std::string& name,
+                    const std::function<Stmt(const std::vector<Expr>&)>& body) {
+    std::vector<Expr> refs;
+    std::vector<Var> vars;
+    for (const Expr& v : values) {
+      vars.push_back(make_var(name, v.type()));
+      refs.push_back(vars.back());
+    }
+    Stmt result = body(refs);
+    for (size_t k = values.size(); k-- > 0;) result = let(vars[k], values[k], result);
+    return result;
+  }
+
+  // B^T x. Rows of opposite points are the sum and the difference of their even and odd terms.
+  Stmt input_rows(const std::vector<Expr>& x, const std::function<Stmt(const std::vector<Expr>&)>& body) const {
+    const Matrix& m = matrices_.input;
+    std::vector<Expr> parts;
+    for (size_t r = 1; r + 2 < m.size(); r += 2)
+      parts.insert(parts.end(), {combination(m[r], x, 0), combination(m[r], x, 1)});
+    return bound(parts, "part", [&](const std::vector<Expr>& p) {
+      std::vector<Expr> rows = {combination(m[0], x)};
+      for (size_t k = 0; k < p.size(); k += 2) rows.insert(rows.end(), {p[k] + p[k + 1], p[k] - p[k + 1]});
+      rows.push_back(combination(m.back(), x));
+      return body(rows);
+    });
+  }
+
+  // A^T x. Opposite points enter even rows by their sum, odd rows by their difference.
+  Stmt output_rows(const std::vector<Expr>& x, const std::function<Stmt(const std::vector<Expr>&)>& body) const {
+    std::vector<Expr> parts;
+    for (size_t k = 1; k + 2 < x.size(); k += 2) parts.insert(parts.end(), {x[k] + x[k + 1], x[k] - x[k + 1]});
+    return bound(parts, "part", [&](const std::vector<Expr>& p) {
+      std::vector<Expr> rows;
+      for (size_t r = 0; r < matrices_.output.size(); ++r) {
+        std::vector<double> factors = {matrices_.output[r][0]};
+        std::vector<Expr> terms = {x[0]};
+        for (size_t k = 1; k + 2 < x.size(); k += 2) {
+          factors.push_back(matrices_.output[r][k]);
+          terms.push_back(p[k - 1 + r % 2]);
+        }
+        factors.push_back(matrices_.output[r].back());
+        terms.push_back(x.back());
+        rows.push_back(combination(factors, terms));
+      }
+      return body(rows);
+    });
+  }
+
+  using Transformation = Stmt (Scheduler::*)(const std::vector<Expr>&,
+                                             const std::function<Stmt(const std::vector<Expr>&)>&) const;
+
+  // One vector of `rows` transformed columns: to[row][k] from the column's elements.
+  Stmt transform_columns(Transformation transformation, const Buffer& to,
+                         const std::function<Expr(int64_t row, const Expr& column, const Expr& lane)>& element) const {
+    Var j = make_var("j");
+    return for_loop(j, size_, LoopKind::serial, lanes([&](const Expr& lane) {
+                      std::vector<Expr> column;
+                      for (int64_t i = 0; i < size_; ++i) column.push_back(element(i, j, lane));
+                      return bound(column, "d", [&](const std::vector<Expr>& d) {
+                        return (this->*transformation)(d, [&](const std::vector<Expr>& rows) {
+                          std::vector<Stmt> stores;
+                          for (size_t r = 0; r < rows.size(); ++r)
+                            stores.push_back(store(to, {Expr(int64_t(r)), j, lane}, rows[r]));
+                          return sequence(std::move(stores));
+                        });
+                      });
+                    }));
+  }
+
+  // The columns of one row of a half-transformed tile, transformed and handed to `body`.
+  Stmt transform_row(Transformation transformation, const Buffer& from, const Expr& row, const Expr& lane,
+                     const std::function<Stmt(const std::vector<Expr>&)>& body) const {
+    std::vector<Expr> elements;
+    for (int64_t k = 0; k < size_; ++k) elements.push_back(load(from, {row, Expr(k), lane}));
+    return bound(elements, "d", [&](const std::vector<Expr>& d) { return (this->*transformation)(d, body); });
+  }
+
+  Buffer half_transformed(int64_t rows) const {
+    return make_buffer("half", dtype::f32, {rows, size_, lanes_}, Scope::local, 64);
+  }
+
+  // ---- the three steps
+
+  Stmt transform_input() const {
+    const Load& data = plan_.contraction.data;
+    Var channels = make_var("channels"), row = make_var("row");
+    Buffer half = half_transformed(size_);
+    Stmt body = each_tile([&](const Expr& tile, const Expr& top, const Expr& left) {
+      return vectors(lane_block, [&](const Expr& first) {
+        auto element = [&](int64_t i, const Expr& j, const Expr& lane) {
+          std::vector<Expr> index = data.indices;
+          index[static_cast<size_t>(plan_.channel_dim)] = Expr(channels) * Expr(lane_block) + first + lane;
+          index[static_cast<size_t>(plan_.y.dim)] = top + Expr(i + plan_.y.begin);
+          index[static_cast<size_t>(plan_.x.dim)] = left + j + Expr(plan_.x.begin);
+          return load(data.buffer, std::move(index), data.otherwise);
+        };
+        Stmt rows = for_loop(
+            row, size_, LoopKind::serial, lanes([&](const Expr& lane) {
+              return transform_row(&Scheduler::input_rows, half, row, lane, [&](const std::vector<Expr>& values) {
+                std::vector<Stmt> stores;
+                for (size_t k = 0; k < values.size(); ++k)
+                  stores.push_back(store(plan_.transformed,
+                                         {channels, Expr(row) * Expr(size_) + Expr(int64_t(k)), tile, first + lane},
+                                         values[k]));
+                return sequence(std::move(stores));
+              });
+            }));
+        return allocate(half, sequence({transform_columns(&Scheduler::input_rows, half, element), rows}));
+      });
+    });
+    return for_loop(channels, in_channels(plan_) / lane_block, LoopKind::serial, body);
+  }
+
+  // One matrix product for every point of a tile: tiles of the block by channels of the panel.
+  Stmt products(const Expr& panel) const {
+    Var point = make_var("point"), r = make_var("rows");
+    int64_t count = ceil_div(plan_.block, register_tile_.rows), tall = ceil_div(plan_.block, count);
+    std::vector<Stmt> all;
+    for (int64_t offset = 0; offset < plan_.panel; offset += register_tile_.vectors * lanes_) {
+      all.push_back(for_loop(r, plan_.block / tall, LoopKind::serial, product(panel, point, {r, count}, tall, offset)));
+      if (int64_t rest = plan_.block % tall)
+        all.push_back(product(panel, point, {Expr(count - 1), count}, rest, offset));
+    }
+    return for_loop(point, size_ * size_, LoopKind::serial, sequence(std::move(all)));
+  }
+
+  // The rows of a product are computed in `count` parts.
+  struct Part {
+    Expr number;
+    int64_t count;
+  };
+
+  // `tall` rows of one matrix product, by one register tile's columns beginning at `offset` in the panel.
+  Stmt product(const Expr& panel, const Expr& point, const Part& part, int64_t tall, int64_t offset) const {
+    constexpr int64_t unroll = 4;  // terms a step: fewer branches and addresses
+    Expr first = tall == plan_.block ? Expr(0) : part.number * Expr(ceil_div(plan_.block, part.count));
+    Buffer acc = make_buffer("acc", dtype::f32, {tall, register_tile_.vectors, lanes_}, Scope::reg);
+    Var r = make_var("r"), v = make_var("v"), channels = make_var("channels"), step = make_var("step"),
+        k = make_var("k");
+    auto each = [&](const std::function<Stmt(const Expr& column, const Expr& lane)>& body) {
+      Stmt s = lanes([&](const Expr& lane) { return body(Expr(v) * Expr(lanes_) + lane + Expr(offset), lane); });
+      return for_loop(r, tall, LoopKind::unrolled, for_loop(v, register_tile_.vectors, LoopKind::unrolled, s));
+    };
+    Expr first_in_block = Expr(step) * Expr(unroll), in_block = first_in_block + Expr(k);
+    Expr base = Expr(channels) * Expr(lane_block);
+    Stmt init = each([&](const Expr&, const Expr& lane) { return store(acc, {r, v, lane}, literal(dtype::f32, 0.)); });
+    Stmt accumulate = each([&](const Expr& column, const Expr& lane) {
+      return store(acc, {r, v, lane},
+                   fma(load(plan_.transformed, {channels, point, first + Expr(r), in_block}),
+                       load(plan_.weights, {panel, point, base + in_block, column}), load(acc, {r, v, lane})));
+    });
+    accumulate = for_loop(k, unroll, LoopKind::unrolled, accumulate);
+    accumulate = sequence({prefetch(panel, point, part, base + first_in_block, unroll, offset), accumulate});
+    accumulate = for_loop(step, lane_block / unroll, LoopKind::serial, accumulate);
+    accumulate = for_loop(channels, in_channels(plan_) / lane_block, LoopKind::serial, accumulate);
+    Stmt drain = each([&](const Expr& column, const Expr& lane) {
+      return store(plan_.products, {first + Expr(r), point * Expr(plan_.panel) + column}, load(acc, {r, v, lane}));
+    });
+    return allocate(acc, sequence({init, accumulate, drain}));
+  }
+
+  // The parts of a product fetch the weights of the next point; behind the last point lies the next panel.
+  Stmt prefetch(const Expr& panel, const Expr& point, const Part& part, const Expr& channel, int64_t terms,
+                int64_t offset) const {
+    constexpr int64_t per_line = 16;
+    int64_t across = register_tile_.vectors * lanes_ / per_line;
+    if (across == 0) return nullptr;
+    return share_of_prefetches(part.number, part.count, terms * across, [&](const Expr& line) {
+      Expr column = Expr(offset) + floor_mod(line, Expr(across)) * Expr(per_line);
+      return make_stmt(
+          Prefetch{plan_.weights, {panel, point + Expr(1), channel + floor_div(line, Expr(across)), column}});
+    });
+  }
+
+  Stmt transform_output(const Expr& panel) const {
+    const Stage& last = plan_.function.stages.back();
+    Buffer half = half_transformed(plan_.tile);
+    Var row = make_var("row");
+    return each_tile([&](const Expr& tile, const Expr& top, const Expr& left) {
+      return vectors(plan_.panel, [&](const Expr& first) {
+        auto element = [&](int64_t i, const Expr& j, const Expr& lane) {
+          Expr point = Expr(i * size_) + j;
+          return load(plan_.products, {tile, point * Expr(plan_.panel) + first + lane});
+        };
+        Buffer out = make_buffer("out", dtype::f32, {plan_.tile, lanes_}, Scope::reg);
+        Stmt transformed = lanes([&](const Expr& lane) {
+          return transform_row(&Scheduler::output_rows, half, row, lane, [&](const std::vector<Expr>& values) {
+            std::vector<Stmt> stores;
+            for (size_t k = 0; k < values.size(); ++k)
+              stores.push_back(store(out, {Expr(int64_t(k)), lane}, values[k]));
+            return sequence(std::move(stores));
+          });
+        });
+        std::vector<Stmt> outputs;
+        for (int64_t k = 0; k < plan_.tile; ++k)
+          outputs.push_back(inside(left + Expr(k), plan_.x, lanes([&](const Expr& lane) {
+                                     Expr channel = panel * Expr(plan_.panel) + first + lane;
+                                     return store_result(last, channel, top + Expr(row), left + Expr(k),
+                                                         load(out, {Expr(k), lane}));
+                                   })));
+        Stmt results = allocate(out, sequence({transformed, sequence(std::move(outputs))}));
+        Stmt rows = for_loop(row, plan_.tile, LoopKind::serial, inside(top + Expr(row), plan_.y, results));
+        return allocate(half, sequence({transform_columns(&Scheduler::output_rows, half, element), rows}));
+      });
+    });
+  }
+
+  // Tiles may hang over the edge.
+  Stmt inside(const Expr& index, const WindowAxis& w, Stmt body) const {
+    return extent(w.axis) % plan_.tile ? if_then(index < Expr(extent(w.axis)), std::move(body)) : body;
+  }
+
+  Stmt store_result(const Stage& last, const Expr& channel, const Expr& y, const Expr& x, const Expr& value) const {
+    std::vector<Expr> index;
+    for (size_t k = 0; k < stage().axes.size(); ++k) {
+      int a = static_cast<int>(k);
+      index.push_back(a == plan_.column_axis ? channel
+                      : a == plan_.y.axis    ? y
+                      : a == plan_.x.axis    ? x
+                                             : Expr(axis(a).var));
+    }
+    if (plan_.contraction.epilogue < 0) return store(last.results[0], index, value);
+    Expr whole = rewrite(at_index(last.values[0], last, index), [&](const Expr& e) {
+      const Load* l = as<Load>(e);
+      return l && l->buffer == stage().results[0] ? value : e;
+    });
+    return store(last.results[0], index, whole);
+  }
+
+  const WinogradPlan& plan_;
+  const Transforms& matrices_;
+  int64_t size_;  // points of a tile along either axis
+  int64_t lanes_;
+  RegisterTile register_tile_;
+  Expr first_tile_, count_;  // of the block; tiles it has
+};
+
+}  // namespace
+
+int64_t winograd_tile(const TensorFunction& f, const std::vector<bool>& constant, const ScheduleOptions& options) {
+  WinogradPlan plan;
+  return Recognizer(f, constant, plan).run() ? choose_tile(plan, options) : 0;
+}
+
+std::vector<Range> winograd_reads(const TensorFunction& f, const std::vector<bool>& constant, int64_t tile) {
+  WinogradPlan plan;
+  if (!Recognizer(f, constant, plan).run()) return {};
+  plan.tile = tile;
+  std::vector<Range> read;
+  for (const Dim& d : plan.contraction.data.buffer->shape) read.push_back({0, d.value() - 1});
+  for (const WindowAxis& w : {plan.y, plan.x})
+    read[static_cast<size_t>(w.dim)] = {w.begin, w.begin + tiles_along(plan, w) * tile + taps - 2};
+  return read;
+}
+
+std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::vector<Layout>& layouts,
+                                          const std::vector<bool>& constant, const ScheduleOptions& options) {
+  WinogradPlan plan;
+  if (!Recognizer(f, constant, plan).run()) return std::nullopt;
+  plan.tile = choose_tile(plan, options);
+  if (plan.tile == 0) return std::nullopt;
+
+  const Buffer& data = plan.contraction.data.buffer;
+  const Layout& stored = layouts[static_cast<size_t>(std::ranges::find(f.params, data) - f.params.begin())];
+  const Layout& result = layouts[f.params.size()];
+  auto in_blocks = [](const Layout& l, int axis) {
+    return !l.is_dense() && l.parts.back().axis == axis && l.parts.back().extent % lane_block == 0;
+  };
+  if (!in_blocks(stored, plan.channel_dim) || !in_blocks(result, plan.column_axis)) return std::nullopt;
+  std::vector<Range> read = winograd_reads(f, constant, plan.tile);
+  for (size_t d = 0; d < read.size(); ++d)
+    if (!is_stored(stored, static_cast<int>(d), data->shape[d].value(), read[d])) return std::nullopt;
+
+  // Blocks are as equal as possible, and as large as the second-level cache holds: every block reads all weights again.
+  constexpr int64_t most_bytes = 5 << 18;
+  int64_t channels = in_channels(plan), columns = axis_extent(plan, plan.column_axis);
+  int64_t size = plan.tile + taps - 1, points = size * size;
+  int64_t tiles = tiles_along(plan, plan.y) * tiles_along(plan, plan.x);
+  plan.panel = columns % 32 == 0 ? 32 : lane_block;
+  int64_t most = std::max<int64_t>(most_bytes / (points * (channels + plan.panel) * 4), 1);
+  plan.block = ceil_div(tiles, ceil_div(tiles, most));
+  auto scratch = [](const char* name, std::vector<int64_t> shape) {
+    return make_buffer(name, dtype::f32, shape_of(shape), Scope::global, 64);
+  };
+  plan.weights = scratch("weights", {columns / plan.panel, points, channels, plan.panel});
+  // An odd number of lines from one row to the next spreads them over the sets of the cache.
+  plan.transformed = scratch("transformed", {channels / lane_block, points, plan.block | 1, lane_block});
+  plan.products = scratch("products", {plan.block, points * plan.panel + lane_block});
+  return plan;
+}
+
+Stmt schedule_winograd(const WinogradPlan& plan, const Machine& machine) { return Scheduler(plan, machine).run(); }
+
+Constant prepare_winograd(const WinogradPlan& plan, const Constant& weights) {
+  const Stage& stage = plan.function.stages[0];
+  const Matrix& g = transforms(plan.tile).weights;
+  int64_t size = static_cast<int64_t>(g.size());
+  int64_t channels = in_channels(plan), columns = axis_extent(plan, plan.column_axis);
+  // Strides of the four roles in the weights as the model has them.
+  int64_t column_stride = 0, channel_stride = 0, y_stride = 0, x_stride = 0, stride = 1;
+  for (size_t d = weights.shape().size(); d-- > 0; stride *= weights.shape()[d]) {
+    const Expr& index = plan.contraction.weights.indices[d];
+    auto is_term = [&](int t) { return is_var(index, stage.reduction->axes[static_cast<size_t>(t)].var); };
+    (is_term(plan.channel_term) ? channel_stride
+     : is_term(plan.y.term)     ? y_stride
+     : is_term(plan.x.term)     ? x_stride
+                                : column_stride) = stride;
+  }
+  std::span<const float> from = weights.as<float>();
+  std::vector<float> to(static_cast<size_t>(columns * channels * size * size));
+  std::vector<double> half(static_cast<size_t>(size) * taps);
+  for (int64_t column = 0; column < columns; ++column)
+    for (int64_t channel = 0; channel < channels; ++channel) {
+      const float* w = &from[static_cast<size_t>(column * column_stride + channel * channel_stride)];
+      for (int64_t r = 0; r < size; ++r)
+        for (int64_t kx = 0; kx < taps; ++kx) {
+          double sum = 0;
+          for (int64_t ky = 0; ky < taps; ++ky) sum += g[r][ky] * w[ky * y_stride + kx * x_stride];
+          half[static_cast<size_t>(r * taps + kx)] = sum;
+        }
+      for (int64_t r = 0; r < size; ++r)
+        for (int64_t c = 0; c < size; ++c) {
+          double sum = 0;
+          for (int64_t kx = 0; kx < taps; ++kx) sum += half[static_cast<size_t>(r * taps + kx)] * g[c][kx];
+          int64_t panel = column / plan.panel, point = r * size + c;
+          int64_t at = ((panel * size * size + point) * channels + channel) * plan.panel + column % plan.panel;
+          to[static_cast<size_t>(at)] = static_cast<float>(sum);
+        }
+    }
+  return Constant::of(dtype::f32, static_shape(plan.weights->shape), to);
+}
+
+}  // namespace dlcc::tensor
