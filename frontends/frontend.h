@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 
@@ -12,9 +13,10 @@
 namespace dlcc::frontends {
 
 struct ImportOptions {
-  std::map<std::string, int64_t> dims;  // --dim name=value: values for symbolic dimensions
-  std::string file = "<stdin>";         // for messages
-  std::string folder;                   // external tensor data is read from here and nowhere outside
+  std::map<std::string, int64_t> dims;          // --dim name=value: values for symbolic dimensions
+  std::string file = "<stdin>";                 // for messages
+  std::string folder;                           // external tensor data is read from here and nowhere outside
+  std::set<std::string>* files_read = nullptr;  // where the paths of external data files that were used are added
 };
 
 // The module in A-normal form with inferred types, or empty with all problems found.

@@ -30,8 +30,10 @@ struct Target {
 };
 
 // The target `name` with the CPU selection of -mcpu=: empty (the target's default levels), a level or CPU name, a
-// comma-separated list of levels, or "native". An unknown name is reported with the names that exist.
-std::optional<Target> find_target(const std::string& name, const std::string& mcpu, Diagnostics&);
+// comma-separated list of levels, or "native"; `mattr` ("+avx512vnni,-avx512f") then changes every level's features. An
+// unknown name is reported with the names that exist.
+std::optional<Target> find_target(const std::string& name, const std::string& mcpu, const std::string& mattr,
+                                  Diagnostics&);
 
 struct TargetInfo {
   std::string name, summary;

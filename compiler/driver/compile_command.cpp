@@ -1,4 +1,5 @@
 // dlcc MODEL -o OBJECT: the main job.
+#include <deque>
 #include <iostream>
 
 #include "driver/commands.h"
@@ -59,28 +60,39 @@ const Artefact artefacts[] = {
      [](Compiler& c, const relay::Module&, Planned& p) { return listing(c, p, targets::Listing::assembly); }},
 };
 
+std::string dependency_rule(const Compiler& compiler, const Outputs& out) {
+  std::string rule = escaped(out.dependency_target.empty() ? out.object : out.dependency_target) + ":";
+  for (const std::string& file : compiler.files()) rule += " " + escaped(file);
+  return rule + "\n";
+}
+
 bool write_all(Compiler& compiler, const Outputs& out, const relay::Module& module, Planned& planned,
                Diagnostics& diagnostics) {
   std::string stem = without_suffix(out.object);
+  bool to_stdout = out.object == "-";
   std::stringstream kinds(out.emit);
   std::vector<std::byte> object;
+  std::deque<std::string> texts;
+  std::vector<OutputFile> files;
+  auto add_text = [&](std::string path, std::string text) {
+    files.push_back({std::move(path), std::as_bytes(std::span(texts.emplace_back(std::move(text))))});
+  };
   bool wants_header = false;
   for (std::string kind; std::getline(kinds, kind, ',');) {
-    if (kind == "obj") object = compiler.generate(planned);
-    wants_header |= kind == "header";
-    for (const Artefact& a : artefacts) {
-      if (a.kind != kind) continue;
-      std::string path = out.object == "-" ? "-" : stem + a.suffix;
-      if (!write_file(path, a.text(compiler, module, planned), diagnostics)) return false;
+    if (kind == "obj" && object.empty()) {
+      object = compiler.generate(planned);
+      files.push_back({out.object, object});
     }
+    wants_header |= kind == "header";
+    for (const Artefact& a : artefacts)
+      if (a.kind == kind) add_text(to_stdout ? "-" : stem + a.suffix, a.text(compiler, module, planned));
   }
-  if (wants_header && out.object != "-" && !write_file(stem + ".h", emit::make_header(planned.interface), diagnostics))
-    return false;
-  if (!object.empty() && !write_file(out.object, object, diagnostics)) return false;
-  if (!out.dependencies) return true;
-  std::string target = out.dependency_target.empty() ? out.object : out.dependency_target;
-  std::string path = out.dependency_file.empty() ? stem + ".d" : out.dependency_file;
-  return write_file(path, escaped(target) + ": " + escaped(compiler.options().model) + "\n", diagnostics);
+  // The header tells the stack's size, which is known when the object is.
+  if (wants_header && !to_stdout) add_text(stem + ".h", emit::make_header(planned.interface));
+  if (out.dependencies) {
+    add_text(out.dependency_file.empty() ? stem + ".d" : out.dependency_file, dependency_rule(compiler, out));
+  }
+  return write_files(files, diagnostics);
 }
 
 }  // namespace
@@ -107,6 +119,7 @@ int compile_command(std::vector<std::string> args) {
             return "there is nothing called '" + kind + "' to emit";
         return std::string();
       });
+  app.add_flag("-c")->description("Accepted as compilers accept it: dlcc never links");
   app.add_flag("--MD", out.dependencies, "-MD: write a make dependency file");
   app.add_option("--MF", out.dependency_file, "-MF: its path");
   app.add_option("--MT", out.dependency_target, "-MT: the target it names");
@@ -117,6 +130,9 @@ int compile_command(std::vector<std::string> args) {
   }
 
   Diagnostics diagnostics;
+  if (out.object == "-" && out.dependencies && out.dependency_file.empty())
+    diagnostics.error(DiagnosticId::bad_option, {}, "-MD with -o - needs -MF, which names the dependency file");
+  if (diagnostics.any()) return report(diagnostics, reporting);
   Compiler compiler(options, diagnostics);
   auto module = compiler.optimize();
   auto planned = module ? compiler.plan(*module) : std::nullopt;

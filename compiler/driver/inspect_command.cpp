@@ -1,9 +1,12 @@
 // dlcc inspect MODEL: what the compiled model will look like, without generating code.
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "driver/commands.h"
 #include "driver/options.h"
+#include "relay/operator.h"
 
 namespace dlcc::driver {
 namespace {
@@ -11,19 +14,19 @@ namespace {
 // What one kernel call moves and computes.
 struct Row {
   std::string node, kernel;
-  int64_t bytes = 0;
+  int64_t bytes = 0, macs = 0;
 };
 
 void collect(const lower::Program& program, const lower::Region& region, std::vector<Row>& rows) {
   for (const lower::Step& step : region.steps)
     std::visit(overloaded{
                    [&](const lower::Invoke& s) {
-                     Row row{s.node, program.kernels[static_cast<size_t>(s.kernel)].name, 0};
+                     Row row{s.node, program.kernels[static_cast<size_t>(s.kernel)].name, 0, s.macs};
                      for (lower::ValueId v : s.operands) row.bytes += program.values[static_cast<size_t>(v)].bytes;
                      rows.push_back(std::move(row));
                    },
                    [&](const lower::Copy& s) {
-                     rows.push_back({"", "copy", 2 * program.values[static_cast<size_t>(s.to)].bytes});
+                     rows.push_back({"", "copy", 2 * program.values[static_cast<size_t>(s.to)].bytes, 0});
                    },
                    [&](const std::shared_ptr<lower::Branch>& s) {
                      collect(program, s->then_region, rows);
@@ -33,6 +36,28 @@ void collect(const lower::Program& program, const lower::Region& region, std::ve
                },
                step);
 }
+
+// How often the imported model applies each operator, and how many numbers its constants hold.
+struct Contents {
+  std::map<std::string, int64_t> operators;
+  std::set<const std::byte*> constants;
+  int64_t parameters = 0;
+
+  void add(const relay::Block& block) {
+    for (const relay::Binding& b : block.bindings) {
+      relay::for_each_atom(b.op, [&](const relay::Atom& a) { add(a); });
+      relay::for_each_block(b.op, [&](const relay::Block& inner) { add(inner); });
+    }
+    add(block.result);
+  }
+
+ private:
+  void add(const relay::Atom& atom) {
+    if (const auto* o = std::get_if<relay::OperatorRef>(&atom)) ++operators[o->op->name];
+    if (const Constant* c = std::get_if<Constant>(&atom); c && constants.insert(c->bytes().data()).second)
+      parameters += c->count();
+  }
+};
 
 nlohmann::json tensors_json(const std::vector<emit::TensorInterface>& tensors) {
   nlohmann::json list = nlohmann::json::array();
@@ -55,7 +80,12 @@ int inspect_command(std::vector<std::string> args) {
   if (auto status = parse(app, std::move(args))) return *status;
   Diagnostics diagnostics;
   Compiler compiler(options, diagnostics);
-  auto planned = compiler.compile();
+  auto imported = compiler.import();
+  if (!imported) return report(diagnostics, reporting);
+  Contents contents;
+  for (const auto& [name, f] : imported->functions) contents.add(f.body);
+  auto module = compiler.optimize(std::move(*imported));
+  auto planned = module ? compiler.plan(*module) : std::nullopt;
   if (!planned) return report(diagnostics, reporting);
   const emit::Interface& i = planned->interface;
   std::vector<Row> rows;
@@ -66,11 +96,14 @@ int inspect_command(std::vector<std::string> args) {
                           {"arena_align", i.arena_alignment},
                           {"weights_bytes", i.weights_bytes},
                           {"macs", i.macs},
+                          {"parameters", contents.parameters},
+                          {"operators", contents.operators},
                           {"live_bound_bytes", planned->plan.live_bound},
                           {"inputs", tensors_json(i.inputs)},
                           {"outputs", tensors_json(i.outputs)}};
     out["target"] = planned->target.name;
-    for (const Row& r : rows) out["calls"].push_back({{"node", r.node}, {"kernel", r.kernel}, {"bytes", r.bytes}});
+    for (const Row& r : rows)
+      out["calls"].push_back({{"node", r.node}, {"kernel", r.kernel}, {"bytes", r.bytes}, {"macs", r.macs}});
     std::cout << out.dump(1) << "\n";
     return 0;
   }
@@ -80,9 +113,13 @@ int inspect_command(std::vector<std::string> args) {
   };
   print_tensors("input", i.inputs);
   print_tensors("output", i.outputs);
+  std::string operators;
+  for (const auto& [name, count] : contents.operators) operators += fmt::format(" {}*{}", count, name);
+  std::cout << fmt::format("contents {} parameters;{}\n", contents.parameters, operators);
   std::cout << fmt::format("weights  {} bytes\narena    {} bytes (no plan can need less than {})\nMACs     {}\n\n",
                            i.weights_bytes, i.arena_bytes, planned->plan.live_bound, i.macs);
-  for (const Row& r : rows) std::cout << fmt::format("{:>12} bytes  {:48} {}\n", r.bytes, r.kernel, r.node);
+  for (const Row& r : rows)
+    std::cout << fmt::format("{:>12} bytes {:>12} MACs  {:48} {}\n", r.bytes, r.macs, r.kernel, r.node);
   return 0;
 }
 

@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 #include "driver/commands.h"
+#include "driver/reproducer.h"
 #include "support/diagnostics.h"
 
 int main(int argc, char** argv) {
   using namespace dlcc::driver;
-  std::vector<std::string> args(argv + 1, argv + argc);
+  const std::vector<std::string> command_line(argv + 1, argv + argc);
+  std::vector<std::string> args = command_line;
   auto run = compile_command;
   auto named = std::ranges::find_if(commands(), [&](const Command& c) { return !args.empty() && args[0] == c.name; });
   if (named != commands().end()) {
@@ -19,10 +22,10 @@ int main(int argc, char** argv) {
   try {
     return run(std::move(args));
   } catch (const std::exception& e) {
-    fmt::print(
-        stderr,
-        "dlcc: internal error: {}\nThis is a defect of dlcc; please report it with the model and the command line.\n",
-        e.what());
+    const char* temporary = std::getenv("TMPDIR");
+    std::string folder = write_reproducer(temporary ? temporary : "/tmp", command_line, e.what());
+    fmt::print(stderr, "dlcc: internal error: {}\nThis is a defect of dlcc; please report it with {}.\n", e.what(),
+               folder.empty() ? "the model and the command line" : "the contents of " + folder);
     return 70;
   }
 }

@@ -6,6 +6,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "relay/passes/passes.h"
+#include "support/version.h"
+
 namespace dlcc::driver {
 namespace {
 
@@ -16,13 +19,38 @@ std::string gcc_spelling(std::string arg) {
   return arg;
 }
 
+// One line on the terminal that tells what is being done; gone when nothing is.
+void show_progress(const std::string& what) {
+  constexpr const char* clear_line = "\r\033[K";
+  fmt::print(stderr, "{}{}", clear_line, what);
+  std::fflush(stderr);
+}
+
+// Whether each is about the command line and not about the model.
+bool blames_command_line(const Diagnostics& diagnostics) {
+  return std::ranges::all_of(diagnostics.list(), [](const Diagnostic& d) {
+    return d.id == DiagnosticId::bad_option || d.id == DiagnosticId::unknown_target;
+  });
+}
+
+int exit_status(const Diagnostics& diagnostics) {
+  return !diagnostics.any() ? 0 : blames_command_line(diagnostics) ? 2 : 1;
+}
+
 }  // namespace
+
+std::string check_pass(const std::string& name) {
+  auto passes = relay::all_passes();
+  if (std::ranges::count(passes, name, &relay::PassInfo::name)) return "";
+  return "there is no pass '" + name + "'";
+}
 
 void add_compile_options(CLI::App& app, CompileOptions& o) {
   app.add_option("model", o.model, "The model: ONNX or Relay text; '-' reads standard input")->required();
   app.add_option("--prefix", o.prefix, "Prefix of the C interface; default: the output's name");
   app.add_option("--target", o.target, "Target; see 'dlcc targets'")->capture_default_str();
   app.add_option("--mcpu", o.mcpu, "-mcpu=: a level, a CPU, a comma-separated list of levels, or native");
+  app.add_option("--mattr", o.mattr, "-mattr=: CPU features to add and remove, as in +avx512vnni,-avx512f");
   app.add_option_function<std::string>(
          "-O",
          [&o](const std::string& level) {
@@ -39,6 +67,13 @@ void add_compile_options(CLI::App& app, CompileOptions& o) {
       ->default_str("fast");
   app.add_option("-j,--jobs", o.jobs, "Threads of the compiler; the result does not depend on it")
       ->check(CLI::Range(1, 256));
+  app.add_option_function<std::string>(
+         "--weights", [&o](const std::string& where) { o.weights_section = where.substr(where.find('=') + 1); },
+         "section=NAME: the section of the object that holds the weights")
+      ->check([](const std::string& where) {
+        bool named = where.starts_with("section=") && where.size() > std::string_view("section=").size();
+        return named ? "" : "expected section=NAME, found '" + where + "'";
+      });
   app.add_option("--dim", o.dims, "NAME=VALUE: the value of a symbolic dimension")->expected(1)->take_all();
   app.add_option_function<int>(
          "--threads",
@@ -47,10 +82,22 @@ void add_compile_options(CLI::App& app, CompileOptions& o) {
          },
          "Threads of the compiled model")
       ->check(CLI::Range(1, 1024));
-  app.add_option("--dump-after", o.dump_after, "Print the module after this pass ('all': after each)")->expected(1);
-  app.add_option("--stop-after", o.stop_after, "Print the module after this pass and stop");
+  app.add_option("--dump-after", o.dump_after, "Print the module after this pass ('all': after each)")
+      ->expected(1)
+      ->check([](const std::string& name) { return name == "all" ? "" : check_pass(name); });
+  app.add_option("--stop-after", o.stop_after, "Print the module after this pass and stop")->check(check_pass);
   app.add_flag("--time-passes", o.time_passes, "Print how long each stage took");
   app.add_flag("--verify-each", o.verify_each, "Check the module after every pass");
+  app.add_flag_callback(
+      "-v",
+      [&o] {
+        fmt::print(stderr, "dlcc {}\n", version);
+        o.progress = [](const std::string& what) { fmt::print(stderr, "{}{}", what, what.empty() ? "" : "\n"); };
+      },
+      "Print the version and what is done");
+  app.callback([&o] {
+    if (!o.progress && isatty(STDERR_FILENO) && o.dump_after.empty()) o.progress = show_progress;
+  });
 }
 
 void add_reporting_options(CLI::App& app, Reporting& r) {
@@ -83,7 +130,7 @@ int report(const Diagnostics& diagnostics, const Reporting& r) {
       list.push_back(std::move(item));
     }
     fmt::print(stderr, "{}\n", list.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
-    return diagnostics.any() ? 1 : 0;
+    return exit_status(diagnostics);
   }
   std::string text = diagnostics.str();
   if (isatty(STDERR_FILENO)) {
@@ -96,7 +143,7 @@ int report(const Diagnostics& diagnostics, const Reporting& r) {
     }
   }
   fmt::print(stderr, "{}", text);
-  return diagnostics.any() ? 1 : 0;
+  return exit_status(diagnostics);
 }
 
 }  // namespace dlcc::driver

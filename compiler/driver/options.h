@@ -20,10 +20,14 @@ struct Reporting {
 void add_compile_options(CLI::App&, CompileOptions&);
 void add_reporting_options(CLI::App&, Reporting&);
 
+// The parser's check of a pass's name: the complaint, or nothing.
+std::string check_pass(const std::string& name);
+
 // Parses; gives an exit status when the command should not run (help was printed, or the command line is at fault).
 std::optional<int> parse(CLI::App&, std::vector<std::string> args);
 
-// Prints diagnostics to stderr and gives the exit status: 1 if there are any.
+// Prints diagnostics to stderr and gives the exit status: 0 when there are none, 2 when all are about the command line,
+// else 1.
 int report(const Diagnostics&, const Reporting&);
 
 }  // namespace dlcc::driver

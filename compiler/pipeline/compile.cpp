@@ -64,18 +64,29 @@ std::string Timings::str() const {
 
 template <class F>
 auto Compiler::timed(const std::string& what, F&& work) {
+  struct Telling {
+    const Compiler& compiler;
+    ~Telling() { compiler.tell(""); }
+  };
+  tell(what);
+  Telling until_the_end{*this};
   auto start = std::chrono::steady_clock::now();
   auto result = work();
   timings_.entries.emplace_back(what, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   return result;
 }
 
+void Compiler::tell(const std::string& progress) const {
+  if (options_.progress) options_.progress(progress);
+}
+
 Compiler::Compiler(CompileOptions options, Diagnostics& diagnostics)
     : options_(std::move(options)), diagnostics_(diagnostics) {
-  target_ = targets::find_target(options_.target, options_.mcpu, diagnostics_);
+  target_ = targets::find_target(options_.target, options_.mcpu, options_.mattr, diagnostics_);
 }
 
 std::optional<relay::Module> Compiler::import() {
+  if (!target_) return std::nullopt;
   frontends::ImportOptions import;
   import.file = options_.model == "-" ? "<stdin>" : options_.model;
   import.folder = folder_of(options_.model);
@@ -85,13 +96,15 @@ std::optional<relay::Module> Compiler::import() {
     const char* end = text.data() + text.size();
     auto [stop, error] = std::from_chars(text.data() + std::min(equals + 1, text.size()), end, value);
     if (equals == std::string::npos || error != std::errc() || stop != end || value < 0) {
-      diagnostics_.error(DiagnosticId::bad_attribute, {}, fmt::format("--dim expects NAME=VALUE, found '{}'", text));
+      diagnostics_.error(DiagnosticId::bad_option, {}, fmt::format("--dim expects NAME=VALUE, found '{}'", text));
       return std::nullopt;
     }
     import.dims[text.substr(0, equals)] = value;
   }
   auto bytes = timed("read", [&] { return read_file(options_.model, diagnostics_); });
   if (!bytes) return std::nullopt;
+  if (options_.model != "-") files_.insert(options_.model);
+  import.files_read = &files_;
   model_hash_ = hash_bytes(*bytes);
   return timed("import", [&] { return frontends::import_model(*bytes, import, diagnostics_); });
 }
@@ -106,7 +119,7 @@ std::optional<relay::Module> Compiler::run_passes(relay::Module module, const st
     if (pass == all.end()) {
       std::string known;
       for (const relay::PassInfo& p : all) known += (known.empty() ? "" : ", ") + p.name;
-      diagnostics_.error(DiagnosticId::invalid_ir, {}, fmt::format("there is no pass '{}'", name), {},
+      diagnostics_.error(DiagnosticId::bad_option, {}, fmt::format("there is no pass '{}'", name), {},
                          "passes: " + known);
       return std::nullopt;
     }
@@ -151,23 +164,32 @@ std::optional<Planned> Compiler::plan(const relay::Module& module) {
   i.arena_alignment = result.plan.arena_alignment;
   for (const Constant& c : result.program.constants) i.weights_bytes += static_cast<int64_t>(c.bytes().size());
   i.macs = result.program.macs;
-  i.provenance = fmt::format("dlcc {} --target {}{} -O{}{} model {:016x}", version, target_->name,
+  i.provenance = fmt::format("dlcc {} --target {}{}{} -O{}{} model {:016x}", version, target_->name,
                              options_.mcpu.empty() ? "" : " -mcpu=" + options_.mcpu,
+                             options_.mattr.empty() ? "" : " -mattr=" + options_.mattr,
                              options_.schedule.small ? "s" : std::to_string(options_.optimization),
                              options_.schedule.strict ? " --accuracy=strict" : "", model_hash_);
   return result;
 }
 
+std::optional<relay::Module> Compiler::fuse(relay::Module module) {
+  if (!lower::check_static(module, diagnostics_)) return std::nullopt;
+  return run_passes(std::move(module), {std::begin(graph_passes), std::end(graph_passes)});
+}
+
 std::optional<relay::Module> Compiler::import_and_fuse() {
-  if (!target_) return std::nullopt;
   auto module = import();
-  if (!module || !lower::check_static(*module, diagnostics_)) return std::nullopt;
-  return run_passes(std::move(*module), {std::begin(graph_passes), std::end(graph_passes)});
+  return module ? fuse(std::move(*module)) : std::nullopt;
+}
+
+std::optional<relay::Module> Compiler::optimize(relay::Module module) {
+  auto fused = fuse(std::move(module));
+  return fused ? run_passes(std::move(*fused), {std::begin(storage_passes), std::end(storage_passes)}) : std::nullopt;
 }
 
 std::optional<relay::Module> Compiler::optimize() {
-  auto fused = import_and_fuse();
-  return fused ? run_passes(std::move(*fused), {std::begin(storage_passes), std::end(storage_passes)}) : std::nullopt;
+  auto module = import();
+  return module ? optimize(std::move(*module)) : std::nullopt;
 }
 
 std::optional<Planned> Compiler::compile() {
@@ -176,7 +198,12 @@ std::optional<Planned> Compiler::compile() {
 }
 
 std::vector<std::byte> Compiler::generate(Planned& planned) {
-  targets::CodegenOptions codegen{.optimization = options_.optimization, .jobs = options_.jobs};
+  targets::CodegenOptions codegen{.optimization = options_.optimization,
+                                  .jobs = options_.jobs,
+                                  .weights_section = options_.weights_section,
+                                  .progress = {}};
+  if (options_.progress)
+    codegen.progress = [&](size_t done, size_t all) { tell(fmt::format("generate code: {} of {}", done, all)); };
   auto object = timed("generate code", [&] {
     return targets::generate_object(planned.program, planned.plan, planned.interface, planned.target, codegen);
   });

@@ -2,6 +2,7 @@
 // header. The driver's commands stop wherever they have what they need.
 #pragma once
 
+#include <functional>
 #include <iosfwd>
 #include <optional>
 #include <set>
@@ -24,17 +25,21 @@ struct CompileOptions {
   std::string model;   // path, or "-"
   std::string prefix;  // of the C interface; empty: from the output or the model
   std::string target = "x86-64";
-  std::string mcpu;
+  std::string mcpu, mattr;  // as find_target takes them
   int optimization = 2;
   tensor::ScheduleOptions schedule = {};
   int jobs = 1;
   std::vector<std::string> dims;  // "name=value"
+  std::string weights_section;    // of the object; empty for the usual one
 
   // Looking inside.
   std::set<std::string> dump_after;  // passes after which the module is printed to stderr; "all" for every one
   std::string stop_after;            // pass after which the module is printed to stdout and the work ends
   bool time_passes = false;
   bool verify_each = false;  // check the module's rules and types after every pass
+  // Called with what a stage does when it begins and as it goes on, with nothing when it ends; from one thread at a
+  // time.
+  std::function<void(const std::string&)> progress;
 };
 
 // Seconds spent in the stages, in order; printed by --time-passes.
@@ -69,6 +74,9 @@ class Compiler {
   std::optional<relay::Module> optimize();
   std::optional<relay::Module> import_and_fuse();
 
+  // The default passes on an imported module.
+  std::optional<relay::Module> optimize(relay::Module);
+
   // Everything up to the plan.
   std::optional<Planned> compile();
 
@@ -76,16 +84,23 @@ class Compiler {
   std::vector<std::byte> generate(Planned&);
 
   const Timings& timings() const { return timings_; }
+
+  // The files that were read: the model, unless it is standard input, and its external data.
+  const std::set<std::string>& files() const { return files_; }
+
   const CompileOptions& options() const { return options_; }
 
  private:
   template <class F>
   auto timed(const std::string& what, F&& work);
+  void tell(const std::string& progress) const;
+  std::optional<relay::Module> fuse(relay::Module);
 
   CompileOptions options_;
   Diagnostics& diagnostics_;
   Timings timings_;
   std::optional<targets::Target> target_;
+  std::set<std::string> files_;
   uint64_t model_hash_ = 0;
   bool stopped_ = false;
 };

@@ -24,7 +24,8 @@ Comparison compare(const Constant& got, const Constant& expected, const Toleranc
     if (is_float(got.dtype())) {
       double a = got.number_at(i), b = expected.number_at(i);
       difference = std::abs(a - b);
-      same = (std::isnan(a) && std::isnan(b)) || a == b || difference <= t.atol + t.rtol * std::abs(b);
+      same = (std::isnan(a) && std::isnan(b)) || a == b ||
+             (std::isfinite(b) && difference <= t.atol + t.rtol * std::abs(b));
       if (std::isnan(difference) || std::isinf(difference)) difference = same ? 0 : INFINITY;
     } else {
       same = got.integer_at(i) == expected.integer_at(i);

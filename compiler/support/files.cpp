@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 
 namespace dlcc {
 namespace {
@@ -28,6 +29,50 @@ bool write_all(int fd, std::span<const std::byte> bytes) {
   }
   return true;
 }
+
+// A file whose bytes lie in a temporary file beside it until it is committed. A device or a pipe cannot be replaced; it
+// is opened at first and written when committed. Both steps leave the reason of a failure in errno.
+class PendingFile {
+ public:
+  explicit PendingFile(const OutputFile& file) : file_(file) {}
+  PendingFile(const PendingFile&) = delete;
+  ~PendingFile() {
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  }
+
+  const std::string& path() const { return file_.path; }
+
+  bool prepare() {
+    struct stat info;
+    if (path() == "-") {
+      in_place_.fd = STDOUT_FILENO;
+      return true;
+    }
+    if (::stat(path().c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+      in_place_.fd = ::open(path().c_str(), O_WRONLY | O_CLOEXEC);
+      return in_place_.fd >= 0;
+    }
+    std::string name = path() + ".XXXXXX";
+    Descriptor descriptor{::mkstemp(name.data())};
+    if (descriptor.fd < 0) return false;
+    temporary_ = name;
+    mode_t mask = ::umask(0);
+    ::umask(mask);
+    return write_all(descriptor.fd, file_.bytes) && ::fchmod(descriptor.fd, 0666 & ~mask) == 0;
+  }
+
+  bool commit() {
+    if (in_place_.fd >= 0) return write_all(in_place_.fd, file_.bytes);
+    if (::rename(temporary_.c_str(), path().c_str()) != 0) return false;
+    temporary_.clear();
+    return true;
+  }
+
+ private:
+  const OutputFile& file_;
+  Descriptor in_place_{-1};
+  std::string temporary_;
+};
 
 }  // namespace
 
@@ -66,28 +111,24 @@ std::optional<std::vector<std::byte>> read_file(const std::string& path, Diagnos
   }
 }
 
-bool write_file(const std::string& path, std::span<const std::byte> bytes, Diagnostics& diagnostics) {
-  auto fail = [&](const char* why) {
-    diagnostics.error(DiagnosticId::cannot_write_file, {.file = path}, fmt::format("cannot write the file: {}", why));
-    return false;
+bool write_files(const std::vector<OutputFile>& files, Diagnostics& diagnostics) {
+  std::deque<PendingFile> pending;
+  auto all = [&](bool (PendingFile::*step)()) {
+    for (PendingFile& file : pending) {
+      errno = 0;
+      if ((file.*step)()) continue;
+      diagnostics.error(DiagnosticId::cannot_write_file, {.file = file.path()},
+                        fmt::format("cannot write the file: {}", std::strerror(errno)));
+      return false;
+    }
+    return true;
   };
-  if (path == "-") return write_all(STDOUT_FILENO, bytes) || fail(std::strerror(errno));
-  struct stat info;
-  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {  // a device or a pipe cannot be replaced
-    Descriptor file{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
-    return (file.fd >= 0 && write_all(file.fd, bytes)) || fail(std::strerror(errno));
-  }
-  std::string temporary = path + ".XXXXXX";
-  Descriptor file{::mkstemp(temporary.data())};
-  if (file.fd < 0) return fail(std::strerror(errno));
-  mode_t mask = ::umask(0);
-  ::umask(mask);
-  bool ok = write_all(file.fd, bytes) && ::fchmod(file.fd, 0666 & ~mask) == 0 &&
-            ::rename(temporary.c_str(), path.c_str()) == 0;
-  if (ok) return true;
-  int why = errno;
-  ::unlink(temporary.c_str());
-  return fail(std::strerror(why));
+  for (const OutputFile& file : files) pending.emplace_back(file);
+  return all(&PendingFile::prepare) && all(&PendingFile::commit);
+}
+
+bool write_file(const std::string& path, std::span<const std::byte> bytes, Diagnostics& diagnostics) {
+  return write_files({{path, bytes}}, diagnostics);
 }
 
 bool write_file(const std::string& path, std::string_view text, Diagnostics& diagnostics) {

@@ -15,8 +15,17 @@ namespace dlcc {
 // The bytes of a file, or of standard input for "-". Empty, with a diagnostic, when it cannot be read.
 std::optional<std::vector<std::byte>> read_file(const std::string& path, Diagnostics&);
 
-// Writes to a temporary file beside `path` and renames it; "-" is standard output. False, with a diagnostic, on
-// failure; then nothing is left behind.
+// A path and what is to be written there.
+struct OutputFile {
+  std::string path;
+  std::span<const std::byte> bytes;
+};
+
+// Writes every file to a temporary one beside it, and renames them when all are complete; "-" is standard output.
+// False, with a diagnostic, on failure; then nothing is left behind.
+bool write_files(const std::vector<OutputFile>& files, Diagnostics&);
+
+// The same for one file.
 bool write_file(const std::string& path, std::span<const std::byte> bytes, Diagnostics&);
 bool write_file(const std::string& path, std::string_view text, Diagnostics&);
 

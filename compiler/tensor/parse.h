@@ -15,8 +15,8 @@ struct ParsedTensorIr {
   std::vector<Kernel> kernels;
 };
 
-// `file` names the text in diagnostics. Verifies what it read. Calls may name the intrinsics of the table `known`, which must
-// outlive the result.
+// `file` names the text in diagnostics. Verifies what it read. Calls may name the intrinsics of the table `known`,
+// which must outlive the result.
 std::optional<ParsedTensorIr> parse(std::string_view text, const std::string& file, Diagnostics&,
                                     std::span<const Intrinsic* const> known = {});
 

@@ -123,7 +123,8 @@ std::string Printer::symbols(const std::vector<Shape>& shapes) {
       for (const Symbol& s : d.symbols()) all.emplace(s.name, s);
   std::string text;
   for (const auto& [name, s] : all) {
-    const VarRef* ref = as<VarRef>(symbol_var(s));
+    Expr variable = symbol_var(s);
+    const VarRef* ref = as<VarRef>(variable);
     text += text.empty() ? "<" : ", ";
     text += bind(ref->var.get(), name);
     if (s.low != 0 || s.high != INT64_MAX)

@@ -82,6 +82,7 @@ std::optional<ByteView> ExternalFiles::open(const std::string& location, const P
     diagnostics.error(DiagnosticId::external_data, place, fmt::format("cannot use '{}': {}", location, problem));
     return std::nullopt;
   }
+  if (files_read_) files_read_->insert((fs::path(folder_) / location).lexically_normal());
   return files_.emplace(location, *view).first->second;
 }
 

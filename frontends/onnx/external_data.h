@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 
@@ -20,13 +21,16 @@ struct ByteView {
 
 class ExternalFiles {
  public:
-  explicit ExternalFiles(std::string folder) : folder_(std::move(folder)) {}
+  // `files_read` may be null; else the paths of the files that were opened are added to it.
+  explicit ExternalFiles(std::string folder, std::set<std::string>* files_read = nullptr)
+      : folder_(std::move(folder)), files_read_(files_read) {}
 
   // The whole file at `location`, relative to the folder. Reports external_data.
   std::optional<ByteView> open(const std::string& location, const Place&, Diagnostics&);
 
  private:
   std::string folder_;
+  std::set<std::string>* files_read_;
   std::map<std::string, ByteView> files_;
 };
 

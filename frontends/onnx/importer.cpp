@@ -32,7 +32,7 @@ class Importer {
       : model_(model),
         options_(options),
         diagnostics_(diagnostics),
-        files_(options.folder),
+        files_(options.folder, options.files_read),
         builder_(module_),
         types_(options.dims, options.file, diagnostics) {}
 

@@ -18,6 +18,7 @@
 
 #include <atomic>
 #include <exception>
+#include <mutex>
 #include <thread>
 
 #include "targets/llvm/aliases.h"
@@ -74,6 +75,7 @@ class Generator {
         may_alias_(find_aliases(program, plan)) {
     DLCC_CHECK(!target.levels.empty(), "target {} without a CPU level", target.name);
     constants_.symbol = parts_.weights_symbol;
+    constants_.name = options.weights_section.empty() ? ".rodata." + constants_.symbol : options.weights_section;
     baseline_.cpu = target.name == "x86-64" ? "x86-64" : "generic";
     lay_out_constants();
     for (size_t l = 0; l < target.levels.size(); ++l)
@@ -88,10 +90,18 @@ class Generator {
     std::atomic<size_t> next = 0;
     std::exception_ptr failure;
     std::atomic<bool> failed = false;
+    std::mutex telling;
+    size_t done = 0;
+    auto tell = [&] {
+      if (!options_.progress) return;
+      std::scoped_lock lock(telling);
+      options_.progress(++done, units_.size());
+    };
     auto work = [&] {
       for (size_t i; !failed && (i = next++) < units_.size();) {
         try {
           results[i] = compile(units_[i], output);
+          tell();
         } catch (...) {
           if (!failed.exchange(true)) failure = std::current_exception();
         }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,8 +16,10 @@
 namespace dlcc::targets {
 
 struct CodegenOptions {
-  int optimization = 2;  // 0..3
-  int jobs = 1;          // code is the same for any number
+  int optimization = 2;                                        // 0..3
+  int jobs = 1;                                                // code is the same for any number
+  std::string weights_section = {};                            // for the constants; empty: .rodata.P_weights
+  std::function<void(size_t done, size_t all)> progress = {};  // of the pieces; called by one thread at a time
 };
 
 // The object's bytes. The interface (symbols, checks, introspection data) follows emit/interface.h. Throws

@@ -19,6 +19,7 @@ std::unique_ptr<llvm::MCSubtargetInfo> cpu_features(const std::string& triple, c
                                                     const std::string& features = "");
 
 std::vector<std::string> known_cpus(const std::string& triple);
+std::vector<std::string> known_features(const std::string& triple);
 
 // The machine that generates code for a level: position independent, without contraction of floating arithmetic.
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const Target&, const CodeLevel&, int optimization);

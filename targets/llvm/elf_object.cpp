@@ -148,7 +148,7 @@ class Joiner {
   }
 
   void define_constants() {
-    OutputSection section{".rodata." + constants_.symbol, {}, {}, {}};
+    OutputSection section{constants_.name, {}, {}, {}};
     section.header.sh_type = SHT_PROGBITS;
     section.header.sh_flags = SHF_ALLOC;
     section.header.sh_addralign = static_cast<uint64_t>(constants_.alignment);

@@ -18,6 +18,7 @@ struct ConstantPiece {
 
 struct ConstantSection {
   std::string symbol;  // what code calls its first byte
+  std::string name;    // of the section
   int64_t bytes = 0;
   int64_t alignment = 64;
   std::vector<ConstantPiece> pieces;

@@ -65,30 +65,63 @@ std::optional<CodeLevel> native_level(const TargetFamily& family, Diagnostics& d
   return level;
 }
 
+// The levels that -mcpu= names. Empty, with a diagnostic, when one does not exist.
+std::vector<CodeLevel> select_levels(const TargetFamily& family, const std::string& mcpu, Diagnostics& diagnostics) {
+  if (mcpu.empty()) return family.default_levels;
+  std::vector<CodeLevel> levels;
+  for (const std::string& cpu : split(mcpu)) {
+    std::optional<CodeLevel> level = cpu == "native" ? native_level(family, diagnostics) : find_level(family, cpu);
+    if (!level) {
+      if (cpu != "native")
+        diagnostics.error(DiagnosticId::unknown_target, {},
+                          fmt::format("target {} has no CPU '{}'", family.base.name, cpu), {},
+                          fmt::format("one of: native, {}", fmt::join(cpu_names(family), ", ")));
+      return {};
+    }
+    auto same = [&](const CodeLevel& other) { return other.name == level->name; };
+    if (std::none_of(levels.begin(), levels.end(), same)) levels.push_back(*level);
+  }
+  return levels;
+}
+
+// Switches features of a level on and off. False, with a diagnostic, when one does not exist or too little is left.
+bool change_features(const TargetFamily& family, const std::string& mattr, CodeLevel& level, Diagnostics& diagnostics) {
+  const std::vector<std::string> known = known_features(family.base.triple);
+  for (const std::string& flag : split(mattr)) {
+    bool is_switch = flag.starts_with('+') || flag.starts_with('-');
+    if (is_switch && std::binary_search(known.begin(), known.end(), flag.substr(1))) continue;
+    diagnostics.error(DiagnosticId::unknown_target, {},
+                      fmt::format("target {} has no CPU feature '{}'", family.base.name, flag), {},
+                      fmt::format("+NAME or -NAME, and NAME is one of: {}", fmt::join(known, ", ")));
+    return false;
+  }
+  std::string features = level.features.empty() ? mattr : level.features + "," + mattr;
+  auto info = cpu_features(family.base.triple, level.cpu, features);
+  if (!family.is_usable(*info)) {
+    diagnostics.error(
+        DiagnosticId::unknown_target, {},
+        fmt::format("target {} cannot do without a CPU feature that -mattr={} removes", family.base.name, mattr));
+    return false;
+  }
+  level.machine = family.level_for(*info, level.cpu, features).machine;
+  level.features = features;
+  return true;
+}
+
 }  // namespace
 
-std::optional<Target> find_target(const std::string& name, const std::string& mcpu, Diagnostics& diagnostics) {
+std::optional<Target> find_target(const std::string& name, const std::string& mcpu, const std::string& mattr,
+                                  Diagnostics& diagnostics) {
   std::vector<std::string> names;
   for (const TargetFamily& family : families()) {
     names.push_back(family.base.name);
     if (!name.empty() && family.base.name != name) continue;
     Target target = family.base;
-    if (mcpu.empty()) {
-      target.levels = family.default_levels;
-      return target;
-    }
-    for (const std::string& cpu : split(mcpu)) {
-      std::optional<CodeLevel> level = cpu == "native" ? native_level(family, diagnostics) : find_level(family, cpu);
-      if (!level) {
-        if (cpu != "native")
-          diagnostics.error(DiagnosticId::unknown_target, {},
-                            fmt::format("target {} has no CPU '{}'", target.name, cpu), {},
-                            fmt::format("one of: native, {}", fmt::join(cpu_names(family), ", ")));
-        return std::nullopt;
-      }
-      auto same = [&](const CodeLevel& other) { return other.name == level->name; };
-      if (std::none_of(target.levels.begin(), target.levels.end(), same)) target.levels.push_back(*level);
-    }
+    target.levels = select_levels(family, mcpu, diagnostics);
+    if (target.levels.empty()) return std::nullopt;
+    if (!mattr.empty())
+      for (CodeLevel& level : target.levels)
+        if (!change_features(family, mattr, level, diagnostics)) return std::nullopt;
     auto rank = [](const CodeLevel& level) { return std::pair(level.machine.vector_bytes, level.machine.has_fma); };
     std::stable_sort(target.levels.begin(), target.levels.end(), [&](auto& a, auto& b) { return rank(a) < rank(b); });
     return target;

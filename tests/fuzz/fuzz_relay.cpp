@@ -1,5 +1,5 @@
-// libFuzzer target: Relay text. Whatever is read must print to text that reads back to the same; inference,
-// verification and the passes that precede lowering must not crash on it.
+// libFuzzer target: Relay text. Whatever is read must print to text that reads back to the same; inference and
+// verification must not crash on it.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

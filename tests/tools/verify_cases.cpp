@@ -1,11 +1,14 @@
-// Verifies many ONNX cases in one process: verify_cases CASES EXCEPTIONS ROOT... [--engine=NAME]
+// Verifies many ONNX cases in one process: verify_cases CASES EXCEPTIONS ROOT[:EXCEPTIONS]... [--engine=NAME]
 // CASES lists folders relative to a root, one a line; a case that no root has is skipped. EXCEPTIONS lists cases that
-// are known not to pass, each with its reason behind a blank; an exception that passes is a failure too. Every case
-// runs through every engine unless one is named. The last line counts.
+// are known not to pass, each with its reason behind a blank; an exception that passes is a failure too. A root may
+// have further exceptions of its own, since collections differ in their data. Every case runs through every engine
+// unless one is named. The last line counts.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 
 #include "pipeline/verification.h"
 
@@ -14,8 +17,15 @@ using namespace dlcc;
 
 namespace {
 
-std::map<std::string, std::string> read_exceptions(const std::string& path) {
-  std::map<std::string, std::string> reasons;
+using Exceptions = std::map<std::string, std::string>;  // case -> reason
+
+// A collection of cases, and those of its cases that do not pass.
+struct Root {
+  std::string folder;
+  Exceptions exceptions;
+};
+
+Exceptions read_exceptions(const std::string& path, Exceptions reasons = {}) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;
@@ -25,12 +35,12 @@ std::map<std::string, std::string> read_exceptions(const std::string& path) {
   return reasons;
 }
 
-// Debian's package has the operator tests without the collection's first folder.
-fs::path find_case(const std::string& name, const std::vector<std::string>& roots) {
-  for (const std::string& root : roots)
-    for (const std::string& under : {name, name.substr(name.find('/') + 1)})
-      if (fs::exists(fs::path(root) / under / "model.onnx")) return fs::path(root) / under;
-  return {};
+// The folder of a case in a root, if it has it. Debian's package has the operator tests without the collection's first
+// folder.
+std::optional<fs::path> find_case(const std::string& name, const Root& root) {
+  for (const std::string& under : {name, name.substr(name.find('/') + 1)})
+    if (fs::path folder = fs::path(root.folder) / under; fs::exists(folder / "model.onnx")) return folder;
+  return std::nullopt;
 }
 
 // What went wrong, empty if nothing.
@@ -60,32 +70,34 @@ std::string verify_case(const fs::path& folder, const std::vector<std::string>& 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::vector<std::string> roots, engines(std::begin(engine_names), std::end(engine_names));
+  if (argc < 4) return std::fprintf(stderr, "usage: verify_cases CASES EXCEPTIONS ROOT[:EXCEPTIONS]...\n"), 2;
+  const Exceptions common = read_exceptions(argv[2]);
+  std::vector<Root> roots;
+  std::vector<std::string> engines(std::begin(engine_names), std::end(engine_names));
   for (int k = 3; k < argc; ++k) {
     std::string arg = argv[k];
+    size_t colon = arg.find(':');
     if (arg.starts_with("--engine="))
       engines = {arg.substr(9)};
     else if (!arg.empty())
-      roots.push_back(arg);
+      roots.push_back(
+          {arg.substr(0, colon), colon == std::string::npos ? common : read_exceptions(arg.substr(colon + 1), common)});
   }
-  if (argc < 4) return std::fprintf(stderr, "usage: verify_cases CASES EXCEPTIONS ROOT...\n"), 2;
-  auto exceptions = read_exceptions(argv[2]);
   std::ifstream cases(argv[1]);
   int passed = 0, failed = 0, excepted = 0, absent = 0;
   for (std::string name; std::getline(cases, name);) {
-    fs::path folder = find_case(name, roots);
-    if (folder.empty()) {
+    auto root = std::ranges::find_if(roots, [&](const Root& r) { return find_case(name, r).has_value(); });
+    if (root == roots.end()) {
       ++absent;
       continue;
     }
     std::string failure;
     try {
-      failure = verify_case(folder, engines);
+      failure = verify_case(*find_case(name, *root), engines);
     } catch (const std::exception& e) {
       failure = std::string("internal error: ") + e.what();
     }
-    auto known = exceptions.find(name);
-    if (failure.empty() == (known == exceptions.end())) {
+    if (failure.empty() != root->exceptions.contains(name)) {
       ++(failure.empty() ? passed : excepted);
       continue;
     }

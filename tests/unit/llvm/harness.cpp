@@ -10,7 +10,7 @@ using namespace tensor;
 
 targets::Target target_named(const std::string& name, const std::string& mcpu) {
   Diagnostics diagnostics;
-  auto target = targets::find_target(name, mcpu, diagnostics);
+  auto target = targets::find_target(name, mcpu, "", diagnostics);
   INFO(diagnostics.str());
   REQUIRE(target);
   return *target;

@@ -283,9 +283,9 @@ TEST_CASE("targets are found by name") {
   CHECK(target_named("x86-64", "native").levels.size() == 1);
   CHECK(target_named("aarch64", "cortex-a76").levels[0].machine.vector_registers == 32);
   Diagnostics diagnostics;
-  CHECK(!targets::find_target("x86-64", "pentium9", diagnostics));
-  CHECK(!targets::find_target("z80", "", diagnostics));
-  CHECK(!targets::find_target("aarch64", "haswell", diagnostics));
+  CHECK(!targets::find_target("x86-64", "pentium9", "", diagnostics));
+  CHECK(!targets::find_target("z80", "", "", diagnostics));
+  CHECK(!targets::find_target("aarch64", "haswell", "", diagnostics));
   CHECK(diagnostics.count() == 3);
 }
 

@@ -103,6 +103,24 @@ TEST_CASE("external data is read inside the folder only") {
   fs::remove_all(root);
 }
 
+TEST_CASE("the external files that a model uses are told") {
+  namespace fs = std::filesystem;
+  fs::path folder = fs::temp_directory_path() / fmt::format("dlcc_files_{}", ::getpid());
+  fs::create_directories(folder);
+  std::ofstream(folder / "w.bin", std::ios::binary) << "12345678";
+  std::string weights =
+      "initializer { name: 'w' data_type: 1 dims: 2 data_location: EXTERNAL "
+      "external_data { key: 'location' value: 'w.bin' } } ";
+  std::set<std::string> files;
+  dlcc::frontends::ImportOptions options;
+  options.folder = folder;
+  options.files_read = &files;
+  std::string graph = value("input", "x", 1, {"2"}) + value("output", "y", 1, {"2"}) + weights;
+  body(graph_bytes(graph + node("Add", {"x", "w"}, {"y"})), options);
+  CHECK(files == std::set<std::string>{folder / "w.bin"});
+  fs::remove_all(folder);
+}
+
 TEST_CASE("sparse constants become dense") {
   std::string sparse =
       "attribute { name: 'sparse_value' type: SPARSE_TENSOR sparse_tensor { dims: 2 dims: 2 "

@@ -10,18 +10,12 @@
 #include <sstream>
 
 #include "frontends/relay/parser.h"
+#include "text_file.h"
 
 namespace dlcc {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string read(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 // Lines "NAME: reason"; '#' begins a comment.
 std::map<std::string, std::string> exceptions() {
@@ -78,7 +72,7 @@ TEST_CASE("programs from other projects") {
   std::ranges::sort(files);
   for (const fs::path& file : files)
     if (file.filename().string().find("__doc__") == std::string::npos)  // prose in an informal dialect
-      programs.count(file.stem().string(), round_trip(read(file)));
+      programs.count(file.stem().string(), round_trip(read_text(file)));
   MESSAGE("programs: " << programs.good << " read and printed, " << programs.excepted << " exceptions");
   CHECK(programs.good > 50);
 

@@ -18,18 +18,12 @@
 #include "frontends/relay/metadata.h"
 #include "frontends/relay/parser.h"
 #include "relay/passes/passes.h"
+#include "text_file.h"
 
 namespace dlcc {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string read(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 // The values of the constants that the text only names.
 std::string constants_text(const relay::Module& module) {
@@ -107,7 +101,7 @@ std::string as_comment(const std::string& text) {
 }
 
 void run_file(const fs::path& path) {
-  std::string text = read(path), mark = "// OUTPUT:\n", run_mark = "// RUN: ";
+  std::string text = read_text(path), mark = "// OUTPUT:\n", run_mark = "// RUN: ";
   size_t end = text.find(mark), run = text.find(run_mark);
   REQUIRE(run != std::string::npos);
   std::string input = text.substr(0, end);

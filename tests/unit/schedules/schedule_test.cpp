@@ -15,6 +15,7 @@
 #include "tensor/builder.h"
 #include "tensor/evaluate.h"
 #include "tensor/layout.h"
+#include "tensor/parse.h"
 #include "tensor/passes/expand_math.h"
 #include "tensor/schedules/window.h"
 
@@ -372,6 +373,25 @@ TEST_CASE("concatenation writes pieces, empty tensors write nothing") {
   d.piece(y, {0, 3}, {2, 18}, [&](Index i) { return b(i); });
   d.piece(y, {0, 21}, {2, 0}, [&](Index i) { return none(i); });
   check_schedule(d.finish(), {false, false, false});
+}
+
+// Which operands the result may replace, as numbers of parameters.
+static std::vector<int> replaceable(const std::string& body, std::vector<bool> constant = {false, false}) {
+  Diagnostics d;
+  auto parsed = parse("tensor @f(a: f32[8], b: f32[8]) -> (y: f32[8]) {\n" + body + "}\n", "t.tir", d);
+  REQUIRE_MESSAGE(parsed, d.str());
+  std::vector<int> operands;
+  for (auto [result, operand] : schedule({parsed->functions[0], constant, {{}, {}, {}}, {avx2}}).in_place)
+    operands.push_back(operand);
+  return operands;
+}
+
+TEST_CASE("a result may replace operands that are read only where it is written") {
+  CHECK(replaceable("y[i < 8] = a[i] * b[i]\n") == std::vector{0, 1});
+  CHECK(replaceable("y[i < 8] = a[i] * b[i]\n", {false, true}) == std::vector{0});
+  CHECK(replaceable("y[i < 8] = a[i] * b[7 - i]\n") == std::vector{0});
+  CHECK(replaceable("y[i < 8] = a[i] + a[0] + b[i] * b[7 - i]\n") == std::vector<int>{});
+  CHECK(replaceable("temp s: f32[]\ns[] = sum(k < 8) { a[k] }\ny[i < 8] = (a[i] + b[i]) * s[]\n") == std::vector{1});
 }
 
 TEST_CASE("pieces fill whole blocks, and may share one") {

@@ -1,0 +1,126 @@
+// The parser of tensor IR's text form (docs/TENSOR_IR.md), by recursive descent. It stops at the first error. Nesting
+// of brackets and depth of expressions are bounded, so that no text can exhaust the stack. parse.cpp has names, types
+// and modules, parse_expr.cpp expressions, parse_program.cpp definitions and kernels.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "tensor/lexer.h"
+#include "tensor/parse.h"
+#include "tensor/text.h"
+
+namespace dlcc::tensor {
+
+// Thrown within the parser once a diagnostic was reported.
+struct SyntaxError {};
+
+class Parser {
+ public:
+  // What the text may ask of the stack.
+  static constexpr int deepest_nesting = 200, deepest_expression = 2000;
+
+  Parser(std::string_view text, const std::string& file, Diagnostics& diagnostics,
+         std::span<const Intrinsic* const> known)
+      : file_(file), diagnostics_(diagnostics), known_(known) {
+    Lexer lexer(text);
+    do tokens_.push_back(lexer.next());
+    while (tokens_.back().kind != Token::Kind::end);
+  }
+
+  ParsedTensorIr module();
+
+ private:
+  // ---- tokens ----
+  const Token& peek(size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
+  Token take() {
+    Token t = peek();
+    if (at_ + 1 < tokens_.size()) ++at_;
+    return t;
+  }
+  bool accept(std::string_view s) { return peek().is(s) ? (take(), true) : false; }
+  void expect(std::string_view s) {
+    if (!accept(s)) fail(peek(), fmt::format("expected '{}'", s));
+  }
+  [[noreturn]] void fail(const Token& t, const std::string& message) {
+    std::string found = t.kind == Token::Kind::end ? "the end of the text" : "'" + t.text + "'";
+    report(t, DiagnosticId::syntax_error, message + ", found " + found);
+  }
+  [[noreturn]] void report(const Token& t, DiagnosticId id, const std::string& message) {
+    diagnostics_.error(id, {file_, t.line, t.column}, message);
+    throw SyntaxError{};
+  }
+
+  // ---- names ----
+  struct Meaning {  // one of them
+    Var var;
+    Buffer buffer;
+  };
+  struct Nest {  // one more level of brackets or blocks; names bound inside are forgotten at its end
+    explicit Nest(Parser& p, bool scope = false) : p(p), bound(p.bound_.size()), scope(scope) {
+      if (++p.nesting_ > deepest_nesting) p.report(p.peek(), DiagnosticId::syntax_error, "nested too deeply");
+    }
+    ~Nest() {
+      --p.nesting_;
+      if (!scope) return;
+      for (; p.bound_.size() > bound; p.bound_.pop_back()) p.names_.erase(p.bound_.back());
+    }
+    Parser& p;
+    size_t bound;
+    bool scope;
+  };
+  std::string identifier();
+  void bind(const Token& where, const std::string& name, Meaning m);
+  const Meaning& look_up(const Token& t);
+  Buffer buffer_named(const Token& t);
+
+  // ---- parts ----
+  std::string function_name();
+  void symbols();
+  int64_t integer();
+  DType type();
+  Dim dim();
+  Dim dim_product();
+  Dim dim_atom();
+  Shape shape();
+  Buffer declaration(Scope scope);
+  std::vector<Axis> axes(Shape* origin = nullptr);
+
+  // ---- expressions ----
+  Expr make(const Token& where, DType type, decltype(ExprNode::v) v, const std::vector<Expr>& children);
+  Expr expr();
+  Expr infix(int lowest);
+  Expr primary();
+  Expr call();
+  Expr number(bool negative);
+  Expr load_from(const Token& name);
+  std::vector<Expr> list(std::string_view end);
+
+  // ---- definitions, statements ----
+  TensorFunction function();
+  Stage stage();
+  bool at_reduction() const;
+  Reduction reduction(std::vector<Expr>& values);
+  Kernel kernel();
+  Stmt block();
+  Stmt statement();
+  Stmt loop(LoopKind kind);
+  Stmt if_statement();
+  Stmt call_statement();
+  Status status();
+
+  const std::string& file_;
+  Diagnostics& diagnostics_;
+  std::span<const Intrinsic* const> known_;
+  std::vector<Token> tokens_;
+  size_t at_ = 0;
+  int nesting_ = 0;
+  std::map<std::string, Meaning> names_;
+  std::vector<std::string> bound_;
+  std::map<std::string, Symbol> symbols_;
+  std::vector<Expr> shared_;  // of the expression being read: %0, %1, ...
+  std::unordered_map<const ExprNode*, int> depth_;
+};
+
+}  // namespace dlcc::tensor

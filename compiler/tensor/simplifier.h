@@ -1,0 +1,97 @@
+// The index simplifier. Expressions are simplified bottom-up with a memo, so that shared nodes cost once; int64 sums go
+// through linear forms. Whatever moves a division or comparison across a sum needs a proof that the sum does not
+// overflow: a known range. simplify_ranges.cpp derives ranges and learns from conditions, simplify.cpp rewrites.
+#pragma once
+
+#include <unordered_map>
+#include <utility>
+
+#include "tensor/linear.h"
+#include "tensor/simplify.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+
+using Wide = __int128;
+
+inline int64_t floor_quotient(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+inline int64_t floor_remainder(int64_t a, int64_t b) { return a - floor_quotient(a, b) * b; }
+
+inline std::optional<Range> narrowed(Wide low, Wide high) {
+  if (low < INT64_MIN || high > INT64_MAX || low > high) return std::nullopt;
+  return Range{static_cast<int64_t>(low), static_cast<int64_t>(high)};
+}
+
+inline BinaryOp negated(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::lt:
+      return BinaryOp::ge;
+    case BinaryOp::le:
+      return BinaryOp::gt;
+    case BinaryOp::gt:
+      return BinaryOp::le;
+    case BinaryOp::ge:
+      return BinaryOp::lt;
+    case BinaryOp::eq:
+      return BinaryOp::ne;
+    case BinaryOp::ne:
+      return BinaryOp::eq;
+    default:
+      DLCC_UNREACHABLE("not a comparison");
+  }
+}
+
+inline bool is_comparison(BinaryOp op) { return op >= BinaryOp::eq && op <= BinaryOp::ge; }
+
+class Simplifier {
+ public:
+  explicit Simplifier(const Ranges& ranges) : ranges_(ranges) {}
+
+  Expr operator()(const Expr& e);
+  Stmt operator()(const Stmt& s);
+  std::optional<Range> range(const Expr& e);
+
+ private:
+  struct Memo {
+    std::unordered_map<const ExprNode*, std::pair<Expr, Expr>> simple;  // keeps its key alive
+    std::unordered_map<const ExprNode*, std::pair<Expr, std::optional<Range>>> range;
+  };
+  struct Fact {   // bounds of a linear form, from a condition that holds here
+    Linear form;  // constant 0
+    Wide low, high;
+  };
+  // What held before a condition was assumed.
+  struct Context {
+    Memo memo;
+    size_t facts;
+    Ranges ranges;
+  };
+
+  Expr compute(const Expr& e);
+  Expr binary_of(BinaryOp op, Expr a, Expr b);
+  Expr sum(Linear l);
+  Expr divide(const Expr& a, int64_t c);
+  Expr modulo(const Expr& a, int64_t c);
+  Expr compare(BinaryOp op, const Expr& a, const Expr& b);
+  Expr extremum(BinaryOp op, const Expr& a, const Expr& b);
+  Expr select_of(const Select& x);
+  Expr load_of(const Load& x);
+  void recombine(Linear& l);
+
+  std::optional<Range> compute_range(const Expr& e);
+  std::optional<Range> range(const Linear& l);
+  std::optional<Range> range_of_binary(const Binary& x);
+
+  bool assume(const Expr& condition, bool holds);
+  std::optional<Context> enter(const Expr& condition, bool holds);
+  void leave(Context c);
+
+  Ranges ranges_;
+  std::vector<Fact> facts_;
+  int contexts_ = 0;         // that surround the present place
+  int select_contexts_ = 0;  // entered so far for arms of selects
+  Memo memo_;
+  ExprOrder order_;
+};
+
+}  // namespace dlcc::tensor

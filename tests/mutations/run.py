@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Plants the defects of mutations.txt one at a time and demands that a test fails for each.
+
+    run.py [NAME...] [--check] [--prefix 'nice -n 10']
+
+Works in a copy of the source tree under build/mutations, which later runs update. A mutation is caught when the tests
+it names fail, or else any test. A mutation whose text is not found, or that does not compile, is a failure.
+"""
+import argparse
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import time
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+COPY = SOURCE / "build" / "mutations"
+BUILD = COPY / "build" / "release"
+
+
+class Edit:
+    """A text of whole lines in one file, and the lines that replace it."""
+
+    def __init__(self, path):
+        self.path, self.old, self.new = path, [], []
+
+    def apply(self, text):
+        """The changed text; an error unless the old lines occur exactly once. White space around lines does not count."""
+        lines = text.split("\n")
+        stripped = [line.strip() for line in lines]
+        count = len(self.old)
+        places = [i for i in range(len(lines) - count + 1) if stripped[i : i + count] == self.old]
+        if len(places) != 1:
+            raise ValueError(f"{self.path}: {len(places)} places have the text '{' '.join(self.old)}'")
+        lines[places[0] : places[0] + count] = self.new
+        return "\n".join(lines)
+
+
+class Mutation:
+    def __init__(self, name, what):
+        self.name, self.what, self.tests, self.edits = name, what, ".", []
+
+    def texts(self, root):
+        """The files of the tree at `root` before and after, by path."""
+        before, after = {}, {}
+        for edit in self.edits:
+            before.setdefault(edit.path, (root / edit.path).read_text())
+            after[edit.path] = edit.apply(after.get(edit.path, before[edit.path]))
+        return before, after
+
+
+def read_mutations(path):
+    mutations = []
+    for line in path.read_text().splitlines():
+        word, _, rest = line.strip().partition(" ")
+        if word == "mutation":
+            mutations.append(Mutation(*rest.split(": ", 1)))
+        elif word == "tests":
+            mutations[-1].tests = rest
+        elif word == "file":
+            mutations[-1].edits.append(Edit(rest))
+        elif word in ("-", "+"):
+            edit = mutations[-1].edits[-1]
+            if word == "-" and edit.new:  # another place of the same file
+                edit = Edit(edit.path)
+                mutations[-1].edits.append(edit)
+            (edit.old if word == "-" else edit.new).append(rest.strip())
+        elif word and not word.startswith("#"):
+            sys.exit(f"{path}: what is '{line}'?")
+    return mutations
+
+
+def write_if_changed(path, data):
+    if not path.is_file() or path.read_bytes() != data:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def update_copy():
+    """Makes the copy's sources equal to the tree's; its build folder stays."""
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=SOURCE,
+                            check=True, capture_output=True).stdout.decode().split("\0")
+    wanted = {name for name in listed if name and (SOURCE / name).is_file()}
+    for name in wanted:
+        write_if_changed(COPY / name, (SOURCE / name).read_bytes())
+    for path in COPY.rglob("*"):
+        name = path.relative_to(COPY)
+        if path.is_file() and name.parts[0] != "build" and name.as_posix() not in wanted:
+            path.unlink()
+
+
+class Runner:
+    def __init__(self, prefix):
+        self.prefix = shlex.split(prefix)
+        # The compiler cache knows the objects of the tree when paths are relative.
+        self.environment = dict(os.environ, CCACHE_BASEDIR=str(COPY))
+
+    def call(self, *command):
+        done = subprocess.run([*self.prefix, *command], cwd=COPY, env=self.environment, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return done.returncode == 0, done.stdout
+
+    def build(self):
+        return self.call("cmake", "--build", str(BUILD))
+
+    def failing_tests(self, *selection):
+        """Names of tests that fail; stops at the first."""
+        passed, output = self.call("ctest", "--test-dir", str(BUILD), "--timeout", "600", "--stop-on-failure",
+                                   "--no-tests=error", *selection)
+        return [] if passed else re.findall(r"^\s*\d+ - (\S+) \((?!Skipped)", output, re.M) or [output[-2000:]]
+
+    def prepare(self):
+        update_copy()
+        data = os.environ.get("DLCC_TEST_DATA", "")
+        configured, output = self.call("cmake", "--preset", "release", f"-DDLCC_TEST_DATA={data}")
+        if configured:
+            configured, output = self.build()
+        if not configured:
+            sys.exit(output)
+        if failing := self.failing_tests():
+            sys.exit(f"without a mutation these fail: {failing}")
+
+    def run(self, mutation):
+        """Why the mutation does not count as caught; None if it does, by the test in `caught_by`."""
+        try:
+            before, after = mutation.texts(COPY)
+        except (OSError, ValueError) as problem:
+            return str(problem)
+        try:
+            for path, text in after.items():
+                (COPY / path).write_text(text)
+            ok, output = self.build()
+            if not ok:
+                return "does not compile\n" + output[-2000:]
+            failing = self.failing_tests("-R", mutation.tests) or self.failing_tests("-E", mutation.tests)
+        finally:
+            for path, text in before.items():
+                (COPY / path).write_text(text)
+        self.caught_by = failing
+        return None if failing else f"SURVIVED: {mutation.what}"
+
+
+def check_texts(mutations):
+    problems = []
+    for mutation in mutations:
+        try:
+            mutation.texts(SOURCE)
+        except (OSError, ValueError) as problem:
+            problems.append(f"{mutation.name}: {problem}")
+    return problems
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help="the mutations to run; default: all")
+    parser.add_argument("--check", action="store_true", help="only look whether every text is found")
+    parser.add_argument("--prefix", default="", help="goes in front of every command")
+    options = parser.parse_args()
+    mutations = read_mutations(pathlib.Path(__file__).with_name("mutations.txt"))
+    if unknown := set(options.names) - {m.name for m in mutations}:
+        sys.exit(f"there is no mutation {', '.join(sorted(unknown))}")
+    mutations = [m for m in mutations if not options.names or m.name in options.names]
+    problems = check_texts(mutations)
+    if options.check or problems:
+        print("\n".join(problems + [f"{len(mutations) - len(problems)} passed, {len(problems)} failed"]))
+        return 1 if problems else 0
+
+    runner = Runner(options.prefix)
+    runner.prepare()
+    failed = 0
+    for mutation in mutations:
+        start = time.monotonic()
+        problem = runner.run(mutation)
+        failed += problem is not None
+        print(f"{mutation.name}: {problem or 'caught by ' + ' '.join(runner.caught_by)} "
+              f"({time.monotonic() - start:.0f} s)", flush=True)
+    print(f"{len(mutations) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

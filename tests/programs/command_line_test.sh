@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# What scripts and build systems rely on: exit statuses, which files appear, dependency files, standard input and output.
+# command_line_test.sh DLCC SOURCE_FOLDER WORK_FOLDER
+set -euo pipefail
+dlcc=$(realpath "$1") model=$(realpath "$2")/examples/digits/digits.onnx work=$3
+rm -rf "$work"
+mkdir -p "$work"
+cd "$work"
+fail() {
+  echo "$1"
+  exit 1
+}
+expect_status() {  # STATUS ARGUMENTS...
+  local wanted=$1 status=0
+  shift
+  "$dlcc" "$@" > out.txt 2> err.txt || status=$?
+  [ $status = "$wanted" ] || fail "status $status instead of $wanted: dlcc $*"
+}
+expect_files() {  # the files of the folder but for the two of expect_status
+  local found
+  found=$(ls -A --ignore={out,err}.txt | xargs)
+  [ "$found" = "$*" ] || fail "found files '$found' instead of '$*'"
+}
+
+echo "the command line is at fault: 2"
+expect_status 2
+expect_status 2 "$model"
+expect_status 2 "$model" -o m.o --no-such-option
+expect_status 2 "$model" -o m.o --emit=nothing
+expect_status 2 "$model" -o m.o --target z80
+expect_status 2 "$model" -o m.o -mcpu=pentium9
+expect_status 2 "$model" -o m.o -mattr=+no-such-feature
+expect_status 2 "$model" -o m.o --dim n
+expect_status 2 "$model" -o m.o --stop-after=no-such-pass
+expect_status 2 "$model" -o - -MD
+expect_status 2 opt "$model" --passes=no-such-pass
+echo "the input is at fault: 1"
+expect_status 1 missing.onnx -o m.o
+head -c 1000 "$model" > truncated.onnx
+expect_status 1 truncated.onnx -o m.o
+expect_status 1 check truncated.onnx
+expect_status 1 check truncated.onnx --diagnostics=json
+grep -q '"id": "malformed-model"' err.txt || fail "diagnostics are not JSON"
+rm truncated.onnx
+mkdir taken.o
+expect_status 1 "$model" -o taken.o
+expect_status 1 "$model" -o missing/m.o
+rmdir taken.o
+expect_files
+echo "nothing was left behind"
+
+expect_status 0 "$model" -o m.o
+[ ! -s out.txt ] && [ ! -s err.txt ] || fail "a compilation without a terminal is not silent"
+expect_files m.h m.o
+mkdir other
+"$dlcc" - -o - < "$model" --prefix=m > other/m.o
+cmp m.o other/m.o
+echo "from standard input to standard output"
+expect_status 0 "$model" -c -o m.o -MD
+[ "$(cat m.d)" = "m.o: $model" ] || fail "wrong dependencies: $(cat m.d)"
+expect_status 0 "$model" -o m.o -MD -MF other/rules -MT 'a target'
+[ "$(cat other/rules)" = "a\\ target: $model" ] || fail "wrong dependencies: $(cat other/rules)"
+echo "dependency files"
+
+expect_status 0 "$model" -o wide.o --prefix=m -mcpu=x86-64-v4
+expect_status 0 "$model" -o narrow.o --prefix=m -mcpu=x86-64-v4 -mattr=-avx512f
+for object in wide narrow; do objdump -d $object.o > $object.txt; done
+grep -q zmm wide.txt || fail "x86-64-v4 has no 512-bit vectors"
+! grep -q zmm narrow.txt || fail "-mattr=-avx512f leaves 512-bit vectors"
+echo "CPU features"
+expect_status 2 "$model" -o m.o --weights=nowhere
+expect_status 0 "$model" -o placed.o --weights section=.qspi
+readelf -SW placed.o > placed.txt
+grep -q '\.qspi .* A ' placed.txt && ! grep -q 'rodata\.placed_weights' placed.txt || fail "the weights are not in .qspi"
+echo "a section for the weights"
+expect_status 0 "$model" -v -o m.o
+grep -q '^generate code' err.txt || fail "-v does not tell what is done"
+expect_status 0 inspect --json "$model" --prefix=p
+for key in prefix arena_bytes arena_align weights_bytes macs inputs outputs operators parameters; do
+  grep -q "\"$key\"" out.txt || fail "inspect --json has no $key"
+done
+echo "inspect --json"

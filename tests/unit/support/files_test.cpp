@@ -1,0 +1,53 @@
+// Files that are written together appear together or not at all.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+
+#include "support/files.h"
+
+namespace {
+
+using namespace dlcc;
+namespace fs = std::filesystem;
+
+struct Folder {
+  fs::path path = fs::temp_directory_path() / fmt::format("dlcc_write_{}", ::getpid());
+  Folder() { fs::create_directories(path); }
+  ~Folder() { fs::remove_all(path); }
+  size_t entries() const {
+    return static_cast<size_t>(std::distance(fs::directory_iterator(path), fs::directory_iterator()));
+  }
+};
+
+std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+}  // namespace
+
+TEST_CASE("several files are written") {
+  Folder folder;
+  Diagnostics diagnostics;
+  std::string one = "one", two = "two";
+  CHECK(write_files({{folder.path / "a", bytes_of(one)}, {folder.path / "b", bytes_of(two)}}, diagnostics));
+  CHECK(write_file(folder.path / "a", std::string_view("again"), diagnostics));
+  CHECK(!diagnostics.any());
+  auto read = read_file(folder.path / "a", diagnostics);
+  REQUIRE(read);
+  CHECK(std::ranges::equal(*read, bytes_of(std::string("again"))));
+  CHECK(folder.entries() == 2);
+}
+
+TEST_CASE("when one of several files cannot be written, none is") {
+  Folder folder;
+  fs::create_directory(folder.path / "taken");
+  for (const char* bad : {"taken", "missing/b"}) {
+    Diagnostics diagnostics;
+    std::string text = "text";
+    CHECK(!write_files({{folder.path / "a", bytes_of(text)}, {folder.path / bad, bytes_of(text)}}, diagnostics));
+    CHECK(diagnostics.str().find(std::string(bad) + ": error[cannot-write-file]: cannot write the file: ") !=
+          std::string::npos);
+    CHECK(folder.entries() == 1);
+  }
+}

@@ -1,0 +1,99 @@
+// Logical kernels become kernels over storage in which no access can lie outside.
+#include "tensor/passes/apply_layouts.h"
+
+#include <doctest/doctest.h>
+
+#include "tensor/layout.h"
+#include "tensor/parse.h"
+
+using namespace dlcc;
+using namespace dlcc::tensor;
+
+namespace {
+
+// The kernel with its first parameter stored in `layout`.
+std::string applied(const std::string& text, const Layout& layout = {}) {
+  Diagnostics d;
+  auto parsed = parse(text, "t.tir", d);
+  REQUIRE_MESSAGE(parsed, d.str());
+  const Kernel& kernel = parsed->kernels[0];
+  return print(apply_layouts(kernel, {{kernel.params[0].buffer, layout}}));
+}
+
+}  // namespace
+
+TEST_CASE("accesses that may lie outside are guarded, the others are not") {
+  CHECK(applied(R"(kernel @k(read x: f32[4], write y: f32[4]) {
+  for i in 4 {
+    y[i] = x[i] + x[i + 1] + x[i - 1]
+  }
+  for j in 5 {
+    y[j] = 1.0
+  }
+}
+)") == R"(kernel @k(read x: f32[4], write y: f32[4]) {
+  for i in 4 {
+    y[i] = x[i] + (x[i + 1] else 0.0) + (x[i - 1] else 0.0)
+  }
+  for j in 5 {
+    if j >= 0 and j < 4 {
+      y[j] = 1.0
+    }
+  }
+}
+)");
+}
+
+TEST_CASE("a condition narrows the ranges of its own branch") {
+  CHECK(applied(R"(kernel @k(read x: f32[4], write y: f32[9]) {
+  for i in 9 {
+    if i < 5 and i >= 1 {
+      y[i] = x[i] + x[i - 1]
+    } else {
+      y[i] = x[i - 2]
+    }
+  }
+  for j in 9 {
+    if j < 4 {
+      y[j] = x[j]
+    }
+  }
+}
+)") == R"(kernel @k(read x: f32[4], write y: f32[9]) {
+  for i in 9 {
+    if i < 5 and i >= 1 {
+      y[i] = (x[i] else 0.0) + x[i - 1]
+    } else {
+      y[i] = x[i - 2] else 0.0
+    }
+  }
+  for j in 9 {
+    if j < 4 {
+      y[j] = x[j]
+    }
+  }
+}
+)");
+}
+
+TEST_CASE("indices go through the layout, and what pads the last block is not read") {
+  Layout blocks = blocked_layout({6}, 0, 4, Layout::Tail::unspecified);
+  CHECK(applied(R"(kernel @k(read x: f32[6], write y: f32[8]) {
+  for i in 6 {
+    y[i] = x[i]
+  }
+  for j in 8 {
+    y[j] = (x[j] else 7.0)
+  }
+}
+)",
+                blocks) == R"(kernel @k(read x: f32[2, 4], write y: f32[8]) {
+  for i in 6 {
+    y[i] = x[floordiv(i, 4), floormod(i, 4)]
+  }
+  for j in 8 {
+    y[j] = j < 6 ? x[floordiv(j, 4), floormod(j, 4)] : 7.0
+  }
+}
+)");
+}
