@@ -182,8 +182,11 @@ class Lowerer {
     if (slice && bits(f.results[0]->type) >= 8) return view(b, value(x.args[0], env, b.place), f.results[0], *slice);
 
     const Scheduled& s = scheduled(x, f);
-    Invoke call{
-        .kernel = s.kernel, .operands = {}, .in_place = {}, .node = b.place.node.empty() ? b.var->name : b.place.node};
+    Invoke call{.kernel = s.kernel,
+                .operands = {},
+                .in_place = {},
+                .node = b.place.node.empty() ? b.var->name : b.place.node,
+                .macs = s.macs};
     for (size_t k = 0; k < x.args.size(); ++k) {
       const Constant* c = std::get_if<Constant>(&x.args[k]);
       call.operands.push_back(c ? constant(s.prepare[k](*c)) : value(x.args[k], env, b.place));
@@ -202,7 +205,6 @@ class Lowerer {
     }
     for (auto [r, p] : s.in_place) call.in_place.emplace_back(static_cast<int>(x.args.size()) + r, p);
     region.steps.push_back(std::move(call));
-    program_.macs += s.macs;
     return result;
   }
 
