@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "lower/place_pieces.h"
 #include "relay/operator.h"
 #include "tensor/analysis.h"
 #include "tensor/passes/bind_shared.h"
@@ -40,7 +41,9 @@ class Lowerer {
     std::vector<ValueId> results;
     flatten(lower_block(main.body, env, program_.body), results);
     for (size_t k = 0; k < results.size(); ++k) make_output(results[k], static_cast<int>(k));
+    place_pieces(program_, pieces_);
     remove_unused_values();
+    remove_unused_kernels();
     return std::move(program_);
   }
 
@@ -204,8 +207,22 @@ class Lowerer {
         result.value = v;
     }
     for (auto [r, p] : s.in_place) call.in_place.emplace_back(static_cast<int>(x.args.size()) + r, p);
+    if (&region == &program_.body) note_pieces(x, f, call);
     region.steps.push_back(std::move(call));
     return result;
+  }
+
+  // A concatenation of variables, which may be computed in place; the call will be the outermost region's next step.
+  void note_pieces(const relay::CallTensor& x, const tensor::TensorFunction& f, const Invoke& call) {
+    std::vector<Layout> layouts = x.layouts;
+    layouts.resize(f.params.size() + 1);
+    auto offsets = bits(f.results[0]->type) >= 8 ? tensor::piece_offsets(f, layouts) : std::nullopt;
+    bool all_variable = std::ranges::none_of(x.args, [](const Atom& a) { return std::holds_alternative<Constant>(a); });
+    if (!offsets || !all_variable || offsets->empty()) return;
+    for (int64_t& o : *offsets) o *= bits(f.results[0]->type) / 8;
+    Pieces p{program_.body.steps.size(), call.operands[x.args.size()], call.operands, std::move(*offsets)};
+    p.operands.resize(x.args.size());
+    pieces_.push_back(std::move(p));
   }
 
   // `first` is the element of the source that the view begins with.
@@ -374,6 +391,31 @@ class Lowerer {
     program_.constants = std::move(kept);
   }
 
+  void remove_unused_kernels() {
+    std::map<int, int> renumbered;
+    std::vector<KernelVariants> kept;
+    for_each_call(program_.body, [&](Invoke& call) {
+      auto [it, is_new] = renumbered.emplace(call.kernel, static_cast<int>(kept.size()));
+      if (is_new) kept.push_back(std::move(program_.kernels[static_cast<size_t>(call.kernel)]));
+      call.kernel = it->second;
+    });
+    program_.kernels = std::move(kept);
+  }
+
+  template <class Visit>
+  static void for_each_call(Region& region, const Visit& visit) {
+    for (Step& step : region.steps)
+      std::visit(overloaded{
+                     [&](Invoke& s) { visit(s); },
+                     [&](Copy&) {},
+                     [&](std::shared_ptr<Branch>& s) {
+                       for_each_call(s->then_region, visit), for_each_call(s->else_region, visit);
+                     },
+                     [&](std::shared_ptr<Repeat>& s) { for_each_call(s->body, visit); },
+                 },
+                 step);
+  }
+
   const relay::Module& module_;
   const std::vector<tensor::Machine>& machines_;
   const tensor::ScheduleOptions& options_;
@@ -382,6 +424,7 @@ class Lowerer {
   std::map<uint64_t, std::vector<ValueId>> constants_by_hash_;
   std::map<std::string, Scheduled> scheduled_;
   std::map<std::string, int> kernel_by_text_;
+  std::vector<Pieces> pieces_;
   std::set<std::string> active_ = {"main"};  // functions being inlined
 };
 

@@ -1,7 +1,9 @@
 #include "tensor/analysis.h"
 
 #include <algorithm>
+#include <set>
 
+#include "tensor/layout.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
 
@@ -102,6 +104,64 @@ bool consists_of_pieces(const TensorFunction& f) {
   return f.results.size() == 1 && !f.stages.empty() && std::ranges::all_of(f.stages, [&](const Stage& s) {
            return !s.reduction && !s.origin.empty() && s.results.size() == 1 && s.results[0] == f.results[0];
          });
+}
+
+// The parameter that the stage copies to its box, or -1.
+static int copied_param(const TensorFunction& f, const Stage& stage) {
+  const Load* l = as<Load>(stage.values[0]);
+  if (!l || l->otherwise || !stage.requirements.empty()) return -1;
+  auto param = std::ranges::find(f.params, l->buffer);
+  if (param == f.params.end() || l->indices.size() != stage.axes.size()) return -1;
+  for (size_t d = 0; d < stage.axes.size(); ++d) {
+    const VarRef* ref = as<VarRef>(l->indices[d]);
+    if (!ref || ref->var != stage.axes[d].var || stage.axes[d].extent != l->buffer->shape[d]) return -1;
+  }
+  return static_cast<int>(param - f.params.begin());
+}
+
+// Where a piece that begins at `origin` is stored, in elements of the result's storage; empty when it is not contiguous
+// there: the outermost part of the axis that is cut must be the outermost dimension of more than one element.
+static std::optional<int64_t> offset_of_piece(const Layout& piece, const std::vector<int64_t>& piece_shape,
+                                              const Layout& whole, const std::vector<int64_t>& whole_shape,
+                                              const std::vector<int64_t>& origin) {
+  Layout small = explicit_layout(piece, piece_shape), large = explicit_layout(whole, whole_shape);
+  if (small.parts.size() != large.parts.size()) return std::nullopt;
+  int64_t offset = 0, inner = 1;
+  std::set<int> cut;  // axes whose outermost part has been seen
+  bool only_ones = true;
+  for (size_t k = 0; k < large.parts.size(); ++k) {
+    const Layout::Part &a = small.parts[k], &b = large.parts[k];
+    size_t axis = static_cast<size_t>(b.axis);
+    inner *= b.extent;
+    if (a.axis != b.axis || a.divisor != b.divisor || a.border != b.border) return std::nullopt;
+    if (piece_shape[axis] != whole_shape[axis] && cut.insert(b.axis).second) {
+      int64_t end = origin[axis] + piece_shape[axis];
+      bool whole_blocks = origin[axis] % b.divisor == 0 && (end % b.divisor == 0 || end == whole_shape[axis]);
+      if (!only_ones || !whole_blocks || b.border != 0) return std::nullopt;
+      offset = origin[axis] / b.divisor;
+      inner = 1;
+      only_ones = false;
+    } else if (a.extent != b.extent) {
+      return std::nullopt;
+    }
+    only_ones = only_ones && b.extent == 1;
+  }
+  return offset * inner;
+}
+
+std::optional<std::vector<int64_t>> piece_offsets(const TensorFunction& f, const std::vector<Layout>& layouts) {
+  if (!consists_of_pieces(f) || f.stages.size() != f.params.size()) return std::nullopt;
+  std::vector<int64_t> offsets(f.params.size(), -1);
+  for (const Stage& stage : f.stages) {
+    int k = copied_param(f, stage);
+    if (k < 0 || offsets[static_cast<size_t>(k)] >= 0) return std::nullopt;
+    auto offset =
+        offset_of_piece(layouts[static_cast<size_t>(k)], static_shape(f.params[static_cast<size_t>(k)]->shape),
+                        layouts.back(), static_shape(f.results[0]->shape), static_shape(stage.origin));
+    if (!offset) return std::nullopt;
+    offsets[static_cast<size_t>(k)] = *offset;
+  }
+  return offsets;
 }
 
 std::optional<Contraction> find_contraction(const TensorFunction& f, const std::vector<bool>& constant) {

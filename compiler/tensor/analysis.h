@@ -46,6 +46,10 @@ bool is_view(const TensorFunction&);
 // element: a reshape, or a slice of the outermost dimension. Empty when it is not that.
 std::optional<int64_t> contiguous_slice(const TensorFunction&);
 
+// The function only lays its operands next to each other, and in storage each is a contiguous run of the result: the
+// element of the stored result that each operand's storage begins with. Layouts of parameters, then of the result.
+std::optional<std::vector<int64_t>> piece_offsets(const TensorFunction&, const std::vector<Layout>&);
+
 // Multiply-accumulate operations: the sum over all contraction stages of their points times their terms.
 int64_t multiply_accumulates(const TensorFunction&);
 

@@ -140,10 +140,15 @@ bool has_border(const Layout& layout, const std::vector<int64_t>& logical) {
   return std::ranges::any_of(layout.parts, [&](const Layout::Part& p) { return has_border(p, logical[p.axis]); });
 }
 
-Layout with_border(Layout layout, const std::vector<int64_t>& logical, const std::vector<Range>& wanted) {
-  if (wanted.empty()) return layout;
+Layout explicit_layout(Layout layout, const std::vector<int64_t>& logical) {
   if (layout.is_dense())
     for (int a = 0; a < static_cast<int>(logical.size()); ++a) layout.parts.push_back({a, 1, logical[a]});
+  return layout;
+}
+
+Layout with_border(Layout layout, const std::vector<int64_t>& logical, const std::vector<Range>& wanted) {
+  if (wanted.empty()) return layout;
+  layout = explicit_layout(std::move(layout), logical);
   for (Layout::Part& part : layout.parts) {
     if (std::ranges::count(layout.parts, part.axis, &Layout::Part::axis) > 1) continue;
     const Range& r = wanted[part.axis];

@@ -20,6 +20,9 @@ std::vector<Expr> logical_index(const Layout&, int logical_rank, const std::vect
 // Splits one axis into blocks: [.., axis/block, .., axis%block] with the block innermost. Extents from `shape`.
 Layout blocked_layout(const std::vector<int64_t>& shape, int axis, int64_t block, Layout::Tail tail);
 
+// The layout with its parts spelled out, when it is dense.
+Layout explicit_layout(Layout, const std::vector<int64_t>& logical);
+
 // The part is stored with zeros before or behind its axis, whose extent is given; some part of the layout is.
 bool has_border(const Layout::Part&, int64_t extent);
 bool has_border(const Layout&, const std::vector<int64_t>& logical);

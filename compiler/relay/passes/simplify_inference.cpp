@@ -13,6 +13,8 @@
 //   (y + b) * c, bias_add(y, b) * c     y * c + b * c              y * c is absorbed; b constant, single use
 //   (y + b) + c, bias_add(y, b) + c     y + (b + c)                b, c constant, single use
 //   contraction(x, w) + c               bias_add(contraction, c)   c constant, per output channel
+//   avg_pool(conv(x, w))                conv(avg_pool(x), w)       1x1 kernel, fewer pixels behind the pooling, single
+//   use
 #include <algorithm>
 
 #include "relay/passes/block_rewriter.h"
@@ -280,6 +282,38 @@ Result transpose(BlockRewriter& r, const Binding&, const Call& call) {
   return r.emit("transpose", {data}, {{"axes", order}});
 }
 
+// ---- pooling
+
+std::vector<int64_t> integers_attr(const Call& call, const char* name) {
+  std::vector<int64_t> values;
+  auto it = call.attrs.find(name);
+  const AttrList* list = it == call.attrs.end() ? nullptr : std::get_if<AttrList>(&it->second.v);
+  for (const AttrValue& v : list ? *list : AttrList()) values.push_back(std::get<int64_t>(v.v));
+  return values;
+}
+
+// A convolution with 1x1 taps that reads every pixel once: it commutes with sums over pixels.
+bool is_projection(const BlockRewriter& r, const Call& conv) {
+  auto all = [&](const char* name, int64_t value) {
+    return std::ranges::all_of(integers_attr(conv, name), [&](int64_t v) { return v == value; });
+  };
+  Shape weights = r.tensor(conv.args[1]).shape;
+  bool one_tap = std::ranges::all_of(weights.begin() + 2, weights.end(), [](const Dim& d) { return d == Dim(1); });
+  return one_tap && all("strides", 1) && all("padding", 0);
+}
+
+Result average_pool(BlockRewriter& r, const Binding& b, const Call& call) {
+  Contraction c;
+  const Call* found = r.used_once(call.args[0]) ? contraction_of(r, call.args[0], c) : nullptr;
+  if (!found || c.result_axis != 1 || !is_projection(r, *found)) return std::nullopt;
+  Call conv = *found;  // writing operations moves the original
+  Shape before = r.tensor(call.args[0]).shape, behind = as<TensorType>(b.var->type)->shape;
+  if (!is_static(before) || !is_static(behind) || product(behind).value() >= product(before).value())
+    return std::nullopt;
+  Atom pooled = r.emit(name_of(call), {conv.args[0]}, call.attrs);
+  return r.emit(name_of(conv), {pooled, conv.args[1]}, conv.attrs);
+}
+
 // ---- the table
 
 struct CallRule {
@@ -287,8 +321,15 @@ struct CallRule {
   Result (*apply)(BlockRewriter&, const Binding&, const Call&);
 };
 constexpr CallRule call_rules[] = {
-    {"multiply", multiply}, {"divide", divide},   {"add", add},
-    {"subtract", subtract}, {"reshape", reshape}, {"transpose", transpose},
+    {"multiply", multiply},
+    {"divide", divide},
+    {"add", add},
+    {"subtract", subtract},
+    {"reshape", reshape},
+    {"transpose", transpose},
+    {"nn.avg_pool1d", average_pool},
+    {"nn.avg_pool2d", average_pool},
+    {"nn.avg_pool3d", average_pool},
 };
 
 Result simplify(BlockRewriter& r, const Binding& b) {

@@ -201,7 +201,7 @@ class Planner {
 class Scheduler {
  public:
   Scheduler(const ContractionPlan& plan, const Machine& machine)
-      : plan_(plan), stage_(plan.function.stages[0]), column_(axis(plan.column_axis).var) {
+      : plan_(plan), machine_(machine), stage_(plan.function.stages[0]), column_(axis(plan.column_axis).var) {
     const Binary& product = *as<Binary>(stage_.values[0]);
     bool data_first =
         loads_of(product.a)[0].buffer == plan.contraction.data.buffer &&
@@ -210,13 +210,14 @@ class Scheduler {
     weights_factor_ = data_first ? product.b : product.a;
     lanes_ = std::min<int64_t>(machine.lanes(bits(product.a.type())), column_block);
     tile_ = choose_register_tile(machine, lanes_, plan.panel);
+    row_tiles_ = cut_rows();
   }
 
   Stmt run() {
     std::vector<Stmt> parts;
     if (plan_.padded_data) parts.push_back(pad());
     if (plan_.packed_weights) parts.push_back(pack());
-    parts.push_back(panels());
+    parts.push_back(products());
     return sequence(std::move(parts));
   }
 
@@ -252,14 +253,23 @@ class Scheduler {
     int64_t columns_left;  // columns of the tile that exist; at most vectors * lanes
   };
 
-  Stmt panels() {
-    int64_t columns = extent(plan_.column_axis), panel = plan_.panel;
-    // Storage in blocks has room for whole blocks; dense storage ends with the last column.
-    int64_t stored = plan_.blocked_result ? round_up(columns, column_block) : columns;
-    int64_t whole = stored / panel;
-    Var p = make_var("panel");
-    Stmt body = for_loop(p, whole, LoopKind::parallel, one_panel(Expr(p) * Expr(panel), panel));
-    if (stored % panel) body = sequence({body, one_panel(Expr(whole * panel), stored % panel)});
+  // Panel after panel, each over all rows: the rows are read once for every panel. When they do not stay in the cache
+  // but all panels do, block after block of rows, each over all panels.
+  Stmt products() {
+    auto all_rows = [&](const Position& at) { return other_rows(groups(at, {Expr(0), row_tiles_.whole(), true})); };
+    Stmt body;
+    if (int64_t size = groups_per_block()) {
+      Var block = make_var("block");
+      int64_t whole = row_tiles_.whole(), left = whole % size;
+      body = for_loop(block, whole / size, LoopKind::parallel,
+                      panels([&](const Position& at) { return groups(at, {Expr(block) * Expr(size), size, false}); }));
+      if (left > 0 || row_tiles_.rest() > 0)
+        body =
+            sequence({body, panels([&](const Position& at) { return groups(at, {Expr(whole - left), left, true}); })});
+      body = other_rows(body);
+    } else {
+      body = panels(all_rows);
+    }
     for (size_t k = plan_.outer_axes.size(); k-- > 0;) {
       const Axis& a = axis(plan_.outer_axes[k]);
       body = for_loop(a.var, a.extent.value(), LoopKind::serial, body);
@@ -267,53 +277,123 @@ class Scheduler {
     return body;
   }
 
-  Stmt one_panel(const Expr& base, int64_t columns) {
+  // Groups of tiles in a block of rows, or 0 when blocks do not pay.
+  int64_t groups_per_block() const {
+    constexpr int64_t tiles_per_block = 16;
+    int64_t columns = extent(plan_.column_axis);
+    auto bytes = [](const Buffer& b) { return product_of(b) * bits(b->type) / 8; };
+    int64_t groups = std::max<int64_t>(tiles_per_block / row_tiles_.tiles_in_group(), 1);
+    for (int64_t even = groups; even <= 2 * groups; ++even)  // no smaller block at the end, if that is possible
+      if (row_tiles_.whole() % even == 0) {
+        groups = even;
+        break;
+      }
+    bool pays = columns > plan_.panel && groups < row_tiles_.whole() &&
+                bytes(plan_.contraction.data.buffer) > machine_.l2_bytes / 2 &&
+                bytes(plan_.contraction.weights.buffer) <= machine_.l2_bytes / 2;
+    return pays ? groups : 0;
+  }
+  static int64_t product_of(const Buffer& b) { return dlcc::product(b->shape).value(); }
+
+  Stmt panels(const std::function<Stmt(const Position&)>& body) {
+    int64_t columns = extent(plan_.column_axis), panel = plan_.panel;
+    // Storage in blocks has room for whole blocks; dense storage ends with the last column.
+    int64_t stored = plan_.blocked_result ? round_up(columns, column_block) : columns;
+    int64_t whole = stored / panel;
+    Var p = make_var("panel");
+    Stmt all = for_loop(p, whole, LoopKind::parallel, one_panel(Expr(p) * Expr(panel), panel, body));
+    return stored % panel ? sequence({all, one_panel(Expr(whole * panel), stored % panel, body)}) : all;
+  }
+
+  Stmt one_panel(const Expr& base, int64_t columns, const std::function<Stmt(const Position&)>& body) {
     std::vector<Stmt> tiles;
     int64_t width = tile_.vectors * lanes_;
     for (int64_t offset = 0; offset < columns; offset += width) {
       int64_t left = std::min(columns - offset, width);
-      tiles.push_back(rows({base, offset, ceil_div(left, lanes_), left}));
+      tiles.push_back(body({base, offset, ceil_div(left, lanes_), left}));
     }
     return sequence(std::move(tiles));
   }
 
-  Stmt rows(const Position& at) {
-    const std::vector<int>& axes = plan_.row_axes;
-    int x = axes.empty() ? -1 : axes.back();
-    int y = axes.size() > 1 ? axes[axes.size() - 2] : -1;
-    int64_t width = x < 0 ? 1 : extent(x), height = y < 0 ? 1 : extent(y);
-    // Rows are split evenly: 49 become 13, 12, 12, 12 and not 14, 14, 14, 7.
-    int64_t tile_width = ceil_div(width, ceil_div(width, tile_.rows));
-    int64_t tile_height =
-        width <= tile_.rows ? std::clamp<int64_t>(tile_.rows / std::max<int64_t>(width, 1), 1, height) : 1;
-    int64_t tiles_x = ceil_div(width, tile_width), tiles = tiles_x * ceil_div(height, tile_height);
-    auto row_of_tiles = [&](const Expr& top, int64_t tall, const Expr& first_tile) {
-      Var t = make_var("x_tile");
-      Stmt whole = for_loop(t, width / tile_width, LoopKind::serial,
-                            tile(at, top, tall, Expr(t) * Expr(tile_width), tile_width, {first_tile + Expr(t), tiles}));
-      int64_t rest = width % tile_width;
-      if (rest == 0) return whole;
-      TileNumber last{first_tile + Expr(tiles_x - 1), tiles};
-      return sequence({whole, tile(at, top, tall, Expr(width - rest), rest, last)});
-    };
-    Var t = make_var("y_tile");
-    Stmt body = for_loop(t, height / tile_height, LoopKind::serial,
-                         row_of_tiles(Expr(t) * Expr(tile_height), tile_height, Expr(t) * Expr(tiles_x)));
-    if (int64_t rest = height % tile_height)
-      body = sequence({body, row_of_tiles(Expr(height - rest), rest, Expr(tiles - tiles_x))});
-    for (size_t k = axes.size(); k-- > 0;)
-      if (axes[k] != x && axes[k] != y) body = for_loop(axis(axes[k]).var, extent(axes[k]), LoopKind::serial, body);
-    return body;
-  }
+  // ---- loops over rows
+  // -----------------------------------------------------------------------------------------------------
 
-  // ---- one register tile
-  // ------------------------------------------------------------------------------------------------------
+  // How the last two row axes, y and x, are cut into register tiles. A group is a row of tiles when there is more than
+  // one along y, else one tile.
+  struct RowTiles {
+    int x = -1, y = -1;
+    int64_t width = 1, height = 1, tile_width = 1, tile_height = 1;
+
+    bool by_rows() const { return tile_height < height; }
+    int64_t extent() const { return by_rows() ? height : width; }
+    int64_t step() const { return by_rows() ? tile_height : tile_width; }
+    int64_t whole() const { return extent() / step(); }  // groups of full size
+    int64_t rest() const { return extent() % step(); }   // rows of the last, smaller one
+    int64_t tiles_in_group() const { return by_rows() ? ceil_div(width, tile_width) : 1; }
+  };
+
+  RowTiles cut_rows() const {
+    const std::vector<int>& axes = plan_.row_axes;
+    RowTiles t;
+    if (!axes.empty()) t.x = axes.back(), t.width = std::max<int64_t>(extent(t.x), 1);
+    if (axes.size() > 1) t.y = axes[axes.size() - 2], t.height = std::max<int64_t>(extent(t.y), 1);
+    // Rows are split evenly: 49 become 13, 13, 13, 10 and not 14, 14, 14, 7.
+    t.tile_width = ceil_div(t.width, ceil_div(t.width, tile_.rows));
+    if (t.width <= tile_.rows) t.tile_height = std::clamp<int64_t>(tile_.rows / t.width, 1, t.height);
+    return t;
+  }
 
   // The number of a tile among those of a panel.
   struct TileNumber {
     Expr number;
     int64_t count = 0;
   };
+
+  // `count` groups from the first on, and the last, smaller one if asked for.
+  struct GroupRange {
+    Expr first;
+    int64_t count;
+    bool with_rest;
+  };
+
+  Stmt groups(const Position& at, const GroupRange& range) {
+    const RowTiles& r = row_tiles_;
+    bool rest = range.with_rest && r.rest() > 0;
+    int64_t in_group = r.tiles_in_group();
+    int64_t tiles = (range.count + (rest ? 1 : 0)) * in_group;
+    Var g = make_var("group");
+    Stmt body =
+        for_loop(g, range.count, LoopKind::serial,
+                 group(at, (range.first + Expr(g)) * Expr(r.step()), r.step(), {Expr(g) * Expr(in_group), tiles}));
+    if (!rest) return body;
+    TileNumber last{Expr(tiles - in_group), tiles};
+    return sequence({body, group(at, Expr(r.extent() - r.rest()), r.rest(), last)});
+  }
+
+  Stmt group(const Position& at, const Expr& begin, int64_t size, const TileNumber& first) {
+    const RowTiles& r = row_tiles_;
+    if (!r.by_rows()) return tile(at, Expr(0), r.height, begin, size, first);
+    Var t = make_var("x_tile");
+    Expr left = Expr(t) * Expr(r.tile_width);
+    Stmt whole = for_loop(t, r.width / r.tile_width, LoopKind::serial,
+                          tile(at, begin, size, left, r.tile_width, {first.number + Expr(t), first.count}));
+    int64_t rest = r.width % r.tile_width;
+    if (rest == 0) return whole;
+    TileNumber last{first.number + Expr(r.tiles_in_group() - 1), first.count};
+    return sequence({whole, tile(at, begin, size, Expr(r.width - rest), rest, last)});
+  }
+
+  // Loops over the row axes in front of y and x.
+  Stmt other_rows(Stmt body) const {
+    const std::vector<int>& axes = plan_.row_axes;
+    for (size_t k = axes.size(); k-- > 0;)
+      if (axes[k] != row_tiles_.x && axes[k] != row_tiles_.y)
+        body = for_loop(axis(axes[k]).var, extent(axes[k]), LoopKind::serial, body);
+    return body;
+  }
+
+  // ---- one register tile
+  // ------------------------------------------------------------------------------------------------------
 
   Stmt tile(const Position& at, const Expr& top, int64_t tall, const Expr& left, int64_t wide,
             const TileNumber& which) {
@@ -340,7 +420,8 @@ class Scheduler {
     Stmt accumulate =
         terms(all(store(acc, element, multiply_add(product, load(acc, element))), lanes_),
               [&](const Expr& first, int64_t count) { return prefetch_next_panel(at, which, first, count); });
-    return allocate(acc, sequence({init, accumulate, drain(at, acc, element, {y, x, v, lane}, columns, wide, tall)}));
+    return allocate(acc, sequence({prefetch_residual(at, columns, wide, tall, {y, x, v, lane}), init, accumulate,
+                                   drain(at, acc, element, {y, x, v, lane}, columns, wide, tall)}));
   }
 
   Expr data_value() const { return moved(data_factor_, plan_.contraction.data.buffer, plan_.padded_data); }
@@ -406,6 +487,25 @@ class Scheduler {
     });
   }
 
+  // Large tensors that the epilogue reads at the tile's own index are fetched before its products are summed.
+  Stmt prefetch_residual(const Position& at, const Substitution& columns, int64_t wide, int64_t tall,
+                         const std::vector<Var>& vars) const {
+    if (plan_.contraction.epilogue < 0) return nullptr;
+    const Stage& last = plan_.function.stages.back();
+    std::vector<Expr> index;
+    for (const Axis& a : stage_.axes)
+      index.push_back(substitute(substitute(Expr(a.var), columns), {{vars[3], Expr(0)}}));
+    std::vector<Stmt> hints;
+    for (const Buffer& b : plan_.function.params) {
+      bool large = product_of(b) * bits(b->type) / 8 > machine_.l2_bytes;
+      bool own = large && b->rank() == static_cast<int>(index.size()) && reads_at_own_index(last, b.get()) &&
+                 std::ranges::any_of(loads_of(last.values[0]), [&](const Load& l) { return l.buffer == b; });
+      if (own) hints.push_back(make_stmt(Prefetch{b, index}));
+    }
+    Stmt body = for_loop(vars[2], at.vectors, LoopKind::unrolled, sequence(std::move(hints)));
+    return for_loop(vars[0], tall, LoopKind::unrolled, for_loop(vars[1], wide, LoopKind::unrolled, body));
+  }
+
   // Stores the tile through the epilogue. The last vector may have fewer columns.
   Stmt drain(const Position& at, const Buffer& acc, const std::vector<Expr>& element, const std::vector<Var>& vars,
              const Substitution& columns, int64_t wide, int64_t tall) const {
@@ -438,11 +538,13 @@ class Scheduler {
   }
 
   const ContractionPlan& plan_;
+  const Machine& machine_;
   const Stage& stage_;
   Var column_;
   Expr data_factor_, weights_factor_;
   int64_t lanes_ = 1;
   RegisterTile tile_;
+  RowTiles row_tiles_;
 };
 
 }  // namespace

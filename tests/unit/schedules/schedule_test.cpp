@@ -1,6 +1,7 @@
-// Every schedule computes what its definition says: both are evaluated on random data, for several machines and layouts.
-#include "tensor/schedules/contraction.h"
+// Every schedule computes what its definition says: both are evaluated on random data, for several machines and
+// layouts.
 #include "tensor/schedules/schedule.h"
+#include "tensor/schedules/contraction.h"
 #include "tensor/schedules/winograd.h"
 
 #include <doctest/doctest.h>
@@ -23,7 +24,8 @@ using namespace dlcc::tensor;
 namespace {
 
 const Machine avx512{.vector_bytes = 64, .vector_registers = 32}, avx2{.vector_bytes = 32, .vector_registers = 16},
-    neon{.vector_bytes = 16, .vector_registers = 32};
+    neon{.vector_bytes = 16, .vector_registers = 32},
+    small_cache{.vector_bytes = 64, .vector_registers = 32, .l2_bytes = 8 << 10};
 
 Constant random_constant(DType type, const Shape& shape, uint32_t seed) {
   std::vector<std::byte> bytes(static_cast<size_t>(storage_bytes(type, product(shape).value())));
@@ -63,7 +65,7 @@ void check_schedule(const TensorFunction& f, std::vector<bool> constant, std::ve
     args.push_back(random_constant(p->type, p->shape, static_cast<uint32_t>(args.size() + 1)));
   EvaluationResult expected = evaluate(f, args);
   REQUIRE(expected.status == Status::ok);
-  ScheduledFunction s = schedule({f, constant, layouts, {avx512, avx2, neon}, options});
+  ScheduledFunction s = schedule({f, constant, layouts, {avx512, avx2, neon, small_cache}, options});
   std::vector<Constant> stored;
   for (size_t k = 0; k < args.size(); ++k) stored.push_back(s.prepare[k](args[k]));
   for (const Kernel& kernel : s.variants) {
@@ -140,8 +142,10 @@ void check_conv(const Conv& p) {
     for (const auto& layouts : {dense, blocked, first}) check_schedule(f, constant, layouts);
 }
 
-// The layouts that a network would give: blocks of channels, zeros round the data as its reader wants, and round the result.
-std::vector<Layout> bordered_layouts(const TensorFunction& f, const std::vector<bool>& constant, const ScheduleOptions& options) {
+// The layouts that a network would give: blocks of channels, zeros round the data as its reader wants, and round the
+// result.
+std::vector<Layout> bordered_layouts(const TensorFunction& f, const std::vector<bool>& constant,
+                                     const ScheduleOptions& options) {
   std::vector<Layout> layouts(f.params.size() + 1);
   layouts[0] = with_border(channels16(f, 0), static_shape(f.params[0]->shape), wanted_border(f, 0, constant, options));
   Layout& result = layouts.back() = channels16(f, f.params.size());
@@ -165,7 +169,8 @@ void check_winograd(const Conv& p, int64_t tile, const ScheduleOptions& options 
 }  // namespace
 
 TEST_CASE("images with borders of zeros") {
-  for (const Conv& p : {Conv{.stride = 2}, Conv{.c = 32, .h = 6, .w = 35, .k = 5, .pad = 2}, Conv{.n = 2, .c = 24, .k = 1, .pad = 0}}) {
+  for (const Conv& p :
+       {Conv{.stride = 2}, Conv{.c = 32, .h = 6, .w = 35, .k = 5, .pad = 2}, Conv{.n = 2, .c = 24, .k = 1, .pad = 0}}) {
     TensorFunction f = convolution(p);
     std::vector<bool> constant(f.params.size(), false);
     constant[1] = true;
