@@ -1,25 +1,48 @@
-// dlcc bench MODEL: the latency distribution of the object on this machine.
-#include <algorithm>
+// dlcc bench MODEL: the latency distribution of the object on this machine, and the time of each step against its
+// floor.
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "driver/commands.h"
 #include "driver/options.h"
+#include "driver/roofline_page.h"
+#include "driver/step_table.h"
 #include "pipeline/tensor_files.h"
-#include "targets/llvm/loader.h"
+#include "support/files.h"
 
 namespace dlcc::driver {
+namespace {
+
+nlohmann::json latency_json(const Profile& p, int64_t macs) {
+  return {{"runs", p.seconds.size()},
+          {"min_ms", p.quantile(0) * 1e3},
+          {"median_ms", p.quantile(0.5) * 1e3},
+          {"p95_ms", p.quantile(0.95) * 1e3},
+          {"max_ms", p.quantile(1) * 1e3},
+          {"macs", macs},
+          {"gflops", 2e-9 * static_cast<double>(macs) / p.quantile(0.5)}};
+}
+
+std::string latency_text(const Profile& p, int64_t macs) {
+  return fmt::format("{} runs: min {:.3f} ms, median {:.3f} ms, 95 % {:.3f} ms, max {:.3f} ms; {:.1f} GFLOP/s\n",
+                     p.seconds.size(), p.quantile(0) * 1e3, p.quantile(0.5) * 1e3, p.quantile(0.95) * 1e3,
+                     p.quantile(1) * 1e3, 2e-9 * static_cast<double>(macs) / p.quantile(0.5));
+}
+
+}  // namespace
 
 int bench_command(std::vector<std::string> args) {
   CompileOptions options;
   Reporting reporting;
   int runs = 100;
-  bool json = false;
+  bool json = false, layers = false;
+  std::string page;
   CLI::App app("Measures a compiled model on random inputs.", "dlcc bench");
   add_compile_options(app, options);
   add_reporting_options(app, reporting);
   app.add_option("--runs", runs, "Timed calls")->check(CLI::Range(2, 1000000))->capture_default_str();
-  app.add_flag("--json", json, "Print JSON");
+  app.add_flag("--layers", layers, "Time each step, beside probes of the machine's peak and bandwidth");
+  app.add_flag("--json", json, "Print JSON, with the steps");
+  app.add_option("--html", page, "Write a page with the roofline, the steps and the latencies to this file");
   if (auto status = parse(app, std::move(args))) return *status;
   Diagnostics diagnostics;
   Compiler compiler(options, diagnostics);
@@ -28,27 +51,19 @@ int bench_command(std::vector<std::string> args) {
   std::vector<Constant> inputs;
   for (const auto& t : planned->interface.inputs) inputs.push_back(random_tensor(t, inputs.size() + 1));
   auto object = compiler.generate(*planned);
-  auto result = targets::run_object(
-      {.object = object, .interface = &planned->interface, .inputs = inputs, .repeat = runs}, diagnostics);
-  if (!result) return report(diagnostics, reporting);
-  std::vector<double> t = result->seconds;
-  std::ranges::sort(t);
-  auto quantile = [&](double q) { return t[static_cast<size_t>(q * static_cast<double>(t.size() - 1))] * 1e3; };
-  double gmacs = static_cast<double>(planned->interface.macs) * 1e-6 / quantile(0.5);
+  layers |= json || !page.empty();
+  auto measured = profile(*planned, object, inputs, runs, layers, diagnostics);
+  if (!measured) return report(diagnostics, reporting);
   if (json) {
-    nlohmann::json out = {{"runs", runs},
-                          {"min_ms", quantile(0)},
-                          {"median_ms", quantile(0.5)},
-                          {"p95_ms", quantile(0.95)},
-                          {"max_ms", quantile(1)},
-                          {"macs", planned->interface.macs},
-                          {"gflops", 2 * gmacs}};
+    nlohmann::json out = latency_json(*measured, planned->interface.macs);
+    out.update(profile_json(*measured));
     std::cout << out.dump(1) << "\n";
-    return 0;
+  } else {
+    std::cout << latency_text(*measured, planned->interface.macs);
+    if (layers) std::cout << profile_table(*measured);
   }
-  std::cout << fmt::format("{} runs: min {:.3f} ms, median {:.3f} ms, 95 % {:.3f} ms, max {:.3f} ms; {:.1f} GFLOP/s\n",
-                           runs, quantile(0), quantile(0.5), quantile(0.95), quantile(1), 2 * gmacs);
-  return 0;
+  if (!page.empty()) write_file(page, roofline_page(planned->interface.prefix, *measured), diagnostics);
+  return report(diagnostics, reporting);
 }
 
 }  // namespace dlcc::driver

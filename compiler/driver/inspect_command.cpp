@@ -6,36 +6,11 @@
 
 #include "driver/commands.h"
 #include "driver/options.h"
+#include "driver/step_table.h"
 #include "relay/operator.h"
 
 namespace dlcc::driver {
 namespace {
-
-// What one kernel call moves and computes.
-struct Row {
-  std::string node, kernel;
-  int64_t bytes = 0, macs = 0;
-};
-
-void collect(const lower::Program& program, const lower::Region& region, std::vector<Row>& rows) {
-  for (const lower::Step& step : region.steps)
-    std::visit(overloaded{
-                   [&](const lower::Invoke& s) {
-                     Row row{s.node, program.kernels[static_cast<size_t>(s.kernel)].name, 0, s.macs};
-                     for (lower::ValueId v : s.operands) row.bytes += program.values[static_cast<size_t>(v)].bytes;
-                     rows.push_back(std::move(row));
-                   },
-                   [&](const lower::Copy& s) {
-                     rows.push_back({"", "copy", 2 * program.values[static_cast<size_t>(s.to)].bytes, 0});
-                   },
-                   [&](const std::shared_ptr<lower::Branch>& s) {
-                     collect(program, s->then_region, rows);
-                     collect(program, s->else_region, rows);
-                   },
-                   [&](const std::shared_ptr<lower::Repeat>& s) { collect(program, s->body, rows); },
-               },
-               step);
-}
 
 // How often the imported model applies each operator, and how many numbers its constants hold.
 struct Contents {
@@ -88,8 +63,7 @@ int inspect_command(std::vector<std::string> args) {
   auto planned = module ? compiler.plan(*module) : std::nullopt;
   if (!planned) return report(diagnostics, reporting);
   const emit::Interface& i = planned->interface;
-  std::vector<Row> rows;
-  collect(planned->program, planned->program.body, rows);
+  std::vector<lower::StepCost> steps = lower::step_costs(planned->program);
   if (json) {
     nlohmann::json out = {{"prefix", i.prefix},
                           {"arena_bytes", i.arena_bytes},
@@ -102,8 +76,7 @@ int inspect_command(std::vector<std::string> args) {
                           {"inputs", tensors_json(i.inputs)},
                           {"outputs", tensors_json(i.outputs)}};
     out["target"] = planned->target.name;
-    for (const Row& r : rows)
-      out["calls"].push_back({{"node", r.node}, {"kernel", r.kernel}, {"bytes", r.bytes}, {"macs", r.macs}});
+    for (const lower::StepCost& s : steps) out["calls"].push_back(step_json(s));
     std::cout << out.dump(1) << "\n";
     return 0;
   }
@@ -118,8 +91,7 @@ int inspect_command(std::vector<std::string> args) {
   std::cout << fmt::format("contents {} parameters;{}\n", contents.parameters, operators);
   std::cout << fmt::format("weights  {} bytes\narena    {} bytes (no plan can need less than {})\nMACs     {}\n\n",
                            i.weights_bytes, i.arena_bytes, planned->plan.live_bound, i.macs);
-  for (const Row& r : rows)
-    std::cout << fmt::format("{:>12} bytes {:>12} MACs  {:48} {}\n", r.bytes, r.macs, r.kernel, r.node);
+  std::cout << step_table(steps);
   return 0;
 }
 

@@ -209,7 +209,6 @@ class Lowerer {
     for (auto [r, p] : s.in_place) call.in_place.emplace_back(static_cast<int>(x.args.size()) + r, p);
     if (&region == &program_.body) note_pieces(x, f, call);
     region.steps.push_back(std::move(call));
-    program_.macs += s.macs;
     return result;
   }
 

@@ -48,7 +48,7 @@ struct Invoke {
   // element of the written one is stored, so the two may share their memory exactly (same offset, same bytes).
   std::vector<std::pair<int, int>> in_place;
   std::string node;  // the model's node or nodes, for profiles and messages
-  int64_t macs = 0;  // multiply-accumulate operations of this call
+  int64_t macs = 0;  // multiply-accumulate operations of the definition
 };
 // Copies all bytes of one value to another of equal size.
 struct Copy {
@@ -82,7 +82,6 @@ struct Program {
   std::vector<Constant> constants;  // as stored, packed
   std::vector<ValueId> inputs, outputs;
   Region body;
-  int64_t macs = 0;  // multiply-accumulate operations of all calls, branches counted both
 };
 
 // Where temporaries live.

@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "lower/lower.h"
+#include "lower/steps.h"
 #include "relay/passes/passes.h"
 #include "support/files.h"
 #include "support/version.h"
@@ -163,7 +164,7 @@ std::optional<Planned> Compiler::plan(const relay::Module& module) {
   i.arena_bytes = result.plan.arena_bytes;
   i.arena_alignment = result.plan.arena_alignment;
   for (const Constant& c : result.program.constants) i.weights_bytes += static_cast<int64_t>(c.bytes().size());
-  i.macs = result.program.macs;
+  i.macs = lower::total_macs(result.program);
   i.provenance = fmt::format("dlcc {} --target {}{}{} -O{}{} model {:016x}", version, target_->name,
                              options_.mcpu.empty() ? "" : " -mcpu=" + options_.mcpu,
                              options_.mattr.empty() ? "" : " -mattr=" + options_.mattr,

@@ -2,6 +2,7 @@
 
 #include <llvm/IR/IRBuilder.h>
 
+#include "lower/steps.h"
 #include "targets/llvm/cpu_check.h"
 #include "targets/llvm/emit_kernel.h"
 #include "targets/llvm/skeleton.h"
@@ -140,7 +141,7 @@ class EntryEmitter {
         b_.getInt32(1),
         b_.getInt32(static_cast<uint32_t>(interface.inputs.size())),
         b_.getInt32(static_cast<uint32_t>(interface.outputs.size())),
-        b_.getInt32(static_cast<uint32_t>(count_steps(parts_.program))),
+        b_.getInt32(static_cast<uint32_t>(lower::count_steps(parts_.program))),
         string_constant(module_, prefix_),
         string_constant(module_, interface.provenance),
         tensors(interface.inputs),

@@ -12,14 +12,16 @@
 
 #include <chrono>
 #include <cstring>
+#include <list>
 
+#include "dlcc/types.h"
 #include "targets/llvm/guarded_memory.h"
 
 namespace dlcc::targets {
 
 namespace {
 
-using RunFunction = int (*)(const void* const*, void* const*, void*, size_t);
+using RunFunction = int (*)(const void* const*, void* const*, void*, size_t, const dlcc_context*);  // P_run_ctx
 using Place = GuardedMemory::Place;
 
 // An object in this process's memory.
@@ -41,9 +43,9 @@ class LoadedObject {
   }
   ~LoadedObject() { llvm::consumeError(session_.endSession()); }
 
-  // Null, and errors() says why, when the object cannot be linked.
-  RunFunction find(const std::string& symbol) {
-    auto found = session_.lookup({library_}, session_.intern(symbol));
+  // P_run_ctx. Null, and errors() says why, when the object cannot be linked.
+  RunFunction find_run(const emit::Interface& interface) {
+    auto found = session_.lookup({library_}, session_.intern(interface.prefix + "_run_ctx"));
     if (found) return found->getAddress().toPtr<RunFunction>();
     errors_ += llvm::toString(found.takeError());
     return nullptr;
@@ -69,7 +71,7 @@ struct ChildReport {
   bool reading_known;
   uintptr_t address;
   Place place;
-  double seconds[1];  // as many as timed calls
+  double seconds[1];  // as many as timed calls; then of each round the probes and the steps of its calls
 };
 
 ChildReport* child_report = nullptr;  // for the signal handler, which gets no argument of ours; set in the child only
@@ -98,11 +100,71 @@ void catch_faults() {
   for (int s : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP}) sigaction(s, &action, nullptr);
 }
 
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Memory and code of a probe.
+class LoadedProbe {
+ public:
+  explicit LoadedProbe(const Probe& probe) : object_(probe.object), run_(object_.find_run(*probe.interface)) {
+    DLCC_CHECK(run_, "a probe cannot be loaded: {}", object_.errors());
+    for (const Constant& c : probe.inputs) inputs_.push_back(c.bytes().data());
+    for (const emit::TensorInterface& t : probe.interface->outputs)
+      outputs_.emplace_back(static_cast<size_t>(storage_bytes(t.type, product(shape_of(t.shape)).value())));
+    for (auto& bytes : outputs_) output_pointers_.push_back(bytes.data());
+  }
+
+  double seconds() {
+    auto start = std::chrono::steady_clock::now();
+    run_(inputs_.data(), output_pointers_.data(), nullptr, 0, nullptr);
+    return seconds_since(start);
+  }
+
+ private:
+  LoadedObject object_;
+  RunFunction run_;
+  std::vector<const void*> inputs_;
+  std::vector<std::vector<std::byte>> outputs_;
+  std::vector<void*> output_pointers_;
+};
+
+// A profiler that adds the time of each step to seconds[step].
+class StepTimer {
+ public:
+  StepTimer() {
+    profiler_.self = this;
+    profiler_.begin = [](void* self, int32_t, const char*) {
+      static_cast<StepTimer*>(self)->start_ = std::chrono::steady_clock::now();
+    };
+    profiler_.end = [](void* self, int32_t step, const char*) {
+      auto* timer = static_cast<StepTimer*>(self);
+      timer->seconds_[step] += seconds_since(timer->start_);
+    };
+    context_.profiler = &profiler_;
+  }
+  StepTimer(const StepTimer&) = delete;
+
+  const dlcc_context* context(double* seconds) {
+    seconds_ = seconds;
+    return &context_;
+  }
+
+ private:
+  dlcc_profiler profiler_{};
+  dlcc_context context_{};
+  std::chrono::steady_clock::time_point start_;
+  double* seconds_ = nullptr;
+};
+
 class Runner {
  public:
   Runner(const RunRequest& request, RunFunction run, Diagnostics& diagnostics)
       : request_(request), run_(run), diagnostics_(diagnostics) {
-    report_bytes_ = sizeof(ChildReport) + sizeof(double) * static_cast<size_t>(std::max(request.repeat, 1));
+    const ProfileRequest& p = request.profile;
+    round_size_ = p.probes.size() + static_cast<size_t>(p.calls) * static_cast<size_t>(p.steps);
+    report_bytes_ = sizeof(ChildReport) + sizeof(double) * (static_cast<size_t>(std::max(request.repeat, 1)) +
+                                                            static_cast<size_t>(p.rounds) * round_size_);
     void* shared = mmap(nullptr, report_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     DLCC_CHECK(shared != MAP_FAILED, "no memory");
     report_ = new (shared) ChildReport{};
@@ -132,6 +194,7 @@ class Runner {
       }
     result.outputs = std::move(outputs[0]);
     if (request_.repeat > 1 && !time(result)) return std::nullopt;
+    if (request_.profile.rounds > 0 && !profile(result)) return std::nullopt;
     return result;
   }
 
@@ -155,13 +218,13 @@ class Runner {
     }
   }
 
-  int call(Place place) const {
+  int call(Place place, const dlcc_context* context = nullptr) const {
     std::vector<const void*> inputs;
     std::vector<void*> outputs;
     for (size_t b : inputs_) inputs.push_back(memory_.address(b, place));
     for (size_t b : outputs_) outputs.push_back(memory_.address(b, place));
     return run_(inputs.data(), outputs.data(), memory_.address(arena_, place),
-                static_cast<size_t>(request_.interface->arena_bytes));
+                static_cast<size_t>(request_.interface->arena_bytes), context);
   }
 
   std::vector<Constant> read_outputs(Place place) const {
@@ -190,10 +253,35 @@ class Runner {
       for (int i = 0; i < request_.repeat; ++i) {
         auto start = std::chrono::steady_clock::now();
         call(Place::begin);
-        report_->seconds[i] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        report_->seconds[i] = seconds_since(start);
       }
     });
     if (done) result.seconds.assign(report_->seconds, report_->seconds + request_.repeat);
+    return done;
+  }
+
+  bool profile(RunResult& result) {
+    const ProfileRequest& p = request_.profile;
+    double* const first = report_->seconds + std::max(request_.repeat, 1);
+    std::list<LoadedProbe> probes(p.probes.begin(), p.probes.end());
+    bool done = in_child(Place::begin, [&] {
+      StepTimer timer;
+      double* out = first;
+      for (int round = 0; round < p.rounds; ++round) {
+        for (LoadedProbe& probe : probes) {
+          probe.seconds();  // the clock and the caches settle
+          *out++ = probe.seconds();
+        }
+        call(Place::begin);
+        for (int i = 0; i < p.calls; ++i, out += p.steps) call(Place::begin, timer.context(out));
+      }
+    });
+    const double* in = first;
+    for (int round = 0; done && round < p.rounds; ++round) {
+      ProfileRound& r = result.profile.emplace_back();
+      for (size_t k = 0; k < p.probes.size(); ++k) r.probe_seconds.push_back(*in++);
+      for (int i = 0; i < p.calls; ++i, in += p.steps) r.step_seconds.emplace_back(in, in + p.steps);
+    }
     return done;
   }
 
@@ -244,7 +332,7 @@ class Runner {
   std::vector<size_t> inputs_, outputs_;
   size_t arena_ = 0, block_count_ = 0;
   ChildReport* report_ = nullptr;
-  size_t report_bytes_ = 0;
+  size_t report_bytes_ = 0, round_size_ = 0;
 };
 
 bool inputs_fit(const RunRequest& request, Diagnostics& diagnostics) {
@@ -290,7 +378,7 @@ std::optional<RunResult> run_object(const RunRequest& request, Diagnostics& diag
     return std::nullopt;
   }
   LoadedObject object(request.object);
-  RunFunction run = object.find(request.interface->prefix + "_run");
+  RunFunction run = object.find_run(*request.interface);
   if (!run) {
     diagnostics.error(DiagnosticId::run_failed, {}, "the object cannot be loaded: " + object.errors());
     return std::nullopt;

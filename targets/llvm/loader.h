@@ -15,18 +15,42 @@
 
 namespace dlcc::targets {
 
+// A model that is timed beside another one in the same process, to learn what the machine can do at that moment. It has
+// code for the same CPU levels, needs no arena and cannot fail.
+struct Probe {
+  std::span<const std::byte> object;
+  const emit::Interface* interface;
+  std::vector<Constant> inputs;
+};
+
+// Calls whose steps are timed. Clocks drift, so they come in rounds: in each the probes run twice, of which
+// the second time counts, then the model once
+// to have its caches as it likes them, then `calls` times with a profiler.
+struct ProfileRequest {
+  std::vector<Probe> probes;
+  int rounds = 0, calls = 4;
+  int steps = 0;  // of the model
+};
+
 struct RunRequest {
   std::span<const std::byte> object;
   const emit::Interface* interface;
   std::vector<Constant> inputs;  // in the model's order, of its types and shapes
   int time_limit_seconds = 600;
   int repeat = 1;  // timed calls after one warm-up when > 1
+  ProfileRequest profile = {};
+};
+
+struct ProfileRound {
+  std::vector<double> probe_seconds;              // of each probe
+  std::vector<std::vector<double>> step_seconds;  // [call][step]; 0 for a step that was not run
 };
 
 struct RunResult {
   int status = 0;  // what P_run returned (dlcc_status)
   std::vector<Constant> outputs;
   std::vector<double> seconds;  // of each call when repeat > 1
+  std::vector<ProfileRound> profile;
 };
 
 // Empty, with a diagnostic, when the object cannot be loaded, the child crashed (the message says where: a guard page,

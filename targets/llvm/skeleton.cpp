@@ -2,8 +2,6 @@
 
 #include <llvm/IR/IRBuilder.h>
 
-#include <functional>
-
 #include "targets/llvm/emit_kernel.h"
 
 namespace dlcc::targets {
@@ -12,20 +10,6 @@ using llvm::Value;
 using lower::Region;
 
 namespace {
-
-void for_each_invoke(const Region& region, const std::function<void(const lower::Invoke&)>& visit) {
-  for (const lower::Step& step : region.steps)
-    std::visit(overloaded{
-                   [&](const lower::Invoke& x) { visit(x); },
-                   [&](const lower::Copy&) {},
-                   [&](const std::shared_ptr<lower::Branch>& x) {
-                     for_each_invoke(x->then_region, visit);
-                     for_each_invoke(x->else_region, visit);
-                   },
-                   [&](const std::shared_ptr<lower::Repeat>& x) { for_each_invoke(x->body, visit); },
-               },
-               step);
-}
 
 class SkeletonEmitter {
  public:
@@ -218,12 +202,6 @@ class SkeletonEmitter {
 };
 
 }  // namespace
-
-int count_steps(const lower::Program& program) {
-  int count = 0;
-  for_each_invoke(program.body, [&](const lower::Invoke&) { ++count; });
-  return count;
-}
 
 llvm::Function* emit_skeleton(llvm::Module& module, const ModelParts& parts, size_t level, const std::string& symbol) {
   return SkeletonEmitter(module, parts, level, symbol).emit();

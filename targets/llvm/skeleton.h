@@ -12,6 +12,4 @@ namespace dlcc::targets {
 // Defines `int32 SYMBOL(inputs, outputs, arena, context)`, which trusts its arguments.
 llvm::Function* emit_skeleton(llvm::Module&, const ModelParts&, size_t level, const std::string& symbol);
 
-int count_steps(const lower::Program&);  // kernel calls, each numbered for the profiler
-
 }  // namespace dlcc::targets

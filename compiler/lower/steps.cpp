@@ -1,0 +1,88 @@
+#include "lower/steps.h"
+
+#include "tensor/visit.h"
+
+namespace dlcc::lower {
+
+namespace {
+
+// Every value stored is an element as it was loaded, perhaps converted.
+bool only_moves(const tensor::Kernel& kernel) {
+  bool result = true;
+  tensor::for_each_stmt(kernel.body, [&](const tensor::Stmt& s) {
+    const auto* store = tensor::as<tensor::Store>(s);
+    if (!store) return;
+    tensor::Expr value = store->value;
+    while (const auto* c = tensor::as<tensor::Cast>(value)) value = c->a;
+    result &= tensor::as<tensor::Load>(value) || tensor::as<tensor::Literal>(value);
+  });
+  return result;
+}
+
+StepCost cost_of(const Program& program, const Invoke& call, int number) {
+  const KernelVariants& kernel = program.kernels[static_cast<size_t>(call.kernel)];
+  const tensor::Kernel& variant = kernel.variants.front();  // parameters are those of all
+  StepCost cost{.number = number, .node = call.node, .kernel = kernel.name, .flops = 2 * call.macs};
+  for (size_t k = 0; k < call.operands.size(); ++k) {
+    int64_t bytes = program.values[static_cast<size_t>(call.operands[k])].bytes;
+    switch (variant.params[k].access) {
+      case tensor::Access::read:
+        cost.bytes_read += bytes;
+        break;
+      case tensor::Access::write:
+        cost.bytes_written += bytes;
+        break;
+      case tensor::Access::scratch:
+        cost.scratch_bytes += bytes;
+        cost.scratch += (cost.scratch.empty() ? "" : ", ") + variant.params[k].buffer->name;
+        break;
+    }
+  }
+  cost.only_moves = call.macs == 0 && variant.body && only_moves(variant);
+  return cost;
+}
+
+}  // namespace
+
+void for_each_step(const Region& region, const std::function<void(const Invoke&)>& call,
+                   const std::function<void(const Copy&)>& copy) {
+  for (const Step& step : region.steps)
+    std::visit(overloaded{
+                   [&](const Invoke& x) { call(x); },
+                   [&](const Copy& x) {
+                     if (copy) copy(x);
+                   },
+                   [&](const std::shared_ptr<Branch>& x) {
+                     for_each_step(x->then_region, call, copy);
+                     for_each_step(x->else_region, call, copy);
+                   },
+                   [&](const std::shared_ptr<Repeat>& x) { for_each_step(x->body, call, copy); },
+               },
+               step);
+}
+
+int count_steps(const Program& program) {
+  int count = 0;
+  for_each_step(program.body, [&](const Invoke&) { ++count; });
+  return count;
+}
+
+int64_t total_macs(const Program& program) {
+  int64_t total = 0;
+  for_each_step(program.body, [&](const Invoke& call) { total += call.macs; });
+  return total;
+}
+
+std::vector<StepCost> step_costs(const Program& program) {
+  std::vector<StepCost> costs;
+  int number = 0;
+  for_each_step(
+      program.body, [&](const Invoke& call) { costs.push_back(cost_of(program, call, number++)); },
+      [&](const Copy& copy) {
+        int64_t bytes = program.values[static_cast<size_t>(copy.to)].bytes;
+        costs.push_back({.kernel = "copy", .bytes_read = bytes, .bytes_written = bytes, .only_moves = true});
+      });
+  return costs;
+}
+
+}  // namespace dlcc::lower

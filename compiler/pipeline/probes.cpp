@@ -1,0 +1,101 @@
+#include "pipeline/probes.h"
+
+#include "targets/llvm/codegen.h"
+#include "tensor/machine.h"
+#include "tensor/schedules/loops.h"
+
+namespace dlcc {
+
+namespace {
+
+using namespace tensor;
+
+constexpr int64_t widest = 64;  // float32 elements in the rows of the probes' buffers; more than any vector has
+
+// The body for each row and lane, with rows unrolled and lanes in a vector.
+Stmt for_each_row(int64_t rows, int64_t lanes, const std::function<Stmt(const Expr&, const Expr&)>& body) {
+  Var row = make_var("row"), lane = make_var("lane");
+  return for_loop(row, rows, LoopKind::unrolled, for_loop(lane, lanes, LoopKind::vector, body(row, lane)));
+}
+
+// A kernel of one operand and one result as a model, for every level of the target.
+ProbeModel compile_probe(const std::string& name, Constant input, const Buffer& x, const Buffer& y, double work,
+                         const targets::Target& target, const std::function<Stmt(const Machine&)>& body) {
+  lower::KernelVariants kernel{name, {}};
+  for (const targets::CodeLevel& level : target.levels)
+    kernel.variants.push_back({name, {{x, Access::read}, {y, Access::write}}, body(level.machine)});
+  ProbeModel probe{.interface = {.prefix = name}, .object = {}, .inputs = {std::move(input)}, .work = work};
+  lower::Program program;
+  auto add_tensor = [&](const Buffer& b, lower::Storage storage, std::vector<emit::TensorInterface>& tensors) {
+    std::vector<int64_t> shape = static_shape(b->shape);
+    tensors.push_back({b->name, b->name, b->type, shape});
+    program.values.push_back({.name = b->name,
+                              .type = b->type,
+                              .shape = shape,
+                              .bytes = storage_bytes(b->type, product(b->shape).value()),
+                              .storage = storage});
+  };
+  add_tensor(x, lower::Storage::input, probe.interface.inputs);
+  add_tensor(y, lower::Storage::output, probe.interface.outputs);
+  program.inputs = {0};
+  program.outputs = {1};
+  program.kernels.push_back(std::move(kernel));
+  program.body.steps.emplace_back(lower::Invoke{.kernel = 0, .operands = {0, 1}, .in_place = {}, .node = name});
+  lower::StoragePlan plan{.offsets = {-1, -1}};
+  probe.object = targets::generate_object(program, plan, probe.interface, target, {});
+  return probe;
+}
+
+}  // namespace
+
+ProbeModel arithmetic_probe(const targets::Target& target) {
+  constexpr int64_t rows = 32, scale = rows - 2, offset = rows - 1, multiply_adds = 1 << 24;
+  Buffer x = make_buffer("x", dtype::f32, {rows, widest}), y = make_buffer("y", dtype::f32, {rows, widest});
+  std::vector<float> values(rows * widest, 1.0f);
+  std::fill(values.begin() + scale * widest, values.begin() + offset * widest, 0.999f);
+  std::fill(values.begin() + offset * widest, values.end(), 1e-3f);
+  for (int64_t r = 0; r < scale; ++r) values[static_cast<size_t>(r * widest)] = static_cast<float>(r);
+  auto body = [&](const Machine& machine) {
+    // Enough to hide the latency of two units; the rest is for the factors.
+    int64_t count = machine.vector_registers >= 32 ? 24 : 12, lanes = machine.lanes(32);
+    Buffer sums = make_buffer("sums", dtype::f32, {count, lanes}, Scope::reg);
+    auto begin = [&](const Expr& r, const Expr& l) { return store(sums, {r, l}, load(x, {r, l})); };
+    auto step = [&](const Expr& r, const Expr& l) {
+      Expr a = load(sums, {r, l}), b = load(x, {scale, l}), c = load(x, {offset, l});
+      return store(sums, {r, l}, machine.has_fma ? fma(a, b, c) : a * b + c);
+    };
+    auto end = [&](const Expr& r, const Expr& l) { return store(y, {r, l}, load(sums, {r, l})); };
+    return allocate(sums, sequence({for_each_row(count, lanes, begin),
+                                    for_loop(make_var("k"), multiply_adds / (count * lanes), LoopKind::serial,
+                                             for_each_row(count, lanes, step)),
+                                    for_each_row(count, lanes, end)}));
+  };
+  return compile_probe("arithmetic_probe", Constant::of(dtype::f32, {rows, widest}, values), x, y, 2.0 * multiply_adds,
+                       target, body);
+}
+
+ProbeModel reading_probe(const targets::Target& target, int64_t bytes) {
+  constexpr int64_t rows = 8;
+  int64_t blocks = std::max<int64_t>(bytes / (rows * widest * 4), 1), elements = blocks * rows * widest;
+  Buffer x = make_buffer("x", dtype::f32, {elements}), y = make_buffer("y", dtype::f32, {rows, widest});
+  auto body = [&](const Machine& machine) {
+    int64_t lanes = machine.lanes(32);
+    Buffer sums = make_buffer("sums", dtype::f32, {rows, lanes}, Scope::reg);
+    Var k = make_var("k");
+    auto begin = [&](const Expr& r, const Expr& l) { return store(sums, {r, l}, literal(dtype::f32, 0.0)); };
+    auto step = [&](const Expr& r, const Expr& l) {
+      Expr at = Expr(k) * Expr(rows * lanes) + r * Expr(lanes) + l;
+      return store(sums, {r, l}, load(sums, {r, l}) + load(x, {at}));
+    };
+    auto end = [&](const Expr& r, const Expr& l) { return store(y, {r, l}, load(sums, {r, l})); };
+    return allocate(sums,
+                    sequence({for_each_row(rows, lanes, begin),
+                              for_loop(k, elements / (rows * lanes), LoopKind::serial, for_each_row(rows, lanes, step)),
+                              for_each_row(rows, lanes, end)}));
+  };
+  std::vector<float> values(static_cast<size_t>(elements), 1.0f);
+  return compile_probe("reading_probe", Constant::of(dtype::f32, {elements}, values), x, y,
+                       static_cast<double>(elements) * 4, target, body);
+}
+
+}  // namespace dlcc

@@ -1,0 +1,127 @@
+#include "pipeline/profile.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "pipeline/probes.h"
+#include "targets/llvm/loader.h"
+
+namespace dlcc {
+
+namespace {
+
+int64_t second_level_cache() {
+  long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return bytes > 0 ? bytes : int64_t{2} << 20;
+}
+
+int64_t reading_buffer(const emit::Interface& interface) {
+  int64_t working_set = interface.weights_bytes + interface.arena_bytes;
+  return std::clamp(working_set, 4 * second_level_cache(), int64_t{256} << 20);
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Rounds at full clock: those whose first probe took at most 1/0.95 of the shortest time.
+std::vector<targets::ProfileRound> rounds_at_full_clock(const std::vector<targets::ProfileRound>& rounds) {
+  double best = rounds.front().probe_seconds[0];
+  for (const targets::ProfileRound& r : rounds) best = std::min(best, r.probe_seconds[0]);
+  std::vector<targets::ProfileRound> kept;
+  for (const targets::ProfileRound& r : rounds)
+    if (r.probe_seconds[0] * 0.95 <= best) kept.push_back(r);
+  return kept;
+}
+
+double median_of_probe(const std::vector<targets::ProfileRound>& rounds, size_t probe) {
+  std::vector<double> values;
+  for (const targets::ProfileRound& r : rounds) values.push_back(r.probe_seconds[probe]);
+  return median(std::move(values));
+}
+
+double median_of_step(const std::vector<targets::ProfileRound>& rounds, int step) {
+  std::vector<double> values;
+  for (const targets::ProfileRound& r : rounds)
+    for (const std::vector<double>& call : r.step_seconds) values.push_back(call[static_cast<size_t>(step)]);
+  return median(std::move(values));
+}
+
+// On a machine that is hardly ever at full clock, all rounds count.
+bool is_steady(size_t at_full_clock, size_t rounds) { return at_full_clock * 5 >= rounds; }
+
+}  // namespace
+
+double Roof::floor(const lower::StepCost& cost) const {
+  return std::max(static_cast<double>(cost.flops) / peak, static_cast<double>(cost.bytes()) / bandwidth);
+}
+
+std::string Profile::basis() const {
+  bool steady = is_steady(static_cast<size_t>(rounds_at_full_clock), static_cast<size_t>(rounds));
+  return fmt::format("medians of the calls of {} rounds{}", steady ? rounds_at_full_clock : rounds,
+                     steady ? fmt::format(", those of {} at full clock", rounds)
+                            : fmt::format("; only {} were at full clock", rounds_at_full_clock));
+}
+
+double Profile::step_seconds() const {
+  double total = 0;
+  for (const StepProfile& s : steps) total += s.seconds;
+  return total;
+}
+
+double Profile::floor_seconds() const {
+  double total = 0;
+  for (const StepProfile& s : steps)
+    if (s.seconds > 0) total += roof.floor(s.cost);
+  return total;
+}
+
+double Profile::gflops() const {
+  double flops = 0;
+  for (const StepProfile& s : steps)
+    if (s.seconds > 0) flops += static_cast<double>(s.cost.flops);
+  return flops / step_seconds() * 1e-9;
+}
+
+std::optional<Profile> profile(const Planned& planned, std::span<const std::byte> object,
+                               const std::vector<Constant>& inputs, int runs, bool steps, Diagnostics& diagnostics) {
+  targets::RunRequest request{
+      .object = object, .interface = &planned.interface, .inputs = inputs, .repeat = runs, .profile = {}};
+  Profile result;
+  result.roof.buffer_bytes = reading_buffer(planned.interface);
+  std::vector<ProbeModel> probes;
+  if (steps) {
+    probes.push_back(arithmetic_probe(planned.target));
+    probes.push_back(reading_probe(planned.target, result.roof.buffer_bytes));
+    request.profile = {
+        .probes = {}, .rounds = std::clamp(runs / 4, 3, 25), .calls = 4, .steps = lower::count_steps(planned.program)};
+    for (const ProbeModel& p : probes) request.profile.probes.push_back({p.object, &p.interface, p.inputs});
+  }
+  auto run = targets::run_object(request, diagnostics);
+  if (!run) return std::nullopt;
+  if (run->status != 0) {
+    diagnostics.error(DiagnosticId::run_failed, {}, fmt::format("the model returned status {}", run->status));
+    return std::nullopt;
+  }
+  result.seconds = std::move(run->seconds);
+  std::ranges::sort(result.seconds);
+  if (!steps) return result;
+  std::vector<targets::ProfileRound> kept = rounds_at_full_clock(run->profile);
+  result.rounds = static_cast<int>(run->profile.size());
+  result.rounds_at_full_clock = static_cast<int>(kept.size());
+  if (!is_steady(kept.size(), run->profile.size())) kept = std::move(run->profile);
+  result.roof.peak = probes[0].work / median_of_probe(kept, 0);
+  result.roof.bandwidth = probes[1].work / median_of_probe(kept, 1);
+  for (lower::StepCost& cost : lower::step_costs(planned.program))
+    if (cost.number >= 0) {
+      double seconds = median_of_step(kept, cost.number);
+      result.steps.push_back({std::move(cost), seconds});
+    }
+  return result;
+}
+
+}  // namespace dlcc

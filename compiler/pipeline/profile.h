@@ -1,0 +1,58 @@
+// How long the steps of a compiled model take on this machine, against what the machine can do: each step's floor is
+// max(operations / peak, bytes / bandwidth), with peak and bandwidth measured between the calls (the roofline model:
+// Williams, Waterman and Patterson, 2009).
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lower/steps.h"
+#include "pipeline/compile.h"
+
+namespace dlcc {
+
+// Peak in operations per second; bandwidth in bytes per second, read from a buffer of `buffer_bytes`.
+struct Roof {
+  double peak = 0, bandwidth = 0;
+  int64_t buffer_bytes = 0;
+
+  double floor(const lower::StepCost&) const;  // seconds
+};
+
+struct StepProfile {
+  lower::StepCost cost;
+  double seconds = 0;  // median over the calls; 0: not run
+
+  double gflops() const { return seconds > 0 ? static_cast<double>(cost.flops) / seconds * 1e-9 : 0; }
+  double gigabytes() const { return seconds > 0 ? static_cast<double>(cost.bytes()) / seconds * 1e-9 : 0; }  // a second
+};
+
+struct Profile {
+  std::vector<double> seconds;  // of calls without profiler, ascending
+  Roof roof;
+  std::vector<StepProfile> steps;  // kernel calls in the order of the code
+  int rounds = 0, rounds_at_full_clock = 0;
+
+  double quantile(double q) const { return seconds[static_cast<size_t>(q * static_cast<double>(seconds.size() - 1))]; }
+
+  std::string basis() const;  // of the steps' times, in words
+
+  // Over the steps that were run.
+  double step_seconds() const;
+  double floor_seconds() const;
+  double gflops() const;
+
+  double share_of_time(const StepProfile& s) const { return s.seconds / step_seconds(); }
+  double share_of_floor(const StepProfile& s) const { return s.seconds > 0 ? roof.floor(s.cost) / s.seconds : 0; }
+};
+
+// Runs the object on `inputs`: `runs` calls for the latency and, when `steps`, further calls for the steps. The buffer
+// of the bandwidth probe is as large as the model's weights and arena, since that is what a call goes through, but
+// larger than the second-level cache and at most 256 MiB. Rounds of calls beside which the peak was below 95 % of its
+// best do not count, if enough others remain. Empty, with diagnostics, when the model cannot run.
+std::optional<Profile> profile(const Planned&, std::span<const std::byte> object, const std::vector<Constant>& inputs,
+                               int runs, bool steps, Diagnostics&);
+
+}  // namespace dlcc
