@@ -181,11 +181,14 @@ class Planner {
     layout.parts.push_back({column_dim_, 1, plan_.panel});
     layout.tail = Layout::Tail::zero;
     bool rows_already = column_dim_ == static_cast<int>(shape.size()) - 1 && layout_of(weights().buffer).is_dense();
-    if (is_constant(weights().buffer)) return;
-    if (rows_already && columns % column_block == 0)
+    plan_.packs_at_run_time = !is_constant(weights().buffer);
+    if (plan_.packs_at_run_time && rows_already && columns % column_block == 0) {
       layout = {};  // already contiguous along the columns
-    else
-      plan_.packed_weights = make_buffer("packed", weights().buffer->type, shape, Scope::global, 64);
+      plan_.packs_at_run_time = false;
+      return;
+    }
+    std::vector<int64_t> stored = physical_shape(layout, static_shape(shape));
+    plan_.panels = make_buffer("panels", weights().buffer->type, shape_of(stored), Scope::global, 64);
   }
 
   const TensorFunction& f_;
@@ -216,7 +219,7 @@ class Scheduler {
   Stmt run() {
     std::vector<Stmt> parts;
     if (plan_.padded_data) parts.push_back(pad());
-    if (plan_.packed_weights) parts.push_back(pack());
+    if (plan_.packs_at_run_time) parts.push_back(pack());
     parts.push_back(products());
     return sequence(std::move(parts));
   }
@@ -238,8 +241,9 @@ class Scheduler {
   Stmt pack() {
     const Buffer& from = plan_.contraction.weights.buffer;
     StorageLoops loops = storage_loops(plan_.weights_layout, static_shape(from->shape));
-    return loops.wrap(store(plan_.packed_weights, loops.index, load(from, loops.index)), 0, loops.vars.size(),
-                      LoopKind::vector);
+    std::vector<Expr> at(loops.vars.begin(), loops.vars.end());
+    Expr value = load(from, loops.index, literal(from->type, int64_t{0}));
+    return loops.wrap(store(plan_.panels, at, value), 0, loops.vars.size(), LoopKind::vector);
   }
 
   // ---- loops over tiles
@@ -417,74 +421,101 @@ class Scheduler {
     };
     Stmt init = all(store(acc, element, literal(type, int64_t{0})), lanes_);
     Expr product = substitute(data_value(), rows) * substitute(weights_value(), columns);
-    Stmt accumulate =
-        terms(all(store(acc, element, multiply_add(product, load(acc, element))), lanes_),
-              [&](const Expr& first, int64_t count) { return prefetch_next_panel(at, which, first, count); });
+    Stmt accumulate = terms(all(store(acc, element, multiply_add(product, load(acc, element))), lanes_),
+                            [&](const Step& step) { return prefetch_next_panel(at, which, step); });
     return allocate(acc, sequence({prefetch_residual(at, columns, wide, tall, {y, x, v, lane}), init, accumulate,
                                    drain(at, acc, element, {y, x, v, lane}, columns, wide, tall)}));
   }
 
-  Expr data_value() const { return moved(data_factor_, plan_.contraction.data.buffer, plan_.padded_data); }
-  Expr weights_value() const { return moved(weights_factor_, plan_.contraction.weights.buffer, plan_.packed_weights); }
-
-  // The expression with the copy read instead of the operand, where there is one.
-  static Expr moved(const Expr& factor, const Buffer& operand, const Buffer& copy) {
-    if (!copy) return factor;
-    return rewrite(factor, [&](const Expr& e) {
-      const Load* l = as<Load>(e);
-      return l && l->buffer == operand ? load(copy, l->indices, l->otherwise) : e;
+  // The factors, read from their copies where there are any.
+  Expr data_value() const {
+    return with_loads_of(plan_.contraction.data.buffer, data_factor_, [&](const Load& l) {
+      return plan_.padded_data ? load(plan_.padded_data, l.indices, l.otherwise) : Expr();
+    });
+  }
+  Expr weights_value() const {
+    return with_loads_of(plan_.contraction.weights.buffer, weights_factor_, [&](const Load& l) {
+      return plan_.panels ? load(plan_.panels, physical_index(plan_.weights_layout, l.indices)) : Expr();
     });
   }
 
-  // The loops over the reduced axes: blocks of the blocked one outermost, its elements innermost.
-  // `before` gives what runs in front of every `count` terms of the blocked axis, from the first of them.
-  Stmt terms(Stmt body, const std::function<Stmt(const Expr& first, int64_t count)>& before) const {
+  // The expression with loads of the buffer replaced, where `f` gives a replacement.
+  static Expr with_loads_of(const Buffer& buffer, const Expr& e, const std::function<Expr(const Load&)>& f) {
+    return rewrite(e, [&](const Expr& x) {
+      const Load* l = as<Load>(x);
+      Expr other = l && l->buffer == buffer ? f(*l) : Expr();
+      return other ? other : x;
+    });
+  }
+
+  // A few terms that run without a branch between them: the how-manieth step of the reduction, of how many.
+  struct Step {
+    Expr number;
+    int64_t count;
+  };
+
+  // The loops over the reduced axes: blocks of the blocked one outermost, its elements innermost. `before` gives what
+  // runs in front of a step's terms.
+  Stmt terms(Stmt body, const std::function<Stmt(const Step&)>& before) const {
     const auto& axes = stage_.reduction->axes;
+    constexpr int64_t unroll = 4;
     Var block = make_var("block");
-    constexpr int64_t unroll = 4;  // terms a step: fewer branches and addresses
-    int64_t blocked_extent = 0;
+    Expr number = block;
+    int64_t blocks = 1, count = 1;
+    if (plan_.blocked_term >= 0) {
+      blocks = ceil_div(axes[static_cast<size_t>(plan_.blocked_term)].extent.value(), plan_.term_block);
+      count = blocks;
+    }
+    for (size_t t = 0; t < axes.size(); ++t)
+      if (static_cast<int>(t) != plan_.blocked_term) {
+        number = number * Expr(axes[t].extent.value()) + Expr(axes[t].var);
+        count *= axes[t].extent.value();
+      }
     if (plan_.blocked_term >= 0) {
       const Axis& a = axes[static_cast<size_t>(plan_.blocked_term)];
-      blocked_extent = a.extent.value();
       Var inner = make_var("k");
       Expr base = Expr(block) * Expr(plan_.term_block);
-      if (blocked_extent % plan_.term_block == 0 && plan_.term_block % unroll == 0) {
-        Var step = make_var("step");
-        Expr first = base + Expr(inner) * Expr(unroll);
-        body = substitute(body, {{a.var, first + Expr(step)}});
-        body = sequence({before(first, unroll), for_loop(step, unroll, LoopKind::unrolled, body)});
-        body = for_loop(inner, plan_.term_block / unroll, LoopKind::serial, body);
+      int64_t extent = a.extent.value(), steps = plan_.term_block / unroll;
+      if (extent % plan_.term_block == 0 && plan_.term_block % unroll == 0) {
+        Var term = make_var("term");
+        body = substitute(body, {{a.var, base + Expr(inner) * Expr(unroll) + Expr(term)}});
+        body = sequence({before({number * Expr(steps) + Expr(inner), count * steps}),
+                         for_loop(term, unroll, LoopKind::unrolled, body)});
+        body = for_loop(inner, steps, LoopKind::serial, body);
       } else {
-        Expr size = blocked_extent % plan_.term_block ? min(Expr(plan_.term_block), Expr(blocked_extent) - base)
-                                                      : Expr(plan_.term_block);
+        Expr size =
+            extent % plan_.term_block ? min(Expr(plan_.term_block), Expr(extent) - base) : Expr(plan_.term_block);
         body = for_loop(inner, size, LoopKind::serial, substitute(body, {{a.var, base + Expr(inner)}}));
-        body = sequence({before(base, plan_.term_block), body});
+        body = sequence({before({number, count}), body});
       }
     }
     for (size_t t = axes.size(); t-- > 0;)
       if (static_cast<int>(t) != plan_.blocked_term)
         body = for_loop(axes[t].var, axes[t].extent.value(), LoopKind::serial, body);
-    if (plan_.blocked_term >= 0)
-      body = for_loop(block, ceil_div(blocked_extent, plan_.term_block), LoopKind::serial, body);
-    return body;
+    return plan_.blocked_term >= 0 ? for_loop(block, blocks, LoopKind::serial, body) : body;
   }
 
-  // While a panel is computed, the next one is fetched: of the lines that belong to `count` terms, every tile takes its
-  // share.
-  Stmt prefetch_next_panel(const Position& at, const TileNumber& which, const Expr& first_term, int64_t count) const {
-    if (at.offset != 0 || plan_.weights_layout.is_dense()) return nullptr;
+  // While a panel is computed, the next one is fetched: every tile takes a contiguous share, every step a few lines of
+  // it.
+  Stmt prefetch_next_panel(const Position& at, const TileNumber& tile, const Step& step) const {
+    if (at.offset != 0 || !plan_.panels || plan_.blocked_term < 0) return nullptr;
+    constexpr int64_t line_bits = 64 * 8;
     const Load& weights = plan_.contraction.weights;
-    Buffer buffer = plan_.packed_weights ? plan_.packed_weights : weights.buffer;
-    int64_t per_line = 64 * 8 / bits(buffer->type), lines_per_term = ceil_div(plan_.panel, per_line);
-    const Var& term = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_term)].var;
-    return share_of_prefetches(which.number, which.count, count * lines_per_term, [&](const Expr& line) {
-      Substitution there = {
-          {term, first_term + floor_div(line, Expr(lines_per_term))},
-          {column_, at.panel_base + Expr(plan_.panel) + floor_mod(line, Expr(lines_per_term)) * Expr(per_line)}};
-      std::vector<Expr> index;
-      for (const Expr& i : weights.indices) index.push_back(substitute(i, there));
-      return make_stmt(Prefetch{buffer, std::move(index)});
-    });
+    int64_t per_line = line_bits / bits(plan_.panels->type), terms = 1;
+    Substitution first_term = {{column_, at.panel_base + Expr(plan_.panel)}};
+    for (const Axis& a : stage_.reduction->axes) first_term[a.var] = Expr(0), terms *= a.extent.value();
+    std::vector<Expr> next;
+    for (const Expr& i : weights.indices) next.push_back(substitute(i, first_term));
+    next = physical_index(plan_.weights_layout, next);
+    int64_t lines = ceil_div(terms * plan_.panel, per_line), steps = tile.count * step.count;
+    Expr first = floor_div((tile.number * Expr(step.count) + step.number) * Expr(lines), Expr(steps));
+    std::vector<Stmt> hints;
+    for (int64_t k = 0; k < ceil_div(lines, steps); ++k) {
+      std::vector<Expr> index = next;
+      index.back() = index.back() + (first + Expr(k)) * Expr(per_line);
+      hints.push_back(make_stmt(Prefetch{plan_.panels, std::move(index)}));
+    }
+    return sequence(std::move(hints));
   }
 
   // Large tensors that the epilogue reads at the tile's own index are fetched before its products are summed.
