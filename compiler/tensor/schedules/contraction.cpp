@@ -97,7 +97,8 @@ class Planner {
     }
     plan_.blocked_result = !result.is_dense() && result.parts.back().axis == plan_.column_axis;
     int64_t columns = group ? group : round_up(extent(plan_.column_axis), column_block);
-    plan_.panel = columns % 32 == 0 ? 32 : columns % 48 == 0 ? 48 : column_block;
+    // A panel need not divide the columns, when little of the last one is wasted.
+    plan_.panel = columns % 32 == 0 ? 32 : columns % 48 == 0 ? 48 : group == 0 && columns > 64 ? 32 : column_block;
     return true;
   }
 
@@ -131,18 +132,23 @@ class Planner {
     plan_.data_layout = std::move(padded);
   }
 
-  // The data's channels are stored in blocks: the reduction runs over blocks outermost, inside a block innermost.
+  // The data's channels are stored in blocks: the reduction runs over blocks outermost, inside a block innermost. A
+  // group of channels must begin with a block.
   void find_blocked_term() {
     const Layout& layout = plan_.padded_data ? plan_.data_layout : layout_of(data().buffer);
     for (const Layout::Part& part : layout.parts) {
       if (part.divisor == 1) continue;
       const Expr& index = data().indices[static_cast<size_t>(part.axis)];
       const auto& terms = stage().reduction->axes;
-      for (size_t t = 0; t < terms.size(); ++t)
-        if (is_var(index, terms[t].var)) {
+      for (size_t t = 0; t < terms.size(); ++t) {
+        Expr begin = simplify(index - Expr(terms[t].var));
+        bool whole =
+            constant_integer(simplify(floor_mod(begin, Expr(part.divisor)))) == 0 && !uses(begin, terms[t].var);
+        if (is_var(index, terms[t].var) || (whole && terms[t].extent.value() % part.divisor == 0)) {
           plan_.blocked_term = static_cast<int>(t);
           plan_.term_block = part.divisor;
         }
+      }
     }
   }
 
@@ -453,52 +459,69 @@ class Scheduler {
     Expr number;
     int64_t count;
   };
+  using BeforeStep = std::function<Stmt(const Step&)>;
+  static constexpr int64_t step_terms = 4;
 
-  // The loops over the reduced axes: blocks of the blocked one outermost, its elements innermost. `before` gives what
-  // runs in front of a step's terms.
-  Stmt terms(Stmt body, const std::function<Stmt(const Step&)>& before) const {
+  // The loops over the reduced axes. Innermost runs the axis whose terms are neighbours in the data's storage: the
+  // elements of a block, if the axis is stored in blocks, which are then the outermost loop; else the last axis.
+  Stmt terms(const Stmt& body, const BeforeStep& before) const {
     const auto& axes = stage_.reduction->axes;
-    constexpr int64_t unroll = 4;
-    Var block = make_var("block");
-    Expr number = block;
-    int64_t blocks = 1, count = 1;
-    if (plan_.blocked_term >= 0) {
-      blocks = ceil_div(axes[static_cast<size_t>(plan_.blocked_term)].extent.value(), plan_.term_block);
-      count = blocks;
-    }
+    size_t innermost = plan_.blocked_term >= 0 ? static_cast<size_t>(plan_.blocked_term) : axes.size() - 1;
+    int64_t extent = axes[innermost].extent.value(), others = 1;
+    int64_t size = plan_.blocked_term >= 0 ? plan_.term_block : std::max<int64_t>(extent, 1);
     for (size_t t = 0; t < axes.size(); ++t)
-      if (static_cast<int>(t) != plan_.blocked_term) {
-        number = number * Expr(axes[t].extent.value()) + Expr(axes[t].var);
-        count *= axes[t].extent.value();
-      }
-    if (plan_.blocked_term >= 0) {
-      const Axis& a = axes[static_cast<size_t>(plan_.blocked_term)];
-      Var inner = make_var("k");
-      Expr base = Expr(block) * Expr(plan_.term_block);
-      int64_t extent = a.extent.value(), steps = plan_.term_block / unroll;
-      if (extent % plan_.term_block == 0 && plan_.term_block % unroll == 0) {
-        Var term = make_var("term");
-        body = substitute(body, {{a.var, base + Expr(inner) * Expr(unroll) + Expr(term)}});
-        body = sequence({before({number * Expr(steps) + Expr(inner), count * steps}),
-                         for_loop(term, unroll, LoopKind::unrolled, body)});
-        body = for_loop(inner, steps, LoopKind::serial, body);
-      } else {
-        Expr size =
-            extent % plan_.term_block ? min(Expr(plan_.term_block), Expr(extent) - base) : Expr(plan_.term_block);
-        body = for_loop(inner, size, LoopKind::serial, substitute(body, {{a.var, base + Expr(inner)}}));
-        body = sequence({before({number, count}), body});
-      }
+      if (t != innermost) others *= axes[t].extent.value();
+    int64_t blocks = extent / size, rest = extent % size;
+    int64_t whole = blocks * others * steps_of(size), all = whole + others * steps_of(rest);
+    auto one_block = [&](const Expr& block, int64_t count, const Expr& steps_before) {
+      Expr number = steps_before;  // of the first step, counted as the loops run
+      int64_t inside = others * steps_of(count);
+      Expr own(0);
+      for (size_t t = 0; t < axes.size(); ++t)
+        if (t != innermost) own = own * Expr(axes[t].extent.value()) + Expr(axes[t].var);
+      number = number + own * Expr(inside / others);
+      Stmt loops = run_of_terms(body, axes[innermost].var, block * Expr(size), count, {number, all}, before);
+      for (size_t t = axes.size(); t-- > 0;)
+        if (t != innermost) loops = for_loop(axes[t].var, axes[t].extent.value(), LoopKind::serial, loops);
+      return loops;
+    };
+    Var block = make_var("block");
+    Expr steps_per_block(others * steps_of(size));
+    std::vector<Stmt> parts;
+    if (blocks > 0)
+      parts.push_back(for_loop(block, blocks, LoopKind::serial, one_block(block, size, Expr(block) * steps_per_block)));
+    if (rest > 0) parts.push_back(one_block(Expr(blocks), rest, Expr(whole)));
+    return sequence(std::move(parts));
+  }
+
+  // Few terms, such as the taps of a row or the channels of a picture, are a plain loop.
+  int64_t steps_of(int64_t count) const {
+    bool plain = plan_.blocked_term < 0 && count < 4 * step_terms;
+    return plain ? 0 : count / step_terms;
+  }
+
+  // `count` neighbouring terms of an axis from `base` on.
+  Stmt run_of_terms(const Stmt& body, const Var& axis, const Expr& base, int64_t count, const Step& first,
+                    const BeforeStep& before) const {
+    int64_t steps = steps_of(count), rest = count - steps * step_terms;
+    Var step = make_var("step"), term = make_var("term"), last = make_var("term");
+    std::vector<Stmt> parts;
+    if (steps > 0) {
+      Stmt whole = substitute(body, {{axis, base + Expr(step) * Expr(step_terms) + Expr(term)}});
+      whole = sequence(
+          {before({first.number + Expr(step), first.count}), for_loop(term, step_terms, LoopKind::unrolled, whole)});
+      parts.push_back(for_loop(step, steps, LoopKind::serial, whole));
     }
-    for (size_t t = axes.size(); t-- > 0;)
-      if (static_cast<int>(t) != plan_.blocked_term)
-        body = for_loop(axes[t].var, axes[t].extent.value(), LoopKind::serial, body);
-    return plan_.blocked_term >= 0 ? for_loop(block, blocks, LoopKind::serial, body) : body;
+    bool few = steps > 0 || plan_.blocked_term >= 0;
+    Stmt more = substitute(body, {{axis, base + Expr(steps * step_terms) + Expr(last)}});
+    if (rest > 0) parts.push_back(for_loop(last, rest, few ? LoopKind::unrolled : LoopKind::serial, more));
+    return sequence(std::move(parts));
   }
 
   // While a panel is computed, the next one is fetched: every tile takes a contiguous share, every step a few lines of
   // it.
   Stmt prefetch_next_panel(const Position& at, const TileNumber& tile, const Step& step) const {
-    if (at.offset != 0 || !plan_.panels || plan_.blocked_term < 0) return nullptr;
+    if (at.offset != 0 || !plan_.panels) return nullptr;
     constexpr int64_t line_bits = 64 * 8;
     const Load& weights = plan_.contraction.weights;
     int64_t per_line = line_bits / bits(plan_.panels->type), terms = 1;
