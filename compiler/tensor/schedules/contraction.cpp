@@ -551,7 +551,7 @@ class Scheduler {
       index.push_back(substitute(substitute(Expr(a.var), columns), {{vars[3], Expr(0)}}));
     std::vector<Stmt> hints;
     for (const Buffer& b : plan_.function.params) {
-      bool large = product_of(b) * bits(b->type) / 8 > machine_.l2_bytes;
+      bool large = product_of(b) * bits(b->type) / 8 > machine_.l2_bytes / 4;
       bool own = large && b->rank() == static_cast<int>(index.size()) && reads_at_own_index(last, b.get()) &&
                  std::ranges::any_of(loads_of(last.values[0]), [&](const Load& l) { return l.buffer == b; });
       if (own) hints.push_back(make_stmt(Prefetch{b, index}));
