@@ -479,7 +479,7 @@ class Scheduler {
       Expr own(0);
       for (size_t t = 0; t < axes.size(); ++t)
         if (t != innermost) own = own * Expr(axes[t].extent.value()) + Expr(axes[t].var);
-      number = number + own * Expr(inside / others);
+      number = number + own * Expr(inside / std::max<int64_t>(others, 1));
       Stmt loops = run_of_terms(body, axes[innermost].var, block * Expr(size), count, {number, all}, before);
       for (size_t t = axes.size(); t-- > 0;)
         if (t != innermost) loops = for_loop(axes[t].var, axes[t].extent.value(), LoopKind::serial, loops);
