@@ -194,7 +194,7 @@ Expr Math::erf(const Expr& x) const {
 Expr Math::sigmoid(const Expr& x) const {
   int lift = is_double() ? 512 : 64;
   Expr one = number(std::ldexp(1.0, -lift));
-  auto [shifted, r] = split_powers(-min(number(40), max(number(is_double() ? -746 : -104), x)), bias() - lift);
+  auto [shifted, r] = split_powers(max(number(-40), min(number(is_double() ? 746 : 104), -x)), bias() - lift);
   Expr power = cooked(binary(BinaryOp::shl, raw(shifted), integer(mantissa_bits())));
   return one / multiply_add(exp_of_rest(r), power, one);
 }
