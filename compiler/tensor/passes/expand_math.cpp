@@ -15,7 +15,7 @@ class Math {
  public:
   Math(DType type, bool fused) : type_(type), bits_(type == dtype::f64 ? dtype::i64 : dtype::i32), fused_(fused) {}
 
-  Expr exp(const Expr& x, bool positive = true) const;  // false: x is never positive
+  Expr exp(const Expr& x) const;
   Expr log(const Expr& x) const;
   Expr tanh(const Expr& x) const;
   Expr erf(const Expr& x) const;
@@ -27,6 +27,9 @@ class Math {
   struct Split {  // x = mantissa * 2^exponent, mantissa in [sqrt(1/2), sqrt(2))
     Expr mantissa, exponent;
   };
+  struct Powers {  // x = n ln 2 + rest; the low bits of `shifted` are those of n + offset
+    Expr shifted, rest;
+  };
   struct Pair {  // an unevaluated sum
     Expr high, low;
   };
@@ -36,6 +39,7 @@ class Math {
   Expr integer(int64_t v) const { return literal(bits_, v); }
   int mantissa_bits() const { return is_double() ? 52 : 23; }
   int64_t bias() const { return is_double() ? 1023 : 127; }
+  double magic() const { return is_double() ? 0x1.8p52 : 0x1.8p23; }  // x + magic - magic is x as an integer
   Expr raw(const Expr& x) const { return bitcast(bits_, x); }
   Expr cooked(const Expr& b) const { return bitcast(type_, b); }
   Expr multiply_add(const Expr& a, const Expr& b, const Expr& c) const { return fused_ ? fma(a, b, c) : a * b + c; }
@@ -44,7 +48,7 @@ class Math {
   Expr with_sign_of(const Expr& magnitude, const Expr& sign) const;
   Expr power_of_two(const Expr& n) const;
   Expr scale(const Expr& x, const Expr& exponent) const;
-  Expr scale_down(const Expr& x, const Expr& exponent) const;
+  Powers split_powers(const Expr& x, int64_t offset = 0) const;
   Expr exp_of_rest(const Expr& r) const;
   Split split(const Expr& x) const;
   Expr reduce_quadrant(const Expr& x, Expr& quadrant) const;
@@ -78,34 +82,32 @@ Expr Math::scale(const Expr& x, const Expr& exponent) const {
   return x * power_of_two(half) * power_of_two(exponent - half);
 }
 
-// The same for exponents that are not positive: the second step is a constant.
-Expr Math::scale_down(const Expr& x, const Expr& exponent) const {
-  int lift = is_double() ? 512 : 64;
-  return x * power_of_two(exponent + integer(lift)) * number(std::ldexp(1.0, -lift));
-}
-
-// e^r for |r| <= ln(2) / 2: 1 + r + r^2 q(r), q fits (e^r - 1 - r) / r^2.
+// e^r for |r| <= ln(2) / 2: 1 + r (1 + r q(r)), q fits (e^r - 1 - r) / r^2.
 Expr Math::exp_of_rest(const Expr& r) const {
   static const std::vector<double> single{0.5, 0.166665763, 0.0416663736, 0.00836329814, 0.00139413204};
   static const std::vector<double> twice{0x1.0000000000000p-1,  0x1.5555555555557p-3,  0x1.5555555555558p-5,
                                          0x1.111111111009bp-7,  0x1.6c16c16c15196p-10, 0x1.a01a01ac0aedbp-13,
                                          0x1.a01a01ad20931p-16, 0x1.71de01c322c68p-19, 0x1.27e4cc72d21a9p-22,
                                          0x1.af4eceb28347bp-26, 0x1.1f8be627914f5p-29};
-  return multiply_add(r * r, polynomial(is_double() ? twice : single, r), r) + number(1);
+  Expr slope = multiply_add(polynomial(is_double() ? twice : single, r), r, number(1));
+  return multiply_add(slope, r, number(1));
 }
 
-// n = round(x / ln 2) by adding a number so large that the sum's last bit is 1; e^x = 2^n e^(x - n ln 2).
-Expr Math::exp(const Expr& x, bool positive) const {
-  Expr magic = number(is_double() ? 0x1.8p52 : 0x1.8p23);
-  Expr bounded = max(number(is_double() ? -746 : -104), x);
-  if (positive) bounded = min(number(is_double() ? 710 : 89), bounded);
-  Expr shifted = multiply_add(bounded, number(0x1.71547652b82fep0), magic);
-  Expr n = shifted - magic;
+// n = round(x / ln 2), by adding a number so large that the sum's last bit is 1, and x - n ln 2.
+Math::Powers Math::split_powers(const Expr& x, int64_t offset) const {
+  Expr rounder = number(magic() + static_cast<double>(offset));
+  Expr shifted = multiply_add(x, number(0x1.71547652b82fep0), rounder);
+  Expr n = shifted - rounder;
   // The high part of ln 2 has few bits: its product with n is exact.
-  Expr r = multiply_add(n, number(is_double() ? -0x1.62e42feep-1 : -0x1.62e4p-1), bounded);
+  Expr r = multiply_add(n, number(is_double() ? -0x1.62e42feep-1 : -0x1.62e4p-1), x);
   r = multiply_add(n, number(is_double() ? -0x1.a39ef35793c76p-33 : -0x1.7f7d1cp-20), r);
-  Expr exponent = raw(shifted) - raw(magic);
-  return positive ? scale(exp_of_rest(r), exponent) : scale_down(exp_of_rest(r), exponent);
+  return {shifted, r};
+}
+
+// e^x = 2^n e^(x - n ln 2).
+Expr Math::exp(const Expr& x) const {
+  Powers p = split_powers(min(number(is_double() ? 710 : 89), max(number(is_double() ? -746 : -104), x)));
+  return scale(exp_of_rest(p.rest), raw(p.shifted) - raw(number(magic())));
 }
 
 // Subnormals are scaled up first. The exponent's bits are taken relative to those of sqrt(1/2).
@@ -187,10 +189,14 @@ Expr Math::erf(const Expr& x) const {
   return with_sign_of(select(a < number(1), near, far), x);
 }
 
-// From e^-|x|, which does not overflow.
+// 1 / (1 + e^-x), both sides of the division times 2^-lift: so the divisor is finite for the smallest results, and
+// these are rounded once. Beyond 40 the result is 1.
 Expr Math::sigmoid(const Expr& x) const {
-  Expr e = exp(-absolute(x), false);
-  return select(x >= number(0), number(1), e) / (number(1) + e);
+  int lift = is_double() ? 512 : 64;
+  Expr one = number(std::ldexp(1.0, -lift));
+  auto [shifted, r] = split_powers(max(number(-40), min(number(is_double() ? 746 : 104), -x)), bias() - lift);
+  Expr power = cooked(binary(BinaryOp::shl, raw(shifted), integer(mantissa_bits())));
+  return one / multiply_add(exp_of_rest(r), power, one);
 }
 
 // ---- pow ------------------------------------------------------------------------------------------------------------
@@ -239,15 +245,15 @@ Expr Math::pow_magnitude(const Expr& x, const Expr& y, bool precise) const {
   high = select(equal(x, number(0)), -infinite, select(equal(x, infinite), infinite, high));
   Expr product = y * high;
   Expr bounded = min(max(product, number(-1100)), number(1100));
-  Expr magic = number(0x1.8p52), shifted = bounded + magic;
-  Expr r = bounded - (shifted - magic);
+  Expr shifted = bounded + number(magic());
+  Expr r = bounded - (shifted - number(magic()));
   if (precise) {
     // Beyond the bounds the rest does not matter, and may be NaN.
     Expr rest = multiply_add(y, high, -product) + y * low;
     r = r + select(absolute(product) < number(1100), rest, number(0));
   }
   Expr ln2 = number(0x1.62e42fefa39efp-1);
-  return scale(exp_of_rest(r * ln2), raw(shifted) - raw(magic));
+  return scale(exp_of_rest(r * ln2), raw(shifted) - raw(number(magic())));
 }
 
 // IEEE 754 pow: signs, zeros and infinities around the power of magnitudes. float32 computes in float64.

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tensor/layout.h"
+#include "tensor/schedules/epilogue.h"
 #include "tensor/schedules/loops.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
@@ -210,7 +211,11 @@ class Planner {
 class Scheduler {
  public:
   Scheduler(const ContractionPlan& plan, const Machine& machine)
-      : plan_(plan), machine_(machine), stage_(plan.function.stages[0]), column_(axis(plan.column_axis).var) {
+      : plan_(plan),
+        machine_(machine),
+        stage_(plan.function.stages[0]),
+        epilogue_(stage_, plan.contraction.epilogue < 0 ? nullptr : &plan.function.stages.back()),
+        column_(axis(plan.column_axis).var) {
     const Binary& product = *as<Binary>(stage_.values[0]);
     bool data_first =
         loads_of(product.a)[0].buffer == plan.contraction.data.buffer &&
@@ -563,37 +568,27 @@ class Scheduler {
   // Stores the tile through the epilogue. The last vector may have fewer columns.
   Stmt drain(const Position& at, const Buffer& acc, const std::vector<Expr>& element, const std::vector<Var>& vars,
              const Substitution& columns, int64_t wide, int64_t tall) const {
-    const Stage& last = plan_.function.stages.back();
-    Expr value = load(acc, element);
-    if (plan_.contraction.epilogue >= 0)
-      value = rewrite(last.values[0], [&](const Expr& e) {
-        const Load* l = as<Load>(e);
-        return l && l->buffer == stage_.results[0] ? load(acc, element) : e;
-      });
-    // The epilogue has axes of its own, in the same order.
-    Substitution own;
     std::vector<Expr> index;
-    for (size_t k = 0; k < stage_.axes.size(); ++k) {
-      index.push_back(substitute(Expr(stage_.axes[k].var), columns));
-      own[last.axes[k].var] = index.back();
-    }
-    Stmt element_store = store(last.results[0], index, substitute(value, own));
-    auto vector_store = [&](int64_t first, int64_t count, int64_t lanes) -> Stmt {
+    for (const Axis& a : stage_.axes) index.push_back(substitute(Expr(a.var), columns));
+    // Vectors outermost: rows of a vector lie next to each other where results are stored in blocks.
+    auto vectors = [&](LoopKind kind, const Stmt& body, int64_t first, int64_t count, int64_t lanes) -> Stmt {
       if (count <= 0 || lanes <= 0) return nullptr;
       Var v = make_var("v");
-      Stmt body = substitute(element_store, {{vars[2], Expr(v) + Expr(first)}});
-      body = for_loop(vars[3], lanes, LoopKind::vector, body);
-      body = for_loop(v, count, LoopKind::unrolled, body);
-      body = for_loop(vars[1], wide, LoopKind::unrolled, body);
-      return for_loop(vars[0], tall, LoopKind::unrolled, body);
+      Stmt s = for_loop(vars[3], lanes, LoopKind::vector, substitute(body, {{vars[2], Expr(v) + Expr(first)}}));
+      return for_loop(v, count, kind, for_loop(vars[0], tall, kind, for_loop(vars[1], wide, kind, s)));
     };
-    int64_t whole = at.columns_left / lanes_;
-    return sequence({vector_store(0, whole, lanes_), vector_store(whole, 1, at.columns_left % lanes_)});
+    auto all = [&](LoopKind kind, const Stmt& body) {
+      int64_t whole = at.columns_left / lanes_;
+      return sequence({vectors(kind, body, 0, whole, lanes_), vectors(kind, body, whole, 1, at.columns_left % lanes_)});
+    };
+    return sequence({all(LoopKind::unrolled, epilogue_.store_total(load(acc, element), index)),
+                     epilogue_.has_finish() ? all(LoopKind::serial, epilogue_.finish(index)) : nullptr});
   }
 
   const ContractionPlan& plan_;
   const Machine& machine_;
   const Stage& stage_;
+  Epilogue epilogue_;
   Var column_;
   Expr data_factor_, weights_factor_;
   int64_t lanes_ = 1;

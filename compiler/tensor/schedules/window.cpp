@@ -5,6 +5,7 @@
 
 #include "tensor/analysis.h"
 #include "tensor/layout.h"
+#include "tensor/schedules/epilogue.h"
 #include "tensor/schedules/loops.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
@@ -183,7 +184,10 @@ std::vector<Piece> split(int64_t points, int64_t most,
 class Scheduler {
  public:
   Scheduler(const WindowPlan& plan, const std::map<Buffer, Layout>& layouts, const Machine& machine)
-      : plan_(plan), layouts_(layouts), stage_(plan.reduced), last_(plan.epilogue ? *plan.epilogue : stage_) {
+      : plan_(plan),
+        layouts_(layouts),
+        stage_(plan.reduced),
+        epilogue_(plan.reduced, plan.epilogue ? &*plan.epilogue : nullptr) {
     lanes_ = std::min<int64_t>(machine.lanes(std::max(bits(stage_.reduction->identity[0].type()), 8)), block);
     for (size_t k = 0; k < stage_.axes.size(); ++k)
       if (static_cast<int>(k) != plan.lane_axis) outer_.push_back(k);
@@ -275,18 +279,6 @@ class Scheduler {
     return std::ranges::any_of(loads, outside);
   }
 
-  // An epilogue of many instructions is run along the finished row, where it is one loop, and not written out for every
-  // accumulator. The sums wait in the result, so nothing may be read from where that is stored.
-  bool finishes_rows() const {
-    if (!plan_.epilogue || !is_expensive(last_.values[0])) return false;
-    if (last_.results[0]->type != stage_.results[0]->type) return false;
-    auto loads = loads_of(last_.values[0]);
-    return std::ranges::none_of(loads, [&](const Load& l) {
-      return l.buffer != stage_.results[0] && l.buffer->type == last_.results[0]->type &&
-             product(l.buffer->shape) == product(last_.results[0]->shape);
-    });
-  }
-
   // ---- loops
   // -----------------------------------------------------------------------------------------------------------------
 
@@ -305,7 +297,7 @@ class Scheduler {
       body = for_loop(vector, at.vectors, LoopKind::serial, body);
       tiles.push_back(for_loop(t, p.count, LoopKind::serial, body));
     }
-    if (finishes_rows()) tiles.push_back(finish(at));
+    if (epilogue_.has_finish()) tiles.push_back(finish(at));
     return sequence(std::move(tiles));
   }
 
@@ -346,8 +338,7 @@ class Scheduler {
     for (int r = static_cast<int>(terms().size()); r-- > 0;)
       if (r != unrolled_) accumulate = loop(r, LoopKind::serial, accumulate);
     Stmt drain = all([&](const auto& element, const auto& at_result) {
-      Expr total = load(acc, element);
-      return store(last_.results[0], at_result, finishes_rows() ? total : epilogue(total, at_result));
+      return epilogue_.store_total(load(acc, element), at_result);
     });
     return allocate(acc, sequence({init, accumulate, drain}));
   }
@@ -401,11 +392,10 @@ class Scheduler {
     return std::nullopt;
   }
 
-  // The finished row of the result is replaced by the epilogue of itself.
+  // The second part of the epilogue, along the row that has been stored.
   Stmt finish(const Lanes& at) {
     Var b = make_var("b"), x = make_var("x"), vector = make_var("vector"), lane = make_var("lane");
-    std::vector<Expr> at_result = index(at, x, b, vector, lane);
-    Stmt s = store(last_.results[0], at_result, epilogue(load(last_.results[0], at_result), at_result));
+    Stmt s = epilogue_.finish(index(at, x, b, vector, lane));
     s = for_loop(lane, at.lanes, LoopKind::vector, s);
     s = for_loop(vector, at.vectors, LoopKind::serial, s);
     s = for_loop(x, extent(x_), LoopKind::serial, s);
@@ -418,18 +408,10 @@ class Scheduler {
     return substitute(r.combined[0], {{r.left[0], total}, {r.right[0], value}});
   }
 
-  Expr epilogue(const Expr& total, const std::vector<Expr>& at_result) const {
-    if (!plan_.epilogue) return total;
-    Expr value = rewrite(last_.values[0], [&](const Expr& e) {
-      const Load* l = as<Load>(e);
-      return l && l->buffer == stage_.results[0] ? total : e;
-    });
-    return at_index(value, last_, at_result);
-  }
-
   const WindowPlan& plan_;
   const std::map<Buffer, Layout>& layouts_;
-  const Stage &stage_, &last_;
+  const Stage& stage_;
+  Epilogue epilogue_;
   int64_t lanes_ = 1;
   int x_ = -1;                       // the axis of the points of a row, or -1
   std::vector<size_t> outer_;        // the other axes that are not along the lanes

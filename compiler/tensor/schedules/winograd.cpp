@@ -5,6 +5,7 @@
 
 #include "tensor/layout.h"
 #include "tensor/schedules/contraction.h"
+#include "tensor/schedules/epilogue.h"
 #include "tensor/schedules/loops.h"
 #include "tensor/visit.h"
 
@@ -178,6 +179,7 @@ class Scheduler {
   Scheduler(const WinogradPlan& plan, const Machine& machine)
       : plan_(plan),
         matrices_(transforms(plan.tile)),
+        epilogue_(stage(), plan.contraction.epilogue < 0 ? nullptr : &plan.function.stages.back()),
         size_(plan.tile + taps - 1),
         lanes_(std::min<int64_t>(machine.lanes(32), lane_block)),
         register_tile_(choose_register_tile(machine, lanes_, plan.panel)) {}
@@ -418,7 +420,6 @@ class Scheduler {
   }
 
   Stmt transform_output(const Expr& panel) const {
-    const Stage& last = plan_.function.stages.back();
     Buffer half = half_transformed(plan_.tile);
     Var row = make_var("row");
     return each_tile([&](const Expr& tile, const Expr& top, const Expr& left) {
@@ -436,13 +437,20 @@ class Scheduler {
             return sequence(std::move(stores));
           });
         });
+        auto index = [&](const Expr& k, const Expr& lane) {
+          return result_index(panel * Expr(plan_.panel) + first + lane, top + Expr(row), left + k);
+        };
         std::vector<Stmt> outputs;
         for (int64_t k = 0; k < plan_.tile; ++k)
           outputs.push_back(inside(left + Expr(k), plan_.x, lanes([&](const Expr& lane) {
-                                     Expr channel = panel * Expr(plan_.panel) + first + lane;
-                                     return store_result(last, channel, top + Expr(row), left + Expr(k),
-                                                         load(out, {Expr(k), lane}));
+                                     return epilogue_.store_total(load(out, {Expr(k), lane}), index(Expr(k), lane));
                                    })));
+        if (epilogue_.has_finish()) {
+          Var k = make_var("k");
+          Stmt finished = lanes([&](const Expr& lane) { return epilogue_.finish(index(k, lane)); });
+          outputs.push_back(
+              for_loop(k, plan_.tile, LoopKind::serial, inside(left + Expr(k), plan_.x, std::move(finished))));
+        }
         Stmt results = allocate(out, sequence({transformed, sequence(std::move(outputs))}));
         Stmt rows = for_loop(row, plan_.tile, LoopKind::serial, inside(top + Expr(row), plan_.y, results));
         return allocate(half, sequence({transform_columns(&Scheduler::output_rows, half, element), rows}));
@@ -455,7 +463,7 @@ class Scheduler {
     return extent(w.axis) % plan_.tile ? if_then(index < Expr(extent(w.axis)), std::move(body)) : body;
   }
 
-  Stmt store_result(const Stage& last, const Expr& channel, const Expr& y, const Expr& x, const Expr& value) const {
+  std::vector<Expr> result_index(const Expr& channel, const Expr& y, const Expr& x) const {
     std::vector<Expr> index;
     for (size_t k = 0; k < stage().axes.size(); ++k) {
       int a = static_cast<int>(k);
@@ -464,16 +472,12 @@ class Scheduler {
                       : a == plan_.x.axis    ? x
                                              : Expr(axis(a).var));
     }
-    if (plan_.contraction.epilogue < 0) return store(last.results[0], index, value);
-    Expr whole = rewrite(at_index(last.values[0], last, index), [&](const Expr& e) {
-      const Load* l = as<Load>(e);
-      return l && l->buffer == stage().results[0] ? value : e;
-    });
-    return store(last.results[0], index, whole);
+    return index;
   }
 
   const WinogradPlan& plan_;
   const Transforms& matrices_;
+  Epilogue epilogue_;
   int64_t size_;  // points of a tile along either axis
   int64_t lanes_;
   RegisterTile register_tile_;

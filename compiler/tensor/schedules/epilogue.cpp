@@ -1,0 +1,57 @@
+#include "tensor/schedules/epilogue.h"
+
+#include <algorithm>
+
+#include "tensor/analysis.h"
+#include "tensor/schedules/loops.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+
+Epilogue::Epilogue(const Stage& reduced, const Stage* behind)
+    : last_(behind ? *behind : reduced),
+      result_(last_.results[0]),
+      total_(make_var("total", reduced.results[0]->type)),
+      stored_(make_var("stored", result_->type)),
+      first_(total_) {
+  if (!behind) return;
+  first_ = rewrite(behind->values[0], [&](const Expr& e) {
+    const Load* l = as<Load>(e);
+    return l && l->buffer == reduced.results[0] ? Expr(total_) : e;
+  });
+  if (is_expensive(first_)) cut();
+}
+
+// Cuts at the largest cheap expression through which alone the total enters the rest: the sum and its bias of a smooth
+// activation.
+void Epilogue::cut() {
+  std::vector<Expr> cheap;
+  for_each_expr(first_, [&](const Expr& e) {
+    if (e.type() == result_->type && uses(e, total_) && !is_expensive(e)) cheap.push_back(e);
+  });
+  for (; !cheap.empty(); cheap.pop_back()) {
+    Expr rest = rewrite(first_, [&](const Expr& e) { return structurally_equal(e, cheap.back()) ? Expr(stored_) : e; });
+    if (uses(rest, total_) || !may_wait_in_result(rest)) continue;
+    first_ = cheap.back();
+    rest_ = rest;
+    return;
+  }
+}
+
+// An operand as large as the result may share its memory.
+bool Epilogue::may_wait_in_result(const Expr& rest) const {
+  auto loads = loads_of(rest);
+  return std::ranges::none_of(loads, [&](const Load& l) {
+    return l.buffer->type == result_->type && product(l.buffer->shape) == product(result_->shape);
+  });
+}
+
+Stmt Epilogue::store_total(const Expr& total, const std::vector<Expr>& index) const {
+  return store(result_, index, substitute(at_index(first_, last_, index), {{total_, total}}));
+}
+
+Stmt Epilogue::finish(const std::vector<Expr>& index) const {
+  return store(result_, index, substitute(at_index(rest_, last_, index), {{stored_, load(result_, index)}}));
+}
+
+}  // namespace dlcc::tensor
