@@ -287,7 +287,7 @@ class Scheduler {
     }
     for (size_t k = plan_.outer_axes.size(); k-- > 0;) {
       const Axis& a = axis(plan_.outer_axes[k]);
-      body = for_loop(a.var, a.extent.value(), LoopKind::serial, body);
+      body = for_loop(a.var, a.extent.value(), LoopKind::parallel, body);
     }
     return body;
   }
@@ -378,7 +378,7 @@ class Scheduler {
     int64_t tiles = (range.count + (rest ? 1 : 0)) * in_group;
     Var g = make_var("group");
     Stmt body =
-        for_loop(g, range.count, LoopKind::serial,
+        for_loop(g, range.count, LoopKind::parallel,
                  group(at, (range.first + Expr(g)) * Expr(r.step()), r.step(), {Expr(g) * Expr(in_group), tiles}));
     if (!rest) return body;
     TileNumber last{Expr(tiles - in_group), tiles};
@@ -390,7 +390,7 @@ class Scheduler {
     if (!r.by_rows()) return tile(at, Expr(0), r.height, begin, size, first);
     Var t = make_var("x_tile");
     Expr left = Expr(t) * Expr(r.tile_width);
-    Stmt whole = for_loop(t, r.width / r.tile_width, LoopKind::serial,
+    Stmt whole = for_loop(t, r.width / r.tile_width, LoopKind::parallel,
                           tile(at, begin, size, left, r.tile_width, {first.number + Expr(t), first.count}));
     int64_t rest = r.width % r.tile_width;
     if (rest == 0) return whole;
@@ -403,7 +403,7 @@ class Scheduler {
     const std::vector<int>& axes = plan_.row_axes;
     for (size_t k = axes.size(); k-- > 0;)
       if (axes[k] != row_tiles_.x && axes[k] != row_tiles_.y)
-        body = for_loop(axis(axes[k]).var, extent(axes[k]), LoopKind::serial, body);
+        body = for_loop(axis(axes[k]).var, extent(axes[k]), LoopKind::parallel, body);
     return body;
   }
 
