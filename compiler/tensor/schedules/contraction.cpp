@@ -432,10 +432,18 @@ class Scheduler {
     };
     Stmt init = all(store(acc, element, literal(type, int64_t{0})), lanes_);
     Expr product = substitute(data_value(), rows) * substitute(weights_value(), columns);
-    Stmt accumulate = terms(all(store(acc, element, multiply_add(product, load(acc, element))), lanes_),
-                            [&](const Step& step) { return prefetch_next_panel(at, which, step); });
-    return allocate(acc, sequence({prefetch_residual(at, columns, wide, tall, {y, x, v, lane}), init, accumulate,
-                                   drain(at, acc, element, {y, x, v, lane}, columns, wide, tall)}));
+    Stmt term = all(store(acc, element, multiply_add(product, load(acc, element))), lanes_);
+    auto before = [&](const Step& step) { return prefetch_next_panel(at, which, step); };
+    Stmt prefetched = prefetch_residual(at, columns, wide, tall, {y, x, v, lane});
+    if (!sums_in_parts())
+      return allocate(acc, sequence({prefetched, init, terms(term, before, nullptr),
+                                     drain(at, acc, element, {y, x, v, lane}, columns, wide, tall)}));
+    Buffer total = make_buffer("total", type, acc->shape, Scope::local, 64);
+    Stmt clear = all(store(total, element, literal(type, int64_t{0})), lanes_);
+    Stmt add = sequence({all(store(total, element, load(total, element) + load(acc, element)), lanes_), init});
+    Stmt body = sequence({prefetched, clear, init, terms(term, before, add),
+                          drain(at, total, element, {y, x, v, lane}, columns, wide, tall)});
+    return allocate(total, allocate(acc, body));
   }
 
   // The factors, read from their copies where there are any.
@@ -469,11 +477,13 @@ class Scheduler {
 
   // The loops over the reduced axes. Innermost runs the axis whose terms are neighbours in the data's storage: the
   // elements of a block, if the axis is stored in blocks, which are then the outermost loop; else the last axis.
-  Stmt terms(const Stmt& body, const BeforeStep& before) const {
+  // `behind` runs behind every part of the sum, when it is summed in parts.
+  Stmt terms(const Stmt& body, const BeforeStep& before, const Stmt& behind) const {
     const auto& axes = stage_.reduction->axes;
     size_t innermost = plan_.blocked_term >= 0 ? static_cast<size_t>(plan_.blocked_term) : axes.size() - 1;
     int64_t extent = axes[innermost].extent.value(), others = 1;
     int64_t size = plan_.blocked_term >= 0 ? plan_.term_block : std::max<int64_t>(extent, 1);
+    if (behind) size = std::min(size, plan_.terms_per_sum);
     for (size_t t = 0; t < axes.size(); ++t)
       if (t != innermost) others *= axes[t].extent.value();
     int64_t blocks = extent / size, rest = extent % size;
@@ -490,13 +500,35 @@ class Scheduler {
         if (t != innermost) loops = for_loop(axes[t].var, axes[t].extent.value(), LoopKind::serial, loops);
       return loops;
     };
-    Var block = make_var("block");
     Expr steps_per_block(others * steps_of(size));
+    auto some_blocks = [&](const Expr& first, int64_t count) {
+      Var block = make_var("block");
+      Expr number = first + Expr(block);
+      return for_loop(block, count, LoopKind::serial, one_block(number, size, number * steps_per_block));
+    };
     std::vector<Stmt> parts;
-    if (blocks > 0)
-      parts.push_back(for_loop(block, blocks, LoopKind::serial, one_block(block, size, Expr(block) * steps_per_block)));
-    if (rest > 0) parts.push_back(one_block(Expr(blocks), rest, Expr(whole)));
+    int64_t per_sum = behind ? std::max<int64_t>(plan_.terms_per_sum / std::max<int64_t>(size * others, 1), 1) : blocks;
+    if (blocks > 0) {
+      Var part = make_var("part");
+      parts.push_back(for_loop(part, blocks / per_sum, LoopKind::serial,
+                               sequence({some_blocks(Expr(part) * Expr(per_sum), per_sum), behind})));
+      if (int64_t left = blocks % per_sum) {
+        parts.push_back(some_blocks(Expr(blocks - left), left));
+        parts.push_back(behind);
+      }
+    }
+    if (rest > 0) {
+      parts.push_back(one_block(Expr(blocks), rest, Expr(whole)));
+      parts.push_back(behind);
+    }
     return sequence(std::move(parts));
+  }
+
+  // Long sums lose accuracy with every term: where that matters, parts are summed first.
+  bool sums_in_parts() const {
+    int64_t all = 1;
+    for (const Axis& a : stage_.reduction->axes) all *= a.extent.value();
+    return plan_.terms_per_sum > 0 && all > plan_.terms_per_sum && is_float(stage_.results[0]->type);
   }
 
   // Few terms, such as the taps of a row or the channels of a picture, are a plain loop.

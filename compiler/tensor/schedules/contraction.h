@@ -29,8 +29,9 @@ struct ContractionPlan {
   Buffer padded_data;  // scratch copy of the data with a border of zeros, when it is read outside of its storage; else
                        // null
   Layout data_layout;  // of padded_data
-  int blocked_term = -1;   // the reduced axis that the data's storage splits into blocks,
-  int64_t term_block = 1;  // and the block
+  int blocked_term = -1;      // the reduced axis that the data's storage splits into blocks,
+  int64_t term_block = 1;     // and the block
+  int64_t terms_per_sum = 0;  // at most so many products are added to one accumulator; 0: any number
 };
 
 // Rows and vectors of accumulators that are computed together: the most products per load that fit the registers, with

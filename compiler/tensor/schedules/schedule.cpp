@@ -189,6 +189,8 @@ ScheduledFunction schedule(ScheduleRequest r) {
   for (size_t k = 0; k < f.results.size(); ++k) layouts[f.results[k]] = r.layouts[f.params.size() + k];
   auto winograd = plan_winograd(f, r.layouts, r.constant, r.options);
   auto contraction = winograd ? std::nullopt : plan_contraction(f, r.layouts, r.constant);
+  constexpr int64_t strict_terms = 256;
+  if (contraction && r.options.strict) contraction->terms_per_sum = strict_terms;
   Decision decision = winograd      ? decide(std::move(*winograd))
                       : contraction ? decide(std::move(*contraction), layouts)
                                     : decide(f, layouts, r.constant);

@@ -207,6 +207,17 @@ TEST_CASE("convolutions") {
   check_conv({.c = 16, .h = 8, .w = 8, .o = 3, .k = 5, .pad = 2});
 }
 
+TEST_CASE("strict sums in parts") {
+  for (const Conv& p : {Conv{.c = 80, .h = 5, .w = 5}, Conv{.c = 67, .h = 5, .w = 9, .k = 5, .pad = 2},
+                        Conv{.c = 528, .k = 1, .pad = 0}}) {
+    TensorFunction f = convolution(p);
+    std::vector<bool> constant(f.params.size(), false);
+    constant[1] = true;
+    check_schedule(f, constant, bordered_layouts(f, constant, {.strict = true}), {.strict = true});
+    check_schedule(f, constant, {}, {.strict = true});
+  }
+}
+
 TEST_CASE("matrix products") {
   for (auto [m, k, n] : std::vector<std::array<int64_t, 3>>{{1, 33, 10}, {5, 16, 64}, {31, 7, 100}, {8, 64, 1000}})
     for (bool transposed : {false, true}) {
