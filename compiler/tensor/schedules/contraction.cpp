@@ -98,7 +98,10 @@ class Planner {
     }
     plan_.blocked_result = !result.is_dense() && result.parts.back().axis == plan_.column_axis;
     int64_t columns = group ? group : round_up(extent(plan_.column_axis), column_block);
-    plan_.panel = columns % 32 == 0 ? 32 : columns % 48 == 0 ? 48 : column_block;
+    // Two or three vectors side by side share each element of the data. The last panel may have one vector only, where
+    // groups need not end with a panel.
+    bool odd_end = !group && columns > 48;
+    plan_.panel = columns % 32 == 0 ? 32 : columns % 48 == 0 ? 48 : odd_end ? 32 : column_block;
     return true;
   }
 
