@@ -57,6 +57,7 @@ int bench_command(std::vector<std::string> args) {
   if (json) {
     nlohmann::json out = latency_json(*measured, planned->interface.macs);
     out.update(profile_json(*measured));
+    out["threads"] = options.schedule.threads;
     std::cout << out.dump(1) << "\n";
   } else {
     std::cout << latency_text(*measured, planned->interface.macs);

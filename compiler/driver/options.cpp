@@ -75,13 +75,10 @@ void add_compile_options(CLI::App& app, CompileOptions& o) {
         return named ? "" : "expected section=NAME, found '" + where + "'";
       });
   app.add_option("--dim", o.dims, "NAME=VALUE: the value of a symbolic dimension")->expected(1)->take_all();
-  app.add_option_function<int>(
-         "--threads",
-         [](int n) {
-           if (n != 1) throw CLI::ValidationError("--threads", "models run on one thread in this version");
-         },
-         "Threads of the compiled model")
-      ->check(CLI::Range(1, 1024));
+  app.add_option("--threads", o.schedule.threads,
+                 "Threads of the compiled model; more than one need libdlcc_rt.a or an executor")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
   app.add_option("--dump-after", o.dump_after, "Print the module after this pass ('all': after each)")
       ->expected(1)
       ->check([](const std::string& name) { return name == "all" ? "" : check_pass(name); });

@@ -9,6 +9,7 @@
 #include "tensor/analysis.h"
 #include "tensor/passes/bind_shared.h"
 #include "tensor/passes/expand_math.h"
+#include "tensor/passes/parallel_loops.h"
 #include "tensor/schedules/schedule.h"
 
 namespace dlcc::lower {
@@ -35,6 +36,7 @@ class Lowerer {
       : module_(module), machines_(machines), options_(options), diagnostics_(diagnostics) {}
 
   Program run() {
+    program_.threads = options_.threads;
     const relay::Function& main = module_.functions.at("main");
     Environment env;
     for (const relay::Var& p : main.params) env[p->id] = new_input(p->type, p->name);
@@ -265,7 +267,7 @@ class Lowerer {
     KernelVariants kernel{f.name, {}};
     std::string text;  // kernels that read the same are the same
     for (tensor::Kernel& k : s.variants) {
-      k.body = tensor::bind_shared(tensor::expand_math(k.body));
+      k.body = tensor::choose_parallel_loops(tensor::bind_shared(tensor::expand_math(k.body)), options_.threads);
       k.name.clear();
       text += tensor::print(k);
       k.name = f.name;

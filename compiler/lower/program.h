@@ -82,6 +82,7 @@ struct Program {
   std::vector<Constant> constants;  // as stored, packed
   std::vector<ValueId> inputs, outputs;
   Region body;
+  int threads = 1;  // parallel loops of kernels are cut into as many tasks
 };
 
 // Where temporaries live.

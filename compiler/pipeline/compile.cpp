@@ -165,11 +165,12 @@ std::optional<Planned> Compiler::plan(const relay::Module& module) {
   i.arena_alignment = result.plan.arena_alignment;
   for (const Constant& c : result.program.constants) i.weights_bytes += static_cast<int64_t>(c.bytes().size());
   i.macs = lower::total_macs(result.program);
-  i.provenance = fmt::format("dlcc {} --target {}{}{} -O{}{} model {:016x}", version, target_->name,
-                             options_.mcpu.empty() ? "" : " -mcpu=" + options_.mcpu,
-                             options_.mattr.empty() ? "" : " -mattr=" + options_.mattr,
-                             options_.schedule.small ? "s" : std::to_string(options_.optimization),
-                             options_.schedule.strict ? " --accuracy=strict" : "", model_hash_);
+  i.provenance = fmt::format(
+      "dlcc {} --target {}{}{} -O{}{}{} model {:016x}", version, target_->name,
+      options_.mcpu.empty() ? "" : " -mcpu=" + options_.mcpu, options_.mattr.empty() ? "" : " -mattr=" + options_.mattr,
+      options_.schedule.small ? "s" : std::to_string(options_.optimization),
+      options_.schedule.strict ? " --accuracy=strict" : "",
+      options_.schedule.threads > 1 ? fmt::format(" --threads={}", options_.schedule.threads) : "", model_hash_);
   return result;
 }
 

@@ -18,14 +18,20 @@ Stmt for_each_row(int64_t rows, int64_t lanes, const std::function<Stmt(const Ex
   return for_loop(row, rows, LoopKind::unrolled, for_loop(lane, lanes, LoopKind::vector, body(row, lane)));
 }
 
-// A kernel of one operand and one result as a model, for every level of the target.
+// A kernel of one operand and one result as a model, for every level of the target. The body is that of one thread.
 ProbeModel compile_probe(const std::string& name, Constant input, const Buffer& x, const Buffer& y, double work,
-                         const targets::Target& target, const std::function<Stmt(const Machine&)>& body) {
+                         const targets::Target& target, int threads,
+                         const std::function<Stmt(const Machine&, const Expr& thread)>& body) {
+  auto all = [&](const Machine& machine) {
+    Var thread = make_var("thread");
+    return for_loop(thread, threads, LoopKind::parallel, body(machine, thread));
+  };
   lower::KernelVariants kernel{name, {}};
   for (const targets::CodeLevel& level : target.levels)
-    kernel.variants.push_back({name, {{x, Access::read}, {y, Access::write}}, body(level.machine)});
+    kernel.variants.push_back({name, {{x, Access::read}, {y, Access::write}}, all(level.machine)});
   ProbeModel probe{.interface = {.prefix = name}, .object = {}, .inputs = {std::move(input)}, .work = work};
   lower::Program program;
+  program.threads = threads;
   auto add_tensor = [&](const Buffer& b, lower::Storage storage, std::vector<emit::TensorInterface>& tensors) {
     std::vector<int64_t> shape = static_shape(b->shape);
     tensors.push_back({b->name, b->name, b->type, shape});
@@ -48,14 +54,14 @@ ProbeModel compile_probe(const std::string& name, Constant input, const Buffer& 
 
 }  // namespace
 
-ProbeModel arithmetic_probe(const targets::Target& target) {
+ProbeModel arithmetic_probe(const targets::Target& target, int threads) {
   constexpr int64_t rows = 32, scale = rows - 2, offset = rows - 1, multiply_adds = 1 << 24;
-  Buffer x = make_buffer("x", dtype::f32, {rows, widest}), y = make_buffer("y", dtype::f32, {rows, widest});
+  Buffer x = make_buffer("x", dtype::f32, {rows, widest}), y = make_buffer("y", dtype::f32, {threads, rows, widest});
   std::vector<float> values(rows * widest, 1.0f);
   std::fill(values.begin() + scale * widest, values.begin() + offset * widest, 0.999f);
   std::fill(values.begin() + offset * widest, values.end(), 1e-3f);
   for (int64_t r = 0; r < scale; ++r) values[static_cast<size_t>(r * widest)] = static_cast<float>(r);
-  auto body = [&](const Machine& machine) {
+  auto body = [&](const Machine& machine, const Expr& thread) {
     // Enough to hide the latency of two units; the rest is for the factors.
     int64_t count = machine.vector_registers >= 32 ? 24 : 12, lanes = machine.lanes(32);
     Buffer sums = make_buffer("sums", dtype::f32, {count, lanes}, Scope::reg);
@@ -64,38 +70,39 @@ ProbeModel arithmetic_probe(const targets::Target& target) {
       Expr a = load(sums, {r, l}), b = load(x, {scale, l}), c = load(x, {offset, l});
       return store(sums, {r, l}, machine.has_fma ? fma(a, b, c) : a * b + c);
     };
-    auto end = [&](const Expr& r, const Expr& l) { return store(y, {r, l}, load(sums, {r, l})); };
+    auto end = [&](const Expr& r, const Expr& l) { return store(y, {thread, r, l}, load(sums, {r, l})); };
     return allocate(sums, sequence({for_each_row(count, lanes, begin),
                                     for_loop(make_var("k"), multiply_adds / (count * lanes), LoopKind::serial,
                                              for_each_row(count, lanes, step)),
                                     for_each_row(count, lanes, end)}));
   };
-  return compile_probe("arithmetic_probe", Constant::of(dtype::f32, {rows, widest}, values), x, y, 2.0 * multiply_adds,
-                       target, body);
+  return compile_probe("arithmetic_probe", Constant::of(dtype::f32, {rows, widest}, values), x, y,
+                       2.0 * multiply_adds * threads, target, threads, body);
 }
 
-ProbeModel reading_probe(const targets::Target& target, int64_t bytes) {
+ProbeModel reading_probe(const targets::Target& target, int64_t bytes, int threads) {
   constexpr int64_t rows = 8;
-  int64_t blocks = std::max<int64_t>(bytes / (rows * widest * 4), 1), elements = blocks * rows * widest;
-  Buffer x = make_buffer("x", dtype::f32, {elements}), y = make_buffer("y", dtype::f32, {rows, widest});
-  auto body = [&](const Machine& machine) {
+  int64_t blocks = std::max<int64_t>(bytes / (threads * rows * widest * 4), 1), elements = blocks * rows * widest;
+  Buffer x = make_buffer("x", dtype::f32, {threads, elements}),
+         y = make_buffer("y", dtype::f32, {threads, rows, widest});
+  auto body = [&](const Machine& machine, const Expr& thread) {
     int64_t lanes = machine.lanes(32);
     Buffer sums = make_buffer("sums", dtype::f32, {rows, lanes}, Scope::reg);
     Var k = make_var("k");
     auto begin = [&](const Expr& r, const Expr& l) { return store(sums, {r, l}, literal(dtype::f32, 0.0)); };
     auto step = [&](const Expr& r, const Expr& l) {
       Expr at = Expr(k) * Expr(rows * lanes) + r * Expr(lanes) + l;
-      return store(sums, {r, l}, load(sums, {r, l}) + load(x, {at}));
+      return store(sums, {r, l}, load(sums, {r, l}) + load(x, {thread, at}));
     };
-    auto end = [&](const Expr& r, const Expr& l) { return store(y, {r, l}, load(sums, {r, l})); };
+    auto end = [&](const Expr& r, const Expr& l) { return store(y, {thread, r, l}, load(sums, {r, l})); };
     return allocate(sums,
                     sequence({for_each_row(rows, lanes, begin),
                               for_loop(k, elements / (rows * lanes), LoopKind::serial, for_each_row(rows, lanes, step)),
                               for_each_row(rows, lanes, end)}));
   };
-  std::vector<float> values(static_cast<size_t>(elements), 1.0f);
-  return compile_probe("reading_probe", Constant::of(dtype::f32, {elements}, values), x, y,
-                       static_cast<double>(elements) * 4, target, body);
+  std::vector<float> values(static_cast<size_t>(threads * elements), 1.0f);
+  return compile_probe("reading_probe", Constant::of(dtype::f32, {threads, elements}, values), x, y,
+                       static_cast<double>(threads * elements) * 4, target, threads, body);
 }
 
 }  // namespace dlcc

@@ -19,10 +19,11 @@ struct ProbeModel {
   double work = 0;  // of a call: floating operations, or bytes read
 };
 
-// As many independent accumulators as registers hold; float32. A call takes some tenths of a millisecond.
-ProbeModel arithmetic_probe(const targets::Target&);
+// As many independent accumulators as registers hold; float32. A call takes some tenths of a millisecond. Every thread
+// does as much.
+ProbeModel arithmetic_probe(const targets::Target&, int threads);
 
-// Adds up a buffer of about `bytes` bytes, front to back.
-ProbeModel reading_probe(const targets::Target&, int64_t bytes);
+// Adds up a buffer of about `bytes` bytes; every thread an equal part of it, front to back.
+ProbeModel reading_probe(const targets::Target&, int64_t bytes, int threads);
 
 }  // namespace dlcc

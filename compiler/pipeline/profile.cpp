@@ -95,8 +95,8 @@ std::optional<Profile> profile(const Planned& planned, std::span<const std::byte
   result.roof.buffer_bytes = reading_buffer(planned.interface);
   std::vector<ProbeModel> probes;
   if (steps) {
-    probes.push_back(arithmetic_probe(planned.target));
-    probes.push_back(reading_probe(planned.target, result.roof.buffer_bytes));
+    probes.push_back(arithmetic_probe(planned.target, planned.program.threads));
+    probes.push_back(reading_probe(planned.target, result.roof.buffer_bytes, planned.program.threads));
     request.profile = {
         .probes = {}, .rounds = std::clamp(runs / 4, 3, 25), .calls = 4, .steps = lower::count_steps(planned.program)};
     for (const ProbeModel& p : probes) request.profile.probes.push_back({p.object, &p.interface, p.inputs});

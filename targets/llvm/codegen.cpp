@@ -158,10 +158,10 @@ class Generator {
     if (is_entry) emit_model(module, parts_);
     for (size_t k = unit.first; k < unit.last; ++k) {
       const tensor::Kernel& kernel = parts_.program.kernels[k].variants[unit.level];
-      llvm::Function* function =
-          declare_kernel(module, kernel_symbol(parts_.interface, static_cast<int>(k), level), kernel);
+      llvm::Function* function = declare_kernel(module, kernel_symbol(parts_.interface, static_cast<int>(k), level),
+                                                kernel, parts_.program.threads);
       set_cpu(*function, level);
-      emit_kernel(function, kernel, may_alias_[k], level, *machine->getMCSubtargetInfo());
+      emit_kernel(function, kernel, may_alias_[k], level, *machine->getMCSubtargetInfo(), parts_.program.threads);
     }
     verify(module);
     if (output != Output::llvm_ir && options_.optimization > 0) optimize(module, *machine);

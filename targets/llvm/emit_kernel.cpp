@@ -37,10 +37,16 @@ int64_t storage_alignment(DType t) { return std::max(bits(t) / 8, 1); }
 }  // namespace
 
 KernelEmitter::KernelEmitter(const CodeLevel& level, const llvm::MCSubtargetInfo& cpu, const Kernel& kernel,
-                             llvm::Function* function)
-    : level_(level), cpu_(cpu), kernel_(kernel), function_(function), b_(function->getContext()) {}
+                             llvm::Function* function, int threads)
+    : level_(level), cpu_(cpu), kernel_(kernel), function_(function), b_(function->getContext()), threads_(threads) {}
 
 void KernelEmitter::emit() {
+  emit_function([&] {
+    if (kernel_.body) emit(kernel_.body);
+  });
+}
+
+void KernelEmitter::emit_function(const std::function<void()>& body) {
   b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", function_));
   for (size_t i = 0; i < kernel_.params.size(); ++i) {
     const BufferNode& buffer = *kernel_.params[i].buffer;
@@ -50,7 +56,7 @@ void KernelEmitter::emit() {
   }
   register_index_ = find_register_index(kernel_);
   memos_.emplace_back();
-  if (kernel_.body) emit(kernel_.body);
+  body();
   if (function_->getReturnType()->isVoidTy())
     b_.CreateRetVoid();
   else
@@ -97,6 +103,7 @@ void KernelEmitter::emit_for(const For& x) {
     bool unroll = x.kind == LoopKind::unrolled || extent.constant == 1;
     if (x.kind == LoopKind::vector && !lanes_) return emit_vector_loop(x, extent.constant);
     if (unroll || register_index_.count(x.var.get())) return emit_unrolled(x, extent.constant);
+    if (x.kind == LoopKind::parallel && threads_ > 1 && !lanes_) return emit_parallel(x, extent.constant);
   }
   emit_serial(x);
 }
@@ -114,21 +121,26 @@ void KernelEmitter::emit_unrolled(const For& x, int64_t extent) {
   }
 }
 
-// A loop from 0, tested at its end; `end` is a multiple of `step`.
 void KernelEmitter::emit_loop(const VarNode* var, Value* end, int64_t step, bool may_be_empty,
+                              const std::function<void(Value*, std::optional<Range>)>& body) {
+  std::optional<Range> range;
+  if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(end)) range = Range{0, known->getSExtValue() - step};
+  emit_loop(var, b_.getInt64(0), end, step, may_be_empty, range, body);
+}
+
+void KernelEmitter::emit_loop(const VarNode* var, Value* begin, Value* end, int64_t step, bool may_be_empty,
+                              std::optional<Range> range,
                               const std::function<void(Value*, std::optional<Range>)>& body) {
   llvm::BasicBlock* before = b_.GetInsertBlock();
   auto* loop = llvm::BasicBlock::Create(b_.getContext(), var->name, function_);
   auto* after = llvm::BasicBlock::Create(b_.getContext(), var->name + ".end", function_);
   if (may_be_empty)
-    b_.CreateCondBr(b_.CreateICmpSGT(end, b_.getInt64(0)), loop, after);
+    b_.CreateCondBr(b_.CreateICmpSGT(end, begin), loop, after);
   else
     b_.CreateBr(loop);
   b_.SetInsertPoint(loop);
   llvm::PHINode* counter = b_.CreatePHI(b_.getInt64Ty(), 2, var->name);
-  counter->addIncoming(b_.getInt64(0), before);
-  std::optional<Range> range;
-  if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(end)) range = Range{0, known->getSExtValue() - step};
+  counter->addIncoming(begin, before);
   ++depth_;
   bind(var, counter, true, range);
   body(counter, range);
@@ -230,9 +242,19 @@ bool can_fail(const Kernel& kernel) {
   return result;
 }
 
-llvm::Function* declare_kernel(llvm::Module& module, const std::string& symbol, const Kernel& kernel) {
+bool forks(const Kernel& kernel, int threads) {
+  bool result = false;
+  for_each_stmt(kernel.body, [&](const Stmt& s) {
+    const For* loop = as<For>(s);
+    result |= loop && loop->kind == LoopKind::parallel;
+  });
+  return result && threads > 1;
+}
+
+llvm::Function* declare_kernel(llvm::Module& module, const std::string& symbol, const Kernel& kernel, int threads) {
   llvm::LLVMContext& context = module.getContext();
-  std::vector<llvm::Type*> params(kernel.params.size(), llvm::PointerType::getUnqual(context));
+  size_t pointers = kernel.params.size() + (forks(kernel, threads) ? 1 : 0);
+  std::vector<llvm::Type*> params(pointers, llvm::PointerType::getUnqual(context));
   auto* result =
       can_fail(kernel) ? static_cast<llvm::Type*>(llvm::Type::getInt32Ty(context)) : llvm::Type::getVoidTy(context);
   auto* function = llvm::Function::Create(llvm::FunctionType::get(result, params, false),
@@ -244,7 +266,7 @@ llvm::Function* declare_kernel(llvm::Module& module, const std::string& symbol, 
 }
 
 void emit_kernel(llvm::Function* function, const Kernel& kernel, const std::vector<bool>& may_alias,
-                 const CodeLevel& level, const llvm::MCSubtargetInfo& cpu) {
+                 const CodeLevel& level, const llvm::MCSubtargetInfo& cpu, int threads) {
   llvm::LLVMContext& context = function->getContext();
   for (unsigned i = 0; i < kernel.params.size(); ++i) {
     const BufferNode& buffer = *kernel.params[i].buffer;
@@ -258,7 +280,7 @@ void emit_kernel(llvm::Function* function, const Kernel& kernel, const std::vect
       attributes.addDereferenceableAttr(static_cast<uint64_t>(bytes));
     function->addParamAttrs(i, attributes);
   }
-  KernelEmitter(level, cpu, kernel, function).emit();
+  KernelEmitter(level, cpu, kernel, function, forks(kernel, threads) ? threads : 1).emit();
 }
 
 }  // namespace dlcc::targets

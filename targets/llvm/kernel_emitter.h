@@ -1,6 +1,6 @@
 // The state of emitting one kernel as an LLVM function, shared by the files that emit expressions (emit_expr.cpp),
-// number conversions (emit_cast.cpp), indices (emit_index.cpp), memory accesses (emit_memory.cpp) and statements
-// (emit_kernel.cpp).
+// number conversions (emit_cast.cpp), indices (emit_index.cpp), memory accesses (emit_memory.cpp), statements
+// (emit_kernel.cpp) and parallel loops (emit_parallel.cpp).
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -51,10 +51,12 @@ constexpr int innermost = 1 << 30;  // depth of values that are not loop counter
 
 class KernelEmitter {
  public:
+  // Parallel loops become as many tasks as there are threads, or loops when there is one.
   KernelEmitter(const CodeLevel& level, const llvm::MCSubtargetInfo& cpu, const tensor::Kernel& kernel,
-                llvm::Function* function);
+                llvm::Function* function, int threads);
 
-  // Fills the function, whose parameters are the kernel's buffers and whose result is the status.
+  // Fills the function, whose parameters are the kernel's buffers (and the executor, if it forks) and whose result is
+  // the status.
   void emit();
 
  private:
@@ -128,7 +130,11 @@ class KernelEmitter {
   // ---- statements (emit_kernel.cpp)
   void emit(const tensor::Stmt&);
   void emit_for(const tensor::For&);
+  // A loop from `begin` or 0, tested at its end; `end` is a multiple of `step`; `range` is the counter's.
   void emit_loop(const tensor::VarNode*, Value* end, int64_t step, bool may_be_empty,
+                 const std::function<void(Value* counter, std::optional<tensor::Range>)>& body);
+  void emit_loop(const tensor::VarNode*, Value* begin, Value* end, int64_t step, bool may_be_empty,
+                 std::optional<tensor::Range>,
                  const std::function<void(Value* counter, std::optional<tensor::Range>)>& body);
   void emit_unrolled(const tensor::For&, int64_t extent);
   void emit_vector_loop(const tensor::For&, int64_t extent);
@@ -137,8 +143,18 @@ class KernelEmitter {
   void emit_require(const tensor::Require&);
   void emit_allocate(const tensor::Allocate&);
   void emit_serial(const tensor::For&);
+  void emit_function(const std::function<void()>& body);
   void begin_statement();
   void bind(const tensor::VarNode*, Value*, bool bounded, std::optional<tensor::Range> range = std::nullopt);
+
+  // ---- parallel loops (emit_parallel.cpp)
+  using Captured = std::vector<std::pair<const tensor::VarNode*, Binding>>;
+  void emit_parallel(const tensor::For&, int64_t extent);
+  Captured captured_by(const tensor::For&) const;
+  llvm::Function* emit_share(const tensor::For&, int64_t extent, const Captured&);
+  llvm::Function* emit_task(llvm::Function* share, llvm::StructType* frame, int64_t extent);
+  void return_first_failure(Value* statuses);
+  llvm::Function* new_function(const std::string& suffix, llvm::Type* result, const std::vector<llvm::Type*>& params);
 
   // ---- helpers
   Value* splat(Value*);                              // a scalar in every lane; vectors are returned as they are
@@ -156,6 +172,7 @@ class KernelEmitter {
   const tensor::Kernel& kernel_;
   llvm::Function* function_;
   llvm::IRBuilder<> b_;
+  int threads_;
   std::optional<Lanes> lanes_;
   Value* guard_ = nullptr;  // loads are executed only where this holds; null: everywhere
   std::unordered_map<const tensor::VarNode*, Binding> bindings_;

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <list>
 
-#include "dlcc/types.h"
+#include "dlcc/dlcc.h"
 #include "targets/llvm/guarded_memory.h"
 
 namespace dlcc::targets {
@@ -36,6 +36,7 @@ class LoadedObject {
     };
     builtin("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(&std::memcpy));
     builtin("memset", static_cast<void* (*)(void*, int, size_t)>(&std::memset));
+    builtin("dlcc_default_executor", &dlcc_default_executor);
     session_.setErrorReporter([this](llvm::Error e) { errors_ += llvm::toString(std::move(e)) + "\n"; });
     llvm::StringRef bytes(reinterpret_cast<const char*>(object.data()), object.size());
     if (llvm::Error e = layer_.add(library, llvm::MemoryBuffer::getMemBuffer(bytes, "model", false)))

@@ -26,7 +26,8 @@ class SkeletonEmitter {
     b_.SetInsertPoint(block("entry"));
     failed_ = block("failed");
     status_ = llvm::PHINode::Create(b_.getInt32Ty(), 0, "status", failed_);
-    profiler_ = find_profiler();
+    profiler_ = find_in_context(1, "profiler");
+    executor_ = find_executor();
     emit_region(parts_.program.body);
     b_.CreateRet(b_.getInt32(0));
     if (status_->getNumIncomingValues() == 0) {
@@ -42,18 +43,39 @@ class SkeletonEmitter {
  private:
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(module_.getContext(), name, function_); }
 
-  // context ? context->profiler : null
-  Value* find_profiler() {
+  // context ? context's member number `field` : null
+  Value* find_in_context(uint64_t field, const char* name) {
     Value* context = function_->getArg(3);
     auto *given = block("context"), *after = block("begin"), *before = b_.GetInsertBlock();
     b_.CreateCondBr(b_.CreateIsNull(context), after, given);
     b_.SetInsertPoint(given);
-    Value* loaded = b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), context, 1));
+    Value* loaded = b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), context, field));
     b_.CreateBr(after);
     b_.SetInsertPoint(after);
-    llvm::PHINode* result = b_.CreatePHI(b_.getPtrTy(), 2, "profiler");
+    llvm::PHINode* result = b_.CreatePHI(b_.getPtrTy(), 2, name);
     result->addIncoming(llvm::ConstantPointerNull::get(b_.getPtrTy()), before);
     result->addIncoming(loaded, given);
+    return result;
+  }
+
+  // The context's executor, else the runtime's pool; null when no kernel forks.
+  Value* find_executor() {
+    bool wanted = false;
+    for (const lower::KernelVariants& k : parts_.program.kernels)
+      wanted |= forks(k.variants[level_], parts_.program.threads);
+    if (!wanted) return nullptr;
+    Value* given = find_in_context(0, "given");
+    auto *default_block = block("default"), *after = block("executor"), *before = b_.GetInsertBlock();
+    b_.CreateCondBr(b_.CreateIsNull(given), default_block, after);
+    b_.SetInsertPoint(default_block);
+    auto get = module_.getOrInsertFunction("dlcc_default_executor",
+                                           llvm::FunctionType::get(b_.getPtrTy(), {b_.getInt32Ty()}, false));
+    Value* pool = b_.CreateCall(get, {b_.getInt32(static_cast<uint32_t>(parts_.program.threads))});
+    b_.CreateBr(after);
+    b_.SetInsertPoint(after);
+    llvm::PHINode* result = b_.CreatePHI(b_.getPtrTy(), 2, "executor");
+    result->addIncoming(given, before);
+    result->addIncoming(pool, default_block);
     return result;
   }
 
@@ -76,11 +98,12 @@ class SkeletonEmitter {
     const tensor::Kernel& kernel = parts_.program.kernels[static_cast<size_t>(x.kernel)].variants[level_];
     std::string symbol = kernel_symbol(parts_.interface, x.kernel, parts_.target.levels[level_]);
     llvm::Function* callee = module_.getFunction(symbol);
-    if (!callee) callee = declare_kernel(module_, symbol, kernel);
+    if (!callee) callee = declare_kernel(module_, symbol, kernel, parts_.program.threads);
     DLCC_CHECK(x.operands.size() == kernel.params.size(), "{} operands for {} parameters of {}", x.operands.size(),
                kernel.params.size(), kernel.name);
     std::vector<Value*> operands;
     for (lower::ValueId id : x.operands) operands.push_back(address(id));
+    if (forks(kernel, parts_.program.threads)) operands.push_back(executor_);
     emit_profile(1, x.node);
     Value* status = b_.CreateCall(callee, operands);
     emit_profile(2, x.node);
@@ -197,7 +220,7 @@ class SkeletonEmitter {
   llvm::Function* function_;
   llvm::BasicBlock* failed_ = nullptr;
   llvm::PHINode* status_ = nullptr;
-  Value* profiler_ = nullptr;
+  Value *profiler_ = nullptr, *executor_ = nullptr;
   int step_ = 0;
 };
 

@@ -98,10 +98,8 @@ class Planner {
     }
     plan_.blocked_result = !result.is_dense() && result.parts.back().axis == plan_.column_axis;
     int64_t columns = group ? group : round_up(extent(plan_.column_axis), column_block);
-    // Two or three vectors side by side share each element of the data. The last panel may have one vector only, where
-    // groups need not end with a panel.
-    bool odd_end = !group && columns > 48;
-    plan_.panel = columns % 32 == 0 ? 32 : columns % 48 == 0 ? 48 : odd_end ? 32 : column_block;
+    // A panel need not divide the columns, when little of the last one is wasted.
+    plan_.panel = columns % 32 == 0 ? 32 : columns % 48 == 0 ? 48 : group == 0 && columns > 64 ? 32 : column_block;
     return true;
   }
 
@@ -135,18 +133,23 @@ class Planner {
     plan_.data_layout = std::move(padded);
   }
 
-  // The data's channels are stored in blocks: the reduction runs over blocks outermost, inside a block innermost.
+  // The data's channels are stored in blocks: the reduction runs over blocks outermost, inside a block innermost. A
+  // group of channels must begin with a block.
   void find_blocked_term() {
     const Layout& layout = plan_.padded_data ? plan_.data_layout : layout_of(data().buffer);
     for (const Layout::Part& part : layout.parts) {
       if (part.divisor == 1) continue;
       const Expr& index = data().indices[static_cast<size_t>(part.axis)];
       const auto& terms = stage().reduction->axes;
-      for (size_t t = 0; t < terms.size(); ++t)
-        if (is_var(index, terms[t].var)) {
+      for (size_t t = 0; t < terms.size(); ++t) {
+        Expr begin = simplify(index - Expr(terms[t].var));
+        bool whole =
+            constant_integer(simplify(floor_mod(begin, Expr(part.divisor)))) == 0 && !uses(begin, terms[t].var);
+        if (is_var(index, terms[t].var) || (whole && terms[t].extent.value() % part.divisor == 0)) {
           plan_.blocked_term = static_cast<int>(t);
           plan_.term_block = part.divisor;
         }
+      }
     }
   }
 
@@ -185,11 +188,14 @@ class Planner {
     layout.parts.push_back({column_dim_, 1, plan_.panel});
     layout.tail = Layout::Tail::zero;
     bool rows_already = column_dim_ == static_cast<int>(shape.size()) - 1 && layout_of(weights().buffer).is_dense();
-    if (is_constant(weights().buffer)) return;
-    if (rows_already && columns % column_block == 0)
+    plan_.packs_at_run_time = !is_constant(weights().buffer);
+    if (plan_.packs_at_run_time && rows_already && columns % column_block == 0) {
       layout = {};  // already contiguous along the columns
-    else
-      plan_.packed_weights = make_buffer("packed", weights().buffer->type, shape, Scope::global, 64);
+      plan_.packs_at_run_time = false;
+      return;
+    }
+    std::vector<int64_t> stored = physical_shape(layout, static_shape(shape));
+    plan_.panels = make_buffer("panels", weights().buffer->type, shape_of(stored), Scope::global, 64);
   }
 
   const TensorFunction& f_;
@@ -224,7 +230,7 @@ class Scheduler {
   Stmt run() {
     std::vector<Stmt> parts;
     if (plan_.padded_data) parts.push_back(pad());
-    if (plan_.packed_weights) parts.push_back(pack());
+    if (plan_.packs_at_run_time) parts.push_back(pack());
     parts.push_back(products());
     return sequence(std::move(parts));
   }
@@ -246,8 +252,9 @@ class Scheduler {
   Stmt pack() {
     const Buffer& from = plan_.contraction.weights.buffer;
     StorageLoops loops = storage_loops(plan_.weights_layout, static_shape(from->shape));
-    return loops.wrap(store(plan_.packed_weights, loops.index, load(from, loops.index)), 0, loops.vars.size(),
-                      LoopKind::vector);
+    std::vector<Expr> at(loops.vars.begin(), loops.vars.end());
+    Expr value = load(from, loops.index, literal(from->type, int64_t{0}));
+    return loops.wrap(store(plan_.panels, at, value), 0, loops.vars.size(), LoopKind::vector);
   }
 
   // ---- loops over tiles
@@ -280,7 +287,7 @@ class Scheduler {
     }
     for (size_t k = plan_.outer_axes.size(); k-- > 0;) {
       const Axis& a = axis(plan_.outer_axes[k]);
-      body = for_loop(a.var, a.extent.value(), LoopKind::serial, body);
+      body = for_loop(a.var, a.extent.value(), LoopKind::parallel, body);
     }
     return body;
   }
@@ -371,7 +378,7 @@ class Scheduler {
     int64_t tiles = (range.count + (rest ? 1 : 0)) * in_group;
     Var g = make_var("group");
     Stmt body =
-        for_loop(g, range.count, LoopKind::serial,
+        for_loop(g, range.count, LoopKind::parallel,
                  group(at, (range.first + Expr(g)) * Expr(r.step()), r.step(), {Expr(g) * Expr(in_group), tiles}));
     if (!rest) return body;
     TileNumber last{Expr(tiles - in_group), tiles};
@@ -383,7 +390,7 @@ class Scheduler {
     if (!r.by_rows()) return tile(at, Expr(0), r.height, begin, size, first);
     Var t = make_var("x_tile");
     Expr left = Expr(t) * Expr(r.tile_width);
-    Stmt whole = for_loop(t, r.width / r.tile_width, LoopKind::serial,
+    Stmt whole = for_loop(t, r.width / r.tile_width, LoopKind::parallel,
                           tile(at, begin, size, left, r.tile_width, {first.number + Expr(t), first.count}));
     int64_t rest = r.width % r.tile_width;
     if (rest == 0) return whole;
@@ -396,7 +403,7 @@ class Scheduler {
     const std::vector<int>& axes = plan_.row_axes;
     for (size_t k = axes.size(); k-- > 0;)
       if (axes[k] != row_tiles_.x && axes[k] != row_tiles_.y)
-        body = for_loop(axis(axes[k]).var, extent(axes[k]), LoopKind::serial, body);
+        body = for_loop(axis(axes[k]).var, extent(axes[k]), LoopKind::parallel, body);
     return body;
   }
 
@@ -425,74 +432,118 @@ class Scheduler {
     };
     Stmt init = all(store(acc, element, literal(type, int64_t{0})), lanes_);
     Expr product = substitute(data_value(), rows) * substitute(weights_value(), columns);
-    Stmt accumulate =
-        terms(all(store(acc, element, multiply_add(product, load(acc, element))), lanes_),
-              [&](const Expr& first, int64_t count) { return prefetch_next_panel(at, which, first, count); });
+    Stmt accumulate = terms(all(store(acc, element, multiply_add(product, load(acc, element))), lanes_),
+                            [&](const Step& step) { return prefetch_next_panel(at, which, step); });
     return allocate(acc, sequence({prefetch_residual(at, columns, wide, tall, {y, x, v, lane}), init, accumulate,
                                    drain(at, acc, element, {y, x, v, lane}, columns, wide, tall)}));
   }
 
-  Expr data_value() const { return moved(data_factor_, plan_.contraction.data.buffer, plan_.padded_data); }
-  Expr weights_value() const { return moved(weights_factor_, plan_.contraction.weights.buffer, plan_.packed_weights); }
-
-  // The expression with the copy read instead of the operand, where there is one.
-  static Expr moved(const Expr& factor, const Buffer& operand, const Buffer& copy) {
-    if (!copy) return factor;
-    return rewrite(factor, [&](const Expr& e) {
-      const Load* l = as<Load>(e);
-      return l && l->buffer == operand ? load(copy, l->indices, l->otherwise) : e;
+  // The factors, read from their copies where there are any.
+  Expr data_value() const {
+    return with_loads_of(plan_.contraction.data.buffer, data_factor_, [&](const Load& l) {
+      return plan_.padded_data ? load(plan_.padded_data, l.indices, l.otherwise) : Expr();
+    });
+  }
+  Expr weights_value() const {
+    return with_loads_of(plan_.contraction.weights.buffer, weights_factor_, [&](const Load& l) {
+      return plan_.panels ? load(plan_.panels, physical_index(plan_.weights_layout, l.indices)) : Expr();
     });
   }
 
-  // The loops over the reduced axes: blocks of the blocked one outermost, its elements innermost.
-  // `before` gives what runs in front of every `count` terms of the blocked axis, from the first of them.
-  Stmt terms(Stmt body, const std::function<Stmt(const Expr& first, int64_t count)>& before) const {
+  // The expression with loads of the buffer replaced, where `f` gives a replacement.
+  static Expr with_loads_of(const Buffer& buffer, const Expr& e, const std::function<Expr(const Load&)>& f) {
+    return rewrite(e, [&](const Expr& x) {
+      const Load* l = as<Load>(x);
+      Expr other = l && l->buffer == buffer ? f(*l) : Expr();
+      return other ? other : x;
+    });
+  }
+
+  // A few terms that run without a branch between them: the how-manieth step of the reduction, of how many.
+  struct Step {
+    Expr number;
+    int64_t count;
+  };
+  using BeforeStep = std::function<Stmt(const Step&)>;
+  static constexpr int64_t step_terms = 4;
+
+  // The loops over the reduced axes. Innermost runs the axis whose terms are neighbours in the data's storage: the
+  // elements of a block, if the axis is stored in blocks, which are then the outermost loop; else the last axis.
+  Stmt terms(const Stmt& body, const BeforeStep& before) const {
     const auto& axes = stage_.reduction->axes;
+    size_t innermost = plan_.blocked_term >= 0 ? static_cast<size_t>(plan_.blocked_term) : axes.size() - 1;
+    int64_t extent = axes[innermost].extent.value(), others = 1;
+    int64_t size = plan_.blocked_term >= 0 ? plan_.term_block : std::max<int64_t>(extent, 1);
+    for (size_t t = 0; t < axes.size(); ++t)
+      if (t != innermost) others *= axes[t].extent.value();
+    int64_t blocks = extent / size, rest = extent % size;
+    int64_t whole = blocks * others * steps_of(size), all = whole + others * steps_of(rest);
+    auto one_block = [&](const Expr& block, int64_t count, const Expr& steps_before) {
+      Expr number = steps_before;  // of the first step, counted as the loops run
+      int64_t inside = others * steps_of(count);
+      Expr own(0);
+      for (size_t t = 0; t < axes.size(); ++t)
+        if (t != innermost) own = own * Expr(axes[t].extent.value()) + Expr(axes[t].var);
+      number = number + own * Expr(inside / std::max<int64_t>(others, 1));
+      Stmt loops = run_of_terms(body, axes[innermost].var, block * Expr(size), count, {number, all}, before);
+      for (size_t t = axes.size(); t-- > 0;)
+        if (t != innermost) loops = for_loop(axes[t].var, axes[t].extent.value(), LoopKind::serial, loops);
+      return loops;
+    };
     Var block = make_var("block");
-    constexpr int64_t unroll = 4;  // terms a step: fewer branches and addresses
-    int64_t blocked_extent = 0;
-    if (plan_.blocked_term >= 0) {
-      const Axis& a = axes[static_cast<size_t>(plan_.blocked_term)];
-      blocked_extent = a.extent.value();
-      Var inner = make_var("k");
-      Expr base = Expr(block) * Expr(plan_.term_block);
-      if (blocked_extent % plan_.term_block == 0 && plan_.term_block % unroll == 0) {
-        Var step = make_var("step");
-        Expr first = base + Expr(inner) * Expr(unroll);
-        body = substitute(body, {{a.var, first + Expr(step)}});
-        body = sequence({before(first, unroll), for_loop(step, unroll, LoopKind::unrolled, body)});
-        body = for_loop(inner, plan_.term_block / unroll, LoopKind::serial, body);
-      } else {
-        Expr size = blocked_extent % plan_.term_block ? min(Expr(plan_.term_block), Expr(blocked_extent) - base)
-                                                      : Expr(plan_.term_block);
-        body = for_loop(inner, size, LoopKind::serial, substitute(body, {{a.var, base + Expr(inner)}}));
-        body = sequence({before(base, plan_.term_block), body});
-      }
-    }
-    for (size_t t = axes.size(); t-- > 0;)
-      if (static_cast<int>(t) != plan_.blocked_term)
-        body = for_loop(axes[t].var, axes[t].extent.value(), LoopKind::serial, body);
-    if (plan_.blocked_term >= 0)
-      body = for_loop(block, ceil_div(blocked_extent, plan_.term_block), LoopKind::serial, body);
-    return body;
+    Expr steps_per_block(others * steps_of(size));
+    std::vector<Stmt> parts;
+    if (blocks > 0)
+      parts.push_back(for_loop(block, blocks, LoopKind::serial, one_block(block, size, Expr(block) * steps_per_block)));
+    if (rest > 0) parts.push_back(one_block(Expr(blocks), rest, Expr(whole)));
+    return sequence(std::move(parts));
   }
 
-  // While a panel is computed, the next one is fetched: of the lines that belong to `count` terms, every tile takes its
-  // share.
-  Stmt prefetch_next_panel(const Position& at, const TileNumber& which, const Expr& first_term, int64_t count) const {
-    if (at.offset != 0 || plan_.weights_layout.is_dense()) return nullptr;
+  // Few terms, such as the taps of a row or the channels of a picture, are a plain loop.
+  int64_t steps_of(int64_t count) const {
+    bool plain = plan_.blocked_term < 0 && count < 4 * step_terms;
+    return plain ? 0 : count / step_terms;
+  }
+
+  // `count` neighbouring terms of an axis from `base` on.
+  Stmt run_of_terms(const Stmt& body, const Var& axis, const Expr& base, int64_t count, const Step& first,
+                    const BeforeStep& before) const {
+    int64_t steps = steps_of(count), rest = count - steps * step_terms;
+    Var step = make_var("step"), term = make_var("term"), last = make_var("term");
+    std::vector<Stmt> parts;
+    if (steps > 0) {
+      Stmt whole = substitute(body, {{axis, base + Expr(step) * Expr(step_terms) + Expr(term)}});
+      whole = sequence(
+          {before({first.number + Expr(step), first.count}), for_loop(term, step_terms, LoopKind::unrolled, whole)});
+      parts.push_back(for_loop(step, steps, LoopKind::serial, whole));
+    }
+    bool few = steps > 0 || plan_.blocked_term >= 0;
+    Stmt more = substitute(body, {{axis, base + Expr(steps * step_terms) + Expr(last)}});
+    if (rest > 0) parts.push_back(for_loop(last, rest, few ? LoopKind::unrolled : LoopKind::serial, more));
+    return sequence(std::move(parts));
+  }
+
+  // While a panel is computed, the next one is fetched: every tile takes a contiguous share, every step a few lines of
+  // it.
+  Stmt prefetch_next_panel(const Position& at, const TileNumber& tile, const Step& step) const {
+    if (at.offset != 0 || !plan_.panels) return nullptr;
+    constexpr int64_t line_bits = 64 * 8;
     const Load& weights = plan_.contraction.weights;
-    Buffer buffer = plan_.packed_weights ? plan_.packed_weights : weights.buffer;
-    int64_t per_line = 64 * 8 / bits(buffer->type), lines_per_term = ceil_div(plan_.panel, per_line);
-    const Var& term = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_term)].var;
-    return share_of_prefetches(which.number, which.count, count * lines_per_term, [&](const Expr& line) {
-      Substitution there = {
-          {term, first_term + floor_div(line, Expr(lines_per_term))},
-          {column_, at.panel_base + Expr(plan_.panel) + floor_mod(line, Expr(lines_per_term)) * Expr(per_line)}};
-      std::vector<Expr> index;
-      for (const Expr& i : weights.indices) index.push_back(substitute(i, there));
-      return make_stmt(Prefetch{buffer, std::move(index)});
-    });
+    int64_t per_line = line_bits / bits(plan_.panels->type), terms = 1;
+    Substitution first_term = {{column_, at.panel_base + Expr(plan_.panel)}};
+    for (const Axis& a : stage_.reduction->axes) first_term[a.var] = Expr(0), terms *= a.extent.value();
+    std::vector<Expr> next;
+    for (const Expr& i : weights.indices) next.push_back(substitute(i, first_term));
+    next = physical_index(plan_.weights_layout, next);
+    int64_t lines = ceil_div(terms * plan_.panel, per_line), steps = tile.count * step.count;
+    Expr first = floor_div((tile.number * Expr(step.count) + step.number) * Expr(lines), Expr(steps));
+    std::vector<Stmt> hints;
+    for (int64_t k = 0; k < ceil_div(lines, steps); ++k) {
+      std::vector<Expr> index = next;
+      index.back() = index.back() + (first + Expr(k)) * Expr(per_line);
+      hints.push_back(make_stmt(Prefetch{plan_.panels, std::move(index)}));
+    }
+    return sequence(std::move(hints));
   }
 
   // Large tensors that the epilogue reads at the tile's own index are fetched before its products are summed.
@@ -505,7 +556,7 @@ class Scheduler {
       index.push_back(substitute(substitute(Expr(a.var), columns), {{vars[3], Expr(0)}}));
     std::vector<Stmt> hints;
     for (const Buffer& b : plan_.function.params) {
-      bool large = product_of(b) * bits(b->type) / 8 > machine_.l2_bytes;
+      bool large = product_of(b) * bits(b->type) / 8 > machine_.l2_bytes / 4;
       bool own = large && b->rank() == static_cast<int>(index.size()) && reads_at_own_index(last, b.get()) &&
                  std::ranges::any_of(loads_of(last.values[0]), [&](const Load& l) { return l.buffer == b; });
       if (own) hints.push_back(make_stmt(Prefetch{b, index}));

@@ -23,7 +23,9 @@ struct ContractionPlan {
   bool blocked_result = false;  // the result is stored in blocks of columns, so that whole blocks may be written
   int64_t panel = 16;           // columns per packed panel, a multiple of 16
   Layout weights_layout;        // panels outermost, then the reduced axes, columns of a panel innermost
-  Buffer packed_weights;  // scratch that the weights are copied into first; null: packed at compile time, or read as is
+  Buffer panels;  // the weights as stored by that layout, as the kernel sees them; null: they are read as they are
+  bool packs_at_run_time =
+      false;           // `panels` is scratch that the kernel fills; else the constant, packed, in place of the weights
   Buffer padded_data;  // scratch copy of the data with a border of zeros, when it is read outside of its storage; else
                        // null
   Layout data_layout;  // of padded_data

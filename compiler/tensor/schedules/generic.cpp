@@ -79,7 +79,25 @@ class StageScheduler {
     if (loops_.extents.empty()) return body;
     size_t v = vector_loop();
     body = loops_.wrap(body, v + 1, loops_.extents.size());
+    if (std::ranges::all_of(loops_.extents.begin(), loops_.extents.begin() + static_cast<std::ptrdiff_t>(v),
+                            [](int64_t extent) { return extent == 1; }))
+      return loops_.wrap(in_pieces(body, v), 0, v);
     return loops_.wrap(body, 0, v + 1, LoopKind::vector);
+  }
+
+  // A loop with nothing around it, as a vector loop inside of one over large pieces, which several threads may share.
+  Stmt in_pieces(const Stmt& body, size_t loop) const {
+    constexpr int64_t piece = 4096;
+    const Var& var = loops_.vars[loop];
+    int64_t extent = loops_.extents[loop], whole = extent < 4 * piece ? 0 : extent / piece;
+    auto part = [&](const Expr& begin, int64_t count) {
+      Var i = make_var(var->name);
+      return for_loop(i, count, LoopKind::vector, substitute(body, {{var, begin + Expr(i)}}));
+    };
+    Var p = make_var("piece");
+    Stmt pieces = whole ? for_loop(p, whole, LoopKind::parallel, part(Expr(p) * Expr(piece), piece)) : nullptr;
+    int64_t rest = extent - whole * piece;
+    return sequence({pieces, rest > 0 ? part(Expr(whole * piece), rest) : nullptr});
   }
 
   // ---- reductions: lanes are neighbouring results
@@ -153,7 +171,7 @@ class StageScheduler {
     int64_t extent = loops_.extents[v], width = std::min<int64_t>(extent, lanes());
     std::vector<Stmt> strips;
     Var block = make_var("strip");
-    strips.push_back(for_loop(block, extent / width, LoopKind::serial, strip(Expr(block) * Expr(width), width)));
+    strips.push_back(for_loop(block, extent / width, LoopKind::parallel, strip(Expr(block) * Expr(width), width)));
     if (extent % width) strips.push_back(strip(Expr(extent / width * width), extent % width));
     Stmt body = sequence(std::move(strips));
     body = loops_.wrap(body, v + 1, loops_.extents.size());

@@ -48,7 +48,7 @@ Stmt zero_border(const Buffer& buffer, const Layout& layout) {
 
 Stmt StorageLoops::wrap(Stmt body, size_t first, size_t last, LoopKind innermost) const {
   for (size_t k = last; k-- > first;)
-    body = for_loop(vars[k], extents[k], k + 1 == last ? innermost : LoopKind::serial, body);
+    body = for_loop(vars[k], extents[k], k + 1 == last ? innermost : LoopKind::parallel, body);
   return body;
 }
 

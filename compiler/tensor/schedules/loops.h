@@ -16,8 +16,8 @@ struct StorageLoops {
   std::vector<int64_t> extents;
   std::vector<Expr> index;  // per logical axis, from the loop variables
 
-  // Wraps `body` in the loops [first, last); the last of them has kind `innermost`.
-  Stmt wrap(Stmt body, size_t first, size_t last, LoopKind innermost = LoopKind::serial) const;
+  // Wraps `body` in the loops [first, last); the last of them has kind `innermost`. Elements are independent.
+  Stmt wrap(Stmt body, size_t first, size_t last, LoopKind innermost = LoopKind::parallel) const;
 };
 StorageLoops storage_loops(const Layout&, const std::vector<int64_t>& shape);
 

@@ -105,6 +105,50 @@ Stmt schedule_stages(const TensorFunction& f, const std::map<size_t, WindowPlan>
   return sequence(std::move(body));
 }
 
+using Preparation = std::function<Constant(const Constant&)>;
+
+// What a family of schedules decides about a function.
+struct Decision {
+  // Constants that the kernel wants in another form: the buffer that it reads in place of the parameter, and how to
+  // make it.
+  std::map<Buffer, std::pair<Buffer, Preparation>> constants;
+  std::vector<Buffer> scratch;
+  std::function<Stmt(const Machine&)> body;
+};
+
+Decision decide(WinogradPlan plan) {
+  return {{{plan.contraction.weights.buffer,
+            {plan.weights, [plan](const Constant& c) { return prepare_winograd(plan, c); }}}},
+          {plan.transformed, plan.products},
+          [plan](const Machine& m) { return schedule_winograd(plan, m); }};
+}
+
+Decision decide(ContractionPlan plan, std::map<Buffer, Layout>& layouts) {
+  Decision d;
+  const Buffer& weights = plan.contraction.weights.buffer;
+  if (plan.packs_at_run_time)
+    d.scratch.push_back(plan.panels);
+  else if (plan.panels)
+    d.constants[weights] = {plan.panels, [shape = static_shape(weights->shape), layout = plan.weights_layout](
+                                             const Constant& c) { return pack(c.reshaped(shape), layout); }};
+  if (plan.padded_data) {
+    d.scratch.push_back(plan.padded_data);
+    layouts[plan.padded_data] = plan.data_layout;
+  }
+  d.body = [plan](const Machine& m) { return schedule_contraction(plan, m); };
+  return d;
+}
+
+Decision decide(const TensorFunction& f, std::map<Buffer, Layout>& layouts, const std::vector<bool>& constant) {
+  auto windows = plan_windows(f, layouts, constant);
+  Decision d;
+  for (size_t k = 0; k < f.stages.size(); ++k)
+    for (const Buffer& b : f.stages[k].results)
+      if (index_of(f.results, b) < 0 && !in_registers(windows, k)) d.scratch.push_back(b);
+  d.body = [&f, windows, layouts](const Machine& m) { return schedule_stages(f, windows, layouts, m); };
+  return d;
+}
+
 }  // namespace
 
 std::vector<Range> wanted_border(const TensorFunction& f, size_t k, const std::vector<bool>& constant,
@@ -140,58 +184,34 @@ ScheduledFunction schedule(ScheduleRequest r) {
   merge_axes(r.function, r.layouts);
   TensorFunction& f = r.function;
   pad_constant_vectors(r, r.layouts);
-  auto winograd = plan_winograd(f, r.layouts, r.constant, r.options);
-  auto plan = winograd ? std::nullopt : plan_contraction(f, r.layouts, r.constant);
-
   std::map<Buffer, Layout> layouts;
   for (size_t k = 0; k < f.params.size(); ++k) layouts[f.params[k]] = r.layouts[k];
   for (size_t k = 0; k < f.results.size(); ++k) layouts[f.results[k]] = r.layouts[f.params.size() + k];
-  std::vector<Parameter> params;
-  for (const Buffer& b : f.params)
-    params.push_back({winograd && b == winograd->contraction.weights.buffer ? winograd->weights : b, Access::read});
-  for (const Buffer& b : f.results) params.push_back({b, Access::write});
-  std::map<size_t, WindowPlan> windows;  // by their first stage
-  if (winograd) {
-    for (const Buffer& b : {winograd->transformed, winograd->products}) params.push_back({b, Access::scratch});
-  } else if (plan) {
-    if (plan->packed_weights) {
-      params.push_back({plan->packed_weights, Access::scratch});
-      layouts[plan->packed_weights] = plan->weights_layout;
-    } else if (!plan->weights_layout.is_dense()) {
-      layouts[plan->contraction.weights.buffer] = plan->weights_layout;
-    }
-    if (plan->padded_data) {
-      params.push_back({plan->padded_data, Access::scratch});
-      layouts[plan->padded_data] = plan->data_layout;
-    }
-  } else {
-    windows = plan_windows(f, layouts, r.constant);
-    for (size_t k = 0; k < f.stages.size(); ++k)
-      for (const Buffer& b : f.stages[k].results)
-        if (index_of(f.results, b) < 0 && !in_registers(windows, k)) params.push_back({b, Access::scratch});
-  }
+  auto winograd = plan_winograd(f, r.layouts, r.constant, r.options);
+  auto contraction = winograd ? std::nullopt : plan_contraction(f, r.layouts, r.constant);
+  Decision decision = winograd      ? decide(std::move(*winograd))
+                      : contraction ? decide(std::move(*contraction), layouts)
+                                    : decide(f, layouts, r.constant);
 
   ScheduledFunction result;
+  std::vector<Parameter> params;
+  for (const Buffer& b : f.params) {
+    auto other = decision.constants.find(b);
+    bool packed = other != decision.constants.end();
+    params.push_back({packed ? other->second.first : b, Access::read});
+    result.prepare.push_back(packed ? other->second.second
+                                    : Preparation([shape = static_shape(b->shape), layout = layouts[b]](
+                                                      const Constant& c) { return pack(c.reshaped(shape), layout); }));
+  }
+  for (const Buffer& b : f.results) params.push_back({b, Access::write});
+  for (const Buffer& b : decision.scratch) params.push_back({b, Access::scratch});
   for (const Machine& machine : r.machines) {
     std::vector<Stmt> body;
     for (const Buffer& b : f.results) body.push_back(zero_border(b, layouts[b]));
-    if (winograd)
-      body.push_back(schedule_winograd(*winograd, machine));
-    else if (plan)
-      body.push_back(schedule_contraction(*plan, machine));
-    else
-      body.push_back(schedule_stages(f, windows, layouts, machine));
+    body.push_back(decision.body(machine));
     Stmt all = sequence(std::move(body));
     Kernel kernel{f.name, params, all ? with_unique_names(all) : make_stmt(Sequence{})};
     result.variants.push_back(apply_layouts(kernel, layouts));
-  }
-  for (const Buffer& b : f.params) {
-    if (winograd && b == winograd->contraction.weights.buffer)
-      result.prepare.push_back([plan = *winograd](const Constant& c) { return prepare_winograd(plan, c); });
-    else
-      result.prepare.push_back([shape = static_shape(b->shape), layout = layouts[b]](const Constant& c) {
-        return pack(c.reshaped(shape), layout);
-      });
   }
   for (size_t k = 0; k < f.params.size(); ++k) r.layouts[k] = layouts[f.params[k]];
   result.in_place = in_place_pairs(r, r.layouts);

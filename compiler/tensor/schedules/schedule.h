@@ -17,6 +17,7 @@ namespace dlcc::tensor {
 struct ScheduleOptions {
   bool strict = false;  // only algorithms that round no worse than the definition
   bool small = false;   // constants keep their size
+  int threads = 1;      // that share a kernel's work
   // Of the target: operations in the time in which a byte arrives from memory, by one core at its best.
   double flops_per_streamed_byte = 16;
 };

@@ -295,7 +295,7 @@ class Scheduler {
   Stmt image(const Lanes& at) {
     Stmt body = row(at);
     for (size_t k = outer_.size(); k-- > 0;)
-      body = for_loop(stage_.axes[outer_[k]].var, stage_.axes[outer_[k]].extent.value(), LoopKind::serial, body);
+      body = for_loop(stage_.axes[outer_[k]].var, stage_.axes[outer_[k]].extent.value(), LoopKind::parallel, body);
     return body;
   }
 

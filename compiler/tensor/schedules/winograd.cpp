@@ -185,14 +185,16 @@ class Scheduler {
         register_tile_(choose_register_tile(machine, lanes_, plan.panel)) {}
 
   Stmt run() {
-    Expr panel = Expr(make_var("panel"));
     int64_t tiles = tiles_along(plan_, plan_.y) * tiles_along(plan_, plan_.x), blocks = ceil_div(tiles, plan_.block);
     Var block = make_var("block");
     first_tile_ = Expr(block) * Expr(plan_.block);
     count_ = tiles % plan_.block ? min(Expr(plan_.block), Expr(tiles) - first_tile_) : Expr(plan_.block);
-    Stmt each_panel = sequence({products(panel), transform_output(panel)});
-    Stmt body = sequence({transform_input(), for_loop(as<VarRef>(panel)->var, extent(plan_.column_axis) / plan_.panel,
-                                                      LoopKind::serial, each_panel)});
+    Var share = make_var("share"), in_share = make_var("panel_of_share");
+    slot_ = share;
+    int64_t shares = plan_.products->shape[0].value(), in_each = extent(plan_.column_axis) / plan_.panel / shares;
+    Expr panel = Expr(share) * Expr(in_each) + Expr(in_share);
+    Stmt panels = for_loop(in_share, in_each, LoopKind::serial, sequence({products(panel), transform_output(panel)}));
+    Stmt body = sequence({transform_input(), for_loop(share, shares, LoopKind::parallel, panels)});
     body = for_loop(block, blocks, LoopKind::serial, body);
     for (size_t k = plan_.batch_axes.size(); k-- > 0;)
       body = for_loop(axis(plan_.batch_axes[k]).var, extent(plan_.batch_axes[k]), LoopKind::serial, body);
@@ -221,7 +223,7 @@ class Scheduler {
     Stmt inner = body(Expr(i), Expr(top), Expr(left));
     inner = let(left, floor_mod(Expr(number), Expr(across)) * Expr(plan_.tile), inner);
     inner = let(top, floor_div(Expr(number), Expr(across)) * Expr(plan_.tile), inner);
-    return for_loop(i, count_, LoopKind::serial, let(number, min(first_tile_ + Expr(i), Expr(last)), inner));
+    return for_loop(i, count_, LoopKind::parallel, let(number, min(first_tile_ + Expr(i), Expr(last)), inner));
   }
 
   // ---- linear transformations
@@ -355,7 +357,7 @@ class Scheduler {
         return allocate(half, sequence({transform_columns(&Scheduler::input_rows, half, element), rows}));
       });
     });
-    return for_loop(channels, in_channels(plan_) / lane_block, LoopKind::serial, body);
+    return for_loop(channels, in_channels(plan_) / lane_block, LoopKind::parallel, body);
   }
 
   // One matrix product for every point of a tile: tiles of the block by channels of the panel.
@@ -368,7 +370,7 @@ class Scheduler {
       if (int64_t rest = plan_.block % tall)
         all.push_back(product(panel, point, {Expr(count - 1), count}, rest, offset));
     }
-    return for_loop(point, size_ * size_, LoopKind::serial, sequence(std::move(all)));
+    return for_loop(point, size_ * size_, LoopKind::parallel, sequence(std::move(all)));
   }
 
   // The rows of a product are computed in `count` parts.
@@ -401,7 +403,8 @@ class Scheduler {
     accumulate = for_loop(step, lane_block / unroll, LoopKind::serial, accumulate);
     accumulate = for_loop(channels, in_channels(plan_) / lane_block, LoopKind::serial, accumulate);
     Stmt drain = each([&](const Expr& column, const Expr& lane) {
-      return store(plan_.products, {first + Expr(r), point * Expr(plan_.panel) + column}, load(acc, {r, v, lane}));
+      return store(plan_.products, {slot_, first + Expr(r), point * Expr(plan_.panel) + column},
+                   load(acc, {r, v, lane}));
     });
     return allocate(acc, sequence({init, accumulate, drain}));
   }
@@ -426,7 +429,7 @@ class Scheduler {
       return vectors(plan_.panel, [&](const Expr& first) {
         auto element = [&](int64_t i, const Expr& j, const Expr& lane) {
           Expr point = Expr(i * size_) + j;
-          return load(plan_.products, {tile, point * Expr(plan_.panel) + first + lane});
+          return load(plan_.products, {slot_, tile, point * Expr(plan_.panel) + first + lane});
         };
         Buffer out = make_buffer("out", dtype::f32, {plan_.tile, lanes_}, Scope::reg);
         Stmt transformed = lanes([&](const Expr& lane) {
@@ -482,6 +485,7 @@ class Scheduler {
   int64_t lanes_;
   RegisterTile register_tile_;
   Expr first_tile_, count_;  // of the block; tiles it has
+  Expr slot_;                // of the products
 };
 
 }  // namespace
@@ -534,7 +538,8 @@ std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::ve
   plan.weights = scratch("weights", {columns / plan.panel, points, channels, plan.panel});
   // An odd number of lines from one row to the next spreads them over the sets of the cache.
   plan.transformed = scratch("transformed", {channels / lane_block, points, plan.block | 1, lane_block});
-  plan.products = scratch("products", {plan.block, points * plan.panel + lane_block});
+  int64_t shares = columns / plan.panel % options.threads == 0 ? options.threads : 1;
+  plan.products = scratch("products", {shares, plan.block, points * plan.panel + lane_block});
   return plan;
 }
 

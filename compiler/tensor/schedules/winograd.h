@@ -36,7 +36,7 @@ struct WinogradPlan {
   int64_t panel = 16;  // output channels computed together; divides their number
   Buffer weights;      // [panel][point][input channel][channel of the panel]: what prepare_winograd gives
   Buffer transformed;  // scratch: input tiles of one block, [channel block][point][tile][channel]
-  Buffer products;     // scratch: one panel's products, [tile][point and channel of the panel]
+  Buffer products;     // scratch: one panel's products for each thread, [thread][tile][point and channel of the panel]
 };
 
 // Outputs of a tile along either axis that suits the function, or 0 when it is no such convolution, or too small.

@@ -1,5 +1,6 @@
-/* The runtime library libdlcc_rt.a: what programs may want to ask beside running a model. Nothing here allocates, keeps state
- * or calls the C library, and a model runs without it. */
+/* The runtime library libdlcc_rt.a: what programs may want to ask beside running a model, and the threads of models that
+ * were compiled for several. But for these, nothing here allocates, keeps state or calls the C library, and a model runs
+ * without it. */
 #ifndef DLCC_DLCC_H
 #define DLCC_DLCC_H
 
@@ -18,6 +19,16 @@ int32_t dlcc_find_output(const dlcc_model *model, const char *name);
 
 /* Number of elements of a tensor; 1 for a scalar. */
 int64_t dlcc_element_count(const dlcc_tensor *tensor);
+
+/* The executor that models compiled with --threads=N use when their context has none: a pool of threads that all models
+ * of the process share, started and enlarged when it is asked for more than it has. Never null: a pool that cannot have
+ * its threads has the caller do their work. A model run while the pool is at work, on another thread or inside of a task,
+ * runs on its caller's thread alone. Idle threads spin for some tens of microseconds, then sleep. */
+const dlcc_executor *dlcc_default_executor(int32_t threads);
+
+/* Ends the pool's threads when their work is done; the next use starts them again. Called at the end of the process too,
+ * and when a shared library that contains the pool is closed. Not to be called from a task. */
+void dlcc_stop_threads(void);
 
 #ifdef __cplusplus
 }

@@ -29,11 +29,12 @@ typedef enum dlcc_status {
   DLCC_DEVICE_ERROR = 12
 } dlcc_status;
 
-/* Runs task(argument, index) for every index in [0, count), in any order and on any threads, and returns when all are done. */
+/* Runs task(argument, index) for every index in [0, count), in any order and on any threads, and returns when all are done.
+ * A model compiled for N threads asks for N tasks. */
 typedef struct dlcc_executor {
   void *self;
   void (*parallel_for)(void *self, int64_t count, void (*task)(void *argument, int64_t index), void *argument);
-  int32_t threads;
+  int32_t threads; /* that may run at the same time, for information */
 } dlcc_executor;
 
 /* Called before and after every step (kernel call) of a model, with the model's node that the step came from. */

@@ -56,9 +56,10 @@ CompiledKernel wrap(const Kernel& kernel, const targets::Target& target, const s
   return result;
 }
 
-CompiledKernel compile(const Kernel& kernel, const std::string& mcpu, const std::string& prefix) {
+CompiledKernel compile(const Kernel& kernel, const std::string& mcpu, const std::string& prefix, int threads) {
   targets::Target target = target_named("x86-64", mcpu);
   CompiledKernel result = wrap(kernel, target, prefix);
+  result.program.threads = threads;
   result.object = targets::generate_object(result.program, result.plan, result.interface, target, {});
   return result;
 }
@@ -104,11 +105,11 @@ bool equal_numbers(const Constant& a, const Constant& b) {
 
 }  // namespace
 
-targets::RunResult run(const Kernel& kernel, const std::vector<Constant>& inputs) {
+targets::RunResult run(const Kernel& kernel, const std::vector<Constant>& inputs, int threads) {
   static const std::vector<std::string> levels = runnable_levels();
   std::optional<targets::RunResult> first;
   for (const std::string& level : levels) {
-    CompiledKernel compiled = compile(kernel, level);
+    CompiledKernel compiled = compile(kernel, level, "net", threads);
     Diagnostics diagnostics;
     auto ran = targets::run_object({compiled.object, &compiled.interface, inputs}, diagnostics);
     INFO(level);

@@ -26,7 +26,8 @@ targets::Target target_named(const std::string& name, const std::string& mcpu);
 // A program that calls the kernel once: its read parameters are the model's inputs, its written ones the outputs,
 // scratch lies in the arena.
 CompiledKernel wrap(const tensor::Kernel&, const targets::Target&, const std::string& prefix = "net");
-CompiledKernel compile(const tensor::Kernel&, const std::string& mcpu, const std::string& prefix = "net");
+CompiledKernel compile(const tensor::Kernel&, const std::string& mcpu, const std::string& prefix = "net",
+                       int threads = 1);
 
 std::string assembly(const tensor::Kernel&, const std::string& mcpu);
 
@@ -34,6 +35,6 @@ std::string assembly(const tensor::Kernel&, const std::string& mcpu);
 std::vector<std::string> runnable_levels();
 
 // Runs on every level that this machine has; checks that all give the same numbers, and those of the evaluator.
-targets::RunResult run(const tensor::Kernel&, const std::vector<Constant>& inputs);
+targets::RunResult run(const tensor::Kernel&, const std::vector<Constant>& inputs, int threads = 1);
 
 }  // namespace dlcc::test

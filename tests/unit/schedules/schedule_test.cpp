@@ -401,6 +401,11 @@ TEST_CASE("softmax rows, row sums, elementwise chains and scalars") {
   Tensor a = s.input("a", dtype::f32, {});
   s.result("y", dtype::f32, {}, [&](Index i) { return a(i) + a(i); });
   check_schedule(s.finish(), {false});
+
+  Definition l("long");  // computed in pieces
+  Tensor b = l.input("b", dtype::f32, {20001});
+  l.result("y", dtype::f32, {20001}, [&](Index i) { return b(i) * b(i); });
+  check_schedule(l.finish(), {false});
 }
 
 TEST_CASE("arg-max folds pairs") {

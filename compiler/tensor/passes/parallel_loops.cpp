@@ -1,0 +1,135 @@
+#include "tensor/passes/parallel_loops.h"
+
+#include <set>
+#include <utility>
+
+#include "tensor/simplify.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+namespace {
+
+// Costs count operations of one lane, roughly: a vector unit does some dozens in a cycle. What goes to registers is
+// cheaper than what goes to memory.
+constexpr double register_store = 1, memory_store = 8;
+constexpr double fork_and_join = 1 << 18;  // some microseconds
+
+// Buffers other than parameters that the statement uses without allocating them.
+bool uses_outer_buffer(const Stmt& body) {
+  std::set<Buffer> used, own;
+  auto add = [&](const Buffer& b) {
+    if (b->scope != Scope::global) used.insert(b);
+  };
+  for_each_stmt(body, [&](const Stmt& s) {
+    if (const auto* x = as<Store>(s)) add(x->buffer);
+    if (const auto* x = as<Allocate>(s)) own.insert(x->buffer);
+    if (const auto* x = as<IntrinsicCall>(s))
+      for (const Region& r : x->operands) add(r.buffer);
+  });
+  for_each_root_expr(body, [&](const Expr& e) {
+    for (const Load& l : loads_of(e)) add(l.buffer);
+  });
+  for (const Buffer& b : own) used.erase(b);
+  return !used.empty();
+}
+
+class Chooser {
+ public:
+  explicit Chooser(int threads) : threads_(threads) {}
+
+  // A statement and what it costs.
+  struct Choice {
+    Stmt stmt;
+    double cost = 0;
+  };
+
+  Choice best(const Stmt& s) {
+    if (!s) return {};
+    return std::visit(
+        overloaded{
+            [&](const For& x) { return loop(x); },
+            [&](const Sequence& x) {
+              Choice all;
+              std::vector<Stmt> body;
+              for (const Stmt& b : x.body) body.push_back(add(best(b), all.cost));
+              all.stmt = sequence(std::move(body));
+              return all;
+            },
+            [&](const Let& x) {
+              auto range = x.value.type() == dtype::i64 ? range_of(x.value, ranges_) : std::nullopt;
+              if (range) ranges_[x.var] = *range;
+              Choice body = best(x.body);
+              return Choice{let(x.var, x.value, body.stmt), body.cost + register_store};
+            },
+            [&](const Allocate& x) {
+              Choice body = best(x.body);
+              return Choice{allocate(x.buffer, body.stmt), body.cost};
+            },
+            [&](const IfThen& x) {
+              Choice a = best(x.then_body), b = best(x.else_body);
+              return Choice{if_then(x.condition, a.stmt, b.stmt), a.cost + b.cost + register_store};
+            },
+            [&](const Store& x) { return Choice{s, x.buffer->scope == Scope::reg ? register_store : memory_store}; },
+            [&](const Require&) { return Choice{s, memory_store}; },
+            [&](const Prefetch&) { return Choice{s, register_store}; },
+            [&](const IntrinsicCall&) { return Choice{s, memory_store}; },
+        },
+        s->v);
+  }
+
+ private:
+  static Stmt add(Choice part, double& cost) {
+    cost += part.cost;
+    return part.stmt;
+  }
+
+  Choice loop(const For& x) {
+    auto range = range_of(x.extent, ranges_);
+    if (range) ranges_[x.var] = {0, std::max<int64_t>(range->high - 1, 0)};
+    double extent = range ? static_cast<double>(std::max<int64_t>(range->high, 0)) : 1;
+    LoopKind kind = x.kind == LoopKind::parallel ? LoopKind::serial : x.kind;
+    bool is_inside = std::exchange(inside_, inside_ || x.kind == LoopKind::vector || x.kind == LoopKind::unrolled);
+    Choice body = best(x.body);
+    inside_ = is_inside;
+    Choice result{make_stmt(For{x.var, x.extent, kind, body.stmt}), extent * body.cost};
+    if (x.kind != LoopKind::parallel || inside_ || threads_ < 2) return result;
+    consider(result, x);
+    if (auto joined = join(x)) consider(result, *joined);
+    return result;
+  }
+
+  // Takes the fork at this loop if that costs less than `best_so_far`.
+  void consider(Choice& best_so_far, const For& x) {
+    auto extent = constant_integer(x.extent);
+    if (!extent || *extent < 2) return;
+    ranges_[x.var] = {0, *extent - 1};
+    inside_ = true;
+    Choice body = best(x.body);
+    inside_ = false;
+    int64_t longest = (*extent + threads_ - 1) / threads_;
+    double cost = static_cast<double>(longest) * body.cost + fork_and_join;
+    if (cost >= best_so_far.cost || uses_outer_buffer(x.body)) return;
+    best_so_far = {make_stmt(For{x.var, x.extent, LoopKind::parallel, body.stmt}), cost};
+  }
+
+  // A parallel loop that is all of this one's body, and this one, as one loop.
+  static std::optional<For> join(const For& outer) {
+    const For* inner = as<For>(outer.body);
+    if (!inner || inner->kind != LoopKind::parallel) return std::nullopt;
+    auto a = constant_integer(outer.extent), b = constant_integer(inner->extent);
+    if (!a || !b || *b == 0) return std::nullopt;
+    Var both = make_var(outer.var->name + "_" + inner->var->name);
+    Stmt body = let(inner->var, floor_mod(Expr(both), Expr(*b)), inner->body);
+    return For{both, Expr(*a * *b), LoopKind::parallel, let(outer.var, floor_div(Expr(both), Expr(*b)), body)};
+  }
+
+  int threads_;
+  bool inside_ = false;  // of a loop that is kept, or of one without a counter at run time
+  Ranges ranges_;
+};
+
+}  // namespace
+
+Stmt choose_parallel_loops(const Stmt& s, int threads) { return Chooser(threads).best(s).stmt; }
+
+}  // namespace dlcc::tensor

@@ -1,0 +1,14 @@
+// Decides which of a kernel's parallel loops run on several threads.
+#pragma once
+
+#include "tensor/ir.h"
+
+namespace dlcc::tensor {
+
+// Keeps LoopKind::parallel on loops that are worth a fork and a join on `threads` threads; the others become serial. At
+// most one loop of a nest is kept: the one that divides most evenly at the least cost, or two perfectly nested ones
+// made one. Every thread gets an equal, consecutive share of the iterations. A loop that uses a buffer allocated around
+// it stays serial. To be called when nothing else changes the loops; `threads` 1 makes all serial.
+Stmt choose_parallel_loops(const Stmt&, int threads);
+
+}  // namespace dlcc::tensor

@@ -1,0 +1,53 @@
+// Which parallel loops are worth their threads.
+#include "tensor/passes/parallel_loops.h"
+
+#include <doctest/doctest.h>
+
+#include "tensor/visit.h"
+
+using namespace dlcc;
+using namespace dlcc::tensor;
+
+namespace {
+
+// y[a, b, i] = 1 with parallel loops over a and b.
+Stmt nest(int64_t a, int64_t b, int64_t i) {
+  Buffer y = make_buffer("y", dtype::f32, {a, b, i});
+  Var va = make_var("a"), vb = make_var("b"), vi = make_var("i");
+  Stmt row = for_loop(vi, i, LoopKind::vector, store(y, {va, vb, vi}, literal(dtype::f32, 1.0)));
+  return for_loop(va, a, LoopKind::parallel, for_loop(vb, b, LoopKind::parallel, row));
+}
+
+// Extents of the parallel loops that are left, outermost first.
+std::vector<int64_t> forks(const Stmt& s, int threads) {
+  std::vector<int64_t> extents;
+  for_each_stmt(choose_parallel_loops(s, threads), [&](const Stmt& x) {
+    const For* loop = as<For>(x);
+    if (loop && loop->kind == LoopKind::parallel) extents.push_back(*constant_integer(loop->extent));
+  });
+  return extents;
+}
+
+}  // namespace
+
+TEST_CASE("one loop of a nest is kept, the outermost that divides evenly") {
+  CHECK(forks(nest(4, 100, 10000), 1).empty());
+  CHECK(forks(nest(4, 100, 10000), 2) == std::vector<int64_t>{4});
+  CHECK(forks(nest(4, 100, 10000), 4) == std::vector<int64_t>{4});
+}
+
+TEST_CASE("two nested loops become one where the outer one divides badly") {
+  CHECK(forks(nest(3, 100, 10000), 2) == std::vector<int64_t>{300});
+}
+
+TEST_CASE("little work stays serial") { CHECK(forks(nest(4, 4, 16), 2).empty()); }
+
+TEST_CASE("a loop that uses a buffer allocated around it stays serial") {
+  Buffer y = make_buffer("y", dtype::f32, {8, 1 << 20}), t = make_buffer("t", dtype::f32, {1}, Scope::local);
+  Var a = make_var("a"), i = make_var("i");
+  Stmt row = sequence(
+      {store(t, {0}, cast(dtype::f32, a)), for_loop(i, 1 << 20, LoopKind::serial, store(y, {a, i}, load(t, {0})))});
+  Stmt loop = for_loop(a, 8, LoopKind::parallel, row);
+  CHECK(forks(allocate(t, loop), 2).empty());
+  CHECK(forks(for_loop(a, 8, LoopKind::parallel, allocate(t, row)), 2) == std::vector<int64_t>{8});
+}
