@@ -374,6 +374,23 @@ TEST_CASE("reductions whose lanes are neighbouring results") {
   }
 }
 
+TEST_CASE("what all terms share fits the registers beside the totals") {
+  Definition d("mean");
+  Tensor x = d.input("x", dtype::f32, {1, 200, 3, 5});
+  Tensor scale = d.input("scale", dtype::f32, {200}), bias = d.input("bias", dtype::f32, {200});
+  d.mark_result(d.reduce("y", {1, 200}, sum_of(dtype::f32), {3, 5}, [&](Index i, Index r) {
+    return max(literal(dtype::f32, 0.0), x(i[0], i[1], r[0], r[1]) * scale(i[1]) + bias(i[1]));
+  }));
+  TensorFunction f = d.finish();
+  std::vector<bool> constant = {false, true, true};
+  check_schedule(f, constant, {channels16(f, 0), {}, {}, channels16(f, 3)});
+  for (const Kernel& k : schedule({f, constant, {channels16(f, 0), {}, {}, channels16(f, 3)}, {avx2}}).variants)
+    for_each_stmt(k.body, [](const Stmt& s) {
+      const Allocate* a = as<Allocate>(s);
+      if (a && a->buffer->scope == Scope::reg) CHECK(3 * a->buffer->shape[0].value() < 16);
+    });
+}
+
 TEST_CASE("an average that counts taps at the border") {
   Definition d("average");
   Tensor x = d.input("x", dtype::f32, {1, 40, 8, 21});
