@@ -27,7 +27,7 @@ class Math {
   struct Split {  // x = mantissa * 2^exponent, mantissa in [sqrt(1/2), sqrt(2))
     Expr mantissa, exponent;
   };
-  struct Powers {  // x = n ln 2 + rest; the low bits of `shifted` are those of n + offset
+  struct Powers {  // +-x = n ln 2 + rest; the low bits of `shifted` are those of n + offset
     Expr shifted, rest;
   };
   struct Pair {  // an unevaluated sum
@@ -48,7 +48,7 @@ class Math {
   Expr with_sign_of(const Expr& magnitude, const Expr& sign) const;
   Expr power_of_two(const Expr& n) const;
   Expr scale(const Expr& x, const Expr& exponent) const;
-  Powers split_powers(const Expr& x, int64_t offset = 0) const;
+  Powers split_powers(const Expr& x, int sign = 1, int64_t offset = 0) const;
   Expr exp_of_rest(const Expr& r) const;
   Split split(const Expr& x) const;
   Expr reduce_quadrant(const Expr& x, Expr& quadrant) const;
@@ -93,15 +93,16 @@ Expr Math::exp_of_rest(const Expr& r) const {
   return multiply_add(slope, r, number(1));
 }
 
-// n = round(x / ln 2), by adding a number so large that the sum's last bit is 1, and x - n ln 2.
-Math::Powers Math::split_powers(const Expr& x, int64_t offset) const {
+// n = round(x / ln 2), by adding a number so large that the sum's last bit is 1, and x - n ln 2. The sign of x goes
+// into the constants.
+Math::Powers Math::split_powers(const Expr& x, int sign, int64_t offset) const {
   Expr rounder = number(magic() + static_cast<double>(offset));
-  Expr shifted = multiply_add(x, number(0x1.71547652b82fep0), rounder);
+  Expr shifted = multiply_add(x, number(sign * 0x1.71547652b82fep0), rounder);
   Expr n = shifted - rounder;
   // The high part of ln 2 has few bits: its product with n is exact.
-  Expr r = multiply_add(n, number(is_double() ? -0x1.62e42feep-1 : -0x1.62e4p-1), x);
-  r = multiply_add(n, number(is_double() ? -0x1.a39ef35793c76p-33 : -0x1.7f7d1cp-20), r);
-  return {shifted, r};
+  Expr r = multiply_add(n, number(-sign * (is_double() ? 0x1.62e42feep-1 : 0x1.62e4p-1)), x);
+  r = multiply_add(n, number(-sign * (is_double() ? 0x1.a39ef35793c76p-33 : 0x1.7f7d1cp-20)), r);
+  return {shifted, sign < 0 ? -r : r};
 }
 
 // e^x = 2^n e^(x - n ln 2).
@@ -194,7 +195,8 @@ Expr Math::erf(const Expr& x) const {
 Expr Math::sigmoid(const Expr& x) const {
   int lift = is_double() ? 512 : 64;
   Expr one = number(std::ldexp(1.0, -lift));
-  auto [shifted, r] = split_powers(max(number(-40), min(number(is_double() ? 746 : 104), -x)), bias() - lift);
+  Expr bounded = min(number(40), max(number(is_double() ? -746 : -104), x));
+  auto [shifted, r] = split_powers(bounded, -1, bias() - lift);
   Expr power = cooked(binary(BinaryOp::shl, raw(shifted), integer(mantissa_bits())));
   return one / multiply_add(exp_of_rest(r), power, one);
 }

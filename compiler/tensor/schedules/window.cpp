@@ -231,12 +231,22 @@ class Scheduler {
   // ---- decisions
   // ---------------------------------------------------------------------------------------------------------------
 
-  // Eight accumulators hide the latency of an addition. Beside them stand the elements that neighbouring results share.
+  // Eight accumulators hide the latency of an addition. Beside them stand the elements that neighbouring results share,
+  // and for each block what all its terms share.
   void choose_tile(const Machine& machine) {
-    int64_t accumulators = std::clamp<int64_t>((machine.vector_registers - 4) / 2, 1, 8);
+    int64_t registers = machine.vector_registers - 4, accumulators = std::clamp<int64_t>(registers / 2, 1, 8);
     points_ = std::min(extent(x_), accumulators);
-    blocks_ = std::max<int64_t>(accumulators / points_, 1);
+    blocks_ = std::max<int64_t>(std::min(accumulators / points_, registers / (points_ + shared_by_terms())), 1);
     if (points_ > 3) blocks_ = 1;
+  }
+
+  int64_t shared_by_terms() const {
+    auto loads = loads_of(stage_.values[0]);
+    return std::ranges::count_if(loads, [&](const Load& l) {
+      return std::ranges::none_of(terms(), [&](const Axis& term) {
+        return std::ranges::any_of(l.indices, [&](const Expr& i) { return uses(i, term.var); });
+      });
+    });
   }
 
   // The innermost reduced axis is written out, so that neighbouring results share loads. The others are loops: their

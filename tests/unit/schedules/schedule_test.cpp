@@ -17,7 +17,9 @@
 #include "tensor/layout.h"
 #include "tensor/parse.h"
 #include "tensor/passes/expand_math.h"
+#include "tensor/schedules/epilogue.h"
 #include "tensor/schedules/window.h"
+#include "tensor/visit.h"
 
 using namespace dlcc;
 using namespace dlcc::tensor;
@@ -97,6 +99,7 @@ void check_schedule(const TensorFunction& f, std::vector<bool> constant, std::ve
 struct Conv {
   int64_t n = 1, c = 16, h = 9, w = 9, o = 32, k = 3, stride = 1, pad = 1, groups = 1;
   bool epilogue = true;
+  bool smooth = false;  // the epilogue is x * sigmoid(x)
 };
 
 TensorFunction convolution(const Conv& p) {
@@ -116,8 +119,10 @@ TensorFunction convolution(const Conv& p) {
     return value * w(i[1], r[0], r[1], r[2]);
   });
   if (p.epilogue)
-    d.result("y", dtype::f32, shape,
-             [&](Index i) { return max(literal(dtype::f32, 0.0), y(i) + bias(i[1]) + skip(i)); });
+    d.result("y", dtype::f32, shape, [&](Index i) {
+      Expr sum = y(i) + bias(i[1]) + skip(i);
+      return p.smooth ? sum * sigmoid(sum) : max(literal(dtype::f32, 0.0), sum);
+    });
   else
     d.mark_result(y);
   return d.finish();
@@ -187,6 +192,7 @@ TEST_CASE("3x3 convolutions by minimal filtering") {
   check_winograd({.c = 128, .h = 14, .w = 14, .o = 128}, 2);  // F(4x4) would wait for its weights
   check_winograd({.n = 2, .c = 32, .h = 13, .w = 29, .o = 48, .epilogue = false}, 4);
   check_winograd({.c = 32, .h = 17, .w = 15, .o = 48, .pad = 0}, 4);
+  check_winograd({.c = 32, .h = 17, .w = 15, .o = 48, .smooth = true}, 4);
   check_winograd({.c = 128, .h = 7, .w = 7, .o = 128}, 2, {.strict = true, .flops_per_streamed_byte = 5});
   check_winograd({.c = 64, .h = 14, .w = 14, .o = 64}, 2, {.strict = true});
   check_winograd({.h = 14, .w = 14}, 0, {.small = true});
@@ -205,6 +211,48 @@ TEST_CASE("convolutions") {
   check_conv({.c = 64, .h = 5, .w = 5, .o = 64, .k = 3, .groups = 2});
   check_conv({.c = 32, .h = 8, .w = 8, .o = 32, .k = 3, .groups = 32});
   check_conv({.c = 16, .h = 8, .w = 8, .o = 3, .k = 5, .pad = 2});
+  check_conv({.c = 16, .h = 5, .w = 31, .o = 80, .k = 1, .pad = 0, .smooth = true});
+}
+
+// Whether values that cost many instructions are written out, once for every register.
+static bool writes_out_expensive(const Stmt& body) {
+  bool found = false;
+  for_each_stmt(body, [&](const Stmt& s) {
+    const For* loop = as<For>(s);
+    if (!loop || loop->kind != LoopKind::unrolled) return;
+    for_each_root_expr(loop->body, [&](const Expr& e) { found |= is_expensive(e); });
+  });
+  return found;
+}
+
+TEST_CASE("an expensive epilogue is a loop over the stored tile") {
+  TensorFunction smooth = convolution({.smooth = true});
+  std::vector<bool> constant = {false, true, true, false};
+  for (const Kernel& k : schedule({smooth, constant, {{}, {}, {}, {}, channels16(smooth, 4)}, {avx512, avx2}}).variants)
+    CHECK_FALSE(writes_out_expensive(k.body));
+}
+
+TEST_CASE("an epilogue is cut where the total enters the expensive part") {
+  auto parts = [](const std::string& value) {
+    Diagnostics d;
+    auto parsed = parse(
+        "tensor @f(x: f32[9, 8], b: f32[2], skip: f32[8]) -> (y: f32[8]) {\n"
+        "temp t: f32[8]\nt[i < 8] = sum(k < 9) { x[k, i] }\ny[i < 8] = " +
+            value + "\n}\n",
+        "t.tir", d);
+    REQUIRE_MESSAGE(parsed, d.str());
+    const TensorFunction& f = parsed->functions[0];
+    Epilogue e(f.stages[0], &f.stages[1]);
+    std::vector<Expr> index = {Expr(make_var("j"))};
+    std::string text = print(e.store_total(Expr(make_var("total", dtype::f32)), index));
+    return e.has_finish() ? text + print(e.finish(index)) : text;
+  };
+  CHECK(parts("max(0.0, t[i] + b[0])") == "y[j] = max(0.0, total + b[0])\n");
+  CHECK(parts("with %0 = t[i] + b[0]: %0 * sigmoid(%0)") == "y[j] = total + b[0]\ny[j] = y[j] * sigmoid(y[j])\n");
+  CHECK(parts("sigmoid(t[i] * b[0] + skip[i])") == "y[j] = total * b[0] + skip[j]\ny[j] = sigmoid(y[j])\n");
+  // The result may be stored where `skip` is.
+  CHECK(parts("sigmoid(t[i]) * skip[i]") == "y[j] = sigmoid(total) * skip[j]\n");
+  CHECK(parts("t[i] / (1.0 + abs(t[i] + b[0]))") == "y[j] = total\ny[j] = y[j] / (1.0 + abs(y[j] + b[0]))\n");
 }
 
 TEST_CASE("strict sums in parts") {
@@ -335,6 +383,23 @@ TEST_CASE("reductions whose lanes are neighbouring results") {
     c.mark_result(c.reduce("y", {channels}, max_of(dtype::i32), {7}, [&](Index i, Index r) { return m(r[0], i[0]); }));
     check_schedule(c.finish(), {false});
   }
+}
+
+TEST_CASE("what all terms share fits the registers beside the totals") {
+  Definition d("mean");
+  Tensor x = d.input("x", dtype::f32, {1, 200, 3, 5});
+  Tensor scale = d.input("scale", dtype::f32, {200}), bias = d.input("bias", dtype::f32, {200});
+  d.mark_result(d.reduce("y", {1, 200}, sum_of(dtype::f32), {3, 5}, [&](Index i, Index r) {
+    return max(literal(dtype::f32, 0.0), x(i[0], i[1], r[0], r[1]) * scale(i[1]) + bias(i[1]));
+  }));
+  TensorFunction f = d.finish();
+  std::vector<bool> constant = {false, true, true};
+  check_schedule(f, constant, {channels16(f, 0), {}, {}, channels16(f, 3)});
+  for (const Kernel& k : schedule({f, constant, {channels16(f, 0), {}, {}, channels16(f, 3)}, {avx2}}).variants)
+    for_each_stmt(k.body, [](const Stmt& s) {
+      const Allocate* a = as<Allocate>(s);
+      if (a && a->buffer->scope == Scope::reg) CHECK(3 * a->buffer->shape[0].value() < 16);
+    });
 }
 
 TEST_CASE("an average that counts taps at the border") {
