@@ -309,6 +309,11 @@ class Renamer {
 
 Stmt with_unique_names(const Stmt& s) { return Renamer().run(s); }
 
+bool is_var(const Expr& e, const Var& v) {
+  const VarRef* ref = as<VarRef>(e);
+  return ref && ref->var == v;
+}
+
 bool uses(const Expr& e, const Var& var) {
   bool found = false;
   for_each_expr(e, [&](const Expr& x) { found |= as<VarRef>(x) && as<VarRef>(x)->var == var; });

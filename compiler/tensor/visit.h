@@ -63,6 +63,9 @@ Stmt with_unique_names(const Stmt&);
 
 bool uses(const Expr&, const Var&);
 
+// The expression is the variable itself.
+bool is_var(const Expr&, const Var&);
+
 // All loads of the expression, in order of first appearance.
 std::vector<Load> loads_of(const Expr&);
 

@@ -183,8 +183,6 @@ class AxisMerger {
     layout.parts = std::move(parts);
   }
 
-  static bool is_var(const Expr& e, const Var& v) { return as<VarRef>(e) && as<VarRef>(e)->var == v; }
-
   template <class Visit>
   static void for_direct_children(const Expr& e, Visit&& visit) {
     std::visit(overloaded{

@@ -11,6 +11,9 @@
 
 namespace dlcc::tensor {
 
+// Columns come in blocks of this many on every machine, so that all share packed weights.
+inline constexpr int64_t column_block = 16;
+
 // Decisions shared by all machines, because they concern memory: how weights are packed, which copies of operands are
 // made.
 struct ContractionPlan {

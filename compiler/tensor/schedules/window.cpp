@@ -17,8 +17,6 @@ constexpr int64_t block = 16;           // lanes that lie together on every mach
 constexpr int64_t most_unrolled = 256;  // updates of accumulators that are written out in a row
 constexpr size_t most_pieces = 6;       // of a row, so that tiles at its ends may have code of their own
 
-bool is_var(const Expr& e, const Var& v) { return as<VarRef>(e) && as<VarRef>(e)->var == v; }
-
 // The one index of the load that mentions the variable, if it is the variable itself; -1 when none mentions it, or
 // empty when it is used in another way.
 std::optional<int> dimension_along(const Load& l, const Var& v) {

@@ -48,8 +48,6 @@ const Transforms& transforms(int64_t tile) {
 constexpr int64_t taps = 3;
 constexpr int64_t lane_block = 16;  // channels are handled in multiples of this on every machine
 
-bool is_var(const Expr& e, const Var& v) { return as<VarRef>(e) && as<VarRef>(e)->var == v; }
-
 // ---- recognition ----------------------------------------------------------------------------------------------------
 
 // Fills in the axes of a plan; false when the function is no 3x3 convolution with stride 1.

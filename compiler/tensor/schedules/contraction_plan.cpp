@@ -1,0 +1,205 @@
+// What all machines share of a contraction: the roles of its axes, how weights are packed, which copies are made.
+#include <algorithm>
+#include <numeric>
+
+#include "tensor/layout.h"
+#include "tensor/schedules/contraction.h"
+#include "tensor/schedules/loops.h"
+#include "tensor/simplify.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+namespace {
+
+bool mentions(const Load& l, const Var& v) {
+  return std::ranges::any_of(l.indices, [&](const Expr& i) { return uses(i, v); });
+}
+
+// Every use of the axis in the data is floordiv(axis, q): q columns share their data. Gives the greatest common divisor
+// of all q, 0 when the axis does not appear, or 1 when it appears in another way.
+int64_t columns_per_group(const Load& data, const Var& axis) {
+  int64_t common = 0;
+  auto hide = [&](const Expr& e) {
+    const Binary* b = as<Binary>(e);
+    auto q = b && b->op == BinaryOp::floor_div ? constant_integer(b->b) : std::nullopt;
+    if (!q || *q <= 0 || !is_var(b->a, axis)) return e;
+    common = std::gcd(common, *q);
+    return Expr(0);
+  };
+  for (const Expr& i : data.indices)
+    if (uses(rewrite(i, hide), axis)) return 1;
+  return common;
+}
+
+class Planner {
+ public:
+  Planner(const TensorFunction& f, const std::vector<Layout>& layouts, const std::vector<bool>& constant)
+      : f_(f), layouts_(layouts), constant_(constant) {}
+
+  std::optional<ContractionPlan> run() {
+    auto contraction = find_contraction(f_, constant_);
+    if (!contraction) return std::nullopt;
+    plan_ = {.function = f_, .contraction = *contraction};
+    if (!choose_axes() || !choose_weights_dimension()) return std::nullopt;
+    pad_data();
+    find_blocked_term();
+    pack_weights();
+    return plan_;
+  }
+
+ private:
+  const Stage& stage() const { return f_.stages[0]; }
+  const Load& data() const { return plan_.contraction.data; }
+  const Load& weights() const { return plan_.contraction.weights; }
+  int64_t extent(int axis) const { return stage().axes[static_cast<size_t>(axis)].extent.value(); }
+
+  const Layout& layout_of(const Buffer& b) const {
+    for (size_t k = 0; k < f_.params.size(); ++k)
+      if (f_.params[k] == b) return layouts_[k];
+    return layouts_[f_.params.size()];
+  }
+  bool is_constant(const Buffer& b) const {
+    for (size_t k = 0; k < f_.params.size(); ++k)
+      if (f_.params[k] == b) return constant_[k];
+    return false;
+  }
+
+  bool choose_axes() {
+    const Layout& result = layouts_[f_.params.size()];
+    int64_t group = 0;
+    for (size_t k = 0; k < stage().axes.size(); ++k) {
+      const Var& v = stage().axes[k].var;
+      int axis = static_cast<int>(k);
+      if (!mentions(weights(), v)) continue;
+      int64_t q = columns_per_group(data(), v);
+      if (q != 0 && q % column_block != 0) continue;
+      bool innermost = !result.is_dense() && result.parts.back().axis == axis;
+      if (plan_.column_axis < 0 || innermost || result.is_dense()) {
+        plan_.column_axis = axis;
+        group = q;
+        if (innermost) break;
+      }
+    }
+    if (plan_.column_axis < 0 || extent(plan_.column_axis) < 4) return false;
+    for (size_t k = 0; k < stage().axes.size(); ++k) {
+      int axis = static_cast<int>(k);
+      if (axis == plan_.column_axis) continue;
+      (mentions(weights(), stage().axes[k].var) ? plan_.outer_axes : plan_.row_axes).push_back(axis);
+    }
+    plan_.blocked_result = !result.is_dense() && result.parts.back().axis == plan_.column_axis;
+    int64_t columns = group ? group : round_up(extent(plan_.column_axis), column_block);
+    // A panel need not divide the columns, when little of the last one is wasted.
+    plan_.panel = columns % 32 == 0 ? 32 : columns % 48 == 0 ? 48 : group == 0 && columns > 64 ? 32 : column_block;
+    return true;
+  }
+
+  // The one dimension of the weights that is the column axis itself.
+  bool choose_weights_dimension() {
+    const Var& column = stage().axes[static_cast<size_t>(plan_.column_axis)].var;
+    column_dim_ = -1;
+    for (size_t d = 0; d < weights().indices.size(); ++d) {
+      if (is_var(weights().indices[d], column) && column_dim_ < 0)
+        column_dim_ = static_cast<int>(d);
+      else if (uses(weights().indices[d], column))
+        return false;
+    }
+    return column_dim_ >= 0 && !weights().otherwise;
+  }
+
+  void pad_data() {
+    if (!data().otherwise || !is_literal(data().otherwise, 0)) return;
+    const Layout& layout = layout_of(data().buffer);
+    std::vector<int64_t> shape = static_shape(data().buffer->shape);
+    std::vector<Range> read = ranges_read(data(), ranges_of(stage()));
+    auto is_stored_in = [&](const Layout& l) {
+      bool all = read.size() == shape.size();
+      for (size_t d = 0; all && d < shape.size(); ++d) all = is_stored(l, static_cast<int>(d), shape[d], read[d]);
+      return all;
+    };
+    if (read.size() != shape.size() || is_stored_in(layout)) return;
+    Layout padded = with_border(layout, shape, read);
+    if (!is_stored_in(padded)) return;
+    plan_.padded_data = make_buffer("padded", data().buffer->type, data().buffer->shape, Scope::global, 64);
+    plan_.data_layout = std::move(padded);
+  }
+
+  // The data's channels are stored in blocks: the reduction runs over blocks outermost, inside a block innermost. A
+  // group of channels must begin with a block.
+  void find_blocked_term() {
+    const Layout& layout = plan_.padded_data ? plan_.data_layout : layout_of(data().buffer);
+    for (const Layout::Part& part : layout.parts) {
+      if (part.divisor == 1) continue;
+      const Expr& index = data().indices[static_cast<size_t>(part.axis)];
+      const auto& terms = stage().reduction->axes;
+      for (size_t t = 0; t < terms.size(); ++t) {
+        Expr begin = simplify(index - Expr(terms[t].var));
+        bool whole =
+            constant_integer(simplify(floor_mod(begin, Expr(part.divisor)))) == 0 && !uses(begin, terms[t].var);
+        if (is_var(index, terms[t].var) || (whole && terms[t].extent.value() % part.divisor == 0)) {
+          plan_.blocked_term = static_cast<int>(t);
+          plan_.term_block = part.divisor;
+        }
+      }
+    }
+  }
+
+  // Panels of columns outermost, then dimensions without reduced axes, then reduced ones in the order of the loops.
+  void pack_weights() {
+    const Shape& shape = weights().buffer->shape;
+    const auto& terms = stage().reduction->axes;
+    auto term_of = [&](size_t d) {
+      for (size_t t = 0; t < terms.size(); ++t)
+        if (uses(weights().indices[d], terms[t].var)) return static_cast<int>(t);
+      return -1;
+    };
+    std::vector<Layout::Part> outer, middle, inner;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      int axis = static_cast<int>(d);
+      int64_t size = shape[d].value();
+      if (axis == column_dim_) continue;
+      int t = term_of(d);
+      bool blocked =
+          t >= 0 && t == plan_.blocked_term && is_var(weights().indices[d], terms[static_cast<size_t>(t)].var);
+      if (t < 0) {
+        outer.push_back({axis, 1, size});
+      } else if (blocked) {
+        middle.insert(middle.begin(), {axis, plan_.term_block, ceil_div(size, plan_.term_block)});
+        inner.push_back({axis, 1, plan_.term_block});
+      } else {
+        middle.push_back({axis, 1, size});
+      }
+    }
+    int64_t columns = shape[static_cast<size_t>(column_dim_)].value();
+    Layout& layout = plan_.weights_layout;
+    layout.parts = outer;
+    layout.parts.push_back({column_dim_, plan_.panel, ceil_div(columns, plan_.panel)});
+    layout.parts.insert(layout.parts.end(), middle.begin(), middle.end());
+    layout.parts.insert(layout.parts.end(), inner.begin(), inner.end());
+    layout.parts.push_back({column_dim_, 1, plan_.panel});
+    layout.tail = Layout::Tail::zero;
+    bool rows_already = column_dim_ == static_cast<int>(shape.size()) - 1 && layout_of(weights().buffer).is_dense();
+    plan_.packs_at_run_time = !is_constant(weights().buffer);
+    if (plan_.packs_at_run_time && rows_already && columns % column_block == 0) {
+      layout = {};  // already contiguous along the columns
+      plan_.packs_at_run_time = false;
+      return;
+    }
+    std::vector<int64_t> stored = physical_shape(layout, static_shape(shape));
+    plan_.panels = make_buffer("panels", weights().buffer->type, shape_of(stored), Scope::global, 64);
+  }
+
+  const TensorFunction& f_;
+  const std::vector<Layout>& layouts_;
+  const std::vector<bool>& constant_;
+  ContractionPlan plan_;
+  int column_dim_ = -1;
+};
+
+}  // namespace
+
+std::optional<ContractionPlan> plan_contraction(const TensorFunction& f, const std::vector<Layout>& layouts,
+                                                const std::vector<bool>& constant) {
+  return Planner(f, layouts, constant).run();
+}
+
+}  // namespace dlcc::tensor
