@@ -32,7 +32,8 @@ std::string quoted(const std::string& text) {
 
 std::string write_reproducer(const std::string& parent, const std::vector<std::string>& args,
                              const std::string& error) {
-  std::string folder = (fs::path(parent) / "dlcc-crash-XXXXXX").string();
+  std::string folder =
+      (fs::path(parent) / "dlcc-crash-").string() + std::string(6, 'X');  // mkdtemp fills the last six in
   if (!::mkdtemp(folder.data())) return "";
   std::error_code ignored;  // whatever cannot be copied is still named in `command`
   std::string line = "dlcc";

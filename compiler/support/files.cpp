@@ -52,7 +52,7 @@ class PendingFile {
       in_place_.fd = ::open(path().c_str(), O_WRONLY | O_CLOEXEC);
       return in_place_.fd >= 0;
     }
-    std::string name = path() + ".XXXXXX";
+    std::string name = path() + "." + std::string(6, 'X');  // mkstemp fills the last six in
     Descriptor descriptor{::mkstemp(name.data())};
     if (descriptor.fd < 0) return false;
     temporary_ = name;

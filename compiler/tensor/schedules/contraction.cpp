@@ -293,12 +293,11 @@ class Scheduler {
     int64_t blocks = extent / size, rest = extent % size;
     int64_t whole = blocks * others * steps_of(size), all = whole + others * steps_of(rest);
     auto one_block = [&](const Expr& block, int64_t count, const Expr& steps_before) {
-      Expr number = steps_before;  // of the first step, counted as the loops run
       int64_t inside = others * steps_of(count);
       Expr own(0);
       for (size_t t = 0; t < axes.size(); ++t)
         if (t != innermost) own = own * Expr(axes[t].extent.value()) + Expr(axes[t].var);
-      number = number + own * Expr(inside / std::max<int64_t>(others, 1));
+      Expr number = steps_before + own * Expr(inside / std::max<int64_t>(others, 1));  // of the block's first step here
       Stmt loops = run_of_terms(body, axes[innermost].var, block * Expr(size), count, {number, all}, before);
       for (size_t t = axes.size(); t-- > 0;)
         if (t != innermost) loops = for_loop(axes[t].var, axes[t].extent.value(), LoopKind::serial, loops);

@@ -52,14 +52,6 @@ Stmt StorageLoops::wrap(Stmt body, size_t first, size_t last, LoopKind innermost
   return body;
 }
 
-Stmt share_of_prefetches(const Expr& number, int64_t count, int64_t lines,
-                         const std::function<Stmt(const Expr&)>& fetch) {
-  std::vector<Stmt> hints;
-  for (int64_t k = 0; k < ceil_div(lines, count); ++k)
-    hints.push_back(fetch(floor_div(number * Expr(lines), Expr(count)) + Expr(k)));
-  return sequence(std::move(hints));
-}
-
 Expr at_index(const Expr& e, const Stage& stage, const std::vector<Expr>& index) {
   Substitution map;
   for (size_t k = 0; k < stage.axes.size(); ++k) map[stage.axes[k].var] = index[k];

@@ -24,11 +24,6 @@ StorageLoops storage_loops(const Layout&, const std::vector<int64_t>& shape);
 // Stores zeros in the border of a tensor; null when its layout has none.
 Stmt zero_border(const Buffer&, const Layout&);
 
-// Fetches lines 0 .. lines - 1 of something in equal shares: those of part `number` of `count`. `fetch` gives the hint
-// for a line, which may lie beyond the last.
-Stmt share_of_prefetches(const Expr& number, int64_t count, int64_t lines,
-                         const std::function<Stmt(const Expr&)>& fetch);
-
 // The stage's expression at an index: axes replaced.
 Expr at_index(const Expr&, const Stage&, const std::vector<Expr>& index);
 

@@ -413,11 +413,15 @@ class Scheduler {
     constexpr int64_t per_line = 16;
     int64_t across = register_tile_.vectors * lanes_ / per_line;
     if (across == 0) return nullptr;
-    return share_of_prefetches(part.number, part.count, terms * across, [&](const Expr& line) {
-      Expr column = Expr(offset) + floor_mod(line, Expr(across)) * Expr(per_line);
-      return make_stmt(
-          Prefetch{plan_.weights, {panel, point + Expr(1), channel + floor_div(line, Expr(across)), column}});
-    });
+    int64_t lines = terms * across;
+    Expr first = floor_div(part.number * Expr(lines), Expr(part.count));
+    std::vector<Stmt> hints;
+    for (int64_t k = 0; k < ceil_div(lines, part.count); ++k) {
+      Expr line = first + Expr(k), column = Expr(offset) + floor_mod(line, Expr(across)) * Expr(per_line);
+      hints.push_back(make_stmt(
+          Prefetch{plan_.weights, {panel, point + Expr(1), channel + floor_div(line, Expr(across)), column}}));
+    }
+    return sequence(std::move(hints));
   }
 
   Stmt transform_output(const Expr& panel) const {
