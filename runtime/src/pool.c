@@ -3,9 +3,9 @@
  *
  * A job is a count of tasks that the caller and the workers claim one by one, so that it ends whoever takes part: also
  * when a worker is late, when none could be started, or in the child of a fork, which has none. Workers spin for a while
- * between jobs, since a model's kernels follow each other closely, and then sleep in a futex: waiting costs at most twice
- * what it must, also where virtual processors share a core that a spinning one would take from the others. One job at a
- * time: a caller that finds the pool at work, perhaps because it is a task of that job itself, runs its tasks alone. */
+ * between jobs, since a model's kernels follow each other closely and waking costs as much as a small kernel (on virtual
+ * machines more), and then sleep in a futex. One job at a time: a caller that finds the pool at work, perhaps because it
+ * is a task of that job itself, runs its tasks alone. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -20,7 +20,7 @@
 
 enum {
   most_workers = 255,
-  spins = 1 << 9 /* of a pause each: some tens of microseconds, about what sleeping and waking cost */
+  spins = 1 << 13 /* of a pause each: some hundred microseconds, longer than what runs in one thread between two jobs */
 };
 
 typedef void task_function(void *argument, int64_t index);

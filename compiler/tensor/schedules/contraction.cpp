@@ -237,7 +237,11 @@ class Scheduler {
     Stmt init = all(store(acc, element, literal(type, int64_t{0})), lanes_);
     Expr product = substitute(data_value(), rows) * substitute(weights_value(), columns);
     Stmt term = all(store(acc, element, multiply_add(product, load(acc, element))), lanes_);
-    auto before = [&](const Step& step) { return prefetch_next_panel(at, which, step); };
+    auto before = [&](const Run& run) {
+      Stmt next_data =
+          for_loop(y, tall, LoopKind::unrolled, for_loop(x, wide, LoopKind::unrolled, prefetch_data(rows)));
+      return sequence({prefetch_next_panel(at, which, run), next_data});
+    };
     Stmt prefetched = prefetch_residual(at, columns, wide, tall, {y, x, v, lane});
     if (!sums_in_parts())
       return allocate(acc, sequence({prefetched, init, terms(term, before, nullptr),
@@ -271,43 +275,49 @@ class Scheduler {
     });
   }
 
-  // A few terms that run without a branch between them: the how-manieth step of the reduction, of how many.
-  struct Step {
+  // Neighbouring terms, before which lines are prefetched: the how-manieth run of the reduction, of how many. A step is
+  // the terms of a run between which there is no branch.
+  struct Run {
     Expr number;
     int64_t count;
   };
-  using BeforeStep = std::function<Stmt(const Step&)>;
-  static constexpr int64_t step_terms = 4;
+  using BeforeRun = std::function<Stmt(const Run&)>;
+  static constexpr int64_t step_terms = 4, run_terms = 16;
 
   // The loops over the reduced axes. Innermost runs the axis whose terms are neighbours in the data's storage: the
   // elements of a block, if the axis is stored in blocks, which are then the outermost loop; else the last axis.
   // `behind` runs behind every part of the sum, when it is summed in parts.
-  Stmt terms(const Stmt& body, const BeforeStep& before, const Stmt& behind) const {
+  Stmt terms(const Stmt& body, const BeforeRun& before, const Stmt& behind) const {
     const auto& axes = stage_.reduction->axes;
     size_t innermost = plan_.blocked_term >= 0 ? static_cast<size_t>(plan_.blocked_term) : axes.size() - 1;
     int64_t extent = axes[innermost].extent.value(), others = 1;
-    int64_t size = plan_.blocked_term >= 0 ? plan_.term_block : std::max<int64_t>(extent, 1);
-    if (behind) size = std::min(size, plan_.terms_per_sum);
     for (size_t t = 0; t < axes.size(); ++t)
       if (t != innermost) others *= axes[t].extent.value();
+    int64_t size = std::max<int64_t>(extent, 1);
+    if (plan_.blocked_term >= 0)
+      size = plan_.term_block;
+    else if (axes.size() == 1 && extent >= run_terms)
+      size = run_terms;
+    else if (behind)
+      size = std::min(size, plan_.terms_per_sum);
     int64_t blocks = extent / size, rest = extent % size;
-    int64_t whole = blocks * others * steps_of(size), all = whole + others * steps_of(rest);
-    auto one_block = [&](const Expr& block, int64_t count, const Expr& steps_before) {
-      int64_t inside = others * steps_of(count);
+    int64_t whole = blocks * others * runs_of(size), all = whole + others * runs_of(rest);
+    auto one_block = [&](const Expr& block, int64_t count, const Expr& runs_before) {
+      int64_t inside = others * runs_of(count);
       Expr own(0);
       for (size_t t = 0; t < axes.size(); ++t)
         if (t != innermost) own = own * Expr(axes[t].extent.value()) + Expr(axes[t].var);
-      Expr number = steps_before + own * Expr(inside / std::max<int64_t>(others, 1));  // of the block's first step here
+      Expr number = runs_before + own * Expr(inside / std::max<int64_t>(others, 1));  // of the block's first run here
       Stmt loops = run_of_terms(body, axes[innermost].var, block * Expr(size), count, {number, all}, before);
       for (size_t t = axes.size(); t-- > 0;)
         if (t != innermost) loops = for_loop(axes[t].var, axes[t].extent.value(), LoopKind::serial, loops);
       return loops;
     };
-    Expr steps_per_block(others * steps_of(size));
+    Expr runs_per_block(others * runs_of(size));
     auto some_blocks = [&](const Expr& first, int64_t count) {
       Var block = make_var("block");
       Expr number = first + Expr(block);
-      return for_loop(block, count, LoopKind::serial, one_block(number, size, number * steps_per_block));
+      return for_loop(block, count, LoopKind::serial, one_block(number, size, number * runs_per_block));
     };
     std::vector<Stmt> parts;
     int64_t per_sum = behind ? std::max<int64_t>(plan_.terms_per_sum / std::max<int64_t>(size * others, 1), 1) : blocks;
@@ -339,17 +349,25 @@ class Scheduler {
     bool plain = plan_.blocked_term < 0 && count < 4 * step_terms;
     return plain ? 0 : count / step_terms;
   }
+  // The steps of a block make one run; where the terms lie in no blocks, each step is one.
+  static constexpr int64_t steps_per_run = run_terms / step_terms;
+  int64_t runs_of(int64_t count) const {
+    int64_t steps = steps_of(count);
+    return steps <= steps_per_run ? std::min<int64_t>(steps, 1) : steps;
+  }
 
   // `count` neighbouring terms of an axis from `base` on.
-  Stmt run_of_terms(const Stmt& body, const Var& axis, const Expr& base, int64_t count, const Step& first,
-                    const BeforeStep& before) const {
+  Stmt run_of_terms(const Stmt& body, const Var& axis, const Expr& base, int64_t count, const Run& first,
+                    const BeforeRun& before) const {
     int64_t steps = steps_of(count), rest = count - steps * step_terms;
     Var step = make_var("step"), term = make_var("term"), last = make_var("term");
     std::vector<Stmt> parts;
     if (steps > 0) {
       Stmt whole = substitute(body, {{axis, base + Expr(step) * Expr(step_terms) + Expr(term)}});
-      whole = sequence(
-          {before({first.number + Expr(step), first.count}), for_loop(term, step_terms, LoopKind::unrolled, whole)});
+      whole = for_loop(term, step_terms, LoopKind::unrolled, whole);
+      bool one = steps <= steps_per_run;
+      if (one) parts.push_back(substitute(before(first), {{axis, base}}));
+      if (!one) whole = sequence({before({first.number + Expr(step), first.count}), whole});
       parts.push_back(for_loop(step, steps, LoopKind::serial, whole));
     }
     bool few = steps > 0 || plan_.blocked_term >= 0;
@@ -358,9 +376,21 @@ class Scheduler {
     return sequence(std::move(parts));
   }
 
-  // While a panel is computed, the next one is fetched: every tile takes a contiguous share, every step a few lines of
+  // The data of the next block of channels under the same tap: neighbours within a block, but far from this one.
+  Stmt prefetch_data(const Substitution& rows) const {
+    if (plan_.blocked_term < 0) return nullptr;
+    const Axis& channels = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_term)];
+    const Load& data = plan_.contraction.data;
+    if (channels.extent.value() <= plan_.term_block || (data.otherwise && !plan_.padded_data)) return nullptr;
+    std::vector<Expr> index;
+    for (const Expr& i : data.indices)
+      index.push_back(substitute(substitute(i, {{channels.var, Expr(channels.var) + Expr(plan_.term_block)}}), rows));
+    return make_stmt(Prefetch{plan_.padded_data ? plan_.padded_data : data.buffer, std::move(index)});
+  }
+
+  // While a panel is computed, the next one is fetched: every tile takes a contiguous share, every run a few lines of
   // it.
-  Stmt prefetch_next_panel(const Position& at, const TileNumber& tile, const Step& step) const {
+  Stmt prefetch_next_panel(const Position& at, const TileNumber& tile, const Run& run) const {
     if (at.offset != 0 || !plan_.panels) return nullptr;
     constexpr int64_t line_bits = 64 * 8;
     const Load& weights = plan_.contraction.weights;
@@ -370,13 +400,13 @@ class Scheduler {
     std::vector<Expr> next;
     for (const Expr& i : weights.indices) next.push_back(substitute(i, first_term));
     next = physical_index(plan_.weights_layout, next);
-    int64_t lines = ceil_div(terms * plan_.panel, per_line), steps = tile.count * step.count;
-    Expr first = floor_div((tile.number * Expr(step.count) + step.number) * Expr(lines), Expr(steps));
+    int64_t lines = ceil_div(terms * plan_.panel, per_line), of_run = ceil_div(lines, tile.count * run.count);
+    Expr first = floor_div(tile.number * Expr(lines), Expr(tile.count)) + run.number * Expr(of_run);
     std::vector<Stmt> hints;
-    for (int64_t k = 0; k < ceil_div(lines, steps); ++k) {
+    for (int64_t k = 0; k < of_run; ++k) {
       std::vector<Expr> index = next;
       index.back() = index.back() + (first + Expr(k)) * Expr(per_line);
-      hints.push_back(make_stmt(Prefetch{plan_.panels, std::move(index)}));
+      hints.push_back(make_stmt(Prefetch{plan_.panels, std::move(index), CacheLevel::second}));
     }
     return sequence(std::move(hints));
   }
