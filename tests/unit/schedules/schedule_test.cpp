@@ -266,6 +266,12 @@ TEST_CASE("strict sums in parts") {
   }
 }
 
+TEST_CASE("sums over large panels are cut into parts") {
+  // More than half of the small cache's 8 KiB: 32 columns of 33 terms.
+  check_conv({.c = 40, .h = 7, .w = 15});
+  check_conv({.c = 67, .h = 40, .w = 14, .k = 1, .pad = 0});
+}
+
 TEST_CASE("matrix products") {
   for (auto [m, k, n] : std::vector<std::array<int64_t, 3>>{{1, 33, 10}, {5, 16, 64}, {31, 7, 100}, {8, 64, 1000}})
     for (bool transposed : {false, true}) {
