@@ -185,6 +185,7 @@ class Generator {
     llvm::raw_svector_ostream stream(bytes);
     llvm::legacy::PassManager passes;
     auto type = output == Output::object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
+    machine.Options.MCOptions.AsmVerbose = true;  // loops and spills are named in the assembly
     bool cannot = machine.addPassesToEmitFile(passes, stream, nullptr, type);
     DLCC_CHECK(!cannot, "LLVM cannot write this kind of file");
     passes.run(module);
