@@ -113,7 +113,8 @@ std::optional<relay::Module> Compiler::import() {
 std::optional<relay::Module> Compiler::run_passes(relay::Module module, const std::vector<std::string>& passes) {
   relay::PassContext context{.diagnostics = &diagnostics_,
                              .channel_block = target_ ? target_->channel_block : 1,
-                             .schedule = options_.schedule};
+                             .schedule = options_.schedule,
+                             .machine = target_ ? target_->levels.back().machine : tensor::Machine{}};
   for (const std::string& name : passes) {
     auto all = relay::all_passes();
     auto pass = std::ranges::find(all, name, &relay::PassInfo::name);

@@ -12,7 +12,7 @@ CodeLevel level_for(const llvm::MCSubtargetInfo&, const std::string& cpu, const 
           cpu,
           "",
           features,
-          {.vector_bytes = 16, .vector_registers = 32, .has_fma = true, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10}};
+          {.vector_bytes = 16, .vector_registers = 32, .has_fma = true, .l2_bytes = 512 << 10}};
 }
 
 bool is_usable(const llvm::MCSubtargetInfo& info) { return info.checkFeatures("+neon"); }
@@ -33,7 +33,7 @@ TargetFamily aarch64_family() {
       "generic",
       "",
       "",
-      {.vector_bytes = 16, .vector_registers = 32, .has_fma = true, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10}};
+      {.vector_bytes = 16, .vector_registers = 32, .has_fma = true, .l2_bytes = 512 << 10}};
   return {base, {generic}, {generic}, level_for, is_usable};
 }
 

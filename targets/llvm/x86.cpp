@@ -14,21 +14,21 @@ CodeLevel v2() {
           "x86-64-v2",
           "nehalem",
           "",
-          {.vector_bytes = 16, .vector_registers = 16, .has_fma = false, .l1_bytes = 32 << 10, .l2_bytes = 256 << 10}};
+          {.vector_bytes = 16, .vector_registers = 16, .has_fma = false, .l2_bytes = 256 << 10}};
 }
 CodeLevel v3() {
   return {"x86-64-v3",
           "x86-64-v3",
           "haswell",
           "",
-          {.vector_bytes = 32, .vector_registers = 16, .has_fma = true, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10}};
+          {.vector_bytes = 32, .vector_registers = 16, .has_fma = true, .l2_bytes = 512 << 10}};
 }
 CodeLevel v4() {
   return {"x86-64-v4",
           "x86-64-v4",
           "sapphirerapids",
           "",
-          {.vector_bytes = 64, .vector_registers = 32, .has_fma = true, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20}};
+          {.vector_bytes = 64, .vector_registers = 32, .has_fma = true, .l2_bytes = 1 << 20}};
 }
 
 CodeLevel level_for(const llvm::MCSubtargetInfo& info, const std::string& cpu, const std::string& features) {

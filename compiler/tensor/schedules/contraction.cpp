@@ -100,8 +100,8 @@ class Scheduler {
     auto bytes = [](const Buffer& b) { return product_of(b) * bits(b->type) / 8; };
     int64_t size = rows_of_tiles();
     bool pays = extent(plan_.column_axis) > plan_.panel && size < rows_of_image() &&
-                bytes(plan_.contraction.data.buffer) > machine_.l2_bytes / 2 &&
-                bytes(plan_.contraction.weights.buffer) <= machine_.l2_bytes / 2;
+                bytes(plan_.contraction.data.buffer) > machine_.resident_bytes() &&
+                bytes(plan_.contraction.weights.buffer) <= machine_.resident_bytes();
     return pays ? size : 0;
   }
   static int64_t product_of(const Buffer& b) { return dlcc::product(b->shape).value(); }
@@ -144,7 +144,7 @@ class Scheduler {
 
   // The rows of some tiles: enough to make use of what is read once for all of them.
   int64_t rows_of_tiles() const {
-    int64_t pixels = 16 * tile_.rows, all = rows_of_image();
+    int64_t pixels = machine_.tiles_of_block * tile_.rows, all = rows_of_image();
     int64_t size = std::min(height() > 1 ? std::max<int64_t>(pixels / width(), 1) : pixels, all);
     for (int64_t even = size; even <= 2 * size; ++even)  // no smaller block at the end, if that is possible
       if (all % even == 0) return even;
@@ -162,7 +162,7 @@ class Scheduler {
   Stmt tiles(const Position& at, const Rows& rows, const std::function<Stmt(const Tile&)>& body) {
     bool image = height() > 1;
     std::vector<TileGrid> grids =
-        cut_into_tiles(image ? rows.count : 1, image ? width() : rows.count, tile_.rows, at.vectors);
+        cut_into_tiles(image ? rows.count : 1, image ? width() : rows.count, tile_.rows, at.vectors, machine_);
     int64_t before = 0, all = 0;
     for (const TileGrid& g : grids) all += g.tiles();
     std::vector<Stmt> parts;
@@ -365,7 +365,7 @@ class Scheduler {
     for (const Expr& i : index_of(at, t, vars)) index.push_back(substitute(i, {{vars.lane, Expr(0)}}));
     std::vector<Stmt> hints;
     for (const Buffer& b : plan_.function.params) {
-      bool large = product_of(b) * bits(b->type) / 8 > machine_.l2_bytes / 4;
+      bool large = product_of(b) * bits(b->type) / 8 > machine_.remote_bytes();
       bool own = large && b->rank() == static_cast<int>(index.size()) && reads_at_own_index(last, b.get()) &&
                  std::ranges::any_of(loads_of(last.values[0]), [&](const Load& l) { return l.buffer == b; });
       if (own) hints.push_back(make_stmt(Prefetch{b, index}));

@@ -8,6 +8,10 @@
 
 namespace dlcc::tensor {
 
+// A step is the terms between which there is no branch (Machine::terms_of_step); a run of several steps is what lies in one
+// block of the data.
+inline constexpr int64_t run_terms = 16;
+
 // A part of the sums: some blocks of terms, perhaps with the terms that are left behind all blocks.
 struct TermPart {
   Expr first;
@@ -44,6 +48,7 @@ class TermLoops {
 
  private:
   const std::vector<Axis>& axes() const { return plan_.function.stages[0].reduction->axes; }
+  int64_t steps_per_run() const { return run_terms / machine_.terms_of_step; }
   int64_t steps_of(int64_t terms) const;
   int64_t runs_of(int64_t terms) const;
   Stmt neighbours(const Stmt& body, const Expr& base, int64_t count, const TermRun& first,

@@ -152,11 +152,11 @@ Decision decide(const TensorFunction& f, std::map<Buffer, Layout>& layouts, cons
 }  // namespace
 
 std::vector<Range> wanted_border(const TensorFunction& f, size_t k, const std::vector<bool>& constant,
-                                 const ScheduleOptions& options) {
+                                 const ScheduleOptions& options, const Machine& machine) {
   constexpr int64_t most_growth = 4;  // of the storage
   std::vector<Range> wanted;
   if (!is_static(f.params[k]->shape)) return wanted;
-  if (int64_t tile = winograd_tile(f, constant, options)) wanted = winograd_reads(f, constant, tile);
+  if (int64_t tile = winograd_tile(f, constant, options, machine)) wanted = winograd_reads(f, constant, tile);
   for (const Stage& stage : f.stages) {
     if (!stage.reduction) continue;
     for (const Expr& v : stage.values)
@@ -187,7 +187,7 @@ ScheduledFunction schedule(ScheduleRequest r) {
   std::map<Buffer, Layout> layouts;
   for (size_t k = 0; k < f.params.size(); ++k) layouts[f.params[k]] = r.layouts[k];
   for (size_t k = 0; k < f.results.size(); ++k) layouts[f.results[k]] = r.layouts[f.params.size() + k];
-  auto winograd = plan_winograd(f, r.layouts, r.constant, r.options);
+  auto winograd = plan_winograd(f, r.layouts, r.constant, r.options, deciding(r.machines));
   auto contraction = winograd ? std::nullopt : plan_contraction(f, r.layouts, r.constant);
   constexpr int64_t strict_terms = 256;
   if (contraction && r.options.strict) contraction->terms_per_sum = strict_terms;

@@ -18,8 +18,6 @@ struct ScheduleOptions {
   bool strict = false;  // only algorithms that round no worse than the definition
   bool small = false;   // constants keep their size
   int threads = 1;      // that share a kernel's work
-  // Of the target: operations in the time in which a byte arrives from memory, by one core at its best.
-  double flops_per_streamed_byte = 16;
 };
 
 struct ScheduleRequest {
@@ -41,8 +39,9 @@ struct ScheduledFunction {
 ScheduledFunction schedule(ScheduleRequest);
 
 // The indices of parameter `k` that the function's schedule would like to find in its storage, inside of it or in a
-// border of zeros: one range for each dimension; empty when a border would not help. `constant` as in ScheduleRequest.
+// border of zeros: one range for each dimension; empty when a border would not help. `constant` as in ScheduleRequest; the
+// machine is the deciding one.
 std::vector<Range> wanted_border(const TensorFunction&, size_t k, const std::vector<bool>& constant,
-                                 const ScheduleOptions&);
+                                 const ScheduleOptions&, const Machine&);
 
 }  // namespace dlcc::tensor

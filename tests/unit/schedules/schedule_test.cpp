@@ -28,7 +28,8 @@ namespace {
 
 const Machine avx512{.vector_bytes = 64, .vector_registers = 32}, avx2{.vector_bytes = 32, .vector_registers = 16},
     neon{.vector_bytes = 16, .vector_registers = 32},
-    small_cache{.vector_bytes = 64, .vector_registers = 32, .l2_bytes = 8 << 10};
+    small_cache{.vector_bytes = 64, .vector_registers = 32, .l2_bytes = 8 << 10},
+    streaming{.vector_bytes = 64, .vector_registers = 32, .flops_per_streamed_byte = 5};
 
 Constant random_constant(DType type, const Shape& shape, uint32_t seed) {
   std::vector<std::byte> bytes(static_cast<size_t>(storage_bytes(type, product(shape).value())));
@@ -61,14 +62,15 @@ Constant unpack(const Constant& stored, const Layout& layout, const std::vector<
 }
 
 void check_schedule(const TensorFunction& f, std::vector<bool> constant, std::vector<Layout> layouts = {},
-                    ScheduleOptions options = {}) {
+                    ScheduleOptions options = {},
+                    const std::vector<Machine>& machines = {avx512, avx2, neon, small_cache}) {
   layouts.resize(f.params.size() + f.results.size());
   std::vector<Constant> args;
   for (const Buffer& p : f.params)
     args.push_back(random_constant(p->type, p->shape, static_cast<uint32_t>(args.size() + 1)));
   EvaluationResult expected = evaluate(f, args);
   REQUIRE(expected.status == Status::ok);
-  ScheduledFunction s = schedule({f, constant, layouts, {avx512, avx2, neon, small_cache}, options});
+  ScheduledFunction s = schedule({f, constant, layouts, machines, options});
   std::vector<Constant> stored;
   for (size_t k = 0; k < args.size(); ++k) stored.push_back(s.prepare[k](args[k]));
   for (const Kernel& kernel : s.variants) {
@@ -151,9 +153,10 @@ void check_conv(const Conv& p) {
 // The layouts that a network would give: blocks of channels, zeros round the data as its reader wants, and round the
 // result.
 std::vector<Layout> bordered_layouts(const TensorFunction& f, const std::vector<bool>& constant,
-                                     const ScheduleOptions& options) {
+                                     const ScheduleOptions& options, const Machine& machine = avx512) {
   std::vector<Layout> layouts(f.params.size() + 1);
-  layouts[0] = with_border(channels16(f, 0), static_shape(f.params[0]->shape), wanted_border(f, 0, constant, options));
+  layouts[0] = with_border(channels16(f, 0), static_shape(f.params[0]->shape),
+                           wanted_border(f, 0, constant, options, machine));
   Layout& result = layouts.back() = channels16(f, f.params.size());
   result.parts[2].border = 1, result.parts[2].extent += 3, result.parts[3].border = 2, result.parts[3].extent += 2;
   if (f.params.size() > 3) layouts[3] = result;
@@ -161,15 +164,15 @@ std::vector<Layout> bordered_layouts(const TensorFunction& f, const std::vector<
 }
 
 // The convolution in a network is computed by F(tile x tile, 3 x 3), and rightly.
-void check_winograd(const Conv& p, int64_t tile, const ScheduleOptions& options = {}) {
+void check_winograd(const Conv& p, int64_t tile, const ScheduleOptions& options = {}, const Machine& machine = avx512) {
   TensorFunction f = convolution(p);
   std::vector<bool> constant(f.params.size(), false);
   constant[1] = true;
-  std::vector<Layout> layouts = bordered_layouts(f, constant, options);
-  auto plan = plan_winograd(f, layouts, constant, options);
+  std::vector<Layout> layouts = bordered_layouts(f, constant, options, machine);
+  auto plan = plan_winograd(f, layouts, constant, options, machine);
   REQUIRE(plan.has_value() == (tile != 0));
   if (plan) CHECK(plan->tile == tile);
-  check_schedule(f, constant, layouts, options);
+  check_schedule(f, constant, layouts, options, {machine, avx2, neon, machine});
 }
 
 }  // namespace
@@ -188,12 +191,12 @@ TEST_CASE("images with borders of zeros") {
 
 TEST_CASE("3x3 convolutions by minimal filtering") {
   check_winograd({.h = 16, .w = 16}, 4);
-  check_winograd({.c = 48, .h = 14, .w = 14, .o = 64}, 4, {.flops_per_streamed_byte = 5});
+  check_winograd({.c = 48, .h = 14, .w = 14, .o = 64}, 4, {}, streaming);
   check_winograd({.c = 128, .h = 14, .w = 14, .o = 128}, 2);  // F(4x4) would wait for its weights
   check_winograd({.n = 2, .c = 32, .h = 13, .w = 29, .o = 48, .epilogue = false}, 4);
   check_winograd({.c = 32, .h = 17, .w = 15, .o = 48, .pad = 0}, 4);
   check_winograd({.c = 32, .h = 17, .w = 15, .o = 48, .smooth = true}, 4);
-  check_winograd({.c = 128, .h = 7, .w = 7, .o = 128}, 2, {.strict = true, .flops_per_streamed_byte = 5});
+  check_winograd({.c = 128, .h = 7, .w = 7, .o = 128}, 2, {.strict = true}, streaming);
   check_winograd({.c = 64, .h = 14, .w = 14, .o = 64}, 2, {.strict = true});
   check_winograd({.h = 14, .w = 14}, 0, {.small = true});
   check_winograd({.h = 14, .w = 14, .stride = 2}, 0);
@@ -373,7 +376,7 @@ void check_depthwise(const Depthwise& p) {
     CHECK(plan->epilogue.has_value() == (e != Epilogue::none));
     check_schedule(f, {false, true, true, false}, {blocked, {}, {}, image, image});
     check_schedule(f, {false, true, true, false}, {blocked, {}, {}, image, {}});
-    if (auto border = wanted_border(f, 0, {false, true, true, false}, {}); !border.empty()) {
+    if (auto border = wanted_border(f, 0, {false, true, true, false}, {}, avx512); !border.empty()) {
       Layout bordered = with_border(blocked, static_shape(f.params[0]->shape), border);
       check_schedule(f, {false, true, true, false}, {bordered, {}, {}, image, image});
     }
