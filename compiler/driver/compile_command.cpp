@@ -1,9 +1,11 @@
 // dlcc MODEL -o OBJECT: the main job.
 #include <deque>
+#include <filesystem>
 #include <iostream>
 
 #include "driver/commands.h"
 #include "driver/options.h"
+#include "pipeline/tune.h"
 #include "support/files.h"
 #include "support/version.h"
 
@@ -15,6 +17,7 @@ struct Outputs {
   std::string emit = "obj,header";
   bool dependencies = false;
   std::string dependency_file, dependency_target;
+  bool tune = false;
 };
 
 std::string without_suffix(const std::string& path) {
@@ -66,8 +69,23 @@ std::string dependency_rule(const Compiler& compiler, const Outputs& out) {
   return rule + "\n";
 }
 
+// The records of the file that the options name, if there is one, with those that are measured now.
+std::optional<TuningRecords> tuned(Compiler& compiler, const relay::Module& module, Diagnostics& diagnostics) {
+  const std::string& path = compiler.options().tuning_records;
+  TuningRecords all;
+  if (std::filesystem::exists(path)) {
+    auto known = read_tuning_records(path, diagnostics);
+    if (!known) return std::nullopt;
+    all.add(*known);
+  }
+  auto measured = tune(compiler, module, diagnostics);
+  if (!measured) return std::nullopt;
+  all.add(*measured);
+  return all;
+}
+
 bool write_all(Compiler& compiler, const Outputs& out, const relay::Module& module, Planned& planned,
-               Diagnostics& diagnostics) {
+               const std::optional<TuningRecords>& records, Diagnostics& diagnostics) {
   std::string stem = without_suffix(out.object);
   bool to_stdout = out.object == "-";
   std::stringstream kinds(out.emit);
@@ -92,6 +110,7 @@ bool write_all(Compiler& compiler, const Outputs& out, const relay::Module& modu
   if (out.dependencies) {
     add_text(out.dependency_file.empty() ? stem + ".d" : out.dependency_file, dependency_rule(compiler, out));
   }
+  if (records) add_text(compiler.options().tuning_records, records->str());
   return write_files(files, diagnostics);
 }
 
@@ -109,6 +128,8 @@ int compile_command(std::vector<std::string> args) {
   add_compile_options(app, options);
   add_reporting_options(app, reporting);
   app.add_option("-o", out.object, "The object file; the header is written beside it")->required();
+  app.add_flag("--tune", out.tune,
+               "Measure on this machine what schedules may choose, and add it to the file of --tuning-records");
   app.add_option("--emit", out.emit, "What to write: obj, header, relay, tensor, llvm, asm")
       ->capture_default_str()
       ->check([](const std::string& text) {
@@ -132,11 +153,16 @@ int compile_command(std::vector<std::string> args) {
   Diagnostics diagnostics;
   if (out.object == "-" && out.dependencies && out.dependency_file.empty())
     diagnostics.error(DiagnosticId::bad_option, {}, "-MD with -o - needs -MF, which names the dependency file");
+  if (out.tune && options.tuning_records.empty())
+    diagnostics.error(DiagnosticId::bad_option, {},
+                      "--tune needs --tuning-records, which names the file of its records");
   if (diagnostics.any()) return report(diagnostics, reporting);
   Compiler compiler(options, diagnostics);
   auto module = compiler.optimize();
-  auto planned = module ? compiler.plan(*module) : std::nullopt;
-  if (planned) write_all(compiler, out, *module, *planned, diagnostics);
+  auto records = module && out.tune ? tuned(compiler, *module, diagnostics) : std::nullopt;
+  if (records) compiler.use(*records);
+  auto planned = module && !diagnostics.any() ? compiler.plan(*module) : std::nullopt;
+  if (planned) write_all(compiler, out, *module, *planned, records, diagnostics);
   if (options.time_passes) std::cerr << compiler.timings().str();
   return report(diagnostics, reporting);
 }

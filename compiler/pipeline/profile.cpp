@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "pipeline/probes.h"
-#include "targets/llvm/loader.h"
 
 namespace dlcc {
 
@@ -28,16 +27,6 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// Rounds at full clock: those whose first probe took at most 1/0.95 of the shortest time.
-std::vector<targets::ProfileRound> rounds_at_full_clock(const std::vector<targets::ProfileRound>& rounds) {
-  double best = rounds.front().probe_seconds[0];
-  for (const targets::ProfileRound& r : rounds) best = std::min(best, r.probe_seconds[0]);
-  std::vector<targets::ProfileRound> kept;
-  for (const targets::ProfileRound& r : rounds)
-    if (r.probe_seconds[0] * 0.95 <= best) kept.push_back(r);
-  return kept;
-}
-
 double median_of_probe(const std::vector<targets::ProfileRound>& rounds, size_t probe) {
   std::vector<double> values;
   for (const targets::ProfileRound& r : rounds) values.push_back(r.probe_seconds[probe]);
@@ -55,6 +44,15 @@ double median_of_step(const std::vector<targets::ProfileRound>& rounds, int step
 bool is_steady(size_t at_full_clock, size_t rounds) { return at_full_clock * 5 >= rounds; }
 
 }  // namespace
+
+std::vector<targets::ProfileRound> rounds_at_full_clock(const std::vector<targets::ProfileRound>& rounds) {
+  double best = rounds.front().probe_seconds[0];
+  for (const targets::ProfileRound& r : rounds) best = std::min(best, r.probe_seconds[0]);
+  std::vector<targets::ProfileRound> kept;
+  for (const targets::ProfileRound& r : rounds)
+    if (r.probe_seconds[0] * 0.95 <= best) kept.push_back(r);
+  return kept;
+}
 
 double Roof::floor(const lower::StepCost& cost) const {
   return std::max(static_cast<double>(cost.flops) / peak, static_cast<double>(cost.bytes()) / bandwidth);

@@ -163,7 +163,8 @@ class Runner {
   Runner(const RunRequest& request, RunFunction run, Diagnostics& diagnostics)
       : request_(request), run_(run), diagnostics_(diagnostics) {
     const ProfileRequest& p = request.profile;
-    round_size_ = p.probes.size() + static_cast<size_t>(p.calls) * static_cast<size_t>(p.steps);
+    size_t models = p.rival ? 2 : 1;
+    round_size_ = p.probes.size() + models * static_cast<size_t>(p.calls) * static_cast<size_t>(p.steps);
     report_bytes_ = sizeof(ChildReport) + sizeof(double) * (static_cast<size_t>(std::max(request.repeat, 1)) +
                                                             static_cast<size_t>(p.rounds) * round_size_);
     void* shared = mmap(nullptr, report_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -265,6 +266,15 @@ class Runner {
     const ProfileRequest& p = request_.profile;
     double* const first = report_->seconds + std::max(request_.repeat, 1);
     std::list<LoadedProbe> probes(p.probes.begin(), p.probes.end());
+    std::optional<LoadedObject> rival_object;
+    std::optional<Runner> rival;
+    if (p.rival) {
+      RunFunction run = rival_object.emplace(p.rival->object).find_run(*p.rival->interface);
+      DLCC_CHECK(run, "a rival cannot be loaded: {}", rival_object->errors());
+      rival.emplace(*p.rival, run, diagnostics_).copy_inputs(Place::begin);
+    }
+    std::vector<const Runner*> contestants = {this};
+    if (rival) contestants.push_back(&*rival);
     bool done = in_child(Place::begin, [&] {
       StepTimer timer;
       double* out = first;
@@ -273,8 +283,10 @@ class Runner {
           probe.seconds();  // the clock and the caches settle
           *out++ = probe.seconds();
         }
-        call(Place::begin);
-        for (int i = 0; i < p.calls; ++i, out += p.steps) call(Place::begin, timer.context(out));
+        for (const Runner* model : contestants) {
+          model->call(Place::begin);
+          for (int i = 0; i < p.calls; ++i, out += p.steps) model->call(Place::begin, timer.context(out));
+        }
       }
     });
     const double* in = first;
@@ -282,6 +294,7 @@ class Runner {
       ProfileRound& r = result.profile.emplace_back();
       for (size_t k = 0; k < p.probes.size(); ++k) r.probe_seconds.push_back(*in++);
       for (int i = 0; i < p.calls; ++i, in += p.steps) r.step_seconds.emplace_back(in, in + p.steps);
+      for (int i = 0; p.rival && i < p.calls; ++i, in += p.steps) r.rival_seconds.emplace_back(in, in + p.steps);
     }
     return done;
   }

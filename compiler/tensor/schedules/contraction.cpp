@@ -16,13 +16,14 @@ namespace {
 
 class Scheduler {
  public:
-  Scheduler(const ContractionPlan& plan, const Machine& machine)
+  Scheduler(const ContractionPlan& plan, const Machine& machine, const Choice& choice)
       : plan_(plan),
         machine_(machine),
+        choice_(choice),
         stage_(plan.function.stages[0]),
         epilogue_(stage_, plan.contraction.epilogue < 0 ? nullptr : &plan.function.stages.back()),
         column_(axis(plan.column_axis).var),
-        terms_(plan, machine) {
+        terms_(plan, machine, choice) {
     const Binary& product = *as<Binary>(stage_.values[0]);
     bool data_first =
         loads_of(product.a)[0].buffer == plan.contraction.data.buffer &&
@@ -99,10 +100,10 @@ class Scheduler {
   int64_t rows_per_block() const {
     auto bytes = [](const Buffer& b) { return product_of(b) * bits(b->type) / 8; };
     int64_t size = rows_of_tiles();
-    bool pays = extent(plan_.column_axis) > plan_.panel && size < rows_of_image() &&
-                bytes(plan_.contraction.data.buffer) > machine_.resident_bytes() &&
+    bool several = extent(plan_.column_axis) > plan_.panel && size < rows_of_image();
+    bool pays = bytes(plan_.contraction.data.buffer) > machine_.resident_bytes() &&
                 bytes(plan_.contraction.weights.buffer) <= machine_.resident_bytes();
-    return pays ? size : 0;
+    return several && choice_.row_blocks.value_or(pays) ? size : 0;
   }
   static int64_t product_of(const Buffer& b) { return dlcc::product(b->shape).value(); }
 
@@ -403,6 +404,7 @@ class Scheduler {
 
   const ContractionPlan& plan_;
   const Machine& machine_;
+  const Choice& choice_;
   const Stage& stage_;
   Epilogue epilogue_;
   Var column_;
@@ -427,8 +429,8 @@ RegisterTile choose_register_tile(const Machine& m, int64_t lanes, int64_t panel
   return best;
 }
 
-Stmt schedule_contraction(const ContractionPlan& plan, const Machine& machine) {
-  return Scheduler(plan, machine).run();
+Stmt schedule_contraction(const ContractionPlan& plan, const Machine& machine, const Choice& choice) {
+  return Scheduler(plan, machine, choice).run();
 }
 
 }  // namespace dlcc::tensor

@@ -6,7 +6,8 @@
 
 namespace dlcc::tensor {
 
-TermLoops::TermLoops(const ContractionPlan& plan, const Machine& machine) : plan_(plan), machine_(machine) {
+TermLoops::TermLoops(const ContractionPlan& plan, const Machine& machine, const Choice& choice)
+    : plan_(plan), machine_(machine), choice_(choice) {
   innermost_ = plan.blocked_term >= 0 ? static_cast<size_t>(plan.blocked_term) : axes().size() - 1;
   for (size_t k = 0; k < axes().size(); ++k)
     if (k != innermost_) others_ *= axes()[k].extent.value();
@@ -30,7 +31,8 @@ int64_t TermLoops::blocks_per_part(bool several_tiles) const {
   int64_t terms = terms_in(all()), limit = terms;
   if (plan_.terms_per_sum > 0 && is_float(type)) limit = std::min(limit, plan_.terms_per_sum);
   int64_t term_bytes = plan_.panel * bits(type) / 8, room = machine_.weights_of_part();
-  if (several_tiles && plan_.panels && terms * term_bytes > machine_.resident_bytes()) limit = std::min(limit, room / term_bytes);
+  bool pays = choice_.parts.value_or(terms * term_bytes > machine_.resident_bytes());
+  if (several_tiles && plan_.panels && pays) limit = std::min(limit, room / term_bytes);
   return limit < terms && blocks_ > 0 ? std::max<int64_t>(limit / (size_ * others_), 1) : 0;
 }
 

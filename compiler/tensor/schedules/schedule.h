@@ -9,6 +9,7 @@
 #include "support/constant.h"
 #include "tensor/ir.h"
 #include "tensor/machine.h"
+#include "tensor/schedules/choice.h"
 #include "tensor/simplify.h"
 
 namespace dlcc::tensor {
@@ -26,6 +27,7 @@ struct ScheduleRequest {
   std::vector<Layout> layouts;  // storage of parameters, then results; ignored for constants
   std::vector<Machine> machines;  // one kernel is made for each; all share parameters, layouts and scratch
   ScheduleOptions options = {};
+  Choice choice = {};  // in place of the deciding machine's estimates
 };
 
 struct ScheduledFunction {
@@ -38,9 +40,17 @@ struct ScheduledFunction {
 
 ScheduledFunction schedule(ScheduleRequest);
 
+// Names a request for tuning records: a hash of the definition but for its name, of what is constant, how operands are
+// stored, the deciding machine and the options. Equal on every host.
+uint64_t hash_of(const ScheduleRequest&);
+
+// The choices of one parameter each that give another kernel, or other constants, than the estimates do; of several
+// that give the same, the first.
+std::vector<Choice> alternatives(const ScheduleRequest&);
+
 // The indices of parameter `k` that the function's schedule would like to find in its storage, inside of it or in a
-// border of zeros: one range for each dimension; empty when a border would not help. `constant` as in ScheduleRequest; the
-// machine is the deciding one.
+// border of zeros: one range for each dimension; empty when a border would not help. `constant` as in ScheduleRequest;
+// the machine is the deciding one.
 std::vector<Range> wanted_border(const TensorFunction&, size_t k, const std::vector<bool>& constant,
                                  const ScheduleOptions&, const Machine&);
 

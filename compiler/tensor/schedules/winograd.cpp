@@ -161,11 +161,14 @@ double work(const WinogradPlan& p, int64_t tile, const Machine& machine) {
 
 // Larger tiles save more multiplications, but waste what hangs over the edge and read more weights; few channels do not
 // pay for the transformations. A tile of one output is the direct schedule.
-int64_t choose_tile(const WinogradPlan& p, const ScheduleOptions& options, const Machine& machine) {
+int64_t choose_tile(const WinogradPlan& p, const ScheduleOptions& options, const Machine& machine,
+                    std::optional<int64_t> chosen = {}) {
   if (options.small || in_channels(p) % lane_block || axis_extent(p, p.column_axis) % lane_block) return 0;
+  auto admitted = [&](int64_t tile) { return tile <= 2 || !options.strict; };
+  if (chosen && admitted(*chosen)) return *chosen > 1 ? *chosen : 0;
   int64_t best = 1;
   for (int64_t tile : {2, 4})
-    if ((tile == 2 || !options.strict) && work(p, tile, machine) < work(p, best, machine)) best = tile;
+    if (admitted(tile) && work(p, tile, machine) < work(p, best, machine)) best = tile;
   return best > 1 ? best : 0;
 }
 
@@ -511,10 +514,10 @@ std::vector<Range> winograd_reads(const TensorFunction& f, const std::vector<boo
 
 std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::vector<Layout>& layouts,
                                           const std::vector<bool>& constant, const ScheduleOptions& options,
-                                          const Machine& machine) {
+                                          const Machine& machine, const Choice& choice) {
   WinogradPlan plan;
   if (!Recognizer(f, constant, plan).run()) return std::nullopt;
-  plan.tile = choose_tile(plan, options, machine);
+  plan.tile = choose_tile(plan, options, machine, choice.filter_tile);
   if (plan.tile == 0) return std::nullopt;
 
   const Buffer& data = plan.contraction.data.buffer;
@@ -533,6 +536,7 @@ std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::ve
   int64_t size = plan.tile + taps - 1, points = size * size;
   int64_t tiles = tiles_along(plan, plan.y) * tiles_along(plan, plan.x);
   plan.panel = columns % 32 == 0 ? 32 : lane_block;
+  if (choice.panel && columns % *choice.panel == 0) plan.panel = *choice.panel;
   int64_t most = std::max<int64_t>(machine.filter_block_bytes / (points * (channels + plan.panel) * 4), 1);
   plan.block = ceil_div(tiles, ceil_div(tiles, most));
   auto scratch = [](const char* name, std::vector<int64_t> shape) {

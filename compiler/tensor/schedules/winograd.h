@@ -47,8 +47,8 @@ int64_t winograd_tile(const TensorFunction&, const std::vector<bool>& constant, 
 // blocks of channels, and the data must have zeros round it as far as whole tiles read. `layouts` and `constant` as in
 // ScheduleRequest.
 std::optional<WinogradPlan> plan_winograd(const TensorFunction&, const std::vector<Layout>& layouts,
-                                          const std::vector<bool>& constant, const ScheduleOptions&,
-                                          const Machine&);
+                                          const std::vector<bool>& constant, const ScheduleOptions&, const Machine&,
+                                          const Choice& = {});
 
 // The indices of the data that whole tiles read, for each dimension.
 std::vector<Range> winograd_reads(const TensorFunction&, const std::vector<bool>& constant, int64_t tile);
