@@ -27,6 +27,16 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+// Those whose first probe took at most 1/0.95 of the shortest time.
+std::vector<targets::ProfileRound> rounds_at_full_clock(const std::vector<targets::ProfileRound>& rounds) {
+  double best = rounds.front().probe_seconds[0];
+  for (const targets::ProfileRound& r : rounds) best = std::min(best, r.probe_seconds[0]);
+  std::vector<targets::ProfileRound> kept;
+  for (const targets::ProfileRound& r : rounds)
+    if (r.probe_seconds[0] * 0.95 <= best) kept.push_back(r);
+  return kept;
+}
+
 double median_of_probe(const std::vector<targets::ProfileRound>& rounds, size_t probe) {
   std::vector<double> values;
   for (const targets::ProfileRound& r : rounds) values.push_back(r.probe_seconds[probe]);
@@ -45,13 +55,9 @@ bool is_steady(size_t at_full_clock, size_t rounds) { return at_full_clock * 5 >
 
 }  // namespace
 
-std::vector<targets::ProfileRound> rounds_at_full_clock(const std::vector<targets::ProfileRound>& rounds) {
-  double best = rounds.front().probe_seconds[0];
-  for (const targets::ProfileRound& r : rounds) best = std::min(best, r.probe_seconds[0]);
-  std::vector<targets::ProfileRound> kept;
-  for (const targets::ProfileRound& r : rounds)
-    if (r.probe_seconds[0] * 0.95 <= best) kept.push_back(r);
-  return kept;
+std::vector<targets::ProfileRound> rounds_that_count(const std::vector<targets::ProfileRound>& rounds) {
+  std::vector<targets::ProfileRound> kept = rounds_at_full_clock(rounds);
+  return is_steady(kept.size(), rounds.size()) ? kept : rounds;
 }
 
 double Roof::floor(const lower::StepCost& cost) const {
@@ -108,10 +114,9 @@ std::optional<Profile> profile(const Planned& planned, std::span<const std::byte
   result.seconds = std::move(run->seconds);
   std::ranges::sort(result.seconds);
   if (!steps) return result;
-  std::vector<targets::ProfileRound> kept = rounds_at_full_clock(run->profile);
   result.rounds = static_cast<int>(run->profile.size());
-  result.rounds_at_full_clock = static_cast<int>(kept.size());
-  if (!is_steady(kept.size(), run->profile.size())) kept = std::move(run->profile);
+  result.rounds_at_full_clock = static_cast<int>(rounds_at_full_clock(run->profile).size());
+  std::vector<targets::ProfileRound> kept = rounds_that_count(run->profile);
   result.roof.peak = probes[0].work / median_of_probe(kept, 0);
   result.roof.bandwidth = probes[1].work / median_of_probe(kept, 1);
   for (lower::StepCost& cost : lower::step_costs(planned.program))

@@ -1,8 +1,8 @@
 // Measures on this machine what schedules may choose. The model is compiled with every function's first alternative,
 // then with every second one, and so on; each is run in turn with the model as estimated, so that all functions work in
 // the network, with the caches as their neighbours leave them and weights that come from memory. What a function gains
-// is counted on the shortest times of its calls. The winners then run together against the estimate once more, and only
-// those that are clearly faster again are kept.
+// is counted on the shortest times of its calls. The winners then run together against the estimate, and only those
+// that are clearly faster again are kept, if the network as a whole gains.
 #pragma once
 
 #include <optional>

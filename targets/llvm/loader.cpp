@@ -209,7 +209,9 @@ class Runner {
     };
     for (const emit::TensorInterface& t : interface.inputs) inputs_.push_back(add("input", t));
     for (const emit::TensorInterface& t : interface.outputs) outputs_.push_back(add("output", t));
-    arena_ = memory_.add("the arena", interface.arena_bytes, std::max<int64_t>(interface.arena_alignment, 1));
+    int64_t arena_bytes = interface.arena_bytes;  // a rival uses the same memory
+    if (request_.profile.rival) arena_bytes = std::max(arena_bytes, request_.profile.rival->interface->arena_bytes);
+    arena_ = memory_.add("the arena", arena_bytes, std::max<int64_t>(interface.arena_alignment, 1));
     block_count_ = arena_ + 1;
   }
 
@@ -220,13 +222,15 @@ class Runner {
     }
   }
 
-  int call(Place place, const dlcc_context* context = nullptr) const {
+  int call(Place place) const { return call(run_, place); }
+
+  int call(RunFunction run, Place place, const dlcc_context* context = nullptr) const {
     std::vector<const void*> inputs;
     std::vector<void*> outputs;
     for (size_t b : inputs_) inputs.push_back(memory_.address(b, place));
     for (size_t b : outputs_) outputs.push_back(memory_.address(b, place));
-    return run_(inputs.data(), outputs.data(), memory_.address(arena_, place),
-                static_cast<size_t>(request_.interface->arena_bytes), context);
+    return run(inputs.data(), outputs.data(), memory_.address(arena_, place),
+               static_cast<size_t>(memory_.bytes(arena_)), context);
   }
 
   std::vector<Constant> read_outputs(Place place) const {
@@ -266,15 +270,12 @@ class Runner {
     const ProfileRequest& p = request_.profile;
     double* const first = report_->seconds + std::max(request_.repeat, 1);
     std::list<LoadedProbe> probes(p.probes.begin(), p.probes.end());
-    std::optional<LoadedObject> rival_object;
-    std::optional<Runner> rival;
+    std::optional<LoadedObject> rival;
+    std::vector<RunFunction> models = {run_};
     if (p.rival) {
-      RunFunction run = rival_object.emplace(p.rival->object).find_run(*p.rival->interface);
-      DLCC_CHECK(run, "a rival cannot be loaded: {}", rival_object->errors());
-      rival.emplace(*p.rival, run, diagnostics_).copy_inputs(Place::begin);
+      models.push_back(rival.emplace(p.rival->object).find_run(*p.rival->interface));
+      DLCC_CHECK(models.back(), "a rival cannot be loaded: {}", rival->errors());
     }
-    std::vector<const Runner*> contestants = {this};
-    if (rival) contestants.push_back(&*rival);
     bool done = in_child(Place::begin, [&] {
       StepTimer timer;
       double* out = first;
@@ -283,9 +284,9 @@ class Runner {
           probe.seconds();  // the clock and the caches settle
           *out++ = probe.seconds();
         }
-        for (const Runner* model : contestants) {
-          model->call(Place::begin);
-          for (int i = 0; i < p.calls; ++i, out += p.steps) model->call(Place::begin, timer.context(out));
+        for (RunFunction model : models) {
+          call(model, Place::begin);
+          for (int i = 0; i < p.calls; ++i, out += p.steps) call(model, Place::begin, timer.context(out));
         }
       }
     });

@@ -32,7 +32,7 @@ struct ProfileRequest {
   std::vector<Probe> probes;
   int rounds = 0, calls = 4;
   int steps = 0;                      // of the model
-  const RunRequest* rival = nullptr;  // another model of as many steps, for the same inputs; or null
+  const RunRequest* rival = nullptr;  // a model of the same inputs, outputs and number of steps; or null
 };
 
 struct RunRequest {

