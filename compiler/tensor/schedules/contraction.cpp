@@ -166,20 +166,27 @@ class Scheduler {
     int64_t before = 0, all = 0;
     for (const TileGrid& g : grids) all += g.tiles();
     std::vector<Stmt> parts;
-    for (const TileGrid& g : grids) {
-      Var down = make_var("down"), across = make_var("across");
-      Expr top = Expr(g.top) + Expr(down) * Expr(g.tall), left = Expr(g.left) + Expr(across) * Expr(g.wide);
-      Tile tile{.top = image ? rows.first + top : top,
-                .left = image ? left : rows.first + left,
-                .top_here = top,
-                .left_here = left,
-                .tall = g.tall,
-                .wide = g.wide,
-                .number = Expr(before) + Expr(down) * Expr(g.across) + Expr(across),
-                .count = all};
-      parts.push_back(
-          for_loop(down, g.down, LoopKind::parallel, for_loop(across, g.across, LoopKind::parallel, body(tile))));
-      before += g.tiles();
+    for (size_t k = 0; k < grids.size();) {
+      // Grids side by side in the same rows share the loop over these.
+      Var down = make_var("down");
+      std::vector<Stmt> in_row;
+      const TileGrid& left_most = grids[k];
+      for (; k < grids.size() && is_beside(grids[k], left_most); ++k) {
+        const TileGrid& g = grids[k];
+        Var across = make_var("across");
+        Expr top = Expr(g.top) + Expr(down) * Expr(g.tall), left = Expr(g.left) + Expr(across) * Expr(g.wide);
+        Tile tile{.top = image ? rows.first + top : top,
+                  .left = image ? left : rows.first + left,
+                  .top_here = top,
+                  .left_here = left,
+                  .tall = g.tall,
+                  .wide = g.wide,
+                  .number = Expr(before) + Expr(down) * Expr(g.across) + Expr(across),
+                  .count = all};
+        in_row.push_back(for_loop(across, g.across, LoopKind::parallel, body(tile)));
+        before += g.tiles();
+      }
+      parts.push_back(for_loop(down, left_most.down, LoopKind::parallel, sequence(std::move(in_row))));
     }
     return sequence(std::move(parts));
   }
@@ -295,8 +302,8 @@ class Scheduler {
     Stmt init = each_element(at, t, vars, store(acc, element, literal(acc->type, int64_t{0})));
     Stmt term = each_element(at, t, vars, store(acc, element, multiply_add(product, load(acc, element))));
     auto before = [&](const TermRun& run) {
-      return sequence(
-          {prefetch_next_weights(at, t, part, run), each_pixel(t, vars, LoopKind::unrolled, prefetch_next_data(rows))});
+      return sequence({prefetch_next_weights(at, t, part, run),
+                       each_pixel(t, vars, LoopKind::unrolled, prefetch_next_data(at, rows))});
     };
     return sequence({init, terms_.loops(term, part, before)});
   }
@@ -322,15 +329,19 @@ class Scheduler {
     });
   }
 
-  // The data of the next block of channels under the same tap: neighbours within a block, but far from this one.
-  Stmt prefetch_next_data(const Substitution& rows) const {
-    if (plan_.blocked_term < 0) return nullptr;
-    const Axis& channels = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_term)];
+  // The data of the next block of channels under the same tap: neighbours within a block, but far from this one, so
+  // that no hardware fetches them ahead. Not worth its instructions where the first-level cache keeps most of the data,
+  // for a few blocks, or beside a single vector of weights, when loads are what limits the tile.
+  Stmt prefetch_next_data(const Position& at, const Substitution& rows) const {
+    constexpr int64_t few_blocks = 4;
     const Load& data = plan_.contraction.data;
-    if (channels.extent.value() <= plan_.term_block || (data.otherwise && !plan_.padded_data)) return nullptr;
+    bool far = product_of(data.buffer) * bits(data.buffer->type) / 8 > 4 * machine_.l1_bytes;
+    bool inside = !data.otherwise || plan_.padded_data;
+    if (plan_.blocked_term < 0 || terms_.blocks() < few_blocks || at.vectors < 2 || !far || !inside) return nullptr;
+    const Var& channel = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_term)].var;
+    Substitution next = {{channel, Expr(channel) + Expr(plan_.term_block)}};
     std::vector<Expr> index;
-    for (const Expr& i : data.indices)
-      index.push_back(substitute(substitute(i, {{channels.var, Expr(channels.var) + Expr(plan_.term_block)}}), rows));
+    for (const Expr& i : data.indices) index.push_back(substitute(substitute(i, next), rows));
     return make_stmt(Prefetch{plan_.padded_data ? plan_.padded_data : data.buffer, std::move(index)});
   }
 
