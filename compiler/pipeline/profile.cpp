@@ -44,11 +44,11 @@ double median_of_probe(const std::vector<targets::ProfileRound>& rounds, size_t 
   return median(std::move(values));
 }
 
-double median_of_step(const std::vector<targets::ProfileRound>& rounds, int step) {
+std::vector<double> times_of_step(const std::vector<targets::ProfileRound>& rounds, int step) {
   std::vector<double> values;
   for (const targets::ProfileRound& r : rounds)
     for (const std::vector<double>& call : r.step_seconds) values.push_back(call[static_cast<size_t>(step)]);
-  return median(std::move(values));
+  return values;
 }
 
 // On a machine that is hardly ever at full clock, all rounds count.
@@ -118,8 +118,9 @@ std::optional<Profile> profile(const Planned& planned, std::span<const std::byte
   result.roof.bandwidth = probes[1].work / median_of_probe(kept, 1);
   for (lower::StepCost& cost : lower::step_costs(planned.program))
     if (cost.number >= 0) {
-      double seconds = median_of_step(kept, cost.number);
-      result.steps.push_back({std::move(cost), seconds});
+      std::vector<double> times = times_of_step(kept, cost.number);
+      double shortest = *std::ranges::min_element(times);
+      result.steps.push_back({std::move(cost), median(std::move(times)), shortest});
     }
   return result;
 }
