@@ -1,5 +1,6 @@
 // dlcc MODEL -o OBJECT: the main job.
 #include <deque>
+#include <filesystem>
 #include <iostream>
 
 #include "driver/commands.h"
@@ -66,6 +67,14 @@ std::string dependency_rule(const Compiler& compiler, const Outputs& out) {
   return rule + "\n";
 }
 
+bool are_distinct(const std::vector<OutputFile>& files, Diagnostics& diagnostics) {
+  std::set<std::string> paths;
+  for (const OutputFile& file : files)
+    if (file.path != "-" && !paths.insert(std::filesystem::path(file.path).lexically_normal()).second)
+      diagnostics.error(DiagnosticId::bad_option, {.file = file.path}, "two outputs would be written to this file");
+  return !diagnostics.any();
+}
+
 bool write_all(Compiler& compiler, const Outputs& out, const relay::Module& module, Planned& planned,
                Diagnostics& diagnostics) {
   std::string stem = without_suffix(out.object);
@@ -82,6 +91,7 @@ bool write_all(Compiler& compiler, const Outputs& out, const relay::Module& modu
     if (kind == "obj" && object.empty()) {
       object = compiler.generate(planned);
       files.push_back({out.object, object});
+      if (!planned.weights_file.empty()) files.push_back({compiler.options().weights_file, planned.weights_file});
     }
     wants_header |= kind == "header";
     for (const Artefact& a : artefacts)
@@ -92,7 +102,7 @@ bool write_all(Compiler& compiler, const Outputs& out, const relay::Module& modu
   if (out.dependencies) {
     add_text(out.dependency_file.empty() ? stem + ".d" : out.dependency_file, dependency_rule(compiler, out));
   }
-  return write_files(files, diagnostics);
+  return are_distinct(files, diagnostics) && write_files(files, diagnostics);
 }
 
 }  // namespace

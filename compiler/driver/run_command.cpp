@@ -3,8 +3,8 @@
 
 #include "driver/commands.h"
 #include "driver/options.h"
+#include "pipeline/run.h"
 #include "pipeline/tensor_files.h"
-#include "targets/llvm/loader.h"
 
 namespace dlcc::driver {
 namespace {
@@ -60,16 +60,16 @@ int run_command(std::vector<std::string> args) {
   }
   if (diagnostics.any() || !fits(values, interface.inputs, "input", diagnostics)) return report(diagnostics, reporting);
   auto object = compiler.generate(*planned);
-  auto result = targets::run_object({.object = object, .interface = &interface, .inputs = values}, diagnostics);
-  if (!result) return report(diagnostics, reporting);
+  auto results = run_once(*planned, object, values, diagnostics);
+  if (!results) return report(diagnostics, reporting);
   for (size_t k = 0; k < outputs.size(); ++k) {
     std::string file;
     if (auto at = find_tensor(outputs[k], k, interface.outputs, "output", file, diagnostics))
-      write_tensor(file, interface.outputs[*at].name, result->outputs[*at], diagnostics);
+      write_tensor(file, interface.outputs[*at].name, (*results)[*at], diagnostics);
   }
   if (outputs.empty())
-    for (size_t k = 0; k < result->outputs.size(); ++k) {
-      const Constant& c = result->outputs[k];
+    for (size_t k = 0; k < results->size(); ++k) {
+      const Constant& c = (*results)[k];
       fmt::print("{} {} {}:", interface.outputs[k].name, name(c.dtype()), str(shape_of(c.shape())));
       for (int64_t i = 0; i < std::min<int64_t>(c.count(), 16); ++i)
         is_float(c.dtype()) ? fmt::print(" {:g}", c.number_at(i)) : fmt::print(" {}", c.integer_at(i));

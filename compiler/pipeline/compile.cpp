@@ -5,6 +5,7 @@
 #include <chrono>
 #include <iostream>
 
+#include "emit/weights.h"
 #include "lower/lower.h"
 #include "lower/steps.h"
 #include "relay/passes/passes.h"
@@ -143,7 +144,7 @@ std::optional<relay::Module> Compiler::run_passes(relay::Module module, const st
 }
 
 std::optional<Planned> Compiler::plan(const relay::Module& module) {
-  Planned result{*target_, {}, {}, {}};
+  Planned result{*target_, {}, {}, {}, {}};
   std::vector<tensor::Machine> machines;
   for (const targets::CodeLevel& level : target_->levels) machines.push_back(level.machine);
   auto program = timed("lower", [&] { return lower::lower(module, machines, options_.schedule, diagnostics_); });
@@ -165,13 +166,30 @@ std::optional<Planned> Compiler::plan(const relay::Module& module) {
   i.arena_alignment = result.plan.arena_alignment;
   for (const Constant& c : result.program.constants) i.weights_bytes += static_cast<int64_t>(c.bytes().size());
   i.macs = lower::total_macs(result.program);
+  if (!place_weights(result)) return std::nullopt;
   i.provenance = fmt::format(
-      "dlcc {} --target {}{}{} -O{}{}{} model {:016x}", version, target_->name,
+      "dlcc {} --target {}{}{} -O{}{}{}{} model {:016x}", version, target_->name,
       options_.mcpu.empty() ? "" : " -mcpu=" + options_.mcpu, options_.mattr.empty() ? "" : " -mattr=" + options_.mattr,
       options_.schedule.small ? "s" : std::to_string(options_.optimization),
-      options_.schedule.strict ? " --accuracy=strict" : "",
+      options_.schedule.strict ? " --accuracy=strict" : "", options_.weights_file.empty() ? "" : " --weights external",
       options_.schedule.threads > 1 ? fmt::format(" --threads={}", options_.schedule.threads) : "", model_hash_);
   return result;
+}
+
+bool Compiler::place_weights(Planned& planned) {
+  if (!options_.weights_file.empty()) {
+    emit::WeightsContents file = timed("weights", [&] { return emit::make_weights_file(planned.program); });
+    planned.weights_file = std::move(file.bytes);
+    planned.interface.weights_file = file.description;
+    return true;
+  }
+  int64_t bytes = emit::lay_out_weights(planned.program, emit::WeightsPlace::section).bytes;
+  if (bytes <= targets::largest_weights_section) return true;
+  diagnostics_.error(DiagnosticId::too_large, {},
+                     fmt::format("the weights take {} bytes, more than the {} that code can reach in its object", bytes,
+                                 targets::largest_weights_section),
+                     {}, "--weights external=FILE leaves them in a file");
+  return false;
 }
 
 std::optional<relay::Module> Compiler::fuse(relay::Module module) {

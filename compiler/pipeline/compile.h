@@ -31,6 +31,7 @@ struct CompileOptions {
   int jobs = 1;
   std::vector<std::string> dims;  // "name=value"
   std::string weights_section;    // of the object; empty for the usual one
+  std::string weights_file;       // that holds the weights instead of the object; empty: the object has them
 
   // Looking inside.
   std::set<std::string> dump_after;  // passes after which the module is printed to stderr; "all" for every one
@@ -54,6 +55,7 @@ struct Planned {
   lower::Program program;
   lower::StoragePlan plan;
   emit::Interface interface;
+  std::vector<std::byte> weights_file;  // its contents; empty when the object has the weights
 };
 
 class Compiler {
@@ -95,6 +97,7 @@ class Compiler {
   auto timed(const std::string& what, F&& work);
   void tell(const std::string& progress) const;
   std::optional<relay::Module> fuse(relay::Module);
+  bool place_weights(Planned&);
 
   CompileOptions options_;
   Diagnostics& diagnostics_;

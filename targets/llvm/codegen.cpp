@@ -20,6 +20,7 @@
 #include <mutex>
 #include <thread>
 
+#include "emit/weights.h"
 #include "targets/llvm/aliases.h"
 #include "targets/llvm/cpu_model.h"
 #include "targets/llvm/elf_object.h"
@@ -73,10 +74,8 @@ class Generator {
         options_(options),
         may_alias_(find_aliases(program, plan)) {
     DLCC_CHECK(!target.levels.empty(), "target {} without a CPU level", target.name);
-    constants_.symbol = parts_.weights_symbol;
-    constants_.name = options.weights_section.empty() ? ".rodata." + constants_.symbol : options.weights_section;
+    parts_.constant_offsets = interface.weights_file ? place_constants_in_file() : place_constants_in_section();
     baseline_.cpu = target.name == "x86-64" ? "x86-64" : "generic";
-    lay_out_constants();
     for (size_t l = 0; l < target.levels.size(); ++l)
       for (size_t k = 0; k < program.kernels.size(); k += kernels_per_unit)
         units_.push_back({l, k, std::min(k + kernels_per_unit, program.kernels.size())});
@@ -125,24 +124,25 @@ class Generator {
     size_t first, last;  // kernels; none: the entry functions and skeletons
   };
 
-  void lay_out_constants() {
-    const lower::Program& program = parts_.program;
-    std::vector<int64_t> alignment(program.constants.size(), 64);
-    for (const lower::Value& v : program.values)
-      if (v.storage == lower::Storage::constant)
-        alignment[static_cast<size_t>(v.index)] = std::max(alignment[static_cast<size_t>(v.index)], v.alignment);
-    for (size_t i = 0; i < program.constants.size(); ++i) {
-      int64_t offset = (constants_.bytes + alignment[i] - 1) / alignment[i] * alignment[i];
-      std::span<const std::byte> bytes = program.constants[i].bytes();
-      parts_.constant_offsets.push_back(offset);
-      constants_.pieces.push_back({offset, bytes});
-      constants_.bytes = offset + static_cast<int64_t>(bytes.size());
-      constants_.alignment = std::max(constants_.alignment, alignment[i]);
-    }
-    DLCC_CHECK(constants_.bytes < INT32_MAX, "{} bytes of constants are beyond the reach of relative addresses",
-               constants_.bytes);
+  // Both give the constants' offsets.
+  std::vector<int64_t> place_constants_in_file() const {
+    emit::WeightsLayout layout = emit::lay_out_weights(parts_.program, emit::WeightsPlace::file);
+    DLCC_CHECK(layout.bytes == parts_.interface.weights_file->bytes, "the weights' file is another program's");
+    return layout.offsets;
+  }
+
+  std::vector<int64_t> place_constants_in_section() {
+    const std::vector<Constant>& constants = parts_.program.constants;
+    emit::WeightsLayout layout = emit::lay_out_weights(parts_.program, emit::WeightsPlace::section);
+    DLCC_CHECK(layout.bytes <= largest_weights_section, "{} bytes of constants", layout.bytes);
+    constants_.symbol = parts_.weights_symbol;
+    constants_.name = options_.weights_section.empty() ? ".rodata." + constants_.symbol : options_.weights_section;
+    constants_.alignment = layout.alignment;
     // Constants of no bytes still have a symbol to point at.
-    if (!program.constants.empty()) constants_.bytes = std::max<int64_t>(constants_.bytes, 1);
+    constants_.bytes = constants.empty() ? 0 : std::max<int64_t>(layout.bytes, 1);
+    for (size_t i = 0; i < constants.size(); ++i)
+      constants_.pieces.push_back({layout.offsets[i], constants[i].bytes()});
+    return layout.offsets;
   }
 
   std::string compile(const Unit& unit, Output output) const {

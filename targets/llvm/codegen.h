@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -14,6 +15,9 @@
 #include "targets/target.h"
 
 namespace dlcc::targets {
+
+// Code reaches the weights in its object by relative addresses of 32 bits.
+inline constexpr int64_t largest_weights_section = INT32_MAX - 1;
 
 struct CodegenOptions {
   int optimization = 2;                                        // 0..3

@@ -1,7 +1,6 @@
 #include "targets/llvm/emit_model.h"
 
-#include <llvm/IR/IRBuilder.h>
-
+#include "dlcc/weights_file.h"
 #include "lower/steps.h"
 #include "targets/llvm/cpu_check.h"
 #include "targets/llvm/emit_kernel.h"
@@ -106,6 +105,27 @@ class EntryEmitter {
       note(misaligned, is_misaligned(arena, interface.arena_alignment));
     }
     check(run, misaligned, Status::arena_misaligned);
+    if (interface.weights_file) check_weights(run, *interface.weights_file);
+  }
+
+  // That the context gives the weights' file: its size and its head. Its data are the caller's to check, once
+  // (dlcc_check_weights).
+  void check_weights(llvm::Function* run, const emit::WeightsFile& file) {
+    Value* context = run->getArg(4);
+    check(run, b_.CreateIsNull(context), Status::weights_missing);
+    Value* weights = load_member(b_, b_.getPtrTy(), context, ContextMember::weights);
+    check(run, b_.CreateIsNull(weights), Status::weights_missing);
+    check(run, is_misaligned(weights, file.alignment), Status::arena_misaligned);
+    auto bytes = static_cast<uint64_t>(file.bytes);
+    Value* given = load_member(b_, b_.getInt64Ty(), context, ContextMember::weights_bytes);
+    check(run, b_.CreateICmpULT(given, b_.getInt64(bytes)), Status::weights_mismatch);
+    Value* differs = b_.getFalse();
+    const uint64_t head[] = {DLCC_WEIGHTS_MAGIC, bytes, file.hash};
+    for (size_t i = 0; i < std::size(head); ++i) {
+      Value* word = b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), weights, i));
+      differs = b_.CreateOr(differs, b_.CreateICmpNE(word, b_.getInt64(head[i])));
+    }
+    check(run, differs, Status::weights_mismatch);
   }
 
   Value* is_misaligned(Value* pointer, int64_t alignment) {
@@ -137,6 +157,7 @@ class EntryEmitter {
 
   void emit_description(llvm::Function* run_ctx) {
     const emit::Interface& interface = parts_.interface;
+    emit::WeightsFile file = interface.weights_file.value_or(emit::WeightsFile{});
     std::vector<llvm::Constant*> fields = {
         b_.getInt32(1),
         b_.getInt32(static_cast<uint32_t>(interface.inputs.size())),
@@ -150,6 +171,9 @@ class EntryEmitter {
         b_.getInt64(static_cast<uint64_t>(interface.arena_alignment)),
         b_.getInt64(static_cast<uint64_t>(interface.weights_bytes)),
         run_ctx,
+        b_.getInt64(static_cast<uint64_t>(file.bytes)),
+        b_.getInt64(static_cast<uint64_t>(file.alignment)),
+        b_.getInt64(file.hash),
     };
     auto* value = llvm::ConstantStruct::getAnon(fields);
     auto* model = new llvm::GlobalVariable(module_, value->getType(), true, llvm::GlobalValue::ExternalLinkage, value,
@@ -186,6 +210,10 @@ class EntryEmitter {
 
 std::string kernel_symbol(const emit::Interface& interface, int kernel, const CodeLevel& level) {
   return fmt::format("{}_k{}_{}", interface.prefix, kernel, level_suffix(level));
+}
+
+Value* load_member(llvm::IRBuilder<>& b, llvm::Type* type, Value* context, ContextMember member) {
+  return b.CreateLoad(type, b.CreateConstInBoundsGEP1_64(type, context, static_cast<uint64_t>(member)));
 }
 
 std::vector<std::string> exported_symbols(const emit::Interface& interface) {

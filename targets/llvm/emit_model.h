@@ -2,6 +2,7 @@
 // the constant that describes the model.
 #pragma once
 
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
 #include <string>
@@ -13,13 +14,19 @@
 
 namespace dlcc::targets {
 
+// Members of dlcc_context (runtime/include/dlcc/types.h), each of 8 bytes, in its order.
+enum class ContextMember : unsigned { executor, profiler, heap, heap_bytes, weights, weights_bytes };
+
+// Loads a member as a pointer or as a number of bytes; `type` is of 8 bytes.
+llvm::Value* load_member(llvm::IRBuilder<>&, llvm::Type* type, llvm::Value* context, ContextMember);
+
 struct ModelParts {
   const lower::Program& program;
   const lower::StoragePlan& plan;
   const emit::Interface& interface;
   const Target& target;
   std::string weights_symbol;
-  std::vector<int64_t> constant_offsets;  // of each constant behind weights_symbol
+  std::vector<int64_t> constant_offsets;  // of each constant behind weights_symbol, or in the weights' file
 };
 
 // "P_k3_x86_64_v4"

@@ -1,7 +1,5 @@
 #include "targets/llvm/skeleton.h"
 
-#include <llvm/IR/IRBuilder.h>
-
 #include "targets/llvm/emit_kernel.h"
 
 namespace dlcc::targets {
@@ -26,7 +24,9 @@ class SkeletonEmitter {
     b_.SetInsertPoint(block("entry"));
     failed_ = block("failed");
     status_ = llvm::PHINode::Create(b_.getInt32Ty(), 0, "status", failed_);
-    profiler_ = find_in_context(1, "profiler");
+    if (parts_.interface.weights_file)  // the context was checked
+      weights_ = load_member(b_, b_.getPtrTy(), function_->getArg(3), ContextMember::weights);
+    profiler_ = find_in_context(ContextMember::profiler, "profiler");
     executor_ = find_executor();
     emit_region(parts_.program.body);
     b_.CreateRet(b_.getInt32(0));
@@ -43,13 +43,13 @@ class SkeletonEmitter {
  private:
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(module_.getContext(), name, function_); }
 
-  // context ? context's member number `field` : null
-  Value* find_in_context(uint64_t field, const char* name) {
+  // context ? context's member : null
+  Value* find_in_context(ContextMember member, const char* name) {
     Value* context = function_->getArg(3);
     auto *given = block("context"), *after = block("begin"), *before = b_.GetInsertBlock();
     b_.CreateCondBr(b_.CreateIsNull(context), after, given);
     b_.SetInsertPoint(given);
-    Value* loaded = b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), context, field));
+    Value* loaded = load_member(b_, b_.getPtrTy(), context, member);
     b_.CreateBr(after);
     b_.SetInsertPoint(after);
     llvm::PHINode* result = b_.CreatePHI(b_.getPtrTy(), 2, name);
@@ -64,7 +64,7 @@ class SkeletonEmitter {
     for (const lower::KernelVariants& k : parts_.program.kernels)
       wanted |= forks(k.variants[level_], parts_.program.threads);
     if (!wanted) return nullptr;
-    Value* given = find_in_context(0, "given");
+    Value* given = find_in_context(ContextMember::executor, "given");
     auto *default_block = block("default"), *after = block("executor"), *before = b_.GetInsertBlock();
     b_.CreateCondBr(b_.CreateIsNull(given), default_block, after);
     b_.SetInsertPoint(default_block);
@@ -203,7 +203,8 @@ class SkeletonEmitter {
     return offset ? b_.CreateConstGEP1_64(b_.getInt8Ty(), base, static_cast<uint64_t>(offset)) : base;
   }
 
-  llvm::Constant* weights() {
+  Value* weights() {
+    if (weights_) return weights_;
     if (auto* existing = module_.getNamedGlobal(parts_.weights_symbol)) return existing;
     auto* type = llvm::ArrayType::get(b_.getInt8Ty(), 0);
     auto* global = new llvm::GlobalVariable(module_, type, true, llvm::GlobalValue::ExternalLinkage, nullptr,
@@ -221,6 +222,7 @@ class SkeletonEmitter {
   llvm::BasicBlock* failed_ = nullptr;
   llvm::PHINode* status_ = nullptr;
   Value *profiler_ = nullptr, *executor_ = nullptr;
+  Value* weights_ = nullptr;  // the weights' file; null when they are in the object
   int step_ = 0;
 };
 
