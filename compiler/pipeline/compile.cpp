@@ -217,11 +217,29 @@ std::optional<Planned> Compiler::compile() {
   return module ? plan(*module) : std::nullopt;
 }
 
+std::optional<lower::ProgramText> Compiler::debug_text(const Planned& planned) const {
+  if (options_.text_file.empty()) return std::nullopt;
+  return lower::print_with_lines(planned.program, planned.plan);
+}
+
+targets::CodegenOptions Compiler::codegen_options(const std::optional<lower::ProgramText>& text) const {
+  return {.optimization = options_.optimization,
+          .jobs = options_.jobs,
+          .weights_section = options_.weights_section,
+          .progress = {},
+          .text = text ? &*text : nullptr,
+          .text_file = options_.text_file};
+}
+
+std::string Compiler::listing(const Planned& planned, targets::Listing which) const {
+  auto text = debug_text(planned);
+  return targets::generate_listing(planned.program, planned.plan, planned.interface, planned.target,
+                                   codegen_options(text), which);
+}
+
 std::vector<std::byte> Compiler::generate(Planned& planned) {
-  targets::CodegenOptions codegen{.optimization = options_.optimization,
-                                  .jobs = options_.jobs,
-                                  .weights_section = options_.weights_section,
-                                  .progress = {}};
+  auto text = debug_text(planned);
+  targets::CodegenOptions codegen = codegen_options(text);
   if (options_.progress)
     codegen.progress = [&](size_t done, size_t all) { tell(fmt::format("generate code: {} of {}", done, all)); };
   auto object = timed("generate code", [&] {

@@ -33,6 +33,8 @@ struct CompileOptions {
   std::string weights_section;    // of the object; empty for the usual one
   std::string weights_file;       // that holds the weights instead of the object; empty: the object has them
 
+  std::string text_file;  // that debug information names as the program's text; empty: there is none (-g)
+
   // Looking inside.
   std::set<std::string> dump_after;  // passes after which the module is printed to stderr; "all" for every one
   std::string stop_after;            // pass after which the module is printed to stdout and the work ends
@@ -85,6 +87,9 @@ class Compiler {
   // The object file's bytes.
   std::vector<std::byte> generate(Planned&);
 
+  // The same code as text.
+  std::string listing(const Planned&, targets::Listing) const;
+
   const Timings& timings() const { return timings_; }
 
   // The files that were read: the model, unless it is standard input, and its external data.
@@ -98,6 +103,8 @@ class Compiler {
   void tell(const std::string& progress) const;
   std::optional<relay::Module> fuse(relay::Module);
   bool place_weights(Planned&);
+  targets::CodegenOptions codegen_options(const std::optional<lower::ProgramText>&) const;
+  std::optional<lower::ProgramText> debug_text(const Planned&) const;
 
   CompileOptions options_;
   Diagnostics& diagnostics_;

@@ -70,7 +70,7 @@ class Generator {
  public:
   Generator(const lower::Program& program, const lower::StoragePlan& plan, const emit::Interface& interface,
             const Target& target, const CodegenOptions& options)
-      : parts_{program, plan, interface, target, interface.prefix + "_weights", {}},
+      : parts_{program, plan, interface, target, interface.prefix + "_weights", {}, options.text},
         options_(options),
         may_alias_(find_aliases(program, plan)) {
     DLCC_CHECK(!target.levels.empty(), "target {} without a CPU level", target.name);
@@ -154,14 +154,20 @@ class Generator {
     module.setTargetTriple(parts_.target.triple);
     module.setDataLayout(machine->createDataLayout());
     module.setPICLevel(llvm::PICLevel::BigPIC);
-    if (is_entry) emit_model(module, parts_);
+    std::optional<DebugInfo> debug;
+    if (options_.text) debug.emplace(module, options_.text_file, options_.optimization > 0);
+    if (is_entry) emit_model(module, parts_, debug ? &*debug : nullptr);
     for (size_t k = unit.first; k < unit.last; ++k) {
       const tensor::Kernel& kernel = parts_.program.kernels[k].variants[unit.level];
-      llvm::Function* function = declare_kernel(module, kernel_symbol(parts_.interface, static_cast<int>(k), level),
-                                                kernel, parts_.program.threads);
+      llvm::Function* function =
+          declare_kernel(module, kernel_symbol(parts_, k, level), kernel, parts_.program.threads);
       set_cpu(*function, level);
-      emit_kernel(function, kernel, may_alias_[k], level, *machine->getMCSubtargetInfo(), parts_.program.threads);
+      std::optional<KernelDebug> kernel_debug;
+      if (debug) kernel_debug.emplace(*debug, options_.text->kernels[k][unit.level]);
+      emit_kernel(function, kernel, may_alias_[k], level, *machine->getMCSubtargetInfo(), parts_.program.threads,
+                  kernel_debug ? &*kernel_debug : nullptr);
     }
+    if (debug) debug->finish();
     verify(module);
     if (output != Output::llvm_ir && options_.optimization > 0) optimize(module, *machine);
     return write(module, *machine, output);

@@ -32,14 +32,15 @@ llvm::Constant* string_constant(llvm::Module& module, const std::string& text) {
 // The functions and the constant that programs see.
 class EntryEmitter {
  public:
-  EntryEmitter(llvm::Module& module, const ModelParts& parts)
-      : module_(module), parts_(parts), b_(module.getContext()), prefix_(parts.interface.prefix) {}
+  EntryEmitter(llvm::Module& module, const ModelParts& parts, DebugInfo* debug)
+      : module_(module), parts_(parts), debug_(debug), b_(module.getContext()), prefix_(parts.interface.prefix) {}
 
   void emit() {
     llvm::Type *pointer = b_.getPtrTy(), *i32 = b_.getInt32Ty(), *i64 = b_.getInt64Ty();
     std::vector<llvm::Function*> skeletons;
     for (size_t l = 0; l < parts_.target.levels.size(); ++l)
-      skeletons.push_back(emit_skeleton(module_, parts_, l, prefix_ + "_run_" + level_suffix(parts_.target.levels[l])));
+      skeletons.push_back(
+          emit_skeleton(module_, parts_, l, prefix_ + "_run_" + level_suffix(parts_.target.levels[l]), debug_));
     llvm::Function* choice = define_level_choice(module_, prefix_ + "_cpu_level", parts_.target);
 
     llvm::Function* run_ctx =
@@ -49,7 +50,7 @@ class EntryEmitter {
 
     llvm::Function* run =
         function(prefix_ + "_run", llvm::FunctionType::get(i32, {pointer, pointer, pointer, i64}, false));
-    b_.SetInsertPoint(llvm::BasicBlock::Create(module_.getContext(), "entry", run));
+    begin(run);
     auto* call = b_.CreateCall(run_ctx, {run->getArg(0), run->getArg(1), run->getArg(2), run->getArg(3), null()});
     b_.CreateRet(call);
     emit_description(run_ctx);
@@ -65,6 +66,14 @@ class EntryEmitter {
     return result;
   }
 
+  // Begins a function's body. In the program's text it is all one line.
+  void begin(llvm::Function* function) {
+    b_.SetInsertPoint(llvm::BasicBlock::Create(module_.getContext(), "entry", function));
+    if (!debug_) return;
+    debug_->describe(function, function->getName().str(), parts_.text->run_line);
+    b_.SetCurrentDebugLocation(location(function, parts_.text->run_line));
+  }
+
   // Returns with a status when `fails` holds.
   void check(llvm::Function* run, Value* fails, Status status) {
     if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(fails); constant && constant->isZero()) return;
@@ -77,7 +86,7 @@ class EntryEmitter {
   }
 
   void emit_checks(llvm::Function* run) {
-    b_.SetInsertPoint(llvm::BasicBlock::Create(module_.getContext(), "entry", run));
+    begin(run);
     const emit::Interface& interface = parts_.interface;
     Value *inputs = run->getArg(0), *outputs = run->getArg(1), *arena = run->getArg(2), *bytes = run->getArg(3);
     Value* is_null = b_.getFalse();
@@ -202,14 +211,16 @@ class EntryEmitter {
 
   llvm::Module& module_;
   const ModelParts& parts_;
+  DebugInfo* debug_;
   llvm::IRBuilder<> b_;
   std::string prefix_;
 };
 
 }  // namespace
 
-std::string kernel_symbol(const emit::Interface& interface, int kernel, const CodeLevel& level) {
-  return fmt::format("{}_k{}_{}", interface.prefix, kernel, level_suffix(level));
+std::string kernel_symbol(const ModelParts& parts, size_t kernel, const CodeLevel& level) {
+  std::string name = parts.text ? emit::c_identifier(parts.program.kernels[kernel].name) + "_" : "";
+  return fmt::format("{}_k{}_{}{}", parts.interface.prefix, kernel, name, level_suffix(level));
 }
 
 Value* load_member(llvm::IRBuilder<>& b, llvm::Type* type, Value* context, ContextMember member) {
@@ -220,6 +231,8 @@ std::vector<std::string> exported_symbols(const emit::Interface& interface) {
   return {interface.prefix + "_run", interface.prefix + "_run_ctx", interface.prefix + "_model"};
 }
 
-void emit_model(llvm::Module& module, const ModelParts& parts) { EntryEmitter(module, parts).emit(); }
+void emit_model(llvm::Module& module, const ModelParts& parts, DebugInfo* debug) {
+  EntryEmitter(module, parts, debug).emit();
+}
 
 }  // namespace dlcc::targets

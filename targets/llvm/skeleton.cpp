@@ -11,17 +11,20 @@ namespace {
 
 class SkeletonEmitter {
  public:
-  SkeletonEmitter(llvm::Module& module, const ModelParts& parts, size_t level, const std::string& symbol)
+  SkeletonEmitter(llvm::Module& module, const ModelParts& parts, size_t level, const std::string& symbol,
+                  DebugInfo* debug)
       : module_(module), parts_(parts), level_(level), b_(module.getContext()) {
     llvm::Type* pointer = b_.getPtrTy();
     auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer, pointer, pointer}, false);
     function_ = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, symbol, module_);
     function_->setDoesNotThrow();
     function_->addFnAttr(llvm::Attribute::NoInline);
+    if (debug) debug->describe(function_, symbol, parts.text->run_line);
   }
 
   llvm::Function* emit() {
     b_.SetInsertPoint(block("entry"));
+    if (parts_.text) go_to_line(parts_.text->run_line);
     failed_ = block("failed");
     status_ = llvm::PHINode::Create(b_.getInt32Ty(), 0, "status", failed_);
     if (parts_.interface.weights_file)  // the context was checked
@@ -29,6 +32,7 @@ class SkeletonEmitter {
     profiler_ = find_in_context(ContextMember::profiler, "profiler");
     executor_ = find_executor();
     emit_region(parts_.program.body);
+    if (parts_.text) go_to_line(parts_.text->run_line);
     b_.CreateRet(b_.getInt32(0));
     if (status_->getNumIncomingValues() == 0) {
       failed_->eraseFromParent();
@@ -79,8 +83,11 @@ class SkeletonEmitter {
     return result;
   }
 
+  void go_to_line(int line) { b_.SetCurrentDebugLocation(location(function_, line)); }
+
   void emit_region(const Region& region) {
-    for (const lower::Step& step : region.steps)
+    for (const lower::Step& step : region.steps) {
+      if (parts_.text) go_to_line(parts_.text->steps.at(&step));
       std::visit(overloaded{
                      [&](const lower::Invoke& x) { emit_invoke(x); },
                      [&](const lower::Copy& x) {
@@ -92,11 +99,12 @@ class SkeletonEmitter {
                      [&](const std::shared_ptr<lower::Repeat>& x) { emit_repeat(*x); },
                  },
                  step);
+    }
   }
 
   void emit_invoke(const lower::Invoke& x) {
     const tensor::Kernel& kernel = parts_.program.kernels[static_cast<size_t>(x.kernel)].variants[level_];
-    std::string symbol = kernel_symbol(parts_.interface, x.kernel, parts_.target.levels[level_]);
+    std::string symbol = kernel_symbol(parts_, static_cast<size_t>(x.kernel), parts_.target.levels[level_]);
     llvm::Function* callee = module_.getFunction(symbol);
     if (!callee) callee = declare_kernel(module_, symbol, kernel, parts_.program.threads);
     DLCC_CHECK(x.operands.size() == kernel.params.size(), "{} operands for {} parameters of {}", x.operands.size(),
@@ -228,8 +236,9 @@ class SkeletonEmitter {
 
 }  // namespace
 
-llvm::Function* emit_skeleton(llvm::Module& module, const ModelParts& parts, size_t level, const std::string& symbol) {
-  return SkeletonEmitter(module, parts, level, symbol).emit();
+llvm::Function* emit_skeleton(llvm::Module& module, const ModelParts& parts, size_t level, const std::string& symbol,
+                              DebugInfo* debug) {
+  return SkeletonEmitter(module, parts, level, symbol, debug).emit();
 }
 
 }  // namespace dlcc::targets
