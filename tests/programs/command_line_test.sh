@@ -73,6 +73,15 @@ expect_status 0 "$model" -o placed.o --weights section=.qspi
 readelf -SW placed.o > placed.txt
 grep -q '\.qspi .* A ' placed.txt && ! grep -q 'rodata\.placed_weights' placed.txt || fail "the weights are not in .qspi"
 echo "a section for the weights"
+expect_status 2 ops --target z80
+grep -q 'one of: .*aarch64' err.txt || fail "an unknown target is reported without those that exist"
+for target in x86-64 aarch64; do
+  expect_status 0 ops --target $target
+  grep -qE '^nn\.conv2d .* x +x$' out.txt || fail "no code for convolutions in float32 and float64 on $target"
+done
+expect_status 0 ops --target x86-64 --json
+grep -q '"types": \[' out.txt || fail "ops --target --json has no types"
+echo "operators of a target"
 expect_status 0 "$model" -v -o m.o
 grep -q '^generate code' err.txt || fail "-v does not tell what is done"
 expect_status 0 inspect --json "$model" --prefix=p
