@@ -87,6 +87,11 @@ Compiler::Compiler(CompileOptions options, Diagnostics& diagnostics)
   target_ = targets::find_target(options_.target, options_.mcpu, options_.mattr, diagnostics_);
 }
 
+std::shared_ptr<const std::vector<std::byte>> read_model(const std::string& path, Diagnostics& diagnostics) {
+  auto bytes = read_file(path, diagnostics);
+  return bytes ? std::make_shared<const std::vector<std::byte>>(std::move(*bytes)) : nullptr;
+}
+
 std::optional<relay::Module> Compiler::import() {
   if (!target_) return std::nullopt;
   frontends::ImportOptions import;
@@ -103,7 +108,8 @@ std::optional<relay::Module> Compiler::import() {
     }
     import.dims[text.substr(0, equals)] = value;
   }
-  auto bytes = timed("read", [&] { return read_file(options_.model, diagnostics_); });
+  std::shared_ptr<const std::vector<std::byte>> bytes = options_.model_bytes;
+  if (!bytes) bytes = timed("read", [&] { return read_model(options_.model, diagnostics_); });
   if (!bytes) return std::nullopt;
   if (options_.model != "-") files_.insert(options_.model);
   import.files_read = &files_;

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -22,7 +23,8 @@ namespace dlcc {
 
 // What the command line says about one compilation.
 struct CompileOptions {
-  std::string model;   // path, or "-"
+  std::string model;                                               // path, or "-"
+  std::shared_ptr<const std::vector<std::byte>> model_bytes = {};  // null: still to be read
   std::string prefix;  // of the C interface; empty: from the output or the model
   std::string target = "x86-64";
   std::string mcpu, mattr;  // as find_target takes them
@@ -44,6 +46,10 @@ struct CompileOptions {
   // time.
   std::function<void(const std::string&)> progress;
 };
+
+// The model's bytes, for those who import it more than once: standard input can be read only once. Null, with a
+// diagnostic, when they cannot be read.
+std::shared_ptr<const std::vector<std::byte>> read_model(const std::string& path, Diagnostics&);
 
 // Seconds spent in the stages, in order; printed by --time-passes.
 struct Timings {

@@ -55,6 +55,7 @@ expect_files m.h m.o
 mkdir other
 "$dlcc" - -o - < "$model" --prefix=m > other/m.o
 cmp m.o other/m.o
+"$dlcc" verify - "$(dirname "$model")/test_data_set_0" < "$model" > out.txt || fail "verify does not read standard input"
 echo "from standard input to standard output"
 expect_status 0 "$model" -c -o m.o -MD
 [ "$(cat m.d)" = "m.o: $model" ] || fail "wrong dependencies: $(cat m.d)"
