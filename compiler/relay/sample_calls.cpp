@@ -1,7 +1,5 @@
 #include "relay/sample_calls.h"
 
-#include <array>
-
 namespace dlcc::relay {
 namespace {
 
