@@ -91,6 +91,15 @@ std::optional<Verifiable> prepare_verification(Compiler& compiler) {
   return Verifiable{std::move(*fused), std::move(*planned)};
 }
 
+static std::string in_one_line(const Diagnostics& diagnostics) {
+  std::string text;
+  for (const Diagnostic& d : diagnostics.list()) {
+    text += (text.empty() ? "" : "; ") + (d.place.str().empty() ? "" : d.place.str() + ": ") + d.message;
+    if (!d.help.empty()) text += " (" + d.help + ")";
+  }
+  return text;
+}
+
 std::string verify_data_set(const std::string& folder, const Engine& engine, const emit::Interface& interface,
                             const Tolerance& tolerance, double& largest) {
   Diagnostics problems;
@@ -98,7 +107,7 @@ std::string verify_data_set(const std::string& folder, const Engine& engine, con
   auto data = read_data_set(folder, interface.inputs.size(), interface.outputs.size(), problems);
   std::optional<std::vector<Constant>> got;
   if (data && fits(data->inputs, interface.inputs, "input", problems)) got = engine(data->inputs, problems);
-  if (!got) return problems.str();
+  if (!got) return in_one_line(problems);
   std::string failure;
   for (size_t k = 0; k < got->size(); ++k) {
     Comparison c = compare((*got)[k], data->outputs[k], tolerance);

@@ -43,7 +43,8 @@ struct Verifiable {
 };
 std::optional<Verifiable> prepare_verification(Compiler&);
 
-// Runs a data set; empty when all outputs agree, else what differs. `largest` becomes the largest error.
+// Runs a data set; empty when all outputs agree, else a line with what differs or went wrong. `largest` becomes the
+// largest error.
 std::string verify_data_set(const std::string& folder, const Engine&, const emit::Interface&, const Tolerance&,
                             double& largest);
 

@@ -56,6 +56,10 @@ mkdir other
 "$dlcc" - -o - < "$model" --prefix=m > other/m.o
 cmp m.o other/m.o
 "$dlcc" verify - "$(dirname "$model")/test_data_set_0" < "$model" > out.txt || fail "verify does not read standard input"
+expect_status 1 verify "$model" "$(dirname "$model")/test_data_set_0" missing
+[ "$(wc -l < out.txt)" = 2 ] && grep -q '^FAIL missing .*input_0.pb: .*output_0.pb: ' out.txt || fail "verify: $(cat out.txt)"
+expect_status 1 run "$model" --input "$(dirname "$model")/test_data_set_0/input_0.pb" --output nowhere=x.npy
+grep -q 'outputs: probabilities' err.txt && [ ! -e x.npy ] || fail "run does not tell which outputs there are"
 echo "from standard input to standard output"
 expect_status 0 "$model" -c -o m.o -MD
 [ "$(cat m.d)" = "m.o: $model" ] || fail "wrong dependencies: $(cat m.d)"
