@@ -129,7 +129,7 @@ int64_t live_bound(const std::vector<LiveBuffer>& buffers) {
   return bound;
 }
 
-Packing pack_buffers(const std::vector<LiveBuffer>& buffers, int64_t search_steps) {
+Packing pack_buffers(const std::vector<LiveBuffer>& buffers, int64_t steps_per_buffer) {
   const Problem p = make_problem(buffers);
   Packing packing;
   packing.offsets.assign(buffers.size(), 0);
@@ -137,7 +137,8 @@ Packing pack_buffers(const std::vector<LiveBuffer>& buffers, int64_t search_step
 
   const int64_t bound = round_up(live_bound(buffers), p.unit) / p.unit;
   std::vector<int64_t> offsets = pack_greedily(p.items, bound);
-  if (height(p.items, offsets) > bound) search_packing(p.items, bound, search_steps, offsets);
+  const int64_t steps = steps_per_buffer * static_cast<int64_t>(p.items.size());
+  if (height(p.items, offsets) > bound) search_packing(p.items, bound, steps, offsets);
 
   for (size_t i = 0; i < p.items.size(); ++i) {
     const int64_t offset = offsets[i] * p.unit;

@@ -1,10 +1,11 @@
 // Depth-first search for a packing below a given height. Items are placed in the order of their offsets, each resting
 // on the floor or on an item placed before it; every packing can be pushed down into this form. A branch ends when some
-// clique cannot hold what is left of it. Runs restart with other orders, some with items that caused failures first.
+// clique cannot hold what is left of it. Most runs that succeed do so early, so runs are short and restart in another
+// order: items that caused failures come first, ties are perturbed.
 //
 // Canonical order, the bound by floors and the split into independent parts follow Moffitt, "MiniMalloc: A Lightweight
 // Memory Allocator for Hardware-Accelerated Machine Learning" (ASPLOS 2023); the weights of failures are those of
-// Boussemart et al. (ECAI 2004).
+// Boussemart et al. (ECAI 2004), restarts those of Gomes, Selman and Kautz (AAAI 1998).
 #include "lower/pack_search.h"
 
 #include <algorithm>
@@ -15,6 +16,18 @@ namespace dlcc::lower {
 namespace {
 
 int64_t round_up(int64_t x, int64_t multiple) { return (x + multiple - 1) / multiple * multiple; }
+
+// Pseudo-random numbers in [0, 1) (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA
+// 2014), the same on every host.
+struct SplitMix {
+  uint64_t state;
+  double next() {
+    uint64_t z = state += 0x9E3779B97F4A7C15;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
+  }
+};
 
 class Search {
  public:
@@ -45,21 +58,22 @@ class Search {
     }
   }
 
-  // Looks for a packing of at most this height, with the first so many of the orders of `key`; takes what it uses from
-  // `steps`. Each round tries every order with and without the weights of failures, and each has twice the steps.
-  bool run(int64_t capacity, int orders, int64_t& steps) {
+  // Looks for a packing of at most this height; takes what it uses from `steps`. The first run is long, since its order
+  // is the best that is known beforehand. Then a run's failures rank the items of the next one; now and then all are
+  // forgotten, since some beginnings lead nowhere.
+  bool run(int64_t capacity, int64_t& steps) {
+    constexpr int64_t first_run = 16000, later_run = 1000, runs_to_forget = 256;
     capacity_ = capacity;
-    int64_t run_steps = 4 * n_ * cost_;
-    for (int attempt = 0; steps > 0; ++attempt) {
-      rank_items(attempt / 2 % orders, attempt % 2 == 1);
+    for (int64_t attempt = 0; steps > 0; ++attempt) {
+      if (attempt % runs_to_forget < 2) std::ranges::fill(weights_, 0);
+      rank_items(attempt);
       reset();
-      const int64_t allowed = std::min(steps, run_steps);
+      const int64_t wanted = attempt == 0 ? first_run : later_run * (1 + attempt / (2 * runs_to_forget));
+      const int64_t allowed = std::min(steps, wanted * cost_);
       steps_ = allowed;
       const Outcome outcome = place_all(by_time_, 0, -1);
       steps -= allowed - std::max<int64_t>(steps_, 0);
-      if (outcome == Outcome::found) return true;
-      if (outcome == Outcome::impossible) return false;
-      if (attempt % (2 * orders) == 2 * orders - 1) run_steps *= 2;
+      if (outcome != Outcome::out_of_steps) return outcome == Outcome::found;
     }
     return false;
   }
@@ -74,23 +88,23 @@ class Search {
     int64_t old;
   };
 
-  // What ranks an item before others: the most crowded moment it lives through, its area, its length.
-  std::array<int64_t, 3> key(int order, int i) const {
-    const int64_t length = items_[i].upper - items_[i].lower, area = length * items_[i].size;
-    switch (order) {
-      case 0:
-        return {crowd_[i], area, length};
-      case 1:
-        return {crowd_[i], length, area};
-      default:
-        return {length, area, crowd_[i]};
+  // What ranks an item before others: how often it was in the way, the most crowded moment it lives through, its length
+  // and its area. Odd attempts look at crowds last.
+  void rank_items(int64_t attempt) {
+    constexpr double spread = 0.03;
+    SplitMix random{static_cast<uint64_t>(attempt)};
+    std::vector<std::array<double, 4>> keys(n_);
+    for (int i = 0; i < n_; ++i) {
+      const double length = static_cast<double>(items_[i].upper - items_[i].lower) * (1 + spread * random.next());
+      const double area = length * static_cast<double>(items_[i].size);
+      const auto crowd = static_cast<double>(crowd_[i]), weight = static_cast<double>(weights_[i]);
+      if (attempt % 2 == 0)
+        keys[i] = {weight, crowd, length, area};
+      else
+        keys[i] = {weight, length, area, crowd};
     }
-  }
-
-  void rank_items(int order, bool weighted) {
     std::vector<int> sorted = by_time_;
-    std::ranges::stable_sort(sorted, std::greater(),
-                             [&](int i) { return std::pair(weighted ? weights_[i] : 0, key(order, i)); });
+    std::ranges::stable_sort(sorted, std::greater(), [&](int i) { return keys[i]; });
     rank_.resize(n_);
     for (int r = 0; r < n_; ++r) rank_[sorted[r]] = r;
   }
@@ -181,10 +195,9 @@ class Search {
     for (int i : part) end = std::max(end, cliques_.last[i]);
     for (int c = cliques_.first[part[0]]; c < end; ++c) {
       if (remaining_[c] == 0) continue;
-      int64_t lowest = INT64_MAX;
-      for (int i : members_[c])
-        if (offset_[i] < 0) lowest = std::min(lowest, floor_[i]);
-      if (std::max({top_[c], last_offset, lowest}) + remaining_[c] <= capacity_) continue;
+      const int64_t highest = capacity_ - remaining_[c];  // place of the lowest of what is left
+      const auto can_be_lowest = [&](int i) { return offset_[i] < 0 && floor_[i] <= highest; };
+      if (std::max(top_[c], last_offset) <= highest && std::ranges::any_of(members_[c], can_be_lowest)) continue;
       for (int i : members_[c])
         if (offset_[i] < 0) ++weights_[i];
       return false;
@@ -251,18 +264,17 @@ void search_packing(const std::vector<Item>& items, int64_t bound, int64_t steps
   if (items.size() > most_items) return;
   int64_t best = height(items, offsets);
   Search search(items);
-  // A height nobody can beat is worth half of the steps; then the gap is closed by quarters.
-  const auto attempt = [&](int64_t capacity, int orders) {
-    int64_t left = steps / 2 + 1;
-    steps -= left;
-    const bool found = search.run(capacity, orders, left);
-    steps += left;
+  const auto attempt = [&](int64_t capacity, int64_t share) {
+    int64_t left = share;
+    const bool found = search.run(capacity, left);
+    steps -= share - left;
     if (found) offsets = search.offsets();
     if (found) best = height(items, offsets);
     return found;
   };
-  if (attempt(bound, 2)) return;
-  while (steps > 0 && best > bound && attempt(best - std::max<int64_t>(1, (best - bound) / 4), 3)) {
+  // A height nobody can beat is worth three quarters of the steps; then the gap is closed by quarters.
+  if (attempt(bound, steps - steps / 4)) return;
+  while (steps > 0 && best > bound && attempt(best - std::max<int64_t>(1, (best - bound) / 4), steps / 2 + 1)) {
   }
 }
 

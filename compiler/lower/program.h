@@ -105,7 +105,8 @@ std::string check_storage(const Program&, const StoragePlan&);
 
 // The packing problem underneath, independent of programs: buffers with sizes in bytes, alignments and live intervals
 // [lower, upper); two buffers whose intervals meet must not overlap. Buffers of no size or with an empty interval get
-// offset 0. Deterministic; `search_steps` bounds what follows the greedy orders (400000 take about a second).
+// offset 0. Deterministic; `steps_per_buffer` bounds what follows the greedy orders (a million steps take two to four
+// seconds).
 struct LiveBuffer {
   int64_t size, lower, upper;
   int64_t alignment = 1;
@@ -115,7 +116,7 @@ struct Packing {
   int64_t bytes = 0;
 };
 int64_t live_bound(const std::vector<LiveBuffer>&);  // no packing is smaller
-Packing pack_buffers(const std::vector<LiveBuffer>&, int64_t search_steps = 400000);
+Packing pack_buffers(const std::vector<LiveBuffer>&, int64_t steps_per_buffer = 8000);
 
 // Values, kernel signatures and skeleton as text, with offsets when a plan is given; for --emit and tests.
 std::string print(const Program&, const StoragePlan* plan = nullptr);

@@ -16,23 +16,21 @@
 //     finite, except that a `sum` or `product` reduction of floats may be evaluated in any order and grouping and with
 //     fused multiply-add (decision: schedules choose). float16, bfloat16 are storage types: their arithmetic is done in
 //     float32 and rounded at each store or cast; expressions hold a cast to float32 after each load. float8 and
-//     sub-byte types appear in loads, stores and casts only.
+//     sub-byte types appear in loads, stores and casts only. A convolution with constant weights may be computed by
+//     minimal filtering, which has the same value in exact arithmetic.
 //   * max(a, b) is: a if a is NaN, else a > b ? a : b. min(a, b): a if a is NaN, else a < b ? a : b. So NaN propagates,
 //     and of two zeros the second wins.
 //   * Comparisons with NaN are false, except `!=`. bool values are 0 or 1.
 //   * Cast: float to integer truncates and saturates, NaN becomes 0; integer to narrower integer wraps; anything to
-//   bool
-//     is `x != 0`; to float rounds to nearest even; float to float8 saturates (see Cast::saturate).
-//   * `b[i, j] or e`: the element when every index lies in [0, extent), else e. A plain load or store whose index may
-//   lie
-//     outside is invalid IR: whoever builds it must know that it is inside, or say `require` before it.
+//     bool is `x != 0`; to float rounds to nearest even; float to float8 saturates (see Cast::saturate).
+//   * `b[i, j] else e`: the element when every index lies in [0, extent), else e. A plain load or store whose index may
+//     lie outside is invalid IR: whoever builds it must know that it is inside, or say `require` before it.
 //   * `require(c, status)`: when c is false the kernel stops with that status; buffers then hold unspecified values.
-//   Also in
-//     parallel loops, where any one of the failing statuses is returned. Loads that a requirement guards are not
-//     executed once it failed.
+//     Also in parallel loops, where any one of the failing statuses is returned. Loads that a requirement guards are
+//     not executed once it failed.
 //   * Loops run from 0 to extent - 1. `vector`: iterations are executed in lock step: all iterations of the loop's
-//   first
-//     statement before its second. `parallel` iterations are independent. `unrolled` changes nothing but the code.
+//     first statement before its second. `parallel` iterations are independent. `unrolled` changes nothing but the
+//     code.
 //   * A stage's value at one point of its axes: the fold over the reduction axes in row-major order, starting with the
 //     identity. Stages run in order; a stage reads parameters and results of earlier stages.
 #pragma once
@@ -293,10 +291,13 @@ struct Require {
   Expr condition;
   Status status;
 };
-// Hint that the cache line of an element will be read soon; indices may lie outside the buffer.
+// Hint that the cache line of an element will be read, soon or (into the second level) later; indices may lie outside
+// the buffer.
+enum class CacheLevel : uint8_t { first, second };
 struct Prefetch {
   Buffer buffer;
   std::vector<Expr> indices;
+  CacheLevel cache = CacheLevel::first;
 };
 // A box of a buffer: begins at `begin`, extends over the intrinsic's operand shape along the last dimensions.
 struct Region {

@@ -256,7 +256,11 @@ Stmt Parser::statement() {
   Buffer b = buffer_named(t);
   expect("[");
   std::vector<Expr> indices = list("]");
-  if (prefetch) return make_stmt(Prefetch{b, std::move(indices)});
+  if (prefetch) {
+    CacheLevel cache = CacheLevel::first;
+    if (accept(":")) expect("l2"), cache = CacheLevel::second;
+    return make_stmt(Prefetch{b, std::move(indices), cache});
+  }
   expect("=");
   return make_stmt(Store{b, std::move(indices), expr()});
 }

@@ -405,7 +405,8 @@ void Printer::stmt(const Stmt& s, int indent) {
           [&](const Require& x) { line(indent, fmt::format("require {} : {}", expr(x.condition), text_of(x.status))); },
           [&](const Prefetch& x) {
             std::string target = of(x.buffer);
-            line(indent, fmt::format("prefetch {}[{}]", target, list(x.indices)));
+            std::string_view cache = x.cache == CacheLevel::second ? " : l2" : "";
+            line(indent, fmt::format("prefetch {}[{}]{}", target, list(x.indices), cache));
           },
           [&](const IntrinsicCall& x) {
             std::string operands;

@@ -357,7 +357,7 @@ Stmt Simplifier::operator()(const Stmt& s) {
           },
           [&](const Prefetch& x) -> Stmt {
             std::vector<Expr> indices = all(x.indices);
-            return same(indices, x.indices) ? s : make_stmt(Prefetch{x.buffer, std::move(indices)});
+            return same(indices, x.indices) ? s : make_stmt(Prefetch{x.buffer, std::move(indices), x.cache});
           },
           [&](const IntrinsicCall& x) -> Stmt {
             std::vector<Region> operands;

@@ -137,7 +137,7 @@ class StmtRewriter {
                                  },
                                  [&](const Prefetch& x) {
                                    std::vector<Expr> indices = exprs(x.indices);
-                                   return changed_ ? make_stmt(Prefetch{x.buffer, std::move(indices)}) : s;
+                                   return changed_ ? make_stmt(Prefetch{x.buffer, std::move(indices), x.cache}) : s;
                                  },
                                  [&](const IntrinsicCall& x) {
                                    std::vector<Region> operands;
@@ -265,7 +265,7 @@ class Renamer {
             },
             [&](const IfThen& x) { return make_stmt(IfThen{expr(x.condition), run(x.then_body), run(x.else_body)}); },
             [&](const Require& x) { return make_stmt(Require{expr(x.condition), x.status}); },
-            [&](const Prefetch& x) { return make_stmt(Prefetch{buffer(x.buffer), exprs(x.indices)}); },
+            [&](const Prefetch& x) { return make_stmt(Prefetch{buffer(x.buffer), exprs(x.indices), x.cache}); },
             [&](const IntrinsicCall& x) {
               std::vector<Region> operands;
               for (const Region& r : x.operands) operands.push_back({buffer(r.buffer), exprs(r.begin)});

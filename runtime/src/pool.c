@@ -3,9 +3,10 @@
  *
  * A job is a count of tasks that the caller and the workers claim one by one, so that it ends whoever takes part: also
  * when a worker is late, when none could be started, or in the child of a fork, which has none. Workers spin for a while
- * between jobs, since a model's kernels follow each other closely, and then sleep in a futex: waiting costs at most twice
- * what it must, also where virtual processors share a core that a spinning one would take from the others. One job at a
- * time: a caller that finds the pool at work, perhaps because it is a task of that job itself, runs its tasks alone. */
+ * between jobs, since a model's kernels follow each other closely and waking costs as much as a small kernel (on virtual
+ * machines more), and then sleep in a futex. A worker that was taken off its processor shares it with somebody: it spins
+ * little for its next sleeps, lest it use up its share of the time and is stopped amid a task. One job at a time: a
+ * caller that finds the pool at work, perhaps because it is a task of that job itself, runs its tasks alone. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 #ifdef __linux__
 #include <linux/futex.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #endif
 
@@ -20,7 +22,10 @@
 
 enum {
   most_workers = 255,
-  spins = 1 << 9 /* of a pause each: some tens of microseconds, about what sleeping and waking cost */
+  /* Of a pause each: some hundred microseconds, longer than what runs in one thread between two jobs; and some ten. */
+  many_spins = 1 << 13,
+  few_spins = 1 << 9,
+  wary_sleeps = 1 << 10
 };
 
 typedef void task_function(void *argument, int64_t index);
@@ -71,6 +76,16 @@ static void wake_all(_Atomic uint32_t *word) {
 #endif
 }
 
+/* How often the scheduler took this thread off its processor. */
+static long preemptions(void) {
+#ifdef __linux__
+  struct rusage usage;
+  return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
+#else
+  return 0;
+#endif
+}
+
 /* Runs tasks of job `number` until all are claimed. */
 static void take_part(uint32_t number) {
   uint64_t next = atomic_load_explicit(&ticket, memory_order_acquire);
@@ -89,16 +104,21 @@ static void take_part(uint32_t number) {
 
 static void *work(void *unused) {
   uint32_t seen = 0;
+  int wary = 0;
+  long before = 0;
   (void)unused;
   while (!atomic_load(&stopping)) {
     uint32_t number = atomic_load_explicit(&posted, memory_order_acquire);
-    int i;
+    int i, spins = wary > 0 ? few_spins : many_spins;
     if (number != seen) {
       take_part(number);
       seen = number;
     }
     for (i = 0; i < spins && atomic_load_explicit(&posted, memory_order_relaxed) == seen; ++i) pause_briefly();
     if (i < spins) continue;
+    long now = preemptions();
+    wary = now != before ? wary_sleeps : wary > 0 ? wary - 1 : 0;
+    before = now;
     atomic_fetch_add(&sleepers, 1);
     if (atomic_load(&posted) == seen) wait_for_change(&posted, seen);
     atomic_fetch_sub(&sleepers, 1);
@@ -114,7 +134,7 @@ static void announce(void) {
 static void wait_until_finished(void) {
   uint32_t left = 0;
   int i;
-  for (i = 0; i < spins; ++i) {
+  for (i = 0; i < many_spins; ++i) {
     if (atomic_load_explicit(&unfinished, memory_order_acquire) == 0) return;
     pause_briefly();
   }

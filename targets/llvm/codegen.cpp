@@ -34,8 +34,9 @@ namespace {
 enum class Output { object, llvm_ir, optimized_llvm_ir, assembly };
 
 // The passes that kernels profit from. Loops are already in their final order, unrolled and vectorised; strength
-// reduction comes with LLVM's code generator. Loads stay where schedules put them: hoisted out of a loop over tiles,
-// what a tile reads once would take a register from its accumulators.
+// reduction comes with LLVM's code generator. Loads stay where schedules put them: hoisted out of a loop over tiles, or
+// kept from one tile for the next (by common subexpressions across stores), what a tile reads once would take a
+// register from its accumulators.
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -50,10 +51,10 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
 
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
-  passes.addPass(llvm::EarlyCSEPass(true));
+  passes.addPass(llvm::EarlyCSEPass(false));
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
-  passes.addPass(llvm::EarlyCSEPass(true));
+  passes.addPass(llvm::EarlyCSEPass(false));
   passes.addPass(llvm::InstCombinePass());
   for (llvm::Function& f : module)
     if (!f.isDeclaration()) passes.run(f, functions);
@@ -191,6 +192,7 @@ class Generator {
     llvm::raw_svector_ostream stream(bytes);
     llvm::legacy::PassManager passes;
     auto type = output == Output::object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
+    machine.Options.MCOptions.AsmVerbose = true;  // loops and spills are named in the assembly
     bool cannot = machine.addPassesToEmitFile(passes, stream, nullptr, type);
     DLCC_CHECK(!cannot, "LLVM cannot write this kind of file");
     passes.run(module);

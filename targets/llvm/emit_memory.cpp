@@ -212,8 +212,10 @@ void KernelEmitter::emit_prefetch(const Prefetch& x) {
   Linear offset = flatten(*x.buffer, x.indices);
   if (offset.varying) return;
   Value* pointer = address(memory_.at(x.buffer.get()), offset, element_bytes_of(x.buffer->type));
+  constexpr int read = 0, data = 1;
+  int locality = x.cache == CacheLevel::first ? 3 : 2;
   b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()},
-                     {pointer, b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+                     {pointer, b_.getInt32(read), b_.getInt32(locality), b_.getInt32(data)});
 }
 
 }  // namespace dlcc::targets

@@ -7,7 +7,8 @@ namespace dlcc::targets {
 
 namespace {
 
-// Without a tuning CPU LLVM's scheduler spills accumulators of full-size tiles.
+// A level is tuned for one CPU, whichever is named: without one, and with the models of Skylake-AVX512 to Tiger Lake,
+// LLVM's scheduler spills accumulators of full-size tiles.
 CodeLevel v2() {
   return {"x86-64-v2",
           "x86-64-v2",
@@ -35,7 +36,7 @@ CodeLevel level_for(const llvm::MCSubtargetInfo& info, const std::string& cpu, c
   bool wide = has("avx512f") && has("avx512vl") && has("avx512bw") && has("avx512dq");
   CodeLevel level = wide ? v4() : has("avx2") ? v3() : v2();
   level.machine.has_fma = has("fma");
-  level.name = level.cpu = level.tune_cpu = cpu;
+  level.name = level.cpu = cpu;
   level.features = features;
   return level;
 }

@@ -67,7 +67,7 @@ class LayoutApplier {
                             return constant_integer(condition) == 1 ? nullptr : require(condition, x.status);
                           },
                           [&](const Prefetch& x) {
-                            return make_stmt(Prefetch{physical(x.buffer), indices(x.buffer, exprs(x.indices))});
+                            return make_stmt(Prefetch{physical(x.buffer), indices(x.buffer, exprs(x.indices)), x.cache});
                           },
                           [&](const IntrinsicCall& x) {
                             std::vector<Region> operands;

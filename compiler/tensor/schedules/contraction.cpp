@@ -4,8 +4,10 @@
 #include <functional>
 
 #include "tensor/layout.h"
+#include "tensor/schedules/contraction_terms.h"
 #include "tensor/schedules/epilogue.h"
 #include "tensor/schedules/loops.h"
+#include "tensor/schedules/row_tiles.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
 
@@ -19,7 +21,8 @@ class Scheduler {
         machine_(machine),
         stage_(plan.function.stages[0]),
         epilogue_(stage_, plan.contraction.epilogue < 0 ? nullptr : &plan.function.stages.back()),
-        column_(axis(plan.column_axis).var) {
+        column_(axis(plan.column_axis).var),
+        terms_(plan, machine) {
     const Binary& product = *as<Binary>(stage_.values[0]);
     bool data_first =
         loads_of(product.a)[0].buffer == plan.contraction.data.buffer &&
@@ -28,7 +31,6 @@ class Scheduler {
     weights_factor_ = data_first ? product.b : product.a;
     lanes_ = std::min<int64_t>(machine.lanes(bits(product.a.type())), column_block);
     tile_ = choose_register_tile(machine, lanes_, plan.panel);
-    row_tiles_ = cut_rows();
   }
 
   Stmt run() {
@@ -75,19 +77,16 @@ class Scheduler {
   // Panel after panel, each over all rows: the rows are read once for every panel. When they do not stay in the cache
   // but all panels do, block after block of rows, each over all panels.
   Stmt products() {
-    auto all_rows = [&](const Position& at) { return other_rows(groups(at, {Expr(0), row_tiles_.whole(), true})); };
+    auto block_of = [&](const Rows& rows) { return panels([&](const Position& at) { return sums(at, rows); }); };
     Stmt body;
-    if (int64_t size = groups_per_block()) {
+    if (int64_t size = rows_per_block()) {
       Var block = make_var("block");
-      int64_t whole = row_tiles_.whole(), left = whole % size;
-      body = for_loop(block, whole / size, LoopKind::parallel,
-                      panels([&](const Position& at) { return groups(at, {Expr(block) * Expr(size), size, false}); }));
-      if (left > 0 || row_tiles_.rest() > 0)
-        body =
-            sequence({body, panels([&](const Position& at) { return groups(at, {Expr(whole - left), left, true}); })});
+      int64_t all = rows_of_image(), left = all % size;
+      body = for_loop(block, all / size, LoopKind::parallel, block_of({Expr(block) * Expr(size), size}));
+      if (left > 0) body = sequence({body, block_of({Expr(all - left), left})});
       body = other_rows(body);
     } else {
-      body = panels(all_rows);
+      body = panels([&](const Position& at) { return other_rows(sums(at, {Expr(0), rows_of_image()})); });
     }
     for (size_t k = plan_.outer_axes.size(); k-- > 0;) {
       const Axis& a = axis(plan_.outer_axes[k]);
@@ -96,21 +95,14 @@ class Scheduler {
     return body;
   }
 
-  // Groups of tiles in a block of rows, or 0 when blocks do not pay.
-  int64_t groups_per_block() const {
-    constexpr int64_t tiles_per_block = 16;
-    int64_t columns = extent(plan_.column_axis);
+  // Or 0 when blocks do not pay.
+  int64_t rows_per_block() const {
     auto bytes = [](const Buffer& b) { return product_of(b) * bits(b->type) / 8; };
-    int64_t groups = std::max<int64_t>(tiles_per_block / row_tiles_.tiles_in_group(), 1);
-    for (int64_t even = groups; even <= 2 * groups; ++even)  // no smaller block at the end, if that is possible
-      if (row_tiles_.whole() % even == 0) {
-        groups = even;
-        break;
-      }
-    bool pays = columns > plan_.panel && groups < row_tiles_.whole() &&
+    int64_t size = rows_of_tiles();
+    bool pays = extent(plan_.column_axis) > plan_.panel && size < rows_of_image() &&
                 bytes(plan_.contraction.data.buffer) > machine_.l2_bytes / 2 &&
                 bytes(plan_.contraction.weights.buffer) <= machine_.l2_bytes / 2;
-    return pays ? groups : 0;
+    return pays ? size : 0;
   }
   static int64_t product_of(const Buffer& b) { return dlcc::product(b->shape).value(); }
 
@@ -137,76 +129,108 @@ class Scheduler {
   // ---- loops over rows
   // -----------------------------------------------------------------------------------------------------
 
-  // How the last two row axes, y and x, are cut into register tiles. A group is a row of tiles when there is more than
-  // one along y, else one tile.
-  struct RowTiles {
-    int x = -1, y = -1;
-    int64_t width = 1, height = 1, tile_width = 1, tile_height = 1;
+  // The last two row axes are an image of rows and columns of pixels; a single one is an image of one row.
+  int y_axis() const { return plan_.row_axes.size() > 1 ? plan_.row_axes[plan_.row_axes.size() - 2] : -1; }
+  int x_axis() const { return plan_.row_axes.empty() ? -1 : plan_.row_axes.back(); }
+  int64_t height() const { return y_axis() < 0 ? 1 : std::max<int64_t>(extent(y_axis()), 1); }
+  int64_t width() const { return x_axis() < 0 ? 1 : std::max<int64_t>(extent(x_axis()), 1); }
+  // What blocks are made of: rows of the image, or pixels when there is but one row.
+  int64_t rows_of_image() const { return height() > 1 ? height() : width(); }
 
-    bool by_rows() const { return tile_height < height; }
-    int64_t extent() const { return by_rows() ? height : width; }
-    int64_t step() const { return by_rows() ? tile_height : tile_width; }
-    int64_t whole() const { return extent() / step(); }  // groups of full size
-    int64_t rest() const { return extent() % step(); }   // rows of the last, smaller one
-    int64_t tiles_in_group() const { return by_rows() ? ceil_div(width, tile_width) : 1; }
-  };
-
-  RowTiles cut_rows() const {
-    const std::vector<int>& axes = plan_.row_axes;
-    RowTiles t;
-    if (!axes.empty()) t.x = axes.back(), t.width = std::max<int64_t>(extent(t.x), 1);
-    if (axes.size() > 1) t.y = axes[axes.size() - 2], t.height = std::max<int64_t>(extent(t.y), 1);
-    // Rows are split evenly: 49 become 13, 13, 13, 10 and not 14, 14, 14, 7.
-    t.tile_width = ceil_div(t.width, ceil_div(t.width, tile_.rows));
-    if (t.width <= tile_.rows) t.tile_height = std::clamp<int64_t>(tile_.rows / t.width, 1, t.height);
-    return t;
-  }
-
-  // The number of a tile among those of a panel.
-  struct TileNumber {
-    Expr number;
-    int64_t count = 0;
-  };
-
-  // `count` groups from the first on, and the last, smaller one if asked for.
-  struct GroupRange {
+  struct Rows {
     Expr first;
     int64_t count;
-    bool with_rest;
   };
 
-  Stmt groups(const Position& at, const GroupRange& range) {
-    const RowTiles& r = row_tiles_;
-    bool rest = range.with_rest && r.rest() > 0;
-    int64_t in_group = r.tiles_in_group();
-    int64_t tiles = (range.count + (rest ? 1 : 0)) * in_group;
-    Var g = make_var("group");
-    Stmt body =
-        for_loop(g, range.count, LoopKind::parallel,
-                 group(at, (range.first + Expr(g)) * Expr(r.step()), r.step(), {Expr(g) * Expr(in_group), tiles}));
-    if (!rest) return body;
-    TileNumber last{Expr(tiles - in_group), tiles};
-    return sequence({body, group(at, Expr(r.extent() - r.rest()), r.rest(), last)});
+  // The rows of some tiles: enough to make use of what is read once for all of them.
+  int64_t rows_of_tiles() const {
+    int64_t pixels = 16 * tile_.rows, all = rows_of_image();
+    int64_t size = std::min(height() > 1 ? std::max<int64_t>(pixels / width(), 1) : pixels, all);
+    for (int64_t even = size; even <= 2 * size; ++even)  // no smaller block at the end, if that is possible
+      if (all % even == 0) return even;
+    return size;
   }
 
-  Stmt group(const Position& at, const Expr& begin, int64_t size, const TileNumber& first) {
-    const RowTiles& r = row_tiles_;
-    if (!r.by_rows()) return tile(at, Expr(0), r.height, begin, size, first);
-    Var t = make_var("x_tile");
-    Expr left = Expr(t) * Expr(r.tile_width);
-    Stmt whole = for_loop(t, r.width / r.tile_width, LoopKind::parallel,
-                          tile(at, begin, size, left, r.tile_width, {first.number + Expr(t), first.count}));
-    int64_t rest = r.width % r.tile_width;
-    if (rest == 0) return whole;
-    TileNumber last{first.number + Expr(r.tiles_in_group() - 1), first.count};
-    return sequence({whole, tile(at, begin, size, Expr(r.width - rest), rest, last)});
+  // A register tile: its first pixel in the image and among the rows at hand; its number among their tiles.
+  struct Tile {
+    Expr top, left, top_here, left_here;
+    int64_t tall, wide;
+    Expr number;
+    int64_t count;
+  };
+
+  Stmt tiles(const Position& at, const Rows& rows, const std::function<Stmt(const Tile&)>& body) {
+    bool image = height() > 1;
+    std::vector<TileGrid> grids =
+        cut_into_tiles(image ? rows.count : 1, image ? width() : rows.count, tile_.rows, at.vectors);
+    int64_t before = 0, all = 0;
+    for (const TileGrid& g : grids) all += g.tiles();
+    std::vector<Stmt> parts;
+    for (const TileGrid& g : grids) {
+      Var down = make_var("down"), across = make_var("across");
+      Expr top = Expr(g.top) + Expr(down) * Expr(g.tall), left = Expr(g.left) + Expr(across) * Expr(g.wide);
+      Tile tile{.top = image ? rows.first + top : top,
+                .left = image ? left : rows.first + left,
+                .top_here = top,
+                .left_here = left,
+                .tall = g.tall,
+                .wide = g.wide,
+                .number = Expr(before) + Expr(down) * Expr(g.across) + Expr(across),
+                .count = all};
+      parts.push_back(
+          for_loop(down, g.down, LoopKind::parallel, for_loop(across, g.across, LoopKind::parallel, body(tile))));
+      before += g.tiles();
+    }
+    return sequence(std::move(parts));
+  }
+
+  // The sums of a panel for some rows, and what follows them. In one go, each tile's sums stay in registers; in parts,
+  // each part is computed for some tiles and added to the totals of them all.
+  Stmt sums(const Position& at, const Rows& rows) {
+    int64_t blocks = terms_.blocks_per_part(height() * width() > tile_.rows);
+    if (blocks == 0) return tiles(at, rows, [&](const Tile& t) { return whole_tile(at, t); });
+    int64_t size = std::min(rows_of_tiles(), rows.count), left = rows.count % size;
+    Var some = make_var("rows");
+    Stmt body = for_loop(some, rows.count / size, LoopKind::parallel,
+                         sums_in_parts(at, {rows.first + Expr(some) * Expr(size), size}, blocks));
+    return left ? sequence({body, sums_in_parts(at, {rows.first + Expr(rows.count - left), left}, blocks)}) : body;
+  }
+
+  Stmt sums_in_parts(const Position& at, const Rows& rows, int64_t blocks) {
+    bool image = height() > 1;
+    Buffer total =
+        make_buffer("total", stage_.results[0]->type,
+                    {image ? rows.count : 1, image ? width() : rows.count, at.vectors, lanes_}, Scope::local, 64);
+    auto add = [&](const TermPart& part) {
+      return tiles(at, rows, [&](const Tile& t) { return part_of_tile(at, t, part, total); });
+    };
+    int64_t whole = terms_.blocks() / blocks, left = terms_.blocks() % blocks;
+    Var part = make_var("part");
+    Stmt whole_parts = for_loop(part, whole, LoopKind::serial, add({Expr(part) * Expr(blocks), blocks, false}));
+    Stmt last_part = left > 0 || terms_.has_rest() ? add({Expr(whole * blocks), left, true}) : nullptr;
+    Stmt stores = tiles(at, rows, [&](const Tile& t) {
+      return drain(at, t, {}, [&](const std::vector<Expr>& e) {
+        return load(total, {t.top_here + e[0], t.left_here + e[1], e[2], e[3]});
+      });
+    });
+    return allocate(total, sequence({cleared(total), whole_parts, last_part, stores}));
+  }
+
+  static Stmt cleared(const Buffer& b) {
+    std::vector<Expr> index;
+    std::vector<Var> vars;
+    for (int k = 0; k < b->rank(); ++k) index.push_back(vars.emplace_back(make_var("i")));
+    Stmt body = store(b, index, literal(b->type, int64_t{0}));
+    for (size_t k = vars.size(); k-- > 0;)
+      body = for_loop(vars[k], b->shape[k].value(), k + 1 == vars.size() ? LoopKind::vector : LoopKind::serial, body);
+    return body;
   }
 
   // Loops over the row axes in front of y and x.
   Stmt other_rows(Stmt body) const {
     const std::vector<int>& axes = plan_.row_axes;
     for (size_t k = axes.size(); k-- > 0;)
-      if (axes[k] != row_tiles_.x && axes[k] != row_tiles_.y)
+      if (axes[k] != x_axis() && axes[k] != y_axis())
         body = for_loop(axis(axes[k]).var, extent(axes[k]), LoopKind::parallel, body);
     return body;
   }
@@ -214,40 +238,67 @@ class Scheduler {
   // ---- one register tile
   // ------------------------------------------------------------------------------------------------------
 
-  Stmt tile(const Position& at, const Expr& top, int64_t tall, const Expr& left, int64_t wide,
-            const TileNumber& which) {
-    DType type = stage_.results[0]->type;
-    Buffer acc = make_buffer("acc", type, {tall, wide, at.vectors, lanes_}, Scope::reg);
+  struct TileVars {
     Var y = make_var("y"), x = make_var("x"), v = make_var("v"), lane = make_var("lane");
-    std::vector<Expr> element = {y, x, v, lane};
-    // The stage's axes inside of the tile; data sees the first column of the panel only, all of which share its group.
-    Substitution rows, columns;
-    if (!plan_.row_axes.empty()) rows[axis(plan_.row_axes.back()).var] = left + x;
-    if (plan_.row_axes.size() > 1) rows[axis(plan_.row_axes[plan_.row_axes.size() - 2]).var] = top + y;
-    columns = rows;
-    columns[column_] = at.panel_base + Expr(at.offset) + Expr(v) * Expr(lanes_) + Expr(lane);
-    rows[column_] = at.panel_base;
+    std::vector<Expr> element() const { return {y, x, v, lane}; }
+  };
 
-    auto all = [&](Stmt body, int64_t lanes) {
-      body = for_loop(lane, lanes, LoopKind::vector, body);
-      body = for_loop(v, at.vectors, LoopKind::unrolled, body);
-      body = for_loop(x, wide, LoopKind::unrolled, body);
-      return for_loop(y, tall, LoopKind::unrolled, body);
+  // The stage's axes inside of the tile, for what depends on rows only: the first column of the panel stands for all,
+  // which share its group.
+  Substitution rows_in(const Position& at, const Tile& t, const TileVars& vars) const {
+    Substitution rows;
+    if (x_axis() >= 0) rows[axis(x_axis()).var] = t.left + vars.x;
+    if (y_axis() >= 0) rows[axis(y_axis()).var] = t.top + vars.y;
+    rows[column_] = at.panel_base;
+    return rows;
+  }
+  Substitution elements_in(const Position& at, const Tile& t, const TileVars& vars) const {
+    Substitution all = rows_in(at, t, vars);
+    all[column_] = at.panel_base + Expr(at.offset) + Expr(vars.v) * Expr(lanes_) + Expr(vars.lane);
+    return all;
+  }
+
+  static Stmt each_pixel(const Tile& t, const TileVars& vars, LoopKind kind, const Stmt& body) {
+    return for_loop(vars.y, t.tall, kind, for_loop(vars.x, t.wide, kind, body));
+  }
+  Stmt each_element(const Position& at, const Tile& t, const TileVars& vars, const Stmt& body) const {
+    Stmt lanes = for_loop(vars.lane, lanes_, LoopKind::vector, body);
+    return each_pixel(t, vars, LoopKind::unrolled, for_loop(vars.v, at.vectors, LoopKind::unrolled, lanes));
+  }
+
+  Buffer accumulators(const Position& at, const Tile& t) const {
+    return make_buffer("acc", stage_.results[0]->type, {t.tall, t.wide, at.vectors, lanes_}, Scope::reg);
+  }
+
+  Stmt whole_tile(const Position& at, const Tile& t) const {
+    Buffer acc = accumulators(at, t);
+    TileVars vars;
+    auto value = [&](const std::vector<Expr>& element) { return load(acc, element); };
+    return allocate(
+        acc, sequence({prefetch_residual(at, t, vars), sum(at, t, terms_.all(), acc), drain(at, t, vars, value)}));
+  }
+
+  Stmt part_of_tile(const Position& at, const Tile& t, const TermPart& part, const Buffer& total) const {
+    Buffer acc = accumulators(at, t);
+    TileVars vars;
+    std::vector<Expr> to = {t.top_here + vars.y, t.left_here + vars.x, vars.v, vars.lane};
+    Stmt add = each_element(at, t, vars, store(total, to, load(total, to) + load(acc, vars.element())));
+    return allocate(acc, sequence({sum(at, t, part, acc), add}));
+  }
+
+  // Sets the accumulators to the sums of the part's terms.
+  Stmt sum(const Position& at, const Tile& t, const TermPart& part, const Buffer& acc) const {
+    TileVars vars;
+    std::vector<Expr> element = vars.element();
+    Substitution rows = rows_in(at, t, vars);
+    Expr product = substitute(data_value(), rows) * substitute(weights_value(), elements_in(at, t, vars));
+    Stmt init = each_element(at, t, vars, store(acc, element, literal(acc->type, int64_t{0})));
+    Stmt term = each_element(at, t, vars, store(acc, element, multiply_add(product, load(acc, element))));
+    auto before = [&](const TermRun& run) {
+      return sequence(
+          {prefetch_next_weights(at, t, part, run), each_pixel(t, vars, LoopKind::unrolled, prefetch_next_data(rows))});
     };
-    Stmt init = all(store(acc, element, literal(type, int64_t{0})), lanes_);
-    Expr product = substitute(data_value(), rows) * substitute(weights_value(), columns);
-    Stmt term = all(store(acc, element, multiply_add(product, load(acc, element))), lanes_);
-    auto before = [&](const Step& step) { return prefetch_next_panel(at, which, step); };
-    Stmt prefetched = prefetch_residual(at, columns, wide, tall, {y, x, v, lane});
-    if (!sums_in_parts())
-      return allocate(acc, sequence({prefetched, init, terms(term, before, nullptr),
-                                     drain(at, acc, element, {y, x, v, lane}, columns, wide, tall)}));
-    Buffer total = make_buffer("total", type, acc->shape, Scope::local, 64);
-    Stmt clear = all(store(total, element, literal(type, int64_t{0})), lanes_);
-    Stmt add = sequence({all(store(total, element, load(total, element) + load(acc, element)), lanes_), init});
-    Stmt body = sequence({prefetched, clear, init, terms(term, before, add),
-                          drain(at, total, element, {y, x, v, lane}, columns, wide, tall)});
-    return allocate(total, allocate(acc, body));
+    return sequence({init, terms_.loops(term, part, before)});
   }
 
   // The factors, read from their copies where there are any.
@@ -271,124 +322,47 @@ class Scheduler {
     });
   }
 
-  // A few terms that run without a branch between them: the how-manieth step of the reduction, of how many.
-  struct Step {
-    Expr number;
-    int64_t count;
-  };
-  using BeforeStep = std::function<Stmt(const Step&)>;
-  static constexpr int64_t step_terms = 4;
-
-  // The loops over the reduced axes. Innermost runs the axis whose terms are neighbours in the data's storage: the
-  // elements of a block, if the axis is stored in blocks, which are then the outermost loop; else the last axis.
-  // `behind` runs behind every part of the sum, when it is summed in parts.
-  Stmt terms(const Stmt& body, const BeforeStep& before, const Stmt& behind) const {
-    const auto& axes = stage_.reduction->axes;
-    size_t innermost = plan_.blocked_term >= 0 ? static_cast<size_t>(plan_.blocked_term) : axes.size() - 1;
-    int64_t extent = axes[innermost].extent.value(), others = 1;
-    int64_t size = plan_.blocked_term >= 0 ? plan_.term_block : std::max<int64_t>(extent, 1);
-    if (behind) size = std::min(size, plan_.terms_per_sum);
-    for (size_t t = 0; t < axes.size(); ++t)
-      if (t != innermost) others *= axes[t].extent.value();
-    int64_t blocks = extent / size, rest = extent % size;
-    int64_t whole = blocks * others * steps_of(size), all = whole + others * steps_of(rest);
-    auto one_block = [&](const Expr& block, int64_t count, const Expr& steps_before) {
-      int64_t inside = others * steps_of(count);
-      Expr own(0);
-      for (size_t t = 0; t < axes.size(); ++t)
-        if (t != innermost) own = own * Expr(axes[t].extent.value()) + Expr(axes[t].var);
-      Expr number = steps_before + own * Expr(inside / std::max<int64_t>(others, 1));  // of the block's first step here
-      Stmt loops = run_of_terms(body, axes[innermost].var, block * Expr(size), count, {number, all}, before);
-      for (size_t t = axes.size(); t-- > 0;)
-        if (t != innermost) loops = for_loop(axes[t].var, axes[t].extent.value(), LoopKind::serial, loops);
-      return loops;
-    };
-    Expr steps_per_block(others * steps_of(size));
-    auto some_blocks = [&](const Expr& first, int64_t count) {
-      Var block = make_var("block");
-      Expr number = first + Expr(block);
-      return for_loop(block, count, LoopKind::serial, one_block(number, size, number * steps_per_block));
-    };
-    std::vector<Stmt> parts;
-    int64_t per_sum = behind ? std::max<int64_t>(plan_.terms_per_sum / std::max<int64_t>(size * others, 1), 1) : blocks;
-    if (blocks > 0) {
-      Var part = make_var("part");
-      parts.push_back(for_loop(part, blocks / per_sum, LoopKind::serial,
-                               sequence({some_blocks(Expr(part) * Expr(per_sum), per_sum), behind})));
-      if (int64_t left = blocks % per_sum) {
-        parts.push_back(some_blocks(Expr(blocks - left), left));
-        parts.push_back(behind);
-      }
-    }
-    if (rest > 0) {
-      parts.push_back(one_block(Expr(blocks), rest, Expr(whole)));
-      parts.push_back(behind);
-    }
-    return sequence(std::move(parts));
+  // The data of the next block of channels under the same tap: neighbours within a block, but far from this one.
+  Stmt prefetch_next_data(const Substitution& rows) const {
+    if (plan_.blocked_term < 0) return nullptr;
+    const Axis& channels = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_term)];
+    const Load& data = plan_.contraction.data;
+    if (channels.extent.value() <= plan_.term_block || (data.otherwise && !plan_.padded_data)) return nullptr;
+    std::vector<Expr> index;
+    for (const Expr& i : data.indices)
+      index.push_back(substitute(substitute(i, {{channels.var, Expr(channels.var) + Expr(plan_.term_block)}}), rows));
+    return make_stmt(Prefetch{plan_.padded_data ? plan_.padded_data : data.buffer, std::move(index)});
   }
 
-  // Long sums lose accuracy with every term: where that matters, parts are summed first.
-  bool sums_in_parts() const {
-    int64_t all = 1;
-    for (const Axis& a : stage_.reduction->axes) all *= a.extent.value();
-    return plan_.terms_per_sum > 0 && all > plan_.terms_per_sum && is_float(stage_.results[0]->type);
-  }
-
-  // Few terms, such as the taps of a row or the channels of a picture, are a plain loop.
-  int64_t steps_of(int64_t count) const {
-    bool plain = plan_.blocked_term < 0 && count < 4 * step_terms;
-    return plain ? 0 : count / step_terms;
-  }
-
-  // `count` neighbouring terms of an axis from `base` on.
-  Stmt run_of_terms(const Stmt& body, const Var& axis, const Expr& base, int64_t count, const Step& first,
-                    const BeforeStep& before) const {
-    int64_t steps = steps_of(count), rest = count - steps * step_terms;
-    Var step = make_var("step"), term = make_var("term"), last = make_var("term");
-    std::vector<Stmt> parts;
-    if (steps > 0) {
-      Stmt whole = substitute(body, {{axis, base + Expr(step) * Expr(step_terms) + Expr(term)}});
-      whole = sequence(
-          {before({first.number + Expr(step), first.count}), for_loop(term, step_terms, LoopKind::unrolled, whole)});
-      parts.push_back(for_loop(step, steps, LoopKind::serial, whole));
-    }
-    bool few = steps > 0 || plan_.blocked_term >= 0;
-    Stmt more = substitute(body, {{axis, base + Expr(steps * step_terms) + Expr(last)}});
-    if (rest > 0) parts.push_back(for_loop(last, rest, few ? LoopKind::unrolled : LoopKind::serial, more));
-    return sequence(std::move(parts));
-  }
-
-  // While a panel is computed, the next one is fetched: every tile takes a contiguous share, every step a few lines of
-  // it.
-  Stmt prefetch_next_panel(const Position& at, const TileNumber& tile, const Step& step) const {
+  // While a part of a panel is multiplied, what lies behind it is fetched, the next part or panel: every tile takes a
+  // contiguous share, every run a few lines of it.
+  Stmt prefetch_next_weights(const Position& at, const Tile& tile, const TermPart& part, const TermRun& run) const {
     if (at.offset != 0 || !plan_.panels) return nullptr;
     constexpr int64_t line_bits = 64 * 8;
-    const Load& weights = plan_.contraction.weights;
-    int64_t per_line = line_bits / bits(plan_.panels->type), terms = 1;
-    Substitution first_term = {{column_, at.panel_base + Expr(plan_.panel)}};
-    for (const Axis& a : stage_.reduction->axes) first_term[a.var] = Expr(0), terms *= a.extent.value();
+    int64_t per_line = line_bits / bits(plan_.panels->type);
+    Substitution begin = terms_.behind(part);
+    begin[column_] = at.panel_base + Expr(part.with_rest ? plan_.panel : 0);
     std::vector<Expr> next;
-    for (const Expr& i : weights.indices) next.push_back(substitute(i, first_term));
+    for (const Expr& i : plan_.contraction.weights.indices) next.push_back(substitute(i, begin));
     next = physical_index(plan_.weights_layout, next);
-    int64_t lines = ceil_div(terms * plan_.panel, per_line), steps = tile.count * step.count;
-    Expr first = floor_div((tile.number * Expr(step.count) + step.number) * Expr(lines), Expr(steps));
+    int64_t lines = ceil_div(terms_.terms_in(part) * plan_.panel, per_line);
+    int64_t of_run = ceil_div(lines, tile.count * run.count);
+    Expr first = floor_div(tile.number * Expr(lines), Expr(tile.count)) + run.number * Expr(of_run);
     std::vector<Stmt> hints;
-    for (int64_t k = 0; k < ceil_div(lines, steps); ++k) {
+    for (int64_t k = 0; k < of_run; ++k) {
       std::vector<Expr> index = next;
       index.back() = index.back() + (first + Expr(k)) * Expr(per_line);
-      hints.push_back(make_stmt(Prefetch{plan_.panels, std::move(index)}));
+      hints.push_back(make_stmt(Prefetch{plan_.panels, std::move(index), CacheLevel::second}));
     }
     return sequence(std::move(hints));
   }
 
   // Large tensors that the epilogue reads at the tile's own index are fetched before its products are summed.
-  Stmt prefetch_residual(const Position& at, const Substitution& columns, int64_t wide, int64_t tall,
-                         const std::vector<Var>& vars) const {
+  Stmt prefetch_residual(const Position& at, const Tile& t, const TileVars& vars) const {
     if (plan_.contraction.epilogue < 0) return nullptr;
     const Stage& last = plan_.function.stages.back();
     std::vector<Expr> index;
-    for (const Axis& a : stage_.axes)
-      index.push_back(substitute(substitute(Expr(a.var), columns), {{vars[3], Expr(0)}}));
+    for (const Expr& i : index_of(at, t, vars)) index.push_back(substitute(i, {{vars.lane, Expr(0)}}));
     std::vector<Stmt> hints;
     for (const Buffer& b : plan_.function.params) {
       bool large = product_of(b) * bits(b->type) / 8 > machine_.l2_bytes / 4;
@@ -396,27 +370,34 @@ class Scheduler {
                  std::ranges::any_of(loads_of(last.values[0]), [&](const Load& l) { return l.buffer == b; });
       if (own) hints.push_back(make_stmt(Prefetch{b, index}));
     }
-    Stmt body = for_loop(vars[2], at.vectors, LoopKind::unrolled, sequence(std::move(hints)));
-    return for_loop(vars[0], tall, LoopKind::unrolled, for_loop(vars[1], wide, LoopKind::unrolled, body));
+    return each_pixel(t, vars, LoopKind::unrolled,
+                      for_loop(vars.v, at.vectors, LoopKind::unrolled, sequence(std::move(hints))));
   }
 
-  // Stores the tile through the epilogue. The last vector may have fewer columns.
-  Stmt drain(const Position& at, const Buffer& acc, const std::vector<Expr>& element, const std::vector<Var>& vars,
-             const Substitution& columns, int64_t wide, int64_t tall) const {
+  // An element of the result.
+  std::vector<Expr> index_of(const Position& at, const Tile& t, const TileVars& vars) const {
+    Substitution elements = elements_in(at, t, vars);
     std::vector<Expr> index;
-    for (const Axis& a : stage_.axes) index.push_back(substitute(Expr(a.var), columns));
+    for (const Axis& a : stage_.axes) index.push_back(substitute(Expr(a.var), elements));
+    return index;
+  }
+
+  // Stores the tile, whose sums `value` gives, through the epilogue. The last vector may have fewer columns.
+  Stmt drain(const Position& at, const Tile& t, const TileVars& vars,
+             const std::function<Expr(const std::vector<Expr>&)>& value) const {
+    std::vector<Expr> index = index_of(at, t, vars);
     // Vectors outermost: rows of a vector lie next to each other where results are stored in blocks.
     auto vectors = [&](LoopKind kind, const Stmt& body, int64_t first, int64_t count, int64_t lanes) -> Stmt {
       if (count <= 0 || lanes <= 0) return nullptr;
       Var v = make_var("v");
-      Stmt s = for_loop(vars[3], lanes, LoopKind::vector, substitute(body, {{vars[2], Expr(v) + Expr(first)}}));
-      return for_loop(v, count, kind, for_loop(vars[0], tall, kind, for_loop(vars[1], wide, kind, s)));
+      Stmt s = for_loop(vars.lane, lanes, LoopKind::vector, substitute(body, {{vars.v, Expr(v) + Expr(first)}}));
+      return for_loop(v, count, kind, each_pixel(t, vars, kind, s));
     };
     auto all = [&](LoopKind kind, const Stmt& body) {
       int64_t whole = at.columns_left / lanes_;
       return sequence({vectors(kind, body, 0, whole, lanes_), vectors(kind, body, whole, 1, at.columns_left % lanes_)});
     };
-    return sequence({all(LoopKind::unrolled, epilogue_.store_total(load(acc, element), index)),
+    return sequence({all(LoopKind::unrolled, epilogue_.store_total(value(vars.element()), index)),
                      epilogue_.has_finish() ? all(LoopKind::serial, epilogue_.finish(index)) : nullptr});
   }
 
@@ -428,7 +409,7 @@ class Scheduler {
   Expr data_factor_, weights_factor_;
   int64_t lanes_ = 1;
   RegisterTile tile_;
-  RowTiles row_tiles_;
+  TermLoops terms_;
 };
 
 }  // namespace

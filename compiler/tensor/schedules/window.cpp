@@ -13,9 +13,10 @@
 namespace dlcc::tensor {
 namespace {
 
-constexpr int64_t block = 16;           // lanes that lie together on every machine, so that all share stored constants
-constexpr int64_t most_unrolled = 256;  // updates of accumulators that are written out in a row
-constexpr size_t most_pieces = 6;       // of a row, so that tiles at its ends may have code of their own
+constexpr int64_t block = 16;            // lanes that lie together on every machine, so that all share stored constants
+constexpr int64_t most_unrolled = 256;   // updates of accumulators that are written out in a row
+constexpr int64_t most_in_one_sum = 64;  // terms; longer sums are computed in parts
+constexpr size_t most_pieces = 6;        // of a row, so that tiles at its ends may have code of their own
 
 // The one index of the load that mentions the variable, if it is the variable itself; -1 when none mentions it, or
 // empty when it is used in another way.
@@ -197,6 +198,7 @@ class Scheduler {
     }
     choose_tile(machine);
     choose_unrolling();
+    choose_parts();
     choose_columns();
   }
 
@@ -221,6 +223,12 @@ class Scheduler {
   struct Lanes {
     Expr base;
     int64_t blocks, vectors, lanes;
+  };
+
+  // A part of a sum: so many steps of this reduced axis, with all terms of those inside of it. Axis -1: one part.
+  struct Parts {
+    int axis = -1;
+    int64_t steps = 0;
   };
 
   int64_t extent(int axis) const { return axis < 0 ? 1 : stage_.axes[static_cast<size_t>(axis)].extent.value(); }
@@ -254,6 +262,20 @@ class Scheduler {
     while (unrolled_ > 0 && terms()[static_cast<size_t>(unrolled_)].extent == Dim(1)) --unrolled_;
     if (unrolled_ >= 0 && terms()[static_cast<size_t>(unrolled_)].extent.value() * points_ * blocks_ > most_unrolled)
       unrolled_ = -1;
+  }
+
+  // A long sum of floats is computed in about as many parts as each has terms: so a total meets twice the root of the
+  // number of roundings (blocked summation: Higham, "The Accuracy of Floating Point Summation", 1993, section 3).
+  void choose_parts() {
+    int64_t all = 1, inside = 1, root = 1;
+    for (const Axis& a : terms()) all *= a.extent.value();
+    const Reduction& r = *stage_.reduction;
+    if (all <= most_in_one_sum || reducer_kind(r) != ReducerKind::sum || !is_float(r.identity[0].type())) return;
+    while (root * root < all) ++root;
+    size_t axis = terms().size() - 1;
+    for (; inside * terms()[axis].extent.value() <= root; --axis) inside *= terms()[axis].extent.value();
+    parts_ = {static_cast<int>(axis), root / inside};
+    if (unrolled_ == parts_.axis) unrolled_ = -1;
   }
 
   // Where a tile reads outside along the row, its place is constant, so that the test of every term is decided when
@@ -342,13 +364,40 @@ class Scheduler {
       });
       return unrolled_ < 0 ? s : loop(unrolled_, LoopKind::unrolled, s);
     };
-    Stmt accumulate = guarded(add);
-    for (int r = static_cast<int>(terms().size()); r-- > 0;)
-      if (r != unrolled_) accumulate = loop(r, LoopKind::serial, accumulate);
-    Stmt drain = all([&](const auto& element, const auto& at_result) {
-      return epilogue_.store_total(load(acc, element), at_result);
+    auto drained = [&](const Buffer& sum) {
+      return all([&](const auto& element, const auto& at_result) {
+        return epilogue_.store_total(load(sum, element), at_result);
+      });
+    };
+    if (parts_.axis < 0) return allocate(acc, sequence({init, serial_loops(guarded(add), nullptr), drained(acc)}));
+    Buffer total = make_buffer("total", identity.type(), acc->shape, Scope::local, 64);
+    Stmt clear = all([&](const auto& element, const auto&) { return store(total, element, identity); });
+    Stmt add_part = all([&](const auto& element, const auto&) {
+      return store(total, element, load(total, element) + load(acc, element));
     });
-    return allocate(acc, sequence({init, accumulate, drain}));
+    Stmt sum = serial_loops(guarded(add), sequence({add_part, init}));
+    return allocate(total, allocate(acc, sequence({clear, init, sum, drained(total)})));
+  }
+
+  // The loops over the reduced axes that are not written out. `behind` runs behind every part of the sum.
+  Stmt serial_loops(Stmt body, const Stmt& behind) const {
+    for (int r = static_cast<int>(terms().size()); r-- > 0;) {
+      if (r == unrolled_) continue;
+      body = r == parts_.axis ? in_parts(body, behind) : loop(r, LoopKind::serial, body);
+    }
+    return body;
+  }
+
+  Stmt in_parts(const Stmt& body, const Stmt& behind) const {
+    const Axis& a = terms()[static_cast<size_t>(parts_.axis)];
+    Var part = make_var("part"), step = make_var("step");
+    auto one = [&](const Expr& begin, int64_t steps) {
+      Stmt terms = for_loop(step, steps, LoopKind::serial, substitute(body, {{a.var, begin + Expr(step)}}));
+      return sequence({terms, behind});
+    };
+    int64_t whole = a.extent.value() / parts_.steps, rest = a.extent.value() % parts_.steps;
+    Stmt parts = for_loop(part, whole, LoopKind::serial, one(Expr(part) * Expr(parts_.steps), parts_.steps));
+    return rest == 0 ? parts : sequence({parts, one(Expr(whole * parts_.steps), rest)});
   }
 
   Stmt loop(int reduced, LoopKind kind, const Stmt& body) const {
@@ -425,7 +474,8 @@ class Scheduler {
   std::vector<size_t> outer_;        // the other axes that are not along the lanes
   int64_t points_ = 1, blocks_ = 1;  // of a tile, at most
   int unrolled_ = -1;                // the reduced axis that is written out
-  std::vector<Piece> columns_;       // tiles of a row
+  Parts parts_;
+  std::vector<Piece> columns_;  // tiles of a row
 };
 
 }  // namespace

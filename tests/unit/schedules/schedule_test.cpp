@@ -266,6 +266,31 @@ TEST_CASE("strict sums in parts") {
   }
 }
 
+TEST_CASE("sums over large panels are cut into parts") {
+  // More than half of the small cache's 8 KiB: 32 columns of 33 terms.
+  check_conv({.c = 40, .h = 7, .w = 15});
+  check_conv({.c = 67, .h = 40, .w = 14, .k = 1, .pad = 0});
+}
+
+TEST_CASE("a long mean is summed in parts") {
+  auto parts = [](int64_t height, int64_t width) {
+    Definition d("total");
+    Tensor x = d.input("x", dtype::f32, {2, 48, height, width});
+    d.mark_result(d.reduce("y", {2, 48}, sum_of(dtype::f32), {height, width},
+                           [&](Index i, Index r) { return x(i[0], i[1], r[0], r[1]); }));
+    TensorFunction f = d.finish();
+    std::vector<Layout> layouts = {channels16(f, 0), {}};
+    check_schedule(f, {false}, layouts);
+    return print(schedule({f, {false}, layouts, {avx2}}).variants[0]).find("part") != std::string::npos;
+  };
+  CHECK(parts(14, 14));
+  CHECK(parts(13, 9));
+  CHECK(parts(30, 3));
+  CHECK(parts(3, 30));
+  CHECK(parts(67, 1));
+  CHECK_FALSE(parts(7, 7));
+}
+
 TEST_CASE("matrix products") {
   for (auto [m, k, n] : std::vector<std::array<int64_t, 3>>{{1, 33, 10}, {5, 16, 64}, {31, 7, 100}, {8, 64, 1000}})
     for (bool transposed : {false, true}) {

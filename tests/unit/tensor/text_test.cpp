@@ -130,6 +130,7 @@ TEST_CASE("tuples, boxes, requirements, symbols, strides and types keep their te
            "      }\n"
            "    }\n"
            "    prefetch x[i + 1, 0]\n"
+           "    prefetch x[i + 2, 0] : l2\n"
            "  }\n"
            "}\n",
        })

@@ -1,0 +1,106 @@
+#include "tensor/schedules/contraction_terms.h"
+
+#include <algorithm>
+
+#include "tensor/schedules/loops.h"
+
+namespace dlcc::tensor {
+namespace {
+
+// A step is the terms between which there is no branch; a run of several steps is what lies in one block of the data.
+constexpr int64_t step_terms = 4, run_terms = 16, steps_per_run = run_terms / step_terms;
+
+}  // namespace
+
+TermLoops::TermLoops(const ContractionPlan& plan, const Machine& machine) : plan_(plan), machine_(machine) {
+  innermost_ = plan.blocked_term >= 0 ? static_cast<size_t>(plan.blocked_term) : axes().size() - 1;
+  for (size_t k = 0; k < axes().size(); ++k)
+    if (k != innermost_) others_ *= axes()[k].extent.value();
+  int64_t extent = axes()[innermost_].extent.value();
+  size_ = std::max<int64_t>(extent, 1);
+  if (plan.blocked_term >= 0)
+    size_ = plan.term_block;
+  else if (axes().size() == 1 && extent >= run_terms)
+    size_ = run_terms;
+  else if (plan.terms_per_sum > 0)
+    size_ = std::min(size_, plan.terms_per_sum);
+  blocks_ = extent / size_, rest_ = extent % size_;
+}
+
+int64_t TermLoops::terms_in(const TermPart& p) const {
+  return others_ * (p.blocks * size_ + (p.with_rest ? rest_ : 0));
+}
+
+int64_t TermLoops::blocks_per_part(bool several_tiles) const {
+  DType type = plan_.function.stages[0].results[0]->type;
+  int64_t terms = terms_in(all()), limit = terms;
+  if (plan_.terms_per_sum > 0 && is_float(type)) limit = std::min(limit, plan_.terms_per_sum);
+  int64_t term_bytes = plan_.panel * bits(type) / 8, room = machine_.l2_bytes / 16;
+  if (several_tiles && plan_.panels && terms * term_bytes > 8 * room) limit = std::min(limit, room / term_bytes);
+  return limit < terms && blocks_ > 0 ? std::max<int64_t>(limit / (size_ * others_), 1) : 0;
+}
+
+Substitution TermLoops::behind(const TermPart& p) const {
+  Substitution values;
+  for (const Axis& a : axes()) values[a.var] = Expr(0);
+  if (!p.with_rest) values[axes()[innermost_].var] = (p.first + Expr(p.blocks)) * Expr(size_);
+  return values;
+}
+
+// Few terms, such as the taps of a row or the channels of a picture, are a plain loop.
+int64_t TermLoops::steps_of(int64_t terms) const {
+  bool plain = plan_.blocked_term < 0 && terms < 4 * step_terms;
+  return plain ? 0 : terms / step_terms;
+}
+
+// The steps of a block make one run; where the terms lie in no blocks, each step is one.
+int64_t TermLoops::runs_of(int64_t terms) const {
+  int64_t steps = steps_of(terms);
+  return steps <= steps_per_run ? std::min<int64_t>(steps, 1) : steps;
+}
+
+Stmt TermLoops::loops(const Stmt& body, const TermPart& part, const std::function<Stmt(const TermRun&)>& before) const {
+  int64_t runs_per_block = others_ * runs_of(size_);
+  int64_t runs = part.blocks * runs_per_block + (part.with_rest ? others_ * runs_of(rest_) : 0);
+  auto one_block = [&](const Expr& block, int64_t count, const Expr& runs_before) {
+    Expr own(0);
+    for (size_t k = 0; k < axes().size(); ++k)
+      if (k != innermost_) own = own * Expr(axes()[k].extent.value()) + Expr(axes()[k].var);
+    Expr number = runs_before + own * Expr(runs_of(count));  // of the block's first run here
+    Stmt nest = neighbours(body, block * Expr(size_), count, {number, runs}, before);
+    for (size_t k = axes().size(); k-- > 0;)
+      if (k != innermost_) nest = for_loop(axes()[k].var, axes()[k].extent.value(), LoopKind::serial, nest);
+    return nest;
+  };
+  std::vector<Stmt> parts;
+  Var block = make_var("block");
+  if (part.blocks > 0)
+    parts.push_back(for_loop(block, part.blocks, LoopKind::serial,
+                             one_block(part.first + Expr(block), size_, Expr(block) * Expr(runs_per_block))));
+  if (part.with_rest && rest_ > 0) parts.push_back(one_block(Expr(blocks_), rest_, Expr(part.blocks * runs_per_block)));
+  return sequence(std::move(parts));
+}
+
+// `count` terms of the innermost axis from `base` on.
+Stmt TermLoops::neighbours(const Stmt& body, const Expr& base, int64_t count, const TermRun& first,
+                           const std::function<Stmt(const TermRun&)>& before) const {
+  const Var& axis = axes()[innermost_].var;
+  int64_t steps = steps_of(count), rest = count - steps * step_terms;
+  Var step = make_var("step"), term = make_var("term"), last = make_var("term");
+  std::vector<Stmt> parts;
+  if (steps > 0) {
+    Stmt whole = substitute(body, {{axis, base + Expr(step) * Expr(step_terms) + Expr(term)}});
+    whole = for_loop(term, step_terms, LoopKind::unrolled, whole);
+    if (steps <= steps_per_run)
+      parts.push_back(substitute(before(first), {{axis, base}}));
+    else
+      whole = sequence({before({first.number + Expr(step), first.count}), whole});
+    parts.push_back(for_loop(step, steps, LoopKind::serial, whole));
+  }
+  bool few = steps > 0 || plan_.blocked_term >= 0;
+  Stmt more = substitute(body, {{axis, base + Expr(steps * step_terms) + Expr(last)}});
+  if (rest > 0) parts.push_back(for_loop(last, rest, few ? LoopKind::unrolled : LoopKind::serial, more));
+  return sequence(std::move(parts));
+}
+
+}  // namespace dlcc::tensor

@@ -1,0 +1,59 @@
+// The loops over the terms of a contraction's sums.
+#pragma once
+
+#include <functional>
+
+#include "tensor/schedules/contraction.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+
+// A part of the sums: some blocks of terms, perhaps with the terms that are left behind all blocks.
+struct TermPart {
+  Expr first;
+  int64_t blocks = 0;
+  bool with_rest = true;
+};
+
+// Neighbouring terms, before which lines are prefetched: the how-manieth run of a part, of how many.
+struct TermRun {
+  Expr number;
+  int64_t count = 0;
+};
+
+// Innermost runs the axis whose terms are neighbours in the data's storage: the elements of a block, if the axis is
+// stored in blocks, which are then the outermost loop; else the last axis.
+class TermLoops {
+ public:
+  TermLoops(const ContractionPlan&, const Machine&);
+
+  TermPart all() const { return {Expr(0), blocks_, true}; }
+  int64_t blocks() const { return blocks_; }
+  bool has_rest() const { return rest_ > 0; }
+
+  // Into parts of so many blocks the sums are to be cut, or not: 0. Long sums lose accuracy with every term, where that
+  // matters; and a large panel that several tiles read leaves the cache little room for what is fetched beside it.
+  int64_t blocks_per_part(bool several_tiles) const;
+
+  int64_t terms_in(const TermPart&) const;
+  // Values of the reduced axes at the first term behind a part; of another sum, if it is the last part.
+  Substitution behind(const TermPart&) const;
+
+  // `body` for every term of the part, a few of them without a branch in between; `before` each run.
+  Stmt loops(const Stmt& body, const TermPart&, const std::function<Stmt(const TermRun&)>& before) const;
+
+ private:
+  const std::vector<Axis>& axes() const { return plan_.function.stages[0].reduction->axes; }
+  int64_t steps_of(int64_t terms) const;
+  int64_t runs_of(int64_t terms) const;
+  Stmt neighbours(const Stmt& body, const Expr& base, int64_t count, const TermRun& first,
+                  const std::function<Stmt(const TermRun&)>& before) const;
+
+  const ContractionPlan& plan_;
+  const Machine& machine_;
+  size_t innermost_ = 0;
+  int64_t size_ = 1, blocks_ = 0, rest_ = 0;  // the innermost axis: terms of a block; whole blocks; terms behind them
+  int64_t others_ = 1;                        // product of the other axes
+};
+
+}  // namespace dlcc::tensor

@@ -1,0 +1,73 @@
+#include "tensor/schedules/row_tiles.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace dlcc::tensor {
+namespace {
+
+class Cutter {
+ public:
+  Cutter(int64_t most, int64_t vectors) : most_(most), vectors_(vectors) {}
+
+  // The grid at the image's upper left corner; what it leaves is a strip on the right, over the full height, and one
+  // below the grid. Both are cut in turn.
+  struct Cut {
+    double cost = 0;
+    int64_t tall = 0, wide = 0;
+  };
+
+  const Cut& best(int64_t height, int64_t width) {
+    if (auto known = best_.find({height, width}); known != best_.end()) return known->second;
+    Cut best{.cost = -1};
+    for (int64_t tall = 1; tall <= std::min(height, most_); ++tall)
+      for (int64_t wide = 1; wide <= std::min(width, most_ / tall); ++wide) {
+        double cost = cost_of(height, width, tall, wide);
+        // Of equals the flattest: neighbours in a row lie next to each other.
+        if (best.cost < 0 || cost < best.cost || (cost == best.cost && tall == best.tall)) best = {cost, tall, wide};
+      }
+    return best_[{height, width}] = best;
+  }
+
+  void append(std::vector<TileGrid>& grids, int64_t top, int64_t left, int64_t height, int64_t width) {
+    if (height == 0 || width == 0) return;
+    Cut cut = best(height, width);
+    TileGrid grid{top, left, cut.tall, cut.wide, height / cut.tall, width / cut.wide};
+    grids.push_back(grid);
+    int64_t covered_width = grid.across * cut.wide, covered_height = grid.down * cut.tall;
+    append(grids, top, left + covered_width, height, width - covered_width);
+    append(grids, top + covered_height, left, height - covered_height, covered_width);
+  }
+
+ private:
+  // In multiply-adds of one vector. Two units of four cycles latency hide it with eight accumulators; loading the
+  // factors costs about as much as some more of them, and more when the tile's rows lie far from each other.
+  double cost_of_tile(int64_t tall, int64_t wide) const {
+    constexpr double hidden = 8, overhead = 1.5, of_row = 0.25;
+    return std::max(static_cast<double>(tall * wide * vectors_), hidden) + overhead +
+           of_row * static_cast<double>(tall - 1);
+  }
+
+  double cost_of(int64_t height, int64_t width, int64_t tall, int64_t wide) {
+    constexpr double share_of_grid = 0.01;
+    double cost = static_cast<double>((height / tall) * (width / wide)) * cost_of_tile(tall, wide);
+    cost += share_of_grid * static_cast<double>(height * width * vectors_);
+    if (int64_t right = width % wide) cost += best(height, right).cost;
+    if (int64_t below = height % tall) cost += best(below, width - width % wide).cost;
+    return cost;
+  }
+
+  const int64_t most_, vectors_;
+  std::map<std::pair<int64_t, int64_t>, Cut> best_;
+};
+
+}  // namespace
+
+std::vector<TileGrid> cut_into_tiles(int64_t height, int64_t width, int64_t most, int64_t vectors) {
+  std::vector<TileGrid> grids;
+  Cutter(most, vectors).append(grids, 0, 0, height, width);
+  return grids;
+}
+
+}  // namespace dlcc::tensor
