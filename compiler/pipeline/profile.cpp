@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "pipeline/probes.h"
+#include "pipeline/run.h"
 #include "targets/llvm/loader.h"
 
 namespace dlcc {
@@ -89,8 +90,12 @@ double Profile::gflops() const {
 
 std::optional<Profile> profile(const Planned& planned, std::span<const std::byte> object,
                                const std::vector<Constant>& inputs, int runs, bool steps, Diagnostics& diagnostics) {
-  targets::RunRequest request{
-      .object = object, .interface = &planned.interface, .inputs = inputs, .repeat = runs, .profile = {}};
+  targets::RunRequest request{.object = object,
+                              .interface = &planned.interface,
+                              .inputs = inputs,
+                              .repeat = runs,
+                              .profile = {},
+                              .weights = planned.weights_file};
   Profile result;
   result.roof.buffer_bytes = reading_buffer(planned.interface);
   std::vector<ProbeModel> probes;
@@ -102,11 +107,7 @@ std::optional<Profile> profile(const Planned& planned, std::span<const std::byte
     for (const ProbeModel& p : probes) request.profile.probes.push_back({p.object, &p.interface, p.inputs});
   }
   auto run = targets::run_object(request, diagnostics);
-  if (!run) return std::nullopt;
-  if (run->status != 0) {
-    diagnostics.error(DiagnosticId::run_failed, {}, fmt::format("the model returned status {}", run->status));
-    return std::nullopt;
-  }
+  if (!run || !returned_ok(run->status, diagnostics)) return std::nullopt;
   result.seconds = std::move(run->seconds);
   std::ranges::sort(result.seconds);
   if (!steps) return result;

@@ -37,8 +37,18 @@ int64_t storage_alignment(DType t) { return std::max(bits(t) / 8, 1); }
 }  // namespace
 
 KernelEmitter::KernelEmitter(const CodeLevel& level, const llvm::MCSubtargetInfo& cpu, const Kernel& kernel,
-                             llvm::Function* function, int threads)
-    : level_(level), cpu_(cpu), kernel_(kernel), function_(function), b_(function->getContext()), threads_(threads) {}
+                             llvm::Function* function, int threads, const KernelDebug* debug)
+    : level_(level),
+      cpu_(cpu),
+      kernel_(kernel),
+      function_(function),
+      b_(function->getContext()),
+      threads_(threads),
+      debug_(debug) {
+  if (!debug) return;
+  debug->info.describe(function, kernel.name, debug->text.line);
+  go_to_line(debug->text.line);
+}
 
 void KernelEmitter::emit() {
   emit_function([&] {
@@ -72,7 +82,14 @@ void KernelEmitter::bind(const VarNode* var, Value* value, bool bounded, std::op
   bindings_[var] = {value, depth_, bounded, range};
 }
 
+void KernelEmitter::go_to_line(int line) {
+  line_ = line;
+  b_.SetCurrentDebugLocation(location(function_, line));
+}
+
 void KernelEmitter::emit(const Stmt& s) {
+  const int outer_line = line_;
+  if (int line = debug_ ? debug_->text.statements.find(s, line_) : 0; line > 0) go_to_line(line);
   begin_statement();
   std::visit(overloaded{
                  [&](const For& x) { emit_for(x); },
@@ -92,6 +109,7 @@ void KernelEmitter::emit(const Stmt& s) {
              },
              s->v);
   begin_statement();
+  if (line_ != outer_line) go_to_line(outer_line);
 }
 
 // ---- loops -----------------------------------------------------------------------------------------------
@@ -266,7 +284,7 @@ llvm::Function* declare_kernel(llvm::Module& module, const std::string& symbol, 
 }
 
 void emit_kernel(llvm::Function* function, const Kernel& kernel, const std::vector<bool>& may_alias,
-                 const CodeLevel& level, const llvm::MCSubtargetInfo& cpu, int threads) {
+                 const CodeLevel& level, const llvm::MCSubtargetInfo& cpu, int threads, const KernelDebug* debug) {
   llvm::LLVMContext& context = function->getContext();
   for (unsigned i = 0; i < kernel.params.size(); ++i) {
     const BufferNode& buffer = *kernel.params[i].buffer;
@@ -280,7 +298,7 @@ void emit_kernel(llvm::Function* function, const Kernel& kernel, const std::vect
       attributes.addDereferenceableAttr(static_cast<uint64_t>(bytes));
     function->addParamAttrs(i, attributes);
   }
-  KernelEmitter(level, cpu, kernel, function, forks(kernel, threads) ? threads : 1).emit();
+  KernelEmitter(level, cpu, kernel, function, forks(kernel, threads) ? threads : 1, debug).emit();
 }
 
 }  // namespace dlcc::targets

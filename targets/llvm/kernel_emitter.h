@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "targets/llvm/emit_kernel.h"
 #include "targets/target.h"
 #include "tensor/ir.h"
 #include "tensor/simplify.h"
@@ -53,7 +54,7 @@ class KernelEmitter {
  public:
   // Parallel loops become as many tasks as there are threads, or loops when there is one.
   KernelEmitter(const CodeLevel& level, const llvm::MCSubtargetInfo& cpu, const tensor::Kernel& kernel,
-                llvm::Function* function, int threads);
+                llvm::Function* function, int threads, const KernelDebug* debug);
 
   // Fills the function, whose parameters are the kernel's buffers (and the executor, if it forks) and whose result is
   // the status.
@@ -129,6 +130,7 @@ class KernelEmitter {
 
   // ---- statements (emit_kernel.cpp)
   void emit(const tensor::Stmt&);
+  void go_to_line(int);
   void emit_for(const tensor::For&);
   // A loop from `begin` or 0, tested at its end; `end` is a multiple of `step`; `range` is the counter's.
   void emit_loop(const tensor::VarNode*, Value* end, int64_t step, bool may_be_empty,
@@ -177,6 +179,8 @@ class KernelEmitter {
   Value* guard_ = nullptr;  // loads are executed only where this holds; null: everywhere
   std::unordered_map<const tensor::VarNode*, Binding> bindings_;
   std::unordered_map<const tensor::BufferNode*, Memory> memory_;
+  const KernelDebug* debug_;                         // null without -g
+  int line_ = 0;                                     // of the statement in the program's text
   int depth_ = 0;                                    // of loops around the current place
   std::set<const tensor::VarNode*> register_index_;  // variables that index register buffers: their loops are unrolled
   std::vector<Memo> memos_;                          // innermost last; a guarded expression has a memo of its own

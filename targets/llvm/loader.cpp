@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <list>
@@ -142,18 +143,16 @@ class StepTimer {
       auto* timer = static_cast<StepTimer*>(self);
       timer->seconds_[step] += seconds_since(timer->start_);
     };
-    context_.profiler = &profiler_;
   }
   StepTimer(const StepTimer&) = delete;
 
-  const dlcc_context* context(double* seconds) {
+  const dlcc_profiler* adding_to(double* seconds) {
     seconds_ = seconds;
-    return &context_;
+    return &profiler_;
   }
 
  private:
   dlcc_profiler profiler_{};
-  dlcc_context context_{};
   std::chrono::steady_clock::time_point start_;
   double* seconds_ = nullptr;
 };
@@ -210,6 +209,10 @@ class Runner {
     for (const emit::TensorInterface& t : interface.outputs) outputs_.push_back(add("output", t));
     arena_ = memory_.add("the arena", interface.arena_bytes, std::max<int64_t>(interface.arena_alignment, 1));
     block_count_ = arena_ + 1;
+    if (!interface.weights_file) return;
+    weights_ =
+        memory_.add("the weights", static_cast<int64_t>(request_.weights.size()), interface.weights_file->alignment);
+    block_count_ = *weights_ + 1;
   }
 
   void copy_inputs(Place place) {
@@ -217,15 +220,20 @@ class Runner {
       std::span<const std::byte> bytes = request_.inputs[i].bytes();
       if (!bytes.empty()) std::memcpy(memory_.address(inputs_[i], place), bytes.data(), bytes.size());
     }
+    if (weights_) std::ranges::copy(request_.weights, memory_.address(*weights_, place));
   }
 
-  int call(Place place, const dlcc_context* context = nullptr) const {
+  int call(Place place, const dlcc_profiler* profiler = nullptr) const {
+    dlcc_context context{};
+    context.profiler = profiler;
+    context.weights = weights_ ? memory_.address(*weights_, place) : nullptr;
+    context.weights_bytes = request_.weights.size();
     std::vector<const void*> inputs;
     std::vector<void*> outputs;
     for (size_t b : inputs_) inputs.push_back(memory_.address(b, place));
     for (size_t b : outputs_) outputs.push_back(memory_.address(b, place));
     return run_(inputs.data(), outputs.data(), memory_.address(arena_, place),
-                static_cast<size_t>(request_.interface->arena_bytes), context);
+                static_cast<size_t>(request_.interface->arena_bytes), profiler || weights_ ? &context : nullptr);
   }
 
   std::vector<Constant> read_outputs(Place place) const {
@@ -274,7 +282,7 @@ class Runner {
           *out++ = probe.seconds();
         }
         call(Place::begin);
-        for (int i = 0; i < p.calls; ++i, out += p.steps) call(Place::begin, timer.context(out));
+        for (int i = 0; i < p.calls; ++i, out += p.steps) call(Place::begin, timer.adding_to(out));
       }
     });
     const double* in = first;
@@ -297,6 +305,7 @@ class Runner {
       child_report = report_;
       catch_faults();
       for (size_t b : inputs_) memory_.protect_reading_only(b);
+      if (weights_) memory_.protect_reading_only(*weights_);
       alarm(static_cast<unsigned>(request_.time_limit_seconds));
       work();
       _exit(0);
@@ -332,6 +341,7 @@ class Runner {
   GuardedMemory memory_;
   std::vector<size_t> inputs_, outputs_;
   size_t arena_ = 0, block_count_ = 0;
+  std::optional<size_t> weights_;  // of a model without them
   ChildReport* report_ = nullptr;
   size_t report_bytes_ = 0, round_size_ = 0;
 };
