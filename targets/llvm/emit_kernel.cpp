@@ -4,7 +4,6 @@
 #include "targets/llvm/emit_kernel.h"
 
 #include "targets/llvm/kernel_emitter.h"
-#include "tensor/intrinsic.h"
 #include "tensor/visit.h"
 
 namespace dlcc::targets {
@@ -31,8 +30,6 @@ std::set<const VarNode*> find_register_index(const Kernel& kernel) {
   });
   return result;
 }
-
-int64_t storage_alignment(DType t) { return std::max(bits(t) / 8, 1); }
 
 }  // namespace
 
@@ -61,8 +58,7 @@ void KernelEmitter::emit_function(const std::function<void()>& body) {
   for (size_t i = 0; i < kernel_.params.size(); ++i) {
     const BufferNode& buffer = *kernel_.params[i].buffer;
     int64_t elements = product(buffer.shape).value();
-    memory_[&buffer] = {function_->getArg(i), false, std::max(buffer.alignment, storage_alignment(buffer.type)),
-                        elements};
+    memory_[&buffer] = {function_->getArg(i), false, std::max(buffer.alignment, element_bytes(buffer.type)), elements};
   }
   register_index_ = find_register_index(kernel_);
   memos_.emplace_back();
@@ -105,7 +101,7 @@ void KernelEmitter::emit(const Stmt& s) {
                  [&](const IfThen& x) { emit_if(x); },
                  [&](const Require& x) { emit_require(x); },
                  [&](const Prefetch& x) { emit_prefetch(x); },
-                 [&](const IntrinsicCall& x) { emit(inline_intrinsic(x)); },
+                 [&](const IntrinsicCall& x) { emit_intrinsic(x); },
              },
              s->v);
   begin_statement();
@@ -242,7 +238,7 @@ void KernelEmitter::emit_allocate(const Allocate& x) {
   llvm::IRBuilder<> at_entry(&entry, entry.begin());
   auto* slot = at_entry.CreateAlloca(llvm::ArrayType::get(storage_type(buffer.type), static_cast<uint64_t>(slots)),
                                      nullptr, buffer.name);
-  int64_t size = slots * storage_alignment(buffer.type);
+  int64_t size = slots * element_bytes(buffer.type);
   auto alignment = std::max(
       buffer.alignment,
       std::min<int64_t>(level_.machine.vector_bytes,
@@ -293,7 +289,7 @@ void emit_kernel(llvm::Function* function, const Kernel& kernel, const std::vect
     attributes.addAttribute(llvm::Attribute::NoCapture);
     if (kernel.params[i].access == Access::read) attributes.addAttribute(llvm::Attribute::ReadOnly);
     attributes.addAlignmentAttr(
-        llvm::Align(static_cast<uint64_t>(std::max(buffer.alignment, storage_alignment(buffer.type)))));
+        llvm::Align(static_cast<uint64_t>(std::max(buffer.alignment, element_bytes(buffer.type)))));
     if (int64_t bytes = storage_bytes(buffer.type, product(buffer.shape).value()); bytes > 0)
       attributes.addDereferenceableAttr(static_cast<uint64_t>(bytes));
     function->addParamAttrs(i, attributes);

@@ -1,12 +1,13 @@
 // The state of emitting one kernel as an LLVM function, shared by the files that emit expressions (emit_expr.cpp),
 // number conversions (emit_cast.cpp), indices (emit_index.cpp), memory accesses (emit_memory.cpp), statements
-// (emit_kernel.cpp) and parallel loops (emit_parallel.cpp).
+// (emit_kernel.cpp), intrinsic calls (emit_intrinsic.cpp) and parallel loops (emit_parallel.cpp).
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <set>
@@ -47,6 +48,9 @@ struct Linear {
 // x := x * by, x := x + y.
 void scale(llvm::IRBuilder<>&, Linear& x, int64_t by);
 void add(llvm::IRBuilder<>&, Linear& x, const Linear& y);
+
+// Of an element in memory, where nibbles count as bytes; also its natural alignment.
+inline int64_t element_bytes(DType t) { return std::max(bits(t) / 8, 1); }
 
 constexpr int innermost = 1 << 30;  // depth of values that are not loop counters
 
@@ -148,6 +152,12 @@ class KernelEmitter {
   void emit_function(const std::function<void()>& body);
   void begin_statement();
   void bind(const tensor::VarNode*, Value*, bool bounded, std::optional<tensor::Range> range = std::nullopt);
+
+  // ---- intrinsic calls (emit_intrinsic.cpp)
+  void emit_intrinsic(const tensor::IntrinsicCall&);
+  void emit_function_call(const tensor::IntrinsicCall&, const std::string& function);
+  void emit_instruction(const tensor::IntrinsicCall&);
+  Value* pointer_to(const tensor::Region&);
 
   // ---- parallel loops (emit_parallel.cpp)
   using Captured = std::vector<std::pair<const tensor::VarNode*, Binding>>;
