@@ -117,7 +117,12 @@ int compile_command(std::vector<std::string> args) {
   app.set_version_flag("--version", std::string("dlcc ") + version);
   add_compile_options(app, options);
   add_reporting_options(app, reporting);
-  app.add_option("-o", out.object, "The object file; the header is written beside it")->required();
+  app.add_option("-o", out.object, "The object file; the header is written beside it");
+  app.callback([&] {
+    if (!out.object.empty()) return;
+    if (options.stop_after.empty()) throw CLI::RequiredError("-o");
+    out.object = "-";  // nothing will be written
+  });
   app.add_option("--emit", out.emit, "What to write: obj, header, relay, tensor, llvm, asm")
       ->capture_default_str()
       ->check([](const std::string& text) {
