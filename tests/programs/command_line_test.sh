@@ -32,7 +32,6 @@ expect_status 2 "$model" -o m.o -mcpu=pentium9
 expect_status 2 "$model" -o m.o -mattr=+no-such-feature
 expect_status 2 "$model" -o m.o --dim n
 expect_status 2 "$model" -o m.o --stop-after=no-such-pass
-expect_status 2 "$model"
 expect_status 0 "$model" --stop-after=fuse
 expect_status 2 "$model" -o - -MD
 expect_status 2 opt "$model" --passes=no-such-pass
