@@ -77,17 +77,13 @@ class Scheduler {
   // Panel after panel, each over all rows: the rows are read once for every panel. When they do not stay in the cache
   // but all panels do, block after block of rows, each over all panels.
   Stmt products() {
-    auto block_of = [&](const Rows& rows) { return panels([&](const Position& at) { return sums(at, rows); }); };
+    Area image{Expr(0), Expr(0), height(), width()};
     Stmt body;
-    if (int64_t size = rows_per_block()) {
-      Var block = make_var("block");
-      int64_t all = rows_of_image(), left = all % size;
-      body = for_loop(block, all / size, LoopKind::parallel, block_of({Expr(block) * Expr(size), size}));
-      if (left > 0) body = sequence({body, block_of({Expr(all - left), left})});
-      body = other_rows(body);
-    } else {
-      body = panels([&](const Position& at) { return other_rows(sums(at, {Expr(0), rows_of_image()})); });
-    }
+    if (blocks_pay(image))
+      body = other_rows(each_block(
+          image, [&](const Area& block) { return panels([&](const Position& at) { return sums(at, block); }); }));
+    else
+      body = panels([&](const Position& at) { return other_rows(sums(at, image)); });
     for (size_t k = plan_.outer_axes.size(); k-- > 0;) {
       const Axis& a = axis(plan_.outer_axes[k]);
       body = for_loop(a.var, a.extent.value(), LoopKind::parallel, body);
@@ -95,15 +91,6 @@ class Scheduler {
     return body;
   }
 
-  // Or 0 when blocks do not pay.
-  int64_t rows_per_block() const {
-    auto bytes = [](const Buffer& b) { return product_of(b) * bits(b->type) / 8; };
-    int64_t size = rows_of_tiles();
-    bool pays = extent(plan_.column_axis) > plan_.panel && size < rows_of_image() &&
-                bytes(plan_.contraction.data.buffer) > machine_.l2_bytes / 2 &&
-                bytes(plan_.contraction.weights.buffer) <= machine_.l2_bytes / 2;
-    return pays ? size : 0;
-  }
   static int64_t product_of(const Buffer& b) { return dlcc::product(b->shape).value(); }
 
   Stmt panels(const std::function<Stmt(const Position&)>& body) {
@@ -134,24 +121,47 @@ class Scheduler {
   int x_axis() const { return plan_.row_axes.empty() ? -1 : plan_.row_axes.back(); }
   int64_t height() const { return y_axis() < 0 ? 1 : std::max<int64_t>(extent(y_axis()), 1); }
   int64_t width() const { return x_axis() < 0 ? 1 : std::max<int64_t>(extent(x_axis()), 1); }
-  // What blocks are made of: rows of the image, or pixels when there is but one row.
-  int64_t rows_of_image() const { return height() > 1 ? height() : width(); }
 
-  struct Rows {
-    Expr first;
-    int64_t count;
+  // A part of the image.
+  struct Area {
+    Expr top, left;
+    int64_t tall, wide;
   };
 
-  // The rows of some tiles: enough to make use of what is read once for all of them.
-  int64_t rows_of_tiles() const {
-    int64_t pixels = 16 * tile_.rows, all = rows_of_image();
-    int64_t size = std::min(height() > 1 ? std::max<int64_t>(pixels / width(), 1) : pixels, all);
-    for (int64_t even = size; even <= 2 * size; ++even)  // no smaller block at the end, if that is possible
-      if (all % even == 0) return even;
-    return size;
+  // Some register tiles: enough to make use of what is read once for all of them.
+  int64_t pixels_of_block() const { return 16 * tile_.rows; }
+
+  bool blocks_pay(const Area& image) const {
+    auto bytes = [](const Buffer& b) { return product_of(b) * bits(b->type) / 8; };
+    return extent(plan_.column_axis) > plan_.panel && image.tall * image.wide > 2 * pixels_of_block() &&
+           bytes(plan_.contraction.data.buffer) > machine_.l2_bytes / 2 &&
+           bytes(plan_.contraction.weights.buffer) <= machine_.l2_bytes / 2;
   }
 
-  // A register tile: its first pixel in the image and among the rows at hand; its number among their tiles.
+  // Cuts the area into blocks: of whole rows, or of parts of them where rows are long.
+  Stmt each_block(const Area& a, const std::function<Stmt(const Area&)>& body) const {
+    int64_t pixels = pixels_of_block();
+    if (a.tall > 1 && a.wide > 2 * pixels) {
+      Var row = make_var("row");
+      return for_loop(row, a.tall, LoopKind::parallel, each_block({a.top + Expr(row), a.left, 1, a.wide}, body));
+    }
+    bool by_rows = a.tall > 1;
+    int64_t all = by_rows ? a.tall : a.wide;
+    int64_t size = std::clamp<int64_t>(by_rows ? pixels / a.wide : pixels, 1, all);
+    for (int64_t even = size; even <= 2 * size; ++even)  // no smaller block at the end, if that is possible
+      if (all % even == 0) {
+        size = even;
+        break;
+      }
+    auto block_at = [&](const Expr& first, int64_t count) {
+      return body(by_rows ? Area{a.top + first, a.left, count, a.wide} : Area{a.top, a.left + first, 1, count});
+    };
+    Var block = make_var("block");
+    Stmt blocks = for_loop(block, all / size, LoopKind::parallel, block_at(Expr(block) * Expr(size), size));
+    return all % size ? sequence({blocks, block_at(Expr(all - all % size), all % size)}) : blocks;
+  }
+
+  // A register tile: its first pixel in the image and in the area at hand; its number among the area's tiles.
   struct Tile {
     Expr top, left, top_here, left_here;
     int64_t tall, wide;
@@ -159,10 +169,8 @@ class Scheduler {
     int64_t count;
   };
 
-  Stmt tiles(const Position& at, const Rows& rows, const std::function<Stmt(const Tile&)>& body) {
-    bool image = height() > 1;
-    std::vector<TileGrid> grids =
-        cut_into_tiles(image ? rows.count : 1, image ? width() : rows.count, tile_.rows, at.vectors);
+  Stmt tiles(const Position& at, const Area& area, const std::function<Stmt(const Tile&)>& body) {
+    std::vector<TileGrid> grids = cut_into_tiles(area.tall, area.wide, tile_.rows, at.vectors);
     int64_t before = 0, all = 0;
     for (const TileGrid& g : grids) all += g.tiles();
     std::vector<Stmt> parts;
@@ -175,8 +183,8 @@ class Scheduler {
         const TileGrid& g = grids[k];
         Var across = make_var("across");
         Expr top = Expr(g.top) + Expr(down) * Expr(g.tall), left = Expr(g.left) + Expr(across) * Expr(g.wide);
-        Tile tile{.top = image ? rows.first + top : top,
-                  .left = image ? left : rows.first + left,
+        Tile tile{.top = area.top + top,
+                  .left = area.left + left,
                   .top_here = top,
                   .left_here = left,
                   .tall = g.tall,
@@ -191,31 +199,25 @@ class Scheduler {
     return sequence(std::move(parts));
   }
 
-  // The sums of a panel for some rows, and what follows them. In one go, each tile's sums stay in registers; in parts,
-  // each part is computed for some tiles and added to the totals of them all.
-  Stmt sums(const Position& at, const Rows& rows) {
+  // The sums of a panel for an area, and what follows them. In one go, each tile's sums stay in registers; in parts,
+  // each part is computed for a block of tiles and added to the totals of them all.
+  Stmt sums(const Position& at, const Area& area) {
     int64_t blocks = terms_.blocks_per_part(height() * width() > tile_.rows);
-    if (blocks == 0) return tiles(at, rows, [&](const Tile& t) { return whole_tile(at, t); });
-    int64_t size = std::min(rows_of_tiles(), rows.count), left = rows.count % size;
-    Var some = make_var("rows");
-    Stmt body = for_loop(some, rows.count / size, LoopKind::parallel,
-                         sums_in_parts(at, {rows.first + Expr(some) * Expr(size), size}, blocks));
-    return left ? sequence({body, sums_in_parts(at, {rows.first + Expr(rows.count - left), left}, blocks)}) : body;
+    if (blocks == 0) return tiles(at, area, [&](const Tile& t) { return whole_tile(at, t); });
+    return each_block(area, [&](const Area& block) { return sums_in_parts(at, block, blocks); });
   }
 
-  Stmt sums_in_parts(const Position& at, const Rows& rows, int64_t blocks) {
-    bool image = height() > 1;
+  Stmt sums_in_parts(const Position& at, const Area& area, int64_t blocks) {
     Buffer total =
-        make_buffer("total", stage_.results[0]->type,
-                    {image ? rows.count : 1, image ? width() : rows.count, at.vectors, lanes_}, Scope::local, 64);
+        make_buffer("total", stage_.results[0]->type, {area.tall, area.wide, at.vectors, lanes_}, Scope::local, 64);
     auto add = [&](const TermPart& part) {
-      return tiles(at, rows, [&](const Tile& t) { return part_of_tile(at, t, part, total); });
+      return tiles(at, area, [&](const Tile& t) { return part_of_tile(at, t, part, total); });
     };
     int64_t whole = terms_.blocks() / blocks, left = terms_.blocks() % blocks;
     Var part = make_var("part");
     Stmt whole_parts = for_loop(part, whole, LoopKind::serial, add({Expr(part) * Expr(blocks), blocks, false}));
     Stmt last_part = left > 0 || terms_.has_rest() ? add({Expr(whole * blocks), left, true}) : nullptr;
-    Stmt stores = tiles(at, rows, [&](const Tile& t) {
+    Stmt stores = tiles(at, area, [&](const Tile& t) {
       return drain(at, t, {}, [&](const std::vector<Expr>& e) {
         return load(total, {t.top_here + e[0], t.left_here + e[1], e[2], e[3]});
       });
