@@ -15,6 +15,7 @@ namespace {
 struct Outputs {
   std::string object;
   std::string emit = "obj,header";
+  bool debug = false;
   bool dependencies = false;
   std::string dependency_file, dependency_target;
   bool tune = false;
@@ -42,25 +43,16 @@ struct Artefact {
   std::string (*text)(Compiler&, const relay::Module&, Planned&);
 };
 
-std::string listing(Compiler& c, Planned& p, targets::Listing which) {
-  targets::CodegenOptions codegen{.optimization = c.options().optimization, .jobs = c.options().jobs};
-  return targets::generate_listing(p.program, p.plan, p.interface, p.target, codegen, which);
-}
-
-std::string program_text(const Planned& planned) {
-  std::string text = lower::print(planned.program, &planned.plan);
-  for (const lower::KernelVariants& k : planned.program.kernels)
-    for (const tensor::Kernel& v : k.variants) text += "\n" + tensor::print(v);
-  return text;
-}
+constexpr const char* text_suffix = ".tensor";
 
 const Artefact artefacts[] = {
     {"relay", ".rly", [](Compiler&, const relay::Module& m, Planned&) { return relay::print(m); }},
-    {"tensor", ".tensor", [](Compiler&, const relay::Module&, Planned& p) { return program_text(p); }},
+    {"tensor", text_suffix,
+     [](Compiler&, const relay::Module&, Planned& p) { return lower::print_with_lines(p.program, p.plan).text; }},
     {"llvm", ".ll",
-     [](Compiler& c, const relay::Module&, Planned& p) { return listing(c, p, targets::Listing::llvm_ir); }},
+     [](Compiler& c, const relay::Module&, Planned& p) { return c.listing(p, targets::Listing::llvm_ir); }},
     {"asm", ".s",
-     [](Compiler& c, const relay::Module&, Planned& p) { return listing(c, p, targets::Listing::assembly); }},
+     [](Compiler& c, const relay::Module&, Planned& p) { return c.listing(p, targets::Listing::assembly); }},
 };
 
 std::string dependency_rule(const Compiler& compiler, const Outputs& out) {
@@ -78,40 +70,56 @@ std::optional<TuningRecords> tuned(Compiler& compiler, const relay::Module& modu
     if (!known) return std::nullopt;
     all.add(*known);
   }
-  auto measured = tune(compiler, module, diagnostics);
+  auto measured = tune(compiler.options(), module, diagnostics);
   if (!measured) return std::nullopt;
   all.add(*measured);
   return all;
+}
+
+// The kinds of artefacts to write, each once.
+std::vector<std::string> wanted_kinds(const Outputs& out) {
+  std::vector<std::string> result;
+  std::stringstream kinds(out.emit + (out.debug ? ",tensor" : ""));
+  for (std::string kind; std::getline(kinds, kind, ',');)
+    if (!std::ranges::count(result, kind)) result.push_back(kind);
+  return result;
+}
+
+bool are_distinct(const std::vector<OutputFile>& files, Diagnostics& diagnostics) {
+  std::set<std::string> paths;
+  for (const OutputFile& file : files)
+    if (file.path != "-" && !paths.insert(std::filesystem::path(file.path).lexically_normal()).second)
+      diagnostics.error(DiagnosticId::bad_option, {.file = file.path}, "two outputs would be written to this file");
+  return !diagnostics.any();
 }
 
 bool write_all(Compiler& compiler, const Outputs& out, const relay::Module& module, Planned& planned,
                const std::optional<TuningRecords>& records, Diagnostics& diagnostics) {
   std::string stem = without_suffix(out.object);
   bool to_stdout = out.object == "-";
-  std::stringstream kinds(out.emit);
   std::vector<std::byte> object;
   std::deque<std::string> texts;
   std::vector<OutputFile> files;
   auto add_text = [&](std::string path, std::string text) {
     files.push_back({std::move(path), std::as_bytes(std::span(texts.emplace_back(std::move(text))))});
   };
-  bool wants_header = false;
-  for (std::string kind; std::getline(kinds, kind, ',');) {
-    if (kind == "obj" && object.empty()) {
+  std::vector<std::string> kinds = wanted_kinds(out);
+  for (const std::string& kind : kinds) {
+    if (kind == "obj") {
       object = compiler.generate(planned);
       files.push_back({out.object, object});
+      if (!planned.weights_file.empty()) files.push_back({compiler.options().weights_file, planned.weights_file});
     }
-    wants_header |= kind == "header";
     for (const Artefact& a : artefacts)
       if (a.kind == kind) add_text(to_stdout ? "-" : stem + a.suffix, a.text(compiler, module, planned));
   }
   // The header tells the stack's size, which is known when the object is.
-  if (wants_header && !to_stdout) add_text(stem + ".h", emit::make_header(planned.interface));
+  if (std::ranges::count(kinds, "header") && !to_stdout) add_text(stem + ".h", emit::make_header(planned.interface));
   if (out.dependencies) {
     add_text(out.dependency_file.empty() ? stem + ".d" : out.dependency_file, dependency_rule(compiler, out));
   }
   if (records) add_text(compiler.options().tuning_records, records->str());
-  return write_files(files, diagnostics);
+  return are_distinct(files, diagnostics) && write_files(files, diagnostics);
 }
 
 }  // namespace
@@ -127,7 +135,12 @@ int compile_command(std::vector<std::string> args) {
   app.set_version_flag("--version", std::string("dlcc ") + version);
   add_compile_options(app, options);
   add_reporting_options(app, reporting);
-  app.add_option("-o", out.object, "The object file; the header is written beside it")->required();
+  app.add_option("-o", out.object, "The object file; the header is written beside it");
+  app.callback([&] {
+    if (!out.object.empty()) return;
+    if (options.stop_after.empty()) throw CLI::RequiredError("-o");
+    out.object = "-";  // nothing will be written
+  });
   app.add_flag("--tune", out.tune,
                "Measure on this machine what schedules may choose, and add it to the file of --tuning-records");
   app.add_option("--emit", out.emit, "What to write: obj, header, relay, tensor, llvm, asm")
@@ -140,17 +153,21 @@ int compile_command(std::vector<std::string> args) {
             return "there is nothing called '" + kind + "' to emit";
         return std::string();
       });
+  app.add_flag("-g", out.debug,
+               "Debug information: lines of the scheduled program, which is written beside the object");
   app.add_flag("-c")->description("Accepted as compilers accept it: dlcc never links");
   app.add_flag("--MD", out.dependencies, "-MD: write a make dependency file");
   app.add_option("--MF", out.dependency_file, "-MF: its path");
   app.add_option("--MT", out.dependency_target, "-MT: the target it names");
   if (auto status = parse(app, std::move(args))) return *status;
-  if (options.prefix.empty()) {
-    std::string stem = without_suffix(out.object == "-" ? options.model : out.object);
-    options.prefix = stem.substr(stem.rfind('/') + 1);
-  }
+  std::string stem = without_suffix(out.object == "-" ? options.model : out.object);
+  std::string name = stem.substr(stem.rfind('/') + 1);
+  if (options.prefix.empty()) options.prefix = name;
+  if (out.debug) options.text_file = name + text_suffix;
 
   Diagnostics diagnostics;
+  if (out.object == "-" && out.debug)
+    diagnostics.error(DiagnosticId::bad_option, {}, "-g with -o - leaves no place for the text that code refers to");
   if (out.object == "-" && out.dependencies && out.dependency_file.empty())
     diagnostics.error(DiagnosticId::bad_option, {}, "-MD with -o - needs -MF, which names the dependency file");
   if (out.tune && options.tuning_records.empty())

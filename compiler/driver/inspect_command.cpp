@@ -75,6 +75,7 @@ int inspect_command(std::vector<std::string> args) {
                           {"live_bound_bytes", planned->plan.live_bound},
                           {"inputs", tensors_json(i.inputs)},
                           {"outputs", tensors_json(i.outputs)}};
+    if (i.weights_file) out["weights_file_bytes"] = i.weights_file->bytes;
     out["target"] = planned->target.name;
     for (const lower::StepCost& s : steps) out["calls"].push_back(step_json(s));
     std::cout << out.dump(1) << "\n";
@@ -89,8 +90,9 @@ int inspect_command(std::vector<std::string> args) {
   std::string operators;
   for (const auto& [name, count] : contents.operators) operators += fmt::format(" {}*{}", count, name);
   std::cout << fmt::format("contents {} parameters;{}\n", contents.parameters, operators);
-  std::cout << fmt::format("weights  {} bytes\narena    {} bytes (no plan can need less than {})\nMACs     {}\n\n",
-                           i.weights_bytes, i.arena_bytes, planned->plan.live_bound, i.macs);
+  std::string place = i.weights_file ? fmt::format(", in a file of {}", i.weights_file->bytes) : "";
+  std::cout << fmt::format("weights  {} bytes{}\narena    {} bytes (no plan can need less than {})\nMACs     {}\n\n",
+                           i.weights_bytes, place, i.arena_bytes, planned->plan.live_bound, i.macs);
   std::cout << step_table(steps);
   return 0;
 }

@@ -1,10 +1,14 @@
 // dlcc ops, dlcc targets: what there is.
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "driver/commands.h"
 #include "driver/options.h"
+#include "pipeline/operator_support.h"
 #include "relay/operator.h"
+#include "tensor/text.h"
 
 namespace dlcc::driver {
 namespace {
@@ -19,30 +23,78 @@ std::string signature(const relay::Operator& op) {
   return text + ")";
 }
 
+nlohmann::json operator_json(const relay::Operator& op) {
+  nlohmann::json item = {
+      {"name", op.name}, {"summary", op.summary}, {"arguments", op.arguments}, {"attributes", nlohmann::json::array()}};
+  for (const auto& a : op.attributes)
+    item["attributes"].push_back({{"name", a.name},
+                                  {"type", a.type},
+                                  {"default", relay::str(a.default_value)},
+                                  {"required", a.required},
+                                  {"about", a.doc}});
+  return item;
+}
+
+// A line for each operator, a column for each element type that one of them takes.
+std::string support_table(const std::vector<OperatorSupport>& table) {
+  std::set<DType> columns;
+  size_t widest = 0;
+  for (const OperatorSupport& row : table) {
+    columns.insert(row.types.begin(), row.types.end());
+    widest = std::max(widest, row.op->name.size());
+  }
+  std::string text = fmt::format("{:{}}", "", widest);
+  for (DType type : columns) text += fmt::format(" {}", tensor::short_name(type));
+  text += "\n";
+  for (const OperatorSupport& row : table) {
+    std::string line = fmt::format("{:{}}", row.op->name, widest);
+    for (DType type : columns)
+      line += fmt::format(" {:^{}}", std::ranges::count(row.types, type) ? "x" : ".", tensor::short_name(type).size());
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+int print_support(const std::string& target, bool json, const Reporting& reporting) {
+  Diagnostics diagnostics;
+  auto table = operator_support(target, diagnostics);
+  if (!table) return report(diagnostics, reporting);
+  if (!json) {
+    std::cout << support_table(*table);
+    return 0;
+  }
+  nlohmann::json list = nlohmann::json::array();
+  for (const OperatorSupport& row : *table) {
+    nlohmann::json item = operator_json(*row.op);
+    item["types"] = nlohmann::json::array();
+    for (DType type : row.types) item["types"].push_back(name(type));
+    list.push_back(std::move(item));
+  }
+  std::cout << list.dump(1) << "\n";
+  return 0;
+}
+
 }  // namespace
 
 int ops_command(std::vector<std::string> args) {
   bool json = false;
-  CLI::App app("Lists the operators of the Relay language with their attributes.", "dlcc ops");
+  std::string target;
+  Reporting reporting;
+  CLI::App app(
+      "Lists the operators of the Relay language with their attributes; with --target, the element types for which a "
+      "target has code for them.",
+      "dlcc ops");
   app.add_flag("--json", json, "Print JSON");
+  app.add_option("--target", target, "A target; see 'dlcc targets'");
+  add_reporting_options(app, reporting);
   if (auto status = parse(app, std::move(args))) return *status;
+  if (app.count("--target")) return print_support(target, json, reporting);
   nlohmann::json list = nlohmann::json::array();
   for (const auto& [name, op] : relay::operators().all()) {
-    if (!json) {
+    if (json)
+      list.push_back(operator_json(*op));
+    else
       std::cout << signature(*op) << "\n    " << op->summary << "\n";
-      continue;
-    }
-    nlohmann::json item = {{"name", name},
-                           {"summary", op->summary},
-                           {"arguments", op->arguments},
-                           {"attributes", nlohmann::json::array()}};
-    for (const auto& a : op->attributes)
-      item["attributes"].push_back({{"name", a.name},
-                                    {"type", a.type},
-                                    {"default", relay::str(a.default_value)},
-                                    {"required", a.required},
-                                    {"about", a.doc}});
-    list.push_back(std::move(item));
   }
   if (json) std::cout << list.dump(1) << "\n";
   return 0;

@@ -26,6 +26,13 @@ void show_progress(const std::string& what) {
   std::fflush(stderr);
 }
 
+// The parser's check of --weights.
+std::string check_weights(const std::string& where) {
+  for (std::string_view kind : {"section=", "external="})
+    if (where.starts_with(kind) && where.size() > kind.size() && where != "external=-") return "";
+  return "expected section=NAME or external=FILE, found '" + where + "'";
+}
+
 // Whether each is about the command line and not about the model.
 bool blames_command_line(const Diagnostics& diagnostics) {
   return std::ranges::all_of(diagnostics.list(), [](const Diagnostic& d) {
@@ -68,12 +75,12 @@ void add_compile_options(CLI::App& app, CompileOptions& o) {
   app.add_option("-j,--jobs", o.jobs, "Threads of the compiler; the result does not depend on it")
       ->check(CLI::Range(1, 256));
   app.add_option_function<std::string>(
-         "--weights", [&o](const std::string& where) { o.weights_section = where.substr(where.find('=') + 1); },
-         "section=NAME: the section of the object that holds the weights")
-      ->check([](const std::string& where) {
-        bool named = where.starts_with("section=") && where.size() > std::string_view("section=").size();
-        return named ? "" : "expected section=NAME, found '" + where + "'";
-      });
+         "--weights",
+         [&o](const std::string& where) {
+           (where.starts_with("section") ? o.weights_section : o.weights_file) = where.substr(where.find('=') + 1);
+         },
+         "section=NAME: the section of the object that holds the weights; external=FILE: a file holds them")
+      ->check(check_weights);
   app.add_option("--dim", o.dims, "NAME=VALUE: the value of a symbolic dimension")->expected(1)->take_all();
   app.add_option("--threads", o.schedule.threads,
                  "Threads of the compiled model; more than one need libdlcc_rt.a or an executor")

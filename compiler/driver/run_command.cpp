@@ -3,8 +3,8 @@
 
 #include "driver/commands.h"
 #include "driver/options.h"
+#include "pipeline/run.h"
 #include "pipeline/tensor_files.h"
-#include "targets/llvm/loader.h"
 
 namespace dlcc::driver {
 namespace {
@@ -26,6 +26,38 @@ std::optional<size_t> find_tensor(const std::string& text, size_t position,
   return std::nullopt;
 }
 
+// The tensors that the --input options name, in the model's order. Empty, with a diagnostic for each that is missing or
+// does not fit.
+std::optional<std::vector<Constant>> read_inputs(const std::vector<std::string>& options,
+                                                 const std::vector<emit::TensorInterface>& tensors,
+                                                 Diagnostics& diagnostics) {
+  std::vector<std::optional<Constant>> given(tensors.size());
+  for (size_t k = 0; k < options.size(); ++k) {
+    std::string file;
+    if (auto at = find_tensor(options[k], k, tensors, "input", file, diagnostics))
+      given[*at] = read_tensor(file, diagnostics);
+  }
+  if (diagnostics.any()) return std::nullopt;
+  std::vector<Constant> values;
+  for (size_t k = 0; k < given.size(); ++k) {
+    if (given[k])
+      values.push_back(*given[k]);
+    else
+      diagnostics.error(DiagnosticId::bad_data, {}, fmt::format("input '{}' is not given", tensors[k].name), {},
+                        fmt::format("--input {}=FILE", tensors[k].name));
+  }
+  if (diagnostics.any() || !fits(values, tensors, "input", diagnostics)) return std::nullopt;
+  return values;
+}
+
+// A result's type, shape and first elements.
+void print_tensor(const std::string& tensor, const Constant& c) {
+  fmt::print("{} {} {}:", tensor, name(c.dtype()), str(shape_of(c.shape())));
+  for (int64_t i = 0; i < std::min<int64_t>(c.count(), 16); ++i)
+    is_float(c.dtype()) ? fmt::print(" {:g}", c.number_at(i)) : fmt::print(" {}", c.integer_at(i));
+  fmt::print("{}\n", c.count() > 16 ? " ..." : "");
+}
+
 }  // namespace
 
 int run_command(std::vector<std::string> args) {
@@ -44,37 +76,20 @@ int run_command(std::vector<std::string> args) {
   auto planned = compiler.compile();
   if (!planned) return report(diagnostics, reporting);
   const emit::Interface& interface = planned->interface;
-  std::vector<std::optional<Constant>> given(interface.inputs.size());
-  for (size_t k = 0; k < inputs.size(); ++k) {
-    std::string file;
-    if (auto at = find_tensor(inputs[k], k, interface.inputs, "input", file, diagnostics))
-      given[*at] = read_tensor(file, diagnostics);
-  }
-  std::vector<Constant> values;
-  for (size_t k = 0; k < given.size() && !diagnostics.any(); ++k) {
-    if (!given[k])
-      diagnostics.error(DiagnosticId::bad_data, {}, fmt::format("input '{}' is not given", interface.inputs[k].name),
-                        {}, fmt::format("--input {}=FILE", interface.inputs[k].name));
-    else
-      values.push_back(*given[k]);
-  }
-  if (diagnostics.any() || !fits(values, interface.inputs, "input", diagnostics)) return report(diagnostics, reporting);
-  auto object = compiler.generate(*planned);
-  auto result = targets::run_object({.object = object, .interface = &interface, .inputs = values}, diagnostics);
-  if (!result) return report(diagnostics, reporting);
+  std::vector<std::pair<size_t, std::string>> wanted;  // outputs and their files
   for (size_t k = 0; k < outputs.size(); ++k) {
     std::string file;
     if (auto at = find_tensor(outputs[k], k, interface.outputs, "output", file, diagnostics))
-      write_tensor(file, interface.outputs[*at].name, result->outputs[*at], diagnostics);
+      wanted.emplace_back(*at, file);
   }
+  auto values = read_inputs(inputs, interface.inputs, diagnostics);
+  if (diagnostics.any()) return report(diagnostics, reporting);
+  auto object = compiler.generate(*planned);
+  auto results = run_once(*planned, object, *values, diagnostics);
+  if (!results) return report(diagnostics, reporting);
+  for (const auto& [at, file] : wanted) write_tensor(file, interface.outputs[at].name, (*results)[at], diagnostics);
   if (outputs.empty())
-    for (size_t k = 0; k < result->outputs.size(); ++k) {
-      const Constant& c = result->outputs[k];
-      fmt::print("{} {} {}:", interface.outputs[k].name, name(c.dtype()), str(shape_of(c.shape())));
-      for (int64_t i = 0; i < std::min<int64_t>(c.count(), 16); ++i)
-        is_float(c.dtype()) ? fmt::print(" {:g}", c.number_at(i)) : fmt::print(" {}", c.integer_at(i));
-      fmt::print("{}\n", c.count() > 16 ? " ..." : "");
-    }
+    for (size_t k = 0; k < results->size(); ++k) print_tensor(interface.outputs[k].name, (*results)[k]);
   return report(diagnostics, reporting);
 }
 

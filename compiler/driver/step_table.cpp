@@ -66,6 +66,7 @@ nlohmann::json profile_json(const Profile& p) {
   for (const StepProfile& s : p.steps) {
     nlohmann::json row = step_json(s.cost);
     row["us"] = s.seconds * 1e6;
+    row["min_us"] = s.shortest * 1e6;
     row["gflops"] = s.gflops();
     row["percent_of_floor"] = 100 * p.share_of_floor(s);
     out["layers"].push_back(std::move(row));

@@ -6,10 +6,10 @@
 
 #include "driver/commands.h"
 #include "driver/options.h"
+#include "pipeline/run.h"
 #include "pipeline/tensor_files.h"
 #include "pipeline/verification.h"
 #include "relay/evaluate.h"
-#include "targets/llvm/loader.h"
 
 namespace dlcc::driver {
 namespace {
@@ -41,16 +41,16 @@ bool verify_layers(Compiler& compiler, relay::Module fused, const std::vector<Co
   auto expected = relay::evaluate(module, inputs, tensor::Precision::specified, diagnostics);
   auto laid_out = compiler.run_passes(std::move(module), {"assign-layouts"});
   auto planned = laid_out ? compiler.plan(*laid_out) : std::nullopt;
-  if (!expected || !planned) return false;
+  if (!expected || !returned_ok(static_cast<int>(expected->status), diagnostics) || !planned) return false;
   auto object = compiler.generate(*planned);
-  auto got = targets::run_object({.object = object, .interface = &planned->interface, .inputs = inputs}, diagnostics);
+  auto got = run_once(*planned, object, inputs, diagnostics);
   if (!got) return false;
   for (size_t k = 0; k < names.size(); ++k) {
     // Sums in another order differ relative to the largest value, not to each.
     double scale = 0;
     for (int64_t i = 0; i < expected->results[k].count(); ++i)
       if (double v = std::abs(expected->results[k].number_at(i)); std::isfinite(v)) scale = std::max(scale, v);
-    Comparison c = compare(got->outputs[k], expected->results[k], {t.rtol, t.atol + t.rtol * scale});
+    Comparison c = compare((*got)[k], expected->results[k], {t.rtol, t.atol + t.rtol * scale});
     if (c.ok) continue;
     std::cout << fmt::format("FAIL {}: {} (largest error {:g})\n", names[k], c.what, c.largest);
     return false;

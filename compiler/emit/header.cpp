@@ -193,6 +193,12 @@ std::string make_header(const Interface& interface) {
   text += fmt::format("#define {}_ARENA_ALIGN {}u\n", macro, interface.arena_alignment);
   text +=
       fmt::format("#define {}_STACK_BYTES {}u /* the deepest use of the stack */\n\n", macro, interface.stack_bytes);
+  if (const auto& file = interface.weights_file)
+    text += fmt::format(
+        "/* The model was compiled without its weights: {0}_run_ctx wants the contents of their file in the context's\n"
+        " * `weights` and `weights_bytes`, and {0}_run returns DLCC_WEIGHTS_MISSING. */\n"
+        "#define {1}_WEIGHTS_FILE_BYTES {2}u\n#define {1}_WEIGHTS_FILE_ALIGN {3}u\n\n",
+        p, macro, file->bytes, file->alignment);
   text +=
       "/* Dense and row-major. Pointers need only their element's alignment; inputs and outputs may not overlap. */\n";
   text += tensor_struct(interface, "inputs", interface.inputs, "const ");

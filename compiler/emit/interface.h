@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,12 +19,19 @@ struct TensorInterface {
   std::vector<int64_t> shape;
 };
 
+// The file that holds the weights when the object does not.
+struct WeightsFile {
+  int64_t bytes, alignment;
+  uint64_t hash;  // of its data
+};
+
 struct Interface {
   std::string prefix;  // a C identifier; lower case in functions, upper case in macros
   std::vector<TensorInterface> inputs, outputs;
   int64_t arena_bytes = 0;
   int64_t arena_alignment = 64;
   int64_t weights_bytes = 0;
+  std::optional<WeightsFile> weights_file;  // empty: the object has the weights
   int64_t stack_bytes = 0;
   int64_t macs = 0;
   std::string provenance;  // dlcc's version, the flags that matter, the model's hash; no time, no path

@@ -1,6 +1,8 @@
 // Prints a lowered program as text: its values, its kernels' signatures and the control skeleton; kernel bodies are
 // printed by the tensor IR. For --emit and tests.
-#include "lower/program.h"
+#include <algorithm>
+
+#include "lower/program_text.h"
 
 namespace dlcc::lower {
 namespace {
@@ -37,16 +39,38 @@ class Printer {
  public:
   Printer(const Program& program, const StoragePlan* plan) : program_(program), plan_(plan) {}
 
-  std::string run() {
+  void print_program() {
     for (size_t v = 0; v < program_.values.size(); ++v) value(v);
     for (const KernelVariants& kernel : program_.kernels) signature(kernel);
+    result_.run_line = next_line();
     text_ += "run {\n";
     region(program_.body, 1);
     text_ += "}\n";
-    return std::move(text_);
+  }
+
+  void print_kernels() {
+    for (const KernelVariants& kernel : program_.kernels) {
+      std::vector<KernelText>& variants = result_.kernels.emplace_back();
+      for (const tensor::Kernel& variant : kernel.variants) {
+        text_ += "\n";
+        KernelText& printed = variants.emplace_back(next_line());
+        text_ += tensor::print(variant, printed.line, printed.statements);
+      }
+    }
+  }
+
+  ProgramText take() {
+    result_.text = std::move(text_);
+    return std::move(result_);
   }
 
  private:
+  int next_line() {
+    lines_ += static_cast<int>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(counted_), text_.end(), '\n'));
+    counted_ = text_.size();
+    return lines_ + 1;
+  }
+
   // %3 = temporary float32[1, 8, 28, 28], 25088 bytes, align 64, at 128  # 'conv1'
   void value(size_t v) {
     const Value& value = program_.values[v];
@@ -73,7 +97,10 @@ class Printer {
   }
 
   void region(const Region& region, int depth) {
-    for (const Step& s : region.steps) std::visit([&](const auto& step) { print(step, depth); }, s);
+    for (const Step& s : region.steps) {
+      result_.steps[&s] = next_line();
+      std::visit([&](const auto& step) { print(step, depth); }, s);
+    }
   }
 
   void line(int depth, const std::string& text) { text_ += std::string(2 * depth, ' ') + text + '\n'; }
@@ -105,10 +132,24 @@ class Printer {
   const Program& program_;
   const StoragePlan* plan_;
   std::string text_;
+  size_t counted_ = 0;  // of its characters, with so many lines
+  int lines_ = 0;
+  ProgramText result_;  // all but the text
 };
 
 }  // namespace
 
-std::string print(const Program& program, const StoragePlan* plan) { return Printer(program, plan).run(); }
+std::string print(const Program& program, const StoragePlan* plan) {
+  Printer printer(program, plan);
+  printer.print_program();
+  return printer.take().text;
+}
+
+ProgramText print_with_lines(const Program& program, const StoragePlan& plan) {
+  Printer printer(program, &plan);
+  printer.print_program();
+  printer.print_kernels();
+  return printer.take();
+}
 
 }  // namespace dlcc::lower

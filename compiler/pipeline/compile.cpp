@@ -5,6 +5,7 @@
 #include <chrono>
 #include <iostream>
 
+#include "emit/weights.h"
 #include "lower/lower.h"
 #include "lower/steps.h"
 #include "relay/passes/passes.h"
@@ -86,6 +87,11 @@ Compiler::Compiler(CompileOptions options, Diagnostics& diagnostics)
   target_ = targets::find_target(options_.target, options_.mcpu, options_.mattr, diagnostics_);
 }
 
+std::shared_ptr<const std::vector<std::byte>> read_model(const std::string& path, Diagnostics& diagnostics) {
+  auto bytes = read_file(path, diagnostics);
+  return bytes ? std::make_shared<const std::vector<std::byte>>(std::move(*bytes)) : nullptr;
+}
+
 std::optional<relay::Module> Compiler::import() {
   if (!target_) return std::nullopt;
   frontends::ImportOptions import;
@@ -102,7 +108,8 @@ std::optional<relay::Module> Compiler::import() {
     }
     import.dims[text.substr(0, equals)] = value;
   }
-  auto bytes = timed("read", [&] { return read_file(options_.model, diagnostics_); });
+  std::shared_ptr<const std::vector<std::byte>> bytes = options_.model_bytes;
+  if (!bytes) bytes = timed("read", [&] { return read_model(options_.model, diagnostics_); });
   if (!bytes) return std::nullopt;
   if (options_.model != "-") files_.insert(options_.model);
   import.files_read = &files_;
@@ -184,7 +191,7 @@ void Compiler::remark_on_records(bool any_followed) {
 
 std::optional<Planned> Compiler::plan(const relay::Module& module, const targets::Target& target,
                                       const lower::Chooser& chooser) {
-  Planned result{target, {}, {}, {}};
+  Planned result{target, {}, {}, {}, {}};
   std::vector<tensor::Machine> machines;
   for (const targets::CodeLevel& level : target.levels) machines.push_back(level.machine);
   auto program =
@@ -207,13 +214,30 @@ std::optional<Planned> Compiler::plan(const relay::Module& module, const targets
   i.arena_alignment = result.plan.arena_alignment;
   for (const Constant& c : result.program.constants) i.weights_bytes += static_cast<int64_t>(c.bytes().size());
   i.macs = lower::total_macs(result.program);
+  if (!place_weights(result)) return std::nullopt;
   i.provenance = fmt::format(
-      "dlcc {} --target {}{}{} -O{}{}{} model {:016x}", version, target_->name,
+      "dlcc {} --target {}{}{} -O{}{}{}{} model {:016x}", version, target_->name,
       options_.mcpu.empty() ? "" : " -mcpu=" + options_.mcpu, options_.mattr.empty() ? "" : " -mattr=" + options_.mattr,
       options_.schedule.small ? "s" : std::to_string(options_.optimization),
-      options_.schedule.strict ? " --accuracy=strict" : "",
+      options_.schedule.strict ? " --accuracy=strict" : "", options_.weights_file.empty() ? "" : " --weights external",
       options_.schedule.threads > 1 ? fmt::format(" --threads={}", options_.schedule.threads) : "", model_hash_);
   return result;
+}
+
+bool Compiler::place_weights(Planned& planned) {
+  if (!options_.weights_file.empty()) {
+    emit::WeightsContents file = timed("weights", [&] { return emit::make_weights_file(planned.program); });
+    planned.weights_file = std::move(file.bytes);
+    planned.interface.weights_file = file.description;
+    return true;
+  }
+  int64_t bytes = emit::lay_out_weights(planned.program, emit::WeightsPlace::section).bytes;
+  if (bytes <= targets::largest_weights_section) return true;
+  diagnostics_.error(DiagnosticId::too_large, {},
+                     fmt::format("the weights take {} bytes, more than the {} that code can reach in its object", bytes,
+                                 targets::largest_weights_section),
+                     {}, "--weights external=FILE leaves them in a file");
+  return false;
 }
 
 std::optional<relay::Module> Compiler::fuse(relay::Module module) {
@@ -241,11 +265,29 @@ std::optional<Planned> Compiler::compile() {
   return module ? plan(*module) : std::nullopt;
 }
 
+std::optional<lower::ProgramText> Compiler::debug_text(const Planned& planned) const {
+  if (options_.text_file.empty()) return std::nullopt;
+  return lower::print_with_lines(planned.program, planned.plan);
+}
+
+targets::CodegenOptions Compiler::codegen_options(const std::optional<lower::ProgramText>& text) const {
+  return {.optimization = options_.optimization,
+          .jobs = options_.jobs,
+          .weights_section = options_.weights_section,
+          .progress = {},
+          .text = text ? &*text : nullptr,
+          .text_file = options_.text_file};
+}
+
+std::string Compiler::listing(const Planned& planned, targets::Listing which) const {
+  auto text = debug_text(planned);
+  return targets::generate_listing(planned.program, planned.plan, planned.interface, planned.target,
+                                   codegen_options(text), which);
+}
+
 std::vector<std::byte> Compiler::generate(Planned& planned) {
-  targets::CodegenOptions codegen{.optimization = options_.optimization,
-                                  .jobs = options_.jobs,
-                                  .weights_section = options_.weights_section,
-                                  .progress = {}};
+  auto text = debug_text(planned);
+  targets::CodegenOptions codegen = codegen_options(text);
   if (options_.progress)
     codegen.progress = [&](size_t done, size_t all) { tell(fmt::format("generate code: {} of {}", done, all)); };
   auto object = timed("generate code", [&] {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -24,7 +25,8 @@ namespace dlcc {
 
 // What the command line says about one compilation.
 struct CompileOptions {
-  std::string model;   // path, or "-"
+  std::string model;                                               // path, or "-"
+  std::shared_ptr<const std::vector<std::byte>> model_bytes = {};  // null: still to be read
   std::string prefix;  // of the C interface; empty: from the output or the model
   std::string target = "x86-64";
   std::string mcpu, mattr;  // as find_target takes them
@@ -33,7 +35,10 @@ struct CompileOptions {
   int jobs = 1;
   std::vector<std::string> dims;  // "name=value"
   std::string weights_section;    // of the object; empty for the usual one
+  std::string weights_file;       // that holds the weights instead of the object; empty: the object has them
   std::string tuning_records;     // path of a file of them that schedules follow; empty for none
+
+  std::string text_file;  // that debug information names as the program's text; empty: there is none (-g)
 
   // Looking inside.
   std::set<std::string> dump_after;  // passes after which the module is printed to stderr; "all" for every one
@@ -44,6 +49,10 @@ struct CompileOptions {
   // time.
   std::function<void(const std::string&)> progress;
 };
+
+// The model's bytes, for those who import it more than once: standard input can be read only once. Null, with a
+// diagnostic, when they cannot be read.
+std::shared_ptr<const std::vector<std::byte>> read_model(const std::string& path, Diagnostics&);
 
 // Seconds spent in the stages, in order; printed by --time-passes.
 struct Timings {
@@ -57,6 +66,7 @@ struct Planned {
   lower::Program program;
   lower::StoragePlan plan;
   emit::Interface interface;
+  std::vector<std::byte> weights_file;  // its contents; empty when the object has the weights
 };
 
 class Compiler {
@@ -93,6 +103,9 @@ class Compiler {
   // The object file's bytes.
   std::vector<std::byte> generate(Planned&);
 
+  // The same code as text.
+  std::string listing(const Planned&, targets::Listing) const;
+
   const Timings& timings() const { return timings_; }
 
   // The files that were read: the model, unless it is standard input, and its external data.
@@ -107,6 +120,9 @@ class Compiler {
   void tell(const std::string& progress) const;
   std::optional<relay::Module> fuse(relay::Module);
   void remark_on_records(bool any_followed);
+  bool place_weights(Planned&);
+  targets::CodegenOptions codegen_options(const std::optional<lower::ProgramText>&) const;
+  std::optional<lower::ProgramText> debug_text(const Planned&) const;
 
   CompileOptions options_;
   Diagnostics& diagnostics_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "pipeline/probes.h"
+#include "pipeline/run.h"
 
 namespace dlcc {
 
@@ -43,11 +44,11 @@ double median_of_probe(const std::vector<targets::ProfileRound>& rounds, size_t 
   return median(std::move(values));
 }
 
-double median_of_step(const std::vector<targets::ProfileRound>& rounds, int step) {
+std::vector<double> times_of_step(const std::vector<targets::ProfileRound>& rounds, int step) {
   std::vector<double> values;
   for (const targets::ProfileRound& r : rounds)
     for (const std::vector<double>& call : r.step_seconds) values.push_back(call[static_cast<size_t>(step)]);
-  return median(std::move(values));
+  return values;
 }
 
 // On a machine that is hardly ever at full clock, all rounds count.
@@ -93,8 +94,12 @@ double Profile::gflops() const {
 
 std::optional<Profile> profile(const Planned& planned, std::span<const std::byte> object,
                                const std::vector<Constant>& inputs, int runs, bool steps, Diagnostics& diagnostics) {
-  targets::RunRequest request{
-      .object = object, .interface = &planned.interface, .inputs = inputs, .repeat = runs, .profile = {}};
+  targets::RunRequest request{.object = object,
+                              .interface = &planned.interface,
+                              .inputs = inputs,
+                              .repeat = runs,
+                              .profile = {},
+                              .weights = planned.weights_file};
   Profile result;
   result.roof.buffer_bytes = reading_buffer(planned.interface);
   std::vector<ProbeModel> probes;
@@ -106,11 +111,7 @@ std::optional<Profile> profile(const Planned& planned, std::span<const std::byte
     for (const ProbeModel& p : probes) request.profile.probes.push_back({p.object, &p.interface, p.inputs});
   }
   auto run = targets::run_object(request, diagnostics);
-  if (!run) return std::nullopt;
-  if (run->status != 0) {
-    diagnostics.error(DiagnosticId::run_failed, {}, fmt::format("the model returned status {}", run->status));
-    return std::nullopt;
-  }
+  if (!run || !returned_ok(run->status, diagnostics)) return std::nullopt;
   result.seconds = std::move(run->seconds);
   std::ranges::sort(result.seconds);
   if (!steps) return result;
@@ -121,8 +122,9 @@ std::optional<Profile> profile(const Planned& planned, std::span<const std::byte
   result.roof.bandwidth = probes[1].work / median_of_probe(kept, 1);
   for (lower::StepCost& cost : lower::step_costs(planned.program))
     if (cost.number >= 0) {
-      double seconds = median_of_step(kept, cost.number);
-      result.steps.push_back({std::move(cost), seconds});
+      std::vector<double> times = times_of_step(kept, cost.number);
+      double shortest = *std::ranges::min_element(times);
+      result.steps.push_back({std::move(cost), median(std::move(times)), shortest});
     }
   return result;
 }

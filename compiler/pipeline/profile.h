@@ -24,7 +24,8 @@ struct Roof {
 
 struct StepProfile {
   lower::StepCost cost;
-  double seconds = 0;  // median over the calls; 0: not run
+  double seconds = 0;   // median over the calls; 0: not run
+  double shortest = 0;  // of all calls, in seconds
 
   double gflops() const { return seconds > 0 ? static_cast<double>(cost.flops) / seconds * 1e-9 : 0; }
   double gigabytes() const { return seconds > 0 ? static_cast<double>(cost.bytes()) / seconds * 1e-9 : 0; }  // a second

@@ -18,8 +18,11 @@ constexpr double least_gain = 1.03, least_seconds = 0.5e-6;
 
 class Tuner {
  public:
-  Tuner(Compiler& compiler, const relay::Module& module, Diagnostics& diagnostics)
-      : compiler_(compiler), module_(module), diagnostics_(diagnostics), target_(*compiler.target()) {
+  Tuner(const CompileOptions& options, const relay::Module& module, Diagnostics& diagnostics)
+      : compiler_(self_contained(options), diagnostics),
+        module_(module),
+        diagnostics_(diagnostics),
+        target_(*compiler_.target()) {
     target_.levels = {target_.levels.back()};
   }
 
@@ -58,6 +61,12 @@ class Tuner {
     std::vector<std::byte> object;
     std::vector<uint64_t> requests;  // of the steps
   };
+
+  // What runs has its weights in the object, and nobody debugs it.
+  static CompileOptions self_contained(CompileOptions options) {
+    options.weights_file.clear(), options.text_file.clear();
+    return options;
+  }
 
   std::optional<Model> compile(const lower::Chooser& chooser) {
     auto planned = compiler_.plan(module_, target_, chooser);
@@ -197,7 +206,7 @@ class Tuner {
 
   static constexpr int calls = 4;  // of a model in a round
 
-  Compiler& compiler_;
+  Compiler compiler_;
   const relay::Module& module_;
   Diagnostics& diagnostics_;
   targets::Target target_;  // of the best level only
@@ -210,8 +219,9 @@ class Tuner {
 
 }  // namespace
 
-std::optional<TuningRecords> tune(Compiler& compiler, const relay::Module& module, Diagnostics& diagnostics) {
-  return Tuner(compiler, module, diagnostics).run();
+std::optional<TuningRecords> tune(const CompileOptions& options, const relay::Module& module,
+                                  Diagnostics& diagnostics) {
+  return Tuner(options, module, diagnostics).run();
 }
 
 }  // namespace dlcc

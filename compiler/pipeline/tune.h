@@ -11,8 +11,8 @@
 
 namespace dlcc {
 
-// The records of all functions of an optimized module for the best CPU level of the compiler's target. Empty, with
-// diagnostics, when this machine cannot run its code or the model does not run.
-std::optional<TuningRecords> tune(Compiler&, const relay::Module&, Diagnostics&);
+// The records of all functions of a module that was optimized with these options, for the best CPU level of their
+// target. Empty, with diagnostics, when this machine cannot run its code or the model does not run.
+std::optional<TuningRecords> tune(const CompileOptions&, const relay::Module&, Diagnostics&);
 
 }  // namespace dlcc

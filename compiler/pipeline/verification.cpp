@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "lower/evaluate.h"
+#include "pipeline/run.h"
 #include "pipeline/tensor_files.h"
 #include "relay/evaluate.h"
-#include "targets/llvm/loader.h"
 
 namespace dlcc {
 
@@ -40,35 +40,34 @@ Comparison compare(const Constant& got, const Constant& expected, const Toleranc
   return c;
 }
 
-static std::optional<std::vector<Constant>> checked(int status, std::vector<Constant> outputs,
+static std::optional<std::vector<Constant>> checked(tensor::Status status, std::vector<Constant> outputs,
                                                     Diagnostics& diagnostics) {
-  if (status == 0) return outputs;
-  diagnostics.error(DiagnosticId::run_failed, {}, fmt::format("the model returned status {}", status));
-  return std::nullopt;
+  return returned_ok(static_cast<int>(status), diagnostics) ? std::optional(std::move(outputs)) : std::nullopt;
 }
 
 Engine make_engine(const std::string& kind, Compiler& compiler, const relay::Module& module, Planned& planned) {
   if (kind == "definitions")
     return [&](const std::vector<Constant>& inputs, Diagnostics& d) -> std::optional<std::vector<Constant>> {
       auto r = relay::evaluate(module, inputs, tensor::Precision::specified, d);
-      return r ? checked(static_cast<int>(r->status), std::move(r->results), d) : std::nullopt;
+      return r ? checked(r->status, std::move(r->results), d) : std::nullopt;
     };
   if (kind == "schedules")
     return [&](const std::vector<Constant>& inputs, Diagnostics& d) -> std::optional<std::vector<Constant>> {
       auto r = lower::evaluate(planned.program, inputs, planned.target.levels.size() - 1);
       for (size_t k = 0; k < r.results.size(); ++k)
         r.results[k] = r.results[k].reshaped(planned.interface.outputs[k].shape);
-      return checked(static_cast<int>(r.status), std::move(r.results), d);
+      return checked(r.status, std::move(r.results), d);
     };
   auto object = std::make_shared<std::vector<std::byte>>(compiler.generate(planned));
   return [&, object](const std::vector<Constant>& inputs, Diagnostics& d) -> std::optional<std::vector<Constant>> {
-    auto r = targets::run_object({.object = *object, .interface = &planned.interface, .inputs = inputs}, d);
-    return r ? checked(r->status, std::move(r->outputs), d) : std::nullopt;
+    return run_once(planned, *object, inputs, d);
   };
 }
 
 void bind_dimensions(CompileOptions& options, const std::string& data_folder) {
   Diagnostics ignored;  // whatever is wrong is reported when the model is compiled
+  options.model_bytes = read_model(options.model, ignored);
+  if (!options.model_bytes) return;
   auto module = Compiler(options, ignored).import();
   if (!module) return;
   const auto& params = module->functions.at("main").params;
@@ -92,6 +91,15 @@ std::optional<Verifiable> prepare_verification(Compiler& compiler) {
   return Verifiable{std::move(*fused), std::move(*planned)};
 }
 
+static std::string in_one_line(const Diagnostics& diagnostics) {
+  std::string text;
+  for (const Diagnostic& d : diagnostics.list()) {
+    text += (text.empty() ? "" : "; ") + (d.place.str().empty() ? "" : d.place.str() + ": ") + d.message;
+    if (!d.help.empty()) text += " (" + d.help + ")";
+  }
+  return text;
+}
+
 std::string verify_data_set(const std::string& folder, const Engine& engine, const emit::Interface& interface,
                             const Tolerance& tolerance, double& largest) {
   Diagnostics problems;
@@ -99,7 +107,7 @@ std::string verify_data_set(const std::string& folder, const Engine& engine, con
   auto data = read_data_set(folder, interface.inputs.size(), interface.outputs.size(), problems);
   std::optional<std::vector<Constant>> got;
   if (data && fits(data->inputs, interface.inputs, "input", problems)) got = engine(data->inputs, problems);
-  if (!got) return problems.str();
+  if (!got) return in_one_line(problems);
   std::string failure;
   for (size_t k = 0; k < got->size(); ++k) {
     Comparison c = compare((*got)[k], data->outputs[k], tolerance);

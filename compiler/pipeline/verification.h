@@ -33,7 +33,7 @@ using Engine = std::function<std::optional<std::vector<Constant>>(const std::vec
 inline constexpr const char* engine_names[] = {"definitions", "schedules", "object"};
 Engine make_engine(const std::string& name, Compiler&, const relay::Module& module, Planned& planned);
 
-// Gives the model's symbolic dimensions the values that a data set's inputs have, as further --dim options.
+// Reads the model and gives its symbolic dimensions the values that a data set's inputs have, as further --dim options.
 void bind_dimensions(CompileOptions&, const std::string& data_folder);
 
 // A model compiled up to its plan, with the fused module that the plan was made of.
@@ -43,7 +43,8 @@ struct Verifiable {
 };
 std::optional<Verifiable> prepare_verification(Compiler&);
 
-// Runs a data set; empty when all outputs agree, else what differs. `largest` becomes the largest error.
+// Runs a data set; empty when all outputs agree, else a line with what differs or went wrong. `largest` becomes the
+// largest error.
 std::string verify_data_set(const std::string& folder, const Engine&, const emit::Interface&, const Tolerance&,
                             double& largest);
 

@@ -19,7 +19,13 @@ struct Intrinsic {
   std::vector<Operand> operands;
   Stmt body;                                   // the meaning, over the operands' buffers
   std::vector<std::string> required_features;  // of the target, in LLVM's spelling
-  std::string emission;                        // the target's rule, e.g. an LLVM intrinsic's name; empty: emit the body
+  // The rule of targets that have the features. Others emit the body, as all do where there is none.
+  //   "call NAME"  calls a C function. It gets a pointer to each box, behind it the strides of the box's dimensions but
+  //                the last, in elements, as int64_t; it returns nothing.
+  //   "llvm.NAME"  is LLVM's intrinsic of this name. The operands are its registers, boxes of one dimension; the one
+  //   that
+  //                is written is its first argument and its result.
+  std::string emission;
 };
 
 // The body with the operands replaced by the boxes of a call.

@@ -3,8 +3,8 @@
 // nothing here is read from the host. What no table says has the value here, measured on Emerald Rapids and Zen 5.
 //
 // Kernels of several machines in one object share the storage of their operands. What concerns storage (minimal
-// filtering, packed panels, scratch) is therefore decided once, by the last of the machines; what concerns registers and
-// the order of loops by each for itself.
+// filtering, packed panels, scratch) is therefore decided once, by the last of the machines; what concerns registers
+// and the order of loops by each for itself.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,14 @@ struct Machine {
   double overhead_of_tile = 1.5, overhead_of_row = 0.25;
   int64_t terms_of_step = 4;  // of a sum, between which there is no branch; divides 16
 
-  // Operations of 32-bit floats that one core does in the time in which a byte arrives from memory, at the best of both.
+  // Operations of 32-bit floats that one core does in the time in which a byte arrives from memory, at the best of
+  // both.
   double flops_per_streamed_byte = 16;
-  // Such operations in the time in which minimal filtering transforms one point of one channel's tile: loads and stores,
-  // most of them.
+  // Such operations in the time in which minimal filtering transforms one point of one channel's tile: loads and
+  // stores, most of them.
   double flops_per_transformed_point = 40;
 
-  int64_t l2_bytes = 1 << 20;  // the second-level cache of one core
+  int64_t l1_bytes = 32 << 10, l2_bytes = 1 << 20;  // the caches of one core
   // What the input tiles that minimal filtering transforms together may fill, with the products of a panel. Every such
   // block reads all weights again, so it may be somewhat more than the cache.
   int64_t filter_block_bytes = 5 << 18;
@@ -39,9 +40,11 @@ struct Machine {
 
   int lanes(int element_bits) const { return vector_bytes * 8 / element_bits; }
 
+  // Operands of more than this are fetched ahead of the loads.
+  int64_t near_bytes() const { return 4 * l1_bytes; }
   // Shares of the second-level cache.
-  int64_t resident_bytes() const { return l2_bytes / 2; }   // an operand that stays there while others pass by
-  int64_t remote_bytes() const { return l2_bytes / 4; }     // an operand of more is not there when it is read again
+  int64_t resident_bytes() const { return l2_bytes / 2; }    // an operand that stays there while others pass by
+  int64_t remote_bytes() const { return l2_bytes / 4; }      // an operand of more is not there when it is read again
   int64_t weights_of_part() const { return l2_bytes / 16; }  // bytes of a panel for which sums are interrupted
 };
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tensor/intrinsic.h"
+#include "tensor/print_lines.h"
 #include "tensor/text.h"
 #include "tensor/visit.h"
 
@@ -17,6 +18,10 @@ constexpr int64_t shared_size = 12;
 
 class Printer {
  public:
+  Printer() = default;
+  // Adds the lines of statements to `lines`; the first line of the text is number `first`.
+  Printer(int first, StatementLines& lines) : next_line_(first), lines_(&lines) {}
+
   std::string expr(const Expr& e);
   void stmt(const Stmt&, int indent);
   void function(const TensorFunction&);
@@ -58,7 +63,10 @@ class Printer {
   std::string axes(const std::vector<Axis>&);
   void stage(const Stage&);
   std::string reduction(const Reduction&, const std::vector<Expr>& values);
-  void line(int indent, const std::string& text) { out_ += std::string(2 * indent, ' ') + text + "\n"; }
+  void line(int indent, const std::string& text) {
+    out_ += std::string(2 * indent, ' ') + text + "\n";
+    ++next_line_;
+  }
   void block(const Stmt& s, int indent) {
     Mark m = mark();
     if (s) stmt(s, indent);
@@ -71,6 +79,8 @@ class Printer {
   std::map<const ExprNode*, int> shared_;  // number of each node that is printed in front
   std::map<const ExprNode*, std::string> shared_text_;
   std::string out_;
+  int next_line_ = 1;
+  StatementLines* lines_ = nullptr;  // null when nobody asks
 };
 
 std::string identifier(const std::string& wanted) {
@@ -343,6 +353,7 @@ void Printer::function(const TensorFunction& f) {
 // ---- kernels --------------------------------------------------------------------------------------------------------
 
 void Printer::stmt(const Stmt& s, int indent) {
+  if (lines_ && !as<Sequence>(s)) lines_->add(s, next_line_);
   std::visit(
       overloaded{
           [&](const For& x) {
@@ -438,6 +449,12 @@ std::string print(const TensorFunction& f) {
 
 std::string print(const Kernel& k) {
   Printer p;
+  p.kernel(k);
+  return p.take();
+}
+
+std::string print(const Kernel& k, int first_line, StatementLines& lines) {
+  Printer p(first_line, lines);
   p.kernel(k);
   return p.take();
 }

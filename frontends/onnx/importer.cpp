@@ -225,13 +225,17 @@ const Row* Importer::find_row(const schema::NodeProto& node, const Body& body, c
   }
   opset = version->second;
   const Row* row = domain.empty() ? operator_table().find(node.op_type(), opset) : nullptr;
-  if (!row) {
-    bool later = domain.empty() && operator_table().knows(node.op_type());
+  if (row) return row;
+  auto first = domain.empty() ? operator_table().first_version(node.op_type()) : std::nullopt;
+  std::string name = domain.empty() ? node.op_type() : domain + "." + node.op_type();
+  if (first)
     diagnostics_.error(DiagnosticId::unsupported_operator, place,
-                       later ? fmt::format("operator {} does not exist in operator set {}", node.op_type(), opset)
-                             : fmt::format("operator {} is not supported", node.op_type()));
-  }
-  return row;
+                       fmt::format("operator {} does not exist in operator set {}", name, opset), {},
+                       fmt::format("operator sets from {} have it", *first));
+  else
+    diagnostics_.error(DiagnosticId::unsupported_operator, place, fmt::format("operator {} is not supported", name), {},
+                       "a function of the model can define it");
+  return nullptr;
 }
 
 // Fills `inputs`, empty for those left out. False when one is undefined, which is reported, or poisoned.

@@ -20,6 +20,7 @@
 #include <mutex>
 #include <thread>
 
+#include "emit/weights.h"
 #include "targets/llvm/aliases.h"
 #include "targets/llvm/cpu_model.h"
 #include "targets/llvm/elf_object.h"
@@ -70,14 +71,12 @@ class Generator {
  public:
   Generator(const lower::Program& program, const lower::StoragePlan& plan, const emit::Interface& interface,
             const Target& target, const CodegenOptions& options)
-      : parts_{program, plan, interface, target, interface.prefix + "_weights", {}},
+      : parts_{program, plan, interface, target, interface.prefix + "_weights", {}, options.text},
         options_(options),
         may_alias_(find_aliases(program, plan)) {
     DLCC_CHECK(!target.levels.empty(), "target {} without a CPU level", target.name);
-    constants_.symbol = parts_.weights_symbol;
-    constants_.name = options.weights_section.empty() ? ".rodata." + constants_.symbol : options.weights_section;
+    parts_.constant_offsets = interface.weights_file ? place_constants_in_file() : place_constants_in_section();
     baseline_.cpu = target.name == "x86-64" ? "x86-64" : "generic";
-    lay_out_constants();
     for (size_t l = 0; l < target.levels.size(); ++l)
       for (size_t k = 0; k < program.kernels.size(); k += kernels_per_unit)
         units_.push_back({l, k, std::min(k + kernels_per_unit, program.kernels.size())});
@@ -126,24 +125,25 @@ class Generator {
     size_t first, last;  // kernels; none: the entry functions and skeletons
   };
 
-  void lay_out_constants() {
-    const lower::Program& program = parts_.program;
-    std::vector<int64_t> alignment(program.constants.size(), 64);
-    for (const lower::Value& v : program.values)
-      if (v.storage == lower::Storage::constant)
-        alignment[static_cast<size_t>(v.index)] = std::max(alignment[static_cast<size_t>(v.index)], v.alignment);
-    for (size_t i = 0; i < program.constants.size(); ++i) {
-      int64_t offset = (constants_.bytes + alignment[i] - 1) / alignment[i] * alignment[i];
-      std::span<const std::byte> bytes = program.constants[i].bytes();
-      parts_.constant_offsets.push_back(offset);
-      constants_.pieces.push_back({offset, bytes});
-      constants_.bytes = offset + static_cast<int64_t>(bytes.size());
-      constants_.alignment = std::max(constants_.alignment, alignment[i]);
-    }
-    DLCC_CHECK(constants_.bytes < INT32_MAX, "{} bytes of constants are beyond the reach of relative addresses",
-               constants_.bytes);
+  // Both give the constants' offsets.
+  std::vector<int64_t> place_constants_in_file() const {
+    emit::WeightsLayout layout = emit::lay_out_weights(parts_.program, emit::WeightsPlace::file);
+    DLCC_CHECK(layout.bytes == parts_.interface.weights_file->bytes, "the weights' file is another program's");
+    return layout.offsets;
+  }
+
+  std::vector<int64_t> place_constants_in_section() {
+    const std::vector<Constant>& constants = parts_.program.constants;
+    emit::WeightsLayout layout = emit::lay_out_weights(parts_.program, emit::WeightsPlace::section);
+    DLCC_CHECK(layout.bytes <= largest_weights_section, "{} bytes of constants", layout.bytes);
+    constants_.symbol = parts_.weights_symbol;
+    constants_.name = options_.weights_section.empty() ? ".rodata." + constants_.symbol : options_.weights_section;
+    constants_.alignment = layout.alignment;
     // Constants of no bytes still have a symbol to point at.
-    if (!program.constants.empty()) constants_.bytes = std::max<int64_t>(constants_.bytes, 1);
+    constants_.bytes = constants.empty() ? 0 : std::max<int64_t>(layout.bytes, 1);
+    for (size_t i = 0; i < constants.size(); ++i)
+      constants_.pieces.push_back({layout.offsets[i], constants[i].bytes()});
+    return layout.offsets;
   }
 
   std::string compile(const Unit& unit, Output output) const {
@@ -155,14 +155,20 @@ class Generator {
     module.setTargetTriple(parts_.target.triple);
     module.setDataLayout(machine->createDataLayout());
     module.setPICLevel(llvm::PICLevel::BigPIC);
-    if (is_entry) emit_model(module, parts_);
+    std::optional<DebugInfo> debug;
+    if (options_.text) debug.emplace(module, options_.text_file, options_.optimization > 0);
+    if (is_entry) emit_model(module, parts_, debug ? &*debug : nullptr);
     for (size_t k = unit.first; k < unit.last; ++k) {
       const tensor::Kernel& kernel = parts_.program.kernels[k].variants[unit.level];
-      llvm::Function* function = declare_kernel(module, kernel_symbol(parts_.interface, static_cast<int>(k), level),
-                                                kernel, parts_.program.threads);
+      llvm::Function* function =
+          declare_kernel(module, kernel_symbol(parts_, k, level), kernel, parts_.program.threads);
       set_cpu(*function, level);
-      emit_kernel(function, kernel, may_alias_[k], level, *machine->getMCSubtargetInfo(), parts_.program.threads);
+      std::optional<KernelDebug> kernel_debug;
+      if (debug) kernel_debug.emplace(*debug, options_.text->kernels[k][unit.level]);
+      emit_kernel(function, kernel, may_alias_[k], level, *machine->getMCSubtargetInfo(), parts_.program.threads,
+                  kernel_debug ? &*kernel_debug : nullptr);
     }
+    if (debug) debug->finish();
     verify(module);
     if (output != Output::llvm_ir && options_.optimization > 0) optimize(module, *machine);
     return write(module, *machine, output);

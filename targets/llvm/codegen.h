@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -10,16 +11,24 @@
 
 #include "emit/interface.h"
 #include "lower/program.h"
+#include "lower/program_text.h"
 #include "support/diagnostics.h"
 #include "targets/target.h"
 
 namespace dlcc::targets {
+
+// Code reaches the weights in its object by relative addresses of 32 bits.
+inline constexpr int64_t largest_weights_section = INT32_MAX - 1;
 
 struct CodegenOptions {
   int optimization = 2;                                        // 0..3
   int jobs = 1;                                                // code is the same for any number
   std::string weights_section = {};                            // for the constants; empty: .rodata.P_weights
   std::function<void(size_t done, size_t all)> progress = {};  // of the pieces; called by one thread at a time
+  // For a debugger (-g): the program's text and the name of the file that has it. Code is the same without, all else
+  // is not.
+  const lower::ProgramText* text = nullptr;
+  std::string text_file = {};
 };
 
 // The object's bytes. The interface (symbols, checks, introspection data) follows emit/interface.h. Throws

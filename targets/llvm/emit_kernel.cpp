@@ -4,7 +4,6 @@
 #include "targets/llvm/emit_kernel.h"
 
 #include "targets/llvm/kernel_emitter.h"
-#include "tensor/intrinsic.h"
 #include "tensor/visit.h"
 
 namespace dlcc::targets {
@@ -32,13 +31,21 @@ std::set<const VarNode*> find_register_index(const Kernel& kernel) {
   return result;
 }
 
-int64_t storage_alignment(DType t) { return std::max(bits(t) / 8, 1); }
-
 }  // namespace
 
 KernelEmitter::KernelEmitter(const CodeLevel& level, const llvm::MCSubtargetInfo& cpu, const Kernel& kernel,
-                             llvm::Function* function, int threads)
-    : level_(level), cpu_(cpu), kernel_(kernel), function_(function), b_(function->getContext()), threads_(threads) {}
+                             llvm::Function* function, int threads, const KernelDebug* debug)
+    : level_(level),
+      cpu_(cpu),
+      kernel_(kernel),
+      function_(function),
+      b_(function->getContext()),
+      threads_(threads),
+      debug_(debug) {
+  if (!debug) return;
+  debug->info.describe(function, kernel.name, debug->text.line);
+  go_to_line(debug->text.line);
+}
 
 void KernelEmitter::emit() {
   emit_function([&] {
@@ -51,8 +58,7 @@ void KernelEmitter::emit_function(const std::function<void()>& body) {
   for (size_t i = 0; i < kernel_.params.size(); ++i) {
     const BufferNode& buffer = *kernel_.params[i].buffer;
     int64_t elements = product(buffer.shape).value();
-    memory_[&buffer] = {function_->getArg(i), false, std::max(buffer.alignment, storage_alignment(buffer.type)),
-                        elements};
+    memory_[&buffer] = {function_->getArg(i), false, std::max(buffer.alignment, element_bytes(buffer.type)), elements};
   }
   register_index_ = find_register_index(kernel_);
   memos_.emplace_back();
@@ -72,7 +78,14 @@ void KernelEmitter::bind(const VarNode* var, Value* value, bool bounded, std::op
   bindings_[var] = {value, depth_, bounded, range};
 }
 
+void KernelEmitter::go_to_line(int line) {
+  line_ = line;
+  b_.SetCurrentDebugLocation(location(function_, line));
+}
+
 void KernelEmitter::emit(const Stmt& s) {
+  const int outer_line = line_;
+  if (int line = debug_ ? debug_->text.statements.find(s, line_) : 0; line > 0) go_to_line(line);
   begin_statement();
   std::visit(overloaded{
                  [&](const For& x) { emit_for(x); },
@@ -88,10 +101,11 @@ void KernelEmitter::emit(const Stmt& s) {
                  [&](const IfThen& x) { emit_if(x); },
                  [&](const Require& x) { emit_require(x); },
                  [&](const Prefetch& x) { emit_prefetch(x); },
-                 [&](const IntrinsicCall& x) { emit(inline_intrinsic(x)); },
+                 [&](const IntrinsicCall& x) { emit_intrinsic(x); },
              },
              s->v);
   begin_statement();
+  if (line_ != outer_line) go_to_line(outer_line);
 }
 
 // ---- loops -----------------------------------------------------------------------------------------------
@@ -224,7 +238,7 @@ void KernelEmitter::emit_allocate(const Allocate& x) {
   llvm::IRBuilder<> at_entry(&entry, entry.begin());
   auto* slot = at_entry.CreateAlloca(llvm::ArrayType::get(storage_type(buffer.type), static_cast<uint64_t>(slots)),
                                      nullptr, buffer.name);
-  int64_t size = slots * storage_alignment(buffer.type);
+  int64_t size = slots * element_bytes(buffer.type);
   auto alignment = std::max(
       buffer.alignment,
       std::min<int64_t>(level_.machine.vector_bytes,
@@ -266,7 +280,7 @@ llvm::Function* declare_kernel(llvm::Module& module, const std::string& symbol, 
 }
 
 void emit_kernel(llvm::Function* function, const Kernel& kernel, const std::vector<bool>& may_alias,
-                 const CodeLevel& level, const llvm::MCSubtargetInfo& cpu, int threads) {
+                 const CodeLevel& level, const llvm::MCSubtargetInfo& cpu, int threads, const KernelDebug* debug) {
   llvm::LLVMContext& context = function->getContext();
   for (unsigned i = 0; i < kernel.params.size(); ++i) {
     const BufferNode& buffer = *kernel.params[i].buffer;
@@ -275,12 +289,12 @@ void emit_kernel(llvm::Function* function, const Kernel& kernel, const std::vect
     attributes.addAttribute(llvm::Attribute::NoCapture);
     if (kernel.params[i].access == Access::read) attributes.addAttribute(llvm::Attribute::ReadOnly);
     attributes.addAlignmentAttr(
-        llvm::Align(static_cast<uint64_t>(std::max(buffer.alignment, storage_alignment(buffer.type)))));
+        llvm::Align(static_cast<uint64_t>(std::max(buffer.alignment, element_bytes(buffer.type)))));
     if (int64_t bytes = storage_bytes(buffer.type, product(buffer.shape).value()); bytes > 0)
       attributes.addDereferenceableAttr(static_cast<uint64_t>(bytes));
     function->addParamAttrs(i, attributes);
   }
-  KernelEmitter(level, cpu, kernel, function, forks(kernel, threads) ? threads : 1).emit();
+  KernelEmitter(level, cpu, kernel, function, forks(kernel, threads) ? threads : 1, debug).emit();
 }
 
 }  // namespace dlcc::targets

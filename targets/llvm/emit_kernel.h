@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "lower/program_text.h"
+#include "targets/llvm/debug_info.h"
 #include "targets/target.h"
 #include "tensor/ir.h"
 
@@ -20,8 +22,15 @@ bool forks(const tensor::Kernel&, int threads);  // holds a parallel loop that i
 // its result if the kernel can fail.
 llvm::Function* declare_kernel(llvm::Module&, const std::string& symbol, const tensor::Kernel&, int threads);
 
-// Gives the declared function its body. `may_alias[i]`: parameter i may share its memory with another one.
+// What functions are called for a debugger, and where the kernel stands in the program's text.
+struct KernelDebug {
+  DebugInfo& info;
+  const lower::KernelText& text;
+};
+
+// Gives the declared function its body. `may_alias[i]`: parameter i may share its memory with another one. `debug` is
+// null without -g.
 void emit_kernel(llvm::Function*, const tensor::Kernel&, const std::vector<bool>& may_alias, const CodeLevel&,
-                 const llvm::MCSubtargetInfo&, int threads);
+                 const llvm::MCSubtargetInfo&, int threads, const KernelDebug* debug);
 
 }  // namespace dlcc::targets

@@ -12,7 +12,6 @@ using namespace tensor;
 namespace {
 
 bool is_nibble(DType t) { return bits(t) < 8; }
-int64_t element_bytes_of(DType t) { return std::max(bits(t) / 8, 1); }
 
 }  // namespace
 
@@ -77,7 +76,7 @@ Value* KernelEmitter::emit_load(const Load& x) {
 Value* KernelEmitter::load_elements(const Memory& memory, DType type, const Linear& offset, Value* mask,
                                     Value* otherwise) {
   if (memory.per_lane) return load_per_lane(memory, type, offset);
-  int64_t size = element_bytes_of(type);
+  int64_t size = element_bytes(type);
   bool contiguous = offset.lane == 1 && !offset.varying;
   if (!offset.is_uniform() && !contiguous) return gather(memory, type, offset, mask, otherwise);
   DLCC_CHECK(!is_nibble(type) || offset.is_uniform(), "kernel {}: vector access to sub-byte elements", kernel_.name);
@@ -107,7 +106,7 @@ Value* KernelEmitter::load_elements(const Memory& memory, DType type, const Line
 
 // One element per lane from anywhere. Lanes outside the mask read element 0.
 Value* KernelEmitter::gather(const Memory& memory, DType type, const Linear& offset, Value* mask, Value* otherwise) {
-  int64_t size = element_bytes_of(type);
+  int64_t size = element_bytes(type);
   auto* vector = llvm::FixedVectorType::get(storage_type(type), static_cast<unsigned>(lanes_->count));
   Value* value = llvm::PoisonValue::get(vector);
   if (!mask && !offset.varying) {
@@ -133,7 +132,7 @@ Value* KernelEmitter::gather(const Memory& memory, DType type, const Linear& off
 }
 
 Value* KernelEmitter::load_per_lane(const Memory& memory, DType type, const Linear& offset) {
-  int64_t size = element_bytes_of(type) * lanes_->count;
+  int64_t size = element_bytes(type) * lanes_->count;
   auto* vector = llvm::FixedVectorType::get(storage_type(type), static_cast<unsigned>(lanes_->count));
   return from_storage(b_.CreateAlignedLoad(vector, address(memory, offset, size), alignment_of(memory, offset, size)),
                       type);
@@ -183,7 +182,7 @@ void KernelEmitter::emit_store(const Store& x, Value* value) {
   Linear offset = flatten(*x.buffer, x.indices);
   if (is_nibble(type)) return store_nibble(memory, scalar_of(offset), value);
   value = to_storage(value, type);
-  int64_t size = element_bytes_of(type);
+  int64_t size = element_bytes(type);
   if (memory.per_lane) {
     size *= lanes_->count;
     b_.CreateAlignedStore(splat(value), address(memory, offset, size), alignment_of(memory, offset, size));
@@ -211,7 +210,7 @@ void KernelEmitter::emit_store(const Store& x, Value* value) {
 void KernelEmitter::emit_prefetch(const Prefetch& x) {
   Linear offset = flatten(*x.buffer, x.indices);
   if (offset.varying) return;
-  Value* pointer = address(memory_.at(x.buffer.get()), offset, element_bytes_of(x.buffer->type));
+  Value* pointer = address(memory_.at(x.buffer.get()), offset, element_bytes(x.buffer->type));
   constexpr int read = 0, data = 1;
   int locality = x.cache == CacheLevel::first ? 3 : 2;
   b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()},

@@ -1,7 +1,6 @@
 #include "targets/llvm/emit_model.h"
 
-#include <llvm/IR/IRBuilder.h>
-
+#include "dlcc/weights_file.h"
 #include "lower/steps.h"
 #include "targets/llvm/cpu_check.h"
 #include "targets/llvm/emit_kernel.h"
@@ -33,14 +32,15 @@ llvm::Constant* string_constant(llvm::Module& module, const std::string& text) {
 // The functions and the constant that programs see.
 class EntryEmitter {
  public:
-  EntryEmitter(llvm::Module& module, const ModelParts& parts)
-      : module_(module), parts_(parts), b_(module.getContext()), prefix_(parts.interface.prefix) {}
+  EntryEmitter(llvm::Module& module, const ModelParts& parts, DebugInfo* debug)
+      : module_(module), parts_(parts), debug_(debug), b_(module.getContext()), prefix_(parts.interface.prefix) {}
 
   void emit() {
     llvm::Type *pointer = b_.getPtrTy(), *i32 = b_.getInt32Ty(), *i64 = b_.getInt64Ty();
     std::vector<llvm::Function*> skeletons;
     for (size_t l = 0; l < parts_.target.levels.size(); ++l)
-      skeletons.push_back(emit_skeleton(module_, parts_, l, prefix_ + "_run_" + level_suffix(parts_.target.levels[l])));
+      skeletons.push_back(
+          emit_skeleton(module_, parts_, l, prefix_ + "_run_" + level_suffix(parts_.target.levels[l]), debug_));
     llvm::Function* choice = define_level_choice(module_, prefix_ + "_cpu_level", parts_.target);
 
     llvm::Function* run_ctx =
@@ -50,7 +50,7 @@ class EntryEmitter {
 
     llvm::Function* run =
         function(prefix_ + "_run", llvm::FunctionType::get(i32, {pointer, pointer, pointer, i64}, false));
-    b_.SetInsertPoint(llvm::BasicBlock::Create(module_.getContext(), "entry", run));
+    begin(run);
     auto* call = b_.CreateCall(run_ctx, {run->getArg(0), run->getArg(1), run->getArg(2), run->getArg(3), null()});
     b_.CreateRet(call);
     emit_description(run_ctx);
@@ -66,6 +66,14 @@ class EntryEmitter {
     return result;
   }
 
+  // Begins a function's body. In the program's text it is all one line.
+  void begin(llvm::Function* function) {
+    b_.SetInsertPoint(llvm::BasicBlock::Create(module_.getContext(), "entry", function));
+    if (!debug_) return;
+    debug_->describe(function, function->getName().str(), parts_.text->run_line);
+    b_.SetCurrentDebugLocation(location(function, parts_.text->run_line));
+  }
+
   // Returns with a status when `fails` holds.
   void check(llvm::Function* run, Value* fails, Status status) {
     if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(fails); constant && constant->isZero()) return;
@@ -78,7 +86,7 @@ class EntryEmitter {
   }
 
   void emit_checks(llvm::Function* run) {
-    b_.SetInsertPoint(llvm::BasicBlock::Create(module_.getContext(), "entry", run));
+    begin(run);
     const emit::Interface& interface = parts_.interface;
     Value *inputs = run->getArg(0), *outputs = run->getArg(1), *arena = run->getArg(2), *bytes = run->getArg(3);
     Value* is_null = b_.getFalse();
@@ -106,6 +114,27 @@ class EntryEmitter {
       note(misaligned, is_misaligned(arena, interface.arena_alignment));
     }
     check(run, misaligned, Status::arena_misaligned);
+    if (interface.weights_file) check_weights(run, *interface.weights_file);
+  }
+
+  // That the context gives the weights' file: its size and its head. Its data are the caller's to check, once
+  // (dlcc_check_weights).
+  void check_weights(llvm::Function* run, const emit::WeightsFile& file) {
+    Value* context = run->getArg(4);
+    check(run, b_.CreateIsNull(context), Status::weights_missing);
+    Value* weights = load_member(b_, b_.getPtrTy(), context, ContextMember::weights);
+    check(run, b_.CreateIsNull(weights), Status::weights_missing);
+    check(run, is_misaligned(weights, file.alignment), Status::arena_misaligned);
+    auto bytes = static_cast<uint64_t>(file.bytes);
+    Value* given = load_member(b_, b_.getInt64Ty(), context, ContextMember::weights_bytes);
+    check(run, b_.CreateICmpULT(given, b_.getInt64(bytes)), Status::weights_mismatch);
+    Value* differs = b_.getFalse();
+    const uint64_t head[] = {DLCC_WEIGHTS_MAGIC, bytes, file.hash};
+    for (size_t i = 0; i < std::size(head); ++i) {
+      Value* word = b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), weights, i));
+      differs = b_.CreateOr(differs, b_.CreateICmpNE(word, b_.getInt64(head[i])));
+    }
+    check(run, differs, Status::weights_mismatch);
   }
 
   Value* is_misaligned(Value* pointer, int64_t alignment) {
@@ -137,6 +166,7 @@ class EntryEmitter {
 
   void emit_description(llvm::Function* run_ctx) {
     const emit::Interface& interface = parts_.interface;
+    emit::WeightsFile file = interface.weights_file.value_or(emit::WeightsFile{});
     std::vector<llvm::Constant*> fields = {
         b_.getInt32(1),
         b_.getInt32(static_cast<uint32_t>(interface.inputs.size())),
@@ -150,6 +180,9 @@ class EntryEmitter {
         b_.getInt64(static_cast<uint64_t>(interface.arena_alignment)),
         b_.getInt64(static_cast<uint64_t>(interface.weights_bytes)),
         run_ctx,
+        b_.getInt64(static_cast<uint64_t>(file.bytes)),
+        b_.getInt64(static_cast<uint64_t>(file.alignment)),
+        b_.getInt64(file.hash),
     };
     auto* value = llvm::ConstantStruct::getAnon(fields);
     auto* model = new llvm::GlobalVariable(module_, value->getType(), true, llvm::GlobalValue::ExternalLinkage, value,
@@ -178,20 +211,28 @@ class EntryEmitter {
 
   llvm::Module& module_;
   const ModelParts& parts_;
+  DebugInfo* debug_;
   llvm::IRBuilder<> b_;
   std::string prefix_;
 };
 
 }  // namespace
 
-std::string kernel_symbol(const emit::Interface& interface, int kernel, const CodeLevel& level) {
-  return fmt::format("{}_k{}_{}", interface.prefix, kernel, level_suffix(level));
+std::string kernel_symbol(const ModelParts& parts, size_t kernel, const CodeLevel& level) {
+  std::string name = parts.text ? emit::c_identifier(parts.program.kernels[kernel].name) + "_" : "";
+  return fmt::format("{}_k{}_{}{}", parts.interface.prefix, kernel, name, level_suffix(level));
+}
+
+Value* load_member(llvm::IRBuilder<>& b, llvm::Type* type, Value* context, ContextMember member) {
+  return b.CreateLoad(type, b.CreateConstInBoundsGEP1_64(type, context, static_cast<uint64_t>(member)));
 }
 
 std::vector<std::string> exported_symbols(const emit::Interface& interface) {
   return {interface.prefix + "_run", interface.prefix + "_run_ctx", interface.prefix + "_model"};
 }
 
-void emit_model(llvm::Module& module, const ModelParts& parts) { EntryEmitter(module, parts).emit(); }
+void emit_model(llvm::Module& module, const ModelParts& parts, DebugInfo* debug) {
+  EntryEmitter(module, parts, debug).emit();
+}
 
 }  // namespace dlcc::targets

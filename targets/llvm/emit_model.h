@@ -2,6 +2,7 @@
 // the constant that describes the model.
 #pragma once
 
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
 #include <string>
@@ -9,9 +10,17 @@
 
 #include "emit/interface.h"
 #include "lower/program.h"
+#include "lower/program_text.h"
+#include "targets/llvm/debug_info.h"
 #include "targets/target.h"
 
 namespace dlcc::targets {
+
+// Members of dlcc_context (runtime/include/dlcc/types.h), each of 8 bytes, in its order.
+enum class ContextMember : unsigned { executor, profiler, heap, heap_bytes, weights, weights_bytes };
+
+// Loads a member as a pointer or as a number of bytes; `type` is of 8 bytes.
+llvm::Value* load_member(llvm::IRBuilder<>&, llvm::Type* type, llvm::Value* context, ContextMember);
 
 struct ModelParts {
   const lower::Program& program;
@@ -19,15 +28,16 @@ struct ModelParts {
   const emit::Interface& interface;
   const Target& target;
   std::string weights_symbol;
-  std::vector<int64_t> constant_offsets;  // of each constant behind weights_symbol
+  std::vector<int64_t> constant_offsets;  // of each constant behind weights_symbol, or in the weights' file
+  const lower::ProgramText* text;         // that debug information refers to; null without -g
 };
 
-// "P_k3_x86_64_v4"
-std::string kernel_symbol(const emit::Interface&, int kernel, const CodeLevel&);
+// "P_k3_x86_64_v4"; with -g "P_k3_conv2d_relu_x86_64_v4", so that profilers name the kernel.
+std::string kernel_symbol(const ModelParts&, size_t kernel, const CodeLevel&);
 
 // Symbols that other object files may use.
 std::vector<std::string> exported_symbols(const emit::Interface&);
 
-void emit_model(llvm::Module&, const ModelParts&);
+void emit_model(llvm::Module&, const ModelParts&, DebugInfo*);  // null without -g
 
 }  // namespace dlcc::targets

@@ -47,7 +47,8 @@ llvm::Function* KernelEmitter::emit_share(const For& loop, int64_t extent, const
   for (unsigned i = 0; i < buffers; ++i)
     f->addParamAttrs(i, llvm::AttrBuilder(b_.getContext(), function_->getAttributes().getParamAttrs(i)));
 
-  KernelEmitter share(level_, cpu_, kernel_, f, 1);
+  KernelEmitter share(level_, cpu_, kernel_, f, 1, debug_);
+  if (debug_) share.go_to_line(line_);
   share.depth_ = depth_;
   unsigned next = buffers;
   for (const auto& [var, binding] : captured) {

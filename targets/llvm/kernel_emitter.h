@@ -1,12 +1,13 @@
 // The state of emitting one kernel as an LLVM function, shared by the files that emit expressions (emit_expr.cpp),
 // number conversions (emit_cast.cpp), indices (emit_index.cpp), memory accesses (emit_memory.cpp), statements
-// (emit_kernel.cpp) and parallel loops (emit_parallel.cpp).
+// (emit_kernel.cpp), intrinsic calls (emit_intrinsic.cpp) and parallel loops (emit_parallel.cpp).
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <set>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "targets/llvm/emit_kernel.h"
 #include "targets/target.h"
 #include "tensor/ir.h"
 #include "tensor/simplify.h"
@@ -47,13 +49,16 @@ struct Linear {
 void scale(llvm::IRBuilder<>&, Linear& x, int64_t by);
 void add(llvm::IRBuilder<>&, Linear& x, const Linear& y);
 
+// Of an element in memory, where nibbles count as bytes; also its natural alignment.
+inline int64_t element_bytes(DType t) { return std::max(bits(t) / 8, 1); }
+
 constexpr int innermost = 1 << 30;  // depth of values that are not loop counters
 
 class KernelEmitter {
  public:
   // Parallel loops become as many tasks as there are threads, or loops when there is one.
   KernelEmitter(const CodeLevel& level, const llvm::MCSubtargetInfo& cpu, const tensor::Kernel& kernel,
-                llvm::Function* function, int threads);
+                llvm::Function* function, int threads, const KernelDebug* debug);
 
   // Fills the function, whose parameters are the kernel's buffers (and the executor, if it forks) and whose result is
   // the status.
@@ -129,6 +134,7 @@ class KernelEmitter {
 
   // ---- statements (emit_kernel.cpp)
   void emit(const tensor::Stmt&);
+  void go_to_line(int);
   void emit_for(const tensor::For&);
   // A loop from `begin` or 0, tested at its end; `end` is a multiple of `step`; `range` is the counter's.
   void emit_loop(const tensor::VarNode*, Value* end, int64_t step, bool may_be_empty,
@@ -146,6 +152,12 @@ class KernelEmitter {
   void emit_function(const std::function<void()>& body);
   void begin_statement();
   void bind(const tensor::VarNode*, Value*, bool bounded, std::optional<tensor::Range> range = std::nullopt);
+
+  // ---- intrinsic calls (emit_intrinsic.cpp)
+  void emit_intrinsic(const tensor::IntrinsicCall&);
+  void emit_function_call(const tensor::IntrinsicCall&, const std::string& function);
+  void emit_instruction(const tensor::IntrinsicCall&);
+  Value* pointer_to(const tensor::Region&);
 
   // ---- parallel loops (emit_parallel.cpp)
   using Captured = std::vector<std::pair<const tensor::VarNode*, Binding>>;
@@ -177,6 +189,8 @@ class KernelEmitter {
   Value* guard_ = nullptr;  // loads are executed only where this holds; null: everywhere
   std::unordered_map<const tensor::VarNode*, Binding> bindings_;
   std::unordered_map<const tensor::BufferNode*, Memory> memory_;
+  const KernelDebug* debug_;                         // null without -g
+  int line_ = 0;                                     // of the statement in the program's text
   int depth_ = 0;                                    // of loops around the current place
   std::set<const tensor::VarNode*> register_index_;  // variables that index register buffers: their loops are unrolled
   std::vector<Memo> memos_;                          // innermost last; a guarded expression has a memo of its own

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <list>
@@ -142,18 +143,16 @@ class StepTimer {
       auto* timer = static_cast<StepTimer*>(self);
       timer->seconds_[step] += seconds_since(timer->start_);
     };
-    context_.profiler = &profiler_;
   }
   StepTimer(const StepTimer&) = delete;
 
-  const dlcc_context* context(double* seconds) {
+  const dlcc_profiler* adding_to(double* seconds) {
     seconds_ = seconds;
-    return &context_;
+    return &profiler_;
   }
 
  private:
   dlcc_profiler profiler_{};
-  dlcc_context context_{};
   std::chrono::steady_clock::time_point start_;
   double* seconds_ = nullptr;
 };
@@ -213,6 +212,10 @@ class Runner {
     if (request_.profile.rival) arena_bytes = std::max(arena_bytes, request_.profile.rival->interface->arena_bytes);
     arena_ = memory_.add("the arena", arena_bytes, std::max<int64_t>(interface.arena_alignment, 1));
     block_count_ = arena_ + 1;
+    if (!interface.weights_file) return;
+    weights_ =
+        memory_.add("the weights", static_cast<int64_t>(request_.weights.size()), interface.weights_file->alignment);
+    block_count_ = *weights_ + 1;
   }
 
   void copy_inputs(Place place) {
@@ -220,17 +223,22 @@ class Runner {
       std::span<const std::byte> bytes = request_.inputs[i].bytes();
       if (!bytes.empty()) std::memcpy(memory_.address(inputs_[i], place), bytes.data(), bytes.size());
     }
+    if (weights_) std::ranges::copy(request_.weights, memory_.address(*weights_, place));
   }
 
   int call(Place place) const { return call(run_, place); }
 
-  int call(RunFunction run, Place place, const dlcc_context* context = nullptr) const {
+  int call(RunFunction run, Place place, const dlcc_profiler* profiler = nullptr) const {
+    dlcc_context context{};
+    context.profiler = profiler;
+    context.weights = weights_ ? memory_.address(*weights_, place) : nullptr;
+    context.weights_bytes = request_.weights.size();
     std::vector<const void*> inputs;
     std::vector<void*> outputs;
     for (size_t b : inputs_) inputs.push_back(memory_.address(b, place));
     for (size_t b : outputs_) outputs.push_back(memory_.address(b, place));
     return run(inputs.data(), outputs.data(), memory_.address(arena_, place),
-               static_cast<size_t>(memory_.bytes(arena_)), context);
+               static_cast<size_t>(memory_.bytes(arena_)), profiler || weights_ ? &context : nullptr);
   }
 
   std::vector<Constant> read_outputs(Place place) const {
@@ -286,7 +294,7 @@ class Runner {
         }
         for (RunFunction model : models) {
           call(model, Place::begin);
-          for (int i = 0; i < p.calls; ++i, out += p.steps) call(model, Place::begin, timer.context(out));
+          for (int i = 0; i < p.calls; ++i, out += p.steps) call(model, Place::begin, timer.adding_to(out));
         }
       }
     });
@@ -311,6 +319,7 @@ class Runner {
       child_report = report_;
       catch_faults();
       for (size_t b : inputs_) memory_.protect_reading_only(b);
+      if (weights_) memory_.protect_reading_only(*weights_);
       alarm(static_cast<unsigned>(request_.time_limit_seconds));
       work();
       _exit(0);
@@ -346,6 +355,7 @@ class Runner {
   GuardedMemory memory_;
   std::vector<size_t> inputs_, outputs_;
   size_t arena_ = 0, block_count_ = 0;
+  std::optional<size_t> weights_;  // of a model without them
   ChildReport* report_ = nullptr;
   size_t report_bytes_ = 0, round_size_ = 0;
 };

@@ -42,6 +42,7 @@ struct RunRequest {
   int time_limit_seconds = 600;
   int repeat = 1;  // timed calls after one warm-up when > 1
   ProfileRequest profile = {};
+  std::span<const std::byte> weights = {};  // the contents of the weights' file, of a model compiled without them
 };
 
 struct ProfileRound {

@@ -1,7 +1,5 @@
 #include "targets/llvm/skeleton.h"
 
-#include <llvm/IR/IRBuilder.h>
-
 #include "targets/llvm/emit_kernel.h"
 
 namespace dlcc::targets {
@@ -13,22 +11,28 @@ namespace {
 
 class SkeletonEmitter {
  public:
-  SkeletonEmitter(llvm::Module& module, const ModelParts& parts, size_t level, const std::string& symbol)
+  SkeletonEmitter(llvm::Module& module, const ModelParts& parts, size_t level, const std::string& symbol,
+                  DebugInfo* debug)
       : module_(module), parts_(parts), level_(level), b_(module.getContext()) {
     llvm::Type* pointer = b_.getPtrTy();
     auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer, pointer, pointer}, false);
     function_ = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, symbol, module_);
     function_->setDoesNotThrow();
     function_->addFnAttr(llvm::Attribute::NoInline);
+    if (debug) debug->describe(function_, symbol, parts.text->run_line);
   }
 
   llvm::Function* emit() {
     b_.SetInsertPoint(block("entry"));
+    if (parts_.text) go_to_line(parts_.text->run_line);
     failed_ = block("failed");
     status_ = llvm::PHINode::Create(b_.getInt32Ty(), 0, "status", failed_);
-    profiler_ = find_in_context(1, "profiler");
+    if (parts_.interface.weights_file)  // the context was checked
+      weights_ = load_member(b_, b_.getPtrTy(), function_->getArg(3), ContextMember::weights);
+    profiler_ = find_in_context(ContextMember::profiler, "profiler");
     executor_ = find_executor();
     emit_region(parts_.program.body);
+    if (parts_.text) go_to_line(parts_.text->run_line);
     b_.CreateRet(b_.getInt32(0));
     if (status_->getNumIncomingValues() == 0) {
       failed_->eraseFromParent();
@@ -43,13 +47,13 @@ class SkeletonEmitter {
  private:
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(module_.getContext(), name, function_); }
 
-  // context ? context's member number `field` : null
-  Value* find_in_context(uint64_t field, const char* name) {
+  // context ? context's member : null
+  Value* find_in_context(ContextMember member, const char* name) {
     Value* context = function_->getArg(3);
     auto *given = block("context"), *after = block("begin"), *before = b_.GetInsertBlock();
     b_.CreateCondBr(b_.CreateIsNull(context), after, given);
     b_.SetInsertPoint(given);
-    Value* loaded = b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), context, field));
+    Value* loaded = load_member(b_, b_.getPtrTy(), context, member);
     b_.CreateBr(after);
     b_.SetInsertPoint(after);
     llvm::PHINode* result = b_.CreatePHI(b_.getPtrTy(), 2, name);
@@ -64,7 +68,7 @@ class SkeletonEmitter {
     for (const lower::KernelVariants& k : parts_.program.kernels)
       wanted |= forks(k.variants[level_], parts_.program.threads);
     if (!wanted) return nullptr;
-    Value* given = find_in_context(0, "given");
+    Value* given = find_in_context(ContextMember::executor, "given");
     auto *default_block = block("default"), *after = block("executor"), *before = b_.GetInsertBlock();
     b_.CreateCondBr(b_.CreateIsNull(given), default_block, after);
     b_.SetInsertPoint(default_block);
@@ -79,8 +83,11 @@ class SkeletonEmitter {
     return result;
   }
 
+  void go_to_line(int line) { b_.SetCurrentDebugLocation(location(function_, line)); }
+
   void emit_region(const Region& region) {
-    for (const lower::Step& step : region.steps)
+    for (const lower::Step& step : region.steps) {
+      if (parts_.text) go_to_line(parts_.text->steps.at(&step));
       std::visit(overloaded{
                      [&](const lower::Invoke& x) { emit_invoke(x); },
                      [&](const lower::Copy& x) {
@@ -92,11 +99,12 @@ class SkeletonEmitter {
                      [&](const std::shared_ptr<lower::Repeat>& x) { emit_repeat(*x); },
                  },
                  step);
+    }
   }
 
   void emit_invoke(const lower::Invoke& x) {
     const tensor::Kernel& kernel = parts_.program.kernels[static_cast<size_t>(x.kernel)].variants[level_];
-    std::string symbol = kernel_symbol(parts_.interface, x.kernel, parts_.target.levels[level_]);
+    std::string symbol = kernel_symbol(parts_, static_cast<size_t>(x.kernel), parts_.target.levels[level_]);
     llvm::Function* callee = module_.getFunction(symbol);
     if (!callee) callee = declare_kernel(module_, symbol, kernel, parts_.program.threads);
     DLCC_CHECK(x.operands.size() == kernel.params.size(), "{} operands for {} parameters of {}", x.operands.size(),
@@ -203,7 +211,8 @@ class SkeletonEmitter {
     return offset ? b_.CreateConstGEP1_64(b_.getInt8Ty(), base, static_cast<uint64_t>(offset)) : base;
   }
 
-  llvm::Constant* weights() {
+  Value* weights() {
+    if (weights_) return weights_;
     if (auto* existing = module_.getNamedGlobal(parts_.weights_symbol)) return existing;
     auto* type = llvm::ArrayType::get(b_.getInt8Ty(), 0);
     auto* global = new llvm::GlobalVariable(module_, type, true, llvm::GlobalValue::ExternalLinkage, nullptr,
@@ -221,13 +230,15 @@ class SkeletonEmitter {
   llvm::BasicBlock* failed_ = nullptr;
   llvm::PHINode* status_ = nullptr;
   Value *profiler_ = nullptr, *executor_ = nullptr;
+  Value* weights_ = nullptr;  // the weights' file; null when they are in the object
   int step_ = 0;
 };
 
 }  // namespace
 
-llvm::Function* emit_skeleton(llvm::Module& module, const ModelParts& parts, size_t level, const std::string& symbol) {
-  return SkeletonEmitter(module, parts, level, symbol).emit();
+llvm::Function* emit_skeleton(llvm::Module& module, const ModelParts& parts, size_t level, const std::string& symbol,
+                              DebugInfo* debug) {
+  return SkeletonEmitter(module, parts, level, symbol, debug).emit();
 }
 
 }  // namespace dlcc::targets

@@ -10,6 +10,6 @@
 namespace dlcc::targets {
 
 // Defines `int32 SYMBOL(inputs, outputs, arena, context)`, which trusts its arguments.
-llvm::Function* emit_skeleton(llvm::Module&, const ModelParts&, size_t level, const std::string& symbol);
+llvm::Function* emit_skeleton(llvm::Module&, const ModelParts&, size_t level, const std::string& symbol, DebugInfo*);
 
 }  // namespace dlcc::targets

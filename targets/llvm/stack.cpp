@@ -58,8 +58,8 @@ class StackAnalysis {
       FunctionId to{callee.st_shndx, callee.st_value};
       if (ELF64_ST_TYPE(callee.st_info) != STT_FUNC || !functions_.count(to)) continue;
       auto from = functions_.upper_bound({section, r.r_offset});
-      if (from == functions_.begin()) continue;
-      calls_[*--from].insert(to);
+      if (from == functions_.begin() || (--from)->first != section) continue;  // data that holds an address
+      calls_[*from].insert(to);
     }
   }
 

@@ -32,6 +32,7 @@ expect_status 2 "$model" -o m.o -mcpu=pentium9
 expect_status 2 "$model" -o m.o -mattr=+no-such-feature
 expect_status 2 "$model" -o m.o --dim n
 expect_status 2 "$model" -o m.o --stop-after=no-such-pass
+expect_status 0 "$model" --stop-after=fuse
 expect_status 2 "$model" -o - -MD
 expect_status 2 opt "$model" --passes=no-such-pass
 echo "the input is at fault: 1"
@@ -55,6 +56,11 @@ expect_files m.h m.o
 mkdir other
 "$dlcc" - -o - < "$model" --prefix=m > other/m.o
 cmp m.o other/m.o
+"$dlcc" verify - "$(dirname "$model")/test_data_set_0" < "$model" > out.txt || fail "verify does not read standard input"
+expect_status 1 verify "$model" "$(dirname "$model")/test_data_set_0" missing
+[ "$(wc -l < out.txt)" = 2 ] && grep -q '^FAIL missing .*input_0.pb: .*output_0.pb: ' out.txt || fail "verify: $(cat out.txt)"
+expect_status 1 run "$model" --input "$(dirname "$model")/test_data_set_0/input_0.pb" --output nowhere=x.npy
+grep -q 'outputs: probabilities' err.txt && [ ! -e x.npy ] || fail "run does not tell which outputs there are"
 echo "from standard input to standard output"
 expect_status 0 "$model" -c -o m.o -MD
 [ "$(cat m.d)" = "m.o: $model" ] || fail "wrong dependencies: $(cat m.d)"
@@ -73,6 +79,15 @@ expect_status 0 "$model" -o placed.o --weights section=.qspi
 readelf -SW placed.o > placed.txt
 grep -q '\.qspi .* A ' placed.txt && ! grep -q 'rodata\.placed_weights' placed.txt || fail "the weights are not in .qspi"
 echo "a section for the weights"
+expect_status 2 ops --target z80
+grep -q 'one of: .*aarch64' err.txt || fail "an unknown target is reported without those that exist"
+for target in x86-64 aarch64; do
+  expect_status 0 ops --target $target
+  grep -qE '^nn\.conv2d .* x +x$' out.txt || fail "no code for convolutions in float32 and float64 on $target"
+done
+expect_status 0 ops --target x86-64 --json
+grep -q '"types": \[' out.txt || fail "ops --target --json has no types"
+echo "operators of a target"
 expect_status 0 "$model" -v -o m.o
 grep -q '^generate code' err.txt || fail "-v does not tell what is done"
 expect_status 0 inspect --json "$model" --prefix=p

@@ -80,7 +80,8 @@ class LayoutAssigner {
       for (size_t k = 0; call && k < call->args.size(); ++k) {
         const Var* var = std::get_if<Var>(&call->args[k]);
         if (!var) continue;
-        auto wanted = tensor::wanted_border(module_.tensor_functions.at(call->function), k, constant, options_, machine_);
+        auto wanted =
+            tensor::wanted_border(module_.tensor_functions.at(call->function), k, constant, options_, machine_);
         std::vector<tensor::Range>& all = wanted_borders_[(*var)->id];
         if (all.empty()) all = wanted;
         for (size_t d = 0; d < wanted.size(); ++d)
@@ -105,8 +106,7 @@ class LayoutAssigner {
     }
     Layout result = view ? Layout{} : choose(f, call.args, layouts);
     const std::vector<tensor::Range>& border = wanted_borders_[b.var->id];
-    if (!result.is_dense())
-      result = tensor::with_border(result, static_shape(f.results[0]->shape), border);
+    if (!result.is_dense()) result = tensor::with_border(result, static_shape(f.results[0]->shape), border);
     for (size_t k = 0; k < f.results.size(); ++k) layouts.push_back(result);
     if (!result.is_dense()) layouts_[b.var->id] = result;
     bool any = std::ranges::any_of(layouts, [](const Layout& l) { return !l.is_dense(); });

@@ -9,10 +9,10 @@ namespace dlcc::tensor {
 namespace {
 
 std::string text_of(const Machine& m) {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", m.vector_bytes, m.vector_registers, m.has_fma,
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", m.vector_bytes, m.vector_registers, m.has_fma,
                      m.accumulators_in_flight, m.overhead_of_tile, m.overhead_of_row, m.terms_of_step,
-                     m.flops_per_streamed_byte, m.flops_per_transformed_point, m.l2_bytes, m.filter_block_bytes,
-                     m.tiles_of_block);
+                     m.flops_per_streamed_byte, m.flops_per_transformed_point, m.l1_bytes, m.l2_bytes,
+                     m.filter_block_bytes, m.tiles_of_block);
 }
 
 // The deciding machine's kernel; its parameters show how constants are stored.

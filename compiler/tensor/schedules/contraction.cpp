@@ -78,17 +78,13 @@ class Scheduler {
   // Panel after panel, each over all rows: the rows are read once for every panel. When they do not stay in the cache
   // but all panels do, block after block of rows, each over all panels.
   Stmt products() {
-    auto block_of = [&](const Rows& rows) { return panels([&](const Position& at) { return sums(at, rows); }); };
+    Area image{Expr(0), Expr(0), height(), width()};
     Stmt body;
-    if (int64_t size = rows_per_block()) {
-      Var block = make_var("block");
-      int64_t all = rows_of_image(), left = all % size;
-      body = for_loop(block, all / size, LoopKind::parallel, block_of({Expr(block) * Expr(size), size}));
-      if (left > 0) body = sequence({body, block_of({Expr(all - left), left})});
-      body = other_rows(body);
-    } else {
-      body = panels([&](const Position& at) { return other_rows(sums(at, {Expr(0), rows_of_image()})); });
-    }
+    if (blocks_pay(image))
+      body = other_rows(each_block(
+          image, [&](const Area& block) { return panels([&](const Position& at) { return sums(at, block); }); }));
+    else
+      body = panels([&](const Position& at) { return other_rows(sums(at, image)); });
     for (size_t k = plan_.outer_axes.size(); k-- > 0;) {
       const Axis& a = axis(plan_.outer_axes[k]);
       body = for_loop(a.var, a.extent.value(), LoopKind::parallel, body);
@@ -96,15 +92,6 @@ class Scheduler {
     return body;
   }
 
-  // Or 0 when blocks do not pay.
-  int64_t rows_per_block() const {
-    auto bytes = [](const Buffer& b) { return product_of(b) * bits(b->type) / 8; };
-    int64_t size = rows_of_tiles();
-    bool several = extent(plan_.column_axis) > plan_.panel && size < rows_of_image();
-    bool pays = bytes(plan_.contraction.data.buffer) > machine_.resident_bytes() &&
-                bytes(plan_.contraction.weights.buffer) <= machine_.resident_bytes();
-    return several && choice_.row_blocks.value_or(pays) ? size : 0;
-  }
   static int64_t product_of(const Buffer& b) { return dlcc::product(b->shape).value(); }
 
   Stmt panels(const std::function<Stmt(const Position&)>& body) {
@@ -135,24 +122,48 @@ class Scheduler {
   int x_axis() const { return plan_.row_axes.empty() ? -1 : plan_.row_axes.back(); }
   int64_t height() const { return y_axis() < 0 ? 1 : std::max<int64_t>(extent(y_axis()), 1); }
   int64_t width() const { return x_axis() < 0 ? 1 : std::max<int64_t>(extent(x_axis()), 1); }
-  // What blocks are made of: rows of the image, or pixels when there is but one row.
-  int64_t rows_of_image() const { return height() > 1 ? height() : width(); }
 
-  struct Rows {
-    Expr first;
-    int64_t count;
+  // A part of the image.
+  struct Area {
+    Expr top, left;
+    int64_t tall, wide;
   };
 
-  // The rows of some tiles: enough to make use of what is read once for all of them.
-  int64_t rows_of_tiles() const {
-    int64_t pixels = machine_.tiles_of_block * tile_.rows, all = rows_of_image();
-    int64_t size = std::min(height() > 1 ? std::max<int64_t>(pixels / width(), 1) : pixels, all);
-    for (int64_t even = size; even <= 2 * size; ++even)  // no smaller block at the end, if that is possible
-      if (all % even == 0) return even;
-    return size;
+  // Some register tiles: enough to make use of what is read once for all of them.
+  int64_t pixels_of_block() const { return machine_.tiles_of_block * tile_.rows; }
+
+  bool blocks_pay(const Area& image) const {
+    auto bytes = [](const Buffer& b) { return product_of(b) * bits(b->type) / 8; };
+    bool several = extent(plan_.column_axis) > plan_.panel && image.tall * image.wide > 2 * pixels_of_block();
+    bool pays = bytes(plan_.contraction.data.buffer) > machine_.resident_bytes() &&
+                bytes(plan_.contraction.weights.buffer) <= machine_.resident_bytes();
+    return several && choice_.row_blocks.value_or(pays);
   }
 
-  // A register tile: its first pixel in the image and among the rows at hand; its number among their tiles.
+  // Cuts the area into blocks: of whole rows, or of parts of them where rows are long.
+  Stmt each_block(const Area& a, const std::function<Stmt(const Area&)>& body) const {
+    int64_t pixels = pixels_of_block();
+    if (a.tall > 1 && a.wide > 2 * pixels) {
+      Var row = make_var("row");
+      return for_loop(row, a.tall, LoopKind::parallel, each_block({a.top + Expr(row), a.left, 1, a.wide}, body));
+    }
+    bool by_rows = a.tall > 1;
+    int64_t all = by_rows ? a.tall : a.wide;
+    int64_t size = std::clamp<int64_t>(by_rows ? pixels / a.wide : pixels, 1, all);
+    for (int64_t even = size; even <= 2 * size; ++even)  // no smaller block at the end, if that is possible
+      if (all % even == 0) {
+        size = even;
+        break;
+      }
+    auto block_at = [&](const Expr& first, int64_t count) {
+      return body(by_rows ? Area{a.top + first, a.left, count, a.wide} : Area{a.top, a.left + first, 1, count});
+    };
+    Var block = make_var("block");
+    Stmt blocks = for_loop(block, all / size, LoopKind::parallel, block_at(Expr(block) * Expr(size), size));
+    return all % size ? sequence({blocks, block_at(Expr(all - all % size), all % size)}) : blocks;
+  }
+
+  // A register tile: its first pixel in the image and in the area at hand; its number among the area's tiles.
   struct Tile {
     Expr top, left, top_here, left_here;
     int64_t tall, wide;
@@ -160,56 +171,55 @@ class Scheduler {
     int64_t count;
   };
 
-  Stmt tiles(const Position& at, const Rows& rows, const std::function<Stmt(const Tile&)>& body) {
-    bool image = height() > 1;
-    std::vector<TileGrid> grids =
-        cut_into_tiles(image ? rows.count : 1, image ? width() : rows.count, tile_.rows, at.vectors, machine_);
+  Stmt tiles(const Position& at, const Area& area, const std::function<Stmt(const Tile&)>& body) {
+    std::vector<TileGrid> grids = cut_into_tiles(area.tall, area.wide, tile_.rows, at.vectors, machine_);
     int64_t before = 0, all = 0;
     for (const TileGrid& g : grids) all += g.tiles();
     std::vector<Stmt> parts;
-    for (const TileGrid& g : grids) {
-      Var down = make_var("down"), across = make_var("across");
-      Expr top = Expr(g.top) + Expr(down) * Expr(g.tall), left = Expr(g.left) + Expr(across) * Expr(g.wide);
-      Tile tile{.top = image ? rows.first + top : top,
-                .left = image ? left : rows.first + left,
-                .top_here = top,
-                .left_here = left,
-                .tall = g.tall,
-                .wide = g.wide,
-                .number = Expr(before) + Expr(down) * Expr(g.across) + Expr(across),
-                .count = all};
-      parts.push_back(
-          for_loop(down, g.down, LoopKind::parallel, for_loop(across, g.across, LoopKind::parallel, body(tile))));
-      before += g.tiles();
+    for (size_t k = 0; k < grids.size();) {
+      // Grids side by side in the same rows share the loop over these.
+      Var down = make_var("down");
+      std::vector<Stmt> in_row;
+      const TileGrid& left_most = grids[k];
+      for (; k < grids.size() && is_beside(grids[k], left_most); ++k) {
+        const TileGrid& g = grids[k];
+        Var across = make_var("across");
+        Expr top = Expr(g.top) + Expr(down) * Expr(g.tall), left = Expr(g.left) + Expr(across) * Expr(g.wide);
+        Tile tile{.top = area.top + top,
+                  .left = area.left + left,
+                  .top_here = top,
+                  .left_here = left,
+                  .tall = g.tall,
+                  .wide = g.wide,
+                  .number = Expr(before) + Expr(down) * Expr(g.across) + Expr(across),
+                  .count = all};
+        in_row.push_back(for_loop(across, g.across, LoopKind::parallel, body(tile)));
+        before += g.tiles();
+      }
+      parts.push_back(for_loop(down, left_most.down, LoopKind::parallel, sequence(std::move(in_row))));
     }
     return sequence(std::move(parts));
   }
 
-  // The sums of a panel for some rows, and what follows them. In one go, each tile's sums stay in registers; in parts,
-  // each part is computed for some tiles and added to the totals of them all.
-  Stmt sums(const Position& at, const Rows& rows) {
+  // The sums of a panel for an area, and what follows them. In one go, each tile's sums stay in registers; in parts,
+  // each part is computed for a block of tiles and added to the totals of them all.
+  Stmt sums(const Position& at, const Area& area) {
     int64_t blocks = terms_.blocks_per_part(height() * width() > tile_.rows);
-    if (blocks == 0) return tiles(at, rows, [&](const Tile& t) { return whole_tile(at, t); });
-    int64_t size = std::min(rows_of_tiles(), rows.count), left = rows.count % size;
-    Var some = make_var("rows");
-    Stmt body = for_loop(some, rows.count / size, LoopKind::parallel,
-                         sums_in_parts(at, {rows.first + Expr(some) * Expr(size), size}, blocks));
-    return left ? sequence({body, sums_in_parts(at, {rows.first + Expr(rows.count - left), left}, blocks)}) : body;
+    if (blocks == 0) return tiles(at, area, [&](const Tile& t) { return whole_tile(at, t); });
+    return each_block(area, [&](const Area& block) { return sums_in_parts(at, block, blocks); });
   }
 
-  Stmt sums_in_parts(const Position& at, const Rows& rows, int64_t blocks) {
-    bool image = height() > 1;
+  Stmt sums_in_parts(const Position& at, const Area& area, int64_t blocks) {
     Buffer total =
-        make_buffer("total", stage_.results[0]->type,
-                    {image ? rows.count : 1, image ? width() : rows.count, at.vectors, lanes_}, Scope::local, 64);
+        make_buffer("total", stage_.results[0]->type, {area.tall, area.wide, at.vectors, lanes_}, Scope::local, 64);
     auto add = [&](const TermPart& part) {
-      return tiles(at, rows, [&](const Tile& t) { return part_of_tile(at, t, part, total); });
+      return tiles(at, area, [&](const Tile& t) { return part_of_tile(at, t, part, total); });
     };
     int64_t whole = terms_.blocks() / blocks, left = terms_.blocks() % blocks;
     Var part = make_var("part");
     Stmt whole_parts = for_loop(part, whole, LoopKind::serial, add({Expr(part) * Expr(blocks), blocks, false}));
     Stmt last_part = left > 0 || terms_.has_rest() ? add({Expr(whole * blocks), left, true}) : nullptr;
-    Stmt stores = tiles(at, rows, [&](const Tile& t) {
+    Stmt stores = tiles(at, area, [&](const Tile& t) {
       return drain(at, t, {}, [&](const std::vector<Expr>& e) {
         return load(total, {t.top_here + e[0], t.left_here + e[1], e[2], e[3]});
       });
@@ -296,8 +306,8 @@ class Scheduler {
     Stmt init = each_element(at, t, vars, store(acc, element, literal(acc->type, int64_t{0})));
     Stmt term = each_element(at, t, vars, store(acc, element, multiply_add(product, load(acc, element))));
     auto before = [&](const TermRun& run) {
-      return sequence(
-          {prefetch_next_weights(at, t, part, run), each_pixel(t, vars, LoopKind::unrolled, prefetch_next_data(rows))});
+      return sequence({prefetch_next_weights(at, t, part, run),
+                       each_pixel(t, vars, LoopKind::unrolled, prefetch_next_data(at, rows))});
     };
     return sequence({init, terms_.loops(term, part, before)});
   }
@@ -323,15 +333,19 @@ class Scheduler {
     });
   }
 
-  // The data of the next block of channels under the same tap: neighbours within a block, but far from this one.
-  Stmt prefetch_next_data(const Substitution& rows) const {
-    if (plan_.blocked_term < 0) return nullptr;
-    const Axis& channels = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_term)];
+  // The data of the next block of channels under the same tap: neighbours within a block, but far from this one, so
+  // that no hardware fetches them ahead. Not worth its instructions where the first-level cache keeps most of the data,
+  // for a few blocks, or beside a single vector of weights, when loads are what limits the tile.
+  Stmt prefetch_next_data(const Position& at, const Substitution& rows) const {
+    constexpr int64_t few_blocks = 4;
     const Load& data = plan_.contraction.data;
-    if (channels.extent.value() <= plan_.term_block || (data.otherwise && !plan_.padded_data)) return nullptr;
+    bool far = product_of(data.buffer) * bits(data.buffer->type) / 8 > machine_.near_bytes();
+    bool inside = !data.otherwise || plan_.padded_data;
+    if (plan_.blocked_term < 0 || terms_.blocks() < few_blocks || at.vectors < 2 || !far || !inside) return nullptr;
+    const Var& channel = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_term)].var;
+    Substitution next = {{channel, Expr(channel) + Expr(plan_.term_block)}};
     std::vector<Expr> index;
-    for (const Expr& i : data.indices)
-      index.push_back(substitute(substitute(i, {{channels.var, Expr(channels.var) + Expr(plan_.term_block)}}), rows));
+    for (const Expr& i : data.indices) index.push_back(substitute(substitute(i, next), rows));
     return make_stmt(Prefetch{plan_.padded_data ? plan_.padded_data : data.buffer, std::move(index)});
   }
 

@@ -9,7 +9,11 @@ namespace {
 
 class Cutter {
  public:
-  Cutter(int64_t most, int64_t vectors, const Machine& machine) : most_(most), vectors_(vectors), machine_(machine) {}
+  Cutter(int64_t height, int64_t width, int64_t most, int64_t vectors, const Machine& machine)
+      : most_(most),
+        vectors_(vectors),
+        cost_of_grid_(0.01 * static_cast<double>(height * width * vectors)),
+        machine_(machine) {}
 
   // The grid at the image's upper left corner; what it leaves is a strip on the right, over the full height, and one
   // below the grid. Both are cut in turn.
@@ -24,8 +28,8 @@ class Cutter {
     for (int64_t tall = 1; tall <= std::min(height, most_); ++tall)
       for (int64_t wide = 1; wide <= std::min(width, most_ / tall); ++wide) {
         double cost = cost_of(height, width, tall, wide);
-        // Of equals the flattest: neighbours in a row lie next to each other.
-        if (best.cost < 0 || cost < best.cost || (cost == best.cost && tall == best.tall)) best = {cost, tall, wide};
+        // Of equals the flattest, since neighbours in a row lie next to each other, and of these the most even.
+        if (best.cost < 0 || cost < best.cost) best = {cost, tall, wide};
       }
     return best_[{height, width}] = best;
   }
@@ -49,15 +53,15 @@ class Cutter {
   }
 
   double cost_of(int64_t height, int64_t width, int64_t tall, int64_t wide) {
-    constexpr double share_of_grid = 0.01;
     double cost = static_cast<double>((height / tall) * (width / wide)) * cost_of_tile(tall, wide);
-    cost += share_of_grid * static_cast<double>(height * width * vectors_);
+    cost += cost_of_grid_;
     if (int64_t right = width % wide) cost += best(height, right).cost;
     if (int64_t below = height % tall) cost += best(below, width - width % wide).cost;
     return cost;
   }
 
   const int64_t most_, vectors_;
+  const double cost_of_grid_;  // its code
   const Machine& machine_;
   std::map<std::pair<int64_t, int64_t>, Cut> best_;
 };
@@ -67,7 +71,7 @@ class Cutter {
 std::vector<TileGrid> cut_into_tiles(int64_t height, int64_t width, int64_t most, int64_t vectors,
                                      const Machine& machine) {
   std::vector<TileGrid> grids;
-  Cutter(most, vectors, machine).append(grids, 0, 0, height, width);
+  Cutter(height, width, most, vectors, machine).append(grids, 0, 0, height, width);
   return grids;
 }
 

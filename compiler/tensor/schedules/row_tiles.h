@@ -17,6 +17,11 @@ struct TileGrid {
   int64_t tiles() const { return down * across; }
 };
 
+// Whether the tiles of both lie in the same rows.
+inline bool is_beside(const TileGrid& a, const TileGrid& b) {
+  return a.top == b.top && a.tall == b.tall && a.down == b.down;
+}
+
 // Grids that cover height x width elements exactly once, with tiles of at most `most` elements; `vectors` accumulators
 // belong to an element. Chosen so that few tiles are small, since a tile with fewer accumulators than the arithmetic
 // units need to hide their latency takes as long as one that has them; and that there are few grids, as each is code.

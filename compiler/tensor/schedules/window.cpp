@@ -237,10 +237,11 @@ class Scheduler {
   // ---- decisions
   // ---------------------------------------------------------------------------------------------------------------
 
-  // As many accumulators as hide the latency of an addition. Beside them stand the elements that neighbouring results share,
-  // and for each block what all its terms share.
+  // As many accumulators as hide the latency of an addition. Beside them stand the elements that neighbouring results
+  // share, and for each block what all its terms share.
   void choose_tile(const Machine& machine) {
-    int64_t registers = machine.vector_registers - 4, accumulators = std::clamp<int64_t>(registers / 2, 1, machine.accumulators_in_flight);
+    int64_t registers = machine.vector_registers - 4,
+            accumulators = std::clamp<int64_t>(registers / 2, 1, machine.accumulators_in_flight);
     points_ = std::min(extent(x_), accumulators);
     blocks_ = std::max<int64_t>(std::min(accumulators / points_, registers / (points_ + shared_by_terms())), 1);
     if (points_ > 3) blocks_ = 1;
@@ -362,7 +363,7 @@ class Scheduler {
       Stmt s = all([&](const auto& element, const auto& at_result) {
         return store(acc, element, folded(load(acc, element), at_index(value, stage_, at_result)));
       });
-      return unrolled_ < 0 ? s : loop(unrolled_, LoopKind::unrolled, s);
+      return unrolled_ < 0 ? s : written_out(s);
     };
     auto drained = [&](const Buffer& sum) {
       return all([&](const auto& element, const auto& at_result) {
@@ -398,6 +399,35 @@ class Scheduler {
     int64_t whole = a.extent.value() / parts_.steps, rest = a.extent.value() % parts_.steps;
     Stmt parts = for_loop(part, whole, LoopKind::serial, one(Expr(part) * Expr(parts_.steps), parts_.steps));
     return rest == 0 ? parts : sequence({parts, one(Expr(whole * parts_.steps), rest)});
+  }
+
+  // The terms of the unrolled axis. Those a stride apart read what neighbouring points read of the others; they follow
+  // each other, so that less is kept in registers between them.
+  Stmt written_out(const Stmt& body) const {
+    const Axis& a = terms()[static_cast<size_t>(unrolled_)];
+    int64_t period = reducer_kind(*stage_.reduction) == ReducerKind::sum ? terms_between_shared() : 1;
+    std::vector<Stmt> parts;
+    for (int64_t first = 0; first < std::min(period, a.extent.value()); ++first) {
+      Var k = make_var(a.var->name);
+      Stmt terms = substitute(body, {{a.var, Expr(first) + Expr(period) * Expr(k)}});
+      parts.push_back(for_loop(k, ceil_div(a.extent.value() - first, period), LoopKind::unrolled, terms));
+    }
+    return sequence(std::move(parts));
+  }
+
+  // How many terms of the unrolled axis make up for one point of the row: its stride, without dilation.
+  int64_t terms_between_shared() const {
+    auto step = [](const Expr& index, const Var& v) {
+      return constant_integer(simplify(substitute(index, {{v, Expr(v) + Expr(1)}}) - index)).value_or(0);
+    };
+    const Var& term = terms()[static_cast<size_t>(unrolled_)].var;
+    for (const Load& l : loads_of(stage_.values[0]))
+      for (const Expr& i : l.indices)
+        if (x_ >= 0 && uses(i, term) && uses(i, stage_.axes[static_cast<size_t>(x_)].var)) {
+          int64_t of_point = step(i, stage_.axes[static_cast<size_t>(x_)].var), of_term = step(i, term);
+          if (of_point > 0 && of_term > 0 && of_point % of_term == 0) return of_point / of_term;
+        }
+    return 1;
   }
 
   Stmt loop(int reduced, LoopKind kind, const Stmt& body) const {

@@ -420,8 +420,8 @@ class Scheduler {
     std::vector<Stmt> hints;
     for (int64_t k = 0; k < ceil_div(lines, part.count); ++k) {
       Expr line = first + Expr(k), column = Expr(offset) + floor_mod(line, Expr(across)) * Expr(per_line);
-      hints.push_back(make_stmt(
-          Prefetch{plan_.weights, {panel, point + Expr(1), channel + floor_div(line, Expr(across)), column}}));
+      std::vector<Expr> index = {panel, point + Expr(1), channel + floor_div(line, Expr(across)), column};
+      hints.push_back(make_stmt(Prefetch{plan_.weights, std::move(index), CacheLevel::second}));
     }
     return sequence(std::move(hints));
   }

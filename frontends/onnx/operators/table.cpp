@@ -17,6 +17,11 @@ const Row* Table::find(const std::string& op, int64_t opset) const {
   return after == versions->second.begin() ? nullptr : &std::prev(after)->second;
 }
 
+std::optional<int64_t> Table::first_version(const std::string& op) const {
+  auto versions = rows_.find(op);
+  return versions == rows_.end() ? std::nullopt : std::optional(versions->second.begin()->first);
+}
+
 const Table& operator_table() {
   static const Table table = [] {
     Table t;

@@ -28,8 +28,8 @@ struct Row {
 class Table {
  public:
   void add(std::vector<Row> rows);
-  bool knows(const std::string& op) const { return rows_.contains(op); }
-  const Row* find(const std::string& op, int64_t opset) const;  // null if there is none in that version
+  std::optional<int64_t> first_version(const std::string& op) const;  // of the operator sets that have it
+  const Row* find(const std::string& op, int64_t opset) const;        // null if there is none in that version
 
  private:
   std::map<std::string, std::map<int64_t, Row>> rows_;

@@ -20,6 +20,11 @@ int32_t dlcc_find_output(const dlcc_model *model, const char *name);
 /* Number of elements of a tensor; 1 for a scalar. */
 int64_t dlcc_element_count(const dlcc_tensor *tensor);
 
+/* Whether these are the weights that a model compiled without them needs: their size, their head and the hash of all of
+ * them. A model's run function looks only at size and head, so this belongs behind the loading of a file. DLCC_OK for a
+ * model that has its weights. */
+dlcc_status dlcc_check_weights(const dlcc_model *model, const void *weights, size_t bytes);
+
 /* The executor that models compiled with --threads=N use when their context has none: a pool of threads that all models
  * of the process share, started and enlarged when it is asked for more than it has. Never null: a pool that cannot have
  * its threads has the caller do their work. A model run while the pool is at work, on another thread or inside of a task,

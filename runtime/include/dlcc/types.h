@@ -26,7 +26,9 @@ typedef enum dlcc_status {
   DLCC_HEAP_EXHAUSTED = 9,
   DLCC_MATCH_FAILED = 10,
   DLCC_THREADS_UNAVAILABLE = 11,
-  DLCC_DEVICE_ERROR = 12
+  DLCC_DEVICE_ERROR = 12,
+  DLCC_WEIGHTS_MISSING = 13,
+  DLCC_WEIGHTS_MISMATCH = 14
 } dlcc_status;
 
 /* Runs task(argument, index) for every index in [0, count), in any order and on any threads, and returns when all are done.
@@ -50,7 +52,7 @@ typedef struct dlcc_context {
   const dlcc_profiler *profiler;
   void *heap; /* for models with recursion or algebraic data */
   size_t heap_bytes;
-  const void *weights; /* for models compiled without their weights */
+  const void *weights; /* the contents of the weights' file, for models compiled without them */
   size_t weights_bytes;
   void *device_stream; /* for models that use an accelerator */
 } dlcc_context;
@@ -77,6 +79,8 @@ typedef struct dlcc_model {
   /* P_run_ctx; P_inputs and P_outputs seen as arrays of pointers. */
   dlcc_status (*run)(const void *const *inputs, void *const *outputs, void *arena, size_t arena_bytes,
                      const dlcc_context *context);
+  /* Of a model compiled with --weights external=FILE: that file, which the context must give; else 0. */
+  uint64_t weights_file_bytes, weights_file_alignment, weights_file_hash;
 } dlcc_model;
 
 #ifdef __cplusplus

@@ -31,13 +31,20 @@ TEST_CASE("versions and domains") {
         "errors:\nm: error[unsupported-opset]: IR version 99 is not known\n    help: versions 1 to 14 are\n");
   CHECK(errors_of(x + y + "node { op_type: 'Relu' domain: 'com.example' input: 'x' output: 'y' }") ==
         "m: node 'y' (com.example.Relu): error[unsupported-opset]: the model does not import domain 'com.example'\n");
+  CHECK(
+      imported(model_bytes("ir_version: 8 opset_import { domain: 'com.example' version: 1 } graph { " + x + y +
+                           "node { op_type: 'Foo' domain: 'com.example' input: 'x' output: 'y' } }")) ==
+      "errors:\nm: node 'y' (com.example.Foo): error[unsupported-operator]: operator com.example.Foo is not supported\n"
+      "    help: a function of the model can define it\n");
 }
 
 TEST_CASE("all problems are found, and what depends on them is left alone") {
   CHECK(errors_of(x + y + node("Foo", {"x"}, {"a"}) + node("Exp", {"a"}, {"b"}) + node("Bar", {"b"}, {"c"}) +
                   node("Relu", {"x"}, {"d"}, integer("alpha", 1)) + node("Add", {"c", "missing"}, {"y"})) ==
         "m: node 'a' (Foo): error[unsupported-operator]: operator Foo is not supported\n"
+        "    help: a function of the model can define it\n"
         "m: node 'c' (Bar): error[unsupported-operator]: operator Bar is not supported\n"
+        "    help: a function of the model can define it\n"
         "m: node 'd' (Relu): error[unsupported-attribute]: there is no attribute 'alpha' in operator set 17\n"
         "    'x' float32 [2]\n"
         "m: node 'y' (Add): error[undefined-value]: nothing defines its input 'missing'\n");

@@ -1,0 +1,25 @@
+#include "pipeline/run.h"
+
+#include "dlcc/dlcc.h"
+#include "targets/llvm/loader.h"
+
+namespace dlcc {
+
+std::optional<std::vector<Constant>> run_once(const Planned& planned, std::span<const std::byte> object,
+                                              const std::vector<Constant>& inputs, Diagnostics& diagnostics) {
+  targets::RunRequest request{
+      .object = object, .interface = &planned.interface, .inputs = inputs, .weights = planned.weights_file};
+  auto result = targets::run_object(request, diagnostics);
+  if (!result || !returned_ok(result->status, diagnostics)) return std::nullopt;
+  return std::move(result->outputs);
+}
+
+bool returned_ok(int status, Diagnostics& diagnostics) {
+  if (status == DLCC_OK) return true;
+  diagnostics.error(
+      DiagnosticId::run_failed, {},
+      fmt::format("the model returned status {}: {}", status, dlcc_status_string(static_cast<dlcc_status>(status))));
+  return false;
+}
+
+}  // namespace dlcc

@@ -1,0 +1,100 @@
+#include "relay/sample_calls.h"
+
+namespace dlcc::relay {
+namespace {
+
+constexpr DType all_types[] = {
+#define DTYPE(name, bits, kind, ctype, onnx) DType::name##_,
+#include "support/dtype.def"
+#undef DTYPE
+};
+
+const std::vector<int64_t> shapes[] = {
+    {}, {2, 2}, {2}, {1}, {4}, {1, 2, 4, 4}, {1, 2, 4}, {2, 2, 1}, {2, 2, 1, 1}, {1, 2, 4, 4, 4}, {2, 2, 1, 1, 1}};
+
+// What an operand's elements are: data, indices or a condition. Operands behind the last repeat it.
+enum class Role : uint8_t { data, index, condition };
+const std::vector<Role> roles[] = {
+    {Role::data}, {Role::data, Role::index}, {Role::condition, Role::data}, {Role::data, Role::index, Role::data}};
+
+// Values for attributes that must be given; the data type stands for itself.
+std::vector<AttrValue> attribute_values(const Operator::Attribute& attribute, DType type) {
+  using List = std::vector<int64_t>;
+  std::vector<AttrValue> fitting;
+  const AttrValue list_of_pairs = AttrList{List{0, 0}, List{0, 0}};
+  for (const AttrValue& v :
+       std::initializer_list<AttrValue>{1, 0, 2, 1.0, std::string(name(type)), List{1}, List{2}, List{2, 2}, List{1, 1},
+                                        List{1, 1, 1}, List{4}, List{0}, List{1, 2, 4, 4}, list_of_pairs}) {
+    bool any = std::holds_alternative<std::monostate>(attribute.default_value.v);
+    if (any || v.v.index() == attribute.default_value.v.index()) fitting.push_back(v);
+  }
+  return fitting;
+}
+
+// One choice of each list, as a number in the mixed radix of their sizes.
+size_t take_digit(size_t& number, size_t radix) {
+  size_t digit = number % radix;
+  number /= radix;
+  return digit;
+}
+
+class Search {
+ public:
+  explicit Search(const Operator& op)
+      : op_(op), operands_(op.variadic ? 2 : op.arguments.size()), free_shapes_(std::min<size_t>(operands_, 3)) {}
+
+  std::map<DType, SampleCall> run() {
+    std::map<DType, SampleCall> found;
+    // Shapes and attributes that suit one type suit all others that the operator takes.
+    for (DType type : {dtype::f32, dtype::boolean, dtype::i64})
+      if (find_choice(type)) break;
+    for (DType type : all_types)
+      if (auto call = sample(type)) found[type] = std::move(*call);
+    return found;
+  }
+
+ private:
+  bool find_choice(DType type) {
+    size_t all = 1;
+    for (size_t k = 0; k < free_shapes_; ++k) all *= std::size(shapes);
+    for (const Operator::Attribute& a : op_.attributes)
+      if (a.required) all *= attribute_values(a, type).size();
+    for (choice_ = 0; choice_ < all; ++choice_)
+      if (sample(type)) return true;
+    return false;
+  }
+
+  // The application with the current choice, if the operator takes this type in one of the roles.
+  std::optional<SampleCall> sample(DType type) const {
+    size_t choice = choice_;
+    SampleCall call;
+    std::vector<const std::vector<int64_t>*> chosen;
+    for (size_t k = 0; k < free_shapes_; ++k) chosen.push_back(&shapes[take_digit(choice, std::size(shapes))]);
+    for (const Operator::Attribute& a : op_.attributes) {
+      if (!a.required) continue;
+      std::vector<AttrValue> values = attribute_values(a, type);
+      call.attrs[a.name] = values[take_digit(choice, values.size())];
+    }
+    for (const std::vector<Role>& role : roles) {
+      call.operands.clear();
+      for (size_t k = 0; k < operands_; ++k) {
+        Role r = role[std::min(k, role.size() - 1)];
+        DType element = r == Role::data ? type : r == Role::index ? dtype::i64 : dtype::boolean;
+        call.operands.push_back({shape_of(*chosen[std::min(k, free_shapes_ - 1)]), element});
+      }
+      if (std::holds_alternative<Type>(op_.type(call.attrs, call.operands))) return call;
+    }
+    return std::nullopt;
+  }
+
+  const Operator& op_;
+  size_t operands_;
+  size_t free_shapes_;  // operands behind these have the last one's shape
+  size_t choice_ = 0;   // of shapes and attributes
+};
+
+}  // namespace
+
+std::map<DType, SampleCall> sample_calls(const Operator& op) { return Search(op).run(); }
+
+}  // namespace dlcc::relay

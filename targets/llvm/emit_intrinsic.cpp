@@ -1,0 +1,88 @@
+// Intrinsic calls, by the rules that tensor/intrinsic.h describes.
+#include <llvm/IR/Intrinsics.h>
+
+#include "targets/llvm/kernel_emitter.h"
+#include "tensor/intrinsic.h"
+
+namespace dlcc::targets {
+
+using namespace tensor;
+
+namespace {
+
+constexpr std::string_view function_rule = "call ", instruction_rule = "llvm.";
+
+std::vector<int64_t> strides_of(const BufferNode& b) {
+  if (!b.strides.empty()) return b.strides;
+  std::vector<int64_t> strides(b.shape.size(), 1);
+  for (size_t d = strides.size(); d-- > 1;) strides[d - 1] = strides[d] * b.shape[d].value();
+  return strides;
+}
+
+llvm::Align natural_alignment(const BufferNode& b) { return llvm::Align(static_cast<uint64_t>(element_bytes(b.type))); }
+
+}  // namespace
+
+void KernelEmitter::emit_intrinsic(const IntrinsicCall& x) {
+  const Intrinsic& i = *x.intrinsic;
+  bool possible = !lanes_;  // an instruction has its own lanes
+  for (const std::string& feature : i.required_features) possible &= cpu_.checkFeatures("+" + feature);
+  for (const Region& box : x.operands)
+    possible &= !memory_.at(box.buffer.get()).per_lane && bits(box.buffer->type) >= 8;
+  if (possible && i.emission.starts_with(function_rule))
+    emit_function_call(x, i.emission.substr(function_rule.size()));
+  else if (possible && i.emission.starts_with(instruction_rule))
+    emit_instruction(x);
+  else
+    emit(inline_intrinsic(x));
+}
+
+Value* KernelEmitter::pointer_to(const Region& box) {
+  return address(memory_.at(box.buffer.get()), flatten(*box.buffer, box.begin), element_bytes(box.buffer->type));
+}
+
+void KernelEmitter::emit_function_call(const IntrinsicCall& x, const std::string& function) {
+  std::vector<Value*> arguments;
+  for (size_t k = 0; k < x.operands.size(); ++k) {
+    const BufferNode& buffer = *x.operands[k].buffer;
+    std::vector<int64_t> strides = strides_of(buffer);
+    arguments.push_back(pointer_to(x.operands[k]));
+    for (int d = buffer.rank() - x.intrinsic->operands[k].buffer->rank(); d + 1 < buffer.rank(); ++d)
+      arguments.push_back(b_.getInt64(static_cast<uint64_t>(strides[static_cast<size_t>(d)])));
+  }
+  std::vector<llvm::Type*> types;
+  for (Value* a : arguments) types.push_back(a->getType());
+  llvm::Module& module = *function_->getParent();
+  b_.CreateCall(module.getOrInsertFunction(function, llvm::FunctionType::get(b_.getVoidTy(), types, false)), arguments);
+}
+
+void KernelEmitter::emit_instruction(const IntrinsicCall& x) {
+  const Intrinsic& i = *x.intrinsic;
+  llvm::Intrinsic::ID id = llvm::Function::lookupIntrinsicID(i.emission);
+  DLCC_CHECK(id != llvm::Intrinsic::not_intrinsic && !llvm::Intrinsic::isOverloaded(id),
+             "{}: LLVM has no instruction '{}'", i.name, i.emission);
+  llvm::Function* instruction = llvm::Intrinsic::getDeclaration(function_->getParent(), id);
+  DLCC_CHECK(instruction->arg_size() == x.operands.size(), "{} has {} operands, {} has {}", i.name, x.operands.size(),
+             i.emission, instruction->arg_size());
+  // The accumulator comes first.
+  size_t written = i.operands.size();
+  std::vector<size_t> order;
+  for (size_t k = 0; k < i.operands.size(); ++k) {
+    if (i.operands[k].access == Access::write) written = k;
+    order.insert(i.operands[k].access == Access::write ? order.begin() : order.end(), k);
+  }
+  DLCC_CHECK(written < i.operands.size(), "{} writes nothing", i.name);
+  std::vector<Value*> arguments;
+  for (size_t k : order) {
+    const BufferNode& operand = *i.operands[k].buffer;
+    llvm::Type* type = instruction->getArg(static_cast<unsigned>(arguments.size()))->getType();
+    int64_t bytes = storage_bytes(operand.type, product(operand.shape).value());
+    DLCC_CHECK(operand.rank() == 1 && static_cast<int64_t>(type->getPrimitiveSizeInBits()) == 8 * bytes,
+               "{}: operand {} is no register of {}", i.name, k, i.emission);
+    arguments.push_back(b_.CreateAlignedLoad(type, pointer_to(x.operands[k]), natural_alignment(operand)));
+  }
+  b_.CreateAlignedStore(b_.CreateCall(instruction, arguments), pointer_to(x.operands[written]),
+                        natural_alignment(*i.operands[written].buffer));
+}
+
+}  // namespace dlcc::targets

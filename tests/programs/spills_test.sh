@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Schedules fit the registers: no vector register is spilled in the kernels of a network of usual layers, nor in those of
+# the digit classifier and, with the data, of larger networks. spills_test.sh DLCC SOURCE_FOLDER WORK_FOLDER [DATA_FOLDER]
+set -euo pipefail
+dlcc=$1 source=$2 out=$3 data=${4:-}
+mkdir -p "$out"
+checked=0
+check() {
+  "$dlcc" "$1" --emit=asm -o "$out/model.s" --prefix=m "${@:2}"
+  grep -q vfmadd "$out/model.s" || { echo "$*: no products in the listing"; exit 1; }
+  if spills=$(awk '/^m_k[0-9]+_.*:/ { kernel = $1 } /(16|32|64)-byte (Folded )?(Spill|Reload)/ { print kernel, $0 }' "$out/model.s") &&
+     [ -n "$spills" ]; then
+    printf '%s spills:\n%s\n' "$*" "$spills"
+    exit 1
+  fi
+  checked=$((checked + 1))
+}
+for model in "$source/tests/programs/layers.rly" "$source/examples/digits/digits.onnx" "$data"/onnx/light/light_{resnet50,squeezenet}/model.onnx; do
+  [ -e "$model" ] || continue
+  for cpu in x86-64-v3 x86-64-v4 skylake-avx512 znver5; do check "$model" -mcpu=$cpu; done
+  check "$model" -Os
+done
+[ "$checked" -ge 10 ] || { echo "only $checked listings"; exit 1; }
+echo "$checked listings without spills"
