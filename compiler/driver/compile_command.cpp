@@ -5,6 +5,7 @@
 
 #include "driver/commands.h"
 #include "driver/options.h"
+#include "pipeline/tune.h"
 #include "support/files.h"
 #include "support/version.h"
 
@@ -17,6 +18,7 @@ struct Outputs {
   bool debug = false;
   bool dependencies = false;
   std::string dependency_file, dependency_target;
+  bool tune = false;
 };
 
 std::string without_suffix(const std::string& path) {
@@ -59,6 +61,21 @@ std::string dependency_rule(const Compiler& compiler, const Outputs& out) {
   return rule + "\n";
 }
 
+// The records of the file that the options name, if there is one, with those that are measured now.
+std::optional<TuningRecords> tuned(Compiler& compiler, const relay::Module& module, Diagnostics& diagnostics) {
+  const std::string& path = compiler.options().tuning_records;
+  TuningRecords all;
+  if (std::filesystem::exists(path)) {
+    auto known = read_tuning_records(path, diagnostics);
+    if (!known) return std::nullopt;
+    all.add(*known);
+  }
+  auto measured = tune(compiler.options(), module, diagnostics);
+  if (!measured) return std::nullopt;
+  all.add(*measured);
+  return all;
+}
+
 // The kinds of artefacts to write, each once.
 std::vector<std::string> wanted_kinds(const Outputs& out) {
   std::vector<std::string> result;
@@ -77,7 +94,7 @@ bool are_distinct(const std::vector<OutputFile>& files, Diagnostics& diagnostics
 }
 
 bool write_all(Compiler& compiler, const Outputs& out, const relay::Module& module, Planned& planned,
-               Diagnostics& diagnostics) {
+               const std::optional<TuningRecords>& records, Diagnostics& diagnostics) {
   std::string stem = without_suffix(out.object);
   bool to_stdout = out.object == "-";
   std::vector<std::byte> object;
@@ -101,6 +118,7 @@ bool write_all(Compiler& compiler, const Outputs& out, const relay::Module& modu
   if (out.dependencies) {
     add_text(out.dependency_file.empty() ? stem + ".d" : out.dependency_file, dependency_rule(compiler, out));
   }
+  if (records) add_text(compiler.options().tuning_records, records->str());
   return are_distinct(files, diagnostics) && write_files(files, diagnostics);
 }
 
@@ -123,6 +141,8 @@ int compile_command(std::vector<std::string> args) {
     if (options.stop_after.empty()) throw CLI::RequiredError("-o");
     out.object = "-";  // nothing will be written
   });
+  app.add_flag("--tune", out.tune,
+               "Measure on this machine what schedules may choose, and add it to the file of --tuning-records");
   app.add_option("--emit", out.emit, "What to write: obj, header, relay, tensor, llvm, asm")
       ->capture_default_str()
       ->check([](const std::string& text) {
@@ -150,11 +170,16 @@ int compile_command(std::vector<std::string> args) {
     diagnostics.error(DiagnosticId::bad_option, {}, "-g with -o - leaves no place for the text that code refers to");
   if (out.object == "-" && out.dependencies && out.dependency_file.empty())
     diagnostics.error(DiagnosticId::bad_option, {}, "-MD with -o - needs -MF, which names the dependency file");
+  if (out.tune && options.tuning_records.empty())
+    diagnostics.error(DiagnosticId::bad_option, {},
+                      "--tune needs --tuning-records, which names the file of its records");
   if (diagnostics.any()) return report(diagnostics, reporting);
   Compiler compiler(options, diagnostics);
   auto module = compiler.optimize();
-  auto planned = module ? compiler.plan(*module) : std::nullopt;
-  if (planned) write_all(compiler, out, *module, *planned, diagnostics);
+  auto records = module && out.tune ? tuned(compiler, *module, diagnostics) : std::nullopt;
+  if (records) compiler.use(*records);
+  auto planned = module && !diagnostics.any() ? compiler.plan(*module) : std::nullopt;
+  if (planned) write_all(compiler, out, *module, *planned, records, diagnostics);
   if (options.time_passes) std::cerr << compiler.timings().str();
   return report(diagnostics, reporting);
 }

@@ -86,6 +86,7 @@ void add_compile_options(CLI::App& app, CompileOptions& o) {
                  "Threads of the compiled model; more than one need libdlcc_rt.a or an executor")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
+  app.add_option("--tuning-records", o.tuning_records, "FILE: schedules choose as these records of --tune say");
   app.add_option("--dump-after", o.dump_after, "Print the module after this pass ('all': after each)")
       ->expected(1)
       ->check([](const std::string& name) { return name == "all" ? "" : check_pass(name); });
@@ -124,18 +125,23 @@ std::optional<int> parse(CLI::App& app, std::vector<std::string> args) {
 int report(const Diagnostics& diagnostics, const Reporting& r) {
   if (r.json) {
     nlohmann::json list = nlohmann::json::array();
-    for (const Diagnostic& d : diagnostics.list()) {
-      nlohmann::json item = {{"severity", "error"}, {"id", diagnostic_name(d.id)}, {"message", d.message}};
+    auto add = [&](const Diagnostic& d) {
+      nlohmann::json item = {{"severity", d.severity == Severity::error ? "error" : "remark"},
+                             {"id", diagnostic_name(d.id)},
+                             {"message", d.message}};
       if (!d.place.file.empty()) item["file"] = d.place.file;
       if (d.place.line > 0) item["line"] = d.place.line, item["column"] = d.place.column;
       if (!d.place.node.empty()) item["node"] = d.place.node;
       if (!d.details.empty()) item["details"] = d.details;
       if (!d.help.empty()) item["help"] = d.help;
       list.push_back(std::move(item));
-    }
+    };
+    std::ranges::for_each(diagnostics.remarks(), add);
+    std::ranges::for_each(diagnostics.list(), add);
     fmt::print(stderr, "{}\n", list.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
     return exit_status(diagnostics);
   }
+  for (const Diagnostic& d : diagnostics.remarks()) fmt::print(stderr, "{}\n", d.str());
   std::string text = diagnostics.str();
   if (isatty(STDERR_FILENO)) {
     for (size_t at = 0; (at = text.find("error[", at)) != std::string::npos;) {

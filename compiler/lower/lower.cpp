@@ -32,8 +32,8 @@ struct Unsupported {};  // thrown after a diagnostic; caught in lower()
 class Lowerer {
  public:
   Lowerer(const relay::Module& module, const std::vector<tensor::Machine>& machines,
-          const tensor::ScheduleOptions& options, Diagnostics& diagnostics)
-      : module_(module), machines_(machines), options_(options), diagnostics_(diagnostics) {}
+          const tensor::ScheduleOptions& options, Diagnostics& diagnostics, const Chooser& chooser)
+      : module_(module), machines_(machines), options_(options), diagnostics_(diagnostics), chooser_(chooser) {}
 
   Program run() {
     program_.threads = options_.threads;
@@ -191,7 +191,8 @@ class Lowerer {
                 .operands = {},
                 .in_place = {},
                 .node = b.place.node.empty() ? b.var->name : b.place.node,
-                .macs = s.macs};
+                .macs = s.macs,
+                .request = s.request};
     for (size_t k = 0; k < x.args.size(); ++k) {
       const Constant* c = std::get_if<Constant>(&x.args[k]);
       call.operands.push_back(c ? constant(s.prepare[k](*c)) : value(x.args[k], env, b.place));
@@ -250,10 +251,11 @@ class Lowerer {
     std::vector<std::function<Constant(const Constant&)>> prepare;
     std::vector<std::pair<int, int>> in_place;
     int64_t macs;
+    uint64_t request;
   };
 
   const Scheduled& scheduled(const relay::CallTensor& x, const tensor::TensorFunction& f) {
-    tensor::ScheduleRequest request{f, {}, x.layouts, machines_, options_};
+    tensor::ScheduleRequest request{f, {}, x.layouts, machines_, options_, {}};
     std::string key = x.function;
     for (const Atom& a : x.args) {
       request.constant.push_back(std::holds_alternative<Constant>(a));
@@ -263,6 +265,8 @@ class Lowerer {
     for (const Layout& l : request.layouts) key += " " + tensor::str(l);
     if (auto it = scheduled_.find(key); it != scheduled_.end()) return it->second;
 
+    uint64_t hash = chooser_ ? tensor::hash_of(request) : 0;
+    if (chooser_) request.choice = chooser_(request, hash);
     tensor::ScheduledFunction s = tensor::schedule(std::move(request));
     KernelVariants kernel{f.name, {}};
     std::string text;  // kernels that read the same are the same
@@ -275,7 +279,7 @@ class Lowerer {
     }
     auto [it, is_new] = kernel_by_text_.emplace(std::move(text), static_cast<int>(program_.kernels.size()));
     if (is_new) program_.kernels.push_back(std::move(kernel));
-    Scheduled result{it->second, std::move(s.prepare), std::move(s.in_place), tensor::multiply_accumulates(f)};
+    Scheduled result{it->second, std::move(s.prepare), std::move(s.in_place), tensor::multiply_accumulates(f), hash};
     return scheduled_.emplace(std::move(key), std::move(result)).first->second;
   }
 
@@ -422,6 +426,7 @@ class Lowerer {
   const std::vector<tensor::Machine>& machines_;
   const tensor::ScheduleOptions& options_;
   Diagnostics& diagnostics_;
+  const Chooser& chooser_;
   Program program_;
   std::map<uint64_t, std::vector<ValueId>> constants_by_hash_;
   std::map<std::string, Scheduled> scheduled_;
@@ -465,9 +470,9 @@ bool check_static(const relay::Module& module, Diagnostics& diagnostics) {
 }
 
 std::optional<Program> lower(const relay::Module& module, const std::vector<tensor::Machine>& machines,
-                             const tensor::ScheduleOptions& options, Diagnostics& diagnostics) {
+                             const tensor::ScheduleOptions& options, Diagnostics& diagnostics, const Chooser& chooser) {
   try {
-    return Lowerer(module, machines, options, diagnostics).run();
+    return Lowerer(module, machines, options, diagnostics, chooser).run();
   } catch (const Unsupported&) {
     return std::nullopt;
   }

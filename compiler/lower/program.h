@@ -47,8 +47,9 @@ struct Invoke {
   // Pairs (write parameter, read parameter): every element of the read operand is last read before or when the same
   // element of the written one is stored, so the two may share their memory exactly (same offset, same bytes).
   std::vector<std::pair<int, int>> in_place;
-  std::string node;  // the model's node or nodes, for profiles and messages
-  int64_t macs = 0;  // multiply-accumulate operations of the definition
+  std::string node;      // the model's node or nodes, for profiles and messages
+  int64_t macs = 0;      // multiply-accumulate operations of the definition
+  uint64_t request = 0;  // the hash of the schedule's request, under which tuning records speak of it
 };
 // Copies all bytes of one value to another of equal size.
 struct Copy {

@@ -120,7 +120,8 @@ std::optional<relay::Module> Compiler::import() {
 std::optional<relay::Module> Compiler::run_passes(relay::Module module, const std::vector<std::string>& passes) {
   relay::PassContext context{.diagnostics = &diagnostics_,
                              .channel_block = target_ ? target_->channel_block : 1,
-                             .schedule = options_.schedule};
+                             .schedule = options_.schedule,
+                             .machine = target_ ? target_->levels.back().machine : tensor::Machine{}};
   for (const std::string& name : passes) {
     auto all = relay::all_passes();
     auto pass = std::ranges::find(all, name, &relay::PassInfo::name);
@@ -150,10 +151,51 @@ std::optional<relay::Module> Compiler::run_passes(relay::Module module, const st
 }
 
 std::optional<Planned> Compiler::plan(const relay::Module& module) {
-  Planned result{*target_, {}, {}, {}, {}};
+  if (!tuning_ && !options_.tuning_records.empty()) {
+    tuning_ = read_tuning_records(options_.tuning_records, diagnostics_);
+    if (!tuning_) return std::nullopt;
+    files_.insert(options_.tuning_records);
+  }
+  if (!tuning_) return plan(module, *target_, {});
+  std::map<uint64_t, tensor::Choice> followed;  // by request
+  auto follow = [&](const tensor::ScheduleRequest&, uint64_t hash) {
+    auto record = tuning_->records.find({target_->name, target_->levels.back().cpu, hash});
+    return record == tuning_->records.end() ? tensor::Choice{} : followed[hash] = record->second.choice;
+  };
+  auto result = plan(module, *target_, follow);
+  std::string choices;
+  for (const auto& [hash, choice] : followed)
+    if (choice != tensor::Choice{}) choices += fmt::format("{:016x} {}\n", hash, tensor::str(choice));
+  if (result && !choices.empty())
+    result->interface.provenance += fmt::format(" tuned {:016x}", hash_bytes(std::as_bytes(std::span(choices))));
+  remark_on_records(!followed.empty());
+  return result;
+}
+
+// Records that concern other compilations than this one.
+void Compiler::remark_on_records(bool any_followed) {
+  auto remark = [&](std::string text) {
+    diagnostics_.remark(DiagnosticId::tuning_records, {.file = options_.tuning_records}, std::move(text));
+  };
+  const std::string& cpu = target_->levels.back().cpu;
+  auto others = std::ranges::count_if(tuning_->records, [&](const auto& entry) {
+    return entry.first.target != target_->name || entry.first.cpu != cpu;
+  });
+  if (tuning_->dlcc != version)
+    remark(fmt::format("the records do not apply: dlcc {} made them, and this is {}", tuning_->dlcc, version));
+  else if (others > 0)
+    remark(fmt::format("{} of {} records do not apply: they are not for {}", others, tuning_->records.size(), cpu));
+  else if (!any_followed)
+    remark("no record is for a function of this model, stored as it is");
+}
+
+std::optional<Planned> Compiler::plan(const relay::Module& module, const targets::Target& target,
+                                      const lower::Chooser& chooser) {
+  Planned result{target, {}, {}, {}, {}};
   std::vector<tensor::Machine> machines;
-  for (const targets::CodeLevel& level : target_->levels) machines.push_back(level.machine);
-  auto program = timed("lower", [&] { return lower::lower(module, machines, options_.schedule, diagnostics_); });
+  for (const targets::CodeLevel& level : target.levels) machines.push_back(level.machine);
+  auto program =
+      timed("lower", [&] { return lower::lower(module, machines, options_.schedule, diagnostics_, chooser); });
   if (!program) return std::nullopt;
   result.program = std::move(*program);
   result.plan = timed("plan", [&] { return lower::plan_storage(result.program); });

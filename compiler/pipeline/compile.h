@@ -12,7 +12,9 @@
 
 #include "emit/interface.h"
 #include "frontends/frontend.h"
+#include "lower/lower.h"
 #include "lower/program.h"
+#include "pipeline/tuning_records.h"
 #include "relay/ir.h"
 #include "support/diagnostics.h"
 #include "targets/llvm/codegen.h"
@@ -34,6 +36,7 @@ struct CompileOptions {
   std::vector<std::string> dims;  // "name=value"
   std::string weights_section;    // of the object; empty for the usual one
   std::string weights_file;       // that holds the weights instead of the object; empty: the object has them
+  std::string tuning_records;     // path of a file of them that schedules follow; empty for none
 
   std::string text_file;  // that debug information names as the program's text; empty: there is none (-g)
 
@@ -77,8 +80,15 @@ class Compiler {
   std::optional<relay::Module> run_passes(relay::Module, const std::vector<std::string>& passes);
   bool stopped() const { return stopped_; }
 
-  // Lowers an optimized module and plans its storage; the plan has been checked.
+  // Lowers an optimized module and plans its storage; the plan has been checked. Schedules choose as the tuning records
+  // say, where these apply.
   std::optional<Planned> plan(const relay::Module&);
+
+  // The same for a target with other CPU levels, and with other choices.
+  std::optional<Planned> plan(const relay::Module&, const targets::Target&, const lower::Chooser&);
+
+  // Records that plan() follows in place of those that the options name.
+  void use(TuningRecords records) { tuning_ = std::move(records); }
 
   // Import and the default passes; import and those up to fusion, before storage is decided.
   std::optional<relay::Module> optimize();
@@ -102,12 +112,14 @@ class Compiler {
   const std::set<std::string>& files() const { return files_; }
 
   const CompileOptions& options() const { return options_; }
+  const std::optional<targets::Target>& target() const { return target_; }  // empty when it was not found
 
  private:
   template <class F>
   auto timed(const std::string& what, F&& work);
   void tell(const std::string& progress) const;
   std::optional<relay::Module> fuse(relay::Module);
+  void remark_on_records(bool any_followed);
   bool place_weights(Planned&);
   targets::CodegenOptions codegen_options(const std::optional<lower::ProgramText>&) const;
   std::optional<lower::ProgramText> debug_text(const Planned&) const;
@@ -117,6 +129,7 @@ class Compiler {
   Timings timings_;
   std::optional<targets::Target> target_;
   std::set<std::string> files_;
+  std::optional<TuningRecords> tuning_;
   uint64_t model_hash_ = 0;
   bool stopped_ = false;
 };

@@ -6,7 +6,6 @@
 
 #include "pipeline/probes.h"
 #include "pipeline/run.h"
-#include "targets/llvm/loader.h"
 
 namespace dlcc {
 
@@ -29,7 +28,7 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// Rounds at full clock: those whose first probe took at most 1/0.95 of the shortest time.
+// Those whose first probe took at most 1/0.95 of the shortest time.
 std::vector<targets::ProfileRound> rounds_at_full_clock(const std::vector<targets::ProfileRound>& rounds) {
   double best = rounds.front().probe_seconds[0];
   for (const targets::ProfileRound& r : rounds) best = std::min(best, r.probe_seconds[0]);
@@ -56,6 +55,11 @@ std::vector<double> times_of_step(const std::vector<targets::ProfileRound>& roun
 bool is_steady(size_t at_full_clock, size_t rounds) { return at_full_clock * 5 >= rounds; }
 
 }  // namespace
+
+std::vector<targets::ProfileRound> rounds_that_count(const std::vector<targets::ProfileRound>& rounds) {
+  std::vector<targets::ProfileRound> kept = rounds_at_full_clock(rounds);
+  return is_steady(kept.size(), rounds.size()) ? kept : rounds;
+}
 
 double Roof::floor(const lower::StepCost& cost) const {
   return std::max(static_cast<double>(cost.flops) / peak, static_cast<double>(cost.bytes()) / bandwidth);
@@ -111,10 +115,9 @@ std::optional<Profile> profile(const Planned& planned, std::span<const std::byte
   result.seconds = std::move(run->seconds);
   std::ranges::sort(result.seconds);
   if (!steps) return result;
-  std::vector<targets::ProfileRound> kept = rounds_at_full_clock(run->profile);
   result.rounds = static_cast<int>(run->profile.size());
-  result.rounds_at_full_clock = static_cast<int>(kept.size());
-  if (!is_steady(kept.size(), run->profile.size())) kept = std::move(run->profile);
+  result.rounds_at_full_clock = static_cast<int>(rounds_at_full_clock(run->profile).size());
+  std::vector<targets::ProfileRound> kept = rounds_that_count(run->profile);
   result.roof.peak = probes[0].work / median_of_probe(kept, 0);
   result.roof.bandwidth = probes[1].work / median_of_probe(kept, 1);
   for (lower::StepCost& cost : lower::step_costs(planned.program))

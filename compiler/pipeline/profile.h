@@ -10,6 +10,7 @@
 
 #include "lower/steps.h"
 #include "pipeline/compile.h"
+#include "targets/llvm/loader.h"
 
 namespace dlcc {
 
@@ -48,6 +49,10 @@ struct Profile {
   double share_of_time(const StepProfile& s) const { return s.seconds / step_seconds(); }
   double share_of_floor(const StepProfile& s) const { return s.seconds > 0 ? roof.floor(s.cost) / s.seconds : 0; }
 };
+
+// The rounds at full clock, beside which the first probe took at most 1/0.95 of its shortest time; or all, on a machine
+// that is hardly ever at full clock.
+std::vector<targets::ProfileRound> rounds_that_count(const std::vector<targets::ProfileRound>&);
 
 // Runs the object on `inputs`: `runs` calls for the latency and, when `steps`, further calls for the steps. The buffer
 // of the bandwidth probe is as large as the model's weights and arena, since that is what a call goes through, but

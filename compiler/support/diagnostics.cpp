@@ -24,7 +24,8 @@ std::string Place::str() const {
 
 std::string Diagnostic::str() const {
   std::string where = place.str();
-  std::string text = fmt::format("{}{}error[{}]: {}", where, where.empty() ? "" : ": ", diagnostic_name(id), message);
+  std::string text = fmt::format("{}{}{}[{}]: {}", where, where.empty() ? "" : ": ",
+                                 severity == Severity::error ? "error" : "remark", diagnostic_name(id), message);
   for (const std::string& line : details) text += "\n    " + line;
   if (!help.empty()) text += "\n    help: " + help;
   return text;

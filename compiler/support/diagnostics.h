@@ -31,31 +31,39 @@ struct Place {
   std::string str() const;  // "model.onnx: node 'x' (Conv)" or "model.rly:3:14"
 };
 
+enum class Severity : uint8_t { error, remark };
+
 struct Diagnostic {
   DiagnosticId id;
   Place place;
   std::string message;               // one line: what was expected, what was found
   std::vector<std::string> details;  // further lines: operands with their types and shapes
   std::string help;                  // what the user can do; may be empty
+  Severity severity = Severity::error;
 
   std::string str() const;  // the whole text, lines separated by '\n', without a final one
 };
 
-// An ordered list of errors. A stage adds to it; the driver prints it.
+// An ordered list of errors, and one of remarks: what a user may want to know of a stage that did its work. A stage
+// adds to them; the driver prints them.
 class Diagnostics {
  public:
   void error(DiagnosticId id, Place place, std::string message, std::vector<std::string> details = {},
              std::string help = {}) {
-    list_.push_back({id, std::move(place), std::move(message), std::move(details), std::move(help)});
+    list_.push_back({id, std::move(place), std::move(message), std::move(details), std::move(help), Severity::error});
+  }
+  void remark(DiagnosticId id, Place place, std::string message) {
+    remarks_.push_back({id, std::move(place), std::move(message), {}, {}, Severity::remark});
   }
   void add(Diagnostic d) { list_.push_back(std::move(d)); }
   bool any() const { return !list_.empty(); }
   size_t count() const { return list_.size(); }
   const std::vector<Diagnostic>& list() const { return list_; }
-  std::string str() const;  // all of them, one after another
+  const std::vector<Diagnostic>& remarks() const { return remarks_; }
+  std::string str() const;  // all errors, one after another
 
  private:
-  std::vector<Diagnostic> list_;
+  std::vector<Diagnostic> list_, remarks_;
 };
 
 // A defect in dlcc itself.

@@ -162,7 +162,8 @@ class Runner {
   Runner(const RunRequest& request, RunFunction run, Diagnostics& diagnostics)
       : request_(request), run_(run), diagnostics_(diagnostics) {
     const ProfileRequest& p = request.profile;
-    round_size_ = p.probes.size() + static_cast<size_t>(p.calls) * static_cast<size_t>(p.steps);
+    size_t models = p.rival ? 2 : 1;
+    round_size_ = p.probes.size() + models * static_cast<size_t>(p.calls) * static_cast<size_t>(p.steps);
     report_bytes_ = sizeof(ChildReport) + sizeof(double) * (static_cast<size_t>(std::max(request.repeat, 1)) +
                                                             static_cast<size_t>(p.rounds) * round_size_);
     void* shared = mmap(nullptr, report_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -207,7 +208,9 @@ class Runner {
     };
     for (const emit::TensorInterface& t : interface.inputs) inputs_.push_back(add("input", t));
     for (const emit::TensorInterface& t : interface.outputs) outputs_.push_back(add("output", t));
-    arena_ = memory_.add("the arena", interface.arena_bytes, std::max<int64_t>(interface.arena_alignment, 1));
+    int64_t arena_bytes = interface.arena_bytes;  // a rival uses the same memory
+    if (request_.profile.rival) arena_bytes = std::max(arena_bytes, request_.profile.rival->interface->arena_bytes);
+    arena_ = memory_.add("the arena", arena_bytes, std::max<int64_t>(interface.arena_alignment, 1));
     block_count_ = arena_ + 1;
     if (!interface.weights_file) return;
     weights_ =
@@ -223,7 +226,9 @@ class Runner {
     if (weights_) std::ranges::copy(request_.weights, memory_.address(*weights_, place));
   }
 
-  int call(Place place, const dlcc_profiler* profiler = nullptr) const {
+  int call(Place place) const { return call(run_, place); }
+
+  int call(RunFunction run, Place place, const dlcc_profiler* profiler = nullptr) const {
     dlcc_context context{};
     context.profiler = profiler;
     context.weights = weights_ ? memory_.address(*weights_, place) : nullptr;
@@ -232,8 +237,8 @@ class Runner {
     std::vector<void*> outputs;
     for (size_t b : inputs_) inputs.push_back(memory_.address(b, place));
     for (size_t b : outputs_) outputs.push_back(memory_.address(b, place));
-    return run_(inputs.data(), outputs.data(), memory_.address(arena_, place),
-                static_cast<size_t>(request_.interface->arena_bytes), profiler || weights_ ? &context : nullptr);
+    return run(inputs.data(), outputs.data(), memory_.address(arena_, place),
+               static_cast<size_t>(memory_.bytes(arena_)), profiler || weights_ ? &context : nullptr);
   }
 
   std::vector<Constant> read_outputs(Place place) const {
@@ -273,6 +278,12 @@ class Runner {
     const ProfileRequest& p = request_.profile;
     double* const first = report_->seconds + std::max(request_.repeat, 1);
     std::list<LoadedProbe> probes(p.probes.begin(), p.probes.end());
+    std::optional<LoadedObject> rival;
+    std::vector<RunFunction> models = {run_};
+    if (p.rival) {
+      models.push_back(rival.emplace(p.rival->object).find_run(*p.rival->interface));
+      DLCC_CHECK(models.back(), "a rival cannot be loaded: {}", rival->errors());
+    }
     bool done = in_child(Place::begin, [&] {
       StepTimer timer;
       double* out = first;
@@ -281,8 +292,10 @@ class Runner {
           probe.seconds();  // the clock and the caches settle
           *out++ = probe.seconds();
         }
-        call(Place::begin);
-        for (int i = 0; i < p.calls; ++i, out += p.steps) call(Place::begin, timer.adding_to(out));
+        for (RunFunction model : models) {
+          call(model, Place::begin);
+          for (int i = 0; i < p.calls; ++i, out += p.steps) call(model, Place::begin, timer.adding_to(out));
+        }
       }
     });
     const double* in = first;
@@ -290,6 +303,7 @@ class Runner {
       ProfileRound& r = result.profile.emplace_back();
       for (size_t k = 0; k < p.probes.size(); ++k) r.probe_seconds.push_back(*in++);
       for (int i = 0; i < p.calls; ++i, in += p.steps) r.step_seconds.emplace_back(in, in + p.steps);
+      for (int i = 0; p.rival && i < p.calls; ++i, in += p.steps) r.rival_seconds.emplace_back(in, in + p.steps);
     }
     return done;
   }

@@ -23,13 +23,16 @@ struct Probe {
   std::vector<Constant> inputs;
 };
 
-// Calls whose steps are timed. Clocks drift, so they come in rounds: in each the probes run twice, of which
-// the second time counts, then the model once
-// to have its caches as it likes them, then `calls` times with a profiler.
+struct RunRequest;
+
+// Calls whose steps are timed. Clocks drift, so they come in rounds: in each the probes run twice, of which the second
+// time counts, then the model once to have its caches as it likes them, then `calls` times with a profiler; and a rival
+// in the same way.
 struct ProfileRequest {
   std::vector<Probe> probes;
   int rounds = 0, calls = 4;
-  int steps = 0;  // of the model
+  int steps = 0;                      // of the model
+  const RunRequest* rival = nullptr;  // a model of the same inputs, outputs and number of steps; or null
 };
 
 struct RunRequest {
@@ -43,8 +46,9 @@ struct RunRequest {
 };
 
 struct ProfileRound {
-  std::vector<double> probe_seconds;              // of each probe
-  std::vector<std::vector<double>> step_seconds;  // [call][step]; 0 for a step that was not run
+  std::vector<double> probe_seconds;               // of each probe
+  std::vector<std::vector<double>> step_seconds;   // [call][step]; 0 for a step that was not run
+  std::vector<std::vector<double>> rival_seconds;  // likewise; empty without a rival
 };
 
 struct RunResult {

@@ -95,3 +95,34 @@ for key in prefix arena_bytes arena_align weights_bytes macs inputs outputs oper
   grep -q "\"$key\"" out.txt || fail "inspect --json has no $key"
 done
 echo "inspect --json"
+
+expect_status 2 "$model" -o tuned.o --tune
+expect_status 2 "$model" -o tuned.o --tune --tuning-records records.json --target aarch64
+expect_status 1 "$model" -o tuned.o --tuning-records missing.json
+for text in '{' '{"format": "dlcc tuning records", "dlcc": "'"${version:=$("$dlcc" --version | cut -d' ' -f2)}"'", "records": [1]}'; do
+  echo "$text" > records.json
+  expect_status 1 "$model" -o tuned.o --tuning-records records.json
+  grep -q '^records.json.*error\[tuning-records\]' err.txt || fail "no place of a bad record: $(cat err.txt)"
+  expect_status 1 "$model" -o tuned.o --tune --tuning-records records.json -mcpu=native
+  [ "$(cat records.json)" = "$text" ] && [ ! -e tuned.o ] || fail "something was written in spite of bad records"
+done
+rm records.json
+expect_status 0 "$model" -o untuned.o --prefix=m -mcpu=native
+expect_status 0 "$model" -o tuned.o --prefix=m -mcpu=native --tune --tuning-records records.json
+[ ! -s out.txt ] && [ ! -s err.txt ] || fail "tuning without a terminal is not silent"
+expect_status 0 "$model" -o again.o --prefix=m -mcpu=native --tuning-records records.json -MD
+cmp tuned.o again.o
+grep -q 'records.json' again.d || fail "the records are no dependency"
+# A choice that changes the code, as a tuner would have found it.
+sed 's/"choice": {}/"choice": {"step": 8, "panel": 16, "accumulators": 4}/' records.json > chosen.json
+expect_status 0 "$model" -o chosen.o --prefix=m -mcpu=native --tuning-records chosen.json
+! cmp -s untuned.o chosen.o || fail "the records do not change the code"
+expect_status 0 verify "$model" "${model%/*}/test_data_set_0" -mcpu=native --tuning-records chosen.json
+sed 's/"dlcc": "/"dlcc": "0./' records.json > older.json
+sed 's/"cpu": "/"cpu": "not-/' chosen.json > elsewhere.json
+for other in older elsewhere; do
+  expect_status 0 "$model" -o untuned2.o --prefix=m -mcpu=native --tuning-records $other.json
+  grep -q "^$other.json: remark\[tuning-records\]: .*do not apply" err.txt || fail "no remark on records of others"
+  cmp untuned.o untuned2.o
+done
+echo "tuning records"

@@ -47,7 +47,7 @@ bool mentions(const tensor::Load& l, const tensor::Var& var) {
 class LayoutAssigner {
  public:
   LayoutAssigner(Module& module, const PassContext& context)
-      : module_(module), channels_(context.channel_block), options_(context.schedule) {}
+      : module_(module), channels_(context.channel_block), options_(context.schedule), machine_(context.machine) {}
 
   void run(Block& block) {
     std::vector<Binding> bindings;
@@ -80,7 +80,8 @@ class LayoutAssigner {
       for (size_t k = 0; call && k < call->args.size(); ++k) {
         const Var* var = std::get_if<Var>(&call->args[k]);
         if (!var) continue;
-        auto wanted = tensor::wanted_border(module_.tensor_functions.at(call->function), k, constant, options_);
+        auto wanted =
+            tensor::wanted_border(module_.tensor_functions.at(call->function), k, constant, options_, machine_);
         std::vector<tensor::Range>& all = wanted_borders_[(*var)->id];
         if (all.empty()) all = wanted;
         for (size_t d = 0; d < wanted.size(); ++d)
@@ -105,8 +106,7 @@ class LayoutAssigner {
     }
     Layout result = view ? Layout{} : choose(f, call.args, layouts);
     const std::vector<tensor::Range>& border = wanted_borders_[b.var->id];
-    if (!result.is_dense())
-      result = tensor::with_border(result, static_shape(f.results[0]->shape), border);
+    if (!result.is_dense()) result = tensor::with_border(result, static_shape(f.results[0]->shape), border);
     for (size_t k = 0; k < f.results.size(); ++k) layouts.push_back(result);
     if (!result.is_dense()) layouts_[b.var->id] = result;
     bool any = std::ranges::any_of(layouts, [](const Layout& l) { return !l.is_dense(); });
@@ -207,6 +207,7 @@ class LayoutAssigner {
   Module& module_;
   int64_t channels_;
   tensor::ScheduleOptions options_;
+  tensor::Machine machine_;
   std::map<int, Layout> layouts_;  // of variables that are not dense
   std::map<int, Var> dense_copies_;
   std::map<int, std::vector<tensor::Range>> wanted_borders_;  // by variable; empty where nobody wants any

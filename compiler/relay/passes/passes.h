@@ -15,6 +15,7 @@ struct PassContext {
   Diagnostics* diagnostics = nullptr;
   int64_t channel_block = 1;  // channels per block in image layouts; 1 keeps the model's own layouts
   tensor::ScheduleOptions schedule = {};
+  tensor::Machine machine = {};  // of the target: the one that decides how values are stored
 };
 
 #define PASS(name, about) Module name(Module, PassContext&);

@@ -16,13 +16,14 @@ namespace {
 
 class Scheduler {
  public:
-  Scheduler(const ContractionPlan& plan, const Machine& machine)
+  Scheduler(const ContractionPlan& plan, const Machine& machine, const Choice& choice)
       : plan_(plan),
         machine_(machine),
+        choice_(choice),
         stage_(plan.function.stages[0]),
         epilogue_(stage_, plan.contraction.epilogue < 0 ? nullptr : &plan.function.stages.back()),
         column_(axis(plan.column_axis).var),
-        terms_(plan, machine) {
+        terms_(plan, machine, choice) {
     const Binary& product = *as<Binary>(stage_.values[0]);
     bool data_first =
         loads_of(product.a)[0].buffer == plan.contraction.data.buffer &&
@@ -129,13 +130,14 @@ class Scheduler {
   };
 
   // Some register tiles: enough to make use of what is read once for all of them.
-  int64_t pixels_of_block() const { return 16 * tile_.rows; }
+  int64_t pixels_of_block() const { return machine_.tiles_of_block * tile_.rows; }
 
   bool blocks_pay(const Area& image) const {
     auto bytes = [](const Buffer& b) { return product_of(b) * bits(b->type) / 8; };
-    return extent(plan_.column_axis) > plan_.panel && image.tall * image.wide > 2 * pixels_of_block() &&
-           bytes(plan_.contraction.data.buffer) > machine_.l2_bytes / 2 &&
-           bytes(plan_.contraction.weights.buffer) <= machine_.l2_bytes / 2;
+    bool several = extent(plan_.column_axis) > plan_.panel && image.tall * image.wide > 2 * pixels_of_block();
+    bool pays = bytes(plan_.contraction.data.buffer) > machine_.resident_bytes() &&
+                bytes(plan_.contraction.weights.buffer) <= machine_.resident_bytes();
+    return several && choice_.row_blocks.value_or(pays);
   }
 
   // Cuts the area into blocks: of whole rows, or of parts of them where rows are long.
@@ -170,7 +172,7 @@ class Scheduler {
   };
 
   Stmt tiles(const Position& at, const Area& area, const std::function<Stmt(const Tile&)>& body) {
-    std::vector<TileGrid> grids = cut_into_tiles(area.tall, area.wide, tile_.rows, at.vectors);
+    std::vector<TileGrid> grids = cut_into_tiles(area.tall, area.wide, tile_.rows, at.vectors, machine_);
     int64_t before = 0, all = 0;
     for (const TileGrid& g : grids) all += g.tiles();
     std::vector<Stmt> parts;
@@ -337,7 +339,7 @@ class Scheduler {
   Stmt prefetch_next_data(const Position& at, const Substitution& rows) const {
     constexpr int64_t few_blocks = 4;
     const Load& data = plan_.contraction.data;
-    bool far = product_of(data.buffer) * bits(data.buffer->type) / 8 > 4 * machine_.l1_bytes;
+    bool far = product_of(data.buffer) * bits(data.buffer->type) / 8 > machine_.near_bytes();
     bool inside = !data.otherwise || plan_.padded_data;
     if (plan_.blocked_term < 0 || terms_.blocks() < few_blocks || at.vectors < 2 || !far || !inside) return nullptr;
     const Var& channel = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_term)].var;
@@ -378,7 +380,7 @@ class Scheduler {
     for (const Expr& i : index_of(at, t, vars)) index.push_back(substitute(i, {{vars.lane, Expr(0)}}));
     std::vector<Stmt> hints;
     for (const Buffer& b : plan_.function.params) {
-      bool large = product_of(b) * bits(b->type) / 8 > machine_.l2_bytes / 4;
+      bool large = product_of(b) * bits(b->type) / 8 > machine_.remote_bytes();
       bool own = large && b->rank() == static_cast<int>(index.size()) && reads_at_own_index(last, b.get()) &&
                  std::ranges::any_of(loads_of(last.values[0]), [&](const Load& l) { return l.buffer == b; });
       if (own) hints.push_back(make_stmt(Prefetch{b, index}));
@@ -416,6 +418,7 @@ class Scheduler {
 
   const ContractionPlan& plan_;
   const Machine& machine_;
+  const Choice& choice_;
   const Stage& stage_;
   Epilogue epilogue_;
   Var column_;
@@ -440,8 +443,8 @@ RegisterTile choose_register_tile(const Machine& m, int64_t lanes, int64_t panel
   return best;
 }
 
-Stmt schedule_contraction(const ContractionPlan& plan, const Machine& machine) {
-  return Scheduler(plan, machine).run();
+Stmt schedule_contraction(const ContractionPlan& plan, const Machine& machine, const Choice& choice) {
+  return Scheduler(plan, machine, choice).run();
 }
 
 }  // namespace dlcc::tensor

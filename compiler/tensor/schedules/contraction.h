@@ -8,6 +8,7 @@
 
 #include "tensor/analysis.h"
 #include "tensor/machine.h"
+#include "tensor/schedules/choice.h"
 
 namespace dlcc::tensor {
 
@@ -47,8 +48,8 @@ RegisterTile choose_register_tile(const Machine&, int64_t lanes, int64_t panel);
 // Empty when the function is not a contraction that this schedule handles. `layouts` and `constant` as in
 // ScheduleRequest.
 std::optional<ContractionPlan> plan_contraction(const TensorFunction&, const std::vector<Layout>& layouts,
-                                                const std::vector<bool>& constant);
+                                                const std::vector<bool>& constant, const Choice& = {});
 
-Stmt schedule_contraction(const ContractionPlan&, const Machine&);
+Stmt schedule_contraction(const ContractionPlan&, const Machine&, const Choice& = {});
 
 }  // namespace dlcc::tensor

@@ -33,8 +33,9 @@ int64_t columns_per_group(const Load& data, const Var& axis) {
 
 class Planner {
  public:
-  Planner(const TensorFunction& f, const std::vector<Layout>& layouts, const std::vector<bool>& constant)
-      : f_(f), layouts_(layouts), constant_(constant) {}
+  Planner(const TensorFunction& f, const std::vector<Layout>& layouts, const std::vector<bool>& constant,
+          const Choice& choice)
+      : f_(f), layouts_(layouts), constant_(constant), choice_(choice) {}
 
   std::optional<ContractionPlan> run() {
     auto contraction = find_contraction(f_, constant_);
@@ -90,6 +91,8 @@ class Planner {
     int64_t columns = group ? group : round_up(extent(plan_.column_axis), column_block);
     // A panel need not divide the columns, when little of the last one is wasted.
     plan_.panel = columns % 32 == 0 ? 32 : columns % 48 == 0 ? 48 : group == 0 && columns > 64 ? 32 : column_block;
+    if (choice_.panel && (group ? group % *choice_.panel == 0 : *choice_.panel <= columns))
+      plan_.panel = *choice_.panel;
     return true;
   }
 
@@ -191,6 +194,7 @@ class Planner {
   const TensorFunction& f_;
   const std::vector<Layout>& layouts_;
   const std::vector<bool>& constant_;
+  const Choice& choice_;
   ContractionPlan plan_;
   int column_dim_ = -1;
 };
@@ -198,8 +202,8 @@ class Planner {
 }  // namespace
 
 std::optional<ContractionPlan> plan_contraction(const TensorFunction& f, const std::vector<Layout>& layouts,
-                                                const std::vector<bool>& constant) {
-  return Planner(f, layouts, constant).run();
+                                                const std::vector<bool>& constant, const Choice& choice) {
+  return Planner(f, layouts, constant, choice).run();
 }
 
 }  // namespace dlcc::tensor

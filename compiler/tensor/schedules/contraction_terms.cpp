@@ -5,14 +5,9 @@
 #include "tensor/schedules/loops.h"
 
 namespace dlcc::tensor {
-namespace {
 
-// A step is the terms between which there is no branch; a run of several steps is what lies in one block of the data.
-constexpr int64_t step_terms = 4, run_terms = 16, steps_per_run = run_terms / step_terms;
-
-}  // namespace
-
-TermLoops::TermLoops(const ContractionPlan& plan, const Machine& machine) : plan_(plan), machine_(machine) {
+TermLoops::TermLoops(const ContractionPlan& plan, const Machine& machine, const Choice& choice)
+    : plan_(plan), machine_(machine), choice_(choice) {
   innermost_ = plan.blocked_term >= 0 ? static_cast<size_t>(plan.blocked_term) : axes().size() - 1;
   for (size_t k = 0; k < axes().size(); ++k)
     if (k != innermost_) others_ *= axes()[k].extent.value();
@@ -35,8 +30,9 @@ int64_t TermLoops::blocks_per_part(bool several_tiles) const {
   DType type = plan_.function.stages[0].results[0]->type;
   int64_t terms = terms_in(all()), limit = terms;
   if (plan_.terms_per_sum > 0 && is_float(type)) limit = std::min(limit, plan_.terms_per_sum);
-  int64_t term_bytes = plan_.panel * bits(type) / 8, room = machine_.l2_bytes / 16;
-  if (several_tiles && plan_.panels && terms * term_bytes > 8 * room) limit = std::min(limit, room / term_bytes);
+  int64_t term_bytes = plan_.panel * bits(type) / 8, room = machine_.weights_of_part();
+  bool pays = choice_.parts.value_or(terms * term_bytes > machine_.resident_bytes());
+  if (several_tiles && plan_.panels && pays) limit = std::min(limit, room / term_bytes);
   return limit < terms && blocks_ > 0 ? std::max<int64_t>(limit / (size_ * others_), 1) : 0;
 }
 
@@ -49,14 +45,14 @@ Substitution TermLoops::behind(const TermPart& p) const {
 
 // Few terms, such as the taps of a row or the channels of a picture, are a plain loop.
 int64_t TermLoops::steps_of(int64_t terms) const {
-  bool plain = plan_.blocked_term < 0 && terms < 4 * step_terms;
-  return plain ? 0 : terms / step_terms;
+  bool plain = plan_.blocked_term < 0 && terms < 4 * machine_.terms_of_step;
+  return plain ? 0 : terms / machine_.terms_of_step;
 }
 
 // The steps of a block make one run; where the terms lie in no blocks, each step is one.
 int64_t TermLoops::runs_of(int64_t terms) const {
   int64_t steps = steps_of(terms);
-  return steps <= steps_per_run ? std::min<int64_t>(steps, 1) : steps;
+  return steps <= steps_per_run() ? std::min<int64_t>(steps, 1) : steps;
 }
 
 Stmt TermLoops::loops(const Stmt& body, const TermPart& part, const std::function<Stmt(const TermRun&)>& before) const {
@@ -85,13 +81,13 @@ Stmt TermLoops::loops(const Stmt& body, const TermPart& part, const std::functio
 Stmt TermLoops::neighbours(const Stmt& body, const Expr& base, int64_t count, const TermRun& first,
                            const std::function<Stmt(const TermRun&)>& before) const {
   const Var& axis = axes()[innermost_].var;
-  int64_t steps = steps_of(count), rest = count - steps * step_terms;
+  int64_t steps = steps_of(count), step_terms = machine_.terms_of_step, rest = count - steps * step_terms;
   Var step = make_var("step"), term = make_var("term"), last = make_var("term");
   std::vector<Stmt> parts;
   if (steps > 0) {
     Stmt whole = substitute(body, {{axis, base + Expr(step) * Expr(step_terms) + Expr(term)}});
     whole = for_loop(term, step_terms, LoopKind::unrolled, whole);
-    if (steps <= steps_per_run)
+    if (steps <= steps_per_run())
       parts.push_back(substitute(before(first), {{axis, base}}));
     else
       whole = sequence({before({first.number + Expr(step), first.count}), whole});

@@ -8,6 +8,10 @@
 
 namespace dlcc::tensor {
 
+// A step is the terms between which there is no branch (Machine::terms_of_step); a run of several steps is what lies in
+// one block of the data.
+inline constexpr int64_t run_terms = 16;
+
 // A part of the sums: some blocks of terms, perhaps with the terms that are left behind all blocks.
 struct TermPart {
   Expr first;
@@ -25,7 +29,7 @@ struct TermRun {
 // stored in blocks, which are then the outermost loop; else the last axis.
 class TermLoops {
  public:
-  TermLoops(const ContractionPlan&, const Machine&);
+  TermLoops(const ContractionPlan&, const Machine&, const Choice&);
 
   TermPart all() const { return {Expr(0), blocks_, true}; }
   int64_t blocks() const { return blocks_; }
@@ -44,6 +48,7 @@ class TermLoops {
 
  private:
   const std::vector<Axis>& axes() const { return plan_.function.stages[0].reduction->axes; }
+  int64_t steps_per_run() const { return run_terms / machine_.terms_of_step; }
   int64_t steps_of(int64_t terms) const;
   int64_t runs_of(int64_t terms) const;
   Stmt neighbours(const Stmt& body, const Expr& base, int64_t count, const TermRun& first,
@@ -51,6 +56,7 @@ class TermLoops {
 
   const ContractionPlan& plan_;
   const Machine& machine_;
+  const Choice& choice_;
   size_t innermost_ = 0;
   int64_t size_ = 1, blocks_ = 0, rest_ = 0;  // the innermost axis: terms of a block; whole blocks; terms behind them
   int64_t others_ = 1;                        // product of the other axes

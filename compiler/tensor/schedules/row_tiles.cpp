@@ -9,8 +9,11 @@ namespace {
 
 class Cutter {
  public:
-  Cutter(int64_t height, int64_t width, int64_t most, int64_t vectors)
-      : most_(most), vectors_(vectors), cost_of_grid_(0.01 * static_cast<double>(height * width * vectors)) {}
+  Cutter(int64_t height, int64_t width, int64_t most, int64_t vectors, const Machine& machine)
+      : most_(most),
+        vectors_(vectors),
+        cost_of_grid_(0.01 * static_cast<double>(height * width * vectors)),
+        machine_(machine) {}
 
   // The grid at the image's upper left corner; what it leaves is a strip on the right, over the full height, and one
   // below the grid. Both are cut in turn.
@@ -42,12 +45,11 @@ class Cutter {
   }
 
  private:
-  // In multiply-adds of one vector. Two units of four cycles latency hide it with eight accumulators; loading the
-  // factors costs about as much as some more of them, and more when the tile's rows lie far from each other.
+  // In multiply-adds of one vector.
   double cost_of_tile(int64_t tall, int64_t wide) const {
-    constexpr double hidden = 8, overhead = 1.5, of_row = 0.25;
-    return std::max(static_cast<double>(tall * wide * vectors_), hidden) + overhead +
-           of_row * static_cast<double>(tall - 1);
+    int64_t accumulators = std::max<int64_t>(tall * wide * vectors_, machine_.accumulators_in_flight);
+    return static_cast<double>(accumulators) + machine_.overhead_of_tile +
+           machine_.overhead_of_row * static_cast<double>(tall - 1);
   }
 
   double cost_of(int64_t height, int64_t width, int64_t tall, int64_t wide) {
@@ -60,14 +62,16 @@ class Cutter {
 
   const int64_t most_, vectors_;
   const double cost_of_grid_;  // its code
+  const Machine& machine_;
   std::map<std::pair<int64_t, int64_t>, Cut> best_;
 };
 
 }  // namespace
 
-std::vector<TileGrid> cut_into_tiles(int64_t height, int64_t width, int64_t most, int64_t vectors) {
+std::vector<TileGrid> cut_into_tiles(int64_t height, int64_t width, int64_t most, int64_t vectors,
+                                     const Machine& machine) {
   std::vector<TileGrid> grids;
-  Cutter(height, width, most, vectors).append(grids, 0, 0, height, width);
+  Cutter(height, width, most, vectors, machine).append(grids, 0, 0, height, width);
   return grids;
 }
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "tensor/machine.h"
+
 namespace dlcc::tensor {
 
 // A grid of equal tiles, `tall` by `wide`; its first element is (top, left).
@@ -23,6 +25,6 @@ inline bool is_beside(const TileGrid& a, const TileGrid& b) {
 // Grids that cover height x width elements exactly once, with tiles of at most `most` elements; `vectors` accumulators
 // belong to an element. Chosen so that few tiles are small, since a tile with fewer accumulators than the arithmetic
 // units need to hide their latency takes as long as one that has them; and that there are few grids, as each is code.
-std::vector<TileGrid> cut_into_tiles(int64_t height, int64_t width, int64_t most, int64_t vectors);
+std::vector<TileGrid> cut_into_tiles(int64_t height, int64_t width, int64_t most, int64_t vectors, const Machine&);
 
 }  // namespace dlcc::tensor

@@ -113,14 +113,14 @@ struct Decision {
   // make it.
   std::map<Buffer, std::pair<Buffer, Preparation>> constants;
   std::vector<Buffer> scratch;
-  std::function<Stmt(const Machine&)> body;
+  std::function<Stmt(const Machine&, const Choice&)> body;
 };
 
 Decision decide(WinogradPlan plan) {
   return {{{plan.contraction.weights.buffer,
             {plan.weights, [plan](const Constant& c) { return prepare_winograd(plan, c); }}}},
           {plan.transformed, plan.products},
-          [plan](const Machine& m) { return schedule_winograd(plan, m); }};
+          [plan](const Machine& m, const Choice&) { return schedule_winograd(plan, m); }};
 }
 
 Decision decide(ContractionPlan plan, std::map<Buffer, Layout>& layouts) {
@@ -135,7 +135,7 @@ Decision decide(ContractionPlan plan, std::map<Buffer, Layout>& layouts) {
     d.scratch.push_back(plan.padded_data);
     layouts[plan.padded_data] = plan.data_layout;
   }
-  d.body = [plan](const Machine& m) { return schedule_contraction(plan, m); };
+  d.body = [plan](const Machine& m, const Choice& c) { return schedule_contraction(plan, m, c); };
   return d;
 }
 
@@ -145,18 +145,18 @@ Decision decide(const TensorFunction& f, std::map<Buffer, Layout>& layouts, cons
   for (size_t k = 0; k < f.stages.size(); ++k)
     for (const Buffer& b : f.stages[k].results)
       if (index_of(f.results, b) < 0 && !in_registers(windows, k)) d.scratch.push_back(b);
-  d.body = [&f, windows, layouts](const Machine& m) { return schedule_stages(f, windows, layouts, m); };
+  d.body = [&f, windows, layouts](const Machine& m, const Choice&) { return schedule_stages(f, windows, layouts, m); };
   return d;
 }
 
 }  // namespace
 
 std::vector<Range> wanted_border(const TensorFunction& f, size_t k, const std::vector<bool>& constant,
-                                 const ScheduleOptions& options) {
+                                 const ScheduleOptions& options, const Machine& machine) {
   constexpr int64_t most_growth = 4;  // of the storage
   std::vector<Range> wanted;
   if (!is_static(f.params[k]->shape)) return wanted;
-  if (int64_t tile = winograd_tile(f, constant, options)) wanted = winograd_reads(f, constant, tile);
+  if (int64_t tile = winograd_tile(f, constant, options, machine)) wanted = winograd_reads(f, constant, tile);
   for (const Stage& stage : f.stages) {
     if (!stage.reduction) continue;
     for (const Expr& v : stage.values)
@@ -187,8 +187,10 @@ ScheduledFunction schedule(ScheduleRequest r) {
   std::map<Buffer, Layout> layouts;
   for (size_t k = 0; k < f.params.size(); ++k) layouts[f.params[k]] = r.layouts[k];
   for (size_t k = 0; k < f.results.size(); ++k) layouts[f.results[k]] = r.layouts[f.params.size() + k];
-  auto winograd = plan_winograd(f, r.layouts, r.constant, r.options);
-  auto contraction = winograd ? std::nullopt : plan_contraction(f, r.layouts, r.constant);
+  // Other machines than the deciding one see of the choice what concerns storage.
+  r.machines.back() = with_choice(deciding(r.machines), r.choice);
+  auto winograd = plan_winograd(f, r.layouts, r.constant, r.options, deciding(r.machines), r.choice);
+  auto contraction = winograd ? std::nullopt : plan_contraction(f, r.layouts, r.constant, r.choice);
   constexpr int64_t strict_terms = 256;
   if (contraction && r.options.strict) contraction->terms_per_sum = strict_terms;
   Decision decision = winograd      ? decide(std::move(*winograd))
@@ -210,7 +212,7 @@ ScheduledFunction schedule(ScheduleRequest r) {
   for (const Machine& machine : r.machines) {
     std::vector<Stmt> body;
     for (const Buffer& b : f.results) body.push_back(zero_border(b, layouts[b]));
-    body.push_back(decision.body(machine));
+    body.push_back(decision.body(machine, &machine == &r.machines.back() ? r.choice : Choice()));
     Stmt all = sequence(std::move(body));
     Kernel kernel{f.name, params, all ? with_unique_names(all) : make_stmt(Sequence{})};
     result.variants.push_back(apply_layouts(kernel, layouts));

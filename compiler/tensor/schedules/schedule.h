@@ -9,6 +9,7 @@
 #include "support/constant.h"
 #include "tensor/ir.h"
 #include "tensor/machine.h"
+#include "tensor/schedules/choice.h"
 #include "tensor/simplify.h"
 
 namespace dlcc::tensor {
@@ -18,8 +19,6 @@ struct ScheduleOptions {
   bool strict = false;  // only algorithms that round no worse than the definition
   bool small = false;   // constants keep their size
   int threads = 1;      // that share a kernel's work
-  // Of the target: operations in the time in which a byte arrives from memory, by one core at its best.
-  double flops_per_streamed_byte = 16;
 };
 
 struct ScheduleRequest {
@@ -28,6 +27,7 @@ struct ScheduleRequest {
   std::vector<Layout> layouts;  // storage of parameters, then results; ignored for constants
   std::vector<Machine> machines;  // one kernel is made for each; all share parameters, layouts and scratch
   ScheduleOptions options = {};
+  Choice choice = {};  // in place of the deciding machine's estimates
 };
 
 struct ScheduledFunction {
@@ -40,9 +40,18 @@ struct ScheduledFunction {
 
 ScheduledFunction schedule(ScheduleRequest);
 
+// Names a request for tuning records: a hash of the definition but for its name, of what is constant, how operands are
+// stored, the deciding machine and the options. Equal on every host.
+uint64_t hash_of(const ScheduleRequest&);
+
+// The choices of one parameter each that give another kernel, or other constants, than the estimates do; of several
+// that give the same, the first.
+std::vector<Choice> alternatives(const ScheduleRequest&);
+
 // The indices of parameter `k` that the function's schedule would like to find in its storage, inside of it or in a
-// border of zeros: one range for each dimension; empty when a border would not help. `constant` as in ScheduleRequest.
+// border of zeros: one range for each dimension; empty when a border would not help. `constant` as in ScheduleRequest;
+// the machine is the deciding one.
 std::vector<Range> wanted_border(const TensorFunction&, size_t k, const std::vector<bool>& constant,
-                                 const ScheduleOptions&);
+                                 const ScheduleOptions&, const Machine&);
 
 }  // namespace dlcc::tensor

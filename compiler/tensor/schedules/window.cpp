@@ -237,10 +237,11 @@ class Scheduler {
   // ---- decisions
   // ---------------------------------------------------------------------------------------------------------------
 
-  // Eight accumulators hide the latency of an addition. Beside them stand the elements that neighbouring results share,
-  // and for each block what all its terms share.
+  // As many accumulators as hide the latency of an addition. Beside them stand the elements that neighbouring results
+  // share, and for each block what all its terms share.
   void choose_tile(const Machine& machine) {
-    int64_t registers = machine.vector_registers - 4, accumulators = std::clamp<int64_t>(registers / 2, 1, 8);
+    int64_t registers = machine.vector_registers - 4,
+            accumulators = std::clamp<int64_t>(registers / 2, 1, machine.accumulators_in_flight);
     points_ = std::min(extent(x_), accumulators);
     blocks_ = std::max<int64_t>(std::min(accumulators / points_, registers / (points_ + shared_by_terms())), 1);
     if (points_ > 3) blocks_ = 1;

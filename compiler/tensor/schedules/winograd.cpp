@@ -149,24 +149,26 @@ int64_t tiles_along(const WinogradPlan& p, const WindowAxis& w) { return ceil_di
 
 // Estimated work in floating-point operations: products, or the time in which as many are done while the weights arrive
 // from memory, and transformations.
-double work(const WinogradPlan& p, int64_t tile, const ScheduleOptions& options) {
-  constexpr double per_point = 40;  // of one channel's tile: measured, most of it loads and stores
+double work(const WinogradPlan& p, int64_t tile, const Machine& machine) {
   auto along = [&](const WindowAxis& w) { return static_cast<double>(ceil_div(axis_extent(p, w.axis), tile)); };
   double points = static_cast<double>((tile + taps - 1) * (tile + taps - 1)), tiles = along(p.y) * along(p.x);
   double in = static_cast<double>(in_channels(p)), out = static_cast<double>(axis_extent(p, p.column_axis));
   double weights = in * out * (tile > 1 ? points : taps * taps);
-  double products = 2 * tiles * weights, streamed = 4 * weights * options.flops_per_streamed_byte;
-  double transformations = tile > 1 ? tiles * points * (in + out) * per_point : 0;
+  double products = 2 * tiles * weights, streamed = 4 * weights * machine.flops_per_streamed_byte;
+  double transformations = tile > 1 ? tiles * points * (in + out) * machine.flops_per_transformed_point : 0;
   return std::max(products, streamed) + transformations;
 }
 
 // Larger tiles save more multiplications, but waste what hangs over the edge and read more weights; few channels do not
 // pay for the transformations. A tile of one output is the direct schedule.
-int64_t choose_tile(const WinogradPlan& p, const ScheduleOptions& options) {
+int64_t choose_tile(const WinogradPlan& p, const ScheduleOptions& options, const Machine& machine,
+                    std::optional<int64_t> chosen = {}) {
   if (options.small || in_channels(p) % lane_block || axis_extent(p, p.column_axis) % lane_block) return 0;
+  auto admitted = [&](int64_t tile) { return tile <= 2 || !options.strict; };
+  if (chosen && admitted(*chosen)) return *chosen > 1 ? *chosen : 0;
   int64_t best = 1;
   for (int64_t tile : {2, 4})
-    if ((tile == 2 || !options.strict) && work(p, tile, options) < work(p, best, options)) best = tile;
+    if (admitted(tile) && work(p, tile, machine) < work(p, best, machine)) best = tile;
   return best > 1 ? best : 0;
 }
 
@@ -180,6 +182,7 @@ class Scheduler {
         epilogue_(stage(), plan.contraction.epilogue < 0 ? nullptr : &plan.function.stages.back()),
         size_(plan.tile + taps - 1),
         lanes_(std::min<int64_t>(machine.lanes(32), lane_block)),
+        terms_of_step_(machine.terms_of_step),
         register_tile_(choose_register_tile(machine, lanes_, plan.panel)) {}
 
   Stmt run() {
@@ -379,7 +382,6 @@ class Scheduler {
 
   // `tall` rows of one matrix product, by one register tile's columns beginning at `offset` in the panel.
   Stmt product(const Expr& panel, const Expr& point, const Part& part, int64_t tall, int64_t offset) const {
-    constexpr int64_t unroll = 4;  // terms a step: fewer branches and addresses
     Expr first = tall == plan_.block ? Expr(0) : part.number * Expr(ceil_div(plan_.block, part.count));
     Buffer acc = make_buffer("acc", dtype::f32, {tall, register_tile_.vectors, lanes_}, Scope::reg);
     Var r = make_var("r"), v = make_var("v"), channels = make_var("channels"), step = make_var("step"),
@@ -388,7 +390,7 @@ class Scheduler {
       Stmt s = lanes([&](const Expr& lane) { return body(Expr(v) * Expr(lanes_) + lane + Expr(offset), lane); });
       return for_loop(r, tall, LoopKind::unrolled, for_loop(v, register_tile_.vectors, LoopKind::unrolled, s));
     };
-    Expr first_in_block = Expr(step) * Expr(unroll), in_block = first_in_block + Expr(k);
+    Expr first_in_block = Expr(step) * Expr(terms_of_step_), in_block = first_in_block + Expr(k);
     Expr base = Expr(channels) * Expr(lane_block);
     Stmt init = each([&](const Expr&, const Expr& lane) { return store(acc, {r, v, lane}, literal(dtype::f32, 0.)); });
     Stmt accumulate = each([&](const Expr& column, const Expr& lane) {
@@ -396,9 +398,9 @@ class Scheduler {
                    fma(load(plan_.transformed, {channels, point, first + Expr(r), in_block}),
                        load(plan_.weights, {panel, point, base + in_block, column}), load(acc, {r, v, lane})));
     });
-    accumulate = for_loop(k, unroll, LoopKind::unrolled, accumulate);
-    accumulate = sequence({prefetch(panel, point, part, base + first_in_block, unroll, offset), accumulate});
-    accumulate = for_loop(step, lane_block / unroll, LoopKind::serial, accumulate);
+    accumulate = for_loop(k, terms_of_step_, LoopKind::unrolled, accumulate);
+    accumulate = sequence({prefetch(panel, point, part, base + first_in_block, terms_of_step_, offset), accumulate});
+    accumulate = for_loop(step, lane_block / terms_of_step_, LoopKind::serial, accumulate);
     accumulate = for_loop(channels, in_channels(plan_) / lane_block, LoopKind::serial, accumulate);
     Stmt drain = each([&](const Expr& column, const Expr& lane) {
       return store(plan_.products, {slot_, first + Expr(r), point * Expr(plan_.panel) + column},
@@ -485,6 +487,7 @@ class Scheduler {
   Epilogue epilogue_;
   int64_t size_;  // points of a tile along either axis
   int64_t lanes_;
+  int64_t terms_of_step_;
   RegisterTile register_tile_;
   Expr first_tile_, count_;  // of the block; tiles it has
   Expr slot_;                // of the products
@@ -492,9 +495,10 @@ class Scheduler {
 
 }  // namespace
 
-int64_t winograd_tile(const TensorFunction& f, const std::vector<bool>& constant, const ScheduleOptions& options) {
+int64_t winograd_tile(const TensorFunction& f, const std::vector<bool>& constant, const ScheduleOptions& options,
+                      const Machine& machine) {
   WinogradPlan plan;
-  return Recognizer(f, constant, plan).run() ? choose_tile(plan, options) : 0;
+  return Recognizer(f, constant, plan).run() ? choose_tile(plan, options, machine) : 0;
 }
 
 std::vector<Range> winograd_reads(const TensorFunction& f, const std::vector<bool>& constant, int64_t tile) {
@@ -509,10 +513,11 @@ std::vector<Range> winograd_reads(const TensorFunction& f, const std::vector<boo
 }
 
 std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::vector<Layout>& layouts,
-                                          const std::vector<bool>& constant, const ScheduleOptions& options) {
+                                          const std::vector<bool>& constant, const ScheduleOptions& options,
+                                          const Machine& machine, const Choice& choice) {
   WinogradPlan plan;
   if (!Recognizer(f, constant, plan).run()) return std::nullopt;
-  plan.tile = choose_tile(plan, options);
+  plan.tile = choose_tile(plan, options, machine, choice.filter_tile);
   if (plan.tile == 0) return std::nullopt;
 
   const Buffer& data = plan.contraction.data.buffer;
@@ -526,13 +531,13 @@ std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::ve
   for (size_t d = 0; d < read.size(); ++d)
     if (!is_stored(stored, static_cast<int>(d), data->shape[d].value(), read[d])) return std::nullopt;
 
-  // Blocks are as equal as possible, and as large as the second-level cache holds: every block reads all weights again.
-  constexpr int64_t most_bytes = 5 << 18;
+  // Blocks are as equal as possible.
   int64_t channels = in_channels(plan), columns = axis_extent(plan, plan.column_axis);
   int64_t size = plan.tile + taps - 1, points = size * size;
   int64_t tiles = tiles_along(plan, plan.y) * tiles_along(plan, plan.x);
   plan.panel = columns % 32 == 0 ? 32 : lane_block;
-  int64_t most = std::max<int64_t>(most_bytes / (points * (channels + plan.panel) * 4), 1);
+  if (choice.panel && columns % *choice.panel == 0) plan.panel = *choice.panel;
+  int64_t most = std::max<int64_t>(machine.filter_block_bytes / (points * (channels + plan.panel) * 4), 1);
   plan.block = ceil_div(tiles, ceil_div(tiles, most));
   auto scratch = [](const char* name, std::vector<int64_t> shape) {
     return make_buffer(name, dtype::f32, shape_of(shape), Scope::global, 64);

@@ -40,13 +40,15 @@ struct WinogradPlan {
 };
 
 // Outputs of a tile along either axis that suits the function, or 0 when it is no such convolution, or too small.
-int64_t winograd_tile(const TensorFunction&, const std::vector<bool>& constant, const ScheduleOptions&);
+// The machine is the deciding one, here and below.
+int64_t winograd_tile(const TensorFunction&, const std::vector<bool>& constant, const ScheduleOptions&, const Machine&);
 
 // Empty when the function, or how its operands are stored, does not suit: the data and the result must be stored in
 // blocks of channels, and the data must have zeros round it as far as whole tiles read. `layouts` and `constant` as in
 // ScheduleRequest.
 std::optional<WinogradPlan> plan_winograd(const TensorFunction&, const std::vector<Layout>& layouts,
-                                          const std::vector<bool>& constant, const ScheduleOptions&);
+                                          const std::vector<bool>& constant, const ScheduleOptions&, const Machine&,
+                                          const Choice& = {});
 
 // The indices of the data that whole tiles read, for each dimension.
 std::vector<Range> winograd_reads(const TensorFunction&, const std::vector<bool>& constant, int64_t tile);

@@ -31,7 +31,7 @@ TEST_CASE("tiles cover every element once") {
     CAPTURE(height);
     CAPTURE(width);
     std::vector<int> covered(static_cast<size_t>(height * width));
-    for (const TileGrid& g : cut_into_tiles(height, width, most, vectors)) {
+    for (const TileGrid& g : cut_into_tiles(height, width, most, vectors, {})) {
       CHECK(g.tall * g.wide <= most);
       for (int64_t y = g.top; y < g.top + g.down * g.tall; ++y)
         for (int64_t x = g.left; x < g.left + g.across * g.wide; ++x) ++covered.at(static_cast<size_t>(y * width + x));
@@ -41,10 +41,10 @@ TEST_CASE("tiles cover every element once") {
 }
 
 TEST_CASE("few tiles are small, and few patterns are code") {
-  CHECK(text(cut_into_tiles(14, 14, 14, 2)) == "14x1 of 1x14");
-  CHECK(text(cut_into_tiles(7, 7, 14, 2)) == "3x1 of 2x7, 1x1 of 1x7");
-  CHECK(text(cut_into_tiles(7, 7, 6, 2)) == "7x1 of 1x6, 1x1 of 4x1, 1x1 of 3x1");
-  CHECK(text(cut_into_tiles(14, 14, 6, 2)) == "14x2 of 1x6, 7x1 of 2x2");
-  CHECK(text(cut_into_tiles(55, 55, 29, 1)) == "55x1 of 1x28, 55x1 of 1x27");
-  CHECK(text(cut_into_tiles(1, 49, 14, 2)) == "1x3 of 1x13, 1x1 of 1x10");
+  CHECK(text(cut_into_tiles(14, 14, 14, 2, {})) == "14x1 of 1x14");
+  CHECK(text(cut_into_tiles(7, 7, 14, 2, {})) == "3x1 of 2x7, 1x1 of 1x7");
+  CHECK(text(cut_into_tiles(7, 7, 6, 2, {})) == "7x1 of 1x6, 1x1 of 4x1, 1x1 of 3x1");
+  CHECK(text(cut_into_tiles(14, 14, 6, 2, {})) == "14x2 of 1x6, 7x1 of 2x2");
+  CHECK(text(cut_into_tiles(55, 55, 29, 1, {})) == "55x1 of 1x28, 55x1 of 1x27");
+  CHECK(text(cut_into_tiles(1, 49, 14, 2, {})) == "1x3 of 1x13, 1x1 of 1x10");
 }

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "tensor/analysis.h"
@@ -28,7 +29,8 @@ namespace {
 
 const Machine avx512{.vector_bytes = 64, .vector_registers = 32}, avx2{.vector_bytes = 32, .vector_registers = 16},
     neon{.vector_bytes = 16, .vector_registers = 32},
-    small_cache{.vector_bytes = 64, .vector_registers = 32, .l2_bytes = 8 << 10};
+    small_cache{.vector_bytes = 64, .vector_registers = 32, .l2_bytes = 8 << 10},
+    streaming{.vector_bytes = 64, .vector_registers = 32, .flops_per_streamed_byte = 5};
 
 Constant random_constant(DType type, const Shape& shape, uint32_t seed) {
   std::vector<std::byte> bytes(static_cast<size_t>(storage_bytes(type, product(shape).value())));
@@ -61,14 +63,16 @@ Constant unpack(const Constant& stored, const Layout& layout, const std::vector<
 }
 
 void check_schedule(const TensorFunction& f, std::vector<bool> constant, std::vector<Layout> layouts = {},
-                    ScheduleOptions options = {}) {
+                    ScheduleOptions options = {},
+                    const std::vector<Machine>& machines = {avx512, avx2, neon, small_cache},
+                    const Choice& choice = {}) {
   layouts.resize(f.params.size() + f.results.size());
   std::vector<Constant> args;
   for (const Buffer& p : f.params)
     args.push_back(random_constant(p->type, p->shape, static_cast<uint32_t>(args.size() + 1)));
   EvaluationResult expected = evaluate(f, args);
   REQUIRE(expected.status == Status::ok);
-  ScheduledFunction s = schedule({f, constant, layouts, {avx512, avx2, neon, small_cache}, options});
+  ScheduledFunction s = schedule({f, constant, layouts, machines, options, choice});
   std::vector<Constant> stored;
   for (size_t k = 0; k < args.size(); ++k) stored.push_back(s.prepare[k](args[k]));
   for (const Kernel& kernel : s.variants) {
@@ -151,9 +155,10 @@ void check_conv(const Conv& p) {
 // The layouts that a network would give: blocks of channels, zeros round the data as its reader wants, and round the
 // result.
 std::vector<Layout> bordered_layouts(const TensorFunction& f, const std::vector<bool>& constant,
-                                     const ScheduleOptions& options) {
+                                     const ScheduleOptions& options, const Machine& machine = avx512) {
   std::vector<Layout> layouts(f.params.size() + 1);
-  layouts[0] = with_border(channels16(f, 0), static_shape(f.params[0]->shape), wanted_border(f, 0, constant, options));
+  layouts[0] =
+      with_border(channels16(f, 0), static_shape(f.params[0]->shape), wanted_border(f, 0, constant, options, machine));
   Layout& result = layouts.back() = channels16(f, f.params.size());
   result.parts[2].border = 1, result.parts[2].extent += 3, result.parts[3].border = 2, result.parts[3].extent += 2;
   if (f.params.size() > 3) layouts[3] = result;
@@ -161,15 +166,15 @@ std::vector<Layout> bordered_layouts(const TensorFunction& f, const std::vector<
 }
 
 // The convolution in a network is computed by F(tile x tile, 3 x 3), and rightly.
-void check_winograd(const Conv& p, int64_t tile, const ScheduleOptions& options = {}) {
+void check_winograd(const Conv& p, int64_t tile, const ScheduleOptions& options = {}, const Machine& machine = avx512) {
   TensorFunction f = convolution(p);
   std::vector<bool> constant(f.params.size(), false);
   constant[1] = true;
-  std::vector<Layout> layouts = bordered_layouts(f, constant, options);
-  auto plan = plan_winograd(f, layouts, constant, options);
+  std::vector<Layout> layouts = bordered_layouts(f, constant, options, machine);
+  auto plan = plan_winograd(f, layouts, constant, options, machine);
   REQUIRE(plan.has_value() == (tile != 0));
   if (plan) CHECK(plan->tile == tile);
-  check_schedule(f, constant, layouts, options);
+  check_schedule(f, constant, layouts, options, {machine, avx2, neon, machine});
 }
 
 }  // namespace
@@ -188,12 +193,12 @@ TEST_CASE("images with borders of zeros") {
 
 TEST_CASE("3x3 convolutions by minimal filtering") {
   check_winograd({.h = 16, .w = 16}, 4);
-  check_winograd({.c = 48, .h = 14, .w = 14, .o = 64}, 4, {.flops_per_streamed_byte = 5});
+  check_winograd({.c = 48, .h = 14, .w = 14, .o = 64}, 4, {}, streaming);
   check_winograd({.c = 128, .h = 14, .w = 14, .o = 128}, 2);  // F(4x4) would wait for its weights
   check_winograd({.n = 2, .c = 32, .h = 13, .w = 29, .o = 48, .epilogue = false}, 4);
   check_winograd({.c = 32, .h = 17, .w = 15, .o = 48, .pad = 0}, 4);
   check_winograd({.c = 32, .h = 17, .w = 15, .o = 48, .smooth = true}, 4);
-  check_winograd({.c = 128, .h = 7, .w = 7, .o = 128}, 2, {.strict = true, .flops_per_streamed_byte = 5});
+  check_winograd({.c = 128, .h = 7, .w = 7, .o = 128}, 2, {.strict = true}, streaming);
   check_winograd({.c = 64, .h = 14, .w = 14, .o = 64}, 2, {.strict = true});
   check_winograd({.h = 14, .w = 14}, 0, {.small = true});
   check_winograd({.h = 14, .w = 14, .stride = 2}, 0);
@@ -363,6 +368,8 @@ TensorFunction depthwise(const Depthwise& p, Epilogue epilogue) {
   return d.finish();
 }
 
+TensorFunction bounded_depthwise() { return depthwise({}, Epilogue::bounded); }
+
 void check_depthwise(const Depthwise& p) {
   for (Epilogue e : {Epilogue::none, Epilogue::bounded, Epilogue::smooth, Epilogue::residual}) {
     TensorFunction f = depthwise(p, e);
@@ -373,7 +380,7 @@ void check_depthwise(const Depthwise& p) {
     CHECK(plan->epilogue.has_value() == (e != Epilogue::none));
     check_schedule(f, {false, true, true, false}, {blocked, {}, {}, image, image});
     check_schedule(f, {false, true, true, false}, {blocked, {}, {}, image, {}});
-    if (auto border = wanted_border(f, 0, {false, true, true, false}, {}); !border.empty()) {
+    if (auto border = wanted_border(f, 0, {false, true, true, false}, {}, avx512); !border.empty()) {
       Layout bordered = with_border(blocked, static_shape(f.params[0]->shape), border);
       check_schedule(f, {false, true, true, false}, {bordered, {}, {}, image, image});
     }
@@ -519,4 +526,85 @@ TEST_CASE("pieces fill whole blocks, and may share one") {
       check_schedule(f, {false, false, false}, {channels16(f, 0), Layout{}, channels16(f, 2), layout});
     }
   }
+}
+
+// Every alternative of the function computes what it defines. Gives what may be chosen, as text.
+static std::set<std::string> check_alternatives(const TensorFunction& f, const std::vector<bool>& constant,
+                                                const std::vector<Layout>& layouts,
+                                                const ScheduleOptions& options = {}) {
+  std::vector<Machine> machines = {avx2, avx512};
+  std::set<std::string> texts;
+  for (const Choice& choice : alternatives({f, constant, layouts, machines, options, {}})) {
+    CAPTURE(str(choice));
+    texts.insert(str(choice));
+    check_schedule(f, constant, layouts, options, machines, choice);
+  }
+  return texts;
+}
+
+TEST_CASE("whatever a schedule chooses, it computes the definition") {
+  auto conv = [](const Conv& p, const ScheduleOptions& options = {}) {
+    TensorFunction f = convolution(p);
+    std::vector<bool> constant(f.params.size(), false);
+    constant[1] = true;
+    return check_alternatives(f, constant, bordered_layouts(f, constant, options), options);
+  };
+  std::set<std::string> filtered = conv({.c = 32, .h = 16, .w = 12, .o = 96}),
+                        strict = conv({.c = 32, .o = 32}, {.strict = true}),
+                        pointwise = conv({.c = 48, .h = 40, .w = 14, .o = 96, .k = 1, .pad = 0}),
+                        deep = conv({.c = 528, .h = 5, .o = 32, .k = 1, .pad = 0}),
+                        grouped = conv({.c = 64, .h = 5, .w = 6, .o = 96, .groups = 2}),
+                        small = conv({.c = 32, .h = 8, .w = 8, .o = 32}, {.small = true});
+  CHECK(filtered.contains("filter_tile 1"));
+  CHECK(filtered.contains("filter_tile 2") != filtered.contains("filter_tile 4"));  // one is the estimate
+  CHECK(filtered.contains("panel 48"));
+  CHECK(filtered.contains("step 8"));
+  CHECK_FALSE(strict.contains("filter_tile 4"));
+  CHECK_FALSE(small.contains("filter_tile 2"));
+  CHECK(pointwise.contains("row_blocks 1"));
+  CHECK(deep.contains("parts 1"));
+  CHECK_FALSE(grouped.contains("panel 32"));  // a group has 48 columns
+
+  TensorFunction image = bounded_depthwise();
+  Layout blocked = channels16(image, 0), result = channels16(image, 4);
+  CHECK(check_alternatives(image, {false, true, true, false}, {blocked, {}, {}, result, result})
+            .contains("accumulators 4"));
+}
+
+TEST_CASE("another machine's schedule follows the choice only where it concerns storage") {
+  TensorFunction f = convolution({.c = 48, .h = 12, .w = 14, .o = 96, .k = 1, .pad = 0, .epilogue = false});
+  auto text = [&](const Choice& choice) {
+    ScheduleRequest r{f, {false, true}, {channels16(f, 0), {}, channels16(f, 2)}, {avx2, avx512}, {}, choice};
+    return print(schedule(r).variants[0]);
+  };
+  CHECK(text({.row_blocks = 1, .step = 8}) == text({}));
+  CHECK(text({.panel = 48}) != text({}));
+}
+
+TEST_CASE("the hash of a request") {
+  auto function = [](const std::string& name, const std::string& terms) {
+    Diagnostics d;
+    auto parsed = parse("tensor @" + name + "(x: f32[4, 8], w: f32[8, 16]) -> (y: f32[4, 16]) {\n" +
+                            "y[i < 4, j < 16] = sum(k < " + terms + ") { x[i, k] * w[k, j] }\n}\n",
+                        "t.tir", d);
+    REQUIRE_MESSAGE(parsed, d.str());
+    return parsed->functions[0];
+  };
+  ScheduleRequest r{function("a", "8"), {false, true}, {{}, {}, {}}, {avx2, avx512}, {}, {}};
+  const uint64_t known = 9978808653578001306u;  // on every host: records in files have it
+  CHECK(hash_of(r) == known);
+  auto with = [&](auto change) {
+    ScheduleRequest other = r;
+    change(other);
+    return hash_of(other);
+  };
+  CHECK(with([&](auto& o) { o.function = function("b", "8"); }) == known);
+  CHECK(with([&](auto& o) { o.machines = {neon, avx512}; }) == known);
+  CHECK(with([&](auto& o) { o.choice.panel = 16; }) == known);
+  CHECK(with([&](auto& o) { o.function = function("a", "7"); }) != known);
+  CHECK(with([&](auto& o) { o.constant[1] = false; }) != known);
+  CHECK(with([&](auto& o) { o.layouts[0] = blocked_layout({4, 8}, 1, 4, Layout::Tail::zero); }) != known);
+  CHECK(with([&](auto& o) { o.machines.back() = streaming; }) != known);
+  CHECK(with([&](auto& o) { o.options.strict = true; }) != known);
+  CHECK(with([&](auto& o) { o.options.threads = 2; }) != known);
 }

@@ -1,0 +1,227 @@
+#include "pipeline/tune.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "dlcc/types.h"
+#include "pipeline/probes.h"
+#include "pipeline/profile.h"
+#include "pipeline/tensor_files.h"
+
+namespace dlcc {
+namespace {
+
+// What is clearly faster: by this factor, and by more than what reading the clock may cost.
+constexpr double least_gain = 1.03, least_seconds = 0.5e-6;
+
+class Tuner {
+ public:
+  Tuner(const CompileOptions& options, const relay::Module& module, Diagnostics& diagnostics)
+      : compiler_(self_contained(options), diagnostics),
+        module_(module),
+        diagnostics_(diagnostics),
+        target_(*compiler_.target()) {
+    target_.levels = {target_.levels.back()};
+  }
+
+  std::optional<TuningRecords> run() {
+    if (!target_.is_host_architecture) {
+      diagnostics_.error(DiagnosticId::bad_option, {},
+                         fmt::format("--tune measures on this machine, which is not of target {}", target_.name), {},
+                         "tune on such a machine, and compile with its --tuning-records here");
+      return std::nullopt;
+    }
+    auto estimate = compile([&](const tensor::ScheduleRequest& request, uint64_t hash) {
+      if (auto [it, is_new] = functions_.try_emplace(hash); is_new) {
+        it->second.name = request.function.name;
+        it->second.alternatives = tensor::alternatives(request);
+      }
+      return tensor::Choice{};
+    });
+    if (!estimate || !prepare(*estimate)) return std::nullopt;
+    if (!try_alternatives() || !confirm()) return std::nullopt;
+    return records();
+  }
+
+ private:
+  struct Function {
+    std::string name;
+    std::vector<tensor::Choice> alternatives;
+    tensor::Choice best;
+    double seconds = 0, by_estimate = 0;  // of all calls
+  };
+
+  // Seconds of all calls of each request: as estimated, and in the other model.
+  using Times = std::map<uint64_t, std::pair<double, double>>;
+
+  struct Model {
+    Planned planned;
+    std::vector<std::byte> object;
+    std::vector<uint64_t> requests;  // of the steps
+  };
+
+  // What runs has its weights in the object, and nobody debugs it.
+  static CompileOptions self_contained(CompileOptions options) {
+    options.weights_file.clear(), options.text_file.clear();
+    return options;
+  }
+
+  std::optional<Model> compile(const lower::Chooser& chooser) {
+    auto planned = compiler_.plan(module_, target_, chooser);
+    if (!planned) return std::nullopt;
+    Model model{std::move(*planned), {}, {}};
+    model.object = compiler_.generate(model.planned);
+    lower::for_each_step(model.planned.program.body,
+                         [&](const lower::Invoke& call) { model.requests.push_back(call.request); });
+    return model;
+  }
+
+  targets::RunRequest request_for(const Model& m) const {
+    return {.object = m.object, .interface = &m.planned.interface, .inputs = inputs_, .profile = {}};
+  }
+
+  // Runs the model as estimated once, to learn that it runs and how long it takes.
+  bool prepare(Model& estimate) {
+    for (const emit::TensorInterface& t : estimate.planned.interface.inputs)
+      inputs_.push_back(random_tensor(t, inputs_.size() + 1));
+    targets::RunRequest request = request_for(estimate);
+    request.repeat = 4;
+    auto run = targets::run_object(request, diagnostics_);
+    if (run && run->status == DLCC_UNSUPPORTED_CPU)
+      diagnostics_.error(
+          DiagnosticId::unsupported_cpu, {},
+          fmt::format("--tune measures on this machine, which cannot run code for {}", target_.levels[0].name));
+    else if (run && run->status != 0)
+      diagnostics_.error(DiagnosticId::run_failed, {}, fmt::format("the model returned status {}", run->status));
+    if (!run || run->status != 0) return false;
+    constexpr double seconds_of_comparison = 2;
+    double round = 2 * (1 + calls) * std::ranges::min(run->seconds);
+    rounds_ = static_cast<int>(std::clamp(seconds_of_comparison / round, 8.0, 40.0));
+    probe_ = arithmetic_probe(target_, estimate.planned.program.threads);
+    estimate_ = std::move(estimate);
+    return true;
+  }
+
+  // The shortest time of every step.
+  static std::vector<double> shortest(const std::vector<targets::ProfileRound>& rounds,
+                                      std::vector<std::vector<double>> targets::ProfileRound::* of_model) {
+    std::vector<double> best;
+    for (const targets::ProfileRound& round : rounds)
+      for (const std::vector<double>& call : round.*of_model) {
+        if (best.empty()) best = call;
+        for (size_t k = 0; k < call.size(); ++k) best[k] = std::min(best[k], call[k]);
+      }
+    return best;
+  }
+
+  std::optional<Times> compare(const Model& other) {
+    targets::RunRequest request = request_for(*estimate_), rival = request_for(other);
+    request.profile = {.probes = {{probe_.object, &probe_.interface, probe_.inputs}},
+                       .rounds = rounds_,
+                       .calls = calls,
+                       .steps = lower::count_steps(estimate_->planned.program),
+                       .rival = &rival};
+    DLCC_CHECK(other.requests == estimate_->requests, "a choice changed the steps of the program");
+    auto run = targets::run_object(request, diagnostics_);
+    if (!run) return std::nullopt;
+    auto rounds = rounds_that_count(run->profile);
+    std::vector<double> before = shortest(rounds, &targets::ProfileRound::step_seconds),
+                        after = shortest(rounds, &targets::ProfileRound::rival_seconds);
+    Times times;
+    for (size_t step = 0; step < other.requests.size(); ++step) {
+      auto& [estimated, chosen] = times[other.requests[step]];
+      estimated += before[step], chosen += after[step];
+    }
+    return times;
+  }
+
+  bool is_clearly_faster(uint64_t request, double before, double after) const {
+    auto calls_of_request = static_cast<double>(std::ranges::count(estimate_->requests, request));
+    return before > least_gain * after && before - after > least_seconds * calls_of_request;
+  }
+
+  bool try_alternatives() {
+    size_t most = 0;
+    for (const auto& [hash, f] : functions_) most = std::max(most, f.alternatives.size());
+    for (size_t turn = 0; turn < most; ++turn) {
+      auto chosen = [&](uint64_t hash) {
+        const Function& f = functions_.at(hash);
+        return turn < f.alternatives.size() ? f.alternatives[turn] : tensor::Choice{};
+      };
+      tell(fmt::format("tune: alternatives {} of {}", turn + 1, most));
+      auto model = compile([&](const auto&, uint64_t hash) { return chosen(hash); });
+      auto times = model ? compare(*model) : std::nullopt;
+      if (!times) return false;
+      for (const auto& [hash, both] : *times) {
+        auto [before, after] = both;
+        Function& f = functions_.at(hash);
+        f.by_estimate = f.by_estimate > 0 ? std::min(f.by_estimate, before) : before;
+        double known = f.best == tensor::Choice{} ? 1 : f.seconds / f.by_estimate;
+        if (is_clearly_faster(hash, before, after) && after / before < known)
+          f.best = chosen(hash), f.seconds = after / before * f.by_estimate;
+      }
+    }
+    return true;
+  }
+
+  // Lets the winners run together, several times, each time loaded anew: where code and constants lie in memory matters
+  // too. The network as a whole has to gain as well, since a kernel leaves its neighbours other things in the caches.
+  bool confirm() {
+    constexpr int times_to_win = 2;
+    auto model = compile([&](const auto&, uint64_t hash) { return functions_.at(hash).best; });
+    if (!model) return false;
+    std::set<uint64_t> lost;
+    double gain = 0;
+    for (int k = 0; k < times_to_win; ++k) {
+      tell(fmt::format("tune: winners, {} of {}", k + 1, times_to_win));
+      auto times = compare(*model);
+      if (!times) return false;
+      for (const auto& [hash, both] : *times) {
+        auto [before, after] = both;
+        gain += before - after;
+        if (!is_clearly_faster(hash, before, after)) lost.insert(hash);
+        functions_.at(hash).by_estimate = before;
+        functions_.at(hash).seconds = after;
+      }
+    }
+    for (auto& [hash, f] : functions_)
+      if (gain <= 0 || lost.contains(hash)) f.best = {}, f.seconds = f.by_estimate;
+    return true;
+  }
+
+  void tell(const std::string& what) const {
+    if (compiler_.options().progress) compiler_.options().progress(what);
+  }
+
+  TuningRecords records() const {
+    TuningRecords result;
+    for (uint64_t hash : std::set(estimate_->requests.begin(), estimate_->requests.end())) {
+      const Function& f = functions_.at(hash);
+      result.records[{target_.name, target_.levels[0].cpu, hash}] = {f.name, f.best, f.seconds, f.by_estimate};
+    }
+    return result;
+  }
+
+  static constexpr int calls = 4;  // of a model in a round
+
+  Compiler compiler_;
+  const relay::Module& module_;
+  Diagnostics& diagnostics_;
+  targets::Target target_;  // of the best level only
+  std::map<uint64_t, Function> functions_;
+  std::vector<Constant> inputs_;
+  ProbeModel probe_;
+  int rounds_ = 0;
+  std::optional<Model> estimate_;
+};
+
+}  // namespace
+
+std::optional<TuningRecords> tune(const CompileOptions& options, const relay::Module& module,
+                                  Diagnostics& diagnostics) {
+  return Tuner(options, module, diagnostics).run();
+}
+
+}  // namespace dlcc

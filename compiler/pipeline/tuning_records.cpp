@@ -1,0 +1,166 @@
+#include "pipeline/tuning_records.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "support/files.h"
+
+namespace dlcc {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using tensor::ChoiceParameter;
+
+constexpr const char* format = "dlcc tuning records";
+
+Json json_of(const tensor::Choice& choice) {
+  Json object = Json::object();
+  for (const ChoiceParameter& p : tensor::choice_parameters())
+    if (auto value = choice.*p.value) object[p.name] = *value;
+  return object;
+}
+
+struct Malformed {  // thrown after a diagnostic; caught in parse_tuning_records
+};
+
+class Reader {
+ public:
+  Reader(const std::string& path, Diagnostics& diagnostics) : path_(path), diagnostics_(diagnostics) {}
+
+  TuningRecords read(std::string_view text) {
+    Json file = parse(text);
+    if (!file.is_object() || string_in(file, "format") != format) fail(fmt::format("\"format\" is not \"{}\"", format));
+    TuningRecords all;
+    all.dlcc = string_in(file, "dlcc");
+    const Json& list = field(file, "records");
+    if (!list.is_array()) fail("\"records\" is not a list");
+    if (all.dlcc != version) return all;
+    expect_fields(file, {"format", "dlcc", "records"});
+    for (const Json& item : list) {
+      place_.node = fmt::format("record {}", ++number_);
+      if (!all.records.insert(record(item)).second) fail("there is another record of this request and CPU");
+    }
+    return all;
+  }
+
+ private:
+  [[noreturn]] void fail(std::string message) {
+    diagnostics_.error(DiagnosticId::tuning_records, place_, std::move(message));
+    throw Malformed();
+  }
+
+  Json parse(std::string_view text) {
+    try {
+      return Json::parse(text);
+    } catch (const Json::parse_error& e) {
+      std::string_view before = text.substr(0, std::min(e.byte > 0 ? e.byte - 1 : 0, text.size()));
+      place_.line = static_cast<int>(std::ranges::count(before, '\n')) + 1;
+      place_.column = static_cast<int>(before.size() - (before.rfind('\n') + 1)) + 1;
+      fail("this is not JSON");
+    } catch (const Json::out_of_range&) {
+      fail("a number is too large");
+    }
+  }
+
+  std::pair<TuningKey, TuningRecord> record(const Json& item) {
+    if (!item.is_object()) fail("a record is not an object");
+    expect_fields(item, {"target", "cpu", "request", "function", "choice", "ms", "ms_by_estimate"});
+    return {{string_in(item, "target"), string_in(item, "cpu"), hash_in(item, "request")},
+            {string_in(item, "function"), choice_in(item), number_in(item, "ms") * 1e-3,
+             number_in(item, "ms_by_estimate") * 1e-3}};
+  }
+
+  void expect_fields(const Json& object, const std::vector<std::string_view>& known) {
+    for (const auto& [name, value] : object.items())
+      if (!std::ranges::count(known, name)) fail(fmt::format("\"{}\" is not known here", name));
+  }
+
+  const Json& field(const Json& object, const char* name) {
+    auto it = object.find(name);
+    if (it == object.end()) fail(fmt::format("\"{}\" is missing", name));
+    return *it;
+  }
+
+  std::string string_in(const Json& object, const char* name) {
+    const Json& value = field(object, name);
+    if (!value.is_string()) fail(fmt::format("\"{}\" is not a string", name));
+    return value.get<std::string>();
+  }
+
+  double number_in(const Json& object, const char* name) {
+    const Json& value = field(object, name);
+    if (!value.is_number() || value.get<double>() < 0) fail(fmt::format("\"{}\" is not a number of at least 0", name));
+    return value.get<double>();
+  }
+
+  uint64_t hash_in(const Json& object, const char* name) {
+    std::string text = string_in(object, name);
+    uint64_t hash = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), hash, 16);
+    if (text.size() != 16 || error != std::errc() || end != text.data() + text.size())
+      fail(fmt::format("\"{}\" is not a number of 16 hexadecimal digits", name));
+    return hash;
+  }
+
+  tensor::Choice choice_in(const Json& object) {
+    const Json& chosen = field(object, "choice");
+    if (!chosen.is_object()) fail("\"choice\" is not an object");
+    tensor::Choice choice;
+    for (const auto& [name, value] : chosen.items()) {
+      auto parameters = tensor::choice_parameters();
+      auto p = std::ranges::find(parameters, name, &ChoiceParameter::name);
+      if (p == parameters.end()) fail(fmt::format("there is no choice \"{}\"", name));
+      auto same = [&](int64_t admitted) { return value.is_number_integer() && value == admitted; };
+      auto it = std::ranges::find_if(p->values, same);
+      if (it == p->values.end()) fail(fmt::format("\"{}\" is none of {}", name, fmt::join(p->values, ", ")));
+      choice.*p->value = *it;
+    }
+    return choice;
+  }
+
+  std::string path_;
+  Place place_{.file = path_};
+  Diagnostics& diagnostics_;
+  int number_ = 0;
+};
+
+}  // namespace
+
+void TuningRecords::add(const TuningRecords& newer) {
+  for (const auto& [key, record] : newer.records) records.insert_or_assign(key, record);
+}
+
+std::string TuningRecords::str() const {
+  Json list = Json::array();
+  for (const auto& [key, record] : records)
+    list.push_back({{"target", key.target},
+                    {"cpu", key.cpu},
+                    {"request", fmt::format("{:016x}", key.request)},
+                    {"function", record.function},
+                    {"choice", json_of(record.choice)},
+                    {"ms", record.seconds * 1e3},
+                    {"ms_by_estimate", record.by_estimate * 1e3}});
+  return Json{{"format", format}, {"dlcc", dlcc}, {"records", std::move(list)}}.dump(1, ' ', false,
+                                                                                     Json::error_handler_t::replace) +
+         "\n";
+}
+
+std::optional<TuningRecords> parse_tuning_records(std::string_view text, const std::string& path,
+                                                  Diagnostics& diagnostics) {
+  try {
+    return Reader(path, diagnostics).read(text);
+  } catch (const Malformed&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<TuningRecords> read_tuning_records(const std::string& path, Diagnostics& diagnostics) {
+  auto bytes = read_file(path, diagnostics);
+  if (!bytes) return std::nullopt;
+  return parse_tuning_records({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, path, diagnostics);
+}
+
+}  // namespace dlcc
