@@ -1,9 +1,7 @@
 #include "tensor/schedules/winograd.h"
 
 #include <algorithm>
-#include <array>
 
-#include "tensor/layout.h"
 #include "tensor/schedules/contraction.h"
 #include "tensor/schedules/epilogue.h"
 #include "tensor/schedules/loops.h"
@@ -45,148 +43,19 @@ const Transforms& transforms(int64_t tile) {
   return tile == 2 ? two : four;
 }
 
-constexpr int64_t taps = 3;
-constexpr int64_t lane_block = 16;  // channels are handled in multiples of this on every machine
-
-// ---- recognition ----------------------------------------------------------------------------------------------------
-
-// Fills in the axes of a plan; false when the function is no 3x3 convolution with stride 1.
-class Recognizer {
- public:
-  Recognizer(const TensorFunction& f, const std::vector<bool>& constant, WinogradPlan& plan)
-      : f_(f), constant_(constant), plan_(plan) {}
-
-  bool run() {
-    auto contraction = find_contraction(f_, constant_);
-    if (!contraction || f_.stages[0].reduction->axes.size() != 3) return false;
-    plan_.function = f_;
-    plan_.contraction = *contraction;
-    const Load &data = contraction->data, &weights = contraction->weights;
-    const Binary* product = as<Binary>(stage().values[0]);
-    if (!as<Load>(product->a) || !as<Load>(product->b) || data.buffer->type != dtype::f32 ||
-        weights.buffer->type != dtype::f32 || f_.results[0]->type != dtype::f32)
-      return false;
-    auto param = std::ranges::find(f_.params, weights.buffer);
-    if (param == f_.params.end() || !constant_[static_cast<size_t>(param - f_.params.begin())]) return false;
-    if (data.otherwise && !is_literal(data.otherwise, 0)) return false;
-    return match_weights(weights) && match_data(data) && match_axes();
-  }
-
- private:
-  const Stage& stage() const { return f_.stages[0]; }
-
-  static int find(const std::vector<Axis>& axes, const Expr& e) {
-    for (size_t k = 0; k < axes.size(); ++k)
-      if (is_var(e, axes[k].var)) return static_cast<int>(k);
-    return -1;
-  }
-
-  // One dimension is the output channel, the others are the reduced axes.
-  bool match_weights(const Load& weights) {
-    if (weights.otherwise || weights.indices.size() != 4) return false;
-    for (const Expr& i : weights.indices) {
-      if (int axis = find(stage().axes, i); axis >= 0) {
-        if (plan_.column_axis >= 0) return false;
-        plan_.column_axis = axis;
-      } else if (find(stage().reduction->axes, i) < 0) {
-        return false;
-      }
-    }
-    return plan_.column_axis >= 0;
-  }
-
-  bool match_data(const Load& data) {
-    for (size_t d = 0; d < data.indices.size(); ++d) {
-      const Expr& i = data.indices[d];
-      int dim = static_cast<int>(d);
-      if (int term = find(stage().reduction->axes, i); term >= 0) {
-        if (plan_.channel_term >= 0) return false;
-        plan_.channel_term = term, plan_.channel_dim = dim;
-      } else if (int axis = find(stage().axes, i); axis >= 0) {
-        plan_.batch_axes.push_back(axis);
-      } else if (auto window = window_at(i, dim); window && plan_.x.dim < 0) {
-        (plan_.y.dim < 0 ? plan_.y : plan_.x) = *window;
-      } else {
-        return false;
-      }
-    }
-    return plan_.channel_term >= 0 && plan_.x.dim >= 0;
-  }
-
-  // axis + tap + constant
-  std::optional<WindowAxis> window_at(const Expr& index, int dim) const {
-    for (size_t a = 0; a < stage().axes.size(); ++a)
-      for (size_t t = 0; t < stage().reduction->axes.size(); ++t) {
-        const Axis& tap = stage().reduction->axes[t];
-        auto begin = constant_integer(simplify(index - Expr(stage().axes[a].var) - Expr(tap.var)));
-        if (begin && tap.extent == Dim(taps)) return WindowAxis{static_cast<int>(a), static_cast<int>(t), dim, *begin};
-      }
-    return std::nullopt;
-  }
-
-  // Every axis of the stage has one role.
-  bool match_axes() const {
-    std::vector<int> roles = plan_.batch_axes;
-    roles.insert(roles.end(), {plan_.column_axis, plan_.y.axis, plan_.x.axis});
-    std::ranges::sort(roles);
-    for (size_t k = 0; k < roles.size(); ++k)
-      if (roles[k] != static_cast<int>(k)) return false;
-    return roles.size() == stage().axes.size() && plan_.y.term != plan_.x.term;
-  }
-
-  const TensorFunction& f_;
-  const std::vector<bool>& constant_;
-  WinogradPlan& plan_;
-};
-
-int64_t axis_extent(const WinogradPlan& p, int axis) {
-  return p.function.stages[0].axes[static_cast<size_t>(axis)].extent.value();
-}
-int64_t in_channels(const WinogradPlan& p) {
-  return p.function.stages[0].reduction->axes[static_cast<size_t>(p.channel_term)].extent.value();
-}
-int64_t tiles_along(const WinogradPlan& p, const WindowAxis& w) { return ceil_div(axis_extent(p, w.axis), p.tile); }
-
-// Estimated work in floating-point operations: products, or the time in which as many are done while the weights arrive
-// from memory, and transformations.
-double work(const WinogradPlan& p, int64_t tile, const Machine& machine) {
-  auto along = [&](const WindowAxis& w) { return static_cast<double>(ceil_div(axis_extent(p, w.axis), tile)); };
-  double points = static_cast<double>((tile + taps - 1) * (tile + taps - 1)), tiles = along(p.y) * along(p.x);
-  double in = static_cast<double>(in_channels(p)), out = static_cast<double>(axis_extent(p, p.column_axis));
-  double weights = in * out * (tile > 1 ? points : taps * taps);
-  double products = 2 * tiles * weights, streamed = 4 * weights * machine.flops_per_streamed_byte;
-  double transformations = tile > 1 ? tiles * points * (in + out) * machine.flops_per_transformed_point : 0;
-  return std::max(products, streamed) + transformations;
-}
-
-// Larger tiles save more multiplications, but waste what hangs over the edge and read more weights; few channels do not
-// pay for the transformations. A tile of one output is the direct schedule.
-int64_t choose_tile(const WinogradPlan& p, const ScheduleOptions& options, const Machine& machine,
-                    std::optional<int64_t> chosen = {}) {
-  if (options.small || in_channels(p) % lane_block || axis_extent(p, p.column_axis) % lane_block) return 0;
-  auto admitted = [&](int64_t tile) { return tile <= 2 || !options.strict; };
-  if (chosen && admitted(*chosen)) return *chosen > 1 ? *chosen : 0;
-  int64_t best = 1;
-  for (int64_t tile : {2, 4})
-    if (admitted(tile) && work(p, tile, machine) < work(p, best, machine)) best = tile;
-  return best > 1 ? best : 0;
-}
-
-// ---- scheduling -----------------------------------------------------------------------------------------------------
-
 class Scheduler {
  public:
   Scheduler(const WinogradPlan& plan, const Machine& machine)
       : plan_(plan),
         matrices_(transforms(plan.tile)),
         epilogue_(stage(), plan.contraction.epilogue < 0 ? nullptr : &plan.function.stages.back()),
-        size_(plan.tile + taps - 1),
-        lanes_(std::min<int64_t>(machine.lanes(32), lane_block)),
+        size_(plan.tile + WinogradPlan::taps - 1),
+        lanes_(std::min<int64_t>(machine.lanes(32), WinogradPlan::lane_block)),
         terms_of_step_(machine.terms_of_step),
         register_tile_(choose_register_tile(machine, lanes_, plan.panel)) {}
 
   Stmt run() {
-    int64_t tiles = tiles_along(plan_, plan_.y) * tiles_along(plan_, plan_.x), blocks = ceil_div(tiles, plan_.block);
+    int64_t tiles = plan_.tiles_along(plan_.y) * plan_.tiles_along(plan_.x), blocks = ceil_div(tiles, plan_.block);
     Var block = make_var("block");
     first_tile_ = Expr(block) * Expr(plan_.block);
     count_ = tiles % plan_.block ? min(Expr(plan_.block), Expr(tiles) - first_tile_) : Expr(plan_.block);
@@ -220,7 +89,7 @@ class Scheduler {
   // Loops over the tiles of the block; the body gets the tile's number in the block and its first output.
   Stmt each_tile(const std::function<Stmt(const Expr&, const Expr&, const Expr&)>& body) const {
     Var i = make_var("tile"), number = make_var("number"), top = make_var("top"), left = make_var("left");
-    int64_t across = tiles_along(plan_, plan_.x), last = tiles_along(plan_, plan_.y) * across - 1;
+    int64_t across = plan_.tiles_along(plan_.x), last = plan_.tiles_along(plan_.y) * across - 1;
     Stmt inner = body(Expr(i), Expr(top), Expr(left));
     inner = let(left, floor_mod(Expr(number), Expr(across)) * Expr(plan_.tile), inner);
     inner = let(top, floor_div(Expr(number), Expr(across)) * Expr(plan_.tile), inner);
@@ -336,10 +205,11 @@ class Scheduler {
     Var channels = make_var("channels"), row = make_var("row");
     Buffer half = half_transformed(size_);
     Stmt body = each_tile([&](const Expr& tile, const Expr& top, const Expr& left) {
-      return vectors(lane_block, [&](const Expr& first) {
+      return vectors(WinogradPlan::lane_block, [&](const Expr& first) {
         auto element = [&](int64_t i, const Expr& j, const Expr& lane) {
           std::vector<Expr> index = data.indices;
-          index[static_cast<size_t>(plan_.channel_dim)] = Expr(channels) * Expr(lane_block) + first + lane;
+          index[static_cast<size_t>(plan_.channel_dim)] =
+              Expr(channels) * Expr(WinogradPlan::lane_block) + first + lane;
           index[static_cast<size_t>(plan_.y.dim)] = top + Expr(i + plan_.y.begin);
           index[static_cast<size_t>(plan_.x.dim)] = left + j + Expr(plan_.x.begin);
           return load(data.buffer, std::move(index), data.otherwise);
@@ -358,7 +228,7 @@ class Scheduler {
         return allocate(half, sequence({transform_columns(&Scheduler::input_rows, half, element), rows}));
       });
     });
-    return for_loop(channels, in_channels(plan_) / lane_block, LoopKind::parallel, body);
+    return for_loop(channels, plan_.in_channels() / WinogradPlan::lane_block, LoopKind::parallel, body);
   }
 
   // One matrix product for every point of a tile: tiles of the block by channels of the panel.
@@ -391,7 +261,7 @@ class Scheduler {
       return for_loop(r, tall, LoopKind::unrolled, for_loop(v, register_tile_.vectors, LoopKind::unrolled, s));
     };
     Expr first_in_block = Expr(step) * Expr(terms_of_step_), in_block = first_in_block + Expr(k);
-    Expr base = Expr(channels) * Expr(lane_block);
+    Expr base = Expr(channels) * Expr(WinogradPlan::lane_block);
     Stmt init = each([&](const Expr&, const Expr& lane) { return store(acc, {r, v, lane}, literal(dtype::f32, 0.)); });
     Stmt accumulate = each([&](const Expr& column, const Expr& lane) {
       return store(acc, {r, v, lane},
@@ -400,8 +270,8 @@ class Scheduler {
     });
     accumulate = for_loop(k, terms_of_step_, LoopKind::unrolled, accumulate);
     accumulate = sequence({prefetch(panel, point, part, base + first_in_block, terms_of_step_, offset), accumulate});
-    accumulate = for_loop(step, lane_block / terms_of_step_, LoopKind::serial, accumulate);
-    accumulate = for_loop(channels, in_channels(plan_) / lane_block, LoopKind::serial, accumulate);
+    accumulate = for_loop(step, WinogradPlan::lane_block / terms_of_step_, LoopKind::serial, accumulate);
+    accumulate = for_loop(channels, plan_.in_channels() / WinogradPlan::lane_block, LoopKind::serial, accumulate);
     Stmt drain = each([&](const Expr& column, const Expr& lane) {
       return store(plan_.products, {slot_, first + Expr(r), point * Expr(plan_.panel) + column},
                    load(acc, {r, v, lane}));
@@ -495,68 +365,13 @@ class Scheduler {
 
 }  // namespace
 
-int64_t winograd_tile(const TensorFunction& f, const std::vector<bool>& constant, const ScheduleOptions& options,
-                      const Machine& machine) {
-  WinogradPlan plan;
-  return Recognizer(f, constant, plan).run() ? choose_tile(plan, options, machine) : 0;
-}
-
-std::vector<Range> winograd_reads(const TensorFunction& f, const std::vector<bool>& constant, int64_t tile) {
-  WinogradPlan plan;
-  if (!Recognizer(f, constant, plan).run()) return {};
-  plan.tile = tile;
-  std::vector<Range> read;
-  for (const Dim& d : plan.contraction.data.buffer->shape) read.push_back({0, d.value() - 1});
-  for (const WindowAxis& w : {plan.y, plan.x})
-    read[static_cast<size_t>(w.dim)] = {w.begin, w.begin + tiles_along(plan, w) * tile + taps - 2};
-  return read;
-}
-
-std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::vector<Layout>& layouts,
-                                          const std::vector<bool>& constant, const ScheduleOptions& options,
-                                          const Machine& machine, const Choice& choice) {
-  WinogradPlan plan;
-  if (!Recognizer(f, constant, plan).run()) return std::nullopt;
-  plan.tile = choose_tile(plan, options, machine, choice.filter_tile);
-  if (plan.tile == 0) return std::nullopt;
-
-  const Buffer& data = plan.contraction.data.buffer;
-  const Layout& stored = layouts[static_cast<size_t>(std::ranges::find(f.params, data) - f.params.begin())];
-  const Layout& result = layouts[f.params.size()];
-  auto in_blocks = [](const Layout& l, int axis) {
-    return !l.is_dense() && l.parts.back().axis == axis && l.parts.back().extent % lane_block == 0;
-  };
-  if (!in_blocks(stored, plan.channel_dim) || !in_blocks(result, plan.column_axis)) return std::nullopt;
-  std::vector<Range> read = winograd_reads(f, constant, plan.tile);
-  for (size_t d = 0; d < read.size(); ++d)
-    if (!is_stored(stored, static_cast<int>(d), data->shape[d].value(), read[d])) return std::nullopt;
-
-  // Blocks are as equal as possible.
-  int64_t channels = in_channels(plan), columns = axis_extent(plan, plan.column_axis);
-  int64_t size = plan.tile + taps - 1, points = size * size;
-  int64_t tiles = tiles_along(plan, plan.y) * tiles_along(plan, plan.x);
-  plan.panel = columns % 32 == 0 ? 32 : lane_block;
-  if (choice.panel && columns % *choice.panel == 0) plan.panel = *choice.panel;
-  int64_t most = std::max<int64_t>(machine.filter_block_bytes / (points * (channels + plan.panel) * 4), 1);
-  plan.block = ceil_div(tiles, ceil_div(tiles, most));
-  auto scratch = [](const char* name, std::vector<int64_t> shape) {
-    return make_buffer(name, dtype::f32, shape_of(shape), Scope::global, 64);
-  };
-  plan.weights = scratch("weights", {columns / plan.panel, points, channels, plan.panel});
-  // An odd number of lines from one row to the next spreads them over the sets of the cache.
-  plan.transformed = scratch("transformed", {channels / lane_block, points, plan.block | 1, lane_block});
-  int64_t shares = columns / plan.panel % options.threads == 0 ? options.threads : 1;
-  plan.products = scratch("products", {shares, plan.block, points * plan.panel + lane_block});
-  return plan;
-}
-
 Stmt schedule_winograd(const WinogradPlan& plan, const Machine& machine) { return Scheduler(plan, machine).run(); }
 
 Constant prepare_winograd(const WinogradPlan& plan, const Constant& weights) {
   const Stage& stage = plan.function.stages[0];
   const Matrix& g = transforms(plan.tile).weights;
   int64_t size = static_cast<int64_t>(g.size());
-  int64_t channels = in_channels(plan), columns = axis_extent(plan, plan.column_axis);
+  int64_t channels = plan.in_channels(), columns = plan.extent(plan.column_axis);
   // Strides of the four roles in the weights as the model has them.
   int64_t column_stride = 0, channel_stride = 0, y_stride = 0, x_stride = 0, stride = 1;
   for (size_t d = weights.shape().size(); d-- > 0; stride *= weights.shape()[d]) {
@@ -569,20 +384,21 @@ Constant prepare_winograd(const WinogradPlan& plan, const Constant& weights) {
   }
   std::span<const float> from = weights.as<float>();
   std::vector<float> to(static_cast<size_t>(columns * channels * size * size));
-  std::vector<double> half(static_cast<size_t>(size) * taps);
+  std::vector<double> half(static_cast<size_t>(size) * WinogradPlan::taps);
   for (int64_t column = 0; column < columns; ++column)
     for (int64_t channel = 0; channel < channels; ++channel) {
       const float* w = &from[static_cast<size_t>(column * column_stride + channel * channel_stride)];
       for (int64_t r = 0; r < size; ++r)
-        for (int64_t kx = 0; kx < taps; ++kx) {
+        for (int64_t kx = 0; kx < WinogradPlan::taps; ++kx) {
           double sum = 0;
-          for (int64_t ky = 0; ky < taps; ++ky) sum += g[r][ky] * w[ky * y_stride + kx * x_stride];
-          half[static_cast<size_t>(r * taps + kx)] = sum;
+          for (int64_t ky = 0; ky < WinogradPlan::taps; ++ky) sum += g[r][ky] * w[ky * y_stride + kx * x_stride];
+          half[static_cast<size_t>(r * WinogradPlan::taps + kx)] = sum;
         }
       for (int64_t r = 0; r < size; ++r)
         for (int64_t c = 0; c < size; ++c) {
           double sum = 0;
-          for (int64_t kx = 0; kx < taps; ++kx) sum += half[static_cast<size_t>(r * taps + kx)] * g[c][kx];
+          for (int64_t kx = 0; kx < WinogradPlan::taps; ++kx)
+            sum += half[static_cast<size_t>(r * WinogradPlan::taps + kx)] * g[c][kx];
           int64_t panel = column / plan.panel, point = r * size + c;
           int64_t at = ((panel * size * size + point) * channels + channel) * plan.panel + column % plan.panel;
           to[static_cast<size_t>(at)] = static_cast<float>(sum);

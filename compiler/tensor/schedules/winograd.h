@@ -25,6 +25,9 @@ struct WindowAxis {
 
 // Decisions shared by all machines, because they concern memory.
 struct WinogradPlan {
+  static constexpr int64_t taps = 3;
+  static constexpr int64_t lane_block = 16;  // channels are handled in multiples of this on every machine
+
   TensorFunction function;
   Contraction contraction;
   int column_axis = -1, channel_term = -1;  // output channels; input channels
@@ -37,6 +40,12 @@ struct WinogradPlan {
   Buffer weights;      // [panel][point][input channel][channel of the panel]: what prepare_winograd gives
   Buffer transformed;  // scratch: input tiles of one block, [channel block][point][tile][channel]
   Buffer products;     // scratch: one panel's products for each thread, [thread][tile][point and channel of the panel]
+
+  int64_t extent(int axis) const { return function.stages[0].axes[static_cast<size_t>(axis)].extent.value(); }
+  int64_t in_channels() const {
+    return function.stages[0].reduction->axes[static_cast<size_t>(channel_term)].extent.value();
+  }
+  int64_t tiles_along(const WindowAxis& w) const { return (extent(w.axis) + tile - 1) / tile; }
 };
 
 // Outputs of a tile along either axis that suits the function, or 0 when it is no such convolution, or too small.

@@ -1,0 +1,188 @@
+// Which convolutions minimal filtering computes, in tiles of which size, and what lies in memory meanwhile.
+#include <algorithm>
+
+#include "tensor/layout.h"
+#include "tensor/schedules/loops.h"
+#include "tensor/schedules/winograd.h"
+#include "tensor/simplify.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+namespace {
+
+// Fills in the axes of a plan; false when the function is no 3x3 convolution with stride 1.
+class Recognizer {
+ public:
+  Recognizer(const TensorFunction& f, const std::vector<bool>& constant, WinogradPlan& plan)
+      : f_(f), constant_(constant), plan_(plan) {}
+
+  bool run() {
+    auto contraction = find_contraction(f_, constant_);
+    if (!contraction || f_.stages[0].reduction->axes.size() != 3) return false;
+    plan_.function = f_;
+    plan_.contraction = *contraction;
+    const Load &data = contraction->data, &weights = contraction->weights;
+    const Binary* product = as<Binary>(stage().values[0]);
+    if (!as<Load>(product->a) || !as<Load>(product->b) || data.buffer->type != dtype::f32 ||
+        weights.buffer->type != dtype::f32 || f_.results[0]->type != dtype::f32)
+      return false;
+    auto param = std::ranges::find(f_.params, weights.buffer);
+    if (param == f_.params.end() || !constant_[static_cast<size_t>(param - f_.params.begin())]) return false;
+    if (data.otherwise && !is_literal(data.otherwise, 0)) return false;
+    return match_weights(weights) && match_data(data) && match_axes();
+  }
+
+ private:
+  const Stage& stage() const { return f_.stages[0]; }
+
+  static int find(const std::vector<Axis>& axes, const Expr& e) {
+    for (size_t k = 0; k < axes.size(); ++k)
+      if (is_var(e, axes[k].var)) return static_cast<int>(k);
+    return -1;
+  }
+
+  // One dimension is the output channel, the others are the reduced axes.
+  bool match_weights(const Load& weights) {
+    if (weights.otherwise || weights.indices.size() != 4) return false;
+    for (const Expr& i : weights.indices) {
+      if (int axis = find(stage().axes, i); axis >= 0) {
+        if (plan_.column_axis >= 0) return false;
+        plan_.column_axis = axis;
+      } else if (find(stage().reduction->axes, i) < 0) {
+        return false;
+      }
+    }
+    return plan_.column_axis >= 0;
+  }
+
+  bool match_data(const Load& data) {
+    for (size_t d = 0; d < data.indices.size(); ++d) {
+      const Expr& i = data.indices[d];
+      int dim = static_cast<int>(d);
+      if (int term = find(stage().reduction->axes, i); term >= 0) {
+        if (plan_.channel_term >= 0) return false;
+        plan_.channel_term = term, plan_.channel_dim = dim;
+      } else if (int axis = find(stage().axes, i); axis >= 0) {
+        plan_.batch_axes.push_back(axis);
+      } else if (auto window = window_at(i, dim); window && plan_.x.dim < 0) {
+        (plan_.y.dim < 0 ? plan_.y : plan_.x) = *window;
+      } else {
+        return false;
+      }
+    }
+    return plan_.channel_term >= 0 && plan_.x.dim >= 0;
+  }
+
+  // axis + tap + constant
+  std::optional<WindowAxis> window_at(const Expr& index, int dim) const {
+    for (size_t a = 0; a < stage().axes.size(); ++a)
+      for (size_t t = 0; t < stage().reduction->axes.size(); ++t) {
+        const Axis& tap = stage().reduction->axes[t];
+        auto begin = constant_integer(simplify(index - Expr(stage().axes[a].var) - Expr(tap.var)));
+        if (begin && tap.extent == Dim(WinogradPlan::taps))
+          return WindowAxis{static_cast<int>(a), static_cast<int>(t), dim, *begin};
+      }
+    return std::nullopt;
+  }
+
+  // Every axis of the stage has one role.
+  bool match_axes() const {
+    std::vector<int> roles = plan_.batch_axes;
+    roles.insert(roles.end(), {plan_.column_axis, plan_.y.axis, plan_.x.axis});
+    std::ranges::sort(roles);
+    for (size_t k = 0; k < roles.size(); ++k)
+      if (roles[k] != static_cast<int>(k)) return false;
+    return roles.size() == stage().axes.size() && plan_.y.term != plan_.x.term;
+  }
+
+  const TensorFunction& f_;
+  const std::vector<bool>& constant_;
+  WinogradPlan& plan_;
+};
+
+// Estimated work in floating-point operations: products, or the time in which as many are done while the weights arrive
+// from memory, and transformations.
+double work(const WinogradPlan& p, int64_t tile, const Machine& machine) {
+  auto along = [&](const WindowAxis& w) { return static_cast<double>(ceil_div(p.extent(w.axis), tile)); };
+  double points = static_cast<double>((tile + WinogradPlan::taps - 1) * (tile + WinogradPlan::taps - 1)),
+         tiles = along(p.y) * along(p.x);
+  double in = static_cast<double>(p.in_channels()), out = static_cast<double>(p.extent(p.column_axis));
+  double weights = in * out * (tile > 1 ? points : WinogradPlan::taps * WinogradPlan::taps);
+  double products = 2 * tiles * weights, streamed = 4 * weights * machine.flops_per_streamed_byte;
+  double transformations = tile > 1 ? tiles * points * (in + out) * machine.flops_per_transformed_point : 0;
+  return std::max(products, streamed) + transformations;
+}
+
+// Larger tiles save more multiplications, but waste what hangs over the edge and read more weights; few channels do not
+// pay for the transformations. A tile of one output is the direct schedule.
+int64_t choose_tile(const WinogradPlan& p, const ScheduleOptions& options, const Machine& machine,
+                    std::optional<int64_t> chosen = {}) {
+  if (options.small || p.in_channels() % WinogradPlan::lane_block || p.extent(p.column_axis) % WinogradPlan::lane_block)
+    return 0;
+  auto admitted = [&](int64_t tile) { return tile <= 2 || !options.strict; };
+  if (chosen && admitted(*chosen)) return *chosen > 1 ? *chosen : 0;
+  int64_t best = 1;
+  for (int64_t tile : {2, 4})
+    if (admitted(tile) && work(p, tile, machine) < work(p, best, machine)) best = tile;
+  return best > 1 ? best : 0;
+}
+
+}  // namespace
+
+int64_t winograd_tile(const TensorFunction& f, const std::vector<bool>& constant, const ScheduleOptions& options,
+                      const Machine& machine) {
+  WinogradPlan plan;
+  return Recognizer(f, constant, plan).run() ? choose_tile(plan, options, machine) : 0;
+}
+
+std::vector<Range> winograd_reads(const TensorFunction& f, const std::vector<bool>& constant, int64_t tile) {
+  WinogradPlan plan;
+  if (!Recognizer(f, constant, plan).run()) return {};
+  plan.tile = tile;
+  std::vector<Range> read;
+  for (const Dim& d : plan.contraction.data.buffer->shape) read.push_back({0, d.value() - 1});
+  for (const WindowAxis& w : {plan.y, plan.x})
+    read[static_cast<size_t>(w.dim)] = {w.begin, w.begin + plan.tiles_along(w) * tile + WinogradPlan::taps - 2};
+  return read;
+}
+
+std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::vector<Layout>& layouts,
+                                          const std::vector<bool>& constant, const ScheduleOptions& options,
+                                          const Machine& machine, const Choice& choice) {
+  WinogradPlan plan;
+  if (!Recognizer(f, constant, plan).run()) return std::nullopt;
+  plan.tile = choose_tile(plan, options, machine, choice.filter_tile);
+  if (plan.tile == 0) return std::nullopt;
+
+  const Buffer& data = plan.contraction.data.buffer;
+  const Layout& stored = layouts[static_cast<size_t>(std::ranges::find(f.params, data) - f.params.begin())];
+  const Layout& result = layouts[f.params.size()];
+  auto in_blocks = [](const Layout& l, int axis) {
+    return !l.is_dense() && l.parts.back().axis == axis && l.parts.back().extent % WinogradPlan::lane_block == 0;
+  };
+  if (!in_blocks(stored, plan.channel_dim) || !in_blocks(result, plan.column_axis)) return std::nullopt;
+  std::vector<Range> read = winograd_reads(f, constant, plan.tile);
+  for (size_t d = 0; d < read.size(); ++d)
+    if (!is_stored(stored, static_cast<int>(d), data->shape[d].value(), read[d])) return std::nullopt;
+
+  // Blocks are as equal as possible.
+  int64_t channels = plan.in_channels(), columns = plan.extent(plan.column_axis);
+  int64_t size = plan.tile + WinogradPlan::taps - 1, points = size * size;
+  int64_t tiles = plan.tiles_along(plan.y) * plan.tiles_along(plan.x);
+  plan.panel = columns % 32 == 0 ? 32 : WinogradPlan::lane_block;
+  if (choice.panel && columns % *choice.panel == 0) plan.panel = *choice.panel;
+  int64_t most = std::max<int64_t>(machine.filter_block_bytes / (points * (channels + plan.panel) * 4), 1);
+  plan.block = ceil_div(tiles, ceil_div(tiles, most));
+  auto scratch = [](const char* name, std::vector<int64_t> shape) {
+    return make_buffer(name, dtype::f32, shape_of(shape), Scope::global, 64);
+  };
+  plan.weights = scratch("weights", {columns / plan.panel, points, channels, plan.panel});
+  // An odd number of lines from one row to the next spreads them over the sets of the cache.
+  plan.transformed =
+      scratch("transformed", {channels / WinogradPlan::lane_block, points, plan.block | 1, WinogradPlan::lane_block});
+  int64_t shares = columns / plan.panel % options.threads == 0 ? options.threads : 1;
+  plan.products = scratch("products", {shares, plan.block, points * plan.panel + WinogradPlan::lane_block});
+  return plan;
+}
+
+}  // namespace dlcc::tensor
