@@ -70,7 +70,6 @@ class Lowerer {
   }
 
   // ---- values
-  // -----------------------------------------------------------------------------------------------------------
 
   ValueId add_value(Value v) {
     program_.values.push_back(std::move(v));
@@ -134,7 +133,6 @@ class Lowerer {
   }
 
   // ---- bindings
-  // -----------------------------------------------------------------------------------------------------------
 
   Operand lower_block(const Block& block, Environment env, Region& region) {
     for (const Binding& b : block.bindings) env[b.var->id] = lower_binding(b, env, region);
@@ -244,7 +242,6 @@ class Lowerer {
   }
 
   // ---- kernels
-  // ------------------------------------------------------------------------------------------------------------
 
   struct Scheduled {
     int kernel;
@@ -284,7 +281,6 @@ class Lowerer {
   }
 
   // ---- control flow
-  // -----------------------------------------------------------------------------------------------------------
 
   Operand branch(const Binding& b, const relay::If& x, const Environment& env, Region& region) {
     auto step = std::make_shared<Branch>();
@@ -348,7 +344,6 @@ class Lowerer {
   }
 
   // ---- results
-  // ----------------------------------------------------------------------------------------------------------------
 
   // A temporary that is the output, or all of whose bytes are, lives in the caller's memory; anything else is copied
   // there.

@@ -8,6 +8,7 @@
 #include "dlcc/types.h"
 #include "pipeline/probes.h"
 #include "pipeline/profile.h"
+#include "pipeline/run.h"
 #include "pipeline/tensor_files.h"
 
 namespace dlcc {
@@ -93,9 +94,9 @@ class Tuner {
       diagnostics_.error(
           DiagnosticId::unsupported_cpu, {},
           fmt::format("--tune measures on this machine, which cannot run code for {}", target_.levels[0].name));
-    else if (run && run->status != 0)
-      diagnostics_.error(DiagnosticId::run_failed, {}, fmt::format("the model returned status {}", run->status));
-    if (!run || run->status != 0) return false;
+    else if (run)
+      returned_ok(run->status, diagnostics_);
+    if (!run || run->status != DLCC_OK) return false;
     constexpr double seconds_of_comparison = 2;
     double round = 2 * (1 + calls) * std::ranges::min(run->seconds);
     rounds_ = static_cast<int>(std::clamp(seconds_of_comparison / round, 8.0, 40.0));

@@ -5,7 +5,6 @@
 namespace dlcc::relay {
 
 // ---- errors and element types
-// ------------------------------------------------------------------------------------------
 
 TypeError shape_error(std::string message, std::string help) {
   return {DiagnosticId::shape_mismatch, std::move(message), std::move(help)};
@@ -101,7 +100,6 @@ const Shape& shape_in(const TypeResult& result) {
 }
 
 // ---- axes
-// ----------------------------------------------------------------------------------------------------------------
 
 Failure check_axis(const char* attribute, int64_t axis, int rank) {
   if (-rank <= axis && axis < rank) return std::nullopt;
@@ -160,7 +158,6 @@ std::vector<Expr> merge_index(const std::vector<bool>& reduced, bool keepdims, I
 }
 
 // ---- broadcasting
-// --------------------------------------------------------------------------------------------------------
 
 Checked<Shape> broadcast(const Shape& a, const Shape& b) {
   const Shape& longer = a.size() >= b.size() ? a : b;
@@ -210,7 +207,6 @@ std::vector<Expr> broadcast_index(const Shape& operand, const Shape& result, Ind
 }
 
 // ---- elements
-// ------------------------------------------------------------------------------------------------------------
 
 Expr stored(const Tensor& tensor, std::vector<Expr> index) { return tensor::load(tensor.buffer(), std::move(index)); }
 
@@ -240,7 +236,6 @@ Expr any_of(const std::vector<Expr>& conditions) {
 }
 
 // ---- index maps
-// ------------------------------------------------------------------------------------------------------------
 
 Expr flatten_index(const Shape& shape, Index index) {
   Expr position(0);
@@ -337,7 +332,6 @@ Expr padded_position(const std::string& mode, Expr at, const Dim& extent, bool o
 }
 
 // ---- reductions
-// --------------------------------------------------------------------------------------------------------------
 
 DType mean_type(DType type) {
   if (is_integer(type)) return is_signed(type) ? dtype::i64 : dtype::u64;
@@ -362,7 +356,6 @@ void define_reduction(Definition& d, const Tensor& x, const std::vector<bool>& f
 }
 
 // ---- operands that decide a shape
-// ------------------------------------------------------------------------------------------
 
 Failure check_list_operand(const TensorType& type, const char* what) {
   if (auto e = first_of({check_type(type, what, types::index), check_rank(type, what, 1)})) return e;

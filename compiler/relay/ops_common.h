@@ -23,7 +23,6 @@ template <class T>
 using Checked = std::variant<T, TypeError>;
 
 // ---- errors and element types
-// ------------------------------------------------------------------------------------------
 
 TypeError shape_error(std::string message, std::string help = "");
 TypeError attribute_error(std::string message, std::string help = "");
@@ -61,7 +60,6 @@ TypeResult tensor_result(Shape shape, DType type);
 const Shape& shape_in(const TypeResult&);
 
 // ---- axes
-// ----------------------------------------------------------------------------------------------------------------
 
 Failure check_axis(const char* attribute, int64_t axis, int rank);
 int wrap_axis(int64_t axis, int rank);  // 0 <= result < rank for a checked axis
@@ -75,7 +73,6 @@ Shape extents_of(const Shape&, const std::vector<bool>& marked);
 std::vector<Expr> merge_index(const std::vector<bool>& reduced, bool keepdims, Index kept, Index folded);
 
 // ---- broadcasting, by numpy's rules
-// -----------------------------------------------------------------------------------
 
 Checked<Shape> broadcast(const Shape& a, const Shape& b);
 Failure check_broadcasts_to(const Shape& from, const Shape& to);
@@ -84,7 +81,6 @@ TypeResult broadcast_result(const Operands& in, const TypeClass&, DType result);
 std::vector<Expr> broadcast_index(const Shape& operand, const Shape& result, Index result_index);
 
 // ---- elements
-// ------------------------------------------------------------------------------------------------------------
 
 // The element in its stored type, without the widening of float16 and bfloat16: for operators that only move data.
 Expr stored(const Tensor&, std::vector<Expr> index);
@@ -102,7 +98,6 @@ Expr all_of(const std::vector<Expr>&);  // true for none
 Expr any_of(const std::vector<Expr>&);  // false for none
 
 // ---- index maps
-// ------------------------------------------------------------------------------------------------------------
 
 Expr flatten_index(const Shape&, Index);  // row-major position
 std::vector<Expr> unflatten_index(const Shape&, Expr position);
@@ -118,7 +113,6 @@ TensorFunction define_view(const char* name, const TensorType& data, const Shape
 Expr padded_position(const std::string& mode, Expr at, const Dim& extent, bool once);
 
 // ---- reductions
-// --------------------------------------------------------------------------------------------------------------
 
 // The type in which the sum behind a mean is made: wide enough that integers hardly overflow.
 DType mean_type(DType);
@@ -129,7 +123,6 @@ void define_reduction(Definition&, const Tensor&, const std::vector<bool>& folde
                       const tensor::Reducer&, bool divide);
 
 // ---- operands that decide a shape
-// ------------------------------------------------------------------------------------------
 
 // A rank-1 tensor of integers with a static length.
 Failure check_list_operand(const TensorType&, const char* what);

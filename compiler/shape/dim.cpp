@@ -83,7 +83,6 @@ Dim Dim::from_terms(std::vector<Term> terms) {
 }
 
 // ---- arithmetic
-// -------------------------------------------------------------------------------------------------------
 
 Dim operator+(const Dim& a, const Dim& b) {
   if (a.overflow_ || b.overflow_) return Dim::overflow();
@@ -158,7 +157,6 @@ Dim max(const Dim& a, const Dim& b) {
 }
 
 // ---- bounds
-// -----------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -254,7 +252,6 @@ bool provably_le(const Dim& a, const Dim& b) {
 }
 
 // ---- symbols and text
-// ---------------------------------------------------------------------------------------------------
 
 std::vector<Symbol> Dim::symbols() const {
   std::map<std::string, Symbol> found;
@@ -329,7 +326,6 @@ std::string Dim::str() const {
 }
 
 // ---- shapes
-// -------------------------------------------------------------------------------------------------------------
 
 Dim product(const Shape& shape) {
   Dim count = 1;

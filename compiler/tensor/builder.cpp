@@ -13,7 +13,6 @@ Expr Tensor::at_or(const std::vector<Expr>& index, Expr otherwise) const {
 }
 
 // ---- reducers
-// -------------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -62,7 +61,6 @@ Reducer arg_min_of(DType value, DType index, bool last) {
 }
 
 // ---- definitions
-// ------------------------------------------------------------------------------------------------------------
 
 Definition::Definition(std::string name) { function_.name = std::move(name); }
 
@@ -160,7 +158,6 @@ TensorFunction Definition::finish() {
 }
 
 // ---- scalar functions
-// --------------------------------------------------------------------------------------------------------
 
 Expr exp(Expr a) { return unary(UnaryOp::exp, std::move(a)); }
 Expr log(Expr a) { return unary(UnaryOp::log, std::move(a)); }

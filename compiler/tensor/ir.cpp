@@ -17,7 +17,6 @@ Buffer make_buffer(std::string name, DType type, Shape shape, Scope scope, int64
 }
 
 // ---- literals
-// -----------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -141,7 +140,6 @@ bool is_literal(const Expr& e, double value) {
 }
 
 // ---- operations
-// -----------------------------------------------------------------------------------------------------------
 
 Expr unary(UnaryOp op, Expr a) {
   DType type = a.type();
@@ -242,7 +240,6 @@ Expr symbol_var(const Symbol& symbol) {
 }
 
 // ---- comparison
-// -----------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -316,7 +313,6 @@ ReducerKind reducer_kind(const Reduction& r) {
 }
 
 // ---- statements
-// -----------------------------------------------------------------------------------------------------------
 
 Stmt make_stmt(decltype(StmtNode::v) v) { return std::make_shared<const StmtNode>(StmtNode{std::move(v)}); }
 

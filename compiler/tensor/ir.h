@@ -50,7 +50,6 @@
 namespace dlcc::tensor {
 
 // ---- variables and buffers
-// --------------------------------------------------------------------------------------------
 
 // A scalar variable: loop counters and axes are int64, `let`s have any type. Identity is the address.
 struct VarNode {
@@ -82,7 +81,6 @@ using Buffer = std::shared_ptr<const BufferNode>;
 Buffer make_buffer(std::string name, DType type, Shape shape, Scope scope = Scope::global, int64_t alignment = 0);
 
 // ---- expressions
-// ------------------------------------------------------------------------------------------------------
 
 enum class UnaryOp : uint8_t {
 #define UNARY(name, text) name,
@@ -205,7 +203,6 @@ bool structurally_equal(const Expr&, const Expr&);
 Expr symbol_var(const Symbol&);  // the variable that stands for a symbol; one per name
 
 // ---- definitions
-// --------------------------------------------------------------------------------------------------------
 
 // Statuses that kernels return; dlcc_status in the runtime header has the same numbers.
 enum class Status : uint8_t {
@@ -253,7 +250,6 @@ struct TensorFunction {
 };
 
 // ---- kernels
-// --------------------------------------------------------------------------------------------------------------
 
 struct StmtNode;
 using Stmt = std::shared_ptr<const StmtNode>;
@@ -343,7 +339,6 @@ struct Kernel {
 };
 
 // ---- layouts
-// ----------------------------------------------------------------------------------------------------------------
 
 // How a logical tensor is stored: an index map (decision: layouts are maps, never operators). Physical dimension d
 // holds (index[axis] / divisor) mod extent of one logical axis; the divisor-1 part of a split axis has the block's
@@ -372,7 +367,6 @@ struct Layout {
 std::string str(const Layout&);  // "0:1 1/16:2 2:16+1 3:16+1 1:16 zero": axis/divisor:extent+border; empty when dense
 
 // ---- text, checks
-// ------------------------------------------------------------------------------------------------------------
 
 std::string print(const Expr&);
 std::string print(const Stmt&, int indent = 0);

@@ -1,7 +1,7 @@
 /* Looks tensors of a model up by name. */
 #include "dlcc/dlcc.h"
 
-static int equal(const char* a, const char* b) {
+static int is_same_text(const char* a, const char* b) {
   for (; *a && *a == *b; ++a, ++b) {
   }
   return *a == *b;
@@ -10,7 +10,7 @@ static int equal(const char* a, const char* b) {
 static int32_t find(const dlcc_tensor* tensors, int32_t count, const char* name) {
   int32_t i;
   for (i = 0; i < count; ++i)
-    if (equal(tensors[i].name, name)) return i;
+    if (is_same_text(tensors[i].name, name)) return i;
   return -1;
 }
 

@@ -48,7 +48,6 @@ class BlockFuser {
 
  private:
   // ---- nodes
-  // ----------------------------------------------------------------------------------------------------------
 
   static Operands operand_types(const Module& module, const std::vector<Atom>& args) {
     Operands types;
@@ -144,7 +143,6 @@ class BlockFuser {
   }
 
   // ---- edges
-  // ----------------------------------------------------------------------------------------------------------
 
   int node_of(const Atom& atom) const {
     const Var* var = std::get_if<Var>(&atom);
@@ -192,7 +190,6 @@ class BlockFuser {
   }
 
   // ---- post-dominators
-  // --------------------------------------------------------------------------------------------------
 
   // Nodes are in topological order, so that one backward sweep finds all immediate post-dominators: the nearest common
   // ancestor of the readers in the tree built so far. -1 is the exit.
@@ -219,7 +216,6 @@ class BlockFuser {
   }
 
   // ---- groups
-  // -----------------------------------------------------------------------------------------------------------
 
   std::vector<int> members(int group) const {
     std::vector<int> list;
@@ -308,7 +304,6 @@ class BlockFuser {
   }
 
   // ---- result
-  // -----------------------------------------------------------------------------------------------------------
 
   void rebuild() {
     std::map<size_t, int> last_of_group;  // binding of a group's last node -> group

@@ -47,7 +47,6 @@ class Scheduler {
   int64_t extent(int k) const { return axis(k).extent.value(); }
 
   // ---- copies
-  // -------------------------------------------------------------------------------------------------------------
 
   Stmt pad() {
     StorageLoops loops = storage_loops(plan_.data_layout, static_shape(plan_.padded_data->shape));
@@ -65,9 +64,8 @@ class Scheduler {
   }
 
   // ---- loops over tiles
-  // -----------------------------------------------------------------------------------------------------
 
-  // Where a tile stands: values of the outer axes, first row of the two tiled axes, first column.
+  // The columns of a tile.
   struct Position {
     Expr panel_base;  // first column of the panel
     int64_t offset;   // of the tile's first column in the panel
@@ -115,7 +113,6 @@ class Scheduler {
   }
 
   // ---- loops over rows
-  // -----------------------------------------------------------------------------------------------------
 
   // The last two row axes are an image of rows and columns of pixels; a single one is an image of one row.
   int y_axis() const { return plan_.row_axes.size() > 1 ? plan_.row_axes[plan_.row_axes.size() - 2] : -1; }
@@ -247,7 +244,6 @@ class Scheduler {
   }
 
   // ---- one register tile
-  // ------------------------------------------------------------------------------------------------------
 
   struct TileVars {
     Var y = make_var("y"), x = make_var("x"), v = make_var("v"), lane = make_var("lane");

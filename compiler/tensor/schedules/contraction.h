@@ -20,18 +20,17 @@ inline constexpr int64_t column_block = 16;
 struct ContractionPlan {
   TensorFunction function;
   Contraction contraction;
-  int column_axis =
-      -1;  // the stage's axis that vectors run along: in the weights, and in the data at most as its group
-  std::vector<int> row_axes;    // the other axes that only the data has; the last ones are tiled
+  int column_axis = -1;         // the stage's axis of the vectors: in the weights, and in the data at most as its group
+  std::vector<int> row_axes;    // the other axes that only the data has; the last two are tiled
   std::vector<int> outer_axes;  // axes of both factors: one product each
   bool blocked_result = false;  // the result is stored in blocks of columns, so that whole blocks may be written
   int64_t panel = 16;           // columns per packed panel, a multiple of 16
   Layout weights_layout;        // panels outermost, then the reduced axes, columns of a panel innermost
-  Buffer panels;  // the weights as stored by that layout, as the kernel sees them; null: they are read as they are
-  bool packs_at_run_time =
-      false;           // `panels` is scratch that the kernel fills; else the constant, packed, in place of the weights
-  Buffer padded_data;  // scratch copy of the data with a border of zeros, when it is read outside of its storage; else
-                       // null
+  // The weights as stored by that layout, as the kernel sees them: a constant, packed, in place of the weights, or
+  // scratch that the kernel fills. Null: they are read as they are.
+  Buffer panels;
+  bool packs_at_run_time = false;
+  Buffer padded_data;  // scratch copy of the data with zeros round it, when it is read outside of its storage; or null
   Layout data_layout;  // of padded_data
   int blocked_term = -1;      // the reduced axis that the data's storage splits into blocks,
   int64_t term_block = 1;     // and the block

@@ -101,7 +101,6 @@ class StageScheduler {
   }
 
   // ---- reductions: lanes are neighbouring results
-  // -------------------------------------------------------------------------
 
   // Accumulators for a strip of results, one per lane, live in registers: init, accumulate over all reduced axes,
   // store.
@@ -179,7 +178,6 @@ class StageScheduler {
   }
 
   // ---- reductions: lanes are neighbouring terms
-  // -----------------------------------------------------------------------------
 
   int64_t lanes() const {
     int widest = 8;

@@ -52,7 +52,6 @@ bool is_innermost(const Buffer& b, const Layout& layout, int d) {
 }
 
 // ---- planning
-// ---------------------------------------------------------------------------------------------------------------
 
 class Planner {
  public:
@@ -153,7 +152,6 @@ class Planner {
 };
 
 // ---- scheduling
-// -------------------------------------------------------------------------------------------------------------
 
 // `count` tiles of `size` points each, beginning at `begin`.
 struct Piece {
@@ -235,7 +233,6 @@ class Scheduler {
   const std::vector<Axis>& terms() const { return stage_.reduction->axes; }
 
   // ---- decisions
-  // ---------------------------------------------------------------------------------------------------------------
 
   // As many accumulators as hide the latency of an addition. Beside them stand the elements that neighbouring results
   // share, and for each block what all its terms share.
@@ -311,7 +308,6 @@ class Scheduler {
   }
 
   // ---- loops
-  // -----------------------------------------------------------------------------------------------------------------
 
   Stmt image(const Lanes& at) {
     Stmt body = row(at);
