@@ -64,19 +64,22 @@ class Scheduler {
     choose_columns();
   }
 
-  Stmt run() {
-    int64_t whole = extent(plan_.lane_axis) / lane_block, rest = extent(plan_.lane_axis) % lane_block;
+  Stmt run() { return area({.first_lane = 0, .lanes = extent(plan_.lane_axis)}); }
+
+  Stmt area(const WindowArea& a) {
+    int64_t whole = a.lanes / lane_block, rest = a.lanes % lane_block;
     std::vector<Stmt> parts;
+    auto add = [&](const Expr& first, int64_t blocks, int64_t vectors, int64_t lanes) {
+      parts.push_back(image(a, {a.first_lane + first, blocks, vectors, lanes}));
+    };
     for (const Piece& p : split(whole, blocks_)) {
       Var b = make_var("block");
-      Lanes at{(Expr(p.begin) + Expr(b) * Expr(p.size)) * Expr(lane_block), p.size, lane_block / lanes_, lanes_};
-      parts.push_back(for_loop(b, p.count, LoopKind::parallel, image(at)));
+      add((Expr(p.begin) + Expr(b) * Expr(p.size)) * Expr(lane_block), p.size, lane_block / lanes_, lanes_);
+      parts.back() = for_loop(b, p.count, LoopKind::parallel, parts.back());
     }
-    Lanes at{Expr(whole * lane_block), 1, rest / lanes_, lanes_};
-    if (plan_.whole_blocks) at.vectors = ceil_div(rest, lanes_);
-    if (at.vectors > 0) parts.push_back(image(at));
-    if (rest > at.vectors * lanes_)
-      parts.push_back(image({Expr(whole * lane_block + at.vectors * lanes_), 1, 1, rest - at.vectors * lanes_}));
+    int64_t vectors = plan_.whole_blocks ? ceil_div(rest, lanes_) : rest / lanes_;
+    if (vectors > 0) add(whole * lane_block, 1, vectors, lanes_);
+    if (rest > vectors * lanes_) add(whole * lane_block + vectors * lanes_, 1, 1, rest - vectors * lanes_);
     return sequence(std::move(parts));
   }
 
@@ -173,11 +176,25 @@ class Scheduler {
 
   // ---- loops
 
-  Stmt image(const Lanes& at) {
+  Stmt image(const WindowArea& a, const Lanes& at) {
     Stmt body = row(at);
-    for (size_t k = outer_.size(); k-- > 0;)
-      body = for_loop(stage_.axes[outer_[k]].var, stage_.axes[outer_[k]].extent.value(), LoopKind::parallel, body);
+    for (size_t k = outer_.size(); k-- > 0;) {
+      int axis = static_cast<int>(outer_[k]);
+      if (axis == a.row_axis)
+        body = rows(a, body);
+      else if (!std::ranges::count(a.fixed_axes, axis))
+        body = for_loop(stage_.axes[outer_[k]].var, extent(axis), LoopKind::parallel, body);
+    }
     return body;
+  }
+
+  Stmt rows(const WindowArea& a, const Stmt& body) const {
+    const Var& y = stage_.axes[static_cast<size_t>(a.row_axis)].var;
+    Var row = make_var("row");
+    Expr here = a.first_row + Expr(row);
+    Stmt one = extent(a.row_axis) % a.rows == 0 ? substitute(body, {{y, here}})
+                                                : let(y, here, if_then(Expr(y) < Expr(extent(a.row_axis)), body));
+    return for_loop(row, a.rows, LoopKind::parallel, one);
   }
 
   Stmt row(const Lanes& at) {
@@ -372,6 +389,11 @@ class Scheduler {
 
 Stmt schedule_window(const WindowPlan& plan, const std::map<Buffer, Layout>& layouts, const Machine& machine) {
   return Scheduler(plan, layouts, machine).run();
+}
+
+Stmt schedule_area(const WindowPlan& plan, const WindowArea& area, const std::map<Buffer, Layout>& layouts,
+                   const Machine& machine) {
+  return Scheduler(plan, layouts, machine).area(area);
 }
 
 }  // namespace dlcc::tensor

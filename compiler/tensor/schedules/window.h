@@ -34,4 +34,15 @@ std::optional<WindowPlan> plan_window(const TensorFunction&, size_t k, const std
 // `layouts` as above, with those of `constants`.
 Stmt schedule_window(const WindowPlan&, const std::map<Buffer, Layout>& layouts, const Machine&);
 
+// A part of the results, for schedules that interleave windows with others. Rows beyond the end are left out.
+struct WindowArea {
+  Expr first_lane;
+  int64_t lanes = 0;
+  int row_axis = -1;
+  Expr first_row;
+  int64_t rows = 0;
+  std::vector<int> fixed_axes;  // whose variables are free in the area's code
+};
+Stmt schedule_area(const WindowPlan&, const WindowArea&, const std::map<Buffer, Layout>& layouts, const Machine&);
+
 }  // namespace dlcc::tensor
