@@ -83,7 +83,8 @@ int axis_read_at(const Stage& stage, const Buffer& buffer, int d) {
   for (const Expr& v : stage.values)
     for (const Load& l : loads_of(v)) {
       if (l.buffer != buffer) continue;
-      const VarRef* ref = as<VarRef>(l.indices[static_cast<size_t>(d)]);
+      Expr index = simplify(l.indices[static_cast<size_t>(d)], ranges_of(stage));
+      const VarRef* ref = as<VarRef>(index);
       auto it = ref ? std::ranges::find(stage.axes, ref->var, &Axis::var) : stage.axes.end();
       if (it == stage.axes.end()) return -1;
       int found = static_cast<int>(it - stage.axes.begin());

@@ -1,7 +1,5 @@
 // Joins a contraction with the reduction in windows that alone reads its result, when the two are better computed strip
 // by strip (tensor/schedules/strips.h): an expansion with its depthwise convolution, a convolution with its pooling.
-#include <algorithm>
-
 #include "relay/passes/passes.h"
 #include "relay/passes/replace.h"
 #include "tensor/passes/compose.h"
@@ -49,13 +47,23 @@ class Joiner {
     for (size_t i = 0; i < first.args.size(); ++i) parts[0].operands.push_back(operand(first.args[i], a.params[i]));
     for (size_t i = 0; i < second.args.size(); ++i)
       parts[1].operands.push_back(i == k ? tensor::Source{0, 0} : operand(second.args[i], b.params[i]));
-    std::string name = first.function + "_" + second.function;
+    std::string name = name_of(first, second);
     tensor::TensorFunction joined = tensor::compose(name, std::move(params), std::move(parts), {{1, 0}});
     if (!tensor::strips_pay(joined, which_are_constant(args), context_.schedule, context_.machine)) return false;
-    module_.tensor_functions.insert_or_assign(name, std::move(joined));
+    module_.tensor_functions.emplace(name, std::move(joined));
     reader.op = CallTensor{name, std::move(args), {}};
     reader.place = producer.place;
     return true;
+  }
+
+  std::string name_of(const CallTensor& first, const CallTensor& second) const {
+    auto without_prefix = [](const std::string& name) {
+      constexpr std::string_view prefix = "fused_";
+      return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+    };
+    std::string stem = "strips_" + without_prefix(first.function) + "_" + without_prefix(second.function), name = stem;
+    for (int k = 1; module_.tensor_functions.contains(name); ++k) name = fmt::format("{}_{}", stem, k);
+    return name;
   }
 
   Module& module_;

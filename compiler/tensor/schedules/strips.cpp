@@ -11,8 +11,6 @@
 namespace dlcc::tensor {
 namespace {
 
-int64_t extent_of(const Buffer& b, int dim) { return b->shape[static_cast<size_t>(dim)].value(); }
-
 // ---- planning
 
 class Planner {
@@ -47,7 +45,7 @@ class Planner {
     if (!producer || producer->column_axis != channels || !producer->blocked_result || !producer->outer_axes.empty())
       return false;
     plan_.producer = std::move(*producer);
-    plan_.panels = ceil_div(round_up(extent_of(passed_, channels), column_block), plan_.producer.panel);
+    plan_.panels = ceil_div(round_up(plan_.extent(channels), column_block), plan_.producer.panel);
     return true;
   }
 
@@ -84,15 +82,16 @@ class Planner {
         if (!columns_read_ || uses(index, lane) || std::ranges::count(axes, plan_.row_axis)) return false;
       } else if (d == plan_.producer.column_axis) {
         if (!is_var(index, lane)) return false;
-      } else if (extent_of(passed_, d) == 1) {
+      } else if (plan_.extent(d) == 1) {
         plan_.fixed.emplace_back(d, -1);
       } else {
         if (axes.size() != 1 || !is_var(index, stage.axes[static_cast<size_t>(axes[0])].var)) return false;
         plan_.fixed.emplace_back(d, axes[0]);
       }
     }
-    zeros_round_ = loads[0].otherwise && is_literal(loads[0].otherwise, 0);
-    return true;
+    plan_.outside = loads[0].otherwise;
+    bool rows_once = std::ranges::none_of(plan_.fixed, [&](const auto& f) { return f.second == plan_.row_axis; });
+    return rows_once && (!plan_.outside || as<Literal>(plan_.outside));
   }
 
   static std::vector<int> axes_in(const Stage& stage, const Expr& e) {
@@ -110,18 +109,15 @@ class Planner {
     plan_.row_axis = axis;
     plan_.step = *step;
     plan_.before = window->low;
-    window_ = window->high - window->low + 1;
+    plan_.window = window->high - window->low + 1;
     return true;
   }
 
-  int64_t rows_read_by(int64_t rows) const { return (rows - 1) * plan_.step + window_; }
-
   // As many rows as stay in the cache, in strips of equal height if that is possible.
   void choose_rows() {
-    int64_t all = plan_.consumer.reduced.axes[static_cast<size_t>(plan_.row_axis)].extent.value();
-    int64_t row_bytes = plan_.producer.panel * extent_of(passed_, plan_.row_dim + 1) * bits(passed_->type) / 8;
-    int64_t most = 1;
-    while (most < all && rows_read_by(most + 1) * row_bytes <= machine_.resident_bytes()) ++most;
+    int64_t row_bytes = plan_.producer.panel * plan_.width() * bits(passed_->type) / 8, all = plan_.results();
+    int64_t rows_read = machine_.resident_bytes() / row_bytes;
+    int64_t most = std::clamp<int64_t>((rows_read - plan_.window) / plan_.step + 1, 1, all);
     plan_.rows = ceil_div(all, ceil_div(all, most));
     for (int64_t even = most; 2 * even > most; --even)
       if (all % even == 0) {
@@ -129,15 +125,15 @@ class Planner {
         break;
       }
     plan_.strips = ceil_div(all, plan_.rows);
-    plan_.rows_read = std::min(rows_read_by(plan_.rows), extent_of(passed_, plan_.row_dim));
   }
 
   void make_strip() {
-    std::vector<int64_t> shape = {plan_.workers, plan_.producer.panel, plan_.rows_read,
-                                  extent_of(passed_, plan_.row_dim + 1)};
+    // Behind the rows that are read, those that the first strip computes more, since there are none before them.
+    int64_t behind = std::max(plan_.rows_read(), plan_.rows_computed() + std::max<int64_t>(-plan_.before, 0));
+    std::vector<int64_t> shape = {plan_.workers, plan_.producer.panel, plan_.rows_in_front() + behind, plan_.width()};
     plan_.strip = make_buffer("strip", passed_->type, shape_of(shape), Scope::global, 64);
     plan_.strip_layout = blocked_layout(shape, 1, column_block, Layout::Tail::unspecified);
-    if (!zeros_round_) return;
+    if (!plan_.outside || !is_literal(plan_.outside, 0)) return;
     std::vector<Range> wanted;
     for (int64_t s : shape) wanted.push_back({0, s - 1});
     wanted.back() = {std::min<int64_t>(columns_read_->low, 0), std::max(columns_read_->high, shape.back() - 1)};
@@ -153,8 +149,6 @@ class Planner {
   Buffer passed_;
   Layout passed_layout_;
   std::optional<Range> columns_read_;  // of the image, round it included
-  bool zeros_round_ = false;           // the consumer reads zeros outside of the image
-  int64_t window_ = 1;                 // rows that one row of results reads, and those in between
   StripPlan plan_;
 };
 
@@ -169,19 +163,18 @@ class Scheduler {
   Stmt run() {
     Stmt body = workers();
     for (int axis : fixed_axes())
-      body = for_loop(consumer_axis(axis).var, consumer_axis(axis).extent.value(), LoopKind::serial, body);
+      body = for_loop(plan_.consumer_axis(axis).var, plan_.consumer_axis(axis).extent.value(), LoopKind::serial, body);
     return sequence({zero_border(plan_.strip, plan_.strip_layout), schedule_copies(plan_.producer, machine_), body});
   }
 
  private:
-  const Axis& consumer_axis(int k) const { return plan_.consumer.reduced.axes[static_cast<size_t>(k)]; }
   std::vector<int> fixed_axes() const {
     std::vector<int> axes;
     for (auto [dim, axis] : plan_.fixed)
       if (axis >= 0) axes.push_back(axis);
     return axes;
   }
-  int64_t columns() const { return extent_of(plan_.passed, plan_.producer.column_axis); }
+  int64_t columns() const { return plan_.extent(plan_.producer.column_axis); }
 
   // Every worker has a share of the items, and a strip of its own. Strips are outermost: all panels read the same rows.
   Stmt workers() {
@@ -194,61 +187,110 @@ class Scheduler {
     return for_loop(worker_, plan_.workers, LoopKind::parallel, for_loop(next, share, LoopKind::serial, body));
   }
 
-  // The rows that are computed for a strip lie inside of the image: at its edges they are more than are read. So the
-  // consumer finds outside of the strip what it would find outside of the image.
-  Stmt one_strip(const Var& strip, const Var& panel) {
-    Var top = make_var("top");
-    Expr first = Expr(strip) * Expr(plan_.rows), above = first * Expr(plan_.step) + Expr(plan_.before);
-    int64_t last = extent_of(plan_.passed, plan_.row_dim) - plan_.rows_read;
-    int64_t width = plan_.producer.panel, whole = columns() / width;
-    Stmt rest = columns() % width == 0 ? nullptr : one_panel({Expr(whole * width), columns() % width, first, top});
-    Stmt body = whole == 0 ? nullptr : one_panel({Expr(panel) * Expr(width), width, first, top});
-    if (body && rest)
-      body = if_then(Expr(panel) < Expr(whole), body, rest);
-    else if (rest)
-      body = rest;
-    return let(top, min(max(above, Expr(0)), Expr(last)), body);
-  }
-
+  // A panel of a strip.
   struct Item {
-    Expr column;      // first of the panel
-    int64_t columns;  // that exist
-    Expr row;         // first of the results
-    Expr top;         // first row of the strip
+    Expr column;      // first of the panel,
+    int64_t columns;  // of those that exist
+    Expr result;      // first row of the results
+    Expr read;        // first row that is read,
+    Var computed;     // and that is computed, of the image;
+    Var shift;        // the latter's place in the strip
   };
 
-  Stmt one_panel(const Item& at) {
-    ContractionArea produced{at.column, round_up(at.columns, column_block), at.top, plan_.rows_read};
-    WindowArea consumed{at.column, at.columns, plan_.row_axis, at.row, plan_.rows, fixed_axes()};
-    auto in_strip = [&](const Expr& e) {
-      const Load* l = as<Load>(e);
-      if (!l || l->buffer != plan_.passed) return e;
-      return load(plan_.strip, strip_index(at, l->indices), l->otherwise);
+  // All strips compute equally many rows, which lie inside of the image. At its edges these are others than those that
+  // are read, and the strip has room for both.
+  Stmt one_strip(const Var& strip, const Var& panel) {
+    Var computed = make_var("computed"), shift = make_var("shift");
+    Expr result = Expr(strip) * Expr(plan_.rows), read = result * Expr(plan_.step) + Expr(plan_.before);
+    int64_t last = plan_.height() - plan_.rows_computed(), front = plan_.rows_in_front();
+    int64_t width = plan_.producer.panel, whole = columns() / width, left = columns() % width;
+    auto one = [&](const Expr& column, int64_t columns) {
+      return columns == 0 ? nullptr : one_panel({column, columns, result, read, computed, shift});
     };
-    Stmt producer = rewrite(schedule_area(plan_.producer, produced, machine_, choice_), in_strip, [&](const Stmt& s) {
-      const Store* x = as<Store>(s);
-      return x && x->buffer == plan_.passed ? store(plan_.strip, strip_index(at, x->indices), x->value) : s;
-    });
-    Substitution fixed;
-    for (auto [dim, axis] : plan_.fixed)
-      fixed[producer_axis(dim).var] = axis < 0 ? Expr(0) : Expr(consumer_axis(axis).var);
-    WindowPlan consumer = plan_.consumer;
-    // Where the whole image would be read inside, a row that is none of the strip's is never asked for; the test of the
-    // row is what tells so.
-    Expr nothing = literal(plan_.passed->type, int64_t{0});
-    consumer.reduced.values[0] = rewrite(consumer.reduced.values[0], [&](const Expr& e) {
-      Expr here = in_strip(e);
-      const Load* l = as<Load>(here);
-      return l && l->buffer == plan_.strip && !l->otherwise ? load(l->buffer, l->indices, nothing) : here;
-    });
-    return sequence({substitute(producer, fixed), schedule_area(consumer, consumed, layouts_, machine_)});
+    Stmt rest = one(Expr(whole * width), left);
+    Stmt body = whole == 0 ? rest : one(Expr(panel) * Expr(width), width);
+    if (whole > 0 && rest) body = if_then(Expr(panel) < Expr(whole), body, rest);
+    // The shift is the difference of both, in a form of which the simplifier sees the bounds.
+    Expr difference = min(max(Expr(front), Expr(front) - read), Expr(last + front) - read);
+    return let(computed, min(max(read, Expr(0)), Expr(last)), let(shift, difference, body));
   }
 
-  const Axis& producer_axis(int k) const { return plan_.producer.function.stages[0].axes[static_cast<size_t>(k)]; }
+  Stmt one_panel(const Item& at) {
+    ContractionArea produced{at.column, round_up(at.columns, column_block), at.computed, plan_.rows_computed()};
+    WindowArea consumed{.first_lane = at.column,
+                        .lanes = at.columns,
+                        .row_axis = plan_.row_axis,
+                        .row = make_var("row"),
+                        .first_row = at.result,
+                        .rows = plan_.rows,
+                        .fixed_axes = fixed_axes()};
+    consumed.known = {{consumed.row, {0, plan_.rows - 1}}, {worker_, {0, plan_.workers - 1}}};
+    return sequence({relocated(schedule_area(plan_.producer, produced, machine_, choice_), at), edges(at),
+                     schedule_area(reading_strip(consumed, at), consumed, layouts_, machine_)});
+  }
 
-  std::vector<Expr> strip_index(const Item& at, const std::vector<Expr>& index) const {
-    auto dim = [&](int d) { return index[static_cast<size_t>(d)]; };
-    return {worker_, dim(plan_.producer.column_axis) - at.column, dim(plan_.row_dim) - at.top, dim(plan_.row_dim + 1)};
+  // The producer's code, with the strip in place of what it stores.
+  Stmt relocated(const Stmt& code, const Item& at) const {
+    auto place = [&](const std::vector<Expr>& index) {
+      Expr row = index[static_cast<size_t>(plan_.row_dim)] - Expr(at.computed) + Expr(at.shift);
+      return in_strip(at, index, row);
+    };
+    Substitution fixed;
+    for (auto [dim, axis] : plan_.fixed) {
+      const Axis& own = plan_.producer.function.stages[0].axes[static_cast<size_t>(dim)];
+      fixed[own.var] = axis < 0 ? Expr(0) : Expr(plan_.consumer_axis(axis).var);
+    }
+    auto on_load = [&](const Expr& e) {
+      const Load* l = as<Load>(e);
+      return l && l->buffer == plan_.passed ? load(plan_.strip, place(l->indices)) : e;
+    };
+    return substitute(rewrite(code, on_load,
+                              [&](const Stmt& s) {
+                                const Store* x = as<Store>(s);
+                                return x && x->buffer == plan_.passed ? store(plan_.strip, place(x->indices), x->value)
+                                                                      : s;
+                              }),
+                      fixed);
+  }
+
+  // The consumer, with the strip in place of what it reads.
+  WindowPlan reading_strip(const WindowArea& area, const Item& at) const {
+    WindowPlan consumer = plan_.consumer;
+    Expr row = area.first_row + Expr(area.row);
+    Substitution here = {{plan_.consumer_axis(plan_.row_axis).var, row}};
+    consumer.reduced.values[0] = rewrite(consumer.reduced.values[0], [&](const Expr& e) {
+      const Load* l = as<Load>(e);
+      if (!l || l->buffer != plan_.passed) return e;
+      Expr read = substitute(l->indices[static_cast<size_t>(plan_.row_dim)], here);
+      Expr row_here = simplify(read - at.read + Expr(plan_.rows_in_front()));
+      return load(plan_.strip, in_strip(at, l->indices, row_here), l->otherwise);
+    });
+    return consumer;
+  }
+
+  std::vector<Expr> in_strip(const Item& at, const std::vector<Expr>& index, const Expr& row) const {
+    return {worker_, index[static_cast<size_t>(plan_.producer.column_axis)] - at.column, row,
+            index[static_cast<size_t>(plan_.row_dim) + 1]};
+  }
+
+  // Rows of the strip that lie above or below the image.
+  Stmt edges(const Item& at) const {
+    if (!plan_.outside) return nullptr;
+    int64_t end = (plan_.results() - 1) * plan_.step + plan_.before + plan_.window;
+    return sequence({edge(at, plan_.before, 0), edge(at, plan_.height(), end)});
+  }
+
+  // Those of the rows [first, end) that the strip reads.
+  Stmt edge(const Item& at, int64_t first, int64_t end) const {
+    if (first >= end) return nullptr;
+    Var y = make_var("y"), row = make_var("row"), block = make_var("block"), x = make_var("x"), lane = make_var("lane");
+    Stmt fill = store(plan_.strip, {worker_, Expr(block) * Expr(column_block) + Expr(lane), row, x}, plan_.outside);
+    fill = for_loop(x, plan_.width(), LoopKind::serial, for_loop(lane, column_block, LoopKind::vector, fill));
+    fill = for_loop(block, plan_.producer.panel / column_block, LoopKind::serial, fill);
+    int64_t front = plan_.rows_in_front();
+    Expr is_read = logical_and(Expr(row) >= Expr(front), Expr(row) < Expr(front + plan_.rows_read()));
+    Stmt one = let(row, Expr(y) + Expr(first + front) - at.read, if_then(is_read, fill));
+    return for_loop(y, end - first, LoopKind::serial, one);
   }
 
   const StripPlan& plan_;
@@ -283,8 +325,8 @@ bool strips_pay(const TensorFunction& f, const std::vector<bool>& constant, cons
   auto plan = Planner(*chain, layouts, constant, options, machine, {}).run();
   if (!plan) return false;
   // A cache that is shared by all cores gives about twice what memory does; the whole would be written and read.
-  double saved = bytes * machine.flops_per_streamed_byte, rows = static_cast<double>(extent_of(passed, plan->row_dim));
-  double again = static_cast<double>(plan->strips * plan->rows_read) / rows - 1;
+  double saved = bytes * machine.flops_per_streamed_byte;
+  double again = static_cast<double>(plan->strips * plan->rows_computed()) / static_cast<double>(plan->height()) - 1;
   return saved > again * 2 * static_cast<double>(multiply_accumulates(chain->first));
 }
 

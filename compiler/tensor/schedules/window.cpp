@@ -44,16 +44,20 @@ std::vector<Piece> split(int64_t points, int64_t most,
 
 class Scheduler {
  public:
-  Scheduler(const WindowPlan& plan, const std::map<Buffer, Layout>& layouts, const Machine& machine)
+  Scheduler(const WindowPlan& plan, const WindowArea& area, const std::map<Buffer, Layout>& layouts,
+            const Machine& machine)
       : plan_(plan),
+        area_(area),
         layouts_(layouts),
         stage_(plan.reduced),
         epilogue_(plan.reduced, plan.epilogue ? &*plan.epilogue : nullptr) {
     lanes_ = std::min<int64_t>(machine.lanes(std::max(bits(stage_.reduction->identity[0].type()), 8)), lane_block);
     for (size_t k = 0; k < stage_.axes.size(); ++k)
       if (static_cast<int>(k) != plan.lane_axis) outer_.push_back(k);
-    auto row =
-        std::ranges::find_if(outer_.rbegin(), outer_.rend(), [&](size_t k) { return stage_.axes[k].extent != Dim(1); });
+    auto row = std::ranges::find_if(outer_.rbegin(), outer_.rend(), [&](size_t k) {
+      return stage_.axes[k].extent != Dim(1) && static_cast<int>(k) != area.row_axis &&
+             !std::ranges::count(area.fixed_axes, static_cast<int>(k));
+    });
     if (row != outer_.rend()) {
       x_ = static_cast<int>(*row);
       outer_.erase(std::next(row).base());
@@ -64,13 +68,11 @@ class Scheduler {
     choose_columns();
   }
 
-  Stmt run() { return area({.first_lane = 0, .lanes = extent(plan_.lane_axis)}); }
-
-  Stmt area(const WindowArea& a) {
-    int64_t whole = a.lanes / lane_block, rest = a.lanes % lane_block;
+  Stmt run() {
+    int64_t whole = area_.lanes / lane_block, rest = area_.lanes % lane_block;
     std::vector<Stmt> parts;
     auto add = [&](const Expr& first, int64_t blocks, int64_t vectors, int64_t lanes) {
-      parts.push_back(image(a, {a.first_lane + first, blocks, vectors, lanes}));
+      parts.push_back(image({area_.first_lane + first, blocks, vectors, lanes}));
     };
     for (const Piece& p : split(whole, blocks_)) {
       Var b = make_var("block");
@@ -150,6 +152,12 @@ class Scheduler {
     if (columns_.size() > most_pieces) columns_ = split(extent(x_), points_);
   }
 
+  Ranges ranges() const {
+    Ranges ranges = ranges_of(stage_);
+    ranges.insert(area_.known.begin(), area_.known.end());
+    return ranges;
+  }
+
   // The index of a predicated load may lie where nothing is stored, when the axes are in these ranges.
   bool reads_outside(const Load& l, size_t d, const Ranges& ranges) const {
     if (!l.otherwise) return false;
@@ -163,7 +171,7 @@ class Scheduler {
   bool reads_outside(int64_t begin, int64_t size) const {
     if (x_ < 0) return false;
     const Var& x = stage_.axes[static_cast<size_t>(x_)].var;
-    Ranges ranges = ranges_of(stage_);
+    Ranges ranges = this->ranges();
     ranges[x] = {begin, begin + size - 1};
     auto outside = [&](const Load& l) {
       for (size_t d = 0; d < l.indices.size(); ++d)
@@ -176,25 +184,23 @@ class Scheduler {
 
   // ---- loops
 
-  Stmt image(const WindowArea& a, const Lanes& at) {
+  Stmt image(const Lanes& at) {
     Stmt body = row(at);
     for (size_t k = outer_.size(); k-- > 0;) {
       int axis = static_cast<int>(outer_[k]);
-      if (axis == a.row_axis)
-        body = rows(a, body);
-      else if (!std::ranges::count(a.fixed_axes, axis))
+      if (axis == area_.row_axis)
+        body = rows(body);
+      else if (!std::ranges::count(area_.fixed_axes, axis))
         body = for_loop(stage_.axes[outer_[k]].var, extent(axis), LoopKind::parallel, body);
     }
     return body;
   }
 
-  Stmt rows(const WindowArea& a, const Stmt& body) const {
-    const Var& y = stage_.axes[static_cast<size_t>(a.row_axis)].var;
-    Var row = make_var("row");
-    Expr here = a.first_row + Expr(row);
-    Stmt one = extent(a.row_axis) % a.rows == 0 ? substitute(body, {{y, here}})
-                                                : let(y, here, if_then(Expr(y) < Expr(extent(a.row_axis)), body));
-    return for_loop(row, a.rows, LoopKind::parallel, one);
+  // The area's rows.
+  Stmt rows(Stmt body) const {
+    const Var& y = stage_.axes[static_cast<size_t>(area_.row_axis)].var;
+    if (extent(area_.row_axis) % area_.rows) body = if_then(Expr(y) < Expr(extent(area_.row_axis)), body);
+    return for_loop(area_.row, area_.rows, LoopKind::parallel, let(y, area_.first_row + Expr(area_.row), body));
   }
 
   Stmt row(const Lanes& at) {
@@ -343,7 +349,7 @@ class Scheduler {
 
   // An index that may lie outside and depends on neither the point of the row nor the unrolled term, and its bound.
   std::optional<std::pair<Expr, int64_t>> find_guard() const {
-    Ranges ranges = ranges_of(stage_);
+    Ranges ranges = this->ranges();
     auto varies = [&](const Expr& e) {
       return uses(e, stage_.axes[static_cast<size_t>(plan_.lane_axis)].var) ||
              (x_ >= 0 && uses(e, stage_.axes[static_cast<size_t>(x_)].var)) ||
@@ -373,6 +379,7 @@ class Scheduler {
   }
 
   const WindowPlan& plan_;
+  const WindowArea& area_;
   const std::map<Buffer, Layout>& layouts_;
   const Stage& stage_;
   Epilogue epilogue_;
@@ -388,12 +395,13 @@ class Scheduler {
 }  // namespace
 
 Stmt schedule_window(const WindowPlan& plan, const std::map<Buffer, Layout>& layouts, const Machine& machine) {
-  return Scheduler(plan, layouts, machine).run();
+  int64_t lanes = plan.reduced.axes[static_cast<size_t>(plan.lane_axis)].extent.value();
+  return schedule_area(plan, {.first_lane = 0, .lanes = lanes}, layouts, machine);
 }
 
 Stmt schedule_area(const WindowPlan& plan, const WindowArea& area, const std::map<Buffer, Layout>& layouts,
                    const Machine& machine) {
-  return Scheduler(plan, layouts, machine).area(area);
+  return Scheduler(plan, area, layouts, machine).run();
 }
 
 }  // namespace dlcc::tensor
