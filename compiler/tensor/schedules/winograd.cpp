@@ -285,12 +285,12 @@ class Scheduler {
     constexpr int64_t per_line = 16;
     int64_t across = register_tile_.vectors * lanes_ / per_line;
     if (across == 0) return nullptr;
-    int64_t lines = terms * across;
-    Expr first = floor_div(part.number * Expr(lines), Expr(part.count));
+    int64_t steps = plan_.in_channels() / terms, lines = ceil_div(terms * across, part.count);
+    Expr first = part.number * Expr(steps * lines) + floor_div(channel, Expr(terms)) * Expr(lines);
     std::vector<Stmt> hints;
-    for (int64_t k = 0; k < ceil_div(lines, part.count); ++k) {
+    for (int64_t k = 0; k < lines; ++k) {
       Expr line = first + Expr(k), column = Expr(offset) + floor_mod(line, Expr(across)) * Expr(per_line);
-      std::vector<Expr> index = {panel, point + Expr(1), channel + floor_div(line, Expr(across)), column};
+      std::vector<Expr> index = {panel, point + Expr(1), floor_div(line, Expr(across)), column};
       hints.push_back(make_stmt(Prefetch{plan_.weights, std::move(index), CacheLevel::second}));
     }
     return sequence(std::move(hints));
