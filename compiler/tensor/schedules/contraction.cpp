@@ -301,11 +301,14 @@ class Scheduler {
     Expr product = substitute(data_value(), rows) * substitute(weights_value(), elements_in(at, t, vars));
     Stmt init = each_element(at, t, vars, store(acc, element, literal(acc->type, int64_t{0})));
     Stmt term = each_element(at, t, vars, store(acc, element, multiply_add(product, load(acc, element))));
-    auto before = [&](const TermRun& run) {
-      return sequence({prefetch_next_weights(at, t, part, run),
+    auto before_run = [&](const TermRun& run) {
+      return sequence({prefetch_next_weights(at, t, part, run, Expr()),
                        each_pixel(t, vars, LoopKind::unrolled, prefetch_next_data(at, rows))});
     };
-    return sequence({init, terms_.loops(term, part, before)});
+    auto before_step = [&](const TermRun& run, const Expr& step) {
+      return prefetch_next_weights(at, t, part, run, step);
+    };
+    return sequence({init, terms_.loops(term, part, {before_run, before_step})});
   }
 
   // The factors, read from their copies where there are any.
@@ -345,24 +348,23 @@ class Scheduler {
     return make_stmt(Prefetch{plan_.padded_data ? plan_.padded_data : data.buffer, std::move(index)});
   }
 
-  // While a part of a panel is multiplied, what lies behind it is fetched, the next part or panel: every tile takes a
-  // contiguous share, every run a few lines of it.
-  Stmt prefetch_next_weights(const Position& at, const Tile& tile, const TermPart& part, const TermRun& run) const {
+  // While a part of a panel is multiplied, what lies behind it is fetched, the next part or panel. `step` as in
+  // lines_to_fetch.
+  Stmt prefetch_next_weights(const Position& at, const Tile& tile, const TermPart& part, const TermRun& run,
+                             const Expr& step) const {
     if (at.offset != 0 || !plan_.panels) return nullptr;
     constexpr int64_t line_bits = 64 * 8;
     int64_t per_line = line_bits / bits(plan_.panels->type);
+    int64_t lines = ceil_div(terms_.terms_in(part) * plan_.panel, per_line);
     Substitution begin = terms_.behind(part);
     begin[column_] = at.panel_base + Expr(part.with_rest ? plan_.panel : 0);
     std::vector<Expr> next;
     for (const Expr& i : plan_.contraction.weights.indices) next.push_back(substitute(i, begin));
     next = physical_index(plan_.weights_layout, next);
-    int64_t lines = ceil_div(terms_.terms_in(part) * plan_.panel, per_line);
-    int64_t of_run = ceil_div(lines, tile.count * run.count);
-    Expr first = floor_div(tile.number * Expr(lines), Expr(tile.count)) + run.number * Expr(of_run);
     std::vector<Stmt> hints;
-    for (int64_t k = 0; k < of_run; ++k) {
+    for (const Expr& line : lines_to_fetch(lines, tile.number, tile.count, run, step)) {
       std::vector<Expr> index = next;
-      index.back() = index.back() + (first + Expr(k)) * Expr(per_line);
+      index.back() = index.back() + line * Expr(per_line);
       hints.push_back(make_stmt(Prefetch{plan_.panels, std::move(index), CacheLevel::second}));
     }
     return sequence(std::move(hints));
