@@ -130,14 +130,15 @@ class Planner {
   // group of channels must begin with a block.
   void find_blocked_term() {
     const Layout& layout = plan_.padded_data ? plan_.data_layout : layout_of(data().buffer);
+    const Ranges ranges = ranges_of(stage());
     for (const Layout::Part& part : layout.parts) {
       if (part.divisor == 1) continue;
       const Expr& index = data().indices[static_cast<size_t>(part.axis)];
       const auto& terms = stage().reduction->axes;
       for (size_t t = 0; t < terms.size(); ++t) {
         Expr begin = simplify(index - Expr(terms[t].var));
-        bool whole =
-            constant_integer(simplify(floor_mod(begin, Expr(part.divisor)))) == 0 && !uses(begin, terms[t].var);
+        Expr in_block = simplify(floor_mod(begin, Expr(part.divisor)), ranges);
+        bool whole = constant_integer(in_block) == 0 && !uses(begin, terms[t].var);
         if (is_var(index, terms[t].var) || (whole && terms[t].extent.value() % part.divisor == 0)) {
           plan_.blocked_term = static_cast<int>(t);
           plan_.term_block = part.divisor;
