@@ -1,6 +1,7 @@
 #include "tensor/analysis.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "tensor/layout.h"
@@ -197,6 +198,20 @@ std::optional<Contraction> find_contraction(const TensorFunction& f, const std::
   c.data = b_is_weights ? a : b;
   c.weights = b_is_weights ? b : a;
   return c;
+}
+
+int64_t columns_per_group(const Load& data, const Var& axis) {
+  int64_t common = 0;
+  auto hide = [&](const Expr& e) {
+    const Binary* b = as<Binary>(e);
+    auto q = b && b->op == BinaryOp::floor_div ? constant_integer(b->b) : std::nullopt;
+    if (!q || *q <= 0 || !is_var(b->a, axis)) return e;
+    common = std::gcd(common, *q);
+    return Expr(0);
+  };
+  for (const Expr& i : data.indices)
+    if (uses(rewrite(i, hide), axis)) return 1;
+  return common;
 }
 
 Ranges ranges_of(const Stage& stage) {

@@ -38,6 +38,10 @@ struct Contraction {
 // index. `constant[k]` says that parameter k is known at compile time.
 std::optional<Contraction> find_contraction(const TensorFunction&, const std::vector<bool>& constant);
 
+// How many neighbours along an axis of a contraction share its data, which is read at floordiv(axis, q) only: the
+// greatest common divisor of all q; 0 when the axis does not appear in the data, 1 when it appears in another way.
+int64_t columns_per_group(const Load& data, const Var& axis);
+
 // The function gives its only operand's elements in unchanged row-major order: a reshape. It costs nothing: the result
 // is a view of the operand.
 bool is_view(const TensorFunction&);

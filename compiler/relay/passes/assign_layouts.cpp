@@ -141,13 +141,14 @@ class LayoutAssigner {
     });
   }
 
-  // The result's axis that is the weights' own, when vectors along it would not be contiguous in dense order.
+  // The result's axis that is the weights' own, but for groups of whole blocks, when vectors along it would not be
+  // contiguous in dense order.
   int channels_of_contraction(const TensorFunction& f, const std::vector<bool>& constant) const {
     auto c = tensor::find_contraction(f, constant);
     if (!c) return -1;
     const auto& axes = f.stages[0].axes;
     for (size_t k = 0; k + 1 < axes.size(); ++k)
-      if (mentions(c->weights, axes[k].var) && !mentions(c->data, axes[k].var) &&
+      if (mentions(c->weights, axes[k].var) && tensor::columns_per_group(c->data, axes[k].var) % channels_ == 0 &&
           axes[k].extent.value() >= channels_ / 2)
         return static_cast<int>(k);
     return -1;

@@ -1,6 +1,5 @@
 // What all machines share of a contraction: the roles of its axes, how weights are packed, which copies are made.
 #include <algorithm>
-#include <numeric>
 
 #include "tensor/layout.h"
 #include "tensor/schedules/contraction.h"
@@ -13,22 +12,6 @@ namespace {
 
 bool mentions(const Load& l, const Var& v) {
   return std::ranges::any_of(l.indices, [&](const Expr& i) { return uses(i, v); });
-}
-
-// Every use of the axis in the data is floordiv(axis, q): q columns share their data. Gives the greatest common divisor
-// of all q, 0 when the axis does not appear, or 1 when it appears in another way.
-int64_t columns_per_group(const Load& data, const Var& axis) {
-  int64_t common = 0;
-  auto hide = [&](const Expr& e) {
-    const Binary* b = as<Binary>(e);
-    auto q = b && b->op == BinaryOp::floor_div ? constant_integer(b->b) : std::nullopt;
-    if (!q || *q <= 0 || !is_var(b->a, axis)) return e;
-    common = std::gcd(common, *q);
-    return Expr(0);
-  };
-  for (const Expr& i : data.indices)
-    if (uses(rewrite(i, hide), axis)) return 1;
-  return common;
 }
 
 class Planner {
