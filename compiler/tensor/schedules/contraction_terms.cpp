@@ -107,11 +107,12 @@ Stmt TermLoops::neighbours(const Stmt& body, const Expr& base, int64_t count, co
                            const TermHooks& hooks) const {
   const Var& axis = axes()[innermost_].var;
   int64_t steps = steps_of(count), step_terms = machine_.terms_of_step, rest = count - steps * step_terms;
+  int64_t together = plan_.interleave;
   Var step = make_var("step"), term = make_var("term"), last = make_var("term");
   std::vector<Stmt> parts;
   if (steps > 0) {
-    Stmt whole = substitute(body, {{axis, base + Expr(step) * Expr(step_terms) + Expr(term)}});
-    whole = for_loop(term, step_terms, LoopKind::unrolled, whole);
+    Stmt whole = substitute(body, {{axis, base + Expr(step) * Expr(step_terms) + Expr(term) * Expr(together)}});
+    whole = for_loop(term, step_terms / together, LoopKind::unrolled, whole);
     if (steps <= steps_per_run()) {
       TermRun run{first.number, first.count, steps};
       parts.push_back(substitute(hooks.before_run(run), {{axis, base}}));
@@ -122,8 +123,8 @@ Stmt TermLoops::neighbours(const Stmt& body, const Expr& base, int64_t count, co
     parts.push_back(for_loop(step, steps, LoopKind::serial, whole));
   }
   bool few = steps > 0 || plan_.blocked_term >= 0;
-  Stmt more = substitute(body, {{axis, base + Expr(steps * step_terms) + Expr(last)}});
-  if (rest > 0) parts.push_back(for_loop(last, rest, few ? LoopKind::unrolled : LoopKind::serial, more));
+  Stmt more = substitute(body, {{axis, base + Expr(steps * step_terms) + Expr(last) * Expr(together)}});
+  if (rest > 0) parts.push_back(for_loop(last, rest / together, few ? LoopKind::unrolled : LoopKind::serial, more));
   return sequence(std::move(parts));
 }
 

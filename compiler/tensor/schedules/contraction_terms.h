@@ -54,7 +54,8 @@ class TermLoops {
   // Values of the reduced axes at the first term behind a part; of another sum, if it is the last part.
   Substitution behind(const TermPart&) const;
 
-  // `body` for every term of the part, a few of them without a branch in between.
+  // `body` for every term of the part, or the first of those that are interleaved, a few of them without a branch in
+  // between.
   Stmt loops(const Stmt& body, const TermPart&, const TermHooks&) const;
 
  private:

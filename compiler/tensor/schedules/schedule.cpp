@@ -190,7 +190,7 @@ ScheduledFunction schedule(ScheduleRequest r) {
   // Other machines than the deciding one see of the choice what concerns storage.
   r.machines.back() = with_choice(deciding(r.machines), r.choice);
   auto winograd = plan_winograd(f, r.layouts, r.constant, r.options, deciding(r.machines), r.choice);
-  auto contraction = winograd ? std::nullopt : plan_contraction(f, r.layouts, r.constant, r.choice);
+  auto contraction = winograd ? std::nullopt : plan_contraction(f, r.layouts, r.constant, deciding(r.machines), r.choice);
   constexpr int64_t strict_terms = 256;
   if (contraction && r.options.strict) contraction->terms_per_sum = strict_terms;
   Decision decision = winograd      ? decide(std::move(*winograd))
