@@ -2,6 +2,7 @@
 #include <deque>
 #include <filesystem>
 #include <iostream>
+#include <set>
 
 #include "driver/commands.h"
 #include "driver/options.h"
@@ -85,11 +86,13 @@ std::vector<std::string> wanted_kinds(const Outputs& out) {
   return result;
 }
 
-bool are_distinct(const std::vector<OutputFile>& files, Diagnostics& diagnostics) {
-  std::set<std::string> paths;
-  for (const OutputFile& file : files)
-    if (file.path != "-" && !paths.insert(std::filesystem::path(file.path).lexically_normal()).second)
-      diagnostics.error(DiagnosticId::bad_option, {.file = file.path}, "two outputs would be written to this file");
+// No output replaces what it is made of.
+bool are_no_inputs(const std::vector<OutputFile>& outputs, const std::set<std::string>& inputs,
+                   Diagnostics& diagnostics) {
+  for (const OutputFile& output : outputs)
+    for (const std::string& input : inputs)
+      if (std::error_code e; std::filesystem::equivalent(output.path, input, e))
+        diagnostics.error(DiagnosticId::bad_option, {.file = output.path}, "this file is an input, and an output too");
   return !diagnostics.any();
 }
 
@@ -118,8 +121,9 @@ bool write_all(Compiler& compiler, const Outputs& out, const relay::Module& modu
   if (out.dependencies) {
     add_text(out.dependency_file.empty() ? stem + ".d" : out.dependency_file, dependency_rule(compiler, out));
   }
+  if (!are_no_inputs(files, compiler.files(), diagnostics)) return false;
   if (records) add_text(compiler.options().tuning_records, records->str());
-  return are_distinct(files, diagnostics) && write_files(files, diagnostics);
+  return write_files(files, diagnostics);
 }
 
 }  // namespace

@@ -44,6 +44,20 @@ int exit_status(const Diagnostics& diagnostics) {
   return !diagnostics.any() ? 0 : blames_command_line(diagnostics) ? 2 : 1;
 }
 
+// Throws for "-mcpu=": the parser's library would take the next argument as its value.
+void check_value(const std::string& arg) {
+  if (arg.starts_with("-") && arg.find('=') == arg.size() - 1)
+    throw CLI::ArgumentMismatch(arg.substr(0, arg.size() - 1) + " has no value");
+}
+
+// Whether --diagnostics=json is among the arguments: the parser may stop before it comes to it.
+bool asks_for_json(const std::vector<std::string>& args) {
+  for (size_t k = 0; k < args.size(); ++k)
+    if (args[k] == "--diagnostics=json" || (args[k] == "--diagnostics" && k + 1 < args.size() && args[k + 1] == "json"))
+      return true;
+  return false;
+}
+
 }  // namespace
 
 std::string check_pass(const std::string& name) {
@@ -112,13 +126,19 @@ void add_reporting_options(CLI::App& app, Reporting& r) {
 }
 
 std::optional<int> parse(CLI::App& app, std::vector<std::string> args) {
-  std::ranges::transform(args, args.begin(), gcc_spelling);
-  std::ranges::reverse(args);  // as the library wants a vector
+  const Reporting reporting{.json = asks_for_json(args)};
   try {
+    std::ranges::for_each(args, check_value);
+    std::ranges::transform(args, args.begin(), gcc_spelling);
+    std::ranges::reverse(args);  // as the library wants a vector
     app.parse(std::move(args));
     return std::nullopt;
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
+    bool is_help = e.get_exit_code() == 0;  // or a version
+    if (is_help || !reporting.json) return app.exit(e) == 0 ? 0 : 2;
+    Diagnostics diagnostics;
+    diagnostics.error(DiagnosticId::bad_option, {}, e.what());
+    return report(diagnostics, reporting);
   }
 }
 

@@ -23,7 +23,8 @@ void add_reporting_options(CLI::App&, Reporting&);
 // The parser's check of a pass's name: the complaint, or nothing.
 std::string check_pass(const std::string& name);
 
-// Parses; gives an exit status when the command should not run (help was printed, or the command line is at fault).
+// Parses; gives an exit status when the command should not run: help was printed, or the command line is at fault,
+// which is told as --diagnostics says.
 std::optional<int> parse(CLI::App&, std::vector<std::string> args);
 
 // Prints diagnostics to stderr and gives the exit status: 0 when there are none, 2 when all are about the command line,

@@ -5,6 +5,7 @@
 #include "driver/options.h"
 #include "pipeline/run.h"
 #include "pipeline/tensor_files.h"
+#include "support/files.h"
 
 namespace dlcc::driver {
 namespace {
@@ -87,7 +88,12 @@ int run_command(std::vector<std::string> args) {
   auto object = compiler.generate(*planned);
   auto results = run_once(*planned, object, *values, diagnostics);
   if (!results) return report(diagnostics, reporting);
-  for (const auto& [at, file] : wanted) write_tensor(file, interface.outputs[at].name, (*results)[at], diagnostics);
+  std::vector<std::vector<std::byte>> contents;
+  std::vector<OutputFile> files;
+  for (const auto& [at, file] : wanted)
+    contents.push_back(tensor_file(file, interface.outputs[at].name, (*results)[at]));
+  for (size_t k = 0; k < wanted.size(); ++k) files.push_back({wanted[k].second, contents[k]});
+  write_files(files, diagnostics);
   if (outputs.empty())
     for (size_t k = 0; k < results->size(); ++k) print_tensor(interface.outputs[k].name, (*results)[k]);
   return report(diagnostics, reporting);

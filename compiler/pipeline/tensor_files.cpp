@@ -18,9 +18,8 @@ std::optional<Constant> read_tensor(const std::string& path, Diagnostics& diagno
   return tensor ? std::optional(tensor->value) : std::nullopt;
 }
 
-bool write_tensor(const std::string& path, const std::string& name, const Constant& value, Diagnostics& diagnostics) {
-  auto bytes = path.ends_with(".npy") ? write_npy(value) : frontends::onnx::write_tensor_proto(name, value);
-  return write_file(path, bytes, diagnostics);
+std::vector<std::byte> tensor_file(const std::string& path, const std::string& name, const Constant& value) {
+  return path.ends_with(".npy") ? write_npy(value) : frontends::onnx::write_tensor_proto(name, value);
 }
 
 std::optional<DataSet> read_data_set(const std::string& folder, size_t inputs, size_t outputs,

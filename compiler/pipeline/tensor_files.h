@@ -12,7 +12,9 @@
 namespace dlcc {
 
 std::optional<Constant> read_tensor(const std::string& path, Diagnostics&);
-bool write_tensor(const std::string& path, const std::string& name, const Constant&, Diagnostics&);
+
+// The contents of the file `path` that holds a tensor.
+std::vector<std::byte> tensor_file(const std::string& path, const std::string& name, const Constant&);
 
 // FOLDER/input_0.pb, input_1.pb, ..., output_0.pb, ...
 struct DataSet {

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <filesystem>
+#include <set>
 
 namespace dlcc {
 namespace {
@@ -74,6 +76,17 @@ class PendingFile {
   std::string temporary_;
 };
 
+bool are_distinct(const std::vector<OutputFile>& files, Diagnostics& diagnostics) {
+  std::set<std::string> paths;
+  bool distinct = true;
+  for (const OutputFile& file : files) {
+    if (file.path == "-" || paths.insert(std::filesystem::path(file.path).lexically_normal()).second) continue;
+    diagnostics.error(DiagnosticId::bad_option, {.file = file.path}, "two outputs would be written to this file");
+    distinct = false;
+  }
+  return distinct;
+}
+
 }  // namespace
 
 std::optional<std::vector<std::byte>> read_file(const std::string& path, Diagnostics& diagnostics) {
@@ -112,6 +125,7 @@ std::optional<std::vector<std::byte>> read_file(const std::string& path, Diagnos
 }
 
 bool write_files(const std::vector<OutputFile>& files, Diagnostics& diagnostics) {
+  if (!are_distinct(files, diagnostics)) return false;
   std::deque<PendingFile> pending;
   auto all = [&](bool (PendingFile::*step)()) {
     for (PendingFile& file : pending) {

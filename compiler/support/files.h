@@ -22,7 +22,7 @@ struct OutputFile {
 };
 
 // Writes every file to a temporary one beside it, and renames them when all are complete; "-" is standard output.
-// False, with a diagnostic, on failure; then nothing is left behind.
+// False, with a diagnostic, on failure, or when two are to go to the same path; then nothing is left behind.
 bool write_files(const std::vector<OutputFile>& files, Diagnostics&);
 
 // The same for one file.

@@ -35,6 +35,20 @@ expect_status 2 "$model" -o m.o --stop-after=no-such-pass
 expect_status 0 "$model" --stop-after=fuse
 expect_status 2 "$model" -o - -MD
 expect_status 2 opt "$model" --passes=no-such-pass
+expect_status 2 "$model" -mcpu= -o m.o
+grep -q '^-mcpu has no value' err.txt || fail "the value of -mcpu= is taken from what follows: $(cat err.txt)"
+for arguments in "" "-o m.o --no-such-option" "-o m.o -O9" "-o" "-o m.o --dim n"; do
+  expect_status 2 "$model" --diagnostics=json $arguments
+  [ "$(head -c1 err.txt; tail -c2 err.txt)" = '[]' ] && grep -q '"id": "bad-option"' err.txt || fail "no JSON: $arguments"
+done
+expect_status 2 "$model" -o m.o --no-such-option --diagnostics json
+grep -q '"message": ".*--no-such-option"' err.txt || fail "--diagnostics behind an error is not heeded"
+expect_status 2 "$model" -o m.o --no-such-option
+grep -q '^Run with --help' err.txt || fail "no text for an unknown option"
+cp "$model" copy.onnx
+expect_status 2 copy.onnx -o copy.onnx
+cmp "$model" copy.onnx || fail "a model was replaced by its object"
+rm copy.onnx
 echo "the input is at fault: 1"
 expect_status 1 missing.onnx -o m.o
 head -c 1000 "$model" > truncated.onnx
@@ -59,8 +73,14 @@ cmp m.o other/m.o
 "$dlcc" verify - "$(dirname "$model")/test_data_set_0" < "$model" > out.txt || fail "verify does not read standard input"
 expect_status 1 verify "$model" "$(dirname "$model")/test_data_set_0" missing
 [ "$(wc -l < out.txt)" = 2 ] && grep -q '^FAIL missing .*input_0.pb: .*output_0.pb: ' out.txt || fail "verify: $(cat out.txt)"
-expect_status 1 run "$model" --input "$(dirname "$model")/test_data_set_0/input_0.pb" --output nowhere=x.npy
+input=$(dirname "$model")/test_data_set_0/input_0.pb
+expect_status 1 run "$model" --input "$input" --output nowhere=x.npy
 grep -q 'outputs: probabilities' err.txt && [ ! -e x.npy ] || fail "run does not tell which outputs there are"
+expect_status 1 run "$model" --input "$input" --output x.npy --output probabilities=missing/x.npy
+expect_status 2 run "$model" --input "$input" --output x.npy --output probabilities=./x.npy
+[ -z "$(ls x.npy* 2> ls.txt)" ] || fail "run wrote one of two outputs"
+expect_status 0 run "$model" --input "$input" --output x.npy --output probabilities=x.pb
+[ -s x.npy ] && [ -s x.pb ] || fail "run did not write both outputs"
 echo "from standard input to standard output"
 expect_status 0 "$model" -c -o m.o -MD
 [ "$(cat m.d)" = "m.o: $model" ] || fail "wrong dependencies: $(cat m.d)"

@@ -17,8 +17,13 @@ bool mentions(const Load& l, const Var& v) {
 class Planner {
  public:
   Planner(const TensorFunction& f, const std::vector<Layout>& layouts, const std::vector<bool>& constant,
-          const Machine& machine, const Choice& choice)
-      : f_(f), layouts_(layouts), constant_(constant), machine_(machine), choice_(choice) {}
+          const Machine& machine, const Choice& choice, bool whole_blocks)
+      : f_(f),
+        layouts_(layouts),
+        constant_(constant),
+        machine_(machine),
+        choice_(choice),
+        whole_blocks_(whole_blocks) {}
 
   std::optional<ContractionPlan> run() {
     auto contraction = find_contraction(f_, constant_);
@@ -27,7 +32,7 @@ class Planner {
     if (!choose_axes() || !choose_weights_dimension()) return std::nullopt;
     pad_data();
     find_blocked_term();
-    interleave_terms();
+    if (!whole_blocks_) interleave_terms();
     pack_weights();
     return plan_;
   }
@@ -203,6 +208,7 @@ class Planner {
   const std::vector<bool>& constant_;
   const Machine& machine_;
   const Choice& choice_;
+  bool whole_blocks_;
   ContractionPlan plan_;
   int column_dim_ = -1;
 };
@@ -211,8 +217,8 @@ class Planner {
 
 std::optional<ContractionPlan> plan_contraction(const TensorFunction& f, const std::vector<Layout>& layouts,
                                                 const std::vector<bool>& constant, const Machine& machine,
-                                                const Choice& choice) {
-  return Planner(f, layouts, constant, machine, choice).run();
+                                                const Choice& choice, bool whole_blocks) {
+  return Planner(f, layouts, constant, machine, choice, whole_blocks).run();
 }
 
 }  // namespace dlcc::tensor

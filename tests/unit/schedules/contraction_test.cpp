@@ -1,0 +1,114 @@
+// Sums of products: register tiles over packed weights.
+#include "tensor/schedules/contraction.h"
+
+#include <doctest/doctest.h>
+
+#include <array>
+
+#include "harness.h"
+#include "tensor/analysis.h"
+#include "tensor/builder.h"
+
+using namespace dlcc;
+using namespace dlcc::tensor;
+using namespace dlcc::test;
+
+namespace {
+
+void check_conv(const Conv& p) {
+  TensorFunction f = convolution(p);
+  REQUIRE(find_contraction(f, std::vector<bool>(f.params.size(), false)));
+  size_t results = f.params.size();
+  std::vector<Layout> dense(results + 1), blocked(results + 1), first(results + 1);
+  first[results] = blocked[results] = channels16(f, results);
+  blocked[0] = channels16(f, 0);
+  if (p.epilogue) blocked[3] = channels16(f, 3);
+  std::vector<bool> weights_known(results, false), nothing_known(results, false);
+  weights_known[1] = true;
+  if (p.epilogue) weights_known[2] = true;
+  for (const auto& constant : {weights_known, nothing_known})
+    for (const auto& layouts : {dense, blocked, first}) check_schedule(f, constant, layouts);
+}
+
+}  // namespace
+
+TEST_CASE("convolutions") {
+  check_conv({});
+  check_conv({.epilogue = false});
+  check_conv({.c = 3, .h = 17, .w = 19, .o = 24, .stride = 2});
+  check_conv({.c = 24, .h = 7, .w = 7, .o = 40, .k = 1, .pad = 0});
+  check_conv({.n = 2, .c = 20, .h = 6, .w = 35, .o = 48, .k = 3, .pad = 1});
+  check_conv({.c = 64, .h = 5, .w = 5, .o = 64, .k = 3, .groups = 2});
+  check_conv({.c = 32, .h = 8, .w = 8, .o = 32, .k = 3, .groups = 32});
+  check_conv({.c = 16, .h = 8, .w = 8, .o = 3, .k = 5, .pad = 2});
+  check_conv({.c = 16, .h = 5, .w = 31, .o = 80, .k = 1, .pad = 0, .smooth = true});
+}
+
+TEST_CASE("images with borders of zeros") {
+  for (const Conv& p :
+       {Conv{.stride = 2}, Conv{.c = 32, .h = 6, .w = 35, .k = 5, .pad = 2}, Conv{.n = 2, .c = 24, .k = 1, .pad = 0}}) {
+    TensorFunction f = convolution(p);
+    std::vector<bool> constant = weights_constant(f);
+    std::vector<Layout> layouts = bordered_layouts(f, constant, {});
+    CHECK_FALSE(plan_contraction(f, layouts, constant, avx512)->padded_data);
+    check_schedule(f, constant, layouts);
+  }
+}
+
+TEST_CASE("two terms to a vector") {
+  for (const Conv& p : {Conv{.c = 32, .h = 7, .o = 24}, Conv{.c = 72, .h = 5, .w = 31, .o = 40, .k = 1, .pad = 0},
+                        Conv{.c = 36, .h = 5, .w = 5, .o = 20, .stride = 2}, Conv{.c = 64, .h = 5, .w = 5, .o = 8},
+                        Conv{.c = 32, .o = 24, .smooth = true}}) {
+    TensorFunction f = convolution(p);
+    std::vector<Layout> layouts = {channels16(f, 0), {}, {}, channels16(f, 3), channels16(f, 4)};
+    std::vector<bool> constant = {false, true, true, false};
+    CHECK(plan_contraction(f, layouts, constant, avx512)->interleave == 2);
+    CHECK(plan_contraction(f, layouts, constant, avx512, {}, true)->interleave == 1);
+    check_schedule(f, constant, layouts);
+    check_schedule(f, constant, layouts, {.strict = true});
+    layouts[4] = {};
+    check_schedule(f, constant, layouts);
+  }
+}
+
+TEST_CASE("strict sums in parts") {
+  for (const Conv& p : {Conv{.c = 80, .h = 5, .w = 5}, Conv{.c = 67, .h = 5, .w = 9, .k = 5, .pad = 2},
+                        Conv{.c = 528, .k = 1, .pad = 0}, Conv{.c = 32, .h = 2, .w = 470, .o = 16}}) {
+    TensorFunction f = convolution(p);
+    std::vector<bool> constant = weights_constant(f);
+    check_schedule(f, constant, bordered_layouts(f, constant, {.strict = true}), {.strict = true});
+    check_schedule(f, constant, {}, {.strict = true});
+  }
+}
+
+TEST_CASE("sums over large panels are cut into parts") {
+  // More than half of the small cache's 8 KiB: 32 columns of 33 terms.
+  check_conv({.c = 40, .h = 7, .w = 15});
+  check_conv({.c = 67, .h = 40, .w = 14, .k = 1, .pad = 0});
+}
+
+TEST_CASE("matrix products") {
+  for (auto [m, k, n] : std::vector<std::array<int64_t, 3>>{{1, 33, 10}, {5, 16, 64}, {31, 7, 100}, {8, 64, 1000}})
+    for (bool transposed : {false, true}) {
+      Definition d("matmul");
+      Tensor a = d.input("a", dtype::f32, {m, k});
+      Tensor b = d.input("b", dtype::f32, transposed ? Shape{n, k} : Shape{k, n});
+      Tensor y = d.reduce("p", {m, n}, sum_of(dtype::f32), {k}, [&](Index i, Index r) {
+        return a(i[0], r[0]) * (transposed ? b(i[1], r[0]) : b(r[0], i[1]));
+      });
+      d.mark_result(y);
+      TensorFunction f = d.finish();
+      check_schedule(f, {false, true});
+      check_schedule(f, {false, false});
+    }
+}
+
+TEST_CASE("batched matrix product of integers") {
+  Definition d("batched");
+  Tensor a = d.input("a", dtype::i32, {3, 5, 6});
+  Tensor b = d.input("b", dtype::i32, {3, 6, 20});
+  Tensor y = d.reduce("p", {3, 5, 20}, sum_of(dtype::i32), {6},
+                      [&](Index i, Index r) { return a(i[0], i[1], r[0]) * b(i[0], r[0], i[2]); });
+  d.mark_result(y);
+  check_schedule(d.finish(), {false, false});
+}

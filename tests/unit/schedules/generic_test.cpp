@@ -1,0 +1,75 @@
+// What has no schedule of its own is vectorised stage by stage.
+#include "tensor/schedules/generic.h"
+
+#include <doctest/doctest.h>
+
+#include <numeric>
+
+#include "harness.h"
+#include "tensor/builder.h"
+#include "tensor/layout.h"
+
+using namespace dlcc;
+using namespace dlcc::tensor;
+using namespace dlcc::test;
+
+TEST_CASE("softmax rows, row sums, elementwise chains and scalars") {
+  Definition d("softmax");
+  Tensor x = d.input("x", dtype::f32, {3, 37});
+  Tensor largest = d.reduce("largest", {3}, max_of(dtype::f32), {37}, [&](Index i, Index r) { return x(i[0], r[0]); });
+  Tensor e = d.compute("e", dtype::f32, {3, 37}, [&](Index i) { return exp(x(i) - largest(i[0])); });
+  Tensor total = d.reduce("total", {3}, sum_of(dtype::f32), {37}, [&](Index i, Index r) { return e(i[0], r[0]); });
+  d.result("y", dtype::f32, {3, 37}, [&](Index i) { return e(i) / total(i[0]); });
+  check_schedule(d.finish(), {false});
+
+  Definition s("scalar");
+  Tensor a = s.input("a", dtype::f32, {});
+  s.result("y", dtype::f32, {}, [&](Index i) { return a(i) + a(i); });
+  check_schedule(s.finish(), {false});
+
+  Definition l("long");  // computed in pieces
+  Tensor b = l.input("b", dtype::f32, {20001});
+  l.result("y", dtype::f32, {20001}, [&](Index i) { return b(i) * b(i); });
+  check_schedule(l.finish(), {false});
+}
+
+TEST_CASE("arg-max folds pairs") {
+  Definition d("argmax");
+  Tensor x = d.input("x", dtype::f32, {4, 19});
+  std::vector<Tensor> r = d.reduce_tuple({"v", "i"}, {4}, arg_max_of(dtype::f32, dtype::i64), {19},
+                                         [&](Index i, Index k) { return std::vector{x(i[0], k[0]), k[0]}; });
+  d.mark_result(r[1]);
+  check_schedule(d.finish(), {false});
+}
+
+TEST_CASE("concatenation writes pieces, empty tensors write nothing") {
+  Definition d("concat");
+  Tensor a = d.input("a", dtype::f32, {2, 3}), b = d.input("b", dtype::f32, {2, 18}),
+         none = d.input("c", dtype::f32, {2, 0});
+  Tensor y = d.open_result("y", dtype::f32, {2, 21});
+  d.piece(y, {0, 0}, {2, 3}, [&](Index i) { return a(i); });
+  d.piece(y, {0, 3}, {2, 18}, [&](Index i) { return b(i); });
+  d.piece(y, {0, 21}, {2, 0}, [&](Index i) { return none(i); });
+  check_schedule(d.finish(), {false, false, false});
+}
+
+TEST_CASE("pieces fill whole blocks, and may share one") {
+  for (const std::vector<int64_t>& channels : std::vector<std::vector<int64_t>>{{32, 16, 24}, {16, 20, 12}}) {
+    Definition d("concat");
+    int64_t total = std::accumulate(channels.begin(), channels.end(), int64_t{0}), begin = 0;
+    std::vector<Tensor> parts;
+    for (int64_t c : channels) parts.push_back(d.input("p" + std::to_string(parts.size()), dtype::f32, {1, c, 3, 5}));
+    Tensor y = d.open_result("y", dtype::f32, {1, total, 3, 5});
+    for (size_t k = 0; k < parts.size(); ++k) {
+      d.piece(y, {0, begin, 0, 0}, {1, channels[k], 3, 5}, [&](Index i) { return parts[k](i); });
+      begin += channels[k];
+    }
+    TensorFunction f = d.finish();
+    Layout result = channels16(f, 3),
+           bordered = with_border(result, {1, total, 3, 5}, {{0, 0}, {0, total - 1}, {-1, 3}, {-2, 6}});
+    for (const Layout& layout : {result, bordered}) {
+      check_schedule(f, {false, false, false}, {channels16(f, 0), channels16(f, 1), channels16(f, 2), layout});
+      check_schedule(f, {false, false, false}, {channels16(f, 0), Layout{}, channels16(f, 2), layout});
+    }
+  }
+}

@@ -1,0 +1,164 @@
+#include "harness.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "tensor/builder.h"
+#include "tensor/evaluate.h"
+#include "tensor/layout.h"
+#include "tensor/parse.h"
+
+namespace dlcc::test {
+
+using namespace tensor;
+
+namespace {
+
+Constant random_constant(DType type, const Shape& shape, uint32_t seed) {
+  std::vector<std::byte> bytes(static_cast<size_t>(storage_bytes(type, product(shape).value())));
+  uint32_t state = seed * 2654435761u + 1;
+  for (int64_t i = 0; i < product(shape).value(); ++i) {
+    state = state * 1664525u + 1013904223u;
+    int64_t small = static_cast<int64_t>(state >> 24) - 128;
+    auto put = [&](auto v) { std::memcpy(bytes.data() + static_cast<size_t>(i) * sizeof v, &v, sizeof v); };
+    if (type == dtype::f32) put(static_cast<float>(small) / 64.0f);
+    if (type == dtype::f64) put(static_cast<double>(small) / 64.0);
+    if (type == dtype::i32) put(static_cast<int32_t>(small));
+    if (type == dtype::i64) put(small);
+  }
+  return Constant(type, static_shape(shape), std::move(bytes));
+}
+
+// The logical elements of a stored tensor.
+Constant unpack(const Constant& stored, const Layout& layout, const std::vector<int64_t>& shape) {
+  if (layout.is_dense()) return stored.reshaped(shape);
+  // Packing the positions tells where each element went.
+  std::vector<int64_t> positions;
+  for (int64_t i = 0; i < product(shape_of(shape)).value(); ++i) positions.push_back(i + 1);
+  Constant where = pack(Constant::of(dtype::i64, shape, positions), layout);
+  size_t size = static_cast<size_t>(bits(stored.dtype()) / 8);
+  std::vector<std::byte> bytes(positions.size() * size);
+  for (int64_t i = 0; i < where.count(); ++i)
+    if (int64_t p = where.integer_at(i))
+      std::memcpy(&bytes[static_cast<size_t>(p - 1) * size], &stored.bytes()[static_cast<size_t>(i) * size], size);
+  return Constant(stored.dtype(), shape, std::move(bytes));
+}
+
+}  // namespace
+
+void check_schedule(const TensorFunction& f, std::vector<bool> constant, std::vector<Layout> layouts,
+                    ScheduleOptions options, const std::vector<Machine>& machines, const Choice& choice) {
+  layouts.resize(f.params.size() + f.results.size());
+  std::vector<Constant> args;
+  for (const Buffer& p : f.params)
+    args.push_back(random_constant(p->type, p->shape, static_cast<uint32_t>(args.size() + 1)));
+  EvaluationResult expected = evaluate(f, args);
+  REQUIRE(expected.status == Status::ok);
+  ScheduledFunction s = schedule({f, constant, layouts, machines, options, choice});
+  std::vector<Constant> stored;
+  for (size_t k = 0; k < args.size(); ++k) stored.push_back(s.prepare[k](args[k]));
+  for (const Kernel& kernel : s.variants) {
+    CAPTURE(print(kernel));
+    Diagnostics broken;
+    verify(kernel, broken);
+    CHECK(broken.str() == "");
+    std::vector<Constant> as_params;
+    for (size_t k = 0; k < stored.size(); ++k) {
+      REQUIRE(product(kernel.params[k].buffer->shape) == Dim(stored[k].count()));
+      as_params.push_back(stored[k].reshaped(static_shape(kernel.params[k].buffer->shape)));
+    }
+    EvaluationResult got = evaluate(kernel, as_params);
+    REQUIRE(got.status == Status::ok);
+    for (size_t r = 0; r < f.results.size(); ++r) {
+      std::vector<int64_t> shape = static_shape(f.results[r]->shape);
+      Constant value = unpack(got.results[r], layouts[f.params.size() + r], shape);
+      double worst = 0, scale = 1;
+      for (int64_t i = 0; i < value.count(); ++i) {
+        worst = std::max(worst, std::abs(value.number_at(i) - expected.results[r].number_at(i)));
+        scale = std::max(scale, std::abs(expected.results[r].number_at(i)));
+      }
+      CHECK(worst <= 1e-5 * scale);
+    }
+  }
+}
+
+TensorFunction convolution(const Conv& p) {
+  int64_t oh = (p.h + 2 * p.pad - p.k) / p.stride + 1, ow = (p.w + 2 * p.pad - p.k) / p.stride + 1;
+  int64_t cg = p.c / p.groups, og = p.o / p.groups;
+  Definition d("conv");
+  Tensor x = d.input("x", dtype::f32, {p.n, p.c, p.h, p.w});
+  Tensor w = d.input("w", dtype::f32, {p.o, cg, p.k, p.k});
+  Tensor bias, skip;
+  if (p.epilogue) bias = d.input("b", dtype::f32, {p.o}), skip = d.input("skip", dtype::f32, {p.n, p.o, oh, ow});
+  Shape shape = {p.n, p.o, oh, ow};
+  Tensor y = d.reduce("a", shape, sum_of(dtype::f32), {cg, p.k, p.k}, [&](Index i, Index r) {
+    Expr group = p.groups == 1 ? Expr(0) : floor_div(i[1], Expr(og)) * Expr(cg);
+    std::vector<Expr> at = {i[0], group + r[0], i[2] * Expr(p.stride) + r[1] - Expr(p.pad),
+                            i[3] * Expr(p.stride) + r[2] - Expr(p.pad)};
+    Expr value = p.pad ? x.at_or(at, literal(dtype::f32, 0.0)) : x(at);
+    return value * w(i[1], r[0], r[1], r[2]);
+  });
+  if (p.epilogue)
+    d.result("y", dtype::f32, shape, [&](Index i) {
+      Expr sum = y(i) + bias(i[1]) + skip(i);
+      return p.smooth ? sum * sigmoid(sum) : max(literal(dtype::f32, 0.0), sum);
+    });
+  else
+    d.mark_result(y);
+  return d.finish();
+}
+
+TensorFunction depthwise(const Depthwise& p, Behind behind) {
+  auto out = [&](int64_t size) { return (size + 2 * p.pad - (p.k - 1) * p.dilation - 1) / p.stride + 1; };
+  auto at = [&](const Expr& i, const Expr& r) { return i * Expr(p.stride) + r * Expr(p.dilation) - Expr(p.pad); };
+  Shape shape = {p.n, p.c, out(p.h), out(p.w)};
+  Definition d("depthwise");
+  Tensor x = d.input("x", dtype::f32, {p.n, p.c, p.h, p.w}), w = d.input("w", dtype::f32, {p.c, 1, p.k, p.k});
+  Tensor bias = d.input("b", dtype::f32, {p.c}), skip = d.input("skip", dtype::f32, shape);
+  Tensor y = d.reduce("a", shape, sum_of(dtype::f32), {1, p.k, p.k}, [&](Index i, Index r) {
+    std::vector<Expr> index = {i[0], i[1] + r[0], at(i[2], r[1]), at(i[3], r[2])};
+    return (p.pad ? x.at_or(index, literal(dtype::f32, 0.0)) : x(index)) * w(i[1], r[0], r[1], r[2]);
+  });
+  auto value = [&](Index i) {
+    Expr sum = y(i) + bias(i[1]);
+    if (behind == Behind::sigmoid) return sum * sigmoid(sum);
+    if (behind == Behind::residual) return y(i) + skip(i);
+    return min(literal(dtype::f32, 6.0), max(literal(dtype::f32, 0.0), sum));
+  };
+  if (behind == Behind::nothing)
+    d.mark_result(y);
+  else
+    d.result("y", dtype::f32, shape, value);
+  return d.finish();
+}
+
+std::vector<bool> weights_constant(const TensorFunction& f) {
+  std::vector<bool> constant(f.params.size(), false);
+  constant[1] = true;
+  return constant;
+}
+
+Layout channels16(const TensorFunction& f, size_t which) {
+  const Buffer& b = which < f.params.size() ? f.params[which] : f.results[which - f.params.size()];
+  return blocked_layout(static_shape(b->shape), 1, 16, Layout::Tail::unspecified);
+}
+
+std::vector<Layout> bordered_layouts(const TensorFunction& f, const std::vector<bool>& constant,
+                                     const ScheduleOptions& options, const Machine& machine) {
+  std::vector<Layout> layouts(f.params.size() + 1);
+  layouts[0] =
+      with_border(channels16(f, 0), static_shape(f.params[0]->shape), wanted_border(f, 0, constant, options, machine));
+  Layout& result = layouts.back() = channels16(f, f.params.size());
+  result.parts[2].border = 1, result.parts[2].extent += 3, result.parts[3].border = 2, result.parts[3].extent += 2;
+  if (f.params.size() > 3) layouts[3] = result;
+  return layouts;
+}
+
+TensorFunction parse_function(const std::string& text) {
+  Diagnostics d;
+  auto parsed = parse(text, "t.tir", d);
+  REQUIRE_MESSAGE(parsed, d.str());
+  return parsed->functions.at(0);
+}
+
+}  // namespace dlcc::test

@@ -1,0 +1,55 @@
+// Runs schedules against definitions: both are evaluated on random data, for several machines and layouts.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "tensor/ir.h"
+#include "tensor/schedules/schedule.h"
+
+namespace dlcc::test {
+
+inline const tensor::Machine avx512{.vector_bytes = 64, .vector_registers = 32},
+    avx2{.vector_bytes = 32, .vector_registers = 16}, neon{.vector_bytes = 16, .vector_registers = 32},
+    small_cache{.vector_bytes = 64, .vector_registers = 32, .l2_bytes = 8 << 10},
+    streaming{.vector_bytes = 64, .vector_registers = 32, .flops_per_streamed_byte = 5};
+
+// Checks that the function's kernel for each machine is well formed and computes the definition. Layouts as in
+// ScheduleRequest; those left out are dense.
+void check_schedule(const tensor::TensorFunction&, std::vector<bool> constant, std::vector<tensor::Layout> = {},
+                    tensor::ScheduleOptions = {},
+                    const std::vector<tensor::Machine>& = {avx512, avx2, neon, small_cache},
+                    const tensor::Choice& = {});
+
+// A 2-D convolution of float32: data [n, c, h, w] and weights, and with an epilogue a bias and a residual image.
+struct Conv {
+  int64_t n = 1, c = 16, h = 9, w = 9, o = 32, k = 3, stride = 1, pad = 1, groups = 1;
+  bool epilogue = true;
+  bool smooth = false;  // the epilogue is x * sigmoid(x), else max(0, x)
+};
+tensor::TensorFunction convolution(const Conv&);
+
+// One filter of k x k taps for each channel, with parameters x, w, b and skip; behind it nothing, a bias and a limited
+// range, a bias and x * sigmoid(x), or an addition of another image.
+struct Depthwise {
+  int64_t n = 1, c = 32, h = 9, w = 9, k = 3, stride = 1, dilation = 1, pad = 1;
+};
+enum class Behind : uint8_t { nothing, bounds, sigmoid, residual };
+tensor::TensorFunction depthwise(const Depthwise&, Behind);
+
+// Only the second parameter is known at compile time.
+std::vector<bool> weights_constant(const tensor::TensorFunction&);
+
+// Blocks of 16 channels, for a parameter, or behind those for a result.
+tensor::Layout channels16(const tensor::TensorFunction&, size_t which);
+
+// The layouts that a network would give a convolution: blocks of channels, zeros round the data as its reader wants,
+// and round the result.
+std::vector<tensor::Layout> bordered_layouts(const tensor::TensorFunction&, const std::vector<bool>& constant,
+                                             const tensor::ScheduleOptions&, const tensor::Machine& = avx512);
+
+// The one function of a text.
+tensor::TensorFunction parse_function(const std::string& text);
+
+}  // namespace dlcc::test

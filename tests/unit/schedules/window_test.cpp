@@ -1,0 +1,127 @@
+// Reductions whose lanes are neighbouring results: depthwise convolutions, pooling, means.
+#include "tensor/schedules/window.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "harness.h"
+#include "tensor/builder.h"
+#include "tensor/layout.h"
+#include "tensor/visit.h"
+
+using namespace dlcc;
+using namespace dlcc::tensor;
+using namespace dlcc::test;
+
+namespace {
+
+void check_depthwise(const Depthwise& p) {
+  for (Behind e : {Behind::nothing, Behind::bounds, Behind::sigmoid, Behind::residual}) {
+    TensorFunction f = depthwise(p, e);
+    Layout blocked = channels16(f, 0), image = channels16(f, 4);
+    std::map<Buffer, Layout> stored = {{f.params[0], blocked}, {f.params[3], image}, {f.results[0], image}};
+    auto plan = plan_window(f, 0, stored, {false, true, true, false});
+    REQUIRE(plan);
+    CHECK(plan->epilogue.has_value() == (e != Behind::nothing));
+    check_schedule(f, {false, true, true, false}, {blocked, {}, {}, image, image});
+    check_schedule(f, {false, true, true, false}, {blocked, {}, {}, image, {}});
+    if (auto border = wanted_border(f, 0, {false, true, true, false}, {}, avx512); !border.empty()) {
+      Layout bordered = with_border(blocked, static_shape(f.params[0]->shape), border);
+      check_schedule(f, {false, true, true, false}, {bordered, {}, {}, image, image});
+    }
+    check_schedule(f, {false, false, false, false}, {blocked, {}, {}, {}, image});
+  }
+}
+
+}  // namespace
+
+TEST_CASE("depthwise convolutions keep channel blocks") {
+  check_depthwise({});
+  check_depthwise({.c = 24, .h = 14, .w = 31, .stride = 2});
+  check_depthwise({.n = 2, .c = 20, .h = 7, .w = 7, .k = 5, .pad = 2});
+  check_depthwise({.h = 12, .w = 13, .dilation = 2, .pad = 2});
+  check_depthwise({.h = 3, .w = 40, .k = 7, .pad = 3});
+  check_depthwise({.h = 6, .w = 5, .k = 2, .pad = 0});
+}
+
+TEST_CASE("pooling keeps channel blocks") {
+  Definition d("pool");
+  Tensor x = d.input("x", dtype::f32, {1, 24, 9, 9});
+  Tensor y = d.reduce("y", {1, 24, 5, 5}, max_of(dtype::f32), {3, 3}, [&](Index i, Index r) {
+    return x.at_or({i[0], i[1], i[2] * 2 + r[0] - 1, i[3] * 2 + r[1] - 1}, lowest(dtype::f32));
+  });
+  d.mark_result(y);
+  TensorFunction f = d.finish();
+  check_schedule(f, {false});
+  check_schedule(f, {false}, {channels16(f, 0), channels16(f, 1)});
+  check_schedule(f, {false}, {channels16(f, 0), Layout{}});
+}
+
+TEST_CASE("reductions whose lanes are neighbouring results") {
+  for (int64_t channels : {5, 16, 24, 96, 200}) {
+    Definition d("mean");
+    Tensor x = d.input("x", dtype::f32, {2, channels, 3, 5});
+    Tensor total = d.reduce("total", {2, channels}, sum_of(dtype::f32), {3, 5},
+                            [&](Index i, Index r) { return x(i[0], i[1], r[0], r[1]); });
+    d.result("y", dtype::f32, {2, channels}, [&](Index i) { return total(i) / literal(dtype::f32, 15.0); });
+    TensorFunction f = d.finish();
+    check_schedule(f, {false}, {channels16(f, 0), Layout{}});
+    check_schedule(f, {false}, {channels16(f, 0), channels16(f, 1)});
+
+    Definition c("columns");
+    Tensor m = c.input("m", dtype::i32, {7, channels});
+    c.mark_result(c.reduce("y", {channels}, max_of(dtype::i32), {7}, [&](Index i, Index r) { return m(r[0], i[0]); }));
+    check_schedule(c.finish(), {false});
+  }
+}
+
+TEST_CASE("what all terms share fits the registers beside the totals") {
+  Definition d("mean");
+  Tensor x = d.input("x", dtype::f32, {1, 200, 3, 5});
+  Tensor scale = d.input("scale", dtype::f32, {200}), bias = d.input("bias", dtype::f32, {200});
+  d.mark_result(d.reduce("y", {1, 200}, sum_of(dtype::f32), {3, 5}, [&](Index i, Index r) {
+    return max(literal(dtype::f32, 0.0), x(i[0], i[1], r[0], r[1]) * scale(i[1]) + bias(i[1]));
+  }));
+  TensorFunction f = d.finish();
+  std::vector<bool> constant = {false, true, true};
+  check_schedule(f, constant, {channels16(f, 0), {}, {}, channels16(f, 3)});
+  for (const Kernel& k : schedule({f, constant, {channels16(f, 0), {}, {}, channels16(f, 3)}, {avx2}}).variants)
+    for_each_stmt(k.body, [](const Stmt& s) {
+      const Allocate* a = as<Allocate>(s);
+      if (a && a->buffer->scope == Scope::reg) CHECK(3 * a->buffer->shape[0].value() < 16);
+    });
+}
+
+TEST_CASE("an average that counts taps at the border") {
+  Definition d("average");
+  Tensor x = d.input("x", dtype::f32, {1, 40, 8, 21});
+  Tensor total = d.reduce("total", {1, 40, 8, 21}, sum_of(dtype::f32), {3, 3}, [&](Index i, Index r) {
+    return x.at_or({i[0], i[1], i[2] + r[0] - 1, i[3] + r[1] - 1}, literal(dtype::f32, 0.0));
+  });
+  d.result("y", dtype::f32, {1, 40, 8, 21}, [&](Index i) {
+    auto taps = [](const Expr& at, int64_t size) { return min(at + 2, Expr(size)) - max(at - 1, Expr(0)); };
+    return total(i) / cast(dtype::f32, taps(i[2], 8) * taps(i[3], 21));
+  });
+  TensorFunction f = d.finish();
+  check_schedule(f, {false}, {channels16(f, 0), channels16(f, 1)});
+}
+
+TEST_CASE("a long mean is summed in parts") {
+  auto parts = [](int64_t height, int64_t width) {
+    Definition d("total");
+    Tensor x = d.input("x", dtype::f32, {2, 48, height, width});
+    d.mark_result(d.reduce("y", {2, 48}, sum_of(dtype::f32), {height, width},
+                           [&](Index i, Index r) { return x(i[0], i[1], r[0], r[1]); }));
+    TensorFunction f = d.finish();
+    std::vector<Layout> layouts = {channels16(f, 0), {}};
+    check_schedule(f, {false}, layouts);
+    return print(schedule({f, {false}, layouts, {avx2}}).variants[0]).find("part") != std::string::npos;
+  };
+  CHECK(parts(14, 14));
+  CHECK(parts(13, 9));
+  CHECK(parts(30, 3));
+  CHECK(parts(3, 30));
+  CHECK(parts(67, 1));
+  CHECK_FALSE(parts(7, 7));
+}

@@ -1,0 +1,41 @@
+// 3x3 convolutions by minimal filtering.
+#include "tensor/schedules/winograd.h"
+
+#include <doctest/doctest.h>
+
+#include "harness.h"
+
+using namespace dlcc;
+using namespace dlcc::tensor;
+using namespace dlcc::test;
+
+namespace {
+
+// The convolution in a network is computed by F(tile x tile, 3 x 3), and rightly.
+void check_winograd(const Conv& p, int64_t tile, const ScheduleOptions& options = {}, const Machine& machine = avx512) {
+  TensorFunction f = convolution(p);
+  std::vector<bool> constant = weights_constant(f);
+  std::vector<Layout> layouts = bordered_layouts(f, constant, options, machine);
+  auto plan = plan_winograd(f, layouts, constant, options, machine);
+  REQUIRE(plan.has_value() == (tile != 0));
+  if (plan) CHECK(plan->tile == tile);
+  check_schedule(f, constant, layouts, options, {machine, avx2, neon, machine});
+}
+
+}  // namespace
+
+TEST_CASE("3x3 convolutions by minimal filtering") {
+  check_winograd({.h = 16, .w = 16}, 4);
+  check_winograd({.c = 48, .h = 14, .w = 14, .o = 64}, 4, {}, streaming);
+  check_winograd({.c = 128, .h = 14, .w = 14, .o = 128}, 2);  // F(4x4) would wait for its weights
+  check_winograd({.n = 2, .c = 32, .h = 13, .w = 29, .o = 48, .epilogue = false}, 4);
+  check_winograd({.c = 32, .h = 17, .w = 15, .o = 48, .pad = 0}, 4);
+  check_winograd({.c = 32, .h = 17, .w = 15, .o = 48, .smooth = true}, 4);
+  check_winograd({.c = 128, .h = 7, .w = 7, .o = 128}, 2, {.strict = true}, streaming);
+  check_winograd({.c = 64, .h = 14, .w = 14, .o = 64}, 2, {.strict = true});
+  check_winograd({.h = 14, .w = 14}, 0, {.small = true});
+  check_winograd({.h = 14, .w = 14, .stride = 2}, 0);
+  check_winograd({.c = 32, .h = 14, .w = 14, .groups = 2}, 0);
+  check_winograd({.c = 24, .h = 14, .w = 14}, 0);
+  check_winograd({.h = 14, .w = 14, .k = 5, .pad = 2}, 0);
+}
