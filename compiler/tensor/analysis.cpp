@@ -1,6 +1,7 @@
 #include "tensor/analysis.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "tensor/layout.h"
@@ -215,12 +216,27 @@ std::optional<Contraction> find_contraction(const TensorFunction& f, const std::
   return c;
 }
 
+int64_t columns_per_group(const Load& data, const Var& axis) {
+  int64_t common = 0;
+  auto hide = [&](const Expr& e) {
+    const Binary* b = as<Binary>(e);
+    auto q = b && b->op == BinaryOp::floor_div ? constant_integer(b->b) : std::nullopt;
+    if (!q || *q <= 0 || !is_var(b->a, axis)) return e;
+    common = std::gcd(common, *q);
+    return Expr(0);
+  };
+  for (const Expr& i : data.indices)
+    if (uses(rewrite(i, hide), axis)) return 1;
+  return common;
+}
+
 int channel_axis(const TensorFunction& f, const std::vector<bool>& constant, int64_t block) {
   auto c = find_contraction(f, constant);
   if (!c) return -1;
   const auto& axes = f.stages[0].axes;
   for (size_t k = 0; k + 1 < axes.size(); ++k)
-    if (mentions(c->weights, axes[k].var) && !mentions(c->data, axes[k].var) && axes[k].extent.value() >= block / 2)
+    if (mentions(c->weights, axes[k].var) && columns_per_group(c->data, axes[k].var) % block == 0 &&
+        axes[k].extent.value() >= block / 2)
       return static_cast<int>(k);
   return -1;
 }

@@ -41,8 +41,12 @@ struct Contraction {
 // index. `constant[k]` says that parameter k is known at compile time.
 std::optional<Contraction> find_contraction(const TensorFunction&, const std::vector<bool>& constant);
 
-// The result's axis that only the weights of a contraction have, when vectors along it would not be contiguous in dense
-// order and fill half of a block: an image's channels. -1 when there is none.
+// How many neighbours along an axis of a contraction share its data, which is read at floordiv(axis, q) only: the
+// greatest common divisor of all q; 0 when the axis does not appear in the data, 1 when it appears in another way.
+int64_t columns_per_group(const Load& data, const Var& axis);
+
+// The result's axis that only the weights of a contraction have, but for groups of whole blocks, when vectors along it
+// would not be contiguous in dense order and fill half of a block: an image's channels. -1 when there is none.
 int channel_axis(const TensorFunction&, const std::vector<bool>& constant, int64_t block);
 
 // A sum of products with its epilogue, and a reduction with its own, which is all that reads the first one's result.

@@ -43,9 +43,8 @@ struct Machine {
   // Operands of more than this are fetched ahead of the loads.
   int64_t near_bytes() const { return 4 * l1_bytes; }
   // Shares of the second-level cache.
-  int64_t resident_bytes() const { return l2_bytes / 2; }    // an operand that stays there while others pass by
-  int64_t remote_bytes() const { return l2_bytes / 4; }      // an operand of more is not there when it is read again
-  int64_t weights_of_part() const { return l2_bytes / 16; }  // bytes of a panel for which sums are interrupted
+  int64_t resident_bytes() const { return l2_bytes / 2; }  // an operand that stays there while others pass by
+  int64_t remote_bytes() const { return l2_bytes / 4; }    // an operand of more is not there when it is read again
 };
 
 // Decides what all share.

@@ -118,7 +118,31 @@ Linear KernelEmitter::flatten(const BufferNode& buffer, const std::vector<Expr>&
     add(b_, result, index);
     dense *= shape[d];
   }
+  // Dimensions that split the lanes between them may give a plain run again.
+  auto lanes = result.varying ? known_lanes(result) : std::nullopt;
+  int64_t step = lanes && lanes->size() > 1 ? (*lanes)[1] - (*lanes)[0] : 0;
+  bool even = lanes.has_value();
+  for (size_t k = 1; even && k < lanes->size(); ++k) even = (*lanes)[k] - (*lanes)[k - 1] == step;
+  if (even) {
+    result.varying = nullptr;
+    result.lane = step;
+    result.constant = wrapping_add(result.constant, lanes->front());
+  }
   return result;
+}
+
+std::optional<std::vector<int64_t>> KernelEmitter::known_lanes(const Linear& x) const {
+  std::vector<int64_t> lanes;
+  auto* varying = llvm::dyn_cast_or_null<llvm::Constant>(x.varying);
+  if (!lanes_ || (x.varying && !varying)) return std::nullopt;
+  for (int k = 0; k < lanes_->count; ++k) {
+    lanes.push_back(wrapping_multiply(k, x.lane));
+    if (!varying) continue;
+    auto* element = llvm::dyn_cast_or_null<llvm::ConstantInt>(varying->getAggregateElement(static_cast<unsigned>(k)));
+    if (!element) return std::nullopt;
+    lanes.back() = wrapping_add(lanes.back(), element->getSExtValue());
+  }
+  return lanes;
 }
 
 Value* KernelEmitter::scalar_of(const Linear& x) {

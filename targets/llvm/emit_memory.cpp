@@ -3,6 +3,8 @@
 // outside is touched.
 #include <llvm/IR/Intrinsics.h>
 
+#include <algorithm>
+
 #include "targets/llvm/kernel_emitter.h"
 
 namespace dlcc::targets {
@@ -78,7 +80,10 @@ Value* KernelEmitter::load_elements(const Memory& memory, DType type, const Line
   if (memory.per_lane) return load_per_lane(memory, type, offset);
   int64_t size = element_bytes(type);
   bool contiguous = offset.lane == 1 && !offset.varying;
-  if (!offset.is_uniform() && !contiguous) return gather(memory, type, offset, mask, otherwise);
+  if (!offset.is_uniform() && !contiguous) {
+    Value* value = mask ? nullptr : load_neighbours(memory, type, offset);
+    return value ? value : gather(memory, type, offset, mask, otherwise);
+  }
   DLCC_CHECK(!is_nibble(type) || offset.is_uniform(), "kernel {}: vector access to sub-byte elements", kernel_.name);
   if (is_nibble(type)) return load_nibble(memory, type, offset, mask, otherwise);
 
@@ -102,6 +107,28 @@ Value* KernelEmitter::load_elements(const Memory& memory, DType type, const Line
   if (any == mask && llvm::isa<llvm::Constant>(otherwise) && !is_vector(otherwise)) return value;
   match_lanes({&mask, &value, &otherwise});
   return b_.CreateSelect(mask, value, otherwise);
+}
+
+// Lanes of which it is known where in two vectors, or less, they lie: these are loaded as a whole, up to the last
+// element that is wanted, and shuffled. Null for others.
+Value* KernelEmitter::load_neighbours(const Memory& memory, DType type, const Linear& offset) {
+  auto lanes = known_lanes(offset);
+  if (!lanes || is_nibble(type)) return nullptr;
+  auto [low, high] = std::ranges::minmax(*lanes);
+  int64_t span = high - low + 1, part = std::min<int64_t>(span, lanes_->count), size = element_bytes(type);
+  if (span > 2 * part) return nullptr;
+  auto* wanted = llvm::FixedVectorType::get(storage_type(type), static_cast<unsigned>(part));
+  auto load_from = [&](int64_t first) -> Value* {
+    Linear at = offset;
+    at.lane = 0, at.varying = nullptr, at.constant += first;
+    return b_.CreateAlignedLoad(wanted, address(memory, at, size), alignment_of(memory, at, size));
+  };
+  std::vector<int> which;
+  for (int64_t lane : *lanes)
+    which.push_back(static_cast<int>(lane - low < part ? lane - low : part + (lane - low) - (span - part)));
+  Value* first = load_from(low);
+  Value* second = span > part ? load_from(high + 1 - part) : llvm::PoisonValue::get(wanted);
+  return from_storage(b_.CreateShuffleVector(first, second, which), type);
 }
 
 // One element per lane from anywhere. Lanes outside the mask read element 0.

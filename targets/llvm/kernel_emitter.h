@@ -113,8 +113,9 @@ class KernelEmitter {
   // ---- indices (emit_index.cpp)
   Linear linearize(const tensor::Expr&);
   Linear flatten(const tensor::BufferNode&, const std::vector<tensor::Expr>& indices);
-  Value* scalar_of(const Linear&);  // the part that is equal in all lanes
-  Value* vector_of(const Linear&);  // all lanes, i64
+  Value* scalar_of(const Linear&);                                       // the part that is equal in all lanes
+  Value* vector_of(const Linear&);                                       // all lanes, i64
+  std::optional<std::vector<int64_t>> known_lanes(const Linear&) const;  // without terms and constant
   Value* address(const Memory&, const Linear& offset, int64_t element_bytes);
   llvm::Align alignment_of(const Memory&, const Linear& offset, int64_t element_bytes);
   Value* inside(const Linear& index, int64_t extent);  // i1 or a vector of it; null when certainly inside
@@ -125,6 +126,7 @@ class KernelEmitter {
   void emit_prefetch(const tensor::Prefetch&);
   Value* load_elements(const Memory&, DType, const Linear& offset, Value* mask, Value* otherwise);
   Value* load_per_lane(const Memory&, DType, const Linear& offset);
+  Value* load_neighbours(const Memory&, DType, const Linear& offset);
   Value* gather(const Memory&, DType, const Linear& offset, Value* mask, Value* otherwise);
   Value* load_nibble(const Memory&, DType, const Linear& offset, Value* mask, Value* otherwise);
   void store_nibble(const Memory&, Value* index, Value* value);

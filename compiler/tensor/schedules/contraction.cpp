@@ -31,7 +31,8 @@ class Scheduler {
     data_factor_ = data_first ? product.a : product.b;
     weights_factor_ = data_first ? product.b : product.a;
     lanes_ = std::min<int64_t>(machine.lanes(bits(product.a.type())), column_block);
-    tile_ = choose_register_tile(machine, lanes_, plan.panel);
+    columns_of_vector_ = lanes_ / plan.interleave;
+    tile_ = choose_register_tile(machine, columns_of_vector_, plan.panel);
   }
 
   Stmt run() { return sequence({copies(), products()}); }
@@ -71,7 +72,7 @@ class Scheduler {
     Expr panel_base;  // first column of the panel
     int64_t offset;   // of the tile's first column in the panel
     int64_t vectors;
-    int64_t columns_left;  // columns of the tile that exist; at most vectors * lanes
+    int64_t columns_left;  // columns of the tile that exist; at most as many as the vectors have
   };
 
   // Panel after panel, each over all rows: the rows are read once for every panel. When they do not stay in the cache
@@ -95,8 +96,10 @@ class Scheduler {
 
   Stmt panels(const std::function<Stmt(const Position&)>& body) {
     int64_t columns = extent(plan_.column_axis), panel = plan_.panel;
-    // Storage in blocks has room for whole blocks; dense storage ends with the last column.
-    int64_t stored = plan_.blocked_result ? round_up(columns, column_block) : columns;
+    // Storage in blocks has room for whole blocks, unless panels end within one; dense storage ends with the last
+    // column.
+    bool whole_blocks = plan_.blocked_result && plan_.panel % column_block == 0;
+    int64_t stored = whole_blocks ? round_up(columns, column_block) : columns;
     int64_t whole = stored / panel;
     Var p = make_var("panel");
     Stmt all = for_loop(p, whole, LoopKind::parallel, one_panel(Expr(p) * Expr(panel), panel, body));
@@ -105,10 +108,10 @@ class Scheduler {
 
   Stmt one_panel(const Expr& base, int64_t columns, const std::function<Stmt(const Position&)>& body) {
     std::vector<Stmt> tiles;
-    int64_t width = tile_.vectors * lanes_;
+    int64_t width = tile_.vectors * columns_of_vector_;
     for (int64_t offset = 0; offset < columns; offset += width) {
       int64_t left = std::min(columns - offset, width);
-      tiles.push_back(body({base, offset, ceil_div(left, lanes_), left}));
+      tiles.push_back(body({base, offset, ceil_div(left, columns_of_vector_), left}));
     }
     return sequence(std::move(tiles));
   }
@@ -208,8 +211,7 @@ class Scheduler {
   }
 
   Stmt sums_in_parts(const Position& at, const Area& area, int64_t blocks) {
-    Buffer total =
-        make_buffer("total", stage_.results[0]->type, {area.tall, area.wide, at.vectors, lanes_}, Scope::local, 64);
+    Buffer total = totals(at, area.tall, area.wide);
     auto add = [&](const TermPart& part) {
       return tiles(at, area, [&](const Tile& t) { return part_of_tile(at, t, part, total); });
     };
@@ -217,12 +219,13 @@ class Scheduler {
     Var part = make_var("part");
     Stmt whole_parts = for_loop(part, whole, LoopKind::serial, add({Expr(part) * Expr(blocks), blocks, false}));
     Stmt last_part = left > 0 || terms_.has_rest() ? add({Expr(whole * blocks), left, true}) : nullptr;
-    Stmt stores = tiles(at, area, [&](const Tile& t) {
-      return drain(at, t, {}, [&](const std::vector<Expr>& e) {
-        return load(total, {t.top_here + e[0], t.left_here + e[1], e[2], e[3]});
-      });
-    });
+    Stmt stores = tiles(at, area, [&](const Tile& t) { return drain(at, t, total, t.top_here, t.left_here); });
     return allocate(total, sequence({cleared(total), whole_parts, last_part, stores}));
+  }
+
+  // Memory for what the vectors of an area hold.
+  Buffer totals(const Position& at, int64_t tall, int64_t wide) const {
+    return make_buffer("total", stage_.results[0]->type, {tall, wide, at.vectors * lanes_}, Scope::local, 64);
   }
 
   static Stmt cleared(const Buffer& b) {
@@ -260,9 +263,11 @@ class Scheduler {
     rows[column_] = at.panel_base;
     return rows;
   }
-  Substitution elements_in(const Position& at, const Tile& t, const TileVars& vars) const {
+  // `lanes` neighbouring columns are a vector.
+  Substitution elements_in(const Position& at, const Tile& t, const TileVars& vars, int64_t lanes) const {
     Substitution all = rows_in(at, t, vars);
-    all[column_] = at.panel_base + Expr(at.offset) + Expr(vars.v) * Expr(lanes_) + Expr(vars.lane);
+    Expr in_vector = lanes == lanes_ ? Expr(vars.lane) : floor_div(vars.lane, Expr(lanes_ / lanes));
+    all[column_] = at.panel_base + Expr(at.offset) + Expr(vars.v) * Expr(lanes) + in_vector;
     return all;
   }
 
@@ -280,16 +285,26 @@ class Scheduler {
 
   Stmt whole_tile(const Position& at, const Tile& t) const {
     Buffer acc = accumulators(at, t);
+    Stmt sums = sequence({prefetch_residual(at, t), sum(at, t, terms_.all(), acc)});
+    if (plan_.interleave == 1) {
+      auto value = [&](const std::vector<Expr>& element) { return load(acc, element); };
+      return allocate(acc, sequence({sums, drain(at, t, value)}));
+    }
+    Buffer total = totals(at, t.tall, t.wide);
     TileVars vars;
-    auto value = [&](const std::vector<Expr>& element) { return load(acc, element); };
-    return allocate(
-        acc, sequence({prefetch_residual(at, t, vars), sum(at, t, terms_.all(), acc), drain(at, t, vars, value)}));
+    Stmt keep = each_element(at, t, vars, store(total, in_total(vars, Expr(0), Expr(0)), load(acc, vars.element())));
+    Stmt kept = allocate(acc, sequence({sums, keep}));
+    return allocate(total, sequence({kept, drain(at, t, total, Expr(0), Expr(0))}));
+  }
+
+  std::vector<Expr> in_total(const TileVars& vars, const Expr& top, const Expr& left) const {
+    return {top + vars.y, left + vars.x, Expr(vars.v) * Expr(lanes_) + Expr(vars.lane)};
   }
 
   Stmt part_of_tile(const Position& at, const Tile& t, const TermPart& part, const Buffer& total) const {
     Buffer acc = accumulators(at, t);
     TileVars vars;
-    std::vector<Expr> to = {t.top_here + vars.y, t.left_here + vars.x, vars.v, vars.lane};
+    std::vector<Expr> to = in_total(vars, t.top_here, t.left_here);
     Stmt add = each_element(at, t, vars, store(total, to, load(total, to) + load(acc, vars.element())));
     return allocate(acc, sequence({sum(at, t, part, acc), add}));
   }
@@ -299,14 +314,22 @@ class Scheduler {
     TileVars vars;
     std::vector<Expr> element = vars.element();
     Substitution rows = rows_in(at, t, vars);
-    Expr product = substitute(data_value(), rows) * substitute(weights_value(), elements_in(at, t, vars));
+    Expr product =
+        substitute(data_value(), rows) * substitute(weights_value(), elements_in(at, t, vars, columns_of_vector_));
+    if (plan_.interleave > 1) {
+      const Var& term = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_term)].var;
+      product = substitute(product, {{term, Expr(term) + floor_mod(vars.lane, Expr(plan_.interleave))}});
+    }
     Stmt init = each_element(at, t, vars, store(acc, element, literal(acc->type, int64_t{0})));
     Stmt term = each_element(at, t, vars, store(acc, element, multiply_add(product, load(acc, element))));
-    auto before = [&](const TermRun& run) {
-      return sequence({prefetch_next_weights(at, t, part, run),
+    auto before_run = [&](const TermRun& run) {
+      return sequence({prefetch_next_weights(at, t, part, run, Expr()),
                        each_pixel(t, vars, LoopKind::unrolled, prefetch_next_data(at, rows))});
     };
-    return sequence({init, terms_.loops(term, part, before)});
+    auto before_step = [&](const TermRun& run, const Expr& step) {
+      return prefetch_next_weights(at, t, part, run, step);
+    };
+    return sequence({init, terms_.loops(term, part, {before_run, before_step})});
   }
 
   // The factors, read from their copies where there are any.
@@ -346,32 +369,32 @@ class Scheduler {
     return make_stmt(Prefetch{plan_.padded_data ? plan_.padded_data : data.buffer, std::move(index)});
   }
 
-  // While a part of a panel is multiplied, what lies behind it is fetched, the next part or panel: every tile takes a
-  // contiguous share, every run a few lines of it.
-  Stmt prefetch_next_weights(const Position& at, const Tile& tile, const TermPart& part, const TermRun& run) const {
+  // While a part of a panel is multiplied, what lies behind it is fetched, the next part or panel. `step` as in
+  // lines_to_fetch.
+  Stmt prefetch_next_weights(const Position& at, const Tile& tile, const TermPart& part, const TermRun& run,
+                             const Expr& step) const {
     if (at.offset != 0 || !plan_.panels) return nullptr;
     constexpr int64_t line_bits = 64 * 8;
     int64_t per_line = line_bits / bits(plan_.panels->type);
+    int64_t lines = ceil_div(terms_.terms_in(part) * plan_.panel, per_line);
     Substitution begin = terms_.behind(part);
     begin[column_] = at.panel_base + Expr(part.with_rest ? plan_.panel : 0);
     std::vector<Expr> next;
     for (const Expr& i : plan_.contraction.weights.indices) next.push_back(substitute(i, begin));
     next = physical_index(plan_.weights_layout, next);
-    int64_t lines = ceil_div(terms_.terms_in(part) * plan_.panel, per_line);
-    int64_t of_run = ceil_div(lines, tile.count * run.count);
-    Expr first = floor_div(tile.number * Expr(lines), Expr(tile.count)) + run.number * Expr(of_run);
     std::vector<Stmt> hints;
-    for (int64_t k = 0; k < of_run; ++k) {
+    for (const Expr& line : lines_to_fetch(lines, tile.number, tile.count, run, step)) {
       std::vector<Expr> index = next;
-      index.back() = index.back() + (first + Expr(k)) * Expr(per_line);
+      index.back() = index.back() + line * Expr(per_line);
       hints.push_back(make_stmt(Prefetch{plan_.panels, std::move(index), CacheLevel::second}));
     }
     return sequence(std::move(hints));
   }
 
   // Large tensors that the epilogue reads at the tile's own index are fetched before its products are summed.
-  Stmt prefetch_residual(const Position& at, const Tile& t, const TileVars& vars) const {
+  Stmt prefetch_residual(const Position& at, const Tile& t) const {
     if (plan_.contraction.epilogue < 0) return nullptr;
+    TileVars vars;
     const Stage& last = plan_.function.stages.back();
     std::vector<Expr> index;
     for (const Expr& i : index_of(at, t, vars)) index.push_back(substitute(i, {{vars.lane, Expr(0)}}));
@@ -382,21 +405,34 @@ class Scheduler {
                  std::ranges::any_of(loads_of(last.values[0]), [&](const Load& l) { return l.buffer == b; });
       if (own) hints.push_back(make_stmt(Prefetch{b, index}));
     }
-    return each_pixel(t, vars, LoopKind::unrolled,
-                      for_loop(vars.v, at.vectors, LoopKind::unrolled, sequence(std::move(hints))));
+    return each_pixel(
+        t, vars, LoopKind::unrolled,
+        for_loop(vars.v, ceil_div(at.columns_left, lanes_), LoopKind::unrolled, sequence(std::move(hints))));
   }
 
   // An element of the result.
   std::vector<Expr> index_of(const Position& at, const Tile& t, const TileVars& vars) const {
-    Substitution elements = elements_in(at, t, vars);
+    Substitution elements = elements_in(at, t, vars, lanes_);
     std::vector<Expr> index;
     for (const Axis& a : stage_.axes) index.push_back(substitute(Expr(a.var), elements));
     return index;
   }
 
+  // Stores the tile, whose first pixel's vectors lie at (top, left) of `total`.
+  Stmt drain(const Position& at, const Tile& t, const Buffer& total, const Expr& top, const Expr& left) const {
+    return drain(at, t, [&](const std::vector<Expr>& e) {
+      Expr first = (e[2] * Expr(lanes_) + e[3]) * Expr(plan_.interleave), sum;
+      for (int64_t k = 0; k < plan_.interleave; ++k) {
+        Expr term = load(total, {top + e[0], left + e[1], first + Expr(k)});
+        sum = sum ? sum + term : term;
+      }
+      return sum;
+    });
+  }
+
   // Stores the tile, whose sums `value` gives, through the epilogue. The last vector may have fewer columns.
-  Stmt drain(const Position& at, const Tile& t, const TileVars& vars,
-             const std::function<Expr(const std::vector<Expr>&)>& value) const {
+  Stmt drain(const Position& at, const Tile& t, const std::function<Expr(const std::vector<Expr>&)>& value) const {
+    TileVars vars;
     std::vector<Expr> index = index_of(at, t, vars);
     // Vectors outermost: rows of a vector lie next to each other where results are stored in blocks.
     auto vectors = [&](LoopKind kind, const Stmt& body, int64_t first, int64_t count, int64_t lanes) -> Stmt {
@@ -420,18 +456,18 @@ class Scheduler {
   Epilogue epilogue_;
   Var column_;
   Expr data_factor_, weights_factor_;
-  int64_t lanes_ = 1;
+  int64_t lanes_ = 1, columns_of_vector_ = 1;
   RegisterTile tile_;
   TermLoops terms_;
 };
 
 }  // namespace
 
-RegisterTile choose_register_tile(const Machine& m, int64_t lanes, int64_t panel) {
+RegisterTile choose_register_tile(const Machine& m, int64_t columns_of_vector, int64_t panel) {
   RegisterTile best;
   double best_ratio = 0;
-  for (int64_t nv = 1; nv * lanes <= panel; ++nv) {
-    if (panel % (nv * lanes)) continue;
+  for (int64_t nv = 1; nv * columns_of_vector <= panel; ++nv) {
+    if (panel % (nv * columns_of_vector)) continue;
     int64_t rows = (m.vector_registers - 2 - nv) / nv;
     if (rows < 1) continue;
     double ratio = static_cast<double>(nv * rows) / static_cast<double>(nv + rows);

@@ -24,8 +24,11 @@ struct ContractionPlan {
   std::vector<int> row_axes;    // the other axes that only the data has; the last two are tiled
   std::vector<int> outer_axes;  // axes of both factors: one product each
   bool blocked_result = false;  // the result is stored in blocks of columns, so that whole blocks may be written
-  int64_t panel = 16;           // columns per packed panel, a multiple of 16
-  Layout weights_layout;        // panels outermost, then the reduced axes, columns of a panel innermost
+  int64_t panel = 16;           // columns per packed panel
+  // Neighbouring terms that share a vector: lane l has column l / interleave and term l % interleave. With two of them,
+  // numbers of columns that end with half a vector waste none of it; the lanes of a column are added at the end.
+  int64_t interleave = 1;
+  Layout weights_layout;  // panels outermost, then the reduced axes, columns of a panel and their terms innermost
   // The weights as stored by that layout, as the kernel sees them: a constant, packed, in place of the weights, or
   // scratch that the kernel fills. Null: they are read as they are.
   Buffer panels;
@@ -42,12 +45,13 @@ struct ContractionPlan {
 struct RegisterTile {
   int64_t rows = 1, vectors = 1;
 };
-RegisterTile choose_register_tile(const Machine&, int64_t lanes, int64_t panel);
+RegisterTile choose_register_tile(const Machine&, int64_t columns_of_vector, int64_t panel);
 
 // Empty when the function is not a contraction that this schedule handles. `layouts` and `constant` as in
-// ScheduleRequest.
+// ScheduleRequest; the machine is the deciding one. `whole_blocks`: panels are to end with blocks of columns.
 std::optional<ContractionPlan> plan_contraction(const TensorFunction&, const std::vector<Layout>& layouts,
-                                                const std::vector<bool>& constant, const Choice& = {});
+                                                const std::vector<bool>& constant, const Machine&, const Choice& = {},
+                                                bool whole_blocks = false);
 
 Stmt schedule_contraction(const ContractionPlan&, const Machine&, const Choice& = {});
 

@@ -1,6 +1,5 @@
 // What all machines share of a contraction: the roles of its axes, how weights are packed, which copies are made.
 #include <algorithm>
-#include <numeric>
 
 #include "tensor/layout.h"
 #include "tensor/schedules/contraction.h"
@@ -15,27 +14,16 @@ bool mentions(const Load& l, const Var& v) {
   return std::ranges::any_of(l.indices, [&](const Expr& i) { return uses(i, v); });
 }
 
-// Every use of the axis in the data is floordiv(axis, q): q columns share their data. Gives the greatest common divisor
-// of all q, 0 when the axis does not appear, or 1 when it appears in another way.
-int64_t columns_per_group(const Load& data, const Var& axis) {
-  int64_t common = 0;
-  auto hide = [&](const Expr& e) {
-    const Binary* b = as<Binary>(e);
-    auto q = b && b->op == BinaryOp::floor_div ? constant_integer(b->b) : std::nullopt;
-    if (!q || *q <= 0 || !is_var(b->a, axis)) return e;
-    common = std::gcd(common, *q);
-    return Expr(0);
-  };
-  for (const Expr& i : data.indices)
-    if (uses(rewrite(i, hide), axis)) return 1;
-  return common;
-}
-
 class Planner {
  public:
   Planner(const TensorFunction& f, const std::vector<Layout>& layouts, const std::vector<bool>& constant,
-          const Choice& choice)
-      : f_(f), layouts_(layouts), constant_(constant), choice_(choice) {}
+          const Machine& machine, const Choice& choice, bool whole_blocks)
+      : f_(f),
+        layouts_(layouts),
+        constant_(constant),
+        machine_(machine),
+        choice_(choice),
+        whole_blocks_(whole_blocks) {}
 
   std::optional<ContractionPlan> run() {
     auto contraction = find_contraction(f_, constant_);
@@ -44,6 +32,7 @@ class Planner {
     if (!choose_axes() || !choose_weights_dimension()) return std::nullopt;
     pad_data();
     find_blocked_term();
+    if (!whole_blocks_) interleave_terms();
     pack_weights();
     return plan_;
   }
@@ -130,20 +119,41 @@ class Planner {
   // group of channels must begin with a block.
   void find_blocked_term() {
     const Layout& layout = plan_.padded_data ? plan_.data_layout : layout_of(data().buffer);
+    const Ranges ranges = ranges_of(stage());
     for (const Layout::Part& part : layout.parts) {
       if (part.divisor == 1) continue;
       const Expr& index = data().indices[static_cast<size_t>(part.axis)];
       const auto& terms = stage().reduction->axes;
       for (size_t t = 0; t < terms.size(); ++t) {
         Expr begin = simplify(index - Expr(terms[t].var));
-        bool whole =
-            constant_integer(simplify(floor_mod(begin, Expr(part.divisor)))) == 0 && !uses(begin, terms[t].var);
+        Expr in_block = simplify(floor_mod(begin, Expr(part.divisor)), ranges);
+        bool whole = constant_integer(in_block) == 0 && !uses(begin, terms[t].var);
         if (is_var(index, terms[t].var) || (whole && terms[t].extent.value() % part.divisor == 0)) {
           plan_.blocked_term = static_cast<int>(t);
           plan_.term_block = part.divisor;
         }
       }
     }
+  }
+
+  // Two terms to a vector, when the columns end with half a block and are few: more than one panel would end within a
+  // block of the result. Blocks of the data hold pairs of terms, so that a pair is one load.
+  void interleave_terms() {
+    constexpr int64_t pair = 2, few_terms = 64, most_halves = 5;
+    const auto& terms = stage().reduction->axes;
+    int64_t count = 1;
+    for (const Axis& t : terms) count *= t.extent.value();
+    bool pairs = plan_.blocked_term >= 0 && plan_.term_block % pair == 0 &&
+                 terms[static_cast<size_t>(plan_.blocked_term)].extent.value() % pair == 0;
+    bool grouped = mentions(data(), stage().axes[static_cast<size_t>(plan_.column_axis)].var);
+    if (!pairs || grouped || count < few_terms || choice_.panel || !is_constant(weights().buffer)) return;
+    int64_t half = column_block / pair, halves = ceil_div(extent(plan_.column_axis), half);
+    if (halves % pair == 0 || halves > most_halves) return;
+    // No tile of single vectors, whose every product needs a load, in place of one of several.
+    int64_t of_vector = std::min<int64_t>(machine_.lanes(bits(weights().buffer->type)), column_block) / pair;
+    if (halves > 1 && choose_register_tile(machine_, of_vector, halves * half).vectors == 1) return;
+    plan_.interleave = pair;
+    plan_.panel = halves * half;
   }
 
   // Panels of columns outermost, then dimensions without reduced axes, then reduced ones in the order of the loops.
@@ -155,7 +165,7 @@ class Planner {
         if (uses(weights().indices[d], terms[t].var)) return static_cast<int>(t);
       return -1;
     };
-    std::vector<Layout::Part> outer, middle, inner;
+    std::vector<Layout::Part> outer, middle, inner, in_vector;
     for (size_t d = 0; d < shape.size(); ++d) {
       int axis = static_cast<int>(d);
       int64_t size = shape[d].value();
@@ -167,7 +177,8 @@ class Planner {
         outer.push_back({axis, 1, size});
       } else if (blocked) {
         middle.insert(middle.begin(), {axis, plan_.term_block, ceil_div(size, plan_.term_block)});
-        inner.push_back({axis, 1, plan_.term_block});
+        inner.push_back({axis, plan_.interleave, plan_.term_block / plan_.interleave});
+        if (plan_.interleave > 1) in_vector.push_back({axis, 1, plan_.interleave});
       } else {
         middle.push_back({axis, 1, size});
       }
@@ -179,6 +190,7 @@ class Planner {
     layout.parts.insert(layout.parts.end(), middle.begin(), middle.end());
     layout.parts.insert(layout.parts.end(), inner.begin(), inner.end());
     layout.parts.push_back({column_dim_, 1, plan_.panel});
+    layout.parts.insert(layout.parts.end(), in_vector.begin(), in_vector.end());
     layout.tail = Layout::Tail::zero;
     bool rows_already = column_dim_ == static_cast<int>(shape.size()) - 1 && layout_of(weights().buffer).is_dense();
     plan_.packs_at_run_time = !is_constant(weights().buffer);
@@ -194,7 +206,9 @@ class Planner {
   const TensorFunction& f_;
   const std::vector<Layout>& layouts_;
   const std::vector<bool>& constant_;
+  const Machine& machine_;
   const Choice& choice_;
+  bool whole_blocks_;
   ContractionPlan plan_;
   int column_dim_ = -1;
 };
@@ -202,8 +216,9 @@ class Planner {
 }  // namespace
 
 std::optional<ContractionPlan> plan_contraction(const TensorFunction& f, const std::vector<Layout>& layouts,
-                                                const std::vector<bool>& constant, const Choice& choice) {
-  return Planner(f, layouts, constant, choice).run();
+                                                const std::vector<bool>& constant, const Machine& machine,
+                                                const Choice& choice, bool whole_blocks) {
+  return Planner(f, layouts, constant, machine, choice, whole_blocks).run();
 }
 
 }  // namespace dlcc::tensor

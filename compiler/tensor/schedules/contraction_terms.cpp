@@ -6,6 +6,29 @@
 
 namespace dlcc::tensor {
 
+// Lines on their way from memory occupy what other loads need as well, so many are not asked for at once, but some of
+// them before each step. Hardware fetches ahead of them, but only so far: ahead of two places at half the pace more is
+// under way.
+std::vector<Expr> lines_to_fetch(int64_t lines, const Expr& tile, int64_t tiles, const TermRun& run, const Expr& step) {
+  constexpr int64_t places = 2;
+  int64_t of_run = ceil_div(lines, tiles * run.count);
+  bool many = run.steps % places == 0 && of_run >= run.steps;
+  std::vector<Expr> found;
+  if (many != static_cast<bool>(step)) return found;
+  Expr share = floor_div(tile * Expr(lines), Expr(tiles));
+  if (!many) {
+    for (int64_t k = 0; k < of_run; ++k) found.push_back(share + run.number * Expr(of_run) + Expr(k));
+    return found;
+  }
+  int64_t of_step = ceil_div(of_run, run.steps), of_place = of_step * run.steps / places;
+  for (int64_t k = 0; k < of_step; ++k) {
+    Expr in_run = step * Expr(of_step) + Expr(k), place = floor_mod(in_run, Expr(places));
+    Expr number = run.number * Expr(of_place) + floor_div(in_run, Expr(places));
+    found.push_back(share + place * Expr(run.count * of_place) + number);
+  }
+  return found;
+}
+
 TermLoops::TermLoops(const ContractionPlan& plan, const Machine& machine, const Choice& choice)
     : plan_(plan), machine_(machine), choice_(choice) {
   innermost_ = plan.blocked_term >= 0 ? static_cast<size_t>(plan.blocked_term) : axes().size() - 1;
@@ -30,10 +53,12 @@ int64_t TermLoops::blocks_per_part(bool several_tiles) const {
   DType type = plan_.function.stages[0].results[0]->type;
   int64_t terms = terms_in(all()), limit = terms;
   if (plan_.terms_per_sum > 0 && is_float(type)) limit = std::min(limit, plan_.terms_per_sum);
-  int64_t term_bytes = plan_.panel * bits(type) / 8, room = machine_.weights_of_part();
-  bool pays = choice_.parts.value_or(terms * term_bytes > machine_.resident_bytes());
-  if (several_tiles && plan_.panels && pays) limit = std::min(limit, room / term_bytes);
-  return limit < terms && blocks_ > 0 ? std::max<int64_t>(limit / (size_ * others_), 1) : 0;
+  int64_t term_bytes = plan_.panel * bits(type) / 8, of_block = size_ * others_;
+  bool pays = choice_.parts.value_or(terms * term_bytes >= machine_.remote_bytes());
+  // Whole blocks that fill the first-level cache best.
+  int64_t near = (machine_.l1_bytes / term_bytes + of_block / 2) / of_block * of_block;
+  if (several_tiles && plan_.panels && pays) limit = std::min(limit, near);
+  return limit < terms && blocks_ > 0 ? std::max<int64_t>(limit / of_block, 1) : 0;
 }
 
 Substitution TermLoops::behind(const TermPart& p) const {
@@ -55,7 +80,7 @@ int64_t TermLoops::runs_of(int64_t terms) const {
   return steps <= steps_per_run() ? std::min<int64_t>(steps, 1) : steps;
 }
 
-Stmt TermLoops::loops(const Stmt& body, const TermPart& part, const std::function<Stmt(const TermRun&)>& before) const {
+Stmt TermLoops::loops(const Stmt& body, const TermPart& part, const TermHooks& hooks) const {
   int64_t runs_per_block = others_ * runs_of(size_);
   int64_t runs = part.blocks * runs_per_block + (part.with_rest ? others_ * runs_of(rest_) : 0);
   auto one_block = [&](const Expr& block, int64_t count, const Expr& runs_before) {
@@ -63,7 +88,7 @@ Stmt TermLoops::loops(const Stmt& body, const TermPart& part, const std::functio
     for (size_t k = 0; k < axes().size(); ++k)
       if (k != innermost_) own = own * Expr(axes()[k].extent.value()) + Expr(axes()[k].var);
     Expr number = runs_before + own * Expr(runs_of(count));  // of the block's first run here
-    Stmt nest = neighbours(body, block * Expr(size_), count, {number, runs}, before);
+    Stmt nest = neighbours(body, block * Expr(size_), count, {number, runs}, hooks);
     for (size_t k = axes().size(); k-- > 0;)
       if (k != innermost_) nest = for_loop(axes()[k].var, axes()[k].extent.value(), LoopKind::serial, nest);
     return nest;
@@ -79,23 +104,27 @@ Stmt TermLoops::loops(const Stmt& body, const TermPart& part, const std::functio
 
 // `count` terms of the innermost axis from `base` on.
 Stmt TermLoops::neighbours(const Stmt& body, const Expr& base, int64_t count, const TermRun& first,
-                           const std::function<Stmt(const TermRun&)>& before) const {
+                           const TermHooks& hooks) const {
   const Var& axis = axes()[innermost_].var;
   int64_t steps = steps_of(count), step_terms = machine_.terms_of_step, rest = count - steps * step_terms;
+  int64_t together = plan_.interleave;
   Var step = make_var("step"), term = make_var("term"), last = make_var("term");
   std::vector<Stmt> parts;
   if (steps > 0) {
-    Stmt whole = substitute(body, {{axis, base + Expr(step) * Expr(step_terms) + Expr(term)}});
-    whole = for_loop(term, step_terms, LoopKind::unrolled, whole);
-    if (steps <= steps_per_run())
-      parts.push_back(substitute(before(first), {{axis, base}}));
-    else
-      whole = sequence({before({first.number + Expr(step), first.count}), whole});
+    Stmt whole = substitute(body, {{axis, base + Expr(step) * Expr(step_terms) + Expr(term) * Expr(together)}});
+    whole = for_loop(term, step_terms / together, LoopKind::unrolled, whole);
+    if (steps <= steps_per_run()) {
+      TermRun run{first.number, first.count, steps};
+      parts.push_back(substitute(hooks.before_run(run), {{axis, base}}));
+      whole = sequence({hooks.before_step(run, step), whole});
+    } else {
+      whole = sequence({hooks.before_run({first.number + Expr(step), first.count}), whole});
+    }
     parts.push_back(for_loop(step, steps, LoopKind::serial, whole));
   }
   bool few = steps > 0 || plan_.blocked_term >= 0;
-  Stmt more = substitute(body, {{axis, base + Expr(steps * step_terms) + Expr(last)}});
-  if (rest > 0) parts.push_back(for_loop(last, rest, few ? LoopKind::unrolled : LoopKind::serial, more));
+  Stmt more = substitute(body, {{axis, base + Expr(steps * step_terms) + Expr(last) * Expr(together)}});
+  if (rest > 0) parts.push_back(for_loop(last, rest / together, few ? LoopKind::unrolled : LoopKind::serial, more));
   return sequence(std::move(parts));
 }
 

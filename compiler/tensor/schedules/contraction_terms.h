@@ -19,10 +19,21 @@ struct TermPart {
   bool with_rest = true;
 };
 
-// Neighbouring terms, before which lines are prefetched: the how-manieth run of a part, of how many.
+// Neighbouring terms, before or between whose steps lines are prefetched: the how-manieth run of a part, of how many.
 struct TermRun {
   Expr number;
   int64_t count = 0;
+  int64_t steps = 1;
+};
+
+// The lines, of `lines` behind each other, that a run of the how-manieth tile, of how many, prefetches: before a step,
+// or before the whole run, when `step` is null. Every tile takes a contiguous share.
+std::vector<Expr> lines_to_fetch(int64_t lines, const Expr& tile, int64_t tiles, const TermRun&, const Expr& step);
+
+// What is done beside the terms.
+struct TermHooks {
+  std::function<Stmt(const TermRun&)> before_run;
+  std::function<Stmt(const TermRun&, const Expr& step)> before_step;  // of a run that has several
 };
 
 // Innermost runs the axis whose terms are neighbours in the data's storage: the elements of a block, if the axis is
@@ -43,16 +54,16 @@ class TermLoops {
   // Values of the reduced axes at the first term behind a part; of another sum, if it is the last part.
   Substitution behind(const TermPart&) const;
 
-  // `body` for every term of the part, a few of them without a branch in between; `before` each run.
-  Stmt loops(const Stmt& body, const TermPart&, const std::function<Stmt(const TermRun&)>& before) const;
+  // `body` for every term of the part, or the first of those that are interleaved, a few of them without a branch in
+  // between.
+  Stmt loops(const Stmt& body, const TermPart&, const TermHooks&) const;
 
  private:
   const std::vector<Axis>& axes() const { return plan_.function.stages[0].reduction->axes; }
   int64_t steps_per_run() const { return run_terms / machine_.terms_of_step; }
   int64_t steps_of(int64_t terms) const;
   int64_t runs_of(int64_t terms) const;
-  Stmt neighbours(const Stmt& body, const Expr& base, int64_t count, const TermRun& first,
-                  const std::function<Stmt(const TermRun&)>& before) const;
+  Stmt neighbours(const Stmt& body, const Expr& base, int64_t count, const TermRun& first, const TermHooks&) const;
 
   const ContractionPlan& plan_;
   const Machine& machine_;

@@ -206,7 +206,8 @@ ScheduledFunction schedule(ScheduleRequest r) {
   // Other machines than the deciding one see of the choice what concerns storage.
   r.machines.back() = with_choice(deciding(r.machines), r.choice);
   auto winograd = plan_winograd(f, r.layouts, r.constant, r.options, deciding(r.machines), r.choice);
-  auto contraction = winograd ? std::nullopt : plan_contraction(f, r.layouts, r.constant, r.choice);
+  auto contraction =
+      winograd ? std::nullopt : plan_contraction(f, r.layouts, r.constant, deciding(r.machines), r.choice);
   auto strips = winograd || contraction
                     ? std::nullopt
                     : plan_strips(f, r.layouts, r.constant, r.options, deciding(r.machines), r.choice);

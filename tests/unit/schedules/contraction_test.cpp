@@ -50,7 +50,23 @@ TEST_CASE("images with borders of zeros") {
     TensorFunction f = convolution(p);
     std::vector<bool> constant = weights_constant(f);
     std::vector<Layout> layouts = bordered_layouts(f, constant, {});
-    CHECK_FALSE(plan_contraction(f, layouts, constant)->padded_data);
+    CHECK_FALSE(plan_contraction(f, layouts, constant, avx512)->padded_data);
+    check_schedule(f, constant, layouts);
+  }
+}
+
+TEST_CASE("two terms to a vector") {
+  for (const Conv& p : {Conv{.c = 32, .h = 7, .o = 24}, Conv{.c = 72, .h = 5, .w = 31, .o = 40, .k = 1, .pad = 0},
+                        Conv{.c = 36, .h = 5, .w = 5, .o = 20, .stride = 2}, Conv{.c = 64, .h = 5, .w = 5, .o = 8},
+                        Conv{.c = 32, .o = 24, .smooth = true}}) {
+    TensorFunction f = convolution(p);
+    std::vector<Layout> layouts = {channels16(f, 0), {}, {}, channels16(f, 3), channels16(f, 4)};
+    std::vector<bool> constant = {false, true, true, false};
+    CHECK(plan_contraction(f, layouts, constant, avx512)->interleave == 2);
+    CHECK(plan_contraction(f, layouts, constant, avx512, {}, true)->interleave == 1);
+    check_schedule(f, constant, layouts);
+    check_schedule(f, constant, layouts, {.strict = true});
+    layouts[4] = {};
     check_schedule(f, constant, layouts);
   }
 }
