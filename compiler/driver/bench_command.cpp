@@ -45,6 +45,7 @@ int bench_command(std::vector<std::string> args) {
   app.add_option("--html", page, "Write a page with the roofline, the steps and the latencies to this file");
   if (auto status = parse(app, std::move(args))) return *status;
   Diagnostics diagnostics;
+  if (!page.empty() && !can_write({page}, diagnostics)) return report(diagnostics, reporting);
   Compiler compiler(options, diagnostics);
   auto planned = compiler.compile();
   if (!planned) return report(diagnostics, reporting);

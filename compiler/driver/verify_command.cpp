@@ -1,6 +1,5 @@
 // dlcc verify MODEL DATA_DIR...: compares the model with expected outputs, through the object or through an evaluator;
-// with
-// --layers it compares every intermediate value of the object with the evaluator.
+// with --layers it compares every intermediate value of the object with the evaluator.
 #include <cmath>
 #include <iostream>
 
@@ -73,13 +72,15 @@ int verify_command(std::vector<std::string> args) {
   add_compile_options(app, options);
   add_reporting_options(app, reporting);
   app.add_option("data", folders, "Folders with input_K.pb and output_K.pb")->required();
-  app.add_option("--rtol", tolerance.rtol, "Relative tolerance")->capture_default_str();
-  app.add_option("--atol", tolerance.atol, "Absolute tolerance")->capture_default_str();
-  app.add_option("--engine", engine_name,
-                 "What computes: the object, the scheduled kernels or the operators' definitions in the evaluator")
-      ->check(CLI::IsMember({"object", "schedules", "definitions"}))
-      ->capture_default_str();
-  app.add_flag("--layers", layers, "Compare every intermediate value of the object with the evaluator");
+  app.add_option("--rtol", tolerance.rtol, "Relative tolerance")->check(CLI::NonNegativeNumber)->capture_default_str();
+  app.add_option("--atol", tolerance.atol, "Absolute tolerance")->check(CLI::NonNegativeNumber)->capture_default_str();
+  CLI::Option* engine_option =
+      app.add_option("--engine", engine_name,
+                     "What computes: the object, the scheduled kernels or the operators' definitions in the evaluator")
+          ->check(CLI::IsMember({"object", "schedules", "definitions"}))
+          ->capture_default_str();
+  app.add_flag("--layers", layers, "Compare every intermediate value of the object with the evaluator")
+      ->excludes(engine_option);
   if (auto status = parse(app, std::move(args))) return *status;
 
   Diagnostics diagnostics;
