@@ -64,7 +64,7 @@ int bench_command(std::vector<std::string> args) {
     std::cout << latency_text(*measured, planned->interface.macs);
     if (layers) std::cout << profile_table(*measured);
   }
-  if (!page.empty()) write_file(page, roofline_page(planned->interface.prefix, *measured), diagnostics);
+  if (!page.empty()) write_file(page, roofline_page(planned->interface, *measured), diagnostics);
   return report(diagnostics, reporting);
 }
 
