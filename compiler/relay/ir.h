@@ -202,7 +202,7 @@ struct Module {
 Block clone(Module& module, const Block& block, std::map<int, Atom>& renamed);
 
 Type type_of(const Module&, const Atom&);  // after inference
-Effects effects_of(const Module&, const Operation&);
+Effects effects_of(const Module&, const Operation&);  // after inference
 
 // Calls `visit` for every atom that an operation uses directly (not inside nested blocks).
 template <class Visit>
