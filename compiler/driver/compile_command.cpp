@@ -144,10 +144,10 @@ int compile_command(std::vector<std::string> args) {
   std::string commands_text = "\nCommands (dlcc COMMAND --help):\n";
   for (const Command& c : commands()) commands_text += fmt::format("  {:10} {}\n", c.name, c.summary);
   app.footer(commands_text);
-  app.set_version_flag("--version", std::string("dlcc ") + version);
+  app.set_version_flag("--version", std::string("dlcc ") + version, "Print the version");
+  app.add_option("-o", out.object, "The object file, or '-'; the header is written beside it")->type_name("OBJECT");
   add_compile_options(app, options);
   add_reporting_options(app, reporting);
-  app.add_option("-o", out.object, "The object file; the header is written beside it");
   app.callback([&] {
     if (!out.object.empty()) return;
     if (options.stop_after.empty()) throw CLI::RequiredError("-o OBJECT, where no command is given,");
@@ -156,6 +156,7 @@ int compile_command(std::vector<std::string> args) {
   app.add_flag("--tune", out.tune,
                "Measure on this machine what schedules may choose, and add it to the file of --tuning-records");
   app.add_option("--emit", out.emit, "What to write: obj, header, relay, tensor, llvm, asm")
+      ->type_name("LIST")
       ->capture_default_str()
       ->check([](const std::string& text) {
         std::stringstream kinds(text);
@@ -168,9 +169,13 @@ int compile_command(std::vector<std::string> args) {
   app.add_flag("-g", out.debug,
                "Debug information: lines of the scheduled program, which is written beside the object");
   app.add_flag("-c")->description("Accepted as compilers accept it: dlcc never links");
-  CLI::Option* dependencies = app.add_flag("--MD", out.dependencies, "-MD: write a make dependency file");
-  app.add_option("--MF", out.dependency_file, "-MF: its path")->needs(dependencies);
-  app.add_option("--MT", out.dependency_target, "-MT: the target it names")->needs(dependencies);
+  CLI::Option* dependencies = app.add_flag("--MD", out.dependencies, "Write a make dependency file");
+  app.add_option("--MF", out.dependency_file, "Its path; default: the object's, with .d")
+      ->option_text("FILE")
+      ->needs(dependencies);
+  app.add_option("--MT", out.dependency_target, "The target it names; default: the object")
+      ->option_text("NAME")
+      ->needs(dependencies);
   if (auto status = parse(app, std::move(args))) return *status;
   std::string stem = without_suffix(out.object == "-" ? options.model : out.object);
   std::string name = stem.substr(stem.rfind('/') + 1);

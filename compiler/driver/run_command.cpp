@@ -78,8 +78,14 @@ int run_command(std::vector<std::string> args) {
   CLI::App app("Compiles a model in memory and runs it once.", "dlcc run");
   add_compile_options(app, options);
   add_reporting_options(app, reporting);
-  app.add_option("--input", inputs, "NAME=FILE or FILE (.npy or .pb)")->expected(1)->take_all();
-  app.add_option("--output", outputs, "NAME=FILE or FILE (.npy or .pb)")->expected(1)->take_all();
+  app.add_option("--input", inputs, "An input's file (.npy or .pb), by name or position")
+      ->type_name("[NAME=]FILE")
+      ->expected(1)
+      ->take_all();
+  app.add_option("--output", outputs, "Where an output goes; without any, results are printed")
+      ->type_name("[NAME=]FILE")
+      ->expected(1)
+      ->take_all();
   if (auto status = parse(app, std::move(args))) return *status;
 
   Diagnostics diagnostics;
