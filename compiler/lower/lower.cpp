@@ -252,12 +252,9 @@ class Lowerer {
   };
 
   const Scheduled& scheduled(const relay::CallTensor& x, const tensor::TensorFunction& f) {
-    tensor::ScheduleRequest request{f, {}, x.layouts, machines_, options_, {}};
+    tensor::ScheduleRequest request{f, relay::which_are_constant(x.args), x.layouts, machines_, options_, {}};
     std::string key = x.function;
-    for (const Atom& a : x.args) {
-      request.constant.push_back(std::holds_alternative<Constant>(a));
-      key += request.constant.back() ? " constant" : " variable";
-    }
+    for (bool is_constant : request.constant) key += is_constant ? " constant" : " variable";
     request.layouts.resize(f.params.size() + f.results.size());
     for (const Layout& l : request.layouts) key += " " + tensor::str(l);
     if (auto it = scheduled_.find(key); it != scheduled_.end()) return it->second;

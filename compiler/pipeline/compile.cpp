@@ -18,8 +18,10 @@ namespace {
 
 // The passes, read aloud: first over the graph as it means, then over how it is stored.
 constexpr const char* graph_passes[] = {
-    "fold-constants", "simplify-inference",  "fold-constants", "eliminate-common-subexpressions", "eliminate-dead-code",
-    "fuse",           "eliminate-dead-code",
+    "fold-constants",      "simplify-inference",
+    "fold-constants",      "eliminate-common-subexpressions",
+    "eliminate-dead-code", "fuse",
+    "join-strips",         "eliminate-dead-code",
 };
 constexpr const char* storage_passes[] = {"assign-layouts"};
 

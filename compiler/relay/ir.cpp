@@ -196,4 +196,10 @@ Block clone(Module& module, const Block& block, std::map<int, Atom>& renamed) {
   return Cloner{module, renamed}.copy(block);
 }
 
+std::vector<bool> which_are_constant(const std::vector<Atom>& atoms) {
+  std::vector<bool> constant;
+  for (const Atom& a : atoms) constant.push_back(std::holds_alternative<Constant>(a));
+  return constant;
+}
+
 }  // namespace dlcc::relay

@@ -78,6 +78,22 @@ bool reads_at_own_index(const Stage& stage, const BufferNode* buffer) {
   return true;
 }
 
+int axis_read_at(const Stage& stage, const Buffer& buffer, int d) {
+  int axis = -1;
+  for (const Expr& v : stage.values)
+    for (const Load& l : loads_of(v)) {
+      if (l.buffer != buffer) continue;
+      Expr index = simplify(l.indices[static_cast<size_t>(d)], ranges_of(stage));
+      const VarRef* ref = as<VarRef>(index);
+      auto it = ref ? std::ranges::find(stage.axes, ref->var, &Axis::var) : stage.axes.end();
+      if (it == stage.axes.end()) return -1;
+      int found = static_cast<int>(it - stage.axes.begin());
+      if (axis >= 0 && axis != found) return -1;
+      axis = found;
+    }
+  return axis;
+}
+
 Pattern pattern_of(const TensorFunction& f) {
   if (f.results.size() != 1) return Pattern::opaque;
   int reductions = 0;
@@ -197,6 +213,36 @@ std::optional<Contraction> find_contraction(const TensorFunction& f, const std::
   c.data = b_is_weights ? a : b;
   c.weights = b_is_weights ? b : a;
   return c;
+}
+
+int channel_axis(const TensorFunction& f, const std::vector<bool>& constant, int64_t block) {
+  auto c = find_contraction(f, constant);
+  if (!c) return -1;
+  const auto& axes = f.stages[0].axes;
+  for (size_t k = 0; k + 1 < axes.size(); ++k)
+    if (mentions(c->weights, axes[k].var) && !mentions(c->data, axes[k].var) && axes[k].extent.value() >= block / 2)
+      return static_cast<int>(k);
+  return -1;
+}
+
+std::optional<Chain> split_at_window(const TensorFunction& f) {
+  auto is_plain = [](const Stage& s) { return s.results.size() == 1 && s.origin.empty() && s.requirements.empty(); };
+  size_t second = 1;
+  while (second < f.stages.size() && !f.stages[second].reduction) ++second;
+  if (second >= f.stages.size() || second > 2 || f.stages.size() > second + 2 || f.results.size() != 1 ||
+      !is_sum_of_products(f.stages[0]) || !std::ranges::all_of(f.stages, is_plain))
+    return std::nullopt;
+  const Buffer& passed = f.stages[second - 1].results[0];
+  for (size_t k = second; k < f.stages.size(); ++k)
+    for (const Load& l : loads_of(f.stages[k].values[0])) {
+      bool is_own = l.buffer == passed ? k == second : std::ranges::count(f.params, l.buffer) > 0;
+      if (!is_own && (k == second || l.buffer != f.stages[second].results[0])) return std::nullopt;
+    }
+  auto middle = f.stages.begin() + static_cast<std::ptrdiff_t>(second);
+  Chain chain{{f.name, f.params, {passed}, {f.stages.begin(), middle}},
+              {f.name, f.params, f.results, {middle, f.stages.end()}}};
+  chain.second.params.push_back(passed);
+  return chain;
 }
 
 Ranges ranges_of(const Stage& stage) {

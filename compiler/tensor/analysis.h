@@ -26,6 +26,9 @@ bool consists_of_pieces(const TensorFunction&);
 // The stage reads `buffer` only at its own axes, in order.
 bool reads_at_own_index(const Stage&, const BufferNode* buffer);
 
+// The stage axis that is index `d` of every read of the buffer, or -1.
+int axis_read_at(const Stage&, const Buffer&, int d);
+
 // A stage that is a sum of products of two loads.
 struct Contraction {
   int stage;     // its index in the function
@@ -37,6 +40,17 @@ struct Contraction {
 // The function's contraction when it consists of one, optionally followed by one stage that reads its result at its own
 // index. `constant[k]` says that parameter k is known at compile time.
 std::optional<Contraction> find_contraction(const TensorFunction&, const std::vector<bool>& constant);
+
+// The result's axis that only the weights of a contraction have, when vectors along it would not be contiguous in dense
+// order and fill half of a block: an image's channels. -1 when there is none.
+int channel_axis(const TensorFunction&, const std::vector<bool>& constant, int64_t block);
+
+// A sum of products with its epilogue, and a reduction with its own, which is all that reads the first one's result.
+// Both have the function's parameters; the second one's last parameter is that result.
+struct Chain {
+  TensorFunction first, second;
+};
+std::optional<Chain> split_at_window(const TensorFunction&);
 
 // The function gives its only operand's elements in unchanged row-major order: a reshape. It costs nothing: the result
 // is a view of the operand.

@@ -18,32 +18,6 @@ namespace {
 using tensor::Layout;
 using tensor::TensorFunction;
 
-// The stage axis that is index `d` of every read of the buffer, or -1.
-int axis_read_at(const tensor::Stage& stage, const tensor::Buffer& buffer, int d) {
-  int axis = -1;
-  for (const tensor::Expr& v : stage.values)
-    for (const tensor::Load& l : tensor::loads_of(v)) {
-      if (l.buffer != buffer) continue;
-      const tensor::VarRef* ref = tensor::as<tensor::VarRef>(l.indices[static_cast<size_t>(d)]);
-      auto it = ref ? std::ranges::find(stage.axes, ref->var, &tensor::Axis::var) : stage.axes.end();
-      if (it == stage.axes.end()) return -1;
-      int found = static_cast<int>(it - stage.axes.begin());
-      if (axis >= 0 && axis != found) return -1;
-      axis = found;
-    }
-  return axis;
-}
-
-std::vector<bool> which_are_constant(const std::vector<Atom>& args) {
-  std::vector<bool> constant;
-  for (const Atom& a : args) constant.push_back(std::holds_alternative<Constant>(a));
-  return constant;
-}
-
-bool mentions(const tensor::Load& l, const tensor::Var& var) {
-  return std::ranges::any_of(l.indices, [&](const tensor::Expr& i) { return tensor::uses(i, var); });
-}
-
 class LayoutAssigner {
  public:
   LayoutAssigner(Module& module, const PassContext& context)
@@ -120,7 +94,7 @@ class LayoutAssigner {
 
   Layout choose(const TensorFunction& f, const std::vector<Atom>& args, const std::vector<Layout>& layouts) const {
     if (f.results.size() != 1 || !is_static(f.results[0]->shape) || f.results[0]->rank() < 3) return {};
-    if (int axis = channels_of_contraction(f, which_are_constant(args)); axis >= 0) return blocked(f, axis);
+    if (int axis = channels_of(f, which_are_constant(args)); axis >= 0) return blocked(f, axis);
     if (tensor::pattern_of(f) == tensor::Pattern::opaque && !tensor::consists_of_pieces(f)) return {};
     // Otherwise keep the blocks of the largest operand that has any.
     int64_t largest = 0;
@@ -141,16 +115,12 @@ class LayoutAssigner {
     });
   }
 
-  // The result's axis that is the weights' own, when vectors along it would not be contiguous in dense order.
-  int channels_of_contraction(const TensorFunction& f, const std::vector<bool>& constant) const {
-    auto c = tensor::find_contraction(f, constant);
-    if (!c) return -1;
-    const auto& axes = f.stages[0].axes;
-    for (size_t k = 0; k + 1 < axes.size(); ++k)
-      if (mentions(c->weights, axes[k].var) && !mentions(c->data, axes[k].var) &&
-          axes[k].extent.value() >= channels_ / 2)
-        return static_cast<int>(k);
-    return -1;
+  // The channels of a contraction's result, or of what is read of it channel by channel; or -1.
+  int channels_of(const TensorFunction& f, const std::vector<bool>& constant) const {
+    auto chain = tensor::split_at_window(f);
+    if (!chain) return tensor::channel_axis(f, constant, channels_);
+    int axis = tensor::channel_axis(chain->first, constant, channels_);
+    return axis < 0 ? -1 : carried_axis(chain->second, chain->first.results[0], axis);
   }
 
   // Follows dimension d of a parameter through the stages to an axis of the result of equal extent, or -1.
@@ -158,7 +128,7 @@ class LayoutAssigner {
     std::map<tensor::Buffer, int> carried = {{param, d}};
     for (const tensor::Stage& stage : f.stages)
       for (const auto& [buffer, dim] : std::map(carried)) {
-        int axis = axis_read_at(stage, buffer, dim);
+        int axis = tensor::axis_read_at(stage, buffer, dim);
         if (axis >= 0 && stage.axes[static_cast<size_t>(axis)].extent == param->shape[static_cast<size_t>(d)])
           for (const tensor::Buffer& r : stage.results) carried[r] = axis;
       }

@@ -34,12 +34,13 @@ class Scheduler {
     tile_ = choose_register_tile(machine, lanes_, plan.panel);
   }
 
-  Stmt run() {
-    std::vector<Stmt> parts;
-    if (plan_.padded_data) parts.push_back(pad());
-    if (plan_.packs_at_run_time) parts.push_back(pack());
-    parts.push_back(products());
-    return sequence(std::move(parts));
+  Stmt run() { return sequence({copies(), products()}); }
+
+  Stmt copies() { return sequence({plan_.padded_data ? pad() : nullptr, plan_.packs_at_run_time ? pack() : nullptr}); }
+
+  Stmt area(const ContractionArea& a) {
+    return one_panel(a.first_column, a.columns,
+                     [&](const Position& at) { return sums(at, {a.top, Expr(0), a.tall, width()}); });
   }
 
  private:
@@ -441,6 +442,15 @@ RegisterTile choose_register_tile(const Machine& m, int64_t lanes, int64_t panel
 
 Stmt schedule_contraction(const ContractionPlan& plan, const Machine& machine, const Choice& choice) {
   return Scheduler(plan, machine, choice).run();
+}
+
+Stmt schedule_copies(const ContractionPlan& plan, const Machine& machine) {
+  return Scheduler(plan, machine, {}).copies();
+}
+
+Stmt schedule_area(const ContractionPlan& plan, const ContractionArea& area, const Machine& machine,
+                   const Choice& choice) {
+  return Scheduler(plan, machine, choice).area(area);
 }
 
 }  // namespace dlcc::tensor

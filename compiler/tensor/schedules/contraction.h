@@ -51,4 +51,18 @@ std::optional<ContractionPlan> plan_contraction(const TensorFunction&, const std
 
 Stmt schedule_contraction(const ContractionPlan&, const Machine&, const Choice& = {});
 
+// Rows [top, top + tall) of the image, all of their pixels, of a panel's columns (the last panel may have fewer). All
+// lie inside, a place in the storage's last block included.
+struct ContractionArea {
+  Expr first_column;
+  int64_t columns = 0;
+  Expr top;
+  int64_t tall = 0;
+};
+
+// The contraction in two pieces, for schedules that interleave it with others: the copies of operands, once, and an
+// area. The variables of row axes that are not the image's are free in it.
+Stmt schedule_copies(const ContractionPlan&, const Machine&);
+Stmt schedule_area(const ContractionPlan&, const ContractionArea&, const Machine&, const Choice& = {});
+
 }  // namespace dlcc::tensor

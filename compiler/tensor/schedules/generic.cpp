@@ -13,8 +13,7 @@ class StageScheduler {
   StageScheduler(const Stage& stage, const std::map<Buffer, Layout>& layouts, const Machine& machine)
       : stage_(stage), machine_(machine) {
     for (const Axis& a : stage.axes) shape_.push_back(a.extent.value());
-    auto layout = layouts.find(stage.results[0]);
-    loops_ = storage_loops(layout == layouts.end() ? Layout{} : layout_of_box(layout->second), shape_);
+    loops_ = storage_loops(layout_of_box(layout_of(layouts, stage.results[0])), shape_);
     if (stage.reduction)
       for (const Axis& a : stage.reduction->axes) reduced_.push_back(a.extent.value());
   }

@@ -9,6 +9,9 @@
 
 namespace dlcc::tensor {
 
+// The layout of the buffer; dense when none is given.
+Layout layout_of(const std::map<Buffer, Layout>&, const Buffer&);
+
 // How the storage of a tensor is run through, without its border: one loop per part of its layout, outermost first, and
 // the logical index that the loop variables give.
 struct StorageLoops {

@@ -9,6 +9,7 @@
 #include "tensor/schedules/contraction.h"
 #include "tensor/schedules/generic.h"
 #include "tensor/schedules/loops.h"
+#include "tensor/schedules/strips.h"
 #include "tensor/schedules/window.h"
 #include "tensor/schedules/winograd.h"
 #include "tensor/visit.h"
@@ -123,7 +124,8 @@ Decision decide(WinogradPlan plan) {
           [plan](const Machine& m, const Choice&) { return schedule_winograd(plan, m); }};
 }
 
-Decision decide(ContractionPlan plan, std::map<Buffer, Layout>& layouts) {
+// What a contraction needs in memory, beside its operands and its result.
+Decision copies_of(const ContractionPlan& plan, std::map<Buffer, Layout>& layouts) {
   Decision d;
   const Buffer& weights = plan.contraction.weights.buffer;
   if (plan.packs_at_run_time)
@@ -135,7 +137,21 @@ Decision decide(ContractionPlan plan, std::map<Buffer, Layout>& layouts) {
     d.scratch.push_back(plan.padded_data);
     layouts[plan.padded_data] = plan.data_layout;
   }
+  return d;
+}
+
+Decision decide(ContractionPlan plan, std::map<Buffer, Layout>& layouts) {
+  Decision d = copies_of(plan, layouts);
   d.body = [plan](const Machine& m, const Choice& c) { return schedule_contraction(plan, m, c); };
+  return d;
+}
+
+Decision decide(StripPlan plan, std::map<Buffer, Layout>& layouts) {
+  Decision d = copies_of(plan.producer, layouts);
+  d.scratch.push_back(plan.strip);
+  layouts[plan.strip] = plan.strip_layout;
+  for (const auto& [buffer, layout] : plan.consumer.constants) layouts[buffer] = layout;
+  d.body = [plan, layouts](const Machine& m, const Choice& c) { return schedule_strips(plan, layouts, m, c); };
   return d;
 }
 
@@ -191,10 +207,15 @@ ScheduledFunction schedule(ScheduleRequest r) {
   r.machines.back() = with_choice(deciding(r.machines), r.choice);
   auto winograd = plan_winograd(f, r.layouts, r.constant, r.options, deciding(r.machines), r.choice);
   auto contraction = winograd ? std::nullopt : plan_contraction(f, r.layouts, r.constant, r.choice);
+  auto strips = winograd || contraction
+                    ? std::nullopt
+                    : plan_strips(f, r.layouts, r.constant, r.options, deciding(r.machines), r.choice);
   constexpr int64_t strict_terms = 256;
   if (contraction && r.options.strict) contraction->terms_per_sum = strict_terms;
+  if (strips && r.options.strict) strips->producer.terms_per_sum = strict_terms;
   Decision decision = winograd      ? decide(std::move(*winograd))
                       : contraction ? decide(std::move(*contraction), layouts)
+                      : strips      ? decide(std::move(*strips), layouts)
                                     : decide(f, layouts, r.constant);
 
   ScheduledFunction result;

@@ -13,145 +13,9 @@
 namespace dlcc::tensor {
 namespace {
 
-constexpr int64_t block = 16;            // lanes that lie together on every machine, so that all share stored constants
 constexpr int64_t most_unrolled = 256;   // updates of accumulators that are written out in a row
 constexpr int64_t most_in_one_sum = 64;  // terms; longer sums are computed in parts
 constexpr size_t most_pieces = 6;        // of a row, so that tiles at its ends may have code of their own
-
-// The one index of the load that mentions the variable, if it is the variable itself; -1 when none mentions it, or
-// empty when it is used in another way.
-std::optional<int> dimension_along(const Load& l, const Var& v) {
-  int found = -1;
-  for (size_t d = 0; d < l.indices.size(); ++d) {
-    if (!uses(l.indices[d], v)) continue;
-    if (found >= 0 || !is_var(l.indices[d], v)) return std::nullopt;
-    found = static_cast<int>(d);
-  }
-  return found;
-}
-
-Layout layout_of(const std::map<Buffer, Layout>& layouts, const Buffer& b) {
-  auto it = layouts.find(b);
-  return it == layouts.end() ? Layout{} : it->second;
-}
-
-// The storage has whole blocks of neighbours along dimension `d`.
-bool has_blocks(const Layout& layout, int d) {
-  return !layout.is_dense() && layout.parts.back().axis == d && layout.parts.back().extent == block &&
-         std::ranges::count(layout.parts, d, &Layout::Part::axis) == 2;
-}
-
-// Neighbours along dimension `d` of the buffer lie next to each other, at least within blocks.
-bool is_innermost(const Buffer& b, const Layout& layout, int d) {
-  if (!layout.is_dense())
-    return has_blocks(layout, d) ||
-           (layout.parts.back().axis == d && std::ranges::count(layout.parts, d, &Layout::Part::axis) == 1);
-  for (int later = d + 1; later < b->rank(); ++later)
-    if (b->shape[static_cast<size_t>(later)] != Dim(1)) return false;
-  return true;
-}
-
-// ---- planning
-
-class Planner {
- public:
-  Planner(const TensorFunction& f, size_t k, const std::map<Buffer, Layout>& layouts, const std::vector<bool>& constant)
-      : f_(f), k_(k), layouts_(layouts), constant_(constant) {}
-
-  std::optional<WindowPlan> run() {
-    const Stage& stage = f_.stages[k_];
-    if (!is_plain(stage) || !stage.reduction) return std::nullopt;
-    plan_.reduced = stage;
-    Ranges ranges = ranges_of(stage);
-    for (Expr& v : plan_.reduced.values) v = simplify(v, ranges);
-    find_epilogue();
-    if (!choose_lanes()) return std::nullopt;
-    return plan_;
-  }
-
- private:
-  static bool is_plain(const Stage& s) {
-    return s.results.size() == 1 && s.origin.empty() && s.requirements.empty() &&
-           std::ranges::none_of(s.axes, [](const Axis& a) { return a.extent.value() == 0; });
-  }
-
-  // The next stage, when nobody else reads what it reads of this one.
-  void find_epilogue() {
-    const Buffer& total = plan_.reduced.results[0];
-    if (k_ + 1 == f_.stages.size() || std::ranges::count(f_.results, total)) return;
-    const Stage& next = f_.stages[k_ + 1];
-    bool fits = is_plain(next) && !next.reduction && next.axes.size() == plan_.reduced.axes.size() &&
-                reads(next, total) && reads_at_own_index(next, total.get());
-    for (size_t later = k_ + 2; later < f_.stages.size(); ++later) fits = fits && !reads(f_.stages[later], total);
-    if (fits) plan_.epilogue = next;
-  }
-
-  static bool reads(const Stage& stage, const Buffer& b) {
-    auto in = [&](const Expr& e) {
-      auto loads = loads_of(e);
-      return std::ranges::any_of(loads, [&](const Load& l) { return l.buffer == b; });
-    };
-    return std::ranges::any_of(stage.values, in) ||
-           std::ranges::any_of(stage.requirements, [&](const Requirement& r) { return in(r.condition); });
-  }
-
-  const Stage& last() const { return plan_.epilogue ? *plan_.epilogue : plan_.reduced; }
-
-  bool is_constant(const Buffer& b) const {
-    for (size_t k = 0; k < f_.params.size(); ++k)
-      if (f_.params[k] == b) return constant_[k];
-    return false;
-  }
-
-  // The axis along which the result is contiguous, when all operands are too.
-  bool choose_lanes() {
-    const Buffer& result = last().results[0];
-    Layout layout = layout_of(layouts_, result);
-    for (int a = 0; a < result->rank(); ++a)
-      if (is_innermost(result, layout, a) &&
-          (plan_.lane_axis < 0 || last().axes[static_cast<size_t>(a)].extent != Dim(1)))
-        plan_.lane_axis = a;
-    if (plan_.lane_axis < 0) return false;
-    plan_.whole_blocks = has_blocks(layout, plan_.lane_axis);
-    bool along = false;
-    if (!check_operands(plan_.reduced, along) || !along) return false;
-    return !plan_.epilogue || check_operands(*plan_.epilogue, along);
-  }
-
-  bool check_operands(const Stage& stage, bool& along) {
-    const Var& lane = stage.axes[static_cast<size_t>(plan_.lane_axis)].var;
-    for (const Load& l : loads_of(stage.values[0])) {
-      if (l.buffer == plan_.reduced.results[0]) continue;
-      auto d = dimension_along(l, lane);
-      if (!d) return false;
-      if (*d < 0) continue;
-      Layout layout = layout_of(layouts_, l.buffer);
-      if (is_constant(l.buffer) && layout.is_dense() && bits(l.buffer->type) >= 8) {
-        store_in_blocks(l.buffer, *d);
-        continue;
-      }
-      if (!is_innermost(l.buffer, layout, *d)) return false;
-      along = true;
-      // The padding of the last block must not be read where the definition says what is read outside.
-      if (!has_blocks(layout, *d) || l.otherwise) plan_.whole_blocks = false;
-    }
-    return true;
-  }
-
-  void store_in_blocks(const Buffer& b, int d) {
-    for (const auto& [known, layout] : plan_.constants)
-      if (known == b) return;
-    plan_.constants.emplace_back(b, blocked_layout(static_shape(b->shape), d, block, Layout::Tail::zero));
-  }
-
-  const TensorFunction& f_;
-  size_t k_;
-  const std::map<Buffer, Layout>& layouts_;
-  const std::vector<bool>& constant_;
-  WindowPlan plan_;
-};
-
-// ---- scheduling
 
 // `count` tiles of `size` points each, beginning at `begin`.
 struct Piece {
@@ -180,16 +44,20 @@ std::vector<Piece> split(int64_t points, int64_t most,
 
 class Scheduler {
  public:
-  Scheduler(const WindowPlan& plan, const std::map<Buffer, Layout>& layouts, const Machine& machine)
+  Scheduler(const WindowPlan& plan, const WindowArea& area, const std::map<Buffer, Layout>& layouts,
+            const Machine& machine)
       : plan_(plan),
+        area_(area),
         layouts_(layouts),
         stage_(plan.reduced),
         epilogue_(plan.reduced, plan.epilogue ? &*plan.epilogue : nullptr) {
-    lanes_ = std::min<int64_t>(machine.lanes(std::max(bits(stage_.reduction->identity[0].type()), 8)), block);
+    lanes_ = std::min<int64_t>(machine.lanes(std::max(bits(stage_.reduction->identity[0].type()), 8)), lane_block);
     for (size_t k = 0; k < stage_.axes.size(); ++k)
       if (static_cast<int>(k) != plan.lane_axis) outer_.push_back(k);
-    auto row =
-        std::ranges::find_if(outer_.rbegin(), outer_.rend(), [&](size_t k) { return stage_.axes[k].extent != Dim(1); });
+    auto row = std::ranges::find_if(outer_.rbegin(), outer_.rend(), [&](size_t k) {
+      return stage_.axes[k].extent != Dim(1) && static_cast<int>(k) != area.row_axis &&
+             !std::ranges::count(area.fixed_axes, static_cast<int>(k));
+    });
     if (row != outer_.rend()) {
       x_ = static_cast<int>(*row);
       outer_.erase(std::next(row).base());
@@ -201,18 +69,19 @@ class Scheduler {
   }
 
   Stmt run() {
-    int64_t whole = extent(plan_.lane_axis) / block, rest = extent(plan_.lane_axis) % block;
+    int64_t whole = area_.lanes / lane_block, rest = area_.lanes % lane_block;
     std::vector<Stmt> parts;
+    auto add = [&](const Expr& first, int64_t blocks, int64_t vectors, int64_t lanes) {
+      parts.push_back(image({area_.first_lane + first, blocks, vectors, lanes}));
+    };
     for (const Piece& p : split(whole, blocks_)) {
       Var b = make_var("block");
-      Lanes at{(Expr(p.begin) + Expr(b) * Expr(p.size)) * Expr(block), p.size, block / lanes_, lanes_};
-      parts.push_back(for_loop(b, p.count, LoopKind::parallel, image(at)));
+      add((Expr(p.begin) + Expr(b) * Expr(p.size)) * Expr(lane_block), p.size, lane_block / lanes_, lanes_);
+      parts.back() = for_loop(b, p.count, LoopKind::parallel, parts.back());
     }
-    Lanes at{Expr(whole * block), 1, rest / lanes_, lanes_};
-    if (plan_.whole_blocks) at.vectors = ceil_div(rest, lanes_);
-    if (at.vectors > 0) parts.push_back(image(at));
-    if (rest > at.vectors * lanes_)
-      parts.push_back(image({Expr(whole * block + at.vectors * lanes_), 1, 1, rest - at.vectors * lanes_}));
+    int64_t vectors = plan_.whole_blocks ? ceil_div(rest, lanes_) : rest / lanes_;
+    if (vectors > 0) add(whole * lane_block, 1, vectors, lanes_);
+    if (rest > vectors * lanes_) add(whole * lane_block + vectors * lanes_, 1, 1, rest - vectors * lanes_);
     return sequence(std::move(parts));
   }
 
@@ -283,6 +152,12 @@ class Scheduler {
     if (columns_.size() > most_pieces) columns_ = split(extent(x_), points_);
   }
 
+  Ranges ranges() const {
+    Ranges ranges = ranges_of(stage_);
+    ranges.insert(area_.known.begin(), area_.known.end());
+    return ranges;
+  }
+
   // The index of a predicated load may lie where nothing is stored, when the axes are in these ranges.
   bool reads_outside(const Load& l, size_t d, const Ranges& ranges) const {
     if (!l.otherwise) return false;
@@ -296,7 +171,7 @@ class Scheduler {
   bool reads_outside(int64_t begin, int64_t size) const {
     if (x_ < 0) return false;
     const Var& x = stage_.axes[static_cast<size_t>(x_)].var;
-    Ranges ranges = ranges_of(stage_);
+    Ranges ranges = this->ranges();
     ranges[x] = {begin, begin + size - 1};
     auto outside = [&](const Load& l) {
       for (size_t d = 0; d < l.indices.size(); ++d)
@@ -311,9 +186,21 @@ class Scheduler {
 
   Stmt image(const Lanes& at) {
     Stmt body = row(at);
-    for (size_t k = outer_.size(); k-- > 0;)
-      body = for_loop(stage_.axes[outer_[k]].var, stage_.axes[outer_[k]].extent.value(), LoopKind::parallel, body);
+    for (size_t k = outer_.size(); k-- > 0;) {
+      int axis = static_cast<int>(outer_[k]);
+      if (axis == area_.row_axis)
+        body = rows(body);
+      else if (!std::ranges::count(area_.fixed_axes, axis))
+        body = for_loop(stage_.axes[outer_[k]].var, extent(axis), LoopKind::parallel, body);
+    }
     return body;
+  }
+
+  // The area's rows.
+  Stmt rows(Stmt body) const {
+    const Var& y = stage_.axes[static_cast<size_t>(area_.row_axis)].var;
+    if (extent(area_.row_axis) % area_.rows) body = if_then(Expr(y) < Expr(extent(area_.row_axis)), body);
+    return for_loop(area_.row, area_.rows, LoopKind::parallel, let(y, area_.first_row + Expr(area_.row), body));
   }
 
   Stmt row(const Lanes& at) {
@@ -335,7 +222,7 @@ class Scheduler {
     for (size_t k = 0; k < stage_.axes.size(); ++k) {
       int axis = static_cast<int>(k);
       if (axis == plan_.lane_axis)
-        result.push_back(at.base + b * Expr(block) + vector * Expr(lanes_) + lane);
+        result.push_back(at.base + b * Expr(lane_block) + vector * Expr(lanes_) + lane);
       else if (axis == x_)
         result.push_back(point);
       else
@@ -462,7 +349,7 @@ class Scheduler {
 
   // An index that may lie outside and depends on neither the point of the row nor the unrolled term, and its bound.
   std::optional<std::pair<Expr, int64_t>> find_guard() const {
-    Ranges ranges = ranges_of(stage_);
+    Ranges ranges = this->ranges();
     auto varies = [&](const Expr& e) {
       return uses(e, stage_.axes[static_cast<size_t>(plan_.lane_axis)].var) ||
              (x_ >= 0 && uses(e, stage_.axes[static_cast<size_t>(x_)].var)) ||
@@ -492,6 +379,7 @@ class Scheduler {
   }
 
   const WindowPlan& plan_;
+  const WindowArea& area_;
   const std::map<Buffer, Layout>& layouts_;
   const Stage& stage_;
   Epilogue epilogue_;
@@ -506,13 +394,14 @@ class Scheduler {
 
 }  // namespace
 
-std::optional<WindowPlan> plan_window(const TensorFunction& f, size_t k, const std::map<Buffer, Layout>& layouts,
-                                      const std::vector<bool>& constant) {
-  return Planner(f, k, layouts, constant).run();
+Stmt schedule_window(const WindowPlan& plan, const std::map<Buffer, Layout>& layouts, const Machine& machine) {
+  int64_t lanes = plan.reduced.axes[static_cast<size_t>(plan.lane_axis)].extent.value();
+  return schedule_area(plan, {.first_lane = 0, .lanes = lanes}, layouts, machine);
 }
 
-Stmt schedule_window(const WindowPlan& plan, const std::map<Buffer, Layout>& layouts, const Machine& machine) {
-  return Scheduler(plan, layouts, machine).run();
+Stmt schedule_area(const WindowPlan& plan, const WindowArea& area, const std::map<Buffer, Layout>& layouts,
+                   const Machine& machine) {
+  return Scheduler(plan, area, layouts, machine).run();
 }
 
 }  // namespace dlcc::tensor

@@ -10,8 +10,12 @@
 
 #include "tensor/ir.h"
 #include "tensor/machine.h"
+#include "tensor/simplify.h"
 
 namespace dlcc::tensor {
+
+// Lanes that lie together on every machine, so that all share stored constants.
+inline constexpr int64_t lane_block = 16;
 
 // Decisions shared by all machines, because they concern memory.
 struct WindowPlan {
@@ -30,5 +34,19 @@ std::optional<WindowPlan> plan_window(const TensorFunction&, size_t k, const std
 
 // `layouts` as above, with those of `constants`.
 Stmt schedule_window(const WindowPlan&, const std::map<Buffer, Layout>& layouts, const Machine&);
+
+// A part of the results, for schedules that interleave windows with others: lanes, and rows along one axis, of which
+// those beyond the end are left out.
+struct WindowArea {
+  Expr first_lane;
+  int64_t lanes = 0;
+  int row_axis = -1;
+  Var row;  // counts the rows from the first one on
+  Expr first_row;
+  int64_t rows = 0;
+  std::vector<int> fixed_axes = {};  // whose variables are free in the area's code
+  Ranges known = {};                 // of `row` and of other variables, where the plan's expressions use them
+};
+Stmt schedule_area(const WindowPlan&, const WindowArea&, const std::map<Buffer, Layout>& layouts, const Machine&);
 
 }  // namespace dlcc::tensor

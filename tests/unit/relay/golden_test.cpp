@@ -64,8 +64,7 @@ std::string run_passes(relay::Module module, const std::string& names) {
     auto passes = relay::all_passes();
     auto pass = std::ranges::find(passes, name, &relay::PassInfo::name);
     REQUIRE_MESSAGE(pass != passes.end(), "no pass " << name);
-    relay::PassContext context;
-    context.diagnostics = &d;
+    relay::PassContext context{.diagnostics = &d, .channel_block = 16};
     module = pass->run(std::move(module), context);
     CHECK_MESSAGE(relay::verify(module, d), "after " << name << ":\n" << d.str() << relay::print(module, false));
     CHECK_MESSAGE(relay::infer_types(module, d), "after " << name << ":\n" << d.str() << relay::print(module, false));

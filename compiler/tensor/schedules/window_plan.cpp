@@ -1,0 +1,147 @@
+// What all machines share of a reduction in windows: the axis of the lanes, and how constants are stored.
+#include <algorithm>
+
+#include "tensor/analysis.h"
+#include "tensor/layout.h"
+#include "tensor/schedules/loops.h"
+#include "tensor/schedules/window.h"
+#include "tensor/simplify.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+namespace {
+
+// The one index of the load that mentions the variable, if it is the variable itself; -1 when none mentions it, or
+// empty when it is used in another way.
+std::optional<int> dimension_along(const Load& l, const Var& v) {
+  int found = -1;
+  for (size_t d = 0; d < l.indices.size(); ++d) {
+    if (!uses(l.indices[d], v)) continue;
+    if (found >= 0 || !is_var(l.indices[d], v)) return std::nullopt;
+    found = static_cast<int>(d);
+  }
+  return found;
+}
+
+// The storage has whole blocks of neighbours along dimension `d`.
+bool has_blocks(const Layout& layout, int d) {
+  return !layout.is_dense() && layout.parts.back().axis == d && layout.parts.back().extent == lane_block &&
+         std::ranges::count(layout.parts, d, &Layout::Part::axis) == 2;
+}
+
+// Neighbours along dimension `d` of the buffer lie next to each other, at least within blocks.
+bool is_innermost(const Buffer& b, const Layout& layout, int d) {
+  if (!layout.is_dense())
+    return has_blocks(layout, d) ||
+           (layout.parts.back().axis == d && std::ranges::count(layout.parts, d, &Layout::Part::axis) == 1);
+  for (int later = d + 1; later < b->rank(); ++later)
+    if (b->shape[static_cast<size_t>(later)] != Dim(1)) return false;
+  return true;
+}
+
+class Planner {
+ public:
+  Planner(const TensorFunction& f, size_t k, const std::map<Buffer, Layout>& layouts, const std::vector<bool>& constant)
+      : f_(f), k_(k), layouts_(layouts), constant_(constant) {}
+
+  std::optional<WindowPlan> run() {
+    const Stage& stage = f_.stages[k_];
+    if (!is_plain(stage) || !stage.reduction) return std::nullopt;
+    plan_.reduced = stage;
+    Ranges ranges = ranges_of(stage);
+    for (Expr& v : plan_.reduced.values) v = simplify(v, ranges);
+    find_epilogue();
+    if (!choose_lanes()) return std::nullopt;
+    return plan_;
+  }
+
+ private:
+  static bool is_plain(const Stage& s) {
+    return s.results.size() == 1 && s.origin.empty() && s.requirements.empty() &&
+           std::ranges::none_of(s.axes, [](const Axis& a) { return a.extent.value() == 0; });
+  }
+
+  // The next stage, when nobody else reads what it reads of this one.
+  void find_epilogue() {
+    const Buffer& total = plan_.reduced.results[0];
+    if (k_ + 1 == f_.stages.size() || std::ranges::count(f_.results, total)) return;
+    const Stage& next = f_.stages[k_ + 1];
+    bool fits = is_plain(next) && !next.reduction && next.axes.size() == plan_.reduced.axes.size() &&
+                reads(next, total) && reads_at_own_index(next, total.get());
+    for (size_t later = k_ + 2; later < f_.stages.size(); ++later) fits = fits && !reads(f_.stages[later], total);
+    if (fits) plan_.epilogue = next;
+  }
+
+  static bool reads(const Stage& stage, const Buffer& b) {
+    auto in = [&](const Expr& e) {
+      auto loads = loads_of(e);
+      return std::ranges::any_of(loads, [&](const Load& l) { return l.buffer == b; });
+    };
+    return std::ranges::any_of(stage.values, in) ||
+           std::ranges::any_of(stage.requirements, [&](const Requirement& r) { return in(r.condition); });
+  }
+
+  const Stage& last() const { return plan_.epilogue ? *plan_.epilogue : plan_.reduced; }
+
+  bool is_constant(const Buffer& b) const {
+    for (size_t k = 0; k < f_.params.size(); ++k)
+      if (f_.params[k] == b) return constant_[k];
+    return false;
+  }
+
+  // The axis along which the result is contiguous, when all operands are too.
+  bool choose_lanes() {
+    const Buffer& result = last().results[0];
+    Layout layout = layout_of(layouts_, result);
+    for (int a = 0; a < result->rank(); ++a)
+      if (is_innermost(result, layout, a) &&
+          (plan_.lane_axis < 0 || last().axes[static_cast<size_t>(a)].extent != Dim(1)))
+        plan_.lane_axis = a;
+    if (plan_.lane_axis < 0) return false;
+    plan_.whole_blocks = has_blocks(layout, plan_.lane_axis);
+    bool along = false;
+    if (!check_operands(plan_.reduced, along) || !along) return false;
+    return !plan_.epilogue || check_operands(*plan_.epilogue, along);
+  }
+
+  bool check_operands(const Stage& stage, bool& along) {
+    const Var& lane = stage.axes[static_cast<size_t>(plan_.lane_axis)].var;
+    for (const Load& l : loads_of(stage.values[0])) {
+      if (l.buffer == plan_.reduced.results[0]) continue;
+      auto d = dimension_along(l, lane);
+      if (!d) return false;
+      if (*d < 0) continue;
+      Layout layout = layout_of(layouts_, l.buffer);
+      if (is_constant(l.buffer) && layout.is_dense() && bits(l.buffer->type) >= 8) {
+        store_in_blocks(l.buffer, *d);
+        continue;
+      }
+      if (!is_innermost(l.buffer, layout, *d)) return false;
+      along = true;
+      // The padding of the last block must not be read where the definition says what is read outside.
+      if (!has_blocks(layout, *d) || l.otherwise) plan_.whole_blocks = false;
+    }
+    return true;
+  }
+
+  void store_in_blocks(const Buffer& b, int d) {
+    for (const auto& [known, layout] : plan_.constants)
+      if (known == b) return;
+    plan_.constants.emplace_back(b, blocked_layout(static_shape(b->shape), d, lane_block, Layout::Tail::zero));
+  }
+
+  const TensorFunction& f_;
+  size_t k_;
+  const std::map<Buffer, Layout>& layouts_;
+  const std::vector<bool>& constant_;
+  WindowPlan plan_;
+};
+
+}  // namespace
+
+std::optional<WindowPlan> plan_window(const TensorFunction& f, size_t k, const std::map<Buffer, Layout>& layouts,
+                                      const std::vector<bool>& constant) {
+  return Planner(f, k, layouts, constant).run();
+}
+
+}  // namespace dlcc::tensor
