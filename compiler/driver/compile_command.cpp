@@ -24,7 +24,8 @@ struct Outputs {
 
 // Beside standard output, a device or a pipe there is no place for further files.
 bool stands_alone(const std::string& object) {
-  return object == "-" || std::filesystem::is_other(std::filesystem::status(object));
+  std::error_code unknown;  // told when it is written
+  return object == "-" || std::filesystem::is_other(std::filesystem::status(object, unknown));
 }
 
 std::string without_suffix(const std::string& path) {
@@ -74,7 +75,7 @@ std::optional<TuningRecords> tuned(Compiler& compiler, const relay::Module& modu
   const std::string& path = compiler.options().tuning_records;
   if (!can_write({path, object}, diagnostics)) return std::nullopt;
   TuningRecords all;
-  if (std::filesystem::exists(path)) {
+  if (std::error_code unknown; std::filesystem::exists(path, unknown)) {
     auto known = read_tuning_records(path, diagnostics);
     if (!known) return std::nullopt;
     all.add(*known);

@@ -241,8 +241,8 @@ std::string step_rows(const Profile& p) {
 
 std::string total_row(const Profile& p) {
   return fmt::format(
-      "<tr><td>all</td><td>{:.2f}</td><td></td><td></td><td></td><td>{:.1f}</td><td></td><td>{:.0f} "
-      "%</td><td></td></tr>\n",
+      "<tr><td>all</td><td>{:.2f}</td><td></td><td></td><td></td><td>{:.1f}</td><td></td><td>{:.0f} %</td>"
+      "<td></td></tr>\n",
       p.step_seconds() * 1e6, p.gflops(), 100 * p.floor_seconds() / p.step_seconds());
 }
 
@@ -268,10 +268,9 @@ std::string roofline_page(const emit::Interface& model, const Profile& p) {
   text += "</div>\n<h2>Roofline</h2>\n";
   text += fmt::format(
       "<p>A dot is a step; its area is the time it takes. A step's floor is the longer of two times: of its FLOPs at "
-      "the "
-      "peak, and of its bytes at the rate of reading {:.0f} MiB, more than the level-2 cache holds. Percentages are "
-      "floors over times: data that stay in a cache, and algorithms with fewer multiplications, exceed 100 %. Orange: "
-      "below 60 %, and more than 0.5 % of the time.</p>\n",
+      "the peak, and of its bytes at the rate of reading {:.0f} MiB, more than the level-2 cache holds. Percentages "
+      "are floors over times: data that stay in a cache, and algorithms with fewer multiplications, exceed 100 %. "
+      "Orange: below 60 %, and more than 0.5 % of the time.</p>\n",
       static_cast<double>(p.roof.buffer_bytes) / (1 << 20));
   text += "<figure>\n" + RooflineChart(p).svg() + "</figure>\n<h2>Latency</h2>\n<figure>\n" + latency_chart(p);
   text +=

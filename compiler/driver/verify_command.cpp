@@ -78,10 +78,10 @@ int verify_command(std::vector<std::string> args) {
   app.add_option("--atol", tolerance.atol, fmt::format("Absolute tolerance, by default {:g}", tolerance.atol))
       ->check(CLI::NonNegativeNumber)
       ->option_text("X");
-  CLI::Option* engine_option = app.add_option("--engine", engine_name,
-                                              "What computes: object, the default; schedules: the scheduled kernels, "
-                                              "in the evaluator; definitions: those of "
-                                              "the operators, in the evaluator")
+  const char* about_engines =
+      "What computes: object, the default; schedules: the scheduled kernels, in the evaluator; definitions: those of "
+      "the operators, in the evaluator";
+  CLI::Option* engine_option = app.add_option("--engine", engine_name, about_engines)
                                    ->check(CLI::IsMember({"object", "schedules", "definitions"}))
                                    ->option_text("ENGINE");
   app.add_flag("--layers", layers, "Compare every intermediate value of the object with the evaluator")

@@ -66,6 +66,7 @@ rm truncated.onnx
 mkdir taken.o
 expect_status 1 "$model" -o taken.o
 expect_status 1 "$model" -o missing/m.o
+expect_status 1 "$model" -o "$(printf "x%.0s" {1..300}).o"
 expect_status 1 "$model" -o m.o --tune --tuning-records missing/records.json
 expect_status 1 bench "$model" --html missing/page.html
 [ ! -s out.txt ] || fail "something was measured though its page has no place"
