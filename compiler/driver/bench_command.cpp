@@ -39,12 +39,15 @@ int bench_command(std::vector<std::string> args) {
   CLI::App app("Measures a compiled model on random inputs.", "dlcc bench");
   add_compile_options(app, options);
   add_reporting_options(app, reporting);
-  app.add_option("--runs", runs, "Timed calls")->check(CLI::Range(2, 1000000))->capture_default_str();
+  app.add_option("--runs", runs, fmt::format("Timed calls, by default {}", runs))
+      ->check(CLI::Range(2, 1000000))
+      ->option_text("N");
   app.add_flag("--layers", layers, "Time each step, beside probes of the machine's peak and bandwidth");
   app.add_flag("--json", json, "Print JSON, with the steps");
-  app.add_option("--html", page, "Write a page with the roofline, the steps and the latencies to this file");
+  app.add_option("--html", page, "Write a page with the roofline, the steps and the latencies")->type_name("FILE");
   if (auto status = parse(app, std::move(args))) return *status;
   Diagnostics diagnostics;
+  if (!page.empty() && !can_write({page}, diagnostics)) return report(diagnostics, reporting);
   Compiler compiler(options, diagnostics);
   auto planned = compiler.compile();
   if (!planned) return report(diagnostics, reporting);
@@ -63,7 +66,7 @@ int bench_command(std::vector<std::string> args) {
     std::cout << latency_text(*measured, planned->interface.macs);
     if (layers) std::cout << profile_table(*measured);
   }
-  if (!page.empty()) write_file(page, roofline_page(planned->interface.prefix, *measured), diagnostics);
+  if (!page.empty()) write_file(page, roofline_page(planned->interface, *measured), diagnostics);
   return report(diagnostics, reporting);
 }
 

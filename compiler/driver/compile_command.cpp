@@ -22,6 +22,12 @@ struct Outputs {
   bool tune = false;
 };
 
+// Beside standard output, a device or a pipe there is no place for further files.
+bool stands_alone(const std::string& object) {
+  std::error_code unknown;  // told when it is written
+  return object == "-" || std::filesystem::is_other(std::filesystem::status(object, unknown));
+}
+
 std::string without_suffix(const std::string& path) {
   size_t dot = path.rfind('.'), slash = path.rfind('/');
   return dot == std::string::npos || (slash != std::string::npos && dot < slash) ? path : path.substr(0, dot);
@@ -62,11 +68,14 @@ std::string dependency_rule(const Compiler& compiler, const Outputs& out) {
   return rule + "\n";
 }
 
-// The records of the file that the options name, if there is one, with those that are measured now.
-std::optional<TuningRecords> tuned(Compiler& compiler, const relay::Module& module, Diagnostics& diagnostics) {
+// The records of the file that the options name, if there is one, with those that are measured now. Nothing is measured
+// when they, or the object, could not be written afterwards.
+std::optional<TuningRecords> tuned(Compiler& compiler, const relay::Module& module, const std::string& object,
+                                   Diagnostics& diagnostics) {
   const std::string& path = compiler.options().tuning_records;
+  if (!can_write({path, object}, diagnostics)) return std::nullopt;
   TuningRecords all;
-  if (std::filesystem::exists(path)) {
+  if (std::error_code unknown; std::filesystem::exists(path, unknown)) {
     auto known = read_tuning_records(path, diagnostics);
     if (!known) return std::nullopt;
     all.add(*known);
@@ -99,7 +108,7 @@ bool are_no_inputs(const std::vector<OutputFile>& outputs, const std::set<std::s
 bool write_all(Compiler& compiler, const Outputs& out, const relay::Module& module, Planned& planned,
                const std::optional<TuningRecords>& records, Diagnostics& diagnostics) {
   std::string stem = without_suffix(out.object);
-  bool to_stdout = out.object == "-";
+  bool alone = stands_alone(out.object);
   std::vector<std::byte> object;
   std::deque<std::string> texts;
   std::vector<OutputFile> files;
@@ -114,10 +123,10 @@ bool write_all(Compiler& compiler, const Outputs& out, const relay::Module& modu
       if (!planned.weights_file.empty()) files.push_back({compiler.options().weights_file, planned.weights_file});
     }
     for (const Artefact& a : artefacts)
-      if (a.kind == kind) add_text(to_stdout ? "-" : stem + a.suffix, a.text(compiler, module, planned));
+      if (a.kind == kind) add_text(alone ? out.object : stem + a.suffix, a.text(compiler, module, planned));
   }
   // The header tells the stack's size, which is known when the object is.
-  if (std::ranges::count(kinds, "header") && !to_stdout) add_text(stem + ".h", emit::make_header(planned.interface));
+  if (std::ranges::count(kinds, "header") && !alone) add_text(stem + ".h", emit::make_header(planned.interface));
   if (out.dependencies) {
     add_text(out.dependency_file.empty() ? stem + ".d" : out.dependency_file, dependency_rule(compiler, out));
   }
@@ -136,18 +145,19 @@ int compile_command(std::vector<std::string> args) {
   std::string commands_text = "\nCommands (dlcc COMMAND --help):\n";
   for (const Command& c : commands()) commands_text += fmt::format("  {:10} {}\n", c.name, c.summary);
   app.footer(commands_text);
-  app.set_version_flag("--version", std::string("dlcc ") + version);
+  app.set_version_flag("--version", std::string("dlcc ") + version, "Print the version");
+  app.add_option("-o", out.object, "The object file, or '-'; the header is written beside it")->type_name("OBJECT");
   add_compile_options(app, options);
   add_reporting_options(app, reporting);
-  app.add_option("-o", out.object, "The object file; the header is written beside it");
   app.callback([&] {
     if (!out.object.empty()) return;
-    if (options.stop_after.empty()) throw CLI::RequiredError("-o");
+    if (options.stop_after.empty()) throw CLI::RequiredError("-o OBJECT, where no command is given,");
     out.object = "-";  // nothing will be written
   });
   app.add_flag("--tune", out.tune,
                "Measure on this machine what schedules may choose, and add it to the file of --tuning-records");
   app.add_option("--emit", out.emit, "What to write: obj, header, relay, tensor, llvm, asm")
+      ->type_name("LIST")
       ->capture_default_str()
       ->check([](const std::string& text) {
         std::stringstream kinds(text);
@@ -160,9 +170,13 @@ int compile_command(std::vector<std::string> args) {
   app.add_flag("-g", out.debug,
                "Debug information: lines of the scheduled program, which is written beside the object");
   app.add_flag("-c")->description("Accepted as compilers accept it: dlcc never links");
-  app.add_flag("--MD", out.dependencies, "-MD: write a make dependency file");
-  app.add_option("--MF", out.dependency_file, "-MF: its path");
-  app.add_option("--MT", out.dependency_target, "-MT: the target it names");
+  CLI::Option* dependencies = app.add_flag("--MD", out.dependencies, "Write a make dependency file");
+  app.add_option("--MF", out.dependency_file, "Its path; default: the object's, with .d")
+      ->option_text("FILE")
+      ->needs(dependencies);
+  app.add_option("--MT", out.dependency_target, "The target it names; default: the object")
+      ->option_text("NAME")
+      ->needs(dependencies);
   if (auto status = parse(app, std::move(args))) return *status;
   std::string stem = without_suffix(out.object == "-" ? options.model : out.object);
   std::string name = stem.substr(stem.rfind('/') + 1);
@@ -170,17 +184,19 @@ int compile_command(std::vector<std::string> args) {
   if (out.debug) options.text_file = name + text_suffix;
 
   Diagnostics diagnostics;
-  if (out.object == "-" && out.debug)
-    diagnostics.error(DiagnosticId::bad_option, {}, "-g with -o - leaves no place for the text that code refers to");
-  if (out.object == "-" && out.dependencies && out.dependency_file.empty())
-    diagnostics.error(DiagnosticId::bad_option, {}, "-MD with -o - needs -MF, which names the dependency file");
+  if (stands_alone(out.object) && out.debug)
+    diagnostics.error(DiagnosticId::bad_option, {},
+                      fmt::format("-g with -o {} leaves no place for the text that code refers to", out.object));
+  if (stands_alone(out.object) && out.dependencies && out.dependency_file.empty())
+    diagnostics.error(DiagnosticId::bad_option, {},
+                      fmt::format("-MD with -o {} needs -MF, which names the dependency file", out.object));
   if (out.tune && options.tuning_records.empty())
     diagnostics.error(DiagnosticId::bad_option, {},
                       "--tune needs --tuning-records, which names the file of its records");
   if (diagnostics.any()) return report(diagnostics, reporting);
   Compiler compiler(options, diagnostics);
   auto module = compiler.optimize();
-  auto records = module && out.tune ? tuned(compiler, *module, diagnostics) : std::nullopt;
+  auto records = module && out.tune ? tuned(compiler, *module, out.object, diagnostics) : std::nullopt;
   if (records) compiler.use(*records);
   auto planned = module && !diagnostics.any() ? compiler.plan(*module) : std::nullopt;
   if (planned) write_all(compiler, out, *module, *planned, records, diagnostics);

@@ -41,6 +41,13 @@ nlohmann::json tensors_json(const std::vector<emit::TensorInterface>& tensors) {
   return list;
 }
 
+// "1.50 MiB (1572864 bytes)"
+std::string amount(int64_t bytes) {
+  bool large = bytes >= 1 << 20;
+  return fmt::format("{:.2f} {} ({} bytes)", static_cast<double>(bytes) / (large ? 1 << 20 : 1 << 10),
+                     large ? "MiB" : "KiB", bytes);
+}
+
 }  // namespace
 
 int inspect_command(std::vector<std::string> args) {
@@ -91,8 +98,10 @@ int inspect_command(std::vector<std::string> args) {
   for (const auto& [name, count] : contents.operators) operators += fmt::format(" {}*{}", count, name);
   std::cout << fmt::format("contents {} parameters;{}\n", contents.parameters, operators);
   std::string place = i.weights_file ? fmt::format(", in a file of {}", i.weights_file->bytes) : "";
-  std::cout << fmt::format("weights  {} bytes{}\narena    {} bytes (no plan can need less than {})\nMACs     {}\n\n",
-                           i.weights_bytes, place, i.arena_bytes, planned->plan.live_bound, i.macs);
+  std::cout << fmt::format("weights  {}{}\n", amount(i.weights_bytes), place);
+  std::cout << fmt::format("arena    {}; no plan can need less than {}\n", amount(i.arena_bytes),
+                           planned->plan.live_bound);
+  std::cout << fmt::format("MACs     {:.3f} million ({})\n\n", static_cast<double>(i.macs) * 1e-6, i.macs);
   std::cout << step_table(steps);
   return 0;
 }

@@ -85,7 +85,7 @@ int ops_command(std::vector<std::string> args) {
       "target has code for them.",
       "dlcc ops");
   app.add_flag("--json", json, "Print JSON");
-  app.add_option("--target", target, "A target; see 'dlcc targets'");
+  app.add_option("--target", target, "A target; see 'dlcc targets'")->type_name("NAME");
   add_reporting_options(app, reporting);
   if (auto status = parse(app, std::move(args))) return *status;
   if (app.count("--target")) return print_support(target, json, reporting);

@@ -4,10 +4,19 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
+#include <new>
 
 #include "driver/commands.h"
 #include "driver/reproducer.h"
 #include "support/diagnostics.h"
+
+// The status, or 1 when what was printed could not be written: to a full disk, for instance.
+static int after_output(int status) {
+  if (std::cout.flush() && std::fflush(stdout) == 0) return status;
+  fmt::print(stderr, "dlcc: standard output cannot be written\n");
+  return status == 0 ? 1 : status;
+}
 
 int main(int argc, char** argv) {
   using namespace dlcc::driver;
@@ -20,7 +29,10 @@ int main(int argc, char** argv) {
     args.erase(args.begin());
   }
   try {
-    return run(std::move(args));
+    return after_output(run(std::move(args)));
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "dlcc: not enough memory for this model\n");
+    return 1;
   } catch (const std::exception& e) {
     const char* temporary = std::getenv("TMPDIR");
     std::string folder = write_reproducer(temporary ? temporary : "/tmp", command_line, e.what());

@@ -13,11 +13,34 @@ namespace dlcc::driver {
 namespace {
 
 // gcc writes some long options with one dash; the parser's library wants two.
-std::string gcc_spelling(std::string arg) {
-  for (const char* option : {"-mcpu", "-mattr", "-MD", "-MF", "-MT"})
+constexpr const char* gcc_options[] = {"-mcpu", "-mattr", "-MD", "-MF", "-MT"};
+
+std::string library_spelling(std::string arg) {
+  for (const char* option : gcc_options)
     if (arg == option || arg.starts_with(std::string(option) + "=")) return "-" + arg;
   return arg;
 }
+
+// Help with gcc's spelling, and with -o where a command has it.
+class Help : public CLI::Formatter {
+ public:
+  Help() { column_width(36); }
+
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = "\nUsage: " + name;
+    for (const CLI::Option* o : app->get_options([](const CLI::Option* o) { return o->get_positional(); }))
+      usage += " " + o->get_name(true) + (o->get_expected_max() > 1 ? "..." : "");
+    if (const CLI::Option* o = app->get_option_no_throw("-o")) usage += " -o " + o->get_type_name();
+    return usage + " [options]\n";
+  }
+
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    std::string name = CLI::Formatter::make_option_name(option, is_positional);
+    for (const char* gcc : gcc_options)
+      if (name == std::string("-") + gcc) return gcc;
+    return name;
+  }
+};
 
 // One line on the terminal that tells what is being done; gone when nothing is.
 void show_progress(const std::string& what) {
@@ -67,46 +90,58 @@ std::string check_pass(const std::string& name) {
 }
 
 void add_compile_options(CLI::App& app, CompileOptions& o) {
-  app.add_option("model", o.model, "The model: ONNX or Relay text; '-' reads standard input")->required();
-  app.add_option("--prefix", o.prefix, "Prefix of the C interface; default: the output's name");
-  app.add_option("--target", o.target, "Target; see 'dlcc targets'")->capture_default_str();
-  app.add_option("--mcpu", o.mcpu, "-mcpu=: a level, a CPU, a comma-separated list of levels, or native");
-  app.add_option("--mattr", o.mattr, "-mattr=: CPU features to add and remove, as in +avx512vnni,-avx512f");
+  app.add_option("model", o.model, "ONNX or Relay text; '-' reads standard input")->required()->option_text(" ");
+  app.add_option("--prefix", o.prefix, "Prefix of the C interface; default: the output's name")->type_name("NAME");
+  app.add_option("--target", o.target, "Target; see 'dlcc targets'")->type_name("NAME")->capture_default_str();
+  app.add_option("--mcpu", o.mcpu, "A level, a CPU, a comma-separated list of levels, or native")->type_name("CPU");
+  app.add_option("--mattr", o.mattr, "CPU features to add and remove, as in +avx512vnni,-avx512f")->type_name("LIST");
   app.add_option_function<std::string>(
          "-O",
          [&o](const std::string& level) {
            o.schedule.small = level == "s";
            o.optimization = o.schedule.small ? 2 : level[0] - '0';
          },
-         "Optimization level; s: like 2, but constants keep their size")
+         "Optimization level, by default 2; s: like 2, but constants keep their size")
       ->check(CLI::IsMember({"0", "1", "2", "3", "s"}))
-      ->default_str("2");
+      ->option_text("0|1|2|3|s");
   app.add_option_function<std::string>(
          "--accuracy", [&o](const std::string& how) { o.schedule.strict = how == "strict"; },
-         "fast: convolutions may lose a decimal digit; strict: none does")
+         "fast, the default: convolutions may lose a decimal digit; strict: none does")
       ->check(CLI::IsMember({"fast", "strict"}))
-      ->default_str("fast");
-  app.add_option("-j,--jobs", o.jobs, "Threads of the compiler; the result does not depend on it")
-      ->check(CLI::Range(1, 256));
+      ->option_text("fast|strict");
+  app.add_option("-j,--jobs", o.jobs, "Threads of the compiler, 1 to 256; the result does not depend on it")
+      ->check(CLI::Range(1, 256))
+      ->option_text("N");
   app.add_option_function<std::string>(
          "--weights",
          [&o](const std::string& where) {
            (where.starts_with("section") ? o.weights_section : o.weights_file) = where.substr(where.find('=') + 1);
          },
          "section=NAME: the section of the object that holds the weights; external=FILE: a file holds them")
+      ->type_name("WHERE")
       ->check(check_weights);
-  app.add_option("--dim", o.dims, "NAME=VALUE: the value of a symbolic dimension")->expected(1)->take_all();
+  app.add_option("--dim", o.dims, "The value of a symbolic dimension")
+      ->type_name("NAME=VALUE")
+      ->expected(1)
+      ->take_all();
   app.add_option("--threads", o.schedule.threads,
-                 "Threads of the compiled model; more than one need libdlcc_rt.a or an executor")
+                 "Threads of the compiled model, 1 to 256; more than one need libdlcc_rt.a or an executor")
       ->check(CLI::Range(1, 256))
-      ->capture_default_str();
-  app.add_option("--tuning-records", o.tuning_records, "FILE: schedules choose as these records of --tune say");
+      ->option_text("N");
+  app.add_option("--tuning-records", o.tuning_records, "Schedules choose as these records of --tune say")
+      ->type_name("FILE");
+  const char* inside = "Looking inside";
   app.add_option("--dump-after", o.dump_after, "Print the module after this pass ('all': after each)")
+      ->type_name("PASS")
+      ->group(inside)
       ->expected(1)
       ->check([](const std::string& name) { return name == "all" ? "" : check_pass(name); });
-  app.add_option("--stop-after", o.stop_after, "Print the module after this pass and stop")->check(check_pass);
-  app.add_flag("--time-passes", o.time_passes, "Print how long each stage took");
-  app.add_flag("--verify-each", o.verify_each, "Check the module after every pass");
+  app.add_option("--stop-after", o.stop_after, "Print the module after this pass and stop")
+      ->type_name("PASS")
+      ->group(inside)
+      ->check(check_pass);
+  app.add_flag("--time-passes", o.time_passes, "Print how long each stage took")->group(inside);
+  app.add_flag("--verify-each", o.verify_each, "Check the module after every pass")->group(inside);
   app.add_flag_callback(
       "-v",
       [&o] {
@@ -121,15 +156,17 @@ void add_compile_options(CLI::App& app, CompileOptions& o) {
 
 void add_reporting_options(CLI::App& app, Reporting& r) {
   app.add_option_function<std::string>(
-         "--diagnostics", [&r](const std::string& format) { r.json = format == "json"; }, "Format of diagnostics")
+         "--diagnostics", [&r](const std::string& format) { r.json = format == "json"; }, "Format of messages")
+      ->option_text("text|json")
       ->check(CLI::IsMember({"text", "json"}));
 }
 
 std::optional<int> parse(CLI::App& app, std::vector<std::string> args) {
+  app.formatter(std::make_shared<Help>());
   const Reporting reporting{.json = asks_for_json(args)};
   try {
     std::ranges::for_each(args, check_value);
-    std::ranges::transform(args, args.begin(), gcc_spelling);
+    std::ranges::transform(args, args.begin(), library_spelling);
     std::ranges::reverse(args);  // as the library wants a vector
     app.parse(std::move(args));
     return std::nullopt;

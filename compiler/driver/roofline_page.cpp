@@ -38,7 +38,7 @@ th { text-align: right; font-weight: 600; color: var(--soft); border-bottom: 1px
 td { text-align: right; border-bottom: 1px solid var(--line); padding: .25rem .6rem; white-space: nowrap }
 td:last-child, th:last-child { text-align: left; white-space: normal; min-width: 16rem; overflow-wrap: anywhere }
 td small { color: var(--soft) } td.slow { color: var(--slow); font-weight: 600 }
-tr:target td { background: var(--bar) }
+tr:target td { background: var(--bar) } tfoot td { font-weight: 600; border-bottom: 0 }
 )css";
 
 std::string escaped(const std::string& text) {
@@ -177,42 +177,49 @@ class RooflineChart {
   std::string text_;
 };
 
-// Up to the 99th percentile in bins of equal width; what lies beyond is in the last bin.
+// Where a label stands that belongs to `x`: centred, but inside of the chart.
+const char* anchor_at(double x, double left, double right) {
+  constexpr double half = 60;  // of a label's width
+  return x < left + half ? "start" : x > right - half ? "end" : "middle";
+}
+
+// Up to the 99th percentile in bins of equal width, as many as the calls can fill; what lies beyond is in the last bin.
 std::string latency_chart(const Profile& p) {
-  constexpr int bins = 48;
   constexpr double left = 62, right = 940, bottom = 150, top = 26;
+  const int bins = std::clamp(static_cast<int>(2 * std::sqrt(static_cast<double>(p.seconds.size()))), 8, 48);
   double low = p.quantile(0), high = std::max(p.quantile(0.99), low * 1.02);
   auto bin_of = [&](double t) { return std::min(static_cast<int>((t - low) / (high - low) * bins), bins - 1); };
-  std::vector<int> counts(bins);
+  std::vector<int> counts(static_cast<size_t>(bins));
   for (double t : p.seconds) ++counts[static_cast<size_t>(bin_of(t))];
   int most = *std::ranges::max_element(counts);
   double width = (right - left) / bins;
-  std::string text = "<svg viewBox=\"0 0 960 184\" role=\"img\" aria-label=\"Latencies\">\n";
+  std::string text = "<svg viewBox=\"0 0 960 190\" role=\"img\" aria-label=\"Latencies\">\n";
   for (int b = 0; b < bins; ++b) {
     int count = counts[static_cast<size_t>(b)];
     double height = (bottom - top) * count / most;
     text += fmt::format(
         "<rect class=\"bin\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"1.5\"><title>{} calls "
-        "from "
-        "{:.3f} ms</title></rect>\n",
+        "from {:.3f} ms</title></rect>\n",
         left + b * width + 1, bottom - height, width - 2, height, count, (low + (high - low) * b / bins) * 1e3);
   }
   text += fmt::format("<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{}\" y2=\"{}\"/>\n", left, right, bottom, bottom);
   struct Mark {
     const char* name;
     double q, y;
-    const char* anchor;
   };
-  for (auto [name, q, y, anchor] :
-       {Mark{"min", 0, 168, "start"}, Mark{"median", 0.5, 14, "middle"}, Mark{"95 %", 0.95, 168, "middle"}}) {
+  for (auto [name, q, y] : {Mark{"fastest", 0, 168}, Mark{"median", 0.5, 14}, Mark{"95 % below", 0.95, 168}}) {
     double t = p.quantile(q), x = left + (right - left) * std::min((t - low) / (high - low), 1.0);
+    if (q > 0.5 && x < left + 200) y += 15;  // else it would meet the first
     text += fmt::format(
         "<line class=\"mark\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"/><text x=\"{0:.1f}\" y=\"{3}\" "
         "text-anchor=\"{6}\">{4} {5:.3f} ms</text>\n",
-        x, top - 6, bottom + 5, y, name, t * 1e3, anchor);
+        x, top - 6, bottom + 5, y, name, t * 1e3, anchor_at(x, left, right));
   }
   return text + "</svg>\n";
 }
+
+// A number with so many digits behind the point, or a dash for none.
+std::string number(double x, int digits) { return x > 0 ? fmt::format("{:.{}f}", x, digits) : "–"; }
 
 std::string step_rows(const Profile& p) {
   double longest = 0;
@@ -222,45 +229,54 @@ std::string step_rows(const Profile& p) {
     std::string note = remark(s.cost);
     text += fmt::format(
         "<tr id=\"s{}\"><td>{}</td><td style=\"background:linear-gradient(to left,var(--bar) {:.1f}%,transparent 0)\">"
-        "{:.2f}</td><td>{:.1f} %</td><td>{:.3f}</td><td>{:.1f}</td><td>{:.1f}</td><td>{:.1f}</td>"
+        "{:.2f}</td><td>{:.1f} %</td><td>{}</td><td>{:.1f}</td><td>{}</td><td>{:.1f}</td>"
         "<td{}>{:.0f} %</td><td>{}{}</td></tr>\n",
         s.cost.number, s.cost.number, 100 * s.seconds / longest, s.seconds * 1e6, 100 * p.share_of_time(s),
-        static_cast<double>(s.cost.flops) * 1e-6, static_cast<double>(s.cost.bytes()) / 1024, s.gflops(), s.gigabytes(),
-        is_slow(p, s) ? " class=\"slow\"" : "", 100 * p.share_of_floor(s), escaped(s.cost.node),
-        note.empty() ? "" : "<br><small>" + escaped(note) + "</small>");
+        number(static_cast<double>(s.cost.flops) * 1e-6, 3), static_cast<double>(s.cost.bytes()) / 1024,
+        number(s.gflops(), 1), s.gigabytes(), is_slow(p, s) ? " class=\"slow\"" : "", 100 * p.share_of_floor(s),
+        escaped(s.cost.node), note.empty() ? "" : "<br><small>" + escaped(note) + "</small>");
   }
   return text;
 }
 
+std::string total_row(const Profile& p) {
+  return fmt::format(
+      "<tr><td>all</td><td>{:.2f}</td><td></td><td></td><td></td><td>{:.1f}</td><td></td><td>{:.0f} %</td>"
+      "<td></td></tr>\n",
+      p.step_seconds() * 1e6, p.gflops(), 100 * p.floor_seconds() / p.step_seconds());
+}
+
 }  // namespace
 
-std::string roofline_page(const std::string& model, const Profile& p) {
+std::string roofline_page(const emit::Interface& model, const Profile& p) {
   auto figure = [](const std::string& value, const char* what) {
     return fmt::format("<div><b>{}</b><span>{}</span></div>\n", value, what);
   };
-  std::string name = escaped(model), text = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n";
+  std::string name = escaped(model.prefix),
+              text = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n";
   text += "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n";
   text +=
       fmt::format("<title>{} · dlcc bench</title>\n<style>{}</style></head><body>\n<h1>{}</h1>\n", name, style, name);
-  text += fmt::format("<p>{} calls on random inputs; steps: {}.</p>\n", p.seconds.size(), p.basis());
+  text += fmt::format("<p>{}</p>\n<p>{} calls on random inputs; steps: {}.</p>\n", escaped(model.provenance),
+                      p.seconds.size(), p.basis());
   text += "<div class=\"figures\">\n";
   text += figure(fmt::format("{:.3f} ms", p.quantile(0.5) * 1e3), "median latency");
-  text += figure(fmt::format("{:.1f}", p.gflops()), "GFLOP/s over all steps");
-  text += figure(fmt::format("{:.0f} %", 100 * p.floor_seconds() / p.step_seconds()), "of the floor");
-  text += figure(fmt::format("{:.0f}", p.roof.peak * 1e-9), "GFLOP/s peak, probed");
+  text += figure(fmt::format("{:.0f} GFLOP/s", p.gflops()), "over all steps");
+  text += figure(fmt::format("{:.0f} %", 100 * p.floor_seconds() / p.step_seconds()), "of the roofline");
+  text += figure(fmt::format("{:.0f} GFLOP/s", p.roof.peak * 1e-9), "peak, probed");
   text += figure(fmt::format("{:.1f} GB/s", p.roof.bandwidth * 1e-9), "reading, probed");
   text += "</div>\n<h2>Roofline</h2>\n";
   text += fmt::format(
-      "<p>A dot is a step, its area the time it takes. The floor of a step is the longer of its FLOPs at the peak and "
-      "its "
-      "bytes at the rate of reading {:.0f} MiB, more than the level-2 cache holds; data that stay in a cache, and "
-      "algorithms with fewer multiplications, can beat it. Steps in orange are below 60 %.</p>\n",
+      "<p>A dot is a step; its area is the time it takes. A step's floor is the longer of two times: of its FLOPs at "
+      "the peak, and of its bytes at the rate of reading {:.0f} MiB, more than the level-2 cache holds. Percentages "
+      "are floors over times: data that stay in a cache, and algorithms with fewer multiplications, exceed 100 %. "
+      "Orange: below 60 %, and more than 0.5 % of the time.</p>\n",
       static_cast<double>(p.roof.buffer_bytes) / (1 << 20));
   text += "<figure>\n" + RooflineChart(p).svg() + "</figure>\n<h2>Latency</h2>\n<figure>\n" + latency_chart(p);
   text +=
       "</figure>\n<h2>Steps</h2>\n<div class=\"wide\"><table><thead><tr><th>step</th><th>µs</th><th>time</th><th>MFLOP"
       "</th><th>KiB</th><th>GFLOP/s</th><th>GB/s</th><th>of floor</th><th>node</th></tr></thead><tbody>\n";
-  return text + step_rows(p) + "</tbody></table></div>\n</body></html>\n";
+  return text + step_rows(p) + "</tbody><tfoot>" + total_row(p) + "</tfoot></table></div>\n</body></html>\n";
 }
 
 }  // namespace dlcc::driver

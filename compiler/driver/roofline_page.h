@@ -4,10 +4,11 @@
 
 #include <string>
 
+#include "emit/interface.h"
 #include "pipeline/profile.h"
 
 namespace dlcc::driver {
 
-std::string roofline_page(const std::string& model, const Profile&);
+std::string roofline_page(const emit::Interface&, const Profile&);
 
 }  // namespace dlcc::driver

@@ -16,6 +16,10 @@ std::optional<size_t> find_tensor(const std::string& text, size_t position,
                                   std::string& file, Diagnostics& diagnostics) {
   size_t equals = text.find('=');
   file = equals == std::string::npos ? text : text.substr(equals + 1);
+  if (file.empty()) {
+    diagnostics.error(DiagnosticId::bad_option, {}, fmt::format("--{} names no file: '{}'", what, text));
+    return std::nullopt;
+  }
   if (equals == std::string::npos && position < tensors.size()) return position;
   std::string wanted = equals == std::string::npos ? text : text.substr(0, equals), known;
   for (size_t k = 0; k < tensors.size(); ++k) {
@@ -35,8 +39,15 @@ std::optional<std::vector<Constant>> read_inputs(const std::vector<std::string>&
   std::vector<std::optional<Constant>> given(tensors.size());
   for (size_t k = 0; k < options.size(); ++k) {
     std::string file;
-    if (auto at = find_tensor(options[k], k, tensors, "input", file, diagnostics))
-      given[*at] = read_tensor(file, diagnostics);
+    auto at = find_tensor(options[k], k, tensors, "input", file, diagnostics);
+    if (!at) continue;
+    if (given[*at]) {
+      diagnostics.error(DiagnosticId::bad_option, {.file = file},
+                        fmt::format("input '{}' is given twice", tensors[*at].name));
+      continue;
+    }
+    given[*at] = read_tensor(file, diagnostics);
+    if (given[*at]) fits(*given[*at], tensors[*at], "input", {.file = file}, diagnostics);
   }
   if (diagnostics.any()) return std::nullopt;
   std::vector<Constant> values;
@@ -47,16 +58,15 @@ std::optional<std::vector<Constant>> read_inputs(const std::vector<std::string>&
       diagnostics.error(DiagnosticId::bad_data, {}, fmt::format("input '{}' is not given", tensors[k].name), {},
                         fmt::format("--input {}=FILE", tensors[k].name));
   }
-  if (diagnostics.any() || !fits(values, tensors, "input", diagnostics)) return std::nullopt;
-  return values;
+  return diagnostics.any() ? std::nullopt : std::optional(std::move(values));
 }
 
 // A result's type, shape and first elements.
 void print_tensor(const std::string& tensor, const Constant& c) {
-  fmt::print("{} {} {}:", tensor, name(c.dtype()), str(shape_of(c.shape())));
+  std::cout << fmt::format("{} {} {}:", tensor, name(c.dtype()), str(shape_of(c.shape())));
   for (int64_t i = 0; i < std::min<int64_t>(c.count(), 16); ++i)
-    is_float(c.dtype()) ? fmt::print(" {:g}", c.number_at(i)) : fmt::print(" {}", c.integer_at(i));
-  fmt::print("{}\n", c.count() > 16 ? " ..." : "");
+    std::cout << (is_float(c.dtype()) ? fmt::format(" {:g}", c.number_at(i)) : fmt::format(" {}", c.integer_at(i)));
+  std::cout << (c.count() > 16 ? " ...\n" : "\n");
 }
 
 }  // namespace
@@ -68,8 +78,14 @@ int run_command(std::vector<std::string> args) {
   CLI::App app("Compiles a model in memory and runs it once.", "dlcc run");
   add_compile_options(app, options);
   add_reporting_options(app, reporting);
-  app.add_option("--input", inputs, "NAME=FILE or FILE (.npy or .pb)")->expected(1)->take_all();
-  app.add_option("--output", outputs, "NAME=FILE or FILE (.npy or .pb)")->expected(1)->take_all();
+  app.add_option("--input", inputs, "An input's file (.npy or .pb), by name or position")
+      ->type_name("[NAME=]FILE")
+      ->expected(1)
+      ->take_all();
+  app.add_option("--output", outputs, "Where an output goes; without any, results are printed")
+      ->type_name("[NAME=]FILE")
+      ->expected(1)
+      ->take_all();
   if (auto status = parse(app, std::move(args))) return *status;
 
   Diagnostics diagnostics;

@@ -1,6 +1,5 @@
 // dlcc verify MODEL DATA_DIR...: compares the model with expected outputs, through the object or through an evaluator;
-// with
-// --layers it compares every intermediate value of the object with the evaluator.
+// with --layers it compares every intermediate value of the object with the evaluator.
 #include <cmath>
 #include <iostream>
 
@@ -72,14 +71,22 @@ int verify_command(std::vector<std::string> args) {
                "dlcc verify");
   add_compile_options(app, options);
   add_reporting_options(app, reporting);
-  app.add_option("data", folders, "Folders with input_K.pb and output_K.pb")->required();
-  app.add_option("--rtol", tolerance.rtol, "Relative tolerance")->capture_default_str();
-  app.add_option("--atol", tolerance.atol, "Absolute tolerance")->capture_default_str();
-  app.add_option("--engine", engine_name,
-                 "What computes: the object, the scheduled kernels or the operators' definitions in the evaluator")
-      ->check(CLI::IsMember({"object", "schedules", "definitions"}))
-      ->capture_default_str();
-  app.add_flag("--layers", layers, "Compare every intermediate value of the object with the evaluator");
+  app.add_option("data", folders, "Folders with input_K.pb and output_K.pb")->required()->option_text(" ");
+  app.add_option("--rtol", tolerance.rtol, fmt::format("Relative tolerance, by default {:g}", tolerance.rtol))
+      ->check(CLI::NonNegativeNumber)
+      ->option_text("X");
+  app.add_option("--atol", tolerance.atol, fmt::format("Absolute tolerance, by default {:g}", tolerance.atol))
+      ->check(CLI::NonNegativeNumber)
+      ->option_text("X");
+  const char* about_engines =
+      "What computes: object, the default; schedules: the scheduled kernels, in the evaluator; definitions: those of "
+      "the operators, in the evaluator";
+  CLI::Option* engine_option = app.add_option("--engine", engine_name, about_engines)
+                                   ->check(CLI::IsMember({"object", "schedules", "definitions"}))
+                                   ->option_text("ENGINE");
+  app.add_flag("--layers", layers, "Compare every intermediate value of the object with the evaluator")
+      ->excludes(engine_option)
+      ->option_text(" ");
   if (auto status = parse(app, std::move(args))) return *status;
 
   Diagnostics diagnostics;

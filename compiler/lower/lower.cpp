@@ -5,6 +5,7 @@
 #include <set>
 
 #include "lower/place_pieces.h"
+#include "lower/remove_unused.h"
 #include "relay/operator.h"
 #include "tensor/analysis.h"
 #include "tensor/passes/bind_shared.h"
@@ -41,11 +42,10 @@ class Lowerer {
     Environment env;
     for (const relay::Var& p : main.params) env[p->id] = new_input(p->type, p->name);
     std::vector<ValueId> results;
-    flatten(lower_block(main.body, env, program_.body), results);
+    flatten(lower_block(main.body, env, program_.body, main.place), results);
     for (size_t k = 0; k < results.size(); ++k) make_output(results[k], static_cast<int>(k));
     place_pieces(program_, pieces_);
-    remove_unused_values();
-    remove_unused_kernels();
+    remove_unused(program_);
     return std::move(program_);
   }
 
@@ -134,9 +134,9 @@ class Lowerer {
 
   // ---- bindings
 
-  Operand lower_block(const Block& block, Environment env, Region& region) {
+  Operand lower_block(const Block& block, Environment env, Region& region, const Place& place) {
     for (const Binding& b : block.bindings) env[b.var->id] = lower_binding(b, env, region);
-    return operand(block.result, env, {});
+    return operand(block.result, env, place);
   }
 
   Operand lower_binding(const Binding& b, const Environment& env, Region& region) {
@@ -174,7 +174,7 @@ class Lowerer {
     const relay::Function& f = module_.functions.at(callee->name);
     Environment inner;
     for (size_t k = 0; k < x.args.size(); ++k) inner[f.params[k]->id] = operand(x.args[k], env, b.place);
-    Operand result = lower_block(f.body, inner, region);
+    Operand result = lower_block(f.body, inner, region, f.place);
     active_.erase(callee->name);
     return result;
   }
@@ -283,9 +283,9 @@ class Lowerer {
     auto step = std::make_shared<Branch>();
     step->condition = value(x.condition, env, b.place);
     ValueId first = static_cast<ValueId>(program_.values.size());
-    Operand a = lower_block(*x.then_block, env, step->then_region);
+    Operand a = lower_block(*x.then_block, env, step->then_region, b.place);
     ValueId second = static_cast<ValueId>(program_.values.size());
-    Operand c = lower_block(*x.else_block, env, step->else_region);
+    Operand c = lower_block(*x.else_block, env, step->else_region, b.place);
     std::vector<ValueId> then_results, else_results, merged;
     flatten(a, then_results);
     flatten(c, else_results);
@@ -319,25 +319,9 @@ class Lowerer {
   void rename(Region& region, ValueId from, ValueId to) {
     for (Value& v : program_.values)
       if (v.storage == Storage::view && v.base == from) v.base = to;
-    for_each_id(region, [&](ValueId& id) {
+    for_each_value(region, [&](ValueId& id) {
       if (id == from) id = to;
     });
-  }
-
-  template <class Visit>
-  static void for_each_id(Region& region, const Visit& visit) {
-    for (Step& step : region.steps)
-      std::visit(overloaded{
-                     [&](Invoke& s) {
-                       for (ValueId& id : s.operands) visit(id);
-                     },
-                     [&](Copy& s) { visit(s.from), visit(s.to); },
-                     [&](std::shared_ptr<Branch>& s) {
-                       visit(s->condition), for_each_id(s->then_region, visit), for_each_id(s->else_region, visit);
-                     },
-                     [&](std::shared_ptr<Repeat>& s) { visit(s->condition), for_each_id(s->body, visit); },
-                 },
-                 step);
   }
 
   // ---- results
@@ -362,58 +346,6 @@ class Lowerer {
     program_.outputs.push_back(out);
   }
 
-  void remove_unused_values() {
-    std::set<ValueId> used(program_.inputs.begin(), program_.inputs.end());
-    used.insert(program_.outputs.begin(), program_.outputs.end());
-    for_each_id(program_.body, [&](ValueId& id) { used.insert(id); });
-    for (ValueId v : std::set(used))
-      if (program_.values[static_cast<size_t>(v)].base >= 0) used.insert(program_.values[static_cast<size_t>(v)].base);
-    std::map<ValueId, ValueId> renumbered;
-    std::map<int, int> constants;
-    std::vector<Value> values;
-    std::vector<Constant> kept;
-    for (ValueId v : used) {
-      renumbered[v] = static_cast<ValueId>(values.size());
-      values.push_back(std::move(program_.values[static_cast<size_t>(v)]));
-      Value& own = values.back();
-      if (own.storage != Storage::constant) continue;
-      kept.push_back(program_.constants[static_cast<size_t>(own.index)]);
-      own.index = static_cast<int>(kept.size()) - 1;
-    }
-    for (Value& v : values)
-      if (v.base >= 0) v.base = renumbered.at(v.base);
-    for (ValueId& v : program_.inputs) v = renumbered.at(v);
-    for (ValueId& v : program_.outputs) v = renumbered.at(v);
-    for_each_id(program_.body, [&](ValueId& id) { id = renumbered.at(id); });
-    program_.values = std::move(values);
-    program_.constants = std::move(kept);
-  }
-
-  void remove_unused_kernels() {
-    std::map<int, int> renumbered;
-    std::vector<KernelVariants> kept;
-    for_each_call(program_.body, [&](Invoke& call) {
-      auto [it, is_new] = renumbered.emplace(call.kernel, static_cast<int>(kept.size()));
-      if (is_new) kept.push_back(std::move(program_.kernels[static_cast<size_t>(call.kernel)]));
-      call.kernel = it->second;
-    });
-    program_.kernels = std::move(kept);
-  }
-
-  template <class Visit>
-  static void for_each_call(Region& region, const Visit& visit) {
-    for (Step& step : region.steps)
-      std::visit(overloaded{
-                     [&](Invoke& s) { visit(s); },
-                     [&](Copy&) {},
-                     [&](std::shared_ptr<Branch>& s) {
-                       for_each_call(s->then_region, visit), for_each_call(s->else_region, visit);
-                     },
-                     [&](std::shared_ptr<Repeat>& s) { for_each_call(s->body, visit); },
-                 },
-                 step);
-  }
-
   const relay::Module& module_;
   const std::vector<tensor::Machine>& machines_;
   const tensor::ScheduleOptions& options_;
@@ -428,38 +360,6 @@ class Lowerer {
 };
 
 }  // namespace
-
-bool check_static(const relay::Module& module, Diagnostics& diagnostics) {
-  size_t before = diagnostics.count();
-  std::set<std::string> reported;  // symbols, each once
-  auto check = [&](const relay::Type& type, const Place& place, const std::string& what) {
-    const relay::TensorType* t = relay::as<relay::TensorType>(type);
-    if (!t) return;
-    for (const Dim& d : t->shape) {
-      for (const Symbol& s : d.symbols())
-        if (reported.insert(s.name).second)
-          diagnostics.error(DiagnosticId::dynamic_shape, place,
-                            fmt::format("the dimension '{}' of {} is not known at compile time", s.name, what), {},
-                            fmt::format("give it a value: --dim {}=1", s.name));
-      if (d.is_overflow() && reported.insert("").second)
-        diagnostics.error(DiagnosticId::too_large, place, fmt::format("a dimension of {} does not fit 64 bits", what));
-    }
-    if (is_static(t->shape) && (product(t->shape).is_overflow() || product(t->shape).value() > int64_t{1} << 40))
-      diagnostics.error(DiagnosticId::too_large, place,
-                        fmt::format("{} has type {}, which is more than 2^40 elements", what, relay::str(type)));
-  };
-  auto walk = [&](auto& self, const Block& block) -> void {
-    for (const Binding& b : block.bindings) {
-      check(b.var->type, b.place, fmt::format("'{}'", b.var->name));
-      relay::for_each_block(b.op, [&](const Block& inner) { self(self, inner); });
-    }
-  };
-  for (const auto& [name, f] : module.functions) {
-    for (const relay::Var& p : f.params) check(p->type, f.place, fmt::format("input '{}'", p->name));
-    walk(walk, f.body);
-  }
-  return diagnostics.count() == before;
-}
 
 std::optional<Program> lower(const relay::Module& module, const std::vector<tensor::Machine>& machines,
                              const tensor::ScheduleOptions& options, Diagnostics& diagnostics, const Chooser& chooser) {

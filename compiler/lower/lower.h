@@ -13,15 +13,12 @@
 
 namespace dlcc::lower {
 
-// Every type in @main and in what it calls is static. Reported, with the node: anything whose size is not known.
-bool check_static(const relay::Module&, Diagnostics&);
-
 // Tells what the schedule of a function is to choose; the hash is the request's.
 using Chooser = std::function<tensor::Choice(const tensor::ScheduleRequest&, uint64_t hash)>;
 
-// Lowers @main of a module in which operators were fused into tensor functions. One kernel variant is made for every
-// machine. Empty, with diagnostics, for language constructs that have no native code. Without a chooser all schedules
-// follow the machines' estimates, and calls have no hashes.
+// Lowers @main of a module that check_module accepts, in which operators were fused into tensor functions. One kernel
+// variant is made for every machine. Empty, with diagnostics, for language constructs that have no native code. Without
+// a chooser all schedules follow the machines' estimates, and calls have no hashes.
 std::optional<Program> lower(const relay::Module&, const std::vector<tensor::Machine>& machines,
                              const tensor::ScheduleOptions&, Diagnostics&, const Chooser& = {});
 

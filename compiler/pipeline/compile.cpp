@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "emit/weights.h"
+#include "lower/check_module.h"
 #include "lower/lower.h"
 #include "lower/steps.h"
 #include "relay/passes/passes.h"
@@ -94,10 +95,12 @@ std::shared_ptr<const std::vector<std::byte>> read_model(const std::string& path
   return bytes ? std::make_shared<const std::vector<std::byte>>(std::move(*bytes)) : nullptr;
 }
 
+std::string Compiler::model_name() const { return options_.model == "-" ? "<stdin>" : options_.model; }
+
 std::optional<relay::Module> Compiler::import() {
   if (!target_) return std::nullopt;
   frontends::ImportOptions import;
-  import.file = options_.model == "-" ? "<stdin>" : options_.model;
+  import.file = model_name();
   import.folder = folder_of(options_.model);
   for (const std::string& text : options_.dims) {
     size_t equals = text.find('=');
@@ -243,7 +246,7 @@ bool Compiler::place_weights(Planned& planned) {
 }
 
 std::optional<relay::Module> Compiler::fuse(relay::Module module) {
-  if (!lower::check_static(module, diagnostics_)) return std::nullopt;
+  if (!lower::check_module(module, {.file = model_name()}, diagnostics_)) return std::nullopt;
   return run_passes(std::move(module), {std::begin(graph_passes), std::end(graph_passes)});
 }
 

@@ -118,6 +118,7 @@ class Compiler {
   template <class F>
   auto timed(const std::string& what, F&& work);
   void tell(const std::string& progress) const;
+  std::string model_name() const;  // for messages
   std::optional<relay::Module> fuse(relay::Module);
   void remark_on_records(bool any_followed);
   bool place_weights(Planned&);

@@ -69,7 +69,7 @@ std::string Profile::basis() const {
   bool steady = is_steady(static_cast<size_t>(rounds_at_full_clock), static_cast<size_t>(rounds));
   return fmt::format("medians of the calls of {} rounds{}", steady ? rounds_at_full_clock : rounds,
                      steady ? fmt::format(", those of {} at full clock", rounds)
-                            : fmt::format("; only {} were at full clock", rounds_at_full_clock));
+                            : fmt::format("; {} of them at full clock", rounds_at_full_clock));
 }
 
 double Profile::step_seconds() const {

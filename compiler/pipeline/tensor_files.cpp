@@ -34,18 +34,19 @@ std::optional<DataSet> read_data_set(const std::string& folder, size_t inputs, s
   return ok ? std::optional(std::move(data)) : std::nullopt;
 }
 
+bool fits(const Constant& t, const emit::TensorInterface& wanted, const char* what, const Place& place,
+          Diagnostics& diagnostics) {
+  if (t.dtype() == wanted.type && t.shape() == wanted.shape) return true;
+  diagnostics.error(DiagnosticId::bad_data, place,
+                    fmt::format("{} '{}' is {} {}, the model has {} {}", what, wanted.name, name(t.dtype()),
+                                str(shape_of(t.shape())), name(wanted.type), str(shape_of(wanted.shape))));
+  return false;
+}
+
 bool fits(const std::vector<Constant>& tensors, const std::vector<emit::TensorInterface>& interface, const char* what,
           Diagnostics& diagnostics) {
   bool ok = true;
-  for (size_t k = 0; k < tensors.size(); ++k) {
-    const Constant& t = tensors[k];
-    if (t.dtype() == interface[k].type && t.shape() == interface[k].shape) continue;
-    ok = false;
-    diagnostics.error(
-        DiagnosticId::bad_data, {},
-        fmt::format("{} '{}' is {} {}, the model has {} {}", what, interface[k].name, name(t.dtype()),
-                    str(shape_of(t.shape())), name(interface[k].type), str(shape_of(interface[k].shape))));
-  }
+  for (size_t k = 0; k < tensors.size(); ++k) ok &= fits(tensors[k], interface[k], what, {}, diagnostics);
   return ok;
 }
 

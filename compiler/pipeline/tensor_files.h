@@ -22,7 +22,10 @@ struct DataSet {
 };
 std::optional<DataSet> read_data_set(const std::string& folder, size_t inputs, size_t outputs, Diagnostics&);
 
-// Type and shape of each tensor are those of the interface. Reports each that is not.
+// Type and shape of a tensor are those of the interface. Reports it, with what it is and where it is from, when not.
+bool fits(const Constant&, const emit::TensorInterface&, const char* what, const Place&, Diagnostics&);
+
+// The same for all of a kind.
 bool fits(const std::vector<Constant>&, const std::vector<emit::TensorInterface>&, const char* what, Diagnostics&);
 
 // Standard normal numbers (small integers for integer types) from a fixed seed: inputs when the user gives none.

@@ -69,7 +69,7 @@ void bind_dimensions(CompileOptions& options, const std::string& data_folder) {
   options.model_bytes = read_model(options.model, ignored);
   if (!options.model_bytes) return;
   auto module = Compiler(options, ignored).import();
-  if (!module) return;
+  if (!module || !module->functions.contains("main")) return;
   const auto& params = module->functions.at("main").params;
   for (size_t k = 0; k < params.size(); ++k) {
     const auto* type = relay::as<relay::TensorType>(params[k]->type);
@@ -77,7 +77,7 @@ void bind_dimensions(CompileOptions& options, const std::string& data_folder) {
     auto tensor = read_tensor(fmt::format("{}/input_{}.pb", data_folder, k), ignored);
     for (size_t d = 0; tensor && d < type->shape.size() && d < tensor->shape().size(); ++d) {
       auto symbols = type->shape[d].symbols();
-      if (symbols.size() == 1 && type->shape[d] == Dim::symbol(symbols[0]))
+      if (symbols.size() == 1 && type->shape[d] == Dim::symbol(symbols[0]) && !symbols[0].name.starts_with('?'))
         options.dims.push_back(fmt::format("{}={}", symbols[0].name, tensor->shape()[d]));
     }
   }

@@ -53,7 +53,7 @@ struct EffectAnalysis {
   std::set<std::string> seen = {};  // functions that are being or were looked into: each is counted once
 
   Effects of_call(const Call& call) {
-    if (const OperatorRef* o = std::get_if<OperatorRef>(&call.callee)) return o->op->effects;
+    if (const OperatorRef* o = std::get_if<OperatorRef>(&call.callee)) return of_operator(*o->op, call);
     if (std::holds_alternative<ConstructorRef>(call.callee)) return {};
     const GlobalRef* global = std::get_if<GlobalRef>(&call.callee);
     auto it = global ? module.functions.find(global->name) : module.functions.end();
@@ -62,12 +62,35 @@ struct EffectAnalysis {
     return of_block(it->second.body);
   }
 
+  // An operator fails where its definition for these operands requires something of them.
+  Effects of_operator(const Operator& op, const Call& call) {
+    std::optional<Operands> operands = operands_of(op, call);
+    bool defined = operands && std::holds_alternative<Type>(op.type(call.attrs, *operands));
+    return op.effects | (defined ? of_definition(op.compute(call.attrs, *operands)) : Effects{.may_fail = true});
+  }
+
+  // Empty when they are no tensors.
+  std::optional<Operands> operands_of(const Operator& op, const Call& call) const {
+    std::vector<Type> types;
+    for (const Atom& a : call.args) types.push_back(type_of(module, a));
+    const TupleType* fields = op.variadic && types.size() == 1 ? as<TupleType>(types[0]) : nullptr;
+    if (fields) types = std::vector<Type>(fields->fields);
+    Operands operands;
+    for (const Type& type : types) {
+      const TensorType* t = as<TensorType>(type);
+      if (!t) return std::nullopt;
+      operands.push_back(*t);
+    }
+    return operands;
+  }
+
+  static Effects of_definition(const tensor::TensorFunction& f) {
+    return {.may_fail = std::ranges::any_of(f.stages, [](const tensor::Stage& s) { return !s.requirements.empty(); })};
+  }
+
   Effects of_tensor_call(const CallTensor& call) {
     auto it = module.tensor_functions.find(call.function);
-    if (it == module.tensor_functions.end()) return anything;
-    for (const tensor::Stage& stage : it->second.stages)
-      if (!stage.requirements.empty()) return {.may_fail = true};
-    return {};
+    return it == module.tensor_functions.end() ? anything : of_definition(it->second);
   }
 
   Effects of_block(const Block& block) {

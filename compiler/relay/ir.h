@@ -203,7 +203,7 @@ Block clone(Module& module, const Block& block, std::map<int, Atom>& renamed);
 
 Type type_of(const Module&, const Atom&);  // after inference
 std::vector<bool> which_are_constant(const std::vector<Atom>&);
-Effects effects_of(const Module&, const Operation&);
+Effects effects_of(const Module&, const Operation&);  // after inference
 
 // Calls `visit` for every atom that an operation uses directly (not inside nested blocks).
 template <class Visit>

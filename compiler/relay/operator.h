@@ -65,7 +65,7 @@ struct OperatorSpec {
   bool variadic = false;  // the one argument is a tuple of any number of tensors
   std::function<TypeResult(const A&, const Operands&)> type;
   std::function<tensor::TensorFunction(const A&, const Operands&)> compute;
-  Effects effects = {};
+  Effects effects = {};  // beyond those that the definition shows: it fails where it requires something
   double tolerance = 0;  // accuracy class: largest relative error of float32 code against float64; 0 means correctly
                          // rounded apart from the order of sums
 };

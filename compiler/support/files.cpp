@@ -32,11 +32,19 @@ bool write_all(int fd, std::span<const std::byte> bytes) {
   return true;
 }
 
+// What a link stands for; any other path as it is.
+std::string followed(const std::string& path) {
+  std::error_code unresolved;
+  if (!std::filesystem::is_symlink(path, unresolved)) return path;
+  std::filesystem::path target = std::filesystem::canonical(path, unresolved);
+  return unresolved ? path : target.string();
+}
+
 // A file whose bytes lie in a temporary file beside it until it is committed. A device or a pipe cannot be replaced; it
 // is opened at first and written when committed. Both steps leave the reason of a failure in errno.
 class PendingFile {
  public:
-  explicit PendingFile(const OutputFile& file) : file_(file) {}
+  explicit PendingFile(const OutputFile& file) : file_(file), target_(followed(file.path)) {}
   PendingFile(const PendingFile&) = delete;
   ~PendingFile() {
     if (!temporary_.empty()) ::unlink(temporary_.c_str());
@@ -50,11 +58,11 @@ class PendingFile {
       in_place_.fd = STDOUT_FILENO;
       return true;
     }
-    if (::stat(path().c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
-      in_place_.fd = ::open(path().c_str(), O_WRONLY | O_CLOEXEC);
+    if (::stat(target_.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+      in_place_.fd = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
       return in_place_.fd >= 0;
     }
-    std::string name = path() + "." + std::string(6, 'X');  // mkstemp fills the last six in
+    std::string name = target_ + "." + std::string(6, 'X');  // mkstemp fills the last six in
     Descriptor descriptor{::mkstemp(name.data())};
     if (descriptor.fd < 0) return false;
     temporary_ = name;
@@ -65,13 +73,14 @@ class PendingFile {
 
   bool commit() {
     if (in_place_.fd >= 0) return write_all(in_place_.fd, file_.bytes);
-    if (::rename(temporary_.c_str(), path().c_str()) != 0) return false;
+    if (::rename(temporary_.c_str(), target_.c_str()) != 0) return false;
     temporary_.clear();
     return true;
   }
 
  private:
   const OutputFile& file_;
+  const std::string target_;
   Descriptor in_place_{-1};
   std::string temporary_;
 };
@@ -85,6 +94,18 @@ bool are_distinct(const std::vector<OutputFile>& files, Diagnostics& diagnostics
     distinct = false;
   }
   return distinct;
+}
+
+// Takes the step for each file, up to the first for which it fails.
+bool all(std::deque<PendingFile>& pending, bool (PendingFile::*step)(), Diagnostics& diagnostics) {
+  for (PendingFile& file : pending) {
+    errno = 0;
+    if ((file.*step)()) continue;
+    diagnostics.error(DiagnosticId::cannot_write_file, {.file = file.path()},
+                      fmt::format("cannot write the file: {}", std::strerror(errno)));
+    return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -126,19 +147,15 @@ std::optional<std::vector<std::byte>> read_file(const std::string& path, Diagnos
 
 bool write_files(const std::vector<OutputFile>& files, Diagnostics& diagnostics) {
   if (!are_distinct(files, diagnostics)) return false;
+  std::deque<PendingFile> pending(files.begin(), files.end());
+  return all(pending, &PendingFile::prepare, diagnostics) && all(pending, &PendingFile::commit, diagnostics);
+}
+
+bool can_write(const std::vector<std::string>& paths, Diagnostics& diagnostics) {
+  std::deque<OutputFile> files;
   std::deque<PendingFile> pending;
-  auto all = [&](bool (PendingFile::*step)()) {
-    for (PendingFile& file : pending) {
-      errno = 0;
-      if ((file.*step)()) continue;
-      diagnostics.error(DiagnosticId::cannot_write_file, {.file = file.path()},
-                        fmt::format("cannot write the file: {}", std::strerror(errno)));
-      return false;
-    }
-    return true;
-  };
-  for (const OutputFile& file : files) pending.emplace_back(file);
-  return all(&PendingFile::prepare) && all(&PendingFile::commit);
+  for (const std::string& path : paths) pending.emplace_back(files.emplace_back(OutputFile{path, {}}));
+  return all(pending, &PendingFile::prepare, diagnostics);
 }
 
 bool write_file(const std::string& path, std::span<const std::byte> bytes, Diagnostics& diagnostics) {

@@ -21,9 +21,13 @@ struct OutputFile {
   std::span<const std::byte> bytes;
 };
 
-// Writes every file to a temporary one beside it, and renames them when all are complete; "-" is standard output.
-// False, with a diagnostic, on failure, or when two are to go to the same path; then nothing is left behind.
+// Writes every file to a temporary one beside it, and renames them when all are complete; "-" is standard output, and a
+// link stays one. False, with a diagnostic, on failure, or when two are to go to the same path; then nothing is left
+// behind.
 bool write_files(const std::vector<OutputFile>& files, Diagnostics&);
+
+// Whether a file could be written to each path now; false with a diagnostic. For what is asked before long work.
+bool can_write(const std::vector<std::string>& paths, Diagnostics&);
 
 // The same for one file.
 bool write_file(const std::string& path, std::span<const std::byte> bytes, Diagnostics&);

@@ -373,7 +373,7 @@ std::string print(const Stmt&, int indent = 0);
 std::string print(const TensorFunction&);
 std::string print(const Kernel&);
 
-// Check the rules listed in verify.cpp; report each violation. True when there is none.
+// Check the rules listed in verify.cpp and type_rules.h; report each violation. True when there is none.
 bool verify(const TensorFunction&, Diagnostics&);
 bool verify(const Kernel&, Diagnostics&);
 

@@ -1,22 +1,15 @@
-// The rules of tensor IR.
+// The rules of tensor IR, but for the types of expressions (type_rules.h).
 //
 // Expressions
-//   * Operands have the types that their operation takes: equal types for binary operations and select's arms, floats
-//   for
-//     fma and the functions of analysis, bool for conditions, integers for bit operations. float16, bfloat16, float8
-//     and sub-byte types are only loaded, selected, cast and stored.
-//   * A load has one int64 index per dimension and, if predicated, an alternative of the buffer's type.
 //   * Every variable is in scope, and no variable is bound twice in nested scopes.
 // Buffers
 //   * Strides, if given, are one positive number per dimension. Local and register buffers have static shapes.
 // Definitions
-//   * A stage has one axis per dimension of its results, one value per result and values of the results' types; without
-//   origin
-//     its axes span the whole result, with one its box lies inside. Boxes of one buffer are disjoint.
+//   * A stage has one axis per dimension of its results, one value per result and values of the results' types. Without
+//     origin its axes span the whole result, with one its box lies inside. Boxes of one buffer are disjoint.
 //   * A stage reads parameters and results of earlier stages only.
-//   * A reduction has, for every value, a left and a right variable, a combined value and an identity of its type; the
-//   combined
-//     values depend on these variables only.
+//   * A reduction has, for every value, a left and a right variable, a combined value and an identity of its type. The
+//     combined values depend on these variables only.
 //   * Every result of the function is written completely (for static shapes).
 // Kernels
 //   * Parameters are global, reads before writes before scratch; reads are not written, writes are.
@@ -32,16 +25,18 @@
 #include "tensor/intrinsic.h"
 #include "tensor/linear.h"
 #include "tensor/text.h"
+#include "tensor/type_rules.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
 namespace {
 
-bool is_storage_only(DType t) { return bits(t) < 8 || (is_float(t) && bits(t) < 32); }
-
 class Verifier {
  public:
-  Verifier(std::string where, Diagnostics& diagnostics) : where_(std::move(where)), diagnostics_(diagnostics) {}
+  Verifier(const std::string& where, Diagnostics& diagnostics)
+      : report_([where, &diagnostics](std::string what) {
+          diagnostics.error(DiagnosticId::invalid_ir, {.node = where}, std::move(what));
+        }) {}
 
   void function(const TensorFunction&);
   void kernel(const Kernel&);
@@ -49,7 +44,7 @@ class Verifier {
  private:
   template <class... A>
   void fail(fmt::format_string<A...> format, A&&... args) {
-    diagnostics_.error(DiagnosticId::invalid_ir, {.node = where_}, fmt::format(format, std::forward<A>(args)...));
+    report_(fmt::format(format, std::forward<A>(args)...));
   }
   template <class... A>
   void expect(bool holds, fmt::format_string<A...> format, A&&... args) {
@@ -57,10 +52,7 @@ class Verifier {
   }
 
   void root(const Expr& e, const char* what);
-  void node(const Expr& e);
-  void operation(const Expr& e, const Unary& x);
-  void operation(const Expr& e, const Binary& x);
-  void indices(const Buffer& b, const std::vector<Expr>& list);
+  void indices(const Buffer& b, const std::vector<Expr>& list) { check_indices(b, list, report_); }
   void typed_root(const Expr& e, DType type, const char* what) {
     root(e, what);
     if (e) expect(e.type() == type, "{} has type {} instead of {}: {}", what, name(e.type()), name(type), print(e));
@@ -82,8 +74,7 @@ class Verifier {
   void register_indices(const Buffer& b, const std::vector<Expr>& list);
   void intrinsic(const IntrinsicCall&);
 
-  std::string where_;
-  Diagnostics& diagnostics_;
+  const Report report_;
   std::set<Var> scope_;
   std::set<Buffer> readable_;  // buffers that may be read here
   std::set<const ExprNode*> checked_;
@@ -106,107 +97,8 @@ void Verifier::root(const Expr& e, const char* what) {
       expect(readable_.count(l->buffer) > 0, "buffer {} is read before it is declared or computed", l->buffer->name);
       if (l->buffer->scope == Scope::reg) register_indices(l->buffer, l->indices);
     }
-    if (checked_.insert(x.get()).second) node(x);
+    if (checked_.insert(x.get()).second) check_types(x, report_);
   });
-}
-
-void Verifier::node(const Expr& e) {
-  std::visit(
-      overloaded{
-          [&](const Literal&) {},
-          [&](const VarRef& x) { expect(x.var->type == e.type(), "a reference to {} has another type", x.var->name); },
-          [&](const Unary& x) { operation(e, x); },
-          [&](const Binary& x) { operation(e, x); },
-          [&](const Fma& x) {
-            bool fits = is_float(e.type()) && !is_storage_only(e.type());
-            for (const Expr& c : {x.a, x.b, x.c}) fits &= c.type() == e.type();
-            expect(fits, "operands of fma do not fit: {}", print(e));
-          },
-          [&](const Select& x) {
-            expect(is_bool(x.condition.type()), "a condition has type {}", name(x.condition.type()));
-            expect(x.a.type() == e.type() && x.b.type() == e.type(), "arms of {} have different types", print(e));
-          },
-          [&](const Cast&) {},
-          [&](const Bitcast& x) {
-            expect(bits(x.a.type()) == bits(e.type()), "a bitcast from {} to {}", name(x.a.type()), name(e.type()));
-          },
-          [&](const Load& x) {
-            indices(x.buffer, x.indices);
-            expect(e.type() == x.buffer->type, "a load from {} has type {}", x.buffer->name, name(e.type()));
-            if (x.otherwise)
-              expect(x.otherwise.type() == e.type(), "the alternative of a load from {} has type {}", x.buffer->name,
-                     name(x.otherwise.type()));
-          },
-      },
-      e->v);
-}
-
-void Verifier::operation(const Expr& e, const Unary& x) {
-  DType t = x.a.type();
-  bool fits = !is_storage_only(t);
-  switch (x.op) {
-    case UnaryOp::is_nan:
-    case UnaryOp::is_inf:
-      fits &= is_bool(e.type()) && !is_bool(t);
-      break;
-    case UnaryOp::logical_not:
-      fits = is_bool(t) && is_bool(e.type());
-      break;
-    case UnaryOp::bit_not:
-      fits &= is_integer(t) && e.type() == t;
-      break;
-    case UnaryOp::negate:
-    case UnaryOp::abs:
-      fits &= !is_bool(t) && e.type() == t;
-      break;
-    case UnaryOp::floor:
-    case UnaryOp::ceil:
-    case UnaryOp::trunc:
-    case UnaryOp::round_even:
-      fits &= !is_bool(t) && e.type() == t;
-      break;
-    default:
-      fits &= is_float(t) && e.type() == t;
-      break;
-  }
-  expect(fits, "{} of {} as {}", text_of(x.op), name(t), name(e.type()));
-}
-
-void Verifier::operation(const Expr& e, const Binary& x) {
-  DType t = x.a.type();
-  if (x.b.type() != t) return fail("operands of types {} and {}: {}", name(t), name(x.b.type()), print(e));
-  bool fits = !is_storage_only(t);
-  if (x.op >= BinaryOp::eq && x.op <= BinaryOp::ge) {
-    fits &= is_bool(e.type());
-  } else {
-    fits &= e.type() == t;
-    switch (x.op) {
-      case BinaryOp::logical_and:
-      case BinaryOp::logical_or:
-      case BinaryOp::logical_xor:
-        fits &= is_bool(t);
-        break;
-      case BinaryOp::bit_and:
-      case BinaryOp::bit_or:
-      case BinaryOp::bit_xor:
-        fits &= !is_float(t);
-        break;
-      case BinaryOp::shl:
-      case BinaryOp::shr:
-        fits &= is_integer(t);
-        break;
-      default:
-        fits &= !is_bool(t);
-        break;
-    }
-  }
-  expect(fits, "'{}' of {} as {}", text_of(x.op), name(t), name(e.type()));
-}
-
-void Verifier::indices(const Buffer& b, const std::vector<Expr>& list) {
-  expect(static_cast<int>(list.size()) == b->rank(), "{} indices into {} of rank {}", list.size(), b->name, b->rank());
-  for (const Expr& i : list)
-    expect(i && i.type() == dtype::i64, "an index into {} has type {}", b->name, i ? name(i.type()) : "none");
 }
 
 void Verifier::bind(const Var& v) { expect(scope_.insert(v).second, "variable {} is bound twice", v->name); }

@@ -1,4 +1,6 @@
 // Relay text to a typed module: parse, give symbols the sizes the user chose, infer.
+#include <set>
+
 #include "frontends/frontend.h"
 #include "frontends/relay/parser.h"
 
@@ -20,13 +22,27 @@ class Sizes {
     for (auto& [name, f] : module.functions) apply(f);
   }
 
+  // A size for a dimension that no type has is a mistake.
+  void report_unused(const std::string& file, Diagnostics& diagnostics) const {
+    for (const auto& [name, size] : sizes_)
+      if (!known_.contains(name))
+        diagnostics.error(
+            DiagnosticId::undefined_value, {.file = file},
+            fmt::format("--dim {}={}: no type has a dimension of this name", name, size.str()), {},
+            known_.empty() ? "all dimensions have fixed sizes" : fmt::format("there are: {}", fmt::join(known_, ", ")));
+  }
+
  private:
   void apply(Type& type) {
     type = map_leaves(type, [&](const Type& leaf) {
       const TensorType* t = as<TensorType>(leaf);
       if (!t || is_static(t->shape)) return leaf;
       Shape shape = t->shape;
-      for (Dim& d : shape) d = d.substitute(sizes_);
+      for (Dim& d : shape) {
+        for (const Symbol& s : d.symbols())
+          if (s.name != "?") known_.insert(s.name);
+        d = d.substitute(sizes_);
+      }
       return tensor_type(std::move(shape), t->dtype);
     });
   }
@@ -73,6 +89,7 @@ class Sizes {
   }
 
   std::map<std::string, Dim> sizes_;
+  std::set<std::string> known_;  // names in types
 };
 
 }  // namespace
@@ -80,8 +97,10 @@ class Sizes {
 std::optional<Module> import_relay(std::string_view text, const ImportOptions& options, Diagnostics& diagnostics) {
   std::optional<Module> module = relay_text::parse(text, {.file = options.file, .outside_constant = {}}, diagnostics);
   if (!module) return std::nullopt;
-  Sizes(options.dims).apply(*module);
-  if (!infer_types(*module, diagnostics) || !verify(*module, diagnostics)) return std::nullopt;
+  Sizes sizes(options.dims);
+  sizes.apply(*module);
+  sizes.report_unused(options.file, diagnostics);
+  if (diagnostics.any() || !infer_types(*module, diagnostics) || !verify(*module, diagnostics)) return std::nullopt;
   return module;
 }
 

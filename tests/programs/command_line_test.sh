@@ -2,7 +2,8 @@
 # What scripts and build systems rely on: exit statuses, which files appear, dependency files, standard input and output.
 # command_line_test.sh DLCC SOURCE_FOLDER WORK_FOLDER
 set -euo pipefail
-dlcc=$(realpath "$1") model=$(realpath "$2")/examples/digits/digits.onnx work=$3
+dlcc=$(realpath "$1") source=$(realpath "$2") work=$3
+model=$source/examples/digits/digits.onnx data=$source/examples/digits/test_data_set_0
 rm -rf "$work"
 mkdir -p "$work"
 cd "$work"
@@ -43,6 +44,11 @@ for arguments in "" "-o m.o --no-such-option" "-o m.o -O9" "-o" "-o m.o --dim n"
 done
 expect_status 2 "$model" -o m.o --no-such-option --diagnostics json
 grep -q '"message": ".*--no-such-option"' err.txt || fail "--diagnostics behind an error is not heeded"
+expect_status 2 "$model" -o m.o -MF deps
+expect_status 2 "$model" -o /dev/null -g
+expect_status 2 verify "$model" "$data" --layers --engine=object
+expect_status 2 run "$model" --input "$data/input_0.pb" --input "image=$data/input_0.pb"
+expect_status 2 run "$model" --input "$data/input_0.pb" --output probabilities=
 expect_status 2 "$model" -o m.o --no-such-option
 grep -q '^Run with --help' err.txt || fail "no text for an unknown option"
 cp "$model" copy.onnx
@@ -60,9 +66,23 @@ rm truncated.onnx
 mkdir taken.o
 expect_status 1 "$model" -o taken.o
 expect_status 1 "$model" -o missing/m.o
+expect_status 1 "$model" -o "$(printf "x%.0s" {1..300}).o"
+expect_status 1 "$model" -o m.o --tune --tuning-records missing/records.json
+expect_status 1 bench "$model" --html missing/page.html
+[ ! -s out.txt ] || fail "something was measured though its page has no place"
+expect_status 0 "$model" -o /dev/null
+[ ! -e /dev/null.h ] || fail "a header was written beside a device"
 rmdir taken.o
 expect_files
 echo "nothing was left behind"
+expect_status 1 check "$source/tests/programs/threads.rly" --dim n=2
+grep -q 'threads.rly: error\[undefined-value\]: --dim n=2' err.txt || fail "no complaint about a dimension that is not there"
+for command in inspect "run --input $data/input_0.pb" "opt --passes=fuse" ops "ops --json"; do
+  status=0
+  [[ $command = ops* ]] || command="$command $model"
+  "$dlcc" $command > /dev/full 2> err.txt || status=$?
+  [ $status = 1 ] && grep -q 'standard output' err.txt || fail "status $status of $command to a full device: $(cat err.txt)"
+done
 
 expect_status 0 "$model" -o m.o
 [ ! -s out.txt ] && [ ! -s err.txt ] || fail "a compilation without a terminal is not silent"
@@ -70,16 +90,15 @@ expect_files m.h m.o
 mkdir other
 "$dlcc" - -o - < "$model" --prefix=m > other/m.o
 cmp m.o other/m.o
-"$dlcc" verify - "$(dirname "$model")/test_data_set_0" < "$model" > out.txt || fail "verify does not read standard input"
-expect_status 1 verify "$model" "$(dirname "$model")/test_data_set_0" missing
+"$dlcc" verify - "$data" < "$model" > out.txt || fail "verify does not read standard input"
+expect_status 1 verify "$model" "$data" missing
 [ "$(wc -l < out.txt)" = 2 ] && grep -q '^FAIL missing .*input_0.pb: .*output_0.pb: ' out.txt || fail "verify: $(cat out.txt)"
-input=$(dirname "$model")/test_data_set_0/input_0.pb
-expect_status 1 run "$model" --input "$input" --output nowhere=x.npy
+expect_status 1 run "$model" --input "$data/input_0.pb" --output nowhere=x.npy
 grep -q 'outputs: probabilities' err.txt && [ ! -e x.npy ] || fail "run does not tell which outputs there are"
-expect_status 1 run "$model" --input "$input" --output x.npy --output probabilities=missing/x.npy
-expect_status 2 run "$model" --input "$input" --output x.npy --output probabilities=./x.npy
+expect_status 1 run "$model" --input "$data/input_0.pb" --output x.npy --output probabilities=missing/x.npy
+expect_status 2 run "$model" --input "$data/input_0.pb" --output x.npy --output probabilities=./x.npy
 [ -z "$(ls x.npy* 2> ls.txt)" ] || fail "run wrote one of two outputs"
-expect_status 0 run "$model" --input "$input" --output x.npy --output probabilities=x.pb
+expect_status 0 run "$model" --input "$data/input_0.pb" --output x.npy --output probabilities=x.pb
 [ -s x.npy ] && [ -s x.pb ] || fail "run did not write both outputs"
 echo "from standard input to standard output"
 expect_status 0 "$model" -c -o m.o -MD
@@ -137,7 +156,7 @@ grep -q 'records.json' again.d || fail "the records are no dependency"
 sed 's/"choice": {}/"choice": {"step": 8, "panel": 16, "accumulators": 4}/' records.json > chosen.json
 expect_status 0 "$model" -o chosen.o --prefix=m -mcpu=native --tuning-records chosen.json
 ! cmp -s untuned.o chosen.o || fail "the records do not change the code"
-expect_status 0 verify "$model" "${model%/*}/test_data_set_0" -mcpu=native --tuning-records chosen.json
+expect_status 0 verify "$model" "$data" -mcpu=native --tuning-records chosen.json
 sed 's/"dlcc": "/"dlcc": "0./' records.json > older.json
 sed 's/"cpu": "/"cpu": "not-/' chosen.json > elsewhere.json
 for other in older elsewhere; do

@@ -85,7 +85,6 @@ void binary_arithmetic(OperatorTable& table) {
               d.result("result", a.type(), shape, [&](Index i) { return f.value(left(i), right(i)); });
               return d.finish();
             },
-        .effects = {.may_fail = f.divides},
         .tolerance = f.tolerance,
     });
   }

@@ -80,7 +80,6 @@ void dyn_broadcast(OperatorTable& table) {
       .arguments = {"data", "shape"},
       .type = type_of_dyn_broadcast_to,
       .compute = define_dyn_broadcast_to,
-      .effects = {.may_fail = true},
   });
   table.add<A>({
       .name = "dyn.full",
@@ -89,7 +88,6 @@ void dyn_broadcast(OperatorTable& table) {
       .arguments = {"fill_value", "shape"},
       .type = type_of_dyn_full,
       .compute = define_dyn_full,
-      .effects = {.may_fail = true},
   });
 }
 

@@ -86,7 +86,6 @@ void dyn_pad(OperatorTable& table) {
       .arguments = {"data", "pad_width", "pad_value"},
       .type = type_of_dyn_pad,
       .compute = define_dyn_pad,
-      .effects = {.may_fail = true},
   });
 }
 

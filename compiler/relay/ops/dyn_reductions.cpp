@@ -141,7 +141,6 @@ void dyn_reductions(OperatorTable& table) {
         .arguments = {"data", "axes"},
         .type = [&f](const A& a, const Operands& in) { return type_of_dyn_fold(f, a, in); },
         .compute = [&f](const A& a, const Operands& in) { return define_dyn_fold(f, a, in); },
-        .effects = {.may_fail = true},
     });
   }
 }

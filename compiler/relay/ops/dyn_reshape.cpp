@@ -57,7 +57,6 @@ void dyn_reshape(OperatorTable& table) {
       .arguments = {"data", "newshape"},
       .type = type_of_dyn_reshape,
       .compute = define_dyn_reshape,
-      .effects = {.may_fail = true},
   });
 }
 

@@ -96,7 +96,6 @@ void dyn_strided_slice(OperatorTable& table) {
       .arguments = {"data", "begin", "end", "strides"},
       .type = type_of_dyn_slice,
       .compute = define_dyn_slice,
-      .effects = {.may_fail = true},
   });
 }
 

@@ -49,7 +49,6 @@ void dyn_unit_axes(OperatorTable& table) {
       .arguments = {"data", "axis"},
       .type = [](const A& a, const Operands& in) { return type_of_dyn_axes(a, in, in[0].shape, a.shape); },
       .compute = [](const A& a, const Operands& in) { return define("dyn.squeeze", a, in, in[0].shape, a.shape); },
-      .effects = {.may_fail = true},
   });
   table.add<A>({
       .name = "dyn.expand_dims",
@@ -58,7 +57,6 @@ void dyn_unit_axes(OperatorTable& table) {
       .arguments = {"data", "axis"},
       .type = [](const A& a, const Operands& in) { return type_of_dyn_axes(a, in, a.shape, in[0].shape); },
       .compute = [](const A& a, const Operands& in) { return define("dyn.expand_dims", a, in, a.shape, in[0].shape); },
-      .effects = {.may_fail = true},
   });
 }
 

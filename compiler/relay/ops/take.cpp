@@ -79,7 +79,6 @@ void take(OperatorTable& table) {
       .arguments = {"data", "indices"},
       .type = type_of_take,
       .compute = define_take,
-      .effects = {.may_fail = true},
   });
 }
 

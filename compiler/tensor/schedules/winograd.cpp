@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tensor/schedules/contraction.h"
+#include "tensor/schedules/contraction_terms.h"
 #include "tensor/schedules/epilogue.h"
 #include "tensor/schedules/loops.h"
 #include "tensor/visit.h"
@@ -260,7 +261,7 @@ class Scheduler {
       Stmt s = lanes([&](const Expr& lane) { return body(Expr(v) * Expr(lanes_) + lane + Expr(offset), lane); });
       return for_loop(r, tall, LoopKind::unrolled, for_loop(v, register_tile_.vectors, LoopKind::unrolled, s));
     };
-    Expr first_in_block = Expr(step) * Expr(terms_of_step_), in_block = first_in_block + Expr(k);
+    Expr in_block = Expr(step) * Expr(terms_of_step_) + Expr(k);
     Expr base = Expr(channels) * Expr(WinogradPlan::lane_block);
     Stmt init = each([&](const Expr&, const Expr& lane) { return store(acc, {r, v, lane}, literal(dtype::f32, 0.)); });
     Stmt accumulate = each([&](const Expr& column, const Expr& lane) {
@@ -269,8 +270,9 @@ class Scheduler {
                        load(plan_.weights, {panel, point, base + in_block, column}), load(acc, {r, v, lane})));
     });
     accumulate = for_loop(k, terms_of_step_, LoopKind::unrolled, accumulate);
-    accumulate = sequence({prefetch(panel, point, part, base + first_in_block, terms_of_step_, offset), accumulate});
+    accumulate = sequence({prefetch(panel, point, part, channels, step, offset), accumulate});
     accumulate = for_loop(step, WinogradPlan::lane_block / terms_of_step_, LoopKind::serial, accumulate);
+    accumulate = sequence({prefetch(panel, point, part, channels, Expr(), offset), accumulate});
     accumulate = for_loop(channels, plan_.in_channels() / WinogradPlan::lane_block, LoopKind::serial, accumulate);
     Stmt drain = each([&](const Expr& column, const Expr& lane) {
       return store(plan_.products, {slot_, first + Expr(r), point * Expr(plan_.panel) + column},
@@ -279,18 +281,18 @@ class Scheduler {
     return allocate(acc, sequence({init, accumulate, drain}));
   }
 
-  // The parts of a product fetch the weights of the next point; behind the last point lies the next panel.
-  Stmt prefetch(const Expr& panel, const Expr& point, const Part& part, const Expr& channel, int64_t terms,
+  // The parts of a product fetch the weights of the next point; behind the last point lies the next panel. `step` as in
+  // lines_to_fetch.
+  Stmt prefetch(const Expr& panel, const Expr& point, const Part& part, const Expr& channels, const Expr& step,
                 int64_t offset) const {
     constexpr int64_t per_line = 16;
     int64_t across = register_tile_.vectors * lanes_ / per_line;
     if (across == 0) return nullptr;
-    int64_t lines = terms * across;
-    Expr first = floor_div(part.number * Expr(lines), Expr(part.count));
+    TermRun run{channels, plan_.in_channels() / WinogradPlan::lane_block, WinogradPlan::lane_block / terms_of_step_};
     std::vector<Stmt> hints;
-    for (int64_t k = 0; k < ceil_div(lines, part.count); ++k) {
-      Expr line = first + Expr(k), column = Expr(offset) + floor_mod(line, Expr(across)) * Expr(per_line);
-      std::vector<Expr> index = {panel, point + Expr(1), channel + floor_div(line, Expr(across)), column};
+    for (const Expr& line : lines_to_fetch(plan_.in_channels() * across, part.number, part.count, run, step)) {
+      Expr column = Expr(offset) + floor_mod(line, Expr(across)) * Expr(per_line);
+      std::vector<Expr> index = {panel, point + Expr(1), floor_div(line, Expr(across)), column};
       hints.push_back(make_stmt(Prefetch{plan_.weights, std::move(index), CacheLevel::second}));
     }
     return sequence(std::move(hints));

@@ -99,10 +99,3 @@ TEST_CASE("dyn.nn.pad") {
   CHECK(error_of("dyn.nn.pad", attrs, {f32({1, 2}), i64({3}), f32({})}) ==
         "shape-mismatch: pad_width must have shape (2, 2) or (4,), found (3)");
 }
-
-TEST_CASE("operators that read shapes may fail, others may not") {
-  for (const auto& [name, op] : operators().all())
-    if (name.starts_with("dyn.")) CHECK_MESSAGE(op->effects.may_fail, name);
-  CHECK_FALSE(op("add")->effects.may_fail);
-  CHECK(op("divide")->effects.may_fail);
-}

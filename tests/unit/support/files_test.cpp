@@ -39,6 +39,27 @@ TEST_CASE("several files are written") {
   CHECK(folder.entries() == 2);
 }
 
+TEST_CASE("a link stays a link") {
+  Folder folder;
+  Diagnostics diagnostics;
+  fs::create_symlink("a", folder.path / "link");
+  std::string text = "text";
+  for (const char* path : {"a", "link"}) CHECK(write_files({{folder.path / path, bytes_of(text)}}, diagnostics));
+  CHECK(fs::is_symlink(folder.path / "link"));
+  CHECK(fs::file_size(folder.path / "a") == text.size());
+  CHECK(folder.entries() == 2);
+}
+
+TEST_CASE("no two files go to one path, and asking leaves nothing") {
+  Folder folder;
+  Diagnostics diagnostics;
+  std::string text = "text";
+  CHECK(!write_files({{folder.path / "a", bytes_of(text)}, {folder.path / "./a", bytes_of(text)}}, diagnostics));
+  CHECK(can_write({folder.path / "a", "-"}, diagnostics));
+  CHECK(diagnostics.count() == 1);
+  CHECK(folder.entries() == 0);
+}
+
 TEST_CASE("when one of several files cannot be written, none is") {
   Folder folder;
   fs::create_directory(folder.path / "taken");
@@ -48,6 +69,8 @@ TEST_CASE("when one of several files cannot be written, none is") {
     CHECK(!write_files({{folder.path / "a", bytes_of(text)}, {folder.path / bad, bytes_of(text)}}, diagnostics));
     CHECK(diagnostics.str().find(std::string(bad) + ": error[cannot-write-file]: cannot write the file: ") !=
           std::string::npos);
+    CHECK(!can_write({folder.path / "a", folder.path / bad}, diagnostics));
+    CHECK(diagnostics.count() == 2);
     CHECK(folder.entries() == 1);
   }
 }

@@ -1,0 +1,86 @@
+#include "lower/check_module.h"
+
+#include <functional>
+#include <set>
+
+namespace dlcc::lower {
+namespace {
+
+// Calls `visit` on a type, or on the fields of a tuple, at any depth.
+void for_each_field(const relay::Type& type, const std::function<void(const relay::Type&)>& visit) {
+  const auto* tuple = relay::as<relay::TupleType>(type);
+  if (!tuple) return visit(type);
+  for (const relay::Type& field : tuple->fields) for_each_field(field, visit);
+}
+
+class Checker {
+ public:
+  explicit Checker(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+
+  void check_main(const relay::Function& main) {
+    for (const relay::Var& p : main.params)
+      for_each_field(p->type, [&](const relay::Type& type) {
+        if (!relay::as<relay::TensorType>(type))
+          diagnostics_.error(DiagnosticId::unsupported_construct, main.place,
+                             fmt::format("input '{}' has type {}, which cannot be compiled to native code", p->name,
+                                         relay::str(type)));
+      });
+  }
+
+  void check_sizes(const relay::Function& f) {
+    for (const relay::Var& p : f.params) check_sizes(p->type, f.place, fmt::format("input '{}'", p->name));
+    check_sizes(f.body);
+  }
+
+ private:
+  void check_sizes(const relay::Block& block) {
+    for (const relay::Binding& b : block.bindings) {
+      check_sizes(b.var->type, b.place, fmt::format("'{}'", b.var->name));
+      relay::for_each_block(b.op, [&](const relay::Block& inner) { check_sizes(inner); });
+    }
+  }
+
+  void check_sizes(const relay::Type& type, const Place& place, const std::string& what) {
+    for_each_field(type, [&](const relay::Type& field) {
+      if (const auto* t = relay::as<relay::TensorType>(field)) check_sizes(*t, place, what);
+    });
+  }
+
+  void check_sizes(const relay::TensorType& t, const Place& place, const std::string& what) {
+    for (const Dim& d : t.shape) {
+      for (const Symbol& s : d.symbols()) unknown_size(s.name, place, what);
+      if (d.is_overflow() && reported_.insert("").second)
+        diagnostics_.error(DiagnosticId::too_large, place, fmt::format("a dimension of {} does not fit 64 bits", what));
+    }
+    if (is_static(t.shape) && (product(t.shape).is_overflow() || product(t.shape).value() > int64_t{1} << 40))
+      diagnostics_.error(DiagnosticId::too_large, place,
+                         fmt::format("{} has type {}, which is more than 2^40 elements", what,
+                                     relay::str(relay::tensor_type(t.shape, t.dtype))));
+  }
+
+  void unknown_size(const std::string& symbol, const Place& place, const std::string& what) {
+    if (!reported_.insert(symbol).second) return;
+    bool has_name = !symbol.starts_with('?');  // others are inferred
+    diagnostics_.error(DiagnosticId::dynamic_shape, place,
+                       fmt::format("the dimension '{}' of {} is not known at compile time", symbol, what), {},
+                       has_name ? fmt::format("give it a value: --dim {}=1", symbol) : "");
+  }
+
+  Diagnostics& diagnostics_;
+  std::set<std::string> reported_;  // symbols; "" for sizes beyond 64 bits
+};
+
+}  // namespace
+
+bool check_module(const relay::Module& module, const Place& model, Diagnostics& diagnostics) {
+  size_t before = diagnostics.count();
+  Checker checker(diagnostics);
+  if (auto main = module.functions.find("main"); main != module.functions.end())
+    checker.check_main(main->second);
+  else
+    diagnostics.error(DiagnosticId::undefined_value, model, "there is no function @main");
+  for (const auto& [name, f] : module.functions) checker.check_sizes(f);
+  return diagnostics.count() == before;
+}
+
+}  // namespace dlcc::lower

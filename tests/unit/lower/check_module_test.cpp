@@ -1,0 +1,43 @@
+// Modules that cannot be compiled are refused with a place before any pass sees them.
+#include "lower/check_module.h"
+
+#include <doctest/doctest.h>
+
+#include "frontends/frontend.h"
+#include "lower/lower.h"
+
+namespace dlcc::lower {
+namespace {
+
+// What is reported about a program that is well typed.
+std::string complaints(const std::string& text) {
+  Diagnostics d;
+  auto module = frontends::import_relay(text, {.file = "m.rly"}, d);
+  REQUIRE_MESSAGE(module, d.str());
+  if (check_module(*module, {.file = "m.rly"}, d)) lower(*module, {{.vector_bytes = 16}}, {}, d);
+  return d.str();
+}
+
+}  // namespace
+
+TEST_CASE("there is a function @main, of tensors") {
+  CHECK(complaints("def @f(%x: int32) { %x }") == "m.rly: error[undefined-value]: there is no function @main\n");
+  CHECK(complaints("def @main(%r: (int32, ref(int32))) { %r.0 }") ==
+        "m.rly:1:5: error[unsupported-construct]: input 'r' has type ref(int32), which cannot be compiled to native "
+        "code\n");
+  CHECK(complaints("type L { Nil, C(int32) }\ndef @main(%l: L) { 1 }").starts_with("m.rly:2:5: "));
+  CHECK(complaints("def @main(%f: fn (int32) -> int32) { %f(1) }").starts_with("m.rly:1:5: "));
+  CHECK(complaints("def @f(%x: int32) { %x }\ndef @main() { @f }").starts_with("m.rly:2:5: "));
+}
+
+TEST_CASE("sizes are known, in tuples too") {
+  CHECK(complaints("def @main(%t: (Tensor[(n, 4), float32], int32)) { %t.1 }") ==
+        "m.rly:1:5: error[dynamic-shape]: the dimension 'n' of input 't' is not known at compile time\n"
+        "    help: give it a value: --dim n=1\n");
+  CHECK(complaints("def @main(%x: Tensor[(?), float32]) { %x }") ==
+        "m.rly:1:5: error[dynamic-shape]: the dimension '?1' of input 'x' is not known at compile time\n");
+  CHECK(complaints("def @main(%t: (Tensor[(3000000, 3000000), float32],)) { 1 }").find("error[too-large]") !=
+        std::string::npos);
+}
+
+}  // namespace dlcc::lower
