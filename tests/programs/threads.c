@@ -1,5 +1,5 @@
-// One network compiled for one, two and three threads: the same bytes from all, by the runtime's pool, by an executor of
-// the program's own, from two threads of the program at once, and inside of a task of the pool.
+// One network compiled for one, two and three threads: the same bytes from all, by the runtime's pool, by an executor
+// of the program's own, from two threads of the program at once, and inside of a task of the pool.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,17 +15,17 @@ enum { tensors = 4, results = 2, rounds = 12 };
 
 static float *input[tensors], *expected[results];
 
-static void *allocate(uint64_t bytes, uint64_t alignment) {
-  void *memory = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+static void* allocate(uint64_t bytes, uint64_t alignment) {
+  void* memory = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   if (!memory) exit(1);
   memset(memory, 0xA5, bytes);
   return memory;
 }
 
 // Runs a model with memory of its own; its results must be the expected ones, which the first call makes.
-static int is_wrong(const dlcc_model *model, const dlcc_context *context) {
+static int is_wrong(const dlcc_model* model, const dlcc_context* context) {
   void *output[results], *arena = allocate(model->arena_bytes, model->arena_alignment);
-  const void *inputs[tensors];
+  const void* inputs[tensors];
   int i, wrong;
   for (i = 0; i < tensors; ++i) inputs[i] = input[i];
   for (i = 0; i < results; ++i) output[i] = allocate(model->outputs[i].bytes, 64);
@@ -45,30 +45,47 @@ static int is_wrong(const dlcc_model *model, const dlcc_context *context) {
 
 static int jobs;
 
-static void backwards(void *self, int64_t count, void (*task)(void *, int64_t), void *argument) {
+static void backwards(void* self, int64_t count, void (*task)(void*, int64_t), void* argument) {
   int64_t i;
-  *(int *)self += 1;
+  *(int*)self += 1;
   for (i = count; i-- > 0;) task(argument, i);
 }
 
 static _Atomic int wrong_calls;
 
-static void *work(void *model) {
+static void* work(void* model) {
   int i;
   for (i = 0; i < rounds; ++i) wrong_calls += is_wrong(model, NULL);
   return NULL;
 }
 
-static void nested(void *models, int64_t index) { wrong_calls += is_wrong(((const dlcc_model **)models)[index], NULL); }
+static void nested(void* models, int64_t index) { wrong_calls += is_wrong(((const dlcc_model**)models)[index], NULL); }
 
-static int check(int wrong, const char *what) {
+enum { many_tasks = 1000 };
+
+static void count_call(void* calls, int64_t index) { ((_Atomic int*)calls)[index]++; }
+
+/* Jobs of 2 to many tasks, more than a pool has threads: each task runs once. */
+static int is_any_lost(const dlcc_executor* pool) {
+  static _Atomic int calls[many_tasks];
+  int i, round, lost = 0;
+  for (round = 0; round < many_tasks; ++round) {
+    int tasks = 2 + (round * 37) % (many_tasks - 2);
+    for (i = 0; i < many_tasks; ++i) calls[i] = 0;
+    pool->parallel_for(pool->self, tasks, count_call, (void*)calls);
+    for (i = 0; i < many_tasks; ++i) lost += calls[i] != (i < tasks);
+  }
+  return lost;
+}
+
+static int check(int wrong, const char* what) {
   if (wrong) printf("wrong: %s\n", what);
   return wrong;
 }
 
 int main(void) {
-  const dlcc_model *models[3] = {&two_model, &three_model, &one_model};
-  const dlcc_executor *pool = dlcc_default_executor(3);
+  const dlcc_model* models[3] = {&two_model, &three_model, &one_model};
+  const dlcc_executor* pool = dlcc_default_executor(3);
   dlcc_executor own = {&jobs, backwards, 1};
   dlcc_context context = {.executor = &own};
   unsigned state = 1;
@@ -84,11 +101,12 @@ int main(void) {
   for (i = 0; i < 3; ++i) errors += check(is_wrong(models[i], &context), "an executor of the program's own");
   errors += check(jobs == 0, "the executor was not asked");
   for (i = 0; i < 2; ++i)
-    if (pthread_create(&threads[i], NULL, work, (void *)models[i]) != 0) return 1;
+    if (pthread_create(&threads[i], NULL, work, (void*)models[i]) != 0) return 1;
   for (i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
   errors += check(wrong_calls, "two threads of the program");
   for (i = 0; i < rounds; ++i) pool->parallel_for(pool->self, 3, nested, models);
   errors += check(wrong_calls, "models inside of tasks");
+  errors += check(is_any_lost(pool), "jobs of many tasks");
   dlcc_stop_threads();
   dlcc_stop_threads();
   errors += check(is_wrong(&two_model, NULL), "after the threads were stopped");

@@ -81,7 +81,7 @@ class Scheduler {
     Area image{Expr(0), Expr(0), height(), width()};
     Stmt body;
     if (blocks_pay(image))
-      body = other_rows(each_block(
+      body = other_rows(blocks(
           image, [&](const Area& block) { return panels([&](const Position& at) { return sums(at, block); }); }));
     else
       body = panels([&](const Position& at) { return other_rows(sums(at, image)); });
@@ -124,12 +124,6 @@ class Scheduler {
   int64_t height() const { return y_axis() < 0 ? 1 : std::max<int64_t>(extent(y_axis()), 1); }
   int64_t width() const { return x_axis() < 0 ? 1 : std::max<int64_t>(extent(x_axis()), 1); }
 
-  // A part of the image.
-  struct Area {
-    Expr top, left;
-    int64_t tall, wide;
-  };
-
   // Some register tiles: enough to make use of what is read once for all of them.
   int64_t pixels_of_block() const { return machine_.tiles_of_block * tile_.rows; }
 
@@ -141,73 +135,19 @@ class Scheduler {
     return several && choice_.row_blocks.value_or(pays);
   }
 
-  // Cuts the area into blocks: of whole rows, or of parts of them where rows are long.
-  Stmt each_block(const Area& a, const std::function<Stmt(const Area&)>& body) const {
-    int64_t pixels = pixels_of_block();
-    if (a.tall > 1 && a.wide > 2 * pixels) {
-      Var row = make_var("row");
-      return for_loop(row, a.tall, LoopKind::parallel, each_block({a.top + Expr(row), a.left, 1, a.wide}, body));
-    }
-    bool by_rows = a.tall > 1;
-    int64_t all = by_rows ? a.tall : a.wide;
-    int64_t size = std::clamp<int64_t>(by_rows ? pixels / a.wide : pixels, 1, all);
-    for (int64_t even = size; even <= 2 * size; ++even)  // no smaller block at the end, if that is possible
-      if (all % even == 0) {
-        size = even;
-        break;
-      }
-    auto block_at = [&](const Expr& first, int64_t count) {
-      return body(by_rows ? Area{a.top + first, a.left, count, a.wide} : Area{a.top, a.left + first, 1, count});
-    };
-    Var block = make_var("block");
-    Stmt blocks = for_loop(block, all / size, LoopKind::parallel, block_at(Expr(block) * Expr(size), size));
-    return all % size ? sequence({blocks, block_at(Expr(all - all % size), all % size)}) : blocks;
+  Stmt blocks(const Area& area, const std::function<Stmt(const Area&)>& body) const {
+    return each_block(area, pixels_of_block(), body);
   }
-
-  // A register tile: its first pixel in the image and in the area at hand; its number among the area's tiles.
-  struct Tile {
-    Expr top, left, top_here, left_here;
-    int64_t tall, wide;
-    Expr number;
-    int64_t count;
-  };
-
-  Stmt tiles(const Position& at, const Area& area, const std::function<Stmt(const Tile&)>& body) {
-    std::vector<TileGrid> grids = cut_into_tiles(area.tall, area.wide, tile_.rows, at.vectors, machine_);
-    int64_t before = 0, all = 0;
-    for (const TileGrid& g : grids) all += g.tiles();
-    std::vector<Stmt> parts;
-    for (size_t k = 0; k < grids.size();) {
-      // Grids side by side in the same rows share the loop over these.
-      Var down = make_var("down");
-      std::vector<Stmt> in_row;
-      const TileGrid& left_most = grids[k];
-      for (; k < grids.size() && is_beside(grids[k], left_most); ++k) {
-        const TileGrid& g = grids[k];
-        Var across = make_var("across");
-        Expr top = Expr(g.top) + Expr(down) * Expr(g.tall), left = Expr(g.left) + Expr(across) * Expr(g.wide);
-        Tile tile{.top = area.top + top,
-                  .left = area.left + left,
-                  .top_here = top,
-                  .left_here = left,
-                  .tall = g.tall,
-                  .wide = g.wide,
-                  .number = Expr(before) + Expr(down) * Expr(g.across) + Expr(across),
-                  .count = all};
-        in_row.push_back(for_loop(across, g.across, LoopKind::parallel, body(tile)));
-        before += g.tiles();
-      }
-      parts.push_back(for_loop(down, left_most.down, LoopKind::parallel, sequence(std::move(in_row))));
-    }
-    return sequence(std::move(parts));
+  Stmt tiles(const Position& at, const Area& area, const std::function<Stmt(const Tile&)>& body) const {
+    return each_tile(area, tile_.rows, at.vectors, machine_, body);
   }
 
   // The sums of a panel for an area, and what follows them. In one go, each tile's sums stay in registers; in parts,
   // each part is computed for a block of tiles and added to the totals of them all.
   Stmt sums(const Position& at, const Area& area) {
-    int64_t blocks = terms_.blocks_per_part(height() * width() > tile_.rows);
-    if (blocks == 0) return tiles(at, area, [&](const Tile& t) { return whole_tile(at, t); });
-    return each_block(area, [&](const Area& block) { return sums_in_parts(at, block, blocks); });
+    int64_t of_part = terms_.blocks_per_part(height() * width() > tile_.rows);
+    if (of_part == 0) return tiles(at, area, [&](const Tile& t) { return whole_tile(at, t); });
+    return blocks(area, [&](const Area& block) { return sums_in_parts(at, block, of_part); });
   }
 
   Stmt sums_in_parts(const Position& at, const Area& area, int64_t blocks) {

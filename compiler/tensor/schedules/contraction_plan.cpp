@@ -99,7 +99,8 @@ class Planner {
   }
 
   void pad_data() {
-    if (!data().otherwise || !is_literal(data().otherwise, 0)) return;
+    reads_inside_ = !data().otherwise;
+    if (reads_inside_ || !is_literal(data().otherwise, 0)) return;
     const Layout& layout = layout_of(data().buffer);
     std::vector<int64_t> shape = static_shape(data().buffer->shape);
     std::vector<Range> read = ranges_read(data(), ranges_of(stage()));
@@ -108,9 +109,10 @@ class Planner {
       for (size_t d = 0; all && d < shape.size(); ++d) all = is_stored(l, static_cast<int>(d), shape[d], read[d]);
       return all;
     };
-    if (read.size() != shape.size() || is_stored_in(layout)) return;
+    if (read.size() != shape.size()) return;
     Layout padded = with_border(layout, shape, read);
-    if (!is_stored_in(padded)) return;
+    reads_inside_ = is_stored_in(padded);
+    if (!reads_inside_ || is_stored_in(layout)) return;
     plan_.padded_data = make_buffer("padded", data().buffer->type, data().buffer->shape, Scope::global, 64);
     plan_.data_layout = std::move(padded);
   }
@@ -146,7 +148,8 @@ class Planner {
     bool pairs = plan_.blocked_term >= 0 && plan_.term_block % pair == 0 &&
                  terms[static_cast<size_t>(plan_.blocked_term)].extent.value() % pair == 0;
     bool grouped = mentions(data(), stage().axes[static_cast<size_t>(plan_.column_axis)].var);
-    if (!pairs || grouped || count < few_terms || choice_.panel || !is_constant(weights().buffer)) return;
+    if (!pairs || !reads_inside_ || grouped || count < few_terms || choice_.panel || !is_constant(weights().buffer))
+      return;
     int64_t half = column_block / pair, halves = ceil_div(extent(plan_.column_axis), half);
     if (halves % pair == 0 || halves > most_halves) return;
     // No tile of single vectors, whose every product needs a load, in place of one of several.
@@ -211,6 +214,7 @@ class Planner {
   bool whole_blocks_;
   ContractionPlan plan_;
   int column_dim_ = -1;
+  bool reads_inside_ = false;  // of the data's storage or its padded copy
 };
 
 }  // namespace

@@ -75,4 +75,56 @@ std::vector<TileGrid> cut_into_tiles(int64_t height, int64_t width, int64_t most
   return grids;
 }
 
+Stmt each_block(const Area& a, int64_t pixels, const std::function<Stmt(const Area&)>& body) {
+  if (a.tall > 1 && a.wide > 2 * pixels) {
+    Var row = make_var("row");
+    return for_loop(row, a.tall, LoopKind::parallel, each_block({a.top + Expr(row), a.left, 1, a.wide}, pixels, body));
+  }
+  bool by_rows = a.tall > 1;
+  int64_t all = by_rows ? a.tall : a.wide;
+  int64_t size = std::clamp<int64_t>(by_rows ? pixels / a.wide : pixels, 1, all);
+  for (int64_t even = size; even <= 2 * size; ++even)  // no smaller block at the end, if that is possible
+    if (all % even == 0) {
+      size = even;
+      break;
+    }
+  auto block_at = [&](const Expr& first, int64_t count) {
+    return body(by_rows ? Area{a.top + first, a.left, count, a.wide} : Area{a.top, a.left + first, 1, count});
+  };
+  Var block = make_var("block");
+  Stmt blocks = for_loop(block, all / size, LoopKind::parallel, block_at(Expr(block) * Expr(size), size));
+  return all % size ? sequence({blocks, block_at(Expr(all - all % size), all % size)}) : blocks;
+}
+
+Stmt each_tile(const Area& area, int64_t most, int64_t vectors, const Machine& machine,
+               const std::function<Stmt(const Tile&)>& body) {
+  std::vector<TileGrid> grids = cut_into_tiles(area.tall, area.wide, most, vectors, machine);
+  int64_t before = 0, all = 0;
+  for (const TileGrid& g : grids) all += g.tiles();
+  std::vector<Stmt> parts;
+  for (size_t k = 0; k < grids.size();) {
+    // Grids side by side in the same rows share the loop over these.
+    Var down = make_var("down");
+    std::vector<Stmt> in_row;
+    const TileGrid& left_most = grids[k];
+    for (; k < grids.size() && is_beside(grids[k], left_most); ++k) {
+      const TileGrid& g = grids[k];
+      Var across = make_var("across");
+      Expr top = Expr(g.top) + Expr(down) * Expr(g.tall), left = Expr(g.left) + Expr(across) * Expr(g.wide);
+      Tile tile{.top = area.top + top,
+                .left = area.left + left,
+                .top_here = top,
+                .left_here = left,
+                .tall = g.tall,
+                .wide = g.wide,
+                .number = Expr(before) + Expr(down) * Expr(g.across) + Expr(across),
+                .count = all};
+      in_row.push_back(for_loop(across, g.across, LoopKind::parallel, body(tile)));
+      before += g.tiles();
+    }
+    parts.push_back(for_loop(down, left_most.down, LoopKind::parallel, sequence(std::move(in_row))));
+  }
+  return sequence(std::move(parts));
+}
+
 }  // namespace dlcc::tensor

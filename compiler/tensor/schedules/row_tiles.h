@@ -1,9 +1,11 @@
-// How an image of rows, or a list of them, is cut into register tiles.
+// How an image of rows, or a list of them, is cut into blocks and register tiles.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
+#include "tensor/ir.h"
 #include "tensor/machine.h"
 
 namespace dlcc::tensor {
@@ -26,5 +28,26 @@ inline bool is_beside(const TileGrid& a, const TileGrid& b) {
 // belong to an element. Chosen so that few tiles are small, since a tile with fewer accumulators than the arithmetic
 // units need to hide their latency takes as long as one that has them; and that there are few grids, as each is code.
 std::vector<TileGrid> cut_into_tiles(int64_t height, int64_t width, int64_t most, int64_t vectors, const Machine&);
+
+// A part of an image, in its pixels.
+struct Area {
+  Expr top, left;
+  int64_t tall = 1, wide = 1;
+};
+
+// A register tile: its first pixel in the image and in the area at hand; its number among the area's tiles.
+struct Tile {
+  Expr top, left, top_here, left_here;
+  int64_t tall = 1, wide = 1;
+  Expr number;
+  int64_t count = 1;
+};
+
+// `body` for every block of about so many pixels: of whole rows, or of parts of them where rows are long.
+Stmt each_block(const Area&, int64_t pixels, const std::function<Stmt(const Area&)>& body);
+
+// `body` for every tile of cut_into_tiles.
+Stmt each_tile(const Area&, int64_t most, int64_t vectors, const Machine&,
+               const std::function<Stmt(const Tile&)>& body);
 
 }  // namespace dlcc::tensor

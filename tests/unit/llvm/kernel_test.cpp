@@ -1,7 +1,10 @@
 // Kernels of the tensor IR, compiled and run: loops, accesses, buffers.
+#include <algorithm>
 #include <cmath>
 
 #include "harness.h"
+#include "tensor/simplify.h"
+#include "tensor/visit.h"
 
 namespace dlcc::test {
 
@@ -148,6 +151,29 @@ TEST_CASE("gathers by loaded indices") {
     indices[17] = bad;
     CHECK(run(kernel, {values, Constant::of(dtype::i64, {21}, indices)}).status == 5);
   }
+}
+
+TEST_CASE("lanes near each other are loaded as a whole, and nothing behind the last") {
+  Var i = make_var("i");
+  Expr lane = i;
+  const Expr two(2), four(4);
+  for (const Expr& index : {lane * two, lane * two + Expr(1), lane * Expr(3), Expr(15) - lane, floor_mod(lane, two),
+                            floor_div(lane, four), floor_div(lane, two) * two + floor_mod(lane, two),
+                            floor_mod(lane, four) * Expr(7) + floor_div(lane, Expr(8))}) {
+    CAPTURE(print(index));
+    auto at = [&](int64_t k) { return *constant_integer(simplify(substitute(index, {{i, Expr(k)}}))); };
+    int64_t last = 0;
+    for (int64_t k = 0; k < 16; ++k) last = std::max(last, at(k));
+    Buffer x = make_buffer("x", dtype::f32, {last + 1}), y = make_buffer("y", dtype::f32, {16});
+    Kernel kernel{
+        "near", {{x, Access::read}, {y, Access::write}}, for_loop(i, 16, vector, store(y, {i}, load(x, {index})))};
+    auto result = run(kernel, {floats({last + 1}, [](int64_t k) { return float(k); })});
+    for (int64_t k = 0; k < 16; ++k) CHECK(result.outputs[0].as<float>()[k] == float(at(k)));
+  }
+  Buffer x = make_buffer("x", dtype::f32, {2}), y = make_buffer("y", dtype::f32, {16});
+  Stmt pairs = for_loop(i, 16, vector, store(y, {i}, load(x, {floor_mod(lane, two)})));
+  CHECK(assembly({"pairs", {{x, Access::read}, {y, Access::write}}, pairs}, "x86-64-v4").find("vbroadcastsd") !=
+        std::string::npos);
 }
 
 TEST_CASE("lanes that need each other's results wait for them") {

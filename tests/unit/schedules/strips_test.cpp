@@ -74,6 +74,7 @@ void check_strips(const TensorFunction& f) {
     }
     std::vector<Layout> blocked = layouts;
     blocked[0] = channels16(f, 0);
+    CHECK(plan_strips(f, blocked, constant, options, medium_cache)->producer.panel % column_block == 0);
     check_schedule(f, constant, blocked, options, {medium_cache});
   }
 }
@@ -96,6 +97,7 @@ TEST_CASE("an expansion and its depthwise convolution") {
   check_expansion(wide, {.pad = 0});
   check_expansion({.n = 2, .c = 5, .h = 13, .w = 7, .o = 72, .k = 1, .pad = 0, .smooth = true}, {});
   check_expansion({.c = 16, .h = 2, .w = 3, .o = 16, .k = 1, .pad = 0}, {.k = 5, .pad = 2});
+  check_expansion({.c = 64, .h = 9, .w = 7, .o = 24, .k = 1, .pad = 0}, {});  // alone it would interleave terms
 }
 
 TEST_CASE("a convolution and its pooling") {
