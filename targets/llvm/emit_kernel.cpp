@@ -1,7 +1,10 @@
 // Statements of the tensor IR as basic blocks: loops, branches, requirements and buffers.
-#include <bit>
-
 #include "targets/llvm/emit_kernel.h"
+
+#include <llvm/IR/MDBuilder.h>
+
+#include <bit>
+#include <limits>
 
 #include "targets/llvm/kernel_emitter.h"
 #include "tensor/visit.h"
@@ -161,9 +164,17 @@ void KernelEmitter::emit_loop(const VarNode* var, Value* begin, Value* end, int6
   --depth_;
   Value* next = b_.CreateAdd(counter, b_.getInt64(step), "", true, true);
   counter->addIncoming(next, b_.GetInsertBlock());
-  b_.CreateCondBr(b_.CreateICmpSLT(next, end), loop, after);
+  b_.CreateCondBr(b_.CreateICmpSLT(next, end), loop, after, again_weights(range, step));
   after->moveAfter(b_.GetInsertBlock());
   b_.SetInsertPoint(after);
+}
+
+// How often a loop's last branch goes back, for each time that it leaves: what is in registers is decided by how often
+// code runs, which LLVM would guess from the depth of loops alone. Null when nothing is known.
+llvm::MDNode* KernelEmitter::again_weights(std::optional<Range> range, int64_t step) {
+  int64_t again = range && step > 0 ? (range->high - range->low) / step : 0;
+  if (again < 1 || again > std::numeric_limits<int32_t>::max()) return nullptr;
+  return llvm::MDBuilder(b_.getContext()).createBranchWeights(static_cast<uint32_t>(again), 1);
 }
 
 // Full vectors first, then the rest in vectors of the next smaller powers of two.

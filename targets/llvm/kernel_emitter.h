@@ -144,6 +144,7 @@ class KernelEmitter {
   void emit_loop(const tensor::VarNode*, Value* begin, Value* end, int64_t step, bool may_be_empty,
                  std::optional<tensor::Range>,
                  const std::function<void(Value* counter, std::optional<tensor::Range>)>& body);
+  llvm::MDNode* again_weights(std::optional<tensor::Range>, int64_t step);
   void emit_unrolled(const tensor::For&, int64_t extent);
   void emit_vector_loop(const tensor::For&, int64_t extent);
   void emit_strip(const tensor::For&, int lanes, Value* base, tensor::Range base_range);

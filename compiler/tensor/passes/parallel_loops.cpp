@@ -12,7 +12,7 @@ namespace {
 // Costs count operations of one lane, roughly: a vector unit does some dozens in a cycle. What goes to registers is
 // cheaper than what goes to memory.
 constexpr double register_store = 1, memory_store = 8;
-constexpr double fork_and_join = 1 << 18;  // some microseconds
+constexpr double fork_and_join = 1 << 16;  // about half a microsecond
 
 // Buffers other than parameters that the statement uses without allocating them.
 bool uses_outer_buffer(const Stmt& body) {

@@ -38,7 +38,7 @@ Stmt zero_border(const Buffer& buffer, const Layout& layout) {
   Stmt inside, all = store(buffer, loops.index, zero);
   for (size_t k = loops.vars.size(); k-- > 0;) {
     const Layout::Part& part = layout.parts[k];
-    LoopKind kind = k + 1 == loops.vars.size() ? LoopKind::vector : LoopKind::serial;
+    LoopKind kind = k + 1 == loops.vars.size() ? LoopKind::vector : LoopKind::parallel;
     auto run = [&](int64_t begin, int64_t count, const Stmt& body) -> Stmt {
       if (count <= 0 || !body) return nullptr;
       Var i = make_var(loops.vars[k]->name);

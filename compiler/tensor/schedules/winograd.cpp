@@ -57,16 +57,20 @@ class Scheduler {
 
   Stmt run() {
     int64_t tiles = plan_.tiles_along(plan_.y) * plan_.tiles_along(plan_.x), blocks = ceil_div(tiles, plan_.block);
-    Var block = make_var("block");
+    int64_t blocks_each = ceil_div(blocks, plan_.workers);
+    int64_t panels_each = extent(plan_.column_axis) / plan_.panel / plan_.shares;
+    Var next = make_var("next"), block = make_var("block"), share = make_var("share"), in_share = make_var("panel");
     first_tile_ = Expr(block) * Expr(plan_.block);
     count_ = tiles % plan_.block ? min(Expr(plan_.block), Expr(tiles) - first_tile_) : Expr(plan_.block);
-    Var share = make_var("share"), in_share = make_var("panel_of_share");
-    slot_ = share;
-    int64_t shares = plan_.products->shape[0].value(), in_each = extent(plan_.column_axis) / plan_.panel / shares;
-    Expr panel = Expr(share) * Expr(in_each) + Expr(in_share);
-    Stmt panels = for_loop(in_share, in_each, LoopKind::serial, sequence({products(panel), transform_output(panel)}));
-    Stmt body = sequence({transform_input(), for_loop(share, shares, LoopKind::parallel, panels)});
-    body = for_loop(block, blocks, LoopKind::serial, body);
+    slot_ = plan_.workers > 1 ? worker_ : share;
+    Expr panel = Expr(share) * Expr(panels_each) + Expr(in_share);
+    Stmt panels =
+        for_loop(in_share, panels_each, LoopKind::serial, sequence({products(panel), transform_output(panel)}));
+    Stmt body = sequence({transform_input(), for_loop(share, plan_.shares, LoopKind::parallel, panels)});
+    if (blocks % plan_.workers) body = if_then(Expr(block) < Expr(blocks), body);
+    body = let(block, Expr(worker_) * Expr(blocks_each) + Expr(next), body);
+    body = for_loop(next, blocks_each, LoopKind::serial, body);
+    body = for_loop(worker_, plan_.workers, LoopKind::parallel, body);
     for (size_t k = plan_.batch_axes.size(); k-- > 0;)
       body = for_loop(axis(plan_.batch_axes[k]).var, extent(plan_.batch_axes[k]), LoopKind::serial, body);
     return body;
@@ -220,9 +224,9 @@ class Scheduler {
               return transform_row(&Scheduler::input_rows, half, row, lane, [&](const std::vector<Expr>& values) {
                 std::vector<Stmt> stores;
                 for (size_t k = 0; k < values.size(); ++k)
-                  stores.push_back(store(plan_.transformed,
-                                         {channels, Expr(row) * Expr(size_) + Expr(int64_t(k)), tile, first + lane},
-                                         values[k]));
+                  stores.push_back(store(
+                      plan_.transformed,
+                      {worker_, channels, Expr(row) * Expr(size_) + Expr(int64_t(k)), tile, first + lane}, values[k]));
                 return sequence(std::move(stores));
               });
             }));
@@ -266,7 +270,7 @@ class Scheduler {
     Stmt init = each([&](const Expr&, const Expr& lane) { return store(acc, {r, v, lane}, literal(dtype::f32, 0.)); });
     Stmt accumulate = each([&](const Expr& column, const Expr& lane) {
       return store(acc, {r, v, lane},
-                   fma(load(plan_.transformed, {channels, point, first + Expr(r), in_block}),
+                   fma(load(plan_.transformed, {worker_, channels, point, first + Expr(r), in_block}),
                        load(plan_.weights, {panel, point, base + in_block, column}), load(acc, {r, v, lane})));
     });
     accumulate = for_loop(k, terms_of_step_, LoopKind::unrolled, accumulate);
@@ -362,7 +366,8 @@ class Scheduler {
   int64_t terms_of_step_;
   RegisterTile register_tile_;
   Expr first_tile_, count_;  // of the block; tiles it has
-  Expr slot_;                // of the products
+  Var worker_ = make_var("worker");
+  Expr slot_;  // of the products
 };
 
 }  // namespace

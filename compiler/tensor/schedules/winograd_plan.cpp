@@ -171,17 +171,22 @@ std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::ve
   int64_t tiles = plan.tiles_along(plan.y) * plan.tiles_along(plan.x);
   plan.panel = columns % 32 == 0 ? 32 : WinogradPlan::lane_block;
   if (choice.panel && columns % *choice.panel == 0) plan.panel = *choice.panel;
+  bool weights_stay = points * channels * columns * 4 <= machine.l2_bytes;
+  if (weights_stay && tiles >= options.threads)
+    plan.workers = options.threads;
+  else if (columns / plan.panel % options.threads == 0)
+    plan.shares = options.threads;
   int64_t most = std::max<int64_t>(machine.filter_block_bytes / (points * (channels + plan.panel) * 4), 1);
-  plan.block = ceil_div(tiles, ceil_div(tiles, most));
+  plan.block = ceil_div(tiles, round_up(ceil_div(tiles, most), plan.workers));
   auto scratch = [](const char* name, std::vector<int64_t> shape) {
     return make_buffer(name, dtype::f32, shape_of(shape), Scope::global, 64);
   };
   plan.weights = scratch("weights", {columns / plan.panel, points, channels, plan.panel});
   // An odd number of lines from one row to the next spreads them over the sets of the cache.
-  plan.transformed =
-      scratch("transformed", {channels / WinogradPlan::lane_block, points, plan.block | 1, WinogradPlan::lane_block});
-  int64_t shares = columns / plan.panel % options.threads == 0 ? options.threads : 1;
-  plan.products = scratch("products", {shares, plan.block, points * plan.panel + WinogradPlan::lane_block});
+  constexpr int64_t lane_block = WinogradPlan::lane_block;
+  plan.transformed = scratch("transformed", {plan.workers, channels / lane_block, points, plan.block | 1, lane_block});
+  plan.products =
+      scratch("products", {std::max(plan.workers, plan.shares), plan.block, points * plan.panel + lane_block});
   return plan;
 }
 

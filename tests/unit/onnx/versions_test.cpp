@@ -44,6 +44,10 @@ TEST_CASE("attributes that became inputs") {
   CHECK(One{"ReduceMean", 18, {"x"}, integer("noop_with_empty_axes", 1)}.result() == "  %x\n");
   CHECK(One{"Slice", 1, {"x"}, ints("starts", {1}) + ints("ends", {9}) + ints("axes", {2})}.result() ==
         "  strided_slice(%x, begin=[1], end=[9], axes=[2])\n");
+  // Of an axis that is given twice the last bounds count.
+  CHECK(
+      One{"Slice", 1, {"x"}, ints("starts", {0, 1, 2}) + ints("ends", {1, 9, 3}) + ints("axes", {2, 1, 2})}.result() ==
+      "  strided_slice(%x, begin=[1, 2], end=[9, 3], axes=[1, 2])\n");
   CHECK(One{"Slice",
             10,
             {"x", "a", "b", "c", "d"},
