@@ -45,7 +45,7 @@ int bench_command(std::vector<std::string> args) {
   app.add_flag("--layers", layers, "Time each step, beside probes of the machine's peak and bandwidth");
   app.add_flag("--json", json, "Print JSON, with the steps");
   app.add_option("--html", page, "Write a page with the roofline, the steps and the latencies")->type_name("FILE");
-  if (auto status = parse(app, std::move(args))) return *status;
+  if (auto status = parse(app, args)) return *status;
   Diagnostics diagnostics;
   if (!page.empty() && !can_write({page}, diagnostics)) return report(diagnostics, reporting);
   Compiler compiler(options, diagnostics);

@@ -10,7 +10,7 @@ int check_command(std::vector<std::string> args) {
   CLI::App app("Reports every problem that would keep a model from compiling.", "dlcc check");
   add_compile_options(app, options);
   add_reporting_options(app, reporting);
-  if (auto status = parse(app, std::move(args))) return *status;
+  if (auto status = parse(app, args)) return *status;
   Diagnostics diagnostics;
   Compiler(options, diagnostics).compile();
   return report(diagnostics, reporting);

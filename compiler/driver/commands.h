@@ -16,6 +16,9 @@ struct Command {
 
 std::span<const Command> commands();
 
+// The command that a user meant who typed `word`: one or two letters differ. Null when there is none.
+const Command* similar_command(const std::string& word);
+
 int compile_command(std::vector<std::string> args);  // the one without a name
 int check_command(std::vector<std::string> args);
 int inspect_command(std::vector<std::string> args);

@@ -33,6 +33,16 @@ std::string without_suffix(const std::string& path) {
   return dot == std::string::npos || (slash != std::string::npos && dot < slash) ? path : path.substr(0, dot);
 }
 
+// The parser's check of the model: where a command is misspelled, its name is taken for one.
+std::string check_model(const std::string& path) {
+  std::error_code unknown;  // told when it is read
+  const Command* meant = std::filesystem::exists(path, unknown) ? nullptr : similar_command(path);
+  if (!meant) return "";
+  // Thrown, and not returned, as it is not about MODEL.
+  throw CLI::ParseError(fmt::format("there is no command '{}', did you mean '{}'?", path, meant->name),
+                        CLI::ExitCodes::ValidationError);
+}
+
 // A path as make reads it.
 std::string escaped(const std::string& path) {
   std::string text;
@@ -148,6 +158,7 @@ int compile_command(std::vector<std::string> args) {
   app.set_version_flag("--version", std::string("dlcc ") + version, "Print the version");
   app.add_option("-o", out.object, "The object file, or '-'; the header is written beside it")->type_name("OBJECT");
   add_compile_options(app, options);
+  app.get_option("model")->check(check_model);
   add_reporting_options(app, reporting);
   app.callback([&] {
     if (!out.object.empty()) return;
@@ -171,13 +182,16 @@ int compile_command(std::vector<std::string> args) {
                "Debug information: lines of the scheduled program, which is written beside the object");
   app.add_flag("-c")->description("Accepted as compilers accept it: dlcc never links");
   CLI::Option* dependencies = app.add_flag("--MD", out.dependencies, "Write a make dependency file");
+  // Their texts, as the library would add "Needs: --MD".
   app.add_option("--MF", out.dependency_file, "Its path; default: the object's, with .d")
+      ->type_name("FILE")
       ->option_text("FILE")
       ->needs(dependencies);
   app.add_option("--MT", out.dependency_target, "The target it names; default: the object")
+      ->type_name("NAME")
       ->option_text("NAME")
       ->needs(dependencies);
-  if (auto status = parse(app, std::move(args))) return *status;
+  if (auto status = parse(app, args)) return *status;
   std::string stem = without_suffix(out.object == "-" ? options.model : out.object);
   std::string name = stem.substr(stem.rfind('/') + 1);
   if (options.prefix.empty()) options.prefix = name;

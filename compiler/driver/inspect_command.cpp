@@ -59,7 +59,7 @@ int inspect_command(std::vector<std::string> args) {
   add_compile_options(app, options);
   add_reporting_options(app, reporting);
   app.add_flag("--json", json, "Print JSON");
-  if (auto status = parse(app, std::move(args))) return *status;
+  if (auto status = parse(app, args)) return *status;
   Diagnostics diagnostics;
   Compiler compiler(options, diagnostics);
   auto imported = compiler.import();

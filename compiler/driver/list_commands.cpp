@@ -87,7 +87,7 @@ int ops_command(std::vector<std::string> args) {
   app.add_flag("--json", json, "Print JSON");
   app.add_option("--target", target, "A target; see 'dlcc targets'")->type_name("NAME");
   add_reporting_options(app, reporting);
-  if (auto status = parse(app, std::move(args))) return *status;
+  if (auto status = parse(app, args)) return *status;
   if (app.count("--target")) return print_support(target, json, reporting);
   nlohmann::json list = nlohmann::json::array();
   for (const auto& [name, op] : relay::operators().all()) {
@@ -104,7 +104,7 @@ int targets_command(std::vector<std::string> args) {
   bool json = false;
   CLI::App app("Lists the targets and the CPUs that -mcpu= accepts.", "dlcc targets");
   app.add_flag("--json", json, "Print JSON");
-  if (auto status = parse(app, std::move(args))) return *status;
+  if (auto status = parse(app, args)) return *status;
   nlohmann::json list = nlohmann::json::array();
   for (const targets::TargetInfo& t : targets::list_targets()) {
     if (json) {

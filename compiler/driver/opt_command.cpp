@@ -18,7 +18,7 @@ int opt_command(std::vector<std::string> args) {
   add_compile_options(app, options);
   add_reporting_options(app, reporting);
   app.add_option("--passes", passes, "The passes, in order")->type_name("LIST")->delimiter(',')->check(check_pass);
-  if (auto status = parse(app, std::move(args))) return *status;
+  if (auto status = parse(app, args)) return *status;
   options.verify_each = true;
   Diagnostics diagnostics;
   Compiler compiler(options, diagnostics);

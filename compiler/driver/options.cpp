@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "relay/passes/passes.h"
 #include "support/version.h"
@@ -21,6 +22,12 @@ std::string library_spelling(std::string arg) {
   return arg;
 }
 
+std::string users_spelling(const std::string& name) {
+  for (const char* option : gcc_options)
+    if (name == std::string("-") + option) return option;
+  return name;
+}
+
 // Help with gcc's spelling, and with -o where a command has it.
 class Help : public CLI::Formatter {
  public:
@@ -35,10 +42,7 @@ class Help : public CLI::Formatter {
   }
 
   std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
-    std::string name = CLI::Formatter::make_option_name(option, is_positional);
-    for (const char* gcc : gcc_options)
-      if (name == std::string("-") + gcc) return gcc;
-    return name;
+    return users_spelling(CLI::Formatter::make_option_name(option, is_positional));
   }
 };
 
@@ -71,6 +75,22 @@ int exit_status(const Diagnostics& diagnostics) {
 void check_value(const std::string& arg) {
   if (arg.starts_with("-") && arg.find('=') == arg.size() - 1)
     throw CLI::ArgumentMismatch(arg.substr(0, arg.size() - 1) + " has no value");
+}
+
+bool is_typed(const std::string& option, const std::vector<std::string>& args) {
+  return std::ranges::any_of(args, [&](const std::string& a) { return a == option || a.starts_with(option + "="); });
+}
+
+// The library's message, which knows every option by its long name, with the names that were typed; with those of help
+// for options that were not.
+std::string in_users_words(std::string message, const CLI::App& app, const std::vector<std::string>& args) {
+  for (const CLI::Option* o : app.get_options()) {
+    const std::string name = o->get_name();
+    if (is_typed(name, args)) continue;
+    std::string users = o->get_snames().empty() ? users_spelling(name) : "-" + o->get_snames()[0];
+    message = std::regex_replace(message, std::regex("(^| )" + name + "(?=[: ]|$)"), "$1" + users);
+  }
+  return message;
 }
 
 // Whether --diagnostics=json is among the arguments: the parser may stop before it comes to it.
@@ -161,20 +181,23 @@ void add_reporting_options(CLI::App& app, Reporting& r) {
       ->check(CLI::IsMember({"text", "json"}));
 }
 
-std::optional<int> parse(CLI::App& app, std::vector<std::string> args) {
+std::optional<int> parse(CLI::App& app, const std::vector<std::string>& args) {
   app.formatter(std::make_shared<Help>());
+  app.failure_message([&args](const CLI::App* a, const CLI::Error& e) {
+    return in_users_words(e.what(), *a, args) + "\nRun with --help for more information.\n";
+  });
   const Reporting reporting{.json = asks_for_json(args)};
   try {
     std::ranges::for_each(args, check_value);
-    std::ranges::transform(args, args.begin(), library_spelling);
-    std::ranges::reverse(args);  // as the library wants a vector
-    app.parse(std::move(args));
+    std::vector<std::string> spelled(args.size());
+    std::ranges::transform(args, spelled.rbegin(), library_spelling);  // from the last to the first, as it wants them
+    app.parse(std::move(spelled));
     return std::nullopt;
   } catch (const CLI::ParseError& e) {
     bool is_help = e.get_exit_code() == 0;  // or a version
     if (is_help || !reporting.json) return app.exit(e) == 0 ? 0 : 2;
     Diagnostics diagnostics;
-    diagnostics.error(DiagnosticId::bad_option, {}, e.what());
+    diagnostics.error(DiagnosticId::bad_option, {}, in_users_words(e.what(), app, args));
     return report(diagnostics, reporting);
   }
 }

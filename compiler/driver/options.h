@@ -25,7 +25,7 @@ std::string check_pass(const std::string& name);
 
 // Parses; gives an exit status when the command should not run: help was printed, or the command line is at fault,
 // which is told as --diagnostics says.
-std::optional<int> parse(CLI::App&, std::vector<std::string> args);
+std::optional<int> parse(CLI::App&, const std::vector<std::string>& args);
 
 // Prints diagnostics to stderr and gives the exit status: 0 when there are none, 2 when all are about the command line,
 // else 1.

@@ -86,7 +86,7 @@ int run_command(std::vector<std::string> args) {
       ->type_name("[NAME=]FILE")
       ->expected(1)
       ->take_all();
-  if (auto status = parse(app, std::move(args))) return *status;
+  if (auto status = parse(app, args)) return *status;
 
   Diagnostics diagnostics;
   Compiler compiler(options, diagnostics);

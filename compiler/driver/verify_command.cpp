@@ -87,7 +87,7 @@ int verify_command(std::vector<std::string> args) {
   app.add_flag("--layers", layers, "Compare every intermediate value of the object with the evaluator")
       ->excludes(engine_option)
       ->option_text(" ");
-  if (auto status = parse(app, std::move(args))) return *status;
+  if (auto status = parse(app, args)) return *status;
 
   Diagnostics diagnostics;
   bind_dimensions(options, folders[0]);

@@ -46,7 +46,7 @@ Type type_of(const Module& module, const Atom& atom) {
 
 namespace {
 
-constexpr Effects anything{true, true, true, true, true};
+constexpr Effects anything{true, true, true, true};
 
 struct EffectAnalysis {
   const Module& module;
@@ -66,7 +66,7 @@ struct EffectAnalysis {
   Effects of_operator(const Operator& op, const Call& call) {
     std::optional<Operands> operands = operands_of(op, call);
     bool defined = operands && std::holds_alternative<Type>(op.type(call.attrs, *operands));
-    return op.effects | (defined ? of_definition(op.compute(call.attrs, *operands)) : Effects{.may_fail = true});
+    return defined ? of_definition(op.compute(call.attrs, *operands)) : Effects{.may_fail = true};
   }
 
   // Empty when they are no tensors.

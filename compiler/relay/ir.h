@@ -7,8 +7,8 @@
 // * Every variable is bound exactly once in a module (ids are unique); shadowing exists only in text.
 // * A recursive local function: the variable bound to a `fn` may be used in that fn's own body.
 // * Global functions may refer to each other in any order. `@main` is the entry.
-// * An operation has effects: it may fail (return a run-time status), read or write references, or draw random numbers;
-//   passes may move, merge or remove only what effects allow (Effects).
+// * An operation has effects: it may fail (return a run-time status), read or write references, or not return; passes
+//   may move, merge or remove only what effects allow (Effects).
 // * Tensors are values: nothing changes one in place. References are the only mutable state.
 // * Operators' meaning, overflow, rounding and NaN included, is that of their compute definition (relay/operator.h), in
 //   the semantics of tensor/ir.h.
@@ -138,13 +138,12 @@ struct Effects {
   bool may_fail = false;  // may return a run-time status
   bool reads_refs = false;
   bool writes_refs = false;
-  bool random = false;
   bool may_diverge = false;  // calls that may not return
 
   bool removable() const { return !writes_refs && !may_fail && !may_diverge; }  // when the value is not used
-  bool mergeable() const { return !reads_refs && !writes_refs && !random; }     // two equal ones are one
+  bool mergeable() const { return !reads_refs && !writes_refs; }                // two equal ones are one
   Effects operator|(const Effects& o) const {
-    return {may_fail || o.may_fail, reads_refs || o.reads_refs, writes_refs || o.writes_refs, random || o.random,
+    return {may_fail || o.may_fail, reads_refs || o.reads_refs, writes_refs || o.writes_refs,
             may_diverge || o.may_diverge};
   }
 };

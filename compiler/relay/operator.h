@@ -65,7 +65,6 @@ struct OperatorSpec {
   bool variadic = false;  // the one argument is a tuple of any number of tensors
   std::function<TypeResult(const A&, const Operands&)> type;
   std::function<tensor::TensorFunction(const A&, const Operands&)> compute;
-  Effects effects = {};  // beyond those that the definition shows: it fails where it requires something
   double tolerance = 0;  // accuracy class: largest relative error of float32 code against float64; 0 means correctly
                          // rounded apart from the order of sums
 };
@@ -82,7 +81,6 @@ struct Operator {
   std::vector<Attribute> attributes;
   std::vector<std::string> arguments;
   bool variadic;
-  Effects effects;
   double tolerance;
 
   // Attributes that do not exist, lack or have values of the wrong type are TypeErrors of id bad_attribute.
@@ -124,7 +122,6 @@ void OperatorTable::add(OperatorSpec<A> spec) {
               .attributes = {},
               .arguments = spec.arguments,
               .variadic = spec.variadic,
-              .effects = spec.effects,
               .tolerance = spec.tolerance};
   for (const Field<A>& f : fields) op.attributes.push_back(detail::describe(f));
   op.type = [fields, type = spec.type](const Attrs& attrs, const Operands& in) -> TypeResult {

@@ -67,9 +67,10 @@ void move_elements(DType type, const BufferNode& b, const std::byte* from, std::
 // The memory of a kernel's parameters and locals.
 class Memories {
  public:
-  // Unspecified contents are a pattern that is no plausible value, so that reading them shows.
+  // Unspecified contents are a pattern that is no plausible value of any type (a float of 8e37), so that reading them
+  // shows.
   Memory fresh(DType type, int64_t count) {
-    owned_.emplace_back(storage_bytes(type, count), std::byte{0xA5});
+    owned_.emplace_back(storage_bytes(type, count), std::byte{0x7E});
     return {owned_.back().data(), count};
   }
 

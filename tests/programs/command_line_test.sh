@@ -44,7 +44,29 @@ for arguments in "" "-o m.o --no-such-option" "-o m.o -O9" "-o" "-o m.o --dim n"
 done
 expect_status 2 "$model" -o m.o --no-such-option --diagnostics json
 grep -q '"message": ".*--no-such-option"' err.txt || fail "--diagnostics behind an error is not heeded"
-expect_status 2 "$model" -o m.o -MF deps
+while IFS='|' read -r arguments message; do
+  expect_status 2 $arguments
+  [ "$(head -1 err.txt)" = "$message" ] || fail "'$(head -1 err.txt)' instead of '$message'"
+done << END
+$model -o m.o -mcpu|-mcpu: 1 required CPU missing
+$model -o m.o --mcpu|--mcpu: 1 required CPU missing
+$model -o m.o -MF deps|-MF requires -MD
+$model -o m.o -MD -MF|-MF: 1 required FILE missing
+$model -o m.o -j0|-j: Value 0 not in range 1 to 256
+$model -o m.o --jobs=0|--jobs: Value 0 not in range 1 to 256
+inspec $model|there is no command 'inspec', did you mean 'inspect'?
+isnpect $model --json|there is no command 'isnpect', did you mean 'inspect'?
+Run $model|there is no command 'Run', did you mean 'run'?
+-|-o OBJECT, where no command is given, is required
+END
+expect_status 1 rib -o m.o
+cp "$model" rum
+expect_status 0 rum -o m.o
+rm rum m.[oh]
+expect_status 2 inspec "$model" --diagnostics=json
+grep -q '"message": "there is no command' err.txt || fail "no JSON for a misspelled command"
+expect_status 2 "$model" -o m.o -MF deps --diagnostics=json
+grep -q '"message": "-MF requires -MD"' err.txt || fail "JSON names an option as nobody typed it: $(cat err.txt)"
 expect_status 2 "$model" -o /dev/null -g
 expect_status 2 verify "$model" "$data" --layers --engine=object
 expect_status 2 run "$model" --input "$data/input_0.pb" --input "image=$data/input_0.pb"

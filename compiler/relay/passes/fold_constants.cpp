@@ -87,7 +87,7 @@ class Folder {
     }
     const Call* call = std::get_if<Call>(&op);
     const OperatorRef* o = call ? std::get_if<OperatorRef>(&call->callee) : nullptr;
-    if (!o || o->op->effects.random || o->op->effects.reads_refs || o->op->effects.writes_refs) return std::nullopt;
+    if (!o) return std::nullopt;
     std::vector<Atom> args = call->args;
     if (o->op->variadic) {
       const Var* tuple = std::get_if<Var>(&call->args[0]);

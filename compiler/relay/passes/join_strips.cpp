@@ -14,7 +14,7 @@ class Joiner {
 
   void run(Block& block) {
     Uses uses(block);
-    std::map<int, const Binding*> computed;  // what one call of the block alone reads may be, by variable
+    std::map<int, const Binding*> computed;  // calls whose result is used once, by its variable
     for (Binding& b : block.bindings) {
       for_each_block(b.op, [&](Block& inner) { run(inner); });
       CallTensor* call = std::get_if<CallTensor>(&b.op);
@@ -32,7 +32,7 @@ class Joiner {
   // Makes `reader` compute what it reads as its operand `k`, too. False when that does not pay.
   bool join(const Binding& producer, Binding& reader, size_t k) {
     const CallTensor &first = std::get<CallTensor>(producer.op), &second = std::get<CallTensor>(reader.op);
-    if (first.function == second.function) return false;
+    if (first.function == second.function) return false;  // its buffers would be both parts'
     const tensor::TensorFunction& a = module_.tensor_functions.at(first.function);
     const tensor::TensorFunction& b = module_.tensor_functions.at(second.function);
     if (a.results.size() != 1 || b.results.size() != 1) return false;

@@ -41,8 +41,7 @@ class Planner {
     std::vector<Layout> layouts(layouts_.begin(), layouts_.begin() + static_cast<std::ptrdiff_t>(constant_.size()));
     layouts.push_back(passed_layout_);
     auto producer = plan_contraction(chain_.first, layouts, constant_, machine_, choice_, true);
-    if (!producer || producer->column_axis != channels || !producer->blocked_result || !producer->outer_axes.empty())
-      return false;
+    if (!producer || producer->column_axis != channels || !producer->outer_axes.empty()) return false;
     plan_.producer = std::move(*producer);
     plan_.panels = ceil_div(round_up(plan_.extent(channels), column_block), plan_.producer.panel);
     return true;
@@ -61,7 +60,8 @@ class Planner {
     return true;
   }
 
-  // What part of a strip each dimension of what is passed is for the consumer.
+  // What part of a strip each dimension of what is passed is for the consumer. Its lanes are in none but the innermost
+  // blocks, which are the channels (plan_window).
   bool relate_dimensions() {
     const Stage& stage = plan_.consumer.reduced;
     std::vector<Load> loads;
@@ -75,10 +75,10 @@ class Planner {
       const Expr& index = loads[0].indices[static_cast<size_t>(d)];
       std::vector<int> axes = axes_in(stage, index);
       if (d == plan_.row_dim) {
-        if (axes.size() != 1 || uses(index, lane) || !relate_rows(stage, axes[0], index)) return false;
+        if (axes.size() != 1 || !relate_rows(stage, axes[0], index)) return false;
       } else if (d == plan_.row_dim + 1) {
         columns_read_ = range_of(index, ranges_of(stage));
-        if (!columns_read_ || uses(index, lane) || std::ranges::count(axes, plan_.row_axis)) return false;
+        if (!columns_read_ || std::ranges::count(axes, plan_.row_axis)) return false;
       } else if (d == plan_.producer.column_axis) {
         if (!is_var(index, lane)) return false;
       } else if (plan_.extent(d) == 1) {

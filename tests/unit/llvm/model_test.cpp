@@ -155,7 +155,7 @@ TEST_CASE("headers name what C cannot") {
   emit::Interface interface;
   interface.prefix = "my_net";
   std::vector<std::string> taken;
-  for (const char* name : {"int", "1x", "a/b", "a.b", "", "größe", "_x", "while", "*/ int z; /*", "??/"}) {
+  for (const char* name : {"int", "1x", "a/b", "a.b", "", "größe", "_x", "while", "*/ int z; /*", "?" "?/"}) {
     std::string id = emit::c_identifier(name, taken);
     taken.push_back(id);
     interface.inputs.push_back({name, id, dtype::f16, {1, 2}});

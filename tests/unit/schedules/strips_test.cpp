@@ -8,6 +8,7 @@
 #include "tensor/builder.h"
 #include "tensor/layout.h"
 #include "tensor/passes/compose.h"
+#include "tensor/visit.h"
 
 using namespace dlcc;
 using namespace dlcc::tensor;
@@ -79,11 +80,21 @@ void check_strips(const TensorFunction& f) {
   }
 }
 
-void check_expansion(const Conv& c, Depthwise w, Behind behind = Behind::bounds) {
+TensorFunction expansion(const Conv& c, Depthwise w, Behind behind = Behind::bounds) {
   TensorFunction first = convolution(c);
   const Shape& passed = first.results[0]->shape;
   w.n = passed[0].value(), w.c = passed[1].value(), w.h = passed[2].value(), w.w = passed[3].value();
-  check_strips(chain(first, depthwise(w, behind)));
+  return chain(first, depthwise(w, behind));
+}
+
+void check_expansion(const Conv& c, const Depthwise& w, Behind behind = Behind::bounds) {
+  check_strips(expansion(c, w, behind));
+}
+
+std::vector<bool> all_but_image(const TensorFunction& f) {
+  std::vector<bool> constant(f.params.size(), true);
+  constant[0] = false;
+  return constant;
 }
 
 }  // namespace
@@ -111,30 +122,49 @@ TEST_CASE("a convolution and its pooling") {
 }
 
 TEST_CASE("strips have as many rows as the cache keeps, and equally many") {
-  TensorFunction f = chain(convolution({.c = 8, .h = 14, .w = 11, .o = 32, .k = 1, .pad = 0, .epilogue = false}),
-                           depthwise({.c = 32, .h = 14, .w = 11}, Behind::nothing));
-  std::vector<bool> constant(f.params.size(), true);
-  constant[0] = false;
-  std::vector<Layout> layouts(f.params.size() + 1);
-  layouts.back() = channels16(f, f.params.size());
-  std::vector<int64_t> rows;
-  for (const Machine& machine : {avx512, medium_cache, small_cache})
-    rows.push_back(plan_strips(f, layouts, constant, {}, machine)->rows);
-  CHECK(rows == std::vector<int64_t>{14, 7, 1});
+  auto rows = [](int64_t height, const Machine& machine) {
+    TensorFunction f = chain(convolution({.c = 8, .h = height, .w = 11, .o = 32, .k = 1, .pad = 0, .epilogue = false}),
+                             depthwise({.c = 32, .h = height, .w = 11}, Behind::nothing));
+    std::vector<Layout> layouts(f.params.size() + 1);
+    layouts.back() = channels16(f, f.params.size());
+    return plan_strips(f, layouts, all_but_image(f), {}, machine)->rows;
+  };
+  CHECK(rows(14, avx512) == 14);
+  CHECK(rows(14, medium_cache) == 7);
+  CHECK(rows(14, small_cache) == 1);
+  CHECK(rows(30, medium_cache) == 6);  // not eight, eight, eight and six
+  CHECK(rows(13, medium_cache) == 7);  // there are no equal ones
+}
+
+TEST_CASE("no access of a strip is tested") {
+  for (const Depthwise& w : {Depthwise{}, {.stride = 2}, {.k = 5, .pad = 2}, {.dilation = 2, .pad = 2}}) {
+    TensorFunction f = expansion({.c = 8, .h = 28, .w = 11, .o = 40, .k = 1, .pad = 0, .epilogue = false}, w);
+    std::vector<Layout> layouts(f.params.size() + 1);
+    layouts.back() = channels16(f, f.params.size());
+    ScheduleOptions options{.threads = 2};
+    Kernel kernel = schedule({f, all_but_image(f), layouts, {medium_cache}, options}).variants[0];
+    CAPTURE(print(kernel));
+    CHECK(print(kernel).find("let at") == std::string::npos);  // one test for all terms of a row
+    for_each_stmt(kernel.body, [](const Stmt& s) {
+      const IfThen* test = as<IfThen>(s);
+      const Binary* condition = test ? as<Binary>(test->condition) : nullptr;
+      CHECK_FALSE((condition && condition->op == BinaryOp::logical_and));
+    });
+  }
 }
 
 TEST_CASE("strips are for what the cache does not keep") {
-  auto pays = [](int64_t size, int64_t k) {
+  auto pays = [](int64_t size, int64_t k, int64_t channels = 16) {
     TensorFunction f =
-        chain(convolution({.c = 16, .h = size, .w = size, .o = 96, .k = k, .pad = k / 2, .epilogue = false}),
+        chain(convolution({.c = channels, .h = size, .w = size, .o = 96, .k = k, .pad = k / 2, .epilogue = false}),
               depthwise({.c = 96, .h = size, .w = size}, Behind::nothing));
-    std::vector<bool> constant(f.params.size(), true);
-    constant[0] = false;
-    return strips_pay(f, constant, {}, avx512);
+    return strips_pay(f, all_but_image(f), {}, avx512);
   };
   CHECK(pays(112, 1));
   CHECK_FALSE(pays(28, 1));   // stays in the cache
   CHECK_FALSE(pays(112, 3));  // minimal filtering is better
+  CHECK(pays(112, 1, 256));
+  CHECK_FALSE(pays(112, 1, 1024));  // what is computed twice takes longer than memory
 }
 
 TEST_CASE("what else reads the first result keeps it whole") {
@@ -149,4 +179,41 @@ TEST_CASE("what else reads the first result keeps it whole") {
     })");
   CHECK_FALSE(split_at_window(f));
   check_schedule(f, {false, true, true});
+}
+
+TEST_CASE("windows in other orders have strips, or schedules of their own") {
+  // A 1x1 convolution `a`, and what reads it.
+  auto strips = [](const std::string& reader, bool blocked = true, const std::string& weight = "w[c, r, 0, 0]") {
+    TensorFunction f = parse_function(R"(
+    tensor @f(x: f32[12, 8, 12, 12], w: f32[32, 8, 1, 1], s: f32[32], v: f32[12, 32, 8], z: f32[12, 32, 12, 12])
+          -> (y: f32[12, 32, 12, 12]) {
+      temp a: f32[12, 32, 12, 12]
+      temp t: f32[12, 12, 12, 32]
+      a[n < 12, c < 32, i < 12, j < 12] = sum(r < 8) { x[n, r, i, j] * )" +
+                                      weight + "}" + reader + "}");
+    std::vector<bool> constant = {false, true, true, true, false};
+    std::vector<Layout> layouts = {{}, {}, {}, {}, channels16(f, 4), blocked ? channels16(f, 5) : Layout()};
+    check_schedule(f, constant, layouts, {}, {small_cache});
+    return plan_strips(f, layouts, constant, {}, small_cache).has_value();
+  };
+  const std::string axes = "[n < 12, c < 32, i < 12, j < 12] = ";
+  auto largest = [&](const std::string& element) { return "y" + axes + "max(p < 3, q < 3) { " + element + " }"; };
+  auto max_of_a = [&](const std::string& index) { return largest("a[" + index + "] else 0.0"); };
+  CHECK(strips(max_of_a("n, c, i + p - 1, j + q - 1")));
+  CHECK(strips(max_of_a("n, c, j + p - 1, i + q - 1")));                            // transposed
+  CHECK(strips(max_of_a("n, c, i + p - 1, q")));                                    // the same for all columns
+  CHECK(strips(max_of_a("i, c, n + p - 1, j + q - 1")));                            // rows along the batch
+  CHECK_FALSE(strips(max_of_a("n, c, i + p - 1, j + q - 1"), false));               // vectors along columns
+  CHECK_FALSE(strips(max_of_a("i, c, i + p - 1, j + q - 1")));                      // another image in every row
+  CHECK_FALSE(strips(max_of_a("n, c, i + p - 1, j + q - 1"), true, "v[n, c, r]"));  // weights for each image
+  CHECK_FALSE(strips(max_of_a("11 - n, c, i + p - 1, j + q - 1")));
+  CHECK_FALSE(strips(max_of_a("n, c, i + p - 1, i + q - 1")));  // a diagonal
+  CHECK_FALSE(strips(max_of_a("n, c, 11 - i, j + q - 1")));     // upside down
+  CHECK_FALSE(strips(max_of_a("n, c, floordiv(i, 2) + p, j + q - 1")));
+  CHECK_FALSE(strips(max_of_a("n, c, i + j + p, q")));
+  CHECK_FALSE(strips(largest("a[n, c, i + p - 1, j + q - 1] else s[c]")));
+  CHECK_FALSE(strips(largest("(a[n, c, i + p, j] else 0.0) * (a[n, c, i, j + q] else 0.0)")));
+  CHECK_FALSE(strips(largest("(a[n, 3, i + p - 1, j + q - 1] else 0.0) * z[n, c, i, j]")));  // one channel for all
+  CHECK_FALSE(strips("t[n < 12, i < 12, j < 12, c < 32] = max(p < 2, q < 2) { a[n, c, i + p, j + q] else 0.0 } y" +
+                     axes + "t[n, i, j, c] + 1.0"));
 }

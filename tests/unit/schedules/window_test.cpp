@@ -125,3 +125,15 @@ TEST_CASE("a long mean is summed in parts") {
   CHECK(parts(67, 1));
   CHECK_FALSE(parts(7, 7));
 }
+
+TEST_CASE("sums that others read, too, are stored") {
+  auto check = [](const std::string& results, const std::string& stages) {
+    check_schedule(parse_function("tensor @f(x: f32[9, 40]) -> (" + results + R"() {
+      temp t: f32[40]
+      temp u: f32[40]
+      )" + stages + "}"),
+                   {false});
+  };
+  check("s: f32[40], y: f32[40]", "s[c < 40] = sum(p < 9) { x[p, c] } y[c < 40] = s[c] * 0.5");
+  check("y: f32[40]", "t[c < 40] = sum(p < 9) { x[p, c] } u[c < 40] = t[c] * 0.5 y[c < 40] = t[39 - c] + u[c]");
+}
