@@ -221,7 +221,7 @@ class Planner {
 
 std::optional<ContractionPlan> plan_contraction(const TensorFunction& f, const std::vector<Layout>& layouts,
                                                 const std::vector<bool>& constant, const Machine& machine,
-                                                const Choice& choice, bool whole_blocks) {
+                                                bool whole_blocks, const Choice& choice) {
   return Planner(f, layouts, constant, machine, choice, whole_blocks).run();
 }
 

@@ -207,7 +207,7 @@ ScheduledFunction schedule(ScheduleRequest r) {
   r.machines.back() = with_choice(deciding(r.machines), r.choice);
   auto winograd = plan_winograd(f, r.layouts, r.constant, r.options, deciding(r.machines), r.choice);
   auto contraction =
-      winograd ? std::nullopt : plan_contraction(f, r.layouts, r.constant, deciding(r.machines), r.choice);
+      winograd ? std::nullopt : plan_contraction(f, r.layouts, r.constant, deciding(r.machines), false, r.choice);
   auto strips = winograd || contraction
                     ? std::nullopt
                     : plan_strips(f, r.layouts, r.constant, r.options, deciding(r.machines), r.choice);

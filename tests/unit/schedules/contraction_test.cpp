@@ -50,7 +50,7 @@ TEST_CASE("images with borders of zeros") {
     TensorFunction f = convolution(p);
     std::vector<bool> constant = weights_constant(f);
     std::vector<Layout> layouts = bordered_layouts(f, constant, {});
-    CHECK_FALSE(plan_contraction(f, layouts, constant, avx512)->padded_data);
+    CHECK_FALSE(plan_contraction(f, layouts, constant, avx512, false)->padded_data);
     check_schedule(f, constant, layouts);
   }
 }
@@ -62,8 +62,8 @@ TEST_CASE("two terms to a vector") {
     TensorFunction f = convolution(p);
     std::vector<Layout> layouts = {channels16(f, 0), {}, {}, channels16(f, 3), channels16(f, 4)};
     std::vector<bool> constant = {false, true, true, false};
-    CHECK(plan_contraction(f, layouts, constant, avx512)->interleave == 2);
-    CHECK(plan_contraction(f, layouts, constant, avx512, {}, true)->interleave == 1);
+    CHECK(plan_contraction(f, layouts, constant, avx512, false)->interleave == 2);
+    CHECK(plan_contraction(f, layouts, constant, avx512, true)->interleave == 1);
     check_schedule(f, constant, layouts);
     check_schedule(f, constant, layouts, {.strict = true});
     layouts[4] = {};
