@@ -377,7 +377,7 @@ class BlockFuser {
     for (size_t r = 0; r < parts.back().function.results.size(); ++r) results.push_back({last, static_cast<int>(r)});
     TensorFunction f = tensor::compose(name, std::move(params), std::move(parts), results);
     tensor::inline_stages(f);
-    f.name = unique_name(f.name);
+    f.name = unused_tensor_function_name(module_, f.name);
     std::string callee = f.name;
     module_.tensor_functions.emplace(callee, std::move(f));
     return {callee, std::move(args), {}};
@@ -387,12 +387,6 @@ class BlockFuser {
   Place place_of(const Node& n, const Binding& binding) const {
     const Binding& own = block_.bindings[n.binding];
     return own.place.node.empty() && own.place.line == 0 ? binding.place : own.place;
-  }
-
-  std::string unique_name(const std::string& stem) const {
-    std::string name = stem;
-    for (int k = 1; module_.tensor_functions.contains(name); ++k) name = fmt::format("{}_{}", stem, k);
-    return name;
   }
 
   Module& module_;

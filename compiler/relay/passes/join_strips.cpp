@@ -61,9 +61,8 @@ class Joiner {
       constexpr std::string_view prefix = "fused_";
       return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
     };
-    std::string stem = "strips_" + without_prefix(first.function) + "_" + without_prefix(second.function), name = stem;
-    for (int k = 1; module_.tensor_functions.contains(name); ++k) name = fmt::format("{}_{}", stem, k);
-    return name;
+    return unused_tensor_function_name(
+        module_, "strips_" + without_prefix(first.function) + "_" + without_prefix(second.function));
   }
 
   Module& module_;

@@ -1,4 +1,4 @@
-// The list of graph passes, from passes.def.
+// The list of graph passes, from passes.def, and what several of them need.
 #include "relay/passes/passes.h"
 
 #include <algorithm>
@@ -22,6 +22,12 @@ std::span<const PassInfo> all_passes() {
 #undef PASS
   };
   return list;
+}
+
+std::string unused_tensor_function_name(const Module& module, const std::string& stem) {
+  std::string name = stem;
+  for (int k = 1; module.tensor_functions.contains(name); ++k) name = fmt::format("{}_{}", stem, k);
+  return name;
 }
 
 }  // namespace dlcc::relay

@@ -29,4 +29,7 @@ struct PassInfo {
 };
 std::span<const PassInfo> all_passes();
 
+// `stem`, or with the smallest number behind it that makes it the name of no tensor function yet.
+std::string unused_tensor_function_name(const Module&, const std::string& stem);
+
 }  // namespace dlcc::relay
