@@ -5,10 +5,13 @@
  * gets the same share of all kernels and finds in its cache what it wrote there, then what is left of the others'. So a
  * job ends whoever takes part: also when a worker is late, when none could be started, or in the child of a fork, which
  * has none. Workers spin for a while between jobs, since a model's kernels follow each other closely and waking costs
- * as much as a small kernel (on virtual machines more), and then sleep in a futex. A worker that was taken off its
- * processor shares it with somebody: it spins little for its next sleeps, lest it use up its share of the time and is
- * stopped amid a task. One job at a time: a caller that finds the pool at work, perhaps because it is a task of that
- * job itself, runs its tasks alone. */
+ * as much as a small kernel (on virtual machines more), and then sleep in a futex. One job at a time: a caller that
+ * finds the pool at work, perhaps because it is a task of that job itself, runs its tasks alone.
+ *
+ * Where other threads want the processors, too, a job would wait for whichever of its threads is not running. So a
+ * worker that finds itself on its caller's processor, where the system likes to wake it, leaves it for the others. And
+ * when all that is left of a job is with workers that were taken off their processors, these are brought to the
+ * caller's, and the caller sleeps meanwhile. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -16,19 +19,18 @@
 #include <unistd.h>
 #ifdef __linux__
 #include <linux/futex.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #endif
 
 #include "dlcc/dlcc.h"
+#include "processors.h"
 
 enum {
   most_workers = 255,
   most_places = most_workers + 1,
-  /* Of a pause each: some hundred microseconds, longer than what runs in one thread between two jobs; and some ten. */
-  many_spins = 1 << 13,
-  few_spins = 1 << 9,
-  wary_sleeps = 1 << 10
+  /* Of a pause each: some hundred microseconds, longer than what runs in one thread between two jobs. */
+  spins = 1 << 13,
+  spins_between_looks = 1 << 7 /* of a waiting caller at its workers; a look is one call of the system for each */
 };
 
 typedef void task_function(void* argument, int64_t index);
@@ -41,20 +43,30 @@ static _Atomic int64_t job_count;
 static _Atomic uint64_t job; /* its number << 8 | its places - 1; with more tasks than places, each place has several */
 static _Atomic uint32_t unfinished; /* places */
 
-/* A place, with the number of the newest job at which it was taken; on a cache line of its own. */
+static _Atomic int caller_processor;
+
+/* A place, with the number of the newest job at which it was taken, and whether its thread is amid that job; on a cache
+ * line of its own. */
 static struct {
   _Alignas(64) _Atomic uint64_t taken;
+  _Atomic int at_work;
 } places[most_places];
 
 static _Atomic uint32_t posted;   /* number of the newest job; idle workers wait for it to change */
-static _Atomic uint32_t sleepers; /* workers that may be waiting */
+static _Atomic uint32_t sleepers; /* workers that may be waiting and that nobody woke */
 static _Atomic int caller_sleeps;
 static _Atomic int busy; /* some caller owns the pool */
 static _Atomic int stopping;
 
+/* Worker k has place k + 1. What a waiting caller knows of it belongs to the caller that owns the pool. */
+static struct {
+  pthread_t thread;
+  int64_t ran; /* its running time when last looked at */
+  int fetched; /* to the caller's processor */
+} workers[most_workers];
+
 /* Starting and stopping. */
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
-static pthread_t workers[most_workers];
 static _Atomic int worker_count, asked; /* workers that there are, and that were ever asked for */
 static pid_t owner;                     /* the process whose threads they are */
 
@@ -84,16 +96,6 @@ static void wake_all(_Atomic uint32_t* word) {
 #endif
 }
 
-/* How often the scheduler took this thread off its processor. */
-static long preemptions(void) {
-#ifdef __linux__
-  struct rusage usage;
-  return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
-#else
-  return 0;
-#endif
-}
-
 /* Takes places of the newest job, beginning with one's own, until none is left. */
 static void take_part(uint32_t own) {
   uint64_t now = atomic_load_explicit(&job, memory_order_acquire), number = now >> 8;
@@ -101,6 +103,7 @@ static void take_part(uint32_t own) {
   void* argument = atomic_load_explicit(&job_argument, memory_order_relaxed);
   int64_t i, count = atomic_load_explicit(&job_count, memory_order_relaxed);
   uint32_t k, all = (uint32_t)(now & 0xFF) + 1;
+  atomic_store_explicit(&places[own].at_work, 1, memory_order_relaxed);
   for (k = 0; k < all; ++k) {
     uint32_t place = (own + k) % all;
     uint64_t taken = atomic_load_explicit(&places[place].taken, memory_order_relaxed);
@@ -110,46 +113,74 @@ static void take_part(uint32_t own) {
     for (i = place; i < count; i += all) task(argument, i);
     if (atomic_fetch_sub(&unfinished, 1) == 1 && atomic_load(&caller_sleeps)) wake_all(&unfinished);
   }
+  atomic_store_explicit(&places[own].at_work, 0, memory_order_relaxed);
+}
+
+/* Whether the calling worker stands in the way of its caller. */
+static int on_callers_processor(void) {
+  int processor = atomic_load_explicit(&caller_processor, memory_order_relaxed);
+  return processor >= 0 && dlcc_current_processor() == processor;
 }
 
 static void* work(void* own) {
   uint32_t seen = 0;
-  int wary = 0;
-  long before = 0;
   while (!atomic_load(&stopping)) {
     uint32_t number = atomic_load_explicit(&posted, memory_order_acquire);
-    int i, spins = wary > 0 ? few_spins : many_spins;
+    int i = 0;
     if (number != seen) {
+      if (on_callers_processor())
+        dlcc_keep_off_processor(pthread_self(), atomic_load_explicit(&caller_processor, memory_order_relaxed));
       take_part((uint32_t)(uintptr_t)own);
       seen = number;
+      if (on_callers_processor()) i = spins;
     }
-    for (i = 0; i < spins && atomic_load_explicit(&posted, memory_order_relaxed) == seen; ++i) pause_briefly();
+    for (; i < spins && atomic_load_explicit(&posted, memory_order_relaxed) == seen; ++i) pause_briefly();
     if (i < spins) continue;
-    long now = preemptions();
-    wary = now != before ? wary_sleeps : wary > 0 ? wary - 1 : 0;
-    before = now;
     atomic_fetch_add(&sleepers, 1);
     if (atomic_load(&posted) == seen) wait_for_change(&posted, seen);
-    atomic_fetch_sub(&sleepers, 1);
   }
   return NULL;
 }
 
 static void announce(void) {
   atomic_fetch_add(&posted, 1);
-  if (atomic_load(&sleepers) > 0) wake_all(&posted);
+  if (atomic_load(&sleepers) > 0 && atomic_exchange(&sleepers, 0) > 0) wake_all(&posted);
+}
+
+/* Brings the workers that are amid the job but have not run since the last look to this processor, where they run as
+ * soon as the caller sleeps. Whether there are any. */
+static int fetch_stopped_workers(int processor) {
+  int k, any = 0, count = atomic_load_explicit(&worker_count, memory_order_acquire);
+  for (k = 0; k < count; ++k) {
+    if (!atomic_load_explicit(&places[k + 1].at_work, memory_order_relaxed)) continue;
+    int64_t ran = dlcc_running_time(workers[k].thread);
+    workers[k].fetched = ran >= 0 && ran == workers[k].ran && dlcc_bring_to_processor(workers[k].thread, processor);
+    workers[k].ran = ran;
+    any |= workers[k].fetched;
+  }
+  return any;
+}
+
+static void let_fetched_workers_go(int processor) {
+  int k, count = atomic_load_explicit(&worker_count, memory_order_acquire);
+  for (k = 0; k < count; ++k) {
+    if (workers[k].fetched) dlcc_keep_off_processor(workers[k].thread, processor);
+    workers[k].fetched = 0;
+  }
 }
 
 static void wait_until_finished(void) {
   uint32_t left = 0;
-  int i;
-  for (i = 0; i < many_spins; ++i) {
+  int i, fetched = 0;
+  for (i = 1; i <= spins && !fetched; ++i) {
     if (atomic_load_explicit(&unfinished, memory_order_acquire) == 0) return;
     pause_briefly();
+    if (i % spins_between_looks == 0) fetched = fetch_stopped_workers(dlcc_current_processor());
   }
   atomic_store(&caller_sleeps, 1);
   while ((left = atomic_load(&unfinished)) != 0) wait_for_change(&unfinished, left);
   atomic_store(&caller_sleeps, 0);
+  if (fetched) let_fetched_workers_go(dlcc_current_processor());
 }
 
 static void parallel_for(void* self, int64_t count, task_function* task, void* argument) {
@@ -166,6 +197,7 @@ static void parallel_for(void* self, int64_t count, task_function* task, void* a
   atomic_store_explicit(&job_argument, argument, memory_order_relaxed);
   atomic_store_explicit(&job_count, count, memory_order_relaxed);
   atomic_store_explicit(&unfinished, all, memory_order_relaxed);
+  atomic_store_explicit(&caller_processor, dlcc_current_processor(), memory_order_relaxed);
   atomic_store_explicit(&job, number << 8 | (all - 1), memory_order_release);
   announce();
   take_part(0);
@@ -180,8 +212,12 @@ const dlcc_executor* dlcc_default_executor(int32_t threads) {
   if (atomic_load_explicit(&asked, memory_order_acquire) >= wanted) return &executor;
   pthread_mutex_lock(&starting);
   int count = atomic_load(&worker_count);
-  if (count == 0) owner = getpid();
-  while (count < wanted && pthread_create(&workers[count], NULL, work, (void*)(uintptr_t)(count + 1)) == 0) ++count;
+  if (count == 0) {
+    owner = getpid();
+    dlcc_remember_processors();
+  }
+  while (count < wanted && pthread_create(&workers[count].thread, NULL, work, (void*)(uintptr_t)(count + 1)) == 0)
+    ++count;
   atomic_store(&worker_count, count);
   if (atomic_load(&asked) < wanted) atomic_store_explicit(&asked, wanted, memory_order_release);
   pthread_mutex_unlock(&starting);
@@ -199,7 +235,7 @@ __attribute__((destructor)) void dlcc_stop_threads(void) {
     atomic_store(&asked, 0);
     atomic_store(&stopping, 1);
     announce();
-    for (i = 0; i < count; ++i) pthread_join(workers[i], NULL);
+    for (i = 0; i < count; ++i) pthread_join(workers[i].thread, NULL);
     atomic_store(&stopping, 0);
     atomic_store_explicit(&busy, 0, memory_order_release);
   }

@@ -1,6 +1,9 @@
 // One network compiled for one, two and three threads: the same bytes from all, by the runtime's pool, by an executor
-// of the program's own, from two threads of the program at once, and inside of a task of the pool.
+// of the program's own, from two threads of the program at once, inside of a task of the pool, and while others want the
+// processors.
+#define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +81,29 @@ static int is_any_lost(const dlcc_executor* pool) {
   return lost;
 }
 
+static _Atomic int is_over;
+
+static void* spin(void* unused) {
+  while (!is_over) continue;
+  return unused;
+}
+
+/* Beside more threads than there are processors. The pool's threads go where they can run; the caller's place is the
+ * caller's own affair. */
+static int is_wrong_in_a_crowd(const dlcc_model* model) {
+  enum { crowd = 4 };
+  pthread_t others[crowd];
+  cpu_set_t before, after;
+  int i, wrong = sched_getaffinity(0, sizeof before, &before) != 0;
+  is_over = 0;
+  for (i = 0; i < crowd; ++i)
+    if (pthread_create(&others[i], NULL, spin, NULL) != 0) exit(1);
+  for (i = 0; i < rounds; ++i) wrong += is_wrong(model, NULL);
+  is_over = 1;
+  for (i = 0; i < crowd; ++i) pthread_join(others[i], NULL);
+  return wrong + (sched_getaffinity(0, sizeof after, &after) != 0) + !CPU_EQUAL(&before, &after);
+}
+
 static int check(int wrong, const char* what) {
   if (wrong) printf("wrong: %s\n", what);
   return wrong;
@@ -107,6 +133,7 @@ int main(void) {
   for (i = 0; i < rounds; ++i) pool->parallel_for(pool->self, 3, nested, models);
   errors += check(wrong_calls, "models inside of tasks");
   errors += check(is_any_lost(pool), "jobs of many tasks");
+  for (i = 0; i < 2; ++i) errors += check(is_wrong_in_a_crowd(models[i]), "while others want the processors");
   dlcc_stop_threads();
   dlcc_stop_threads();
   errors += check(is_wrong(&two_model, NULL), "after the threads were stopped");

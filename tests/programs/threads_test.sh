@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# One network compiled for one, two and three threads gives the same bytes, however its tasks are run; the pool also under
-# ThreadSanitizer where the compiler has it. threads_test.sh DLCC SOURCE_FOLDER WORK_FOLDER RUNTIME_LIBRARY
+# One network compiled for one, two and three threads gives the same bytes, however its tasks are run, on all processors
+# and on one; the pool also under ThreadSanitizer where the compiler has it. threads_test.sh DLCC SOURCE_FOLDER WORK_FOLDER RUNTIME_LIBRARY
 set -euo pipefail
 dlcc=$1 source=$2 out=$3 runtime=$4
 mkdir -p "$out"
@@ -15,8 +15,9 @@ cd "$out"
 build=(gcc -std=c11 -O2 -Wall -Wextra -pedantic -Werror -I. -I"$source/runtime/include" "$source/tests/programs/threads.c" one.o two.o three.o)
 "${build[@]}" "$runtime" -lpthread -o threads
 ./threads
+taskset --cpu-list "$(taskset --cpu-list --pid $$ | grep --only-matching '[0-9]*$')" ./threads
 if echo 'int main(void) { return 0; }' | gcc -fsanitize=thread -x c - -o probe 2>/dev/null && ./probe; then
-  "${build[@]}" -g -fsanitize=thread "$source/runtime/src/pool.c" -lpthread -o threads_checked
+  "${build[@]}" -g -fsanitize=thread "$source"/runtime/src/{pool,processors}.c -lpthread -o threads_checked
   TSAN_OPTIONS=halt_on_error=1 ./threads_checked
 else
   echo "without ThreadSanitizer"

@@ -28,8 +28,8 @@ dlcc_status dlcc_check_weights(const dlcc_model *model, const void *weights, siz
 /* The executor that models compiled with --threads=N use when their context has none: a pool of threads that all models
  * of the process share, started and enlarged when it is asked for more than it has. Never null: a pool that cannot have
  * its threads has the caller do their work. A model run while the pool is at work, on another thread or inside of a task,
- * runs on its caller's thread alone. Idle threads spin for some hundred microseconds, or ten where others want
- * their processors, and then sleep. */
+ * runs on its caller's thread alone. Idle threads spin for some hundred microseconds and then sleep. On Linux they have
+ * affinity masks of their own, within that of the thread that started the pool. */
 const dlcc_executor *dlcc_default_executor(int32_t threads);
 
 /* Ends the pool's threads when their work is done; the next use starts them again. Called at the end of the process too,
