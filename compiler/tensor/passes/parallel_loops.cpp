@@ -10,8 +10,8 @@ namespace dlcc::tensor {
 namespace {
 
 // Costs count operations of one lane, roughly: a vector unit does some dozens in a cycle. What goes to registers is
-// cheaper than what goes to memory.
-constexpr double register_store = 1, memory_store = 8;
+// cheaper than what goes to memory; and what comes from there may lie in another thread's cache.
+constexpr double register_store = 1, memory_store = 8, memory_load = 4;
 constexpr double fork_and_join = 1 << 16;  // about half a microsecond
 
 // Buffers other than parameters that the statement uses without allocating them.
@@ -69,7 +69,12 @@ class Chooser {
               Choice a = best(x.then_body), b = best(x.else_body);
               return Choice{if_then(x.condition, a.stmt, b.stmt), a.cost + b.cost + register_store};
             },
-            [&](const Store& x) { return Choice{s, x.buffer->scope == Scope::reg ? register_store : memory_store}; },
+            [&](const Store& x) {
+              double cost = x.buffer->scope == Scope::reg ? register_store : memory_store;
+              for (const Load& l : loads_of(x.value))
+                if (l.buffer->scope == Scope::global) cost += memory_load;
+              return Choice{s, cost};
+            },
             [&](const Require&) { return Choice{s, memory_store}; },
             [&](const Prefetch&) { return Choice{s, register_store}; },
             [&](const IntrinsicCall&) { return Choice{s, memory_store}; },

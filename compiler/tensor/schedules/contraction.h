@@ -8,7 +8,7 @@
 
 #include "tensor/analysis.h"
 #include "tensor/machine.h"
-#include "tensor/schedules/choice.h"
+#include "tensor/schedules/schedule.h"
 
 namespace dlcc::tensor {
 
@@ -50,8 +50,8 @@ RegisterTile choose_register_tile(const Machine&, int64_t columns_of_vector, int
 // Empty when the function is not a contraction that this schedule handles. `layouts` and `constant` as in
 // ScheduleRequest; the machine is the deciding one. `whole_blocks`: panels are to end with blocks of columns.
 std::optional<ContractionPlan> plan_contraction(const TensorFunction&, const std::vector<Layout>& layouts,
-                                                const std::vector<bool>& constant, const Machine&, bool whole_blocks,
-                                                const Choice& = {});
+                                                const std::vector<bool>& constant, const ScheduleOptions&,
+                                                const Machine&, bool whole_blocks, const Choice& = {});
 
 Stmt schedule_contraction(const ContractionPlan&, const Machine&, const Choice& = {});
 

@@ -17,10 +17,11 @@ bool mentions(const Load& l, const Var& v) {
 class Planner {
  public:
   Planner(const TensorFunction& f, const std::vector<Layout>& layouts, const std::vector<bool>& constant,
-          const Machine& machine, const Choice& choice, bool whole_blocks)
+          const ScheduleOptions& options, const Machine& machine, const Choice& choice, bool whole_blocks)
       : f_(f),
         layouts_(layouts),
         constant_(constant),
+        options_(options),
         machine_(machine),
         choice_(choice),
         whole_blocks_(whole_blocks) {}
@@ -28,7 +29,8 @@ class Planner {
   std::optional<ContractionPlan> run() {
     auto contraction = find_contraction(f_, constant_);
     if (!contraction) return std::nullopt;
-    plan_ = {.function = f_, .contraction = *contraction};
+    constexpr int64_t strict_terms = 256;
+    plan_ = {.function = f_, .contraction = *contraction, .terms_per_sum = options_.strict ? strict_terms : 0};
     if (!choose_axes() || !choose_weights_dimension()) return std::nullopt;
     pad_data();
     find_blocked_term();
@@ -77,12 +79,26 @@ class Planner {
       (mentions(weights(), stage().axes[k].var) ? plan_.outer_axes : plan_.row_axes).push_back(axis);
     }
     plan_.blocked_result = !result.is_dense() && result.parts.back().axis == plan_.column_axis;
-    int64_t columns = group ? group : round_up(extent(plan_.column_axis), column_block);
-    // A panel need not divide the columns, when little of the last one is wasted.
-    plan_.panel = columns % 32 == 0 ? 32 : columns % 48 == 0 ? 48 : group == 0 && columns > 64 ? 32 : column_block;
-    if (choice_.panel && (group ? group % *choice_.panel == 0 : *choice_.panel <= columns))
-      plan_.panel = *choice_.panel;
+    choose_panel(group ? group : round_up(extent(plan_.column_axis), column_block), group == 0);
     return true;
+  }
+
+  // Of the widths that make good register tiles, one that divides the columns. Threads may share the rows of a large
+  // image as well, but only the panels of a small one: there the width with the shortest of the longest shares.
+  void choose_panel(int64_t columns, bool may_end_within) {
+    constexpr int64_t wide_panels[] = {32, 48, 80}, rows_of_small_image = 64;
+    int64_t rows = 1, shortest = columns + 1;
+    for (int axis : plan_.row_axes) rows *= extent(axis);
+    // A panel need not divide the columns, when little of the last one is wasted.
+    plan_.panel = may_end_within && columns > 64 ? 32 : column_block;
+    for (int64_t panel : wide_panels) {
+      int64_t share = ceil_div(columns / panel, options_.threads) * panel;
+      if (columns % panel != 0 || share >= shortest) continue;
+      plan_.panel = panel;
+      shortest = rows > rows_of_small_image ? 0 : share;
+    }
+    if (choice_.panel && (may_end_within ? *choice_.panel <= columns : columns % *choice_.panel == 0))
+      plan_.panel = *choice_.panel;
   }
 
   // The one dimension of the weights that is the column axis itself.
@@ -209,6 +225,7 @@ class Planner {
   const TensorFunction& f_;
   const std::vector<Layout>& layouts_;
   const std::vector<bool>& constant_;
+  const ScheduleOptions& options_;
   const Machine& machine_;
   const Choice& choice_;
   bool whole_blocks_;
@@ -220,9 +237,9 @@ class Planner {
 }  // namespace
 
 std::optional<ContractionPlan> plan_contraction(const TensorFunction& f, const std::vector<Layout>& layouts,
-                                                const std::vector<bool>& constant, const Machine& machine,
-                                                bool whole_blocks, const Choice& choice) {
-  return Planner(f, layouts, constant, machine, choice, whole_blocks).run();
+                                                const std::vector<bool>& constant, const ScheduleOptions& options,
+                                                const Machine& machine, bool whole_blocks, const Choice& choice) {
+  return Planner(f, layouts, constant, options, machine, choice, whole_blocks).run();
 }
 
 }  // namespace dlcc::tensor

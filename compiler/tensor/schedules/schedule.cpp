@@ -95,12 +95,12 @@ bool in_registers(const std::map<size_t, WindowPlan>& windows, size_t k) {
 
 // Stage after stage, windows with their epilogues.
 Stmt schedule_stages(const TensorFunction& f, const std::map<size_t, WindowPlan>& windows,
-                     const std::map<Buffer, Layout>& layouts, const Machine& machine) {
+                     const std::map<Buffer, Layout>& layouts, const Machine& machine, int threads) {
   std::vector<Stmt> body;
   for (size_t k = 0; k < f.stages.size(); ++k) {
     auto window = windows.find(k);
     body.push_back(window == windows.end() ? schedule_stage(f.stages[k], layouts, machine)
-                                           : schedule_window(window->second, layouts, machine));
+                                           : schedule_window(window->second, layouts, machine, threads));
     if (in_registers(windows, k)) ++k;
   }
   return sequence(std::move(body));
@@ -155,13 +155,16 @@ Decision decide(StripPlan plan, std::map<Buffer, Layout>& layouts) {
   return d;
 }
 
-Decision decide(const TensorFunction& f, std::map<Buffer, Layout>& layouts, const std::vector<bool>& constant) {
+Decision decide(const TensorFunction& f, std::map<Buffer, Layout>& layouts, const std::vector<bool>& constant,
+                int threads) {
   auto windows = plan_windows(f, layouts, constant);
   Decision d;
   for (size_t k = 0; k < f.stages.size(); ++k)
     for (const Buffer& b : f.stages[k].results)
       if (index_of(f.results, b) < 0 && !in_registers(windows, k)) d.scratch.push_back(b);
-  d.body = [&f, windows, layouts](const Machine& m, const Choice&) { return schedule_stages(f, windows, layouts, m); };
+  d.body = [&f, windows, layouts, threads](const Machine& m, const Choice&) {
+    return schedule_stages(f, windows, layouts, m, threads);
+  };
   return d;
 }
 
@@ -206,18 +209,16 @@ ScheduledFunction schedule(ScheduleRequest r) {
   // Other machines than the deciding one see of the choice what concerns storage.
   r.machines.back() = with_choice(deciding(r.machines), r.choice);
   auto winograd = plan_winograd(f, r.layouts, r.constant, r.options, deciding(r.machines), r.choice);
-  auto contraction =
-      winograd ? std::nullopt : plan_contraction(f, r.layouts, r.constant, deciding(r.machines), false, r.choice);
+  auto contraction = winograd
+                         ? std::nullopt
+                         : plan_contraction(f, r.layouts, r.constant, r.options, deciding(r.machines), false, r.choice);
   auto strips = winograd || contraction
                     ? std::nullopt
                     : plan_strips(f, r.layouts, r.constant, r.options, deciding(r.machines), r.choice);
-  constexpr int64_t strict_terms = 256;
-  if (contraction && r.options.strict) contraction->terms_per_sum = strict_terms;
-  if (strips && r.options.strict) strips->producer.terms_per_sum = strict_terms;
   Decision decision = winograd      ? decide(std::move(*winograd))
                       : contraction ? decide(std::move(*contraction), layouts)
                       : strips      ? decide(std::move(*strips), layouts)
-                                    : decide(f, layouts, r.constant);
+                                    : decide(f, layouts, r.constant, r.options.threads);
 
   ScheduledFunction result;
   std::vector<Parameter> params;

@@ -40,7 +40,7 @@ class Planner {
     passed_layout_ = blocked_layout(static_shape(passed_->shape), channels, column_block, Layout::Tail::unspecified);
     std::vector<Layout> layouts(layouts_.begin(), layouts_.begin() + static_cast<std::ptrdiff_t>(constant_.size()));
     layouts.push_back(passed_layout_);
-    auto producer = plan_contraction(chain_.first, layouts, constant_, machine_, true, choice_);
+    auto producer = plan_contraction(chain_.first, layouts, constant_, options_, machine_, true, choice_);
     if (!producer || producer->column_axis != channels || !producer->outer_axes.empty()) return false;
     plan_.producer = std::move(*producer);
     plan_.panels = ceil_div(round_up(plan_.extent(channels), column_block), plan_.producer.panel);

@@ -45,7 +45,7 @@ std::vector<Piece> split(int64_t points, int64_t most,
 class Scheduler {
  public:
   Scheduler(const WindowPlan& plan, const WindowArea& area, const std::map<Buffer, Layout>& layouts,
-            const Machine& machine)
+            const Machine& machine, int threads)
       : plan_(plan),
         area_(area),
         layouts_(layouts),
@@ -63,6 +63,7 @@ class Scheduler {
       outer_.erase(std::next(row).base());
     }
     choose_tile(machine);
+    blocks_ = shared_blocks(threads);
     choose_unrolling();
     choose_parts();
     choose_columns();
@@ -111,6 +112,17 @@ class Scheduler {
     points_ = std::min(extent(x_), accumulators);
     blocks_ = std::max<int64_t>(std::min(accumulators / points_, registers / (points_ + shared_by_terms())), 1);
     if (points_ > 3) blocks_ = 1;
+  }
+
+  // As many blocks side by side as the tile may have, or fewer, so that the longest of the threads' shares is shortest.
+  int64_t shared_blocks(int threads) const {
+    int64_t best = blocks_, shortest = area_.lanes;
+    for (int64_t size = blocks_; size >= 1; --size) {
+      int64_t longest = 0;
+      for (const Piece& p : split(area_.lanes / lane_block, size)) longest += ceil_div(p.count, threads) * p.size;
+      if (longest < shortest) best = size, shortest = longest;
+    }
+    return best;
   }
 
   int64_t shared_by_terms() const {
@@ -379,7 +391,7 @@ class Scheduler {
   }
 
   const WindowPlan& plan_;
-  const WindowArea& area_;
+  const WindowArea area_;
   const std::map<Buffer, Layout>& layouts_;
   const Stage& stage_;
   Epilogue epilogue_;
@@ -394,14 +406,15 @@ class Scheduler {
 
 }  // namespace
 
-Stmt schedule_window(const WindowPlan& plan, const std::map<Buffer, Layout>& layouts, const Machine& machine) {
+Stmt schedule_window(const WindowPlan& plan, const std::map<Buffer, Layout>& layouts, const Machine& machine,
+                     int threads) {
   int64_t lanes = plan.reduced.axes[static_cast<size_t>(plan.lane_axis)].extent.value();
-  return schedule_area(plan, {.first_lane = 0, .lanes = lanes}, layouts, machine);
+  return Scheduler(plan, {.first_lane = 0, .lanes = lanes}, layouts, machine, threads).run();
 }
 
 Stmt schedule_area(const WindowPlan& plan, const WindowArea& area, const std::map<Buffer, Layout>& layouts,
                    const Machine& machine) {
-  return Scheduler(plan, area, layouts, machine).run();
+  return Scheduler(plan, area, layouts, machine, 1).run();
 }
 
 }  // namespace dlcc::tensor

@@ -32,8 +32,8 @@ struct WindowPlan {
 std::optional<WindowPlan> plan_window(const TensorFunction&, size_t k, const std::map<Buffer, Layout>& layouts,
                                       const std::vector<bool>& constant);
 
-// `layouts` as above, with those of `constants`.
-Stmt schedule_window(const WindowPlan&, const std::map<Buffer, Layout>& layouts, const Machine&);
+// `layouts` as above, with those of `constants`; blocks of lanes are parallel, for so many threads.
+Stmt schedule_window(const WindowPlan&, const std::map<Buffer, Layout>& layouts, const Machine&, int threads);
 
 // A part of the results, for schedules that interleave windows with others: lanes, and rows along one axis, of which
 // those beyond the end are left out.

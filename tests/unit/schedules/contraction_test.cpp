@@ -50,7 +50,7 @@ TEST_CASE("images with borders of zeros") {
     TensorFunction f = convolution(p);
     std::vector<bool> constant = weights_constant(f);
     std::vector<Layout> layouts = bordered_layouts(f, constant, {});
-    CHECK_FALSE(plan_contraction(f, layouts, constant, avx512, false)->padded_data);
+    CHECK_FALSE(plan_contraction(f, layouts, constant, {}, avx512, false)->padded_data);
     check_schedule(f, constant, layouts);
   }
 }
@@ -62,13 +62,27 @@ TEST_CASE("two terms to a vector") {
     TensorFunction f = convolution(p);
     std::vector<Layout> layouts = {channels16(f, 0), {}, {}, channels16(f, 3), channels16(f, 4)};
     std::vector<bool> constant = {false, true, true, false};
-    CHECK(plan_contraction(f, layouts, constant, avx512, false)->interleave == 2);
-    CHECK(plan_contraction(f, layouts, constant, avx512, true)->interleave == 1);
+    CHECK(plan_contraction(f, layouts, constant, {}, avx512, false)->interleave == 2);
+    CHECK(plan_contraction(f, layouts, constant, {}, avx512, true)->interleave == 1);
     check_schedule(f, constant, layouts);
     check_schedule(f, constant, layouts, {.strict = true});
     layouts[4] = {};
     check_schedule(f, constant, layouts);
   }
+}
+
+TEST_CASE("threads have equal shares of a small image's panels") {
+  auto panel = [](int64_t columns, int64_t height, int threads) {
+    TensorFunction f = convolution({.c = 32, .h = height, .w = height, .o = columns, .k = 1, .pad = 0});
+    std::vector<Layout> layouts = {channels16(f, 0), {}, {}, channels16(f, 3), channels16(f, 4)};
+    check_schedule(f, weights_constant(f), layouts, {.threads = threads});
+    return plan_contraction(f, layouts, weights_constant(f), {.threads = threads}, avx512, false)->panel;
+  };
+  CHECK(panel(96, 7, 1) == 32);
+  CHECK(panel(96, 7, 2) == 48);
+  CHECK(panel(96, 7, 3) == 32);
+  CHECK(panel(160, 7, 2) == 80);
+  CHECK(panel(96, 14, 2) == 32);
 }
 
 TEST_CASE("strict sums in parts") {

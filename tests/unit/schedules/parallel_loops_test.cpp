@@ -42,6 +42,19 @@ TEST_CASE("two nested loops become one where the outer one divides badly") {
 
 TEST_CASE("little work stays serial") { CHECK(forks(nest(4, 4, 16), 2).empty()); }
 
+TEST_CASE("what is read counts, too") {
+  auto sums = [](int64_t terms) {
+    Buffer x = make_buffer("x", dtype::f32, {4, terms}), y = make_buffer("y", dtype::f32, {4});
+    Buffer total = make_buffer("total", dtype::f32, {1}, Scope::reg);
+    Var a = make_var("a"), i = make_var("i");
+    Stmt add = store(total, {0}, load(total, {0}) + load(x, {a, i}));
+    Stmt row = sequence({for_loop(i, terms, LoopKind::serial, add), store(y, {a}, load(total, {0}))});
+    return for_loop(a, 4, LoopKind::parallel, allocate(total, row));
+  };
+  CHECK(forks(sums(16000), 2) == std::vector<int64_t>{4});
+  CHECK(forks(sums(4000), 2).empty());
+}
+
 TEST_CASE("a loop that uses a buffer allocated around it stays serial") {
   Buffer y = make_buffer("y", dtype::f32, {8, 1 << 20}), t = make_buffer("t", dtype::f32, {1}, Scope::local);
   Var a = make_var("a"), i = make_var("i");

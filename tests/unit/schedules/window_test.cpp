@@ -76,6 +76,29 @@ TEST_CASE("reductions whose lanes are neighbouring results") {
   }
 }
 
+TEST_CASE("threads have equal shares of the blocks") {
+  auto parallel_loops = [](int64_t channels, int threads) {
+    Definition d("total");
+    Tensor x = d.input("x", dtype::f32, {1, channels, 14, 14});
+    d.mark_result(d.reduce("y", {1, channels}, sum_of(dtype::f32), {14, 14},
+                           [&](Index i, Index r) { return x(i[0], i[1], r[0], r[1]); }));
+    TensorFunction f = d.finish();
+    std::vector<Layout> layouts = {channels16(f, 0), {}};
+    check_schedule(f, {false}, layouts, {.threads = threads});
+    std::vector<int64_t> extents;
+    for_each_stmt(schedule({f, {false}, layouts, {avx512}, {.threads = threads}}).variants[0].body, [&](const Stmt& s) {
+      const For* loop = as<For>(s);
+      if (loop && loop->kind == LoopKind::parallel) extents.push_back(*constant_integer(loop->extent));
+    });
+    return extents;
+  };
+  CHECK(parallel_loops(32, 1).empty());  // one tile of two blocks
+  CHECK(parallel_loops(32, 2) == std::vector<int64_t>{2});
+  CHECK(parallel_loops(96, 2) == std::vector<int64_t>{2});
+  CHECK(parallel_loops(96, 3) == std::vector<int64_t>{3});
+  CHECK(parallel_loops(144, 2) == std::vector<int64_t>{4});  // and one block alone
+}
+
 TEST_CASE("what all terms share fits the registers beside the totals") {
   Definition d("mean");
   Tensor x = d.input("x", dtype::f32, {1, 200, 3, 5});
