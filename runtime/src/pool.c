@@ -30,7 +30,10 @@ enum {
   most_places = most_workers + 1,
   /* Of a pause each: some hundred microseconds, longer than what runs in one thread between two jobs. */
   spins = 1 << 13,
-  spins_between_looks = 1 << 7 /* of a waiting caller at its workers; a look is one call of the system for each */
+  /* Of a waiting caller, before it looks at its workers, and between looks. A look makes the system think about who
+   * should run, perhaps to the worker's disadvantage. */
+  spins_before_looks = 1 << 11,
+  spins_between_looks = 1 << 7
 };
 
 typedef void task_function(void* argument, int64_t index);
@@ -175,7 +178,8 @@ static void wait_until_finished(void) {
   for (i = 1; i <= spins && !fetched; ++i) {
     if (atomic_load_explicit(&unfinished, memory_order_acquire) == 0) return;
     pause_briefly();
-    if (i % spins_between_looks == 0) fetched = fetch_stopped_workers(dlcc_current_processor());
+    if (i >= spins_before_looks && i % spins_between_looks == 0)
+      fetched = fetch_stopped_workers(dlcc_current_processor());
   }
   atomic_store(&caller_sleeps, 1);
   while ((left = atomic_load(&unfinished)) != 0) wait_for_change(&unfinished, left);
