@@ -5,9 +5,10 @@
 
 Shapes are off the beaten track on purpose: nothing may be tuned to the layers of well-known networks. Each product stands
 in a small network, behind a projection that gives its input the storage it would have there; its own step is what counts,
-as `dlcc bench --json` measures it beside probes of the same run. Other tenants of a machine slow it down for minutes:
-of several passes over all products the shortest time counts, against the largest peak and bandwidth that any probe of
-the same kind saw. Winograd may exceed 100 %. Needs onnx and numpy.
+as `dlcc bench --json` measures it: the median of the rounds at full clock, in percent of its floor by the probes beside
+them. Of several passes over all products the median counts, since other tenants of a machine slow it down for minutes.
+The clock that a processor lets vectors have is not the same in every run either: the last line tells, too, what remains
+of the floor at the largest peak that any run saw. Winograd may exceed 100 %. Needs onnx and numpy.
 """
 import argparse
 import json
@@ -108,16 +109,26 @@ def measure(model, node, options):
 
 
 class Result:
-    def __init__(self, name):
-        self.name, self.us, self.bandwidth = name, math.inf, 0
+    """What the passes measured of one product."""
+
+    def __init__(self):
+        self.steps, self.bandwidth = [], 0
 
     def add(self, step, report):
-        self.flops, self.bytes = step["flops"], step["bytes"]
-        self.us = min(self.us, step["min_us"])
+        self.steps.append(step)
         self.bandwidth = max(self.bandwidth, report["bandwidth_gbs"])  # of a buffer as large as this network
 
-    def percent(self, peak):
-        return max(self.flops / peak, self.bytes / self.bandwidth) / self.us * 0.1
+    def median(self, key):
+        return statistics.median(step[key] for step in self.steps)
+
+    def percent_at(self, peak):
+        """The shortest time of all, in percent of the floor at this peak and at the largest bandwidth."""
+        step = min(self.steps, key=lambda s: s["min_us"])
+        return max(step["flops"] / peak, step["bytes"] / self.bandwidth) / step["min_us"] * 0.1
+
+
+def summary(percents):
+    return f"lowest {min(percents):.1f} %, median {statistics.median(percents):.1f} %"
 
 
 def main():
@@ -138,13 +149,12 @@ def main():
                 net.save(model)
                 step, report = measure(model, node, options)
             peak = max(peak, report["peak_gflops"])
-            results.setdefault(name, Result(name)).add(step, report)
-    percents = sorted((r.percent(peak), r.name) for r in results.values())
-    for percent, name in percents:
-        r = results[name]
-        print(f"{percent:6.1f} %  {r.flops / r.us * 1e-3:6.1f} GFLOP/s  {r.us:9.1f} us  {name}")
-    median = statistics.median(p for p, _ in percents)
-    print(f"{len(percents)} products: lowest {percents[0][0]:.1f} %, median {median:.1f} % of the floor; peak {peak:.0f} GFLOP/s")
+            results.setdefault(name, Result()).add(step, report)
+    for name, r in sorted(results.items(), key=lambda item: item[1].median("percent_of_floor")):
+        print(f"{r.median('percent_of_floor'):6.1f} %  {r.median('gflops'):6.1f} GFLOP/s  {r.median('us'):9.1f} us  {name}")
+    beside = summary([r.median("percent_of_floor") for r in results.values()])
+    best = summary([r.percent_at(peak) for r in results.values()])
+    print(f"{len(results)} products: {beside} of the floor; shortest times at {peak:.0f} GFLOP/s, the largest peak: {best}")
 
 
 if __name__ == "__main__":
