@@ -38,7 +38,8 @@ struct WinogradPlan {
   int64_t block = 1;   // tiles transformed together
   int64_t panel = 16;  // output channels computed together; divides their number
   Buffer weights;      // [panel][point][input channel][channel of the panel]: what prepare_winograd gives
-  // Threads share the blocks, if each may have all weights in its cache; else they share the panels of every block.
+  // Threads share the blocks, if each may have all weights in its cache or has several tiles; else they share the
+  // panels of every block.
   int64_t workers = 1, shares = 1;
   Buffer transformed;  // scratch: input tiles of one block, [worker][channel block][point][tile][channel]
   Buffer products;     // scratch: one panel's products, [worker or share][tile][point and channel of the panel]

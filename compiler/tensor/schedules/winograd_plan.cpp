@@ -171,8 +171,10 @@ std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::ve
   int64_t tiles = plan.tiles_along(plan.y) * plan.tiles_along(plan.x);
   plan.panel = columns % 32 == 0 ? 32 : WinogradPlan::lane_block;
   if (choice.panel && columns % *choice.panel == 0) plan.panel = *choice.panel;
+  // What one thread has transformed need not cross to another's cache when each has tiles of its own, for which it
+  // reads all weights: worth it where they stay in the cache, or serve several tiles.
   bool weights_stay = points * channels * columns * 4 <= machine.l2_bytes;
-  if (weights_stay && tiles >= options.threads)
+  if (tiles >= options.threads * (weights_stay ? 1 : machine.accumulators_in_flight))
     plan.workers = options.threads;
   else if (columns / plan.panel % options.threads == 0)
     plan.shares = options.threads;

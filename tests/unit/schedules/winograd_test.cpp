@@ -40,22 +40,26 @@ TEST_CASE("3x3 convolutions by minimal filtering") {
   check_winograd({.h = 14, .w = 14, .k = 5, .pad = 2}, 0);
 }
 
-TEST_CASE("threads share the tiles of minimal filtering when all weights are near, else its panels") {
+TEST_CASE("threads share the tiles of minimal filtering when weights are near or tiles many, else its panels") {
   auto plan = [](const Conv& p, int threads) {
     TensorFunction f = convolution(p);
     std::vector<bool> constant = weights_constant(f);
     ScheduleOptions options{.threads = threads};
     return *plan_winograd(f, bordered_layouts(f, constant, options), constant, options, avx512);
   };
-  Conv near{.c = 32, .h = 13, .w = 29, .o = 64}, far{.c = 128, .h = 56, .w = 56, .o = 128};
+  Conv near{.c = 32, .h = 13, .w = 29, .o = 64};  // 32 tiles
   CHECK(plan(near, 2).workers == 2);
   CHECK(plan(near, 2).shares == 1);
-  CHECK(plan(far, 2).workers == 1);
-  CHECK(plan(far, 2).shares == 2);
-  CHECK(plan(far, 3).shares == 1);  // 4 panels
+  CHECK(plan(near, 16).workers == 16);
+  Conv far{.c = 128, .h = 14, .w = 14, .o = 256};  // 49 tiles of 2 x 2
+  CHECK(plan(far, 2).workers == 2);
+  CHECK(plan(far, 6).workers == 6);
+  CHECK(plan(far, 8).workers == 1);
+  CHECK(plan(far, 8).shares == 8);
+  CHECK(plan(far, 7).shares == 1);  // 8 panels
   for (int threads : {2, 3, 5}) {
     check_winograd(near, 4, {.threads = threads});
     check_winograd({.n = 2, .c = 32, .h = 17, .w = 15, .o = 48, .pad = 0, .smooth = true}, 4, {.threads = threads});
-    check_winograd({.c = 128, .h = 14, .w = 14, .o = 128}, 2, {.threads = threads});
+    check_winograd(far, 2, {.threads = threads});
   }
 }
