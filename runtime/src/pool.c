@@ -119,10 +119,10 @@ static void take_part(uint32_t own) {
   atomic_store_explicit(&places[own].at_work, 0, memory_order_relaxed);
 }
 
-/* Whether the calling worker stands in the way of its caller. */
-static int on_callers_processor(void) {
+/* The caller's processor, if the calling worker stands in the way there, else -1. */
+static int callers_processor_here(void) {
   int processor = atomic_load_explicit(&caller_processor, memory_order_relaxed);
-  return processor >= 0 && dlcc_current_processor() == processor;
+  return processor == dlcc_current_processor() ? processor : -1;
 }
 
 static void* work(void* own) {
@@ -131,11 +131,11 @@ static void* work(void* own) {
     uint32_t number = atomic_load_explicit(&posted, memory_order_acquire);
     int i = 0;
     if (number != seen) {
-      if (on_callers_processor())
-        dlcc_keep_off_processor(pthread_self(), atomic_load_explicit(&caller_processor, memory_order_relaxed));
+      int processor = callers_processor_here();
+      if (processor >= 0) dlcc_keep_off_processor(pthread_self(), processor);
       take_part((uint32_t)(uintptr_t)own);
       seen = number;
-      if (on_callers_processor()) i = spins;
+      if (callers_processor_here() >= 0) i = spins; /* sleeps at once */
     }
     for (; i < spins && atomic_load_explicit(&posted, memory_order_relaxed) == seen; ++i) pause_briefly();
     if (i < spins) continue;

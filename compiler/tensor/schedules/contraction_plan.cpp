@@ -83,19 +83,20 @@ class Planner {
     return true;
   }
 
-  // Of the widths that make good register tiles, one that divides the columns. Threads may share the rows of a large
-  // image as well, but only the panels of a small one: there the width with the shortest of the longest shares.
+  // Of the widths that make good register tiles, the first that divides the columns; where threads share nothing but
+  // the panels, as those of an image of few tiles, the one whose longest share is shortest.
   void choose_panel(int64_t columns, bool may_end_within) {
-    constexpr int64_t wide_panels[] = {32, 48, 80}, rows_of_small_image = 64;
+    constexpr int64_t wide_panels[] = {32, 48, 80}, rows_of_few_tiles = 64;
     int64_t rows = 1, shortest = columns + 1;
     for (int axis : plan_.row_axes) rows *= extent(axis);
+    int64_t sharers = rows > rows_of_few_tiles ? 1 : options_.threads;
     // A panel need not divide the columns, when little of the last one is wasted.
     plan_.panel = may_end_within && columns > 64 ? 32 : column_block;
     for (int64_t panel : wide_panels) {
-      int64_t share = ceil_div(columns / panel, options_.threads) * panel;
+      int64_t share = ceil_div(columns / panel, sharers) * panel;
       if (columns % panel != 0 || share >= shortest) continue;
       plan_.panel = panel;
-      shortest = rows > rows_of_small_image ? 0 : share;
+      shortest = share;
     }
     if (choice_.panel && (may_end_within ? *choice_.panel <= columns : columns % *choice_.panel == 0))
       plan_.panel = *choice_.panel;
