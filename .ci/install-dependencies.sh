@@ -6,7 +6,7 @@
 set -euo pipefail
 
 packages=(cmake ninja-build g++
-  llvm-19-dev                                   # code generation
+  llvm-19-dev zlib1g-dev libzstd-dev            # code generation
   libprotobuf-dev protobuf-compiler libonnx-dev # reading ONNX: the schema is /usr/include/onnx/onnx.proto
   libcli11-dev libspdlog-dev nlohmann-json3-dev # command line, logging (with fmt), JSON
   doctest-dev)
