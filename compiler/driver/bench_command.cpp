@@ -53,7 +53,7 @@ int bench_command(std::vector<std::string> args) {
   if (!planned) return report(diagnostics, reporting);
   std::vector<Constant> inputs;
   for (const auto& t : planned->interface.inputs) inputs.push_back(random_tensor(t, inputs.size() + 1));
-  auto object = compiler.generate(*planned);
+  auto object = compiler.generate(*planned).bytes();
   layers |= json || !page.empty();
   auto measured = profile(*planned, object, inputs, runs, layers, diagnostics);
   if (!measured) return report(diagnostics, reporting);

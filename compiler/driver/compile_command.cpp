@@ -115,25 +115,25 @@ bool are_no_inputs(const std::vector<OutputFile>& outputs, const std::set<std::s
   return !diagnostics.any();
 }
 
-bool write_all(Compiler& compiler, const Outputs& out, const relay::Module& module, Planned& planned,
+bool write_all(Compiler& compiler, const Outputs& out, relay::Module module, Planned& planned,
                const std::optional<TuningRecords>& records, Diagnostics& diagnostics) {
   std::string stem = without_suffix(out.object);
   bool alone = stands_alone(out.object);
-  std::vector<std::byte> object;
+  targets::ObjectFile object;
   std::deque<std::string> texts;
   std::vector<OutputFile> files;
   auto add_text = [&](std::string path, std::string text) {
-    files.push_back({std::move(path), std::as_bytes(std::span(texts.emplace_back(std::move(text))))});
+    files.push_back({std::move(path), {std::as_bytes(std::span(texts.emplace_back(std::move(text))))}});
   };
   std::vector<std::string> kinds = wanted_kinds(out);
-  for (const std::string& kind : kinds) {
-    if (kind == "obj") {
-      object = compiler.generate(planned);
-      files.push_back({out.object, object});
-      if (!planned.weights_file.empty()) files.push_back({compiler.options().weights_file, planned.weights_file});
-    }
+  for (const std::string& kind : kinds)
     for (const Artefact& a : artefacts)
       if (a.kind == kind) add_text(alone ? out.object : stem + a.suffix, a.text(compiler, module, planned));
+  module = {};  // and the model's bytes with it, so that they and LLVM are not in memory at once
+  if (std::ranges::count(kinds, "obj")) {
+    object = compiler.generate(planned);
+    files.push_back({out.object, object.pieces()});
+    if (!planned.weights_file.empty()) files.push_back({compiler.options().weights_file, {planned.weights_file}});
   }
   // The header tells the stack's size, which is known when the object is.
   if (std::ranges::count(kinds, "header") && !alone) add_text(stem + ".h", emit::make_header(planned.interface));
@@ -213,7 +213,7 @@ int compile_command(std::vector<std::string> args) {
   auto records = module && out.tune ? tuned(compiler, *module, out.object, diagnostics) : std::nullopt;
   if (records) compiler.use(*records);
   auto planned = module && !diagnostics.any() ? compiler.plan(*module) : std::nullopt;
-  if (planned) write_all(compiler, out, *module, *planned, records, diagnostics);
+  if (planned) write_all(compiler, out, std::move(*module), *planned, records, diagnostics);
   if (options.time_passes) std::cerr << compiler.timings().str();
   return report(diagnostics, reporting);
 }

@@ -101,14 +101,14 @@ int run_command(std::vector<std::string> args) {
   }
   auto values = read_inputs(inputs, interface.inputs, diagnostics);
   if (diagnostics.any()) return report(diagnostics, reporting);
-  auto object = compiler.generate(*planned);
+  auto object = compiler.generate(*planned).bytes();
   auto results = run_once(*planned, object, *values, diagnostics);
   if (!results) return report(diagnostics, reporting);
   std::vector<std::vector<std::byte>> contents;
   std::vector<OutputFile> files;
   for (const auto& [at, file] : wanted)
     contents.push_back(tensor_file(file, interface.outputs[at].name, (*results)[at]));
-  for (size_t k = 0; k < wanted.size(); ++k) files.push_back({wanted[k].second, contents[k]});
+  for (size_t k = 0; k < wanted.size(); ++k) files.push_back({wanted[k].second, {contents[k]}});
   write_files(files, diagnostics);
   if (outputs.empty())
     for (size_t k = 0; k < results->size(); ++k) print_tensor(interface.outputs[k].name, (*results)[k]);

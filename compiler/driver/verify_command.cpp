@@ -41,7 +41,7 @@ bool verify_layers(Compiler& compiler, relay::Module fused, const std::vector<Co
   auto laid_out = compiler.run_passes(std::move(module), {"assign-layouts"});
   auto planned = laid_out ? compiler.plan(*laid_out) : std::nullopt;
   if (!expected || !returned_ok(static_cast<int>(expected->status), diagnostics) || !planned) return false;
-  auto object = compiler.generate(*planned);
+  auto object = compiler.generate(*planned).bytes();
   auto got = run_once(*planned, object, inputs, diagnostics);
   if (!got) return false;
   for (size_t k = 0; k < names.size(); ++k) {

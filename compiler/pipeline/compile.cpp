@@ -290,7 +290,7 @@ std::string Compiler::listing(const Planned& planned, targets::Listing which) co
                                    codegen_options(text), which);
 }
 
-std::vector<std::byte> Compiler::generate(Planned& planned) {
+targets::ObjectFile Compiler::generate(Planned& planned) {
   auto text = debug_text(planned);
   targets::CodegenOptions codegen = codegen_options(text);
   if (options_.progress)
@@ -298,7 +298,7 @@ std::vector<std::byte> Compiler::generate(Planned& planned) {
   auto object = timed("generate code", [&] {
     return targets::generate_object(planned.program, planned.plan, planned.interface, planned.target, codegen);
   });
-  planned.interface.stack_bytes = targets::stack_bytes(object);
+  planned.interface.stack_bytes = targets::stack_bytes(object.head);
   return object;
 }
 

@@ -100,8 +100,8 @@ class Compiler {
   // Everything up to the plan.
   std::optional<Planned> compile();
 
-  // The object file's bytes.
-  std::vector<std::byte> generate(Planned&);
+  // The object; the interface learns how deep its stack is.
+  targets::ObjectFile generate(Planned&);
 
   // The same code as text.
   std::string listing(const Planned&, targets::Listing) const;

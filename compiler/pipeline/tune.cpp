@@ -73,7 +73,7 @@ class Tuner {
     auto planned = compiler_.plan(module_, target_, chooser);
     if (!planned) return std::nullopt;
     Model model{std::move(*planned), {}, {}};
-    model.object = compiler_.generate(model.planned);
+    model.object = compiler_.generate(model.planned).bytes();
     lower::for_each_step(model.planned.program.body,
                          [&](const lower::Invoke& call) { model.requests.push_back(call.request); });
     return model;

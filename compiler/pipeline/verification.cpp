@@ -58,7 +58,7 @@ Engine make_engine(const std::string& kind, Compiler& compiler, const relay::Mod
         r.results[k] = r.results[k].reshaped(planned.interface.outputs[k].shape);
       return checked(r.status, std::move(r.results), d);
     };
-  auto object = std::make_shared<std::vector<std::byte>>(compiler.generate(planned));
+  auto object = std::make_shared<std::vector<std::byte>>(compiler.generate(planned).bytes());
   return [&, object](const std::vector<Constant>& inputs, Diagnostics& d) -> std::optional<std::vector<Constant>> {
     return run_once(planned, *object, inputs, d);
   };

@@ -22,13 +22,14 @@ struct Descriptor {
   }
 };
 
-bool write_all(int fd, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    bytes = bytes.subspan(static_cast<size_t>(n));
-  }
+bool write_all(int fd, const std::vector<std::span<const std::byte>>& pieces) {
+  for (std::span<const std::byte> rest : pieces)
+    while (!rest.empty()) {
+      ssize_t n = ::write(fd, rest.data(), rest.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return false;
+      rest = rest.subspan(static_cast<size_t>(n));
+    }
   return true;
 }
 
@@ -68,11 +69,11 @@ class PendingFile {
     temporary_ = name;
     mode_t mask = ::umask(0);
     ::umask(mask);
-    return write_all(descriptor.fd, file_.bytes) && ::fchmod(descriptor.fd, 0666 & ~mask) == 0;
+    return write_all(descriptor.fd, file_.pieces) && ::fchmod(descriptor.fd, 0666 & ~mask) == 0;
   }
 
   bool commit() {
-    if (in_place_.fd >= 0) return write_all(in_place_.fd, file_.bytes);
+    if (in_place_.fd >= 0) return write_all(in_place_.fd, file_.pieces);
     if (::rename(temporary_.c_str(), target_.c_str()) != 0) return false;
     temporary_.clear();
     return true;
@@ -159,7 +160,7 @@ bool can_write(const std::vector<std::string>& paths, Diagnostics& diagnostics) 
 }
 
 bool write_file(const std::string& path, std::span<const std::byte> bytes, Diagnostics& diagnostics) {
-  return write_files({{path, bytes}}, diagnostics);
+  return write_files({{path, {bytes}}}, diagnostics);
 }
 
 bool write_file(const std::string& path, std::string_view text, Diagnostics& diagnostics) {

@@ -15,10 +15,10 @@ namespace dlcc {
 // The bytes of a file, or of standard input for "-". Empty, with a diagnostic, when it cannot be read.
 std::optional<std::vector<std::byte>> read_file(const std::string& path, Diagnostics&);
 
-// A path and what is to be written there.
+// A path and what is to be written there, one piece behind the other.
 struct OutputFile {
   std::string path;
-  std::span<const std::byte> bytes;
+  std::vector<std::span<const std::byte>> pieces;
 };
 
 // Writes every file to a temporary one beside it, and renames them when all are complete; "-" is standard output, and a

@@ -141,8 +141,7 @@ class Generator {
     constants_.alignment = layout.alignment;
     // Constants of no bytes still have a symbol to point at.
     constants_.bytes = constants.empty() ? 0 : std::max<int64_t>(layout.bytes, 1);
-    for (size_t i = 0; i < constants.size(); ++i)
-      constants_.pieces.push_back({layout.offsets[i], constants[i].bytes()});
+    for (size_t i = 0; i < constants.size(); ++i) constants_.pieces.push_back({layout.offsets[i], constants[i]});
     return layout.offsets;
   }
 
@@ -209,9 +208,8 @@ class Generator {
 
 }  // namespace
 
-std::vector<std::byte> generate_object(const lower::Program& program, const lower::StoragePlan& plan,
-                                       const emit::Interface& interface, const Target& target,
-                                       const CodegenOptions& options) {
+ObjectFile generate_object(const lower::Program& program, const lower::StoragePlan& plan,
+                           const emit::Interface& interface, const Target& target, const CodegenOptions& options) {
   Generator generator(program, plan, interface, target, options);
   std::vector<std::string> pieces = generator.generate(Output::object);
   std::vector<std::span<const std::byte>> objects;

@@ -13,6 +13,7 @@
 #include "lower/program.h"
 #include "lower/program_text.h"
 #include "support/diagnostics.h"
+#include "targets/llvm/object_file.h"
 #include "targets/target.h"
 
 namespace dlcc::targets {
@@ -31,17 +32,18 @@ struct CodegenOptions {
   std::string text_file = {};
 };
 
-// The object's bytes. The interface (symbols, checks, introspection data) follows emit/interface.h. Throws
+// The object. The interface (symbols, checks, introspection data) follows emit/interface.h. Throws
 // InternalError only.
-std::vector<std::byte> generate_object(const lower::Program&, const lower::StoragePlan&, const emit::Interface&,
-                                       const Target&, const CodegenOptions&);
+ObjectFile generate_object(const lower::Program&, const lower::StoragePlan&, const emit::Interface&, const Target&,
+                           const CodegenOptions&);
 
 // The same code as text, for people: LLVM IR before and after LLVM's passes, or assembly.
 enum class Listing { llvm_ir, optimized_llvm_ir, assembly };
 std::string generate_listing(const lower::Program&, const lower::StoragePlan&, const emit::Interface&, const Target&,
                              const CodegenOptions&, Listing);
 
-// Deepest stack use of the run function in bytes, from the frame sizes that LLVM records in the object.
+// Deepest stack use of the run function in bytes, from the frame sizes that LLVM records in the object. An object's
+// head is enough.
 int64_t stack_bytes(std::span<const std::byte> object);
 
 }  // namespace dlcc::targets

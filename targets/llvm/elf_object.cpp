@@ -53,11 +53,11 @@ class Joiner {
     }
   }
 
-  std::vector<std::byte> finish() {
+  ObjectFile finish() {
     if (constants_.bytes > 0) define_constants();
     localize();
     order_symbols();
-    return write();
+    return {write(), constants_.pieces, constants_.bytes};
   }
 
  private:
@@ -190,6 +190,7 @@ class Joiner {
         r.r_info = ELF64_R_INFO(new_index[ELF64_R_SYM(r.r_info)], ELF64_R_TYPE(r.r_info));
   }
 
+  // The file up to the constants.
   std::vector<std::byte> write() const {
     std::string names(1, '\0'), symbol_names(1, '\0');
     auto intern = [](std::string& table, const std::string& text) {
@@ -205,15 +206,11 @@ class Joiner {
       symbols.push_back(s.symbol);
       symbols.back().st_name = intern(symbol_names, s.name);
     }
-    int64_t end = sizeof(Elf64_Ehdr);
-    auto place = [&](Elf64_Shdr header, const std::string& name) {
+    auto add = [&](Elf64_Shdr header, const std::string& name) {
       header.sh_name = intern(names, name);
-      end = align_up(end, std::max<int64_t>(static_cast<int64_t>(header.sh_addralign), 1));
-      header.sh_offset = static_cast<uint64_t>(end);
-      if (header.sh_type != SHT_NOBITS) end += static_cast<int64_t>(header.sh_size);
       headers.push_back(header);
     };
-    for (const OutputSection& s : sections_) place(s.header, s.name);
+    for (const OutputSection& s : sections_) add(s.header, s.name);
     auto table = [](uint32_t type, size_t count, size_t entry, uint32_t link, uint32_t info) {
       Elf64_Shdr h{};
       h.sh_type = type, h.sh_size = count * entry, h.sh_entsize = entry > 1 ? entry : 0;
@@ -228,18 +225,31 @@ class Joiner {
       Elf64_Shdr h = table(SHT_RELA, sections_[i].relocations.size(), sizeof(Elf64_Rela), symbol_table,
                            static_cast<uint32_t>(i + 1));
       h.sh_flags = SHF_INFO_LINK;
-      place(h, ".rela" + sections_[i].name);
+      add(h, ".rela" + sections_[i].name);
     }
-    place(table(SHT_SYMTAB, symbols.size(), sizeof(Elf64_Sym), symbol_table + 1, static_cast<uint32_t>(first_global_)),
-          ".symtab");
-    place(table(SHT_STRTAB, symbol_names.size(), 1, 0, 0), ".strtab");
+    add(table(SHT_SYMTAB, symbols.size(), sizeof(Elf64_Sym), symbol_table + 1, static_cast<uint32_t>(first_global_)),
+        ".symtab");
+    add(table(SHT_STRTAB, symbol_names.size(), 1, 0, 0), ".strtab");
     Elf64_Shdr name_table = table(SHT_STRTAB, 0, 1, 0, 0);
     name_table.sh_size = names.size() + sizeof(".shstrtab");
-    place(name_table, ".shstrtab");
+    add(name_table, ".shstrtab");
     DLCC_CHECK(headers.size() < SHN_LORESERVE, "an object of {} sections", headers.size());
 
+    int64_t end = sizeof(Elf64_Ehdr);
+    auto place = [&](Elf64_Shdr& h) {
+      end = align_up(end, std::max<int64_t>(static_cast<int64_t>(h.sh_addralign), 1));
+      h.sh_offset = static_cast<uint64_t>(end);
+      if (h.sh_type != SHT_NOBITS) end += static_cast<int64_t>(h.sh_size);
+    };
+    for (size_t i = 1; i < headers.size(); ++i)
+      if (i - 1 != constant_section_) place(headers[i]);
     int64_t header_offset = align_up(end, 8);
-    std::vector<std::byte> file(static_cast<size_t>(header_offset) + headers.size() * sizeof(Elf64_Shdr));
+    end = header_offset + static_cast<int64_t>(headers.size() * sizeof(Elf64_Shdr));
+    if (constant_section_ != none) {
+      place(headers[constant_section_ + 1]);
+      end = static_cast<int64_t>(headers[constant_section_ + 1].sh_offset);
+    }
+    std::vector<std::byte> file(static_cast<size_t>(end));
     auto put = [&](size_t offset, const void* data, size_t bytes) {
       if (bytes) std::memcpy(file.data() + offset, data, bytes);
     };
@@ -253,12 +263,8 @@ class Joiner {
     put(0, &ehdr, sizeof(ehdr));
 
     size_t next = 1;
-    for (size_t i = 0; i < sections_.size(); ++i, ++next) {
+    for (size_t i = 0; i < sections_.size(); ++i, ++next)
       put(headers[next].sh_offset, sections_[i].bytes.data(), sections_[i].bytes.size());
-      if (i != constant_section_) continue;
-      for (const ConstantPiece& piece : constants_.pieces)
-        put(headers[next].sh_offset + static_cast<size_t>(piece.offset), piece.bytes.data(), piece.bytes.size());
-    }
     for (const OutputSection& s : sections_)
       if (!s.relocations.empty())
         put(headers[next++].sh_offset, s.relocations.data(), s.relocations.size() * sizeof(Elf64_Rela));
@@ -284,8 +290,8 @@ class Joiner {
 
 }  // namespace
 
-std::vector<std::byte> join_objects(const std::vector<std::span<const std::byte>>& objects,
-                                    const ConstantSection& constants, const std::vector<std::string>& exported) {
+ObjectFile join_objects(const std::vector<std::span<const std::byte>>& objects, const ConstantSection& constants,
+                        const std::vector<std::string>& exported) {
   Joiner joiner(constants, exported);
   for (std::span<const std::byte> object : objects) joiner.add(ElfReader(object));
   return joiner.finish();

@@ -1,5 +1,5 @@
-// Joins relocatable ELF objects of one model into a single one and appends its constants as raw bytes: what `ld -r`
-// does, without a linker on the user's machine and without the constants ever passing through LLVM.
+// Joins relocatable ELF objects of one model into a single one and appends its constants: what `ld -r` does, without a
+// linker on the user's machine and without the constants ever passing through LLVM.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,9 @@
 #include <string>
 #include <vector>
 
-namespace dlcc::targets {
+#include "targets/llvm/object_file.h"
 
-// Bytes at an offset of the constant section; gaps are zero.
-struct ConstantPiece {
-  int64_t offset;
-  std::span<const std::byte> bytes;
-};
+namespace dlcc::targets {
 
 struct ConstantSection {
   std::string symbol;  // what code calls its first byte
@@ -27,7 +23,7 @@ struct ConstantSection {
 // `objects` are ELF64 little-endian relocatable objects for one machine, with RELA relocations. Sections of equal name
 // and kind are joined in order. Symbols outside `exported` become local. The result depends on nothing but the
 // arguments.
-std::vector<std::byte> join_objects(const std::vector<std::span<const std::byte>>& objects, const ConstantSection&,
-                                    const std::vector<std::string>& exported);
+ObjectFile join_objects(const std::vector<std::span<const std::byte>>& objects, const ConstantSection&,
+                        const std::vector<std::string>& exported);
 
 }  // namespace dlcc::targets

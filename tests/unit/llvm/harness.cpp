@@ -60,7 +60,7 @@ CompiledKernel compile(const Kernel& kernel, const std::string& mcpu, const std:
   targets::Target target = target_named("x86-64", mcpu);
   CompiledKernel result = wrap(kernel, target, prefix);
   result.program.threads = threads;
-  result.object = targets::generate_object(result.program, result.plan, result.interface, target, {});
+  result.object = targets::generate_object(result.program, result.plan, result.interface, target, {}).bytes();
   return result;
 }
 

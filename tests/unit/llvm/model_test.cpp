@@ -155,7 +155,9 @@ TEST_CASE("headers name what C cannot") {
   emit::Interface interface;
   interface.prefix = "my_net";
   std::vector<std::string> taken;
-  for (const char* name : {"int", "1x", "a/b", "a.b", "", "größe", "_x", "while", "*/ int z; /*", "?" "?/"}) {
+  for (const char* name : {"int", "1x", "a/b", "a.b", "", "größe", "_x", "while", "*/ int z; /*",
+                           "?"
+                           "?/"}) {
     std::string id = emit::c_identifier(name, taken);
     taken.push_back(id);
     interface.inputs.push_back({name, id, dtype::f16, {1, 2}});
@@ -191,8 +193,8 @@ TEST_CASE("the runtime's statuses are those of the table") {
 TEST_CASE("equal programs give equal bytes, whatever the number of threads") {
   targets::Target target = target_named("x86-64", "");
   CompiledKernel wrapped = wrap(relu(100), target);
-  auto once = targets::generate_object(wrapped.program, wrapped.plan, wrapped.interface, target, {2, 1});
-  CHECK(once == targets::generate_object(wrapped.program, wrapped.plan, wrapped.interface, target, {2, 2}));
+  auto once = targets::generate_object(wrapped.program, wrapped.plan, wrapped.interface, target, {2, 1}).bytes();
+  CHECK(once == targets::generate_object(wrapped.program, wrapped.plan, wrapped.interface, target, {2, 2}).bytes());
 }
 
 TEST_CASE("code is right whatever the effort spent on it") {
@@ -201,7 +203,7 @@ TEST_CASE("code is right whatever the effort spent on it") {
   for (size_t k = 0; k < x.size(); ++k) x[k] = float(k) - 40;
   for (int optimization = 0; optimization <= 3; ++optimization) {
     CompiledKernel c = wrap(relu(77), target);
-    c.object = targets::generate_object(c.program, c.plan, c.interface, target, {optimization, 1});
+    c.object = targets::generate_object(c.program, c.plan, c.interface, target, {optimization, 1}).bytes();
     Diagnostics diagnostics;
     auto ran = targets::run_object({c.object, &c.interface, {Constant::of(dtype::f32, {77}, x)}}, diagnostics);
     INFO(diagnostics.str());
@@ -235,7 +237,9 @@ TEST_CASE("constants are the object's own bytes") {
   c.program.values[0].storage = lower::Storage::constant;
   c.program.values[0].index = 1;
   c.interface.inputs.clear();
-  c.object = targets::generate_object(c.program, c.plan, c.interface, target, {});
+  targets::ObjectFile file = targets::generate_object(c.program, c.plan, c.interface, target, {});
+  CHECK(file.pieces().back().data() == c.program.constants[1].bytes().data());  // shared, not copied
+  c.object = file.bytes();
   Diagnostics diagnostics;
   auto ran = targets::run_object({c.object, &c.interface, {}}, diagnostics);
   INFO(diagnostics.str());
@@ -297,7 +301,7 @@ TEST_CASE("another architecture's object runs in an emulator") {
   }
   targets::Target target = target_named("aarch64", "");
   CompiledKernel c = wrap(relu(30), target);
-  c.object = targets::generate_object(c.program, c.plan, c.interface, target, {});
+  c.object = targets::generate_object(c.program, c.plan, c.interface, target, {}).bytes();
   w.write(c);
   w.write("main.c", R"c(
 #include "net.h"

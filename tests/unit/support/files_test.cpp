@@ -30,7 +30,7 @@ TEST_CASE("several files are written") {
   Folder folder;
   Diagnostics diagnostics;
   std::string one = "one", two = "two";
-  CHECK(write_files({{folder.path / "a", bytes_of(one)}, {folder.path / "b", bytes_of(two)}}, diagnostics));
+  CHECK(write_files({{folder.path / "a", {bytes_of(one)}}, {folder.path / "b", {bytes_of(two)}}}, diagnostics));
   CHECK(write_file(folder.path / "a", std::string_view("again"), diagnostics));
   CHECK(!diagnostics.any());
   auto read = read_file(folder.path / "a", diagnostics);
@@ -44,7 +44,7 @@ TEST_CASE("a link stays a link") {
   Diagnostics diagnostics;
   fs::create_symlink("a", folder.path / "link");
   std::string text = "text";
-  for (const char* path : {"a", "link"}) CHECK(write_files({{folder.path / path, bytes_of(text)}}, diagnostics));
+  for (const char* path : {"a", "link"}) CHECK(write_files({{folder.path / path, {bytes_of(text)}}}, diagnostics));
   CHECK(fs::is_symlink(folder.path / "link"));
   CHECK(fs::file_size(folder.path / "a") == text.size());
   CHECK(folder.entries() == 2);
@@ -54,7 +54,7 @@ TEST_CASE("no two files go to one path, and asking leaves nothing") {
   Folder folder;
   Diagnostics diagnostics;
   std::string text = "text";
-  CHECK(!write_files({{folder.path / "a", bytes_of(text)}, {folder.path / "./a", bytes_of(text)}}, diagnostics));
+  CHECK(!write_files({{folder.path / "a", {bytes_of(text)}}, {folder.path / "./a", {bytes_of(text)}}}, diagnostics));
   CHECK(can_write({folder.path / "a", "-"}, diagnostics));
   CHECK(diagnostics.count() == 1);
   CHECK(folder.entries() == 0);
@@ -66,7 +66,7 @@ TEST_CASE("when one of several files cannot be written, none is") {
   for (const char* bad : {"taken", "missing/b"}) {
     Diagnostics diagnostics;
     std::string text = "text";
-    CHECK(!write_files({{folder.path / "a", bytes_of(text)}, {folder.path / bad, bytes_of(text)}}, diagnostics));
+    CHECK(!write_files({{folder.path / "a", {bytes_of(text)}}, {folder.path / bad, {bytes_of(text)}}}, diagnostics));
     CHECK(diagnostics.str().find(std::string(bad) + ": error[cannot-write-file]: cannot write the file: ") !=
           std::string::npos);
     CHECK(!can_write({folder.path / "a", folder.path / bad}, diagnostics));
