@@ -40,6 +40,7 @@ class Scheduler {
   Stmt copies() { return sequence({plan_.padded_data ? pad() : nullptr, plan_.packs_at_run_time ? pack() : nullptr}); }
 
   Stmt area(const ContractionArea& a) {
+    stores_elsewhere_ = true;
     return one_panel(a.first_column, a.columns,
                      [&](const Position& at) { return sums(at, {a.top, Expr(0), a.tall, width()}); });
   }
@@ -92,7 +93,7 @@ class Scheduler {
     return body;
   }
 
-  static int64_t product_of(const Buffer& b) { return dlcc::product(b->shape).value(); }
+  static int64_t bytes_of(const Buffer& b) { return dlcc::product(b->shape).value() * bits(b->type) / 8; }
 
   Stmt panels(const std::function<Stmt(const Position&)>& body) {
     int64_t columns = extent(plan_.column_axis), panel = plan_.panel;
@@ -128,10 +129,9 @@ class Scheduler {
   int64_t pixels_of_block() const { return machine_.tiles_of_block * tile_.rows; }
 
   bool blocks_pay(const Area& image) const {
-    auto bytes = [](const Buffer& b) { return product_of(b) * bits(b->type) / 8; };
     bool several = extent(plan_.column_axis) > plan_.panel && image.tall * image.wide > 2 * pixels_of_block();
-    bool pays = bytes(plan_.contraction.data.buffer) > machine_.resident_bytes() &&
-                bytes(plan_.contraction.weights.buffer) <= machine_.resident_bytes();
+    bool pays = bytes_of(plan_.contraction.data.buffer) > machine_.resident_bytes() &&
+                bytes_of(plan_.contraction.weights.buffer) <= machine_.resident_bytes();
     return several && choice_.row_blocks.value_or(pays);
   }
 
@@ -189,6 +189,8 @@ class Scheduler {
 
   // ---- one register tile
 
+  static constexpr int64_t line_bits = 64 * 8;  // of a cache
+
   struct TileVars {
     Var y = make_var("y"), x = make_var("x"), v = make_var("v"), lane = make_var("lane");
     std::vector<Expr> element() const { return {y, x, v, lane}; }
@@ -225,7 +227,8 @@ class Scheduler {
 
   Stmt whole_tile(const Position& at, const Tile& t) const {
     Buffer acc = accumulators(at, t);
-    Stmt sums = sequence({prefetch_residual(at, t), sum(at, t, terms_.all(), acc)});
+    auto next_results = [&](const TermRun& run) { return prefetch_next_results(at, t, run); };
+    Stmt sums = sum(at, t, terms_.all(), acc, next_results);
     if (plan_.interleave == 1) {
       auto value = [&](const std::vector<Expr>& element) { return load(acc, element); };
       return allocate(acc, sequence({sums, drain(at, t, value)}));
@@ -246,11 +249,12 @@ class Scheduler {
     TileVars vars;
     std::vector<Expr> to = in_total(vars, t.top_here, t.left_here);
     Stmt add = each_element(at, t, vars, store(total, to, load(total, to) + load(acc, vars.element())));
-    return allocate(acc, sequence({sum(at, t, part, acc), add}));
+    return allocate(acc, sequence({sum(at, t, part, acc, [](const TermRun&) { return nullptr; }), add}));
   }
 
-  // Sets the accumulators to the sums of the part's terms.
-  Stmt sum(const Position& at, const Tile& t, const TermPart& part, const Buffer& acc) const {
+  // Sets the accumulators to the sums of the part's terms; `beside` each run of them something else is done.
+  Stmt sum(const Position& at, const Tile& t, const TermPart& part, const Buffer& acc,
+           const std::function<Stmt(const TermRun&)>& beside) const {
     TileVars vars;
     std::vector<Expr> element = vars.element();
     Substitution rows = rows_in(at, t, vars);
@@ -263,7 +267,7 @@ class Scheduler {
     Stmt init = each_element(at, t, vars, store(acc, element, literal(acc->type, int64_t{0})));
     Stmt term = each_element(at, t, vars, store(acc, element, multiply_add(product, load(acc, element))));
     auto before_run = [&](const TermRun& run) {
-      return sequence({prefetch_next_weights(at, t, part, run, Expr()),
+      return sequence({beside(run), prefetch_next_weights(at, t, part, run, Expr()),
                        each_pixel(t, vars, LoopKind::unrolled, prefetch_next_data(at, rows))});
     };
     auto before_step = [&](const TermRun& run, const Expr& step) {
@@ -299,7 +303,7 @@ class Scheduler {
   Stmt prefetch_next_data(const Position& at, const Substitution& rows) const {
     constexpr int64_t few_blocks = 4;
     const Load& data = plan_.contraction.data;
-    bool far = product_of(data.buffer) * bits(data.buffer->type) / 8 > machine_.near_bytes();
+    bool far = bytes_of(data.buffer) > machine_.near_bytes();
     bool inside = !data.otherwise || plan_.padded_data;
     if (plan_.blocked_term < 0 || terms_.blocks() < few_blocks || at.vectors < 2 || !far || !inside) return nullptr;
     const Var& channel = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_term)].var;
@@ -314,7 +318,6 @@ class Scheduler {
   Stmt prefetch_next_weights(const Position& at, const Tile& tile, const TermPart& part, const TermRun& run,
                              const Expr& step) const {
     if (at.offset != 0 || !plan_.panels) return nullptr;
-    constexpr int64_t line_bits = 64 * 8;
     int64_t per_line = line_bits / bits(plan_.panels->type);
     int64_t lines = ceil_div(terms_.terms_in(part) * plan_.panel, per_line);
     Substitution begin = terms_.behind(part);
@@ -331,23 +334,44 @@ class Scheduler {
     return sequence(std::move(hints));
   }
 
-  // Large tensors that the epilogue reads at the tile's own index are fetched before its products are summed.
-  Stmt prefetch_residual(const Position& at, const Tile& t) const {
-    if (plan_.contraction.epilogue < 0) return nullptr;
+  // What the next tile's epilogue reads at its own index is fetched, some pixels of it beside each run of terms; or the
+  // lines of its result, where these are not the same. Only what is too large to be near anyway.
+  Stmt prefetch_next_results(const Position& at, const Tile& t, const TermRun& run) const {
+    std::vector<Buffer> far = far_operands();
+    const Buffer& result = results_stage().results[0];
+    if (far.empty() && !stores_elsewhere_ && bytes_of(result) > machine_.l2_bytes) far = {result};
+    if (far.empty()) return nullptr;
     TileVars vars;
-    const Stage& last = plan_.function.stages.back();
+    Tile next = t;
+    next.top = t.next_top, next.left = t.next_left;
+    int64_t of_run = ceil_div(t.wide, run.count);
+    Expr first =
+        t.wide >= run.count ? run.number * Expr(of_run) : floor_div(run.number * Expr(t.wide), Expr(run.count));
+    int64_t vectors = std::max<int64_t>(line_bits / (lanes_ * bits(result->type)), 1);  // of a line
     std::vector<Expr> index;
-    for (const Expr& i : index_of(at, t, vars)) index.push_back(substitute(i, {{vars.lane, Expr(0)}}));
+    for (const Expr& i : index_of(at, next, vars))
+      index.push_back(
+          substitute(i, {{vars.lane, Expr(0)}, {vars.x, first + vars.x}, {vars.v, Expr(vars.v) * Expr(vectors)}}));
     std::vector<Stmt> hints;
-    for (const Buffer& b : plan_.function.params) {
-      bool large = product_of(b) * bits(b->type) / 8 > machine_.remote_bytes();
-      bool own = large && b->rank() == static_cast<int>(index.size()) && reads_at_own_index(last, b.get()) &&
-                 std::ranges::any_of(loads_of(last.values[0]), [&](const Load& l) { return l.buffer == b; });
-      if (own) hints.push_back(make_stmt(Prefetch{b, index}));
-    }
+    for (const Buffer& b : far) hints.push_back(make_stmt(Prefetch{b, index}));
+    next.wide = of_run;
     return each_pixel(
-        t, vars, LoopKind::unrolled,
-        for_loop(vars.v, ceil_div(at.columns_left, lanes_), LoopKind::unrolled, sequence(std::move(hints))));
+        next, vars, LoopKind::unrolled,
+        for_loop(vars.v, ceil_div(at.columns_left, lanes_ * vectors), LoopKind::unrolled, sequence(std::move(hints))));
+  }
+
+  const Stage& results_stage() const { return plan_.function.stages.back(); }
+
+  std::vector<Buffer> far_operands() const {
+    if (plan_.contraction.epilogue < 0) return {};
+    const Stage& last = results_stage();
+    std::vector<Buffer> found;
+    for (const Buffer& b : plan_.function.params)
+      if (bytes_of(b) > machine_.remote_bytes() && b->rank() == last.results[0]->rank() &&
+          reads_at_own_index(last, b.get()) &&
+          std::ranges::any_of(loads_of(last.values[0]), [&](const Load& l) { return l.buffer == b; }))
+        found.push_back(b);
+    return found;
   }
 
   // An element of the result.
@@ -399,6 +423,7 @@ class Scheduler {
   int64_t lanes_ = 1, columns_of_vector_ = 1;
   RegisterTile tile_;
   TermLoops terms_;
+  bool stores_elsewhere_ = false;  // than in the function's result
 };
 
 }  // namespace

@@ -111,10 +111,13 @@ Stmt each_tile(const Area& area, int64_t most, int64_t vectors, const Machine& m
       const TileGrid& g = grids[k];
       Var across = make_var("across");
       Expr top = Expr(g.top) + Expr(down) * Expr(g.tall), left = Expr(g.left) + Expr(across) * Expr(g.wide);
+      bool alone = g.wide == area.wide;
       Tile tile{.top = area.top + top,
                 .left = area.left + left,
                 .top_here = top,
                 .left_here = left,
+                .next_top = area.top + top + Expr(alone ? g.tall : 0),
+                .next_left = area.left + left + Expr(alone ? 0 : g.wide),
                 .tall = g.tall,
                 .wide = g.wide,
                 .number = Expr(before) + Expr(down) * Expr(g.across) + Expr(across),
