@@ -37,7 +37,9 @@ class Scheduler {
 
   Stmt run() { return sequence({copies(), products()}); }
 
-  Stmt copies() { return sequence({plan_.padded_data ? pad() : nullptr, plan_.packs_at_run_time ? pack() : nullptr}); }
+  Stmt copies() {
+    return sequence({plan_.data_copy ? copy_data() : nullptr, plan_.packs_at_run_time ? pack() : nullptr});
+  }
 
   Stmt area(const ContractionArea& a) {
     stores_elsewhere_ = true;
@@ -51,11 +53,13 @@ class Scheduler {
 
   // ---- copies
 
-  Stmt pad() {
-    StorageLoops loops = storage_loops(plan_.data_layout, static_shape(plan_.padded_data->shape));
-    Stmt copy = store(plan_.padded_data, loops.index, load(plan_.contraction.data.buffer, loops.index));
+  Stmt copy_data() {
+    StorageLoops loops = storage_loops(plan_.data_layout, static_shape(plan_.data_copy->shape));
+    std::vector<Expr> from = loops.index;
+    for (size_t d = 0; d < from.size(); ++d) from[d] = from[d] * Expr(plan_.data_steps[d]);
+    Stmt copy = store(plan_.data_copy, loops.index, load(plan_.contraction.data.buffer, from));
     return sequence(
-        {zero_border(plan_.padded_data, plan_.data_layout), loops.wrap(copy, 0, loops.vars.size(), LoopKind::vector)});
+        {zero_border(plan_.data_copy, plan_.data_layout), loops.wrap(copy, 0, loops.vars.size(), LoopKind::vector)});
   }
 
   Stmt pack() {
@@ -279,13 +283,19 @@ class Scheduler {
   // The factors, read from their copies where there are any.
   Expr data_value() const {
     return with_loads_of(plan_.contraction.data.buffer, data_factor_, [&](const Load& l) {
-      return plan_.padded_data ? load(plan_.padded_data, l.indices, l.otherwise) : Expr();
+      return plan_.data_copy ? load(plan_.data_copy, in_copy(l.indices), l.otherwise) : Expr();
     });
   }
   Expr weights_value() const {
     return with_loads_of(plan_.contraction.weights.buffer, weights_factor_, [&](const Load& l) {
       return plan_.panels ? load(plan_.panels, physical_index(plan_.weights_layout, l.indices)) : Expr();
     });
+  }
+
+  // An index of the data in its copy.
+  std::vector<Expr> in_copy(std::vector<Expr> index) const {
+    for (size_t d = 0; d < index.size(); ++d) index[d] = simplify(floor_div(index[d], Expr(plan_.data_steps[d])));
+    return index;
   }
 
   // The expression with loads of the buffer replaced, where `f` gives a replacement.
@@ -304,13 +314,14 @@ class Scheduler {
     constexpr int64_t few_blocks = 4;
     const Load& data = plan_.contraction.data;
     bool far = bytes_of(data.buffer) > machine_.near_bytes();
-    bool inside = !data.otherwise || plan_.padded_data;
+    bool inside = !data.otherwise || plan_.data_copy;
     if (plan_.blocked_term < 0 || terms_.blocks() < few_blocks || at.vectors < 2 || !far || !inside) return nullptr;
     const Var& channel = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_term)].var;
     Substitution next = {{channel, Expr(channel) + Expr(plan_.term_block)}};
     std::vector<Expr> index;
     for (const Expr& i : data.indices) index.push_back(substitute(substitute(i, next), rows));
-    return make_stmt(Prefetch{plan_.padded_data ? plan_.padded_data : data.buffer, std::move(index)});
+    if (plan_.data_copy) return make_stmt(Prefetch{plan_.data_copy, in_copy(index)});
+    return make_stmt(Prefetch{data.buffer, std::move(index)});
   }
 
   // While a part of a panel is multiplied, what lies behind it is fetched, the next part or panel. `step` as in

@@ -33,8 +33,11 @@ struct ContractionPlan {
   // scratch that the kernel fills. Null: they are read as they are.
   Buffer panels;
   bool packs_at_run_time = false;
-  Buffer padded_data;  // scratch copy of the data with zeros round it, when it is read outside of its storage; or null
-  Layout data_layout;  // of padded_data
+  // Scratch copy of the data, with zeros round it where it is read outside of its storage, or of every data_step-th
+  // element of each dimension; or null.
+  Buffer data_copy;
+  Layout data_layout;
+  std::vector<int64_t> data_steps;
   int blocked_term = -1;      // the reduced axis that the data's storage splits into blocks,
   int64_t term_block = 1;     // and the block
   int64_t terms_per_sum = 0;  // at most so many products are added to one accumulator; 0: any number

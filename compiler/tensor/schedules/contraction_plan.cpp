@@ -33,6 +33,7 @@ class Planner {
     plan_ = {.function = f_, .contraction = *contraction, .terms_per_sum = options_.strict ? strict_terms : 0};
     if (!choose_axes() || !choose_weights_dimension()) return std::nullopt;
     pad_data();
+    gather_pixels();
     find_blocked_term();
     if (!whole_blocks_) interleave_terms();
     pack_weights();
@@ -130,14 +131,54 @@ class Planner {
     Layout padded = with_border(layout, shape, read);
     reads_inside_ = is_stored_in(padded);
     if (!reads_inside_ || is_stored_in(layout)) return;
-    plan_.padded_data = make_buffer("padded", data().buffer->type, data().buffer->shape, Scope::global, 64);
-    plan_.data_layout = std::move(padded);
+    copy_data("padded", shape, std::move(padded), std::vector<int64_t>(shape.size(), 1));
+  }
+
+  // The pixels that a projection with strides reads lie far from each other, and their lines share few sets of the
+  // caches. Next to each other they stay there while panels read them again; where these are few, copying takes longer.
+  void gather_pixels() {
+    constexpr int64_t many_columns = 1024;
+    if (plan_.data_copy || data().otherwise || extent(plan_.column_axis) < many_columns) return;
+    std::vector<int64_t> shape = static_shape(data().buffer->shape), steps(shape.size(), 1);
+    Layout layout = explicit_layout(layout_of(data().buffer), shape);
+    for (int row : plan_.row_axes) {
+      const Axis& axis = stage().axes[static_cast<size_t>(row)];
+      for (size_t d = 0; d < shape.size(); ++d) {
+        Expr index = simplify(data().indices[d], ranges_of(stage()));
+        if (!uses(index, axis.var)) continue;
+        steps[d] = multiple_of(index, axis.var).value_or(0);
+        if (steps[d] < 1) return;
+        if (steps[d] > 1) shape[d] = axis.extent.value();
+      }
+    }
+    if (std::ranges::all_of(steps, [](int64_t s) { return s == 1; })) return;
+    for (Layout::Part& part : layout.parts) {
+      auto d = static_cast<size_t>(part.axis);
+      if (std::ranges::count(layout.parts, part.axis, &Layout::Part::axis) == 1)
+        part = {part.axis, 1, shape[d]};
+      else if (steps[d] > 1)
+        return;
+    }
+    copy_data("pixels", shape, normalized(layout, shape), steps);
+  }
+
+  // The factor, where the index is a multiple of the variable.
+  static std::optional<int64_t> multiple_of(const Expr& index, const Var& v) {
+    auto factor = constant_integer(simplify(substitute(index, {{v, Expr(1)}})));
+    bool is_multiple = factor && structurally_equal(index, simplify(Expr(v) * Expr(*factor)));
+    return is_multiple ? factor : std::nullopt;
+  }
+
+  void copy_data(const char* name, const std::vector<int64_t>& shape, Layout layout, std::vector<int64_t> steps) {
+    plan_.data_copy = make_buffer(name, data().buffer->type, shape_of(shape), Scope::global, 64);
+    plan_.data_layout = std::move(layout);
+    plan_.data_steps = std::move(steps);
   }
 
   // The data's channels are stored in blocks: the reduction runs over blocks outermost, inside a block innermost. A
   // group of channels must begin with a block.
   void find_blocked_term() {
-    const Layout& layout = plan_.padded_data ? plan_.data_layout : layout_of(data().buffer);
+    const Layout& layout = plan_.data_copy ? plan_.data_layout : layout_of(data().buffer);
     const Ranges ranges = ranges_of(stage());
     for (const Layout::Part& part : layout.parts) {
       if (part.divisor == 1) continue;

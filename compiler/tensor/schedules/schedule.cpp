@@ -133,9 +133,9 @@ Decision copies_of(const ContractionPlan& plan, std::map<Buffer, Layout>& layout
   else if (plan.panels)
     d.constants[weights] = {plan.panels, [shape = static_shape(weights->shape), layout = plan.weights_layout](
                                              const Constant& c) { return pack(c.reshaped(shape), layout); }};
-  if (plan.padded_data) {
-    d.scratch.push_back(plan.padded_data);
-    layouts[plan.padded_data] = plan.data_layout;
+  if (plan.data_copy) {
+    d.scratch.push_back(plan.data_copy);
+    layouts[plan.data_copy] = plan.data_layout;
   }
   return d;
 }
