@@ -80,8 +80,8 @@ class Scheduler {
     int64_t columns_left;  // columns of the tile that exist; at most as many as the vectors have
   };
 
-  // Panel after panel, each over all rows: the rows are read once for every panel. When they do not stay in the cache
-  // but all panels do, block after block of rows, each over all panels.
+  // Panel after panel, each over all rows: the rows are read once for every panel. When they do not stay in the cache,
+  // and it is less to read the panels again, block after block of rows, each over all panels.
   Stmt products() {
     Area image{Expr(0), Expr(0), height(), width()};
     Stmt body;
@@ -134,8 +134,10 @@ class Scheduler {
 
   bool blocks_pay(const Area& image) const {
     bool several = extent(plan_.column_axis) > plan_.panel && image.tall * image.wide > 2 * pixels_of_block();
-    bool pays = bytes_of(plan_.contraction.data.buffer) > machine_.resident_bytes() &&
-                bytes_of(plan_.contraction.weights.buffer) <= machine_.resident_bytes();
+    int64_t data = bytes_of(plan_.contraction.data.buffer), weights = bytes_of(plan_.contraction.weights.buffer);
+    int64_t panels = ceil_div(extent(plan_.column_axis), plan_.panel);
+    int64_t times = weights > machine_.resident_bytes() ? ceil_div(image.tall * image.wide, pixels_of_block()) : 1;
+    bool pays = data > machine_.resident_bytes() && data + times * weights < panels * data + weights;
     return several && choice_.row_blocks.value_or(pays);
   }
 
