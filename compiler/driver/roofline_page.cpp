@@ -78,7 +78,7 @@ double intensity(const StepProfile& s) {
 }
 
 // What deserves a look: a step of weight that is far from its floor.
-bool is_slow(const Profile& p, const StepProfile& s) { return p.share_of_floor(s) < 0.6 && p.share_of_time(s) > 0.005; }
+bool is_slow(const Profile& p, const StepProfile& s) { return s.of_floor < 0.6 && p.share_of_time(s) > 0.005; }
 
 class RooflineChart {
  public:
@@ -167,8 +167,7 @@ class RooflineChart {
         "{:.1f} % of "
         "the time\n{:.1f} GFLOP/s, {:.1f} GB/s\n{:.0f} % of its floor</title></circle></a>\n",
         s.cost.number, is_slow(p_, s) ? " slow" : "", x, y, 2.5 + 40 * std::sqrt(p_.share_of_time(s)) / 2,
-        escaped(s.cost.node), s.seconds * 1e6, 100 * p_.share_of_time(s), s.gflops(), s.gigabytes(),
-        100 * p_.share_of_floor(s));
+        escaped(s.cost.node), s.seconds * 1e6, 100 * p_.share_of_time(s), s.gflops(), s.gigabytes(), 100 * s.of_floor);
   }
 
   const Profile& p_;
@@ -233,7 +232,7 @@ std::string step_rows(const Profile& p) {
         "<td{}>{:.0f} %</td><td>{}{}</td></tr>\n",
         s.cost.number, s.cost.number, 100 * s.seconds / longest, s.seconds * 1e6, 100 * p.share_of_time(s),
         number(static_cast<double>(s.cost.flops) * 1e-6, 3), static_cast<double>(s.cost.bytes()) / 1024,
-        number(s.gflops(), 1), s.gigabytes(), is_slow(p, s) ? " class=\"slow\"" : "", 100 * p.share_of_floor(s),
+        number(s.gflops(), 1), s.gigabytes(), is_slow(p, s) ? " class=\"slow\"" : "", 100 * s.of_floor,
         escaped(s.cost.node), note.empty() ? "" : "<br><small>" + escaped(note) + "</small>");
   }
   return text;
@@ -257,8 +256,8 @@ std::string roofline_page(const emit::Interface& model, const Profile& p) {
   text += "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n";
   text +=
       fmt::format("<title>{} · dlcc bench</title>\n<style>{}</style></head><body>\n<h1>{}</h1>\n", name, style, name);
-  text += fmt::format("<p>{}</p>\n<p>{} calls on random inputs; steps: {}.</p>\n", escaped(model.provenance),
-                      p.seconds.size(), p.basis());
+  text += fmt::format("<p>{}</p>\n<p>{} calls on random inputs; steps: medians of {} more.</p>\n",
+                      escaped(model.provenance), p.seconds.size(), p.calls);
   text += "<div class=\"figures\">\n";
   text += figure(fmt::format("{:.3f} ms", p.quantile(0.5) * 1e3), "median latency");
   text += figure(fmt::format("{:.0f} GFLOP/s", p.gflops()), "over all steps");
@@ -268,8 +267,9 @@ std::string roofline_page(const emit::Interface& model, const Profile& p) {
   text += "</div>\n<h2>Roofline</h2>\n";
   text += fmt::format(
       "<p>A dot is a step; its area is the time it takes. A step's floor is the longer of two times: of its FLOPs at "
-      "the peak, and of its bytes at the rate of reading {:.0f} MiB, more than the level-2 cache holds. Percentages "
-      "are floors over times: data that stay in a cache, and algorithms with fewer multiplications, exceed 100 %. "
+      "the peak, and of its bytes at the rate of reading {:.0f} MiB, more than the level-2 cache holds. Percentages, "
+      "by the peak before and behind each step, are floors over times: data that stay in a cache, and algorithms with "
+      "fewer multiplications, exceed 100 %. "
       "Orange: below 60 %, and more than 0.5 % of the time.</p>\n",
       static_cast<double>(p.roof.buffer_bytes) / (1 << 20));
   text += "<figure>\n" + RooflineChart(p).svg() + "</figure>\n<h2>Latency</h2>\n<figure>\n" + latency_chart(p);

@@ -41,15 +41,14 @@ std::string profile_table(const Profile& p) {
   std::string text = fmt::format(
       "Peak {:.1f} GFLOP/s by multiply-adds in registers; reading {:.1f} GB/s from a buffer of {:.0f} MiB, larger than "
       "the level-2 cache.\nFloor: max(FLOPs / peak, bytes / reading rate); bytes are operands, weights and results.\n"
-      "Times: {}.\n\n",
-      p.roof.peak * 1e-9, p.roof.bandwidth * 1e-9, static_cast<double>(p.roof.buffer_bytes) / (1 << 20), p.basis());
+      "Times: medians of {} calls. Of floor: by the peak before and behind the step.\n\n",
+      p.roof.peak * 1e-9, p.roof.bandwidth * 1e-9, static_cast<double>(p.roof.buffer_bytes) / (1 << 20), p.calls);
   text += fmt::format("{:>4} {:>9} {:>6} {:>10} {:>10} {:>9} {:>7} {:>8}  {}\n", "step", "us", "time", "MFLOP", "KiB",
                       "GFLOP/s", "GB/s", "of floor", "node");
   for (const StepProfile& s : p.steps)
-    text +=
-        fmt::format("{:>4} {:>9.2f} {:>5.1f}% {:>10.3f} {:>10.1f} {:>9.1f} {:>7.1f} {:>7.1f}%  {}{}\n", s.cost.number,
-                    s.seconds * 1e6, 100 * p.share_of_time(s), mega(s.cost.flops), kib(s.cost.bytes()), s.gflops(),
-                    s.gigabytes(), 100 * p.share_of_floor(s), s.cost.node, note(s.cost));
+    text += fmt::format("{:>4} {:>9.2f} {:>5.1f}% {:>10.3f} {:>10.1f} {:>9.1f} {:>7.1f} {:>7.1f}%  {}{}\n",
+                        s.cost.number, s.seconds * 1e6, 100 * p.share_of_time(s), mega(s.cost.flops),
+                        kib(s.cost.bytes()), s.gflops(), s.gigabytes(), 100 * s.of_floor, s.cost.node, note(s.cost));
   text += fmt::format("{:>4} {:>9.2f} {:>44.1f} {:>16.1f}%\n", "all", p.step_seconds() * 1e6, p.gflops(),
                       100 * p.floor_seconds() / p.step_seconds());
   return text;
@@ -59,8 +58,7 @@ nlohmann::json profile_json(const Profile& p) {
   nlohmann::json out = {{"peak_gflops", p.roof.peak * 1e-9},
                         {"bandwidth_gbs", p.roof.bandwidth * 1e-9},
                         {"bandwidth_buffer_bytes", p.roof.buffer_bytes},
-                        {"rounds", p.rounds},
-                        {"rounds_at_full_clock", p.rounds_at_full_clock},
+                        {"profiled_calls", p.calls},
                         {"floor_ms", p.floor_seconds() * 1e3},
                         {"layers", nlohmann::json::array()}};
   for (const StepProfile& s : p.steps) {
@@ -68,7 +66,7 @@ nlohmann::json profile_json(const Profile& p) {
     row["us"] = s.seconds * 1e6;
     row["min_us"] = s.shortest * 1e6;
     row["gflops"] = s.gflops();
-    row["percent_of_floor"] = 100 * p.share_of_floor(s);
+    row["percent_of_floor"] = 100 * s.of_floor;
     out["layers"].push_back(std::move(row));
   }
   return out;

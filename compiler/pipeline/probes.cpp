@@ -55,7 +55,7 @@ ProbeModel compile_probe(const std::string& name, Constant input, const Buffer& 
 }  // namespace
 
 ProbeModel arithmetic_probe(const targets::Target& target, int threads) {
-  constexpr int64_t rows = 32, scale = rows - 2, offset = rows - 1, multiply_adds = 1 << 24;
+  constexpr int64_t rows = 32, scale = rows - 2, offset = rows - 1, multiply_adds = 1 << 23;
   Buffer x = make_buffer("x", dtype::f32, {rows, widest}), y = make_buffer("y", dtype::f32, {threads, rows, widest});
   std::vector<float> values(rows * widest, 1.0f);
   std::fill(values.begin() + scale * widest, values.begin() + offset * widest, 0.999f);

@@ -8,6 +8,7 @@
 
 #include "emit/interface.h"
 #include "support/constant.h"
+#include "targets/llvm/loader.h"
 #include "targets/target.h"
 
 namespace dlcc {
@@ -17,10 +18,12 @@ struct ProbeModel {
   std::vector<std::byte> object;
   std::vector<Constant> inputs;
   double work = 0;  // of a call: floating operations, or bytes read
+
+  targets::Probe probe() const { return {object, &interface, inputs}; }
 };
 
-// As many independent accumulators as registers hold; float32. A call takes some tenths of a millisecond. Every thread
-// does as much.
+// As many independent accumulators as registers hold; float32. A call takes some tens of microseconds and reads a few
+// kilobytes. Every thread does as much.
 ProbeModel arithmetic_probe(const targets::Target&, int threads);
 
 // Adds up a buffer of about `bytes` bytes; every thread an equal part of it, front to back.

@@ -28,49 +28,46 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// Those whose first probe took at most 1/0.95 of the shortest time.
-std::vector<targets::ProfileRound> rounds_at_full_clock(const std::vector<targets::ProfileRound>& rounds) {
-  double best = rounds.front().probe_seconds[0];
-  for (const targets::ProfileRound& r : rounds) best = std::min(best, r.probe_seconds[0]);
-  std::vector<targets::ProfileRound> kept;
-  for (const targets::ProfileRound& r : rounds)
-    if (r.probe_seconds[0] * 0.95 <= best) kept.push_back(r);
-  return kept;
+using Calls = std::vector<std::vector<double>>;  // [call][step]
+
+// One kind of number, of all rounds' calls.
+Calls all_calls(const std::vector<targets::ProfileRound>& rounds, Calls targets::ProfileRound::* numbers) {
+  Calls all;
+  for (const targets::ProfileRound& r : rounds) all.insert(all.end(), (r.*numbers).begin(), (r.*numbers).end());
+  return all;
 }
 
-double median_of_probe(const std::vector<targets::ProfileRound>& rounds, size_t probe) {
-  std::vector<double> values;
-  for (const targets::ProfileRound& r : rounds) values.push_back(r.probe_seconds[probe]);
-  return median(std::move(values));
+double bandwidth(const std::vector<targets::ProfileRound>& rounds, const ProbeModel& reading) {
+  std::vector<double> seconds;
+  for (const targets::ProfileRound& r : rounds) seconds.push_back(r.probe_seconds[0]);
+  return reading.work / median(std::move(seconds));
 }
 
-std::vector<double> times_of_step(const std::vector<targets::ProfileRound>& rounds, int step) {
-  std::vector<double> values;
-  for (const targets::ProfileRound& r : rounds)
-    for (const std::vector<double>& call : r.step_seconds) values.push_back(call[static_cast<size_t>(step)]);
-  return values;
+// The median of the probe's time between the steps.
+double peak(const Calls& seconds, const Calls& probes, const ProbeModel& arithmetic) {
+  std::vector<double> of_probe;
+  for (size_t call = 0; call < seconds.size(); ++call)
+    for (size_t step = 0; step < seconds[call].size(); ++step)
+      if (probes[call][step] > 0) of_probe.push_back(seconds[call][step] / probes[call][step]);
+  return of_probe.empty() ? 0 : arithmetic.work / median(std::move(of_probe));
 }
 
-// On a machine that is hardly ever at full clock, all rounds count.
-bool is_steady(size_t at_full_clock, size_t rounds) { return at_full_clock * 5 >= rounds; }
+StepProfile profile_of(lower::StepCost cost, const Calls& seconds, const Calls& probes, double flops_of_probe,
+                       double bandwidth) {
+  auto step = static_cast<size_t>(cost.number);
+  std::vector<double> times, of_floor;
+  for (size_t call = 0; call < seconds.size(); ++call) {
+    double time = seconds[call][step];
+    times.push_back(time);
+    if (time <= 0) continue;
+    double of_peak = static_cast<double>(cost.flops) / (flops_of_probe * probes[call][step]);
+    of_floor.push_back(std::max(of_peak, static_cast<double>(cost.bytes()) / (bandwidth * time)));
+  }
+  double shortest = *std::ranges::min_element(times);
+  return {std::move(cost), median(std::move(times)), shortest, median(std::move(of_floor))};
+}
 
 }  // namespace
-
-std::vector<targets::ProfileRound> rounds_that_count(const std::vector<targets::ProfileRound>& rounds) {
-  std::vector<targets::ProfileRound> kept = rounds_at_full_clock(rounds);
-  return is_steady(kept.size(), rounds.size()) ? kept : rounds;
-}
-
-double Roof::floor(const lower::StepCost& cost) const {
-  return std::max(static_cast<double>(cost.flops) / peak, static_cast<double>(cost.bytes()) / bandwidth);
-}
-
-std::string Profile::basis() const {
-  bool steady = is_steady(static_cast<size_t>(rounds_at_full_clock), static_cast<size_t>(rounds));
-  return fmt::format("medians of the calls of {} rounds{}", steady ? rounds_at_full_clock : rounds,
-                     steady ? fmt::format(", those of {} at full clock", rounds)
-                            : fmt::format("; {} of them at full clock", rounds_at_full_clock));
-}
 
 double Profile::step_seconds() const {
   double total = 0;
@@ -80,8 +77,7 @@ double Profile::step_seconds() const {
 
 double Profile::floor_seconds() const {
   double total = 0;
-  for (const StepProfile& s : steps)
-    if (s.seconds > 0) total += roof.floor(s.cost);
+  for (const StepProfile& s : steps) total += s.seconds * s.of_floor;
   return total;
 }
 
@@ -102,30 +98,29 @@ std::optional<Profile> profile(const Planned& planned, std::span<const std::byte
                               .weights = planned.weights_file};
   Profile result;
   result.roof.buffer_bytes = reading_buffer(planned.interface);
-  std::vector<ProbeModel> probes;
+  std::optional<ProbeModel> arithmetic, reading;
   if (steps) {
-    probes.push_back(arithmetic_probe(planned.target, planned.program.threads));
-    probes.push_back(reading_probe(planned.target, result.roof.buffer_bytes, planned.program.threads));
-    request.profile = {
-        .probes = {}, .rounds = std::clamp(runs / 4, 3, 25), .calls = 4, .steps = lower::count_steps(planned.program)};
-    for (const ProbeModel& p : probes) request.profile.probes.push_back({p.object, &p.interface, p.inputs});
+    arithmetic = arithmetic_probe(planned.target, planned.program.threads);
+    reading = reading_probe(planned.target, result.roof.buffer_bytes, planned.program.threads);
+    request.profile = {.probes = {reading->probe()},
+                       .between = arithmetic->probe(),
+                       .rounds = std::clamp(runs / 4, 3, 25),
+                       .calls = 4,
+                       .steps = lower::count_steps(planned.program)};
   }
   auto run = targets::run_object(request, diagnostics);
   if (!run || !returned_ok(run->status, diagnostics)) return std::nullopt;
   result.seconds = std::move(run->seconds);
   std::ranges::sort(result.seconds);
   if (!steps) return result;
-  result.rounds = static_cast<int>(run->profile.size());
-  result.rounds_at_full_clock = static_cast<int>(rounds_at_full_clock(run->profile).size());
-  std::vector<targets::ProfileRound> kept = rounds_that_count(run->profile);
-  result.roof.peak = probes[0].work / median_of_probe(kept, 0);
-  result.roof.bandwidth = probes[1].work / median_of_probe(kept, 1);
+  Calls seconds = all_calls(run->profile, &targets::ProfileRound::step_seconds),
+        probes = all_calls(run->profile, &targets::ProfileRound::step_probes);
+  result.calls = static_cast<int>(seconds.size());
+  result.roof.peak = peak(seconds, probes, *arithmetic);
+  result.roof.bandwidth = bandwidth(run->profile, *reading);
   for (lower::StepCost& cost : lower::step_costs(planned.program))
-    if (cost.number >= 0) {
-      std::vector<double> times = times_of_step(kept, cost.number);
-      double shortest = *std::ranges::min_element(times);
-      result.steps.push_back({std::move(cost), median(std::move(times)), shortest});
-    }
+    if (cost.number >= 0)
+      result.steps.push_back(profile_of(std::move(cost), seconds, probes, arithmetic->work, result.roof.bandwidth));
   return result;
 }
 

@@ -1,6 +1,6 @@
 // How long the steps of a compiled model take on this machine, against what the machine can do: each step's floor is
-// max(operations / peak, bytes / bandwidth), with peak and bandwidth measured between the calls (the roofline model:
-// Williams, Waterman and Patterson, 2009).
+// max(operations / peak, bytes / bandwidth), with the peak measured before and behind the step, since clocks change
+// within a call, and the bandwidth between calls (the roofline model: Williams, Waterman and Patterson, 2009).
 #pragma once
 
 #include <optional>
@@ -14,18 +14,17 @@
 
 namespace dlcc {
 
-// Peak in operations per second; bandwidth in bytes per second, read from a buffer of `buffer_bytes`.
+// Peak in operations per second; bandwidth in bytes per second, read from a buffer of `buffer_bytes`. Medians.
 struct Roof {
   double peak = 0, bandwidth = 0;
   int64_t buffer_bytes = 0;
-
-  double floor(const lower::StepCost&) const;  // seconds
 };
 
 struct StepProfile {
   lower::StepCost cost;
   double seconds = 0;   // median over the calls; 0: not run
   double shortest = 0;  // of all calls, in seconds
+  double of_floor = 0;  // the floor at the peak beside the step, divided by the step's time; median over the calls
 
   double gflops() const { return seconds > 0 ? static_cast<double>(cost.flops) / seconds * 1e-9 : 0; }
   double gigabytes() const { return seconds > 0 ? static_cast<double>(cost.bytes()) / seconds * 1e-9 : 0; }  // a second
@@ -35,11 +34,9 @@ struct Profile {
   std::vector<double> seconds;  // of calls without profiler, ascending
   Roof roof;
   std::vector<StepProfile> steps;  // kernel calls in the order of the code
-  int rounds = 0, rounds_at_full_clock = 0;
+  int calls = 0;                   // whose steps were timed
 
   double quantile(double q) const { return seconds[static_cast<size_t>(q * static_cast<double>(seconds.size() - 1))]; }
-
-  std::string basis() const;  // of the steps' times, in words
 
   // Over the steps that were run.
   double step_seconds() const;
@@ -47,17 +44,11 @@ struct Profile {
   double gflops() const;
 
   double share_of_time(const StepProfile& s) const { return s.seconds / step_seconds(); }
-  double share_of_floor(const StepProfile& s) const { return s.seconds > 0 ? roof.floor(s.cost) / s.seconds : 0; }
 };
-
-// The rounds at full clock, beside which the first probe took at most 1/0.95 of its shortest time; or all, on a machine
-// that is hardly ever at full clock.
-std::vector<targets::ProfileRound> rounds_that_count(const std::vector<targets::ProfileRound>&);
 
 // Runs the object on `inputs`: `runs` calls for the latency and, when `steps`, further calls for the steps. The buffer
 // of the bandwidth probe is as large as the model's weights and arena, since that is what a call goes through, but
-// larger than the second-level cache and at most 256 MiB. Rounds of calls beside which the peak was below 95 % of its
-// best do not count, if enough others remain. Empty, with diagnostics, when the model cannot run.
+// larger than the second-level cache and at most 256 MiB. Empty, with diagnostics, when the model cannot run.
 std::optional<Profile> profile(const Planned&, std::span<const std::byte> object, const std::vector<Constant>& inputs,
                                int runs, bool steps, Diagnostics&);
 

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "dlcc/types.h"
-#include "pipeline/probes.h"
 #include "pipeline/profile.h"
 #include "pipeline/run.h"
 #include "pipeline/tensor_files.h"
@@ -100,7 +99,6 @@ class Tuner {
     constexpr double seconds_of_comparison = 2;
     double round = 2 * (1 + calls) * std::ranges::min(run->seconds);
     rounds_ = static_cast<int>(std::clamp(seconds_of_comparison / round, 8.0, 40.0));
-    probe_ = arithmetic_probe(target_, estimate.planned.program.threads);
     estimate_ = std::move(estimate);
     return true;
   }
@@ -119,7 +117,8 @@ class Tuner {
 
   std::optional<Times> compare(const Model& other) {
     targets::RunRequest request = request_for(*estimate_), rival = request_for(other);
-    request.profile = {.probes = {{probe_.object, &probe_.interface, probe_.inputs}},
+    request.profile = {.probes = {},
+                       .between = {},
                        .rounds = rounds_,
                        .calls = calls,
                        .steps = lower::count_steps(estimate_->planned.program),
@@ -127,9 +126,8 @@ class Tuner {
     DLCC_CHECK(other.requests == estimate_->requests, "a choice changed the steps of the program");
     auto run = targets::run_object(request, diagnostics_);
     if (!run) return std::nullopt;
-    auto rounds = rounds_that_count(run->profile);
-    std::vector<double> before = shortest(rounds, &targets::ProfileRound::step_seconds),
-                        after = shortest(rounds, &targets::ProfileRound::rival_seconds);
+    std::vector<double> before = shortest(run->profile, &targets::ProfileRound::step_seconds),
+                        after = shortest(run->profile, &targets::ProfileRound::rival_seconds);
     Times times;
     for (size_t step = 0; step < other.requests.size(); ++step) {
       auto& [estimated, chosen] = times[other.requests[step]];
@@ -213,7 +211,6 @@ class Tuner {
   targets::Target target_;  // of the best level only
   std::map<uint64_t, Function> functions_;
   std::vector<Constant> inputs_;
-  ProbeModel probe_;
   int rounds_ = 0;
   std::optional<Model> estimate_;
 };

@@ -73,7 +73,7 @@ struct ChildReport {
   bool reading_known;
   uintptr_t address;
   Place place;
-  double seconds[1];  // as many as timed calls; then of each round the probes and the steps of its calls
+  double seconds[1];  // as many as timed calls; then of each round its probes and all numbers of its calls' steps
 };
 
 ChildReport* child_report = nullptr;  // for the signal handler, which gets no argument of ours; set in the child only
@@ -131,30 +131,43 @@ class LoadedProbe {
   std::vector<void*> output_pointers_;
 };
 
-// A profiler that adds the time of each step to seconds[step].
+// A profiler that adds the time of each step to seconds[step] and, if there is a probe to run between the steps, the
+// same in times of the probe to probes[step].
 class StepTimer {
  public:
-  StepTimer() {
+  explicit StepTimer(LoadedProbe* between) : between_(between) {
     profiler_.self = this;
     profiler_.begin = [](void* self, int32_t, const char*) {
       static_cast<StepTimer*>(self)->start_ = std::chrono::steady_clock::now();
     };
     profiler_.end = [](void* self, int32_t step, const char*) {
       auto* timer = static_cast<StepTimer*>(self);
-      timer->seconds_[step] += seconds_since(timer->start_);
+      double seconds = seconds_since(timer->start_);
+      timer->seconds_[step] += seconds;
+      if (timer->between_) timer->probes_[step] += seconds / timer->probe();
     };
   }
   StepTimer(const StepTimer&) = delete;
 
-  const dlcc_profiler* adding_to(double* seconds) {
-    seconds_ = seconds;
+  // For one call.
+  const dlcc_profiler* adding_to(double* seconds, double* probes) {
+    seconds_ = seconds, probes_ = probes;
+    if (between_) last_probe_ = between_->seconds();
     return &profiler_;
   }
 
  private:
+  // Seconds of the probe beside the step that has just ended.
+  double probe() {
+    double before = std::exchange(last_probe_, between_->seconds());
+    return (before + last_probe_) / 2;
+  }
+
   dlcc_profiler profiler_{};
   std::chrono::steady_clock::time_point start_;
-  double* seconds_ = nullptr;
+  double *seconds_ = nullptr, *probes_ = nullptr;
+  LoadedProbe* const between_;
+  double last_probe_ = 0;
 };
 
 class Runner {
@@ -162,8 +175,8 @@ class Runner {
   Runner(const RunRequest& request, RunFunction run, Diagnostics& diagnostics)
       : request_(request), run_(run), diagnostics_(diagnostics) {
     const ProfileRequest& p = request.profile;
-    size_t models = p.rival ? 2 : 1;
-    round_size_ = p.probes.size() + models * static_cast<size_t>(p.calls) * static_cast<size_t>(p.steps);
+    size_t columns = 1 + (p.rival ? 1 : 0) + (p.between ? 1 : 0);
+    round_size_ = p.probes.size() + columns * static_cast<size_t>(p.calls) * static_cast<size_t>(p.steps);
     report_bytes_ = sizeof(ChildReport) + sizeof(double) * (static_cast<size_t>(std::max(request.repeat, 1)) +
                                                             static_cast<size_t>(p.rounds) * round_size_);
     void* shared = mmap(nullptr, report_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -279,31 +292,39 @@ class Runner {
     double* const first = report_->seconds + std::max(request_.repeat, 1);
     std::list<LoadedProbe> probes(p.probes.begin(), p.probes.end());
     std::optional<LoadedObject> rival;
-    std::vector<RunFunction> models = {run_};
-    if (p.rival) {
-      models.push_back(rival.emplace(p.rival->object).find_run(*p.rival->interface));
-      DLCC_CHECK(models.back(), "a rival cannot be loaded: {}", rival->errors());
-    }
+    std::optional<LoadedProbe> between;
+    if (p.between) between.emplace(*p.between);
+    RunFunction run_rival = p.rival ? rival.emplace(p.rival->object).find_run(*p.rival->interface) : nullptr;
+    DLCC_CHECK(run_rival || !p.rival, "a rival cannot be loaded: {}", rival->errors());
+    const int of_calls = p.calls * p.steps;
     bool done = in_child(Place::begin, [&] {
-      StepTimer timer;
       double* out = first;
+      auto time_calls = [&](RunFunction model, LoadedProbe* probe) {
+        StepTimer timer(probe);
+        call(model, Place::begin);
+        for (int i = 0; i < of_calls; i += p.steps)
+          call(model, Place::begin, timer.adding_to(out + i, out + of_calls + i));
+        out += probe ? 2 * of_calls : of_calls;
+      };
       for (int round = 0; round < p.rounds; ++round) {
         for (LoadedProbe& probe : probes) {
           probe.seconds();  // the clock and the caches settle
           *out++ = probe.seconds();
         }
-        for (RunFunction model : models) {
-          call(model, Place::begin);
-          for (int i = 0; i < p.calls; ++i, out += p.steps) call(model, Place::begin, timer.adding_to(out));
-        }
+        time_calls(run_, between ? &*between : nullptr);
+        if (p.rival) time_calls(run_rival, nullptr);
       }
     });
     const double* in = first;
     for (int round = 0; done && round < p.rounds; ++round) {
       ProfileRound& r = result.profile.emplace_back();
       for (size_t k = 0; k < p.probes.size(); ++k) r.probe_seconds.push_back(*in++);
-      for (int i = 0; i < p.calls; ++i, in += p.steps) r.step_seconds.emplace_back(in, in + p.steps);
-      for (int i = 0; p.rival && i < p.calls; ++i, in += p.steps) r.rival_seconds.emplace_back(in, in + p.steps);
+      auto read_calls = [&](std::vector<std::vector<double>>& calls) {
+        for (int i = 0; i < p.calls; ++i, in += p.steps) calls.emplace_back(in, in + p.steps);
+      };
+      read_calls(r.step_seconds);
+      if (p.between) read_calls(r.step_probes);
+      if (p.rival) read_calls(r.rival_seconds);
     }
     return done;
   }

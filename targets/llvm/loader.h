@@ -27,9 +27,11 @@ struct RunRequest;
 
 // Calls whose steps are timed. Clocks drift, so they come in rounds: in each the probes run twice, of which the second
 // time counts, then the model once to have its caches as it likes them, then `calls` times with a profiler; and a rival
-// in the same way.
+// in the same way. Clocks change within a call, too: the probe `between` the steps runs before the model's first one
+// and behind each.
 struct ProfileRequest {
   std::vector<Probe> probes;
+  std::optional<Probe> between;  // short, and of little memory, so that the model finds its caches as it left them
   int rounds = 0, calls = 4;
   int steps = 0;                      // of the model
   const RunRequest* rival = nullptr;  // a model of the same inputs, outputs and number of steps; or null
@@ -49,6 +51,9 @@ struct ProfileRound {
   std::vector<double> probe_seconds;               // of each probe
   std::vector<std::vector<double>> step_seconds;   // [call][step]; 0 for a step that was not run
   std::vector<std::vector<double>> rival_seconds;  // likewise; empty without a rival
+  // Likewise: the step's time divided by that of the probe between the steps, the mean of its runs before and behind;
+  // empty without one.
+  std::vector<std::vector<double>> step_probes;
 };
 
 struct RunResult {

@@ -5,10 +5,10 @@
 
 Shapes are off the beaten track on purpose: nothing may be tuned to the layers of well-known networks. Each product stands
 in a small network, behind a projection that gives its input the storage it would have there; its own step is what counts,
-as `dlcc bench --json` measures it: the median of the rounds at full clock, in percent of its floor by the probes beside
-them. Of several passes over all products the median counts, since other tenants of a machine slow it down for minutes.
-The clock that a processor lets vectors have is not the same in every run either: the last line tells, too, what remains
-of the floor at the largest peak that any run saw. Winograd may exceed 100 %. Needs onnx and numpy.
+as `dlcc bench --json` measures it: in percent of its floor by the probes beside it, the median of the calls. Of several
+passes over all products the median counts, since other tenants of a machine slow it down for minutes. The clock that a
+processor lets vectors have is not the same in every run either: the last line tells, too, what remains of the floor at
+the largest peak that any run saw. Winograd may exceed 100 %. Needs onnx and numpy.
 """
 import argparse
 import json

@@ -50,7 +50,7 @@ TEST_CASE("images with borders of zeros") {
     TensorFunction f = convolution(p);
     std::vector<bool> constant = weights_constant(f);
     std::vector<Layout> layouts = bordered_layouts(f, constant, {});
-    CHECK_FALSE(plan_contraction(f, layouts, constant, {}, avx512, false)->padded_data);
+    CHECK_FALSE(plan_contraction(f, layouts, constant, {}, avx512, false)->data_copy);
     check_schedule(f, constant, layouts);
   }
 }
@@ -99,6 +99,59 @@ TEST_CASE("sums over large panels are cut into parts") {
   // More than half of the small cache's 8 KiB: 32 columns of 33 terms.
   check_conv({.c = 40, .h = 7, .w = 15});
   check_conv({.c = 67, .h = 40, .w = 14, .k = 1, .pad = 0});
+}
+
+TEST_CASE("pixels that many panels read at strides are gathered") {
+  auto gathered = [](const Conv& p, bool blocked) {
+    TensorFunction f = convolution(p);
+    std::vector<Layout> layouts(5);
+    if (blocked) layouts = {channels16(f, 0), {}, {}, channels16(f, 3), channels16(f, 4)};
+    check_schedule(f, weights_constant(f), layouts);
+    auto plan = plan_contraction(f, layouts, weights_constant(f), {}, avx512, false);
+    return plan->data_copy ? static_shape(plan->data_copy->shape) : std::vector<int64_t>();
+  };
+  for (bool blocked : {false, true}) {
+    CHECK(gathered({.n = 2, .c = 20, .h = 5, .w = 4, .o = 1024, .k = 1, .stride = 2, .pad = 0}, blocked) ==
+          std::vector<int64_t>{2, 20, 3, 2});
+    CHECK(gathered({.c = 20, .h = 5, .w = 4, .o = 512, .k = 1, .stride = 2, .pad = 0}, blocked).empty());
+    CHECK(gathered({.c = 20, .h = 5, .w = 4, .o = 1024, .k = 1, .pad = 0}, blocked).empty());
+    CHECK(gathered({.c = 4, .h = 5, .w = 4, .o = 1024, .k = 3, .stride = 2, .pad = 0}, blocked).empty());
+  }
+}
+
+TEST_CASE("large operands of the epilogue, or else a large result, are fetched for the next tile") {
+  auto fetches = [](const Conv& p, size_t param) {
+    TensorFunction f = convolution(p);
+    std::vector<Layout> layouts = {channels16(f, 0), {}};
+    for (size_t k = 2; k < f.params.size(); ++k) layouts.push_back(k == 3 ? channels16(f, 3) : Layout());
+    layouts.push_back(channels16(f, f.params.size()));
+    auto plan = plan_contraction(f, layouts, weights_constant(f), {}, avx512, false);
+    const std::string& name = (param < f.params.size() ? f.params[param] : f.results[0])->name;
+    return print(schedule_contraction(*plan, avx512)).find("prefetch " + name + "[") != std::string::npos;
+  };
+  Conv residual{.h = 56, .w = 56, .o = 128, .k = 1, .pad = 0}, plain = residual, small = residual;
+  plain.epilogue = false, small.h = 7;
+  CHECK(fetches(residual, 3));
+  CHECK(fetches(plain, 2));
+  CHECK_FALSE(fetches(residual, 4));
+  CHECK_FALSE(fetches(small, 3));
+  plain.h = 14;
+  CHECK_FALSE(fetches(plain, 2));
+}
+
+TEST_CASE("the order of panels and rows that reads less") {
+  auto rows_first = [](int64_t columns, int64_t taps, int64_t stride) {
+    TensorFunction f =
+        convolution({.c = 128, .h = 56, .w = 56, .o = columns, .k = taps, .stride = stride, .pad = taps / 2});
+    auto plan =
+        plan_contraction(f, bordered_layouts(f, weights_constant(f), {}), weights_constant(f), {}, avx512, false);
+    return print(schedule_contraction(*plan, avx512)).starts_with("parallel block in");
+  };
+  CHECK(rows_first(128, 1, 1));
+  CHECK_FALSE(rows_first(32, 1, 1));  // one panel
+  // More weights than stay in the cache: 14 blocks of rows would read them again, or 4.
+  CHECK_FALSE(rows_first(128, 3, 1));
+  CHECK(rows_first(128, 3, 2));
 }
 
 TEST_CASE("matrix products") {
