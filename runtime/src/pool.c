@@ -1,12 +1,13 @@
 /* The default executor: one pool of threads for all models of the process. Optional: only models compiled for several
  * threads link it.
  *
- * A job is a count of tasks, each at a place that the caller or a worker takes: first its own place, so that a thread
- * gets the same share of all kernels and finds in its cache what it wrote there, then what is left of the others'. So a
- * job ends whoever takes part: also when a worker is late, when none could be started, or in the child of a fork, which
- * has none. Workers spin for a while between jobs, since a model's kernels follow each other closely and waking costs
- * as much as a small kernel (on virtual machines more), and then sleep in a futex. One job at a time: a caller that
- * finds the pool at work, perhaps because it is a task of that job itself, runs its tasks alone.
+ * A job is a count of tasks. Each of its threads has a place with an equal, consecutive share of them, in pieces of
+ * which each is half of what is left. A thread takes the pieces of its own place first, so that it gets the same share
+ * of all kernels and finds in its cache what it wrote there, and then what is left of the others'. So a job ends whoever
+ * takes part: also when a worker is late or slow, when none could be started, or in the child of a fork, which has none.
+ * Workers spin for a while between jobs, since a model's kernels follow each other closely and waking costs as much as
+ * a small kernel (on virtual machines more), and then sleep in a futex. One job at a time: a caller that finds the pool
+ * at work, perhaps because it is a task of that job itself, runs its tasks alone.
  *
  * Where other threads want the processors, too, a job would wait for whichever of its threads is not running. So a
  * worker that finds itself on its caller's processor, where the system likes to wake it, leaves it for the others. And
@@ -39,20 +40,19 @@ enum {
 typedef void task_function(void* argument, int64_t index);
 
 /* The job. A late worker may read its fields while the next job is written; what it read counts only if it takes a
- * place, and by then all places of the old job are taken. */
+ * piece, and by then all pieces of the old job are taken. */
 static _Atomic(task_function*) job_task;
 static _Atomic(void*) job_argument;
 static _Atomic int64_t job_count;
-static _Atomic uint64_t job; /* its number << 8 | its places - 1; with more tasks than places, each place has several */
-static _Atomic uint32_t unfinished; /* places */
+static _Atomic uint64_t job;        /* its number << 16 | its places - 1 << 8 | pieces of a place */
+static _Atomic uint32_t unfinished; /* pieces */
 
 static _Atomic int caller_processor;
 
-/* A place, with the number of the newest job at which it was taken, and whether its thread is amid that job; on a cache
- * line of its own. */
+/* A place, on a cache line of its own. */
 static struct {
-  _Alignas(64) _Atomic uint64_t taken;
-  _Atomic int at_work;
+  _Alignas(64) _Atomic uint64_t taken; /* number of the newest job of which pieces were taken << 8 | how many */
+  _Atomic int at_work;                 /* its thread is amid a job */
 } places[most_places];
 
 static _Atomic uint32_t posted;   /* number of the newest job; idle workers wait for it to change */
@@ -99,23 +99,45 @@ static void wake_all(_Atomic uint32_t* word) {
 #endif
 }
 
-/* Takes places of the newest job, beginning with one's own, until none is left. */
+/* A piece of the job's place that nobody has taken before, or `pieces` when there is none. */
+static uint32_t take_piece(uint32_t place, uint64_t number, uint32_t pieces) {
+  uint64_t taken = atomic_load_explicit(&places[place].taken, memory_order_relaxed);
+  for (;;) {
+    uint32_t piece = taken >> 8 == number ? (uint32_t)(taken & 0xFF) : 0;
+    if (taken >> 8 > number || piece >= pieces) return pieces;
+    if (atomic_compare_exchange_weak_explicit(&places[place].taken, &taken, number << 8 | (piece + 1),
+                                              memory_order_acq_rel, memory_order_relaxed))
+      return piece;
+  }
+}
+
+/* Where the share of a place begins, and in a share of `size` tasks a piece, or what lies behind the last. */
+static int64_t share_begins(int64_t count, uint32_t all, uint32_t place) {
+  int64_t rest = count % all;
+  return count / all * place + (place < rest ? place : rest);
+}
+static int64_t piece_begins(int64_t size, uint32_t pieces, uint32_t piece) {
+  return piece < pieces ? size - (size >> piece) : size;
+}
+
+/* Takes pieces of the newest job, beginning with those of one's own place, until none is left. */
 static void take_part(uint32_t own) {
-  uint64_t now = atomic_load_explicit(&job, memory_order_acquire), number = now >> 8;
+  uint64_t now = atomic_load_explicit(&job, memory_order_acquire), number = now >> 16;
   task_function* task = atomic_load_explicit(&job_task, memory_order_relaxed);
   void* argument = atomic_load_explicit(&job_argument, memory_order_relaxed);
-  int64_t i, count = atomic_load_explicit(&job_count, memory_order_relaxed);
-  uint32_t k, all = (uint32_t)(now & 0xFF) + 1;
+  int64_t count = atomic_load_explicit(&job_count, memory_order_relaxed);
+  uint32_t k, piece, done = 0, all = (uint32_t)(now >> 8 & 0xFF) + 1, pieces = (uint32_t)(now & 0xFF);
+  if (own >= all) return;
   atomic_store_explicit(&places[own].at_work, 1, memory_order_relaxed);
   for (k = 0; k < all; ++k) {
     uint32_t place = (own + k) % all;
-    uint64_t taken = atomic_load_explicit(&places[place].taken, memory_order_relaxed);
-    if (taken >= number || !atomic_compare_exchange_strong_explicit(&places[place].taken, &taken, number,
-                                                                    memory_order_acq_rel, memory_order_relaxed))
-      continue;
-    for (i = place; i < count; i += all) task(argument, i);
-    if (atomic_fetch_sub(&unfinished, 1) == 1 && atomic_load(&caller_sleeps)) wake_all(&unfinished);
+    for (; (piece = take_piece(place, number, pieces)) < pieces; ++done) {
+      int64_t first = share_begins(count, all, place), size = share_begins(count, all, place + 1) - first;
+      int64_t i = piece_begins(size, pieces, piece), end = piece_begins(size, pieces, piece + 1);
+      for (; i < end; ++i) task(argument, first + i);
+    }
   }
+  if (done > 0 && atomic_fetch_sub(&unfinished, done) == done && atomic_load(&caller_sleeps)) wake_all(&unfinished);
   atomic_store_explicit(&places[own].at_work, 0, memory_order_relaxed);
 }
 
@@ -187,45 +209,51 @@ static void wait_until_finished(void) {
   if (fetched) let_fetched_workers_go(dlcc_current_processor());
 }
 
+/* `self` is the executor. */
 static void parallel_for(void* self, int64_t count, task_function* task, void* argument) {
-  int64_t i;
-  (void)self;
-  if (count < 2 || atomic_load_explicit(&worker_count, memory_order_relaxed) == 0 ||
+  int64_t i, threads = ((const dlcc_executor*)self)->threads;
+  if (count < 2 || threads < 2 || atomic_load_explicit(&worker_count, memory_order_relaxed) == 0 ||
       atomic_exchange_explicit(&busy, 1, memory_order_acquire)) {
     for (i = 0; i < count; ++i) task(argument, i);
     return;
   }
-  uint32_t all = count < most_places ? (uint32_t)count : most_places;
-  uint64_t number = (atomic_load_explicit(&job, memory_order_relaxed) >> 8) + 1;
+  uint32_t all = (uint32_t)(count < threads ? count : threads);
+  uint32_t pieces = 1; /* down to single tasks, in the largest share */
+  while ((count + all - 1) / all >> pieces > 0) ++pieces;
+  uint64_t number = (atomic_load_explicit(&job, memory_order_relaxed) >> 16) + 1;
   atomic_store_explicit(&job_task, task, memory_order_relaxed);
   atomic_store_explicit(&job_argument, argument, memory_order_relaxed);
   atomic_store_explicit(&job_count, count, memory_order_relaxed);
-  atomic_store_explicit(&unfinished, all, memory_order_relaxed);
+  atomic_store_explicit(&unfinished, all * pieces, memory_order_relaxed);
   atomic_store_explicit(&caller_processor, dlcc_current_processor(), memory_order_relaxed);
-  atomic_store_explicit(&job, number << 8 | (all - 1), memory_order_release);
+  atomic_store_explicit(&job, number << 16 | (all - 1) << 8 | pieces, memory_order_release);
   announce();
   take_part(0);
   wait_until_finished();
   atomic_store_explicit(&busy, 0, memory_order_release);
 }
 
-static const dlcc_executor executor = {NULL, parallel_for, most_workers + 1};
+/* For one thread, for two, and so on; those for several are written when the pool is started first. */
+static dlcc_executor executors[most_places] = {{executors, parallel_for, 1}};
 
 const dlcc_executor* dlcc_default_executor(int32_t threads) {
-  int wanted = threads - 1 < most_workers ? threads - 1 : most_workers;
-  if (atomic_load_explicit(&asked, memory_order_acquire) >= wanted) return &executor;
+  int i, wanted = threads < 1 ? 0 : threads < most_places ? threads - 1 : most_workers;
+  const dlcc_executor* executor = &executors[wanted];
+  if (atomic_load_explicit(&asked, memory_order_acquire) >= wanted) return executor;
   pthread_mutex_lock(&starting);
   int count = atomic_load(&worker_count);
   if (count == 0) {
     owner = getpid();
     dlcc_remember_processors();
+    for (i = 1; i < most_places && !executors[i].parallel_for; ++i)
+      executors[i] = (dlcc_executor){&executors[i], parallel_for, i + 1};
   }
   while (count < wanted && pthread_create(&workers[count].thread, NULL, work, (void*)(uintptr_t)(count + 1)) == 0)
     ++count;
   atomic_store(&worker_count, count);
   if (atomic_load(&asked) < wanted) atomic_store_explicit(&asked, wanted, memory_order_release);
   pthread_mutex_unlock(&starting);
-  return &executor;
+  return executor;
 }
 
 /* Also when the process ends or the library that holds the pool is closed. */

@@ -1,9 +1,10 @@
-// Parallel loops: the executor runs one task for each thread, each with an equal share of the iterations.
+// Parallel loops: the executor runs tasks, each with an equal share of the iterations.
 //
 // The loop becomes a function of its own, the share: the kernel's parameters with all that is known about them, the
 // variables bound around the loop, and the iterations' bounds. A task finds these in a frame on the stack of whoever
 // forks: { kernel's parameters..., captured variables..., a status for each task }.
 #include "targets/llvm/kernel_emitter.h"
+#include "tensor/passes/parallel_loops.h"
 #include "tensor/visit.h"
 
 namespace dlcc::targets {
@@ -63,7 +64,8 @@ llvm::Function* KernelEmitter::emit_share(const For& loop, int64_t extent, const
 }
 
 // void task(frame, index)
-llvm::Function* KernelEmitter::emit_task(llvm::Function* share, llvm::StructType* frame, int64_t extent) {
+llvm::Function* KernelEmitter::emit_task(llvm::Function* share, llvm::StructType* frame, int64_t extent,
+                                         uint64_t tasks) {
   llvm::Function* f = new_function("_task", b_.getVoidTy(), {b_.getPtrTy(), b_.getInt64Ty()});
   llvm::IRBuilder<> b(llvm::BasicBlock::Create(b_.getContext(), "entry", f));
   auto fields = static_cast<unsigned>(share->arg_size()) - 2;
@@ -72,7 +74,7 @@ llvm::Function* KernelEmitter::emit_task(llvm::Function* share, llvm::StructType
     operands.push_back(b.CreateLoad(frame->getElementType(i), b.CreateStructGEP(frame, f->getArg(0), i)));
   auto bound = [&](Value* index) {
     Value* product = b.CreateMul(index, b.getInt64(static_cast<uint64_t>(extent)), "", true, true);
-    return b.CreateUDiv(product, b.getInt64(static_cast<uint64_t>(threads_)));
+    return b.CreateUDiv(product, b.getInt64(tasks));
   };
   operands.push_back(bound(f->getArg(1)));
   operands.push_back(bound(b.CreateAdd(f->getArg(1), b.getInt64(1), "", true, true)));
@@ -87,11 +89,13 @@ void KernelEmitter::emit_parallel(const For& loop, int64_t extent) {
   Captured captured = captured_by(loop);
   llvm::Function* share = emit_share(loop, extent, captured);
   bool can_fail = !function_->getReturnType()->isVoidTy();
+  // Statuses are looked at one by one, so they are few.
+  auto tasks = static_cast<uint64_t>(can_fail ? threads_ : count_tasks(loop, extent, threads_));
   std::vector<llvm::Type*> types(share->getFunctionType()->params().drop_back(2));
   auto statuses = static_cast<unsigned>(types.size());
-  if (can_fail) types.push_back(llvm::ArrayType::get(b_.getInt32Ty(), static_cast<uint64_t>(threads_)));
+  if (can_fail) types.push_back(llvm::ArrayType::get(b_.getInt32Ty(), tasks));
   auto* frame = llvm::StructType::get(b_.getContext(), types);
-  llvm::Function* task = emit_task(share, frame, extent);
+  llvm::Function* task = emit_task(share, frame, extent, tasks);
 
   llvm::BasicBlock& entry = function_->getEntryBlock();
   Value* slot = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(frame, nullptr, "frame");
@@ -99,19 +103,19 @@ void KernelEmitter::emit_parallel(const For& loop, int64_t extent) {
   auto put = [&](Value* v) { b_.CreateStore(v, b_.CreateStructGEP(frame, slot, next++)); };
   for (unsigned i = 0; i < kernel_.params.size(); ++i) put(function_->getArg(i));
   for (const auto& [var, binding] : captured) put(binding.value);
-  // executor->parallel_for(executor->self, threads, task, frame)
+  // executor->parallel_for(executor->self, tasks, task, frame)
   Value* executor = function_->getArg(static_cast<unsigned>(kernel_.params.size()));
   Value* self = b_.CreateLoad(b_.getPtrTy(), executor);
   Value* run = b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), executor, 1));
   auto* type =
       llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt64Ty(), b_.getPtrTy(), b_.getPtrTy()}, false);
-  b_.CreateCall(type, run, {self, b_.getInt64(static_cast<uint64_t>(threads_)), task, slot});
-  if (can_fail) return_first_failure(b_.CreateStructGEP(frame, slot, statuses));
+  b_.CreateCall(type, run, {self, b_.getInt64(tasks), task, slot});
+  if (can_fail) return_first_failure(b_.CreateStructGEP(frame, slot, statuses), tasks);
 }
 
 // Shares are consecutive, so the first failure is that of a serial loop.
-void KernelEmitter::return_first_failure(Value* statuses) {
-  for (int t = 0; t < threads_; ++t) {
+void KernelEmitter::return_first_failure(Value* statuses, uint64_t tasks) {
+  for (uint64_t t = 0; t < tasks; ++t) {
     Value* status = b_.CreateLoad(b_.getInt32Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt32Ty(), statuses, t));
     auto* fails = llvm::BasicBlock::Create(b_.getContext(), "fails", function_);
     auto* holds = llvm::BasicBlock::Create(b_.getContext(), "holds", function_);

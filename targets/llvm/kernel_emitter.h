@@ -167,8 +167,8 @@ class KernelEmitter {
   void emit_parallel(const tensor::For&, int64_t extent);
   Captured captured_by(const tensor::For&) const;
   llvm::Function* emit_share(const tensor::For&, int64_t extent, const Captured&);
-  llvm::Function* emit_task(llvm::Function* share, llvm::StructType* frame, int64_t extent);
-  void return_first_failure(Value* statuses);
+  llvm::Function* emit_task(llvm::Function* share, llvm::StructType* frame, int64_t extent, uint64_t tasks);
+  void return_first_failure(Value* statuses, uint64_t tasks);
   llvm::Function* new_function(const std::string& suffix, llvm::Type* result, const std::vector<llvm::Type*>& params);
 
   // ---- helpers

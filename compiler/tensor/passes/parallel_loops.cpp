@@ -1,5 +1,6 @@
 #include "tensor/passes/parallel_loops.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -13,6 +14,8 @@ namespace {
 // cheaper than what goes to memory; and what comes from there may lie in another thread's cache.
 constexpr double register_store = 1, memory_store = 8, memory_load = 4;
 constexpr double fork_and_join = 1 << 16;  // about half a microsecond
+constexpr double least_task = 1 << 19;
+constexpr double most_tasks_of_thread = 8;
 
 // Buffers other than parameters that the statement uses without allocating them.
 bool uses_outer_buffer(const Stmt& body) {
@@ -45,41 +48,40 @@ class Chooser {
 
   Choice best(const Stmt& s) {
     if (!s) return {};
-    return std::visit(
-        overloaded{
-            [&](const For& x) { return loop(x); },
-            [&](const Sequence& x) {
-              Choice all;
-              std::vector<Stmt> body;
-              for (const Stmt& b : x.body) body.push_back(add(best(b), all.cost));
-              all.stmt = sequence(std::move(body));
-              return all;
-            },
-            [&](const Let& x) {
-              auto range = x.value.type() == dtype::i64 ? range_of(x.value, ranges_) : std::nullopt;
-              if (range) ranges_[x.var] = *range;
-              Choice body = best(x.body);
-              return Choice{let(x.var, x.value, body.stmt), body.cost + register_store};
-            },
-            [&](const Allocate& x) {
-              Choice body = best(x.body);
-              return Choice{allocate(x.buffer, body.stmt), body.cost};
-            },
-            [&](const IfThen& x) {
-              Choice a = best(x.then_body), b = best(x.else_body);
-              return Choice{if_then(x.condition, a.stmt, b.stmt), a.cost + b.cost + register_store};
-            },
-            [&](const Store& x) {
-              double cost = x.buffer->scope == Scope::reg ? register_store : memory_store;
-              for (const Load& l : loads_of(x.value))
-                if (l.buffer->scope == Scope::global) cost += memory_load;
-              return Choice{s, cost};
-            },
-            [&](const Require&) { return Choice{s, memory_store}; },
-            [&](const Prefetch&) { return Choice{s, register_store}; },
-            [&](const IntrinsicCall&) { return Choice{s, memory_store}; },
-        },
-        s->v);
+    return std::visit(overloaded{
+                          [&](const For& x) { return loop(x); },
+                          [&](const Sequence& x) {
+                            Choice all;
+                            std::vector<Stmt> body;
+                            for (const Stmt& b : x.body) body.push_back(add(best(b), all.cost));
+                            all.stmt = sequence(std::move(body));
+                            return all;
+                          },
+                          [&](const Let& x) {
+                            auto range = x.value.type() == dtype::i64 ? range_of(x.value, ranges_) : std::nullopt;
+                            if (range) ranges_[x.var] = *range;
+                            Choice body = best(x.body);
+                            return Choice{let(x.var, x.value, body.stmt), body.cost + register_store};
+                          },
+                          [&](const Allocate& x) {
+                            Choice body = best(x.body);
+                            return Choice{allocate(x.buffer, body.stmt), body.cost};
+                          },
+                          [&](const IfThen& x) {
+                            Choice a = best(x.then_body), b = best(x.else_body);
+                            return Choice{if_then(x.condition, a.stmt, b.stmt), a.cost + b.cost + register_store};
+                          },
+                          [&](const Store& x) {
+                            double cost = x.buffer->scope == Scope::reg ? register_store : memory_store;
+                            for (const Load& l : loads_of(x.value))
+                              if (l.buffer->scope == Scope::global) cost += memory_load;
+                            return Choice{s, cost};
+                          },
+                          [&](const Require&) { return Choice{s, memory_store}; },
+                          [&](const Prefetch&) { return Choice{s, register_store}; },
+                          [&](const IntrinsicCall&) { return Choice{s, memory_store}; },
+                      },
+                      s->v);
   }
 
  private:
@@ -136,5 +138,11 @@ class Chooser {
 }  // namespace
 
 Stmt choose_parallel_loops(const Stmt& s, int threads) { return Chooser(threads).best(s).stmt; }
+
+int64_t count_tasks(const For& loop, int64_t extent, int threads) {
+  double of_thread = static_cast<double>(extent) / threads;
+  double worth = of_thread * Chooser(1).best(loop.body).cost / least_task;
+  return threads * static_cast<int64_t>(std::max(std::min({of_thread, worth, most_tasks_of_thread}), 1.0));
+}
 
 }  // namespace dlcc::tensor

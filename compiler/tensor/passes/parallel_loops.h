@@ -1,4 +1,4 @@
-// Decides which of a kernel's parallel loops run on several threads.
+// Decides which of a kernel's parallel loops run on several threads, and in what portions.
 #pragma once
 
 #include "tensor/ir.h"
@@ -10,5 +10,9 @@ namespace dlcc::tensor {
 // made one. Every thread gets an equal, consecutive share of the iterations. A loop that uses a buffer allocated around
 // it stays serial. To be called when nothing else changes the loops; `threads` 1 makes all serial.
 Stmt choose_parallel_loops(const Stmt&, int threads);
+
+// Into how many tasks of consecutive iterations such a loop of `extent` iterations is divided: some for each thread,
+// as many for all, so that others can take those of a thread that is slow; but none of less than a few microseconds.
+int64_t count_tasks(const For&, int64_t extent, int threads);
 
 }  // namespace dlcc::tensor

@@ -32,7 +32,7 @@ typedef enum dlcc_status {
 } dlcc_status;
 
 /* Runs task(argument, index) for every index in [0, count), in any order and on any threads, and returns when all are done.
- * A model compiled for N threads asks for N tasks. */
+ * A model compiled for N threads asks for N tasks, or for several times as many, all of about the same work. */
 typedef struct dlcc_executor {
   void *self;
   void (*parallel_for)(void *self, int64_t count, void (*task)(void *argument, int64_t index), void *argument);

@@ -53,6 +53,17 @@ TEST_CASE("the first failing iteration gives the status, whatever the number of 
     CHECK(run(kernel, {counting(dtype::i64, n)}, threads).status == static_cast<int>(Status::shape_mismatch));
 }
 
+TEST_CASE("many tasks run every iteration once") {
+  constexpr int64_t rows = 37, columns = 1 << 14;
+  Buffer x = make_buffer("x", dtype::i64, {rows}), y = make_buffer("y", dtype::i64, {rows, columns});
+  Var i = make_var("i"), j = make_var("j");
+  Stmt row = for_loop(j, columns, LoopKind::vector, store(y, {i, j}, load(y, {i, j}) + load(x, {i})));
+  Stmt clear = for_loop(j, columns, LoopKind::vector, store(y, {i, j}, Expr(0)));
+  Kernel kernel{
+      "rows", {{x, Access::read}, {y, Access::write}}, for_loop(i, rows, LoopKind::parallel, sequence({clear, row}))};
+  for (int threads : {1, 2, 3}) run(kernel, {counting(dtype::i64, rows)}, threads);  // compares with the evaluator
+}
+
 TEST_CASE("the stack use includes that of a task") {
   CompiledKernel one = compile(nest(4), "x86-64-v3"), two = compile(nest(4), "x86-64-v3", "net", 2);
   CHECK(targets::stack_bytes(two.object) > targets::stack_bytes(one.object) + 16);

@@ -42,6 +42,19 @@ TEST_CASE("two nested loops become one where the outer one divides badly") {
 
 TEST_CASE("little work stays serial") { CHECK(forks(nest(4, 4, 16), 2).empty()); }
 
+TEST_CASE("long loops have several tasks for each thread, as many for all") {
+  auto tasks = [](const Stmt& s, int threads) {
+    const For& loop = *as<For>(s);
+    return count_tasks(loop, *constant_integer(loop.extent), threads);
+  };
+  CHECK(tasks(nest(100, 100, 10000), 2) == 16);
+  CHECK(tasks(nest(100, 100, 10000), 3) == 24);
+  CHECK(tasks(nest(5, 100, 10000), 2) == 4);
+  CHECK(tasks(nest(3, 100, 10000), 4) == 4);
+  CHECK(tasks(nest(64, 1, 4096), 2) == 4);  // of four microseconds each
+  CHECK(tasks(nest(64, 1, 1024), 2) == 2);
+}
+
 TEST_CASE("what is read counts, too") {
   auto sums = [](int64_t terms) {
     Buffer x = make_buffer("x", dtype::f32, {4, terms}), y = make_buffer("y", dtype::f32, {4});
