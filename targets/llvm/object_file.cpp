@@ -1,5 +1,6 @@
 #include "targets/llvm/object_file.h"
 
+#include <algorithm>
 #include <array>
 
 namespace dlcc::targets {

@@ -33,8 +33,8 @@ struct ContractionPlan {
   // scratch that the kernel fills. Null: they are read as they are.
   Buffer panels;
   bool packs_at_run_time = false;
-  // Scratch copy of the data, with zeros round it where it is read outside of its storage, or of every data_step-th
-  // element of each dimension; or null.
+  // Scratch copy of the data, with zeros round it where it is read outside of its storage, or of only those elements of
+  // each dimension that are multiples of its step; or null.
   Buffer data_copy;
   Layout data_layout;
   std::vector<int64_t> data_steps;

@@ -35,9 +35,8 @@ struct Area {
   int64_t tall = 1, wide = 1;
 };
 
-// A register tile: its first pixel in the image and in the area at hand; its number among the area's tiles. Beside it,
-// or below where tiles are as wide as the area, the next one begins: unless there is none, but then what is stored
-// behind the tile's rows is its first pixel all the same, as often as not.
+// A register tile: its first pixel in the image and in the area at hand; that of the tile on its right or, where tiles
+// are as wide as the area, below it, if there is one; its number among the area's tiles.
 struct Tile {
   Expr top, left, top_here, left_here, next_top, next_left;
   int64_t tall = 1, wide = 1;
