@@ -14,7 +14,7 @@ namespace {
 // cheaper than what goes to memory; and what comes from there may lie in another thread's cache.
 constexpr double register_store = 1, memory_store = 8, memory_load = 4;
 constexpr double fork_and_join = 1 << 16;  // about half a microsecond
-constexpr double least_task = 1 << 19;
+constexpr double least_task = 1 << 19;     // about four microseconds
 constexpr double most_tasks_of_thread = 8;
 
 // Buffers other than parameters that the statement uses without allocating them.

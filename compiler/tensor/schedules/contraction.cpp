@@ -134,7 +134,7 @@ class Scheduler {
 
   bool blocks_pay(const Area& image) const {
     bool several = extent(plan_.column_axis) > plan_.panel && image.tall * image.wide > 2 * pixels_of_block();
-    int64_t data = bytes_of(plan_.contraction.data.buffer), weights = bytes_of(plan_.contraction.weights.buffer);
+    int64_t data = bytes_of(data_read()), weights = bytes_of(plan_.contraction.weights.buffer);
     int64_t panels = ceil_div(extent(plan_.column_axis), plan_.panel);
     int64_t times = weights > machine_.resident_bytes() ? ceil_div(image.tall * image.wide, pixels_of_block()) : 1;
     bool pays = data > machine_.resident_bytes() && data + times * weights < panels * data + weights;
@@ -294,6 +294,9 @@ class Scheduler {
     });
   }
 
+  // What the products read: the data, or its copy.
+  const Buffer& data_read() const { return plan_.data_copy ? plan_.data_copy : plan_.contraction.data.buffer; }
+
   // An index of the data in its copy.
   std::vector<Expr> in_copy(std::vector<Expr> index) const {
     for (size_t d = 0; d < index.size(); ++d) index[d] = simplify(floor_div(index[d], Expr(plan_.data_steps[d])));
@@ -315,15 +318,14 @@ class Scheduler {
   Stmt prefetch_next_data(const Position& at, const Substitution& rows) const {
     constexpr int64_t few_blocks = 4;
     const Load& data = plan_.contraction.data;
-    bool far = bytes_of(data.buffer) > machine_.near_bytes();
+    bool far = bytes_of(data_read()) > machine_.near_bytes();
     bool inside = !data.otherwise || plan_.data_copy;
     if (plan_.blocked_term < 0 || terms_.blocks() < few_blocks || at.vectors < 2 || !far || !inside) return nullptr;
     const Var& channel = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_term)].var;
     Substitution next = {{channel, Expr(channel) + Expr(plan_.term_block)}};
     std::vector<Expr> index;
     for (const Expr& i : data.indices) index.push_back(substitute(substitute(i, next), rows));
-    if (plan_.data_copy) return make_stmt(Prefetch{plan_.data_copy, in_copy(index)});
-    return make_stmt(Prefetch{data.buffer, std::move(index)});
+    return make_stmt(Prefetch{data_read(), plan_.data_copy ? in_copy(index) : index});
   }
 
   // While a part of a panel is multiplied, what lies behind it is fetched, the next part or panel. `step` as in
