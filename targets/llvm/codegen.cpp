@@ -2,18 +2,11 @@
 // divides over threads and the code is the same for any number of them; the pieces are then joined (elf_object.h).
 #include "targets/llvm/codegen.h"
 
-#include <llvm/Analysis/AliasAnalysis.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
-#include <llvm/Transforms/InstCombine/InstCombine.h>
-#include <llvm/Transforms/Scalar/EarlyCSE.h>
-#include <llvm/Transforms/Scalar/LoopPassManager.h>
-#include <llvm/Transforms/Scalar/SROA.h>
-#include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 #include <atomic>
 #include <exception>
@@ -26,39 +19,13 @@
 #include "targets/llvm/elf_object.h"
 #include "targets/llvm/emit_kernel.h"
 #include "targets/llvm/emit_model.h"
+#include "targets/llvm/optimize.h"
 
 namespace dlcc::targets {
 
 namespace {
 
 enum class Output { object, llvm_ir, optimized_llvm_ir, assembly };
-
-// The passes that kernels profit from. Loops are already in their final order, unrolled and vectorised; strength
-// reduction comes with LLVM's code generator. Loads stay where schedules put them: hoisted out of a loop over tiles, or
-// kept from one tile for the next (by common subexpressions across stores), what a tile reads once would take a
-// register from its accumulators.
-void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-
-  llvm::FunctionPassManager passes;
-  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
-  passes.addPass(llvm::EarlyCSEPass(false));
-  passes.addPass(llvm::InstCombinePass());
-  passes.addPass(llvm::SimplifyCFGPass());
-  passes.addPass(llvm::EarlyCSEPass(false));
-  passes.addPass(llvm::InstCombinePass());
-  for (llvm::Function& f : module)
-    if (!f.isDeclaration()) passes.run(f, functions);
-}
 
 void set_cpu(llvm::Function& function, const CodeLevel& level) {
   function.addFnAttr("target-cpu", level.cpu);

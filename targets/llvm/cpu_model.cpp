@@ -2,6 +2,7 @@
 
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 
@@ -19,6 +20,9 @@ const llvm::Target& llvm_target(const std::string& triple) {
         LLVMInitializeX86AsmPrinter(), LLVMInitializeX86AsmParser();
     LLVMInitializeAArch64TargetInfo(), LLVMInitializeAArch64Target(), LLVMInitializeAArch64TargetMC(),
         LLVMInitializeAArch64AsmPrinter(), LLVMInitializeAArch64AsmParser();
+    // Kernels come with reduced addresses (emit_address.cpp), and only options of its own tools switch LLVM's pass off.
+    const char* options[] = {"dlcc", "-disable-lsr"};
+    llvm::cl::ParseCommandLineOptions(2, options);
   });
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);

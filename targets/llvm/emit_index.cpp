@@ -10,9 +10,6 @@ using namespace tensor;
 
 namespace {
 
-int64_t wrapping_multiply(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-}
 int64_t wrapping_add(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
@@ -82,7 +79,7 @@ Linear KernelEmitter::linearize(const Expr& e) {
   }
   if (const VarRef* ref = as<VarRef>(e)) {
     if (lanes_ && ref->var.get() == lanes_->var) {
-      Linear result = atom(lanes_->base, innermost - 1, true, lanes_->base_range);
+      Linear result = atom(lanes_->base, lanes_->depth, true, lanes_->base_range);
       result.lane = 1;
       return result;
     }
@@ -105,7 +102,53 @@ Linear KernelEmitter::linearize(const Expr& e) {
       }
     }
   }
-  return atom(emit(e), innermost, false, std::nullopt);
+  // What does not change within a loop is computed before it.
+  auto depth = depth_of(e);
+  auto loop = std::ranges::find_if(loops_, [&](const Loop& l) { return depth && l.depth > *depth; });
+  if (loop == loops_.end()) return atom(emit(e), innermost, false, std::nullopt);
+  return atom(emit_before(*loop, e), *depth, false, std::nullopt);
+}
+
+Value* KernelEmitter::emit_before(Loop& loop, const Expr& e) {
+  for (const auto& [known, value] : loop.invariants)
+    if (structurally_equal(known, e)) return value;
+  llvm::IRBuilder<>::InsertPointGuard guard(b_);
+  b_.SetInsertPoint(loop.before->getTerminator());
+  std::vector<Memo> memos(1);  // what is known here is not known there
+  std::swap(memos, memos_);
+  Value* value = emit(e);
+  std::swap(memos, memos_);
+  loop.invariants.emplace_back(e, value);
+  return value;
+}
+
+// Of arithmetic that can be done anywhere: so many loops are around the place where all of its variables are bound.
+std::optional<int> KernelEmitter::depth_of(const Expr& e) const {
+  if (constant_integer(e)) return 0;
+  if (const VarRef* ref = as<VarRef>(e)) {
+    auto it = bindings_.find(ref->var.get());
+    if (it == bindings_.end() || (lanes_ && ref->var.get() == lanes_->var)) return std::nullopt;
+    bool fixed = llvm::isa<llvm::Constant>(it->second.value);  // in this copy of an unrolled loop
+    return fixed ? std::nullopt : std::optional(it->second.depth);
+  }
+  const Binary* x = as<Binary>(e);
+  if (!x) return std::nullopt;
+  auto a = depth_of(x->a), b = depth_of(x->b);
+  auto divisor = constant_integer(x->b);
+  switch (x->op) {
+    case BinaryOp::floor_div:
+    case BinaryOp::floor_mod:
+      if (!divisor || *divisor == 0) return std::nullopt;
+      [[fallthrough]];
+    case BinaryOp::add:
+    case BinaryOp::sub:
+    case BinaryOp::mul:
+    case BinaryOp::min:
+    case BinaryOp::max:
+      return a && b ? std::optional(std::max(*a, *b)) : std::nullopt;
+    default:
+      return std::nullopt;
+  }
 }
 
 Linear KernelEmitter::flatten(const BufferNode& buffer, const std::vector<Expr>& indices) {
@@ -164,21 +207,6 @@ Value* KernelEmitter::vector_of(const Linear& x) {
     sum = b_.CreateAdd(sum, b_.CreateMul(lane, constant_like(lane, x.lane)));
   }
   return x.varying ? b_.CreateAdd(sum, x.varying) : sum;
-}
-
-// Adds one loop's contribution after another, outermost first, and the constant last: what is invariant in a loop can
-// leave it, and the constant becomes the instruction's displacement.
-Value* KernelEmitter::address(const Memory& memory, const Linear& offset, int64_t element_bytes) {
-  Value* pointer = memory.pointer;
-  std::vector<Linear::Term> terms = offset.terms;
-  std::stable_sort(terms.begin(), terms.end(), [](auto& a, auto& b) { return a.depth < b.depth; });
-  for (const Linear::Term& t : terms) {
-    int64_t scale = wrapping_multiply(t.coefficient, element_bytes);
-    Value* bytes = b_.CreateMul(t.value, b_.getInt64(scale), "", false, offset.bounded);
-    pointer = b_.CreateGEP(b_.getInt8Ty(), pointer, bytes);
-  }
-  if (!offset.constant) return pointer;
-  return b_.CreateGEP(b_.getInt8Ty(), pointer, b_.getInt64(wrapping_multiply(offset.constant, element_bytes)));
 }
 
 llvm::Align KernelEmitter::alignment_of(const Memory& memory, const Linear& offset, int64_t element_bytes) {

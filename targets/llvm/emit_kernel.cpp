@@ -157,14 +157,23 @@ void KernelEmitter::emit_loop(const VarNode* var, Value* begin, Value* end, int6
     b_.CreateBr(loop);
   b_.SetInsertPoint(loop);
   llvm::PHINode* counter = b_.CreatePHI(b_.getInt64Ty(), 2, var->name);
-  counter->addIncoming(begin, before);
-  ++depth_;
+  auto *first = llvm::dyn_cast<llvm::ConstantInt>(begin), *last = llvm::dyn_cast<llvm::ConstantInt>(end);
+  std::optional<int64_t> iterations;
+  if (first && last) iterations = (last->getSExtValue() - first->getSExtValue()) / step;
+  loops_.push_back({before, loop, counter, begin, step, iterations, ++depth_, branches_});
   bind(var, counter, true, range);
   body(counter, range);
   --depth_;
-  Value* next = b_.CreateAdd(counter, b_.getInt64(step), "", true, true);
+  move_pointers();
+  loops_.pop_back();
+  // Where pointers are all that was wanted, counting down to zero saves a comparison.
+  bool down = iterations && counter->use_empty();
+  if (down) begin = b_.getInt64(static_cast<uint64_t>(*iterations)), end = b_.getInt64(0);
+  Value* by = down ? llvm::ConstantInt::getAllOnesValue(b_.getInt64Ty()) : b_.getInt64(static_cast<uint64_t>(step));
+  Value* next = b_.CreateAdd(counter, by, "", !down, true);
+  counter->addIncoming(begin, before);
   counter->addIncoming(next, b_.GetInsertBlock());
-  b_.CreateCondBr(b_.CreateICmpSLT(next, end), loop, after, again_weights(range, step));
+  b_.CreateCondBr(b_.CreateICmpNE(next, end), loop, after, again_weights(range, step));
   after->moveAfter(b_.GetInsertBlock());
   b_.SetInsertPoint(after);
 }
@@ -206,7 +215,7 @@ void KernelEmitter::emit_strip(const For& x, int lanes, Value* base, Range base_
   if (lanes == 1)
     bind(x.var.get(), base, true, base_range);
   else
-    lanes_ = Lanes{x.var.get(), lanes, base, base_range};
+    lanes_ = Lanes{x.var.get(), lanes, base, depth_, base_range};
   emit(x.body);
   lanes_.reset();
 }
@@ -221,7 +230,9 @@ void KernelEmitter::emit_if(const IfThen& x) {
   b_.CreateCondBr(condition, then_block, else_block ? else_block : after);
   auto arm = [&](llvm::BasicBlock* block, const Stmt& body) {
     b_.SetInsertPoint(block);
+    ++branches_;
     if (body) emit(body);
+    --branches_;
     b_.CreateBr(after);
   };
   arm(then_block, x.then_body);

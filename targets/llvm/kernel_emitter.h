@@ -1,6 +1,7 @@
 // The state of emitting one kernel as an LLVM function, shared by the files that emit expressions (emit_expr.cpp),
-// number conversions (emit_cast.cpp), indices (emit_index.cpp), memory accesses (emit_memory.cpp), statements
-// (emit_kernel.cpp), intrinsic calls (emit_intrinsic.cpp) and parallel loops (emit_parallel.cpp).
+// number conversions (emit_cast.cpp), indices (emit_index.cpp), addresses (emit_address.cpp), memory accesses
+// (emit_memory.cpp), statements (emit_kernel.cpp), intrinsic calls (emit_intrinsic.cpp) and parallel loops
+// (emit_parallel.cpp).
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -8,6 +9,7 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <set>
@@ -30,9 +32,9 @@ struct Linear {
   struct Term {
     Value* value;
     int64_t coefficient;
-    int depth;  // how deep in the nest the value was bound; terms are added outermost first, so that loops can hoist
-                // them
+    int depth;  // so many loops are around the place where the value is computed, or `innermost`
     std::optional<tensor::Range> range;
+    bool operator==(const Term& other) const { return value == other.value && coefficient == other.coefficient; }
   };
   int64_t constant = 0;
   int64_t lane = 0;
@@ -44,6 +46,11 @@ struct Linear {
   bool is_uniform() const { return lane == 0 && !varying; }
   std::optional<tensor::Range> range(int lanes) const;  // over all iterations and lanes, when it is known
 };
+
+// In two's complement.
+inline int64_t wrapping_multiply(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
 
 // x := x * by, x := x + y.
 void scale(llvm::IRBuilder<>&, Linear& x, int64_t by);
@@ -70,6 +77,7 @@ class KernelEmitter {
     const tensor::VarNode* var;
     int count;
     Value* base;  // the variable's value in lane 0
+    int depth;    // so many loops are around the place where that is bound
     tensor::Range base_range;
   };
   struct Binding {
@@ -85,6 +93,30 @@ class KernelEmitter {
     int64_t elements;
   };
   using Memo = std::unordered_map<const tensor::ExprNode*, Value*>;
+
+  // A pointer that a loop moves on with every iteration: base + terms, of which one is the loop's counter and the
+  // others are known before it begins.
+  struct MovingPointer {
+    Value* base;
+    std::vector<Linear::Term> terms;  // in bytes, outermost first
+    int64_t step;                     // bytes per iteration
+    llvm::PHINode* begin;             // of the iteration
+    MovingPointer* outer;             // of the next loop around, from which this one starts; or null
+    // Where code last had it, `ahead` bytes further on: inner loops that start from a pointer move it as well.
+    Value* last;
+    int64_t ahead = 0;
+  };
+  struct Loop {  // in deques, whose elements do not move
+    llvm::BasicBlock *before, *header;
+    llvm::PHINode* counter;
+    Value* begin;  // of the counter
+    int64_t step;
+    std::optional<int64_t> iterations;  // when they are known
+    int depth;                          // of the counter
+    int branches;                       // around the loop
+    std::deque<MovingPointer> pointers = {};
+    std::vector<std::pair<tensor::Expr, Value*>> invariants = {};  // computed before the loop
+  };
 
   // ---- expressions (emit_expr.cpp). A value that is equal in all lanes is a scalar, any other a vector.
   Value* emit(const tensor::Expr&);
@@ -116,9 +148,18 @@ class KernelEmitter {
   Value* scalar_of(const Linear&);                                       // the part that is equal in all lanes
   Value* vector_of(const Linear&);                                       // all lanes, i64
   std::optional<std::vector<int64_t>> known_lanes(const Linear&) const;  // without terms and constant
-  Value* address(const Memory&, const Linear& offset, int64_t element_bytes);
+  std::optional<int> depth_of(const tensor::Expr&) const;
+  Value* emit_before(Loop&, const tensor::Expr&);
   llvm::Align alignment_of(const Memory&, const Linear& offset, int64_t element_bytes);
   Value* inside(const Linear& index, int64_t extent);  // i1 or a vector of it; null when certainly inside
+
+  // ---- addresses (emit_address.cpp)
+  Value* address(const Memory&, const Linear& offset, int64_t element_bytes);
+  Value* pointer_within(size_t loops, Value* base, const std::vector<Linear::Term>& terms, bool bounded);
+  MovingPointer& moving_pointer(size_t loops, Value* base, const std::vector<Linear::Term>& terms, bool bounded);
+  void move_pointers();
+  Value* moved(Value* pointer, int64_t bytes);
+  Value* moved(Value* pointer, const Linear::Term& by, bool bounded);
 
   // ---- memory (emit_memory.cpp)
   Value* emit_load(const tensor::Load&);
@@ -195,6 +236,8 @@ class KernelEmitter {
   const KernelDebug* debug_;                         // null without -g
   int line_ = 0;                                     // of the statement in the program's text
   int depth_ = 0;                                    // of loops around the current place
+  int branches_ = 0;                                 // around the current place, in this function
+  std::deque<Loop> loops_;                           // around the current place, in this function; innermost last
   std::set<const tensor::VarNode*> register_index_;  // variables that index register buffers: their loops are unrolled
   std::vector<Memo> memos_;                          // innermost last; a guarded expression has a memo of its own
   std::vector<std::pair<tensor::Load, Value*>> loads_;  // executed without guard in this statement

@@ -1,0 +1,85 @@
+#include "targets/llvm/optimize.h"
+
+#include <llvm/Analysis/AliasAnalysis.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+#include <optional>
+#include <vector>
+
+namespace dlcc::targets {
+
+namespace {
+
+struct Sum {
+  llvm::Value* pointer;
+  int64_t bytes;
+};
+
+std::optional<Sum> constant_sum(llvm::Value* v, const llvm::DataLayout& layout) {
+  auto* sum = llvm::dyn_cast<llvm::GetElementPtrInst>(v);
+  llvm::APInt bytes(64, 0);
+  if (!sum || !sum->accumulateConstantOffset(layout, bytes)) return std::nullopt;
+  return Sum{sum->getPointerOperand(), bytes.getSExtValue()};
+}
+
+// What follows a loop goes on from where its pointer has come to. Combining instructions makes that a distance from the
+// pointer's last value within the loop, so that every iteration had to keep this as well: undone.
+void go_on_from_end(llvm::Function& f, const llvm::DominatorTree& dominators) {
+  const llvm::DataLayout& layout = f.getParent()->getDataLayout();
+  for (llvm::BasicBlock& header : f)
+    for (llvm::PHINode& begin : header.phis())
+      for (llvm::Value* end : begin.incoming_values()) {
+        auto step = constant_sum(end, layout);
+        if (!step || step->pointer != &begin) continue;
+        const auto* at = llvm::cast<llvm::Instruction>(end);
+        std::vector<llvm::User*> users(begin.user_begin(), begin.user_end());
+        for (llvm::User* user : users) {
+          auto sum = constant_sum(user, layout);
+          auto* place = llvm::cast<llvm::Instruction>(user);
+          if (!sum || sum->pointer != &begin || !dominators.properlyDominates(at->getParent(), place->getParent()))
+            continue;
+          llvm::IRBuilder<> b(place);
+          llvm::Value* from_end = b.CreateGEP(b.getInt8Ty(), end, b.getInt64(sum->bytes - step->bytes));
+          place->replaceAllUsesWith(from_end);
+          place->eraseFromParent();
+        }
+      }
+}
+
+}  // namespace
+
+void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  passes.addPass(llvm::EarlyCSEPass(false));
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::EarlyCSEPass(false));
+  passes.addPass(llvm::InstCombinePass());
+  for (llvm::Function& f : module) {
+    if (f.isDeclaration()) continue;
+    passes.run(f, functions);
+    go_on_from_end(f, llvm::DominatorTree(f));
+  }
+}
+
+}  // namespace dlcc::targets
