@@ -15,7 +15,7 @@ std::vector<Expr> lines_to_fetch(int64_t lines, const Expr& tile, int64_t tiles,
   bool many = run.steps % places == 0 && of_run >= run.steps;
   std::vector<Expr> found;
   if (many != static_cast<bool>(step)) return found;
-  Expr share = floor_div(tile * Expr(lines), Expr(tiles));
+  Expr share = tile * Expr(ceil_div(lines, tiles));
   if (!many) {
     for (int64_t k = 0; k < of_run; ++k) found.push_back(share + run.number * Expr(of_run) + Expr(k));
     return found;
