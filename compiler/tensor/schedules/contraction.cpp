@@ -151,7 +151,7 @@ class Scheduler {
   // The sums of a panel for an area, and what follows them. In one go, each tile's sums stay in registers; in parts,
   // each part is computed for a block of tiles and added to the totals of them all.
   Stmt sums(const Position& at, const Area& area) {
-    int64_t of_part = terms_.blocks_per_part(height() * width() > tile_.rows);
+    int64_t of_part = terms_.blocks_per_part(ceil_div(height() * width(), tile_.rows));
     if (of_part == 0) return tiles(at, area, [&](const Tile& t) { return whole_tile(at, t); });
     return blocks(area, [&](const Area& block) { return sums_in_parts(at, block, of_part); });
   }
@@ -328,15 +328,14 @@ class Scheduler {
     return make_stmt(Prefetch{data_read(), plan_.data_copy ? in_copy(index) : index});
   }
 
-  // While a part of a panel is multiplied, what lies behind it is fetched, the next part or panel. `step` as in
-  // lines_to_fetch.
+  // While a part of a panel is multiplied, one that comes later is fetched. `step` as in lines_to_fetch.
   Stmt prefetch_next_weights(const Position& at, const Tile& tile, const TermPart& part, const TermRun& run,
                              const Expr& step) const {
     if (at.offset != 0 || !plan_.panels) return nullptr;
     int64_t per_line = line_bits / bits(plan_.panels->type);
     int64_t lines = ceil_div(terms_.terms_in(part) * plan_.panel, per_line);
-    Substitution begin = terms_.behind(part);
-    begin[column_] = at.panel_base + Expr(part.with_rest ? plan_.panel : 0);
+    auto [in_next_panel, begin] = terms_.ahead_of(part);
+    begin[column_] = at.panel_base + Expr(in_next_panel ? plan_.panel : 0);
     std::vector<Expr> next;
     for (const Expr& i : plan_.contraction.weights.indices) next.push_back(substitute(i, begin));
     next = physical_index(plan_.weights_layout, next);

@@ -49,23 +49,31 @@ int64_t TermLoops::terms_in(const TermPart& p) const {
   return others_ * (p.blocks * size_ + (p.with_rest ? rest_ : 0));
 }
 
-int64_t TermLoops::blocks_per_part(bool several_tiles) const {
+int64_t TermLoops::bytes_of(int64_t terms) const {
+  return terms * plan_.panel * bits(plan_.contraction.weights.buffer->type) / 8;
+}
+
+int64_t TermLoops::blocks_per_part(int64_t tiles) const {
+  constexpr int64_t few_tiles = 4;
   DType type = plan_.function.stages[0].results[0]->type;
-  int64_t terms = terms_in(all()), limit = terms;
+  int64_t terms = terms_in(all()), limit = terms, of_block = size_ * others_;
   if (plan_.terms_per_sum > 0 && is_float(type)) limit = std::min(limit, plan_.terms_per_sum);
-  int64_t term_bytes = plan_.panel * bits(type) / 8, of_block = size_ * others_;
-  bool pays = choice_.parts.value_or(terms * term_bytes >= machine_.remote_bytes());
+  int64_t large = tiles > few_tiles ? machine_.remote_bytes() : machine_.remote_bytes() / 2;
+  bool pays = choice_.parts.value_or(bytes_of(terms) >= large);
   // Whole blocks that fill the first-level cache best.
-  int64_t near = (machine_.l1_bytes / term_bytes + of_block / 2) / of_block * of_block;
-  if (several_tiles && plan_.panels && pays) limit = std::min(limit, near);
+  int64_t near = (machine_.l1_bytes / bytes_of(1) + of_block / 2) / of_block * of_block;
+  if (tiles > 1 && plan_.panels && pays) limit = std::min(limit, near);
   return limit < terms && blocks_ > 0 ? std::max<int64_t>(limit / of_block, 1) : 0;
 }
 
-Substitution TermLoops::behind(const TermPart& p) const {
-  Substitution values;
-  for (const Axis& a : axes()) values[a.var] = Expr(0);
-  if (!p.with_rest) values[axes()[innermost_].var] = (p.first + Expr(p.blocks)) * Expr(size_);
-  return values;
+// The same part of the next panel; or the next part, of panels too large to wait in the cache.
+TermLoops::Ahead TermLoops::ahead_of(const TermPart& p) const {
+  bool waits = bytes_of(terms_in(all())) < machine_.remote_bytes();
+  Ahead ahead{waits || p.with_rest, {}};
+  for (const Axis& a : axes()) ahead.begin[a.var] = Expr(0);
+  Expr block = waits ? p.first : p.first + Expr(p.blocks);
+  if (waits || !p.with_rest) ahead.begin[axes()[innermost_].var] = block * Expr(size_);
+  return ahead;
 }
 
 // Few terms, such as the taps of a row or the channels of a picture, are a plain loop.

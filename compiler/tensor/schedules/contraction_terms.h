@@ -46,13 +46,18 @@ class TermLoops {
   int64_t blocks() const { return blocks_; }
   bool has_rest() const { return rest_ > 0; }
 
-  // Into parts of so many blocks the sums are to be cut, or not: 0. Long sums lose accuracy with every term, where that
-  // matters; and a large panel that several tiles read leaves the cache little room for what is fetched beside it.
-  int64_t blocks_per_part(bool several_tiles) const;
+  // Into parts of so many blocks the sums of so many tiles are to be cut, or not: 0. Long sums lose accuracy with every
+  // term, where that matters; and a large panel that several tiles read leaves the cache little room for what is
+  // fetched beside it, which is the more the fewer they are.
+  int64_t blocks_per_part(int64_t tiles) const;
 
   int64_t terms_in(const TermPart&) const;
-  // Values of the reduced axes at the first term behind a part; of another sum, if it is the last part.
-  Substitution behind(const TermPart&) const;
+  // The part of the weights that is fetched while a part of a panel is multiplied.
+  struct Ahead {
+    bool in_next_panel;
+    Substitution begin;  // values of the reduced axes
+  };
+  Ahead ahead_of(const TermPart&) const;
 
   // `body` for every term of the part, or the first of those that are interleaved, a few of them without a branch in
   // between.
@@ -60,6 +65,7 @@ class TermLoops {
 
  private:
   const std::vector<Axis>& axes() const { return plan_.function.stages[0].reduction->axes; }
+  int64_t bytes_of(int64_t terms) const;  // of a panel
   int64_t steps_per_run() const { return run_terms / machine_.terms_of_step; }
   int64_t steps_of(int64_t terms) const;
   int64_t runs_of(int64_t terms) const;
