@@ -294,9 +294,11 @@ class Scheduler {
     if (across == 0) return nullptr;
     TermRun run{channels, plan_.in_channels() / WinogradPlan::lane_block, WinogradPlan::lane_block / terms_of_step_};
     std::vector<Stmt> hints;
+    bool contiguous = across * per_line == plan_.panel;
     for (const Expr& line : lines_to_fetch(plan_.in_channels() * across, part.number, part.count, run, step)) {
-      Expr column = Expr(offset) + floor_mod(line, Expr(across)) * Expr(per_line);
-      std::vector<Expr> index = {panel, point + Expr(1), floor_div(line, Expr(across)), column};
+      Expr row = contiguous ? Expr(0) : floor_div(line, Expr(across));
+      Expr column = contiguous ? line : floor_mod(line, Expr(across));
+      std::vector<Expr> index = {panel, point + Expr(1), row, Expr(offset) + column * Expr(per_line)};
       hints.push_back(make_stmt(Prefetch{plan_.weights, std::move(index), CacheLevel::second}));
     }
     return sequence(std::move(hints));
