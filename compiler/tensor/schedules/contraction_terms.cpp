@@ -66,13 +66,14 @@ int64_t TermLoops::blocks_per_part(int64_t tiles) const {
   return limit < terms && blocks_ > 0 ? std::max<int64_t>(limit / of_block, 1) : 0;
 }
 
-// The same part of the next panel; or the next part, of panels too large to wait in the cache.
+// The next part; of an only panel the same part of what lies behind it, as it was itself fetched before.
 TermLoops::Ahead TermLoops::ahead_of(const TermPart& p) const {
-  bool waits = bytes_of(terms_in(all())) < machine_.remote_bytes();
-  Ahead ahead{waits || p.with_rest, {}};
+  const Axis& column = plan_.function.stages[0].axes[static_cast<size_t>(plan_.column_axis)];
+  bool only = column.extent.value() <= plan_.panel;
+  Ahead ahead{only || p.with_rest, {}};
   for (const Axis& a : axes()) ahead.begin[a.var] = Expr(0);
-  Expr block = waits ? p.first : p.first + Expr(p.blocks);
-  if (waits || !p.with_rest) ahead.begin[axes()[innermost_].var] = block * Expr(size_);
+  Expr block = only ? p.first : p.first + Expr(p.blocks);
+  if (only || !p.with_rest) ahead.begin[axes()[innermost_].var] = block * Expr(size_);
   return ahead;
 }
 
