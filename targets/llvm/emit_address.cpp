@@ -2,10 +2,11 @@
 // each loop keeps a pointer for all accesses at constant distances from each other. An inner loop starts from the
 // pointer of the loop around it and moves it on; the outer loop goes on from where the inner one has left it. So a
 // pointer is one register for a whole nest, where LLVM's own strength reduction, which is switched off, keeps one for
-// each loop and spills them. Code in between computes no products, for which vector units would have to wait.
+// each loop and spills them. And no load waits for a product, which would wait itself for the ports of vector units.
 #include <algorithm>
 
 #include "targets/llvm/kernel_emitter.h"
+#include "tensor/linear.h"
 
 namespace dlcc::targets {
 
@@ -68,7 +69,7 @@ KernelEmitter::MovingPointer& KernelEmitter::moving_pointer(size_t loops, Value*
   b_.SetInsertPoint(loop.header, loop.header->begin());
   llvm::PHINode* begin = b_.CreatePHI(b_.getPtrTy(), 2);
   begin->addIncoming(start, loop.before);
-  int64_t step = wrapping_multiply(counter->coefficient, loop.step);
+  int64_t step = tensor::wrapping_mul(counter->coefficient, loop.step);
   return loop.pointers.emplace_back(base, terms, step, begin, outer, begin);
 }
 
@@ -81,7 +82,7 @@ void KernelEmitter::move_pointers() {
     p.begin->addIncoming(next, b_.GetInsertBlock());
     if (!p.outer || !loop.iterations || loops_[loops_.size() - 2].branches != branches_) continue;
     p.outer->last = next;
-    p.outer->ahead = wrapping_multiply(*loop.iterations, p.step);
+    p.outer->ahead = tensor::wrapping_mul(*loop.iterations, p.step);
   }
 }
 

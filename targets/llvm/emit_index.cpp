@@ -3,16 +3,13 @@
 #include <numeric>
 
 #include "targets/llvm/kernel_emitter.h"
+#include "tensor/linear.h"
 
 namespace dlcc::targets {
 
 using namespace tensor;
 
 namespace {
-
-int64_t wrapping_add(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-}
 
 // Larger ranges than any index has; sums of some of them do not overflow.
 constexpr int64_t range_limit = int64_t{1} << 50;
@@ -22,9 +19,9 @@ constexpr int64_t range_limit = int64_t{1} << 50;
 // ---- linear forms ----------------------------------------------------------------------------------------
 
 void scale(llvm::IRBuilder<>& b, Linear& x, int64_t by) {
-  x.constant = wrapping_multiply(x.constant, by);
-  x.lane = wrapping_multiply(x.lane, by);
-  for (Linear::Term& t : x.terms) t.coefficient = wrapping_multiply(t.coefficient, by);
+  x.constant = wrapping_mul(x.constant, by);
+  x.lane = wrapping_mul(x.lane, by);
+  for (Linear::Term& t : x.terms) t.coefficient = wrapping_mul(t.coefficient, by);
   if (x.varying && by != 1) x.varying = b.CreateMul(x.varying, llvm::ConstantInt::get(x.varying->getType(), by, true));
 }
 
@@ -179,7 +176,7 @@ std::optional<std::vector<int64_t>> KernelEmitter::known_lanes(const Linear& x) 
   auto* varying = llvm::dyn_cast_or_null<llvm::Constant>(x.varying);
   if (!lanes_ || (x.varying && !varying)) return std::nullopt;
   for (int k = 0; k < lanes_->count; ++k) {
-    lanes.push_back(wrapping_multiply(k, x.lane));
+    lanes.push_back(wrapping_mul(k, x.lane));
     if (!varying) continue;
     auto* element = llvm::dyn_cast_or_null<llvm::ConstantInt>(varying->getAggregateElement(static_cast<unsigned>(k)));
     if (!element) return std::nullopt;
@@ -210,10 +207,10 @@ Value* KernelEmitter::vector_of(const Linear& x) {
 }
 
 llvm::Align KernelEmitter::alignment_of(const Memory& memory, const Linear& offset, int64_t element_bytes) {
-  int64_t known = std::gcd(memory.alignment, wrapping_multiply(offset.constant, element_bytes));
+  int64_t known = std::gcd(memory.alignment, wrapping_mul(offset.constant, element_bytes));
   for (const Linear::Term& t : offset.terms) {
     // A strip's base is itself a multiple of its lanes, which a later pass may find; the element's alignment is enough.
-    known = std::gcd(known, wrapping_multiply(t.coefficient, element_bytes));
+    known = std::gcd(known, wrapping_mul(t.coefficient, element_bytes));
   }
   return llvm::Align(static_cast<uint64_t>(known & -known));
 }

@@ -78,7 +78,7 @@ void KernelEmitter::begin_statement() {
 }
 
 void KernelEmitter::bind(const VarNode* var, Value* value, bool bounded, std::optional<Range> range) {
-  bindings_[var] = {value, depth_, bounded, range};
+  bindings_[var] = {value, depth(), bounded, range};
 }
 
 void KernelEmitter::go_to_line(int line) {
@@ -160,10 +160,9 @@ void KernelEmitter::emit_loop(const VarNode* var, Value* begin, Value* end, int6
   auto *first = llvm::dyn_cast<llvm::ConstantInt>(begin), *last = llvm::dyn_cast<llvm::ConstantInt>(end);
   std::optional<int64_t> iterations;
   if (first && last) iterations = (last->getSExtValue() - first->getSExtValue()) / step;
-  loops_.push_back({before, loop, counter, begin, step, iterations, ++depth_, branches_});
+  loops_.push_back({before, loop, counter, begin, step, iterations, depth() + 1, branches_});
   bind(var, counter, true, range);
   body(counter, range);
-  --depth_;
   move_pointers();
   loops_.pop_back();
   // Where pointers are all that was wanted, counting down to zero saves a comparison.
@@ -215,7 +214,7 @@ void KernelEmitter::emit_strip(const For& x, int lanes, Value* base, Range base_
   if (lanes == 1)
     bind(x.var.get(), base, true, base_range);
   else
-    lanes_ = Lanes{x.var.get(), lanes, base, depth_, base_range};
+    lanes_ = Lanes{x.var.get(), lanes, base, depth(), base_range};
   emit(x.body);
   lanes_.reset();
 }

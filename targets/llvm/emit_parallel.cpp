@@ -50,7 +50,7 @@ llvm::Function* KernelEmitter::emit_share(const For& loop, int64_t extent, const
 
   KernelEmitter share(level_, cpu_, kernel_, f, 1, debug_);
   if (debug_) share.go_to_line(line_);
-  share.depth_ = depth_;
+  share.loops_outside_ = depth();
   unsigned next = buffers;
   for (const auto& [var, binding] : captured) {
     share.bindings_[var] = binding;

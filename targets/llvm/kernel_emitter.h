@@ -47,11 +47,6 @@ struct Linear {
   std::optional<tensor::Range> range(int lanes) const;  // over all iterations and lanes, when it is known
 };
 
-// In two's complement.
-inline int64_t wrapping_multiply(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-}
-
 // x := x * by, x := x + y.
 void scale(llvm::IRBuilder<>&, Linear& x, int64_t by);
 void add(llvm::IRBuilder<>&, Linear& x, const Linear& y);
@@ -195,6 +190,7 @@ class KernelEmitter {
   void emit_serial(const tensor::For&);
   void emit_function(const std::function<void()>& body);
   void begin_statement();
+  int depth() const { return loops_outside_ + static_cast<int>(loops_.size()); }  // of loops around the current place
   void bind(const tensor::VarNode*, Value*, bool bounded, std::optional<tensor::Range> range = std::nullopt);
 
   // ---- intrinsic calls (emit_intrinsic.cpp)
@@ -235,9 +231,9 @@ class KernelEmitter {
   std::unordered_map<const tensor::BufferNode*, Memory> memory_;
   const KernelDebug* debug_;                         // null without -g
   int line_ = 0;                                     // of the statement in the program's text
-  int depth_ = 0;                                    // of loops around the current place
-  int branches_ = 0;                                 // around the current place, in this function
   std::deque<Loop> loops_;                           // around the current place, in this function; innermost last
+  int loops_outside_ = 0;                            // around the function's body, in the kernel
+  int branches_ = 0;                                 // around the current place, in this function
   std::set<const tensor::VarNode*> register_index_;  // variables that index register buffers: their loops are unrolled
   std::vector<Memo> memos_;                          // innermost last; a guarded expression has a memo of its own
   std::vector<std::pair<tensor::Load, Value*>> loads_;  // executed without guard in this statement

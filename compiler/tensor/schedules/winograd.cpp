@@ -294,7 +294,7 @@ class Scheduler {
     if (across == 0) return nullptr;
     TermRun run{channels, plan_.in_channels() / WinogradPlan::lane_block, WinogradPlan::lane_block / terms_of_step_};
     std::vector<Stmt> hints;
-    bool contiguous = across * per_line == plan_.panel;
+    bool contiguous = across * per_line == plan_.panel;  // one line after another, whichever the row
     for (const Expr& line : lines_to_fetch(plan_.in_channels() * across, part.number, part.count, run, step)) {
       Expr row = contiguous ? Expr(0) : floor_div(line, Expr(across));
       Expr column = contiguous ? line : floor_mod(line, Expr(across));

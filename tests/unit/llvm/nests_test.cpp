@@ -116,7 +116,7 @@ class Nests {
   }
   static Expr floor_of(const Expr& e) { return unary(UnaryOp::floor, e); }
 
-  // Lanes next to each other, over all of which an inner loop may sum.
+  // Lanes next to each other, here and there.
   Stmt copied() {
     constexpr int64_t lanes = 37;
     Var lane = make_var("lane");
