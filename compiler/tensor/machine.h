@@ -15,6 +15,7 @@ namespace dlcc::tensor {
 struct Machine {
   int vector_bytes = 16;  // one vector register
   int vector_registers = 16;
+  int general_registers = 16;  // with the stack's pointer
   bool has_fma = true;
 
   // Independent accumulators that hide the latency of an addition: arithmetic units times cycles of latency. Two units
@@ -31,6 +32,9 @@ struct Machine {
   // Such operations in the time in which minimal filtering transforms one point of one channel's tile: loads and
   // stores, most of them.
   double flops_per_transformed_point = 40;
+
+  // A call of a function that keeps its caller's registers, in operations of one lane: ten nanoseconds.
+  double call_cost = 1 << 10;
 
   int64_t l1_bytes = 32 << 10, l2_bytes = 1 << 20;  // the caches of one core
   // What the input tiles that minimal filtering transforms together may fill, with the products of a panel. Every such

@@ -218,6 +218,34 @@ void for_each_root_expr(const Stmt& root, const std::function<void(const Expr&)>
   });
 }
 
+Free free_in(const Stmt& statement) {
+  std::set<Var> variables;  // bound within, or found
+  std::set<Buffer> buffers;
+  for_each_stmt(statement, [&](const Stmt& s) {
+    if (const For* x = as<For>(s)) variables.insert(x->var);
+    if (const Let* x = as<Let>(s)) variables.insert(x->var);
+    if (const Allocate* x = as<Allocate>(s)) buffers.insert(x->buffer);
+  });
+  Free result;
+  auto found = [&](const Buffer& b) {
+    if (buffers.insert(b).second) result.buffers.push_back(b);
+  };
+  for_each_stmt(statement, [&](const Stmt& s) {
+    if (const Store* x = as<Store>(s)) found(x->buffer);
+    if (const Prefetch* x = as<Prefetch>(s)) found(x->buffer);
+    if (const IntrinsicCall* x = as<IntrinsicCall>(s))
+      for (const Region& r : x->operands) found(r.buffer);
+  });
+  for_each_root_expr(statement, [&](const Expr& root) {
+    for_each_expr(root, [&](const Expr& e) {
+      if (const Load* x = as<Load>(e)) found(x->buffer);
+      const VarRef* x = as<VarRef>(e);
+      if (x && variables.insert(x->var).second) result.variables.push_back(x->var);
+    });
+  });
+  return result;
+}
+
 Expr rewrite(const Expr& e, const std::function<Expr(const Expr&)>& f) { return ExprRewriter(f)(e); }
 
 Stmt rewrite(const Stmt& s, const std::function<Expr(const Expr&)>& on_expr,

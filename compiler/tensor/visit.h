@@ -18,6 +18,13 @@ void for_each_root_expr(const Stmt&, const std::function<void(const Expr&)>& vis
 // Calls `visit` on the statement and its nested statements, outermost first.
 void for_each_stmt(const Stmt&, const std::function<void(const Stmt&)>& visit);
 
+// What a statement mentions and does not bind or allocate itself, in order of first appearance.
+struct Free {
+  std::vector<Var> variables;
+  std::vector<Buffer> buffers;
+};
+Free free_in(const Stmt&);
+
 // Calls `visit` on the direct sub-expressions of a node.
 template <class Visit>
 void for_each_operand(const ExprNode& node, Visit&& visit) {

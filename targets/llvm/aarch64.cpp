@@ -9,8 +9,12 @@ namespace {
 
 // The sizes of a Cortex-A76 or Neoverse N1 (Arm's technical reference manuals). Two units of 128 bits do about 45
 // GFLOP/s there, and one core reads about 11 GB/s: an estimate from data sheets, not measured.
-const tensor::Machine machine{
-    .vector_bytes = 16, .vector_registers = 32, .has_fma = true, .flops_per_streamed_byte = 4, .l2_bytes = 512 << 10};
+const tensor::Machine machine{.vector_bytes = 16,
+                              .vector_registers = 32,
+                              .general_registers = 32,
+                              .has_fma = true,
+                              .flops_per_streamed_byte = 4,
+                              .l2_bytes = 512 << 10};
 
 CodeLevel level_for(const llvm::MCSubtargetInfo&, const std::string& cpu, const std::string& features) {
   return {cpu, cpu, "", features, machine};

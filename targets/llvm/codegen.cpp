@@ -121,6 +121,7 @@ class Generator {
     module.setTargetTriple(parts_.target.triple);
     module.setDataLayout(machine->createDataLayout());
     module.setPICLevel(llvm::PICLevel::BigPIC);
+    assume_aligned_stack(module);
     std::optional<DebugInfo> debug;
     if (options_.text) debug.emplace(module, options_.text_file, options_.optimization > 0);
     if (is_entry) emit_model(module, parts_, debug ? &*debug : nullptr);

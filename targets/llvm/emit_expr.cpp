@@ -2,6 +2,8 @@
 // surrounding vector loop stays a scalar until it meets a vector.
 #include <llvm/IR/Intrinsics.h>
 
+#include <limits>
+
 #include "support/float_formats.h"
 #include "targets/llvm/kernel_emitter.h"
 #include "tensor/visit.h"
@@ -50,14 +52,14 @@ bool KernelEmitter::converts_halves() const { return !cpu_.getTargetTriple().isX
 Value* KernelEmitter::emit(const Expr& e) {
   for (auto memo = memos_.rbegin(); memo != memos_.rend(); ++memo)
     if (auto it = memo->find(e.get()); it != memo->end()) return it->second;
-  Value* value = emit_new(*e);
+  Value* value = emit_new(e);
   memos_.back().emplace(e.get(), value);
   return value;
 }
 
-Value* KernelEmitter::emit_new(const ExprNode& e) {
+Value* KernelEmitter::emit_new(const Expr& e) {
   return std::visit(overloaded{
-                        [&](const Literal& x) { return emit_literal(e.type, x); },
+                        [&](const Literal& x) { return emit_literal(e.type(), x); },
                         [&](const VarRef& x) -> Value* {
                           if (lanes_ && x.var.get() == lanes_->var) {
                             Linear lane;
@@ -71,21 +73,21 @@ Value* KernelEmitter::emit_new(const ExprNode& e) {
                           return it->second.value;
                         },
                         [&](const Unary& x) { return emit_unary(x, x.a.type()); },
-                        [&](const Binary& x) { return emit_binary(x, x.a.type()); },
+                        [&](const Binary& x) { return emit_binary(e, x); },
                         [&](const Fma& x) {
                           Value *a = emit(x.a), *b = emit(x.b), *c = emit(x.c);
                           match_lanes({&a, &b, &c});
                           return emit_fma(a, b, c);
                         },
                         [&](const Select& x) { return emit_select(x); },
-                        [&](const Cast& x) { return emit_cast(emit(x.a), x.a.type(), e.type, x.saturate); },
+                        [&](const Cast& x) { return emit_cast(emit(x.a), x.a.type(), e.type(), x.saturate); },
                         [&](const Bitcast& x) {
                           Value* a = emit(x.a);
-                          return b_.CreateBitCast(a, with_lanes_of(a, value_type(e.type)));
+                          return b_.CreateBitCast(a, with_lanes_of(a, value_type(e.type())));
                         },
                         [&](const Load& x) { return emit_load(x); },
                     },
-                    e.v);
+                    e->v);
 }
 
 Value* KernelEmitter::emit_literal(DType type, const Literal& x) {
@@ -144,7 +146,9 @@ Value* KernelEmitter::emit_unary(const Unary& x, DType type) {
   DLCC_UNREACHABLE("kernel {} holds a transcendental function that was not expanded", kernel_.name);
 }
 
-Value* KernelEmitter::emit_binary(const Binary& x, DType type) {
+Value* KernelEmitter::emit_binary(const Expr& e, const Binary& x) {
+  DType type = x.a.type();
+  if (Value* index = emit_index_division(x)) return index;
   Value *a = emit(x.a), *b = emit(x.b);
   match_lanes({&a, &b});
   switch (x.op) {
@@ -161,7 +165,10 @@ Value* KernelEmitter::emit_binary(const Binary& x, DType type) {
     default:
       break;
   }
-  if (!is_float(type)) return emit_integer_binary(x.op, a, b, type);
+  if (!is_float(type)) {
+    bool bounded = type == dtype::i64 && !is_vector(a) && range_of(e, ranges_);
+    return emit_integer_binary(x.op, a, b, type, bounded);
+  }
   switch (x.op) {
     case BinaryOp::add:
       return b_.CreateFAdd(a, b);
@@ -176,14 +183,15 @@ Value* KernelEmitter::emit_binary(const Binary& x, DType type) {
   }
 }
 
-Value* KernelEmitter::emit_integer_binary(BinaryOp op, Value* a, Value* b, DType type) {
+// `bounded`: the result does not overflow.
+Value* KernelEmitter::emit_integer_binary(BinaryOp op, Value* a, Value* b, DType type, bool bounded) {
   switch (op) {
     case BinaryOp::add:
-      return b_.CreateAdd(a, b);
+      return b_.CreateAdd(a, b, "", false, bounded);
     case BinaryOp::sub:
-      return b_.CreateSub(a, b);
+      return b_.CreateSub(a, b, "", false, bounded);
     case BinaryOp::mul:
-      return b_.CreateMul(a, b);
+      return b_.CreateMul(a, b, "", false, bounded);
     case BinaryOp::div:
     case BinaryOp::rem:
     case BinaryOp::floor_div:
@@ -204,6 +212,48 @@ Value* KernelEmitter::emit_integer_binary(BinaryOp op, Value* a, Value* b, DType
     default:
       DLCC_UNREACHABLE("kernel {}: not an integer operation", kernel_.name);
   }
+}
+
+namespace {
+
+// n / divisor is n * factor >> shift for n from 0 to `most`.
+struct Reciprocal {
+  int64_t factor;
+  int shift;
+};
+
+// The factor is 2^shift / divisor rounded up, which adds n * excess / (divisor * 2^shift) to the quotient: less than
+// the 1 / divisor that would reach the next integer. Null when the factor is not an immediate operand.
+std::optional<Reciprocal> reciprocal(int64_t divisor, int64_t most) {
+  constexpr int64_t largest = std::numeric_limits<int32_t>::max();
+  for (int shift = 0; shift < 62; ++shift) {
+    int64_t power = int64_t{1} << shift, factor = (power - 1) / divisor + 1, error;
+    if (factor > largest) return std::nullopt;
+    if (!__builtin_mul_overflow(most, factor * divisor - power, &error) && error < power)
+      return Reciprocal{factor, shift};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+// The quotient or remainder of a scalar that is known not to be negative or large, by a constant. No register but its
+// own holds the signs and magic numbers of divisions in general. Null for others.
+Value* KernelEmitter::emit_index_division(const Binary& x) {
+  bool is_remainder = x.op == BinaryOp::floor_mod || x.op == BinaryOp::rem;
+  if (!is_remainder && x.op != BinaryOp::floor_div && x.op != BinaryOp::div) return nullptr;
+  auto divisor = x.a.type() == dtype::i64 ? constant_integer(x.b) : std::nullopt;
+  auto range = divisor ? range_of(x.a, ranges_) : std::nullopt;
+  constexpr int64_t largest = std::numeric_limits<int32_t>::max();
+  if (!range || *divisor < 1 || *divisor > largest || range->low < 0 || range->high > largest) return nullptr;
+  auto by = reciprocal(*divisor, range->high);
+  Value* a = emit(x.a);
+  if (!by || is_vector(a)) return nullptr;
+  auto times = [&](Value* v, int64_t factor) {
+    return b_.CreateMul(v, b_.getInt64(static_cast<uint64_t>(factor)), "", true, true);
+  };
+  Value* quotient = b_.CreateLShr(times(a, by->factor), static_cast<uint64_t>(by->shift));
+  return is_remainder ? b_.CreateSub(a, times(quotient, *divisor), "", true, true) : quotient;
 }
 
 // A zero divisor gives 0 and the smallest integer / -1 itself: both are divided by 1 instead, which gives the second

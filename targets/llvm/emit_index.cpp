@@ -81,7 +81,7 @@ Linear KernelEmitter::linearize(const Expr& e) {
       return result;
     }
     if (auto it = bindings_.find(ref->var.get()); it != bindings_.end())
-      return atom(it->second.value, it->second.depth, it->second.bounded, it->second.range);
+      return atom(it->second.value, it->second.depth, it->second.bounded, range_of(e, ranges_));
   }
   if (const Binary* x = as<Binary>(e)) {
     if (x->op == BinaryOp::add || x->op == BinaryOp::sub) {
@@ -101,9 +101,10 @@ Linear KernelEmitter::linearize(const Expr& e) {
   }
   // What does not change within a loop is computed before it.
   auto depth = depth_of(e);
+  auto range = range_of(e, ranges_);
   auto loop = std::ranges::find_if(loops_, [&](const Loop& l) { return depth && l.depth > *depth; });
-  if (loop == loops_.end()) return atom(emit(e), innermost, false, std::nullopt);
-  return atom(emit_before(*loop, e), *depth, false, std::nullopt);
+  if (loop == loops_.end()) return atom(emit(e), innermost, range.has_value(), range);
+  return atom(emit_before(*loop, e), *depth, range.has_value(), range);
 }
 
 Value* KernelEmitter::emit_before(Loop& loop, const Expr& e) {

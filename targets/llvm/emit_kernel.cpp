@@ -51,6 +51,13 @@ KernelEmitter::KernelEmitter(const CodeLevel& level, const llvm::MCSubtargetInfo
 }
 
 void KernelEmitter::emit() {
+  for (unsigned i = 0; i < kernel_.params.size(); ++i) {
+    const BufferNode& buffer = *kernel_.params[i].buffer;
+    int64_t elements = product(buffer.shape).value();
+    memory_[&buffer] = {function_->getArg(i), false, std::max(buffer.alignment, element_bytes(buffer.type)), elements};
+  }
+  register_index_ = find_register_index(kernel_);
+  nests_ = find_nests(kernel_, level_.machine, threads_, register_index_);
   emit_function([&] {
     if (kernel_.body) emit(kernel_.body);
   });
@@ -58,12 +65,6 @@ void KernelEmitter::emit() {
 
 void KernelEmitter::emit_function(const std::function<void()>& body) {
   b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", function_));
-  for (size_t i = 0; i < kernel_.params.size(); ++i) {
-    const BufferNode& buffer = *kernel_.params[i].buffer;
-    int64_t elements = product(buffer.shape).value();
-    memory_[&buffer] = {function_->getArg(i), false, std::max(buffer.alignment, element_bytes(buffer.type)), elements};
-  }
-  register_index_ = find_register_index(kernel_);
   memos_.emplace_back();
   body();
   if (function_->getReturnType()->isVoidTy())
@@ -77,8 +78,12 @@ void KernelEmitter::begin_statement() {
   loads_.clear();
 }
 
-void KernelEmitter::bind(const VarNode* var, Value* value, bool bounded, std::optional<Range> range) {
-  bindings_[var] = {value, depth(), bounded, range};
+void KernelEmitter::bind(const Var& var, Value* value, bool bounded, std::optional<Range> range) {
+  bindings_[var.get()] = {value, depth(), bounded, bound_++};
+  if (range)
+    ranges_[var] = *range;
+  else
+    ranges_.erase(var);
 }
 
 void KernelEmitter::go_to_line(int line) {
@@ -90,6 +95,16 @@ void KernelEmitter::emit(const Stmt& s) {
   const int outer_line = line_;
   if (int line = debug_ ? debug_->text.statements.find(s, line_) : 0; line > 0) go_to_line(line);
   begin_statement();
+  if (nests_.contains(s.get()))
+    emit_nest(s);
+  else
+    emit_here(s);
+  begin_statement();
+  if (line_ != outer_line) go_to_line(outer_line);
+}
+
+// In this function.
+void KernelEmitter::emit_here(const Stmt& s) {
   std::visit(overloaded{
                  [&](const For& x) { emit_for(x); },
                  [&](const Sequence& x) {
@@ -97,7 +112,8 @@ void KernelEmitter::emit(const Stmt& s) {
                  },
                  [&](const Store& x) { emit_store(x, emit(x.value)); },
                  [&](const Let& x) {
-                   bind(x.var.get(), emit(x.value), false);
+                   auto range = range_of(x.value, ranges_);
+                   bind(x.var, emit(x.value), range.has_value(), range);
                    emit(x.body);
                  },
                  [&](const Allocate& x) { emit_allocate(x); },
@@ -107,8 +123,6 @@ void KernelEmitter::emit(const Stmt& s) {
                  [&](const IntrinsicCall& x) { emit_intrinsic(x); },
              },
              s->v);
-  begin_statement();
-  if (line_ != outer_line) go_to_line(outer_line);
 }
 
 // ---- loops -----------------------------------------------------------------------------------------------
@@ -127,25 +141,28 @@ void KernelEmitter::emit_for(const For& x) {
 
 void KernelEmitter::emit_serial(const For& x) {
   Linear extent = linearize(x.extent);
-  emit_loop(x.var.get(), scalar_of(extent), 1, !extent.is_constant(),
+  auto known = range_of(x.extent, ranges_);
+  std::optional<Range> range;
+  if (known) range = Range{0, std::max<int64_t>(known->high - 1, 0)};
+  emit_loop(x.var, b_.getInt64(0), scalar_of(extent), 1, !known || known->low < 1, range,
             [&](Value*, std::optional<Range>) { emit(x.body); });
 }
 
 void KernelEmitter::emit_unrolled(const For& x, int64_t extent) {
   for (int64_t i = 0; i < extent; ++i) {
-    bind(x.var.get(), b_.getInt64(i), true);
+    bind(x.var, b_.getInt64(i), true, Range{i, i});
     emit(x.body);
   }
 }
 
-void KernelEmitter::emit_loop(const VarNode* var, Value* end, int64_t step, bool may_be_empty,
+void KernelEmitter::emit_loop(const Var& var, Value* end, int64_t step, bool may_be_empty,
                               const std::function<void(Value*, std::optional<Range>)>& body) {
   std::optional<Range> range;
   if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(end)) range = Range{0, known->getSExtValue() - step};
   emit_loop(var, b_.getInt64(0), end, step, may_be_empty, range, body);
 }
 
-void KernelEmitter::emit_loop(const VarNode* var, Value* begin, Value* end, int64_t step, bool may_be_empty,
+void KernelEmitter::emit_loop(const Var& var, Value* begin, Value* end, int64_t step, bool may_be_empty,
                               std::optional<Range> range,
                               const std::function<void(Value*, std::optional<Range>)>& body) {
   llvm::BasicBlock* before = b_.GetInsertBlock();
@@ -200,7 +217,7 @@ void KernelEmitter::emit_vector_loop(const For& x, int64_t extent) {
   if (in_registers || done == lanes) {
     for (int64_t i = 0; i < done; i += lanes) emit_strip(x, static_cast<int>(lanes), b_.getInt64(i), {i, i});
   } else {
-    emit_loop(x.var.get(), b_.getInt64(done), lanes, false,
+    emit_loop(x.var, b_.getInt64(done), lanes, false,
               [&](Value* base, std::optional<Range> range) { emit_strip(x, static_cast<int>(lanes), base, *range); });
   }
   while (done < extent) {
@@ -211,8 +228,9 @@ void KernelEmitter::emit_vector_loop(const For& x, int64_t extent) {
 }
 
 void KernelEmitter::emit_strip(const For& x, int lanes, Value* base, Range base_range) {
+  ranges_[x.var] = {base_range.low, base_range.high + lanes - 1};
   if (lanes == 1)
-    bind(x.var.get(), base, true, base_range);
+    bind(x.var, base, true, base_range);
   else
     lanes_ = Lanes{x.var.get(), lanes, base, depth(), base_range};
   emit(x.body);
@@ -298,6 +316,15 @@ llvm::Function* declare_kernel(llvm::Module& module, const std::string& symbol, 
   function->setDSOLocal(true);
   function->setDoesNotThrow();
   return function;
+}
+
+void assume_aligned_stack(llvm::Module& module) {
+  constexpr unsigned alignment = 64;  // of local buffers, and of the widest vectors
+  if (llvm::Triple(module.getTargetTriple()).isX86()) module.setOverrideStackAlignment(alignment);
+}
+
+void align_stack(llvm::Function& f) {
+  if (f.getParent()->getOverrideStackAlignment()) f.addFnAttr("stackrealign");
 }
 
 void emit_kernel(llvm::Function* function, const Kernel& kernel, const std::vector<bool>& may_alias,

@@ -22,6 +22,11 @@ bool forks(const tensor::Kernel&, int threads);  // holds a parallel loop that i
 // its result if the kernel can fail.
 llvm::Function* declare_kernel(llvm::Module&, const std::string& symbol, const tensor::Kernel&, int threads);
 
+// Kernels rely on a stack that is aligned for their local buffers, so that none of them spends a register on aligning
+// it. Who is called from outside aligns it for all.
+void assume_aligned_stack(llvm::Module&);
+void align_stack(llvm::Function&);
+
 // What functions are called for a debugger, and where the kernel stands in the program's text.
 struct KernelDebug {
   DebugInfo& info;

@@ -1,72 +1,19 @@
 // Parallel loops: the executor runs tasks, each with an equal share of the iterations.
 //
-// The loop becomes a function of its own, the share: the kernel's parameters with all that is known about them, the
-// variables bound around the loop, and the iterations' bounds. A task finds these in a frame on the stack of whoever
-// forks: { kernel's parameters..., captured variables..., a status for each task }.
+// The loop becomes a function of its own, the share, of what it captures and of the iterations' bounds. A task finds
+// what is captured in a frame on the stack of whoever forks: { captured values..., a status for each task }.
 #include "targets/llvm/kernel_emitter.h"
 #include "tensor/passes/parallel_loops.h"
-#include "tensor/visit.h"
 
 namespace dlcc::targets {
 
 using namespace tensor;
 
-// Variables bound around the loop that it mentions, in order of appearance.
-KernelEmitter::Captured KernelEmitter::captured_by(const For& loop) const {
-  std::set<const VarNode*> seen = {loop.var.get()};
-  for_each_stmt(loop.body, [&](const Stmt& s) {
-    if (const For* x = as<For>(s)) seen.insert(x->var.get());
-    if (const Let* x = as<Let>(s)) seen.insert(x->var.get());
-  });
-  Captured result;
-  for_each_root_expr(loop.body, [&](const Expr& root) {
-    for_each_expr(root, [&](const Expr& e) {
-      const VarRef* ref = as<VarRef>(e);
-      if (ref && seen.insert(ref->var.get()).second) result.emplace_back(ref->var.get(), bindings_.at(ref->var.get()));
-    });
-  });
-  return result;
-}
-
-// A function beside the kernel's. Not internal, so that relocations name it, by which its stack use is found.
-llvm::Function* KernelEmitter::new_function(const std::string& suffix, llvm::Type* result,
-                                            const std::vector<llvm::Type*>& params) {
-  auto* f = llvm::Function::Create(llvm::FunctionType::get(result, params, false), llvm::GlobalValue::ExternalLinkage,
-                                   function_->getName() + suffix, *function_->getParent());
-  f->setVisibility(llvm::GlobalValue::HiddenVisibility);
-  f->setDSOLocal(true);
-  f->addFnAttrs(llvm::AttrBuilder(b_.getContext(), function_->getAttributes().getFnAttrs()));
-  return f;
-}
-
-llvm::Function* KernelEmitter::emit_share(const For& loop, int64_t extent, const Captured& captured) {
-  auto buffers = static_cast<unsigned>(kernel_.params.size());
-  std::vector<llvm::Type*> params(buffers, b_.getPtrTy());
-  for (const auto& [var, binding] : captured) params.push_back(binding.value->getType());
-  params.insert(params.end(), {b_.getInt64Ty(), b_.getInt64Ty()});
-  llvm::Function* f = new_function("_share", function_->getReturnType(), params);
-  for (unsigned i = 0; i < buffers; ++i)
-    f->addParamAttrs(i, llvm::AttrBuilder(b_.getContext(), function_->getAttributes().getParamAttrs(i)));
-
-  KernelEmitter share(level_, cpu_, kernel_, f, 1, debug_);
-  if (debug_) share.go_to_line(line_);
-  share.loops_outside_ = depth();
-  unsigned next = buffers;
-  for (const auto& [var, binding] : captured) {
-    share.bindings_[var] = binding;
-    share.bindings_[var].value = f->getArg(next++);
-  }
-  share.emit_function([&] {
-    share.emit_loop(loop.var.get(), f->getArg(next), f->getArg(next + 1), 1, true, Range{0, extent - 1},
-                    [&](Value*, std::optional<Range>) { share.emit(loop.body); });
-  });
-  return f;
-}
-
 // void task(frame, index)
 llvm::Function* KernelEmitter::emit_task(llvm::Function* share, llvm::StructType* frame, int64_t extent,
                                          uint64_t tasks) {
   llvm::Function* f = new_function("_task", b_.getVoidTy(), {b_.getPtrTy(), b_.getInt64Ty()});
+  align_stack(*f);
   llvm::IRBuilder<> b(llvm::BasicBlock::Create(b_.getContext(), "entry", f));
   auto fields = static_cast<unsigned>(share->arg_size()) - 2;
   std::vector<Value*> operands;
@@ -86,8 +33,13 @@ llvm::Function* KernelEmitter::emit_task(llvm::Function* share, llvm::StructType
 }
 
 void KernelEmitter::emit_parallel(const For& loop, int64_t extent) {
-  Captured captured = captured_by(loop);
-  llvm::Function* share = emit_share(loop, extent, captured);
+  Captured captured = captured_by(make_stmt(loop));
+  llvm::Type* bound = b_.getInt64Ty();
+  auto body = [&](KernelEmitter& inner, const std::vector<Value*>& bounds) {
+    inner.emit_loop(loop.var, bounds[0], bounds[1], 1, true, Range{0, extent - 1},
+                    [&](Value*, std::optional<Range>) { inner.emit(loop.body); });
+  };
+  llvm::Function* share = emit_apart("_share", function_->getReturnType(), captured, {bound, bound}, body);
   bool can_fail = !function_->getReturnType()->isVoidTy();
   // Statuses are looked at one by one, so they are few.
   auto tasks = static_cast<uint64_t>(can_fail ? threads_ : count_tasks(loop, extent, threads_));
@@ -101,8 +53,7 @@ void KernelEmitter::emit_parallel(const For& loop, int64_t extent) {
   Value* slot = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(frame, nullptr, "frame");
   unsigned next = 0;
   auto put = [&](Value* v) { b_.CreateStore(v, b_.CreateStructGEP(frame, slot, next++)); };
-  for (unsigned i = 0; i < kernel_.params.size(); ++i) put(function_->getArg(i));
-  for (const auto& [var, binding] : captured) put(binding.value);
+  for (Value* v : captured.values()) put(v);
   // executor->parallel_for(executor->self, tasks, task, frame)
   Value* executor = function_->getArg(static_cast<unsigned>(kernel_.params.size()));
   Value* self = b_.CreateLoad(b_.getPtrTy(), executor);

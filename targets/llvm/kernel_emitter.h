@@ -1,7 +1,7 @@
 // The state of emitting one kernel as an LLVM function, shared by the files that emit expressions (emit_expr.cpp),
 // number conversions (emit_cast.cpp), indices (emit_index.cpp), addresses (emit_address.cpp), memory accesses
-// (emit_memory.cpp), statements (emit_kernel.cpp), intrinsic calls (emit_intrinsic.cpp) and parallel loops
-// (emit_parallel.cpp).
+// (emit_memory.cpp), statements (emit_kernel.cpp), intrinsic calls (emit_intrinsic.cpp), functions within the kernel
+// (emit_function.cpp) and parallel loops (emit_parallel.cpp).
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -78,8 +78,8 @@ class KernelEmitter {
   struct Binding {
     Value* value;
     int depth;
-    bool bounded;  // a loop counter
-    std::optional<tensor::Range> range;
+    bool bounded;  // a loop counter or one whose range is known
+    int order;     // among all variables of the kernel
   };
   struct Memory {
     Value* pointer;
@@ -115,11 +115,12 @@ class KernelEmitter {
 
   // ---- expressions (emit_expr.cpp). A value that is equal in all lanes is a scalar, any other a vector.
   Value* emit(const tensor::Expr&);
-  Value* emit_new(const tensor::ExprNode&);
+  Value* emit_new(const tensor::Expr&);
   Value* emit_literal(DType, const tensor::Literal&);
   Value* emit_unary(const tensor::Unary&, DType operand);
-  Value* emit_binary(const tensor::Binary&, DType operand);
-  Value* emit_integer_binary(tensor::BinaryOp, Value* a, Value* b, DType);
+  Value* emit_binary(const tensor::Expr&, const tensor::Binary&);
+  Value* emit_integer_binary(tensor::BinaryOp, Value* a, Value* b, DType, bool bounded);
+  Value* emit_index_division(const tensor::Binary&);
   Value* emit_division(tensor::BinaryOp, Value* a, Value* b, bool is_signed);
   Value* emit_shift(tensor::BinaryOp, Value* a, Value* b, bool is_signed);
   Value* emit_extremum(const tensor::Binary&, Value* a, Value* b, DType);
@@ -172,12 +173,13 @@ class KernelEmitter {
 
   // ---- statements (emit_kernel.cpp)
   void emit(const tensor::Stmt&);
+  void emit_here(const tensor::Stmt&);
   void go_to_line(int);
   void emit_for(const tensor::For&);
   // A loop from `begin` or 0, tested at its end; `end` is a multiple of `step`; `range` is the counter's.
-  void emit_loop(const tensor::VarNode*, Value* end, int64_t step, bool may_be_empty,
+  void emit_loop(const tensor::Var&, Value* end, int64_t step, bool may_be_empty,
                  const std::function<void(Value* counter, std::optional<tensor::Range>)>& body);
-  void emit_loop(const tensor::VarNode*, Value* begin, Value* end, int64_t step, bool may_be_empty,
+  void emit_loop(const tensor::Var&, Value* begin, Value* end, int64_t step, bool may_be_empty,
                  std::optional<tensor::Range>,
                  const std::function<void(Value* counter, std::optional<tensor::Range>)>& body);
   llvm::MDNode* again_weights(std::optional<tensor::Range>, int64_t step);
@@ -191,7 +193,7 @@ class KernelEmitter {
   void emit_function(const std::function<void()>& body);
   void begin_statement();
   int depth() const { return loops_outside_ + static_cast<int>(loops_.size()); }  // of loops around the current place
-  void bind(const tensor::VarNode*, Value*, bool bounded, std::optional<tensor::Range> range = std::nullopt);
+  void bind(const tensor::Var&, Value*, bool bounded, std::optional<tensor::Range>);
 
   // ---- intrinsic calls (emit_intrinsic.cpp)
   void emit_intrinsic(const tensor::IntrinsicCall&);
@@ -199,14 +201,26 @@ class KernelEmitter {
   void emit_instruction(const tensor::IntrinsicCall&);
   Value* pointer_to(const tensor::Region&);
 
+  // ---- functions within the kernel (emit_function.cpp)
+  // What a statement mentions of its surroundings.
+  struct Captured {
+    std::vector<std::pair<const tensor::BufferNode*, Memory>> buffers;
+    std::vector<std::pair<tensor::Var, Binding>> variables;
+    std::vector<Value*> values() const;  // that a function is called with: all but constants
+  };
+  using BodyOfFunction = std::function<void(KernelEmitter& inner, const std::vector<Value*>& more)>;
+  Captured captured_by(const tensor::Stmt&) const;
+  // A function of the captured values and of `more`.
+  llvm::Function* emit_apart(const std::string& suffix, llvm::Type* result, const Captured&,
+                             const std::vector<llvm::Type*>& more, const BodyOfFunction&);
+  llvm::Function* new_function(const std::string& suffix, llvm::Type* result, const std::vector<llvm::Type*>& params);
+  llvm::AttrBuilder attributes_of(const Memory&) const;
+  void emit_nest(const tensor::Stmt&);
+
   // ---- parallel loops (emit_parallel.cpp)
-  using Captured = std::vector<std::pair<const tensor::VarNode*, Binding>>;
   void emit_parallel(const tensor::For&, int64_t extent);
-  Captured captured_by(const tensor::For&) const;
-  llvm::Function* emit_share(const tensor::For&, int64_t extent, const Captured&);
   llvm::Function* emit_task(llvm::Function* share, llvm::StructType* frame, int64_t extent, uint64_t tasks);
   void return_first_failure(Value* statuses, uint64_t tasks);
-  llvm::Function* new_function(const std::string& suffix, llvm::Type* result, const std::vector<llvm::Type*>& params);
 
   // ---- helpers
   Value* splat(Value*);                              // a scalar in every lane; vectors are returned as they are
@@ -228,6 +242,8 @@ class KernelEmitter {
   std::optional<Lanes> lanes_;
   Value* guard_ = nullptr;  // loads are executed only where this holds; null: everywhere
   std::unordered_map<const tensor::VarNode*, Binding> bindings_;
+  int bound_ = 0;          // variables so far
+  tensor::Ranges ranges_;  // of bound variables, where they are known
   std::unordered_map<const tensor::BufferNode*, Memory> memory_;
   const KernelDebug* debug_;                         // null without -g
   int line_ = 0;                                     // of the statement in the program's text
@@ -235,6 +251,7 @@ class KernelEmitter {
   int loops_outside_ = 0;                            // around the function's body, in the kernel
   int branches_ = 0;                                 // around the current place, in this function
   std::set<const tensor::VarNode*> register_index_;  // variables that index register buffers: their loops are unrolled
+  std::set<const tensor::StmtNode*> nests_;          // statements that become functions
   std::vector<Memo> memos_;                          // innermost last; a guarded expression has a memo of its own
   std::vector<std::pair<tensor::Load, Value*>> loads_;  // executed without guard in this statement
 };
@@ -246,5 +263,10 @@ struct VectorPlan {
   int element_bits = 8;     // widest type that the lanes hold
 };
 VectorPlan plan_vector_loop(const tensor::For&);
+
+// Statements that become functions of their own, none of them within a vector loop (nests.cpp). The loops of `unrolled`
+// variables disappear.
+std::set<const tensor::StmtNode*> find_nests(const tensor::Kernel&, const tensor::Machine&, int threads,
+                                             const std::set<const tensor::VarNode*>& unrolled);
 
 }  // namespace dlcc::targets

@@ -19,6 +19,7 @@ class SkeletonEmitter {
     function_ = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, symbol, module_);
     function_->setDoesNotThrow();
     function_->addFnAttr(llvm::Attribute::NoInline);
+    align_stack(*function_);
     if (debug) debug->describe(function_, symbol, parts.text->run_line);
   }
 

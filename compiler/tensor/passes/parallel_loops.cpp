@@ -1,7 +1,6 @@
 #include "tensor/passes/parallel_loops.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "tensor/simplify.h"
@@ -17,28 +16,13 @@ constexpr double fork_and_join = 1 << 16;  // about half a microsecond
 constexpr double least_task = 1 << 19;     // about four microseconds
 constexpr double most_tasks_of_thread = 8;
 
-// Buffers other than parameters that the statement uses without allocating them.
 bool uses_outer_buffer(const Stmt& body) {
-  std::set<Buffer> used, own;
-  auto add = [&](const Buffer& b) {
-    if (b->scope != Scope::global) used.insert(b);
-  };
-  for_each_stmt(body, [&](const Stmt& s) {
-    if (const auto* x = as<Store>(s)) add(x->buffer);
-    if (const auto* x = as<Allocate>(s)) own.insert(x->buffer);
-    if (const auto* x = as<IntrinsicCall>(s))
-      for (const Region& r : x->operands) add(r.buffer);
-  });
-  for_each_root_expr(body, [&](const Expr& e) {
-    for (const Load& l : loads_of(e)) add(l.buffer);
-  });
-  for (const Buffer& b : own) used.erase(b);
-  return !used.empty();
+  return std::ranges::any_of(free_in(body).buffers, [](const Buffer& b) { return b->scope != Scope::global; });
 }
 
 class Chooser {
  public:
-  explicit Chooser(int threads) : threads_(threads) {}
+  explicit Chooser(int threads, Ranges ranges = {}) : threads_(threads), ranges_(std::move(ranges)) {}
 
   // A statement and what it costs.
   struct Choice {
@@ -48,41 +32,40 @@ class Chooser {
 
   Choice best(const Stmt& s) {
     if (!s) return {};
-    return std::visit(
-        overloaded{
-            [&](const For& x) { return loop(x); },
-            [&](const Sequence& x) {
-              Choice all;
-              std::vector<Stmt> body;
-              for (const Stmt& b : x.body) body.push_back(add(best(b), all.cost));
-              all.stmt = sequence(std::move(body));
-              return all;
-            },
-            [&](const Let& x) {
-              auto range = x.value.type() == dtype::i64 ? range_of(x.value, ranges_) : std::nullopt;
-              if (range) ranges_[x.var] = *range;
-              Choice body = best(x.body);
-              return Choice{let(x.var, x.value, body.stmt), body.cost + register_store};
-            },
-            [&](const Allocate& x) {
-              Choice body = best(x.body);
-              return Choice{allocate(x.buffer, body.stmt), body.cost};
-            },
-            [&](const IfThen& x) {
-              Choice a = best(x.then_body), b = best(x.else_body);
-              return Choice{if_then(x.condition, a.stmt, b.stmt), a.cost + b.cost + register_store};
-            },
-            [&](const Store& x) {
-              double cost = x.buffer->scope == Scope::reg ? register_store : memory_store;
-              for (const Load& l : loads_of(x.value))
-                if (l.buffer->scope == Scope::global) cost += memory_load;
-              return Choice{s, cost};
-            },
-            [&](const Require&) { return Choice{s, memory_store}; },
-            [&](const Prefetch&) { return Choice{s, register_store}; },
-            [&](const IntrinsicCall&) { return Choice{s, memory_store}; },
-        },
-        s->v);
+    return std::visit(overloaded{
+                          [&](const For& x) { return loop(x); },
+                          [&](const Sequence& x) {
+                            Choice all;
+                            std::vector<Stmt> body;
+                            for (const Stmt& b : x.body) body.push_back(add(best(b), all.cost));
+                            all.stmt = sequence(std::move(body));
+                            return all;
+                          },
+                          [&](const Let& x) {
+                            auto range = x.value.type() == dtype::i64 ? range_of(x.value, ranges_) : std::nullopt;
+                            if (range) ranges_[x.var] = *range;
+                            Choice body = best(x.body);
+                            return Choice{let(x.var, x.value, body.stmt), body.cost + register_store};
+                          },
+                          [&](const Allocate& x) {
+                            Choice body = best(x.body);
+                            return Choice{allocate(x.buffer, body.stmt), body.cost};
+                          },
+                          [&](const IfThen& x) {
+                            Choice a = best(x.then_body), b = best(x.else_body);
+                            return Choice{if_then(x.condition, a.stmt, b.stmt), a.cost + b.cost + register_store};
+                          },
+                          [&](const Store& x) {
+                            double cost = x.buffer->scope == Scope::reg ? register_store : memory_store;
+                            for (const Load& l : loads_of(x.value))
+                              if (l.buffer->scope == Scope::global) cost += memory_load;
+                            return Choice{s, cost};
+                          },
+                          [&](const Require&) { return Choice{s, memory_store}; },
+                          [&](const Prefetch&) { return Choice{s, register_store}; },
+                          [&](const IntrinsicCall&) { return Choice{s, memory_store}; },
+                      },
+                      s->v);
   }
 
  private:
@@ -139,6 +122,8 @@ class Chooser {
 }  // namespace
 
 Stmt choose_parallel_loops(const Stmt& s, int threads) { return Chooser(threads).best(s).stmt; }
+
+double cost_of(const Stmt& s, const Ranges& ranges) { return Chooser(1, ranges).best(s).cost; }
 
 int64_t count_tasks(const For& loop, int64_t extent, int threads) {
   double of_thread = static_cast<double>(extent) / threads;

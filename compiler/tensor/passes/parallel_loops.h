@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tensor/ir.h"
+#include "tensor/simplify.h"
 
 namespace dlcc::tensor {
 
@@ -14,5 +15,9 @@ Stmt choose_parallel_loops(const Stmt&, int threads);
 // Into how many tasks of consecutive iterations such a loop of `extent` iterations is divided: some for each thread,
 // as many for all, so that others can take those of a thread that is slow; but none of less than a few microseconds.
 int64_t count_tasks(const For&, int64_t extent, int threads);
+
+// What a statement costs, in the unit of Machine::call_cost; a loop of unknown extent counts as one iteration. `ranges`
+// are those of the variables around it.
+double cost_of(const Stmt&, const Ranges&);
 
 }  // namespace dlcc::tensor

@@ -1,0 +1,94 @@
+// Statements as functions of their own: nests, which are called where they stand, and the shares of parallel loops
+// (emit_parallel.cpp). Such a function gets what its statement mentions of its surroundings: buffers with all that is
+// known about them, and variables.
+#include <algorithm>
+
+#include "targets/llvm/kernel_emitter.h"
+#include "tensor/visit.h"
+
+namespace dlcc::targets {
+
+using namespace tensor;
+
+// In the order in which the kernel has its parameters and binds variables: functions that are called one after another
+// find most of what they get in the same registers.
+KernelEmitter::Captured KernelEmitter::captured_by(const Stmt& s) const {
+  Free free = free_in(s);
+  Captured result;
+  for (const Parameter& p : kernel_.params)
+    if (std::erase(free.buffers, p.buffer)) result.buffers.emplace_back(p.buffer.get(), memory_.at(p.buffer.get()));
+  for (const Buffer& b : free.buffers) result.buffers.emplace_back(b.get(), memory_.at(b.get()));
+  for (const Var& v : free.variables) result.variables.emplace_back(v, bindings_.at(v.get()));
+  std::ranges::sort(result.variables, {}, [](const auto& v) { return v.second.order; });
+  return result;
+}
+
+std::vector<Value*> KernelEmitter::Captured::values() const {
+  std::vector<Value*> result;
+  for (const auto& [buffer, memory] : buffers) result.push_back(memory.pointer);
+  for (const auto& [var, binding] : variables)
+    if (!llvm::isa<llvm::Constant>(binding.value)) result.push_back(binding.value);
+  return result;
+}
+
+// A function beside the kernel's. Not internal, so that relocations name it, by which its stack use is found.
+llvm::Function* KernelEmitter::new_function(const std::string& suffix, llvm::Type* result,
+                                            const std::vector<llvm::Type*>& params) {
+  auto* f = llvm::Function::Create(llvm::FunctionType::get(result, params, false), llvm::GlobalValue::ExternalLinkage,
+                                   function_->getName() + suffix, *function_->getParent());
+  f->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  f->setDSOLocal(true);
+  f->addFnAttrs(llvm::AttrBuilder(b_.getContext(), function_->getAttributes().getFnAttrs()));
+  return f;
+}
+
+llvm::Function* KernelEmitter::emit_apart(const std::string& suffix, llvm::Type* result, const Captured& captured,
+                                          const std::vector<llvm::Type*>& more, const BodyOfFunction& body) {
+  std::vector<llvm::Type*> params;
+  for (Value* v : captured.values()) params.push_back(v->getType());
+  params.insert(params.end(), more.begin(), more.end());
+  llvm::Function* f = new_function(suffix, result, params);
+
+  KernelEmitter inner(level_, cpu_, kernel_, f, 1, debug_);
+  if (debug_) inner.go_to_line(line_);
+  inner.loops_outside_ = depth();
+  inner.bound_ = bound_;
+  inner.register_index_ = register_index_;
+  inner.nests_ = nests_;
+  unsigned next = 0;
+  for (auto [buffer, memory] : captured.buffers) {
+    f->addParamAttrs(next, attributes_of(memory));
+    memory.pointer = f->getArg(next++);
+    inner.memory_[buffer] = memory;
+  }
+  for (auto [var, binding] : captured.variables) {
+    if (!llvm::isa<llvm::Constant>(binding.value)) binding.value = f->getArg(next++);
+    inner.bindings_[var.get()] = binding;
+    if (auto range = ranges_.find(var); range != ranges_.end()) inner.ranges_.insert(*range);
+  }
+  std::vector<Value*> rest;
+  while (next < f->arg_size()) rest.push_back(f->getArg(next++));
+  inner.emit_function([&] { body(inner, rest); });
+  return f;
+}
+
+// Of a parameter that gets this pointer.
+llvm::AttrBuilder KernelEmitter::attributes_of(const Memory& memory) const {
+  if (auto* argument = llvm::dyn_cast<llvm::Argument>(memory.pointer))
+    return {b_.getContext(), function_->getAttributes().getParamAttrs(argument->getArgNo())};
+  llvm::AttrBuilder result(b_.getContext());
+  result.addAttribute(llvm::Attribute::NoAlias).addAttribute(llvm::Attribute::NoCapture);
+  result.addAlignmentAttr(llvm::Align(static_cast<uint64_t>(memory.alignment)));
+  return result;
+}
+
+// Calls keep the caller's registers: that is what nests are set apart for.
+void KernelEmitter::emit_nest(const Stmt& s) {
+  Captured captured = captured_by(s);
+  llvm::Function* f = emit_apart("_nest", b_.getVoidTy(), captured, {},
+                                 [&](KernelEmitter& inner, const std::vector<Value*>&) { inner.emit_here(s); });
+  f->setCallingConv(llvm::CallingConv::PreserveMost);
+  b_.CreateCall(f, captured.values())->setCallingConv(f->getCallingConv());
+}
+
+}  // namespace dlcc::targets
