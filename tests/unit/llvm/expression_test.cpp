@@ -72,6 +72,36 @@ TEST_CASE("integer division never traps") {
   check_equal(apply<uint8_t, uint8_t>(dtype::u8, dtype::u8, {200, 7, 255}, {3, 0, 255}, op(BinaryOp::div)), {66, 0, 1});
 }
 
+TEST_CASE("indices of a known range are divided as any number is") {
+  // The quotients and remainders of `first`..`first` + 63, a range that code generation knows.
+  constexpr int64_t count = 64, largest = std::numeric_limits<int32_t>::max();
+  const std::vector<int64_t> divisors = {1,  2,   3,   5,    7,     11,      14,          49,      64,
+                                         96, 127, 641, 4096, 65537, 1048573, largest - 1, largest, largest + 2};
+  std::vector<int64_t> firsts = {0, 1, -1, -63, -200, largest - 200, largest - 63, largest - 62, largest, 1LL << 40};
+  for (int64_t d : divisors) firsts.push_back(std::max<int64_t>(99 * d % largest - 31, 0));
+  auto n = static_cast<int64_t>(divisors.size());
+  Buffer y = make_buffer("y", dtype::i64, {2, n, count});
+  for (int64_t first : firsts) {
+    CAPTURE(first);
+    std::vector<Stmt> loops;
+    for (int64_t k = 0; k < n; ++k) {
+      Var i = make_var("i");
+      Expr a = Expr(i) + Expr(first), d = Expr(divisors[static_cast<size_t>(k)]);
+      loops.push_back(for_loop(i, count, LoopKind::serial,
+                               sequence({store(y, {0, k, i}, binary(BinaryOp::floor_div, a, d)),
+                                         store(y, {1, k, i}, binary(BinaryOp::floor_mod, a, d))})));
+    }
+    auto ran = run({"divided", {{y, Access::write}}, sequence(loops)}, {});
+    auto got = ran.outputs[0].as<int64_t>();
+    for (int64_t k = 0; k < n; ++k)
+      for (int64_t i = 0; i < count; ++i) {
+        int64_t d = divisors[static_cast<size_t>(k)], a = first + i, r = (a % d + d) % d;
+        CHECK(got[static_cast<size_t>(k * count + i)] == (a - r) / d);
+        CHECK(got[static_cast<size_t>((n + k) * count + i)] == r);
+      }
+  }
+}
+
 TEST_CASE("shifts by any amount are defined") {
   std::vector<int32_t> a = {1, 1, 1, -8, -8, -8, 8, low}, b = {31, 32, -1, 1, 40, -1, 2, 31};
   check_equal(apply<int32_t>(dtype::i32, dtype::i32, a, b, op(BinaryOp::shl)), {low, 0, 0, -16, 0, 0, 32, 0});

@@ -56,16 +56,28 @@ CompiledKernel wrap(const Kernel& kernel, const targets::Target& target, const s
   return result;
 }
 
-CompiledKernel compile(const Kernel& kernel, const std::string& mcpu, const std::string& prefix, int threads) {
+namespace {
+
+targets::Target changed_target(const std::string& mcpu, const ChangeMachine& change) {
   targets::Target target = target_named("x86-64", mcpu);
+  if (change)
+    for (targets::CodeLevel& level : target.levels) change(level.machine);
+  return target;
+}
+
+}  // namespace
+
+CompiledKernel compile(const Kernel& kernel, const std::string& mcpu, const std::string& prefix, int threads,
+                       const ChangeMachine& change) {
+  targets::Target target = changed_target(mcpu, change);
   CompiledKernel result = wrap(kernel, target, prefix);
   result.program.threads = threads;
   result.object = targets::generate_object(result.program, result.plan, result.interface, target, {}).bytes();
   return result;
 }
 
-std::string assembly(const Kernel& kernel, const std::string& mcpu) {
-  targets::Target target = target_named("x86-64", mcpu);
+std::string assembly(const Kernel& kernel, const std::string& mcpu, const ChangeMachine& change) {
+  targets::Target target = changed_target(mcpu, change);
   CompiledKernel wrapped = wrap(kernel, target);
   return targets::generate_listing(wrapped.program, wrapped.plan, wrapped.interface, target, {},
                                    targets::Listing::assembly);
@@ -105,11 +117,12 @@ bool equal_numbers(const Constant& a, const Constant& b) {
 
 }  // namespace
 
-targets::RunResult run(const Kernel& kernel, const std::vector<Constant>& inputs, int threads) {
+targets::RunResult run(const Kernel& kernel, const std::vector<Constant>& inputs, int threads,
+                       const ChangeMachine& change) {
   static const std::vector<std::string> levels = runnable_levels();
   std::optional<targets::RunResult> first;
   for (const std::string& level : levels) {
-    CompiledKernel compiled = compile(kernel, level, "net", threads);
+    CompiledKernel compiled = compile(kernel, level, "net", threads, change);
     Diagnostics diagnostics;
     auto ran = targets::run_object({compiled.object, &compiled.interface, inputs}, diagnostics);
     INFO(level);

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,15 +27,19 @@ targets::Target target_named(const std::string& name, const std::string& mcpu);
 // A program that calls the kernel once: its read parameters are the model's inputs, its written ones the outputs,
 // scratch lies in the arena.
 CompiledKernel wrap(const tensor::Kernel&, const targets::Target&, const std::string& prefix = "net");
-CompiledKernel compile(const tensor::Kernel&, const std::string& mcpu, const std::string& prefix = "net",
-                       int threads = 1);
+// What code generation takes the CPUs for, other than their tables say.
+using ChangeMachine = std::function<void(tensor::Machine&)>;
 
-std::string assembly(const tensor::Kernel&, const std::string& mcpu);
+CompiledKernel compile(const tensor::Kernel&, const std::string& mcpu, const std::string& prefix = "net",
+                       int threads = 1, const ChangeMachine& = {});
+
+std::string assembly(const tensor::Kernel&, const std::string& mcpu, const ChangeMachine& = {});
 
 // The CPU levels that this machine can run.
 std::vector<std::string> runnable_levels();
 
 // Runs on every level that this machine has; checks that all give the same numbers, and those of the evaluator.
-targets::RunResult run(const tensor::Kernel&, const std::vector<Constant>& inputs, int threads = 1);
+targets::RunResult run(const tensor::Kernel&, const std::vector<Constant>& inputs, int threads = 1,
+                       const ChangeMachine& = {});
 
 }  // namespace dlcc::test

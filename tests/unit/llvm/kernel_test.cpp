@@ -36,6 +36,27 @@ TEST_CASE("a vector loop handles every extent") {
   }
 }
 
+TEST_CASE("local buffers are aligned wherever the caller's stack lies") {
+  // The buffer's vectors are loaded and stored with their alignment, by the kernel, by a nest of it and by a task.
+  Buffer x = make_buffer("x", dtype::f32, {8, 64}), y = make_buffer("y", dtype::f32, {8, 64});
+  Buffer part = make_buffer("part", dtype::f32, {64}, Scope::local, 64);
+  Var r = make_var("r"), i = make_var("i"), j = make_var("j"), k = make_var("k");
+  Stmt copy = for_loop(i, 64, vector, store(part, {i}, load(x, {r, i})));
+  Stmt twice = for_loop(j, 3, serial, for_loop(k, 64, vector, store(part, {k}, load(part, {k}) * number(2))));
+  Var l = make_var("l");
+  Stmt back = for_loop(l, 64, vector, store(y, {r, l}, load(part, {l})));
+  Kernel kernel{"local",
+                {{x, Access::read}, {y, Access::write}},
+                for_loop(r, 8, LoopKind::parallel, allocate(part, sequence({copy, twice, back})))};
+  Constant numbers = floats({8, 64}, [](int64_t n) { return float(n); });
+  for (size_t bytes : {16, 32, 48, 64}) {
+    auto* space = static_cast<volatile char*>(__builtin_alloca(bytes));
+    space[0] = 1;
+    for (int threads : {1, 2})
+      run(kernel, {numbers}, threads, [](Machine& m) { m.general_registers = 3, m.call_cost = 0; });
+  }
+}
+
 TEST_CASE("a register-tiled product keeps its accumulators in registers") {
   constexpr int rows = 14, depth = 32;
   Buffer a = make_buffer("a", dtype::f32, {rows, depth}), b = make_buffer("b", dtype::f32, {depth, 32}),

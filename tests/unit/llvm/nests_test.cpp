@@ -1,8 +1,10 @@
 // Random nests of loops, whose pointers move: what is compiled must equal what the evaluator computes.
 #include <random>
+#include <sstream>
 
 #include "harness.h"
 #include "tensor/simplify.h"
+#include "tensor/visit.h"
 
 namespace dlcc::test {
 
@@ -15,10 +17,10 @@ class Nests {
  public:
   explicit Nests(unsigned seed) : random_(seed) {}
 
-  Kernel kernel() {
+  Kernel kernel(int depth) {
     Var r = make_var("r");
     row_ = r;
-    Stmt body = for_loop(r, rows, LoopKind::parallel, nest(4));
+    Stmt body = for_loop(r, rows, LoopKind::parallel, nest(depth));
     return {"nests", {{x_, Access::read}, {y_, Access::write}, {z_, Access::write}}, sequence({cleared(), body})};
   }
 
@@ -136,9 +138,91 @@ class Nests {
 TEST_CASE("random nests compute what the evaluator computes") {
   for (unsigned seed = 1; seed <= 100; ++seed) {
     CAPTURE(seed);
-    Kernel kernel = Nests(seed).kernel();
+    Kernel kernel = Nests(seed).kernel(4);
     INFO(print(kernel));
     run(kernel, {Nests::data()}, 1 + static_cast<int>(seed % 2));
+  }
+}
+
+namespace {
+
+// So few registers that a function holds loops of one, two, three.. levels, and calls that cost nothing.
+ChangeMachine holding(int loops) {
+  return [=](Machine& m) { m.general_registers = 3 * loops, m.call_cost = 0; };
+}
+
+// Functions that nests have become.
+size_t nests(const Kernel& kernel, const ChangeMachine& change) {
+  std::istringstream lines(assembly(kernel, "x86-64-v3", change));
+  size_t n = 0;
+  for (std::string line; std::getline(lines, line);)
+    n += line.find(".type") != std::string::npos && line.find("_nest") != std::string::npos;
+  return n;
+}
+
+}  // namespace
+
+TEST_CASE("random nests compute the same as functions of one or two loops") {
+  size_t functions = 0;
+  for (unsigned seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    Kernel kernel = Nests(seed).kernel(6);
+    INFO(print(kernel));
+    ChangeMachine few = holding(1 + static_cast<int>(seed % 3 == 0));
+    run(kernel, {Nests::data()}, 1 + static_cast<int>(seed % 2), few);
+    functions += nests(kernel, few);
+  }
+  CHECK(functions > 40);
+}
+
+TEST_CASE("loops that one function's registers do not hold become several functions") {
+  // y[i, j, k] += x[i, j, k, l, m, n], in loops that are all of one nest, or with two nests in the innermost but one.
+  constexpr int64_t extent = 6;
+  Buffer x = make_buffer("x", dtype::f32, Shape(6, Dim(extent))), y = make_buffer("y", dtype::f32, {6, 6, 6});
+  std::vector<Var> v;
+  for (const char* name : {"i", "j", "k", "l", "m", "n"}) v.push_back(make_var(name));
+  auto loops = [&](size_t from, size_t to, Stmt body) {
+    for (size_t l = to; l-- > from;) body = for_loop(v[l], extent, LoopKind::serial, body);
+    return body;
+  };
+  auto kernel_of = [&](Stmt body) { return Kernel{"deep", {{x, Access::read}, {y, Access::write}}, std::move(body)}; };
+  Expr sum = load(y, {v[0], v[1], v[2]}) + load(x, {v[0], v[1], v[2], v[3], v[4], v[5]});
+  Stmt clear = store(y, {v[0], v[1], v[2]}, literal(dtype::f32, 0.)), add = store(y, {v[0], v[1], v[2]}, sum);
+  Kernel deep = kernel_of(loops(0, 3, sequence({clear, loops(3, 6, add)})));
+  std::vector<float> values(extent * extent * extent * extent * extent * extent);
+  for (size_t n = 0; n < values.size(); ++n) values[n] = static_cast<float>(n % 7);
+  Constant data = Constant::of(dtype::f32, std::vector<int64_t>(6, extent), values);
+
+  auto functions = [&](const Kernel& kernel, const ChangeMachine& change) {
+    run(kernel, {data}, 1, change);
+    return nests(kernel, change);
+  };
+  CHECK(functions(deep, holding(6)) == 0);
+  CHECK(functions(deep, holding(5)) == 1);
+  CHECK(functions(deep, holding(4)) == 1);
+  CHECK(functions(deep, holding(2)) == 2);
+  // As often as this machine calls functions, nothing else could be done.
+  CHECK(functions(deep, [](Machine& m) { m.general_registers = 9, m.call_cost = 1e9; }) == 0);
+
+  SUBCASE("nests one after another are functions each") {
+    Stmt again = with_unique_names(loops(4, 6, add));
+    Kernel two = kernel_of(loops(0, 3, sequence({clear, loops(3, 4, sequence({loops(4, 6, add), again}))})));
+    CHECK(functions(two, holding(7)) == 0);
+    CHECK(functions(two, holding(3)) == 3);
+  }
+  SUBCASE("what surrounding registers hold stays there") {
+    Buffer acc = make_buffer("acc", dtype::f32, {1}, Scope::reg);
+    auto at = [&](const Expr& value) { return store(acc, {0}, value); };
+    Stmt body = sequence({at(literal(dtype::f32, 0.)),
+                          loops(3, 6, at(load(acc, {0}) + load(x, {v[0], v[1], v[2], v[3], v[4], v[5]}))),
+                          store(y, {v[0], v[1], v[2]}, load(acc, {0}))});
+    CHECK(functions(kernel_of(loops(0, 3, allocate(acc, body))), holding(3)) == 1);  // with the accumulator
+    CHECK(functions(kernel_of(allocate(acc, loops(0, 3, body))), holding(3)) == 0);
+  }
+  SUBCASE("requirements give the kernel's status") {
+    Expr positive = binary(BinaryOp::ge, load(x, {v[0], v[1], v[2], v[3], v[4], v[5]}), literal(dtype::f32, 0.));
+    Stmt checked = sequence({require(positive, Status::division_by_zero), add});
+    CHECK(functions(kernel_of(loops(0, 3, sequence({clear, loops(3, 6, checked)}))), holding(3)) == 0);
   }
 }
 
