@@ -8,6 +8,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
@@ -20,6 +21,7 @@
 #include "targets/llvm/emit_kernel.h"
 #include "targets/llvm/emit_model.h"
 #include "targets/llvm/optimize.h"
+#include "targets/llvm/spills.h"
 
 namespace dlcc::targets {
 
@@ -112,11 +114,39 @@ class Generator {
     return layout.offsets;
   }
 
+  struct Compiled {
+    std::string text;
+    std::vector<Spills> spills;  // of each kernel, within loops
+  };
+
+  // Kernels that spill within loops are tried again, divided into functions of fewer loops.
   std::string compile(const Unit& unit, Output output) const {
+    const tensor::Machine& machine = parts_.target.levels[unit.level].machine;
+    std::vector<int> loops(unit.last - unit.first, loops_that_fit(machine)), fewer = loops, best = loops;
+    Output code = output == Output::assembly ? output : Output::object;
+    Compiled compiled = compile(unit, code, loops);
+    for (size_t k = 0; k < loops.size(); ++k)
+      if (compiled.spills[k].stores > 0)
+        fewer[k] = next_division(parts_.program.kernels[unit.first + k].variants[unit.level], machine, loops[k],
+                                 parts_.program.threads);
+    if (fewer != loops) {
+      Compiled again = compile(unit, code, fewer);
+      for (size_t k = 0; k < loops.size(); ++k)
+        if (again.spills[k] < compiled.spills[k]) best[k] = fewer[k];
+      if (best == fewer) compiled = std::move(again);
+    }
+    bool done = code == output && (best == loops || best == fewer);
+    return done ? compiled.text : compile(unit, output, best).text;
+  }
+
+  // `loops`: that a function may hold, for each kernel.
+  Compiled compile(const Unit& unit, Output output, const std::vector<int>& loops) const {
     bool is_entry = unit.first == unit.last;
     const CodeLevel& level = is_entry ? baseline_ : parts_.target.levels[unit.level];
     std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(parts_.target, level, options_.optimization);
+    std::map<std::string, Spills> of_function;
     llvm::LLVMContext context;
+    count_spills(context, of_function);
     llvm::Module module(parts_.interface.prefix, context);
     module.setTargetTriple(parts_.target.triple);
     module.setDataLayout(machine->createDataLayout());
@@ -132,13 +162,20 @@ class Generator {
       set_cpu(*function, level);
       std::optional<KernelDebug> kernel_debug;
       if (debug) kernel_debug.emplace(*debug, options_.text->kernels[k][unit.level]);
-      emit_kernel(function, kernel, may_alias_[k], level, *machine->getMCSubtargetInfo(), parts_.program.threads,
-                  kernel_debug ? &*kernel_debug : nullptr);
+      emit_kernel(function, kernel, may_alias_[k], level, *machine->getMCSubtargetInfo(), loops[k - unit.first],
+                  parts_.program.threads, kernel_debug ? &*kernel_debug : nullptr);
     }
     if (debug) debug->finish();
     verify(module);
     if (output != Output::llvm_ir && options_.optimization > 0) optimize(module, *machine);
-    return write(module, *machine, output);
+    Compiled result{write(module, *machine, output), {}};
+    for (size_t k = unit.first; k < unit.last; ++k) {
+      Spills& spills = result.spills.emplace_back();
+      for (const auto& [function, of_loops] : of_function)  // the kernel's own, and those that are parts of it
+        if (function.starts_with(kernel_symbol(parts_, k, level)))
+          spills.stores += of_loops.stores, spills.loads += of_loops.loads;
+    }
+    return result;
   }
 
   static void verify(const llvm::Module& module) {

@@ -237,8 +237,8 @@ std::optional<Reciprocal> reciprocal(int64_t divisor, int64_t most) {
 
 }  // namespace
 
-// The quotient or remainder of a scalar that is known not to be negative or large, by a constant. No register but its
-// own holds the signs and magic numbers of divisions in general. Null for others.
+// The quotient or remainder of a scalar that is known not to be negative or large, by a constant, without the signs and
+// magic numbers that divisions in general keep in registers. Null for others.
 Value* KernelEmitter::emit_index_division(const Binary& x) {
   bool is_remainder = x.op == BinaryOp::floor_mod || x.op == BinaryOp::rem;
   if (!is_remainder && x.op != BinaryOp::floor_div && x.op != BinaryOp::div) return nullptr;

@@ -50,14 +50,14 @@ KernelEmitter::KernelEmitter(const CodeLevel& level, const llvm::MCSubtargetInfo
   go_to_line(debug->text.line);
 }
 
-void KernelEmitter::emit() {
+void KernelEmitter::emit(int most_loops) {
   for (unsigned i = 0; i < kernel_.params.size(); ++i) {
     const BufferNode& buffer = *kernel_.params[i].buffer;
     int64_t elements = product(buffer.shape).value();
     memory_[&buffer] = {function_->getArg(i), false, std::max(buffer.alignment, element_bytes(buffer.type)), elements};
   }
   register_index_ = find_register_index(kernel_);
-  nests_ = find_nests(kernel_, level_.machine, threads_, register_index_);
+  nests_ = find_nests(kernel_, level_.machine, most_loops, threads_, register_index_);
   emit_function([&] {
     if (kernel_.body) emit(kernel_.body);
   });
@@ -327,8 +327,17 @@ void align_stack(llvm::Function& f) {
   if (f.getParent()->getOverrideStackAlignment()) f.addFnAttr("stackrealign");
 }
 
+int next_division(const Kernel& kernel, const Machine& machine, int most_loops, int threads) {
+  std::set<const VarNode*> unrolled = find_register_index(kernel);
+  auto nests = [&](int loops) { return find_nests(kernel, machine, loops, threads, unrolled); };
+  for (int fewer = most_loops - 1; fewer > 0; --fewer)
+    if (nests(fewer) != nests(most_loops)) return fewer;
+  return most_loops;
+}
+
 void emit_kernel(llvm::Function* function, const Kernel& kernel, const std::vector<bool>& may_alias,
-                 const CodeLevel& level, const llvm::MCSubtargetInfo& cpu, int threads, const KernelDebug* debug) {
+                 const CodeLevel& level, const llvm::MCSubtargetInfo& cpu, int most_loops, int threads,
+                 const KernelDebug* debug) {
   llvm::LLVMContext& context = function->getContext();
   for (unsigned i = 0; i < kernel.params.size(); ++i) {
     const BufferNode& buffer = *kernel.params[i].buffer;
@@ -342,7 +351,7 @@ void emit_kernel(llvm::Function* function, const Kernel& kernel, const std::vect
       attributes.addDereferenceableAttr(static_cast<uint64_t>(bytes));
     function->addParamAttrs(i, attributes);
   }
-  KernelEmitter(level, cpu, kernel, function, forks(kernel, threads) ? threads : 1, debug).emit();
+  KernelEmitter(level, cpu, kernel, function, forks(kernel, threads) ? threads : 1, debug).emit(most_loops);
 }
 
 }  // namespace dlcc::targets

@@ -33,9 +33,16 @@ struct KernelDebug {
   const lower::KernelText& text;
 };
 
-// Gives the declared function its body. `may_alias[i]`: parameter i may share its memory with another one. `debug` is
-// null without -g.
+// Loops in each other whose counters and pointers a function's registers should hold.
+int loops_that_fit(const tensor::Machine&);
+
+// The next smaller number of loops with which emit_kernel divides the kernel into other functions than with
+// `most_loops`; that itself if there is none.
+int next_division(const tensor::Kernel&, const tensor::Machine&, int most_loops, int threads);
+
+// Gives the declared function its body. `may_alias[i]`: parameter i may share its memory with another one. A function
+// has at most so many loops in each other, as far as calls of others cost little. `debug` is null without -g.
 void emit_kernel(llvm::Function*, const tensor::Kernel&, const std::vector<bool>& may_alias, const CodeLevel&,
-                 const llvm::MCSubtargetInfo&, int threads, const KernelDebug* debug);
+                 const llvm::MCSubtargetInfo&, int most_loops, int threads, const KernelDebug* debug);
 
 }  // namespace dlcc::targets

@@ -64,7 +64,7 @@ class KernelEmitter {
 
   // Fills the function, whose parameters are the kernel's buffers (and the executor, if it forks) and whose result is
   // the status.
-  void emit();
+  void emit(int most_loops);
 
  private:
   // The vector loop in whose lanes expressions are evaluated at the moment.
@@ -266,7 +266,7 @@ VectorPlan plan_vector_loop(const tensor::For&);
 
 // Statements that become functions of their own, none of them within a vector loop (nests.cpp). The loops of `unrolled`
 // variables disappear.
-std::set<const tensor::StmtNode*> find_nests(const tensor::Kernel&, const tensor::Machine&, int threads,
+std::set<const tensor::StmtNode*> find_nests(const tensor::Kernel&, const tensor::Machine&, int most_loops, int threads,
                                              const std::set<const tensor::VarNode*>& unrolled);
 
 }  // namespace dlcc::targets

@@ -15,13 +15,12 @@ using namespace tensor;
 
 namespace {
 
-constexpr int registers_of_loop = 3;            // its counter and two pointers
 constexpr double calls_of_iteration = 1. / 64;  // at most so much of it goes into calls
 
 class Divider {
  public:
-  Divider(const Machine& machine, int threads, const std::set<const VarNode*>& unrolled)
-      : machine_(machine), threads_(threads), unrolled_(unrolled) {}
+  Divider(const Machine& machine, int most_loops, int threads, const std::set<const VarNode*>& unrolled)
+      : machine_(machine), most_loops_(most_loops), threads_(threads), unrolled_(unrolled) {}
 
   std::set<const StmtNode*> divide(const Stmt& body) {
     divide(body, 0);
@@ -29,16 +28,15 @@ class Divider {
   }
 
  private:
-  int most_loops() const { return machine_.general_registers / registers_of_loop; }
-
   // Loops that one loop counts as. Where it ends is a value in a register, too, if it is not a constant.
   int loops(const For& x) const {
     auto extent = constant_integer(x.extent);
     bool gone = x.kind == LoopKind::unrolled || x.kind == LoopKind::vector || unrolled_.contains(x.var.get());
     if (gone || extent == 1) return 0;
-    bool is_shared = x.kind == LoopKind::parallel && threads_ > 1;
-    return is_shared || !extent ? 2 : 1;
+    return is_shared(x) || !extent ? 2 : 1;
   }
+
+  bool is_shared(const For& x) const { return x.kind == LoopKind::parallel && threads_ > 1; }
 
   // Loops in each other within the statement. Nests one after another count as one more: what the next one begins with
   // is kept during the first.
@@ -58,12 +56,13 @@ class Divider {
     return std::ranges::count_if(x.body, [&](const Stmt& part) { return height(part) > 1; }) > 1;
   }
 
-  // `outside`: loops of the same function around the statement.
+  // `outside`: loops of the same function around the statement. Two of them and what is bound within are enough for one
+  // function beside its calls.
   void divide(const Stmt& s, int outside) {
-    if (!s || outside + height(s) <= most_loops()) return;
+    if (!s || outside + height(s) <= most_loops_) return;
     if (const For* x = as<For>(s)) {
       if (x->kind == LoopKind::vector) return;
-      if (outside > 0 && loops(*x) > 0 && (outside > 1 || height(s) <= most_loops()) && set_apart(s)) return;
+      if (outside > 0 && loops(*x) > 0 && (outside > 1 || height(s) <= most_loops_) && set_apart(s)) return;
       if (auto extent = range_of(x->extent, ranges_)) ranges_[x->var] = {0, std::max<int64_t>(extent->high - 1, 0)};
       double around = calls_;
       if (loops(*x) > 0) calls_ = cost_of(x->body, ranges_) * calls_of_iteration / machine_.call_cost;
@@ -72,7 +71,7 @@ class Divider {
     } else if (const Sequence* x = as<Sequence>(s)) {
       bool several = outside > 0 && holds_several_nests(*x);
       for (const Stmt& part : x->body)
-        if (!several || height(part) < 2 || !set_apart(part)) divide(part, outside);
+        if (!several || height(part) < 1 || !set_apart(part)) divide(part, outside);
     } else if (const Let* x = as<Let>(s)) {
       if (auto value = range_of(x->value, ranges_)) ranges_[x->var] = *value;
       divide(x->body, outside);
@@ -83,11 +82,15 @@ class Divider {
     }
   }
 
-  // False where a call would cost too much, or the statement has a part in its surroundings' registers or status.
+  // False where a call would cost too much, or the statement has a part in its surroundings' registers or status, or in
+  // the threads.
   bool set_apart(const Stmt& s) {
     if (calls_ < 1) return false;
     bool may = std::ranges::none_of(free_in(s).buffers, [](const Buffer& b) { return b->scope == Scope::reg; });
-    for_each_stmt(s, [&](const Stmt& part) { may &= !as<Require>(part); });
+    for_each_stmt(s, [&](const Stmt& part) {
+      const For* loop = as<For>(part);
+      may &= !as<Require>(part) && !(loop && is_shared(*loop));
+    });
     if (!may) return false;
     --calls_;
     nests_.insert(s.get());
@@ -96,6 +99,7 @@ class Divider {
   }
 
   const Machine& machine_;
+  int most_loops_;  // of a function, in each other
   int threads_;
   const std::set<const VarNode*>& unrolled_;  // variables whose loops disappear
   Ranges ranges_;
@@ -105,9 +109,14 @@ class Divider {
 
 }  // namespace
 
-std::set<const StmtNode*> find_nests(const Kernel& kernel, const Machine& machine, int threads,
+int loops_that_fit(const Machine& machine) {
+  constexpr int registers_of_loop = 3;  // its counter and two pointers
+  return machine.general_registers / registers_of_loop;
+}
+
+std::set<const StmtNode*> find_nests(const Kernel& kernel, const Machine& machine, int most_loops, int threads,
                                      const std::set<const VarNode*>& unrolled) {
-  return Divider(machine, threads, unrolled).divide(kernel.body);
+  return Divider(machine, most_loops, threads, unrolled).divide(kernel.body);
 }
 
 }  // namespace dlcc::targets

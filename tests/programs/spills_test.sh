@@ -30,7 +30,7 @@ check_all() {  # LARGE MODEL..
   for model in "${@:2}"; do
     [ -e "$model" ] || continue
     for cpu in x86-64-v3 x86-64-v4 skylake-avx512 znver5; do check "$model" "$1" -mcpu=$cpu; done
-    check "$model" "$1" -Os
+    check "$model" 0 -Os
     check "$model" "$1" --threads=2
   done
 }

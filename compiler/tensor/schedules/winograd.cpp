@@ -86,9 +86,12 @@ class Scheduler {
     return for_loop(lane, lanes_, LoopKind::vector, body(lane));
   }
 
+  // Of blocks of channels, which lie apart, so that an address differs by a constant from one vector to the next.
   Stmt vectors(int64_t channels, const std::function<Stmt(const Expr&)>& body) const {
-    Var v = make_var("v");
-    return for_loop(v, channels / lanes_, LoopKind::serial, body(Expr(v) * Expr(lanes_)));
+    constexpr int64_t block = WinogradPlan::lane_block;
+    Var b = make_var("block"), v = make_var("v");
+    Stmt in_block = for_loop(v, block / lanes_, LoopKind::serial, body(Expr(b) * Expr(block) + Expr(v) * Expr(lanes_)));
+    return for_loop(b, channels / block, LoopKind::serial, in_block);
   }
 
   // Loops over the tiles of the block; the body gets the tile's number in the block and its first output.

@@ -76,9 +76,10 @@ CompiledKernel compile(const Kernel& kernel, const std::string& mcpu, const std:
   return result;
 }
 
-std::string assembly(const Kernel& kernel, const std::string& mcpu, const ChangeMachine& change) {
+std::string assembly(const Kernel& kernel, const std::string& mcpu, const ChangeMachine& change, int threads) {
   targets::Target target = changed_target(mcpu, change);
   CompiledKernel wrapped = wrap(kernel, target);
+  wrapped.program.threads = threads;
   return targets::generate_listing(wrapped.program, wrapped.plan, wrapped.interface, target, {},
                                    targets::Listing::assembly);
 }

@@ -33,7 +33,7 @@ using ChangeMachine = std::function<void(tensor::Machine&)>;
 CompiledKernel compile(const tensor::Kernel&, const std::string& mcpu, const std::string& prefix = "net",
                        int threads = 1, const ChangeMachine& = {});
 
-std::string assembly(const tensor::Kernel&, const std::string& mcpu, const ChangeMachine& = {});
+std::string assembly(const tensor::Kernel&, const std::string& mcpu, const ChangeMachine& = {}, int threads = 1);
 
 // The CPU levels that this machine can run.
 std::vector<std::string> runnable_levels();

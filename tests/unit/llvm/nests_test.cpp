@@ -219,6 +219,19 @@ TEST_CASE("loops that one function's registers do not hold become several functi
     CHECK(functions(kernel_of(loops(0, 3, allocate(acc, body))), holding(3)) == 1);  // with the accumulator
     CHECK(functions(kernel_of(allocate(acc, loops(0, 3, body))), holding(3)) == 0);
   }
+  SUBCASE("threads share what they would share") {
+    std::vector<Expr> at = {v[1], v[2], v[3]};
+    Stmt add_there = store(y, at, load(y, at) + load(x, {v[0], v[1], v[2], v[3], v[4], v[5]}));
+    Stmt row = sequence({store(y, at, literal(dtype::f32, 0.)), loops(4, 6, add_there)});
+    Kernel kernel = kernel_of(loops(0, 3, for_loop(v[3], extent, LoopKind::parallel, row)));
+    run(kernel, {data}, 2, holding(2));
+    auto has = [&](int threads, const char* function) {
+      return assembly(kernel, "x86-64-v3", holding(2), threads).find(function) != std::string::npos;
+    };
+    CHECK(has(2, "_share"));
+    CHECK(has(1, "_nest"));
+    CHECK(!has(1, "_share"));
+  }
   SUBCASE("requirements give the kernel's status") {
     Expr positive = binary(BinaryOp::ge, load(x, {v[0], v[1], v[2], v[3], v[4], v[5]}), literal(dtype::f32, 0.));
     Stmt checked = sequence({require(positive, Status::division_by_zero), add});
