@@ -32,40 +32,41 @@ class Chooser {
 
   Choice best(const Stmt& s) {
     if (!s) return {};
-    return std::visit(overloaded{
-                          [&](const For& x) { return loop(x); },
-                          [&](const Sequence& x) {
-                            Choice all;
-                            std::vector<Stmt> body;
-                            for (const Stmt& b : x.body) body.push_back(add(best(b), all.cost));
-                            all.stmt = sequence(std::move(body));
-                            return all;
-                          },
-                          [&](const Let& x) {
-                            auto range = x.value.type() == dtype::i64 ? range_of(x.value, ranges_) : std::nullopt;
-                            if (range) ranges_[x.var] = *range;
-                            Choice body = best(x.body);
-                            return Choice{let(x.var, x.value, body.stmt), body.cost + register_store};
-                          },
-                          [&](const Allocate& x) {
-                            Choice body = best(x.body);
-                            return Choice{allocate(x.buffer, body.stmt), body.cost};
-                          },
-                          [&](const IfThen& x) {
-                            Choice a = best(x.then_body), b = best(x.else_body);
-                            return Choice{if_then(x.condition, a.stmt, b.stmt), a.cost + b.cost + register_store};
-                          },
-                          [&](const Store& x) {
-                            double cost = x.buffer->scope == Scope::reg ? register_store : memory_store;
-                            for (const Load& l : loads_of(x.value))
-                              if (l.buffer->scope == Scope::global) cost += memory_load;
-                            return Choice{s, cost};
-                          },
-                          [&](const Require&) { return Choice{s, memory_store}; },
-                          [&](const Prefetch&) { return Choice{s, register_store}; },
-                          [&](const IntrinsicCall&) { return Choice{s, memory_store}; },
-                      },
-                      s->v);
+    return std::visit(
+        overloaded{
+            [&](const For& x) { return loop(x); },
+            [&](const Sequence& x) {
+              Choice all;
+              std::vector<Stmt> body;
+              for (const Stmt& b : x.body) body.push_back(add(best(b), all.cost));
+              all.stmt = sequence(std::move(body));
+              return all;
+            },
+            [&](const Let& x) {
+              auto range = x.value.type() == dtype::i64 ? range_of(x.value, ranges_) : std::nullopt;
+              if (range) ranges_[x.var] = *range;
+              Choice body = best(x.body);
+              return Choice{let(x.var, x.value, body.stmt), body.cost + register_store};
+            },
+            [&](const Allocate& x) {
+              Choice body = best(x.body);
+              return Choice{allocate(x.buffer, body.stmt), body.cost};
+            },
+            [&](const IfThen& x) {
+              Choice a = best(x.then_body), b = best(x.else_body);
+              return Choice{if_then(x.condition, a.stmt, b.stmt), a.cost + b.cost + register_store};
+            },
+            [&](const Store& x) {
+              double cost = x.buffer->scope == Scope::reg ? register_store : memory_store;
+              for (const Load& l : loads_of(x.value))
+                if (l.buffer->scope == Scope::global) cost += memory_load;
+              return Choice{s, cost};
+            },
+            [&](const Require&) { return Choice{s, memory_store}; },
+            [&](const Prefetch&) { return Choice{s, register_store}; },
+            [&](const IntrinsicCall&) { return Choice{s, memory_store}; },
+        },
+        s->v);
   }
 
  private:
