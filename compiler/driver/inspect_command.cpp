@@ -97,8 +97,8 @@ int inspect_command(std::vector<std::string> args) {
   std::string operators;
   for (const auto& [name, count] : contents.operators) operators += fmt::format(" {}*{}", count, name);
   std::cout << fmt::format("contents {} parameters;{}\n", contents.parameters, operators);
-  std::string place = i.weights_file ? fmt::format(", in a file of {}", i.weights_file->bytes) : "";
-  std::cout << fmt::format("weights  {}{}\n", amount(i.weights_bytes), place);
+  std::string where = i.weights_file ? fmt::format(", in a file of {}", i.weights_file->bytes) : "";
+  std::cout << fmt::format("weights  {}{}\n", amount(i.weights_bytes), where);
   std::cout << fmt::format("arena    {}; no plan can need less than {}\n", amount(i.arena_bytes),
                            planned->plan.live_bound);
   std::cout << fmt::format("MACs     {:.3f} million ({})\n\n", static_cast<double>(i.macs) * 1e-6, i.macs);

@@ -209,9 +209,9 @@ int report(const Diagnostics& diagnostics, const Reporting& r) {
       nlohmann::json item = {{"severity", d.severity == Severity::error ? "error" : "remark"},
                              {"id", diagnostic_name(d.id)},
                              {"message", d.message}};
-      if (!d.place.file.empty()) item["file"] = d.place.file;
-      if (d.place.line > 0) item["line"] = d.place.line, item["column"] = d.place.column;
-      if (!d.place.node.empty()) item["node"] = d.place.node;
+      if (!d.location.file.empty()) item["file"] = d.location.file;
+      if (d.location.line > 0) item["line"] = d.location.line, item["column"] = d.location.column;
+      if (!d.location.node.empty()) item["node"] = d.location.node;
       if (!d.details.empty()) item["details"] = d.details;
       if (!d.help.empty()) item["help"] = d.help;
       list.push_back(std::move(item));

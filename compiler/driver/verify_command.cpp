@@ -22,7 +22,7 @@ relay::Module with_layers_as_outputs(relay::Module module, std::vector<std::stri
     if (!std::holds_alternative<relay::CallTensor>(b.op) || !relay::as<relay::TensorType>(b.var->type)) continue;
     tuple.fields.push_back(b.var);
     types.push_back(b.var->type);
-    names.push_back(b.place.node.empty() ? "%" + b.var->name : b.place.node);
+    names.push_back(b.location.node.empty() ? "%" + b.var->name : b.location.node);
   }
   relay::Var all = module.fresh("layers", relay::tuple_type(types));
   main.result_type = all->type;

@@ -21,47 +21,48 @@ class Checker {
     for (const relay::Var& p : main.params)
       for_each_field(p->type, [&](const relay::Type& type) {
         if (!relay::as<relay::TensorType>(type))
-          diagnostics_.error(DiagnosticId::unsupported_construct, main.place,
+          diagnostics_.error(DiagnosticId::unsupported_construct, main.location,
                              fmt::format("input '{}' has type {}, which cannot be compiled to native code", p->name,
                                          relay::str(type)));
       });
   }
 
   void check_sizes(const relay::Function& f) {
-    for (const relay::Var& p : f.params) check_sizes(p->type, f.place, fmt::format("input '{}'", p->name));
+    for (const relay::Var& p : f.params) check_sizes(p->type, f.location, fmt::format("input '{}'", p->name));
     check_sizes(f.body);
   }
 
  private:
   void check_sizes(const relay::Block& block) {
     for (const relay::Binding& b : block.bindings) {
-      check_sizes(b.var->type, b.place, fmt::format("'{}'", b.var->name));
+      check_sizes(b.var->type, b.location, fmt::format("'{}'", b.var->name));
       relay::for_each_block(b.op, [&](const relay::Block& inner) { check_sizes(inner); });
     }
   }
 
-  void check_sizes(const relay::Type& type, const Place& place, const std::string& what) {
+  void check_sizes(const relay::Type& type, const SourceLocation& location, const std::string& what) {
     for_each_field(type, [&](const relay::Type& field) {
-      if (const auto* t = relay::as<relay::TensorType>(field)) check_sizes(*t, place, what);
+      if (const auto* t = relay::as<relay::TensorType>(field)) check_sizes(*t, location, what);
     });
   }
 
-  void check_sizes(const relay::TensorType& t, const Place& place, const std::string& what) {
+  void check_sizes(const relay::TensorType& t, const SourceLocation& location, const std::string& what) {
     for (const Dim& d : t.shape) {
-      for (const Symbol& s : d.symbols()) unknown_size(s.name, place, what);
+      for (const Symbol& s : d.symbols()) unknown_size(s.name, location, what);
       if (d.is_overflow() && reported_.insert("").second)
-        diagnostics_.error(DiagnosticId::too_large, place, fmt::format("a dimension of {} does not fit 64 bits", what));
+        diagnostics_.error(DiagnosticId::too_large, location,
+                           fmt::format("a dimension of {} does not fit 64 bits", what));
     }
     if (is_static(t.shape) && (product(t.shape).is_overflow() || product(t.shape).value() > int64_t{1} << 40))
-      diagnostics_.error(DiagnosticId::too_large, place,
+      diagnostics_.error(DiagnosticId::too_large, location,
                          fmt::format("{} has type {}, which is more than 2^40 elements", what,
                                      relay::str(relay::tensor_type(t.shape, t.dtype))));
   }
 
-  void unknown_size(const std::string& symbol, const Place& place, const std::string& what) {
+  void unknown_size(const std::string& symbol, const SourceLocation& location, const std::string& what) {
     if (!reported_.insert(symbol).second) return;
     bool has_name = !symbol.starts_with('?');  // others are inferred
-    diagnostics_.error(DiagnosticId::dynamic_shape, place,
+    diagnostics_.error(DiagnosticId::dynamic_shape, location,
                        fmt::format("the dimension '{}' of {} is not known at compile time", symbol, what), {},
                        has_name ? fmt::format("give it a value: --dim {}=1", symbol) : "");
   }
@@ -72,7 +73,7 @@ class Checker {
 
 }  // namespace
 
-bool check_module(const relay::Module& module, const Place& model, Diagnostics& diagnostics) {
+bool check_module(const relay::Module& module, const SourceLocation& model, Diagnostics& diagnostics) {
   size_t before = diagnostics.count();
   Checker checker(diagnostics);
   if (auto main = module.functions.find("main"); main != module.functions.end())

@@ -8,6 +8,6 @@ namespace dlcc::lower {
 
 // There is a function @main, its parameters are tensors or tuples of them, and every size in it and in the other
 // functions is known. Reports what is not so, a symbol once; `model` is the place of what has none of its own.
-bool check_module(const relay::Module&, const Place& model, Diagnostics&);
+bool check_module(const relay::Module&, const SourceLocation& model, Diagnostics&);
 
 }  // namespace dlcc::lower

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "lower/place_pieces.h"
+#include "lower/in_place_concat.h"
 #include "lower/remove_unused.h"
 #include "relay/operator.h"
 #include "tensor/analysis.h"
@@ -42,9 +42,9 @@ class Lowerer {
     Environment env;
     for (const relay::Var& p : main.params) env[p->id] = new_input(p->type, p->name);
     std::vector<ValueId> results;
-    flatten(lower_block(main.body, env, program_.body, main.place), results);
+    flatten(lower_block(main.body, env, program_.body, main.location), results);
     for (size_t k = 0; k < results.size(); ++k) make_output(results[k], static_cast<int>(k));
-    place_pieces(program_, pieces_);
+    in_place_concat(program_, pieces_);
     remove_unused(program_);
     return std::move(program_);
   }
@@ -64,8 +64,8 @@ class Lowerer {
     return {v, {}, false};
   }
 
-  [[noreturn]] void unsupported(const Place& place, const std::string& what) {
-    diagnostics_.error(DiagnosticId::unsupported_construct, place, what + " cannot be compiled to native code");
+  [[noreturn]] void unsupported(const SourceLocation& location, const std::string& what) {
+    diagnostics_.error(DiagnosticId::unsupported_construct, location, what + " cannot be compiled to native code");
     throw Unsupported();
   }
 
@@ -109,14 +109,14 @@ class Lowerer {
     return v;
   }
 
-  Operand operand(const Atom& atom, const Environment& env, const Place& place) {
+  Operand operand(const Atom& atom, const Environment& env, const SourceLocation& location) {
     if (const relay::Var* var = std::get_if<relay::Var>(&atom)) return env.at((*var)->id);
     if (const Constant* c = std::get_if<Constant>(&atom)) return {constant(*c), {}, false};
-    unsupported(place, "a function as a value");
+    unsupported(location, "a function as a value");
   }
 
-  ValueId value(const Atom& atom, const Environment& env, const Place& place) {
-    Operand o = operand(atom, env, place);
+  ValueId value(const Atom& atom, const Environment& env, const SourceLocation& location) {
+    Operand o = operand(atom, env, location);
     DLCC_CHECK(!o.is_tuple, "a tuple where a tensor is expected");
     return o.value;
   }
@@ -134,9 +134,9 @@ class Lowerer {
 
   // ---- bindings
 
-  Operand lower_block(const Block& block, Environment env, Region& region, const Place& place) {
+  Operand lower_block(const Block& block, Environment env, Region& region, const SourceLocation& location) {
     for (const Binding& b : block.bindings) env[b.var->id] = lower_binding(b, env, region);
-    return operand(block.result, env, place);
+    return operand(block.result, env, location);
   }
 
   Operand lower_binding(const Binding& b, const Environment& env, Region& region) {
@@ -146,20 +146,20 @@ class Lowerer {
             [&](const relay::Call& x) { return call(b, x, env, region); },
             [&](const relay::MakeTuple& x) {
               Operand o{-1, {}, true};
-              for (const Atom& a : x.fields) o.fields.push_back(operand(a, env, b.place));
+              for (const Atom& a : x.fields) o.fields.push_back(operand(a, env, b.location));
               return o;
             },
             [&](const relay::Project& x) {
-              return operand(x.tuple, env, b.place).fields.at(static_cast<size_t>(x.index));
+              return operand(x.tuple, env, b.location).fields.at(static_cast<size_t>(x.index));
             },
-            [&](const relay::Alias& x) { return operand(x.value, env, b.place); },
+            [&](const relay::Alias& x) { return operand(x.value, env, b.location); },
             [&](const relay::If& x) { return branch(b, x, env, region); },
-            [&](const relay::Match&) -> Operand { unsupported(b.place, "'match'"); },
-            [&](const relay::MakeFunction&) -> Operand { unsupported(b.place, "a closure"); },
-            [&](const relay::RefCreate&) -> Operand { unsupported(b.place, "a reference"); },
-            [&](const relay::RefRead&) -> Operand { unsupported(b.place, "a reference"); },
-            [&](const relay::RefWrite&) -> Operand { unsupported(b.place, "a reference"); },
-            [&](const relay::MatchCast&) -> Operand { unsupported(b.place, "a check of symbolic dimensions"); },
+            [&](const relay::Match&) -> Operand { unsupported(b.location, "'match'"); },
+            [&](const relay::MakeFunction&) -> Operand { unsupported(b.location, "a closure"); },
+            [&](const relay::RefCreate&) -> Operand { unsupported(b.location, "a reference"); },
+            [&](const relay::RefRead&) -> Operand { unsupported(b.location, "a reference"); },
+            [&](const relay::RefWrite&) -> Operand { unsupported(b.location, "a reference"); },
+            [&](const relay::MatchCast&) -> Operand { unsupported(b.location, "a check of symbolic dimensions"); },
         },
         b.op);
   }
@@ -167,14 +167,14 @@ class Lowerer {
   Operand call(const Binding& b, const relay::Call& x, const Environment& env, Region& region) {
     const relay::GlobalRef* callee = std::get_if<relay::GlobalRef>(&x.callee);
     if (const auto* ref = std::get_if<relay::OperatorRef>(&x.callee))
-      unsupported(b.place,
+      unsupported(b.location,
                   fmt::format("operator {} applied to a tuple that is not built in the same function", ref->op->name));
-    if (!callee) unsupported(b.place, "a call of a function value");
-    if (!active_.insert(callee->name).second) unsupported(b.place, "recursion");
+    if (!callee) unsupported(b.location, "a call of a function value");
+    if (!active_.insert(callee->name).second) unsupported(b.location, "recursion");
     const relay::Function& f = module_.functions.at(callee->name);
     Environment inner;
-    for (size_t k = 0; k < x.args.size(); ++k) inner[f.params[k]->id] = operand(x.args[k], env, b.place);
-    Operand result = lower_block(f.body, inner, region, f.place);
+    for (size_t k = 0; k < x.args.size(); ++k) inner[f.params[k]->id] = operand(x.args[k], env, b.location);
+    Operand result = lower_block(f.body, inner, region, f.location);
     active_.erase(callee->name);
     return result;
   }
@@ -182,18 +182,18 @@ class Lowerer {
   Operand call_tensor(const Binding& b, const relay::CallTensor& x, const Environment& env, Region& region) {
     const tensor::TensorFunction& f = module_.tensor_functions.at(x.function);
     std::optional<int64_t> slice = x.layouts.empty() ? tensor::contiguous_slice(f) : std::nullopt;
-    if (slice && bits(f.results[0]->type) >= 8) return view(b, value(x.args[0], env, b.place), f.results[0], *slice);
+    if (slice && bits(f.results[0]->type) >= 8) return view(b, value(x.args[0], env, b.location), f.results[0], *slice);
 
     const Scheduled& s = scheduled(x, f);
     Invoke call{.kernel = s.kernel,
                 .operands = {},
                 .in_place = {},
-                .node = b.place.node.empty() ? b.var->name : b.place.node,
+                .node = b.location.node.empty() ? b.var->name : b.location.node,
                 .macs = s.macs,
                 .request = s.request};
     for (size_t k = 0; k < x.args.size(); ++k) {
       const Constant* c = std::get_if<Constant>(&x.args[k]);
-      call.operands.push_back(c ? constant(s.prepare[k](*c)) : value(x.args[k], env, b.place));
+      call.operands.push_back(c ? constant(s.prepare[k](*c)) : value(x.args[k], env, b.location));
     }
     const auto& params = program_.kernels[static_cast<size_t>(s.kernel)].variants[0].params;
     Operand result{-1, {}, f.results.size() != 1};
@@ -260,7 +260,7 @@ class Lowerer {
     if (auto it = scheduled_.find(key); it != scheduled_.end()) return it->second;
 
     uint64_t hash = chooser_ ? tensor::hash_of(request) : 0;
-    if (chooser_) request.choice = chooser_(request, hash);
+    if (chooser_) request.config = chooser_(request, hash);
     tensor::ScheduledFunction s = tensor::schedule(std::move(request));
     KernelVariants kernel{f.name, {}};
     std::string text;  // kernels that read the same are the same
@@ -281,11 +281,11 @@ class Lowerer {
 
   Operand branch(const Binding& b, const relay::If& x, const Environment& env, Region& region) {
     auto step = std::make_shared<Branch>();
-    step->condition = value(x.condition, env, b.place);
+    step->condition = value(x.condition, env, b.location);
     ValueId first = static_cast<ValueId>(program_.values.size());
-    Operand a = lower_block(*x.then_block, env, step->then_region, b.place);
+    Operand a = lower_block(*x.then_block, env, step->then_region, b.location);
     ValueId second = static_cast<ValueId>(program_.values.size());
-    Operand c = lower_block(*x.else_block, env, step->else_region, b.place);
+    Operand c = lower_block(*x.else_block, env, step->else_region, b.location);
     std::vector<ValueId> then_results, else_results, merged;
     flatten(a, then_results);
     flatten(c, else_results);

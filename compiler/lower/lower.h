@@ -14,7 +14,7 @@
 namespace dlcc::lower {
 
 // Tells what the schedule of a function is to choose; the hash is the request's.
-using Chooser = std::function<tensor::Choice(const tensor::ScheduleRequest&, uint64_t hash)>;
+using Chooser = std::function<tensor::TuningConfig(const tensor::ScheduleRequest&, uint64_t hash)>;
 
 // Lowers @main of a module that check_module accepts, in which operators were fused into tensor functions. One kernel
 // variant is made for every machine. Empty, with diagnostics, for language constructs that have no native code. Without

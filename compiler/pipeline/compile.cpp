@@ -21,7 +21,7 @@ constexpr const char* graph_passes[] = {
     "fold-constants",      "simplify-inference",
     "fold-constants",      "eliminate-common-subexpressions",
     "eliminate-dead-code", "fuse",
-    "join-strips",         "eliminate-dead-code",
+    "fuse-line-buffers",   "eliminate-dead-code",
 };
 constexpr const char* storage_passes[] = {"assign-layouts"};
 
@@ -162,15 +162,15 @@ std::optional<Planned> Compiler::plan(const relay::Module& module) {
     files_.insert(options_.tuning_records);
   }
   if (!tuning_) return plan(module, *target_, {});
-  std::map<uint64_t, tensor::Choice> followed;  // by request
+  std::map<uint64_t, tensor::TuningConfig> followed;  // by request
   auto follow = [&](const tensor::ScheduleRequest&, uint64_t hash) {
     auto record = tuning_->records.find({target_->name, target_->levels.back().cpu, hash});
-    return record == tuning_->records.end() ? tensor::Choice{} : followed[hash] = record->second.choice;
+    return record == tuning_->records.end() ? tensor::TuningConfig{} : followed[hash] = record->second.config;
   };
   auto result = plan(module, *target_, follow);
   std::string choices;
-  for (const auto& [hash, choice] : followed)
-    if (choice != tensor::Choice{}) choices += fmt::format("{:016x} {}\n", hash, tensor::str(choice));
+  for (const auto& [hash, config] : followed)
+    if (config != tensor::TuningConfig{}) choices += fmt::format("{:016x} {}\n", hash, tensor::str(config));
   if (result && !choices.empty())
     result->interface.provenance += fmt::format(" tuned {:016x}", hash_bytes(std::as_bytes(std::span(choices))));
   remark_on_records(!followed.empty());

@@ -34,10 +34,10 @@ std::optional<DataSet> read_data_set(const std::string& folder, size_t inputs, s
   return ok ? std::optional(std::move(data)) : std::nullopt;
 }
 
-bool fits(const Constant& t, const emit::TensorInterface& wanted, const char* what, const Place& place,
+bool fits(const Constant& t, const emit::TensorInterface& wanted, const char* what, const SourceLocation& location,
           Diagnostics& diagnostics) {
   if (t.dtype() == wanted.type && t.shape() == wanted.shape) return true;
-  diagnostics.error(DiagnosticId::bad_data, place,
+  diagnostics.error(DiagnosticId::bad_data, location,
                     fmt::format("{} '{}' is {} {}, the model has {} {}", what, wanted.name, name(t.dtype()),
                                 str(shape_of(t.shape())), name(wanted.type), str(shape_of(wanted.shape))));
   return false;

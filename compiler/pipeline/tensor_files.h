@@ -23,7 +23,7 @@ struct DataSet {
 std::optional<DataSet> read_data_set(const std::string& folder, size_t inputs, size_t outputs, Diagnostics&);
 
 // Type and shape of a tensor are those of the interface. Reports it, with what it is and where it is from, when not.
-bool fits(const Constant&, const emit::TensorInterface&, const char* what, const Place&, Diagnostics&);
+bool fits(const Constant&, const emit::TensorInterface&, const char* what, const SourceLocation&, Diagnostics&);
 
 // The same for all of a kind.
 bool fits(const std::vector<Constant>&, const std::vector<emit::TensorInterface>&, const char* what, Diagnostics&);

@@ -36,20 +36,20 @@ class Tuner {
     auto estimate = compile([&](const tensor::ScheduleRequest& request, uint64_t hash) {
       if (auto [it, is_new] = functions_.try_emplace(hash); is_new) {
         it->second.name = request.function.name;
-        it->second.alternatives = tensor::alternatives(request);
+        it->second.candidates = tensor::tuning_candidates(request);
       }
-      return tensor::Choice{};
+      return tensor::TuningConfig{};
     });
     if (!estimate || !prepare(*estimate)) return std::nullopt;
-    if (!try_alternatives() || !confirm()) return std::nullopt;
+    if (!try_candidates() || !confirm()) return std::nullopt;
     return records();
   }
 
  private:
   struct Function {
     std::string name;
-    std::vector<tensor::Choice> alternatives;
-    tensor::Choice best;
+    std::vector<tensor::TuningConfig> candidates;
+    tensor::TuningConfig best;
     double seconds = 0, by_estimate = 0;  // of all calls
   };
 
@@ -105,7 +105,7 @@ class Tuner {
 
   // The shortest time of every step.
   static std::vector<double> shortest(const std::vector<targets::ProfileRound>& rounds,
-                                      std::vector<std::vector<double>> targets::ProfileRound::* of_model) {
+                                      std::vector<std::vector<double>> targets::ProfileRound::*of_model) {
     std::vector<double> best;
     for (const targets::ProfileRound& round : rounds)
       for (const std::vector<double>& call : round.*of_model) {
@@ -123,7 +123,7 @@ class Tuner {
                        .calls = calls,
                        .steps = lower::count_steps(estimate_->planned.program),
                        .rival = &rival};
-    DLCC_CHECK(other.requests == estimate_->requests, "a choice changed the steps of the program");
+    DLCC_CHECK(other.requests == estimate_->requests, "a config changed the steps of the program");
     auto run = targets::run_object(request, diagnostics_);
     if (!run) return std::nullopt;
     std::vector<double> before = shortest(run->profile, &targets::ProfileRound::step_seconds),
@@ -141,15 +141,15 @@ class Tuner {
     return before > least_gain * after && before - after > least_seconds * calls_of_request;
   }
 
-  bool try_alternatives() {
+  bool try_candidates() {
     size_t most = 0;
-    for (const auto& [hash, f] : functions_) most = std::max(most, f.alternatives.size());
+    for (const auto& [hash, f] : functions_) most = std::max(most, f.candidates.size());
     for (size_t turn = 0; turn < most; ++turn) {
       auto chosen = [&](uint64_t hash) {
         const Function& f = functions_.at(hash);
-        return turn < f.alternatives.size() ? f.alternatives[turn] : tensor::Choice{};
+        return turn < f.candidates.size() ? f.candidates[turn] : tensor::TuningConfig{};
       };
-      tell(fmt::format("tune: alternatives {} of {}", turn + 1, most));
+      tell(fmt::format("tune: candidates {} of {}", turn + 1, most));
       auto model = compile([&](const auto&, uint64_t hash) { return chosen(hash); });
       auto times = model ? compare(*model) : std::nullopt;
       if (!times) return false;
@@ -157,7 +157,7 @@ class Tuner {
         auto [before, after] = both;
         Function& f = functions_.at(hash);
         f.by_estimate = f.by_estimate > 0 ? std::min(f.by_estimate, before) : before;
-        double known = f.best == tensor::Choice{} ? 1 : f.seconds / f.by_estimate;
+        double known = f.best == tensor::TuningConfig{} ? 1 : f.seconds / f.by_estimate;
         if (is_clearly_faster(hash, before, after) && after / before < known)
           f.best = chosen(hash), f.seconds = after / before * f.by_estimate;
       }

@@ -1,4 +1,4 @@
-// Measures on this machine what schedules may choose. The model is compiled with every function's first alternative,
+// Measures on this machine what schedules may choose. The model is compiled with every function's first candidate,
 // then with every second one, and so on; each is run in turn with the model as estimated, so that all functions work in
 // the network, with the caches as their neighbours leave them and weights that come from memory. What a function gains
 // is counted on the shortest times of its calls. The winners then run together against the estimate, and only those

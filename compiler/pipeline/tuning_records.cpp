@@ -12,14 +12,14 @@ namespace dlcc {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using tensor::ChoiceParameter;
+using tensor::TuningParameter;
 
 constexpr const char* format = "dlcc tuning records";
 
-Json json_of(const tensor::Choice& choice) {
+Json json_of(const tensor::TuningConfig& config) {
   Json object = Json::object();
-  for (const ChoiceParameter& p : tensor::choice_parameters())
-    if (auto value = choice.*p.value) object[p.name] = *value;
+  for (const TuningParameter& p : tensor::tuning_parameters())
+    if (auto value = config.*p.value) object[p.name] = *value;
   return object;
 }
 
@@ -40,7 +40,7 @@ class Reader {
     if (all.dlcc != version) return all;
     expect_fields(file, {"format", "dlcc", "records"});
     for (const Json& item : list) {
-      place_.node = fmt::format("record {}", ++number_);
+      location_.node = fmt::format("record {}", ++number_);
       if (!all.records.insert(record(item)).second) fail("there is another record of this request and CPU");
     }
     return all;
@@ -48,7 +48,7 @@ class Reader {
 
  private:
   [[noreturn]] void fail(std::string message) {
-    diagnostics_.error(DiagnosticId::tuning_records, place_, std::move(message));
+    diagnostics_.error(DiagnosticId::tuning_records, location_, std::move(message));
     throw Malformed();
   }
 
@@ -57,8 +57,8 @@ class Reader {
       return Json::parse(text);
     } catch (const Json::parse_error& e) {
       std::string_view before = text.substr(0, std::min(e.byte > 0 ? e.byte - 1 : 0, text.size()));
-      place_.line = static_cast<int>(std::ranges::count(before, '\n')) + 1;
-      place_.column = static_cast<int>(before.size() - (before.rfind('\n') + 1)) + 1;
+      location_.line = static_cast<int>(std::ranges::count(before, '\n')) + 1;
+      location_.column = static_cast<int>(before.size() - (before.rfind('\n') + 1)) + 1;
       fail("this is not JSON");
     } catch (const Json::out_of_range&) {
       fail("a number is too large");
@@ -67,9 +67,9 @@ class Reader {
 
   std::pair<TuningKey, TuningRecord> record(const Json& item) {
     if (!item.is_object()) fail("a record is not an object");
-    expect_fields(item, {"target", "cpu", "request", "function", "choice", "ms", "ms_by_estimate"});
+    expect_fields(item, {"target", "cpu", "request", "function", "config", "ms", "ms_by_estimate"});
     return {{string_in(item, "target"), string_in(item, "cpu"), hash_in(item, "request")},
-            {string_in(item, "function"), choice_in(item), number_in(item, "ms") * 1e-3,
+            {string_in(item, "function"), config_in(item), number_in(item, "ms") * 1e-3,
              number_in(item, "ms_by_estimate") * 1e-3}};
   }
 
@@ -105,24 +105,24 @@ class Reader {
     return hash;
   }
 
-  tensor::Choice choice_in(const Json& object) {
-    const Json& chosen = field(object, "choice");
-    if (!chosen.is_object()) fail("\"choice\" is not an object");
-    tensor::Choice choice;
+  tensor::TuningConfig config_in(const Json& object) {
+    const Json& chosen = field(object, "config");
+    if (!chosen.is_object()) fail("\"config\" is not an object");
+    tensor::TuningConfig config;
     for (const auto& [name, value] : chosen.items()) {
-      auto parameters = tensor::choice_parameters();
-      auto p = std::ranges::find(parameters, name, &ChoiceParameter::name);
-      if (p == parameters.end()) fail(fmt::format("there is no choice \"{}\"", name));
+      auto parameters = tensor::tuning_parameters();
+      auto p = std::ranges::find(parameters, name, &TuningParameter::name);
+      if (p == parameters.end()) fail(fmt::format("there is no config \"{}\"", name));
       auto same = [&](int64_t admitted) { return value.is_number_integer() && value == admitted; };
       auto it = std::ranges::find_if(p->values, same);
       if (it == p->values.end()) fail(fmt::format("\"{}\" is none of {}", name, fmt::join(p->values, ", ")));
-      choice.*p->value = *it;
+      config.*p->value = *it;
     }
-    return choice;
+    return config;
   }
 
   std::string path_;
-  Place place_{.file = path_};
+  SourceLocation location_{.file = path_};
   Diagnostics& diagnostics_;
   int number_ = 0;
 };
@@ -140,7 +140,7 @@ std::string TuningRecords::str() const {
                     {"cpu", key.cpu},
                     {"request", fmt::format("{:016x}", key.request)},
                     {"function", record.function},
-                    {"choice", json_of(record.choice)},
+                    {"config", json_of(record.config)},
                     {"ms", record.seconds * 1e3},
                     {"ms_by_estimate", record.by_estimate * 1e3}});
   return Json{{"format", format}, {"dlcc", dlcc}, {"records", std::move(list)}}.dump(1, ' ', false,

@@ -10,7 +10,7 @@
 
 #include "support/diagnostics.h"
 #include "support/version.h"
-#include "tensor/schedules/choice.h"
+#include "tensor/schedules/tuning_config.h"
 
 namespace dlcc {
 
@@ -22,10 +22,10 @@ struct TuningKey {
 };
 
 struct TuningRecord {
-  std::string function;    // its name, for people
-  tensor::Choice choice;   // empty: nothing was clearly faster than the estimate
-  double seconds = 0;      // of all its calls in the network, at best;
-  double by_estimate = 0;  // and as the estimate has it
+  std::string function;         // its name, for people
+  tensor::TuningConfig config;  // empty: nothing was clearly faster than the estimate
+  double seconds = 0;           // of all its calls in the network, at best;
+  double by_estimate = 0;       // and as the estimate has it
 };
 
 struct TuningRecords {

@@ -94,7 +94,7 @@ std::optional<Verifiable> prepare_verification(Compiler& compiler) {
 static std::string in_one_line(const Diagnostics& diagnostics) {
   std::string text;
   for (const Diagnostic& d : diagnostics.list()) {
-    text += (text.empty() ? "" : "; ") + (d.place.str().empty() ? "" : d.place.str() + ": ") + d.message;
+    text += (text.empty() ? "" : "; ") + (d.location.str().empty() ? "" : d.location.str() + ": ") + d.message;
     if (!d.help.empty()) text += " (" + d.help + ")";
   }
   return text;

@@ -53,16 +53,16 @@ class Evaluator {
     return atom(b.result, env, {});
   }
 
-  Value atom(const Atom& a, const Environment& env, const Place& place) {
+  Value atom(const Atom& a, const Environment& env, const SourceLocation& location) {
     if (const Var* v = std::get_if<Var>(&a)) return env.at((*v)->id);
     if (const Constant* c = std::get_if<Constant>(&a)) return {*c, {}, false};
-    unsupported(place, "a function as a value");
+    unsupported(location, "a function as a value");
   }
 
   Value operation(const Binding& b, const Environment& env) {
     auto all = [&](const std::vector<Atom>& atoms) {
       std::vector<Value> values;
-      for (const Atom& a : atoms) values.push_back(atom(a, env, b.place));
+      for (const Atom& a : atoms) values.push_back(atom(a, env, b.location));
       return values;
     };
     return std::visit(
@@ -71,26 +71,28 @@ class Evaluator {
               if (const OperatorRef* op = std::get_if<OperatorRef>(&x.callee))
                 return apply(*op->op, x.attrs, all(x.args));
               const GlobalRef* callee = std::get_if<GlobalRef>(&x.callee);
-              if (!callee) unsupported(b.place, "a call of a function value");
-              if (++depth_ > 1000) unsupported(b.place, "recursion deeper than 1000 calls");
+              if (!callee) unsupported(b.location, "a call of a function value");
+              if (++depth_ > 1000) unsupported(b.location, "recursion deeper than 1000 calls");
               Value v = call_function(module_.functions.at(callee->name), all(x.args));
               --depth_;
               return v;
             },
             [&](const CallTensor& x) { return apply(module_.tensor_functions.at(x.function), all(x.args)); },
-            [&](const MakeTuple& x) { return Value{{}, all(x.fields), true}; },
-            [&](const Project& x) { return atom(x.tuple, env, b.place).fields.at(static_cast<size_t>(x.index)); },
+            [&](const MakeTuple& x) {
+              return Value{{}, all(x.fields), true};
+            },
+            [&](const Project& x) { return atom(x.tuple, env, b.location).fields.at(static_cast<size_t>(x.index)); },
             [&](const If& x) {
-              bool taken = atom(x.condition, env, b.place).tensor.integer_at(0) != 0;
+              bool taken = atom(x.condition, env, b.location).tensor.integer_at(0) != 0;
               return block(taken ? *x.then_block : *x.else_block, env);
             },
-            [&](const Alias& x) { return atom(x.value, env, b.place); },
-            [&](const Match&) -> Value { unsupported(b.place, "'match'"); },
-            [&](const MakeFunction&) -> Value { unsupported(b.place, "a closure"); },
-            [&](const RefCreate&) -> Value { unsupported(b.place, "a reference"); },
-            [&](const RefRead&) -> Value { unsupported(b.place, "a reference"); },
-            [&](const RefWrite&) -> Value { unsupported(b.place, "a reference"); },
-            [&](const MatchCast&) -> Value { unsupported(b.place, "a check of symbolic dimensions"); },
+            [&](const Alias& x) { return atom(x.value, env, b.location); },
+            [&](const Match&) -> Value { unsupported(b.location, "'match'"); },
+            [&](const MakeFunction&) -> Value { unsupported(b.location, "a closure"); },
+            [&](const RefCreate&) -> Value { unsupported(b.location, "a reference"); },
+            [&](const RefRead&) -> Value { unsupported(b.location, "a reference"); },
+            [&](const RefWrite&) -> Value { unsupported(b.location, "a reference"); },
+            [&](const MatchCast&) -> Value { unsupported(b.location, "a check of symbolic dimensions"); },
         },
         b.op);
   }
@@ -118,8 +120,8 @@ class Evaluator {
     for (const Value& f : v.fields) flatten(f, list);
   }
 
-  [[noreturn]] void unsupported(const Place& place, const std::string& what) {
-    diagnostics_.error(DiagnosticId::unsupported_construct, place, what + " cannot be evaluated");
+  [[noreturn]] void unsupported(const SourceLocation& location, const std::string& what) {
+    diagnostics_.error(DiagnosticId::unsupported_construct, location, what + " cannot be evaluated");
     throw Stopped{};
   }
 

@@ -145,8 +145,8 @@ void Inference::infer_function(Function& function) {
     return tensor_type(std::move(shape), t->dtype);
   });
   out_ = &function.body.bindings;
-  if (!coerce(function.body.result, found, expected, function.place))
-    mismatch(function.place, "the function's result", expected, found);
+  if (!coerce(function.body.result, found, expected, function.location))
+    mismatch(function.location, "the function's result", expected, found);
   else
     function.result_type = sharpen(expected, found);
   out_ = nullptr;
@@ -158,7 +158,7 @@ Type Inference::infer_block(Block& block) {
   block.bindings.clear();
   block.bindings.reserve(bindings.size());
   std::vector<Binding>* outer = std::exchange(out_, &block.bindings);
-  Place last = bindings.empty() ? Place() : bindings.back().place;
+  SourceLocation last = bindings.empty() ? SourceLocation() : bindings.back().location;
   for (Binding& b : bindings) infer_binding(std::move(b));
   out_ = outer;
   return type_of(block.result, last);
@@ -177,7 +177,7 @@ void Inference::infer_binding(Binding binding) {
   int first_symbol = next_symbol_;
   Type found = std::visit([&](auto& op) { return infer(binding, op); }, binding.op);
   if (found->depth > type_limits::depth || found->size > type_limits::size)
-    found = fail(DiagnosticId::too_large, binding.place,
+    found = fail(DiagnosticId::too_large, binding.location,
                  fmt::format("the type of %{} is too large: it has {} parts", binding.var->name, found->size));
   if (annotation)
     settle_annotation(binding, found, annotation, first_symbol);
@@ -214,28 +214,29 @@ void Inference::settle_annotation(Binding& binding, Type found, Type annotation,
   if (can_cast(found, annotation)) {
     Var checked = binding.var;
     binding.var = module_.fresh(checked->name, found);
-    Place place = binding.place;
+    SourceLocation location = binding.location;
     out_->push_back(std::move(binding));
-    binding = Binding{checked, MatchCast{Atom(out_->back().var), annotation}, place};
+    binding = Binding{checked, MatchCast{Atom(out_->back().var), annotation}, location};
     std::visit([&](auto& op) { checked->type = infer(binding, op); }, binding.op);
     return;
   }
-  mismatch(binding.place, fmt::format("%{}", binding.var->name), annotation, found,
+  mismatch(binding.location, fmt::format("%{}", binding.var->name), annotation, found,
            "the annotation and the value disagree");
 }
 
 // ---- operations -----------------------------------------------------------------------------------------------------
 
 Type Inference::infer(Binding& binding, Call& call) {
-  if (const OperatorRef* o = std::get_if<OperatorRef>(&call.callee)) return call_operator(o->op, call, binding.place);
+  if (const OperatorRef* o = std::get_if<OperatorRef>(&call.callee))
+    return call_operator(o->op, call, binding.location);
   bool global = std::holds_alternative<GlobalRef>(call.callee) || std::holds_alternative<ConstructorRef>(call.callee);
-  return call_function(type_of(call.callee, binding.place), call, global, binding.place);
+  return call_function(type_of(call.callee, binding.location), call, global, binding.location);
 }
 
 Type Inference::infer(Binding& binding, CallTensor& call) {
   auto it = module_.tensor_functions.find(call.function);
   if (it == module_.tensor_functions.end())
-    return fail(DiagnosticId::undefined_value, binding.place,
+    return fail(DiagnosticId::undefined_value, binding.location,
                 fmt::format("there is no tensor function @{}", call.function));
   auto type_of_buffer = [](const tensor::Buffer& b) { return tensor_type(b->shape, b->type); };
   std::vector<Type> params, results;
@@ -243,52 +244,52 @@ Type Inference::infer(Binding& binding, CallTensor& call) {
   for (const tensor::Buffer& b : it->second.results) results.push_back(type_of_buffer(b));
   Call as_call{GlobalRef{call.function}, std::move(call.args), {}};
   Type result = results.size() == 1 ? results[0] : tuple_type(results);
-  Type type = call_function(function_type(params, result), as_call, true, binding.place);
+  Type type = call_function(function_type(params, result), as_call, true, binding.location);
   call.args = std::move(as_call.args);
   return type;
 }
 
 Type Inference::infer(Binding& binding, MakeTuple& op) {
   std::vector<Type> fields;
-  for (const Atom& a : op.fields) fields.push_back(type_of(a, binding.place));
+  for (const Atom& a : op.fields) fields.push_back(type_of(a, binding.location));
   return tuple_type(std::move(fields));
 }
 
 Type Inference::infer(Binding& binding, Project& op) {
   Type result = unifier_.fresh();
   relate(
-      [this, tuple = type_of(op.tuple, binding.place), index = op.index, result, place = binding.place] {
+      [this, tuple = type_of(op.tuple, binding.location), index = op.index, result, location = binding.location] {
         Type t = unifier_.shallow(tuple);
         if (const HoleType* hole = as<HoleType>(t)) return hole->id;
         const TupleType* fields = as<TupleType>(t);
         if (!fields)
-          fail(DiagnosticId::type_mismatch, place, fmt::format("projection .{} of a {}", index, text(t)));
+          fail(DiagnosticId::type_mismatch, location, fmt::format("projection .{} of a {}", index, text(t)));
         else if (index < 0 || index >= static_cast<int>(fields->fields.size()))
-          fail(DiagnosticId::type_mismatch, place,
+          fail(DiagnosticId::type_mismatch, location,
                fmt::format("projection .{} of a tuple of {}", index, fields->fields.size()), {text(t)});
         else
           unifier_.unify(fields->fields[index], result);
         return 0;
       },
-      binding.place, fmt::format("projection .{}", op.index));
+      binding.location, fmt::format("projection .{}", op.index));
   return unifier_.shallow(result);
 }
 
 Type Inference::infer(Binding& binding, If& op) {
-  Type condition = type_of(op.condition, binding.place);
+  Type condition = type_of(op.condition, binding.location);
   if (!unifier_.unify(condition, tensor_type(Shape{}, dtype::boolean)))
-    mismatch(binding.place, "the condition of `if`", tensor_type(Shape{}, dtype::boolean), condition);
+    mismatch(binding.location, "the condition of `if`", tensor_type(Shape{}, dtype::boolean), condition);
   Type then_type = infer_block(*op.then_block);
   Type else_type = infer_block(*op.else_block);
-  return join(then_type, else_type, binding.place, "branches of `if`");
+  return join(then_type, else_type, binding.location, "branches of `if`");
 }
 
 Type Inference::infer(Binding& binding, Match& op) {
-  Type value = type_of(op.value, binding.place), result;
+  Type value = type_of(op.value, binding.location), result;
   for (Clause& clause : op.clauses) {
-    bind_pattern(clause.pattern, value, binding.place);
+    bind_pattern(clause.pattern, value, binding.location);
     Type type = infer_block(*clause.body);
-    result = result ? join(result, type, binding.place, "arms of `match`") : type;
+    result = result ? join(result, type, binding.location, "arms of `match`") : type;
   }
   return result ? result : unifier_.fresh();
 }
@@ -305,98 +306,99 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   binding.var->type = type;  // the function may call itself
   Type found = infer_block(function.body);
   std::vector<Binding>* outer = std::exchange(out_, &function.body.bindings);
-  if (!coerce(function.body.result, found, function.result_type, binding.place))
-    mismatch(binding.place, "the function's result", function.result_type, found);
+  if (!coerce(function.body.result, found, function.result_type, binding.location))
+    mismatch(binding.location, "the function's result", function.result_type, found);
   out_ = outer;
   return type;
 }
 
-Type Inference::infer(Binding& binding, RefCreate& op) { return ref_type(type_of(op.value, binding.place)); }
+Type Inference::infer(Binding& binding, RefCreate& op) { return ref_type(type_of(op.value, binding.location)); }
 
 Type Inference::infer(Binding& binding, RefRead& op) {
-  Type value = unifier_.fresh(), ref = type_of(op.ref, binding.place);
+  Type value = unifier_.fresh(), ref = type_of(op.ref, binding.location);
   if (unifier_.unify(ref, ref_type(value))) return unifier_.shallow(value);
-  return mismatch(binding.place, "the operand of ref_read", ref_type(value), ref);
+  return mismatch(binding.location, "the operand of ref_read", ref_type(value), ref);
 }
 
 Type Inference::infer(Binding& binding, RefWrite& op) {
-  Type value = unifier_.fresh(), ref = type_of(op.ref, binding.place), written = type_of(op.value, binding.place);
+  Type value = unifier_.fresh(), ref = type_of(op.ref, binding.location), written = type_of(op.value, binding.location);
   if (!unifier_.unify(ref, ref_type(value)))
-    return mismatch(binding.place, "the operand of ref_write", ref_type(value), ref);
-  if (!coerce(op.value, written, value, binding.place)) mismatch(binding.place, "the written value", value, written);
+    return mismatch(binding.location, "the operand of ref_write", ref_type(value), ref);
+  if (!coerce(op.value, written, value, binding.location))
+    mismatch(binding.location, "the written value", value, written);
   return tuple_type({});
 }
 
 // "?" in the type means: as it is.
 Type Inference::infer(Binding& binding, MatchCast& op) {
-  Type found = unifier_.shallow(type_of(op.value, binding.place));
+  Type found = unifier_.shallow(type_of(op.value, binding.location));
   const TensorType *from = as<TensorType>(found), *to = as<TensorType>(op.type);
   if (!from || !to || from->dtype != to->dtype || from->shape.size() != to->shape.size())
-    return mismatch(binding.place, "the operand of match_cast", op.type, found);
+    return mismatch(binding.location, "the operand of match_cast", op.type, found);
   Shape shape = to->shape;
   for (size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == unknown_dim()) shape[i] = from->shape[i];
     if (shape[i].is_constant() && from->shape[i].is_constant() && shape[i] != from->shape[i])
-      return mismatch(binding.place, "the operand of match_cast", op.type, found);
+      return mismatch(binding.location, "the operand of match_cast", op.type, found);
   }
   op.type = tensor_type(std::move(shape), to->dtype);
   enter_symbols(op.type);
   return op.type;
 }
 
-Type Inference::infer(Binding& binding, Alias& op) { return type_of(op.value, binding.place); }
+Type Inference::infer(Binding& binding, Alias& op) { return type_of(op.value, binding.location); }
 
 // ---- patterns, joins ------------------------------------------------------------------------------------------------
 
-void Inference::bind_pattern(Pattern& pattern, const Type& type, const Place& place) {
+void Inference::bind_pattern(Pattern& pattern, const Type& type, const SourceLocation& location) {
   std::visit(overloaded{[](Pattern::Wildcard&) {},
                         [&](Pattern::Bind& p) {
                           Type annotation = p.var->type ? open_holes(p.var->type) : type;
                           if (!unifier_.unify(type, annotation))
-                            mismatch(place, fmt::format("the pattern %{}", p.var->name), annotation, type);
+                            mismatch(location, fmt::format("the pattern %{}", p.var->name), annotation, type);
                           p.var->type = type;
                         },
-                        [&](Pattern::Constructor& p) { bind_constructor(p, type, place); },
+                        [&](Pattern::Constructor& p) { bind_constructor(p, type, location); },
                         [&](Pattern::Tuple& p) {
                           std::vector<Type> fields;
                           for (size_t i = 0; i < p.fields.size(); ++i) fields.push_back(unifier_.fresh());
                           if (!unifier_.unify(type, tuple_type(fields)))
-                            mismatch(place, "the matched value", tuple_type(fields), type);
-                          for (size_t i = 0; i < p.fields.size(); ++i) bind_pattern(p.fields[i], fields[i], place);
+                            mismatch(location, "the matched value", tuple_type(fields), type);
+                          for (size_t i = 0; i < p.fields.size(); ++i) bind_pattern(p.fields[i], fields[i], location);
                         }},
              pattern.v);
 }
 
-void Inference::bind_constructor(Pattern::Constructor& p, const Type& type, const Place& place) {
+void Inference::bind_constructor(Pattern::Constructor& p, const Type& type, const SourceLocation& location) {
   if (!module_.data_type_of_constructor(p.name)) {
-    fail(DiagnosticId::undefined_value, place, fmt::format("there is no constructor {}", p.name));
+    fail(DiagnosticId::undefined_value, location, fmt::format("there is no constructor {}", p.name));
     return;
   }
   Type constructor = instantiate(*as<FunctionType>(relay::type_of(module_, ConstructorRef{p.name})));
   const FunctionType& f = *as<FunctionType>(constructor);
   if (f.params.size() != p.fields.size()) {
-    fail(DiagnosticId::wrong_arity, place,
+    fail(DiagnosticId::wrong_arity, location,
          fmt::format("the pattern {} has {} fields, the constructor has {}", p.name, p.fields.size(), f.params.size()));
     return;
   }
   if (!unifier_.unify(type, f.result))
-    mismatch(place, fmt::format("the value matched with {}", p.name), f.result, type);
-  for (size_t i = 0; i < p.fields.size(); ++i) bind_pattern(p.fields[i], f.params[i], place);
+    mismatch(location, fmt::format("the value matched with {}", p.name), f.result, type);
+  for (size_t i = 0; i < p.fields.size(); ++i) bind_pattern(p.fields[i], f.params[i], location);
 }
 
 // Branches that differ in dimensions only join to an unknown size.
-Type Inference::join(const Type& a, const Type& b, const Place& place, const std::string& what) {
+Type Inference::join(const Type& a, const Type& b, const SourceLocation& location, const std::string& what) {
   Type left = unifier_.shallow(a), right = unifier_.shallow(b);
   const TensorType *x = as<TensorType>(left), *y = as<TensorType>(right);
   if (x && y && x->dtype == y->dtype && x->shape.size() == y->shape.size()) return join_tensors(*x, *y);
   const TupleType *p = as<TupleType>(left), *q = as<TupleType>(right);
   if (p && q && p->fields.size() == q->fields.size()) {
     std::vector<Type> fields;
-    for (size_t i = 0; i < p->fields.size(); ++i) fields.push_back(join(p->fields[i], q->fields[i], place, what));
+    for (size_t i = 0; i < p->fields.size(); ++i) fields.push_back(join(p->fields[i], q->fields[i], location, what));
     return tuple_type(std::move(fields));
   }
   if (unifier_.unify(left, right)) return left;
-  return fail(DiagnosticId::type_mismatch, place, fmt::format("the {} have different types", what),
+  return fail(DiagnosticId::type_mismatch, location, fmt::format("the {} have different types", what),
               {text(left), text(right)});
 }
 
@@ -409,10 +411,10 @@ Type Inference::join_tensors(const TensorType& a, const TensorType& b) {
 
 // ---- the end --------------------------------------------------------------------------------------------------------
 
-void Inference::finish(VarNode& var, const Place& place) {
+void Inference::finish(VarNode& var, const SourceLocation& location) {
   Type type = unifier_.resolve(var.type);
   if (!type) {
-    fail(DiagnosticId::too_large, place, fmt::format("the type of %{} is too large", var.name));
+    fail(DiagnosticId::too_large, location, fmt::format("the type of %{} is too large", var.name));
     return;
   }
   bool open = false;
@@ -421,15 +423,15 @@ void Inference::finish(VarNode& var, const Place& place) {
     return leaf;
   });
   if (open)
-    fail(DiagnosticId::cannot_infer, place, fmt::format("the type of %{} cannot be inferred", var.name),
+    fail(DiagnosticId::cannot_infer, location, fmt::format("the type of %{} cannot be inferred", var.name),
          {"so far: " + relay::str(type)}, fmt::format("annotate it: %{}: Tensor[(...), float32]", var.name));
   var.type = type;
 }
 
 void Inference::finish(Function& function) {
-  for (Var& p : function.params) finish(*p, function.place);
+  for (Var& p : function.params) finish(*p, function.location);
   VarNode result{0, "result", function.result_type};
-  finish(result, function.place);
+  finish(result, function.location);
   function.result_type = result.type;
   finish(function.body, function);
 }
@@ -439,7 +441,7 @@ void Inference::finish(Pattern& pattern, const Function& function) {
     for (Pattern& p : list) finish(p, function);
   };
   std::visit(
-      overloaded{[](Pattern::Wildcard&) {}, [&](Pattern::Bind& p) { finish(*p.var, function.place); },
+      overloaded{[](Pattern::Wildcard&) {}, [&](Pattern::Bind& p) { finish(*p.var, function.location); },
                  [&](Pattern::Constructor& p) { fields(p.fields); }, [&](Pattern::Tuple& p) { fields(p.fields); }},
       pattern.v);
 }
@@ -454,7 +456,7 @@ void Inference::finish(Block& block, const Function& function) {
         for (Clause& c : match->clauses) finish(c.pattern, function);
       for_each_block(b.op, [&](Block& inner) { finish(inner, function); });
     }
-    if (diagnostics_.count() == errors) finish(*b.var, b.place);
+    if (diagnostics_.count() == errors) finish(*b.var, b.location);
   }
 }
 

@@ -7,34 +7,36 @@
 namespace dlcc::relay {
 
 // Generic functions and constructors are instantiated anew at each use.
-Type Inference::type_of(const Atom& atom, const Place& place) {
+Type Inference::type_of(const Atom& atom, const SourceLocation& location) {
   auto instance = [&](const Type& type) {
     const FunctionType* f = as<FunctionType>(type);
     return f && !f->type_params.empty() ? instantiate(*f) : type;
   };
-  return std::visit(
-      overloaded{[&](const Var& v) {
-                   if (!v->type)
-                     return fail(DiagnosticId::undefined_value, place,
-                                 fmt::format("%{} is used before its definition", v->name));
-                   return v->type;
-                 },
-                 [&](const GlobalRef& g) {
-                   auto it = signatures_.find(g.name);
-                   if (it != signatures_.end()) return instance(it->second);
-                   return fail(DiagnosticId::undefined_value, place, fmt::format("there is no function @{}", g.name));
-                 },
-                 [&](const ConstructorRef& c) {
-                   if (module_.data_type_of_constructor(c.name)) return instance(relay::type_of(module_, c));
-                   return fail(DiagnosticId::undefined_value, place, fmt::format("there is no constructor {}", c.name));
-                 },
-                 [&](const OperatorRef& o) {
-                   return fail(DiagnosticId::unsupported_construct, place,
-                               fmt::format("the operator {} is used as a value", o.op->name), {},
-                               "wrap it in a function: fn (%x: ...) { " + o.op->name + "(%x) }");
-                 },
-                 [&](const Constant& c) { return relay::type_of(module_, c); }},
-      atom);
+  return std::visit(overloaded{[&](const Var& v) {
+                                 if (!v->type)
+                                   return fail(DiagnosticId::undefined_value, location,
+                                               fmt::format("%{} is used before its definition", v->name));
+                                 return v->type;
+                               },
+                               [&](const GlobalRef& g) {
+                                 auto it = signatures_.find(g.name);
+                                 if (it != signatures_.end()) return instance(it->second);
+                                 return fail(DiagnosticId::undefined_value, location,
+                                             fmt::format("there is no function @{}", g.name));
+                               },
+                               [&](const ConstructorRef& c) {
+                                 if (module_.data_type_of_constructor(c.name))
+                                   return instance(relay::type_of(module_, c));
+                                 return fail(DiagnosticId::undefined_value, location,
+                                             fmt::format("there is no constructor {}", c.name));
+                               },
+                               [&](const OperatorRef& o) {
+                                 return fail(DiagnosticId::unsupported_construct, location,
+                                             fmt::format("the operator {} is used as a value", o.op->name), {},
+                                             "wrap it in a function: fn (%x: ...) { " + o.op->name + "(%x) }");
+                               },
+                               [&](const Constant& c) { return relay::type_of(module_, c); }},
+                    atom);
 }
 
 // ---- operators ------------------------------------------------------------------------------------------------------
@@ -63,21 +65,21 @@ Inference::Gathered Inference::gather(const Unifier& unifier, const std::vector<
   return g;
 }
 
-Type Inference::call_operator(const Operator* op, const Call& call, const Place& place) {
+Type Inference::call_operator(const Operator* op, const Call& call, const SourceLocation& location) {
   std::vector<Type> types;
   std::vector<std::string> names;
   for (size_t i = 0; i < call.args.size(); ++i) {
-    types.push_back(type_of(call.args[i], place));
+    types.push_back(type_of(call.args[i], location));
     names.push_back(describe(call.args[i]));
   }
   size_t expected = op->variadic ? 1 : op->arguments.size();
   if (types.size() != expected)
     return fail(
-        DiagnosticId::wrong_arity, place,
+        DiagnosticId::wrong_arity, location,
         fmt::format("{} takes {} operand{}, found {}", op->name, expected, expected == 1 ? "" : "s", types.size()), {},
         op->variadic ? fmt::format("pass the tensors as one tuple: {}((%a, %b))", op->name) : "");
   Type result = unifier_.fresh();
-  auto attempt = [this, op, types, names, place, result, attrs = call.attrs] {
+  auto attempt = [this, op, types, names, location, result, attrs = call.attrs] {
     std::vector<Type> operands = types;
     if (op->variadic) {
       Type tuple = unifier_.shallow(types[0]);
@@ -85,15 +87,15 @@ Type Inference::call_operator(const Operator* op, const Call& call, const Place&
       if (const TupleType* fields = as<TupleType>(tuple)) operands = fields->fields;
     }
     Gathered in = gather(unifier_, operands);
-    if (!in.hole) decide(*op, attrs, in, operands, names, result, place);
+    if (!in.hole) decide(*op, attrs, in, operands, names, result, location);
     return in.hole;
   };
-  relate(std::move(attempt), place, op->name);
+  relate(std::move(attempt), location, op->name);
   return unifier_.shallow(result);
 }
 
 void Inference::decide(const Operator& op, const Attrs& attrs, const Gathered& in, const std::vector<Type>& operands,
-                       const std::vector<std::string>& names, const Type& result, const Place& place) {
+                       const std::vector<std::string>& names, const Type& result, const SourceLocation& location) {
   auto details = [&] {
     std::vector<std::string> lines;
     for (size_t i = 0; i < operands.size(); ++i)
@@ -102,17 +104,17 @@ void Inference::decide(const Operator& op, const Attrs& attrs, const Gathered& i
     return lines;
   };
   if (in.not_tensor) {
-    fail(DiagnosticId::type_mismatch, place,
+    fail(DiagnosticId::type_mismatch, location,
          fmt::format("{}: expected tensors, found {}", op.name, text(in.not_tensor)), details());
     return;
   }
   TypeResult outcome = op.type(attrs, in.tensors);
   if (const TypeError* error = std::get_if<TypeError>(&outcome)) {
-    fail(error->id, place, fmt::format("{}: {}", op.name, error->message), details(), error->help);
+    fail(error->id, location, fmt::format("{}: {}", op.name, error->message), details(), error->help);
     return;
   }
   Type type = open_symbols(std::get<Type>(outcome), [](const std::string& s) { return s == "?"; });
-  if (!unifier_.unify(type, result)) mismatch(place, fmt::format("the result of {}", op.name), result, type);
+  if (!unifier_.unify(type, result)) mismatch(location, fmt::format("the result of {}", op.name), result, type);
 }
 
 // ---- functions and constructors -------------------------------------------------------------------------------------
@@ -144,31 +146,31 @@ static Type substitute(const Type& type, const std::map<std::string, Dim>& sizes
   });
 }
 
-Type Inference::call_function(const Type& callee, Call& call, bool global, const Place& place) {
+Type Inference::call_function(const Type& callee, Call& call, bool global, const SourceLocation& location) {
   Type type = unifier_.shallow(callee);
   if (as<HoleType>(type)) {
     std::vector<Type> params;
-    for (const Atom& a : call.args) params.push_back(type_of(a, place));
+    for (const Atom& a : call.args) params.push_back(type_of(a, location));
     Type function = function_type(std::move(params), unifier_.fresh());
     if (!unifier_.unify(type, function))
-      return fail(DiagnosticId::type_mismatch, place,
+      return fail(DiagnosticId::type_mismatch, location,
                   fmt::format("{} would be a function that takes itself", describe(call.callee)));
     return as<FunctionType>(function)->result;
   }
   const FunctionType* generic = as<FunctionType>(type);
   if (!generic)
-    return fail(DiagnosticId::type_mismatch, place,
+    return fail(DiagnosticId::type_mismatch, location,
                 fmt::format("{} is called but is not a function: {}", describe(call.callee), text(type)));
   Type instance = instantiate(*generic);
   const FunctionType& f = *as<FunctionType>(instance);
   if (f.params.size() != call.args.size())
     return fail(
-        DiagnosticId::wrong_arity, place,
+        DiagnosticId::wrong_arity, location,
         fmt::format("{} takes {} arguments, found {}", describe(call.callee), f.params.size(), call.args.size()),
         {text(type)});
   std::map<std::string, Dim> sizes;  // of the symbols of the parameters
   for (size_t i = 0; i < call.args.size(); ++i)
-    if (!pass_argument(call.args[i], f.params[i], static_cast<int>(i), sizes, global, call, place))
+    if (!pass_argument(call.args[i], f.params[i], static_cast<int>(i), sizes, global, call, location))
       return unifier_.fresh();
   if (!has_symbols(f.result)) return unifier_.shallow(f.result);
   auto existential = [&](const std::string& s) { return s == "?" || (is_quantified(s, global) && !sizes.contains(s)); };
@@ -192,14 +194,15 @@ static void match_sizes(const Type& param, const Type& found, const std::functio
 }
 
 bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::string, Dim>& sizes, bool global,
-                              const Call& call, const Place& place) {
-  Type found = type_of(arg, place);
+                              const Call& call, const SourceLocation& location) {
+  Type found = type_of(arg, location);
   if (has_symbols(param)) {
-    match_sizes(param, unifier_.shallow(found), [&](const std::string& s) { return is_quantified(s, global); }, sizes);
+    match_sizes(
+        param, unifier_.shallow(found), [&](const std::string& s) { return is_quantified(s, global); }, sizes);
     param = substitute(param, sizes);
   }
-  if (coerce(arg, found, param, place)) return true;
-  mismatch(place, fmt::format("argument {} of {}", index + 1, describe(call.callee)), param, found);
+  if (coerce(arg, found, param, location)) return true;
+  mismatch(location, fmt::format("argument {} of {}", index + 1, describe(call.callee)), param, found);
   return false;
 }
 
@@ -245,11 +248,12 @@ bool Inference::can_cast(const Type& f, const Type& e) const {
                             [](const Dim& a, const Dim& b) { return a == b || !a.is_constant() || !b.is_constant(); });
 }
 
-bool Inference::coerce(Atom& atom, const Type& found, const Type& expected, const Place& place) {
+bool Inference::coerce(Atom& atom, const Type& found, const Type& expected, const SourceLocation& location) {
   if (unifier_.unify(found, expected)) return true;
   if (!can_cast(found, expected)) return false;
   const Var* value = std::get_if<Var>(&atom);
-  Binding check{module_.fresh(value ? (*value)->name : "checked"), MatchCast{atom, unifier_.shallow(expected)}, place};
+  Binding check{module_.fresh(value ? (*value)->name : "checked"), MatchCast{atom, unifier_.shallow(expected)},
+                location};
   check.var->type = infer(check, std::get<MatchCast>(check.op));
   atom = check.var;
   out_->push_back(std::move(check));
@@ -258,11 +262,11 @@ bool Inference::coerce(Atom& atom, const Type& found, const Type& expected, cons
 
 // ---- the queue ------------------------------------------------------------------------------------------------------
 
-void Inference::relate(Attempt attempt, const Place& place, std::string what) {
+void Inference::relate(Attempt attempt, const SourceLocation& location, std::string what) {
   int hole = attempt();
   if (hole == 0) return;
   waiting_[hole].push_back(static_cast<int>(relations_.size()));
-  relations_.push_back({std::move(attempt), place, std::move(what)});
+  relations_.push_back({std::move(attempt), location, std::move(what)});
 }
 
 void Inference::settle() {
@@ -287,7 +291,7 @@ void Inference::settle() {
 void Inference::report_open_relations() {
   for (const Relation& r : relations_)
     if (!r.decided)
-      fail(DiagnosticId::cannot_infer, r.place,
+      fail(DiagnosticId::cannot_infer, r.location,
            fmt::format("the type of {} cannot be inferred: an operand's type is not known", r.what), {},
            "annotate the parameter it comes from, e.g. %x: Tensor[(2, 3), float32]");
 }
@@ -307,17 +311,17 @@ std::string Inference::describe(const Atom& atom) const {
       atom);
 }
 
-Type Inference::fail(DiagnosticId id, const Place& place, std::string message, std::vector<std::string> details,
-                     std::string help) {
-  diagnostics_.error(id, place, std::move(message), std::move(details), std::move(help));
+Type Inference::fail(DiagnosticId id, const SourceLocation& location, std::string message,
+                     std::vector<std::string> details, std::string help) {
+  diagnostics_.error(id, location, std::move(message), std::move(details), std::move(help));
   return unifier_.fresh();
 }
 
-Type Inference::mismatch(const Place& place, const std::string& what, const Type& expected, const Type& found,
-                         std::string help) {
+Type Inference::mismatch(const SourceLocation& location, const std::string& what, const Type& expected,
+                         const Type& found, std::string help) {
   const TensorType *e = as<TensorType>(unifier_.shallow(expected)), *f = as<TensorType>(unifier_.shallow(found));
   DiagnosticId id = e && f && e->dtype == f->dtype ? DiagnosticId::shape_mismatch : DiagnosticId::type_mismatch;
-  return fail(id, place, fmt::format("{}: expected {}, found {}", what, text(expected), text(found)), {},
+  return fail(id, location, fmt::format("{}: expected {}, found {}", what, text(expected), text(found)), {},
               std::move(help));
 }
 

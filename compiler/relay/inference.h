@@ -28,7 +28,7 @@ class Inference {
   void finish(Function&);  // replaces filled holes; open ones are errors
   void finish(Block&, const Function&);
   void finish(Pattern&, const Function&);
-  void finish(VarNode&, const Place&);
+  void finish(VarNode&, const SourceLocation&);
   Type infer_block(Block&);
   void infer_binding(Binding);
   void settle_annotation(Binding&, Type found, Type annotation, int first_symbol);
@@ -46,21 +46,21 @@ class Inference {
   Type infer(Binding&, MatchCast&);
   Type infer(Binding&, Alias&);
 
-  void bind_pattern(Pattern&, const Type&, const Place&);
-  void bind_constructor(Pattern::Constructor&, const Type&, const Place&);
-  Type join(const Type&, const Type&, const Place&, const std::string& what);
+  void bind_pattern(Pattern&, const Type&, const SourceLocation&);
+  void bind_constructor(Pattern::Constructor&, const Type&, const SourceLocation&);
+  Type join(const Type&, const Type&, const SourceLocation&, const std::string& what);
   Type join_tensors(const TensorType&, const TensorType&);
 
   // ---- calls and relations (infer_calls.cpp)
-  Type type_of(const Atom&, const Place&);
-  Type call_operator(const Operator*, const Call&, const Place&);
+  Type type_of(const Atom&, const SourceLocation&);
+  Type call_operator(const Operator*, const Call&, const SourceLocation&);
   struct Gathered;  // the tensors an operator is applied to, as far as they are known
   static Gathered gather(const Unifier&, const std::vector<Type>& types);
   void decide(const Operator&, const Attrs&, const Gathered&, const std::vector<Type>& operands,
-              const std::vector<std::string>& names, const Type& result, const Place&);
-  Type call_function(const Type& callee, Call&, bool global, const Place&);
+              const std::vector<std::string>& names, const Type& result, const SourceLocation&);
+  Type call_function(const Type& callee, Call&, bool global, const SourceLocation&);
   bool pass_argument(Atom& arg, Type param, int index, std::map<std::string, Dim>& sizes, bool global, const Call&,
-                     const Place&);
+                     const SourceLocation&);
   Type instantiate(const FunctionType&);
   bool is_quantified(const std::string& symbol, bool global) const {
     return global || closure_symbols_.contains(symbol);
@@ -72,26 +72,27 @@ class Inference {
 
   // The atom as a value of type `expected`: itself, or behind a run-time check of its dimensions. False when no check
   // helps.
-  bool coerce(Atom&, const Type& found, const Type& expected, const Place&);
+  bool coerce(Atom&, const Type& found, const Type& expected, const SourceLocation&);
   bool can_cast(const Type& found, const Type& expected) const;
 
   // ---- the queue of relations (infer_calls.cpp)
   // One attempt: the hole that blocks the relation, or 0 when it is decided.
   using Attempt = std::function<int()>;
-  void relate(Attempt, const Place&, std::string what);
+  void relate(Attempt, const SourceLocation&, std::string what);
   void settle();  // retries relations whose holes were filled, until nothing moves
   void report_open_relations();
 
   // ---- messages (infer_calls.cpp)
   std::string text(const Type& type) const;
   std::string describe(const Atom&) const;
-  Type fail(DiagnosticId, const Place&, std::string message, std::vector<std::string> details = {},
+  Type fail(DiagnosticId, const SourceLocation&, std::string message, std::vector<std::string> details = {},
             std::string help = {});  // reports; a new hole, so that inference goes on
-  Type mismatch(const Place&, const std::string& what, const Type& expected, const Type& found, std::string help = {});
+  Type mismatch(const SourceLocation&, const std::string& what, const Type& expected, const Type& found,
+                std::string help = {});
 
   struct Relation {
     Attempt attempt;
-    Place place;
+    SourceLocation location;
     std::string what;
     bool decided = false;
   };

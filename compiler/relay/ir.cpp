@@ -182,7 +182,7 @@ struct Cloner {
     out.bindings.reserve(block.bindings.size());
     for (const Binding& b : block.bindings) {
       Var var = copy(b.var);  // before the operation: a closure may name itself
-      out.bindings.push_back({std::move(var), copy(b.op), b.place});
+      out.bindings.push_back({std::move(var), copy(b.op), b.location});
     }
     out.result = block.result;
     rename(out.result);

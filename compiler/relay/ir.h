@@ -151,7 +151,7 @@ struct Effects {
 struct Binding {
   Var var;
   Operation op;
-  Place place;  // where in the user's model it comes from
+  SourceLocation location;  // where in the user's model it comes from
 };
 
 struct Block {
@@ -165,7 +165,7 @@ struct Function {
   Type result_type;  // may be null or a hole before inference
   Block body;
   Attrs attrs;
-  Place place;
+  SourceLocation location;
 };
 
 struct ConstructorDef {

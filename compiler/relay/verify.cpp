@@ -39,8 +39,8 @@ class Verifier {
   }
 
  private:
-  void fail(const Place& place, std::string message) {
-    diagnostics_.error(DiagnosticId::invalid_ir, place, fmt::format("in {}: {}", where_, message));
+  void fail(const SourceLocation& location, std::string message) {
+    diagnostics_.error(DiagnosticId::invalid_ir, location, fmt::format("in {}: {}", where_, message));
   }
 
   // ---- definitions
@@ -59,69 +59,69 @@ class Verifier {
 
   void function(const Function& f) {
     size_t mark = scope_.size();
-    for (const Var& p : f.params) bind(p, f.place);
-    type(f.result_type, f.place, "the result");
-    block(f.body, f.place);
+    for (const Var& p : f.params) bind(p, f.location);
+    type(f.result_type, f.location, "the result");
+    block(f.body, f.location);
     leave(mark);
   }
 
   // ---- scopes
 
-  void bind(const Var& var, const Place& place) {
-    if (!var) return fail(place, "a variable is null");
+  void bind(const Var& var, const SourceLocation& location) {
+    if (!var) return fail(location, "a variable is null");
     if (var->id <= 0 || var->id >= module_.next_id)
-      fail(place, fmt::format("the id {} of %{} is not one of the module's", var->id, var->name));
-    if (!bound_.insert(var->id).second) fail(place, fmt::format("%{} (id {}) is bound twice", var->name, var->id));
+      fail(location, fmt::format("the id {} of %{} is not one of the module's", var->id, var->name));
+    if (!bound_.insert(var->id).second) fail(location, fmt::format("%{} (id {}) is bound twice", var->name, var->id));
     scope_.push_back(var->id);
     visible_.insert(var->id);
-    type(var->type, place, "%" + var->name);
+    type(var->type, location, "%" + var->name);
   }
 
   void leave(size_t mark) {
     for (; scope_.size() > mark; scope_.pop_back()) visible_.erase(scope_.back());
   }
 
-  void block(const Block& b, const Place& place) {
+  void block(const Block& b, const SourceLocation& location) {
     size_t mark = scope_.size();
     for (const Binding& binding : b.bindings) {
       bool closure = std::holds_alternative<MakeFunction>(binding.op);
-      if (closure) bind(binding.var, binding.place);
+      if (closure) bind(binding.var, binding.location);
       operation(binding);
-      if (!closure) bind(binding.var, binding.place);
+      if (!closure) bind(binding.var, binding.location);
     }
-    value(b.result, b.bindings.empty() ? place : b.bindings.back().place);
+    value(b.result, b.bindings.empty() ? location : b.bindings.back().location);
     leave(mark);
   }
 
   // ---- types
 
-  void type(const Type& t, const Place& place, const std::string& what) {
-    if (!t) return fail(place, what + " has no type");
+  void type(const Type& t, const SourceLocation& location, const std::string& what) {
+    if (!t) return fail(location, what + " has no type");
     map_leaves(t, [&](const Type& leaf) {
-      if (as<HoleType>(leaf)) fail(place, fmt::format("the type of {} has a hole: {}", what, str(t)));
+      if (as<HoleType>(leaf)) fail(location, fmt::format("the type of {} has a hole: {}", what, str(t)));
       return leaf;
     });
-    data_type_arguments(t, place);
+    data_type_arguments(t, location);
   }
 
-  void data_type_arguments(const Type& t, const Place& place) {
+  void data_type_arguments(const Type& t, const SourceLocation& location) {
     auto all = [&](const std::vector<Type>& list) {
-      for (const Type& part : list) data_type_arguments(part, place);
+      for (const Type& part : list) data_type_arguments(part, location);
     };
     if (const DataType* d = as<DataType>(t)) {
       auto it = module_.data_types.find(d->name);
       if (it == module_.data_types.end())
-        fail(place, fmt::format("there is no data type {}", d->name));
+        fail(location, fmt::format("there is no data type {}", d->name));
       else if (it->second.params.size() != d->args.size())
-        fail(place, fmt::format("{} takes {} type arguments", d->name, it->second.params.size()));
+        fail(location, fmt::format("{} takes {} type arguments", d->name, it->second.params.size()));
       all(d->args);
     } else if (const TupleType* p = as<TupleType>(t)) {
       all(p->fields);
     } else if (const FunctionType* f = as<FunctionType>(t)) {
       all(f->params);
-      data_type_arguments(f->result, place);
+      data_type_arguments(f->result, location);
     } else if (const RefType* r = as<RefType>(t)) {
-      data_type_arguments(r->value, place);
+      data_type_arguments(r->value, location);
     }
   }
 
@@ -139,42 +139,43 @@ class Verifier {
 
   void expect_type(const Binding& b, const Type& given) {
     if (b.var && b.var->type && given && !same_but_unknown(b.var->type, given))
-      fail(b.place, fmt::format("%{} has type {}, its operation gives {}", b.var->name, str(b.var->type), str(given)));
+      fail(b.location,
+           fmt::format("%{} has type {}, its operation gives {}", b.var->name, str(b.var->type), str(given)));
   }
 
   // ---- operands
 
   // An operand that is a value.
-  void value(const Atom& a, const Place& place) {
+  void value(const Atom& a, const SourceLocation& location) {
     if (const OperatorRef* o = std::get_if<OperatorRef>(&a))
-      fail(place, fmt::format("the operator {} is used as a value", o->op ? o->op->name : "null"));
+      fail(location, fmt::format("the operator {} is used as a value", o->op ? o->op->name : "null"));
     const ConstructorRef* c = std::get_if<ConstructorRef>(&a);
-    if (c && fields_of(*c) == 0) fail(place, fmt::format("{} is not called", c->name));
-    known(a, place);
+    if (c && fields_of(*c) == 0) fail(location, fmt::format("{} is not called", c->name));
+    known(a, location);
   }
 
-  void known(const Atom& a, const Place& place) {
+  void known(const Atom& a, const SourceLocation& location) {
     std::visit(overloaded{[&](const Var& v) {
                             if (!v)
-                              fail(place, "an operand is null");
+                              fail(location, "an operand is null");
                             else if (!visible_.contains(v->id))
-                              fail(place, fmt::format("%{} (id {}) is not visible here", v->name, v->id));
+                              fail(location, fmt::format("%{} (id {}) is not visible here", v->name, v->id));
                           },
                           [&](const GlobalRef& g) {
                             if (!module_.functions.contains(g.name))
-                              fail(place, fmt::format("there is no function @{}", g.name));
+                              fail(location, fmt::format("there is no function @{}", g.name));
                           },
                           [&](const ConstructorRef& c) {
-                            if (!fields_of(c)) fail(place, fmt::format("there is no constructor {}", c.name));
+                            if (!fields_of(c)) fail(location, fmt::format("there is no constructor {}", c.name));
                           },
                           [&](const Constant& c) {
                             int64_t expected = storage_bytes(c.dtype(), c.count());
                             if (static_cast<int64_t>(c.bytes().size()) != expected)
-                              fail(place,
+                              fail(location,
                                    fmt::format("a constant has {} bytes instead of {}", c.bytes().size(), expected));
                           },
                           [&](const OperatorRef& o) {
-                            if (!o.op) fail(place, "an operator is null");
+                            if (!o.op) fail(location, "an operator is null");
                           }},
                a);
   }
@@ -199,13 +200,14 @@ class Verifier {
   // ---- operations
 
   void operation(const Binding& b) {
-    if (!nested_are_there(b.op)) return fail(b.place, "a nested block or function is null");
+    if (!nested_are_there(b.op)) return fail(b.location, "a nested block or function is null");
     const Call* call = std::get_if<Call>(&b.op);
     bool callee = call != nullptr;
-    for_each_atom(b.op, [&](const Atom& a) { std::exchange(callee, false) ? known(a, b.place) : value(a, b.place); });
+    for_each_atom(b.op,
+                  [&](const Atom& a) { std::exchange(callee, false) ? known(a, b.location) : value(a, b.location); });
     if (const Match* match = std::get_if<Match>(&b.op)) return check(b, *match);
     if (const MakeFunction* closure = std::get_if<MakeFunction>(&b.op)) return function(*closure->function);
-    for_each_block(b.op, [&](const Block& inner) { block(inner, b.place); });
+    for_each_block(b.op, [&](const Block& inner) { block(inner, b.location); });
     std::visit(overloaded{[&](const Call& o) { check(b, o); }, [&](const CallTensor& o) { check(b, o); },
                           [&](const MakeTuple& o) {
                             std::vector<Type> fields;
@@ -228,18 +230,18 @@ class Verifier {
   }
 
   void arity(const Binding& b, const std::string& callee, size_t expected, size_t found) {
-    if (expected != found) fail(b.place, fmt::format("{} takes {} operands, found {}", callee, expected, found));
+    if (expected != found) fail(b.location, fmt::format("{} takes {} operands, found {}", callee, expected, found));
   }
 
   void check(const Binding& b, const Call& call) {
     const OperatorRef* o = std::get_if<OperatorRef>(&call.callee);
     if (o && o->op) return check_operator(b, *o->op, call);
-    if (!call.attrs.empty()) fail(b.place, "attributes on the call of something that is not an operator");
-    if (std::holds_alternative<Constant>(call.callee)) return fail(b.place, "a constant is called");
+    if (!call.attrs.empty()) fail(b.location, "attributes on the call of something that is not an operator");
+    if (std::holds_alternative<Constant>(call.callee)) return fail(b.location, "a constant is called");
     Type type = type_of_value(call.callee);
     if (!type) return;
     const FunctionType* f = as<FunctionType>(type);
-    if (!f) return fail(b.place, fmt::format("a value of type {} is called", str(type)));
+    if (!f) return fail(b.location, fmt::format("a value of type {} is called", str(type)));
     arity(b, "the function", f->params.size(), call.args.size());
     if (f->type_params.empty()) expect_type(b, f->result);
   }
@@ -253,11 +255,12 @@ class Verifier {
     Operands operands;
     for (const Type& t : types)
       if (const TensorType* tensor = as<TensorType>(t)) operands.push_back(*tensor);
-    if (operands.size() != types.size()) return fail(b.place, fmt::format("an operand of {} is not a tensor", op.name));
+    if (operands.size() != types.size())
+      return fail(b.location, fmt::format("an operand of {} is not a tensor", op.name));
     if (!op.variadic && operands.size() != op.arguments.size()) return;
     TypeResult result = op.type(call.attrs, operands);
     if (const TypeError* error = std::get_if<TypeError>(&result))
-      fail(b.place, fmt::format("{}: {}", op.name, error->message));
+      fail(b.location, fmt::format("{}: {}", op.name, error->message));
     else
       expect_type(b, std::get<Type>(result));
   }
@@ -265,18 +268,18 @@ class Verifier {
   void check(const Binding& b, const CallTensor& call) {
     auto it = module_.tensor_functions.find(call.function);
     if (it == module_.tensor_functions.end())
-      return fail(b.place, fmt::format("there is no tensor function @{}", call.function));
+      return fail(b.location, fmt::format("there is no tensor function @{}", call.function));
     const tensor::TensorFunction& f = it->second;
     arity(b, "@" + call.function, f.params.size(), call.args.size());
     if (!call.layouts.empty() && call.layouts.size() != f.params.size() + f.results.size())
-      fail(b.place, fmt::format("the call of @{} has {} layouts for {} operands and {} results", call.function,
-                                call.layouts.size(), f.params.size(), f.results.size()));
+      fail(b.location, fmt::format("the call of @{} has {} layouts for {} operands and {} results", call.function,
+                                   call.layouts.size(), f.params.size(), f.results.size()));
     std::vector<tensor::Buffer> buffers = f.params;
     buffers.insert(buffers.end(), f.results.begin(), f.results.end());
     for (size_t i = 0; i < std::min(buffers.size(), call.layouts.size()); ++i)
       for (const tensor::Layout::Part& p : call.layouts[i].parts)
         if (p.axis < 0 || p.axis >= buffers[i]->rank() || p.divisor < 1 || p.extent < 1)
-          fail(b.place,
+          fail(b.location,
                fmt::format("layout {} does not fit {} dimensions", tensor::str(call.layouts[i]), buffers[i]->rank()));
     std::vector<Type> results;
     for (const tensor::Buffer& r : f.results) results.push_back(tensor_type(r->shape, r->type));
@@ -287,39 +290,39 @@ class Verifier {
     Type type = type_of_value(op.tuple);
     const TupleType* tuple = as<TupleType>(type);
     if (!tuple || op.index < 0 || op.index >= static_cast<int>(tuple->fields.size()))
-      return fail(b.place, fmt::format("projection .{} of a {}", op.index, str(type)));
+      return fail(b.location, fmt::format("projection .{} of a {}", op.index, str(type)));
     expect_type(b, tuple->fields[op.index]);
   }
 
   void check(const Binding& b, const Match& match) {
-    if (match.clauses.empty()) fail(b.place, "a match has no clause");
+    if (match.clauses.empty()) fail(b.location, "a match has no clause");
     for (const Clause& clause : match.clauses) {
       size_t mark = scope_.size();
-      pattern(clause.pattern, type_of_value(match.value), b.place);
-      block(*clause.body, b.place);
+      pattern(clause.pattern, type_of_value(match.value), b.location);
+      block(*clause.body, b.location);
       leave(mark);
     }
   }
 
-  void pattern(const Pattern& p, const Type& matched, const Place& place) {
-    if (const auto* bound = std::get_if<Pattern::Bind>(&p.v)) bind(bound->var, place);
+  void pattern(const Pattern& p, const Type& matched, const SourceLocation& location) {
+    if (const auto* bound = std::get_if<Pattern::Bind>(&p.v)) bind(bound->var, location);
     if (const auto* tuple = std::get_if<Pattern::Tuple>(&p.v)) {
       const TupleType* type = as<TupleType>(matched);
       if (matched && (!type || type->fields.size() != tuple->fields.size()))
-        fail(place, fmt::format("a tuple pattern of {} against a {}", tuple->fields.size(), str(matched)));
+        fail(location, fmt::format("a tuple pattern of {} against a {}", tuple->fields.size(), str(matched)));
       for (size_t i = 0; i < tuple->fields.size(); ++i)
-        pattern(tuple->fields[i], type && i < type->fields.size() ? type->fields[i] : nullptr, place);
+        pattern(tuple->fields[i], type && i < type->fields.size() ? type->fields[i] : nullptr, location);
     }
     const auto* c = std::get_if<Pattern::Constructor>(&p.v);
     if (!c) return;
     const DataTypeDef* def = module_.data_type_of_constructor(c->name);
     const DataType* type = as<DataType>(matched);
-    if (!def) return fail(place, fmt::format("there is no constructor {}", c->name));
+    if (!def) return fail(location, fmt::format("there is no constructor {}", c->name));
     if (matched && (!type || type->name != def->name))
-      fail(place, fmt::format("the pattern {} against a {}", c->name, str(matched)));
+      fail(location, fmt::format("the pattern {} against a {}", c->name, str(matched)));
     if (fields_of({c->name}) != c->fields.size())
-      fail(place, fmt::format("the pattern {} has {} fields", c->name, c->fields.size()));
-    for (const Pattern& field : c->fields) pattern(field, nullptr, place);
+      fail(location, fmt::format("the pattern {} has {} fields", c->name, c->fields.size()));
+    for (const Pattern& field : c->fields) pattern(field, nullptr, location);
   }
 
   const Module& module_;

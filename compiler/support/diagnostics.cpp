@@ -15,7 +15,7 @@ std::string diagnostic_name(DiagnosticId id) {
   return text;
 }
 
-std::string Place::str() const {
+std::string SourceLocation::str() const {
   std::string text = file;
   if (line > 0) text += fmt::format(":{}:{}", line, column);
   if (!node.empty()) text += (text.empty() ? "" : ": ") + node;
@@ -23,7 +23,7 @@ std::string Place::str() const {
 }
 
 std::string Diagnostic::str() const {
-  std::string where = place.str();
+  std::string where = location.str();
   std::string text = fmt::format("{}{}{}[{}]: {}", where, where.empty() ? "" : ": ",
                                  severity == Severity::error ? "error" : "remark", diagnostic_name(id), message);
   for (const std::string& line : details) text += "\n    " + line;

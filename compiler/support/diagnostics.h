@@ -22,7 +22,7 @@ std::string diagnostic_name(DiagnosticId);
 
 // Where in the user's input something stands: a file with line and column for text (1-based; 0 when unknown), or a file
 // with the description of a node, such as "node 'layer3/conv' (Conv)". Any part may be empty.
-struct Place {
+struct SourceLocation {
   std::string file;
   int line = 0;
   int column = 0;
@@ -35,7 +35,7 @@ enum class Severity : uint8_t { error, remark };
 
 struct Diagnostic {
   DiagnosticId id;
-  Place place;
+  SourceLocation location;
   std::string message;               // one line: what was expected, what was found
   std::vector<std::string> details;  // further lines: operands with their types and shapes
   std::string help;                  // what the user can do; may be empty
@@ -48,12 +48,13 @@ struct Diagnostic {
 // adds to them; the driver prints them.
 class Diagnostics {
  public:
-  void error(DiagnosticId id, Place place, std::string message, std::vector<std::string> details = {},
+  void error(DiagnosticId id, SourceLocation location, std::string message, std::vector<std::string> details = {},
              std::string help = {}) {
-    list_.push_back({id, std::move(place), std::move(message), std::move(details), std::move(help), Severity::error});
+    list_.push_back(
+        {id, std::move(location), std::move(message), std::move(details), std::move(help), Severity::error});
   }
-  void remark(DiagnosticId id, Place place, std::string message) {
-    remarks_.push_back({id, std::move(place), std::move(message), {}, {}, Severity::remark});
+  void remark(DiagnosticId id, SourceLocation location, std::string message) {
+    remarks_.push_back({id, std::move(location), std::move(message), {}, {}, Severity::remark});
   }
   void add(Diagnostic d) { list_.push_back(std::move(d)); }
   bool any() const { return !list_.empty(); }

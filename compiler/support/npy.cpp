@@ -124,16 +124,16 @@ std::string descr_of(DType type) {
 
 }  // namespace
 
-std::optional<Constant> read_npy(std::span<const std::byte> bytes, const Place& place, Diagnostics& diagnostics,
-                                 std::optional<DType> expected) {
+std::optional<Constant> read_npy(std::span<const std::byte> bytes, const SourceLocation& location,
+                                 Diagnostics& diagnostics, std::optional<DType> expected) {
   auto header = parse_header(bytes);
   if (!header) {
-    diagnostics.error(DiagnosticId::malformed_tensor, place, "the bytes are not an array in numpy's format");
+    diagnostics.error(DiagnosticId::malformed_tensor, location, "the bytes are not an array in numpy's format");
     return std::nullopt;
   }
   auto type = type_of(*header, expected);
   if (!type) {
-    diagnostics.error(DiagnosticId::unsupported_type, place,
+    diagnostics.error(DiagnosticId::unsupported_type, location,
                       fmt::format("elements of {} bytes of numpy kind '{}' are not supported here", header->item_bytes,
                                   header->kind));
     return std::nullopt;
@@ -143,7 +143,7 @@ std::optional<Constant> read_npy(std::span<const std::byte> bytes, const Place& 
   for (int64_t d : header->shape) overflow = overflow || __builtin_mul_overflow(size, d, &size);
   if (overflow || size != static_cast<int64_t>(bytes.size())) {
     diagnostics.error(
-        DiagnosticId::malformed_tensor, place,
+        DiagnosticId::malformed_tensor, location,
         fmt::format("there are {} bytes of elements for shape ({})", bytes.size(), fmt::join(header->shape, ", ")));
     return std::nullopt;
   }

@@ -14,7 +14,7 @@ namespace dlcc {
 // bytes
 // ("|V2"), so that the file does not tell which they are: `expected` does; it also says when bytes are 4-bit elements.
 // Reports malformed_tensor and unsupported_type.
-std::optional<Constant> read_npy(std::span<const std::byte> bytes, const Place&, Diagnostics&,
+std::optional<Constant> read_npy(std::span<const std::byte> bytes, const SourceLocation&, Diagnostics&,
                                  std::optional<DType> expected = std::nullopt);
 
 // Writes version 1. bfloat16 and float8 elements become raw bytes, as ml_dtypes writes them; 4-bit ones a byte each.

@@ -150,11 +150,11 @@ static std::optional<int64_t> offset_of_piece(const Layout& piece, const std::ve
     const Layout::Part &a = small.parts[k], &b = large.parts[k];
     size_t axis = static_cast<size_t>(b.axis);
     inner *= b.extent;
-    if (a.axis != b.axis || a.divisor != b.divisor || a.border != b.border) return std::nullopt;
+    if (a.axis != b.axis || a.divisor != b.divisor || a.halo != b.halo) return std::nullopt;
     if (piece_shape[axis] != whole_shape[axis] && cut.insert(b.axis).second) {
       int64_t end = origin[axis] + piece_shape[axis];
       bool whole_blocks = origin[axis] % b.divisor == 0 && (end % b.divisor == 0 || end == whole_shape[axis]);
-      if (!only_ones || !whole_blocks || b.border != 0) return std::nullopt;
+      if (!only_ones || !whole_blocks || b.halo != 0) return std::nullopt;
       offset = origin[axis] / b.divisor;
       inner = 1;
       only_ones = false;
@@ -216,7 +216,7 @@ std::optional<Contraction> find_contraction(const TensorFunction& f, const std::
   return c;
 }
 
-int64_t columns_per_group(const Load& data, const Var& axis) {
+int64_t n_per_group(const Load& data, const Var& axis) {
   int64_t common = 0;
   auto hide = [&](const Expr& e) {
     const Binary* b = as<Binary>(e);
@@ -235,13 +235,13 @@ int channel_axis(const TensorFunction& f, const std::vector<bool>& constant, int
   if (!c) return -1;
   const auto& axes = f.stages[0].axes;
   for (size_t k = 0; k + 1 < axes.size(); ++k)
-    if (mentions(c->weights, axes[k].var) && columns_per_group(c->data, axes[k].var) % block == 0 &&
+    if (mentions(c->weights, axes[k].var) && n_per_group(c->data, axes[k].var) % block == 0 &&
         axes[k].extent.value() >= block / 2)
       return static_cast<int>(k);
   return -1;
 }
 
-std::optional<Chain> split_at_window(const TensorFunction& f) {
+std::optional<Chain> split_at_window_reduction(const TensorFunction& f) {
   auto is_plain = [](const Stage& s) { return s.results.size() == 1 && s.origin.empty() && s.requirements.empty(); };
   size_t second = 1;
   while (second < f.stages.size() && !f.stages[second].reduction) ++second;

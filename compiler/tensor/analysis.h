@@ -43,7 +43,7 @@ std::optional<Contraction> find_contraction(const TensorFunction&, const std::ve
 
 // How many neighbours along an axis of a contraction share its data, which is read at floordiv(axis, q) only: the
 // greatest common divisor of all q; 0 when the axis does not appear in the data, 1 when it appears in another way.
-int64_t columns_per_group(const Load& data, const Var& axis);
+int64_t n_per_group(const Load& data, const Var& axis);
 
 // The result's axis that only the weights of a contraction have, but for groups of whole blocks, when vectors along it
 // would not be contiguous in dense order and fill half of a block: an image's channels. -1 when there is none.
@@ -54,7 +54,7 @@ int channel_axis(const TensorFunction&, const std::vector<bool>& constant, int64
 struct Chain {
   TensorFunction first, second;
 };
-std::optional<Chain> split_at_window(const TensorFunction&);
+std::optional<Chain> split_at_window_reduction(const TensorFunction&);
 
 // The function gives its only operand's elements in unchanged row-major order: a reshape. It costs nothing: the result
 // is a view of the operand.

@@ -345,7 +345,7 @@ struct Kernel {
 // extent. An empty list of parts means dense row-major. Example, 24 channels in blocks of 16: n, c/16 (extent 2), h, w,
 // c%16 (extent 16).
 //
-// A part that is a whole axis may have a border: `border` elements in front of index 0 and as many behind the last as
+// A part that is a whole axis may have a halo: `halo` elements in front of index 0 and as many behind the last as
 // the extent leaves. They hold zeros, which whoever writes the tensor stores too; so reads of `b[i] or 0` near the edge
 // need no test.
 struct Layout {
@@ -353,7 +353,7 @@ struct Layout {
     int axis;
     int64_t divisor;
     int64_t extent;
-    int64_t border = 0;
+    int64_t halo = 0;
     bool operator==(const Part&) const = default;
   };
   std::vector<Part> parts;
@@ -364,7 +364,7 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-std::string str(const Layout&);  // "0:1 1/16:2 2:16+1 3:16+1 1:16 zero": axis/divisor:extent+border; empty when dense
+std::string str(const Layout&);  // "0:1 1/16:2 2:16+1 3:16+1 1:16 zero": axis/divisor:extent+halo; empty when dense
 
 // ---- text, checks
 

@@ -24,7 +24,7 @@ class Packer {
     for (const Layout::Part& p : layout.parts)
       loops_.push_back({p.axis, p.divisor, p.extent, strides[p.axis] * p.divisor, 1});
     for (size_t d = loops_.size(); d-- > 1;) loops_[d - 1].to = loops_[d].to * loops_[d].extent;
-    for (size_t d = 0; d < loops_.size(); ++d) first_ += layout.parts[d].border * loops_[d].to;
+    for (size_t d = 0; d < loops_.size(); ++d) first_ += layout.parts[d].halo * loops_[d].to;
   }
 
   template <class T>
@@ -102,7 +102,7 @@ std::vector<Expr> physical_index(const Layout& layout, const std::vector<Expr>& 
     return index;
   }
   for (const Layout::Part& p : layout.parts) {
-    Expr e = floor_div(logical[p.axis], Expr(p.divisor)) + Expr(p.border);
+    Expr e = floor_div(logical[p.axis], Expr(p.divisor)) + Expr(p.halo);
     if (!is_outermost(layout, p)) e = floor_mod(e, Expr(p.extent));
     index.push_back(simplify(e, ranges));
   }
@@ -114,7 +114,7 @@ std::vector<Expr> logical_index(const Layout& layout, int logical_rank, const st
   std::vector<Expr> index(logical_rank, Expr(0));
   for (size_t d = 0; d < layout.parts.size(); ++d) {
     const Layout::Part& p = layout.parts[d];
-    index[p.axis] = index[p.axis] + (physical[d] - Expr(p.border)) * Expr(p.divisor);
+    index[p.axis] = index[p.axis] + (physical[d] - Expr(p.halo)) * Expr(p.divisor);
   }
   return index;
 }
@@ -132,12 +132,12 @@ Layout blocked_layout(const std::vector<int64_t>& shape, int axis, int64_t block
   return layout;
 }
 
-bool has_border(const Layout::Part& part, int64_t extent) {
-  return part.border > 0 || (part.divisor == 1 && part.extent > extent);
+bool has_halo(const Layout::Part& part, int64_t extent) {
+  return part.halo > 0 || (part.divisor == 1 && part.extent > extent);
 }
 
-bool has_border(const Layout& layout, const std::vector<int64_t>& logical) {
-  return std::ranges::any_of(layout.parts, [&](const Layout::Part& p) { return has_border(p, logical[p.axis]); });
+bool has_halo(const Layout& layout, const std::vector<int64_t>& logical) {
+  return std::ranges::any_of(layout.parts, [&](const Layout::Part& p) { return has_halo(p, logical[p.axis]); });
 }
 
 Layout explicit_layout(Layout layout, const std::vector<int64_t>& logical) {
@@ -146,15 +146,15 @@ Layout explicit_layout(Layout layout, const std::vector<int64_t>& logical) {
   return layout;
 }
 
-Layout with_border(Layout layout, const std::vector<int64_t>& logical, const std::vector<Range>& wanted) {
+Layout with_halo(Layout layout, const std::vector<int64_t>& logical, const std::vector<Range>& wanted) {
   if (wanted.empty()) return layout;
   layout = explicit_layout(std::move(layout), logical);
   for (Layout::Part& part : layout.parts) {
     if (std::ranges::count(layout.parts, part.axis, &Layout::Part::axis) > 1) continue;
     const Range& r = wanted[part.axis];
-    int64_t border = std::max(-r.low, part.border);
-    int64_t end = std::max(r.high + 1, part.extent - part.border);
-    part.border = border, part.extent = border + end;
+    int64_t halo = std::max(-r.low, part.halo);
+    int64_t end = std::max(r.high + 1, part.extent - part.halo);
+    part.halo = halo, part.extent = halo + end;
   }
   return normalized(layout, logical);
 }
@@ -162,7 +162,7 @@ Layout with_border(Layout layout, const std::vector<int64_t>& logical, const std
 bool is_stored(const Layout& layout, int axis, int64_t extent, const Range& range) {
   bool inside = range.low >= 0 && range.high < extent;
   return inside || std::ranges::any_of(layout.parts, [&](const Layout::Part& p) {
-           return p.axis == axis && has_border(p, extent) && range.low >= -p.border && range.high < p.extent - p.border;
+           return p.axis == axis && has_halo(p, extent) && range.low >= -p.halo && range.high < p.extent - p.halo;
          });
 }
 

@@ -24,14 +24,14 @@ Layout blocked_layout(const std::vector<int64_t>& shape, int axis, int64_t block
 Layout explicit_layout(Layout, const std::vector<int64_t>& logical);
 
 // The part is stored with zeros before or behind its axis, whose extent is given; some part of the layout is.
-bool has_border(const Layout::Part&, int64_t extent);
-bool has_border(const Layout&, const std::vector<int64_t>& logical);
+bool has_halo(const Layout::Part&, int64_t extent);
+bool has_halo(const Layout&, const std::vector<int64_t>& logical);
 
 // The layout with zeros round it, so that indices wanted[d] of each logical axis d are stored, besides those that it
-// stores already. Axes stored in blocks get no border.
-Layout with_border(Layout, const std::vector<int64_t>& logical, const std::vector<Range>& wanted);
+// stores already. Axes stored in blocks get no halo.
+Layout with_halo(Layout, const std::vector<int64_t>& logical, const std::vector<Range>& wanted);
 
-// All indices in the range have a place in the storage of the axis, inside of it or in its border.
+// All indices in the range have a place in the storage of the axis, inside of it or in its halo.
 bool is_stored(const Layout&, int axis, int64_t extent, const Range&);
 
 // The dense layout when the map keeps all elements in row-major order without padding, else the layout itself: a

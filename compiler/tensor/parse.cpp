@@ -89,7 +89,7 @@ Dim Parser::dim_product() {
 
 Dim Parser::dim_atom() {
   if (peek().kind == Token::Kind::number || peek().is("-")) return integer();
-  Nest nest(*this);
+  Nesting nest(*this);
   if (accept("(")) {
     Dim d = dim();
     expect(")");
@@ -178,7 +178,7 @@ ParsedTensorIr Parser::module() {
       fail(where, "expected 'tensor' or 'kernel'");
     }
     for (Diagnostic d : found.list()) {
-      d.place.file = file_, d.place.line = where.line, d.place.column = where.column;
+      d.location.file = file_, d.location.line = where.line, d.location.column = where.column;
       diagnostics_.add(std::move(d));
     }
   }

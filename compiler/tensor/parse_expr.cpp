@@ -33,7 +33,7 @@ Expr Parser::make(const Token& where, DType type, decltype(ExprNode::v) v, const
 }
 
 Expr Parser::expr() {
-  Nest nest(*this);
+  Nesting nest(*this);
   size_t outer = shared_.size();
   if (accept("with")) {
     do {
@@ -59,7 +59,7 @@ Expr Parser::expr() {
 
 // Operators of at least the given precedence, from the left.
 Expr Parser::infix(int lowest) {
-  Nest nest(*this);
+  Nesting nest(*this);
   Expr left = primary();
   for (;;) {
     Token where = peek();

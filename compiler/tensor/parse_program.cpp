@@ -14,7 +14,7 @@ Status Parser::status() {
 }
 
 TensorFunction Parser::function() {
-  Nest nest(*this, true);
+  Nesting nest(*this, true);
   TensorFunction f;
   f.name = function_name();
   symbols();
@@ -56,7 +56,7 @@ bool Parser::at_reduction() const {
 }
 
 Reduction Parser::reduction(std::vector<Expr>& values) {
-  Nest nest(*this, true);
+  Nesting nest(*this, true);
   Token name = take();
   expect("(");
   Reduction r;
@@ -96,7 +96,7 @@ Reduction Parser::reduction(std::vector<Expr>& values) {
 }
 
 Stage Parser::stage() {
-  Nest nest(*this, true);
+  Nesting nest(*this, true);
   Stage s;
   auto target = [&] {
     Token t = peek();
@@ -131,7 +131,7 @@ Stage Parser::stage() {
 // ---- kernels --------------------------------------------------------------------------------------------------------
 
 Kernel Parser::kernel() {
-  Nest nest(*this, true);
+  Nesting nest(*this, true);
   Kernel k;
   k.name = function_name();
   symbols();
@@ -150,7 +150,7 @@ Kernel Parser::kernel() {
 
 // Statements up to the closing brace. What a let or alloc declares lives to the end of the block.
 Stmt Parser::block() {
-  Nest nest(*this, true);
+  Nesting nest(*this, true);
   struct Open {  // a declaration and the statements before it
     Stmt declaration;
     std::vector<Stmt> before;
@@ -197,7 +197,7 @@ Stmt Parser::block() {
 }
 
 Stmt Parser::loop(LoopKind kind) {
-  Nest nest(*this, true);
+  Nesting nest(*this, true);
   Token where = peek();
   Var v = make_var(identifier());
   expect("in");
@@ -239,7 +239,7 @@ Stmt Parser::call_statement() {
 }
 
 Stmt Parser::statement() {
-  Nest nest(*this);
+  Nesting nest(*this);
   for (LoopKind kind : {LoopKind::serial, LoopKind::parallel, LoopKind::vector, LoopKind::unrolled})
     if (accept(text_of(kind))) return loop(kind);
   if (accept("{")) return block();

@@ -57,11 +57,11 @@ class Parser {
     Var var;
     Buffer buffer;
   };
-  struct Nest {  // one more level of brackets or blocks; names bound inside are forgotten at its end
-    explicit Nest(Parser& p, bool scope = false) : p(p), bound(p.bound_.size()), scope(scope) {
+  struct Nesting {  // one more level of brackets or blocks; names bound inside are forgotten at its end
+    explicit Nesting(Parser& p, bool scope = false) : p(p), bound(p.bound_.size()), scope(scope) {
       if (++p.nesting_ > deepest_nesting) p.report(p.peek(), DiagnosticId::syntax_error, "nested too deeply");
     }
-    ~Nest() {
+    ~Nesting() {
       --p.nesting_;
       if (!scope) return;
       for (; p.bound_.size() > bound; p.bound_.pop_back()) p.names_.erase(p.bound_.back());

@@ -274,7 +274,7 @@ std::string str(const Layout& layout) {
     text += fmt::format("{}{}", text.empty() ? "" : " ", p.axis);
     if (p.divisor != 1) text += fmt::format("/{}", p.divisor);
     text += fmt::format(":{}", p.extent);
-    if (p.border) text += fmt::format("+{}", p.border);
+    if (p.halo) text += fmt::format("+{}", p.halo);
   }
   if (layout.tail == Layout::Tail::zero) text += " zero";
   if (layout.tail == Layout::Tail::unspecified) text += " unspecified";

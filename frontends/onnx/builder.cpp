@@ -58,7 +58,7 @@ std::string variable_name(const std::string& name) {
 
 void BlockBuilder::open() { open_.emplace_back(); }
 
-relay::Block BlockBuilder::close(const Values& results, const Place& place) {
+relay::Block BlockBuilder::close(const Values& results, const SourceLocation& location) {
   if (results.size() == 1) {
     open_.back().result = results[0].atom;
   } else {
@@ -68,7 +68,7 @@ relay::Block BlockBuilder::close(const Values& results, const Place& place) {
       tuple.fields.push_back(v.atom);
       types.push_back(relay::tensor_type(v.type.shape, v.type.dtype));
     }
-    open_.back().result = bind(std::move(tuple), relay::tuple_type(std::move(types)), "results", place);
+    open_.back().result = bind(std::move(tuple), relay::tuple_type(std::move(types)), "results", location);
   }
   relay::Block block = std::move(open_.back());
   open_.pop_back();
@@ -81,17 +81,19 @@ relay::Var BlockBuilder::parameter(const std::string& name, const TensorType& ty
   return module_.fresh(variable_name(name), relay::tensor_type(type.shape, type.dtype));
 }
 
-relay::Var BlockBuilder::bind(relay::Operation op, relay::Type type, const std::string& name, const Place& place) {
+relay::Var BlockBuilder::bind(relay::Operation op, relay::Type type, const std::string& name,
+                              const SourceLocation& location) {
   relay::Var var = module_.fresh(variable_name(name), std::move(type));
-  open_.back().bindings.push_back({var, std::move(op), place});
+  open_.back().bindings.push_back({var, std::move(op), location});
   return var;
 }
 
-Values BlockBuilder::fields(const relay::Var& tuple, size_t count, const std::string& name, const Place& place) {
+Values BlockBuilder::fields(const relay::Var& tuple, size_t count, const std::string& name,
+                            const SourceLocation& location) {
   const auto* type = relay::as<relay::TupleType>(tuple->type);
   Values values;
   for (size_t k = 0; k < count; ++k) {
-    relay::Var field = bind(relay::Project{tuple, static_cast<int>(k)}, type->fields[k], name, place);
+    relay::Var field = bind(relay::Project{tuple, static_cast<int>(k)}, type->fields[k], name, location);
     values.push_back({field, *relay::as<TensorType>(type->fields[k])});
   }
   return values;
@@ -99,7 +101,7 @@ Values BlockBuilder::fields(const relay::Var& tuple, size_t count, const std::st
 
 std::variant<Values, relay::TypeError> BlockBuilder::call(const std::string& name, const Values& args,
                                                           const relay::Attrs& attrs, size_t results,
-                                                          const Place& place) {
+                                                          const SourceLocation& location) {
   const relay::Operator* op = relay::op(name);
   relay::Operands operands;
   for (const Value& arg : args) operands.push_back(arg.type);
@@ -124,11 +126,11 @@ std::variant<Values, relay::TypeError> BlockBuilder::call(const std::string& nam
     std::vector<relay::Type> types;
     for (const TensorType& t : operands) types.push_back(relay::tensor_type(t.shape, t.dtype));
     relay::Var packed =
-        bind(relay::MakeTuple{std::move(call.args)}, relay::tuple_type(std::move(types)), "fields", place);
+        bind(relay::MakeTuple{std::move(call.args)}, relay::tuple_type(std::move(types)), "fields", location);
     call.args = {packed};
   }
-  relay::Var var = bind(std::move(call), type, last_part(name), place);
-  if (tuple) return fields(var, results, last_part(name), place);
+  relay::Var var = bind(std::move(call), type, last_part(name), location);
+  if (tuple) return fields(var, results, last_part(name), location);
   return Values{{var, tensors[0]}};
 }
 

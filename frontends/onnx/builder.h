@@ -31,18 +31,18 @@ class BlockBuilder {
 
   void open();
   // The block of all bindings since the matching open(). One result is its value, several are a tuple.
-  relay::Block close(const Values& results, const Place&);
+  relay::Block close(const Values& results, const SourceLocation&);
   void discard();  // closes without a result
 
   relay::Var parameter(const std::string& name, const relay::TensorType&);
-  relay::Var bind(relay::Operation, relay::Type, const std::string& name, const Place&);
+  relay::Var bind(relay::Operation, relay::Type, const std::string& name, const SourceLocation&);
   // The first `count` fields of a tuple.
-  Values fields(const relay::Var& tuple, size_t count, const std::string& name, const Place&);
+  Values fields(const relay::Var& tuple, size_t count, const std::string& name, const SourceLocation&);
 
   // Applies an operator to values that are not poisoned. For an operator whose result is a tuple: its first `results`
   // fields.
   std::variant<Values, relay::TypeError> call(const std::string& op, const Values& args, const relay::Attrs& attrs,
-                                              size_t results, const Place&);
+                                              size_t results, const SourceLocation&);
 
  private:
   relay::Module& module_;

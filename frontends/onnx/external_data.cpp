@@ -72,14 +72,15 @@ std::optional<ByteView> map_file(const fs::path& path, std::string& problem) {
 
 }  // namespace
 
-std::optional<ByteView> ExternalFiles::open(const std::string& location, const Place& place, Diagnostics& diagnostics) {
+std::optional<ByteView> ExternalFiles::open(const std::string& location, const SourceLocation& source,
+                                            Diagnostics& diagnostics) {
   auto known = files_.find(location);
   if (known != files_.end()) return known->second;
   std::string problem;
   auto path = resolve(folder_, location, problem);
   auto view = path ? map_file(*path, problem) : std::nullopt;
   if (!view) {
-    diagnostics.error(DiagnosticId::external_data, place, fmt::format("cannot use '{}': {}", location, problem));
+    diagnostics.error(DiagnosticId::external_data, source, fmt::format("cannot use '{}': {}", location, problem));
     return std::nullopt;
   }
   if (files_read_) files_read_->insert((fs::path(folder_) / location).lexically_normal());

@@ -26,7 +26,7 @@ class ExternalFiles {
       : folder_(std::move(folder)), files_read_(files_read) {}
 
   // The whole file at `location`, relative to the folder. Reports external_data.
-  std::optional<ByteView> open(const std::string& location, const Place&, Diagnostics&);
+  std::optional<ByteView> open(const std::string& location, const SourceLocation&, Diagnostics&);
 
  private:
   std::string folder_;

@@ -46,20 +46,21 @@ class Importer {
 
   void import_nodes(const NodeList&, Scope&, const Body&);
   void import_node(const schema::NodeProto&, Scope&, const Body&);
-  void convert(const schema::NodeProto&, Scope&, const Body&, const Place&);
-  const Row* find_row(const schema::NodeProto&, const Body&, const Place&, int64_t& opset);
-  bool inputs_of(const schema::NodeProto&, Scope&, const Place&, std::vector<std::optional<Value>>&);
-  AttributeMap attributes_of(const schema::NodeProto&, const Body&, const Place&);
-  void bind_outputs(const schema::NodeProto&, Scope&, const Values&, const Place&);
-  void poison_outputs(const schema::NodeProto& node, Scope& scope, const Place& place) {
-    bind_outputs(node, scope, {}, place);
+  void convert(const schema::NodeProto&, Scope&, const Body&, const SourceLocation&);
+  const Row* find_row(const schema::NodeProto&, const Body&, const SourceLocation&, int64_t& opset);
+  bool inputs_of(const schema::NodeProto&, Scope&, const SourceLocation&, std::vector<std::optional<Value>>&);
+  AttributeMap attributes_of(const schema::NodeProto&, const Body&, const SourceLocation&);
+  void bind_outputs(const schema::NodeProto&, Scope&, const Values&, const SourceLocation&);
+  void poison_outputs(const schema::NodeProto& node, Scope& scope, const SourceLocation& location) {
+    bind_outputs(node, scope, {}, location);
   }
 
-  void call_function(const schema::FunctionProto&, const schema::NodeProto&, Scope&, const Body&, const Place&);
-  std::optional<Values> import_subgraph(const schema::GraphProto&, Scope& outer, const Body&, const Place&);
-  std::optional<Branch> import_branch(const schema::GraphProto&, Scope& outer, const Body&, const Place&);
+  void call_function(const schema::FunctionProto&, const schema::NodeProto&, Scope&, const Body&,
+                     const SourceLocation&);
+  std::optional<Values> import_subgraph(const schema::GraphProto&, Scope& outer, const Body&, const SourceLocation&);
+  std::optional<Branch> import_branch(const schema::GraphProto&, Scope& outer, const Body&, const SourceLocation&);
 
-  Place place_of(const schema::NodeProto&, const Body&) const;
+  SourceLocation location_of(const schema::NodeProto&, const Body&) const;
   std::optional<Value> lookup(const std::string& name, Scope&);
 
   const Model& model_;
@@ -75,7 +76,7 @@ class Importer {
 
 // ---- names --------------------------------------------------------------------------------------------------------
 
-Place Importer::place_of(const schema::NodeProto& node, const Body& body) const {
+SourceLocation Importer::location_of(const schema::NodeProto& node, const Body& body) const {
   const std::string* name = &node.name();
   for (int k = 0; name->empty() && k < node.output_size(); ++k) name = &node.output(k);
   std::string domain = canonical_domain(node.domain());
@@ -112,7 +113,7 @@ std::optional<relay::Module> Importer::run() {
   Values results = outputs_of_main(scope);
   if (diagnostics_.any()) return std::nullopt;
   main.body = builder_.close(results, {.file = options_.file});
-  main.place = {.file = options_.file};
+  main.location = {.file = options_.file};
   module_.functions.emplace("main", std::move(main));
   if (!relay::infer_types(module_, diagnostics_)) return std::nullopt;
   return std::move(module_);
@@ -121,13 +122,13 @@ std::optional<relay::Module> Importer::run() {
 void Importer::add_inputs(Scope& scope, std::vector<relay::Var>& params) {
   std::set<std::string> seen;
   for (const schema::ValueInfoProto& input : model_.proto->graph().input()) {
-    Place place{.file = options_.file, .node = fmt::format("input '{}'", input.name())};
+    SourceLocation location{.file = options_.file, .node = fmt::format("input '{}'", input.name())};
     if (!seen.insert(input.name()).second) {
-      diagnostics_.error(DiagnosticId::duplicate_definition, place, "another input has this name");
+      diagnostics_.error(DiagnosticId::duplicate_definition, location, "another input has this name");
       continue;
     }
     if (scope.initializers.contains(input.name())) continue;  // a constant
-    auto type = types_.of_input(input, place);
+    auto type = types_.of_input(input, location);
     if (!type) {
       scope.values[input.name()] = Value::poison();
       continue;
@@ -187,10 +188,10 @@ void Importer::import_nodes(const NodeList& nodes, Scope& scope, const Body& bod
   NodeOrder order = evaluation_order(nodes);
   if (!order.circle.empty()) {
     std::vector<std::string> circle;
-    for (int k : order.circle) circle.push_back("needs the result of " + place_of(nodes[k], body).node);
+    for (int k : order.circle) circle.push_back("needs the result of " + location_of(nodes[k], body).node);
     std::rotate(circle.begin(), circle.begin() + 1, circle.end());
-    diagnostics_.error(DiagnosticId::cyclic_graph, place_of(nodes[order.circle[0]], body), "the node depends on itself",
-                       circle);
+    diagnostics_.error(DiagnosticId::cyclic_graph, location_of(nodes[order.circle[0]], body),
+                       "the node depends on itself", circle);
   }
   for (int k : order.stuck)
     for (const std::string& name : nodes[k].output())
@@ -205,20 +206,21 @@ void Importer::import_nodes(const NodeList& nodes, Scope& scope, const Body& bod
 }
 
 void Importer::import_node(const schema::NodeProto& node, Scope& scope, const Body& body) {
-  Place place = place_of(node, body);
+  SourceLocation location = location_of(node, body);
   FunctionKey key(canonical_domain(node.domain()), node.op_type(), node.overload());
   auto function = model_.functions.find(key);
   if (function != model_.functions.end())
-    call_function(*function->second, node, scope, body, place);
+    call_function(*function->second, node, scope, body, location);
   else
-    convert(node, scope, body, place);
+    convert(node, scope, body, location);
 }
 
-const Row* Importer::find_row(const schema::NodeProto& node, const Body& body, const Place& place, int64_t& opset) {
+const Row* Importer::find_row(const schema::NodeProto& node, const Body& body, const SourceLocation& location,
+                              int64_t& opset) {
   std::string domain = canonical_domain(node.domain());
   auto version = body.opsets.find(domain);
   if (version == body.opsets.end()) {
-    diagnostics_.error(DiagnosticId::unsupported_opset, place,
+    diagnostics_.error(DiagnosticId::unsupported_opset, location,
                        domain.empty() ? "the model does not say which operator set it uses"
                                       : fmt::format("the model does not import domain '{}'", domain));
     return nullptr;
@@ -229,17 +231,17 @@ const Row* Importer::find_row(const schema::NodeProto& node, const Body& body, c
   auto first = domain.empty() ? operator_table().first_version(node.op_type()) : std::nullopt;
   std::string name = domain.empty() ? node.op_type() : domain + "." + node.op_type();
   if (first)
-    diagnostics_.error(DiagnosticId::unsupported_operator, place,
+    diagnostics_.error(DiagnosticId::unsupported_operator, location,
                        fmt::format("operator {} does not exist in operator set {}", name, opset), {},
                        fmt::format("operator sets from {} have it", *first));
   else
-    diagnostics_.error(DiagnosticId::unsupported_operator, place, fmt::format("operator {} is not supported", name), {},
-                       "a function of the model can define it");
+    diagnostics_.error(DiagnosticId::unsupported_operator, location, fmt::format("operator {} is not supported", name),
+                       {}, "a function of the model can define it");
   return nullptr;
 }
 
 // Fills `inputs`, empty for those left out. False when one is undefined, which is reported, or poisoned.
-bool Importer::inputs_of(const schema::NodeProto& node, Scope& scope, const Place& place,
+bool Importer::inputs_of(const schema::NodeProto& node, Scope& scope, const SourceLocation& location,
                          std::vector<std::optional<Value>>& inputs) {
   bool usable = true;
   for (const std::string& name : node.input()) {
@@ -247,7 +249,7 @@ bool Importer::inputs_of(const schema::NodeProto& node, Scope& scope, const Plac
     if (name.empty() || scope.left_out.contains(name)) continue;
     input = lookup(name, scope);
     if (!input)
-      diagnostics_.error(DiagnosticId::undefined_value, place, fmt::format("nothing defines its input '{}'", name));
+      diagnostics_.error(DiagnosticId::undefined_value, location, fmt::format("nothing defines its input '{}'", name));
     usable = usable && input && !input->poisoned;
   }
   while (!inputs.empty() && !inputs.back() && usable) inputs.pop_back();
@@ -255,7 +257,7 @@ bool Importer::inputs_of(const schema::NodeProto& node, Scope& scope, const Plac
 }
 
 // The node's attributes, those that refer to the enclosing function's attributes resolved.
-AttributeMap Importer::attributes_of(const schema::NodeProto& node, const Body& body, const Place& place) {
+AttributeMap Importer::attributes_of(const schema::NodeProto& node, const Body& body, const SourceLocation& location) {
   AttributeMap map;
   for (const schema::AttributeProto& a : node.attribute()) {
     const schema::AttributeProto* value = &a;
@@ -263,7 +265,7 @@ AttributeMap Importer::attributes_of(const schema::NodeProto& node, const Body& 
       auto given = body.attributes ? body.attributes->find(a.ref_attr_name()) : AttributeMap::const_iterator();
       if (!body.attributes) {
         diagnostics_.error(
-            DiagnosticId::bad_attribute, place,
+            DiagnosticId::bad_attribute, location,
             fmt::format("attribute '{}' refers to a function's attribute outside of any function", a.name()));
         continue;
       }
@@ -271,31 +273,31 @@ AttributeMap Importer::attributes_of(const schema::NodeProto& node, const Body& 
       value = given->second;
     }
     if (!map.emplace(a.name(), value).second)
-      diagnostics_.error(DiagnosticId::duplicate_definition, place,
+      diagnostics_.error(DiagnosticId::duplicate_definition, location,
                          fmt::format("attribute '{}' is given twice", a.name()));
   }
   return map;
 }
 
-void Importer::convert(const schema::NodeProto& node, Scope& scope, const Body& body, const Place& place) {
+void Importer::convert(const schema::NodeProto& node, Scope& scope, const Body& body, const SourceLocation& location) {
   int64_t opset = 0;
   std::vector<std::optional<Value>> inputs;
-  const Row* row = find_row(node, body, place, opset);
-  bool usable = inputs_of(node, scope, place, inputs);
-  if (!row || !usable) return poison_outputs(node, scope, place);
+  const Row* row = find_row(node, body, location, opset);
+  bool usable = inputs_of(node, scope, location, inputs);
+  if (!row || !usable) return poison_outputs(node, scope, location);
 
   Node n({.proto = node,
           .opset = opset,
-          .place = place,
+          .location = location,
           .inputs = std::move(inputs),
-          .attributes = attributes_of(node, body, place),
+          .attributes = attributes_of(node, body, location),
           .builder = builder_,
           .diagnostics = diagnostics_,
           .files = files_,
           .owner = model_.proto,
           .declared_shape = [&](const std::string& name) { return types_.declared_shape(scope, name); },
-          .import_branch = [&](const schema::GraphProto& g) { return import_branch(g, scope, body, place); },
-          .import_inline = [&](const schema::GraphProto& g) { return import_subgraph(g, scope, body, place); }});
+          .import_branch = [&](const schema::GraphProto& g) { return import_branch(g, scope, body, location); },
+          .import_inline = [&](const schema::GraphProto& g) { return import_subgraph(g, scope, body, location); }});
   int given = n.input_count();
   bool missing = given < row->min_inputs;
   for (int k = 0; k < given; ++k)
@@ -315,22 +317,23 @@ void Importer::convert(const schema::NodeProto& node, Scope& scope, const Body& 
     for (const std::string& name : n.unused_attributes())
       n.fail(DiagnosticId::unsupported_attribute,
              fmt::format("there is no attribute '{}' in operator set {}", name, opset));
-  if (n.failed()) return poison_outputs(node, scope, place);
+  if (n.failed()) return poison_outputs(node, scope, location);
   for (int k = 0; k < std::min<int>(n.output_count(), static_cast<int>(results.size())); ++k)
     if (auto* var = std::get_if<relay::Var>(&results[k].atom); var && n.wants(k) && (*var)->id >= first_id)
       (*var)->name = variable_name(node.output(k));
-  bind_outputs(node, scope, results, place);
+  bind_outputs(node, scope, results, location);
 }
 
 // Results that are missing are poisoned.
-void Importer::bind_outputs(const schema::NodeProto& node, Scope& scope, const Values& results, const Place& place) {
+void Importer::bind_outputs(const schema::NodeProto& node, Scope& scope, const Values& results,
+                            const SourceLocation& location) {
   for (int k = 0; k < node.output_size(); ++k) {
     const std::string& name = node.output(k);
     if (name.empty()) continue;
     Value value = k < static_cast<int>(results.size()) ? results[k] : Value::poison();
     bool taken = scope.initializers.contains(name) || !scope.values.emplace(name, value).second;
     if (taken)
-      diagnostics_.error(DiagnosticId::duplicate_definition, place,
+      diagnostics_.error(DiagnosticId::duplicate_definition, location,
                          fmt::format("its output '{}' is defined elsewhere too", name));
   }
 }
@@ -338,12 +341,12 @@ void Importer::bind_outputs(const schema::NodeProto& node, Scope& scope, const V
 // ---- functions and subgraphs --------------------------------------------------------------------------------------
 
 void Importer::call_function(const schema::FunctionProto& function, const schema::NodeProto& node, Scope& scope,
-                             const Body& body, const Place& place) {
+                             const Body& body, const SourceLocation& location) {
   std::vector<std::optional<Value>> inputs;
-  bool usable = inputs_of(node, scope, place, inputs);
+  bool usable = inputs_of(node, scope, location, inputs);
   auto reject = [&](DiagnosticId id, std::string message) {
-    diagnostics_.error(id, place, std::move(message));
-    poison_outputs(node, scope, place);
+    diagnostics_.error(id, location, std::move(message));
+    poison_outputs(node, scope, location);
   };
   if (std::ranges::count(calls_, &function)) return reject(DiagnosticId::cyclic_graph, "the function calls itself");
   inlined_ += function.node_size();
@@ -352,11 +355,11 @@ void Importer::call_function(const schema::FunctionProto& function, const schema
   if (static_cast<int>(inputs.size()) > function.input_size() || node.output_size() > function.output_size())
     return reject(DiagnosticId::wrong_arity, fmt::format("the function has {} inputs and {} outputs",
                                                          function.input_size(), function.output_size()));
-  if (!usable) return poison_outputs(node, scope, place);
+  if (!usable) return poison_outputs(node, scope, location);
 
-  AttributeMap attributes = attributes_of(node, body, place);
+  AttributeMap attributes = attributes_of(node, body, location);
   for (const schema::AttributeProto& a : function.attribute_proto()) attributes.emplace(a.name(), &a);
-  Opsets opsets = read_opsets(function.opset_import(), place, diagnostics_);
+  Opsets opsets = read_opsets(function.opset_import(), location, diagnostics_);
   for (const auto& [domain, version] : body.opsets) opsets.emplace(domain, version);
   Scope inner;
   for (int k = 0; k < function.input_size(); ++k) {
@@ -372,33 +375,33 @@ void Importer::call_function(const schema::FunctionProto& function, const schema
       inner.declared.emplace(function.output(k), known->second);
 
   calls_.push_back(&function);
-  import_nodes(function.node(), inner, {opsets, &attributes, place.node + ": "});
+  import_nodes(function.node(), inner, {opsets, &attributes, location.node + ": "});
   calls_.pop_back();
   Values results;
   for (int k = 0; k < node.output_size(); ++k) {
     auto value = lookup(function.output(k), inner);
     if (!value && !node.output(k).empty())
-      diagnostics_.error(DiagnosticId::undefined_value, place,
+      diagnostics_.error(DiagnosticId::undefined_value, location,
                          fmt::format("nothing in the function produces its output '{}'", function.output(k)));
     results.push_back(value.value_or(Value::poison()));
   }
-  bind_outputs(node, scope, results, place);
+  bind_outputs(node, scope, results, location);
 }
 
 std::optional<Values> Importer::import_subgraph(const schema::GraphProto& graph, Scope& outer, const Body& body,
-                                                const Place& place) {
+                                                const SourceLocation& location) {
   Scope scope;
   scope.outer = &outer;
   scope.add_initializers(graph, diagnostics_, options_.file);
   scope.add_declarations(graph);
-  Body inner{body.opsets, body.attributes, place.node + ": "};
+  Body inner{body.opsets, body.attributes, location.node + ": "};
   import_nodes(graph.node(), scope, inner);
   Values results;
   bool complete = true;
   for (const schema::ValueInfoProto& output : graph.output()) {
     auto value = lookup(output.name(), scope);
     if (!value)
-      diagnostics_.error(DiagnosticId::undefined_value, place,
+      diagnostics_.error(DiagnosticId::undefined_value, location,
                          fmt::format("nothing produces the subgraph's output '{}'", output.name()));
     complete = complete && value && !value->poisoned;
     if (complete) results.push_back(*value);
@@ -407,14 +410,14 @@ std::optional<Values> Importer::import_subgraph(const schema::GraphProto& graph,
 }
 
 std::optional<Branch> Importer::import_branch(const schema::GraphProto& graph, Scope& outer, const Body& body,
-                                              const Place& place) {
+                                              const SourceLocation& location) {
   builder_.open();
-  auto results = import_subgraph(graph, outer, body, place);
+  auto results = import_subgraph(graph, outer, body, location);
   if (!results) {
     builder_.discard();
     return std::nullopt;
   }
-  auto block = std::make_shared<relay::Block>(builder_.close(*results, place));
+  auto block = std::make_shared<relay::Block>(builder_.close(*results, location));
   return Branch{block, *results};
 }
 

@@ -104,7 +104,7 @@ std::vector<int64_t> Node::integers(const std::string& name, size_t count, int64
 std::optional<Constant> Node::tensor(const std::string& name) {
   auto* a = typed(name, AttributeProto::TENSOR, [](const AttributeProto& p) { return p.has_t(); });
   if (!a) return std::nullopt;
-  auto constant = decode_tensor(a->t(), c_.owner, c_.files, c_.place, c_.diagnostics);
+  auto constant = decode_tensor(a->t(), c_.owner, c_.files, c_.location, c_.diagnostics);
   failed_ = failed_ || !constant;
   return constant;
 }
@@ -112,7 +112,7 @@ std::optional<Constant> Node::tensor(const std::string& name) {
 std::optional<Constant> Node::sparse_tensor(const std::string& name) {
   auto* a = typed(name, AttributeProto::SPARSE_TENSOR, [](const AttributeProto& p) { return p.has_sparse_tensor(); });
   if (!a) return std::nullopt;
-  auto constant = decode_sparse_tensor(a->sparse_tensor(), c_.owner, c_.files, c_.place, c_.diagnostics);
+  auto constant = decode_sparse_tensor(a->sparse_tensor(), c_.owner, c_.files, c_.location, c_.diagnostics);
   failed_ = failed_ || !constant;
   return constant;
 }
@@ -145,7 +145,7 @@ std::vector<std::string> Node::operand_lines() const {
 }
 
 void Node::fail(DiagnosticId id, std::string message, std::string help) {
-  if (!failed_) c_.diagnostics.error(id, c_.place, std::move(message), operand_lines(), std::move(help));
+  if (!failed_) c_.diagnostics.error(id, c_.location, std::move(message), operand_lines(), std::move(help));
   failed_ = true;
 }
 
@@ -166,7 +166,7 @@ std::optional<int64_t> Node::axis_of(int64_t axis, int64_t rank) {
 Values Node::call_fields(const std::string& op, const Values& args, const relay::Attrs& attrs, size_t results) {
   bool poisoned = failed_ || std::ranges::any_of(args, [](const Value& v) { return v.poisoned; });
   if (poisoned) return Values(results, Value::poison());
-  auto outcome = c_.builder.call(op, args, attrs, results, c_.place);
+  auto outcome = c_.builder.call(op, args, attrs, results, c_.location);
   if (auto* error = std::get_if<relay::TypeError>(&outcome)) {
     fail(error->id, error->message, error->help);
     return Values(results, Value::poison());

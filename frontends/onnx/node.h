@@ -31,7 +31,7 @@ struct Branch {
 struct NodeContext {
   const schema::NodeProto& proto;
   int64_t opset;
-  Place place;
+  SourceLocation location;
   std::vector<std::optional<Value>> inputs;  // empty where an optional input is left out
   std::map<std::string, const schema::AttributeProto*> attributes;
   BlockBuilder& builder;
@@ -49,7 +49,7 @@ class Node {
 
   const std::string& op() const { return c_.proto.op_type(); }
   int64_t opset() const { return c_.opset; }
-  const Place& place() const { return c_.place; }
+  const SourceLocation& location() const { return c_.location; }
 
   // ---- operands and results
   int input_count() const { return static_cast<int>(c_.inputs.size()); }

@@ -2,29 +2,29 @@
 
 namespace dlcc::frontends::onnx {
 
-Opsets read_opsets(const google::protobuf::RepeatedPtrField<schema::OperatorSetIdProto>& imports, const Place& place,
-                   Diagnostics& diagnostics) {
+Opsets read_opsets(const google::protobuf::RepeatedPtrField<schema::OperatorSetIdProto>& imports,
+                   const SourceLocation& location, Diagnostics& diagnostics) {
   Opsets opsets;
   for (const auto& import : imports) {
     std::string domain = canonical_domain(import.domain());
     if (domain.empty() && (import.version() < 1 || import.version() > newest_opset))
-      diagnostics.error(DiagnosticId::unsupported_opset, place,
+      diagnostics.error(DiagnosticId::unsupported_opset, location,
                         fmt::format("operator set {} is not known", import.version()), {},
                         fmt::format("versions 1 to {} are", newest_opset));
     bool inserted = opsets.emplace(domain, import.version()).second;
     if (!inserted && opsets[domain] != import.version())
       diagnostics.error(
-          DiagnosticId::duplicate_definition, place,
+          DiagnosticId::duplicate_definition, location,
           fmt::format("domain '{}' is imported with versions {} and {}", domain, opsets[domain], import.version()));
   }
   return opsets;
 }
 
 std::optional<Model> read_model(std::span<const std::byte> bytes, const std::string& file, Diagnostics& diagnostics) {
-  Place place{.file = file};
+  SourceLocation location{.file = file};
   Model model{std::make_shared<schema::ModelProto>(), {}, {}};
   auto malformed = [&](const char* message) {
-    diagnostics.error(DiagnosticId::malformed_model, place, message);
+    diagnostics.error(DiagnosticId::malformed_model, location, message);
     return std::nullopt;
   };
   if (bytes.empty()) return malformed("the model is empty");
@@ -35,13 +35,13 @@ std::optional<Model> read_model(std::span<const std::byte> bytes, const std::str
   if (!model.proto->has_graph()) return malformed("there is no graph");
   int64_t ir = model.proto->ir_version();
   if (ir < 1 || ir > newest_ir_version)
-    diagnostics.error(DiagnosticId::unsupported_opset, place, fmt::format("IR version {} is not known", ir), {},
+    diagnostics.error(DiagnosticId::unsupported_opset, location, fmt::format("IR version {} is not known", ir), {},
                       fmt::format("versions 1 to {} are", newest_ir_version));
-  model.opsets = read_opsets(model.proto->opset_import(), place, diagnostics);
+  model.opsets = read_opsets(model.proto->opset_import(), location, diagnostics);
   if (model.opsets.empty() && ir < 3) model.opsets.emplace("", 1);  // before IR version 3 there was one operator set
   for (const schema::FunctionProto& f : model.proto->functions())
     if (!model.functions.emplace(FunctionKey(canonical_domain(f.domain()), f.name(), f.overload()), &f).second)
-      diagnostics.error(DiagnosticId::duplicate_definition, place,
+      diagnostics.error(DiagnosticId::duplicate_definition, location,
                         fmt::format("function '{}' is defined twice", f.name()));
   return model;
 }

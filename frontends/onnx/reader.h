@@ -26,6 +26,7 @@ struct Model {
 // Empty when the bytes hold no graph. Other problems are reported and the model is returned, so that more can be found.
 std::optional<Model> read_model(std::span<const std::byte> bytes, const std::string& file, Diagnostics&);
 
-Opsets read_opsets(const google::protobuf::RepeatedPtrField<schema::OperatorSetIdProto>&, const Place&, Diagnostics&);
+Opsets read_opsets(const google::protobuf::RepeatedPtrField<schema::OperatorSetIdProto>&, const SourceLocation&,
+                   Diagnostics&);
 
 }  // namespace dlcc::frontends::onnx

@@ -6,14 +6,14 @@ namespace dlcc::frontends::onnx {
 
 std::optional<Constant> Initializer::decode(const std::shared_ptr<schema::ModelProto>& model, ExternalFiles& files,
                                             const std::string& file, Diagnostics& diagnostics) const {
-  auto place = [&](const std::string& name) {
-    return Place{.file = file, .node = fmt::format("initializer '{}'", name)};
+  auto location = [&](const std::string& name) {
+    return SourceLocation{.file = file, .node = fmt::format("initializer '{}'", name)};
   };
-  if (sparse_) return decode_sparse_tensor(*sparse_, model, files, place(sparse_->values().name()), diagnostics);
-  if (shared_) return decode_tensor(*shared_, model, files, place(shared_->name()), diagnostics);
+  if (sparse_) return decode_sparse_tensor(*sparse_, model, files, location(sparse_->values().name()), diagnostics);
+  if (shared_) return decode_tensor(*shared_, model, files, location(shared_->name()), diagnostics);
   auto own = std::make_shared<schema::TensorProto>();
   own->Swap(tensor_);
-  return decode_tensor(*own, own, files, place(own->name()), diagnostics);
+  return decode_tensor(*own, own, files, location(own->name()), diagnostics);
 }
 
 void Scope::add(const std::string& name, Initializer initializer, Diagnostics& diagnostics, const std::string& file) {
@@ -53,15 +53,16 @@ Dim DeclaredTypes::named(const std::string& name) const {
   return given != dims_.end() ? Dim(given->second) : Dim::symbol({.name = name});
 }
 
-std::optional<relay::TensorType> DeclaredTypes::of_input(const schema::ValueInfoProto& input, const Place& place) {
+std::optional<relay::TensorType> DeclaredTypes::of_input(const schema::ValueInfoProto& input,
+                                                         const SourceLocation& location) {
   if (!input.type().has_tensor_type()) {
-    diagnostics_.error(DiagnosticId::unsupported_type, place, "only tensors can be inputs");
+    diagnostics_.error(DiagnosticId::unsupported_type, location, "only tensors can be inputs");
     return std::nullopt;
   }
   const auto& tensor = input.type().tensor_type();
-  auto dtype = checked_type(tensor.elem_type(), place, diagnostics_);
+  auto dtype = checked_type(tensor.elem_type(), location, diagnostics_);
   if (!tensor.has_shape())
-    diagnostics_.error(DiagnosticId::cannot_infer, place, "the input's shape is not declared, not even its rank");
+    diagnostics_.error(DiagnosticId::cannot_infer, location, "the input's shape is not declared, not even its rank");
   if (!dtype || !tensor.has_shape()) return std::nullopt;
   Shape shape;
   std::vector<int64_t> known;
@@ -76,7 +77,7 @@ std::optional<relay::TensorType> DeclaredTypes::of_input(const schema::ValueInfo
     }
     if (shape.back().is_constant()) known.push_back(shape.back().value());
   }
-  if (!checked_count(known, *dtype, place, diagnostics_)) return std::nullopt;
+  if (!checked_count(known, *dtype, location, diagnostics_)) return std::nullopt;
   return relay::TensorType{std::move(shape), *dtype};
 }
 

@@ -62,7 +62,7 @@ class DeclaredTypes {
 
   // A graph input's type. A dimension without name or value becomes a symbol 'INPUT_AXIS'. Reports what is not a tensor
   // of a supported type, known rank and possible size.
-  std::optional<relay::TensorType> of_input(const schema::ValueInfoProto&, const Place&);
+  std::optional<relay::TensorType> of_input(const schema::ValueInfoProto&, const SourceLocation&);
 
   // The rest of the model's declarations are only read where they are needed, and no problem in itself.
   Declaration of_value(const schema::TypeProto&) const;

@@ -27,14 +27,14 @@ struct Decoder {
   const schema::TensorProto& tensor;
   const std::shared_ptr<const void>& owner;
   ExternalFiles& files;
-  const Place& place;
+  const SourceLocation& location;
   Diagnostics& diagnostics;
   DType type = DType::float32_;
   std::vector<int64_t> shape = {};
   int64_t count = 0;
 
   std::optional<Constant> fail(DiagnosticId id, std::string message) {
-    diagnostics.error(id, place, std::move(message));
+    diagnostics.error(id, location, std::move(message));
     return std::nullopt;
   }
   std::optional<Constant> malformed(std::string message) {
@@ -50,11 +50,11 @@ struct Decoder {
 };
 
 std::optional<Constant> Decoder::decode() {
-  auto known = checked_type(tensor.data_type(), place, diagnostics);
+  auto known = checked_type(tensor.data_type(), location, diagnostics);
   if (!known) return std::nullopt;
   type = *known;
   shape.assign(tensor.dims().begin(), tensor.dims().end());
-  auto elements = checked_count(shape, type, place, diagnostics);
+  auto elements = checked_count(shape, type, location, diagnostics);
   if (!elements) return std::nullopt;
   count = *elements;
   if (tensor.has_segment()) return malformed("tensors in segments are not supported");
@@ -82,21 +82,21 @@ bool read_number(const std::string& text, int64_t& out) {
 }
 
 std::optional<Constant> Decoder::external() {
-  std::string location;
+  std::string path;
   int64_t offset = 0, length = storage_bytes(type, count);
   for (const auto& entry : tensor.external_data()) {
-    if (entry.key() == "location") location = entry.value();
+    if (entry.key() == "location") path = entry.value();
     int64_t* number = entry.key() == "offset" ? &offset : entry.key() == "length" ? &length : nullptr;
     if (number && !read_number(entry.value(), *number))
       return fail(DiagnosticId::external_data,
                   fmt::format("{} must be a number of bytes, found '{}'", entry.key(), entry.value()));
   }
-  auto file = files.open(location, place, diagnostics);
+  auto file = files.open(path, location, diagnostics);
   if (!file) return std::nullopt;
   auto size = static_cast<int64_t>(file->bytes.size());
   if (offset > size || length > size - offset)
     return fail(DiagnosticId::external_data,
-                fmt::format("{} bytes at offset {} lie outside '{}', which has {}", length, offset, location, size));
+                fmt::format("{} bytes at offset {} lie outside '{}', which has {}", length, offset, path, size));
   return raw(file->bytes.subspan(static_cast<size_t>(offset), static_cast<size_t>(length)), file->owner);
 }
 
@@ -141,11 +141,11 @@ std::optional<Constant> Decoder::typed() {
 
 }  // namespace
 
-std::optional<int64_t> checked_count(const std::vector<int64_t>& dims, DType type, const Place& place,
+std::optional<int64_t> checked_count(const std::vector<int64_t>& dims, DType type, const SourceLocation& location,
                                      Diagnostics& diagnostics) {
   auto negative = std::ranges::find_if(dims, [](int64_t d) { return d < 0; });
   if (negative != dims.end()) {
-    diagnostics.error(DiagnosticId::malformed_tensor, place, fmt::format("a dimension is negative: {}", *negative));
+    diagnostics.error(DiagnosticId::malformed_tensor, location, fmt::format("a dimension is negative: {}", *negative));
     return std::nullopt;
   }
   // Zeros last would hide an overflow on the way, so sizes are multiplied as if empty tensors had one element.
@@ -157,38 +157,38 @@ std::optional<int64_t> checked_count(const std::vector<int64_t>& dims, DType typ
   }
   overflow = overflow || __builtin_mul_overflow(count, int64_t{bits(type)}, &bytes) || bytes > INT64_MAX - 7;
   if (overflow) {
-    diagnostics.error(DiagnosticId::too_large, place,
+    diagnostics.error(DiagnosticId::too_large, location,
                       fmt::format("[{}] is more than can be addressed", fmt::join(dims, ", ")));
     return std::nullopt;
   }
   return empty ? 0 : count;
 }
 
-std::optional<DType> checked_type(int number, const Place& place, Diagnostics& diagnostics) {
+std::optional<DType> checked_type(int number, const SourceLocation& location, Diagnostics& diagnostics) {
   auto type = dtype_of_onnx(number);
   if (!type)
-    diagnostics.error(DiagnosticId::unsupported_type, place,
+    diagnostics.error(DiagnosticId::unsupported_type, location,
                       fmt::format("element type {} is not supported", type_name(number)));
   return type;
 }
 
 std::optional<Constant> decode_tensor(const schema::TensorProto& tensor, const std::shared_ptr<const void>& owner,
-                                      ExternalFiles& files, const Place& place, Diagnostics& diagnostics) {
-  return Decoder{tensor, owner, files, place, diagnostics}.decode();
+                                      ExternalFiles& files, const SourceLocation& location, Diagnostics& diagnostics) {
+  return Decoder{tensor, owner, files, location, diagnostics}.decode();
 }
 
 std::optional<Constant> decode_sparse_tensor(const schema::SparseTensorProto& tensor,
                                              const std::shared_ptr<const void>& owner, ExternalFiles& files,
-                                             const Place& place, Diagnostics& diagnostics) {
+                                             const SourceLocation& location, Diagnostics& diagnostics) {
   auto malformed = [&](std::string message) {
-    diagnostics.error(DiagnosticId::malformed_tensor, place, std::move(message));
+    diagnostics.error(DiagnosticId::malformed_tensor, location, std::move(message));
     return std::nullopt;
   };
-  auto values = decode_tensor(tensor.values(), owner, files, place, diagnostics);
-  auto indices = decode_tensor(tensor.indices(), owner, files, place, diagnostics);
+  auto values = decode_tensor(tensor.values(), owner, files, location, diagnostics);
+  auto indices = decode_tensor(tensor.indices(), owner, files, location, diagnostics);
   if (!values || !indices) return std::nullopt;
   std::vector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
-  auto count = checked_count(shape, values->dtype(), place, diagnostics);
+  auto count = checked_count(shape, values->dtype(), location, diagnostics);
   if (!count) return std::nullopt;
   constexpr int64_t largest = int64_t{1} << 32;
   if (bits(values->dtype()) < 8 || storage_bytes(values->dtype(), *count) > largest)

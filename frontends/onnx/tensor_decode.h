@@ -13,19 +13,19 @@ namespace dlcc::frontends::onnx {
 
 // The number of elements of `dims`. Reports malformed_tensor for negative sizes and too_large when the bytes cannot be
 // counted in int64.
-std::optional<int64_t> checked_count(const std::vector<int64_t>& dims, DType, const Place&, Diagnostics&);
+std::optional<int64_t> checked_count(const std::vector<int64_t>& dims, DType, const SourceLocation&, Diagnostics&);
 
 // The element type with this TensorProto.DataType number. Reports unsupported_type.
-std::optional<DType> checked_type(int number, const Place&, Diagnostics&);
+std::optional<DType> checked_type(int number, const SourceLocation&, Diagnostics&);
 
 // The tensor's value. It refers to raw_data where that is aligned; `owner` keeps `tensor` alive. `place` names the
 // tensor.
 std::optional<Constant> decode_tensor(const schema::TensorProto& tensor, const std::shared_ptr<const void>& owner,
-                                      ExternalFiles& files, const Place& place, Diagnostics&);
+                                      ExternalFiles& files, const SourceLocation& location, Diagnostics&);
 
 // A sparse tensor's value, dense.
 std::optional<Constant> decode_sparse_tensor(const schema::SparseTensorProto& tensor,
                                              const std::shared_ptr<const void>& owner, ExternalFiles& files,
-                                             const Place& place, Diagnostics&);
+                                             const SourceLocation& location, Diagnostics&);
 
 }  // namespace dlcc::frontends::onnx

@@ -4,15 +4,15 @@
 
 namespace dlcc::frontends::onnx {
 
-std::optional<NamedTensor> read_tensor_proto(std::span<const std::byte> bytes, const Place& place,
+std::optional<NamedTensor> read_tensor_proto(std::span<const std::byte> bytes, const SourceLocation& location,
                                              Diagnostics& diagnostics, const std::string& folder) {
   auto tensor = std::make_shared<schema::TensorProto>();
   if (bytes.size() > INT32_MAX || !tensor->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    diagnostics.error(DiagnosticId::malformed_tensor, place, "the bytes are not an ONNX TensorProto");
+    diagnostics.error(DiagnosticId::malformed_tensor, location, "the bytes are not an ONNX TensorProto");
     return std::nullopt;
   }
   ExternalFiles files(folder);
-  auto value = decode_tensor(*tensor, tensor, files, place, diagnostics);
+  auto value = decode_tensor(*tensor, tensor, files, location, diagnostics);
   if (!value) return std::nullopt;
   return NamedTensor{tensor->name(), *value};
 }

@@ -17,7 +17,7 @@ struct NamedTensor {
 };
 
 // Reads a serialised TensorProto. `folder` is where external data may lie; none if empty.
-std::optional<NamedTensor> read_tensor_proto(std::span<const std::byte> bytes, const Place&, Diagnostics&,
+std::optional<NamedTensor> read_tensor_proto(std::span<const std::byte> bytes, const SourceLocation&, Diagnostics&,
                                              const std::string& folder = "");
 
 // The same as bytes, with the elements in raw_data.

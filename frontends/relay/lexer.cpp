@@ -34,8 +34,8 @@ Token Lexer::next() {
   return t;
 }
 
-void Lexer::error(const Place& place, std::string message, std::string help) {
-  if (!failed_) diagnostics_.error(DiagnosticId::syntax_error, place, std::move(message), {}, std::move(help));
+void Lexer::error(const SourceLocation& location, std::string message, std::string help) {
+  if (!failed_) diagnostics_.error(DiagnosticId::syntax_error, location, std::move(message), {}, std::move(help));
   failed_ = true;
 }
 
@@ -69,7 +69,7 @@ bool Lexer::skip_comment() {
 }
 
 void Lexer::skip_block_comment() {  // they nest
-  Place start{file_, line_, column_, ""};
+  SourceLocation start{file_, line_, column_, ""};
   int depth = 0;
   do {
     if (position_ >= text_.size()) return error(start, "this comment is not closed");
@@ -108,7 +108,7 @@ Token Lexer::scan() {
   if (c == '.' && is_digit(at(1))) {
     advance(1);
     t.kind = TokenKind::projection;
-    if (!scan_index(t.integer)) error(place(t), "this projection is out of range");
+    if (!scan_index(t.integer)) error(location(t), "this projection is out of range");
     return t;
   }
   bool incomplete_match = text_.substr(position_).starts_with("match?");
@@ -133,7 +133,7 @@ Token Lexer::scan_symbol(Token t) {
     advance(length);
     return t;
   }
-  error(place(t), fmt::format("unexpected {}", printable(at())));
+  error(location(t), fmt::format("unexpected {}", printable(at())));
   return t;
 }
 
@@ -151,7 +151,7 @@ Token Lexer::scan_variable(Token t) {
   if (local && is_digit(at())) {
     t.kind = TokenKind::graph;
     size_t start = position_;
-    if (!scan_index(t.integer)) error(place(t), "the number of this graph variable is out of range");
+    if (!scan_index(t.integer)) error(location(t), "the number of this graph variable is out of range");
     t.text = text_.substr(start, position_ - start);
     return t;
   }
@@ -159,14 +159,14 @@ Token Lexer::scan_variable(Token t) {
   t.kind = local ? TokenKind::local : TokenKind::global;
   t.text = text_.substr(position_, length);
   advance(length);
-  if (length == 0) error(place(t), fmt::format("'{}' must be followed by a name", local ? '%' : '@'));
+  if (length == 0) error(location(t), fmt::format("'{}' must be followed by a name", local ? '%' : '@'));
   return t;
 }
 
 Token Lexer::scan_string(Token t) {
   size_t end = text_.find_first_of("\"\n", position_ + 1);
   if (end == std::string_view::npos || text_[end] == '\n') {
-    error(place(t), "this string is not closed");
+    error(location(t), "this string is not closed");
     return t;
   }
   t.kind = TokenKind::string;
@@ -202,7 +202,8 @@ Token Lexer::scan_number(Token t) {
   t.text = text_.substr(position_, n);
   advance(n);
   if (!scan_suffix(t))
-    error(place(t), "this is not a number", "floats end in f, f16, f32 or f64; integers in i16, i32, i64 or nothing");
+    error(location(t), "this is not a number",
+          "floats end in f, f16, f32 or f64; integers in i16, i32, i64 or nothing");
   return t;
 }
 
@@ -226,7 +227,7 @@ std::string_view Lexer::take_braced(const Token& from) {
     if (depth == 0) break;
   }
   if (open == std::string_view::npos || end >= text_.size()) {
-    error(place(from), "this definition is not closed");
+    error(location(from), "this definition is not closed");
     return "";
   }
   ahead_.clear();

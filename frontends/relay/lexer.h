@@ -47,9 +47,9 @@ class Lexer {
   const Token& peek(size_t ahead = 0);
   Token next();
 
-  Place place(const Token& t) const { return {file_, t.line, t.column, ""}; }
+  SourceLocation location(const Token& t) const { return {file_, t.line, t.column, ""}; }
   // Reports the first syntax error; from then on there are only `end` tokens.
-  void error(const Place& place, std::string message, std::string help = {});
+  void error(const SourceLocation& location, std::string message, std::string help = {});
   bool failed() const { return failed_; }
 
   // Takes the text from token `from`, which is the next one, to the brace that closes the first one opened behind it.

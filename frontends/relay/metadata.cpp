@@ -114,8 +114,8 @@ const json& element(const json& list, const json& index) {
 
 class Reader {
  public:
-  Reader(const json& root, const Place& place, Diagnostics& diagnostics)
-      : root_(root), nodes_(member(root, "nodes")), place_(place), diagnostics_(diagnostics) {}
+  Reader(const json& root, const SourceLocation& location, Diagnostics& diagnostics)
+      : root_(root), nodes_(member(root, "nodes")), location_(location), diagnostics_(diagnostics) {}
 
   std::optional<std::vector<Constant>> constants() {
     const json& map = element(nodes_, member(root_, "root"));
@@ -147,26 +147,26 @@ class Reader {
   }
 
   std::nullopt_t fail(const std::string& problem) {
-    diagnostics_.error(DiagnosticId::malformed_tensor, place_, "the metadata cannot be read: " + problem);
+    diagnostics_.error(DiagnosticId::malformed_tensor, location_, "the metadata cannot be read: " + problem);
     return std::nullopt;
   }
 
   const json& root_;
   const json& nodes_;
-  Place place_;
+  SourceLocation location_;
   Diagnostics& diagnostics_;
 };
 
 }  // namespace
 
-std::optional<std::vector<Constant>> parse_metadata(std::string_view text, const Place& place,
+std::optional<std::vector<Constant>> parse_metadata(std::string_view text, const SourceLocation& location,
                                                     Diagnostics& diagnostics) {
   json root = json::parse(text, nullptr, false);
   if (root.is_discarded()) {
-    diagnostics.error(DiagnosticId::syntax_error, place, "the metadata is not JSON");
+    diagnostics.error(DiagnosticId::syntax_error, location, "the metadata is not JSON");
     return std::nullopt;
   }
-  return Reader(root, place, diagnostics).constants();
+  return Reader(root, location, diagnostics).constants();
 }
 
 }  // namespace dlcc::frontends::relay_text

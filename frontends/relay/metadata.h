@@ -11,6 +11,7 @@
 namespace dlcc::frontends::relay_text {
 
 // The list behind the key relay.Constant; empty when there is none. `place` is the section's.
-std::optional<std::vector<Constant>> parse_metadata(std::string_view json, const Place& place, Diagnostics&);
+std::optional<std::vector<Constant>> parse_metadata(std::string_view json, const SourceLocation& location,
+                                                    Diagnostics&);
 
 }  // namespace dlcc::frontends::relay_text

@@ -13,7 +13,7 @@ using namespace relay;
 Function Parser::function_rest() {
   Scope scope(*this);
   Function f;
-  f.place = place();
+  f.location = location();
   f.type_params = type_params();
   if (!expect("(", "the function's name")) return f;
   list(")", [&] {
@@ -35,7 +35,7 @@ void Parser::parameter(Function& f) {
   if (accept(":")) var->type = type();
   for (const Var& other : f.params)
     if (other->name == var->name && !lexer_.failed())
-      report(DiagnosticId::duplicate_definition, lexer_.place(name),
+      report(DiagnosticId::duplicate_definition, lexer_.location(name),
              fmt::format("two parameters are named %{}", var->name));
   f.params.push_back(var);
   locals_.add(var->name, var);
@@ -97,7 +97,7 @@ void Parser::let_binding() {
   const Operation* op = std::get_if<Operation>(&value.v);
   bool function = op && std::holds_alternative<MakeFunction>(*op);
   if (recursive && !function && self_uses_[var->id] > 0)
-    report(DiagnosticId::undefined_value, lexer_.place(name),
+    report(DiagnosticId::undefined_value, lexer_.location(name),
            fmt::format("%{} is used in its own value, which is not a function", var->name));
   self_uses_.erase(var->id);
   bind(var, std::move(value));
@@ -120,7 +120,7 @@ void Parser::free_variable() {
   if (free_vars_)
     free_vars_->push_back(var);
   else
-    report(DiagnosticId::syntax_error, lexer_.place(name), "free variables cannot stand in a module's functions");
+    report(DiagnosticId::syntax_error, lexer_.location(name), "free variables cannot stand in a module's functions");
   locals_.add(var->name, var);
   expect(";", "the variable");
 }
@@ -146,7 +146,7 @@ Parser::Value Parser::match_statement() {
   Match match;
   match.complete = head.kind == TokenKind::identifier;
   match.value = atom(primary());
-  if (!expect("{", "the matched value")) return {nothing(), lexer_.place(head)};
+  if (!expect("{", "the matched value")) return {nothing(), lexer_.location(head)};
   list("}", [&] {
     Scope scope(*this);
     Clause clause;
@@ -159,7 +159,7 @@ Parser::Value Parser::match_statement() {
     clause.body = std::move(body);
     match.clauses.push_back(std::move(clause));
   });
-  return {Operation(std::move(match)), lexer_.place(head)};
+  return {Operation(std::move(match)), lexer_.location(head)};
 }
 
 Pattern Parser::pattern() {
@@ -181,9 +181,9 @@ Pattern Parser::pattern() {
   if (accept("(")) list(")", field);
   auto it = constructors_.find(std::string(name.text));
   if (it == constructors_.end())
-    report(DiagnosticId::undefined_value, lexer_.place(name), fmt::format("there is no constructor {}", name.text));
+    report(DiagnosticId::undefined_value, lexer_.location(name), fmt::format("there is no constructor {}", name.text));
   else if (it->second.fields != fields.size())
-    report(DiagnosticId::wrong_arity, lexer_.place(name),
+    report(DiagnosticId::wrong_arity, lexer_.location(name),
            fmt::format("constructor {} has {} fields, the pattern {}", name.text, it->second.fields, fields.size()));
   return {Pattern::Constructor{std::string(name.text), std::move(fields)}};
 }
@@ -214,7 +214,7 @@ Parser::Value Parser::binary() {
   struct Pending {
     Atom left;
     const Infix* op;
-    Place place;
+    SourceLocation location;
   };
   std::vector<Pending> stack;
   Value value = call();
@@ -225,14 +225,14 @@ Parser::Value Parser::binary() {
       stack.pop_back();
       const Operator* callee = operators().find(std::string(p.op->op));
       if (!callee) {
-        report(DiagnosticId::unsupported_operator, p.place, fmt::format("there is no operator {}", p.op->op));
-        return {nothing(), p.place};
+        report(DiagnosticId::unsupported_operator, p.location, fmt::format("there is no operator {}", p.op->op));
+        return {nothing(), p.location};
       }
       Atom right = atom(std::move(value));
-      value = {Operation(Call{OperatorRef{callee}, {p.left, right}, {}}), p.place};
+      value = {Operation(Call{OperatorRef{callee}, {p.left, right}, {}}), p.location};
     }
     if (!op) return value;
-    Place where = place();
+    SourceLocation where = location();
     lexer_.next();
     Atom left = atom(std::move(value));
     stack.push_back({std::move(left), op, where});
@@ -243,7 +243,7 @@ Parser::Value Parser::binary() {
 Parser::Value Parser::call() {
   Value value = primary();
   while (!lexer_.failed() && peek().is("(")) {
-    Place where = value.place;
+    SourceLocation where = value.location;
     Atom callee = atom(std::move(value));
     lexer_.next();
     value = projected({arguments(std::move(callee)), where});
@@ -260,7 +260,7 @@ Operation Parser::arguments(Atom callee) {
     if (at_attributes())
       call.attrs = attributes(")");
     else if (peek().word("meta") && peek(2).kind == TokenKind::identifier && peek(2).text.starts_with("relay.attrs."))
-      lexer_.error(place(), "attributes from the metadata section are not supported", "write them out: axis=1");
+      lexer_.error(location(), "attributes from the metadata section are not supported", "write them out: axis=1");
     else
       call.args.push_back(atom_expr());
   });
@@ -271,7 +271,7 @@ Operation Parser::arguments(Atom callee) {
 Parser::Value Parser::primary() {
   Depth depth(*this);
   Token t = peek();
-  Value value{nothing(), lexer_.place(t)};
+  Value value{nothing(), lexer_.location(t)};
   switch (t.kind) {
     case TokenKind::number:
       value.v = Atom(literal(lexer_.next()));
@@ -282,7 +282,7 @@ Parser::Value Parser::primary() {
         value.v = Atom(*var);
         if (auto it = self_uses_.find((*var)->id); it != self_uses_.end()) ++it->second;
       } else {
-        report(DiagnosticId::undefined_value, value.place, fmt::format("%{} is not defined here", t.text));
+        report(DiagnosticId::undefined_value, value.location, fmt::format("%{} is not defined here", t.text));
       }
       break;
     case TokenKind::graph:
@@ -290,11 +290,11 @@ Parser::Value Parser::primary() {
       if (const Atom* bound = graph_.find(t.integer))
         value.v = *bound;
       else
-        report(DiagnosticId::undefined_value, value.place, fmt::format("%{} is not defined here", t.integer));
+        report(DiagnosticId::undefined_value, value.location, fmt::format("%{} is not defined here", t.integer));
       break;
     case TokenKind::global:
       lexer_.next();
-      globals_used_.emplace_back(t.text, value.place);
+      globals_used_.emplace_back(t.text, value.location);
       value.v = Atom(GlobalRef{std::string(t.text)});
       break;
     case TokenKind::identifier:
@@ -305,7 +305,7 @@ Parser::Value Parser::primary() {
         unexpected("an expression");
         return value;
       }
-      value = parenthesised(value.place);
+      value = parenthesised(value.location);
   }
   return projected(std::move(value));
 }
@@ -314,7 +314,7 @@ Parser::Value Parser::primary() {
 Parser::Value Parser::projected(Value value) {
   while (peek().kind == TokenKind::projection) {
     int index = static_cast<int>(lexer_.next().integer);
-    Place where = value.place;
+    SourceLocation where = value.location;
     Atom tuple = atom(std::move(value));
     value = {Operation(Project{std::move(tuple), index}), where};
   }
@@ -322,7 +322,7 @@ Parser::Value Parser::projected(Value value) {
 }
 
 Parser::Value Parser::primary_word(const Token& t) {
-  Place where = lexer_.place(t);
+  SourceLocation where = lexer_.location(t);
   if (t.word("let") || t.word("def") || t.word("type") || t.word("else") || t.word("extern") || t.word("free_var") ||
       t.word("match") || t.word("_")) {
     unexpected("an expression");
@@ -357,7 +357,7 @@ Parser::Value Parser::primary_word(const Token& t) {
 
 Parser::Value Parser::named(const Token& t) {
   std::string name(t.text);
-  Place where = lexer_.place(t);
+  SourceLocation where = lexer_.location(t);
   if (auto it = constructors_.find(name); it != constructors_.end()) {
     if (it->second.fields == 0 && !peek().is("(")) return {Operation(Call{ConstructorRef{name}, {}, {}}), where};
     return {Atom(ConstructorRef{name}), where};
@@ -368,7 +368,7 @@ Parser::Value Parser::named(const Token& t) {
   return {nothing(), where};
 }
 
-Parser::Value Parser::if_expression(const Place& where) {
+Parser::Value Parser::if_expression(const SourceLocation& where) {
   If op;
   if (!expect("(", "if")) return {nothing(), where};
   op.condition = atom_expr();
@@ -380,7 +380,7 @@ Parser::Value Parser::if_expression(const Place& where) {
 }
 
 // (), (e), (e,) or (e, f); '(' was taken.
-Parser::Value Parser::parenthesised(const Place& where) {
+Parser::Value Parser::parenthesised(const SourceLocation& where) {
   MakeTuple tuple;
   if (accept(")")) return {Operation(std::move(tuple)), where};
   Value first = expr();
@@ -393,16 +393,16 @@ Parser::Value Parser::parenthesised(const Place& where) {
 }
 
 // call_tensor(@f, %x, %y, layouts=["0:1 1/16:2 1:16", ""])
-Parser::Value Parser::call_tensor(const Place& where) {
+Parser::Value Parser::call_tensor(const SourceLocation& where) {
   CallTensor op;
   if (!expect("(", "call_tensor")) return {nothing(), where};
   Token name = expect_kind(TokenKind::global, "a tensor function, @name");
   op.function = name.text;
-  tensor_functions_used_.emplace_back(op.function, lexer_.place(name));
+  tensor_functions_used_.emplace_back(op.function, lexer_.location(name));
   if (!accept(",") && !peek().is(")")) unexpected("',' or ')'");
   list(")", [&] {
     if (!at_attributes()) return op.args.push_back(atom_expr());
-    Place at = place();
+    SourceLocation at = location();
     for (const auto& [key, value] : attributes(")"))
       if (key == "layouts")
         op.layouts = layouts(value, at);
@@ -412,7 +412,7 @@ Parser::Value Parser::call_tensor(const Place& where) {
   return {Operation(std::move(op)), where};
 }
 
-Parser::Value Parser::match_cast(const Place& where) {
+Parser::Value Parser::match_cast(const SourceLocation& where) {
   if (!expect("(", "match_cast")) return {nothing(), where};
   Atom value = atom_expr();
   expect(",", "the value");
@@ -421,7 +421,7 @@ Parser::Value Parser::match_cast(const Place& where) {
   return {Operation(MatchCast{std::move(value), std::move(to)}), where};
 }
 
-Parser::Value Parser::meta_constant(const Place& where) {
+Parser::Value Parser::meta_constant(const SourceLocation& where) {
   int64_t index = 0;
   std::string key = meta_reference(index);
   if (lexer_.failed()) return {nothing(), where};
@@ -447,7 +447,7 @@ void Parser::bind(Var var, Value value) {
   DLCC_CHECK(block_, "an expression outside a block");
   Operation op = std::holds_alternative<Operation>(value.v) ? std::move(std::get<Operation>(value.v))
                                                             : Operation(Alias{std::move(std::get<Atom>(value.v))});
-  block_->bindings.push_back({std::move(var), std::move(op), std::move(value.place)});
+  block_->bindings.push_back({std::move(var), std::move(op), std::move(value.location)});
 }
 
 }  // namespace dlcc::frontends::relay_text

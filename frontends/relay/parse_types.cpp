@@ -45,7 +45,7 @@ Type Parser::tensor_type() {
   Token name = expect_kind(TokenKind::identifier, "an element type");
   std::optional<DType> dtype = element_type(name);
   if (!dtype && !lexer_.failed())
-    report(DiagnosticId::unsupported_type, lexer_.place(name), fmt::format("{} is not an element type", name.text));
+    report(DiagnosticId::unsupported_type, lexer_.location(name), fmt::format("{} is not an element type", name.text));
   expect("]", "the tensor type");
   return dtype ? relay::tensor_type(std::move(shape), *dtype) : hole_type();
 }
@@ -68,7 +68,7 @@ std::optional<DType> Parser::element_type(const Token& t) {
 }
 
 Type Parser::named_type(const Token& name) {
-  Place where = lexer_.place(name);
+  SourceLocation where = lexer_.location(name);
   if (const TypeVariable* v = type_variables_.find(std::string(name.text))) return variable_type(*v);
   if (auto it = module_.data_types.find(std::string(name.text)); it != module_.data_types.end()) {
     size_t expected = it->second.params.size();
@@ -126,7 +126,7 @@ Dim Parser::dim_atom() {
     int64_t value = 0;
     auto [end, error] = std::from_chars(t.text.data(), t.text.data() + t.text.size(), value);
     if (error == std::errc() && end == t.text.data() + t.text.size() && !t.is_float) return t.negative ? -value : value;
-    report(DiagnosticId::syntax_error, lexer_.place(t), "this is not an integer of 64 bits");
+    report(DiagnosticId::syntax_error, lexer_.location(t), "this is not an integer of 64 bits");
     return 0;
   }
   if (t.kind == TokenKind::unknown) return symbol(std::string(lexer_.next().text));
@@ -167,7 +167,7 @@ Attrs Parser::attributes(std::string_view close) {
     Token key = expect_kind(TokenKind::identifier, "an attribute");
     if (!expect("=", "the attribute's name")) break;
     if (!attrs.emplace(key.text, attribute_value()).second)
-      report(DiagnosticId::duplicate_definition, lexer_.place(key),
+      report(DiagnosticId::duplicate_definition, lexer_.location(key),
              fmt::format("attribute '{}' is given twice", key.text));
     if (!accept(",")) break;
   }
@@ -195,7 +195,7 @@ AttrValue Parser::attribute_value() {
   if (t.kind == TokenKind::number && t.is_float) {
     lexer_.next();
     std::optional<double> value = number(t);
-    if (!value) report(DiagnosticId::bad_attribute, lexer_.place(t), "this number is out of range");
+    if (!value) report(DiagnosticId::bad_attribute, lexer_.location(t), "this number is out of range");
     return value.value_or(0);
   }
   if (t.kind != TokenKind::number && t.kind != TokenKind::identifier && t.kind != TokenKind::unknown && !t.is("-")) {
@@ -219,12 +219,12 @@ std::string Parser::meta_reference(int64_t& index) {
   expect("]", "the index");
   auto [end, error] = std::from_chars(number.text.data(), number.text.data() + number.text.size(), index);
   if (!lexer_.failed() && (error != std::errc() || number.is_float || number.negative))
-    lexer_.error(lexer_.place(number), "this is not an index");
+    lexer_.error(lexer_.location(number), "this is not an index");
   return std::string(key.text);
 }
 
-// Per operand and result "axis/divisor:extent+border ..." and, behind the parts, how the tail is filled.
-std::vector<tensor::Layout> Parser::layouts(const AttrValue& value, const Place& where) {
+// Per operand and result "axis/divisor:extent+halo ..." and, behind the parts, how the tail is filled.
+std::vector<tensor::Layout> Parser::layouts(const AttrValue& value, const SourceLocation& where) {
   std::vector<tensor::Layout> all;
   bool good = std::holds_alternative<AttrList>(value.v);
   for (const AttrValue& item : good ? std::get<AttrList>(value.v) : AttrList()) {
@@ -256,8 +256,8 @@ std::vector<tensor::Layout> Parser::layouts(const AttrValue& value, const Place&
         if (skip("/")) integer(part.divisor);
         good &= skip(":");
         integer(part.extent);
-        if (skip("+")) integer(part.border);
-        good &= part.axis >= 0 && part.divisor > 0 && part.extent > 0 && part.border >= 0;
+        if (skip("+")) integer(part.halo);
+        good &= part.axis >= 0 && part.divisor > 0 && part.extent > 0 && part.halo >= 0;
         layout.parts.push_back(part);
       }
       skip(" ");
@@ -302,7 +302,7 @@ Constant Parser::integer_literal(const Token& t) {
   };
   int width = t.width ? t.width : fits(32) ? 32 : 64;
   if (!fits(width)) {
-    report(DiagnosticId::syntax_error, lexer_.place(t), fmt::format("this integer does not fit {} bits", width));
+    report(DiagnosticId::syntax_error, lexer_.location(t), fmt::format("this integer does not fit {} bits", width));
     magnitude = 0;
   }
   int64_t value = static_cast<int64_t>(t.negative ? 0 - magnitude : magnitude);
@@ -324,7 +324,7 @@ Constant Parser::float_literal(const Token& t) {
   bool overflow = !wide || (finite && t.width == 32 && !std::isfinite(narrow)) ||
                   (finite && t.width == 16 && std::fabs(value) > 65504);
   if (overflow)
-    report(DiagnosticId::syntax_error, lexer_.place(t), fmt::format("this number does not fit float{}", t.width));
+    report(DiagnosticId::syntax_error, lexer_.location(t), fmt::format("this number does not fit float{}", t.width));
   if (t.width == 16) return Constant::of<uint16_t>(dtype::f16, {}, {float_to_half(narrow)});
   if (t.width == 64) return Constant::of<double>(dtype::f64, {}, {value});
   return Constant::of<float>(dtype::f32, {}, {narrow});

@@ -37,7 +37,7 @@ Parser::Parser(std::string_view text, const ParseOptions& options, Diagnostics& 
 
 std::optional<Module> Parser::run() {
   if (!metadata()) return std::nullopt;
-  if (at_end() && metadata_text_.empty()) lexer_.error(place(), "the text is empty");
+  if (at_end() && metadata_text_.empty()) lexer_.error(location(), "the text is empty");
   header();
   auto at_definition = [&] {
     return at_end() || peek().word("def") || peek().word("type") || peek().word("extern") || peek().word("tensor");
@@ -63,13 +63,13 @@ bool Parser::metadata() {
 
 void Parser::header() {
   if (peek().word("v0") || text_.starts_with("v0.0."))
-    return lexer_.error(place(), "this is an older text format", "format 0.0.5 is read: #[version = \"0.0.5\"]");
+    return lexer_.error(location(), "this is an older text format", "format 0.0.5 is read: #[version = \"0.0.5\"]");
   if (!accept("#[")) return;
   if (!accept_word("version")) return unexpected("'version'");
   if (!expect("=", "version")) return;
   Token version = expect_kind(TokenKind::string, "the version");
   if (!lexer_.failed() && version.text != "0.0.5")
-    return lexer_.error(lexer_.place(version), fmt::format("version \"{}\" is not known", version.text),
+    return lexer_.error(lexer_.location(version), fmt::format("version \"{}\" is not known", version.text),
                         "the format is \"0.0.5\"");
   expect("]", "the version");
 }
@@ -90,10 +90,10 @@ void Parser::definition() {
 void Parser::function_definition() {
   Token name = expect_kind(TokenKind::global, "the function's name, @name");
   Function f = function_rest();
-  f.place = lexer_.place(name);
+  f.location = lexer_.location(name);
   if (lexer_.failed()) return;
   if (!module_.functions.emplace(name.text, std::move(f)).second)
-    report(DiagnosticId::duplicate_definition, lexer_.place(name), fmt::format("@{} is defined twice", name.text));
+    report(DiagnosticId::duplicate_definition, lexer_.location(name), fmt::format("@{} is defined twice", name.text));
 }
 
 // The type's own name is known in its constructors.
@@ -103,12 +103,13 @@ void Parser::type_definition(bool is_extern) {
   DataTypeDef def{std::string(name.text), type_params(), {}, is_extern};
   if (lexer_.failed()) return;
   if (!module_.data_types.emplace(def.name, def).second) {
-    report(DiagnosticId::duplicate_definition, lexer_.place(name), fmt::format("type {} is defined twice", name.text));
+    report(DiagnosticId::duplicate_definition, lexer_.location(name),
+           fmt::format("type {} is defined twice", name.text));
     def.name = "";
   }
   if (accept("{")) list("}", [&] { constructor(def); });
   if (is_extern && !def.constructors.empty())
-    report(DiagnosticId::syntax_error, lexer_.place(name), "an extern type has no constructors");
+    report(DiagnosticId::syntax_error, lexer_.location(name), "an extern type has no constructors");
   if (!def.name.empty()) module_.data_types[def.name] = std::move(def);
 }
 
@@ -118,7 +119,7 @@ void Parser::constructor(DataTypeDef& def) {
   if (accept("(")) c.fields = type_list(")");
   if (lexer_.failed()) return;
   if (!constructors_.emplace(c.name, Constructor{c.fields.size()}).second)
-    report(DiagnosticId::duplicate_definition, lexer_.place(name),
+    report(DiagnosticId::duplicate_definition, lexer_.location(name),
            fmt::format("constructor {} is defined twice", c.name));
   else
     def.constructors.push_back(std::move(c));
@@ -151,7 +152,7 @@ bool Parser::tensor_functions() {
 // The file is the body of @main, or, when it is one function, @main itself. Free variables are main's parameters.
 void Parser::expression_file() {
   Function main;
-  main.place = place();
+  main.location = location();
   block_ = &main.body;
   free_vars_ = &main.params;
   Value value = expr();
@@ -231,10 +232,10 @@ void Parser::unexpected(std::string_view wanted) {
   if (t.kind == TokenKind::projection) found = fmt::format("'.{}'", t.integer);
   if (t.kind == TokenKind::number) found = "a number";
   if (t.kind == TokenKind::string) found = "a string";
-  lexer_.error(lexer_.place(t), fmt::format("expected {}, found {}", wanted, found));
+  lexer_.error(lexer_.location(t), fmt::format("expected {}, found {}", wanted, found));
 }
 
-void Parser::report(DiagnosticId id, const Place& where, std::string message, std::string help) {
+void Parser::report(DiagnosticId id, const SourceLocation& where, std::string message, std::string help) {
   constexpr size_t enough = 100;
   if (!lexer_.failed() && diagnostics_.count() < errors_before_ + enough)
     diagnostics_.error(id, where, std::move(message), {}, std::move(help));

@@ -34,7 +34,7 @@ class Parser {
   // The value of an expression: an atom, or an operation that is not bound to a variable yet.
   struct Value {
     std::variant<relay::Atom, relay::Operation> v;
-    Place place;
+    SourceLocation location;
   };
   class Depth;  // counts nesting and refuses too much of it
 
@@ -72,11 +72,11 @@ class Parser {
   Value primary_symbol(const Token&);
   Value primary_word(const Token&);
   Value named(const Token&);  // operator or constructor
-  Value if_expression(const Place&);
-  Value parenthesised(const Place&);
-  Value call_tensor(const Place&);
-  Value match_cast(const Place&);
-  Value meta_constant(const Place&);
+  Value if_expression(const SourceLocation&);
+  Value parenthesised(const SourceLocation&);
+  Value call_tensor(const SourceLocation&);
+  Value match_cast(const SourceLocation&);
+  Value meta_constant(const SourceLocation&);
   bool at_attributes();
 
   relay::Atom atom(Value);  // binds an operation to a nameless variable
@@ -103,7 +103,7 @@ class Parser {
   Constant integer_literal(const Token&);
   Constant float_literal(const Token&);
   std::optional<double> number(const Token&);
-  std::vector<tensor::Layout> layouts(const relay::AttrValue&, const Place&);
+  std::vector<tensor::Layout> layouts(const relay::AttrValue&, const SourceLocation&);
 
   // ---- tokens
   const Token& peek(size_t ahead = 0) { return lexer_.peek(ahead); }
@@ -112,9 +112,9 @@ class Parser {
   bool expect(std::string_view symbol, std::string_view after);
   Token expect_kind(TokenKind, std::string_view what);
   bool at_end() { return peek().kind == TokenKind::end; }
-  Place place() { return lexer_.place(peek()); }
+  SourceLocation location() { return lexer_.location(peek()); }
   void unexpected(std::string_view wanted);
-  void report(DiagnosticId, const Place&, std::string message, std::string help = {});
+  void report(DiagnosticId, const SourceLocation&, std::string message, std::string help = {});
 
   // A list up to `close`, whose opening symbol was taken: items separated by commas, one more allowed at the end.
   template <class Item>
@@ -169,7 +169,7 @@ class Parser {
     size_t fields;
   };
   std::map<std::string, Constructor> constructors_;
-  std::vector<std::pair<std::string, Place>> globals_used_, tensor_functions_used_;
+  std::vector<std::pair<std::string, SourceLocation>> globals_used_, tensor_functions_used_;
   std::vector<Constant> constants_;
   std::string tensor_text_;  // the embedded tensor functions in their places, blanks everywhere else
   std::vector<relay::Var>* free_vars_ = nullptr;  // where free_var declares, in a file that is one expression
@@ -181,7 +181,7 @@ class Parser::Depth {
  public:
   explicit Depth(Parser& parser) : parser_(parser) {
     if (++parser_.depth_ > limit)
-      parser_.lexer_.error(parser_.place(), fmt::format("nested deeper than {} levels", limit),
+      parser_.lexer_.error(parser_.location(), fmt::format("nested deeper than {} levels", limit),
                            "bind inner expressions with let");
   }
   ~Depth() { --parser_.depth_; }

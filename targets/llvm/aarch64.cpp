@@ -13,7 +13,7 @@ const tensor::Machine machine{.vector_bytes = 16,
                               .vector_registers = 32,
                               .general_registers = 32,
                               .has_fma = true,
-                              .flops_per_streamed_byte = 4,
+                              .machine_balance = 4,
                               .l2_bytes = 512 << 10};
 
 CodeLevel level_for(const llvm::MCSubtargetInfo&, const std::string& cpu, const std::string& features) {

@@ -57,7 +57,7 @@ void KernelEmitter::emit(int most_loops) {
     memory_[&buffer] = {function_->getArg(i), false, std::max(buffer.alignment, element_bytes(buffer.type)), elements};
   }
   register_index_ = find_register_index(kernel_);
-  nests_ = find_nests(kernel_, level_.machine, most_loops, threads_, register_index_);
+  nests_ = find_loop_nests(kernel_, level_.machine, most_loops, threads_, register_index_);
   emit_function([&] {
     if (kernel_.body) emit(kernel_.body);
   });
@@ -329,7 +329,7 @@ void align_stack(llvm::Function& f) {
 
 int next_division(const Kernel& kernel, const Machine& machine, int most_loops, int threads) {
   std::set<const VarNode*> unrolled = find_register_index(kernel);
-  auto nests = [&](int loops) { return find_nests(kernel, machine, loops, threads, unrolled); };
+  auto nests = [&](int loops) { return find_loop_nests(kernel, machine, loops, threads, unrolled); };
   for (int fewer = most_loops - 1; fewer > 0; --fewer)
     if (nests(fewer) != nests(most_loops)) return fewer;
   return most_loops;

@@ -264,9 +264,9 @@ struct VectorPlan {
 };
 VectorPlan plan_vector_loop(const tensor::For&);
 
-// Statements that become functions of their own, none of them within a vector loop (nests.cpp). The loops of `unrolled`
-// variables disappear.
-std::set<const tensor::StmtNode*> find_nests(const tensor::Kernel&, const tensor::Machine&, int most_loops, int threads,
-                                             const std::set<const tensor::VarNode*>& unrolled);
+// Statements that become functions of their own, none of them within a vector loop (outline_loop_nests.cpp). The loops
+// of `unrolled` variables disappear.
+std::set<const tensor::StmtNode*> find_loop_nests(const tensor::Kernel&, const tensor::Machine&, int most_loops,
+                                                  int threads, const std::set<const tensor::VarNode*>& unrolled);
 
 }  // namespace dlcc::targets

@@ -33,16 +33,12 @@ CodeLevel v4() {
           "x86-64-v4",
           "sapphirerapids",
           "",
-          {.vector_bytes = 64,
-           .vector_registers = 32,
-           .has_fma = true,
-           .flops_per_streamed_byte = 16,
-           .l2_bytes = 1 << 20}};
+          {.vector_bytes = 64, .vector_registers = 32, .has_fma = true, .machine_balance = 16, .l2_bytes = 1 << 20}};
 }
 
 // Named CPUs of which more is known than of their level. Zen 5, measured: 262 to 274 GFLOP/s, 42 to 56 GB/s.
 void add_what_is_known(const std::string& cpu, tensor::Machine& machine) {
-  if (cpu == "znver5") machine.flops_per_streamed_byte = 6;
+  if (cpu == "znver5") machine.machine_balance = 6;
 }
 
 CodeLevel level_for(const llvm::MCSubtargetInfo& info, const std::string& cpu, const std::string& features) {

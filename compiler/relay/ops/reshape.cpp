@@ -83,8 +83,8 @@ void reshape(OperatorTable& table) {
   table.add<ReshapeAttrs>({
       .name = "reshape",
       .summary = "the same elements in row-major order under another shape",
-      .attributes = {{"newshape", &ReshapeAttrs::newshape, "sizes; 0 is the data's size at that place, -1 what remains",
-                      true},
+      .attributes = {{"newshape", &ReshapeAttrs::newshape,
+                      "sizes; 0 is the data's size at that location, -1 what remains", true},
                      {"allowzero", &ReshapeAttrs::allowzero, "0 is a size of zero"}},
       .arguments = {"data"},
       .type = type_of_reshape,

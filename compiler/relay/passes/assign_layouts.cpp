@@ -26,12 +26,12 @@ class LayoutAssigner {
   void run(Block& block) {
     std::vector<Binding> bindings;
     dense_copies_.clear();
-    find_wanted_borders(block);
+    find_wanted_halos(block);
     for (Binding& b : block.bindings) {
       if (CallTensor* call = std::get_if<CallTensor>(&b.op)) {
         assign(*call, b, bindings);
       } else {
-        for_each_atom(b.op, [&](Atom& a) { make_dense(a, b.place, bindings); });
+        for_each_atom(b.op, [&](Atom& a) { make_dense(a, b.location, bindings); });
         make_captures_dense(b, bindings);
         for_each_block(b.op, [&](Block& inner) { LayoutAssigner(*this).run(inner); });
       }
@@ -47,16 +47,15 @@ class LayoutAssigner {
   }
 
   // What the calls of the block would like to find round the images that they read.
-  void find_wanted_borders(const Block& block) {
+  void find_wanted_halos(const Block& block) {
     for (const Binding& b : block.bindings) {
       const CallTensor* call = std::get_if<CallTensor>(&b.op);
       std::vector<bool> constant = call ? which_are_constant(call->args) : std::vector<bool>();
       for (size_t k = 0; call && k < call->args.size(); ++k) {
         const Var* var = std::get_if<Var>(&call->args[k]);
         if (!var) continue;
-        auto wanted =
-            tensor::wanted_border(module_.tensor_functions.at(call->function), k, constant, options_, machine_);
-        std::vector<tensor::Range>& all = wanted_borders_[(*var)->id];
+        auto wanted = tensor::wanted_halo(module_.tensor_functions.at(call->function), k, constant, options_, machine_);
+        std::vector<tensor::Range>& all = wanted_halos_[(*var)->id];
         if (all.empty()) all = wanted;
         for (size_t d = 0; d < wanted.size(); ++d)
           all[d] = {std::min(all[d].low, wanted[d].low), std::max(all[d].high, wanted[d].high)};
@@ -75,12 +74,12 @@ class LayoutAssigner {
     bool view = tensor::is_view(f);
     std::vector<Layout> layouts;
     for (Atom& a : call.args) {
-      if (view) make_dense(a, b.place, before);
+      if (view) make_dense(a, b.location, before);
       layouts.push_back(layout_of(a));
     }
     Layout result = view ? Layout{} : choose(f, call.args, layouts);
-    const std::vector<tensor::Range>& border = wanted_borders_[b.var->id];
-    if (!result.is_dense()) result = tensor::with_border(result, static_shape(f.results[0]->shape), border);
+    const std::vector<tensor::Range>& halo = wanted_halos_[b.var->id];
+    if (!result.is_dense()) result = tensor::with_halo(result, static_shape(f.results[0]->shape), halo);
     for (size_t k = 0; k < f.results.size(); ++k) layouts.push_back(result);
     if (!result.is_dense()) layouts_[b.var->id] = result;
     bool any = std::ranges::any_of(layouts, [](const Layout& l) { return !l.is_dense(); });
@@ -117,7 +116,7 @@ class LayoutAssigner {
 
   // The channels of a contraction's result, or of what is read of it channel by channel; or -1.
   int channels_of(const TensorFunction& f, const std::vector<bool>& constant) const {
-    auto chain = tensor::split_at_window(f);
+    auto chain = tensor::split_at_window_reduction(f);
     if (!chain) return tensor::channel_axis(f, constant, channels_);
     int axis = tensor::channel_axis(chain->first, constant, channels_);
     return axis < 0 ? -1 : carried_axis(chain->second, chain->first.results[0], axis);
@@ -137,7 +136,7 @@ class LayoutAssigner {
   }
 
   // Replaces a blocked operand by a dense copy, made once.
-  void make_dense(Atom& atom, const Place& place, std::vector<Binding>& before) {
+  void make_dense(Atom& atom, const SourceLocation& location, std::vector<Binding>& before) {
     Layout layout = layout_of(atom);
     if (layout.is_dense()) return;
     const Var& var = std::get<Var>(atom);
@@ -145,7 +144,7 @@ class LayoutAssigner {
     if (!copy) {
       copy = module_.fresh(var->name + "_dense", var->type);
       CallTensor call{identity(*as<TensorType>(var->type)), {var}, {layout, {}}};
-      before.push_back({copy, std::move(call), place});
+      before.push_back({copy, std::move(call), location});
     }
     atom = copy;
   }
@@ -154,10 +153,10 @@ class LayoutAssigner {
   void make_captures_dense(Binding& b, std::vector<Binding>& before) {
     auto visit = [&](auto& self, Block& block) -> void {
       for (Binding& inner : block.bindings) {
-        for_each_atom(inner.op, [&](Atom& a) { make_dense(a, b.place, before); });
+        for_each_atom(inner.op, [&](Atom& a) { make_dense(a, b.location, before); });
         for_each_block(inner.op, [&](Block& nested) { self(self, nested); });
       }
-      make_dense(block.result, b.place, before);
+      make_dense(block.result, b.location, before);
     };
     for_each_block(b.op, [&](Block& inner) { visit(visit, inner); });
   }
@@ -180,7 +179,7 @@ class LayoutAssigner {
   tensor::Machine machine_;
   std::map<int, Layout> layouts_;  // of variables that are not dense
   std::map<int, Var> dense_copies_;
-  std::map<int, std::vector<tensor::Range>> wanted_borders_;  // by variable; empty where nobody wants any
+  std::map<int, std::vector<tensor::Range>> wanted_halos_;  // by variable; empty where nobody wants any
 };
 
 }  // namespace

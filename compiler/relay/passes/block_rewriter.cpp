@@ -19,7 +19,7 @@ void BlockRewriter::block(Block& b) {
   for (Binding& binding : b.bindings) {
     known_.apply(binding.op);
     for_each_block(binding.op, [&](Block& inner) { block(inner); });
-    place_ = binding.place;
+    location_ = binding.location;
     if (std::optional<Atom> atom = rule_(*this, binding)) {
       uses_.add(*atom, uses_[binding.var]);
       release(binding.op);
@@ -89,7 +89,7 @@ Atom BlockRewriter::emit(const std::string& name, std::vector<Atom> args, Attrs 
   DLCC_CHECK(!error, "{}: {}", name, error ? error->message : "");
   Var var = module_.fresh("", std::get<Type>(type));
   if (std::ranges::all_of(args, [&](const Atom& a) { return is_constant(a); })) constants_.insert(var->id);
-  Binding binding{var, Call{OperatorRef{callee}, std::move(args), std::move(attrs)}, place_};
+  Binding binding{var, Call{OperatorRef{callee}, std::move(args), std::move(attrs)}, location_};
   uses_.add(binding.op, 1);
   push(std::move(binding));
   return var;

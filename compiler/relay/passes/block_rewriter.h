@@ -49,7 +49,7 @@ class BlockRewriter {
   std::set<int> constants_, released_;
   std::vector<Binding>* out_ = nullptr;
   std::map<int, size_t> position_;  // of the current block's variables in *out_
-  Place place_;
+  SourceLocation location_;
 };
 
 }  // namespace dlcc::relay

@@ -364,7 +364,7 @@ class BlockFuser {
       }
       if (n.pattern >= strongest) {
         strongest = n.pattern;
-        binding.place = block_.bindings.empty() ? binding.place : place_of(n, binding);
+        binding.location = block_.bindings.empty() ? binding.location : location_of(n, binding);
       }
       std::string_view op = part.function.name;
       name += "_" + std::string(op.substr(op.rfind('.') + 1));
@@ -384,9 +384,9 @@ class BlockFuser {
   }
 
   // The place of a group is that of its heaviest member.
-  Place place_of(const Node& n, const Binding& binding) const {
+  SourceLocation location_of(const Node& n, const Binding& binding) const {
     const Binding& own = block_.bindings[n.binding];
-    return own.place.node.empty() && own.place.line == 0 ? binding.place : own.place;
+    return own.location.node.empty() && own.location.line == 0 ? binding.location : own.location;
   }
 
   Module& module_;

@@ -27,55 +27,56 @@ class LayoutApplier {
 
   Stmt run(const Stmt& s) {
     if (!s) return s;
-    return std::visit(overloaded{
-                          [&](const For& x) {
-                            Expr extent = expr(x.extent);
-                            auto bound = range_of(extent, ranges_);
-                            DLCC_CHECK(bound, "loop {} has no bounded extent", x.var->name);
-                            if (bound->high <= 0) return Stmt();
-                            ranges_[x.var] = {0, bound->high - 1};
-                            return for_loop(x.var, extent, x.kind, run(x.body));
-                          },
-                          [&](const Sequence& x) {
-                            std::vector<Stmt> body;
-                            for (const Stmt& b : x.body) body.push_back(run(b));
-                            return sequence(std::move(body));
-                          },
-                          [&](const Store& x) { return access(x); },
-                          [&](const Let& x) {
-                            Expr value = expr(x.value);
-                            auto range = value.type() == dtype::i64 ? range_of(value, ranges_) : std::nullopt;
-                            if (range) ranges_[x.var] = *range;
-                            Stmt body = run(x.body);
-                            return body ? let(x.var, value, body) : nullptr;
-                          },
-                          [&](const Allocate& x) {
-                            Stmt body = run(x.body);
-                            return body ? allocate(x.buffer, body) : nullptr;
-                          },
-                          [&](const IfThen& x) {
-                            Expr condition = expr(x.condition);
-                            Ranges outside = ranges_;
-                            assume(condition);
-                            Stmt a = run(x.then_body);
-                            ranges_ = std::move(outside);
-                            Stmt b = run(x.else_body);
-                            return a || b ? if_then(condition, a, b) : nullptr;
-                          },
-                          [&](const Require& x) {
-                            Expr condition = expr(x.condition);
-                            return constant_integer(condition) == 1 ? nullptr : require(condition, x.status);
-                          },
-                          [&](const Prefetch& x) {
-                            return make_stmt(Prefetch{physical(x.buffer), indices(x.buffer, exprs(x.indices)), x.cache});
-                          },
-                          [&](const IntrinsicCall& x) {
-                            std::vector<Region> operands;
-                            for (const Region& r : x.operands) operands.push_back({r.buffer, exprs(r.begin)});
-                            return make_stmt(IntrinsicCall{x.intrinsic, std::move(operands)});
-                          },
-                      },
-                      s->v);
+    return std::visit(
+        overloaded{
+            [&](const For& x) {
+              Expr extent = expr(x.extent);
+              auto bound = range_of(extent, ranges_);
+              DLCC_CHECK(bound, "loop {} has no bounded extent", x.var->name);
+              if (bound->high <= 0) return Stmt();
+              ranges_[x.var] = {0, bound->high - 1};
+              return for_loop(x.var, extent, x.kind, run(x.body));
+            },
+            [&](const Sequence& x) {
+              std::vector<Stmt> body;
+              for (const Stmt& b : x.body) body.push_back(run(b));
+              return sequence(std::move(body));
+            },
+            [&](const Store& x) { return access(x); },
+            [&](const Let& x) {
+              Expr value = expr(x.value);
+              auto range = value.type() == dtype::i64 ? range_of(value, ranges_) : std::nullopt;
+              if (range) ranges_[x.var] = *range;
+              Stmt body = run(x.body);
+              return body ? let(x.var, value, body) : nullptr;
+            },
+            [&](const Allocate& x) {
+              Stmt body = run(x.body);
+              return body ? allocate(x.buffer, body) : nullptr;
+            },
+            [&](const IfThen& x) {
+              Expr condition = expr(x.condition);
+              Ranges outside = ranges_;
+              assume(condition);
+              Stmt a = run(x.then_body);
+              ranges_ = std::move(outside);
+              Stmt b = run(x.else_body);
+              return a || b ? if_then(condition, a, b) : nullptr;
+            },
+            [&](const Require& x) {
+              Expr condition = expr(x.condition);
+              return constant_integer(condition) == 1 ? nullptr : require(condition, x.status);
+            },
+            [&](const Prefetch& x) {
+              return make_stmt(Prefetch{physical(x.buffer), indices(x.buffer, exprs(x.indices)), x.cache});
+            },
+            [&](const IntrinsicCall& x) {
+              std::vector<Region> operands;
+              for (const Region& r : x.operands) operands.push_back({r.buffer, exprs(r.begin)});
+              return make_stmt(IntrinsicCall{x.intrinsic, std::move(operands)});
+            },
+        },
+        s->v);
   }
 
  private:
@@ -135,7 +136,7 @@ class LayoutApplier {
     for (size_t d = 0; d < at.size() && b->scope != Scope::reg; ++d) safe = safe && is_inside(at[d], b->shape[d]);
     Expr value = load(b, at, safe ? Expr() : otherwise ? otherwise : zero(l.buffer->type));
     if (!otherwise) return value;
-    // An index beyond the axis may still lie inside the storage: in the padding of the last block, or in a border.
+    // An index beyond the axis may still lie inside the storage: in the padding of the last block, or in a halo.
     for (size_t axis = 0; axis < l.indices.size(); ++axis) {
       const Expr& index = l.indices[axis];
       const Dim& extent = l.buffer->shape[axis];
@@ -157,10 +158,10 @@ class LayoutApplier {
     if (layout == layouts_.end()) return Stored::nothing;
     const auto& parts = layout->second.parts;
     if (std::ranges::count(parts, axis, &Layout::Part::axis) > 1) return Stored::padding;
-    bool bordered = std::ranges::any_of(parts, [&](const Layout::Part& p) {
-      return p.axis == axis && has_border(p, b->shape[static_cast<size_t>(axis)].value());
+    bool with_halo = std::ranges::any_of(parts, [&](const Layout::Part& p) {
+      return p.axis == axis && has_halo(p, b->shape[static_cast<size_t>(axis)].value());
     });
-    return bordered ? Stored::zeros : Stored::nothing;
+    return with_halo ? Stored::zeros : Stored::nothing;
   }
 
   Stmt access(const Store& s) {

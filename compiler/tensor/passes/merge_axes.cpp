@@ -159,7 +159,7 @@ class AxisMerger {
   static bool adjacent(const Layout& layout, const std::vector<int64_t>& shape, int d) {
     if (layout.is_dense()) return true;
     auto whole = [&](const Layout::Part& p) {
-      return std::ranges::count(layout.parts, p.axis, &Layout::Part::axis) == 1 && !has_border(p, shape[p.axis]);
+      return std::ranges::count(layout.parts, p.axis, &Layout::Part::axis) == 1 && !has_halo(p, shape[p.axis]);
     };
     for (size_t k = 0; k + 1 < layout.parts.size(); ++k)
       if (layout.parts[k].axis == d && layout.parts[k + 1].axis == d + 1)

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "tensor/layout.h"
-#include "tensor/schedules/contraction_terms.h"
+#include "tensor/schedules/contraction_k_loops.h"
 #include "tensor/schedules/epilogue.h"
 #include "tensor/schedules/loops.h"
 #include "tensor/schedules/row_tiles.h"
@@ -16,21 +16,21 @@ namespace {
 
 class Scheduler {
  public:
-  Scheduler(const ContractionPlan& plan, const Machine& machine, const Choice& choice)
+  Scheduler(const ContractionPlan& plan, const Machine& machine, const TuningConfig& config)
       : plan_(plan),
         machine_(machine),
-        choice_(choice),
+        config_(config),
         stage_(plan.function.stages[0]),
         epilogue_(stage_, plan.contraction.epilogue < 0 ? nullptr : &plan.function.stages.back()),
-        column_(axis(plan.column_axis).var),
-        terms_(plan, machine, choice) {
+        column_(axis(plan.n_axis).var),
+        terms_(plan, machine, config) {
     const Binary& product = *as<Binary>(stage_.values[0]);
     bool data_first =
         loads_of(product.a)[0].buffer == plan.contraction.data.buffer &&
         std::ranges::equal(loads_of(product.a)[0].indices, plan.contraction.data.indices, structurally_equal);
     data_factor_ = data_first ? product.a : product.b;
     weights_factor_ = data_first ? product.b : product.a;
-    lanes_ = std::min<int64_t>(machine.lanes(bits(product.a.type())), column_block);
+    lanes_ = std::min<int64_t>(machine.lanes(bits(product.a.type())), n_block);
     columns_of_vector_ = lanes_ / plan.interleave;
     tile_ = choose_register_tile(machine, columns_of_vector_, plan.panel);
   }
@@ -43,8 +43,9 @@ class Scheduler {
 
   Stmt area(const ContractionArea& a) {
     stores_elsewhere_ = true;
-    return one_panel(a.first_column, a.columns,
-                     [&](const Position& at) { return sums(at, {a.top, Expr(0), a.tall, width()}); });
+    return one_panel(a.first_column, a.columns, [&](const Position& at) {
+      return sums(at, {a.top, Expr(0), a.tall, width()});
+    });
   }
 
  private:
@@ -59,7 +60,7 @@ class Scheduler {
     for (size_t d = 0; d < from.size(); ++d) from[d] = from[d] * Expr(plan_.data_steps[d]);
     Stmt copy = store(plan_.data_copy, loops.index, load(plan_.contraction.data.buffer, from));
     return sequence(
-        {zero_border(plan_.data_copy, plan_.data_layout), loops.wrap(copy, 0, loops.vars.size(), LoopKind::vector)});
+        {zero_halo(plan_.data_copy, plan_.data_layout), loops.wrap(copy, 0, loops.vars.size(), LoopKind::vector)});
   }
 
   Stmt pack() {
@@ -90,8 +91,8 @@ class Scheduler {
           image, [&](const Area& block) { return panels([&](const Position& at) { return sums(at, block); }); }));
     else
       body = panels([&](const Position& at) { return other_rows(sums(at, image)); });
-    for (size_t k = plan_.outer_axes.size(); k-- > 0;) {
-      const Axis& a = axis(plan_.outer_axes[k]);
+    for (size_t k = plan_.batch_axes.size(); k-- > 0;) {
+      const Axis& a = axis(plan_.batch_axes[k]);
       body = for_loop(a.var, a.extent.value(), LoopKind::parallel, body);
     }
     return body;
@@ -100,11 +101,11 @@ class Scheduler {
   static int64_t bytes_of(const Buffer& b) { return dlcc::product(b->shape).value() * bits(b->type) / 8; }
 
   Stmt panels(const std::function<Stmt(const Position&)>& body) {
-    int64_t columns = extent(plan_.column_axis), panel = plan_.panel;
+    int64_t columns = extent(plan_.n_axis), panel = plan_.panel;
     // Storage in blocks has room for whole blocks, unless panels end within one; dense storage ends with the last
     // column.
-    bool whole_blocks = plan_.blocked_result && plan_.panel % column_block == 0;
-    int64_t stored = whole_blocks ? round_up(columns, column_block) : columns;
+    bool whole_blocks = plan_.blocked_result && plan_.panel % n_block == 0;
+    int64_t stored = whole_blocks ? round_up(columns, n_block) : columns;
     int64_t whole = stored / panel;
     Var p = make_var("panel");
     Stmt all = for_loop(p, whole, LoopKind::parallel, one_panel(Expr(p) * Expr(panel), panel, body));
@@ -124,21 +125,21 @@ class Scheduler {
   // ---- loops over rows
 
   // The last two row axes are an image of rows and columns of pixels; a single one is an image of one row.
-  int y_axis() const { return plan_.row_axes.size() > 1 ? plan_.row_axes[plan_.row_axes.size() - 2] : -1; }
-  int x_axis() const { return plan_.row_axes.empty() ? -1 : plan_.row_axes.back(); }
+  int y_axis() const { return plan_.m_axes.size() > 1 ? plan_.m_axes[plan_.m_axes.size() - 2] : -1; }
+  int x_axis() const { return plan_.m_axes.empty() ? -1 : plan_.m_axes.back(); }
   int64_t height() const { return y_axis() < 0 ? 1 : std::max<int64_t>(extent(y_axis()), 1); }
   int64_t width() const { return x_axis() < 0 ? 1 : std::max<int64_t>(extent(x_axis()), 1); }
 
   // Some register tiles: enough to make use of what is read once for all of them.
-  int64_t pixels_of_block() const { return machine_.tiles_of_block * tile_.rows; }
+  int64_t pixels_of_block() const { return machine_.tiles_per_m_block * tile_.rows; }
 
   bool blocks_pay(const Area& image) const {
-    bool several = extent(plan_.column_axis) > plan_.panel && image.tall * image.wide > 2 * pixels_of_block();
+    bool several = extent(plan_.n_axis) > plan_.panel && image.tall * image.wide > 2 * pixels_of_block();
     int64_t data = bytes_of(data_read()), weights = bytes_of(plan_.contraction.weights.buffer);
-    int64_t panels = ceil_div(extent(plan_.column_axis), plan_.panel);
-    int64_t times = weights > machine_.resident_bytes() ? ceil_div(image.tall * image.wide, pixels_of_block()) : 1;
-    bool pays = data > machine_.resident_bytes() && data + times * weights < panels * data + weights;
-    return several && choice_.row_blocks.value_or(pays);
+    int64_t panels = ceil_div(extent(plan_.n_axis), plan_.panel);
+    int64_t times = weights > machine_.l2_budget() ? ceil_div(image.tall * image.wide, pixels_of_block()) : 1;
+    bool pays = data > machine_.l2_budget() && data + times * weights < panels * data + weights;
+    return several && config_.m_blocking.value_or(pays);
   }
 
   Stmt blocks(const Area& area, const std::function<Stmt(const Area&)>& body) const {
@@ -158,7 +159,7 @@ class Scheduler {
 
   Stmt sums_in_parts(const Position& at, const Area& area, int64_t blocks) {
     Buffer total = totals(at, area.tall, area.wide);
-    auto add = [&](const TermPart& part) {
+    auto add = [&](const KRange& part) {
       return tiles(at, area, [&](const Tile& t) { return part_of_tile(at, t, part, total); });
     };
     int64_t whole = terms_.blocks() / blocks, left = terms_.blocks() % blocks;
@@ -186,7 +187,7 @@ class Scheduler {
 
   // Loops over the row axes in front of y and x.
   Stmt other_rows(Stmt body) const {
-    const std::vector<int>& axes = plan_.row_axes;
+    const std::vector<int>& axes = plan_.m_axes;
     for (size_t k = axes.size(); k-- > 0;)
       if (axes[k] != x_axis() && axes[k] != y_axis())
         body = for_loop(axis(axes[k]).var, extent(axes[k]), LoopKind::parallel, body);
@@ -233,7 +234,7 @@ class Scheduler {
 
   Stmt whole_tile(const Position& at, const Tile& t) const {
     Buffer acc = accumulators(at, t);
-    auto next_results = [&](const TermRun& run) { return prefetch_next_results(at, t, run); };
+    auto next_results = [&](const KRun& run) { return prefetch_next_results(at, t, run); };
     Stmt sums = sum(at, t, terms_.all(), acc, next_results);
     if (plan_.interleave == 1) {
       auto value = [&](const std::vector<Expr>& element) { return load(acc, element); };
@@ -250,35 +251,33 @@ class Scheduler {
     return {top + vars.y, left + vars.x, Expr(vars.v) * Expr(lanes_) + Expr(vars.lane)};
   }
 
-  Stmt part_of_tile(const Position& at, const Tile& t, const TermPart& part, const Buffer& total) const {
+  Stmt part_of_tile(const Position& at, const Tile& t, const KRange& part, const Buffer& total) const {
     Buffer acc = accumulators(at, t);
     TileVars vars;
     std::vector<Expr> to = in_total(vars, t.top_here, t.left_here);
     Stmt add = each_element(at, t, vars, store(total, to, load(total, to) + load(acc, vars.element())));
-    return allocate(acc, sequence({sum(at, t, part, acc, [](const TermRun&) { return nullptr; }), add}));
+    return allocate(acc, sequence({sum(at, t, part, acc, [](const KRun&) { return nullptr; }), add}));
   }
 
   // Sets the accumulators to the sums of the part's terms; `beside` each run of them something else is done.
-  Stmt sum(const Position& at, const Tile& t, const TermPart& part, const Buffer& acc,
-           const std::function<Stmt(const TermRun&)>& beside) const {
+  Stmt sum(const Position& at, const Tile& t, const KRange& part, const Buffer& acc,
+           const std::function<Stmt(const KRun&)>& beside) const {
     TileVars vars;
     std::vector<Expr> element = vars.element();
     Substitution rows = rows_in(at, t, vars);
     Expr product =
         substitute(data_value(), rows) * substitute(weights_value(), elements_in(at, t, vars, columns_of_vector_));
     if (plan_.interleave > 1) {
-      const Var& term = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_term)].var;
+      const Var& term = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_k)].var;
       product = substitute(product, {{term, Expr(term) + floor_mod(vars.lane, Expr(plan_.interleave))}});
     }
     Stmt init = each_element(at, t, vars, store(acc, element, literal(acc->type, int64_t{0})));
     Stmt term = each_element(at, t, vars, store(acc, element, multiply_add(product, load(acc, element))));
-    auto before_run = [&](const TermRun& run) {
+    auto before_run = [&](const KRun& run) {
       return sequence({beside(run), prefetch_next_weights(at, t, part, run, Expr()),
                        each_pixel(t, vars, LoopKind::unrolled, prefetch_next_data(at, rows))});
     };
-    auto before_step = [&](const TermRun& run, const Expr& step) {
-      return prefetch_next_weights(at, t, part, run, step);
-    };
+    auto before_step = [&](const KRun& run, const Expr& step) { return prefetch_next_weights(at, t, part, run, step); };
     return sequence({init, terms_.loops(term, part, {before_run, before_step})});
   }
 
@@ -318,18 +317,18 @@ class Scheduler {
   Stmt prefetch_next_data(const Position& at, const Substitution& rows) const {
     constexpr int64_t few_blocks = 4;
     const Load& data = plan_.contraction.data;
-    bool far = bytes_of(data_read()) > machine_.near_bytes();
+    bool far = bytes_of(data_read()) > machine_.prefetch_threshold();
     bool inside = !data.otherwise || plan_.data_copy;
-    if (plan_.blocked_term < 0 || terms_.blocks() < few_blocks || at.vectors < 2 || !far || !inside) return nullptr;
-    const Var& channel = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_term)].var;
-    Substitution next = {{channel, Expr(channel) + Expr(plan_.term_block)}};
+    if (plan_.blocked_k < 0 || terms_.blocks() < few_blocks || at.vectors < 2 || !far || !inside) return nullptr;
+    const Var& channel = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_k)].var;
+    Substitution next = {{channel, Expr(channel) + Expr(plan_.k_block)}};
     std::vector<Expr> index;
     for (const Expr& i : data.indices) index.push_back(substitute(substitute(i, next), rows));
     return make_stmt(Prefetch{data_read(), plan_.data_copy ? in_copy(index) : index});
   }
 
   // While a part of a panel is multiplied, one that comes later is fetched. `step` as in lines_to_fetch.
-  Stmt prefetch_next_weights(const Position& at, const Tile& tile, const TermPart& part, const TermRun& run,
+  Stmt prefetch_next_weights(const Position& at, const Tile& tile, const KRange& part, const KRun& run,
                              const Expr& step) const {
     if (at.offset != 0 || !plan_.panels) return nullptr;
     int64_t per_line = line_bits / bits(plan_.panels->type);
@@ -350,7 +349,7 @@ class Scheduler {
 
   // What the next tile's epilogue reads at its own index is fetched, some pixels of it beside each run of terms; or the
   // lines of its result, where these are not the same. Only what is too large to be near anyway.
-  Stmt prefetch_next_results(const Position& at, const Tile& t, const TermRun& run) const {
+  Stmt prefetch_next_results(const Position& at, const Tile& t, const KRun& run) const {
     std::vector<Buffer> far = far_operands();
     const Buffer& result = results_stage().results[0];
     if (far.empty() && !stores_elsewhere_ && bytes_of(result) > machine_.l2_bytes) far = {result};
@@ -381,7 +380,7 @@ class Scheduler {
     const Stage& last = results_stage();
     std::vector<Buffer> found;
     for (const Buffer& b : plan_.function.params)
-      if (bytes_of(b) > machine_.remote_bytes() && b->rank() == last.results[0]->rank() &&
+      if (bytes_of(b) > machine_.l2_reuse_limit() && b->rank() == last.results[0]->rank() &&
           reads_at_own_index(last, b.get()) &&
           std::ranges::any_of(loads_of(last.values[0]), [&](const Load& l) { return l.buffer == b; }))
         found.push_back(b);
@@ -429,14 +428,14 @@ class Scheduler {
 
   const ContractionPlan& plan_;
   const Machine& machine_;
-  const Choice& choice_;
+  const TuningConfig& config_;
   const Stage& stage_;
   Epilogue epilogue_;
   Var column_;
   Expr data_factor_, weights_factor_;
   int64_t lanes_ = 1, columns_of_vector_ = 1;
   RegisterTile tile_;
-  TermLoops terms_;
+  KLoops terms_;
   bool stores_elsewhere_ = false;  // than in the function's result
 };
 
@@ -455,8 +454,8 @@ RegisterTile choose_register_tile(const Machine& m, int64_t columns_of_vector, i
   return best;
 }
 
-Stmt schedule_contraction(const ContractionPlan& plan, const Machine& machine, const Choice& choice) {
-  return Scheduler(plan, machine, choice).run();
+Stmt schedule_contraction(const ContractionPlan& plan, const Machine& machine, const TuningConfig& config) {
+  return Scheduler(plan, machine, config).run();
 }
 
 Stmt schedule_copies(const ContractionPlan& plan, const Machine& machine) {
@@ -464,8 +463,8 @@ Stmt schedule_copies(const ContractionPlan& plan, const Machine& machine) {
 }
 
 Stmt schedule_area(const ContractionPlan& plan, const ContractionArea& area, const Machine& machine,
-                   const Choice& choice) {
-  return Scheduler(plan, machine, choice).area(area);
+                   const TuningConfig& config) {
+  return Scheduler(plan, machine, config).area(area);
 }
 
 }  // namespace dlcc::tensor

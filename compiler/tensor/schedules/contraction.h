@@ -13,16 +13,16 @@
 namespace dlcc::tensor {
 
 // Columns come in blocks of this many on every machine, so that all share packed weights.
-inline constexpr int64_t column_block = 16;
+inline constexpr int64_t n_block = 16;
 
 // Decisions shared by all machines, because they concern memory: how weights are packed, which copies of operands are
 // made.
 struct ContractionPlan {
   TensorFunction function;
   Contraction contraction;
-  int column_axis = -1;         // the stage's axis of the vectors: in the weights, and in the data at most as its group
-  std::vector<int> row_axes;    // the other axes that only the data has; the last two are tiled
-  std::vector<int> outer_axes;  // axes of both factors: one product each
+  int n_axis = -1;              // the stage's axis of the vectors: in the weights, and in the data at most as its group
+  std::vector<int> m_axes;      // the other axes that only the data has; the last two are tiled
+  std::vector<int> batch_axes;  // axes of both factors: one product each
   bool blocked_result = false;  // the result is stored in blocks of columns, so that whole blocks may be written
   int64_t panel = 16;           // columns per packed panel
   // Neighbouring terms that share a vector: lane l has column l / interleave and term l % interleave. With two of them,
@@ -38,9 +38,9 @@ struct ContractionPlan {
   Buffer data_copy;
   Layout data_layout;
   std::vector<int64_t> data_steps;
-  int blocked_term = -1;      // the reduced axis that the data's storage splits into blocks,
-  int64_t term_block = 1;     // and the block
-  int64_t terms_per_sum = 0;  // at most so many products are added to one accumulator; 0: any number
+  int blocked_k = -1;             // the reduced axis that the data's storage splits into blocks,
+  int64_t k_block = 1;            // and the block
+  int64_t k_per_accumulator = 0;  // at most so many products are added to one accumulator; 0: any number
 };
 
 // Rows and vectors of accumulators that are computed together: the most products per load that fit the registers, with
@@ -54,9 +54,9 @@ RegisterTile choose_register_tile(const Machine&, int64_t columns_of_vector, int
 // ScheduleRequest; the machine is the deciding one. `whole_blocks`: panels are to end with blocks of columns.
 std::optional<ContractionPlan> plan_contraction(const TensorFunction&, const std::vector<Layout>& layouts,
                                                 const std::vector<bool>& constant, const ScheduleOptions&,
-                                                const Machine&, bool whole_blocks, const Choice& = {});
+                                                const Machine&, bool whole_blocks, const TuningConfig& = {});
 
-Stmt schedule_contraction(const ContractionPlan&, const Machine&, const Choice& = {});
+Stmt schedule_contraction(const ContractionPlan&, const Machine&, const TuningConfig& = {});
 
 // Rows [top, top + tall) of the image, all of their pixels, of a panel's columns (the last panel may have fewer). All
 // lie inside, a place in the storage's last block included.
@@ -70,6 +70,6 @@ struct ContractionArea {
 // The contraction in two pieces, for schedules that interleave it with others: the copies of operands, once, and an
 // area. The variables of row axes that are not the image's are free in it.
 Stmt schedule_copies(const ContractionPlan&, const Machine&);
-Stmt schedule_area(const ContractionPlan&, const ContractionArea&, const Machine&, const Choice& = {});
+Stmt schedule_area(const ContractionPlan&, const ContractionArea&, const Machine&, const TuningConfig& = {});
 
 }  // namespace dlcc::tensor

@@ -17,20 +17,20 @@ bool mentions(const Load& l, const Var& v) {
 class Planner {
  public:
   Planner(const TensorFunction& f, const std::vector<Layout>& layouts, const std::vector<bool>& constant,
-          const ScheduleOptions& options, const Machine& machine, const Choice& choice, bool whole_blocks)
+          const ScheduleOptions& options, const Machine& machine, const TuningConfig& config, bool whole_blocks)
       : f_(f),
         layouts_(layouts),
         constant_(constant),
         options_(options),
         machine_(machine),
-        choice_(choice),
+        config_(config),
         whole_blocks_(whole_blocks) {}
 
   std::optional<ContractionPlan> run() {
     auto contraction = find_contraction(f_, constant_);
     if (!contraction) return std::nullopt;
     constexpr int64_t strict_terms = 256;
-    plan_ = {.function = f_, .contraction = *contraction, .terms_per_sum = options_.strict ? strict_terms : 0};
+    plan_ = {.function = f_, .contraction = *contraction, .k_per_accumulator = options_.strict ? strict_terms : 0};
     if (!choose_axes() || !choose_weights_dimension()) return std::nullopt;
     pad_data();
     gather_pixels();
@@ -64,23 +64,23 @@ class Planner {
       const Var& v = stage().axes[k].var;
       int axis = static_cast<int>(k);
       if (!mentions(weights(), v)) continue;
-      int64_t q = columns_per_group(data(), v);
-      if (q != 0 && q % column_block != 0) continue;
+      int64_t q = n_per_group(data(), v);
+      if (q != 0 && q % n_block != 0) continue;
       bool innermost = !result.is_dense() && result.parts.back().axis == axis;
-      if (plan_.column_axis < 0 || innermost || result.is_dense()) {
-        plan_.column_axis = axis;
+      if (plan_.n_axis < 0 || innermost || result.is_dense()) {
+        plan_.n_axis = axis;
         group = q;
         if (innermost) break;
       }
     }
-    if (plan_.column_axis < 0 || extent(plan_.column_axis) < 4) return false;
+    if (plan_.n_axis < 0 || extent(plan_.n_axis) < 4) return false;
     for (size_t k = 0; k < stage().axes.size(); ++k) {
       int axis = static_cast<int>(k);
-      if (axis == plan_.column_axis) continue;
-      (mentions(weights(), stage().axes[k].var) ? plan_.outer_axes : plan_.row_axes).push_back(axis);
+      if (axis == plan_.n_axis) continue;
+      (mentions(weights(), stage().axes[k].var) ? plan_.batch_axes : plan_.m_axes).push_back(axis);
     }
-    plan_.blocked_result = !result.is_dense() && result.parts.back().axis == plan_.column_axis;
-    choose_panel(group ? group : round_up(extent(plan_.column_axis), column_block), group == 0);
+    plan_.blocked_result = !result.is_dense() && result.parts.back().axis == plan_.n_axis;
+    choose_panel(group ? group : round_up(extent(plan_.n_axis), n_block), group == 0);
     return true;
   }
 
@@ -89,23 +89,23 @@ class Planner {
   void choose_panel(int64_t columns, bool may_end_within) {
     constexpr int64_t wide_panels[] = {32, 48, 80}, rows_of_few_tiles = 64;
     int64_t rows = 1, shortest = columns + 1;
-    for (int axis : plan_.row_axes) rows *= extent(axis);
+    for (int axis : plan_.m_axes) rows *= extent(axis);
     int64_t sharers = rows > rows_of_few_tiles ? 1 : options_.threads;
     // A panel need not divide the columns, when little of the last one is wasted.
-    plan_.panel = may_end_within && columns > 64 ? 32 : column_block;
+    plan_.panel = may_end_within && columns > 64 ? 32 : n_block;
     for (int64_t panel : wide_panels) {
       int64_t share = ceil_div(columns / panel, sharers) * panel;
       if (columns % panel != 0 || share >= shortest) continue;
       plan_.panel = panel;
       shortest = share;
     }
-    if (choice_.panel && (may_end_within ? *choice_.panel <= columns : columns % *choice_.panel == 0))
-      plan_.panel = *choice_.panel;
+    if (config_.panel && (may_end_within ? *config_.panel <= columns : columns % *config_.panel == 0))
+      plan_.panel = *config_.panel;
   }
 
   // The one dimension of the weights that is the column axis itself.
   bool choose_weights_dimension() {
-    const Var& column = stage().axes[static_cast<size_t>(plan_.column_axis)].var;
+    const Var& column = stage().axes[static_cast<size_t>(plan_.n_axis)].var;
     column_dim_ = -1;
     for (size_t d = 0; d < weights().indices.size(); ++d) {
       if (is_var(weights().indices[d], column) && column_dim_ < 0)
@@ -128,7 +128,7 @@ class Planner {
       return all;
     };
     if (read.size() != shape.size()) return;
-    Layout padded = with_border(layout, shape, read);
+    Layout padded = with_halo(layout, shape, read);
     reads_inside_ = is_stored_in(padded);
     if (!reads_inside_ || is_stored_in(layout)) return;
     copy_data("padded", shape, std::move(padded), std::vector<int64_t>(shape.size(), 1));
@@ -138,10 +138,10 @@ class Planner {
   // caches. Next to each other they stay there while panels read them again; where these are few, copying takes longer.
   void gather_pixels() {
     constexpr int64_t many_columns = 1024;
-    if (plan_.data_copy || data().otherwise || extent(plan_.column_axis) < many_columns) return;
+    if (plan_.data_copy || data().otherwise || extent(plan_.n_axis) < many_columns) return;
     std::vector<int64_t> shape = static_shape(data().buffer->shape), steps(shape.size(), 1);
     Layout layout = explicit_layout(layout_of(data().buffer), shape);
-    for (int row : plan_.row_axes) {
+    for (int row : plan_.m_axes) {
       const Axis& axis = stage().axes[static_cast<size_t>(row)];
       for (size_t d = 0; d < shape.size(); ++d) {
         Expr index = simplify(data().indices[d], ranges_of(stage()));
@@ -189,8 +189,8 @@ class Planner {
         Expr in_block = simplify(floor_mod(begin, Expr(part.divisor)), ranges);
         bool whole = constant_integer(in_block) == 0 && !uses(begin, terms[t].var);
         if (is_var(index, terms[t].var) || (whole && terms[t].extent.value() % part.divisor == 0)) {
-          plan_.blocked_term = static_cast<int>(t);
-          plan_.term_block = part.divisor;
+          plan_.blocked_k = static_cast<int>(t);
+          plan_.k_block = part.divisor;
         }
       }
     }
@@ -203,15 +203,15 @@ class Planner {
     const auto& terms = stage().reduction->axes;
     int64_t count = 1;
     for (const Axis& t : terms) count *= t.extent.value();
-    bool pairs = plan_.blocked_term >= 0 && plan_.term_block % pair == 0 &&
-                 terms[static_cast<size_t>(plan_.blocked_term)].extent.value() % pair == 0;
-    bool grouped = mentions(data(), stage().axes[static_cast<size_t>(plan_.column_axis)].var);
-    if (!pairs || !reads_inside_ || grouped || count < few_terms || choice_.panel || !is_constant(weights().buffer))
+    bool pairs = plan_.blocked_k >= 0 && plan_.k_block % pair == 0 &&
+                 terms[static_cast<size_t>(plan_.blocked_k)].extent.value() % pair == 0;
+    bool grouped = mentions(data(), stage().axes[static_cast<size_t>(plan_.n_axis)].var);
+    if (!pairs || !reads_inside_ || grouped || count < few_terms || config_.panel || !is_constant(weights().buffer))
       return;
-    int64_t half = column_block / pair, halves = ceil_div(extent(plan_.column_axis), half);
+    int64_t half = n_block / pair, halves = ceil_div(extent(plan_.n_axis), half);
     if (halves % pair == 0 || halves > most_halves) return;
     // No tile of single vectors, whose every product needs a load, in place of one of several.
-    int64_t of_vector = std::min<int64_t>(machine_.lanes(bits(weights().buffer->type)), column_block) / pair;
+    int64_t of_vector = std::min<int64_t>(machine_.lanes(bits(weights().buffer->type)), n_block) / pair;
     if (halves > 1 && choose_register_tile(machine_, of_vector, halves * half).vectors == 1) return;
     plan_.interleave = pair;
     plan_.panel = halves * half;
@@ -232,13 +232,12 @@ class Planner {
       int64_t size = shape[d].value();
       if (axis == column_dim_) continue;
       int t = term_of(d);
-      bool blocked =
-          t >= 0 && t == plan_.blocked_term && is_var(weights().indices[d], terms[static_cast<size_t>(t)].var);
+      bool blocked = t >= 0 && t == plan_.blocked_k && is_var(weights().indices[d], terms[static_cast<size_t>(t)].var);
       if (t < 0) {
         outer.push_back({axis, 1, size});
       } else if (blocked) {
-        middle.insert(middle.begin(), {axis, plan_.term_block, ceil_div(size, plan_.term_block)});
-        inner.push_back({axis, plan_.interleave, plan_.term_block / plan_.interleave});
+        middle.insert(middle.begin(), {axis, plan_.k_block, ceil_div(size, plan_.k_block)});
+        inner.push_back({axis, plan_.interleave, plan_.k_block / plan_.interleave});
         if (plan_.interleave > 1) in_vector.push_back({axis, 1, plan_.interleave});
       } else {
         middle.push_back({axis, 1, size});
@@ -255,7 +254,7 @@ class Planner {
     layout.tail = Layout::Tail::zero;
     bool rows_already = column_dim_ == static_cast<int>(shape.size()) - 1 && layout_of(weights().buffer).is_dense();
     plan_.packs_at_run_time = !is_constant(weights().buffer);
-    if (plan_.packs_at_run_time && rows_already && columns % column_block == 0) {
+    if (plan_.packs_at_run_time && rows_already && columns % n_block == 0) {
       layout = {};  // already contiguous along the columns
       plan_.packs_at_run_time = false;
       return;
@@ -269,7 +268,7 @@ class Planner {
   const std::vector<bool>& constant_;
   const ScheduleOptions& options_;
   const Machine& machine_;
-  const Choice& choice_;
+  const TuningConfig& config_;
   bool whole_blocks_;
   ContractionPlan plan_;
   int column_dim_ = -1;
@@ -280,8 +279,8 @@ class Planner {
 
 std::optional<ContractionPlan> plan_contraction(const TensorFunction& f, const std::vector<Layout>& layouts,
                                                 const std::vector<bool>& constant, const ScheduleOptions& options,
-                                                const Machine& machine, bool whole_blocks, const Choice& choice) {
-  return Planner(f, layouts, constant, options, machine, choice, whole_blocks).run();
+                                                const Machine& machine, bool whole_blocks, const TuningConfig& config) {
+  return Planner(f, layouts, constant, options, machine, config, whole_blocks).run();
 }
 
 }  // namespace dlcc::tensor

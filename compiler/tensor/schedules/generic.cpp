@@ -42,7 +42,7 @@ class StageScheduler {
       int64_t block = part.divisor;
       if (block == 1 && std::ranges::count(layout.parts, part.axis, &Layout::Part::axis) > 1) continue;
       if (begin % block || (end % block && Dim(end) != stage_.results[0]->shape[axis])) return {};
-      part.border = 0;
+      part.halo = 0;
       part.extent = ceil_div(shape_[axis], block);
     }
     return layout;
@@ -209,8 +209,9 @@ class StageScheduler {
     Stmt init = lane_loop(width, [&](const Expr& lane) { return store(partial, {lane}, r.identity[0]); });
     const Var& term = r.axes.back().var;
     auto terms_from = [&](const Expr& base, int64_t count) {
-      return lane_loop(count,
-                       [&](const Expr& lane) { return combine({partial}, lane, loops_.index, {{term, base + lane}}); });
+      return lane_loop(count, [&](const Expr& lane) {
+        return combine({partial}, lane, loops_.index, {{term, base + lane}});
+      });
     };
     Var block = make_var("block");
     Stmt accumulate = for_loop(block, terms / width, LoopKind::serial, terms_from(Expr(block) * Expr(width), width));

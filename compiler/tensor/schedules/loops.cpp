@@ -21,18 +21,18 @@ StorageLoops storage_loops(const Layout& layout, const std::vector<int64_t>& sha
     int axis = layout.is_dense() ? static_cast<int>(k) : layout.parts[k].axis;
     loops.vars.push_back(make_var("i" + std::to_string(axis)));
     physical.push_back(loops.vars.back());
-    if (layout.is_dense() || !has_border(layout.parts[k], shape[static_cast<size_t>(axis)])) continue;
+    if (layout.is_dense() || !has_halo(layout.parts[k], shape[static_cast<size_t>(axis)])) continue;
     loops.extents[k] = shape[static_cast<size_t>(axis)];
-    physical.back() = physical.back() + Expr(layout.parts[k].border);
+    physical.back() = physical.back() + Expr(layout.parts[k].halo);
   }
   loops.index = logical_index(layout, static_cast<int>(shape.size()), physical);
   return loops;
 }
 
-Stmt zero_border(const Buffer& buffer, const Layout& layout) {
-  if (!has_border(layout, static_shape(buffer->shape))) return nullptr;
+Stmt zero_halo(const Buffer& buffer, const Layout& layout) {
+  if (!has_halo(layout, static_shape(buffer->shape))) return nullptr;
   StorageLoops loops = storage_loops(layout, static_shape(buffer->shape));
-  // From the innermost dimension outwards: `inside` treats what lies inside of the borders of the dimensions around it,
+  // From the innermost dimension outwards: `inside` treats what lies inside of the halos of the dimensions around it,
   // `all` stores every element of the dimensions seen so far.
   Expr zero = literal(buffer->type, int64_t{0});
   Stmt inside, all = store(buffer, loops.index, zero);
@@ -44,9 +44,9 @@ Stmt zero_border(const Buffer& buffer, const Layout& layout) {
       Var i = make_var(loops.vars[k]->name);
       return for_loop(i, count, kind, substitute(body, {{loops.vars[k], Expr(i) + Expr(begin)}}));
     };
-    int64_t extent = loops.extents[k], behind = part.extent - part.border - extent;
-    inside = sequence({run(-part.border, part.border, all), run(0, extent, inside), run(extent, behind, all)});
-    all = run(-part.border, part.extent, all);
+    int64_t extent = loops.extents[k], behind = part.extent - part.halo - extent;
+    inside = sequence({run(-part.halo, part.halo, all), run(0, extent, inside), run(extent, behind, all)});
+    all = run(-part.halo, part.extent, all);
   }
   return inside;
 }

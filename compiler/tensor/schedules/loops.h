@@ -12,7 +12,7 @@ namespace dlcc::tensor {
 // The layout of the buffer; dense when none is given.
 Layout layout_of(const std::map<Buffer, Layout>&, const Buffer&);
 
-// How the storage of a tensor is run through, without its border: one loop per part of its layout, outermost first, and
+// How the storage of a tensor is run through, without its halo: one loop per part of its layout, outermost first, and
 // the logical index that the loop variables give.
 struct StorageLoops {
   std::vector<Var> vars;
@@ -24,8 +24,8 @@ struct StorageLoops {
 };
 StorageLoops storage_loops(const Layout&, const std::vector<int64_t>& shape);
 
-// Stores zeros in the border of a tensor; null when its layout has none.
-Stmt zero_border(const Buffer&, const Layout&);
+// Stores zeros in the halo of a tensor; null when its layout has none.
+Stmt zero_halo(const Buffer&, const Layout&);
 
 // The stage's expression at an index: axes replaced.
 Expr at_index(const Expr&, const Stage&, const std::vector<Expr>& index);

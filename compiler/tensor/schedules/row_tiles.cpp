@@ -48,8 +48,8 @@ class Cutter {
   // In multiply-adds of one vector.
   double cost_of_tile(int64_t tall, int64_t wide) const {
     int64_t accumulators = std::max<int64_t>(tall * wide * vectors_, machine_.accumulators_in_flight);
-    return static_cast<double>(accumulators) + machine_.overhead_of_tile +
-           machine_.overhead_of_row * static_cast<double>(tall - 1);
+    return static_cast<double>(accumulators) + machine_.tile_overhead +
+           machine_.tile_row_overhead * static_cast<double>(tall - 1);
   }
 
   double cost_of(int64_t height, int64_t width, int64_t tall, int64_t wide) {

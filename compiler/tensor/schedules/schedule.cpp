@@ -8,9 +8,9 @@
 #include "tensor/passes/merge_axes.h"
 #include "tensor/schedules/contraction.h"
 #include "tensor/schedules/generic.h"
+#include "tensor/schedules/line_buffer.h"
 #include "tensor/schedules/loops.h"
-#include "tensor/schedules/strips.h"
-#include "tensor/schedules/window.h"
+#include "tensor/schedules/window_reduction.h"
 #include "tensor/schedules/winograd.h"
 #include "tensor/visit.h"
 
@@ -73,11 +73,11 @@ std::vector<std::pair<int, int>> in_place_pairs(const ScheduleRequest& r, const 
 }
 
 // The windows of a function by their first stage. Constants are stored as they want them.
-std::map<size_t, WindowPlan> plan_windows(const TensorFunction& f, std::map<Buffer, Layout>& layouts,
-                                          const std::vector<bool>& constant) {
-  std::map<size_t, WindowPlan> windows;
+std::map<size_t, WindowReductionPlan> plan_window_reductions(const TensorFunction& f, std::map<Buffer, Layout>& layouts,
+                                                             const std::vector<bool>& constant) {
+  std::map<size_t, WindowReductionPlan> windows;
   for (size_t k = 0; k < f.stages.size(); ++k) {
-    auto window = plan_window(f, k, layouts, constant);
+    auto window = plan_window_reduction(f, k, layouts, constant);
     if (!window) continue;
     for (const auto& [buffer, layout] : window->constants) layouts[buffer] = layout;
     size_t first = k;
@@ -88,19 +88,19 @@ std::map<size_t, WindowPlan> plan_windows(const TensorFunction& f, std::map<Buff
 }
 
 // The results of stage `k` go straight into its epilogue.
-bool in_registers(const std::map<size_t, WindowPlan>& windows, size_t k) {
+bool in_registers(const std::map<size_t, WindowReductionPlan>& windows, size_t k) {
   auto window = windows.find(k);
   return window != windows.end() && window->second.epilogue;
 }
 
 // Stage after stage, windows with their epilogues.
-Stmt schedule_stages(const TensorFunction& f, const std::map<size_t, WindowPlan>& windows,
+Stmt schedule_stages(const TensorFunction& f, const std::map<size_t, WindowReductionPlan>& windows,
                      const std::map<Buffer, Layout>& layouts, const Machine& machine, int threads) {
   std::vector<Stmt> body;
   for (size_t k = 0; k < f.stages.size(); ++k) {
     auto window = windows.find(k);
     body.push_back(window == windows.end() ? schedule_stage(f.stages[k], layouts, machine)
-                                           : schedule_window(window->second, layouts, machine, threads));
+                                           : schedule_window_reduction(window->second, layouts, machine, threads));
     if (in_registers(windows, k)) ++k;
   }
   return sequence(std::move(body));
@@ -114,14 +114,14 @@ struct Decision {
   // make it.
   std::map<Buffer, std::pair<Buffer, Preparation>> constants;
   std::vector<Buffer> scratch;
-  std::function<Stmt(const Machine&, const Choice&)> body;
+  std::function<Stmt(const Machine&, const TuningConfig&)> body;
 };
 
 Decision decide(WinogradPlan plan) {
   return {{{plan.contraction.weights.buffer,
             {plan.weights, [plan](const Constant& c) { return prepare_winograd(plan, c); }}}},
           {plan.transformed, plan.products},
-          [plan](const Machine& m, const Choice&) { return schedule_winograd(plan, m); }};
+          [plan](const Machine& m, const TuningConfig&) { return schedule_winograd(plan, m); }};
 }
 
 // What a contraction needs in memory, beside its operands and its result.
@@ -142,27 +142,29 @@ Decision copies_of(const ContractionPlan& plan, std::map<Buffer, Layout>& layout
 
 Decision decide(ContractionPlan plan, std::map<Buffer, Layout>& layouts) {
   Decision d = copies_of(plan, layouts);
-  d.body = [plan](const Machine& m, const Choice& c) { return schedule_contraction(plan, m, c); };
+  d.body = [plan](const Machine& m, const TuningConfig& c) { return schedule_contraction(plan, m, c); };
   return d;
 }
 
-Decision decide(StripPlan plan, std::map<Buffer, Layout>& layouts) {
+Decision decide(LineBufferPlan plan, std::map<Buffer, Layout>& layouts) {
   Decision d = copies_of(plan.producer, layouts);
   d.scratch.push_back(plan.strip);
   layouts[plan.strip] = plan.strip_layout;
   for (const auto& [buffer, layout] : plan.consumer.constants) layouts[buffer] = layout;
-  d.body = [plan, layouts](const Machine& m, const Choice& c) { return schedule_strips(plan, layouts, m, c); };
+  d.body = [plan, layouts](const Machine& m, const TuningConfig& c) {
+    return schedule_line_buffer(plan, layouts, m, c);
+  };
   return d;
 }
 
 Decision decide(const TensorFunction& f, std::map<Buffer, Layout>& layouts, const std::vector<bool>& constant,
                 int threads) {
-  auto windows = plan_windows(f, layouts, constant);
+  auto windows = plan_window_reductions(f, layouts, constant);
   Decision d;
   for (size_t k = 0; k < f.stages.size(); ++k)
     for (const Buffer& b : f.stages[k].results)
       if (index_of(f.results, b) < 0 && !in_registers(windows, k)) d.scratch.push_back(b);
-  d.body = [&f, windows, layouts, threads](const Machine& m, const Choice&) {
+  d.body = [&f, windows, layouts, threads](const Machine& m, const TuningConfig&) {
     return schedule_stages(f, windows, layouts, m, threads);
   };
   return d;
@@ -170,8 +172,8 @@ Decision decide(const TensorFunction& f, std::map<Buffer, Layout>& layouts, cons
 
 }  // namespace
 
-std::vector<Range> wanted_border(const TensorFunction& f, size_t k, const std::vector<bool>& constant,
-                                 const ScheduleOptions& options, const Machine& machine) {
+std::vector<Range> wanted_halo(const TensorFunction& f, size_t k, const std::vector<bool>& constant,
+                               const ScheduleOptions& options, const Machine& machine) {
   constexpr int64_t most_growth = 4;  // of the storage
   std::vector<Range> wanted;
   if (!is_static(f.params[k]->shape)) return wanted;
@@ -206,15 +208,15 @@ ScheduledFunction schedule(ScheduleRequest r) {
   std::map<Buffer, Layout> layouts;
   for (size_t k = 0; k < f.params.size(); ++k) layouts[f.params[k]] = r.layouts[k];
   for (size_t k = 0; k < f.results.size(); ++k) layouts[f.results[k]] = r.layouts[f.params.size() + k];
-  // Other machines than the deciding one see of the choice what concerns storage.
-  r.machines.back() = with_choice(deciding(r.machines), r.choice);
-  auto winograd = plan_winograd(f, r.layouts, r.constant, r.options, deciding(r.machines), r.choice);
+  // Other machines than the deciding one see of the config what concerns storage.
+  r.machines.back() = with_config(deciding(r.machines), r.config);
+  auto winograd = plan_winograd(f, r.layouts, r.constant, r.options, deciding(r.machines), r.config);
   auto contraction = winograd
                          ? std::nullopt
-                         : plan_contraction(f, r.layouts, r.constant, r.options, deciding(r.machines), false, r.choice);
+                         : plan_contraction(f, r.layouts, r.constant, r.options, deciding(r.machines), false, r.config);
   auto strips = winograd || contraction
                     ? std::nullopt
-                    : plan_strips(f, r.layouts, r.constant, r.options, deciding(r.machines), r.choice);
+                    : plan_line_buffer(f, r.layouts, r.constant, r.options, deciding(r.machines), r.config);
   Decision decision = winograd      ? decide(std::move(*winograd))
                       : contraction ? decide(std::move(*contraction), layouts)
                       : strips      ? decide(std::move(*strips), layouts)
@@ -234,8 +236,8 @@ ScheduledFunction schedule(ScheduleRequest r) {
   for (const Buffer& b : decision.scratch) params.push_back({b, Access::scratch});
   for (const Machine& machine : r.machines) {
     std::vector<Stmt> body;
-    for (const Buffer& b : f.results) body.push_back(zero_border(b, layouts[b]));
-    body.push_back(decision.body(machine, &machine == &r.machines.back() ? r.choice : Choice()));
+    for (const Buffer& b : f.results) body.push_back(zero_halo(b, layouts[b]));
+    body.push_back(decision.body(machine, &machine == &r.machines.back() ? r.config : TuningConfig()));
     Stmt all = sequence(std::move(body));
     Kernel kernel{f.name, params, all ? with_unique_names(all) : make_stmt(Sequence{})};
     result.variants.push_back(apply_layouts(kernel, layouts));

@@ -9,7 +9,7 @@
 #include "support/constant.h"
 #include "tensor/ir.h"
 #include "tensor/machine.h"
-#include "tensor/schedules/choice.h"
+#include "tensor/schedules/tuning_config.h"
 #include "tensor/simplify.h"
 
 namespace dlcc::tensor {
@@ -27,7 +27,7 @@ struct ScheduleRequest {
   std::vector<Layout> layouts;  // storage of parameters, then results; ignored for constants
   std::vector<Machine> machines;  // one kernel is made for each; all share parameters, layouts and scratch
   ScheduleOptions options = {};
-  Choice choice = {};  // in place of the deciding machine's estimates
+  TuningConfig config = {};  // in place of the deciding machine's estimates
 };
 
 struct ScheduledFunction {
@@ -46,12 +46,12 @@ uint64_t hash_of(const ScheduleRequest&);
 
 // The choices of one parameter each that give another kernel, or other constants, than the estimates do; of several
 // that give the same, the first.
-std::vector<Choice> alternatives(const ScheduleRequest&);
+std::vector<TuningConfig> tuning_candidates(const ScheduleRequest&);
 
 // The indices of parameter `k` that the function's schedule would like to find in its storage, inside of it or in a
-// border of zeros: one range for each dimension; empty when a border would not help. `constant` as in ScheduleRequest;
+// halo of zeros: one range for each dimension; empty when a halo would not help. `constant` as in ScheduleRequest;
 // the machine is the deciding one.
-std::vector<Range> wanted_border(const TensorFunction&, size_t k, const std::vector<bool>& constant,
-                                 const ScheduleOptions&, const Machine&);
+std::vector<Range> wanted_halo(const TensorFunction&, size_t k, const std::vector<bool>& constant,
+                               const ScheduleOptions&, const Machine&);
 
 }  // namespace dlcc::tensor

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tensor/schedules/contraction.h"
-#include "tensor/schedules/contraction_terms.h"
+#include "tensor/schedules/contraction_k_loops.h"
 #include "tensor/schedules/epilogue.h"
 #include "tensor/schedules/loops.h"
 #include "tensor/visit.h"
@@ -52,13 +52,13 @@ class Scheduler {
         epilogue_(stage(), plan.contraction.epilogue < 0 ? nullptr : &plan.function.stages.back()),
         size_(plan.tile + WinogradPlan::taps - 1),
         lanes_(std::min<int64_t>(machine.lanes(32), WinogradPlan::lane_block)),
-        terms_of_step_(machine.terms_of_step),
+        terms_of_step_(machine.k_unroll),
         register_tile_(choose_register_tile(machine, lanes_, plan.panel)) {}
 
   Stmt run() {
     int64_t tiles = plan_.tiles_along(plan_.y) * plan_.tiles_along(plan_.x), blocks = ceil_div(tiles, plan_.block);
     int64_t blocks_each = ceil_div(blocks, plan_.workers);
-    int64_t panels_each = extent(plan_.column_axis) / plan_.panel / plan_.shares;
+    int64_t panels_each = extent(plan_.n_axis) / plan_.panel / plan_.shares;
     Var next = make_var("next"), block = make_var("block"), share = make_var("share"), in_share = make_var("panel");
     first_tile_ = Expr(block) * Expr(plan_.block);
     count_ = tiles % plan_.block ? min(Expr(plan_.block), Expr(tiles) - first_tile_) : Expr(plan_.block);
@@ -295,7 +295,7 @@ class Scheduler {
     constexpr int64_t per_line = 16;
     int64_t across = register_tile_.vectors * lanes_ / per_line;
     if (across == 0) return nullptr;
-    TermRun run{channels, plan_.in_channels() / WinogradPlan::lane_block, WinogradPlan::lane_block / terms_of_step_};
+    KRun run{channels, plan_.in_channels() / WinogradPlan::lane_block, WinogradPlan::lane_block / terms_of_step_};
     std::vector<Stmt> hints;
     bool contiguous = across * per_line == plan_.panel;  // one line after another, whichever the row
     for (const Expr& line : lines_to_fetch(plan_.in_channels() * across, part.number, part.count, run, step)) {
@@ -355,10 +355,7 @@ class Scheduler {
     std::vector<Expr> index;
     for (size_t k = 0; k < stage().axes.size(); ++k) {
       int a = static_cast<int>(k);
-      index.push_back(a == plan_.column_axis ? channel
-                      : a == plan_.y.axis    ? y
-                      : a == plan_.x.axis    ? x
-                                             : Expr(axis(a).var));
+      index.push_back(a == plan_.n_axis ? channel : a == plan_.y.axis ? y : a == plan_.x.axis ? x : Expr(axis(a).var));
     }
     return index;
   }
@@ -383,16 +380,16 @@ Constant prepare_winograd(const WinogradPlan& plan, const Constant& weights) {
   const Stage& stage = plan.function.stages[0];
   const Matrix& g = transforms(plan.tile).weights;
   int64_t size = static_cast<int64_t>(g.size());
-  int64_t channels = plan.in_channels(), columns = plan.extent(plan.column_axis);
+  int64_t channels = plan.in_channels(), columns = plan.extent(plan.n_axis);
   // Strides of the four roles in the weights as the model has them.
   int64_t column_stride = 0, channel_stride = 0, y_stride = 0, x_stride = 0, stride = 1;
   for (size_t d = weights.shape().size(); d-- > 0; stride *= weights.shape()[d]) {
     const Expr& index = plan.contraction.weights.indices[d];
     auto is_term = [&](int t) { return is_var(index, stage.reduction->axes[static_cast<size_t>(t)].var); };
-    (is_term(plan.channel_term) ? channel_stride
-     : is_term(plan.y.term)     ? y_stride
-     : is_term(plan.x.term)     ? x_stride
-                                : column_stride) = stride;
+    (is_term(plan.channel_k) ? channel_stride
+     : is_term(plan.y.term)  ? y_stride
+     : is_term(plan.x.term)  ? x_stride
+                             : column_stride) = stride;
   }
   std::span<const float> from = weights.as<float>();
   std::vector<float> to(static_cast<size_t>(columns * channels * size * size));

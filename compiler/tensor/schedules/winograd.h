@@ -30,9 +30,9 @@ struct WinogradPlan {
 
   TensorFunction function;
   Contraction contraction;
-  int column_axis = -1, channel_term = -1;  // output channels; input channels
-  int channel_dim = -1;                     // of the data
-  std::vector<int> batch_axes;              // all other axes of the stage
+  int n_axis = -1, channel_k = -1;  // output channels; input channels
+  int channel_dim = -1;             // of the data
+  std::vector<int> batch_axes;      // all other axes of the stage
   WindowAxis y, x;
   int64_t tile = 4;    // outputs of a tile along either axis
   int64_t block = 1;   // tiles transformed together
@@ -46,7 +46,7 @@ struct WinogradPlan {
 
   int64_t extent(int axis) const { return function.stages[0].axes[static_cast<size_t>(axis)].extent.value(); }
   int64_t in_channels() const {
-    return function.stages[0].reduction->axes[static_cast<size_t>(channel_term)].extent.value();
+    return function.stages[0].reduction->axes[static_cast<size_t>(channel_k)].extent.value();
   }
   int64_t tiles_along(const WindowAxis& w) const { return (extent(w.axis) + tile - 1) / tile; }
 };
@@ -60,7 +60,7 @@ int64_t winograd_tile(const TensorFunction&, const std::vector<bool>& constant, 
 // ScheduleRequest.
 std::optional<WinogradPlan> plan_winograd(const TensorFunction&, const std::vector<Layout>& layouts,
                                           const std::vector<bool>& constant, const ScheduleOptions&, const Machine&,
-                                          const Choice& = {});
+                                          const TuningConfig& = {});
 
 // The indices of the data that whole tiles read, for each dimension.
 std::vector<Range> winograd_reads(const TensorFunction&, const std::vector<bool>& constant, int64_t tile);

@@ -46,13 +46,13 @@ class Recognizer {
     if (weights.otherwise || weights.indices.size() != 4) return false;
     for (const Expr& i : weights.indices) {
       if (int axis = find(stage().axes, i); axis >= 0) {
-        if (plan_.column_axis >= 0) return false;
-        plan_.column_axis = axis;
+        if (plan_.n_axis >= 0) return false;
+        plan_.n_axis = axis;
       } else if (find(stage().reduction->axes, i) < 0) {
         return false;
       }
     }
-    return plan_.column_axis >= 0;
+    return plan_.n_axis >= 0;
   }
 
   bool match_data(const Load& data) {
@@ -60,8 +60,8 @@ class Recognizer {
       const Expr& i = data.indices[d];
       int dim = static_cast<int>(d);
       if (int term = find(stage().reduction->axes, i); term >= 0) {
-        if (plan_.channel_term >= 0) return false;
-        plan_.channel_term = term, plan_.channel_dim = dim;
+        if (plan_.channel_k >= 0) return false;
+        plan_.channel_k = term, plan_.channel_dim = dim;
       } else if (int axis = find(stage().axes, i); axis >= 0) {
         plan_.batch_axes.push_back(axis);
       } else if (auto window = window_at(i, dim); window && plan_.x.dim < 0) {
@@ -70,7 +70,7 @@ class Recognizer {
         return false;
       }
     }
-    return plan_.channel_term >= 0 && plan_.x.dim >= 0;
+    return plan_.channel_k >= 0 && plan_.x.dim >= 0;
   }
 
   // axis + tap + constant
@@ -88,7 +88,7 @@ class Recognizer {
   // Every axis of the stage has one role.
   bool match_axes() const {
     std::vector<int> roles = plan_.batch_axes;
-    roles.insert(roles.end(), {plan_.column_axis, plan_.y.axis, plan_.x.axis});
+    roles.insert(roles.end(), {plan_.n_axis, plan_.y.axis, plan_.x.axis});
     std::ranges::sort(roles);
     for (size_t k = 0; k < roles.size(); ++k)
       if (roles[k] != static_cast<int>(k)) return false;
@@ -106,10 +106,10 @@ double work(const WinogradPlan& p, int64_t tile, const Machine& machine) {
   auto along = [&](const WindowAxis& w) { return static_cast<double>(ceil_div(p.extent(w.axis), tile)); };
   double points = static_cast<double>((tile + WinogradPlan::taps - 1) * (tile + WinogradPlan::taps - 1)),
          tiles = along(p.y) * along(p.x);
-  double in = static_cast<double>(p.in_channels()), out = static_cast<double>(p.extent(p.column_axis));
+  double in = static_cast<double>(p.in_channels()), out = static_cast<double>(p.extent(p.n_axis));
   double weights = in * out * (tile > 1 ? points : WinogradPlan::taps * WinogradPlan::taps);
-  double products = 2 * tiles * weights, streamed = 4 * weights * machine.flops_per_streamed_byte;
-  double transformations = tile > 1 ? tiles * points * (in + out) * machine.flops_per_transformed_point : 0;
+  double products = 2 * tiles * weights, streamed = 4 * weights * machine.machine_balance;
+  double transformations = tile > 1 ? tiles * points * (in + out) * machine.winograd_transform_cost : 0;
   return std::max(products, streamed) + transformations;
 }
 
@@ -117,7 +117,7 @@ double work(const WinogradPlan& p, int64_t tile, const Machine& machine) {
 // pay for the transformations. A tile of one output is the direct schedule.
 int64_t choose_tile(const WinogradPlan& p, const ScheduleOptions& options, const Machine& machine,
                     std::optional<int64_t> chosen = {}) {
-  if (options.small || p.in_channels() % WinogradPlan::lane_block || p.extent(p.column_axis) % WinogradPlan::lane_block)
+  if (options.small || p.in_channels() % WinogradPlan::lane_block || p.extent(p.n_axis) % WinogradPlan::lane_block)
     return 0;
   auto admitted = [&](int64_t tile) { return tile <= 2 || !options.strict; };
   if (chosen && admitted(*chosen)) return *chosen > 1 ? *chosen : 0;
@@ -148,10 +148,10 @@ std::vector<Range> winograd_reads(const TensorFunction& f, const std::vector<boo
 
 std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::vector<Layout>& layouts,
                                           const std::vector<bool>& constant, const ScheduleOptions& options,
-                                          const Machine& machine, const Choice& choice) {
+                                          const Machine& machine, const TuningConfig& config) {
   WinogradPlan plan;
   if (!Recognizer(f, constant, plan).run()) return std::nullopt;
-  plan.tile = choose_tile(plan, options, machine, choice.filter_tile);
+  plan.tile = choose_tile(plan, options, machine, config.winograd_tile_size);
   if (plan.tile == 0) return std::nullopt;
 
   const Buffer& data = plan.contraction.data.buffer;
@@ -160,17 +160,17 @@ std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::ve
   auto in_blocks = [](const Layout& l, int axis) {
     return !l.is_dense() && l.parts.back().axis == axis && l.parts.back().extent % WinogradPlan::lane_block == 0;
   };
-  if (!in_blocks(stored, plan.channel_dim) || !in_blocks(result, plan.column_axis)) return std::nullopt;
+  if (!in_blocks(stored, plan.channel_dim) || !in_blocks(result, plan.n_axis)) return std::nullopt;
   std::vector<Range> read = winograd_reads(f, constant, plan.tile);
   for (size_t d = 0; d < read.size(); ++d)
     if (!is_stored(stored, static_cast<int>(d), data->shape[d].value(), read[d])) return std::nullopt;
 
   // Blocks are as equal as possible.
-  int64_t channels = plan.in_channels(), columns = plan.extent(plan.column_axis);
+  int64_t channels = plan.in_channels(), columns = plan.extent(plan.n_axis);
   int64_t size = plan.tile + WinogradPlan::taps - 1, points = size * size;
   int64_t tiles = plan.tiles_along(plan.y) * plan.tiles_along(plan.x);
   plan.panel = columns % 32 == 0 ? 32 : WinogradPlan::lane_block;
-  if (choice.panel && columns % *choice.panel == 0) plan.panel = *choice.panel;
+  if (config.panel && columns % *config.panel == 0) plan.panel = *config.panel;
   // What one thread has transformed need not cross to another's cache when each has tiles of its own, for which it
   // reads all weights: worth it where they stay in the cache, or serve several tiles.
   bool weights_stay = points * channels * columns * 4 <= machine.l2_bytes;
@@ -178,7 +178,7 @@ std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::ve
     plan.workers = options.threads;
   else if (columns / plan.panel % options.threads == 0)
     plan.shares = options.threads;
-  int64_t most = std::max<int64_t>(machine.filter_block_bytes / (points * (channels + plan.panel) * 4), 1);
+  int64_t most = std::max<int64_t>(machine.winograd_block_bytes / (points * (channels + plan.panel) * 4), 1);
   plan.block = ceil_div(tiles, round_up(ceil_div(tiles, most), plan.workers));
   auto scratch = [](const char* name, std::vector<int64_t> shape) {
     return make_buffer(name, dtype::f32, shape_of(shape), Scope::global, 64);

@@ -43,9 +43,9 @@ Values convert_if(Node& n) {
   if (n.failed()) return {};
   relay::If operation{scalar.atom, then_branch->block, else_branch->block};
   BlockBuilder& builder = n.context().builder;
-  relay::Var result = builder.bind(std::move(operation), type_of(then_branch->results), "if", n.place());
+  relay::Var result = builder.bind(std::move(operation), type_of(then_branch->results), "if", n.location());
   if (wanted == 1) return {{result, then_branch->results[0].type}};
-  return builder.fields(result, wanted, "if", n.place());
+  return builder.fields(result, wanted, "if", n.location());
 }
 
 }  // namespace

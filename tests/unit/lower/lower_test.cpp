@@ -105,7 +105,7 @@ TEST_CASE("branches see what is outside of them and leave their results in one p
                             [](const Step& s) { return std::holds_alternative<std::shared_ptr<Branch>>(s); }));
 }
 
-TEST_CASE("images in blocks of channels, with borders, read by all kinds of operators") {
+TEST_CASE("images in blocks of channels, with halos, read by all kinds of operators") {
   lowered(
       R"(def @main(%x: Tensor[(1, 3, 9, 7), float32], %w: Tensor[(20, 3, 3, 3), float32], %v: Tensor[(24, 20, 3, 3), float32]) {
     let %a = nn.relu(nn.conv2d(%x, %w, padding=[1, 1]));

@@ -44,12 +44,12 @@ TEST_CASE("convolutions") {
   check_conv({.c = 16, .h = 5, .w = 31, .o = 80, .k = 1, .pad = 0, .smooth = true});
 }
 
-TEST_CASE("images with borders of zeros") {
+TEST_CASE("images with halos of zeros") {
   for (const Conv& p :
        {Conv{.stride = 2}, Conv{.c = 32, .h = 6, .w = 35, .k = 5, .pad = 2}, Conv{.n = 2, .c = 24, .k = 1, .pad = 0}}) {
     TensorFunction f = convolution(p);
     std::vector<bool> constant = weights_constant(f);
-    std::vector<Layout> layouts = bordered_layouts(f, constant, {});
+    std::vector<Layout> layouts = halo_layouts(f, constant, {});
     CHECK_FALSE(plan_contraction(f, layouts, constant, {}, avx512, false)->data_copy);
     check_schedule(f, constant, layouts);
   }
@@ -90,7 +90,7 @@ TEST_CASE("strict sums in parts") {
                         Conv{.c = 528, .k = 1, .pad = 0}, Conv{.c = 32, .h = 2, .w = 470, .o = 16}}) {
     TensorFunction f = convolution(p);
     std::vector<bool> constant = weights_constant(f);
-    check_schedule(f, constant, bordered_layouts(f, constant, {.strict = true}), {.strict = true});
+    check_schedule(f, constant, halo_layouts(f, constant, {.strict = true}), {.strict = true});
     check_schedule(f, constant, {}, {.strict = true});
   }
 }
@@ -158,8 +158,7 @@ TEST_CASE("the order of panels and rows that reads less") {
   auto rows_first = [](int64_t columns, int64_t taps, int64_t stride) {
     TensorFunction f =
         convolution({.c = 128, .h = 56, .w = 56, .o = columns, .k = taps, .stride = stride, .pad = taps / 2});
-    auto plan =
-        plan_contraction(f, bordered_layouts(f, weights_constant(f), {}), weights_constant(f), {}, avx512, false);
+    auto plan = plan_contraction(f, halo_layouts(f, weights_constant(f), {}), weights_constant(f), {}, avx512, false);
     return print(schedule_contraction(*plan, avx512)).starts_with("parallel block in");
   };
   CHECK(rows_first(128, 1, 1));

@@ -36,8 +36,10 @@ TEST_CASE("softmax rows, row sums, elementwise chains and scalars") {
 TEST_CASE("arg-max folds pairs") {
   Definition d("argmax");
   Tensor x = d.input("x", dtype::f32, {4, 19});
-  std::vector<Tensor> r = d.reduce_tuple({"v", "i"}, {4}, arg_max_of(dtype::f32, dtype::i64), {19},
-                                         [&](Index i, Index k) { return std::vector{x(i[0], k[0]), k[0]}; });
+  std::vector<Tensor> r =
+      d.reduce_tuple({"v", "i"}, {4}, arg_max_of(dtype::f32, dtype::i64), {19}, [&](Index i, Index k) {
+        return std::vector{x(i[0], k[0]), k[0]};
+      });
   d.mark_result(r[1]);
   check_schedule(d.finish(), {false});
 }
@@ -66,8 +68,8 @@ TEST_CASE("pieces fill whole blocks, and may share one") {
     }
     TensorFunction f = d.finish();
     Layout result = channels16(f, 3),
-           bordered = with_border(result, {1, total, 3, 5}, {{0, 0}, {0, total - 1}, {-1, 3}, {-2, 6}});
-    for (const Layout& layout : {result, bordered}) {
+           haloed = with_halo(result, {1, total, 3, 5}, {{0, 0}, {0, total - 1}, {-1, 3}, {-2, 6}});
+    for (const Layout& layout : {result, haloed}) {
       check_schedule(f, {false, false, false}, {channels16(f, 0), channels16(f, 1), channels16(f, 2), layout});
       check_schedule(f, {false, false, false}, {channels16(f, 0), Layout{}, channels16(f, 2), layout});
     }

@@ -47,14 +47,14 @@ Constant unpack(const Constant& stored, const Layout& layout, const std::vector<
 }  // namespace
 
 void check_schedule(const TensorFunction& f, std::vector<bool> constant, std::vector<Layout> layouts,
-                    ScheduleOptions options, const std::vector<Machine>& machines, const Choice& choice) {
+                    ScheduleOptions options, const std::vector<Machine>& machines, const TuningConfig& config) {
   layouts.resize(f.params.size() + f.results.size());
   std::vector<Constant> args;
   for (const Buffer& p : f.params)
     args.push_back(random_constant(p->type, p->shape, static_cast<uint32_t>(args.size() + 1)));
   EvaluationResult expected = evaluate(f, args);
   REQUIRE(expected.status == Status::ok);
-  ScheduledFunction s = schedule({f, constant, layouts, machines, options, choice});
+  ScheduledFunction s = schedule({f, constant, layouts, machines, options, config});
   std::vector<Constant> stored;
   for (size_t k = 0; k < args.size(); ++k) stored.push_back(s.prepare[k](args[k]));
   for (const Kernel& kernel : s.variants) {
@@ -143,13 +143,13 @@ Layout channels16(const TensorFunction& f, size_t which) {
   return blocked_layout(static_shape(b->shape), 1, 16, Layout::Tail::unspecified);
 }
 
-std::vector<Layout> bordered_layouts(const TensorFunction& f, const std::vector<bool>& constant,
-                                     const ScheduleOptions& options, const Machine& machine) {
+std::vector<Layout> halo_layouts(const TensorFunction& f, const std::vector<bool>& constant,
+                                 const ScheduleOptions& options, const Machine& machine) {
   std::vector<Layout> layouts(f.params.size() + 1);
   layouts[0] =
-      with_border(channels16(f, 0), static_shape(f.params[0]->shape), wanted_border(f, 0, constant, options, machine));
+      with_halo(channels16(f, 0), static_shape(f.params[0]->shape), wanted_halo(f, 0, constant, options, machine));
   Layout& result = layouts.back() = channels16(f, f.params.size());
-  result.parts[2].border = 1, result.parts[2].extent += 3, result.parts[3].border = 2, result.parts[3].extent += 2;
+  result.parts[2].halo = 1, result.parts[2].extent += 3, result.parts[3].halo = 2, result.parts[3].extent += 2;
   if (f.params.size() > 3) layouts[3] = result;
   return layouts;
 }

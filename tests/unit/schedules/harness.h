@@ -13,14 +13,14 @@ namespace dlcc::test {
 inline const tensor::Machine avx512{.vector_bytes = 64, .vector_registers = 32},
     avx2{.vector_bytes = 32, .vector_registers = 16}, neon{.vector_bytes = 16, .vector_registers = 32},
     small_cache{.vector_bytes = 64, .vector_registers = 32, .l2_bytes = 8 << 10},
-    streaming{.vector_bytes = 64, .vector_registers = 32, .flops_per_streamed_byte = 5};
+    streaming{.vector_bytes = 64, .vector_registers = 32, .machine_balance = 5};
 
 // Checks that the function's kernel for each machine is well formed and computes the definition. Layouts as in
 // ScheduleRequest; those left out are dense.
 void check_schedule(const tensor::TensorFunction&, std::vector<bool> constant, std::vector<tensor::Layout> = {},
                     tensor::ScheduleOptions = {},
                     const std::vector<tensor::Machine>& = {avx512, avx2, neon, small_cache},
-                    const tensor::Choice& = {});
+                    const tensor::TuningConfig& = {});
 
 // A 2-D convolution of float32: data [n, c, h, w] and weights, and with an epilogue a bias and a residual image.
 struct Conv {
@@ -46,8 +46,8 @@ tensor::Layout channels16(const tensor::TensorFunction&, size_t which);
 
 // The layouts that a network would give a convolution: blocks of channels, zeros round the data as its reader wants,
 // and round the result.
-std::vector<tensor::Layout> bordered_layouts(const tensor::TensorFunction&, const std::vector<bool>& constant,
-                                             const tensor::ScheduleOptions&, const tensor::Machine& = avx512);
+std::vector<tensor::Layout> halo_layouts(const tensor::TensorFunction&, const std::vector<bool>& constant,
+                                         const tensor::ScheduleOptions&, const tensor::Machine& = avx512);
 
 // The one function of a text.
 tensor::TensorFunction parse_function(const std::string& text);

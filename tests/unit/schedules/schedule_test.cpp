@@ -28,16 +28,15 @@ TEST_CASE("a result may replace operands that are read only where it is written"
   CHECK(replaceable("temp s: f32[]\ns[] = sum(k < 8) { a[k] }\ny[i < 8] = (a[i] + b[i]) * s[]\n") == std::vector{1});
 }
 
-// Every alternative of the function computes what it defines. Gives what may be chosen, as text.
-static std::set<std::string> check_alternatives(const TensorFunction& f, const std::vector<bool>& constant,
-                                                const std::vector<Layout>& layouts,
-                                                const ScheduleOptions& options = {}) {
+// Every candidate of the function computes what it defines. Gives what may be chosen, as text.
+static std::set<std::string> check_candidates(const TensorFunction& f, const std::vector<bool>& constant,
+                                              const std::vector<Layout>& layouts, const ScheduleOptions& options = {}) {
   std::vector<Machine> machines = {avx2, avx512};
   std::set<std::string> texts;
-  for (const Choice& choice : alternatives({f, constant, layouts, machines, options, {}})) {
-    CAPTURE(str(choice));
-    texts.insert(str(choice));
-    check_schedule(f, constant, layouts, options, machines, choice);
+  for (const TuningConfig& config : tuning_candidates({f, constant, layouts, machines, options, {}})) {
+    CAPTURE(str(config));
+    texts.insert(str(config));
+    check_schedule(f, constant, layouts, options, machines, config);
   }
   return texts;
 }
@@ -46,7 +45,7 @@ TEST_CASE("whatever a schedule chooses, it computes the definition") {
   auto conv = [](const Conv& p, const ScheduleOptions& options = {}) {
     TensorFunction f = convolution(p);
     std::vector<bool> constant = weights_constant(f);
-    return check_alternatives(f, constant, bordered_layouts(f, constant, options), options);
+    return check_candidates(f, constant, halo_layouts(f, constant, options), options);
   };
   std::set<std::string> filtered = conv({.c = 32, .h = 16, .w = 12, .o = 96}),
                         strict = conv({.c = 32, .o = 32}, {.strict = true}),
@@ -54,29 +53,29 @@ TEST_CASE("whatever a schedule chooses, it computes the definition") {
                         deep = conv({.c = 528, .h = 5, .o = 32, .k = 1, .pad = 0}),
                         grouped = conv({.c = 64, .h = 5, .w = 6, .o = 96, .groups = 2}),
                         small = conv({.c = 32, .h = 8, .w = 8, .o = 32}, {.small = true});
-  CHECK(filtered.contains("filter_tile 1"));
-  CHECK(filtered.contains("filter_tile 2") != filtered.contains("filter_tile 4"));  // one is the estimate
+  CHECK(filtered.contains("winograd_tile_size 1"));
+  CHECK(filtered.contains("winograd_tile_size 2") != filtered.contains("winograd_tile_size 4"));  // one is the estimate
   CHECK(filtered.contains("panel 48"));
   CHECK(filtered.contains("step 8"));
-  CHECK_FALSE(strict.contains("filter_tile 4"));
-  CHECK_FALSE(small.contains("filter_tile 2"));
-  CHECK(pointwise.contains("row_blocks 1"));
+  CHECK_FALSE(strict.contains("winograd_tile_size 4"));
+  CHECK_FALSE(small.contains("winograd_tile_size 2"));
+  CHECK(pointwise.contains("m_blocking 1"));
   CHECK(deep.contains("parts 1"));
   CHECK_FALSE(grouped.contains("panel 32"));  // a group has 48 columns
 
   TensorFunction image = depthwise({}, Behind::bounds);
   Layout blocked = channels16(image, 0), result = channels16(image, 4);
-  CHECK(check_alternatives(image, {false, true, true, false}, {blocked, {}, {}, result, result})
+  CHECK(check_candidates(image, {false, true, true, false}, {blocked, {}, {}, result, result})
             .contains("accumulators 4"));
 }
 
-TEST_CASE("another machine's schedule follows the choice only where it concerns storage") {
+TEST_CASE("another machine's schedule follows the config only where it concerns storage") {
   TensorFunction f = convolution({.c = 48, .h = 12, .w = 14, .o = 96, .k = 1, .pad = 0, .epilogue = false});
-  auto text = [&](const Choice& choice) {
-    ScheduleRequest r{f, {false, true}, {channels16(f, 0), {}, channels16(f, 2)}, {avx2, avx512}, {}, choice};
+  auto text = [&](const TuningConfig& config) {
+    ScheduleRequest r{f, {false, true}, {channels16(f, 0), {}, channels16(f, 2)}, {avx2, avx512}, {}, config};
     return print(schedule(r).variants[0]);
   };
-  CHECK(text({.row_blocks = 1, .step = 8}) == text({}));
+  CHECK(text({.m_blocking = 1, .step = 8}) == text({}));
   CHECK(text({.panel = 48}) != text({}));
 }
 
@@ -95,7 +94,7 @@ TEST_CASE("the hash of a request") {
   };
   CHECK(with([&](auto& o) { o.function = function("b", "8"); }) == known);
   CHECK(with([&](auto& o) { o.machines = {neon, avx512}; }) == known);
-  CHECK(with([&](auto& o) { o.choice.panel = 16; }) == known);
+  CHECK(with([&](auto& o) { o.config.panel = 16; }) == known);
   CHECK(with([&](auto& o) { o.function = function("a", "7"); }) != known);
   CHECK(with([&](auto& o) { o.constant[1] = false; }) != known);
   CHECK(with([&](auto& o) { o.layouts[0] = blocked_layout({4, 8}, 1, 4, Layout::Tail::zero); }) != known);

@@ -15,7 +15,7 @@ namespace {
 void check_winograd(const Conv& p, int64_t tile, const ScheduleOptions& options = {}, const Machine& machine = avx512) {
   TensorFunction f = convolution(p);
   std::vector<bool> constant = weights_constant(f);
-  std::vector<Layout> layouts = bordered_layouts(f, constant, options, machine);
+  std::vector<Layout> layouts = halo_layouts(f, constant, options, machine);
   auto plan = plan_winograd(f, layouts, constant, options, machine);
   REQUIRE(plan.has_value() == (tile != 0));
   if (plan) CHECK(plan->tile == tile);
@@ -45,7 +45,7 @@ TEST_CASE("threads share the tiles of minimal filtering when weights are near or
     TensorFunction f = convolution(p);
     std::vector<bool> constant = weights_constant(f);
     ScheduleOptions options{.threads = threads};
-    return *plan_winograd(f, bordered_layouts(f, constant, options), constant, options, avx512);
+    return *plan_winograd(f, halo_layouts(f, constant, options), constant, options, avx512);
   };
   Conv near{.c = 32, .h = 13, .w = 29, .o = 64};  // 32 tiles
   CHECK(plan(near, 2).workers == 2);

@@ -8,7 +8,7 @@ TEST_CASE("columns that share their data") {
   Buffer image = make_buffer("image", dtype::f32, {8, 8});
   Var o = make_var("o"), k = make_var("k");
   auto shared = [&](const Expr& first, const Expr& second) {
-    return columns_per_group(*as<Load>(load(image, {first, second})), o);
+    return n_per_group(*as<Load>(load(image, {first, second})), o);
   };
   Expr column = o, term = k;
   CHECK(shared(term, term) == 0);

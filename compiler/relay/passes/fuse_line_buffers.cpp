@@ -1,9 +1,10 @@
 // Joins a contraction with the reduction in windows that alone reads its result, when the two are better computed strip
-// by strip (tensor/schedules/strips.h): an expansion with its depthwise convolution, a convolution with its pooling.
+// by strip (tensor/schedules/line_buffer.h): an expansion with its depthwise convolution, a convolution with its
+// pooling.
 #include "relay/passes/passes.h"
 #include "relay/passes/replace.h"
 #include "tensor/passes/compose.h"
-#include "tensor/schedules/strips.h"
+#include "tensor/schedules/line_buffer.h"
 
 namespace dlcc::relay {
 namespace {
@@ -49,10 +50,10 @@ class Joiner {
       parts[1].operands.push_back(i == k ? tensor::Source{0, 0} : operand(second.args[i], b.params[i]));
     std::string name = name_of(first, second);
     tensor::TensorFunction joined = tensor::compose(name, std::move(params), std::move(parts), {{1, 0}});
-    if (!tensor::strips_pay(joined, which_are_constant(args), context_.schedule, context_.machine)) return false;
+    if (!tensor::line_buffer_pays(joined, which_are_constant(args), context_.schedule, context_.machine)) return false;
     module_.tensor_functions.emplace(name, std::move(joined));
     reader.op = CallTensor{name, std::move(args), {}};
-    reader.place = producer.place;
+    reader.location = producer.location;
     return true;
   }
 
@@ -62,7 +63,7 @@ class Joiner {
       return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
     };
     return unused_tensor_function_name(
-        module_, "strips_" + without_prefix(first.function) + "_" + without_prefix(second.function));
+        module_, "line_buffer_" + without_prefix(first.function) + "_" + without_prefix(second.function));
   }
 
   Module& module_;
@@ -71,7 +72,7 @@ class Joiner {
 
 }  // namespace
 
-Module join_strips(Module module, PassContext& context) {
+Module fuse_line_buffers(Module module, PassContext& context) {
   if (context.channel_block <= 1) return module;
   for (auto& [name, function] : module.functions) Joiner(module, context).run(function.body);
   return module;

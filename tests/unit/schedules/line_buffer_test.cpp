@@ -1,5 +1,5 @@
 // Contractions and the windows that read them, strip by strip.
-#include "tensor/schedules/strips.h"
+#include "tensor/schedules/line_buffer.h"
 
 #include <doctest/doctest.h>
 
@@ -56,7 +56,7 @@ TensorFunction pooling(const Shape& in, const Window& w, const Reducer& reducer,
 
 // Checks that the function is planned in strips, of several numbers of rows, and computes what it defines for one to
 // three workers.
-void check_strips(const TensorFunction& f) {
+void check_line_buffer(const TensorFunction& f) {
   std::vector<bool> constant;
   std::vector<Layout> layouts;
   for (size_t k = 0; k < f.params.size(); ++k) {
@@ -70,12 +70,12 @@ void check_strips(const TensorFunction& f) {
     ScheduleOptions options{.threads = workers};
     for (const Machine& machine : {avx512, medium_cache, small_cache}) {
       CAPTURE(print(f));
-      REQUIRE(plan_strips(f, layouts, constant, options, machine));
+      REQUIRE(plan_line_buffer(f, layouts, constant, options, machine));
       check_schedule(f, constant, layouts, options, {avx512, avx2, neon, machine});
     }
     std::vector<Layout> blocked = layouts;
     blocked[0] = channels16(f, 0);
-    CHECK(plan_strips(f, blocked, constant, options, medium_cache)->producer.panel % column_block == 0);
+    CHECK(plan_line_buffer(f, blocked, constant, options, medium_cache)->producer.panel % n_block == 0);
     check_schedule(f, constant, blocked, options, {medium_cache});
   }
 }
@@ -88,7 +88,7 @@ TensorFunction expansion(const Conv& c, Depthwise w, Behind behind = Behind::bou
 }
 
 void check_expansion(const Conv& c, const Depthwise& w, Behind behind = Behind::bounds) {
-  check_strips(expansion(c, w, behind));
+  check_line_buffer(expansion(c, w, behind));
 }
 
 std::vector<bool> all_but_image(const TensorFunction& f) {
@@ -115,10 +115,10 @@ TEST_CASE("a convolution and its pooling") {
   TensorFunction stem = convolution({.c = 3, .h = 27, .w = 26, .o = 24, .stride = 2});
   const Shape& passed = stem.results[0]->shape;
   Expr zero = literal(dtype::f32, 0.0);
-  check_strips(chain(stem, pooling(passed, {.stride = 2}, max_of(dtype::f32), lowest(dtype::f32))));
-  check_strips(chain(stem, pooling(passed, {.k = 2, .stride = 2, .pad = 0}, max_of(dtype::f32), zero)));
-  check_strips(chain(stem, pooling(passed, {.k = 3, .stride = 3}, sum_of(dtype::f32), zero)));
-  check_strips(chain(stem, pooling(passed, {.k = 13, .pad = 0}, sum_of(dtype::f32), zero)));
+  check_line_buffer(chain(stem, pooling(passed, {.stride = 2}, max_of(dtype::f32), lowest(dtype::f32))));
+  check_line_buffer(chain(stem, pooling(passed, {.k = 2, .stride = 2, .pad = 0}, max_of(dtype::f32), zero)));
+  check_line_buffer(chain(stem, pooling(passed, {.k = 3, .stride = 3}, sum_of(dtype::f32), zero)));
+  check_line_buffer(chain(stem, pooling(passed, {.k = 13, .pad = 0}, sum_of(dtype::f32), zero)));
 }
 
 TEST_CASE("strips have as many rows as the cache keeps, and equally many") {
@@ -127,7 +127,7 @@ TEST_CASE("strips have as many rows as the cache keeps, and equally many") {
                              depthwise({.c = 32, .h = height, .w = 11}, Behind::nothing));
     std::vector<Layout> layouts(f.params.size() + 1);
     layouts.back() = channels16(f, f.params.size());
-    return plan_strips(f, layouts, all_but_image(f), {}, machine)->rows;
+    return plan_line_buffer(f, layouts, all_but_image(f), {}, machine)->rows;
   };
   CHECK(rows(14, avx512) == 14);
   CHECK(rows(14, medium_cache) == 7);
@@ -158,7 +158,7 @@ TEST_CASE("strips are for what the cache does not keep") {
     TensorFunction f =
         chain(convolution({.c = channels, .h = size, .w = size, .o = 96, .k = k, .pad = k / 2, .epilogue = false}),
               depthwise({.c = 96, .h = size, .w = size}, Behind::nothing));
-    return strips_pay(f, all_but_image(f), {}, avx512);
+    return line_buffer_pays(f, all_but_image(f), {}, avx512);
   };
   CHECK(pays(112, 1));
   CHECK_FALSE(pays(28, 1));   // stays in the cache
@@ -177,7 +177,7 @@ TEST_CASE("what else reads the first result keeps it whole") {
         sum(p < 3, q < 3) { (a[n, c, i + p - 1, j + q - 1] else 0.0) * v[c, 0, p, q] }
       y[n < 1, c < 32, i < 12, j < 12] = a[n, c, i, j] + b[n, c, i, j]
     })");
-  CHECK_FALSE(split_at_window(f));
+  CHECK_FALSE(split_at_window_reduction(f));
   check_schedule(f, {false, true, true});
 }
 
@@ -194,7 +194,7 @@ TEST_CASE("windows in other orders have strips, or schedules of their own") {
     std::vector<bool> constant = {false, true, true, true, false};
     std::vector<Layout> layouts = {{}, {}, {}, {}, channels16(f, 4), blocked ? channels16(f, 5) : Layout()};
     check_schedule(f, constant, layouts, {}, {small_cache});
-    return plan_strips(f, layouts, constant, {}, small_cache).has_value();
+    return plan_line_buffer(f, layouts, constant, {}, small_cache).has_value();
   };
   const std::string axes = "[n < 12, c < 32, i < 12, j < 12] = ";
   auto largest = [&](const std::string& element) { return "y" + axes + "max(p < 3, q < 3) { " + element + " }"; };

@@ -1,5 +1,5 @@
 // Reductions whose lanes are neighbouring results: depthwise convolutions, pooling, means.
-#include "tensor/schedules/window.h"
+#include "tensor/schedules/window_reduction.h"
 
 #include <doctest/doctest.h>
 
@@ -21,14 +21,14 @@ void check_depthwise(const Depthwise& p) {
     TensorFunction f = depthwise(p, e);
     Layout blocked = channels16(f, 0), image = channels16(f, 4);
     std::map<Buffer, Layout> stored = {{f.params[0], blocked}, {f.params[3], image}, {f.results[0], image}};
-    auto plan = plan_window(f, 0, stored, {false, true, true, false});
+    auto plan = plan_window_reduction(f, 0, stored, {false, true, true, false});
     REQUIRE(plan);
     CHECK(plan->epilogue.has_value() == (e != Behind::nothing));
     check_schedule(f, {false, true, true, false}, {blocked, {}, {}, image, image});
     check_schedule(f, {false, true, true, false}, {blocked, {}, {}, image, {}});
-    if (auto border = wanted_border(f, 0, {false, true, true, false}, {}, avx512); !border.empty()) {
-      Layout bordered = with_border(blocked, static_shape(f.params[0]->shape), border);
-      check_schedule(f, {false, true, true, false}, {bordered, {}, {}, image, image});
+    if (auto halo = wanted_halo(f, 0, {false, true, true, false}, {}, avx512); !halo.empty()) {
+      Layout haloed = with_halo(blocked, static_shape(f.params[0]->shape), halo);
+      check_schedule(f, {false, true, true, false}, {haloed, {}, {}, image, image});
     }
     check_schedule(f, {false, false, false, false}, {blocked, {}, {}, {}, image});
   }
@@ -116,7 +116,7 @@ TEST_CASE("what all terms share fits the registers beside the totals") {
     });
 }
 
-TEST_CASE("an average that counts taps at the border") {
+TEST_CASE("an average that counts taps at the halo") {
   Definition d("average");
   Tensor x = d.input("x", dtype::f32, {1, 40, 8, 21});
   Tensor total = d.reduce("total", {1, 40, 8, 21}, sum_of(dtype::f32), {3, 3}, [&](Index i, Index r) {

@@ -17,6 +17,6 @@ struct Pieces {
 
 // Makes the operands views of the result, or the result a view of what already holds all operands side by side, and
 // removes the call; where neither is possible the call stays. `calls` are in the order of their steps.
-void place_pieces(Program&, const std::vector<Pieces>& calls);
+void in_place_concat(Program&, const std::vector<Pieces>& calls);
 
 }  // namespace dlcc::lower

@@ -18,7 +18,7 @@ namespace dlcc::tensor {
 inline constexpr int64_t lane_block = 16;
 
 // Decisions shared by all machines, because they concern memory.
-struct WindowPlan {
+struct WindowReductionPlan {
   Stage reduced;                  // the stage, its indices simplified
   std::optional<Stage> epilogue;  // the stage behind it, which reads its results at its own index
   int lane_axis = -1;             // lanes run along this axis: storage of all operands is contiguous along it
@@ -29,15 +29,17 @@ struct WindowPlan {
 // The plan for stage `k` and perhaps the one behind it. Empty when the stage is not reduced, or when its operands are
 // not contiguous along the result's innermost axis. `layouts` tells how parameters and results are stored (absent:
 // dense); `constant` as in ScheduleRequest.
-std::optional<WindowPlan> plan_window(const TensorFunction&, size_t k, const std::map<Buffer, Layout>& layouts,
-                                      const std::vector<bool>& constant);
+std::optional<WindowReductionPlan> plan_window_reduction(const TensorFunction&, size_t k,
+                                                         const std::map<Buffer, Layout>& layouts,
+                                                         const std::vector<bool>& constant);
 
 // `layouts` as above, with those of `constants`; blocks of lanes are parallel, for so many threads.
-Stmt schedule_window(const WindowPlan&, const std::map<Buffer, Layout>& layouts, const Machine&, int threads);
+Stmt schedule_window_reduction(const WindowReductionPlan&, const std::map<Buffer, Layout>& layouts, const Machine&,
+                               int threads);
 
 // A part of the results, for schedules that interleave windows with others: lanes, and rows along one axis, of which
 // those beyond the end are left out.
-struct WindowArea {
+struct WindowReductionArea {
   Expr first_lane;
   int64_t lanes = 0;
   int row_axis = -1;
@@ -47,6 +49,7 @@ struct WindowArea {
   std::vector<int> fixed_axes = {};  // whose variables are free in the area's code
   Ranges known = {};                 // of `row` and of other variables, where the plan's expressions use them
 };
-Stmt schedule_area(const WindowPlan&, const WindowArea&, const std::map<Buffer, Layout>& layouts, const Machine&);
+Stmt schedule_area(const WindowReductionPlan&, const WindowReductionArea&, const std::map<Buffer, Layout>& layouts,
+                   const Machine&);
 
 }  // namespace dlcc::tensor

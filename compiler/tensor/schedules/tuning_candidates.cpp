@@ -10,15 +10,14 @@ namespace {
 
 std::string text_of(const Machine& m) {
   return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", m.vector_bytes, m.vector_registers, m.has_fma,
-                     m.accumulators_in_flight, m.overhead_of_tile, m.overhead_of_row, m.terms_of_step,
-                     m.flops_per_streamed_byte, m.flops_per_transformed_point, m.l1_bytes, m.l2_bytes,
-                     m.filter_block_bytes, m.tiles_of_block);
+                     m.accumulators_in_flight, m.tile_overhead, m.tile_row_overhead, m.k_unroll, m.machine_balance,
+                     m.winograd_transform_cost, m.l1_bytes, m.l2_bytes, m.winograd_block_bytes, m.tiles_per_m_block);
 }
 
 // The deciding machine's kernel; its parameters show how constants are stored.
-std::string kernel_text(ScheduleRequest r, const Choice& choice) {
+std::string kernel_text(ScheduleRequest r, const TuningConfig& config) {
   r.machines = {deciding(r.machines)};
-  r.choice = choice;
+  r.config = config;
   return print(schedule(std::move(r)).variants[0]);
 }
 
@@ -35,14 +34,14 @@ uint64_t hash_of(const ScheduleRequest& r) {
   return hash_bytes(std::as_bytes(std::span(text)));
 }
 
-std::vector<Choice> alternatives(const ScheduleRequest& r) {
-  std::vector<Choice> found;
+std::vector<TuningConfig> tuning_candidates(const ScheduleRequest& r) {
+  std::vector<TuningConfig> found;
   std::set<std::string> known = {kernel_text(r, {})};
-  for (const ChoiceParameter& p : choice_parameters())
+  for (const TuningParameter& p : tuning_parameters())
     for (int64_t value : p.values) {
-      Choice choice;
-      choice.*p.value = value;
-      if (known.insert(kernel_text(r, choice)).second) found.push_back(choice);
+      TuningConfig config;
+      config.*p.value = value;
+      if (known.insert(kernel_text(r, config)).second) found.push_back(config);
     }
   return found;
 }

@@ -1,5 +1,5 @@
 // Concatenations are computed in their place: no call, views of one value; and only where that is right.
-#include "lower/place_pieces.h"
+#include "lower/in_place_concat.h"
 
 #include <doctest/doctest.h>
 
@@ -46,14 +46,14 @@ tensor::TensorFunction concatenation(const std::vector<int64_t>& channels) {
   return f;
 }
 
-std::optional<std::vector<int64_t>> blocked_offsets(const std::vector<int64_t>& channels, int64_t border = 0) {
+std::optional<std::vector<int64_t>> blocked_offsets(const std::vector<int64_t>& channels, int64_t halo = 0) {
   tensor::TensorFunction f = concatenation(channels);
   std::vector<tensor::Layout> layouts;
   for (const tensor::Buffer& b : f.params)
     layouts.push_back(tensor::blocked_layout(static_shape(b->shape), 1, 16, tensor::Layout::Tail::unspecified));
   layouts.push_back(
       tensor::blocked_layout(static_shape(f.results[0]->shape), 1, 16, tensor::Layout::Tail::unspecified));
-  layouts.back().parts[2].border = border, layouts.back().parts[2].extent += border;
+  layouts.back().parts[2].halo = halo, layouts.back().parts[2].extent += halo;
   return tensor::piece_offsets(f, layouts);
 }
 
@@ -63,7 +63,7 @@ TEST_CASE("operands become views of the concatenation") {
   ProgramBuilder b;
   ValueId in = b.input(8), x = b.temporary(64), y = b.temporary(32), all = b.temporary(96), out = b.output(8);
   b.program.body.steps = {b.call({in}, {x}), b.call({in}, {y}), b.call({x, y}, {all}), b.call({all}, {out})};
-  place_pieces(b.program, {{2, all, {x, y}, {0, 64}}});
+  in_place_concat(b.program, {{2, all, {x, y}, {0, 64}}});
   CHECK(b.program.body.steps.size() == 3);
   CHECK(is_view_at(b.program, x, all, 0));
   CHECK(is_view_at(b.program, y, all, 64));
@@ -76,7 +76,7 @@ TEST_CASE("a chain of concatenations has one home") {
   ValueId two = b.temporary(96), three = b.temporary(128);
   b.program.body.steps = {b.call({in}, {x}),  b.call({x}, {y}),           b.call({x, y}, {two}),
                           b.call({two}, {z}), b.call({x, y, z}, {three}), b.call({three}, {out})};
-  place_pieces(b.program, {{2, two, {x, y}, {0, 64}}, {4, three, {x, y, z}, {0, 64, 96}}});
+  in_place_concat(b.program, {{2, two, {x, y}, {0, 64}}, {4, three, {x, y, z}, {0, 64, 96}}});
   CHECK(b.program.body.steps.size() == 4);
   CHECK(is_view_at(b.program, two, three, 0));
   CHECK(is_view_at(b.program, z, three, 96));
@@ -90,7 +90,7 @@ TEST_CASE("a concatenation of concatenations") {
   b.program.body.steps = {b.call({in}, {x}),           b.call({x}, {y}),
                           b.call({x, y}, {inner}),     b.call({inner}, {z}),
                           b.call({z, inner}, {outer}), b.call({outer}, {out})};
-  place_pieces(b.program, {{2, inner, {x, y}, {0, 32}}, {4, outer, {z, inner}, {0, 32}}});
+  in_place_concat(b.program, {{2, inner, {x, y}, {0, 32}}, {4, outer, {z, inner}, {0, 32}}});
   CHECK(b.program.body.steps.size() == 4);
   CHECK(is_view_at(b.program, y, outer, 64));
   check_plan(b.program);
@@ -101,23 +101,23 @@ TEST_CASE("the call stays when an operand cannot move") {
   ValueId in = b.input(64), x = b.temporary(64), all = b.temporary(128), out = b.output(8);
   SUBCASE("an input") {
     b.program.body.steps = {b.call({in}, {x}), b.call({x, in}, {all}), b.call({all}, {out})};
-    place_pieces(b.program, {{1, all, {x, in}, {0, 64}}});
+    in_place_concat(b.program, {{1, all, {x, in}, {0, 64}}});
   }
   SUBCASE("twice the same") {
     b.program.body.steps = {b.call({in}, {x}), b.call({x, x}, {all}), b.call({all}, {out})};
-    place_pieces(b.program, {{1, all, {x, x}, {0, 64}}});
+    in_place_concat(b.program, {{1, all, {x, x}, {0, 64}}});
   }
   SUBCASE("its place is not aligned") {
     ValueId y = b.temporary(64, 128);
     b.program.body.steps = {b.call({in}, {x}), b.call({in}, {y}), b.call({x, y}, {all}), b.call({all}, {out})};
-    place_pieces(b.program, {{2, all, {x, y}, {0, 64}}});
+    in_place_concat(b.program, {{2, all, {x, y}, {0, 64}}});
     CHECK(b.program.body.steps.size() == 4);
   }
   SUBCASE("it has another home") {
     ValueId y = b.temporary(64), other = b.temporary(128);
     b.program.body.steps = {b.call({in}, {x}), b.call({in}, {y}), b.call({x, y}, {all}), b.call({y, x}, {other}),
                             b.call({all, other}, {out})};
-    place_pieces(b.program, {{2, all, {x, y}, {0, 64}}, {3, other, {y, x}, {0, 64}}});
+    in_place_concat(b.program, {{2, all, {x, y}, {0, 64}}, {3, other, {y, x}, {0, 64}}});
     CHECK(b.program.body.steps.size() == 4);
   }
   CHECK(b.program.values[static_cast<size_t>(all)].storage == Storage::temporary);
@@ -127,7 +127,7 @@ TEST_CASE("the call stays when an operand cannot move") {
 TEST_CASE("which pieces are contiguous in storage") {
   CHECK(blocked_offsets({16, 32, 8}) == std::vector<int64_t>{0, 256, 768});
   CHECK_FALSE(blocked_offsets({8, 16}));
-  CHECK_FALSE(blocked_offsets({16, 16}, 1));  // the result has a border that the operands lack
+  CHECK_FALSE(blocked_offsets({16, 16}, 1));  // the result has a halo that the operands lack
   tensor::TensorFunction f = concatenation({3, 5});
   CHECK(tensor::piece_offsets(f, std::vector<tensor::Layout>(3)) == std::vector<int64_t>{0, 48});
   f.stages[1].values[0] = f.stages[1].values[0] + f.stages[1].values[0];

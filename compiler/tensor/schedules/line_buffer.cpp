@@ -1,4 +1,4 @@
-#include "tensor/schedules/strips.h"
+#include "tensor/schedules/line_buffer.h"
 
 #include "tensor/layout.h"
 #include "tensor/schedules/loops.h"
@@ -10,15 +10,15 @@ namespace {
 
 class Scheduler {
  public:
-  Scheduler(const StripPlan& plan, const std::map<Buffer, Layout>& layouts, const Machine& machine,
-            const Choice& choice)
-      : plan_(plan), layouts_(layouts), machine_(machine), choice_(choice) {}
+  Scheduler(const LineBufferPlan& plan, const std::map<Buffer, Layout>& layouts, const Machine& machine,
+            const TuningConfig& config)
+      : plan_(plan), layouts_(layouts), machine_(machine), config_(config) {}
 
   Stmt run() {
     Stmt body = workers();
     for (int axis : fixed_axes())
       body = for_loop(plan_.consumer_axis(axis).var, plan_.consumer_axis(axis).extent.value(), LoopKind::serial, body);
-    return sequence({zero_border(plan_.strip, plan_.strip_layout), schedule_copies(plan_.producer, machine_), body});
+    return sequence({zero_halo(plan_.strip, plan_.strip_layout), schedule_copies(plan_.producer, machine_), body});
   }
 
  private:
@@ -28,7 +28,7 @@ class Scheduler {
       if (axis >= 0) axes.push_back(axis);
     return axes;
   }
-  int64_t columns() const { return plan_.extent(plan_.producer.column_axis); }
+  int64_t columns() const { return plan_.extent(plan_.producer.n_axis); }
 
   // Every worker has a share of the items, and a strip of its own. Strips are outermost: all panels read the same rows.
   Stmt workers() {
@@ -70,16 +70,16 @@ class Scheduler {
   }
 
   Stmt one_panel(const Item& at) {
-    ContractionArea produced{at.column, round_up(at.columns, column_block), at.computed, plan_.rows_computed()};
-    WindowArea consumed{.first_lane = at.column,
-                        .lanes = at.columns,
-                        .row_axis = plan_.row_axis,
-                        .row = make_var("row"),
-                        .first_row = at.result,
-                        .rows = plan_.rows,
-                        .fixed_axes = fixed_axes()};
+    ContractionArea produced{at.column, round_up(at.columns, n_block), at.computed, plan_.rows_computed()};
+    WindowReductionArea consumed{.first_lane = at.column,
+                                 .lanes = at.columns,
+                                 .row_axis = plan_.row_axis,
+                                 .row = make_var("row"),
+                                 .first_row = at.result,
+                                 .rows = plan_.rows,
+                                 .fixed_axes = fixed_axes()};
     consumed.known = {{consumed.row, {0, plan_.rows - 1}}, {worker_, {0, plan_.workers - 1}}};
-    return sequence({relocated(schedule_area(plan_.producer, produced, machine_, choice_), at), edges(at),
+    return sequence({relocated(schedule_area(plan_.producer, produced, machine_, config_), at), edges(at),
                      schedule_area(reading_strip(consumed, at), consumed, layouts_, machine_)});
   }
 
@@ -108,8 +108,8 @@ class Scheduler {
   }
 
   // The consumer, with the strip in place of what it reads.
-  WindowPlan reading_strip(const WindowArea& area, const Item& at) const {
-    WindowPlan consumer = plan_.consumer;
+  WindowReductionPlan reading_strip(const WindowReductionArea& area, const Item& at) const {
+    WindowReductionPlan consumer = plan_.consumer;
     Expr row = area.first_row + Expr(area.row);
     Substitution here = {{plan_.consumer_axis(plan_.row_axis).var, row}};
     consumer.reduced.values[0] = rewrite(consumer.reduced.values[0], [&](const Expr& e) {
@@ -123,7 +123,7 @@ class Scheduler {
   }
 
   std::vector<Expr> in_strip(const Item& at, const std::vector<Expr>& index, const Expr& row) const {
-    return {worker_, index[static_cast<size_t>(plan_.producer.column_axis)] - at.column, row,
+    return {worker_, index[static_cast<size_t>(plan_.producer.n_axis)] - at.column, row,
             index[static_cast<size_t>(plan_.row_dim) + 1]};
   }
 
@@ -138,27 +138,27 @@ class Scheduler {
   Stmt edge(const Item& at, int64_t first, int64_t end) const {
     if (first >= end) return nullptr;
     Var y = make_var("y"), row = make_var("row"), block = make_var("block"), x = make_var("x"), lane = make_var("lane");
-    Stmt fill = store(plan_.strip, {worker_, Expr(block) * Expr(column_block) + Expr(lane), row, x}, plan_.outside);
-    fill = for_loop(x, plan_.width(), LoopKind::serial, for_loop(lane, column_block, LoopKind::vector, fill));
-    fill = for_loop(block, plan_.producer.panel / column_block, LoopKind::serial, fill);
+    Stmt fill = store(plan_.strip, {worker_, Expr(block) * Expr(n_block) + Expr(lane), row, x}, plan_.outside);
+    fill = for_loop(x, plan_.width(), LoopKind::serial, for_loop(lane, n_block, LoopKind::vector, fill));
+    fill = for_loop(block, plan_.producer.panel / n_block, LoopKind::serial, fill);
     int64_t front = plan_.rows_in_front();
     Expr is_read = logical_and(Expr(row) >= Expr(front), Expr(row) < Expr(front + plan_.rows_read()));
     Stmt one = let(row, Expr(y) + Expr(first + front) - at.read, if_then(is_read, fill));
     return for_loop(y, end - first, LoopKind::serial, one);
   }
 
-  const StripPlan& plan_;
+  const LineBufferPlan& plan_;
   const std::map<Buffer, Layout>& layouts_;
   const Machine& machine_;
-  const Choice& choice_;
+  const TuningConfig& config_;
   Var worker_ = make_var("worker");
 };
 
 }  // namespace
 
-Stmt schedule_strips(const StripPlan& plan, const std::map<Buffer, Layout>& layouts, const Machine& machine,
-                     const Choice& choice) {
-  return Scheduler(plan, layouts, machine, choice).run();
+Stmt schedule_line_buffer(const LineBufferPlan& plan, const std::map<Buffer, Layout>& layouts, const Machine& machine,
+                          const TuningConfig& config) {
+  return Scheduler(plan, layouts, machine, config).run();
 }
 
 }  // namespace dlcc::tensor

@@ -1,4 +1,4 @@
-#include "tensor/schedules/window.h"
+#include "tensor/schedules/window_reduction.h"
 
 #include <algorithm>
 #include <functional>
@@ -44,7 +44,7 @@ std::vector<Piece> split(int64_t points, int64_t most,
 
 class Scheduler {
  public:
-  Scheduler(const WindowPlan& plan, const WindowArea& area, const std::map<Buffer, Layout>& layouts,
+  Scheduler(const WindowReductionPlan& plan, const WindowReductionArea& area, const std::map<Buffer, Layout>& layouts,
             const Machine& machine, int threads)
       : plan_(plan),
         area_(area),
@@ -390,8 +390,8 @@ class Scheduler {
     return substitute(r.combined[0], {{r.left[0], total}, {r.right[0], value}});
   }
 
-  const WindowPlan& plan_;
-  const WindowArea area_;
+  const WindowReductionPlan& plan_;
+  const WindowReductionArea area_;
   const std::map<Buffer, Layout>& layouts_;
   const Stage& stage_;
   Epilogue epilogue_;
@@ -406,14 +406,14 @@ class Scheduler {
 
 }  // namespace
 
-Stmt schedule_window(const WindowPlan& plan, const std::map<Buffer, Layout>& layouts, const Machine& machine,
-                     int threads) {
+Stmt schedule_window_reduction(const WindowReductionPlan& plan, const std::map<Buffer, Layout>& layouts,
+                               const Machine& machine, int threads) {
   int64_t lanes = plan.reduced.axes[static_cast<size_t>(plan.lane_axis)].extent.value();
   return Scheduler(plan, {.first_lane = 0, .lanes = lanes}, layouts, machine, threads).run();
 }
 
-Stmt schedule_area(const WindowPlan& plan, const WindowArea& area, const std::map<Buffer, Layout>& layouts,
-                   const Machine& machine) {
+Stmt schedule_area(const WindowReductionPlan& plan, const WindowReductionArea& area,
+                   const std::map<Buffer, Layout>& layouts, const Machine& machine) {
   return Scheduler(plan, area, layouts, machine, 1).run();
 }
 

@@ -114,8 +114,8 @@ int loops_that_fit(const Machine& machine) {
   return machine.general_registers / registers_of_loop;
 }
 
-std::set<const StmtNode*> find_nests(const Kernel& kernel, const Machine& machine, int most_loops, int threads,
-                                     const std::set<const VarNode*>& unrolled) {
+std::set<const StmtNode*> find_loop_nests(const Kernel& kernel, const Machine& machine, int most_loops, int threads,
+                                          const std::set<const VarNode*>& unrolled) {
   return Divider(machine, most_loops, threads, unrolled).divide(kernel.body);
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "tensor/layout.h"
+#include "tensor/schedules/line_buffer.h"
 #include "tensor/schedules/loops.h"
-#include "tensor/schedules/strips.h"
 #include "tensor/schedules/winograd.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
@@ -15,16 +15,16 @@ namespace {
 class Planner {
  public:
   Planner(const Chain& chain, const std::vector<Layout>& layouts, const std::vector<bool>& constant,
-          const ScheduleOptions& options, const Machine& machine, const Choice& choice)
+          const ScheduleOptions& options, const Machine& machine, const TuningConfig& config)
       : chain_(chain),
         layouts_(layouts),
         constant_(constant),
         options_(options),
         machine_(machine),
-        choice_(choice),
+        config_(config),
         passed_(chain.first.results[0]) {}
 
-  std::optional<StripPlan> run() {
+  std::optional<LineBufferPlan> run() {
     plan_.passed = passed_;
     plan_.workers = options_.threads;
     if (!plan_producer() || !plan_consumer() || !relate_dimensions()) return std::nullopt;
@@ -35,15 +35,15 @@ class Planner {
 
  private:
   bool plan_producer() {
-    int channels = channel_axis(chain_.first, constant_, column_block);
+    int channels = channel_axis(chain_.first, constant_, n_block);
     if (channels < 0) return false;
-    passed_layout_ = blocked_layout(static_shape(passed_->shape), channels, column_block, Layout::Tail::unspecified);
+    passed_layout_ = blocked_layout(static_shape(passed_->shape), channels, n_block, Layout::Tail::unspecified);
     std::vector<Layout> layouts(layouts_.begin(), layouts_.begin() + static_cast<std::ptrdiff_t>(constant_.size()));
     layouts.push_back(passed_layout_);
-    auto producer = plan_contraction(chain_.first, layouts, constant_, options_, machine_, true, choice_);
-    if (!producer || producer->column_axis != channels || !producer->outer_axes.empty()) return false;
+    auto producer = plan_contraction(chain_.first, layouts, constant_, options_, machine_, true, config_);
+    if (!producer || producer->n_axis != channels || !producer->batch_axes.empty()) return false;
     plan_.producer = std::move(*producer);
-    plan_.panels = ceil_div(round_up(plan_.extent(channels), column_block), plan_.producer.panel);
+    plan_.panels = ceil_div(round_up(plan_.extent(channels), n_block), plan_.producer.panel);
     return true;
   }
 
@@ -54,20 +54,20 @@ class Planner {
     layouts[f.results[0]] = layouts_.back();
     std::vector<bool> constant = constant_;
     constant.push_back(false);
-    auto consumer = plan_window(f, 0, layouts, constant);
+    auto consumer = plan_window_reduction(f, 0, layouts, constant);
     if (!consumer || (f.stages.size() > 1) != consumer->epilogue.has_value()) return false;
     plan_.consumer = std::move(*consumer);
     return true;
   }
 
   // What part of a strip each dimension of what is passed is for the consumer. Its lanes are in none but the innermost
-  // blocks, which are the channels (plan_window).
+  // blocks, which are the channels (plan_window_reduction).
   bool relate_dimensions() {
     const Stage& stage = plan_.consumer.reduced;
     std::vector<Load> loads;
     for (const Load& l : loads_of(stage.values[0]))
       if (l.buffer == passed_) loads.push_back(l);
-    const std::vector<int>& rows = plan_.producer.row_axes;
+    const std::vector<int>& rows = plan_.producer.m_axes;
     if (loads.size() != 1 || rows.size() < 2 || rows.back() != rows[rows.size() - 2] + 1) return false;
     plan_.row_dim = rows[rows.size() - 2];
     const Var& lane = stage.axes[static_cast<size_t>(plan_.consumer.lane_axis)].var;
@@ -79,7 +79,7 @@ class Planner {
       } else if (d == plan_.row_dim + 1) {
         columns_read_ = range_of(index, ranges_of(stage));
         if (!columns_read_ || std::ranges::count(axes, plan_.row_axis)) return false;
-      } else if (d == plan_.producer.column_axis) {
+      } else if (d == plan_.producer.n_axis) {
         if (!is_var(index, lane)) return false;
       } else if (plan_.extent(d) == 1) {
         plan_.fixed.emplace_back(d, -1);
@@ -115,7 +115,7 @@ class Planner {
   // As many rows as stay in the cache, in strips of equal height if that is possible.
   void choose_rows() {
     int64_t row_bytes = plan_.producer.panel * plan_.width() * bits(passed_->type) / 8, all = plan_.results();
-    int64_t rows_read = machine_.resident_bytes() / row_bytes;
+    int64_t rows_read = machine_.l2_budget() / row_bytes;
     int64_t most = std::clamp<int64_t>((rows_read - plan_.window) / plan_.step + 1, 1, all);
     plan_.rows = ceil_div(all, ceil_div(all, most));
     for (int64_t even = most; 2 * even > most; --even)
@@ -131,12 +131,12 @@ class Planner {
     int64_t behind = std::max(plan_.rows_read(), plan_.rows_computed() + std::max<int64_t>(-plan_.before, 0));
     std::vector<int64_t> shape = {plan_.workers, plan_.producer.panel, plan_.rows_in_front() + behind, plan_.width()};
     plan_.strip = make_buffer("strip", passed_->type, shape_of(shape), Scope::global, 64);
-    plan_.strip_layout = blocked_layout(shape, 1, column_block, Layout::Tail::unspecified);
+    plan_.strip_layout = blocked_layout(shape, 1, n_block, Layout::Tail::unspecified);
     if (!plan_.outside || !is_literal(plan_.outside, 0)) return;
     std::vector<Range> wanted;
     for (int64_t s : shape) wanted.push_back({0, s - 1});
     wanted.back() = {std::min<int64_t>(columns_read_->low, 0), std::max(columns_read_->high, shape.back() - 1)};
-    plan_.strip_layout = with_border(plan_.strip_layout, shape, wanted);
+    plan_.strip_layout = with_halo(plan_.strip_layout, shape, wanted);
   }
 
   const Chain& chain_;
@@ -144,27 +144,27 @@ class Planner {
   const std::vector<bool>& constant_;
   const ScheduleOptions& options_;
   const Machine& machine_;
-  const Choice& choice_;
+  const TuningConfig& config_;
   Buffer passed_;
   Layout passed_layout_;
   std::optional<Range> columns_read_;  // of the image, round it included
-  StripPlan plan_;
+  LineBufferPlan plan_;
 };
 
 }  // namespace
 
-std::optional<StripPlan> plan_strips(const TensorFunction& f, const std::vector<Layout>& layouts,
-                                     const std::vector<bool>& constant, const ScheduleOptions& options,
-                                     const Machine& machine, const Choice& choice) {
-  auto chain = split_at_window(f);
+std::optional<LineBufferPlan> plan_line_buffer(const TensorFunction& f, const std::vector<Layout>& layouts,
+                                               const std::vector<bool>& constant, const ScheduleOptions& options,
+                                               const Machine& machine, const TuningConfig& config) {
+  auto chain = split_at_window_reduction(f);
   if (!chain) return std::nullopt;
-  return Planner(*chain, layouts, constant, options, machine, choice).run();
+  return Planner(*chain, layouts, constant, options, machine, config).run();
 }
 
-bool strips_pay(const TensorFunction& f, const std::vector<bool>& constant, const ScheduleOptions& options,
-                const Machine& machine) {
-  auto chain = split_at_window(f);
-  int channels = chain ? channel_axis(chain->first, constant, column_block) : -1;
+bool line_buffer_pays(const TensorFunction& f, const std::vector<bool>& constant, const ScheduleOptions& options,
+                      const Machine& machine) {
+  auto chain = split_at_window_reduction(f);
+  int channels = chain ? channel_axis(chain->first, constant, n_block) : -1;
   if (channels < 0 || winograd_tile(chain->first, constant, options, machine)) return false;
   const Buffer& passed = chain->first.results[0];
   double bytes = static_cast<double>(product(passed->shape).value()) * bits(passed->type) / 8;
@@ -172,11 +172,11 @@ bool strips_pay(const TensorFunction& f, const std::vector<bool>& constant, cons
   std::vector<Layout> layouts(constant.size() + 1);
   int axis = axis_read_at(chain->second.stages[0], passed, channels);
   if (axis < 0) return false;
-  layouts.back() = blocked_layout(static_shape(f.results[0]->shape), axis, column_block, Layout::Tail::unspecified);
+  layouts.back() = blocked_layout(static_shape(f.results[0]->shape), axis, n_block, Layout::Tail::unspecified);
   auto plan = Planner(*chain, layouts, constant, options, machine, {}).run();
   if (!plan) return false;
   // A cache that is shared by all cores gives about twice what memory does; the whole would be written and read.
-  double saved = bytes * machine.flops_per_streamed_byte;
+  double saved = bytes * machine.machine_balance;
   double again = static_cast<double>(plan->strips * plan->rows_computed()) / static_cast<double>(plan->height()) - 1;
   return saved > again * 2 * static_cast<double>(multiply_accumulates(chain->first));
 }

@@ -11,14 +11,14 @@
 
 #include "tensor/schedules/contraction.h"
 #include "tensor/schedules/schedule.h"
-#include "tensor/schedules/window.h"
+#include "tensor/schedules/window_reduction.h"
 
 namespace dlcc::tensor {
 
 // Decisions shared by all machines. An item of work is one panel of one strip.
-struct StripPlan {
+struct LineBufferPlan {
   ContractionPlan producer;
-  WindowPlan consumer;
+  WindowReductionPlan consumer;
   Buffer passed;  // the producer's result: named in the definition, never stored as a whole
   Buffer strip;   // scratch in its place: [worker][column of the panel][row of the strip][column of the image]
   Layout strip_layout;
@@ -48,19 +48,20 @@ struct StripPlan {
   }
 };
 
-// The plan for a function that split_at_window (tensor/analysis.h) takes apart. Empty when the parts do not suit: they
-// must agree about the axis of channels. `layouts` and `constant` as in ScheduleRequest; the machine is the deciding
-// one.
-std::optional<StripPlan> plan_strips(const TensorFunction&, const std::vector<Layout>& layouts,
-                                     const std::vector<bool>& constant, const ScheduleOptions&, const Machine&,
-                                     const Choice& = {});
+// The plan for a function that split_at_window_reduction (tensor/analysis.h) takes apart. Empty when the parts do not
+// suit: they must agree about the axis of channels. `layouts` and `constant` as in ScheduleRequest; the machine is the
+// deciding one.
+std::optional<LineBufferPlan> plan_line_buffer(const TensorFunction&, const std::vector<Layout>& layouts,
+                                               const std::vector<bool>& constant, const ScheduleOptions&,
+                                               const Machine&, const TuningConfig& = {});
 
-// Whether the function is better computed in strips than in two functions, when images are stored in blocks of channels:
-// what passes between them does not stay in the cache, and to fetch it takes longer than to compute some of its rows
-// twice.
-bool strips_pay(const TensorFunction&, const std::vector<bool>& constant, const ScheduleOptions&, const Machine&);
+// Whether the function is better computed in strips than in two functions, when images are stored in blocks of
+// channels: what passes between them does not stay in the cache, and to fetch it takes longer than to compute some of
+// its rows twice.
+bool line_buffer_pays(const TensorFunction&, const std::vector<bool>& constant, const ScheduleOptions&, const Machine&);
 
 // `layouts` tells how parameters, results and the strip are stored, and the consumer's constants.
-Stmt schedule_strips(const StripPlan&, const std::map<Buffer, Layout>& layouts, const Machine&, const Choice& = {});
+Stmt schedule_line_buffer(const LineBufferPlan&, const std::map<Buffer, Layout>& layouts, const Machine&,
+                          const TuningConfig& = {});
 
 }  // namespace dlcc::tensor

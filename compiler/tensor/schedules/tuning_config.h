@@ -14,24 +14,24 @@
 namespace dlcc::tensor {
 
 // Empty: as estimated.
-struct Choice {
-#define CHOICE(name, about, ...) std::optional<int64_t> name;
-#include "tensor/schedules/choice.def"
-#undef CHOICE
-  bool operator==(const Choice&) const = default;
+struct TuningConfig {
+#define TUNING_PARAMETER(name, about, ...) std::optional<int64_t> name;
+#include "tensor/schedules/tuning_config.def"
+#undef TUNING_PARAMETER
+  bool operator==(const TuningConfig&) const = default;
 };
 
-struct ChoiceParameter {
+struct TuningParameter {
   const char* name;
   const char* about;
-  std::optional<int64_t> Choice::* value;
+  std::optional<int64_t> TuningConfig::*value;
   std::vector<int64_t> values;  // that it may have
 };
-std::span<const ChoiceParameter> choice_parameters();
+std::span<const TuningParameter> tuning_parameters();
 
-std::string str(const Choice&);  // "panel 48, step 8"; empty when nothing is chosen
+std::string str(const TuningConfig&);  // "panel 48, step 8"; empty when nothing is chosen
 
 // The machine, with those of its numbers replaced that are chosen.
-Machine with_choice(Machine, const Choice&);
+Machine with_config(Machine, const TuningConfig&);
 
 }  // namespace dlcc::tensor

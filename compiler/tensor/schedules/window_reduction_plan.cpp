@@ -4,7 +4,7 @@
 #include "tensor/analysis.h"
 #include "tensor/layout.h"
 #include "tensor/schedules/loops.h"
-#include "tensor/schedules/window.h"
+#include "tensor/schedules/window_reduction.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
 
@@ -44,7 +44,7 @@ class Planner {
   Planner(const TensorFunction& f, size_t k, const std::map<Buffer, Layout>& layouts, const std::vector<bool>& constant)
       : f_(f), k_(k), layouts_(layouts), constant_(constant) {}
 
-  std::optional<WindowPlan> run() {
+  std::optional<WindowReductionPlan> run() {
     const Stage& stage = f_.stages[k_];
     if (!is_plain(stage) || !stage.reduction) return std::nullopt;
     plan_.reduced = stage;
@@ -134,13 +134,14 @@ class Planner {
   size_t k_;
   const std::map<Buffer, Layout>& layouts_;
   const std::vector<bool>& constant_;
-  WindowPlan plan_;
+  WindowReductionPlan plan_;
 };
 
 }  // namespace
 
-std::optional<WindowPlan> plan_window(const TensorFunction& f, size_t k, const std::map<Buffer, Layout>& layouts,
-                                      const std::vector<bool>& constant) {
+std::optional<WindowReductionPlan> plan_window_reduction(const TensorFunction& f, size_t k,
+                                                         const std::map<Buffer, Layout>& layouts,
+                                                         const std::vector<bool>& constant) {
   return Planner(f, k, layouts, constant).run();
 }
 

@@ -1,6 +1,6 @@
 // Calls are visited last to first. So the last concatenation of a chain, which holds everything, becomes the home of
 // all pieces, and the earlier ones find their operands side by side in it.
-#include "lower/place_pieces.h"
+#include "lower/in_place_concat.h"
 
 #include <algorithm>
 
@@ -58,7 +58,7 @@ class Placer {
 
 }  // namespace
 
-void place_pieces(Program& program, const std::vector<Pieces>& calls) {
+void in_place_concat(Program& program, const std::vector<Pieces>& calls) {
   Placer placer(program);
   for (size_t k = calls.size(); k-- > 0;)
     if (placer.place(calls[k]))

@@ -8,19 +8,19 @@
 
 namespace dlcc::tensor {
 
-// A step is the terms between which there is no branch (Machine::terms_of_step); a run of several steps is what lies in
+// A step is the terms between which there is no branch (Machine::k_unroll); a run of several steps is what lies in
 // one block of the data.
 inline constexpr int64_t run_terms = 16;
 
 // A part of the sums: some blocks of terms, perhaps with the terms that are left behind all blocks.
-struct TermPart {
+struct KRange {
   Expr first;
   int64_t blocks = 0;
   bool with_rest = true;
 };
 
 // Neighbouring terms, before or between whose steps lines are prefetched: the how-manieth run of a part, of how many.
-struct TermRun {
+struct KRun {
   Expr number;
   int64_t count = 0;
   int64_t steps = 1;
@@ -28,21 +28,21 @@ struct TermRun {
 
 // The lines, of `lines` behind each other, that a run of the how-manieth tile, of how many, prefetches: before a step,
 // or before the whole run, when `step` is null. Every tile takes a contiguous share.
-std::vector<Expr> lines_to_fetch(int64_t lines, const Expr& tile, int64_t tiles, const TermRun&, const Expr& step);
+std::vector<Expr> lines_to_fetch(int64_t lines, const Expr& tile, int64_t tiles, const KRun&, const Expr& step);
 
 // What is done beside the terms.
-struct TermHooks {
-  std::function<Stmt(const TermRun&)> before_run;
-  std::function<Stmt(const TermRun&, const Expr& step)> before_step;  // of a run that has several
+struct KLoopHooks {
+  std::function<Stmt(const KRun&)> before_run;
+  std::function<Stmt(const KRun&, const Expr& step)> before_step;  // of a run that has several
 };
 
 // Innermost runs the axis whose terms are neighbours in the data's storage: the elements of a block, if the axis is
 // stored in blocks, which are then the outermost loop; else the last axis.
-class TermLoops {
+class KLoops {
  public:
-  TermLoops(const ContractionPlan&, const Machine&, const Choice&);
+  KLoops(const ContractionPlan&, const Machine&, const TuningConfig&);
 
-  TermPart all() const { return {Expr(0), blocks_, true}; }
+  KRange all() const { return {Expr(0), blocks_, true}; }
   int64_t blocks() const { return blocks_; }
   bool has_rest() const { return rest_ > 0; }
 
@@ -51,29 +51,29 @@ class TermLoops {
   // fetched beside it, which is the more the fewer they are.
   int64_t blocks_per_part(int64_t tiles) const;
 
-  int64_t terms_in(const TermPart&) const;
+  int64_t terms_in(const KRange&) const;
   // The part of the weights that is fetched while a part of a panel is multiplied.
   struct Ahead {
     bool in_next_panel;
     Substitution begin;  // values of the reduced axes
   };
-  Ahead ahead_of(const TermPart&) const;
+  Ahead ahead_of(const KRange&) const;
 
   // `body` for every term of the part, or the first of those that are interleaved, a few of them without a branch in
   // between.
-  Stmt loops(const Stmt& body, const TermPart&, const TermHooks&) const;
+  Stmt loops(const Stmt& body, const KRange&, const KLoopHooks&) const;
 
  private:
   const std::vector<Axis>& axes() const { return plan_.function.stages[0].reduction->axes; }
   int64_t bytes_of(int64_t terms) const;  // of a panel
-  int64_t steps_per_run() const { return run_terms / machine_.terms_of_step; }
+  int64_t steps_per_run() const { return run_terms / machine_.k_unroll; }
   int64_t steps_of(int64_t terms) const;
   int64_t runs_of(int64_t terms) const;
-  Stmt neighbours(const Stmt& body, const Expr& base, int64_t count, const TermRun& first, const TermHooks&) const;
+  Stmt neighbours(const Stmt& body, const Expr& base, int64_t count, const KRun& first, const KLoopHooks&) const;
 
   const ContractionPlan& plan_;
   const Machine& machine_;
-  const Choice& choice_;
+  const TuningConfig& config_;
   size_t innermost_ = 0;
   int64_t size_ = 1, blocks_ = 0, rest_ = 0;  // the innermost axis: terms of a block; whole blocks; terms behind them
   int64_t others_ = 1;                        // product of the other axes
