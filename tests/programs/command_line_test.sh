@@ -174,8 +174,8 @@ expect_status 0 "$model" -o tuned.o --prefix=m -mcpu=native --tune --tuning-reco
 expect_status 0 "$model" -o again.o --prefix=m -mcpu=native --tuning-records records.json -MD
 cmp tuned.o again.o
 grep -q 'records.json' again.d || fail "the records are no dependency"
-# A choice that changes the code, as a tuner would have found it.
-sed 's/"choice": {}/"choice": {"step": 8, "panel": 16, "accumulators": 4}/' records.json > chosen.json
+# A configuration that changes the code, as a tuner would have found it.
+sed 's/"config": {}/"config": {"step": 8, "panel": 16, "accumulators": 4}/' records.json > chosen.json
 expect_status 0 "$model" -o chosen.o --prefix=m -mcpu=native --tuning-records chosen.json
 ! cmp -s untuned.o chosen.o || fail "the records do not change the code"
 expect_status 0 verify "$model" "$data" -mcpu=native --tuning-records chosen.json
