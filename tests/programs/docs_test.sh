@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# The examples of README.md and docs/*.md, run as a reader runs them. Three kinds of fenced blocks are examples:
+#
+#   ```LANGUAGE file=NAME     a file that later commands of the page use
+#   ```console                lines '$ COMMAND', each followed by the output of the command
+#   ```LANGUAGE quote=PATH    consecutive lines of a file of the repository
+#
+# '...' in an output or in a quote matches any text. The blocks of a page run in order, in an empty folder that has links to
+# the repository's files and to build/release; dlcc is on the PATH. A command must exit with status 0. A page without an
+# output or a quote fails.   docs_test.sh DLCC SOURCE_FOLDER WORK_FOLDER [PAGE...]
+set -euo pipefail
+dlcc=$(realpath "$1") source=$(realpath "$2") work=$3
+mkdir -p "$work"
+work=$(realpath "$work")
+PATH=$(dirname "$dlcc"):$PATH
+
+# Whether the text is the pattern, in which '...' stands for any text.
+matches() {
+  local pattern
+  pattern=$(printf '%s.' "$2" | sed 's/[][\\*?()|+@!]/\\&/g; s/\.\.\./*/g')
+  [[ $1 == ${pattern%.} ]]
+}
+
+# The functions below check one page: `page` is its name, `line_number` where a block ends, `checks` the number of outputs
+# and quotes.
+fail() {
+  echo "$page, block that ends in line $line_number: $1"
+  exit 1
+}
+
+check_command() {
+  local output status=0
+  output=$(bash -c "$1" 2>&1 </dev/null) || status=$?
+  [ $status = 0 ] || fail "'$1' exits with status $status:"$'\n'"$output"
+  matches "$output" "${2%$'\n'}" || fail "'$1' prints"$'\n'"$output"$'\n'"in place of"$'\n'"$2"
+  checks=$((checks + 1))
+}
+
+check_console() {
+  local line command='' expected='' continued=no
+  while IFS= read -r line; do
+    if [ $continued = yes ]; then
+      command+=$'\n'$line
+    elif [[ $line == '$ '* ]]; then
+      [ -z "$command" ] || check_command "$command" "$expected"
+      command=${line#'$ '} expected=
+    else
+      expected+=$line$'\n'
+    fi
+    [[ -n $command && -z $expected && $line == *\\ ]] && continued=yes || continued=no
+  done <<<"${1%$'\n'}"
+  check_command "$command" "$expected"
+}
+
+check_quote() {
+  matches $'\n'"$(cat "$1")"$'\n' $'...\n'"$2..." || fail "these lines are not in $1:"$'\n'"$2"
+  checks=$((checks + 1))
+}
+
+check_block() {
+  case $1 in
+    *' file='*) printf '%s' "$2" >"${1##* file=}" ;;
+    *' quote='*) check_quote "${1##* quote=}" "$2" ;;
+    console) check_console "$2" ;;
+  esac
+}
+
+check_page() (
+  page=$(basename "$1") line_number=0 checks=0
+  folder=$work/${page%.md}
+  rm -rf "$folder"
+  mkdir -p "$folder/build"
+  cd "$folder"
+  for entry in "$source"/*; do [ "$(basename "$entry")" = build ] || ln -s "$entry" .; done
+  ln -s "$(dirname "$dlcc")" build/release
+  block='' info='' inside=no
+  while IFS= read -r line; do
+    line_number=$((line_number + 1))
+    if [[ $line != '```'* ]]; then
+      block+=$line$'\n'
+    elif [ $inside = no ]; then
+      inside=yes info=${line#'```'} block=
+    else
+      inside=no
+      check_block "$info" "$block"
+    fi
+  done <"$1"
+  [ $checks -gt 0 ] || fail "the page has no example"
+)
+
+# A page whose example is wrong must fail.
+refuses() {
+  printf '%b' "$1" >"$work/wrong.md"
+  ! check_page "$work/wrong.md" >/dev/null || { echo "this page passes: $1"; exit 1; }
+}
+refuses '```console\n$ echo one\ntwo\n```\n'
+refuses '```console\n$ echo one; false\none\n```\n'
+refuses '```console\n$ echo one\none\n$ echo "[a"\n[b\n```\n'
+refuses '```sh quote=README.md\nno line of this page\n```\n'
+refuses '```sh file=a\ntext\n```\n'
+
+pages=("${@:4}")
+[ ${#pages[@]} -gt 0 ] || pages=("$source"/README.md "$source"/docs/*.md)
+for path in "${pages[@]}"; do check_page "$path"; done
