@@ -9,7 +9,7 @@ SIZE = 28
 
 @dataclass
 class Distortion:
-    """Ranges of what happens to a glyph. Lengths are fractions of the image's side."""
+    """Ranges of a glyph's distortions. Lengths are fractions of the image's side."""
     rotation: float = 14  # degrees, both ways
     scale: tuple = (0.5, 0.8)  # height of the digit
     aspect: tuple = (0.55, 0.95)  # width relative to height
@@ -22,7 +22,7 @@ class Distortion:
 
 
 TRAINING = Distortion()
-# Distortions that training never shows.
+# Distortions that are not in the training data.
 SHEAR = Distortion(shear=(0.15, 0.35))
 BLUR = Distortion(blur=(0.8, 1.3))
 
@@ -71,7 +71,7 @@ def draw(glyph, how, random):
 
 
 def make(fonts, how, count, random):
-    """`count` images and labels, fonts and digits evenly: [count, 1, SIZE, SIZE] float32, [count] int."""
+    """`count` images and labels, with equal shares of fonts and digits: [count, 1, SIZE, SIZE] float32, [count] int."""
     glyphs = [font() for font in fonts]
     images, labels = [], []
     for k in range(count):

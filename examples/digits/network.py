@@ -23,7 +23,7 @@ def patches_gradient(g, channels):
 
 
 def pool(x):
-    """Maximum over 2 x 2, an odd last row or column dropped; also which of the four it was."""
+    """Maximum over 2 x 2, an odd last row or column dropped; also the position of the maximum."""
     n, h, w, c = x.shape
     four = x[:, :h // 2 * 2, :w // 2 * 2].reshape(n, h // 2, 2, w // 2, 2, c).transpose(0, 1, 3, 5, 2, 4)
     four = four.reshape(n, h // 2, w // 2, c, 4)
@@ -46,7 +46,7 @@ class Network:
         self.biases = [np.zeros(w.shape[1], np.float32) for w in self.weights]
 
     def forward(self, images):
-        """[n, 1, 28, 28] -> probabilities [n, 10], and what the gradient needs."""
+        """[n, 1, 28, 28] -> probabilities [n, 10], and the intermediate values for the gradient."""
         x, kept = images.transpose(0, 2, 3, 1), []
         for w, b in zip(self.weights[:-1], self.biases):
             columns = patches(x)
@@ -59,7 +59,7 @@ class Network:
         return e / e.sum(1, keepdims=True), (kept, flat, x.shape)
 
     def gradients(self, probabilities, labels, remembered):
-        """Of the mean cross entropy, for all weights and biases."""
+        """The gradient of the mean cross entropy for all weights and biases."""
         kept, flat, shape = remembered
         g = probabilities.copy()
         g[np.arange(len(labels)), labels] -= 1
