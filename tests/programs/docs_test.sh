@@ -37,17 +37,14 @@ check_command() {
 }
 
 check_console() {
-  local line command='' expected='' continued=no
+  local line command='' expected=''
   while IFS= read -r line; do
-    if [ $continued = yes ]; then
-      command+=$'\n'$line
-    elif [[ $line == '$ '* ]]; then
+    if [[ $line == '$ '* ]]; then
       [ -z "$command" ] || check_command "$command" "$expected"
       command=${line#'$ '} expected=
     else
       expected+=$line$'\n'
     fi
-    [[ -n $command && -z $expected && $line == *\\ ]] && continued=yes || continued=no
   done <<<"${1%$'\n'}"
   check_command "$command" "$expected"
 }
@@ -59,7 +56,10 @@ check_quote() {
 
 check_block() {
   case $1 in
-    *' file='*) printf '%s' "$2" >"${1##* file=}" ;;
+    *' file='*)
+      [ ! -L "${1##* file=}" ] || fail "the repository has a file '${1##* file=}'"
+      printf '%s' "$2" >"${1##* file=}"
+      ;;
     *' quote='*) check_quote "${1##* quote=}" "$2" ;;
     console) check_console "$2" ;;
   esac
@@ -85,6 +85,7 @@ check_page() (
       check_block "$info" "$block"
     fi
   done <"$1"
+  [ $inside = no ] || fail "the block does not end"
   [ $checks -gt 0 ] || fail "the page has no example"
 )
 
@@ -98,6 +99,7 @@ refuses '```console\n$ echo one; false\none\n```\n'
 refuses '```console\n$ echo one\none\n$ echo "[a"\n[b\n```\n'
 refuses '```sh quote=README.md\nno line of this page\n```\n'
 refuses '```sh file=a\ntext\n```\n'
+refuses '```console\n$ echo one\none\n```\n```console\n$ echo two\n'
 
 pages=("${@:4}")
 [ ${#pages[@]} -gt 0 ] || pages=("$source"/README.md "$source"/docs/*.md)
