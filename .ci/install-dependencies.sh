@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the Debian 12 packages that are missing; does nothing when all are there. Needs root or sudo only if it must.
+# Installs the Debian 12 packages that are missing. Needs root or sudo only if a package is missing.
 #
 #   install-dependencies.sh          to build dlcc and link compiled models
 #   install-dependencies.sh tests    also to run the tests

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# From a bare Debian 12 to a running model: installs what is missing, builds dlcc, compiles the digit classifier, links it
-# into examples/digits/main.c and classifies an image. Arguments go to that program: see there.
+# From a bare Debian 12 to a running model: installs the packages that are missing, builds dlcc, compiles the digit
+# classifier, links it with examples/digits/main.c and classifies an image. Arguments are passed to that program.
 set -euo pipefail
 [ $# -gt 0 ] && [ -f "$1" ] && set -- "$(realpath "$1")"
 cd "$(dirname "$0")/.."
