@@ -7,7 +7,8 @@
 #
 # '...' in an output or in a quote matches any text. The blocks of a page run in order, in an empty folder that has links to
 # the repository's files and to build/release; dlcc is on the PATH. A command must exit with status 0. A page without an
-# output or a quote fails.   docs_test.sh DLCC SOURCE_FOLDER WORK_FOLDER [PAGE...]
+# output or a quote fails, and so does the name of a source file that does not exist.
+# docs_test.sh DLCC SOURCE_FOLDER WORK_FOLDER [PAGE...]
 set -euo pipefail
 dlcc=$(realpath "$1") source=$(realpath "$2") work=$3
 mkdir -p "$work"
@@ -21,10 +22,10 @@ matches() {
   [[ $1 == ${pattern%.} ]]
 }
 
-# The functions below check one page: `page` is its name, `line_number` where a block ends, `checks` the number of outputs
+# The functions below check one page: `page` is its name, `line_number` the last line of a block, `checks` the number of outputs
 # and quotes.
 fail() {
-  echo "$page, block that ends in line $line_number: $1"
+  echo "$page:$line_number: $1"
   exit 1
 }
 
@@ -54,6 +55,14 @@ check_quote() {
   checks=$((checks + 1))
 }
 
+# Source files that the page names, by the end of their paths; names with capital letters are placeholders.
+check_file_names() {
+  local name
+  for name in $(grep -oE '`[a-z0-9_./]+\.(cpp|c|h|def|py|sh|txt)`' "$1" | tr -d '`'); do
+    grep -qE "(^|/)${name//./\\.}\$" "$work/files.txt" || fail "there is no file $name"
+  done
+}
+
 check_block() {
   case $1 in
     *' file='*)
@@ -73,6 +82,7 @@ check_page() (
   cd "$folder"
   for entry in "$source"/*; do [ "$(basename "$entry")" = build ] || ln -s "$entry" .; done
   ln -s "$(dirname "$dlcc")" build/release
+  check_file_names "$1"
   block='' info='' inside=no
   while IFS= read -r line; do
     line_number=$((line_number + 1))
@@ -89,6 +99,8 @@ check_page() (
   [ $checks -gt 0 ] || fail "the page has no example"
 )
 
+(cd "$source" && find compiler examples frontends runtime targets tests -type f) >"$work/files.txt"
+
 # A page whose example is wrong must fail.
 refuses() {
   printf '%b' "$1" >"$work/wrong.md"
@@ -99,6 +111,7 @@ refuses '```console\n$ echo one; false\none\n```\n'
 refuses '```console\n$ echo one\none\n$ echo "[a"\n[b\n```\n'
 refuses '```sh quote=README.md\nno line of this page\n```\n'
 refuses '```sh file=a\ntext\n```\n'
+refuses 'See `no_such_test.sh`.\n```console\n$ echo one\none\n```\n'
 refuses '```console\n$ echo one\none\n```\n```console\n$ echo two\n'
 
 pages=("${@:4}")
