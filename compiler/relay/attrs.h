@@ -1,5 +1,5 @@
 // Attributes of operators and functions: a sorted list of named values, as the text format writes them. An operator
-// declares a plain struct and a table of its fields (operator.h); nothing else in dlcc knows an attribute's name.
+// declares a plain struct and a table of its fields (operator.h); only importers use an attribute's name elsewhere.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// The reference meaning of a whole module: @main evaluated operation by operation through the definitions, without
-// schedules, layouts or code. `verify` compares compiled models with it.
+// The reference evaluation of a module: @main, operation by operation, by the operators' definitions, without
+// schedules, layouts or code. `dlcc verify` compares compiled models with it.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace dlcc::relay {
 
-// Sees every tensor that a binding of @main computes.
+// Called with every binding that is evaluated and its tensors.
 using Observer = std::function<void(const Binding&, std::span<const Constant> results)>;
 
 // Arguments fit @main's parameters; results are main's results, tuples flattened. Stops at the first status that is not

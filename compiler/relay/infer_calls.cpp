@@ -6,7 +6,7 @@
 
 namespace dlcc::relay {
 
-// Generic functions and constructors are instantiated anew at each use.
+// Every use of a generic function or constructor has its own instance.
 Type Inference::type_of(const Atom& atom, const SourceLocation& location) {
   auto instance = [&](const Type& type) {
     const FunctionType* f = as<FunctionType>(type);
@@ -43,8 +43,8 @@ Type Inference::type_of(const Atom& atom, const SourceLocation& location) {
 
 struct Inference::Gathered {
   Operands tensors;
-  int hole = 0;     // hides an operand's type
-  Type not_tensor;  // stands where a tensor should
+  int hole = 0;     // that an operand's type is, or 0
+  Type not_tensor;  // the type of an operand that is no tensor
 };
 
 Inference::Gathered Inference::gather(const Unifier& unifier, const std::vector<Type>& types) {
@@ -168,7 +168,7 @@ Type Inference::call_function(const Type& callee, Call& call, bool global, const
         DiagnosticId::wrong_arity, location,
         fmt::format("{} takes {} arguments, found {}", describe(call.callee), f.params.size(), call.args.size()),
         {text(type)});
-  std::map<std::string, Dim> sizes;  // of the symbols of the parameters
+  std::map<std::string, Dim> sizes;  // by symbol of the parameters
   for (size_t i = 0; i < call.args.size(); ++i)
     if (!pass_argument(call.args[i], f.params[i], static_cast<int>(i), sizes, global, call, location))
       return unifier_.fresh();
@@ -177,7 +177,8 @@ Type Inference::call_function(const Type& callee, Call& call, bool global, const
   return substitute(open_symbols(f.result, existential), sizes);
 }
 
-// Symbols stand for the sizes that the argument has: the first plain occurrence gives the value, others are compared.
+// The sizes of a parameter's symbols: those of the argument where a symbol first appears alone. Other occurrences are
+// compared later.
 static void match_sizes(const Type& param, const Type& found, const std::function<bool(const std::string&)>& quantified,
                         std::map<std::string, Dim>& sizes) {
   const TensorType *p = as<TensorType>(param), *f = as<TensorType>(found);
@@ -222,7 +223,7 @@ Dim Inference::fresh_symbol() {
 }
 
 Type Inference::open_symbols(const Type& type, const std::function<bool(const std::string&)>& quantified) {
-  std::map<std::string, Dim> opened;  // one symbol per name; each "?" stands for itself
+  std::map<std::string, Dim> opened;  // one symbol per name; each "?" is a symbol of its own
   return map_leaves(type, [&](const Type& leaf) {
     const TensorType* t = as<TensorType>(leaf);
     if (!t || is_static(t->shape)) return leaf;

@@ -91,7 +91,7 @@ std::optional<DType> dtype_of_code(ElementCode code) {
   return std::nullopt;
 }
 
-// Nodes: 0 is null, 1 the map from type keys to arrays, 2 the array of constants, behind them the constants.
+// Nodes: 0 is null, 1 the map from type keys to arrays, 2 the array of constants, 3 and on the constants.
 std::string metadata_text(const std::vector<Constant>& constants) {
   std::string nodes, arrays, indices;
   for (size_t i = 0; i < constants.size(); ++i) {

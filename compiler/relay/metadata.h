@@ -1,5 +1,5 @@
-// The constants of a printed program: those without a literal stand in a section behind the text, as Relay 0.18 writes
-// it (a JSON graph of objects with the tensors' bytes in base64), and are named meta[relay.Constant][i].
+// The metadata section of a printed program: constants without a literal, as a JSON graph of objects with the tensors'
+// bytes in base64 (Relay 0.18). The text refers to them as meta[relay.Constant][i].
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace dlcc::relay {
 
-// Numbers constants in order of first use; the same bytes under the same type have one number.
+// Numbers constants in order of first use; equal pointers to bytes of equal types have one number.
 class ConstantPool {
  public:
   int index_of(const Constant&);
@@ -22,7 +22,7 @@ class ConstantPool {
   std::vector<Constant> constants_;
 };
 
-// "#[metadata]" and what follows it.
+// The section, from "#[metadata]" on.
 std::string metadata_text(const std::vector<Constant>&);
 
 std::string literal_text(const Constant&);  // "1f"; empty when the format has no literal for it
@@ -34,6 +34,6 @@ struct ElementCode {
 ElementCode element_code(DType);
 std::optional<DType> dtype_of_code(ElementCode);
 
-inline constexpr uint64_t ndarray_magic = 0xDD5E40F096B4A13F;  // opens each tensor
+inline constexpr uint64_t ndarray_magic = 0xDD5E40F096B4A13F;  // begins each tensor
 
 }  // namespace dlcc::relay

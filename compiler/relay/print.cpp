@@ -1,6 +1,6 @@
 // Writes programs in Relay's text format 0.0.5, in A-normal form: one `let` (or, for nameless variables, one graph
-// binding `%0 = ...`) per operation, the last operation of a block in place of its result. What the format lacks is
-// written as calls: match_cast(%x, T) and call_tensor(@f, %x).
+// binding `%0 = ...`) per operation, the last operation of a block in place of its result. Operations that the format
+// lacks are written as calls: match_cast(%x, T) and call_tensor(@f, %x).
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -14,7 +14,7 @@ namespace dlcc::relay {
 
 namespace {
 
-// How often each variable is used.
+// The number of uses of each variable.
 void count_uses(const Block& block, std::map<int, int>& uses) {
   auto use = [&](const Atom& a) {
     if (const Var* v = std::get_if<Var>(&a)) ++uses[(*v)->id];
@@ -112,7 +112,7 @@ class Printer {
     out_ += "\n";
   }
 
-  // Names of inputs and outputs that the parameters' names do not give are attributes of @main.
+  // Names of inputs and outputs that differ from the parameters' names are attributes of @main.
   Attrs interface_names(const Function& f) const {
     Attrs attrs;
     auto add = [&](const char* key, const std::vector<std::string>& names, bool implied) {
@@ -188,7 +188,7 @@ class Printer {
   void target(const Binding& b) {
     const Var& v = b.var;
     bool unused = uses_[v->id] == 0;
-    // A graph binding takes no annotation, which sizes that have names need to keep them, and `%0 = %x` binds nothing.
+    // A graph binding has no annotation, which named sizes need to keep their names, and `%0 = %x` binds nothing.
     bool nameless = v->name.empty() || (v->name == "_" && !unused);
     if (nameless && !has_symbols(v->type) && !std::holds_alternative<Alias>(b.op)) {
       names_[v->id] = fmt::format("{}", next_number_++);
@@ -371,7 +371,7 @@ class Printer {
 
 }  // namespace
 
-// The literal that stands for a scalar; empty when the format has none.
+// The literal of a scalar; empty when the format has none.
 std::string literal_text(const Constant& c) {
   if (c.rank() != 0) return "";
   auto number = [](double value, std::string shortest, const char* suffix) {

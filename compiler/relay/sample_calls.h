@@ -1,5 +1,5 @@
-// Small applications of an operator, found by asking its type relation: with which element types it can be applied at
-// all. `dlcc ops --target` lowers them.
+// Small applications of an operator, one for each element type that its type relation accepts. `dlcc ops --target`
+// lowers them.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ struct SampleCall {
 };
 
 // By the element type of the data: operands that are indices or conditions have types of their own. Empty when no
-// application was found among the few shapes and values that are tried, which is a gap of the search.
+// application was found among the shapes and values that the search tries: extend them then.
 std::map<DType, SampleCall> sample_calls(const Operator&);
 
 }  // namespace dlcc::relay

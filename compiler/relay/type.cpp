@@ -14,7 +14,7 @@ namespace dlcc::relay {
 
 namespace {
 
-// A node over `parts`, whose depth and size (saturating) follow from theirs.
+// A node of the given parts; its depth and its size, which saturates, are computed from theirs.
 template <class T>
 Type make_type(T value, std::initializer_list<const std::vector<Type>*> parts) {
   TypeNode node{std::move(value)};

@@ -1,8 +1,7 @@
 // Relay types: immutable, shared, compared structurally.
 //
-//   Tensor[(1, n), float32]   tensor of known rank; dimensions are Dims. A symbol named "?" is anonymous: inference
-//   opens it
-//                             to a fresh symbol in parameters and in the results of calls
+//   Tensor[(1, n), float32]   tensor of known rank; dimensions are Dims. Inference replaces the anonymous symbol "?" by
+//                             a new one in parameters and in the results of calls
 //   (T, U)                    tuple
 //   fn [A](T, U) -> V         function, possibly generic
 //   List[T]                   instance of an algebraic data type
@@ -27,7 +26,7 @@ using Type = std::shared_ptr<const TypeNode>;
 
 enum class Kind : uint8_t { type, shape, base_type };
 
-// A type variable; identity is the id, the name is for people.
+// A type variable, identified by its id; the name is for printing.
 struct TypeVariable {
   int id = 0;
   std::string name;
@@ -63,8 +62,8 @@ struct HoleType {  // to be inferred; ids are unique within one inference
 
 struct TypeNode {
   std::variant<TensorType, TupleType, FunctionType, DataType, RefType, VariableType, HoleType> v;
-  // As a tree: types are shared, so a short program can build one of astronomic size. Inference refuses those beyond
-  // type_limits, which keeps every traversal of a type cheap.
+  // Depth and number of nodes as a tree: parts are shared, so that a short program can build a type of exponential
+  // size. Inference refuses types beyond type_limits, which bounds every traversal.
   int depth = 1;
   int64_t size = 1;
 };

@@ -32,8 +32,7 @@ Type Unifier::shallow(const Type& type) const {
   return t;
 }
 
-// `depth` adds up the depths of the types passed through, which bounds the recursion; the count of visited nodes bounds
-// the work.
+// The sum `depth` of the depths of the visited types bounds the recursion, the number of visited nodes the work.
 Type Unifier::resolve(const Type& type) const {
   int64_t visited = 0;
   bool failed = false;
@@ -99,7 +98,7 @@ bool Unifier::fill(int hole, const Type& type) {
   return true;
 }
 
-// An infinite type, and one too large to look through, is not filled in.
+// A hole is not filled with a type that contains it, or that is too large to search.
 bool Unifier::occurs(int hole, const Type& type) const {
   Type resolved = resolve(type);
   if (!resolved) return true;

@@ -1,5 +1,5 @@
 // Unification of types with holes (first-order, with occurs check), as inference needs it: dimensions may be subsumed,
-// and whoever waits for a hole learns when it is filled.
+// and filled holes are listed, so that relations that wait for them are retried.
 #pragma once
 
 #include <utility>
@@ -17,7 +17,7 @@ class Unifier {
   // Follows filled holes at the top of the type; deeper ones stay.
   Type shallow(const Type&) const;
 
-  // The type with every filled hole replaced. A type beyond type_limits is given as null.
+  // The type with every filled hole replaced. Null for a type beyond type_limits.
   Type resolve(const Type&) const;
 
   // Makes the two types equal by filling holes; false when that is impossible (holes may be filled partly then). A "?"

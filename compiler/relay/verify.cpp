@@ -1,7 +1,7 @@
 // The rules of Relay programs, checked after inference and between passes:
 //
 //   1. every variable (parameter, binding, pattern) is bound once in the module and has an id below next_id;
-//   2. a variable is used only where it is visible: behind its binding in its block, in the blocks nested there, and,
+//   2. a variable is used only where it is visible: after its binding in its block, in the blocks nested there, and,
 //      when it is bound to a function, in that function's own body;
 //   3. global functions, tensor functions, constructors and data types that are named exist; data types have as many
 //      arguments as parameters; constructors' names are unique in the module;
@@ -11,9 +11,9 @@
 //      axes;
 //   6. patterns of one `match` are of one data type and have as many fields as their constructors; a `match` has a
 //      clause;
-//   7. nested blocks and functions are there;
-//   8. every variable, parameter and function result has a type without holes, and the type of a binding is what its
-//      operation gives (dimensions that are not known are not compared).
+//   7. nested blocks and functions are not null;
+//   8. every variable, parameter and function result has a type without holes, and the type of a binding is that of
+//      its operation (unknown dimensions are not compared).
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -134,7 +134,7 @@ class Verifier {
     const TupleType *p = as<TupleType>(a), *q = as<TupleType>(b);
     if (p && q) return std::ranges::equal(p->fields, q->fields, same_but_unknown);
     if (!a || !b || a->v.index() != b->v.index()) return false;
-    return true;  // generic parts were instantiated: inference is what compares them
+    return true;  // generic parts were instantiated: inference compares them
   }
 
   void expect_type(const Binding& b, const Type& given) {

@@ -1,7 +1,7 @@
-// Layouts: images that a contraction writes are stored in blocks of channels, so that a vector holds neighbouring
-// channels of one pixel, and what follows keeps that form. Every tensor function can read any layout, because operands'
-// indices are substituted (tensor/passes/apply_layouts.h); conversions are inserted only where somebody else needs
-// dense order: results of functions, branches, tuples, and views.
+// Assigns layouts: images that a contraction writes are stored in blocks of channels, so that a vector holds adjacent
+// channels of one pixel; the functions that read such images keep the blocks. Every tensor function can read any
+// layout, because operands' indices are substituted (tensor/passes/apply_layouts.h). Copies to dense row-major order
+// are inserted for results of functions, branches, tuples and views only.
 #include <algorithm>
 #include <map>
 
@@ -46,7 +46,7 @@ class LayoutAssigner {
     return static_shape(as<TensorType>(type_of(module_, a))->shape);
   }
 
-  // What the calls of the block would like to find round the images that they read.
+  // The union of the halos that the calls of the block want around each image that they read.
   void find_wanted_halos(const Block& block) {
     for (const Binding& b : block.bindings) {
       const CallTensor* call = std::get_if<CallTensor>(&b.op);
@@ -95,7 +95,7 @@ class LayoutAssigner {
     if (f.results.size() != 1 || !is_static(f.results[0]->shape) || f.results[0]->rank() < 3) return {};
     if (int axis = channels_of(f, which_are_constant(args)); axis >= 0) return blocked(f, axis);
     if (tensor::pattern_of(f) == tensor::Pattern::opaque && !tensor::consists_of_pieces(f)) return {};
-    // Otherwise keep the blocks of the largest operand that has any.
+    // Otherwise keep the blocks of the largest blocked operand.
     int64_t largest = 0;
     int kept = -1;
     for (size_t k = 0; k < f.params.size(); ++k) {
@@ -107,14 +107,14 @@ class LayoutAssigner {
     return kept < 0 || !begins_blocks(f, kept) ? Layout{} : blocked(f, kept);
   }
 
-  // Pieces of the result begin with a block of the axis.
+  // Every piece of the result begins at a block boundary of the axis.
   bool begins_blocks(const TensorFunction& f, int axis) const {
     return std::ranges::all_of(f.stages, [&](const tensor::Stage& s) {
       return s.origin.empty() || s.origin[static_cast<size_t>(axis)].value() % channels_ == 0;
     });
   }
 
-  // The channels of a contraction's result, or of what is read of it channel by channel; or -1.
+  // The axis of channels of a contraction's result, or of the window reduction that reads it; or -1.
   int channels_of(const TensorFunction& f, const std::vector<bool>& constant) const {
     auto chain = tensor::split_at_window_reduction(f);
     if (!chain) return tensor::channel_axis(f, constant, channels_);
@@ -179,7 +179,7 @@ class LayoutAssigner {
   tensor::Machine machine_;
   std::map<int, Layout> layouts_;  // of variables that are not dense
   std::map<int, Var> dense_copies_;
-  std::map<int, std::vector<tensor::Range>> wanted_halos_;  // by variable; empty where nobody wants any
+  std::map<int, std::vector<tensor::Range>> wanted_halos_;  // by variable; empty where no reader wants one
 };
 
 }  // namespace

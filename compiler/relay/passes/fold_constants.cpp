@@ -1,6 +1,6 @@
 // Evaluates operations whose operands are constants, by the operators' own definitions; takes projections of known
-// tuples and the branch of an `if` whose condition is known. What would grow the program much is left: a large tensor
-// that a small operand determines costs less to compute than to store.
+// tuples and the branch of an `if` whose condition is known. Results much larger than
+// their operands are not folded: a large tensor that a small operand determines costs less to compute than to store.
 #include <algorithm>
 
 #include "relay/operator.h"
@@ -13,8 +13,9 @@ namespace dlcc::relay {
 
 namespace {
 
-constexpr int64_t always_stored = 64 << 10;  // bytes of a result that are folded whatever the operands' size
-constexpr int64_t tiny = 64;                 // elements of a result that may depend on shapes only
+constexpr int64_t always_stored =
+    64 << 10;                 // results of at most this many bytes are folded whatever the operands' size
+constexpr int64_t tiny = 64;  // elements of a result that is computed from shapes only
 
 class Folder {
  public:
@@ -56,7 +57,7 @@ class Folder {
     }
   }
 
-  // The branch's bindings stand where the `if` stood.
+  // Replaces the `if` by the branch's bindings.
   void take_branch(Binding& b, const If& branch, std::vector<Binding>& kept) {
     Block& taken = std::get<Constant>(branch.condition).integer_at(0) ? *branch.then_block : *branch.else_block;
     fold(std::move(taken.bindings), kept);
@@ -65,7 +66,7 @@ class Folder {
     known_.add(b.var, taken.result);
   }
 
-  // The atom that the operation's value is, if it is one already.
+  // The atom that equals the operation's value, if there is one.
   std::optional<Atom> known_value(const Binding& b) const {
     if (const Alias* alias = std::get_if<Alias>(&b.op)) return alias->value;
     if (const MatchCast* cast = std::get_if<MatchCast>(&b.op))
@@ -175,7 +176,7 @@ class Folder {
 
 }  // namespace
 
-// A branch taken may have a sharper type than the `if` had: then types are inferred anew.
+// The branch may have a more precise type than the `if`: then types are inferred again.
 Module fold_constants(Module module, PassContext& context) {
   Folder folder(module);
   for (auto& [name, f] : module.functions) folder.run(f.body);

@@ -1,4 +1,4 @@
-// What the graph passes share: replacing variables by atoms while walking forward, and counting uses.
+// Helpers of graph passes: replacing variables by atoms in a forward walk, and counting uses.
 #pragma once
 
 #include <map>
@@ -7,8 +7,8 @@
 
 namespace dlcc::relay {
 
-// Variables that passes found to equal other atoms. Walking a block in order, a pass first applies what it knows to an
-// operation and then learns from it, so one look-up is enough.
+// Atoms that replace variables. A pass walks a block in order: it applies the replacements to an operation before it
+// adds one for the operation's own variable, so that one look-up suffices.
 class Replacements {
  public:
   void add(const Var& var, Atom atom) { atoms_.insert_or_assign(var->id, std::move(atom)); }
@@ -31,7 +31,7 @@ class Replacements {
   std::map<int, Atom> atoms_;
 };
 
-// How often each variable is used, by id.
+// The number of uses of each variable, by id.
 class Uses {
  public:
   Uses() = default;

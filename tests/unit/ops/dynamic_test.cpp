@@ -1,5 +1,5 @@
-// Operators whose operands decide a shape that is declared: right operands give the static operator's result, wrong
-// ones the status shape_mismatch.
+// Operators whose operands decide a declared shape: matching operands give the static operator's result, others the
+// status shape_mismatch.
 #include "operators.h"
 
 using namespace dlcc;

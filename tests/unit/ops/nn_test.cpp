@@ -51,7 +51,7 @@ TEST_CASE("convolution of narrow types") {
   Constant x = tensor_of(dtype::i8, {1, 1, 1, 3}, {100, 100, 100}),
            w = tensor_of(dtype::i8, {1, 1, 1, 3}, {100, 100, 1});
   check_values(apply("nn.conv2d", {{"out_dtype", "int32"}}, {x, w}), {1, 1, 1, 1}, {20100});
-  // float16 sums are made in float32: 2048 + 1 + 1 is 2050.
+  // float16 sums are computed in float32: 2048 + 1 + 1 is 2050.
   Constant half = tensor_of(dtype::f16, {1, 3, 1, 1}, {2048, 1, 1}),
            one = tensor_of(dtype::f16, {1, 3, 1, 1}, {1, 1, 1});
   check_values(apply("nn.conv2d", {}, {half, one}), {1, 1, 1, 1}, {2050});
@@ -170,7 +170,7 @@ TEST_CASE("ceil_mode counts windows that begin inside data or left padding") {
   attrs["padding"] = list({1, 1});
   attrs["strides"] = list({3});
   check_values(apply("nn.max_pool1d", attrs, {floats({1, 1, 2}, {1, 2})}), {1, 1, 1}, {2});
-  // It shortens the average, also when the padding is counted.
+  // A window that ends beyond the padding averages fewer taps, also when the padding is counted.
   Attrs average = {{"pool_size", list({3})}, {"strides", list({2})}, {"ceil_mode", true}};
   check_values(apply("nn.avg_pool1d", average, {x}), {1, 1, 2}, {2, 3.5});
   average["count_include_pad"] = true;
@@ -206,7 +206,7 @@ TEST_CASE("max_pool_indices are positions in the whole tensor") {
   check_values(apply("nn.max_pool_indices", attrs, {x}), {1, 2, 1, 2}, {1, 1, 6, 11});
   attrs["storage_order"] = 1;
   check_values(apply("nn.max_pool_indices", attrs, {x}), {1, 2, 1, 2}, {2, 2, 6, 11});
-  // Padding never wins, not even over -infinity.
+  // Padding is never the maximum, not even of -infinity.
   Constant low = floats({1, 1, 2}, {-infinity, -infinity});
   Attrs padded = {{"pool_size", list({2})}, {"padding", list({1, 1})}};
   check_values(apply("nn.max_pool_indices", padded, {low}), {1, 1, 3}, {0, 0, 1});

@@ -1,4 +1,4 @@
-// Operators that move elements: reshape, transpose, slices, padding, concatenation, choosing by index, filling.
+// Operators that move elements: reshape, transpose, slices, padding, concatenation, taking by index, filling.
 #include "operators.h"
 #include "tensor/visit.h"
 

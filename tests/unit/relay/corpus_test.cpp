@@ -1,5 +1,5 @@
-// Programs that others wrote (DLCC_TEST_DATA/relay): those that TVM reads are read, printed and read again; those it
-// rejects are rejected. What differs is listed in corpus_exceptions.txt with the reason.
+// Programs of other projects (DLCC_TEST_DATA/relay): programs that TVM accepts are parsed, printed and parsed again;
+// programs that it rejects are rejected. corpus_exceptions.txt lists the exceptions with their reasons.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::map<std::string, std::string> exceptions() {
   return list;
 }
 
-// Reads, prints, reads and prints again. The problem found, or nothing.
+// Parses, prints, parses and prints again. Returns the problem found, or nothing.
 std::string round_trip(const std::string& text) {
   Diagnostics d;
   frontends::relay_text::ParseOptions options;

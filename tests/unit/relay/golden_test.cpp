@@ -1,4 +1,4 @@
-// Golden tests: every file in tests/golden/relay is a program with what is to be done to it and what comes out.
+// Golden tests: every file in tests/golden/relay has a program, the command to run on it and the expected output.
 //
 //   // RUN: infer                      parse | infer | passes a,b,c | error
 //   def @main(...) { ... }
@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The values of the constants that the text only names.
+// The values of the constants that the text refers to.
 std::string constants_text(const relay::Module& module) {
   std::string text, printed = relay::print(module, true), mark = "#[metadata]";
   size_t at = printed.find(mark);
