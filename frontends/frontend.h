@@ -1,4 +1,4 @@
-// Frontends: bytes to Relay module. The kind of input is recognised by its content, not by its name.
+// Frontends: bytes to a Relay module. The bytes, not the file's name, decide which frontend reads them.
 #pragma once
 
 #include <map>
@@ -14,15 +14,15 @@ namespace dlcc::frontends {
 
 struct ImportOptions {
   std::map<std::string, int64_t> dims;          // --dim name=value: values for symbolic dimensions
-  std::string file = "<stdin>";                 // for messages
-  std::string folder;                           // external tensor data is read from here and nowhere outside
-  std::set<std::string>* files_read = nullptr;  // where the paths of external data files that were used are added
+  std::string file = "<stdin>";                 // the model's file, for messages
+  std::string folder;                           // the only folder from which external tensor data is read
+  std::set<std::string>* files_read = nullptr;  // if not null, receives the paths of the external data files
 };
 
-// The module in A-normal form with inferred types, or empty with all problems found.
+// The module in A-normal form with inferred types; empty, with diagnostics for all problems, if the model is invalid.
 std::optional<relay::Module> import_model(std::span<const std::byte> bytes, const ImportOptions&, Diagnostics&);
 
-// By format. import_relay also reads one expression without a header (bound to @main).
+// For one format. import_relay also accepts a single expression without header, which becomes @main.
 std::optional<relay::Module> import_onnx(std::span<const std::byte> bytes, const ImportOptions&, Diagnostics&);
 std::optional<relay::Module> import_relay(std::string_view text, const ImportOptions&, Diagnostics&);
 

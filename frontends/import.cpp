@@ -1,13 +1,13 @@
-// Recognises the kind of a model by its bytes.
+// Selects the frontend by a model's first bytes.
 #include <algorithm>
 
 #include "frontends/frontend.h"
 
 namespace dlcc::frontends {
 
-// Text has no control characters but white space; a protobuf message meets one with its first nested message.
+// Text has no control characters but white space. A serialised ONNX model has one in its first fields.
 static bool is_text(std::span<const std::byte> bytes) {
-  constexpr size_t enough = 4096;
+  constexpr size_t enough = 4096;  // bytes
   return std::ranges::all_of(bytes.first(std::min(bytes.size(), enough)), [](std::byte b) {
     char c = static_cast<char>(b);
     return std::to_integer<uint8_t>(b) >= 0x20 || c == '\t' || c == '\n' || c == '\r';

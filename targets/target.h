@@ -1,4 +1,4 @@
-// A target as data: what code is made for. Tables are in targets/llvm/*.cpp; one dlcc binary carries all of them.
+// A target as data: the CPUs that code is generated for. The tables are in targets/llvm/*.cpp; one dlcc binary has all.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace dlcc::targets {
 
-// One instruction-set level for which kernels are generated. An object may hold several; the best one that the CPU
-// supports is chosen at the first call.
+// One instruction-set level for which kernels are generated. An object may hold several; its first call selects the
+// best one that the CPU supports.
 struct CodeLevel {
   std::string name;      // "x86-64-v4": part of symbol names and reports
   std::string cpu;       // LLVM's target CPU
@@ -25,7 +25,7 @@ struct Target {
   std::string triple;  // "x86_64-unknown-linux-gnu"
   std::string summary;
   std::vector<CodeLevel> levels;  // ascending; the first is what a CPU must have
-  int64_t channel_block = 1;      // images are kept in blocks of this many channels (1: as the model says)
+  int64_t channel_block = 1;      // channels per block of the images' layout, NCHW16c for 16; 1: the model's NCHW
   bool is_host_architecture = false;
 };
 

@@ -11,14 +11,14 @@ using relay::TensorType;
 
 namespace {
 
-constexpr int64_t folding_limit = 4096;  // elements; larger tensors are left to the folding pass
+constexpr int64_t folding_limit = 4096;  // elements; the constant folding pass handles larger tensors
 
 bool is_small(const Shape& shape) {
   Dim count = product(shape);
   return count.is_constant() && count.value() <= folding_limit;
 }
 
-// The operator's results, when all operands are small constants.
+// The operator's results if all operands and results are small constants.
 std::optional<Values> evaluate_now(const relay::Operator& op, const Values& args, const relay::Operands& operands,
                                    const relay::Attrs& attrs, const std::vector<TensorType>& results) {
   std::vector<Constant> constants;
@@ -28,7 +28,7 @@ std::optional<Values> evaluate_now(const relay::Operator& op, const Values& args
   }
   if (!std::ranges::all_of(results, [](const TensorType& t) { return is_small(t.shape); })) return std::nullopt;
   auto evaluated = tensor::evaluate(op.compute(attrs, operands), constants);
-  if (evaluated.status != tensor::Status::ok) return std::nullopt;  // left to fail at run time
+  if (evaluated.status != tensor::Status::ok) return std::nullopt;  // fails at run time instead
   Values values;
   for (Constant& c : evaluated.results) values.push_back(Value::of(std::move(c)));
   return values;

@@ -1,6 +1,5 @@
-// Builds Relay blocks while a model is imported: every call is typed at once by the operator's relation, and evaluated
-// at once by its definition when its operands are small constants, so that shapes which a model computes are known in
-// time to choose attributes.
+// Builds Relay blocks. Every call is typed immediately by the operator's relation. A call with small constant operands
+// is evaluated immediately by the operator's definition, so that shapes which a model computes are constants.
 #pragma once
 
 #include <string>
@@ -11,8 +10,8 @@
 
 namespace dlcc::frontends::onnx {
 
-// A tensor while importing. A poisoned one stands for a result of a node that was rejected; what depends on it is
-// skipped without further messages.
+// A tensor during import. A poisoned value is the result of a rejected node; nodes that depend on it are skipped
+// without further messages.
 struct Value {
   relay::Atom atom;
   relay::TensorType type;
@@ -30,7 +29,7 @@ class BlockBuilder {
   explicit BlockBuilder(relay::Module& module) : module_(module) {}
 
   void open();
-  // The block of all bindings since the matching open(). One result is its value, several are a tuple.
+  // The block of all bindings since the matching open(). Its value is the only result, or the tuple of all results.
   relay::Block close(const Values& results, const SourceLocation&);
   void discard();  // closes without a result
 
@@ -39,8 +38,7 @@ class BlockBuilder {
   // The first `count` fields of a tuple.
   Values fields(const relay::Var& tuple, size_t count, const std::string& name, const SourceLocation&);
 
-  // Applies an operator to values that are not poisoned. For an operator whose result is a tuple: its first `results`
-  // fields.
+  // Applies an operator to values, none of them poisoned. If its result is a tuple: the first `results` fields.
   std::variant<Values, relay::TypeError> call(const std::string& op, const Values& args, const relay::Attrs& attrs,
                                               size_t results, const SourceLocation&);
 
@@ -49,7 +47,7 @@ class BlockBuilder {
   std::vector<relay::Block> open_;
 };
 
-// A name as a variable's hint: an identifier of Relay's text format.
+// Turns a name into an identifier of Relay's text format.
 std::string variable_name(const std::string& name);
 
 }  // namespace dlcc::frontends::onnx

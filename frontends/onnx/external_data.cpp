@@ -13,22 +13,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A mapping that ends with its last user.
+// Owns a file mapping.
 struct Mapping {
   void* data;
   size_t size;
   ~Mapping() { munmap(data, size); }
 };
 
-bool lies_inside(const fs::path& file, const fs::path& folder) {
+bool is_inside(const fs::path& file, const fs::path& folder) {
   auto [end, rest] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
   return end == folder.end() && rest != file.end();
 }
 
-// The file's path with all links resolved, or why it may not be read.
+// The file's path with all links resolved; empty, with the reason in `problem`, if it may not be read.
 std::optional<fs::path> resolve(const std::string& folder, const std::string& location, std::string& problem) {
   if (folder.empty()) {
-    problem = "the model was not read from a folder, so there are no files beside it";
+    problem = "the model was not read from a file, so it has no folder";
     return std::nullopt;
   }
   fs::path relative(location);
@@ -44,7 +44,7 @@ std::optional<fs::path> resolve(const std::string& folder, const std::string& lo
     problem = error.message();
     return std::nullopt;
   }
-  if (!lies_inside(file, root)) {
+  if (!is_inside(file, root)) {
     problem = "the location leads outside the model's folder";
     return std::nullopt;
   }

@@ -1,5 +1,5 @@
-// Tensor data that lies in files beside the model. A file is mapped once and shared by the tensors in it. Only regular
-// files inside the model's folder are read, wherever links point.
+// External tensor data: files in the model's folder. Each file is mapped once for all its tensors. Only regular files
+// whose resolved path is in that folder are read.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace dlcc::frontends::onnx {
 
-// Bytes and who keeps them alive.
+// Bytes and the owner that keeps them alive.
 struct ByteView {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
@@ -21,7 +21,7 @@ struct ByteView {
 
 class ExternalFiles {
  public:
-  // `files_read` may be null; else the paths of the files that were opened are added to it.
+  // If `files_read` is not null, it receives the paths of the opened files.
   explicit ExternalFiles(std::string folder, std::set<std::string>* files_read = nullptr)
       : folder_(std::move(folder)), files_read_(files_read) {}
 

@@ -46,7 +46,7 @@ const AttributeProto* Node::find(const std::string& name) {
   return it == c_.attributes.end() ? nullptr : it->second;
 }
 
-// Files from before IR version 2 do not state the type; there the field that is present tells it.
+// Before IR version 2 attributes have no type field: the field that is present decides.
 const AttributeProto* Node::typed(const std::string& name, AttributeProto::AttributeType type,
                                   bool present(const AttributeProto&)) {
   const AttributeProto* a = find(name);
@@ -198,7 +198,7 @@ Value Node::scalar(DType type, double value) const {
     case DType::int16_:
     case DType::uint16_:
       return of(static_cast<int16_t>(static_cast<int64_t>(value)));
-    default:  // types of a byte and less; for float8 only 0 is asked for
+    default:  // types of at most one byte; float8 only for the value 0
       return of(static_cast<int8_t>(static_cast<int64_t>(value)));
   }
 }

@@ -1,10 +1,9 @@
-// What a converter sees of one ONNX node: its operands and attributes, and the means to report problems and to emit
-// Relay.
+// A converter's view of one ONNX node: operands, attributes, error reports and emission of Relay calls.
 //
-// A converter is written as if nothing could go wrong. A problem is reported once, marks the node as failed, and yields
-// a harmless value: a default for an attribute, a poisoned value for a result; calls with poisoned operands do nothing.
-// The importer discards what a failed node returned. Only where a converter indexes a shape or list, it first asks
-// failed().
+// Converters need little error handling. The first problem is reported, marks the node as failed, and yields a valid
+// default: an attribute's default value, a poisoned result. Calls with poisoned operands return poisoned values. The
+// importer discards the results of a failed node. A converter must test failed() only before it indexes a shape or
+// list.
 #pragma once
 
 #include <functional>
@@ -27,12 +26,12 @@ struct Branch {
   Values results;
 };
 
-// Where a node stands: filled in by the importer.
+// A node and its environment, from the importer.
 struct NodeContext {
   const schema::NodeProto& proto;
   int64_t opset;
   SourceLocation location;
-  std::vector<std::optional<Value>> inputs;  // empty where an optional input is left out
+  std::vector<std::optional<Value>> inputs;  // an omitted optional input is empty
   std::map<std::string, const schema::AttributeProto*> attributes;
   BlockBuilder& builder;
   Diagnostics& diagnostics;
@@ -58,15 +57,14 @@ class Node {
   Values all_inputs() const;
   int output_count() const { return c_.proto.output_size(); }
   bool wants(int output) const { return output < output_count() && !c_.proto.output(output).empty(); }
-  // The shape that the model declares for an output, when all of it is static.
+  // The shape that the model declares for an output, if it is static.
   std::optional<std::vector<int64_t>> declared_shape(int output) const;
 
-  // The elements of an input of rank 0 or 1 with integer elements. Empty when the input is not known at compile time;
-  // reports inputs of other types.
+  // The elements of an integer input of rank 0 or 1; empty if it is not a constant. Reports inputs of other types.
   std::optional<std::vector<int64_t>> integers_in(int input);
 
-  // ---- attributes: the value, or a default where there is none. A wrong type is reported as bad_attribute. Attributes
-  // that no one asked for are reported by the importer.
+  // ---- attributes: the value, or a default if the node has none. A wrong type is reported as bad_attribute. The
+  // importer reports attributes that the converter did not read.
   bool has_attr(const std::string& name) { return find(name) != nullptr; }
   void ignore(const std::string& name) { used_.insert(name); }
   int64_t integer(const std::string& name, int64_t otherwise);
@@ -75,7 +73,7 @@ class Node {
   std::string text(const std::string& name, const std::string& otherwise);
   std::optional<std::vector<int64_t>> integers(const std::string& name);
   std::optional<std::vector<float>> numbers(const std::string& name);
-  // A list that must have `count` entries; all `otherwise` where there is no attribute.
+  // A list that must have `count` entries; without the attribute, `count` times `otherwise`.
   std::vector<int64_t> integers(const std::string& name, size_t count, int64_t otherwise);
   std::optional<Constant> tensor(const std::string& name);
   std::optional<Constant> sparse_tensor(const std::string& name);
@@ -88,7 +86,7 @@ class Node {
   bool failed() const { return failed_; }
   // Reports unless the condition holds, which it returns.
   bool check(bool condition, DiagnosticId, std::string message, std::string help = "");
-  // An axis counted from the front; negative ones count from behind the last of `rank`.
+  // Normalises an axis in [-rank, rank) to [0, rank).
   std::optional<int64_t> axis_of(int64_t axis, int64_t rank);
 
   // ---- emission
@@ -103,7 +101,7 @@ class Node {
 
  private:
   const schema::AttributeProto* find(const std::string& name);
-  // The attribute if it has one of these types; reports otherwise.
+  // The attribute if it has this type; reports another type.
   const schema::AttributeProto* typed(const std::string& name, schema::AttributeProto::AttributeType type,
                                       bool present(const schema::AttributeProto&));
   std::vector<std::string> operand_lines() const;

@@ -9,8 +9,7 @@
 namespace dlcc::frontends::onnx {
 namespace {
 
-// Adds the names that a node uses, those captured by its subgraphs included. Subgraphs nest at most as deep as protobuf
-// parses messages.
+// Adds the names that a node uses, including those captured by its subgraphs. Protobuf's limit bounds their nesting.
 void collect_uses(const schema::NodeProto& node, std::set<std::string>& names) {
   for (const std::string& name : node.input())
     if (!name.empty()) names.insert(name);
@@ -24,8 +23,8 @@ void collect_uses(const schema::NodeProto& node, std::set<std::string>& names) {
   }
 }
 
-std::vector<int> find_circle(const std::vector<std::vector<int>>& producers, const std::vector<int>& waiting,
-                             int start) {
+std::vector<int> find_cycle(const std::vector<std::vector<int>>& producers, const std::vector<int>& waiting,
+                            int start) {
   std::vector<int> path;
   std::vector<bool> visited(producers.size());
   int node = start;
@@ -46,7 +45,7 @@ NodeOrder evaluation_order(const NodeList& nodes) {
       if (!name.empty()) producer.emplace(name, k);
 
   std::vector<std::vector<int>> producers(nodes.size()), consumers(nodes.size());
-  std::vector<int> waiting(nodes.size());  // how many producers of a node are not yet in the order
+  std::vector<int> waiting(nodes.size());  // number of a node's producers that are not in the order yet
   for (int k = 0; k < nodes.size(); ++k) {
     std::set<std::string> names;
     collect_uses(nodes[k], names);
@@ -71,7 +70,7 @@ NodeOrder evaluation_order(const NodeList& nodes) {
   }
   for (int k = 0; k < nodes.size(); ++k)
     if (waiting[k] > 0) order.stuck.push_back(k);
-  if (!order.stuck.empty()) order.circle = find_circle(producers, waiting, order.stuck[0]);
+  if (!order.stuck.empty()) order.cycle = find_cycle(producers, waiting, order.stuck[0]);
   return order;
 }
 

@@ -1,5 +1,5 @@
-// The order in which the nodes of a graph can be evaluated. ONNX wants nodes sorted; unsorted ones are accepted as long
-// as they do not depend on each other in a circle.
+// A topological order of a graph's nodes. The ONNX standard requires sorted nodes; unsorted ones without cycles are
+// accepted, too.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@ namespace dlcc::frontends::onnx {
 using NodeList = google::protobuf::RepeatedPtrField<schema::NodeProto>;
 
 struct NodeOrder {
-  std::vector<int> sorted;  // indices; the model's order wherever that is possible
-  std::vector<int> stuck;   // nodes that depend on a circle, in the model's order
-  std::vector<int> circle;  // one circle, if there is any; each depends on the next
+  std::vector<int> sorted;  // node indices; the model's order where possible
+  std::vector<int> stuck;   // nodes that depend on a cycle, in the model's order
+  std::vector<int> cycle;   // one cycle, if there is any; each node depends on the next one
 };
 
 NodeOrder evaluation_order(const NodeList&);

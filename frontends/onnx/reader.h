@@ -1,5 +1,4 @@
-// Bytes to a model whose header is checked: IR version, operator sets, functions. Graphs are checked while they are
-// imported.
+// Parses a model and checks its IR version, operator sets and functions. Importing checks the graphs.
 #pragma once
 
 #include <map>
@@ -23,7 +22,7 @@ struct Model {
   std::map<FunctionKey, const schema::FunctionProto*> functions;
 };
 
-// Empty when the bytes hold no graph. Other problems are reported and the model is returned, so that more can be found.
+// Empty if the bytes contain no graph. After other problems, which are reported, importing can go on to find more.
 std::optional<Model> read_model(std::span<const std::byte> bytes, const std::string& file, Diagnostics&);
 
 Opsets read_opsets(const google::protobuf::RepeatedPtrField<schema::OperatorSetIdProto>&, const SourceLocation&,

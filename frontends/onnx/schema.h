@@ -1,4 +1,4 @@
-// The generated ONNX schema, included by the importer's own files only: no header outside this folder shows protobuf.
+// The generated ONNX schema. Only files of this folder include it: no other header depends on protobuf.
 #pragma once
 
 #pragma GCC diagnostic push
@@ -13,7 +13,7 @@ namespace schema = ::dlcc_onnx;
 inline constexpr int64_t newest_ir_version = 14;
 inline constexpr int64_t newest_opset = 28;
 
-// The default operator set has two names.
+// The domain of the default operator set has two names.
 inline std::string canonical_domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
 }  // namespace dlcc::frontends::onnx

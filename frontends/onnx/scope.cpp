@@ -38,8 +38,8 @@ void Scope::add_declarations(const schema::GraphProto& graph) {
       if (info.has_type()) declared.emplace(info.name(), &info.type());
 }
 
-void Scope::spread_declarations(const NodeList& nodes,
-                                const std::function<bool(const schema::NodeProto&)>& keeps_shape) {
+void Scope::propagate_declarations(const NodeList& nodes,
+                                   const std::function<bool(const schema::NodeProto&)>& keeps_shape) {
   for (int k = nodes.size(); k-- > 0;) {
     const schema::NodeProto& node = nodes[k];
     auto result = node.output_size() > 0 ? declared.find(node.output(0)) : declared.end();

@@ -1,4 +1,4 @@
-// The names that nodes can use, and the types that the model declares for them.
+// The values that nodes can refer to by name, and the types that the model declares for them.
 #pragma once
 
 #include <functional>
@@ -14,15 +14,14 @@
 
 namespace dlcc::frontends::onnx {
 
-// A tensor stored with a graph, decoded when something uses it.
+// A tensor stored with a graph, decoded at its first use.
 class Initializer {
  public:
   explicit Initializer(schema::TensorProto* tensor) : tensor_(tensor) {}
   explicit Initializer(const schema::SparseTensorProto* tensor) : sparse_(tensor) {}
   explicit Initializer(const schema::TensorProto* tensor) : shared_(tensor) {}
 
-  // Called once for a tensor of the main graph: it leaves the model then, so that its bytes live only as long as the
-  // constant.
+  // For a dense tensor of the main graph, moves the bytes from the model to the constant: call it once.
   std::optional<Constant> decode(const std::shared_ptr<schema::ModelProto>& model, ExternalFiles&,
                                  const std::string& file, Diagnostics&) const;
 
@@ -33,23 +32,23 @@ class Initializer {
 };
 
 struct Scope {
-  Scope* outer = nullptr;  // of the graph around a subgraph
+  Scope* outer = nullptr;  // of the graph that contains a subgraph's node
   std::map<std::string, Value> values;
   std::map<std::string, Initializer> initializers;
   std::map<std::string, const schema::TypeProto*> declared;
-  std::set<std::string> left_out;  // optional inputs that the call of a function does not give
+  std::set<std::string> left_out;  // a function's inputs that its call omits
 
   void add_initializers(schema::GraphProto&, Diagnostics&, const std::string& file);
   void add_initializers(const schema::GraphProto&, Diagnostics&, const std::string& file);
   void add_declarations(const schema::GraphProto&);
-  // An operand has the shape declared for the result of a node that keeps shapes.
-  void spread_declarations(const NodeList&, const std::function<bool(const schema::NodeProto&)>& keeps_shape);
+  // Declares the first operand of a shape-preserving node with the shape declared for its result.
+  void propagate_declarations(const NodeList&, const std::function<bool(const schema::NodeProto&)>& keeps_shape);
 
  private:
   void add(const std::string& name, Initializer, Diagnostics&, const std::string& file);
 };
 
-// What a model says of a value; what it leaves open is empty.
+// The declared type of a value; unknown parts are empty.
 struct Declaration {
   std::optional<DType> dtype;
   std::optional<Shape> shape;
@@ -60,11 +59,11 @@ class DeclaredTypes {
   DeclaredTypes(const std::map<std::string, int64_t>& dims, std::string file, Diagnostics& diagnostics)
       : dims_(dims), file_(std::move(file)), diagnostics_(diagnostics) {}
 
-  // A graph input's type. A dimension without name or value becomes a symbol 'INPUT_AXIS'. Reports what is not a tensor
-  // of a supported type, known rank and possible size.
+  // A graph input's type. A dimension without name or value becomes the symbol 'INPUT_AXIS'. Reports inputs that are
+  // not tensors, and unsupported element types, missing shapes and sizes.
   std::optional<relay::TensorType> of_input(const schema::ValueInfoProto&, const SourceLocation&);
 
-  // The rest of the model's declarations are only read where they are needed, and no problem in itself.
+  // The declarations of other values. Problems in them are not reported.
   Declaration of_value(const schema::TypeProto&) const;
   std::optional<Shape> declared_shape(const Scope&, const std::string& name) const;
 

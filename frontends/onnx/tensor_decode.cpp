@@ -11,7 +11,7 @@ static_assert(std::endian::native == std::endian::little, "raw_data is little-en
 
 namespace {
 
-// How the typed fields of TensorProto name the element types that are not supported.
+// The name of a TensorProto.DataType, for messages.
 std::string type_name(int number) {
   static constexpr const char* names[] = {
       "undefined", "float",      "uint8",      "int8",         "uint16",         "int16",      "int32",
@@ -22,7 +22,7 @@ std::string type_name(int number) {
   return known ? names[number] : fmt::format("number {}", number);
 }
 
-// What decoding one tensor needs at hand.
+// Decodes one tensor.
 struct Decoder {
   const schema::TensorProto& tensor;
   const std::shared_ptr<const void>& owner;
@@ -96,11 +96,11 @@ std::optional<Constant> Decoder::external() {
   auto size = static_cast<int64_t>(file->bytes.size());
   if (offset > size || length > size - offset)
     return fail(DiagnosticId::external_data,
-                fmt::format("{} bytes at offset {} lie outside '{}', which has {}", length, offset, path, size));
+                fmt::format("{} bytes at offset {} are outside '{}', which has {}", length, offset, path, size));
   return raw(file->bytes.subspan(static_cast<size_t>(offset), static_cast<size_t>(length)), file->owner);
 }
 
-// `list` holds one element per entry, or for types narrower than a byte one byte of packed elements.
+// `list` has one element per entry; for types narrower than a byte, one byte of packed elements.
 template <class Stored, class List>
 std::optional<Constant> Decoder::elements(const List& list, const char* field) {
   int64_t expected = bits(type) < 8 ? storage_bytes(type, count) : count;
@@ -134,7 +134,7 @@ std::optional<Constant> Decoder::typed() {
     case DType::float16_:
     case DType::bfloat16_:
       return elements<uint16_t>(tensor.int32_data(), "int32_data");
-    default:  // types of a byte and less
+    default:  // types of at most one byte
       return elements<uint8_t>(tensor.int32_data(), "int32_data");
   }
 }
@@ -148,7 +148,7 @@ std::optional<int64_t> checked_count(const std::vector<int64_t>& dims, DType typ
     diagnostics.error(DiagnosticId::malformed_tensor, location, fmt::format("a dimension is negative: {}", *negative));
     return std::nullopt;
   }
-  // Zeros last would hide an overflow on the way, so sizes are multiplied as if empty tensors had one element.
+  // A zero could hide the overflow of the other sizes' product, so it is multiplied as 1.
   int64_t count = 1, bytes = 0;
   bool empty = false, overflow = false;
   for (int64_t d : dims) {

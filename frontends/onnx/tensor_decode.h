@@ -1,4 +1,4 @@
-// TensorProto to Constant: every way in which the format stores elements, with all sizes checked.
+// Converts a TensorProto to a Constant, from raw_data, the typed fields or external data, and checks all sizes.
 #pragma once
 
 #include <memory>
@@ -11,19 +11,18 @@
 
 namespace dlcc::frontends::onnx {
 
-// The number of elements of `dims`. Reports malformed_tensor for negative sizes and too_large when the bytes cannot be
-// counted in int64.
+// The number of elements of `dims`. Reports malformed_tensor for negative sizes, and too_large if the number of bits
+// overflows int64.
 std::optional<int64_t> checked_count(const std::vector<int64_t>& dims, DType, const SourceLocation&, Diagnostics&);
 
 // The element type with this TensorProto.DataType number. Reports unsupported_type.
 std::optional<DType> checked_type(int number, const SourceLocation&, Diagnostics&);
 
-// The tensor's value. It refers to raw_data where that is aligned; `owner` keeps `tensor` alive. `place` names the
-// tensor.
+// The tensor's value. It refers to raw_data if that is aligned; `owner` keeps `tensor` alive.
 std::optional<Constant> decode_tensor(const schema::TensorProto& tensor, const std::shared_ptr<const void>& owner,
                                       ExternalFiles& files, const SourceLocation& location, Diagnostics&);
 
-// A sparse tensor's value, dense.
+// The dense value of a sparse tensor.
 std::optional<Constant> decode_sparse_tensor(const schema::SparseTensorProto& tensor,
                                              const std::shared_ptr<const void>& owner, ExternalFiles& files,
                                              const SourceLocation& location, Diagnostics&);

@@ -1,4 +1,4 @@
-// Single tensors in ONNX's file format, as data sets store them: test_data_set_0/input_0.pb.
+// Reads and writes files of one TensorProto, the format of ONNX test data: test_data_set_0/input_0.pb.
 #pragma once
 
 #include <optional>
@@ -16,11 +16,11 @@ struct NamedTensor {
   Constant value;
 };
 
-// Reads a serialised TensorProto. `folder` is where external data may lie; none if empty.
+// Reads a serialised TensorProto. `folder`: of external data; empty: external data is an error.
 std::optional<NamedTensor> read_tensor_proto(std::span<const std::byte> bytes, const SourceLocation&, Diagnostics&,
                                              const std::string& folder = "");
 
-// The same as bytes, with the elements in raw_data.
+// A serialised TensorProto with the elements in raw_data.
 std::vector<std::byte> write_tensor_proto(const std::string& name, const Constant&);
 
 }  // namespace dlcc::frontends::onnx

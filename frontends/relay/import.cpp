@@ -1,4 +1,4 @@
-// Relay text to a typed module: parse, give symbols the sizes the user chose, infer.
+// Relay text to a typed module: parses, substitutes the sizes of --dim for symbols, infers types.
 #include <set>
 
 #include "frontends/frontend.h"
@@ -10,7 +10,7 @@ using namespace relay;
 
 namespace {
 
-// Replaces symbols by sizes in every type that the text states and in attributes.
+// Substitutes sizes for symbols in all type annotations and attributes.
 class Sizes {
  public:
   explicit Sizes(const std::map<std::string, int64_t>& dims) {
@@ -22,7 +22,7 @@ class Sizes {
     for (auto& [name, f] : module.functions) apply(f);
   }
 
-  // A size for a dimension that no type has is a mistake.
+  // Reports sizes for dimensions that no type has.
   void report_unused(const std::string& file, Diagnostics& diagnostics) const {
     for (const auto& [name, size] : sizes_)
       if (!known_.contains(name))
@@ -89,7 +89,7 @@ class Sizes {
   }
 
   std::map<std::string, Dim> sizes_;
-  std::set<std::string> known_;  // names in types
+  std::set<std::string> known_;  // names of symbols in types
 };
 
 }  // namespace

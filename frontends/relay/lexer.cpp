@@ -10,7 +10,7 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '/'; }
 
-// Longest first.
+// A symbol precedes its prefixes.
 constexpr std::array<std::string_view, 26> symbols = {"match?", "->", "=>", "==", "!=", "<=", ">=", "#[", "(",
                                                       ")",      "{",  "}",  "[",  "]",  ",",  ";",  ":",  "=",
                                                       "+",      "-",  "*",  "/",  "<",  ">",  "?",  "."};
@@ -68,7 +68,7 @@ bool Lexer::skip_comment() {
   return true;
 }
 
-void Lexer::skip_block_comment() {  // they nest
+void Lexer::skip_block_comment() {  // nested comments are allowed
   SourceLocation start{file_, line_, column_, ""};
   int depth = 0;
   do {
@@ -79,7 +79,7 @@ void Lexer::skip_block_comment() {  // they nest
   } while (depth > 0);
 }
 
-// Length of the word at the position; with `dots`, words joined by '.' are one. A comment ends a word.
+// Length of the word at the position; with `dots`, it may contain '.' between words. A comment ends a word.
 size_t Lexer::scan_word(bool dots) {
   size_t n = 0;
   for (;; ++n) {
@@ -175,7 +175,7 @@ Token Lexer::scan_string(Token t) {
   return t;
 }
 
-// Digits, optional fraction and exponent, optional suffix; each leading '-' flips the sign.
+// Digits, optional fraction and exponent, optional suffix; each leading '-' negates.
 Token Lexer::scan_number(Token t) {
   t.kind = TokenKind::number;
   for (; at() == '-'; advance(1)) t.negative = !t.negative;

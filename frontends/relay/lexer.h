@@ -1,5 +1,5 @@
-// Tokens of Relay text. The lexer hands them out one by one, so that the parser can take embedded tensor functions,
-// which have a lexer of their own, as they stand.
+// Tokens of Relay text. The lexer works on demand, so that the parser can skip embedded tensor functions, which have
+// another lexer.
 #pragma once
 
 #include <deque>
@@ -11,15 +11,15 @@
 namespace dlcc::frontends::relay_text {
 
 enum class TokenKind : uint8_t {
-  end,         // of the text, or after an error
-  identifier,  // also dotted: nn.conv2d
+  end,         // the end of the text, or an error
+  identifier,  // may have dots: nn.conv2d
   local,       // %name; text is the name
   global,      // @name
   graph,       // %12; number in `integer`
   projection,  // .2
   number,
   string,
-  unknown,  // ? or ?3, a size without a name; text as written
+  unknown,  // ? or ?3, an unnamed size; text as written
   symbol,   // punctuation and operators, keyword `match?`
 };
 
@@ -33,7 +33,7 @@ struct Token {
   // number: text holds the digits without sign and suffix
   bool negative = false;
   bool is_float = false;
-  int width = 0;  // 0 without suffix
+  int width = 0;  // bits; 0 without suffix
 
   bool is(std::string_view symbol) const { return kind == TokenKind::symbol && text == symbol; }
   bool word(std::string_view name) const { return kind == TokenKind::identifier && text == name; }
@@ -48,11 +48,11 @@ class Lexer {
   Token next();
 
   SourceLocation location(const Token& t) const { return {file_, t.line, t.column, ""}; }
-  // Reports the first syntax error; from then on there are only `end` tokens.
+  // Reports the first syntax error; all later tokens are `end`.
   void error(const SourceLocation& location, std::string message, std::string help = {});
   bool failed() const { return failed_; }
 
-  // Takes the text from token `from`, which is the next one, to the brace that closes the first one opened behind it.
+  // Consumes and returns the text from token `from`, the next one, to the brace that matches the first `{` after it.
   std::string_view take_braced(const Token& from);
 
  private:

@@ -1,4 +1,4 @@
-// Reads the metadata section. Every index and size in it is untrusted.
+// Reads the metadata section. All indices and sizes in it are validated.
 #include "frontends/relay/metadata.h"
 
 #include <array>
@@ -102,7 +102,7 @@ const json& member(const json& object, const char* key) {
   return object.is_object() && it != object.end() ? *it : none;
 }
 
-// Element `index` of a list, or null. Indices are numbers or their text.
+// Element `index` of a list, or null. An index is a number or a decimal string.
 const json& element(const json& list, const json& index) {
   static const json none;
   size_t i = SIZE_MAX;
@@ -140,7 +140,7 @@ class Reader {
   std::optional<Constant> tensor(const json& node, size_t number) {
     const json& text = element(member(root_, "b64ndarrays"), member(member(node, "attrs"), "data"));
     const std::string* base64 = text.get_ptr<const std::string*>();
-    std::string problem = "it names no tensor";
+    std::string problem = "it refers to no tensor";
     auto constant = base64 ? decode_tensor(*base64, problem) : std::nullopt;
     if (!constant) fail(fmt::format("meta[relay.Constant][{}]: {}", number, problem));
     return constant;

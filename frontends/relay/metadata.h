@@ -1,4 +1,5 @@
-// Reads the metadata section of Relay text: a JSON graph of objects whose tensors are base64 of TVM's NDArray records.
+// Reads the metadata section of Relay text: a JSON graph of objects, with tensors as base64 text of TVM's NDArray
+// format.
 #pragma once
 
 #include <optional>
@@ -10,7 +11,7 @@
 
 namespace dlcc::frontends::relay_text {
 
-// The list behind the key relay.Constant; empty when there is none. `place` is the section's.
+// The constants of the key relay.Constant, none if the key is missing. `location`: of the section.
 std::optional<std::vector<Constant>> parse_metadata(std::string_view json, const SourceLocation& location,
                                                     Diagnostics&);
 

@@ -29,7 +29,7 @@ void Parser::parameter(Function& f) {
   Token name = expect_kind(TokenKind::local, "a parameter, %name");
   Var var = module_.fresh(std::string(name.text));
   if (accept("{")) {
-    attributes("}");  // virtual_device, which places values on devices: there is one
+    attributes("}");  // ignored: virtual_device
     expect("}", "the parameter's attributes");
   }
   if (accept(":")) var->type = type();
@@ -78,7 +78,7 @@ bool Parser::binding() {
   return true;
 }
 
-// The variable of a function is visible in the function itself, so that it can call itself.
+// A function's variable is in scope in the function, which may be recursive.
 void Parser::let_binding() {
   lexer_.next();
   Token name = expect_kind(TokenKind::local, "a variable, %name");
@@ -104,7 +104,7 @@ void Parser::let_binding() {
   expect(";", "the binding");
 }
 
-// An alias for the expression, which is evaluated here.
+// %0 = value; the expression is evaluated at the binding.
 void Parser::graph_binding() {
   int64_t number = lexer_.next().integer;
   lexer_.next();
@@ -120,7 +120,8 @@ void Parser::free_variable() {
   if (free_vars_)
     free_vars_->push_back(var);
   else
-    report(DiagnosticId::syntax_error, lexer_.location(name), "free variables cannot stand in a module's functions");
+    report(DiagnosticId::syntax_error, lexer_.location(name),
+           "free_var is allowed only in a file that is one expression");
   locals_.add(var->name, var);
   expect(";", "the variable");
 }
@@ -194,7 +195,7 @@ namespace {
 
 struct Infix {
   std::string_view symbol, op;
-  int strength;
+  int precedence;
 };
 constexpr Infix infixes[] = {{"*", "multiply", 12}, {"/", "divide", 12},        {"+", "add", 10},
                              {"-", "subtract", 10}, {"<", "less", 8},           {"<=", "less_equal", 8},
@@ -209,7 +210,7 @@ const Infix* infix(const Token& t) {
 
 }  // namespace
 
-// Operator precedence with an explicit stack; all operators associate to the left.
+// Operator-precedence parsing with an explicit stack; all operators are left-associative.
 Parser::Value Parser::binary() {
   struct Pending {
     Atom left;
@@ -220,7 +221,7 @@ Parser::Value Parser::binary() {
   Value value = call();
   for (;;) {
     const Infix* op = lexer_.failed() ? nullptr : infix(peek());
-    while (!stack.empty() && (!op || stack.back().op->strength >= op->strength)) {
+    while (!stack.empty() && (!op || stack.back().op->precedence >= op->precedence)) {
       Pending p = std::move(stack.back());
       stack.pop_back();
       const Operator* callee = operators().find(std::string(p.op->op));
@@ -253,7 +254,7 @@ Parser::Value Parser::call() {
 
 bool Parser::at_attributes() { return peek().kind == TokenKind::identifier && peek(1).is("="); }
 
-// Arguments and attributes; '(' was taken. Attributes mean something on operators only.
+// Arguments and attributes, after '('. Only operators have attributes.
 Operation Parser::arguments(Atom callee) {
   Call call{std::move(callee), {}, {}};
   list(")", [&] {
@@ -310,7 +311,7 @@ Parser::Value Parser::primary() {
   return projected(std::move(value));
 }
 
-// Projections .0.1 behind a value.
+// value.0.1
 Parser::Value Parser::projected(Value value) {
   while (peek().kind == TokenKind::projection) {
     int index = static_cast<int>(lexer_.next().integer);
@@ -379,7 +380,7 @@ Parser::Value Parser::if_expression(const SourceLocation& where) {
   return {Operation(std::move(op)), where};
 }
 
-// (), (e), (e,) or (e, f); '(' was taken.
+// (), (e), (e,) or (e, f), after '('.
 Parser::Value Parser::parenthesised(const SourceLocation& where) {
   MakeTuple tuple;
   if (accept(")")) return {Operation(std::move(tuple)), where};

@@ -35,7 +35,7 @@ std::vector<Type> Parser::type_list(std::string_view close) {
   return types;
 }
 
-// Tensor[(1, n), float32]; "Tensor" was taken.
+// Tensor[(1, n), float32], after "Tensor".
 Type Parser::tensor_type() {
   Shape shape;
   expect("[", "Tensor");
@@ -50,7 +50,7 @@ Type Parser::tensor_type() {
   return dtype ? relay::tensor_type(std::move(shape), *dtype) : hole_type();
 }
 
-// fn [A](T) -> U; "fn" was taken.
+// fn [A](T) -> U, after "fn".
 Type Parser::function_type() {
   Scope scope(*this);
   std::vector<TypeVariable> params = type_params();
@@ -133,10 +133,10 @@ Dim Parser::dim_atom() {
   if (t.word("meta")) {
     lexer_.next();
     int64_t index;
-    meta_reference(index);  // a size variable of TVM's: some size
+    meta_reference(index);  // a size variable of TVM: unknown
     return unknown_dim();
   }
-  if (t.word("True") || t.word("False") || t.word("None") || t.word("nullptr")) {  // no names of sizes
+  if (t.word("True") || t.word("False") || t.word("None") || t.word("nullptr")) {  // reserved words
     unexpected("a dimension");
     return 0;
   }
@@ -160,7 +160,7 @@ Dim Parser::symbol(const std::string& name) { return Dim::symbol({name}); }
 
 // ---- attributes -----------------------------------------------------------------------------------------------------
 
-// key=value, ... up to `close`, which stays.
+// key=value, ... up to `close`, which is not consumed.
 Attrs Parser::attributes(std::string_view close) {
   Attrs attrs;
   while (!lexer_.failed() && !peek().is(close)) {
@@ -209,7 +209,7 @@ AttrValue Parser::attribute_value() {
   return held;
 }
 
-// [key][index]; "meta" was taken.
+// [key][index], after "meta".
 std::string Parser::meta_reference(int64_t& index) {
   expect("[", "meta");
   Token key = expect_kind(TokenKind::identifier, "a type key");
@@ -223,7 +223,7 @@ std::string Parser::meta_reference(int64_t& index) {
   return std::string(key.text);
 }
 
-// Per operand and result "axis/divisor:extent+halo ..." and, behind the parts, how the tail is filled.
+// For each operand and result "axis/divisor:extent+halo ...", then the fill of the tail.
 std::vector<tensor::Layout> Parser::layouts(const AttrValue& value, const SourceLocation& where) {
   std::vector<tensor::Layout> all;
   bool good = std::holds_alternative<AttrList>(value.v);
@@ -271,7 +271,7 @@ std::vector<tensor::Layout> Parser::layouts(const AttrValue& value, const Source
 
 // ---- literals -------------------------------------------------------------------------------------------------------
 
-// The value of a number token; empty when it is beyond float64. What is too small is 0.
+// The value of a number token; 0 on underflow, empty on overflow of float64.
 std::optional<double> Parser::number(const Token& t) {
   double value = 0;
   if (t.text == "inf") {
@@ -292,7 +292,7 @@ std::optional<double> Parser::number(const Token& t) {
 
 Constant Parser::literal(const Token& t) { return t.is_float ? float_literal(t) : integer_literal(t); }
 
-// Without suffix int32, or int64 where that is too narrow.
+// Without suffix: int32, or int64 if int32 is too narrow.
 Constant Parser::integer_literal(const Token& t) {
   uint64_t magnitude = 0;
   auto [end, error] = std::from_chars(t.text.data(), t.text.data() + t.text.size(), magnitude);
@@ -315,7 +315,7 @@ Constant Parser::float_literal(const Token& t) {
   std::optional<double> wide = number(t);
   double value = wide.value_or(0);
   float narrow = static_cast<float>(value);
-  if (wide && std::isfinite(value)) {  // directly, so that it is rounded once
+  if (wide && std::isfinite(value)) {  // not through double: rounds once
     auto [end, error] = std::from_chars(t.text.data(), t.text.data() + t.text.size(), narrow);
     if (error == std::errc::result_out_of_range) narrow = static_cast<float>(std::fabs(value));
     if (t.negative) narrow = -narrow;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view metadata_mark = "#[metadata]";
 
-// The metadata section runs to the end of the text and begins on a line of its own.
+// The metadata section begins with a line and ends with the text.
 size_t find_metadata(std::string_view text) {
   if (text.starts_with(metadata_mark)) return 0;
   size_t at = text.find("\n#[metadata]");
@@ -96,7 +96,7 @@ void Parser::function_definition() {
     report(DiagnosticId::duplicate_definition, lexer_.location(name), fmt::format("@{} is defined twice", name.text));
 }
 
-// The type's own name is known in its constructors.
+// The constructors may refer to the type.
 void Parser::type_definition(bool is_extern) {
   Scope scope(*this);
   Token name = expect_kind(TokenKind::identifier, "the type's name");
@@ -125,8 +125,8 @@ void Parser::constructor(DataTypeDef& def) {
     def.constructors.push_back(std::move(c));
 }
 
-// A tensor function has a text form of its own (tensor/parse.h). All are parsed together, each at its place, so that
-// messages name lines of this file.
+// Tensor functions have their own text format (tensor/parse.h). All are parsed together, at their offsets in the file,
+// so that messages have the file's line numbers.
 void Parser::tensor_definition() {
   const Token head = peek();
   std::string_view definition = lexer_.take_braced(head);
@@ -149,7 +149,7 @@ bool Parser::tensor_functions() {
   return true;
 }
 
-// The file is the body of @main, or, when it is one function, @main itself. Free variables are main's parameters.
+// The file is the body of @main, whose parameters are the free variables, or a function, which is @main itself.
 void Parser::expression_file() {
   Function main;
   main.location = location();
@@ -168,7 +168,8 @@ void Parser::expression_file() {
   if (!lexer_.failed()) module_.functions.emplace("main", std::move(main));
 }
 
-// The attributes input_names and output_names of @main name its interface; without them parameters name the inputs.
+// Reads the interface's names from the attributes input_names and output_names of @main. The default names of the
+// inputs are those of the parameters.
 void Parser::interface_names() {
   auto it = module_.functions.find("main");
   if (it == module_.functions.end()) return;

@@ -1,6 +1,6 @@
-// The parser of Relay text. It accepts the whole surface syntax of format 0.0.5 (nested calls, graph variables, infix
-// operators, blocks as values) and normalises to A-normal form while it reads: whatever is not an atom is bound to a
-// variable of the block being filled. Internal to frontends/relay; others call import_relay.
+// The parser of Relay text. It accepts the surface syntax of format 0.0.5 (nested calls, graph variables, infix
+// operators, blocks as values) and produces A-normal form: an operand that is not an atom is bound to a new variable of
+// the current block. Internal to frontends/relay; other code calls import_relay.
 #pragma once
 
 #include <map>
@@ -17,12 +17,11 @@ namespace dlcc::frontends::relay_text {
 
 struct ParseOptions {
   std::string file;
-  // Stands for meta[relay.Constant][i] beyond the text's own metadata section, for programs whose constants live
-  // elsewhere.
+  // The value of meta[relay.Constant][i] for indices beyond the text's metadata section, if given.
   std::optional<Constant> outside_constant;
 };
 
-// The module as it is written, types where they are written. Scopes, names and numbers of type arguments are checked.
+// The module as written, without type inference. Checks scopes, names and the number of type arguments.
 std::optional<relay::Module> parse(std::string_view text, const ParseOptions&, Diagnostics&);
 
 class Parser {
@@ -31,12 +30,12 @@ class Parser {
   std::optional<relay::Module> run();
 
  private:
-  // The value of an expression: an atom, or an operation that is not bound to a variable yet.
+  // The value of an expression: an atom, or an operation without variable.
   struct Value {
     std::variant<relay::Atom, relay::Operation> v;
     SourceLocation location;
   };
-  class Depth;  // counts nesting and refuses too much of it
+  class Depth;  // limits the nesting
 
   // ---- module (parser.cpp)
   void header();
@@ -54,13 +53,13 @@ class Parser {
   // ---- functions, blocks, expressions (parse_expr.cpp)
   relay::Function function_rest();
   void parameter(relay::Function&);
-  relay::Block braces();  // { expr } with scopes of its own
-  Value expr();           // statements up to the value of the last one
-  bool binding();         // one `let`, graph binding or `free_var`, if there is one
+  relay::Block braces();  // { expr } in a new scope
+  Value expr();           // bindings and statements; the value of the last statement
+  bool binding();         // parses one `let`, graph binding or `free_var`; false if there is none
   void let_binding();
   void graph_binding();
   void free_variable();
-  Value bound_value();  // what may stand on the right of a binding
+  Value bound_value();  // the right side of a binding
   Value statement();
   Value match_statement();
   relay::Pattern pattern();
@@ -71,7 +70,7 @@ class Parser {
   Value projected(Value);
   Value primary_symbol(const Token&);
   Value primary_word(const Token&);
-  Value named(const Token&);  // operator or constructor
+  Value named(const Token&);  // an operator or constructor
   Value if_expression(const SourceLocation&);
   Value parenthesised(const SourceLocation&);
   Value call_tensor(const SourceLocation&);
@@ -79,7 +78,7 @@ class Parser {
   Value meta_constant(const SourceLocation&);
   bool at_attributes();
 
-  relay::Atom atom(Value);  // binds an operation to a nameless variable
+  relay::Atom atom(Value);  // binds an operation to an unnamed variable
   relay::Atom atom_expr() { return atom(expr()); }
   void bind(relay::Var, Value);
   relay::Atom nothing() { return Constant(); }  // after an error
@@ -116,7 +115,7 @@ class Parser {
   void unexpected(std::string_view wanted);
   void report(DiagnosticId, const SourceLocation&, std::string message, std::string help = {});
 
-  // A list up to `close`, whose opening symbol was taken: items separated by commas, one more allowed at the end.
+  // A list after its opening symbol: items separated by commas, optionally with a trailing comma, then `close`.
   template <class Item>
   void list(std::string_view close, Item item) {
     while (!lexer_.failed() && !accept(close)) {
@@ -125,7 +124,7 @@ class Parser {
     }
   }
 
-  // ---- names: each with a log, so that a scope's end restores what it hid
+  // ---- names: a log restores hidden entries at the end of a scope
   template <class Key, class Entry>
   class Names {
    public:
@@ -153,7 +152,7 @@ class Parser {
     std::map<Key, Entry> current_;
     std::vector<std::pair<Key, std::optional<Entry>>> log_;
   };
-  class Scope;  // what is declared in its lifetime is forgotten at its end
+  class Scope;  // removes the names declared in its lifetime
 
   std::string_view text_, metadata_text_;
   const ParseOptions& options_;
@@ -161,7 +160,7 @@ class Parser {
   size_t errors_before_;
   Lexer lexer_;
   relay::Module module_;
-  relay::Block* block_ = nullptr;  // being filled
+  relay::Block* block_ = nullptr;  // the current one
   Names<std::string, relay::Var> locals_;
   Names<int64_t, relay::Atom> graph_;
   Names<std::string, relay::TypeVariable> type_variables_;
@@ -171,9 +170,9 @@ class Parser {
   std::map<std::string, Constructor> constructors_;
   std::vector<std::pair<std::string, SourceLocation>> globals_used_, tensor_functions_used_;
   std::vector<Constant> constants_;
-  std::string tensor_text_;  // the embedded tensor functions in their places, blanks everywhere else
-  std::vector<relay::Var>* free_vars_ = nullptr;  // where free_var declares, in a file that is one expression
-  std::map<int, int> self_uses_;                  // of variables whose value, a function, is being read
+  std::string tensor_text_;  // the text with everything but embedded tensor functions replaced by blanks
+  std::vector<relay::Var>* free_vars_ = nullptr;  // declared by free_var, in a file that is one expression
+  std::map<int, int> self_uses_;                  // number of uses, by variable, in the function that is its value
   int depth_ = 0;
 };
 

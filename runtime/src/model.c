@@ -1,4 +1,4 @@
-/* Looks tensors of a model up by name. */
+/* Finds a model's inputs and outputs by name. */
 #include "dlcc/dlcc.h"
 
 static int is_same_text(const char* a, const char* b) {

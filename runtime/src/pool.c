@@ -1,18 +1,19 @@
-/* The default executor: one pool of threads for all models of the process. Optional: only models compiled for several
- * threads link it.
+/* The default executor: a thread pool that all models of a process share. Only models compiled with --threads=N link
+ * it.
  *
- * A job is a count of tasks. Each of its threads has a place with an equal, consecutive share of them, in pieces of
- * which each is half of what is left. A thread takes the pieces of its own place first, so that it gets the same share
- * of all kernels and finds in its cache what it wrote there, and then what is left of the others'. So a job ends whoever
- * takes part: also when a worker is late or slow, when none could be started, or in the child of a fork, which has none.
- * Workers spin for a while between jobs, since a model's kernels follow each other closely and waking costs as much as
- * a small kernel (on virtual machines more), and then sleep in a futex. One job at a time: a caller that finds the pool
- * at work, perhaps because it is a task of that job itself, runs its tasks alone.
+ * A job is a number of tasks, run by the caller and its workers. Each of these threads has a queue: an equal,
+ * consecutive range of the tasks, divided into chunks. Each chunk is half of the rest of the range (guided
+ * self-scheduling, Polychronopoulos and Kuck, 1987). A thread takes the chunks of its own queue first, so that it runs
+ * the same share of every kernel and finds the data that it wrote in its cache, and then steals chunks from the other
+ * queues. So a job ends with any number of workers: also if a worker is late or slow, if none could be started, and in
+ * the child of a fork, which has none. A model's kernels follow each other closely, and waking a thread takes as long
+ * as a small kernel (on virtual machines longer). So workers spin for a while between jobs and then sleep in a futex.
+ * The pool runs one job at a time. A caller that finds it busy, for example because the caller is itself a task of that
+ * job, runs its tasks alone.
  *
- * Where other threads want the processors, too, a job would wait for whichever of its threads is not running. So a
- * worker that finds itself on its caller's processor, where the system likes to wake it, leaves it for the others. And
- * when all that is left of a job is with workers that were taken off their processors, these are brought to the
- * caller's, and the caller sleeps meanwhile. */
+ * Other threads of the system may preempt the job's threads, and a job waits for its slowest thread. Two measures:
+ * A worker that runs on its caller's processor, where Linux tends to wake it, excludes that processor from its affinity
+ * mask. If unfinished chunks belong to preempted workers, the caller moves these to its own processor and sleeps. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -27,51 +28,52 @@
 #include "processors.h"
 
 enum {
-  most_workers = 255,
-  most_places = most_workers + 1,
-  /* Of a pause each: some hundred microseconds, longer than what runs in one thread between two jobs. */
+  max_workers = 255,
+  max_queues = max_workers + 1,
+  /* Iterations of a pause each before a thread sleeps: some hundred microseconds, longer than the serial code between
+   * two jobs. */
   spins = 1 << 13,
-  /* Of a waiting caller, before it looks at its workers, and between looks. A look makes the system think about who
-   * should run, perhaps to the worker's disadvantage. */
-  spins_before_looks = 1 << 11,
-  spins_between_looks = 1 << 7
+  /* Iterations before a waiting caller first checks whether workers are preempted, and between checks. A check is a
+   * system call that may cost a worker its time slice. */
+  spins_before_checks = 1 << 11,
+  spins_between_checks = 1 << 7
 };
 
 typedef void task_function(void* argument, int64_t index);
 
-/* The job. A late worker may read its fields while the next job is written; what it read counts only if it takes a
- * piece, and by then all pieces of the old job are taken. */
-static _Atomic(task_function*) job_task;
-static _Atomic(void*) job_argument;
-static _Atomic int64_t job_count;
-static _Atomic uint64_t job;        /* its number << 16 | its places - 1 << 8 | pieces of a place */
-static _Atomic uint32_t unfinished; /* pieces */
+/* The job. A late worker may read a mixture of two jobs' fields. It uses them only if it takes a chunk, which is
+ * impossible then: all chunks of the older job are taken before the next job is written. */
+static _Atomic(task_function*) task_entry;
+static _Atomic(void*) task_argument;
+static _Atomic int64_t task_count;
+static _Atomic uint64_t job;        /* job number << 16 | (number of queues - 1) << 8 | chunks per queue */
+static _Atomic uint32_t unfinished; /* number of chunks */
 
 static _Atomic int caller_processor;
 
-/* A place, on a cache line of its own. */
+/* The queues, each on a cache line of its own. */
 static struct {
-  _Alignas(64) _Atomic uint64_t taken; /* number of the newest job of which pieces were taken << 8 | how many */
-  _Atomic int at_work;                 /* its thread is amid a job */
-} places[most_places];
+  _Alignas(64) _Atomic uint64_t taken; /* newest job number with taken chunks << 8 | number of taken chunks */
+  _Atomic int at_work;                 /* whether its thread runs chunks */
+} queues[max_queues];
 
-static _Atomic uint32_t posted;   /* number of the newest job; idle workers wait for it to change */
-static _Atomic uint32_t sleepers; /* workers that may be waiting and that nobody woke */
+static _Atomic uint32_t posted;   /* number of the newest job; idle workers wait for a change */
+static _Atomic uint32_t sleepers; /* upper bound of the workers that sleep */
 static _Atomic int caller_sleeps;
-static _Atomic int busy; /* some caller owns the pool */
+static _Atomic int busy; /* whether a caller owns the pool */
 static _Atomic int stopping;
 
-/* Worker k has place k + 1. What a waiting caller knows of it belongs to the caller that owns the pool. */
+/* Worker k has queue k + 1, the caller queue 0. The caller that owns the pool writes the other two members. */
 static struct {
   pthread_t thread;
-  int64_t ran; /* its running time when last looked at */
-  int fetched; /* to the caller's processor */
-} workers[most_workers];
+  int64_t ran;  /* its CPU time at the last check, in nanoseconds */
+  int migrated; /* whether it is bound to the caller's processor */
+} workers[max_workers];
 
 /* Starting and stopping. */
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic int worker_count, asked; /* workers that there are, and that were ever asked for */
-static pid_t owner;                     /* the process whose threads they are */
+static _Atomic int worker_count, asked; /* number of workers: running; largest ever asked for */
+static pid_t owner;                     /* the process that started the workers */
 
 static void pause_briefly(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -81,8 +83,8 @@ static void pause_briefly(void) {
 #endif
 }
 
-/* Returns when the word has another value, or sooner. */
-static void wait_for_change(_Atomic uint32_t* word, uint32_t value) {
+/* Returns when the word no longer has this value, or spuriously. */
+static void futex_wait(_Atomic uint32_t* word, uint32_t value) {
 #ifdef __linux__
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
 #else
@@ -91,58 +93,59 @@ static void wait_for_change(_Atomic uint32_t* word, uint32_t value) {
 #endif
 }
 
-static void wake_all(_Atomic uint32_t* word) {
+static void futex_wake_all(_Atomic uint32_t* word) {
 #ifdef __linux__
-  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, most_workers, NULL, NULL, 0);
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, max_workers, NULL, NULL, 0);
 #else
   (void)word;
 #endif
 }
 
-/* A piece of the job's place that nobody has taken before, or `pieces` when there is none. */
-static uint32_t take_piece(uint32_t place, uint64_t number, uint32_t pieces) {
-  uint64_t taken = atomic_load_explicit(&places[place].taken, memory_order_relaxed);
+/* Takes the next chunk of a queue: its index, or `chunks` if the queue is empty or the job is over. */
+static uint32_t take_chunk(uint32_t queue, uint64_t number, uint32_t chunks) {
+  uint64_t taken = atomic_load_explicit(&queues[queue].taken, memory_order_relaxed);
   for (;;) {
-    uint32_t piece = taken >> 8 == number ? (uint32_t)(taken & 0xFF) : 0;
-    if (taken >> 8 > number || piece >= pieces) return pieces;
-    if (atomic_compare_exchange_weak_explicit(&places[place].taken, &taken, number << 8 | (piece + 1),
+    uint32_t chunk = taken >> 8 == number ? (uint32_t)(taken & 0xFF) : 0;
+    if (taken >> 8 > number || chunk >= chunks) return chunks;
+    if (atomic_compare_exchange_weak_explicit(&queues[queue].taken, &taken, number << 8 | (chunk + 1),
                                               memory_order_acq_rel, memory_order_relaxed))
-      return piece;
+      return chunk;
   }
 }
 
-/* Where the share of a place begins, and in a share of `size` tasks a piece, or what lies behind the last. */
-static int64_t share_begins(int64_t count, uint32_t all, uint32_t place) {
+/* The first task of a queue, and the first task of a chunk within a queue of `size` tasks. */
+static int64_t queue_begin(int64_t count, uint32_t all, uint32_t queue) {
   int64_t rest = count % all;
-  return count / all * place + (place < rest ? place : rest);
+  return count / all * queue + (queue < rest ? queue : rest);
 }
-static int64_t piece_begins(int64_t size, uint32_t pieces, uint32_t piece) {
-  return piece < pieces ? size - (size >> piece) : size;
+static int64_t chunk_begin(int64_t size, uint32_t chunks, uint32_t chunk) {
+  return chunk < chunks ? size - (size >> chunk) : size;
 }
 
-/* Takes pieces of the newest job, beginning with those of one's own place, until none is left. */
-static void take_part(uint32_t own) {
+/* Runs chunks of the newest job, first those of the thread's own queue, until all queues are empty. */
+static void run_chunks(uint32_t own) {
   uint64_t now = atomic_load_explicit(&job, memory_order_acquire), number = now >> 16;
-  task_function* task = atomic_load_explicit(&job_task, memory_order_relaxed);
-  void* argument = atomic_load_explicit(&job_argument, memory_order_relaxed);
-  int64_t count = atomic_load_explicit(&job_count, memory_order_relaxed);
-  uint32_t k, piece, done = 0, all = (uint32_t)(now >> 8 & 0xFF) + 1, pieces = (uint32_t)(now & 0xFF);
+  task_function* task = atomic_load_explicit(&task_entry, memory_order_relaxed);
+  void* argument = atomic_load_explicit(&task_argument, memory_order_relaxed);
+  int64_t count = atomic_load_explicit(&task_count, memory_order_relaxed);
+  uint32_t k, chunk, done = 0, all = (uint32_t)(now >> 8 & 0xFF) + 1, chunks = (uint32_t)(now & 0xFF);
   if (own >= all) return;
-  atomic_store_explicit(&places[own].at_work, 1, memory_order_relaxed);
+  atomic_store_explicit(&queues[own].at_work, 1, memory_order_relaxed);
   for (k = 0; k < all; ++k) {
-    uint32_t place = (own + k) % all;
-    for (; (piece = take_piece(place, number, pieces)) < pieces; ++done) {
-      int64_t first = share_begins(count, all, place), size = share_begins(count, all, place + 1) - first;
-      int64_t i = piece_begins(size, pieces, piece), end = piece_begins(size, pieces, piece + 1);
+    uint32_t queue = (own + k) % all;
+    for (; (chunk = take_chunk(queue, number, chunks)) < chunks; ++done) {
+      int64_t first = queue_begin(count, all, queue), size = queue_begin(count, all, queue + 1) - first;
+      int64_t i = chunk_begin(size, chunks, chunk), end = chunk_begin(size, chunks, chunk + 1);
       for (; i < end; ++i) task(argument, first + i);
     }
   }
-  if (done > 0 && atomic_fetch_sub(&unfinished, done) == done && atomic_load(&caller_sleeps)) wake_all(&unfinished);
-  atomic_store_explicit(&places[own].at_work, 0, memory_order_relaxed);
+  if (done > 0 && atomic_fetch_sub(&unfinished, done) == done && atomic_load(&caller_sleeps))
+    futex_wake_all(&unfinished);
+  atomic_store_explicit(&queues[own].at_work, 0, memory_order_relaxed);
 }
 
-/* The caller's processor, if the calling worker stands in the way there, else -1. */
-static int callers_processor_here(void) {
+/* The caller's processor if the calling worker runs on it, too, else -1. */
+static int find_conflict(void) {
   int processor = atomic_load_explicit(&caller_processor, memory_order_relaxed);
   return processor == dlcc_current_processor() ? processor : -1;
 }
@@ -153,63 +156,63 @@ static void* work(void* own) {
     uint32_t number = atomic_load_explicit(&posted, memory_order_acquire);
     int i = 0;
     if (number != seen) {
-      int processor = callers_processor_here();
+      int processor = find_conflict();
       if (processor >= 0) dlcc_keep_off_processor(pthread_self(), processor);
-      take_part((uint32_t)(uintptr_t)own);
+      run_chunks((uint32_t)(uintptr_t)own);
       seen = number;
-      if (callers_processor_here() >= 0) i = spins; /* sleeps at once */
+      if (find_conflict() >= 0) i = spins; /* no spinning: sleeps */
     }
     for (; i < spins && atomic_load_explicit(&posted, memory_order_relaxed) == seen; ++i) pause_briefly();
     if (i < spins) continue;
     atomic_fetch_add(&sleepers, 1);
-    if (atomic_load(&posted) == seen) wait_for_change(&posted, seen);
+    if (atomic_load(&posted) == seen) futex_wait(&posted, seen);
   }
   return NULL;
 }
 
 static void announce(void) {
   atomic_fetch_add(&posted, 1);
-  if (atomic_load(&sleepers) > 0 && atomic_exchange(&sleepers, 0) > 0) wake_all(&posted);
+  if (atomic_load(&sleepers) > 0 && atomic_exchange(&sleepers, 0) > 0) futex_wake_all(&posted);
 }
 
-/* Brings the workers that are amid the job but have not run since the last look to this processor, where they run as
- * soon as the caller sleeps. Whether there are any. */
-static int fetch_stopped_workers(int processor) {
+/* Binds the workers that run chunks but got no CPU time since the last check to this processor, where they run once the
+ * caller sleeps. Returns whether there are any. */
+static int migrate_preempted_workers(int processor) {
   int k, any = 0, count = atomic_load_explicit(&worker_count, memory_order_acquire);
   for (k = 0; k < count; ++k) {
-    if (!atomic_load_explicit(&places[k + 1].at_work, memory_order_relaxed)) continue;
+    if (!atomic_load_explicit(&queues[k + 1].at_work, memory_order_relaxed)) continue;
     int64_t ran = dlcc_running_time(workers[k].thread);
-    workers[k].fetched = ran >= 0 && ran == workers[k].ran && dlcc_bring_to_processor(workers[k].thread, processor);
+    workers[k].migrated = ran >= 0 && ran == workers[k].ran && dlcc_bring_to_processor(workers[k].thread, processor);
     workers[k].ran = ran;
-    any |= workers[k].fetched;
+    any |= workers[k].migrated;
   }
   return any;
 }
 
-static void let_fetched_workers_go(int processor) {
+static void release_migrated_workers(int processor) {
   int k, count = atomic_load_explicit(&worker_count, memory_order_acquire);
   for (k = 0; k < count; ++k) {
-    if (workers[k].fetched) dlcc_keep_off_processor(workers[k].thread, processor);
-    workers[k].fetched = 0;
+    if (workers[k].migrated) dlcc_keep_off_processor(workers[k].thread, processor);
+    workers[k].migrated = 0;
   }
 }
 
 static void wait_until_finished(void) {
   uint32_t left = 0;
-  int i, fetched = 0;
-  for (i = 1; i <= spins && !fetched; ++i) {
+  int i, migrated = 0;
+  for (i = 1; i <= spins && !migrated; ++i) {
     if (atomic_load_explicit(&unfinished, memory_order_acquire) == 0) return;
     pause_briefly();
-    if (i >= spins_before_looks && i % spins_between_looks == 0)
-      fetched = fetch_stopped_workers(dlcc_current_processor());
+    if (i >= spins_before_checks && i % spins_between_checks == 0)
+      migrated = migrate_preempted_workers(dlcc_current_processor());
   }
   atomic_store(&caller_sleeps, 1);
-  while ((left = atomic_load(&unfinished)) != 0) wait_for_change(&unfinished, left);
+  while ((left = atomic_load(&unfinished)) != 0) futex_wait(&unfinished, left);
   atomic_store(&caller_sleeps, 0);
-  if (fetched) let_fetched_workers_go(dlcc_current_processor());
+  if (migrated) release_migrated_workers(dlcc_current_processor());
 }
 
-/* `self` is the executor. */
+/* dlcc_executor::parallel_for; `self` is the executor. */
 static void parallel_for(void* self, int64_t count, task_function* task, void* argument) {
   int64_t i, threads = ((const dlcc_executor*)self)->threads;
   if (count < 2 || threads < 2 || atomic_load_explicit(&worker_count, memory_order_relaxed) == 0 ||
@@ -218,26 +221,26 @@ static void parallel_for(void* self, int64_t count, task_function* task, void* a
     return;
   }
   uint32_t all = (uint32_t)(count < threads ? count : threads);
-  uint32_t pieces = 1; /* down to single tasks, in the largest share */
-  while ((count + all - 1) / all >> pieces > 0) ++pieces;
+  uint32_t chunks = 1; /* the last chunk of the longest queue is one task */
+  while ((count + all - 1) / all >> chunks > 0) ++chunks;
   uint64_t number = (atomic_load_explicit(&job, memory_order_relaxed) >> 16) + 1;
-  atomic_store_explicit(&job_task, task, memory_order_relaxed);
-  atomic_store_explicit(&job_argument, argument, memory_order_relaxed);
-  atomic_store_explicit(&job_count, count, memory_order_relaxed);
-  atomic_store_explicit(&unfinished, all * pieces, memory_order_relaxed);
+  atomic_store_explicit(&task_entry, task, memory_order_relaxed);
+  atomic_store_explicit(&task_argument, argument, memory_order_relaxed);
+  atomic_store_explicit(&task_count, count, memory_order_relaxed);
+  atomic_store_explicit(&unfinished, all * chunks, memory_order_relaxed);
   atomic_store_explicit(&caller_processor, dlcc_current_processor(), memory_order_relaxed);
-  atomic_store_explicit(&job, number << 16 | (all - 1) << 8 | pieces, memory_order_release);
+  atomic_store_explicit(&job, number << 16 | (all - 1) << 8 | chunks, memory_order_release);
   announce();
-  take_part(0);
+  run_chunks(0);
   wait_until_finished();
   atomic_store_explicit(&busy, 0, memory_order_release);
 }
 
-/* For one thread, for two, and so on; those for several are written when the pool is started first. */
-static dlcc_executor executors[most_places] = {{executors, parallel_for, 1}};
+/* executors[n - 1] is for n threads; those for several threads are initialised when the pool starts. */
+static dlcc_executor executors[max_queues] = {{executors, parallel_for, 1}};
 
 const dlcc_executor* dlcc_default_executor(int32_t threads) {
-  int i, wanted = threads < 1 ? 0 : threads < most_places ? threads - 1 : most_workers;
+  int i, wanted = threads < 1 ? 0 : threads < max_queues ? threads - 1 : max_workers;
   const dlcc_executor* executor = &executors[wanted];
   if (atomic_load_explicit(&asked, memory_order_acquire) >= wanted) return executor;
   pthread_mutex_lock(&starting);
@@ -245,7 +248,7 @@ const dlcc_executor* dlcc_default_executor(int32_t threads) {
   if (count == 0) {
     owner = getpid();
     dlcc_remember_processors();
-    for (i = 1; i < most_places && !executors[i].parallel_for; ++i)
+    for (i = 1; i < max_queues && !executors[i].parallel_for; ++i)
       executors[i] = (dlcc_executor){&executors[i], parallel_for, i + 1};
   }
   while (count < wanted && pthread_create(&workers[count].thread, NULL, work, (void*)(uintptr_t)(count + 1)) == 0)
@@ -256,7 +259,7 @@ const dlcc_executor* dlcc_default_executor(int32_t threads) {
   return executor;
 }
 
-/* Also when the process ends or the library that holds the pool is closed. */
+/* A destructor: called also when the process exits or the shared library with the pool is closed. */
 __attribute__((destructor)) void dlcc_stop_threads(void) {
   int i, count;
   pthread_mutex_lock(&starting);

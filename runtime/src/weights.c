@@ -1,8 +1,8 @@
-/* Checks the weights of a model that was compiled without them. */
+/* Checks the weights file of a model compiled with --weights external=FILE. */
 #include "dlcc/dlcc.h"
 #include "dlcc/weights_file.h"
 
-/* Up to eight bytes as a little-endian number. */
+/* The first bytes, at most eight, as a little-endian number. */
 static uint64_t word(const unsigned char *at, size_t bytes) {
   uint64_t result = 0;
   size_t i;

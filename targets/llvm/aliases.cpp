@@ -9,10 +9,10 @@ namespace {
 using lower::Storage;
 
 struct Extent {
-  std::pair<Storage, int64_t> space;  // bytes of different spaces are different
-  int64_t begin, end;
+  std::pair<Storage, int64_t> space;  // different spaces are disjoint
+  int64_t begin, end;                 // bytes
 
-  bool meets(const Extent& o) const { return space == o.space && begin < o.end && o.begin < end; }
+  bool overlaps(const Extent& o) const { return space == o.space && begin < o.end && o.begin < end; }
 };
 
 Extent extent_of(const lower::Program& program, const lower::StoragePlan& plan, lower::ValueId id) {
@@ -56,7 +56,7 @@ class AliasFinder {
     for (size_t i = 0; i < x.operands.size(); ++i)
       for (size_t j = i + 1; j < x.operands.size(); ++j) {
         if (params[i].access == tensor::Access::read && params[j].access == tensor::Access::read) continue;
-        if (!extent_of(program_, plan_, x.operands[i]).meets(extent_of(program_, plan_, x.operands[j]))) continue;
+        if (!extent_of(program_, plan_, x.operands[i]).overlaps(extent_of(program_, plan_, x.operands[j]))) continue;
         result_[kernel][i] = result_[kernel][j] = true;
       }
   }

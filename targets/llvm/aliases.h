@@ -1,4 +1,4 @@
-// Which operands of kernels may share memory: the storage plan decides, the emitter must not promise otherwise.
+// Which parameters of kernels may alias, according to the storage plan: they must not be `noalias`.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace dlcc::targets {
 
-// For every kernel and parameter: in some call its memory overlaps that of another operand, one of which is written.
+// For every kernel and parameter: whether in some call its operand overlaps another one and one of the two is written.
 std::vector<std::vector<bool>> find_aliases(const lower::Program&, const lower::StoragePlan&);
 
 }  // namespace dlcc::targets

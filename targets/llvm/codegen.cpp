@@ -1,10 +1,15 @@
-// Generates the object: a few kernels of one CPU level at a time are a compilation of their own, so that the work
-// divides over threads and the code is the same for any number of them; the pieces are then joined (elf_object.h).
+// Generates the object. A compilation unit is a few kernels of one CPU level: threads compile units in parallel, and
+// the code does not depend on the number of threads. The units' objects are then joined (elf_object.h).
 #include "targets/llvm/codegen.h"
 
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/Pass.h>
+#include <llvm/PassInfo.h>
+#include <llvm/PassRegistry.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
@@ -17,6 +22,7 @@
 #include "emit/weights.h"
 #include "targets/llvm/aliases.h"
 #include "targets/llvm/cpu_model.h"
+#include "targets/llvm/debug_info.h"
 #include "targets/llvm/elf_object.h"
 #include "targets/llvm/emit_kernel.h"
 #include "targets/llvm/emit_model.h"
@@ -35,6 +41,20 @@ void set_cpu(llvm::Function& function, const CodeLevel& level) {
   if (!level.features.empty()) function.addFnAttr("target-features", level.features);
   if (level.machine.vector_bytes >= 64) function.addFnAttr("prefer-vector-width", "512");
 }
+
+// LLVM's passes from IR to machine code without strength reduction of loops and the pass that prepares for it: kernels
+// come with reduced addresses (emit_address.cpp).
+class KernelPasses : public llvm::legacy::PassManager {
+ public:
+  void add(llvm::Pass* pass) override {
+    const llvm::PassInfo* info = llvm::PassRegistry::getPassRegistry()->getPassInfo(pass->getPassID());
+    llvm::StringRef name = info ? info->getPassArgument() : "";
+    if (name == "loop-reduce" || name == "canon-freeze")
+      delete pass;
+    else
+      llvm::legacy::PassManager::add(pass);
+  }
+};
 
 class Generator {
  public:
@@ -86,15 +106,15 @@ class Generator {
   const ConstantSection& constants() const { return constants_; }
 
  private:
-  // Setting LLVM up costs as much as a small kernel.
+  // A unit's LLVM context and passes take as long to set up as a small kernel takes to compile.
   static constexpr size_t kernels_per_unit = 4;
 
   struct Unit {
     size_t level;
-    size_t first, last;  // kernels; none: the entry functions and skeletons
+    size_t first, last;  // the kernels [first, last); none: the entry and run functions
   };
 
-  // Both give the constants' offsets.
+  // Both return the constants' offsets in bytes.
   std::vector<int64_t> place_constants_in_file() const {
     emit::WeightsLayout layout = emit::lay_out_weights(parts_.program, emit::WeightsPlace::file);
     DLCC_CHECK(layout.bytes == parts_.interface.weights_file->bytes, "the weights' file is another program's");
@@ -108,7 +128,7 @@ class Generator {
     constants_.symbol = parts_.weights_symbol;
     constants_.name = options_.weights_section.empty() ? ".rodata." + constants_.symbol : options_.weights_section;
     constants_.alignment = layout.alignment;
-    // Constants of no bytes still have a symbol to point at.
+    // Empty constants have an address, too.
     constants_.bytes = constants.empty() ? 0 : std::max<int64_t>(layout.bytes, 1);
     for (size_t i = 0; i < constants.size(); ++i) constants_.pieces.push_back({layout.offsets[i], constants[i]});
     return layout.offsets;
@@ -116,19 +136,19 @@ class Generator {
 
   struct Compiled {
     std::string text;
-    std::vector<Spills> spills;  // of each kernel, within loops
+    std::vector<Spills> spills;  // of each kernel
   };
 
-  // Kernels that spill within loops are tried again, divided into functions of fewer loops.
+  // Compiles kernels that spill within loops a second time, with fewer nested loops per function.
   std::string compile(const Unit& unit, Output output) const {
     const tensor::Machine& machine = parts_.target.levels[unit.level].machine;
-    std::vector<int> loops(unit.last - unit.first, loops_that_fit(machine)), fewer = loops, best = loops;
+    std::vector<int> loops(unit.last - unit.first, loop_depth_that_fits(machine)), fewer = loops, best = loops;
     Output code = output == Output::assembly ? output : Output::object;
     Compiled compiled = compile(unit, code, loops);
     for (size_t k = 0; k < loops.size(); ++k)
       if (compiled.spills[k].stores > 0)
-        fewer[k] = next_division(parts_.program.kernels[unit.first + k].variants[unit.level], machine, loops[k],
-                                 parts_.program.threads);
+        fewer[k] = next_smaller_depth(parts_.program.kernels[unit.first + k].variants[unit.level], machine, loops[k],
+                                      parts_.program.threads);
     if (fewer != loops) {
       Compiled again = compile(unit, code, fewer);
       for (size_t k = 0; k < loops.size(); ++k)
@@ -139,7 +159,7 @@ class Generator {
     return done ? compiled.text : compile(unit, output, best).text;
   }
 
-  // `loops`: that a function may hold, for each kernel.
+  // `loops`: the largest depth of nested loops in a function, for each kernel.
   Compiled compile(const Unit& unit, Output output, const std::vector<int>& loops) const {
     bool is_entry = unit.first == unit.last;
     const CodeLevel& level = is_entry ? baseline_ : parts_.target.levels[unit.level];
@@ -171,7 +191,7 @@ class Generator {
     Compiled result{write(module, *machine, output), {}};
     for (size_t k = unit.first; k < unit.last; ++k) {
       Spills& spills = result.spills.emplace_back();
-      for (const auto& [function, of_loops] : of_function)  // the kernel's own, and those that are parts of it
+      for (const auto& [function, of_loops] : of_function)  // the kernel's function and those outlined from it
         if (function.starts_with(kernel_symbol(parts_, k, level)))
           spills.stores += of_loops.stores, spills.loads += of_loops.loads;
     }
@@ -194,9 +214,9 @@ class Generator {
     }
     llvm::SmallVector<char, 0> bytes;
     llvm::raw_svector_ostream stream(bytes);
-    llvm::legacy::PassManager passes;
+    KernelPasses passes;
     auto type = output == Output::object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
-    machine.Options.MCOptions.AsmVerbose = true;  // loops and spills are named in the assembly
+    machine.Options.MCOptions.AsmVerbose = true;  // comments in the assembly name loops and spills
     bool cannot = machine.addPassesToEmitFile(passes, stream, nullptr, type);
     DLCC_CHECK(!cannot, "LLVM cannot write this kind of file");
     passes.run(module);
@@ -205,7 +225,7 @@ class Generator {
 
   ModelParts parts_;
   CodegenOptions options_;
-  CodeLevel baseline_;  // of code that runs before the CPU is known
+  CodeLevel baseline_;  // for code that runs before the CPU check
   std::vector<std::vector<bool>> may_alias_;
   ConstantSection constants_;
   std::vector<Unit> units_;

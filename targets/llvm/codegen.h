@@ -18,16 +18,16 @@
 
 namespace dlcc::targets {
 
-// Code reaches the weights in its object by relative addresses of 32 bits.
+// Bytes: code addresses the weights in its object relative to the program counter with 32 bits.
 inline constexpr int64_t largest_weights_section = INT32_MAX - 1;
 
 struct CodegenOptions {
   int optimization = 2;                                        // 0..3
-  int jobs = 1;                                                // code is the same for any number
+  int jobs = 1;                                                // threads; the code does not depend on their number
   std::string weights_section = {};                            // for the constants; empty: .rodata.P_weights
-  std::function<void(size_t done, size_t all)> progress = {};  // of the pieces; called by one thread at a time
-  // For a debugger (-g): the program's text and the name of the file that has it. Code is the same without, all else
-  // is not.
+  std::function<void(size_t done, size_t all)> progress = {};  // compilation units; called by one thread at a time
+  // Debug information (-g): the program's text and the name of its file. The instructions are the same with and
+  // without.
   const lower::ProgramText* text = nullptr;
   std::string text_file = {};
 };
@@ -37,13 +37,13 @@ struct CodegenOptions {
 ObjectFile generate_object(const lower::Program&, const lower::StoragePlan&, const emit::Interface&, const Target&,
                            const CodegenOptions&);
 
-// The same code as text, for people: LLVM IR before and after LLVM's passes, or assembly.
+// The same code as text: LLVM IR before or after LLVM's passes, or assembly.
 enum class Listing { llvm_ir, optimized_llvm_ir, assembly };
 std::string generate_listing(const lower::Program&, const lower::StoragePlan&, const emit::Interface&, const Target&,
                              const CodegenOptions&, Listing);
 
-// Deepest stack use of the run function in bytes, from the frame sizes that LLVM records in the object. An object's
-// head is enough.
+// Deepest stack use of the run function in bytes, from the frame sizes that LLVM records in the object. The object may
+// end before its constants.
 int64_t stack_bytes(std::span<const std::byte> object);
 
 }  // namespace dlcc::targets

@@ -16,8 +16,8 @@ using llvm::Value;
 
 enum Register { eax, ebx, ecx, edx };
 
-// Where CPUID reports a feature (Intel SDM volume 2, CPUID; AMD APM volume 3, appendix E). `state` are the bits of XCR0
-// that the operating system must have set for its registers.
+// The CPUID bit of a feature (Intel SDM volume 2, CPUID; AMD APM volume 3, appendix E). `state`: the bits of XCR0 that
+// the operating system must set for the feature's registers.
 struct FeatureBit {
   const char* feature;  // LLVM's name
   uint32_t leaf, subleaf;
@@ -95,7 +95,7 @@ class CheckEmitter {
  public:
   explicit CheckEmitter(llvm::IRBuilder<>& b) : b_(b) {}
 
-  // One register of CPUID's answer, 0 when the CPU does not know the leaf.
+  // One register of a CPUID leaf; 0 if the CPU does not have the leaf.
   Value* cpuid(const Word& word) {
     auto [leaf, subleaf, reg] = word;
     llvm::Type* i32 = b_.getInt32Ty();
@@ -152,7 +152,7 @@ llvm::Function* define_level_choice(llvm::Module& module, const std::string& sym
   llvm::LLVMContext& context = module.getContext();
   llvm::IRBuilder<> b(context);
   llvm::Type* i32 = b.getInt32Ty();
-  // 0: not known yet; else the level's index plus 2, so that 1 stands for "none".
+  // 0: not checked yet; 1: no level; else the level's index plus 2.
   auto* cache = new llvm::GlobalVariable(module, i32, false, llvm::GlobalValue::InternalLinkage, b.getInt32(0),
                                          symbol + "_cache");
   auto* function =

@@ -1,4 +1,4 @@
-// Code that finds out at run time which of the compiled CPU levels this CPU supports.
+// Emits the run-time check of the CPU: which of the object's CPU levels it supports.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -9,8 +9,8 @@
 
 namespace dlcc::targets {
 
-// Defines `int32 SYMBOL()`: the index of the best level that the CPU supports, or -1. The answer is kept in a hidden
-// atomic variable. Null when every CPU of the target supports the first level and there is no other one to choose.
+// Defines `int32 SYMBOL()`: the index of the best level that the CPU supports, or -1, cached in a hidden atomic
+// variable. Null for targets with a single level that all their CPUs support.
 llvm::Function* define_level_choice(llvm::Module&, const std::string& symbol, const Target&);
 
 }  // namespace dlcc::targets

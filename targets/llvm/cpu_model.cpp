@@ -2,7 +2,6 @@
 
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 
@@ -20,9 +19,6 @@ const llvm::Target& llvm_target(const std::string& triple) {
         LLVMInitializeX86AsmPrinter(), LLVMInitializeX86AsmParser();
     LLVMInitializeAArch64TargetInfo(), LLVMInitializeAArch64Target(), LLVMInitializeAArch64TargetMC(),
         LLVMInitializeAArch64AsmPrinter(), LLVMInitializeAArch64AsmParser();
-    // Kernels come with reduced addresses (emit_address.cpp), and only options of its own tools switch LLVM's pass off.
-    const char* options[] = {"dlcc", "-disable-lsr"};
-    llvm::cl::ParseCommandLineOptions(2, options);
   });
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
@@ -34,7 +30,7 @@ const llvm::Target& llvm_target(const std::string& triple) {
 
 std::unique_ptr<llvm::MCSubtargetInfo> cpu_features(const std::string& triple, const std::string& cpu,
                                                     const std::string& features) {
-  // An unknown CPU makes LLVM print a warning, so the name is looked up first.
+  // LLVM prints a warning for an unknown CPU, so the name is looked up first.
   std::unique_ptr<llvm::MCSubtargetInfo> any(llvm_target(triple).createMCSubtargetInfo(triple, "", ""));
   if (!any->isCPUStringValid(cpu)) return nullptr;
   return std::unique_ptr<llvm::MCSubtargetInfo>(llvm_target(triple).createMCSubtargetInfo(triple, cpu, features));

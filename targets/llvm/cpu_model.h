@@ -1,4 +1,4 @@
-// CPUs as LLVM's tables know them: which names exist and what their features mean for schedules.
+// CPUs from LLVM's tables: their names and features, and the Machine that schedules derive from the features.
 #pragma once
 
 #include <memory>
@@ -14,23 +14,23 @@ class TargetMachine;
 
 namespace dlcc::targets {
 
-// The features of a CPU; null when LLVM does not know its name.
+// The features of a CPU; null if LLVM does not know its name.
 std::unique_ptr<llvm::MCSubtargetInfo> cpu_features(const std::string& triple, const std::string& cpu,
                                                     const std::string& features = "");
 
 std::vector<std::string> known_cpus(const std::string& triple);
 std::vector<std::string> known_features(const std::string& triple);
 
-// The machine that generates code for a level: position independent, without contraction of floating arithmetic.
+// LLVM's code generator for a level: position-independent code, no floating-point contraction.
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const Target&, const CodeLevel&, int optimization);
 
 // One family of CPUs (x86.cpp, aarch64.cpp).
 struct TargetFamily {
   Target base;                            // without levels
   std::vector<CodeLevel> default_levels;  // ascending
-  std::vector<CodeLevel> named_levels;    // ascending; have names of their own beside LLVM's CPUs
+  std::vector<CodeLevel> named_levels;    // ascending; names in addition to LLVM's CPUs
   CodeLevel (*level_for)(const llvm::MCSubtargetInfo&, const std::string& cpu, const std::string& features);
-  bool (*is_usable)(const llvm::MCSubtargetInfo&);  // false for CPUs that this target's code cannot run on
+  bool (*is_usable)(const llvm::MCSubtargetInfo&);  // whether this target's code runs on the CPU
 };
 TargetFamily x86_family();
 TargetFamily aarch64_family();

@@ -1,32 +1,40 @@
-// DWARF for a debugger or profiler (-g): one compile unit per LLVM module, whose source is the program's text
+// DWARF for debuggers and profilers (-g): one compile unit per LLVM module. Its source is the program's text
 // (lower/program_text.h). Functions have a name and a line, instructions a line; there are no variables.
 #pragma once
 
-#include <llvm/IR/DIBuilder.h>
-#include <llvm/IR/Module.h>
+#include <llvm/IR/DebugLoc.h>
 
+#include <memory>
 #include <string>
+
+namespace llvm {
+class DIBuilder;
+class DIFile;
+class Function;
+class Module;
+}  // namespace llvm
 
 namespace dlcc::targets {
 
 class DebugInfo {
  public:
-  // `file` is named as it stands, without a folder: the object is the same wherever it is made.
+  // The compile unit names `file` without a folder, so that the object does not depend on the working directory.
   DebugInfo(llvm::Module&, const std::string& file, bool is_optimized);
+  ~DebugInfo();
 
-  // Gives a function a name for people and its first line.
+  // Sets a function's source name and first line.
   void describe(llvm::Function*, const std::string& name, int line);
 
-  // To be called when the module is complete.
-  void finish() { builder_.finalize(); }
+  // Call once the module is complete.
+  void finish();
 
  private:
-  llvm::DIBuilder builder_;
+  std::unique_ptr<llvm::DIBuilder> builder_;
   llvm::DIFile* file_;
   bool is_optimized_;
 };
 
-// A line within a function; nothing if the function was not described.
+// A line within a function; empty for a function without description.
 llvm::DebugLoc location(const llvm::Function*, int line);
 
 }  // namespace dlcc::targets

@@ -16,9 +16,9 @@ namespace {
 
 struct OutputSection {
   std::string name;
-  Elf64_Shdr header{};  // type, flags, alignment, entry size; offset and size once laid out
+  Elf64_Shdr header{};  // without name and offset
   std::vector<std::byte> bytes;
-  std::vector<Elf64_Rela> relocations;  // symbols by index into symbols_
+  std::vector<Elf64_Rela> relocations;  // their symbols are indices into symbols_
 };
 
 struct OutputSymbol {
@@ -36,17 +36,17 @@ class Joiner {
   void add(const ElfReader& in) {
     machine_ = in.header().e_machine;
     flags_ = in.header().e_flags;
-    std::vector<Place> places(in.section_count());
-    for (size_t i = 1; i < in.section_count(); ++i) places[i] = copy_section(in, i);
-    std::vector<size_t> symbols = copy_symbols(in, places);
+    std::vector<Position> positions(in.section_count());
+    for (size_t i = 1; i < in.section_count(); ++i) positions[i] = copy_section(in, i);
+    std::vector<size_t> symbols = copy_symbols(in, positions);
     for (size_t i = 1; i < in.section_count(); ++i) {
       if (in.section(i).sh_type != SHT_RELA) continue;
-      const Place& target = places[in.section(i).sh_info];
+      const Position& target = positions[in.section(i).sh_info];
       if (target.section == none) continue;
       for (Elf64_Rela r : in.relocations(i)) {
         const Elf64_Sym& symbol = in.symbols()[ELF64_R_SYM(r.r_info)];
         r.r_offset += static_cast<uint64_t>(target.offset);
-        if (ELF64_ST_TYPE(symbol.st_info) == STT_SECTION) r.r_addend += places[symbol.st_shndx].offset;
+        if (ELF64_ST_TYPE(symbol.st_info) == STT_SECTION) r.r_addend += positions[symbol.st_shndx].offset;
         r.r_info = ELF64_R_INFO(symbols[ELF64_R_SYM(r.r_info)], ELF64_R_TYPE(r.r_info));
         sections_[target.section].relocations.push_back(r);
       }
@@ -62,12 +62,12 @@ class Joiner {
 
  private:
   static constexpr size_t none = ~size_t{0};
-  struct Place {
+  struct Position {  // of an input section in the output
     size_t section = none;
     int64_t offset = 0;
   };
 
-  Place copy_section(const ElfReader& in, size_t index) {
+  Position copy_section(const ElfReader& in, size_t index) {
     Elf64_Shdr header = in.section(index);
     bool has_content = header.sh_type == SHT_PROGBITS || header.sh_type == SHT_NOBITS || header.sh_type == SHT_NOTE;
     if (!has_content || (header.sh_size == 0 && in.name(header) != ".note.GNU-stack")) return {};
@@ -92,8 +92,8 @@ class Joiner {
     return {it->second, offset};
   }
 
-  // Where each symbol of the input is in symbols_.
-  std::vector<size_t> copy_symbols(const ElfReader& in, const std::vector<Place>& places) {
+  // For each symbol of the input, its index in symbols_.
+  std::vector<size_t> copy_symbols(const ElfReader& in, const std::vector<Position>& positions) {
     std::vector<size_t> result;
     for (Elf64_Sym symbol : in.symbols()) {
       int type = ELF64_ST_TYPE(symbol.st_info), binding = ELF64_ST_BIND(symbol.st_info);
@@ -102,19 +102,19 @@ class Joiner {
         result.push_back(0);
         continue;
       }
-      const Place place = defined ? places[symbol.st_shndx] : Place{};
+      const Position position = defined ? positions[symbol.st_shndx] : Position{};
       DLCC_CHECK(symbol.st_shndx < SHN_LORESERVE, "symbol {} is in no section", in.name(symbol));
-      if (defined && place.section == none) {
+      if (defined && position.section == none) {
         result.push_back(0);
         continue;
       }
       if (type == STT_SECTION) {
-        result.push_back(section_symbol(place.section));
+        result.push_back(section_symbol(position.section));
         continue;
       }
       if (defined) {
-        symbol.st_shndx = static_cast<uint16_t>(place.section + 1);  // section 0 is the null section
-        symbol.st_value += static_cast<uint64_t>(place.offset);
+        symbol.st_shndx = static_cast<uint16_t>(position.section + 1);  // section 0 is the null section
+        symbol.st_value += static_cast<uint64_t>(position.offset);
       }
       result.push_back(binding == STB_LOCAL ? new_symbol(in.name(symbol), symbol)
                                             : global(in.name(symbol), symbol, defined));
@@ -171,7 +171,7 @@ class Joiner {
     }
   }
 
-  // ELF wants local symbols first.
+  // ELF requires local symbols before global ones.
   void order_symbols() {
     auto is_local = [](const OutputSymbol& s) { return ELF64_ST_BIND(s.symbol.st_info) == STB_LOCAL; };
     std::vector<size_t> new_index(symbols_.size());
@@ -190,88 +190,116 @@ class Joiner {
         r.r_info = ELF64_R_INFO(new_index[ELF64_R_SYM(r.r_info)], ELF64_R_TYPE(r.r_info));
   }
 
-  // The file up to the constants.
-  std::vector<std::byte> write() const {
-    std::string names(1, '\0'), symbol_names(1, '\0');
-    auto intern = [](std::string& table, const std::string& text) {
-      if (text.empty()) return uint32_t{0};
+  // Section headers and string tables of the output file.
+  struct Tables {
+    std::vector<Elf64_Shdr> headers = std::vector<Elf64_Shdr>(1);  // the first one is null
+    std::vector<Elf64_Sym> symbols;
+    std::string symbol_names = std::string(1, '\0'), section_names = std::string(1, '\0');
+
+    void add(Elf64_Shdr header, const std::string& name) {
+      header.sh_name = intern(section_names, name);
+      headers.push_back(header);
+    }
+
+    static uint32_t intern(std::string& table, const std::string& text) {
+      if (text.empty()) return 0;
       auto at = static_cast<uint32_t>(table.size());
       table += text;
       table += '\0';
       return at;
-    };
-    std::vector<Elf64_Shdr> headers(1);
-    std::vector<Elf64_Sym> symbols;
-    for (const OutputSymbol& s : symbols_) {
-      symbols.push_back(s.symbol);
-      symbols.back().st_name = intern(symbol_names, s.name);
     }
-    auto add = [&](Elf64_Shdr header, const std::string& name) {
-      header.sh_name = intern(names, name);
-      headers.push_back(header);
-    };
-    for (const OutputSection& s : sections_) add(s.header, s.name);
-    auto table = [](uint32_t type, size_t count, size_t entry, uint32_t link, uint32_t info) {
-      Elf64_Shdr h{};
-      h.sh_type = type, h.sh_size = count * entry, h.sh_entsize = entry > 1 ? entry : 0;
-      h.sh_addralign = entry > 1 ? 8 : 1, h.sh_link = link, h.sh_info = info;
-      return h;
-    };
+  };
+
+  static Elf64_Shdr table_header(uint32_t type, size_t count, size_t entry, uint32_t link, uint32_t info) {
+    Elf64_Shdr h{};
+    h.sh_type = type, h.sh_size = count * entry, h.sh_entsize = entry > 1 ? entry : 0;
+    h.sh_addralign = entry > 1 ? 8 : 1, h.sh_link = link, h.sh_info = info;
+    return h;
+  }
+
+  // The output's sections, then one of relocations for each that has any, then symbols and strings.
+  Tables make_tables() const {
+    Tables t;
+    for (const OutputSymbol& s : symbols_) {
+      t.symbols.push_back(s.symbol);
+      t.symbols.back().st_name = Tables::intern(t.symbol_names, s.name);
+    }
+    for (const OutputSection& s : sections_) t.add(s.header, s.name);
     size_t relocated = 0;
     for (const OutputSection& s : sections_) relocated += !s.relocations.empty();
     auto symbol_table = static_cast<uint32_t>(1 + sections_.size() + relocated);
     for (size_t i = 0; i < sections_.size(); ++i) {
       if (sections_[i].relocations.empty()) continue;
-      Elf64_Shdr h = table(SHT_RELA, sections_[i].relocations.size(), sizeof(Elf64_Rela), symbol_table,
-                           static_cast<uint32_t>(i + 1));
+      Elf64_Shdr h = table_header(SHT_RELA, sections_[i].relocations.size(), sizeof(Elf64_Rela), symbol_table,
+                                  static_cast<uint32_t>(i + 1));
       h.sh_flags = SHF_INFO_LINK;
-      add(h, ".rela" + sections_[i].name);
+      t.add(h, ".rela" + sections_[i].name);
     }
-    add(table(SHT_SYMTAB, symbols.size(), sizeof(Elf64_Sym), symbol_table + 1, static_cast<uint32_t>(first_global_)),
-        ".symtab");
-    add(table(SHT_STRTAB, symbol_names.size(), 1, 0, 0), ".strtab");
-    Elf64_Shdr name_table = table(SHT_STRTAB, 0, 1, 0, 0);
-    name_table.sh_size = names.size() + sizeof(".shstrtab");
-    add(name_table, ".shstrtab");
-    DLCC_CHECK(headers.size() < SHN_LORESERVE, "an object of {} sections", headers.size());
+    t.add(table_header(SHT_SYMTAB, t.symbols.size(), sizeof(Elf64_Sym), symbol_table + 1,
+                       static_cast<uint32_t>(first_global_)),
+          ".symtab");
+    t.add(table_header(SHT_STRTAB, t.symbol_names.size(), 1, 0, 0), ".strtab");
+    Elf64_Shdr names = table_header(SHT_STRTAB, 0, 1, 0, 0);
+    names.sh_size = t.section_names.size() + sizeof(".shstrtab");
+    t.add(names, ".shstrtab");
+    DLCC_CHECK(t.headers.size() < SHN_LORESERVE, "an object of {} sections", t.headers.size());
+    return t;
+  }
 
+  struct FileLayout {
+    size_t headers;  // offset of the section headers
+    size_t end;      // of the file without the constants' bytes
+  };
+
+  // Sets the sections' file offsets. The constants are last.
+  FileLayout lay_out(std::vector<Elf64_Shdr>& headers) const {
     int64_t end = sizeof(Elf64_Ehdr);
-    auto place = [&](Elf64_Shdr& h) {
+    auto append = [&](Elf64_Shdr& h) {
       end = align_up(end, std::max<int64_t>(static_cast<int64_t>(h.sh_addralign), 1));
       h.sh_offset = static_cast<uint64_t>(end);
       if (h.sh_type != SHT_NOBITS) end += static_cast<int64_t>(h.sh_size);
     };
     for (size_t i = 1; i < headers.size(); ++i)
-      if (i - 1 != constant_section_) place(headers[i]);
+      if (i - 1 != constant_section_) append(headers[i]);
     int64_t header_offset = align_up(end, 8);
     end = header_offset + static_cast<int64_t>(headers.size() * sizeof(Elf64_Shdr));
     if (constant_section_ != none) {
-      place(headers[constant_section_ + 1]);
+      append(headers[constant_section_ + 1]);
       end = static_cast<int64_t>(headers[constant_section_ + 1].sh_offset);
     }
-    std::vector<std::byte> file(static_cast<size_t>(end));
+    return {static_cast<size_t>(header_offset), static_cast<size_t>(end)};
+  }
+
+  Elf64_Ehdr file_header(const Tables& t, const FileLayout& layout) const {
+    Elf64_Ehdr h{};
+    std::memcpy(h.e_ident, ELFMAG, SELFMAG);
+    h.e_ident[EI_CLASS] = ELFCLASS64, h.e_ident[EI_DATA] = ELFDATA2LSB, h.e_ident[EI_VERSION] = EV_CURRENT;
+    h.e_type = ET_REL, h.e_machine = machine_, h.e_version = EV_CURRENT, h.e_flags = flags_;
+    h.e_shoff = layout.headers, h.e_ehsize = sizeof(Elf64_Ehdr);
+    h.e_shentsize = sizeof(Elf64_Shdr), h.e_shnum = static_cast<uint16_t>(t.headers.size());
+    h.e_shstrndx = static_cast<uint16_t>(t.headers.size() - 1);
+    return h;
+  }
+
+  // The file up to the constants.
+  std::vector<std::byte> write() const {
+    Tables t = make_tables();
+    FileLayout layout = lay_out(t.headers);
+    std::vector<std::byte> file(layout.end);
     auto put = [&](size_t offset, const void* data, size_t bytes) {
       if (bytes) std::memcpy(file.data() + offset, data, bytes);
     };
-    Elf64_Ehdr ehdr{};
-    std::memcpy(ehdr.e_ident, ELFMAG, SELFMAG);
-    ehdr.e_ident[EI_CLASS] = ELFCLASS64, ehdr.e_ident[EI_DATA] = ELFDATA2LSB, ehdr.e_ident[EI_VERSION] = EV_CURRENT;
-    ehdr.e_type = ET_REL, ehdr.e_machine = machine_, ehdr.e_version = EV_CURRENT, ehdr.e_flags = flags_;
-    ehdr.e_shoff = static_cast<uint64_t>(header_offset), ehdr.e_ehsize = sizeof(Elf64_Ehdr);
-    ehdr.e_shentsize = sizeof(Elf64_Shdr), ehdr.e_shnum = static_cast<uint16_t>(headers.size());
-    ehdr.e_shstrndx = static_cast<uint16_t>(headers.size() - 1);
-    put(0, &ehdr, sizeof(ehdr));
-
+    Elf64_Ehdr header = file_header(t, layout);
+    put(0, &header, sizeof(header));
     size_t next = 1;
-    for (size_t i = 0; i < sections_.size(); ++i, ++next)
-      put(headers[next].sh_offset, sections_[i].bytes.data(), sections_[i].bytes.size());
+    auto put_section = [&](const void* data, size_t bytes) { put(t.headers[next++].sh_offset, data, bytes); };
+    for (const OutputSection& s : sections_) put_section(s.bytes.data(), s.bytes.size());
     for (const OutputSection& s : sections_)
-      if (!s.relocations.empty())
-        put(headers[next++].sh_offset, s.relocations.data(), s.relocations.size() * sizeof(Elf64_Rela));
-    put(headers[next++].sh_offset, symbols.data(), symbols.size() * sizeof(Elf64_Sym));
-    put(headers[next++].sh_offset, symbol_names.data(), symbol_names.size());
-    put(headers[next++].sh_offset, names.data(), names.size());
-    put(static_cast<size_t>(header_offset), headers.data(), headers.size() * sizeof(Elf64_Shdr));
+      if (!s.relocations.empty()) put_section(s.relocations.data(), s.relocations.size() * sizeof(Elf64_Rela));
+    put_section(t.symbols.data(), t.symbols.size() * sizeof(Elf64_Sym));
+    put_section(t.symbol_names.data(), t.symbol_names.size());
+    put_section(t.section_names.data(), t.section_names.size());
+    put(layout.headers, t.headers.data(), t.headers.size() * sizeof(Elf64_Shdr));
     return file;
   }
 

@@ -1,4 +1,4 @@
-// Read access to a relocatable ELF64 little-endian object that dlcc or LLVM made.
+// Reads a relocatable ELF64 little-endian object written by dlcc or LLVM.
 #pragma once
 
 #include <elf.h>
@@ -45,7 +45,7 @@ class ElfReader {
  private:
   template <class T>
   std::vector<T> table(uint64_t offset, uint64_t count) const {
-    DLCC_CHECK(offset + count * sizeof(T) <= file_.size(), "a table of an ELF object lies outside it");
+    DLCC_CHECK(offset + count * sizeof(T) <= file_.size(), "a table of an ELF object is outside the file");
     std::vector<T> result(count);
     if (count) std::memcpy(result.data(), file_.data() + offset, count * sizeof(T));
     return result;

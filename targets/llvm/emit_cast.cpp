@@ -1,5 +1,5 @@
-// Conversions between element types. Narrow floats live in registers as their bits; where the CPU has no instruction
-// the conversion is integer arithmetic, because LLVM would call a library that is not there.
+// Conversions between element types. Narrow floats are held in registers as bit patterns. Without a CPU instruction the
+// conversion is integer arithmetic: LLVM would call compiler-rt, which models do not link.
 #include <llvm/IR/Intrinsics.h>
 
 #include "targets/llvm/kernel_emitter.h"
@@ -53,7 +53,7 @@ Value* KernelEmitter::emit_cast(Value* v, DType from, DType to, bool saturate) {
                           : b_.CreateICmpNE(v, constant_like(v, 0));
   bool from_signed = is_signed(from);
   if (is_narrow_float(to)) {
-    // Integers above 2^24 are not exact in float32: they take the way through float64, which rounds once at the end.
+    // Integers above 2^24 are not exact in float32: through float64 and rounding to odd, they are rounded once.
     DType through = from == dtype::f64 || (is_integer(from) && bits(from) > 16) ? dtype::f64 : dtype::f32;
     Value* wide = emit_cast(v, from, through, saturate);
     return float32_to_narrow(through == dtype::f64 ? float64_to_float32_odd(wide) : wide, to, saturate);
@@ -66,7 +66,7 @@ Value* KernelEmitter::emit_cast(Value* v, DType from, DType to, bool saturate) {
     if (bits(to) >= 8)
       return b_.CreateIntrinsic(is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
                                 {type, v->getType()}, {v});
-    DType byte = is_signed(to) ? dtype::i8 : dtype::u8;  // saturates to 8 bits first, then to 4
+    DType byte = is_signed(to) ? dtype::i8 : dtype::u8;  // saturates to 8 bits, then to 4
     Value* wide = emit_cast(v, from, byte, saturate);
     Value* high = constant_like(wide, is_signed(to) ? 7 : 15);
     if (!is_signed(to)) return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, wide, high);
@@ -91,14 +91,15 @@ Value* KernelEmitter::to_float32(Value* v, DType from) {
   return minifloat_to_float32(v, from);
 }
 
-// The pattern moved to float32's place reads as a number that is too small by a power of two, also if it is subnormal.
+// Shifted to float32's fields, the bits are a number that is too small by a constant power of two, subnormal or not:
+// one multiplication corrects the exponent's bias.
 Value* KernelEmitter::minifloat_to_float32(Value* v, DType from) {
   Format f = format_of(from);
   llvm::Type *word = with_lanes_of(v, b_.getInt32Ty()), *single = with_lanes_of(v, b_.getFloatTy());
   Value* pattern = b_.CreateZExt(v, word);
   Value* magnitude = b_.CreateAnd(pattern, constant_like(pattern, (int64_t{1} << f.sign_shift()) - 1));
-  Value* moved = b_.CreateBitCast(b_.CreateShl(magnitude, constant_like(pattern, 23 - f.mantissa)), single);
-  Value* number = b_.CreateFMul(moved, llvm::ConstantFP::get(single, power_of_two(127 - f.bias)));
+  Value* shifted = b_.CreateBitCast(b_.CreateShl(magnitude, constant_like(pattern, 23 - f.mantissa)), single);
+  Value* number = b_.CreateFMul(shifted, llvm::ConstantFP::get(single, power_of_two(127 - f.bias)));
   if (f.has_infinity) {
     Value* infinity = b_.CreateICmpEQ(magnitude, constant_like(pattern, f.infinity()));
     number = b_.CreateSelect(infinity, llvm::ConstantFP::getInfinity(single), number);
@@ -107,8 +108,8 @@ Value* KernelEmitter::minifloat_to_float32(Value* v, DType from) {
                    ? b_.CreateICmpEQ(pattern, constant_like(pattern, int64_t{1} << f.sign_shift()))
                    : b_.CreateICmpUGT(magnitude, constant_like(pattern, f.has_infinity ? f.infinity() : f.largest()));
   Value* quiet = llvm::ConstantFP::getQNaN(single);
-  if (f.has_infinity) {  // keeps the payload, as the hardware does
-    Value* payload = b_.CreateOr(b_.CreateBitCast(moved, word), constant_like(pattern, 0x7FC00000));
+  if (f.has_infinity) {  // keeps the NaN payload, as F16C does
+    Value* payload = b_.CreateOr(b_.CreateBitCast(shifted, word), constant_like(pattern, 0x7FC00000));
     quiet = b_.CreateBitCast(payload, single);
   }
   number = b_.CreateSelect(nan, quiet, number);
@@ -143,7 +144,7 @@ Value* KernelEmitter::float32_to_minifloat(Value* v, DType to, bool saturate) {
   Value* last = b_.CreateAnd(b_.CreateLShr(magnitude, number(drop)), number(1));
   Value* rounded = b_.CreateAdd(b_.CreateAdd(magnitude, number((1 << (drop - 1)) - 1)), last);
   Value* normal = b_.CreateSub(b_.CreateLShr(rounded, number(drop)), number(int64_t{127 - f.bias} << f.mantissa));
-  // Subnormal results: adding a power of two whose last place is the smallest subnormal lets the addition round.
+  // Subnormal results: adding a power of two whose unit in the last place is the smallest subnormal rounds them.
   int exponent = 1 - f.bias - f.mantissa + 23;
   Value* magic = llvm::ConstantFP::get(single, power_of_two(exponent));
   Value* sum = b_.CreateBitCast(b_.CreateFAdd(b_.CreateBitCast(magnitude, single), magic), word);
@@ -158,7 +159,7 @@ Value* KernelEmitter::float32_to_minifloat(Value* v, DType to, bool saturate) {
   Value* too_large = b_.CreateICmpSGT(result, number(f.largest()));
   result = b_.CreateSelect(too_large, number(overflow), result);
   Value* nan_pattern = number(nan);
-  if (to == dtype::f16)  // keeps the payload, as the hardware does
+  if (to == dtype::f16)  // keeps the NaN payload, as F16C does
     nan_pattern = b_.CreateOr(nan_pattern, b_.CreateAnd(b_.CreateLShr(magnitude, number(drop)), number(0x1FF)));
   result = b_.CreateSelect(b_.CreateFCmpUNO(v, v), nan_pattern, result);
   Value* sign = b_.CreateShl(b_.CreateLShr(pattern, number(31)), number(f.sign_shift()));
@@ -168,7 +169,7 @@ Value* KernelEmitter::float32_to_minifloat(Value* v, DType to, bool saturate) {
   return b_.CreateTrunc(b_.CreateOr(result, sign), with_lanes_of(v, storage_type(to)));
 }
 
-// Rounds to odd, so that rounding once more to a narrower format gives what rounding once would have given.
+// Rounds to odd, so that a second rounding to a narrower format equals a single rounding (Boldo and Melquiond, 2008).
 Value* KernelEmitter::float64_to_float32_odd(Value* v) {
   llvm::Type *single = with_lanes_of(v, b_.getFloatTy()), *word = with_lanes_of(v, b_.getInt32Ty());
   Value* near = b_.CreateFPTrunc(v, single);

@@ -1,8 +1,7 @@
-// Expressions of the tensor IR as LLVM values: one rule per node. A value that is the same in all lanes of the
-// surrounding vector loop stays a scalar until it meets a vector.
+// Expressions of the tensor IR as LLVM values: one rule per node. A value that is uniform across the lanes of the
+// surrounding vector loop is a scalar; it is splatted when combined with a vector.
 #include <llvm/IR/Intrinsics.h>
-
-#include <limits>
+#include <llvm/MC/MCSubtargetInfo.h>
 
 #include "support/float_formats.h"
 #include "targets/llvm/kernel_emitter.h"
@@ -18,7 +17,7 @@ using llvm::Intrinsic::ID;
 llvm::Type* KernelEmitter::storage_type(DType t) {
   if (t == dtype::f32) return b_.getFloatTy();
   if (t == dtype::f64) return b_.getDoubleTy();
-  return b_.getIntNTy(std::max(bits(t), 8));  // narrow floats as their bits
+  return b_.getIntNTy(std::max(bits(t), 8));  // narrow floats as bit patterns
 }
 
 llvm::Type* KernelEmitter::value_type(DType t) { return is_bool(t) ? b_.getInt1Ty() : storage_type(t); }
@@ -183,115 +182,6 @@ Value* KernelEmitter::emit_binary(const Expr& e, const Binary& x) {
   }
 }
 
-// `bounded`: the result does not overflow.
-Value* KernelEmitter::emit_integer_binary(BinaryOp op, Value* a, Value* b, DType type, bool bounded) {
-  switch (op) {
-    case BinaryOp::add:
-      return b_.CreateAdd(a, b, "", false, bounded);
-    case BinaryOp::sub:
-      return b_.CreateSub(a, b, "", false, bounded);
-    case BinaryOp::mul:
-      return b_.CreateMul(a, b, "", false, bounded);
-    case BinaryOp::div:
-    case BinaryOp::rem:
-    case BinaryOp::floor_div:
-    case BinaryOp::floor_mod:
-      return emit_division(op, a, b, is_signed(type));
-    case BinaryOp::logical_and:
-    case BinaryOp::bit_and:
-      return b_.CreateAnd(a, b);
-    case BinaryOp::logical_or:
-    case BinaryOp::bit_or:
-      return b_.CreateOr(a, b);
-    case BinaryOp::logical_xor:
-    case BinaryOp::bit_xor:
-      return b_.CreateXor(a, b);
-    case BinaryOp::shl:
-    case BinaryOp::shr:
-      return emit_shift(op, a, b, is_signed(type));
-    default:
-      DLCC_UNREACHABLE("kernel {}: not an integer operation", kernel_.name);
-  }
-}
-
-namespace {
-
-// n / divisor is n * factor >> shift for n from 0 to `most`.
-struct Reciprocal {
-  int64_t factor;
-  int shift;
-};
-
-// The factor is 2^shift / divisor rounded up, which adds n * excess / (divisor * 2^shift) to the quotient: less than
-// the 1 / divisor that would reach the next integer. Null when the factor is not an immediate operand.
-std::optional<Reciprocal> reciprocal(int64_t divisor, int64_t most) {
-  constexpr int64_t largest = std::numeric_limits<int32_t>::max();
-  for (int shift = 0; shift < 62; ++shift) {
-    int64_t power = int64_t{1} << shift, factor = (power - 1) / divisor + 1, error;
-    if (factor > largest) return std::nullopt;
-    if (!__builtin_mul_overflow(most, factor * divisor - power, &error) && error < power)
-      return Reciprocal{factor, shift};
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
-// The quotient or remainder of a scalar that is known not to be negative or large, by a constant, without the signs and
-// magic numbers that divisions in general keep in registers. Null for others.
-Value* KernelEmitter::emit_index_division(const Binary& x) {
-  bool is_remainder = x.op == BinaryOp::floor_mod || x.op == BinaryOp::rem;
-  if (!is_remainder && x.op != BinaryOp::floor_div && x.op != BinaryOp::div) return nullptr;
-  auto divisor = x.a.type() == dtype::i64 ? constant_integer(x.b) : std::nullopt;
-  auto range = divisor ? range_of(x.a, ranges_) : std::nullopt;
-  constexpr int64_t largest = std::numeric_limits<int32_t>::max();
-  if (!range || *divisor < 1 || *divisor > largest || range->low < 0 || range->high > largest) return nullptr;
-  auto by = reciprocal(*divisor, range->high);
-  Value* a = emit(x.a);
-  if (!by || is_vector(a)) return nullptr;
-  auto times = [&](Value* v, int64_t factor) {
-    return b_.CreateMul(v, b_.getInt64(static_cast<uint64_t>(factor)), "", true, true);
-  };
-  Value* quotient = b_.CreateLShr(times(a, by->factor), static_cast<uint64_t>(by->shift));
-  return is_remainder ? b_.CreateSub(a, times(quotient, *divisor), "", true, true) : quotient;
-}
-
-// A zero divisor gives 0 and the smallest integer / -1 itself: both are divided by 1 instead, which gives the second
-// answer and, for remainders, both.
-Value* KernelEmitter::emit_division(BinaryOp op, Value* a, Value* b, bool is_signed) {
-  Value *zero = constant_like(b, 0), *one = constant_like(b, 1);
-  Value* is_zero = b_.CreateICmpEQ(b, zero);
-  Value* unsafe = is_zero;
-  if (is_signed) {
-    Value* smallest =
-        llvm::ConstantInt::get(a->getType(), llvm::APInt::getSignedMinValue(a->getType()->getScalarSizeInBits()));
-    unsafe = b_.CreateOr(is_zero, b_.CreateAnd(b_.CreateICmpEQ(a, smallest), b_.CreateICmpEQ(b, constant_like(b, -1))));
-  }
-  Value* divisor = b_.CreateSelect(unsafe, one, b);
-  bool quotient = op == BinaryOp::div || op == BinaryOp::floor_div;
-  Value* q = !quotient ? nullptr : is_signed ? b_.CreateSDiv(a, divisor) : b_.CreateUDiv(a, divisor);
-  if (is_signed && (op == BinaryOp::floor_div || op == BinaryOp::floor_mod)) {
-    Value* r = b_.CreateSRem(a, divisor);
-    // The remainder has the dividend's sign; where that is not the divisor's, rounding down is one further.
-    Value* below = b_.CreateAnd(b_.CreateICmpNE(r, zero), b_.CreateICmpSLT(b_.CreateXor(r, divisor), zero));
-    if (op == BinaryOp::floor_mod) return b_.CreateSelect(below, b_.CreateAdd(r, divisor), r);
-    q = b_.CreateSelect(below, b_.CreateSub(q, one), q);
-  } else if (!quotient) {
-    return is_signed ? b_.CreateSRem(a, divisor) : b_.CreateURem(a, divisor);
-  }
-  return b_.CreateSelect(is_zero, zero, q);
-}
-
-Value* KernelEmitter::emit_shift(BinaryOp op, Value* a, Value* b, bool is_signed) {
-  int64_t width = a->getType()->getScalarSizeInBits();
-  Value* in_range = b_.CreateICmpULT(b, constant_like(b, width));
-  if (op == BinaryOp::shr && is_signed)
-    return b_.CreateAShr(a, b_.CreateSelect(in_range, b, constant_like(b, width - 1)));
-  Value* amount = b_.CreateSelect(in_range, b, constant_like(b, 0));
-  Value* shifted = op == BinaryOp::shl ? b_.CreateShl(a, amount) : b_.CreateLShr(a, amount);
-  return b_.CreateSelect(in_range, shifted, constant_like(a, 0));
-}
-
 Value* KernelEmitter::emit_extremum(const Binary& x, Value* a, Value* b, DType type) {
   bool is_max = x.op == BinaryOp::max;
   if (!is_float(type)) {
@@ -326,63 +216,6 @@ Value* KernelEmitter::emit_comparison(BinaryOp op, Value* a, Value* b, DType typ
   }
 }
 
-// ---- fused multiply-add ----------------------------------------------------------------------------------
-
-namespace {
-
-// a + b as the rounded sum and its exact error (Knuth).
-std::pair<Value*, Value*> two_sum(llvm::IRBuilder<>& b, Value* x, Value* y) {
-  Value* sum = b.CreateFAdd(x, y);
-  Value* z = b.CreateFSub(sum, x);
-  return {sum, b.CreateFAdd(b.CreateFSub(x, b.CreateFSub(sum, z)), b.CreateFSub(y, z))};
-}
-
-// x * y as the rounded product and its exact error (Dekker, Veltkamp), barring overflow and underflow.
-std::pair<Value*, Value*> two_product(llvm::IRBuilder<>& b, Value* x, Value* y) {
-  auto split = [&](Value* v) {
-    Value* c = b.CreateFMul(v, llvm::ConstantFP::get(v->getType(), 134217729.0));  // 2^27 + 1
-    Value* high = b.CreateFSub(c, b.CreateFSub(c, v));
-    return std::pair(high, b.CreateFSub(v, high));
-  };
-  auto [xh, xl] = split(x);
-  auto [yh, yl] = split(y);
-  Value* p = b.CreateFMul(x, y);
-  Value* e = b.CreateFSub(b.CreateFMul(xh, yh), p);
-  e = b.CreateFAdd(b.CreateFAdd(e, b.CreateFMul(xh, yl)), b.CreateFMul(xl, yh));
-  return {p, b.CreateFAdd(e, b.CreateFMul(xl, yl))};
-}
-
-}  // namespace
-
-// On CPUs without the instruction: the exact sum rounded to odd in float64 and then to the result (Boldo and Melquiond,
-// "Emulation of a FMA and correctly rounded sums", 2008). LLVM would call libm.
-Value* KernelEmitter::emit_fma(Value* a, Value* b, Value* c) {
-  if (level_.machine.has_fma) return intrinsic(llvm::Intrinsic::fma, {a, b, c});
-  llvm::Type *result = a->getType(), *wide = with_lanes_of(a, b_.getDoubleTy()),
-             *word = with_lanes_of(a, b_.getInt64Ty());
-  auto sum_to_odd = [&](Value* x, Value* y) {
-    auto [sum, error] = two_sum(b_, x, y);
-    Value* bits = b_.CreateBitCast(sum, word);
-    Value* even = b_.CreateICmpEQ(b_.CreateAnd(bits, constant_like(bits, 1)), constant_like(bits, 0));
-    Value* inexact = b_.CreateFCmpONE(error, llvm::ConstantFP::get(wide, 0.0));
-    // The neighbour towards the error is odd when the sum is even.
-    Value* same_sign = b_.CreateICmpSGE(b_.CreateXor(bits, b_.CreateBitCast(error, word)), constant_like(bits, 0));
-    Value* odd = b_.CreateAdd(bits, b_.CreateSelect(same_sign, constant_like(bits, 1), constant_like(bits, -1)));
-    return b_.CreateBitCast(b_.CreateSelect(b_.CreateAnd(even, inexact), odd, bits), wide);
-  };
-  if (result->getScalarType()->isFloatTy()) {
-    Value* product = b_.CreateFMul(b_.CreateFPExt(a, wide), b_.CreateFPExt(b, wide));  // exact
-    return b_.CreateFPTrunc(sum_to_odd(product, b_.CreateFPExt(c, wide)), result);
-  }
-  auto [product, product_error] = two_product(b_, a, b);
-  auto [low, low_error] = two_sum(b_, c, product_error);
-  auto [high, high_error] = two_sum(b_, product, low);
-  Value* exact = b_.CreateFAdd(high, sum_to_odd(low_error, high_error));
-  // The errors are NaN where something is infinite or NaN, and a zero lost its sign: there the plain formula is right.
-  Value* plain = b_.CreateFAdd(b_.CreateFMul(a, b), c);
-  return b_.CreateSelect(b_.CreateFCmpONE(exact, llvm::ConstantFP::get(result, 0.0)), exact, plain);
-}
-
 // ---- select ----------------------------------------------------------------------------------------------
 
 Value* KernelEmitter::emit_select(const Select& x) {
@@ -395,8 +228,8 @@ Value* KernelEmitter::emit_select(const Select& x) {
   return b_.CreateSelect(condition, a, b);
 }
 
-// The value of an expression that matters only where `guard` holds: its loads may be invalid elsewhere and are not
-// executed there.
+// The value of an expression that is used only where `guard` holds. Its loads may be invalid elsewhere; they are
+// masked.
 Value* KernelEmitter::emit_guarded(const Expr& e, Value* guard) {
   if (loads_of(e).empty()) return emit(e);
   Value* outer = guard_;

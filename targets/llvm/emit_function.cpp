@@ -1,6 +1,5 @@
-// Statements as functions of their own: nests, which are called where they stand, and the shares of parallel loops
-// (emit_parallel.cpp). Such a function gets what its statement mentions of its surroundings: buffers with all that is
-// known about them, and variables.
+// Outlined statements: loop nests (outline_loop_nests.cpp) and the bodies of parallel loops (emit_parallel.cpp). The
+// parameters of an outlined function are the buffers and variables that its statement captures.
 #include <algorithm>
 
 #include "targets/llvm/kernel_emitter.h"
@@ -10,8 +9,8 @@ namespace dlcc::targets {
 
 using namespace tensor;
 
-// In the order in which the kernel has its parameters and binds variables: functions that are called one after another
-// find most of what they get in the same registers.
+// In the order of the kernel's parameters and of binding, so that consecutive calls pass most arguments in the same
+// registers.
 KernelEmitter::Captured KernelEmitter::captured_by(const Stmt& s) const {
   Free free = free_in(s);
   Captured result;
@@ -31,7 +30,8 @@ std::vector<Value*> KernelEmitter::Captured::values() const {
   return result;
 }
 
-// A function beside the kernel's. Not internal, so that relocations name it, by which its stack use is found.
+// A function beside the kernel's, with its attributes. Its linkage is external: stack.cpp needs relocations that name
+// it.
 llvm::Function* KernelEmitter::new_function(const std::string& suffix, llvm::Type* result,
                                             const std::vector<llvm::Type*>& params) {
   auto* f = llvm::Function::Create(llvm::FunctionType::get(result, params, false), llvm::GlobalValue::ExternalLinkage,
@@ -42,8 +42,9 @@ llvm::Function* KernelEmitter::new_function(const std::string& suffix, llvm::Typ
   return f;
 }
 
-llvm::Function* KernelEmitter::emit_apart(const std::string& suffix, llvm::Type* result, const Captured& captured,
-                                          const std::vector<llvm::Type*>& more, const BodyOfFunction& body) {
+llvm::Function* KernelEmitter::emit_outlined_function(const std::string& suffix, llvm::Type* result,
+                                                      const Captured& captured, const std::vector<llvm::Type*>& more,
+                                                      const BodyOfFunction& body) {
   std::vector<llvm::Type*> params;
   for (Value* v : captured.values()) params.push_back(v->getType());
   params.insert(params.end(), more.begin(), more.end());
@@ -54,7 +55,7 @@ llvm::Function* KernelEmitter::emit_apart(const std::string& suffix, llvm::Type*
   inner.loops_outside_ = depth();
   inner.bound_ = bound_;
   inner.register_index_ = register_index_;
-  inner.nests_ = nests_;
+  inner.outlined_ = outlined_;
   unsigned next = 0;
   for (auto [buffer, memory] : captured.buffers) {
     f->addParamAttrs(next, attributes_of(memory));
@@ -72,7 +73,7 @@ llvm::Function* KernelEmitter::emit_apart(const std::string& suffix, llvm::Type*
   return f;
 }
 
-// Of a parameter that gets this pointer.
+// The attributes of a parameter to which this pointer is passed.
 llvm::AttrBuilder KernelEmitter::attributes_of(const Memory& memory) const {
   if (auto* argument = llvm::dyn_cast<llvm::Argument>(memory.pointer))
     return {b_.getContext(), function_->getAttributes().getParamAttrs(argument->getArgNo())};
@@ -82,11 +83,12 @@ llvm::AttrBuilder KernelEmitter::attributes_of(const Memory& memory) const {
   return result;
 }
 
-// Calls keep the caller's registers: that is what nests are set apart for.
-void KernelEmitter::emit_nest(const Stmt& s) {
+// The calling convention preserves the caller's registers, which the loops around the nest use.
+void KernelEmitter::emit_outlined_nest(const Stmt& s) {
   Captured captured = captured_by(s);
-  llvm::Function* f = emit_apart("_nest", b_.getVoidTy(), captured, {},
-                                 [&](KernelEmitter& inner, const std::vector<Value*>&) { inner.emit_here(s); });
+  llvm::Function* f =
+      emit_outlined_function("_outlined", b_.getVoidTy(), captured, {},
+                             [&](KernelEmitter& inner, const std::vector<Value*>&) { inner.emit_statement(s); });
   f->setCallingConv(llvm::CallingConv::PreserveMost);
   b_.CreateCall(f, captured.values())->setCallingConv(f->getCallingConv());
 }

@@ -11,7 +11,7 @@ using namespace tensor;
 
 namespace {
 
-// Larger ranges than any index has; sums of some of them do not overflow.
+// Larger than any index; a sum of a few such numbers does not overflow.
 constexpr int64_t range_limit = int64_t{1} << 50;
 
 }  // namespace
@@ -99,7 +99,7 @@ Linear KernelEmitter::linearize(const Expr& e) {
       }
     }
   }
-  // What does not change within a loop is computed before it.
+  // Loop-invariant: hoisted.
   auto depth = depth_of(e);
   auto range = range_of(e, ranges_);
   auto loop = std::ranges::find_if(loops_, [&](const Loop& l) { return depth && l.depth > *depth; });
@@ -112,7 +112,7 @@ Value* KernelEmitter::emit_before(Loop& loop, const Expr& e) {
     if (structurally_equal(known, e)) return value;
   llvm::IRBuilder<>::InsertPointGuard guard(b_);
   b_.SetInsertPoint(loop.before->getTerminator());
-  std::vector<Memo> memos(1);  // what is known here is not known there
+  std::vector<Memo> memos(1);  // values of the loop's body do not dominate the preheader
   std::swap(memos, memos_);
   Value* value = emit(e);
   std::swap(memos, memos_);
@@ -120,7 +120,8 @@ Value* KernelEmitter::emit_before(Loop& loop, const Expr& e) {
   return value;
 }
 
-// Of arithmetic that can be done anywhere: so many loops are around the place where all of its variables are bound.
+// The smallest loop depth at which all variables of the expression are bound; null unless it is speculatable arithmetic
+// on scalars.
 std::optional<int> KernelEmitter::depth_of(const Expr& e) const {
   if (constant_integer(e)) return 0;
   if (const VarRef* ref = as<VarRef>(e)) {
@@ -159,7 +160,7 @@ Linear KernelEmitter::flatten(const BufferNode& buffer, const std::vector<Expr>&
     add(b_, result, index);
     dense *= shape[d];
   }
-  // Dimensions that split the lanes between them may give a plain run again.
+  // Dimensions that split the lanes between them may be contiguous, or of constant stride, again.
   auto lanes = result.varying ? known_lanes(result) : std::nullopt;
   int64_t step = lanes && lanes->size() > 1 ? (*lanes)[1] - (*lanes)[0] : 0;
   bool even = lanes.has_value();
@@ -210,7 +211,7 @@ Value* KernelEmitter::vector_of(const Linear& x) {
 llvm::Align KernelEmitter::alignment_of(const Memory& memory, const Linear& offset, int64_t element_bytes) {
   int64_t known = std::gcd(memory.alignment, wrapping_mul(offset.constant, element_bytes));
   for (const Linear::Term& t : offset.terms) {
-    // A strip's base is itself a multiple of its lanes, which a later pass may find; the element's alignment is enough.
+    // Conservative: the base of a strip is a multiple of its number of lanes, which a later pass may find.
     known = std::gcd(known, wrapping_mul(t.coefficient, element_bytes));
   }
   return llvm::Align(static_cast<uint64_t>(known & -known));
@@ -225,7 +226,7 @@ Value* KernelEmitter::inside(const Linear& index, int64_t extent) {
   }
   if (index.is_uniform()) return b_.CreateICmpULT(scalar_of(index), b_.getInt64(extent));
   if (index.lane == 1 && !index.varying) {
-    // Lanes [low, high) are inside: compared as 32-bit numbers, which is half the work.
+    // Lanes [low, high) are inside. 32-bit comparisons: half the vectors that 64-bit ones need.
     Value *base = scalar_of(index), *zero = b_.getInt64(0), *count = b_.getInt64(lanes_->count);
     auto clamped = [&](Value* v) {
       v = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, v, zero);

@@ -1,5 +1,7 @@
 // Intrinsic calls, by the rules that tensor/intrinsic.h describes.
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
+#include <llvm/MC/MCSubtargetInfo.h>
 
 #include "targets/llvm/kernel_emitter.h"
 #include "tensor/intrinsic.h"
@@ -25,7 +27,7 @@ llvm::Align natural_alignment(const BufferNode& b) { return llvm::Align(static_c
 
 void KernelEmitter::emit_intrinsic(const IntrinsicCall& x) {
   const Intrinsic& i = *x.intrinsic;
-  bool possible = !lanes_;  // an instruction has its own lanes
+  bool possible = !lanes_;  // not within a vector loop: the instruction is a vector itself
   for (const std::string& feature : i.required_features) possible &= cpu_.checkFeatures("+" + feature);
   for (const Region& box : x.operands)
     possible &= !memory_.at(box.buffer.get()).per_lane && bits(box.buffer->type) >= 8;

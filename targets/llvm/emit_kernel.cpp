@@ -2,10 +2,13 @@
 #include "targets/llvm/emit_kernel.h"
 
 #include <llvm/IR/MDBuilder.h>
+#include <llvm/IR/Module.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include <bit>
 #include <limits>
 
+#include "targets/llvm/debug_info.h"
 #include "targets/llvm/kernel_emitter.h"
 #include "tensor/visit.h"
 
@@ -15,7 +18,7 @@ using namespace tensor;
 
 namespace {
 
-// Variables in the indices of register buffers: their loops must disappear for the buffer to become registers.
+// Variables in the indices of register buffers: SROA needs constant indices, so their loops are fully unrolled.
 std::set<const VarNode*> find_register_index(const Kernel& kernel) {
   std::set<const VarNode*> result;
   auto add = [&](const BufferNode& buffer, const std::vector<Expr>& indices) {
@@ -50,14 +53,14 @@ KernelEmitter::KernelEmitter(const CodeLevel& level, const llvm::MCSubtargetInfo
   go_to_line(debug->text.line);
 }
 
-void KernelEmitter::emit(int most_loops) {
+void KernelEmitter::emit(int max_depth) {
   for (unsigned i = 0; i < kernel_.params.size(); ++i) {
     const BufferNode& buffer = *kernel_.params[i].buffer;
     int64_t elements = product(buffer.shape).value();
     memory_[&buffer] = {function_->getArg(i), false, std::max(buffer.alignment, element_bytes(buffer.type)), elements};
   }
   register_index_ = find_register_index(kernel_);
-  nests_ = find_loop_nests(kernel_, level_.machine, most_loops, threads_, register_index_);
+  outlined_ = find_outlined_nests(kernel_, level_.machine, max_depth, threads_, register_index_);
   emit_function([&] {
     if (kernel_.body) emit(kernel_.body);
   });
@@ -95,16 +98,15 @@ void KernelEmitter::emit(const Stmt& s) {
   const int outer_line = line_;
   if (int line = debug_ ? debug_->text.statements.find(s, line_) : 0; line > 0) go_to_line(line);
   begin_statement();
-  if (nests_.contains(s.get()))
-    emit_nest(s);
+  if (outlined_.contains(s.get()))
+    emit_outlined_nest(s);
   else
-    emit_here(s);
+    emit_statement(s);
   begin_statement();
   if (line_ != outer_line) go_to_line(outer_line);
 }
 
-// In this function.
-void KernelEmitter::emit_here(const Stmt& s) {
+void KernelEmitter::emit_statement(const Stmt& s) {
   std::visit(overloaded{
                  [&](const For& x) { emit_for(x); },
                  [&](const Sequence& x) {
@@ -136,10 +138,10 @@ void KernelEmitter::emit_for(const For& x) {
     if (unroll || register_index_.count(x.var.get())) return emit_unrolled(x, extent.constant);
     if (x.kind == LoopKind::parallel && threads_ > 1 && !lanes_) return emit_parallel(x, extent.constant);
   }
-  emit_serial(x);
+  emit_scalar_loop(x);
 }
 
-void KernelEmitter::emit_serial(const For& x) {
+void KernelEmitter::emit_scalar_loop(const For& x) {
   Linear extent = linearize(x.extent);
   auto known = range_of(x.extent, ranges_);
   std::optional<Range> range;
@@ -180,29 +182,29 @@ void KernelEmitter::emit_loop(const Var& var, Value* begin, Value* end, int64_t 
   loops_.push_back({before, loop, counter, begin, step, iterations, depth() + 1, branches_});
   bind(var, counter, true, range);
   body(counter, range);
-  move_pointers();
+  advance_pointers();
   loops_.pop_back();
-  // Where pointers are all that was wanted, counting down to zero saves a comparison.
+  // If only pointers use the counter, counting down to zero saves a comparison.
   bool down = iterations && counter->use_empty();
   if (down) begin = b_.getInt64(static_cast<uint64_t>(*iterations)), end = b_.getInt64(0);
   Value* by = down ? llvm::ConstantInt::getAllOnesValue(b_.getInt64Ty()) : b_.getInt64(static_cast<uint64_t>(step));
   Value* next = b_.CreateAdd(counter, by, "", !down, true);
   counter->addIncoming(begin, before);
   counter->addIncoming(next, b_.GetInsertBlock());
-  b_.CreateCondBr(b_.CreateICmpNE(next, end), loop, after, again_weights(range, step));
+  b_.CreateCondBr(b_.CreateICmpNE(next, end), loop, after, backedge_weights(range, step));
   after->moveAfter(b_.GetInsertBlock());
   b_.SetInsertPoint(after);
 }
 
-// How often a loop's last branch goes back, for each time that it leaves: what is in registers is decided by how often
-// code runs, which LLVM would guess from the depth of loops alone. Null when nothing is known.
-llvm::MDNode* KernelEmitter::again_weights(std::optional<Range> range, int64_t step) {
-  int64_t again = range && step > 0 ? (range->high - range->low) / step : 0;
-  if (again < 1 || again > std::numeric_limits<int32_t>::max()) return nullptr;
-  return llvm::MDBuilder(b_.getContext()).createBranchWeights(static_cast<uint32_t>(again), 1);
+// Branch weights of a loop's back edge. The register allocator weighs code by its frequency, which LLVM would otherwise
+// guess from the loop depth. Null if the trip count is unknown.
+llvm::MDNode* KernelEmitter::backedge_weights(std::optional<Range> range, int64_t step) {
+  int64_t taken = range && step > 0 ? (range->high - range->low) / step : 0;
+  if (taken < 1 || taken > std::numeric_limits<int32_t>::max()) return nullptr;
+  return llvm::MDBuilder(b_.getContext()).createBranchWeights(static_cast<uint32_t>(taken), 1);
 }
 
-// Full vectors first, then the rest in vectors of the next smaller powers of two.
+// Strip-mines the loop: full vectors, then the remainder in vectors of descending powers of two.
 void KernelEmitter::emit_vector_loop(const For& x, int64_t extent) {
   VectorPlan plan = plan_vector_loop(x);
   if (plan.distribute) {
@@ -210,24 +212,26 @@ void KernelEmitter::emit_vector_loop(const For& x, int64_t extent) {
     return;
   }
   bool in_registers = register_index_.count(x.var.get()) > 0;
-  if (!plan.possible) return in_registers ? emit_unrolled(x, extent) : emit_serial(x);
+  if (!plan.possible) return in_registers ? emit_unrolled(x, extent) : emit_scalar_loop(x);
   auto widest = static_cast<int64_t>(std::max(1, level_.machine.lanes(plan.element_bits)));
   auto lanes = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::min(extent, widest))));
   int64_t done = extent / lanes * lanes;
   if (in_registers || done == lanes) {
-    for (int64_t i = 0; i < done; i += lanes) emit_strip(x, static_cast<int>(lanes), b_.getInt64(i), {i, i});
+    for (int64_t i = 0; i < done; i += lanes) emit_vector_body(x, static_cast<int>(lanes), b_.getInt64(i), {i, i});
   } else {
-    emit_loop(x.var, b_.getInt64(done), lanes, false,
-              [&](Value* base, std::optional<Range> range) { emit_strip(x, static_cast<int>(lanes), base, *range); });
+    emit_loop(x.var, b_.getInt64(done), lanes, false, [&](Value* base, std::optional<Range> range) {
+      emit_vector_body(x, static_cast<int>(lanes), base, *range);
+    });
   }
   while (done < extent) {
     auto rest = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(extent - done)));
-    emit_strip(x, static_cast<int>(rest), b_.getInt64(done), {done, done});
+    emit_vector_body(x, static_cast<int>(rest), b_.getInt64(done), {done, done});
     done += rest;
   }
 }
 
-void KernelEmitter::emit_strip(const For& x, int lanes, Value* base, Range base_range) {
+// One strip: `lanes` iterations from `base` as one vector.
+void KernelEmitter::emit_vector_body(const For& x, int lanes, Value* base, Range base_range) {
   ranges_[x.var] = {base_range.low, base_range.high + lanes - 1};
   if (lanes == 1)
     bind(x.var, base, true, base_range);
@@ -319,7 +323,7 @@ llvm::Function* declare_kernel(llvm::Module& module, const std::string& symbol, 
 }
 
 void assume_aligned_stack(llvm::Module& module) {
-  constexpr unsigned alignment = 64;  // of local buffers, and of the widest vectors
+  constexpr unsigned alignment = 64;  // bytes: the widest vector, and the largest alignment of local buffers
   if (llvm::Triple(module.getTargetTriple()).isX86()) module.setOverrideStackAlignment(alignment);
 }
 
@@ -327,16 +331,16 @@ void align_stack(llvm::Function& f) {
   if (f.getParent()->getOverrideStackAlignment()) f.addFnAttr("stackrealign");
 }
 
-int next_division(const Kernel& kernel, const Machine& machine, int most_loops, int threads) {
+int next_smaller_depth(const Kernel& kernel, const Machine& machine, int max_depth, int threads) {
   std::set<const VarNode*> unrolled = find_register_index(kernel);
-  auto nests = [&](int loops) { return find_loop_nests(kernel, machine, loops, threads, unrolled); };
-  for (int fewer = most_loops - 1; fewer > 0; --fewer)
-    if (nests(fewer) != nests(most_loops)) return fewer;
-  return most_loops;
+  auto nests = [&](int loops) { return find_outlined_nests(kernel, machine, loops, threads, unrolled); };
+  for (int fewer = max_depth - 1; fewer > 0; --fewer)
+    if (nests(fewer) != nests(max_depth)) return fewer;
+  return max_depth;
 }
 
 void emit_kernel(llvm::Function* function, const Kernel& kernel, const std::vector<bool>& may_alias,
-                 const CodeLevel& level, const llvm::MCSubtargetInfo& cpu, int most_loops, int threads,
+                 const CodeLevel& level, const llvm::MCSubtargetInfo& cpu, int max_depth, int threads,
                  const KernelDebug* debug) {
   llvm::LLVMContext& context = function->getContext();
   for (unsigned i = 0; i < kernel.params.size(); ++i) {
@@ -351,7 +355,7 @@ void emit_kernel(llvm::Function* function, const Kernel& kernel, const std::vect
       attributes.addDereferenceableAttr(static_cast<uint64_t>(bytes));
     function->addParamAttrs(i, attributes);
   }
-  KernelEmitter(level, cpu, kernel, function, forks(kernel, threads) ? threads : 1, debug).emit(most_loops);
+  KernelEmitter(level, cpu, kernel, function, forks(kernel, threads) ? threads : 1, debug).emit(max_depth);
 }
 
 }  // namespace dlcc::targets

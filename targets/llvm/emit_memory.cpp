@@ -1,7 +1,8 @@
-// Loads and stores. The lane coefficient of an index decides between one vector access, a splatted scalar and a gather.
-// Accesses that may lie outside a buffer are redirected to an element that exists or masked: no branch, and no byte
-// outside is touched.
+// Loads and stores. The lane coefficient of an index selects a vector access (1), a splatted scalar (0) or a gather.
+// Accesses that may be out of bounds are masked, or redirected to an element that exists: there is no branch, and no
+// byte outside the buffer is accessed.
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
 
 #include <algorithm>
 
@@ -19,8 +20,8 @@ bool is_nibble(DType t) { return bits(t) < 8; }
 
 // ---- loads -----------------------------------------------------------------------------------------------
 
-// Constant elements that are read in place of those that must not be: `otherwise` if that is a constant, else zeros.
-Value* KernelEmitter::stand_in(Value* otherwise, DType type, bool one_per_lane) {
+// A constant in memory that masked-off loads read: `otherwise` if that is constant, else zero.
+Value* KernelEmitter::safe_element(Value* otherwise, DType type, bool one_per_lane) {
   auto* constant = llvm::dyn_cast_or_null<llvm::Constant>(otherwise);
   if (!constant || is_vector(constant)) constant = llvm::Constant::getNullValue(value_type(type));
   auto* element = llvm::cast<llvm::Constant>(to_storage(constant, type));
@@ -30,8 +31,8 @@ Value* KernelEmitter::stand_in(Value* otherwise, DType type, bool one_per_lane) 
   for (llvm::GlobalVariable& g : function_->getParent()->globals())
     if (g.hasInitializer() && g.getInitializer() == element) return &g;
   auto* global = new llvm::GlobalVariable(*function_->getParent(), element->getType(), true,
-                                          llvm::GlobalValue::PrivateLinkage, element, "stand_in");
-  global->setAlignment(llvm::Align(64));  // as much as any load of a buffer may rely on
+                                          llvm::GlobalValue::PrivateLinkage, element, "safe_element");
+  global->setAlignment(llvm::Align(64));  // the largest alignment of a buffer's load
   global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
   return global;
 }
@@ -73,15 +74,15 @@ Value* KernelEmitter::emit_load(const Load& x) {
   return value;
 }
 
-// The elements at `offset` in each lane where the mask holds (null: everywhere), else `otherwise`. A scalar when
-// neither offset nor mask differs between lanes.
+// For each lane the element at `offset` if the mask holds (null: always), else `otherwise`. A scalar if offset and mask
+// are uniform.
 Value* KernelEmitter::load_elements(const Memory& memory, DType type, const Linear& offset, Value* mask,
                                     Value* otherwise) {
   if (memory.per_lane) return load_per_lane(memory, type, offset);
   int64_t size = element_bytes(type);
   bool contiguous = offset.lane == 1 && !offset.varying;
   if (!offset.is_uniform() && !contiguous) {
-    Value* value = mask ? nullptr : load_neighbours(memory, type, offset);
+    Value* value = mask ? nullptr : load_and_shuffle(memory, type, offset);
     return value ? value : gather(memory, type, offset, mask, otherwise);
   }
   DLCC_CHECK(!is_nibble(type) || offset.is_uniform(), "kernel {}: vector access to sub-byte elements", kernel_.name);
@@ -94,14 +95,14 @@ Value* KernelEmitter::load_elements(const Memory& memory, DType type, const Line
   if (!mask) return from_storage(b_.CreateAlignedLoad(wanted, pointer, alignment), type);
   if (contiguous && is_vector(mask)) {
     otherwise = splat(otherwise);
-    bool direct = value_type(type) == storage_type(type);  // the load itself can merge what is read otherwise
+    bool direct = value_type(type) == storage_type(type);  // the masked load merges `otherwise` itself
     Value* through = direct ? otherwise : llvm::Constant::getNullValue(wanted);
     Value* value = from_storage(b_.CreateMaskedLoad(wanted, pointer, alignment, mask, through), type);
     return direct ? value : b_.CreateSelect(mask, value, otherwise);
   }
-  // All lanes or none: the address is replaced.
+  // The mask holds in all lanes or in none: selects the address.
   Value* any = is_vector(mask) ? b_.CreateOrReduce(mask) : mask;
-  Value* replacement = stand_in(otherwise, type, contiguous);
+  Value* replacement = safe_element(otherwise, type, contiguous);
   Value* value =
       from_storage(b_.CreateAlignedLoad(wanted, b_.CreateSelect(any, pointer, replacement), alignment), type);
   if (any == mask && llvm::isa<llvm::Constant>(otherwise) && !is_vector(otherwise)) return value;
@@ -109,9 +110,9 @@ Value* KernelEmitter::load_elements(const Memory& memory, DType type, const Line
   return b_.CreateSelect(mask, value, otherwise);
 }
 
-// Lanes of which it is known where in two vectors, or less, they lie: these are loaded as a whole, up to the last
-// element that is wanted, and shuffled. Null for others.
-Value* KernelEmitter::load_neighbours(const Memory& memory, DType type, const Linear& offset) {
+// Lanes at constant distances that span at most two vectors: loads the span, exactly up to its last element, and
+// shuffles it. Null otherwise.
+Value* KernelEmitter::load_and_shuffle(const Memory& memory, DType type, const Linear& offset) {
   auto lanes = known_lanes(offset);
   if (!lanes || is_nibble(type)) return nullptr;
   auto [low, high] = std::ranges::minmax(*lanes);
@@ -131,7 +132,7 @@ Value* KernelEmitter::load_neighbours(const Memory& memory, DType type, const Li
   return from_storage(b_.CreateShuffleVector(first, second, which), type);
 }
 
-// One element per lane from anywhere. Lanes outside the mask read element 0.
+// Gathers one element per lane. Masked-off lanes read element 0.
 Value* KernelEmitter::gather(const Memory& memory, DType type, const Linear& offset, Value* mask, Value* otherwise) {
   int64_t size = element_bytes(type);
   auto* vector = llvm::FixedVectorType::get(storage_type(type), static_cast<unsigned>(lanes_->count));
@@ -173,7 +174,7 @@ Value* KernelEmitter::to_storage(Value* v, DType type) {
   return is_bool(type) ? b_.CreateZExt(v, with_lanes_of(v, b_.getInt8Ty())) : v;
 }
 
-// Two elements share a byte, the first in the low half. Storing the last of an odd number clears the half beside it.
+// Two 4-bit elements share a byte, the first in the low half. Storing the last of an odd number clears the high half.
 Value* KernelEmitter::load_nibble(const Memory& memory, DType type, const Linear& offset, Value* mask,
                                   Value* otherwise) {
   Value* index = scalar_of(offset);
@@ -219,7 +220,7 @@ void KernelEmitter::emit_store(const Store& x, Value* value) {
     b_.CreateAlignedStore(splat(value), address(memory, offset, size), alignment_of(memory, offset, size));
     return;
   }
-  value = splat(value);  // element by element, in the order of the iterations
+  value = splat(value);  // a scatter, in the order of the iterations
   Value* offsets = offset.varying ? vector_of(offset) : nullptr;
   for (int lane = 0; lane < lanes_->count; ++lane) {
     Linear at;

@@ -3,8 +3,9 @@
 #include "dlcc/weights_file.h"
 #include "lower/steps.h"
 #include "targets/llvm/cpu_check.h"
+#include "targets/llvm/debug_info.h"
 #include "targets/llvm/emit_kernel.h"
-#include "targets/llvm/skeleton.h"
+#include "targets/llvm/emit_run_function.h"
 
 namespace dlcc::targets {
 
@@ -29,7 +30,7 @@ llvm::Constant* string_constant(llvm::Module& module, const std::string& text) {
   return global;
 }
 
-// The functions and the constant that programs see.
+// The functions and the constant that users of the object see.
 class EntryEmitter {
  public:
   EntryEmitter(llvm::Module& module, const ModelParts& parts, DebugInfo* debug)
@@ -37,16 +38,16 @@ class EntryEmitter {
 
   void emit() {
     llvm::Type *pointer = b_.getPtrTy(), *i32 = b_.getInt32Ty(), *i64 = b_.getInt64Ty();
-    std::vector<llvm::Function*> skeletons;
+    std::vector<llvm::Function*> run_functions;
     for (size_t l = 0; l < parts_.target.levels.size(); ++l)
-      skeletons.push_back(
-          emit_skeleton(module_, parts_, l, prefix_ + "_run_" + level_suffix(parts_.target.levels[l]), debug_));
+      run_functions.push_back(
+          emit_run_function(module_, parts_, l, prefix_ + "_run_" + level_suffix(parts_.target.levels[l]), debug_));
     llvm::Function* choice = define_level_choice(module_, prefix_ + "_cpu_level", parts_.target);
 
     llvm::Function* run_ctx =
         function(prefix_ + "_run_ctx", llvm::FunctionType::get(i32, {pointer, pointer, pointer, i64, pointer}, false));
     emit_checks(run_ctx);
-    emit_dispatch(run_ctx, choice, skeletons);
+    emit_dispatch(run_ctx, choice, run_functions);
 
     llvm::Function* run =
         function(prefix_ + "_run", llvm::FunctionType::get(i32, {pointer, pointer, pointer, i64}, false));
@@ -66,7 +67,7 @@ class EntryEmitter {
     return result;
   }
 
-  // Begins a function's body. In the program's text it is all one line.
+  // Begins a function's body. All of it has one line in the program's text.
   void begin(llvm::Function* function) {
     b_.SetInsertPoint(llvm::BasicBlock::Create(module_.getContext(), "entry", function));
     if (!debug_) return;
@@ -117,8 +118,8 @@ class EntryEmitter {
     if (interface.weights_file) check_weights(run, *interface.weights_file);
   }
 
-  // That the context gives the weights' file: its size and its head. Its data are the caller's to check, once
-  // (dlcc_check_weights).
+  // Checks the size and the header of the weights file that the context gives. Callers check its data once, with
+  // dlcc_check_weights.
   void check_weights(llvm::Function* run, const emit::WeightsFile& file) {
     Value* context = run->getArg(4);
     check(run, b_.CreateIsNull(context), Status::weights_missing);
@@ -144,19 +145,19 @@ class EntryEmitter {
     return b_.CreateICmpNE(low, b_.getInt64(0));
   }
 
-  void emit_dispatch(llvm::Function* run, llvm::Function* choice, const std::vector<llvm::Function*>& skeletons) {
-    auto call = [&](llvm::Function* skeleton) {
-      b_.CreateRet(b_.CreateCall(skeleton, {run->getArg(0), run->getArg(1), run->getArg(2), run->getArg(4)}));
+  void emit_dispatch(llvm::Function* run, llvm::Function* choice, const std::vector<llvm::Function*>& run_functions) {
+    auto call = [&](llvm::Function* run_function) {
+      b_.CreateRet(b_.CreateCall(run_function, {run->getArg(0), run->getArg(1), run->getArg(2), run->getArg(4)}));
     };
-    if (!choice) return call(skeletons.front());
+    if (!choice) return call(run_functions.front());
     Value* level = b_.CreateCall(choice);
     auto* none = llvm::BasicBlock::Create(module_.getContext(), "unsupported", run);
     auto* branch = b_.CreateSwitch(level, none);
-    for (size_t l = 0; l < skeletons.size(); ++l) {
+    for (size_t l = 0; l < run_functions.size(); ++l) {
       auto* block = llvm::BasicBlock::Create(module_.getContext(), "level", run);
       branch->addCase(b_.getInt32(static_cast<uint32_t>(l)), block);
       b_.SetInsertPoint(block);
-      call(skeletons[l]);
+      call(run_functions[l]);
     }
     b_.SetInsertPoint(none);
     b_.CreateRet(b_.getInt32(static_cast<uint32_t>(Status::unsupported_cpu)));

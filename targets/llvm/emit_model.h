@@ -1,5 +1,5 @@
-// Emits what surrounds the kernels: the entry functions with their checks, the control skeleton for each CPU level, and
-// the constant that describes the model.
+// Emits all but the kernels: the entry functions with their checks, the run function of each CPU level, and the
+// constant that describes the model.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -11,15 +11,16 @@
 #include "emit/interface.h"
 #include "lower/program.h"
 #include "lower/program_text.h"
-#include "targets/llvm/debug_info.h"
 #include "targets/target.h"
 
 namespace dlcc::targets {
 
-// Members of dlcc_context (runtime/include/dlcc/types.h), each of 8 bytes, in its order.
+class DebugInfo;
+
+// Members of dlcc_context (runtime/include/dlcc/types.h) in order, each of 8 bytes.
 enum class ContextMember : unsigned { executor, profiler, heap, heap_bytes, weights, weights_bytes };
 
-// Loads a member as a pointer or as a number of bytes; `type` is of 8 bytes.
+// Loads a member; `type` has 8 bytes.
 llvm::Value* load_member(llvm::IRBuilder<>&, llvm::Type* type, llvm::Value* context, ContextMember);
 
 struct ModelParts {
@@ -28,16 +29,16 @@ struct ModelParts {
   const emit::Interface& interface;
   const Target& target;
   std::string weights_symbol;
-  std::vector<int64_t> constant_offsets;  // of each constant behind weights_symbol, or in the weights' file
-  const lower::ProgramText* text;         // that debug information refers to; null without -g
+  std::vector<int64_t> constant_offsets;  // bytes from weights_symbol, or in the weights file; one for each constant
+  const lower::ProgramText* text;         // the source of the debug information; null without -g
 };
 
 // "P_k3_x86_64_v4"; with -g "P_k3_conv2d_relu_x86_64_v4", so that profilers name the kernel.
 std::string kernel_symbol(const ModelParts&, size_t kernel, const CodeLevel&);
 
-// Symbols that other object files may use.
+// The object's global symbols.
 std::vector<std::string> exported_symbols(const emit::Interface&);
 
-void emit_model(llvm::Module&, const ModelParts&, DebugInfo*);  // null without -g
+void emit_model(llvm::Module&, const ModelParts&, DebugInfo* debug);  // null without -g
 
 }  // namespace dlcc::targets

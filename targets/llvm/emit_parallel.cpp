@@ -1,7 +1,9 @@
-// Parallel loops: the executor runs tasks, each with an equal share of the iterations.
+// Parallel loops: the executor runs tasks, each with an equal, consecutive share of the iterations.
 //
-// The loop becomes a function of its own, the share, of what it captures and of the iterations' bounds. A task finds
-// what is captured in a frame on the stack of whoever forks: { captured values..., a status for each task }.
+//   void or int32 KERNEL_share(captured values..., first, end)   the loop over [first, end)
+//   void KERNEL_task(frame, index)                               calls it for task `index`
+//
+// The frame is on the forking function's stack: { captured values..., a status for each task }.
 #include "targets/llvm/kernel_emitter.h"
 #include "tensor/passes/parallel_loops.h"
 
@@ -39,9 +41,9 @@ void KernelEmitter::emit_parallel(const For& loop, int64_t extent) {
     inner.emit_loop(loop.var, bounds[0], bounds[1], 1, true, Range{0, extent - 1},
                     [&](Value*, std::optional<Range>) { inner.emit(loop.body); });
   };
-  llvm::Function* share = emit_apart("_share", function_->getReturnType(), captured, {bound, bound}, body);
+  llvm::Function* share = emit_outlined_function("_share", function_->getReturnType(), captured, {bound, bound}, body);
   bool can_fail = !function_->getReturnType()->isVoidTy();
-  // Statuses are looked at one by one, so they are few.
+  // The caller tests the statuses one by one: one task per thread keeps them few.
   auto tasks = static_cast<uint64_t>(can_fail ? threads_ : count_tasks(loop, extent, threads_));
   std::vector<llvm::Type*> types(share->getFunctionType()->params().drop_back(2));
   auto statuses = static_cast<unsigned>(types.size());
@@ -64,7 +66,7 @@ void KernelEmitter::emit_parallel(const For& loop, int64_t extent) {
   if (can_fail) return_first_failure(b_.CreateStructGEP(frame, slot, statuses), tasks);
 }
 
-// Shares are consecutive, so the first failure is that of a serial loop.
+// Shares are consecutive, so the first failing task has the status of a serial loop.
 void KernelEmitter::return_first_failure(Value* statuses, uint64_t tasks) {
   for (uint64_t t = 0; t < tasks; ++t) {
     Value* status = b_.CreateLoad(b_.getInt32Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt32Ty(), statuses, t));

@@ -29,10 +29,10 @@ size_t GuardedMemory::add(std::string name, int64_t bytes, int64_t alignment) {
   return blocks_.size() - 1;
 }
 
-std::byte* GuardedMemory::address(size_t block, Place place) const {
+std::byte* GuardedMemory::address(size_t block, GuardPage guard) const {
   const Block& b = blocks_[block];
   int64_t last = (b.pages_bytes - b.bytes) / b.alignment * b.alignment;
-  return b.mapping + page_bytes() + (place == Place::end ? last : 0);
+  return b.mapping + page_bytes() + (guard == GuardPage::after ? last : 0);
 }
 
 void GuardedMemory::fill(size_t block, int value) {
@@ -40,9 +40,9 @@ void GuardedMemory::fill(size_t block, int value) {
   std::memset(b.mapping + page_bytes(), value, static_cast<size_t>(b.pages_bytes));
 }
 
-bool GuardedMemory::margins_hold(size_t block, Place place, int value) const {
+bool GuardedMemory::margins_hold(size_t block, GuardPage guard, int value) const {
   const Block& b = blocks_[block];
-  const std::byte *first = b.mapping + page_bytes(), *begin = address(block, place);
+  const std::byte *first = b.mapping + page_bytes(), *begin = address(block, guard);
   auto untouched = [&](std::byte x) { return x == static_cast<std::byte>(value); };
   return std::all_of(first, begin, untouched) && std::all_of(begin + b.bytes, first + b.pages_bytes, untouched);
 }
@@ -52,13 +52,13 @@ void GuardedMemory::protect_reading_only(size_t block) {
   mprotect(b.mapping + page_bytes(), static_cast<size_t>(b.pages_bytes), PROT_READ);
 }
 
-std::string GuardedMemory::describe(uintptr_t where, Place place) const {
+std::string GuardedMemory::describe(uintptr_t where, GuardPage guard) const {
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const Block& b = blocks_[i];
     auto begin = reinterpret_cast<uintptr_t>(b.mapping),
          end = begin + static_cast<uintptr_t>(b.pages_bytes + 2 * page_bytes());
     if (where < begin || where >= end) continue;
-    auto offset = static_cast<int64_t>(where) - reinterpret_cast<intptr_t>(address(i, place));
+    auto offset = static_cast<int64_t>(where) - reinterpret_cast<intptr_t>(address(i, guard));
     return fmt::format("byte {} of {}, which has {} bytes", offset, b.name, b.bytes);
   }
   return "";

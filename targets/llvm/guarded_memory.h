@@ -1,4 +1,4 @@
-// Memory of a test run: blocks between inaccessible pages, shared with the child process that runs the model.
+// Memory of a test run: blocks between inaccessible guard pages, shared with the child process that runs the model.
 #pragma once
 
 #include <cstddef>
@@ -11,26 +11,27 @@ namespace dlcc::targets {
 
 class GuardedMemory {
  public:
-  enum class Place { end, begin };  // which edge of the block touches a guard page
+  enum class GuardPage { after, before };  // the one that the block touches
 
   GuardedMemory() = default;
   GuardedMemory(const GuardedMemory&) = delete;
   ~GuardedMemory();
 
-  // A block of `bytes` bytes, aligned as `alignment` says; its number.
+  // Adds a block of `bytes` bytes with the given alignment; returns its index.
   size_t add(std::string name, int64_t bytes, int64_t alignment);
 
-  // Where the block is for this placement. The same memory serves both.
-  std::byte* address(size_t block, Place) const;
+  // The block's first byte if the block touches this guard page. The same memory serves both.
+  std::byte* address(size_t block, GuardPage) const;
   int64_t bytes(size_t block) const { return blocks_[block].bytes; }
   const std::string& name(size_t block) const { return blocks_[block].name; }
 
-  void fill(size_t block, int value);                       // all of its pages
-  bool margins_hold(size_t block, Place, int value) const;  // the bytes beside the block still have this value
+  void fill(size_t block, int value);  // sets every byte of the block's pages
+  // Whether all bytes of its pages outside the block have this value.
+  bool margins_hold(size_t block, GuardPage, int value) const;
   void protect_reading_only(size_t block);
 
-  // What an address that faulted has to do with the blocks, in words; empty when nothing.
-  std::string describe(uintptr_t address, Place) const;
+  // The block that a faulting address belongs to, for a message; empty if none.
+  std::string describe(uintptr_t address, GuardPage) const;
 
  private:
   struct Block {

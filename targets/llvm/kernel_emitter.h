@@ -1,12 +1,10 @@
-// The state of emitting one kernel as an LLVM function, shared by the files that emit expressions (emit_expr.cpp),
-// number conversions (emit_cast.cpp), indices (emit_index.cpp), addresses (emit_address.cpp), memory accesses
-// (emit_memory.cpp), statements (emit_kernel.cpp), intrinsic calls (emit_intrinsic.cpp), functions within the kernel
-// (emit_function.cpp) and parallel loops (emit_parallel.cpp).
+// The state of emitting one kernel as an LLVM function. Its members are defined in the files that emit expressions
+// (emit_expr.cpp), arithmetic (emit_arithmetic.cpp), conversions (emit_cast.cpp), indices (emit_index.cpp), addresses
+// (emit_address.cpp), memory accesses (emit_memory.cpp), statements (emit_kernel.cpp), intrinsic calls
+// (emit_intrinsic.cpp), outlined functions (emit_function.cpp) and parallel loops (emit_parallel.cpp).
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/Module.h>
-#include <llvm/MC/MCSubtargetInfo.h>
 
 #include <algorithm>
 #include <deque>
@@ -26,13 +24,13 @@ namespace dlcc::targets {
 
 using llvm::Value;
 
-// A linear form over scalars in bytes, elements or whatever the caller counts in:
-// constant + sum of coefficient * term + lane * (number of the vector's lane) + varying[lane].
+// A linear form of i64 values; the caller decides whether it counts elements or bytes. Its value in lane l:
+// constant + sum of coefficient * term + lane * l + varying[l].
 struct Linear {
   struct Term {
     Value* value;
     int64_t coefficient;
-    int depth;  // so many loops are around the place where the value is computed, or `innermost`
+    int depth;  // the number of loops around the value's definition, or `innermost`
     std::optional<tensor::Range> range;
     bool operator==(const Term& other) const { return value == other.value && coefficient == other.coefficient; }
   };
@@ -40,77 +38,76 @@ struct Linear {
   int64_t lane = 0;
   std::vector<Term> terms;
   Value* varying = nullptr;  // a vector of i64
-  bool bounded = true;       // made of loop counters and literals only, so that arithmetic cannot overflow
+  bool bounded = true;       // all terms have known ranges: the arithmetic does not overflow
 
   bool is_constant() const { return lane == 0 && terms.empty() && !varying; }
   bool is_uniform() const { return lane == 0 && !varying; }
-  std::optional<tensor::Range> range(int lanes) const;  // over all iterations and lanes, when it is known
+  std::optional<tensor::Range> range(int lanes) const;  // over all iterations and lanes, if known
 };
 
 // x := x * by, x := x + y.
 void scale(llvm::IRBuilder<>&, Linear& x, int64_t by);
 void add(llvm::IRBuilder<>&, Linear& x, const Linear& y);
 
-// Of an element in memory, where nibbles count as bytes; also its natural alignment.
+// Size and natural alignment of an element in memory; 1 for 4-bit types.
 inline int64_t element_bytes(DType t) { return std::max(bits(t) / 8, 1); }
 
-constexpr int innermost = 1 << 30;  // depth of values that are not loop counters
+constexpr int innermost = 1 << 30;  // depth of values that are computed where they are used
 
 class KernelEmitter {
  public:
-  // Parallel loops become as many tasks as there are threads, or loops when there is one.
+  // With one thread, parallel loops are serial. `debug` is null without -g.
   KernelEmitter(const CodeLevel& level, const llvm::MCSubtargetInfo& cpu, const tensor::Kernel& kernel,
                 llvm::Function* function, int threads, const KernelDebug* debug);
 
   // Fills the function, whose parameters are the kernel's buffers (and the executor, if it forks) and whose result is
   // the status.
-  void emit(int most_loops);
+  void emit(int max_depth);
 
  private:
-  // The vector loop in whose lanes expressions are evaluated at the moment.
+  // The vector loop whose lanes the current expressions are evaluated in.
   struct Lanes {
     const tensor::VarNode* var;
     int count;
     Value* base;  // the variable's value in lane 0
-    int depth;    // so many loops are around the place where that is bound
+    int depth;    // the number of loops around the definition of `base`
     tensor::Range base_range;
   };
   struct Binding {
     Value* value;
     int depth;
-    bool bounded;  // a loop counter or one whose range is known
-    int order;     // among all variables of the kernel
+    bool bounded;  // its range is known
+    int order;     // of binding, among all variables of the kernel
   };
   struct Memory {
     Value* pointer;
-    bool per_lane = false;  // each element is a vector with one element per lane of the surrounding vector loop
+    bool per_lane = false;  // each element is a vector: one element for each lane of the surrounding vector loop
     int64_t alignment;
     int64_t elements;
   };
   using Memo = std::unordered_map<const tensor::ExprNode*, Value*>;
 
-  // A pointer that a loop moves on with every iteration: base + terms, of which one is the loop's counter and the
-  // others are known before it begins.
-  struct MovingPointer {
+  // A pointer induction variable: base + terms, of which one is the loop's counter and the others are loop-invariant.
+  struct PointerInduction {
     Value* base;
     std::vector<Linear::Term> terms;  // in bytes, outermost first
     int64_t step;                     // bytes per iteration
-    llvm::PHINode* begin;             // of the iteration
-    MovingPointer* outer;             // of the next loop around, from which this one starts; or null
-    // Where code last had it, `ahead` bytes further on: inner loops that start from a pointer move it as well.
+    llvm::PHINode* begin;             // its value at the start of an iteration
+    PointerInduction* outer;          // of the next outer loop, which gives the start value; or null
+    // The newest pointer derived from it, `ahead` bytes further on: inner loops that start from it advance it, too.
     Value* last;
     int64_t ahead = 0;
   };
-  struct Loop {  // in deques, whose elements do not move
+  struct Loop {  // in a deque: pointers to loops stay valid
     llvm::BasicBlock *before, *header;
     llvm::PHINode* counter;
-    Value* begin;  // of the counter
+    Value* begin;  // the counter's first value
     int64_t step;
-    std::optional<int64_t> iterations;  // when they are known
+    std::optional<int64_t> iterations;  // the trip count, if constant
     int depth;                          // of the counter
-    int branches;                       // around the loop
-    std::deque<MovingPointer> pointers = {};
-    std::vector<std::pair<tensor::Expr, Value*>> invariants = {};  // computed before the loop
+    int branches;                       // the number of conditional branches around the loop
+    std::deque<PointerInduction> pointers = {};
+    std::vector<std::pair<tensor::Expr, Value*>> invariants = {};  // hoisted out of the loop
   };
 
   // ---- expressions (emit_expr.cpp). A value that is equal in all lanes is a scalar, any other a vector.
@@ -119,15 +116,17 @@ class KernelEmitter {
   Value* emit_literal(DType, const tensor::Literal&);
   Value* emit_unary(const tensor::Unary&, DType operand);
   Value* emit_binary(const tensor::Expr&, const tensor::Binary&);
+  Value* emit_extremum(const tensor::Binary&, Value* a, Value* b, DType);
+  Value* emit_comparison(tensor::BinaryOp, Value* a, Value* b, DType);
+  Value* emit_select(const tensor::Select&);
+  Value* emit_guarded(const tensor::Expr&, Value* guard);
+
+  // ---- arithmetic (emit_arithmetic.cpp)
   Value* emit_integer_binary(tensor::BinaryOp, Value* a, Value* b, DType, bool bounded);
   Value* emit_index_division(const tensor::Binary&);
   Value* emit_division(tensor::BinaryOp, Value* a, Value* b, bool is_signed);
   Value* emit_shift(tensor::BinaryOp, Value* a, Value* b, bool is_signed);
-  Value* emit_extremum(const tensor::Binary&, Value* a, Value* b, DType);
-  Value* emit_comparison(tensor::BinaryOp, Value* a, Value* b, DType);
   Value* emit_fma(Value* a, Value* b, Value* c);
-  Value* emit_select(const tensor::Select&);
-  Value* emit_guarded(const tensor::Expr&, Value* guard);
 
   // ---- conversions (emit_cast.cpp)
   Value* emit_cast(Value*, DType from, DType to, bool saturate);
@@ -147,15 +146,15 @@ class KernelEmitter {
   std::optional<int> depth_of(const tensor::Expr&) const;
   Value* emit_before(Loop&, const tensor::Expr&);
   llvm::Align alignment_of(const Memory&, const Linear& offset, int64_t element_bytes);
-  Value* inside(const Linear& index, int64_t extent);  // i1 or a vector of it; null when certainly inside
+  Value* inside(const Linear& index, int64_t extent);  // 0 <= index < extent, scalar or per lane; null if always true
 
   // ---- addresses (emit_address.cpp)
   Value* address(const Memory&, const Linear& offset, int64_t element_bytes);
-  Value* pointer_within(size_t loops, Value* base, const std::vector<Linear::Term>& terms, bool bounded);
-  MovingPointer& moving_pointer(size_t loops, Value* base, const std::vector<Linear::Term>& terms, bool bounded);
-  void move_pointers();
-  Value* moved(Value* pointer, int64_t bytes);
-  Value* moved(Value* pointer, const Linear::Term& by, bool bounded);
+  Value* pointer_in_loops(size_t loops, Value* base, const std::vector<Linear::Term>& terms, bool bounded);
+  PointerInduction& pointer_induction(size_t loops, Value* base, const std::vector<Linear::Term>& terms, bool bounded);
+  void advance_pointers();
+  Value* ptr_add(Value* pointer, int64_t bytes);
+  Value* ptr_add(Value* pointer, const Linear::Term& by, bool bounded);
 
   // ---- memory (emit_memory.cpp)
   Value* emit_load(const tensor::Load&);
@@ -163,36 +162,36 @@ class KernelEmitter {
   void emit_prefetch(const tensor::Prefetch&);
   Value* load_elements(const Memory&, DType, const Linear& offset, Value* mask, Value* otherwise);
   Value* load_per_lane(const Memory&, DType, const Linear& offset);
-  Value* load_neighbours(const Memory&, DType, const Linear& offset);
+  Value* load_and_shuffle(const Memory&, DType, const Linear& offset);
   Value* gather(const Memory&, DType, const Linear& offset, Value* mask, Value* otherwise);
   Value* load_nibble(const Memory&, DType, const Linear& offset, Value* mask, Value* otherwise);
   void store_nibble(const Memory&, Value* index, Value* value);
   Value* from_storage(Value*, DType);
   Value* to_storage(Value*, DType);
-  Value* stand_in(Value* otherwise, DType, bool one_per_lane);
+  Value* safe_element(Value* otherwise, DType, bool one_per_lane);
 
   // ---- statements (emit_kernel.cpp)
   void emit(const tensor::Stmt&);
-  void emit_here(const tensor::Stmt&);
+  void emit_statement(const tensor::Stmt&);
   void go_to_line(int);
   void emit_for(const tensor::For&);
-  // A loop from `begin` or 0, tested at its end; `end` is a multiple of `step`; `range` is the counter's.
+  // A bottom-tested loop from `begin` (default 0) to `end`, a multiple of `step`; `range` is the counter's.
   void emit_loop(const tensor::Var&, Value* end, int64_t step, bool may_be_empty,
                  const std::function<void(Value* counter, std::optional<tensor::Range>)>& body);
   void emit_loop(const tensor::Var&, Value* begin, Value* end, int64_t step, bool may_be_empty,
                  std::optional<tensor::Range>,
                  const std::function<void(Value* counter, std::optional<tensor::Range>)>& body);
-  llvm::MDNode* again_weights(std::optional<tensor::Range>, int64_t step);
+  llvm::MDNode* backedge_weights(std::optional<tensor::Range>, int64_t step);
   void emit_unrolled(const tensor::For&, int64_t extent);
   void emit_vector_loop(const tensor::For&, int64_t extent);
-  void emit_strip(const tensor::For&, int lanes, Value* base, tensor::Range base_range);
+  void emit_vector_body(const tensor::For&, int lanes, Value* base, tensor::Range base_range);
   void emit_if(const tensor::IfThen&);
   void emit_require(const tensor::Require&);
   void emit_allocate(const tensor::Allocate&);
-  void emit_serial(const tensor::For&);
+  void emit_scalar_loop(const tensor::For&);
   void emit_function(const std::function<void()>& body);
   void begin_statement();
-  int depth() const { return loops_outside_ + static_cast<int>(loops_.size()); }  // of loops around the current place
+  int depth() const { return loops_outside_ + static_cast<int>(loops_.size()); }  // of the insertion point, in loops
   void bind(const tensor::Var&, Value*, bool bounded, std::optional<tensor::Range>);
 
   // ---- intrinsic calls (emit_intrinsic.cpp)
@@ -201,21 +200,21 @@ class KernelEmitter {
   void emit_instruction(const tensor::IntrinsicCall&);
   Value* pointer_to(const tensor::Region&);
 
-  // ---- functions within the kernel (emit_function.cpp)
-  // What a statement mentions of its surroundings.
+  // ---- outlined functions (emit_function.cpp)
+  // The free buffers and variables of a statement.
   struct Captured {
     std::vector<std::pair<const tensor::BufferNode*, Memory>> buffers;
     std::vector<std::pair<tensor::Var, Binding>> variables;
-    std::vector<Value*> values() const;  // that a function is called with: all but constants
+    std::vector<Value*> values() const;  // the arguments of the outlined function: all but constants
   };
   using BodyOfFunction = std::function<void(KernelEmitter& inner, const std::vector<Value*>& more)>;
   Captured captured_by(const tensor::Stmt&) const;
-  // A function of the captured values and of `more`.
-  llvm::Function* emit_apart(const std::string& suffix, llvm::Type* result, const Captured&,
-                             const std::vector<llvm::Type*>& more, const BodyOfFunction&);
+  // A function whose parameters are the captured values, then those of the types `more`.
+  llvm::Function* emit_outlined_function(const std::string& suffix, llvm::Type* result, const Captured&,
+                                         const std::vector<llvm::Type*>& more, const BodyOfFunction&);
   llvm::Function* new_function(const std::string& suffix, llvm::Type* result, const std::vector<llvm::Type*>& params);
   llvm::AttrBuilder attributes_of(const Memory&) const;
-  void emit_nest(const tensor::Stmt&);
+  void emit_outlined_nest(const tensor::Stmt&);
 
   // ---- parallel loops (emit_parallel.cpp)
   void emit_parallel(const tensor::For&, int64_t extent);
@@ -223,13 +222,13 @@ class KernelEmitter {
   void return_first_failure(Value* statuses, uint64_t tasks);
 
   // ---- helpers
-  Value* splat(Value*);                              // a scalar in every lane; vectors are returned as they are
-  bool match_lanes(std::initializer_list<Value**>);  // splats the scalars among them if any is a vector
+  Value* splat(Value*);                              // broadcasts a scalar to all lanes; returns vectors unchanged
+  bool match_lanes(std::initializer_list<Value**>);  // if any of the values is a vector, splats the others
   static bool is_vector(Value* v) { return v->getType()->isVectorTy(); }
   llvm::Type* with_lanes_of(Value* shape, llvm::Type* element);
   Value* constant_like(Value* shape, int64_t);  // an integer constant of the value's type
-  llvm::Type* value_type(DType);                // of expressions
-  llvm::Type* storage_type(DType);              // of elements in memory
+  llvm::Type* value_type(DType);                // of an expression
+  llvm::Type* storage_type(DType);              // of an element in memory
   Value* intrinsic(llvm::Intrinsic::ID, std::initializer_list<Value*>);
   bool converts_halves() const;  // the CPU has instructions between float16 and float32
 
@@ -240,33 +239,33 @@ class KernelEmitter {
   llvm::IRBuilder<> b_;
   int threads_;
   std::optional<Lanes> lanes_;
-  Value* guard_ = nullptr;  // loads are executed only where this holds; null: everywhere
+  Value* guard_ = nullptr;  // the condition under which loads are valid; null: always
   std::unordered_map<const tensor::VarNode*, Binding> bindings_;
-  int bound_ = 0;          // variables so far
-  tensor::Ranges ranges_;  // of bound variables, where they are known
+  int bound_ = 0;          // the number of variables bound so far
+  tensor::Ranges ranges_;  // of bound variables, if known
   std::unordered_map<const tensor::BufferNode*, Memory> memory_;
-  const KernelDebug* debug_;                         // null without -g
-  int line_ = 0;                                     // of the statement in the program's text
-  std::deque<Loop> loops_;                           // around the current place, in this function; innermost last
-  int loops_outside_ = 0;                            // around the function's body, in the kernel
-  int branches_ = 0;                                 // around the current place, in this function
+  const KernelDebug* debug_;  // null without -g
+  int line_ = 0;              // of the statement in the program's text
+  std::deque<Loop> loops_;    // of this function around the insertion point, innermost last
+  int loops_outside_ = 0;     // the number of loops around an outlined function's call
+  int branches_ = 0;          // the number of branches of this function around the insertion point
   std::set<const tensor::VarNode*> register_index_;  // variables that index register buffers: their loops are unrolled
-  std::set<const tensor::StmtNode*> nests_;          // statements that become functions
+  std::set<const tensor::StmtNode*> outlined_;       // statements that become functions
   std::vector<Memo> memos_;                          // innermost last; a guarded expression has a memo of its own
-  std::vector<std::pair<tensor::Load, Value*>> loads_;  // executed without guard in this statement
+  std::vector<std::pair<tensor::Load, Value*>> loads_;  // unconditional loads of this statement
 };
 
-// How a vector loop is executed; found by analysis of its body (vectorize.cpp).
+// How a vector loop is executed (vectorize.cpp).
 struct VectorPlan {
-  bool possible = false;    // else as a scalar loop
-  bool distribute = false;  // statements of the body depend on each other across lanes: one loop for each
-  int element_bits = 8;     // widest type that the lanes hold
+  bool possible = false;    // in vectors; else as a scalar loop
+  bool distribute = false;  // loop distribution: statements of the body depend on each other across lanes
+  int element_bits = 8;     // of the widest type in the body
 };
 VectorPlan plan_vector_loop(const tensor::For&);
 
-// Statements that become functions of their own, none of them within a vector loop (outline_loop_nests.cpp). The loops
-// of `unrolled` variables disappear.
-std::set<const tensor::StmtNode*> find_loop_nests(const tensor::Kernel&, const tensor::Machine&, int most_loops,
-                                                  int threads, const std::set<const tensor::VarNode*>& unrolled);
+// The statements to outline so that no function has more than `max_depth` nested loops, as far as calls are cheap; none
+// is within a vector loop (outline_loop_nests.cpp). The loops of `unrolled` variables are unrolled.
+std::set<const tensor::StmtNode*> find_outlined_nests(const tensor::Kernel&, const tensor::Machine&, int max_depth,
+                                                      int threads, const std::set<const tensor::VarNode*>& unrolled);
 
 }  // namespace dlcc::targets

@@ -1,10 +1,6 @@
 #include "targets/llvm/loader.h"
 
 #include <elf.h>
-#include <llvm/ExecutionEngine/Orc/Core.h>
-#include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
-#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
-#include <llvm/Support/MemoryBuffer.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -15,68 +11,29 @@
 #include <cstring>
 #include <list>
 
-#include "dlcc/dlcc.h"
 #include "targets/llvm/guarded_memory.h"
+#include "targets/llvm/step_timer.h"
 
 namespace dlcc::targets {
 
 namespace {
 
-using RunFunction = int (*)(const void* const*, void* const*, void*, size_t, const dlcc_context*);  // P_run_ctx
-using Place = GuardedMemory::Place;
+using GuardPage = GuardedMemory::GuardPage;
 
-// An object in this process's memory.
-class LoadedObject {
- public:
-  explicit LoadedObject(std::span<const std::byte> object) : session_(new_process_control()), layer_(session_) {
-    auto& library = session_.createBareJITDylib("model");
-    library_ = &library;
-    auto builtin = [&](const char* name, auto* address) {
-      llvm::orc::ExecutorSymbolDef symbol(llvm::orc::ExecutorAddr::fromPtr(address), llvm::JITSymbolFlags::Exported);
-      llvm::cantFail(library.define(llvm::orc::absoluteSymbols({{session_.intern(name), symbol}})));
-    };
-    builtin("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(&std::memcpy));
-    builtin("memset", static_cast<void* (*)(void*, int, size_t)>(&std::memset));
-    builtin("dlcc_default_executor", &dlcc_default_executor);
-    session_.setErrorReporter([this](llvm::Error e) { errors_ += llvm::toString(std::move(e)) + "\n"; });
-    llvm::StringRef bytes(reinterpret_cast<const char*>(object.data()), object.size());
-    if (llvm::Error e = layer_.add(library, llvm::MemoryBuffer::getMemBuffer(bytes, "model", false)))
-      errors_ += llvm::toString(std::move(e));
-  }
-  ~LoadedObject() { llvm::consumeError(session_.endSession()); }
-
-  // P_run_ctx. Null, and errors() says why, when the object cannot be linked.
-  RunFunction find_run(const emit::Interface& interface) {
-    auto found = session_.lookup({library_}, session_.intern(interface.prefix + "_run_ctx"));
-    if (found) return found->getAddress().toPtr<RunFunction>();
-    errors_ += llvm::toString(found.takeError());
-    return nullptr;
-  }
-  const std::string& errors() const { return errors_; }
-
- private:
-  static std::unique_ptr<llvm::orc::ExecutorProcessControl> new_process_control() {
-    return llvm::cantFail(llvm::orc::SelfExecutorProcessControl::Create());
-  }
-
-  llvm::orc::ExecutionSession session_;
-  llvm::orc::ObjectLinkingLayer layer_;
-  llvm::orc::JITDylib* library_ = nullptr;
-  std::string errors_;
-};
-
-// What the child tells the parent, in shared memory.
+// Written by the child process, read by the parent, in shared memory.
 struct ChildReport {
   int status;
-  int signal;  // that ended the child; 0 for none
+  int signal;  // that terminated the child; 0: none
   bool writing;
   bool reading_known;
   uintptr_t address;
-  Place place;
-  double seconds[1];  // as many as timed calls; then of each round its probes and all numbers of its calls' steps
+  GuardPage guard;
+  // `repeat` timed calls, then for each round of the profile: the probes, then [call][step] of the model, of the probe
+  // ratios and of the rival.
+  double seconds[1];
 };
 
-ChildReport* child_report = nullptr;  // for the signal handler, which gets no argument of ours; set in the child only
+ChildReport* child_report = nullptr;  // of the signal handler, which has no user argument; set in the child only
 
 void on_fault(int signal, siginfo_t* info, void* context) {
   child_report->signal = signal;
@@ -96,79 +53,11 @@ void catch_faults() {
   stack_t alternate{};
   alternate.ss_sp = stack, alternate.ss_size = sizeof(stack);
   sigaltstack(&alternate, nullptr);
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_sigaction = on_fault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   for (int s : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP}) sigaction(s, &action, nullptr);
 }
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-// Memory and code of a probe.
-class LoadedProbe {
- public:
-  explicit LoadedProbe(const Probe& probe) : object_(probe.object), run_(object_.find_run(*probe.interface)) {
-    DLCC_CHECK(run_, "a probe cannot be loaded: {}", object_.errors());
-    for (const Constant& c : probe.inputs) inputs_.push_back(c.bytes().data());
-    for (const emit::TensorInterface& t : probe.interface->outputs)
-      outputs_.emplace_back(static_cast<size_t>(storage_bytes(t.type, product(shape_of(t.shape)).value())));
-    for (auto& bytes : outputs_) output_pointers_.push_back(bytes.data());
-  }
-
-  double seconds() {
-    auto start = std::chrono::steady_clock::now();
-    run_(inputs_.data(), output_pointers_.data(), nullptr, 0, nullptr);
-    return seconds_since(start);
-  }
-
- private:
-  LoadedObject object_;
-  RunFunction run_;
-  std::vector<const void*> inputs_;
-  std::vector<std::vector<std::byte>> outputs_;
-  std::vector<void*> output_pointers_;
-};
-
-// A profiler that adds the time of each step to seconds[step] and, if there is a probe to run between the steps, the
-// same in times of the probe to probes[step].
-class StepTimer {
- public:
-  explicit StepTimer(LoadedProbe* between) : between_(between) {
-    profiler_.self = this;
-    profiler_.begin = [](void* self, int32_t, const char*) {
-      static_cast<StepTimer*>(self)->start_ = std::chrono::steady_clock::now();
-    };
-    profiler_.end = [](void* self, int32_t step, const char*) {
-      auto* timer = static_cast<StepTimer*>(self);
-      double seconds = seconds_since(timer->start_);
-      timer->seconds_[step] += seconds;
-      if (timer->between_) timer->probes_[step] += seconds / timer->probe();
-    };
-  }
-  StepTimer(const StepTimer&) = delete;
-
-  // For one call.
-  const dlcc_profiler* adding_to(double* seconds, double* probes) {
-    seconds_ = seconds, probes_ = probes;
-    if (between_) last_probe_ = between_->seconds();
-    return &profiler_;
-  }
-
- private:
-  // Seconds of the probe beside the step that has just ended.
-  double probe() {
-    double before = std::exchange(last_probe_, between_->seconds());
-    return (before + last_probe_) / 2;
-  }
-
-  dlcc_profiler profiler_{};
-  std::chrono::steady_clock::time_point start_;
-  double *seconds_ = nullptr, *probes_ = nullptr;
-  LoadedProbe* const between_;
-  double last_probe_ = 0;
-};
 
 class Runner {
  public:
@@ -188,17 +77,17 @@ class Runner {
 
   std::optional<RunResult> run() {
     RunResult result;
-    // The arena holds garbage at first, a different one each time, so that results that depend on it differ.
+    // Two runs with different initial contents: a result that depends on uninitialised memory differs.
     std::vector<Constant> outputs[2];
-    for (Place place : {Place::end, Place::begin}) {
-      int garbage = place == Place::end ? 0xFF : 0x11;
+    for (GuardPage guard : {GuardPage::after, GuardPage::before}) {
+      int garbage = guard == GuardPage::after ? 0xFF : 0x11;
       for (size_t b = 0; b < block_count_; ++b) memory_.fill(b, garbage);
-      copy_inputs(place);
-      if (!in_child(place, [&] { report_->status = call(place); })) return std::nullopt;
+      copy_inputs(guard);
+      if (!in_child(guard, [&] { report_->status = call(guard); })) return std::nullopt;
       result.status = report_->status;
       if (result.status != 0) return result;
-      if (!check_margins(place, garbage)) return std::nullopt;
-      outputs[place == Place::end ? 0 : 1] = read_outputs(place);
+      if (!check_margins(guard, garbage)) return std::nullopt;
+      outputs[guard == GuardPage::after ? 0 : 1] = read_outputs(guard);
     }
     for (size_t i = 0; i < outputs[0].size(); ++i)
       if (!outputs[0][i].same_as(outputs[1][i])) {
@@ -221,7 +110,7 @@ class Runner {
     };
     for (const emit::TensorInterface& t : interface.inputs) inputs_.push_back(add("input", t));
     for (const emit::TensorInterface& t : interface.outputs) outputs_.push_back(add("output", t));
-    int64_t arena_bytes = interface.arena_bytes;  // a rival uses the same memory
+    int64_t arena_bytes = interface.arena_bytes;  // the rival uses the same memory
     if (request_.profile.rival) arena_bytes = std::max(arena_bytes, request_.profile.rival->interface->arena_bytes);
     arena_ = memory_.add("the arena", arena_bytes, std::max<int64_t>(interface.arena_alignment, 1));
     block_count_ = arena_ + 1;
@@ -231,43 +120,43 @@ class Runner {
     block_count_ = *weights_ + 1;
   }
 
-  void copy_inputs(Place place) {
+  void copy_inputs(GuardPage guard) {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       std::span<const std::byte> bytes = request_.inputs[i].bytes();
-      if (!bytes.empty()) std::memcpy(memory_.address(inputs_[i], place), bytes.data(), bytes.size());
+      if (!bytes.empty()) std::memcpy(memory_.address(inputs_[i], guard), bytes.data(), bytes.size());
     }
-    if (weights_) std::ranges::copy(request_.weights, memory_.address(*weights_, place));
+    if (weights_) std::ranges::copy(request_.weights, memory_.address(*weights_, guard));
   }
 
-  int call(Place place) const { return call(run_, place); }
+  int call(GuardPage guard) const { return call(run_, guard); }
 
-  int call(RunFunction run, Place place, const dlcc_profiler* profiler = nullptr) const {
+  int call(RunFunction run, GuardPage guard, const dlcc_profiler* profiler = nullptr) const {
     dlcc_context context{};
     context.profiler = profiler;
-    context.weights = weights_ ? memory_.address(*weights_, place) : nullptr;
+    context.weights = weights_ ? memory_.address(*weights_, guard) : nullptr;
     context.weights_bytes = request_.weights.size();
     std::vector<const void*> inputs;
     std::vector<void*> outputs;
-    for (size_t b : inputs_) inputs.push_back(memory_.address(b, place));
-    for (size_t b : outputs_) outputs.push_back(memory_.address(b, place));
-    return run(inputs.data(), outputs.data(), memory_.address(arena_, place),
+    for (size_t b : inputs_) inputs.push_back(memory_.address(b, guard));
+    for (size_t b : outputs_) outputs.push_back(memory_.address(b, guard));
+    return run(inputs.data(), outputs.data(), memory_.address(arena_, guard),
                static_cast<size_t>(memory_.bytes(arena_)), profiler || weights_ ? &context : nullptr);
   }
 
-  std::vector<Constant> read_outputs(Place place) const {
+  std::vector<Constant> read_outputs(GuardPage guard) const {
     std::vector<Constant> result;
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const emit::TensorInterface& t = request_.interface->outputs[i];
-      const std::byte* from = memory_.address(outputs_[i], place);
+      const std::byte* from = memory_.address(outputs_[i], guard);
       result.emplace_back(t.type, t.shape, std::vector<std::byte>(from, from + memory_.bytes(outputs_[i])));
     }
     return result;
   }
 
-  // Writes that stay on the block's own pages but leave the block.
-  bool check_margins(Place place, int garbage) {
+  // Finds writes outside a block that stay on its pages.
+  bool check_margins(GuardPage guard, int garbage) {
     for (size_t b = 0; b < block_count_; ++b)
-      if (!memory_.margins_hold(b, place, garbage)) {
+      if (!memory_.margins_hold(b, guard, garbage)) {
         fail("the model wrote beside " + memory_.name(b));
         return false;
       }
@@ -275,11 +164,11 @@ class Runner {
   }
 
   bool time(RunResult& result) {
-    bool done = in_child(Place::begin, [&] {
-      call(Place::begin);  // the child touches its pages and fills its caches
+    bool done = in_child(GuardPage::before, [&] {
+      call(GuardPage::before);  // warm-up: page faults and caches
       for (int i = 0; i < request_.repeat; ++i) {
         auto start = std::chrono::steady_clock::now();
-        call(Place::begin);
+        call(GuardPage::before);
         report_->seconds[i] = seconds_since(start);
       }
     });
@@ -296,19 +185,19 @@ class Runner {
     if (p.between) between.emplace(*p.between);
     RunFunction run_rival = p.rival ? rival.emplace(p.rival->object).find_run(*p.rival->interface) : nullptr;
     DLCC_CHECK(run_rival || !p.rival, "a rival cannot be loaded: {}", rival->errors());
-    const int of_calls = p.calls * p.steps;
-    bool done = in_child(Place::begin, [&] {
+    const int of_calls = p.calls * p.steps;  // numbers per round
+    bool done = in_child(GuardPage::before, [&] {
       double* out = first;
       auto time_calls = [&](RunFunction model, LoadedProbe* probe) {
         StepTimer timer(probe);
-        call(model, Place::begin);
+        call(model, GuardPage::before);
         for (int i = 0; i < of_calls; i += p.steps)
-          call(model, Place::begin, timer.adding_to(out + i, out + of_calls + i));
+          call(model, GuardPage::before, timer.adding_to(out + i, out + of_calls + i));
         out += probe ? 2 * of_calls : of_calls;
       };
       for (int round = 0; round < p.rounds; ++round) {
         for (LoadedProbe& probe : probes) {
-          probe.seconds();  // the clock and the caches settle
+          probe.seconds();  // warm-up
           *out++ = probe.seconds();
         }
         time_calls(run_, between ? &*between : nullptr);
@@ -329,11 +218,11 @@ class Runner {
     return done;
   }
 
-  // Runs `work` in a child process; false, with a diagnostic, when that did not end well.
+  // Runs `work` in a child process; false, with a diagnostic, if the child crashed or timed out.
   template <class Work>
-  bool in_child(Place place, const Work& work) {
+  bool in_child(GuardPage guard, const Work& work) {
     *report_ = ChildReport{};
-    report_->place = place;
+    report_->guard = guard;
     pid_t child = fork();
     DLCC_CHECK(child >= 0, "fork failed");
     if (child == 0) {
@@ -362,7 +251,7 @@ class Runner {
     std::string what = strsignal(report_->signal);
     if (report_->signal != SIGSEGV && report_->signal != SIGBUS)
       return fmt::format("the model was stopped by '{}'", what);
-    std::string where = memory_.describe(report_->address, report_->place);
+    std::string where = memory_.describe(report_->address, report_->guard);
     if (where.empty()) where = fmt::format("address {:#x}, which belongs to no tensor", report_->address);
     const char* access = !report_->reading_known ? "access" : report_->writing ? "write" : "read";
     return fmt::format("the model was stopped by '{}': {} of {}", what, access, where);
@@ -376,7 +265,7 @@ class Runner {
   GuardedMemory memory_;
   std::vector<size_t> inputs_, outputs_;
   size_t arena_ = 0, block_count_ = 0;
-  std::optional<size_t> weights_;  // of a model without them
+  std::optional<size_t> weights_;  // of a model with a weights file
   ChildReport* report_ = nullptr;
   size_t report_bytes_ = 0, round_size_ = 0;
 };

@@ -1,5 +1,5 @@
-// A relocatable object in memory. Its constants are the last bytes of the file and are shared with the program that it
-// was made of: a large model's weights are in memory once.
+// A relocatable object in memory. Its constants are the last bytes of the file and are shared with the program, so that
+// a large model's weights are in memory once.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@
 
 namespace dlcc::targets {
 
-// A constant and where it begins, from the first byte of the section of constants. Gaps are zero.
+// A constant and its offset in bytes in the section of constants. Gaps are zero.
 struct ConstantPiece {
   int64_t offset;
   Constant value;
 };
 
 struct ObjectFile {
-  std::vector<std::byte> head;           // an ELF file up to its constants: all that a reader of code and symbols needs
-  std::vector<ConstantPiece> constants;  // the rest, in order
-  int64_t constant_bytes = 0;            // of the section, gaps included
+  std::vector<std::byte> head;           // the ELF file up to its constants, with all code, symbols and section headers
+  std::vector<ConstantPiece> constants;  // in order of their offsets
+  int64_t constant_bytes = 0;            // the section's size
 
-  // One behind the other, they are the file; they live as long as this object.
+  // The file as consecutive pieces, which this object owns.
   std::vector<std::span<const std::byte>> pieces() const;
 
   // The whole file, copied.

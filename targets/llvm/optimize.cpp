@@ -30,9 +30,9 @@ std::optional<Sum> constant_sum(llvm::Value* v, const llvm::DataLayout& layout) 
   return Sum{sum->getPointerOperand(), bytes.getSExtValue()};
 }
 
-// What follows a loop goes on from where its pointer has come to. Combining instructions makes that a distance from the
-// pointer's last value within the loop, so that every iteration had to keep this as well: undone.
-void go_on_from_end(llvm::Function& f, const llvm::DominatorTree& dominators) {
+// Undoes an InstCombine: code after a loop continues from the loop's final pointer (`end`), but InstCombine expresses
+// that address relative to the pointer at the start of the last iteration (`begin`), which then stays live as well.
+void rebase_on_loop_exit(llvm::Function& f, const llvm::DominatorTree& dominators) {
   const llvm::DataLayout& layout = f.getParent()->getDataLayout();
   for (llvm::BasicBlock& header : f)
     for (llvm::PHINode& begin : header.phis())
@@ -43,13 +43,13 @@ void go_on_from_end(llvm::Function& f, const llvm::DominatorTree& dominators) {
         std::vector<llvm::User*> users(begin.user_begin(), begin.user_end());
         for (llvm::User* user : users) {
           auto sum = constant_sum(user, layout);
-          auto* place = llvm::cast<llvm::Instruction>(user);
-          if (!sum || sum->pointer != &begin || !dominators.properlyDominates(at->getParent(), place->getParent()))
+          auto* use = llvm::cast<llvm::Instruction>(user);
+          if (!sum || sum->pointer != &begin || !dominators.properlyDominates(at->getParent(), use->getParent()))
             continue;
-          llvm::IRBuilder<> b(place);
+          llvm::IRBuilder<> b(use);
           llvm::Value* from_end = b.CreateGEP(b.getInt8Ty(), end, b.getInt64(sum->bytes - step->bytes));
-          place->replaceAllUsesWith(from_end);
-          place->eraseFromParent();
+          use->replaceAllUsesWith(from_end);
+          use->eraseFromParent();
         }
       }
 }
@@ -78,7 +78,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   for (llvm::Function& f : module) {
     if (f.isDeclaration()) continue;
     passes.run(f, functions);
-    go_on_from_end(f, llvm::DominatorTree(f));
+    rebase_on_loop_exit(f, llvm::DominatorTree(f));
   }
 }
 

@@ -1,4 +1,4 @@
-// The passes that run over a module before LLVM generates its code.
+// LLVM's IR passes, before instruction selection.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -6,9 +6,9 @@
 
 namespace dlcc::targets {
 
-// Loops are already in their final order, unrolled and vectorised, and move their pointers (emit_address.cpp). Loads
-// stay where schedules put them: hoisted out of a loop over tiles, or kept from one tile for the next (by common
-// subexpressions across stores), what a tile reads once would take a register from its accumulators.
+// Runs SROA, EarlyCSE, InstCombine and SimplifyCFG. Loops are already interchanged, unrolled, vectorised and strength
+// reduced (emit_address.cpp). No pass moves loads: LICM, or GVN across stores, would keep a tile's operands in
+// registers that its accumulators need.
 void optimize(llvm::Module&, llvm::TargetMachine&);
 
 }  // namespace dlcc::targets

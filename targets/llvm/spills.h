@@ -1,4 +1,4 @@
-// What the register allocator reports: registers that code within loops stores to the stack and loads from there.
+// Spills within loops, as LLVM's register allocator reports them.
 #pragma once
 
 #include <llvm/IR/LLVMContext.h>
@@ -10,14 +10,14 @@
 
 namespace dlcc::targets {
 
-// Instructions, each as often as there are loops around it.
+// Instructions within loops; each counts once for every loop around it.
 struct Spills {
   int64_t stores = 0, loads = 0;
   auto operator<=>(const Spills&) const = default;
 };
 
-// Counts into `of_function`, by the functions' names, while the context's modules become machine code; it must live as
-// long as the context. Functions without spills are not mentioned.
+// Installs a diagnostic handler that adds the spills of the context's functions to `of_function`, by name, during code
+// generation. `of_function` must outlive the context. Functions without spills have no entry.
 void count_spills(llvm::LLVMContext&, std::map<std::string, Spills>& of_function);
 
 }  // namespace dlcc::targets

@@ -1,5 +1,5 @@
-// The deepest stack use of the run function: frame sizes that LLVM records in .stack_sizes, summed along the call graph
-// that the relocations of each function show.
+// The deepest stack use of the run function: frame sizes, which LLVM records in .stack_sizes, summed along the call
+// graph, which follows from the relocations of each function.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -11,7 +11,7 @@ namespace dlcc::targets {
 
 namespace {
 
-// Functions are identified by where they begin: section and offset.
+// The section and offset of a function's first byte.
 using FunctionId = std::pair<size_t, uint64_t>;
 
 class StackAnalysis {
@@ -63,12 +63,12 @@ class StackAnalysis {
     }
   }
 
-  // Compiled models call no function that calls back, so the graph has no circle.
+  // The call graph has no cycle: models have no recursion, and no callback but a task's.
   int64_t depth(const FunctionId& f) {
     if (auto known = depths_.find(f); known != depths_.end()) return known->second;
     int64_t below = 0;
     for (const FunctionId& callee : calls_[f]) below = std::max(below, depth(callee));
-    constexpr int64_t return_address = 8, alignment_slack = 64;  // of frames that are aligned for full vectors
+    constexpr int64_t return_address = 8, alignment_slack = 64;  // slack: frames aligned for full vectors
     int64_t frame = frames_[f];
     return depths_[f] = frame + return_address + (frame >= alignment_slack ? alignment_slack : 0) + below;
   }

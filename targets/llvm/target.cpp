@@ -1,4 +1,4 @@
-// Finds a target and the CPU levels for it by name. The host is looked at only for -mcpu=native.
+// Finds a target and its CPU levels by name. Only -mcpu=native queries the host.
 #include "targets/target.h"
 
 #include <fmt/ranges.h>
@@ -47,7 +47,7 @@ std::optional<CodeLevel> find_level(const TargetFamily& family, const std::strin
 std::optional<CodeLevel> native_level(const TargetFamily& family, Diagnostics& diagnostics) {
   if (!family.base.is_host_architecture) {
     diagnostics.error(DiagnosticId::unknown_target, {},
-                      fmt::format("-mcpu=native: this machine is not of target {}", family.base.name));
+                      fmt::format("-mcpu=native: this machine is not a {} machine", family.base.name));
     return std::nullopt;
   }
   std::vector<std::string> flags;
@@ -65,7 +65,7 @@ std::optional<CodeLevel> native_level(const TargetFamily& family, Diagnostics& d
   return level;
 }
 
-// The levels that -mcpu= names. Empty, with a diagnostic, when one does not exist.
+// The levels that -mcpu= names. Empty, with a diagnostic, if one does not exist.
 std::vector<CodeLevel> select_levels(const TargetFamily& family, const std::string& mcpu, Diagnostics& diagnostics) {
   if (mcpu.empty()) return family.default_levels;
   std::vector<CodeLevel> levels;
@@ -84,7 +84,8 @@ std::vector<CodeLevel> select_levels(const TargetFamily& family, const std::stri
   return levels;
 }
 
-// Switches features of a level on and off. False, with a diagnostic, when one does not exist or too little is left.
+// Switches features of a level on and off. False, with a diagnostic, if a feature does not exist or the target needs
+// it.
 bool change_features(const TargetFamily& family, const std::string& mattr, CodeLevel& level, Diagnostics& diagnostics) {
   const std::vector<std::string> known = known_features(family.base.triple);
   for (const std::string& flag : split(mattr)) {
@@ -98,9 +99,8 @@ bool change_features(const TargetFamily& family, const std::string& mattr, CodeL
   std::string features = level.features.empty() ? mattr : level.features + "," + mattr;
   auto info = cpu_features(family.base.triple, level.cpu, features);
   if (!family.is_usable(*info)) {
-    diagnostics.error(
-        DiagnosticId::unknown_target, {},
-        fmt::format("target {} cannot do without a CPU feature that -mattr={} removes", family.base.name, mattr));
+    diagnostics.error(DiagnosticId::unknown_target, {},
+                      fmt::format("target {} requires a CPU feature that -mattr={} removes", family.base.name, mattr));
     return false;
   }
   level.machine = family.level_for(*info, level.cpu, features).machine;

@@ -1,6 +1,6 @@
-// Decides how a vector loop is executed: in full vectors, when its body has the same control flow in every lane and no
-// lane needs what another one stores; as one vector loop per statement, when only statements depend on each other
-// across lanes; else one iteration after another.
+// Decides how a vector loop is executed: in vectors, if its control flow is uniform and no lane depends on another
+// lane's store; distributed into one vector loop per statement, if only different statements depend on each other
+// across lanes; else as a scalar loop.
 #include <algorithm>
 #include <cstdlib>
 
@@ -76,7 +76,7 @@ class LoopAnalysis {
 
   void visit_value(const Expr& e) {
     visit_loads(e);
-    for_each_expr(e, [&](const Expr& node) {  // index arithmetic is int64 but mostly stays scalar: it does not count
+    for_each_expr(e, [&](const Expr& node) {  // not int64 index arithmetic, which is mostly scalar
       if (as<Load>(node) || as<Cast>(node) || is_float(node.type())) widen(bits(node.type()));
     });
   }
@@ -104,8 +104,8 @@ class LoopAnalysis {
     return std::any_of(list.begin(), list.end(), [&](const Expr& e) { return varies(e); });
   }
 
-  // Each lane keeps to elements of its own if every access has the same index wherever it differs between lanes, or one
-  // so far away that no lane reaches it.
+  // Whether lanes may access each other's elements. They do not if all accesses have the same index in each dimension
+  // where it varies between lanes, or indices further apart than the loop's lanes reach.
   bool crosses_lanes(const BufferNode* buffer) const {
     const std::vector<Expr>* first = nullptr;
     for (const auto& [accessed, indices] : accesses_) {
@@ -122,7 +122,7 @@ class LoopAnalysis {
     return false;
   }
 
-  // The indices differ by a constant that is at least the way one of them goes through the whole loop.
+  // The indices differ by a constant distance of at least stride * extent.
   bool out_of_reach(const Expr& a, const Expr& b) const {
     auto extent = constant_integer(loop_.extent), distance = constant_integer(simplify(a - b));
     if (!extent || !distance) return false;

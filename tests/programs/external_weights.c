@@ -1,5 +1,5 @@
-// A model compiled without its weights runs on the mapped file as the same model with its weights does, and refuses
-// everything that is not this file.   external_weights FILE OTHER_FILE
+// A model with a weights file computes the results of the same model with its weights in the object, and rejects other
+// files.   external_weights FILE OTHER_FILE
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static dlcc_status run(const void *weights, size_t bytes) {
   return bare_run_ctx(&inputs, &outputs, arena, sizeof arena, &context);
 }
 
-// Null when there is no such file.
+// Null if the file cannot be mapped.
 static const void *map(const char *path, size_t *bytes) {
   int file = open(path, O_RDONLY);
   off_t end = file < 0 ? -1 : lseek(file, 0, SEEK_END);
@@ -54,7 +54,7 @@ int main(int argc, char **argv) {
   for (i = 0; i < pixels; ++i) image[i] = (float)(i % 29) / 28;
 
   expect(whole_run(&whole_in, &whole_out, arena, sizeof arena), DLCC_OK, "weights in the object");
-  expect(dlcc_check_weights(&whole_model, NULL, 0), DLCC_OK, "a check where there is nothing to check");
+  expect(dlcc_check_weights(&whole_model, NULL, 0), DLCC_OK, "a check of a model without weights file");
   expect(dlcc_check_weights(&bare_model, weights, bytes), DLCC_OK, "a check of the file");
   expect(run(weights, bytes), DLCC_OK, "weights in the file");
   if (memcmp(got, expected, sizeof got) != 0) ++failures, printf("the results differ\n");
@@ -71,7 +71,7 @@ int main(int argc, char **argv) {
   expect(run(copy, sizeof copy), DLCC_OK, "memory that is larger than the file");
   expect(dlcc_check_weights(&bare_model, copy, sizeof copy), DLCC_OK, "a check of larger memory");
   copy[16] ^= 1;
-  expect(run(copy, BARE_WEIGHTS_FILE_BYTES), DLCC_WEIGHTS_MISMATCH, "another hash in the head");
+  expect(run(copy, BARE_WEIGHTS_FILE_BYTES), DLCC_WEIGHTS_MISMATCH, "another hash in the header");
   copy[16] ^= 1;
   copy[BARE_WEIGHTS_FILE_BYTES - 1] ^= 1;
   expect(dlcc_check_weights(&bare_model, copy, BARE_WEIGHTS_FILE_BYTES), DLCC_WEIGHTS_MISMATCH, "damaged data");

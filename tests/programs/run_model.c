@@ -1,5 +1,5 @@
-/* Runs any float32 model on seeded inputs. `run_model > FILE` writes the outputs as bytes; `run_model FILE` compares with such a
- * file, to 1e-4 of the largest value: how one machine's results are held against another's. */
+/* Runs any float32 model on seeded inputs. `run_model > FILE` writes the outputs as bytes; `run_model FILE` compares the
+ * outputs with such a file, of another machine, with a tolerance of 1e-4 of the largest value. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,10 +20,10 @@ static void *allocate(uint64_t bytes) {
   return memory;
 }
 
-/* The first input is data. Others may be weights: their scale keeps the size of what is multiplied with them. */
+/* The first input is data. Others may be weights: their scale (He initialisation) preserves the variance of activations. */
 static float *make_input(const dlcc_tensor *t, int is_data) {
-  uint64_t i, count = t->bytes / sizeof(float), folded = t->rank > 1 ? count / (uint64_t)t->shape[0] : 100;
-  float scale = is_data ? 1 : sqrtf(6 / (float)folded), *values = allocate(t->bytes);
+  uint64_t i, count = t->bytes / sizeof(float), fan_in = t->rank > 1 ? count / (uint64_t)t->shape[0] : 100;
+  float scale = is_data ? 1 : sqrtf(6 / (float)fan_in), *values = allocate(t->bytes);
   for (i = 0; i < count; ++i) values[i] = scale * next();
   return values;
 }

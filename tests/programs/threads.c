@@ -1,6 +1,5 @@
-// One network compiled for one, two and three threads: the same bytes from all, by the runtime's pool, by an executor
-// of the program's own, from two threads of the program at once, inside of a task of the pool, and while others want the
-// processors.
+// One network compiled for one, two and three threads gives the same bytes: with the runtime's pool, with an executor of
+// the program, from two threads of the program at once, within a task of the pool, and on overcommitted processors.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -25,7 +24,7 @@ static void* allocate(uint64_t bytes, uint64_t alignment) {
   return memory;
 }
 
-// Runs a model with memory of its own; its results must be the expected ones, which the first call makes.
+// Runs a model with its own memory. The first call sets the expected results; later ones compare with them.
 static int is_wrong(const dlcc_model* model, const dlcc_context* context) {
   void *output[results], *arena = allocate(model->arena_bytes, model->arena_alignment);
   const void* inputs[tensors];
@@ -68,7 +67,7 @@ enum { many_tasks = 1000 };
 
 static void count_call(void* calls, int64_t index) { ((_Atomic int*)calls)[index]++; }
 
-/* Jobs of 2 to many tasks, more than a pool has threads: each task runs once. */
+/* Jobs of 2 to `many_tasks` - 1 tasks: whether any task does not run exactly once. */
 static int is_any_lost(const dlcc_executor* pool) {
   static _Atomic int calls[many_tasks];
   int i, round, lost = 0;
@@ -88,19 +87,18 @@ static void* spin(void* unused) {
   return unused;
 }
 
-/* Beside more threads than there are processors. The pool's threads go where they can run; the caller's place is the
- * caller's own affair. */
-static int is_wrong_in_a_crowd(const dlcc_model* model) {
-  enum { crowd = 4 };
-  pthread_t others[crowd];
+/* Runs with more busy threads than processors. The pool may change its workers' affinity, but not the caller's. */
+static int is_wrong_overcommitted(const dlcc_model* model) {
+  enum { spinners = 4 };
+  pthread_t others[spinners];
   cpu_set_t before, after;
   int i, wrong = sched_getaffinity(0, sizeof before, &before) != 0;
   is_over = 0;
-  for (i = 0; i < crowd; ++i)
+  for (i = 0; i < spinners; ++i)
     if (pthread_create(&others[i], NULL, spin, NULL) != 0) exit(1);
   for (i = 0; i < rounds; ++i) wrong += is_wrong(model, NULL);
   is_over = 1;
-  for (i = 0; i < crowd; ++i) pthread_join(others[i], NULL);
+  for (i = 0; i < spinners; ++i) pthread_join(others[i], NULL);
   return wrong + (sched_getaffinity(0, sizeof after, &after) != 0) + !CPU_EQUAL(&before, &after);
 }
 
@@ -124,8 +122,8 @@ int main(void) {
   }
   errors += check(is_wrong(&one_model, NULL), "one thread");
   for (i = 0; i < 3; ++i) errors += check(is_wrong(models[i], NULL), models[i]->name);
-  for (i = 0; i < 3; ++i) errors += check(is_wrong(models[i], &context), "an executor of the program's own");
-  errors += check(jobs == 0, "the executor was not asked");
+  for (i = 0; i < 3; ++i) errors += check(is_wrong(models[i], &context), "an executor of the program");
+  errors += check(jobs == 0, "the executor was not used");
   for (i = 0; i < 2; ++i)
     if (pthread_create(&threads[i], NULL, work, (void*)models[i]) != 0) return 1;
   for (i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
@@ -133,7 +131,7 @@ int main(void) {
   for (i = 0; i < rounds; ++i) pool->parallel_for(pool->self, 3, nested, models);
   errors += check(wrong_calls, "models inside of tasks");
   errors += check(is_any_lost(pool), "jobs of many tasks");
-  for (i = 0; i < 2; ++i) errors += check(is_wrong_in_a_crowd(models[i]), "while others want the processors");
+  for (i = 0; i < 2; ++i) errors += check(is_wrong_overcommitted(models[i]), "overcommitted processors");
   dlcc_stop_threads();
   dlcc_stop_threads();
   errors += check(is_wrong(&two_model, NULL), "after the threads were stopped");

@@ -1,4 +1,4 @@
-// Two threads with an arena each run one model at the same time; every result must equal the one computed alone.
+// Two threads, each with its own arena, run one model at the same time; the results must equal those of a single thread.
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>

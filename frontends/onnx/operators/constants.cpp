@@ -29,7 +29,7 @@ Values convert_constant(Node& n) {
   for (const char* name : value_attributes)
     if (n.has_attr(name)) given.push_back(name);
   if (!n.check(given.size() == 1, DiagnosticId::bad_attribute,
-               fmt::format("there must be one value, found {}", given.size())))
+               fmt::format("there must be one value attribute, found {}", given.size())))
     return {};
   auto constant = constant_of(n, given[0]);
   return constant ? Values{Value::of(*constant)} : Values{};

@@ -1,4 +1,4 @@
-// If: two subgraphs that use values from outside.
+// If: its branches are subgraphs that may use values of the enclosing graphs.
 #include "frontends/onnx/operators/table.h"
 
 namespace dlcc::frontends::onnx {

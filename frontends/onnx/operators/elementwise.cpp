@@ -8,8 +8,8 @@ namespace {
 
 // ---- two operands -------------------------------------------------------------------------------------------------
 
-// Before version 7 the second operand is broadcast only on request, and `axis` says where its axes start in the
-// first's.
+// Before operator set 7 `broadcast` = 1 requests broadcasting of the second operand, and `axis` is the first operand's
+// axis that its first axis corresponds to.
 Value align_legacy_operand(Node& n, const Value& a, const Value& b) {
   bool broadcast = n.flag("broadcast", false);
   n.ignore("consumed_inputs");
@@ -24,13 +24,13 @@ Value align_legacy_operand(Node& n, const Value& a, const Value& b) {
   if (!n.has_attr("axis")) return b;
   auto axis = n.axis_of(n.integer("axis", 0), a.rank());
   if (!axis) return b;
-  int64_t behind = a.rank() - *axis - b.rank();
-  if (!n.check(behind >= 0, DiagnosticId::shape_mismatch,
+  int64_t trailing = a.rank() - *axis - b.rank();
+  if (!n.check(trailing >= 0, DiagnosticId::shape_mismatch,
                "the second operand has more axes than the first from 'axis' on"))
     return b;
   Shape shape = b.type.shape;
-  shape.insert(shape.end(), static_cast<size_t>(behind), Dim(1));
-  return behind == 0 ? b : n.reshape(b, shape);
+  shape.insert(shape.end(), static_cast<size_t>(trailing), Dim(1));
+  return trailing == 0 ? b : n.reshape(b, shape);
 }
 
 Converter legacy_binary(const char* relay_op) {
@@ -40,7 +40,7 @@ Converter legacy_binary(const char* relay_op) {
 }
 
 // op(op(a, b), c) ...
-Converter folded(const char* relay_op) {
+Converter chained(const char* relay_op) {
   return [relay_op](Node& n) -> Values {
     n.ignore("consumed_inputs");
     Values operands = n.all_inputs();
@@ -50,7 +50,7 @@ Converter folded(const char* relay_op) {
   };
 }
 
-// An integer to the power of a float: exact where the exponent is a whole number, else computed in the float's type.
+// An integer to the power of a float: exact if the exponent is an integer, else computed in the float type.
 Value integer_to_float_power(Node& n, const Value& base, const Value& exponent) {
   Value whole = n.cast(exponent, base.type.dtype);
   Value is_whole = n.call("equal", {n.cast(whole, exponent.type.dtype), exponent});
@@ -58,7 +58,7 @@ Value integer_to_float_power(Node& n, const Value& base, const Value& exponent) 
   return n.call("where", {is_whole, n.call("power", {base, whole}), n.cast(power, base.type.dtype)});
 }
 
-// The result has the base's type, whatever the exponent's.
+// The result has the base's type.
 Value power(Node& n, const Value& base, const Value& exponent) {
   DType type = base.type.dtype, other = exponent.type.dtype;
   if (type == other) return n.call("power", {base, exponent});
@@ -108,7 +108,8 @@ Values convert_clip_with_attributes(Node& n) {
   return {n.call("clip", {n.in(0)}, {{"a_min", low}, {"a_max", high}})};
 }
 
-// The bound as an attribute of `clip`, if it is known and a double can hold it; `missing` where the input is left out.
+// The bound as an attribute of `clip`; `missing` if the input is omitted, empty if it is no constant or not exact as a
+// double.
 std::optional<double> known_bound(Node& n, int input, double missing) {
   if (!n.has(input)) return missing;
   const Constant* c = n.in(input).constant();
@@ -147,12 +148,12 @@ Values cast_to(Node& n, std::optional<DType> type, bool saturate) {
   if (*type == n.in(0).type.dtype) return {n.in(0)};
   relay::Attrs attrs = {{"dtype", dtype_attr(*type)}};
   if (!saturate) attrs["saturate"] = false;
-  // Values beyond a 4-bit type wrap, as in ONNX's reference, where `cast` from a float would saturate.
+  // Floats out of a 4-bit type's range wrap, as in ONNX's reference implementation; Relay's `cast` would saturate.
   bool wraps = bits(*type) < 8 && is_float(n.in(0).type.dtype);
   return {n.call("cast", {wraps ? n.cast(n.in(0), dtype::i32) : n.in(0)}, attrs)};
 }
 
-// In version 1 the type is a name of TensorProto.DataType.
+// Before operator set 6 the type is the name of a TensorProto.DataType.
 Values convert_cast_by_name(Node& n) {
   std::string name = n.text("to", "");
   schema::TensorProto::DataType number = schema::TensorProto::UNDEFINED;
@@ -216,9 +217,9 @@ void add_elementwise(Table& table) {
       {"Less", 7, 2, 2, 1, direct("less")},
       {"GreaterOrEqual", 12, 2, 2, 1, direct("greater_equal")},
       {"LessOrEqual", 12, 2, 2, 1, direct("less_equal")},
-      {"Min", 1, 1, any_number, 1, folded("minimum")},
-      {"Max", 1, 1, any_number, 1, folded("maximum")},
-      {"Sum", 1, 1, any_number, 1, folded("add")},
+      {"Min", 1, 1, any_number, 1, chained("minimum")},
+      {"Max", 1, 1, any_number, 1, chained("maximum")},
+      {"Sum", 1, 1, any_number, 1, chained("add")},
       {"Where", 9, 3, 3, 1, direct("where")},
   });
 }

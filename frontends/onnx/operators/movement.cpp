@@ -15,9 +15,10 @@ Values convert_gather(Node& n) {
   return {n.call("take", {n.in(0), n.in(1)}, {{"axis", n.integer("axis", 0)}, {"mode", "strict"}})};
 }
 
-// ---- lists of axes that are only known at run time ----------------------------------------------------------------
+// ---- lists that are known only at run time
+// ---------------------------------------------------------------------------
 
-// A list for all `rank` axes: the element of `values` for each axis that `axes` names, `otherwise` for the rest.
+// A list of length `rank`: the element of `values` for each axis in `axes`, `otherwise` for the other axes.
 Value spread_over_axes(Node& n, const Value& values, const Value& axes, int64_t rank, int64_t otherwise) {
   std::vector<int64_t> numbers(static_cast<size_t>(rank));
   for (int64_t k = 0; k < rank; ++k) numbers[k] = k;
@@ -32,7 +33,7 @@ Value spread_over_axes(Node& n, const Value& values, const Value& axes, int64_t 
   return n.call("where", {n.call("any", {named}, {{"axis", relay::AttrList{1}}}), sum, fallback});
 }
 
-// The length of a list whose elements are only known at run time.
+// The length of a list whose elements are known only at run time.
 std::optional<int64_t> list_length(Node& n, const Value& list, int64_t longest) {
   auto length = list.rank() == 1 ? list.type.shape[0].constant() : std::nullopt;
   n.check(length && *length <= longest, DiagnosticId::shape_mismatch,
@@ -46,7 +47,7 @@ Value part(Node& n, const Value& list, int64_t begin, int64_t end) {
 
 // ---- Split --------------------------------------------------------------------------------------------------------
 
-// Sizes of the pieces when none are given: equal, or since version 18 the last one smaller.
+// The default sizes of the outputs: equal; since operator set 18 the last one may be smaller.
 std::optional<std::vector<int64_t>> default_pieces(Node& n, int64_t extent, int64_t count) {
   int64_t size = extent / count + (extent % count != 0);
   if (!n.check(extent % count == 0 || n.opset() >= 18, DiagnosticId::shape_mismatch,
@@ -57,7 +58,7 @@ std::optional<std::vector<int64_t>> default_pieces(Node& n, int64_t extent, int6
   return pieces;
 }
 
-// Sizes that are only known at run time must be those that the model declares; where they are not, a slice fails.
+// Sizes that are known only at run time must equal the declared ones; else a slice fails at run time.
 Values split_at_run_time(Node& n, const Value& sizes, int64_t axis) {
   const Value& x = n.in(0);
   Values results;
@@ -65,10 +66,9 @@ Values split_at_run_time(Node& n, const Value& sizes, int64_t axis) {
   Value step = Value::of(Constant::of<int64_t>(dtype::i64, {1}, {1}));
   for (int64_t k = 0; k < n.output_count() && !n.failed(); ++k) {
     auto shape = n.declared_shape(static_cast<int>(k));
-    n.check(
-        shape.has_value(), DiagnosticId::dynamic_shape,
-        "the sizes of the pieces are only known at run time, and the model declares no static shapes for the outputs",
-        "declare the outputs' shapes in the model, or make 'split' a constant");
+    n.check(shape.has_value(), DiagnosticId::dynamic_shape,
+            "the sizes of the outputs are known only at run time, and the model declares no static shapes for them",
+            "declare the outputs' shapes in the model, or make 'split' a constant");
     Value end = n.call("add", {begin, n.cast(part(n, sizes, k, k + 1), dtype::i64)});
     results.push_back(n.call("dyn.strided_slice", {x, begin, end, step},
                              {{"axes", relay::AttrList{axis}}, {"shape", shape.value_or(std::vector<int64_t>{})}}));
@@ -123,7 +123,7 @@ Values convert_split(Node& n) {
 
 // ---- Slice --------------------------------------------------------------------------------------------------------
 
-// Where an axis is named twice the last time counts; later versions leave that undefined.
+// If an axis occurs twice, its last occurrence counts. Since operator set 10 that is undefined.
 void keep_last_of_each_axis(std::vector<int64_t>& starts, std::vector<int64_t>& ends, std::vector<int64_t>& axes) {
   for (size_t k = 0; k < axes.size();) {
     bool again = std::find(axes.begin() + static_cast<ptrdiff_t>(k) + 1, axes.end(), axes[k]) != axes.end();
@@ -143,7 +143,7 @@ Values convert_slice_by_attribute(Node& n) {
   return {n.call("strided_slice", {n.in(0)}, attrs)};
 }
 
-// Bounds that are decided at run time, and perhaps axes too.
+// Slices with bounds, and possibly axes, that are known only at run time.
 Values slice_at_run_time(Node& n, const ListArgument& axes) {
   int64_t rank = n.in(0).rank();
   auto count = list_length(n, n.in(1), rank);
@@ -172,23 +172,23 @@ Values convert_slice(Node& n) {
 
 // ---- Pad ----------------------------------------------------------------------------------------------------------
 
-// `pads`: all before and then all after, for the axes named or all of them.
+// `pads`: the padding before each axis, then after each axis, for the given axes or all.
 Values pad(Node& n, const std::vector<int64_t>& pads, const std::optional<std::vector<int64_t>>& axes,
            const std::string& mode, const Value& value) {
   int64_t rank = n.in(0).rank();
-  std::vector<int64_t> places;
-  for (int64_t k = 0; !axes && k < rank; ++k) places.push_back(k);
+  std::vector<int64_t> padded;
+  for (int64_t k = 0; !axes && k < rank; ++k) padded.push_back(k);
   for (int64_t axis : axes.value_or(std::vector<int64_t>{}))
-    if (auto place = n.axis_of(axis, rank)) places.push_back(*place);
-  n.check(pads.size() == 2 * places.size(), DiagnosticId::bad_attribute,
-          fmt::format("there must be two pads for each of {} axes, found {}", places.size(), pads.size()));
+    if (auto known = n.axis_of(axis, rank)) padded.push_back(*known);
+  n.check(pads.size() == 2 * padded.size(), DiagnosticId::bad_attribute,
+          fmt::format("there must be two pads for each of {} axes, found {}", padded.size(), pads.size()));
   if (n.failed()) return {};
   relay::AttrList widths(static_cast<size_t>(rank), relay::AttrList{0, 0});
   std::vector<bool> named(static_cast<size_t>(rank));
-  for (size_t k = 0; k < places.size(); ++k) {
-    n.check(!named[places[k]], DiagnosticId::bad_attribute, fmt::format("axis {} is named twice", places[k]));
-    named[places[k]] = true;
-    widths[places[k]] = relay::AttrList{pads[k], pads[k + places.size()]};
+  for (size_t k = 0; k < padded.size(); ++k) {
+    n.check(!named[padded[k]], DiagnosticId::bad_attribute, fmt::format("axis {} is named twice", padded[k]));
+    named[padded[k]] = true;
+    widths[padded[k]] = relay::AttrList{pads[k], pads[k + padded.size()]};
   }
   return {n.call("nn.pad", {n.in(0), value}, {{"pad_width", widths}, {"pad_mode", mode}})};
 }

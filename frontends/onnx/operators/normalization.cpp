@@ -1,10 +1,10 @@
-// BatchNormalization, Softmax, LogSoftmax, Dropout: what they mean at inference.
+// BatchNormalization, Softmax, LogSoftmax and Dropout at inference.
 #include "frontends/onnx/operators/table.h"
 
 namespace dlcc::frontends::onnx {
 namespace {
 
-// Statistics per element rather than per channel, as operator sets 1 to 8 allowed: shapes are the data's without the
+// BatchNormalization with spatial = 0 (operator sets 1 to 8): statistics per element, of the data's shape without
 // batch.
 Value normalize_elements(Node& n, double epsilon) {
   const Value& x = n.in(0);
@@ -13,8 +13,8 @@ Value normalize_elements(Node& n, double epsilon) {
   return n.call("add", {n.call("multiply", {normal, n.in(1)}), n.in(2)});
 }
 
-// Until version 13 a node trains when it has more than one output; versions 1 and 6 also have is_test, later ones
-// training_mode.
+// Before operator set 14 a node with more than one output trains; operator sets 1 to 6 also have is_test, those from 14
+// on training_mode.
 void reject_training(Node& n) {
   bool statistics = false;
   for (int k = 1; k < n.output_count(); ++k) statistics = statistics || n.wants(k);
@@ -34,13 +34,13 @@ Values convert_batch_normalization(Node& n) {
   return {n.call_fields("nn.batch_norm", n.all_inputs(), {{"axis", 1}, {"epsilon", epsilon}}, 1)[0]};
 }
 
-// Before version 13 the axes from `axis` on are one.
+// Before operator set 13 softmax flattens the axes from `axis` on.
 Converter flattening_softmax(const char* relay_op) {
   return [relay_op](Node& n) -> Values {
     const Value& x = n.in(0);
     auto axis = n.axis_of(n.integer("axis", 1), x.rank());
     if (!axis) return {};
-    bool one_axis = true;  // of more than one element, the last excepted
+    bool one_axis = true;  // all later axes have size 1
     for (int64_t k = *axis + 1; k < x.rank(); ++k) one_axis = one_axis && x.type.shape[k] == Dim(1);
     if (one_axis) return {n.call(relay_op, {x}, {{"axis", *axis}})};
     Shape rows(x.type.shape.begin(), x.type.shape.begin() + *axis),
@@ -56,7 +56,7 @@ Converter softmax(const char* relay_op) {
 
 // ---- Dropout ------------------------------------------------------------------------------------------------------
 
-// Whether the node would drop elements: training_mode, an input since version 12, with a ratio other than zero.
+// Whether the node drops elements: training_mode, an input since operator set 12, with a nonzero ratio.
 bool drops(Node& n) {
   if (!n.has(2)) return false;
   const Constant* training = n.in(2).constant();
@@ -65,7 +65,7 @@ bool drops(Node& n) {
   return !(ratio && ratio->count() == 1 && ratio->number_at(0) == 0);
 }
 
-// At inference the data itself, and a mask of all true (of ones before version 10).
+// At inference: the data, and a mask of true (before operator set 10, of ones).
 Values convert_dropout(Node& n) {
   n.ignore("consumed_inputs");
   n.ignore("is_test");

@@ -8,7 +8,7 @@ Value scaled(Node& n, const Value& value, double factor) {
   return factor == 1 ? value : n.call("multiply", {value, n.scalar(value.type.dtype, factor)});
 }
 
-// Adds C, which broadcasts to the product but must not broadcast it.
+// Adds C, which must broadcast to the product's shape.
 Value add_bias(Node& n, const Value& product, const Value& bias) {
   if (product.poisoned || bias.poisoned) return Value::poison();
   if (bias.rank() == 1 && bias.type.shape[0] == product.type.shape[1])
@@ -24,7 +24,7 @@ Values convert_gemm(Node& n) {
   const Value &a = n.in(0), &b = n.in(1);
   double alpha = n.number("alpha", 1), beta = n.number("beta", 1);
   bool transpose_a = n.flag("transA", false), transpose_b = n.flag("transB", false);
-  n.ignore("broadcast");  // before version 7: C is broadcast, as it is anyway
+  n.ignore("broadcast");  // before operator set 7; C is always broadcast
   if (!n.check(a.rank() == 2 && b.rank() == 2, DiagnosticId::shape_mismatch, "A and B must be matrices")) return {};
   Value product;
   if (transpose_b && !transpose_a) {
@@ -39,7 +39,7 @@ Values convert_gemm(Node& n) {
   return {add_bias(n, product, scaled(n, n.in(2), beta))};
 }
 
-// numpy's matmul: vectors are rows on the left and columns on the right, and leading axes are broadcast.
+// numpy.matmul: a vector is a row on the left and a column on the right; leading axes are broadcast.
 Values convert_matmul(Node& n) {
   Value a = n.in(0), b = n.in(1);
   if (!n.check(a.rank() >= 1 && b.rank() >= 1, DiagnosticId::shape_mismatch,

@@ -1,10 +1,10 @@
-// Reductions over axes: ReduceSum and its like, ArgMax, ArgMin.
+// Reductions over axes: ReduceSum, ReduceMean, ReduceMax, ReduceMin, ArgMax, ArgMin.
 #include "frontends/onnx/operators/table.h"
 
 namespace dlcc::frontends::onnx {
 namespace {
 
-// Since version 20 the extrema of bool are what `any` and `all` compute.
+// Since operator set 20 extrema of bool are defined: `any` and `all`.
 std::string reduction_of(const Node& n, const std::string& op) {
   if (!is_bool(n.in(0).type.dtype)) return op;
   return op == "max" ? "any" : op == "min" ? "all" : op;

@@ -13,7 +13,7 @@ Values convert_identity(Node& n) { return {n.in(0)}; }
 Values reshape_to(Node& n, const std::vector<int64_t>& sizes, bool allow_zero) {
   bool zero = std::ranges::count(sizes, 0) > 0, rest = std::ranges::count(sizes, -1) > 0;
   n.check(!(allow_zero && zero && rest), DiagnosticId::bad_attribute,
-          "with allowzero the shape must not hold both 0 and -1");
+          "with allowzero=1 the shape must not have both 0 and -1");
   relay::Attrs attrs = {{"newshape", sizes}};
   if (allow_zero && zero) attrs["allowzero"] = true;
   return {n.call("reshape", {n.in(0)}, attrs)};
@@ -59,19 +59,20 @@ Values squeeze(Node& n, const ListArgument& axes) {
 Values convert_squeeze_by_attribute(Node& n) { return squeeze(n, list_attribute(n, "axes")); }
 Values convert_squeeze(Node& n) { return squeeze(n, list_input(n, 1)); }
 
-// Inserts axes at their places in the result, runs of neighbours at once.
+// Inserts axes at the given positions of the result, adjacent ones with one call.
 Value insert_axes(Node& n, const std::vector<int64_t>& axes) {
   int64_t rank = n.in(0).rank() + static_cast<int64_t>(axes.size());
-  std::vector<int64_t> places;
+  std::vector<int64_t> positions;
   for (int64_t axis : axes)
-    if (auto place = n.axis_of(axis, rank)) places.push_back(*place);
-  std::ranges::sort(places);
-  n.check(std::ranges::adjacent_find(places) == places.end(), DiagnosticId::bad_attribute, "an axis is named twice");
+    if (auto position = n.axis_of(axis, rank)) positions.push_back(*position);
+  std::ranges::sort(positions);
+  n.check(std::ranges::adjacent_find(positions) == positions.end(), DiagnosticId::bad_attribute,
+          "an axis is named twice");
   Value result = n.in(0);
-  for (size_t k = 0; k < places.size() && !n.failed();) {
+  for (size_t k = 0; k < positions.size() && !n.failed();) {
     size_t run = 1;
-    while (k + run < places.size() && places[k + run] == places[k] + static_cast<int64_t>(run)) ++run;
-    relay::Attrs attrs = {{"axis", places[k]}};
+    while (k + run < positions.size() && positions[k + run] == positions[k] + static_cast<int64_t>(run)) ++run;
+    relay::Attrs attrs = {{"axis", positions[k]}};
     if (run > 1) attrs["num_newaxis"] = static_cast<int64_t>(run);
     result = n.call("expand_dims", {result}, attrs);
     k += run;
@@ -100,7 +101,7 @@ Values convert_transpose(Node& n) {
   return {n.call("transpose", {n.in(0)}, {{"axes", axes}})};
 }
 
-// The data's shape broadcast with `sizes`; sizes of 1 leave the data's.
+// The broadcast of the data's shape and `sizes`: a size of 1 keeps the data's size.
 Shape expanded_shape(const Shape& data, const std::vector<int64_t>& sizes) {
   Shape shape(sizes.begin(), sizes.end());
   if (shape.size() < data.size()) shape.insert(shape.begin(), data.size() - shape.size(), Dim(1));
@@ -119,7 +120,7 @@ Values convert_expand(Node& n) {
   return {n.call("broadcast_to", {x}, {{"shape", shape_attr(shape)}})};
 }
 
-// A range of the shape; bounds are clamped.
+// Elements [start, end) of the shape; bounds are clamped.
 Values convert_shape(Node& n) {
   const Value& x = n.in(0);
   int64_t rank = x.rank(), start = n.integer("start", 0), end = n.integer("end", rank);

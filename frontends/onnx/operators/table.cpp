@@ -41,7 +41,7 @@ const Table& operator_table() {
 
 Converter direct(const char* relay_op) {
   return [relay_op](Node& n) -> Values {
-    n.ignore("consumed_inputs");  // a hint of operator set 1
+    n.ignore("consumed_inputs");  // an optimisation hint of operator set 1
     return {n.call(relay_op, n.all_inputs())};
   };
 }

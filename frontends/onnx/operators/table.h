@@ -1,5 +1,5 @@
-// The table of ONNX operators: which function converts a node of an operator in a range of operator set versions. One
-// file here holds one family; its table stands at the end of the file.
+// The table of ONNX operators: the converter of each operator for a range of operator set versions. Each file of this
+// folder has one family of operators and ends with its rows.
 #pragma once
 
 #include <functional>
@@ -11,25 +11,25 @@
 
 namespace dlcc::frontends::onnx {
 
-// The node's results in order; fewer than the node has when the rest is not wanted. What a failed node returns is
-// ignored.
+// The node's results in order; trailing results that the model does not use may be missing. Results of a failed node
+// are ignored.
 using Converter = std::function<Values(Node&)>;
 
 inline constexpr int any_number = -1;
 
 struct Row {
   const char* op;
-  int64_t since;  // the first operator set version that the row is for; it holds until the next row of the operator
+  int64_t since;  // first operator set version of the row, which applies until the operator's next row
   int min_inputs, max_inputs, max_outputs;
   Converter convert;
-  bool keeps_shape = false;  // the result has the shape of the first operand
+  bool keeps_shape = false;  // the first result has the shape of the first operand
 };
 
 class Table {
  public:
   void add(std::vector<Row> rows);
-  std::optional<int64_t> first_version(const std::string& op) const;  // of the operator sets that have it
-  const Row* find(const std::string& op, int64_t opset) const;        // null if there is none in that version
+  std::optional<int64_t> first_version(const std::string& op) const;  // the first operator set with the operator
+  const Row* find(const std::string& op, int64_t opset) const;        // null if that operator set does not have it
 
  private:
   std::map<std::string, std::map<int64_t, Row>> rows_;
@@ -41,21 +41,21 @@ const Table& operator_table();
 // Converts to one call of a Relay operator with the node's inputs in order.
 Converter direct(const char* relay_op);
 
-// Integers that decide a shape: an attribute in old versions, an input in new ones.
+// A list of integers that determines a shape: an attribute in old operator sets, an input in new ones.
 struct ListArgument {
   bool given = false;
-  std::optional<std::vector<int64_t>> known;  // empty when it is only known at run time (or not given)
+  std::optional<std::vector<int64_t>> known;  // empty if it is not given or known at run time only
 
   bool dynamic() const { return given && !known; }
 };
 ListArgument list_attribute(Node&, const char* name);
 ListArgument list_input(Node&, int input);
 
-// For an operand that decides the result's shape only at run time: the shape declared for output 0. Reports
-// dynamic_shape when that is not static; `operand` names the operand.
+// The shape declared for output 0, for a result whose shape a run-time operand determines. Reports dynamic_shape if the
+// declaration is not static; `operand` names the operand in the message.
 relay::AttrValue declared_shape_attr(Node&, const char* operand);
 
-// One list per family.
+// The rows of each family.
 void add_elementwise(Table&);
 void add_windows(Table&);
 void add_normalization(Table&);

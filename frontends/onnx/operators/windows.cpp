@@ -6,10 +6,10 @@ namespace {
 
 // The attributes that convolution and pooling share, over `rank` spatial axes.
 struct Windows {
-  std::vector<int64_t> size, strides, dilations, padding;  // padding: all before, then all after
+  std::vector<int64_t> size, strides, dilations, padding;  // padding: before each axis, then after each axis
 };
 
-// The padding for which there are ceil(extent / stride) windows. The odd element goes behind for SAME_UPPER.
+// Pads so that there are ceil(extent / stride) windows. The odd element is after the data for SAME_UPPER, else before.
 void pad_to_same(Node& n, const Value& data, Windows& w, bool upper) {
   size_t rank = w.size.size();
   for (size_t k = 0; k < rank; ++k) {
@@ -20,8 +20,7 @@ void pad_to_same(Node& n, const Value& data, Windows& w, bool upper) {
     Dim windows = floor_div(extent + Dim(w.strides[k] - 1), w.strides[k]);
     Dim needed =
         (windows - Dim(1)) * Dim(w.strides[k]) + (Dim(w.size[k]) - Dim(1)) * Dim(w.dilations[k]) + Dim(1) - extent;
-    if (!n.check(needed.is_constant(), DiagnosticId::too_large, "the windows reach further than can be addressed"))
-      return;
+    if (!n.check(needed.is_constant(), DiagnosticId::too_large, "the windows extend beyond the address space")) return;
     int64_t total = std::max<int64_t>(needed.value(), 0);
     w.padding[k] = upper ? total / 2 : total - total / 2;
     w.padding[k + rank] = total - w.padding[k];
@@ -53,11 +52,11 @@ Windows read_windows(Node& n, const Value& data, std::vector<int64_t> size) {
   return w;
 }
 
-// The number of spatial axes, where it is supported.
+// The number of spatial axes, 1 to 3; reports others.
 std::optional<size_t> spatial_rank(Node& n, const Value& data) {
   if (!n.check(
           data.rank() >= 3 && data.rank() <= 5, DiagnosticId::shape_mismatch,
-          fmt::format("the data must have 1 to 3 spatial axes behind batch and channels, found {} axes", data.rank())))
+          fmt::format("the data must have 1 to 3 spatial axes after batch and channels, found {} axes", data.rank())))
     return std::nullopt;
   return static_cast<size_t>(data.rank() - 2);
 }
@@ -89,7 +88,7 @@ Values convert_conv(Node& n) {
   return {result};
 }
 
-// Attributes of nn.*_pool, and how many spatial axes there are.
+// The number of spatial axes, and the attributes of nn.*_pool.
 struct Pooling {
   size_t rank;
   relay::Attrs attrs;
@@ -128,7 +127,7 @@ Values convert_average_pool(Node& n) {
   return {n.call(fmt::format("nn.avg_pool{}d", pool->rank), {n.in(0)}, pool->attrs)};
 }
 
-// Over all spatial axes: the operator for images, a reduction for other ranks.
+// Pooling over all spatial axes: the Relay operator for images, a reduction for other ranks.
 Converter global_pool(const char* image_op, const char* reduction) {
   return [=](Node& n) -> Values {
     const Value& data = n.in(0);

@@ -1,6 +1,6 @@
-/* The runtime library libdlcc_rt.a: what programs may want to ask beside running a model, and the threads of models that
- * were compiled for several. But for these, nothing here allocates, keeps state or calls the C library, and a model runs
- * without it. */
+/* The runtime library libdlcc_rt.a: queries about compiled models, and the thread pool of models compiled with
+ * --threads=N. Only these models need the library. All but the thread pool neither allocates memory nor has state nor
+ * calls the C library. */
 #ifndef DLCC_DLCC_H
 #define DLCC_DLCC_H
 
@@ -20,20 +20,19 @@ int32_t dlcc_find_output(const dlcc_model *model, const char *name);
 /* Number of elements of a tensor; 1 for a scalar. */
 int64_t dlcc_element_count(const dlcc_tensor *tensor);
 
-/* Whether these are the weights that a model compiled without them needs: their size, their head and the hash of all of
- * them. A model's run function looks only at size and head, so this belongs behind the loading of a file. DLCC_OK for a
- * model that has its weights. */
+/* Checks the contents of a weights file against the model: size, header and the hash of the data. Call it once after
+ * loading the file: a model's run function checks only size and header. DLCC_OK for a model without a weights file. */
 dlcc_status dlcc_check_weights(const dlcc_model *model, const void *weights, size_t bytes);
 
-/* The executor that models compiled with --threads=N use when their context has none: a pool of threads that all models
- * of the process share, started and enlarged when it is asked for more than it has. Never null: a pool that cannot have
- * its threads has the caller do their work. A model run while the pool is at work, on another thread or inside of a task,
- * runs on its caller's thread alone. Idle threads spin for some hundred microseconds and then sleep. On Linux they have
- * affinity masks of their own, within that of the thread that started the pool. */
+/* The executor that models compiled with --threads=N use if their context has none: a thread pool that all models of
+ * the process share. The call starts the threads that are missing. Never null: if threads cannot be started, the caller
+ * does their work. A model that runs while the pool is busy, on another thread or within a task, runs on its caller's
+ * thread alone. Idle threads spin for some hundred microseconds and then sleep. On Linux they change their affinity
+ * masks, within the mask of the thread that started the pool. */
 const dlcc_executor *dlcc_default_executor(int32_t threads);
 
-/* Ends the pool's threads when their work is done; the next use starts them again. Called at the end of the process too,
- * and when a shared library that contains the pool is closed. Not to be called from a task. */
+/* Waits for the pool's job and ends its threads; the next use starts them again. Called when the process exits, too,
+ * and when a shared library that contains the pool is closed. Must not be called from a task. */
 void dlcc_stop_threads(void);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* The types that the interface of every compiled model uses. Generated headers contain this file word for word, so that they
- * need nothing else; any number of them and dlcc.h may be included together. C99 and C++. */
+/* The types in the interface of every compiled model. Generated headers contain a copy of this file, so that they need
+ * no other; any number of them and dlcc.h may be included together. C99 and C++. */
 #ifndef DLCC_TYPES_H
 #define DLCC_TYPES_H
 
@@ -12,7 +12,7 @@ extern "C" {
 
 #define DLCC_ABI_VERSION 1
 
-/* What a model's run function returns. Numbers never change. */
+/* The result of a model's run function. Numbers never change and are never reused. */
 typedef enum dlcc_status {
   DLCC_OK = 0,
   DLCC_NULL_ARGUMENT = 1,
@@ -25,48 +25,47 @@ typedef enum dlcc_status {
   DLCC_DIMENSION_OUT_OF_RANGE = 8,
   DLCC_HEAP_EXHAUSTED = 9,
   DLCC_MATCH_FAILED = 10,
-  DLCC_THREADS_UNAVAILABLE = 11,
-  DLCC_DEVICE_ERROR = 12,
   DLCC_WEIGHTS_MISSING = 13,
   DLCC_WEIGHTS_MISMATCH = 14
 } dlcc_status;
 
-/* Runs task(argument, index) for every index in [0, count), in any order and on any threads, and returns when all are done.
- * A model compiled for N threads asks for N tasks, or for several times as many, all of about the same work. */
+/* parallel_for calls task(argument, index) for every index in [0, count), in any order and on any threads, and returns
+ * when all calls have returned. A model compiled for N threads asks for N tasks or a small multiple of N, of about
+ * equal work. */
 typedef struct dlcc_executor {
   void *self;
   void (*parallel_for)(void *self, int64_t count, void (*task)(void *argument, int64_t index), void *argument);
-  int32_t threads; /* that may run at the same time, for information */
+  int32_t threads; /* the largest number of concurrent tasks, for information */
 } dlcc_executor;
 
-/* Called before and after every step (kernel call) of a model, with the model's node that the step came from. */
+/* Called before and after every step (kernel call) of a model. `node`: the name of the model's node that the step
+ * computes. */
 typedef struct dlcc_profiler {
   void *self;
   void (*begin)(void *self, int32_t step, const char *node);
   void (*end)(void *self, int32_t step, const char *node);
 } dlcc_profiler;
 
-/* What a caller may supply to P_run_ctx; any member may be null. Fill it with zeros first. */
+/* Optional services for P_run_ctx; any member may be null. Initialise it with zeros. */
 typedef struct dlcc_context {
   const dlcc_executor *executor;
   const dlcc_profiler *profiler;
   void *heap; /* for models with recursion or algebraic data */
   size_t heap_bytes;
-  const void *weights; /* the contents of the weights' file, for models compiled without them */
+  const void *weights; /* the contents of the weights file, for models that have one */
   size_t weights_bytes;
-  void *device_stream; /* for models that use an accelerator */
 } dlcc_context;
 
 typedef struct dlcc_tensor {
-  const char *name;     /* the model's */
+  const char *name;     /* in the model */
   const char *dtype;    /* "float32": numpy's name */
-  const int64_t *shape; /* of `rank` dimensions, outermost first; dense */
+  const int64_t *shape; /* `rank` dimensions, outermost first; tensors are dense */
   int32_t rank;
   int32_t dtype_number; /* ONNX TensorProto.DataType */
   uint64_t bytes;
 } dlcc_tensor;
 
-/* What a compiled model says about itself: the constant P_model. */
+/* The description of a compiled model: the constant P_model. */
 typedef struct dlcc_model {
   uint32_t abi_version;
   int32_t input_count, output_count;
@@ -76,10 +75,10 @@ typedef struct dlcc_model {
   const dlcc_tensor *inputs, *outputs;
   uint64_t arena_bytes, arena_alignment;
   uint64_t weights_bytes;
-  /* P_run_ctx; P_inputs and P_outputs seen as arrays of pointers. */
+  /* P_run_ctx, with P_inputs and P_outputs as arrays of pointers. */
   dlcc_status (*run)(const void *const *inputs, void *const *outputs, void *arena, size_t arena_bytes,
                      const dlcc_context *context);
-  /* Of a model compiled with --weights external=FILE: that file, which the context must give; else 0. */
+  /* The weights file of a model compiled with --weights external=FILE, which the context must give; else 0. */
   uint64_t weights_file_bytes, weights_file_alignment, weights_file_hash;
 } dlcc_model;
 

@@ -1,4 +1,4 @@
-// Which operands of kernels may share memory: what LLVM is told.
+// Which parameters of kernels are not `noalias`.
 #include "targets/llvm/aliases.h"
 
 #include <doctest/doctest.h>
@@ -8,7 +8,7 @@
 using namespace dlcc;
 using namespace dlcc::lower;
 
-TEST_CASE("both of a pair that shares its memory may alias, operands that only read or lie apart may not") {
+TEST_CASE("operands that overlap may alias if one is written; read-only and disjoint ones may not") {
   ProgramBuilder b;
   ValueId x = b.input(16), s = b.temporary(16), t = b.temporary(16), other = b.temporary(16), y = b.output(16);
   b.program.body.steps = {b.call({x}, {s}), b.call({s, other}, {t}, {}, {{t, s}}), b.call({t, t}, {y}),

@@ -1,5 +1,4 @@
-// The semantics of expressions (tensor/ir.h), in every position that the emitter treats differently: all lanes of a
-// vector, its tail, and one element at a time.
+// The semantics of expressions (tensor/ir.h) in full vectors, remainders and scalar loops.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -15,7 +14,7 @@ namespace {
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
 
-// y[i] = f(a[i], b[i]) in a vector loop and again in a serial one; checks that both agree and returns the values.
+// y[i] = f(a[i], b[i]) in a vector loop and again in a serial one; checks that both results are equal and returns them.
 template <class Result, class Operand>
 std::vector<Result> apply(DType result, DType operand, const std::vector<Operand>& a, const std::vector<Operand>& b,
                           const std::function<Expr(Expr, Expr)>& f) {
@@ -72,8 +71,8 @@ TEST_CASE("integer division never traps") {
   check_equal(apply<uint8_t, uint8_t>(dtype::u8, dtype::u8, {200, 7, 255}, {3, 0, 255}, op(BinaryOp::div)), {66, 0, 1});
 }
 
-TEST_CASE("indices of a known range are divided as any number is") {
-  // The quotients and remainders of `first`..`first` + 63, a range that code generation knows.
+TEST_CASE("divisions of indices with known ranges equal general divisions") {
+  // The quotients and remainders of `first`..`first` + 63, whose range the emitter knows.
   constexpr int64_t count = 64, largest = std::numeric_limits<int32_t>::max();
   const std::vector<int64_t> divisors = {1,  2,   3,   5,    7,     11,      14,          49,      64,
                                          96, 127, 641, 4096, 65537, 1048573, largest - 1, largest, largest + 2};
@@ -222,7 +221,7 @@ TEST_CASE("narrow floats convert as the compiler converts them") {
 }
 
 TEST_CASE("float64 rounds to a narrow float once") {
-  // Just above the middle of two float16 numbers: rounding to float32 first would land on the middle.
+  // Just above the midpoint of two float16 numbers: rounding to float32 first would give the midpoint.
   std::vector<double> a = {1.0 + 0x1p-11 + 0x1p-40, 1.0 + 0x1p-11, 1.0 + 3 * 0x1p-11, -(1.0 + 0x1p-11 + 0x1p-40),
                            1e300};
   check_equal(apply<uint16_t>(dtype::f16, dtype::f64, a, a, to(dtype::f16)), {0x3C01, 0x3C00, 0x3C02, 0xBC01, 0x7C00});
@@ -254,7 +253,7 @@ TEST_CASE("float sums are not contracted") {
       {0.f});
 }
 
-TEST_CASE("nibbles share bytes") {
+TEST_CASE("two 4-bit elements share a byte") {
   Buffer x = make_buffer("x", DType::int4_, {5}), y = make_buffer("y", dtype::i8, {5}),
          z = make_buffer("z", DType::uint4_, {5});
   Var i = make_var("i"), j = make_var("j");

@@ -25,9 +25,9 @@ struct CompiledKernel {
 targets::Target target_named(const std::string& name, const std::string& mcpu);
 
 // A program that calls the kernel once: its read parameters are the model's inputs, its written ones the outputs,
-// scratch lies in the arena.
+// scratch buffers are in the arena.
 CompiledKernel wrap(const tensor::Kernel&, const targets::Target&, const std::string& prefix = "net");
-// What code generation takes the CPUs for, other than their tables say.
+// Changes the Machine of every level, so that tests can vary it.
 using ChangeMachine = std::function<void(tensor::Machine&)>;
 
 CompiledKernel compile(const tensor::Kernel&, const std::string& mcpu, const std::string& prefix = "net",
@@ -35,10 +35,10 @@ CompiledKernel compile(const tensor::Kernel&, const std::string& mcpu, const std
 
 std::string assembly(const tensor::Kernel&, const std::string& mcpu, const ChangeMachine& = {}, int threads = 1);
 
-// The CPU levels that this machine can run.
+// The CPU levels that this CPU supports.
 std::vector<std::string> runnable_levels();
 
-// Runs on every level that this machine has; checks that all give the same numbers, and those of the evaluator.
+// Runs the kernel on every level that this CPU supports; checks that the results equal each other and the evaluator's.
 targets::RunResult run(const tensor::Kernel&, const std::vector<Constant>& inputs, int threads = 1,
                        const ChangeMachine& = {});
 

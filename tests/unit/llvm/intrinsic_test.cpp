@@ -1,4 +1,4 @@
-// Intrinsic calls become what their rules say, where the CPU has the instruction, and their bodies elsewhere.
+// Intrinsic calls become the instructions of their rules if the CPU has them, else their bodies.
 #include "tensor/intrinsic.h"
 
 #include "harness.h"
@@ -47,7 +47,7 @@ Kernel kernel_of(const std::string& text, const Intrinsic& intrinsic) {
 
 }  // namespace
 
-TEST_CASE("an instruction where the CPU has it, its meaning elsewhere") {
+TEST_CASE("an instruction if the CPU has it, else its body") {
   Intrinsic dot = dot_products();
   Kernel kernel = kernel_of(R"(kernel @dot(read a: u8[6, 64], read b: i8[6, 64], write y: i32[16]) {
     alloc reg acc: i32[16]
@@ -83,6 +83,6 @@ TEST_CASE("a function that drives an accelerator gets boxes and strides") {
                             widen);
   std::string code = assembly(kernel, "x86-64-v3");
   CHECK(code.find("toy_widen") != std::string::npos);
-  CHECK(code.find("$12, %esi") != std::string::npos);  // of x's rows
-  CHECK(code.find("$20, %ecx") != std::string::npos);  // of y's
+  CHECK(code.find("$12, %esi") != std::string::npos);  // stride of x's rows
+  CHECK(code.find("$20, %ecx") != std::string::npos);  // stride of y's rows
 }

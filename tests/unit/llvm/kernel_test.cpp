@@ -36,8 +36,8 @@ TEST_CASE("a vector loop handles every extent") {
   }
 }
 
-TEST_CASE("local buffers are aligned wherever the caller's stack lies") {
-  // The buffer's vectors are loaded and stored with their alignment, by the kernel, by a nest of it and by a task.
+TEST_CASE("local buffers are aligned wherever the caller's stack is") {
+  // Aligned loads and stores of the buffer's vectors, in the kernel, an outlined nest and a task.
   Buffer x = make_buffer("x", dtype::f32, {8, 64}), y = make_buffer("y", dtype::f32, {8, 64});
   Buffer part = make_buffer("part", dtype::f32, {64}, Scope::local, 64);
   Var r = make_var("r"), i = make_var("i"), j = make_var("j"), k = make_var("k");
@@ -67,14 +67,18 @@ TEST_CASE("a register-tiled product keeps its accumulators in registers") {
   };
   Var k = make_var("k");
   Stmt body = allocate(
-      acc, sequence({tile([&](Expr q, Expr v, Expr l) { return store(acc, {q, v, l}, number(0)); }),
-                     for_loop(k, depth, serial, tile([&](Expr q, Expr v, Expr l) {
-                                return store(acc, {q, v, l},
-                                             fma(load(a, {q, k}), load(b, {k, v * 16 + l}), load(acc, {q, v, l})));
-                              })),
-                     tile([&](Expr q, Expr v, Expr l) {
-                       return store(y, {q, v * 16 + l}, max(number(0), load(acc, {q, v, l})));
-                     })}));
+      acc,
+      sequence(
+          {tile([&](Expr q, Expr v, Expr l) {
+             return store(acc, {q, v, l}, number(0));
+           }),
+           for_loop(
+               k, depth, serial, tile([&](Expr q, Expr v, Expr l) {
+                 return store(acc, {q, v, l}, fma(load(a, {q, k}), load(b, {k, v * 16 + l}), load(acc, {q, v, l})));
+               })),
+           tile([&](Expr q, Expr v, Expr l) {
+             return store(y, {q, v * 16 + l}, max(number(0), load(acc, {q, v, l})));
+           })}));
   Kernel kernel{"product", {{a, Access::read}, {b, Access::read}, {y, Access::write}}, body};
   Constant left = floats({rows, depth}, [](int64_t i) { return float(i % 7 - 3); });
   Constant right = floats({depth, 32}, [](int64_t i) { return float(i % 5 - 2); });
@@ -89,7 +93,7 @@ TEST_CASE("a register-tiled product keeps its accumulators in registers") {
   CHECK(code.find("(%rsp)") == std::string::npos);
 }
 
-TEST_CASE("predicated loads touch nothing outside") {
+TEST_CASE("predicated loads access no byte out of bounds") {
   // A window over an image with padding on all sides, in lanes along the row, a column and with strides.
   Buffer x = make_buffer("x", dtype::f32, {5, 19}), y = make_buffer("y", dtype::f32, {3, 9, 23});
   std::vector<Stmt> loops;
@@ -174,7 +178,7 @@ TEST_CASE("gathers by loaded indices") {
   }
 }
 
-TEST_CASE("lanes near each other are loaded as a whole, and nothing behind the last") {
+TEST_CASE("lanes at small distances are loaded as vectors, and no byte after the last one") {
   Var i = make_var("i");
   Expr lane = i;
   const Expr two(2), four(4);
@@ -197,7 +201,7 @@ TEST_CASE("lanes near each other are loaded as a whole, and nothing behind the l
         std::string::npos);
 }
 
-TEST_CASE("lanes that need each other's results wait for them") {
+TEST_CASE("lanes that depend on each other's stores are executed in order") {
   Buffer x = make_buffer("x", dtype::f32, {32}), y = make_buffer("y", dtype::f32, {32}),
          t = make_buffer("t", dtype::f32, {32}, Scope::local);
   Var i = make_var("i");
@@ -225,7 +229,7 @@ TEST_CASE("reductions, lets and buffers of a lane") {
   for (int64_t r = 0; r < 21; ++r) CHECK(result.outputs[0].as<float>()[r] == float(36 * r + 15 + 6));
 }
 
-TEST_CASE("halves of a register are folded onto each other in lanes") {
+TEST_CASE("halves of a register are added to each other in lanes") {
   Buffer x = make_buffer("x", dtype::f32, {64}), y = make_buffer("y", dtype::f32, {1}),
          part = make_buffer("part", dtype::f32, {16}, Scope::reg);
   Var i = make_var("i"), j = make_var("j"), k = make_var("k");

@@ -1,5 +1,5 @@
-// What programs see of a compiled model: the header, the entry functions' checks, the object's symbols, several models
-// at once.
+// The interface of compiled models: header, the entry functions' checks, the object's symbols, several models in one
+// program.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder for one test, with a way to run commands in it.
+// A temporary folder in which a test runs commands.
 class Workshop {
  public:
   Workshop() {
@@ -29,7 +29,7 @@ class Workshop {
     std::ofstream(folder_ / (model.interface.prefix + ".o"), std::ios::binary)
         .write(reinterpret_cast<const char*>(model.object.data()), static_cast<std::streamsize>(model.object.size()));
   }
-  // The command's exit status; its output is kept in output().
+  // Returns the command's exit status; output() has its output.
   int sh(const std::string& command) {
     int status = std::system(("cd " + folder_.string() + " && (" + command + ") > log 2>&1").c_str());
     std::ifstream log(folder_ / "log");
@@ -43,7 +43,7 @@ class Workshop {
   std::string output_;
 };
 
-// y = max(0, x) + scratch's doing, over `n` elements.
+// y = max(0, x), through a scratch buffer of `n` elements.
 Kernel relu(int64_t n) {
   Buffer x = make_buffer("x", dtype::f32, {n}), y = make_buffer("y", dtype::f32, {n}),
          t = make_buffer("t", dtype::f32, {n}, Scope::global, 64);
@@ -151,7 +151,7 @@ TEST_CASE("an object needs nothing but memcpy and memset, and shows only its int
   CHECK(w.output().find(".note.GNU-stack") != std::string::npos);
 }
 
-TEST_CASE("headers name what C cannot") {
+TEST_CASE("headers turn tensor names into C identifiers") {
   emit::Interface interface;
   interface.prefix = "my_net";
   std::vector<std::string> taken;
@@ -190,14 +190,14 @@ TEST_CASE("the runtime's statuses are those of the table") {
 #undef STATUS
 }
 
-TEST_CASE("equal programs give equal bytes, whatever the number of threads") {
+TEST_CASE("the object's bytes do not depend on the number of threads") {
   targets::Target target = target_named("x86-64", "");
   CompiledKernel wrapped = wrap(relu(100), target);
   auto once = targets::generate_object(wrapped.program, wrapped.plan, wrapped.interface, target, {2, 1}).bytes();
   CHECK(once == targets::generate_object(wrapped.program, wrapped.plan, wrapped.interface, target, {2, 2}).bytes());
 }
 
-TEST_CASE("code is right whatever the effort spent on it") {
+TEST_CASE("code is right at every optimization level") {
   targets::Target target = target_named("", "");
   std::vector<float> x(77);
   for (size_t k = 0; k < x.size(); ++k) x[k] = float(k) - 40;
@@ -213,11 +213,11 @@ TEST_CASE("code is right whatever the effort spent on it") {
   }
 }
 
-TEST_CASE("the code that chooses the CPU level runs on every CPU") {
+TEST_CASE("the code that selects the CPU level runs on every CPU") {
   CompiledKernel c = compile(relu(30), "x86-64-v4");
   Workshop w;
   w.write(c);
-  // Instructions of AVX, BMI and the like have a VEX prefix; their names begin with v or are these.
+  // Instructions with a VEX prefix (AVX, BMI): their names begin with v or are these.
   CHECK(w.sh("objdump -d --no-show-raw-insn -j .text.net_run_ctx -j .text.net_run -j .text.net_cpu_level net.o | grep "
              "-E '\\s(v[a-z]+|andn|bextr|blsr|shlx|shrx|sarx|rorx|movbe)\\s'") != 0);
   CHECK(w.output() == "");
@@ -248,7 +248,7 @@ TEST_CASE("constants are the object's own bytes") {
   CHECK(ran->outputs[0].as<float>()[999] == 999);
 }
 
-TEST_CASE("the child's crash is reported with its place") {
+TEST_CASE("a crash of the child is reported with the tensor and the offset") {
   Buffer x = make_buffer("x", dtype::f32, {8}), y = make_buffer("y", dtype::f32, {8});
   Kernel reads{"reads", {{x, Access::read}, {y, Access::write}}, store(y, {0}, load(x, {8}))};
   Kernel writes{"writes", {{x, Access::read}, {y, Access::write}}, store(y, {-1}, load(x, {0}))};
@@ -263,7 +263,7 @@ TEST_CASE("the child's crash is reported with its place") {
   CHECK(message(writes).find("beside output 'y'") != std::string::npos);
 }
 
-TEST_CASE("a run that does not end is stopped") {
+TEST_CASE("a run is stopped at its time limit") {
   Buffer n = make_buffer("n", dtype::i64, {1}), y = make_buffer("y", dtype::i64, {1});
   Var i = make_var("i");
   Kernel kernel{

@@ -1,4 +1,4 @@
-// Random nests of loops, whose pointers move: what is compiled must equal what the evaluator computes.
+// Induction pointers and outlining in random loop nests: compiled kernels must compute what the evaluator computes.
 #include <random>
 #include <sstream>
 
@@ -12,7 +12,7 @@ using namespace tensor;
 
 namespace {
 
-// Draws loops, sequences, branches and bound integers, around stores at sums of whatever is bound.
+// Draws loops, sequences, branches and lets around stores, whose indices are linear forms of the bound variables.
 class Nests {
  public:
   explicit Nests(unsigned seed) : random_(seed) {}
@@ -81,7 +81,7 @@ class Nests {
     return body;
   }
 
-  // A sum of multiples of some integers.
+  // A linear form of some bound integers.
   Integer sum() {
     Integer result{Expr(0), {0, 0}};
     for (const Integer& i : bound_) {
@@ -100,7 +100,7 @@ class Nests {
     return {floor_div(i.value, Expr(by)), {i.range.low / by - 1, i.range.high / by + 1}};
   }
 
-  // At most `most` and not negative.
+  // An index in [0, most].
   Expr index(int64_t most) {
     Integer i = sum();
     if (draw(3) == 0) {
@@ -111,14 +111,14 @@ class Nests {
     return i.value + Expr(-i.range.low + draw(most - (i.range.high - i.range.low) + 1));
   }
 
-  // Changes one element. What is computed is exact, so that the number of roundings does not matter.
+  // Changes one element. All values are exact: the number of roundings does not matter.
   Stmt add() {
     std::vector<Expr> at = {row_, index(size - 1)};
     return store(y_, at, floor_of(load(y_, at) * literal(dtype::f32, 0.5)) + load(x_, {index(size - 1)}));
   }
   static Expr floor_of(const Expr& e) { return unary(UnaryOp::floor, e); }
 
-  // Lanes next to each other, here and there.
+  // A copy of contiguous lanes.
   Stmt copied() {
     constexpr int64_t lanes = 37;
     Var lane = make_var("lane");
@@ -146,23 +146,23 @@ TEST_CASE("random nests compute what the evaluator computes") {
 
 namespace {
 
-// So few registers that a function holds loops of one, two, three.. levels, and calls that cost nothing.
+// A machine whose functions hold `loops` nested loops, with free calls.
 ChangeMachine holding(int loops) {
   return [=](Machine& m) { m.general_registers = 3 * loops, m.call_cost = 0; };
 }
 
-// Functions that nests have become.
+// The number of outlined functions.
 size_t nests(const Kernel& kernel, const ChangeMachine& change) {
   std::istringstream lines(assembly(kernel, "x86-64-v3", change));
   size_t n = 0;
   for (std::string line; std::getline(lines, line);)
-    n += line.find(".type") != std::string::npos && line.find("_nest") != std::string::npos;
+    n += line.find(".type") != std::string::npos && line.find("_outlined") != std::string::npos;
   return n;
 }
 
 }  // namespace
 
-TEST_CASE("random nests compute the same as functions of one or two loops") {
+TEST_CASE("random nests outlined to a depth of one or two loops compute what the evaluator computes") {
   size_t functions = 0;
   for (unsigned seed = 1; seed <= 60; ++seed) {
     CAPTURE(seed);
@@ -175,8 +175,8 @@ TEST_CASE("random nests compute the same as functions of one or two loops") {
   CHECK(functions > 40);
 }
 
-TEST_CASE("loops that one function's registers do not hold become several functions") {
-  // y[i, j, k] += x[i, j, k, l, m, n], in loops that are all of one nest, or with two nests in the innermost but one.
+TEST_CASE("loop nests that need more registers than exist are outlined") {
+  // y[i, j, k] += x[i, j, k, l, m, n], in one nest of six loops, or with two nests in the body of the fourth.
   constexpr int64_t extent = 6;
   Buffer x = make_buffer("x", dtype::f32, Shape(6, Dim(extent))), y = make_buffer("y", dtype::f32, {6, 6, 6});
   std::vector<Var> v;
@@ -201,16 +201,16 @@ TEST_CASE("loops that one function's registers do not hold become several functi
   CHECK(functions(deep, holding(5)) == 1);
   CHECK(functions(deep, holding(4)) == 1);
   CHECK(functions(deep, holding(2)) == 2);
-  // As often as this machine calls functions, nothing else could be done.
+  // Calls that are too expensive.
   CHECK(functions(deep, [](Machine& m) { m.general_registers = 9, m.call_cost = 1e9; }) == 0);
 
-  SUBCASE("nests one after another are functions each") {
+  SUBCASE("each nest of a sequence is outlined") {
     Stmt again = with_unique_names(loops(4, 6, add));
     Kernel two = kernel_of(loops(0, 3, sequence({clear, loops(3, 4, sequence({loops(4, 6, add), again}))})));
     CHECK(functions(two, holding(7)) == 0);
     CHECK(functions(two, holding(3)) == 3);
   }
-  SUBCASE("what surrounding registers hold stays there") {
+  SUBCASE("nests that use surrounding register buffers are not outlined") {
     Buffer acc = make_buffer("acc", dtype::f32, {1}, Scope::reg);
     auto at = [&](const Expr& value) { return store(acc, {0}, value); };
     Stmt body = sequence({at(literal(dtype::f32, 0.)),
@@ -219,7 +219,7 @@ TEST_CASE("loops that one function's registers do not hold become several functi
     CHECK(functions(kernel_of(loops(0, 3, allocate(acc, body))), holding(3)) == 1);  // with the accumulator
     CHECK(functions(kernel_of(allocate(acc, loops(0, 3, body))), holding(3)) == 0);
   }
-  SUBCASE("threads share what they would share") {
+  SUBCASE("parallel loops are not outlined as nests if threads share them") {
     std::vector<Expr> at = {v[1], v[2], v[3]};
     Stmt add_there = store(y, at, load(y, at) + load(x, {v[0], v[1], v[2], v[3], v[4], v[5]}));
     Stmt row = sequence({store(y, at, literal(dtype::f32, 0.)), loops(4, 6, add_there)});
@@ -229,18 +229,18 @@ TEST_CASE("loops that one function's registers do not hold become several functi
       return assembly(kernel, "x86-64-v3", holding(2), threads).find(function) != std::string::npos;
     };
     CHECK(has(2, "_share"));
-    CHECK(has(1, "_nest"));
+    CHECK(has(1, "_outlined"));
     CHECK(!has(1, "_share"));
   }
-  SUBCASE("requirements give the kernel's status") {
+  SUBCASE("nests with requirements are not outlined") {
     Expr positive = binary(BinaryOp::ge, load(x, {v[0], v[1], v[2], v[3], v[4], v[5]}), literal(dtype::f32, 0.));
     Stmt checked = sequence({require(positive, Status::division_by_zero), add});
     CHECK(functions(kernel_of(loops(0, 3, sequence({clear, loops(3, 6, checked)}))), holding(3)) == 0);
   }
 }
 
-TEST_CASE("no address in a nest of loops is a product") {
-  // A window over an image in blocks of channels, which end with part of one.
+TEST_CASE("addresses in a loop nest need no multiplication") {
+  // A 3x3 window over an image in blocks of channels, the last of which is partial.
   Buffer x = make_buffer("x", dtype::f32, {9, 30, 30, 16}), w = make_buffer("w", dtype::f32, {9, 3, 3, 16}),
          y = make_buffer("y", dtype::f32, {28, 28});
   Var i = make_var("i"), j = make_var("j"), block = make_var("block"), r = make_var("r"), s = make_var("s"),

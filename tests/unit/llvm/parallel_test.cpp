@@ -1,4 +1,4 @@
-// Parallel loops on several threads: the same numbers and the same status as on one.
+// Parallel loops on several threads: the results and the status of one thread.
 #include "harness.h"
 
 namespace dlcc::test {
@@ -18,7 +18,7 @@ Constant counting(DType type, int64_t n) {
   return Constant::of(type, {n}, values);
 }
 
-// y[r, i, l] = x[i] * r + l where rows are run through outside of the parallel loop, and i inside.
+// y[r, i, l] = x[i] * r + l with the loop over rows around the parallel loop, and i in it.
 Kernel nest(int64_t extent) {
   Buffer x = make_buffer("x", dtype::f32, {extent}), y = make_buffer("y", dtype::f32, {3, extent, 20});
   Var r = make_var("r"), i = make_var("i"), l = make_var("l"), factor = make_var("factor", dtype::f32);

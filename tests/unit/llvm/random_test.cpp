@@ -1,4 +1,4 @@
-// Random kernels: what is compiled for every CPU level must equal what the evaluator computes, bit for bit.
+// Random kernels: on every CPU level the results must equal the evaluator's, bit for bit.
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -53,7 +53,7 @@ class Generator {
   Constant values(DType type) {
     int64_t n = rows * columns;
     std::vector<std::byte> bytes(static_cast<size_t>(storage_bytes(type, n)));
-    if (type == dtype::f32 || type == dtype::f64) {  // ordinary numbers, and now and then a special one
+    if (type == dtype::f32 || type == dtype::f64) {  // ordinary numbers, sometimes a special one
       for (int64_t i = 0; i < n; ++i) {
         constexpr double special[] = {0.0,       -0.0, 1e30,  -1e30,  1e-40,        INFINITY,
                                       -INFINITY, NAN,  127.5, -128.5, 2147483648.0, 0.5};
@@ -69,7 +69,7 @@ class Generator {
     return Constant(type, {rows, columns}, std::move(bytes));
   }
 
-  // Loops over all of `y`, of random kinds, around one store.
+  // Loops of random kinds over all of `y` around one store.
   Stmt nest(const Buffer& y) {
     Var r = make_var("r"), c = make_var("c");
     row_ = r, column_ = c;
@@ -92,7 +92,7 @@ class Generator {
       case 1:
         return Expr(extent - 1) - Expr(v);
       case 2:
-        return Expr(v) * (draw(4))-draw(3);
+        return Expr(v) * (draw(4)) - draw(3);
       case 3:
         return floor_div(Expr(v) * 3, 2) - 1;
       default:
@@ -105,7 +105,7 @@ class Generator {
       if (b->type != type) continue;
       Expr otherwise = literal(type, static_cast<int64_t>(draw(2)));
       if (draw(3) == 0) return load(b, {row_, column_});
-      if (draw(6) == 0 && type == dtype::f32) {  // an index that is data
+      if (draw(6) == 0 && type == dtype::f32) {  // a loaded index
         Expr at = cast(dtype::i64, load(inputs_[3], {row_, column_}));
         return load(b, {index(rows, row_), at}, otherwise);
       }
@@ -164,7 +164,7 @@ class Generator {
 }  // namespace
 
 TEST_CASE("random kernels compute what the evaluator computes") {
-  const char* more = std::getenv("DLCC_RANDOM_KERNELS");  // a longer search, by hand
+  const char* more = std::getenv("DLCC_RANDOM_KERNELS");  // a longer search, started by hand
   int count = more ? std::atoi(more) : 25;
   for (int seed = 1; seed <= count; ++seed) {
     CAPTURE(seed);

@@ -1,4 +1,4 @@
-// What is wrong with a model is told completely, once, and with its place.
+// All problems of a model are reported, each once and with its location.
 #include "support.h"
 
 using namespace dlcc::frontends::onnx;
@@ -35,22 +35,22 @@ TEST_CASE("versions and domains") {
       imported(model_bytes("ir_version: 8 opset_import { domain: 'com.example' version: 1 } graph { " + x + y +
                            "node { op_type: 'Foo' domain: 'com.example' input: 'x' output: 'y' } }")) ==
       "errors:\nm: node 'y' (com.example.Foo): error[unsupported-operator]: operator com.example.Foo is not supported\n"
-      "    help: a function of the model can define it\n");
+      "    help: a model-local function can define it\n");
 }
 
-TEST_CASE("all problems are found, and what depends on them is left alone") {
+TEST_CASE("all problems are found, and nodes that depend on them are not reported") {
   CHECK(errors_of(x + y + node("Foo", {"x"}, {"a"}) + node("Exp", {"a"}, {"b"}) + node("Bar", {"b"}, {"c"}) +
                   node("Relu", {"x"}, {"d"}, integer("alpha", 1)) + node("Add", {"c", "missing"}, {"y"})) ==
         "m: node 'a' (Foo): error[unsupported-operator]: operator Foo is not supported\n"
-        "    help: a function of the model can define it\n"
+        "    help: a model-local function can define it\n"
         "m: node 'c' (Bar): error[unsupported-operator]: operator Bar is not supported\n"
-        "    help: a function of the model can define it\n"
+        "    help: a model-local function can define it\n"
         "m: node 'd' (Relu): error[unsupported-attribute]: there is no attribute 'alpha' in operator set 17\n"
         "    'x' float32 [2]\n"
         "m: node 'y' (Add): error[undefined-value]: nothing defines its input 'missing'\n");
 }
 
-TEST_CASE("circles, duplicates, missing outputs") {
+TEST_CASE("cycles, duplicates, missing outputs") {
   CHECK(errors_of(x + y + node("Add", {"x", "b"}, {"a"}) + node("Exp", {"a"}, {"b"}) + node("Neg", {"b"}, {"y"})) ==
         "m: node 'a' (Add): error[cyclic-graph]: the node depends on itself\n"
         "    needs the result of node 'b' (Exp)\n    needs the result of node 'a' (Add)\n");

@@ -1,4 +1,4 @@
-// Whole models: names, constants, symbolic dimensions, shape arithmetic, branches, functions, order of nodes.
+// Whole models: names, constants, symbolic dimensions, shape arithmetic, branches, functions, node order.
 #include "support.h"
 
 using namespace dlcc::frontends;
@@ -17,7 +17,7 @@ def @main(%x: Tensor[(1, 2, 4, 4), float32], %w: Tensor[(3, 2, 3, 3), float32], 
 )");
 }
 
-TEST_CASE("an initialiser that is also an input is a constant, and unused ones are ignored") {
+TEST_CASE("an initializer that is also an input is a constant, and unused ones are ignored") {
   std::string graph = value("input", "x", 7, {"2"}) + value("input", "k", 7, {"2"}) + value("output", "y", 7, {"2"}) +
                       list("k", {3, 4}) + "initializer { name: 'broken' data_type: 7 dims: -3 } " +
                       node("Add", {"x", "k"}, {"y"});
@@ -41,7 +41,7 @@ TEST_CASE("symbolic dimensions stay symbols or get values") {
         "    help: there are: n, x_1\n");
 }
 
-TEST_CASE("shapes that the model computes are known when they are used") {
+TEST_CASE("shapes that the model computes are folded to constants") {
   std::string graph = value("input", "x", 1, {"2", "3", "4"}) + value("output", "y", 1, {"", ""}) + list("zero", {0}) +
                       list("rest", {-1}) + node("Shape", {"x"}, {"s"}) + node("Gather", {"s", "zero"}, {"n"}) +
                       node("Concat", {"n", "rest"}, {"shape"}, integer("axis", 0)) +
@@ -83,7 +83,7 @@ TEST_CASE("branches use outer values") {
   CHECK(body(graph_bytes(graph)) == "  if (%c) {\n    exp(%x)\n  } else {\n    negative(%x)\n  }\n");
 }
 
-TEST_CASE("of a known condition only the branch taken is imported") {
+TEST_CASE("with a constant condition only the taken branch is imported") {
   std::string graph = "initializer { name: 'c' data_type: 9 int32_data: 0 } " + value("input", "x", 1, {"2"}) +
                       value("output", "y", 1, {"2"}) +
                       node("If", {"c"}, {"y"}, branch("then_branch", "Nonsense") + branch("else_branch", "Neg"));
@@ -109,7 +109,7 @@ std::vector<std::byte> function_model(const std::string& call_attributes) {
 
 }  // namespace
 
-TEST_CASE("functions are inlined, with attributes, defaults and left out inputs") {
+TEST_CASE("functions are inlined, with attributes, defaults and omitted inputs") {
   CHECK(body(function_model("")) == "  nn.leaky_relu(%x, alpha=0.5f)\n");
   CHECK(body(function_model(number("slope", 0.25f))) == "  nn.leaky_relu(%x)\n");
 }

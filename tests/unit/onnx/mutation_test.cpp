@@ -1,4 +1,4 @@
-// Damaged models are imported or rejected with a message, never anything else.
+// Damaged models are imported or rejected with a message; they never crash the importer.
 #include <random>
 
 #include "support.h"

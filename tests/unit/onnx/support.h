@@ -1,4 +1,4 @@
-// Models in protobuf's text format, and what becomes of them.
+// Imports models written in protobuf's text format.
 #pragma once
 
 #include <google/protobuf/text_format.h>
@@ -24,7 +24,7 @@ inline std::vector<std::byte> model_bytes(const std::string& text) {
   return parsed ? serialized(model) : std::vector<std::byte>{};
 }
 
-// A model of one operator set around the fields of a graph.
+// A model with one operator set and the fields of a graph.
 inline std::vector<std::byte> graph_bytes(const std::string& graph, int opset = 17) {
   return model_bytes(fmt::format("ir_version: 8 opset_import {{ version: {} }} graph {{ {} }}", opset, graph));
 }
@@ -62,7 +62,7 @@ inline std::string number(const std::string& name, float v) {
 inline std::string text(const std::string& name, const std::string& v) {
   return fmt::format("attribute {{ name: '{}' type: STRING s: '{}' }} ", name, v);
 }
-// An int64 initialiser of rank 1.
+// An int64 initializer of rank 1.
 inline std::string list(const std::string& name, const std::vector<int64_t>& v) {
   return fmt::format("initializer {{ name: '{}' data_type: 7 dims: {} int64_data: [{}] }} ", name, v.size(),
                      fmt::join(v, ", "));
@@ -78,7 +78,7 @@ inline std::string imported(const std::vector<std::byte>& bytes, ImportOptions o
   return relay::print(*module);
 }
 
-// The bindings and the result of main, a line each, without the frame around them.
+// The bindings and the result of @main, one per line.
 inline std::string body(const std::vector<std::byte>& bytes, ImportOptions options = {}) {
   std::string text = imported(bytes, std::move(options));
   if (text.starts_with("errors:")) return text;

@@ -1,4 +1,4 @@
-// Every way of storing elements, and every way in which sizes can be wrong.
+// Every way of storing a tensor's elements, and wrong sizes.
 #include <filesystem>
 #include <fstream>
 
@@ -99,11 +99,11 @@ TEST_CASE("external data is read inside the folder only") {
     CHECK(error_of(bad, folder).find("error[external-data]") != std::string::npos);
   CHECK(error_of(tensor("sub/w.bin", "external_data { key: 'length' value: '4' } "), folder).find("expected 8 bytes") !=
         std::string::npos);
-  CHECK(error_of(tensor("sub/w.bin")).find("was not read from a folder") != std::string::npos);
+  CHECK(error_of(tensor("sub/w.bin")).find("was not read from a file") != std::string::npos);
   fs::remove_all(root);
 }
 
-TEST_CASE("the external files that a model uses are told") {
+TEST_CASE("the external files that a model uses are listed") {
   namespace fs = std::filesystem;
   fs::path folder = fs::temp_directory_path() / fmt::format("dlcc_files_{}", ::getpid());
   fs::create_directories(folder);

@@ -1,11 +1,11 @@
-// One operator at a time, above all where versions of operator sets differ.
+// Single operators, mainly their differences between operator sets.
 #include "support.h"
 
 using namespace dlcc::frontends::onnx;
 
 namespace {
 
-// What `op` becomes for an input x of shape [2, 3, 4] (float32) and constant lists a, b, c, d.
+// The imported `op` for an input x of shape [2, 3, 4] (float32) and constant lists a, b, c, d.
 struct One {
   std::string op;
   int opset;
@@ -23,7 +23,7 @@ struct One {
 
 }  // namespace
 
-TEST_CASE("Softmax treats the axes from 'axis' on as one before version 13") {
+TEST_CASE("Softmax flattens the axes from 'axis' on before operator set 13") {
   CHECK(One{"Softmax", 13}.result() == "  nn.softmax(%x)\n");
   CHECK(One{"Softmax", 11, {"x"}, integer("axis", 2)}.result() == "  nn.softmax(%x, axis=2)\n");
   CHECK(One{"Softmax", 11}.result() ==
@@ -44,7 +44,7 @@ TEST_CASE("attributes that became inputs") {
   CHECK(One{"ReduceMean", 18, {"x"}, integer("noop_with_empty_axes", 1)}.result() == "  %x\n");
   CHECK(One{"Slice", 1, {"x"}, ints("starts", {1}) + ints("ends", {9}) + ints("axes", {2})}.result() ==
         "  strided_slice(%x, begin=[1], end=[9], axes=[2])\n");
-  // Of an axis that is given twice the last bounds count.
+  // If an axis occurs twice, its last bounds count.
   CHECK(
       One{"Slice", 1, {"x"}, ints("starts", {0, 1, 2}) + ints("ends", {1, 9, 3}) + ints("axes", {2, 1, 2})}.result() ==
       "  strided_slice(%x, begin=[1, 2], end=[9, 3], axes=[1, 2])\n");
@@ -76,7 +76,7 @@ TEST_CASE("Split") {
             "indices_or_sections=[2], axis=1") != std::string::npos);
 }
 
-TEST_CASE("before version 7 the second operand is broadcast from 'axis' on") {
+TEST_CASE("before operator set 7 the second operand is broadcast from 'axis' on") {
   std::string three = "initializer { name: 'a' data_type: 1 dims: 3 float_data: [1, 2, 3] } ";
   CHECK(One{"Add", 6, {"x", "a"}, integer("broadcast", 1) + integer("axis", 1), three}.result() ==
         "  add(%x, meta[relay.Constant][0])\n");
@@ -111,7 +111,7 @@ TEST_CASE("MatMul of vectors and stacks") {
   CHECK(One{"MatMul", 13, {"x", "a"}, "", stack}.result() == "  nn.batch_matmul(%x, meta[relay.Constant][0])\n");
 }
 
-TEST_CASE("operators are known from their first version on") {
+TEST_CASE("operators exist from their first operator set on") {
   CHECK(One{"HardSwish", 13}.result() ==
         "errors:\nm: node 'y' (HardSwish): error[unsupported-operator]: operator HardSwish does not exist in operator "
         "set 13\n    help: operator sets from 14 have it\n");

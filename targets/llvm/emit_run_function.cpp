@@ -1,5 +1,6 @@
-#include "targets/llvm/skeleton.h"
+#include "targets/llvm/emit_run_function.h"
 
+#include "targets/llvm/debug_info.h"
 #include "targets/llvm/emit_kernel.h"
 
 namespace dlcc::targets {
@@ -9,10 +10,10 @@ using lower::Region;
 
 namespace {
 
-class SkeletonEmitter {
+class RunFunctionEmitter {
  public:
-  SkeletonEmitter(llvm::Module& module, const ModelParts& parts, size_t level, const std::string& symbol,
-                  DebugInfo* debug)
+  RunFunctionEmitter(llvm::Module& module, const ModelParts& parts, size_t level, const std::string& symbol,
+                     DebugInfo* debug)
       : module_(module), parts_(parts), level_(level), b_(module.getContext()) {
     llvm::Type* pointer = b_.getPtrTy();
     auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer, pointer, pointer}, false);
@@ -28,7 +29,7 @@ class SkeletonEmitter {
     if (parts_.text) go_to_line(parts_.text->run_line);
     failed_ = block("failed");
     status_ = llvm::PHINode::Create(b_.getInt32Ty(), 0, "status", failed_);
-    if (parts_.interface.weights_file)  // the context was checked
+    if (parts_.interface.weights_file)  // the entry function has checked the context
       weights_ = load_member(b_, b_.getPtrTy(), function_->getArg(3), ContextMember::weights);
     profiler_ = find_in_context(ContextMember::profiler, "profiler");
     executor_ = find_executor();
@@ -48,7 +49,7 @@ class SkeletonEmitter {
  private:
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(module_.getContext(), name, function_); }
 
-  // context ? context's member : null
+  // context ? context->member : null
   Value* find_in_context(ContextMember member, const char* name) {
     Value* context = function_->getArg(3);
     auto *given = block("context"), *after = block("begin"), *before = b_.GetInsertBlock();
@@ -63,7 +64,7 @@ class SkeletonEmitter {
     return result;
   }
 
-  // The context's executor, else the runtime's pool; null when no kernel forks.
+  // The context's executor, else the runtime's thread pool; null when no kernel forks.
   Value* find_executor() {
     bool wanted = false;
     for (const lower::KernelVariants& k : parts_.program.kernels)
@@ -176,7 +177,7 @@ class SkeletonEmitter {
     b_.SetInsertPoint(after);
   }
 
-  // Where a value lives.
+  // A pointer to the value's first byte.
   Value* address(lower::ValueId id) {
     const lower::Value* value = &parts_.program.values[static_cast<size_t>(id)];
     int64_t offset = 0;
@@ -231,15 +232,15 @@ class SkeletonEmitter {
   llvm::BasicBlock* failed_ = nullptr;
   llvm::PHINode* status_ = nullptr;
   Value *profiler_ = nullptr, *executor_ = nullptr;
-  Value* weights_ = nullptr;  // the weights' file; null when they are in the object
+  Value* weights_ = nullptr;  // the contents of the weights file; null when the object has the weights
   int step_ = 0;
 };
 
 }  // namespace
 
-llvm::Function* emit_skeleton(llvm::Module& module, const ModelParts& parts, size_t level, const std::string& symbol,
-                              DebugInfo* debug) {
-  return SkeletonEmitter(module, parts, level, symbol, debug).emit();
+llvm::Function* emit_run_function(llvm::Module& module, const ModelParts& parts, size_t level,
+                                  const std::string& symbol, DebugInfo* debug) {
+  return RunFunctionEmitter(module, parts, level, symbol, debug).emit();
 }
 
 }  // namespace dlcc::targets

@@ -1,0 +1,278 @@
+// Imports nodes in evaluation order: operators are converted by the operator table, calls of model-local functions are
+// inlined, and subgraphs become blocks.
+#include <algorithm>
+
+#include "frontends/onnx/importer.h"
+
+namespace dlcc::frontends::onnx {
+
+namespace {
+
+constexpr size_t max_call_depth = 100;  // of model-local functions
+constexpr int64_t max_inlined_nodes = 200000;
+
+}  // namespace
+
+// ---- names --------------------------------------------------------------------------------------------------------
+
+SourceLocation Importer::location_of(const schema::NodeProto& node, const Body& body) const {
+  const std::string* name = &node.name();
+  for (int k = 0; name->empty() && k < node.output_size(); ++k) name = &node.output(k);
+  std::string domain = canonical_domain(node.domain());
+  std::string op = domain.empty() ? node.op_type() : domain + "." + node.op_type();
+  return {.file = options_.file, .node = fmt::format("{}node '{}' ({})", body.path, *name, op)};
+}
+
+// The value of a name, or empty if no scope has it. Decodes an initializer at its first use.
+std::optional<Value> Importer::lookup(const std::string& name, Scope& innermost) {
+  for (Scope* scope = &innermost; scope; scope = scope->outer) {
+    auto known = scope->values.find(name);
+    if (known != scope->values.end()) return known->second;
+    auto initializer = scope->initializers.find(name);
+    if (initializer == scope->initializers.end()) continue;
+    auto constant = initializer->second.decode(model_.proto, files_, options_.file, diagnostics_);
+    return scope->values[name] = constant ? Value::of(*constant) : Value::poison();
+  }
+  return std::nullopt;
+}
+
+// ---- nodes --------------------------------------------------------------------------------------------------------
+
+void Importer::import_nodes(const NodeList& nodes, Scope& scope, const Body& body) {
+  NodeOrder order = evaluation_order(nodes);
+  if (!order.cycle.empty()) {
+    std::vector<std::string> cycle;
+    for (int k : order.cycle) cycle.push_back("needs the result of " + location_of(nodes[k], body).node);
+    std::rotate(cycle.begin(), cycle.begin() + 1, cycle.end());
+    diagnostics_.error(DiagnosticId::cyclic_graph, location_of(nodes[order.cycle[0]], body),
+                       "the node depends on itself", cycle);
+  }
+  for (int k : order.stuck)
+    for (const std::string& name : nodes[k].output())
+      if (!name.empty()) scope.values.emplace(name, Value::poison());
+  scope.propagate_declarations(nodes, [&](const schema::NodeProto& node) {
+    auto version = body.opsets.find("");
+    bool known = canonical_domain(node.domain()).empty() && version != body.opsets.end();
+    const Row* row = known ? operator_table().find(node.op_type(), version->second) : nullptr;
+    return row && row->keeps_shape;
+  });
+  for (int k : order.sorted) import_node(nodes[k], scope, body);
+}
+
+void Importer::import_node(const schema::NodeProto& node, Scope& scope, const Body& body) {
+  SourceLocation location = location_of(node, body);
+  FunctionKey key(canonical_domain(node.domain()), node.op_type(), node.overload());
+  auto function = model_.functions.find(key);
+  if (function != model_.functions.end())
+    call_function(*function->second, node, scope, body, location);
+  else
+    convert(node, scope, body, location);
+}
+
+const Row* Importer::find_row(const schema::NodeProto& node, const Body& body, const SourceLocation& location,
+                              int64_t& opset) {
+  std::string domain = canonical_domain(node.domain());
+  auto version = body.opsets.find(domain);
+  if (version == body.opsets.end()) {
+    diagnostics_.error(DiagnosticId::unsupported_opset, location,
+                       domain.empty() ? "the model does not say which operator set it uses"
+                                      : fmt::format("the model does not import domain '{}'", domain));
+    return nullptr;
+  }
+  opset = version->second;
+  const Row* row = domain.empty() ? operator_table().find(node.op_type(), opset) : nullptr;
+  if (row) return row;
+  auto first = domain.empty() ? operator_table().first_version(node.op_type()) : std::nullopt;
+  std::string name = domain.empty() ? node.op_type() : domain + "." + node.op_type();
+  if (first)
+    diagnostics_.error(DiagnosticId::unsupported_operator, location,
+                       fmt::format("operator {} does not exist in operator set {}", name, opset), {},
+                       fmt::format("operator sets from {} have it", *first));
+  else
+    diagnostics_.error(DiagnosticId::unsupported_operator, location, fmt::format("operator {} is not supported", name),
+                       {}, "a model-local function can define it");
+  return nullptr;
+}
+
+// Fills `inputs`; omitted optional inputs are empty. False if one is poisoned or, which is reported, undefined.
+bool Importer::inputs_of(const schema::NodeProto& node, Scope& scope, const SourceLocation& location,
+                         std::vector<std::optional<Value>>& inputs) {
+  bool usable = true;
+  for (const std::string& name : node.input()) {
+    auto& input = inputs.emplace_back();
+    if (name.empty() || scope.left_out.contains(name)) continue;
+    input = lookup(name, scope);
+    if (!input)
+      diagnostics_.error(DiagnosticId::undefined_value, location, fmt::format("nothing defines its input '{}'", name));
+    usable = usable && input && !input->poisoned;
+  }
+  while (!inputs.empty() && !inputs.back() && usable) inputs.pop_back();
+  return usable;
+}
+
+// The node's attributes, with references to the enclosing function's attributes resolved.
+AttributeMap Importer::attributes_of(const schema::NodeProto& node, const Body& body, const SourceLocation& location) {
+  AttributeMap map;
+  for (const schema::AttributeProto& a : node.attribute()) {
+    const schema::AttributeProto* value = &a;
+    if (!a.ref_attr_name().empty()) {
+      auto given = body.attributes ? body.attributes->find(a.ref_attr_name()) : AttributeMap::const_iterator();
+      if (!body.attributes) {
+        diagnostics_.error(
+            DiagnosticId::bad_attribute, location,
+            fmt::format("attribute '{}' refers to a function's attribute outside of any function", a.name()));
+        continue;
+      }
+      if (given == body.attributes->end()) continue;  // the call omits it: the default applies
+      value = given->second;
+    }
+    if (!map.emplace(a.name(), value).second)
+      diagnostics_.error(DiagnosticId::duplicate_definition, location,
+                         fmt::format("attribute '{}' is given twice", a.name()));
+  }
+  return map;
+}
+
+void Importer::convert(const schema::NodeProto& node, Scope& scope, const Body& body, const SourceLocation& location) {
+  int64_t opset = 0;
+  std::vector<std::optional<Value>> inputs;
+  const Row* row = find_row(node, body, location, opset);
+  bool usable = inputs_of(node, scope, location, inputs);
+  if (!row || !usable) return poison_outputs(node, scope, location);
+
+  Node n({.proto = node,
+          .opset = opset,
+          .location = location,
+          .inputs = std::move(inputs),
+          .attributes = attributes_of(node, body, location),
+          .builder = builder_,
+          .diagnostics = diagnostics_,
+          .files = files_,
+          .owner = model_.proto,
+          .declared_shape = [&](const std::string& name) { return types_.declared_shape(scope, name); },
+          .import_branch = [&](const schema::GraphProto& g) { return import_branch(g, scope, body, location); },
+          .import_inline = [&](const schema::GraphProto& g) { return import_subgraph(g, scope, body, location); }});
+  int given = n.input_count();
+  bool missing = given < row->min_inputs;
+  for (int k = 0; k < given; ++k)
+    missing = missing || (!n.has(k) && (k < row->min_inputs || row->max_inputs == any_number));
+  if (missing)
+    n.fail(DiagnosticId::wrong_arity, fmt::format("needs {} input{}, found {}", row->min_inputs,
+                                                  row->min_inputs == 1 ? "" : "s", n.all_inputs().size()));
+  if (row->max_inputs != any_number && given > row->max_inputs)
+    n.fail(DiagnosticId::wrong_arity, fmt::format("has at most {} inputs, found {}", row->max_inputs, given));
+  if (row->max_outputs != any_number && n.output_count() > row->max_outputs)
+    n.fail(DiagnosticId::wrong_arity,
+           fmt::format("has at most {} outputs, found {}", row->max_outputs, n.output_count()));
+
+  int first_id = module_.next_id;
+  Values results = n.failed() ? Values{} : row->convert(n);
+  if (!n.failed())
+    for (const std::string& name : n.unused_attributes())
+      n.fail(DiagnosticId::unsupported_attribute,
+             fmt::format("there is no attribute '{}' in operator set {}", name, opset));
+  if (n.failed()) return poison_outputs(node, scope, location);
+  for (int k = 0; k < std::min<int>(n.output_count(), static_cast<int>(results.size())); ++k)
+    if (auto* var = std::get_if<relay::Var>(&results[k].atom); var && n.wants(k) && (*var)->id >= first_id)
+      (*var)->name = variable_name(node.output(k));
+  bind_outputs(node, scope, results, location);
+}
+
+// Binds the outputs to the results; outputs without a result are poisoned.
+void Importer::bind_outputs(const schema::NodeProto& node, Scope& scope, const Values& results,
+                            const SourceLocation& location) {
+  for (int k = 0; k < node.output_size(); ++k) {
+    const std::string& name = node.output(k);
+    if (name.empty()) continue;
+    Value value = k < static_cast<int>(results.size()) ? results[k] : Value::poison();
+    bool taken = scope.initializers.contains(name) || !scope.values.emplace(name, value).second;
+    if (taken)
+      diagnostics_.error(DiagnosticId::duplicate_definition, location,
+                         fmt::format("its output '{}' is defined elsewhere too", name));
+  }
+}
+
+// ---- functions and subgraphs --------------------------------------------------------------------------------------
+
+void Importer::call_function(const schema::FunctionProto& function, const schema::NodeProto& node, Scope& scope,
+                             const Body& body, const SourceLocation& location) {
+  std::vector<std::optional<Value>> inputs;
+  bool usable = inputs_of(node, scope, location, inputs);
+  auto reject = [&](DiagnosticId id, std::string message) {
+    diagnostics_.error(id, location, std::move(message));
+    poison_outputs(node, scope, location);
+  };
+  if (std::ranges::count(calls_, &function)) return reject(DiagnosticId::cyclic_graph, "the function calls itself");
+  inlined_ += function.node_size();
+  if (calls_.size() >= max_call_depth || inlined_ > max_inlined_nodes)
+    return reject(DiagnosticId::too_large, "functions expand to too many nodes");
+  if (static_cast<int>(inputs.size()) > function.input_size() || node.output_size() > function.output_size())
+    return reject(DiagnosticId::wrong_arity, fmt::format("the function has {} inputs and {} outputs",
+                                                         function.input_size(), function.output_size()));
+  if (!usable) return poison_outputs(node, scope, location);
+
+  AttributeMap attributes = attributes_of(node, body, location);
+  for (const schema::AttributeProto& a : function.attribute_proto()) attributes.emplace(a.name(), &a);
+  Opsets opsets = read_opsets(function.opset_import(), location, diagnostics_);
+  for (const auto& [domain, version] : body.opsets) opsets.emplace(domain, version);
+  Scope inner;
+  for (int k = 0; k < function.input_size(); ++k) {
+    bool given = k < static_cast<int>(inputs.size()) && inputs[k];
+    if (given)
+      inner.values.emplace(function.input(k), *inputs[k]);
+    else
+      inner.left_out.insert(function.input(k));
+  }
+  for (const schema::ValueInfoProto& info : function.value_info()) inner.declared.emplace(info.name(), &info.type());
+  for (int k = 0; k < node.output_size(); ++k)
+    if (auto known = scope.declared.find(node.output(k)); known != scope.declared.end())
+      inner.declared.emplace(function.output(k), known->second);
+
+  calls_.push_back(&function);
+  import_nodes(function.node(), inner, {opsets, &attributes, location.node + ": "});
+  calls_.pop_back();
+  Values results;
+  for (int k = 0; k < node.output_size(); ++k) {
+    auto value = lookup(function.output(k), inner);
+    if (!value && !node.output(k).empty())
+      diagnostics_.error(DiagnosticId::undefined_value, location,
+                         fmt::format("nothing in the function produces its output '{}'", function.output(k)));
+    results.push_back(value.value_or(Value::poison()));
+  }
+  bind_outputs(node, scope, results, location);
+}
+
+std::optional<Values> Importer::import_subgraph(const schema::GraphProto& graph, Scope& outer, const Body& body,
+                                                const SourceLocation& location) {
+  Scope scope;
+  scope.outer = &outer;
+  scope.add_initializers(graph, diagnostics_, options_.file);
+  scope.add_declarations(graph);
+  Body inner{body.opsets, body.attributes, location.node + ": "};
+  import_nodes(graph.node(), scope, inner);
+  Values results;
+  bool complete = true;
+  for (const schema::ValueInfoProto& output : graph.output()) {
+    auto value = lookup(output.name(), scope);
+    if (!value)
+      diagnostics_.error(DiagnosticId::undefined_value, location,
+                         fmt::format("nothing produces the subgraph's output '{}'", output.name()));
+    complete = complete && value && !value->poisoned;
+    if (complete) results.push_back(*value);
+  }
+  return complete ? std::optional(results) : std::nullopt;
+}
+
+std::optional<Branch> Importer::import_branch(const schema::GraphProto& graph, Scope& outer, const Body& body,
+                                              const SourceLocation& location) {
+  builder_.open();
+  auto results = import_subgraph(graph, outer, body, location);
+  if (!results) {
+    builder_.discard();
+    return std::nullopt;
+  }
+  auto block = std::make_shared<relay::Block>(builder_.close(*results, location));
+  return Branch{block, *results};
+}
+
+}  // namespace dlcc::frontends::onnx

@@ -1,0 +1,79 @@
+// The state of importing one ONNX model: the main graph's inputs and outputs (importer.cpp), nodes, calls of
+// model-local functions and subgraphs (import_nodes.cpp). A problem is reported once and poisons the values that depend
+// on it, so that one walk reports all problems.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frontends/frontend.h"
+#include "frontends/onnx/operators/table.h"
+#include "frontends/onnx/order.h"
+#include "frontends/onnx/reader.h"
+#include "frontends/onnx/scope.h"
+
+namespace dlcc::frontends::onnx {
+
+using AttributeMap = std::map<std::string, const schema::AttributeProto*>;
+
+// What the nodes of a graph or of a function's body depend on besides their scope.
+struct Body {
+  const Opsets& opsets;
+  const AttributeMap* attributes = nullptr;  // of the function's call; null outside of functions
+  std::string path;                          // the calling nodes, for messages
+};
+
+class Importer {
+ public:
+  Importer(const Model& model, const ImportOptions& options, Diagnostics& diagnostics)
+      : model_(model),
+        options_(options),
+        diagnostics_(diagnostics),
+        files_(options.folder, options.files_read),
+        builder_(module_),
+        types_(options.dims, options.file, diagnostics) {}
+
+  std::optional<relay::Module> run();
+
+ private:
+  // importer.cpp
+  void add_inputs(Scope&, std::vector<relay::Var>& params);
+  void check_dim_names();
+  Values outputs_of_main(Scope&);
+  void check_output(const schema::ValueInfoProto&, const Value&);
+
+  // import_nodes.cpp
+  void import_nodes(const NodeList&, Scope&, const Body&);
+  void import_node(const schema::NodeProto&, Scope&, const Body&);
+  void convert(const schema::NodeProto&, Scope&, const Body&, const SourceLocation&);
+  const Row* find_row(const schema::NodeProto&, const Body&, const SourceLocation&, int64_t& opset);
+  bool inputs_of(const schema::NodeProto&, Scope&, const SourceLocation&, std::vector<std::optional<Value>>&);
+  AttributeMap attributes_of(const schema::NodeProto&, const Body&, const SourceLocation&);
+  void bind_outputs(const schema::NodeProto&, Scope&, const Values&, const SourceLocation&);
+  void poison_outputs(const schema::NodeProto& node, Scope& scope, const SourceLocation& location) {
+    bind_outputs(node, scope, {}, location);
+  }
+
+  void call_function(const schema::FunctionProto&, const schema::NodeProto&, Scope&, const Body&,
+                     const SourceLocation&);
+  std::optional<Values> import_subgraph(const schema::GraphProto&, Scope& outer, const Body&, const SourceLocation&);
+  std::optional<Branch> import_branch(const schema::GraphProto&, Scope& outer, const Body&, const SourceLocation&);
+
+  SourceLocation location_of(const schema::NodeProto&, const Body&) const;
+  std::optional<Value> lookup(const std::string& name, Scope&);
+
+  const Model& model_;
+  const ImportOptions& options_;
+  Diagnostics& diagnostics_;
+  ExternalFiles files_;
+  relay::Module module_;
+  BlockBuilder builder_;
+  DeclaredTypes types_;
+  std::vector<const schema::FunctionProto*> calls_;  // functions being inlined, innermost last
+  int64_t inlined_ = 0;                              // number of nodes of inlined functions, once for each call
+};
+
+}  // namespace dlcc::frontends::onnx

@@ -1,0 +1,17 @@
+// The run function of one CPU level: the program's control flow, kernel calls and copies.
+#pragma once
+
+#include <llvm/IR/Module.h>
+
+#include <string>
+
+#include "targets/llvm/emit_model.h"
+
+namespace dlcc::targets {
+
+// Defines `int32 SYMBOL(inputs, outputs, arena, context)`, which does not check its arguments. `debug` is null without
+// -g.
+llvm::Function* emit_run_function(llvm::Module&, const ModelParts&, size_t level, const std::string& symbol,
+                                  DebugInfo* debug);
+
+}  // namespace dlcc::targets
