@@ -19,6 +19,7 @@ PATH=$(dirname "$dlcc"):$PATH
 matches() {
   local pattern
   pattern=$(printf '%s.' "$2" | sed 's/[][\\*?()|+@!]/\\&/g; s/\.\.\./*/g')
+  pattern=${pattern//$'\n*\n'/$'\n*'}  # a line '...' matches no lines, too
   [[ $1 == ${pattern%.} ]]
 }
 
