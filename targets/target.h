@@ -20,10 +20,18 @@ struct CodeLevel {
   tensor::Machine machine;
 };
 
+// How an object with several levels finds out which of them the CPU supports.
+enum class LevelDetection {
+  none,   // there is no way: an object has one level
+  cpuid,  // by the CPUID and XGETBV instructions of x86
+};
+
 struct Target {
   std::string name;    // "x86-64", "aarch64"
   std::string triple;  // "x86_64-unknown-linux-gnu"
   std::string summary;
+  std::string baseline_cpu = "generic";  // LLVM's target CPU for the code that runs before a level is chosen
+  LevelDetection level_detection = LevelDetection::none;
   std::vector<CodeLevel> levels;  // ascending; the first is what a CPU must have
   int64_t channel_block = 1;      // channels per block of the images' layout, NCHW16c for 16; 1: the model's NCHW
   bool is_host_architecture = false;

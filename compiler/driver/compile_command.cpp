@@ -162,7 +162,7 @@ int compile_command(std::vector<std::string> args) {
   add_reporting_options(app, reporting);
   app.callback([&] {
     if (!out.object.empty()) return;
-    if (options.stop_after.empty()) throw CLI::RequiredError("-o OBJECT, where no command is given,");
+    if (options.passes.stop_after.empty()) throw CLI::RequiredError("-o OBJECT, where no command is given,");
     out.object = "-";  // nothing will be written
   });
   app.add_flag("--tune", out.tune,
@@ -214,7 +214,7 @@ int compile_command(std::vector<std::string> args) {
   if (records) compiler.use(*records);
   auto planned = module && !diagnostics.any() ? compiler.plan(*module) : std::nullopt;
   if (planned) write_all(compiler, out, std::move(*module), *planned, records, diagnostics);
-  if (options.time_passes) std::cerr << compiler.timings().str();
+  if (options.time_passes) std::cerr << compiler.timings();
   return report(diagnostics, reporting);
 }
 

@@ -17,9 +17,13 @@ int opt_command(std::vector<std::string> args) {
   app.footer(list);
   add_compile_options(app, options);
   add_reporting_options(app, reporting);
-  app.add_option("--passes", passes, "The passes, in order")->type_name("LIST")->delimiter(',')->check(check_pass);
+  app.add_option("--passes", passes, "The passes in their order, separated by commas; empty: none")
+      ->type_name("LIST")
+      ->delimiter(',')
+      ->check(check_pass);
+  std::erase(args, "--passes=");  // the parser's library would take the next argument as the list
   if (auto status = parse(app, args)) return *status;
-  options.verify_each = true;
+  options.passes.verify_each = true;
   Diagnostics diagnostics;
   Compiler compiler(options, diagnostics);
   auto module = compiler.import();

@@ -151,17 +151,17 @@ void add_compile_options(CLI::App& app, CompileOptions& o) {
   app.add_option("--tuning-records", o.tuning_records, "Schedules choose as these records of --tune say")
       ->type_name("FILE");
   const char* inside = "Looking inside";
-  app.add_option("--dump-after", o.dump_after, "Print the module after this pass ('all': after each)")
+  app.add_option("--dump-after", o.passes.dump_after, "Print the module after this pass ('all': after each)")
       ->type_name("PASS")
       ->group(inside)
       ->expected(1)
       ->check([](const std::string& name) { return name == "all" ? "" : check_pass(name); });
-  app.add_option("--stop-after", o.stop_after, "Print the module after this pass and stop")
+  app.add_option("--stop-after", o.passes.stop_after, "Print the module after this pass and stop")
       ->type_name("PASS")
       ->group(inside)
       ->check(check_pass);
   app.add_flag("--time-passes", o.time_passes, "Print how long each stage took")->group(inside);
-  app.add_flag("--verify-each", o.verify_each, "Check the module after every pass")->group(inside);
+  app.add_flag("--verify-each", o.passes.verify_each, "Check the module after every pass")->group(inside);
   app.add_flag_callback(
       "-v",
       [&o] {
@@ -170,7 +170,7 @@ void add_compile_options(CLI::App& app, CompileOptions& o) {
       },
       "Print the version and what is done");
   app.callback([&o] {
-    if (!o.progress && isatty(STDERR_FILENO) && o.dump_after.empty()) o.progress = show_progress;
+    if (!o.progress && isatty(STDERR_FILENO) && o.passes.dump_after.empty()) o.progress = show_progress;
   });
 }
 

@@ -38,7 +38,7 @@ bool verify_layers(Compiler& compiler, relay::Module fused, const std::vector<Co
   std::vector<std::string> names;
   relay::Module module = with_layers_as_outputs(std::move(fused), names);
   auto expected = relay::evaluate(module, inputs, tensor::Precision::specified, diagnostics);
-  auto laid_out = compiler.run_passes(std::move(module), {"assign-layouts"});
+  auto laid_out = compiler.run_passes(std::move(module), storage_passes());
   auto planned = laid_out ? compiler.plan(*laid_out) : std::nullopt;
   if (!expected || !returned_ok(static_cast<int>(expected->status), diagnostics) || !planned) return false;
   auto object = compiler.generate(*planned).bytes();

@@ -61,14 +61,14 @@ class Checker {
 
   void unknown_size(const std::string& symbol, const SourceLocation& location, const std::string& what) {
     if (!reported_.insert(symbol).second) return;
-    bool has_name = !symbol.starts_with('?');  // others are inferred
+    bool has_name = !symbol.starts_with('?');  // '?' begins the symbols that type inference makes
     diagnostics_.error(DiagnosticId::dynamic_shape, location,
                        fmt::format("the dimension '{}' of {} is not known at compile time", symbol, what), {},
                        has_name ? fmt::format("give it a value: --dim {}=1", symbol) : "");
   }
 
   Diagnostics& diagnostics_;
-  std::set<std::string> reported_;  // symbols; "" for sizes beyond 64 bits
+  std::set<std::string> reported_;  // symbols; "" for dimensions that do not fit 64 bits
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What keeps a module from native code as it stands, before any pass runs.
+// Refuses modules that cannot be compiled to native code, before any pass runs.
 #pragma once
 
 #include "relay/ir.h"
@@ -6,8 +6,9 @@
 
 namespace dlcc::lower {
 
-// There is a function @main, its parameters are tensors or tuples of them, and every size in it and in the other
-// functions is known. Reports what is not so, a symbol once; `model` is the place of what has none of its own.
+// Whether there is a function @main, its parameters are tensors or tuples of tensors, and every dimension in the module
+// is a number. Reports each violation, and each symbolic dimension once. `model` is the source location of violations
+// that have none of their own.
 bool check_module(const relay::Module&, const SourceLocation& model, Diagnostics&);
 
 }  // namespace dlcc::lower

@@ -1,31 +1,30 @@
-// Checks a storage plan from first principles, sharing nothing with the planner: the program is executed over a map
-// from bytes of memory to the value last written there, and every read must find its own value in every byte. Runs at
-// every compile, so that a planner's mistake is an internal error and never a wrong result.
+// The checker of storage plans: an abstract interpretation of the program whose state is a map from bytes of memory to
+// the value last written there.
 //
 // Rules
-//   * Every temporary that a step uses lies inside the arena at a multiple of its alignment; the arena is aligned for
-//   all.
-//   * A view lies inside its base, which is not a view. A buffer is no larger than the value a kernel gets for it, and
-//   not
-//     more aligned than that value's address is known to be.
-//   * A read finds every byte last written to by the same value (or by views of it) on every path; branches join by
-//     keeping what both arms agree on, loops are followed to a fixed point.
-//   * Inputs and constants are never written. Every output is fully written at the end.
-//   * What a step writes or uses as scratch overlaps no other operand of it, except exactly, in a pair declared in
-//   place.
-//     Scratch holds nothing afterwards.
+//   * Every temporary that a step uses is inside the arena, at a multiple of its alignment. The arena's alignment is a
+//     multiple of that of every temporary.
+//   * A view is inside its base, and the base is not a view.
+//   * A kernel's parameter has at most the bytes of its operand, and at most the alignment that is known of the
+//     operand's address.
+//   * A read finds its own value (or views of it) in every byte, on every path. The state after a branch is what both
+//     arms agree on; loops are interpreted until the state no longer changes.
+//   * Inputs and constants are never written. At the end, every byte of every output has been written.
+//   * An operand that a step writes or uses as scratch overlaps no other operand of the step, except an operand of
+//   equal
+//     address and size in a declared in-place pair. The contents of scratch are undefined after the step.
+#include "lower/check_plan.h"
+
 #include <algorithm>
 #include <map>
 #include <optional>
-
-#include "lower/program.h"
 
 namespace dlcc::lower {
 namespace {
 
 using tensor::Access;
 
-// Ends the walk; its text is the result of the check. Never leaves this file.
+// Thrown at the first violation; caught in check_storage.
 struct Violation {
   std::string text;
 };
@@ -42,7 +41,7 @@ struct Bytes {
   bool operator==(const Bytes&) const = default;
 };
 
-// Which value was last written to each byte. Bytes that are in no segment hold nothing of use.
+// The value last written to each byte. The contents of bytes in no segment are undefined.
 class Memory {
  public:
   void write(Bytes at, ValueId owner) {
@@ -57,7 +56,7 @@ class Memory {
     segments_.erase(segments_.lower_bound(at.begin), segments_.lower_bound(at.end));
   }
 
-  // The first byte that does not hold `owner`.
+  // The first byte of the range that does not belong to `owner`.
   std::optional<int64_t> find_other(Bytes at, ValueId owner) const {
     while (at.begin < at.end) {
       auto it = segments_.upper_bound(at.begin);
@@ -75,7 +74,7 @@ class Memory {
     return it->second.owner;
   }
 
-  // Keeps what both say.
+  // The bytes that have the same owner in both.
   static Memory intersect(const Memory& a, const Memory& b) {
     Memory both;
     auto i = a.segments_.begin(), j = b.segments_.begin();
@@ -87,7 +86,7 @@ class Memory {
     return both;
   }
 
-  // Equal memories may be cut into segments differently.
+  // Segments may be divided differently in equal memories.
   bool operator==(const Memory& o) const { return joined() == o.joined(); }
 
  private:
@@ -138,7 +137,7 @@ class Checker {
     execute(program_.body, memory);
     for (ValueId v : program_.outputs) {
       if (base_of(v).storage != Storage::output)
-        fail("{} is an output of the program but does not live in one", label(v));
+        fail("{} is an output of the program but is not stored in one", label(v));
       read(memory, v, "the end of the program");
     }
   }
@@ -158,7 +157,7 @@ class Checker {
     return name.empty() ? fmt::format("%{}", v) : fmt::format("%{} '{}'", v, name);
   }
 
-  // Gives every value its address. The arena begins at 0; every other value has memory of its own behind it.
+  // Gives every value an address. The arena begins at 0; inputs, outputs and constants have disjoint memory after it.
   void lay_out() {
     if (plan_.offsets.size() != program_.values.size())
       fail("the plan has {} offsets for {} values", plan_.offsets.size(), program_.values.size());
@@ -174,7 +173,7 @@ class Checker {
         check_temporary(v);
         address_[v] = plan_.offsets[v];
       } else {
-        if (plan_.offsets[v] != -1) fail("{} is no temporary but has an offset", label(v));
+        if (plan_.offsets[v] != -1) fail("{} is not a temporary but has an offset", label(v));
         address_[v] = next;
         next += value.bytes;
       }
@@ -188,7 +187,7 @@ class Checker {
     const Value& view = program_.values[v];
     if (view.base < 0 || view.base >= static_cast<ValueId>(program_.values.size()) ||
         program_.values[view.base].storage == Storage::view)
-      fail("{} is a view of {}, which is no base", label(v), view.base);
+      fail("{} is a view of {}, which is not a base", label(v), view.base);
     if (view.base_offset < 0 || view.base_offset > base_of(v).bytes - view.bytes)
       fail("{} extends beyond {}", label(v), label(view.base));
   }
@@ -196,10 +195,10 @@ class Checker {
   void check_temporary(ValueId v) const {
     const Value& value = program_.values[v];
     const int64_t offset = plan_.offsets[v];
-    if (offset == -1) return;  // fine as long as nothing uses it
+    if (offset == -1) return;  // check_usable refuses its uses
     if (value.alignment < 1) fail("{} has alignment {}", label(v), value.alignment);
     if (offset < 0 || offset > plan_.arena_bytes - value.bytes)
-      fail("{} at offset {} lies outside the arena of {} bytes", label(v), offset, plan_.arena_bytes);
+      fail("{} at offset {} is outside the arena of {} bytes", label(v), offset, plan_.arena_bytes);
     if (offset % value.alignment != 0 || plan_.arena_alignment % value.alignment != 0)
       fail("{} at offset {} of an arena aligned to {} is not aligned to {}", label(v), offset, plan_.arena_alignment,
            value.alignment);
@@ -207,7 +206,7 @@ class Checker {
 
   Bytes range_of(ValueId v) const { return {address_[v], address_[v] + program_.values[v].bytes}; }
 
-  // A power of two that divides the address the value will have.
+  // The largest power of two that is known to divide the value's address at run time.
   int64_t known_alignment(ValueId v) const {
     const Value& base = base_of(v);
     const int64_t element = std::max<int64_t>(1, storage_bytes(base.type, 1));
@@ -226,7 +225,7 @@ class Checker {
   void check_usable(ValueId v, const std::string& where) const {
     if (v < 0 || v >= static_cast<ValueId>(program_.values.size())) fail("{}: there is no value {}", where, v);
     if (base_of(v).storage == Storage::temporary && plan_.offsets[base_id(v)] == -1)
-      fail("{}: {} has no place in the arena", where, label(v));
+      fail("{}: {} has no offset in the arena", where, label(v));
   }
 
   void read(const Memory& memory, ValueId v, const std::string& where) const {
@@ -234,7 +233,8 @@ class Checker {
     const std::optional<int64_t> byte = memory.find_other(range_of(v), base_id(v));
     if (!byte) return;
     const std::optional<ValueId> found = memory.owner_at(*byte);
-    fail("{}: byte {} of {} holds {}", where, *byte - address_[v], label(v), found ? label(*found) : "nothing certain");
+    fail("{}: byte {} of {} holds {}", where, *byte - address_[v], label(v),
+         found ? label(*found) : "no defined value");
   }
 
   void check_writable(ValueId v, const std::string& where) const {
@@ -291,7 +291,7 @@ class Checker {
     int64_t count = 1;
     for (size_t d = 0; d < buffer.shape.size(); ++d) {
       const std::optional<int64_t> extent = buffer.shape[d].constant();
-      if (!extent) fail("{}: parameter '{}' has a size that is not known", where, buffer.name);
+      if (!extent) fail("{}: parameter '{}' has a symbolic dimension", where, buffer.name);
       count *= *extent;
     }
     if (!buffer.strides.empty() && count > 0) {  // one past the last element
@@ -314,7 +314,8 @@ class Checker {
         const bool declared = std::count(call.in_place.begin(), call.in_place.end(), pair) > 0;
         const bool kinds = operands[w].access == Access::write && operands[o].access == Access::read;
         if (declared && kinds && operands[w].bytes == operands[o].bytes) continue;
-        fail("{}: {} overlaps {}, which the same call uses", where, label(operands[w].value), label(operands[o].value));
+        fail("{}: {} overlaps {}, another operand of the call", where, label(operands[w].value),
+             label(operands[o].value));
       }
     }
   }
@@ -325,13 +326,13 @@ class Checker {
     check_writable(copy.to, where);
     const Bytes from = range_of(copy.from), to = range_of(copy.to);
     if (from.end - from.begin != to.end - to.begin) fail("{}: sizes differ", where);
-    if (from.overlaps(to)) fail("{}: they overlap", where);
+    if (from.overlaps(to)) fail("{}: source and destination overlap", where);
     memory.write(to, base_id(copy.to));
   }
 
   void read_condition(const Memory& memory, ValueId v, const char* where) const {
     read(memory, v, where);
-    if (program_.values[v].bytes != 1) fail("{}: {} has {} bytes, not one", where, label(v), program_.values[v].bytes);
+    if (program_.values[v].bytes != 1) fail("{}: {} has {} bytes, not 1", where, label(v), program_.values[v].bytes);
   }
 
   void execute(const std::shared_ptr<Branch>& branch, Memory& memory) {
@@ -342,7 +343,7 @@ class Checker {
     memory = Memory::intersect(memory, other);
   }
 
-  // The memory before each test of the condition: what holds on entry and after every iteration.
+  // The memory before each test of the condition is what entry and every iteration agree on.
   void execute(const std::shared_ptr<Repeat>& loop, Memory& memory) {
     while (true) {
       read_condition(memory, loop->condition, "condition of a loop");

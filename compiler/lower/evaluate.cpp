@@ -7,9 +7,9 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-class Machine {
+class Evaluator {
  public:
-  Machine(const Program& program, std::span<const Constant> inputs, size_t level) : program_(program), level_(level) {
+  Evaluator(const Program& program, std::span<const Constant> inputs, size_t level) : program_(program), level_(level) {
     memory_.resize(program.values.size());
     for (size_t v = 0; v < program.values.size(); ++v) {
       const Value& value = program.values[v];
@@ -74,7 +74,7 @@ class Machine {
   tensor::Status invoke(const Invoke& call) {
     const tensor::Kernel& kernel = program_.kernels[static_cast<size_t>(call.kernel)].variants[level_];
     std::vector<Constant> args;
-    // A kernel's parameter may have another shape than its operand (joined axes), never other bytes.
+    // A parameter may have another shape than its operand (merged axes), but has the same bytes.
     for (size_t k = 0; k < kernel.params.size(); ++k)
       if (kernel.params[k].access == tensor::Access::read)
         args.push_back(Constant::view(kernel.params[k].buffer->type, static_shape(kernel.params[k].buffer->shape),
@@ -97,9 +97,9 @@ class Machine {
 }  // namespace
 
 tensor::EvaluationResult evaluate(const Program& program, std::span<const Constant> inputs, size_t level) {
-  Machine machine(program, inputs, level);
-  tensor::EvaluationResult result{machine.run(program.body), {}};
-  for (ValueId v : program.outputs) result.results.push_back(machine.value(v));
+  Evaluator evaluator(program, inputs, level);
+  tensor::EvaluationResult result{evaluator.run(program.body), {}};
+  for (ValueId v : program.outputs) result.results.push_back(evaluator.value(v));
   return result;
 }
 

@@ -1,5 +1,5 @@
-// Runs a planned program without code generation: every kernel through the tensor IR's evaluator. It tests schedules,
-// layouts, packing and the skeleton apart from any back end.
+// Evaluates a lowered program: every kernel runs in the evaluator of the tensor IR. Tests schedules, layouts, packing
+// and control flow without code generation.
 #pragma once
 
 #include <span>
@@ -9,7 +9,8 @@
 
 namespace dlcc::lower {
 
-// Runs variant `level` of every kernel; results are the outputs in order.
+// Evaluates variant `level` of every kernel. The results are the outputs in order, or meaningless when the status is
+// not ok. Every value has memory of its own: storage plans are not tested.
 tensor::EvaluationResult evaluate(const Program&, std::span<const Constant> inputs, size_t level);
 
 }  // namespace dlcc::lower

@@ -1,5 +1,5 @@
-// Calls are visited last to first. So the last concatenation of a chain, which holds everything, becomes the home of
-// all pieces, and the earlier ones find their operands side by side in it.
+// Calls are visited last to first. So the last concatenation of a chain, which holds all data, becomes the base of all
+// operands, and earlier concatenations find their operands side by side in it.
 #include "lower/in_place_concat.h"
 
 #include <algorithm>
@@ -7,50 +7,50 @@
 namespace dlcc::lower {
 namespace {
 
-class Placer {
+class Concatenator {
  public:
-  explicit Placer(Program& program) : program_(program) {}
+  explicit Concatenator(Program& program) : program_(program) {}
 
-  bool place(const Pieces& p) { return operands_become_views(p) || result_becomes_view(p); }
+  bool run(const ConcatCall& c) { return operands_become_views(c) || result_becomes_view(c); }
 
  private:
   Value& value(ValueId v) { return program_.values[static_cast<size_t>(v)]; }
 
-  // Operands are free to move: temporaries, each once.
-  bool operands_become_views(const Pieces& p) {
-    if (value(p.result).storage != Storage::temporary && value(p.result).storage != Storage::view) return false;
-    for (size_t k = 0; k < p.operands.size(); ++k) {
-      const Value& piece = value(p.operands[k]);
-      bool is_free = piece.storage == Storage::temporary && std::ranges::count(p.operands, p.operands[k]) == 1;
-      if (!is_free || p.offsets[k] % piece.alignment != 0) return false;
+  // Possible when each operand is a temporary that occurs once, and its offset is aligned.
+  bool operands_become_views(const ConcatCall& c) {
+    if (value(c.result).storage != Storage::temporary && value(c.result).storage != Storage::view) return false;
+    for (size_t k = 0; k < c.operands.size(); ++k) {
+      const Value& operand = value(c.operands[k]);
+      bool movable = operand.storage == Storage::temporary && std::ranges::count(c.operands, c.operands[k]) == 1;
+      if (!movable || c.offsets[k] % operand.alignment != 0) return false;
     }
-    for (size_t k = 0; k < p.operands.size(); ++k) make_view(p.operands[k], p.result, p.offsets[k]);
+    for (size_t k = 0; k < c.operands.size(); ++k) make_view(c.operands[k], c.result, c.offsets[k]);
     return true;
   }
 
-  // All operands lie in one value already, as far from each other as in the result.
-  bool result_becomes_view(const Pieces& p) {
-    if (value(p.result).storage != Storage::temporary) return false;
-    const Value& first = value(p.operands[0]);
-    int64_t begin = first.base_offset - p.offsets[0];
-    for (size_t k = 0; k < p.operands.size(); ++k) {
-      const Value& piece = value(p.operands[k]);
-      if (piece.storage != Storage::view || piece.base != first.base || piece.base_offset != begin + p.offsets[k])
+  // Possible when all operands are views of one base already, at the same distances as in the result.
+  bool result_becomes_view(const ConcatCall& c) {
+    if (value(c.result).storage != Storage::temporary) return false;
+    const Value& first = value(c.operands[0]);
+    int64_t begin = first.base_offset - c.offsets[0];
+    for (size_t k = 0; k < c.operands.size(); ++k) {
+      const Value& operand = value(c.operands[k]);
+      if (operand.storage != Storage::view || operand.base != first.base || operand.base_offset != begin + c.offsets[k])
         return false;
     }
-    if (begin < 0 || begin % value(p.result).alignment != 0 || begin + value(p.result).bytes > value(first.base).bytes)
+    if (begin < 0 || begin % value(c.result).alignment != 0 || begin + value(c.result).bytes > value(first.base).bytes)
       return false;
-    make_view(p.result, first.base, begin);
+    make_view(c.result, first.base, begin);
     return true;
   }
 
-  // `v` and its views become views of `home`, or of what that is a view of.
-  void make_view(ValueId v, ValueId home, int64_t offset) {
-    if (value(home).storage == Storage::view) offset += value(home).base_offset, home = value(home).base;
+  // `v` and its views become views of `base`, or of the base of `base` when it is a view itself.
+  void make_view(ValueId v, ValueId base, int64_t offset) {
+    if (value(base).storage == Storage::view) offset += value(base).base_offset, base = value(base).base;
     Value& own = value(v);
-    own.storage = Storage::view, own.base = home, own.base_offset = offset;
+    own.storage = Storage::view, own.base = base, own.base_offset = offset;
     for (Value& other : program_.values)
-      if (other.storage == Storage::view && other.base == v) other.base = home, other.base_offset += offset;
+      if (other.storage == Storage::view && other.base == v) other.base = base, other.base_offset += offset;
   }
 
   Program& program_;
@@ -58,10 +58,10 @@ class Placer {
 
 }  // namespace
 
-void in_place_concat(Program& program, const std::vector<Pieces>& calls) {
-  Placer placer(program);
+void in_place_concat(Program& program, const std::vector<ConcatCall>& calls) {
+  Concatenator concatenator(program);
   for (size_t k = calls.size(); k-- > 0;)
-    if (placer.place(calls[k]))
+    if (concatenator.run(calls[k]))
       program.body.steps.erase(program.body.steps.begin() + static_cast<std::ptrdiff_t>(calls[k].step));
 }
 

@@ -1,4 +1,4 @@
-// Concatenation without copies: what is laid next to each other is computed in its place.
+// In-place concatenation: the operands of a concatenation are computed at their offsets in its result, without a copy.
 #pragma once
 
 #include <vector>
@@ -7,16 +7,17 @@
 
 namespace dlcc::lower {
 
-// A call that only copies its operands, each to a contiguous run of its result.
-struct Pieces {
-  size_t step;  // of the program's outermost region
+// A call that copies each operand to a contiguous part of its result and does nothing else.
+struct ConcatCall {
+  size_t step;  // index in the program's outermost region
   ValueId result;
   std::vector<ValueId> operands;
-  std::vector<int64_t> offsets;  // bytes from the beginning of the result
+  std::vector<int64_t> offsets;  // of the operands in the result, in bytes
 };
 
-// Makes the operands views of the result, or the result a view of what already holds all operands side by side, and
-// removes the call; where neither is possible the call stays. `calls` are in the order of their steps.
-void in_place_concat(Program&, const std::vector<Pieces>& calls);
+// Removes calls. Either the operands become views of the result, or, when one value already has all operands at the
+// same distances, the result becomes a view of this value. Where neither is possible the call stays. `calls` are in the
+// order of their steps.
+void in_place_concat(Program&, const std::vector<ConcatCall>& calls);
 
 }  // namespace dlcc::lower

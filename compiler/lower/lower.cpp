@@ -6,6 +6,7 @@
 
 #include "lower/in_place_concat.h"
 #include "lower/remove_unused.h"
+#include "lower/walk.h"
 #include "relay/operator.h"
 #include "tensor/analysis.h"
 #include "tensor/passes/bind_shared.h"
@@ -21,7 +22,7 @@ using relay::Binding;
 using relay::Block;
 using tensor::Layout;
 
-// What a variable stands for: a value, or a tuple of such.
+// The lowered form of a variable: a value, or a tuple of operands.
 struct Operand {
   ValueId value = -1;
   std::vector<Operand> fields;
@@ -33,8 +34,8 @@ struct Unsupported {};  // thrown after a diagnostic; caught in lower()
 class Lowerer {
  public:
   Lowerer(const relay::Module& module, const std::vector<tensor::Machine>& machines,
-          const tensor::ScheduleOptions& options, Diagnostics& diagnostics, const Chooser& chooser)
-      : module_(module), machines_(machines), options_(options), diagnostics_(diagnostics), chooser_(chooser) {}
+          const tensor::ScheduleOptions& options, Diagnostics& diagnostics, const Configure& configure)
+      : module_(module), machines_(machines), options_(options), diagnostics_(diagnostics), configure_(configure) {}
 
   Program run() {
     program_.threads = options_.threads;
@@ -44,7 +45,7 @@ class Lowerer {
     std::vector<ValueId> results;
     flatten(lower_block(main.body, env, program_.body, main.location), results);
     for (size_t k = 0; k < results.size(); ++k) make_output(results[k], static_cast<int>(k));
-    in_place_concat(program_, pieces_);
+    in_place_concat(program_, concat_calls_);
     remove_unused(program_);
     return std::move(program_);
   }
@@ -92,7 +93,7 @@ class Lowerer {
     return new_value(std::move(name), {stored->shape, stored->type}, Storage::temporary);
   }
 
-  // Constants of equal contents are stored once.
+  // Constants of equal type, shape and contents are stored once.
   ValueId constant(Constant stored) {
     for (ValueId v : constants_by_hash_[stored.hash()])
       if (program_.constants[static_cast<size_t>(program_.values[static_cast<size_t>(v)].index)].same_as(stored))
@@ -208,25 +209,26 @@ class Lowerer {
         result.value = v;
     }
     for (auto [r, p] : s.in_place) call.in_place.emplace_back(static_cast<int>(x.args.size()) + r, p);
-    if (&region == &program_.body) note_pieces(x, f, call);
+    if (&region == &program_.body) note_concatenation(x, f, call);
     region.steps.push_back(std::move(call));
     return result;
   }
 
-  // A concatenation of variables, which may be computed in place; the call will be the outermost region's next step.
-  void note_pieces(const relay::CallTensor& x, const tensor::TensorFunction& f, const Invoke& call) {
+  // Records a concatenation without constant operands for in_place_concat. The call will be the outermost region's next
+  // step.
+  void note_concatenation(const relay::CallTensor& x, const tensor::TensorFunction& f, const Invoke& call) {
     std::vector<Layout> layouts = x.layouts;
     layouts.resize(f.params.size() + 1);
     auto offsets = bits(f.results[0]->type) >= 8 ? tensor::piece_offsets(f, layouts) : std::nullopt;
     bool all_variable = std::ranges::none_of(x.args, [](const Atom& a) { return std::holds_alternative<Constant>(a); });
     if (!offsets || !all_variable || offsets->empty()) return;
     for (int64_t& o : *offsets) o *= bits(f.results[0]->type) / 8;
-    Pieces p{program_.body.steps.size(), call.operands[x.args.size()], call.operands, std::move(*offsets)};
-    p.operands.resize(x.args.size());
-    pieces_.push_back(std::move(p));
+    ConcatCall c{program_.body.steps.size(), call.operands[x.args.size()], call.operands, std::move(*offsets)};
+    c.operands.resize(x.args.size());
+    concat_calls_.push_back(std::move(c));
   }
 
-  // `first` is the element of the source that the view begins with.
+  // `first` is the index of the source's element at which the view begins.
   Operand view(const Binding& b, ValueId source, const tensor::Buffer& result, int64_t first) {
     const Value& from = program_.values[static_cast<size_t>(source)];
     int64_t offset = first * bits(result->type) / 8;
@@ -259,11 +261,11 @@ class Lowerer {
     for (const Layout& l : request.layouts) key += " " + tensor::str(l);
     if (auto it = scheduled_.find(key); it != scheduled_.end()) return it->second;
 
-    uint64_t hash = chooser_ ? tensor::hash_of(request) : 0;
-    if (chooser_) request.config = chooser_(request, hash);
+    uint64_t hash = configure_ ? tensor::hash_of(request) : 0;
+    if (configure_) request.config = configure_(request, hash);
     tensor::ScheduledFunction s = tensor::schedule(std::move(request));
     KernelVariants kernel{f.name, {}};
-    std::string text;  // kernels that read the same are the same
+    std::string text;  // calls whose kernels print the same text share one kernel
     for (tensor::Kernel& k : s.variants) {
       k.body = tensor::choose_parallel_loops(tensor::bind_shared(tensor::expand_math(k.body)), options_.threads);
       k.name.clear();
@@ -300,8 +302,8 @@ class Lowerer {
     return rebuild(a, merged, next);
   }
 
-  // Makes a branch leave its results in `merged`: a temporary made in the branch, with ids [first, last), is renamed,
-  // anything else is copied.
+  // Makes an arm of a branch leave its results in the temporaries `merged`. Temporaries of the arm, whose ids are in
+  // [first, last), are replaced; other values are copied.
   void deliver(Region& region, const std::vector<ValueId>& results, const std::vector<ValueId>& merged, ValueId first,
                ValueId last) {
     std::set<ValueId> renamed;
@@ -326,8 +328,8 @@ class Lowerer {
 
   // ---- results
 
-  // A temporary that is the output, or all of whose bytes are, lives in the caller's memory; anything else is copied
-  // there.
+  // A temporary that is an output, or whose view of equal size is, is stored in the caller's memory. Other values are
+  // copied there.
   void make_output(ValueId v, int index) {
     const Value value = program_.values[static_cast<size_t>(v)];
     ValueId base = value.storage == Storage::view ? value.base : v;
@@ -350,21 +352,22 @@ class Lowerer {
   const std::vector<tensor::Machine>& machines_;
   const tensor::ScheduleOptions& options_;
   Diagnostics& diagnostics_;
-  const Chooser& chooser_;
+  const Configure& configure_;
   Program program_;
   std::map<uint64_t, std::vector<ValueId>> constants_by_hash_;
   std::map<std::string, Scheduled> scheduled_;
   std::map<std::string, int> kernel_by_text_;
-  std::vector<Pieces> pieces_;
+  std::vector<ConcatCall> concat_calls_;
   std::set<std::string> active_ = {"main"};  // functions being inlined
 };
 
 }  // namespace
 
 std::optional<Program> lower(const relay::Module& module, const std::vector<tensor::Machine>& machines,
-                             const tensor::ScheduleOptions& options, Diagnostics& diagnostics, const Chooser& chooser) {
+                             const tensor::ScheduleOptions& options, Diagnostics& diagnostics,
+                             const Configure& configure) {
   try {
-    return Lowerer(module, machines, options, diagnostics, chooser).run();
+    return Lowerer(module, machines, options, diagnostics, configure).run();
   } catch (const Unsupported&) {
     return std::nullopt;
   }

@@ -1,5 +1,6 @@
-// From the graph to a program: every call of a tensor function is scheduled and becomes a destination-passing kernel
-// call, control flow becomes a region tree, reshapes become views, constants are packed as their kernels want them.
+// Lowers a graph to a program. Every call of a tensor function is scheduled and becomes a kernel call, control flow
+// becomes a tree of regions, reshapes and contiguous slices become views, calls of global functions are inlined.
+// Constants are stored in the packing that their kernels read.
 #pragma once
 
 #include <functional>
@@ -13,13 +14,13 @@
 
 namespace dlcc::lower {
 
-// Tells what the schedule of a function is to choose; the hash is the request's.
-using Chooser = std::function<tensor::TuningConfig(const tensor::ScheduleRequest&, uint64_t hash)>;
+// Gives the tuning configuration of a schedule; `hash` is tensor::hash_of the request.
+using Configure = std::function<tensor::TuningConfig(const tensor::ScheduleRequest&, uint64_t hash)>;
 
-// Lowers @main of a module that check_module accepts, in which operators were fused into tensor functions. One kernel
-// variant is made for every machine. Empty, with diagnostics, for language constructs that have no native code. Without
-// a chooser all schedules follow the machines' estimates, and calls have no hashes.
+// Lowers @main of a module that check_module accepts and whose operators have been fused into tensor functions. Each
+// kernel has one variant per machine. Empty, with diagnostics, for language constructs that have no native code.
+// Without `configure`, schedules follow the machines' estimates and calls have the request hash 0.
 std::optional<Program> lower(const relay::Module&, const std::vector<tensor::Machine>& machines,
-                             const tensor::ScheduleOptions&, Diagnostics&, const Chooser& = {});
+                             const tensor::ScheduleOptions&, Diagnostics&, const Configure& = {});
 
 }  // namespace dlcc::lower

@@ -1,21 +1,22 @@
-// Packs buffers with known live intervals into one arena: rectangles of fixed horizontal extent (time) are given
-// vertical positions (offsets), with the total height as small as possible. Greedy orders solve most networks at the
-// live bound; what is left goes to the backtracking of pack_search.cpp, bounded by steps.
+// Buffers are rectangles with a fixed horizontal extent (time); each gets a vertical position (offset) such that the
+// total height is small. First fit in several orders reaches the live bound for most networks. For the others, the
+// backtracking search of pack_search.cpp follows, bounded by a number of steps.
+#include "lower/pack_buffers.h"
+
 #include <algorithm>
 #include <numeric>
 
 #include "lower/pack_search.h"
-#include "lower/program.h"
 
 namespace dlcc::lower {
 namespace {
 
 int64_t round_up(int64_t x, int64_t multiple) { return (x + multiple - 1) / multiple * multiple; }
 
-// The packing of the buffers that need space, in units of their common alignment.
+// The buffers of positive size and lifetime, in units of their common alignment.
 struct Problem {
-  int64_t unit = 1;
-  std::vector<size_t> ids;  // of the buffers, by item
+  int64_t unit = 1;         // bytes
+  std::vector<size_t> ids;  // by item: the index of its buffer
   std::vector<Item> items;
 };
 
@@ -35,21 +36,21 @@ Problem make_problem(const std::vector<LiveBuffer>& buffers) {
   return p;
 }
 
-// One placed buffer, for first fit: kept sorted by offset.
+// A buffer that first fit has placed at [offset, top).
 struct Placed {
   int64_t offset, top, lower, upper;
 };
 
-// Gives each item, in the order named, the lowest offset that is free of the items before it.
+// Gives each item, in this order, the lowest offset at which it overlaps no item placed before it.
 std::vector<int64_t> first_fit(const std::vector<Item>& items, const std::vector<int>& order) {
   std::vector<int64_t> offsets(items.size());
-  std::vector<Placed> placed;
+  std::vector<Placed> placed;  // sorted by offset
   placed.reserve(items.size());
   for (int id : order) {
     const Item& item = items[id];
     int64_t at = 0;
     for (const Placed& p : placed) {
-      if (p.offset >= at + item.size) break;  // everything from here on begins above a gap that is large enough
+      if (p.offset >= at + item.size) break;  // this item and all after it begin above the gap at `at`
       if (p.lower < item.upper && item.lower < p.upper && p.top > at) at = round_up(p.top, item.alignment);
     }
     offsets[id] = at;
@@ -69,7 +70,7 @@ std::vector<int> order_by(const std::vector<Item>& items, Key key) {
   return order;
 }
 
-// The best of first fit in several orders; stops at the bound.
+// The lowest packing of first fit in several orders; later orders are not tried when one reaches the bound.
 std::vector<int64_t> pack_greedily(const std::vector<Item>& items, int64_t bound) {
   using Pair = std::pair<int64_t, int64_t>;
   std::vector<int64_t> best;
@@ -84,16 +85,16 @@ std::vector<int64_t> pack_greedily(const std::vector<Item>& items, int64_t bound
   attempt([](const Item& i) { return static_cast<double>(i.size) * static_cast<double>(i.upper - i.lower); });
   attempt([](const Item& i) { return Pair{-i.lower, i.size}; });
   attempt([](const Item& i) { return Pair{i.upper, i.size}; });
-  // Buffers alive at crowded moments first: they have the least freedom.
+  // Buffers of the largest cliques first: they have the least freedom.
   const Cliques cliques = find_cliques(items);
-  std::vector<int64_t> load(cliques.count, 0), crowd(items.size(), 0);
+  std::vector<int64_t> sums(cliques.count, 0), load(items.size(), 0);  // by clique; by item, that of its largest one
   for (size_t i = 0; i < items.size(); ++i)
-    for (int c = cliques.first[i]; c < cliques.last[i]; ++c) load[c] += items[i].size;
+    for (int c = cliques.first[i]; c < cliques.last[i]; ++c) sums[c] += items[i].size;
   for (size_t i = 0; i < items.size(); ++i)
-    for (int c = cliques.first[i]; c < cliques.last[i]; ++c) crowd[i] = std::max(crowd[i], load[c]);
+    for (int c = cliques.first[i]; c < cliques.last[i]; ++c) load[i] = std::max(load[i], sums[c]);
   const Item* base = items.data();
-  attempt([&](const Item& i) { return Pair{crowd[&i - base], i.size}; });
-  attempt([&](const Item& i) { return Pair{crowd[&i - base], i.upper - i.lower}; });
+  attempt([&](const Item& i) { return Pair{load[&i - base], i.size}; });
+  attempt([&](const Item& i) { return Pair{load[&i - base], i.upper - i.lower}; });
   return best;
 }
 
@@ -101,7 +102,7 @@ std::vector<int64_t> pack_greedily(const std::vector<Item>& items, int64_t bound
 
 int64_t live_bound(const std::vector<LiveBuffer>& buffers) {
   const Problem p = make_problem(buffers);
-  // All but the topmost buffer of a live set occupy whole units. Ends sort before beginnings at the same position.
+  // All but the topmost buffer of a live set occupy whole units. At equal times, ends sort before beginnings.
   struct Event {
     int64_t at;
     bool begins;

@@ -1,11 +1,11 @@
-// Depth-first search for a packing below a given height. Items are placed in the order of their offsets, each resting
-// on the floor or on an item placed before it; every packing can be pushed down into this form. A branch ends when some
-// clique cannot hold what is left of it. Most runs that succeed do so early, so runs are short and restart in another
-// order: items that caused failures come first, ties are perturbed.
+// Depth-first search for a packing of at most a given height. Items are placed in the order of their offsets, each on
+// the bottom or on an item placed before it; every packing can be pushed down into this form. A subtree is pruned when
+// the remaining items of a clique no longer fit into it. Most successful runs succeed early; so runs are short and
+// restart in another order, in which items that caused failures come first and ties are broken at random.
 //
-// Canonical order, the bound by floors and the split into independent parts follow Moffitt, "MiniMalloc: A Lightweight
-// Memory Allocator for Hardware-Accelerated Machine Learning" (ASPLOS 2023); the weights of failures are those of
-// Boussemart et al. (ECAI 2004), restarts those of Gomes, Selman and Kautz (AAAI 1998).
+// Canonical order, the bound by floors and the division into independent parts follow Moffitt, "MiniMalloc: A
+// Lightweight Memory Allocator for Hardware-Accelerated Machine Learning" (ASPLOS 2023); the weights of failures are
+// those of Boussemart et al. (ECAI 2004), restarts those of Gomes, Selman and Kautz (AAAI 1998).
 #include "lower/pack_search.h"
 
 #include <algorithm>
@@ -37,30 +37,30 @@ class Search {
         cliques_(find_cliques(items)),
         members_(cliques_.count),
         conflicts_(items.size()),
-        crowd_(items.size(), 0),
+        load_(items.size(), 0),
         weights_(items.size(), 0) {
     int64_t members = 0;
-    std::vector<int64_t> load(cliques_.count, 0);
+    std::vector<int64_t> sums(cliques_.count, 0);  // of sizes, by clique
     for (int i = 0; i < n_; ++i) {
       by_time_.push_back(i);
       for (int c = cliques_.first[i]; c < cliques_.last[i]; ++c, ++members) {
         members_[c].push_back(i);
-        load[c] += items_[i].size;
+        sums[c] += items_[i].size;
       }
     }
     std::ranges::stable_sort(by_time_, {}, [&](int i) { return cliques_.first[i]; });
     cost_ = 1 + members / 16384;
     for (int i = 0; i < n_; ++i) {
-      for (int c = cliques_.first[i]; c < cliques_.last[i]; ++c) crowd_[i] = std::max(crowd_[i], load[c]);
+      for (int c = cliques_.first[i]; c < cliques_.last[i]; ++c) load_[i] = std::max(load_[i], sums[c]);
       for (int j = 0; j < n_; ++j)
         if (i != j && cliques_.first[i] < cliques_.last[j] && cliques_.first[j] < cliques_.last[i])
           conflicts_[i].push_back(j);
     }
   }
 
-  // Looks for a packing of at most this height; takes what it uses from `steps`. The first run is long, since its order
-  // is the best that is known beforehand. Then a run's failures rank the items of the next one; now and then all are
-  // forgotten, since some beginnings lead nowhere.
+  // Searches for a packing of at most this height and subtracts the steps taken from `steps`. The first run is longer
+  // than later ones, since no failures are known that could improve on its order. The failures of a run rank the items
+  // of the next one; every 256 runs the failures are forgotten, since some initial orders do not lead to a packing.
   bool run(int64_t capacity, int64_t& steps) {
     constexpr int64_t first_run = 16000, later_run = 1000, runs_to_forget = 256;
     capacity_ = capacity;
@@ -84,12 +84,12 @@ class Search {
   enum class Outcome { found, impossible, out_of_steps };
 
   struct Change {
-    int64_t* place;
+    int64_t* variable;
     int64_t old;
   };
 
-  // What ranks an item before others: how often it was in the way, the most crowded moment it lives through, its length
-  // and its area. Odd attempts look at crowds last.
+  // Sorts items by the number of failures that they caused, the load of their largest clique, their length and their
+  // area. In odd attempts the load comes last.
   void rank_items(int64_t attempt) {
     constexpr double spread = 0.03;
     SplitMix random{static_cast<uint64_t>(attempt)};
@@ -97,11 +97,11 @@ class Search {
     for (int i = 0; i < n_; ++i) {
       const double length = static_cast<double>(items_[i].upper - items_[i].lower) * (1 + spread * random.next());
       const double area = length * static_cast<double>(items_[i].size);
-      const auto crowd = static_cast<double>(crowd_[i]), weight = static_cast<double>(weights_[i]);
+      const auto load = static_cast<double>(load_[i]), weight = static_cast<double>(weights_[i]);
       if (attempt % 2 == 0)
-        keys[i] = {weight, crowd, length, area};
+        keys[i] = {weight, load, length, area};
       else
-        keys[i] = {weight, length, area, crowd};
+        keys[i] = {weight, length, area, load};
     }
     std::vector<int> sorted = by_time_;
     std::ranges::stable_sort(sorted, std::greater(), [&](int i) { return keys[i]; });
@@ -119,9 +119,9 @@ class Search {
     trail_.clear();
   }
 
-  // Places all of `open`, sorted by time, none of them before (last_offset, last_rank) in canonical order. Parts that
-  // share no clique are independent: when one fails, other packings of the parts before it need no trial. The recursion
-  // is as deep as there are items, which search_packing limits.
+  // Places all items of `open`, sorted by time, after (last_offset, last_rank) in canonical order. Parts that share no
+  // clique are independent: when one fails, other packings of the earlier parts need not be tried. The depth of the
+  // recursion is at most the number of items, which search_packing limits.
   Outcome place_all(const std::vector<int>& open, int64_t last_offset, int last_rank) {
     for (size_t begin = 0, end = 0; begin < open.size(); begin = end) {
       int reach = cliques_.last[open[begin]];
@@ -149,8 +149,8 @@ class Search {
     return Outcome::impossible;
   }
 
-  // Items that can come next in canonical order: not below the last one, and not so high that another item would fit
-  // underneath.
+  // The items that can come next in canonical order: those after the last one, and not so high that another item of the
+  // part would fit below them.
   std::vector<int> candidates(const std::vector<int>& part, int64_t last_offset, int last_rank) const {
     int64_t limit = INT64_MAX;
     for (int i : part) limit = std::min(limit, std::max(floor_[i], last_offset) + items_[i].size);
@@ -162,16 +162,16 @@ class Search {
     return list;
   }
 
-  void set(int64_t& place, int64_t value) {
-    trail_.push_back({&place, place});
-    place = value;
+  void set(int64_t& variable, int64_t value) {
+    trail_.push_back({&variable, variable});
+    variable = value;
   }
 
   void undo(size_t length) {
-    for (; trail_.size() > length; trail_.pop_back()) *trail_.back().place = trail_.back().old;
+    for (; trail_.size() > length; trail_.pop_back()) *trail_.back().variable = trail_.back().old;
   }
 
-  // Puts an item of the part on its floor. False when the rest of the part then no longer fits.
+  // Places an item of the part on its floor. False when the rest of the part then no longer fits.
   bool place(int item, const std::vector<int>& part) {
     const int64_t at = floor_[item], top = at + items_[item].size;
     set(offset_[item], at);
@@ -189,13 +189,14 @@ class Search {
     return cliques_fit(part, at);
   }
 
-  // Nothing of the part will be placed below `last_offset`, nor in a clique below the floors of its own items.
+  // Whether the unplaced items of each clique of the part fit above its placed items, `last_offset` and their own
+  // floors.
   bool cliques_fit(const std::vector<int>& part, int64_t last_offset) {
     int end = 0;
     for (int i : part) end = std::max(end, cliques_.last[i]);
     for (int c = cliques_.first[part[0]]; c < end; ++c) {
       if (remaining_[c] == 0) continue;
-      const int64_t highest = capacity_ - remaining_[c];  // place of the lowest of what is left
+      const int64_t highest = capacity_ - remaining_[c];  // largest possible offset of the lowest unplaced item
       const auto can_be_lowest = [&](int i) { return offset_[i] < 0 && floor_[i] <= highest; };
       if (std::max(top_[c], last_offset) <= highest && std::ranges::any_of(members_[c], can_be_lowest)) continue;
       for (int i : members_[c])
@@ -210,15 +211,15 @@ class Search {
   const Cliques cliques_;
   std::vector<std::vector<int>> members_, conflicts_;
   std::vector<int> by_time_;
-  std::vector<int64_t> crowd_;    // by item: the largest sum of sizes of a clique it belongs to
-  std::vector<int64_t> weights_;  // by item: how often it was in the way
-  int64_t cost_ = 1;  // of one placement, in steps: so that a large problem takes no longer than a small one
+  std::vector<int64_t> load_;     // by item: the largest sum of sizes of a clique that it belongs to
+  std::vector<int64_t> weights_;  // by item: the number of failures that it caused
+  int64_t cost_ = 1;              // of one placement, in steps
 
   int64_t capacity_ = 0;
   int64_t steps_ = 0;
   std::vector<int> rank_;
-  std::vector<int64_t> floor_, offset_;   // by item; an offset of -1 means not placed
-  std::vector<int64_t> top_, remaining_;  // by clique: height reached, sum of sizes not yet placed
+  std::vector<int64_t> floor_, offset_;   // by item: lowest possible offset; offset, -1 when not placed
+  std::vector<int64_t> top_, remaining_;  // by clique: end of the highest placed item; sum of the unplaced sizes
   std::vector<Change> trail_;
 };
 
@@ -231,7 +232,7 @@ int64_t height(const std::vector<Item>& items, const std::vector<int64_t>& offse
 }
 
 Cliques find_cliques(const std::vector<Item>& items) {
-  // A live set is maximal where an end follows a beginning: count such places up to each position.
+  // A live set is maximal at the last beginning before an end.
   std::vector<int64_t> begins, ends;
   for (const Item& i : items) {
     begins.push_back(i.lower);
@@ -239,7 +240,7 @@ Cliques find_cliques(const std::vector<Item>& items) {
   }
   std::sort(begins.begin(), begins.end());
   std::sort(ends.begin(), ends.end());
-  std::vector<int64_t> starts;  // by clique: the beginning of its last item
+  std::vector<int64_t> starts;  // by clique: the time at which its last item begins
   for (size_t b = 0, e = 0; b < begins.size(); ++b) {
     const bool last_of_run = b + 1 == begins.size() || [&] {
       while (e < ends.size() && ends[e] <= begins[b]) ++e;
@@ -260,7 +261,7 @@ Cliques find_cliques(const std::vector<Item>& items) {
 }
 
 void search_packing(const std::vector<Item>& items, int64_t bound, int64_t steps, std::vector<int64_t>& offsets) {
-  constexpr size_t most_items = 2000;  // conflicts are held as lists
+  constexpr size_t most_items = 2000;  // memory and recursion grow with the number of items
   if (items.size() > most_items) return;
   int64_t best = height(items, offsets);
   Search search(items);
@@ -272,7 +273,7 @@ void search_packing(const std::vector<Item>& items, int64_t bound, int64_t steps
     if (found) best = height(items, offsets);
     return found;
   };
-  // A height nobody can beat is worth three quarters of the steps; then the gap is closed by quarters.
+  // Three quarters of the steps search for a packing at the bound; the rest close the gap to it by quarters.
   if (attempt(bound, steps - steps / 4)) return;
   while (steps > 0 && best > bound && attempt(best - std::max<int64_t>(1, (best - bound) / 4), steps / 2 + 1)) {
   }

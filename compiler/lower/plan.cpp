@@ -1,22 +1,23 @@
-// Plans where temporaries live: numbers the steps of the region tree, finds every value's live range, lets results take
-// the storage of operands that die with them, and packs what remains into one arena.
+// Numbers the steps of the region tree, computes the live range of every value, lets results take the memory of
+// operands that die at their call, and packs the resulting buffers into one arena.
 //
-// Steps are numbered along the text of the program, so that the arms of a branch have disjoint positions. A value is
-// alive from its first to its last occurrence, which covers both arms between them. A loop has positions of its own
-// before and after its body; a value that occurs both inside and outside lives through all of it. Views count as their
-// base.
+// Steps are numbered in the order of the program's text, so that the arms of a branch have disjoint positions. A value
+// is live from its first to its last occurrence. A loop has one position before and one after its body; a value that
+// occurs both inside and outside of it is live during all of the loop. An occurrence of a view is one of its base.
+#include "lower/plan.h"
+
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 
-#include "lower/program.h"
+#include "lower/pack_buffers.h"
 
 namespace dlcc::lower {
 namespace {
 
-// Positions first..last, both included; an empty range belongs to a value that nothing uses.
-struct Range {
+// The positions [first, last]; empty for a value without uses.
+struct LiveRange {
   int64_t first = -1, last = -1;
 
   bool empty() const { return first < 0; }
@@ -26,11 +27,11 @@ struct Range {
   }
 };
 
-// The steps that matter to storage, with their positions.
+// The positions of values, calls and loops.
 struct Timeline {
-  std::vector<Range> ranges;                             // by value; a view's is that of its base
+  std::vector<LiveRange> ranges;                         // by value; empty for views
   std::vector<std::pair<int64_t, const Invoke*>> calls;  // in order of position
-  std::vector<Range> loops;                              // inner loops first
+  std::vector<LiveRange> loops;                          // their positions; inner loops first
 };
 
 class Numbering {
@@ -39,8 +40,8 @@ class Numbering {
 
   Timeline run() {
     number(program_.body);
-    for (const Range& loop : timeline_.loops)
-      for (Range& value : timeline_.ranges) extend_over(loop, value);
+    for (const LiveRange& loop : timeline_.loops)
+      for (LiveRange& value : timeline_.ranges) extend_over(loop, value);
     return std::move(timeline_);
   }
 
@@ -64,7 +65,7 @@ class Numbering {
     number(branch->else_region);
   }
   void number(const std::shared_ptr<Repeat>& loop) {
-    Range range;
+    LiveRange range;
     range.add(next_++);
     number(loop->body);
     range.add(next_++);
@@ -78,7 +79,7 @@ class Numbering {
     timeline_.ranges[value.storage == Storage::view ? value.base : v].add(at);
   }
 
-  static void extend_over(const Range& loop, Range& value) {
+  static void extend_over(const LiveRange& loop, LiveRange& value) {
     const bool meets = !value.empty() && value.first <= loop.last && loop.first <= value.last;
     const bool inside = loop.first < value.first && value.last < loop.last;
     if (!meets || inside) return;
@@ -91,7 +92,7 @@ class Numbering {
   Timeline timeline_;
 };
 
-// Which values share storage: `owner[v]` is the first of the chain v belongs to.
+// Chains of values that share memory in place. The owner of a chain is its first value.
 class InPlace {
  public:
   InPlace(const Program& program, const Timeline& timeline) : program_(program), ranges_(timeline.ranges) {
@@ -105,7 +106,7 @@ class InPlace {
   ValueId owner(ValueId v) const { return owner_[v]; }
 
  private:
-  // The temporary whose bytes are exactly those of the value.
+  // The temporary that has exactly the bytes of the value, if there is one.
   std::optional<ValueId> whole_temporary(ValueId v) const {
     const Value& value = program_.values[v];
     const ValueId base = value.storage == Storage::view ? value.base : v;
@@ -117,7 +118,7 @@ class InPlace {
   bool may_share(const Invoke& call, int64_t at, int written, ValueId result, ValueId operand) const {
     if (result == operand || program_.values[result].bytes != program_.values[operand].bytes) return false;
     if (ranges_[operand].last != at || ranges_[result].first != at) return false;
-    // Every occurrence of either in this call is one the pairs speak of.
+    // Neither may occur in this call outside of a declared pair.
     for (int k = 0; k < static_cast<int>(call.operands.size()); ++k) {
       const Value& value = program_.values[call.operands[k]];
       const ValueId base = value.storage == Storage::view ? value.base : call.operands[k];
@@ -138,7 +139,7 @@ class InPlace {
   }
 
   const Program& program_;
-  const std::vector<Range>& ranges_;
+  const std::vector<LiveRange>& ranges_;
   std::vector<ValueId> owner_;
 };
 
@@ -154,7 +155,7 @@ StoragePlan plan_storage(const Program& program) {
   plan.offsets.assign(program.values.size(), -1);
   for (size_t v = 0; v < program.values.size(); ++v) {
     const Value& value = program.values[v];
-    const Range& range = timeline.ranges[v];
+    const LiveRange& range = timeline.ranges[v];
     if (value.storage != Storage::temporary || range.empty()) continue;
     const LiveBuffer self{value.bytes, range.first, range.last + 1, value.alignment};
     const auto [it, fresh] = chains.emplace(in_place.owner(static_cast<ValueId>(v)), self);

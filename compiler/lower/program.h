@@ -1,9 +1,14 @@
-// What lowering produces and code generation consumes: a control skeleton over destination-passing kernel calls, the
-// values it moves, and where each of them lives.
+// The program IR: what lowering produces and code generation consumes. A program is a tree of regions, whose steps call
+// kernels, and the list of the values that the steps read and write.
 //
-// Everything is static: sizes are bytes, dimensions are numbers. A value is one dense block of memory (its layout is
-// already part of the kernels). Values are written before they are read; a value may be written by several steps if
-// they are in different branches or write disjoint parts through views.
+// Semantics
+//   * Everything is static: sizes are numbers of bytes, dimensions are numbers.
+//   * A value is one dense block of memory. Its layout is part of the kernels that access it. Where temporaries are
+//     stored is not part of a program: lower/plan.h decides it.
+//   * Kernels write into memory that the call names (destination-passing style); they return a status and no value.
+//   * Steps run in order. A step whose status is not ok ends the run with this status.
+//   * On every path a value is written before it is read. Several steps may write it: in different arms of a branch,
+//     again in every iteration of a loop, or disjoint parts of it through views.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +18,6 @@
 #include <vector>
 
 #include "support/constant.h"
-#include "support/diagnostics.h"
 #include "tensor/ir.h"
 
 namespace dlcc::lower {
@@ -21,9 +25,9 @@ namespace dlcc::lower {
 using ValueId = int;
 
 enum class Storage : uint8_t {
-  input,      // the caller's memory, read only; element alignment only
-  output,     // the caller's memory; element alignment only
-  constant,   // read-only data in the object
+  input,      // the caller's memory, read only; aligned to its element only
+  output,     // the caller's memory; aligned to its element only
+  constant,   // read-only data in the object, or in the file of weights
   temporary,  // the arena, at the planned offset
   view,       // part of another value (`base`, `base_offset`)
 };
@@ -33,23 +37,23 @@ struct Value {
   DType type;
   std::vector<int64_t> shape;  // as stored
   int64_t bytes = 0;
-  int64_t alignment = 64;  // needed in the arena or in the constant section
+  int64_t alignment = 64;  // bytes; required of the address in the arena or among the constants
   Storage storage = Storage::temporary;
-  int index = 0;            // which input, output or constant
-  ValueId base = -1;        // of a view; a view's base is never a view itself
+  int index = 0;            // among the inputs, outputs or constants
+  ValueId base = -1;        // of a view; never a view itself
   int64_t base_offset = 0;  // bytes
 };
 
-// Calls a kernel: operands in the order of its parameters (reads, writes, scratch).
+// Calls a kernel: one operand for each of its parameters, in their order (reads, writes, scratch).
 struct Invoke {
   int kernel;
   std::vector<ValueId> operands;
   // Pairs (write parameter, read parameter): every element of the read operand is last read before or when the same
-  // element of the written one is stored, so the two may share their memory exactly (same offset, same bytes).
+  // element of the written operand is stored. So both may have the same address.
   std::vector<std::pair<int, int>> in_place;
   std::string node;      // the model's node or nodes, for profiles and messages
   int64_t macs = 0;      // multiply-accumulate operations of the definition
-  uint64_t request = 0;  // the hash of the schedule's request, under which tuning records speak of it
+  uint64_t request = 0;  // tensor::hash_of the schedule's request, the key of tuning records; 0 without tuning
 };
 // Copies all bytes of one value to another of equal size.
 struct Copy {
@@ -66,12 +70,14 @@ struct Branch {
   ValueId condition;  // one byte, bool
   Region then_region, else_region;
 };
-struct Repeat {  // runs `body` while the byte `condition`, which the body writes again, is true
+// A pre-tested loop: runs `body` while the byte `condition` is true. The body writes the condition again. Lowering does
+// not make loops yet.
+struct Repeat {
   ValueId condition;
   Region body;
 };
 
-// A kernel in the code of every CPU level; variants have equal parameters. Calls with equal kernels share one.
+// A kernel in the code of every CPU level. The variants have equal parameters. Calls with equal kernels share one.
 struct KernelVariants {
   std::string name;
   std::vector<tensor::Kernel> variants;  // one per code level of the target, in its order
@@ -83,43 +89,7 @@ struct Program {
   std::vector<Constant> constants;  // as stored, packed
   std::vector<ValueId> inputs, outputs;
   Region body;
-  int threads = 1;  // parallel loops of kernels are cut into as many tasks
+  int threads = 1;  // number of tasks of each parallel loop
 };
-
-// Where temporaries live.
-struct StoragePlan {
-  std::vector<int64_t> offsets;  // by value id; -1 for values that are not temporaries
-  int64_t arena_bytes = 0;
-  int64_t arena_alignment = 64;
-  int64_t live_bound = 0;  // the largest sum of live temporaries at any step: no plan can be smaller
-};
-
-// Assigns offsets (plan.cpp): greedy orders, then a search bounded by steps when these exceed the live bound. In-place
-// pairs are used when the read operand is a temporary, or a view of all of one, that dies at that step. The operands of
-// a Copy never share memory.
-StoragePlan plan_storage(const Program&);
-
-// Checks a plan from first principles (check_plan.cpp; shares nothing with the planner): walks the program over a map
-// of the arena's bytes to the value last written there; every read must find its own value in every byte. Empty when
-// the plan is right, else what is wrong.
-std::string check_storage(const Program&, const StoragePlan&);
-
-// The packing problem underneath, independent of programs: buffers with sizes in bytes, alignments and live intervals
-// [lower, upper); two buffers whose intervals meet must not overlap. Buffers of no size or with an empty interval get
-// offset 0. Deterministic; `steps_per_buffer` bounds what follows the greedy orders (a million steps take two to four
-// seconds).
-struct LiveBuffer {
-  int64_t size, lower, upper;
-  int64_t alignment = 1;
-};
-struct Packing {
-  std::vector<int64_t> offsets;
-  int64_t bytes = 0;
-};
-int64_t live_bound(const std::vector<LiveBuffer>&);  // no packing is smaller
-Packing pack_buffers(const std::vector<LiveBuffer>&, int64_t steps_per_buffer = 8000);
-
-// Values, kernel signatures and skeleton as text, with offsets when a plan is given; for --emit and tests.
-std::string print(const Program&, const StoragePlan* plan = nullptr);
 
 }  // namespace dlcc::lower

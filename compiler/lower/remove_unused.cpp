@@ -3,23 +3,12 @@
 #include <map>
 #include <set>
 
+#include "lower/walk.h"
+
 namespace dlcc::lower {
 namespace {
 
-void for_each_call(Region& region, const std::function<void(Invoke&)>& visit) {
-  for (Step& step : region.steps)
-    std::visit(overloaded{
-                   [&](Invoke& s) { visit(s); },
-                   [&](Copy&) {},
-                   [&](std::shared_ptr<Branch>& s) {
-                     for_each_call(s->then_region, visit), for_each_call(s->else_region, visit);
-                   },
-                   [&](std::shared_ptr<Repeat>& s) { for_each_call(s->body, visit); },
-               },
-               step);
-}
-
-// The values that inputs, outputs and steps refer to, and those of which they are views.
+// The values that inputs, outputs and steps refer to, and their bases.
 std::set<ValueId> used_values(Program& program) {
   std::set<ValueId> used(program.inputs.begin(), program.inputs.end());
   used.insert(program.outputs.begin(), program.outputs.end());
@@ -62,21 +51,6 @@ void remove_unused_kernels(Program& program) {
 }
 
 }  // namespace
-
-void for_each_value(Region& region, const std::function<void(ValueId&)>& visit) {
-  for (Step& step : region.steps)
-    std::visit(overloaded{
-                   [&](Invoke& s) {
-                     for (ValueId& id : s.operands) visit(id);
-                   },
-                   [&](Copy& s) { visit(s.from), visit(s.to); },
-                   [&](std::shared_ptr<Branch>& s) {
-                     visit(s->condition), for_each_value(s->then_region, visit), for_each_value(s->else_region, visit);
-                   },
-                   [&](std::shared_ptr<Repeat>& s) { visit(s->condition), for_each_value(s->body, visit); },
-               },
-               step);
-}
 
 void remove_unused(Program& program) {
   remove_unused_values(program);

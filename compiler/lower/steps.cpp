@@ -1,12 +1,13 @@
 #include "lower/steps.h"
 
+#include "lower/walk.h"
 #include "tensor/visit.h"
 
 namespace dlcc::lower {
 
 namespace {
 
-// Every value stored is an element as it was loaded, perhaps converted.
+// Whether every stored value is a literal or an element as loaded, after conversions of its type.
 bool only_moves(const tensor::Kernel& kernel) {
   bool result = true;
   tensor::for_each_stmt(kernel.body, [&](const tensor::Stmt& s) {
@@ -44,44 +45,28 @@ StepCost cost_of(const Program& program, const Invoke& call, int number) {
 
 }  // namespace
 
-void for_each_step(const Region& region, const std::function<void(const Invoke&)>& call,
-                   const std::function<void(const Copy&)>& copy) {
-  for (const Step& step : region.steps)
-    std::visit(overloaded{
-                   [&](const Invoke& x) { call(x); },
-                   [&](const Copy& x) {
-                     if (copy) copy(x);
-                   },
-                   [&](const std::shared_ptr<Branch>& x) {
-                     for_each_step(x->then_region, call, copy);
-                     for_each_step(x->else_region, call, copy);
-                   },
-                   [&](const std::shared_ptr<Repeat>& x) { for_each_step(x->body, call, copy); },
-               },
-               step);
-}
-
 int count_steps(const Program& program) {
   int count = 0;
-  for_each_step(program.body, [&](const Invoke&) { ++count; });
+  for_each_call(program.body, [&](const Invoke&) { ++count; });
   return count;
 }
 
 int64_t total_macs(const Program& program) {
   int64_t total = 0;
-  for_each_step(program.body, [&](const Invoke& call) { total += call.macs; });
+  for_each_call(program.body, [&](const Invoke& call) { total += call.macs; });
   return total;
 }
 
 std::vector<StepCost> step_costs(const Program& program) {
   std::vector<StepCost> costs;
   int number = 0;
-  for_each_step(
-      program.body, [&](const Invoke& call) { costs.push_back(cost_of(program, call, number++)); },
-      [&](const Copy& copy) {
-        int64_t bytes = program.values[static_cast<size_t>(copy.to)].bytes;
-        costs.push_back({.kernel = "copy", .bytes_read = bytes, .bytes_written = bytes, .only_moves = true});
-      });
+  for_each_step(program.body, [&](const Step& step) {
+    if (const auto* call = std::get_if<Invoke>(&step)) costs.push_back(cost_of(program, *call, number++));
+    if (const auto* copy = std::get_if<Copy>(&step)) {
+      int64_t bytes = program.values[static_cast<size_t>(copy->to)].bytes;
+      costs.push_back({.kernel = "copy", .bytes_read = bytes, .bytes_written = bytes, .only_moves = true});
+    }
+  });
   return costs;
 }
 

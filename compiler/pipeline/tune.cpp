@@ -6,6 +6,7 @@
 #include <set>
 
 #include "dlcc/types.h"
+#include "lower/walk.h"
 #include "pipeline/profile.h"
 #include "pipeline/run.h"
 #include "pipeline/tensor_files.h"
@@ -68,12 +69,12 @@ class Tuner {
     return options;
   }
 
-  std::optional<Model> compile(const lower::Chooser& chooser) {
-    auto planned = compiler_.plan(module_, target_, chooser);
+  std::optional<Model> compile(const lower::Configure& configure) {
+    auto planned = compiler_.plan(module_, target_, configure);
     if (!planned) return std::nullopt;
     Model model{std::move(*planned), {}, {}};
     model.object = compiler_.generate(model.planned).bytes();
-    lower::for_each_step(model.planned.program.body,
+    lower::for_each_call(model.planned.program.body,
                          [&](const lower::Invoke& call) { model.requests.push_back(call.request); });
     return model;
   }

@@ -85,7 +85,7 @@ void bind_dimensions(CompileOptions& options, const std::string& data_folder) {
 
 std::optional<Verifiable> prepare_verification(Compiler& compiler) {
   auto fused = compiler.import_and_fuse();
-  auto module = fused ? compiler.run_passes(*fused, {"assign-layouts"}) : std::nullopt;
+  auto module = fused ? compiler.run_passes(*fused, storage_passes()) : std::nullopt;
   auto planned = module ? compiler.plan(*module) : std::nullopt;
   if (!planned) return std::nullopt;
   return Verifiable{std::move(*fused), std::move(*planned)};

@@ -2,6 +2,8 @@
 
 #include <tuple>
 
+#include "lower/walk.h"
+
 namespace dlcc::targets {
 
 namespace {
@@ -33,23 +35,6 @@ class AliasFinder {
       result_.emplace_back(k.variants.front().params.size(), false);
   }
 
-  void visit(const lower::Region& region) {
-    for (const lower::Step& step : region.steps)
-      std::visit(overloaded{
-                     [&](const lower::Invoke& x) { visit(x); },
-                     [&](const lower::Copy&) {},
-                     [&](const std::shared_ptr<lower::Branch>& x) {
-                       visit(x->then_region);
-                       visit(x->else_region);
-                     },
-                     [&](const std::shared_ptr<lower::Repeat>& x) { visit(x->body); },
-                 },
-                 step);
-  }
-
-  std::vector<std::vector<bool>> take() { return std::move(result_); }
-
- private:
   void visit(const lower::Invoke& x) {
     auto kernel = static_cast<size_t>(x.kernel);
     const std::vector<tensor::Parameter>& params = program_.kernels[kernel].variants.front().params;
@@ -61,6 +46,9 @@ class AliasFinder {
       }
   }
 
+  std::vector<std::vector<bool>> take() { return std::move(result_); }
+
+ private:
   const lower::Program& program_;
   const lower::StoragePlan& plan_;
   std::vector<std::vector<bool>> result_;
@@ -70,7 +58,7 @@ class AliasFinder {
 
 std::vector<std::vector<bool>> find_aliases(const lower::Program& program, const lower::StoragePlan& plan) {
   AliasFinder finder(program, plan);
-  finder.visit(program.body);
+  lower::for_each_call(program.body, [&](const lower::Invoke& call) { finder.visit(call); });
   return finder.take();
 }
 

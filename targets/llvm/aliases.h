@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "lower/plan.h"
 #include "lower/program.h"
 
 namespace dlcc::targets {

@@ -65,7 +65,7 @@ class Generator {
         may_alias_(find_aliases(program, plan)) {
     DLCC_CHECK(!target.levels.empty(), "target {} without a CPU level", target.name);
     parts_.constant_offsets = interface.weights_file ? place_constants_in_file() : place_constants_in_section();
-    baseline_.cpu = target.name == "x86-64" ? "x86-64" : "generic";
+    baseline_.cpu = target.baseline_cpu;
     for (size_t l = 0; l < target.levels.size(); ++l)
       for (size_t k = 0; k < program.kernels.size(); k += kernels_per_unit)
         units_.push_back({l, k, std::min(k + kernels_per_unit, program.kernels.size())});

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "emit/interface.h"
+#include "lower/plan.h"
 #include "lower/program.h"
 #include "lower/program_text.h"
 #include "support/diagnostics.h"

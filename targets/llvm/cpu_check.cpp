@@ -145,7 +145,7 @@ class CheckEmitter {
 }  // namespace
 
 llvm::Function* define_level_choice(llvm::Module& module, const std::string& symbol, const Target& target) {
-  if (target.name != "x86-64") {
+  if (target.level_detection == LevelDetection::none) {
     DLCC_CHECK(target.levels.size() == 1, "target {} has no check for several CPU levels", target.name);
     return nullptr;
   }

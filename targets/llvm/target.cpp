@@ -119,6 +119,11 @@ std::optional<Target> find_target(const std::string& name, const std::string& mc
     Target target = family.base;
     target.levels = select_levels(family, mcpu, diagnostics);
     if (target.levels.empty()) return std::nullopt;
+    if (target.levels.size() > 1 && target.level_detection == LevelDetection::none) {
+      diagnostics.error(DiagnosticId::unknown_target, {},
+                        fmt::format("-mcpu={}: an object for target {} has code for one CPU", mcpu, target.name));
+      return std::nullopt;
+    }
     if (!mattr.empty())
       for (CodeLevel& level : target.levels)
         if (!change_features(family, mattr, level, diagnostics)) return std::nullopt;

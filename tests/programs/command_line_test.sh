@@ -36,6 +36,9 @@ expect_status 2 "$model" -o m.o --stop-after=no-such-pass
 expect_status 0 "$model" --stop-after=fuse
 expect_status 2 "$model" -o - -MD
 expect_status 2 opt "$model" --passes=no-such-pass
+expect_status 2 opt "$model" --passes=fuse,,fuse
+expect_status 2 "$model" -o m.o --target aarch64 -mcpu=cortex-a76,neoverse-n1
+grep -q 'has code for one CPU$' err.txt || fail "two CPUs without detection: $(cat err.txt)"
 expect_status 2 "$model" -mcpu= -o m.o
 grep -q '^-mcpu has no value' err.txt || fail "the value of -mcpu= is taken from what follows: $(cat err.txt)"
 for arguments in "" "-o m.o --no-such-option" "-o m.o -O9" "-o" "-o m.o --dim n"; do

@@ -1,4 +1,4 @@
-// Modules that cannot be compiled are refused with a place before any pass sees them.
+// Modules that cannot be compiled are refused with a source location, before any pass runs.
 #include "lower/check_module.h"
 
 #include <doctest/doctest.h>
@@ -9,7 +9,7 @@
 namespace dlcc::lower {
 namespace {
 
-// What is reported about a program that is well typed.
+// The diagnostics for a well-typed program.
 std::string complaints(const std::string& text) {
   Diagnostics d;
   auto module = frontends::import_relay(text, {.file = "m.rly"}, d);

@@ -1,6 +1,7 @@
-// Every rule of the checker, broken once; and plans broken in every way an offset can be wrong.
+// Every rule of the checker is violated once. Then each temporary of a program is moved to each possible offset.
 #include <doctest/doctest.h>
 
+#include "lower/check_plan.h"
 #include "program_builder.h"
 
 using namespace dlcc;
@@ -24,23 +25,23 @@ TEST_CASE("reading what was never written, or only in part") {
   const ValueId in = b.input(8), out = b.output(8), t = b.temporary(8), low = b.view(t, 0, 4);
   SUBCASE("never") {
     b.program.body.steps = {b.call({t}, {out})};
-    refuses(b.program, "byte 0 of %2 holds nothing");
+    refuses(b.program, "byte 0 of %2 holds no defined value");
   }
   SUBCASE("in part") {
     b.program.body.steps = {b.call({in}, {low}), b.call({t}, {out})};
-    refuses(b.program, "byte 4 of %2 holds nothing");
+    refuses(b.program, "byte 4 of %2 holds no defined value");
   }
   SUBCASE("as scratch") {
     b.program.body.steps = {b.call({in}, {}, {t}), b.call({t}, {out})};
-    refuses(b.program, "byte 0 of %2 holds nothing");
+    refuses(b.program, "byte 0 of %2 holds no defined value");
   }
   SUBCASE("the output") {
     b.program.body.steps = {b.call({in}, {t})};
-    refuses(b.program, "the end of the program: byte 0 of %1 holds nothing");
+    refuses(b.program, "the end of the program: byte 0 of %1 holds no defined value");
   }
   SUBCASE("by a copy") {
     b.program.body.steps = {Copy{t, out}};
-    refuses(b.program, "copy of %2 to %1: byte 0 of %2 holds nothing");
+    refuses(b.program, "copy of %2 to %1: byte 0 of %2 holds no defined value");
   }
 }
 
@@ -48,7 +49,7 @@ TEST_CASE("a value written in one arm only") {
   ProgramBuilder b;
   const ValueId in = b.input(8), condition = b.input(1), out = b.output(8), t = b.temporary(8);
   b.program.body.steps = {if_else(condition, {{b.call({in}, {t})}}, {}), b.call({t}, {out})};
-  refuses(b.program, "byte 0 of %3 holds nothing");
+  refuses(b.program, "byte 0 of %3 holds no defined value");
 }
 
 TEST_CASE("a value written in a loop that may not run") {
@@ -56,10 +57,10 @@ TEST_CASE("a value written in a loop that may not run") {
   const ValueId in = b.input(8), out = b.output(8), condition = b.temporary(1), t = b.temporary(8);
   b.program.body.steps = {b.call({in}, {condition}),
                           repeat(condition, {{b.call({in}, {t}), b.call({in}, {condition})}}), b.call({t}, {out})};
-  refuses(b.program, "byte 0 of %3 holds nothing");
+  refuses(b.program, "byte 0 of %3 holds no defined value");
 }
 
-TEST_CASE("what a loop destroys in its first iteration is missing in the second") {
+TEST_CASE("a value that a loop overwrites in its first iteration is missing in the second") {
   ProgramBuilder b;
   const ValueId in = b.input(8), out = b.output(8), condition = b.temporary(1), weight = b.temporary(8),
                 t = b.temporary(8);
@@ -69,7 +70,7 @@ TEST_CASE("what a loop destroys in its first iteration is missing in the second"
   StoragePlan plan = plan_storage(b.program);
   CHECK(check_storage(b.program, plan) == "");
   plan.offsets[t] = plan.offsets[weight];
-  refuses(b.program, plan, "byte 0 of %3 holds nothing certain");
+  refuses(b.program, plan, "byte 0 of %3 holds no defined value");
 }
 
 TEST_CASE("inputs and constants are not written") {
@@ -123,11 +124,11 @@ TEST_CASE("operands of one call do not overlap") {
   }
   SUBCASE("a copy onto itself") {
     b.program.body.steps = {b.call({in}, {t}), Copy{t, t}, b.call({t}, {out})};
-    refuses(b.program, "they overlap");
+    refuses(b.program, "source and destination overlap");
   }
 }
 
-TEST_CASE("places and alignments") {
+TEST_CASE("offsets and alignments") {
   ProgramBuilder b;
   const ValueId in = b.input(8), out = b.output(8), t = b.temporary(8, 16);
   b.program.body.steps = {b.call({in}, {t}), b.call({t}, {out})};
@@ -135,15 +136,15 @@ TEST_CASE("places and alignments") {
   REQUIRE(check_storage(b.program, plan) == "");
   SUBCASE("below the arena") {
     plan.offsets[t] = -16;
-    refuses(b.program, plan, "lies outside the arena of 8 bytes");
+    refuses(b.program, plan, "is outside the arena of 8 bytes");
   }
   SUBCASE("beyond the arena") {
     plan.arena_bytes = 7;
-    refuses(b.program, plan, "lies outside the arena of 7 bytes");
+    refuses(b.program, plan, "is outside the arena of 7 bytes");
   }
-  SUBCASE("no place") {
+  SUBCASE("no offset") {
     plan.offsets[t] = -1;
-    refuses(b.program, plan, "has no place in the arena");
+    refuses(b.program, plan, "has no offset in the arena");
   }
   SUBCASE("not aligned") {
     plan.offsets[t] = 8;
@@ -156,7 +157,7 @@ TEST_CASE("places and alignments") {
   }
   SUBCASE("an input in the arena") {
     plan.offsets[in] = 0;
-    refuses(b.program, plan, "%0 is no temporary but has an offset");
+    refuses(b.program, plan, "%0 is not a temporary but has an offset");
   }
   SUBCASE("too few offsets") {
     plan.offsets.pop_back();
@@ -164,7 +165,7 @@ TEST_CASE("places and alignments") {
   }
 }
 
-TEST_CASE("what a kernel expects of its operands") {
+TEST_CASE("sizes and alignments of operands") {
   ProgramBuilder b;
   const ValueId in = b.input(8), out = b.output(8), t = b.temporary(8, 16), part = b.view(t, 4, 4);
   b.program.body.steps = {b.call({in}, {t}), b.call({t}, {out}), b.call({part}, {out})};
@@ -176,8 +177,8 @@ TEST_CASE("what a kernel expects of its operands") {
     buffer->alignment = alignment;
     b.program.kernels[kernel].variants[0].params[parameter].buffer = buffer;
   };
-  SUBCASE("as much as there is") { CHECK(check_storage(b.program, plan_storage(b.program)) == ""); }
-  SUBCASE("more bytes") {
+  SUBCASE("equal sizes") { CHECK(check_storage(b.program, plan_storage(b.program)) == ""); }
+  SUBCASE("too few bytes") {
     set_parameter(0, 1, 9, 0);
     refuses(b.program, "parameter 'p' needs 9 bytes, %2 has 8");
   }
@@ -209,20 +210,20 @@ TEST_CASE("views and conditions") {
   }
   SUBCASE("a view of a view") {
     b.view(v, 0, 1);
-    refuses(b.program, "%4 is a view of 3, which is no base");
+    refuses(b.program, "%4 is a view of 3, which is not a base");
   }
   SUBCASE("a condition of several bytes") {
     b.program.body.steps.push_back(if_else(in, {}, {}));
-    refuses(b.program, "%0 has 8 bytes, not one");
+    refuses(b.program, "%0 has 8 bytes, not 1");
   }
-  SUBCASE("a loop that never decides again is fine for storage") {
+  SUBCASE("a loop that does not write its condition is a correct plan") {
     b.program.body.steps.push_back(repeat(b.view(t, 0, 1), {}));
     CHECK(check_storage(b.program, plan_storage(b.program)) == "");
   }
 }
 
-TEST_CASE("every move of a value onto a living one is caught") {
-  // Each value is read by the two calls after the one that writes it, so neighbours up to two apart are alive together.
+TEST_CASE("every offset that overlaps a live value is refused") {
+  // Each value is read by the two calls after the one that writes it: values up to two apart are live together.
   ProgramBuilder b;
   const ValueId in = b.input(4), out = b.output(4);
   std::vector<ValueId> chain = {b.temporary(5), b.temporary(7)};

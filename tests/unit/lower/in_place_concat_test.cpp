@@ -1,8 +1,9 @@
-// Concatenations are computed in their place: no call, views of one value; and only where that is right.
+// Concatenations become views where their operands can move, and stay calls where they cannot.
 #include "lower/in_place_concat.h"
 
 #include <doctest/doctest.h>
 
+#include "lower/check_plan.h"
 #include "program_builder.h"
 #include "tensor/analysis.h"
 #include "tensor/builder.h"
@@ -70,7 +71,7 @@ TEST_CASE("operands become views of the concatenation") {
   check_plan(b.program);
 }
 
-TEST_CASE("a chain of concatenations has one home") {
+TEST_CASE("a chain of concatenations becomes views of the last one") {
   ProgramBuilder b;
   ValueId in = b.input(8), x = b.temporary(64), y = b.temporary(32), z = b.temporary(32), out = b.output(8);
   ValueId two = b.temporary(96), three = b.temporary(128);
@@ -103,17 +104,17 @@ TEST_CASE("the call stays when an operand cannot move") {
     b.program.body.steps = {b.call({in}, {x}), b.call({x, in}, {all}), b.call({all}, {out})};
     in_place_concat(b.program, {{1, all, {x, in}, {0, 64}}});
   }
-  SUBCASE("twice the same") {
+  SUBCASE("an operand that occurs twice") {
     b.program.body.steps = {b.call({in}, {x}), b.call({x, x}, {all}), b.call({all}, {out})};
     in_place_concat(b.program, {{1, all, {x, x}, {0, 64}}});
   }
-  SUBCASE("its place is not aligned") {
+  SUBCASE("its offset is not aligned") {
     ValueId y = b.temporary(64, 128);
     b.program.body.steps = {b.call({in}, {x}), b.call({in}, {y}), b.call({x, y}, {all}), b.call({all}, {out})};
     in_place_concat(b.program, {{2, all, {x, y}, {0, 64}}});
     CHECK(b.program.body.steps.size() == 4);
   }
-  SUBCASE("it has another home") {
+  SUBCASE("it is a view of another concatenation already") {
     ValueId y = b.temporary(64), other = b.temporary(128);
     b.program.body.steps = {b.call({in}, {x}), b.call({in}, {y}), b.call({x, y}, {all}), b.call({y, x}, {other}),
                             b.call({all, other}, {out})};
@@ -124,7 +125,7 @@ TEST_CASE("the call stays when an operand cannot move") {
   check_plan(b.program);
 }
 
-TEST_CASE("which pieces are contiguous in storage") {
+TEST_CASE("operands that are contiguous in the storage of the result") {
   CHECK(blocked_offsets({16, 32, 8}) == std::vector<int64_t>{0, 256, 768});
   CHECK_FALSE(blocked_offsets({8, 16}));
   CHECK_FALSE(blocked_offsets({16, 16}, 1));  // the result has a halo that the operands lack

@@ -1,5 +1,5 @@
-// Lowered programs compute what their modules mean: Relay text is fused, laid out and lowered, and the program, whose
-// plan must be sound, is evaluated beside the definitions.
+// Lowered programs agree with the definitions of their modules: Relay text is fused, laid out and lowered, its storage
+// plan is checked, and the evaluated program is compared with the evaluated module.
 #include "lower/lower.h"
 
 #include <doctest/doctest.h>
@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "frontends/frontend.h"
+#include "lower/check_plan.h"
 #include "lower/evaluate.h"
-#include "lower/program.h"
 #include "relay/evaluate.h"
 #include "relay/passes/passes.h"
 
@@ -29,7 +29,7 @@ relay::Module after_passes(relay::Module module, const std::vector<std::string>&
   return module;
 }
 
-// Float32 numbers that differ from element to element, bool inputs false and true in turn.
+// Float32 numbers that differ from element to element; true for bool inputs.
 Constant example(const relay::Type& type) {
   const auto* t = relay::as<relay::TensorType>(type);
   REQUIRE(t);
@@ -50,7 +50,7 @@ void check_close(const Constant& got, const Constant& expected) {
   }
 }
 
-// The program, whose results were compared.
+// The lowered program, after its results were compared.
 Program lowered(const std::string& text) {
   Diagnostics d;
   auto module = frontends::import_relay(text, {}, d);
@@ -95,7 +95,7 @@ TEST_CASE("results that are inputs, constants, views, or the same twice") {
   })");
 }
 
-TEST_CASE("branches see what is outside of them and leave their results in one place") {
+TEST_CASE("branches read values from outside and leave their results in one temporary") {
   Program p = lowered(R"(def @main(%x: Tensor[(3, 5), float32], %c: bool) {
     let %outer = exp(%x);
     let %r = if (%c) { let %a = tanh(%outer); (%a, %outer) } else { (%outer, nn.relu(%x)) };

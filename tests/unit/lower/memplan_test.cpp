@@ -1,6 +1,6 @@
-// Planning problems of real networks, from the collection that DLCC_TEST_DATA names: minimalloc's CSV files (id, lower,
-// upper, size; the capacity is in the file's name) and Glow's traces of allocations. Every packing must be valid and
-// stay within the capacity that is known to be enough.
+// Packing problems of real networks, from the folder DLCC_TEST_DATA: the CSV files of minimalloc (id, lower, upper,
+// size in bytes; the capacity is part of the file's name) and Glow's traces of allocations. Every packing must be valid
+// and need at most the capacity that is known to suffice.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <optional>
 #include <sstream>
 
-#include "lower/program.h"
+#include "lower/pack_buffers.h"
 
 using namespace dlcc::lower;
 namespace fs = std::filesystem;

@@ -1,6 +1,8 @@
-// What the planner shares and what it keeps apart, on small programs.
+// Which values share memory, on small programs.
 #include <doctest/doctest.h>
 
+#include "lower/check_plan.h"
+#include "lower/program_text.h"
 #include "program_builder.h"
 
 using namespace dlcc;
@@ -39,14 +41,14 @@ TEST_CASE("a result takes the storage of an operand that dies, through a chain")
   CHECK(plan.offsets[t0] == plan.offsets[t2]);
 }
 
-TEST_CASE("no sharing in place when the operand lives on, differs in size, or is read twice") {
+TEST_CASE("no sharing in place when the operand is live afterwards or is read twice") {
   ProgramBuilder b;
   const ValueId in = b.input(8), out = b.output(8);
   const ValueId t0 = b.temporary(64), t1 = b.temporary(64);
-  SUBCASE("it lives on") {
+  SUBCASE("it is live afterwards") {
     b.program.body.steps = {b.call({in}, {t0}), b.call({t0}, {t1}, {}, {{t1, t0}}), b.call({t0, t1}, {out})};
   }
-  SUBCASE("a part of it lives on") {
+  SUBCASE("a part of it is live afterwards") {
     const ValueId part = b.view(t0, 8, 4);
     b.program.body.steps = {b.call({in}, {t0}), b.call({t0}, {t1}, {}, {{t1, t0}}), b.call({part, t1}, {out})};
   }
@@ -85,7 +87,7 @@ TEST_CASE("inputs and outputs are never replaced") {
   CHECK(checked_plan(b.program).arena_bytes == 64);
 }
 
-TEST_CASE("views keep their base alive; parts are written one by one") {
+TEST_CASE("views keep their base live; its parts may be written by several steps") {
   ProgramBuilder b;
   const ValueId in = b.input(8), out = b.output(8);
   const ValueId whole = b.temporary(64), low = b.view(whole, 0, 32), high = b.view(whole, 32, 32), t = b.temporary(16);
@@ -103,7 +105,7 @@ TEST_CASE("the arms of a branch share memory") {
   CHECK(checked_plan(b.program).arena_bytes == 110);
 }
 
-TEST_CASE("what a loop reads from outside lives through all of it") {
+TEST_CASE("a value from outside that a loop reads is live during all of the loop") {
   ProgramBuilder b;
   const ValueId in = b.input(8), out = b.output(8);
   const ValueId condition = b.temporary(1), weight = b.temporary(40), state = b.temporary(8);
@@ -125,7 +127,7 @@ TEST_CASE("an operand from outside a loop is not replaced by the loop's last ste
   CHECK(checked_plan(b.program).arena_bytes == 81);
 }
 
-TEST_CASE("alignment of the arena follows its values; unused values have no place") {
+TEST_CASE("the arena has the largest alignment of its values; unused values have no offset") {
   ProgramBuilder b;
   const ValueId in = b.input(8), out = b.output(8);
   const ValueId t0 = b.temporary(3, 4), t1 = b.temporary(256, 256), unused = b.temporary(1000);

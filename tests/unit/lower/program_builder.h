@@ -1,5 +1,5 @@
-// Builds small lowered programs for tests: values of so many bytes, and calls of kernels that have no code but say
-// which operands they read, write and use as scratch.
+// Builds small lowered programs for tests: values of given sizes, and calls of kernels that have no code but declare
+// the operands that they read, write and use as scratch.
 #pragma once
 
 #include <memory>
@@ -43,7 +43,7 @@ struct ProgramBuilder {
     return v;
   }
 
-  // A call of a kernel of its own; `in_place` names values.
+  // A call of a new kernel. `in_place` are pairs of values: (written, read).
   Invoke call(std::vector<ValueId> reads, std::vector<ValueId> writes, std::vector<ValueId> scratch = {},
               std::vector<std::pair<ValueId, ValueId>> in_place = {}) {
     tensor::Kernel kernel;

@@ -1,11 +1,12 @@
-// Random programs with branches, loops, views and in-place calls: their plans pass the checker, and the programs
-// compute the same in the arena as with memory of their own for every value. Plans with one offset changed are
-// simulated too: whatever the checker lets pass must compute right.
+// Random programs with branches, loops, views and in-place calls: the checker accepts their plans, and a simulation
+// computes the same in the arena as with separate memory for every value. Plans with one changed offset are simulated
+// too: every plan that the checker accepts must compute the same.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <random>
 
+#include "lower/check_plan.h"
 #include "program_builder.h"
 
 using namespace dlcc;
@@ -33,7 +34,7 @@ class Generator {
     return b_.temporary(sizes[below(6)], alignments[below(4)]);
   }
 
-  // Appends random steps; `defined` are the values that may be read, and gains those written.
+  // Appends random steps. `defined` are the values that may be read; written values are added.
   void fill(Region& region, std::vector<ValueId>& defined, int depth, int steps) {
     for (int k = 0; k < steps; ++k) {
       const int kind = below(12);
@@ -113,8 +114,8 @@ class Generator {
   ProgramBuilder b_;
 };
 
-// Executes a program twice at once, in the arena and with private memory; every byte written gets a new number.
-// Branches and loops go the way the bits of `decisions` say, loops at most three times.
+// Executes a program in the arena and in separate memory at the same time; every byte written gets a new number.
+// The bits of `decisions` are the conditions of branches and loops; a loop runs at most three times.
 class Simulation {
  public:
   Simulation(const Program& program, const StoragePlan& plan, uint32_t decisions)
@@ -134,24 +135,24 @@ class Simulation {
     return bit;
   }
 
-  struct Place {
+  struct Extent {
     ValueId base;
     int64_t offset, bytes;
   };
-  Place place(ValueId v) const {
+  Extent extent(ValueId v) const {
     const Value& value = program_.values[v];
-    return value.storage == Storage::view ? Place{value.base, value.base_offset, value.bytes}
-                                          : Place{v, 0, value.bytes};
+    return value.storage == Storage::view ? Extent{value.base, value.base_offset, value.bytes}
+                                          : Extent{v, 0, value.bytes};
   }
 
   void read(ValueId v) {
-    const Place p = place(v);
+    const Extent p = extent(v);
     if (program_.values[p.base].storage != Storage::temporary) return;
     for (int64_t i = p.offset; i < p.offset + p.bytes; ++i)
       right_ = right_ && arena_[plan_.offsets[p.base] + i] == private_[p.base][i];
   }
   void write(ValueId v, const std::vector<int64_t>& numbers) {
-    const Place p = place(v);
+    const Extent p = extent(v);
     for (int64_t i = 0; i < p.bytes; ++i) {
       private_[p.base][p.offset + i] = numbers[i];
       if (program_.values[p.base].storage == Storage::temporary)
@@ -175,7 +176,7 @@ class Simulation {
     };
     each(tensor::Access::read, [&](int k) { read(call.operands[k]); });
     each(tensor::Access::scratch, [&](int k) { write(call.operands[k], fresh_numbers(call.operands[k])); });
-    // A kernel may still read any operand while it writes its results, but for the pairs declared in place.
+    // A kernel may read any operand after it has begun to write a result, except those of declared in-place pairs.
     each(tensor::Access::write, [&](int w) {
       write(call.operands[w], fresh_numbers(call.operands[w]));
       each(tensor::Access::read, [&](int r) {
@@ -185,11 +186,11 @@ class Simulation {
     });
     each(tensor::Access::write, [&](int w) { read(call.operands[w]); });
   }
-  int64_t arena_address(ValueId v) const { return plan_.offsets[place(v).base] + place(v).offset; }
+  int64_t arena_address(ValueId v) const { return plan_.offsets[extent(v).base] + extent(v).offset; }
 
   void execute(const Copy& copy) {
     read(copy.from);
-    const Place p = place(copy.from);
+    const Extent p = extent(copy.from);
     const std::vector<int64_t>& source = private_[p.base];
     write(copy.to, {source.begin() + p.offset, source.begin() + p.offset + p.bytes});
     read(copy.from);
@@ -226,7 +227,7 @@ bool simulates(const Program& program, const StoragePlan& plan) {
 
 }  // namespace
 
-TEST_CASE("plans of random programs are right") {
+TEST_CASE("plans of random programs are correct") {
   int64_t planned = 0, apart = 0;
   for (uint32_t seed = 0; seed < 300; ++seed) {
     CAPTURE(seed);

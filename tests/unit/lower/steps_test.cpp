@@ -1,4 +1,4 @@
-// The list of a program's steps: numbers as the profiler gets them, operations and bytes.
+// The list of a program's steps: their numbers for profilers, operations and bytes.
 #include "lower/steps.h"
 
 #include <doctest/doctest.h>

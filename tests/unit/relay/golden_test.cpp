@@ -1,29 +1,17 @@
-// Golden tests: every file in tests/golden/relay has a program, the command to run on it and the expected output.
-//
-//   // RUN: infer                      parse | infer | passes a,b,c | error
-//   def @main(...) { ... }
-//   // OUTPUT:
-//   //| def @main(...) ...
-//
-// With DLCC_BLESS=1 in the environment the output part is rewritten.
+// Golden tests (golden.h) of the Relay language and its passes. Commands: parse; infer; passes a,b,c; error.
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "frontends/frontend.h"
 #include "frontends/relay/metadata.h"
 #include "frontends/relay/parser.h"
+#include "golden.h"
 #include "relay/passes/passes.h"
-#include "text_file.h"
 
 namespace dlcc {
 namespace {
-
-namespace fs = std::filesystem;
 
 // The values of the constants that the text refers to.
 std::string constants_text(const relay::Module& module) {
@@ -92,38 +80,8 @@ std::string outcome(const std::string& run, const std::string& text, const std::
   return show(*module);
 }
 
-std::string as_comment(const std::string& text) {
-  std::string out;
-  std::stringstream lines(text);
-  for (std::string line; std::getline(lines, line);) out += line.empty() ? "//|\n" : "//| " + line + "\n";
-  return out;
-}
-
-void run_file(const fs::path& path) {
-  std::string text = read_text(path), mark = "// OUTPUT:\n", run_mark = "// RUN: ";
-  size_t end = text.find(mark), run = text.find(run_mark);
-  REQUIRE(run != std::string::npos);
-  std::string input = text.substr(0, end);
-  run += run_mark.size();
-  std::string command = text.substr(run, text.find('\n', run) - run);
-  std::string output = as_comment(outcome(command, input, path.filename().string()));
-  if (std::getenv("DLCC_BLESS")) std::ofstream(path, std::ios::binary) << input << mark << output;
-  std::string expected = end == std::string::npos ? "" : text.substr(end + mark.size());
-  CHECK_MESSAGE((output == expected || std::getenv("DLCC_BLESS")), "expected\n" << expected << "\nfound\n" << output);
-}
-
 }  // namespace
 
-TEST_CASE("golden programs") {
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(DLCC_GOLDEN_FOLDER))
-    if (entry.path().extension() == ".rly") files.push_back(entry.path());
-  std::ranges::sort(files);
-  CHECK(!files.empty());
-  for (const fs::path& file : files) {
-    CAPTURE(file.filename().string());
-    run_file(file);
-  }
-}
+TEST_CASE("golden programs") { check_golden_folder(DLCC_GOLDEN_FOLDER, ".rly", outcome); }
 
 }  // namespace dlcc

@@ -1,8 +1,6 @@
-// Prints a lowered program as text: its values, its kernels' signatures and the control skeleton; kernel bodies are
-// printed by the tensor IR. For --emit and tests.
-#include <algorithm>
-
 #include "lower/program_text.h"
+
+#include <algorithm>
 
 namespace dlcc::lower {
 namespace {
@@ -132,9 +130,9 @@ class Printer {
   const Program& program_;
   const StoragePlan* plan_;
   std::string text_;
-  size_t counted_ = 0;  // of its characters, with so many lines
-  int lines_ = 0;
-  ProgramText result_;  // all but the text
+  size_t counted_ = 0;  // characters of text_ that have been counted
+  int lines_ = 0;       // their number of lines
+  ProgramText result_;  // without its text
 };
 
 }  // namespace

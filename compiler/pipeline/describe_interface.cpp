@@ -1,0 +1,63 @@
+#include "pipeline/describe_interface.h"
+
+#include "lower/steps.h"
+#include "support/version.h"
+
+namespace dlcc {
+namespace {
+
+std::string stem_of(const std::string& path) {
+  std::string name = path.substr(path.rfind('/') + 1);
+  return name.substr(0, name.rfind('.'));
+}
+
+// Appends the tensor types of a type, tuples flattened.
+void append_tensor_types(const relay::Type& type, std::vector<const relay::TensorType*>& list) {
+  if (const auto* tensor = relay::as<relay::TensorType>(type)) list.push_back(tensor);
+  if (const auto* tuple = relay::as<relay::TupleType>(type))
+    for (const relay::Type& field : tuple->fields) append_tensor_types(field, list);
+}
+
+// Tensors with the names of the model, else with `unnamed` and their index.
+std::vector<emit::TensorInterface> describe_tensors(const std::vector<const relay::TensorType*>& types,
+                                                    const std::vector<std::string>& names, const char* unnamed) {
+  std::vector<emit::TensorInterface> list;
+  std::vector<std::string> taken;
+  for (size_t k = 0; k < types.size(); ++k) {
+    std::string name = k < names.size() && !names[k].empty() ? names[k] : fmt::format("{}{}", unnamed, k);
+    taken.push_back(emit::c_identifier(name, taken));
+    list.push_back({name, taken.back(), types[k]->dtype, static_shape(types[k]->shape)});
+  }
+  return list;
+}
+
+// The version, the options that change the object, and the model's hash.
+std::string provenance(const CompileOptions& o, uint64_t model_hash) {
+  return fmt::format("dlcc {} --target {}{}{} -O{}{}{}{} model {:016x}", version, o.target,
+                     o.mcpu.empty() ? "" : " -mcpu=" + o.mcpu, o.mattr.empty() ? "" : " -mattr=" + o.mattr,
+                     o.schedule.small ? "s" : std::to_string(o.optimization),
+                     o.schedule.strict ? " --accuracy=strict" : "", o.weights_file.empty() ? "" : " --weights external",
+                     o.schedule.threads > 1 ? fmt::format(" --threads={}", o.schedule.threads) : "", model_hash);
+}
+
+}  // namespace
+
+emit::Interface describe_interface(const relay::Module& module, const lower::Program& program,
+                                   const lower::StoragePlan& plan, const CompileOptions& options, uint64_t model_hash) {
+  const relay::Function& main = module.functions.at("main");
+  std::vector<const relay::TensorType*> inputs, outputs;
+  for (const relay::Var& p : main.params) append_tensor_types(p->type, inputs);
+  append_tensor_types(main.result_type ? main.result_type : relay::type_of(module, main.body.result), outputs);
+  emit::Interface i;
+  i.prefix = emit::c_identifier(options.prefix.empty() ? stem_of(options.model) : options.prefix);
+  i.inputs = describe_tensors(inputs, module.input_names, "input");
+  i.outputs = describe_tensors(outputs, module.output_names, "output");
+  i.arena_bytes = plan.arena_bytes;
+  i.arena_alignment = plan.arena_alignment;
+  for (const Constant& c : program.constants) i.weights_bytes += static_cast<int64_t>(c.bytes().size());
+  i.macs = lower::total_macs(program);
+  i.provenance = provenance(options, model_hash);
+  return i;
+}
+
+}  // namespace dlcc

@@ -1,0 +1,20 @@
+// Derives the C interface of a compiled model from its module, program and options.
+#pragma once
+
+#include <cstdint>
+
+#include "emit/interface.h"
+#include "lower/plan.h"
+#include "lower/program.h"
+#include "pipeline/compile_options.h"
+#include "relay/ir.h"
+
+namespace dlcc {
+
+// All of the interface but the file of weights and the size of the stack, which are known later. Tuples among the
+// parameters and results of @main become one tensor per field; tensors without a name of the model are called input0,
+// output1, ... `model_hash` is that of the model's bytes.
+emit::Interface describe_interface(const relay::Module&, const lower::Program&, const lower::StoragePlan&,
+                                   const CompileOptions&, uint64_t model_hash);
+
+}  // namespace dlcc

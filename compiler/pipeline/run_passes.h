@@ -1,0 +1,36 @@
+// Runs graph passes by name, and the two lists of passes that every compilation runs.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "pipeline/stage_timer.h"
+#include "relay/ir.h"
+#include "relay/passes/passes.h"
+
+namespace dlcc {
+
+// The passes on the graph as the model defines it, up to fusion; then those that decide how its values are stored.
+std::vector<std::string> graph_passes();
+std::vector<std::string> storage_passes();
+
+// What to do between passes.
+struct PassRunOptions {
+#ifdef DLCC_VERIFY
+  static constexpr bool verify_always = true;
+#else
+  static constexpr bool verify_always = false;
+#endif
+  std::set<std::string> dump_after;  // passes after which the module is printed to stderr; "all": after each
+  std::string stop_after;            // pass after which the module is printed to stdout and the work ends
+  bool verify_each = verify_always;  // check the rules of relay/verify.cpp and the types after each pass
+};
+
+// Runs the passes in order. Empty when a pass has an unknown name or fails (with diagnostics), or when the pass
+// `stop_after` has run. Throws InternalError when verification fails.
+std::optional<relay::Module> run_passes(relay::Module, const std::vector<std::string>& names, relay::PassContext,
+                                        const PassRunOptions&, StageTimer&);
+
+}  // namespace dlcc

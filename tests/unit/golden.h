@@ -1,0 +1,59 @@
+// Golden files: inputs with the output that is expected of them, as comments of the input's language.
+//
+//   // RUN: COMMAND
+//   input
+//   // OUTPUT:
+//   //| expected output
+//
+// With DLCC_BLESS=1 in the environment, the output part is rewritten.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "text_file.h"
+
+namespace dlcc {
+
+// Computes the output of an input; `command` is the text after RUN, `file` the name of the file.
+using GoldenOutput =
+    std::function<std::string(const std::string& command, const std::string& input, const std::string& file)>;
+
+inline void check_golden_file(const std::filesystem::path& path, const GoldenOutput& output_of) {
+  const std::string text = read_text(path), mark = "// OUTPUT:\n", run_mark = "// RUN: ";
+  const size_t end = text.find(mark), run = text.find(run_mark);
+  REQUIRE(run != std::string::npos);
+  const size_t begin = run + run_mark.size();
+  const std::string input = text.substr(0, end), command = text.substr(begin, text.find('\n', begin) - begin);
+  std::stringstream lines(output_of(command, input, path.filename().string()));
+  std::string output;
+  for (std::string line; std::getline(lines, line);) output += line.empty() ? "//|\n" : "//| " + line + "\n";
+  const bool bless = std::getenv("DLCC_BLESS");
+  if (bless) std::ofstream(path, std::ios::binary) << input << mark << output;
+  const std::string expected = end == std::string::npos ? "" : text.substr(end + mark.size());
+  CHECK_MESSAGE((bless || output == expected), "expected\n" << expected << "\nfound\n" << output);
+}
+
+// Checks every file of a folder with this suffix (".rly"), in the order of their names.
+inline void check_golden_folder(const std::filesystem::path& folder, const std::string& suffix,
+                                const GoldenOutput& output_of) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().extension() == suffix) files.push_back(entry.path());
+  std::ranges::sort(files);
+  CHECK(!files.empty());
+  for (const std::filesystem::path& file : files) {
+    CAPTURE(file.filename().string());
+    check_golden_file(file, output_of);
+  }
+}
+
+}  // namespace dlcc
