@@ -1,4 +1,4 @@
-// dlcc bench MODEL: the latency distribution of the object on this machine, and the time of each step against its
+// dlcc bench MODEL: measures the latency of the object on this machine, and the time of each step relative to its
 // floor.
 #include <iostream>
 
@@ -23,9 +23,10 @@ nlohmann::json latency_json(const Profile& p, int64_t macs) {
 }
 
 std::string latency_text(const Profile& p, int64_t macs) {
-  return fmt::format("{} runs: min {:.3f} ms, median {:.3f} ms, 95 % {:.3f} ms, max {:.3f} ms; {:.1f} GFLOP/s\n",
-                     p.seconds.size(), p.quantile(0) * 1e3, p.quantile(0.5) * 1e3, p.quantile(0.95) * 1e3,
-                     p.quantile(1) * 1e3, 2e-9 * static_cast<double>(macs) / p.quantile(0.5));
+  return fmt::format(
+      "{} runs: min {:.3f} ms, median {:.3f} ms, 95th percentile {:.3f} ms, max {:.3f} ms; {:.1f} GFLOP/s\n",
+      p.seconds.size(), p.quantile(0) * 1e3, p.quantile(0.5) * 1e3, p.quantile(0.95) * 1e3, p.quantile(1) * 1e3,
+      2e-9 * static_cast<double>(macs) / p.quantile(0.5));
 }
 
 }  // namespace
@@ -36,14 +37,14 @@ int bench_command(std::vector<std::string> args) {
   int runs = 100;
   bool json = false, layers = false;
   std::string page;
-  CLI::App app("Measures a compiled model on random inputs.", "dlcc bench");
+  CLI::App app("Compiles a model and measures its latency on random inputs.", "dlcc bench");
   add_compile_options(app, options);
   add_reporting_options(app, reporting);
-  app.add_option("--runs", runs, fmt::format("Timed calls, by default {}", runs))
+  app.add_option("--runs", runs, fmt::format("Number of timed calls, default {}", runs))
       ->check(CLI::Range(2, 1000000))
       ->option_text("N");
-  app.add_flag("--layers", layers, "Time each step, beside probes of the machine's peak and bandwidth");
-  app.add_flag("--json", json, "Print JSON, with the steps");
+  app.add_flag("--layers", layers, "Time each step, and probe the machine's peak and bandwidth");
+  app.add_flag("--json", json, "Print JSON, including the steps");
   app.add_option("--html", page, "Write a page with the roofline, the steps and the latencies")->type_name("FILE");
   if (auto status = parse(app, args)) return *status;
   Diagnostics diagnostics;

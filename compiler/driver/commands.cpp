@@ -8,8 +8,8 @@
 namespace dlcc::driver {
 namespace {
 
-// How many letters must be inserted, removed or replaced to make `b` of `a` (Wagner and Fischer, "The string-to-string
-// correction problem", JACM 21, 1974), in one row of the table at a time.
+// The Levenshtein distance of two words (Wagner and Fischer, "The string-to-string correction problem", JACM 21, 1974).
+// `row` is the current row of the table.
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -25,14 +25,14 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::span<const Command> commands() {
   static constexpr Command list[] = {
-      {"check", "report every problem of a model; nothing is written", check_command},
-      {"inspect", "inputs, outputs, kernels, memory", inspect_command},
-      {"run", "compile in memory and run", run_command},
-      {"verify", "compare with expected outputs", verify_command},
+      {"check", "report all problems of a model, write nothing", check_command},
+      {"inspect", "show inputs, outputs, kernels and memory", inspect_command},
+      {"run", "compile in memory and run once", run_command},
+      {"verify", "compare the outputs with expected ones", verify_command},
       {"bench", "measure the latency", bench_command},
-      {"opt", "run chosen passes and print the module", opt_command},
-      {"ops", "the operators", ops_command},
-      {"targets", "the targets and their CPUs", targets_command},
+      {"opt", "run some passes and print the module", opt_command},
+      {"ops", "list the operators", ops_command},
+      {"targets", "list the targets and their CPUs", targets_command},
   };
   return list;
 }

@@ -1,5 +1,5 @@
-// The commands of dlcc. Each takes the arguments behind its name and returns the exit status: 0 done, 1 the input is at
-// fault, 2 the command line is at fault.
+// The commands of dlcc. Each takes the arguments after its name and returns the exit status: 0 success, 1 an error in
+// the input, 2 an error in the command line.
 #pragma once
 
 #include <span>
@@ -16,10 +16,11 @@ struct Command {
 
 std::span<const Command> commands();
 
-// The command that a user meant who typed `word`: one or two letters differ. Null when there is none.
+// The command whose name differs from `word` in one letter, or in two letters of a name of five or more; null when
+// there is none.
 const Command* similar_command(const std::string& word);
 
-int compile_command(std::vector<std::string> args);  // the one without a name
+int compile_command(std::vector<std::string> args);  // runs when the first argument is no command
 int check_command(std::vector<std::string> args);
 int inspect_command(std::vector<std::string> args);
 int run_command(std::vector<std::string> args);

@@ -1,4 +1,4 @@
-// dlcc MODEL -o OBJECT: the main job.
+// dlcc MODEL -o OBJECT: compiles a model to an object, a header and, on request, texts of its stages.
 #include <deque>
 #include <filesystem>
 #include <iostream>
@@ -22,10 +22,10 @@ struct Outputs {
   bool tune = false;
 };
 
-// Beside standard output, a device or a pipe there is no place for further files.
-bool stands_alone(const std::string& object) {
-  std::error_code unknown;  // told when it is written
-  return object == "-" || std::filesystem::is_other(std::filesystem::status(object, unknown));
+// Whether the object is standard output, a device or a pipe, so that no other file can be written next to it.
+bool is_stream(const std::string& object) {
+  std::error_code ignored;  // writing the object reports it
+  return object == "-" || std::filesystem::is_other(std::filesystem::status(object, ignored));
 }
 
 std::string without_suffix(const std::string& path) {
@@ -33,17 +33,17 @@ std::string without_suffix(const std::string& path) {
   return dot == std::string::npos || (slash != std::string::npos && dot < slash) ? path : path.substr(0, dot);
 }
 
-// The parser's check of the model: where a command is misspelled, its name is taken for one.
+// The parser's check of MODEL: a misspelled command is parsed as a model.
 std::string check_model(const std::string& path) {
-  std::error_code unknown;  // told when it is read
-  const Command* meant = std::filesystem::exists(path, unknown) ? nullptr : similar_command(path);
+  std::error_code ignored;  // reading the model reports it
+  const Command* meant = std::filesystem::exists(path, ignored) ? nullptr : similar_command(path);
   if (!meant) return "";
-  // Thrown, and not returned, as it is not about MODEL.
+  // The parser would prefix a returned message with "MODEL: ".
   throw CLI::ParseError(fmt::format("there is no command '{}', did you mean '{}'?", path, meant->name),
                         CLI::ExitCodes::ValidationError);
 }
 
-// A path as make reads it.
+// Escapes a path for a makefile.
 std::string escaped(const std::string& path) {
   std::string text;
   for (char c : path) {
@@ -54,15 +54,15 @@ std::string escaped(const std::string& path) {
   return text;
 }
 
-// A kind of artefact, where it goes, and what it is.
-struct Artefact {
+// A text that --emit can write: its name there, the suffix of its file and a function that makes it.
+struct EmittedText {
   std::string kind, suffix;
-  std::string (*text)(Compiler&, const relay::Module&, Planned&);
+  std::string (*make)(Compiler&, const relay::Module&, Planned&);
 };
 
 constexpr const char* text_suffix = ".tensor";
 
-const Artefact artefacts[] = {
+const EmittedText emitted_texts[] = {
     {"relay", ".rly", [](Compiler&, const relay::Module& m, Planned&) { return relay::print(m); }},
     {"tensor", text_suffix,
      [](Compiler&, const relay::Module&, Planned& p) { return lower::print_with_lines(p.program, p.plan).text; }},
@@ -78,14 +78,14 @@ std::string dependency_rule(const Compiler& compiler, const Outputs& out) {
   return rule + "\n";
 }
 
-// The records of the file that the options name, if there is one, with those that are measured now. Nothing is measured
-// when they, or the object, could not be written afterwards.
+// Measures tuning records and adds them to those of the file --tuning-records, if it exists. Fails before measuring
+// when the file or the object cannot be written.
 std::optional<TuningRecords> tuned(Compiler& compiler, const relay::Module& module, const std::string& object,
                                    Diagnostics& diagnostics) {
   const std::string& path = compiler.options().tuning_records;
   if (!can_write({path, object}, diagnostics)) return std::nullopt;
   TuningRecords all;
-  if (std::error_code unknown; std::filesystem::exists(path, unknown)) {
+  if (std::error_code ignored; std::filesystem::exists(path, ignored)) {
     auto known = read_tuning_records(path, diagnostics);
     if (!known) return std::nullopt;
     all.add(*known);
@@ -96,7 +96,7 @@ std::optional<TuningRecords> tuned(Compiler& compiler, const relay::Module& modu
   return all;
 }
 
-// The kinds of artefacts to write, each once.
+// The kinds of output to write, without duplicates.
 std::vector<std::string> wanted_kinds(const Outputs& out) {
   std::vector<std::string> result;
   std::stringstream kinds(out.emit + (out.debug ? ",tensor" : ""));
@@ -105,20 +105,20 @@ std::vector<std::string> wanted_kinds(const Outputs& out) {
   return result;
 }
 
-// No output replaces what it is made of.
-bool are_no_inputs(const std::vector<OutputFile>& outputs, const std::set<std::string>& inputs,
-                   Diagnostics& diagnostics) {
+// Whether no output would overwrite an input; reports those that would.
+bool differ_from_inputs(const std::vector<OutputFile>& outputs, const std::set<std::string>& inputs,
+                        Diagnostics& diagnostics) {
   for (const OutputFile& output : outputs)
     for (const std::string& input : inputs)
       if (std::error_code e; std::filesystem::equivalent(output.path, input, e))
-        diagnostics.error(DiagnosticId::bad_option, {.file = output.path}, "this file is an input, and an output too");
+        diagnostics.error(DiagnosticId::bad_option, {.file = output.path}, "the output would overwrite this input");
   return !diagnostics.any();
 }
 
 bool write_all(Compiler& compiler, const Outputs& out, relay::Module module, Planned& planned,
                const std::optional<TuningRecords>& records, Diagnostics& diagnostics) {
   std::string stem = without_suffix(out.object);
-  bool alone = stands_alone(out.object);
+  bool to_stream = is_stream(out.object);
   targets::ObjectFile object;
   std::deque<std::string> texts;
   std::vector<OutputFile> files;
@@ -127,20 +127,21 @@ bool write_all(Compiler& compiler, const Outputs& out, relay::Module module, Pla
   };
   std::vector<std::string> kinds = wanted_kinds(out);
   for (const std::string& kind : kinds)
-    for (const Artefact& a : artefacts)
-      if (a.kind == kind) add_text(alone ? out.object : stem + a.suffix, a.text(compiler, module, planned));
-  module = {};  // and the model's bytes with it, so that they and LLVM are not in memory at once
+    for (const EmittedText& text : emitted_texts)
+      if (text.kind == kind)
+        add_text(to_stream ? out.object : stem + text.suffix, text.make(compiler, module, planned));
+  module = {};  // frees the model's bytes before LLVM needs memory
   if (std::ranges::count(kinds, "obj")) {
     object = compiler.generate(planned);
     files.push_back({out.object, object.pieces()});
     if (!planned.weights_file.empty()) files.push_back({compiler.options().weights_file, {planned.weights_file}});
   }
-  // The header tells the stack's size, which is known when the object is.
-  if (std::ranges::count(kinds, "header") && !alone) add_text(stem + ".h", emit::make_header(planned.interface));
+  // The header has the size of the stack, which code generation computes.
+  if (std::ranges::count(kinds, "header") && !to_stream) add_text(stem + ".h", emit::make_header(planned.interface));
   if (out.dependencies) {
     add_text(out.dependency_file.empty() ? stem + ".d" : out.dependency_file, dependency_rule(compiler, out));
   }
-  if (!are_no_inputs(files, compiler.files(), diagnostics)) return false;
+  if (!differ_from_inputs(files, compiler.files(), diagnostics)) return false;
   if (records) add_text(compiler.options().tuning_records, records->str());
   return write_files(files, diagnostics);
 }
@@ -156,38 +157,39 @@ int compile_command(std::vector<std::string> args) {
   for (const Command& c : commands()) commands_text += fmt::format("  {:10} {}\n", c.name, c.summary);
   app.footer(commands_text);
   app.set_version_flag("--version", std::string("dlcc ") + version, "Print the version");
-  app.add_option("-o", out.object, "The object file, or '-'; the header is written beside it")->type_name("OBJECT");
+  app.add_option("-o", out.object, "The object file; the header is written next to it. '-': standard output")
+      ->type_name("OBJECT");
   add_compile_options(app, options);
   app.get_option("model")->check(check_model);
   add_reporting_options(app, reporting);
   app.callback([&] {
     if (!out.object.empty()) return;
-    if (options.passes.stop_after.empty()) throw CLI::RequiredError("-o OBJECT, where no command is given,");
+    if (options.passes.stop_after.empty()) throw CLI::RequiredError("-o OBJECT, without a command,");
     out.object = "-";  // nothing will be written
   });
   app.add_flag("--tune", out.tune,
-               "Measure on this machine what schedules may choose, and add it to the file of --tuning-records");
-  app.add_option("--emit", out.emit, "What to write: obj, header, relay, tensor, llvm, asm")
+               "Measure tuning configurations on this machine and add the fastest to the file --tuning-records");
+  app.add_option("--emit", out.emit, "Outputs: obj, header, relay, tensor, llvm, asm")
       ->type_name("LIST")
       ->capture_default_str()
       ->check([](const std::string& text) {
         std::stringstream kinds(text);
         for (std::string kind; std::getline(kinds, kind, ',');)
           if (kind != "obj" && kind != "header" &&
-              std::ranges::none_of(artefacts, [&](const Artefact& a) { return a.kind == kind; }))
-            return "there is nothing called '" + kind + "' to emit";
+              std::ranges::none_of(emitted_texts, [&](const EmittedText& text) { return text.kind == kind; }))
+            return "unknown output '" + kind + "'";
         return std::string();
       });
   app.add_flag("-g", out.debug,
-               "Debug information: lines of the scheduled program, which is written beside the object");
-  app.add_flag("-c")->description("Accepted as compilers accept it: dlcc never links");
-  CLI::Option* dependencies = app.add_flag("--MD", out.dependencies, "Write a make dependency file");
-  // Their texts, as the library would add "Needs: --MD".
-  app.add_option("--MF", out.dependency_file, "Its path; default: the object's, with .d")
+               "Debug information that refers to the lines of the scheduled program (.tensor), which is written, too");
+  app.add_flag("-c")->description("Ignored, for compatibility with compilers: dlcc never links");
+  CLI::Option* dependencies = app.add_flag("--MD", out.dependencies, "Write a dependency file for make");
+  // option_text, since the library would append "Needs: --MD".
+  app.add_option("--MF", out.dependency_file, "Path of the dependency file; default: that of the object, with .d")
       ->type_name("FILE")
       ->option_text("FILE")
       ->needs(dependencies);
-  app.add_option("--MT", out.dependency_target, "The target it names; default: the object")
+  app.add_option("--MT", out.dependency_target, "Target of the dependency rule; default: the object")
       ->type_name("NAME")
       ->option_text("NAME")
       ->needs(dependencies);
@@ -198,15 +200,14 @@ int compile_command(std::vector<std::string> args) {
   if (out.debug) options.text_file = name + text_suffix;
 
   Diagnostics diagnostics;
-  if (stands_alone(out.object) && out.debug)
-    diagnostics.error(DiagnosticId::bad_option, {},
-                      fmt::format("-g with -o {} leaves no place for the text that code refers to", out.object));
-  if (stands_alone(out.object) && out.dependencies && out.dependency_file.empty())
-    diagnostics.error(DiagnosticId::bad_option, {},
-                      fmt::format("-MD with -o {} needs -MF, which names the dependency file", out.object));
+  if (is_stream(out.object) && out.debug)
+    diagnostics.error(
+        DiagnosticId::bad_option, {},
+        fmt::format("-g needs an object file, next to which it writes the scheduled program; -o is {}", out.object));
+  if (is_stream(out.object) && out.dependencies && out.dependency_file.empty())
+    diagnostics.error(DiagnosticId::bad_option, {}, fmt::format("-MD with -o {} needs -MF FILE", out.object));
   if (out.tune && options.tuning_records.empty())
-    diagnostics.error(DiagnosticId::bad_option, {},
-                      "--tune needs --tuning-records, which names the file of its records");
+    diagnostics.error(DiagnosticId::bad_option, {}, "--tune needs --tuning-records FILE, to which it adds its records");
   if (diagnostics.any()) return report(diagnostics, reporting);
   Compiler compiler(options, diagnostics);
   auto module = compiler.optimize();

@@ -1,4 +1,4 @@
-// dlcc inspect MODEL: what the compiled model will look like, without generating code.
+// dlcc inspect MODEL: shows the interface, kernels and memory of the compiled model without generating code.
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@
 namespace dlcc::driver {
 namespace {
 
-// How often the imported model applies each operator, and how many numbers its constants hold.
+// The number of calls of each operator in the imported model, and the number of elements of its constants.
 struct Contents {
   std::map<std::string, int64_t> operators;
   std::set<const std::byte*> constants;
@@ -96,11 +96,10 @@ int inspect_command(std::vector<std::string> args) {
   print_tensors("output", i.outputs);
   std::string operators;
   for (const auto& [name, count] : contents.operators) operators += fmt::format(" {}*{}", count, name);
-  std::cout << fmt::format("contents {} parameters;{}\n", contents.parameters, operators);
-  std::string where = i.weights_file ? fmt::format(", in a file of {}", i.weights_file->bytes) : "";
+  std::cout << fmt::format("model    {} parameters;{}\n", contents.parameters, operators);
+  std::string where = i.weights_file ? fmt::format(", in a file of {} bytes", i.weights_file->bytes) : "";
   std::cout << fmt::format("weights  {}{}\n", amount(i.weights_bytes), where);
-  std::cout << fmt::format("arena    {}; no plan can need less than {}\n", amount(i.arena_bytes),
-                           planned->plan.live_bound);
+  std::cout << fmt::format("arena    {}; lower bound {} bytes\n", amount(i.arena_bytes), planned->plan.live_bound);
   std::cout << fmt::format("MACs     {:.3f} million ({})\n\n", static_cast<double>(i.macs) * 1e-6, i.macs);
   std::cout << step_table(steps);
   return 0;

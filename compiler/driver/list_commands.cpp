@@ -1,4 +1,4 @@
-// dlcc ops, dlcc targets: what there is.
+// dlcc ops lists the operators, dlcc targets the targets.
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -35,7 +35,7 @@ nlohmann::json operator_json(const relay::Operator& op) {
   return item;
 }
 
-// A line for each operator, a column for each element type that one of them takes.
+// A row for each operator, a column for each element type that some operator supports.
 std::string support_table(const std::vector<OperatorSupport>& table) {
   std::set<DType> columns;
   size_t widest = 0;
@@ -81,8 +81,8 @@ int ops_command(std::vector<std::string> args) {
   std::string target;
   Reporting reporting;
   CLI::App app(
-      "Lists the operators of the Relay language with their attributes; with --target, the element types for which a "
-      "target has code for them.",
+      "Lists the operators of the Relay language with their attributes; with --target, the element types that the "
+      "target supports for each of them.",
       "dlcc ops");
   app.add_flag("--json", json, "Print JSON");
   app.add_option("--target", target, "A target; see 'dlcc targets'")->type_name("NAME");

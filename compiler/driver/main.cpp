@@ -1,4 +1,4 @@
-// dlcc: chooses the command, reports what could not be done.
+// dlcc: dispatches to a command, reports errors of output, memory and dlcc itself.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include "driver/reproducer.h"
 #include "support/diagnostics.h"
 
-// The status, or 1 when what was printed could not be written: to a full disk, for instance.
+// The status, or 1 when standard output could not be written, e.g. to a full disk.
 static int after_output(int status) {
   if (std::cout.flush() && std::fflush(stdout) == 0) return status;
   fmt::print(stderr, "dlcc: standard output cannot be written\n");

@@ -1,4 +1,4 @@
-// dlcc opt PROGRAM --passes=a,b: runs chosen passes and prints the module.
+// dlcc opt MODEL --passes=a,b: imports a model, runs passes and prints the module.
 #include <iostream>
 
 #include "driver/commands.h"
@@ -11,7 +11,7 @@ int opt_command(std::vector<std::string> args) {
   CompileOptions options;
   Reporting reporting;
   std::vector<std::string> passes;
-  CLI::App app("Runs passes on a module and prints the result.", "dlcc opt");
+  CLI::App app("Imports a model, runs passes and prints the module.", "dlcc opt");
   std::string list = "\nPasses:\n";
   for (const relay::PassInfo& p : relay::all_passes()) list += fmt::format("  {:34} {}\n", p.name, p.about);
   app.footer(list);
@@ -20,9 +20,10 @@ int opt_command(std::vector<std::string> args) {
   app.add_option("--passes", passes, "The passes in their order, separated by commas; empty: none")
       ->type_name("LIST")
       ->delimiter(',')
-      ->check(check_pass);
-  std::erase(args, "--passes=");  // the parser's library would take the next argument as the list
+      ->check([](const std::string& name) { return name.empty() ? "" : check_pass(name); });
+  std::erase(args, "--passes=");  // CLI11 would take the next argument as its value
   if (auto status = parse(app, args)) return *status;
+  if (passes == std::vector<std::string>{""}) passes.clear();
   options.passes.verify_each = true;
   Diagnostics diagnostics;
   Compiler compiler(options, diagnostics);

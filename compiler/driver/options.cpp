@@ -13,7 +13,7 @@
 namespace dlcc::driver {
 namespace {
 
-// gcc writes some long options with one dash; the parser's library wants two.
+// Long options that gcc spells with one dash; CLI11 requires two.
 constexpr const char* gcc_options[] = {"-mcpu", "-mattr", "-MD", "-MF", "-MT"};
 
 std::string library_spelling(std::string arg) {
@@ -28,7 +28,7 @@ std::string users_spelling(const std::string& name) {
   return name;
 }
 
-// Help with gcc's spelling, and with -o where a command has it.
+// Formats help with gcc's spelling, and with -o in the usage line of a command that has it.
 class Help : public CLI::Formatter {
  public:
   Help() { column_width(36); }
@@ -46,7 +46,7 @@ class Help : public CLI::Formatter {
   }
 };
 
-// One line on the terminal that tells what is being done; gone when nothing is.
+// Shows the current stage on one line of the terminal; clears the line when `what` is empty.
 void show_progress(const std::string& what) {
   constexpr const char* clear_line = "\r\033[K";
   fmt::print(stderr, "{}{}", clear_line, what);
@@ -60,18 +60,18 @@ std::string check_weights(const std::string& where) {
   return "expected section=NAME or external=FILE, found '" + where + "'";
 }
 
-// Whether each is about the command line and not about the model.
-bool blames_command_line(const Diagnostics& diagnostics) {
+// Whether all errors are in the command line, none in the model.
+bool are_command_line_errors(const Diagnostics& diagnostics) {
   return std::ranges::all_of(diagnostics.list(), [](const Diagnostic& d) {
     return d.id == DiagnosticId::bad_option || d.id == DiagnosticId::unknown_target;
   });
 }
 
 int exit_status(const Diagnostics& diagnostics) {
-  return !diagnostics.any() ? 0 : blames_command_line(diagnostics) ? 2 : 1;
+  return !diagnostics.any() ? 0 : are_command_line_errors(diagnostics) ? 2 : 1;
 }
 
-// Throws for "-mcpu=": the parser's library would take the next argument as its value.
+// Throws for "-mcpu=": CLI11 would take the next argument as its value.
 void check_value(const std::string& arg) {
   if (arg.starts_with("-") && arg.find('=') == arg.size() - 1)
     throw CLI::ArgumentMismatch(arg.substr(0, arg.size() - 1) + " has no value");
@@ -81,9 +81,8 @@ bool is_typed(const std::string& option, const std::vector<std::string>& args) {
   return std::ranges::any_of(args, [&](const std::string& a) { return a == option || a.starts_with(option + "="); });
 }
 
-// The library's message, which knows every option by its long name, with the names that were typed; with those of help
-// for options that were not.
-std::string in_users_words(std::string message, const CLI::App& app, const std::vector<std::string>& args) {
+// Replaces the long option names in a message of CLI11 by the spellings that were typed, or else by those of --help.
+std::string with_users_spellings(std::string message, const CLI::App& app, const std::vector<std::string>& args) {
   for (const CLI::Option* o : app.get_options()) {
     const std::string name = o->get_name();
     if (is_typed(name, args)) continue;
@@ -93,7 +92,7 @@ std::string in_users_words(std::string message, const CLI::App& app, const std::
   return message;
 }
 
-// Whether --diagnostics=json is among the arguments: the parser may stop before it comes to it.
+// Whether --diagnostics=json is among the arguments. CLI11 may fail before it parses this option.
 bool asks_for_json(const std::vector<std::string>& args) {
   for (size_t k = 0; k < args.size(); ++k)
     if (args[k] == "--diagnostics=json" || (args[k] == "--diagnostics" && k + 1 < args.size() && args[k + 1] == "json"))
@@ -110,26 +109,26 @@ std::string check_pass(const std::string& name) {
 }
 
 void add_compile_options(CLI::App& app, CompileOptions& o) {
-  app.add_option("model", o.model, "ONNX or Relay text; '-' reads standard input")->required()->option_text(" ");
-  app.add_option("--prefix", o.prefix, "Prefix of the C interface; default: the output's name")->type_name("NAME");
+  app.add_option("model", o.model, "The model: ONNX or Relay text; '-': standard input")->required()->option_text(" ");
+  app.add_option("--prefix", o.prefix, "Prefix of the C interface; default: the name of the output")->type_name("NAME");
   app.add_option("--target", o.target, "Target; see 'dlcc targets'")->type_name("NAME")->capture_default_str();
-  app.add_option("--mcpu", o.mcpu, "A level, a CPU, a comma-separated list of levels, or native")->type_name("CPU");
-  app.add_option("--mattr", o.mattr, "CPU features to add and remove, as in +avx512vnni,-avx512f")->type_name("LIST");
+  app.add_option("--mcpu", o.mcpu, "A CPU level, a CPU, a comma-separated list of levels, or native")->type_name("CPU");
+  app.add_option("--mattr", o.mattr, "CPU features to add or remove: +avx512vnni,-avx512f")->type_name("LIST");
   app.add_option_function<std::string>(
          "-O",
          [&o](const std::string& level) {
            o.schedule.small = level == "s";
            o.optimization = o.schedule.small ? 2 : level[0] - '0';
          },
-         "Optimization level, by default 2; s: like 2, but constants keep their size")
+         "Optimization level, default 2; s: as 2, without algorithms that enlarge the weights")
       ->check(CLI::IsMember({"0", "1", "2", "3", "s"}))
       ->option_text("0|1|2|3|s");
   app.add_option_function<std::string>(
          "--accuracy", [&o](const std::string& how) { o.schedule.strict = how == "strict"; },
-         "fast, the default: convolutions may lose a decimal digit; strict: none does")
+         "fast (default): convolutions may lose one decimal digit; strict: none loses accuracy")
       ->check(CLI::IsMember({"fast", "strict"}))
       ->option_text("fast|strict");
-  app.add_option("-j,--jobs", o.jobs, "Threads of the compiler, 1 to 256; the result does not depend on it")
+  app.add_option("-j,--jobs", o.jobs, "Threads of the compiler, 1 to 256; the output does not depend on them")
       ->check(CLI::Range(1, 256))
       ->option_text("N");
   app.add_option_function<std::string>(
@@ -137,38 +136,36 @@ void add_compile_options(CLI::App& app, CompileOptions& o) {
          [&o](const std::string& where) {
            (where.starts_with("section") ? o.weights_section : o.weights_file) = where.substr(where.find('=') + 1);
          },
-         "section=NAME: the section of the object that holds the weights; external=FILE: a file holds them")
+         "section=NAME: store the weights in this section of the object; external=FILE: store them in a file")
       ->type_name("WHERE")
       ->check(check_weights);
-  app.add_option("--dim", o.dims, "The value of a symbolic dimension")
-      ->type_name("NAME=VALUE")
-      ->expected(1)
-      ->take_all();
+  app.add_option("--dim", o.dims, "Value of a symbolic dimension")->type_name("NAME=VALUE")->expected(1)->take_all();
   app.add_option("--threads", o.schedule.threads,
-                 "Threads of the compiled model, 1 to 256; more than one need libdlcc_rt.a or an executor")
+                 "Threads of the compiled model, 1 to 256; more than one requires libdlcc_rt.a or an executor")
       ->check(CLI::Range(1, 256))
       ->option_text("N");
-  app.add_option("--tuning-records", o.tuning_records, "Schedules choose as these records of --tune say")
+  app.add_option("--tuning-records", o.tuning_records, "Compile with the tuning configurations that --tune measured")
       ->type_name("FILE");
-  const char* inside = "Looking inside";
-  app.add_option("--dump-after", o.passes.dump_after, "Print the module after this pass ('all': after each)")
+  const char* debugging = "Debugging";
+  app.add_option("--dump-after", o.passes.dump_after,
+                 "Print the module to standard error after this pass ('all': after each)")
       ->type_name("PASS")
-      ->group(inside)
+      ->group(debugging)
       ->expected(1)
       ->check([](const std::string& name) { return name == "all" ? "" : check_pass(name); });
-  app.add_option("--stop-after", o.passes.stop_after, "Print the module after this pass and stop")
+  app.add_option("--stop-after", o.passes.stop_after, "Print the module after this pass, then stop")
       ->type_name("PASS")
-      ->group(inside)
+      ->group(debugging)
       ->check(check_pass);
-  app.add_flag("--time-passes", o.time_passes, "Print how long each stage took")->group(inside);
-  app.add_flag("--verify-each", o.passes.verify_each, "Check the module after every pass")->group(inside);
+  app.add_flag("--time-passes", o.time_passes, "Print the time of each stage")->group(debugging);
+  app.add_flag("--verify-each", o.passes.verify_each, "Verify the module after every pass")->group(debugging);
   app.add_flag_callback(
       "-v",
       [&o] {
         fmt::print(stderr, "dlcc {}\n", version);
         o.progress = [](const std::string& what) { fmt::print(stderr, "{}{}", what, what.empty() ? "" : "\n"); };
       },
-      "Print the version and what is done");
+      "Print the version and the stages of the compilation");
   app.callback([&o] {
     if (!o.progress && isatty(STDERR_FILENO) && o.passes.dump_after.empty()) o.progress = show_progress;
   });
@@ -176,7 +173,7 @@ void add_compile_options(CLI::App& app, CompileOptions& o) {
 
 void add_reporting_options(CLI::App& app, Reporting& r) {
   app.add_option_function<std::string>(
-         "--diagnostics", [&r](const std::string& format) { r.json = format == "json"; }, "Format of messages")
+         "--diagnostics", [&r](const std::string& format) { r.json = format == "json"; }, "Format of diagnostics")
       ->option_text("text|json")
       ->check(CLI::IsMember({"text", "json"}));
 }
@@ -184,20 +181,20 @@ void add_reporting_options(CLI::App& app, Reporting& r) {
 std::optional<int> parse(CLI::App& app, const std::vector<std::string>& args) {
   app.formatter(std::make_shared<Help>());
   app.failure_message([&args](const CLI::App* a, const CLI::Error& e) {
-    return in_users_words(e.what(), *a, args) + "\nRun with --help for more information.\n";
+    return with_users_spellings(e.what(), *a, args) + "\nRun with --help for more information.\n";
   });
   const Reporting reporting{.json = asks_for_json(args)};
   try {
     std::ranges::for_each(args, check_value);
     std::vector<std::string> spelled(args.size());
-    std::ranges::transform(args, spelled.rbegin(), library_spelling);  // from the last to the first, as it wants them
+    std::ranges::transform(args, spelled.rbegin(), library_spelling);  // in reverse order, as CLI11 expects
     app.parse(std::move(spelled));
     return std::nullopt;
   } catch (const CLI::ParseError& e) {
     bool is_help = e.get_exit_code() == 0;  // or a version
     if (is_help || !reporting.json) return app.exit(e) == 0 ? 0 : 2;
     Diagnostics diagnostics;
-    diagnostics.error(DiagnosticId::bad_option, {}, in_users_words(e.what(), app, args));
+    diagnostics.error(DiagnosticId::bad_option, {}, with_users_spellings(e.what(), app, args));
     return report(diagnostics, reporting);
   }
 }

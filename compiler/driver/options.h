@@ -1,4 +1,4 @@
-// Options that several commands share, and how the command line is read: gcc's spelling where gcc has the option.
+// Options that several commands share, and the parsing of command lines. Options that gcc has are spelled as gcc does.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,24 +11,24 @@
 
 namespace dlcc::driver {
 
-// How diagnostics are printed.
+// The format of printed diagnostics.
 struct Reporting {
   bool json = false;
 };
 
-// Options of everything that compiles: MODEL, --target, -mcpu=, -O, --dim, ...
+// The options of commands that compile a model: MODEL, --target, -mcpu=, -O, --dim, ...
 void add_compile_options(CLI::App&, CompileOptions&);
 void add_reporting_options(CLI::App&, Reporting&);
 
-// The parser's check of a pass's name: the complaint, or nothing.
+// The parser's check of the name of a pass: an error message, or "".
 std::string check_pass(const std::string& name);
 
-// Parses; gives an exit status when the command should not run: help was printed, or the command line is at fault,
-// which is told as --diagnostics says.
+// Parses the arguments. Returns an exit status when the command should not run: after --help or --version, or after an
+// error, which has been reported in the format of --diagnostics.
 std::optional<int> parse(CLI::App&, const std::vector<std::string>& args);
 
-// Prints diagnostics to stderr and gives the exit status: 0 when there are none, 2 when all are about the command line,
-// else 1.
+// Prints diagnostics to stderr and returns the exit status: 0 without errors, 2 when all errors are in the command
+// line, else 1.
 int report(const Diagnostics&, const Reporting&);
 
 }  // namespace dlcc::driver

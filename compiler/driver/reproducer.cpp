@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file that an argument names, itself or behind '=' as in --input=x=x.npy; empty if none.
+// The file that an argument names, as a whole or after its last '=' (--input=x=x.npy); empty when there is none.
 fs::path file_of(const std::string& arg) {
   size_t equals = arg.rfind('=');
   for (const std::string& name : {arg, equals == std::string::npos ? arg : arg.substr(equals + 1)})
@@ -21,7 +21,7 @@ fs::path file_of(const std::string& arg) {
   return {};
 }
 
-// Text as the shell reads it back.
+// Quotes text for the shell.
 std::string quoted(const std::string& text) {
   std::string result = "'";
   for (char c : text) result += c == '\'' ? "'\\''" : std::string(1, c);
@@ -33,9 +33,9 @@ std::string quoted(const std::string& text) {
 std::string write_reproducer(const std::string& parent, const std::vector<std::string>& args,
                              const std::string& error) {
   std::string folder =
-      (fs::path(parent) / "dlcc-crash-").string() + std::string(6, 'X');  // mkdtemp fills the last six in
+      (fs::path(parent) / "dlcc-crash-").string() + std::string(6, 'X');  // mkdtemp replaces the last six
   if (!::mkdtemp(folder.data())) return "";
-  std::error_code ignored;  // whatever cannot be copied is still named in `command`
+  std::error_code ignored;  // `command` names the files that cannot be copied, too
   std::string line = "dlcc";
   for (const std::string& arg : args) {
     line += " " + quoted(arg);

@@ -77,7 +77,7 @@ double intensity(const StepProfile& s) {
   return static_cast<double>(s.cost.flops) / static_cast<double>(std::max<int64_t>(s.cost.bytes(), 1));
 }
 
-// What deserves a look: a step of weight that is far from its floor.
+// Whether a step takes more than 0.5 % of the time and has less than 60 % of its floor.
 bool is_slow(const Profile& p, const StepProfile& s) { return s.of_floor < 0.6 && p.share_of_time(s) > 0.005; }
 
 class RooflineChart {
@@ -85,7 +85,7 @@ class RooflineChart {
   explicit RooflineChart(const Profile& p) : p_(p) {
     for (const StepProfile& s : p.steps) (s.cost.flops > 0 ? computing_ : moving_).push_back(&s);
     auto by_time = [](const StepProfile* a, const StepProfile* b) { return a->seconds > b->seconds; };
-    std::ranges::stable_sort(computing_, by_time);  // small dots in front of large ones
+    std::ranges::stable_sort(computing_, by_time);  // draws small dots over large ones
     std::ranges::stable_sort(moving_, by_time);
     double peak = p.roof.peak * 1e-9, ridge = p.roof.peak / p.roof.bandwidth;
     double low_x = ridge / 4, high_x = ridge * 4, low_y = peak / 4, high_y = peak;
@@ -139,7 +139,8 @@ class RooflineChart {
         x_.at(middle), y_.at(middle * bandwidth), angle * 57.29578, bandwidth);
   }
 
-  // Steps without multiply-adds have no place on the chart; they stand below it by the bytes that they move.
+  // Steps without multiply-adds have no intensity; they are drawn below the chart, by the bytes per second that they
+  // move.
   void moving_strip() {
     constexpr double y = 520;
     double bandwidth = p_.roof.bandwidth * 1e-9, low = bandwidth, high = bandwidth;
@@ -176,13 +177,14 @@ class RooflineChart {
   std::string text_;
 };
 
-// Where a label stands that belongs to `x`: centred, but inside of the chart.
+// The text-anchor of a label at `x`: centred, except at the edges of the chart.
 const char* anchor_at(double x, double left, double right) {
   constexpr double half = 60;  // of a label's width
   return x < left + half ? "start" : x > right - half ? "end" : "middle";
 }
 
-// Up to the 99th percentile in bins of equal width, as many as the calls can fill; what lies beyond is in the last bin.
+// A histogram of the latencies up to the 99th percentile; the last bin also has those above. There are about
+// 2 sqrt(calls) bins of equal width.
 std::string latency_chart(const Profile& p) {
   constexpr double left = 62, right = 940, bottom = 150, top = 26;
   const int bins = std::clamp(static_cast<int>(2 * std::sqrt(static_cast<double>(p.seconds.size()))), 8, 48);
@@ -206,9 +208,9 @@ std::string latency_chart(const Profile& p) {
     const char* name;
     double q, y;
   };
-  for (auto [name, q, y] : {Mark{"fastest", 0, 168}, Mark{"median", 0.5, 14}, Mark{"95 % below", 0.95, 168}}) {
+  for (auto [name, q, y] : {Mark{"fastest", 0, 168}, Mark{"median", 0.5, 14}, Mark{"95th percentile", 0.95, 168}}) {
     double t = p.quantile(q), x = left + (right - left) * std::min((t - low) / (high - low), 1.0);
-    if (q > 0.5 && x < left + 200) y += 15;  // else it would meet the first
+    if (q > 0.5 && x < left + 200) y += 15;  // else the labels would overlap
     text += fmt::format(
         "<line class=\"mark\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"/><text x=\"{0:.1f}\" y=\"{3}\" "
         "text-anchor=\"{6}\">{4} {5:.3f} ms</text>\n",
@@ -217,7 +219,7 @@ std::string latency_chart(const Profile& p) {
   return text + "</svg>\n";
 }
 
-// A number with so many digits behind the point, or a dash for none.
+// A number with `digits` decimals, or a dash for zero.
 std::string number(double x, int digits) { return x > 0 ? fmt::format("{:.{}f}", x, digits) : "–"; }
 
 std::string step_rows(const Profile& p) {
@@ -266,11 +268,11 @@ std::string roofline_page(const emit::Interface& model, const Profile& p) {
   text += figure(fmt::format("{:.1f} GB/s", p.roof.bandwidth * 1e-9), "reading, probed");
   text += "</div>\n<h2>Roofline</h2>\n";
   text += fmt::format(
-      "<p>A dot is a step; its area is the time it takes. A step's floor is the longer of two times: of its FLOPs at "
-      "the peak, and of its bytes at the rate of reading {:.0f} MiB, more than the level-2 cache holds. Percentages, "
-      "by the peak before and behind each step, are floors over times: data that stay in a cache, and algorithms with "
-      "fewer multiplications, exceed 100 %. "
-      "Orange: below 60 %, and more than 0.5 % of the time.</p>\n",
+      "<p>A dot is a step; its area is the step's time. A step's floor is max(FLOPs / peak, bytes / bandwidth). The "
+      "peak "
+      "is measured before and after each step, the bandwidth by reading {:.0f} MiB, more than the level-2 cache holds. "
+      "Percentages are floor / time. They exceed 100 % for data in a cache and for algorithms with fewer "
+      "multiplications (Winograd). Orange: below 60 %, and more than 0.5 % of the time.</p>\n",
       static_cast<double>(p.roof.buffer_bytes) / (1 << 20));
   text += "<figure>\n" + RooflineChart(p).svg() + "</figure>\n<h2>Latency</h2>\n<figure>\n" + latency_chart(p);
   text +=

@@ -1,5 +1,5 @@
-// A profile as one HTML page without scripts or references: the roofline with a dot for each step, the distribution of
-// the latency, and the steps as a table. Light or dark as the reader's system says.
+// A profile as one HTML page without scripts or external references: the roofline with a dot for each step, the
+// distribution of the latency, and a table of the steps. Follows the reader's light or dark mode.
 #pragma once
 
 #include <string>

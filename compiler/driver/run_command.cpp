@@ -10,14 +10,14 @@
 namespace dlcc::driver {
 namespace {
 
-// "NAME=FILE" names a tensor; "FILE" alone goes by position.
+// The index of the tensor of an option: "NAME=FILE" names it, "FILE" alone is that at `position`. Sets `file`.
 std::optional<size_t> find_tensor(const std::string& text, size_t position,
                                   const std::vector<emit::TensorInterface>& tensors, const char* what,
                                   std::string& file, Diagnostics& diagnostics) {
   size_t equals = text.find('=');
   file = equals == std::string::npos ? text : text.substr(equals + 1);
   if (file.empty()) {
-    diagnostics.error(DiagnosticId::bad_option, {}, fmt::format("--{} names no file: '{}'", what, text));
+    diagnostics.error(DiagnosticId::bad_option, {}, fmt::format("--{} has no file: '{}'", what, text));
     return std::nullopt;
   }
   if (equals == std::string::npos && position < tensors.size()) return position;
@@ -31,8 +31,8 @@ std::optional<size_t> find_tensor(const std::string& text, size_t position,
   return std::nullopt;
 }
 
-// The tensors that the --input options name, in the model's order. Empty, with a diagnostic for each that is missing or
-// does not fit.
+// Reads the tensors of the --input options, in the model's order. Empty, with a diagnostic for each tensor that is
+// missing or has another type or shape.
 std::optional<std::vector<Constant>> read_inputs(const std::vector<std::string>& options,
                                                  const std::vector<emit::TensorInterface>& tensors,
                                                  Diagnostics& diagnostics) {
@@ -55,13 +55,13 @@ std::optional<std::vector<Constant>> read_inputs(const std::vector<std::string>&
     if (given[k])
       values.push_back(*given[k]);
     else
-      diagnostics.error(DiagnosticId::bad_data, {}, fmt::format("input '{}' is not given", tensors[k].name), {},
+      diagnostics.error(DiagnosticId::bad_data, {}, fmt::format("input '{}' is missing", tensors[k].name), {},
                         fmt::format("--input {}=FILE", tensors[k].name));
   }
   return diagnostics.any() ? std::nullopt : std::optional(std::move(values));
 }
 
-// A result's type, shape and first elements.
+// Prints the type, the shape and the first 16 elements of a result.
 void print_tensor(const std::string& tensor, const Constant& c) {
   std::cout << fmt::format("{} {} {}:", tensor, name(c.dtype()), str(shape_of(c.shape())));
   for (int64_t i = 0; i < std::min<int64_t>(c.count(), 16); ++i)
@@ -78,11 +78,11 @@ int run_command(std::vector<std::string> args) {
   CLI::App app("Compiles a model in memory and runs it once.", "dlcc run");
   add_compile_options(app, options);
   add_reporting_options(app, reporting);
-  app.add_option("--input", inputs, "An input's file (.npy or .pb), by name or position")
+  app.add_option("--input", inputs, "File of an input (.npy or .pb), by name or position")
       ->type_name("[NAME=]FILE")
       ->expected(1)
       ->take_all();
-  app.add_option("--output", outputs, "Where an output goes; without any, results are printed")
+  app.add_option("--output", outputs, "File of an output; without this option, outputs are printed")
       ->type_name("[NAME=]FILE")
       ->expected(1)
       ->take_all();

@@ -39,9 +39,9 @@ nlohmann::json step_json(const lower::StepCost& c) {
 
 std::string profile_table(const Profile& p) {
   std::string text = fmt::format(
-      "Peak {:.1f} GFLOP/s by multiply-adds in registers; reading {:.1f} GB/s from a buffer of {:.0f} MiB, larger than "
-      "the level-2 cache.\nFloor: max(FLOPs / peak, bytes / reading rate); bytes are operands, weights and results.\n"
-      "Times: medians of {} calls. Of floor: by the peak before and behind the step.\n\n",
+      "Peak {:.1f} GFLOP/s: multiply-adds in registers. Bandwidth {:.1f} GB/s: reading {:.0f} MiB, more than the "
+      "level-2 cache holds.\nFloor: max(FLOPs / peak, bytes / bandwidth); bytes are operands, weights and results.\n"
+      "Times: medians of {} calls. Of floor: floor / time, by the peak before and after the step.\n\n",
       p.roof.peak * 1e-9, p.roof.bandwidth * 1e-9, static_cast<double>(p.roof.buffer_bytes) / (1 << 20), p.calls);
   text += fmt::format("{:>4} {:>9} {:>6} {:>10} {:>10} {:>9} {:>7} {:>8}  {}\n", "step", "us", "time", "MFLOP", "KiB",
                       "GFLOP/s", "GB/s", "of floor", "node");

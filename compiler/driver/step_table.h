@@ -1,4 +1,4 @@
-// The steps of a program as tables for people and as JSON; `inspect` shows what they are, `bench` how they ran.
+// The steps of a program as tables of text and as JSON: their costs for `inspect`, their times for `bench`.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@ namespace dlcc::driver {
 std::string step_table(const std::vector<lower::StepCost>&);
 nlohmann::json step_json(const lower::StepCost&);
 
-// What stands out in a step, in words: converted copies of operands, mere movement. Empty for most.
+// A remark on a step that copies operands to scratch or only moves data; "" for other steps.
 std::string remark(const lower::StepCost&);
 
 std::string profile_table(const Profile&);

@@ -1,5 +1,5 @@
-// dlcc verify MODEL DATA_DIR...: compares the model with expected outputs, through the object or through an evaluator;
-// with --layers it compares every intermediate value of the object with the evaluator.
+// dlcc verify MODEL DATA_DIR...: compares the outputs of the object, or of an evaluator, with expected ones; with
+// --layers, compares every intermediate value of the object with the evaluator.
 #include <cmath>
 #include <iostream>
 
@@ -13,7 +13,7 @@
 namespace dlcc::driver {
 namespace {
 
-// Every tensor function's result becomes an output of @main, in front of its own.
+// Makes the result of every call of a tensor function an output of @main, before its own outputs.
 relay::Module with_layers_as_outputs(relay::Module module, std::vector<std::string>& names) {
   relay::Function& main = module.functions.at("main");
   relay::MakeTuple tuple;
@@ -32,7 +32,7 @@ relay::Module with_layers_as_outputs(relay::Module module, std::vector<std::stri
   return module;
 }
 
-// Compares layer by layer; prints the first node that differs.
+// Compares the results of the layers in order; prints the first that differs.
 bool verify_layers(Compiler& compiler, relay::Module fused, const std::vector<Constant>& inputs, const Tolerance& t,
                    Diagnostics& diagnostics) {
   std::vector<std::string> names;
@@ -45,7 +45,7 @@ bool verify_layers(Compiler& compiler, relay::Module fused, const std::vector<Co
   auto got = run_once(*planned, object, inputs, diagnostics);
   if (!got) return false;
   for (size_t k = 0; k < names.size(); ++k) {
-    // Sums in another order differ relative to the largest value, not to each.
+    // The error of a reordered sum is relative to the largest value of the layer, not to each value.
     double scale = 0;
     for (int64_t i = 0; i < expected->results[k].count(); ++i)
       if (double v = std::abs(expected->results[k].number_at(i)); std::isfinite(v)) scale = std::max(scale, v);
@@ -67,20 +67,21 @@ int verify_command(std::vector<std::string> args) {
   std::vector<std::string> folders;
   std::string engine_name = "object";
   bool layers = false;
-  CLI::App app("Compares a model with data sets: a line for each, 'ok' or 'FAIL' and the largest error.",
-               "dlcc verify");
+  CLI::App app(
+      "Compares the outputs of a model with those of data sets; prints 'ok' or 'FAIL' and the largest error of each.",
+      "dlcc verify");
   add_compile_options(app, options);
   add_reporting_options(app, reporting);
   app.add_option("data", folders, "Folders with input_K.pb and output_K.pb")->required()->option_text(" ");
-  app.add_option("--rtol", tolerance.rtol, fmt::format("Relative tolerance, by default {:g}", tolerance.rtol))
+  app.add_option("--rtol", tolerance.rtol, fmt::format("Relative tolerance, default {:g}", tolerance.rtol))
       ->check(CLI::NonNegativeNumber)
       ->option_text("X");
-  app.add_option("--atol", tolerance.atol, fmt::format("Absolute tolerance, by default {:g}", tolerance.atol))
+  app.add_option("--atol", tolerance.atol, fmt::format("Absolute tolerance, default {:g}", tolerance.atol))
       ->check(CLI::NonNegativeNumber)
       ->option_text("X");
   const char* about_engines =
-      "What computes: object, the default; schedules: the scheduled kernels, in the evaluator; definitions: those of "
-      "the operators, in the evaluator";
+      "object (default): run the generated code; schedules: evaluate the scheduled kernels; definitions: evaluate the "
+      "definitions of the operators";
   CLI::Option* engine_option = app.add_option("--engine", engine_name, about_engines)
                                    ->check(CLI::IsMember({"object", "schedules", "definitions"}))
                                    ->option_text("ENGINE");

@@ -1,5 +1,5 @@
-// Writes the C header of a compiled model. It stands alone: the runtime's type declarations are part of it, guarded so
-// that several such headers and the runtime's own may meet in one file.
+// Writes the C header of a compiled model. The header includes no other file of dlcc: it contains the runtime's type
+// declarations, with include guards, so that one file may include several such headers and the runtime's own.
 #include <algorithm>
 #include <array>
 
@@ -124,7 +124,7 @@ std::string upper(std::string text) {
   return text;
 }
 
-// Text from the model, made harmless within a comment.
+// Text of the model without characters that would end a comment or begin one.
 std::string in_comment(const std::string& text) {
   std::string result;
   for (char c : text) {
@@ -171,7 +171,7 @@ std::string c_identifier(const std::string& text, const std::vector<std::string>
   while (base.size() > 1 && base.back() == '_' && !is_plain(text.back())) base.pop_back();
   if (base.empty() || base == "_") base = "tensor";
   if (base[0] >= '0' && base[0] <= '9') base = "t" + base;
-  // Identifiers that begin with an underscore belong to the implementation.
+  // C reserves identifiers that begin with an underscore.
   if (base[0] == '_') base = "t" + base;
   if (std::find(reserved.begin(), reserved.end(), base) != reserved.end()) base += '_';
   std::string result = base;
@@ -188,25 +188,25 @@ std::string make_header(const Interface& interface) {
   text += std::string(runtime_types) + "\n";
   text += "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
   text += fmt::format("#define {}_ABI_VERSION 1\n", macro);
-  text += fmt::format("#define {}_ARENA_BYTES {}u /* scratch memory of one run; its contents do not matter */\n", macro,
+  text += fmt::format("#define {}_ARENA_BYTES {}u /* scratch memory of one run; it need not be initialized */\n", macro,
                       interface.arena_bytes);
   text += fmt::format("#define {}_ARENA_ALIGN {}u\n", macro, interface.arena_alignment);
   text +=
-      fmt::format("#define {}_STACK_BYTES {}u /* the deepest use of the stack */\n\n", macro, interface.stack_bytes);
+      fmt::format("#define {}_STACK_BYTES {}u /* the largest use of the stack */\n\n", macro, interface.stack_bytes);
   if (const auto& file = interface.weights_file)
     text += fmt::format(
-        "/* The model was compiled without its weights: {0}_run_ctx wants the contents of their file in the context's\n"
-        " * `weights` and `weights_bytes`, and {0}_run returns DLCC_WEIGHTS_MISSING. */\n"
+        "/* The model was compiled without its weights: pass the contents of their file to {0}_run_ctx in the "
+        "context's\n"
+        " * `weights` and `weights_bytes`. {0}_run returns DLCC_WEIGHTS_MISSING. */\n"
         "#define {1}_WEIGHTS_FILE_BYTES {2}u\n#define {1}_WEIGHTS_FILE_ALIGN {3}u\n\n",
         p, macro, file->bytes, file->alignment);
-  text +=
-      "/* Dense and row-major. Pointers need only their element's alignment; inputs and outputs may not overlap. */\n";
+  text += "/* Dense and row-major. Pointers are aligned to their element; inputs and outputs must not overlap. */\n";
   text += tensor_struct(interface, "inputs", interface.inputs, "const ");
   text += tensor_struct(interface, "outputs", interface.outputs, "");
   text += fmt::format(
-      "/* Runs the model in the caller's thread. Keeps nothing between calls: any number of threads may run it, each "
-      "with its own\n"
-      " * arena. */\n"
+      "/* Runs the model in the caller's thread. There is no state between calls: any number of threads may run the "
+      "model at\n"
+      " * the same time, each with its own arena. */\n"
       "dlcc_status {0}_run(const {0}_inputs *inputs, const {0}_outputs *outputs, void *arena, size_t arena_bytes);\n"
       "dlcc_status {0}_run_ctx(const {0}_inputs *inputs, const {0}_outputs *outputs, void *arena, size_t arena_bytes,\n"
       "                        const dlcc_context *context);\n\n"

@@ -1,5 +1,5 @@
-// The C interface of a compiled model, as data: what the header declares, what the object defines, what `inspect`
-// prints. docs/ABI.md describes the result.
+// The C interface of a compiled model, as data: the header declares it, the object defines it, `dlcc inspect` prints
+// it. docs/ABI.md describes it to users.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 namespace dlcc::emit {
 
 struct TensorInterface {
-  std::string name;        // the model's
+  std::string name;        // in the model
   std::string identifier;  // a C identifier, unique among inputs or outputs
   DType type;
   std::vector<int64_t> shape;
 };
 
-// The file that holds the weights when the object does not.
+// The file of weights, when they are not part of the object.
 struct WeightsFile {
   int64_t bytes, alignment;
-  uint64_t hash;  // of its data
+  uint64_t hash;  // dlcc_hash_weights of the data after its header
 };
 
 struct Interface {
@@ -31,13 +31,13 @@ struct Interface {
   int64_t arena_bytes = 0;
   int64_t arena_alignment = 64;
   int64_t weights_bytes = 0;
-  std::optional<WeightsFile> weights_file;  // empty: the object has the weights
-  int64_t stack_bytes = 0;
-  int64_t macs = 0;
-  std::string provenance;  // dlcc's version, the flags that matter, the model's hash; no time, no path
+  std::optional<WeightsFile> weights_file;  // empty: the weights are part of the object
+  int64_t stack_bytes = 0;                  // largest use of the stack
+  int64_t macs = 0;                         // multiply-accumulate operations of the definitions
+  std::string provenance;  // dlcc's version, the options that change the object, the model's hash; no time, no path
 };
 
-// A valid C identifier from any text; `taken` are identifiers it must differ from.
+// Makes a valid C identifier of any text, different from those in `taken`.
 std::string c_identifier(const std::string& text, const std::vector<std::string>& taken = {});
 
 // The text of P.h.

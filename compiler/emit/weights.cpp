@@ -8,13 +8,13 @@
 
 namespace dlcc::emit {
 
-WeightsLayout lay_out_weights(const lower::Program& program, WeightsPlace place) {
+WeightsLayout lay_out_weights(const lower::Program& program, WeightsContainer container) {
   std::vector<int64_t> alignment(program.constants.size(), 64);
   for (const lower::Value& v : program.values)
     if (v.storage == lower::Storage::constant)
       alignment[static_cast<size_t>(v.index)] = std::max(alignment[static_cast<size_t>(v.index)], v.alignment);
   WeightsLayout layout;
-  if (place == WeightsPlace::file) layout.bytes = DLCC_WEIGHTS_HEAD_BYTES;
+  if (container == WeightsContainer::file) layout.bytes = DLCC_WEIGHTS_HEAD_BYTES;
   for (size_t i = 0; i < program.constants.size(); ++i) {
     int64_t offset = (layout.bytes + alignment[i] - 1) / alignment[i] * alignment[i];
     layout.offsets.push_back(offset);
@@ -25,7 +25,7 @@ WeightsLayout lay_out_weights(const lower::Program& program, WeightsPlace place)
 }
 
 WeightsContents make_weights_file(const lower::Program& program) {
-  WeightsLayout layout = lay_out_weights(program, WeightsPlace::file);
+  WeightsLayout layout = lay_out_weights(program, WeightsContainer::file);
   std::vector<std::byte> bytes(static_cast<size_t>(layout.bytes));
   for (size_t i = 0; i < program.constants.size(); ++i)
     std::ranges::copy(program.constants[i].bytes(), bytes.begin() + layout.offsets[i]);

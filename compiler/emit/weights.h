@@ -1,5 +1,5 @@
-// Where the constants of a program lie, one behind the other, in the object's section or in a file of their own
-// (--weights external=FILE; the format is in runtime/include/dlcc/weights_file.h).
+// The offsets of a program's constants in the weights: a section of the object, or a file of their own (--weights
+// external=FILE; runtime/include/dlcc/weights_file.h has the format).
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,17 @@
 namespace dlcc::emit {
 
 struct WeightsLayout {
-  std::vector<int64_t> offsets;  // of each constant
-  int64_t bytes = 0;             // up to the end of the last one
-  int64_t alignment = 64;
+  std::vector<int64_t> offsets;  // bytes, by constant
+  int64_t bytes = 0;             // the end of the last constant
+  int64_t alignment = 64;        // bytes
 };
 
-// Of the section, or of the file, whose constants stand behind its head.
-enum class WeightsPlace { section, file };
-WeightsLayout lay_out_weights(const lower::Program&, WeightsPlace);
+// The constants of a section begin at offset 0, those of a file after its header.
+enum class WeightsContainer { section, file };
+WeightsLayout lay_out_weights(const lower::Program&, WeightsContainer);
 
-// The file's bytes, head included; gaps are zero. Code for an interface that is given this description reads them.
+// The bytes of the file, header included; padding is zero. Code that is generated for an interface with this
+// description reads such a file.
 struct WeightsContents {
   std::vector<std::byte> bytes;
   WeightsFile description;

@@ -131,7 +131,7 @@ bool Compiler::decide_weights_location(Planned& planned) {
     planned.interface.weights_file = file.description;
     return true;
   }
-  int64_t bytes = emit::lay_out_weights(planned.program, emit::WeightsPlace::section).bytes;
+  int64_t bytes = emit::lay_out_weights(planned.program, emit::WeightsContainer::section).bytes;
   if (bytes <= targets::largest_weights_section) return true;
   diagnostics_.error(DiagnosticId::too_large, {},
                      fmt::format("the weights are {} bytes; code can address {} bytes of weights in its object", bytes,

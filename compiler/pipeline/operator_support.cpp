@@ -6,8 +6,8 @@
 namespace dlcc {
 namespace {
 
-// A module that applies the operator to its inputs.
-relay::Module application(const relay::Operator& op, const relay::SampleCall& sample) {
+// A module whose @main calls the operator on its parameters.
+relay::Module module_of_call(const relay::Operator& op, const relay::SampleCall& sample) {
   relay::Module module;
   relay::Function& main = module.functions["main"];
   std::vector<relay::Atom> args;
@@ -29,7 +29,7 @@ bool can_be_lowered(const relay::Operator& op, const relay::SampleCall& sample, 
   Diagnostics ignored;
   CompileOptions options;
   options.target = target;
-  relay::Module module = application(op, sample);
+  relay::Module module = module_of_call(op, sample);
   if (!relay::infer_types(module, ignored)) return false;
   Compiler compiler(options, ignored);
   auto optimized = compiler.optimize(std::move(module));

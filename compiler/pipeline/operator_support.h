@@ -1,4 +1,4 @@
-// Which operators a target has code for, and with which element types: found by lowering a small application of each.
+// The operators and element types that a target supports, found by lowering a small call of each operator.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace dlcc {
 
 struct OperatorSupport {
   const relay::Operator* op;
-  std::vector<DType> types;  // of the data, in the order of dtype.def
+  std::vector<DType> types;  // supported element types of the data, in the order of dtype.def
 };
 
 // Empty, with a diagnostic, when there is no such target.

@@ -10,15 +10,17 @@ namespace {
 
 using namespace tensor;
 
-constexpr int64_t widest = 64;  // float32 elements in the rows of the probes' buffers; more than any vector has
+constexpr int64_t row_length =
+    64;  // float32 elements in a row of the probes' buffers; at least the lanes of any vector
 
-// The body for each row and lane, with rows unrolled and lanes in a vector.
+// Loops over rows, unrolled, and over the lanes of a vector.
 Stmt for_each_row(int64_t rows, int64_t lanes, const std::function<Stmt(const Expr&, const Expr&)>& body) {
   Var row = make_var("row"), lane = make_var("lane");
   return for_loop(row, rows, LoopKind::unrolled, for_loop(lane, lanes, LoopKind::vector, body(row, lane)));
 }
 
-// A kernel of one operand and one result as a model, for every level of the target. The body is that of one thread.
+// Compiles a kernel of one operand and one result as a model, for every level of the target. `body` is the code of one
+// thread.
 ProbeModel compile_probe(const std::string& name, Constant input, const Buffer& x, const Buffer& y, double work,
                          const targets::Target& target, int threads,
                          const std::function<Stmt(const Machine&, const Expr& thread)>& body) {
@@ -56,13 +58,14 @@ ProbeModel compile_probe(const std::string& name, Constant input, const Buffer& 
 
 ProbeModel arithmetic_probe(const targets::Target& target, int threads) {
   constexpr int64_t rows = 32, scale = rows - 2, offset = rows - 1, multiply_adds = 1 << 23;
-  Buffer x = make_buffer("x", dtype::f32, {rows, widest}), y = make_buffer("y", dtype::f32, {threads, rows, widest});
-  std::vector<float> values(rows * widest, 1.0f);
-  std::fill(values.begin() + scale * widest, values.begin() + offset * widest, 0.999f);
-  std::fill(values.begin() + offset * widest, values.end(), 1e-3f);
-  for (int64_t r = 0; r < scale; ++r) values[static_cast<size_t>(r * widest)] = static_cast<float>(r);
+  Buffer x = make_buffer("x", dtype::f32, {rows, row_length}),
+         y = make_buffer("y", dtype::f32, {threads, rows, row_length});
+  std::vector<float> values(rows * row_length, 1.0f);
+  std::fill(values.begin() + scale * row_length, values.begin() + offset * row_length, 0.999f);
+  std::fill(values.begin() + offset * row_length, values.end(), 1e-3f);
+  for (int64_t r = 0; r < scale; ++r) values[static_cast<size_t>(r * row_length)] = static_cast<float>(r);
   auto body = [&](const Machine& machine, const Expr& thread) {
-    // Enough to hide the latency of two units; the rest is for the factors.
+    // Accumulators in flight: at least FMA latency times units. The other registers are for the factors.
     int64_t count = machine.vector_registers >= 32 ? 24 : 12, lanes = machine.lanes(32);
     Buffer sums = make_buffer("sums", dtype::f32, {count, lanes}, Scope::reg);
     auto begin = [&](const Expr& r, const Expr& l) { return store(sums, {r, l}, load(x, {r, l})); };
@@ -76,15 +79,16 @@ ProbeModel arithmetic_probe(const targets::Target& target, int threads) {
                                              for_each_row(count, lanes, step)),
                                     for_each_row(count, lanes, end)}));
   };
-  return compile_probe("arithmetic_probe", Constant::of(dtype::f32, {rows, widest}, values), x, y,
+  return compile_probe("arithmetic_probe", Constant::of(dtype::f32, {rows, row_length}, values), x, y,
                        2.0 * multiply_adds * threads, target, threads, body);
 }
 
 ProbeModel reading_probe(const targets::Target& target, int64_t bytes, int threads) {
   constexpr int64_t rows = 8;
-  int64_t blocks = std::max<int64_t>(bytes / (threads * rows * widest * 4), 1), elements = blocks * rows * widest;
+  int64_t blocks = std::max<int64_t>(bytes / (threads * rows * row_length * 4), 1),
+          elements = blocks * rows * row_length;
   Buffer x = make_buffer("x", dtype::f32, {threads, elements}),
-         y = make_buffer("y", dtype::f32, {threads, rows, widest});
+         y = make_buffer("y", dtype::f32, {threads, rows, row_length});
   auto body = [&](const Machine& machine, const Expr& thread) {
     int64_t lanes = machine.lanes(32);
     Buffer sums = make_buffer("sums", dtype::f32, {rows, lanes}, Scope::reg);

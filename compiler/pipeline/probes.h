@@ -1,5 +1,5 @@
-// What the machine can do: models of one kernel that does nothing but multiply and add, or read. They are compiled for
-// the same CPU levels as the model beside which they run, so they use the vectors that it uses.
+// Probes of the machine's peak arithmetic rate and reading bandwidth: models of one kernel that only multiplies and
+// adds, or only reads. They are compiled for the CPU levels of the profiled model and so use vectors of the same width.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +17,16 @@ struct ProbeModel {
   emit::Interface interface;
   std::vector<std::byte> object;
   std::vector<Constant> inputs;
-  double work = 0;  // of a call: floating operations, or bytes read
+  double work = 0;  // of a call: floating-point operations, or bytes read
 
   targets::Probe probe() const { return {object, &interface, inputs}; }
 };
 
-// As many independent accumulators as registers hold; float32. A call takes some tens of microseconds and reads a few
-// kilobytes. Every thread does as much.
+// Multiply-adds in float32 on as many independent accumulators as registers hold. A call takes tens of microseconds and
+// reads a few kilobytes. Each thread does the same work.
 ProbeModel arithmetic_probe(const targets::Target&, int threads);
 
-// Adds up a buffer of about `bytes` bytes; every thread an equal part of it, front to back.
+// Sums a buffer of about `bytes` bytes in the order of addresses; each thread reads an equal part.
 ProbeModel reading_probe(const targets::Target&, int64_t bytes, int threads);
 
 }  // namespace dlcc

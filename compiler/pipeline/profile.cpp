@@ -30,8 +30,8 @@ double median(std::vector<double> values) {
 
 using Calls = std::vector<std::vector<double>>;  // [call][step]
 
-// One kind of number, of all rounds' calls.
-Calls all_calls(const std::vector<targets::ProfileRound>& rounds, Calls targets::ProfileRound::* numbers) {
+// The calls of all rounds.
+Calls all_calls(const std::vector<targets::ProfileRound>& rounds, Calls targets::ProfileRound::*numbers) {
   Calls all;
   for (const targets::ProfileRound& r : rounds) all.insert(all.end(), (r.*numbers).begin(), (r.*numbers).end());
   return all;
@@ -43,7 +43,7 @@ double bandwidth(const std::vector<targets::ProfileRound>& rounds, const ProbeMo
   return reading.work / median(std::move(seconds));
 }
 
-// The median of the probe's time between the steps.
+// By the median of the probe's times between the steps.
 double peak(const Calls& seconds, const Calls& probes, const ProbeModel& arithmetic) {
   std::vector<double> of_probe;
   for (size_t call = 0; call < seconds.size(); ++call)

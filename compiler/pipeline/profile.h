@@ -1,6 +1,6 @@
-// How long the steps of a compiled model take on this machine, against what the machine can do: each step's floor is
-// max(operations / peak, bytes / bandwidth), with the peak measured before and behind the step, since clocks change
-// within a call, and the bandwidth between calls (the roofline model: Williams, Waterman and Patterson, 2009).
+// Times the steps of a compiled model on this machine and compares them with the roofline model (Williams, Waterman and
+// Patterson, CACM 52, 2009). The floor of a step is max(operations / peak, bytes / bandwidth). The peak is measured
+// before and after each step, since the clock frequency changes within a call; the bandwidth is measured between calls.
 #pragma once
 
 #include <optional>
@@ -14,31 +14,33 @@
 
 namespace dlcc {
 
-// Peak in operations per second; bandwidth in bytes per second, read from a buffer of `buffer_bytes`. Medians.
+// Medians over all calls.
 struct Roof {
-  double peak = 0, bandwidth = 0;
-  int64_t buffer_bytes = 0;
+  double peak = 0;           // floating-point operations per second
+  double bandwidth = 0;      // bytes per second
+  int64_t buffer_bytes = 0;  // size of the buffer that the bandwidth probe reads
 };
 
 struct StepProfile {
   lower::StepCost cost;
-  double seconds = 0;   // median over the calls; 0: not run
-  double shortest = 0;  // of all calls, in seconds
-  double of_floor = 0;  // the floor at the peak beside the step, divided by the step's time; median over the calls
+  double seconds = 0;   // median over the calls; 0: the step did not run
+  double shortest = 0;  // seconds; minimum over the calls
+  double of_floor = 0;  // floor, by the peak around the step, divided by the step's time; median over the calls
 
+  // GFLOP/s and GB/s.
   double gflops() const { return seconds > 0 ? static_cast<double>(cost.flops) / seconds * 1e-9 : 0; }
-  double gigabytes() const { return seconds > 0 ? static_cast<double>(cost.bytes()) / seconds * 1e-9 : 0; }  // a second
+  double gigabytes() const { return seconds > 0 ? static_cast<double>(cost.bytes()) / seconds * 1e-9 : 0; }
 };
 
 struct Profile {
-  std::vector<double> seconds;  // of calls without profiler, ascending
+  std::vector<double> seconds;  // latencies of the calls without profiler, ascending
   Roof roof;
-  std::vector<StepProfile> steps;  // kernel calls in the order of the code
-  int calls = 0;                   // whose steps were timed
+  std::vector<StepProfile> steps;  // kernel calls, in the order of lower/walk.h
+  int calls = 0;                   // number of calls with profiler
 
   double quantile(double q) const { return seconds[static_cast<size_t>(q * static_cast<double>(seconds.size() - 1))]; }
 
-  // Over the steps that were run.
+  // Sums over the steps that ran; their rate in GFLOP/s.
   double step_seconds() const;
   double floor_seconds() const;
   double gflops() const;
@@ -46,9 +48,9 @@ struct Profile {
   double share_of_time(const StepProfile& s) const { return s.seconds / step_seconds(); }
 };
 
-// Runs the object on `inputs`: `runs` calls for the latency and, when `steps`, further calls for the steps. The buffer
-// of the bandwidth probe is as large as the model's weights and arena, since that is what a call goes through, but
-// larger than the second-level cache and at most 256 MiB. Empty, with diagnostics, when the model cannot run.
+// Runs the object on `inputs`: `runs` calls for the latency and, when `steps` is set, further calls for the steps. The
+// buffer of the bandwidth probe has the size of the model's weights and arena, the working set of a call, but at least
+// four times that of the second-level cache and at most 256 MiB. Empty, with diagnostics, when the model cannot run.
 std::optional<Profile> profile(const Planned&, std::span<const std::byte> object, const std::vector<Constant>& inputs,
                                int runs, bool steps, Diagnostics&);
 

@@ -1,4 +1,4 @@
-// Running a compiled model once.
+// Runs a compiled model once.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,12 @@
 
 namespace dlcc {
 
-// The outputs of the object that was generated of `planned`. Empty, with a diagnostic, when it could not run or
-// returned a status other than ok.
+// Runs the object generated from `planned`, and returns its outputs. Empty, with a diagnostic, when the object cannot
+// run or returns a status other than ok.
 std::optional<std::vector<Constant>> run_once(const Planned& planned, std::span<const std::byte> object,
                                               const std::vector<Constant>& inputs, Diagnostics&);
 
-// Whether a run returned ok; else reports the status (dlcc_status).
+// Whether `status`, a dlcc_status, is ok; reports any other.
 bool returned_ok(int status, Diagnostics&);
 
 }  // namespace dlcc

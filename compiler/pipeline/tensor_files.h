@@ -1,4 +1,4 @@
-// Tensors in files, by suffix: .npy or .pb (ONNX TensorProto); and data sets as ONNX lays them out.
+// Reads and writes tensors in files, .npy or .pb (ONNX TensorProto) by suffix, and data sets in ONNX's folders.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace dlcc {
 
 std::optional<Constant> read_tensor(const std::string& path, Diagnostics&);
 
-// The contents of the file `path` that holds a tensor.
+// The contents of a file `path` that holds the tensor.
 std::vector<std::byte> tensor_file(const std::string& path, const std::string& name, const Constant&);
 
 // FOLDER/input_0.pb, input_1.pb, ..., output_0.pb, ...
@@ -22,13 +22,13 @@ struct DataSet {
 };
 std::optional<DataSet> read_data_set(const std::string& folder, size_t inputs, size_t outputs, Diagnostics&);
 
-// Type and shape of a tensor are those of the interface. Reports it, with what it is and where it is from, when not.
+// Whether a tensor has the type and shape of the interface; reports it otherwise. `what` is "input" or "output".
 bool fits(const Constant&, const emit::TensorInterface&, const char* what, const SourceLocation&, Diagnostics&);
 
-// The same for all of a kind.
+// The same for all inputs or all outputs.
 bool fits(const std::vector<Constant>&, const std::vector<emit::TensorInterface>&, const char* what, Diagnostics&);
 
-// Standard normal numbers (small integers for integer types) from a fixed seed: inputs when the user gives none.
+// Standard normal numbers, or integers in [0, 9) for integer types, from a seed.
 Constant random_tensor(const emit::TensorInterface&, uint64_t seed);
 
 }  // namespace dlcc

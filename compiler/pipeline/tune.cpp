@@ -14,7 +14,7 @@
 namespace dlcc {
 namespace {
 
-// What is clearly faster: by this factor, and by more than what reading the clock may cost.
+// A configuration is faster when it saves this factor, and more seconds per call than reading the clock may take.
 constexpr double least_gain = 1.03, least_seconds = 0.5e-6;
 
 class Tuner {
@@ -29,9 +29,10 @@ class Tuner {
 
   std::optional<TuningRecords> run() {
     if (!target_.is_host_architecture) {
-      diagnostics_.error(DiagnosticId::bad_option, {},
-                         fmt::format("--tune measures on this machine, which is not of target {}", target_.name), {},
-                         "tune on such a machine, and compile with its --tuning-records here");
+      diagnostics_.error(
+          DiagnosticId::bad_option, {},
+          fmt::format("--tune runs the model, and this machine cannot run code for target {}", target_.name), {},
+          "tune on a machine of the target, then compile here with its --tuning-records");
       return std::nullopt;
     }
     auto estimate = compile([&](const tensor::ScheduleRequest& request, uint64_t hash) {
@@ -51,19 +52,19 @@ class Tuner {
     std::string name;
     std::vector<tensor::TuningConfig> candidates;
     tensor::TuningConfig best;
-    double seconds = 0, by_estimate = 0;  // of all calls
+    double seconds = 0, by_estimate = 0;  // of all calls: with `best`, and with the default configuration
   };
 
-  // Seconds of all calls of each request: as estimated, and in the other model.
+  // Seconds of all calls of each request: with the default configuration, and in the other model.
   using Times = std::map<uint64_t, std::pair<double, double>>;
 
   struct Model {
     Planned planned;
     std::vector<std::byte> object;
-    std::vector<uint64_t> requests;  // of the steps
+    std::vector<uint64_t> requests;  // by kernel call: the hash of its request
   };
 
-  // What runs has its weights in the object, and nobody debugs it.
+  // Measured objects contain their weights and have no debug information.
   static CompileOptions self_contained(CompileOptions options) {
     options.weights_file.clear(), options.text_file.clear();
     return options;
@@ -83,7 +84,7 @@ class Tuner {
     return {.object = m.object, .interface = &m.planned.interface, .inputs = inputs_, .profile = {}};
   }
 
-  // Runs the model as estimated once, to learn that it runs and how long it takes.
+  // Runs the model of default configurations a few times: it must run, and its latency decides the number of rounds.
   bool prepare(Model& estimate) {
     for (const emit::TensorInterface& t : estimate.planned.interface.inputs)
       inputs_.push_back(random_tensor(t, inputs_.size() + 1));
@@ -93,7 +94,7 @@ class Tuner {
     if (run && run->status == DLCC_UNSUPPORTED_CPU)
       diagnostics_.error(
           DiagnosticId::unsupported_cpu, {},
-          fmt::format("--tune measures on this machine, which cannot run code for {}", target_.levels[0].name));
+          fmt::format("--tune runs the model, and this machine cannot run code for {}", target_.levels[0].name));
     else if (run)
       returned_ok(run->status, diagnostics_);
     if (!run || run->status != DLCC_OK) return false;
@@ -104,7 +105,7 @@ class Tuner {
     return true;
   }
 
-  // The shortest time of every step.
+  // The shortest time of every step, in seconds.
   static std::vector<double> shortest(const std::vector<targets::ProfileRound>& rounds,
                                       std::vector<std::vector<double>> targets::ProfileRound::*of_model) {
     std::vector<double> best;
@@ -124,7 +125,7 @@ class Tuner {
                        .calls = calls,
                        .steps = lower::count_steps(estimate_->planned.program),
                        .rival = &rival};
-    DLCC_CHECK(other.requests == estimate_->requests, "a config changed the steps of the program");
+    DLCC_CHECK(other.requests == estimate_->requests, "a tuning configuration changed the steps of the program");
     auto run = targets::run_object(request, diagnostics_);
     if (!run) return std::nullopt;
     std::vector<double> before = shortest(run->profile, &targets::ProfileRound::step_seconds),
@@ -150,7 +151,7 @@ class Tuner {
         const Function& f = functions_.at(hash);
         return turn < f.candidates.size() ? f.candidates[turn] : tensor::TuningConfig{};
       };
-      tell(fmt::format("tune: candidates {} of {}", turn + 1, most));
+      tell(fmt::format("tune: candidate {} of {}", turn + 1, most));
       auto model = compile([&](const auto&, uint64_t hash) { return chosen(hash); });
       auto times = model ? compare(*model) : std::nullopt;
       if (!times) return false;
@@ -166,8 +167,9 @@ class Tuner {
     return true;
   }
 
-  // Lets the winners run together, several times, each time loaded anew: where code and constants lie in memory matters
-  // too. The network as a whole has to gain as well, since a kernel leaves its neighbours other things in the caches.
+  // Runs the winners together, several times. Each time the object is loaded again, since the addresses of code and
+  // constants matter, too. The whole network must be faster as well, since a kernel changes the caches of its
+  // neighbours.
   bool confirm() {
     constexpr int times_to_win = 2;
     auto model = compile([&](const auto&, uint64_t hash) { return functions_.at(hash).best; });
@@ -175,7 +177,7 @@ class Tuner {
     std::set<uint64_t> lost;
     double gain = 0;
     for (int k = 0; k < times_to_win; ++k) {
-      tell(fmt::format("tune: winners, {} of {}", k + 1, times_to_win));
+      tell(fmt::format("tune: all winners together, {} of {}", k + 1, times_to_win));
       auto times = compare(*model);
       if (!times) return false;
       for (const auto& [hash, both] : *times) {
@@ -204,7 +206,7 @@ class Tuner {
     return result;
   }
 
-  static constexpr int calls = 4;  // of a model in a round
+  static constexpr int calls = 4;  // of each model in a round
 
   Compiler compiler_;
   const relay::Module& module_;

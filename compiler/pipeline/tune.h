@@ -1,8 +1,9 @@
-// Measures on this machine what schedules may choose. The model is compiled with every function's first candidate,
-// then with every second one, and so on; each is run in turn with the model as estimated, so that all functions work in
-// the network, with the caches as their neighbours leave them and weights that come from memory. What a function gains
-// is counted on the shortest times of its calls. The winners then run together against the estimate, and only those
-// that are clearly faster again are kept, if the network as a whole gains.
+// The tuner: measures tuning configurations on this machine. The model is compiled with the first candidate of every
+// function, then with the second candidate of every function, and so on. Each of these models runs alternately with the
+// model of default configurations. So every function is measured inside the network, with the caches as its neighbours
+// leave them and weights that come from memory. The time of a function is the sum of the shortest times of its calls.
+// Finally all winners run together against the default; those that are at least 3 % faster again are kept, provided
+// that the whole network is faster.
 #pragma once
 
 #include <optional>
@@ -11,8 +12,8 @@
 
 namespace dlcc {
 
-// The records of all functions of a module that was optimized with these options, for the best CPU level of their
-// target. Empty, with diagnostics, when this machine cannot run its code or the model does not run.
+// Returns the records of all functions of a module that was optimized with these options, for the best CPU level of the
+// target. Empty, with diagnostics, when this machine cannot run code of that level or the model does not run.
 std::optional<TuningRecords> tune(const CompileOptions&, const relay::Module&, Diagnostics&);
 
 }  // namespace dlcc

@@ -41,7 +41,7 @@ class Reader {
     expect_fields(file, {"format", "dlcc", "records"});
     for (const Json& item : list) {
       location_.node = fmt::format("record {}", ++number_);
-      if (!all.records.insert(record(item)).second) fail("there is another record of this request and CPU");
+      if (!all.records.insert(record(item)).second) fail("an earlier record has the same request and CPU");
     }
     return all;
   }
@@ -59,7 +59,7 @@ class Reader {
       std::string_view before = text.substr(0, std::min(e.byte > 0 ? e.byte - 1 : 0, text.size()));
       location_.line = static_cast<int>(std::ranges::count(before, '\n')) + 1;
       location_.column = static_cast<int>(before.size() - (before.rfind('\n') + 1)) + 1;
-      fail("this is not JSON");
+      fail("the file is not JSON");
     } catch (const Json::out_of_range&) {
       fail("a number is too large");
     }
@@ -75,7 +75,7 @@ class Reader {
 
   void expect_fields(const Json& object, const std::vector<std::string_view>& known) {
     for (const auto& [name, value] : object.items())
-      if (!std::ranges::count(known, name)) fail(fmt::format("\"{}\" is not known here", name));
+      if (!std::ranges::count(known, name)) fail(fmt::format("unknown field \"{}\"", name));
   }
 
   const Json& field(const Json& object, const char* name) {
@@ -92,7 +92,7 @@ class Reader {
 
   double number_in(const Json& object, const char* name) {
     const Json& value = field(object, name);
-    if (!value.is_number() || value.get<double>() < 0) fail(fmt::format("\"{}\" is not a number of at least 0", name));
+    if (!value.is_number() || value.get<double>() < 0) fail(fmt::format("\"{}\" is not a non-negative number", name));
     return value.get<double>();
   }
 
@@ -101,7 +101,7 @@ class Reader {
     uint64_t hash = 0;
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), hash, 16);
     if (text.size() != 16 || error != std::errc() || end != text.data() + text.size())
-      fail(fmt::format("\"{}\" is not a number of 16 hexadecimal digits", name));
+      fail(fmt::format("\"{}\" is not a string of 16 hexadecimal digits", name));
     return hash;
   }
 
@@ -112,7 +112,7 @@ class Reader {
     for (const auto& [name, value] : chosen.items()) {
       auto parameters = tensor::tuning_parameters();
       auto p = std::ranges::find(parameters, name, &TuningParameter::name);
-      if (p == parameters.end()) fail(fmt::format("there is no config \"{}\"", name));
+      if (p == parameters.end()) fail(fmt::format("there is no tuning parameter \"{}\"", name));
       auto same = [&](int64_t admitted) { return value.is_number_integer() && value == admitted; };
       auto it = std::ranges::find_if(p->values, same);
       if (it == p->values.end()) fail(fmt::format("\"{}\" is none of {}", name, fmt::join(p->values, ", ")));

@@ -65,7 +65,7 @@ Engine make_engine(const std::string& kind, Compiler& compiler, const relay::Mod
 }
 
 void bind_dimensions(CompileOptions& options, const std::string& data_folder) {
-  Diagnostics ignored;  // whatever is wrong is reported when the model is compiled
+  Diagnostics ignored;  // compiling the model reports the same errors
   options.model_bytes = read_model(options.model, ignored);
   if (!options.model_bytes) return;
   auto module = Compiler(options, ignored).import();

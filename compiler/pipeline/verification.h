@@ -1,4 +1,4 @@
-// Comparing a model with expected outputs: the three ways to compute it, and what counts as equal.
+// Compares the outputs of a model with expected ones. Three engines can compute them.
 #pragma once
 
 #include <functional>
@@ -15,36 +15,36 @@ struct Tolerance {
   double rtol = 1e-3, atol = 1e-7;  // what the ONNX operator tests use
 };
 
-// The largest error over a tensor, and whether every element is within atol + rtol * |expected|. Integers and bools
-// must be equal; NaN equals NaN, infinities themselves.
+// The comparison of two tensors. Floats agree within atol + rtol * |expected|; NaN agrees with NaN, an infinity with
+// itself. Integers and bools must be equal.
 struct Comparison {
   bool ok = true;
-  double largest = 0;  // |difference|
-  std::string what;    // of the first mismatch
+  double largest = 0;  // the largest |got - expected|
+  std::string what;    // describes the first mismatch
 };
 Comparison compare(const Constant& got, const Constant& expected, const Tolerance&);
 
-// One way to compute a model's outputs. Empty, with a diagnostic, when a status other than ok came back or nothing
-// could run.
+// Computes the outputs of a model. Empty, with a diagnostic, when the model cannot run or returns a status other than
+// ok.
 using Engine = std::function<std::optional<std::vector<Constant>>(const std::vector<Constant>& inputs, Diagnostics&)>;
 
-// "object" runs the generated code, "schedules" the scheduled kernels in the evaluator, "definitions" the fused
-// module's definitions in the evaluator. The engine refers to `module` and `planned`.
+// "object" runs the generated code, "schedules" evaluates the scheduled kernels, "definitions" evaluates the
+// definitions of the fused module. The engine refers to `module` and `planned`, which must outlive it.
 inline constexpr const char* engine_names[] = {"definitions", "schedules", "object"};
 Engine make_engine(const std::string& name, Compiler&, const relay::Module& module, Planned& planned);
 
-// Reads the model and gives its symbolic dimensions the values that a data set's inputs have, as further --dim options.
+// Reads the model and adds --dim options that give its symbolic dimensions their values in the inputs of a data set.
 void bind_dimensions(CompileOptions&, const std::string& data_folder);
 
-// A model compiled up to its plan, with the fused module that the plan was made of.
+// A planned model and the fused module that it was lowered from.
 struct Verifiable {
   relay::Module fused;
   Planned planned;
 };
 std::optional<Verifiable> prepare_verification(Compiler&);
 
-// Runs a data set; empty when all outputs agree, else a line with what differs or went wrong. `largest` becomes the
-// largest error.
+// Runs the engine on a data set. Returns an empty string when all outputs agree, else a line about the first difference
+// or error. Sets `largest` to the largest error.
 std::string verify_data_set(const std::string& folder, const Engine&, const emit::Interface&, const Tolerance&,
                             double& largest);
 

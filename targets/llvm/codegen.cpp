@@ -116,14 +116,14 @@ class Generator {
 
   // Both return the constants' offsets in bytes.
   std::vector<int64_t> place_constants_in_file() const {
-    emit::WeightsLayout layout = emit::lay_out_weights(parts_.program, emit::WeightsPlace::file);
+    emit::WeightsLayout layout = emit::lay_out_weights(parts_.program, emit::WeightsContainer::file);
     DLCC_CHECK(layout.bytes == parts_.interface.weights_file->bytes, "the weights' file is another program's");
     return layout.offsets;
   }
 
   std::vector<int64_t> place_constants_in_section() {
     const std::vector<Constant>& constants = parts_.program.constants;
-    emit::WeightsLayout layout = emit::lay_out_weights(parts_.program, emit::WeightsPlace::section);
+    emit::WeightsLayout layout = emit::lay_out_weights(parts_.program, emit::WeightsContainer::section);
     DLCC_CHECK(layout.bytes <= largest_weights_section, "{} bytes of constants", layout.bytes);
     constants_.symbol = parts_.weights_symbol;
     constants_.name = options_.weights_section.empty() ? ".rodata." + constants_.symbol : options_.weights_section;

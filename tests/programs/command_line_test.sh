@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What scripts and build systems rely on: exit statuses, which files appear, dependency files, standard input and output.
+# The behaviour that scripts and build systems rely on: exit statuses, written files, dependency files, standard input and
+# output.
 # command_line_test.sh DLCC SOURCE_FOLDER WORK_FOLDER
 set -euo pipefail
 dlcc=$(realpath "$1") source=$(realpath "$2") work=$3
@@ -17,13 +18,13 @@ expect_status() {  # STATUS ARGUMENTS...
   "$dlcc" "$@" > out.txt 2> err.txt || status=$?
   [ $status = "$wanted" ] || fail "status $status instead of $wanted: dlcc $*"
 }
-expect_files() {  # the files of the folder but for the two of expect_status
+expect_files() {  # the files of the folder, except the two of expect_status
   local found
   found=$(ls -A --ignore={out,err}.txt | xargs)
   [ "$found" = "$*" ] || fail "found files '$found' instead of '$*'"
 }
 
-echo "the command line is at fault: 2"
+echo "errors in the command line: status 2"
 expect_status 2
 expect_status 2 "$model"
 expect_status 2 "$model" -o m.o --no-such-option
@@ -34,6 +35,13 @@ expect_status 2 "$model" -o m.o -mattr=+no-such-feature
 expect_status 2 "$model" -o m.o --dim n
 expect_status 2 "$model" -o m.o --stop-after=no-such-pass
 expect_status 0 "$model" --stop-after=fuse
+expect_status 0 opt "$model"
+mv out.txt imported.txt
+expect_status 0 opt --passes= "$model"
+cmp out.txt imported.txt || fail "an empty list of passes is not empty"
+expect_status 0 opt "$model" --passes ""
+cmp out.txt imported.txt || fail "an empty list of passes is not empty"
+rm imported.txt
 expect_status 2 "$model" -o - -MD
 expect_status 2 opt "$model" --passes=no-such-pass
 expect_status 2 opt "$model" --passes=fuse,,fuse
@@ -46,7 +54,7 @@ for arguments in "" "-o m.o --no-such-option" "-o m.o -O9" "-o" "-o m.o --dim n"
   [ "$(head -c1 err.txt; tail -c2 err.txt)" = '[]' ] && grep -q '"id": "bad-option"' err.txt || fail "no JSON: $arguments"
 done
 expect_status 2 "$model" -o m.o --no-such-option --diagnostics json
-grep -q '"message": ".*--no-such-option"' err.txt || fail "--diagnostics behind an error is not heeded"
+grep -q '"message": ".*--no-such-option"' err.txt || fail "--diagnostics after an error is ignored"
 while IFS='|' read -r arguments message; do
   expect_status 2 $arguments
   [ "$(head -1 err.txt)" = "$message" ] || fail "'$(head -1 err.txt)' instead of '$message'"
@@ -60,7 +68,7 @@ $model -o m.o --jobs=0|--jobs: Value 0 not in range 1 to 256
 inspec $model|there is no command 'inspec', did you mean 'inspect'?
 isnpect $model --json|there is no command 'isnpect', did you mean 'inspect'?
 Run $model|there is no command 'Run', did you mean 'run'?
--|-o OBJECT, where no command is given, is required
+-|-o OBJECT, without a command, is required
 END
 expect_status 1 rib -o m.o
 cp "$model" rum
@@ -69,7 +77,7 @@ rm rum m.[oh]
 expect_status 2 inspec "$model" --diagnostics=json
 grep -q '"message": "there is no command' err.txt || fail "no JSON for a misspelled command"
 expect_status 2 "$model" -o m.o -MF deps --diagnostics=json
-grep -q '"message": "-MF requires -MD"' err.txt || fail "JSON names an option as nobody typed it: $(cat err.txt)"
+grep -q '"message": "-MF requires -MD"' err.txt || fail "JSON does not spell an option as typed: $(cat err.txt)"
 expect_status 2 "$model" -o /dev/null -g
 expect_status 2 verify "$model" "$data" --layers --engine=object
 expect_status 2 run "$model" --input "$data/input_0.pb" --input "image=$data/input_0.pb"
@@ -80,7 +88,7 @@ cp "$model" copy.onnx
 expect_status 2 copy.onnx -o copy.onnx
 cmp "$model" copy.onnx || fail "a model was replaced by its object"
 rm copy.onnx
-echo "the input is at fault: 1"
+echo "errors in the input: status 1"
 expect_status 1 missing.onnx -o m.o
 head -c 1000 "$model" > truncated.onnx
 expect_status 1 truncated.onnx -o m.o
@@ -94,14 +102,14 @@ expect_status 1 "$model" -o missing/m.o
 expect_status 1 "$model" -o "$(printf "x%.0s" {1..300}).o"
 expect_status 1 "$model" -o m.o --tune --tuning-records missing/records.json
 expect_status 1 bench "$model" --html missing/page.html
-[ ! -s out.txt ] || fail "something was measured though its page has no place"
+[ ! -s out.txt ] || fail "measured although the page cannot be written"
 expect_status 0 "$model" -o /dev/null
 [ ! -e /dev/null.h ] || fail "a header was written beside a device"
 rmdir taken.o
 expect_files
 echo "nothing was left behind"
 expect_status 1 check "$source/tests/programs/threads.rly" --dim n=2
-grep -q 'threads.rly: error\[undefined-value\]: --dim n=2' err.txt || fail "no complaint about a dimension that is not there"
+grep -q 'threads.rly: error\[undefined-value\]: --dim n=2' err.txt || fail "no error for an unknown dimension"
 for command in inspect "run --input $data/input_0.pb" "opt --passes=fuse" ops "ops --json"; do
   status=0
   [[ $command = ops* ]] || command="$command $model"
@@ -119,7 +127,7 @@ cmp m.o other/m.o
 expect_status 1 verify "$model" "$data" missing
 [ "$(wc -l < out.txt)" = 2 ] && grep -q '^FAIL missing .*input_0.pb: .*output_0.pb: ' out.txt || fail "verify: $(cat out.txt)"
 expect_status 1 run "$model" --input "$data/input_0.pb" --output nowhere=x.npy
-grep -q 'outputs: probabilities' err.txt && [ ! -e x.npy ] || fail "run does not tell which outputs there are"
+grep -q 'outputs: probabilities' err.txt && [ ! -e x.npy ] || fail "run does not list the outputs"
 expect_status 1 run "$model" --input "$data/input_0.pb" --output x.npy --output probabilities=missing/x.npy
 expect_status 2 run "$model" --input "$data/input_0.pb" --output x.npy --output probabilities=./x.npy
 [ -z "$(ls x.npy* 2> ls.txt)" ] || fail "run wrote one of two outputs"
@@ -144,7 +152,7 @@ readelf -SW placed.o > placed.txt
 grep -q '\.qspi .* A ' placed.txt && ! grep -q 'rodata\.placed_weights' placed.txt || fail "the weights are not in .qspi"
 echo "a section for the weights"
 expect_status 2 ops --target z80
-grep -q 'one of: .*aarch64' err.txt || fail "an unknown target is reported without those that exist"
+grep -q 'one of: .*aarch64' err.txt || fail "no list of targets for an unknown one"
 for target in x86-64 aarch64; do
   expect_status 0 ops --target $target
   grep -qE '^nn\.conv2d .* x +x$' out.txt || fail "no code for convolutions in float32 and float64 on $target"
@@ -153,7 +161,7 @@ expect_status 0 ops --target x86-64 --json
 grep -q '"types": \[' out.txt || fail "ops --target --json has no types"
 echo "operators of a target"
 expect_status 0 "$model" -v -o m.o
-grep -q '^generate code' err.txt || fail "-v does not tell what is done"
+grep -q '^generate code' err.txt || fail "-v does not print the stages"
 expect_status 0 inspect --json "$model" --prefix=p
 for key in prefix arena_bytes arena_align weights_bytes macs inputs outputs operators parameters; do
   grep -q "\"$key\"" out.txt || fail "inspect --json has no $key"
@@ -166,7 +174,7 @@ expect_status 1 "$model" -o tuned.o --tuning-records missing.json
 for text in '{' '{"format": "dlcc tuning records", "dlcc": "'"${version:=$("$dlcc" --version | cut -d' ' -f2)}"'", "records": [1]}'; do
   echo "$text" > records.json
   expect_status 1 "$model" -o tuned.o --tuning-records records.json
-  grep -q '^records.json.*error\[tuning-records\]' err.txt || fail "no place of a bad record: $(cat err.txt)"
+  grep -q '^records.json.*error\[tuning-records\]' err.txt || fail "no source location of a bad record: $(cat err.txt)"
   expect_status 1 "$model" -o tuned.o --tune --tuning-records records.json -mcpu=native
   [ "$(cat records.json)" = "$text" ] && [ ! -e tuned.o ] || fail "something was written in spite of bad records"
 done
@@ -177,7 +185,7 @@ expect_status 0 "$model" -o tuned.o --prefix=m -mcpu=native --tune --tuning-reco
 expect_status 0 "$model" -o again.o --prefix=m -mcpu=native --tuning-records records.json -MD
 cmp tuned.o again.o
 grep -q 'records.json' again.d || fail "the records are no dependency"
-# A configuration that changes the code, as a tuner would have found it.
+# A configuration that changes the code, as the tuner might record it.
 sed 's/"config": {}/"config": {"step": 8, "panel": 16, "accumulators": 4}/' records.json > chosen.json
 expect_status 0 "$model" -o chosen.o --prefix=m -mcpu=native --tuning-records chosen.json
 ! cmp -s untuned.o chosen.o || fail "the records do not change the code"
@@ -186,7 +194,7 @@ sed 's/"dlcc": "/"dlcc": "0./' records.json > older.json
 sed 's/"cpu": "/"cpu": "not-/' chosen.json > elsewhere.json
 for other in older elsewhere; do
   expect_status 0 "$model" -o untuned2.o --prefix=m -mcpu=native --tuning-records $other.json
-  grep -q "^$other.json: remark\[tuning-records\]: .*do not apply" err.txt || fail "no remark on records of others"
+  grep -q "^$other.json: remark\[tuning-records\]: .*do not apply" err.txt || fail "no remark on records that do not apply"
   cmp untuned.o untuned2.o
 done
 echo "tuning records"

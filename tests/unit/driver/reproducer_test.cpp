@@ -1,4 +1,4 @@
-// What is kept after an internal error.
+// The folder that is written after an internal error.
 #include "driver/reproducer.h"
 
 #include <doctest/doctest.h>

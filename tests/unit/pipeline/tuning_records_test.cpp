@@ -1,4 +1,4 @@
-// A file of tuning records is read as it was written, or refused with the place of what is wrong.
+// Files of tuning records are read as they were written, or refused with the source location of the defect.
 #include "pipeline/tuning_records.h"
 
 #include <doctest/doctest.h>
@@ -65,32 +65,32 @@ TEST_CASE("records of another version are not read") {
 }
 
 TEST_CASE("files that are no tuning records") {
-  CHECK(complaint("") == "r.json:1:1: error[tuning-records]: this is not JSON\n");
-  CHECK(complaint("{\n \"format\": ]") == "r.json:2:12: error[tuning-records]: this is not JSON\n");
+  CHECK(complaint("") == "r.json:1:1: error[tuning-records]: the file is not JSON\n");
+  CHECK(complaint("{\n \"format\": ]") == "r.json:2:12: error[tuning-records]: the file is not JSON\n");
   std::string whole = example().str();
-  CHECK(complaint(whole.substr(0, whole.size() / 2)).ends_with("this is not JSON\n"));
+  CHECK(complaint(whole.substr(0, whole.size() / 2)).ends_with("the file is not JSON\n"));
   CHECK(complaint("[1e999]").ends_with("a number is too large\n"));
-  CHECK(complaint(std::string(100000, '[')).ends_with("this is not JSON\n"));
+  CHECK(complaint(std::string(100000, '[')).ends_with("the file is not JSON\n"));
   CHECK(complaint("[]").ends_with("\"format\" is not \"dlcc tuning records\"\n"));
   CHECK(complaint("{}").ends_with("\"format\" is missing\n"));
   CHECK(complaint(text_with("\"records\"", "\"record\"")).ends_with("\"records\" is missing\n"));
-  CHECK(complaint(text_with("{\n \"format\"", "{\n \"more\": 1,\n \"format\""))
-            .ends_with("\"more\" is not known here\n"));
+  CHECK(complaint(text_with("{\n \"format\"", "{\n \"more\": 1,\n \"format\"")).ends_with("unknown field \"more\"\n"));
 }
 
-TEST_CASE("records that cannot be") {
+TEST_CASE("malformed records") {
   CHECK(complaint(text_with("\"step\": 8", "\"step\": 7")) ==
         "r.json: record 2: error[tuning-records]: \"step\" is none of 2, 8, 16\n");
   CHECK(complaint(text_with("\"step\": 8", "\"step\": 8.5")).ends_with("is none of 2, 8, 16\n"));
   CHECK(complaint(text_with("\"step\": 8", "\"step\": \"8\"")).ends_with("is none of 2, 8, 16\n"));
-  CHECK(complaint(text_with("\"step\": 8", "\"speed\": 8")).ends_with("there is no config \"speed\"\n"));
+  CHECK(complaint(text_with("\"step\": 8", "\"speed\": 8")).ends_with("there is no tuning parameter \"speed\"\n"));
   CHECK(complaint(text_with("\"config\": {}", "\"config\": null")).ends_with("\"config\" is not an object\n"));
   CHECK(complaint(text_with("0123456789abcdef", "0123456789abcde")).ends_with("16 hexadecimal digits\n"));
   CHECK(complaint(text_with("0123456789abcdef", "-123456789abcdef")).ends_with("16 hexadecimal digits\n"));
   CHECK(complaint(text_with("\"conv\"", "3")).ends_with("\"function\" is not a string\n"));
-  CHECK(complaint(text_with("1.25", "-1")).ends_with("\"ms_by_estimate\" is not a number of at least 0\n"));
+  CHECK(complaint(text_with("1.25", "-1")).ends_with("\"ms_by_estimate\" is not a non-negative number\n"));
   CHECK(complaint(text_with("\"cpu\": \"generic\",", "")).ends_with("\"cpu\" is missing\n"));
   std::string twice = example().str();
   size_t begin = twice.find("  {"), end = twice.find("  },") + 4;
-  CHECK(complaint(twice.insert(begin, twice.substr(begin, end - begin) + "\n")).ends_with("of this request and CPU\n"));
+  CHECK(
+      complaint(twice.insert(begin, twice.substr(begin, end - begin) + "\n")).ends_with("the same request and CPU\n"));
 }

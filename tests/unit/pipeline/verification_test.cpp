@@ -1,4 +1,4 @@
-// What counts as the same result.
+// The comparison of results with expected outputs.
 #include "pipeline/verification.h"
 
 #include <doctest/doctest.h>
