@@ -44,7 +44,6 @@ cmp out.txt imported.txt || fail "an empty list of passes is not empty"
 rm imported.txt
 expect_status 2 "$model" -o - -MD
 expect_status 2 opt "$model" --passes=no-such-pass
-expect_status 2 opt "$model" --passes=fuse,,fuse
 expect_status 2 "$model" -o m.o --target aarch64 -mcpu=cortex-a76,neoverse-n1
 grep -q 'has code for one CPU$' err.txt || fail "two CPUs without detection: $(cat err.txt)"
 expect_status 2 "$model" -mcpu= -o m.o

@@ -16,7 +16,8 @@ std::string lowered_program(const std::string& command, const std::string& input
   options.model_bytes = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
   Diagnostics diagnostics;
   auto planned = Compiler(options, diagnostics).compile();
-  return planned ? lower::print(planned->program, &planned->plan) : diagnostics.str();
+  REQUIRE_MESSAGE(planned, diagnostics.str());
+  return lower::print(planned->program, &planned->plan);
 }
 
 }  // namespace
