@@ -119,7 +119,7 @@ Dim floor_div(const Dim& a, const Dim& b) {
     if (*divisor == 0) return 0;
     if (*divisor == 1) return a;
     if (auto value = a.constant()) return floor_divide(*value, *divisor);
-    // Terms that are multiples of the divisor come out: floor_div(4 n + m, 2) = 2 n + floor_div(m, 2).
+    // Terms that are multiples of the divisor are divided: floor_div(4 n + m, 2) = 2 n + floor_div(m, 2).
     std::vector<Dim::Term> whole, rest;
     for (const Dim::Term& t : a.terms_) {
       if (t.coefficient % *divisor == 0)
@@ -160,7 +160,7 @@ Dim max(const Dim& a, const Dim& b) {
 
 namespace {
 
-// A value that may be unbounded to either side.
+// Bounds of a value; an empty one means unbounded.
 struct Interval {
   std::optional<int64_t> low, high;
 };
@@ -214,7 +214,7 @@ Interval bounds(const DimAtom& atom) {
   return {};
 }
 
-// Products only of atoms that are not negative: that is what dimensions are made of.
+// Bounds of a product, if neither factor is negative; unbounded else, as sizes are never negative.
 Interval multiply(const Interval& a, const Interval& b) {
   if (!a.low || !b.low || *a.low < 0 || *b.low < 0) return {};
   return {checked_mul(a.low, b.low), checked_mul(a.high, b.high)};

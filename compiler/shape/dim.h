@@ -1,10 +1,10 @@
-// Symbolic dimensions (Relax): integer expressions over named symbols, kept in a canonical form so that equality is
-// structural and simple inequalities can be proved.
+// Symbolic dimensions: integer expressions over named symbols, as in Relax (Lai et al., ASPLOS 2025). They are kept in
+// a canonical form, so that equality is structural and simple inequalities can be proved.
 //
-// A Dim is a polynomial with int64 coefficients over atoms; an atom is a symbol, floor_div(dim, dim), floor_mod(dim,
-// dim), min(dim, dim) or max(dim, dim). Canonical: monomials sorted, like terms merged, constant sub-expressions
-// evaluated. Arithmetic that would overflow int64 yields the value `overflow()`, which equals nothing and is never
-// constant.
+// A Dim is a polynomial with int64 coefficients over atoms. An atom is a symbol, or floor_div, floor_mod, min or max of
+// two dims. In the canonical form terms are sorted, terms with equal atoms are merged, and constant sub-expressions are
+// evaluated. Division by zero gives 0. Arithmetic that overflows int64 gives overflow(), which equals no dim, not even
+// itself, and is not constant.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace dlcc {
 
-// A named size, unknown at compile time. Two symbols are equal when their names are. Bounds are inclusive.
+// A named size that is unknown at compile time, in [low, high]. Two symbols are equal if their names are.
 struct Symbol {
   std::string name;
   int64_t low = 0;
@@ -45,10 +45,10 @@ class Dim {
   friend Dim min(const Dim&, const Dim&);
   friend Dim max(const Dim&, const Dim&);
 
-  // Canonical forms are equal. False means "not proved equal".
+  // Whether the canonical forms are equal. False does not prove that the dims differ.
   friend bool operator==(const Dim&, const Dim&);
 
-  // Bounds over all values that the symbols may take; empty when nothing is known.
+  // Bounds for all values of the symbols; empty if unknown.
   std::optional<int64_t> lower_bound() const;
   std::optional<int64_t> upper_bound() const;
 
@@ -70,12 +70,12 @@ class Dim {
   bool overflow_ = false;
 };
 
-// a <= b for all values of the symbols? False means "not proved".
+// Whether a <= b is proved for all values of the symbols.
 bool provably_le(const Dim& a, const Dim& b);
 
 using Shape = std::vector<Dim>;
 
-Dim product(const Shape&);  // number of elements
+Dim product(const Shape&);  // the number of elements
 bool is_static(const Shape&);
 std::vector<int64_t> static_shape(const Shape&);  // is_static() must hold
 Shape shape_of(const std::vector<int64_t>&);

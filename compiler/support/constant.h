@@ -1,5 +1,5 @@
-// Tensors known at compile time: weights, folded values, test data. A constant is a reference to immutable bytes, dense
-// and row-major; copying one copies no data. The bytes may be owned or lie in a mapped file (decision: constants are
+// Tensors that are known at compile time: weights, folded values, test data. A constant is a reference to immutable,
+// dense, row-major data; copying a constant copies no data. The data may be in a mapped file (decision: constants are
 // buffers, never IR).
 #pragma once
 
@@ -18,7 +18,7 @@ class Constant {
  public:
   Constant() = default;
 
-  // Takes ownership of `bytes`, which must be storage_bytes(dtype, product(shape)) long.
+  // Takes ownership of `bytes`, whose size must be that of the elements in bytes.
   Constant(DType dtype, std::vector<int64_t> shape, std::vector<std::byte> bytes);
 
   // Refers to `bytes` without copying; `owner` keeps them alive (a mapped file, another constant's storage).
@@ -34,21 +34,21 @@ class Constant {
   DType dtype() const { return dtype_; }
   const std::vector<int64_t>& shape() const { return shape_; }
   int64_t rank() const { return static_cast<int64_t>(shape_.size()); }
-  int64_t count() const;  // number of elements; 1 for rank 0
+  int64_t count() const;  // the number of elements; 1 for rank 0
   std::span<const std::byte> bytes() const { return bytes_; }
   template <class T>
-  std::span<const T> as() const {  // the caller knows that T is the storage type of dtype()
+  std::span<const T> as() const {  // T must be the storage type of dtype()
     return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
   }
 
-  // Element `index` (row-major) widened: integers and bool exactly, floats by value. Any dtype, sub-byte included.
+  // Element `index`, in row-major order, widened to int64 or double. Any dtype, 4-bit types included.
   int64_t integer_at(int64_t index) const;
   double number_at(int64_t index) const;
 
   // The same bytes under another shape of equal element count.
   Constant reshaped(std::vector<int64_t> shape) const;
 
-  // 64-bit hash of type, shape and bytes; equal on every machine. Computed at the first call.
+  // A 64-bit hash of type, shape and bytes, the same on every host. Computed at the first call.
   uint64_t hash() const;
   bool same_as(const Constant& other) const;  // type, shape and bytes are equal
 
@@ -60,7 +60,7 @@ class Constant {
   mutable std::shared_ptr<uint64_t> hash_;
 };
 
-// FNV-like 64-bit hash, eight bytes at a time, defined here so that it is the same on every host.
+// A 64-bit hash in the manner of FNV-1a, over words of eight bytes, the same on every host.
 uint64_t hash_bytes(std::span<const std::byte> bytes, uint64_t seed = 0);
 
 }  // namespace dlcc

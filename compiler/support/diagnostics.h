@@ -1,5 +1,5 @@
-// What a user can cause is reported as values: a stage adds Diagnostics to the list it is handed, and returns an empty
-// optional when it could not do its work. What only a defect of dlcc can cause throws InternalError.
+// Errors that a user can cause are values: a stage adds Diagnostics to a list and returns an empty optional. Errors
+// that only a defect of dlcc can cause are exceptions of type InternalError.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,8 +20,8 @@ enum class DiagnosticId {
 // "shape-mismatch"
 std::string diagnostic_name(DiagnosticId);
 
-// Where in the user's input something stands: a file with line and column for text (1-based; 0 when unknown), or a file
-// with the description of a node, such as "node 'layer3/conv' (Conv)". Any part may be empty.
+// A location in the user's input: a file with line and column for text (1-based; 0: unknown), or a file with the
+// description of a node, such as "node 'layer3/conv' (Conv)". Any part may be empty.
 struct SourceLocation {
   std::string file;
   int line = 0;
@@ -36,16 +36,16 @@ enum class Severity : uint8_t { error, remark };
 struct Diagnostic {
   DiagnosticId id;
   SourceLocation location;
-  std::string message;               // one line: what was expected, what was found
-  std::vector<std::string> details;  // further lines: operands with their types and shapes
-  std::string help;                  // what the user can do; may be empty
+  std::string message;               // one line: the expected and the found
+  std::vector<std::string> details;  // more lines: operands with their types and shapes
+  std::string help;                  // a remedy; may be empty
   Severity severity = Severity::error;
 
-  std::string str() const;  // the whole text, lines separated by '\n', without a final one
+  std::string str() const;  // all lines, separated by '\n', without a final '\n'
 };
 
-// An ordered list of errors, and one of remarks: what a user may want to know of a stage that did its work. A stage
-// adds to them; the driver prints them.
+// A list of errors and a list of remarks, which inform about a stage that succeeded. Stages add to the lists; the
+// driver prints them.
 class Diagnostics {
  public:
   void error(DiagnosticId id, SourceLocation location, std::string message, std::vector<std::string> details = {},
@@ -61,7 +61,7 @@ class Diagnostics {
   size_t count() const { return list_.size(); }
   const std::vector<Diagnostic>& list() const { return list_; }
   const std::vector<Diagnostic>& remarks() const { return remarks_; }
-  std::string str() const;  // all errors, one after another
+  std::string str() const;  // all errors, in order
 
  private:
   std::vector<Diagnostic> list_, remarks_;
@@ -82,7 +82,7 @@ struct InternalError : std::logic_error {
 
 #define DLCC_UNREACHABLE(...) ::dlcc::internal_error(__FILE__, __LINE__, ::fmt::format(__VA_ARGS__))
 
-// Builds a visitor for std::visit out of lambdas; leaving out an alternative does not compile.
+// A visitor for std::visit made of lambdas. A missing alternative is a compile-time error.
 template <class... F>
 struct overloaded : F... {
   using F::operator()...;

@@ -15,7 +15,7 @@ enum class DType : uint8_t {
 #undef DTYPE
 };
 
-// Enumerators end in '_' because bool and the like are keywords; these are the names to write.
+// The names to use in code. (The enumerators end in '_' because bool is a keyword.)
 namespace dtype {
 inline constexpr DType boolean = DType::bool_, i4 = DType::int4_, i8 = DType::int8_, i16 = DType::int16_,
                        i32 = DType::int32_, i64 = DType::int64_, u4 = DType::uint4_, u8 = DType::uint8_,
@@ -24,10 +24,10 @@ inline constexpr DType boolean = DType::bool_, i4 = DType::int4_, i8 = DType::in
 }
 
 std::string_view name(DType);  // "float32": Relay's and numpy's name
-int bits(DType);               // width of one element; 4 for sub-byte types
+int bits(DType);               // the width of one element
 DTypeKind kind(DType);
-std::string_view c_type(DType);  // type of one element in a generated header
-int onnx_number(DType);          // TensorProto.DataType
+std::string_view c_type(DType);  // the type of one element in generated headers
+int onnx_number(DType);          // in TensorProto.DataType
 std::optional<DType> dtype_named(std::string_view name);
 std::optional<DType> dtype_of_onnx(int number);
 
@@ -38,7 +38,7 @@ inline bool is_integer(DType t) {
   return kind(t) == DTypeKind::signed_integer || kind(t) == DTypeKind::unsigned_integer;
 }
 
-// Bytes of `count` densely stored elements; two sub-byte elements share a byte, the first in the low half.
+// The size in bytes of `count` dense elements. Two 4-bit elements share a byte, the first in the low half.
 inline int64_t storage_bytes(DType t, int64_t count) { return (count * bits(t) + 7) / 8; }
 
 }  // namespace dlcc

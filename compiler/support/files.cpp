@@ -33,7 +33,7 @@ bool write_all(int fd, const std::vector<std::span<const std::byte>>& pieces) {
   return true;
 }
 
-// What a link stands for; any other path as it is.
+// The target of a symbolic link; any other path unchanged.
 std::string followed(const std::string& path) {
   std::error_code unresolved;
   if (!std::filesystem::is_symlink(path, unresolved)) return path;
@@ -41,8 +41,8 @@ std::string followed(const std::string& path) {
   return unresolved ? path : target.string();
 }
 
-// A file whose bytes lie in a temporary file beside it until it is committed. A device or a pipe cannot be replaced; it
-// is opened at first and written when committed. Both steps leave the reason of a failure in errno.
+// A file that is to be written in two steps. prepare() writes a temporary file in the same folder; commit() renames it.
+// A device or a pipe cannot be replaced: prepare() opens it, commit() writes to it. On failure, errno has the reason.
 class PendingFile {
  public:
   explicit PendingFile(const OutputFile& file) : file_(file), target_(followed(file.path)) {}
@@ -63,7 +63,7 @@ class PendingFile {
       in_place_.fd = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
       return in_place_.fd >= 0;
     }
-    std::string name = target_ + "." + std::string(6, 'X');  // mkstemp fills the last six in
+    std::string name = target_ + "." + std::string(6, 'X');  // mkstemp replaces the last six
     Descriptor descriptor{::mkstemp(name.data())};
     if (descriptor.fd < 0) return false;
     temporary_ = name;
@@ -97,7 +97,7 @@ bool are_distinct(const std::vector<OutputFile>& files, Diagnostics& diagnostics
   return distinct;
 }
 
-// Takes the step for each file, up to the first for which it fails.
+// Calls `step` for each file, up to the first failure.
 bool all(std::deque<PendingFile>& pending, bool (PendingFile::*step)(), Diagnostics& diagnostics) {
   for (PendingFile& file : pending) {
     errno = 0;
@@ -125,7 +125,7 @@ std::optional<std::vector<std::byte>> read_file(const std::string& path, Diagnos
   size_t filled = 0;
   for (;;) {
     if (filled == bytes.size()) {
-      // A regular file's size is known: one more read of a single byte tells its end without copying the contents.
+      // The size of a regular file is known: the end is found by reading one more byte, without growing the buffer.
       std::byte extra[1 << 16];
       ssize_t n = ::read(file.fd, extra, sizeof extra);
       if (n < 0 && errno == EINTR) continue;

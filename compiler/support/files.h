@@ -1,4 +1,4 @@
-// Reading and writing whole files. Written files appear complete or not at all.
+// Reads and writes whole files. Writes are atomic: a file is complete, or as it was before.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +12,24 @@
 
 namespace dlcc {
 
-// The bytes of a file, or of standard input for "-". Empty, with a diagnostic, when it cannot be read.
+// The contents of a file, or of standard input for "-". Empty, with a diagnostic, if it cannot be read.
 std::optional<std::vector<std::byte>> read_file(const std::string& path, Diagnostics&);
 
-// A path and what is to be written there, one piece behind the other.
+// A path, and the contents of the file as the concatenation of `pieces`.
 struct OutputFile {
   std::string path;
   std::vector<std::span<const std::byte>> pieces;
 };
 
-// Writes every file to a temporary one beside it, and renames them when all are complete; "-" is standard output, and a
-// link stays one. False, with a diagnostic, on failure, or when two are to go to the same path; then nothing is left
-// behind.
+// Writes each file to a temporary file in the same folder, and renames all when all are complete. "-" is standard
+// output. A symbolic link is kept; its target is replaced. On failure, or if two files have the same path: false, with
+// a diagnostic, and the temporary files are removed.
 bool write_files(const std::vector<OutputFile>& files, Diagnostics&);
 
-// Whether a file could be written to each path now; false with a diagnostic. For what is asked before long work.
+// Whether each path can be written; false, with a diagnostic, if not. To be asked before long work.
 bool can_write(const std::vector<std::string>& paths, Diagnostics&);
 
-// The same for one file.
+// write_files() for one file.
 bool write_file(const std::string& path, std::span<const std::byte> bytes, Diagnostics&);
 bool write_file(const std::string& path, std::string_view text, Diagnostics&);
 

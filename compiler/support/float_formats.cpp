@@ -12,7 +12,7 @@ namespace {
 struct Format {
   int exponent, mantissa, bias;
   bool has_infinity;       // the largest exponent is infinity and NaN, as in IEEE
-  bool unsigned_zero_nan;  // "fnuz": no negative zero, its pattern is the only NaN
+  bool unsigned_zero_nan;  // "fnuz": no negative zero; its bit pattern is the only NaN
 };
 
 constexpr Format half{5, 10, 15, true, false};
@@ -36,7 +36,7 @@ const Format& float8_format(DType t) {
 
 constexpr float infinity = std::bit_cast<float>(0x7F800000u), quiet_nan = std::bit_cast<float>(0x7FC00000u);
 
-// 2^e as a float64, exact for the small exponents in use.
+// 2^e as a float64; exact for normal numbers.
 double power_of_two(int e) { return std::bit_cast<double>(static_cast<uint64_t>(e + 1023) << 52); }
 
 float widen(const Format& f, uint32_t bits) {
@@ -53,8 +53,8 @@ float widen(const Format& f, uint32_t bits) {
   return static_cast<float>(sign ? -magnitude : magnitude);
 }
 
-// Rounds to nearest even. `overflow` is the pattern (without sign) for magnitudes that round beyond `largest`, the
-// pattern of the largest finite value.
+// Rounds to nearest even. `largest` is the bit pattern of the largest finite value; a magnitude that rounds to more
+// becomes `overflow`, a bit pattern without sign.
 uint32_t narrow(const Format& f, float value, uint32_t largest, uint32_t overflow) {
   uint32_t bits = std::bit_cast<uint32_t>(value), sign = bits >> 31;
   int exponent = static_cast<int>(bits >> 23 & 255) - 127;
@@ -62,7 +62,7 @@ uint32_t narrow(const Format& f, float value, uint32_t largest, uint32_t overflo
   if (exponent == -127) exponent = -126;
   uint32_t result = 0;
   if (exponent == 128) {
-    result = overflow;  // infinity; NaN is the caller's
+    result = overflow;  // infinity; the caller handles NaN
   } else if (mantissa) {
     // value = mantissa * 2^(exponent - 23); the result's last place is 2^(step).
     int step = std::max(exponent, 1 - f.bias) - f.mantissa;
@@ -71,7 +71,7 @@ uint32_t narrow(const Format& f, float value, uint32_t largest, uint32_t overflo
              lost = shift < 40 ? mantissa & ((uint64_t{1} << shift) - 1) : mantissa;
     uint64_t middle = shift < 40 ? uint64_t{1} << (shift - 1) : ~uint64_t{0};
     if (lost > middle || (lost == middle && kept & 1)) ++kept;
-    // A carry out of the mantissa moves into the exponent, which is what the pattern's addition does.
+    // A carry out of the mantissa increments the exponent, as the addition of bit patterns does.
     uint64_t base = exponent >= 1 - f.bias ? static_cast<uint64_t>(exponent + f.bias - 1) << f.mantissa : 0;
     uint64_t pattern = base + kept;
     result = pattern > largest ? overflow : static_cast<uint32_t>(pattern);
@@ -108,7 +108,7 @@ uint8_t float_to_float8(DType format, float value, bool saturate) {
   uint32_t largest = f.has_infinity ? 0x7B : f.unsigned_zero_nan ? 0x7F : 0x7E;
   if (is_nan(value)) return static_cast<uint8_t>(nan);
   if (saturate) return static_cast<uint8_t>(narrow(f, value, largest, largest));
-  constexpr uint32_t overflowed = 0x100;  // no pattern
+  constexpr uint32_t overflowed = 0x100;  // not a bit pattern of 8 bits
   uint32_t result = narrow(f, value, largest, overflowed);
   if (!(result & overflowed)) return static_cast<uint8_t>(result);
   return static_cast<uint8_t>(f.has_infinity ? (0x7C | sign) : nan);

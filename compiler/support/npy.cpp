@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view magic("\x93NUMPY", 6);
 
-// What a file's header says.
+// The fields of a file's header.
 struct Header {
   char order = '|';  // '<', '>', '=' or '|'
   char kind = 0;     // b, i, u, f, V
@@ -89,7 +89,7 @@ std::optional<DType> type_of(const Header& h, std::optional<DType> expected) {
   return dtype_named(fmt::format("{}{}", stem, 8 * h.item_bytes));
 }
 
-// The elements in row-major order and this machine's byte order, from any order.
+// The elements, converted to row-major order and the host's byte order.
 std::vector<std::byte> reordered(const Header& h, std::span<const std::byte> bytes) {
   std::vector<std::byte> result(bytes.begin(), bytes.end());
   auto size = static_cast<size_t>(h.item_bytes), rank = h.shape.size();

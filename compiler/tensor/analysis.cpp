@@ -13,7 +13,8 @@ namespace {
 
 bool is_axis(const Expr& e, const Axis& axis) { return as<VarRef>(e) && as<VarRef>(e)->var == axis.var; }
 
-// Index k of the load is the stage's axis at the same place, or 0 along a broadcast dimension, counted from the last.
+// Each index of the load is the axis of the result's dimension that it is aligned with (from the last), or 0 along a
+// broadcast dimension.
 bool reads_elementwise(const Load& load, const Stage& stage) {
   if (load.otherwise || load.indices.size() > stage.axes.size()) return false;
   size_t shift = stage.axes.size() - load.indices.size();
@@ -24,7 +25,7 @@ bool reads_elementwise(const Load& load, const Stage& stage) {
   return true;
 }
 
-// A bias along one axis is read at that axis alone: also elementwise.
+// The load's indices are a subsequence of the stage's axes, constant zeros aside: a bias.
 bool reads_along_axes(const Load& load, const Stage& stage) {
   if (load.otherwise) return false;
   size_t next = 0;
@@ -123,7 +124,7 @@ bool consists_of_pieces(const TensorFunction& f) {
          });
 }
 
-// The parameter that the stage copies to its box, or -1.
+// The parameter that the stage copies to its box; -1 if the stage is no copy of a whole parameter.
 static int copied_param(const TensorFunction& f, const Stage& stage) {
   const Load* l = as<Load>(stage.values[0]);
   if (!l || l->otherwise || !stage.requirements.empty()) return -1;
@@ -136,15 +137,16 @@ static int copied_param(const TensorFunction& f, const Stage& stage) {
   return static_cast<int>(param - f.params.begin());
 }
 
-// Where a piece that begins at `origin` is stored, in elements of the result's storage; empty when it is not contiguous
-// there: the outermost part of the axis that is cut must be the outermost dimension of more than one element.
+// The offset, in elements of the result's storage, of an operand of a concatenation whose box begins at `origin`. Empty
+// if the operand is not contiguous there. It is if the outermost part of the concatenated axis is the outermost
+// physical dimension of more than one element.
 static std::optional<int64_t> offset_of_piece(const Layout& piece, const std::vector<int64_t>& piece_shape,
                                               const Layout& whole, const std::vector<int64_t>& whole_shape,
                                               const std::vector<int64_t>& origin) {
   Layout small = explicit_layout(piece, piece_shape), large = explicit_layout(whole, whole_shape);
   if (small.parts.size() != large.parts.size()) return std::nullopt;
   int64_t offset = 0, inner = 1;
-  std::set<int> cut;  // axes whose outermost part has been seen
+  std::set<int> cut;  // concatenated axes whose outermost part has been visited
   bool only_ones = true;
   for (size_t k = 0; k < large.parts.size(); ++k) {
     const Layout::Part &a = small.parts[k], &b = large.parts[k];
@@ -202,8 +204,8 @@ std::optional<Contraction> find_contraction(const TensorFunction& f, const std::
       if (f.params[k] == l.buffer) return static_cast<bool>(constant[k]);
     return false;
   };
-  // Vectors run along axes that only the weights have; among two variable operands take the one with the last such
-  // axis.
+  // The N axis occurs in the weights only. If both operands are variable, the weights are the one that has the last
+  // such axis.
   auto last_own_axis = [&](const Load& own, const Load& other) {
     int last = -1;
     for (size_t k = 0; k < stage.axes.size(); ++k)

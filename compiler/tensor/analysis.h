@@ -1,5 +1,6 @@
-// What a definition's structure says about it. Fusion, layouts and schedules decide by these facts, never by operator
-// names (Relax, algorithm 1).
+// Analysis of definitions. Fusion, layouts and schedules decide by the structure of a definition, never by the name of
+// an operator (Lai et al., "Relax: Composable Abstractions for End-to-End Dynamic Machine Learning", ASPLOS 2025,
+// algorithm 1).
 #pragma once
 
 #include <optional>
@@ -10,74 +11,79 @@
 
 namespace dlcc::tensor {
 
-// Ordered by how much fusion may do with a function; the kind of a chain is the largest of its parts.
+// The access pattern of a function, from the easiest to fuse to the hardest. The pattern of a fused group is the
+// largest of its members' patterns.
 enum class Pattern : uint8_t {
-  elementwise,  // every operand is read at the result's own index, or not at all along broadcast dimensions
-  injective,    // one unreduced stage that reads anywhere: transposition, slicing, gathering
-  reduction,    // one reduced stage, unreduced ones behind it
-  contraction,  // a sum of products of two operands, elementwise stages behind it
-  opaque,       // anything else: several reductions, several results, pieces
+  elementwise,  // each operand is read at the result's index, broadcast dimensions left out
+  injective,    // one stage without reduction that reads at any index: transposition, slicing, gathering
+  reduction,    // one reduction, then elementwise stages
+  contraction,  // one sum of products of two operands, then elementwise stages
+  opaque,       // anything else: several reductions, several results, concatenation
 };
 Pattern pattern_of(const TensorFunction&);
 
-// Every stage fills a box of the only result with elements of operands: a concatenation.
+// Whether the function is a concatenation: every stage writes a box of the only result, without reduction.
 bool consists_of_pieces(const TensorFunction&);
 
-// The stage reads `buffer` only at its own axes, in order.
+// Whether every load of `buffer` in the stage's values has exactly the stage's axes as indices, in order.
 bool reads_at_own_index(const Stage&, const BufferNode* buffer);
 
-// The stage axis that is index `d` of every read of the buffer, or -1.
+// The position of the stage's axis that is index `d` of every load of the buffer; -1 if there is no such axis.
 int axis_read_at(const Stage&, const Buffer&, int d);
 
-// A stage that is a sum of products of two loads.
+// A contraction: a stage that is a sum of products of two loads.
 struct Contraction {
-  int stage;     // its index in the function
-  int epilogue;  // index of the one elementwise stage behind it, or -1
-  Load data;     // the factor whose elements are broadcast
-  Load weights;  // the factor that has the axes along which vectors run; the constant one if one is
+  int stage;     // the index of the contraction in the function's stages
+  int epilogue;  // the index of the elementwise stage after it, or -1
+  Load data;     // the factor without the N axis: its elements are broadcast to vectors
+  Load weights;  // the factor with the N axis, along which vectors are loaded; the constant factor if exactly one is
 };
 
-// The function's contraction when it consists of one, optionally followed by one stage that reads its result at its own
-// index. `constant[k]` says that parameter k is known at compile time.
+// The contraction of a function that consists of one, optionally followed by one stage that reads the sums at its own
+// index. constant[k]: parameter k is known at compile time.
 std::optional<Contraction> find_contraction(const TensorFunction&, const std::vector<bool>& constant);
 
-// How many neighbours along an axis of a contraction share its data, which is read at floordiv(axis, q) only: the
-// greatest common divisor of all q; 0 when the axis does not appear in the data, 1 when it appears in another way.
+// The number of consecutive indices of an axis of a contraction that read the same data: the output channels per group
+// of a grouped convolution. If the axis occurs in the data's indices only as floordiv(axis, q), this is the greatest
+// common divisor of all q. If the axis does not occur: 0. If it occurs in any other way: 1.
 int64_t n_per_group(const Load& data, const Var& axis);
 
-// The result's axis that only the weights of a contraction have, but for groups of whole blocks, when vectors along it
-// would not be contiguous in dense order and fill half of a block: an image's channels. -1 when there is none.
+// The axis of a contraction's result to store in blocks of `block` elements: the channels of an image. It occurs in the
+// weights and, but for groups of whole blocks, not in the data; it is not the innermost axis of the result, and its
+// extent is at least half a block. -1 if there is none.
 int channel_axis(const TensorFunction&, const std::vector<bool>& constant, int64_t block);
 
-// A sum of products with its epilogue, and a reduction with its own, which is all that reads the first one's result.
-// Both have the function's parameters; the second one's last parameter is that result.
+// A function split in two: a contraction with its epilogue, and a reduction with its epilogue. Only the reduction reads
+// the result of `first`. Both functions have the parameters of the whole; the last parameter of `second` is the result
+// of `first`.
 struct Chain {
   TensorFunction first, second;
 };
 std::optional<Chain> split_at_window_reduction(const TensorFunction&);
 
-// The function gives its only operand's elements in unchanged row-major order: a reshape. It costs nothing: the result
-// is a view of the operand.
+// Whether the result has the elements of the only operand in the same row-major order (a reshape), so that it can be a
+// view of the operand.
 bool is_view(const TensorFunction&);
 
-// The function gives a contiguous range of its only operand's elements in unchanged order, beginning at the returned
-// element: a reshape, or a slice of the outermost dimension. Empty when it is not that.
+// If the result is a contiguous range of the only operand's elements in unchanged row-major order (a reshape, or a
+// slice of the outermost dimension): the offset of that range, in elements.
 std::optional<int64_t> contiguous_slice(const TensorFunction&);
 
-// The function only lays its operands next to each other, and in storage each is a contiguous run of the result: the
-// element of the stored result that each operand's storage begins with. Layouts of parameters, then of the result.
+// If the function is a concatenation of its operands, and each operand's storage is a contiguous range of the result's
+// storage: the offset of each operand in the result, in elements. The layouts are those of the parameters, then of the
+// result.
 std::optional<std::vector<int64_t>> piece_offsets(const TensorFunction&, const std::vector<Layout>&);
 
-// Multiply-accumulate operations: the sum over all contraction stages of their points times their terms.
+// The number of multiply-accumulate operations in all contractions of the function; 0 for those of symbolic extents.
 int64_t multiply_accumulates(const TensorFunction&);
 
-// The expression contains functions that cost many instructions.
+// Whether the expression contains a function that takes many instructions: a transcendental one, a float division.
 bool is_expensive(const Expr&);
 
-// Bounds of each index of a read; empty when some cannot be derived.
+// The bounds of each index of a load; empty if some index has none.
 std::vector<Range> ranges_read(const Load&, const Ranges&);
 
-// Bounds of the axes of a stage and of its reduction.
+// The ranges of the axes of a stage and of its reduction; axes of symbolic extents have none.
 Ranges ranges_of(const Stage&);
 
 }  // namespace dlcc::tensor

@@ -21,9 +21,9 @@ Reducer plain_reducer(DType type, BinaryOp op, Expr identity) {
   return {{a}, {b}, {binary(op, a, b)}, {std::move(identity)}};
 }
 
-// Folds pairs (value, index). `wins` says when the next value replaces the best so far; a NaN wins once and stays. An
-// equal value replaces when the last extremum is wanted. The identity's index -1 marks "nothing yet", which anything
-// replaces.
+// Reduces pairs (value, index) to the extremum and its index. The comparison `wins` holds if the next value is better
+// than the best so far; the first NaN (the last one with `last`) is better than any number. With `last`, an equal value
+// is better too. Index -1 in the identity means that there is no value yet: any value is better.
 Reducer arg_reducer(DType value, DType index, bool last, BinaryOp wins, Expr identity) {
   Var best = make_var("a", value), at = make_var("i", index), next = make_var("b", value),
       next_at = make_var("j", index);

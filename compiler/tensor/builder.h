@@ -1,4 +1,4 @@
-// A small embedded language in which operators write their compute definitions.
+// An embedded language for the compute definitions of operators.
 //
 //   Definition d("nn.softmax");
 //   Tensor x = d.input("x", dtype::f32, {8, 10});
@@ -21,7 +21,7 @@ using ReducedPoint = std::function<Expr(Index axes, Index reduced)>;
 using TuplePoint = std::function<std::vector<Expr>(Index)>;
 using ReducedTuplePoint = std::function<std::vector<Expr>(Index axes, Index reduced)>;
 
-// A tensor within a definition; loads from it are written as calls.
+// A tensor within a definition; a call loads an element.
 class Tensor {
  public:
   Tensor() = default;
@@ -33,23 +33,24 @@ class Tensor {
   int rank() const { return buffer_->rank(); }
   const Buffer& buffer() const { return buffer_; }
 
-  // The element at an index known to be inside. float16 and bfloat16 elements are given as float32.
+  // The element at an index that is in range. float16 and bfloat16 elements are cast to float32.
   Expr operator()(const std::vector<Expr>& index) const;
   template <class... I>
   Expr operator()(Expr first, I... rest) const {
     return (*this)(std::vector<Expr>{first, Expr(rest)...});
   }
-  // The element, or `otherwise` when the index lies outside.
+  // The element, or `otherwise` if the index is out of range (a predicated load).
   Expr at_or(const std::vector<Expr>& index, Expr otherwise) const;
 
  private:
   Buffer buffer_;
 };
 
-// The type in which an element type's arithmetic is done: float32 for float16 and bfloat16, else itself.
+// The type in which arithmetic on elements of a type is done: float32 for float16 and bfloat16, else the type itself.
 DType compute_type(DType);
 
-// Reducers, over values of type `type`; `arg` reducers fold pairs (value, index) and keep the first (or last) extremum.
+// A reduction without its axes, over values of type `type`. The `arg` reducers reduce pairs (value, index) and keep the
+// first extremum, or the last.
 struct Reducer {
   std::vector<Var> left, right;
   std::vector<Expr> combined, identity;
@@ -67,25 +68,25 @@ class Definition {
 
   Tensor input(std::string name, DType type, Shape shape);
 
-  // One value per point of `shape`, stored as `type` (values are cast to it). `compute` is an intermediate, `result`
-  // the next result of the function.
+  // A stage with one value per point of `shape`, cast to `type`. `compute` makes an intermediate tensor, `result` the
+  // next result of the function.
   Tensor compute(std::string name, DType type, Shape shape, const Point&);
   Tensor result(std::string name, DType type, Shape shape, const Point&);
 
-  // A fold over `reduced`; the reducer's type is that of the values.
+  // A stage that reduces over axes of extents `reduced`. The values have the reducer's type.
   Tensor reduce(std::string name, Shape shape, const Reducer&, Shape reduced, const ReducedPoint&);
   Tensor reduce_result(std::string name, DType type, Shape shape, const Reducer&, Shape reduced, const ReducedPoint&);
   std::vector<Tensor> reduce_tuple(std::vector<std::string> names, Shape shape, const Reducer&, Shape reduced,
                                    const ReducedTuplePoint&);
 
-  // Declares a result that pieces fill: each piece computes one box of it.
+  // Declares a result that is computed in boxes; `piece` adds the stage for one box.
   Tensor open_result(std::string name, DType type, Shape shape);
   void piece(const Tensor& of, std::vector<Dim> origin, Shape shape, const Point&);
 
   // Makes an intermediate the next result.
   void mark_result(const Tensor&);
 
-  // Adds a requirement to the stage that is declared next, over its axes.
+  // Adds a requirement, over the axes of the next stage, to that stage.
   void require_next(std::function<Expr(Index)> condition, Status status);
 
   TensorFunction finish();
@@ -96,7 +97,7 @@ class Definition {
   std::vector<std::pair<std::function<Expr(Index)>, Status>> pending_;
 };
 
-// Scalar functions that definitions use, on floats.
+// Scalar functions of floats.
 Expr exp(Expr);
 Expr log(Expr);
 Expr sqrt(Expr);

@@ -1,5 +1,6 @@
-// Bytecode of the evaluator. Registers are arrays: a vector register holds one value for each lane of the current strip
-// of a vector loop, a scalar register one value. Every instruction is one typed loop over the lanes.
+// The bytecode of the evaluator. Vector loops are strip-mined: a strip is up to 512 consecutive iterations, one per
+// lane. A vector register has one value per lane of the current strip, a scalar register has one value. Each
+// instruction is a typed loop over the lanes.
 #pragma once
 
 #include <cstddef>
@@ -15,23 +16,25 @@ namespace dlcc::tensor::bytecode {
 
 inline constexpr int64_t strip_lanes = 512;
 
-// Types of register values. Narrow floats are held as f32, sub-byte integers as 8 bits.
+// The types of register values. float16, bfloat16 and float8 values are float32 in registers, 4-bit integers are 8-bit.
 enum class Kind : uint8_t { boolean, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64 };
 
 Kind register_kind(DType, Precision);
-// The type in which elements are stored while a kernel runs: float64 mode stores every float as float64.
+// The type of elements in memory while a kernel runs: float64 mode stores all floats as float64.
 DType storage_type(DType, Precision);
 int64_t kind_bytes(Kind);
 
+// The memory of one buffer, of `count` elements.
 struct Memory {
   std::byte* data = nullptr;
   int64_t count = 0;
 };
 
+// The state of a running program.
 struct Frame {
   std::byte* registers = nullptr;
   const Memory* memories = nullptr;
-  int64_t lanes = 0;  // of the current strip
+  int64_t lanes = 0;  // the number of lanes of the current strip
   size_t pc = 0;
   size_t end = 0;
   Status status = Status::ok;
@@ -41,22 +44,24 @@ struct Frame {
 struct Instruction;
 using Execute = void (*)(Frame&, const Instruction&);
 
-// Operands are byte offsets of registers. Loads and stores address element a + imm (+ lane * step, or + b[lane]).
+// Registers are byte offsets in Frame::registers. Loads and stores access element a + imm + lane * step, or for a
+// gather or scatter element a + imm + b[lane].
 struct Instruction {
   Execute execute = nullptr;
   uint32_t dst = 0, a = 0, b = 0, c = 0, d = 0;
-  bool vector = false;                                                      // executed for every lane, else once
-  bool a_scalar = true, b_scalar = true, c_scalar = true, d_scalar = true;  // this operand is a scalar register
+  bool vector = false;                                                      // executed for all lanes, else once
+  bool a_scalar = true, b_scalar = true, c_scalar = true, d_scalar = true;  // whether the operand is a scalar register
   uint16_t memory = 0;
   int64_t imm = 0, step = 0;
 };
 
-// The vector loop nest that a strip walks: lane l of a strip is point start + l of the flattened nest.
+// The loop nest that a strip covers: lane l of the strip that begins at `start` is iteration start + l of the collapsed
+// nest.
 struct Strip {
   struct Axis {
-    uint32_t reg;    // int64 values of the variable
-    int64_t extent;  // of inner axes; the outermost is bounded by the total
-    bool used;
+    uint32_t reg;    // the vector register with the variable's values, int64
+    int64_t extent;  // not used of the outermost axis, which the number of iterations of the nest bounds
+    bool used;       // whether any instruction reads the register
   };
   std::vector<Axis> axes;  // outermost first
 };
@@ -64,23 +69,23 @@ struct Strip {
 struct Program {
   std::vector<Instruction> code;
   std::vector<Strip> strips;
-  std::vector<std::byte> constants;  // initial contents of the first registers
+  std::vector<std::byte> constants;  // the initial contents of the first registers
   int64_t register_bytes = 0;
   struct Local {
     DType type;
     int64_t count;
   };
-  std::vector<Buffer> params;      // memories 0 .. n - 1
-  std::vector<Local> locals;       // the memories after them
-  std::vector<std::string> names;  // of memories, for messages
+  std::vector<Buffer> params;      // memories 0 to n - 1
+  std::vector<Local> locals;       // memories from n on
+  std::vector<std::string> names;  // of the memories' buffers, for messages
 };
 
 Program compile(const Kernel&, Precision);
 
-// Runs a program on its memories; status of the first failed requirement, or ok.
+// Runs a program. Returns the status of the first requirement that fails, else ok.
 Status run(const Program&, const std::vector<Memory>&);
 
-// ---- instructions, chosen by type -----------------------------------------------------------------------------------
+// ---- instructions for operand types ---------------------------------------------------------------------------------
 
 Execute unary_instruction(UnaryOp, Kind);
 Execute binary_instruction(BinaryOp, Kind);

@@ -1,4 +1,4 @@
-// How the bytecode reads and writes registers and stored elements.
+// Access to registers and to stored elements.
 #pragma once
 
 #include <cstring>
@@ -13,7 +13,7 @@ T* reg(Frame& f, uint32_t offset) {
   return reinterpret_cast<T*>(f.registers + offset);
 }
 
-// Elements whose stored bytes are the register value.
+// Elements that have the same bytes in memory and in registers.
 template <class T>
 struct Plain {
   using Value = T;
@@ -39,7 +39,7 @@ struct BFloat {
   static void set(std::byte* base, int64_t i, float v) { Plain<uint16_t>::set(base, i, float_to_bfloat16(v)); }
 };
 
-// Register values are representable, so that whether the conversion saturates does not matter but for infinities.
+// Register values are representable in the type, so that the conversion does not round; infinities must not saturate.
 template <DType type>
 struct Float8 {
   using Value = float;
@@ -62,7 +62,7 @@ struct Nibble {
   }
 };
 
-// Calls f with the accessor of a stored type.
+// Calls f with the accessor class of a stored type.
 template <class F>
 auto with_access(DType type, F&& f) {
   switch (type) {

@@ -16,7 +16,7 @@ Compiler::Address Compiler::address(const Place& place, const std::vector<Expr>&
   r.imm = flat.constant;
   r.vector = !lanes.terms.empty();
   if (r.vector) {
-    // A fixed step from lane to lane: each axis' coefficient is that of the next times its extent.
+    // The step from lane to lane is constant if each axis' coefficient is that of the next axis times the next extent.
     const Strip& strip = program_.strips[*strip_];
     int64_t inner = 0, matched = 0;
     bool linear = true;
@@ -46,7 +46,7 @@ Compiler::Address Compiler::address(const Place& place, const std::vector<Expr>&
   return r;
 }
 
-// Fails at run time when an index that is not provably inside is outside.
+// Emits a check of each index that is not provably in range.
 void Compiler::check(const Place& place, const Buffer& b, const std::vector<Expr>& indices, const Ranges& ranges) {
   for (size_t d = 0; d < indices.size(); ++d) {
     auto r = range_of(indices[d], ranges);
@@ -108,7 +108,7 @@ Value Compiler::load_value(const Expr& e, const Load& x) {
     mark_used(*mask), mark_used(otherwise);
   }
   if (i.vector) where = std::max(where, strip_level_);
-  // Only what no store can change, and no index can make invalid, is loaded outside of the current scope.
+  // A load may be hoisted out of the current scope if no store writes the buffer and its indices are in range.
   bool fixed = place.constant && safe && !at.moves && !(mask && mask->epoch) && !otherwise.epoch;
   if (!fixed) where = level();
   std::array<int64_t, 9> key{reinterpret_cast<int64_t>(i.execute),
@@ -136,7 +136,7 @@ Value Compiler::private_load(const Load& x, const Place& place) {
   for (size_t d = 0; d < x.indices.size(); ++d) add_to(flat, affine(x.indices[d]), place.strides[d]);
   last_ = {};
   if (flat.terms.empty()) {
-    // An element at a constant index is itself the operand.
+    // The register of an element at a constant index is the operand itself.
     int64_t element = std::clamp<int64_t>(flat.constant, 0, std::max<int64_t>(place.count - 1, 0));
     uint32_t at = static_cast<uint32_t>(place.reg + element * strip_lanes * kind_bytes(kind));
     return {at, kind, true, level(), epoch_};
@@ -189,7 +189,7 @@ void Compiler::private_store(const Store& x, const Place& place) {
   mark_used(v);
   uint32_t target = static_cast<uint32_t>(place.reg + (fixed ? flat.constant : 0) * strip_lanes * kind_bytes(kind));
   if (fixed && !mask_ && last_.valid && last_.reg == v.reg && v.vector && v.level == level() && v.epoch == 0) {
-    // The value was computed just now and for this store only: it goes straight to the element.
+    // The last instruction computes the value for this store only: it writes to the element.
     scopes_.back().code.back().dst = target;
     scopes_.back().computed.erase(last_.key);
   } else {

@@ -1,4 +1,4 @@
-// Statements of the bytecode compiler: loops, strips of lanes, branches, declarations.
+// The bytecode compiler, statements: loops, strips, branches, declarations.
 #include <algorithm>
 #include <set>
 
@@ -57,7 +57,7 @@ void Compiler::serial_loop(const For& x, const Value& extent) {
   append(begin), splice(body), append(end);
 }
 
-// A loop whose extent differs between lanes runs to the largest one, under a mask.
+// A loop whose extent differs between lanes runs to the largest extent, with a mask of the active lanes.
 void Compiler::divergent_loop(const For& x, const Value& extent) {
   Value mask = mask_ ? *mask_ : truth();
   mark_used(extent), mark_used(mask);
@@ -83,7 +83,7 @@ void Compiler::divergent_loop(const For& x, const Value& extent) {
   append(begin), splice(body), append(end);
 }
 
-// Runs a nest of loops, whose iterations may be in lock step, as lanes.
+// Compiles a nest of vector and parallel loops to one strip-mined loop.
 void Compiler::strip(const std::vector<const For*>& nest) {
   Value total;
   if (nest.size() == 1) {
@@ -124,7 +124,7 @@ void Compiler::strip(const std::vector<const For*>& nest) {
 void Compiler::loop(const For& x) {
   if (constant_integer(x.extent).value_or(1) <= 0) return;
   if (!strip_ && (x.kind == LoopKind::vector || x.kind == LoopKind::parallel)) {
-    // Perfectly nested parallel loops around a vector loop, and vector loops within it, may become lanes too.
+    // A strip may cover more than the vector loop: perfectly nested parallel loops around it and vector loops in it.
     std::vector<const For*> nest{&x};
     size_t first_vector = x.kind == LoopKind::vector ? 0 : SIZE_MAX;
     while (const For* inner = as<For>(nest.back()->body)) {
@@ -203,7 +203,7 @@ void Compiler::statement(const Stmt& s) {
                  [&](const Allocate& x) { allocation(x); },
                  [&](const IfThen& x) {
                    Value c = root(x.condition);
-                   // The condition may read what a branch changes.
+                   // A branch may change a register of the condition.
                    if (c.epoch) c = emit(copy_instruction(c.kind), c.kind, {c});
                    branch(c, x.then_body);
                    if (x.else_body)

@@ -1,12 +1,12 @@
-// The compiler from kernels to bytecode, shared by its three files: values and index arithmetic, memory accesses,
-// statements.
+// The compiler from kernels to bytecode. bytecode_values.cpp has expressions and index arithmetic,
+// bytecode_addresses.cpp memory accesses, bytecode_compile.cpp statements.
 //
-// Every value is computed in the outermost loop in which its operands are known and written once per loop level (value
-// numbering), so inner loops hold only what changes in them. Index arithmetic is kept as linear forms over registers
-// until an address needs it; the part that varies over the lanes of a strip is apart from the scalar part.
+// Each value is computed in the outermost loop in which its operands are available (loop-invariant code motion), and
+// once per loop (value numbering). Index arithmetic is kept as linear forms over registers until an address is
+// computed; the terms that vary over the lanes of a strip are separated from the scalar terms.
 //
-// What a lane must not do is masked: loads that may lie outside their buffer in the arms of selects, and everything
-// under a condition that differs between lanes.
+// Lanes are masked off in statements under a condition that differs between lanes, and in loads that may be out of
+// range in the arm of a select.
 #pragma once
 
 #include <array>
@@ -20,7 +20,8 @@
 
 namespace dlcc::tensor::bytecode {
 
-// A register. `level` is the scope that computes it; `epoch` is not 0 for a register that a store may change later.
+// A value in a register. `level` is the depth of the scope that computes it. `epoch` is 0 unless a store may change the
+// register later; then it is the value of Compiler::epoch_ for which the register has the value.
 struct Value {
   uint32_t reg = 0;
   Kind kind = Kind::i64;
@@ -29,7 +30,7 @@ struct Value {
   int epoch = 0;
 };
 
-// constant + sum of coefficient * register, int64, modulo 2^64.
+// constant + sum of coefficient * register, in int64, modulo 2^64.
 struct Affine {
   std::vector<std::pair<Value, int64_t>> terms;
   int64_t constant = 0;
@@ -150,21 +151,21 @@ class Compiler {
   std::vector<Scope> scopes_;
   std::map<std::pair<Kind, uint64_t>, Value> constants_;
   std::map<Buffer, Place> places_;
-  std::map<Var, Affine> indices_;   // int64 variables
-  std::map<Var, Value> variables_;  // others
+  std::map<Var, Affine> indices_;   // the values of int64 variables
+  std::map<Var, Value> variables_;  // the values of other variables
   Ranges ranges_;
-  std::map<std::pair<const ExprNode*, int64_t>, Value> memo_;  // of one root expression, by guard
+  std::map<std::pair<const ExprNode*, int64_t>, Value> memo_;  // of one root expression, by node and guard
   std::map<std::pair<const ExprNode*, int64_t>, Affine> affine_memo_;
   std::map<const ExprNode*, std::pair<Expr, bool>> guarded_;
-  std::optional<Value> mask_;    // lanes that execute the statement, when not all
-  std::optional<Value> guard_;   // lanes that need the value
-  std::optional<size_t> strip_;  // number of the strip we are in
+  std::optional<Value> mask_;    // the lanes that execute the statement; empty: all
+  std::optional<Value> guard_;   // the lanes that use the value of the expression; empty: all
+  std::optional<size_t> strip_;  // the index of the current strip
   Value strip_start_;
   int strip_level_ = 0;
-  int epoch_ = 1;
+  int epoch_ = 1;  // changes with each store and each scope
   uint32_t scalars_ = 0;
   int scalar_left_ = 0;
-  // The instruction appended last to the current scope, when nothing but the value it gave refers to it.
+  // The last instruction of the current scope, while its result has no use yet. A store may redirect it to its target.
   struct Last {
     uint32_t reg = 0;
     std::array<int64_t, 9> key{};

@@ -1,4 +1,4 @@
-// Loads, stores and control flow of the evaluator's bytecode, and the machine that runs it.
+// The bytecode's loads, stores and control flow, and its interpreter.
 #include <algorithm>
 #include <bit>
 #include <type_traits>
@@ -12,7 +12,7 @@ template <class A>
 constexpr bool is_plain_word = std::is_same_v<A, Plain<float>> || std::is_same_v<A, Plain<double>> ||
                                std::is_same_v<A, Plain<int32_t>> || std::is_same_v<A, Plain<int64_t>>;
 
-// d[l] = mask[l] ? element l : otherwise, on the bits and without branches.
+// d[l] = mask[l] ? from[l] : otherwise, by bit operations, which vectorize.
 template <class T>
 void blend(const std::byte* from, const bool* mask, T otherwise, T* d, int64_t n) {
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
@@ -27,7 +27,8 @@ void blend(const std::byte* from, const bool* mask, T otherwise, T* d, int64_t n
   }
 }
 
-// Element a + imm + lane * step, or a + imm + b[lane] for a gather. A mask c selects between the element and d.
+// dst = element a + imm + lane * step, or for a gather element a + imm + b[lane]; if masked, d in lanes where c is
+// false.
 template <class A, bool gather, bool masked>
 void execute_load(Frame& f, const Instruction& i) {
   using T = typename A::Value;
@@ -42,7 +43,7 @@ void execute_load(Frame& f, const Instruction& i) {
     bool all_inside = first >= 0 && first + n <= f.memories[i.memory].count;
     if constexpr (is_plain_word<A> && !gather)
       if (i.step == 1 && p == 1 && q == 0 && all_inside) {
-        // Masked elements exist all the same: they may be read.
+        // All elements are in range, those of masked lanes too.
         blend(base + first * static_cast<int64_t>(sizeof(T)), mask, *otherwise, d, n);
         return;
       }
@@ -80,8 +81,8 @@ void execute_store(Frame& f, const Instruction& i) {
   }
 }
 
-// Lane-private arrays lie in registers: element e of lane l is at c + (e * strip_lanes + l). Element index a + imm is
-// the same in all lanes, or b[lane] more.
+// A lane-private array is in registers: element e of lane l is at index e * strip_lanes + l of the array at register c.
+// The element is a + imm, or for a gather a + imm + b[lane].
 template <class T, bool gather>
 void execute_private_load(Frame& f, const Instruction& i) {
   const T* base = reg<T>(f, i.c);
@@ -89,7 +90,7 @@ void execute_private_load(Frame& f, const Instruction& i) {
   const int64_t* at = reg<int64_t>(f, i.b);
   T* d = reg<T>(f, i.dst);
   for (int64_t l = 0; l < f.lanes; ++l) {
-    // Guarded loads of lanes that are off may point anywhere; the element count bounds them.
+    // In lanes that are masked off the index may be out of range; it is clamped to the `step` elements.
     int64_t e = std::clamp<int64_t>(first + (gather ? at[l] : 0), 0, i.step - 1);
     d[l] = base[e * strip_lanes + l];
   }
@@ -117,13 +118,13 @@ void execute_loop_end(Frame& f, const Instruction& i) {
   if (++*reg<int64_t>(f, i.dst) < *reg<int64_t>(f, i.a)) f.pc -= i.step;
 }
 
-// Sets the lanes of a strip's variables; true when a lane is left.
+// Sets the number of lanes and the variables of the strip that begins at dst; false if no iteration is left.
 bool enter_strip(Frame& f, const Instruction& i) {
   int64_t start = *reg<int64_t>(f, i.dst), total = *reg<int64_t>(f, i.a);
   f.lanes = std::min(strip_lanes, total - start);
   if (f.lanes <= 0) return false;
   const Strip& strip = f.program->strips[i.imm];
-  int64_t inner = 1;  // points of the axes inside this one
+  int64_t inner = 1;  // the number of iterations of the axes inside this one
   for (size_t k = strip.axes.size(); k-- > 0; inner *= strip.axes[k].extent) {
     const Strip::Axis& axis = strip.axes[k];
     if (!axis.used) continue;

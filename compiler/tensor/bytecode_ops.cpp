@@ -1,4 +1,4 @@
-// The instructions of the evaluator's bytecode: arithmetic, casts and comparisons, one typed loop each.
+// The bytecode's arithmetic, casts and comparisons, each a typed loop over the lanes.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -212,7 +212,7 @@ float hardware_fma(float a, float b, float c) __attribute__((target("avx2,fma"),
 inline double hardware_fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
 inline float hardware_fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 
-// The same values from the host's instruction, where it has one.
+// Fused multiply-add by the host's instruction where it has one, with the same results.
 template <class T>
 __attribute__((target("avx2,fma"))) void execute_hardware_fma(Frame& f, const Instruction& i) {
   const T *a = reg<T>(f, i.a), *b = reg<T>(f, i.b), *c = reg<T>(f, i.c);
@@ -313,7 +313,7 @@ Execute round_instruction(DType type, Kind kind, bool saturate) {
 #undef FLOAT8
     case DType::int4_:
       if (kind == Kind::f32 || kind == Kind::f64) break;
-      // From int8: saturating when the source was a float, else wrapping.
+      // To 4 bits: a float saturates, an integer wraps.
       if (saturate)
         return [](Frame& f, const Instruction& i) {
           over<int8_t, int8_t>(f, i, [](int8_t v) { return v < -8 ? int8_t{-8} : v > 7 ? int8_t{7} : v; });
@@ -342,7 +342,7 @@ Execute odd_instruction() {
 
 namespace {
 
-// The stored bits of a register value, and back.
+// Converts between register values and their stored bits.
 template <DType type, class R>
 auto to_bits(R v) {
   if constexpr (type == DType::float16_)
@@ -380,7 +380,7 @@ Execute bitcast_between() {
   };
 }
 
-// Calls f with the type and a register value of it; types that bitcast knows.
+// Calls f with a type that bitcast supports and its register type.
 template <class F>
 Execute with_type(DType type, Precision precision, F&& f) {
   bool wide = precision == Precision::float64;
@@ -396,9 +396,10 @@ Execute with_type(DType type, Precision precision, F&& f) {
     TYPE(int32_, int32_t)
     TYPE(int64_, int64_t)
     TYPE(uint8_, uint8_t)
-    TYPE(uint16_, uint16_t) TYPE(uint32_, uint32_t) TYPE(uint64_, uint64_t) TYPE(bool_, bool) FLOAT(float16_, float)
-        FLOAT(bfloat16_, float) FLOAT(float32_, float) FLOAT(float64_, double) default
-        : DLCC_UNREACHABLE("bitcast of {}", name(type));
+    TYPE(uint16_, uint16_t)
+    TYPE(uint32_, uint32_t)
+    TYPE(uint64_, uint64_t) TYPE(bool_, bool) FLOAT(float16_, float) FLOAT(bfloat16_, float) FLOAT(float32_, float)
+        FLOAT(float64_, double) default : DLCC_UNREACHABLE("bitcast of {}", name(type));
   }
 #undef TYPE
 #undef FLOAT

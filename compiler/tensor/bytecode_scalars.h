@@ -1,4 +1,4 @@
-// What the evaluator's scalar operations mean (semantics in ir.h), as functions of C++ values.
+// The scalar operations of tensor IR (semantics in ir.h) as functions of C++ values.
 #pragma once
 
 #include <bit>
@@ -15,7 +15,7 @@ using Unsigned = std::make_unsigned_t<T>;
 
 template <class T>
 T wrapping(BinaryOp op, T a, T b) {
-  // In the unsigned type of at least int's width, so that nothing is promoted to a signed type that could overflow.
+  // In an unsigned type at least as wide as int: narrower ones would be promoted to int, which can overflow.
   using U = std::conditional_t<(sizeof(T) < 4), uint32_t, Unsigned<T>>;
   U x = static_cast<U>(a), y = static_cast<U>(b);
   switch (op) {
@@ -101,13 +101,14 @@ T power(T a, T b) {
   }
 }
 
-// The sum rounded to odd: inexact results get an odd last bit, so that rounding once more to a format with at least two
-// bits less gives what a single rounding would (Boldo and Melquiond, 2008).
+// The sum rounded to odd: an inexact result gets an odd last bit. Rounding it once more, to a format with at least two
+// bits less, gives the correctly rounded sum (Boldo and Melquiond, "Emulation of FMA and Correctly Rounded Sums: Proved
+// Algorithms Using Rounding to Odd", 2008).
 inline double add_to_odd(double a, double b) {
   double s = a + b, t = s - a, error = (a - (s - t)) + (b - t);
   uint64_t bits = std::bit_cast<uint64_t>(s);
   if (error == 0 || s != s || std::isinf(s) || bits & 1) return s;
-  // An even last bit: step towards the exact value.
+  // The last bit is even: the neighbour toward the exact sum has an odd one.
   bool away = (error > 0) == (s > 0);
   return std::bit_cast<double>(away ? bits + 1 : bits - 1);
 }

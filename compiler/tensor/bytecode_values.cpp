@@ -1,4 +1,4 @@
-// Values of the bytecode compiler: registers, value numbering, index arithmetic and expressions.
+// The bytecode compiler, values: registers, value numbering, index arithmetic and expressions.
 #include <algorithm>
 #include <cstring>
 #include <tuple>
@@ -43,7 +43,7 @@ void Compiler::mark_used(const Value& v) {
     if (axis.reg == v.reg) axis.used = true;
 }
 
-// The value of an instruction, placed in the scope of its latest operand, or computed there before.
+// Emits an instruction in the innermost scope of its operands, or returns its value if that scope computes it already.
 Value Compiler::emit(Execute execute, Kind kind, const std::vector<Value>& operands, int64_t imm) {
   Instruction i;
   i.execute = execute;
@@ -101,7 +101,7 @@ Affine Compiler::affine(const Expr& e) {
   return it->second;
 }
 
-// Of a literal, a variable, a sum, a difference or a product.
+// The linear form of a literal, a variable, a sum, a difference or a product.
 Affine Compiler::linear_parts(const Expr& e) {
   if (auto c = constant_integer(e)) return {{}, *c};
   if (const VarRef* x = as<VarRef>(e)) {
@@ -125,7 +125,8 @@ Affine Compiler::linear_parts(const Expr& e) {
   return a;
 }
 
-// Adds the terms from the outermost to the innermost, so that partial sums stay outside of inner loops.
+// The value of a linear form. Terms are added from the outermost scope to the innermost, so that partial sums are
+// computed outside of inner loops.
 Value Compiler::materialise(const Affine& a) {
   auto terms = a.terms;
   std::ranges::stable_sort(terms, [](const auto& x, const auto& y) {

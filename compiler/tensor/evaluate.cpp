@@ -1,4 +1,4 @@
-// Runs kernels on constants: lays out their memory, compiles them to bytecode and converts arguments and results.
+// Runs kernels on constants: allocates memory, converts arguments and results, compiles to bytecode and runs it.
 #include "tensor/evaluate.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using bytecode::Memory;
 
-// Elements of a buffer's storage: one past the last of a strided buffer.
+// The number of elements of a buffer's storage, gaps between strides included.
 int64_t storage_count(const BufferNode& b) {
   std::vector<int64_t> shape = static_shape(b.shape);
   int64_t count = 1, last = 0;
@@ -24,7 +24,7 @@ int64_t storage_count(const BufferNode& b) {
   return last + 1;
 }
 
-// Calls f(dense index, storage index) for every element.
+// Calls f(row-major index, storage index) for each element of a strided buffer.
 template <class F>
 void for_each_element(const BufferNode& b, F&& f) {
   std::vector<int64_t> shape = static_shape(b.shape), at(shape.size(), 0);
@@ -41,7 +41,7 @@ void for_each_element(const BufferNode& b, F&& f) {
   }
 }
 
-// One element from a stored type to another, floats by value.
+// Converts one element from one stored type to another, by value.
 template <class From, class To>
 void convert(const std::byte* from, int64_t i, std::byte* to, int64_t j) {
   To::set(to, j, static_cast<typename To::Value>(From::get(from, i)));

@@ -7,7 +7,7 @@
 namespace dlcc::tensor {
 namespace {
 
-// Replaces operands by the boxes of a call in loads and stores.
+// Replaces loads from and stores to the operands by those of the call's boxes.
 class Inliner {
  public:
   explicit Inliner(const IntrinsicCall& call) {
@@ -36,7 +36,7 @@ class Inliner {
   }
 
  private:
-  // The box lies along the last dimensions.
+  // The operand's dimensions are the last dimensions of the box's buffer.
   std::vector<Expr> index(const Buffer& operand, const std::vector<Expr>& inside) const {
     std::vector<Expr> at = boxes_.at(operand).begin;
     size_t leading = at.size() - inside.size();

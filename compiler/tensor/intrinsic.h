@@ -1,6 +1,6 @@
-// Hardware instructions as data (Exo): what an instruction means, where its operands must lie, and how to write it
-// down. A schedule calls an intrinsic on boxes of buffers; the evaluator runs the semantic body, a target emits the
-// instruction.
+// Hardware instructions as data (Ikarashi et al., "Exocompilation for Productive Programming of Hardware Accelerators",
+// PLDI 2022): the semantics of an instruction, the memory of its operands, and its emission. A schedule calls an
+// intrinsic on boxes of buffers. The evaluator runs the body, a target emits the instruction.
 #pragma once
 
 #include <string>
@@ -12,23 +12,22 @@ namespace dlcc::tensor {
 
 struct Intrinsic {
   struct Operand {
-    Buffer buffer;  // type, shape and scope that the operand must have; strides, if given, must match too
-    Access access;  // read or write; an accumulator is `write` and is read by the body
+    Buffer buffer;  // the type, shape and scope that the operand must have, and its strides unless empty
+    Access access;  // read or write; an accumulator is `write`, and the body reads it too
   };
   std::string name;  // "x86.vpdpbusd"
   std::vector<Operand> operands;
-  Stmt body;                                   // the meaning, over the operands' buffers
+  Stmt body;                                   // the semantics, over the operands' buffers
   std::vector<std::string> required_features;  // of the target, in LLVM's spelling
-  // The rule of targets that have the features. Others emit the body, as all do where there is none.
-  //   "call NAME"  calls a C function. It gets a pointer to each box, behind it the strides of the box's dimensions but
-  //                the last, in elements, as int64_t; it returns nothing.
-  //   "llvm.NAME"  is LLVM's intrinsic of this name. The operands are its registers, boxes of one dimension; the one
-  //   that
-  //                is written is its first argument and its result.
+  // The emission on targets that have the features. Other targets emit the body, and so do all if this is empty.
+  //   "call NAME"  calls a C function that returns nothing. For each box, it gets a pointer to the first element, then
+  //                the strides of all dimensions but the last, in elements, as int64_t.
+  //   "llvm.NAME"  is LLVM's intrinsic of this name. Its operands are boxes of one dimension, in registers; the operand
+  //                that is written is its first argument and its result.
   std::string emission;
 };
 
-// The body with the operands replaced by the boxes of a call.
+// The intrinsic's body with the operands replaced by the boxes of the call.
 Stmt inline_intrinsic(const IntrinsicCall&);
 
 }  // namespace dlcc::tensor

@@ -1,38 +1,49 @@
-// Tensor IR: what operators mean, and the loops that compute them.
+// Tensor IR: the definitions of operators, and the loops that compute them.
 //
 // Two forms share one expression language.
-//   * A TensorFunction is a definition: a DAG of stages, each an index expression over its axes, possibly reduced.
-//     Operators are defined so; fusion composes definitions; schedules transform them.
-//   * A Kernel is a scheduled function: loops, stores, local buffers, intrinsics. Code generation emits kernels; the
-//     evaluator runs them (and definitions, through the trivial schedule of tensor/schedules/naive).
+//   * A TensorFunction is a definition: a sequence of stages. A stage defines the elements of a tensor by an expression
+//     over its indices, with or without a reduction. Operators are written as definitions, fusion composes them, and
+//     schedules start from them.
+//   * A Kernel is a scheduled function: loops, stores, local buffers, intrinsic calls. Code generation emits kernels.
+//     The evaluator runs kernels, and definitions by way of their naive schedule (tensor/schedules/naive.h).
 //
-// Semantics
-//   * Expressions are scalar and pure; evaluation order does not matter. Index arithmetic is int64.
-//   * Integers are two's complement and wrap on overflow. `div` and `rem` truncate toward zero, `floordiv` and
-//     `floormod` round down; a zero divisor gives 0, and the smallest integer / -1 wraps to itself. Whoever wants an
-//     error for a zero divisor states a `require`. A shift by a negative amount or by at least the width gives 0 (for
-//     `>>` of a signed value its sign, i.e. 0 or -1); `>>` is arithmetic for signed types.
-//   * Floats are IEEE, round to nearest even, no flush to zero; no operation is contracted, reassociated or assumed
-//     finite, except that a `sum` or `product` reduction of floats may be evaluated in any order and grouping and with
-//     fused multiply-add (decision: schedules choose). float16, bfloat16 are storage types: their arithmetic is done in
-//     float32 and rounded at each store or cast; expressions hold a cast to float32 after each load. float8 and
-//     sub-byte types appear in loads, stores and casts only. A convolution with constant weights may be computed by
-//     minimal filtering, which has the same value in exact arithmetic.
-//   * max(a, b) is: a if a is NaN, else a > b ? a : b. min(a, b): a if a is NaN, else a < b ? a : b. So NaN propagates,
-//     and of two zeros the second wins.
-//   * Comparisons with NaN are false, except `!=`. bool values are 0 or 1.
-//   * Cast: float to integer truncates and saturates, NaN becomes 0; integer to narrower integer wraps; anything to
-//     bool is `x != 0`; to float rounds to nearest even; float to float8 saturates (see Cast::saturate).
-//   * `b[i, j] else e`: the element when every index lies in [0, extent), else e. A plain load or store whose index may
-//     lie outside is invalid IR: whoever builds it must know that it is inside, or say `require` before it.
-//   * `require(c, status)`: when c is false the kernel stops with that status; buffers then hold unspecified values.
-//     Also in parallel loops, where any one of the failing statuses is returned. Loads that a requirement guards are
-//     not executed once it failed.
-//   * Loops run from 0 to extent - 1. `vector`: iterations are executed in lock step: all iterations of the loop's
-//     first statement before its second. `parallel` iterations are independent. `unrolled` changes nothing but the
-//     code.
-//   * A stage's value at one point of its axes: the fold over the reduction axes in row-major order, starting with the
-//     identity. Stages run in order; a stage reads parameters and results of earlier stages.
+// Expressions
+//   * An expression is scalar and has no side effects. Its operands may be evaluated in any order. Indices are int64.
+//   * Integers are two's complement and wrap on overflow.
+//   * `div` and `rem` round toward zero, `floordiv` and `floormod` toward minus infinity. Quotient and remainder of a
+//     division by zero are 0; the smallest integer divided by -1 is itself. A definition that must reject a zero
+//     divisor has a Requirement.
+//   * A shift by a negative amount, or by the width of the type or more, gives 0; `>>` of a negative value then gives
+//     -1. `>>` is arithmetic for signed types.
+//   * Floats are IEEE 754, rounded to nearest even, with subnormals, infinities and NaN. Operations are not contracted
+//     or reassociated, with two exceptions. A `sum` or `product` reduction of floats may be evaluated in any order and
+//     grouping, and with fused multiply-adds. A convolution with constant weights may be computed by Winograd's
+//     algorithm (Lavin and Gray, 2016), which is equal in exact arithmetic.
+//   * float16 and bfloat16 are storage types: a load is followed by a cast to float32, arithmetic is in float32, and a
+//     cast before the store rounds. float8 and the 4-bit types occur in loads, selects, stores and casts only.
+//   * max(a, b) is a if a is NaN, else a > b ? a : b. min(a, b) is a if a is NaN, else a < b ? a : b. Hence NaN in
+//     either operand gives NaN, and of two zeros the second is the result.
+//   * A comparison with NaN is false, `!=` is true. A bool is 0 or 1.
+//   * A cast from float to integer truncates and saturates, and gives 0 for NaN. A cast to a narrower integer wraps. A
+//     cast to bool is `x != 0`. A cast to float rounds to nearest even; to float8 it also saturates (Cast::saturate).
+//
+// Memory
+//   * `b[i, j] else e` is a predicated load: the element if every index is in [0, extent), else `e`. A load or store
+//     without a predicate must have its indices in range: the IR is invalid otherwise. Either the indices are in range
+//     by construction, or a Requirement has checked them.
+//   * `require(c, status)` ends the kernel with `status` if `c` is false. The contents of its results are unspecified
+//     then. If requirements fail in several iterations of a parallel loop, any one of the statuses is returned. No load
+//     is executed after a requirement that guards it has failed.
+//
+// Loops
+//   * A loop runs from 0 to extent - 1. The iterations of a `parallel` loop are independent. `unrolled` affects the
+//     generated code only. A `vector` loop is executed in lock step: all iterations of the first statement of the body,
+//     then all iterations of the second, and so on.
+//
+// Stages
+//   * Stages run in order. A stage reads parameters and results of earlier stages.
+//   * The value of a stage at a point of its axes is its expression. With a reduction, it is the reduction of the
+//     expression's values over the reduction axes, in row-major order, beginning with the identity.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +62,8 @@ namespace dlcc::tensor {
 
 // ---- variables and buffers
 
-// A scalar variable: loop counters and axes are int64, `let`s have any type. Identity is the address.
+// A scalar variable. Loop variables and axes are int64; a `let` may bind any type. Two variables are the same if their
+// addresses are.
 struct VarNode {
   std::string name;
   DType type = dtype::i64;
@@ -60,20 +72,19 @@ using Var = std::shared_ptr<const VarNode>;
 Var make_var(std::string name, DType type = dtype::i64);
 
 enum class Scope : uint8_t {
-  global,  // parameters of a kernel: inputs, outputs, scratch in the arena
-  local,   // on the kernel's stack, small; any index
-  reg,     // promoted to registers: after unrolling every index but that of a vector loop is constant
+  global,  // a parameter of the kernel: an input, an output, or scratch in the arena
+  local,   // a small array on the stack, indexed by any expression
+  reg,     // registers: indices are constants, or variables of vector and unrolled loops
 };
 
-// A typed multi-dimensional array. Dense and row-major over `shape` unless `strides` (in elements) says otherwise.
-// Identity is the address. Alignment in bytes of element 0; 0 means the element's own.
+// A typed multi-dimensional array. Two buffers are the same if their addresses are.
 struct BufferNode {
   std::string name;
   DType type = dtype::f32;
   Shape shape;
   Scope scope = Scope::global;
-  std::vector<int64_t> strides;
-  int64_t alignment = 0;
+  std::vector<int64_t> strides;  // in elements, one per dimension; empty: dense and row-major
+  int64_t alignment = 0;         // of element 0, in bytes; 0: that of the element type
 
   int rank() const { return static_cast<int>(shape.size()); }
 };
@@ -99,8 +110,8 @@ enum class BinaryOp : uint8_t {
 
 struct ExprNode;
 
-// A reference to an immutable expression. Null by default. Sub-expressions may be shared; passes keep sharing and code
-// generation computes a shared node once per statement.
+// A reference to an immutable expression; null by default. An expression is a DAG: passes preserve the sharing of
+// sub-expressions, and code generation computes a shared node once per statement.
 class Expr {
  public:
   Expr() = default;
@@ -108,7 +119,7 @@ class Expr {
   Expr(const Var& var);                      // NOLINT
   Expr(int64_t index);                       // NOLINT: an int64 literal
   Expr(int index) : Expr(int64_t{index}) {}  // NOLINT
-  explicit Expr(const Dim&);                 // symbols become variables of symbol_var()
+  explicit Expr(const Dim&);                 // a constant, or a symbol as its symbol_var()
 
   DType type() const;
   explicit operator bool() const { return node_ != nullptr; }
@@ -139,20 +150,20 @@ struct Binary {  // operands have equal types; comparisons give bool
 struct Fma {  // a * b + c, rounded once; floats only
   Expr a, b, c;
 };
-struct Select {  // condition is bool; both arms are pure and may both be evaluated, but for loads in the arm not taken
+struct Select {  // condition ? a : b. Both arms may be evaluated, but no load in the arm that is not selected
   Expr condition, a, b;
 };
 struct Cast {
   Expr a;
-  bool saturate = true;  // for float8 results
+  bool saturate = true;  // to float8: a value out of range becomes the largest finite one; else infinity or NaN
 };
-struct Bitcast {  // same width
+struct Bitcast {  // between types of equal width
   Expr a;
 };
 struct Load {
   Buffer buffer;
   std::vector<Expr> indices;
-  Expr otherwise;  // null: the index is known to be inside
+  Expr otherwise;  // of a predicated load: the value if some index is out of range. Null: all indices are in range
 };
 
 struct ExprNode {
@@ -165,17 +176,17 @@ const T* as(const Expr& e) {
   return e ? std::get_if<T>(&e->v) : nullptr;
 }
 
-// Constructors. They fold literals and drop neutral elements of integer arithmetic (x + 0, x * 1), nothing else; floats
-// are never changed. Operand types must agree (DLCC_CHECK).
-Expr literal(DType type, int64_t value);
-Expr literal(DType type, double value);
-Expr lowest(DType type);   // -infinity or the smallest integer
-Expr highest(DType type);  // +infinity or the largest integer
+// Constructors. They fold int64 and bool operations on literals and remove neutral elements (x + 0, x * 1) of int64
+// arithmetic. They leave float arithmetic as it is. They check that operand types agree (DLCC_CHECK).
+Expr literal(DType type, int64_t value);  // wraps to the type
+Expr literal(DType type, double value);   // rounds to the type
+Expr lowest(DType type);                  // -infinity or the smallest integer
+Expr highest(DType type);                 // +infinity or the largest integer
 Expr unary(UnaryOp, Expr);
 Expr binary(BinaryOp, Expr, Expr);
 Expr fma(Expr a, Expr b, Expr c);
 Expr select(Expr condition, Expr a, Expr b);
-Expr cast(DType type, Expr a, bool saturate = true);  // the expression itself when it has that type
+Expr cast(DType type, Expr a, bool saturate = true);  // `a` itself if it has that type
 Expr bitcast(DType type, Expr a);
 Expr load(Buffer buffer, std::vector<Expr> indices, Expr otherwise = {});
 
@@ -188,7 +199,7 @@ Expr operator<(Expr a, Expr b);
 Expr operator<=(Expr a, Expr b);
 Expr operator>(Expr a, Expr b);
 Expr operator>=(Expr a, Expr b);
-Expr logical_and(Expr a, Expr b);  // not operators: && and == on expressions would read as tests of the references
+Expr logical_and(Expr a, Expr b);  // a function: && and == would read as tests of the references
 Expr logical_or(Expr a, Expr b);
 Expr logical_not(Expr a);
 Expr equal(Expr a, Expr b);
@@ -200,11 +211,11 @@ Expr floor_mod(Expr a, Expr b);
 std::optional<int64_t> constant_integer(const Expr&);  // value of an integer or bool literal
 bool is_literal(const Expr&, double value);            // a literal of any type with this value
 bool structurally_equal(const Expr&, const Expr&);
-Expr symbol_var(const Symbol&);  // the variable that stands for a symbol; one per name
+Expr symbol_var(const Symbol&);  // the one variable for the symbol's name
 
 // ---- definitions
 
-// Statuses that kernels return; dlcc_status in the runtime header has the same numbers.
+// The statuses that kernels return. They have the numbers of dlcc_status in the runtime's header.
 enum class Status : uint8_t {
 #define STATUS(name, number, text) name = number,
 #include "dlcc/status.def"
@@ -216,7 +227,9 @@ struct Axis {
   Dim extent;
 };
 
-// How the values of a reduction are folded: for every result, left[i] (so far) and right[i] (next) give combined[i].
+// A reduction of one or several values at once (a tuple reduction, as for argmax). The accumulators start as
+// `identity`. For each point of `axes`, with left[k] the accumulator and right[k] the value, accumulator k becomes
+// combined[k].
 struct Reduction {
   std::vector<Axis> axes;  // outermost first
   std::vector<Var> left, right;
@@ -224,28 +237,29 @@ struct Reduction {
 };
 
 enum class ReducerKind : uint8_t { sum, product, min, max, all, any, other };
-ReducerKind reducer_kind(const Reduction&);  // recognised by structure; `other` for tuples and anything else
+ReducerKind reducer_kind(const Reduction&);  // by the structure of `combined`; `other` for tuples
 
 struct Requirement {
   Expr condition;  // over the stage's axes
   Status status;
 };
 
-// One step of a definition: for every point of `axes`, results[k][origin + axes] = fold of values[k].
+// One step of a definition: for each point of `axes`, results[k][origin + axes] = values[k], or the reduction of
+// values[k]. The stage writes a box of its results, whose extents are those of its axes. Several stages may write
+// disjoint boxes of one buffer, as in a concatenation.
 struct Stage {
-  std::vector<Buffer> results;  // of equal rank; several for tuple-valued stages
+  std::vector<Buffer> results;  // of equal rank; several for a tuple reduction
   std::vector<Axis> axes;       // one per dimension of the results
-  std::vector<Dim> origin;      // where in the results this stage's box begins; empty means at zero. Several stages may
-                                // write disjoint boxes of one buffer (concatenation)
+  std::vector<Dim> origin;      // the first index of the box, one per axis; empty: all zero
   std::optional<Reduction> reduction;
   std::vector<Expr> values;               // one per result
-  std::vector<Requirement> requirements;  // checked for every point of `axes` before it is computed
+  std::vector<Requirement> requirements;  // checked at each point of `axes` before its value is computed
 };
 
 struct TensorFunction {
   std::string name;
   std::vector<Buffer> params;
-  std::vector<Buffer> results;  // written by the stages
+  std::vector<Buffer> results;  // each is a result of one or several stages
   std::vector<Stage> stages;
 };
 
@@ -275,7 +289,7 @@ struct Let {
   Expr value;
   Stmt body;
 };
-struct Allocate {  // a local or register buffer, alive within body, contents unspecified at first
+struct Allocate {  // a local or register buffer whose scope is `body`; its initial contents are unspecified
   Buffer buffer;
   Stmt body;
 };
@@ -287,15 +301,15 @@ struct Require {
   Expr condition;
   Status status;
 };
-// Hint that the cache line of an element will be read, soon or (into the second level) later; indices may lie outside
-// the buffer.
+// A hint to fetch the cache line of an element into the first-level or second-level cache. Indices may be out of range.
 enum class CacheLevel : uint8_t { first, second };
 struct Prefetch {
   Buffer buffer;
   std::vector<Expr> indices;
   CacheLevel cache = CacheLevel::first;
 };
-// A box of a buffer: begins at `begin`, extends over the intrinsic's operand shape along the last dimensions.
+// An operand of an intrinsic call: the box of `buffer` that begins at index `begin`. Its extents along the last
+// dimensions are the shape of the intrinsic's operand; along the others they are 1.
 struct Region {
   Buffer buffer;
   std::vector<Expr> begin;
@@ -316,8 +330,8 @@ const T* as(const Stmt& s) {
 }
 
 Stmt make_stmt(decltype(StmtNode::v) v);
-Stmt for_loop(Var var, Expr extent, LoopKind kind, Stmt body);  // the body itself, substituted, when extent is 1
-Stmt sequence(std::vector<Stmt> body);                          // flattens, drops nulls; null when empty
+Stmt for_loop(Var var, Expr extent, LoopKind kind, Stmt body);  // if the extent is 1: the body with var = 0
+Stmt sequence(std::vector<Stmt> body);                          // flattened, without null statements; null if empty
 Stmt store(Buffer buffer, std::vector<Expr> indices, Expr value);
 Stmt let(Var var, Expr value, Stmt body);
 Stmt allocate(Buffer buffer, Stmt body);
@@ -331,49 +345,50 @@ struct Parameter {
   Access access;
 };
 
-// A scheduled function. Buffers do not overlap, unless the caller's plan says that a result may replace an operand.
+// A scheduled function. Its parameters do not overlap in memory, except for a result that the memory plan stores in
+// place of an operand (ScheduledFunction::in_place).
 struct Kernel {
   std::string name;
-  std::vector<Parameter> params;  // reads, then writes, then scratch
+  std::vector<Parameter> params;  // inputs, then outputs, then scratch
   Stmt body;
 };
 
 // ---- layouts
 
-// How a logical tensor is stored: an index map (decision: layouts are maps, never operators). Physical dimension d
-// holds (index[axis] / divisor) mod extent of one logical axis; the divisor-1 part of a split axis has the block's
-// extent. An empty list of parts means dense row-major. Example, 24 channels in blocks of 16: n, c/16 (extent 2), h, w,
-// c%16 (extent 16).
+// The layout of a tensor in memory: a map from logical to physical indices (decision: layouts are maps, never
+// operators). Each part is one physical dimension, outermost first; its index is floor(index[axis] / divisor) mod
+// extent of one logical axis. A split axis has several parts. Example: a tensor (n, c, h, w) with 24 channels in blocks
+// of 16 has the physical dimensions n, c / 16 (extent 2), h, w, c mod 16 (extent 16). No parts: dense and row-major.
 //
-// A part that is a whole axis may have a halo: `halo` elements in front of index 0 and as many behind the last as
-// the extent leaves. They hold zeros, which whoever writes the tensor stores too; so reads of `b[i] or 0` near the edge
-// need no test.
+// A part that is a whole axis may have a halo of zeros: `halo` elements before index 0, and after the last index the
+// rest of the part's extent. The kernel that writes the tensor also writes the halo, so that `b[i] else 0` near the
+// edges is a load without a predicate.
 struct Layout {
   struct Part {
-    int axis;
-    int64_t divisor;
-    int64_t extent;
-    int64_t halo = 0;
+    int axis;          // of the logical tensor
+    int64_t divisor;   // logical elements per step of this dimension
+    int64_t extent;    // of this dimension, halo included
+    int64_t halo = 0;  // elements before logical index 0
     bool operator==(const Part&) const = default;
   };
   std::vector<Part> parts;
-  // What the elements hold that no logical index maps to (padding of the last block).
+  // The contents of elements that no logical index maps to: the padding of the last block.
   enum class Tail : uint8_t { none, zero, unspecified } tail = Tail::none;
 
   bool is_dense() const { return parts.empty(); }
   bool operator==(const Layout&) const = default;
 };
 
-std::string str(const Layout&);  // "0:1 1/16:2 2:16+1 3:16+1 1:16 zero": axis/divisor:extent+halo; empty when dense
+std::string str(const Layout&);  // "0:1 1/16:2 2:16+1 3:16+1 1:16 zero": axis/divisor:extent+halo; "" if dense
 
-// ---- text, checks
+// ---- text, verification
 
 std::string print(const Expr&);
 std::string print(const Stmt&, int indent = 0);
 std::string print(const TensorFunction&);
 std::string print(const Kernel&);
 
-// Check the rules listed in verify.cpp and type_rules.h; report each violation. True when there is none.
+// Report each violation of the rules listed in verify.cpp and type_rules.h; true if there is none.
 bool verify(const TensorFunction&, Diagnostics&);
 bool verify(const Kernel&, Diagnostics&);
 

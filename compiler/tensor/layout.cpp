@@ -1,5 +1,5 @@
-// Index maps of layouts, and packing constants by them. Packing walks the storage in order, so that writes are
-// sequential, and copies whole runs where the source is contiguous too.
+// Index maps of layouts, and the packing of constants. Packing writes the storage sequentially; where the source is
+// contiguous along the innermost dimension too, it copies whole rows.
 #include "tensor/layout.h"
 
 #include <algorithm>
@@ -8,14 +8,14 @@
 namespace dlcc::tensor {
 namespace {
 
-// The part with the largest divisor of its axis; its quotient needs no remainder.
+// Whether the part has the largest divisor of its axis, so that its index needs no `mod extent`.
 bool is_outermost(const Layout& layout, const Layout::Part& part) {
   for (const Layout::Part& other : layout.parts)
     if (other.axis == part.axis && other.divisor > part.divisor) return false;
   return true;
 }
 
-// Copies a logical array into its storage, which is zero at first.
+// Copies a logical array into its storage, which is zero-initialized.
 class Packer {
  public:
   Packer(const Layout& layout, const std::vector<int64_t>& shape) : extents_(shape), at_(shape.size(), 0) {
@@ -39,7 +39,7 @@ class Packer {
     int64_t from, to;  // strides in the source and in the storage
   };
 
-  // How many steps of the loop stay inside the logical axis.
+  // The number of iterations of the loop that stay inside the logical axis.
   int64_t steps_inside(const Loop& l) const {
     int64_t left = extents_[l.axis] - at_[l.axis];
     return std::clamp<int64_t>((left + l.divisor - 1) / l.divisor, 0, l.extent);
@@ -64,9 +64,9 @@ class Packer {
     at_[l.axis] -= n * l.divisor;
   }
 
-  std::vector<int64_t> extents_, at_;  // of the logical axes; where the outer loops stand
+  std::vector<int64_t> extents_, at_;  // of each logical axis: its extent, the index that the outer loops have reached
   std::vector<Loop> loops_;            // one per physical dimension
-  int64_t first_ = 0;                  // where the first logical element is stored
+  int64_t first_ = 0;                  // the offset of logical index 0 in the storage
 };
 
 template <class T>
@@ -172,7 +172,7 @@ Layout normalized(const Layout& layout, const std::vector<int64_t>& logical) {
   for (int64_t n : physical_shape(layout, logical)) stored *= n;
   for (int64_t n : logical) count *= n;
   if (stored != count) return layout;
-  // Row-major over the logical axes: from the last part to the first, the axis never grows and its divisors do.
+  // Row-major: from the last part to the first, axes decrease, and the divisors of one axis increase.
   int axis = static_cast<int>(logical.size());
   int64_t divisor = 0;
   for (size_t k = layout.parts.size(); k-- > 0;) {

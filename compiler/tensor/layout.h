@@ -1,4 +1,4 @@
-// Working with layouts: the index maps between logical tensors and their storage (Layout in ir.h).
+// Layouts as index maps between logical and physical tensors (Layout in ir.h). Logical shapes are static.
 #pragma once
 
 #include "support/constant.h"
@@ -7,38 +7,39 @@
 
 namespace dlcc::tensor {
 
-// Dimensions of the storage of a logical shape (static).
+// The extents of the physical dimensions.
 std::vector<int64_t> physical_shape(const Layout&, const std::vector<int64_t>& logical);
 
-// Physical index of a logical one, simplified under `ranges`.
+// The physical index of a logical index, simplified under `ranges`.
 std::vector<Expr> physical_index(const Layout&, const std::vector<Expr>& logical, const Ranges& ranges = {});
 
-// Logical index of a physical one: index[axis] = sum of parts * divisors. May lie beyond the logical extent in the
-// tail.
+// The logical index of a physical index: index[axis] is the sum of part index * divisor over the axis' parts. It is out
+// of range in the tail and in a halo.
 std::vector<Expr> logical_index(const Layout&, int logical_rank, const std::vector<Expr>& physical);
 
-// Splits one axis into blocks: [.., axis/block, .., axis%block] with the block innermost. Extents from `shape`.
+// The layout of a tensor of shape `shape` with one axis in blocks, and the block innermost: parts (.., axis / block,
+// .., axis mod block).
 Layout blocked_layout(const std::vector<int64_t>& shape, int axis, int64_t block, Layout::Tail tail);
 
-// The layout with its parts spelled out, when it is dense.
+// The same layout with its parts listed, if it is the dense one.
 Layout explicit_layout(Layout, const std::vector<int64_t>& logical);
 
-// The part is stored with zeros before or behind its axis, whose extent is given; some part of the layout is.
+// Whether a part, whose axis has the given extent, is stored with a halo; whether any part of a layout is.
 bool has_halo(const Layout::Part&, int64_t extent);
 bool has_halo(const Layout&, const std::vector<int64_t>& logical);
 
-// The layout with zeros round it, so that indices wanted[d] of each logical axis d are stored, besides those that it
-// stores already. Axes stored in blocks get no halo.
+// The layout with its halo extended so that indices wanted[d] of each logical axis d are stored. Axes stored in blocks
+// get no halo.
 Layout with_halo(Layout, const std::vector<int64_t>& logical, const std::vector<Range>& wanted);
 
-// All indices in the range have a place in the storage of the axis, inside of it or in its halo.
+// Whether every index of an axis in the range is stored: in the axis' extent or in its halo.
 bool is_stored(const Layout&, int axis, int64_t extent, const Range&);
 
-// The dense layout when the map keeps all elements in row-major order without padding, else the layout itself: a
-// blocked image of one pixel is an ordinary vector.
+// The dense layout, if the layout keeps all elements in row-major order without padding, as that of a blocked image of
+// one pixel does; else the layout itself.
 Layout normalized(const Layout&, const std::vector<int64_t>& logical);
 
-// The constant's elements in the order of the layout, tail elements zero.
+// The constant's elements in the order of the layout; elements of halo and tail are zero.
 Constant pack(const Constant&, const Layout&);
 
 }  // namespace dlcc::tensor

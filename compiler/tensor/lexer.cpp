@@ -3,7 +3,7 @@
 namespace dlcc::tensor {
 namespace {
 
-// Not from <cctype>: the same in every locale.
+// <cctype> depends on the locale.
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
@@ -38,7 +38,7 @@ void Lexer::word(Token& t) {
   }
 }
 
-// Digits, a fraction, an exponent, and the letters of a type directly behind.
+// Digits, a fraction, an exponent, and a type as suffix.
 void Lexer::number(Token& t) {
   t.kind = Token::Kind::number;
   auto digits = [&] {

@@ -1,4 +1,4 @@
-// Tokens of the text form of tensor IR.
+// The lexer of tensor IR's text form.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace dlcc::tensor {
 struct Token {
   enum class Kind { end, word, number, symbol, name, shared, bad };
   Kind kind = Kind::end;
-  std::string text;  // of a name or quoted name: without '@' and quotes; of a shared sub-expression "%3": "3"
+  std::string text;  // as written, but "f" for the names @f and @"f", and "3" for the shared sub-expression %3
   int line = 1, column = 1;
 
   bool is(std::string_view s) const { return (kind == Kind::word || kind == Kind::symbol) && text == s; }
@@ -18,7 +18,7 @@ struct Token {
 class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) {}
-  Token next();  // the end again and again behind the last token; `bad` for a character that begins none
+  Token next();  // after the last token always the end; `bad` for a character that begins no token
 
  private:
   char at(size_t ahead = 0) const { return position_ + ahead < text_.size() ? text_[position_ + ahead] : '\0'; }

@@ -73,7 +73,8 @@ int ExprOrder::compare(const Expr& a, const Expr& b) {
                         [&](const Load& x) {
                           const Load& y = *as<Load>(b);
                           if (int c = three_way(x.buffer->name, y.buffer->name)) return c;
-                          // Buffers of one name are told apart only for equality, which needs no stable order.
+                          // Buffers of equal names are compared by address. Only equality is used of that, so that
+                          // the order reaches no output.
                           if (x.buffer != y.buffer) return x.buffer < y.buffer ? -1 : 1;
                           int c = compare(x.indices, y.indices);
                           return c ? c : compare(x.otherwise, y.otherwise);

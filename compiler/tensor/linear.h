@@ -1,5 +1,5 @@
-// Linear forms of int64 expressions: a sum of atoms with constant coefficients. Sums are collected, compared and
-// divided in this form by the simplifier.
+// Linear forms of int64 expressions: sums of atoms with constant coefficients. The simplifier collects, compares and
+// divides sums in this form.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,8 @@
 
 namespace dlcc::tensor {
 
-// A total order of expressions by structure. Variables are ordered by name, then by when this object first saw them, so
-// that the order is the same in every run.
+// A total order of expressions by structure. Variables are ordered by name, then by their first comparison in this
+// object, so that the order is the same in every run.
 class ExprOrder {
  public:
   int compare(const Expr& a, const Expr& b);
@@ -36,12 +36,13 @@ int64_t wrapping_mul(int64_t a, int64_t b);
 
 Linear add(const Linear& a, const Linear& b, int64_t factor, ExprOrder&);  // a + factor * b
 Linear scale(const Linear& a, int64_t factor);
-bool same_terms(const Linear& a, const Linear& b, int64_t factor, ExprOrder&);  // a's terms are factor * b's
+bool same_terms(const Linear& a, const Linear& b, int64_t factor, ExprOrder&);  // a's terms are those of factor * b
 
-// The form of an expression whose parts are simple already: sums, differences and constant multiples are taken apart.
+// The linear form of an expression whose operands are simplified. Atoms are the sub-expressions that are not sums,
+// differences or constant multiples.
 Linear linear_form(const Expr&, ExprOrder&);
 
-// "16 * o + i - 1": large coefficients first, subtractions for negative ones.
+// The expression of a linear form: "16 * o + i - 1". Large coefficients come first, negative ones are subtractions.
 Expr to_expr(const Linear&);
 
 }  // namespace dlcc::tensor

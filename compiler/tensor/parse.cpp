@@ -1,4 +1,4 @@
-// Names, types, dimensions and declarations; modules.
+// The parser of names, types, dimensions, declarations and modules.
 #include <charconv>
 
 #include "tensor/parser.h"
@@ -124,7 +124,7 @@ Shape Parser::shape() {
   return s;
 }
 
-// "x: f32[1, n] strides [64, 1] align 64", bound to its name.
+// "x: f32[1, n] strides [64, 1] align 64". Binds the name.
 Buffer Parser::declaration(Scope scope) {
   Token where = peek();
   BufferNode b;
@@ -146,7 +146,7 @@ Buffer Parser::declaration(Scope scope) {
   return buffer;
 }
 
-// "i < 3, j < n", each with " at 4" when an origin may be given; the names are bound.
+// "i < 3, j < n", or "i < 3 at 0, j < n at 4" if an origin is allowed. Binds the names.
 std::vector<Axis> Parser::axes(Shape* origin) {
   std::vector<Axis> list;
   while (peek().kind == Token::Kind::word) {

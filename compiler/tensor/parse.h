@@ -1,4 +1,4 @@
-// Reads the text form of tensor functions and kernels (docs/TENSOR_IR.md); print(parse(text)) == text for printed text.
+// Parses the text form of tensor IR (docs/TENSOR_IR.md). For printed text, print(parse(text)) == text.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@ struct ParsedTensorIr {
   std::vector<Kernel> kernels;
 };
 
-// `file` names the text in diagnostics. Verifies what it read. Calls may name the intrinsics of the table `known`,
-// which must outlive the result.
+// Parses and verifies; empty, with diagnostics, on failure. `file` is the file in source locations. Intrinsic calls may
+// name the intrinsics in `known`, which must outlive the result.
 std::optional<ParsedTensorIr> parse(std::string_view text, const std::string& file, Diagnostics&,
                                     std::span<const Intrinsic* const> known = {});
 

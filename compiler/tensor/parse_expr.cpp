@@ -1,4 +1,4 @@
-// Expressions.
+// The parser of expressions.
 #include <charconv>
 #include <limits>
 
@@ -21,7 +21,7 @@ std::optional<BinaryOp> infix_operator(const Token& t) {
 
 }  // namespace
 
-// Nodes are made as written: no constructor folds them, so that printing gives the text again.
+// Makes nodes without the folding of the constructors in ir.h, so that printing gives the same text.
 Expr Parser::make(const Token& where, DType type, decltype(ExprNode::v) v, const std::vector<Expr>& children) {
   int depth = 0;
   for (const Expr& c : children)
@@ -57,7 +57,7 @@ Expr Parser::expr() {
   return e;
 }
 
-// Operators of at least the given precedence, from the left.
+// A chain of infix operators of precedence `lowest` or higher (precedence climbing).
 Expr Parser::infix(int lowest) {
   Nesting nest(*this);
   Expr left = primary();
@@ -75,7 +75,7 @@ Expr Parser::infix(int lowest) {
 Expr Parser::number(bool negative) {
   Token t = take();
   size_t length = t.text.find_first_not_of("0123456789.+-");
-  // An exponent is part of the number, what follows names the type.
+  // The suffix names the type; an exponent is part of the number.
   if (length != std::string::npos && t.text[length] == 'e' && length + 1 < t.text.size()) {
     size_t end =
         t.text.find_first_not_of("0123456789", length + 1 + (t.text[length + 1] == '+' || t.text[length + 1] == '-'));

@@ -1,4 +1,4 @@
-// Definitions, and the statements of kernels.
+// The parser of definitions and of kernels.
 #include "tensor/intrinsic.h"
 #include "tensor/parser.h"
 
@@ -40,7 +40,7 @@ TensorFunction Parser::function() {
   return f;
 }
 
-// Whether a value begins as "sum(k < 10) {": brackets, then a brace.
+// Whether a reduction follows, as in "sum(k < 10) {": a reducer's name, brackets, then a brace.
 bool Parser::at_reduction() const {
   bool named = false;
   for (ReducerKind k : {ReducerKind::sum, ReducerKind::product, ReducerKind::min, ReducerKind::max, ReducerKind::all,
@@ -148,10 +148,10 @@ Kernel Parser::kernel() {
   return k;
 }
 
-// Statements up to the closing brace. What a let or alloc declares lives to the end of the block.
+// Statements up to the closing brace. The scope of a `let` or an `alloc` is the rest of the block.
 Stmt Parser::block() {
   Nesting nest(*this, true);
-  struct Open {  // a declaration and the statements before it
+  struct Open {  // a declaration whose scope is open, and the statements before it
     Stmt declaration;
     std::vector<Stmt> before;
   };

@@ -1,5 +1,5 @@
-// The parser of tensor IR's text form (docs/TENSOR_IR.md), by recursive descent. It stops at the first error. Nesting
-// of brackets and depth of expressions are bounded, so that no text can exhaust the stack. parse.cpp has names, types
+// A recursive-descent parser of tensor IR's text form (docs/TENSOR_IR.md), which stops at the first error. The nesting
+// of brackets and the depth of expressions are limited, so that no text overflows the stack. parse.cpp has names, types
 // and modules, parse_expr.cpp expressions, parse_program.cpp definitions and kernels.
 #pragma once
 
@@ -13,12 +13,12 @@
 
 namespace dlcc::tensor {
 
-// Thrown within the parser once a diagnostic was reported.
+// Thrown inside the parser after a diagnostic has been reported.
 struct SyntaxError {};
 
 class Parser {
  public:
-  // What the text may ask of the stack.
+  // Limits that bound the parser's recursion.
   static constexpr int deepest_nesting = 200, deepest_expression = 2000;
 
   Parser(std::string_view text, const std::string& file, Diagnostics& diagnostics,
@@ -53,11 +53,11 @@ class Parser {
   }
 
   // ---- names ----
-  struct Meaning {  // one of them
+  struct Meaning {  // what a name refers to: one of the two is not null
     Var var;
     Buffer buffer;
   };
-  struct Nesting {  // one more level of brackets or blocks; names bound inside are forgotten at its end
+  struct Nesting {  // one level of brackets or blocks; at its end, names bound in a `scope` are unbound
     explicit Nesting(Parser& p, bool scope = false) : p(p), bound(p.bound_.size()), scope(scope) {
       if (++p.nesting_ > deepest_nesting) p.report(p.peek(), DiagnosticId::syntax_error, "nested too deeply");
     }
@@ -119,7 +119,7 @@ class Parser {
   std::map<std::string, Meaning> names_;
   std::vector<std::string> bound_;
   std::map<std::string, Symbol> symbols_;
-  std::vector<Expr> shared_;  // of the expression being read: %0, %1, ...
+  std::vector<Expr> shared_;  // %0, %1, ... of the expression that is being parsed
   std::unordered_map<const ExprNode*, int> depth_;
 };
 

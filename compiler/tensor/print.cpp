@@ -1,4 +1,4 @@
-// Prints tensor IR in the form that tensor/parse reads back: definitions and kernels.
+// Prints definitions and kernels in the text form that tensor/parse.h parses.
 #include "tensor/intrinsic.h"
 #include "tensor/print_expr.h"
 #include "tensor/print_lines.h"
@@ -11,7 +11,7 @@ namespace {
 class Printer : ExprPrinter {
  public:
   Printer() = default;
-  // Adds the lines of statements to `lines`; the first line of the text is number `first`.
+  // Adds the line of each statement to `lines`, where `first` is the number of the text's first line.
   Printer(int first, StatementLines& lines) : next_line_(first), lines_(&lines) {}
 
   void stmt(const Stmt&, int indent);
@@ -38,7 +38,7 @@ class Printer : ExprPrinter {
 
   std::string out_;
   int next_line_ = 1;
-  StatementLines* lines_ = nullptr;  // null when nobody asks
+  StatementLines* lines_ = nullptr;  // null: lines are not recorded
 };
 
 std::string quoted_name(const std::string& name) {
@@ -56,7 +56,7 @@ std::string quoted_name(const std::string& name) {
 
 // ---- declarations ---------------------------------------------------------------------------------------------------
 
-// A dimension's symbols are printed by the names that their variables have here.
+// A dimension with its symbols under the names of their variables in this text.
 std::string Printer::dim(const Dim& d) {
   std::map<std::string, Dim> renamed;
   for (Symbol s : d.symbols()) {

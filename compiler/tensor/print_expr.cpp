@@ -8,7 +8,7 @@
 namespace dlcc::tensor {
 namespace {
 
-// Shared sub-expressions with at least this many nodes are printed once.
+// The least number of nodes of a shared sub-expression that is printed once.
 constexpr int64_t shared_size = 12;
 
 std::string identifier(const std::string& wanted) {
@@ -132,7 +132,7 @@ std::string ExprPrinter::list(const std::vector<Expr>& es) {
   return s;
 }
 
-// The text of a node; `binds` is how tightly it holds together.
+// The text of a node, and in `binds` its precedence.
 std::string ExprPrinter::text(const Expr& e, int& binds) {
   binds = highest_precedence;
   return std::visit(

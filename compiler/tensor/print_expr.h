@@ -1,6 +1,6 @@
-// Prints the expressions of tensor IR, and knows the names in a printed text. Names are unique within their scope: a
-// variable or buffer whose name is taken, reserved or no identifier gets a number. A large sub-expression that is used
-// more than once is printed once, in front: "with %0 = x[i] + b[i]: %0 * %0".
+// Prints expressions of tensor IR, and assigns the names in a text. Names are unique within their scope: a variable or
+// buffer whose name is in use, reserved or not an identifier gets a number as suffix. A large sub-expression with
+// several uses is printed once, before the expression: "with %0 = x[i] + b[i]: %0 * %0".
 #pragma once
 
 #include <map>
@@ -17,14 +17,14 @@ class ExprPrinter {
   std::string expr(const Expr& e);
   std::string list(const std::vector<Expr>& es);  // separated by commas
 
-  // The names bound since mark() are free again after release().
+  // release() unbinds the names that were bound since mark().
   struct Mark {
     size_t names;
   };
   Mark mark() const { return {bound_.size()}; }
   void release(Mark m);
 
-  // The name of a variable or buffer, bound here if it has none.
+  // The name of a variable or buffer; binds one if it has none.
   std::string of(const Var& v) { return named(v.get(), v->name); }
   std::string of(const Buffer& b) { return named(b.get(), b->name); }
   bool is_named(const Buffer& b) const { return names_.contains(b.get()); }
@@ -37,14 +37,14 @@ class ExprPrinter {
   std::string named(const void* key, const std::string& wanted);
 
   void find_shared(const Expr& root);
-  std::string term(const Expr& e, int outer);  // in parentheses when it binds weaker than `outer`
+  std::string term(const Expr& e, int outer);  // in parentheses if its precedence is lower than `outer`
   std::string text(const Expr& e, int& binds);
   std::string terms(const std::vector<Expr>& es);
 
   std::map<const void*, std::string> names_;
   std::vector<const void*> bound_;
   std::set<std::string> used_;
-  std::map<const ExprNode*, int> shared_;  // number of each node that is printed in front
+  std::map<const ExprNode*, int> shared_;  // the number k of each node that is printed as %k
   std::map<const ExprNode*, std::string> shared_text_;
 };
 

@@ -1,4 +1,4 @@
-// Printing a kernel and remembering where its statements stand in the text, which debug information refers to.
+// Prints a kernel and records the lines of its statements, which debug information refers to.
 #pragma once
 
 #include <set>
@@ -9,24 +9,24 @@
 
 namespace dlcc::tensor {
 
-// On which lines statements begin. One statement may stand in several places, as nodes are shared; a sequence stands in
-// none, only what it consists of.
+// The lines on which statements begin. A shared statement may begin on several lines. A sequence has no line, only its
+// statements have.
 class StatementLines {
  public:
   void add(const Stmt& s, int line) { lines_.emplace(s.get(), line); }
 
-  // The first line behind `after` on which the statement begins: for one inside of another statement, that is its place
-  // in there when `after` is the other's line. 0 when it has none.
+  // The first line after line `after` on which the statement begins; 0 if there is none. If `after` is the line of an
+  // enclosing statement, this is the statement's line in there.
   int find(const Stmt& s, int after) const {
     auto it = lines_.upper_bound({s.get(), after});
     return it != lines_.end() && it->first == s.get() ? it->second : 0;
   }
 
  private:
-  std::set<std::pair<const StmtNode*, int>> lines_;  // searched only: the order of addresses reaches no output
+  std::set<std::pair<const StmtNode*, int>> lines_;  // never iterated: the order of addresses reaches no output
 };
 
-// The text of print(kernel), whose first line is number `first_line`.
+// Returns print(kernel) and records the lines, where `first_line` is the number of the text's first line.
 std::string print(const Kernel&, int first_line, StatementLines&);
 
 }  // namespace dlcc::tensor

@@ -1,6 +1,7 @@
-// The index simplifier. Expressions are simplified bottom-up with a memo, so that shared nodes cost once; int64 sums go
-// through linear forms. Whatever moves a division or comparison across a sum needs a proof that the sum does not
-// overflow: a known range. simplify_ranges.cpp derives ranges and learns from conditions, simplify.cpp rewrites.
+// The simplifier of index expressions. It rewrites bottom-up with a memo, so that a shared node is simplified once.
+// int64 sums are simplified as linear forms. A rewrite that moves a division or a comparison across a sum requires a
+// known range of the sum, which proves that it does not overflow. simplify.cpp has the rewrites; simplify_ranges.cpp
+// derives ranges, also from conditions.
 #pragma once
 
 #include <unordered_map>
@@ -53,14 +54,15 @@ class Simplifier {
 
  private:
   struct Memo {
-    std::unordered_map<const ExprNode*, std::pair<Expr, Expr>> simple;  // keeps its key alive
+    // Each entry has the node itself too, which keeps the key alive.
+    std::unordered_map<const ExprNode*, std::pair<Expr, Expr>> simple;
     std::unordered_map<const ExprNode*, std::pair<Expr, std::optional<Range>>> range;
   };
-  struct Fact {   // bounds of a linear form, from a condition that holds here
+  struct Fact {   // bounds of a linear form, from a condition that is assumed
     Linear form;  // constant 0
     Wide low, high;
   };
-  // What held before a condition was assumed.
+  // The state to restore when a condition is no longer assumed.
   struct Context {
     Memo memo;
     size_t facts;
@@ -88,8 +90,8 @@ class Simplifier {
 
   Ranges ranges_;
   std::vector<Fact> facts_;
-  int contexts_ = 0;         // that surround the present place
-  int select_contexts_ = 0;  // entered so far for arms of selects
+  int contexts_ = 0;         // the number of conditions assumed now
+  int select_contexts_ = 0;  // the number of conditions assumed so far for arms of selects
   Memo memo_;
   ExprOrder order_;
 };

@@ -1,4 +1,4 @@
-// Rewrites of expressions and statements.
+// The rewrites of the simplifier, for expressions and statements.
 #include "tensor/simplifier.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace dlcc::tensor {
 
 namespace {
 
-// What a comparison `d op 0` is for every d in the range, if the same.
+// The result of `d op 0`, if it is the same for every d in the range.
 std::optional<bool> decide(BinaryOp op, Range d) {
   switch (op) {
     case BinaryOp::lt:
@@ -81,7 +81,7 @@ Expr Simplifier::binary_of(BinaryOp op, Expr a, Expr b) {
     return binary(op, a, b);
   }
   if (a.type() != dtype::i64) {
-    // Bounds of narrow types can still decide a comparison with a constant.
+    // The range of a narrow type can decide a comparison with a constant.
     if (is_comparison(op) && is_integer(a.type())) {
       auto x = range(a), y = range(b);
       if (x && y)
@@ -119,7 +119,7 @@ Expr Simplifier::binary_of(BinaryOp op, Expr a, Expr b) {
   }
 }
 
-// c * k * (x floordiv c) + k * (x floormod c) is k * x.
+// c * k * floordiv(x, c) + k * floormod(x, c) => k * x
 void Simplifier::recombine(Linear& l) {
   for (size_t i = 0; i < l.terms.size(); ++i) {
     const Binary* m = as<Binary>(l.terms[i].first);
@@ -144,7 +144,7 @@ Expr Simplifier::sum(Linear l) {
   return to_expr(l);
 }
 
-// Splits a = c * quotient + rest, where the rest holds what c does not divide.
+// Splits a = c * quotient + rest: the rest has the terms whose coefficients c does not divide.
 static std::pair<Linear, Linear> split(const Linear& a, int64_t c) {
   Linear quotient, rest;
   for (const auto& [atom, k] : a.terms) {
@@ -158,7 +158,7 @@ static std::pair<Linear, Linear> split(const Linear& a, int64_t c) {
   return {quotient, rest};
 }
 
-// Divisors of c, other than 1 and c, that some coefficient shares; the largest first.
+// The common divisors of c and some coefficient, without 1 and c, in descending order.
 static std::vector<int64_t> common_factors(const Linear& a, int64_t c) {
   std::vector<int64_t> factors;
   for (const auto& [atom, k] : a.terms) {
@@ -174,7 +174,7 @@ Expr Simplifier::divide(const Expr& a, int64_t c) {
   if (c == 1) return a;
   Linear form = linear_form(a, order_);
   if (form.is_constant()) return Expr(floor_quotient(form.constant, c));
-  // (x floordiv d) floordiv c
+  // floordiv(floordiv(x, d), c) => floordiv(x, d * c)
   if (const Binary* inner = as<Binary>(a); inner && inner->op == BinaryOp::floor_div) {
     auto d = constant_integer(inner->b);
     if (d && *d > 0 && *d <= INT64_MAX / c) return divide(inner->a, *d * c);
@@ -202,7 +202,7 @@ Expr Simplifier::modulo(const Expr& a, int64_t c) {
   if (c == 1) return Expr(0);
   Linear form = linear_form(a, order_);
   if (form.is_constant()) return Expr(floor_remainder(form.constant, c));
-  // (x floormod d) floormod c with c | d
+  // floormod(floormod(x, d), c) => floormod(x, c) if c divides d
   if (const Binary* inner = as<Binary>(a); inner && inner->op == BinaryOp::floor_mod) {
     auto d = constant_integer(inner->b);
     if (d && *d > 0 && *d % c == 0) return modulo(inner->a, c);
@@ -234,7 +234,7 @@ Expr Simplifier::compare(BinaryOp op, const Expr& a, const Expr& b) {
   if (!range(a) || !range(b)) return binary(op, a, b);
   if (auto r = range(d))
     if (auto known = decide(op, *r)) return literal(dtype::boolean, int64_t{*known});
-  // Positive terms to the left, negative ones and the constant to the right.
+  // Positive terms on the left, negative ones and the constant on the right.
   Linear left, right;
   for (const auto& [atom, k] : d.terms)
     if (k > 0)
@@ -262,7 +262,8 @@ Expr Simplifier::select_of(const Select& x) {
   Expr c = (*this)(x.condition);
   if (auto known = constant_integer(c)) return (*this)(*known ? x.a : x.b);
   auto arm = [&](const Expr& e, bool holds) {
-    // Each context simplifies shared operands anew, so that long chains of selects get only some.
+    // Shared operands are simplified again under each assumed condition. A long chain of selects assumes only the first
+    // conditions, so that the time stays linear.
     auto context = select_contexts_ < 64 ? enter(c, holds) : std::nullopt;
     select_contexts_ += context.has_value();
     Expr r = (*this)(e);
@@ -339,7 +340,7 @@ Stmt Simplifier::operator()(const Stmt& s) {
             Expr c = (*this)(x.condition);
             if (auto known = constant_integer(c)) return (*this)(*known ? x.then_body : x.else_body);
             auto arm = [&](const Stmt& body, bool holds) {
-              // A body may store into what the condition loads.
+              // The body may store to a buffer that the condition loads from.
               auto context = loads_of(c).empty() ? enter(c, holds) : std::nullopt;
               Stmt r = (*this)(body);
               if (context) leave(std::move(*context));

@@ -1,4 +1,4 @@
-// Algebraic simplification of index arithmetic, with ranges of variables: (16 * o + i) / 16 is o when 0 <= i < 16.
+// Algebraic simplification of index arithmetic under ranges of variables: floordiv(16 * o + i, 16) is o if 0 <= i < 16.
 #pragma once
 
 #include <map>
@@ -14,16 +14,19 @@ struct Range {
 };
 using Ranges = std::map<Var, Range>;
 
-// Bounds of an int64 expression, when they can be derived without overflow.
+// The range of an int64 expression; empty if none can be derived without overflow.
 std::optional<Range> range_of(const Expr&, const Ranges&);
 
-// An equal expression in a simpler form: linear terms collected and ordered, floordiv/floormod of block indices
-// resolved, comparisons and selects decided where ranges allow, min/max of ordered operands dropped, predicated loads
-// made plain when provably inside. Integer and bool parts only; float arithmetic is left as it is. Idempotent.
+// An equal expression in a simpler form:
+//   * linear terms are collected and ordered;
+//   * floordiv and floormod of sums with a multiple of the divisor are split;
+//   * comparisons, selects, min and max that the ranges decide are replaced by their result;
+//   * predicated loads whose indices are provably in range lose the predicate.
+// Float arithmetic is left as it is. Idempotent.
 Expr simplify(const Expr&, const Ranges& = {});
 
-// Simplifies all expressions of a kernel body under the ranges of the surrounding loops; removes branches that are
-// never taken, requirements that always hold, and loops of extent 0 or 1.
+// Simplifies the expressions of a statement under the ranges of the loops around them. Removes branches that are never
+// taken, requirements that always hold, and loops of extent 0 or 1.
 Stmt simplify(const Stmt&, const Ranges& = {});
 
 }  // namespace dlcc::tensor

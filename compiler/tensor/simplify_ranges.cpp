@@ -1,4 +1,4 @@
-// Ranges of expressions, and what conditions tell about them.
+// Ranges of expressions, derived from those of variables and from assumed conditions.
 #include <algorithm>
 
 #include "tensor/simplifier.h"
@@ -6,7 +6,7 @@
 namespace dlcc::tensor {
 namespace {
 
-// All values of an integer type narrower than 64 bits.
+// The range of an integer type narrower than 64 bits.
 std::optional<Range> type_range(DType type) {
   if (is_bool(type)) return Range{0, 1};
   if (!is_integer(type) || bits(type) == 64) return std::nullopt;
@@ -143,9 +143,10 @@ std::optional<Range> Simplifier::range_of_binary(const Binary& x) {
   }
 }
 
-// ---- conditions that hold -------------------------------------------------------------------------------------------
+// ---- assumed conditions ---------------------------------------------------------------------------------------------
 
-// Records what a condition says; false when it says nothing that is understood.
+// Records the bounds that follow from the condition (or from its negation, if `holds` is false). False if there are
+// none.
 bool Simplifier::assume(const Expr& condition, bool holds) {
   if (const Unary* x = as<Unary>(condition); x && x->op == UnaryOp::logical_not) return assume(x->a, !holds);
   const Binary* x = as<Binary>(condition);
@@ -158,7 +159,7 @@ bool Simplifier::assume(const Expr& condition, bool holds) {
   Linear d = add(linear_form(x->a, order_), linear_form(x->b, order_), -1, order_);
   if (d.is_constant()) return false;
   constexpr Wide limit = Wide{1} << 70;
-  Wide low = -limit, high = limit, at = -Wide{d.constant};  // of d without its constant
+  Wide low = -limit, high = limit, at = -Wide{d.constant};  // bounds of d without its constant
   switch (holds ? x->op : negated(x->op)) {
     case BinaryOp::lt:
       high = at - 1;
@@ -192,7 +193,8 @@ bool Simplifier::assume(const Expr& condition, bool holds) {
   return true;
 }
 
-// Assumes a condition for a while; empty when nothing was learnt. The memo starts afresh, so the depth is bounded.
+// Assumes a condition until leave(); empty if no bounds follow from it. As the memo starts empty, the number of nested
+// contexts is limited.
 std::optional<Simplifier::Context> Simplifier::enter(const Expr& condition, bool holds) {
   if (contexts_ >= 4) return std::nullopt;
   Context before{{}, facts_.size(), ranges_};

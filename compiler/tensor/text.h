@@ -1,4 +1,4 @@
-// Words of the text form that the printer and the parser share (docs/TENSOR_IR.md).
+// The vocabulary of the text form, for printer and parser (docs/TENSOR_IR.md).
 #pragma once
 
 #include <optional>
@@ -14,14 +14,14 @@ std::optional<DType> dtype_of_short(std::string_view);
 std::string_view text_of(UnaryOp);  // as in ops.def
 std::string_view text_of(BinaryOp);
 bool is_infix(BinaryOp);
-int precedence(BinaryOp);                      // of an infix operator; a higher one binds tighter
-inline constexpr int highest_precedence = 11;  // of operands that need no parentheses
+int precedence(BinaryOp);                      // of an infix operator; higher binds tighter
+inline constexpr int highest_precedence = 11;  // of operands that never need parentheses
 std::string_view text_of(Status);              // "index_out_of_range"
 std::string_view text_of(LoopKind);            // "for", "parallel", "vector", "unrolled"
 std::string_view text_of(ReducerKind);         // "sum"; "reduce" for other
 bool is_reserved(std::string_view word);       // cannot name a variable or buffer
 
-// The reduction over `axes` that a named kind stands for in text, over values of type `type`.
+// The reduction of a named kind over `axes`, of values of type `type`.
 Reduction named_reduction(ReducerKind, std::vector<Axis> axes, DType type);
 
 }  // namespace dlcc::tensor

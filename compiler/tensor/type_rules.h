@@ -1,9 +1,9 @@
-// The rules for the types of expressions:
+// The type rules of expressions:
 //
-//   * Operands have the types that their operation takes: equal types for binary operations and select's arms, floats
-//     for fma and the functions of analysis, bool for conditions, integers for bit operations. float16, bfloat16,
-//     float8 and sub-byte types are only loaded, selected, cast and stored.
-//   * A load has one int64 index per dimension and, if predicated, an alternative of the buffer's type.
+//   * The operands of a binary operation, and the arms of a select, have equal types. Operands of fma and of
+//     transcendental functions are floats, those of bit operations are integers, conditions are bool.
+//   * float16, bfloat16, float8 and 4-bit values are loaded, selected, cast and stored only.
+//   * A load has one int64 index per dimension. The alternative of a predicated load has the buffer's type.
 #pragma once
 
 #include <functional>
@@ -14,13 +14,13 @@
 
 namespace dlcc::tensor {
 
-// Takes what is wrong, in words.
+// Gets the message for each violated rule.
 using Report = std::function<void(std::string)>;
 
-// Reports which rules a node breaks; its operands are checked on their own.
+// Reports the rules that the node violates; its operands are not checked.
 void check_types(const Expr& node, const Report&);
 
-// Reports what is wrong with indices into a buffer: their number, their types.
+// Reports a wrong number or wrong types of indices into a buffer.
 void check_indices(const Buffer&, const std::vector<Expr>& indices, const Report&);
 
 }  // namespace dlcc::tensor

@@ -1,22 +1,24 @@
-// The rules of tensor IR, but for the types of expressions (type_rules.h).
+// The rules of tensor IR; type_rules.h has those for the types of expressions.
 //
 // Expressions
-//   * Every variable is in scope, and no variable is bound twice in nested scopes.
+//   * Each variable is in scope. No variable is bound twice in nested scopes.
 // Buffers
-//   * Strides, if given, are one positive number per dimension. Local and register buffers have static shapes.
+//   * Strides, unless empty, are one positive number per dimension. Local and register buffers have static shapes.
 // Definitions
-//   * A stage has one axis per dimension of its results, one value per result and values of the results' types. Without
-//     origin its axes span the whole result, with one its box lies inside. Boxes of one buffer are disjoint.
+//   * A stage has one axis per dimension of its results, and one value per result, of the result's type.
+//   * Without origin, the axes have the extents of the results. With origin, the box is inside the results. The boxes
+//     of one buffer are disjoint.
 //   * A stage reads parameters and results of earlier stages only.
-//   * A reduction has, for every value, a left and a right variable, a combined value and an identity of its type. The
-//     combined values depend on these variables only.
-//   * Every result of the function is written completely (for static shapes).
+//   * A reduction has, for each value, a left variable, a right variable, a combined value and an identity, all of the
+//     value's type. The combined values depend on these variables only.
+//   * Each element of each result is written (checked for static shapes).
 // Kernels
-//   * Parameters are global, reads before writes before scratch; reads are not written, writes are.
-//   * Buffers are declared before use, and once.
-//   * Extents and indices are int64; a stored value has the buffer's type.
-//   * Indices of register buffers depend on unrolled and vector loops only.
-//   * Operands of an intrinsic call have its operands' types, scopes and strides, and at least their rank.
+//   * Parameters are global: inputs, then outputs, then scratch. Inputs are not written; each output is.
+//   * Each buffer is declared once, before its uses.
+//   * Extents and indices are int64. A stored value has the buffer's type.
+//   * Indices of register buffers depend on variables of unrolled and vector loops only.
+//   * An operand of an intrinsic call has the type, scope and strides of the intrinsic's operand, and at least its
+//   rank.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -76,7 +78,7 @@ class Verifier {
 
   const Report report_;
   std::set<Var> scope_;
-  std::set<Buffer> readable_;  // buffers that may be read here
+  std::set<Buffer> readable_;  // declared, and in definitions computed
   std::set<const ExprNode*> checked_;
   std::vector<Expr> kept_;  // keeps checked nodes alive
 
@@ -193,7 +195,7 @@ void Verifier::reduction(const Stage& s) {
   readable_ = std::move(buffers);
 }
 
-// The boxes that stages write into one buffer: disjoint, and together all of it if it is a result.
+// Checks that the boxes that stages write in one buffer are disjoint, and that those of a result cover it.
 void Verifier::coverage(const TensorFunction& f) {
   struct Box {
     Shape begin, extent;

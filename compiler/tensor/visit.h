@@ -18,7 +18,8 @@ void for_each_root_expr(const Stmt&, const std::function<void(const Expr&)>& vis
 // Calls `visit` on the statement and its nested statements, outermost first.
 void for_each_stmt(const Stmt&, const std::function<void(const Stmt&)>& visit);
 
-// What a statement mentions and does not bind or allocate itself, in order of first appearance.
+// The free variables and buffers of a statement: those that it uses and does not itself bind or allocate, in order of
+// first use.
 struct Free {
   std::vector<Var> variables;
   std::vector<Buffer> buffers;
@@ -45,18 +46,19 @@ void for_each_operand(const ExprNode& node, Visit&& visit) {
              node.v);
 }
 
-// The expression with each operand replaced by what `f` gives for it; the same node when nothing changes.
+// The expression with each operand replaced by f(operand); the same node if no operand changes.
 Expr map_operands(const Expr&, const std::function<Expr(const Expr&)>& f);
 
-// Rebuilds an expression bottom-up: `rewrite` sees a node whose children were rewritten and returns its replacement
-// (the node itself to keep it). Shared nodes are rewritten once; an unchanged expression is returned as the same node.
+// Rewrites an expression bottom-up. `rewrite` gets a node whose operands have been rewritten and returns the node's
+// replacement, or the node itself. A shared node is rewritten once. An unchanged expression stays the same node.
 Expr rewrite(const Expr&, const std::function<Expr(const Expr&)>& rewrite);
 
-// The same on all expressions of a statement, then on the statements, bottom-up. Either function may be empty.
+// Rewrites the expressions of a statement with `on_expr`, and its nested statements, bottom-up, with `on_stmt`. Either
+// function may be empty.
 Stmt rewrite(const Stmt&, const std::function<Expr(const Expr&)>& on_expr,
              const std::function<Stmt(const Stmt&)>& on_stmt = {});
 
-// Replaces variables. Loops and lets bind unique variables, so capture cannot occur.
+// Replaces variables by expressions. Loops and lets bind unique variables, so that no variable is captured.
 using Substitution = std::map<Var, Expr>;
 Expr substitute(const Expr&, const Substitution&);
 Stmt substitute(const Stmt&, const Substitution&);
@@ -64,13 +66,14 @@ Stmt substitute(const Stmt&, const Substitution&);
 // Rewrites all expressions of a stage: its values and requirements.
 void rewrite_stage(Stage&, const std::function<Expr(const Expr&)>& rewrite);
 
-// The same statement with every loop, let and allocation binding a variable or buffer of its own, so that a piece of
-// code may stand in several places.
+// A copy of the statement in which every loop, let and allocation binds a fresh variable or buffer. A schedule that
+// uses a statement twice needs it, as no variable is bound twice.
 Stmt with_unique_names(const Stmt&);
 
+// Whether the variable occurs in the expression.
 bool uses(const Expr&, const Var&);
 
-// The expression is the variable itself.
+// Whether the expression is a reference to the variable.
 bool is_var(const Expr&, const Var&);
 
 // All loads of the expression, in order of first appearance.

@@ -136,7 +136,7 @@ class LayoutApplier {
     for (size_t d = 0; d < at.size() && b->scope != Scope::reg; ++d) safe = safe && is_inside(at[d], b->shape[d]);
     Expr value = load(b, at, safe ? Expr() : otherwise ? otherwise : zero(l.buffer->type));
     if (!otherwise) return value;
-    // An index beyond the axis may still lie inside the storage: in the padding of the last block, or in a halo.
+    // An index out of range may still be stored: in the padding of the last block, or in a halo.
     for (size_t axis = 0; axis < l.indices.size(); ++axis) {
       const Expr& index = l.indices[axis];
       const Dim& extent = l.buffer->shape[axis];
@@ -151,7 +151,7 @@ class LayoutApplier {
     return value;
   }
 
-  // What the storage holds beyond the logical extent of an axis.
+  // The contents of the storage beyond the logical extent of an axis.
   enum class Stored : uint8_t { nothing, padding, zeros };
   Stored stored_beyond(const Buffer& b, int axis) const {
     auto layout = layouts_.find(b);

@@ -1,4 +1,4 @@
-// Storage: a kernel over logical tensors becomes a kernel over what lies in memory.
+// Rewrites a kernel over logical tensors to one over physical tensors, the arrays in memory.
 #pragma once
 
 #include <map>
@@ -7,10 +7,9 @@
 
 namespace dlcc::tensor {
 
-// Rewrites every access to the buffers in `layouts` through their index maps (the kernel's parameters are replaced by
-// buffers of the physical shapes) and simplifies. Then makes every access safe: a load that is not provably inside its
-// buffer reads 0 instead of memory outside, a store is guarded. Logical shapes must be static. Buffers that are not in
-// the map are dense.
+// Replaces the kernel's parameters by buffers of their physical shapes, applies the layouts' index maps to every
+// access, and simplifies. Loads whose indices are not provably in range become predicated loads that give 0; such
+// stores get a condition. Logical shapes must be static. Buffers that are not in `layouts` are dense.
 Kernel apply_layouts(const Kernel&, const std::map<Buffer, Layout>& layouts);
 
 }  // namespace dlcc::tensor

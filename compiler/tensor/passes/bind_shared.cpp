@@ -9,14 +9,14 @@ namespace {
 
 bool is_leaf(const Expr& e) { return as<Literal>(e) || as<VarRef>(e); }
 
-// Finds what to bind in the expressions of one statement.
+// Finds the shared sub-expressions of one expression.
 class SharedFinder {
  public:
   void add(const Expr& root) {
     if (root) walk(root, false);
   }
 
-  // The node is evaluated whatever conditions of selects are.
+  // Whether the node is evaluated whatever the conditions of selects are.
   bool is_always_evaluated(const Expr& e) const { return uses_.at(e.get()).always; }
 
   // Shared nodes, inner ones first.
@@ -40,7 +40,7 @@ class SharedFinder {
     bool first = u.count++ == 0, newly_always = !conditional && !u.always;
     u.always |= !conditional;
     if (!first && !newly_always) return;
-    // A node met again outside of select arms passes that on to its operands without counting their uses again.
+    // A node that is visited again, now outside of select arms, marks its operands and does not count their uses again.
     auto operand = [&](const Expr& child, bool guarded) {
       if (!first && !guarded) --uses_[child.get()].count;
       if (first || !guarded) walk(child, conditional || guarded);
@@ -67,24 +67,25 @@ class SharedFinder {
   std::vector<Expr> order_;  // children first
 };
 
-// `with` makes the statement again around the expression whose shared parts are bound in front of it.
+// Binds the shared sub-expressions of `root` before the statement; with(e) is the statement with `e` in place of
+// `root`.
 Stmt with_bindings(const Stmt& s, const Expr& root, const std::function<Stmt(const Expr&)>& with) {
   SharedFinder finder;
   finder.add(root);
-  bool integers = root.type() == dtype::i64;  // then they are data, not addresses
-  std::map<const ExprNode*, Expr> done;       // what each node became
+  bool integers = root.type() == dtype::i64;  // int64 sub-expressions are data, not addresses
+  std::map<const ExprNode*, Expr> done;       // the replacement of each node
   std::function<Expr(const Expr&)> replaced = [&](const Expr& e) {
     if (auto it = done.find(e.get()); it != done.end()) return it->second;
     Expr r = map_operands(e, replaced);
-    // What an arm of a select may guard is read with a check of its own once it stands in front of the statement.
+    // Before the statement, no select guards the load any more: it needs a predicate.
     const Load* l = as<Load>(r);
     if (l && !l->otherwise && l->buffer->scope != Scope::reg && !finder.is_always_evaluated(e))
       r = load(l->buffer, l->indices, literal(r.type(), int64_t{0}));
     return done[e.get()] = r;
   };
   std::vector<std::pair<Var, Expr>> bindings;
-  for (const Expr& e : finder.shared()) {               // inner ones first, so that outer ones mention their names
-    if (e.type() == dtype::i64 && !integers) continue;  // code generation wants to see addresses whole
+  for (const Expr& e : finder.shared()) {               // inner ones first: outer ones use their variables
+    if (e.type() == dtype::i64 && !integers) continue;  // code generation needs whole address expressions
     Var name = make_var("t", e.type());
     bindings.emplace_back(name, replaced(e));
     done[e.get()] = name;

@@ -1,13 +1,13 @@
-// Expressions that are used several times get a name, so that the text of a kernel, and whoever walks it, is as large
-// as the work it describes.
+// Binds shared sub-expressions to variables. Without this, the text of a kernel and the time of a tree traversal would
+// be exponential in the depth of sharing.
 #pragma once
 
 #include "tensor/ir.h"
 
 namespace dlcc::tensor {
 
-// Binds every shared sub-expression of a stored value or a requirement by a `let`. Loads that only an arm of a select
-// reaches, and that the arm may guard, become predicated ones.
+// Binds every shared sub-expression of a stored value or of a requirement by a `let` before the statement. If all uses
+// of such an expression are in arms of selects, whose conditions may guard its loads, these become predicated loads.
 Stmt bind_shared(const Stmt&);
 
 }  // namespace dlcc::tensor

@@ -26,7 +26,8 @@ bool inside(const Load& l, Expr& condition) {
   return constant_integer(condition) == 1;
 }
 
-// Replaces loads of `producer`'s result by its value at the loaded index. Equal indices share one copy.
+// Replaces loads of the producer's result by the producer's value at the load's index. Loads at equal indices share one
+// copy of the value.
 void inline_into(Stage& consumer, const Stage& producer) {
   const Buffer& buffer = producer.results[0];
   std::vector<std::pair<Load, Expr>> done;
@@ -42,7 +43,7 @@ void inline_into(Stage& consumer, const Stage& producer) {
     for (size_t k = 0; k < l->indices.size(); ++k) at[producer.axes[k].var] = l->indices[k];
     Expr value = substitute(producer.values[0], at);
     if (l->otherwise) {
-      // The producer's own loads are inside only where its index is; elsewhere they must not be executed.
+      // If the index is out of range, the producer's own loads may be out of range too: they get predicates.
       Expr condition;
       if (!inside(*l, condition)) {
         value = rewrite(value, [](const Expr& x) {
@@ -56,7 +57,7 @@ void inline_into(Stage& consumer, const Stage& producer) {
     return value;
   });
   if (producer.requirements.empty()) return;
-  Substitution own;  // readers with requirements to take over read at their own index
+  Substitution own;  // a consumer that takes over requirements reads the producer at its own index
   for (size_t k = 0; k < producer.axes.size(); ++k) own[producer.axes[k].var] = consumer.axes[k].var;
   std::vector<Requirement> moved;
   for (const Requirement& r : producer.requirements) moved.push_back({substitute(r.condition, own), r.status});
@@ -90,13 +91,14 @@ bool is_plain_load(const Expr& e) {
   return as<Load>(e) != nullptr;
 }
 
-// A factor of a sum of products stays a plain load: that is how schedules know it.
+// Whether inlining `producer` keeps the consumer recognizable as a contraction: each factor of a sum of products must
+// stay a load.
 bool keeps_structure(const Stage& producer, const Stage& consumer) {
   if (!consumer.reduction || reducer_kind(*consumer.reduction) != ReducerKind::sum) return true;
   const Binary* product = as<Binary>(consumer.values[0]);
   if (!product || product->op != BinaryOp::mul) return true;
   if (!is_plain_load(producer.values[0])) return false;
-  // A load inside of a load with a replacement value would become a select.
+  // A load inlined into a predicated load would become a select.
   for (const Load& l : loads_of(consumer.values[0]))
     if (l.buffer == producer.results[0] && l.otherwise) return false;
   return true;

@@ -1,5 +1,5 @@
-// Composition of definitions: several tensor functions that feed each other become one, and stages that only rename or
-// combine elements are inlined into their readers. This is what fusion means at the level of loops.
+// Composition of definitions, which is fusion at the level of tensor IR: tensor functions that read each other's
+// results become one function, and stages without reduction are inlined into their readers.
 #pragma once
 
 #include <string>
@@ -9,22 +9,22 @@
 
 namespace dlcc::tensor {
 
-// Where an operand comes from: result `index` of part `part`, or parameter `index` of the whole when part is -1.
+// The source of an operand: result `index` of part `part`, or parameter `index` of the composed function if part is -1.
 struct Source {
   int part;
   int index;
 };
 struct Part {
-  TensorFunction function;       // shares no variables or buffers with the other parts
-  std::vector<Source> operands;  // one per parameter; parts come after those they read
+  TensorFunction function;       // shares no variables and no buffers with the other parts
+  std::vector<Source> operands;  // one per parameter, of earlier parts
 };
 
-// The function of `params` that computes `results`.
+// The function with parameters `params` that runs the parts in order and returns `results`.
 TensorFunction compose(std::string name, std::vector<Buffer> params, std::vector<Part> parts,
                        const std::vector<Source>& results);
 
-// Inlines unreduced stages into the stages that read them, where that does not repeat expensive work and keeps sums of
-// products recognisable; removes stages that nothing reads.
+// Inlines stages without reduction into the stages that read them, unless that would repeat expensive work, or change a
+// factor of a contraction into something other than a load. Removes stages that nothing reads.
 void inline_stages(TensorFunction&);
 
 }  // namespace dlcc::tensor

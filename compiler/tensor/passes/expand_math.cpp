@@ -1,4 +1,6 @@
-// Polynomials are minimax fits (Remez) of the functions named beside them, on the reduced arguments stated there.
+// Polynomials are minimax approximations (Remez) of the functions named beside them, over the given range of the
+// reduced argument. The method, argument reduction and polynomial, is that of Muller, "Elementary Functions", 3rd
+// edition, 2016.
 #include "tensor/passes/expand_math.h"
 
 #include <cmath>
@@ -27,7 +29,7 @@ class Math {
   struct Split {  // x = mantissa * 2^exponent, mantissa in [sqrt(1/2), sqrt(2))
     Expr mantissa, exponent;
   };
-  struct Powers {  // +-x = n ln 2 + rest; the low bits of `shifted` are those of n + offset
+  struct Powers {  // +-x = n ln 2 + rest; the low bits of `shifted` are those of the integer n + offset
     Expr shifted, rest;
   };
   struct Pair {  // an unevaluated sum
@@ -93,8 +95,8 @@ Expr Math::exp_of_rest(const Expr& r) const {
   return multiply_add(slope, r, number(1));
 }
 
-// n = round(x / ln 2), by adding a number so large that the sum's last bit is 1, and x - n ln 2. The sign of x goes
-// into the constants.
+// n = round(x / ln 2) and x - n ln 2. Adding a constant so large that the last bit of the sum has weight 1 rounds to an
+// integer. The sign of x is applied to the constants.
 Math::Powers Math::split_powers(const Expr& x, int sign, int64_t offset) const {
   Expr rounder = number(magic() + static_cast<double>(offset));
   Expr shifted = multiply_add(x, number(sign * 0x1.71547652b82fep0), rounder);
@@ -111,7 +113,7 @@ Expr Math::exp(const Expr& x) const {
   return scale(exp_of_rest(p.rest), raw(p.shifted) - raw(number(magic())));
 }
 
-// Subnormals are scaled up first. The exponent's bits are taken relative to those of sqrt(1/2).
+// Subnormals are scaled up first. The exponent is relative to that of sqrt(1/2).
 Math::Split Math::split(const Expr& x) const {
   Expr subnormal = x < number(is_double() ? 0x1p-1022 : 0x1p-126);
   int lift = is_double() ? 54 : 24;
@@ -149,7 +151,7 @@ Expr Math::log(const Expr& x) const {
   return select(x >= number(0), r, number(nan));
 }
 
-// Below 0.625 x + x^3 p(x^2), above 1 - 2 / (e^2x + 1).
+// tanh x is x + x^3 p(x^2) for |x| < 0.625, else 1 - 2 / (e^2x + 1) with the sign of x.
 Expr Math::tanh(const Expr& x) const {
   static const std::vector<double> single{-0.333333313, 0.133331984,    -0.0539456606,
                                           0.0216938928, -0.00815900788, 0.00212493003};
@@ -164,7 +166,8 @@ Expr Math::tanh(const Expr& x) const {
   return with_sign_of(select(a < number(0.625), near, far), x);
 }
 
-// Below 1 x + x p(x^2), p fits erf(x) / x - 1; above 1 - exp(g(x)), g fits log(erfc(x)) around 2.
+// erf x is x + x p(x^2) for |x| < 1, where p fits erf(x) / x - 1; else 1 - exp(g(x)) with the sign of x, where g fits
+// log(erfc(x)) around 2.
 Expr Math::erf(const Expr& x) const {
   static const std::vector<double> near_single{0.128379166,   -0.376126379,    0.112837829,    -0.0268654451,
                                                0.00522107491, -0.000848471245, 0.000112705486, -9.68013683e-06};
@@ -190,8 +193,8 @@ Expr Math::erf(const Expr& x) const {
   return with_sign_of(select(a < number(1), near, far), x);
 }
 
-// 1 / (1 + e^-x), both sides of the division times 2^-lift: so the divisor is finite for the smallest results, and
-// these are rounded once. Beyond 40 the result is 1.
+// sigmoid x is 1 / (1 + e^-x). Numerator and denominator are multiplied by 2^-lift, so that the denominator is finite
+// for the smallest results, which are rounded once. For x > 40 the result is 1.
 Expr Math::sigmoid(const Expr& x) const {
   int lift = is_double() ? 512 : 64;
   Expr one = number(std::ldexp(1.0, -lift));
@@ -203,7 +206,8 @@ Expr Math::sigmoid(const Expr& x) const {
 
 // ---- pow ------------------------------------------------------------------------------------------------------------
 
-// log2(x) as a pair. 2 s is computed with its rounding error, and so is the product with log2(e).
+// log2(x) as an unevaluated sum of two floats. 2 s is computed with its rounding error, and so is its product with
+// log2(e).
 Math::Pair Math::log2_pair(const Expr& x) const {
   static const std::vector<double> q{0x1.5555555555555p-1, 0x1.9999999999a50p-2, 0x1.24924924732dap-2,
                                      0x1.c71c7207a72f7p-3, 0x1.745cf66d61583p-3, 0x1.3b1cc031232adp-3,
@@ -218,7 +222,7 @@ Math::Pair Math::log2_pair(const Expr& x) const {
   Expr log2e = number(0x1.71547652b82fep0), log2e_low = number(0x1.777d0ffda0d24p-56);
   Expr product = high * log2e;
   Expr rest = multiply_add(high, log2e, -product) + multiply_add(high, log2e_low, low * log2e);
-  // e is 0 or larger than the product.
+  // The exponent e is 0 or larger than the product.
   Expr sum = e + product;
   rest = select(equal(e, number(0)), rest, (product - (sum - e)) + rest);
   Expr result = sum + rest;
@@ -250,7 +254,7 @@ Expr Math::pow_magnitude(const Expr& x, const Expr& y, bool precise) const {
   Expr shifted = bounded + number(magic());
   Expr r = bounded - (shifted - number(magic()));
   if (precise) {
-    // Beyond the bounds the rest does not matter, and may be NaN.
+    // Out of bounds, the rest is not used and may be NaN.
     Expr rest = multiply_add(y, high, -product) + y * low;
     r = r + select(absolute(product) < number(1100), rest, number(0));
   }
@@ -258,7 +262,8 @@ Expr Math::pow_magnitude(const Expr& x, const Expr& y, bool precise) const {
   return scale(exp_of_rest(r * ln2), raw(shifted) - raw(number(magic())));
 }
 
-// IEEE 754 pow: signs, zeros and infinities around the power of magnitudes. float32 computes in float64.
+// pow as in IEEE 754: the power of the magnitudes, then the cases of signs, zeros and infinities. float32 is computed
+// in float64.
 Expr Math::pow(const Expr& x, const Expr& y) const {
   Expr a = absolute(x), one = number(1), zero = number(0);
   Expr infinite = number(std::numeric_limits<double>::infinity()),
@@ -275,7 +280,8 @@ Expr Math::pow(const Expr& x, const Expr& y) const {
   return select(logical_or(equal(y, zero), equal(x, one)), one, r);
 }
 
-// Integers: squarings, one per bit of the exponent. A negative exponent leaves 1 / x rounded toward zero.
+// Integer pow by repeated squaring, one step per bit of the exponent. For a negative exponent: 1 / x^-y, rounded toward
+// zero.
 Expr integer_pow(const Expr& x, const Expr& y) {
   DType type = x.type();
   Expr zero = literal(type, int64_t{0}), one = literal(type, int64_t{1}), result = one, square = x;
@@ -293,11 +299,11 @@ Expr integer_pow(const Expr& x, const Expr& y) {
 
 // ---- sine and cosine ------------------------------------------------------------------------------------------------
 
-// A float32's magnitude modulo pi/2, in float64, within [-pi/4, pi/4], and the quadrant (modulo 4). Large arguments are
-// multiplied with the bits of 2/pi that matter (Payne and Hanek, 1983): those before have a weight divisible by 4,
-// those after are below the result's precision.
+// The magnitude of a float32 modulo pi/2, as a float64 in [-pi/4, pi/4], and the quadrant modulo 4. The argument is
+// multiplied by the significant bits of 2/pi (Payne and Hanek, "Radian Reduction for Trigonometric Functions", 1983):
+// earlier bits contribute multiples of 4 quadrants, later ones less than the precision of the result.
 Expr single_quadrant(const Expr& x, Expr& quadrant) {
-  // The bits of 2/pi behind 32 zeros, so that small exponents need no negative shift.
+  // The bits of 2/pi after 32 zeros, so that small exponents need no negative shift.
   static constexpr int64_t words[] = {0,          0xA2F9836E, 0x4E441529, 0xFC2757D1,
                                       0xF534DDC0, 0xDB629599, 0x3C439041, 0xFE5163AB};
   auto u64 = [](int64_t v) { return literal(dtype::u64, v); };
@@ -317,8 +323,8 @@ Expr single_quadrant(const Expr& x, Expr& quadrant) {
   };
   auto shl = [](const Expr& a, const Expr& b) { return binary(BinaryOp::shl, a, b); };
   auto shr = [](const Expr& a, const Expr& b) { return binary(BinaryOp::shr, a, b); };
-  // The next 96 bits. Their product with the mantissa, in units of 2^-62 and modulo 2^64, has the quadrant in its top
-  // two bits.
+  // The next 96 bits of 2/pi. Their product with the mantissa, in units of 2^-62 quadrants and modulo 2^64, has the
+  // quadrant in its top two bits.
   Expr w0 = pick(0), w1 = pick(1), w2 = pick(2), w3 = pick(3);
   Expr top = binary(BinaryOp::bit_or, shl(w0, u64(32)), w1), next = binary(BinaryOp::bit_or, shl(w2, u64(32)), w3);
   Expr window = binary(BinaryOp::bit_or, shl(top, shift), shr(shl(w2, shift), u64(32)));
@@ -333,7 +339,8 @@ Expr single_quadrant(const Expr& x, Expr& quadrant) {
   return select(small, magnitude, reduced);
 }
 
-// float64: three-part pi/2, exact products for quotients below 2^30.
+// The same for float64, with pi/2 in three parts (Cody and Waite, 1980), whose products with quotients below 2^30 are
+// exact.
 Expr double_quadrant(const Expr& x, Expr& quadrant) {
   auto number = [](double v) { return literal(dtype::f64, v); };
   Expr a = unary(UnaryOp::abs, x);
@@ -342,7 +349,7 @@ Expr double_quadrant(const Expr& x, Expr& quadrant) {
   Expr r = fma(n, number(-0x1.921fb54442d18p0), a);
   r = fma(n, number(-0x1.1a62633145c07p-54), r);
   r = fma(n, number(0x1.f1976b7ed8fbcp-110), r);
-  return min(max(r, number(-0.8)), number(0.8));  // only what is beyond 2^30 is cut
+  return min(max(r, number(-0.8)), number(0.8));  // takes effect only if |x| > 2^30
 }
 
 Expr Math::sine(const Expr& x, bool cosine) const {
@@ -361,7 +368,7 @@ Expr Math::sine(const Expr& x, bool cosine) const {
   Expr odd = logical_not(equal(binary(BinaryOp::bit_and, turned, Expr(1)), Expr(0)));
   Expr value = select(odd, c, s);
   Expr minus = logical_not(equal(binary(BinaryOp::bit_and, turned, Expr(2)), Expr(0)));
-  // sin is odd: its sign turns with that of x. cos is even.
+  // sin is odd: the sign of x is applied. cos is even.
   if (!cosine) minus = binary(BinaryOp::logical_xor, minus, raw(x) < integer(0));
   Expr result = cast(type_, select(minus, -value, value));
   Expr finite = absolute(x) < number(std::numeric_limits<double>::infinity());

@@ -27,8 +27,8 @@ class AxisMerger {
   }
 
  private:
-  // Finds dimensions (buffer, d) that can be joined, starting from a result's dimension d, and all dimensions of other
-  // buffers and axes that must be joined with it; joins them.
+  // Merges one axis with the next, together with all dimensions (buffer, d) and axes of other stages that must be
+  // merged with them. False if no axis can be merged.
   bool merge_one() {
     for (const Stage& stage : f_.stages)
       for (size_t d = 0; d + 1 < stage.axes.size(); ++d) {
@@ -48,12 +48,12 @@ class AxisMerger {
     if (!stage.origin.empty()) return false;
     for (const Buffer& b : stage.results)
       if (!collect_dim(b, static_cast<int>(d))) return false;
-    // Every mention of either variable must be as a plain neighbouring pair of indices.
+    // Each use of either variable must be in an adjacent pair of indices [.., outer, inner, ..].
     const Var &outer = stage.axes[d].var, &inner = stage.axes[d + 1].var;
     bool ok = true;
     auto check = [&](const Expr& root) {
       int mentions = 0, pairs = 0;
-      // A variable may be shared by several loads, so mentions are counted per use, not per node.
+      // Several loads may share the node of a variable: uses are counted, not nodes.
       for_each_expr(root, [&](const Expr& e) {
         if (const Load* l = as<Load>(e)) {
           for (size_t k = 0; k < l->indices.size(); ++k) {
@@ -155,7 +155,7 @@ class AxisMerger {
     return nullptr;
   }
 
-  // Dimensions d and d + 1 are stored as one whole part each, one behind the other.
+  // Whether dimensions d and d + 1 are one unsplit part each, adjacent and without halo.
   static bool adjacent(const Layout& layout, const std::vector<int64_t>& shape, int d) {
     if (layout.is_dense()) return true;
     auto whole = [&](const Layout::Part& p) {
@@ -175,7 +175,7 @@ class AxisMerger {
         parts.back().extent *= part.extent;
         continue;
       }
-      int before = 0;  // joined pairs in front of this axis
+      int before = 0;  // the number of merged pairs of lower axes
       for (int d = 0; d + 1 < part.axis; ++d) before += dims_.contains({buffer, d});
       part.axis -= before;
       parts.push_back(part);

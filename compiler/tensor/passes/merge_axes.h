@@ -1,4 +1,4 @@
-// Fewer, longer axes: loops over a whole feature map instead of its rows.
+// Merges adjacent axes, so that a loop covers a whole feature map instead of one row.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace dlcc::tensor {
 
-// Joins neighbouring axes that every stage runs through together: an elementwise function becomes one-dimensional, a
-// 1x1 convolution has one axis of pixels. Shapes of parameters and results change; the memory they describe does not.
-// `layouts` says how parameters, then results, are stored; dimensions that a layout separates stay apart, and the
+// Merges adjacent axes that occur in indices only as adjacent pairs: an elementwise function becomes one-dimensional, a
+// 1x1 convolution gets one axis of pixels. Shapes of parameters and results change, their memory does not. `layouts`
+// are those of the parameters, then of the results. Dimensions that are not adjacent in a layout are not merged; the
 // layouts are rewritten for the new shapes.
 void merge_axes(TensorFunction&, std::vector<Layout>& layouts);
 

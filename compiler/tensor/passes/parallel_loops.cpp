@@ -9,8 +9,8 @@
 namespace dlcc::tensor {
 namespace {
 
-// Costs count operations of one lane, roughly: a vector unit does some dozens in a cycle. What goes to registers is
-// cheaper than what goes to memory; and what comes from there may lie in another thread's cache.
+// Costs are in operations on one lane: a core does some dozens per cycle. A store to a register is cheaper than one to
+// memory, and a load from memory may miss the cache because another thread wrote the line.
 constexpr double register_store = 1, memory_store = 8, memory_load = 4;
 constexpr double fork_and_join = 1 << 16;  // about half a microsecond
 constexpr double least_task = 1 << 19;     // about four microseconds
@@ -24,7 +24,7 @@ class Chooser {
  public:
   explicit Chooser(int threads, Ranges ranges = {}) : threads_(threads), ranges_(std::move(ranges)) {}
 
-  // A statement and what it costs.
+  // A statement with parallel loops selected, and its cost.
   struct Choice {
     Stmt stmt;
     double cost = 0;
@@ -90,7 +90,7 @@ class Chooser {
     return result;
   }
 
-  // Takes the fork at this loop if that costs less than `best_so_far`.
+  // Replaces `best_so_far` by this loop made parallel, if that costs less.
   void consider(Choice& best_so_far, const For& x) {
     auto extent = constant_integer(x.extent);
     if (!extent || *extent < 2) return;
@@ -104,7 +104,7 @@ class Chooser {
     best_so_far = {make_stmt(For{x.var, x.extent, LoopKind::parallel, body.stmt}), cost};
   }
 
-  // A parallel loop that is all of this one's body, and this one, as one loop.
+  // This loop collapsed with a parallel loop that is its whole body.
   static std::optional<For> join(const For& outer) {
     const For* inner = as<For>(outer.body);
     if (!inner || inner->kind != LoopKind::parallel) return std::nullopt;
@@ -116,7 +116,7 @@ class Chooser {
   }
 
   int threads_;
-  bool inside_ = false;  // of a loop that is kept, or of one without a counter at run time
+  bool inside_ = false;  // in a loop that stays parallel, or in a vector or unrolled loop
   Ranges ranges_;
 };
 

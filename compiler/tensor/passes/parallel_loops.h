@@ -1,4 +1,4 @@
-// Decides which of a kernel's parallel loops run on several threads, and in what portions.
+// Selects the parallel loops of a kernel that run on several threads, and the number of their tasks.
 #pragma once
 
 #include "tensor/ir.h"
@@ -6,18 +6,18 @@
 
 namespace dlcc::tensor {
 
-// Keeps LoopKind::parallel on loops that are worth a fork and a join on `threads` threads; the others become serial. At
-// most one loop of a nest is kept: the one that divides most evenly at the least cost, or two perfectly nested ones
-// made one. Every thread gets an equal, consecutive share of the iterations. A loop that uses a buffer allocated around
-// it stays serial. To be called when nothing else changes the loops; `threads` 1 makes all serial.
+// Makes parallel loops serial, except those whose estimated time on `threads` threads, a fork and a join included, is
+// less than on one. At most one loop of a nest stays parallel: the one of the least estimated time, or two perfectly
+// nested loops collapsed into one. Each thread gets an equal, contiguous share of the iterations. A loop that uses a
+// buffer allocated around it becomes serial. No pass that changes loops may follow. With `threads` 1 all become serial.
 Stmt choose_parallel_loops(const Stmt&, int threads);
 
-// Into how many tasks of consecutive iterations such a loop of `extent` iterations is divided: some for each thread,
-// as many for all, so that others can take those of a thread that is slow; but none of less than a few microseconds.
+// The number of tasks, each of consecutive iterations, of a parallel loop of `extent` iterations: a multiple of
+// `threads`, so that a fast thread can take over tasks of a slow one, but with tasks of a few microseconds at least.
 int64_t count_tasks(const For&, int64_t extent, int threads);
 
-// What a statement costs, in the unit of Machine::call_cost; a loop of unknown extent counts as one iteration. `ranges`
-// are those of the variables around it.
+// The estimated cost of a statement, in the unit of Machine::call_cost. A loop of unknown extent counts as one
+// iteration. `ranges` are those of the statement's free variables.
 double cost_of(const Stmt&, const Ranges&);
 
 }  // namespace dlcc::tensor
