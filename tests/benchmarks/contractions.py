@@ -3,12 +3,12 @@
 
     contractions.py --dlcc build/release/dlcc [--cpu native] [--passes 3] [--runs 100] [--only TEXT]
 
-Shapes are off the beaten track on purpose: nothing may be tuned to the layers of well-known networks. Each product stands
-in a small network, behind a projection that gives its input the storage it would have there; its own step is what counts,
-as `dlcc bench --json` measures it: in percent of its floor by the probes beside it, the median of the calls. Of several
-passes over all products the median counts, since other tenants of a machine slow it down for minutes. The clock that a
-processor lets vectors have is not the same in every run either: the last line tells, too, what remains of the floor at
-the largest peak that any run saw. Winograd may exceed 100 %. Needs onnx and numpy.
+The shapes are uncommon, so that nothing is tuned to the layers of well-known networks. Each product is the second layer
+of a small network; the first, a projection, stores the product's input as a network would. `dlcc bench --json` measures
+the product's step: the median time of the calls, as a percentage of the floor by probes in the same run. The result is
+the median of several passes over all products, since other processes may slow a machine down for minutes. The clock rate
+of vector code varies from run to run, so the last line also gives the percentage of the floor at the highest peak of any
+run. Winograd may exceed 100 %. Needs onnx and numpy.
 """
 import argparse
 import json
@@ -25,7 +25,7 @@ from onnx import helper, numpy_helper
 
 
 class Network:
-    """An ONNX graph with seeded weights; the last node added is the one that counts."""
+    """An ONNX graph with seeded weights; the last node added is the one to measure."""
 
     def __init__(self, shape):
         self.rng = np.random.default_rng(0)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# One object on CPUs of several levels, under emulation: the best level that the CPU has is taken, and below the first one
-# the model says so. cpu_levels_test.sh DLCC SOURCE_FOLDER WORK_FOLDER; exit status 77 (skipped) without the emulator.
+# One object on CPUs of several levels, under emulation: the best level that the CPU supports runs, and on a CPU below the
+# first level the model returns a status. cpu_levels_test.sh DLCC SOURCE_FOLDER WORK_FOLDER; exit status 77 (skipped) without the emulator.
 set -euo pipefail
 dlcc=$1 example=$2/examples/digits work=$3
 command -v qemu-x86_64 > /dev/null || { echo "skipped: qemu-x86_64 is not installed"; exit 77; }

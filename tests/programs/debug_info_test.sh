@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# -g: a debugger names kernels and shows lines of the scheduled program; the code is the same as without.
+# With -g a debugger names kernels and shows lines of the scheduled program; the code is the same as without -g.
 # debug_info_test.sh DLCC SOURCE_FOLDER WORK_FOLDER
 set -euo pipefail
 dlcc=$(realpath "$1") example=$(realpath "$2")/examples/digits work=$3
@@ -48,5 +48,5 @@ command -v gdb > /dev/null || { echo "not run in a debugger: gdb is not installe
 gdb -nx -batch -iex 'set debuginfod enabled off' -d debug -ex 'break fused_softmax' -ex 'run' -ex 'backtrace' -ex 'up' digits \
   > gdb.txt 2>&1 || fail "$(cat gdb.txt)"
 grep -q '^#0 .*fused_softmax .* at .*digits.tensor:' gdb.txt && grep -q '^#1 .*digits_run_.* digits.tensor' gdb.txt &&
-  grep -q "# node 'softmax' (Softmax)" gdb.txt || fail "gdb does not tell where the program stands: $(cat gdb.txt)"
+  grep -q "# node 'softmax' (Softmax)" gdb.txt || fail "gdb does not show the line of the program: $(cat gdb.txt)"
 echo "in a debugger"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A model whose weights are left in a file: the same results from every CPU level, and statuses for whatever is not that file.
+# A model with its weights in a file: the same results from every CPU level, and a status for any other file.
 # external_weights_test.sh DLCC SOURCE_FOLDER WORK_FOLDER RUNTIME_LIBRARY
 set -euo pipefail
 dlcc=$(realpath "$1") source=$(realpath "$2") work=$3 runtime=$(realpath "$4")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One model, two threads, two arenas. two_threads_test.sh DLCC SOURCE_FOLDER WORK_FOLDER
+# One model runs on two threads with two arenas at the same time. two_threads_test.sh DLCC SOURCE_FOLDER WORK_FOLDER
 set -euo pipefail
 mkdir -p "$3"
 "$1" "$2/examples/digits/digits.onnx" -o "$3/digits.o"
