@@ -42,18 +42,24 @@ void set_cpu(llvm::Function& function, const CodeLevel& level) {
   if (level.machine.vector_bytes >= 64) function.addFnAttr("prefer-vector-width", "512");
 }
 
-// LLVM's passes from IR to machine code without strength reduction of loops and the pass that prepares for it: kernels
-// come with reduced addresses (emit_address.cpp).
+// LLVM's passes from IR to machine code, with two changes. Loop strength reduction, and the pass that prepares for it,
+// are left out: kernels come with reduced addresses (emit_address.cpp). Spills are counted after register allocation.
 class KernelPasses : public llvm::legacy::PassManager {
  public:
+  explicit KernelPasses(std::map<std::string, Spills>& of_function) : of_function_(of_function) {}
+
   void add(llvm::Pass* pass) override {
     const llvm::PassInfo* info = llvm::PassRegistry::getPassRegistry()->getPassInfo(pass->getPassID());
     llvm::StringRef name = info ? info->getPassArgument() : "";
+    if (name == "stack-slot-coloring") llvm::legacy::PassManager::add(make_spill_counter(of_function_));
     if (name == "loop-reduce" || name == "canon-freeze")
       delete pass;
     else
       llvm::legacy::PassManager::add(pass);
   }
+
+ private:
+  std::map<std::string, Spills>& of_function_;
 };
 
 class Generator {
@@ -139,7 +145,7 @@ class Generator {
     std::vector<Spills> spills;  // of each kernel
   };
 
-  // Compiles kernels that spill within loops a second time, with fewer nested loops per function.
+  // Compiles kernels that spill general registers within loops a second time, with fewer nested loops per function.
   std::string compile(const Unit& unit, Output output) const {
     const tensor::Machine& machine = parts_.target.levels[unit.level].machine;
     std::vector<int> loops(unit.last - unit.first, loop_depth_that_fits(machine)), fewer = loops, best = loops;
@@ -166,7 +172,6 @@ class Generator {
     std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(parts_.target, level, options_.optimization);
     std::map<std::string, Spills> of_function;
     llvm::LLVMContext context;
-    count_spills(context, of_function);
     llvm::Module module(parts_.interface.prefix, context);
     module.setTargetTriple(parts_.target.triple);
     module.setDataLayout(machine->createDataLayout());
@@ -188,7 +193,7 @@ class Generator {
     if (debug) debug->finish();
     verify(module);
     if (output != Output::llvm_ir && options_.optimization > 0) optimize(module, *machine);
-    Compiled result{write(module, *machine, output), {}};
+    Compiled result{write(module, *machine, output, of_function), {}};
     for (size_t k = unit.first; k < unit.last; ++k) {
       Spills& spills = result.spills.emplace_back();
       for (const auto& [function, of_loops] : of_function)  // the kernel's function and those outlined from it
@@ -205,7 +210,8 @@ class Generator {
     DLCC_CHECK(!broken, "invalid LLVM IR: {}", message);
   }
 
-  static std::string write(llvm::Module& module, llvm::TargetMachine& machine, Output output) {
+  static std::string write(llvm::Module& module, llvm::TargetMachine& machine, Output output,
+                           std::map<std::string, Spills>& of_function) {
     if (output == Output::llvm_ir || output == Output::optimized_llvm_ir) {
       std::string text;
       llvm::raw_string_ostream stream(text);
@@ -214,7 +220,7 @@ class Generator {
     }
     llvm::SmallVector<char, 0> bytes;
     llvm::raw_svector_ostream stream(bytes);
-    KernelPasses passes;
+    KernelPasses passes(of_function);
     auto type = output == Output::object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
     machine.Options.MCOptions.AsmVerbose = true;  // comments in the assembly name loops and spills
     bool cannot = machine.addPassesToEmitFile(passes, stream, nullptr, type);

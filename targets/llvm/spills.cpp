@@ -1,40 +1,68 @@
 #include "targets/llvm/spills.h"
 
-#include <llvm/IR/DiagnosticHandler.h>
-#include <llvm/IR/DiagnosticInfo.h>
-#include <llvm/IR/Function.h>
+#include <llvm/CodeGen/MachineFrameInfo.h>
+#include <llvm/CodeGen/MachineFunctionPass.h>
+#include <llvm/CodeGen/MachineLoopInfo.h>
+#include <llvm/CodeGen/PseudoSourceValue.h>
+#include <llvm/CodeGen/TargetInstrInfo.h>
+#include <llvm/CodeGen/TargetSubtargetInfo.h>
+
+#include <algorithm>
 
 namespace dlcc::targets {
 
 namespace {
 
-class SpillCounter : public llvm::DiagnosticHandler {
+class SpillCounter : public llvm::MachineFunctionPass {
  public:
-  explicit SpillCounter(std::map<std::string, Spills>& of_function) : of_function_(of_function) {}
+  explicit SpillCounter(std::map<std::string, Spills>& of_function)
+      : MachineFunctionPass(id_), of_function_(of_function) {}
 
-  bool isMissedOptRemarkEnabled(llvm::StringRef pass) const override { return pass == "regalloc"; }
-  bool isAnyRemarkEnabled() const override { return true; }
+  llvm::StringRef getPassName() const override { return "Spill counter"; }
 
-  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
-    if (info.getKind() != llvm::DK_MachineOptimizationRemarkMissed) return false;
-    const auto& remark = static_cast<const llvm::DiagnosticInfoOptimizationBase&>(info);
-    if (remark.getRemarkName() != "LoopSpillReloadCopies") return true;
-    Spills& spills = of_function_[remark.getFunction().getName().str()];
-    for (const auto& argument : remark.getArgs()) {
-      if (argument.Key == "NumSpills" || argument.Key == "NumFoldedSpills") spills.stores += std::stoll(argument.Val);
-      if (argument.Key == "NumReloads" || argument.Key == "NumFoldedReloads") spills.loads += std::stoll(argument.Val);
+  void getAnalysisUsage(llvm::AnalysisUsage& usage) const override {
+    usage.addRequired<llvm::MachineLoopInfoWrapperPass>();
+    usage.setPreservesAll();
+    MachineFunctionPass::getAnalysisUsage(usage);
+  }
+
+  bool runOnMachineFunction(llvm::MachineFunction& f) override {
+    const llvm::MachineLoopInfo& loops = getAnalysis<llvm::MachineLoopInfoWrapperPass>().getLI();
+    const llvm::TargetInstrInfo& instructions = *f.getSubtarget().getInstrInfo();
+    Spills spills;
+    for (const llvm::MachineBasicBlock& block : f) {
+      int64_t depth = loops.getLoopDepth(&block);
+      for (const llvm::MachineInstr& instruction : block) {
+        Accesses accesses;
+        if (instructions.hasStoreToStackSlot(instruction, accesses)) spills.stores += depth * count(f, accesses);
+        accesses.clear();
+        if (instructions.hasLoadFromStackSlot(instruction, accesses)) spills.loads += depth * count(f, accesses);
+      }
     }
-    return true;
+    if (spills != Spills{}) of_function_[f.getName().str()] = spills;
+    return false;
   }
 
  private:
+  using Accesses = llvm::SmallVector<const llvm::MachineMemOperand*, 2>;
+
+  // The number of accesses to spill slots of general registers.
+  static int64_t count(const llvm::MachineFunction& f, const Accesses& accesses) {
+    constexpr int64_t register_bytes = 8;
+    const llvm::MachineFrameInfo& frame = f.getFrameInfo();
+    return std::ranges::count_if(accesses, [&](const llvm::MachineMemOperand* a) {
+      const auto* slot = llvm::dyn_cast_or_null<llvm::FixedStackPseudoSourceValue>(a->getPseudoValue());
+      return slot && frame.isSpillSlotObjectIndex(slot->getFrameIndex()) &&
+             frame.getObjectSize(slot->getFrameIndex()) <= register_bytes;
+    });
+  }
+
+  static inline char id_ = 0;
   std::map<std::string, Spills>& of_function_;
 };
 
 }  // namespace
 
-void count_spills(llvm::LLVMContext& context, std::map<std::string, Spills>& of_function) {
-  context.setDiagnosticHandler(std::make_unique<SpillCounter>(of_function));
-}
+llvm::Pass* make_spill_counter(std::map<std::string, Spills>& of_function) { return new SpillCounter(of_function); }
 
 }  // namespace dlcc::targets

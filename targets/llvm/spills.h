@@ -1,23 +1,26 @@
-// Spills within loops, as LLVM's register allocator reports them.
+// Spills of general registers within loops, counted after register allocation.
 #pragma once
-
-#include <llvm/IR/LLVMContext.h>
 
 #include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
 
+namespace llvm {
+class Pass;
+}  // namespace llvm
+
 namespace dlcc::targets {
 
-// Instructions within loops; each counts once for every loop around it.
+// Spill and reload instructions within loops of a function; each counts once for every loop around it. Vector registers
+// do not count: accumulators of a register tile that spill do so in any function.
 struct Spills {
   int64_t stores = 0, loads = 0;
   auto operator<=>(const Spills&) const = default;
 };
 
-// Installs a diagnostic handler that adds the spills of the context's functions to `of_function`, by name, during code
-// generation. `of_function` must outlive the context. Functions without spills have no entry.
-void count_spills(llvm::LLVMContext&, std::map<std::string, Spills>& of_function);
+// A machine pass that adds each function's spills to `of_function`, by name. It must run before stack slots are
+// colored. Functions without spills get no entry.
+llvm::Pass* make_spill_counter(std::map<std::string, Spills>& of_function);
 
 }  // namespace dlcc::targets

@@ -239,6 +239,42 @@ TEST_CASE("loop nests that need more registers than exist are outlined") {
   }
 }
 
+TEST_CASE("accumulators that spill do not lead to outlining") {
+  // y[a, b, c, d, q] = sum over k of x[a, b, c, d, k] * w[k, q]: 20 vectors of accumulators for 16 vector registers.
+  constexpr int64_t extent = 3, vectors = 20, lanes = 4, depth = 8;
+  Shape outer(4, Dim(extent));
+  auto shape = [&](std::vector<int64_t> inner) {
+    Shape result = outer;
+    for (int64_t n : inner) result.push_back(Dim(n));
+    return result;
+  };
+  Buffer x = make_buffer("x", dtype::f32, shape({depth})), w = make_buffer("w", dtype::f32, {depth, vectors * lanes}),
+         y = make_buffer("y", dtype::f32, shape({vectors * lanes})),
+         acc = make_buffer("acc", dtype::f32, {vectors, lanes}, Scope::reg);
+  std::vector<Var> v = {make_var("a"), make_var("b"), make_var("c"), make_var("d")};
+  Var k = make_var("k");
+  auto at = [&](const Expr& last) { return std::vector<Expr>{v[0], v[1], v[2], v[3], last}; };
+  auto tile = [&](const std::function<Stmt(Expr q, Expr l)>& body) {
+    Var q = make_var("q"), l = make_var("l");
+    return for_loop(q, vectors, LoopKind::unrolled, for_loop(l, lanes, LoopKind::vector, body(q, l)));
+  };
+  auto add = [&](const Expr& q, const Expr& l) {
+    return store(acc, {q, l}, load(x, at(k)) * load(w, {k, q * Expr(lanes) + l}) + load(acc, {q, l}));
+  };
+  Stmt body = allocate(acc, sequence({tile([&](Expr q, Expr l) {
+                                        return store(acc, {q, l}, literal(dtype::f32, 0.));
+                                      }),
+                                      for_loop(k, depth, LoopKind::serial, tile(add)), tile([&](Expr q, Expr l) {
+                                        return store(y, at(q * Expr(lanes) + l), load(acc, {q, l}));
+                                      })}));
+  for (size_t d = v.size(); d-- > 0;) body = for_loop(v[d], extent, LoopKind::serial, body);
+  Kernel kernel{"tile", {{x, Access::read}, {w, Access::read}, {y, Access::write}}, body};
+  std::string code = assembly(kernel, "x86-64-v2", holding(5));
+  CHECK(code.find("16-byte Spill") != std::string::npos);
+  CHECK(code.find("_outlined") == std::string::npos);
+  CHECK(assembly(kernel, "x86-64-v2", holding(4)).find("_outlined") != std::string::npos);
+}
+
 TEST_CASE("addresses in a loop nest need no multiplication") {
   // A 3x3 window over an image in blocks of channels, the last of which is partial.
   Buffer x = make_buffer("x", dtype::f32, {9, 30, 30, 16}), w = make_buffer("w", dtype::f32, {9, 3, 3, 16}),
