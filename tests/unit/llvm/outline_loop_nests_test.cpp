@@ -275,6 +275,20 @@ TEST_CASE("accumulators that spill do not lead to outlining") {
   CHECK(assembly(kernel, "x86-64-v2", holding(4)).find("_outlined") != std::string::npos);
 }
 
+TEST_CASE("LLVM does not replace the induction pointers") {
+  // z[i] = x[i] + y[2 i]: three pointers, where LLVM's strength reduction would index with one register.
+  constexpr int64_t size = 1000;
+  Buffer x = make_buffer("x", dtype::f32, {size}), y = make_buffer("y", dtype::f32, {2 * size}),
+         z = make_buffer("z", dtype::f32, {size});
+  Var i = make_var("i");
+  Stmt add = store(z, {i}, load(x, {i}) + load(y, {Expr(i) * Expr(2)}));
+  Kernel kernel{
+      "sum", {{x, Access::read}, {y, Access::read}, {z, Access::write}}, for_loop(i, size, LoopKind::serial, add)};
+  std::string code = assembly(kernel, "x86-64-v3");
+  CHECK(code.find("addq\t$8, ") != std::string::npos);
+  CHECK(code.find(",%r") == std::string::npos);  // no index register
+}
+
 TEST_CASE("addresses in a loop nest need no multiplication") {
   // A 3x3 window over an image in blocks of channels, the last of which is partial.
   Buffer x = make_buffer("x", dtype::f32, {9, 30, 30, 16}), w = make_buffer("w", dtype::f32, {9, 3, 3, 16}),
