@@ -125,7 +125,7 @@ void add_compile_options(CLI::App& app, CompileOptions& o) {
       ->option_text("0|1|2|3|s");
   app.add_option_function<std::string>(
          "--accuracy", [&o](const std::string& how) { o.schedule.strict = how == "strict"; },
-         "fast (default): convolutions may lose one decimal digit; strict: none loses accuracy")
+         "fast (default): convolutions may lose one decimal digit of accuracy; strict: they do not")
       ->check(CLI::IsMember({"fast", "strict"}))
       ->option_text("fast|strict");
   app.add_option("-j,--jobs", o.jobs, "Threads of the compiler, 1 to 256; the output does not depend on them")

@@ -10,12 +10,10 @@
 namespace dlcc::lower {
 
 struct StoragePlan {
-  std::vector<int64_t>
-      offsets;  // bytes, by value id; -1 for unused temporaries and for values that are not temporaries
+  std::vector<int64_t> offsets;  // bytes, by value id; -1 for unused temporaries and other values
   int64_t arena_bytes = 0;
   int64_t arena_alignment = 64;  // bytes
-  int64_t live_bound = 0;  // bytes; the largest sum of the sizes of simultaneously live temporaries: no plan needs
-                           // less
+  int64_t live_bound = 0;        // the largest number of bytes that are live at the same time: no plan needs less
 };
 
 // Values that are never live at the same time may share memory. A result takes the memory of an operand of an in-place
