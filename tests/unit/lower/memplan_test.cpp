@@ -12,7 +12,7 @@
 #include <optional>
 #include <sstream>
 
-#include "lower/pack_buffers.h"
+#include "packing.h"
 
 using namespace dlcc::lower;
 namespace fs = std::filesystem;
@@ -81,20 +81,6 @@ std::vector<ProblemInstance> read_glow(const fs::path& file) {
     }
   }
   return problems;
-}
-
-bool is_valid(const std::vector<LiveBuffer>& buffers, const Packing& packing) {
-  for (size_t i = 0; i < buffers.size(); ++i) {
-    const LiveBuffer& a = buffers[i];
-    if (packing.offsets[i] % a.alignment != 0 || packing.offsets[i] + a.size > packing.bytes) return false;
-    for (size_t j = 0; j < i; ++j) {
-      const LiveBuffer& b = buffers[j];
-      if (std::max(a.lower, b.lower) < std::min(a.upper, b.upper) && packing.offsets[i] < packing.offsets[j] + b.size &&
-          packing.offsets[j] < packing.offsets[i] + a.size)
-        return false;
-    }
-  }
-  return true;
 }
 
 }  // namespace
