@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "frontends/onnx/external_data.h"
+#include "frontends/onnx/schema.h"
 #include "frontends/onnx/tensor_decode.h"
 #include "support/float_formats.h"
 
@@ -10,6 +12,10 @@ namespace dlcc::frontends::onnx {
 using schema::AttributeProto;
 
 // ---- operands -----------------------------------------------------------------------------------------------------
+
+int Node::output_count() const { return c_.proto.output_size(); }
+
+bool Node::wants(int output) const { return output < output_count() && !c_.proto.output(output).empty(); }
 
 Values Node::all_inputs() const {
   Values values;
@@ -47,7 +53,7 @@ const AttributeProto* Node::find(const std::string& name) {
 }
 
 // Before IR version 2 attributes have no type field: the field that is present decides.
-const AttributeProto* Node::typed(const std::string& name, AttributeProto::AttributeType type,
+const AttributeProto* Node::typed(const std::string& name, schema::AttributeProto_AttributeType type,
                                   bool present(const AttributeProto&)) {
   const AttributeProto* a = find(name);
   if (!a || a->type() == type || (a->type() == AttributeProto::UNDEFINED && present(*a))) return a;

@@ -15,10 +15,11 @@
 #include <vector>
 
 #include "frontends/onnx/builder.h"
-#include "frontends/onnx/external_data.h"
-#include "frontends/onnx/schema.h"
+#include "frontends/onnx/schema_forward.h"
 
 namespace dlcc::frontends::onnx {
+
+class ExternalFiles;
 
 // A subgraph that was imported as a block of its own.
 struct Branch {
@@ -46,7 +47,6 @@ class Node {
  public:
   explicit Node(NodeContext context) : c_(std::move(context)) {}
 
-  const std::string& op() const { return c_.proto.op_type(); }
   int64_t opset() const { return c_.opset; }
   const SourceLocation& location() const { return c_.location; }
 
@@ -55,8 +55,8 @@ class Node {
   bool has(int input) const { return input < input_count() && c_.inputs[input].has_value(); }
   const Value& in(int input) const { return *c_.inputs[input]; }  // has(input) must hold
   Values all_inputs() const;
-  int output_count() const { return c_.proto.output_size(); }
-  bool wants(int output) const { return output < output_count() && !c_.proto.output(output).empty(); }
+  int output_count() const;
+  bool wants(int output) const;  // whether the model names the output
   // The shape that the model declares for an output, if it is static.
   std::optional<std::vector<int64_t>> declared_shape(int output) const;
 
@@ -102,7 +102,7 @@ class Node {
  private:
   const schema::AttributeProto* find(const std::string& name);
   // The attribute if it has this type; reports another type.
-  const schema::AttributeProto* typed(const std::string& name, schema::AttributeProto::AttributeType type,
+  const schema::AttributeProto* typed(const std::string& name, schema::AttributeProto_AttributeType type,
                                       bool present(const schema::AttributeProto&));
   std::vector<std::string> operand_lines() const;
 

@@ -132,7 +132,6 @@ class KernelEmitter {
   Value* emit_cast(Value*, DType from, DType to, bool saturate);
   Value* to_float32(Value*, DType from);
   Value* float32_to_narrow(Value*, DType to, bool saturate);
-  Value* half_to_float32(Value*);
   Value* minifloat_to_float32(Value*, DType from);
   Value* float32_to_minifloat(Value*, DType to, bool saturate);
   Value* float64_to_float32_odd(Value*);

@@ -157,7 +157,7 @@ class Runner {
   bool check_margins(GuardPage guard, int garbage) {
     for (size_t b = 0; b < block_count_; ++b)
       if (!memory_.margins_hold(b, guard, garbage)) {
-        fail("the model wrote beside " + memory_.name(b));
+        fail("the model wrote out of the bounds of " + memory_.name(b));
         return false;
       }
     return true;

@@ -27,8 +27,7 @@ class Outliner {
   }
 
  private:
-  // The weight of a loop in a depth, in loops of constant extent: 0 without code, 2 where a register holds the end,
-  // too.
+  // The number of loops that a loop counts as: 0 if it leaves no code, 2 if its end is in a register, too.
   int loops(const For& x) const {
     auto extent = constant_integer(x.extent);
     bool gone = x.kind == LoopKind::unrolled || x.kind == LoopKind::vector || unrolled_.contains(x.var.get());

@@ -1,5 +1,6 @@
 // If: its branches are subgraphs that may use values of the enclosing graphs.
 #include "frontends/onnx/operators/table.h"
+#include "frontends/onnx/schema.h"
 
 namespace dlcc::frontends::onnx {
 namespace {

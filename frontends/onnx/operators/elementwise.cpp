@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "frontends/onnx/operators/table.h"
+#include "frontends/onnx/schema.h"
 
 namespace dlcc::frontends::onnx {
 namespace {
