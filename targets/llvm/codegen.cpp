@@ -145,28 +145,29 @@ class Generator {
     std::vector<Spills> spills;  // of each kernel
   };
 
-  // Compiles kernels that spill general registers within loops a second time, with fewer nested loops per function.
+  // Compiles kernels that spill general registers within loops a second time, with less deeply nested loops per
+  // function.
   std::string compile(const Unit& unit, Output output) const {
     const tensor::Machine& machine = parts_.target.levels[unit.level].machine;
-    std::vector<int> loops(unit.last - unit.first, loop_depth_that_fits(machine)), fewer = loops, best = loops;
+    std::vector<int> depths(unit.last - unit.first, loop_depth_that_fits(machine)), smaller = depths, best = depths;
     Output code = output == Output::assembly ? output : Output::object;
-    Compiled compiled = compile(unit, code, loops);
-    for (size_t k = 0; k < loops.size(); ++k)
+    Compiled compiled = compile(unit, code, depths);
+    for (size_t k = 0; k < depths.size(); ++k)
       if (compiled.spills[k].stores > 0)
-        fewer[k] = next_smaller_depth(parts_.program.kernels[unit.first + k].variants[unit.level], machine, loops[k],
-                                      parts_.program.threads);
-    if (fewer != loops) {
-      Compiled again = compile(unit, code, fewer);
-      for (size_t k = 0; k < loops.size(); ++k)
-        if (again.spills[k] < compiled.spills[k]) best[k] = fewer[k];
-      if (best == fewer) compiled = std::move(again);
+        smaller[k] = next_smaller_depth(parts_.program.kernels[unit.first + k].variants[unit.level], machine, depths[k],
+                                        parts_.program.threads);
+    if (smaller != depths) {
+      Compiled again = compile(unit, code, smaller);
+      for (size_t k = 0; k < depths.size(); ++k)
+        if (again.spills[k] < compiled.spills[k]) best[k] = smaller[k];
+      if (best == smaller) compiled = std::move(again);
     }
-    bool done = code == output && (best == loops || best == fewer);
+    bool done = code == output && (best == depths || best == smaller);
     return done ? compiled.text : compile(unit, output, best).text;
   }
 
-  // `loops`: the largest depth of nested loops in a function, for each kernel.
-  Compiled compile(const Unit& unit, Output output, const std::vector<int>& loops) const {
+  // `depths`: the largest depth of nested loops in a function, for each kernel.
+  Compiled compile(const Unit& unit, Output output, const std::vector<int>& depths) const {
     bool is_entry = unit.first == unit.last;
     const CodeLevel& level = is_entry ? baseline_ : parts_.target.levels[unit.level];
     std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(parts_.target, level, options_.optimization);
@@ -187,7 +188,7 @@ class Generator {
       set_cpu(*function, level);
       std::optional<KernelDebug> kernel_debug;
       if (debug) kernel_debug.emplace(*debug, options_.text->kernels[k][unit.level]);
-      emit_kernel(function, kernel, may_alias_[k], level, *machine->getMCSubtargetInfo(), loops[k - unit.first],
+      emit_kernel(function, kernel, may_alias_[k], level, *machine->getMCSubtargetInfo(), depths[k - unit.first],
                   parts_.program.threads, kernel_debug ? &*kernel_debug : nullptr);
     }
     if (debug) debug->finish();
