@@ -5,6 +5,7 @@
 #include <span>
 
 #include "dlcc/weights_file.h"
+#include "support/integers.h"
 
 namespace dlcc::emit {
 
@@ -16,7 +17,7 @@ WeightsLayout lay_out_weights(const lower::Program& program, WeightsContainer co
   WeightsLayout layout;
   if (container == WeightsContainer::file) layout.bytes = DLCC_WEIGHTS_HEAD_BYTES;
   for (size_t i = 0; i < program.constants.size(); ++i) {
-    int64_t offset = (layout.bytes + alignment[i] - 1) / alignment[i] * alignment[i];
+    int64_t offset = round_up(layout.bytes, alignment[i]);
     layout.offsets.push_back(offset);
     layout.bytes = offset + static_cast<int64_t>(program.constants[i].bytes().size());
     layout.alignment = std::max(layout.alignment, alignment[i]);

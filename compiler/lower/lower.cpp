@@ -13,6 +13,7 @@
 #include "tensor/passes/expand_math.h"
 #include "tensor/passes/parallel_loops.h"
 #include "tensor/schedules/schedule.h"
+#include "tensor/verify.h"
 
 namespace dlcc::lower {
 namespace {
@@ -219,7 +220,7 @@ class Lowerer {
   void note_concatenation(const relay::CallTensor& x, const tensor::TensorFunction& f, const Invoke& call) {
     std::vector<Layout> layouts = x.layouts;
     layouts.resize(f.params.size() + 1);
-    auto offsets = bits(f.results[0]->type) >= 8 ? tensor::piece_offsets(f, layouts) : std::nullopt;
+    auto offsets = bits(f.results[0]->type) >= 8 ? tensor::concat_offsets(f, layouts) : std::nullopt;
     bool all_variable = std::ranges::none_of(x.args, [](const Atom& a) { return std::holds_alternative<Constant>(a); });
     if (!offsets || !all_variable || offsets->empty()) return;
     for (int64_t& o : *offsets) o *= bits(f.results[0]->type) / 8;
@@ -267,7 +268,13 @@ class Lowerer {
     KernelVariants kernel{f.name, {}};
     std::string text;  // calls whose kernels print the same text share one kernel
     for (tensor::Kernel& k : s.variants) {
-      k.body = tensor::choose_parallel_loops(tensor::bind_shared(tensor::expand_math(k.body)), options_.threads);
+      auto run = [&](const char* pass, tensor::Stmt body) {
+        k.body = std::move(body);
+        tensor::verify_after(pass, k);
+      };
+      run("expand_math", tensor::expand_math(k.body));
+      run("bind_shared", tensor::bind_shared(k.body));
+      run("choose_parallel_loops", tensor::choose_parallel_loops(k.body, options_.threads));
       k.name.clear();
       text += tensor::print(k);
       k.name = f.name;

@@ -7,11 +7,10 @@
 #include <numeric>
 
 #include "lower/pack_search.h"
+#include "support/integers.h"
 
 namespace dlcc::lower {
 namespace {
-
-int64_t round_up(int64_t x, int64_t multiple) { return (x + multiple - 1) / multiple * multiple; }
 
 // The buffers of positive size and lifetime, in units of their common alignment.
 struct Problem {

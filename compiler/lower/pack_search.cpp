@@ -12,10 +12,10 @@
 #include <array>
 #include <functional>
 
+#include "support/integers.h"
+
 namespace dlcc::lower {
 namespace {
-
-int64_t round_up(int64_t x, int64_t multiple) { return (x + multiple - 1) / multiple * multiple; }
 
 // Pseudo-random numbers in [0, 1) (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA
 // 2014), the same on every host.

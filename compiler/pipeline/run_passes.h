@@ -9,6 +9,7 @@
 #include "pipeline/stage_timer.h"
 #include "relay/ir.h"
 #include "relay/passes/passes.h"
+#include "support/verify_builds.h"
 
 namespace dlcc {
 
@@ -18,14 +19,9 @@ std::vector<std::string> storage_passes();
 
 // What to do between passes.
 struct PassRunOptions {
-#ifdef DLCC_VERIFY
-  static constexpr bool verify_always = true;
-#else
-  static constexpr bool verify_always = false;
-#endif
-  std::set<std::string> dump_after;  // passes after which the module is printed to stderr; "all": after each
-  std::string stop_after;            // pass after which the module is printed to stdout and the work ends
-  bool verify_each = verify_always;  // check the rules of relay/verify.cpp and the types after each pass
+  std::set<std::string> dump_after;      // passes after which the module is printed to stderr; "all": after each
+  std::string stop_after;                // pass after which the module is printed to stdout and the work ends
+  bool verify_each = verify_every_pass;  // check the rules of relay/verify.cpp and the types after each pass
 };
 
 // Runs the passes in order. Empty when a pass has an unknown name or fails (with diagnostics), or when the pass

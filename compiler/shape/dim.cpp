@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "support/diagnostics.h"
+#include "support/integers.h"
 
 namespace dlcc {
 
@@ -111,14 +112,12 @@ Dim operator*(const Dim& a, const Dim& b) {
   return Dim::from_terms(std::move(terms));
 }
 
-static int64_t floor_divide(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-
 Dim floor_div(const Dim& a, const Dim& b) {
   if (a.overflow_ || b.overflow_) return Dim::overflow();
   if (auto divisor = b.constant()) {
     if (*divisor == 0) return 0;
     if (*divisor == 1) return a;
-    if (auto value = a.constant()) return floor_divide(*value, *divisor);
+    if (auto value = a.constant()) return floor_quotient(*value, *divisor);
     // Terms that are multiples of the divisor are divided: floor_div(4 n + m, 2) = 2 n + floor_div(m, 2).
     std::vector<Dim::Term> whole, rest;
     for (const Dim::Term& t : a.terms_) {
@@ -136,6 +135,7 @@ Dim floor_div(const Dim& a, const Dim& b) {
 
 Dim floor_mod(const Dim& a, const Dim& b) {
   if (a.overflow_ || b.overflow_) return Dim::overflow();
+  if (b == Dim(0)) return 0;
   Dim quotient = floor_div(a, b);
   Dim rest = a - quotient * b;
   bool resolved = rest.is_constant() || quotient.terms_.empty();
@@ -190,7 +190,7 @@ Interval bounds(const DimAtom& atom) {
     case DimAtom::Kind::floor_div: {
       auto divisor = atom.args[1].constant();
       if (!divisor || *divisor <= 0) return {};
-      auto divided = [&](std::optional<int64_t> v) { return v ? std::optional(floor_divide(*v, *divisor)) : v; };
+      auto divided = [&](std::optional<int64_t> v) { return v ? std::optional(floor_quotient(*v, *divisor)) : v; };
       return {divided(lower(0)), divided(upper(0))};
     }
     case DimAtom::Kind::floor_mod: {

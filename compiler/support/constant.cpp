@@ -4,6 +4,7 @@
 
 #include "support/diagnostics.h"
 #include "support/float_formats.h"
+#include "support/row_major.h"
 
 namespace dlcc {
 
@@ -31,11 +32,7 @@ Constant Constant::view(DType dtype, std::vector<int64_t> shape, std::span<const
 
 Constant Constant::reshaped(std::vector<int64_t> shape) const { return view(dtype_, std::move(shape), bytes_, owner_); }
 
-int64_t Constant::count() const {
-  int64_t n = 1;
-  for (int64_t d : shape_) n *= d;
-  return n;
-}
+int64_t Constant::count() const { return element_count(shape_); }
 
 namespace {
 

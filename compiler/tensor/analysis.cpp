@@ -11,8 +11,6 @@
 namespace dlcc::tensor {
 namespace {
 
-bool is_axis(const Expr& e, const Axis& axis) { return as<VarRef>(e) && as<VarRef>(e)->var == axis.var; }
-
 // Each index of the load is the axis of the result's dimension that it is aligned with (from the last), or 0 along a
 // broadcast dimension.
 bool reads_elementwise(const Load& load, const Stage& stage) {
@@ -20,7 +18,7 @@ bool reads_elementwise(const Load& load, const Stage& stage) {
   size_t shift = stage.axes.size() - load.indices.size();
   for (size_t k = 0; k < load.indices.size(); ++k) {
     bool broadcast = load.buffer->shape[k] == Dim(1) && constant_integer(load.indices[k]) == 0;
-    if (!broadcast && !is_axis(load.indices[k], stage.axes[shift + k])) return false;
+    if (!broadcast && !is_var(load.indices[k], stage.axes[shift + k].var)) return false;
   }
   return true;
 }
@@ -31,7 +29,7 @@ bool reads_along_axes(const Load& load, const Stage& stage) {
   size_t next = 0;
   for (const Expr& index : load.indices) {
     if (constant_integer(index) == 0) continue;
-    while (next < stage.axes.size() && !is_axis(index, stage.axes[next])) ++next;
+    while (next < stage.axes.size() && !is_var(index, stage.axes[next].var)) ++next;
     if (next == stage.axes.size()) return false;
     ++next;
   }
@@ -63,10 +61,6 @@ bool is_sum_of_products(const Stage& stage) {
          !is_bool(product->a.type());
 }
 
-bool mentions(const Load& load, const Var& var) {
-  return std::ranges::any_of(load.indices, [&](const Expr& i) { return uses(i, var); });
-}
-
 }  // namespace
 
 bool reads_at_own_index(const Stage& stage, const BufferNode* buffer) {
@@ -75,7 +69,7 @@ bool reads_at_own_index(const Stage& stage, const BufferNode* buffer) {
       if (l.buffer.get() != buffer) continue;
       if (l.otherwise || l.indices.size() != stage.axes.size()) return false;
       for (size_t k = 0; k < l.indices.size(); ++k)
-        if (!is_axis(l.indices[k], stage.axes[k])) return false;
+        if (!is_var(l.indices[k], stage.axes[k].var)) return false;
     }
   return true;
 }
@@ -118,7 +112,7 @@ Pattern pattern_of(const TensorFunction& f) {
   return is_sum_of_products(f.stages[0]) ? Pattern::contraction : Pattern::reduction;
 }
 
-bool consists_of_pieces(const TensorFunction& f) {
+bool is_concatenation(const TensorFunction& f) {
   return f.results.size() == 1 && !f.stages.empty() && std::ranges::all_of(f.stages, [&](const Stage& s) {
            return !s.reduction && !s.origin.empty() && s.results.size() == 1 && s.results[0] == f.results[0];
          });
@@ -131,8 +125,7 @@ static int copied_param(const TensorFunction& f, const Stage& stage) {
   auto param = std::ranges::find(f.params, l->buffer);
   if (param == f.params.end() || l->indices.size() != stage.axes.size()) return -1;
   for (size_t d = 0; d < stage.axes.size(); ++d) {
-    const VarRef* ref = as<VarRef>(l->indices[d]);
-    if (!ref || ref->var != stage.axes[d].var || stage.axes[d].extent != l->buffer->shape[d]) return -1;
+    if (!is_var(l->indices[d], stage.axes[d].var) || stage.axes[d].extent != l->buffer->shape[d]) return -1;
   }
   return static_cast<int>(param - f.params.begin());
 }
@@ -140,9 +133,9 @@ static int copied_param(const TensorFunction& f, const Stage& stage) {
 // The offset, in elements of the result's storage, of an operand of a concatenation whose box begins at `origin`. Empty
 // if the operand is not contiguous there. It is if the outermost part of the concatenated axis is the outermost
 // physical dimension of more than one element.
-static std::optional<int64_t> offset_of_piece(const Layout& piece, const std::vector<int64_t>& piece_shape,
-                                              const Layout& whole, const std::vector<int64_t>& whole_shape,
-                                              const std::vector<int64_t>& origin) {
+static std::optional<int64_t> concat_offset(const Layout& piece, const std::vector<int64_t>& piece_shape,
+                                            const Layout& whole, const std::vector<int64_t>& whole_shape,
+                                            const std::vector<int64_t>& origin) {
   Layout small = explicit_layout(piece, piece_shape), large = explicit_layout(whole, whole_shape);
   if (small.parts.size() != large.parts.size()) return std::nullopt;
   int64_t offset = 0, inner = 1;
@@ -168,15 +161,14 @@ static std::optional<int64_t> offset_of_piece(const Layout& piece, const std::ve
   return offset * inner;
 }
 
-std::optional<std::vector<int64_t>> piece_offsets(const TensorFunction& f, const std::vector<Layout>& layouts) {
-  if (!consists_of_pieces(f) || f.stages.size() != f.params.size()) return std::nullopt;
+std::optional<std::vector<int64_t>> concat_offsets(const TensorFunction& f, const std::vector<Layout>& layouts) {
+  if (!is_concatenation(f) || f.stages.size() != f.params.size()) return std::nullopt;
   std::vector<int64_t> offsets(f.params.size(), -1);
   for (const Stage& stage : f.stages) {
     int k = copied_param(f, stage);
     if (k < 0 || offsets[static_cast<size_t>(k)] >= 0) return std::nullopt;
-    auto offset =
-        offset_of_piece(layouts[static_cast<size_t>(k)], static_shape(f.params[static_cast<size_t>(k)]->shape),
-                        layouts.back(), static_shape(f.results[0]->shape), static_shape(stage.origin));
+    auto offset = concat_offset(layouts[static_cast<size_t>(k)], static_shape(f.params[static_cast<size_t>(k)]->shape),
+                                layouts.back(), static_shape(f.results[0]->shape), static_shape(stage.origin));
     if (!offset) return std::nullopt;
     offsets[static_cast<size_t>(k)] = *offset;
   }
@@ -209,7 +201,7 @@ std::optional<Contraction> find_contraction(const TensorFunction& f, const std::
   auto last_own_axis = [&](const Load& own, const Load& other) {
     int last = -1;
     for (size_t k = 0; k < stage.axes.size(); ++k)
-      if (mentions(own, stage.axes[k].var) && !mentions(other, stage.axes[k].var)) last = static_cast<int>(k);
+      if (uses(own, stage.axes[k].var) && !uses(other, stage.axes[k].var)) last = static_cast<int>(k);
     return last;
   };
   bool b_is_weights = is_constant(a) != is_constant(b) ? is_constant(b) : last_own_axis(b, a) >= last_own_axis(a, b);
@@ -237,7 +229,7 @@ int channel_axis(const TensorFunction& f, const std::vector<bool>& constant, int
   if (!c) return -1;
   const auto& axes = f.stages[0].axes;
   for (size_t k = 0; k + 1 < axes.size(); ++k)
-    if (mentions(c->weights, axes[k].var) && n_per_group(c->data, axes[k].var) % block == 0 &&
+    if (uses(c->weights, axes[k].var) && n_per_group(c->data, axes[k].var) % block == 0 &&
         axes[k].extent.value() >= block / 2)
       return static_cast<int>(k);
   return -1;
@@ -261,6 +253,25 @@ std::optional<Chain> split_at_window_reduction(const TensorFunction& f) {
               {f.name, f.params, f.results, {middle, f.stages.end()}}};
   chain.second.params.push_back(passed);
   return chain;
+}
+
+bool uses(const Load& load, const Var& var) {
+  return std::ranges::any_of(load.indices, [&](const Expr& i) { return uses(i, var); });
+}
+
+bool reads(const Stage& stage, const Buffer& buffer) {
+  auto in = [&](const Expr& e) {
+    auto loads = loads_of(e);
+    return std::ranges::any_of(loads, [&](const Load& l) { return l.buffer == buffer; });
+  };
+  return std::ranges::any_of(stage.values, in) ||
+         std::ranges::any_of(stage.requirements, [&](const Requirement& r) { return in(r.condition); });
+}
+
+bool provably_in_range(const Expr& index, const Dim& extent, const Ranges& ranges) {
+  auto r = range_of(index, ranges);
+  auto size = extent.constant();
+  return r && size && r->low >= 0 && r->high < *size;
 }
 
 Ranges ranges_of(const Stage& stage) {

@@ -23,7 +23,7 @@ enum class Pattern : uint8_t {
 Pattern pattern_of(const TensorFunction&);
 
 // Whether the function is a concatenation: every stage writes a box of the only result, without reduction.
-bool consists_of_pieces(const TensorFunction&);
+bool is_concatenation(const TensorFunction&);
 
 // Whether every load of `buffer` in the stage's values has exactly the stage's axes as indices, in order.
 bool reads_at_own_index(const Stage&, const BufferNode* buffer);
@@ -72,13 +72,22 @@ std::optional<int64_t> contiguous_slice(const TensorFunction&);
 // If the function is a concatenation of its operands, and each operand's storage is a contiguous range of the result's
 // storage: the offset of each operand in the result, in elements. The layouts are those of the parameters, then of the
 // result.
-std::optional<std::vector<int64_t>> piece_offsets(const TensorFunction&, const std::vector<Layout>&);
+std::optional<std::vector<int64_t>> concat_offsets(const TensorFunction&, const std::vector<Layout>&);
 
 // The number of multiply-accumulate operations in all contractions of the function; 0 for those of symbolic extents.
 int64_t multiply_accumulates(const TensorFunction&);
 
 // Whether the expression contains a function that takes many instructions: a transcendental one, a float division.
 bool is_expensive(const Expr&);
+
+// Whether the variable occurs in an index of the load.
+bool uses(const Load&, const Var&);
+
+// Whether a value or a requirement of the stage loads from the buffer.
+bool reads(const Stage&, const Buffer&);
+
+// Whether the index is provably in [0, extent).
+bool provably_in_range(const Expr& index, const Dim& extent, const Ranges&);
 
 // The bounds of each index of a load; empty if some index has none.
 std::vector<Range> ranges_read(const Load&, const Ranges&);

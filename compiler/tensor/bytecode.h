@@ -96,22 +96,22 @@ Execute copy_instruction(Kind);
 Execute cast_instruction(Kind from, Kind to);
 Execute round_instruction(DType, Kind, bool saturate);  // rounds a register value to a narrow type
 Execute bitcast_instruction(DType from, DType to, Precision);
-Execute odd_instruction();         // float64 to float32, rounded to odd, so that a second rounding is exact
-Execute scaled_add_instruction();  // int64 a + b * imm
-Execute in_range_instruction();    // int64 0 <= a < imm
-Execute check_instruction();       // fails unless 0 <= a < imm wherever mask b
-Execute require_instruction();     // stops with status imm unless a wherever mask b
-Execute load_instruction(DType storage, bool gather, bool masked);    // mask c, else d
-Execute store_instruction(DType storage, bool scatter, bool masked);  // value d, mask c
-Execute private_load_instruction(Kind, bool gather);  // from lane-private array at register dst... see ops
+Execute round_to_odd_instruction();  // float64 to float32, so that one more rounding to a narrow type is correct
+Execute scaled_add_instruction();    // int64: a + b * imm
+Execute in_range_instruction();      // int64: 0 <= a < imm
+Execute check_instruction();         // InternalError if b and not 0 <= a < imm, in any lane
+Execute require_instruction();       // ends the program with status imm if b and not a, in any lane
+Execute load_instruction(DType storage, bool gather, bool masked);    // masked: d in lanes where c is false
+Execute store_instruction(DType storage, bool scatter, bool masked);  // stores d; masked: in lanes where c is true
+Execute private_load_instruction(Kind, bool gather);  // from a lane-private array, see execute_private_load
 Execute private_store_instruction(Kind, bool scatter, bool masked);
-Execute maximum_instruction();  // scalar dst: largest int64 of a's lanes wherever mask b; 0 when none
+Execute maximum_instruction();  // scalar dst: the largest int64 in the lanes of a where b is true; 0 if there is none
 
-// Control: relative jumps in `step`.
-Execute loop_begin_instruction();  // dst counter, a extent; jumps over the body when empty
+// Control flow. Jumps are relative, by `step` instructions.
+Execute loop_begin_instruction();  // dst: the loop's counter, a: its extent; jumps over the body if the extent is 0
 Execute loop_end_instruction();
-Execute strip_begin_instruction();  // dst start, a total, imm strip number
+Execute strip_begin_instruction();  // dst: the strip's first iteration, a: their total number, imm: index in `strips`
 Execute strip_end_instruction();
-Execute skip_instruction();  // jumps when a is false in all lanes
+Execute skip_instruction();  // jumps if a is false in all lanes
 
 }  // namespace dlcc::tensor::bytecode

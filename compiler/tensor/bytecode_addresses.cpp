@@ -1,15 +1,16 @@
 // Memory accesses of the bytecode compiler: addresses, bounds, masks and lane-private buffers.
 #include <algorithm>
 
+#include "tensor/analysis.h"
 #include "tensor/bytecode_compiler.h"
 
 namespace dlcc::tensor::bytecode {
 
 // ---- loads and stores -----------------------------------------------------------------------------------------------
 
-Compiler::Address Compiler::address(const Place& place, const std::vector<Expr>& indices) {
+Compiler::Address Compiler::address(const BufferStorage& storage, const std::vector<Expr>& indices) {
   Affine flat;
-  for (size_t d = 0; d < indices.size(); ++d) add_to(flat, affine(indices[d]), place.strides[d]);
+  for (size_t d = 0; d < indices.size(); ++d) add_to(flat, affine(indices[d]), storage.strides[d]);
   Affine scalar, lanes;
   for (const auto& [v, k] : flat.terms) add_term(v.vector ? lanes : scalar, v, k);
   Address r;
@@ -36,68 +37,65 @@ Compiler::Address Compiler::address(const Place& place, const std::vector<Expr>&
       r.step = 0;
       r.lanes = materialise(lanes);
       r.level = r.lanes.level;
-      r.moves = r.lanes.epoch != 0;
+      r.is_mutable = r.lanes.epoch != 0;
     }
     r.level = std::max(r.level, strip_level_);
   }
   r.scalar = materialise(scalar);
   r.level = std::max(r.level, r.scalar.level);
-  r.moves |= r.scalar.epoch != 0;
+  r.is_mutable |= r.scalar.epoch != 0;
   return r;
 }
 
 // Emits a check of each index that is not provably in range.
-void Compiler::check(const Place& place, const Buffer& b, const std::vector<Expr>& indices, const Ranges& ranges) {
+void Compiler::check(const BufferStorage& storage, const Buffer& b, const std::vector<Expr>& indices) {
   for (size_t d = 0; d < indices.size(); ++d) {
-    auto r = range_of(indices[d], ranges);
-    auto extent = b->shape[d].constant();
-    if (r && r->low >= 0 && extent && r->high < *extent) continue;
+    if (provably_in_range(indices[d], b->shape[d], ranges_)) continue;
     Value index = materialise(affine(indices[d]));
-    Value mask = guard_ ? *guard_ : mask_ ? *mask_ : truth();
+    Value mask = guard_ ? *guard_ : mask_ ? *mask_ : all_lanes();
     mark_used(index);
     Instruction i;
     i.execute = check_instruction();
     i.a = index.reg, i.b = mask.reg;
     i.a_scalar = !index.vector, i.b_scalar = !mask.vector;
     i.vector = index.vector || mask.vector;
-    i.imm = extent.value_or(0);
-    i.memory = place.memory;
+    i.imm = b->shape[d].constant().value_or(0);
+    i.memory = storage.memory;
     append(i);
   }
 }
 
 Value Compiler::load_value(const Expr& e, const Load& x) {
-  auto found = places_.find(x.buffer);
-  DLCC_CHECK(found != places_.end(), "buffer {} is not declared", x.buffer->name);
-  const Place place = found->second;
+  auto found = storage_.find(x.buffer);
+  DLCC_CHECK(found != storage_.end(), "buffer {} is not declared", x.buffer->name);
+  const BufferStorage storage = found->second;
   std::optional<Value> mask;
   bool safe = true;
   for (size_t d = 0; d < x.indices.size(); ++d) {
-    if (provably_inside(x, d)) continue;
+    if (provably_in_range(x.indices[d], x.buffer->shape[d], ranges_)) continue;
     safe = false;
     if (!x.otherwise) continue;
     Value index = materialise(affine(x.indices[d]));
-    mask = both(mask, emit(in_range_instruction(), Kind::boolean, {index}, x.buffer->shape[d].value()));
+    mask = conjunction(mask, emit(in_range_instruction(), Kind::boolean, {index}, x.buffer->shape[d].value()));
   }
   Value otherwise;
   if (x.otherwise) {
     safe = true;
     if (mask) otherwise = value(x.otherwise);
   } else if (!safe) {
-    check(place, x.buffer, x.indices, ranges_);
+    check(storage, x.buffer, x.indices);
     mask = guard_ ? guard_ : mask_;
     if (mask) otherwise = literal_value(e.type(), Literal{});
   }
-  if (place.lane_private) {
-    Value v = private_load(x, place);
+  if (storage.lane_private) {
+    Value v = private_load(x, storage);
     return mask ? emit(select_instruction(v.kind), v.kind, {*mask, v, otherwise}) : v;
   }
-  Address at = address(place, x.indices);
-  DType storage = storage_type(x.buffer->type, precision_);
+  Address at = address(storage, x.indices);
   Instruction i;
-  i.execute = load_instruction(storage, at.gather, mask.has_value());
+  i.execute = load_instruction(storage_type(x.buffer->type, precision_), at.gather, mask.has_value());
   i.a = at.scalar.reg, i.imm = at.imm, i.step = at.step;
-  i.memory = place.memory;
+  i.memory = storage.memory;
   i.vector = at.vector;
   int where = at.level;
   if (at.gather) i.b = at.lanes.reg, mark_used(at.lanes);
@@ -109,7 +107,7 @@ Value Compiler::load_value(const Expr& e, const Load& x) {
   }
   if (i.vector) where = std::max(where, strip_level_);
   // A load may be hoisted out of the current scope if no store writes the buffer and its indices are in range.
-  bool fixed = place.constant && safe && !at.moves && !(mask && mask->epoch) && !otherwise.epoch;
+  bool fixed = storage.constant && safe && !at.is_mutable && !(mask && mask->epoch) && !otherwise.epoch;
   if (!fixed) where = level();
   std::array<int64_t, 9> key{reinterpret_cast<int64_t>(i.execute),
                              i.a,
@@ -130,15 +128,15 @@ Value Compiler::load_value(const Expr& e, const Load& x) {
   return result;
 }
 
-Value Compiler::private_load(const Load& x, const Place& place) {
+Value Compiler::private_load(const Load& x, const BufferStorage& storage) {
   Kind kind = register_kind(x.buffer->type, precision_);
   Affine flat;
-  for (size_t d = 0; d < x.indices.size(); ++d) add_to(flat, affine(x.indices[d]), place.strides[d]);
+  for (size_t d = 0; d < x.indices.size(); ++d) add_to(flat, affine(x.indices[d]), storage.strides[d]);
   last_ = {};
   if (flat.terms.empty()) {
     // The register of an element at a constant index is the operand itself.
-    int64_t element = std::clamp<int64_t>(flat.constant, 0, std::max<int64_t>(place.count - 1, 0));
-    uint32_t at = static_cast<uint32_t>(place.reg + element * strip_lanes * kind_bytes(kind));
+    int64_t element = std::clamp<int64_t>(flat.constant, 0, std::max<int64_t>(storage.count - 1, 0));
+    uint32_t at = static_cast<uint32_t>(storage.reg + element * strip_lanes * kind_bytes(kind));
     return {at, kind, true, level(), epoch_};
   }
   Value offsets = materialise(flat);
@@ -147,7 +145,7 @@ Value Compiler::private_load(const Load& x, const Place& place) {
   i.a = offsets.vector ? index_constant(0).reg : offsets.reg;
   i.b = offsets.reg;
   i.execute = private_load_instruction(kind, offsets.vector);
-  i.c = place.reg, i.vector = true, i.step = place.count;
+  i.c = storage.reg, i.vector = true, i.step = storage.count;
   Value result = fresh(kind, true, level());
   i.dst = result.reg;
   append(i);
@@ -155,17 +153,17 @@ Value Compiler::private_load(const Load& x, const Place& place) {
 }
 
 void Compiler::store(const Store& x) {
-  auto found = places_.find(x.buffer);
-  DLCC_CHECK(found != places_.end(), "buffer {} is not declared", x.buffer->name);
-  const Place place = found->second;
-  if (place.lane_private) return private_store(x, place);
-  forget();
-  check(place, x.buffer, x.indices, ranges_);
+  auto found = storage_.find(x.buffer);
+  DLCC_CHECK(found != storage_.end(), "buffer {} is not declared", x.buffer->name);
+  const BufferStorage storage = found->second;
+  if (storage.lane_private) return private_store(x, storage);
+  clear_memo();
+  check(storage, x.buffer, x.indices);
   Value v = value(x.value);
-  Address at = address(place, x.indices);
+  Address at = address(storage, x.indices);
   Instruction i;
   i.execute = store_instruction(storage_type(x.buffer->type, precision_), at.gather, mask_.has_value());
-  i.a = at.scalar.reg, i.imm = at.imm, i.step = at.step, i.memory = place.memory;
+  i.a = at.scalar.reg, i.imm = at.imm, i.step = at.step, i.memory = storage.memory;
   i.d = v.reg, i.d_scalar = !v.vector;
   i.vector = at.vector || v.vector || (mask_ && mask_->vector);
   mark_used(v);
@@ -176,18 +174,18 @@ void Compiler::store(const Store& x) {
   last_ = {};
 }
 
-void Compiler::private_store(const Store& x, const Place& place) {
-  forget();
+void Compiler::private_store(const Store& x, const BufferStorage& storage) {
+  clear_memo();
   Kind kind = register_kind(x.buffer->type, precision_);
-  check(place, x.buffer, x.indices, ranges_);
+  check(storage, x.buffer, x.indices);
   Affine flat;
-  for (size_t d = 0; d < x.indices.size(); ++d) add_to(flat, affine(x.indices[d]), place.strides[d]);
+  for (size_t d = 0; d < x.indices.size(); ++d) add_to(flat, affine(x.indices[d]), storage.strides[d]);
   bool fixed = flat.terms.empty();
   Value offsets = fixed ? Value{} : materialise(flat);
   last_ = {};
   Value v = value(x.value);
   mark_used(v);
-  uint32_t target = static_cast<uint32_t>(place.reg + (fixed ? flat.constant : 0) * strip_lanes * kind_bytes(kind));
+  uint32_t target = static_cast<uint32_t>(storage.reg + (fixed ? flat.constant : 0) * strip_lanes * kind_bytes(kind));
   if (fixed && !mask_ && last_.valid && last_.reg == v.reg && v.vector && v.level == level() && v.epoch == 0) {
     // The last instruction computes the value for this store only: it writes to the element.
     scopes_.back().code.back().dst = target;
@@ -202,7 +200,7 @@ void Compiler::private_store(const Store& x, const Place& place) {
       i.a = v.reg, i.a_scalar = !v.vector, i.dst = target;
     } else {
       i.execute = private_store_instruction(kind, offsets.vector, mask_.has_value());
-      i.dst = place.reg;
+      i.dst = storage.reg;
       i.a = fixed || offsets.vector ? index_constant(0).reg : offsets.reg;
       i.imm = fixed ? flat.constant : 0;
       i.b = offsets.reg;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "support/row_major.h"
 #include "tensor/bytecode_compiler.h"
 #include "tensor/intrinsic.h"
 #include "tensor/visit.h"
@@ -11,33 +12,29 @@ namespace dlcc::tensor::bytecode {
 // ---- statements -----------------------------------------------------------------------------------------------------
 
 void Compiler::declare(const Buffer& b, bool constant) {
-  Place place;
+  BufferStorage storage;
   std::vector<int64_t> shape = static_shape(b->shape);
-  place.strides = b->strides;
-  place.count = 1;
-  if (place.strides.empty()) {
-    place.strides.assign(shape.size(), 1);
-    for (size_t d = shape.size(); d-- > 1;) place.strides[d - 1] = place.strides[d] * shape[d];
-  }
-  for (size_t d = 0; d < shape.size(); ++d) place.count = shape[d] == 0 ? 0 : place.count;
-  if (place.count)
-    for (size_t d = 0; d < shape.size(); ++d) place.count += (shape[d] - 1) * place.strides[d];
-  place.constant = constant;
-  place.memory = static_cast<uint16_t>(program_.names.size());
+  storage.strides = b->strides.empty() ? row_major_strides(shape) : b->strides;
+  storage.count = 1;
+  for (size_t d = 0; d < shape.size(); ++d) storage.count = shape[d] == 0 ? 0 : storage.count;
+  if (storage.count)
+    for (size_t d = 0; d < shape.size(); ++d) storage.count += (shape[d] - 1) * storage.strides[d];
+  storage.constant = constant;
+  storage.memory = static_cast<uint16_t>(program_.names.size());
   DLCC_CHECK(program_.names.size() < 65535, "too many buffers in one kernel");
   program_.names.push_back(b->name);
-  places_[b] = place;
+  storage_[b] = storage;
 }
 
 void Compiler::allocation(const Allocate& x) {
   declare(x.buffer, false);
-  Place& place = places_.at(x.buffer);
+  BufferStorage& storage = storage_.at(x.buffer);
   if (strip_) {
-    place.lane_private = true;
+    storage.lane_private = true;
     Kind kind = register_kind(x.buffer->type, precision_);
-    place.reg = allocate(std::max<int64_t>(place.count, 1) * strip_lanes * kind_bytes(kind));
+    storage.reg = allocate(std::max<int64_t>(storage.count, 1) * strip_lanes * kind_bytes(kind));
   }
-  program_.locals.push_back({storage_type(x.buffer->type, precision_), strip_ ? 0 : place.count});
+  program_.locals.push_back({storage_type(x.buffer->type, precision_), strip_ ? 0 : storage.count});
   statement(x.body);
 }
 
@@ -45,9 +42,9 @@ void Compiler::serial_loop(const For& x, const Value& extent) {
   Value counter = fresh(Kind::i64, false, level() + 1);
   if (auto r = range_of(x.extent, ranges_)) ranges_[x.var] = {0, std::max<int64_t>(r->high - 1, 0)};
   indices_[x.var] = {{{counter, 1}}, 0};
-  open();
+  open_scope();
   statement(x.body);
-  std::vector<Instruction> body = close();
+  std::vector<Instruction> body = close_scope();
   Instruction begin, end;
   begin.execute = loop_begin_instruction();
   begin.dst = counter.reg, begin.a = extent.reg, begin.step = static_cast<int64_t>(body.size()) + 1;
@@ -59,7 +56,7 @@ void Compiler::serial_loop(const For& x, const Value& extent) {
 
 // A loop whose extent differs between lanes runs to the largest extent, with a mask of the active lanes.
 void Compiler::divergent_loop(const For& x, const Value& extent) {
-  Value mask = mask_ ? *mask_ : truth();
+  Value mask = mask_ ? *mask_ : all_lanes();
   mark_used(extent), mark_used(mask);
   Value largest = fresh(Kind::i64, false, level());
   Instruction i;
@@ -69,12 +66,12 @@ void Compiler::divergent_loop(const For& x, const Value& extent) {
   Value counter = fresh(Kind::i64, false, level() + 1);
   if (auto r = range_of(x.extent, ranges_)) ranges_[x.var] = {0, std::max<int64_t>(r->high - 1, 0)};
   indices_[x.var] = {{{counter, 1}}, 0};
-  open();
+  open_scope();
   std::optional<Value> outer = mask_;
-  mask_ = both(outer, emit(binary_instruction(BinaryOp::lt, Kind::i64), Kind::boolean, {counter, extent}));
+  mask_ = conjunction(outer, emit(binary_instruction(BinaryOp::lt, Kind::i64), Kind::boolean, {counter, extent}));
   statement(x.body);
   mask_ = outer;
-  std::vector<Instruction> body = close();
+  std::vector<Instruction> body = close_scope();
   Instruction begin;
   begin.execute = loop_begin_instruction();
   begin.dst = counter.reg, begin.a = largest.reg, begin.step = static_cast<int64_t>(body.size()) + 1;
@@ -87,7 +84,7 @@ void Compiler::divergent_loop(const For& x, const Value& extent) {
 void Compiler::strip(const std::vector<const For*>& nest) {
   Value total;
   if (nest.size() == 1) {
-    forget();
+    clear_memo();
     total = materialise(affine(nest[0]->extent));
     if (auto r = range_of(nest[0]->extent, ranges_)) ranges_[nest[0]->var] = {0, std::max<int64_t>(r->high - 1, 0)};
   } else {
@@ -107,9 +104,9 @@ void Compiler::strip(const std::vector<const For*>& nest) {
     indices_[x->var] = {{{lane, 1}}, 0};
     if (nest.size() > 1) ranges_[x->var] = {0, std::max<int64_t>(extent - 1, 0)};
   }
-  open();
+  open_scope();
   statement(nest.back()->body);
-  std::vector<Instruction> body = close();
+  std::vector<Instruction> body = close_scope();
   Instruction begin, end;
   begin.execute = strip_begin_instruction();
   begin.dst = strip_start_.reg, begin.a = total.reg, begin.imm = static_cast<int64_t>(*strip_);
@@ -151,7 +148,7 @@ void Compiler::loop(const For& x) {
       if (first == 0 && all_constant) return strip(nest);
     }
   }
-  forget();
+  clear_memo();
   Value extent = materialise(affine(x.extent));
   if (extent.vector)
     divergent_loop(x, extent);
@@ -163,11 +160,11 @@ void Compiler::branch(const Value& condition, const Stmt& body) {
   if (!body) return;
   std::optional<Value> outer = mask_;
   Value test = condition;
-  if (condition.vector || mask_) mask_ = test = both(outer, condition);
+  if (condition.vector || mask_) mask_ = test = conjunction(outer, condition);
   mark_used(test);
-  open();
+  open_scope();
   statement(body);
-  std::vector<Instruction> code = close();
+  std::vector<Instruction> code = close_scope();
   mask_ = outer;
   Instruction skip;
   skip.execute = skip_instruction();
@@ -185,7 +182,7 @@ void Compiler::statement(const Stmt& s) {
                  [&](const Store& x) { store(x); },
                  [&](const Let& x) {
                    if (x.var->type == dtype::i64) {
-                     forget();
+                     clear_memo();
                      Affine a = affine(x.value);
                      if (std::ranges::any_of(a.terms, [](const auto& t) { return t.first.epoch != 0; })) {
                        Value v = materialise(a);
@@ -211,7 +208,7 @@ void Compiler::statement(const Stmt& s) {
                             x.else_body);
                  },
                  [&](const Require& x) {
-                   Value c = root(x.condition), mask = mask_ ? *mask_ : truth();
+                   Value c = root(x.condition), mask = mask_ ? *mask_ : all_lanes();
                    mark_used(c), mark_used(mask);
                    Instruction i;
                    i.execute = require_instruction();

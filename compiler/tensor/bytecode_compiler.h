@@ -45,29 +45,30 @@ class Compiler {
   Program run();
 
  private:
-  // Where instructions go: the kernel, a loop's body, a branch's body.
+  // The code of the kernel, of a loop's body or of a branch's body.
   struct Scope {
     std::vector<Instruction> code;
-    std::map<std::array<int64_t, 9>, Value> computed;  // by instruction
+    std::map<std::array<int64_t, 9>, Value> computed;  // by the fields of the instruction
   };
-  // A buffer in memory, or lane-private within a strip.
-  struct Place {
+  // The storage of a buffer: a memory, or, for a buffer that a strip allocates, a register array per lane.
+  struct BufferStorage {
     uint16_t memory = 0;
     bool lane_private = false;
-    uint32_t reg = 0;
-    int64_t count = 0;
-    bool constant = false;  // never written by the kernel
+    uint32_t reg = 0;       // the first register of lane-private storage
+    int64_t count = 0;      // elements
+    bool constant = false;  // no statement of the kernel writes it
     std::vector<int64_t> strides;
   };
+  // The element scalar + imm + lane * step, or, for a gather or scatter, scalar + imm + lanes[lane].
   struct Address {
     Value scalar;
     int64_t imm = 0;
     bool gather = false;
-    Value lanes;       // offsets, for a gather
-    int64_t step = 0;  // else elements from lane to lane
+    Value lanes;
+    int64_t step = 0;
     bool vector = false;
     int level = 0;
-    bool moves = false;  // depends on a register that may change
+    bool is_mutable = false;  // a store may change one of its registers
   };
 
   // ---- registers and instructions ----
@@ -87,7 +88,7 @@ class Compiler {
   }
   Value constant_bits(Kind kind, uint64_t bits);
   Value index_constant(int64_t v) { return constant_bits(Kind::i64, static_cast<uint64_t>(v)); }
-  Value truth() { return constant_bits(Kind::boolean, 1); }
+  Value all_lanes() { return constant_bits(Kind::boolean, 1); }
   Value emit(Execute execute, Kind kind, const std::vector<Value>& operands, int64_t imm = 0);
   void append(Instruction i) { scopes_.back().code.push_back(i); }
 
@@ -105,18 +106,17 @@ class Compiler {
   Value cast_value(const Value& a, DType from, DType to, bool saturate);
   Value literal_value(DType type, const Literal& l);
   Value load_value(const Expr& e, const Load& x);
-  Value private_load(const Load& x, const Place& place);
-  bool provably_inside(const Load& x, size_t d);
-  bool guarded(const Expr& e);  // holds a plain load that may lie outside
-  Value both(const std::optional<Value>& a, const Value& b);
-  Address address(const Place& place, const std::vector<Expr>& indices);
-  void check(const Place& place, const Buffer& b, const std::vector<Expr>& indices, const Ranges& ranges);
-  void forget() {
+  Value private_load(const Load& x, const BufferStorage& storage);
+  bool may_fault(const Expr& e);  // whether it contains a load without predicate that may be out of range
+  Value conjunction(const std::optional<Value>& a, const Value& b);
+  Address address(const BufferStorage& storage, const std::vector<Expr>& indices);
+  void check(const BufferStorage& storage, const Buffer& b, const std::vector<Expr>& indices);
+  void clear_memo() {
     memo_.clear();
     affine_memo_.clear();
   }
   Value root(const Expr& e) {
-    forget();
+    clear_memo();
     return value(e);
   }
 
@@ -128,11 +128,11 @@ class Compiler {
   void serial_loop(const For& x, const Value& extent);
   void branch(const Value& condition, const Stmt& body);
   void store(const Store& x);
-  void private_store(const Store& x, const Place& place);
+  void private_store(const Store& x, const BufferStorage& storage);
   void allocation(const Allocate& x);
   void declare(const Buffer& b, bool constant);
-  void open() { scopes_.emplace_back(), ++epoch_; }
-  std::vector<Instruction> close() {
+  void open_scope() { scopes_.emplace_back(), ++epoch_; }
+  std::vector<Instruction> close_scope() {
     std::vector<Instruction> code = std::move(scopes_.back().code);
     scopes_.pop_back();
     ++epoch_;
@@ -150,13 +150,13 @@ class Compiler {
   Program program_;
   std::vector<Scope> scopes_;
   std::map<std::pair<Kind, uint64_t>, Value> constants_;
-  std::map<Buffer, Place> places_;
+  std::map<Buffer, BufferStorage> storage_;
   std::map<Var, Affine> indices_;   // the values of int64 variables
   std::map<Var, Value> variables_;  // the values of other variables
   Ranges ranges_;
   std::map<std::pair<const ExprNode*, int64_t>, Value> memo_;  // of one root expression, by node and guard
   std::map<std::pair<const ExprNode*, int64_t>, Affine> affine_memo_;
-  std::map<const ExprNode*, std::pair<Expr, bool>> guarded_;
+  std::map<const ExprNode*, std::pair<Expr, bool>> may_fault_;
   std::optional<Value> mask_;    // the lanes that execute the statement; empty: all
   std::optional<Value> guard_;   // the lanes that use the value of the expression; empty: all
   std::optional<size_t> strip_;  // the index of the current strip

@@ -336,7 +336,7 @@ Execute round_instruction(DType type, Kind kind, bool saturate) {
   DLCC_UNREACHABLE("rounding to {}", name(type));
 }
 
-Execute odd_instruction() {
+Execute round_to_odd_instruction() {
   return [](Frame& f, const Instruction& i) { over<double, float>(f, i, [](double v) { return narrow_to_odd(v); }); };
 }
 
@@ -398,8 +398,10 @@ Execute with_type(DType type, Precision precision, F&& f) {
     TYPE(uint8_, uint8_t)
     TYPE(uint16_, uint16_t)
     TYPE(uint32_, uint32_t)
-    TYPE(uint64_, uint64_t) TYPE(bool_, bool) FLOAT(float16_, float) FLOAT(bfloat16_, float) FLOAT(float32_, float)
-        FLOAT(float64_, double) default : DLCC_UNREACHABLE("bitcast of {}", name(type));
+    TYPE(uint64_, uint64_t)
+    TYPE(bool_, bool)
+    FLOAT(float16_, float) FLOAT(bfloat16_, float) FLOAT(float32_, float) FLOAT(float64_, double) default
+        : DLCC_UNREACHABLE("bitcast of {}", name(type));
   }
 #undef TYPE
 #undef FLOAT

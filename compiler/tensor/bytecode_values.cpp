@@ -3,6 +3,7 @@
 #include <cstring>
 #include <tuple>
 
+#include "tensor/analysis.h"
 #include "tensor/bytecode_compiler.h"
 #include "tensor/linear.h"
 #include "tensor/visit.h"
@@ -142,45 +143,22 @@ Value Compiler::materialise(const Affine& a) {
 
 // ---- expressions ----------------------------------------------------------------------------------------------------
 
-bool Compiler::provably_inside(const Load& x, size_t d) {
-  auto r = range_of(x.indices[d], ranges_);
-  auto extent = x.buffer->shape[d].constant();
-  return r && r->low >= 0 && extent && r->high < *extent;
-}
-
-bool Compiler::guarded(const Expr& root) {
+bool Compiler::may_fault(const Expr& root) {
   for_each_expr(root, [&](const Expr& e) {
-    if (guarded_.count(e.get())) return;
+    if (may_fault_.count(e.get())) return;
     bool any = false;
-    auto sub = [&](const Expr& c) {
-      if (c) any |= guarded_.at(c.get()).second;
-    };
-    std::visit(overloaded{
-                   [](const Literal&) {},
-                   [](const VarRef&) {},
-                   [&](const Unary& x) { sub(x.a); },
-                   [&](const Binary& x) { sub(x.a), sub(x.b); },
-                   [&](const Fma& x) { sub(x.a), sub(x.b), sub(x.c); },
-                   [&](const Select& x) { sub(x.condition), sub(x.a), sub(x.b); },
-                   [&](const Cast& x) { sub(x.a); },
-                   [&](const Bitcast& x) { sub(x.a); },
-                   [&](const Load& x) {
-                     for (size_t d = 0; d < x.indices.size(); ++d) {
-                       sub(x.indices[d]);
-                       if (!x.otherwise) any |= !provably_inside(x, d);
-                     }
-                     sub(x.otherwise);
-                   },
-               },
-               e->v);
-    guarded_.emplace(e.get(), std::pair(e, any));
+    for_each_operand(*e, [&](const Expr& operand) { any |= may_fault_.at(operand.get()).second; });
+    if (const Load* x = as<Load>(e); x && !x->otherwise)
+      for (size_t d = 0; d < x->indices.size(); ++d)
+        any |= !provably_in_range(x->indices[d], x->buffer->shape[d], ranges_);
+    may_fault_.emplace(e.get(), std::pair(e, any));
   });
-  return guarded_.at(root.get()).second;
+  return may_fault_.at(root.get()).second;
 }
 
 Value Compiler::value(const Expr& e) {
   std::optional<Value> outer = guard_;
-  if (guard_ && !guarded(e)) guard_.reset();
+  if (guard_ && !may_fault(e)) guard_.reset();
   std::pair key(e.get(), guard_ ? int64_t{guard_->reg} : -1);
   auto it = memo_.find(key);
   if (it == memo_.end()) {
@@ -256,7 +234,7 @@ Value Compiler::binary_value(const Expr& e, const Binary& x) {
   return emit(binary_instruction(x.op, a.kind), kind, {a, b});
 }
 
-Value Compiler::both(const std::optional<Value>& a, const Value& b) {
+Value Compiler::conjunction(const std::optional<Value>& a, const Value& b) {
   return a ? emit(binary_instruction(BinaryOp::logical_and, Kind::boolean), Kind::boolean, {*a, b}) : b;
 }
 
@@ -264,9 +242,9 @@ Value Compiler::select_value(const Expr& e, const Select& x) {
   Value c = value(x.condition);
   std::optional<Value> outer = guard_;
   auto arm = [&](const Expr& a, bool taken) {
-    if (guarded(a)) {
+    if (may_fault(a)) {
       Value when = taken ? c : emit(unary_instruction(UnaryOp::logical_not, Kind::boolean), Kind::boolean, {c});
-      guard_ = both(outer ? outer : mask_, when);
+      guard_ = conjunction(outer ? outer : mask_, when);
     }
     Value v = value(a);
     guard_ = outer;
@@ -283,7 +261,7 @@ Value Compiler::cast_value(const Value& a, DType from, DType to, bool saturate) 
   if (from == to) return a;
   if (is_float(to) && precision_ == Precision::specified && bits(to) < 32) {
     Value v = a;
-    if (v.kind != Kind::f32) v = emit(odd_instruction(), Kind::f32, {direct(v, Kind::f64)});
+    if (v.kind != Kind::f32) v = emit(round_to_odd_instruction(), Kind::f32, {direct(v, Kind::f64)});
     return emit(round_instruction(to, Kind::f32, saturate), Kind::f32, {v});
   }
   if (bits(to) == 4) return emit(round_instruction(to, kind, is_float(from)), kind, {direct(a, kind)});

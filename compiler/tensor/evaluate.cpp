@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "support/row_major.h"
 #include "tensor/bytecode.h"
 #include "tensor/bytecode_access.h"
 #include "tensor/passes/expand_math.h"
 #include "tensor/schedules/naive.h"
+#include "tensor/verify.h"
 
 namespace dlcc::tensor {
 namespace {
@@ -17,8 +19,7 @@ using bytecode::Memory;
 // The number of elements of a buffer's storage, gaps between strides included.
 int64_t storage_count(const BufferNode& b) {
   std::vector<int64_t> shape = static_shape(b.shape);
-  int64_t count = 1, last = 0;
-  for (int64_t n : shape) count *= n;
+  int64_t count = element_count(shape), last = 0;
   if (b.strides.empty() || count == 0) return count;
   for (size_t d = 0; d < shape.size(); ++d) last += (shape[d] - 1) * b.strides[d];
   return last + 1;
@@ -28,8 +29,7 @@ int64_t storage_count(const BufferNode& b) {
 template <class F>
 void for_each_element(const BufferNode& b, F&& f) {
   std::vector<int64_t> shape = static_shape(b.shape), at(shape.size(), 0);
-  int64_t count = 1;
-  for (int64_t n : shape) count *= n;
+  int64_t count = element_count(shape);
   for (int64_t k = 0; k < count; ++k) {
     int64_t place = 0;
     for (size_t d = 0; d < shape.size(); ++d) place += at[d] * b.strides[d];
@@ -78,9 +78,7 @@ class Memories {
     int64_t count = storage_count(b);
     DLCC_CHECK(c.dtype() == b.type || c.dtype() == type, "argument {} has type {} instead of {}", b.name,
                name(c.dtype()), name(b.type));
-    std::vector<int64_t> shape = static_shape(b.shape);
-    int64_t dense = 1;
-    for (int64_t n : shape) dense *= n;
+    int64_t dense = element_count(static_shape(b.shape));
     DLCC_CHECK(c.count() == dense, "argument {} has {} elements instead of {}", b.name, c.count(), dense);
     auto bytes = const_cast<std::byte*>(c.bytes().data());  // never written: access is `read`
     if (c.dtype() != type) {
@@ -100,8 +98,7 @@ class Memories {
 
 Constant result_of(const BufferNode& b, DType type, const Memory& m) {
   std::vector<int64_t> shape = static_shape(b.shape);
-  int64_t dense = 1;
-  for (int64_t n : shape) dense *= n;
+  int64_t dense = element_count(shape);
   std::vector<std::byte> bytes(storage_bytes(type, dense));
   if (b.strides.empty()) {
     if (!bytes.empty()) std::memcpy(bytes.data(), m.data, bytes.size());
@@ -115,7 +112,10 @@ Constant result_of(const BufferNode& b, DType type, const Memory& m) {
 
 EvaluationResult evaluate(const Kernel& given, std::span<const Constant> args, Precision precision) {
   Kernel kernel = given;
-  if (precision == Precision::specified) kernel.body = expand_math(kernel.body);
+  if (precision == Precision::specified) {
+    kernel.body = expand_math(kernel.body);
+    verify_after("expand_math", kernel);
+  }
   bytecode::Program program = bytecode::compile(kernel, precision);
   Memories memories;
   std::vector<Memory> list;

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "support/integers.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
@@ -24,7 +25,7 @@ Expr make(DType type, decltype(ExprNode::v) v) {
   return Expr(std::make_shared<const ExprNode>(ExprNode{type, std::move(v)}));
 }
 
-// The value of an integer type that `value` wraps to.
+// `value` wrapped to an integer type.
 int64_t wrap(DType type, int64_t value) {
   if (is_bool(type)) return value != 0;
   int width = bits(type);
@@ -36,9 +37,7 @@ int64_t wrap(DType type, int64_t value) {
 
 bool is_comparison(BinaryOp op) { return op >= BinaryOp::eq && op <= BinaryOp::ge; }
 
-int64_t floor_quotient(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-
-// Folds int64 and bool operations, which index arithmetic is made of; other types stay as written.
+// Folds an operation on int64 or bool literals, the types of index arithmetic; empty if it is not folded.
 std::optional<int64_t> fold(BinaryOp op, int64_t a, int64_t b) {
   auto wrapped = [](auto f, int64_t x, int64_t y) {
     return static_cast<int64_t>(f(static_cast<uint64_t>(x), static_cast<uint64_t>(y)));
@@ -58,7 +57,7 @@ std::optional<int64_t> fold(BinaryOp op, int64_t a, int64_t b) {
     case BinaryOp::floor_div:
       return divides ? std::optional(floor_quotient(a, b)) : std::nullopt;
     case BinaryOp::floor_mod:
-      return divides ? std::optional(a - floor_quotient(a, b) * b) : std::nullopt;
+      return divides ? std::optional(floor_remainder(a, b)) : std::nullopt;
     case BinaryOp::min:
       return std::min(a, b);
     case BinaryOp::max:
@@ -229,8 +228,8 @@ Expr floor_div(Expr a, Expr b) { return binary(BinaryOp::floor_div, std::move(a)
 Expr floor_mod(Expr a, Expr b) { return binary(BinaryOp::floor_mod, std::move(a), std::move(b)); }
 
 Expr symbol_var(const Symbol& symbol) {
-  // Variables are compared by address, so a symbol's must be one for all who mention it. The table only grows, and its
-  // order reaches nothing.
+  // Variables are compared by address, so that all expressions must share the variable of a symbol. The table only
+  // grows, and it is never iterated.
   static std::mutex mutex;
   static std::map<std::string, Var> variables;
   std::lock_guard lock(mutex);
@@ -290,23 +289,15 @@ ReducerKind reducer_kind(const Reduction& r) {
   if (r.combined.size() != 1) return ReducerKind::other;
   const Binary* op = as<Binary>(r.combined[0]);
   if (!op) return ReducerKind::other;
-  auto is_var = [](const Expr& e, const Var& v) { return as<VarRef>(e) && as<VarRef>(e)->var == v; };
   bool plain = (is_var(op->a, r.left[0]) && is_var(op->b, r.right[0])) ||
                (is_var(op->a, r.right[0]) && is_var(op->b, r.left[0]));
   if (!plain) return ReducerKind::other;
   switch (op->op) {
-    case BinaryOp::add:
-      return ReducerKind::sum;
-    case BinaryOp::mul:
-      return ReducerKind::product;
-    case BinaryOp::min:
-      return ReducerKind::min;
-    case BinaryOp::max:
-      return ReducerKind::max;
-    case BinaryOp::logical_and:
-      return ReducerKind::all;
-    case BinaryOp::logical_or:
-      return ReducerKind::any;
+#define REDUCER(kind, op, identity) \
+  case BinaryOp::op:                \
+    return ReducerKind::kind;
+#include "tensor/reducers.def"
+#undef REDUCER
     default:
       return ReducerKind::other;
   }

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "support/integers.h"
+#include "support/row_major.h"
+
 namespace dlcc::tensor {
 namespace {
 
@@ -19,8 +22,7 @@ bool is_outermost(const Layout& layout, const Layout::Part& part) {
 class Packer {
  public:
   Packer(const Layout& layout, const std::vector<int64_t>& shape) : extents_(shape), at_(shape.size(), 0) {
-    std::vector<int64_t> strides(shape.size(), 1);
-    for (size_t a = shape.size(); a-- > 1;) strides[a - 1] = strides[a] * shape[a];
+    std::vector<int64_t> strides = row_major_strides(shape);
     for (const Layout::Part& p : layout.parts)
       loops_.push_back({p.axis, p.divisor, p.extent, strides[p.axis] * p.divisor, 1});
     for (size_t d = loops_.size(); d-- > 1;) loops_[d - 1].to = loops_[d].to * loops_[d].extent;
@@ -42,7 +44,7 @@ class Packer {
   // The number of iterations of the loop that stay inside the logical axis.
   int64_t steps_inside(const Loop& l) const {
     int64_t left = extents_[l.axis] - at_[l.axis];
-    return std::clamp<int64_t>((left + l.divisor - 1) / l.divisor, 0, l.extent);
+    return std::clamp<int64_t>(ceil_div(left, l.divisor), 0, l.extent);
   }
 
   template <class T>
@@ -123,7 +125,7 @@ Layout blocked_layout(const std::vector<int64_t>& shape, int axis, int64_t block
   Layout layout;
   for (int a = 0; a < static_cast<int>(shape.size()); ++a) {
     if (a == axis)
-      layout.parts.push_back({a, block, (shape[a] + block - 1) / block});
+      layout.parts.push_back({a, block, ceil_div(shape[a], block)});
     else
       layout.parts.push_back({a, 1, shape[a]});
   }
@@ -168,10 +170,7 @@ bool is_stored(const Layout& layout, int axis, int64_t extent, const Range& rang
 
 Layout normalized(const Layout& layout, const std::vector<int64_t>& logical) {
   if (layout.is_dense()) return {};
-  int64_t stored = 1, count = 1;
-  for (int64_t n : physical_shape(layout, logical)) stored *= n;
-  for (int64_t n : logical) count *= n;
-  if (stored != count) return layout;
+  if (element_count(physical_shape(layout, logical)) != element_count(logical)) return layout;
   // Row-major: from the last part to the first, axes decrease, and the divisors of one axis increase.
   int axis = static_cast<int>(logical.size());
   int64_t divisor = 0;
@@ -187,8 +186,7 @@ Layout normalized(const Layout& layout, const std::vector<int64_t>& logical) {
 Constant pack(const Constant& c, const Layout& layout) {
   if (layout.is_dense()) return c;
   std::vector<int64_t> shape = physical_shape(layout, c.shape());
-  int64_t count = 1;
-  for (int64_t extent : shape) count *= extent;
+  int64_t count = element_count(shape);
   Packer packer(layout, c.shape());
   if (bits(c.dtype()) == 4) {
     std::vector<std::byte> bytes(count);

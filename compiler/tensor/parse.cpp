@@ -2,6 +2,7 @@
 #include <charconv>
 
 #include "tensor/parser.h"
+#include "tensor/verify.h"
 
 namespace dlcc::tensor {
 

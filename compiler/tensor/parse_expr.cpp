@@ -26,7 +26,7 @@ Expr Parser::make(const Token& where, DType type, decltype(ExprNode::v) v, const
   int depth = 0;
   for (const Expr& c : children)
     if (c) depth = std::max(depth, depth_[c.get()]);
-  if (++depth > deepest_expression) report(where, DiagnosticId::syntax_error, "the expression is nested too deeply");
+  if (++depth > max_expression_depth) report(where, DiagnosticId::syntax_error, "the expression is nested too deeply");
   Expr e(std::make_shared<const ExprNode>(ExprNode{type, std::move(v)}));
   depth_[e.get()] = depth;
   return e;

@@ -42,10 +42,7 @@ TensorFunction Parser::function() {
 
 // Whether a reduction follows, as in "sum(k < 10) {": a reducer's name, brackets, then a brace.
 bool Parser::at_reduction() const {
-  bool named = false;
-  for (ReducerKind k : {ReducerKind::sum, ReducerKind::product, ReducerKind::min, ReducerKind::max, ReducerKind::all,
-                        ReducerKind::any, ReducerKind::other})
-    named |= peek().is(text_of(k));
+  bool named = peek().is(text_of(ReducerKind::other)) || reducer_named(peek().text);
   if (!named || !peek(1).is("(")) return false;
   int open = 0;
   for (size_t k = at_ + 1; k < tokens_.size(); ++k) {
@@ -64,13 +61,11 @@ Reduction Parser::reduction(std::vector<Expr>& values) {
   expect(")");
   expect("{");
   values = list("}");
-  for (ReducerKind k :
-       {ReducerKind::sum, ReducerKind::product, ReducerKind::min, ReducerKind::max, ReducerKind::all, ReducerKind::any})
-    if (name.is(text_of(k))) {
-      if (values.size() != 1) report(name, DiagnosticId::wrong_arity, fmt::format("'{}' folds one value", name.text));
-      return named_reduction(k, std::move(r.axes), values[0].type());
-    }
-  expect("fold");
+  if (auto kind = reducer_named(name.text)) {
+    if (values.size() != 1) report(name, DiagnosticId::wrong_arity, fmt::format("'{}' reduces one value", name.text));
+    return named_reduction(*kind, std::move(r.axes), values[0].type());
+  }
+  expect("combine");
   auto variables = [&] {
     std::vector<Var> list;
     expect("(");
@@ -89,7 +84,7 @@ Reduction Parser::reduction(std::vector<Expr>& values) {
   r.right = variables();
   expect("{");
   r.combined = list("}");
-  expect("from");
+  expect("identity");
   expect("{");
   r.identity = list("}");
   return r;
@@ -177,7 +172,7 @@ Stmt Parser::block() {
       body.push_back(statement());
       continue;
     }
-    if (++declarations > deepest_expression)
+    if (++declarations > max_expression_depth)
       report(where, DiagnosticId::syntax_error, "too many declarations in one block");
     open.push_back({declaration_here, std::move(body)});
     body.clear();

@@ -19,7 +19,7 @@ struct SyntaxError {};
 class Parser {
  public:
   // Limits that bound the parser's recursion.
-  static constexpr int deepest_nesting = 200, deepest_expression = 2000;
+  static constexpr int max_nesting = 200, max_expression_depth = 2000;
 
   Parser(std::string_view text, const std::string& file, Diagnostics& diagnostics,
          std::span<const Intrinsic* const> known)
@@ -59,7 +59,7 @@ class Parser {
   };
   struct Nesting {  // one level of brackets or blocks; at its end, names bound in a `scope` are unbound
     explicit Nesting(Parser& p, bool scope = false) : p(p), bound(p.bound_.size()), scope(scope) {
-      if (++p.nesting_ > deepest_nesting) p.report(p.peek(), DiagnosticId::syntax_error, "nested too deeply");
+      if (++p.nesting_ > max_nesting) p.report(p.peek(), DiagnosticId::syntax_error, "nested too deeply");
     }
     ~Nesting() {
       --p.nesting_;

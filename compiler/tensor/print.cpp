@@ -105,7 +105,7 @@ std::string Printer::reduction(const Reduction& r, const std::vector<Expr>& valu
     return t;
   };
   std::string left = names(r.left), right = names(r.right);
-  s += fmt::format(" fold ({}), ({}) {{ {} }} from {{ {} }}", left, right, list(r.combined), list(r.identity));
+  s += fmt::format(" combine ({}), ({}) {{ {} }} identity {{ {} }}", left, right, list(r.combined), list(r.identity));
   release(m);
   return s;
 }

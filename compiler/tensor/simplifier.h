@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "support/integers.h"
 #include "tensor/linear.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
@@ -14,9 +15,6 @@
 namespace dlcc::tensor {
 
 using Wide = __int128;
-
-inline int64_t floor_quotient(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-inline int64_t floor_remainder(int64_t a, int64_t b) { return a - floor_quotient(a, b) * b; }
 
 inline std::optional<Range> narrowed(Wide low, Wide high) {
   if (low < INT64_MIN || high > INT64_MAX || low > high) return std::nullopt;
@@ -79,6 +77,9 @@ class Simplifier {
   Expr select_of(const Select& x);
   Expr load_of(const Load& x);
   void recombine(Linear& l);
+  Stmt loop(const Stmt& s, const For& x);
+  Stmt binding(const Stmt& s, const Let& x);
+  Stmt branch(const Stmt& s, const IfThen& x);
 
   std::optional<Range> compute_range(const Expr& e);
   std::optional<Range> range(const Linear& l);

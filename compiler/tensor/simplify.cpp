@@ -290,6 +290,42 @@ Expr Simplifier::load_of(const Load& x) {
 
 // ---- statements -----------------------------------------------------------------------------------------------------
 
+Stmt Simplifier::loop(const Stmt& s, const For& x) {
+  Expr extent = (*this)(x.extent);
+  auto r = range(extent);
+  if (r && r->high <= 0) return nullptr;
+  if (constant_integer(extent) == 1) return (*this)(substitute(x.body, {{x.var, Expr(0)}}));
+  if (r) ranges_[x.var] = {0, r->high - 1};
+  Stmt body = (*this)(x.body);
+  if (!body) return nullptr;
+  return extent.same_node(x.extent) && body == x.body ? s : for_loop(x.var, extent, x.kind, body);
+}
+
+Stmt Simplifier::binding(const Stmt& s, const Let& x) {
+  Expr value = (*this)(x.value);
+  if (as<Literal>(value) || as<VarRef>(value)) return (*this)(substitute(x.body, {{x.var, value}}));
+  if (auto r = range(value)) ranges_[x.var] = *r;
+  Stmt body = (*this)(x.body);
+  if (!body) return nullptr;
+  return value.same_node(x.value) && body == x.body ? s : let(x.var, value, body);
+}
+
+Stmt Simplifier::branch(const Stmt& s, const IfThen& x) {
+  Expr c = (*this)(x.condition);
+  if (auto known = constant_integer(c)) return (*this)(*known ? x.then_body : x.else_body);
+  auto arm = [&](const Stmt& body, bool holds) {
+    // The body may store to a buffer that the condition loads from.
+    auto context = loads_of(c).empty() ? enter(c, holds) : std::nullopt;
+    Stmt r = (*this)(body);
+    if (context) leave(std::move(*context));
+    return r;
+  };
+  Stmt a = arm(x.then_body, true), b = arm(x.else_body, false);
+  if (!a && !b) return nullptr;
+  if (!a) return if_then((*this)(logical_not(c)), b);
+  return c.same_node(x.condition) && a == x.then_body && b == x.else_body ? s : if_then(c, a, b);
+}
+
 Stmt Simplifier::operator()(const Stmt& s) {
   if (!s) return s;
   auto all = [&](const std::vector<Expr>& list) {
@@ -302,16 +338,7 @@ Stmt Simplifier::operator()(const Stmt& s) {
   };
   return std::visit(
       overloaded{
-          [&](const For& x) -> Stmt {
-            Expr extent = (*this)(x.extent);
-            auto r = range(extent);
-            if (r && r->high <= 0) return nullptr;
-            if (constant_integer(extent) == 1) return (*this)(substitute(x.body, {{x.var, Expr(0)}}));
-            if (r) ranges_[x.var] = {0, r->high - 1};
-            Stmt body = (*this)(x.body);
-            if (!body) return nullptr;
-            return extent.same_node(x.extent) && body == x.body ? s : for_loop(x.var, extent, x.kind, body);
-          },
+          [&](const For& x) { return loop(s, x); },
           [&](const Sequence& x) -> Stmt {
             std::vector<Stmt> body;
             for (const Stmt& b : x.body) body.push_back((*this)(b));
@@ -323,34 +350,13 @@ Stmt Simplifier::operator()(const Stmt& s) {
             if (same(indices, x.indices) && value.same_node(x.value)) return s;
             return store(x.buffer, std::move(indices), value);
           },
-          [&](const Let& x) -> Stmt {
-            Expr value = (*this)(x.value);
-            if (as<Literal>(value) || as<VarRef>(value)) return (*this)(substitute(x.body, {{x.var, value}}));
-            if (auto r = range(value)) ranges_[x.var] = *r;
-            Stmt body = (*this)(x.body);
-            if (!body) return nullptr;
-            return value.same_node(x.value) && body == x.body ? s : let(x.var, value, body);
-          },
+          [&](const Let& x) { return binding(s, x); },
           [&](const Allocate& x) -> Stmt {
             Stmt body = (*this)(x.body);
             if (!body) return nullptr;
             return body == x.body ? s : allocate(x.buffer, body);
           },
-          [&](const IfThen& x) -> Stmt {
-            Expr c = (*this)(x.condition);
-            if (auto known = constant_integer(c)) return (*this)(*known ? x.then_body : x.else_body);
-            auto arm = [&](const Stmt& body, bool holds) {
-              // The body may store to a buffer that the condition loads from.
-              auto context = loads_of(c).empty() ? enter(c, holds) : std::nullopt;
-              Stmt r = (*this)(body);
-              if (context) leave(std::move(*context));
-              return r;
-            };
-            Stmt a = arm(x.then_body, true), b = arm(x.else_body, false);
-            if (!a && !b) return nullptr;
-            if (!a) return if_then((*this)(logical_not(c)), b);
-            return c.same_node(x.condition) && a == x.then_body && b == x.else_body ? s : if_then(c, a, b);
-          },
+          [&](const IfThen& x) { return branch(s, x); },
           [&](const Require& x) -> Stmt {
             Expr c = (*this)(x.condition);
             if (constant_integer(c) == 1) return nullptr;

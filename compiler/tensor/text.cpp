@@ -54,10 +54,10 @@ constexpr BinaryText binary_texts[] = {
 };
 
 constexpr std::string_view keywords[] = {
-    "kernel",  "tensor",   "read",   "write", "scratch", "for",  "parallel", "vector", "unrolled", "let",
-    "alloc",   "if",       "else",   "call",  "at",      "true", "false",    "inf",    "nan",      "fma",
-    "bitcast", "with",     "fold",   "from",  "temp",    "reg",  "local",    "in",     "strides",  "align",
-    "require", "prefetch", "reduce", "sum",   "product", "all",  "any",      "global", "min",      "max"};
+    "kernel",  "tensor",   "read",    "write",    "scratch", "for",  "parallel", "vector", "unrolled", "let",
+    "alloc",   "if",       "else",    "call",     "at",      "true", "false",    "inf",    "nan",      "fma",
+    "bitcast", "with",     "combine", "identity", "temp",    "reg",  "local",    "in",     "strides",  "align",
+    "require", "prefetch", "reduce",  "sum",      "product", "all",  "any",      "global", "min",      "max"};
 
 }  // namespace
 
@@ -130,20 +130,21 @@ std::string_view text_of(LoopKind kind) {
   DLCC_UNREACHABLE("loop kind {}", static_cast<int>(kind));
 }
 
+std::optional<ReducerKind> reducer_named(std::string_view text) {
+#define REDUCER(kind, op, identity) \
+  if (text == #kind) return ReducerKind::kind;
+#include "tensor/reducers.def"
+#undef REDUCER
+  return std::nullopt;
+}
+
 std::string_view text_of(ReducerKind kind) {
   switch (kind) {
-    case ReducerKind::sum:
-      return "sum";
-    case ReducerKind::product:
-      return "product";
-    case ReducerKind::min:
-      return "min";
-    case ReducerKind::max:
-      return "max";
-    case ReducerKind::all:
-      return "all";
-    case ReducerKind::any:
-      return "any";
+#define REDUCER(kind, op, identity) \
+  case ReducerKind::kind:           \
+    return #kind;
+#include "tensor/reducers.def"
+#undef REDUCER
     case ReducerKind::other:
       return "reduce";
   }
@@ -158,22 +159,12 @@ bool is_reserved(std::string_view word) {
 
 Reduction named_reduction(ReducerKind kind, std::vector<Axis> axes, DType type) {
   Var a = make_var("a", type), b = make_var("b", type);
-  auto make = [&](BinaryOp op, Expr identity) {
-    return Reduction{std::move(axes), {a}, {b}, {binary(op, a, b)}, {std::move(identity)}};
-  };
   switch (kind) {
-    case ReducerKind::sum:
-      return make(BinaryOp::add, literal(type, int64_t{0}));
-    case ReducerKind::product:
-      return make(BinaryOp::mul, literal(type, int64_t{1}));
-    case ReducerKind::min:
-      return make(BinaryOp::min, highest(type));
-    case ReducerKind::max:
-      return make(BinaryOp::max, lowest(type));
-    case ReducerKind::all:
-      return make(BinaryOp::logical_and, literal(type, int64_t{1}));
-    case ReducerKind::any:
-      return make(BinaryOp::logical_or, literal(type, int64_t{0}));
+#define REDUCER(kind, op, identity) \
+  case ReducerKind::kind:           \
+    return {std::move(axes), {a}, {b}, {binary(BinaryOp::op, a, b)}, {identity}};
+#include "tensor/reducers.def"
+#undef REDUCER
     case ReducerKind::other:
       break;
   }

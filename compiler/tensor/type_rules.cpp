@@ -35,7 +35,7 @@ void TypeRules::node(const Expr& e) {
           [&](const Fma& x) {
             bool fits = is_float(e.type()) && !is_storage_only(e.type());
             for (const Expr& c : {x.a, x.b, x.c}) fits &= c.type() == e.type();
-            expect(fits, "operands of fma do not fit: {}", print(e));
+            expect(fits, "operands of fma are not floats of one type: {}", print(e));
           },
           [&](const Select& x) {
             expect(is_bool(x.condition.type()), "a condition has type {}", name(x.condition.type()));

@@ -19,13 +19,15 @@
 //   * Indices of register buffers depend on variables of unrolled and vector loops only.
 //   * An operand of an intrinsic call has the type, scope and strides of the intrinsic's operand, and at least its
 //   rank.
+#include "tensor/verify.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "support/row_major.h"
 #include "tensor/intrinsic.h"
-#include "tensor/linear.h"
 #include "tensor/text.h"
 #include "tensor/type_rules.h"
 #include "tensor/visit.h"
@@ -109,7 +111,7 @@ void Verifier::buffer(const Buffer& b) {
   if (!b->strides.empty()) {
     bool fits = static_cast<int>(b->strides.size()) == b->rank();
     for (int64_t s : b->strides) fits &= s > 0;
-    expect(fits, "strides of {} do not fit its shape", b->name);
+    expect(fits, "strides of {} are not one positive number per dimension", b->name);
   }
   expect(b->scope == Scope::global || is_static(b->shape), "the shape of {} is not static", b->name);
   for (const Dim& d : b->shape) expect(!d.is_constant() || d.value() >= 0, "{} has a negative extent", b->name);
@@ -125,7 +127,7 @@ void Verifier::function(const TensorFunction& f) {
     readable_.insert(b);
   }
   for (const Buffer& b : f.results) {
-    expect(known.insert(b).second, "{} is a result twice, or a parameter too", b->name);
+    expect(known.insert(b).second, "{} is a result twice, or also a parameter", b->name);
     buffer(b), symbols_of(b->shape);
   }
   std::set<Buffer> params(f.params.begin(), f.params.end());
@@ -154,7 +156,7 @@ void Verifier::stage(const Stage& s) {
                b->shape[d].str());
       } else if (d < s.origin.size()) {
         expect(provably_le(Dim(0), s.origin[d]) && provably_le(s.origin[d] + extent, b->shape[d]),
-               "the box of a stage leaves {} along axis {}", b->name, d);
+               "the box of a stage is out of range of {} along axis {}", b->name, d);
       }
     }
   }
@@ -176,7 +178,8 @@ void Verifier::reduction(const Stage& s) {
   for (const Axis& a : r.axes) unbind(a.var);
   size_t n = s.values.size();
   if (r.left.size() != n || r.right.size() != n || r.combined.size() != n || r.identity.size() != n)
-    return fail("the reduction of {} does not have as many parts as values", s.results[0]->name);
+    return fail("the reduction of {} lacks a left or right variable, a combined value or an identity",
+                s.results[0]->name);
   std::set<Var> outside = scope_;
   std::set<Buffer> buffers = std::exchange(readable_, {});
   for (const Axis& a : s.axes) unbind(a.var);
@@ -189,7 +192,7 @@ void Verifier::reduction(const Stage& s) {
     bool fits = r.right[k]->type == t && r.identity[k] && r.identity[k].type() == t && r.combined[k] &&
                 r.combined[k].type() == t && s.values[k] && s.values[k].type() == t;
     if (k < s.results.size()) fits &= s.results[k]->type == t;
-    expect(fits, "the parts of the reduction of {} have different types", s.results[0]->name);
+    expect(fits, "the variables and values of the reduction of {} have different types", s.results[0]->name);
   }
   scope_ = std::move(outside);
   readable_ = std::move(buffers);
@@ -238,7 +241,7 @@ void Verifier::kernel(const Kernel& k) {
   for (const Parameter& p : k.params) {
     expect(access_.emplace(p.buffer, p.access).second, "{} is a parameter twice", p.buffer->name);
     expect(p.buffer->scope == Scope::global, "the parameter {} is not global", p.buffer->name);
-    expect(p.access >= last, "{} stands behind parameters of a later kind", p.buffer->name);
+    expect(p.access >= last, "the parameter {} is not in the order inputs, outputs, scratch", p.buffer->name);
     last = p.access;
     buffer(p.buffer), symbols_of(p.buffer->shape);
     readable_.insert(p.buffer);
@@ -283,10 +286,7 @@ void Verifier::intrinsic(const IntrinsicCall& x) {
     bool fits = got.type == want.type && got.scope == want.scope && got.rank() >= want.rank();
     if (fits && !want.strides.empty()) {
       std::vector<int64_t> strides = got.strides;
-      if (strides.empty() && is_static(got.shape)) {
-        strides.assign(got.rank(), 1);
-        for (int d = got.rank() - 1; d > 0; --d) strides[d - 1] = wrapping_mul(strides[d], got.shape[d].value());
-      }
+      if (strides.empty() && is_static(got.shape)) strides = row_major_strides(static_shape(got.shape));
       fits = static_cast<int>(strides.size()) == got.rank() &&
              std::equal(want.strides.begin(), want.strides.end(), strides.end() - want.rank());
     }
@@ -357,6 +357,16 @@ bool verify(const Kernel& k, Diagnostics& diagnostics) {
   size_t before = diagnostics.count();
   Verifier("kernel @" + k.name, diagnostics).kernel(k);
   return diagnostics.count() == before;
+}
+
+void check_verified(const TensorFunction& f, std::string_view pass) {
+  Diagnostics found;
+  DLCC_CHECK(verify(f, found), "after {}:\n{}", pass, found.str());
+}
+
+void check_verified(const Kernel& k, std::string_view pass) {
+  Diagnostics found;
+  DLCC_CHECK(verify(k, found), "after {}:\n{}", pass, found.str());
 }
 
 }  // namespace dlcc::tensor

@@ -263,44 +263,51 @@ void rewrite_stage(Stage& stage, const std::function<Expr(const Expr&)>& f) {
 
 namespace {
 
-// Walks top-down, renaming what it binds; a statement seen twice is thus copied.
+// Copies a statement top-down with fresh variables and buffers; a shared statement is copied at each use.
 class Renamer {
  public:
   Stmt run(const Stmt& s) {
     if (!s) return s;
-    return std::visit(
-        overloaded{
-            [&](const For& x) {
-              Expr extent = expr(x.extent);
-              Var var = rename(x.var);
-              return make_stmt(For{var, extent, x.kind, run(x.body)});
-            },
-            [&](const Sequence& x) {
-              std::vector<Stmt> body;
-              for (const Stmt& b : x.body) body.push_back(run(b));
-              return make_stmt(Sequence{std::move(body)});
-            },
-            [&](const Store& x) { return make_stmt(Store{buffer(x.buffer), exprs(x.indices), expr(x.value)}); },
-            [&](const Let& x) {
-              Expr value = expr(x.value);
-              Var var = rename(x.var);
-              return make_stmt(Let{var, value, run(x.body)});
-            },
-            [&](const Allocate& x) {
-              buffers_[x.buffer] = std::make_shared<const BufferNode>(*x.buffer);
-              Buffer own = buffers_[x.buffer];
-              return make_stmt(Allocate{own, run(x.body)});
-            },
-            [&](const IfThen& x) { return make_stmt(IfThen{expr(x.condition), run(x.then_body), run(x.else_body)}); },
-            [&](const Require& x) { return make_stmt(Require{expr(x.condition), x.status}); },
-            [&](const Prefetch& x) { return make_stmt(Prefetch{buffer(x.buffer), exprs(x.indices), x.cache}); },
-            [&](const IntrinsicCall& x) {
-              std::vector<Region> operands;
-              for (const Region& r : x.operands) operands.push_back({buffer(r.buffer), exprs(r.begin)});
-              return make_stmt(IntrinsicCall{x.intrinsic, std::move(operands)});
-            },
-        },
-        s->v);
+    return std::visit(overloaded{
+                          [&](const For& x) {
+                            Expr extent = expr(x.extent);
+                            Var var = rename(x.var);
+                            return make_stmt(For{var, extent, x.kind, run(x.body)});
+                          },
+                          [&](const Sequence& x) {
+                            std::vector<Stmt> body;
+                            for (const Stmt& b : x.body) body.push_back(run(b));
+                            return make_stmt(Sequence{std::move(body)});
+                          },
+                          [&](const Store& x) {
+                            return make_stmt(Store{buffer(x.buffer), exprs(x.indices), expr(x.value)});
+                          },
+                          [&](const Let& x) {
+                            Expr value = expr(x.value);
+                            Var var = rename(x.var);
+                            return make_stmt(Let{var, value, run(x.body)});
+                          },
+                          [&](const Allocate& x) {
+                            buffers_[x.buffer] = std::make_shared<const BufferNode>(*x.buffer);
+                            Buffer own = buffers_[x.buffer];
+                            return make_stmt(Allocate{own, run(x.body)});
+                          },
+                          [&](const IfThen& x) {
+                            return make_stmt(IfThen{expr(x.condition), run(x.then_body), run(x.else_body)});
+                          },
+                          [&](const Require& x) {
+                            return make_stmt(Require{expr(x.condition), x.status});
+                          },
+                          [&](const Prefetch& x) {
+                            return make_stmt(Prefetch{buffer(x.buffer), exprs(x.indices), x.cache});
+                          },
+                          [&](const IntrinsicCall& x) {
+                            std::vector<Region> operands;
+                            for (const Region& r : x.operands) operands.push_back({buffer(r.buffer), exprs(r.begin)});
+                            return make_stmt(IntrinsicCall{x.intrinsic, std::move(operands)});
+                          },
+                      },
+                      s->v);
   }
 
  private:

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "support/diagnostics.h"
+#include "support/integers.h"
 #include "targets/llvm/elf_reader.h"
 
 namespace dlcc::targets {
@@ -25,8 +26,6 @@ struct OutputSymbol {
   std::string name;
   Elf64_Sym symbol{};
 };
-
-int64_t align_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 class Joiner {
  public:
@@ -81,7 +80,7 @@ class Joiner {
     }
     OutputSection& out = sections_[it->second];
     out.header.sh_addralign = std::max(out.header.sh_addralign, header.sh_addralign);
-    int64_t offset = align_up(static_cast<int64_t>(out.header.sh_size),
+    int64_t offset = round_up(static_cast<int64_t>(out.header.sh_size),
                               std::max<int64_t>(static_cast<int64_t>(header.sh_addralign), 1));
     out.header.sh_size = static_cast<uint64_t>(offset) + header.sh_size;
     if (header.sh_type != SHT_NOBITS) {
@@ -255,13 +254,13 @@ class Joiner {
   FileLayout lay_out(std::vector<Elf64_Shdr>& headers) const {
     int64_t end = sizeof(Elf64_Ehdr);
     auto append = [&](Elf64_Shdr& h) {
-      end = align_up(end, std::max<int64_t>(static_cast<int64_t>(h.sh_addralign), 1));
+      end = round_up(end, std::max<int64_t>(static_cast<int64_t>(h.sh_addralign), 1));
       h.sh_offset = static_cast<uint64_t>(end);
       if (h.sh_type != SHT_NOBITS) end += static_cast<int64_t>(h.sh_size);
     };
     for (size_t i = 1; i < headers.size(); ++i)
       if (i - 1 != constant_section_) append(headers[i]);
-    int64_t header_offset = align_up(end, 8);
+    int64_t header_offset = round_up(end, 8);
     end = header_offset + static_cast<int64_t>(headers.size() * sizeof(Elf64_Shdr));
     if (constant_section_ != none) {
       append(headers[constant_section_ + 1]);

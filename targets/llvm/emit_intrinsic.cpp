@@ -3,6 +3,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 
+#include "support/row_major.h"
 #include "targets/llvm/kernel_emitter.h"
 #include "tensor/intrinsic.h"
 
@@ -15,10 +16,7 @@ namespace {
 constexpr std::string_view function_rule = "call ", instruction_rule = "llvm.";
 
 std::vector<int64_t> strides_of(const BufferNode& b) {
-  if (!b.strides.empty()) return b.strides;
-  std::vector<int64_t> strides(b.shape.size(), 1);
-  for (size_t d = strides.size(); d-- > 1;) strides[d - 1] = strides[d] * b.shape[d].value();
-  return strides;
+  return b.strides.empty() ? row_major_strides(static_shape(b.shape)) : b.strides;
 }
 
 llvm::Align natural_alignment(const BufferNode& b) { return llvm::Align(static_cast<uint64_t>(element_bytes(b.type))); }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "tensor/analysis.h"
 #include "tensor/layout.h"
 #include "tensor/simplify.h"
+#include "tensor/verify.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
@@ -115,10 +117,7 @@ class LayoutApplier {
     return result;
   }
 
-  bool is_inside(const Expr& index, const Dim& extent) const {
-    auto r = range_of(index, ranges_);
-    return r && r->low >= 0 && r->high < extent.value();
-  }
+  bool is_inside(const Expr& index, const Dim& extent) const { return provably_in_range(index, extent, ranges_); }
 
   Expr inside(const std::vector<Expr>& index, const Shape& shape) const {
     Expr all = literal(dtype::boolean, int64_t{1});
@@ -185,6 +184,7 @@ Kernel apply_layouts(const Kernel& kernel, const std::map<Buffer, Layout>& layou
   for (const Parameter& p : kernel.params) result.params.push_back({applier.physical(p.buffer), p.access});
   result.body = applier.run(kernel.body);
   if (!result.body) result.body = make_stmt(Sequence{});
+  verify_after("apply_layouts", result);
   return result;
 }
 

@@ -32,7 +32,7 @@ class SharedFinder {
  private:
   struct Uses {
     int count = 0;
-    bool always = false;  // some use is outside of all select arms
+    bool always = false;  // some use is not in an arm of a select
   };
 
   void walk(const Expr& e, bool conditional) {

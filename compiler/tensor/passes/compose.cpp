@@ -4,6 +4,7 @@
 #include <map>
 
 #include "tensor/analysis.h"
+#include "tensor/verify.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
@@ -64,15 +65,6 @@ void inline_into(Stage& consumer, const Stage& producer) {
   consumer.requirements.insert(consumer.requirements.begin(), moved.begin(), moved.end());
 }
 
-bool reads(const Stage& stage, const Buffer& buffer) {
-  auto in = [&](const Expr& e) {
-    auto loads = loads_of(e);
-    return std::ranges::any_of(loads, [&](const Load& l) { return l.buffer == buffer; });
-  };
-  return std::ranges::any_of(stage.values, in) ||
-         std::ranges::any_of(stage.requirements, [&](const Requirement& r) { return in(r.condition); });
-}
-
 Dim points(const Stage& stage) {
   Dim n = 1;
   for (const Axis& a : stage.axes) n = n * a.extent;
@@ -130,6 +122,7 @@ TensorFunction compose(std::string name, std::vector<Buffer> params, std::vector
     }
   }
   for (const Source& s : results) whole.results.push_back(buffer_of(s));
+  verify_after("compose", whole);
   return whole;
 }
 
@@ -172,6 +165,7 @@ void inline_stages(TensorFunction& f) {
     for (Stage* reader : readers) inline_into(*reader, producer);
     f.stages.erase(f.stages.begin() + static_cast<std::ptrdiff_t>(k));
   }
+  verify_after("inline_stages", f);
 }
 
 }  // namespace dlcc::tensor

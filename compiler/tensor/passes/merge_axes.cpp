@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tensor/layout.h"
+#include "tensor/verify.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
@@ -70,7 +71,7 @@ class AxisMerger {
             }
           }
         } else {
-          for_direct_children(e, [&](const Expr& child) {
+          for_each_operand(*e, [&](const Expr& child) {
             if (is_var(child, outer) || is_var(child, inner)) ok = false;
           });
         }
@@ -183,20 +184,6 @@ class AxisMerger {
     layout.parts = std::move(parts);
   }
 
-  template <class Visit>
-  static void for_direct_children(const Expr& e, Visit&& visit) {
-    std::visit(overloaded{
-                   [&](const Unary& x) { visit(x.a); },
-                   [&](const Binary& x) { visit(x.a), visit(x.b); },
-                   [&](const Fma& x) { visit(x.a), visit(x.b), visit(x.c); },
-                   [&](const Select& x) { visit(x.condition), visit(x.a), visit(x.b); },
-                   [&](const Cast& x) { visit(x.a); },
-                   [&](const Bitcast& x) { visit(x.a); },
-                   [&](const auto&) {},
-               },
-               e->v);
-  }
-
   TensorFunction& f_;
   std::vector<Layout>& layouts_;
   std::set<std::pair<Buffer, int>> dims_;
@@ -205,6 +192,9 @@ class AxisMerger {
 
 }  // namespace
 
-void merge_axes(TensorFunction& f, std::vector<Layout>& layouts) { AxisMerger(f, layouts).run(); }
+void merge_axes(TensorFunction& f, std::vector<Layout>& layouts) {
+  AxisMerger(f, layouts).run();
+  verify_after("merge_axes", f);
+}
 
 }  // namespace dlcc::tensor

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "support/integers.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
 
@@ -13,99 +14,104 @@ namespace {
 // memory, and a load from memory may miss the cache because another thread wrote the line.
 constexpr double register_store = 1, memory_store = 8, memory_load = 4;
 constexpr double fork_and_join = 1 << 16;  // about half a microsecond
-constexpr double least_task = 1 << 19;     // about four microseconds
-constexpr double most_tasks_of_thread = 8;
+constexpr double min_task_cost = 1 << 19;  // about four microseconds
+constexpr double max_tasks_per_thread = 8;
 
 bool uses_outer_buffer(const Stmt& body) {
   return std::ranges::any_of(free_in(body).buffers, [](const Buffer& b) { return b->scope != Scope::global; });
 }
 
-class Chooser {
+class LoopSelector {
  public:
-  explicit Chooser(int threads, Ranges ranges = {}) : threads_(threads), ranges_(std::move(ranges)) {}
+  explicit LoopSelector(int threads, Ranges ranges = {}) : threads_(threads), ranges_(std::move(ranges)) {}
 
   // A statement with parallel loops selected, and its cost.
-  struct Choice {
+  struct CostedStmt {
     Stmt stmt;
     double cost = 0;
   };
 
-  Choice best(const Stmt& s) {
+  CostedStmt best(const Stmt& s) {
     if (!s) return {};
-    return std::visit(
-        overloaded{
-            [&](const For& x) { return loop(x); },
-            [&](const Sequence& x) {
-              Choice all;
-              std::vector<Stmt> body;
-              for (const Stmt& b : x.body) body.push_back(add(best(b), all.cost));
-              all.stmt = sequence(std::move(body));
-              return all;
-            },
-            [&](const Let& x) {
-              auto range = x.value.type() == dtype::i64 ? range_of(x.value, ranges_) : std::nullopt;
-              if (range) ranges_[x.var] = *range;
-              Choice body = best(x.body);
-              return Choice{let(x.var, x.value, body.stmt), body.cost + register_store};
-            },
-            [&](const Allocate& x) {
-              Choice body = best(x.body);
-              return Choice{allocate(x.buffer, body.stmt), body.cost};
-            },
-            [&](const IfThen& x) {
-              Choice a = best(x.then_body), b = best(x.else_body);
-              return Choice{if_then(x.condition, a.stmt, b.stmt), a.cost + b.cost + register_store};
-            },
-            [&](const Store& x) {
-              double cost = x.buffer->scope == Scope::reg ? register_store : memory_store;
-              for (const Load& l : loads_of(x.value))
-                if (l.buffer->scope == Scope::global) cost += memory_load;
-              return Choice{s, cost};
-            },
-            [&](const Require&) { return Choice{s, memory_store}; },
-            [&](const Prefetch&) { return Choice{s, register_store}; },
-            [&](const IntrinsicCall&) { return Choice{s, memory_store}; },
-        },
-        s->v);
+    return std::visit(overloaded{
+                          [&](const For& x) { return loop(x); },
+                          [&](const Sequence& x) {
+                            CostedStmt all;
+                            std::vector<Stmt> body;
+                            for (const Stmt& b : x.body) body.push_back(add(best(b), all.cost));
+                            all.stmt = sequence(std::move(body));
+                            return all;
+                          },
+                          [&](const Let& x) {
+                            auto range = x.value.type() == dtype::i64 ? range_of(x.value, ranges_) : std::nullopt;
+                            if (range) ranges_[x.var] = *range;
+                            CostedStmt body = best(x.body);
+                            return CostedStmt{let(x.var, x.value, body.stmt), body.cost + register_store};
+                          },
+                          [&](const Allocate& x) {
+                            CostedStmt body = best(x.body);
+                            return CostedStmt{allocate(x.buffer, body.stmt), body.cost};
+                          },
+                          [&](const IfThen& x) {
+                            CostedStmt a = best(x.then_body), b = best(x.else_body);
+                            return CostedStmt{if_then(x.condition, a.stmt, b.stmt), a.cost + b.cost + register_store};
+                          },
+                          [&](const Store& x) {
+                            double cost = x.buffer->scope == Scope::reg ? register_store : memory_store;
+                            for (const Load& l : loads_of(x.value))
+                              if (l.buffer->scope == Scope::global) cost += memory_load;
+                            return CostedStmt{s, cost};
+                          },
+                          [&](const Require&) {
+                            return CostedStmt{s, memory_store};
+                          },
+                          [&](const Prefetch&) {
+                            return CostedStmt{s, register_store};
+                          },
+                          [&](const IntrinsicCall&) {
+                            return CostedStmt{s, memory_store};
+                          },
+                      },
+                      s->v);
   }
 
  private:
-  static Stmt add(Choice part, double& cost) {
+  static Stmt add(CostedStmt part, double& cost) {
     cost += part.cost;
     return part.stmt;
   }
 
-  Choice loop(const For& x) {
+  CostedStmt loop(const For& x) {
     auto range = range_of(x.extent, ranges_);
     if (range) ranges_[x.var] = {0, std::max<int64_t>(range->high - 1, 0)};
     double extent = range ? static_cast<double>(std::max<int64_t>(range->high, 0)) : 1;
     LoopKind kind = x.kind == LoopKind::parallel ? LoopKind::serial : x.kind;
-    bool is_inside = std::exchange(inside_, inside_ || x.kind == LoopKind::vector || x.kind == LoopKind::unrolled);
-    Choice body = best(x.body);
-    inside_ = is_inside;
-    Choice result{make_stmt(For{x.var, x.extent, kind, body.stmt}), extent * body.cost};
+    bool was_inside = std::exchange(inside_, inside_ || x.kind == LoopKind::vector || x.kind == LoopKind::unrolled);
+    CostedStmt body = best(x.body);
+    inside_ = was_inside;
+    CostedStmt result{make_stmt(For{x.var, x.extent, kind, body.stmt}), extent * body.cost};
     if (x.kind != LoopKind::parallel || inside_ || threads_ < 2) return result;
     consider(result, x);
-    if (auto joined = join(x)) consider(result, *joined);
+    if (auto collapsed = collapse(x)) consider(result, *collapsed);
     return result;
   }
 
   // Replaces `best_so_far` by this loop made parallel, if that costs less.
-  void consider(Choice& best_so_far, const For& x) {
+  void consider(CostedStmt& best_so_far, const For& x) {
     auto extent = constant_integer(x.extent);
     if (!extent || *extent < 2) return;
     ranges_[x.var] = {0, *extent - 1};
     inside_ = true;
-    Choice body = best(x.body);
+    CostedStmt body = best(x.body);
     inside_ = false;
-    int64_t longest = (*extent + threads_ - 1) / threads_;
+    int64_t longest = ceil_div(*extent, threads_);
     double cost = static_cast<double>(longest) * body.cost + fork_and_join;
     if (cost >= best_so_far.cost || uses_outer_buffer(x.body)) return;
     best_so_far = {make_stmt(For{x.var, x.extent, LoopKind::parallel, body.stmt}), cost};
   }
 
   // This loop collapsed with a parallel loop that is its whole body.
-  static std::optional<For> join(const For& outer) {
+  static std::optional<For> collapse(const For& outer) {
     const For* inner = as<For>(outer.body);
     if (!inner || inner->kind != LoopKind::parallel) return std::nullopt;
     auto a = constant_integer(outer.extent), b = constant_integer(inner->extent);
@@ -122,14 +128,14 @@ class Chooser {
 
 }  // namespace
 
-Stmt choose_parallel_loops(const Stmt& s, int threads) { return Chooser(threads).best(s).stmt; }
+Stmt choose_parallel_loops(const Stmt& s, int threads) { return LoopSelector(threads).best(s).stmt; }
 
-double cost_of(const Stmt& s, const Ranges& ranges) { return Chooser(1, ranges).best(s).cost; }
+double cost_of(const Stmt& s, const Ranges& ranges) { return LoopSelector(1, ranges).best(s).cost; }
 
 int64_t count_tasks(const For& loop, int64_t extent, int threads) {
-  double of_thread = static_cast<double>(extent) / threads;
-  double worth = of_thread * Chooser(1).best(loop.body).cost / least_task;
-  return threads * static_cast<int64_t>(std::max(std::min({of_thread, worth, most_tasks_of_thread}), 1.0));
+  double iterations_per_thread = static_cast<double>(extent) / threads;
+  double worth = iterations_per_thread * LoopSelector(1).best(loop.body).cost / min_task_cost;
+  return threads * static_cast<int64_t>(std::max(std::min({iterations_per_thread, worth, max_tasks_per_thread}), 1.0));
 }
 
 }  // namespace dlcc::tensor

@@ -5,9 +5,6 @@
 
 namespace dlcc::tensor {
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t a, int64_t to) { return ceil_div(a, to) * to; }
-
 Layout layout_of(const std::map<Buffer, Layout>& layouts, const Buffer& b) {
   auto it = layouts.find(b);
   return it == layouts.end() ? Layout{} : it->second;

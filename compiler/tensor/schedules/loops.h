@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "support/integers.h"
 #include "tensor/ir.h"
 
 namespace dlcc::tensor {
@@ -32,8 +33,5 @@ Expr at_index(const Expr&, const Stage&, const std::vector<Expr>& index);
 
 // Multiplies and adds: fma for floats, so that the sum is rounded once.
 Expr multiply_add(Expr product_or_value, Expr sum);
-
-int64_t ceil_div(int64_t a, int64_t b);
-int64_t round_up(int64_t a, int64_t to);
 
 }  // namespace dlcc::tensor

@@ -3,22 +3,12 @@
 #include <algorithm>
 #include <set>
 
-#include "tensor/simplify.h"
+#include "tensor/analysis.h"
+#include "tensor/verify.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
 namespace {
-
-Ranges ranges_of(const Stage& stage) {
-  Ranges ranges;
-  auto add = [&](const std::vector<Axis>& axes) {
-    for (const Axis& a : axes)
-      if (auto n = a.extent.constant(); n && *n > 0) ranges[a.var] = {0, *n - 1};
-  };
-  add(stage.axes);
-  if (stage.reduction) add(stage.reduction->axes);
-  return ranges;
-}
 
 // Variables in the indices of predicated reads that may fall outside.
 std::set<Var> predicate_vars(const std::vector<Expr>& values, const Ranges& ranges) {
@@ -27,9 +17,7 @@ std::set<Var> predicate_vars(const std::vector<Expr>& values, const Ranges& rang
     for (const Load& l : loads_of(value)) {
       if (!l.otherwise) continue;
       for (size_t d = 0; d < l.indices.size(); ++d) {
-        auto r = range_of(l.indices[d], ranges);
-        auto extent = l.buffer->shape[d].constant();
-        if (r && r->low >= 0 && extent && r->high < *extent) continue;
+        if (provably_in_range(l.indices[d], l.buffer->shape[d], ranges)) continue;
         for_each_expr(l.indices[d], [&](const Expr& e) {
           if (const VarRef* ref = as<VarRef>(e)) vars.insert(ref->var);
         });
@@ -128,6 +116,7 @@ Kernel naive_schedule(const TensorFunction& f) {
     body.push_back(loop_nest(stage));
   }
   kernel.body = sequence(std::move(body));
+  verify_after("naive_schedule", kernel);
   return kernel;
 }
 

@@ -12,6 +12,7 @@
 #include "tensor/schedules/loops.h"
 #include "tensor/schedules/window_reduction.h"
 #include "tensor/schedules/winograd.h"
+#include "tensor/verify.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
@@ -240,6 +241,7 @@ ScheduledFunction schedule(ScheduleRequest r) {
     body.push_back(decision.body(machine, &machine == &r.machines.back() ? r.config : TuningConfig()));
     Stmt all = sequence(std::move(body));
     Kernel kernel{f.name, params, all ? with_unique_names(all) : make_stmt(Sequence{})};
+    verify_after("schedule", kernel);
     result.variants.push_back(apply_layouts(kernel, layouts));
   }
   for (size_t k = 0; k < f.params.size(); ++k) r.layouts[k] = layouts[f.params[k]];

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/constant.h"
+#include "support/integers.h"
 #include "tensor/analysis.h"
 #include "tensor/machine.h"
 #include "tensor/schedules/schedule.h"
@@ -48,7 +49,7 @@ struct WinogradPlan {
   int64_t in_channels() const {
     return function.stages[0].reduction->axes[static_cast<size_t>(channel_k)].extent.value();
   }
-  int64_t tiles_along(const WindowAxis& w) const { return (extent(w.axis) + tile - 1) / tile; }
+  int64_t tiles_along(const WindowAxis& w) const { return ceil_div(extent(w.axis), tile); }
 };
 
 // Outputs of a tile along either axis that suits the function, or 0 when it is no such convolution, or too small.

@@ -55,7 +55,7 @@ std::optional<std::vector<int64_t>> blocked_offsets(const std::vector<int64_t>& 
   layouts.push_back(
       tensor::blocked_layout(static_shape(f.results[0]->shape), 1, 16, tensor::Layout::Tail::unspecified));
   layouts.back().parts[2].halo = halo, layouts.back().parts[2].extent += halo;
-  return tensor::piece_offsets(f, layouts);
+  return tensor::concat_offsets(f, layouts);
 }
 
 }  // namespace
@@ -130,7 +130,7 @@ TEST_CASE("operands that are contiguous in the storage of the result") {
   CHECK_FALSE(blocked_offsets({8, 16}));
   CHECK_FALSE(blocked_offsets({16, 16}, 1));  // the result has a halo that the operands lack
   tensor::TensorFunction f = concatenation({3, 5});
-  CHECK(tensor::piece_offsets(f, std::vector<tensor::Layout>(3)) == std::vector<int64_t>{0, 48});
+  CHECK(tensor::concat_offsets(f, std::vector<tensor::Layout>(3)) == std::vector<int64_t>{0, 48});
   f.stages[1].values[0] = f.stages[1].values[0] + f.stages[1].values[0];
-  CHECK_FALSE(tensor::piece_offsets(f, std::vector<tensor::Layout>(3)));
+  CHECK_FALSE(tensor::concat_offsets(f, std::vector<tensor::Layout>(3)));
 }

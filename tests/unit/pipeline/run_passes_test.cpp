@@ -56,7 +56,7 @@ TEST_CASE("a module that a pass leaves broken is an internal error") {
   module.functions.at("main").body.result = module.fresh("undefined", module.functions.at("main").result_type);
   Diagnostics diagnostics;
   CHECK_THROWS_AS(run({"eliminate-dead-code"}, {.verify_each = true}, module, diagnostics), InternalError);
-  if (PassRunOptions::verify_always)
+  if (verify_every_pass)
     CHECK_THROWS_AS(run({"eliminate-dead-code"}, {}, module, diagnostics), InternalError);
 }
 

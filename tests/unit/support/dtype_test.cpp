@@ -4,7 +4,7 @@
 
 using namespace dlcc;
 
-TEST_CASE("names and numbers of element types are found again") {
+TEST_CASE("element types are found by name and by ONNX number") {
   for (DType t : {dtype::boolean, dtype::i4, dtype::u64, dtype::f16, dtype::f64}) {
     CHECK(dtype_named(name(t)) == t);
     CHECK(dtype_of_onnx(onnx_number(t)) == t);

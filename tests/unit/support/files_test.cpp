@@ -1,4 +1,4 @@
-// Files that are written together appear together or not at all.
+// Several files are written atomically: all or none.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -39,7 +39,7 @@ TEST_CASE("several files are written") {
   CHECK(folder.entries() == 2);
 }
 
-TEST_CASE("a link stays a link") {
+TEST_CASE("a symbolic link is kept and its target replaced") {
   Folder folder;
   Diagnostics diagnostics;
   fs::create_symlink("a", folder.path / "link");
@@ -50,7 +50,7 @@ TEST_CASE("a link stays a link") {
   CHECK(folder.entries() == 2);
 }
 
-TEST_CASE("no two files go to one path, and asking leaves nothing") {
+TEST_CASE("two files with one path are an error, and can_write leaves no file") {
   Folder folder;
   Diagnostics diagnostics;
   std::string text = "text";

@@ -1,4 +1,4 @@
-// .npy files: what numpy writes is read, what is written is read back, and nonsense is an error.
+// .npy files: arrays that numpy wrote, arrays that are written and read back, and malformed files.
 #include <doctest/doctest.h>
 
 #include "support/npy.h"
@@ -47,7 +47,7 @@ TEST_CASE("big-endian numbers and Fortran order") {
   CHECK(value->same_as(Constant::of<int16_t>(dtype::i16, {2, 2}, {1, 3, 2, 260})));
 }
 
-TEST_CASE("what is not such an array is reported") {
+TEST_CASE("malformed files are reported") {
   CHECK(!read({}));
   CHECK(!read(file_of("", {})));
   CHECK(!read(file_of("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", {0, 0, 0, 0})));

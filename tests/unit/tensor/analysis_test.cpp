@@ -4,7 +4,7 @@
 
 namespace dlcc::tensor {
 
-TEST_CASE("columns that share their data") {
+TEST_CASE("the number of consecutive N indices that share their data") {
   Buffer image = make_buffer("image", dtype::f32, {8, 8});
   Var o = make_var("o"), k = make_var("k");
   auto shared = [&](const Expr& first, const Expr& second) {

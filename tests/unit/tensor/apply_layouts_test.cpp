@@ -1,4 +1,4 @@
-// Logical kernels become kernels over storage in which no access can lie outside.
+// Kernels over logical tensors become kernels over physical tensors, in which each access is in range.
 #include "tensor/passes/apply_layouts.h"
 
 #include <doctest/doctest.h>
@@ -22,7 +22,7 @@ std::string applied(const std::string& text, const Layout& layout = {}) {
 
 }  // namespace
 
-TEST_CASE("accesses that may lie outside are guarded, the others are not") {
+TEST_CASE("accesses that may be out of range get predicates, others do not") {
   CHECK(applied(R"(kernel @k(read x: f32[4], write y: f32[4]) {
   for i in 4 {
     y[i] = x[i] + x[i + 1] + x[i - 1]
@@ -76,7 +76,7 @@ TEST_CASE("a condition narrows the ranges of its own branch") {
 )");
 }
 
-TEST_CASE("indices go through the layout, and what pads the last block is not read") {
+TEST_CASE("indices are mapped by the layout, and the padding of the last block is not read") {
   Layout blocks = blocked_layout({6}, 0, 4, Layout::Tail::unspecified);
   CHECK(applied(R"(kernel @k(read x: f32[6], write y: f32[8]) {
   for i in 6 {

@@ -1,4 +1,4 @@
-// The evaluator against values worked out by hand, against itself with other loop kinds, and its error behaviour.
+// The evaluator against values computed by hand, and against itself with other loop kinds; its errors.
 #include "tensor/evaluate.h"
 
 #include <doctest/doctest.h>
@@ -83,7 +83,7 @@ TEST_CASE("fused multiply-add rounds once, the plain one twice") {
   auto x = Constant::of<float>(dtype::f32, {1}, {a});
   CHECK(values("f32", "f32", "fma(x[i], x[i], -1.0)", x) == Doubles{0x1p-11 + 0x1p-24});
   CHECK(values("f32", "f32", "x[i] * x[i] + -1.0", x) == Doubles{0x1p-11});
-  // A product that lies half way between two floats, moved by a tiny addend.
+  // A product half way between two floats, plus a tiny addend.
   auto y = Constant::of<float>(dtype::f32, {1}, {1 + 0x1p-23f});
   auto z = Constant::of<float>(dtype::f32, {1}, {1.5f});
   CHECK(values("f32", "f32", "fma(x[i], w[i], 1e-30)", y, z) == Doubles{1.5f + 0x1p-22f});
@@ -123,7 +123,7 @@ TEST_CASE("predicated reads, gathers and requirements") {
   CHECK(bad.status == Status::index_out_of_range);
 }
 
-TEST_CASE("an index outside is found out, but not in an arm that is not taken") {
+TEST_CASE("an index out of range is an error, but not in the arm of a select that is not taken") {
   auto x = Constant::of<float>(dtype::f32, {4}, {1, 2, 3, 4});
   auto i = Constant::of<int64_t>(dtype::i64, {3}, {1, 9, -5});
   auto wrong = parsed("tensor @f(x: f32[4], i: i64[3]) -> (y: f32[3]) { y[p < 3] = x[i[p]] }").functions[0];
@@ -197,8 +197,9 @@ TEST_CASE("a value read before a store keeps its value") {
 TEST_CASE("reductions of tuples keep the first extremum") {
   Definition d("argmax");
   Tensor x = d.input("x", dtype::f32, {2, 5});
-  auto r = d.reduce_tuple({"v", "i"}, {2}, arg_max_of(dtype::f32, dtype::i64), {5},
-                          [&](Index i, Index k) { return std::vector<Expr>{x(i[0], k[0]), k[0]}; });
+  auto r = d.reduce_tuple({"v", "i"}, {2}, arg_max_of(dtype::f32, dtype::i64), {5}, [&](Index i, Index k) {
+    return std::vector<Expr>{x(i[0], k[0]), k[0]};
+  });
   d.mark_result(r[1]);
   auto c = Constant::of<float>(dtype::f32, {2, 5}, {1, 7, 3, 7, 2, 0, NAN, 9, NAN, 1});
   CHECK(numbers(evaluate(d.finish(), std::vector{c}).results[0]) == Doubles{1, 1});
@@ -236,7 +237,7 @@ TEST_CASE("a convolution equals the plain loops, in both precisions") {
 }
 
 TEST_CASE("loop kinds do not change what independent iterations compute") {
-  // Rotations of the loops' kinds of one kernel with masks, gathers, private arrays and narrow types.
+  // One kernel with masks, gathers, lane-private arrays and narrow types, its loop kinds permuted.
   const char* body =
       R"(kernel @k(read x: f16[7, 11], read i: i64[7], write y: f32[7, 11], write z: u8[7, 11], scratch t: i4[7, 11]) {
   %0 a in 7 {

@@ -15,7 +15,8 @@ using namespace dlcc::tensor;
 
 namespace {
 
-// Distance in units of the last place that the wanted value has in T; infinite where kinds or signs of zero differ.
+// The error in units in the last place (ulp) of the expected value as T; infinite if only one is NaN or infinite, or if
+// signs of zero differ.
 template <class T>
 double distance(T got, long double want) {
   double far = std::numeric_limits<double>::infinity();
@@ -69,7 +70,7 @@ double random_unit() { return static_cast<double>(random_bits() >> 11) * 0x1p-52
 
 }  // namespace
 
-TEST_CASE("float32 functions are within 2.5 units over the full range") {
+TEST_CASE("float32 functions are within 2.5 ulp over the full range") {
   std::vector<float> x{0.0f,   -0.0f,  1,       -1,       INFINITY, -INFINITY, NAN,
                        88.72f, 88.73f, -87.34f, -103.97f, -103.98f, 1e-45f,    -1e-45f};
   for (uint64_t bits = 0; bits < (uint64_t{1} << 32); bits += 20011)
@@ -86,7 +87,7 @@ TEST_CASE("float32 functions are within 2.5 units over the full range") {
     }
 }
 
-TEST_CASE("float64 functions are within 2.5 units") {
+TEST_CASE("float64 functions are within 2.5 ulp") {
   std::vector<double> x{0.0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, 709.7, 709.8, -745.1, -745.2, 5e-324};
   for (int k = 0; k < 40000; ++k) {
     x.push_back(random_unit() * 20), x.push_back(random_unit() * 750), x.push_back(random_unit());

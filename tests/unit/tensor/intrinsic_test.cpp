@@ -13,7 +13,7 @@ using namespace dlcc::tensor;
 
 namespace {
 
-// c[i, j] += sum over k of a[i, k] * b[k, j]; c lies in the accelerator's registers, which are local buffers here.
+// c[i, j] += sum over k of a[i, k] * b[k, j]; c is in the accelerator's registers, which are local buffers here.
 Intrinsic toy_matmul() {
   Buffer a = make_buffer("a", dtype::i8, {4, 4}), b = make_buffer("b", dtype::i8, {4, 4});
   Buffer c = make_buffer("c", dtype::i32, {4, 4}, Scope::local);
@@ -71,7 +71,7 @@ TEST_CASE("a kernel on the toy accelerator equals the definition") {
   CHECK(evaluate(m->kernels[0], args).results[0].same_as(evaluate(d.finish(), args).results[0]));
 }
 
-TEST_CASE("a call whose operands do not fit is refused") {
+TEST_CASE("a call with operands of wrong types or scopes is rejected") {
   Intrinsic matmul = toy_matmul();
   const Intrinsic* known[] = {&matmul};
   Diagnostics d;

@@ -22,7 +22,7 @@ TEST_CASE("a channel-blocked layout and its maps") {
   CHECK(blocked_layout({1, 32, 5, 7}, 1, 16, Layout::Tail::zero).tail == Layout::Tail::none);
 }
 
-TEST_CASE("packing follows the map, and fills the tail with zeros") {
+TEST_CASE("packing applies the index map and fills the tail with zeros") {
   std::vector<int64_t> shape{3, 24, 2};
   std::vector<float> values(3 * 24 * 2);
   std::iota(values.begin(), values.end(), 1.0f);

@@ -1,4 +1,4 @@
-// Where statements stand in a kernel's text.
+// The lines of statements in a kernel's text.
 #include "tensor/print_lines.h"
 
 #include <doctest/doctest.h>
@@ -8,7 +8,7 @@
 using namespace dlcc;
 using namespace dlcc::tensor;
 
-TEST_CASE("a statement's line is found, also that of a node that stands in two loops") {
+TEST_CASE("each statement has a line, a statement shared by two loops has two") {
   Buffer y = make_buffer("y", dtype::f32, {4});
   Var i = make_var("i"), j = make_var("j");
   Stmt zero = store(y, {0}, literal(dtype::f32, 0.0)), one = store(y, {1}, literal(dtype::f32, 1.0));

@@ -1,4 +1,4 @@
-// The index simplifier: what it must resolve for layouts, and that it never changes a value.
+// The simplifier: it resolves the index expressions of layouts, and never changes a value.
 #include "tensor/simplify.h"
 
 #include <doctest/doctest.h>
@@ -47,7 +47,7 @@ TEST_CASE("nested splits are resolved") {
   CHECK(print(simplify(floor_div(Expr(v.u), 5) * 10 + floor_mod(Expr(v.u), 5) * 2)) == "2 * u");
 }
 
-TEST_CASE("nothing is moved across a sum that may overflow") {
+TEST_CASE("divisions are not distributed over a sum that may overflow") {
   Vars v;
   Expr x = Expr(v.u) * 16 + v.i;
   CHECK(print(simplify(floor_div(x, 16), v.ranges)) == "floordiv(16 * u + i, 16)");
@@ -65,14 +65,14 @@ TEST_CASE("comparisons, selects and extrema are decided by ranges") {
   CHECK(print(simplify(equal(Expr(v.i) + 3, Expr(v.i) + 4), v.ranges)) == "false");
 }
 
-TEST_CASE("an arm knows its condition") {
+TEST_CASE("the condition of a select narrows ranges in its arms") {
   Vars v;
   Expr c = Expr(v.o) * 16 + v.i < Expr(24);
   CHECK(print(simplify(select(c, select(Expr(v.o) * 16 + v.i < Expr(30), v.o, v.i), v.u), v.ranges)) ==
         "16 * o + i < 24 ? o : u");
 }
 
-TEST_CASE("predicated loads become plain inside and vanish outside") {
+TEST_CASE("predicated loads lose their predicate in range and become the alternative out of range") {
   Vars v;
   Buffer b = make_buffer("b", dtype::f32, {16});
   Expr zero = literal(dtype::f32, 0.0);
@@ -81,7 +81,7 @@ TEST_CASE("predicated loads become plain inside and vanish outside") {
   CHECK(print(simplify(load(b, {Expr(v.i) - 16}, zero), v.ranges)) == "0.0");
 }
 
-TEST_CASE("loops of one iteration, dead branches and true requirements go") {
+TEST_CASE("loops of one iteration, dead branches and true requirements are removed") {
   Vars v;
   Buffer b = make_buffer("b", dtype::i64, {16});
   Stmt body =

@@ -1,4 +1,4 @@
-// The text form: golden texts, and that reading and printing are inverse.
+// The text form: golden texts; parsing and printing are inverse.
 #include <doctest/doctest.h>
 
 #include "tensor/builder.h"
@@ -53,7 +53,7 @@ TEST_CASE("a definition in text") {
   CHECK(reprinted(expected) == expected);
 }
 
-TEST_CASE("its trivial schedule in text") {
+TEST_CASE("its naive schedule in text") {
   std::string expected =
       R"(kernel @nn.softmax(read x: f32[8, 10], write y: f32[8, 10], scratch largest: f32[8], scratch e: f32[8, 10], scratch total: f32[8]) {
   vector i0 in 8 {
@@ -88,12 +88,13 @@ TEST_CASE("its trivial schedule in text") {
   CHECK(reprinted(expected) == expected);
 }
 
-TEST_CASE("tuples, boxes, requirements, symbols, strides and types keep their text") {
+TEST_CASE("tuples, boxes, requirements, symbols, strides and types are printed as they were parsed") {
   for (const char* text : {
            "tensor @argmax<n in 1..512>(x: f32[n, 10]) -> (i: i64[n]) {\n"
            "  temp v: f32[n]\n"
-           "  (v, i)[r < n] = reduce(k < 10) { x[r, k], k } fold (a: f32, p: i64), (b: f32, q: i64) { b > a ? b : a, "
-           "b > a ? q : p } from { -inf, -1 }\n"
+           "  (v, i)[r < n] = reduce(k < 10) { x[r, k], k } combine (a: f32, p: i64), (b: f32, q: i64) { b > a ? b : "
+           "a, "
+           "b > a ? q : p } identity { -inf, -1 }\n"
            "}\n",
            "tensor @concat(a: i8[2, 3], b: i8[2, 4]) -> (y: i8[2, 7]) {\n"
            "  y[i < 2 at 0, j < 3 at 0] = a[i, j]\n"
@@ -142,14 +143,14 @@ TEST_CASE("clashing and reserved names are numbered") {
   CHECK(print(Expr(i) + j * Expr(f)) == "i + i.1 * for.1");
 }
 
-TEST_CASE("parentheses are where they are needed") {
+TEST_CASE("parentheses are printed only where they are needed") {
   Var a = make_var("a"), b = make_var("b"), c = make_var("c");
   CHECK(print((Expr(a) + b) * c - (Expr(a) - (Expr(b) - c))) == "(a + b) * c - (a - (b - c))");
   CHECK(print(logical_or(logical_and(a < Expr(1), b < Expr(2)), equal(c, 3))) == "a < 1 and b < 2 or c == 3");
   CHECK(print(select(a < Expr(1), b, c) + 1) == "(a < 1 ? b : c) + 1");
 }
 
-TEST_CASE("a large shared sub-expression is printed once, and read as one") {
+TEST_CASE("a large shared sub-expression is printed once and parsed as one node") {
   Definition d("shared");
   Tensor x = d.input("x", dtype::f32, {4});
   d.result("y", dtype::f32, {4}, [&](Index i) { return expand_math(tanh(sigmoid(tanh(sigmoid(erf(x(i))))))); });

@@ -1,8 +1,10 @@
-// Every rule of the verifier is broken once.
+// Each rule of the verifier is violated once.
 #include <doctest/doctest.h>
 
 #include "tensor/builder.h"
 #include "tensor/parse.h"
+#include "tensor/schedules/naive.h"
+#include "tensor/verify.h"
 
 using namespace dlcc;
 using namespace dlcc::tensor;
@@ -41,7 +43,7 @@ TEST_CASE("kernels") {
   rejects(kernel("for i in 4 { alloc reg r: f32[4] r[i] = 1.0 }"), "depends on more than unrolled and vector loops");
   rejects(kernel("require 3 : index_out_of_range"), "a requirement has type int64");
   rejects("kernel @k(write y: f32[8]) { }", "the parameter y is never written");
-  rejects("kernel @k(write y: f32[8], read x: f32[8]) { y[0] = x[0] }", "stands behind");
+  rejects("kernel @k(write y: f32[8], read x: f32[8]) { y[0] = x[0] }", "not in the order inputs, outputs, scratch");
   rejects("kernel @k(write y: f32[8] strides [0]) { y[0] = 1.0 }", "strides of y");
   Var i = make_var("i");
   Buffer y = make_buffer("y", dtype::f32, {4}), z = make_buffer("z", dtype::f32, {4});
@@ -59,16 +61,30 @@ TEST_CASE("definitions") {
   rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { y[i < 2 at 0] = x[i] }", "a part of the result y is not written");
   rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { y[i < 2 at 0] = x[i] y[i < 2 at 1] = x[i] }",
           "two stages write the same part");
-  rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { y[i < 3 at 1] = x[i] }", "leaves y along axis 0");
+  rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { y[i < 3 at 1] = x[i] }", "out of range of y along axis 0");
   rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { temp t: f32[3] y[i < 3] = t[i] t[i < 3] = x[i] }", "read before");
   rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { x[i < 3] = 1.0 y[i < 3] = x[i] }", "the parameter x is written");
   rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { y[i < 3] = 1 }", "int64 instead of float32");
   rejects(
-      "tensor @f(x: f32[3]) -> (y: f32[3]) { y[i < 3] = reduce(k < 2) { x[i] } fold (a: f32), (b: f32) { a + x[i] } "
-      "from { 0.0 } }",
+      "tensor @f(x: f32[3]) -> (y: f32[3]) { y[i < 3] = reduce(k < 2) { x[i] } combine (a: f32), (b: f32) { a + x[i] } "
+      "identity { 0.0 } }",
       "read before");
   rejects(
-      "tensor @f(x: f32[3]) -> (y: f32[3]) { y[i < 3] = reduce(k < 2) { x[i] } fold (a: f32), (b: i64) { a } from { "
+      "tensor @f(x: f32[3]) -> (y: f32[3]) { y[i < 3] = reduce(k < 2) { x[i] } combine (a: f32), (b: i64) { a } "
+      "identity { "
       "0.0 } }",
       "different types");
+}
+
+TEST_CASE("a wrong result of a pass is an internal error that names the pass") {
+  Buffer x = make_buffer("x", dtype::f32, {4}), y = make_buffer("y", dtype::f32, {4});
+  Kernel wrong{"k", {{y, Access::write}}, store(y, {0}, load(x, {0}))};
+  CHECK_THROWS_WITH_AS(check_verified(wrong, "some_pass"), doctest::Contains("after some_pass"), InternalError);
+  Var i = make_var("i"), j = make_var("j");
+  TensorFunction unbound{"f", {x}, {y}, {{.results = {y}, .axes = {{i, 4}}, .values = {load(x, {j})}}}};
+  CHECK_THROWS_WITH_AS(check_verified(unbound, "some_pass"), doctest::Contains("variable j"), InternalError);
+  if (verify_every_pass)
+    CHECK_THROWS_WITH_AS(naive_schedule(unbound), doctest::Contains("after naive_schedule"), InternalError);
+  else
+    CHECK_NOTHROW(naive_schedule(unbound));
 }
