@@ -9,12 +9,6 @@
 
 namespace dlcc {
 
-struct DimAtom {
-  enum class Kind : uint8_t { symbol, floor_div, floor_mod, min, max } kind;
-  Symbol symbol;          // kind symbol
-  std::vector<Dim> args;  // two, for the other kinds
-};
-
 Dim::Dim(int64_t value) {
   if (value != 0) terms_.push_back({{}, value});
 }

@@ -28,6 +28,12 @@ struct DimAtom;
 
 class Dim {
  public:
+  // A monomial: the product of `coefficient`, which is not zero, and of atoms.
+  struct Term {
+    std::vector<std::shared_ptr<const DimAtom>> atoms;  // sorted; empty for the constant term
+    int64_t coefficient;
+  };
+
   Dim(int64_t value = 0);  // NOLINT: integers are dimensions
   static Dim symbol(Symbol);
   static Dim overflow();
@@ -52,15 +58,12 @@ class Dim {
   std::optional<int64_t> lower_bound() const;
   std::optional<int64_t> upper_bound() const;
 
-  std::vector<Symbol> symbols() const;  // each once, sorted by name
+  const std::vector<Term>& terms() const { return terms_; }  // of the canonical form, the constant last; empty for 0
+  std::vector<Symbol> symbols() const;                       // each once, sorted by name
   Dim substitute(const std::map<std::string, Dim>& values) const;
   std::string str() const;  // "n", "2 * n + 1", "floor_div(n, 2)"
 
  private:
-  struct Term {
-    std::vector<std::shared_ptr<const DimAtom>> atoms;  // sorted; empty for the constant term
-    int64_t coefficient;
-  };
   static Dim of_atom(DimAtom);
   static int compare(const Dim&, const Dim&);
   static int compare(const Term&, const Term&);
@@ -68,6 +71,13 @@ class Dim {
 
   std::vector<Term> terms_;  // sorted, no zero coefficients; empty is 0
   bool overflow_ = false;
+};
+
+// A factor of a term.
+struct DimAtom {
+  enum class Kind : uint8_t { symbol, floor_div, floor_mod, min, max } kind;
+  Symbol symbol;          // kind symbol
+  std::vector<Dim> args;  // two, for the other kinds
 };
 
 // Whether a <= b is proved for all values of the symbols.

@@ -128,12 +128,12 @@ Tensor Definition::reduce_result(std::string name, DType type, Shape shape, cons
   return folded;
 }
 
-Tensor Definition::open_result(std::string name, DType type, Shape shape) {
+Tensor Definition::declare_result(std::string name, DType type, Shape shape) {
   function_.results.push_back(make_buffer(std::move(name), type, std::move(shape)));
   return Tensor(function_.results.back());
 }
 
-void Definition::piece(const Tensor& of, std::vector<Dim> origin, Shape shape, const Point& point) {
+void Definition::compute_box(const Tensor& of, std::vector<Dim> origin, Shape shape, const Point& point) {
   std::vector<Expr> index;
   Stage stage = make_stage(shape, index);
   stage.values = {cast(of.type(), point(index))};

@@ -79,9 +79,9 @@ class Definition {
   std::vector<Tensor> reduce_tuple(std::vector<std::string> names, Shape shape, const Reducer&, Shape reduced,
                                    const ReducedTuplePoint&);
 
-  // Declares a result that is computed in boxes; `piece` adds the stage for one box.
-  Tensor open_result(std::string name, DType type, Shape shape);
-  void piece(const Tensor& of, std::vector<Dim> origin, Shape shape, const Point&);
+  // Declares a result that is computed in boxes; `compute_box` adds the stage for one box.
+  Tensor declare_result(std::string name, DType type, Shape shape);
+  void compute_box(const Tensor& of, std::vector<Dim> origin, Shape shape, const Point&);
 
   // Makes an intermediate the next result.
   void mark_result(const Tensor&);

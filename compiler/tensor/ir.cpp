@@ -35,8 +35,6 @@ int64_t wrap(DType type, int64_t value) {
   return static_cast<int64_t>(negative ? low | ~mask : low);
 }
 
-bool is_comparison(BinaryOp op) { return op >= BinaryOp::eq && op <= BinaryOp::ge; }
-
 // Folds an operation on int64 or bool literals, the types of index arithmetic; empty if it is not folded.
 std::optional<int64_t> fold(BinaryOp op, int64_t a, int64_t b) {
   auto wrapped = [](auto f, int64_t x, int64_t y) {
@@ -90,15 +88,31 @@ std::optional<int64_t> fold(BinaryOp op, int64_t a, int64_t b) {
 Expr::Expr(const Var& var) : Expr(make(var->type, VarRef{var})) {}
 Expr::Expr(int64_t index) : Expr(literal(dtype::i64, index)) {}
 
-Expr::Expr(const Dim& dim) {
-  if (auto value = dim.constant()) {
-    *this = Expr(*value);
-    return;
+static Expr expr_of(const DimAtom& atom) {
+  auto arg = [&](size_t k) { return Expr(atom.args[k]); };
+  switch (atom.kind) {
+    case DimAtom::Kind::symbol:
+      return symbol_var(atom.symbol);
+    case DimAtom::Kind::floor_div:
+      return floor_div(arg(0), arg(1));
+    case DimAtom::Kind::floor_mod:
+      return floor_mod(arg(0), arg(1));
+    case DimAtom::Kind::min:
+      return min(arg(0), arg(1));
+    case DimAtom::Kind::max:
+      return max(arg(0), arg(1));
   }
-  std::vector<Symbol> symbols = dim.symbols();
-  DLCC_CHECK(symbols.size() == 1 && dim == Dim::symbol(symbols[0]), "dimension {} is not a constant or a plain symbol",
-             dim.str());
-  *this = symbol_var(symbols[0]);
+  DLCC_UNREACHABLE("atom of kind {}", static_cast<int>(atom.kind));
+}
+
+Expr::Expr(const Dim& dim) : Expr(0) {
+  DLCC_CHECK(!dim.is_overflow(), "a dimension overflows int64");
+  for (const Dim::Term& term : dim.terms()) {
+    bool subtract = term.coefficient < 0 && term.coefficient != INT64_MIN && !constant_integer(*this);
+    Expr product = subtract ? -term.coefficient : term.coefficient;
+    for (const auto& atom : term.atoms) product = product * expr_of(*atom);
+    *this = subtract ? *this - product : *this + product;
+  }
 }
 
 DType Expr::type() const { return node_->type; }

@@ -108,6 +108,8 @@ enum class BinaryOp : uint8_t {
 #undef BINARY
 };
 
+inline bool is_comparison(BinaryOp op) { return op >= BinaryOp::eq && op <= BinaryOp::ge; }
+
 struct ExprNode;
 
 // A reference to an immutable expression; null by default. An expression is a DAG: passes preserve the sharing of
@@ -119,7 +121,7 @@ class Expr {
   Expr(const Var& var);                      // NOLINT
   Expr(int64_t index);                       // NOLINT: an int64 literal
   Expr(int index) : Expr(int64_t{index}) {}  // NOLINT
-  explicit Expr(const Dim&);                 // a constant, or a symbol as its symbol_var()
+  explicit Expr(const Dim&);                 // the polynomial, over the variables that symbol_var() gives
 
   DType type() const;
   explicit operator bool() const { return node_ != nullptr; }
@@ -236,7 +238,12 @@ struct Reduction {
   std::vector<Expr> combined, identity;
 };
 
-enum class ReducerKind : uint8_t { sum, product, min, max, all, any, other };
+enum class ReducerKind : uint8_t {
+#define REDUCER(kind, op, identity) kind,
+#include "tensor/reducers.def"
+#undef REDUCER
+  other
+};
 ReducerKind reducer_kind(const Reduction&);  // by the structure of `combined`; `other` for tuples
 
 struct Requirement {

@@ -40,8 +40,6 @@ inline BinaryOp negated(BinaryOp op) {
   }
 }
 
-inline bool is_comparison(BinaryOp op) { return op >= BinaryOp::eq && op <= BinaryOp::ge; }
-
 class Simplifier {
  public:
   explicit Simplifier(const Ranges& ranges) : ranges_(ranges) {}

@@ -34,11 +34,11 @@ TensorFunction define_concatenate(const ConcatenateAttrs& a, const Operands& in)
   Definition d("concatenate");
   std::vector<Tensor> fields;
   for (size_t n = 0; n < in.size(); ++n) fields.push_back(d.input(fmt::format("data{}", n), in[n].dtype, in[n].shape));
-  Tensor result = d.open_result("result", in[0].dtype, shape_in(type_of_concatenate(a, in)));
+  Tensor result = d.declare_result("result", in[0].dtype, shape_in(type_of_concatenate(a, in)));
   std::vector<Dim> origin(result.rank(), Dim(0));
   int axis = wrap_axis(a.axis, result.rank());
   for (const Tensor& x : fields) {
-    d.piece(result, origin, x.shape(), [&](Index i) { return stored(x, i); });
+    d.compute_box(result, origin, x.shape(), [&](Index i) { return stored(x, i); });
     origin[axis] = origin[axis] + x.extent(axis);
   }
   return d.finish();

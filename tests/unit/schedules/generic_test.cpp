@@ -48,10 +48,10 @@ TEST_CASE("concatenation writes pieces, empty tensors write nothing") {
   Definition d("concat");
   Tensor a = d.input("a", dtype::f32, {2, 3}), b = d.input("b", dtype::f32, {2, 18}),
          none = d.input("c", dtype::f32, {2, 0});
-  Tensor y = d.open_result("y", dtype::f32, {2, 21});
-  d.piece(y, {0, 0}, {2, 3}, [&](Index i) { return a(i); });
-  d.piece(y, {0, 3}, {2, 18}, [&](Index i) { return b(i); });
-  d.piece(y, {0, 21}, {2, 0}, [&](Index i) { return none(i); });
+  Tensor y = d.declare_result("y", dtype::f32, {2, 21});
+  d.compute_box(y, {0, 0}, {2, 3}, [&](Index i) { return a(i); });
+  d.compute_box(y, {0, 3}, {2, 18}, [&](Index i) { return b(i); });
+  d.compute_box(y, {0, 21}, {2, 0}, [&](Index i) { return none(i); });
   check_schedule(d.finish(), {false, false, false});
 }
 
@@ -61,9 +61,9 @@ TEST_CASE("pieces fill whole blocks, and may share one") {
     int64_t total = std::accumulate(channels.begin(), channels.end(), int64_t{0}), begin = 0;
     std::vector<Tensor> parts;
     for (int64_t c : channels) parts.push_back(d.input("p" + std::to_string(parts.size()), dtype::f32, {1, c, 3, 5}));
-    Tensor y = d.open_result("y", dtype::f32, {1, total, 3, 5});
+    Tensor y = d.declare_result("y", dtype::f32, {1, total, 3, 5});
     for (size_t k = 0; k < parts.size(); ++k) {
-      d.piece(y, {0, begin, 0, 0}, {1, channels[k], 3, 5}, [&](Index i) { return parts[k](i); });
+      d.compute_box(y, {0, begin, 0, 0}, {1, channels[k], 3, 5}, [&](Index i) { return parts[k](i); });
       begin += channels[k];
     }
     TensorFunction f = d.finish();
