@@ -1,4 +1,3 @@
-// The text of attribute values.
 #include "relay/attrs.h"
 
 #include <fmt/format.h>
@@ -8,6 +7,23 @@
 #include "support/diagnostics.h"
 
 namespace dlcc::relay {
+
+AttrValue::AttrValue() = default;
+AttrValue::AttrValue(bool b) : v(b) {}
+AttrValue::AttrValue(int i) : v(int64_t{i}) {}
+AttrValue::AttrValue(int64_t i) : v(i) {}
+AttrValue::AttrValue(double d) : v(d) {}
+AttrValue::AttrValue(const char* s) : v(std::string(s)) {}
+AttrValue::AttrValue(std::string s) : v(std::move(s)) {}
+AttrValue::AttrValue(AttrList l) : v(std::move(l)) {}
+AttrValue::AttrValue(const std::vector<int64_t>& l) : v(AttrList(l.begin(), l.end())) {}
+AttrValue::AttrValue(const AttrValue&) = default;
+AttrValue::AttrValue(AttrValue&&) noexcept = default;
+AttrValue& AttrValue::operator=(const AttrValue&) = default;
+AttrValue& AttrValue::operator=(AttrValue&&) noexcept = default;
+AttrValue::~AttrValue() = default;
+
+bool operator==(const AttrValue& a, const AttrValue& b) { return a.v == b.v; }
 
 static std::string number_text(double value) {
   if (std::isnan(value)) return "nanf";

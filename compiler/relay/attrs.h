@@ -20,17 +20,25 @@ using AttrList = std::vector<AttrValue>;
 struct AttrValue {
   std::variant<std::monostate, bool, int64_t, double, std::string, AttrList, Dim> v;
 
-  AttrValue() = default;
-  AttrValue(bool b) : v(b) {}                                                    // NOLINT
-  AttrValue(int i) : v(int64_t{i}) {}                                            // NOLINT
-  AttrValue(int64_t i) : v(i) {}                                                 // NOLINT
-  AttrValue(double d) : v(d) {}                                                  // NOLINT
-  AttrValue(const char* s) : v(std::string(s)) {}                                // NOLINT
-  AttrValue(std::string s) : v(std::move(s)) {}                                  // NOLINT
-  AttrValue(AttrList l) : v(std::move(l)) {}                                     // NOLINT
-  AttrValue(const std::vector<int64_t>& l) : v(AttrList(l.begin(), l.end())) {}  // NOLINT
+  // All members are defined out of line: std::variant's are slow to compile, and every operator's file has attributes.
+  AttrValue();
+  AttrValue(bool);                         // NOLINT
+  AttrValue(int);                          // NOLINT
+  AttrValue(int64_t);                      // NOLINT
+  AttrValue(double);                       // NOLINT
+  AttrValue(const char*);                  // NOLINT
+  AttrValue(std::string);                  // NOLINT
+  AttrValue(AttrList);                     // NOLINT
+  AttrValue(const std::vector<int64_t>&);  // NOLINT
+  AttrValue(const AttrValue&);
+  AttrValue(AttrValue&&) noexcept;
+  AttrValue& operator=(const AttrValue&);
+  AttrValue& operator=(AttrValue&&) noexcept;
+  ~AttrValue();
 
-  friend bool operator==(const AttrValue&, const AttrValue&) = default;
+  bool is_none() const { return std::holds_alternative<std::monostate>(v); }
+
+  friend bool operator==(const AttrValue&, const AttrValue&);
 };
 
 using Attrs = std::map<std::string, AttrValue>;

@@ -31,101 +31,10 @@ const Operator* op(const std::string& name) {
   return found;
 }
 
-namespace detail {
-namespace {
-
-template <class T, class Out>
-bool take(const AttrValue& value, Out& out) {
-  const T* held = std::get_if<T>(&value.v);
-  if (held) out = *held;
-  return held != nullptr;
+void OperatorTable::insert(Operator op) {
+  std::string name = op.name;
+  bool inserted = operators_.emplace(name, std::make_unique<const Operator>(std::move(op))).second;
+  DLCC_CHECK(inserted, "operator {} is defined twice", name);
 }
 
-template <class T>
-bool take_list(const AttrValue& value, std::vector<T>& out) {
-  const AttrList* list = std::get_if<AttrList>(&value.v);
-  out.clear();
-  if (!list) return from_value(value, out.emplace_back());
-  for (const AttrValue& item : *list)
-    if (!from_value(item, out.emplace_back())) return false;
-  return true;
-}
-
-template <class T>
-AttrValue list_value(const std::vector<T>& values) {
-  AttrList list;
-  for (const T& v : values) list.push_back(AttrValue(v));
-  return list;
-}
-
-}  // namespace
-
-bool from_value(const AttrValue& v, bool& out) {
-  if (const int64_t* i = std::get_if<int64_t>(&v.v)) {
-    out = *i != 0;
-    return true;
-  }
-  return take<bool>(v, out);
-}
-bool from_value(const AttrValue& v, int64_t& out) { return take<int64_t>(v, out); }
-bool from_value(const AttrValue& v, double& out) { return take<double>(v, out) || take<int64_t>(v, out); }
-bool from_value(const AttrValue& v, std::string& out) { return take<std::string>(v, out); }
-bool from_value(const AttrValue& v, DType& out) {
-  const std::string* text = std::get_if<std::string>(&v.v);
-  auto type = text ? dtype_named(*text) : std::nullopt;
-  if (type) out = *type;
-  return type.has_value();
-}
-bool from_value(const AttrValue& v, Dim& out) { return take<Dim>(v, out) || take<int64_t>(v, out); }
-bool from_value(const AttrValue& v, std::vector<int64_t>& out) { return take_list(v, out); }
-bool from_value(const AttrValue& v, std::vector<Dim>& out) { return take_list(v, out); }
-
-AttrValue to_value(bool v) { return v; }
-AttrValue to_value(int64_t v) { return v; }
-AttrValue to_value(double v) { return v; }
-AttrValue to_value(const std::string& v) { return v; }
-AttrValue to_value(DType v) { return std::string(name(v)); }
-AttrValue to_value(const std::vector<int64_t>& v) { return list_value(v); }
-AttrValue to_value(const std::vector<Dim>& v) {
-  AttrList list;
-  for (const Dim& d : v) {
-    AttrValue& item = list.emplace_back();
-    if (d.is_constant())
-      item.v = d.value();
-    else
-      item.v = d;
-  }
-  return list;
-}
-
-template <>
-std::string type_text(const bool*) {
-  return "bool";
-}
-template <>
-std::string type_text(const int64_t*) {
-  return "int";
-}
-template <>
-std::string type_text(const double*) {
-  return "float";
-}
-template <>
-std::string type_text(const std::string*) {
-  return "string";
-}
-template <>
-std::string type_text(const DType*) {
-  return "dtype";
-}
-template <>
-std::string type_text(const std::vector<int64_t>*) {
-  return "list of int";
-}
-template <>
-std::string type_text(const std::vector<Dim>*) {
-  return "list of dimensions";
-}
-
-}  // namespace detail
 }  // namespace dlcc::relay

@@ -18,7 +18,7 @@ const std::vector<Role> roles[] = {
     {Role::data}, {Role::data, Role::index}, {Role::condition, Role::data}, {Role::data, Role::index, Role::data}};
 
 // Values for attributes that must be given; the data type stands for itself.
-std::vector<AttrValue> attribute_values(const Operator::Attribute& attribute, DType type) {
+std::vector<AttrValue> attribute_values(const ErasedField& attribute, DType type) {
   using List = std::vector<int64_t>;
   std::vector<AttrValue> fitting;
   const AttrValue list_of_pairs = AttrList{List{0, 0}, List{0, 0}};
@@ -57,7 +57,7 @@ class Search {
   bool find_choice(DType type) {
     size_t all = 1;
     for (size_t k = 0; k < free_shapes_; ++k) all *= std::size(shapes);
-    for (const Operator::Attribute& a : op_.attributes)
+    for (const ErasedField& a : op_.attributes)
       if (a.required) all *= attribute_values(a, type).size();
     for (choice_ = 0; choice_ < all; ++choice_)
       if (sample(type)) return true;
@@ -70,7 +70,7 @@ class Search {
     SampleCall call;
     std::vector<const std::vector<int64_t>*> chosen;
     for (size_t k = 0; k < free_shapes_; ++k) chosen.push_back(&shapes[take_digit(choice, std::size(shapes))]);
-    for (const Operator::Attribute& a : op_.attributes) {
+    for (const ErasedField& a : op_.attributes) {
       if (!a.required) continue;
       std::vector<AttrValue> values = attribute_values(a, type);
       call.attrs[a.name] = values[take_digit(choice, values.size())];
