@@ -1,5 +1,7 @@
 #include "relay/operator.h"
 
+#include <algorithm>
+
 namespace dlcc::relay {
 
 // One registration function per file in relay/ops, named after the file.
@@ -18,6 +20,12 @@ const OperatorTable& operators() {
     return t;
   }();
   return table;
+}
+
+void OperatorTable::add(Operator op) {
+  std::string name = op.name;
+  bool inserted = operators_.emplace(name, std::make_unique<const Operator>(std::move(op))).second;
+  DLCC_CHECK(inserted, "operator {} is defined twice", name);
 }
 
 const Operator* OperatorTable::find(const std::string& name) const {
@@ -51,13 +59,6 @@ bool take_list(const AttrValue& value, std::vector<T>& out) {
   return true;
 }
 
-template <class T>
-AttrValue list_value(const std::vector<T>& values) {
-  AttrList list;
-  for (const T& v : values) list.push_back(AttrValue(v));
-  return list;
-}
-
 }  // namespace
 
 bool from_value(const AttrValue& v, bool& out) {
@@ -80,12 +81,28 @@ bool from_value(const AttrValue& v, Dim& out) { return take<Dim>(v, out) || take
 bool from_value(const AttrValue& v, std::vector<int64_t>& out) { return take_list(v, out); }
 bool from_value(const AttrValue& v, std::vector<Dim>& out) { return take_list(v, out); }
 
-AttrValue to_value(bool v) { return v; }
-AttrValue to_value(int64_t v) { return v; }
-AttrValue to_value(double v) { return v; }
-AttrValue to_value(const std::string& v) { return v; }
-AttrValue to_value(DType v) { return std::string(name(v)); }
-AttrValue to_value(const std::vector<int64_t>& v) { return list_value(v); }
+namespace {
+
+template <class T>
+bool assign(const AttrValue& value, T& field) {
+  return from_value(value, field);
+}
+bool assign(const AttrValue& value, AttrValue& field) {
+  field = value;
+  return true;
+}
+template <class T>
+bool assign(const AttrValue& value, std::optional<T>& field) {
+  if (!std::holds_alternative<std::monostate>(value.v)) return from_value(value, field.emplace());
+  field.reset();
+  return true;
+}
+
+template <class T>
+AttrValue to_value(const T& v) {
+  return v;
+}
+AttrValue to_value(const DType& v) { return std::string(name(v)); }
 AttrValue to_value(const std::vector<Dim>& v) {
   AttrList list;
   for (const Dim& d : v) {
@@ -97,34 +114,51 @@ AttrValue to_value(const std::vector<Dim>& v) {
   }
   return list;
 }
+template <class T>
+AttrValue to_value(const std::optional<T>& v) {
+  return v ? to_value(*v) : AttrValue();
+}
 
-template <>
-std::string type_text(const bool*) {
-  return "bool";
+template <class T>
+FieldType type_with_text(std::string text) {
+  return {std::move(text), [](void* field, const AttrValue& v) { return assign(v, *static_cast<T*>(field)); },
+          [](const void* field) { return to_value(*static_cast<const T*>(field)); }};
 }
-template <>
-std::string type_text(const int64_t*) {
-  return "int";
-}
-template <>
-std::string type_text(const double*) {
-  return "float";
-}
-template <>
-std::string type_text(const std::string*) {
-  return "string";
-}
-template <>
-std::string type_text(const DType*) {
-  return "dtype";
-}
-template <>
-std::string type_text(const std::vector<int64_t>*) {
-  return "list of int";
-}
-template <>
-std::string type_text(const std::vector<Dim>*) {
-  return "list of dimensions";
+
+}  // namespace
+
+#define FIELD_TYPE(text, ...)                                        \
+  template <>                                                        \
+  const FieldType& field_type<__VA_ARGS__>() {                       \
+    static const FieldType type = type_with_text<__VA_ARGS__>(text); \
+    return type;                                                     \
+  }
+FIELD_TYPE("bool", bool)
+FIELD_TYPE("int", int64_t)
+FIELD_TYPE("float", double)
+FIELD_TYPE("string", std::string)
+FIELD_TYPE("dtype", DType)
+FIELD_TYPE("list of int", std::vector<int64_t>)
+FIELD_TYPE("list of dimensions", std::vector<Dim>)
+FIELD_TYPE("int or None", std::optional<int64_t>)
+FIELD_TYPE("dtype or None", std::optional<DType>)
+FIELD_TYPE("list of int or None", std::optional<std::vector<int64_t>>)
+FIELD_TYPE("value", AttrValue)
+#undef FIELD_TYPE
+
+std::optional<TypeError> read_attrs(const std::vector<AttrSlot>& slots, const Attrs& attrs) {
+  for (const auto& [name, value] : attrs) {
+    auto slot = std::ranges::find(slots, name, &AttrSlot::name);
+    if (slot == slots.end())
+      return TypeError{DiagnosticId::bad_attribute, fmt::format("there is no attribute '{}'", name), ""};
+    if (!slot->type->assign(slot->field, value))
+      return TypeError{DiagnosticId::bad_attribute,
+                       fmt::format("attribute '{}' must be {}, found {}", name, slot->type->text, str(value)), ""};
+  }
+  for (const AttrSlot& slot : slots)
+    if (slot.required && !attrs.contains(std::string(slot.name)))
+      return TypeError{DiagnosticId::bad_attribute, fmt::format("attribute '{}' is missing", slot.name), ""};
+  return std::nullopt;
 }
 
 }  // namespace detail

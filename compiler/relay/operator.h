@@ -15,7 +15,7 @@
 //   }
 #pragma once
 
-#include <algorithm>
+#include <any>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "relay/ir.h"
-#include "tensor/builder.h"
+#include "relay/operator_attrs.h"
 
 namespace dlcc::relay {
 
@@ -33,25 +33,25 @@ namespace dlcc::relay {
 using Operands = std::vector<TensorType>;
 
 // Outcome of a type relation: a type, or why there is none.
-struct TypeError {
-  DiagnosticId id;      // shape_mismatch, type_mismatch, bad_attribute, ...
-  std::string message;  // expected and found, without the operands' types, which the caller prints
-  std::string help;
-};
 using TypeResult = std::variant<Type, TypeError>;
 
 // An attribute as a field of an operator's plain struct A. Fields may be bool, int64_t, double, std::string, DType,
-// std::vector<int64_t>, std::vector<Dim>, or std::optional of these (None); AttrValue takes any value, for attributes
-// whose type is a choice, and is checked by the type relation.
+// std::vector<int64_t>, std::vector<Dim>, or std::optional of int64_t, DType and std::vector<int64_t> (None); a field
+// of type AttrValue takes any value, which the type relation checks.
 template <class A>
 struct Field {
-  using Pointer = std::variant<bool A::*, int64_t A::*, double A::*, std::string A::*, DType A::*,
-                               std::vector<int64_t> A::*, std::vector<Dim> A::*, std::optional<int64_t> A::*,
-                               std::optional<DType> A::*, std::optional<std::vector<int64_t>> A::*, AttrValue A::*>;
-  std::string name;
-  Pointer pointer;
-  std::string doc;
-  bool required = false;
+  template <class T>
+  Field(std::string name, T A::*member, std::string doc, bool required = false)
+      : name(std::move(name)),
+        doc(std::move(doc)),
+        required(required),
+        type(&detail::field_type<T>()),
+        address([member](A& attrs) -> void* { return &(attrs.*member); }) {}
+
+  std::string name, doc;
+  bool required;
+  const detail::FieldType* type;
+  std::function<void*(A&)> address;
 };
 
 struct NoAttrs {};
@@ -60,6 +60,7 @@ template <class A>
 struct OperatorSpec {
   std::string name;
   std::string summary;
+  A defaults = {};
   std::vector<Field<A>> attributes;
   std::vector<std::string> arguments;
   bool variadic = false;  // the one argument is a tuple of any number of tensors
@@ -83,6 +84,8 @@ struct Operator {
   bool variadic;
   double tolerance;
 
+  // The attributes as a value of the operator's struct, for attributes that `type` accepted; see attributes_of.
+  std::function<std::any(const Attrs&)> read;
   // Attributes that do not exist, lack or have values of the wrong type are TypeErrors of id bad_attribute.
   std::function<TypeResult(const Attrs&, const Operands&)> type;
   // The definition for operands of these types; `type` succeeded for them. Parameters in the operands' order.
@@ -93,6 +96,7 @@ class OperatorTable {
  public:
   template <class A>
   void add(OperatorSpec<A> spec);
+  void add(Operator);
 
   const Operator* find(const std::string& name) const;
   const std::map<std::string, std::unique_ptr<const Operator>>& all() const { return operators_; }
@@ -107,39 +111,44 @@ const OperatorTable& operators();
 // Looks up an operator that is known to exist.
 const Operator* op(const std::string& name);
 
-namespace detail {
+// The attributes of a call of an operator whose attribute struct is A, defaults included. After inference.
 template <class A>
-std::optional<TypeError> read_attrs(const std::vector<Field<A>>&, const Attrs&, A& out);
-template <class A>
-Operator::Attribute describe(const Field<A>&);
-}  // namespace detail
+A attributes_of(const Call& call) {
+  return std::any_cast<A>(std::get<OperatorRef>(call.callee).op->read(call.attrs));
+}
 
 template <class A>
 void OperatorTable::add(OperatorSpec<A> spec) {
-  auto fields = spec.attributes;
   Operator op{.name = spec.name,
               .summary = spec.summary,
               .attributes = {},
               .arguments = spec.arguments,
               .variadic = spec.variadic,
               .tolerance = spec.tolerance};
-  for (const Field<A>& f : fields) op.attributes.push_back(detail::describe(f));
-  op.type = [fields, type = spec.type](const Attrs& attrs, const Operands& in) -> TypeResult {
+  for (const Field<A>& f : spec.attributes)
+    op.attributes.push_back({f.name, f.type->text, f.doc, f.type->value(f.address(spec.defaults)), f.required});
+  auto parse = [fields = spec.attributes, defaults = spec.defaults](const Attrs& attrs, A& out) {
+    out = defaults;
+    std::vector<detail::AttrSlot> slots;
+    for (const Field<A>& f : fields) slots.push_back({f.name, f.required, f.type, f.address(out)});
+    return detail::read_attrs(slots, attrs);
+  };
+  auto read = [parse](const Attrs& attrs) {
     A a;
-    if (auto error = detail::read_attrs(fields, attrs, a)) return *error;
+    auto error = parse(attrs, a);
+    DLCC_CHECK(!error, "{}", error ? error->message : "");
+    return a;
+  };
+  op.read = [read](const Attrs& attrs) { return std::any(read(attrs)); };
+  op.type = [parse, type = spec.type](const Attrs& attrs, const Operands& in) -> TypeResult {
+    A a;
+    if (auto error = parse(attrs, a)) return *error;
     return type(a, in);
   };
-  op.compute = [fields, compute = spec.compute](const Attrs& attrs, const Operands& in) {
-    A a;
-    auto error = detail::read_attrs(fields, attrs, a);
-    DLCC_CHECK(!error, "{}", error ? error->message : "");
-    return compute(a, in);
+  op.compute = [read, compute = spec.compute](const Attrs& attrs, const Operands& in) {
+    return compute(read(attrs), in);
   };
-  std::string name = op.name;
-  bool inserted = operators_.emplace(name, std::make_unique<const Operator>(std::move(op))).second;
-  DLCC_CHECK(inserted, "operator {} is defined twice", name);
+  add(std::move(op));
 }
 
 }  // namespace dlcc::relay
-
-#include "relay/operator_attrs.h"
