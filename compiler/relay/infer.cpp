@@ -1,8 +1,9 @@
 // Type inference, part one: functions, blocks and every operation but calls. Bindings are visited in order, so that in
-// straight-line code each operation's operands are known and its type relation is decided at once; what is not yet
-// known is a hole, and relations over it wait in the queue.
+// straight-line code each operation's operands are known and its type relation is decided at once. A type that is not
+// known yet is a hole, and relations over holes wait in the queue.
 #include <algorithm>
 
+#include "relay/call_graph.h"
 #include "relay/inference.h"
 
 namespace dlcc::relay {
@@ -16,7 +17,7 @@ bool Inference::run() {
     declare(function, false);
     signatures_[name] = relay::type_of(module_, GlobalRef{name});
   }
-  for (const std::string& name : callees_first()) {
+  for (const std::string& name : callees_first(module_)) {
     infer_function(module_.functions.at(name));
     signatures_[name] = relay::type_of(module_, GlobalRef{name});
   }
@@ -26,7 +27,7 @@ bool Inference::run() {
   return diagnostics_.count() == errors;
 }
 
-// Symbols that inference names are "?1", "?2", ...: those already in the module are left out.
+// New symbols are named "?1", "?2", ...; numbering begins after the names that the module has.
 void Inference::declare_symbols_of_text() {
   auto see = [&](const Symbol& s) {
     if (s.name.size() > 1 && s.name.size() < 9 && s.name[0] == '?')
@@ -51,48 +52,6 @@ void Inference::declare_symbols_of_text() {
   for (const auto& [name, f] : module_.functions) function(f);
 }
 
-static void collect_globals(const Block& block, std::vector<std::string>& out) {
-  auto atom = [&](const Atom& a) {
-    if (const GlobalRef* g = std::get_if<GlobalRef>(&a)) out.push_back(g->name);
-  };
-  for (const Binding& b : block.bindings) {
-    for_each_atom(b.op, atom);
-    for_each_block(b.op, [&](const Block& inner) { collect_globals(inner, out); });
-  }
-  atom(block.result);
-}
-
-// Names of the functions, each behind those it refers to (but for recursion): postorder of a depth-first search.
-std::vector<std::string> Inference::callees_first() const {
-  struct Visit {
-    std::string name;
-    std::vector<std::string> callees;
-    size_t next = 0;
-  };
-  std::vector<std::string> order;
-  std::set<std::string> seen;
-  std::vector<Visit> stack;
-  auto enter = [&](const std::string& name) {
-    auto it = module_.functions.find(name);
-    if (it == module_.functions.end() || !seen.insert(name).second) return;
-    stack.push_back({name, {}});
-    collect_globals(it->second.body, stack.back().callees);
-  };
-  for (const auto& [name, function] : module_.functions) {
-    enter(name);
-    while (!stack.empty()) {
-      if (stack.back().next == stack.back().callees.size()) {
-        order.push_back(std::move(stack.back().name));
-        stack.pop_back();
-      } else {
-        std::string callee = stack.back().callees[stack.back().next++];
-        enter(callee);
-      }
-    }
-  }
-  return order;
-}
-
 // ---- functions ------------------------------------------------------------------------------------------------------
 
 void Inference::declare(Function& function, bool local) {
@@ -107,7 +66,7 @@ void Inference::declare(Function& function, bool local) {
   function.result_type = function.result_type ? open_holes(function.result_type) : unifier_.fresh();
 }
 
-// The declared type with unknown sizes replaced by those found.
+// The declared type with unknown sizes replaced by the inferred ones.
 Type Inference::sharpen(const Type& declared, const Type& found) const {
   Type d = unifier_.shallow(declared), f = unifier_.shallow(found);
   const TensorType *t = as<TensorType>(d), *u = as<TensorType>(f);
@@ -129,7 +88,7 @@ void Inference::infer_function(Function& function) {
   closure_symbols_.clear();
   for (const Var& p : function.params) enter_symbols(p->type);
   Type found = infer_block(function.body);
-  // Symbols of the declared result that no parameter has say "some size".
+  // A symbol of the declared result that no parameter has means an unknown size.
   std::set<std::string> universal;
   for (const Var& p : function.params) for_each_symbol(p->type, [&](const Symbol& s) { universal.insert(s.name); });
   Type expected = map_leaves(function.result_type, [&](const Type& leaf) {
@@ -164,7 +123,7 @@ Type Inference::infer_block(Block& block) {
   return type_of(block.result, last);
 }
 
-// The symbol that a dimension is, if it is nothing but one.
+// The name of a dimension that is a single symbol.
 static std::optional<std::string> plain_symbol(const Dim& d) {
   if (d.is_constant()) return std::nullopt;
   std::vector<Symbol> symbols = d.symbols();
@@ -188,8 +147,8 @@ void Inference::infer_binding(Binding binding) {
   settle();
 }
 
-// A symbol that this operation brought up takes the name that the annotation gives it; other symbols that nothing
-// before introduced say "some size". Otherwise the annotation must accept the type, perhaps after a check at run time.
+// A symbol that this operation introduced is renamed to the annotation's symbol; other symbols of the annotation that
+// are new mean unknown sizes. The annotation must accept the type, possibly by a check at run time.
 void Inference::settle_annotation(Binding& binding, Type found, Type annotation, int first_symbol) {
   const TensorType *named = as<TensorType>(annotation), *tensor = as<TensorType>(unifier_.shallow(found));
   if (tensor && named && tensor->shape.size() == named->shape.size() && !is_static(named->shape)) {
@@ -329,7 +288,7 @@ Type Inference::infer(Binding& binding, RefWrite& op) {
   return tuple_type({});
 }
 
-// "?" in the type means: as it is.
+// "?" in the type accepts any size and keeps the value's.
 Type Inference::infer(Binding& binding, MatchCast& op) {
   Type found = unifier_.shallow(type_of(op.value, binding.location));
   const TensorType *from = as<TensorType>(found), *to = as<TensorType>(op.type);
@@ -386,7 +345,7 @@ void Inference::bind_constructor(Pattern::Constructor& p, const Type& type, cons
   for (size_t i = 0; i < p.fields.size(); ++i) bind_pattern(p.fields[i], f.params[i], location);
 }
 
-// Branches that differ in dimensions only join to an unknown size.
+// Dimensions in which two branches differ are unknown in the joined type.
 Type Inference::join(const Type& a, const Type& b, const SourceLocation& location, const std::string& what) {
   Type left = unifier_.shallow(a), right = unifier_.shallow(b);
   const TensorType *x = as<TensorType>(left), *y = as<TensorType>(right);

@@ -21,7 +21,6 @@ class Inference {
  private:
   // ---- functions and blocks (infer.cpp)
   void declare_symbols_of_text();
-  std::vector<std::string> callees_first() const;
   void declare(Function&, bool local);  // opens the types of the signature, so that calls can be inferred
   void infer_function(Function&);
   Type sharpen(const Type& declared, const Type& found) const;
@@ -54,7 +53,7 @@ class Inference {
   // ---- calls and relations (infer_calls.cpp)
   Type type_of(const Atom&, const SourceLocation&);
   Type call_operator(const Operator*, const Call&, const SourceLocation&);
-  struct Gathered;  // the tensors an operator is applied to, as far as they are known
+  struct Gathered;  // an operator's operands, as far as their types are known
   static Gathered gather(const Unifier&, const std::vector<Type>& types);
   void decide(const Operator&, const Attrs&, const Gathered&, const std::vector<Type>& operands,
               const std::vector<std::string>& names, const Type& result, const SourceLocation&);
@@ -70,7 +69,7 @@ class Inference {
   Dim fresh_symbol();
   void enter_symbols(const Type&);
 
-  // The atom as a value of type `expected`: itself, or behind a run-time check of its dimensions. False when no check
+  // Makes the atom a value of type `expected`, if need be by a run-time check of its dimensions. False when no check
   // helps.
   bool coerce(Atom&, const Type& found, const Type& expected, const SourceLocation&);
   bool can_cast(const Type& found, const Type& expected) const;
@@ -79,14 +78,14 @@ class Inference {
   // One attempt: the hole that blocks the relation, or 0 when it is decided.
   using Attempt = std::function<int()>;
   void relate(Attempt, const SourceLocation&, std::string what);
-  void settle();  // retries relations whose holes were filled, until nothing moves
+  void settle();  // retries relations whose holes were filled, until none is filled any more
   void report_open_relations();
 
   // ---- messages (infer_calls.cpp)
   std::string text(const Type& type) const;
   std::string describe(const Atom&) const;
   Type fail(DiagnosticId, const SourceLocation&, std::string message, std::vector<std::string> details = {},
-            std::string help = {});  // reports; a new hole, so that inference goes on
+            std::string help = {});  // reports an error; returns a new hole, so that inference goes on
   Type mismatch(const SourceLocation&, const std::string& what, const Type& expected, const Type& found,
                 std::string help = {});
 

@@ -1,10 +1,6 @@
 // Queries on Relay programs and their deep copy.
 #include "relay/ir.h"
 
-#include <set>
-
-#include "relay/operator.h"
-
 namespace dlcc::relay {
 
 const DataTypeDef* Module::data_type_of_constructor(const std::string& constructor) const {
@@ -41,84 +37,6 @@ Type type_of(const Module& module, const Atom& atom) {
                                [](const OperatorRef&) { return Type(); }},
                     atom);
 }
-
-// ---- effects --------------------------------------------------------------------------------------------------------
-
-namespace {
-
-constexpr Effects anything{true, true, true, true};
-
-struct EffectAnalysis {
-  const Module& module;
-  std::set<std::string> seen = {};  // functions that are being or were looked into: each is counted once
-
-  Effects of_call(const Call& call) {
-    if (const OperatorRef* o = std::get_if<OperatorRef>(&call.callee)) return of_operator(*o->op, call);
-    if (std::holds_alternative<ConstructorRef>(call.callee)) return {};
-    const GlobalRef* global = std::get_if<GlobalRef>(&call.callee);
-    auto it = global ? module.functions.find(global->name) : module.functions.end();
-    if (it == module.functions.end()) return anything;
-    if (!seen.insert(global->name).second) return {.may_diverge = true};  // perhaps recursion
-    return of_block(it->second.body);
-  }
-
-  // An operator fails where its definition for these operands requires something of them.
-  Effects of_operator(const Operator& op, const Call& call) {
-    std::optional<Operands> operands = operands_of(op, call);
-    bool defined = operands && std::holds_alternative<Type>(op.type(call.attrs, *operands));
-    return defined ? of_definition(op.compute(call.attrs, *operands)) : Effects{.may_fail = true};
-  }
-
-  // Empty when they are no tensors.
-  std::optional<Operands> operands_of(const Operator& op, const Call& call) const {
-    std::vector<Type> types;
-    for (const Atom& a : call.args) types.push_back(type_of(module, a));
-    const TupleType* fields = op.variadic && types.size() == 1 ? as<TupleType>(types[0]) : nullptr;
-    if (fields) types = std::vector<Type>(fields->fields);
-    Operands operands;
-    for (const Type& type : types) {
-      const TensorType* t = as<TensorType>(type);
-      if (!t) return std::nullopt;
-      operands.push_back(*t);
-    }
-    return operands;
-  }
-
-  static Effects of_definition(const tensor::TensorFunction& f) {
-    return {.may_fail = std::ranges::any_of(f.stages, [](const tensor::Stage& s) { return !s.requirements.empty(); })};
-  }
-
-  Effects of_tensor_call(const CallTensor& call) {
-    auto it = module.tensor_functions.find(call.function);
-    return it == module.tensor_functions.end() ? anything : of_definition(it->second);
-  }
-
-  Effects of_block(const Block& block) {
-    Effects all;
-    for (const Binding& b : block.bindings) all = all | of(b.op);
-    return all;
-  }
-
-  Effects of(const Operation& op) {
-    return std::visit(
-        overloaded{[&](const Call& o) { return of_call(o); }, [&](const CallTensor& o) { return of_tensor_call(o); },
-                   [&](const If& o) { return of_block(*o.then_block) | of_block(*o.else_block); },
-                   [&](const Match& o) {
-                     Effects all{.may_fail = !o.complete};
-                     for (const Clause& c : o.clauses) all = all | of_block(*c.body);
-                     return all;
-                   },
-                   [](const RefCreate&) { return Effects{.reads_refs = true}; },  // two new references are not one
-                   [](const RefRead&) { return Effects{.reads_refs = true}; },
-                   [](const RefWrite&) { return Effects{.writes_refs = true}; },
-                   [](const MatchCast&) { return Effects{.may_fail = true}; }, [](const auto&) { return Effects{}; }},
-        op);
-  }
-};
-
-}  // namespace
-
-Effects effects_of(const Module& module, const Operation& op) { return EffectAnalysis{module}.of(op); }
 
 // ---- deep copy ------------------------------------------------------------------------------------------------------
 

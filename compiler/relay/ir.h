@@ -3,13 +3,13 @@
 // Semantics
 // * A block is a list of bindings `%x = <one operation on atoms>` followed by a result atom. Bindings are evaluated in
 //   order, each once; a variable is visible in the rest of its block and in the blocks nested there. Evaluation is
-//   eager. `if`, `match` and `fn` hold nested blocks; only the chosen branch is evaluated.
+//   eager. `if`, `match` and `fn` hold nested blocks; only the selected branch is evaluated.
 // * Every variable is bound exactly once in a module (ids are unique); shadowing exists only in text.
 // * A recursive local function: the variable bound to a `fn` may be used in that fn's own body.
 // * Global functions may refer to each other in any order. `@main` is the entry.
-// * An operation has effects: it may fail (return a run-time status), read or write references, or not return; passes
-//   may move, merge or remove only what effects allow (Effects).
-// * Tensors are values: nothing changes one in place. References are the only mutable state.
+// * An operation has effects: it may fail (return a run-time status), read or write references, or not return. Passes
+//   may move, merge or remove only what effects allow (relay/effects.h).
+// * Tensors are immutable values. References are the only mutable state.
 // * Operators' meaning, overflow, rounding and NaN included, is that of their compute definition (relay/operator.h), in
 //   the semantics of tensor/ir.h.
 //
@@ -36,7 +36,7 @@ struct Operator;  // operator.h
 struct Block;
 struct Function;
 
-// A local variable. Identity is the id; the name is a hint for printing.
+// A local variable, identified by its id; the name is a hint for printing.
 struct VarNode {
   int id;
   std::string name;
@@ -133,21 +133,6 @@ struct Alias {
 using Operation = std::variant<Call, CallTensor, MakeTuple, Project, If, Match, MakeFunction, RefCreate, RefRead,
                                RefWrite, MatchCast, Alias>;
 
-// What evaluating an operation may do besides producing its value.
-struct Effects {
-  bool may_fail = false;  // may return a run-time status
-  bool reads_refs = false;
-  bool writes_refs = false;
-  bool may_diverge = false;  // calls that may not return
-
-  bool removable() const { return !writes_refs && !may_fail && !may_diverge; }  // when the value is not used
-  bool mergeable() const { return !reads_refs && !writes_refs; }                // two equal ones are one
-  Effects operator|(const Effects& o) const {
-    return {may_fail || o.may_fail, reads_refs || o.reads_refs, writes_refs || o.writes_refs,
-            may_diverge || o.may_diverge};
-  }
-};
-
 struct Binding {
   Var var;
   Operation op;
@@ -202,7 +187,6 @@ Block clone(Module& module, const Block& block, std::map<int, Atom>& renamed);
 
 Type type_of(const Module&, const Atom&);  // after inference
 std::vector<bool> which_are_constant(const std::vector<Atom>&);
-Effects effects_of(const Module&, const Operation&);  // after inference
 
 // Calls `visit` for every atom that an operation uses directly (not inside nested blocks).
 template <class Visit>

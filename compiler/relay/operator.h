@@ -15,6 +15,7 @@
 //   }
 #pragma once
 
+#include <any>
 #include <functional>
 #include <map>
 #include <memory>
@@ -23,17 +24,35 @@
 #include <variant>
 #include <vector>
 
-#include "relay/attr_fields.h"
 #include "relay/ir.h"
-#include "tensor/builder.h"
+#include "relay/operator_attrs.h"
 
 namespace dlcc::relay {
 
 // Types of the tensors an operator is applied to. For a variadic operator (one tuple argument) the tuple's fields.
 using Operands = std::vector<TensorType>;
 
-// The outcome of a type relation: a type, or why there is none.
+// Outcome of a type relation: a type, or why there is none.
 using TypeResult = std::variant<Type, TypeError>;
+
+// An attribute as a field of an operator's plain struct A. Fields may be bool, int64_t, double, std::string, DType,
+// std::vector<int64_t>, std::vector<Dim>, or std::optional of int64_t, DType and std::vector<int64_t> (None); a field
+// of type AttrValue takes any value, which the type relation checks.
+template <class A>
+struct Field {
+  template <class T, class Base>  // A, or the base of A that declares the member
+  Field(std::string name, T Base::*member, std::string doc, bool required = false)
+      : name(std::move(name)),
+        doc(std::move(doc)),
+        required(required),
+        type(&detail::field_type<T>()),
+        address([member](A& attrs) -> void* { return &(attrs.*member); }) {}
+
+  std::string name, doc;
+  bool required;
+  const detail::FieldType* type;
+  std::function<void*(A&)> address;
+};
 
 struct NoAttrs {};
 
@@ -41,6 +60,7 @@ template <class A>
 struct OperatorSpec {
   std::string name;
   std::string summary;
+  A defaults = {};
   std::vector<Field<A>> attributes;
   std::vector<std::string> arguments;
   bool variadic = false;  // the one argument is a tuple of any number of tensors
@@ -52,14 +72,21 @@ struct OperatorSpec {
 
 // An operator with its attribute type erased.
 struct Operator {
+  struct Attribute {
+    std::string name, type, doc;
+    AttrValue default_value;
+    bool required;
+  };
   std::string name;
   std::string summary;
-  std::vector<ErasedField> attributes;
+  std::vector<Attribute> attributes;
   std::vector<std::string> arguments;
   bool variadic;
   double tolerance;
 
-  // Attributes that read_attrs rejects are TypeErrors.
+  // The attributes as a value of the operator's struct, for attributes that `type` accepted; see attributes_of.
+  std::function<std::any(const Attrs&)> read;
+  // Attributes that do not exist, lack or have values of the wrong type are TypeErrors of id bad_attribute.
   std::function<TypeResult(const Attrs&, const Operands&)> type;
   // The definition for operands of these types; `type` succeeded for them. Parameters in the operands' order.
   std::function<tensor::TensorFunction(const Attrs&, const Operands&)> compute;
@@ -69,7 +96,7 @@ class OperatorTable {
  public:
   template <class A>
   void add(OperatorSpec<A> spec);
-  void insert(Operator);  // aborts when the name is taken
+  void add(Operator);
 
   const Operator* find(const std::string& name) const;
   const std::map<std::string, std::unique_ptr<const Operator>>& all() const { return operators_; }
@@ -84,22 +111,44 @@ const OperatorTable& operators();
 // Looks up an operator that is known to exist.
 const Operator* op(const std::string& name);
 
+// The attributes of a call of an operator whose attribute struct is A, defaults included. After inference.
+template <class A>
+A attributes_of(const Call& call) {
+  return std::any_cast<A>(std::get<OperatorRef>(call.callee).op->read(call.attrs));
+}
+
 template <class A>
 void OperatorTable::add(OperatorSpec<A> spec) {
-  std::vector<ErasedField> fields(spec.attributes.begin(), spec.attributes.end());
-  auto type = [fields, relation = std::move(spec.type)](const Attrs& attrs, const Operands& in) -> TypeResult {
-    A a;
-    if (auto error = read_attrs(fields, attrs, &a)) return *error;
-    return relation(a, in);
+  Operator op{.name = spec.name,
+              .summary = spec.summary,
+              .attributes = {},
+              .arguments = spec.arguments,
+              .variadic = spec.variadic,
+              .tolerance = spec.tolerance};
+  for (const Field<A>& f : spec.attributes)
+    op.attributes.push_back({f.name, f.type->text, f.doc, f.type->value(f.address(spec.defaults)), f.required});
+  auto parse = [fields = spec.attributes, defaults = spec.defaults](const Attrs& attrs, A& out) {
+    out = defaults;
+    std::vector<detail::AttrSlot> slots;
+    for (const Field<A>& f : fields) slots.push_back({f.name, f.required, f.type, f.address(out)});
+    return detail::read_attrs(slots, attrs);
   };
-  auto compute = [fields, define = std::move(spec.compute)](const Attrs& attrs, const Operands& in) {
+  auto read = [parse](const Attrs& attrs) {
     A a;
-    auto error = read_attrs(fields, attrs, &a);
+    auto error = parse(attrs, a);
     DLCC_CHECK(!error, "{}", error ? error->message : "");
-    return define(a, in);
+    return a;
   };
-  insert({std::move(spec.name), std::move(spec.summary), std::move(fields), std::move(spec.arguments), spec.variadic,
-          spec.tolerance, std::move(type), std::move(compute)});
+  op.read = [read](const Attrs& attrs) { return std::any(read(attrs)); };
+  op.type = [parse, type = spec.type](const Attrs& attrs, const Operands& in) -> TypeResult {
+    A a;
+    if (auto error = parse(attrs, a)) return *error;
+    return type(a, in);
+  };
+  op.compute = [read, compute = spec.compute](const Attrs& attrs, const Operands& in) {
+    return compute(read(attrs), in);
+  };
+  add(std::move(op));
 }
 
 }  // namespace dlcc::relay

@@ -241,7 +241,7 @@ class Printer {
     };
     Attrs rest = call.attrs;
     if (const OperatorRef* o = std::get_if<OperatorRef>(&call.callee)) {
-      for (const ErasedField& a : o->op->attributes) {
+      for (const Operator::Attribute& a : o->op->attributes) {
         auto it = rest.find(a.name);
         if (it == rest.end()) continue;
         if (a.required || !(it->second == a.default_value)) attribute(a.name, it->second);

@@ -12,13 +12,13 @@ constexpr DType all_types[] = {
 const std::vector<int64_t> shapes[] = {
     {}, {2, 2}, {2}, {1}, {4}, {1, 2, 4, 4}, {1, 2, 4}, {2, 2, 1}, {2, 2, 1, 1}, {1, 2, 4, 4, 4}, {2, 2, 1, 1, 1}};
 
-// What an operand's elements are: data, indices or a condition. Operands behind the last repeat it.
+// The meaning of an operand's elements. Operands after the last listed role repeat it.
 enum class Role : uint8_t { data, index, condition };
 const std::vector<Role> roles[] = {
     {Role::data}, {Role::data, Role::index}, {Role::condition, Role::data}, {Role::data, Role::index, Role::data}};
 
-// Values for attributes that must be given; the data type stands for itself.
-std::vector<AttrValue> attribute_values(const ErasedField& attribute, DType type) {
+// Values to try for a required attribute; `type` is tried where it names an element type.
+std::vector<AttrValue> attribute_values(const Operator::Attribute& attribute, DType type) {
   using List = std::vector<int64_t>;
   std::vector<AttrValue> fitting;
   const AttrValue list_of_pairs = AttrList{List{0, 0}, List{0, 0}};
@@ -31,7 +31,7 @@ std::vector<AttrValue> attribute_values(const ErasedField& attribute, DType type
   return fitting;
 }
 
-// One choice of each list, as a number in the mixed radix of their sizes.
+// Removes the lowest digit of a number in a mixed radix: a candidate selects one item of each list.
 size_t take_digit(size_t& number, size_t radix) {
   size_t digit = number % radix;
   number /= radix;
@@ -45,35 +45,35 @@ class Search {
 
   std::map<DType, SampleCall> run() {
     std::map<DType, SampleCall> found;
-    // Shapes and attributes that suit one type suit all others that the operator takes.
+    // Shapes and attributes that fit one type fit all others that the operator accepts.
     for (DType type : {dtype::f32, dtype::boolean, dtype::i64})
-      if (find_choice(type)) break;
+      if (find_candidate(type)) break;
     for (DType type : all_types)
       if (auto call = sample(type)) found[type] = std::move(*call);
     return found;
   }
 
  private:
-  bool find_choice(DType type) {
+  bool find_candidate(DType type) {
     size_t all = 1;
     for (size_t k = 0; k < free_shapes_; ++k) all *= std::size(shapes);
-    for (const ErasedField& a : op_.attributes)
+    for (const Operator::Attribute& a : op_.attributes)
       if (a.required) all *= attribute_values(a, type).size();
-    for (choice_ = 0; choice_ < all; ++choice_)
+    for (candidate_ = 0; candidate_ < all; ++candidate_)
       if (sample(type)) return true;
     return false;
   }
 
-  // The application with the current choice, if the operator takes this type in one of the roles.
+  // The application of the current candidate, if the operator accepts this type in one of the roles.
   std::optional<SampleCall> sample(DType type) const {
-    size_t choice = choice_;
+    size_t candidate = candidate_;
     SampleCall call;
     std::vector<const std::vector<int64_t>*> chosen;
-    for (size_t k = 0; k < free_shapes_; ++k) chosen.push_back(&shapes[take_digit(choice, std::size(shapes))]);
-    for (const ErasedField& a : op_.attributes) {
+    for (size_t k = 0; k < free_shapes_; ++k) chosen.push_back(&shapes[take_digit(candidate, std::size(shapes))]);
+    for (const Operator::Attribute& a : op_.attributes) {
       if (!a.required) continue;
       std::vector<AttrValue> values = attribute_values(a, type);
-      call.attrs[a.name] = values[take_digit(choice, values.size())];
+      call.attrs[a.name] = values[take_digit(candidate, values.size())];
     }
     for (const std::vector<Role>& role : roles) {
       call.operands.clear();
@@ -89,8 +89,8 @@ class Search {
 
   const Operator& op_;
   size_t operands_;
-  size_t free_shapes_;  // operands behind these have the last one's shape
-  size_t choice_ = 0;   // of shapes and attributes
+  size_t free_shapes_;    // operands after these have the last one's shape
+  size_t candidate_ = 0;  // of shapes and attributes
 };
 
 }  // namespace

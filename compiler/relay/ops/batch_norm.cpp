@@ -1,15 +1,11 @@
 // nn.batch_norm: normalises with given statistics, as at inference. The moving statistics are returned unchanged.
-#include "relay/ops_common.h"
+#include "relay/attr_structs.h"
+#include "relay/op_support/elements.h"
+#include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
 
 namespace {
-
-struct BatchNormAttrs {
-  int64_t axis = 1;
-  double epsilon = 1e-5;
-  bool center = true, scale = true;
-};
 
 constexpr const char* argument_names[] = {"data", "gamma", "beta", "moving_mean", "moving_var"};
 

@@ -1,13 +1,11 @@
 // nn.bias_add: adds a vector along one axis.
-#include "relay/ops_common.h"
+#include "relay/attr_structs.h"
+#include "relay/op_support/elements.h"
+#include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
 
 namespace {
-
-struct BiasAddAttrs {
-  int64_t axis = 1;
-};
 
 TypeResult type_of_bias_add(const BiasAddAttrs& a, const Operands& in) {
   int rank = static_cast<int>(in[0].shape.size());

@@ -1,6 +1,6 @@
-// Elementwise arithmetic of two broadcast operands, as one table. Integers wrap on overflow; dividing one by zero stops
-// with division_by_zero.
-#include "relay/ops_common.h"
+// Elementwise arithmetic of two broadcast operands, as one table. Integers wrap on overflow; division of integers by
+// zero ends the run with status division_by_zero.
+#include "relay/op_support/broadcasting.h"
 
 namespace dlcc::relay::ops {
 

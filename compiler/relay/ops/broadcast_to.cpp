@@ -1,5 +1,5 @@
 // broadcast_to: repeats along axes of size 1, and along new leading axes.
-#include "relay/ops_common.h"
+#include "relay/op_support/broadcasting.h"
 
 namespace dlcc::relay::ops {
 

@@ -1,5 +1,6 @@
 // cast: converts elements to another type. The one operator that reads and writes float8 and 4-bit types.
-#include "relay/ops_common.h"
+#include "relay/op_support/elements.h"
+#include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
 

@@ -1,7 +1,8 @@
 // clip: limits elements to an interval.
 #include <cmath>
 
-#include "relay/ops_common.h"
+#include "relay/op_support/elements.h"
+#include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
 

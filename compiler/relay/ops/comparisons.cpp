@@ -1,6 +1,6 @@
-// Comparisons and logical connectives of two broadcast operands, as one table. All give bool; a comparison with NaN is
-// false except not_equal.
-#include "relay/ops_common.h"
+// Comparisons and logical connectives of two broadcast operands, as one table. Results are bool; a comparison
+// with NaN is false, but not_equal with NaN is true.
+#include "relay/op_support/broadcasting.h"
 
 namespace dlcc::relay::ops {
 

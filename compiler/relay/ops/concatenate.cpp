@@ -1,5 +1,6 @@
 // concatenate: joins any number of tensors along one axis. Each operand fills its own box of the result.
-#include "relay/ops_common.h"
+#include "relay/op_support/elements.h"
+#include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
 
@@ -50,7 +51,7 @@ void concatenate(OperatorTable& table) {
   table.add<ConcatenateAttrs>({
       .name = "concatenate",
       .summary = "joins tensors along one axis",
-      .attributes = {{"axis", &ConcatenateAttrs::axis, "the axis along which they stand one after another"}},
+      .attributes = {{"axis", &ConcatenateAttrs::axis, "the axis along which the tensors are joined"}},
       .arguments = {"data"},
       .variadic = true,
       .type = type_of_concatenate,

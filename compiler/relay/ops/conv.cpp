@@ -1,34 +1,24 @@
 // nn.conv1d, nn.conv2d, nn.conv3d: the sum over channels and taps of data times weights, as one stage. Padding is a
 // predicated read of zero.
-#include "relay/ops_windows.h"
+#include "relay/attr_structs.h"
+#include "relay/op_support/windows.h"
 
 namespace dlcc::relay::ops {
 
 namespace {
 
-struct ConvAttrs {
-  std::vector<int64_t> strides, padding, dilation;
-  int64_t groups = 1;
-  std::optional<int64_t> channels;
-  std::optional<std::vector<int64_t>> kernel_size;
-  std::string data_layout, kernel_layout, out_layout;
-  std::optional<DType> out_dtype;
-};
-
 constexpr const char* data_layouts[] = {"NCW", "NCHW", "NCDHW"};
 constexpr const char* kernel_layouts[] = {"OIW", "OIHW", "OIDHW"};
 
-// The defaults for `rank` spatial axes.
-template <int rank>
-struct ConvAttrsOf : ConvAttrs {
-  ConvAttrsOf() {
-    strides.assign(rank, 1);
-    dilation.assign(rank, 1);
-    padding.assign(rank == 1 ? 2 : rank, 0);
-    data_layout = data_layouts[rank - 1];
-    kernel_layout = kernel_layouts[rank - 1];
-  }
-};
+ConvAttrs defaults_of(int rank) {
+  ConvAttrs a;
+  a.strides.assign(rank, 1);
+  a.dilation.assign(rank, 1);
+  a.padding.assign(rank == 1 ? 2 : rank, 0);
+  a.data_layout = data_layouts[rank - 1];
+  a.kernel_layout = kernel_layouts[rank - 1];
+  return a;
+}
 
 DType result_type(const ConvAttrs& a, const Operands& in) { return a.out_dtype.value_or(in[0].dtype); }
 
@@ -93,13 +83,13 @@ TensorFunction define_conv(const ConvAttrs& a, const Operands& in, int rank, con
   bool inside = true;
   for (int k = 0; k < rank; ++k) inside = inside && always_inside(x.extent(k + 2), shape[k + 2], windows[k], false);
 
-  auto channel = [&](Expr o, Expr r) {  // channel r of the group that output channel o belongs to
+  auto channel = [&](Expr o, Expr r) {  // input channel r of the group of output channel o
     if (a.groups == 1) return r;
     Expr group = floor_div(o, Expr(floor_div(w.extent(0), Dim(a.groups))));
     return w.extent(1) == Dim(1) ? group : group * Expr(w.extent(1)) + r;
   };
-  Shape folded(w.shape().begin() + 1, w.shape().end());
-  d.reduce_result("result", out, shape, tensor::sum_of(inner), folded, [&](Index i, Index r) {
+  Shape reduced(w.shape().begin() + 1, w.shape().end());
+  d.reduce_result("result", out, shape, tensor::sum_of(inner), reduced, [&](Index i, Index r) {
     std::vector<Expr> at = {i[0], channel(i[1], r[0])}, tap = {i[1]};
     for (int k = 0; k < rank; ++k) at.push_back(windows[k].position(i[k + 2], r[k + 1]));
     tap.insert(tap.end(), r.begin(), r.end());
@@ -109,18 +99,18 @@ TensorFunction define_conv(const ConvAttrs& a, const Operands& in, int rank, con
   return d.finish();
 }
 
-template <int rank>
-void add_conv(OperatorTable& table) {
-  using A = ConvAttrsOf<rank>;
+void add_conv(OperatorTable& table, int rank) {
+  using A = ConvAttrs;
   std::string name = fmt::format("nn.conv{}d", rank);
   table.add<A>({
       .name = name,
       .summary = fmt::format("convolution over {} spatial ax{}", rank, rank == 1 ? "is" : "es"),
+      .defaults = defaults_of(rank),
       .attributes = {{"strides", &A::strides, "step between windows, per spatial axis"},
                      {"padding", &A::padding,
                       "zeros around the data: one number, one per axis, or all before and then all after"},
                      {"dilation", &A::dilation, "step between the taps of a window"},
-                     {"groups", &A::groups, "channels are divided into so many independent groups"},
+                     {"groups", &A::groups, "the number of independent groups that channels are divided into"},
                      {"channels", &A::channels, "number of output channels; the weight's if None"},
                      {"kernel_size", &A::kernel_size, "taps per spatial axis; the weight's if None"},
                      {"data_layout", &A::data_layout, "order of the data's axes"},
@@ -128,17 +118,15 @@ void add_conv(OperatorTable& table) {
                      {"out_layout", &A::out_layout, "order of the result's axes; the data's if empty"},
                      {"out_dtype", &A::out_dtype, "element type of sums and result; the data's if None"}},
       .arguments = {"data", "weight"},
-      .type = [](const A& a, const Operands& in) { return type_of_conv(a, in, rank); },
-      .compute = [name](const A& a, const Operands& in) { return define_conv(a, in, rank, name); },
+      .type = [rank](const A& a, const Operands& in) { return type_of_conv(a, in, rank); },
+      .compute = [rank, name](const A& a, const Operands& in) { return define_conv(a, in, rank, name); },
   });
 }
 
 }  // namespace
 
 void conv(OperatorTable& table) {
-  add_conv<1>(table);
-  add_conv<2>(table);
-  add_conv<3>(table);
+  for (int rank : {1, 2, 3}) add_conv(table, rank);
 }
 
 }  // namespace dlcc::relay::ops

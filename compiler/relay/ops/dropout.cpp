@@ -1,5 +1,6 @@
 // nn.dropout at inference: the data itself, and a mask of ones.
-#include "relay/ops_common.h"
+#include "relay/op_support/elements.h"
+#include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
 

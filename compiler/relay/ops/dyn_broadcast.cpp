@@ -1,6 +1,7 @@
-// dyn.broadcast_to and dyn.full: the shape is an operand, while the result's shape is declared; a run that disagrees
-// stops with shape_mismatch.
-#include "relay/ops_common.h"
+// dyn.broadcast_to and dyn.full: the shape is an operand, and the result's shape is declared. A run whose operand leads
+// to another shape ends with status shape_mismatch.
+#include "relay/op_support/broadcasting.h"
+#include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {
 
@@ -23,7 +24,8 @@ TypeResult type_of_dyn_broadcast_to(const DynShapeAttrs& a, const Operands& in) 
   return tensor_result(a.shape, in[0].dtype);
 }
 
-// Broadcasting data with the operand's sizes gives the declared shape. A size of 1 leaves the data's.
+// The condition that broadcasting the data to the operand's sizes gives the declared shape. A size of 1 keeps the
+// data's.
 Expr broadcasts(const Tensor& sizes, const Shape& data, const Shape& declared) {
   std::vector<Expr> fits;
   int64_t count = sizes.extent(0).value(), rank = static_cast<int64_t>(declared.size());

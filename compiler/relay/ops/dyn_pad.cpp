@@ -1,6 +1,8 @@
-// dyn.nn.pad: the widths are an operand, while the result's shape is declared; a run that disagrees stops with
-// shape_mismatch.
-#include "relay/ops_common.h"
+// dyn.nn.pad: the widths are an operand, and the result's shape is declared. A run whose operand leads to another shape
+// ends with status shape_mismatch.
+#include "relay/op_support/indices.h"
+#include "relay/op_support/reductions.h"
+#include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
 

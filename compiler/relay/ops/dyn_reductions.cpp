@@ -1,6 +1,9 @@
-// dyn.sum, dyn.mean, dyn.max, dyn.min: the axes are an operand, while the result's shape is declared; a run that names
-// axes which do not give it stops with shape_mismatch.
-#include "relay/ops_common.h"
+// dyn.sum, dyn.mean, dyn.max, dyn.min: reductions whose axes are an operand and whose result's shape is declared. Axes
+// that do not lead to the declared shape end the run with status shape_mismatch.
+#include <algorithm>
+
+#include "relay/op_support/reductions.h"
+#include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {
 
@@ -11,7 +14,7 @@ struct DynReduceAttrs {
   bool keepdims = false, noop_with_empty_axes = false;
 };
 
-struct Fold {
+struct Reduction {
   const char* name;
   const char* summary;
   const TypeClass& types;
@@ -19,7 +22,7 @@ struct Fold {
   bool divide = false;
 };
 
-const Fold folds[] = {
+const Reduction all_reductions[] = {
     {"dyn.sum", "the sum", types::number, tensor::sum_of},
     {"dyn.mean", "the sum divided by the number of elements; integers toward zero", types::number, tensor::sum_of,
      true},
@@ -29,7 +32,7 @@ const Fold folds[] = {
 
 using Mask = std::vector<bool>;
 
-// Every set of axes whose folding gives the declared shape.
+// Every set of axes whose reduction gives the declared shape.
 std::vector<Mask> candidates(const DynReduceAttrs& a, const Shape& data) {
   std::vector<Mask> found;
   for (uint32_t set = 0; set < uint32_t{1} << data.size(); ++set) {
@@ -41,7 +44,7 @@ std::vector<Mask> candidates(const DynReduceAttrs& a, const Shape& data) {
   return found;
 }
 
-// The candidates that the operand can mean, given how many axes it names; no axes mean all of them or none.
+// The candidates with as many axes as the operand has elements; an empty operand means all axes or none.
 Checked<std::vector<Mask>> meanings(const DynReduceAttrs& a, const Operands& in) {
   const Shape& data = in[0].shape;
   int64_t named = in[1].shape[0].value();
@@ -50,11 +53,11 @@ Checked<std::vector<Mask>> meanings(const DynReduceAttrs& a, const Operands& in)
   std::erase_if(list, [&](const Mask& m) { return std::ranges::count(m, true) != named; });
   if (list.empty())
     return shape_error(
-        fmt::format("folding {} axes of {} cannot give the declared shape {}", named, str(data), str(a.shape)));
+        fmt::format("reducing {} axes of {} cannot give the declared shape {}", named, str(data), str(a.shape)));
   return list;
 }
 
-TypeResult type_of_dyn_fold(const Fold& f, const DynReduceAttrs& a, const Operands& in) {
+TypeResult type_of_dyn_reduction(const Reduction& f, const DynReduceAttrs& a, const Operands& in) {
   if (auto e = first_of({check_type(in[0], "data", f.types), check_list_operand(in[1], "axes")})) return *e;
   if (in[0].shape.size() > 16) return shape_error("data must have at most 16 dimensions");
   auto list = meanings(a, in);
@@ -62,7 +65,7 @@ TypeResult type_of_dyn_fold(const Fold& f, const DynReduceAttrs& a, const Operan
   return tensor_result(a.shape, in[0].dtype);
 }
 
-// Masks that differ only in axes of size 1, which may or may not be folded without changing anything.
+// The masks in groups that differ only in axes of size 1: all masks of a group give the same values.
 std::vector<std::vector<Mask>> equivalent(const std::vector<Mask>& masks, const Shape& data) {
   std::map<Mask, std::vector<Mask>> groups;
   for (const Mask& mask : masks) {
@@ -86,17 +89,19 @@ Expr means_one_of(const std::vector<Mask>& masks, const Tensor& axes, int rank) 
   return any_of(any);
 }
 
-// The fold of the axes of one mask, as an intermediate.
-Tensor folded(Definition& d, const Tensor& x, const Mask& mask, const Fold& f, const DynReduceAttrs& a, DType type) {
+// The reduction of the axes of one mask, as an intermediate.
+Tensor reduce(Definition& d, const Tensor& x, const Mask& mask, const Reduction& f, const DynReduceAttrs& a,
+              DType type) {
   Shape extents = extents_of(x.shape(), mask);
   auto element = [&](Index i, Index r) { return cast(type, x(merge_index(mask, a.keepdims, i, r))); };
-  Tensor fold = d.reduce("folded", a.shape, f.reducer(type), extents, element);
-  if (!f.divide) return fold;
-  return d.compute("mean", type, a.shape, [&](Index i) { return fold(i) / size_as(type, extents); });
+  Tensor reduced = d.reduce("reduced", a.shape, f.reducer(type), extents, element);
+  if (!f.divide) return reduced;
+  return d.compute("mean", type, a.shape, [&](Index i) { return reduced(i) / size_as(type, extents); });
 }
 
-// Where the declared shape leaves several sets of axes, all are folded and the operand chooses.
-TensorFunction define_dyn_fold(const Fold& f, const DynReduceAttrs& a, const Operands& in) {
+// Where the declared shape allows several groups of masks, the reductions of all groups are computed and the operand
+// selects one.
+TensorFunction define_dyn_reduction(const Reduction& f, const DynReduceAttrs& a, const Operands& in) {
   Definition d(f.name);
   Tensor x = d.input("data", in[0].dtype, in[0].shape), axes = d.input("axes", in[1].dtype, in[1].shape);
   std::vector<Mask> masks = std::get<0>(meanings(a, in));
@@ -115,13 +120,13 @@ TensorFunction define_dyn_fold(const Fold& f, const DynReduceAttrs& a, const Ope
     define_reduction(d, x, masks[0], a.keepdims, f.reducer(type), f.divide);
     return d.finish();
   }
-  std::vector<Tensor> folds;
-  for (const auto& group : groups) folds.push_back(folded(d, x, group[0], f, a, type));
+  std::vector<Tensor> reduced;
+  for (const auto& group : groups) reduced.push_back(reduce(d, x, group[0], f, a, type));
   require_valid();
   d.result("result", x.type(), a.shape, [&](Index i) {
-    Expr value = folds[0](i);
+    Expr value = reduced[0](i);
     for (size_t k = 1; k < groups.size(); ++k)
-      value = select(means_one_of(groups[k], axes, x.rank()), folds[k](i), value);
+      value = select(means_one_of(groups[k], axes, x.rank()), reduced[k](i), value);
     return value;
   });
   return d.finish();
@@ -131,16 +136,16 @@ TensorFunction define_dyn_fold(const Fold& f, const DynReduceAttrs& a, const Ope
 
 void dyn_reductions(OperatorTable& table) {
   using A = DynReduceAttrs;
-  for (const Fold& f : folds) {
+  for (const Reduction& f : all_reductions) {
     table.add<A>({
         .name = f.name,
         .summary = std::string(f.summary) + ", over axes given as an operand, which must give the declared shape",
         .attributes = {{"shape", &A::shape, "the declared shape of the result", true},
-                       {"keepdims", &A::keepdims, "folded axes stay, with size 1"},
+                       {"keepdims", &A::keepdims, "keep reduced axes, with size 1"},
                        {"noop_with_empty_axes", &A::noop_with_empty_axes, "no axes mean none, not all"}},
         .arguments = {"data", "axes"},
-        .type = [&f](const A& a, const Operands& in) { return type_of_dyn_fold(f, a, in); },
-        .compute = [&f](const A& a, const Operands& in) { return define_dyn_fold(f, a, in); },
+        .type = [&f](const A& a, const Operands& in) { return type_of_dyn_reduction(f, a, in); },
+        .compute = [&f](const A& a, const Operands& in) { return define_dyn_reduction(f, a, in); },
     });
   }
 }

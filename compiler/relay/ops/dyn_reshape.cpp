@@ -1,6 +1,7 @@
-// dyn.reshape: reshape whose sizes are an operand while the result's shape is declared; a run that disagrees stops with
-// shape_mismatch.
-#include "relay/ops_common.h"
+// dyn.reshape: the sizes are an operand, and the result's shape is declared. A run whose operand leads to another shape
+// ends with status shape_mismatch.
+#include "relay/op_support/indices.h"
+#include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {
 
@@ -21,7 +22,7 @@ TypeResult type_of_dyn_reshape(const DynReshapeAttrs& a, const Operands& in) {
   return tensor_result(a.shape, in[0].dtype);
 }
 
-// newshape means `shape`: each size is equal, or 0 where the data has that size, or -1 at most once.
+// The condition that newshape means `shape`: each size is equal, or 0 where the data has that size, or -1 at most once.
 Expr means_shape(const DynReshapeAttrs& a, const Tensor& newshape, const Shape& data) {
   std::vector<Expr> fits;
   Expr unknown(0);

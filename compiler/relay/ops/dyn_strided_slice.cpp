@@ -1,6 +1,6 @@
-// dyn.strided_slice: bounds and strides are operands, while the result's shape is declared; a run that disagrees stops
-// with shape_mismatch.
-#include "relay/ops_common.h"
+// dyn.strided_slice: bounds and strides are operands, and the result's shape is declared. A run whose operand leads to
+// another shape ends with status shape_mismatch.
+#include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {
 
@@ -13,11 +13,11 @@ struct DynSliceAttrs {
 
 constexpr const char* list_names[] = {"begin", "end", "strides"};
 
-// For each axis of the data the place in the operands of its bounds, or -1.
-std::vector<int64_t> places(const DynSliceAttrs& a, int64_t count, int rank) {
-  std::vector<int64_t> place(rank, -1);
-  for (int64_t k = 0; k < count; ++k) place[a.axes ? wrap_axis((*a.axes)[k], rank) : k] = k;
-  return place;
+// For each axis of the data: the position of its bounds in the operands `begin`, `end` and `strides`, or -1.
+std::vector<int64_t> bound_positions(const DynSliceAttrs& a, int64_t count, int rank) {
+  std::vector<int64_t> position(rank, -1);
+  for (int64_t k = 0; k < count; ++k) position[a.axes ? wrap_axis((*a.axes)[k], rank) : k] = k;
+  return position;
 }
 
 TypeResult type_of_dyn_slice(const DynSliceAttrs& a, const Operands& in) {
@@ -36,9 +36,9 @@ TypeResult type_of_dyn_slice(const DynSliceAttrs& a, const Operands& in) {
   if (count.value() > rank)
     return shape_error(fmt::format("begin has {} elements, but the data has {} axes", count.value(), rank));
   if (auto e = check_rank({a.shape, in[0].dtype}, "the declared shape", rank)) return *e;
-  std::vector<int64_t> place = places(a, count.value(), rank);
+  std::vector<int64_t> position = bound_positions(a, count.value(), rank);
   for (int k = 0; k < rank; ++k)
-    if (place[k] < 0)
+    if (position[k] < 0)
       if (auto e =
               check_equal(a.shape[k], fmt::format("declared size {}", k), data[k], "the data's, which is not sliced"))
         return *e;
@@ -68,17 +68,17 @@ TensorFunction define_dyn_slice(const DynSliceAttrs& a, const Operands& in) {
   Tensor x = d.input("data", in[0].dtype, in[0].shape);
   std::vector<Tensor> lists;
   for (int k = 0; k < 3; ++k) lists.push_back(d.input(list_names[k], in[k + 1].dtype, in[k + 1].shape));
-  std::vector<int64_t> place = places(a, lists[0].extent(0).value(), x.rank());
+  std::vector<int64_t> position = bound_positions(a, lists[0].extent(0).value(), x.rank());
   auto slice = [&](int axis) {
-    auto item = [&](int list) { return integer_at(lists[list], place[axis]); };
+    auto item = [&](int list) { return integer_at(lists[list], position[axis]); };
     return slice_of(item(0), item(1), item(2), Expr(x.extent(axis)), a.shape[axis]);
   };
   for (int k = 0; k < x.rank(); ++k)
-    if (place[k] >= 0) d.require_next([&, k](Index) { return slice(k).fits; }, tensor::Status::shape_mismatch);
+    if (position[k] >= 0) d.require_next([&, k](Index) { return slice(k).fits; }, tensor::Status::shape_mismatch);
   d.result("result", x.type(), a.shape, [&](Index i) {
     std::vector<Expr> at = i;
     for (int k = 0; k < x.rank(); ++k)
-      if (place[k] >= 0) at[k] = slice(k).begin + i[k] * slice(k).stride;
+      if (position[k] >= 0) at[k] = slice(k).begin + i[k] * slice(k).stride;
     return stored(x, at);
   });
   return d.finish();

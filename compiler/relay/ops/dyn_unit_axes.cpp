@@ -1,6 +1,7 @@
-// dyn.squeeze and dyn.expand_dims: the axes of size 1 to remove or insert are an operand, while the result's shape is
-// declared; a run that disagrees stops with shape_mismatch.
-#include "relay/ops_common.h"
+// dyn.squeeze and dyn.expand_dims: the axes of size 1 to remove or insert are an operand, and the result's shape is
+// declared. A run whose operand leads to another shape ends with status shape_mismatch.
+#include "relay/op_support/indices.h"
+#include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {
 

@@ -1,5 +1,6 @@
 // full, zeros, ones: tensors of one value.
-#include "relay/ops_common.h"
+#include "relay/op_support/elements.h"
+#include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
 

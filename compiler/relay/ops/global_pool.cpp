@@ -1,5 +1,6 @@
 // nn.global_max_pool2d and nn.global_avg_pool2d: one value per channel.
-#include "relay/ops_common.h"
+#include "relay/op_support/reductions.h"
+#include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
 
@@ -31,11 +32,11 @@ TensorFunction define_global_max_pool(const GlobalPoolAttrs& a, const Operands& 
 TensorFunction define_global_avg_pool(const GlobalPoolAttrs& a, const Operands& in) {
   Definition d("nn.global_avg_pool2d");
   Tensor x = d.input("data", in[0].dtype, in[0].shape);
-  Shape shape = shape_in(type_of_global_pool(a, in)), folded = {x.extent(2), x.extent(3)};
+  Shape shape = shape_in(type_of_global_pool(a, in)), pixels = {x.extent(2), x.extent(3)};
   DType type = tensor::compute_type(x.type());
   Tensor total =
-      d.reduce("total", shape, tensor::sum_of(type), folded, [&](Index i, Index r) { return element(x, i, r); });
-  d.result("result", x.type(), shape, [&](Index i) { return total(i) / size_as(type, folded); });
+      d.reduce("total", shape, tensor::sum_of(type), pixels, [&](Index i, Index r) { return element(x, i, r); });
+  d.result("result", x.type(), shape, [&](Index i) { return total(i) / size_as(type, pixels); });
   return d.finish();
 }
 

@@ -1,5 +1,6 @@
 // nn.leaky_relu: the identity with a smaller slope below zero.
-#include "relay/ops_common.h"
+#include "relay/op_support/elements.h"
+#include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
 

@@ -1,32 +1,27 @@
-// nn.dense, nn.matmul, nn.batch_matmul: matrix products, with one definition.
-#include "relay/ops_common.h"
+// nn.dense, nn.matmul, nn.batch_matmul: matrix products M x K times K x N, with one definition.
+#include "relay/attr_structs.h"
+#include "relay/op_support/broadcasting.h"
 
 namespace dlcc::relay::ops {
 
 namespace {
 
-struct MatmulAttrs {
-  std::optional<int64_t> units;
-  std::optional<DType> out_dtype;
-  bool transpose_a = false, transpose_b = false;
-};
-
-// The two matrices of a product: which of the last two axes of each operand is folded.
+// The two matrices of a product: which of the last two axes of each operand is M, N or K.
 struct Matrices {
-  int a_rows, a_folded, b_columns, b_folded;
+  int a_m, a_k, b_n, b_k;
 
   Matrices(const MatmulAttrs& attrs, const Operands& in) {
     int a = static_cast<int>(in[0].shape.size()), b = static_cast<int>(in[1].shape.size());
-    a_rows = attrs.transpose_a ? a - 1 : a - 2;
-    a_folded = attrs.transpose_a ? a - 2 : a - 1;
-    b_columns = attrs.transpose_b ? b - 2 : b - 1;
-    b_folded = attrs.transpose_b ? b - 1 : b - 2;
+    a_m = attrs.transpose_a ? a - 1 : a - 2;
+    a_k = attrs.transpose_a ? a - 2 : a - 1;
+    b_n = attrs.transpose_b ? b - 2 : b - 1;
+    b_k = attrs.transpose_b ? b - 1 : b - 2;
   }
 };
 
 Shape batch_of(const Shape& shape) { return Shape(shape.begin(), shape.end() - 2); }
 
-// `a_name`, `b_name` are the operands in messages. A first operand of rank 1 is a row without the row axis.
+// `a_name`, `b_name` are the operands in messages. A first operand of rank 1 has no axis M.
 TypeResult type_of_matmul(const MatmulAttrs& attrs, const Operands& in, const char* a_name, const char* b_name) {
   if (auto e = first_of({check_type(in[0], a_name, types::number), check_same_type(in[0], a_name, in[1], b_name)}))
     return *e;
@@ -37,10 +32,10 @@ TypeResult type_of_matmul(const MatmulAttrs& attrs, const Operands& in, const ch
     return shape_error(
         fmt::format("{} and {} must be matrices, found {} and {}", a_name, b_name, str(in[0].shape), str(in[1].shape)));
   Matrices m(attrs, in);
-  if (auto e = check_equal(in[0].shape[m.a_folded], fmt::format("axis {} of {}", m.a_folded, a_name),
-                           in[1].shape[m.b_folded], fmt::format("axis {} of {}", m.b_folded, b_name)))
+  if (auto e = check_equal(in[0].shape[m.a_k], fmt::format("axis {} of {}", m.a_k, a_name), in[1].shape[m.b_k],
+                           fmt::format("axis {} of {}", m.b_k, b_name)))
     return *e;
-  const Dim& columns = in[1].shape[m.b_columns];
+  const Dim& columns = in[1].shape[m.b_n];
   if (attrs.units && !(columns == Dim(*attrs.units)))
     return shape_error(fmt::format("units is {}, but {} has {}", *attrs.units, b_name, columns.str()));
   Shape shape;
@@ -48,7 +43,7 @@ TypeResult type_of_matmul(const MatmulAttrs& attrs, const Operands& in, const ch
     Checked<Shape> batch = broadcast(batch_of(in[0].shape), batch_of(in[1].shape));
     if (auto* e = std::get_if<TypeError>(&batch)) return *e;
     shape = std::get<Shape>(batch);
-    shape.push_back(in[0].shape[m.a_rows]);
+    shape.push_back(in[0].shape[m.a_m]);
   }
   shape.push_back(columns);
   return tensor_result(shape, type);
@@ -61,27 +56,22 @@ TensorFunction define_matmul(const MatmulAttrs& attrs, const Operands& in, const
   Matrices m(attrs, in);
   Shape shape = shape_in(type_of_matmul(attrs, in, a_name, b_name));
   DType type = attrs.out_dtype.value_or(a.type()), inner = tensor::compute_type(type);
-  bool has_rows = a.rank() >= 2;
-  Shape batch(shape.begin(), shape.end() - (has_rows ? 2 : 1));
-  auto element = [&](const Tensor& t, Index i, int free_axis, Expr free, int folded_axis, Expr k) {
+  bool has_m = a.rank() >= 2;
+  Shape batch(shape.begin(), shape.end() - (has_m ? 2 : 1));
+  auto element = [&](const Tensor& t, Index i, int free_axis, Expr free, int k_axis, Expr k) {
     std::vector<Expr> at;
     if (t.rank() >= 2)
       at = broadcast_index(batch_of(t.shape()), batch, {i.begin(), i.begin() + static_cast<ptrdiff_t>(batch.size())});
     at.resize(t.rank());
     if (free_axis >= 0) at[free_axis] = free;
-    at[folded_axis] = k;
+    at[k_axis] = k;
     return cast(inner, t(at));
   };
-  d.reduce_result("result", type, shape, tensor::sum_of(inner), {a.extent(m.a_folded)}, [&](Index i, Index k) {
-    Expr row = has_rows ? i[i.size() - 2] : Expr(0);
-    return element(a, i, m.a_rows, row, m.a_folded, k[0]) * element(b, i, m.b_columns, i.back(), m.b_folded, k[0]);
+  d.reduce_result("result", type, shape, tensor::sum_of(inner), {a.extent(m.a_k)}, [&](Index i, Index k) {
+    Expr row = has_m ? i[i.size() - 2] : Expr(0);
+    return element(a, i, m.a_m, row, m.a_k, k[0]) * element(b, i, m.b_n, i.back(), m.b_k, k[0]);
   });
   return d.finish();
-}
-
-MatmulAttrs with_transposed_weight(MatmulAttrs a) {
-  a.transpose_b = true;
-  return a;
 }
 
 TypeResult type_of_2d_weight(const MatmulAttrs& a, const Operands& in, const char* a_name, const char* b_name) {
@@ -100,14 +90,11 @@ void matmul(OperatorTable& table) {
   table.add<A>({
       .name = "nn.dense",
       .summary = "data times the transposed weight: result[.., o] = sum(k) data[.., k] * weight[o, k]",
+      .defaults = {.transpose_b = true},
       .attributes = {units, out_dtype},
       .arguments = {"data", "weight"},
-      .type = [](const A& a,
-                 const Operands& in) { return type_of_2d_weight(with_transposed_weight(a), in, "data", "weight"); },
-      .compute =
-          [](const A& a, const Operands& in) {
-            return define_matmul(with_transposed_weight(a), in, "nn.dense", "data", "weight");
-          },
+      .type = [](const A& a, const Operands& in) { return type_of_2d_weight(a, in, "data", "weight"); },
+      .compute = [](const A& a, const Operands& in) { return define_matmul(a, in, "nn.dense", "data", "weight"); },
   });
   table.add<A>({
       .name = "nn.matmul",

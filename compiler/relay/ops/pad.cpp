@@ -1,5 +1,6 @@
-// nn.pad: extends a tensor at its borders; negative widths crop.
-#include "relay/ops_common.h"
+// nn.pad: adds elements at both ends of axes; negative widths crop.
+#include "relay/op_support/indices.h"
+#include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
 
@@ -69,10 +70,11 @@ void pad(OperatorTable& table) {
   table.add<PadAttrs>({
       .name = "nn.pad",
       .summary = "extends a tensor at its borders",
-      .attributes = {{"pad_width", &PadAttrs::pad_width, "per axis: how many elements before and after; negative crops",
-                      true},
+      .attributes = {{"pad_width", &PadAttrs::pad_width,
+                      "per axis: the number of elements added before and after; a negative number crops", true},
                      {"pad_mode", &PadAttrs::pad_mode,
-                      "what is added: \"constant\" (pad_value), \"edge\" (the nearest element), \"reflect\" (mirrored "
+                      "values of the added elements: \"constant\" (pad_value), \"edge\" (the nearest element), "
+                      "\"reflect\" (mirrored "
                       "without the "
                       "edge) or \"wrap\" (from the other end)"}},
       .arguments = {"data", "pad_value"},

@@ -1,6 +1,8 @@
-// nn.max_pool1d ... nn.max_pool3d, nn.avg_pool1d ... nn.avg_pool3d, and nn.max_pool_indices, which tells where the
-// maxima lie. Padding is a predicated read; an average divides by a count of taps.
-#include "relay/ops_windows.h"
+// nn.max_pool1d ... nn.max_pool3d, nn.avg_pool1d ... nn.avg_pool3d, and nn.max_pool_indices, which gives the
+// positions of the maxima. Padding is a predicated read; an average divides by the number of taps.
+#include "relay/op_support/indices.h"
+#include "relay/op_support/reductions.h"
+#include "relay/op_support/windows.h"
 
 namespace dlcc::relay::ops {
 
@@ -16,21 +18,20 @@ struct PoolAttrs {
 
 constexpr const char* layouts[] = {"NCW", "NCHW", "NCDHW"};
 
-template <int rank>  // 0: any
-struct PoolAttrsOf : PoolAttrs {
-  PoolAttrsOf() {
-    strides.assign(std::max(rank, 1), 1);
-    dilation.assign(std::max(rank, 1), 1);
-    padding.assign(std::max(rank, 1), 0);
-    layout = rank > 0 ? layouts[std::max(rank, 1) - 1] : "";
-  }
-};
+// For `rank` spatial axes; 0: any number.
+PoolAttrs defaults_of(int rank) {
+  PoolAttrs a;
+  for (auto* list : {&a.strides, &a.dilation}) list->assign(std::max(rank, 1), 1);
+  a.padding.assign(std::max(rank, 1), 0);
+  if (rank > 0) a.layout = layouts[rank - 1];
+  return a;
+}
 
-// What a definition needs to know of a pooling.
+// The windows of a pooling and their result.
 struct Pooling {
   std::vector<Window> windows;
   Shape shape;  // of the result
-  bool inside;  // no tap lies outside the data
+  bool inside;  // all taps read inside the data
 };
 
 Checked<Pooling> analyse(const PoolAttrs& a, const Shape& data) {
@@ -80,7 +81,7 @@ Shape taps_of(const Pooling& p) {
   return taps;
 }
 
-// The element under a tap, or `outside`.
+// The element that tap r of window i reads, or `outside` in the padding.
 Expr tap_value(const Tensor& x, const Pooling& p, Index i, Index r, Expr outside) {
   std::vector<Expr> at = {i[0], i[1]};
   for (size_t k = 0; k < p.windows.size(); ++k) at.push_back(p.windows[k].position(i[k + 2], r[k]));
@@ -97,7 +98,8 @@ TensorFunction define_max_pool(const PoolAttrs& a, const Operands& in, const std
   return d.finish();
 }
 
-// How many taps of window i an average counts: those in the data, or with count_include_pad also those in the padding.
+// The number of taps of window i by which an average divides: taps in the data, with count_include_pad also in the
+// padding.
 Expr counted_taps(const PoolAttrs& a, const Pooling& p, const Shape& data, Index i) {
   Expr count(1);
   for (size_t k = 0; k < p.windows.size(); ++k) {
@@ -128,8 +130,7 @@ TensorFunction define_avg_pool(const PoolAttrs& a, const Operands& in, const std
 }
 
 // Row-major position in the whole tensor of the first maximum of each window. Taps in the padding are moved to the
-// nearest tap of their window that lies in the data, so that they can neither win nor change which element is the
-// first.
+// nearest tap of their window in the data, so that they are never the maximum and do not change which one is first.
 TensorFunction define_max_pool_indices(const PoolAttrs& a, const Operands& in) {
   Definition d("nn.max_pool_indices");
   Tensor x = d.input("data", in[0].dtype, in[0].shape);
@@ -159,7 +160,8 @@ TensorFunction define_max_pool_indices(const PoolAttrs& a, const Operands& in) {
   return d.finish();
 }
 
-template <class A>
+using A = PoolAttrs;
+
 std::vector<Field<A>> common_fields() {
   return {{"pool_size", &A::pool_size, "taps of a window, per spatial axis", true},
           {"strides", &A::strides, "step between windows"},
@@ -170,24 +172,24 @@ std::vector<Field<A>> common_fields() {
           {"ceil_mode", &A::ceil_mode, "also count windows that reach beyond the padding, if they begin before it"}};
 }
 
-template <int rank>
-void add_pools(OperatorTable& table) {
-  using A = PoolAttrsOf<rank>;
-  auto type = [](const A& a, const Operands& in) { return type_of_pool(a, in, rank, in[0].dtype); };
+void add_pools(OperatorTable& table, int rank) {
+  auto type = [rank](const A& a, const Operands& in) { return type_of_pool(a, in, rank, in[0].dtype); };
   std::string max_name = fmt::format("nn.max_pool{}d", rank), avg_name = fmt::format("nn.avg_pool{}d", rank);
   table.add<A>({
       .name = max_name,
       .summary = "the largest element of each window; NaN if one is NaN",
-      .attributes = common_fields<A>(),
+      .defaults = defaults_of(rank),
+      .attributes = common_fields(),
       .arguments = {"data"},
       .type = type,
       .compute = [max_name](const A& a, const Operands& in) { return define_max_pool(a, in, max_name); },
   });
-  auto fields = common_fields<A>();
+  auto fields = common_fields();
   fields.push_back({"count_include_pad", &A::count_include_pad, "divide by the number of taps in data and padding"});
   table.add<A>({
       .name = avg_name,
       .summary = "the mean of each window's elements",
+      .defaults = defaults_of(rank),
       .attributes = fields,
       .arguments = {"data"},
       .type = type,
@@ -196,14 +198,14 @@ void add_pools(OperatorTable& table) {
 }
 
 void add_max_pool_indices(OperatorTable& table) {
-  using A = PoolAttrsOf<0>;
-  auto fields = common_fields<A>();
+  auto fields = common_fields();
   std::erase_if(fields, [](const Field<A>& f) { return f.name == "layout" || f.name == "out_layout"; });
   fields.push_back(
       {"storage_order", &A::storage_order, "0: positions count the last axis fastest, 1: the first spatial axis"});
   table.add<A>({
       .name = "nn.max_pool_indices",
-      .summary = "where the first largest element of each window lies, as a position in the whole tensor",
+      .summary = "the position of the first largest element of each window in the whole tensor",
+      .defaults = defaults_of(0),
       .attributes = fields,
       .arguments = {"data"},
       .type = [](const A& a, const Operands& in) -> TypeResult {
@@ -218,9 +220,7 @@ void add_max_pool_indices(OperatorTable& table) {
 }  // namespace
 
 void pool(OperatorTable& table) {
-  add_pools<1>(table);
-  add_pools<2>(table);
-  add_pools<3>(table);
+  for (int rank : {1, 2, 3}) add_pools(table, rank);
   add_max_pool_indices(table);
 }
 

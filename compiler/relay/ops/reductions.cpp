@@ -1,5 +1,6 @@
-// sum, mean, prod, max, min, all, any: folds over some axes, as one table. Folding nothing gives the identity.
-#include "relay/ops_common.h"
+// sum, mean, prod, max, min, all, any: reductions over some axes, as one table. Without axes they are the identity.
+#include "relay/op_support/reductions.h"
+#include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
 
@@ -10,15 +11,15 @@ struct ReduceAttrs {
   bool keepdims = false, exclude = false;
 };
 
-struct Fold {
+struct Reduction {
   const char* name;
   const char* summary;
   const TypeClass& types;
   tensor::Reducer (*reducer)(DType);
-  bool divide = false;  // by the number of folded elements
+  bool divide = false;  // by the number of reduced elements
 };
 
-const Fold folds[] = {
+const Reduction all_reductions[] = {
     {"sum", "the sum", types::number, tensor::sum_of},
     {"mean", "the sum divided by the number of elements; integers toward zero", types::number, tensor::sum_of, true},
     {"prod", "the product", types::number, tensor::product_of},
@@ -28,7 +29,7 @@ const Fold folds[] = {
     {"any", "whether one is true", types::boolean, tensor::max_of},
 };
 
-TypeResult type_of_fold(const Fold& f, const ReduceAttrs& a, const Operands& in) {
+TypeResult type_of_reduction(const Reduction& f, const ReduceAttrs& a, const Operands& in) {
   int rank = static_cast<int>(in[0].shape.size());
   if (auto e = first_of(
           {check_type(in[0], "data", f.types), check_axes("axis", a.axis.value_or(std::vector<int64_t>{}), rank)}))
@@ -36,7 +37,7 @@ TypeResult type_of_fold(const Fold& f, const ReduceAttrs& a, const Operands& in)
   return tensor_result(reduced_shape(in[0].shape, reduced_axes(a.axis, a.exclude, rank), a.keepdims), in[0].dtype);
 }
 
-TensorFunction define_fold(const Fold& f, const ReduceAttrs& a, const Operands& in) {
+TensorFunction define(const Reduction& f, const ReduceAttrs& a, const Operands& in) {
   Definition d(f.name);
   Tensor x = d.input("data", in[0].dtype, in[0].shape);
   DType type = f.divide ? mean_type(x.type()) : tensor::compute_type(x.type());
@@ -47,16 +48,16 @@ TensorFunction define_fold(const Fold& f, const ReduceAttrs& a, const Operands& 
 }  // namespace
 
 void reductions(OperatorTable& table) {
-  for (const Fold& f : folds) {
+  for (const Reduction& f : all_reductions) {
     table.add<ReduceAttrs>({
         .name = f.name,
         .summary = std::string(f.summary) + ", over some axes",
-        .attributes = {{"axis", &ReduceAttrs::axis, "the axes to fold; all if None"},
-                       {"keepdims", &ReduceAttrs::keepdims, "folded axes stay, with size 1"},
-                       {"exclude", &ReduceAttrs::exclude, "fold the axes that `axis` does not name"}},
+        .attributes = {{"axis", &ReduceAttrs::axis, "the axes to reduce; all if None"},
+                       {"keepdims", &ReduceAttrs::keepdims, "keep reduced axes, with size 1"},
+                       {"exclude", &ReduceAttrs::exclude, "reduce the axes that `axis` does not name"}},
         .arguments = {"data"},
-        .type = [&f](const ReduceAttrs& a, const Operands& in) { return type_of_fold(f, a, in); },
-        .compute = [&f](const ReduceAttrs& a, const Operands& in) { return define_fold(f, a, in); },
+        .type = [&f](const ReduceAttrs& a, const Operands& in) { return type_of_reduction(f, a, in); },
+        .compute = [&f](const ReduceAttrs& a, const Operands& in) { return define(f, a, in); },
     });
   }
 }

@@ -1,6 +1,9 @@
 // reshape: the same elements in the same order under another shape. The definition is an index map, so that it is
 // recognised as a view.
-#include "relay/ops_common.h"
+#include <algorithm>
+
+#include "relay/op_support/indices.h"
+#include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
 
@@ -11,10 +14,10 @@ struct ReshapeAttrs {
   bool allowzero = false;
 };
 
-// The size that makes `count` elements of the known sizes, all but one.
+// The remaining size of a tensor of `count` elements, given all others.
 Checked<Dim> inferred_size(const Shape& data, const Shape& known) {
   Shape from = data, to;
-  for (const Dim& d : known) {  // equal sizes cancel, which also serves symbols
+  for (const Dim& d : known) {  // equal sizes cancel, also symbolic ones
     auto same = std::ranges::find(from, d);
     if (same != from.end() && !(d == Dim(0)))
       from.erase(same);
@@ -47,7 +50,7 @@ Checked<Shape> resolve(const ReshapeAttrs& a, const Shape& data) {
       unknown = k;
     } else if (size.is_constant() && size.value() < 0) {
       return TypeError{DiagnosticId::unsupported_attribute, fmt::format("newshape[{}] is {}", k, size.str()),
-                       "sizes are positive, 0 (the data's size) or -1 (what remains)"};
+                       "sizes are positive, 0 (the data's size) or -1 (the remaining number of elements)"};
     } else {
       known.push_back(size);
     }
@@ -84,7 +87,7 @@ void reshape(OperatorTable& table) {
       .name = "reshape",
       .summary = "the same elements in row-major order under another shape",
       .attributes = {{"newshape", &ReshapeAttrs::newshape,
-                      "sizes; 0 is the data's size at that location, -1 what remains", true},
+                      "sizes; 0 is the data's size of the same axis, -1 the remaining number of elements", true},
                      {"allowzero", &ReshapeAttrs::allowzero, "0 is a size of zero"}},
       .arguments = {"data"},
       .type = type_of_reshape,

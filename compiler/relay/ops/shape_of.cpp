@@ -1,5 +1,6 @@
 // shape_of: the sizes of a tensor as a vector. Its operand's elements are not read.
-#include "relay/ops_common.h"
+#include "relay/op_support/elements.h"
+#include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
 

@@ -1,5 +1,6 @@
 // nn.softmax and nn.log_softmax along one axis. The maximum is subtracted first, so that no finite element overflows.
-#include "relay/ops_common.h"
+#include "relay/op_support/reductions.h"
+#include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
 
@@ -19,9 +20,9 @@ TensorFunction define(const SoftmaxAttrs& a, const Operands& in, bool logarithm)
   Definition d(logarithm ? "nn.log_softmax" : "nn.softmax");
   Tensor x = d.input("data", in[0].dtype, in[0].shape);
   DType type = tensor::compute_type(x.type());
-  std::vector<bool> folded = axis_mask({a.axis}, x.rank());
-  Shape kept = reduced_shape(x.shape(), folded, true), extent = extents_of(x.shape(), folded);
-  auto along = [&](Index i, Index r) { return merge_index(folded, true, i, r); };
+  std::vector<bool> reduced = axis_mask({a.axis}, x.rank());
+  Shape kept = reduced_shape(x.shape(), reduced, true), extent = extents_of(x.shape(), reduced);
+  auto along = [&](Index i, Index r) { return merge_index(reduced, true, i, r); };
   auto row = [&](Index i) {
     std::vector<Expr> at = i;
     at[wrap_axis(a.axis, x.rank())] = Expr(0);

@@ -1,5 +1,6 @@
-// split: cuts a tensor into pieces along one axis; the result is a tuple, also of one piece.
-#include "relay/ops_common.h"
+// split: cuts a tensor into pieces along one axis; the result is a tuple, even of a single piece.
+#include "relay/op_support/elements.h"
+#include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
 
@@ -10,7 +11,7 @@ struct SplitAttrs {
   int64_t axis = 0;
 };
 
-// Where the pieces begin, and at last where the axis ends.
+// The first index of each piece, and then the extent of the axis.
 Checked<std::vector<Dim>> boundaries(const SplitAttrs& a, const Dim& extent) {
   std::vector<Dim> at = {0};
   int64_t sections = 0;
@@ -29,7 +30,7 @@ Checked<std::vector<Dim>> boundaries(const SplitAttrs& a, const Dim& extent) {
   for (int64_t index : indices) {
     if (!provably_le(at.back(), Dim(index)) || !provably_le(Dim(index), extent))
       return attribute_error(fmt::format("index {} is not between {} and {}", index, at.back().str(), extent.str()),
-                             "indices must not decrease and must lie within the axis");
+                             "indices must not decrease and must be within the axis");
     at.push_back(index);
   }
   at.push_back(extent);
@@ -76,7 +77,7 @@ void split(OperatorTable& table) {
       .name = "split",
       .summary = "cuts a tensor into pieces along one axis",
       .attributes = {{"indices_or_sections", &SplitAttrs::indices_or_sections,
-                      "an int: so many equal pieces; a list: the indices at which to cut", true},
+                      "an int: the number of equal pieces; a list: the indices at which to cut", true},
                      {"axis", &SplitAttrs::axis, "the axis to cut"}},
       .arguments = {"data"},
       .type = type_of_split,

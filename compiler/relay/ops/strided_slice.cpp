@@ -1,5 +1,6 @@
 // strided_slice: every stride-th element between two bounds of some axes, clamped as in numpy. Strides may be negative.
-#include "relay/ops_common.h"
+#include "relay/op_support/elements.h"
+#include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
 
@@ -16,7 +17,7 @@ struct Slice {
   int64_t stride;
 };
 
-// The element at which a slice begins or ends; before the first and behind the last are as far as it goes.
+// The element at which a slice begins or ends, at most one before the first or after the last element.
 Dim clamped(int64_t bound, const Dim& extent, int64_t stride) {
   Dim at = bound < 0 ? extent + Dim(bound) : Dim(bound);
   return stride > 0 ? max(min(at, extent), Dim(0)) : max(min(at, extent - Dim(1)), Dim(-1));
@@ -96,9 +97,9 @@ void strided_slice(OperatorTable& table) {
       .summary = "elements between bounds, every stride-th of some axes",
       .attributes = {{"begin", &A::begin, "first element, per axis; negative counts from the end", true},
                      {"end", &A::end,
-                      "bound behind the last element, or with slice_mode \"size\" the count (-1: to the end)", true},
+                      "bound after the last element, or with slice_mode \"size\" the count (-1: to the end)", true},
                      {"strides", &A::strides, "step, per axis; 1 if None"},
-                     {"axes", &A::axes, "the axes meant; the first ones if None"},
+                     {"axes", &A::axes, "the sliced axes; the first ones if None"},
                      {"slice_mode", &A::slice_mode, "\"end\" or \"size\" (which ignores strides)"}},
       .arguments = {"data"},
       .type = type_of_strided_slice,

@@ -1,5 +1,6 @@
-// take: elements of one axis chosen by a tensor of indices.
-#include "relay/ops_common.h"
+// take: elements of one axis, selected by a tensor of indices.
+#include "relay/op_support/indices.h"
+#include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
 
@@ -25,8 +26,8 @@ TypeResult type_of_take(const TakeAttrs& a, const Operands& in) {
   if (a.axis)
     if (auto e = check_axis("axis", *a.axis, rank)) return *e;
   int axis = a.axis ? wrap_axis(*a.axis, rank) : 0;
-  Dim choices = a.axis ? data[axis] : product(data);
-  if (choices == Dim(0) && !(product(in[1].shape) == Dim(0)))
+  Dim elements = a.axis ? data[axis] : product(data);
+  if (elements == Dim(0) && !(product(in[1].shape) == Dim(0)))
     return shape_error("there is no element to take", fmt::format("the data has shape {}", str(data)));
   Shape shape;
   if (a.axis) shape.assign(data.begin(), data.begin() + axis);
@@ -35,7 +36,7 @@ TypeResult type_of_take(const TakeAttrs& a, const Operands& in) {
   return tensor_result(shape, in[0].dtype);
 }
 
-// An index that lies inside, whatever the operand's value; for "strict" one that the requirement made sure of.
+// An index that is inside for every value of the operand; for mode "strict" the requirement ensures that.
 Expr inside(const std::string& mode, Expr index, Expr extent) {
   if (mode == "strict") return select(index < Expr(0), index + extent, index);
   if (mode == "wrap") return floor_mod(index, extent);
@@ -47,14 +48,14 @@ TensorFunction define_take(const TakeAttrs& a, const Operands& in) {
   Tensor x = d.input("data", in[0].dtype, in[0].shape), indices = d.input("indices", in[1].dtype, in[1].shape);
   int axis = a.axis ? wrap_axis(*a.axis, x.rank()) : 0;
   Expr extent = a.axis ? Expr(x.extent(axis)) : Expr(product(x.shape()));
-  auto chosen = [&](Index i) {
+  auto selected = [&](Index i) {
     return cast(dtype::i64, indices(std::vector<Expr>(i.begin() + axis, i.begin() + axis + indices.rank())));
   };
   if (a.mode == "strict")
-    d.require_next([&](Index i) { return logical_and(chosen(i) >= Expr(0) - extent, chosen(i) < extent); },
+    d.require_next([&](Index i) { return logical_and(selected(i) >= Expr(0) - extent, selected(i) < extent); },
                    tensor::Status::index_out_of_range);
   d.result("result", x.type(), shape_in(type_of_take(a, in)), [&](Index i) {
-    Expr at = inside(a.mode, chosen(i), extent);
+    Expr at = inside(a.mode, selected(i), extent);
     if (!a.axis) return stored(x, unflatten_index(x.shape(), at));
     std::vector<Expr> index(i.begin(), i.begin() + axis);
     index.push_back(at);
@@ -69,9 +70,9 @@ TensorFunction define_take(const TakeAttrs& a, const Operands& in) {
 void take(OperatorTable& table) {
   table.add<TakeAttrs>({
       .name = "take",
-      .summary = "elements of one axis, chosen by indices",
+      .summary = "elements of one axis, selected by indices",
       .attributes =
-          {{"axis", &TakeAttrs::axis, "the axis to choose from; the flattened data if None"},
+          {{"axis", &TakeAttrs::axis, "the axis to select from; the flattened data if None"},
            {"batch_dims", &TakeAttrs::batch_dims, "leading axes that data and indices share; must be 0"},
            {"mode", &TakeAttrs::mode,
             "\"clip\" and \"fast\": to the nearest valid index; \"wrap\": modulo the size; \"strict\": negative ones "

@@ -1,13 +1,11 @@
 // transpose: permutes axes.
-#include "relay/ops_common.h"
+#include "relay/attr_structs.h"
+#include "relay/op_support/elements.h"
+#include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
 
 namespace {
-
-struct TransposeAttrs {
-  std::optional<std::vector<int64_t>> axes;
-};
 
 // Result axis k is data axis permutation[k].
 std::vector<int> permutation(const TransposeAttrs& a, int rank) {

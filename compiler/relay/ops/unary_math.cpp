@@ -1,5 +1,6 @@
-// Elementwise functions of one operand, as one table: what each computes is its line.
-#include "relay/ops_common.h"
+// Elementwise functions of one operand, as one table: each line has the definition of its operator.
+#include "relay/op_support/elements.h"
+#include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
 
@@ -21,7 +22,7 @@ Expr absolute(Expr a) {
   return is_signed(a.type()) ? max(a, -a) : a;
 }
 
-// 0, -0 and NaN are their own signs.
+// The sign of 0, -0 and NaN is the operand itself.
 Expr sign_of(Expr a) {
   Expr positive_part = select(a > zero_of(a), one_of(a), a);
   return is_float(a.type()) || is_signed(a.type()) ? select(a < zero_of(a), number(a.type(), -1), positive_part)

@@ -1,5 +1,7 @@
 // squeeze and expand_dims: remove and insert axes of size 1.
-#include "relay/ops_common.h"
+#include "relay/op_support/indices.h"
+#include "relay/op_support/reductions.h"
+#include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
 
@@ -57,8 +59,8 @@ void unit_axes(OperatorTable& table) {
       .name = "expand_dims",
       .summary = "inserts axes of size 1",
       .attributes = {{"axis", &ExpandDimsAttrs::axis,
-                      "where the first new axis stands; negative counts from behind the last", true},
-                     {"num_newaxis", &ExpandDimsAttrs::num_newaxis, "how many to insert"}},
+                      "the data's axis before which axes are inserted; -1: after the last", true},
+                     {"num_newaxis", &ExpandDimsAttrs::num_newaxis, "the number of axes to insert"}},
       .arguments = {"data"},
       .type = type_of_expand_dims,
       .compute =

@@ -1,5 +1,5 @@
-// where: chooses elements of one of two tensors; all three operands are broadcast.
-#include "relay/ops_common.h"
+// where: selects elements of one of two tensors; all three operands are broadcast.
+#include "relay/op_support/broadcasting.h"
 
 namespace dlcc::relay::ops {
 

@@ -39,8 +39,8 @@ void BlockRewriter::push(Binding binding) {
   out_->push_back(std::move(binding));
 }
 
-// The operation is gone: its operands have one use less, and those of this block that have none left are as good as
-// gone, too (they stay for dead code elimination).
+// Removes the uses of a replaced operation. An operand of this block without further uses is dead, and its operands
+// lose a use, too; dead code elimination removes it.
 void BlockRewriter::release(const Operation& op) {
   std::vector<const Operation*> pending = {&op};
   while (!pending.empty()) {
@@ -50,8 +50,7 @@ void BlockRewriter::release(const Operation& op) {
     for_each_atom(*gone, [&](const Atom& a) {
       const Var* var = std::get_if<Var>(&a);
       const Operation* made = var && uses_[*var] == 0 ? definition(a) : nullptr;
-      if (made && released_.insert((*var)->id).second && effects_of(module_, *made).removable())
-        pending.push_back(made);
+      if (made && released_.insert((*var)->id).second && effects_.of(*made).removable()) pending.push_back(made);
     });
   }
 }

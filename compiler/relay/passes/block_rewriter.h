@@ -1,11 +1,12 @@
-// Rewrites the operations of blocks by rules. A rule sees one operation, may look at the operations that made its
-// operands, and may write new ones before it; it answers with the atom that the operation's value is, or with nothing.
+// Rewrites the operations of blocks by rules. A rule is called with one operation; it may inspect the operations that
+// define its operands and emit new ones before it. It returns the atom that replaces the operation's value, or nothing.
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <set>
 
+#include "relay/effects.h"
 #include "relay/operator.h"
 #include "relay/passes/replace.h"
 
@@ -15,26 +16,28 @@ class BlockRewriter {
  public:
   using Rule = std::function<std::optional<Atom>(BlockRewriter&, const Binding&)>;
 
-  BlockRewriter(Module& module, Rule rule) : module_(module), rule_(std::move(rule)) {}
+  BlockRewriter(Module& module, EffectAnalysis& effects, Rule rule)
+      : module_(module), effects_(effects), rule_(std::move(rule)) {}
 
   // Applies the rule to every operation of the function in order.
   void run(Block& body);
 
-  // ---- looking
+  // ---- inspecting
 
-  // The operation that gives the atom its value, when it stands in the block being rewritten.
+  // The operation that defines the atom, when it is in the block being rewritten.
   const Operation* definition(const Atom&) const;
-  // The call of operator `name` that gives the atom its value.
+  // The call of operator `name` that defines the atom.
   const Call* call_of(const Atom&, const std::string& name) const;
   bool used_once(const Atom&) const;
-  // Known at compile time: a constant, or computed from constants alone by operations that the rules wrote.
+  // Known at compile time: a constant, or computed only from constants by operations that rules emitted.
   bool is_constant(const Atom&) const;
   TensorType tensor(const Atom& atom) const { return *as<TensorType>(type_of(module_, atom)); }
   Module& module() { return module_; }
 
-  // ---- writing
+  // ---- emitting
 
-  // Applies an operator; the operation's place is that of the one being rewritten. Types must fit (DLCC_CHECK).
+  // Applies an operator; the new operation's source location is that of the one being rewritten. Types must fit
+  // (DLCC_CHECK).
   Atom emit(const std::string& op, std::vector<Atom> args, Attrs attrs = {});
 
  private:
@@ -43,6 +46,7 @@ class BlockRewriter {
   void release(const Operation&);
 
   Module& module_;
+  EffectAnalysis& effects_;
   Rule rule_;
   Uses uses_;
   Replacements known_;

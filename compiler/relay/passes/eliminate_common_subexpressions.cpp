@@ -1,5 +1,6 @@
-// Computes equal operations once. Two operations are equal when they have the same callee, attributes and operands; a
-// table of those seen, scoped like variables, gives the first one's variable for the later ones.
+// Computes equal operations once. Two operations are equal when they have the same callee, attributes and operands; the
+// first one's variable replaces those of later ones in its scope.
+#include "relay/effects.h"
 #include "relay/operator.h"
 #include "relay/passes/passes.h"
 #include "relay/passes/replace.h"
@@ -10,7 +11,7 @@ namespace {
 
 class Merger {
  public:
-  explicit Merger(const Module& module) : module_(module) {}
+  explicit Merger(EffectAnalysis& effects) : effects_(effects) {}
 
   void run(Block& block) {
     std::vector<std::string> seen_here;
@@ -62,7 +63,7 @@ class Merger {
       return key;
     }
     const Call* call = std::get_if<Call>(&op);
-    if (!call || std::holds_alternative<Var>(call->callee) || !effects_of(module_, op).mergeable()) return "";
+    if (!call || std::holds_alternative<Var>(call->callee) || !effects_.of(op).mergeable()) return "";
     std::string key = key_of(call->callee) + "(" + key_of(call->args);
     for (const auto& [name, value] : call->attrs) key += name + "=" + str(value) + ",";
     return key;
@@ -78,7 +79,7 @@ class Merger {
     return constants_.size() - 1;
   }
 
-  const Module& module_;
+  EffectAnalysis& effects_;
   std::map<std::string, Var> seen_;
   Replacements known_;
   std::vector<Constant> constants_;
@@ -88,7 +89,8 @@ class Merger {
 }  // namespace
 
 Module eliminate_common_subexpressions(Module module, PassContext&) {
-  for (auto& [name, f] : module.functions) Merger(module).run(f.body);
+  EffectAnalysis effects(module);
+  for (auto& [name, f] : module.functions) Merger(effects).run(f.body);
   return module;
 }
 

@@ -1,8 +1,11 @@
-// Removes operations whose values nobody uses, where their effects allow it, and then the functions that nobody calls.
-// Blocks are walked backward, so that what only dead operations use is dead, too.
+// Removes operations whose values are not used, where their effects allow it, and then functions that are not
+// reachable. Blocks are walked backward, so that operations that only dead ones use are dead, too.
 #include <algorithm>
+#include <iterator>
 #include <set>
 
+#include "relay/call_graph.h"
+#include "relay/effects.h"
 #include "relay/passes/passes.h"
 #include "relay/passes/replace.h"
 
@@ -12,7 +15,7 @@ namespace {
 
 class Eliminator {
  public:
-  explicit Eliminator(const Module& module) : module_(module) {}
+  explicit Eliminator(EffectAnalysis& effects) : effects_(effects) {}
 
   void run(Block& body) {
     uses_ = Uses(body);
@@ -35,31 +38,26 @@ class Eliminator {
     block.bindings = std::move(live);
   }
 
-  // A function that only itself uses is dead.
-  bool is_dead(const Binding& b) const {
+  // A function that is used only in its own body is dead.
+  bool is_dead(const Binding& b) {
     int uses = uses_[b.var];
     if (const MakeFunction* closure = std::get_if<MakeFunction>(&b.op); closure && uses > 0)
       uses -= Uses(closure->function->body)[b.var];
-    return uses == 0 && effects_of(module_, b.op).removable();
+    return uses == 0 && effects_.of(b.op).removable();
   }
 
-  const Module& module_;
+  EffectAnalysis& effects_;
   Uses uses_;
 };
 
-void collect(const Block& block, std::vector<std::string>& functions, std::set<std::string>& tensor_functions) {
-  auto atom = [&](const Atom& a) {
-    if (const GlobalRef* g = std::get_if<GlobalRef>(&a)) functions.push_back(g->name);
-  };
+void collect_tensor_functions(const Block& block, std::set<std::string>& names) {
   for (const Binding& b : block.bindings) {
-    for_each_atom(b.op, atom);
-    for_each_block(b.op, [&](const Block& inner) { collect(inner, functions, tensor_functions); });
-    if (const CallTensor* call = std::get_if<CallTensor>(&b.op)) tensor_functions.insert(call->function);
+    if (const CallTensor* call = std::get_if<CallTensor>(&b.op)) names.insert(call->function);
+    for_each_block(b.op, [&](const Block& inner) { collect_tensor_functions(inner, names); });
   }
-  atom(block.result);
 }
 
-// Keeps what @main reaches; a module without @main is a library and keeps its functions.
+// Keeps the functions that @main reaches; a module without @main is a library and keeps its functions.
 void remove_unreachable(Module& module) {
   std::vector<std::string> pending;
   for (const auto& [name, f] : module.functions)
@@ -68,7 +66,10 @@ void remove_unreachable(Module& module) {
   while (!pending.empty()) {
     std::string name = std::move(pending.back());
     pending.pop_back();
-    if (reached.insert(name).second) collect(module.functions.at(name).body, pending, tensor_functions);
+    if (!reached.insert(name).second) continue;
+    const Block& body = module.functions.at(name).body;
+    std::ranges::copy(globals_in(body), std::back_inserter(pending));
+    collect_tensor_functions(body, tensor_functions);
   }
   std::erase_if(module.functions, [&](const auto& entry) { return !reached.contains(entry.first); });
   std::erase_if(module.tensor_functions, [&](const auto& entry) { return !tensor_functions.contains(entry.first); });
@@ -77,7 +78,8 @@ void remove_unreachable(Module& module) {
 }  // namespace
 
 Module eliminate_dead_code(Module module, PassContext&) {
-  for (auto& [name, f] : module.functions) Eliminator(module).run(f.body);
+  EffectAnalysis effects(module);
+  for (auto& [name, f] : module.functions) Eliminator(effects).run(f.body);
   remove_unreachable(module);
   return module;
 }

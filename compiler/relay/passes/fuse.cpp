@@ -1,9 +1,10 @@
-// Fusion: operators become tensor functions, and chains of them one tensor function. A group grows from a node to its
-// immediate post-dominator when everything between them may be inlined (Relay 2019, section 4.1); what may be inlined
-// follows from the structure of the definitions (tensor/analysis.h), not from operators' names.
+// Fusion: operators become tensor functions, and groups of operators one tensor function. A group grows from a node to
+// its immediate post-dominator when all nodes between them may be inlined (Relay 2019, section 4.1). Which nodes may be
+// inlined follows from the structure of their definitions (tensor/analysis.h), not from operators' names. The time is
+// linear in the number of operators, apart from logarithms: groups have at most largest_group nodes.
 #include <algorithm>
-#include <numeric>
 #include <set>
+#include <utility>
 
 #include "relay/operator.h"
 #include "relay/passes/passes.h"
@@ -30,13 +31,23 @@ struct Node {
   std::vector<int> inputs;   // nodes that compute args; -1 for anything else
   std::vector<int> readers;  // nodes that use the result
   bool escapes = false;      // used by something that is not a node
-  int post_dominator = -1;
   int group;
+
+  // The tree of post-dominators: the immediate one, a farther one to jump to, and the distance from the exit.
+  int post_dominator = -1, jump = -1, depth = 0;
+};
+
+// Nodes that become one tensor function. All nodes but the last are read inside of the group only, so that the group
+// never depends on itself through a node outside.
+struct Group {
+  std::vector<int> members;  // in order
+  Pattern pattern;           // the strongest
 };
 
 class BlockFuser {
  public:
-  BlockFuser(Module& module, Block& block) : module_(module), block_(block) {}
+  BlockFuser(Module& module, TensorFunctionNames& names, Block& block)
+      : module_(module), names_(names), block_(block) {}
 
   void run() {
     collect_nodes();
@@ -55,7 +66,7 @@ class BlockFuser {
     return types;
   }
 
-  // The tensors a call works on: its arguments, or the fields of a variadic operator's tuple when they are known.
+  // The tensors that a call reads: its arguments, or the fields of a variadic operator's tuple when they are known.
   std::optional<std::vector<Atom>> tensor_args(const Call& call, const Operator& op) const {
     if (!op.variadic) return call.args;
     const Var* tuple = std::get_if<Var>(&call.args[0]);
@@ -69,7 +80,9 @@ class BlockFuser {
     Pattern pattern = tensor::pattern_of(function);
     if (pattern == Pattern::contraction) materialize_operands(args);
     bool view = tensor::is_view(function);
-    node_of_[block_.bindings[binding].var->id] = static_cast<int>(nodes_.size());
+    int n = static_cast<int>(nodes_.size());
+    node_of_[block_.bindings[binding].var->id] = n;
+    groups_.push_back({{n}, pattern});
     nodes_.push_back({.binding = binding,
                       .function = std::move(function),
                       .pattern = pattern,
@@ -77,11 +90,11 @@ class BlockFuser {
                       .args = std::move(args),
                       .inputs = {},
                       .readers = {},
-                      .group = static_cast<int>(nodes_.size())});
+                      .group = n});
   }
 
-  // Weights that depend on nothing (a filled tensor too large to be folded in general) become constants, so that they
-  // are packed at compile time and not at every call.
+  // Weights without operands (filled tensors too large for fold_constants) become constants, so that they are packed at
+  // compile time and not at every call.
   void materialize_operands(std::vector<Atom>& args) const {
     for (Atom& a : args) {
       int n = node_of(a);
@@ -129,7 +142,8 @@ class BlockFuser {
         if (as<TupleType>(binding.var->type)) tuple_calls[binding.var->id] = call;
         add_node(b, ref->op->compute(call->attrs, operand_types(module_, *args)), *args);
       }
-      // A result of several: only the stages that compute it. When every result is taken so, the whole is dead.
+      // One of several results: a node of the stages that compute it. The call itself is dead when all results are
+      // nodes.
       const Project* p = std::get_if<Project>(&binding.op);
       const Var* tuple = p ? std::get_if<Var>(&p->tuple) : nullptr;
       if (auto it = tuple ? tuple_calls.find((*tuple)->id) : tuple_calls.end(); it != tuple_calls.end()) {
@@ -192,9 +206,8 @@ class BlockFuser {
   // ---- post-dominators
 
   // Nodes are in topological order, so that one backward sweep finds all immediate post-dominators: the nearest common
-  // ancestor of the readers in the tree built so far. -1 is the exit.
+  // ancestor of the readers in the tree built so far. -1 is the exit, the root of the tree.
   void find_post_dominators() {
-    depth_.assign(nodes_.size(), 0);
     for (size_t i = nodes_.size(); i-- > 0;) {
       Node& n = nodes_[i];
       if (!n.escapes && !n.readers.empty()) {
@@ -202,33 +215,32 @@ class BlockFuser {
         for (int r : n.readers) common = common_ancestor(common, r);
         n.post_dominator = common;
       }
-      depth_[i] = n.post_dominator < 0 ? 1 : depth_[static_cast<size_t>(n.post_dominator)] + 1;
+      int parent = n.post_dominator, far = jump(parent);
+      n.depth = depth(parent) + 1;
+      n.jump = depth(parent) - depth(far) == depth(far) - depth(jump(far)) ? jump(far) : parent;
     }
   }
 
+  int parent(int n) const { return n < 0 ? -1 : nodes_[static_cast<size_t>(n)].post_dominator; }
+  int jump(int n) const { return n < 0 ? -1 : nodes_[static_cast<size_t>(n)].jump; }
+  int depth(int n) const { return n < 0 ? 0 : nodes_[static_cast<size_t>(n)].depth; }
+
+  // In logarithmic time, by jumps whose lengths depend on the depth only (Myers, An applicative random-access stack,
+  // 1983).
   int common_ancestor(int a, int b) const {
-    auto depth = [&](int n) { return n < 0 ? 0 : depth_[static_cast<size_t>(n)]; };
+    if (depth(a) < depth(b)) std::swap(a, b);
+    while (depth(a) > depth(b)) a = depth(jump(a)) >= depth(b) ? jump(a) : parent(a);
     while (a != b) {
-      int& deeper = depth(a) >= depth(b) ? a : b;
-      deeper = nodes_[static_cast<size_t>(deeper)].post_dominator;
+      bool far = jump(a) != jump(b);
+      a = far ? jump(a) : parent(a);
+      b = far ? jump(b) : parent(b);
     }
     return a;
   }
 
   // ---- groups
 
-  std::vector<int> members(int group) const {
-    std::vector<int> list;
-    for (size_t i = 0; i < nodes_.size(); ++i)
-      if (nodes_[i].group == group) list.push_back(static_cast<int>(i));
-    return list;
-  }
-
-  Pattern group_pattern(int group) const {
-    Pattern p = Pattern::elementwise;
-    for (int n : members(group)) p = std::max(p, nodes_[static_cast<size_t>(n)].pattern);
-    return p;
-  }
+  const Group& group_of(int n) const { return groups_[static_cast<size_t>(nodes_[static_cast<size_t>(n)].group)]; }
 
   bool same_shape(int a, int b) const {
     const auto &x = nodes_[static_cast<size_t>(a)].function.results[0]->shape,
@@ -236,7 +248,7 @@ class BlockFuser {
     return x == y;
   }
 
-  // All nodes on paths from `from` (excluded) to `to` (included).
+  // All nodes on paths from `from` (excluded) to `to` (included); empty when they are too many for a group.
   std::set<int> between(int from, int to) const {
     std::set<int> found;
     std::vector<int> work = {from};
@@ -244,37 +256,22 @@ class BlockFuser {
       int n = work.back();
       work.pop_back();
       if (n == to) continue;
-      for (int r : nodes_[static_cast<size_t>(n)].readers)
+      for (int r : nodes_[static_cast<size_t>(n)].readers) {
         if (found.insert(r).second) work.push_back(r);
+        if (found.size() >= largest_group) return {};
+      }
     }
     return found;
-  }
-
-  // Whether a group of these nodes would depend on itself through a node outside of it.
-  bool has_outside_path(const std::set<int>& group) const {
-    std::set<int> seen;
-    std::vector<int> work;
-    int last = *group.rbegin();
-    for (int n : group)
-      for (int r : nodes_[static_cast<size_t>(n)].readers)
-        if (!group.contains(r)) work.push_back(r);
-    while (!work.empty()) {
-      int n = work.back();
-      work.pop_back();
-      if (group.contains(n)) return true;
-      if (n > last || !seen.insert(n).second) continue;
-      for (int r : nodes_[static_cast<size_t>(n)].readers) work.push_back(r);
-    }
-    return false;
   }
 
   void grow_from(int i) {
     Node& n = nodes_[static_cast<size_t>(i)];
     int to = n.post_dominator;
     if (to < 0 || n.is_view) return;
-    Pattern mine = group_pattern(n.group);
+    Pattern mine = group_of(i).pattern;
     if (mine == Pattern::opaque) return;
     std::set<int> path = between(i, to);
+    if (path.empty()) return;
     bool anchored = mine >= Pattern::reduction;
     for (int p : path) {
       const Node& other = nodes_[static_cast<size_t>(p)];
@@ -282,25 +279,33 @@ class BlockFuser {
       if (anchored && (other.pattern != Pattern::elementwise || !same_shape(i, p))) return;
       if (!anchored && p != to && other.pattern > Pattern::injective) return;
     }
-    Pattern target = nodes_[static_cast<size_t>(to)].pattern,
-            target_group = group_pattern(nodes_[static_cast<size_t>(to)].group);
+    Pattern target = nodes_[static_cast<size_t>(to)].pattern, target_group = group_of(to).pattern;
     if (target == Pattern::contraction) return;
     if (anchored && target_group >= Pattern::reduction && nodes_[static_cast<size_t>(to)].group != n.group) return;
-    // What joins the epilogue of a reduction or contraction is read at the epilogue's own index.
+    // A node that joins the epilogue of a reduction or contraction is read at the epilogue's own index.
     bool joins_epilogue = !anchored && target_group >= Pattern::reduction && target < Pattern::reduction;
     if (joins_epilogue &&
         (mine != Pattern::elementwise || !std::ranges::all_of(path, [&](int p) { return same_shape(i, p); })))
       return;
-    std::set<int> merged;
     std::set<int> groups = {n.group};
     for (int p : path) groups.insert(nodes_[static_cast<size_t>(p)].group);
+    merge(groups, n.group);
+  }
+
+  // Joins the groups into one, `into`, unless that is too large or has two nodes that reduce.
+  void merge(const std::set<int>& groups, int into) {
+    Group merged{{}, Pattern::elementwise};
     int anchors = 0;
     for (int g : groups) {
-      anchors += group_pattern(g) >= Pattern::reduction;
-      for (int m : members(g)) merged.insert(m);
+      const Group& part = groups_[static_cast<size_t>(g)];
+      anchors += part.pattern >= Pattern::reduction;
+      merged.pattern = std::max(merged.pattern, part.pattern);
+      merged.members.insert(merged.members.end(), part.members.begin(), part.members.end());
     }
-    if (anchors > 1 || merged.size() > largest_group || has_outside_path(merged)) return;
-    for (int m : merged) nodes_[static_cast<size_t>(m)].group = n.group;
+    if (anchors > 1 || merged.members.size() > largest_group) return;
+    std::ranges::sort(merged.members);
+    for (int m : merged.members) nodes_[static_cast<size_t>(m)].group = into;
+    groups_[static_cast<size_t>(into)] = std::move(merged);
   }
 
   // ---- result
@@ -328,13 +333,12 @@ class BlockFuser {
     block_.bindings = std::move(bindings);
   }
 
-  // A tuple that only variadic operators took apart does not exist any more.
+  // A tuple that only variadic operators used: their nodes have its fields as arguments.
   bool is_expanded_tuple(const Binding& b) const {
     return std::holds_alternative<MakeTuple>(b.op) && !used_tuples_.contains(b.var->id);
   }
 
   CallTensor emit_group(int group, Binding& binding) {
-    std::vector<int> list = members(group);
     std::map<int, int> part_of;
     std::vector<tensor::Part> parts;
     std::vector<tensor::Buffer> params;
@@ -342,7 +346,7 @@ class BlockFuser {
     std::map<int, int> param_of_var;
     std::string name = "fused";
     Pattern strongest = Pattern::elementwise;
-    for (int i : list) {
+    for (int i : groups_[static_cast<size_t>(group)].members) {
       Node& n = nodes_[static_cast<size_t>(i)];
       tensor::Part part{std::move(n.function), {}};
       for (size_t k = 0; k < n.args.size(); ++k) {
@@ -377,36 +381,38 @@ class BlockFuser {
     for (size_t r = 0; r < parts.back().function.results.size(); ++r) results.push_back({last, static_cast<int>(r)});
     TensorFunction f = tensor::compose(name, std::move(params), std::move(parts), results);
     tensor::inline_stages(f);
-    f.name = unused_tensor_function_name(module_, f.name);
+    f.name = names_.unused(f.name);
     std::string callee = f.name;
     module_.tensor_functions.emplace(callee, std::move(f));
     return {callee, std::move(args), {}};
   }
 
-  // The place of a group is that of its heaviest member.
+  // The source location of a group is that of its last member with the strongest pattern.
   SourceLocation location_of(const Node& n, const Binding& binding) const {
     const Binding& own = block_.bindings[n.binding];
     return own.location.node.empty() && own.location.line == 0 ? binding.location : own.location;
   }
 
   Module& module_;
+  TensorFunctionNames& names_;
   Block& block_;
   std::vector<Node> nodes_;
+  std::vector<Group> groups_;                // by number; those that were joined to others are stale
   std::map<int, int> node_of_;               // variable -> node
   std::map<int, std::vector<Atom>> tuples_;  // variable -> fields
   std::set<int> used_tuples_;
-  std::vector<int> depth_;
 };
 
-void fuse_block(Module& module, Block& block) {
-  for (Binding& b : block.bindings) for_each_block(b.op, [&](Block& inner) { fuse_block(module, inner); });
-  BlockFuser(module, block).run();
+void fuse_block(Module& module, TensorFunctionNames& names, Block& block) {
+  for (Binding& b : block.bindings) for_each_block(b.op, [&](Block& inner) { fuse_block(module, names, inner); });
+  BlockFuser(module, names, block).run();
 }
 
 }  // namespace
 
 Module fuse(Module module, PassContext&) {
-  for (auto& [name, function] : module.functions) fuse_block(module, function.body);
+  TensorFunctionNames names(module);
+  for (auto& [name, function] : module.functions) fuse_block(module, names, function.body);
   return module;
 }
 

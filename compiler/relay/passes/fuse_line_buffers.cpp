@@ -1,6 +1,6 @@
-// Joins a contraction with the reduction in windows that alone reads its result, when the two are better computed strip
-// by strip (tensor/schedules/line_buffer.h): an expansion with its depthwise convolution, a convolution with its
-// pooling.
+// Joins a contraction with the window reduction that is the only reader of its result, where line-buffer fusion
+// (tensor/schedules/line_buffer.h) is estimated faster: an expansion with its depthwise convolution, a convolution with
+// its pooling.
 #include "relay/passes/passes.h"
 #include "relay/passes/replace.h"
 #include "tensor/passes/compose.h"
@@ -11,7 +11,7 @@ namespace {
 
 class Joiner {
  public:
-  Joiner(Module& module, const PassContext& context) : module_(module), context_(context) {}
+  Joiner(Module& module, const PassContext& context) : module_(module), context_(context), names_(module) {}
 
   void run(Block& block) {
     Uses uses(block);
@@ -30,10 +30,10 @@ class Joiner {
   }
 
  private:
-  // Makes `reader` compute what it reads as its operand `k`, too. False when that does not pay.
+  // Makes `reader` compute its operand `k` itself. False when that is not estimated faster.
   bool join(const Binding& producer, Binding& reader, size_t k) {
     const CallTensor &first = std::get<CallTensor>(producer.op), &second = std::get<CallTensor>(reader.op);
-    if (first.function == second.function) return false;  // its buffers would be both parts'
+    if (first.function == second.function) return false;  // the two parts would share buffers
     const tensor::TensorFunction& a = module_.tensor_functions.at(first.function);
     const tensor::TensorFunction& b = module_.tensor_functions.at(second.function);
     if (a.results.size() != 1 || b.results.size() != 1) return false;
@@ -57,24 +57,25 @@ class Joiner {
     return true;
   }
 
-  std::string name_of(const CallTensor& first, const CallTensor& second) const {
+  std::string name_of(const CallTensor& first, const CallTensor& second) {
     auto without_prefix = [](const std::string& name) {
       constexpr std::string_view prefix = "fused_";
       return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
     };
-    return unused_tensor_function_name(
-        module_, "line_buffer_" + without_prefix(first.function) + "_" + without_prefix(second.function));
+    return names_.unused("line_buffer_" + without_prefix(first.function) + "_" + without_prefix(second.function));
   }
 
   Module& module_;
   const PassContext& context_;
+  TensorFunctionNames names_;
 };
 
 }  // namespace
 
 Module fuse_line_buffers(Module module, PassContext& context) {
   if (context.channel_block <= 1) return module;
-  for (auto& [name, function] : module.functions) Joiner(module, context).run(function.body);
+  Joiner joiner(module, context);
+  for (auto& [name, function] : module.functions) joiner.run(function.body);
   return module;
 }
 

@@ -1,4 +1,4 @@
-// The list of graph passes, from passes.def, and what several of them need.
+// The list of graph passes, from passes.def, and names for the functions that they add.
 #include "relay/passes/passes.h"
 
 #include <algorithm>
@@ -24,10 +24,11 @@ std::span<const PassInfo> all_passes() {
   return list;
 }
 
-std::string unused_tensor_function_name(const Module& module, const std::string& stem) {
-  std::string name = stem;
-  for (int k = 1; module.tensor_functions.contains(name); ++k) name = fmt::format("{}_{}", stem, k);
-  return name;
+std::string TensorFunctionNames::unused(const std::string& stem) {
+  for (int& k = next_[stem];; ++k) {
+    std::string name = k ? fmt::format("{}_{}", stem, k) : stem;
+    if (!module_.tensor_functions.contains(name)) return name;
+  }
 }
 
 }  // namespace dlcc::relay

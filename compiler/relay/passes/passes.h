@@ -10,7 +10,7 @@
 
 namespace dlcc::relay {
 
-// What passes may ask: choices of the target and of the command line.
+// Parameters of the target and the command line.
 struct PassContext {
   Diagnostics* diagnostics = nullptr;
   int64_t channel_block = 1;  // channels per block in image layouts; 1 keeps the model's own layouts
@@ -29,7 +29,17 @@ struct PassInfo {
 };
 std::span<const PassInfo> all_passes();
 
-// `stem`, or with the smallest number behind it that makes it the name of no tensor function yet.
-std::string unused_tensor_function_name(const Module&, const std::string& stem);
+// Names for new tensor functions, which a pass adds to the module and does not remove.
+class TensorFunctionNames {
+ public:
+  explicit TensorFunctionNames(const Module& module) : module_(module) {}
+
+  // `stem`, or `stem_K` with the smallest K >= 1 that no tensor function has in its name.
+  std::string unused(const std::string& stem);
+
+ private:
+  const Module& module_;
+  std::map<std::string, int> next_;  // by stem: the smallest K that may be unused; 0 is the stem itself
+};
 
 }  // namespace dlcc::relay

@@ -1,10 +1,10 @@
-// Removes what does nothing at inference and moves constant scales and offsets into weights and biases. Rules write
-// operations on constants; fold_constants evaluates them.
+// Removes operations without effect at inference, and moves constant scales and offsets into weights and biases. Rules
+// emit operations on constants; fold_constants evaluates them.
 //
-//   what                                becomes                    when
+//   operation                           becomes                    when
 //   %y = %x, (a, b).i                   %x, a or b
 //   dropout(x).0                        x
-//   an operator that gives its operand  the operand                found by its definition's structure
+//   an identity                         the operand                found by its definition's structure
 //   batch_norm(x, constants).0          x * scale + offset         .1 and .2 are the operands
 //   reshape(reshape(x))                 reshape(x)                 static shapes
 //   transpose(transpose(x))             transpose(x)
@@ -13,10 +13,11 @@
 //   (y + b) * c, bias_add(y, b) * c     y * c + b * c              y * c is absorbed; b constant, single use
 //   (y + b) + c, bias_add(y, b) + c     y + (b + c)                b, c constant, single use
 //   contraction(x, w) + c               bias_add(contraction, c)   c constant, per output channel
-//   avg_pool(conv(x, w))                conv(avg_pool(x), w)       1x1 kernel, fewer pixels behind the pooling, single
-//   use
+//   avg_pool(conv(x, w))                conv(avg_pool(x), w)       1x1 kernel, fewer pixels after the pooling, single
+//                                                                  use
 #include <algorithm>
 
+#include "relay/attr_structs.h"
 #include "relay/passes/block_rewriter.h"
 #include "relay/passes/passes.h"
 #include "tensor/analysis.h"
@@ -27,15 +28,6 @@ namespace dlcc::relay {
 namespace {
 
 using Result = std::optional<Atom>;
-
-int64_t integer_attr(const Call& call, const char* name, int64_t otherwise) {
-  auto it = call.attrs.find(name);
-  const int64_t* value = it == call.attrs.end() ? nullptr : std::get_if<int64_t>(&it->second.v);
-  const bool* flag = it == call.attrs.end() ? nullptr : std::get_if<bool>(&it->second.v);
-  return value ? *value : flag ? *flag : otherwise;
-}
-
-bool flag_attr(const Call& call, const char* name, bool otherwise) { return integer_attr(call, name, otherwise) != 0; }
 
 const std::string& name_of(const Call& call) {
   static const std::string none;
@@ -50,15 +42,17 @@ struct Contraction {
   int result_axis;  // of the result, where they appear
 };
 
+bool is_convolution(const Call& call) {
+  const std::string& name = name_of(call);
+  return name == "nn.conv1d" || name == "nn.conv2d" || name == "nn.conv3d";
+}
+
 std::optional<Contraction> contraction(const Call& call) {
   const std::string& name = name_of(call);
-  auto out_dtype = call.attrs.find("out_dtype");
-  if (out_dtype != call.attrs.end() && !std::holds_alternative<std::monostate>(out_dtype->second.v))
-    return std::nullopt;
-  if (name == "nn.conv1d" || name == "nn.conv2d" || name == "nn.conv3d") return Contraction{0, 1};
-  if (name == "nn.dense") return Contraction{0, -1};
-  if (name == "nn.matmul") return Contraction{flag_attr(call, "transpose_b", false) ? 0 : 1, -1};
-  return std::nullopt;
+  if (is_convolution(call) && !attributes_of<ConvAttrs>(call).out_dtype) return Contraction{0, 1};
+  if (name != "nn.dense" && name != "nn.matmul") return std::nullopt;
+  MatmulAttrs attrs = attributes_of<MatmulAttrs>(call);
+  return attrs.out_dtype ? std::nullopt : std::optional(Contraction{attrs.transpose_b ? 0 : 1, -1});
 }
 
 const Call* contraction_of(const BlockRewriter& r, const Atom& atom, Contraction& found) {
@@ -102,7 +96,7 @@ Result absorb_scale(BlockRewriter& r, const Atom& y, const Atom& factor, int dep
   TensorType type = r.tensor(y);
   Contraction c;
   if (const Call* found = contraction_of(r, y, c)) {
-    Call call = *found;  // writing operations moves the original
+    Call call = *found;  // emitting operations moves the original
     if (!r.is_constant(call.args[1]) || r.tensor(call.args[1]).dtype != type.dtype) return std::nullopt;
     Result vector = along_axis(r, factor, type, c.result_axis);
     if (!vector) return std::nullopt;
@@ -112,7 +106,7 @@ Result absorb_scale(BlockRewriter& r, const Atom& y, const Atom& factor, int dep
   }
   if (const Call* found = r.call_of(y, "nn.bias_add")) {
     Call call = *found;
-    int axis = static_cast<int>(integer_attr(call, "axis", 1));
+    int axis = static_cast<int>(attributes_of<BiasAddAttrs>(call).axis);
     if (!r.is_constant(call.args[1])) return std::nullopt;
     Result vector = along_axis(r, factor, type, axis);
     Result scaled = vector ? absorb_scale(r, call.args[0], factor, depth + 1) : std::nullopt;
@@ -160,7 +154,7 @@ Result absorb_offset(BlockRewriter& r, const Atom& y, const Atom& offset) {
   if (const Call* found = r.call_of(y, "nn.bias_add"); found && r.used_once(y)) {
     Call call = *found;
     if (!r.is_constant(call.args[1])) return std::nullopt;
-    Result vector = along_axis(r, offset, type, static_cast<int>(integer_attr(call, "axis", 1)));
+    Result vector = along_axis(r, offset, type, static_cast<int>(attributes_of<BiasAddAttrs>(call).axis));
     if (!vector) return std::nullopt;
     return r.emit("nn.bias_add", {call.args[0], r.emit("add", {call.args[1], *vector})}, call.attrs);
   }
@@ -183,7 +177,7 @@ Result add(BlockRewriter& r, const Binding&, const Call& call) {
   auto operands = split_constant(r, call);
   if (!operands) return std::nullopt;
   if (Result absorbed = absorb_offset(r, operands->first, operands->second)) return absorbed;
-  // The constant stands on the right, where the rules look for it.
+  // Rules expect the constant as the second operand.
   if (r.is_constant(call.args[0])) return r.emit("add", {operands->first, operands->second});
   return std::nullopt;
 }
@@ -204,20 +198,19 @@ Result batch_norm_value(BlockRewriter& r, const Call& call) {
   for (size_t i = 1; i < 5; ++i)
     if (!r.is_constant(call.args[i])) return std::nullopt;
   TensorType data = r.tensor(call.args[0]);
-  int rank = static_cast<int>(data.shape.size()), axis = static_cast<int>(integer_attr(call, "axis", 1));
+  BatchNormAttrs attrs = attributes_of<BatchNormAttrs>(call);
+  int rank = static_cast<int>(data.shape.size()), axis = static_cast<int>(attrs.axis);
   DType wide = data.dtype == dtype::f64 ? dtype::f64 : dtype::f32;
   auto cast = [&](const Atom& a, DType to) {
     return r.tensor(a).dtype == to ? a : r.emit("cast", {a}, {{"dtype", std::string(name(to))}});
   };
   auto operand = [&](int i) { return cast(call.args[i], wide); };
-  auto it = call.attrs.find("epsilon");
-  const double* given = it == call.attrs.end() ? nullptr : std::get_if<double>(&it->second.v);
-  Constant epsilon = Constant::of<double>(dtype::f64, {}, {given ? *given : 1e-5});
+  Constant epsilon = Constant::of<double>(dtype::f64, {}, {attrs.epsilon});
   Atom deviation = r.emit("sqrt", {r.emit("add", {operand(4), cast(epsilon, wide)})});
   Atom one = cast(Constant::of<float>(dtype::f32, {}, {1.0f}), wide);
-  Atom scale = r.emit("divide", {flag_attr(call, "scale", true) ? operand(1) : one, deviation});
+  Atom scale = r.emit("divide", {attrs.scale ? operand(1) : one, deviation});
   Atom offset = r.emit("negative", {r.emit("multiply", {operand(3), scale})});
-  if (flag_attr(call, "center", true)) offset = r.emit("add", {operand(2), offset});
+  if (attrs.center) offset = r.emit("add", {operand(2), offset});
   scale = spread(r, cast(scale, data.dtype), axis, rank);
   offset = spread(r, cast(offset, data.dtype), axis, rank);
   Result scaled = absorb_scale(r, call.args[0], scale);
@@ -261,11 +254,10 @@ Result reshape(BlockRewriter& r, const Binding& b, const Call& call) {
 }
 
 std::vector<int64_t> permutation(const Call& call, int64_t rank) {
+  std::optional<std::vector<int64_t>> axes = attributes_of<TransposeAttrs>(call).axes;
   std::vector<int64_t> order;
-  auto it = call.attrs.find("axes");
-  const AttrList* axes = it == call.attrs.end() ? nullptr : std::get_if<AttrList>(&it->second.v);
   for (int64_t k = 0; k < rank; ++k) {
-    int64_t axis = axes ? std::get<int64_t>((*axes)[k].v) : rank - 1 - k;
+    int64_t axis = axes ? (*axes)[k] : rank - 1 - k;
     order.push_back(axis < 0 ? axis + rank : axis);
   }
   return order;
@@ -284,32 +276,24 @@ Result transpose(BlockRewriter& r, const Binding&, const Call& call) {
 
 // ---- pooling
 
-std::vector<int64_t> integers_attr(const Call& call, const char* name) {
-  std::vector<int64_t> values;
-  auto it = call.attrs.find(name);
-  const AttrList* list = it == call.attrs.end() ? nullptr : std::get_if<AttrList>(&it->second.v);
-  for (const AttrValue& v : list ? *list : AttrList()) values.push_back(std::get<int64_t>(v.v));
-  return values;
-}
-
 // A convolution with 1x1 taps that reads every pixel once: it commutes with sums over pixels.
 bool is_projection(const BlockRewriter& r, const Call& conv) {
-  auto all = [&](const char* name, int64_t value) {
-    return std::ranges::all_of(integers_attr(conv, name), [&](int64_t v) { return v == value; });
+  auto all = [](const std::vector<int64_t>& list, int64_t value) {
+    return std::ranges::all_of(list, [&](int64_t v) { return v == value; });
   };
+  ConvAttrs attrs = attributes_of<ConvAttrs>(conv);
   Shape weights = r.tensor(conv.args[1]).shape;
   bool one_tap = std::ranges::all_of(weights.begin() + 2, weights.end(), [](const Dim& d) { return d == Dim(1); });
-  return one_tap && all("strides", 1) && all("padding", 0);
+  return one_tap && all(attrs.strides, 1) && all(attrs.padding, 0);
 }
 
 Result average_pool(BlockRewriter& r, const Binding& b, const Call& call) {
   Contraction c;
   const Call* found = r.used_once(call.args[0]) ? contraction_of(r, call.args[0], c) : nullptr;
-  if (!found || c.result_axis != 1 || !is_projection(r, *found)) return std::nullopt;
-  Call conv = *found;  // writing operations moves the original
-  Shape before = r.tensor(call.args[0]).shape, behind = as<TensorType>(b.var->type)->shape;
-  if (!is_static(before) || !is_static(behind) || product(behind).value() >= product(before).value())
-    return std::nullopt;
+  if (!found || !is_convolution(*found) || !is_projection(r, *found)) return std::nullopt;
+  Call conv = *found;  // emitting operations moves the original
+  Shape before = r.tensor(call.args[0]).shape, after = as<TensorType>(b.var->type)->shape;
+  if (!is_static(before) || !is_static(after) || product(after).value() >= product(before).value()) return std::nullopt;
   Atom pooled = r.emit(name_of(call), {conv.args[0]}, call.attrs);
   return r.emit(name_of(conv), {pooled, conv.args[1]}, conv.attrs);
 }
@@ -346,7 +330,8 @@ Result simplify(BlockRewriter& r, const Binding& b) {
 }  // namespace
 
 Module simplify_inference(Module module, PassContext&) {
-  for (auto& [name, f] : module.functions) BlockRewriter(module, simplify).run(f.body);
+  EffectAnalysis effects(module);
+  for (auto& [name, f] : module.functions) BlockRewriter(module, effects, simplify).run(f.body);
   return module;
 }
 

@@ -1,4 +1,5 @@
 // A call's effects follow from its definition: the same operator may fail with some operands and attributes only.
+#include "relay/effects.h"
 #include "operators.h"
 #include "relay/sample_calls.h"
 
@@ -9,7 +10,7 @@ bool may_fail(const std::string& name, const Attrs& attrs, const Operands& opera
   Module module;
   Call call{OperatorRef{op(name)}, {}, attrs};
   for (const TensorType& t : operands) call.args.push_back(module.fresh("x", tensor_type(t.shape, t.dtype)));
-  return effects_of(module, call).may_fail;
+  return EffectAnalysis(module).of(call).may_fail;
 }
 
 }  // namespace
@@ -33,7 +34,57 @@ TEST_CASE("a variadic operator's operands are a tuple's fields") {
   Module module;
   Type part = tensor_type({Dim(2)}, dtype::f32);
   Call call{OperatorRef{op("concatenate")}, {module.fresh("t", tuple_type({part, part}))}, {{"axis", 0}}};
-  CHECK(effects_of(module, call).removable());
+  CHECK(EffectAnalysis(module).of(call).removable());
+}
+
+TEST_CASE("one analysis distinguishes operators, operands and attributes") {
+  Module module;
+  EffectAnalysis effects(module);
+  auto fails = [&](const char* name, DType type, Attrs attrs) {
+    std::vector<Atom> args = {module.fresh("a", tensor_type({Dim(2)}, type)),
+                              module.fresh("b", tensor_type({Dim(2)}, dtype::i64))};
+    return effects.of(Call{OperatorRef{op(name)}, std::move(args), std::move(attrs)}).may_fail;
+  };
+  for (int round = 0; round < 2; ++round) {
+    CHECK(fails("take", dtype::f32, {{"mode", "strict"}}));
+    CHECK_FALSE(fails("take", dtype::f32, {{"mode", "clip"}}));
+    CHECK(fails("divide", dtype::i64, {}));
+    CHECK_FALSE(fails("multiply", dtype::i64, {}));
+  }
+}
+
+TEST_CASE("functions that call each other share their effects") {
+  Module module;
+  Type scalar = tensor_type(Shape{}, dtype::i32);
+  auto call = [&](Block& block, Atom callee, std::vector<Atom> args) {
+    block.bindings.push_back({module.fresh("", scalar), Call{std::move(callee), std::move(args), {}}, {}});
+  };
+  auto function = [&](const char* name) -> Function& {
+    Function& f = module.functions[name];
+    f.params = {module.fresh("n", scalar)};
+    f.result_type = scalar;
+    f.body.result = f.params[0];
+    return f;
+  };
+  // a -> b -> c -> a; only a divides. d calls nothing.
+  for (auto [name, callee] : {std::pair("a", "b"), {"b", "c"}, {"c", "a"}}) {
+    Function& f = function(name);
+    call(f.body, GlobalRef{callee}, {f.params[0]});
+  }
+  function("d");
+  Function& a = module.functions["a"];
+  call(a.body, OperatorRef{op("divide")}, {a.params[0], a.params[0]});
+  Function& main = function("main");
+  call(main.body, GlobalRef{"d"}, {main.params[0]});
+  EffectAnalysis effects(module);
+  for (const char* name : {"a", "b", "c"}) {
+    Effects found = effects.of(Call{GlobalRef{name}, {}, {}});
+    CHECK_MESSAGE(found == (Effects{.may_fail = true, .may_diverge = true}), name);
+  }
+  CHECK(effects.of(Call{GlobalRef{"d"}, {}, {}}) == Effects{});
+  // A pass may have moved the functions' bodies away.
+  for (auto& [name, f] : module.functions) f.body.bindings.clear();
+  CHECK(effects.of(Call{GlobalRef{"c"}, {}, {}}).may_fail);
 }
 
 }  // namespace dlcc::relay

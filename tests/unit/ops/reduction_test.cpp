@@ -5,7 +5,7 @@ using namespace dlcc;
 using namespace dlcc::relay;
 using tensor::Status;
 
-TEST_CASE("folds over axes") {
+TEST_CASE("reductions over axes") {
   Constant x = floats({2, 3}, {1, 2, 3, 4, 5, 6});
   check_values(apply("sum", {}, {x}), {}, {21});
   check_values(apply("sum", {{"axis", 1}}, {x}), {2}, {6, 15});
@@ -18,7 +18,7 @@ TEST_CASE("folds over axes") {
   check_values(apply("min", {{"axis", 1}}, {x}), {2}, {1, 4});
 }
 
-TEST_CASE("folds of other types") {
+TEST_CASE("reductions of other types") {
   check_values(apply("mean", {}, {tensor_of(dtype::i32, {2}, {-3, -4})}), {}, {-3});
   check_values(apply("mean", {}, {tensor_of(dtype::u8, {3}, {200, 200, 201})}), {}, {200});
   check_values(apply("max", {}, {tensor_of(dtype::boolean, {2}, {0, 1})}), {}, {1});
@@ -29,7 +29,7 @@ TEST_CASE("folds of other types") {
   check_values(apply("min", {}, {floats({3}, {1, NaN, 2})}), {}, {NaN});
 }
 
-TEST_CASE("folding nothing gives the identity") {
+TEST_CASE("a reduction of no axes is the identity") {
   Constant none = floats({2, 0}, {});
   check_values(apply("sum", {{"axis", 1}}, {none}), {2}, {0, 0});
   check_values(apply("prod", {{"axis", 1}}, {none}), {2}, {1, 1});
@@ -59,7 +59,7 @@ TEST_CASE("type relations of reductions") {
   CHECK(error_of("sum", {{"axis", 2}}, {f32({2, 3})}) == "bad-attribute: axis must be in [-2, 1], found 2");
   CHECK(error_of("all", {}, {f32({2, 3})}) == "unsupported-type: data must be bool, found float32");
   CHECK(
-      error_of("argmax", {{"axis", 1}}, {f32({2, 0})}).starts_with("shape-mismatch: the folded axes of shape (2, 0)"));
+      error_of("argmax", {{"axis", 1}}, {f32({2, 0})}).starts_with("shape-mismatch: the reduced axes of shape (2, 0)"));
   CHECK(error_of("argmax", {{"dtype", "int8"}}, {f32({2})}).starts_with("bad-attribute: dtype must be"));
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("reductions whose axes are an operand") {
   check_values(apply("dyn.sum", {{"shape", AttrList{}}}, {x, ints({})}), {}, {21});
   check_values(apply("dyn.sum", {{"shape", list({2, 3})}, {"noop_with_empty_axes", true}}, {x, ints({})}), {2, 3},
                {1, 2, 3, 4, 5, 6});
-  // Which of two equal axes is meant, the operand says at run time.
+  // At run time the operand selects one of two axes of equal size.
   Constant square = floats({2, 2}, {1, 2, 3, 4});
   check_values(apply("dyn.sum", {{"shape", list({2})}}, {square, ints({0})}), {2}, {4, 6});
   check_values(apply("dyn.sum", {{"shape", list({2})}}, {square, ints({1})}), {2}, {3, 7});
@@ -86,5 +86,5 @@ TEST_CASE("reductions whose axes are an operand") {
   check_values(apply("dyn.sum", unit, {y, ints({1})}), {1, 2}, {1, 2});
   CHECK(status_of("dyn.sum", unit, {y, ints({2})}) == Status::shape_mismatch);
   CHECK(error_of("dyn.sum", {{"shape", list({7})}}, {f32({3, 3}), i64({1})})
-            .starts_with("shape-mismatch: folding 1 axes"));
+            .starts_with("shape-mismatch: reducing 1 axes"));
 }

@@ -1,4 +1,4 @@
-// Sample applications of operators: what `dlcc ops --target` tries.
+// Sample applications of operators, which `dlcc ops --target` lowers.
 #include "relay/sample_calls.h"
 
 #include "operators.h"
@@ -18,7 +18,7 @@ TEST_CASE("every operator has a sample, which its type relation accepts and whos
   }
 }
 
-TEST_CASE("samples tell with which element types an operator can be applied") {
+TEST_CASE("samples exist for exactly the element types that an operator accepts") {
   auto types = [](const char* name) {
     std::string text;
     for (const auto& [type, call] : sample_calls(*op(name)))

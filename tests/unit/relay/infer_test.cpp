@@ -1,4 +1,4 @@
-// Inference and verification where text cannot reach: large programs, and programs that break a rule.
+// Inference and verification of modules that golden texts cannot have: large programs, and programs that break a rule.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -18,7 +18,7 @@ Module parse(const std::string& text) {
   return std::move(*module);
 }
 
-// The messages of what is wrong with the text; empty when nothing is.
+// The diagnostics of parsing and inferring the text; empty when there are none.
 std::string problems(const std::string& text) {
   Diagnostics d;
   auto module = frontends::relay_text::parse(text, {.file = "t", .outside_constant = {}}, d);
@@ -82,7 +82,7 @@ TEST_CASE("types that grow exponentially are refused") {
   CHECK(problems(closures + "%f100(1)") != "");
 }
 
-TEST_CASE("unification finds infinite types and remembers what it filled") {
+TEST_CASE("unification finds infinite types and lists the holes that it filled") {
   Unifier u;
   Type a = u.fresh(), b = u.fresh();
   CHECK(u.unify(a, tuple_type({b, tensor_type(Shape{}, dtype::f32)})));

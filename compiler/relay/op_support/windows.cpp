@@ -1,4 +1,5 @@
-#include "relay/ops_windows.h"
+// Windows of convolutions and poolings: their attributes, number, reach and taps.
+#include "relay/op_support/windows.h"
 
 namespace dlcc::relay {
 

@@ -1,8 +1,9 @@
-// Sliding windows over spatial axes, which convolutions and poolings share: how many there are, what their taps read,
-// and where that needs a predicate.
+// Sliding windows over spatial axes, which convolutions and poolings share: their number, the positions that their taps
+// read, and where a read needs a predicate.
 #pragma once
 
-#include "relay/ops_common.h"
+#include "relay/op_support/elements.h"
+#include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay {
 
@@ -19,14 +20,14 @@ struct Window {
 Checked<std::vector<Window>> make_windows(const std::vector<int64_t>& size, const std::vector<int64_t>& strides,
                                           const std::vector<int64_t>& dilation, const std::vector<int64_t>& padding);
 
-// How many windows an axis of this extent has. With `ceil`, also those that reach beyond the padding, but none that
-// begins there.
+// The number of windows along an axis of `extent` elements. With `ceil`, also windows that end beyond the padding but
+// begin within it.
 Checked<Dim> window_count(const Dim& extent, const Window&, bool ceil, int axis);
 
-// Whether all taps of all windows lie inside the data.
+// Whether all taps of all windows read inside the data.
 bool always_inside(const Dim& extent, const Dim& count, const Window&, bool ceil);
 
-// The range [first, last] of taps of a window whose position lies in [low, high); empty when first > last.
+// The taps [first, last] of a window whose positions are in [low, high); empty when first > last.
 struct TapRange {
   Expr first, last;
 };

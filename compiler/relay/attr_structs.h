@@ -1,0 +1,45 @@
+// Attribute structs of the operators that graph passes rewrite; any other operator's struct is in its own file in
+// relay/ops. Passes read them by attributes_of (relay/operator.h), so that each default exists once.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/dtype.h"
+
+namespace dlcc::relay {
+
+// nn.conv1d, nn.conv2d, nn.conv3d. Defaults of the vectors and layouts depend on the number of spatial axes
+// (relay/ops/conv.cpp). `make_windows` (relay/op_support/windows.h) explains the vectors' lengths.
+struct ConvAttrs {
+  std::vector<int64_t> strides, padding, dilation;
+  int64_t groups = 1;
+  std::optional<int64_t> channels;
+  std::optional<std::vector<int64_t>> kernel_size;
+  std::string data_layout, kernel_layout, out_layout;
+  std::optional<DType> out_dtype;
+};
+
+// nn.dense (whose weight is always transposed), nn.matmul, nn.batch_matmul.
+struct MatmulAttrs {
+  std::optional<int64_t> units;
+  std::optional<DType> out_dtype;
+  bool transpose_a = false, transpose_b = false;
+};
+
+struct BiasAddAttrs {
+  int64_t axis = 1;
+};
+
+struct BatchNormAttrs {
+  int64_t axis = 1;
+  double epsilon = 1e-5;
+  bool center = true, scale = true;
+};
+
+struct TransposeAttrs {
+  std::optional<std::vector<int64_t>> axes;  // None: reversed
+};
+
+}  // namespace dlcc::relay

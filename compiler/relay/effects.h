@@ -1,0 +1,46 @@
+// What evaluating an operation may do besides producing its value. Passes move, merge and remove operations only as far
+// as effects allow.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "relay/ir.h"
+
+namespace dlcc::relay {
+
+struct Effects {
+  bool may_fail = false;  // may return a run-time status
+  bool reads_refs = false;
+  bool writes_refs = false;
+  bool may_diverge = false;  // calls that may not return
+
+  bool removable() const { return !writes_refs && !may_fail && !may_diverge; }  // when the value is not used
+  bool mergeable() const { return !reads_refs && !writes_refs; }                // two equal ones are one
+  Effects operator|(const Effects& o) const {
+    return {may_fail || o.may_fail, reads_refs || o.reads_refs, writes_refs || o.writes_refs,
+            may_diverge || o.may_diverge};
+  }
+  bool operator==(const Effects&) const = default;
+};
+
+// The effects of a module's operations, after type inference. The constructor computes those of the functions, so that
+// a pass may ask about a call while it rewrites the callee's body: rewrites only lessen what a function may do.
+class EffectAnalysis {
+ public:
+  explicit EffectAnalysis(const Module&);
+
+  Effects of(const Operation&);
+  Effects of(const Block&);
+
+ private:
+  Effects of_call(const Call&);
+  Effects of_operator(const Operator&, const Call&);
+  Effects of_tensor_call(const CallTensor&) const;
+
+  const Module& module_;
+  std::map<std::string, Effects> functions_;  // by name
+  std::map<std::string, Effects> operators_;  // by name, types of operands and attributes, which determine them
+};
+
+}  // namespace dlcc::relay

@@ -1,0 +1,102 @@
+// Row-major positions, index maps of reshapes, positions in padding.
+#include "relay/op_support/indices.h"
+
+#include <algorithm>
+
+namespace dlcc::relay {
+
+Expr flatten_index(const Shape& shape, Index index) {
+  Expr position(0);
+  for (size_t k = 0; k < shape.size(); ++k)
+    if (!(shape[k] == Dim(1))) position = position * Expr(shape[k]) + index[k];
+  return position;
+}
+
+std::vector<Expr> unflatten_index(const Shape& shape, Expr position) {
+  std::vector<Expr> index(shape.size());
+  Expr stride(1);
+  size_t first = 0;
+  while (first < shape.size() && shape[first] == Dim(1)) ++first;
+  for (size_t k = shape.size(); k-- > 0;) {
+    Expr quotient = floor_div(position, stride);
+    index[k] = shape[k] == Dim(1) ? Expr(0) : k <= first ? quotient : floor_mod(quotient, Expr(shape[k]));
+    stride = stride * Expr(shape[k]);
+  }
+  return index;
+}
+
+namespace {
+
+// Dimensions [from_begin, from_end) of one shape and [to_begin, to_end) of another with equal products.
+struct DimGroup {
+  size_t from_begin, from_end, to_begin, to_end;
+};
+
+// The shortest such group that starts at dimensions `f` and `t`. Where symbolic sizes cannot be compared, the group has
+// all dimensions but the equal ones at the end.
+DimGroup group_at(const Shape& from, const Shape& to, size_t f, size_t t) {
+  DimGroup group{f, std::min(f + 1, from.size()), t, std::min(t + 1, to.size())};
+  auto product_of = [](const Shape& s, size_t begin, size_t end) {
+    return product(Shape(s.begin() + static_cast<ptrdiff_t>(begin), s.begin() + static_cast<ptrdiff_t>(end)));
+  };
+  while (true) {
+    Dim a = product_of(from, group.from_begin, group.from_end), b = product_of(to, group.to_begin, group.to_end);
+    if (a == b) return group;
+    bool comparable = a.is_constant() && b.is_constant();
+    if (comparable && a.value() < b.value() && group.from_end < from.size())
+      ++group.from_end;
+    else if (comparable && a.value() > b.value() && group.to_end < to.size())
+      ++group.to_end;
+    else
+      break;
+  }
+  group.from_end = from.size();
+  group.to_end = to.size();
+  while (group.from_end > f + 1 && group.to_end > t + 1 && from[group.from_end - 1] == to[group.to_end - 1]) {
+    --group.from_end;
+    --group.to_end;
+  }
+  return group;
+}
+
+}  // namespace
+
+std::vector<Expr> reshape_index(const Shape& from, const Shape& to, Index to_index) {
+  std::vector<Expr> index(from.size(), Expr(0));
+  if (product(from) == Dim(0)) return index;  // there is no element to read
+  size_t f = 0, t = 0;
+  while (true) {
+    while (f < from.size() && from[f] == Dim(1)) ++f;
+    while (t < to.size() && to[t] == Dim(1)) ++t;
+    if (f == from.size() && t == to.size()) return index;
+    DimGroup group = group_at(from, to, f, t);
+    auto part = [](const auto& list, size_t begin, size_t end) {
+      return std::decay_t<decltype(list)>(list.begin() + static_cast<ptrdiff_t>(begin),
+                                          list.begin() + static_cast<ptrdiff_t>(end));
+    };
+    Expr position = flatten_index(part(to, group.to_begin, group.to_end), part(to_index, group.to_begin, group.to_end));
+    std::vector<Expr> mapped = unflatten_index(part(from, group.from_begin, group.from_end), position);
+    std::ranges::copy(mapped, index.begin() + static_cast<ptrdiff_t>(group.from_begin));
+    f = group.from_end;
+    t = group.to_end;
+  }
+}
+
+TensorFunction define_view(const char* name, const TensorType& data, const Shape& result) {
+  Definition d(name);
+  Tensor x = d.input("data", data.dtype, data.shape);
+  d.result("result", x.type(), result, [&](Index i) { return stored(x, reshape_index(x.shape(), result, i)); });
+  return d.finish();
+}
+
+Expr padded_position(const std::string& mode, Expr at, const Dim& extent, bool once) {
+  Expr last = Expr(extent) - Expr(1);
+  if (mode == "edge") return max(min(at, last), Expr(0));
+  if (mode == "wrap") return floor_mod(at, Expr(extent));
+  if (extent == Dim(1)) return Expr(0);
+  Expr period = last * Expr(2);
+  at = once ? max(at, Expr(0) - at) : floor_mod(at, period);
+  return min(at, period - at);
+}
+
+}  // namespace dlcc::relay

@@ -1,0 +1,26 @@
+// Index maps of operators that change the shape, and of padding.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "relay/op_support/elements.h"
+
+namespace dlcc::relay {
+
+Expr flatten_index(const Shape&, Index);  // row-major position
+std::vector<Expr> unflatten_index(const Shape&, Expr position);
+
+// The index in `from` of the element that has `to_index` in `to`, for shapes of equal element count and order. Groups
+// of dimensions with equal products are mapped one by one, so that splitting or merging some leaves the others
+// untouched.
+std::vector<Expr> reshape_index(const Shape& from, const Shape& to, Index to_index);
+
+// The definition of an operator that changes only the shape.
+TensorFunction define_view(const char* name, const TensorType& data, const Shape& result);
+
+// The position in an axis of `extent` elements whose element padding repeats at position `at`, which may be outside, in
+// mode "edge", "reflect" or "wrap". With `once`, `at` is at most one reflection away.
+Expr padded_position(const std::string& mode, Expr at, const Dim& extent, bool once);
+
+}  // namespace dlcc::relay

@@ -1,0 +1,48 @@
+// Conditions on operands that decide a shape at run time.
+#include "relay/op_support/shape_operands.h"
+
+namespace dlcc::relay {
+
+Failure check_list_operand(const TensorType& type, const char* what) {
+  if (auto e = first_of({check_type(type, what, types::index), check_rank(type, what, 1)})) return e;
+  if (type.shape[0].is_constant()) return std::nullopt;
+  return TypeError{DiagnosticId::dynamic_shape, fmt::format("the length of {} must be known at compile time", what),
+                   ""};
+}
+
+std::vector<Expr> marked_axes(const Tensor& axes, int rank) {
+  std::vector<Expr> marked;
+  for (int k = 0; k < rank; ++k) {
+    std::vector<Expr> named;
+    for (int64_t j = 0; j < axes.extent(0).value(); ++j) {
+      Expr axis = integer_at(axes, j);
+      named.push_back(logical_or(equal(axis, Expr(k)), equal(axis, Expr(k - rank))));
+    }
+    marked.push_back(any_of(named));
+  }
+  return marked;
+}
+
+Expr drops_to(const std::vector<Expr>& marked, const Shape& data, const Shape& result) {
+  std::vector<Expr> conditions;
+  Expr position(0);  // in the result, of the next axis that is not removed
+  for (size_t k = 0; k < data.size(); ++k) {
+    std::vector<Expr> fits;  // axes of the result that axis k may be
+    for (size_t p = 0; p < result.size(); ++p)
+      if (data[k] == result[p]) fits.push_back(equal(position, Expr(static_cast<int64_t>(p))));
+    Expr removable = tensor::literal(dtype::boolean, int64_t{data[k] == Dim(1)});
+    conditions.push_back(select(marked[k], removable, any_of(fits)));
+    position = position + cast(dtype::i64, logical_not(marked[k]));
+  }
+  conditions.push_back(equal(position, Expr(static_cast<int64_t>(result.size()))));
+  return all_of(conditions);
+}
+
+Expr axes_valid(const Tensor& axes, const std::vector<Expr>& marked) {
+  // The number of marked axes equals the number of elements.
+  Expr count(0);
+  for (const Expr& m : marked) count = count + cast(dtype::i64, m);
+  return equal(count, Expr(axes.extent(0)));
+}
+
+}  // namespace dlcc::relay

@@ -1,0 +1,55 @@
+// Reading attributes into the fields of operators' structs (included by operator.h).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "relay/attrs.h"
+#include "support/diagnostics.h"
+
+namespace dlcc::relay {
+
+// Why a type relation has no type.
+struct TypeError {
+  DiagnosticId id;      // shape_mismatch, type_mismatch, bad_attribute, ...
+  std::string message;  // expected and found, without the operands' types, which the caller prints
+  std::string help;
+};
+
+namespace detail {
+
+// Reads a value as a field's type; false when it has another one. An integer is also a bool or a double, and one
+// integer a list of it.
+bool from_value(const AttrValue&, bool&);
+bool from_value(const AttrValue&, int64_t&);
+bool from_value(const AttrValue&, double&);
+bool from_value(const AttrValue&, std::string&);
+bool from_value(const AttrValue&, DType&);
+bool from_value(const AttrValue&, Dim&);
+bool from_value(const AttrValue&, std::vector<int64_t>&);
+bool from_value(const AttrValue&, std::vector<Dim>&);
+
+// The operations on a field of one type, which is passed by address.
+struct FieldType {
+  std::string text;  // "int", "float", "list of int", ... for messages and `dlcc ops`
+  bool (*assign)(void* field, const AttrValue&);
+  AttrValue (*value)(const void* field);
+};
+template <class T>
+const FieldType& field_type();  // defined for the types that `Field` lists
+
+// A field of one struct.
+struct AttrSlot {
+  std::string_view name;
+  bool required;
+  const FieldType* type;
+  void* field;
+};
+
+// Assigns the attributes to the fields of their names; fields without attribute keep their values.
+std::optional<TypeError> read_attrs(const std::vector<AttrSlot>&, const Attrs&);
+
+}  // namespace detail
+}  // namespace dlcc::relay
