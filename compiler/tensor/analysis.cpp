@@ -63,11 +63,17 @@ bool is_sum_of_products(const Stage& stage) {
          !is_bool(product->a.type());
 }
 
-bool mentions(const Load& load, const Var& var) {
-  return std::ranges::any_of(load.indices, [&](const Expr& i) { return uses(i, var); });
+}  // namespace
+
+bool reads(const Expr& e, const Buffer& buffer) {
+  auto loads = loads_of(e);
+  return std::ranges::any_of(loads, [&](const Load& l) { return l.buffer == buffer; });
 }
 
-}  // namespace
+bool reads(const Stage& stage, const Buffer& buffer) {
+  return std::ranges::any_of(stage.values, [&](const Expr& v) { return reads(v, buffer); }) ||
+         std::ranges::any_of(stage.requirements, [&](const Requirement& r) { return reads(r.condition, buffer); });
+}
 
 bool reads_at_own_index(const Stage& stage, const BufferNode* buffer) {
   for (const Expr& value : stage.values)
@@ -209,7 +215,7 @@ std::optional<Contraction> find_contraction(const TensorFunction& f, const std::
   auto last_own_axis = [&](const Load& own, const Load& other) {
     int last = -1;
     for (size_t k = 0; k < stage.axes.size(); ++k)
-      if (mentions(own, stage.axes[k].var) && !mentions(other, stage.axes[k].var)) last = static_cast<int>(k);
+      if (uses(own, stage.axes[k].var) && !uses(other, stage.axes[k].var)) last = static_cast<int>(k);
     return last;
   };
   bool b_is_weights = is_constant(a) != is_constant(b) ? is_constant(b) : last_own_axis(b, a) >= last_own_axis(a, b);
@@ -237,7 +243,7 @@ int channel_axis(const TensorFunction& f, const std::vector<bool>& constant, int
   if (!c) return -1;
   const auto& axes = f.stages[0].axes;
   for (size_t k = 0; k + 1 < axes.size(); ++k)
-    if (mentions(c->weights, axes[k].var) && n_per_group(c->data, axes[k].var) % block == 0 &&
+    if (uses(c->weights, axes[k].var) && n_per_group(c->data, axes[k].var) % block == 0 &&
         axes[k].extent.value() >= block / 2)
       return static_cast<int>(k);
   return -1;

@@ -16,11 +16,6 @@ Expr Tensor::at_or(const std::vector<Expr>& index, Expr otherwise) const {
 
 namespace {
 
-Reducer plain_reducer(DType type, BinaryOp op, Expr identity) {
-  Var a = make_var("a", type), b = make_var("b", type);
-  return {{a}, {b}, {binary(op, a, b)}, {std::move(identity)}};
-}
-
 // Reduces pairs (value, index) to the extremum and its index. The comparison `wins` holds if the next value is better
 // than the best so far; the first NaN (the last one with `last`) is better than any number. With `last`, an equal value
 // is better too. Index -1 in the identity means that there is no value yet: any value is better.
@@ -43,16 +38,25 @@ Reducer arg_reducer(DType value, DType index, bool last, BinaryOp wins, Expr ide
 
 }  // namespace
 
-Reducer sum_of(DType type) { return plain_reducer(type, BinaryOp::add, literal(type, int64_t{0})); }
-Reducer product_of(DType type) { return plain_reducer(type, BinaryOp::mul, literal(type, int64_t{1})); }
-Reducer max_of(DType type) {
-  return is_bool(type) ? plain_reducer(type, BinaryOp::logical_or, lowest(type))
-                       : plain_reducer(type, BinaryOp::max, lowest(type));
+Reducer named_reducer(ReducerKind kind, DType type) {
+  Var a = make_var("a", type), b = make_var("b", type);
+  auto make = [&](BinaryOp op, Expr identity) { return Reducer{{a}, {b}, {binary(op, a, b)}, {std::move(identity)}}; };
+  switch (kind) {
+#define REDUCER(kind, operation, identity) \
+  case ReducerKind::kind:                  \
+    return make(BinaryOp::operation, identity);
+#include "tensor/reducers.def"
+#undef REDUCER
+    case ReducerKind::other:
+      break;
+  }
+  DLCC_UNREACHABLE("a reducer without a name");
 }
-Reducer min_of(DType type) {
-  return is_bool(type) ? plain_reducer(type, BinaryOp::logical_and, highest(type))
-                       : plain_reducer(type, BinaryOp::min, highest(type));
-}
+
+Reducer sum_of(DType type) { return named_reducer(ReducerKind::sum, type); }
+Reducer product_of(DType type) { return named_reducer(ReducerKind::product, type); }
+Reducer max_of(DType type) { return named_reducer(is_bool(type) ? ReducerKind::any : ReducerKind::max, type); }
+Reducer min_of(DType type) { return named_reducer(is_bool(type) ? ReducerKind::all : ReducerKind::min, type); }
 Reducer arg_max_of(DType value, DType index, bool last) {
   return arg_reducer(value, index, last, BinaryOp::gt, lowest(value));
 }

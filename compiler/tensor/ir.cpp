@@ -295,18 +295,11 @@ ReducerKind reducer_kind(const Reduction& r) {
                (is_var(op->a, r.right[0]) && is_var(op->b, r.left[0]));
   if (!plain) return ReducerKind::other;
   switch (op->op) {
-    case BinaryOp::add:
-      return ReducerKind::sum;
-    case BinaryOp::mul:
-      return ReducerKind::product;
-    case BinaryOp::min:
-      return ReducerKind::min;
-    case BinaryOp::max:
-      return ReducerKind::max;
-    case BinaryOp::logical_and:
-      return ReducerKind::all;
-    case BinaryOp::logical_or:
-      return ReducerKind::any;
+#define REDUCER(kind, operation, identity) \
+  case BinaryOp::operation:                \
+    return ReducerKind::kind;
+#include "tensor/reducers.def"
+#undef REDUCER
     default:
       return ReducerKind::other;
   }

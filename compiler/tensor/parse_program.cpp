@@ -42,10 +42,7 @@ TensorFunction Parser::function() {
 
 // Whether a reduction follows, as in "sum(k < 10) {": a reducer's name, brackets, then a brace.
 bool Parser::at_reduction() const {
-  bool named = false;
-  for (ReducerKind k : {ReducerKind::sum, ReducerKind::product, ReducerKind::min, ReducerKind::max, ReducerKind::all,
-                        ReducerKind::any, ReducerKind::other})
-    named |= peek().is(text_of(k));
+  bool named = reducer_named(peek().text) || peek().is(text_of(ReducerKind::other));
   if (!named || !peek(1).is("(")) return false;
   int open = 0;
   for (size_t k = at_ + 1; k < tokens_.size(); ++k) {
@@ -64,12 +61,10 @@ Reduction Parser::reduction(std::vector<Expr>& values) {
   expect(")");
   expect("{");
   values = list("}");
-  for (ReducerKind k :
-       {ReducerKind::sum, ReducerKind::product, ReducerKind::min, ReducerKind::max, ReducerKind::all, ReducerKind::any})
-    if (name.is(text_of(k))) {
-      if (values.size() != 1) report(name, DiagnosticId::wrong_arity, fmt::format("'{}' folds one value", name.text));
-      return named_reduction(k, std::move(r.axes), values[0].type());
-    }
+  if (auto kind = reducer_named(name.text)) {
+    if (values.size() != 1) report(name, DiagnosticId::wrong_arity, fmt::format("'{}' folds one value", name.text));
+    return named_reduction(*kind, std::move(r.axes), values[0].type());
+  }
   expect("fold");
   auto variables = [&] {
     std::vector<Var> list;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "tensor/builder.h"
+
 namespace dlcc::tensor {
 namespace {
 
@@ -132,22 +134,23 @@ std::string_view text_of(LoopKind kind) {
 
 std::string_view text_of(ReducerKind kind) {
   switch (kind) {
-    case ReducerKind::sum:
-      return "sum";
-    case ReducerKind::product:
-      return "product";
-    case ReducerKind::min:
-      return "min";
-    case ReducerKind::max:
-      return "max";
-    case ReducerKind::all:
-      return "all";
-    case ReducerKind::any:
-      return "any";
+#define REDUCER(kind, operation, identity) \
+  case ReducerKind::kind:                  \
+    return #kind;
+#include "tensor/reducers.def"
+#undef REDUCER
     case ReducerKind::other:
       return "reduce";
   }
   DLCC_UNREACHABLE("reducer kind {}", static_cast<int>(kind));
+}
+
+std::optional<ReducerKind> reducer_named(std::string_view word) {
+#define REDUCER(kind, operation, identity) \
+  if (word == #kind) return ReducerKind::kind;
+#include "tensor/reducers.def"
+#undef REDUCER
+  return std::nullopt;
 }
 
 bool is_reserved(std::string_view word) {
@@ -157,27 +160,8 @@ bool is_reserved(std::string_view word) {
 }
 
 Reduction named_reduction(ReducerKind kind, std::vector<Axis> axes, DType type) {
-  Var a = make_var("a", type), b = make_var("b", type);
-  auto make = [&](BinaryOp op, Expr identity) {
-    return Reduction{std::move(axes), {a}, {b}, {binary(op, a, b)}, {std::move(identity)}};
-  };
-  switch (kind) {
-    case ReducerKind::sum:
-      return make(BinaryOp::add, literal(type, int64_t{0}));
-    case ReducerKind::product:
-      return make(BinaryOp::mul, literal(type, int64_t{1}));
-    case ReducerKind::min:
-      return make(BinaryOp::min, highest(type));
-    case ReducerKind::max:
-      return make(BinaryOp::max, lowest(type));
-    case ReducerKind::all:
-      return make(BinaryOp::logical_and, literal(type, int64_t{1}));
-    case ReducerKind::any:
-      return make(BinaryOp::logical_or, literal(type, int64_t{0}));
-    case ReducerKind::other:
-      break;
-  }
-  DLCC_UNREACHABLE("a reducer without a name");
+  Reducer r = named_reducer(kind, type);
+  return {std::move(axes), std::move(r.left), std::move(r.right), std::move(r.combined), std::move(r.identity)};
 }
 
 }  // namespace dlcc::tensor

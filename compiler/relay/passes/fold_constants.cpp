@@ -148,7 +148,7 @@ class Folder {
       if (const Constant* c = std::get_if<Constant>(&args[i])) {
         values.push_back(*c);
         params.push_back(f.params[i]);
-      } else if (reads(f, f.params[i])) {
+      } else if (std::ranges::any_of(f.stages, [&](const tensor::Stage& s) { return reads(s, f.params[i]); })) {
         return std::nullopt;
       }
     }
@@ -156,16 +156,6 @@ class Folder {
     tensor::EvaluationResult result = tensor::evaluate(f, values);
     if (result.status != tensor::Status::ok) return std::nullopt;
     return std::move(result.results);
-  }
-
-  static bool reads(const tensor::TensorFunction& f, const tensor::Buffer& buffer) {
-    auto in = [&](const tensor::Expr& e) {
-      return std::ranges::any_of(tensor::loads_of(e), [&](const tensor::Load& l) { return l.buffer == buffer; });
-    };
-    return std::ranges::any_of(f.stages, [&](const tensor::Stage& s) {
-      return std::ranges::any_of(s.values, in) ||
-             std::ranges::any_of(s.requirements, [&](const tensor::Requirement& r) { return in(r.condition); });
-    });
   }
 
   Module& module_;

@@ -64,15 +64,6 @@ void inline_into(Stage& consumer, const Stage& producer) {
   consumer.requirements.insert(consumer.requirements.begin(), moved.begin(), moved.end());
 }
 
-bool reads(const Stage& stage, const Buffer& buffer) {
-  auto in = [&](const Expr& e) {
-    auto loads = loads_of(e);
-    return std::ranges::any_of(loads, [&](const Load& l) { return l.buffer == buffer; });
-  };
-  return std::ranges::any_of(stage.values, in) ||
-         std::ranges::any_of(stage.requirements, [&](const Requirement& r) { return in(r.condition); });
-}
-
 Dim points(const Stage& stage) {
   Dim n = 1;
   for (const Axis& a : stage.axes) n = n * a.extent;

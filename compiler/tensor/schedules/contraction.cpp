@@ -381,8 +381,7 @@ class Scheduler {
     std::vector<Buffer> found;
     for (const Buffer& b : plan_.function.params)
       if (bytes_of(b) > machine_.l2_reuse_limit() && b->rank() == last.results[0]->rank() &&
-          reads_at_own_index(last, b.get()) &&
-          std::ranges::any_of(loads_of(last.values[0]), [&](const Load& l) { return l.buffer == b; }))
+          reads_at_own_index(last, b.get()) && reads(last.values[0], b))
         found.push_back(b);
     return found;
   }

@@ -10,10 +10,6 @@
 namespace dlcc::tensor {
 namespace {
 
-bool mentions(const Load& l, const Var& v) {
-  return std::ranges::any_of(l.indices, [&](const Expr& i) { return uses(i, v); });
-}
-
 class Planner {
  public:
   Planner(const TensorFunction& f, const std::vector<Layout>& layouts, const std::vector<bool>& constant,
@@ -63,7 +59,7 @@ class Planner {
     for (size_t k = 0; k < stage().axes.size(); ++k) {
       const Var& v = stage().axes[k].var;
       int axis = static_cast<int>(k);
-      if (!mentions(weights(), v)) continue;
+      if (!uses(weights(), v)) continue;
       int64_t q = n_per_group(data(), v);
       if (q != 0 && q % n_block != 0) continue;
       bool innermost = !result.is_dense() && result.parts.back().axis == axis;
@@ -77,7 +73,7 @@ class Planner {
     for (size_t k = 0; k < stage().axes.size(); ++k) {
       int axis = static_cast<int>(k);
       if (axis == plan_.n_axis) continue;
-      (mentions(weights(), stage().axes[k].var) ? plan_.batch_axes : plan_.m_axes).push_back(axis);
+      (uses(weights(), stage().axes[k].var) ? plan_.batch_axes : plan_.m_axes).push_back(axis);
     }
     plan_.blocked_result = !result.is_dense() && result.parts.back().axis == plan_.n_axis;
     choose_panel(group ? group : round_up(extent(plan_.n_axis), n_block), group == 0);
@@ -205,7 +201,7 @@ class Planner {
     for (const Axis& t : terms) count *= t.extent.value();
     bool pairs = plan_.blocked_k >= 0 && plan_.k_block % pair == 0 &&
                  terms[static_cast<size_t>(plan_.blocked_k)].extent.value() % pair == 0;
-    bool grouped = mentions(data(), stage().axes[static_cast<size_t>(plan_.n_axis)].var);
+    bool grouped = uses(data(), stage().axes[static_cast<size_t>(plan_.n_axis)].var);
     if (!pairs || !reads_inside_ || grouped || count < few_terms || config_.panel || !is_constant(weights().buffer))
       return;
     int64_t half = n_block / pair, halves = ceil_div(extent(plan_.n_axis), half);

@@ -3,22 +3,12 @@
 #include <algorithm>
 #include <set>
 
+#include "tensor/analysis.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
 namespace {
-
-Ranges ranges_of(const Stage& stage) {
-  Ranges ranges;
-  auto add = [&](const std::vector<Axis>& axes) {
-    for (const Axis& a : axes)
-      if (auto n = a.extent.constant(); n && *n > 0) ranges[a.var] = {0, *n - 1};
-  };
-  add(stage.axes);
-  if (stage.reduction) add(stage.reduction->axes);
-  return ranges;
-}
 
 // Variables in the indices of predicated reads that may fall outside.
 std::set<Var> predicate_vars(const std::vector<Expr>& values, const Ranges& ranges) {

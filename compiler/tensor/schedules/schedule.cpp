@@ -63,10 +63,8 @@ std::vector<std::pair<int, int>> in_place_pairs(const ScheduleRequest& r, const 
     const Buffer& b = f.params[k];
     bool same = !r.constant[k] && b->type == last.results[0]->type && b->shape == last.results[0]->shape &&
                 layouts[k] == layouts[f.params.size() + static_cast<size_t>(result)];
-    bool elsewhere = false;
-    for (size_t s = 0; s + 1 < f.stages.size(); ++s)
-      for (const Expr& v : f.stages[s].values)
-        for (const Load& l : loads_of(v)) elsewhere |= l.buffer == b;
+    bool elsewhere =
+        std::any_of(f.stages.begin(), f.stages.end() - 1, [&](const Stage& stage) { return reads(stage, b); });
     if (same && !elsewhere && reads_at_own_index(last, b.get())) pairs.emplace_back(result, static_cast<int>(k));
   }
   return pairs;

@@ -128,9 +128,7 @@ class Scheduler {
   int64_t shared_by_terms() const {
     auto loads = loads_of(stage_.values[0]);
     return std::ranges::count_if(loads, [&](const Load& l) {
-      return std::ranges::none_of(terms(), [&](const Axis& term) {
-        return std::ranges::any_of(l.indices, [&](const Expr& i) { return uses(i, term.var); });
-      });
+      return std::ranges::none_of(terms(), [&](const Axis& term) { return uses(l, term.var); });
     });
   }
 

@@ -72,15 +72,6 @@ class Planner {
     if (fits) plan_.epilogue = next;
   }
 
-  static bool reads(const Stage& stage, const Buffer& b) {
-    auto in = [&](const Expr& e) {
-      auto loads = loads_of(e);
-      return std::ranges::any_of(loads, [&](const Load& l) { return l.buffer == b; });
-    };
-    return std::ranges::any_of(stage.values, in) ||
-           std::ranges::any_of(stage.requirements, [&](const Requirement& r) { return in(r.condition); });
-  }
-
   const Stage& last() const { return plan_.epilogue ? *plan_.epilogue : plan_.reduced; }
 
   bool is_constant(const Buffer& b) const {
