@@ -13,6 +13,7 @@ const tensor::Machine machine{.vector_bytes = 16,
                               .vector_registers = 32,
                               .general_registers = 32,
                               .has_fma = true,
+                              .multiplies_by_lane = true,
                               .machine_balance = 4,
                               .l2_bytes = 512 << 10};
 
@@ -29,7 +30,7 @@ TargetFamily aarch64_family() {
   base.name = "aarch64";
   base.triple = "aarch64-unknown-linux-gnu";
   base.summary = "64-bit ARM with NEON, ELF";
-  base.channel_block = 16;
+  base.channel_block = tensor::channel_block;
 #ifdef __aarch64__
   base.is_host_architecture = true;
 #endif

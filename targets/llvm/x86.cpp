@@ -63,7 +63,7 @@ TargetFamily x86_family() {
   base.summary = "64-bit x86, ELF; by default code for AVX2 and AVX-512 in one object";
   base.baseline_cpu = "x86-64";
   base.level_detection = LevelDetection::cpuid;
-  base.channel_block = 16;
+  base.channel_block = tensor::channel_block;
 #ifdef __x86_64__
   base.is_host_architecture = true;
 #endif

@@ -12,9 +12,6 @@ namespace {
 // Costs are in operations on one lane: a core does some dozens per cycle. A store to a register is cheaper than one to
 // memory, and a load from memory may miss the cache because another thread wrote the line.
 constexpr double register_store = 1, memory_store = 8, memory_load = 4;
-constexpr double fork_and_join = 1 << 16;  // about half a microsecond
-constexpr double least_task = 1 << 19;     // about four microseconds
-constexpr double most_tasks_of_thread = 8;
 
 bool uses_outer_buffer(const Stmt& body) {
   return std::ranges::any_of(free_in(body).buffers, [](const Buffer& b) { return b->scope != Scope::global; });
@@ -22,7 +19,8 @@ bool uses_outer_buffer(const Stmt& body) {
 
 class Chooser {
  public:
-  explicit Chooser(int threads, Ranges ranges = {}) : threads_(threads), ranges_(std::move(ranges)) {}
+  Chooser(int threads, double fork_cost, Ranges ranges = {})
+      : threads_(threads), fork_cost_(fork_cost), ranges_(std::move(ranges)) {}
 
   // A statement with parallel loops selected, and its cost.
   struct Choice {
@@ -32,41 +30,46 @@ class Chooser {
 
   Choice best(const Stmt& s) {
     if (!s) return {};
-    return std::visit(
-        overloaded{
-            [&](const For& x) { return loop(x); },
-            [&](const Sequence& x) {
-              Choice all;
-              std::vector<Stmt> body;
-              for (const Stmt& b : x.body) body.push_back(add(best(b), all.cost));
-              all.stmt = sequence(std::move(body));
-              return all;
-            },
-            [&](const Let& x) {
-              auto range = x.value.type() == dtype::i64 ? range_of(x.value, ranges_) : std::nullopt;
-              if (range) ranges_[x.var] = *range;
-              Choice body = best(x.body);
-              return Choice{let(x.var, x.value, body.stmt), body.cost + register_store};
-            },
-            [&](const Allocate& x) {
-              Choice body = best(x.body);
-              return Choice{allocate(x.buffer, body.stmt), body.cost};
-            },
-            [&](const IfThen& x) {
-              Choice a = best(x.then_body), b = best(x.else_body);
-              return Choice{if_then(x.condition, a.stmt, b.stmt), a.cost + b.cost + register_store};
-            },
-            [&](const Store& x) {
-              double cost = x.buffer->scope == Scope::reg ? register_store : memory_store;
-              for (const Load& l : loads_of(x.value))
-                if (l.buffer->scope == Scope::global) cost += memory_load;
-              return Choice{s, cost};
-            },
-            [&](const Require&) { return Choice{s, memory_store}; },
-            [&](const Prefetch&) { return Choice{s, register_store}; },
-            [&](const IntrinsicCall&) { return Choice{s, memory_store}; },
-        },
-        s->v);
+    return std::visit(overloaded{
+                          [&](const For& x) { return loop(x); },
+                          [&](const Sequence& x) {
+                            Choice all;
+                            std::vector<Stmt> body;
+                            for (const Stmt& b : x.body) body.push_back(add(best(b), all.cost));
+                            all.stmt = sequence(std::move(body));
+                            return all;
+                          },
+                          [&](const Let& x) {
+                            auto range = x.value.type() == dtype::i64 ? range_of(x.value, ranges_) : std::nullopt;
+                            if (range) ranges_[x.var] = *range;
+                            Choice body = best(x.body);
+                            return Choice{let(x.var, x.value, body.stmt), body.cost + register_store};
+                          },
+                          [&](const Allocate& x) {
+                            Choice body = best(x.body);
+                            return Choice{allocate(x.buffer, body.stmt), body.cost};
+                          },
+                          [&](const IfThen& x) {
+                            Choice a = best(x.then_body), b = best(x.else_body);
+                            return Choice{if_then(x.condition, a.stmt, b.stmt), a.cost + b.cost + register_store};
+                          },
+                          [&](const Store& x) {
+                            double cost = x.buffer->scope == Scope::reg ? register_store : memory_store;
+                            for (const Load& l : loads_of(x.value))
+                              if (l.buffer->scope == Scope::global) cost += memory_load;
+                            return Choice{s, cost};
+                          },
+                          [&](const Require&) {
+                            return Choice{s, memory_store};
+                          },
+                          [&](const Prefetch&) {
+                            return Choice{s, register_store};
+                          },
+                          [&](const IntrinsicCall&) {
+                            return Choice{s, memory_store};
+                          },
+                      },
+                      s->v);
   }
 
  private:
@@ -99,7 +102,7 @@ class Chooser {
     Choice body = best(x.body);
     inside_ = false;
     int64_t longest = (*extent + threads_ - 1) / threads_;
-    double cost = static_cast<double>(longest) * body.cost + fork_and_join;
+    double cost = static_cast<double>(longest) * body.cost + fork_cost_;
     if (cost >= best_so_far.cost || uses_outer_buffer(x.body)) return;
     best_so_far = {make_stmt(For{x.var, x.extent, LoopKind::parallel, body.stmt}), cost};
   }
@@ -116,20 +119,23 @@ class Chooser {
   }
 
   int threads_;
+  double fork_cost_;
   bool inside_ = false;  // in a loop that stays parallel, or in a vector or unrolled loop
   Ranges ranges_;
 };
 
 }  // namespace
 
-Stmt choose_parallel_loops(const Stmt& s, int threads) { return Chooser(threads).best(s).stmt; }
+Stmt choose_parallel_loops(const Stmt& s, int threads, const Machine& machine) {
+  return Chooser(threads, machine.fork_cost).best(s).stmt;
+}
 
-double cost_of(const Stmt& s, const Ranges& ranges) { return Chooser(1, ranges).best(s).cost; }
+double cost_of(const Stmt& s, const Ranges& ranges) { return Chooser(1, 0, ranges).best(s).cost; }
 
-int64_t count_tasks(const For& loop, int64_t extent, int threads) {
+int64_t count_tasks(const For& loop, int64_t extent, int threads, const Machine& machine) {
   double of_thread = static_cast<double>(extent) / threads;
-  double worth = of_thread * Chooser(1).best(loop.body).cost / least_task;
-  return threads * static_cast<int64_t>(std::max(std::min({of_thread, worth, most_tasks_of_thread}), 1.0));
+  double worth = of_thread * cost_of(loop.body, {}) / machine.min_task_cost;
+  return threads * static_cast<int64_t>(std::max(std::min({of_thread, worth, machine.max_tasks_per_thread}), 1.0));
 }
 
 }  // namespace dlcc::tensor

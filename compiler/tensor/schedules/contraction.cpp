@@ -30,7 +30,7 @@ class Scheduler {
         std::ranges::equal(loads_of(product.a)[0].indices, plan.contraction.data.indices, structurally_equal);
     data_factor_ = data_first ? product.a : product.b;
     weights_factor_ = data_first ? product.b : product.a;
-    lanes_ = std::min<int64_t>(machine.lanes(bits(product.a.type())), n_block);
+    lanes_ = std::min<int64_t>(machine.lanes(bits(product.a.type())), channel_block);
     columns_of_vector_ = lanes_ / plan.interleave;
     tile_ = choose_register_tile(machine, columns_of_vector_, plan.panel);
   }
@@ -104,8 +104,8 @@ class Scheduler {
     int64_t columns = extent(plan_.n_axis), panel = plan_.panel;
     // Storage in blocks has room for whole blocks, unless panels end within one; dense storage ends with the last
     // column.
-    bool whole_blocks = plan_.blocked_result && plan_.panel % n_block == 0;
-    int64_t stored = whole_blocks ? round_up(columns, n_block) : columns;
+    bool whole_blocks = plan_.blocked_result && plan_.panel % channel_block == 0;
+    int64_t stored = whole_blocks ? round_up(columns, channel_block) : columns;
     int64_t whole = stored / panel;
     Var p = make_var("panel");
     Stmt all = for_loop(p, whole, LoopKind::parallel, one_panel(Expr(p) * Expr(panel), panel, body));
@@ -172,7 +172,8 @@ class Scheduler {
 
   // Memory for what the vectors of an area hold.
   Buffer totals(const Position& at, int64_t tall, int64_t wide) const {
-    return make_buffer("total", stage_.results[0]->type, {tall, wide, at.vectors * lanes_}, Scope::local, 64);
+    return make_buffer("total", stage_.results[0]->type, {tall, wide, at.vectors * lanes_}, Scope::local,
+                       storage_alignment);
   }
 
   static Stmt cleared(const Buffer& b) {
@@ -196,7 +197,7 @@ class Scheduler {
 
   // ---- one register tile
 
-  static constexpr int64_t line_bits = 64 * 8;  // of a cache
+  int64_t line_bits() const { return machine_.cache_line_bytes * 8; }
 
   struct TileVars {
     Var y = make_var("y"), x = make_var("x"), v = make_var("v"), lane = make_var("lane");
@@ -272,7 +273,7 @@ class Scheduler {
       product = substitute(product, {{term, Expr(term) + floor_mod(vars.lane, Expr(plan_.interleave))}});
     }
     Stmt init = each_element(at, t, vars, store(acc, element, literal(acc->type, int64_t{0})));
-    Stmt term = each_element(at, t, vars, store(acc, element, multiply_add(product, load(acc, element))));
+    Stmt term = each_element(at, t, vars, store(acc, element, multiply_add(product, load(acc, element), machine_)));
     auto before_run = [&](const KRun& run) {
       return sequence({beside(run), prefetch_next_weights(at, t, part, run, Expr()),
                        each_pixel(t, vars, LoopKind::unrolled, prefetch_next_data(at, rows))});
@@ -315,11 +316,11 @@ class Scheduler {
   // that no hardware fetches them ahead. Not worth its instructions where the first-level cache keeps most of the data,
   // for a few blocks, or beside a single vector of weights, when loads are what limits the tile.
   Stmt prefetch_next_data(const Position& at, const Substitution& rows) const {
-    constexpr int64_t few_blocks = 4;
     const Load& data = plan_.contraction.data;
     bool far = bytes_of(data_read()) > machine_.prefetch_threshold();
     bool inside = !data.otherwise || plan_.data_copy;
-    if (plan_.blocked_k < 0 || terms_.blocks() < few_blocks || at.vectors < 2 || !far || !inside) return nullptr;
+    if (plan_.blocked_k < 0 || terms_.blocks() < machine_.min_k_blocks_to_prefetch || at.vectors < 2 || !far || !inside)
+      return nullptr;
     const Var& channel = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_k)].var;
     Substitution next = {{channel, Expr(channel) + Expr(plan_.k_block)}};
     std::vector<Expr> index;
@@ -331,7 +332,7 @@ class Scheduler {
   Stmt prefetch_next_weights(const Position& at, const Tile& tile, const KRange& part, const KRun& run,
                              const Expr& step) const {
     if (at.offset != 0 || !plan_.panels) return nullptr;
-    int64_t per_line = line_bits / bits(plan_.panels->type);
+    int64_t per_line = line_bits() / bits(plan_.panels->type);
     int64_t lines = ceil_div(terms_.terms_in(part) * plan_.panel, per_line);
     auto [in_next_panel, begin] = terms_.ahead_of(part);
     begin[column_] = at.panel_base + Expr(in_next_panel ? plan_.panel : 0);
@@ -339,7 +340,7 @@ class Scheduler {
     for (const Expr& i : plan_.contraction.weights.indices) next.push_back(substitute(i, begin));
     next = physical_index(plan_.weights_layout, next);
     std::vector<Stmt> hints;
-    for (const Expr& line : lines_to_fetch(lines, tile.number, tile.count, run, step)) {
+    for (const Expr& line : lines_to_fetch(lines, tile.number, tile.count, run, step, machine_)) {
       std::vector<Expr> index = next;
       index.back() = index.back() + line * Expr(per_line);
       hints.push_back(make_stmt(Prefetch{plan_.panels, std::move(index), CacheLevel::second}));
@@ -360,7 +361,7 @@ class Scheduler {
     int64_t of_run = ceil_div(t.wide, run.count);
     Expr first =
         t.wide >= run.count ? run.number * Expr(of_run) : floor_div(run.number * Expr(t.wide), Expr(run.count));
-    int64_t vectors = std::max<int64_t>(line_bits / (lanes_ * bits(result->type)), 1);  // of a line
+    int64_t vectors = std::max<int64_t>(line_bits() / (lanes_ * bits(result->type)), 1);  // of a line
     std::vector<Expr> index;
     for (const Expr& i : index_of(at, next, vars))
       index.push_back(
@@ -443,9 +444,10 @@ class Scheduler {
 RegisterTile choose_register_tile(const Machine& m, int64_t columns_of_vector, int64_t panel) {
   RegisterTile best;
   double best_ratio = 0;
+  const int64_t product = m.has_fma ? 0 : 1, spare = 1, free = m.vector_registers - product - spare;
   for (int64_t nv = 1; nv * columns_of_vector <= panel; ++nv) {
     if (panel % (nv * columns_of_vector)) continue;
-    int64_t rows = (m.vector_registers - 2 - nv) / nv;
+    int64_t rows = m.multiplies_by_lane ? (free - nv) / (nv + 1) : (free - nv - 1) / nv;
     if (rows < 1) continue;
     double ratio = static_cast<double>(nv * rows) / static_cast<double>(nv + rows);
     if (ratio > best_ratio) best = {rows, nv}, best_ratio = ratio;

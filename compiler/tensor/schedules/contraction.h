@@ -12,9 +12,6 @@
 
 namespace dlcc::tensor {
 
-// Columns come in blocks of this many on every machine, so that all share packed weights.
-inline constexpr int64_t n_block = 16;
-
 // Decisions shared by all machines, because they concern memory: how weights are packed, which copies of operands are
 // made.
 struct ContractionPlan {
@@ -43,8 +40,10 @@ struct ContractionPlan {
   int64_t k_per_accumulator = 0;  // at most so many products are added to one accumulator; 0: any number
 };
 
-// Rows and vectors of accumulators that are computed together: the most products per load that fit the registers, with
-// one vector of weights each, one element of data and one register to spare. The vectors divide the panel.
+// Pixels (M) and vectors of N whose accumulators are computed together: the most products per load that fit the
+// registers. Beside rows * vectors accumulators, registers hold one vector of weights for each of `vectors`; the data,
+// which is one broadcast element, or a vector of K for each row (Machine::multiplies_by_lane); the product (without
+// FMA); and one value to spare. The vectors divide the panel.
 struct RegisterTile {
   int64_t rows = 1, vectors = 1;
 };

@@ -9,8 +9,9 @@ namespace dlcc::tensor {
 // Lines on their way from memory occupy what other loads need as well, so many are not asked for at once, but some of
 // them before each step. Hardware fetches ahead of them, but only so far: ahead of two places at half the pace more is
 // under way.
-std::vector<Expr> lines_to_fetch(int64_t lines, const Expr& tile, int64_t tiles, const KRun& run, const Expr& step) {
-  constexpr int64_t places = 2;
+std::vector<Expr> lines_to_fetch(int64_t lines, const Expr& tile, int64_t tiles, const KRun& run, const Expr& step,
+                                 const Machine& machine) {
+  const int64_t places = machine.prefetch_streams;
   int64_t of_run = ceil_div(lines, tiles * run.count);
   bool many = run.steps % places == 0 && of_run >= run.steps;
   std::vector<Expr> found;
@@ -52,12 +53,12 @@ int64_t KLoops::bytes_of(int64_t terms) const {
 }
 
 int64_t KLoops::blocks_per_part(int64_t tiles) const {
-  constexpr int64_t few_tiles = 4;
   DType type = plan_.function.stages[0].results[0]->type;
   int64_t terms = terms_in(all()), limit = terms, of_block = size_ * others_;
   if (plan_.k_per_accumulator > 0 && is_float(type)) limit = std::min(limit, plan_.k_per_accumulator);
-  int64_t large = tiles > few_tiles ? machine_.l2_reuse_limit() : machine_.l2_reuse_limit() / 2;
-  bool pays = config_.parts.value_or(bytes_of(terms) >= large);
+  bool early = tiles <= machine_.max_tiles_of_early_k_blocking;
+  int64_t large = machine_.l2_reuse_limit() / (early ? 2 : 1);
+  bool pays = config_.k_blocking.value_or(bytes_of(terms) >= large);
   // Whole blocks that fill the first-level cache best.
   int64_t near = (machine_.l1_bytes / bytes_of(1) + of_block / 2) / of_block * of_block;
   if (tiles > 1 && plan_.panels && pays) limit = std::min(limit, near);

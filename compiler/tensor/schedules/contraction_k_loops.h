@@ -10,7 +10,7 @@ namespace dlcc::tensor {
 
 // A step is the terms between which there is no branch (Machine::k_unroll); a run of several steps is what lies in
 // one block of the data.
-inline constexpr int64_t run_terms = 16;
+inline constexpr int64_t run_terms = channel_block;
 
 // A part of the sums: some blocks of terms, perhaps with the terms that are left behind all blocks.
 struct KRange {
@@ -28,7 +28,8 @@ struct KRun {
 
 // The lines, of `lines` behind each other, that a run of the how-manieth tile, of how many, prefetches: before a step,
 // or before the whole run, when `step` is null. Every tile takes a contiguous share.
-std::vector<Expr> lines_to_fetch(int64_t lines, const Expr& tile, int64_t tiles, const KRun&, const Expr& step);
+std::vector<Expr> lines_to_fetch(int64_t lines, const Expr& tile, int64_t tiles, const KRun&, const Expr& step,
+                                 const Machine&);
 
 // What is done beside the terms.
 struct KLoopHooks {

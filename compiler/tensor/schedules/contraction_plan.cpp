@@ -61,7 +61,7 @@ class Planner {
       int axis = static_cast<int>(k);
       if (!uses(weights(), v)) continue;
       int64_t q = n_per_group(data(), v);
-      if (q != 0 && q % n_block != 0) continue;
+      if (q != 0 && q % channel_block != 0) continue;
       bool innermost = !result.is_dense() && result.parts.back().axis == axis;
       if (plan_.n_axis < 0 || innermost || result.is_dense()) {
         plan_.n_axis = axis;
@@ -76,27 +76,26 @@ class Planner {
       (uses(weights(), stage().axes[k].var) ? plan_.batch_axes : plan_.m_axes).push_back(axis);
     }
     plan_.blocked_result = !result.is_dense() && result.parts.back().axis == plan_.n_axis;
-    choose_panel(group ? group : round_up(extent(plan_.n_axis), n_block), group == 0);
+    choose_panel(group ? group : round_up(extent(plan_.n_axis), channel_block), group == 0);
     return true;
   }
 
   // Of the widths that make good register tiles, the first that divides the columns; where threads share nothing but
   // the panels, as those of an image of few tiles, the one whose longest share is shortest.
   void choose_panel(int64_t columns, bool may_end_within) {
-    constexpr int64_t wide_panels[] = {32, 48, 80}, rows_of_few_tiles = 64;
     int64_t rows = 1, shortest = columns + 1;
     for (int axis : plan_.m_axes) rows *= extent(axis);
-    int64_t sharers = rows > rows_of_few_tiles ? 1 : options_.threads;
+    int64_t sharers = rows > machine_.max_m_of_shared_panels ? 1 : options_.threads;
     // A panel need not divide the columns, when little of the last one is wasted.
-    plan_.panel = may_end_within && columns > 64 ? 32 : n_block;
-    for (int64_t panel : wide_panels) {
+    plan_.panel = may_end_within && columns > machine_.max_n_of_exact_panels ? machine_.panel_widths[0] : channel_block;
+    for (int64_t panel : machine_.panel_widths) {
       int64_t share = ceil_div(columns / panel, sharers) * panel;
       if (columns % panel != 0 || share >= shortest) continue;
       plan_.panel = panel;
       shortest = share;
     }
-    if (config_.panel && (may_end_within ? *config_.panel <= columns : columns % *config_.panel == 0))
-      plan_.panel = *config_.panel;
+    if (config_.panel_width && (may_end_within ? *config_.panel_width <= columns : columns % *config_.panel_width == 0))
+      plan_.panel = *config_.panel_width;
   }
 
   // The one dimension of the weights that is the column axis itself.
@@ -133,8 +132,7 @@ class Planner {
   // The pixels that a projection with strides reads lie far from each other, and their lines share few sets of the
   // caches. Next to each other they stay there while panels read them again; where these are few, copying takes longer.
   void gather_pixels() {
-    constexpr int64_t many_columns = 1024;
-    if (plan_.data_copy || data().otherwise || extent(plan_.n_axis) < many_columns) return;
+    if (plan_.data_copy || data().otherwise || extent(plan_.n_axis) < machine_.min_n_to_gather) return;
     std::vector<int64_t> shape = static_shape(data().buffer->shape), steps(shape.size(), 1);
     Layout layout = explicit_layout(layout_of(data().buffer), shape);
     for (int row : plan_.m_axes) {
@@ -166,7 +164,7 @@ class Planner {
   }
 
   void copy_data(const char* name, const std::vector<int64_t>& shape, Layout layout, std::vector<int64_t> steps) {
-    plan_.data_copy = make_buffer(name, data().buffer->type, shape_of(shape), Scope::global, 64);
+    plan_.data_copy = make_buffer(name, data().buffer->type, shape_of(shape), Scope::global, storage_alignment);
     plan_.data_layout = std::move(layout);
     plan_.data_steps = std::move(steps);
   }
@@ -195,19 +193,20 @@ class Planner {
   // Two terms to a vector, when the columns end with half a block and are few: more than one panel would end within a
   // block of the result. Blocks of the data hold pairs of terms, so that a pair is one load.
   void interleave_terms() {
-    constexpr int64_t pair = 2, few_terms = 64, most_halves = 5;
+    constexpr int64_t pair = 2;
     const auto& terms = stage().reduction->axes;
     int64_t count = 1;
     for (const Axis& t : terms) count *= t.extent.value();
     bool pairs = plan_.blocked_k >= 0 && plan_.k_block % pair == 0 &&
                  terms[static_cast<size_t>(plan_.blocked_k)].extent.value() % pair == 0;
     bool grouped = uses(data(), stage().axes[static_cast<size_t>(plan_.n_axis)].var);
-    if (!pairs || !reads_inside_ || grouped || count < few_terms || config_.panel || !is_constant(weights().buffer))
+    if (!pairs || !reads_inside_ || grouped || count < machine_.min_k_to_interleave || config_.panel_width ||
+        !is_constant(weights().buffer))
       return;
-    int64_t half = n_block / pair, halves = ceil_div(extent(plan_.n_axis), half);
-    if (halves % pair == 0 || halves > most_halves) return;
+    int64_t half = channel_block / pair, halves = ceil_div(extent(plan_.n_axis), half);
+    if (halves % pair == 0 || halves > machine_.max_half_blocks_to_interleave) return;
     // No tile of single vectors, whose every product needs a load, in place of one of several.
-    int64_t of_vector = std::min<int64_t>(machine_.lanes(bits(weights().buffer->type)), n_block) / pair;
+    int64_t of_vector = std::min<int64_t>(machine_.lanes(bits(weights().buffer->type)), channel_block) / pair;
     if (halves > 1 && choose_register_tile(machine_, of_vector, halves * half).vectors == 1) return;
     plan_.interleave = pair;
     plan_.panel = halves * half;
@@ -250,13 +249,13 @@ class Planner {
     layout.tail = Layout::Tail::zero;
     bool rows_already = column_dim_ == static_cast<int>(shape.size()) - 1 && layout_of(weights().buffer).is_dense();
     plan_.packs_at_run_time = !is_constant(weights().buffer);
-    if (plan_.packs_at_run_time && rows_already && columns % n_block == 0) {
+    if (plan_.packs_at_run_time && rows_already && columns % channel_block == 0) {
       layout = {};  // already contiguous along the columns
       plan_.packs_at_run_time = false;
       return;
     }
     std::vector<int64_t> stored = physical_shape(layout, static_shape(shape));
-    plan_.panels = make_buffer("panels", weights().buffer->type, shape_of(stored), Scope::global, 64);
+    plan_.panels = make_buffer("panels", weights().buffer->type, shape_of(stored), Scope::global, storage_alignment);
   }
 
   const TensorFunction& f_;

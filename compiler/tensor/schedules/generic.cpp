@@ -86,7 +86,7 @@ class StageScheduler {
 
   // A loop with nothing around it, as a vector loop inside of one over large pieces, which several threads may share.
   Stmt in_pieces(const Stmt& body, size_t loop) const {
-    constexpr int64_t piece = 4096;
+    const int64_t piece = machine_.elementwise_chunk;
     const Var& var = loops_.vars[loop];
     int64_t extent = loops_.extents[loop], whole = extent < 4 * piece ? 0 : extent / piece;
     auto part = [&](const Expr& begin, int64_t count) {
@@ -145,7 +145,7 @@ class StageScheduler {
     std::vector<Expr> values;
     for (const Expr& v : stage_.values) values.push_back(substitute(at_index(v, stage_, index), reduced));
     if (reducer_kind(r) == ReducerKind::sum)
-      return store(sums[0], {lane}, multiply_add(values[0], load(sums[0], {lane})));
+      return store(sums[0], {lane}, multiply_add(values[0], load(sums[0], {lane}), machine_));
     Substitution map;
     for (size_t k = 0; k < sums.size(); ++k) {
       map[r.left[k]] = load(sums[k], {lane});

@@ -70,7 +70,7 @@ class Scheduler {
   }
 
   Stmt one_panel(const Item& at) {
-    ContractionArea produced{at.column, round_up(at.columns, n_block), at.computed, plan_.rows_computed()};
+    ContractionArea produced{at.column, round_up(at.columns, channel_block), at.computed, plan_.rows_computed()};
     WindowReductionArea consumed{.first_lane = at.column,
                                  .lanes = at.columns,
                                  .row_axis = plan_.row_axis,
@@ -138,9 +138,9 @@ class Scheduler {
   Stmt edge(const Item& at, int64_t first, int64_t end) const {
     if (first >= end) return nullptr;
     Var y = make_var("y"), row = make_var("row"), block = make_var("block"), x = make_var("x"), lane = make_var("lane");
-    Stmt fill = store(plan_.strip, {worker_, Expr(block) * Expr(n_block) + Expr(lane), row, x}, plan_.outside);
-    fill = for_loop(x, plan_.width(), LoopKind::serial, for_loop(lane, n_block, LoopKind::vector, fill));
-    fill = for_loop(block, plan_.producer.panel / n_block, LoopKind::serial, fill);
+    Stmt fill = store(plan_.strip, {worker_, Expr(block) * Expr(channel_block) + Expr(lane), row, x}, plan_.outside);
+    fill = for_loop(x, plan_.width(), LoopKind::serial, for_loop(lane, channel_block, LoopKind::vector, fill));
+    fill = for_loop(block, plan_.producer.panel / channel_block, LoopKind::serial, fill);
     int64_t front = plan_.rows_in_front();
     Expr is_read = logical_and(Expr(row) >= Expr(front), Expr(row) < Expr(front + plan_.rows_read()));
     Stmt one = let(row, Expr(y) + Expr(first + front) - at.read, if_then(is_read, fill));

@@ -35,15 +35,15 @@ class Planner {
 
  private:
   bool plan_producer() {
-    int channels = channel_axis(chain_.first, constant_, n_block);
+    int channels = channel_axis(chain_.first, constant_, channel_block);
     if (channels < 0) return false;
-    passed_layout_ = blocked_layout(static_shape(passed_->shape), channels, n_block, Layout::Tail::unspecified);
+    passed_layout_ = blocked_layout(static_shape(passed_->shape), channels, channel_block, Layout::Tail::unspecified);
     std::vector<Layout> layouts(layouts_.begin(), layouts_.begin() + static_cast<std::ptrdiff_t>(constant_.size()));
     layouts.push_back(passed_layout_);
     auto producer = plan_contraction(chain_.first, layouts, constant_, options_, machine_, true, config_);
     if (!producer || producer->n_axis != channels || !producer->batch_axes.empty()) return false;
     plan_.producer = std::move(*producer);
-    plan_.panels = ceil_div(round_up(plan_.extent(channels), n_block), plan_.producer.panel);
+    plan_.panels = ceil_div(round_up(plan_.extent(channels), channel_block), plan_.producer.panel);
     return true;
   }
 
@@ -130,8 +130,8 @@ class Planner {
     // Behind the rows that are read, those that the first strip computes more, since there are none before them.
     int64_t behind = std::max(plan_.rows_read(), plan_.rows_computed() + std::max<int64_t>(-plan_.before, 0));
     std::vector<int64_t> shape = {plan_.workers, plan_.producer.panel, plan_.rows_in_front() + behind, plan_.width()};
-    plan_.strip = make_buffer("strip", passed_->type, shape_of(shape), Scope::global, 64);
-    plan_.strip_layout = blocked_layout(shape, 1, n_block, Layout::Tail::unspecified);
+    plan_.strip = make_buffer("strip", passed_->type, shape_of(shape), Scope::global, storage_alignment);
+    plan_.strip_layout = blocked_layout(shape, 1, channel_block, Layout::Tail::unspecified);
     if (!plan_.outside || !is_literal(plan_.outside, 0)) return;
     std::vector<Range> wanted;
     for (int64_t s : shape) wanted.push_back({0, s - 1});
@@ -164,7 +164,7 @@ std::optional<LineBufferPlan> plan_line_buffer(const TensorFunction& f, const st
 bool line_buffer_pays(const TensorFunction& f, const std::vector<bool>& constant, const ScheduleOptions& options,
                       const Machine& machine) {
   auto chain = split_at_window_reduction(f);
-  int channels = chain ? channel_axis(chain->first, constant, n_block) : -1;
+  int channels = chain ? channel_axis(chain->first, constant, channel_block) : -1;
   if (channels < 0 || winograd_tile(chain->first, constant, options, machine)) return false;
   const Buffer& passed = chain->first.results[0];
   double bytes = static_cast<double>(product(passed->shape).value()) * bits(passed->type) / 8;
@@ -172,7 +172,7 @@ bool line_buffer_pays(const TensorFunction& f, const std::vector<bool>& constant
   std::vector<Layout> layouts(constant.size() + 1);
   int axis = axis_read_at(chain->second.stages[0], passed, channels);
   if (axis < 0) return false;
-  layouts.back() = blocked_layout(static_shape(f.results[0]->shape), axis, n_block, Layout::Tail::unspecified);
+  layouts.back() = blocked_layout(static_shape(f.results[0]->shape), axis, channel_block, Layout::Tail::unspecified);
   auto plan = Planner(*chain, layouts, constant, options, machine, {}).run();
   if (!plan) return false;
   // A cache that is shared by all cores gives about twice what memory does; the whole would be written and read.

@@ -63,9 +63,9 @@ Expr at_index(const Expr& e, const Stage& stage, const std::vector<Expr>& index)
   return substitute(e, map);
 }
 
-Expr multiply_add(Expr value, Expr sum) {
+Expr multiply_add(Expr value, Expr sum, const Machine& machine) {
   const Binary* product = as<Binary>(value);
-  if (product && product->op == BinaryOp::mul && is_float(value.type()))
+  if (machine.has_fma && product && product->op == BinaryOp::mul && is_float(value.type()))
     return fma(product->a, product->b, std::move(sum));
   return std::move(sum) + std::move(value);
 }

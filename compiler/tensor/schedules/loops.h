@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tensor/ir.h"
+#include "tensor/machine.h"
 
 namespace dlcc::tensor {
 
@@ -30,8 +31,8 @@ Stmt zero_halo(const Buffer&, const Layout&);
 // The stage's expression at an index: axes replaced.
 Expr at_index(const Expr&, const Stage&, const std::vector<Expr>& index);
 
-// Multiplies and adds: fma for floats, so that the sum is rounded once.
-Expr multiply_add(Expr product_or_value, Expr sum);
+// value + sum; of a product of floats, on a machine that has it, a fused multiply-add.
+Expr multiply_add(Expr value, Expr sum, const Machine&);
 
 int64_t ceil_div(int64_t a, int64_t b);
 int64_t round_up(int64_t a, int64_t to);

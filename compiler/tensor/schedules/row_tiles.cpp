@@ -12,7 +12,7 @@ class Cutter {
   Cutter(int64_t height, int64_t width, int64_t most, int64_t vectors, const Machine& machine)
       : most_(most),
         vectors_(vectors),
-        cost_of_grid_(0.01 * static_cast<double>(height * width * vectors)),
+        cost_of_grid_(machine.grid_overhead * static_cast<double>(height * width * vectors)),
         machine_(machine) {}
 
   // The grid at the image's upper left corner; what it leaves is a strip on the right, over the full height, and one

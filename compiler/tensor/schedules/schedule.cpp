@@ -104,20 +104,20 @@ Stmt schedule_stages(const TensorFunction& f, const std::map<size_t, WindowReduc
   return sequence(std::move(body));
 }
 
-using Preparation = std::function<Constant(const Constant&)>;
+using PackingFunction = std::function<Constant(const Constant&)>;
 
 // What a family of schedules decides about a function.
 struct Decision {
   // Constants that the kernel wants in another form: the buffer that it reads in place of the parameter, and how to
   // make it.
-  std::map<Buffer, std::pair<Buffer, Preparation>> constants;
+  std::map<Buffer, std::pair<Buffer, PackingFunction>> constants;
   std::vector<Buffer> scratch;
   std::function<Stmt(const Machine&, const TuningConfig&)> body;
 };
 
 Decision decide(WinogradPlan plan) {
   return {{{plan.contraction.weights.buffer,
-            {plan.weights, [plan](const Constant& c) { return prepare_winograd(plan, c); }}}},
+            {plan.weights, [plan](const Constant& c) { return pack_winograd_weights(plan, c); }}}},
           {plan.transformed, plan.products},
           [plan](const Machine& m, const TuningConfig&) { return schedule_winograd(plan, m); }};
 }
@@ -207,14 +207,14 @@ ScheduledFunction schedule(ScheduleRequest r) {
   for (size_t k = 0; k < f.params.size(); ++k) layouts[f.params[k]] = r.layouts[k];
   for (size_t k = 0; k < f.results.size(); ++k) layouts[f.results[k]] = r.layouts[f.params.size() + k];
   // Other machines than the deciding one see of the config what concerns storage.
-  r.machines.back() = with_config(deciding(r.machines), r.config);
-  auto winograd = plan_winograd(f, r.layouts, r.constant, r.options, deciding(r.machines), r.config);
-  auto contraction = winograd
-                         ? std::nullopt
-                         : plan_contraction(f, r.layouts, r.constant, r.options, deciding(r.machines), false, r.config);
+  r.machines.back() = apply_config(storage_machine(r.machines), r.config);
+  auto winograd = plan_winograd(f, r.layouts, r.constant, r.options, storage_machine(r.machines), r.config);
+  auto contraction =
+      winograd ? std::nullopt
+               : plan_contraction(f, r.layouts, r.constant, r.options, storage_machine(r.machines), false, r.config);
   auto strips = winograd || contraction
                     ? std::nullopt
-                    : plan_line_buffer(f, r.layouts, r.constant, r.options, deciding(r.machines), r.config);
+                    : plan_line_buffer(f, r.layouts, r.constant, r.options, storage_machine(r.machines), r.config);
   Decision decision = winograd      ? decide(std::move(*winograd))
                       : contraction ? decide(std::move(*contraction), layouts)
                       : strips      ? decide(std::move(*strips), layouts)
@@ -226,9 +226,10 @@ ScheduledFunction schedule(ScheduleRequest r) {
     auto other = decision.constants.find(b);
     bool packed = other != decision.constants.end();
     params.push_back({packed ? other->second.first : b, Access::read});
-    result.prepare.push_back(packed ? other->second.second
-                                    : Preparation([shape = static_shape(b->shape), layout = layouts[b]](
-                                                      const Constant& c) { return pack(c.reshaped(shape), layout); }));
+    result.packing.push_back(packed
+                                 ? other->second.second
+                                 : PackingFunction([shape = static_shape(b->shape), layout = layouts[b]](
+                                                       const Constant& c) { return pack(c.reshaped(shape), layout); }));
   }
   for (const Buffer& b : f.results) params.push_back({b, Access::write});
   for (const Buffer& b : decision.scratch) params.push_back({b, Access::scratch});

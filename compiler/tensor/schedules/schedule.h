@@ -34,7 +34,7 @@ struct ScheduledFunction {
   std::vector<Kernel> variants;  // one per machine: parameters, results, scratch
   // What the kernels expect in place of each parameter, given the parameter's value: packed, or transformed. To be
   // applied to constants; other parameters are stored as the request says.
-  std::vector<std::function<Constant(const Constant&)>> prepare;
+  std::vector<std::function<Constant(const Constant&)>> packing;
   std::vector<std::pair<int, int>> in_place;  // (result, parameter) that may share memory
 };
 

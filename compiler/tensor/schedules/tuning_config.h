@@ -32,6 +32,6 @@ std::span<const TuningParameter> tuning_parameters();
 std::string str(const TuningConfig&);  // "panel 48, step 8"; empty when nothing is chosen
 
 // The machine, with those of its numbers replaced that are chosen.
-Machine with_config(Machine, const TuningConfig&);
+Machine apply_config(Machine, const TuningConfig&);
 
 }  // namespace dlcc::tensor

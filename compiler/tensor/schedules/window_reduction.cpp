@@ -13,7 +13,6 @@
 namespace dlcc::tensor {
 namespace {
 
-constexpr int64_t most_unrolled = 256;   // updates of accumulators that are written out in a row
 constexpr int64_t most_in_one_sum = 64;  // terms; longer sums are computed in parts
 constexpr size_t most_pieces = 6;        // of a row, so that tiles at its ends may have code of their own
 
@@ -47,11 +46,12 @@ class Scheduler {
   Scheduler(const WindowReductionPlan& plan, const WindowReductionArea& area, const std::map<Buffer, Layout>& layouts,
             const Machine& machine, int threads)
       : plan_(plan),
+        machine_(machine),
         area_(area),
         layouts_(layouts),
         stage_(plan.reduced),
         epilogue_(plan.reduced, plan.epilogue ? &*plan.epilogue : nullptr) {
-    lanes_ = std::min<int64_t>(machine.lanes(std::max(bits(stage_.reduction->identity[0].type()), 8)), lane_block);
+    lanes_ = std::min<int64_t>(machine.lanes(std::max(bits(stage_.reduction->identity[0].type()), 8)), channel_block);
     for (size_t k = 0; k < stage_.axes.size(); ++k)
       if (static_cast<int>(k) != plan.lane_axis) outer_.push_back(k);
     auto row = std::ranges::find_if(outer_.rbegin(), outer_.rend(), [&](size_t k) {
@@ -62,7 +62,7 @@ class Scheduler {
       x_ = static_cast<int>(*row);
       outer_.erase(std::next(row).base());
     }
-    choose_tile(machine);
+    choose_tile();
     blocks_ = shared_blocks(threads);
     choose_unrolling();
     choose_parts();
@@ -70,19 +70,19 @@ class Scheduler {
   }
 
   Stmt run() {
-    int64_t whole = area_.lanes / lane_block, rest = area_.lanes % lane_block;
+    int64_t whole = area_.lanes / channel_block, rest = area_.lanes % channel_block;
     std::vector<Stmt> parts;
     auto add = [&](const Expr& first, int64_t blocks, int64_t vectors, int64_t lanes) {
       parts.push_back(image({area_.first_lane + first, blocks, vectors, lanes}));
     };
     for (const Piece& p : split(whole, blocks_)) {
       Var b = make_var("block");
-      add((Expr(p.begin) + Expr(b) * Expr(p.size)) * Expr(lane_block), p.size, lane_block / lanes_, lanes_);
+      add((Expr(p.begin) + Expr(b) * Expr(p.size)) * Expr(channel_block), p.size, channel_block / lanes_, lanes_);
       parts.back() = for_loop(b, p.count, LoopKind::parallel, parts.back());
     }
     int64_t vectors = plan_.whole_blocks ? ceil_div(rest, lanes_) : rest / lanes_;
-    if (vectors > 0) add(whole * lane_block, 1, vectors, lanes_);
-    if (rest > vectors * lanes_) add(whole * lane_block + vectors * lanes_, 1, 1, rest - vectors * lanes_);
+    if (vectors > 0) add(whole * channel_block, 1, vectors, lanes_);
+    if (rest > vectors * lanes_) add(whole * channel_block + vectors * lanes_, 1, 1, rest - vectors * lanes_);
     return sequence(std::move(parts));
   }
 
@@ -106,9 +106,9 @@ class Scheduler {
 
   // As many accumulators as hide the latency of an addition. Beside them stand the elements that neighbouring results
   // share, and for each block what all its terms share.
-  void choose_tile(const Machine& machine) {
-    int64_t registers = machine.vector_registers - 4,
-            accumulators = std::clamp<int64_t>(registers / 2, 1, machine.accumulators_in_flight);
+  void choose_tile() {
+    int64_t registers = machine_.vector_registers - (machine_.has_fma ? 4 : 5),
+            accumulators = std::clamp<int64_t>(registers / 2, 1, machine_.accumulators_in_flight);
     points_ = std::min(extent(x_), accumulators);
     blocks_ = std::max<int64_t>(std::min(accumulators / points_, registers / (points_ + shared_by_terms())), 1);
     if (points_ > 3) blocks_ = 1;
@@ -119,7 +119,7 @@ class Scheduler {
     int64_t best = blocks_, shortest = area_.lanes;
     for (int64_t size = blocks_; size >= 1; --size) {
       int64_t longest = 0;
-      for (const Piece& p : split(area_.lanes / lane_block, size)) longest += ceil_div(p.count, threads) * p.size;
+      for (const Piece& p : split(area_.lanes / channel_block, size)) longest += ceil_div(p.count, threads) * p.size;
       if (longest < shortest) best = size, shortest = longest;
     }
     return best;
@@ -137,7 +137,8 @@ class Scheduler {
   void choose_unrolling() {
     unrolled_ = static_cast<int>(terms().size()) - 1;
     while (unrolled_ > 0 && terms()[static_cast<size_t>(unrolled_)].extent == Dim(1)) --unrolled_;
-    if (unrolled_ >= 0 && terms()[static_cast<size_t>(unrolled_)].extent.value() * points_ * blocks_ > most_unrolled)
+    if (unrolled_ >= 0 &&
+        terms()[static_cast<size_t>(unrolled_)].extent.value() * points_ * blocks_ > machine_.max_unrolled_updates)
       unrolled_ = -1;
   }
 
@@ -232,7 +233,7 @@ class Scheduler {
     for (size_t k = 0; k < stage_.axes.size(); ++k) {
       int axis = static_cast<int>(k);
       if (axis == plan_.lane_axis)
-        result.push_back(at.base + b * Expr(lane_block) + vector * Expr(lanes_) + lane);
+        result.push_back(at.base + b * Expr(channel_block) + vector * Expr(lanes_) + lane);
       else if (axis == x_)
         result.push_back(point);
       else
@@ -384,11 +385,12 @@ class Scheduler {
 
   Expr folded(const Expr& total, const Expr& value) const {
     const Reduction& r = *stage_.reduction;
-    if (reducer_kind(r) == ReducerKind::sum) return multiply_add(value, total);
+    if (reducer_kind(r) == ReducerKind::sum) return multiply_add(value, total, machine_);
     return substitute(r.combined[0], {{r.left[0], total}, {r.right[0], value}});
   }
 
   const WindowReductionPlan& plan_;
+  const Machine& machine_;
   const WindowReductionArea area_;
   const std::map<Buffer, Layout>& layouts_;
   const Stage& stage_;

@@ -14,9 +14,6 @@
 
 namespace dlcc::tensor {
 
-// Lanes that lie together on every machine, so that all share stored constants.
-inline constexpr int64_t lane_block = 16;
-
 // Decisions shared by all machines, because they concern memory.
 struct WindowReductionPlan {
   Stage reduced;                  // the stage, its indices simplified

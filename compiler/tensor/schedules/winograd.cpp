@@ -48,10 +48,11 @@ class Scheduler {
  public:
   Scheduler(const WinogradPlan& plan, const Machine& machine)
       : plan_(plan),
+        machine_(machine),
         matrices_(transforms(plan.tile)),
         epilogue_(stage(), plan.contraction.epilogue < 0 ? nullptr : &plan.function.stages.back()),
         size_(plan.tile + WinogradPlan::taps - 1),
-        lanes_(std::min<int64_t>(machine.lanes(32), WinogradPlan::lane_block)),
+        lanes_(std::min<int64_t>(machine.lanes(32), channel_block)),
         terms_of_step_(machine.k_unroll),
         register_tile_(choose_register_tile(machine, lanes_, plan.panel)) {}
 
@@ -88,10 +89,10 @@ class Scheduler {
 
   // Of blocks of channels, which lie apart, so that an address differs by a constant from one vector to the next.
   Stmt vectors(int64_t channels, const std::function<Stmt(const Expr&)>& body) const {
-    constexpr int64_t block = WinogradPlan::lane_block;
     Var b = make_var("block"), v = make_var("v");
-    Stmt in_block = for_loop(v, block / lanes_, LoopKind::serial, body(Expr(b) * Expr(block) + Expr(v) * Expr(lanes_)));
-    return for_loop(b, channels / block, LoopKind::serial, in_block);
+    Stmt in_block = for_loop(v, channel_block / lanes_, LoopKind::serial,
+                             body(Expr(b) * Expr(channel_block) + Expr(v) * Expr(lanes_)));
+    return for_loop(b, channels / channel_block, LoopKind::serial, in_block);
   }
 
   // Loops over the tiles of the block; the body gets the tile's number in the block and its first output.
@@ -106,16 +107,16 @@ class Scheduler {
 
   // ---- linear transformations
 
-  static Expr scaled_sum(const Expr& sum, double factor, const Expr& x) {
+  Expr scaled_sum(const Expr& sum, double factor, const Expr& x) const {
     if (factor == 0) return sum;
     Expr scale = literal(dtype::f32, factor);
     if (!sum) return factor == 1 ? x : factor == -1 ? -x : scale * x;
     if (factor == 1) return sum + x;
     if (factor == -1) return sum - x;
-    return fma(scale, x, sum);
+    return multiply_add(scale * x, sum, machine_);
   }
 
-  static Expr combination(const std::vector<double>& factors, const std::vector<Expr>& x, int64_t parity = -1) {
+  Expr combination(const std::vector<double>& factors, const std::vector<Expr>& x, int64_t parity = -1) const {
     Expr sum;
     for (bool negative : {false, true})  // a positive term first, so that no negation is needed
       for (size_t k = 0; k < x.size(); ++k)
@@ -203,7 +204,7 @@ class Scheduler {
   }
 
   Buffer half_transformed(int64_t rows) const {
-    return make_buffer("half", dtype::f32, {rows, size_, lanes_}, Scope::local, 64);
+    return make_buffer("half", dtype::f32, {rows, size_, lanes_}, Scope::local, storage_alignment);
   }
 
   // ---- the three steps
@@ -213,11 +214,10 @@ class Scheduler {
     Var channels = make_var("channels"), row = make_var("row");
     Buffer half = half_transformed(size_);
     Stmt body = each_tile([&](const Expr& tile, const Expr& top, const Expr& left) {
-      return vectors(WinogradPlan::lane_block, [&](const Expr& first) {
+      return vectors(channel_block, [&](const Expr& first) {
         auto element = [&](int64_t i, const Expr& j, const Expr& lane) {
           std::vector<Expr> index = data.indices;
-          index[static_cast<size_t>(plan_.channel_dim)] =
-              Expr(channels) * Expr(WinogradPlan::lane_block) + first + lane;
+          index[static_cast<size_t>(plan_.channel_dim)] = Expr(channels) * Expr(channel_block) + first + lane;
           index[static_cast<size_t>(plan_.y.dim)] = top + Expr(i + plan_.y.begin);
           index[static_cast<size_t>(plan_.x.dim)] = left + j + Expr(plan_.x.begin);
           return load(data.buffer, std::move(index), data.otherwise);
@@ -236,7 +236,7 @@ class Scheduler {
         return allocate(half, sequence({transform_columns(&Scheduler::input_rows, half, element), rows}));
       });
     });
-    return for_loop(channels, plan_.in_channels() / WinogradPlan::lane_block, LoopKind::parallel, body);
+    return for_loop(channels, plan_.in_channels() / channel_block, LoopKind::parallel, body);
   }
 
   // One matrix product for every point of a tile: tiles of the block by channels of the panel.
@@ -269,18 +269,19 @@ class Scheduler {
       return for_loop(r, tall, LoopKind::unrolled, for_loop(v, register_tile_.vectors, LoopKind::unrolled, s));
     };
     Expr in_block = Expr(step) * Expr(terms_of_step_) + Expr(k);
-    Expr base = Expr(channels) * Expr(WinogradPlan::lane_block);
+    Expr base = Expr(channels) * Expr(channel_block);
     Stmt init = each([&](const Expr&, const Expr& lane) { return store(acc, {r, v, lane}, literal(dtype::f32, 0.)); });
     Stmt accumulate = each([&](const Expr& column, const Expr& lane) {
       return store(acc, {r, v, lane},
-                   fma(load(plan_.transformed, {worker_, channels, point, first + Expr(r), in_block}),
-                       load(plan_.weights, {panel, point, base + in_block, column}), load(acc, {r, v, lane})));
+                   multiply_add(load(plan_.transformed, {worker_, channels, point, first + Expr(r), in_block}) *
+                                    load(plan_.weights, {panel, point, base + in_block, column}),
+                                load(acc, {r, v, lane}), machine_));
     });
     accumulate = for_loop(k, terms_of_step_, LoopKind::unrolled, accumulate);
     accumulate = sequence({prefetch(panel, point, part, channels, step, offset), accumulate});
-    accumulate = for_loop(step, WinogradPlan::lane_block / terms_of_step_, LoopKind::serial, accumulate);
+    accumulate = for_loop(step, channel_block / terms_of_step_, LoopKind::serial, accumulate);
     accumulate = sequence({prefetch(panel, point, part, channels, Expr(), offset), accumulate});
-    accumulate = for_loop(channels, plan_.in_channels() / WinogradPlan::lane_block, LoopKind::serial, accumulate);
+    accumulate = for_loop(channels, plan_.in_channels() / channel_block, LoopKind::serial, accumulate);
     Stmt drain = each([&](const Expr& column, const Expr& lane) {
       return store(plan_.products, {slot_, first + Expr(r), point * Expr(plan_.panel) + column},
                    load(acc, {r, v, lane}));
@@ -292,13 +293,14 @@ class Scheduler {
   // lines_to_fetch.
   Stmt prefetch(const Expr& panel, const Expr& point, const Part& part, const Expr& channels, const Expr& step,
                 int64_t offset) const {
-    constexpr int64_t per_line = 16;
+    int64_t per_line = machine_.cache_line_bytes / 4;
     int64_t across = register_tile_.vectors * lanes_ / per_line;
     if (across == 0) return nullptr;
-    KRun run{channels, plan_.in_channels() / WinogradPlan::lane_block, WinogradPlan::lane_block / terms_of_step_};
+    KRun run{channels, plan_.in_channels() / channel_block, channel_block / terms_of_step_};
     std::vector<Stmt> hints;
     bool contiguous = across * per_line == plan_.panel;  // one line after another, whichever the row
-    for (const Expr& line : lines_to_fetch(plan_.in_channels() * across, part.number, part.count, run, step)) {
+    for (const Expr& line :
+         lines_to_fetch(plan_.in_channels() * across, part.number, part.count, run, step, machine_)) {
       Expr row = contiguous ? Expr(0) : floor_div(line, Expr(across));
       Expr column = contiguous ? line : floor_mod(line, Expr(across));
       std::vector<Expr> index = {panel, point + Expr(1), row, Expr(offset) + column * Expr(per_line)};
@@ -361,6 +363,7 @@ class Scheduler {
   }
 
   const WinogradPlan& plan_;
+  const Machine& machine_;
   const Transforms& matrices_;
   Epilogue epilogue_;
   int64_t size_;  // points of a tile along either axis
@@ -376,7 +379,7 @@ class Scheduler {
 
 Stmt schedule_winograd(const WinogradPlan& plan, const Machine& machine) { return Scheduler(plan, machine).run(); }
 
-Constant prepare_winograd(const WinogradPlan& plan, const Constant& weights) {
+Constant pack_winograd_weights(const WinogradPlan& plan, const Constant& weights) {
   const Stage& stage = plan.function.stages[0];
   const Matrix& g = transforms(plan.tile).weights;
   int64_t size = static_cast<int64_t>(g.size());

@@ -26,7 +26,6 @@ struct WindowAxis {
 // Decisions shared by all machines, because they concern memory.
 struct WinogradPlan {
   static constexpr int64_t taps = 3;
-  static constexpr int64_t lane_block = 16;  // channels are handled in multiples of this on every machine
 
   TensorFunction function;
   Contraction contraction;
@@ -37,7 +36,7 @@ struct WinogradPlan {
   int64_t tile = 4;    // outputs of a tile along either axis
   int64_t block = 1;   // tiles transformed together
   int64_t panel = 16;  // output channels computed together; divides their number
-  Buffer weights;      // [panel][point][input channel][channel of the panel]: what prepare_winograd gives
+  Buffer weights;      // [panel][point][input channel][channel of the panel]: what pack_winograd_weights gives
   // Threads share the blocks, if each may have all weights in its cache or has several tiles; else they share the
   // panels of every block.
   int64_t workers = 1, shares = 1;
@@ -68,6 +67,6 @@ std::vector<Range> winograd_reads(const TensorFunction&, const std::vector<bool>
 Stmt schedule_winograd(const WinogradPlan&, const Machine&);
 
 // The function's weights, transformed: G w G^T of every pair of channels, in the order of WinogradPlan::weights.
-Constant prepare_winograd(const WinogradPlan&, const Constant& weights);
+Constant pack_winograd_weights(const WinogradPlan&, const Constant& weights);
 
 }  // namespace dlcc::tensor

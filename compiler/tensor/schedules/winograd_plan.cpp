@@ -117,8 +117,7 @@ double work(const WinogradPlan& p, int64_t tile, const Machine& machine) {
 // pay for the transformations. A tile of one output is the direct schedule.
 int64_t choose_tile(const WinogradPlan& p, const ScheduleOptions& options, const Machine& machine,
                     std::optional<int64_t> chosen = {}) {
-  if (options.small || p.in_channels() % WinogradPlan::lane_block || p.extent(p.n_axis) % WinogradPlan::lane_block)
-    return 0;
+  if (options.small || p.in_channels() % channel_block || p.extent(p.n_axis) % channel_block) return 0;
   auto admitted = [&](int64_t tile) { return tile <= 2 || !options.strict; };
   if (chosen && admitted(*chosen)) return *chosen > 1 ? *chosen : 0;
   int64_t best = 1;
@@ -158,7 +157,7 @@ std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::ve
   const Layout& stored = layouts[static_cast<size_t>(std::ranges::find(f.params, data) - f.params.begin())];
   const Layout& result = layouts[f.params.size()];
   auto in_blocks = [](const Layout& l, int axis) {
-    return !l.is_dense() && l.parts.back().axis == axis && l.parts.back().extent % WinogradPlan::lane_block == 0;
+    return !l.is_dense() && l.parts.back().axis == axis && l.parts.back().extent % channel_block == 0;
   };
   if (!in_blocks(stored, plan.channel_dim) || !in_blocks(result, plan.n_axis)) return std::nullopt;
   std::vector<Range> read = winograd_reads(f, constant, plan.tile);
@@ -169,8 +168,8 @@ std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::ve
   int64_t channels = plan.in_channels(), columns = plan.extent(plan.n_axis);
   int64_t size = plan.tile + WinogradPlan::taps - 1, points = size * size;
   int64_t tiles = plan.tiles_along(plan.y) * plan.tiles_along(plan.x);
-  plan.panel = columns % 32 == 0 ? 32 : WinogradPlan::lane_block;
-  if (config.panel && columns % *config.panel == 0) plan.panel = *config.panel;
+  plan.panel = columns % machine.panel_widths[0] == 0 ? machine.panel_widths[0] : channel_block;
+  if (config.panel_width && columns % *config.panel_width == 0) plan.panel = *config.panel_width;
   // What one thread has transformed need not cross to another's cache when each has tiles of its own, for which it
   // reads all weights: worth it where they stay in the cache, or serve several tiles.
   bool weights_stay = points * channels * columns * 4 <= machine.l2_bytes;
@@ -181,14 +180,14 @@ std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::ve
   int64_t most = std::max<int64_t>(machine.winograd_block_bytes / (points * (channels + plan.panel) * 4), 1);
   plan.block = ceil_div(tiles, round_up(ceil_div(tiles, most), plan.workers));
   auto scratch = [](const char* name, std::vector<int64_t> shape) {
-    return make_buffer(name, dtype::f32, shape_of(shape), Scope::global, 64);
+    return make_buffer(name, dtype::f32, shape_of(shape), Scope::global, storage_alignment);
   };
   plan.weights = scratch("weights", {columns / plan.panel, points, channels, plan.panel});
   // An odd number of lines from one row to the next spreads them over the sets of the cache.
-  constexpr int64_t lane_block = WinogradPlan::lane_block;
-  plan.transformed = scratch("transformed", {plan.workers, channels / lane_block, points, plan.block | 1, lane_block});
+  plan.transformed =
+      scratch("transformed", {plan.workers, channels / channel_block, points, plan.block | 1, channel_block});
   plan.products =
-      scratch("products", {std::max(plan.workers, plan.shares), plan.block, points * plan.panel + lane_block});
+      scratch("products", {std::max(plan.workers, plan.shares), plan.block, points * plan.panel + channel_block});
   return plan;
 }
 

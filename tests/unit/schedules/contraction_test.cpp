@@ -32,6 +32,26 @@ void check_conv(const Conv& p) {
 
 }  // namespace
 
+TEST_CASE("register tiles fit the registers beside their factors") {
+  auto tile = [](const Machine& m, int64_t panel_width) {
+    RegisterTile t = choose_register_tile(m, m.lanes(32), panel_width);
+    return std::pair(t.rows, t.vectors);
+  };
+  CHECK(tile(avx512, 32) == std::pair<int64_t, int64_t>(14, 2));
+  CHECK(tile(avx512, 48) == std::pair<int64_t, int64_t>(9, 3));
+  CHECK(tile(avx2, 32) == std::pair<int64_t, int64_t>(6, 2));
+  CHECK(tile(neon, 32) == std::pair<int64_t, int64_t>(5, 4));  // 20 accumulators, 4 weights, 5 rows of data
+  CHECK(tile(sse, 32) == std::pair<int64_t, int64_t>(5, 2));   // a register holds the product
+}
+
+TEST_CASE("products are fused with their sums where the machine can") {
+  TensorFunction f = convolution({.epilogue = false});
+  for (const Machine& m : {avx512, sse}) {
+    Kernel kernel = schedule({f, {false, true}, {{}, {}, {}}, {m}}).variants[0];
+    CHECK((print(kernel).find("fma(") != std::string::npos) == m.has_fma);
+  }
+}
+
 TEST_CASE("convolutions") {
   check_conv({});
   check_conv({.epilogue = false});

@@ -56,7 +56,7 @@ void check_schedule(const TensorFunction& f, std::vector<bool> constant, std::ve
   REQUIRE(expected.status == Status::ok);
   ScheduledFunction s = schedule({f, constant, layouts, machines, options, config});
   std::vector<Constant> stored;
-  for (size_t k = 0; k < args.size(); ++k) stored.push_back(s.prepare[k](args[k]));
+  for (size_t k = 0; k < args.size(); ++k) stored.push_back(s.packing[k](args[k]));
   for (const Kernel& kernel : s.variants) {
     CAPTURE(print(kernel));
     Diagnostics broken;

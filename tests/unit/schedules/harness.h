@@ -11,7 +11,9 @@
 namespace dlcc::test {
 
 inline const tensor::Machine avx512{.vector_bytes = 64, .vector_registers = 32},
-    avx2{.vector_bytes = 32, .vector_registers = 16}, neon{.vector_bytes = 16, .vector_registers = 32},
+    avx2{.vector_bytes = 32, .vector_registers = 16},
+    neon{.vector_bytes = 16, .vector_registers = 32, .multiplies_by_lane = true},
+    sse{.vector_bytes = 16, .vector_registers = 16, .has_fma = false},
     small_cache{.vector_bytes = 64, .vector_registers = 32, .l2_bytes = 8 << 10},
     streaming{.vector_bytes = 64, .vector_registers = 32, .machine_balance = 5};
 
@@ -19,7 +21,7 @@ inline const tensor::Machine avx512{.vector_bytes = 64, .vector_registers = 32},
 // ScheduleRequest; those left out are dense.
 void check_schedule(const tensor::TensorFunction&, std::vector<bool> constant, std::vector<tensor::Layout> = {},
                     tensor::ScheduleOptions = {},
-                    const std::vector<tensor::Machine>& = {avx512, avx2, neon, small_cache},
+                    const std::vector<tensor::Machine>& = {avx512, avx2, neon, sse, small_cache},
                     const tensor::TuningConfig& = {});
 
 // A 2-D convolution of float32: data [n, c, h, w] and weights, and with an epilogue a bias and a residual image.

@@ -75,7 +75,7 @@ void check_line_buffer(const TensorFunction& f) {
     }
     std::vector<Layout> blocked = layouts;
     blocked[0] = channels16(f, 0);
-    CHECK(plan_line_buffer(f, blocked, constant, options, medium_cache)->producer.panel % n_block == 0);
+    CHECK(plan_line_buffer(f, blocked, constant, options, medium_cache)->producer.panel % channel_block == 0);
     check_schedule(f, constant, blocked, options, {medium_cache});
   }
 }

@@ -21,7 +21,7 @@ Stmt nest(int64_t a, int64_t b, int64_t i) {
 // Extents of the parallel loops that are left, outermost first.
 std::vector<int64_t> forks(const Stmt& s, int threads) {
   std::vector<int64_t> extents;
-  for_each_stmt(choose_parallel_loops(s, threads), [&](const Stmt& x) {
+  for_each_stmt(choose_parallel_loops(s, threads, {}), [&](const Stmt& x) {
     const For* loop = as<For>(x);
     if (loop && loop->kind == LoopKind::parallel) extents.push_back(*constant_integer(loop->extent));
   });
@@ -45,7 +45,7 @@ TEST_CASE("little work stays serial") { CHECK(forks(nest(4, 4, 16), 2).empty());
 TEST_CASE("long loops have several tasks for each thread, as many for all") {
   auto tasks = [](const Stmt& s, int threads) {
     const For& loop = *as<For>(s);
-    return count_tasks(loop, *constant_integer(loop.extent), threads);
+    return count_tasks(loop, *constant_integer(loop.extent), threads, {});
   };
   CHECK(tasks(nest(100, 100, 10000), 2) == 16);
   CHECK(tasks(nest(100, 100, 10000), 3) == 24);

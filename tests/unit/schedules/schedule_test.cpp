@@ -55,13 +55,13 @@ TEST_CASE("whatever a schedule chooses, it computes the definition") {
                         small = conv({.c = 32, .h = 8, .w = 8, .o = 32}, {.small = true});
   CHECK(filtered.contains("winograd_tile_size 1"));
   CHECK(filtered.contains("winograd_tile_size 2") != filtered.contains("winograd_tile_size 4"));  // one is the estimate
-  CHECK(filtered.contains("panel 48"));
-  CHECK(filtered.contains("step 8"));
+  CHECK(filtered.contains("panel_width 48"));
+  CHECK(filtered.contains("k_unroll 8"));
   CHECK_FALSE(strict.contains("winograd_tile_size 4"));
   CHECK_FALSE(small.contains("winograd_tile_size 2"));
   CHECK(pointwise.contains("m_blocking 1"));
-  CHECK(deep.contains("parts 1"));
-  CHECK_FALSE(grouped.contains("panel 32"));  // a group has 48 columns
+  CHECK(deep.contains("k_blocking 1"));
+  CHECK_FALSE(grouped.contains("panel_width 32"));  // a group has 48 columns
 
   TensorFunction image = depthwise({}, Behind::bounds);
   Layout blocked = channels16(image, 0), result = channels16(image, 4);
@@ -75,8 +75,8 @@ TEST_CASE("another machine's schedule follows the config only where it concerns 
     ScheduleRequest r{f, {false, true}, {channels16(f, 0), {}, channels16(f, 2)}, {avx2, avx512}, {}, config};
     return print(schedule(r).variants[0]);
   };
-  CHECK(text({.m_blocking = 1, .step = 8}) == text({}));
-  CHECK(text({.panel = 48}) != text({}));
+  CHECK(text({.m_blocking = 1, .k_unroll = 8}) == text({}));
+  CHECK(text({.panel_width = 48}) != text({}));
 }
 
 TEST_CASE("the hash of a request") {
@@ -94,7 +94,7 @@ TEST_CASE("the hash of a request") {
   };
   CHECK(with([&](auto& o) { o.function = function("b", "8"); }) == known);
   CHECK(with([&](auto& o) { o.machines = {neon, avx512}; }) == known);
-  CHECK(with([&](auto& o) { o.config.panel = 16; }) == known);
+  CHECK(with([&](auto& o) { o.config.panel_width = 16; }) == known);
   CHECK(with([&](auto& o) { o.function = function("a", "7"); }) != known);
   CHECK(with([&](auto& o) { o.constant[1] = false; }) != known);
   CHECK(with([&](auto& o) { o.layouts[0] = blocked_layout({4, 8}, 1, 4, Layout::Tail::zero); }) != known);
