@@ -10,11 +10,14 @@
 
 namespace dlcc::tensor {
 
+// Bytes of a tensor in dense storage.
+int64_t bytes_of(const Buffer&);
+
 // The layout of the buffer; dense when none is given.
 Layout layout_of(const std::map<Buffer, Layout>&, const Buffer&);
 
-// How the storage of a tensor is run through, without its halo: one loop per part of its layout, outermost first, and
-// the logical index that the loop variables give.
+// A loop nest over the storage of a tensor, without its halo: one loop for each part of its layout, outermost first,
+// and the logical index that the loop variables give.
 struct StorageLoops {
   std::vector<Var> vars;
   std::vector<int64_t> extents;

@@ -1,4 +1,4 @@
-// What a tuner needs to know of a request: a name that other compilations find it by, and what else could be done.
+// What a tuner asks about a request: its key in tuning records, and its tuning candidates.
 #include <fmt/format.h>
 
 #include <set>
@@ -30,7 +30,7 @@ std::string text_of(const Machine& m) {
               fork_cost, min_task_cost, max_tasks_per_thread);
 }
 
-// The deciding machine's kernel; its parameters show how constants are stored.
+// The storage machine's kernel as text; its parameters show the layouts of packed constants.
 std::string kernel_text(ScheduleRequest r, const TuningConfig& config) {
   r.machines = {storage_machine(r.machines)};
   r.config = config;

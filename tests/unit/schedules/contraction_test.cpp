@@ -82,8 +82,8 @@ TEST_CASE("two terms to a vector") {
     TensorFunction f = convolution(p);
     std::vector<Layout> layouts = {channels16(f, 0), {}, {}, channels16(f, 3), channels16(f, 4)};
     std::vector<bool> constant = {false, true, true, false};
-    CHECK(plan_contraction(f, layouts, constant, {}, avx512, false)->interleave == 2);
-    CHECK(plan_contraction(f, layouts, constant, {}, avx512, true)->interleave == 1);
+    CHECK(plan_contraction(f, layouts, constant, {}, avx512, false)->k_interleave == 2);
+    CHECK(plan_contraction(f, layouts, constant, {}, avx512, true)->k_interleave == 1);
     check_schedule(f, constant, layouts);
     check_schedule(f, constant, layouts, {.strict = true});
     layouts[4] = {};
@@ -96,7 +96,7 @@ TEST_CASE("threads have equal shares of a small image's panels") {
     TensorFunction f = convolution({.c = 32, .h = height, .w = height, .o = columns, .k = 1, .pad = 0});
     std::vector<Layout> layouts = {channels16(f, 0), {}, {}, channels16(f, 3), channels16(f, 4)};
     check_schedule(f, weights_constant(f), layouts, {.threads = threads});
-    return plan_contraction(f, layouts, weights_constant(f), {.threads = threads}, avx512, false)->panel;
+    return plan_contraction(f, layouts, weights_constant(f), {.threads = threads}, avx512, false)->panel_width;
   };
   CHECK(panel(96, 7, 1) == 32);
   CHECK(panel(96, 7, 2) == 48);
