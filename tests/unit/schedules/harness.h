@@ -32,22 +32,22 @@ struct Conv {
 };
 tensor::TensorFunction convolution(const Conv&);
 
-// One filter of k x k taps for each channel, with parameters x, w, b and skip; behind it nothing, a bias and a limited
-// range, a bias and x * sigmoid(x), or an addition of another image.
+// One filter of k x k taps for each channel, with parameters x, w, b and skip, and an epilogue: nothing, a bias and a
+// limited range, a bias and x * sigmoid(x), or the addition of another image.
 struct Depthwise {
   int64_t n = 1, c = 32, h = 9, w = 9, k = 3, stride = 1, dilation = 1, pad = 1;
 };
-enum class Behind : uint8_t { nothing, bounds, sigmoid, residual };
-tensor::TensorFunction depthwise(const Depthwise&, Behind);
+enum class DepthwiseEpilogue : uint8_t { nothing, bounds, sigmoid, residual };
+tensor::TensorFunction depthwise(const Depthwise&, DepthwiseEpilogue);
 
 // Only the second parameter is known at compile time.
 std::vector<bool> weights_constant(const tensor::TensorFunction&);
 
-// Blocks of 16 channels, for a parameter, or behind those for a result.
+// The layout in blocks of 16 channels of a parameter, or of result which - params.size().
 tensor::Layout channels16(const tensor::TensorFunction&, size_t which);
 
-// The layouts that a network would give a convolution: blocks of channels, zeros round the data as its reader wants,
-// and round the result.
+// The layouts that a network would give a convolution: blocks of channels, with the halo that its schedule wants around
+// the data, and some halo around the result.
 std::vector<tensor::Layout> halo_layouts(const tensor::TensorFunction&, const std::vector<bool>& constant,
                                          const tensor::ScheduleOptions&, const tensor::Machine& = avx512);
 

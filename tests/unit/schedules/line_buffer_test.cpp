@@ -80,15 +80,15 @@ void check_line_buffer(const TensorFunction& f) {
   }
 }
 
-TensorFunction expansion(const Conv& c, Depthwise w, Behind behind = Behind::bounds) {
+TensorFunction expansion(const Conv& c, Depthwise w, DepthwiseEpilogue epilogue = DepthwiseEpilogue::bounds) {
   TensorFunction first = convolution(c);
   const Shape& passed = first.results[0]->shape;
   w.n = passed[0].value(), w.c = passed[1].value(), w.h = passed[2].value(), w.w = passed[3].value();
-  return chain(first, depthwise(w, behind));
+  return chain(first, depthwise(w, epilogue));
 }
 
-void check_expansion(const Conv& c, const Depthwise& w, Behind behind = Behind::bounds) {
-  check_line_buffer(expansion(c, w, behind));
+void check_expansion(const Conv& c, const Depthwise& w, DepthwiseEpilogue epilogue = DepthwiseEpilogue::bounds) {
+  check_line_buffer(expansion(c, w, epilogue));
 }
 
 std::vector<bool> all_but_image(const TensorFunction& f) {
@@ -101,7 +101,9 @@ std::vector<bool> all_but_image(const TensorFunction& f) {
 
 TEST_CASE("an expansion and its depthwise convolution") {
   Conv wide{.c = 8, .h = 14, .w = 11, .o = 40, .k = 1, .pad = 0};
-  for (Behind b : {Behind::nothing, Behind::bounds, Behind::sigmoid, Behind::residual}) check_expansion(wide, {}, b);
+  for (DepthwiseEpilogue b :
+       {DepthwiseEpilogue::nothing, DepthwiseEpilogue::bounds, DepthwiseEpilogue::sigmoid, DepthwiseEpilogue::residual})
+    check_expansion(wide, {}, b);
   check_expansion(wide, {.stride = 2});
   check_expansion(wide, {.k = 5, .stride = 2, .pad = 2});
   check_expansion(wide, {.dilation = 2, .pad = 2});
@@ -124,7 +126,7 @@ TEST_CASE("a convolution and its pooling") {
 TEST_CASE("bands have the most rows that the cache keeps, in equal numbers") {
   auto rows = [](int64_t height, const Machine& machine) {
     TensorFunction f = chain(convolution({.c = 8, .h = height, .w = 11, .o = 32, .k = 1, .pad = 0, .epilogue = false}),
-                             depthwise({.c = 32, .h = height, .w = 11}, Behind::nothing));
+                             depthwise({.c = 32, .h = height, .w = 11}, DepthwiseEpilogue::nothing));
     std::vector<Layout> layouts(f.params.size() + 1);
     layouts.back() = channels16(f, f.params.size());
     return plan_line_buffer(f, layouts, all_but_image(f), {}, machine)->rows;
@@ -157,7 +159,7 @@ TEST_CASE("line-buffer fusion is for images that the cache does not keep") {
   auto prefers = [](int64_t size, int64_t k, int64_t channels = 16) {
     TensorFunction f =
         chain(convolution({.c = channels, .h = size, .w = size, .o = 96, .k = k, .pad = k / 2, .epilogue = false}),
-              depthwise({.c = 96, .h = size, .w = size}, Behind::nothing));
+              depthwise({.c = 96, .h = size, .w = size}, DepthwiseEpilogue::nothing));
     return prefers_line_buffer(f, all_but_image(f), {}, avx512);
   };
   CHECK(prefers(112, 1));
