@@ -79,7 +79,7 @@ class Scheduler {
                                  .row = make_var("row"),
                                  .first_row = at.result,
                                  .rows = plan_.rows,
-                                 .fixed_axes = batch_axes()};
+                                 .free_axes = batch_axes()};
     consumed.known = {{consumed.row, {0, plan_.rows - 1}}, {worker_, {0, plan_.workers - 1}}};
     return sequence({to_line_buffer(schedule_area(plan_.producer, produced, machine_, config_), at), pad_rows(at),
                      schedule_area(from_line_buffer(consumed, at), consumed, layouts_, machine_)});

@@ -28,7 +28,7 @@ class Cutter {
     for (int64_t tall = 1; tall <= std::min(height, max_pixels_); ++tall)
       for (int64_t wide = 1; wide <= std::min(width, max_pixels_ / tall); ++wide) {
         double cost = cost_of(height, width, tall, wide);
-        // Of equals the flattest, since neighbours in a row lie next to each other, and of these the max_pixels even.
+        // Among tiles of equal cost the flattest, since pixels of a row are stored next to each other.
         if (best.cost < 0 || cost < best.cost) best = {cost, tall, wide};
       }
     return best_[{height, width}] = best;

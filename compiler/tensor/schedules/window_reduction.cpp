@@ -61,7 +61,7 @@ class Scheduler {
       int axis = static_cast<int>(tiling_.outer_axes[k]);
       if (axis == area_.row_axis)
         body = rows(body);
-      else if (!std::ranges::count(area_.fixed_axes, axis))
+      else if (!std::ranges::count(area_.free_axes, axis))
         body = for_loop(stage_.axes[tiling_.outer_axes[k]].var, extent(axis), LoopKind::parallel, body);
     }
     return body;

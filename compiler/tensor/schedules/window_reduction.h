@@ -53,8 +53,8 @@ struct WindowReductionArea {
   Var row;  // the loop over the rows: the row minus first_row
   Expr first_row;
   int64_t rows = 0;
-  std::vector<int> fixed_axes = {};  // axes whose variables are free in the area's code
-  Ranges known = {};                 // ranges of `row` and of other free variables of the plan's expressions
+  std::vector<int> free_axes = {};  // axes whose variables are free in the area's code
+  Ranges known = {};                // ranges of `row` and of other free variables of the plan's expressions
 };
 Stmt schedule_area(const WindowReductionPlan&, const WindowReductionArea&, const std::map<Buffer, Layout>& layouts,
                    const Machine&);

@@ -72,7 +72,7 @@ class Chooser {
       if (static_cast<int>(k) != plan_.lane_axis) outer.push_back(k);
     auto row = std::ranges::find_if(outer.rbegin(), outer.rend(), [&](size_t k) {
       return stage_.axes[k].extent != Dim(1) && static_cast<int>(k) != area_.row_axis &&
-             !std::ranges::count(area_.fixed_axes, static_cast<int>(k));
+             !std::ranges::count(area_.free_axes, static_cast<int>(k));
     });
     if (row == outer.rend()) return;
     tiling_.x_axis = static_cast<int>(*row);
