@@ -195,7 +195,7 @@ class Lowerer {
                 .request = s.request};
     for (size_t k = 0; k < x.args.size(); ++k) {
       const Constant* c = std::get_if<Constant>(&x.args[k]);
-      call.operands.push_back(c ? constant(s.prepare[k](*c)) : value(x.args[k], env, b.location));
+      call.operands.push_back(c ? constant(s.packing[k](*c)) : value(x.args[k], env, b.location));
     }
     const auto& params = program_.kernels[static_cast<size_t>(s.kernel)].variants[0].params;
     Operand result{-1, {}, f.results.size() != 1};
@@ -248,7 +248,7 @@ class Lowerer {
 
   struct Scheduled {
     int kernel;
-    std::vector<std::function<Constant(const Constant&)>> prepare;
+    std::vector<std::function<Constant(const Constant&)>> packing;
     std::vector<std::pair<int, int>> in_place;
     int64_t macs;
     uint64_t request;
@@ -267,14 +267,15 @@ class Lowerer {
     tensor::ScheduledFunction s = tensor::schedule(std::move(request));
     KernelVariants kernel{f.name, {}};
     std::string text;  // calls whose kernels print the same text share one kernel
-    for (tensor::Kernel& k : s.variants) {
+    for (size_t level = 0; level < s.variants.size(); ++level) {
+      tensor::Kernel& k = s.variants[level];
       auto run = [&](const char* pass, tensor::Stmt body) {
         k.body = std::move(body);
         tensor::verify_after(pass, k);
       };
       run("expand_math", tensor::expand_math(k.body));
       run("bind_shared", tensor::bind_shared(k.body));
-      run("choose_parallel_loops", tensor::choose_parallel_loops(k.body, options_.threads));
+      run("choose_parallel_loops", tensor::choose_parallel_loops(k.body, options_.threads, machines_[level]));
       k.name.clear();
       text += tensor::print(k);
       k.name = f.name;
@@ -282,7 +283,7 @@ class Lowerer {
     }
     auto [it, is_new] = kernel_by_text_.emplace(std::move(text), static_cast<int>(program_.kernels.size()));
     if (is_new) program_.kernels.push_back(std::move(kernel));
-    Scheduled result{it->second, std::move(s.prepare), std::move(s.in_place), tensor::multiply_accumulates(f), hash};
+    Scheduled result{it->second, std::move(s.packing), std::move(s.in_place), tensor::multiply_accumulates(f), hash};
     return scheduled_.emplace(std::move(key), std::move(result)).first->second;
   }
 

@@ -25,6 +25,10 @@ Pattern pattern_of(const TensorFunction&);
 // Whether the function is a concatenation: every stage writes a box of the only result, without reduction.
 bool is_concatenation(const TensorFunction&);
 
+// Whether the expression, or a value or requirement of the stage, loads from the buffer.
+bool reads(const Expr&, const Buffer&);
+bool reads(const Stage&, const Buffer&);
+
 // Whether every load of `buffer` in the stage's values has exactly the stage's axes as indices, in order.
 bool reads_at_own_index(const Stage&, const BufferNode* buffer);
 

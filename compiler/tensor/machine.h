@@ -1,57 +1,109 @@
-// What schedules know about a CPU: every number that they decide by and that another CPU would have another value of.
-// Part of a target's table (targets/llvm/x86.cpp, aarch64.cpp), where the values of each CPU stand with their sources;
-// nothing here is read from the host. What no table says has the value here, measured on Emerald Rapids and Zen 5.
+// The numbers of a CPU by which schedules and code generation decide. Every target table has one Machine for each CPU
+// level (targets/llvm/x86.cpp, aarch64.cpp, with the sources of the values); nothing is read from the host. The
+// defaults were measured on Emerald Rapids and Zen 5.
 //
-// Kernels of several machines in one object share the storage of their operands. What concerns storage (minimal
-// filtering, packed panels, scratch) is therefore decided once, by the last of the machines; what concerns registers
-// and the order of loops by each for itself.
+// The kernels of all levels of an object share the storage of their operands. The last, best level therefore decides
+// what concerns storage (Winograd, packed panels, scratch); each level decides about its own registers and loop order.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
 namespace dlcc::tensor {
 
+// Channels (or other indices along N) that blocked layouts and packed weights store next to each other: one vector of
+// float32 of the widest level. One number for all machines, since all levels of an object share storage.
+inline constexpr int64_t channel_block = 16;
+
+// Alignment of scratch and packed constants in bytes: a whole 512-bit vector, and no vector crosses a cache line.
+inline constexpr int storage_alignment = 64;
+
 struct Machine {
-  int vector_bytes = 16;  // one vector register
+  // ---- registers and arithmetic units
+
+  int vector_bytes = 16;  // of one vector register
   int vector_registers = 16;
-  int general_registers = 16;  // with the stack's pointer
-  bool has_fma = true;
-
-  // Independent accumulators that hide the latency of an addition: arithmetic units times cycles of latency. Two units
-  // of four cycles are what x86 has had since Skylake and Zen 2, and ARM's large cores since the Cortex-A76.
+  int general_registers = 16;  // the stack pointer included
+  bool has_fma = true;         // without, each product needs a register before it is added
+  // A multiply-add takes one factor from a lane of a vector (fmla by element): four data values of a row along K are
+  // one load, and each row of a register tile holds such a vector.
+  bool multiplies_by_lane = false;
+  // FMA latency in cycles times FMA units: independent accumulators that keep the units busy. Two units of four cycles
+  // are what x86 has had since Skylake and Zen 2, and ARM's large cores since the Cortex-A76.
   int accumulators_in_flight = 8;
-  // What a register tile costs for each term beside its products, in multiply-adds of one vector: the factors' loads,
-  // and what each of the tile's rows but the first adds, since they lie far from each other.
-  double tile_overhead = 1.5, tile_row_overhead = 0.25;
-  int64_t k_unroll = 4;  // of a sum, between which there is no branch; divides 16
 
-  // Operations of 32-bit floats that one core does in the time in which a byte arrives from memory, at the best of
-  // both.
+  // ---- caches and memory
+
+  int64_t cache_line_bytes = 64;
+  int64_t l1_bytes = 32 << 10, l2_bytes = 1 << 20;  // of one core
+  // float32 operations that one core does in the time in which one byte arrives from memory, both at their peak.
   double machine_balance = 16;
-  // Such operations in the time in which minimal filtering transforms one point of one channel's tile: loads and
-  // stores, most of them.
+  // Places of the next panel from which lines are prefetched in turn. The hardware prefetchers follow each of them a
+  // short way, so two at half the pace keep more lines under way: 7x7 layers of ResNet-50 gain 5 to 14 %.
+  int64_t prefetch_streams = 2;
+  // Channel blocks of K from which on the next block's data is prefetched. With fewer, most of it is in the first-level
+  // cache: MobileNetV2's first projections lost 15 %.
+  int64_t min_k_blocks_to_prefetch = 4;
+
+  // ---- register tiles of contractions
+
+  // Cost of a register tile for each K index besides its products, in multiply-adds of one vector: the loads of the
+  // factors, and the address arithmetic of each image row but the first.
+  double tile_overhead = 1.5, tile_row_overhead = 0.25;
+  // Cost of the code of another grid of equal tiles: this share of the image's multiply-adds.
+  double grid_overhead = 0.01;
+  int64_t k_unroll = 4;            // K indices between two branches; divides channel_block
+  int64_t tiles_per_m_block = 16;  // register tiles that reuse the operands read for an M block
+
+  // ---- packed panels and blocking of contractions
+
+  // N indices of a packed panel: the first width that divides N. Each fills register tiles of two, three or five
+  // vectors of 16 floats; 32 has the most products for each load.
+  std::array<int64_t, 3> panel_widths = {32, 48, 80};
+  // N above which panels need not divide N: little of the last panel is wasted.
+  int64_t max_n_of_exact_panels = 64;
+  // Pixels up to which threads share the panels: fewer register tiles than that do not divide among threads.
+  int64_t max_m_of_shared_panels = 64;
+  // Register tiles up to which K-blocking starts at half the panel size. Each of few tiles prefetches a large share of
+  // the next panel, for which a panel in the cache leaves little room: the last projection of ResNet-50.
+  int64_t max_tiles_of_early_k_blocking = 4;
+  // N from which on the pixels that a projection reads at strides are copied next to each other, as all panels read
+  // them again: 2 to 3 % of ResNet-50's two largest. Below, the copy takes longer.
+  int64_t min_n_to_gather = 1024;
+  // K-interleaved packing in pairs: K from which on its saved products outweigh the sums of lanes at the end, and the
+  // number of half channel blocks of N above which the wasted half no longer matters.
+  int64_t min_k_to_interleave = 64, max_half_blocks_to_interleave = 5;
+
+  // ---- Winograd
+
+  // float32 operations in the time in which one point of one channel's tile is transformed; mostly loads and stores.
   double winograd_transform_cost = 40;
-
-  // A call of a function that keeps its caller's registers, in operations of one lane: ten nanoseconds.
-  double call_cost = 1 << 10;
-
-  int64_t l1_bytes = 32 << 10, l2_bytes = 1 << 20;  // the caches of one core
-  // What the input tiles that minimal filtering transforms together may fill, with the products of a panel. Every such
-  // block reads all weights again, so it may be somewhat more than the cache.
+  // Bytes of the transformed input tiles of one block and the products of one panel. Every block reads all weights
+  // again, so a block may exceed the second-level cache by a quarter.
   int64_t winograd_block_bytes = 5 << 18;
-  int64_t tiles_per_m_block = 16;  // register tiles that use what was read for all of them
+
+  // ---- window reductions and elementwise loops
+
+  int64_t max_unrolled_updates = 256;  // accumulator updates in straight-line code; bounds the size of the code
+  int64_t elementwise_chunk = 4096;    // elements of a vector loop that threads share in chunks
+
+  // ---- calls and threads, in operations of one lane: about a hundred in a nanosecond
+
+  double call_cost = 1 << 10;       // of a function that preserves its caller's registers: ten nanoseconds
+  double fork_cost = 1 << 16;       // of a fork and a join: half a microsecond
+  double min_task_cost = 1 << 19;   // four microseconds: taking a task costs little in comparison
+  double max_tasks_per_thread = 8;  // enough for faster threads to take over a slower one's work
 
   int lanes(int element_bits) const { return vector_bytes * 8 / element_bits; }
 
-  // Operands of more than this are fetched ahead of the loads.
+  // Bytes from which on operands are prefetched: smaller ones mostly stay in the first-level cache.
   int64_t prefetch_threshold() const { return 4 * l1_bytes; }
-  // Shares of the second-level cache.
-  int64_t l2_budget() const { return l2_bytes / 2; }       // an operand that stays there while others pass by
-  int64_t l2_reuse_limit() const { return l2_bytes / 4; }  // an operand of more is not there when it is read again
+  int64_t l2_budget() const { return l2_bytes / 2; }       // bytes of an operand that stays while others stream by
+  int64_t l2_reuse_limit() const { return l2_bytes / 4; }  // a larger operand is evicted before it is read again
 };
 
-// Decides what all share.
-inline const Machine& deciding(const std::vector<Machine>& machines) { return machines.back(); }
+// The machine that decides what concerns storage.
+inline const Machine& storage_machine(const std::vector<Machine>& machines) { return machines.back(); }
 
 }  // namespace dlcc::tensor

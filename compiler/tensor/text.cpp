@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "tensor/builder.h"
+
 namespace dlcc::tensor {
 namespace {
 
@@ -149,6 +151,14 @@ std::string_view text_of(ReducerKind kind) {
       return "reduce";
   }
   DLCC_UNREACHABLE("reducer kind {}", static_cast<int>(kind));
+}
+
+std::optional<ReducerKind> reducer_named(std::string_view word) {
+#define REDUCER(kind, operation, identity) \
+  if (word == #kind) return ReducerKind::kind;
+#include "tensor/reducers.def"
+#undef REDUCER
+  return std::nullopt;
 }
 
 bool is_reserved(std::string_view word) {

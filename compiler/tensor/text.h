@@ -22,6 +22,8 @@ std::string_view text_of(ReducerKind);                       // "sum"; "reduce" 
 std::optional<ReducerKind> reducer_named(std::string_view);  // "sum"; not "reduce"
 bool is_reserved(std::string_view word);                     // cannot name a variable or buffer
 
+std::optional<ReducerKind> reducer_named(std::string_view);  // "sum"; empty for "reduce" and anything else
+
 // The reduction of a named kind over `axes`, of values of type `type`.
 Reduction named_reduction(ReducerKind, std::vector<Axis> axes, DType type);
 

@@ -1,5 +1,6 @@
 #include "tensor/visit.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -343,6 +344,10 @@ class Renamer {
 }  // namespace
 
 Stmt with_unique_names(const Stmt& s) { return Renamer().run(s); }
+
+bool uses(const Load& load, const Var& var) {
+  return std::ranges::any_of(load.indices, [&](const Expr& i) { return uses(i, var); });
+}
 
 bool is_var(const Expr& e, const Var& v) {
   const VarRef* ref = as<VarRef>(e);

@@ -73,6 +73,9 @@ Stmt with_unique_names(const Stmt&);
 // Whether the variable occurs in the expression.
 bool uses(const Expr&, const Var&);
 
+// Whether the variable occurs in an index of the load.
+bool uses(const Load&, const Var&);
+
 // Whether the expression is a reference to the variable.
 bool is_var(const Expr&, const Var&);
 

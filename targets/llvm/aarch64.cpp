@@ -1,4 +1,4 @@
-// 64-bit ARM as data: NEON is in every CPU, so one level serves all; naming a CPU tunes for it.
+// The table of 64-bit ARM. Every CPU has NEON, so there is one level; -mcpu names the CPU to tune for.
 #include <llvm/MC/MCSubtargetInfo.h>
 
 #include "targets/llvm/cpu_model.h"
@@ -7,12 +7,13 @@ namespace dlcc::targets {
 
 namespace {
 
-// The sizes of a Cortex-A76 or Neoverse N1 (Arm's technical reference manuals). Two units of 128 bits do about 45
-// GFLOP/s there, and one core reads about 11 GB/s: an estimate from data sheets, not measured.
+// Cache sizes of a Cortex-A76 or Neoverse N1 (Arm's technical reference manuals). Machine balance: two units of 128
+// bits do about 45 GFLOP/s, and one core reads about 11 GB/s; an estimate from data sheets, not measured.
 const tensor::Machine machine{.vector_bytes = 16,
                               .vector_registers = 32,
                               .general_registers = 32,
                               .has_fma = true,
+                              .multiplies_by_lane = true,
                               .machine_balance = 4,
                               .l2_bytes = 512 << 10};
 
@@ -29,7 +30,7 @@ TargetFamily aarch64_family() {
   base.name = "aarch64";
   base.triple = "aarch64-unknown-linux-gnu";
   base.summary = "64-bit ARM with NEON, ELF";
-  base.channel_block = 16;
+  base.channel_block = tensor::channel_block;
 #ifdef __aarch64__
   base.is_host_architecture = true;
 #endif

@@ -44,7 +44,7 @@ void KernelEmitter::emit_parallel(const For& loop, int64_t extent) {
   llvm::Function* share = emit_outlined_function("_share", function_->getReturnType(), captured, {bound, bound}, body);
   bool can_fail = !function_->getReturnType()->isVoidTy();
   // The caller tests the statuses one by one: one task per thread keeps them few.
-  auto tasks = static_cast<uint64_t>(can_fail ? threads_ : count_tasks(loop, extent, threads_));
+  auto tasks = static_cast<uint64_t>(can_fail ? threads_ : count_tasks(loop, extent, threads_, level_.machine));
   std::vector<llvm::Type*> types(share->getFunctionType()->params().drop_back(2));
   auto statuses = static_cast<unsigned>(types.size());
   if (can_fail) types.push_back(llvm::ArrayType::get(b_.getInt32Ty(), tasks));

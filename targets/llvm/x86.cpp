@@ -1,4 +1,4 @@
-// x86-64 as data: the psABI's levels v2, v3 and v4, and every CPU that LLVM knows.
+// The table of x86-64: the psABI's levels v2, v3 and v4, and every CPU that LLVM knows.
 #include <llvm/MC/MCSubtargetInfo.h>
 
 #include "targets/llvm/cpu_model.h"
@@ -7,13 +7,11 @@ namespace dlcc::targets {
 
 namespace {
 
-// A level is tuned for one CPU, whichever is named: without one, and with the models of Skylake-AVX512 to Tiger Lake,
-// LLVM's scheduler spills accumulators of full-size tiles.
-// What is computed while a byte arrives: one core of an Emerald Rapids does 184 to 230 GFLOP/s with AVX-512 and reads
-// 11.6 GB/s, the most operations for a byte that were measured; an object for all CPUs should not wait for weights on
-// any. AVX2 does half of that, but ResNets are 2 % slower on it with 10 in place of 16: weights that grow cost more
-// than their way from memory. Second-level caches are those of the CPUs that a level began with: Nehalem, Zen,
-// Skylake-AVX512.
+// LLVM's tuning CPU of a level: without one, and with the scheduling models of Skylake-AVX512 to Tiger Lake, LLVM
+// spills accumulators of full-size register tiles. Machine balance: one core of an Emerald Rapids does 184 to 230
+// GFLOP/s with AVX-512 and reads 11.6 GB/s, the highest balance measured; an object for all CPUs should not wait for
+// weights on any of them. AVX2 does half of the operations, but ResNets are 2 % slower with a balance of 10 in place
+// of 16. Second-level caches: those of the first CPUs of a level, Nehalem, Zen and Skylake-AVX512.
 CodeLevel v2() {
   return {"x86-64-v2",
           "x86-64-v2",
@@ -36,8 +34,8 @@ CodeLevel v4() {
           {.vector_bytes = 64, .vector_registers = 32, .has_fma = true, .machine_balance = 16, .l2_bytes = 1 << 20}};
 }
 
-// Named CPUs of which more is known than of their level. Zen 5, measured: 262 to 274 GFLOP/s, 42 to 56 GB/s.
-void add_what_is_known(const std::string& cpu, tensor::Machine& machine) {
+// Measurements of named CPUs. Zen 5: 262 to 274 GFLOP/s, 42 to 56 GB/s.
+void apply_measurements(const std::string& cpu, tensor::Machine& machine) {
   if (cpu == "znver5") machine.machine_balance = 6;
 }
 
@@ -46,7 +44,7 @@ CodeLevel level_for(const llvm::MCSubtargetInfo& info, const std::string& cpu, c
   bool wide = has("avx512f") && has("avx512vl") && has("avx512bw") && has("avx512dq");
   CodeLevel level = wide ? v4() : has("avx2") ? v3() : v2();
   level.machine.has_fma = has("fma");
-  add_what_is_known(cpu, level.machine);
+  apply_measurements(cpu, level.machine);
   level.name = level.cpu = cpu;
   level.features = features;
   return level;
@@ -63,7 +61,7 @@ TargetFamily x86_family() {
   base.summary = "64-bit x86, ELF; by default code for AVX2 and AVX-512 in one object";
   base.baseline_cpu = "x86-64";
   base.level_detection = LevelDetection::cpuid;
-  base.channel_block = 16;
+  base.channel_block = tensor::channel_block;
 #ifdef __x86_64__
   base.is_host_architecture = true;
 #endif

@@ -185,7 +185,7 @@ expect_status 0 "$model" -o again.o --prefix=m -mcpu=native --tuning-records rec
 cmp tuned.o again.o
 grep -q 'records.json' again.d || fail "the records are no dependency"
 # A configuration that changes the code, as the tuner might record it.
-sed 's/"config": {}/"config": {"step": 8, "panel": 16, "accumulators": 4}/' records.json > chosen.json
+sed 's/"config": {}/"config": {"k_unroll": 8, "panel_width": 16, "accumulators": 4}/' records.json > chosen.json
 expect_status 0 "$model" -o chosen.o --prefix=m -mcpu=native --tuning-records chosen.json
 ! cmp -s untuned.o chosen.o || fail "the records do not change the code"
 expect_status 0 verify "$model" "$data" -mcpu=native --tuning-records chosen.json

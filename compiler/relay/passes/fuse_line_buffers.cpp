@@ -50,7 +50,7 @@ class Joiner {
       parts[1].operands.push_back(i == k ? tensor::Source{0, 0} : operand(second.args[i], b.params[i]));
     std::string name = name_of(first, second);
     tensor::TensorFunction joined = tensor::compose(name, std::move(params), std::move(parts), {{1, 0}});
-    if (!tensor::line_buffer_pays(joined, which_are_constant(args), context_.schedule, context_.machine)) return false;
+    if (!tensor::prefers_line_buffer(joined, which_are_constant(args), context_.schedule, context_.machine)) return false;
     module_.tensor_functions.emplace(name, std::move(joined));
     reader.op = CallTensor{name, std::move(args), {}};
     reader.location = producer.location;

@@ -13,9 +13,6 @@ namespace {
 // Costs are in operations on one lane: a core does some dozens per cycle. A store to a register is cheaper than one to
 // memory, and a load from memory may miss the cache because another thread wrote the line.
 constexpr double register_store = 1, memory_store = 8, memory_load = 4;
-constexpr double fork_and_join = 1 << 16;  // about half a microsecond
-constexpr double min_task_cost = 1 << 19;  // about four microseconds
-constexpr double max_tasks_per_thread = 8;
 
 bool uses_outer_buffer(const Stmt& body) {
   return std::ranges::any_of(free_in(body).buffers, [](const Buffer& b) { return b->scope != Scope::global; });
@@ -23,7 +20,8 @@ bool uses_outer_buffer(const Stmt& body) {
 
 class LoopSelector {
  public:
-  explicit LoopSelector(int threads, Ranges ranges = {}) : threads_(threads), ranges_(std::move(ranges)) {}
+  LoopSelector(int threads, double fork_cost, Ranges ranges = {})
+      : threads_(threads), fork_cost_(fork_cost), ranges_(std::move(ranges)) {}
 
   // A statement with parallel loops selected, and its cost.
   struct CostedStmt {
@@ -105,7 +103,7 @@ class LoopSelector {
     CostedStmt body = best(x.body);
     inside_ = false;
     int64_t longest = ceil_div(*extent, threads_);
-    double cost = static_cast<double>(longest) * body.cost + fork_and_join;
+    double cost = static_cast<double>(longest) * body.cost + fork_cost_;
     if (cost >= best_so_far.cost || uses_outer_buffer(x.body)) return;
     best_so_far = {make_stmt(For{x.var, x.extent, LoopKind::parallel, body.stmt}), cost};
   }
@@ -122,20 +120,24 @@ class LoopSelector {
   }
 
   int threads_;
+  double fork_cost_;
   bool inside_ = false;  // in a loop that stays parallel, or in a vector or unrolled loop
   Ranges ranges_;
 };
 
 }  // namespace
 
-Stmt choose_parallel_loops(const Stmt& s, int threads) { return LoopSelector(threads).best(s).stmt; }
+Stmt choose_parallel_loops(const Stmt& s, int threads, const Machine& machine) {
+  return LoopSelector(threads, machine.fork_cost).best(s).stmt;
+}
 
-double cost_of(const Stmt& s, const Ranges& ranges) { return LoopSelector(1, ranges).best(s).cost; }
+double cost_of(const Stmt& s, const Ranges& ranges) { return LoopSelector(1, 0, ranges).best(s).cost; }
 
-int64_t count_tasks(const For& loop, int64_t extent, int threads) {
+int64_t count_tasks(const For& loop, int64_t extent, int threads, const Machine& machine) {
   double iterations_per_thread = static_cast<double>(extent) / threads;
-  double worth = iterations_per_thread * LoopSelector(1).best(loop.body).cost / min_task_cost;
-  return threads * static_cast<int64_t>(std::max(std::min({iterations_per_thread, worth, max_tasks_per_thread}), 1.0));
+  double worth = iterations_per_thread * cost_of(loop.body, {}) / machine.min_task_cost;
+  return threads *
+         static_cast<int64_t>(std::max(std::min({iterations_per_thread, worth, machine.max_tasks_per_thread}), 1.0));
 }
 
 }  // namespace dlcc::tensor

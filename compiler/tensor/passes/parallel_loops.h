@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tensor/ir.h"
+#include "tensor/machine.h"
 #include "tensor/simplify.h"
 
 namespace dlcc::tensor {
@@ -10,11 +11,11 @@ namespace dlcc::tensor {
 // less than on one. At most one loop of a nest stays parallel: the one of the least estimated time, or two perfectly
 // nested loops collapsed into one. Each thread gets an equal, contiguous share of the iterations. A loop that uses a
 // buffer allocated around it becomes serial. No pass that changes loops may follow. With `threads` 1 all become serial.
-Stmt choose_parallel_loops(const Stmt&, int threads);
+Stmt choose_parallel_loops(const Stmt&, int threads, const Machine&);
 
 // The number of tasks, each of consecutive iterations, of a parallel loop of `extent` iterations: a multiple of
 // `threads`, so that a fast thread can take over tasks of a slow one, but with tasks of a few microseconds at least.
-int64_t count_tasks(const For&, int64_t extent, int threads);
+int64_t count_tasks(const For&, int64_t extent, int threads, const Machine&);
 
 // The estimated cost of a statement, in the unit of Machine::call_cost. A loop of unknown extent counts as one
 // iteration. `ranges` are those of the statement's free variables.

@@ -6,25 +6,25 @@
 
 namespace dlcc::tensor {
 
-// Lines on their way from memory occupy what other loads need as well, so many are not asked for at once, but some of
-// them before each step. Hardware fetches ahead of them, but only so far: ahead of two places at half the pace more is
-// under way.
-std::vector<Expr> lines_to_fetch(int64_t lines, const Expr& tile, int64_t tiles, const KRun& run, const Expr& step) {
-  constexpr int64_t places = 2;
-  int64_t of_run = ceil_div(lines, tiles * run.count);
-  bool many = run.steps % places == 0 && of_run >= run.steps;
+// Lines on their way from memory occupy buffers that other misses need as well. A chunk that prefetches many lines
+// therefore spreads them over its unrolled blocks, in turn from several streams (Machine::prefetch_streams).
+std::vector<Expr> prefetched_lines(int64_t lines, const Expr& tile, int64_t tiles, const KChunk& chunk,
+                                   const Expr& step, const Machine& machine) {
+  const int64_t streams = machine.prefetch_streams;
+  int64_t of_chunk = ceil_div(lines, tiles * chunk.count);
+  bool many = chunk.steps % streams == 0 && of_chunk >= chunk.steps;
   std::vector<Expr> found;
   if (many != static_cast<bool>(step)) return found;
   Expr share = tile * Expr(ceil_div(lines, tiles));
   if (!many) {
-    for (int64_t k = 0; k < of_run; ++k) found.push_back(share + run.number * Expr(of_run) + Expr(k));
+    for (int64_t k = 0; k < of_chunk; ++k) found.push_back(share + chunk.number * Expr(of_chunk) + Expr(k));
     return found;
   }
-  int64_t of_step = ceil_div(of_run, run.steps), of_place = of_step * run.steps / places;
+  int64_t of_step = ceil_div(of_chunk, chunk.steps), of_stream = of_step * chunk.steps / streams;
   for (int64_t k = 0; k < of_step; ++k) {
-    Expr in_run = step * Expr(of_step) + Expr(k), place = floor_mod(in_run, Expr(places));
-    Expr number = run.number * Expr(of_place) + floor_div(in_run, Expr(places));
-    found.push_back(share + place * Expr(run.count * of_place) + number);
+    Expr in_chunk = step * Expr(of_step) + Expr(k), stream = floor_mod(in_chunk, Expr(streams));
+    Expr number = chunk.number * Expr(of_stream) + floor_div(in_chunk, Expr(streams));
+    found.push_back(share + stream * Expr(chunk.count * of_stream) + number);
   }
   return found;
 }
@@ -33,106 +33,108 @@ KLoops::KLoops(const ContractionPlan& plan, const Machine& machine, const Tuning
     : plan_(plan), machine_(machine), config_(config) {
   innermost_ = plan.blocked_k >= 0 ? static_cast<size_t>(plan.blocked_k) : axes().size() - 1;
   for (size_t k = 0; k < axes().size(); ++k)
-    if (k != innermost_) others_ *= axes()[k].extent.value();
+    if (k != innermost_) outer_k_ *= axes()[k].extent.value();
   int64_t extent = axes()[innermost_].extent.value();
-  size_ = std::max<int64_t>(extent, 1);
+  block_size_ = std::max<int64_t>(extent, 1);
   if (plan.blocked_k >= 0)
-    size_ = plan.k_block;
-  else if (axes().size() == 1 && extent >= run_terms)
-    size_ = run_terms;
+    block_size_ = plan.k_block;
+  else if (axes().size() == 1 && extent >= max_chunk)
+    block_size_ = max_chunk;
   else if (plan.k_per_accumulator > 0)
-    size_ = std::min(size_, plan.k_per_accumulator);
-  blocks_ = extent / size_, rest_ = extent % size_;
+    block_size_ = std::min(block_size_, plan.k_per_accumulator);
+  blocks_ = extent / block_size_, rest_ = extent % block_size_;
 }
 
-int64_t KLoops::terms_in(const KRange& p) const { return others_ * (p.blocks * size_ + (p.with_rest ? rest_ : 0)); }
+int64_t KLoops::k_in(const KRange& k) const { return outer_k_ * (k.blocks * block_size_ + (k.with_rest ? rest_ : 0)); }
 
-int64_t KLoops::bytes_of(int64_t terms) const {
-  return terms * plan_.panel * bits(plan_.contraction.weights.buffer->type) / 8;
+int64_t KLoops::panel_bytes(int64_t k) const {
+  return k * plan_.panel_width * bits(plan_.contraction.weights.buffer->type) / 8;
 }
 
-int64_t KLoops::blocks_per_part(int64_t tiles) const {
-  constexpr int64_t few_tiles = 4;
+int64_t KLoops::blocks_per_partial_sum(int64_t tiles) const {
   DType type = plan_.function.stages[0].results[0]->type;
-  int64_t terms = terms_in(all()), limit = terms, of_block = size_ * others_;
+  int64_t all_k = k_in(all()), limit = all_k, of_block = block_size_ * outer_k_;
   if (plan_.k_per_accumulator > 0 && is_float(type)) limit = std::min(limit, plan_.k_per_accumulator);
-  int64_t large = tiles > few_tiles ? machine_.l2_reuse_limit() : machine_.l2_reuse_limit() / 2;
-  bool pays = config_.parts.value_or(bytes_of(terms) >= large);
-  // Whole blocks that fill the first-level cache best.
-  int64_t near = (machine_.l1_bytes / bytes_of(1) + of_block / 2) / of_block * of_block;
-  if (tiles > 1 && plan_.panels && pays) limit = std::min(limit, near);
-  return limit < terms && blocks_ > 0 ? std::max<int64_t>(limit / of_block, 1) : 0;
+  bool early = tiles <= machine_.max_tiles_of_early_k_blocking;
+  int64_t large = machine_.l2_reuse_limit() / (early ? 2 : 1);
+  bool is_blocked = config_.k_blocking.value_or(panel_bytes(all_k) >= large);
+  // Whole blocks whose part of the panel comes closest to the size of the first-level cache.
+  int64_t in_l1 = (machine_.l1_bytes / panel_bytes(1) + of_block / 2) / of_block * of_block;
+  if (tiles > 1 && plan_.panels && is_blocked) limit = std::min(limit, in_l1);
+  return limit < all_k && blocks_ > 0 ? std::max<int64_t>(limit / of_block, 1) : 0;
 }
 
-// The next part; of an only panel the same part of what lies behind it, as it was itself fetched before.
-KLoops::Ahead KLoops::ahead_of(const KRange& p) const {
-  const Axis& column = plan_.function.stages[0].axes[static_cast<size_t>(plan_.n_axis)];
-  bool only = column.extent.value() <= plan_.panel;
-  Ahead ahead{only || p.with_rest, {}};
-  for (const Axis& a : axes()) ahead.begin[a.var] = Expr(0);
-  Expr block = only ? p.first : p.first + Expr(p.blocks);
-  if (only || !p.with_rest) ahead.begin[axes()[innermost_].var] = block * Expr(size_);
-  return ahead;
+// The next range of the panel; after the last range, the first of the next panel. The next range of an only panel is in
+// the cache already: the same range of the memory after the panel is prefetched, which the next kernel may read.
+KLoops::NextWeights KLoops::next_weights(const KRange& k) const {
+  const Axis& n = plan_.function.stages[0].axes[static_cast<size_t>(plan_.n_axis)];
+  bool only = n.extent.value() <= plan_.panel_width;
+  NextWeights next{only || k.with_rest, {}};
+  for (const Axis& a : axes()) next.begin[a.var] = Expr(0);
+  Expr block = only ? k.first : k.first + Expr(k.blocks);
+  if (only || !k.with_rest) next.begin[axes()[innermost_].var] = block * Expr(block_size_);
+  return next;
 }
 
-// Few terms, such as the taps of a row or the channels of a picture, are a plain loop.
-int64_t KLoops::steps_of(int64_t terms) const {
-  bool plain = plan_.blocked_k < 0 && terms < 4 * machine_.k_unroll;
-  return plain ? 0 : terms / machine_.k_unroll;
+// 0 for few K indices, such as the taps of a row or the channels of a picture: they are a plain loop.
+int64_t KLoops::unrolled_blocks_in(int64_t k) const {
+  bool plain = plan_.blocked_k < 0 && k < 4 * machine_.k_unroll;
+  return plain ? 0 : k / machine_.k_unroll;
 }
 
-// The steps of a block make one run; where the terms lie in no blocks, each step is one.
-int64_t KLoops::runs_of(int64_t terms) const {
-  int64_t steps = steps_of(terms);
-  return steps <= steps_per_run() ? std::min<int64_t>(steps, 1) : steps;
+// A block of at most max_chunk channels is one chunk; in a longer one each unrolled block is a chunk.
+int64_t KLoops::chunks_in(int64_t k) const {
+  int64_t steps = unrolled_blocks_in(k);
+  return steps <= unrolled_blocks_per_chunk() ? std::min<int64_t>(steps, 1) : steps;
 }
 
-Stmt KLoops::loops(const Stmt& body, const KRange& part, const KLoopHooks& hooks) const {
-  int64_t runs_per_block = others_ * runs_of(size_);
-  int64_t runs = part.blocks * runs_per_block + (part.with_rest ? others_ * runs_of(rest_) : 0);
-  auto one_block = [&](const Expr& block, int64_t count, const Expr& runs_before) {
-    Expr own(0);
+Stmt KLoops::loops(const Stmt& body, const KRange& range, const KLoopHooks& hooks) const {
+  int64_t chunks_per_block = outer_k_ * chunks_in(block_size_);
+  int64_t chunks = range.blocks * chunks_per_block + (range.with_rest ? outer_k_ * chunks_in(rest_) : 0);
+  auto one_block = [&](const Expr& block, int64_t count, const Expr& chunks_before) {
+    Expr tap(0);
     for (size_t k = 0; k < axes().size(); ++k)
-      if (k != innermost_) own = own * Expr(axes()[k].extent.value()) + Expr(axes()[k].var);
-    Expr number = runs_before + own * Expr(runs_of(count));  // of the block's first run here
-    Stmt nest = neighbours(body, block * Expr(size_), count, {number, runs}, hooks);
+      if (k != innermost_) tap = tap * Expr(axes()[k].extent.value()) + Expr(axes()[k].var);
+    Expr number = chunks_before + tap * Expr(chunks_in(count));  // of the tap's first chunk in this block
+    Stmt nest = chunk(body, block * Expr(block_size_), count, {number, chunks}, hooks);
     for (size_t k = axes().size(); k-- > 0;)
       if (k != innermost_) nest = for_loop(axes()[k].var, axes()[k].extent.value(), LoopKind::serial, nest);
     return nest;
   };
-  std::vector<Stmt> parts;
+  std::vector<Stmt> all;
   Var block = make_var("block");
-  if (part.blocks > 0)
-    parts.push_back(for_loop(block, part.blocks, LoopKind::serial,
-                             one_block(part.first + Expr(block), size_, Expr(block) * Expr(runs_per_block))));
-  if (part.with_rest && rest_ > 0) parts.push_back(one_block(Expr(blocks_), rest_, Expr(part.blocks * runs_per_block)));
-  return sequence(std::move(parts));
+  if (range.blocks > 0)
+    all.push_back(for_loop(block, range.blocks, LoopKind::serial,
+                           one_block(range.first + Expr(block), block_size_, Expr(block) * Expr(chunks_per_block))));
+  if (range.with_rest && rest_ > 0)
+    all.push_back(one_block(Expr(blocks_), rest_, Expr(range.blocks * chunks_per_block)));
+  return sequence(std::move(all));
 }
 
-// `count` terms of the innermost axis from `base` on.
-Stmt KLoops::neighbours(const Stmt& body, const Expr& base, int64_t count, const KRun& first,
-                        const KLoopHooks& hooks) const {
+// The K indices [base, base + count) of the innermost axis.
+Stmt KLoops::chunk(const Stmt& body, const Expr& base, int64_t count, const KChunk& first,
+                   const KLoopHooks& hooks) const {
   const Var& axis = axes()[innermost_].var;
-  int64_t steps = steps_of(count), step_terms = machine_.k_unroll, rest = count - steps * step_terms;
-  int64_t together = plan_.interleave;
-  Var step = make_var("step"), term = make_var("term"), last = make_var("term");
-  std::vector<Stmt> parts;
+  int64_t steps = unrolled_blocks_in(count), k_unroll = machine_.k_unroll, rest = count - steps * k_unroll;
+  int64_t together = plan_.k_interleave;
+  Var step = make_var("step"), k = make_var("k"), last = make_var("k");
+  std::vector<Stmt> all;
   if (steps > 0) {
-    Stmt whole = substitute(body, {{axis, base + Expr(step) * Expr(step_terms) + Expr(term) * Expr(together)}});
-    whole = for_loop(term, step_terms / together, LoopKind::unrolled, whole);
-    if (steps <= steps_per_run()) {
-      KRun run{first.number, first.count, steps};
-      parts.push_back(substitute(hooks.before_run(run), {{axis, base}}));
-      whole = sequence({hooks.before_step(run, step), whole});
+    Stmt unrolled = substitute(body, {{axis, base + Expr(step) * Expr(k_unroll) + Expr(k) * Expr(together)}});
+    unrolled = for_loop(k, k_unroll / together, LoopKind::unrolled, unrolled);
+    if (steps <= unrolled_blocks_per_chunk()) {
+      KChunk whole{first.number, first.count, steps};
+      all.push_back(substitute(hooks.before_chunk(whole), {{axis, base}}));
+      unrolled = sequence({hooks.before_unrolled_block(whole, step), unrolled});
     } else {
-      whole = sequence({hooks.before_run({first.number + Expr(step), first.count}), whole});
+      unrolled = sequence({hooks.before_chunk({first.number + Expr(step), first.count}), unrolled});
     }
-    parts.push_back(for_loop(step, steps, LoopKind::serial, whole));
+    all.push_back(for_loop(step, steps, LoopKind::serial, unrolled));
   }
   bool few = steps > 0 || plan_.blocked_k >= 0;
-  Stmt more = substitute(body, {{axis, base + Expr(steps * step_terms) + Expr(last) * Expr(together)}});
-  if (rest > 0) parts.push_back(for_loop(last, rest / together, few ? LoopKind::unrolled : LoopKind::serial, more));
-  return sequence(std::move(parts));
+  Stmt more = substitute(body, {{axis, base + Expr(steps * k_unroll) + Expr(last) * Expr(together)}});
+  if (rest > 0) all.push_back(for_loop(last, rest / together, few ? LoopKind::unrolled : LoopKind::serial, more));
+  return sequence(std::move(all));
 }
 
 }  // namespace dlcc::tensor

@@ -1,4 +1,15 @@
-// The loops over the terms of a contraction's sums.
+// The loops over K of a contraction:
+//
+//   for block < K blocks:             # blocks of channels, as the data is stored; outermost
+//     for tap:                        # the other reduced axes, in order
+//       chunk:                        # up to 16 neighbouring channels of the block
+//         prefetch                    # hook before_chunk
+//         for step < chunk / k_unroll:
+//           prefetch                  # hook before_unrolled_block
+//           unrolled k < k_unroll: body
+//   the rest of K that fills no block
+//
+// Data that is not stored in blocks of channels has the last reduced axis in place of the block's channels.
 #pragma once
 
 #include <functional>
@@ -8,36 +19,35 @@
 
 namespace dlcc::tensor {
 
-// A step is the terms between which there is no branch (Machine::k_unroll); a run of several steps is what lies in
-// one block of the data.
-inline constexpr int64_t run_terms = 16;
+// K indices of a chunk, at most: those of one channel block.
+inline constexpr int64_t max_chunk = channel_block;
 
-// A part of the sums: some blocks of terms, perhaps with the terms that are left behind all blocks.
+// A range of K: blocks [first, first + blocks), and the rest of K after all blocks when `with_rest`.
 struct KRange {
   Expr first;
   int64_t blocks = 0;
   bool with_rest = true;
 };
 
-// Neighbouring terms, before or between whose steps lines are prefetched: the how-manieth run of a part, of how many.
-struct KRun {
+// The chunk `number` of the `count` chunks of a range; it has `steps` unrolled blocks.
+struct KChunk {
   Expr number;
   int64_t count = 0;
   int64_t steps = 1;
 };
 
-// The lines, of `lines` behind each other, that a run of the how-manieth tile, of how many, prefetches: before a step,
-// or before the whole run, when `step` is null. Every tile takes a contiguous share.
-std::vector<Expr> lines_to_fetch(int64_t lines, const Expr& tile, int64_t tiles, const KRun&, const Expr& step);
+// The cache lines that tile `tile` of `tiles` prefetches in a chunk: each tile takes an equal, contiguous share of
+// `lines`. The lines of unrolled block `step`, or, when `step` is null, those of the chunk as a whole: empty for one of
+// the two.
+std::vector<Expr> prefetched_lines(int64_t lines, const Expr& tile, int64_t tiles, const KChunk&, const Expr& step,
+                                   const Machine&);
 
-// What is done beside the terms.
+// Statements before each chunk, and before each unrolled block of a chunk that has several.
 struct KLoopHooks {
-  std::function<Stmt(const KRun&)> before_run;
-  std::function<Stmt(const KRun&, const Expr& step)> before_step;  // of a run that has several
+  std::function<Stmt(const KChunk&)> before_chunk;
+  std::function<Stmt(const KChunk&, const Expr& step)> before_unrolled_block;
 };
 
-// Innermost runs the axis whose terms are neighbours in the data's storage: the elements of a block, if the axis is
-// stored in blocks, which are then the outermost loop; else the last axis.
 class KLoops {
  public:
   KLoops(const ContractionPlan&, const Machine&, const TuningConfig&);
@@ -46,37 +56,37 @@ class KLoops {
   int64_t blocks() const { return blocks_; }
   bool has_rest() const { return rest_ > 0; }
 
-  // Into parts of so many blocks the sums of so many tiles are to be cut, or not: 0. Long sums lose accuracy with every
-  // term, where that matters; and a large panel that several tiles read leaves the cache little room for what is
-  // fetched beside it, which is the more the fewer they are.
-  int64_t blocks_per_part(int64_t tiles) const;
+  // Number of K blocks accumulated before the partial sums are added up, when `tiles` register tiles read a panel; 0:
+  // all of K in one accumulator. K is blocked for accuracy (ContractionPlan::k_per_accumulator), and where a large
+  // panel would leave the first-level cache no room for prefetched lines.
+  int64_t blocks_per_partial_sum(int64_t tiles) const;
 
-  int64_t terms_in(const KRange&) const;
-  // The part of the weights that is fetched while a part of a panel is multiplied.
-  struct Ahead {
+  int64_t k_in(const KRange&) const;  // number of K indices
+
+  // The weights that are prefetched while a range of K is multiplied.
+  struct NextWeights {
     bool in_next_panel;
-    Substitution begin;  // values of the reduced axes
+    Substitution begin;  // first index of each reduced axis
   };
-  Ahead ahead_of(const KRange&) const;
+  NextWeights next_weights(const KRange&) const;
 
-  // `body` for every term of the part, or the first of those that are interleaved, a few of them without a branch in
-  // between.
+  // The loops over a range of K around `body`, which multiplies one K index, or k_interleave of them from it on.
   Stmt loops(const Stmt& body, const KRange&, const KLoopHooks&) const;
 
  private:
   const std::vector<Axis>& axes() const { return plan_.function.stages[0].reduction->axes; }
-  int64_t bytes_of(int64_t terms) const;  // of a panel
-  int64_t steps_per_run() const { return run_terms / machine_.k_unroll; }
-  int64_t steps_of(int64_t terms) const;
-  int64_t runs_of(int64_t terms) const;
-  Stmt neighbours(const Stmt& body, const Expr& base, int64_t count, const KRun& first, const KLoopHooks&) const;
+  int64_t panel_bytes(int64_t k) const;  // of k indices
+  int64_t unrolled_blocks_per_chunk() const { return max_chunk / machine_.k_unroll; }
+  int64_t unrolled_blocks_in(int64_t k) const;
+  int64_t chunks_in(int64_t k) const;
+  Stmt chunk(const Stmt& body, const Expr& base, int64_t count, const KChunk& first, const KLoopHooks&) const;
 
   const ContractionPlan& plan_;
   const Machine& machine_;
   const TuningConfig& config_;
-  size_t innermost_ = 0;
-  int64_t size_ = 1, blocks_ = 0, rest_ = 0;  // the innermost axis: terms of a block; whole blocks; terms behind them
-  int64_t others_ = 1;                        // product of the other axes
+  size_t innermost_ = 0;                            // reduced axis whose neighbours the data stores next to each other
+  int64_t block_size_ = 1, blocks_ = 0, rest_ = 0;  // of the innermost axis
+  int64_t outer_k_ = 1;                             // product of the other reduced axes
 };
 
 }  // namespace dlcc::tensor

@@ -1,4 +1,5 @@
-// What all machines share of a contraction: the roles of its axes, how weights are packed, which copies are made.
+// The decisions about a contraction that all machines share: the roles of its axes, the packing of weights, copies of
+// data.
 #include <algorithm>
 
 #include "tensor/layout.h"
@@ -25,13 +26,15 @@ class Planner {
   std::optional<ContractionPlan> run() {
     auto contraction = find_contraction(f_, constant_);
     if (!contraction) return std::nullopt;
-    constexpr int64_t strict_terms = 256;
-    plan_ = {.function = f_, .contraction = *contraction, .k_per_accumulator = options_.strict ? strict_terms : 0};
-    if (!choose_axes() || !choose_weights_dimension()) return std::nullopt;
+    constexpr int64_t strict_k_per_accumulator = 256;
+    plan_ = {.function = f_,
+             .contraction = *contraction,
+             .k_per_accumulator = options_.strict ? strict_k_per_accumulator : 0};
+    if (!choose_axes() || !find_n_dim()) return std::nullopt;
     pad_data();
     gather_pixels();
-    find_blocked_term();
-    if (!whole_blocks_) interleave_terms();
+    find_blocked_k();
+    if (!whole_blocks_) interleave_k();
     pack_weights();
     return plan_;
   }
@@ -61,7 +64,7 @@ class Planner {
       int axis = static_cast<int>(k);
       if (!uses(weights(), v)) continue;
       int64_t q = n_per_group(data(), v);
-      if (q != 0 && q % n_block != 0) continue;
+      if (q != 0 && q % channel_block != 0) continue;
       bool innermost = !result.is_dense() && result.parts.back().axis == axis;
       if (plan_.n_axis < 0 || innermost || result.is_dense()) {
         plan_.n_axis = axis;
@@ -76,40 +79,38 @@ class Planner {
       (uses(weights(), stage().axes[k].var) ? plan_.batch_axes : plan_.m_axes).push_back(axis);
     }
     plan_.blocked_result = !result.is_dense() && result.parts.back().axis == plan_.n_axis;
-    choose_panel(group ? group : round_up(extent(plan_.n_axis), n_block), group == 0);
+    choose_panel_width(group ? group : round_up(extent(plan_.n_axis), channel_block), group == 0);
     return true;
   }
 
-  // Of the widths that make good register tiles, the first that divides the columns; where threads share nothing but
-  // the panels, as those of an image of few tiles, the one whose longest share is shortest.
-  void choose_panel(int64_t columns, bool may_end_within) {
-    constexpr int64_t wide_panels[] = {32, 48, 80}, rows_of_few_tiles = 64;
-    int64_t rows = 1, shortest = columns + 1;
-    for (int axis : plan_.m_axes) rows *= extent(axis);
-    int64_t sharers = rows > rows_of_few_tiles ? 1 : options_.threads;
-    // A panel need not divide the columns, when little of the last one is wasted.
-    plan_.panel = may_end_within && columns > 64 ? 32 : n_block;
-    for (int64_t panel : wide_panels) {
-      int64_t share = ceil_div(columns / panel, sharers) * panel;
-      if (columns % panel != 0 || share >= shortest) continue;
-      plan_.panel = panel;
-      shortest = share;
+  // The first of the machine's panel widths that divides N; where threads share the panels, the width for which the
+  // largest share of a thread is smallest.
+  void choose_panel_width(int64_t n, bool may_end_within) {
+    int64_t m = 1, smallest = n + 1;
+    for (int axis : plan_.m_axes) m *= extent(axis);
+    int64_t sharers = m > machine_.max_m_of_shared_panels ? 1 : options_.threads;
+    plan_.panel_width = may_end_within && n > machine_.max_n_of_exact_panels ? machine_.panel_widths[0] : channel_block;
+    for (int64_t width : machine_.panel_widths) {
+      int64_t share = ceil_div(n / width, sharers) * width;
+      if (n % width != 0 || share >= smallest) continue;
+      plan_.panel_width = width;
+      smallest = share;
     }
-    if (config_.panel && (may_end_within ? *config_.panel <= columns : columns % *config_.panel == 0))
-      plan_.panel = *config_.panel;
+    if (auto width = config_.panel_width; width && (may_end_within ? *width <= n : n % *width == 0))
+      plan_.panel_width = *width;
   }
 
-  // The one dimension of the weights that is the column axis itself.
-  bool choose_weights_dimension() {
-    const Var& column = stage().axes[static_cast<size_t>(plan_.n_axis)].var;
-    column_dim_ = -1;
+  // The one dimension of the weights whose index is the N axis.
+  bool find_n_dim() {
+    const Var& n = stage().axes[static_cast<size_t>(plan_.n_axis)].var;
+    n_dim_ = -1;
     for (size_t d = 0; d < weights().indices.size(); ++d) {
-      if (is_var(weights().indices[d], column) && column_dim_ < 0)
-        column_dim_ = static_cast<int>(d);
-      else if (uses(weights().indices[d], column))
+      if (is_var(weights().indices[d], n) && n_dim_ < 0)
+        n_dim_ = static_cast<int>(d);
+      else if (uses(weights().indices[d], n))
         return false;
     }
-    return column_dim_ >= 0 && !weights().otherwise;
+    return n_dim_ >= 0 && !weights().otherwise;
   }
 
   void pad_data() {
@@ -130,133 +131,135 @@ class Planner {
     copy_data("padded", shape, std::move(padded), std::vector<int64_t>(shape.size(), 1));
   }
 
-  // The pixels that a projection with strides reads lie far from each other, and their lines share few sets of the
-  // caches. Next to each other they stay there while panels read them again; where these are few, copying takes longer.
+  // The pixels that a strided projection reads are far from each other: their cache lines fall into few sets and are
+  // evicted before the next panel reads them. A copy stores them next to each other.
   void gather_pixels() {
-    constexpr int64_t many_columns = 1024;
-    if (plan_.data_copy || data().otherwise || extent(plan_.n_axis) < many_columns) return;
-    std::vector<int64_t> shape = static_shape(data().buffer->shape), steps(shape.size(), 1);
+    if (plan_.data_copy || data().otherwise || extent(plan_.n_axis) < machine_.min_n_to_gather) return;
+    std::vector<int64_t> shape = static_shape(data().buffer->shape), strides(shape.size(), 1);
     Layout layout = explicit_layout(layout_of(data().buffer), shape);
-    for (int row : plan_.m_axes) {
-      const Axis& axis = stage().axes[static_cast<size_t>(row)];
+    for (int m : plan_.m_axes) {
+      const Axis& axis = stage().axes[static_cast<size_t>(m)];
       for (size_t d = 0; d < shape.size(); ++d) {
         Expr index = simplify(data().indices[d], ranges_of(stage()));
         if (!uses(index, axis.var)) continue;
-        steps[d] = multiple_of(index, axis.var).value_or(0);
-        if (steps[d] < 1) return;
-        if (steps[d] > 1) shape[d] = axis.extent.value();
+        strides[d] = multiple_of(index, axis.var).value_or(0);
+        if (strides[d] < 1) return;
+        if (strides[d] > 1) shape[d] = axis.extent.value();
       }
     }
-    if (std::ranges::all_of(steps, [](int64_t s) { return s == 1; })) return;
+    if (std::ranges::all_of(strides, [](int64_t s) { return s == 1; })) return;
     for (Layout::Part& part : layout.parts) {
       auto d = static_cast<size_t>(part.axis);
       if (std::ranges::count(layout.parts, part.axis, &Layout::Part::axis) == 1)
         part = {part.axis, 1, shape[d]};
-      else if (steps[d] > 1)
+      else if (strides[d] > 1)
         return;
     }
-    copy_data("pixels", shape, normalized(layout, shape), steps);
+    copy_data("pixels", shape, normalized(layout, shape), strides);
   }
 
-  // The factor, where the index is a multiple of the variable.
+  // The factor of an index that is a multiple of the variable.
   static std::optional<int64_t> multiple_of(const Expr& index, const Var& v) {
     auto factor = constant_integer(simplify(substitute(index, {{v, Expr(1)}})));
     bool is_multiple = factor && structurally_equal(index, simplify(Expr(v) * Expr(*factor)));
     return is_multiple ? factor : std::nullopt;
   }
 
-  void copy_data(const char* name, const std::vector<int64_t>& shape, Layout layout, std::vector<int64_t> steps) {
-    plan_.data_copy = make_buffer(name, data().buffer->type, shape_of(shape), Scope::global, 64);
+  void copy_data(const char* name, const std::vector<int64_t>& shape, Layout layout, std::vector<int64_t> strides) {
+    plan_.data_copy = make_buffer(name, data().buffer->type, shape_of(shape), Scope::global, storage_alignment);
     plan_.data_layout = std::move(layout);
-    plan_.data_steps = std::move(steps);
+    plan_.data_strides = std::move(strides);
   }
 
-  // The data's channels are stored in blocks: the reduction runs over blocks outermost, inside a block innermost. A
-  // group of channels must begin with a block.
-  void find_blocked_term() {
+  // The reduced axis that the data stores in blocks, as channels: blocks become the outermost loop over K, the channels
+  // of a block the innermost. A group of channels must begin with a block.
+  void find_blocked_k() {
     const Layout& layout = plan_.data_copy ? plan_.data_layout : layout_of(data().buffer);
     const Ranges ranges = ranges_of(stage());
     for (const Layout::Part& part : layout.parts) {
       if (part.divisor == 1) continue;
       const Expr& index = data().indices[static_cast<size_t>(part.axis)];
-      const auto& terms = stage().reduction->axes;
-      for (size_t t = 0; t < terms.size(); ++t) {
-        Expr begin = simplify(index - Expr(terms[t].var));
+      const auto& reduced = stage().reduction->axes;
+      for (size_t k = 0; k < reduced.size(); ++k) {
+        Expr begin = simplify(index - Expr(reduced[k].var));
         Expr in_block = simplify(floor_mod(begin, Expr(part.divisor)), ranges);
-        bool whole = constant_integer(in_block) == 0 && !uses(begin, terms[t].var);
-        if (is_var(index, terms[t].var) || (whole && terms[t].extent.value() % part.divisor == 0)) {
-          plan_.blocked_k = static_cast<int>(t);
+        bool whole = constant_integer(in_block) == 0 && !uses(begin, reduced[k].var);
+        if (is_var(index, reduced[k].var) || (whole && reduced[k].extent.value() % part.divisor == 0)) {
+          plan_.blocked_k = static_cast<int>(k);
           plan_.k_block = part.divisor;
         }
       }
     }
   }
 
-  // Two terms to a vector, when the columns end with half a block and are few: more than one panel would end within a
-  // block of the result. Blocks of the data hold pairs of terms, so that a pair is one load.
-  void interleave_terms() {
-    constexpr int64_t pair = 2, few_terms = 64, most_halves = 5;
-    const auto& terms = stage().reduction->axes;
-    int64_t count = 1;
-    for (const Axis& t : terms) count *= t.extent.value();
+  // K-interleaved packing in pairs, when N is small and ends with half a channel block. Panels of larger N would end
+  // within blocks of the result. The data's blocks must consist of pairs of K indices, so that a pair is one load.
+  void interleave_k() {
+    constexpr int64_t pair = 2;
+    const auto& reduced = stage().reduction->axes;
+    int64_t k = 1;
+    for (const Axis& a : reduced) k *= a.extent.value();
     bool pairs = plan_.blocked_k >= 0 && plan_.k_block % pair == 0 &&
-                 terms[static_cast<size_t>(plan_.blocked_k)].extent.value() % pair == 0;
+                 reduced[static_cast<size_t>(plan_.blocked_k)].extent.value() % pair == 0;
     bool grouped = uses(data(), stage().axes[static_cast<size_t>(plan_.n_axis)].var);
-    if (!pairs || !reads_inside_ || grouped || count < few_terms || config_.panel || !is_constant(weights().buffer))
+    if (!pairs || !reads_inside_ || grouped || k < machine_.min_k_to_interleave || config_.panel_width ||
+        !is_constant(weights().buffer))
       return;
-    int64_t half = n_block / pair, halves = ceil_div(extent(plan_.n_axis), half);
-    if (halves % pair == 0 || halves > most_halves) return;
-    // No tile of single vectors, whose every product needs a load, in place of one of several.
-    int64_t of_vector = std::min<int64_t>(machine_.lanes(bits(weights().buffer->type)), n_block) / pair;
-    if (halves > 1 && choose_register_tile(machine_, of_vector, halves * half).vectors == 1) return;
-    plan_.interleave = pair;
-    plan_.panel = halves * half;
+    int64_t half = channel_block / pair, halves = ceil_div(extent(plan_.n_axis), half);
+    if (halves % pair == 0 || halves > machine_.max_half_blocks_to_interleave) return;
+    // A tile of single vectors loads one factor for each product; a wider tile without interleaving is better.
+    int64_t n_per_vector = std::min<int64_t>(machine_.lanes(bits(weights().buffer->type)), channel_block) / pair;
+    if (halves > 1 && choose_register_tile(machine_, n_per_vector, halves * half).vectors == 1) return;
+    plan_.k_interleave = pair;
+    plan_.panel_width = halves * half;
   }
 
-  // Panels of columns outermost, then dimensions without reduced axes, then reduced ones in the order of the loops.
+  // [dimensions without reduced axes] [N / panel_width] [K blocks, taps] [channels of a block] [panel_width], and with
+  // K-interleaving [channels of a block / k_interleave] [panel_width] [k_interleave].
   void pack_weights() {
     const Shape& shape = weights().buffer->shape;
-    const auto& terms = stage().reduction->axes;
-    auto term_of = [&](size_t d) {
-      for (size_t t = 0; t < terms.size(); ++t)
-        if (uses(weights().indices[d], terms[t].var)) return static_cast<int>(t);
+    const auto& reduced = stage().reduction->axes;
+    auto k_axis_of = [&](size_t d) {
+      for (size_t k = 0; k < reduced.size(); ++k)
+        if (uses(weights().indices[d], reduced[k].var)) return static_cast<int>(k);
       return -1;
     };
-    std::vector<Layout::Part> outer, middle, inner, in_vector;
+    std::vector<Layout::Part> without_k, blocks_and_taps, in_block, interleaved;
     for (size_t d = 0; d < shape.size(); ++d) {
       int axis = static_cast<int>(d);
       int64_t size = shape[d].value();
-      if (axis == column_dim_) continue;
-      int t = term_of(d);
-      bool blocked = t >= 0 && t == plan_.blocked_k && is_var(weights().indices[d], terms[static_cast<size_t>(t)].var);
-      if (t < 0) {
-        outer.push_back({axis, 1, size});
+      if (axis == n_dim_) continue;
+      int k = k_axis_of(d);
+      bool blocked =
+          k >= 0 && k == plan_.blocked_k && is_var(weights().indices[d], reduced[static_cast<size_t>(k)].var);
+      if (k < 0) {
+        without_k.push_back({axis, 1, size});
       } else if (blocked) {
-        middle.insert(middle.begin(), {axis, plan_.k_block, ceil_div(size, plan_.k_block)});
-        inner.push_back({axis, plan_.interleave, plan_.k_block / plan_.interleave});
-        if (plan_.interleave > 1) in_vector.push_back({axis, 1, plan_.interleave});
+        blocks_and_taps.insert(blocks_and_taps.begin(), {axis, plan_.k_block, ceil_div(size, plan_.k_block)});
+        in_block.push_back({axis, plan_.k_interleave, plan_.k_block / plan_.k_interleave});
+        if (plan_.k_interleave > 1) interleaved.push_back({axis, 1, plan_.k_interleave});
       } else {
-        middle.push_back({axis, 1, size});
+        blocks_and_taps.push_back({axis, 1, size});
       }
     }
-    int64_t columns = shape[static_cast<size_t>(column_dim_)].value();
+    int64_t n = shape[static_cast<size_t>(n_dim_)].value();
     Layout& layout = plan_.weights_layout;
-    layout.parts = outer;
-    layout.parts.push_back({column_dim_, plan_.panel, ceil_div(columns, plan_.panel)});
-    layout.parts.insert(layout.parts.end(), middle.begin(), middle.end());
-    layout.parts.insert(layout.parts.end(), inner.begin(), inner.end());
-    layout.parts.push_back({column_dim_, 1, plan_.panel});
-    layout.parts.insert(layout.parts.end(), in_vector.begin(), in_vector.end());
+    layout.parts = without_k;
+    layout.parts.push_back({n_dim_, plan_.panel_width, ceil_div(n, plan_.panel_width)});
+    layout.parts.insert(layout.parts.end(), blocks_and_taps.begin(), blocks_and_taps.end());
+    layout.parts.insert(layout.parts.end(), in_block.begin(), in_block.end());
+    layout.parts.push_back({n_dim_, 1, plan_.panel_width});
+    layout.parts.insert(layout.parts.end(), interleaved.begin(), interleaved.end());
     layout.tail = Layout::Tail::zero;
-    bool rows_already = column_dim_ == static_cast<int>(shape.size()) - 1 && layout_of(weights().buffer).is_dense();
+    bool n_is_contiguous = n_dim_ == static_cast<int>(shape.size()) - 1 && layout_of(weights().buffer).is_dense();
     plan_.packs_at_run_time = !is_constant(weights().buffer);
-    if (plan_.packs_at_run_time && rows_already && columns % n_block == 0) {
-      layout = {};  // already contiguous along the columns
+    if (plan_.packs_at_run_time && n_is_contiguous && n % channel_block == 0) {
+      layout = {};  // vectors of N are loaded as they are stored
       plan_.packs_at_run_time = false;
       return;
     }
     std::vector<int64_t> stored = physical_shape(layout, static_shape(shape));
-    plan_.panels = make_buffer("panels", weights().buffer->type, shape_of(stored), Scope::global, 64);
+    plan_.panels = make_buffer("panels", weights().buffer->type, shape_of(stored), Scope::global, storage_alignment);
   }
 
   const TensorFunction& f_;
@@ -267,8 +270,8 @@ class Planner {
   const TuningConfig& config_;
   bool whole_blocks_;
   ContractionPlan plan_;
-  int column_dim_ = -1;
-  bool reads_inside_ = false;  // of the data's storage or its padded copy
+  int n_dim_ = -1;
+  bool reads_inside_ = false;  // all reads are in the data's storage or its padded copy
 };
 
 }  // namespace

@@ -8,22 +8,22 @@
 
 namespace dlcc::tensor {
 
-Epilogue::Epilogue(const Stage& reduced, const Stage* behind)
-    : last_(behind ? *behind : reduced),
+Epilogue::Epilogue(const Stage& reduced, const Stage* elementwise)
+    : last_(elementwise ? *elementwise : reduced),
       result_(last_.results[0]),
       total_(make_var("total", reduced.results[0]->type)),
       stored_(make_var("stored", result_->type)),
       first_(total_) {
-  if (!behind) return;
-  first_ = rewrite(behind->values[0], [&](const Expr& e) {
+  if (!elementwise) return;
+  first_ = rewrite(elementwise->values[0], [&](const Expr& e) {
     const Load* l = as<Load>(e);
     return l && l->buffer == reduced.results[0] ? Expr(total_) : e;
   });
   if (is_expensive(first_)) cut();
 }
 
-// Cuts at the largest cheap expression through which alone the total enters the rest: the sum and its bias of a smooth
-// activation.
+// Splits at the largest cheap expression that contains every use of the total: for a smooth activation, the sum with
+// its bias.
 void Epilogue::cut() {
   std::vector<Expr> cheap;
   for_each_expr(first_, [&](const Expr& e) {
@@ -38,7 +38,7 @@ void Epilogue::cut() {
   }
 }
 
-// An operand as large as the result may share its memory.
+// False when the rest reads an operand that may share the result's memory: one of equal type and size.
 bool Epilogue::may_wait_in_result(const Expr& rest) const {
   auto loads = loads_of(rest);
   return std::ranges::none_of(loads, [&](const Load& l) {

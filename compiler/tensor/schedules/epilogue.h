@@ -1,6 +1,8 @@
-// What a schedule stores for the totals of a reduction: the elementwise stage behind it, computed on the registers that
-// hold the totals. One that costs many instructions would be written out there for every register; it is cut in two, so
-// that its expensive part is a loop over what has just been stored.
+// The epilogue of a reduction: the elementwise stage after it, computed on the accumulators as they are stored. Code
+// for an expensive stage would be repeated for each accumulator register. Such an epilogue is split in two:
+//
+//   result[i] = first(acc)                    # straight-line code: bias, residual
+//   for i of the tile: result[i] = rest(result[i])   # one loop: sigmoid
 #pragma once
 
 #include <vector>
@@ -11,14 +13,14 @@ namespace dlcc::tensor {
 
 class Epilogue {
  public:
-  // `behind` reads the results of `reduced` at its own index and has as many axes; null: the totals are the result.
-  Epilogue(const Stage& reduced, const Stage* behind);
+  // `elementwise` reads the result of `reduced` at its own index and has as many axes; null: the totals are the result.
+  Epilogue(const Stage& reduced, const Stage* elementwise);
 
-  // Stores the element of the result at an index, in the order of the axes, for the total at this index. In its place
-  // stands what `finish` needs when there is a second part.
+  // Stores the element of the result at an index, in the order of the axes, for the total at this index; when there is
+  // a second part, the intermediate value that `finish` reads.
   Stmt store_total(const Expr& total, const std::vector<Expr>& index) const;
 
-  // The result needs its second part: each element must be finished once, after it was stored.
+  // There is a second part: each element must be finished once, after it was stored.
   bool has_finish() const { return static_cast<bool>(rest_); }
   Stmt finish(const std::vector<Expr>& index) const;
 
@@ -28,7 +30,7 @@ class Epilogue {
 
   Stage last_;
   Buffer result_;
-  Var total_, stored_;  // stand in `first_` for the total, in `rest_` for the element stored
+  Var total_, stored_;  // the total in `first_`; the stored element in `rest_`
   Expr first_, rest_;
 };
 

@@ -32,8 +32,8 @@ class StageScheduler {
   }
 
  private:
-  // The part of the result's storage that the stage's box fills; dense when it begins or ends inside of a block that
-  // holds other elements too.
+  // The layout of the box that the stage fills in the result's storage; dense when the box begins or ends inside of a
+  // block with other elements.
   Layout layout_of_box(Layout layout) const {
     if (stage_.origin.empty()) return layout;
     for (Layout::Part& part : layout.parts) {
@@ -62,7 +62,7 @@ class StageScheduler {
     return at;
   }
 
-  // The loop that becomes vectors: the innermost one that has more than a single iteration.
+  // The vector loop: the innermost one of more than one iteration.
   size_t vector_loop() const {
     for (size_t k = loops_.extents.size(); k-- > 0;)
       if (loops_.extents[k] > 1) return k;
@@ -80,30 +80,29 @@ class StageScheduler {
     body = loops_.wrap(body, v + 1, loops_.extents.size());
     if (std::ranges::all_of(loops_.extents.begin(), loops_.extents.begin() + static_cast<std::ptrdiff_t>(v),
                             [](int64_t extent) { return extent == 1; }))
-      return loops_.wrap(in_pieces(body, v), 0, v);
+      return loops_.wrap(in_chunks(body, v), 0, v);
     return loops_.wrap(body, 0, v + 1, LoopKind::vector);
   }
 
-  // A loop with nothing around it, as a vector loop inside of one over large pieces, which several threads may share.
-  Stmt in_pieces(const Stmt& body, size_t loop) const {
-    constexpr int64_t piece = 4096;
+  // A loop without outer loops, as a parallel loop over large chunks of vector loops, so that threads may share it.
+  Stmt in_chunks(const Stmt& body, size_t loop) const {
+    const int64_t chunk = machine_.elementwise_chunk;
     const Var& var = loops_.vars[loop];
-    int64_t extent = loops_.extents[loop], whole = extent < 4 * piece ? 0 : extent / piece;
+    int64_t extent = loops_.extents[loop], whole = extent < 4 * chunk ? 0 : extent / chunk;
     auto part = [&](const Expr& begin, int64_t count) {
       Var i = make_var(var->name);
       return for_loop(i, count, LoopKind::vector, substitute(body, {{var, begin + Expr(i)}}));
     };
     Var p = make_var("piece");
-    Stmt pieces = whole ? for_loop(p, whole, LoopKind::parallel, part(Expr(p) * Expr(piece), piece)) : nullptr;
-    int64_t rest = extent - whole * piece;
-    return sequence({pieces, rest > 0 ? part(Expr(whole * piece), rest) : nullptr});
+    Stmt chunks = whole ? for_loop(p, whole, LoopKind::parallel, part(Expr(p) * Expr(chunk), chunk)) : nullptr;
+    int64_t rest = extent - whole * chunk;
+    return sequence({chunks, rest > 0 ? part(Expr(whole * chunk), rest) : nullptr});
   }
 
   // ---- reductions: lanes are neighbouring results
 
-  // Accumulators for a strip of results, one per lane, live in registers: init, accumulate over all reduced axes,
-  // store.
-  Stmt strip(const Expr& base, int64_t lanes) {
+  // One vector of results: accumulators in registers, one per lane.
+  Stmt vector_of_results(const Expr& base, int64_t lanes) {
     size_t v = vector_loop();
     std::vector<Buffer> sums;
     for (const Expr& id : stage_.reduction->identity)
@@ -122,13 +121,13 @@ class StageScheduler {
     Stmt accumulate = lane_loop(lanes, [&](const Expr& lane) { return combine(sums, lane, index_of(lane), {}); });
     for (size_t r = reduced_.size(); r-- > 0;)
       accumulate = for_loop(stage_.reduction->axes[r].var, reduced_[r], LoopKind::serial, accumulate);
-    Stmt drain = lane_loop(lanes, [&](const Expr& lane) {
+    Stmt store_results = lane_loop(lanes, [&](const Expr& lane) {
       std::vector<Stmt> stores;
       for (size_t k = 0; k < sums.size(); ++k)
         stores.push_back(store(stage_.results[k], result_index(index_of(lane)), load(sums[k], {lane})));
       return sequence(std::move(stores));
     });
-    Stmt body = sequence({init, accumulate, drain});
+    Stmt body = sequence({init, accumulate, store_results});
     for (size_t k = sums.size(); k-- > 0;) body = allocate(sums[k], body);
     return body;
   }
@@ -145,7 +144,7 @@ class StageScheduler {
     std::vector<Expr> values;
     for (const Expr& v : stage_.values) values.push_back(substitute(at_index(v, stage_, index), reduced));
     if (reducer_kind(r) == ReducerKind::sum)
-      return store(sums[0], {lane}, multiply_add(values[0], load(sums[0], {lane})));
+      return store(sums[0], {lane}, multiply_add(values[0], load(sums[0], {lane}), machine_));
     Substitution map;
     for (size_t k = 0; k < sums.size(); ++k) {
       map[r.left[k]] = load(sums[k], {lane});
@@ -164,19 +163,20 @@ class StageScheduler {
   }
 
   Stmt reduction() {
-    if (loops_.extents.empty()) return strip(Expr(0), 1);
+    if (loops_.extents.empty()) return vector_of_results(Expr(0), 1);
     size_t v = vector_loop();
     int64_t extent = loops_.extents[v], width = std::min<int64_t>(extent, lanes());
-    std::vector<Stmt> strips;
-    Var block = make_var("strip");
-    strips.push_back(for_loop(block, extent / width, LoopKind::parallel, strip(Expr(block) * Expr(width), width)));
-    if (extent % width) strips.push_back(strip(Expr(extent / width * width), extent % width));
-    Stmt body = sequence(std::move(strips));
+    std::vector<Stmt> vectors;
+    Var v_index = make_var("vector");
+    vectors.push_back(
+        for_loop(v_index, extent / width, LoopKind::parallel, vector_of_results(Expr(v_index) * Expr(width), width)));
+    if (extent % width) vectors.push_back(vector_of_results(Expr(extent / width * width), extent % width));
+    Stmt body = sequence(std::move(vectors));
     body = loops_.wrap(body, v + 1, loops_.extents.size());
     return loops_.wrap(body, 0, v);
   }
 
-  // ---- reductions: lanes are neighbouring terms
+  // ---- reductions: lanes are neighbouring indices of the last reduced axis
 
   int64_t lanes() const {
     int widest = 8;
@@ -184,49 +184,49 @@ class StageScheduler {
     return std::max(1, machine_.lanes(widest));
   }
 
-  // When operands lie contiguous along the last reduced axis, and not along the results, the lanes run along the terms.
+  // The operands are contiguous along the last reduced axis, and not along the results.
   bool prefers_row_reduction() const {
     ReducerKind kind = reducer_kind(*stage_.reduction);
     if (kind == ReducerKind::other || reduced_.empty() || reduced_.back() < lanes()) return false;
-    const Var& term = stage_.reduction->axes.back().var;
-    bool along_terms = false;
+    const Var& last_axis = stage_.reduction->axes.back().var;
+    bool along_reduced = false;
     for (const Load& l : loads_of(stage_.values[0])) {
       if (l.indices.empty()) continue;
-      bool last = uses(l.indices.back(), term);
+      bool last = uses(l.indices.back(), last_axis);
       for (size_t k = 0; k + 1 < l.indices.size(); ++k)
-        if (uses(l.indices[k], term)) return false;
+        if (uses(l.indices[k], last_axis)) return false;
       for (const Axis& a : stage_.axes)
         if (uses(l.indices.back(), a.var) && a.extent.value() > 1) return false;
-      along_terms |= last;
+      along_reduced |= last;
     }
-    return along_terms;
+    return along_reduced;
   }
 
   Stmt row_reduction() {
     const Reduction& r = *stage_.reduction;
-    int64_t width = lanes(), terms = reduced_.back();
+    int64_t width = lanes(), extent = reduced_.back();
     Buffer partial = make_buffer("partial", r.identity[0].type(), {width}, Scope::reg);
     Stmt init = lane_loop(width, [&](const Expr& lane) { return store(partial, {lane}, r.identity[0]); });
-    const Var& term = r.axes.back().var;
-    auto terms_from = [&](const Expr& base, int64_t count) {
+    const Var& last_axis = r.axes.back().var;
+    auto values_from = [&](const Expr& base, int64_t count) {
       return lane_loop(count, [&](const Expr& lane) {
-        return combine({partial}, lane, loops_.index, {{term, base + lane}});
+        return combine({partial}, lane, loops_.index, {{last_axis, base + lane}});
       });
     };
     Var block = make_var("block");
-    Stmt accumulate = for_loop(block, terms / width, LoopKind::serial, terms_from(Expr(block) * Expr(width), width));
-    if (terms % width) accumulate = sequence({accumulate, terms_from(Expr(terms / width * width), terms % width)});
+    Stmt accumulate = for_loop(block, extent / width, LoopKind::serial, values_from(Expr(block) * Expr(width), width));
+    if (extent % width) accumulate = sequence({accumulate, values_from(Expr(extent / width * width), extent % width)});
     for (size_t k = reduced_.size() - 1; k-- > 0;)
       accumulate = for_loop(r.axes[k].var, reduced_[k], LoopKind::serial, accumulate);
-    // Halves are folded onto each other; the width is a power of two.
-    std::vector<Stmt> fold = {init, accumulate};
+    // Halves are combined onto each other; the width is a power of two.
+    std::vector<Stmt> all = {init, accumulate};
     for (int64_t half = width / 2; half > 0; half /= 2)
-      fold.push_back(lane_loop(half, [&](const Expr& lane) {
+      all.push_back(lane_loop(half, [&](const Expr& lane) {
         Substitution map = {{r.left[0], load(partial, {lane})}, {r.right[0], load(partial, {lane + Expr(half)})}};
         return store(partial, {lane}, substitute(r.combined[0], map));
       }));
-    fold.push_back(store(stage_.results[0], result_index(loops_.index), load(partial, {Expr(0)})));
-    return loops_.wrap(allocate(partial, sequence(std::move(fold))), 0, loops_.extents.size());
+    all.push_back(store(stage_.results[0], result_index(loops_.index), load(partial, {Expr(0)})));
+    return loops_.wrap(allocate(partial, sequence(std::move(all))), 0, loops_.extents.size());
   }
 
   const Stage& stage_;

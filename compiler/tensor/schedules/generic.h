@@ -1,5 +1,18 @@
-// The schedule for everything that no other one takes: stage after stage, vectorised along the innermost storage
-// dimension, reductions in register accumulators.
+// The schedule of stages that no other schedule takes. Elementwise stages are vectorized along the innermost storage
+// dimension:
+//
+//   parallel outer dimensions: vector innermost dimension: result[index] = value
+//
+// Reductions whose lanes are neighbouring results:
+//
+//   parallel outer dimensions: parallel vector of the innermost dimension:
+//     acc[lane] = identity; for reduced axes: acc[lane] = combine(acc[lane], value); result[lane] = acc[lane]
+//
+// Reductions along contiguous operands (rows of a softmax) have neighbouring indices of the last reduced axis as lanes:
+//
+//   parallel dimensions:
+//     acc[lane] = identity; for reduced axes, vectors of the last one: acc[lane] = combine(acc[lane], value)
+//     result = acc[0] combined with acc[1], ..     # halves of the vector onto each other
 #pragma once
 
 #include <map>
@@ -9,7 +22,7 @@
 
 namespace dlcc::tensor {
 
-// The loops of one stage. `layouts` tells how results are stored (absent: dense); operands may be stored in any way.
+// The loops of one stage. `layouts` of the results (absent: dense); operands may have any layout.
 Stmt schedule_stage(const Stage&, const std::map<Buffer, Layout>& layouts, const Machine&);
 
 }  // namespace dlcc::tensor

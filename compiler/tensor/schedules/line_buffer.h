@@ -1,6 +1,15 @@
-// The schedule of a contraction whose result nothing but a reduction in windows reads: a 1x1 convolution and the
-// depthwise one behind it, a convolution and its pooling. Both are computed strip by strip of the image and panel by
-// panel of channels, so that what passes between them stays in the cache and has no place in memory of its own.
+// Line-buffer fusion (fused-layer tiling: Alwani et al., "Fused-Layer CNN Accelerators", 2016) of a contraction and the
+// window reduction that alone reads its result: a 1x1 convolution and a depthwise convolution, a convolution and its
+// pooling. Both run over one row band and one panel of channels at a time, so that the intermediate image stays in the
+// cache and is never stored as a whole:
+//
+//   for batch: parallel worker: for band < bands, panel < panels of the worker's share:     # one work item
+//     line_buffer[worker, channel of the panel, row, x] = contraction                       # rows_computed() rows
+//     line_buffer[worker, channel of the panel, row, x] = padding                           # rows outside the image
+//     result[channel, band * rows + row, x] = window reduction of line_buffer               # `rows` rows
+//
+// Neighbouring bands compute the window_height - stride rows that they share twice. The line buffer is stored in blocks
+// of 16 channels, with a halo of zeros along x when the padding is zero.
 #pragma once
 
 #include <algorithm>
@@ -15,52 +24,54 @@
 
 namespace dlcc::tensor {
 
-// Decisions shared by all machines. An item of work is one panel of one strip.
+// Decisions shared by all machines. A work item is one panel of one band.
 struct LineBufferPlan {
   ContractionPlan producer;
   WindowReductionPlan consumer;
-  Buffer passed;  // the producer's result: named in the definition, never stored as a whole
-  Buffer strip;   // scratch in its place: [worker][column of the panel][row of the strip][column of the image]
-  Layout strip_layout;
-  int row_dim = 0;   // dimension of `passed` that is cut into strips; the next one is the image's columns
-  int row_axis = 0;  // the consumer's axis of it
-  // Other dimensions of `passed`, such as the batch, and the consumer's axes at which they are read; -1: one element.
-  std::vector<std::pair<int, int>> fixed;
-  // The consumer's row r reads rows of `passed` from step * r + before on, the last of them window - 1 behind.
-  int64_t step = 1, before = 0, window = 1;
-  Expr outside;      // a literal: what is read outside of the image; null: nothing is
-  int64_t rows = 1;  // of results that a strip gives
-  int64_t strips = 1, panels = 1;
-  int workers = 1;  // that share the items
+  Buffer intermediate;  // the producer's result in the definition; never stored as a whole
+  Buffer line_buffer;   // scratch in its place: [worker][channel of the panel][row of the band][x]
+  Layout line_buffer_layout;
+  int row_dim = 0;   // dimension of `intermediate` that is cut into bands; the next one is x
+  int row_axis = 0;  // the consumer's axis along row_dim
+  // Other dimensions of `intermediate`, such as the batch, and the consumer's axes at which they are read; -1: one
+  // element.
+  std::vector<std::pair<int, int>> batch_dims;
+  // The consumer's row r reads the rows [stride * r + first_read, stride * r + first_read + window_height).
+  int64_t stride = 1, first_read = 0, window_height = 1;
+  Expr padding;      // a literal: the value read outside of the image; null: nothing is read there
+  int64_t rows = 1;  // of the result in a band
+  int64_t bands = 1, panels = 1;
+  int workers = 1;  // threads that share the work items
 
-  int64_t extent(int dim) const { return passed->shape[static_cast<size_t>(dim)].value(); }
+  int64_t extent(int dim) const { return intermediate->shape[static_cast<size_t>(dim)].value(); }
   int64_t height() const { return extent(row_dim); }
   int64_t width() const { return extent(row_dim + 1); }
   const Axis& consumer_axis(int k) const { return consumer.reduced.axes[static_cast<size_t>(k)]; }
-  int64_t results() const { return consumer_axis(row_axis).extent.value(); }  // rows of them
+  int64_t result_rows() const { return consumer_axis(row_axis).extent.value(); }
 
-  // Rows that a strip reads, some of them perhaps outside of the image; and those computed for it, all inside.
-  int64_t rows_read() const { return (rows - 1) * step + window; }
+  // Rows that a band reads, the rows outside of the image included; and rows computed for it, all inside.
+  int64_t rows_read() const { return (rows - 1) * stride + window_height; }
   int64_t rows_computed() const { return std::min(rows_read(), height()); }
-  // Rows that the last strip computes in front of those that it reads, as there are none behind them.
-  int64_t rows_in_front() const {
-    return std::max<int64_t>((strips - 1) * rows * step + before + rows_computed() - height(), 0);
+  // Rows that the last band computes above the rows that it reads: every band computes the same number of rows, and the
+  // image ends below.
+  int64_t rows_above() const {
+    return std::max<int64_t>((bands - 1) * rows * stride + first_read + rows_computed() - height(), 0);
   }
 };
 
-// The plan for a function that split_at_window_reduction (tensor/analysis.h) takes apart. Empty when the parts do not
-// suit: they must agree about the axis of channels. `layouts` and `constant` as in ScheduleRequest; the machine is the
-// deciding one.
+// The plan for a function that split_at_window_reduction (tensor/analysis.h) splits. Empty when the two parts do not
+// have the same axis of channels, or the consumer reads the rows in another way. `layouts` and `constant` as in
+// ScheduleRequest; the machine is the storage machine.
 std::optional<LineBufferPlan> plan_line_buffer(const TensorFunction&, const std::vector<Layout>& layouts,
                                                const std::vector<bool>& constant, const ScheduleOptions&,
                                                const Machine&, const TuningConfig& = {});
 
-// Whether the function is better computed in strips than in two functions, when images are stored in blocks of
-// channels: what passes between them does not stay in the cache, and to fetch it takes longer than to compute some of
-// its rows twice.
-bool line_buffer_pays(const TensorFunction&, const std::vector<bool>& constant, const ScheduleOptions&, const Machine&);
+// Line-buffer fusion is estimated faster than two functions, with images in blocks of channels: the intermediate image
+// does not fit the cache, and its transfer takes longer than computing the rows that bands share twice.
+bool prefers_line_buffer(const TensorFunction&, const std::vector<bool>& constant, const ScheduleOptions&,
+                         const Machine&);
 
-// `layouts` tells how parameters, results and the strip are stored, and the consumer's constants.
+// `layouts` of parameters, results, the line buffer and the consumer's constants.
 Stmt schedule_line_buffer(const LineBufferPlan&, const std::map<Buffer, Layout>& layouts, const Machine&,
                           const TuningConfig& = {});
 

@@ -5,6 +5,8 @@
 
 namespace dlcc::tensor {
 
+int64_t bytes_of(const Buffer& b) { return product(b->shape).value() * bits(b->type) / 8; }
+
 Layout layout_of(const std::map<Buffer, Layout>& layouts, const Buffer& b) {
   auto it = layouts.find(b);
   return it == layouts.end() ? Layout{} : it->second;
@@ -29,21 +31,21 @@ StorageLoops storage_loops(const Layout& layout, const std::vector<int64_t>& sha
 Stmt zero_halo(const Buffer& buffer, const Layout& layout) {
   if (!has_halo(layout, static_shape(buffer->shape))) return nullptr;
   StorageLoops loops = storage_loops(layout, static_shape(buffer->shape));
-  // From the innermost dimension outwards: `inside` treats what lies inside of the halos of the dimensions around it,
-  // `all` stores every element of the dimensions seen so far.
+  // From the innermost dimension outwards: `inside` clears the halo within the interior of the dimensions around it,
+  // `all` clears every element of the dimensions visited so far.
   Expr zero = literal(buffer->type, int64_t{0});
   Stmt inside, all = store(buffer, loops.index, zero);
   for (size_t k = loops.vars.size(); k-- > 0;) {
     const Layout::Part& part = layout.parts[k];
     LoopKind kind = k + 1 == loops.vars.size() ? LoopKind::vector : LoopKind::parallel;
-    auto run = [&](int64_t begin, int64_t count, const Stmt& body) -> Stmt {
+    auto clear = [&](int64_t begin, int64_t count, const Stmt& body) -> Stmt {
       if (count <= 0 || !body) return nullptr;
       Var i = make_var(loops.vars[k]->name);
       return for_loop(i, count, kind, substitute(body, {{loops.vars[k], Expr(i) + Expr(begin)}}));
     };
-    int64_t extent = loops.extents[k], behind = part.extent - part.halo - extent;
-    inside = sequence({run(-part.halo, part.halo, all), run(0, extent, inside), run(extent, behind, all)});
-    all = run(-part.halo, part.extent, all);
+    int64_t extent = loops.extents[k], after = part.extent - part.halo - extent;
+    inside = sequence({clear(-part.halo, part.halo, all), clear(0, extent, inside), clear(extent, after, all)});
+    all = clear(-part.halo, part.extent, all);
   }
   return inside;
 }
@@ -60,9 +62,9 @@ Expr at_index(const Expr& e, const Stage& stage, const std::vector<Expr>& index)
   return substitute(e, map);
 }
 
-Expr multiply_add(Expr value, Expr sum) {
+Expr multiply_add(Expr value, Expr sum, const Machine& machine) {
   const Binary* product = as<Binary>(value);
-  if (product && product->op == BinaryOp::mul && is_float(value.type()))
+  if (machine.has_fma && product && product->op == BinaryOp::mul && is_float(value.type()))
     return fma(product->a, product->b, std::move(sum));
   return std::move(sum) + std::move(value);
 }

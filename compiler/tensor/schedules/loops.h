@@ -7,14 +7,18 @@
 
 #include "support/integers.h"
 #include "tensor/ir.h"
+#include "tensor/machine.h"
 
 namespace dlcc::tensor {
+
+// Bytes of a tensor in dense storage.
+int64_t bytes_of(const Buffer&);
 
 // The layout of the buffer; dense when none is given.
 Layout layout_of(const std::map<Buffer, Layout>&, const Buffer&);
 
-// How the storage of a tensor is run through, without its halo: one loop per part of its layout, outermost first, and
-// the logical index that the loop variables give.
+// A loop nest over the storage of a tensor, without its halo: one loop for each part of its layout, outermost first,
+// and the logical index that the loop variables give.
 struct StorageLoops {
   std::vector<Var> vars;
   std::vector<int64_t> extents;
@@ -31,7 +35,7 @@ Stmt zero_halo(const Buffer&, const Layout&);
 // The stage's expression at an index: axes replaced.
 Expr at_index(const Expr&, const Stage&, const std::vector<Expr>& index);
 
-// Multiplies and adds: fma for floats, so that the sum is rounded once.
-Expr multiply_add(Expr product_or_value, Expr sum);
+// value + sum; of a product of floats, on a machine that has it, a fused multiply-add.
+Expr multiply_add(Expr value, Expr sum, const Machine&);
 
 }  // namespace dlcc::tensor

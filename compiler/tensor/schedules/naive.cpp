@@ -4,6 +4,7 @@
 #include <set>
 
 #include "tensor/analysis.h"
+#include "tensor/simplify.h"
 #include "tensor/verify.h"
 #include "tensor/visit.h"
 
@@ -26,8 +27,8 @@ std::set<Var> predicate_vars(const std::vector<Expr>& values, const Ranges& rang
   return vars;
 }
 
-// The reduction's axes in loop order. Only sums and products may be reordered; axes of predicates go outside, so that
-// the predicate is constant in the inner loops.
+// The reduction's axes in loop order. Only sums and products may be reordered; the axes of
+// predicates become the outer loops, so that a predicate is constant in the inner ones.
 std::vector<Axis> loop_order(const Stage& stage) {
   std::vector<Axis> axes = stage.reduction->axes;
   ReducerKind kind = reducer_kind(*stage.reduction);
@@ -37,18 +38,18 @@ std::vector<Axis> loop_order(const Stage& stage) {
   return axes;
 }
 
-// The fold at one point of the axes.
+// The reduction at one point of the axes.
 Stmt reduce(const Stage& stage, const std::vector<Expr>& index) {
   const Reduction& r = *stage.reduction;
   std::vector<Buffer> accumulators;
-  std::vector<Stmt> body, fold, update, drain;
+  std::vector<Stmt> body, update, stores;
   Substitution operands;
   for (size_t k = 0; k < r.left.size(); ++k) {
     Buffer acc = make_buffer(stage.results[k]->name + "_acc", r.left[k]->type, {}, Scope::reg);
     body.push_back(store(acc, {}, r.identity[k]));
     operands.emplace(r.left[k], load(acc, {}));
     operands.emplace(r.right[k], stage.values[k]);
-    drain.push_back(store(stage.results[k], index, cast(stage.results[k]->type, load(acc, {}))));
+    stores.push_back(store(stage.results[k], index, cast(stage.results[k]->type, load(acc, {}))));
     accumulators.push_back(std::move(acc));
   }
   Stmt step;
@@ -67,7 +68,7 @@ Stmt reduce(const Stage& stage, const std::vector<Expr>& index) {
   std::vector<Axis> axes = loop_order(stage);
   for (size_t d = axes.size(); d-- > 0;) step = for_loop(axes[d].var, Expr(axes[d].extent), LoopKind::serial, step);
   body.push_back(step);
-  body.insert(body.end(), drain.begin(), drain.end());
+  body.insert(body.end(), stores.begin(), stores.end());
   Stmt result = sequence(std::move(body));
   for (size_t k = accumulators.size(); k-- > 0;) result = allocate(accumulators[k], result);
   return result;

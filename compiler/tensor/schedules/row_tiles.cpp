@@ -9,14 +9,14 @@ namespace {
 
 class Cutter {
  public:
-  Cutter(int64_t height, int64_t width, int64_t most, int64_t vectors, const Machine& machine)
-      : most_(most),
+  Cutter(int64_t height, int64_t width, int64_t max_pixels, int64_t vectors, const Machine& machine)
+      : max_pixels_(max_pixels),
         vectors_(vectors),
-        cost_of_grid_(0.01 * static_cast<double>(height * width * vectors)),
+        cost_of_grid_(machine.grid_overhead * static_cast<double>(height * width * vectors)),
         machine_(machine) {}
 
-  // The grid at the image's upper left corner; what it leaves is a strip on the right, over the full height, and one
-  // below the grid. Both are cut in turn.
+  // The grid at the upper left corner of an area. The rectangles that it leaves, on the right over the full height and
+  // below the grid, are cut in turn.
   struct Cut {
     double cost = 0;
     int64_t tall = 0, wide = 0;
@@ -25,10 +25,10 @@ class Cutter {
   const Cut& best(int64_t height, int64_t width) {
     if (auto known = best_.find({height, width}); known != best_.end()) return known->second;
     Cut best{.cost = -1};
-    for (int64_t tall = 1; tall <= std::min(height, most_); ++tall)
-      for (int64_t wide = 1; wide <= std::min(width, most_ / tall); ++wide) {
+    for (int64_t tall = 1; tall <= std::min(height, max_pixels_); ++tall)
+      for (int64_t wide = 1; wide <= std::min(width, max_pixels_ / tall); ++wide) {
         double cost = cost_of(height, width, tall, wide);
-        // Of equals the flattest, since neighbours in a row lie next to each other, and of these the most even.
+        // Among tiles of equal cost the flattest, since pixels of a row are stored next to each other.
         if (best.cost < 0 || cost < best.cost) best = {cost, tall, wide};
       }
     return best_[{height, width}] = best;
@@ -45,7 +45,7 @@ class Cutter {
   }
 
  private:
-  // In multiply-adds of one vector.
+  // Per K index, in multiply-adds of one vector.
   double cost_of_tile(int64_t tall, int64_t wide) const {
     int64_t accumulators = std::max<int64_t>(tall * wide * vectors_, machine_.accumulators_in_flight);
     return static_cast<double>(accumulators) + machine_.tile_overhead +
@@ -60,18 +60,18 @@ class Cutter {
     return cost;
   }
 
-  const int64_t most_, vectors_;
-  const double cost_of_grid_;  // its code
+  const int64_t max_pixels_, vectors_;
+  const double cost_of_grid_;  // of its code
   const Machine& machine_;
   std::map<std::pair<int64_t, int64_t>, Cut> best_;
 };
 
 }  // namespace
 
-std::vector<TileGrid> cut_into_tiles(int64_t height, int64_t width, int64_t most, int64_t vectors,
+std::vector<TileGrid> cut_into_tiles(int64_t height, int64_t width, int64_t max_pixels, int64_t vectors,
                                      const Machine& machine) {
   std::vector<TileGrid> grids;
-  Cutter(height, width, most, vectors, machine).append(grids, 0, 0, height, width);
+  Cutter(height, width, max_pixels, vectors, machine).append(grids, 0, 0, height, width);
   return grids;
 }
 
@@ -83,7 +83,7 @@ Stmt each_block(const Area& a, int64_t pixels, const std::function<Stmt(const Ar
   bool by_rows = a.tall > 1;
   int64_t all = by_rows ? a.tall : a.wide;
   int64_t size = std::clamp<int64_t>(by_rows ? pixels / a.wide : pixels, 1, all);
-  for (int64_t even = size; even <= 2 * size; ++even)  // no smaller block at the end, if that is possible
+  for (int64_t even = size; even <= 2 * size; ++even)  // blocks of equal size, if that is possible
     if (all % even == 0) {
       size = even;
       break;
@@ -96,18 +96,18 @@ Stmt each_block(const Area& a, int64_t pixels, const std::function<Stmt(const Ar
   return all % size ? sequence({blocks, block_at(Expr(all - all % size), all % size)}) : blocks;
 }
 
-Stmt each_tile(const Area& area, int64_t most, int64_t vectors, const Machine& machine,
+Stmt each_tile(const Area& area, int64_t max_pixels, int64_t vectors, const Machine& machine,
                const std::function<Stmt(const Tile&)>& body) {
-  std::vector<TileGrid> grids = cut_into_tiles(area.tall, area.wide, most, vectors, machine);
+  std::vector<TileGrid> grids = cut_into_tiles(area.tall, area.wide, max_pixels, vectors, machine);
   int64_t before = 0, all = 0;
   for (const TileGrid& g : grids) all += g.tiles();
   std::vector<Stmt> parts;
   for (size_t k = 0; k < grids.size();) {
-    // Grids side by side in the same rows share the loop over these.
+    // Grids with the same rows share the loop over the rows.
     Var down = make_var("down");
     std::vector<Stmt> in_row;
     const TileGrid& left_most = grids[k];
-    for (; k < grids.size() && is_beside(grids[k], left_most); ++k) {
+    for (; k < grids.size() && have_same_rows(grids[k], left_most); ++k) {
       const TileGrid& g = grids[k];
       Var across = make_var("across");
       Expr top = Expr(g.top) + Expr(down) * Expr(g.tall), left = Expr(g.left) + Expr(across) * Expr(g.wide);

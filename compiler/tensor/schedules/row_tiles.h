@@ -1,4 +1,11 @@
-// How an image of rows, or a list of them, is cut into blocks and register tiles.
+// Cuts an image into M blocks and register tiles. Tiles of equal size form a grid; what a grid leaves on its right and
+// below is cut into grids of smaller tiles:
+//
+//   +------+------+---+
+//   | tile | tile |   |      14 x 14 pixels in tiles of at most 6 pixels: 14 x 2 tiles of 1 x 6 pixels,
+//   +------+------+---+      and 7 x 1 tiles of 2 x 2 pixels on their right
+//   | tile | tile |   |
+//   +------+------+---+
 #pragma once
 
 #include <cstdint>
@@ -10,45 +17,47 @@
 
 namespace dlcc::tensor {
 
-// A grid of equal tiles, `tall` by `wide`; its first element is (top, left).
+// A grid of equal tiles of tall x wide pixels; its first pixel is (top, left).
 struct TileGrid {
   int64_t top = 0, left = 0;
   int64_t tall = 1, wide = 1;
-  int64_t down = 1, across = 1;  // number of tiles
+  int64_t down = 1, across = 1;  // tiles of a column and of a row of the grid
 
   int64_t tiles() const { return down * across; }
 };
 
-// Whether the tiles of both lie in the same rows.
-inline bool is_beside(const TileGrid& a, const TileGrid& b) {
+// The tiles of both grids cover the same rows.
+inline bool have_same_rows(const TileGrid& a, const TileGrid& b) {
   return a.top == b.top && a.tall == b.tall && a.down == b.down;
 }
 
-// Grids that cover height x width elements exactly once, with tiles of at most `most` elements; `vectors` accumulators
-// belong to an element. Chosen so that few tiles are small, since a tile with fewer accumulators than the arithmetic
-// units need to hide their latency takes as long as one that has them; and that there are few grids, as each is code.
-std::vector<TileGrid> cut_into_tiles(int64_t height, int64_t width, int64_t most, int64_t vectors, const Machine&);
+// Grids that cover height x width pixels exactly once, with tiles of at most `max_pixels` pixels and `vectors`
+// accumulators for each pixel. Minimizes the estimated time of all tiles: a tile with fewer accumulators than the
+// machine keeps in flight takes as long as one with that many. Each grid is code and costs Machine::grid_overhead.
+std::vector<TileGrid> cut_into_tiles(int64_t height, int64_t width, int64_t max_pixels, int64_t vectors,
+                                     const Machine&);
 
-// A part of an image, in its pixels.
+// A part of an image: tall x wide pixels from (top, left) on.
 struct Area {
   Expr top, left;
   int64_t tall = 1, wide = 1;
 };
 
-// A register tile: its first pixel in the image and in the area at hand; that of the tile on its right or, where tiles
-// are as wide as the area, below it, if there is one; its number among the area's tiles.
+// A register tile of an area.
 struct Tile {
-  Expr top, left, top_here, left_here, next_top, next_left;
+  Expr top, left;            // its first pixel in the image
+  Expr top_here, left_here;  // its first pixel in the area
+  Expr next_top, next_left;  // first pixel of the tile on its right; below it, where tiles are as wide as the area
   int64_t tall = 1, wide = 1;
-  Expr number;
+  Expr number;  // among the `count` tiles of the area
   int64_t count = 1;
 };
 
-// `body` for every block of about so many pixels: of whole rows, or of parts of them where rows are long.
+// Loops over blocks of about `pixels` pixels: whole rows, or parts of long rows.
 Stmt each_block(const Area&, int64_t pixels, const std::function<Stmt(const Area&)>& body);
 
-// `body` for every tile of cut_into_tiles.
-Stmt each_tile(const Area&, int64_t most, int64_t vectors, const Machine&,
+// Loops over the tiles of cut_into_tiles.
+Stmt each_tile(const Area&, int64_t max_pixels, int64_t vectors, const Machine&,
                const std::function<Stmt(const Tile&)>& body);
 
 }  // namespace dlcc::tensor

@@ -1,5 +1,11 @@
-// From definition to kernels: which loops compute a tensor function on a given machine. Schedules are chosen by the
-// definition's structure (tensor/analysis.h) and by how its operands are stored.
+// From definition to kernels: the loops that compute a tensor function on given machines. The definition's structure
+// (tensor/analysis.h) and the layouts of its operands select the schedule, the first of these that applies:
+//
+//   winograd.h           3x3 convolutions with stride 1
+//   contraction.h        sums of products: register tiles over packed panels
+//   line_buffer.h        a contraction fused with the window reduction that reads it
+//   window_reduction.h   stage by stage: reductions whose vectors are neighbouring results, with their epilogues
+//   generic.h            all other stages
 #pragma once
 
 #include <functional>
@@ -14,43 +20,43 @@
 
 namespace dlcc::tensor {
 
-// What the user asks of all schedules.
+// Options of the user that all schedules follow.
 struct ScheduleOptions {
   bool strict = false;  // only algorithms that round no worse than the definition
   bool small = false;   // constants keep their size
-  int threads = 1;      // that share a kernel's work
+  int threads = 1;      // that share the work of a kernel
 };
 
 struct ScheduleRequest {
-  TensorFunction function;      // static shapes
-  std::vector<bool> constant;   // per parameter: known at compile time, so that it can be stored as the schedule likes
-  std::vector<Layout> layouts;  // storage of parameters, then results; ignored for constants
+  TensorFunction function;        // static shapes
+  std::vector<bool> constant;     // per parameter: known at compile time, so that the schedule may pack it
+  std::vector<Layout> layouts;    // storage of parameters, then results; ignored for constants
   std::vector<Machine> machines;  // one kernel is made for each; all share parameters, layouts and scratch
   ScheduleOptions options = {};
-  TuningConfig config = {};  // in place of the deciding machine's estimates
+  TuningConfig config = {};  // overrides estimates made with the storage machine's numbers
 };
 
 struct ScheduledFunction {
   std::vector<Kernel> variants;  // one per machine: parameters, results, scratch
-  // What the kernels expect in place of each parameter, given the parameter's value: packed, or transformed. To be
-  // applied to constants; other parameters are stored as the request says.
-  std::vector<std::function<Constant(const Constant&)>> prepare;
+  // For each parameter, the function from its value to the stored constant that the kernels read. For constants; other
+  // parameters are stored in the request's layouts.
+  std::vector<std::function<Constant(const Constant&)>> packing;
   std::vector<std::pair<int, int>> in_place;  // (result, parameter) that may share memory
 };
 
 ScheduledFunction schedule(ScheduleRequest);
 
-// Names a request for tuning records: a hash of the definition but for its name, of what is constant, how operands are
-// stored, the deciding machine and the options. Equal on every host.
+// The key of a request in tuning records: a hash of the definition without its name, of which parameters are constant,
+// of the layouts, the storage machine's numbers and the options. Equal on every host.
 uint64_t hash_of(const ScheduleRequest&);
 
-// The choices of one parameter each that give another kernel, or other constants, than the estimates do; of several
-// that give the same, the first.
+// The tuning candidates: configurations of one parameter each whose kernel or packed constants differ from those of the
+// estimates and of earlier candidates.
 std::vector<TuningConfig> tuning_candidates(const ScheduleRequest&);
 
-// The indices of parameter `k` that the function's schedule would like to find in its storage, inside of it or in a
-// halo of zeros: one range for each dimension; empty when a halo would not help. `constant` as in ScheduleRequest;
-// the machine is the deciding one.
+// The indices of parameter `k` that the function's schedule reads, inside its shape or in a halo of zeros: one range
+// for each dimension; empty when a halo would not help. `constant` as in ScheduleRequest; the machine is the storage
+// machine.
 std::vector<Range> wanted_halo(const TensorFunction&, size_t k, const std::vector<bool>& constant,
                                const ScheduleOptions&, const Machine&);
 

@@ -1,4 +1,4 @@
-// What a tuner needs to know of a request: a name that other compilations find it by, and what else could be done.
+// What a tuner asks about a request: its key in tuning records, and its tuning candidates.
 #include <fmt/format.h>
 
 #include <set>
@@ -8,15 +8,31 @@
 namespace dlcc::tensor {
 namespace {
 
+// Every number of the machine. A member that is added to Machine must be added here, or this does not compile.
 std::string text_of(const Machine& m) {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", m.vector_bytes, m.vector_registers, m.has_fma,
-                     m.accumulators_in_flight, m.tile_overhead, m.tile_row_overhead, m.k_unroll, m.machine_balance,
-                     m.winograd_transform_cost, m.l1_bytes, m.l2_bytes, m.winograd_block_bytes, m.tiles_per_m_block);
+  const auto& [vector_bytes, vector_registers, general_registers, has_fma, multiplies_by_lane, accumulators_in_flight,
+               cache_line_bytes, l1_bytes, l2_bytes, machine_balance, prefetch_streams, min_k_blocks_to_prefetch,
+               tile_overhead, tile_row_overhead, grid_overhead, k_unroll, tiles_per_m_block, panel_widths,
+               max_n_of_exact_panels, max_m_of_shared_panels, max_tiles_of_early_k_blocking, min_n_to_gather,
+               min_k_to_interleave, max_half_blocks_to_interleave, winograd_transform_cost, winograd_block_bytes,
+               max_unrolled_updates, elementwise_chunk, call_cost, fork_cost, min_task_cost, max_tasks_per_thread] = m;
+  auto join = [](const auto&... number) {
+    std::string text;
+    ((text += fmt::format("{} ", number)), ...);
+    return text;
+  };
+  return join(vector_bytes, vector_registers, general_registers, has_fma, multiplies_by_lane, accumulators_in_flight,
+              cache_line_bytes, l1_bytes, l2_bytes, machine_balance, prefetch_streams, min_k_blocks_to_prefetch,
+              tile_overhead, tile_row_overhead, grid_overhead, k_unroll, tiles_per_m_block, panel_widths[0],
+              panel_widths[1], panel_widths[2], max_n_of_exact_panels, max_m_of_shared_panels,
+              max_tiles_of_early_k_blocking, min_n_to_gather, min_k_to_interleave, max_half_blocks_to_interleave,
+              winograd_transform_cost, winograd_block_bytes, max_unrolled_updates, elementwise_chunk, call_cost,
+              fork_cost, min_task_cost, max_tasks_per_thread);
 }
 
-// The deciding machine's kernel; its parameters show how constants are stored.
+// The storage machine's kernel as text; its parameters show the layouts of packed constants.
 std::string kernel_text(ScheduleRequest r, const TuningConfig& config) {
-  r.machines = {deciding(r.machines)};
+  r.machines = {storage_machine(r.machines)};
   r.config = config;
   return print(schedule(std::move(r)).variants[0]);
 }
@@ -29,7 +45,7 @@ uint64_t hash_of(const ScheduleRequest& r) {
   std::string text = print(f);
   for (bool constant : r.constant) text += constant ? "constant\n" : "variable\n";
   for (const Layout& layout : r.layouts) text += str(layout) + "\n";
-  text += fmt::format("machine {}\n", text_of(deciding(r.machines)));
+  text += fmt::format("machine {}\n", text_of(storage_machine(r.machines)));
   text += fmt::format("options {} {} {}\n", r.options.strict, r.options.small, r.options.threads);
   return hash_bytes(std::as_bytes(std::span(text)));
 }

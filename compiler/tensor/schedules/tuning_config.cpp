@@ -20,10 +20,10 @@ std::string str(const TuningConfig& config) {
   return text;
 }
 
-Machine with_config(Machine machine, const TuningConfig& config) {
+Machine apply_config(Machine machine, const TuningConfig& config) {
   machine.winograd_block_bytes =
       config.winograd_block_kib ? *config.winograd_block_kib << 10 : machine.winograd_block_bytes;
-  machine.k_unroll = config.step.value_or(machine.k_unroll);
+  machine.k_unroll = config.k_unroll.value_or(machine.k_unroll);
   machine.accumulators_in_flight = static_cast<int>(config.accumulators.value_or(machine.accumulators_in_flight));
   return machine;
 }

@@ -1,6 +1,6 @@
-// What a schedule may do otherwise than the target's table suggests, while all others find every value stored as
-// before: only constants, scratch and the order of the work differ. What a definition, its layouts or the options do
-// not admit is not done, whatever was chosen.
+// Tuning configurations: parameters of a schedule in place of estimates from the target's table. They change packed
+// constants, scratch and the order of the work, never the layouts of operands and results. A value that the definition,
+// its layouts or the options do not admit is ignored.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace dlcc::tensor {
 
-// Empty: as estimated.
+// A parameter without a value is estimated.
 struct TuningConfig {
 #define TUNING_PARAMETER(name, about, ...) std::optional<int64_t> name;
 #include "tensor/schedules/tuning_config.def"
@@ -25,13 +25,13 @@ struct TuningParameter {
   const char* name;
   const char* about;
   std::optional<int64_t> TuningConfig::*value;
-  std::vector<int64_t> values;  // that it may have
+  std::vector<int64_t> values;  // the candidates
 };
 std::span<const TuningParameter> tuning_parameters();
 
-std::string str(const TuningConfig&);  // "panel 48, step 8"; empty when nothing is chosen
+std::string str(const TuningConfig&);  // "panel_width 48, k_unroll 8"; empty without values
 
-// The machine, with those of its numbers replaced that are chosen.
-Machine with_config(Machine, const TuningConfig&);
+// The machine with the numbers that the configuration overrides.
+Machine apply_config(Machine, const TuningConfig&);
 
 }  // namespace dlcc::tensor

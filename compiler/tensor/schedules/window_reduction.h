@@ -1,6 +1,16 @@
-// The schedule of reductions whose lanes are neighbouring results: depthwise convolution, pooling, means over an image,
-// sums of columns. A tile of results along a row is kept in registers while its terms are folded, so that neighbouring
-// results share their loads; an elementwise stage behind it works on the tile.
+// The schedule of reductions over windows whose vectors are neighbouring results: depthwise convolution, pooling, means
+// over an image, sums along the rows of a matrix. Results along a row are accumulated together in a register tile, so
+// that neighbouring windows share loads:
+//
+//   parallel blocks of 16 channels: for outer axes (batch, y): for tile of the row: for vector of the block:
+//     acc[block, x, lane] = identity                                # registers
+//     for reduced axes but the innermost (ky):                      # one test for a row outside the image
+//       unrolled innermost reduced axis (kx):
+//         acc[block, x, lane] = combine(acc, data[channel, y + ky, left + x + kx] * weights[channel, ky, kx])
+//     result[channel, y, left + x] = epilogue(acc)
+//
+// Long sums of floats are divided into partial sums, each added to `total`. Constants are stored in blocks of 16
+// channels, [channels / 16] [ky] [kx] [16]; other operands are read as they are stored.
 #pragma once
 
 #include <map>
@@ -14,40 +24,37 @@
 
 namespace dlcc::tensor {
 
-// Lanes that lie together on every machine, so that all share stored constants.
-inline constexpr int64_t lane_block = 16;
-
-// Decisions shared by all machines, because they concern memory.
+// Decisions about memory, shared by all machines.
 struct WindowReductionPlan {
   Stage reduced;                  // the stage, its indices simplified
-  std::optional<Stage> epilogue;  // the stage behind it, which reads its results at its own index
-  int lane_axis = -1;             // lanes run along this axis: storage of all operands is contiguous along it
+  std::optional<Stage> epilogue;  // the next stage, if it reads the results at its own index
+  int lane_axis = -1;             // axis of the lanes: the storage of all operands is contiguous along it
   bool whole_blocks = false;      // storage of operands and result has room for whole blocks of lanes
-  std::vector<std::pair<Buffer, Layout>> constants;  // how constants are to be stored
+  std::vector<std::pair<Buffer, Layout>> constants;  // layouts in which constants must be stored
 };
 
-// The plan for stage `k` and perhaps the one behind it. Empty when the stage is not reduced, or when its operands are
-// not contiguous along the result's innermost axis. `layouts` tells how parameters and results are stored (absent:
+// The plan for stage `k`, with the next stage where that is an epilogue. Empty when the stage has no reduction, or when
+// its operands are not contiguous along the result's innermost axis. `layouts` of parameters and results (absent:
 // dense); `constant` as in ScheduleRequest.
 std::optional<WindowReductionPlan> plan_window_reduction(const TensorFunction&, size_t k,
                                                          const std::map<Buffer, Layout>& layouts,
                                                          const std::vector<bool>& constant);
 
-// `layouts` as above, with those of `constants`; blocks of lanes are parallel, for so many threads.
+// `layouts` as above, with those of `constants`. Blocks of lanes are parallel loops, shared by `threads` threads.
 Stmt schedule_window_reduction(const WindowReductionPlan&, const std::map<Buffer, Layout>& layouts, const Machine&,
                                int threads);
 
-// A part of the results, for schedules that interleave windows with others: lanes, and rows along one axis, of which
-// those beyond the end are left out.
+// A part of the results, for line-buffer fusion: some lanes, and rows [first_row, first_row + rows) of one axis as far
+// as they exist.
 struct WindowReductionArea {
   Expr first_lane;
   int64_t lanes = 0;
   int row_axis = -1;
-  Var row;  // counts the rows from the first one on
+  Var row;  // the loop over the rows: the row minus first_row
   Expr first_row;
   int64_t rows = 0;
-  std::vector<int> fixed_axes = {};  // whose variables are free in the area's code
-  Ranges known = {};                 // of `row` and of other variables, where the plan's expressions use them
+  std::vector<int> free_axes = {};  // axes whose variables are free in the area's code
+  Ranges known = {};                // ranges of `row` and of other free variables of the plan's expressions
 };
 Stmt schedule_area(const WindowReductionPlan&, const WindowReductionArea&, const std::map<Buffer, Layout>& layouts,
                    const Machine&);

@@ -1,4 +1,4 @@
-// What all machines share of a reduction in windows: the axis of the lanes, and how constants are stored.
+// The decisions about a window reduction that all machines share: the axis of the lanes, and the layout of constants.
 #include <algorithm>
 
 #include "tensor/analysis.h"
@@ -11,8 +11,8 @@
 namespace dlcc::tensor {
 namespace {
 
-// The one index of the load that mentions the variable, if it is the variable itself; -1 when none mentions it, or
-// empty when it is used in another way.
+// The one index of the load that is the variable; -1 when no index uses the variable; empty when the variable is used
+// in another way.
 std::optional<int> dimension_along(const Load& l, const Var& v) {
   int found = -1;
   for (size_t d = 0; d < l.indices.size(); ++d) {
@@ -23,13 +23,13 @@ std::optional<int> dimension_along(const Load& l, const Var& v) {
   return found;
 }
 
-// The storage has whole blocks of neighbours along dimension `d`.
+// The storage has whole channel blocks along dimension `d`.
 bool has_blocks(const Layout& layout, int d) {
-  return !layout.is_dense() && layout.parts.back().axis == d && layout.parts.back().extent == lane_block &&
+  return !layout.is_dense() && layout.parts.back().axis == d && layout.parts.back().extent == channel_block &&
          std::ranges::count(layout.parts, d, &Layout::Part::axis) == 2;
 }
 
-// Neighbours along dimension `d` of the buffer lie next to each other, at least within blocks.
+// Neighbours along dimension `d` of the buffer are stored next to each other, at least within blocks.
 bool is_innermost(const Buffer& b, const Layout& layout, int d) {
   if (!layout.is_dense())
     return has_blocks(layout, d) ||
@@ -61,7 +61,7 @@ class Planner {
            std::ranges::none_of(s.axes, [](const Axis& a) { return a.extent.value() == 0; });
   }
 
-  // The next stage, when nobody else reads what it reads of this one.
+  // The next stage, when it alone reads this stage's result.
   void find_epilogue() {
     const Buffer& total = plan_.reduced.results[0];
     if (k_ + 1 == f_.stages.size() || std::ranges::count(f_.results, total)) return;
@@ -109,7 +109,7 @@ class Planner {
       }
       if (!is_innermost(l.buffer, layout, *d)) return false;
       along = true;
-      // The padding of the last block must not be read where the definition says what is read outside.
+      // Outside the logical shape a predicated load has its replacement, not the padding of the last block.
       if (!has_blocks(layout, *d) || l.otherwise) plan_.whole_blocks = false;
     }
     return true;
@@ -118,7 +118,7 @@ class Planner {
   void store_in_blocks(const Buffer& b, int d) {
     for (const auto& [known, layout] : plan_.constants)
       if (known == b) return;
-    plan_.constants.emplace_back(b, blocked_layout(static_shape(b->shape), d, lane_block, Layout::Tail::zero));
+    plan_.constants.emplace_back(b, blocked_layout(static_shape(b->shape), d, channel_block, Layout::Tail::zero));
   }
 
   const TensorFunction& f_;

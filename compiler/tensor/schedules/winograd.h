@@ -1,9 +1,21 @@
-// Winograd's minimal filtering as a schedule of 3x3 convolutions with stride 1 and constant weights (Lavin and Gray,
-// "Fast Algorithms for Convolutional Neural Networks", 2016): tiles of outputs are computed from transformed tiles of
-// inputs by elementwise products, which over all channels are small matrix products.
+// Winograd convolution F(m x m, 3 x 3) with stride 1 and constant weights, m = 2 or 4 (Lavin and Gray, "Fast Algorithms
+// for Convolutional Neural Networks", 2016): m x m outputs are computed from the (m + 2) x (m + 2) points of a
+// transformed input tile by elementwise products, which over all channels are one small matrix product for each point.
 //
-// F(4x4) needs a quarter of the direct multiplications and loses about one decimal digit; F(2x2) needs 4/9 of them and
-// loses nothing. Weights are transformed at compile time and grow 4 and 16/9 times.
+//   for batch: parallel worker: for block of tiles:           # tiles_per_block input tiles, about the second-level
+//   cache
+//     parallel channel block, parallel tile:                  # transform_input
+//       transformed[worker, channel block, point, tile, channel] = B^T d B
+//     parallel share: for panel of the share:
+//       parallel point:                                       # a product of tiles (M) x input channels (K) x panel (N)
+//         acc[tile, n] += transformed[worker, .., point, tile, k] * weights[panel, point, k, n]   # register tiles
+//         products[worker or share, tile, point, n] = acc     # prefetches the weights of the next point
+//       parallel tile: for vector of the panel:               # transform_output
+//         result[pixels of the tile, panel, n] = epilogue(A^T products A)
+//
+// Weights are transformed and packed at compile time, G g G^T as [panel] [point] [input channel] [panel_width]: they
+// grow 4 times with F(4x4) and 16/9 times with F(2x2). F(4x4) needs a quarter of the direct multiplications and loses
+// about one decimal digit; F(2x2) needs 4/9 of them and loses nothing.
 #pragma once
 
 #include <optional>
@@ -17,17 +29,16 @@
 
 namespace dlcc::tensor {
 
-// An axis of the image: the output's axis of the stage, the tap's reduced axis, and where their sum is an index of the
-// data.
+// An axis of the image: the stage's axis of outputs, the reduced axis of taps, and the dimension of the data whose
+// index is output + tap + begin.
 struct WindowAxis {
-  int axis = -1, term = -1, dim = -1;
-  int64_t begin = 0;  // index of the data that output 0 and tap 0 read: minus the padding
+  int axis = -1, tap = -1, dim = -1;
+  int64_t begin = 0;  // minus the padding
 };
 
-// Decisions shared by all machines, because they concern memory.
+// Decisions about memory, shared by all machines.
 struct WinogradPlan {
   static constexpr int64_t taps = 3;
-  static constexpr int64_t lane_block = 16;  // channels are handled in multiples of this on every machine
 
   TensorFunction function;
   Contraction contraction;
@@ -35,13 +46,13 @@ struct WinogradPlan {
   int channel_dim = -1;             // of the data
   std::vector<int> batch_axes;      // all other axes of the stage
   WindowAxis y, x;
-  int64_t tile = 4;    // outputs of a tile along either axis
-  int64_t block = 1;   // tiles transformed together
-  int64_t panel = 16;  // output channels computed together; divides their number
-  Buffer weights;      // [panel][point][input channel][channel of the panel]: what prepare_winograd gives
-  // Threads share the blocks, if each may have all weights in its cache or has several tiles; else they share the
-  // panels of every block.
-  int64_t workers = 1, shares = 1;
+  int64_t tile = 4;                     // m: outputs of a tile along either axis
+  int64_t tiles_per_block = 1;          // input tiles transformed together
+  int64_t panel_width = channel_block;  // output channels of a panel; divides their number
+  Buffer weights;                       // transformed: [panel][point][input channel][channel of the panel]
+  // Threads share the blocks of tiles, when the weights fit each thread's cache or each thread has several tiles; else
+  // they share the panels of every block.
+  int64_t workers = 1, panel_shares = 1;
   Buffer transformed;  // scratch: input tiles of one block, [worker][channel block][point][tile][channel]
   Buffer products;     // scratch: one panel's products, [worker or share][tile][point and channel of the panel]
 
@@ -52,23 +63,22 @@ struct WinogradPlan {
   int64_t tiles_along(const WindowAxis& w) const { return ceil_div(extent(w.axis), tile); }
 };
 
-// Outputs of a tile along either axis that suits the function, or 0 when it is no such convolution, or too small.
-// The machine is the deciding one, here and below.
+// The tile size m that takes the least estimated time; 0 when the function is no such convolution, or the direct
+// schedule is faster. The machine is the storage machine, here and below.
 int64_t winograd_tile(const TensorFunction&, const std::vector<bool>& constant, const ScheduleOptions&, const Machine&);
 
-// Empty when the function, or how its operands are stored, does not suit: the data and the result must be stored in
-// blocks of channels, and the data must have zeros round it as far as whole tiles read. `layouts` and `constant` as in
-// ScheduleRequest.
+// Empty when the schedule does not apply: the data and the result must be stored in blocks of channels, the data with a
+// halo of zeros as wide as whole tiles read. `layouts` and `constant` as in ScheduleRequest.
 std::optional<WinogradPlan> plan_winograd(const TensorFunction&, const std::vector<Layout>& layouts,
                                           const std::vector<bool>& constant, const ScheduleOptions&, const Machine&,
                                           const TuningConfig& = {});
 
-// The indices of the data that whole tiles read, for each dimension.
+// The indices of the data that whole tiles read: one range for each dimension.
 std::vector<Range> winograd_reads(const TensorFunction&, const std::vector<bool>& constant, int64_t tile);
 
 Stmt schedule_winograd(const WinogradPlan&, const Machine&);
 
-// The function's weights, transformed: G w G^T of every pair of channels, in the order of WinogradPlan::weights.
-Constant prepare_winograd(const WinogradPlan&, const Constant& weights);
+// The function's weights, transformed: G g G^T for each pair of channels, in the order of WinogradPlan::weights.
+Constant pack_winograd_weights(const WinogradPlan&, const Constant& weights);
 
 }  // namespace dlcc::tensor

@@ -1,4 +1,4 @@
-// Which convolutions minimal filtering computes, in tiles of which size, and what lies in memory meanwhile.
+// Decides which convolutions use Winograd's algorithm, with which tile size, and the shapes of its scratch buffers.
 #include <algorithm>
 
 #include "tensor/layout.h"
@@ -10,7 +10,7 @@
 namespace dlcc::tensor {
 namespace {
 
-// Fills in the axes of a plan; false when the function is no 3x3 convolution with stride 1.
+// Fills in the axes of a plan; `run` is false when the function is no 3x3 convolution with stride 1.
 class Recognizer {
  public:
   Recognizer(const TensorFunction& f, const std::vector<bool>& constant, WinogradPlan& plan)
@@ -59,9 +59,9 @@ class Recognizer {
     for (size_t d = 0; d < data.indices.size(); ++d) {
       const Expr& i = data.indices[d];
       int dim = static_cast<int>(d);
-      if (int term = find(stage().reduction->axes, i); term >= 0) {
+      if (int k = find(stage().reduction->axes, i); k >= 0) {
         if (plan_.channel_k >= 0) return false;
-        plan_.channel_k = term, plan_.channel_dim = dim;
+        plan_.channel_k = k, plan_.channel_dim = dim;
       } else if (int axis = find(stage().axes, i); axis >= 0) {
         plan_.batch_axes.push_back(axis);
       } else if (auto window = window_at(i, dim); window && plan_.x.dim < 0) {
@@ -92,7 +92,7 @@ class Recognizer {
     std::ranges::sort(roles);
     for (size_t k = 0; k < roles.size(); ++k)
       if (roles[k] != static_cast<int>(k)) return false;
-    return roles.size() == stage().axes.size() && plan_.y.term != plan_.x.term;
+    return roles.size() == stage().axes.size() && plan_.y.tap != plan_.x.tap;
   }
 
   const TensorFunction& f_;
@@ -100,9 +100,9 @@ class Recognizer {
   WinogradPlan& plan_;
 };
 
-// Estimated work in floating-point operations: products, or the time in which as many are done while the weights arrive
-// from memory, and transformations.
-double work(const WinogradPlan& p, int64_t tile, const Machine& machine) {
+// Estimated time, in float32 operations: the products, or the transfer of the weights from memory if that takes longer,
+// and the transformations. Tile size 1 is the direct convolution.
+double estimated_time(const WinogradPlan& p, int64_t tile, const Machine& machine) {
   auto along = [&](const WindowAxis& w) { return static_cast<double>(ceil_div(p.extent(w.axis), tile)); };
   double points = static_cast<double>((tile + WinogradPlan::taps - 1) * (tile + WinogradPlan::taps - 1)),
          tiles = along(p.y) * along(p.x);
@@ -113,17 +113,16 @@ double work(const WinogradPlan& p, int64_t tile, const Machine& machine) {
   return std::max(products, streamed) + transformations;
 }
 
-// Larger tiles save more multiplications, but waste what hangs over the edge and read more weights; few channels do not
-// pay for the transformations. A tile of one output is the direct schedule.
+// Larger tiles save more multiplications, but compute more outputs outside the image and read more weights; with few
+// channels the transformations cost more than the products saved.
 int64_t choose_tile(const WinogradPlan& p, const ScheduleOptions& options, const Machine& machine,
-                    std::optional<int64_t> chosen = {}) {
-  if (options.small || p.in_channels() % WinogradPlan::lane_block || p.extent(p.n_axis) % WinogradPlan::lane_block)
-    return 0;
+                    std::optional<int64_t> configured = {}) {
+  if (options.small || p.in_channels() % channel_block || p.extent(p.n_axis) % channel_block) return 0;
   auto admitted = [&](int64_t tile) { return tile <= 2 || !options.strict; };
-  if (chosen && admitted(*chosen)) return *chosen > 1 ? *chosen : 0;
+  if (configured && admitted(*configured)) return *configured > 1 ? *configured : 0;
   int64_t best = 1;
   for (int64_t tile : {2, 4})
-    if (admitted(tile) && work(p, tile, machine) < work(p, best, machine)) best = tile;
+    if (admitted(tile) && estimated_time(p, tile, machine) < estimated_time(p, best, machine)) best = tile;
   return best > 1 ? best : 0;
 }
 
@@ -158,37 +157,37 @@ std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::ve
   const Layout& stored = layouts[static_cast<size_t>(std::ranges::find(f.params, data) - f.params.begin())];
   const Layout& result = layouts[f.params.size()];
   auto in_blocks = [](const Layout& l, int axis) {
-    return !l.is_dense() && l.parts.back().axis == axis && l.parts.back().extent % WinogradPlan::lane_block == 0;
+    return !l.is_dense() && l.parts.back().axis == axis && l.parts.back().extent % channel_block == 0;
   };
   if (!in_blocks(stored, plan.channel_dim) || !in_blocks(result, plan.n_axis)) return std::nullopt;
   std::vector<Range> read = winograd_reads(f, constant, plan.tile);
   for (size_t d = 0; d < read.size(); ++d)
     if (!is_stored(stored, static_cast<int>(d), data->shape[d].value(), read[d])) return std::nullopt;
 
-  // Blocks are as equal as possible.
-  int64_t channels = plan.in_channels(), columns = plan.extent(plan.n_axis);
+  int64_t channels = plan.in_channels(), out_channels = plan.extent(plan.n_axis);
   int64_t size = plan.tile + WinogradPlan::taps - 1, points = size * size;
   int64_t tiles = plan.tiles_along(plan.y) * plan.tiles_along(plan.x);
-  plan.panel = columns % 32 == 0 ? 32 : WinogradPlan::lane_block;
-  if (config.panel && columns % *config.panel == 0) plan.panel = *config.panel;
-  // What one thread has transformed need not cross to another's cache when each has tiles of its own, for which it
-  // reads all weights: worth it where they stay in the cache, or serve several tiles.
-  bool weights_stay = points * channels * columns * 4 <= machine.l2_bytes;
+  plan.panel_width = out_channels % machine.panel_widths[0] == 0 ? machine.panel_widths[0] : channel_block;
+  if (config.panel_width && out_channels % *config.panel_width == 0) plan.panel_width = *config.panel_width;
+  // A thread with tiles of its own transforms them into its own cache, but reads all weights: worthwhile when the
+  // weights stay in the cache, or serve several tiles.
+  bool weights_stay = points * channels * out_channels * 4 <= machine.l2_bytes;
   if (tiles >= options.threads * (weights_stay ? 1 : machine.accumulators_in_flight))
     plan.workers = options.threads;
-  else if (columns / plan.panel % options.threads == 0)
-    plan.shares = options.threads;
-  int64_t most = std::max<int64_t>(machine.winograd_block_bytes / (points * (channels + plan.panel) * 4), 1);
-  plan.block = ceil_div(tiles, round_up(ceil_div(tiles, most), plan.workers));
+  else if (out_channels / plan.panel_width % options.threads == 0)
+    plan.panel_shares = options.threads;
+  int64_t most = std::max<int64_t>(machine.winograd_block_bytes / (points * (channels + plan.panel_width) * 4), 1);
+  // Blocks as equal as possible.
+  plan.tiles_per_block = ceil_div(tiles, round_up(ceil_div(tiles, most), plan.workers));
   auto scratch = [](const char* name, std::vector<int64_t> shape) {
-    return make_buffer(name, dtype::f32, shape_of(shape), Scope::global, 64);
+    return make_buffer(name, dtype::f32, shape_of(shape), Scope::global, storage_alignment);
   };
-  plan.weights = scratch("weights", {columns / plan.panel, points, channels, plan.panel});
-  // An odd number of lines from one row to the next spreads them over the sets of the cache.
-  constexpr int64_t lane_block = WinogradPlan::lane_block;
-  plan.transformed = scratch("transformed", {plan.workers, channels / lane_block, points, plan.block | 1, lane_block});
-  plan.products =
-      scratch("products", {std::max(plan.workers, plan.shares), plan.block, points * plan.panel + lane_block});
+  plan.weights = scratch("weights", {out_channels / plan.panel_width, points, channels, plan.panel_width});
+  // An odd number of cache lines between rows spreads the rows over the sets of the cache.
+  plan.transformed =
+      scratch("transformed", {plan.workers, channels / channel_block, points, plan.tiles_per_block | 1, channel_block});
+  plan.products = scratch("products", {std::max(plan.workers, plan.panel_shares), plan.tiles_per_block,
+                                       points * plan.panel_width + channel_block});
   return plan;
 }
 

@@ -10,7 +10,7 @@ namespace {
 TuningRecords example() {
   TuningRecords r;
   r.records[{"x86-64", "x86-64-v4", 0x0123456789abcdef}] = {
-      "conv", {.winograd_tile_size = 2, .step = 8}, 0.001, 0.00125};
+      "conv", {.winograd_tile_size = 2, .k_unroll = 8}, 0.001, 0.00125};
   r.records[{"aarch64", "generic", 5}] = {"dense", {}, 0.5, 0.5};
   return r;
 }
@@ -38,17 +38,17 @@ TEST_CASE("records are read as they were written") {
   CHECK(read->str() == example().str());
   REQUIRE(read->records.size() == 2);
   const TuningRecord& conv = read->records.at({"x86-64", "x86-64-v4", 0x0123456789abcdef});
-  CHECK(tensor::str(conv.config) == "winograd_tile_size 2, step 8");
+  CHECK(tensor::str(conv.config) == "winograd_tile_size 2, k_unroll 8");
   CHECK(conv.by_estimate == doctest::Approx(0.00125));
 }
 
 TEST_CASE("newer records replace older ones, and the order of the file does not depend on that") {
   TuningRecords newer, all = example();
-  newer.records[{"x86-64", "x86-64-v4", 0x0123456789abcdef}] = {"conv", {.panel = 48}, 0.002, 0.003};
+  newer.records[{"x86-64", "x86-64-v4", 0x0123456789abcdef}] = {"conv", {.panel_width = 48}, 0.002, 0.003};
   newer.records[{"x86-64", "x86-64-v3", 7}] = {"pool", {}, 0.002, 0.003};
   all.add(newer);
   CHECK(all.records.size() == 3);
-  CHECK(tensor::str(all.records.at({"x86-64", "x86-64-v4", 0x0123456789abcdef}).config) == "panel 48");
+  CHECK(tensor::str(all.records.at({"x86-64", "x86-64-v4", 0x0123456789abcdef}).config) == "panel_width 48");
   TuningRecords other = newer, old = example();
   old.records.erase({"x86-64", "x86-64-v4", 0x0123456789abcdef});
   other.add(old);
@@ -78,11 +78,11 @@ TEST_CASE("files that are no tuning records") {
 }
 
 TEST_CASE("malformed records") {
-  CHECK(complaint(text_with("\"step\": 8", "\"step\": 7")) ==
-        "r.json: record 2: error[tuning-records]: \"step\" is none of 2, 8, 16\n");
-  CHECK(complaint(text_with("\"step\": 8", "\"step\": 8.5")).ends_with("is none of 2, 8, 16\n"));
-  CHECK(complaint(text_with("\"step\": 8", "\"step\": \"8\"")).ends_with("is none of 2, 8, 16\n"));
-  CHECK(complaint(text_with("\"step\": 8", "\"speed\": 8")).ends_with("there is no tuning parameter \"speed\"\n"));
+  CHECK(complaint(text_with("\"k_unroll\": 8", "\"k_unroll\": 7")) ==
+        "r.json: record 2: error[tuning-records]: \"k_unroll\" is none of 2, 8, 16\n");
+  CHECK(complaint(text_with("\"k_unroll\": 8", "\"k_unroll\": 8.5")).ends_with("is none of 2, 8, 16\n"));
+  CHECK(complaint(text_with("\"k_unroll\": 8", "\"k_unroll\": \"8\"")).ends_with("is none of 2, 8, 16\n"));
+  CHECK(complaint(text_with("\"k_unroll\": 8", "\"speed\": 8")).ends_with("there is no tuning parameter \"speed\"\n"));
   CHECK(complaint(text_with("\"config\": {}", "\"config\": null")).ends_with("\"config\" is not an object\n"));
   CHECK(complaint(text_with("0123456789abcdef", "0123456789abcde")).ends_with("16 hexadecimal digits\n"));
   CHECK(complaint(text_with("0123456789abcdef", "-123456789abcdef")).ends_with("16 hexadecimal digits\n"));

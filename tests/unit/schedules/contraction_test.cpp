@@ -1,4 +1,4 @@
-// Sums of products: register tiles over packed weights.
+// Sums of products: register tiles over packed panels.
 #include "tensor/schedules/contraction.h"
 
 #include <doctest/doctest.h>
@@ -32,6 +32,26 @@ void check_conv(const Conv& p) {
 
 }  // namespace
 
+TEST_CASE("register tiles fit the registers beside their factors") {
+  auto tile = [](const Machine& m, int64_t panel_width) {
+    RegisterTile t = choose_register_tile(m, m.lanes(32), panel_width);
+    return std::pair(t.rows, t.vectors);
+  };
+  CHECK(tile(avx512, 32) == std::pair<int64_t, int64_t>(14, 2));
+  CHECK(tile(avx512, 48) == std::pair<int64_t, int64_t>(9, 3));
+  CHECK(tile(avx2, 32) == std::pair<int64_t, int64_t>(6, 2));
+  CHECK(tile(neon, 32) == std::pair<int64_t, int64_t>(5, 4));  // 20 accumulators, 4 weights, 5 rows of data
+  CHECK(tile(sse, 32) == std::pair<int64_t, int64_t>(5, 2));   // a register holds the product
+}
+
+TEST_CASE("products are fused with their sums where the machine can") {
+  TensorFunction f = convolution({.epilogue = false});
+  for (const Machine& m : {avx512, sse}) {
+    Kernel kernel = schedule({f, {false, true}, {{}, {}, {}}, {m}}).variants[0];
+    CHECK((print(kernel).find("fma(") != std::string::npos) == m.has_fma);
+  }
+}
+
 TEST_CASE("convolutions") {
   check_conv({});
   check_conv({.epilogue = false});
@@ -55,15 +75,15 @@ TEST_CASE("images with halos of zeros") {
   }
 }
 
-TEST_CASE("two terms to a vector") {
+TEST_CASE("K-interleaved packing") {
   for (const Conv& p : {Conv{.c = 32, .h = 7, .o = 24}, Conv{.c = 72, .h = 5, .w = 31, .o = 40, .k = 1, .pad = 0},
                         Conv{.c = 36, .h = 5, .w = 5, .o = 20, .stride = 2}, Conv{.c = 64, .h = 5, .w = 5, .o = 8},
                         Conv{.c = 32, .o = 24, .smooth = true}}) {
     TensorFunction f = convolution(p);
     std::vector<Layout> layouts = {channels16(f, 0), {}, {}, channels16(f, 3), channels16(f, 4)};
     std::vector<bool> constant = {false, true, true, false};
-    CHECK(plan_contraction(f, layouts, constant, {}, avx512, false)->interleave == 2);
-    CHECK(plan_contraction(f, layouts, constant, {}, avx512, true)->interleave == 1);
+    CHECK(plan_contraction(f, layouts, constant, {}, avx512, false)->k_interleave == 2);
+    CHECK(plan_contraction(f, layouts, constant, {}, avx512, true)->k_interleave == 1);
     check_schedule(f, constant, layouts);
     check_schedule(f, constant, layouts, {.strict = true});
     layouts[4] = {};
@@ -71,21 +91,21 @@ TEST_CASE("two terms to a vector") {
   }
 }
 
-TEST_CASE("threads have equal shares of a small image's panels") {
-  auto panel = [](int64_t columns, int64_t height, int threads) {
-    TensorFunction f = convolution({.c = 32, .h = height, .w = height, .o = columns, .k = 1, .pad = 0});
+TEST_CASE("threads have equal shares of the panels of a small image") {
+  auto width = [](int64_t n, int64_t height, int threads) {
+    TensorFunction f = convolution({.c = 32, .h = height, .w = height, .o = n, .k = 1, .pad = 0});
     std::vector<Layout> layouts = {channels16(f, 0), {}, {}, channels16(f, 3), channels16(f, 4)};
     check_schedule(f, weights_constant(f), layouts, {.threads = threads});
-    return plan_contraction(f, layouts, weights_constant(f), {.threads = threads}, avx512, false)->panel;
+    return plan_contraction(f, layouts, weights_constant(f), {.threads = threads}, avx512, false)->panel_width;
   };
-  CHECK(panel(96, 7, 1) == 32);
-  CHECK(panel(96, 7, 2) == 48);
-  CHECK(panel(96, 7, 3) == 32);
-  CHECK(panel(160, 7, 2) == 80);
-  CHECK(panel(96, 14, 2) == 32);
+  CHECK(width(96, 7, 1) == 32);
+  CHECK(width(96, 7, 2) == 48);
+  CHECK(width(96, 7, 3) == 32);
+  CHECK(width(160, 7, 2) == 80);
+  CHECK(width(96, 14, 2) == 32);
 }
 
-TEST_CASE("strict sums in parts") {
+TEST_CASE("strict sums are partial sums") {
   for (const Conv& p : {Conv{.c = 80, .h = 5, .w = 5}, Conv{.c = 67, .h = 5, .w = 9, .k = 5, .pad = 2},
                         Conv{.c = 528, .k = 1, .pad = 0}, Conv{.c = 32, .h = 2, .w = 470, .o = 16}}) {
     TensorFunction f = convolution(p);
@@ -95,13 +115,13 @@ TEST_CASE("strict sums in parts") {
   }
 }
 
-TEST_CASE("sums over large panels are cut into parts") {
-  // More than half of the small cache's 8 KiB: 32 columns of 33 terms.
+TEST_CASE("K of large panels is blocked") {
+  // More than half of the small cache's 8 KiB: panels of 32 N indices and 33 K indices.
   check_conv({.c = 40, .h = 7, .w = 15});
   check_conv({.c = 67, .h = 40, .w = 14, .k = 1, .pad = 0});
 }
 
-TEST_CASE("large panels that few tiles read are summed in parts; the next part is fetched, or what lies behind") {
+TEST_CASE("K of large panels that few tiles read is blocked early, and the next K range is prefetched") {
   auto schedule = [](int64_t channels, int64_t height, int64_t columns) {
     TensorFunction f = convolution({.c = channels, .h = height, .w = height, .o = columns, .k = 1, .pad = 0});
     std::vector<Layout> layouts = {channels16(f, 0), {}, {}, channels16(f, 3), channels16(f, 4)};
@@ -116,7 +136,7 @@ TEST_CASE("large panels that few tiles read are summed in parts; the next part i
   CHECK(has(schedule(1152, 7, 32), "prefetch panels[1, floordiv(256 * part, 16)"));
 }
 
-TEST_CASE("pixels that many panels read at strides are gathered") {
+TEST_CASE("strided pixels that many panels read are gathered") {
   auto gathered = [](const Conv& p, bool blocked) {
     TensorFunction f = convolution(p);
     std::vector<Layout> layouts(5);
@@ -134,8 +154,8 @@ TEST_CASE("pixels that many panels read at strides are gathered") {
   }
 }
 
-TEST_CASE("large operands of the epilogue, or else a large result, are fetched for the next tile") {
-  auto fetches = [](const Conv& p, size_t param) {
+TEST_CASE("large operands of the epilogue, or else a large result, are prefetched for the next tile") {
+  auto prefetches = [](const Conv& p, size_t param) {
     TensorFunction f = convolution(p);
     std::vector<Layout> layouts = {channels16(f, 0), {}};
     for (size_t k = 2; k < f.params.size(); ++k) layouts.push_back(k == 3 ? channels16(f, 3) : Layout());
@@ -146,26 +166,26 @@ TEST_CASE("large operands of the epilogue, or else a large result, are fetched f
   };
   Conv residual{.h = 56, .w = 56, .o = 128, .k = 1, .pad = 0}, plain = residual, small = residual;
   plain.epilogue = false, small.h = 7;
-  CHECK(fetches(residual, 3));
-  CHECK(fetches(plain, 2));
-  CHECK_FALSE(fetches(residual, 4));
-  CHECK_FALSE(fetches(small, 3));
+  CHECK(prefetches(residual, 3));
+  CHECK(prefetches(plain, 2));
+  CHECK_FALSE(prefetches(residual, 4));
+  CHECK_FALSE(prefetches(small, 3));
   plain.h = 14;
-  CHECK_FALSE(fetches(plain, 2));
+  CHECK_FALSE(prefetches(plain, 2));
 }
 
-TEST_CASE("the order of panels and rows that reads less") {
-  auto rows_first = [](int64_t columns, int64_t taps, int64_t stride) {
+TEST_CASE("the order of panels and M blocks that reads less") {
+  auto m_blocks_first = [](int64_t columns, int64_t taps, int64_t stride) {
     TensorFunction f =
         convolution({.c = 128, .h = 56, .w = 56, .o = columns, .k = taps, .stride = stride, .pad = taps / 2});
     auto plan = plan_contraction(f, halo_layouts(f, weights_constant(f), {}), weights_constant(f), {}, avx512, false);
     return print(schedule_contraction(*plan, avx512)).starts_with("parallel block in");
   };
-  CHECK(rows_first(128, 1, 1));
-  CHECK_FALSE(rows_first(32, 1, 1));  // one panel
-  // More weights than stay in the cache: 14 blocks of rows would read them again, or 4.
-  CHECK_FALSE(rows_first(128, 3, 1));
-  CHECK(rows_first(128, 3, 2));
+  CHECK(m_blocks_first(128, 1, 1));
+  CHECK_FALSE(m_blocks_first(32, 1, 1));  // one panel
+  // The weights exceed their share of the cache: 14 M blocks would read them again, or 4.
+  CHECK_FALSE(m_blocks_first(128, 3, 1));
+  CHECK(m_blocks_first(128, 3, 2));
 }
 
 TEST_CASE("matrix products") {

@@ -1,4 +1,4 @@
-// What a schedule does with the stage behind a reduction.
+// The elementwise stage after a reduction.
 #include "tensor/schedules/epilogue.h"
 
 #include <doctest/doctest.h>
@@ -12,8 +12,8 @@ using namespace dlcc;
 using namespace dlcc::tensor;
 using namespace dlcc::test;
 
-// Whether values that cost many instructions are written out, once for every register.
-static bool writes_out_expensive(const Stmt& body) {
+// Expensive values are repeated in unrolled loops, once for each register.
+static bool unrolls_expensive(const Stmt& body) {
   bool found = false;
   for_each_stmt(body, [&](const Stmt& s) {
     const For* loop = as<For>(s);
@@ -27,10 +27,10 @@ TEST_CASE("an expensive epilogue is a loop over the stored tile") {
   TensorFunction smooth = convolution({.smooth = true});
   std::vector<bool> constant = {false, true, true, false};
   for (const Kernel& k : schedule({smooth, constant, {{}, {}, {}, {}, channels16(smooth, 4)}, {avx512, avx2}}).variants)
-    CHECK_FALSE(writes_out_expensive(k.body));
+    CHECK_FALSE(unrolls_expensive(k.body));
 }
 
-TEST_CASE("an epilogue is cut where the total enters the expensive part") {
+TEST_CASE("an expensive epilogue is split after the cheap values of the total") {
   auto parts = [](const std::string& value) {
     TensorFunction f = parse_function(
         "tensor @f(x: f32[9, 8], b: f32[2], skip: f32[8]) -> (y: f32[8]) {\n"
@@ -44,7 +44,7 @@ TEST_CASE("an epilogue is cut where the total enters the expensive part") {
   CHECK(parts("max(0.0, t[i] + b[0])") == "y[j] = max(0.0, total + b[0])\n");
   CHECK(parts("with %0 = t[i] + b[0]: %0 * sigmoid(%0)") == "y[j] = total + b[0]\ny[j] = y[j] * sigmoid(y[j])\n");
   CHECK(parts("sigmoid(t[i] * b[0] + skip[i])") == "y[j] = total * b[0] + skip[j]\ny[j] = sigmoid(y[j])\n");
-  // The result may be stored where `skip` is.
+  // The result may share the memory of `skip`.
   CHECK(parts("sigmoid(t[i]) * skip[i]") == "y[j] = sigmoid(total) * skip[j]\n");
   CHECK(parts("t[i] / (1.0 + abs(t[i] + b[0]))") == "y[j] = total\ny[j] = y[j] / (1.0 + abs(y[j] + b[0]))\n");
 }

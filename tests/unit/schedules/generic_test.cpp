@@ -1,4 +1,4 @@
-// What has no schedule of its own is vectorised stage by stage.
+// Stages without a schedule of their own are vectorized one by one.
 #include "tensor/schedules/generic.h"
 
 #include <doctest/doctest.h>
@@ -27,13 +27,13 @@ TEST_CASE("softmax rows, row sums, elementwise chains and scalars") {
   s.result("y", dtype::f32, {}, [&](Index i) { return a(i) + a(i); });
   check_schedule(s.finish(), {false});
 
-  Definition l("long");  // computed in pieces
+  Definition l("long");  // computed in chunks
   Tensor b = l.input("b", dtype::f32, {20001});
   l.result("y", dtype::f32, {20001}, [&](Index i) { return b(i) * b(i); });
   check_schedule(l.finish(), {false});
 }
 
-TEST_CASE("arg-max folds pairs") {
+TEST_CASE("arg-max reduces pairs") {
   Definition d("argmax");
   Tensor x = d.input("x", dtype::f32, {4, 19});
   std::vector<Tensor> r =

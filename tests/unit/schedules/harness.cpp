@@ -42,7 +42,7 @@ double tolerance(DType type) {
 // The logical elements of a stored tensor.
 Constant unpack(const Constant& stored, const Layout& layout, const std::vector<int64_t>& shape) {
   if (layout.is_dense()) return stored.reshaped(shape);
-  // Packing the positions tells where each element went.
+  // Packed positions give the stored position of each element.
   std::vector<int64_t> positions;
   for (int64_t i = 0; i < product(shape_of(shape)).value(); ++i) positions.push_back(i + 1);
   Constant where = pack(Constant::of(dtype::i64, shape, positions), layout);
@@ -66,7 +66,7 @@ void check_schedule(const TensorFunction& f, std::vector<bool> constant, std::ve
   REQUIRE(expected.status == Status::ok);
   ScheduledFunction s = schedule({f, constant, layouts, machines, options, config});
   std::vector<Constant> stored;
-  for (size_t k = 0; k < args.size(); ++k) stored.push_back(s.prepare[k](args[k]));
+  for (size_t k = 0; k < args.size(); ++k) stored.push_back(s.packing[k](args[k]));
   for (const Kernel& kernel : s.variants) {
     CAPTURE(print(kernel));
     Diagnostics broken;
@@ -118,7 +118,7 @@ TensorFunction convolution(const Conv& p) {
   return d.finish();
 }
 
-TensorFunction depthwise(const Depthwise& p, Behind behind) {
+TensorFunction depthwise(const Depthwise& p, DepthwiseEpilogue epilogue) {
   auto out = [&](int64_t size) { return (size + 2 * p.pad - (p.k - 1) * p.dilation - 1) / p.stride + 1; };
   auto at = [&](const Expr& i, const Expr& r) { return i * Expr(p.stride) + r * Expr(p.dilation) - Expr(p.pad); };
   Shape shape = {p.n, p.c, out(p.h), out(p.w)};
@@ -131,11 +131,11 @@ TensorFunction depthwise(const Depthwise& p, Behind behind) {
   });
   auto value = [&](Index i) {
     Expr sum = y(i) + bias(i[1]);
-    if (behind == Behind::sigmoid) return sum * sigmoid(sum);
-    if (behind == Behind::residual) return y(i) + skip(i);
+    if (epilogue == DepthwiseEpilogue::sigmoid) return sum * sigmoid(sum);
+    if (epilogue == DepthwiseEpilogue::residual) return y(i) + skip(i);
     return min(literal(dtype::f32, 6.0), max(literal(dtype::f32, 0.0), sum));
   };
-  if (behind == Behind::nothing)
+  if (epilogue == DepthwiseEpilogue::nothing)
     d.mark_result(y);
   else
     d.result("y", dtype::f32, shape, value);

@@ -11,7 +11,9 @@
 namespace dlcc::test {
 
 inline const tensor::Machine avx512{.vector_bytes = 64, .vector_registers = 32},
-    avx2{.vector_bytes = 32, .vector_registers = 16}, neon{.vector_bytes = 16, .vector_registers = 32},
+    avx2{.vector_bytes = 32, .vector_registers = 16},
+    neon{.vector_bytes = 16, .vector_registers = 32, .multiplies_by_lane = true},
+    sse{.vector_bytes = 16, .vector_registers = 16, .has_fma = false},
     small_cache{.vector_bytes = 64, .vector_registers = 32, .l2_bytes = 8 << 10},
     streaming{.vector_bytes = 64, .vector_registers = 32, .machine_balance = 5};
 
@@ -19,7 +21,7 @@ inline const tensor::Machine avx512{.vector_bytes = 64, .vector_registers = 32},
 // ScheduleRequest; those left out are dense.
 void check_schedule(const tensor::TensorFunction&, std::vector<bool> constant, std::vector<tensor::Layout> = {},
                     tensor::ScheduleOptions = {},
-                    const std::vector<tensor::Machine>& = {avx512, avx2, neon, small_cache},
+                    const std::vector<tensor::Machine>& = {avx512, avx2, neon, sse, small_cache},
                     const tensor::TuningConfig& = {});
 
 // A 2-D convolution of float32: data [n, c, h, w] and weights, and with an epilogue a bias and a residual image.
@@ -30,22 +32,22 @@ struct Conv {
 };
 tensor::TensorFunction convolution(const Conv&);
 
-// One filter of k x k taps for each channel, with parameters x, w, b and skip; behind it nothing, a bias and a limited
-// range, a bias and x * sigmoid(x), or an addition of another image.
+// One filter of k x k taps for each channel, with parameters x, w, b and skip, and an epilogue: nothing, a bias and a
+// limited range, a bias and x * sigmoid(x), or the addition of another image.
 struct Depthwise {
   int64_t n = 1, c = 32, h = 9, w = 9, k = 3, stride = 1, dilation = 1, pad = 1;
 };
-enum class Behind : uint8_t { nothing, bounds, sigmoid, residual };
-tensor::TensorFunction depthwise(const Depthwise&, Behind);
+enum class DepthwiseEpilogue : uint8_t { nothing, bounds, sigmoid, residual };
+tensor::TensorFunction depthwise(const Depthwise&, DepthwiseEpilogue);
 
 // Only the second parameter is known at compile time.
 std::vector<bool> weights_constant(const tensor::TensorFunction&);
 
-// Blocks of 16 channels, for a parameter, or behind those for a result.
+// The layout in blocks of 16 channels of a parameter, or of result which - params.size().
 tensor::Layout channels16(const tensor::TensorFunction&, size_t which);
 
-// The layouts that a network would give a convolution: blocks of channels, zeros round the data as its reader wants,
-// and round the result.
+// The layouts that a network would give a convolution: blocks of channels, with the halo that its schedule wants around
+// the data, and some halo around the result.
 std::vector<tensor::Layout> halo_layouts(const tensor::TensorFunction&, const std::vector<bool>& constant,
                                          const tensor::ScheduleOptions&, const tensor::Machine& = avx512);
 

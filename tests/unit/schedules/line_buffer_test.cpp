@@ -1,4 +1,4 @@
-// Contractions and the windows that read them, strip by strip.
+// Line-buffer fusion: contractions and the window reductions that read them, band by band.
 #include "tensor/schedules/line_buffer.h"
 
 #include <doctest/doctest.h>
@@ -54,8 +54,8 @@ TensorFunction pooling(const Shape& in, const Window& w, const Reducer& reducer,
   return d.finish();
 }
 
-// Checks that the function is planned in strips, of several numbers of rows, and computes what it defines for one to
-// three workers.
+// Checks that line-buffer fusion applies to the function and computes its definition, for bands of several heights and
+// one to three workers.
 void check_line_buffer(const TensorFunction& f) {
   std::vector<bool> constant;
   std::vector<Layout> layouts;
@@ -75,20 +75,20 @@ void check_line_buffer(const TensorFunction& f) {
     }
     std::vector<Layout> blocked = layouts;
     blocked[0] = channels16(f, 0);
-    CHECK(plan_line_buffer(f, blocked, constant, options, medium_cache)->producer.panel % n_block == 0);
+    CHECK(plan_line_buffer(f, blocked, constant, options, medium_cache)->producer.panel_width % channel_block == 0);
     check_schedule(f, constant, blocked, options, {medium_cache});
   }
 }
 
-TensorFunction expansion(const Conv& c, Depthwise w, Behind behind = Behind::bounds) {
+TensorFunction expansion(const Conv& c, Depthwise w, DepthwiseEpilogue epilogue = DepthwiseEpilogue::bounds) {
   TensorFunction first = convolution(c);
   const Shape& passed = first.results[0]->shape;
   w.n = passed[0].value(), w.c = passed[1].value(), w.h = passed[2].value(), w.w = passed[3].value();
-  return chain(first, depthwise(w, behind));
+  return chain(first, depthwise(w, epilogue));
 }
 
-void check_expansion(const Conv& c, const Depthwise& w, Behind behind = Behind::bounds) {
-  check_line_buffer(expansion(c, w, behind));
+void check_expansion(const Conv& c, const Depthwise& w, DepthwiseEpilogue epilogue = DepthwiseEpilogue::bounds) {
+  check_line_buffer(expansion(c, w, epilogue));
 }
 
 std::vector<bool> all_but_image(const TensorFunction& f) {
@@ -101,14 +101,16 @@ std::vector<bool> all_but_image(const TensorFunction& f) {
 
 TEST_CASE("an expansion and its depthwise convolution") {
   Conv wide{.c = 8, .h = 14, .w = 11, .o = 40, .k = 1, .pad = 0};
-  for (Behind b : {Behind::nothing, Behind::bounds, Behind::sigmoid, Behind::residual}) check_expansion(wide, {}, b);
+  for (DepthwiseEpilogue b :
+       {DepthwiseEpilogue::nothing, DepthwiseEpilogue::bounds, DepthwiseEpilogue::sigmoid, DepthwiseEpilogue::residual})
+    check_expansion(wide, {}, b);
   check_expansion(wide, {.stride = 2});
   check_expansion(wide, {.k = 5, .stride = 2, .pad = 2});
   check_expansion(wide, {.dilation = 2, .pad = 2});
   check_expansion(wide, {.pad = 0});
   check_expansion({.n = 2, .c = 5, .h = 13, .w = 7, .o = 72, .k = 1, .pad = 0, .smooth = true}, {});
   check_expansion({.c = 16, .h = 2, .w = 3, .o = 16, .k = 1, .pad = 0}, {.k = 5, .pad = 2});
-  check_expansion({.c = 64, .h = 9, .w = 7, .o = 24, .k = 1, .pad = 0}, {});  // alone it would interleave terms
+  check_expansion({.c = 64, .h = 9, .w = 7, .o = 24, .k = 1, .pad = 0}, {});  // alone it would be K-interleaved
 }
 
 TEST_CASE("a convolution and its pooling") {
@@ -121,10 +123,10 @@ TEST_CASE("a convolution and its pooling") {
   check_line_buffer(chain(stem, pooling(passed, {.k = 13, .pad = 0}, sum_of(dtype::f32), zero)));
 }
 
-TEST_CASE("strips have as many rows as the cache keeps, and equally many") {
+TEST_CASE("bands have the most rows that the cache keeps, in equal numbers") {
   auto rows = [](int64_t height, const Machine& machine) {
     TensorFunction f = chain(convolution({.c = 8, .h = height, .w = 11, .o = 32, .k = 1, .pad = 0, .epilogue = false}),
-                             depthwise({.c = 32, .h = height, .w = 11}, Behind::nothing));
+                             depthwise({.c = 32, .h = height, .w = 11}, DepthwiseEpilogue::nothing));
     std::vector<Layout> layouts(f.params.size() + 1);
     layouts.back() = channels16(f, f.params.size());
     return plan_line_buffer(f, layouts, all_but_image(f), {}, machine)->rows;
@@ -136,7 +138,7 @@ TEST_CASE("strips have as many rows as the cache keeps, and equally many") {
   CHECK(rows(13, medium_cache) == 7);  // there are no equal ones
 }
 
-TEST_CASE("no access of a strip is tested") {
+TEST_CASE("no access of a line buffer is tested") {
   for (const Depthwise& w : {Depthwise{}, {.stride = 2}, {.k = 5, .pad = 2}, {.dilation = 2, .pad = 2}}) {
     TensorFunction f = expansion({.c = 8, .h = 28, .w = 11, .o = 40, .k = 1, .pad = 0, .epilogue = false}, w);
     std::vector<Layout> layouts(f.params.size() + 1);
@@ -144,7 +146,7 @@ TEST_CASE("no access of a strip is tested") {
     ScheduleOptions options{.threads = 2};
     Kernel kernel = schedule({f, all_but_image(f), layouts, {medium_cache}, options}).variants[0];
     CAPTURE(print(kernel));
-    CHECK(print(kernel).find("let at") == std::string::npos);  // one test for all terms of a row
+    CHECK(print(kernel).find("let at") == std::string::npos);  // one test for all taps of a row
     for_each_stmt(kernel.body, [](const Stmt& s) {
       const IfThen* test = as<IfThen>(s);
       const Binary* condition = test ? as<Binary>(test->condition) : nullptr;
@@ -153,21 +155,21 @@ TEST_CASE("no access of a strip is tested") {
   }
 }
 
-TEST_CASE("strips are for what the cache does not keep") {
-  auto pays = [](int64_t size, int64_t k, int64_t channels = 16) {
+TEST_CASE("line-buffer fusion is for images that the cache does not keep") {
+  auto prefers = [](int64_t size, int64_t k, int64_t channels = 16) {
     TensorFunction f =
         chain(convolution({.c = channels, .h = size, .w = size, .o = 96, .k = k, .pad = k / 2, .epilogue = false}),
-              depthwise({.c = 96, .h = size, .w = size}, Behind::nothing));
-    return line_buffer_pays(f, all_but_image(f), {}, avx512);
+              depthwise({.c = 96, .h = size, .w = size}, DepthwiseEpilogue::nothing));
+    return prefers_line_buffer(f, all_but_image(f), {}, avx512);
   };
-  CHECK(pays(112, 1));
-  CHECK_FALSE(pays(28, 1));   // stays in the cache
-  CHECK_FALSE(pays(112, 3));  // minimal filtering is better
-  CHECK(pays(112, 1, 256));
-  CHECK_FALSE(pays(112, 1, 1024));  // what is computed twice takes longer than memory
+  CHECK(prefers(112, 1));
+  CHECK_FALSE(prefers(28, 1));   // stays in the cache
+  CHECK_FALSE(prefers(112, 3));  // Winograd is faster
+  CHECK(prefers(112, 1, 256));
+  CHECK_FALSE(prefers(112, 1, 1024));  // computing rows twice takes longer than memory
 }
 
-TEST_CASE("what else reads the first result keeps it whole") {
+TEST_CASE("another reader of the first result keeps it whole") {
   TensorFunction f = parse_function(R"(
     tensor @f(x: f32[1, 8, 12, 12], w: f32[32, 8, 1, 1], v: f32[32, 1, 3, 3]) -> (y: f32[1, 32, 12, 12]) {
       temp a: f32[1, 32, 12, 12]
@@ -181,9 +183,9 @@ TEST_CASE("what else reads the first result keeps it whole") {
   check_schedule(f, {false, true, true});
 }
 
-TEST_CASE("windows in other orders have strips, or schedules of their own") {
+TEST_CASE("other orders of the window's axes are fused, or scheduled apart") {
   // A 1x1 convolution `a`, and what reads it.
-  auto strips = [](const std::string& reader, bool blocked = true, const std::string& weight = "w[c, r, 0, 0]") {
+  auto fused = [](const std::string& reader, bool blocked = true, const std::string& weight = "w[c, r, 0, 0]") {
     TensorFunction f = parse_function(R"(
     tensor @f(x: f32[12, 8, 12, 12], w: f32[32, 8, 1, 1], s: f32[32], v: f32[12, 32, 8], z: f32[12, 32, 12, 12])
           -> (y: f32[12, 32, 12, 12]) {
@@ -199,21 +201,21 @@ TEST_CASE("windows in other orders have strips, or schedules of their own") {
   const std::string axes = "[n < 12, c < 32, i < 12, j < 12] = ";
   auto largest = [&](const std::string& element) { return "y" + axes + "max(p < 3, q < 3) { " + element + " }"; };
   auto max_of_a = [&](const std::string& index) { return largest("a[" + index + "] else 0.0"); };
-  CHECK(strips(max_of_a("n, c, i + p - 1, j + q - 1")));
-  CHECK(strips(max_of_a("n, c, j + p - 1, i + q - 1")));                            // transposed
-  CHECK(strips(max_of_a("n, c, i + p - 1, q")));                                    // the same for all columns
-  CHECK(strips(max_of_a("i, c, n + p - 1, j + q - 1")));                            // rows along the batch
-  CHECK_FALSE(strips(max_of_a("n, c, i + p - 1, j + q - 1"), false));               // vectors along columns
-  CHECK_FALSE(strips(max_of_a("i, c, i + p - 1, j + q - 1")));                      // another image in every row
-  CHECK_FALSE(strips(max_of_a("n, c, i + p - 1, j + q - 1"), true, "v[n, c, r]"));  // weights for each image
-  CHECK_FALSE(strips(max_of_a("11 - n, c, i + p - 1, j + q - 1")));
-  CHECK_FALSE(strips(max_of_a("n, c, i + p - 1, i + q - 1")));  // a diagonal
-  CHECK_FALSE(strips(max_of_a("n, c, 11 - i, j + q - 1")));     // upside down
-  CHECK_FALSE(strips(max_of_a("n, c, floordiv(i, 2) + p, j + q - 1")));
-  CHECK_FALSE(strips(max_of_a("n, c, i + j + p, q")));
-  CHECK_FALSE(strips(largest("a[n, c, i + p - 1, j + q - 1] else s[c]")));
-  CHECK_FALSE(strips(largest("(a[n, c, i + p, j] else 0.0) * (a[n, c, i, j + q] else 0.0)")));
-  CHECK_FALSE(strips(largest("(a[n, 3, i + p - 1, j + q - 1] else 0.0) * z[n, c, i, j]")));  // one channel for all
-  CHECK_FALSE(strips("t[n < 12, i < 12, j < 12, c < 32] = max(p < 2, q < 2) { a[n, c, i + p, j + q] else 0.0 } y" +
-                     axes + "t[n, i, j, c] + 1.0"));
+  CHECK(fused(max_of_a("n, c, i + p - 1, j + q - 1")));
+  CHECK(fused(max_of_a("n, c, j + p - 1, i + q - 1")));                            // transposed
+  CHECK(fused(max_of_a("n, c, i + p - 1, q")));                                    // the same for all columns
+  CHECK(fused(max_of_a("i, c, n + p - 1, j + q - 1")));                            // rows along the batch
+  CHECK_FALSE(fused(max_of_a("n, c, i + p - 1, j + q - 1"), false));               // vectors along columns
+  CHECK_FALSE(fused(max_of_a("i, c, i + p - 1, j + q - 1")));                      // another image in every row
+  CHECK_FALSE(fused(max_of_a("n, c, i + p - 1, j + q - 1"), true, "v[n, c, r]"));  // weights for each image
+  CHECK_FALSE(fused(max_of_a("11 - n, c, i + p - 1, j + q - 1")));
+  CHECK_FALSE(fused(max_of_a("n, c, i + p - 1, i + q - 1")));  // a diagonal
+  CHECK_FALSE(fused(max_of_a("n, c, 11 - i, j + q - 1")));     // upside down
+  CHECK_FALSE(fused(max_of_a("n, c, floordiv(i, 2) + p, j + q - 1")));
+  CHECK_FALSE(fused(max_of_a("n, c, i + j + p, q")));
+  CHECK_FALSE(fused(largest("a[n, c, i + p - 1, j + q - 1] else s[c]")));
+  CHECK_FALSE(fused(largest("(a[n, c, i + p, j] else 0.0) * (a[n, c, i, j + q] else 0.0)")));
+  CHECK_FALSE(fused(largest("(a[n, 3, i + p - 1, j + q - 1] else 0.0) * z[n, c, i, j]")));  // one channel for all
+  CHECK_FALSE(fused("t[n < 12, i < 12, j < 12, c < 32] = max(p < 2, q < 2) { a[n, c, i + p, j + q] else 0.0 } y" +
+                    axes + "t[n, i, j, c] + 1.0"));
 }

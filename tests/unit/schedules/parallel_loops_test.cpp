@@ -1,4 +1,4 @@
-// Which parallel loops are worth their threads.
+// The parallel loops that are kept, and the numbers of their tasks.
 #include "tensor/passes/parallel_loops.h"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ Stmt nest(int64_t a, int64_t b, int64_t i) {
 // Extents of the parallel loops that are left, outermost first.
 std::vector<int64_t> forks(const Stmt& s, int threads) {
   std::vector<int64_t> extents;
-  for_each_stmt(choose_parallel_loops(s, threads), [&](const Stmt& x) {
+  for_each_stmt(choose_parallel_loops(s, threads, {}), [&](const Stmt& x) {
     const For* loop = as<For>(x);
     if (loop && loop->kind == LoopKind::parallel) extents.push_back(*constant_integer(loop->extent));
   });
@@ -42,10 +42,10 @@ TEST_CASE("two nested loops become one where the outer one divides badly") {
 
 TEST_CASE("little work stays serial") { CHECK(forks(nest(4, 4, 16), 2).empty()); }
 
-TEST_CASE("long loops have several tasks for each thread, as many for all") {
+TEST_CASE("long loops have several tasks for each thread, equally many") {
   auto tasks = [](const Stmt& s, int threads) {
     const For& loop = *as<For>(s);
-    return count_tasks(loop, *constant_integer(loop.extent), threads);
+    return count_tasks(loop, *constant_integer(loop.extent), threads, {});
   };
   CHECK(tasks(nest(100, 100, 10000), 2) == 16);
   CHECK(tasks(nest(100, 100, 10000), 3) == 24);
@@ -55,13 +55,13 @@ TEST_CASE("long loops have several tasks for each thread, as many for all") {
   CHECK(tasks(nest(64, 1, 1024), 2) == 2);
 }
 
-TEST_CASE("what is read counts, too") {
-  auto sums = [](int64_t terms) {
-    Buffer x = make_buffer("x", dtype::f32, {4, terms}), y = make_buffer("y", dtype::f32, {4});
+TEST_CASE("loads count as work") {
+  auto sums = [](int64_t n) {
+    Buffer x = make_buffer("x", dtype::f32, {4, n}), y = make_buffer("y", dtype::f32, {4});
     Buffer total = make_buffer("total", dtype::f32, {1}, Scope::reg);
     Var a = make_var("a"), i = make_var("i");
     Stmt add = store(total, {0}, load(total, {0}) + load(x, {a, i}));
-    Stmt row = sequence({for_loop(i, terms, LoopKind::serial, add), store(y, {a}, load(total, {0}))});
+    Stmt row = sequence({for_loop(i, n, LoopKind::serial, add), store(y, {a}, load(total, {0}))});
     return for_loop(a, 4, LoopKind::parallel, allocate(total, row));
   };
   CHECK(forks(sums(16000), 2) == std::vector<int64_t>{4});

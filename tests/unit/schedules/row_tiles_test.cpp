@@ -1,3 +1,4 @@
+// Images cut into register tiles.
 #include "tensor/schedules/row_tiles.h"
 
 #include <doctest/doctest.h>
@@ -21,18 +22,18 @@ std::string text(const std::vector<TileGrid>& grids) {
 }  // namespace
 
 TEST_CASE("tiles cover every element once") {
-  for (auto [height, width, most, vectors] : {std::tuple{7, 7, 6, 2},
-                                              {14, 14, 6, 2},
-                                              {57, 43, 14, 2},
-                                              {1, 197, 14, 2},
-                                              {13, 17, 29, 1},
-                                              {3, 1, 8, 3},
-                                              {5, 5, 1, 4}}) {
+  for (auto [height, width, max_pixels, vectors] : {std::tuple{7, 7, 6, 2},
+                                                    {14, 14, 6, 2},
+                                                    {57, 43, 14, 2},
+                                                    {1, 197, 14, 2},
+                                                    {13, 17, 29, 1},
+                                                    {3, 1, 8, 3},
+                                                    {5, 5, 1, 4}}) {
     CAPTURE(height);
     CAPTURE(width);
     std::vector<int> covered(static_cast<size_t>(height * width));
-    for (const TileGrid& g : cut_into_tiles(height, width, most, vectors, {})) {
-      CHECK(g.tall * g.wide <= most);
+    for (const TileGrid& g : cut_into_tiles(height, width, max_pixels, vectors, {})) {
+      CHECK(g.tall * g.wide <= max_pixels);
       for (int64_t y = g.top; y < g.top + g.down * g.tall; ++y)
         for (int64_t x = g.left; x < g.left + g.across * g.wide; ++x) ++covered.at(static_cast<size_t>(y * width + x));
     }
@@ -40,7 +41,7 @@ TEST_CASE("tiles cover every element once") {
   }
 }
 
-TEST_CASE("few tiles are small, and few patterns are code") {
+TEST_CASE("few tiles are small, and there are few grids") {
   CHECK(text(cut_into_tiles(14, 14, 14, 2, {})) == "14x1 of 1x14");
   CHECK(text(cut_into_tiles(7, 7, 14, 2, {})) == "3x1 of 2x7, 1x1 of 1x7");
   CHECK(text(cut_into_tiles(7, 7, 6, 2, {})) == "7x1 of 1x6, 1x1 of 4x1, 1x1 of 3x1");

@@ -1,4 +1,4 @@
-// Reductions whose lanes are neighbouring results: depthwise convolutions, pooling, means.
+// Reductions whose vectors are neighbouring results: depthwise convolutions, pooling, means.
 #include "tensor/schedules/window_reduction.h"
 
 #include <doctest/doctest.h>
@@ -17,13 +17,14 @@ using namespace dlcc::test;
 namespace {
 
 void check_depthwise(const Depthwise& p) {
-  for (Behind e : {Behind::nothing, Behind::bounds, Behind::sigmoid, Behind::residual}) {
+  for (DepthwiseEpilogue e : {DepthwiseEpilogue::nothing, DepthwiseEpilogue::bounds, DepthwiseEpilogue::sigmoid,
+                              DepthwiseEpilogue::residual}) {
     TensorFunction f = depthwise(p, e);
     Layout blocked = channels16(f, 0), image = channels16(f, 4);
     std::map<Buffer, Layout> stored = {{f.params[0], blocked}, {f.params[3], image}, {f.results[0], image}};
     auto plan = plan_window_reduction(f, 0, stored, {false, true, true, false});
     REQUIRE(plan);
-    CHECK(plan->epilogue.has_value() == (e != Behind::nothing));
+    CHECK(plan->epilogue.has_value() == (e != DepthwiseEpilogue::nothing));
     check_schedule(f, {false, true, true, false}, {blocked, {}, {}, image, image});
     check_schedule(f, {false, true, true, false}, {blocked, {}, {}, image, {}});
     if (auto halo = wanted_halo(f, 0, {false, true, true, false}, {}, avx512); !halo.empty()) {
@@ -99,7 +100,7 @@ TEST_CASE("threads have equal shares of the blocks") {
   CHECK(parallel_loops(144, 2) == std::vector<int64_t>{4});  // and one block alone
 }
 
-TEST_CASE("what all terms share fits the registers beside the totals") {
+TEST_CASE("operands that all taps share fit the registers beside the accumulators") {
   Definition d("mean");
   Tensor x = d.input("x", dtype::f32, {1, 200, 3, 5});
   Tensor scale = d.input("scale", dtype::f32, {200}), bias = d.input("bias", dtype::f32, {200});
@@ -130,8 +131,8 @@ TEST_CASE("an average that counts taps at the halo") {
   check_schedule(f, {false}, {channels16(f, 0), channels16(f, 1)});
 }
 
-TEST_CASE("a long mean is summed in parts") {
-  auto parts = [](int64_t height, int64_t width) {
+TEST_CASE("a long mean consists of partial sums") {
+  auto has_partial_sums = [](int64_t height, int64_t width) {
     Definition d("total");
     Tensor x = d.input("x", dtype::f32, {2, 48, height, width});
     d.mark_result(d.reduce("y", {2, 48}, sum_of(dtype::f32), {height, width},
@@ -141,15 +142,15 @@ TEST_CASE("a long mean is summed in parts") {
     check_schedule(f, {false}, layouts);
     return print(schedule({f, {false}, layouts, {avx2}}).variants[0]).find("part") != std::string::npos;
   };
-  CHECK(parts(14, 14));
-  CHECK(parts(13, 9));
-  CHECK(parts(30, 3));
-  CHECK(parts(3, 30));
-  CHECK(parts(67, 1));
-  CHECK_FALSE(parts(7, 7));
+  CHECK(has_partial_sums(14, 14));
+  CHECK(has_partial_sums(13, 9));
+  CHECK(has_partial_sums(30, 3));
+  CHECK(has_partial_sums(3, 30));
+  CHECK(has_partial_sums(67, 1));
+  CHECK_FALSE(has_partial_sums(7, 7));
 }
 
-TEST_CASE("sums that others read, too, are stored") {
+TEST_CASE("sums with other readers are stored") {
   auto check = [](const std::string& results, const std::string& stages) {
     check_schedule(parse_function("tensor @f(x: f32[9, 40]) -> (" + results + R"() {
       temp t: f32[40]

@@ -1,4 +1,4 @@
-// 3x3 convolutions by minimal filtering.
+// 3x3 convolutions by Winograd's algorithm.
 #include "tensor/schedules/winograd.h"
 
 #include <doctest/doctest.h>
@@ -11,7 +11,7 @@ using namespace dlcc::test;
 
 namespace {
 
-// The convolution in a network is computed by F(tile x tile, 3 x 3), and rightly.
+// Checks that the convolution is scheduled as F(tile x tile, 3 x 3), 0: not by Winograd, and computes its definition.
 void check_winograd(const Conv& p, int64_t tile, const ScheduleOptions& options = {}, const Machine& machine = avx512) {
   TensorFunction f = convolution(p);
   std::vector<bool> constant = weights_constant(f);
@@ -24,7 +24,7 @@ void check_winograd(const Conv& p, int64_t tile, const ScheduleOptions& options 
 
 }  // namespace
 
-TEST_CASE("3x3 convolutions by minimal filtering") {
+TEST_CASE("3x3 convolutions are computed by Winograd's algorithm") {
   check_winograd({.h = 16, .w = 16}, 4);
   check_winograd({.c = 48, .h = 14, .w = 14, .o = 64}, 4, {}, streaming);
   check_winograd({.c = 128, .h = 14, .w = 14, .o = 128}, 2);  // F(4x4) would wait for its weights
@@ -40,7 +40,7 @@ TEST_CASE("3x3 convolutions by minimal filtering") {
   check_winograd({.h = 14, .w = 14, .k = 5, .pad = 2}, 0);
 }
 
-TEST_CASE("threads share the tiles of minimal filtering when weights are near or tiles many, else its panels") {
+TEST_CASE("threads share Winograd tiles when the weights fit the cache or tiles are many, else the panels") {
   auto plan = [](const Conv& p, int threads) {
     TensorFunction f = convolution(p);
     std::vector<bool> constant = weights_constant(f);
@@ -49,14 +49,14 @@ TEST_CASE("threads share the tiles of minimal filtering when weights are near or
   };
   Conv near{.c = 32, .h = 13, .w = 29, .o = 64};  // 32 tiles
   CHECK(plan(near, 2).workers == 2);
-  CHECK(plan(near, 2).shares == 1);
+  CHECK(plan(near, 2).panel_shares == 1);
   CHECK(plan(near, 16).workers == 16);
   Conv far{.c = 128, .h = 14, .w = 14, .o = 256};  // 49 tiles of 2 x 2
   CHECK(plan(far, 2).workers == 2);
   CHECK(plan(far, 6).workers == 6);
   CHECK(plan(far, 8).workers == 1);
-  CHECK(plan(far, 8).shares == 8);
-  CHECK(plan(far, 7).shares == 1);  // 8 panels
+  CHECK(plan(far, 8).panel_shares == 8);
+  CHECK(plan(far, 7).panel_shares == 1);  // 8 panels
   for (int threads : {2, 3, 5}) {
     check_winograd(near, 4, {.threads = threads});
     check_winograd({.n = 2, .c = 32, .h = 17, .w = 15, .o = 48, .pad = 0, .smooth = true}, 4, {.threads = threads});

@@ -1,0 +1,41 @@
+#include "tensor/schedules/constant_packing.h"
+
+#include <algorithm>
+
+#include "tensor/layout.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+namespace {
+
+// Every read of the parameter has one index, the axis: as of a bias.
+bool read_along(const Stage& stage, const Buffer& b, int axis) {
+  bool found = false;
+  for (const Expr& v : stage.values)
+    for (const Load& l : loads_of(v)) {
+      if (l.buffer != b) continue;
+      const VarRef* ref = l.indices.size() == 1 ? as<VarRef>(l.indices[0]) : nullptr;
+      if (!ref || ref->var != stage.axes[static_cast<size_t>(axis)].var) return false;
+      found = true;
+    }
+  return found;
+}
+
+}  // namespace
+
+void pad_constant_vectors(const ScheduleRequest& r, std::vector<Layout>& layouts) {
+  const Stage& last = r.function.stages.back();
+  auto result = std::ranges::find(r.function.results, last.results[0]);
+  if (result == r.function.results.end()) return;
+  const Layout& layout = layouts[r.function.params.size() + static_cast<size_t>(result - r.function.results.begin())];
+  if (layout.is_dense()) return;
+  int axis = layout.parts.back().axis;
+  int64_t block = layout.parts.back().extent;
+  for (size_t k = 0; k < r.function.params.size(); ++k) {
+    const Buffer& b = r.function.params[k];
+    if (r.constant[k] && b->rank() == 1 && bits(b->type) >= 8 && read_along(last, b, axis))
+      layouts[k] = blocked_layout(static_shape(b->shape), 0, block, Layout::Tail::zero);
+  }
+}
+
+}  // namespace dlcc::tensor

@@ -1,0 +1,278 @@
+#include "tensor/schedules/contraction_tile.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tensor/layout.h"
+#include "tensor/schedules/loops.h"
+#include "tensor/simplify.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+namespace {
+
+Stmt each_pixel(const Tile& t, const Var& y, const Var& x, LoopKind kind, const Stmt& body) {
+  return for_loop(y, t.tall, kind, for_loop(x, t.wide, kind, body));
+}
+
+// The expression with loads of the buffer replaced, where `f` gives a replacement.
+Expr with_loads_of(const Buffer& buffer, const Expr& e, const std::function<Expr(const Load&)>& f) {
+  return rewrite(e, [&](const Expr& x) {
+    const Load* l = as<Load>(x);
+    Expr other = l && l->buffer == buffer ? f(*l) : Expr();
+    return other ? other : x;
+  });
+}
+
+}  // namespace
+
+// The loops over the elements of a tile.
+struct ContractionTile::Vars {
+  Var y = make_var("y"), x = make_var("x"), v = make_var("v"), lane = make_var("lane");
+  std::vector<Expr> element() const { return {y, x, v, lane}; }
+};
+
+ContractionTile::ContractionTile(const ContractionPlan& plan, const Machine& machine, const TuningConfig& config,
+                                 bool in_line_buffer)
+    : plan_(plan),
+      machine_(machine),
+      stage_(plan.function.stages[0]),
+      epilogue_(stage_, plan.contraction.epilogue < 0 ? nullptr : &plan.function.stages.back()),
+      n_(axis(plan.n_axis).var),
+      k_loops_(plan, machine, config),
+      in_line_buffer_(in_line_buffer) {
+  const Binary& product = *as<Binary>(stage_.values[0]);
+  const Load first = loads_of(product.a)[0];
+  bool data_first = first.buffer == plan.contraction.data.buffer &&
+                    std::ranges::equal(first.indices, plan.contraction.data.indices, structurally_equal);
+  data_factor_ = data_first ? product.a : product.b;
+  weights_factor_ = data_first ? product.b : product.a;
+  lanes_ = std::min<int64_t>(machine.lanes(bits(product.a.type())), channel_block);
+  n_per_vector_ = lanes_ / plan.k_interleave;
+  size_ = choose_register_tile(machine, n_per_vector_, plan.panel_width);
+}
+
+// ---- elements of a tile
+
+// The stage's axes for what depends on pixels only. The first N index of the panel stands for all, which share its
+// group.
+Substitution ContractionTile::pixels_in(const TilePosition& at, const Tile& t, const Vars& vars) const {
+  Substitution pixels;
+  if (x_axis() >= 0) pixels[axis(x_axis()).var] = t.left + vars.x;
+  if (y_axis() >= 0) pixels[axis(y_axis()).var] = t.top + vars.y;
+  pixels[n_] = at.panel_base;
+  return pixels;
+}
+
+// The stage's axes for an element; a vector has `n_per_vector` N indices.
+Substitution ContractionTile::elements_in(const TilePosition& at, const Tile& t, const Vars& vars,
+                                          int64_t n_per_vector) const {
+  Substitution all = pixels_in(at, t, vars);
+  Expr in_vector = n_per_vector == lanes_ ? Expr(vars.lane) : floor_div(vars.lane, Expr(lanes_ / n_per_vector));
+  all[n_] = at.panel_base + Expr(at.offset) + Expr(vars.v) * Expr(n_per_vector) + in_vector;
+  return all;
+}
+
+std::vector<Expr> ContractionTile::result_index(const TilePosition& at, const Tile& t, const Vars& vars) const {
+  Substitution elements = elements_in(at, t, vars, lanes_);
+  std::vector<Expr> index;
+  for (const Axis& a : stage_.axes) index.push_back(substitute(Expr(a.var), elements));
+  return index;
+}
+
+Stmt ContractionTile::each_element(const TilePosition& at, const Tile& t, const Vars& vars, const Stmt& body) const {
+  Stmt lanes = for_loop(vars.lane, lanes_, LoopKind::vector, body);
+  return each_pixel(t, vars.y, vars.x, LoopKind::unrolled, for_loop(vars.v, at.vectors, LoopKind::unrolled, lanes));
+}
+
+Buffer ContractionTile::accumulators(const TilePosition& at, const Tile& t) const {
+  return make_buffer("acc", stage_.results[0]->type, {t.tall, t.wide, at.vectors, lanes_}, Scope::reg);
+}
+
+Buffer ContractionTile::totals(const TilePosition& at, int64_t tall, int64_t wide) const {
+  return make_buffer("total", stage_.results[0]->type, {tall, wide, at.vectors * lanes_}, Scope::local,
+                     storage_alignment);
+}
+
+std::vector<Expr> ContractionTile::in_total(const Vars& vars, const Expr& top, const Expr& left) const {
+  return {top + vars.y, left + vars.x, Expr(vars.v) * Expr(lanes_) + Expr(vars.lane)};
+}
+
+// ---- sums
+
+Stmt ContractionTile::in_registers(const TilePosition& at, const Tile& t) const {
+  Buffer acc = accumulators(at, t);
+  Stmt all_k = sums(at, t, k_loops_.all(), acc, [&](const KChunk& c) { return prefetch_next_results(at, t, c); });
+  if (plan_.k_interleave == 1) {
+    auto value = [&](const std::vector<Expr>& element) { return load(acc, element); };
+    return allocate(acc, sequence({all_k, store_tile(at, t, value)}));
+  }
+  // The lanes of an N index are added from memory.
+  Buffer total = totals(at, t.tall, t.wide);
+  Vars vars;
+  Stmt keep = each_element(at, t, vars, store(total, in_total(vars, Expr(0), Expr(0)), load(acc, vars.element())));
+  Stmt kept = allocate(acc, sequence({all_k, keep}));
+  return allocate(total, sequence({kept, store_tile(at, t, total, Expr(0), Expr(0))}));
+}
+
+Stmt ContractionTile::add_partial_sums(const TilePosition& at, const Tile& t, const KRange& range,
+                                       const Buffer& total) const {
+  Buffer acc = accumulators(at, t);
+  Vars vars;
+  std::vector<Expr> to = in_total(vars, t.top_here, t.left_here);
+  Stmt add = each_element(at, t, vars, store(total, to, load(total, to) + load(acc, vars.element())));
+  return allocate(acc, sequence({sums(at, t, range, acc, [](const KChunk&) { return nullptr; }), add}));
+}
+
+// Sets the accumulators to the sums over a range of K.
+Stmt ContractionTile::sums(const TilePosition& at, const Tile& t, const KRange& range, const Buffer& acc,
+                           const std::function<Stmt(const KChunk&)>& before_chunk) const {
+  Vars vars;
+  std::vector<Expr> element = vars.element();
+  Substitution pixels = pixels_in(at, t, vars);
+  Expr product =
+      substitute(data_value(), pixels) * substitute(weights_value(), elements_in(at, t, vars, n_per_vector_));
+  if (plan_.k_interleave > 1) {
+    const Var& k = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_k)].var;
+    product = substitute(product, {{k, Expr(k) + floor_mod(vars.lane, Expr(plan_.k_interleave))}});
+  }
+  Stmt init = each_element(at, t, vars, store(acc, element, literal(acc->type, int64_t{0})));
+  Stmt add = each_element(at, t, vars, store(acc, element, multiply_add(product, load(acc, element), machine_)));
+  KLoopHooks hooks;
+  hooks.before_chunk = [&](const KChunk& chunk) {
+    Stmt next_data = each_pixel(t, vars.y, vars.x, LoopKind::unrolled, prefetch_next_data(at, pixels));
+    return sequence({before_chunk(chunk), prefetch_next_weights(at, t, range, chunk, Expr()), next_data});
+  };
+  hooks.before_unrolled_block = [&](const KChunk& chunk, const Expr& step) {
+    return prefetch_next_weights(at, t, range, chunk, step);
+  };
+  return sequence({init, k_loops_.loops(add, range, hooks)});
+}
+
+// The factors, read from their copies where there are any.
+Expr ContractionTile::data_value() const {
+  return with_loads_of(plan_.contraction.data.buffer, data_factor_, [&](const Load& l) {
+    return plan_.data_copy ? load(plan_.data_copy, in_copy(l.indices), l.otherwise) : Expr();
+  });
+}
+Expr ContractionTile::weights_value() const {
+  return with_loads_of(plan_.contraction.weights.buffer, weights_factor_, [&](const Load& l) {
+    return plan_.panels ? load(plan_.panels, physical_index(plan_.weights_layout, l.indices)) : Expr();
+  });
+}
+
+// The index in the data's copy of an index of the data.
+std::vector<Expr> ContractionTile::in_copy(std::vector<Expr> index) const {
+  for (size_t d = 0; d < index.size(); ++d) index[d] = simplify(floor_div(index[d], Expr(plan_.data_strides[d])));
+  return index;
+}
+
+// ---- prefetching
+
+// The same tap's data of the next K block, which is far from this block's data: no hardware prefetcher follows. It does
+// not repay its instructions where the first-level cache keeps most of the data, for few K blocks, or for tiles of a
+// single vector, which loads limit already.
+Stmt ContractionTile::prefetch_next_data(const TilePosition& at, const Substitution& pixels) const {
+  const Load& data = plan_.contraction.data;
+  bool is_large = bytes_of(data_read()) > machine_.prefetch_threshold();
+  bool inside = !data.otherwise || plan_.data_copy;
+  bool several = k_loops_.blocks() >= machine_.min_k_blocks_to_prefetch && at.vectors >= 2;
+  if (plan_.blocked_k < 0 || !several || !is_large || !inside) return nullptr;
+  const Var& channel = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_k)].var;
+  Substitution next = {{channel, Expr(channel) + Expr(plan_.k_block)}};
+  std::vector<Expr> index;
+  for (const Expr& i : data.indices) index.push_back(substitute(substitute(i, next), pixels));
+  return make_stmt(Prefetch{data_read(), plan_.data_copy ? in_copy(index) : index});
+}
+
+// The tile's share of the weights that come next. `step` as in prefetched_lines.
+Stmt ContractionTile::prefetch_next_weights(const TilePosition& at, const Tile& t, const KRange& range,
+                                            const KChunk& chunk, const Expr& step) const {
+  if (at.offset != 0 || !plan_.panels) return nullptr;
+  int64_t per_line = line_bits() / bits(plan_.panels->type);
+  int64_t lines = ceil_div(k_loops_.k_in(range) * plan_.panel_width, per_line);
+  auto [in_next_panel, begin] = k_loops_.next_weights(range);
+  begin[n_] = at.panel_base + Expr(in_next_panel ? plan_.panel_width : 0);
+  std::vector<Expr> next;
+  for (const Expr& i : plan_.contraction.weights.indices) next.push_back(substitute(i, begin));
+  next = physical_index(plan_.weights_layout, next);
+  std::vector<Stmt> hints;
+  for (const Expr& line : prefetched_lines(lines, t.number, t.count, chunk, step, machine_)) {
+    std::vector<Expr> index = next;
+    index.back() = index.back() + line * Expr(per_line);
+    hints.push_back(make_stmt(Prefetch{plan_.panels, std::move(index), CacheLevel::second}));
+  }
+  return sequence(std::move(hints));
+}
+
+// The operands that the next tile's epilogue reads at its own index, or else the lines of its result, as far as they
+// are too large to stay in the cache: a share of the tile's pixels before each chunk.
+Stmt ContractionTile::prefetch_next_results(const TilePosition& at, const Tile& t, const KChunk& chunk) const {
+  std::vector<Buffer> streamed = streamed_operands();
+  const Buffer& result = last_stage().results[0];
+  if (streamed.empty() && !in_line_buffer_ && bytes_of(result) > machine_.l2_bytes) streamed = {result};
+  if (streamed.empty()) return nullptr;
+  Vars vars;
+  Tile next = t;
+  next.top = t.next_top, next.left = t.next_left;
+  int64_t of_chunk = ceil_div(t.wide, chunk.count);
+  Expr first =
+      t.wide >= chunk.count ? chunk.number * Expr(of_chunk) : floor_div(chunk.number * Expr(t.wide), Expr(chunk.count));
+  int64_t vectors = std::max<int64_t>(line_bits() / (lanes_ * bits(result->type)), 1);  // of a cache line
+  std::vector<Expr> index;
+  for (const Expr& i : result_index(at, next, vars))
+    index.push_back(
+        substitute(i, {{vars.lane, Expr(0)}, {vars.x, first + vars.x}, {vars.v, Expr(vars.v) * Expr(vectors)}}));
+  std::vector<Stmt> hints;
+  for (const Buffer& b : streamed) hints.push_back(make_stmt(Prefetch{b, index}));
+  next.wide = of_chunk;
+  Stmt lines = for_loop(vars.v, ceil_div(at.n, lanes_ * vectors), LoopKind::unrolled, sequence(std::move(hints)));
+  return each_pixel(next, vars.y, vars.x, LoopKind::unrolled, lines);
+}
+
+std::vector<Buffer> ContractionTile::streamed_operands() const {
+  if (plan_.contraction.epilogue < 0) return {};
+  const Stage& last = last_stage();
+  std::vector<Buffer> found;
+  for (const Buffer& b : plan_.function.params)
+    if (bytes_of(b) > machine_.l2_reuse_limit() && b->rank() == last.results[0]->rank() &&
+        reads_at_own_index(last, b.get()) && reads(last.values[0], b))
+      found.push_back(b);
+  return found;
+}
+
+// ---- results
+
+Stmt ContractionTile::store_tile(const TilePosition& at, const Tile& t, const Buffer& total, const Expr& top,
+                                 const Expr& left) const {
+  return store_tile(at, t, [&](const std::vector<Expr>& e) {
+    Expr first = (e[2] * Expr(lanes_) + e[3]) * Expr(plan_.k_interleave), sum;
+    for (int64_t k = 0; k < plan_.k_interleave; ++k) {
+      Expr lane = load(total, {top + e[0], left + e[1], first + Expr(k)});
+      sum = sum ? sum + lane : lane;
+    }
+    return sum;
+  });
+}
+
+// Stores the tile through the epilogue; `value` gives the sum of an element.
+Stmt ContractionTile::store_tile(const TilePosition& at, const Tile& t,
+                                 const std::function<Expr(const std::vector<Expr>&)>& value) const {
+  Vars vars;
+  std::vector<Expr> index = result_index(at, t, vars);
+  // Vectors outermost: blocked results store the pixels of a vector next to each other.
+  auto vectors = [&](LoopKind kind, const Stmt& body, int64_t first, int64_t count, int64_t lanes) -> Stmt {
+    if (count <= 0 || lanes <= 0) return nullptr;
+    Var v = make_var("v");
+    Stmt s = for_loop(vars.lane, lanes, LoopKind::vector, substitute(body, {{vars.v, Expr(v) + Expr(first)}}));
+    return for_loop(v, count, kind, each_pixel(t, vars.y, vars.x, kind, s));
+  };
+  auto all = [&](LoopKind kind, const Stmt& body) {
+    int64_t whole = at.n / lanes_;
+    return sequence({vectors(kind, body, 0, whole, lanes_), vectors(kind, body, whole, 1, at.n % lanes_)});
+  };
+  return sequence({all(LoopKind::unrolled, epilogue_.store_total(value(vars.element()), index)),
+                   epilogue_.has_finish() ? all(LoopKind::serial, epilogue_.finish(index)) : nullptr});
+}
+
+}  // namespace dlcc::tensor

@@ -1,0 +1,88 @@
+// One register tile of a contraction: its sums over K, what is prefetched meanwhile, and the store of its results.
+//
+//   acc[y, x, v, lane] = 0                                         # registers
+//   for k:                                                         # contraction_k_loops.h
+//     prefetch the tile's share of the next panel, the next K block's data, the next tile's epilogue operands
+//     acc[y, x, v, lane] += data[pixel(y, x), k] * panels[panel, k, offset + v * lanes + lane]
+//   result[pixel(y, x), n(v, lane)] = epilogue(acc[y, x, v, lane])
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "tensor/schedules/contraction.h"
+#include "tensor/schedules/contraction_k_loops.h"
+#include "tensor/schedules/epilogue.h"
+#include "tensor/schedules/row_tiles.h"
+
+namespace dlcc::tensor {
+
+// The N indices of a tile: some vectors of a packed panel.
+struct TilePosition {
+  Expr panel_base;  // first N index of the panel
+  int64_t offset;   // of the tile's first N index in the panel
+  int64_t vectors;
+  int64_t n;  // N indices that exist; the last vector may have fewer than its lanes
+};
+
+class ContractionTile {
+ public:
+  // `in_line_buffer`: the results go to a line buffer, which is never prefetched.
+  ContractionTile(const ContractionPlan&, const Machine&, const TuningConfig&, bool in_line_buffer);
+
+  int64_t rows() const { return size_.rows; }
+  int64_t n() const { return size_.vectors * n_per_vector_; }
+  int64_t n_per_vector() const { return n_per_vector_; }
+  const KLoops& k_loops() const { return k_loops_; }
+  // The last two M axes are an image; a single one is an image of one row. -1: none.
+  int y_axis() const { return plan_.m_axes.size() > 1 ? plan_.m_axes[plan_.m_axes.size() - 2] : -1; }
+  int x_axis() const { return plan_.m_axes.empty() ? -1 : plan_.m_axes.back(); }
+  // What the products read: the data, or its copy.
+  const Buffer& data_read() const { return plan_.data_copy ? plan_.data_copy : plan_.contraction.data.buffer; }
+
+  // The sums over all of K, kept in registers, and their store.
+  Stmt in_registers(const TilePosition&, const Tile&) const;
+
+  // Partial sums of the pixels of an area: [tall, wide, vectors * lanes].
+  Buffer totals(const TilePosition&, int64_t tall, int64_t wide) const;
+  Stmt add_partial_sums(const TilePosition&, const Tile&, const KRange&, const Buffer& total) const;
+
+  // Stores the tile whose first pixel has its sums at (top, left) of `total`.
+  Stmt store_tile(const TilePosition&, const Tile&, const Buffer& total, const Expr& top, const Expr& left) const;
+
+ private:
+  struct Vars;
+  const Axis& axis(int k) const { return stage_.axes[static_cast<size_t>(k)]; }
+  const Stage& last_stage() const { return plan_.function.stages.back(); }
+  int64_t line_bits() const { return machine_.cache_line_bytes * 8; }
+
+  Substitution pixels_in(const TilePosition&, const Tile&, const Vars&) const;
+  Substitution elements_in(const TilePosition&, const Tile&, const Vars&, int64_t n_per_vector) const;
+  std::vector<Expr> result_index(const TilePosition&, const Tile&, const Vars&) const;
+  Stmt each_element(const TilePosition&, const Tile&, const Vars&, const Stmt& body) const;
+  Buffer accumulators(const TilePosition&, const Tile&) const;
+  std::vector<Expr> in_total(const Vars&, const Expr& top, const Expr& left) const;
+  Stmt sums(const TilePosition&, const Tile&, const KRange&, const Buffer& acc,
+            const std::function<Stmt(const KChunk&)>& before_chunk) const;
+  Expr data_value() const;
+  Expr weights_value() const;
+  std::vector<Expr> in_copy(std::vector<Expr> index) const;
+  Stmt prefetch_next_data(const TilePosition&, const Substitution& pixels) const;
+  Stmt prefetch_next_weights(const TilePosition&, const Tile&, const KRange&, const KChunk&, const Expr& step) const;
+  Stmt prefetch_next_results(const TilePosition&, const Tile&, const KChunk&) const;
+  std::vector<Buffer> streamed_operands() const;
+  Stmt store_tile(const TilePosition&, const Tile&, const std::function<Expr(const std::vector<Expr>&)>& value) const;
+
+  const ContractionPlan& plan_;
+  const Machine& machine_;
+  const Stage& stage_;
+  Epilogue epilogue_;
+  Var n_;
+  Expr data_factor_, weights_factor_;
+  int64_t lanes_ = 1, n_per_vector_ = 1;
+  RegisterTile size_;
+  KLoops k_loops_;
+  bool in_line_buffer_;
+};
+
+}  // namespace dlcc::tensor

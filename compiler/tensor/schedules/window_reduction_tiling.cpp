@@ -1,0 +1,180 @@
+#include "tensor/schedules/window_reduction_tiling.h"
+
+#include <algorithm>
+
+#include "tensor/analysis.h"
+#include "tensor/layout.h"
+#include "tensor/schedules/loops.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+
+std::vector<EqualTiles> split_evenly(int64_t extent, int64_t max_size,
+                                     const std::function<bool(int64_t begin, int64_t size)>& alone) {
+  std::vector<EqualTiles> found;
+  int64_t tiles = ceil_div(extent, max_size), begin = 0;
+  bool last_alone = true;
+  for (int64_t t = 0; t < tiles; ++t) {
+    int64_t size = extent / tiles + (t < extent % tiles);
+    bool is_alone = alone && alone(begin, size);
+    if (!is_alone && !last_alone && found.back().size == size)
+      ++found.back().count;
+    else
+      found.push_back({begin, size, 1});
+    last_alone = is_alone;
+    begin += size;
+  }
+  return found;
+}
+
+bool reads_outside(const Load& l, size_t d, const Ranges& ranges, const std::map<Buffer, Layout>& layouts) {
+  if (!l.otherwise) return false;
+  auto r = range_of(l.indices[d], ranges);
+  int64_t size = l.buffer->shape[d].value();
+  Layout layout = is_literal(l.otherwise, 0) ? layout_of(layouts, l.buffer) : Layout{};
+  return !r || !is_stored(layout, static_cast<int>(d), size, *r);
+}
+
+Ranges ranges_in(const WindowReductionPlan& plan, const WindowReductionArea& area) {
+  Ranges ranges = ranges_of(plan.reduced);
+  ranges.insert(area.known.begin(), area.known.end());
+  return ranges;
+}
+
+namespace {
+
+class Chooser {
+ public:
+  Chooser(const WindowReductionPlan& plan, const WindowReductionArea& area, const std::map<Buffer, Layout>& layouts,
+          const Machine& machine, int threads)
+      : plan_(plan), area_(area), layouts_(layouts), machine_(machine), stage_(plan.reduced), threads_(threads) {}
+
+  WindowTiling run() {
+    int bits_of_sum = bits(stage_.reduction->identity[0].type());
+    tiling_.lanes = std::min<int64_t>(machine_.lanes(std::max(bits_of_sum, 8)), channel_block);
+    divide_axes();
+    choose_tile();
+    choose_blocks();
+    choose_unrolling();
+    choose_partial_sums();
+    choose_row_tiles();
+    return tiling_;
+  }
+
+ private:
+  int64_t extent(int axis) const { return axis < 0 ? 1 : stage_.axes[static_cast<size_t>(axis)].extent.value(); }
+  const std::vector<Axis>& reduced() const { return stage_.reduction->axes; }
+
+  // The row is the innermost axis of several results that the area leaves free.
+  void divide_axes() {
+    std::vector<size_t>& outer = tiling_.outer_axes;
+    for (size_t k = 0; k < stage_.axes.size(); ++k)
+      if (static_cast<int>(k) != plan_.lane_axis) outer.push_back(k);
+    auto row = std::ranges::find_if(outer.rbegin(), outer.rend(), [&](size_t k) {
+      return stage_.axes[k].extent != Dim(1) && static_cast<int>(k) != area_.row_axis &&
+             !std::ranges::count(area_.free_axes, static_cast<int>(k));
+    });
+    if (row == outer.rend()) return;
+    tiling_.x_axis = static_cast<int>(*row);
+    outer.erase(std::next(row).base());
+  }
+
+  // Accumulators enough to hide the latency of an addition. Further registers hold the elements that neighbouring
+  // results share, for each block the operands that do not depend on the reduced axes, and without FMA the product.
+  void choose_tile() {
+    int64_t registers = machine_.vector_registers - (machine_.has_fma ? 4 : 5),
+            accumulators = std::clamp<int64_t>(registers / 2, 1, machine_.accumulators_in_flight);
+    int64_t &results = tiling_.results, &blocks = tiling_.blocks;
+    results = std::min(extent(tiling_.x_axis), accumulators);
+    blocks = std::max<int64_t>(std::min(accumulators / results, registers / (results + invariant_loads())), 1);
+    if (results > 3) blocks = 1;
+  }
+
+  int64_t invariant_loads() const {
+    auto loads = loads_of(stage_.values[0]);
+    return std::ranges::count_if(loads, [&](const Load& l) {
+      return std::ranges::none_of(reduced(), [&](const Axis& a) { return uses(l, a.var); });
+    });
+  }
+
+  // The number of blocks in a tile, at most tiling_.blocks, for which the largest share of a thread is smallest.
+  void choose_blocks() {
+    int64_t best = tiling_.blocks, smallest = area_.lanes;
+    for (int64_t size = tiling_.blocks; size >= 1; --size) {
+      int64_t largest = 0;
+      for (const EqualTiles& t : split_evenly(area_.lanes / channel_block, size))
+        largest += ceil_div(t.count, threads_) * t.size;
+      if (largest < smallest) best = size, smallest = largest;
+    }
+    tiling_.blocks = best;
+  }
+
+  // The innermost reduced axis is unrolled, so that neighbouring results share loads. The others are loops, within
+  // which weights are loaded again: they need no registers across tiles.
+  void choose_unrolling() {
+    int& axis = tiling_.unrolled_axis = static_cast<int>(reduced().size()) - 1;
+    while (axis > 0 && reduced()[static_cast<size_t>(axis)].extent == Dim(1)) --axis;
+    int64_t accumulators = tiling_.results * tiling_.blocks;
+    if (axis >= 0 && reduced()[static_cast<size_t>(axis)].extent.value() * accumulators > machine_.max_unrolled_updates)
+      axis = -1;
+  }
+
+  // A sum of n floats, n > 64, is divided into about sqrt(n) partial sums of sqrt(n) values: each value then takes part
+  // in at most 2 sqrt(n) roundings (blocked summation: Higham, "The Accuracy of Floating Point Summation", 1993,
+  // section 3).
+  void choose_partial_sums() {
+    constexpr int64_t max_values_of_one_sum = 64;
+    int64_t all = 1, inside = 1, root = 1;
+    for (const Axis& a : reduced()) all *= a.extent.value();
+    const Reduction& r = *stage_.reduction;
+    bool is_float_sum = reducer_kind(r) == ReducerKind::sum && is_float(r.identity[0].type());
+    if (all <= max_values_of_one_sum || !is_float_sum) return;
+    while (root * root < all) ++root;
+    size_t axis = reduced().size() - 1;
+    for (; inside * reduced()[axis].extent.value() <= root; --axis) inside *= reduced()[axis].extent.value();
+    tiling_.partial_axis = static_cast<int>(axis);
+    tiling_.partial_extent = root / inside;
+    if (tiling_.unrolled_axis == tiling_.partial_axis) tiling_.unrolled_axis = -1;
+  }
+
+  // A tile that reads outside the image at an end of the row gets code of its own: its constant position decides every
+  // predicate at compile time.
+  void choose_row_tiles() {
+    constexpr size_t max_entries = 6;  // bounds the size of the code
+    int64_t width = extent(tiling_.x_axis);
+    tiling_.row_tiles = split_evenly(width, tiling_.results,
+                                     [&](int64_t begin, int64_t size) { return row_reads_outside(begin, size); });
+    if (tiling_.row_tiles.size() > max_entries) tiling_.row_tiles = split_evenly(width, tiling_.results);
+  }
+
+  bool row_reads_outside(int64_t begin, int64_t size) const {
+    if (tiling_.x_axis < 0) return false;
+    const Var& x = stage_.axes[static_cast<size_t>(tiling_.x_axis)].var;
+    Ranges ranges = ranges_in(plan_, area_);
+    ranges[x] = {begin, begin + size - 1};
+    auto outside = [&](const Load& l) {
+      for (size_t d = 0; d < l.indices.size(); ++d)
+        if (uses(l.indices[d], x) && reads_outside(l, d, ranges, layouts_)) return true;
+      return false;
+    };
+    auto loads = loads_of(stage_.values[0]);
+    return std::ranges::any_of(loads, outside);
+  }
+
+  const WindowReductionPlan& plan_;
+  const WindowReductionArea& area_;
+  const std::map<Buffer, Layout>& layouts_;
+  const Machine& machine_;
+  const Stage& stage_;
+  int threads_;
+  WindowTiling tiling_;
+};
+
+}  // namespace
+
+WindowTiling choose_window_tiling(const WindowReductionPlan& plan, const WindowReductionArea& area,
+                                  const std::map<Buffer, Layout>& layouts, const Machine& machine, int threads) {
+  return Chooser(plan, area, layouts, machine, threads).run();
+}
+
+}  // namespace dlcc::tensor
