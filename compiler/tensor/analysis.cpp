@@ -259,13 +259,14 @@ bool uses(const Load& load, const Var& var) {
   return std::ranges::any_of(load.indices, [&](const Expr& i) { return uses(i, var); });
 }
 
+bool reads(const Expr& e, const Buffer& buffer) {
+  auto loads = loads_of(e);
+  return std::ranges::any_of(loads, [&](const Load& l) { return l.buffer == buffer; });
+}
+
 bool reads(const Stage& stage, const Buffer& buffer) {
-  auto in = [&](const Expr& e) {
-    auto loads = loads_of(e);
-    return std::ranges::any_of(loads, [&](const Load& l) { return l.buffer == buffer; });
-  };
-  return std::ranges::any_of(stage.values, in) ||
-         std::ranges::any_of(stage.requirements, [&](const Requirement& r) { return in(r.condition); });
+  return std::ranges::any_of(stage.values, [&](const Expr& v) { return reads(v, buffer); }) ||
+         std::ranges::any_of(stage.requirements, [&](const Requirement& r) { return reads(r.condition, buffer); });
 }
 
 bool provably_in_range(const Expr& index, const Dim& extent, const Ranges& ranges) {

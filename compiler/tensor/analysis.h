@@ -87,9 +87,6 @@ bool is_expensive(const Expr&);
 // Whether the variable occurs in an index of the load.
 bool uses(const Load&, const Var&);
 
-// Whether a value or a requirement of the stage loads from the buffer.
-bool reads(const Stage&, const Buffer&);
-
 // Whether the index is provably in [0, extent).
 bool provably_in_range(const Expr& index, const Dim& extent, const Ranges&);
 

@@ -55,7 +55,6 @@ struct Reducer {
   std::vector<Var> left, right;
   std::vector<Expr> combined, identity;
 };
-Reducer named_reducer(ReducerKind, DType type);  // one of reducers.def
 Reducer sum_of(DType type);
 Reducer product_of(DType type);
 Reducer max_of(DType type);

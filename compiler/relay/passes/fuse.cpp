@@ -118,12 +118,8 @@ class BlockFuser {
           const tensor::Load* l = tensor::as<tensor::Load>(e);
           return l && l->buffer == param && !l->otherwise ? value : e;
         });
-      bool still_read = std::ranges::any_of(f.stages, [&](const tensor::Stage& stage) {
-        return std::ranges::any_of(stage.values, [&](const tensor::Expr& e) {
-          auto loads = tensor::loads_of(e);
-          return std::ranges::any_of(loads, [&](const tensor::Load& l) { return l.buffer == param; });
-        });
-      });
+      bool still_read =
+          std::ranges::any_of(f.stages, [&](const tensor::Stage& stage) { return tensor::reads(stage, param); });
       if (still_read) continue;
       f.params.erase(f.params.begin() + static_cast<std::ptrdiff_t>(k));
       args.erase(args.begin() + static_cast<std::ptrdiff_t>(k));
