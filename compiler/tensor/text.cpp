@@ -153,14 +153,6 @@ std::string_view text_of(ReducerKind kind) {
   DLCC_UNREACHABLE("reducer kind {}", static_cast<int>(kind));
 }
 
-std::optional<ReducerKind> reducer_named(std::string_view word) {
-#define REDUCER(kind, operation, identity) \
-  if (word == #kind) return ReducerKind::kind;
-#include "tensor/reducers.def"
-#undef REDUCER
-  return std::nullopt;
-}
-
 bool is_reserved(std::string_view word) {
   return word.starts_with("inf_") || word.starts_with("nan_") || dtype_of_short(word) ||
          std::ranges::count(keywords, word) || std::ranges::count(unary_texts, word) ||

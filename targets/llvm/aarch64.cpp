@@ -14,8 +14,8 @@ const tensor::Machine machine{.vector_bytes = 16,
                               .general_registers = 32,
                               .has_fma = true,
                               .multiplies_by_lane = true,
-                              .machine_balance = 4,
-                              .l2_bytes = 512 << 10};
+                              .l2_bytes = 512 << 10,
+                              .machine_balance = 4};
 
 CodeLevel level_for(const llvm::MCSubtargetInfo&, const std::string& cpu, const std::string& features) {
   return {cpu, cpu, "", features, machine};
