@@ -1,13 +1,17 @@
-// libFuzzer: any bytes are imported or rejected with a message. An InternalError, a crash or a leak is a defect.
+// Fuzz target: any bytes are imported as an ONNX model and as a tensor, or rejected with a message. An exception, a
+// crash or a leak is a defect.
 #include "frontends/frontend.h"
 #include "frontends/onnx/tensor_proto.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto bytes = std::as_bytes(std::span(data, size));
-  dlcc::Diagnostics model_errors, tensor_errors;
-  auto module = dlcc::frontends::import_onnx(bytes, {.dims = {{"n", 2}}, .file = "fuzz", .folder = ""}, model_errors);
-  if (module.has_value() == model_errors.any()) __builtin_trap();
-  auto tensor = dlcc::frontends::onnx::read_tensor_proto(bytes, {.file = "fuzz"}, tensor_errors);
-  if (tensor.has_value() == tensor_errors.any()) __builtin_trap();
+  for (const std::map<std::string, int64_t>& dims : {std::map<std::string, int64_t>{}, {{"n", 2}}}) {
+    dlcc::Diagnostics errors;
+    auto module = dlcc::frontends::import_onnx(bytes, {.dims = dims, .file = "fuzz", .folder = ""}, errors);
+    if (module.has_value() == errors.any()) __builtin_trap();
+  }
+  dlcc::Diagnostics errors;
+  auto tensor = dlcc::frontends::onnx::read_tensor_proto(bytes, {.file = "fuzz"}, errors);
+  if (tensor.has_value() == errors.any()) __builtin_trap();
   return 0;
 }

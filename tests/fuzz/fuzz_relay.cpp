@@ -1,4 +1,4 @@
-// libFuzzer target: Relay text. Whatever is read must print to text that reads back to the same; inference and
+// Fuzz target: Relay text that is read must print to text that reads back to the same module; type inference and
 // verification must not crash on it.
 #include <cstdint>
 #include <cstdlib>

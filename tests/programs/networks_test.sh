@@ -1,9 +1,19 @@
 #!/usr/bin/env bash
-# Whole networks with expected outputs, through the object. networks_test.sh DLCC DATA_FOLDER; exit status 77 (skipped) without the data.
+# Whole networks, through the object: those with random weights give the results of their definitions on every CPU level,
+# and those of the data, if it is there, give their recorded results. networks_test.sh DLCC NETWORKS_FOLDER [DATA_FOLDER]
 set -euo pipefail
-dlcc=$1 data=${2:-}
-[ -d "$data/onnx/light" ] || { echo "skipped: DLCC_TEST_DATA has no onnx/light"; exit 77; }
-for network in light_resnet50 light_squeezenet light_vgg19; do
-  "$dlcc" verify "$data/onnx/light/$network/model.onnx" "$data/onnx/light/$network/test_data_set_0"
-  "$dlcc" verify --threads=2 "$data/onnx/light/$network/model.onnx" "$data/onnx/light/$network/test_data_set_0"
+dlcc=$1 networks=$2 data=${3:-}
+levels=(x86-64-v2 x86-64-v3)
+if grep -qw avx512vl /proc/cpuinfo; then levels+=(x86-64-v4); else echo "not run on x86-64-v4: this machine has no AVX-512"; fi
+check() {  # NETWORK FLAGS..
+  "$dlcc" verify --rtol=1e-3 --atol=1e-3 "$1/model.rly" "$1/test_data_set_0" "${@:2}"
+}
+for network in "$networks"/*; do
+  for level in "${levels[@]}"; do check "$network" -mcpu="$level"; done
+  for flags in --accuracy=strict -Os --threads=2; do check "$network" $flags; done
+done
+for network in "$data"/onnx/light/light_{resnet50,squeezenet,vgg19}; do
+  [ -d "$network" ] || continue
+  "$dlcc" verify "$network/model.onnx" "$network/test_data_set_0"
+  "$dlcc" verify --threads=2 "$network/model.onnx" "$network/test_data_set_0"
 done

@@ -1,8 +1,8 @@
 // Verifies many ONNX cases in one process: verify_cases CASES EXCEPTIONS ROOT[:EXCEPTIONS]... [--engine=NAME]
 // CASES lists folders relative to a root, one a line; a case that no root has is skipped. EXCEPTIONS lists cases that
-// are known not to pass, each with its reason behind a blank; an exception that passes is a failure too. A root may
-// have further exceptions of its own, since collections differ in their data. Every case runs through every engine
-// unless one is named. The last line counts.
+// are known not to pass, each followed by a blank and its reason; an exception that passes is a failure, too. A root
+// may have further exceptions of its own, since collections differ in their data. Every case runs through every engine
+// unless an engine is named. The last line has the numbers of passed and failed cases.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -35,15 +35,15 @@ Exceptions read_exceptions(const std::string& path, Exceptions reasons = {}) {
   return reasons;
 }
 
-// The folder of a case in a root, if it has it. Debian's package has the operator tests without the collection's first
-// folder.
+// The folder of a case in a root that has the case. Debian's package has the operator tests without the collection's
+// first folder.
 std::optional<fs::path> find_case(const std::string& name, const Root& root) {
   for (const std::string& under : {name, name.substr(name.find('/') + 1)})
     if (fs::path folder = fs::path(root.folder) / under; fs::exists(folder / "model.onnx")) return folder;
   return std::nullopt;
 }
 
-// What went wrong, empty if nothing.
+// The failure of a case; empty when it passes.
 std::string verify_case(const fs::path& folder, const std::vector<std::string>& engines) {
   std::vector<fs::path> data_sets;
   for (const auto& entry : fs::directory_iterator(folder))

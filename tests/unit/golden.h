@@ -5,7 +5,8 @@
 //   // OUTPUT:
 //   //| expected output
 //
-// With DLCC_BLESS=1 in the environment, the output part is rewritten.
+// A file with several commands has their outputs one after the other, each after its command. With DLCC_BLESS=1 in the
+// environment, the output part is rewritten.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -29,13 +30,20 @@ using GoldenOutput =
 
 inline void check_golden_file(const std::filesystem::path& path, const GoldenOutput& output_of) {
   const std::string text = read_text(path), mark = "// OUTPUT:\n", run_mark = "// RUN: ";
-  const size_t end = text.find(mark), run = text.find(run_mark);
-  REQUIRE(run != std::string::npos);
-  const size_t begin = run + run_mark.size();
-  const std::string input = text.substr(0, end), command = text.substr(begin, text.find('\n', begin) - begin);
-  std::stringstream lines(output_of(command, input, path.filename().string()));
+  const size_t end = text.find(mark);
+  const std::string input = text.substr(0, end);
+  std::vector<std::string> commands;
+  for (size_t at = input.find(run_mark); at != std::string::npos; at = input.find(run_mark, at + 1)) {
+    const size_t begin = at + run_mark.size();
+    commands.push_back(input.substr(begin, input.find('\n', begin) - begin));
+  }
+  REQUIRE(!commands.empty());
   std::string output;
-  for (std::string line; std::getline(lines, line);) output += line.empty() ? "//|\n" : "//| " + line + "\n";
+  for (const std::string& command : commands) {
+    if (commands.size() > 1) output += "//| RUN: " + command + "\n";
+    std::stringstream lines(output_of(command, input, path.filename().string()));
+    for (std::string line; std::getline(lines, line);) output += line.empty() ? "//|\n" : "//| " + line + "\n";
+  }
   const bool bless = std::getenv("DLCC_BLESS");
   if (bless) std::ofstream(path, std::ios::binary) << input << mark << output;
   const std::string expected = end == std::string::npos ? "" : text.substr(end + mark.size());

@@ -177,7 +177,9 @@ std::vector<Range> wanted_halo(const TensorFunction& f, size_t k, const std::vec
   constexpr int64_t most_growth = 4;  // of the storage
   std::vector<Range> wanted;
   if (!is_static(f.params[k]->shape)) return wanted;
-  if (int64_t tile = winograd_tile(f, constant, options, machine)) wanted = winograd_reads(f, constant, tile);
+  if (int64_t tile = winograd_tile(f, constant, options, machine);
+      tile && find_contraction(f, constant)->data.buffer == f.params[k])
+    wanted = winograd_reads(f, constant, tile);
   for (const Stage& stage : f.stages) {
     if (!stage.reduction) continue;
     for (const Expr& v : stage.values)

@@ -1,5 +1,5 @@
-// Golden tests (golden.h) of lowered programs: the command is a target and its CPU, the output is the program with its
-// storage plan after all default passes.
+// Golden tests (golden.h) of lowered programs and of single kernels, after all default passes. The command for a
+// program with its storage plan is TARGET [CPU], for a kernel KERNEL TARGET [CPU].
 #include "golden.h"
 
 #include "pipeline/compile.h"
@@ -20,8 +20,18 @@ std::string lowered_program(const std::string& command, const std::string& input
   return lower::print(planned->program, &planned->plan);
 }
 
+std::string kernel(const std::string& command, const std::string& input, const std::string& file) {
+  const size_t blank = command.find(' ');
+  const std::string program = lowered_program(command.substr(blank + 1), input, file);
+  const size_t from = program.find("kernel @" + command.substr(0, blank) + "("), to = program.find("\n}\n", from);
+  REQUIRE_MESSAGE(to != std::string::npos, program);
+  return program.substr(from, to + 3 - from);
+}
+
 }  // namespace
 
-TEST_CASE("golden programs") { check_golden_folder(DLCC_GOLDEN_FOLDER, ".rly", lowered_program); }
+TEST_CASE("golden programs") { check_golden_folder(DLCC_GOLDEN_FOLDER "/program", ".rly", lowered_program); }
+
+TEST_CASE("golden kernels of each schedule") { check_golden_folder(DLCC_GOLDEN_FOLDER "/kernels", ".rly", kernel); }
 
 }  // namespace dlcc

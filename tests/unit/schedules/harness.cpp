@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "support/float_formats.h"
 #include "tensor/builder.h"
 #include "tensor/evaluate.h"
 #include "tensor/layout.h"
@@ -23,10 +24,19 @@ Constant random_constant(DType type, const Shape& shape, uint32_t seed) {
     auto put = [&](auto v) { std::memcpy(bytes.data() + static_cast<size_t>(i) * sizeof v, &v, sizeof v); };
     if (type == dtype::f32) put(static_cast<float>(small) / 64.0f);
     if (type == dtype::f64) put(static_cast<double>(small) / 64.0);
+    if (type == dtype::f16) put(float_to_half(static_cast<float>(small) / 64.0f));
+    if (type == dtype::bf16) put(float_to_bfloat16(static_cast<float>(small) / 64.0f));
+    if (type == dtype::i8) put(static_cast<int8_t>(small));
+    if (type == dtype::u8) put(static_cast<uint8_t>(small));
     if (type == dtype::i32) put(static_cast<int32_t>(small));
     if (type == dtype::i64) put(small);
   }
   return Constant(type, static_shape(shape), std::move(bytes));
+}
+
+// The error that another order of rounding may cause, relative to the largest value: integers must be equal.
+double tolerance(DType type) {
+  return type == dtype::bf16 ? 1.0 / 128 : type == dtype::f16 ? 1.0 / 1024 : is_float(type) ? 1e-5 : 0;
 }
 
 // The logical elements of a stored tensor.
@@ -76,7 +86,7 @@ void check_schedule(const TensorFunction& f, std::vector<bool> constant, std::ve
       int64_t wrong = 0;
       for (int64_t i = 0; i < value.count(); ++i) scale = std::max(scale, std::abs(expected.results[r].number_at(i)));
       for (int64_t i = 0; i < value.count(); ++i)  // NaN is wrong
-        wrong += !(std::abs(value.number_at(i) - expected.results[r].number_at(i)) <= 1e-5 * scale);
+        wrong += !(std::abs(value.number_at(i) - expected.results[r].number_at(i)) <= tolerance(value.dtype()) * scale);
       CHECK(wrong == 0);
     }
   }

@@ -1,0 +1,473 @@
+// Random first-order Relay programs through the whole pipeline: scheduled kernels and objects must compute what the
+// definitions of the imported module do. DLCC_RANDOM_PROGRAMS=N in the environment tries N programs.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <random>
+#include <set>
+
+#include "pipeline/run.h"
+#include "pipeline/verification.h"
+#include "relay/evaluate.h"
+#include "relay/metadata.h"
+
+using namespace dlcc;
+
+namespace {
+
+using Sizes = std::vector<int64_t>;
+
+// A tensor variable of the text.
+struct Value {
+  std::string name;
+  DType type;
+  Sizes shape;
+  bool exact;  // every engine computes the same bits, so that a comparison or a conversion to integers gives the same
+};
+
+struct Statement {
+  std::string name, operation;
+};
+
+// A program as text, from which unused statements can be left out.
+struct Program {
+  std::vector<std::string> functions;  // definitions of global functions
+  std::vector<Value> inputs;
+  std::vector<Statement> statements;  // of @main
+  std::vector<Value> values;          // that the statements bind
+  std::vector<Constant> constants;
+
+  // The program that computes `outputs`, with those statements only that they need.
+  std::string text(const std::vector<std::string>& outputs) const {
+    std::set<std::string> needed(outputs.begin(), outputs.end());
+    std::string body, params, result;
+    for (auto s = statements.rbegin(); s != statements.rend(); ++s) {
+      if (!needed.contains(s->name)) continue;
+      body = fmt::format("  let {} = {};\n", s->name, s->operation) + body;
+      for (size_t at = s->operation.find('%'); at != std::string::npos; at = s->operation.find('%', at + 1)) {
+        size_t end = s->operation.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789", at + 1);
+        needed.insert(s->operation.substr(at, end - at));
+      }
+    }
+    for (const Value& v : inputs) params += (params.empty() ? "" : ", ") + declaration(v);
+    for (const std::string& name : outputs) result += name + ", ";
+    std::string out = "#[version = \"0.0.5\"]\n";
+    for (const std::string& f : functions) out += f;
+    out += fmt::format("def @main({}) {{\n{}  ({})\n}}\n", params, body, result);
+    return constants.empty() ? out : out + relay::metadata_text(constants);
+  }
+
+  static std::string type_text(const Value& v) {
+    return fmt::format("Tensor[({}{}), {}]", fmt::join(v.shape, ", "), v.shape.size() == 1 ? "," : "",
+                       dlcc::name(v.type));
+  }
+  static std::string declaration(const Value& v) { return v.name + ": " + type_text(v); }
+};
+
+// Proposes operations at random; what type inference refuses is dropped.
+class Generator {
+ public:
+  explicit Generator(unsigned seed) : random_(seed) {}
+
+  Program program() {
+    for (int k = 0; k < 3; ++k) input(random_shape(4), any_type());
+    input({1, pick({3, 8, 16, 20}), pick({5, 8, 14}), pick({7, 8, 14})}, dtype::f32);
+    input({}, dtype::boolean);
+    for (int tries = 0; tries < 300 && program_.statements.size() < 14; ++tries) {
+      bool exact = true;
+      std::string operation = propose(exact);
+      if (!operation.empty()) add(operation, exact);
+    }
+    return std::move(program_);
+  }
+
+ private:
+  size_t draw(size_t n) { return n ? random_() % n : 0; }
+  bool chance(size_t n) { return draw(n) == 0; }
+  int64_t pick(std::initializer_list<int64_t> list) { return list.begin()[draw(list.size())]; }
+  const char* word(std::initializer_list<const char*> list) { return list.begin()[draw(list.size())]; }
+  DType any_type() {
+    constexpr DType types[] = {dtype::f32, dtype::f32, dtype::f32, dtype::i32, dtype::i8, dtype::u8, dtype::boolean};
+    return types[draw(std::size(types))];
+  }
+  int64_t any_size() { return chance(40) ? 0 : pick({1, 1, 2, 3, 4, 5, 7, 16, 17}); }
+  Sizes random_shape(size_t max_rank) {
+    Sizes shape(draw(max_rank + 1));
+    for (int64_t& size : shape) size = any_size();
+    return shape;
+  }
+
+  void input(const Sizes& shape, DType type) {
+    program_.inputs.push_back({fmt::format("%x{}", program_.inputs.size()), type, shape, true});
+    values_.push_back(program_.inputs.back());
+  }
+
+  const Value& any_value() {
+    return values_[chance(2) ? draw(values_.size()) : values_.size() - 1 - draw(std::min<size_t>(3, values_.size()))];
+  }
+  const Value& any_value(const std::function<bool(const Value&)>& fits) {
+    for (int k = 0; k < 20; ++k)
+      if (const Value& v = any_value(); fits(v)) return v;
+    return values_[3];  // the image
+  }
+  const Value& any_float() {
+    return any_value([](const Value& v) { return v.type == dtype::f32; });
+  }
+  const Value& any_image() {
+    return any_value([](const Value& v) { return v.type == dtype::f32 && v.shape.size() == 4; });
+  }
+
+  std::string constant(DType type, const Sizes& shape) {
+    int64_t count = product(shape_of(shape)).value();
+    std::vector<std::byte> bytes;
+    for (int64_t i = 0; i < count; ++i) {
+      auto put = [&](auto v) {
+        const auto* raw = reinterpret_cast<const std::byte*>(&v);
+        bytes.insert(bytes.end(), raw, raw + sizeof v);
+      };
+      auto small = static_cast<int>(draw(17)) - 8;
+      if (type == dtype::f32) put(static_cast<float>(draw(4001)) / 2000 - 1);
+      if (type == dtype::i32) put(small);
+      if (type == dtype::i64) put(static_cast<int64_t>(small));
+      if (type == dtype::i8) put(static_cast<int8_t>(small));
+      if (type == dtype::u8) put(static_cast<uint8_t>(small + 8));
+      if (type == dtype::boolean) put(static_cast<uint8_t>(draw(2)));
+    }
+    program_.constants.emplace_back(type, shape, std::move(bytes));
+    return fmt::format("meta[relay.Constant][{}]", program_.constants.size() - 1);
+  }
+
+  // An operand of `v`'s type that broadcasts with it: another value, or a constant of which some sizes are 1.
+  std::string partner(const Value& v, bool& exact) {
+    const Value& other = any_value();
+    if (other.type == v.type && chance(2)) {
+      exact &= other.exact;
+      return other.name;
+    }
+    Sizes shape = v.shape;
+    for (int64_t& size : shape)
+      if (chance(3)) size = 1;
+    shape.erase(shape.begin(), shape.begin() + static_cast<ptrdiff_t>(draw(shape.size() + 1)));
+    return constant(v.type, shape);
+  }
+
+  std::string axes_of(const Value& v) {
+    Sizes axes;
+    for (size_t k = 0; k < v.shape.size(); ++k)
+      if (chance(2)) axes.push_back(static_cast<int64_t>(k));
+    return axes.empty() ? "None" : fmt::format("[{}]", fmt::join(axes, ", "));
+  }
+
+  std::string permutation(const Value& v) {
+    Sizes axes;
+    for (size_t k = 0; k < v.shape.size(); ++k)
+      axes.insert(axes.begin() + static_cast<ptrdiff_t>(draw(axes.size() + 1)), static_cast<int64_t>(k));
+    return fmt::format("[{}]", fmt::join(axes, ", "));
+  }
+
+  std::string unary(const Value& v, bool& exact) {
+    if (v.type == dtype::boolean) return fmt::format("logical_not({})", v.name);
+    if (v.type != dtype::f32) return fmt::format("{}({})", word({"negative", "abs", "copy", "sign"}), v.name);
+    if (chance(2)) return fmt::format("{}({})", word({"nn.relu", "negative", "abs", "copy"}), v.name);
+    if (chance(3)) return fmt::format("clip({}, a_min=-1.5f, a_max=2f)", v.name);
+    exact = false;
+    return fmt::format("{}({})", word({"tanh", "sigmoid", "erf", "nn.leaky_relu"}), v.name);
+  }
+
+  std::string binary(bool& exact) {
+    const Value& v = any_value();
+    std::string other = partner(v, exact);
+    exact &= v.exact;
+    if (v.type == dtype::boolean)
+      return fmt::format("{}({}, {})", word({"logical_and", "logical_or", "logical_xor"}), v.name, other);
+    if (exact && chance(4)) return fmt::format("{}({}, {})", word({"less", "equal", "greater_equal"}), v.name, other);
+    const char* operation = word({"add", "subtract", "multiply", "maximum", "minimum"});
+    exact &= v.type != dtype::f32 || operation[1] == 'a' || operation[1] == 'i';
+    return fmt::format("{}({}, {})", operation, v.name, other);
+  }
+
+  std::string where(bool& exact) {
+    const Value& c = any_value([](const Value& v) { return v.type == dtype::boolean; });
+    const Value& v = any_value();
+    std::string other = partner(v, exact);
+    exact &= v.exact && c.exact;
+    return fmt::format("where({}, {}, {})", c.name, v.name, other);
+  }
+
+  std::string movement(bool& exact) {
+    const Value& v = any_value();
+    exact = v.exact;
+    auto rank = static_cast<int64_t>(v.shape.size());
+    int64_t axis = rank ? static_cast<int64_t>(draw(v.shape.size())) : 0, size = rank ? v.shape[axis] : 1;
+    Sizes begin(v.shape.size(), 0), end = v.shape, stride(v.shape.size(), 1), pads;
+    switch (draw(9)) {
+      case 0:
+        return fmt::format("transpose({}, axes={})", v.name, permutation(v));
+      case 1:
+        return fmt::format("reshape({}, newshape=[{}])", v.name, rank > 1 && chance(2) ? "0, -1" : "-1");
+      case 2:
+        return fmt::format("expand_dims({}, axis={}, num_newaxis={})", v.name, axis, 1 + draw(2));
+      case 3:
+        return fmt::format("squeeze({})", v.name);
+      case 4:
+        end.insert(end.begin(), any_size());
+        for (int64_t& s : end)
+          if (s == 1) s = any_size();
+        return fmt::format("broadcast_to({}, shape=[{}])", v.name, fmt::join(end, ", "));
+      case 5:
+        for (size_t k = 0; k < end.size(); ++k)
+          begin[k] = static_cast<int64_t>(draw(static_cast<size_t>(end[k] / 2 + 1))), stride[k] = pick({1, 1, 2, 3});
+        return fmt::format("strided_slice({}, begin=[{}], end=[{}], strides=[{}])", v.name, fmt::join(begin, ", "),
+                           fmt::join(end, ", "), fmt::join(stride, ", "));
+      case 6: {
+        const Value& other = any_value([&](const Value& o) { return o.type == v.type; });
+        exact &= other.exact;
+        return fmt::format("concatenate(({}, {}, {}), axis={})", v.name, other.name, v.name, axis);
+      }
+      case 7:
+        for (int64_t k = 0; k < rank; ++k) pads.push_back(pick({0, 0, 1, 2})), pads.push_back(pick({0, 1, 3}));
+        return fmt::format("nn.pad({}, {}, pad_width=[{}])", v.name, constant(v.type, {}), pairs(pads));
+      default: {
+        Sizes positions = random_shape(2);
+        std::vector<int64_t> chosen;
+        for (int64_t k = 0; k < product(shape_of(positions)).value(); ++k)
+          chosen.push_back(static_cast<int64_t>(draw(static_cast<size_t>(std::max<int64_t>(size, 1)))));
+        program_.constants.push_back(Constant::of<int64_t>(dtype::i64, positions, chosen));
+        return fmt::format("take({}, meta[relay.Constant][{}], axis={})", v.name, program_.constants.size() - 1, axis);
+      }
+    }
+  }
+
+  static std::string pairs(const Sizes& list) {
+    std::string text;
+    for (size_t k = 0; k < list.size(); k += 2) text += fmt::format("{}[{}, {}]", k ? ", " : "", list[k], list[k + 1]);
+    return text;
+  }
+
+  std::string reduction(bool& exact) {
+    const Value& v = any_value();
+    bool any_empty = std::ranges::count(v.shape, 0) > 0;
+    exact = v.exact;
+    std::string rest = fmt::format("({}, axis={}, keepdims={})", v.name, axes_of(v), chance(2) ? "True" : "False");
+    if (v.type == dtype::boolean) return word({"all", "any"}) + rest;
+    if (!any_empty && chance(2)) {
+      if (exact && chance(3)) return word({"argmax", "argmin"}) + rest;
+      return word({"max", "min"}) + rest;
+    }
+    if (v.type != dtype::f32) return "sum" + rest;
+    exact = false;
+    if (!v.shape.empty() && chance(3)) return fmt::format("nn.softmax({}, axis={})", v.name, draw(v.shape.size()));
+    return (any_empty || chance(3) ? "sum" : "mean") + rest;
+  }
+
+  std::string image_operation() {
+    const Value& v = any_image();
+    int64_t channels = v.shape[1], taps = pick({1, 1, 3, 3, 5}), stride = pick({1, 1, 2}), pad = pick({0, taps / 2});
+    std::string window = fmt::format("strides=[{}, {}], padding=[{}, {}]", stride, stride, pad, pad);
+    switch (draw(6)) {
+      case 0:
+        return fmt::format("{}({}, pool_size=[{}, {}], {})", word({"nn.max_pool2d", "nn.avg_pool2d"}), v.name, taps,
+                           taps, window);
+      case 1:
+        return fmt::format("nn.bias_add({}, {})", v.name, constant(dtype::f32, {channels}));
+      case 2:
+        return fmt::format("nn.conv2d({}, {}, {}, groups={})", v.name, constant(dtype::f32, {channels, 1, taps, taps}),
+                           window, channels);
+      case 3:
+        return fmt::format("nn.global_avg_pool2d({})", v.name);
+      default:
+        return fmt::format("nn.conv2d({}, {}, {})", v.name,
+                           constant(dtype::f32, {pick({1, 5, 16, 24, 32}), channels, taps, taps}), window);
+    }
+  }
+
+  std::string product_of_matrices() {
+    const Value& v = any_float();
+    int64_t columns = v.shape.empty() ? 1 : v.shape.back();
+    if (v.shape.size() == 2 && chance(2))
+      return fmt::format("nn.dense({}, {})", v.name, constant(dtype::f32, {any_size(), columns}));
+    if (v.shape.size() == 3 && chance(2))
+      return fmt::format("nn.batch_matmul({}, {})", v.name, constant(dtype::f32, {v.shape[0], any_size(), columns}));
+    return fmt::format("nn.matmul({}, {})", v.name,
+                       chance(3) ? any_float().name : constant(dtype::f32, {columns, any_size()}));
+  }
+
+  // Both branches use values from outside; one or two results.
+  std::string condition(bool& exact) {
+    const Value& c = values_[4];
+    const Value& v = any_value();
+    bool first = v.exact, second = v.exact;
+    std::string then_value = unary(v, first), else_value = unary(v, second);
+    exact = first && second;
+    if (chance(2)) return fmt::format("if ({}) {{ {} }} else {{ {} }}", c.name, then_value, else_value);
+    return fmt::format("(if ({}) {{ let %t = {}; (%t, {}) }} else {{ ({}, {}) }}).{}", c.name, then_value, v.name,
+                       v.name, else_value, draw(2));
+  }
+
+  // A call of a new global function of one value, which applies two operations.
+  std::string call(bool& exact) {
+    const Value& v = any_value();
+    Value param{"%p", v.type, v.shape, v.exact};
+    exact = v.exact;
+    std::string first = unary(param, exact);
+    Value inner{"%q", v.type, v.shape, exact};
+    std::string second = unary(inner, exact);
+    std::string name = fmt::format("@f{}", program_.functions.size());
+    program_.functions.push_back(
+        fmt::format("def {}({}) {{\n  let %q = {};\n  {}\n}}\n", name, Program::declaration(param), first, second));
+    return fmt::format("{}({})", name, v.name);
+  }
+
+  std::string conversion(bool& exact) {
+    const Value& v = any_value();
+    exact = v.exact;
+    const char* to = exact ? word({"float32", "int32", "int8", "bool"}) : "float32";
+    return fmt::format("cast({}, dtype=\"{}\")", v.name, to);
+  }
+
+  std::string propose(bool& exact) {
+    switch (draw(12)) {
+      case 0: {
+        const Value& v = any_value();
+        exact = v.exact;
+        return unary(v, exact);
+      }
+      case 1:
+      case 2:
+        return binary(exact);
+      case 3:
+        return where(exact);
+      case 4:
+      case 5:
+        return movement(exact);
+      case 6:
+        return reduction(exact);
+      case 7:
+        exact = false;
+        return product_of_matrices();
+      case 8:
+        return conversion(exact);
+      case 9:
+        return chance(2) ? condition(exact) : call(exact);
+      default:
+        exact = false;
+        return image_operation();
+    }
+  }
+
+  // Binds the operation if it has a type and is small enough.
+  void add(const std::string& operation, bool exact) {
+    std::string name = fmt::format("%v{}", program_.statements.size());
+    program_.statements.push_back({name, operation});
+    Diagnostics d;
+    auto module = frontends::import_relay(program_.text({name}), {}, d);
+    const auto* tuple = module ? relay::as<relay::TupleType>(module->functions.at("main").result_type) : nullptr;
+    const auto* type = tuple ? relay::as<relay::TensorType>(tuple->fields.at(0)) : nullptr;
+    if (!type || !is_static(type->shape) || product(type->shape).value() > 20000) {
+      program_.statements.pop_back();
+      return;
+    }
+    values_.push_back({name, type->dtype, static_shape(type->shape), exact});
+    program_.values.push_back(values_.back());
+  }
+
+  std::mt19937 random_;
+  Program program_;
+  std::vector<Value> values_;  // inputs, then results
+};
+
+Constant random_input(const Value& v, std::mt19937& random) {
+  auto count = static_cast<size_t>(product(shape_of(v.shape)).value());
+  auto values = [&](auto of) {
+    std::vector<decltype(of(0u))> list(count);
+    for (auto& x : list) x = of(random());
+    return Constant::of(v.type, v.shape, list);
+  };
+  if (v.type == dtype::f32) return values([](auto r) { return static_cast<float>(r % 4001) / 1000 - 2; });
+  if (v.type == dtype::i32) return values([](auto r) { return static_cast<int32_t>(r % 17) - 8; });
+  if (v.type == dtype::boolean) return values([](auto r) { return static_cast<uint8_t>(r % 2); });
+  return values([](auto r) { return static_cast<uint8_t>(r); });
+}
+
+CompileOptions options_of(unsigned seed, const std::string& text) {
+  auto raw = std::as_bytes(std::span(text));
+  CompileOptions o{.model = "random.rly", .prefix = "m"};
+  o.model_bytes = std::make_shared<const std::vector<std::byte>>(raw.begin(), raw.end());
+  o.mcpu = seed % 2 ? "x86-64-v3" : __builtin_cpu_supports("avx512vl") ? "x86-64-v4" : "x86-64-v2";
+  o.schedule.strict = seed % 5 == 1;
+  o.schedule.small = seed % 7 == 2;
+  o.schedule.threads = seed % 3 == 2 ? 2 : 1;
+  o.passes.verify_each = true;
+  return o;
+}
+
+// What differs between the engines and the definitions; empty when nothing does.
+std::string difference(unsigned seed, const Program& program, const std::vector<std::string>& outputs) {
+  Diagnostics d;
+  const std::string text = program.text(outputs);
+  std::mt19937 random(seed);
+  std::vector<Constant> inputs;
+  for (const Value& v : program.inputs) inputs.push_back(random_input(v, random));
+  auto module = frontends::import_relay(text, {}, d);
+  auto expected = module ? relay::evaluate(*module, inputs, tensor::Precision::specified, d) : std::nullopt;
+  if (!expected) return "no definition: " + d.str();
+  const bool on_arm = seed % 4 == 3;  // where objects cannot run
+  CompileOptions options = options_of(seed, text);
+  if (on_arm) options.target = "aarch64", options.mcpu = "";
+  Compiler compiler(options, d);
+  auto model = prepare_verification(compiler);
+  if (!model) return "not compiled: " + d.str();
+  for (const char* name : engine_names) {
+    if (on_arm && std::string(name) == "object") continue;
+    auto got = make_engine(name, compiler, model->fused, model->planned)(inputs, d);
+    if (!got) {
+      if (expected->status == tensor::Status::ok) return fmt::format("{}: {}", name, d.str());
+      d = Diagnostics();
+      continue;
+    }
+    if (expected->status != tensor::Status::ok) return fmt::format("{}: no failure", name);
+    for (size_t k = 0; k < got->size(); ++k) {
+      double scale = 1;
+      for (int64_t i = 0; i < expected->results[k].count(); ++i)
+        if (double v = std::abs(expected->results[k].number_at(i)); std::isfinite(v)) scale = std::max(scale, v);
+      Comparison c = compare((*got)[k], expected->results[k], {.rtol = 1e-4, .atol = 1e-4 * scale});
+      if (!c.ok) return fmt::format("{}: {}: {}", name, outputs[k], c.what);
+    }
+  }
+  return "";
+}
+
+// The difference; an exception is one.
+std::string failure(unsigned seed, const Program& program, const std::vector<std::string>& outputs) {
+  try {
+    return difference(seed, program, outputs);
+  } catch (const std::exception& e) {
+    return std::string("exception: ") + e.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("random programs compute what their definitions do") {
+  const char* more = std::getenv("DLCC_RANDOM_PROGRAMS");
+  int count = more ? std::atoi(more) : 120;
+  size_t statements = 0;
+  for (int seed = 1; seed <= count; ++seed) {
+    Program program = Generator(static_cast<unsigned>(seed)).program();
+    statements += program.statements.size();
+    std::vector<std::string> all;
+    for (const Value& v : program.values) all.push_back(v.name);
+    std::string problem = failure(static_cast<unsigned>(seed), program, all);
+    if (problem.empty()) continue;
+    for (const std::string& name : all)  // the first value that is wrong alone
+      if (std::string alone = failure(static_cast<unsigned>(seed), program, {name}); !alone.empty()) {
+        problem = alone, all = {name};
+        break;
+      }
+    FAIL_CHECK("seed " << seed << ": " << problem << "\n" << program.text(all));
+  }
+  MESSAGE(count << " programs, " << statements << " operations");
+}

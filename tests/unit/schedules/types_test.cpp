@@ -1,0 +1,132 @@
+// Every schedule in the element types of 8 and 16 bits: sums in their compute type, results rounded or clamped back.
+#include <doctest/doctest.h>
+
+#include <array>
+
+#include "harness.h"
+#include "tensor/builder.h"
+#include "tensor/layout.h"
+
+using namespace dlcc;
+using namespace dlcc::tensor;
+using namespace dlcc::test;
+
+namespace {
+
+constexpr DType narrow_types[] = {dtype::i8, dtype::u8, dtype::f16, dtype::bf16};
+
+// The type of sums of products of `type`.
+DType accumulator(DType type) { return is_float(type) ? compute_type(type) : dtype::i32; }
+
+// Zero, as a load of `type` gives it.
+Expr zero(DType type) { return is_float(type) ? literal(compute_type(type), 0.0) : literal(type, int64_t{0}); }
+
+// A sum as an element of `type`: rounded for floats, scaled, rounded and clamped for integers, as quantized networks
+// do.
+Expr narrowed(DType type, const Expr& sum) {
+  if (is_float(type)) return cast(type, sum);
+  Expr scaled = round_even(cast(dtype::f32, sum) * literal(dtype::f32, 1.0 / 1024));
+  auto bound = [&](const Expr& e) { return cast(dtype::f32, e); };
+  return cast(type, min(bound(highest(type)), max(bound(lowest(type)), scaled)));
+}
+
+// A convolution with c, o, k, stride, pad and groups of `p`, and a bias of the accumulator's type.
+TensorFunction convolution_in(DType type, const Conv& p, bool keep_sums) {
+  int64_t oh = (p.h + 2 * p.pad - p.k) / p.stride + 1, ow = (p.w + 2 * p.pad - p.k) / p.stride + 1;
+  int64_t group_inputs = p.c / p.groups, group_outputs = p.o / p.groups;
+  DType sums = accumulator(type);
+  Definition d("conv");
+  Tensor x = d.input("x", type, {p.n, p.c, p.h, p.w}), w = d.input("w", type, {p.o, group_inputs, p.k, p.k});
+  Tensor bias = d.input("b", sums, {p.o});
+  Shape shape = {p.n, p.o, oh, ow};
+  Tensor y = d.reduce("a", shape, sum_of(sums), {group_inputs, p.k, p.k}, [&](Index i, Index r) {
+    Expr group = p.groups == 1 ? Expr(0) : floor_div(i[1], Expr(group_outputs)) * Expr(group_inputs);
+    std::vector<Expr> at = {i[0], group + r[0], i[2] * Expr(p.stride) + r[1] - Expr(p.pad),
+                            i[3] * Expr(p.stride) + r[2] - Expr(p.pad)};
+    Expr value = p.pad ? x.at_or(at, zero(x.type())) : x(at);
+    return cast(sums, value) * cast(sums, w(i[1], r[0], r[1], r[2]));
+  });
+  d.result("y", keep_sums ? sums : type, shape, [&](Index i) {
+    Expr sum = y(i) + bias(i[1]);
+    return keep_sums ? sum : narrowed(type, sum);
+  });
+  return d.finish();
+}
+
+void check_conv(DType type, const Conv& p) {
+  for (bool keep_sums : {false, true}) {
+    TensorFunction f = convolution_in(type, p, keep_sums);
+    for (const std::vector<bool>& constant : {std::vector{false, true, true}, std::vector{false, false, false}}) {
+      check_schedule(f, constant);
+      check_schedule(f, constant, {channels16(f, 0), {}, {}, channels16(f, 3)});
+    }
+    check_schedule(f, {false, true, true}, halo_layouts(f, {false, true, true}, {}));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("convolutions in narrow types") {
+  for (DType type : narrow_types) {
+    CAPTURE(name(type));
+    check_conv(type, {.c = 16, .h = 7, .w = 9, .o = 32});
+    check_conv(type, {.c = 20, .h = 5, .w = 6, .o = 40, .k = 1, .pad = 0});
+    check_conv(type, {.c = 12, .h = 9, .w = 8, .o = 19, .stride = 2, .groups = 1});
+    check_conv(type, {.c = 32, .h = 6, .w = 7, .o = 32, .groups = 2});
+    check_conv(type, {.c = 24, .h = 8, .w = 7, .o = 24, .groups = 24});
+  }
+}
+
+TEST_CASE("matrix products in narrow types") {
+  for (DType type : narrow_types) {
+    CAPTURE(name(type));
+    for (auto [m, k, n] : {std::array{1, 33, 10}, std::array{5, 64, 64}, std::array{9, 7, 50}}) {
+      DType sums = accumulator(type);
+      Definition d("dense");
+      Tensor a = d.input("a", type, {m, k}), b = d.input("b", type, {n, k});
+      Tensor y = d.reduce("p", {m, n}, sum_of(sums), {k},
+                          [&](Index i, Index r) { return cast(sums, a(i[0], r[0])) * cast(sums, b(i[1], r[0])); });
+      d.result("y", type, {m, n}, [&](Index i) { return narrowed(type, y(i)); });
+      TensorFunction f = d.finish();
+      check_schedule(f, {false, true});
+      check_schedule(f, {false, false});
+    }
+  }
+}
+
+TEST_CASE("pooling in narrow types") {
+  for (DType type : narrow_types) {
+    CAPTURE(name(type));
+    for (bool average : {false, true}) {
+      DType inner = average ? accumulator(type) : compute_type(type);
+      Definition d("pool");
+      Tensor x = d.input("x", type, {1, 24, 9, 11});
+      Reducer reducer = average ? sum_of(inner) : max_of(inner);
+      Tensor y = d.reduce("a", {1, 24, 5, 6}, reducer, {3, 3}, [&](Index i, Index r) {
+        Expr outside = average ? zero(type) : lowest(compute_type(type));
+        return cast(inner, x.at_or({i[0], i[1], i[2] * 2 + r[0] - 1, i[3] * 2 + r[1] - 1}, outside));
+      });
+      d.result("y", type, {1, 24, 5, 6}, [&](Index i) { return average ? narrowed(type, y(i)) : cast(type, y(i)); });
+      TensorFunction f = d.finish();
+      check_schedule(f, {false});
+      check_schedule(f, {false}, {channels16(f, 0), channels16(f, 1)});
+    }
+  }
+}
+
+TEST_CASE("elementwise stages and reductions along rows in narrow types") {
+  for (DType type : narrow_types) {
+    CAPTURE(name(type));
+    DType inner = compute_type(type);
+    Definition d("rows");
+    Tensor x = d.input("x", type, {5, 37}), scale = d.input("s", type, {37});
+    Tensor scaled = d.compute("scaled", inner, {5, 37}, [&](Index i) {
+      return cast(inner, x(i)) * cast(inner, scale(i[1]));  // integers wrap
+    });
+    Tensor largest = d.reduce("m", {5}, max_of(inner), {37}, [&](Index i, Index r) { return scaled(i[0], r[0]); });
+    d.result("y", type, {5, 37}, [&](Index i) { return cast(type, scaled(i) - largest(i[0])); });
+    TensorFunction f = d.finish();
+    check_schedule(f, {false, false});
+    check_schedule(f, {false, true});
+  }
+}
