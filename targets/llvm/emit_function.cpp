@@ -1,5 +1,9 @@
 // Outlined statements: loop nests (outline_loop_nests.cpp) and the bodies of parallel loops (emit_parallel.cpp). The
 // parameters of an outlined function are the buffers and variables that its statement captures.
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/Module.h>
+#include <llvm/TargetParser/Triple.h>
+
 #include <algorithm>
 
 #include "targets/llvm/kernel_emitter.h"
@@ -83,12 +87,18 @@ llvm::AttrBuilder KernelEmitter::attributes_of(const Memory& memory) const {
   return result;
 }
 
-// The calling convention preserves the caller's registers, which the loops around the nest use.
+// The calling convention preserves the caller's registers, which the loops around the nest use. On AArch64, LLVM 19
+// aligns the stack in x9 without saving it, although the convention preserves it; functions that clobber x9 save it
+// first.
 void KernelEmitter::emit_outlined_nest(const Stmt& s) {
   Captured captured = captured_by(s);
-  llvm::Function* f =
-      emit_outlined_function("_outlined", b_.getVoidTy(), captured, {},
-                             [&](KernelEmitter& inner, const std::vector<Value*>&) { inner.emit_statement(s); });
+  llvm::Function* f = emit_outlined_function("_outlined", b_.getVoidTy(), captured, {},
+                                             [&](KernelEmitter& inner, const std::vector<Value*>&) {
+                                               auto* type = llvm::FunctionType::get(inner.b_.getVoidTy(), false);
+                                               if (llvm::Triple(function_->getParent()->getTargetTriple()).isAArch64())
+                                                 inner.b_.CreateCall(llvm::InlineAsm::get(type, "", "~{x9}", true));
+                                               inner.emit_statement(s);
+                                             });
   f->setCallingConv(llvm::CallingConv::PreserveMost);
   b_.CreateCall(f, captured.values())->setCallingConv(f->getCallingConv());
 }

@@ -31,7 +31,7 @@ CodeLevel v4() {
           "x86-64-v4",
           "sapphirerapids",
           "",
-          {.vector_bytes = 64, .vector_registers = 32, .has_fma = true, .machine_balance = 16, .l2_bytes = 1 << 20}};
+          {.vector_bytes = 64, .vector_registers = 32, .has_fma = true, .l2_bytes = 1 << 20, .machine_balance = 16}};
 }
 
 // Measurements of named CPUs. Zen 5: 262 to 274 GFLOP/s, 42 to 56 GB/s.

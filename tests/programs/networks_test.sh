@@ -6,11 +6,11 @@ dlcc=$1 networks=$2 data=${3:-}
 levels=(x86-64-v2 x86-64-v3)
 if grep -qw avx512vl /proc/cpuinfo; then levels+=(x86-64-v4); else echo "not run on x86-64-v4: this machine has no AVX-512"; fi
 check() {  # NETWORK FLAGS..
-  "$dlcc" verify --rtol=1e-3 --atol=1e-3 "$1/model.rly" "$1/test_data_set_0" "${@:2}"
+  "$dlcc" verify --rtol=1e-4 --atol=1e-4 "$1/model.rly" "$1/test_data_set_0" "${@:2}"
 }
 for network in "$networks"/*; do
   for level in "${levels[@]}"; do check "$network" -mcpu="$level"; done
-  for flags in --accuracy=strict -Os --threads=2; do check "$network" $flags; done
+  check "$network" -mcpu=x86-64-v3 --accuracy=strict --threads=2
 done
 for network in "$data"/onnx/light/light_{resnet50,squeezenet,vgg19}; do
   [ -d "$network" ] || continue
