@@ -255,10 +255,6 @@ std::optional<Chain> split_at_window_reduction(const TensorFunction& f) {
   return chain;
 }
 
-bool uses(const Load& load, const Var& var) {
-  return std::ranges::any_of(load.indices, [&](const Expr& i) { return uses(i, var); });
-}
-
 bool reads(const Expr& e, const Buffer& buffer) {
   auto loads = loads_of(e);
   return std::ranges::any_of(loads, [&](const Load& l) { return l.buffer == buffer; });

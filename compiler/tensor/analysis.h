@@ -84,9 +84,6 @@ int64_t multiply_accumulates(const TensorFunction&);
 // Whether the expression contains a function that takes many instructions: a transcendental one, a float division.
 bool is_expensive(const Expr&);
 
-// Whether the variable occurs in an index of the load.
-bool uses(const Load&, const Var&);
-
 // Whether the index is provably in [0, extent).
 bool provably_in_range(const Expr& index, const Dim& extent, const Ranges&);
 
