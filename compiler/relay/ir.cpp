@@ -73,24 +73,20 @@ struct Cloner {
                       pattern.v);
   }
 
-  std::shared_ptr<Block> share(const Block& block) { return std::make_shared<Block>(copy(block)); }
-
   Operation copy(const Operation& op) {
     Operation out = op;
     for_each_atom(out, [&](Atom& a) { rename(a); });
     if (If* o = std::get_if<If>(&out)) {
-      o->then_block = share(*o->then_block);
-      o->else_block = share(*o->else_block);
+      o->then_block = copy(*o->then_block);
+      o->else_block = copy(*o->else_block);
     } else if (Match* o = std::get_if<Match>(&out)) {
       for (Clause& c : o->clauses) {
         c.pattern = copy(c.pattern);
-        c.body = share(*c.body);
+        c.body = copy(*c.body);
       }
     } else if (MakeFunction* o = std::get_if<MakeFunction>(&out)) {
-      auto function = std::make_shared<Function>(*o->function);
-      for (Var& p : function->params) p = copy(p);
-      function->body = copy(function->body);
-      o->function = std::move(function);
+      for (Var& p : o->function->params) p = copy(p);
+      o->function->body = copy(o->function->body);
     }
     return out;
   }

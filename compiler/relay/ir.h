@@ -26,6 +26,7 @@
 
 #include "relay/attrs.h"
 #include "relay/type.h"
+#include "support/boxed.h"
 #include "support/constant.h"
 #include "support/diagnostics.h"
 #include "tensor/ir.h"
@@ -83,7 +84,7 @@ struct Project {
 };
 struct If {
   Atom condition;  // bool scalar
-  std::shared_ptr<Block> then_block, else_block;
+  Boxed<Block> then_block, else_block;
 };
 struct Pattern {
   struct Wildcard {};
@@ -101,7 +102,7 @@ struct Pattern {
 };
 struct Clause {
   Pattern pattern;
-  std::shared_ptr<Block> body;
+  Boxed<Block> body;
 };
 struct Match {
   Atom value;
@@ -109,7 +110,7 @@ struct Match {
   bool complete = true;         // false for `match?`: may fail at run time
 };
 struct MakeFunction {  // a closure
-  std::shared_ptr<Function> function;
+  Boxed<Function> function;
 };
 struct RefCreate {
   Atom value;

@@ -224,8 +224,8 @@ class Verifier {
   static bool nested_are_there(const Operation& op) {
     if (const If* o = std::get_if<If>(&op)) return o->then_block && o->else_block;
     if (const Match* o = std::get_if<Match>(&op))
-      return std::ranges::all_of(o->clauses, [](const Clause& c) { return c.body != nullptr; });
-    if (const MakeFunction* o = std::get_if<MakeFunction>(&op)) return o->function != nullptr;
+      return std::ranges::all_of(o->clauses, [](const Clause& c) { return static_cast<bool>(c.body); });
+    if (const MakeFunction* o = std::get_if<MakeFunction>(&op)) return static_cast<bool>(o->function);
     return true;
   }
 

@@ -271,8 +271,7 @@ std::optional<Branch> Importer::import_branch(const schema::GraphProto& graph, S
     builder_.discard();
     return std::nullopt;
   }
-  auto block = std::make_shared<relay::Block>(builder_.close(*results, location));
-  return Branch{block, *results};
+  return Branch{builder_.close(*results, location), *results};
 }
 
 }  // namespace dlcc::frontends::onnx

@@ -23,7 +23,7 @@ class ExternalFiles;
 
 // A subgraph that was imported as a block of its own.
 struct Branch {
-  std::shared_ptr<relay::Block> block;
+  relay::Block block;
   Values results;
 };
 

@@ -153,9 +153,9 @@ Parser::Value Parser::match_statement() {
     Clause clause;
     clause.pattern = pattern();
     if (!expect("=>", "the pattern")) return;
-    auto body = std::make_shared<Block>();
-    Block* outer = std::exchange(block_, body.get());
-    body->result = atom_expr();
+    Block body;
+    Block* outer = std::exchange(block_, &body);
+    body.result = atom_expr();
     block_ = outer;
     clause.body = std::move(body);
     match.clauses.push_back(std::move(clause));
@@ -343,7 +343,7 @@ Parser::Value Parser::primary_word(const Token& t) {
   if (t.word("True") || t.word("False"))
     return {Atom(Constant::of<uint8_t>(dtype::boolean, {}, {t.text == "True"})), where};
   if (t.word("if")) return if_expression(where);
-  if (t.word("fn")) return operation(MakeFunction{std::make_shared<Function>(function_rest())});
+  if (t.word("fn")) return operation(MakeFunction{function_rest()});
   if (t.word("ref")) return operation(RefCreate{operands(1)[0]});
   if (t.word("ref_read")) return operation(RefRead{operands(1)[0]});
   if (t.word("ref_write")) {
@@ -374,9 +374,9 @@ Parser::Value Parser::if_expression(const SourceLocation& where) {
   if (!expect("(", "if")) return {nothing(), where};
   op.condition = atom_expr();
   expect(")", "the condition");
-  op.then_block = std::make_shared<Block>(braces());
+  op.then_block = braces();
   if (!accept_word("else")) unexpected("'else'");
-  op.else_block = std::make_shared<Block>(braces());
+  op.else_block = braces();
   return {Operation(std::move(op)), where};
 }
 

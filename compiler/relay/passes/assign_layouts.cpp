@@ -93,6 +93,7 @@ class LayoutAssigner {
 
   Layout choose(const TensorFunction& f, const std::vector<Atom>& args, const std::vector<Layout>& layouts) const {
     if (f.results.size() != 1 || !is_static(f.results[0]->shape) || f.results[0]->rank() < 3) return {};
+    if (product(f.results[0]->shape) == Dim(0)) return {};  // no element, so no block
     if (int axis = channels_of(f, which_are_constant(args)); axis >= 0) return blocked(f, axis);
     if (tensor::pattern_of(f) == tensor::Pattern::opaque && !tensor::is_concatenation(f)) return {};
     // Otherwise keep the blocks of the largest blocked operand.

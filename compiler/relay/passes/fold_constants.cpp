@@ -59,7 +59,7 @@ class Folder {
   }
 
   // Replaces the `if` by the branch's bindings.
-  void take_branch(Binding& b, const If& branch, std::vector<Binding>& kept) {
+  void take_branch(Binding& b, If& branch, std::vector<Binding>& kept) {
     Block& taken = std::get<Constant>(branch.condition).integer_at(0) ? *branch.then_block : *branch.else_block;
     fold(std::move(taken.bindings), kept);
     known_.apply(taken.result);

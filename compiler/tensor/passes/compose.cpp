@@ -27,6 +27,18 @@ bool inside(const Load& l, Expr& condition) {
   return constant_integer(condition) == 1;
 }
 
+// Makes one node of structurally equal sub-expressions.
+Expr merge_equal_nodes(const Expr& root) {
+  std::map<size_t, std::vector<Expr>> merged;  // by a hash of the node's kind and its operands' addresses
+  return rewrite(root, [&](const Expr& e) {
+    size_t hash = e->v.index();
+    for_each_operand(*e, [&](const Expr& o) { hash = hash * 31 + std::hash<const void*>()(o.get()); });
+    std::vector<Expr>& nodes = merged[hash];
+    auto it = std::ranges::find_if(nodes, [&](const Expr& n) { return structurally_equal(n, e); });
+    return it == nodes.end() ? nodes.emplace_back(e) : *it;
+  });
+}
+
 // Replaces loads of the producer's result by the producer's value at the load's index. Loads at equal indices share one
 // copy of the value.
 void inline_into(Stage& consumer, const Stage& producer) {
@@ -57,6 +69,9 @@ void inline_into(Stage& consumer, const Stage& producer) {
     done.emplace_back(*l, value);
     return value;
   });
+  // A producer with two readers leaves a copy in each; once these meet in one stage the copies are merged, else the
+  // expression would double with every such producer.
+  for (Expr& v : consumer.values) v = merge_equal_nodes(v);
   if (producer.requirements.empty()) return;
   Substitution own;  // a consumer that takes over requirements reads the producer at its own index
   for (size_t k = 0; k < producer.axes.size(); ++k) own[producer.axes[k].var] = consumer.axes[k].var;

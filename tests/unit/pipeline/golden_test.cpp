@@ -7,7 +7,7 @@
 namespace dlcc {
 namespace {
 
-std::string lowered_program(const std::string& command, const std::string& input, const std::string& file) {
+Planned planned_program(const std::string& command, const std::string& input, const std::string& file) {
   std::stringstream words(command);
   CompileOptions options;
   options.model = file;
@@ -17,12 +17,18 @@ std::string lowered_program(const std::string& command, const std::string& input
   Diagnostics diagnostics;
   auto planned = Compiler(options, diagnostics).compile();
   REQUIRE_MESSAGE(planned, diagnostics.str());
-  return lower::print(planned->program, &planned->plan);
+  return std::move(*planned);
+}
+
+std::string lowered_program(const std::string& command, const std::string& input, const std::string& file) {
+  Planned planned = planned_program(command, input, file);
+  return lower::print(planned.program, &planned.plan);
 }
 
 std::string kernel(const std::string& command, const std::string& input, const std::string& file) {
   const size_t blank = command.find(' ');
-  const std::string program = lowered_program(command.substr(blank + 1), input, file);
+  const Planned planned = planned_program(command.substr(blank + 1), input, file);
+  const std::string program = lower::print_with_lines(planned.program, planned.plan).text;
   const size_t from = program.find("kernel @" + command.substr(0, blank) + "("), to = program.find("\n}\n", from);
   REQUIRE_MESSAGE(to != std::string::npos, program);
   return program.substr(from, to + 3 - from);
