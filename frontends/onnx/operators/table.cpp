@@ -46,7 +46,10 @@ Converter direct(const char* relay_op) {
   };
 }
 
-ListArgument list_attribute(Node& n, const char* name) { return {n.has_attr(name), n.integers(name)}; }
+ListArgument list_attribute(Node& n, const char* name) {
+  auto list = n.integers(name);  // nothing if the attribute has another type, which is reported
+  return {list.has_value(), list};
+}
 
 ListArgument list_input(Node& n, int input) {
   if (!n.has(input)) return {};

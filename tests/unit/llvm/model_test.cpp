@@ -260,7 +260,7 @@ TEST_CASE("a crash of the child is reported with the tensor and the offset") {
     return diagnostics.str();
   };
   CHECK(message(reads).find("read of byte 32 of input 'x', which has 32 bytes") != std::string::npos);
-  CHECK(message(writes).find("beside output 'y'") != std::string::npos);
+  CHECK(message(writes).find("out of the bounds of output 'y'") != std::string::npos);
 }
 
 TEST_CASE("a run is stopped at its time limit") {

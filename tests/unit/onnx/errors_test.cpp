@@ -50,6 +50,12 @@ TEST_CASE("all problems are found, and nodes that depend on them are not reporte
         "m: node 'y' (Add): error[undefined-value]: nothing defines its input 'missing'\n");
 }
 
+TEST_CASE("an attribute of another type") {
+  CHECK(errors_of(x + y + node("ReduceMean", {"x"}, {"y"}, "attribute { name: 'axes' type: STRINGS strings: '0' }")) ==
+        "m: node 'y' (ReduceMean): error[bad-attribute]: attribute 'axes' must be of type ints, found strings\n"
+        "    'x' float32 [2]\n");
+}
+
 TEST_CASE("cycles, duplicates, missing outputs") {
   CHECK(errors_of(x + y + node("Add", {"x", "b"}, {"a"}) + node("Exp", {"a"}, {"b"}) + node("Neg", {"b"}, {"y"})) ==
         "m: node 'a' (Add): error[cyclic-graph]: the node depends on itself\n"
