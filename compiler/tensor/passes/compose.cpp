@@ -69,9 +69,6 @@ void inline_into(Stage& consumer, const Stage& producer) {
     done.emplace_back(*l, value);
     return value;
   });
-  // A producer with two readers leaves a copy in each; once these meet in one stage the copies are merged, else the
-  // expression would double with every such producer.
-  for (Expr& v : consumer.values) v = merge_equal_nodes(v);
   if (producer.requirements.empty()) return;
   Substitution own;  // a consumer that takes over requirements reads the producer at its own index
   for (size_t k = 0; k < producer.axes.size(); ++k) own[producer.axes[k].var] = consumer.axes[k].var;
@@ -163,6 +160,7 @@ void inline_stages(TensorFunction& f) {
   auto is_result = [&](const Stage& s) {
     return std::ranges::any_of(s.results, [&](const Buffer& b) { return std::ranges::count(f.results, b) > 0; });
   };
+  bool copied = false;  // a producer was inlined into several stages
   for (size_t k = 0; k < f.stages.size();) {
     Stage& producer = f.stages[k];
     bool simple =
@@ -177,7 +175,13 @@ void inline_stages(TensorFunction& f) {
       ++k;
       continue;
     }
-    for (Stage* reader : readers) inline_into(*reader, producer);
+    for (Stage* reader : readers) {
+      inline_into(*reader, producer);
+      // Where copies of one producer meet in a stage, they become one again: else every diamond doubles the expression.
+      if (copied)
+        for (Expr& v : reader->values) v = merge_equal_nodes(v);
+    }
+    copied |= readers.size() > 1;
     f.stages.erase(f.stages.begin() + static_cast<std::ptrdiff_t>(k));
   }
   verify_after("inline_stages", f);
