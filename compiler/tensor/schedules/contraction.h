@@ -66,8 +66,9 @@ struct ContractionPlan {
 
 // Pixels (M) and vectors of N whose accumulators are computed together: the most products per load that fit the
 // registers. Beside rows * vectors accumulators, registers hold `vectors` vectors of weights; the data, which is one
-// broadcast element, or one vector of K for each row (Machine::multiplies_by_lane); the product (without FMA); and one
-// value to spare. The vectors divide the panel.
+// broadcast element, or one vector of K for each row (Machine::multiplies_by_lane); without FMA the product and the two
+// factors of the next product, which the instruction scheduler loads early; and one value to spare. The vectors divide
+// the panel.
 struct RegisterTile {
   int64_t rows = 1, vectors = 1;
 };
