@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The digit classifier, compiled for AArch64, runs under emulation and recognises its samples.
+# The digit classifier, compiled for AArch64, runs under emulation and recognises its samples; outlined loop nests save x9,
+# in which LLVM aligns their stack.
 # aarch64_test.sh DLCC SOURCE_FOLDER WORK_FOLDER; exit status 77 (skipped) without a cross compiler or the emulator.
 set -euo pipefail
 dlcc=$1 source=$2 work=$3
@@ -16,3 +17,7 @@ for image in sheared_4 blurred_9; do
   grep -q "^> *$digit " "$work/out"
   echo "recognised: $image"
 done
+
+"$dlcc" "$source/tests/programs/spilling_layers.rly" --target aarch64 --emit=llvm -o "$work/outlined.ll"
+outlined=$(grep -cE '^define .*_outlined' "$work/outlined.ll") saved=$(grep -c '~{x9}' "$work/outlined.ll" || true)
+[ "$outlined" -gt 0 ] && [ "$saved" -ge "$outlined" ] || { echo "$saved of $outlined outlined loop nests save x9"; exit 1; }
