@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <regex>
 
 #include "relay/passes/passes.h"
@@ -58,17 +57,6 @@ std::string check_weights(const std::string& where) {
   for (std::string_view kind : {"section=", "external="})
     if (where.starts_with(kind) && where.size() > kind.size() && where != "external=-") return "";
   return "expected section=NAME or external=FILE, found '" + where + "'";
-}
-
-// Whether all errors are in the command line, none in the model.
-bool are_command_line_errors(const Diagnostics& diagnostics) {
-  return std::ranges::all_of(diagnostics.list(), [](const Diagnostic& d) {
-    return d.id == DiagnosticId::bad_option || d.id == DiagnosticId::unknown_target;
-  });
-}
-
-int exit_status(const Diagnostics& diagnostics) {
-  return !diagnostics.any() ? 0 : are_command_line_errors(diagnostics) ? 2 : 1;
 }
 
 // Throws for "-mcpu=": CLI11 would take the next argument as its value.
@@ -197,40 +185,6 @@ std::optional<int> parse(CLI::App& app, const std::vector<std::string>& args) {
     diagnostics.error(DiagnosticId::bad_option, {}, with_users_spellings(e.what(), app, args));
     return report(diagnostics, reporting);
   }
-}
-
-int report(const Diagnostics& diagnostics, const Reporting& r) {
-  if (r.json) {
-    nlohmann::json list = nlohmann::json::array();
-    auto add = [&](const Diagnostic& d) {
-      nlohmann::json item = {{"severity", d.severity == Severity::error ? "error" : "remark"},
-                             {"id", diagnostic_name(d.id)},
-                             {"message", d.message}};
-      if (!d.location.file.empty()) item["file"] = d.location.file;
-      if (d.location.line > 0) item["line"] = d.location.line, item["column"] = d.location.column;
-      if (!d.location.node.empty()) item["node"] = d.location.node;
-      if (!d.details.empty()) item["details"] = d.details;
-      if (!d.help.empty()) item["help"] = d.help;
-      list.push_back(std::move(item));
-    };
-    std::ranges::for_each(diagnostics.remarks(), add);
-    std::ranges::for_each(diagnostics.list(), add);
-    fmt::print(stderr, "{}\n", list.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
-    return exit_status(diagnostics);
-  }
-  for (const Diagnostic& d : diagnostics.remarks()) fmt::print(stderr, "{}\n", d.str());
-  std::string text = diagnostics.str();
-  if (isatty(STDERR_FILENO)) {
-    for (size_t at = 0; (at = text.find("error[", at)) != std::string::npos;) {
-      size_t end = text.find(']', at);
-      if (end == std::string::npos) break;
-      text.insert(end + 1, "\033[0m");
-      text.insert(at, "\033[1;31m");
-      at = end + 12;
-    }
-  }
-  fmt::print(stderr, "{}", text);
-  return exit_status(diagnostics);
 }
 
 }  // namespace dlcc::driver

@@ -6,15 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "driver/reporting.h"
 #include "pipeline/compile.h"
-#include "support/diagnostics.h"
 
 namespace dlcc::driver {
-
-// The format of printed diagnostics.
-struct Reporting {
-  bool json = false;
-};
 
 // The options of commands that compile a model: MODEL, --target, -mcpu=, -O, --dim, ...
 void add_compile_options(CLI::App&, CompileOptions&);
@@ -26,9 +21,5 @@ std::string check_pass(const std::string& name);
 // Parses the arguments. Returns an exit status when the command should not run: after --help or --version, or after an
 // error, which has been reported in the format of --diagnostics.
 std::optional<int> parse(CLI::App&, const std::vector<std::string>& args);
-
-// Prints diagnostics to stderr and returns the exit status: 0 without errors, 2 when all errors are in the command
-// line, else 1.
-int report(const Diagnostics&, const Reporting&);
 
 }  // namespace dlcc::driver

@@ -1,0 +1,17 @@
+// Prints diagnostics, and derives the exit status of a command from them.
+#pragma once
+
+#include "support/diagnostics.h"
+
+namespace dlcc::driver {
+
+// How diagnostics are printed.
+struct Reporting {
+  bool json = false;
+};
+
+// Prints diagnostics to stderr and returns the exit status: 0 without errors, 2 when all errors are in the command
+// line, else 1.
+int report(const Diagnostics&, const Reporting&);
+
+}  // namespace dlcc::driver
