@@ -16,8 +16,7 @@ struct Command {
 
 std::span<const Command> commands();
 
-// The command whose name differs from `word` in one letter, or in two letters of a name of five or more; null when
-// there is none.
+// The command that `word` probably means; null when no command has a similar name.
 const Command* similar_command(const std::string& word);
 
 int compile_command(std::vector<std::string> args);  // runs when the first argument is no command

@@ -8,6 +8,8 @@ namespace dlcc::driver {
 // How diagnostics are printed.
 struct Reporting {
   bool json = false;
+  bool warnings_are_errors = false;  // -Werror: a warning makes the command fail
+  bool no_warnings = false;          // -w: warnings are not printed
 };
 
 // Prints diagnostics to stderr and returns the exit status: 0 without errors, 2 when all errors are in the command

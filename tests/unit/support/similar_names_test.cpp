@@ -1,0 +1,37 @@
+// Suggestions for misspelled names.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "support/similar_names.h"
+
+using namespace dlcc;
+
+TEST_CASE("edit distance") {
+  CHECK(edit_distance("", "") == 0);
+  CHECK(edit_distance("abc", "") == 3);
+  CHECK(edit_distance("", "abc") == 3);
+  CHECK(edit_distance("kitten", "sitting") == 3);
+  CHECK(edit_distance("isnpect", "inspect") == 1);  // neighbours exchanged
+  CHECK(edit_distance("ca", "abc") == 3);           // no letter is edited twice
+}
+
+TEST_CASE("the nearest name") {
+  const std::vector<std::string> operators = {"Add", "And", "Conv", "ConvTranspose", "GlobalAveragePool", "Relu"};
+  CHECK(nearest_name("Cnov", operators) == "Conv");
+  CHECK(nearest_name("RELU", operators) == "Relu");
+  CHECK(nearest_name("GlobalAvgPool", operators) == "GlobalAveragePool");
+  CHECK(nearest_name("Softmax", operators) == std::nullopt);
+  CHECK(nearest_name("", operators) == std::nullopt);
+  CHECK(nearest_name("Conv", {}) == std::nullopt);
+  CHECK(did_you_mean("Convv", operators) == "did you mean 'Conv'?");
+  CHECK(did_you_mean("Softmax", operators).empty());
+}
+
+TEST_CASE("the case of letters decides between equally near names") {
+  const std::vector<std::string> names = {"x", "X", "weights"};
+  CHECK(nearest_name("X", names) == "X");
+  CHECK(nearest_name("x", names) == "x");
+  CHECK(nearest_name("y", names) == std::nullopt);
+}
