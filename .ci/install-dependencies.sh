@@ -8,10 +8,11 @@ set -euo pipefail
 packages=(cmake ninja-build g++
   llvm-19-dev zlib1g-dev libzstd-dev            # code generation
   libprotobuf-dev protobuf-compiler libonnx-dev # reading ONNX: the schema is /usr/include/onnx/onnx.proto
-  libcli11-dev libspdlog-dev nlohmann-json3-dev # command line, logging (with fmt), JSON
+  libcli11-dev libfmt-dev nlohmann-json3-dev    # command line, text, JSON
   doctest-dev)
 if [ "${1:-}" = tests ]; then
   packages+=(libonnx-testdata                                         # ONNX's operator tests
+    make pkg-config                                                   # to use an installed dlcc
     qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross)            # to run AArch64 objects
 fi
 
