@@ -1,0 +1,205 @@
+#!/usr/bin/env bash
+# dlcc installed in an empty folder, and used from there as other projects do: the examples, CMake with both generators, make,
+# pkg-config, the runtime's sources; also by a project that contains dlcc's own.
+# install_test.sh DLCC SOURCE_FOLDER WORK_FOLDER MODEL_WITH_EXTERNAL_DATA
+set -euo pipefail
+build=$(dirname "$(realpath "$1")") source=$(realpath "$2") work=$3 external=$(realpath "$4")
+rm -rf "$work"
+mkdir -p "$work"
+cd "$work"
+fail() {
+  echo "$1"
+  exit 1
+}
+# needs PROGRAM...: false, and a line of text, if one of the programs is not installed.
+needs() {
+  local program
+  for program in "$@"; do
+    command -v "$program" >/dev/null || { echo "not tested: $program is not installed"; return 1; }
+  done
+}
+# expect_change yes|no FILE COMMAND...: whether the command writes the file.
+expect_change() {
+  local written=no
+  touch marker
+  "${@:3}" >log.txt 2>&1 || fail "${*:3}: $(cat log.txt)"
+  [ ! "$2" -nt marker ] || written=yes
+  [ $written = "$1" ] || fail "written: $written, expected: $1: $2 by ${*:3}: $(cat log.txt)"
+}
+
+# The folder is moved after the installation: no file may name it.
+cmake --install "$build" --strip --prefix "$PWD/elsewhere" >installed.txt
+mv elsewhere prefix
+prefix=$PWD/prefix
+PATH=$prefix/bin:$PATH
+export CMAKE_PREFIX_PATH=$prefix PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+! grep -rIl "$work\|$source" prefix || fail "these files name folders of this machine"
+[ "$(dlcc --version)" = "$("$build/dlcc" --version)" ] || fail "another program is installed"
+for file in README.md LICENSE copyright docs/ABI.md examples/ci-benchmark/benchmark.py; do
+  [ -e "prefix/share/doc/dlcc/$file" ] || fail "$file is not installed"
+done
+cp -r prefix/share/doc/dlcc/examples .
+echo "installed"
+
+# The example, and which changes make it compile its models again.
+check_example() {
+  local folder=$1 make=(cmake --build "$1")
+  cmake -S examples/cmake -B "$folder" -G "$2" >"$folder.txt"
+  expect_change yes "$folder/classify" "${make[@]}"
+  [[ $("$folder/classify" examples/digits/sheared_4.pgm) == 4\ * ]] || fail "the example does not recognize the digit"
+  expect_change no "$folder/classify" "${make[@]}"
+  for file in digits.h digits.o; do
+    rm "$folder/dlcc_models/digits/$file"
+    expect_change yes "$folder/classify" "${make[@]}"
+  done
+  for file in examples/digits/digits.onnx prefix/bin/dlcc; do
+    touch "$file"
+    expect_change yes "$folder/dlcc_models/digits/digits.h" "${make[@]}"
+  done
+  touch examples/digits/digits.onnx
+  expect_change no "$folder/dlcc_models/prepare/prepare.h" "${make[@]}"
+  echo "examples/cmake with $2"
+}
+check_example ninja Ninja
+check_example makefiles "Unix Makefiles"
+
+# All arguments; a model that the build generates, and one with data in another file; a program in C or in C++.
+mkdir project
+cp "$external" project/external.onnx
+head -c 16 /dev/zero >project/weights.bin
+cat >project/CMakeLists.txt <<END
+cmake_minimum_required(VERSION 3.20)
+project(models LANGUAGES \${LANGUAGE})
+find_package(dlcc 0.1 REQUIRED)
+add_custom_command(OUTPUT generated.rly COMMAND \${CMAKE_COMMAND} -E copy $source/tests/programs/threads.rly generated.rly)
+dlcc_add_model(layers \${CMAKE_CURRENT_BINARY_DIR}/generated.rly PREFIX net THREADS 2 CPU \${CPU} OPTIONS -O3 --accuracy strict)
+dlcc_add_model(prepare $source/examples/cmake/prepare.rly DIMS height=3 width=5)
+dlcc_add_model(external external.onnx)
+add_executable(models main.\${SUFFIX})
+target_link_libraries(models PRIVATE layers prepare external)
+END
+cat >project/main.c <<'END'
+#include <stdio.h>
+
+#include "dlcc/dlcc.h"
+#include "external.h"
+#include "layers.h"
+#include "prepare.h"
+
+int main(void) {
+  dlcc_stop_threads();
+  puts(net_model.provenance);
+  return net_run(NULL, NULL, NULL, 0) != DLCC_NULL_ARGUMENT || dlcc_element_count(prepare_model.outputs) != 15 ||
+         external_model.input_count != 1;
+}
+END
+cp project/main.c project/main.cxx
+# check_project FOLDER LANGUAGE TARGET CPU RUN CMAKE_OPTION...
+check_project() {
+  cmake -S project -B "$1" -DLANGUAGE="$2" -DSUFFIX="${2,,}" -DCPU="$4" "${@:6}" >"$1.txt"
+  expect_change yes "$1/models" cmake --build "$1"
+  $5 "$1/models" >output.txt || fail "the program of $1 fails"
+  grep -q " --target $3 -mcpu=$4 -O3 --accuracy=strict --threads=2 " output.txt || fail "other options: $(cat output.txt)"
+  touch project/weights.bin
+  expect_change yes "$1/dlcc_models/external/external.h" cmake --build "$1"
+}
+case $(uname -m) in
+  x86_64) native="x86-64 x86-64-v3" ;;
+  *) native="aarch64 generic" ;;
+esac
+check_project of_ninja CXX $native env -G Ninja
+check_project of_makefiles C $native env -G "Unix Makefiles"
+echo "dlcc_add_model"
+if needs aarch64-linux-gnu-gcc qemu-aarch64; then
+  check_project cross C aarch64 cortex-a76 "qemu-aarch64 -L /usr/aarch64-linux-gnu" -DCMAKE_SYSTEM_NAME=Linux \
+    -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc
+  echo "for another processor"
+fi
+
+# Wrong arguments: what follows the name of the model, and the message.
+mkdir calls
+cat >calls/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.20)
+project(calls LANGUAGES C)
+if(NOT WITHOUT_PACKAGE)
+  find_package(dlcc REQUIRED)
+endif()
+include($ENV{CMAKE_PREFIX_PATH}/lib/cmake/dlcc/dlcc_add_model.cmake)
+cmake_language(EVAL CODE "dlcc_add_model(${CALL})")
+END
+expect_message() {
+  ! cmake -S calls -B calls/build "-DCALL=$1" "${@:3}" >/dev/null 2>message.txt || fail "dlcc_add_model($1) is accepted"
+  tr -s ' \n' '  ' <message.txt | grep -qF -- "$2" || fail "dlcc_add_model($1): $(cat message.txt)"
+}
+model=$source/examples/digits/digits.onnx
+expect_message "" "the name of the library and the file of the model are expected"
+expect_message "m" "the name of the library and the file of the model are expected"
+expect_message "m missing.onnx" "dlcc_add_model(m): there is no model file $PWD/calls/missing.onnx"
+expect_message "m $source" "there is no model file"
+expect_message "m $model DIM n=8" "unknown argument 'DIM' where PREFIX, TARGET, CPU, DIMS, THREADS or OPTIONS is expected"
+expect_message "m $model CPU" "no value follows CPU"
+expect_message "m $model DIMS n=8 batch" "'batch' after DIMS is not NAME=VALUE"
+expect_message "m $model THREADS many" "THREADS is 'many', not a number"
+rm -r calls/build
+expect_message "m $model" "there is no default target for the processor 'riscv64'" -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=riscv64
+rm -r calls/build
+expect_message "m $model" "call find_package(dlcc REQUIRED)" -DWITHOUT_PACKAGE=ON
+echo "messages of dlcc_add_model"
+
+# The README's rules for make and CMake.
+readme_block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/!p}" prefix/share/doc/dlcc/README.md; }
+mkdir readme
+cp examples/digits/{main.c,samples.h,digits.onnx} readme
+readme_block make >readme/Makefile
+readme_block cmake >readme/CMakeLists.txt
+expect_change yes readme/main make -C readme
+for file in digits.h digits.o; do
+  rm readme/$file
+  expect_change yes readme/digits.h make -C readme -j2
+  [ -e readme/$file ] || fail "make does not make $file"
+done
+touch readme/digits.onnx
+expect_change yes readme/main make -C readme
+make -C readme >log.txt
+expect_change no readme/main make -C readme
+cmake -S readme -B readme/build >readme/cmake.txt
+expect_change yes readme/build/main cmake --build readme/build
+readme/build/main >samples.txt
+readme/main | cmp - samples.txt
+echo "README.md"
+
+# The runtime: pkg-config, and its sources as firmware compiles them.
+dlcc "$source/tests/programs/threads.rly" -o threads.o --threads=2
+cat >threads.c <<'END'
+#include "dlcc/dlcc.h"
+#include "threads.h"
+int main(void) { return threads_run(0, 0, 0, 0) == DLCC_NULL_ARGUMENT && *dlcc_status_string(DLCC_OK) ? 0 : 1; }
+END
+if needs pkg-config; then
+  gcc -std=c11 -Wall -Wextra -Werror -I. threads.c threads.o $(pkg-config --cflags --libs dlcc-rt) -o threads
+  ./threads
+  [ "$(realpath "$(pkg-config --variable=runtimedir dlcc-rt)")" = "$(realpath prefix/share/dlcc/runtime)" ] || fail "runtimedir"
+fi
+runtime=prefix/share/dlcc/runtime warnings="-std=c11 -Wall -Wextra -Werror"
+gcc $warnings -I. -I$runtime/include threads.c threads.o $runtime/src/*.c -lpthread -o threads_from_sources
+./threads_from_sources
+for file in model status weights; do
+  gcc $warnings -ffreestanding -nostdlib -I$runtime/include -c $runtime/src/$file.c -o $file.o
+  ! nm --undefined-only $file.o | grep . || fail "$file.c needs a library"
+done
+echo "the runtime"
+
+# A project that contains dlcc's: its models are compiled by the dlcc that it builds.
+mkdir outer
+cat >outer/CMakeLists.txt <<END
+cmake_minimum_required(VERSION 3.20)
+project(outer LANGUAGES C CXX)
+add_subdirectory($source dlcc EXCLUDE_FROM_ALL)
+dlcc_add_model(digits $model THREADS 2)
+END
+cmake -S outer -B outer/build -G Ninja >outer.txt
+ninja -C outer/build -t commands digits >commands.txt
+grep -q "dlcc/dlcc $model -o .*digits.o" commands.txt || fail "add_subdirectory: $(tail -3 commands.txt)"
+ninja -C outer/build -t query dlcc_models/digits/digits.o >inputs.txt
+grep -qx ' *dlcc/dlcc' inputs.txt || fail "the model does not depend on dlcc: $(cat inputs.txt)"
+echo "in another project"
