@@ -189,6 +189,18 @@ for file in model status weights; do
 done
 echo "the runtime"
 
+# The Debian package, without the time for its compression.
+if needs dpkg-deb dpkg-shlibdeps; then
+  cpack -G DEB --config "$build/CPackConfig.cmake" -B package -D CPACK_DEBIAN_COMPRESSION_TYPE=none >package.txt 2>&1
+  dpkg-deb --field package/dlcc_*.deb Depends >depends.txt
+  grep -q 'libc6.*libprotobuf' depends.txt || fail "the package depends on $(cat depends.txt)"
+  dpkg-deb --extract package/dlcc_*.deb root
+  (cd prefix && find . ! -type d | sort) >of_prefix.txt
+  (cd root/usr && find . ! -type d | sort) | diff of_prefix.txt - || fail "the package has other files than the installation"
+  ! nm root/usr/bin/dlcc 2>&1 | grep -v 'no symbols' || fail "the program is not stripped"
+  echo "the Debian package"
+fi
+
 # A project that contains dlcc's: its models are compiled by the dlcc that it builds.
 mkdir outer
 cat >outer/CMakeLists.txt <<END
