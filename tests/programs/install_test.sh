@@ -113,7 +113,11 @@ echo "dlcc_add_model"
 if needs aarch64-linux-gnu-gcc qemu-aarch64; then
   check_project cross C aarch64 cortex-a76 "qemu-aarch64 -L /usr/aarch64-linux-gnu" -DCMAKE_SYSTEM_NAME=Linux \
     -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc
-  echo "for another processor"
+  cmake -S examples/cmake -B bare -DCMAKE_SYSTEM_NAME=Generic -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
+    -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY >bare.txt
+  cmake --build bare --target dlcc_rt >bare.txt
+  [ "$(ar t bare/libdlcc_rt.a | cut -d. -f1 | xargs)" = "model status weights" ] || fail "the runtime of a microcontroller has threads"
+  echo "for other processors"
 fi
 
 # Wrong arguments: what follows the name of the model, and the message.
