@@ -4,8 +4,9 @@
 
 #include "driver/commands.h"
 #include "driver/options.h"
-#include "driver/roofline_page.h"
-#include "driver/step_table.h"
+#include "driver/report/report.h"
+#include "driver/report/report_page.h"
+#include "driver/report/step_table.h"
 #include "pipeline/tensor_files.h"
 #include "support/files.h"
 
@@ -45,7 +46,8 @@ int bench_command(std::vector<std::string> args) {
       ->option_text("N");
   app.add_flag("--layers", layers, "Time each step, and probe the machine's peak and bandwidth");
   app.add_flag("--json", json, "Print JSON, including the steps");
-  app.add_option("--html", page, "Write a page with the roofline, the steps and the latencies")->type_name("FILE");
+  app.add_option("--html", page, "Write the report with the measured times, the roofline and the latencies as a page")
+      ->type_name("FILE");
   if (auto status = parse(app, args)) return *status;
   Diagnostics diagnostics;
   if (!page.empty() && !can_write({page}, diagnostics)) return report(diagnostics, reporting);
@@ -54,9 +56,9 @@ int bench_command(std::vector<std::string> args) {
   if (!planned) return report(diagnostics, reporting);
   std::vector<Constant> inputs;
   for (const auto& t : planned->interface.inputs) inputs.push_back(random_tensor(t, inputs.size() + 1));
-  auto object = compiler.generate(*planned).bytes();
+  targets::ObjectFile object = compiler.generate(*planned);
   layers |= json || !page.empty();
-  auto measured = profile(*planned, object, inputs, runs, layers, diagnostics);
+  auto measured = profile(*planned, object.bytes(), inputs, runs, layers, diagnostics);
   if (!measured) return report(diagnostics, reporting);
   if (json) {
     nlohmann::json out = latency_json(*measured, planned->interface.macs);
@@ -67,7 +69,9 @@ int bench_command(std::vector<std::string> args) {
     std::cout << latency_text(*measured, planned->interface.macs);
     if (layers) std::cout << profile_table(*measured);
   }
-  if (!page.empty()) write_file(page, roofline_page(planned->interface, *measured), diagnostics);
+  if (!page.empty())
+    write_file(page, report_page(report_json({*planned, compiler.contents(), object.sizes(), &*measured})),
+               diagnostics);
   return report(diagnostics, reporting);
 }
 

@@ -1,45 +1,14 @@
 // dlcc inspect MODEL: shows the interface, kernels and memory of the compiled model without generating code.
 #include <iostream>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "driver/commands.h"
 #include "driver/options.h"
-#include "driver/step_table.h"
-#include "relay/operator.h"
+#include "driver/report/report.h"
+#include "driver/report/step_table.h"
 
 namespace dlcc::driver {
 namespace {
-
-// The number of calls of each operator in the imported model, and the number of elements of its constants.
-struct Contents {
-  std::map<std::string, int64_t> operators;
-  std::set<const std::byte*> constants;
-  int64_t parameters = 0;
-
-  void add(const relay::Block& block) {
-    for (const relay::Binding& b : block.bindings) {
-      relay::for_each_atom(b.op, [&](const relay::Atom& a) { add(a); });
-      relay::for_each_block(b.op, [&](const relay::Block& inner) { add(inner); });
-    }
-    add(block.result);
-  }
-
- private:
-  void add(const relay::Atom& atom) {
-    if (const auto* o = std::get_if<relay::OperatorRef>(&atom)) ++operators[o->op->name];
-    if (const Constant* c = std::get_if<Constant>(&atom); c && constants.insert(c->bytes().data()).second)
-      parameters += c->count();
-  }
-};
-
-nlohmann::json tensors_json(const std::vector<emit::TensorInterface>& tensors) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const emit::TensorInterface& t : tensors)
-    list.push_back({{"name", t.name}, {"identifier", t.identifier}, {"dtype", name(t.type)}, {"shape", t.shape}});
-  return list;
-}
 
 // "1.50 MiB (1572864 bytes)"
 std::string amount(int64_t bytes) {
@@ -62,14 +31,10 @@ int inspect_command(std::vector<std::string> args) {
   if (auto status = parse(app, args)) return *status;
   Diagnostics diagnostics;
   Compiler compiler(options, diagnostics);
-  auto imported = compiler.import();
-  if (!imported) return report(diagnostics, reporting);
-  Contents contents;
-  for (const auto& [name, f] : imported->functions) contents.add(f.body);
-  auto module = compiler.optimize(std::move(*imported));
-  auto planned = module ? compiler.plan(*module) : std::nullopt;
+  auto planned = compiler.compile();
   if (!planned) return report(diagnostics, reporting);
   const emit::Interface& i = planned->interface;
+  const ModelContents& contents = compiler.contents();
   std::vector<lower::StepCost> steps = lower::step_costs(planned->program);
   if (json) {
     nlohmann::json out = {{"prefix", i.prefix},

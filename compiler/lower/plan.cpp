@@ -1,9 +1,5 @@
-// Numbers the steps of the region tree, computes the live range of every value, lets results take the memory of
-// operands that die at their call, and packs the resulting buffers into one arena.
-//
-// Steps are numbered in the order of the program's text, so that the arms of a branch have disjoint positions. A value
-// is live from its first to its last occurrence. A loop has one position before and one after its body; a value that
-// occurs both inside and outside of it is live during all of the loop. An occurrence of a view is one of its base.
+// Computes the live range of every value, lets results take the memory of operands that die at their call, and packs
+// the resulting buffers into one arena.
 #include "lower/plan.h"
 
 #include <algorithm>
@@ -11,86 +7,11 @@
 #include <optional>
 #include <set>
 
+#include "lower/live_ranges.h"
 #include "lower/pack_buffers.h"
 
 namespace dlcc::lower {
 namespace {
-
-// The positions [first, last]; empty for a value without uses.
-struct LiveRange {
-  int64_t first = -1, last = -1;
-
-  bool empty() const { return first < 0; }
-  void add(int64_t at) {
-    first = empty() ? at : std::min(first, at);
-    last = std::max(last, at);
-  }
-};
-
-// The positions of values, calls and loops.
-struct Timeline {
-  std::vector<LiveRange> ranges;                         // by value; empty for views
-  std::vector<std::pair<int64_t, const Invoke*>> calls;  // in order of position
-  std::vector<LiveRange> loops;                          // their positions; inner loops first
-};
-
-class Numbering {
- public:
-  explicit Numbering(const Program& program) : program_(program) { timeline_.ranges.resize(program.values.size()); }
-
-  Timeline run() {
-    number(program_.body);
-    for (const LiveRange& loop : timeline_.loops)
-      for (LiveRange& value : timeline_.ranges) extend_over(loop, value);
-    return std::move(timeline_);
-  }
-
- private:
-  void number(const Region& region) {
-    for (const Step& step : region.steps) std::visit([&](const auto& s) { number(s); }, step);
-  }
-  void number(const Invoke& call) {
-    const int64_t at = next_++;
-    for (ValueId v : call.operands) occurs(v, at);
-    timeline_.calls.emplace_back(at, &call);
-  }
-  void number(const Copy& copy) {
-    const int64_t at = next_++;
-    occurs(copy.from, at);
-    occurs(copy.to, at);
-  }
-  void number(const std::shared_ptr<Branch>& branch) {
-    occurs(branch->condition, next_++);
-    number(branch->then_region);
-    number(branch->else_region);
-  }
-  void number(const std::shared_ptr<Repeat>& loop) {
-    LiveRange range;
-    range.add(next_++);
-    number(loop->body);
-    range.add(next_++);
-    occurs(loop->condition, range.first);
-    occurs(loop->condition, range.last);
-    timeline_.loops.push_back(range);
-  }
-
-  void occurs(ValueId v, int64_t at) {
-    const Value& value = program_.values[v];
-    timeline_.ranges[value.storage == Storage::view ? value.base : v].add(at);
-  }
-
-  static void extend_over(const LiveRange& loop, LiveRange& value) {
-    const bool meets = !value.empty() && value.first <= loop.last && loop.first <= value.last;
-    const bool inside = loop.first < value.first && value.last < loop.last;
-    if (!meets || inside) return;
-    value.add(loop.first);
-    value.add(loop.last);
-  }
-
-  const Program& program_;
-  int64_t next_ = 0;
-  Timeline timeline_;
-};
 
 // Chains of values that share memory in place. The owner of a chain is its first value.
 class InPlace {
@@ -146,7 +67,7 @@ class InPlace {
 }  // namespace
 
 StoragePlan plan_storage(const Program& program) {
-  const Timeline timeline = Numbering(program).run();
+  const Timeline timeline = timeline_of(program);
   const InPlace in_place(program, timeline);
 
   // One buffer for each chain of values that share storage.

@@ -1,5 +1,6 @@
 #include "lower/steps.h"
 
+#include "lower/live_ranges.h"
 #include "lower/walk.h"
 #include "tensor/visit.h"
 
@@ -29,9 +30,11 @@ StepCost cost_of(const Program& program, const Invoke& call, int number) {
     switch (variant.params[k].access) {
       case tensor::Access::read:
         cost.bytes_read += bytes;
+        cost.reads.push_back(call.operands[k]);
         break;
       case tensor::Access::write:
         cost.bytes_written += bytes;
+        cost.writes.push_back(call.operands[k]);
         break;
       case tensor::Access::scratch:
         cost.scratch_bytes += bytes;
@@ -64,9 +67,16 @@ std::vector<StepCost> step_costs(const Program& program) {
     if (const auto* call = std::get_if<Invoke>(&step)) costs.push_back(cost_of(program, *call, number++));
     if (const auto* copy = std::get_if<Copy>(&step)) {
       int64_t bytes = program.values[static_cast<size_t>(copy->to)].bytes;
-      costs.push_back({.kernel = "copy", .bytes_read = bytes, .bytes_written = bytes, .only_moves = true});
+      costs.push_back({.kernel = "copy",
+                       .bytes_read = bytes,
+                       .bytes_written = bytes,
+                       .reads = {copy->from},
+                       .writes = {copy->to},
+                       .only_moves = true});
     }
   });
+  std::vector<int64_t> positions = timeline_of(program).positions;
+  for (size_t i = 0; i < costs.size(); ++i) costs[i].position = positions[i];
   return costs;
 }
 

@@ -18,14 +18,16 @@ int64_t total_macs(const Program&);
 
 // One kernel call, or a copy.
 struct StepCost {
-  int number = -1;            // of the call; -1 for a copy
-  std::string node, kernel;   // the model's node or nodes; the kernel's name, "copy" for a copy
-  int64_t flops = 0;          // two per multiply-accumulate of the definition; Winograd kernels execute fewer
-  int64_t bytes_read = 0;     // all bytes of each operand as stored, once; weights included
-  int64_t bytes_written = 0;  // results as stored
-  int64_t scratch_bytes = 0;  // intermediates and converted copies of operands in the arena
-  std::string scratch;        // the names of these buffers in the kernel: "packed, padded"
-  bool only_moves = false;    // computes nothing: a conversion of layout or type, a transpose, a copy
+  int number = -1;                     // of the call; -1 for a copy
+  int64_t position = 0;                // in time (lower/live_ranges.h)
+  std::string node, kernel;            // the model's node or nodes; the kernel's name, "copy" for a copy
+  int64_t flops = 0;                   // two per multiply-accumulate of the definition; Winograd kernels execute fewer
+  int64_t bytes_read = 0;              // all bytes of each operand as stored, once; weights included
+  int64_t bytes_written = 0;           // results as stored
+  int64_t scratch_bytes = 0;           // intermediates and converted copies of operands in the arena
+  std::string scratch;                 // the names of these buffers in the kernel: "packed, padded"
+  std::vector<ValueId> reads, writes;  // operands without scratch, in the order of the kernel's parameters
+  bool only_moves = false;             // computes nothing: a conversion of layout or type, a transpose, a copy
 
   int64_t bytes() const { return bytes_read + bytes_written; }
 };

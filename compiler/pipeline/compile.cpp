@@ -55,7 +55,9 @@ std::optional<relay::Module> Compiler::import() {
   if (options_.model != "-") files_.insert(options_.model);
   import.files_read = &files_;
   model_hash_ = hash_bytes(*bytes);
-  return timer_.run("import", [&] { return frontends::import_model(*bytes, import, diagnostics_); });
+  auto module = timer_.run("import", [&] { return frontends::import_model(*bytes, import, diagnostics_); });
+  if (module) contents_ = contents_of(*module);
+  return module;
 }
 
 std::optional<relay::Module> Compiler::run_passes(relay::Module module, const std::vector<std::string>& names) {

@@ -15,6 +15,7 @@
 #include "lower/program.h"
 #include "lower/program_text.h"
 #include "pipeline/compile_options.h"
+#include "pipeline/model_contents.h"
 #include "pipeline/tuning_records.h"
 #include "relay/ir.h"
 #include "support/diagnostics.h"
@@ -78,6 +79,9 @@ class Compiler {
   // The files that were read: the model, unless it is standard input, its external data and the tuning records.
   const std::set<std::string>& files() const { return files_; }
 
+  // What the imported model consists of.
+  const ModelContents& contents() const { return contents_; }
+
   const CompileOptions& options() const { return options_; }
   const std::optional<targets::Target>& target() const { return target_; }  // empty when the name is unknown
 
@@ -96,6 +100,7 @@ class Compiler {
   std::set<std::string> files_;
   std::optional<TuningRecords> tuning_;
   uint64_t model_hash_ = 0;
+  ModelContents contents_;
 };
 
 }  // namespace dlcc

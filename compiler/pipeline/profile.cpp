@@ -3,6 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <fstream>
 
 #include "pipeline/probes.h"
 #include "pipeline/run.h"
@@ -10,6 +13,25 @@
 namespace dlcc {
 
 namespace {
+
+// The CPU's name for people, which Linux tells on x86 only; LLVM knows the names of AArch64's cores.
+std::string cpu_name(const targets::Target& target) {
+  Diagnostics ignored;
+  auto native = targets::find_target(target.name, "native", "", ignored);
+  std::string known = native ? native->levels.back().cpu : target.name;
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("model name")) return fmt::format("{} ({})", line.substr(line.find(':') + 2), known);
+  return known;
+}
+
+std::string utc_now() {
+  std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
 
 int64_t second_level_cache() {
   long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
@@ -96,7 +118,7 @@ std::optional<Profile> profile(const Planned& planned, std::span<const std::byte
                               .repeat = runs,
                               .profile = {},
                               .weights = planned.weights_file};
-  Profile result;
+  Profile result{.cpu = cpu_name(planned.target), .date = utc_now()};
   result.roof.buffer_bytes = reading_buffer(planned.interface);
   std::optional<ProbeModel> arithmetic, reading;
   if (steps) {

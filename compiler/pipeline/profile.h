@@ -33,6 +33,8 @@ struct StepProfile {
 };
 
 struct Profile {
+  std::string cpu;              // of this machine: its name for people and, in parentheses, LLVM's
+  std::string date;             // of the measurement, in UTC: "2026-01-31T23:59:59Z"
   std::vector<double> seconds;  // latencies of the calls without profiler, ascending
   Roof roof;
   std::vector<StepProfile> steps;  // kernel calls, in the order of lower/walk.h

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "targets/llvm/elf_reader.h"
+
 namespace dlcc::targets {
 
 std::vector<std::span<const std::byte>> ObjectFile::pieces() const {
@@ -29,6 +31,17 @@ std::vector<std::byte> ObjectFile::bytes() const {
   file.reserve(head.size() + static_cast<size_t>(constant_bytes));
   for (std::span<const std::byte> piece : pieces()) file.insert(file.end(), piece.begin(), piece.end());
   return file;
+}
+
+ObjectSizes ObjectFile::sizes() const {
+  ObjectSizes result;
+  ElfReader elf(head);
+  for (size_t i = 0; i < elf.section_count(); ++i) {
+    const Elf64_Shdr& section = elf.section(i);
+    if (!(section.sh_flags & SHF_ALLOC) || section.sh_type == SHT_NOBITS) continue;
+    (section.sh_flags & SHF_EXECINSTR ? result.code_bytes : result.data_bytes) += static_cast<int64_t>(section.sh_size);
+  }
+  return result;
 }
 
 }  // namespace dlcc::targets

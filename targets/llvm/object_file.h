@@ -16,6 +16,12 @@ struct ConstantPiece {
   Constant value;
 };
 
+// What a program keeps in memory of an object.
+struct ObjectSizes {
+  int64_t code_bytes = 0;  // instructions
+  int64_t data_bytes = 0;  // read-only data: the constants, descriptions of the model, unwind tables
+};
+
 struct ObjectFile {
   std::vector<std::byte> head;           // the ELF file up to its constants, with all code, symbols and section headers
   std::vector<ConstantPiece> constants;  // in order of their offsets
@@ -26,6 +32,9 @@ struct ObjectFile {
 
   // The whole file, copied.
   std::vector<std::byte> bytes() const;
+
+  // From the section headers.
+  ObjectSizes sizes() const;
 };
 
 }  // namespace dlcc::targets

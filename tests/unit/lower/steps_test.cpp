@@ -23,13 +23,18 @@ TEST_CASE("steps are numbered in the order of the code, copies are not") {
   CHECK(costs[0].number == 0);
   CHECK(costs[0].node == "product");
   CHECK(costs[0].flops == 100);
+  CHECK(costs[0].position == 0);
+  CHECK(costs[0].reads == std::vector<ValueId>{x, w});
+  CHECK(costs[0].writes == std::vector<ValueId>{t});
   CHECK(costs[0].bytes_read == 108);
   CHECK(costs[0].bytes_written == 16);
   CHECK(costs[0].scratch_bytes == 66);
   CHECK(costs[0].scratch == "p3, p4");
   CHECK(costs[1].number == 1);
+  CHECK(costs[1].position == 2);  // after the condition
   CHECK(costs[2].number == -1);
   CHECK(costs[2].bytes() == 32);
+  CHECK(costs[2].reads == std::vector<ValueId>{t});
   CHECK(costs[2].only_moves);
   CHECK(costs[3].number == 2);
 }

@@ -1,4 +1,4 @@
-#include "driver/step_table.h"
+#include "driver/report/step_table.h"
 
 namespace dlcc::driver {
 
@@ -55,7 +55,9 @@ std::string profile_table(const Profile& p) {
 }
 
 nlohmann::json profile_json(const Profile& p) {
-  nlohmann::json out = {{"peak_gflops", p.roof.peak * 1e-9},
+  nlohmann::json out = {{"cpu", p.cpu},
+                        {"date", p.date},
+                        {"peak_gflops", p.roof.peak * 1e-9},
                         {"bandwidth_gbs", p.roof.bandwidth * 1e-9},
                         {"bandwidth_buffer_bytes", p.roof.buffer_bytes},
                         {"profiled_calls", p.calls},

@@ -1,0 +1,29 @@
+// A nominal machine, by which steps get a time without a measurement: the numbers of a CPU level in tensor/machine.h at
+// a stated clock frequency.
+#pragma once
+
+#include <string>
+
+#include "lower/steps.h"
+#include "targets/target.h"
+
+namespace dlcc::driver {
+
+struct NominalMachine {
+  std::string cpu_level;
+  int cores = 1;                // one for each thread of the model
+  double clock_hz = 3e9;        // an assumption: tables of targets have no clock frequency
+  double flops_per_cycle = 0;   // of one core, in float32
+  double flops_per_second = 0;  // of all cores
+  double bytes_per_second = 0;  // from and to memory; every core adds its share
+};
+
+// The best CPU level of the target, on which the model has so many threads. A core has as many units for multiply-adds
+// as Machine::accumulators_in_flight has multiples of a latency of four cycles; without FMA a unit multiplies or adds.
+// The bandwidth is the peak divided by Machine::machine_balance.
+NominalMachine nominal_machine(const targets::Target&, int threads);
+
+// The floor of the roofline model: the larger of FLOPs / peak and bytes / bandwidth.
+double estimated_seconds(const NominalMachine&, const lower::StepCost&);
+
+}  // namespace dlcc::driver

@@ -1,0 +1,201 @@
+#include "driver/report/report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "driver/report/arena_map.h"
+#include "driver/report/nominal_machine.h"
+#include "driver/report/step_table.h"
+#include "support/version.h"
+
+namespace dlcc::driver {
+namespace {
+
+using nlohmann::json;
+
+const char* storage_name(lower::Storage s) {
+  switch (s) {
+    case lower::Storage::input:
+      return "input";
+    case lower::Storage::output:
+      return "output";
+    case lower::Storage::constant:
+      return "constant";
+    case lower::Storage::temporary:
+    case lower::Storage::view:
+      return "arena";
+  }
+  DLCC_UNREACHABLE("storage {}", static_cast<int>(s));
+}
+
+// The storage of a view is that of its base.
+json operands_json(const lower::Program& program, const std::vector<lower::ValueId>& operands) {
+  json list = json::array();
+  for (lower::ValueId v : operands) {
+    const lower::Value& value = program.values[static_cast<size_t>(v)];
+    bool view = value.storage == lower::Storage::view;
+    const lower::Value& stored = view ? program.values[static_cast<size_t>(value.base)] : value;
+    list.push_back({{"name", value.name},
+                    {"dtype", name(value.type)},
+                    {"stored_shape", value.shape},
+                    {"bytes", value.bytes},
+                    {"storage", storage_name(stored.storage)}});
+  }
+  return list;
+}
+
+json nullable(bool known, int64_t number) { return known ? json(number) : json(); }
+
+json totals_json(const ReportInput& in, const std::vector<lower::StepCost>& steps, double estimated_seconds) {
+  const emit::Interface& i = in.planned.interface;
+  bool generated = in.sizes.has_value();
+  int64_t code = generated ? in.sizes->code_bytes : 0, data = generated ? in.sizes->data_bytes : 0;
+  return {{"parameters", in.contents.parameters},
+          {"macs", i.macs},
+          {"weights_bytes", i.weights_bytes},
+          {"weights_file_bytes", nullable(i.weights_file.has_value(), i.weights_file ? i.weights_file->bytes : 0)},
+          {"code_bytes", nullable(generated, code)},
+          {"flash_bytes", nullable(generated, code + data)},
+          {"arena_bytes", i.arena_bytes},
+          {"arena_align_bytes", i.arena_alignment},
+          {"stack_bytes", nullable(generated, i.stack_bytes)},
+          {"steps", steps.size()},
+          {"estimated_us", estimated_seconds * 1e6}};
+}
+
+json estimate_json(const NominalMachine& m) {
+  return {{"cpu_level", m.cpu_level},
+          {"cores", m.cores},
+          {"clock_ghz", m.clock_hz * 1e-9},
+          {"flops_per_cycle_and_core", m.flops_per_cycle},
+          {"gflops", m.flops_per_second * 1e-9},
+          {"gigabytes_per_second", m.bytes_per_second * 1e-9}};
+}
+
+json step_report(const lower::Program& program, const lower::StepCost& cost, double seconds, double total_seconds) {
+  json row = step_json(cost);
+  row["step"] = nullable(cost.number >= 0, cost.number);
+  row["position"] = cost.position;
+  row["macs"] = cost.flops / 2;
+  row["reads"] = operands_json(program, cost.reads);
+  row["writes"] = operands_json(program, cost.writes);
+  row["estimated_us"] = seconds * 1e6;
+  row["estimated_percent"] = total_seconds > 0 ? 100 * seconds / total_seconds : 0.0;
+  return row;
+}
+
+// Inputs and outputs: their live ranges in memory of the caller.
+json interface_json(const std::vector<emit::TensorInterface>& tensors, const std::vector<lower::ValueId>& values,
+                    const lower::Program& program, const lower::Timeline& timeline) {
+  json list = tensors_json(tensors);
+  for (size_t k = 0; k < values.size(); ++k) {
+    const lower::LiveRange& live = timeline.ranges[static_cast<size_t>(values[k])];
+    list[k]["bytes"] = program.values[static_cast<size_t>(values[k])].bytes;
+    list[k]["first_position"] = nullable(!live.empty(), live.first);
+    list[k]["last_position"] = nullable(!live.empty(), live.last);
+  }
+  return list;
+}
+
+json arena_json(const lower::Program& program, const lower::StoragePlan& plan) {
+  ArenaMap map = arena_map(program, plan);
+  json buffers = json::array();
+  for (const ArenaBuffer& b : map.buffers) {
+    const lower::Value& value = program.values[static_cast<size_t>(b.value)];
+    buffers.push_back({{"name", b.name},
+                       {"dtype", name(value.type)},
+                       {"stored_shape", value.shape},
+                       {"scratch", b.scratch},
+                       {"offset_bytes", b.offset},
+                       {"bytes", value.bytes},
+                       {"first_position", b.live.first},
+                       {"last_position", b.live.last},
+                       {"in_place_of", nullable(b.in_place_of >= 0, b.in_place_of)}});
+  }
+  return {{"bytes", plan.arena_bytes},          {"live_bound_bytes", plan.live_bound}, {"positions", map.positions},
+          {"peak_position", map.peak_position}, {"peak_live_bytes", map.peak_bytes},   {"buffers", std::move(buffers)}};
+}
+
+// Latencies in about 2 sqrt(calls) bins of equal width, up to the 99th percentile; the last bin also has those above.
+json histogram_json(const Profile& p) {
+  int bins = std::clamp(static_cast<int>(2 * std::sqrt(static_cast<double>(p.seconds.size()))), 8, 48);
+  double low = p.quantile(0), high = std::max(p.quantile(0.99), low * 1.02);
+  std::vector<int> counts(static_cast<size_t>(bins));
+  for (double t : p.seconds)
+    ++counts[static_cast<size_t>(std::min(static_cast<int>((t - low) / (high - low) * bins), bins - 1))];
+  return {{"low_ms", low * 1e3}, {"high_ms", high * 1e3}, {"counts", counts}};
+}
+
+json measured_json(const Profile& p) {
+  return {{"cpu", p.cpu},
+          {"date", p.date},
+          {"runs", p.seconds.size()},
+          {"profiled_calls", p.calls},
+          {"min_ms", p.quantile(0) * 1e3},
+          {"median_ms", p.quantile(0.5) * 1e3},
+          {"p95_ms", p.quantile(0.95) * 1e3},
+          {"p99_ms", p.quantile(0.99) * 1e3},
+          {"max_ms", p.quantile(1) * 1e3},
+          {"histogram", histogram_json(p)},
+          {"peak_gflops", p.roof.peak * 1e-9},
+          {"bandwidth_gigabytes_per_second", p.roof.bandwidth * 1e-9},
+          {"bandwidth_buffer_bytes", p.roof.buffer_bytes},
+          {"steps_us", p.step_seconds() * 1e6},
+          {"gflops", p.gflops()},
+          {"percent_of_floor", 100 * p.floor_seconds() / p.step_seconds()}};
+}
+
+json measured_step(const Profile& p, const StepProfile& s) {
+  return {{"median_us", s.seconds * 1e6},          {"min_us", s.shortest * 1e6},
+          {"percent", 100 * p.share_of_time(s)},   {"gflops", s.gflops()},
+          {"gigabytes_per_second", s.gigabytes()}, {"percent_of_floor", 100 * s.of_floor}};
+}
+
+json steps_json(const ReportInput& in, const std::vector<lower::StepCost>& steps, const NominalMachine& machine,
+                double total_seconds) {
+  json list = json::array();
+  for (const lower::StepCost& cost : steps)
+    list.push_back(step_report(in.planned.program, cost, estimated_seconds(machine, cost), total_seconds));
+  if (!in.profile) return list;
+  size_t next = 0;  // measured steps are the calls, in the same order
+  for (json& row : list)
+    if (!row["step"].is_null()) row["measured"] = measured_step(*in.profile, in.profile->steps[next++]);
+  return list;
+}
+
+}  // namespace
+
+json tensors_json(const std::vector<emit::TensorInterface>& tensors) {
+  json list = json::array();
+  for (const emit::TensorInterface& t : tensors)
+    list.push_back({{"name", t.name}, {"identifier", t.identifier}, {"dtype", name(t.type)}, {"shape", t.shape}});
+  return list;
+}
+
+json report_json(const ReportInput& in) {
+  const Planned& planned = in.planned;
+  const lower::Program& program = planned.program;
+  NominalMachine machine = nominal_machine(planned.target, program.threads);
+  std::vector<lower::StepCost> steps = lower::step_costs(program);
+  double total_seconds = 0;
+  for (const lower::StepCost& cost : steps) total_seconds += estimated_seconds(machine, cost);
+  json levels = json::array();
+  for (const targets::CodeLevel& level : planned.target.levels) levels.push_back(level.name);
+  lower::Timeline timeline = lower::timeline_of(program);
+  json report = {{"format", 1},
+                 {"dlcc_version", version},
+                 {"model", planned.interface.prefix},
+                 {"provenance", planned.interface.provenance},
+                 {"target", {{"name", planned.target.name}, {"cpu_levels", levels}, {"threads", program.threads}}},
+                 {"totals", totals_json(in, steps, total_seconds)},
+                 {"operators", in.contents.operators},
+                 {"inputs", interface_json(planned.interface.inputs, program.inputs, program, timeline)},
+                 {"outputs", interface_json(planned.interface.outputs, program.outputs, program, timeline)},
+                 {"estimate", estimate_json(machine)},
+                 {"steps", steps_json(in, steps, machine, total_seconds)},
+                 {"arena", arena_json(program, planned.plan)}};
+  if (in.profile) report["measured"] = measured_json(*in.profile);
+  return report;
+}
+
+}  // namespace dlcc::driver

@@ -1,0 +1,27 @@
+// The report of a compilation as JSON: totals, steps with estimated times, the arena over time and, after a
+// measurement, the measured times. docs/REPORTS.md describes the keys.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "pipeline/compile.h"
+#include "pipeline/profile.h"
+#include "targets/llvm/object_file.h"
+
+namespace dlcc::driver {
+
+struct ReportInput {
+  const Planned& planned;
+  const ModelContents& contents;
+  std::optional<targets::ObjectSizes> sizes = {};  // of the object; empty: no code was generated
+  const Profile* profile = nullptr;                // null: not measured
+};
+
+// Equal inputs give equal reports: only a profile has a date.
+nlohmann::json report_json(const ReportInput&);
+
+// Tensors of the interface: [{"name", "identifier", "dtype", "shape"}].
+nlohmann::json tensors_json(const std::vector<emit::TensorInterface>&);
+
+}  // namespace dlcc::driver

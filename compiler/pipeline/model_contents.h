@@ -1,0 +1,19 @@
+// What a model consists of, as it was imported and before any pass: its operators and parameters.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "relay/ir.h"
+
+namespace dlcc {
+
+struct ModelContents {
+  std::map<std::string, int64_t> operators;  // number of calls, by the operator's name
+  int64_t parameters = 0;                    // elements of the constants; those of a shared constant once
+};
+
+ModelContents contents_of(const relay::Module&);
+
+}  // namespace dlcc
