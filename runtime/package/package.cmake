@@ -1,4 +1,5 @@
-# The Debian package: `cpack -G DEB` in the build folder writes dlcc_VERSION_ARCHITECTURE.deb.
+# The Debian package: `cpack -G DEB` in the build folder writes dlcc_VERSION_ARCHITECTURE.deb. Libraries are in Debian's folder
+# for the architecture if CMAKE_INSTALL_PREFIX is /usr, else in lib.
 set(CPACK_PACKAGE_NAME dlcc)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_CONTACT "dlcc authors <dlcc@localhost>")

@@ -62,6 +62,8 @@ check_example() {
 }
 check_example ninja Ninja
 check_example makefiles "Unix Makefiles"
+(cd examples/cmake && sed -n 's/^    //p' README.md >commands.sh && bash -e commands.sh) >readme.txt
+grep -q '^4 (' readme.txt || fail "the commands of examples/cmake/README.md print: $(cat readme.txt)"
 
 # All arguments; a model that the build generates, and one with data in another file; a program in C or in C++.
 mkdir project
