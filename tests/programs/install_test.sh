@@ -74,7 +74,7 @@ cmake_minimum_required(VERSION 3.20)
 project(models LANGUAGES \${LANGUAGE})
 find_package(dlcc 0.1 REQUIRED)
 add_custom_command(OUTPUT generated.rly COMMAND \${CMAKE_COMMAND} -E copy $source/tests/programs/threads.rly generated.rly)
-dlcc_add_model(layers \${CMAKE_CURRENT_BINARY_DIR}/generated.rly PREFIX net THREADS 2 CPU \${CPU} OPTIONS -O3 --accuracy strict)
+dlcc_add_model(layers \${CMAKE_CURRENT_BINARY_DIR}/generated.rly PREFIX net THREADS 2 CPU \${CPU} OPTIONS -Os --accuracy strict)
 dlcc_add_model(prepare $source/examples/cmake/prepare.rly DIMS height=3 width=5)
 dlcc_add_model(external external.onnx)
 add_executable(models main.\${SUFFIX})
@@ -101,7 +101,7 @@ check_project() {
   cmake -S project -B "$1" -DLANGUAGE="$2" -DSUFFIX="${2,,}" -DCPU="$4" "${@:6}" >"$1.txt"
   expect_change yes "$1/models" cmake --build "$1"
   $5 "$1/models" >output.txt || fail "the program of $1 fails"
-  grep -q " --target $3 -mcpu=$4 -O3 --accuracy=strict --threads=2 " output.txt || fail "other options: $(cat output.txt)"
+  grep -q " --target $3 -mcpu=$4 -Os --accuracy=strict --threads=2 " output.txt || fail "other options: $(cat output.txt)"
   touch project/weights.bin
   expect_change yes "$1/dlcc_models/external/external.h" cmake --build "$1"
 }
