@@ -9,6 +9,7 @@ packages=(cmake ninja-build g++
   llvm-19-dev zlib1g-dev libzstd-dev            # code generation
   libprotobuf-dev protobuf-compiler libonnx-dev # reading ONNX: the schema is /usr/include/onnx/onnx.proto
   libcli11-dev libfmt-dev nlohmann-json3-dev    # command line, text, JSON
+  libzip-dev                                    # archives of tensors
   doctest-dev)
 if [ "${1:-}" = tests ]; then
   packages+=(libonnx-testdata                                         # ONNX's operator tests

@@ -32,34 +32,30 @@ std::string latency_text(const Profile& p, int64_t macs) {
 
 }  // namespace
 
-int bench_command(std::vector<std::string> args) {
+int bench_command(CommandLine& line) {
   CompileOptions options;
-  Reporting reporting;
   int runs = 100;
   bool json = false, layers = false;
   std::string page;
-  CLI::App app("Compiles a model and measures its latency on random inputs.", "dlcc bench");
-  add_compile_options(app, options);
-  add_reporting_options(app, reporting);
-  app.add_option("--runs", runs, fmt::format("Number of timed calls, default {}", runs))
-      ->check(CLI::Range(2, 1000000))
-      ->option_text("N");
-  app.add_flag("--layers", layers, "Time each step, and probe the machine's peak and bandwidth");
-  app.add_flag("--json", json, "Print JSON, including the steps");
-  app.add_option("--html", page, "Write the report with the measured times, the roofline and the latencies as a page")
-      ->type_name("FILE");
-  if (auto status = parse(app, args)) return *status;
+  line.describe("Compiles a model and measures its latency on random inputs.");
+  add_compile_options(line, options);
+  line.add({"--runs", "N", fmt::format("Number of timed calls, default {}", runs), store_integer(runs, 2, 1000000)});
+  line.add({"--layers", "", "Time each step, and probe the machine's peak and bandwidth", store_true(layers)});
+  line.add({"--json", "", "Print JSON, including the steps", store_true(json)});
+  line.add({"--html", "FILE", "Write the report with the measured times, the roofline and the latencies as a page",
+            store_text(page)});
+  if (auto status = line.parse()) return *status;
   Diagnostics diagnostics;
-  if (!page.empty() && !can_write({page}, diagnostics)) return report(diagnostics, reporting);
+  if (!page.empty() && !can_write({page}, diagnostics)) return report(diagnostics, line.reporting());
   Compiler compiler(options, diagnostics);
   auto planned = compiler.compile();
-  if (!planned) return report(diagnostics, reporting);
+  if (!planned) return report(diagnostics, line.reporting());
   std::vector<Constant> inputs;
   for (const auto& t : planned->interface.inputs) inputs.push_back(random_tensor(t, inputs.size() + 1));
   targets::ObjectFile object = compiler.generate(*planned);
   layers |= json || !page.empty();
   auto measured = profile(*planned, object.bytes(), inputs, runs, layers, diagnostics);
-  if (!measured) return report(diagnostics, reporting);
+  if (!measured) return report(diagnostics, line.reporting());
   if (json) {
     nlohmann::json out = latency_json(*measured, planned->interface.macs);
     out.update(profile_json(*measured));
@@ -72,7 +68,7 @@ int bench_command(std::vector<std::string> args) {
   if (!page.empty())
     write_file(page, report_page(report_json({*planned, compiler.contents(), object.sizes(), &*measured})),
                diagnostics);
-  return report(diagnostics, reporting);
+  return report(diagnostics, line.reporting());
 }
 
 }  // namespace dlcc::driver

@@ -1,10 +1,9 @@
 #include "driver/commands.h"
 
-#include <algorithm>
-
-#include "support/similar_names.h"
-
 namespace dlcc::driver {
+
+const Command compile = {"", "compile a neural network to an object file and a C header", compile_command};
+
 std::span<const Command> commands() {
   static constexpr Command list[] = {
       {"check", "report all problems of a model, write nothing", check_command},
@@ -19,12 +18,12 @@ std::span<const Command> commands() {
   return list;
 }
 
-const Command* similar_command(const std::string& word) {
-  std::vector<std::string> names;
-  for (const Command& c : commands()) names.emplace_back(c.name);
-  auto name = nearest_name(word, names);
-  auto meant = std::ranges::find_if(commands(), [&](const Command& c) { return c.name == name; });
-  return meant != commands().end() ? &*meant : nullptr;
+std::deque<CommandLine> describe_commands() {
+  std::deque<CommandLine> lines;
+  auto describe = [&](const Command& c) { c.run(lines.emplace_back(c.name, c.summary, std::nullopt)); };
+  describe(compile);
+  for (const Command& c : commands()) describe(c);
+  return lines;
 }
 
 }  // namespace dlcc::driver

@@ -1,32 +1,38 @@
-// The commands of dlcc. Each takes the arguments after its name and returns the exit status: 0 success, 1 an error in
-// the input, 2 an error in the command line.
+// The commands of dlcc. Each adds its options to the command line, parses it, and returns the exit status: 0 success, 1
+// an error in the input, 2 an error in the command line.
 #pragma once
 
+#include <deque>
 #include <span>
 #include <string>
-#include <vector>
+
+#include "driver/command_line.h"
 
 namespace dlcc::driver {
 
 struct Command {
   const char* name;
   const char* summary;
-  int (*run)(std::vector<std::string> args);
+  int (*run)(CommandLine&);
 };
 
+// What runs when no command is named: it compiles a model to an object and a header. Its name is "".
+extern const Command compile;
+
+// The commands with a name.
 std::span<const Command> commands();
 
-// The command that `word` probably means; null when no command has a similar name.
-const Command* similar_command(const std::string& word);
+// The command lines of `compile` and of all commands, with their options and without arguments.
+std::deque<CommandLine> describe_commands();
 
-int compile_command(std::vector<std::string> args);  // runs when the first argument is no command
-int check_command(std::vector<std::string> args);
-int inspect_command(std::vector<std::string> args);
-int run_command(std::vector<std::string> args);
-int verify_command(std::vector<std::string> args);
-int bench_command(std::vector<std::string> args);
-int opt_command(std::vector<std::string> args);
-int ops_command(std::vector<std::string> args);
-int targets_command(std::vector<std::string> args);
+int compile_command(CommandLine&);
+int check_command(CommandLine&);
+int inspect_command(CommandLine&);
+int run_command(CommandLine&);
+int verify_command(CommandLine&);
+int bench_command(CommandLine&);
+int opt_command(CommandLine&);
+int ops_command(CommandLine&);
+int targets_command(CommandLine&);
 
 }  // namespace dlcc::driver

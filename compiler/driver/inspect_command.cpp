@@ -19,20 +19,17 @@ std::string amount(int64_t bytes) {
 
 }  // namespace
 
-int inspect_command(std::vector<std::string> args) {
+int inspect_command(CommandLine& line) {
   CompileOptions options;
-  Reporting reporting;
   bool json = false;
-  CLI::App app("Shows inputs, outputs, kernels and memory of a compiled model, without generating code.",
-               "dlcc inspect");
-  add_compile_options(app, options);
-  add_reporting_options(app, reporting);
-  app.add_flag("--json", json, "Print JSON");
-  if (auto status = parse(app, args)) return *status;
+  line.describe("Shows inputs, outputs, kernels and memory of a compiled model, without generating code.");
+  add_compile_options(line, options);
+  add_json_option(line, json);
+  if (auto status = line.parse()) return *status;
   Diagnostics diagnostics;
   Compiler compiler(options, diagnostics);
   auto planned = compiler.compile();
-  if (!planned) return report(diagnostics, reporting);
+  if (!planned) return report(diagnostics, line.reporting());
   const emit::Interface& i = planned->interface;
   const ModelContents& contents = compiler.contents();
   std::vector<lower::StepCost> steps = lower::step_costs(planned->program);

@@ -8,6 +8,7 @@
 #include "driver/options.h"
 #include "pipeline/operator_support.h"
 #include "relay/operator.h"
+#include "targets/target.h"
 #include "tensor/text.h"
 
 namespace dlcc::driver {
@@ -76,19 +77,17 @@ int print_support(const std::string& target, bool json, const Reporting& reporti
 
 }  // namespace
 
-int ops_command(std::vector<std::string> args) {
+int ops_command(CommandLine& line) {
   bool json = false;
   std::string target;
-  Reporting reporting;
-  CLI::App app(
+  line.describe(
       "Lists the operators of the Relay language with their attributes; with --target, the element types that the "
-      "target supports for each of them.",
-      "dlcc ops");
-  app.add_flag("--json", json, "Print JSON");
-  app.add_option("--target", target, "A target; see 'dlcc targets'")->type_name("NAME");
-  add_reporting_options(app, reporting);
-  if (auto status = parse(app, args)) return *status;
-  if (app.count("--target")) return print_support(target, json, reporting);
+      "target supports for each of them.");
+  add_json_option(line, json);
+  line.add({"--target", "NAME", "A target; 'dlcc targets' lists them", store_text(target)});
+  add_common_options(line);
+  if (auto status = line.parse()) return *status;
+  if (line.has("--target")) return print_support(target, json, line.reporting());
   nlohmann::json list = nlohmann::json::array();
   for (const auto& [name, op] : relay::operators().all()) {
     if (json)
@@ -100,11 +99,12 @@ int ops_command(std::vector<std::string> args) {
   return 0;
 }
 
-int targets_command(std::vector<std::string> args) {
+int targets_command(CommandLine& line) {
   bool json = false;
-  CLI::App app("Lists the targets and the CPUs that -mcpu= accepts.", "dlcc targets");
-  app.add_flag("--json", json, "Print JSON");
-  if (auto status = parse(app, args)) return *status;
+  line.describe("Lists the targets and the CPUs that -mcpu= accepts.");
+  add_json_option(line, json);
+  add_common_options(line);
+  if (auto status = line.parse()) return *status;
   nlohmann::json list = nlohmann::json::array();
   for (const targets::TargetInfo& t : targets::list_targets()) {
     if (json) {

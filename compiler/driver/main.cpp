@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <new>
 
 #include "driver/commands.h"
+#include "driver/options.h"
 #include "driver/reproducer.h"
 #include "support/diagnostics.h"
 
@@ -18,18 +20,24 @@ static int after_output(int status) {
   return status == 0 ? 1 : status;
 }
 
+// Runs the command that the arguments name, with the other arguments.
+static int run(std::vector<std::string> args) {
+  using namespace dlcc::driver;
+  const size_t at = leading_options(args);
+  auto named =
+      std::ranges::find_if(commands(), [&](const Command& c) { return at < args.size() && args[at] == c.name; });
+  const Command& command = named == commands().end() ? compile : *named;
+  if (&command != &compile) args.erase(args.begin() + static_cast<std::ptrdiff_t>(at));
+  CommandLine line(command.name, command.summary, std::move(args));
+  return command.run(line);
+}
+
 int main(int argc, char** argv) {
   using namespace dlcc::driver;
   const std::vector<std::string> command_line(argv + 1, argv + argc);
-  std::vector<std::string> args = command_line;
-  auto run = compile_command;
-  auto named = std::ranges::find_if(commands(), [&](const Command& c) { return !args.empty() && args[0] == c.name; });
-  if (named != commands().end()) {
-    run = named->run;
-    args.erase(args.begin());
-  }
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that exceeds the limit of its size is an error of writing
   try {
-    return after_output(run(std::move(args)));
+    return after_output(run(command_line));
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "dlcc: not enough memory for this model\n");
     return 1;

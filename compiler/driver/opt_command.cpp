@@ -1,36 +1,48 @@
 // dlcc opt MODEL --passes=a,b: imports a model, runs passes and prints the module.
 #include <iostream>
+#include <sstream>
 
 #include "driver/commands.h"
 #include "driver/options.h"
+#include "pipeline/compile.h"
 #include "relay/passes/passes.h"
 
 namespace dlcc::driver {
+namespace {
 
-int opt_command(std::vector<std::string> args) {
+Problem store_passes(const std::string& list, std::vector<std::string>& passes) {
+  std::stringstream names(list);
+  for (std::string name; std::getline(names, name, ',');) {
+    if (Problem p = check_pass(name); !p.message.empty()) return p;
+    passes.push_back(name);
+  }
+  return {};
+}
+
+}  // namespace
+
+int opt_command(CommandLine& line) {
   CompileOptions options;
-  Reporting reporting;
   std::vector<std::string> passes;
-  CLI::App app("Imports a model, runs passes and prints the module.", "dlcc opt");
-  std::string list = "\nPasses:\n";
-  for (const relay::PassInfo& p : relay::all_passes()) list += fmt::format("  {:34} {}\n", p.name, p.about);
-  app.footer(list);
-  add_compile_options(app, options);
-  add_reporting_options(app, reporting);
-  app.add_option("--passes", passes, "The passes in their order, separated by commas; empty: none")
-      ->type_name("LIST")
-      ->delimiter(',')
-      ->check([](const std::string& name) { return name.empty() ? "" : check_pass(name); });
-  std::erase(args, "--passes=");  // CLI11 would take the next argument as its value
-  if (auto status = parse(app, args)) return *status;
-  if (passes == std::vector<std::string>{""}) passes.clear();
+  line.describe("Imports a model, runs passes and prints the module.");
+  add_compile_options(line, options);
+  line.add({.name = "--passes",
+            .placeholder = "LIST",
+            .help = "The passes in their order, separated by commas; empty, the default: none",
+            .store = [&passes](const std::string& list) { return store_passes(list, passes); },
+            .examples = pass_names,
+            .optional_value = true});
+  Section about_passes{"Passes", {}};
+  for (const relay::PassInfo& p : relay::all_passes()) about_passes.rows.emplace_back(p.name, p.about);
+  line.add(about_passes);
+  if (auto status = line.parse()) return *status;
   options.passes.verify_each = true;
   Diagnostics diagnostics;
   Compiler compiler(options, diagnostics);
   auto module = compiler.import();
   auto result = module ? compiler.run_passes(std::move(*module), passes) : std::nullopt;
   if (result) std::cout << relay::print(*result);
-  return report(diagnostics, reporting);
+  return report(diagnostics, line.reporting());
 }
 
 }  // namespace dlcc::driver

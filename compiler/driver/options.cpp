@@ -1,49 +1,18 @@
 #include "driver/options.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <regex>
 
 #include "relay/passes/passes.h"
+#include "support/similar_names.h"
 #include "support/version.h"
+#include "targets/target.h"
 
 namespace dlcc::driver {
 namespace {
-
-// Long options that gcc spells with one dash; CLI11 requires two.
-constexpr const char* gcc_options[] = {"-mcpu", "-mattr", "-MD", "-MF", "-MT"};
-
-std::string library_spelling(std::string arg) {
-  for (const char* option : gcc_options)
-    if (arg == option || arg.starts_with(std::string(option) + "=")) return "-" + arg;
-  return arg;
-}
-
-std::string users_spelling(const std::string& name) {
-  for (const char* option : gcc_options)
-    if (name == std::string("-") + option) return option;
-  return name;
-}
-
-// Formats help with gcc's spelling, and with -o in the usage line of a command that has it.
-class Help : public CLI::Formatter {
- public:
-  Help() { column_width(36); }
-
-  std::string make_usage(const CLI::App* app, std::string name) const override {
-    std::string usage = "\nUsage: " + name;
-    for (const CLI::Option* o : app->get_options([](const CLI::Option* o) { return o->get_positional(); }))
-      usage += " " + o->get_name(true) + (o->get_expected_max() > 1 ? "..." : "");
-    if (const CLI::Option* o = app->get_option_no_throw("-o")) usage += " -o " + o->get_type_name();
-    return usage + " [options]\n";
-  }
-
-  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
-    return users_spelling(CLI::Formatter::make_option_name(option, is_positional));
-  }
-};
 
 // Shows the current stage on one line of the terminal; clears the line when `what` is empty.
 void show_progress(const std::string& what) {
@@ -52,139 +21,180 @@ void show_progress(const std::string& what) {
   std::fflush(stderr);
 }
 
-// The parser's check of --weights.
-std::string check_weights(const std::string& where) {
-  for (std::string_view kind : {"section=", "external="})
-    if (where.starts_with(kind) && where.size() > kind.size() && where != "external=-") return "";
-  return "expected section=NAME or external=FILE, found '" + where + "'";
+void print_stage(const std::string& what) {
+  if (!what.empty()) fmt::print(stderr, "{}\n", what);
 }
 
-// Throws for "-mcpu=": CLI11 would take the next argument as its value.
-void check_value(const std::string& arg) {
-  if (arg.starts_with("-") && arg.find('=') == arg.size() - 1)
-    throw CLI::ArgumentMismatch(arg.substr(0, arg.size() - 1) + " has no value");
+// Stores NAME=VALUE; a name has one value.
+Store store_dim(std::vector<std::string>& dims) {
+  return [&dims](const std::string& dim) -> Problem {
+    size_t equals = dim.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == dim.size())
+      return {fmt::format("expected NAME=VALUE, found '{}'", dim)};
+    std::string name = dim.substr(0, equals + 1);
+    for (const std::string& other : dims)
+      if (other.starts_with(name) && other != dim)
+        return {fmt::format("'{}' contradicts '{}'", dim, other), "a dimension has one value"};
+    if (!std::ranges::count(dims, dim)) dims.push_back(dim);
+    return {};
+  };
 }
 
-bool is_typed(const std::string& option, const std::vector<std::string>& args) {
-  return std::ranges::any_of(args, [&](const std::string& a) { return a == option || a.starts_with(option + "="); });
+Store store_weights_location(CompileOptions& o) {
+  return [&o](const std::string& where) -> Problem {
+    for (auto [kind, variable] : {std::pair{"section=", &o.weights_section}, {"external=", &o.weights_file}}) {
+      if (!where.starts_with(kind) || where.ends_with('=') || where == "external=-") continue;
+      *variable = where.substr(where.find('=') + 1);
+      return {};
+    }
+    return {fmt::format("expected section=NAME or external=FILE, found '{}'", where)};
+  };
 }
 
-// Replaces the long option names in a message of CLI11 by the spellings that were typed, or else by those of --help.
-std::string with_users_spellings(std::string message, const CLI::App& app, const std::vector<std::string>& args) {
-  for (const CLI::Option* o : app.get_options()) {
-    const std::string name = o->get_name();
-    if (is_typed(name, args)) continue;
-    std::string users = o->get_snames().empty() ? users_spelling(name) : "-" + o->get_snames()[0];
-    message = std::regex_replace(message, std::regex("(^| )" + name + "(?=[: ]|$)"), "$1" + users);
-  }
-  return message;
+std::vector<std::string> target_names() {
+  std::vector<std::string> names;
+  for (const targets::TargetInfo& t : targets::list_targets()) names.push_back(t.name);
+  return names;
 }
 
-// Whether --diagnostics=json is among the arguments. CLI11 may fail before it parses this option.
-bool asks_for_json(const std::vector<std::string>& args) {
-  for (size_t k = 0; k < args.size(); ++k)
-    if (args[k] == "--diagnostics=json" || (args[k] == "--diagnostics" && k + 1 < args.size() && args[k + 1] == "json"))
-      return true;
-  return false;
+std::vector<std::string> cpu_names() {
+  std::vector<std::string> names;
+  for (const targets::TargetInfo& t : targets::list_targets()) names.insert(names.end(), t.cpus.begin(), t.cpus.end());
+  names.push_back("native");
+  return names;
+}
+
+void add_code_options(CommandLine& line, CompileOptions& o) {
+  auto add = [&line](Option option) {
+    option.group = Group::code;
+    line.add(std::move(option));
+  };
+  add({"--target", "NAME", "Target, default x86-64; 'dlcc targets' lists them", store_text(o.target)});
+  line.last_option().examples = target_names;
+  add({"-mcpu", "CPU", "A CPU level, a CPU, a comma-separated list of levels, or native", store_text(o.mcpu)});
+  line.last_option().examples = cpu_names;
+  add({"-mattr", "LIST", "CPU features to add or remove: +avx512vnni,-avx512f", store_text(o.mattr)});
+  add({.name = "-O",
+       .placeholder = "0|1|2|3|s",
+       .help = "Optimization level. 0: none, to debug dlcc itself; 1, 2, 3: all optimizations, the default; s: all but "
+               "those that enlarge the weights",
+       .store = store_by([&o](const std::string& level) {
+         o.schedule.small = level == "s";
+         o.optimization = level == "0" ? 0 : 2;
+       }),
+       .choices = {"0", "1", "2", "3", "s"}});
+  add({.name = "--accuracy",
+       .placeholder = "fast|strict",
+       .help = "fast (default): convolutions may lose one decimal digit of accuracy; strict: they do not",
+       .store = store_by([&o](const std::string& how) { o.schedule.strict = how == "strict"; }),
+       .choices = {"fast", "strict"}});
+  add({"--threads", "N", "Threads of the compiled model, 1 to 256; more than one needs libdlcc_rt.a or an executor",
+       store_integer(o.schedule.threads, 1, 256)});
+  add({"--weights", "WHERE",
+       "section=NAME: store the weights in this section of the object; external=FILE: store them in a file",
+       store_weights_location(o)});
+  add({"--prefix", "NAME", "Prefix of the C interface, default: the name of the output", store_text(o.prefix)});
+  add({"--tuning-records", "FILE", "Compile with the tuning configurations that --tune measured",
+       store_text(o.tuning_records)});
+}
+
+void add_debugging_options(CommandLine& line, CompileOptions& o) {
+  auto add = [&line](Option option) {
+    option.group = Group::debugging;
+    line.add(std::move(option));
+  };
+  add({"--dump-after", "PASS", "Print the module to standard error after this pass; all: after each",
+       [&o](const std::string& name) {
+         o.passes.dump_after.insert(name);
+         return name == "all" ? Problem{} : check_pass(name);
+       }});
+  line.last_option().examples = pass_names;
+  add({"--stop-after", "PASS", "Print the module after this pass, then stop", [&o](const std::string& name) {
+         o.passes.stop_after = name;
+         return check_pass(name);
+       }});
+  line.last_option().examples = pass_names;
+  add({"--time-passes", "", "Print the time of each stage", store_true(o.time_passes)});
+  add({"--verify-each", "", "Verify the module after every pass", store_true(o.passes.verify_each)});
 }
 
 }  // namespace
 
-std::string check_pass(const std::string& name) {
-  auto passes = relay::all_passes();
-  if (std::ranges::count(passes, name, &relay::PassInfo::name)) return "";
-  return "there is no pass '" + name + "'";
+std::vector<std::string> pass_names() {
+  std::vector<std::string> names;
+  for (const relay::PassInfo& p : relay::all_passes()) names.push_back(p.name);
+  return names;
 }
 
-void add_compile_options(CLI::App& app, CompileOptions& o) {
-  app.add_option("model", o.model, "The model: ONNX or Relay text; '-': standard input")->required()->option_text(" ");
-  app.add_option("--prefix", o.prefix, "Prefix of the C interface; default: the name of the output")->type_name("NAME");
-  app.add_option("--target", o.target, "Target; see 'dlcc targets'")->type_name("NAME")->capture_default_str();
-  app.add_option("--mcpu", o.mcpu, "A CPU level, a CPU, a comma-separated list of levels, or native")->type_name("CPU");
-  app.add_option("--mattr", o.mattr, "CPU features to add or remove: +avx512vnni,-avx512f")->type_name("LIST");
-  app.add_option_function<std::string>(
-         "-O",
-         [&o](const std::string& level) {
-           o.schedule.small = level == "s";
-           o.optimization = o.schedule.small ? 2 : level[0] - '0';
-         },
-         "Optimization level, default 2; s: as 2, without algorithms that enlarge the weights")
-      ->check(CLI::IsMember({"0", "1", "2", "3", "s"}))
-      ->option_text("0|1|2|3|s");
-  app.add_option_function<std::string>(
-         "--accuracy", [&o](const std::string& how) { o.schedule.strict = how == "strict"; },
-         "fast (default): convolutions may lose one decimal digit of accuracy; strict: they do not")
-      ->check(CLI::IsMember({"fast", "strict"}))
-      ->option_text("fast|strict");
-  app.add_option("-j,--jobs", o.jobs, "Threads of the compiler, 1 to 256; the output does not depend on them")
-      ->check(CLI::Range(1, 256))
-      ->option_text("N");
-  app.add_option_function<std::string>(
-         "--weights",
-         [&o](const std::string& where) {
-           (where.starts_with("section") ? o.weights_section : o.weights_file) = where.substr(where.find('=') + 1);
-         },
-         "section=NAME: store the weights in this section of the object; external=FILE: store them in a file")
-      ->type_name("WHERE")
-      ->check(check_weights);
-  app.add_option("--dim", o.dims, "Value of a symbolic dimension")->type_name("NAME=VALUE")->expected(1)->take_all();
-  app.add_option("--threads", o.schedule.threads,
-                 "Threads of the compiled model, 1 to 256; more than one requires libdlcc_rt.a or an executor")
-      ->check(CLI::Range(1, 256))
-      ->option_text("N");
-  app.add_option("--tuning-records", o.tuning_records, "Compile with the tuning configurations that --tune measured")
-      ->type_name("FILE");
-  const char* debugging = "Debugging";
-  app.add_option("--dump-after", o.passes.dump_after,
-                 "Print the module to standard error after this pass ('all': after each)")
-      ->type_name("PASS")
-      ->group(debugging)
-      ->expected(1)
-      ->check([](const std::string& name) { return name == "all" ? "" : check_pass(name); });
-  app.add_option("--stop-after", o.passes.stop_after, "Print the module after this pass, then stop")
-      ->type_name("PASS")
-      ->group(debugging)
-      ->check(check_pass);
-  app.add_flag("--time-passes", o.time_passes, "Print the time of each stage")->group(debugging);
-  app.add_flag("--verify-each", o.passes.verify_each, "Verify the module after every pass")->group(debugging);
-  app.add_flag_callback(
-      "-v",
-      [&o] {
-        fmt::print(stderr, "dlcc {}\n", version);
-        o.progress = [](const std::string& what) { fmt::print(stderr, "{}{}", what, what.empty() ? "" : "\n"); };
-      },
-      "Print the version and the stages of the compilation");
-  app.callback([&o] {
+Problem check_pass(const std::string& name) {
+  const std::vector<std::string> names = pass_names();
+  if (std::ranges::count(names, name)) return {};
+  std::string meant = did_you_mean(name, names);
+  return {fmt::format("there is no pass '{}'", name), meant.empty() ? "'dlcc opt --help' lists the passes" : meant};
+}
+
+void add_common_options(CommandLine& line) {
+  Reporting& r = line.reporting();
+  line.add({.name = "-Werror",
+            .placeholder = "",
+            .help = "Treat warnings as errors",
+            .store = store_true(r.warnings_are_errors),
+            .group = Group::messages});
+  line.add({.name = "-w",
+            .placeholder = "",
+            .help = "Print no warnings",
+            .store = store_true(r.no_warnings),
+            .group = Group::messages});
+  line.add({.name = "--diagnostics",
+            .placeholder = "text|json",
+            .help = "Format of errors and warnings on standard error, default text",
+            .store = store_by([&r](const std::string& format) { r.json = format == "json"; }),
+            .group = Group::messages,
+            .choices = {"text", "json"}});
+}
+
+void add_compile_options(CommandLine& line, CompileOptions& o, std::function<Problem(const std::string&)> check_model) {
+  auto store_model = [&o, check_model](const std::string& path) {
+    o.model = path;
+    return check_model ? check_model(path) : Problem{};
+  };
+  line.add(Positional{"MODEL", "The model, in ONNX or as Relay text; '-': standard input", store_model});
+  line.add({.name = "--dim",
+            .placeholder = "NAME=VALUE",
+            .help = "Value of a symbolic dimension; may be repeated",
+            .store = store_dim(o.dims),
+            .group = Group::model});
+  add_code_options(line, o);
+  line.add({.name = "--jobs",
+            .placeholder = "N",
+            .help = "Threads of the compiler, 1 to 256; the output does not depend on them",
+            .store = store_integer(o.jobs, 1, 256),
+            .other_name = "-j"});
+  line.add({.name = "-v",
+            .placeholder = "",
+            .help = "Print the version and the stages of the compilation",
+            .store = store_by([&o](const std::string&) { o.progress = print_stage; }),
+            .group = Group::messages});
+  add_common_options(line);
+  add_debugging_options(line, o);
+  line.after_values([&o] {
+    if (o.progress) fmt::print(stderr, "dlcc {}\n", version);
     if (!o.progress && isatty(STDERR_FILENO) && o.passes.dump_after.empty()) o.progress = show_progress;
+    return Problem{};
   });
 }
 
-void add_reporting_options(CLI::App& app, Reporting& r) {
-  app.add_option_function<std::string>(
-         "--diagnostics", [&r](const std::string& format) { r.json = format == "json"; }, "Format of diagnostics")
-      ->option_text("text|json")
-      ->check(CLI::IsMember({"text", "json"}));
-}
+void add_json_option(CommandLine& line, bool& json) { line.add({"--json", "", "Print JSON", store_true(json)}); }
 
-std::optional<int> parse(CLI::App& app, const std::vector<std::string>& args) {
-  app.formatter(std::make_shared<Help>());
-  app.failure_message([&args](const CLI::App* a, const CLI::Error& e) {
-    return with_users_spellings(e.what(), *a, args) + "\nRun with --help for more information.\n";
-  });
-  const Reporting reporting{.json = asks_for_json(args)};
-  try {
-    std::ranges::for_each(args, check_value);
-    std::vector<std::string> spelled(args.size());
-    std::ranges::transform(args, spelled.rbegin(), library_spelling);  // in reverse order, as CLI11 expects
-    app.parse(std::move(spelled));
-    return std::nullopt;
-  } catch (const CLI::ParseError& e) {
-    bool is_help = e.get_exit_code() == 0;  // or a version
-    if (is_help || !reporting.json) return app.exit(e) == 0 ? 0 : 2;
-    Diagnostics diagnostics;
-    diagnostics.error(DiagnosticId::bad_option, {}, with_users_spellings(e.what(), app, args));
-    return report(diagnostics, reporting);
+size_t leading_options(const std::vector<std::string>& args) {
+  size_t k = 0;
+  for (; k < args.size(); ++k) {
+    if (args[k] == "--diagnostics" && k + 1 < args.size())
+      ++k;
+    else if (args[k] != "-v" && args[k] != "-w" && args[k] != "-Werror" && !args[k].starts_with("--diagnostics="))
+      break;
   }
+  return k;
 }
 
 }  // namespace dlcc::driver

@@ -1,25 +1,29 @@
-// Options that several commands share, and the parsing of command lines. Options that gcc has are spelled as gcc does.
+// Options that several commands share.
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "driver/reporting.h"
-#include "pipeline/compile.h"
+#include "driver/command_line.h"
+#include "pipeline/compile_options.h"
 
 namespace dlcc::driver {
 
-// The options of commands that compile a model: MODEL, --target, -mcpu=, -O, --dim, ...
-void add_compile_options(CLI::App&, CompileOptions&);
-void add_reporting_options(CLI::App&, Reporting&);
+// The options of every command: -w, -Werror, --diagnostics.
+void add_common_options(CommandLine&);
 
-// The parser's check of the name of a pass: an error message, or "".
-std::string check_pass(const std::string& name);
+// The options of commands that compile a model, and MODEL itself: --target, -mcpu=, -O, --dim, ...
+// `check_model` tells what is wrong with MODEL before the model is read.
+void add_compile_options(CommandLine&, CompileOptions&,
+                         std::function<Problem(const std::string&)> check_model = nullptr);
 
-// Parses the arguments. Returns an exit status when the command should not run: after --help or --version, or after an
-// error, which has been reported in the format of --diagnostics.
-std::optional<int> parse(CLI::App&, const std::vector<std::string>& args);
+// --json.
+void add_json_option(CommandLine&, bool& json);
+
+// The number of arguments that precede the name of a command: options that every command has, or -v.
+size_t leading_options(const std::vector<std::string>& args);
+
+std::vector<std::string> pass_names();
+Problem check_pass(const std::string& name);
 
 }  // namespace dlcc::driver

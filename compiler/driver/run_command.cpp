@@ -6,6 +6,7 @@
 #include "pipeline/run.h"
 #include "pipeline/tensor_files.h"
 #include "support/files.h"
+#include "support/npz.h"
 
 namespace dlcc::driver {
 namespace {
@@ -31,11 +32,22 @@ std::optional<size_t> find_tensor(const std::string& text, size_t position,
   return std::nullopt;
 }
 
+std::optional<std::vector<Constant>> read_inputs_of_archive(const std::string& path,
+                                                            const std::vector<emit::TensorInterface>& tensors,
+                                                            Diagnostics& diagnostics) {
+  auto values = read_archive(path, tensors, "input", diagnostics);
+  for (size_t k = 0; values && k < tensors.size(); ++k)
+    fits((*values)[k], tensors[k], "input", {.file = path}, diagnostics);
+  return diagnostics.any() ? std::nullopt : std::move(values);
+}
+
 // Reads the tensors of the --input options, in the model's order. Empty, with a diagnostic for each tensor that is
 // missing or has another type or shape.
 std::optional<std::vector<Constant>> read_inputs(const std::vector<std::string>& options,
                                                  const std::vector<emit::TensorInterface>& tensors,
                                                  Diagnostics& diagnostics) {
+  if (options.size() == 1 && options[0].ends_with(".npz") && options[0].find('=') == std::string::npos)
+    return read_inputs_of_archive(options[0], tensors, diagnostics);
   std::vector<std::optional<Constant>> given(tensors.size());
   for (size_t k = 0; k < options.size(); ++k) {
     std::string file;
@@ -61,6 +73,42 @@ std::optional<std::vector<Constant>> read_inputs(const std::vector<std::string>&
   return diagnostics.any() ? std::nullopt : std::optional(std::move(values));
 }
 
+// The file of an output; the file of all outputs without `index`.
+struct WantedOutput {
+  std::optional<size_t> index;
+  std::string file;
+};
+
+std::vector<WantedOutput> find_outputs(const std::vector<std::string>& options, const emit::Interface& interface,
+                                       Diagnostics& diagnostics) {
+  std::vector<WantedOutput> wanted;
+  for (size_t k = 0; k < options.size(); ++k) {
+    std::string file;
+    if (options[k].ends_with(".npz") && options[k].find('=') == std::string::npos)
+      wanted.push_back({std::nullopt, options[k]});
+    else if (auto at = find_tensor(options[k], k, interface.outputs, "output", file, diagnostics))
+      wanted.push_back({at, file});
+  }
+  return wanted;
+}
+
+bool write_outputs(const std::vector<WantedOutput>& wanted, const emit::Interface& interface,
+                   const std::vector<Constant>& results, Diagnostics& diagnostics) {
+  std::vector<std::vector<std::byte>> contents;
+  std::vector<OutputFile> files;
+  for (const WantedOutput& w : wanted) {
+    if (w.index) {
+      contents.push_back(tensor_file(w.file, interface.outputs[*w.index].name, results[*w.index]));
+      continue;
+    }
+    std::vector<NamedArray> arrays;
+    for (size_t k = 0; k < results.size(); ++k) arrays.push_back({interface.outputs[k].name, results[k]});
+    contents.push_back(write_npz(arrays));
+  }
+  for (size_t k = 0; k < wanted.size(); ++k) files.push_back({wanted[k].file, {contents[k]}});
+  return write_files(files, diagnostics);
+}
+
 // Prints the type, the shape and the first 16 elements of a result.
 void print_tensor(const std::string& tensor, const Constant& c) {
   std::cout << fmt::format("{} {} {}:", tensor, name(c.dtype()), str(shape_of(c.shape())));
@@ -71,48 +119,35 @@ void print_tensor(const std::string& tensor, const Constant& c) {
 
 }  // namespace
 
-int run_command(std::vector<std::string> args) {
+int run_command(CommandLine& line) {
   CompileOptions options;
-  Reporting reporting;
   std::vector<std::string> inputs, outputs;
-  CLI::App app("Compiles a model in memory and runs it once.", "dlcc run");
-  add_compile_options(app, options);
-  add_reporting_options(app, reporting);
-  app.add_option("--input", inputs, "File of an input (.npy or .pb), by name or position")
-      ->type_name("[NAME=]FILE")
-      ->expected(1)
-      ->take_all();
-  app.add_option("--output", outputs, "File of an output; without this option, outputs are printed")
-      ->type_name("[NAME=]FILE")
-      ->expected(1)
-      ->take_all();
-  if (auto status = parse(app, args)) return *status;
+  line.describe("Compiles a model in memory and runs it once.");
+  add_compile_options(line, options);
+  line.add({"--input", "[NAME=]FILE",
+            "File of an input (.npy or .pb), by name or position; may be repeated. FILE.npz: all inputs, by name",
+            append_to(inputs)});
+  line.add({"--output", "[NAME=]FILE",
+            "File of an output (.npy or .pb); may be repeated. FILE.npz: all outputs. Without this option, outputs are "
+            "printed",
+            append_to(outputs)});
+  if (auto status = line.parse()) return *status;
 
   Diagnostics diagnostics;
   Compiler compiler(options, diagnostics);
   auto planned = compiler.compile();
-  if (!planned) return report(diagnostics, reporting);
+  if (!planned) return report(diagnostics, line.reporting());
   const emit::Interface& interface = planned->interface;
-  std::vector<std::pair<size_t, std::string>> wanted;  // outputs and their files
-  for (size_t k = 0; k < outputs.size(); ++k) {
-    std::string file;
-    if (auto at = find_tensor(outputs[k], k, interface.outputs, "output", file, diagnostics))
-      wanted.emplace_back(*at, file);
-  }
+  auto wanted = find_outputs(outputs, interface, diagnostics);
   auto values = read_inputs(inputs, interface.inputs, diagnostics);
-  if (diagnostics.any()) return report(diagnostics, reporting);
+  if (diagnostics.any()) return report(diagnostics, line.reporting());
   auto object = compiler.generate(*planned).bytes();
   auto results = run_once(*planned, object, *values, diagnostics);
-  if (!results) return report(diagnostics, reporting);
-  std::vector<std::vector<std::byte>> contents;
-  std::vector<OutputFile> files;
-  for (const auto& [at, file] : wanted)
-    contents.push_back(tensor_file(file, interface.outputs[at].name, (*results)[at]));
-  for (size_t k = 0; k < wanted.size(); ++k) files.push_back({wanted[k].second, {contents[k]}});
-  write_files(files, diagnostics);
+  if (!results) return report(diagnostics, line.reporting());
+  write_outputs(wanted, interface, *results, diagnostics);
   if (outputs.empty())
     for (size_t k = 0; k < results->size(); ++k) print_tensor(interface.outputs[k].name, (*results)[k]);
-  return report(diagnostics, reporting);
+  return report(diagnostics, line.reporting());
 }
 
 }  // namespace dlcc::driver

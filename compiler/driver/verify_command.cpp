@@ -2,6 +2,7 @@
 // --layers, compares every intermediate value of the object with the evaluator.
 #include <cmath>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "driver/commands.h"
 #include "driver/options.h"
@@ -58,61 +59,81 @@ bool verify_layers(Compiler& compiler, relay::Module fused, const std::vector<Co
   return true;
 }
 
-}  // namespace
-
-int verify_command(std::vector<std::string> args) {
-  CompileOptions options;
-  Reporting reporting;
-  Tolerance tolerance;
-  std::vector<std::string> folders;
-  std::string engine_name = "object";
-  bool layers = false;
-  CLI::App app(
-      "Compares the outputs of a model with those of data sets; prints 'ok' or 'FAIL' and the largest error of each.",
-      "dlcc verify");
-  add_compile_options(app, options);
-  add_reporting_options(app, reporting);
-  app.add_option("data", folders, "Folders with input_K.pb and output_K.pb")->required()->option_text(" ");
-  app.add_option("--rtol", tolerance.rtol, fmt::format("Relative tolerance, default {:g}", tolerance.rtol))
-      ->check(CLI::NonNegativeNumber)
-      ->option_text("X");
-  app.add_option("--atol", tolerance.atol, fmt::format("Absolute tolerance, default {:g}", tolerance.atol))
-      ->check(CLI::NonNegativeNumber)
-      ->option_text("X");
-  const char* about_engines =
-      "object (default): run the generated code; schedules: evaluate the scheduled kernels; definitions: evaluate the "
-      "definitions of the operators";
-  CLI::Option* engine_option = app.add_option("--engine", engine_name, about_engines)
-                                   ->check(CLI::IsMember({"object", "schedules", "definitions"}))
-                                   ->option_text("ENGINE");
-  app.add_flag("--layers", layers, "Compare every intermediate value of the object with the evaluator")
-      ->excludes(engine_option)
-      ->option_text(" ");
-  if (auto status = parse(app, args)) return *status;
-
-  Diagnostics diagnostics;
-  bind_dimensions(options, folders[0]);
-  Compiler compiler(options, diagnostics);
-  auto model = prepare_verification(compiler);
-  if (!model) return report(diagnostics, reporting);
-  const emit::Interface& interface = model->planned.interface;
-  Engine engine = layers ? Engine() : make_engine(engine_name, compiler, model->fused, model->planned);
+// verify_layers() for each data set. Returns the exit status.
+int verify_all_layers(Compiler& compiler, const Verifiable& model, const std::vector<std::string>& data_sets,
+                      const Tolerance& tolerance, const Reporting& reporting, Diagnostics& diagnostics) {
+  const emit::Interface& interface = model.planned.interface;
   bool all_ok = true;
-  for (const std::string& folder : folders) {
-    if (layers) {
-      auto data = read_data_set(folder, interface.inputs.size(), interface.outputs.size(), diagnostics);
-      bool ok = data && fits(data->inputs, interface.inputs, "input", diagnostics) &&
-                verify_layers(compiler, model->fused, data->inputs, tolerance, diagnostics);
-      all_ok = all_ok && ok;
-      continue;
-    }
-    double largest;
-    std::string failure = verify_data_set(folder, engine, interface, tolerance, largest);
-    std::cout << fmt::format("{} {} {:.3g}{}{}\n", failure.empty() ? "ok" : "FAIL", folder, largest,
-                             failure.empty() ? "" : " ", failure);
-    all_ok = all_ok && failure.empty();
+  for (const std::string& path : data_sets) {
+    auto data = read_data_set(path, interface, diagnostics);
+    all_ok &= data && fits(data->inputs, interface.inputs, "input", diagnostics) &&
+              verify_layers(compiler, model.fused, data->inputs, tolerance, diagnostics);
   }
   return report(diagnostics, reporting) == 0 && all_ok ? 0 : 1;
+}
+
+}  // namespace
+
+int verify_command(CommandLine& line) {
+  CompileOptions options;
+  Tolerance tolerance;
+  std::vector<std::string> data_sets;
+  std::string engine_name = "object";
+  bool layers = false, json = false;
+  line.describe(
+      "Compares the outputs of a model with those of data sets; prints 'ok' or 'FAIL' and the largest error of each.");
+  add_compile_options(line, options);
+  line.add(Positional{
+      "DATA",
+      "Data sets: folders with input_K.pb and output_K.pb (or .npy), or .npz archives with arrays named as the inputs "
+      "and outputs",
+      append_to(data_sets), true});
+  line.add({"--rtol", "X", fmt::format("Relative tolerance, default {:g}", tolerance.rtol),
+            store_nonnegative(tolerance.rtol)});
+  line.add({"--atol", "X", fmt::format("Absolute tolerance, default {:g}", tolerance.atol),
+            store_nonnegative(tolerance.atol)});
+  line.add({.name = "--engine",
+            .placeholder = "ENGINE",
+            .help = "object (default): run the generated code; schedules: evaluate the scheduled kernels; definitions: "
+                    "evaluate the definitions of the operators",
+            .store = store_text(engine_name),
+            .choices = {"object", "schedules", "definitions"}});
+  line.add({"--layers", "", "Compare every intermediate value of the object with the evaluator", store_true(layers)});
+  add_json_option(line, json);
+  line.after_values([&] {
+    const char* other = line.has("--engine") ? "--engine" : "--json";
+    return layers && line.has(other) ? Problem{fmt::format("--layers excludes {}", other)} : Problem{};
+  });
+  if (auto status = line.parse()) return *status;
+
+  Diagnostics diagnostics;
+  bind_dimensions(options, data_sets[0]);
+  Compiler compiler(options, diagnostics);
+  auto model = prepare_verification(compiler);
+  if (!model) return report(diagnostics, line.reporting());
+  const emit::Interface& interface = model->planned.interface;
+  if (layers) return verify_all_layers(compiler, *model, data_sets, tolerance, line.reporting(), diagnostics);
+  const Engine engine = make_engine(engine_name, compiler, model->fused, model->planned);
+  nlohmann::json results = nlohmann::json::array();
+  size_t failed = 0;
+  for (const std::string& path : data_sets) {
+    Verdict v = verify_data_set(path, engine, interface, tolerance, diagnostics);
+    failed += !v.ok;
+    if (json)
+      results.push_back({{"data_set", path}, {"ok", v.ok}, {"largest_error", v.largest}, {"what", v.what}});
+    else
+      std::cout << fmt::format("{} {} {:.3g}{}{}\n", v.ok ? "ok" : "FAIL", path, v.largest, v.ok ? "" : " ", v.what);
+  }
+  if (json)
+    std::cout << nlohmann::json({{"engine", engine_name},
+                                 {"rtol", tolerance.rtol},
+                                 {"atol", tolerance.atol},
+                                 {"passed", data_sets.size() - failed},
+                                 {"failed", failed},
+                                 {"data_sets", results}})
+                     .dump(1)
+              << "\n";
+  return report(diagnostics, line.reporting()) == 0 && failed == 0 ? 0 : 1;
 }
 
 }  // namespace dlcc::driver

@@ -1,12 +1,17 @@
 #include "pipeline/tensor_files.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 
 #include "frontends/onnx/tensor_proto.h"
 #include "support/files.h"
 #include "support/float_formats.h"
 #include "support/npy.h"
+#include "support/npz.h"
 
 namespace dlcc {
 
@@ -22,16 +27,77 @@ std::vector<std::byte> tensor_file(const std::string& path, const std::string& n
   return path.ends_with(".npy") ? write_npy(value) : frontends::onnx::write_tensor_proto(name, value);
 }
 
-std::optional<DataSet> read_data_set(const std::string& folder, size_t inputs, size_t outputs,
+namespace {
+
+// FOLDER/KIND_K.npy if it exists, else FOLDER/KIND_K.pb.
+std::string file_in(const std::string& folder, const char* kind, size_t k) {
+  const std::string stem = fmt::format("{}/{}_{}", folder, kind, k);
+  std::error_code ignored;  // reading the file reports it
+  return stem + (std::filesystem::exists(stem + ".npy", ignored) ? ".npy" : ".pb");
+}
+
+std::optional<std::vector<Constant>> read_from_folder(const std::string& folder, size_t count, const char* kind,
+                                                      Diagnostics& diagnostics) {
+  std::vector<Constant> tensors;
+  for (size_t k = 0; k < count; ++k)
+    if (auto t = read_tensor(file_in(folder, kind, k), diagnostics)) tensors.push_back(std::move(*t));
+  return tensors.size() == count ? std::optional(std::move(tensors)) : std::nullopt;
+}
+
+// The tensors that `arrays`, those of the archive `path`, have for the interface.
+std::optional<std::vector<Constant>> named(const std::vector<NamedArray>& arrays, const std::string& path,
+                                           const std::vector<emit::TensorInterface>& interface, const char* what,
+                                           Diagnostics& diagnostics) {
+  std::vector<Constant> tensors;
+  for (const emit::TensorInterface& t : interface) {
+    auto found =
+        std::ranges::find_if(arrays, [&](const NamedArray& a) { return a.name == t.name || a.name == t.identifier; });
+    if (found != arrays.end()) {
+      tensors.push_back(found->value);
+      continue;
+    }
+    std::vector<std::string> names;
+    for (const NamedArray& a : arrays) names.push_back(a.name);
+    diagnostics.error(DiagnosticId::bad_data, {.file = path},
+                      fmt::format("there is no array for {} '{}'", what, t.name), {},
+                      fmt::format("the archive has: {}", fmt::join(names, ", ")));
+  }
+  return tensors.size() == interface.size() ? std::optional(std::move(tensors)) : std::nullopt;
+}
+
+std::optional<std::vector<NamedArray>> read_arrays(const std::string& path, Diagnostics& diagnostics) {
+  auto bytes = read_file(path, diagnostics);
+  return bytes ? read_npz(*bytes, {.file = path}, diagnostics) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::vector<Constant>> read_archive(const std::string& path,
+                                                  const std::vector<emit::TensorInterface>& interface, const char* what,
+                                                  Diagnostics& diagnostics) {
+  auto arrays = read_arrays(path, diagnostics);
+  return arrays ? named(*arrays, path, interface, what, diagnostics) : std::nullopt;
+}
+
+std::string input_file(const std::string& folder, size_t k) { return file_in(folder, "input", k); }
+
+std::optional<DataSet> read_data_set(const std::string& path, const emit::Interface& interface,
                                      Diagnostics& diagnostics) {
-  DataSet data;
-  auto read = [&](const char* kind, size_t count, std::vector<Constant>& list) {
-    for (size_t k = 0; k < count; ++k)
-      if (auto t = read_tensor(fmt::format("{}/{}_{}.pb", folder, kind, k), diagnostics)) list.push_back(std::move(*t));
-    return list.size() == count;
-  };
-  bool ok = read("input", inputs, data.inputs) & read("output", outputs, data.outputs);
-  return ok ? std::optional(std::move(data)) : std::nullopt;
+  std::optional<std::vector<Constant>> inputs, outputs;
+  if (std::error_code ignored; path.ends_with(".npz")) {
+    auto arrays = read_arrays(path, diagnostics);
+    if (!arrays) return std::nullopt;
+    inputs = named(*arrays, path, interface.inputs, "input", diagnostics);
+    outputs = named(*arrays, path, interface.outputs, "output", diagnostics);
+  } else if (std::filesystem::is_directory(path, ignored)) {
+    inputs = read_from_folder(path, interface.inputs.size(), "input", diagnostics);
+    outputs = read_from_folder(path, interface.outputs.size(), "output", diagnostics);
+  } else {
+    diagnostics.error(DiagnosticId::cannot_read_file, {.file = path}, "this is no folder and no .npz file", {},
+                      "a data set is a folder with input_0.pb, output_0.pb, ... (or .npy), or an .npz file");
+  }
+  if (!inputs || !outputs) return std::nullopt;
+  return DataSet{std::move(*inputs), std::move(*outputs)};
 }
 
 bool fits(const Constant& t, const emit::TensorInterface& wanted, const char* what, const SourceLocation& location,

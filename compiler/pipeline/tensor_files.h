@@ -1,4 +1,4 @@
-// Reads and writes tensors in files, .npy or .pb (ONNX TensorProto) by suffix, and data sets in ONNX's folders.
+// Reads and writes tensors in files, .npy or .pb (ONNX TensorProto) by suffix, and data sets in folders or .npz files.
 #pragma once
 
 #include <optional>
@@ -16,11 +16,23 @@ std::optional<Constant> read_tensor(const std::string& path, Diagnostics&);
 // The contents of a file `path` that holds the tensor.
 std::vector<std::byte> tensor_file(const std::string& path, const std::string& name, const Constant&);
 
-// FOLDER/input_0.pb, input_1.pb, ..., output_0.pb, ...
+// Inputs of a model and the outputs that they must give, in the model's order.
 struct DataSet {
   std::vector<Constant> inputs, outputs;
 };
-std::optional<DataSet> read_data_set(const std::string& folder, size_t inputs, size_t outputs, Diagnostics&);
+
+// Reads a data set. A folder has input_0, input_1, ..., output_0, ..., each with .pb or .npy; an archive (.npz) has
+// arrays with the names of the inputs and outputs. Empty, with diagnostics, when something is missing or cannot be
+// read.
+std::optional<DataSet> read_data_set(const std::string& path, const emit::Interface&, Diagnostics&);
+
+// The arrays of an archive (.npz) in the order of the tensors that they are named after, by name or C identifier.
+// Empty, with diagnostics, when one is missing or the archive cannot be read.
+std::optional<std::vector<Constant>> read_archive(const std::string& path, const std::vector<emit::TensorInterface>&,
+                                                  const char* what, Diagnostics&);
+
+// The file of input K of a data set in a folder: input_K.npy if it exists, else input_K.pb.
+std::string input_file(const std::string& folder, size_t k);
 
 // Whether a tensor has the type and shape of the interface; reports it otherwise. `what` is "input" or "output".
 bool fits(const Constant&, const emit::TensorInterface&, const char* what, const SourceLocation&, Diagnostics&);

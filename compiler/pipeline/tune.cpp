@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include "dlcc/types.h"
@@ -24,9 +25,7 @@ class Tuner {
       : compiler_(self_contained(options), diagnostics),
         module_(module),
         diagnostics_(diagnostics),
-        target_(*compiler_.target()) {
-    target_.levels = {target_.levels.back()};
-  }
+        target_(*compiler_.target()) {}
 
   std::optional<TuningRecords> run() {
     if (!target_.is_host_architecture) {
@@ -36,15 +35,7 @@ class Tuner {
           "tune on a machine of the target, then compile here with its --tuning-records");
       return std::nullopt;
     }
-    auto estimate = compile([&](const tensor::ScheduleRequest& request, uint64_t hash) {
-      if (auto [it, is_new] = functions_.try_emplace(hash); is_new) {
-        it->second.name = request.function.name;
-        it->second.candidates = tensor::tuning_candidates(request);
-      }
-      return tensor::TuningConfig{};
-    });
-    if (!estimate || !prepare(*estimate)) return std::nullopt;
-    if (!try_candidates() || !confirm()) return std::nullopt;
+    if (!choose_level() || !try_candidates() || !confirm()) return std::nullopt;
     return records();
   }
 
@@ -71,6 +62,30 @@ class Tuner {
     return options;
   }
 
+  // Sets the target's only level to the best one that this machine supports, and the estimate to the model compiled
+  // for it with default configurations.
+  bool choose_level() {
+    const std::vector<targets::CodeLevel> levels = target_.levels;  // ascending
+    for (const targets::CodeLevel& level : std::views::reverse(levels)) {
+      target_.levels = {level};
+      functions_.clear();
+      auto estimate = compile([&](const tensor::ScheduleRequest& request, uint64_t hash) {
+        if (auto [it, is_new] = functions_.try_emplace(hash); is_new) {
+          it->second.name = request.function.name;
+          it->second.candidates = tensor::tuning_candidates(request);
+        }
+        return tensor::TuningConfig{};
+      });
+      auto status = estimate ? prepare(*estimate) : std::nullopt;
+      if (!status || *status == DLCC_OK) return status.has_value();
+    }
+    diagnostics_.error(
+        DiagnosticId::unsupported_cpu, {},
+        fmt::format("--tune runs the model, and this machine cannot run code for {}", levels.front().name), {},
+        "tune with -mcpu=native, or on a machine that has this CPU");
+    return false;
+  }
+
   std::optional<Model> compile(const lower::Configure& configure) {
     auto planned = compiler_.plan(module_, target_, configure);
     if (!planned) return std::nullopt;
@@ -85,25 +100,22 @@ class Tuner {
     return {.object = m.object, .interface = &m.planned.interface, .inputs = inputs_, .profile = {}};
   }
 
-  // Runs the model of default configurations a few times: it must run, and its latency decides the number of rounds.
-  bool prepare(Model& estimate) {
+  // Runs the model of default configurations a few times: its latency decides the number of rounds. Returns DLCC_OK or
+  // DLCC_UNSUPPORTED_CPU; empty, with diagnostics, when the model does not run.
+  std::optional<int> prepare(Model& estimate) {
+    inputs_.clear();
     for (const emit::TensorInterface& t : estimate.planned.interface.inputs)
       inputs_.push_back(random_tensor(t, inputs_.size() + 1));
     targets::RunRequest request = request_for(estimate);
     request.repeat = 4;
     auto run = targets::run_object(request, diagnostics_);
-    if (run && run->status == DLCC_UNSUPPORTED_CPU)
-      diagnostics_.error(
-          DiagnosticId::unsupported_cpu, {},
-          fmt::format("--tune runs the model, and this machine cannot run code for {}", target_.levels[0].name));
-    else if (run)
-      returned_ok(run->status, diagnostics_);
-    if (!run || run->status != DLCC_OK) return false;
+    if (run && run->status == DLCC_UNSUPPORTED_CPU) return run->status;
+    if (!run || !returned_ok(run->status, diagnostics_)) return std::nullopt;
     constexpr double seconds_of_comparison = 2;
     double round = 2 * (1 + calls) * std::ranges::min(run->seconds);
     rounds_ = static_cast<int>(std::clamp(seconds_of_comparison / round, 8.0, 40.0));
     estimate_ = std::move(estimate);
-    return true;
+    return DLCC_OK;
   }
 
   // The shortest time of every step, in seconds.
@@ -212,7 +224,7 @@ class Tuner {
   Compiler compiler_;
   const relay::Module& module_;
   Diagnostics& diagnostics_;
-  targets::Target target_;  // of the best level only
+  targets::Target target_;  // with one level, once it is chosen
   std::map<uint64_t, Function> functions_;
   std::vector<Constant> inputs_;
   int rounds_ = 0;

@@ -13,7 +13,7 @@
 namespace dlcc {
 
 // Returns the records of all functions of a module that was optimized with these options, for the best CPU level of the
-// target. Empty, with diagnostics, when this machine cannot run code of that level or the model does not run.
+// target that this machine supports. Empty, with diagnostics, when it supports none or the model does not run.
 std::optional<TuningRecords> tune(const CompileOptions&, const relay::Module&, Diagnostics&);
 
 }  // namespace dlcc

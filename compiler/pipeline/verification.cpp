@@ -64,17 +64,23 @@ Engine make_engine(const std::string& kind, Compiler& compiler, const relay::Mod
   };
 }
 
-void bind_dimensions(CompileOptions& options, const std::string& data_folder) {
+void bind_dimensions(CompileOptions& options, const std::string& data_set) {
   Diagnostics ignored;  // compiling the model reports the same errors
   options.model_bytes = read_model(options.model, ignored);
   if (!options.model_bytes) return;
   auto module = Compiler(options, ignored).import();
   if (!module || !module->functions.contains("main")) return;
   const auto& params = module->functions.at("main").params;
+  std::vector<Constant> archived;
+  if (data_set.ends_with(".npz") && module->input_names.size() == params.size()) {
+    std::vector<emit::TensorInterface> interface;
+    for (const std::string& name : module->input_names) interface.push_back({.name = name, .identifier = name});
+    archived = read_archive(data_set, interface, "input", ignored).value_or(archived);
+  }
   for (size_t k = 0; k < params.size(); ++k) {
     const auto* type = relay::as<relay::TensorType>(params[k]->type);
     if (!type || is_static(type->shape)) continue;
-    auto tensor = read_tensor(fmt::format("{}/input_{}.pb", data_folder, k), ignored);
+    auto tensor = k < archived.size() ? std::optional(archived[k]) : read_tensor(input_file(data_set, k), ignored);
     for (size_t d = 0; tensor && d < type->shape.size() && d < tensor->shape().size(); ++d) {
       auto symbols = type->shape[d].symbols();
       if (symbols.size() == 1 && type->shape[d] == Dim::symbol(symbols[0]) && !symbols[0].name.starts_with('?'))
@@ -100,21 +106,24 @@ static std::string in_one_line(const Diagnostics& diagnostics) {
   return text;
 }
 
-std::string verify_data_set(const std::string& folder, const Engine& engine, const emit::Interface& interface,
-                            const Tolerance& tolerance, double& largest) {
+Verdict verify_data_set(const std::string& path, const Engine& engine, const emit::Interface& interface,
+                        const Tolerance& tolerance, Diagnostics& diagnostics) {
   Diagnostics problems;
-  largest = 0;
-  auto data = read_data_set(folder, interface.inputs.size(), interface.outputs.size(), problems);
+  auto data = read_data_set(path, interface, problems);
   std::optional<std::vector<Constant>> got;
   if (data && fits(data->inputs, interface.inputs, "input", problems)) got = engine(data->inputs, problems);
-  if (!got) return in_one_line(problems);
-  std::string failure;
+  if (!got) {
+    for (const Diagnostic& d : problems.list()) diagnostics.add(d);
+    return {.what = in_one_line(problems)};
+  }
+  Verdict verdict{.ok = true};
   for (size_t k = 0; k < got->size(); ++k) {
     Comparison c = compare((*got)[k], data->outputs[k], tolerance);
-    largest = std::max(largest, c.largest);
-    if (!c.ok && failure.empty()) failure = fmt::format("{}: {}", interface.outputs[k].name, c.what);
+    verdict.largest = std::max(verdict.largest, c.largest);
+    if (!c.ok && verdict.ok) verdict.what = fmt::format("{}: {}", interface.outputs[k].name, c.what);
+    verdict.ok &= c.ok;
   }
-  return failure;
+  return verdict;
 }
 
 }  // namespace dlcc

@@ -34,7 +34,7 @@ inline constexpr const char* engine_names[] = {"definitions", "schedules", "obje
 Engine make_engine(const std::string& name, Compiler&, const relay::Module& module, Planned& planned);
 
 // Reads the model and adds --dim options that give its symbolic dimensions their values in the inputs of a data set.
-void bind_dimensions(CompileOptions&, const std::string& data_folder);
+void bind_dimensions(CompileOptions&, const std::string& data_set);
 
 // A planned model and the fused module that it was lowered from.
 struct Verifiable {
@@ -43,9 +43,14 @@ struct Verifiable {
 };
 std::optional<Verifiable> prepare_verification(Compiler&);
 
-// Runs the engine on a data set. Returns an empty string when all outputs agree, else a line about the first difference
-// or error. Sets `largest` to the largest error.
-std::string verify_data_set(const std::string& folder, const Engine&, const emit::Interface&, const Tolerance&,
-                            double& largest);
+// The comparison of a model's outputs with those of a data set.
+struct Verdict {
+  bool ok = false;
+  double largest = 0;  // the largest error of an output
+  std::string what;    // unless ok: a line about the first difference, or about why nothing was compared
+};
+
+// Runs the engine on a data set: a folder or an archive, as for read_data_set(). Reports why nothing could be compared.
+Verdict verify_data_set(const std::string& path, const Engine&, const emit::Interface&, const Tolerance&, Diagnostics&);
 
 }  // namespace dlcc

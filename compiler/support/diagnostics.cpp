@@ -24,7 +24,7 @@ std::string SourceLocation::str() const {
 
 std::string Diagnostic::str() const {
   std::string where = location.str();
-  std::string text = fmt::format("{}{}{}[{}]: {}", where, where.empty() ? "" : ": ",
+  std::string text = fmt::format("{}: {}[{}]: {}", where.empty() ? "dlcc" : where,
                                  severity == Severity::error ? "error" : "remark", diagnostic_name(id), message);
   for (const std::string& line : details) text += "\n    " + line;
   if (!help.empty()) text += "\n    help: " + help;

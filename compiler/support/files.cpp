@@ -1,6 +1,8 @@
 #include "support/files.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +11,7 @@
 #include <cstring>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <set>
 
 namespace dlcc {
@@ -33,6 +36,23 @@ bool write_all(int fd, const std::vector<std::span<const std::byte>>& pieces) {
   return true;
 }
 
+// Holds back the signals by which people and build systems end a process, so that it ends before or after the writing
+// of files and leaves none that is incomplete.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigset_t ending;
+    ::sigemptyset(&ending);
+    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::sigaddset(&ending, signal);
+    ::pthread_sigmask(SIG_BLOCK, &ending, &before_);
+  }
+  HeldSignals(const HeldSignals&) = delete;
+  ~HeldSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
 // The target of a symbolic link; any other path unchanged.
 std::string followed(const std::string& path) {
   std::error_code unresolved;
@@ -52,6 +72,7 @@ class PendingFile {
   }
 
   const std::string& path() const { return file_.path; }
+  bool is_stream() const { return in_place_.fd >= 0; }  // after prepare()
 
   bool prepare() {
     struct stat info;
@@ -97,11 +118,13 @@ bool are_distinct(const std::vector<OutputFile>& files, Diagnostics& diagnostics
   return distinct;
 }
 
-// Calls `step` for each file, up to the first failure.
-bool all(std::deque<PendingFile>& pending, bool (PendingFile::*step)(), Diagnostics& diagnostics) {
+// Calls `step` for each file for which `applies` holds, up to the first failure.
+bool all(
+    std::deque<PendingFile>& pending, bool (PendingFile::*step)(), Diagnostics& diagnostics,
+    const std::function<bool(const PendingFile&)>& applies = [](const PendingFile&) { return true; }) {
   for (PendingFile& file : pending) {
     errno = 0;
-    if ((file.*step)()) continue;
+    if (!applies(file) || (file.*step)()) continue;
     diagnostics.error(DiagnosticId::cannot_write_file, {.file = file.path()},
                       fmt::format("cannot write the file: {}", std::strerror(errno)));
     return false;
@@ -148,11 +171,22 @@ std::optional<std::vector<std::byte>> read_file(const std::string& path, Diagnos
 
 bool write_files(const std::vector<OutputFile>& files, Diagnostics& diagnostics) {
   if (!are_distinct(files, diagnostics)) return false;
-  std::deque<PendingFile> pending(files.begin(), files.end());
-  return all(pending, &PendingFile::prepare, diagnostics) && all(pending, &PendingFile::commit, diagnostics);
+  std::deque<PendingFile> pending;
+  auto is_stream = [](const PendingFile& file) { return file.is_stream(); };
+  {
+    const HeldSignals held;
+    for (const OutputFile& file : files) pending.emplace_back(file);
+    if (!all(pending, &PendingFile::prepare, diagnostics) ||
+        !all(pending, &PendingFile::commit, diagnostics, std::not_fn(is_stream))) {
+      pending.clear();  // removes temporary files
+      return false;
+    }
+  }
+  return all(pending, &PendingFile::commit, diagnostics, is_stream);  // for as long as the reader of a pipe takes
 }
 
 bool can_write(const std::vector<std::string>& paths, Diagnostics& diagnostics) {
+  const HeldSignals held;
   std::deque<OutputFile> files;
   std::deque<PendingFile> pending;
   for (const std::string& path : paths) pending.emplace_back(files.emplace_back(OutputFile{path, {}}));

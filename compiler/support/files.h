@@ -22,8 +22,9 @@ struct OutputFile {
 };
 
 // Writes each file to a temporary file in the same folder, and renames all when all are complete. "-" is standard
-// output. A symbolic link is kept; its target is replaced. On failure, or if two files have the same path: false, with
-// a diagnostic, and the temporary files are removed.
+// output; it, devices and pipes are written last. A symbolic link is kept; its target is replaced. Signals that end the
+// process (INT, TERM, HUP, QUIT) wait until no temporary file is left. On failure, or if two files have the same path:
+// false, with a diagnostic, and the temporary files are removed.
 bool write_files(const std::vector<OutputFile>& files, Diagnostics&);
 
 // Whether each path can be written; false, with a diagnostic, if not. To be asked before long work.

@@ -47,28 +47,78 @@ expect_status 2 opt "$model" --passes=no-such-pass
 expect_status 2 "$model" -o m.o --target aarch64 -mcpu=cortex-a76,neoverse-n1
 grep -q 'has code for one CPU$' err.txt || fail "two CPUs without detection: $(cat err.txt)"
 expect_status 2 "$model" -mcpu= -o m.o
-grep -q '^-mcpu has no value' err.txt || fail "the value of -mcpu= is taken from what follows: $(cat err.txt)"
+grep -q ': -mcpu needs a value: -mcpu=CPU$' err.txt || fail "the value of -mcpu= is taken from what follows: $(cat err.txt)"
 for arguments in "" "-o m.o --no-such-option" "-o m.o -O9" "-o" "-o m.o --dim n"; do
   expect_status 2 "$model" --diagnostics=json $arguments
   [ "$(head -c1 err.txt; tail -c2 err.txt)" = '[]' ] && grep -q '"id": "bad-option"' err.txt || fail "no JSON: $arguments"
 done
 expect_status 2 "$model" -o m.o --no-such-option --diagnostics json
-grep -q '"message": ".*--no-such-option"' err.txt || fail "--diagnostics after an error is ignored"
-while IFS='|' read -r arguments message; do
+grep -q "\"message\": \".*'--no-such-option'\"" err.txt || fail "--diagnostics after an error is ignored"
+while IFS='|' read -r arguments message help; do
   expect_status 2 $arguments
-  [ "$(head -1 err.txt)" = "$message" ] || fail "'$(head -1 err.txt)' instead of '$message'"
+  [ "$(head -1 err.txt)" = "dlcc: error[bad-option]: $message" ] || fail "'$(head -1 err.txt)' instead of '$message'"
+  [ -z "$help" ] || [ "$(tail -1 err.txt)" = "    help: $help" ] || fail "'$(tail -1 err.txt)' instead of '$help'"
 done << END
-$model -o m.o -mcpu|-mcpu: 1 required CPU missing
-$model -o m.o --mcpu|--mcpu: 1 required CPU missing
-$model -o m.o -MF deps|-MF requires -MD
-$model -o m.o -MD -MF|-MF: 1 required FILE missing
-$model -o m.o -j0|-j: Value 0 not in range 1 to 256
-$model -o m.o --jobs=0|--jobs: Value 0 not in range 1 to 256
-inspec $model|there is no command 'inspec', did you mean 'inspect'?
-isnpect $model --json|there is no command 'isnpect', did you mean 'inspect'?
-Run $model|there is no command 'Run', did you mean 'run'?
--|-o OBJECT, without a command, is required
+|MODEL is missing|usage: dlcc MODEL -o OBJECT [options]
+check|MODEL is missing|usage: dlcc check MODEL [options]
+check $model $model|unexpected argument '$model'|usage: dlcc check MODEL [options]
+$model -o m.o -mcpu|-mcpu needs a value: -mcpu=CPU|
+$model -o m.o --mcpu|-mcpu needs a value: -mcpu=CPU|
+$model -o m.o -MF deps|-MF requires -MD|
+$model -o m.o -MP|-MP requires -MD|
+$model -o m.o -MD -MF|-MF needs a value: -MF FILE|
+$model -o m.o -j0|--jobs: expected a number from 1 to 256, found '0'|
+$model -o m.o --threads=many|--threads: expected a number from 1 to 256, found 'many'|
+$model -o m.o --thread=2|unknown option '--thread'|did you mean '--threads'?
+$model -o m.o -mpcu=native|unknown option '-mpcu'|did you mean '-mcpu'?
+$model -o m.o --xyz|unknown option '--xyz'|'dlcc --help' lists the options
+$model -o m.o -O9|-O: expected 0, 1, 2, 3 or s, found '9'|
+$model -o m.o --emit=object|--emit: unknown output 'object'|
+$model -o m.o --emit=headr|--emit: unknown output 'headr'|did you mean 'header'?
+$model -o - --emit=obj,header|--emit=obj,header names several outputs, and -o - takes one|
+$model -o m.o --stop-after=fues|--stop-after: there is no pass 'fues'|did you mean 'fuse'?
+$model -o m.o --dim batch|--dim: expected NAME=VALUE, found 'batch'|
+$model -o m.o --dim n=2 --dim n=3|--dim: 'n=3' contradicts 'n=2'|a dimension has one value
+$model -o m.o --weights=nowhere|--weights: expected section=NAME or external=FILE, found 'nowhere'|
+$model -o m.o --tune|--tune needs --tuning-records FILE, to which it adds its records|
+verify $model|DATA is missing|usage: dlcc verify MODEL DATA... [options]
+inspec $model|there is no command or file 'inspec'|did you mean 'inspect'?
+isnpect $model --json|unknown option '--json'|
+-v isnpect $model|there is no command or file 'isnpect'|did you mean 'inspect'?
+Run $model|there is no command or file 'Run'|did you mean 'run'?
+-|-o OBJECT is missing|
 END
+for before in -v --diagnostics=json "--diagnostics json" -w "-Werror -v"; do
+  expect_status 0 $before check "$model"
+done
+expect_status 0 -o m.o --jobs 2 -- "$model"
+expect_status 2 -o m.o --no-such-option -- "$model"
+rm m.[oh]
+echo "global options, and -- before a file"
+expect_status 0 --version
+grep -q '^LLVM ' out.txt && grep -q '^targets: .*aarch64' out.txt || fail "--version: $(cat out.txt)"
+[ -e "$("$dlcc" --print-runtime-dir)/libdlcc_rt.a" ] || fail "--print-runtime-dir names no folder of the runtime"
+for command in "" check inspect run verify bench opt ops targets; do
+  expect_status 0 $command --help
+  grep -q "^Usage: dlcc ${command:-MODEL}" out.txt || fail "help of '$command': $(cat out.txt)"
+  expect_status 0 $command --print-man-page
+  ! command -v groff > groff.txt || groff -man -ww -Tutf8 out.txt 2>&1 > page.txt | (! grep .) || fail "manual page of '$command'"
+done
+for shell in bash zsh fish; do
+  expect_status 0 --print-completion=$shell
+  ! command -v $shell > shell.txt || $shell -n out.txt || fail "the completion for $shell is not well-formed"
+done
+rm -f groff.txt page.txt shell.txt
+"$dlcc" --print-completion=bash > completion.sh
+completed() {  # the completions of the last of the words
+  bash -c 'source completion.sh; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _dlcc 2> /dev/null; echo "${COMPREPLY[*]}"' "" "$@" 
+}
+[ "$(completed dlcc ins)" = inspect ] || fail "completion of a command: $(completed dlcc ins)"
+[ "$(completed dlcc verify m.onnx --rt)" = --rtol= ] || fail "completion of an option"
+[ "$(completed dlcc m.onnx --target = aar)" = aarch64 ] || fail "completion of a target"
+[ "$(completed dlcc m.onnx --accuracy = s)" = strict ] || fail "completion of a value"
+rm completion.sh
+echo "help, manual pages and completions"
 expect_status 1 rib -o m.o
 cp "$model" rum
 expect_status 0 rum -o m.o
@@ -78,11 +128,16 @@ grep -q '"message": "there is no command' err.txt || fail "no JSON for a misspel
 expect_status 2 "$model" -o m.o -MF deps --diagnostics=json
 grep -q '"message": "-MF requires -MD"' err.txt || fail "JSON does not spell an option as typed: $(cat err.txt)"
 expect_status 2 "$model" -o /dev/null -g
+expect_status 0 "$model" -o - --emit=header --prefix=m
+mv out.txt streamed.h
+expect_status 0 "$model" -o m.o
+cmp streamed.h m.h || fail "the header on standard output is another one"
+rm streamed.h m.[oh]
 expect_status 2 verify "$model" "$data" --layers --engine=object
 expect_status 2 run "$model" --input "$data/input_0.pb" --input "image=$data/input_0.pb"
 expect_status 2 run "$model" --input "$data/input_0.pb" --output probabilities=
 expect_status 2 "$model" -o m.o --no-such-option
-grep -q '^Run with --help' err.txt || fail "no text for an unknown option"
+grep -q "'dlcc --help' lists the options" err.txt || fail "no help for an unknown option"
 cp "$model" copy.onnx
 expect_status 2 copy.onnx -o copy.onnx
 cmp "$model" copy.onnx || fail "a model was replaced by its object"
@@ -97,7 +152,8 @@ grep -q '"id": "malformed-model"' err.txt || fail "diagnostics are not JSON"
 rm truncated.onnx
 mkdir taken.o
 expect_status 1 "$model" -o taken.o
-expect_status 1 "$model" -o missing/m.o
+expect_status 1 "$model" -o missing/m.o -v
+! grep -q '^import' err.txt || fail "the model was read although the object cannot be written"
 expect_status 1 "$model" -o "$(printf "x%.0s" {1..300}).o"
 expect_status 1 "$model" -o m.o --tune --tuning-records missing/records.json
 expect_status 1 bench "$model" --html missing/page.html
@@ -124,7 +180,19 @@ mkdir other
 cmp m.o other/m.o
 "$dlcc" verify - "$data" < "$model" > out.txt || fail "verify does not read standard input"
 expect_status 1 verify "$model" "$data" missing
-[ "$(wc -l < out.txt)" = 2 ] && grep -q '^FAIL missing .*input_0.pb: .*output_0.pb: ' out.txt || fail "verify: $(cat out.txt)"
+[ "$(wc -l < out.txt)" = 2 ] && grep -q '^FAIL missing .*no folder' out.txt || fail "verify: $(cat out.txt)"
+grep -q 'error\[cannot-read-file\]' err.txt || fail "verify does not report a missing folder"
+mkdir partial
+cp "$data/input_0.pb" partial/
+expect_status 1 verify "$model" partial --diagnostics=json
+grep -q '"file": "partial/output_0.pb"' err.txt || fail "verify reports no JSON: $(cat err.txt)"
+rm -r partial
+expect_status 0 verify --json "$model" "$data"
+grep -q '"passed": 1' out.txt && grep -q '"largest_error": ' out.txt || fail "verify --json: $(cat out.txt)"
+expect_status 0 run "$model" --input "$data/input_0.pb" --output all.npz
+expect_status 1 run "$model" --input all.npz
+grep -q "there is no array for input 'image'" err.txt && grep -q 'the archive has: probabilities' err.txt || fail "run with a wrong archive"
+rm all.npz
 expect_status 1 run "$model" --input "$data/input_0.pb" --output nowhere=x.npy
 grep -q 'outputs: probabilities' err.txt && [ ! -e x.npy ] || fail "run does not list the outputs"
 expect_status 1 run "$model" --input "$data/input_0.pb" --output x.npy --output probabilities=missing/x.npy
@@ -133,6 +201,24 @@ expect_status 2 run "$model" --input "$data/input_0.pb" --output x.npy --output 
 expect_status 0 run "$model" --input "$data/input_0.pb" --output x.npy --output probabilities=x.pb
 [ -s x.npy ] && [ -s x.pb ] || fail "run did not write both outputs"
 echo "from standard input to standard output"
+
+mkdir interrupted
+for signal in INT TERM HUP; do
+  for delay in 0.01 0.03 0.05 0.07 0.09 0.11 0.13 0.15 0.17; do
+    "$dlcc" "$model" -o interrupted/m.o --prefix=m 2> err.txt & compilation=$!
+    sleep $delay
+    kill -$signal $compilation 2> err.txt || true
+    wait $compilation 2> err.txt || true
+    for file in $(ls -A interrupted); do
+      cmp interrupted/$file $file || fail "an incomplete file $file was left by SIG$signal after $delay s"
+    done
+    rm -f interrupted/*
+  done
+done
+(ulimit -f 8; "$dlcc" "$model" -o interrupted/m.o 2> err.txt) && fail "a file exceeds the limit of its size"
+grep -q 'File too large' err.txt && [ -z "$(ls -A interrupted)" ] || fail "files were left beyond the limit of their size"
+rmdir interrupted
+echo "interrupted compilations"
 expect_status 0 "$model" -c -o m.o -MD
 [ "$(cat m.d)" = "m.o: $model" ] || fail "wrong dependencies: $(cat m.d)"
 expect_status 0 "$model" -o m.o -MD -MF other/rules -MT 'a target'
@@ -181,6 +267,12 @@ rm records.json
 expect_status 0 "$model" -o untuned.o --prefix=m -mcpu=native
 expect_status 0 "$model" -o tuned.o --prefix=m -mcpu=native --tune --tuning-records records.json
 [ ! -s out.txt ] && [ ! -s err.txt ] || fail "tuning without a terminal is not silent"
+if ! grep -q ' amx_complex' /proc/cpuinfo; then
+  expect_status 0 "$model" -o tuned2.o -mcpu=x86-64-v3,graniterapids-d --tune --tuning-records lower.json
+  grep -q '"cpu": "x86-64-v3"' lower.json && ! grep -q graniterapids lower.json || fail "the tuned level is not the machine's"
+  expect_status 1 "$model" -o tuned2.o -mcpu=graniterapids-d --tune --tuning-records none.json
+  grep -q 'cannot run code for graniterapids-d' err.txt || fail "tuning for a CPU that the machine lacks"
+fi
 expect_status 0 "$model" -o again.o --prefix=m -mcpu=native --tuning-records records.json -MD
 cmp tuned.o again.o
 grep -q 'records.json' again.d || fail "the records are no dependency"

@@ -59,9 +59,8 @@ std::string verify_case(const fs::path& folder, const std::vector<std::string>& 
   for (const std::string& name : engines) {
     Engine engine = make_engine(name, compiler, model->fused, model->planned);
     for (const fs::path& data : data_sets) {
-      double largest;
-      std::string failure = verify_data_set(data, engine, model->planned.interface, {}, largest);
-      if (!failure.empty()) return name + ": " + failure;
+      Verdict verdict = verify_data_set(data, engine, model->planned.interface, {}, diagnostics);
+      if (!verdict.ok) return name + ": " + verdict.what;
     }
   }
   return "";

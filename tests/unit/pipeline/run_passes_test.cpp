@@ -48,7 +48,7 @@ TEST_CASE("an empty list of passes changes nothing") {
 TEST_CASE("an unknown pass is an error that lists the passes") {
   Diagnostics diagnostics;
   CHECK_FALSE(run({"fuse", "fold"}, {}, imported(two_layers), diagnostics));
-  CHECK(diagnostics.str().starts_with("error[bad-option]: there is no pass 'fold'\n    help: passes: "));
+  CHECK(diagnostics.str().starts_with("dlcc: error[bad-option]: there is no pass 'fold'\n    help: passes: "));
 }
 
 TEST_CASE("a module that a pass leaves broken is an internal error") {

@@ -1,0 +1,123 @@
+// A command line as data: the options and positional arguments of a command, each with the function that stores its
+// value. The same data give the parser (by CLI11), --help, the manual page and the shell completions. Options that gcc
+// has are spelled as gcc spells them.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "driver/reporting.h"
+
+namespace dlcc::driver {
+
+// What is wrong in a command line, and a remedy, which may be empty. An empty message: nothing is wrong.
+struct Problem {
+  std::string message, help = {};
+};
+
+// Stores the value of an option, or "" for a flag.
+using Store = std::function<Problem(const std::string& value)>;
+
+// The headings of options in --help, in their order there.
+enum class Group { general, output, model, code, messages, debugging };
+
+struct Option {
+  std::string name;         // "--threads"; with one dash where gcc has it: "-mcpu"
+  std::string placeholder;  // of the value in texts: "N"; empty: the option is a flag
+  std::string help;
+  Store store;
+  std::string other_name = {};  // a second spelling: "-j"
+  Group group = Group::general;
+  std::vector<std::string> choices = {};  // the values that are accepted; empty: `store` decides
+  std::function<std::vector<std::string>()> examples =
+      nullptr;                  // values that a shell offers where there are no `choices`
+  bool optional_value = false;  // the value may be empty: --passes=
+  bool hidden = false;          // not in --help
+
+  bool is_flag() const { return placeholder.empty(); }
+};
+
+struct Positional {
+  std::string name;  // "MODEL"
+  std::string help;
+  Store store;
+  bool repeated = false;  // one or more arguments, else one
+};
+
+// A heading with lines of "name: explanation" that --help and the manual page show after the options.
+struct Section {
+  std::string title;
+  std::vector<std::pair<std::string, std::string>> rows;
+};
+
+class CommandLine {
+ public:
+  // For the command `name` ("" is the compilation of a model) with the arguments after its name. Without `args`,
+  // parse() only returns 0: the command fills in its options and does nothing.
+  CommandLine(std::string name, std::string summary, std::optional<std::vector<std::string>> args);
+  CommandLine(const CommandLine&) = delete;
+
+  void describe(std::string text) { description_ = std::move(text); }
+  void add(Option option) { options_.push_back(std::move(option)); }
+  void add(Positional positional) { positionals_.push_back(std::move(positional)); }
+  void add(Section section) { sections_.push_back(std::move(section)); }
+  // The option that was added last.
+  Option& last_option() { return options_.back(); }
+  // Adds a function that parse() calls after all values are stored, e.g. to check them together.
+  void after_values(std::function<Problem()> check) { checks_.push_back(std::move(check)); }
+  // Makes parse() print `text()` and return 0; called by an option's `store`.
+  void print_instead(std::function<std::string()> text) { to_print_ = std::move(text); }
+  // Adds a flag that does so.
+  void add_printing_flag(std::string name, std::string help, std::function<std::string()> text);
+
+  // Stores the values. Returns an exit status when the command should not run: 0 after a flag that prints a text, 2
+  // after an error in the command line, which has been reported.
+  std::optional<int> parse();
+
+  // How errors are reported; the common options set it.
+  Reporting& reporting() { return reporting_; }
+  // Whether this argument was given.
+  bool has(const std::string& name) const;
+
+  std::string program() const { return name_.empty() ? "dlcc" : "dlcc " + name_; }
+  const std::string& name() const { return name_; }
+  const std::string& summary() const { return summary_; }
+  const std::string& description() const { return description_; }
+  const std::vector<Option>& options() const { return options_; }
+  const std::vector<Positional>& positionals() const { return positionals_; }
+  const std::vector<Section>& sections() const { return sections_; }
+
+ private:
+  friend class Parser;
+
+  std::string name_, summary_, description_;
+  std::optional<std::vector<std::string>> args_;
+  std::vector<Option> options_;
+  std::vector<Positional> positionals_;
+  std::vector<Section> sections_;
+  std::vector<std::function<Problem()>> checks_;
+  std::vector<std::string> given_;  // names of the options that occurred
+  std::function<std::string()> to_print_;
+  Reporting reporting_;
+};
+
+// Functions for Option::store. The variable must outlive the command line.
+Store store_text(std::string& variable);
+Store store_true(bool& variable);
+Store store_integer(int& variable, int low, int high);
+Store store_nonnegative(double& variable);
+Store append_to(std::vector<std::string>& variable);
+
+// A function for Option::store that calls `f(value)`, which accepts every value.
+template <class F>
+Store store_by(F f) {
+  return [f](const std::string& value) {
+    f(value);
+    return Problem{};
+  };
+}
+
+}  // namespace dlcc::driver

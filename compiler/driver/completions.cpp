@@ -1,0 +1,161 @@
+#include "driver/completions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "support/diagnostics.h"
+
+namespace dlcc::driver {
+namespace {
+
+std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }
+
+std::vector<std::string> spellings(const Option& o) {
+  return o.other_name.empty() ? std::vector{o.name} : std::vector{o.name, o.other_name};
+}
+
+// The values that a shell offers for an option; empty: any.
+std::vector<std::string> values(const Option& o) { return o.choices.empty() && o.examples ? o.examples() : o.choices; }
+
+bool is_path(const Option& o) { return o.placeholder == "FILE" || o.placeholder == "OBJECT"; }
+
+// Whether the value follows a '=', as in -mcpu=native.
+bool takes_equals(const Option& o) { return !o.is_flag() && o.name.size() > 2 && o.name != "-MF" && o.name != "-MT"; }
+
+std::vector<std::string> command_names(const std::deque<CommandLine>& lines) {
+  std::vector<std::string> names;
+  for (const CommandLine& line : lines)
+    if (!line.name().empty()) names.push_back(line.name());
+  return names;
+}
+
+// A text in single quotes for a shell; `escaped` are characters that get a backslash.
+std::string quoted(const std::string& text, const std::string& escaped = "") {
+  std::string result = "'";
+  for (char c : text) {
+    if (escaped.find(c) != std::string::npos) result += '\\';
+    result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  return result + "'";
+}
+
+// bash divides --target=x into three words, at '='. Options that take a value end with '=' in the lists.
+constexpr const char* bash_script = R"(# Completion of dlcc for bash.
+_dlcc() {{
+  local word=${{COMP_WORDS[COMP_CWORD]}} option=${{COMP_WORDS[COMP_CWORD-1]}} command= options= values= k
+  for ((k = 1; k < COMP_CWORD; ++k)); do
+    case ${{COMP_WORDS[k]}} in
+      {}) command=${{COMP_WORDS[k]}}; break ;;
+      -*) ;;
+      *) break ;;
+    esac
+  done
+  if [[ $word == = ]]; then
+    word=
+  elif [[ $option == = ]]; then
+    option=${{COMP_WORDS[COMP_CWORD-2]}}
+  fi
+  case $option in
+{}  esac
+  case $command in
+{}  esac
+  COMPREPLY=()
+  if [[ -n $values ]]; then
+    COMPREPLY=($(compgen -W "$values" -- "$word"))
+  elif [[ $word == -* ]]; then
+    COMPREPLY=($(compgen -W "$options" -- "$word"))
+    [[ ${{#COMPREPLY[@]}} != 1 || ${{COMPREPLY[0]}} != *= ]] || compopt -o nospace
+  elif [[ $COMP_CWORD == 1 ]]; then
+    COMPREPLY=($(compgen -W "{}" -- "$word"))
+  fi
+}}
+complete -o bashdefault -o default -F _dlcc dlcc
+)";
+
+std::string bash(const std::deque<CommandLine>& lines) {
+  std::map<std::string, std::string> values_of_option;
+  std::string options;
+  for (const CommandLine& line : lines) {
+    std::vector<std::string> words;
+    for (const Option& o : line.options()) {
+      if (o.hidden) continue;
+      for (const std::string& name : spellings(o)) {
+        words.push_back(name + (takes_equals(o) ? "=" : ""));
+        if (!values(o).empty()) values_of_option[name] = joined(values(o));
+      }
+    }
+    options += fmt::format("    '{}') options={} ;;\n", line.name(), quoted(joined(words)));
+  }
+  std::string value_cases;
+  for (const auto& [name, words] : values_of_option)
+    value_cases += fmt::format("    {}) values={} ;;\n", name, quoted(words));
+  const std::vector<std::string> names = command_names(lines);
+  return fmt::format(fmt::runtime(bash_script), fmt::join(names, "|"), value_cases, options, joined(names));
+}
+
+// The argument of _arguments for one spelling of an option.
+std::string zsh_option(const Option& o, const std::string& name) {
+  const std::string help = fmt::format("[{}]", o.help);
+  if (o.is_flag()) return quoted(name + help, "");
+  const std::string offered = !values(o).empty() ? "(" + joined(values(o)) + ")" : is_path(o) ? "_files" : " ";
+  std::string separator = takes_equals(o) ? "=" : o.choices.empty() ? "+" : "-";
+  std::string placeholder = o.placeholder;
+  std::ranges::replace(placeholder, ':', ' ');
+  return quoted(fmt::format("*{}{}{}:{}:{}", name, separator, help, placeholder, offered));
+}
+
+std::string zsh(const std::deque<CommandLine>& lines) {
+  std::string commands, cases;
+  for (const CommandLine& line : lines) {
+    if (!line.name().empty()) commands += fmt::format("    {}\n", quoted(line.name() + ":" + line.summary()));
+    cases += fmt::format("    {})\n      _arguments \\\n", line.name().empty() ? "*" : line.name());
+    for (const Option& o : line.options())
+      for (const std::string& name : spellings(o))
+        if (!o.hidden) cases += fmt::format("        {} \\\n", zsh_option(o, name));
+    cases += "        '*:file:_files' ;;\n";
+  }
+  // The case of no command is the last one.
+  size_t rest = cases.find("    *)\n"), end = cases.find(" ;;\n", rest) + 4;
+  cases = cases.substr(0, rest) + cases.substr(end) + cases.substr(rest, end - rest);
+  return fmt::format(
+      "#compdef dlcc\n# Completion of dlcc for zsh.\n_dlcc() {{\n  local -a commands=(\n{}  )\n"
+      "  (( CURRENT == 2 )) && _describe command commands\n  case $words[2] in\n{}  esac\n}}\n_dlcc \"$@\"\n",
+      commands, cases);
+}
+
+std::string fish_option(const Option& o, const std::string& name) {
+  const char* kind = name.starts_with("--") ? "-l" : name.size() == 2 ? "-s" : "-o";
+  std::string text = fmt::format("{} {}", kind, name.substr(name.starts_with("--") ? 2 : 1));
+  if (!o.is_flag()) text += is_path(o) ? " -r -F" : " -x";
+  if (!values(o).empty()) text += " -a " + quoted(joined(values(o)));
+  return text + " -d " + quoted(o.help, "\\");
+}
+
+std::string fish(const std::deque<CommandLine>& lines) {
+  std::string text = "# Completion of dlcc for fish.\n";
+  for (const CommandLine& line : lines) {
+    const bool is_named = !line.name().empty();
+    const std::string condition =
+        is_named ? "__fish_seen_subcommand_from " + line.name() : std::string("__fish_use_subcommand");
+    if (is_named)
+      text +=
+          fmt::format("complete -c dlcc -n __fish_use_subcommand -a {} -d {}\n", line.name(), quoted(line.summary()));
+    for (const Option& o : line.options())
+      for (const std::string& name : spellings(o))
+        if (!o.hidden) text += fmt::format("complete -c dlcc -n '{}' {}\n", condition, fish_option(o, name));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string completion_script(const std::string& shell, const std::deque<CommandLine>& lines) {
+  if (shell == "bash") return bash(lines);
+  if (shell == "zsh") return zsh(lines);
+  DLCC_CHECK(shell == "fish", "no completion for {}", shell);
+  return fish(lines);
+}
+
+}  // namespace dlcc::driver

@@ -1,0 +1,14 @@
+// Scripts that complete command lines of dlcc in a shell.
+#pragma once
+
+#include <deque>
+#include <string>
+
+#include "driver/command_line.h"
+
+namespace dlcc::driver {
+
+// The script for "bash", "zsh" or "fish"; `lines` are the command lines without a name and of all commands.
+std::string completion_script(const std::string& shell, const std::deque<CommandLine>& lines);
+
+}  // namespace dlcc::driver

@@ -1,0 +1,177 @@
+#include "driver/outputs.h"
+
+#include <algorithm>
+#include <deque>
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include "support/files.h"
+#include "support/similar_names.h"
+
+namespace dlcc::driver {
+namespace {
+
+// A text that --emit can write: its name there, the suffix of its file and a function that makes it.
+struct EmittedText {
+  std::string kind, suffix;
+  std::string (*make)(Compiler&, const relay::Module&, Planned&);
+};
+
+constexpr const char* text_suffix = ".tensor";
+
+const EmittedText emitted_texts[] = {
+    {"relay", ".rly", [](Compiler&, const relay::Module& m, Planned&) { return relay::print(m); }},
+    {"tensor", text_suffix,
+     [](Compiler&, const relay::Module&, Planned& p) { return lower::print_with_lines(p.program, p.plan).text; }},
+    {"llvm", ".ll",
+     [](Compiler& c, const relay::Module&, Planned& p) { return c.listing(p, targets::Listing::llvm_ir); }},
+    {"asm", ".s",
+     [](Compiler& c, const relay::Module&, Planned& p) { return c.listing(p, targets::Listing::assembly); }},
+};
+
+// Whether the object is standard output, a device or a pipe, so that no other file can be written next to it.
+bool is_stream(const Outputs& out) {
+  std::error_code ignored;  // writing the object reports it
+  return out.object == "-" || std::filesystem::is_other(std::filesystem::status(out.object, ignored));
+}
+
+// The kinds of outputs to write, without duplicates. A stream has the object alone unless --emit names another kind.
+std::vector<std::string> wanted_kinds(const Outputs& out) {
+  std::vector<std::string> result;
+  std::stringstream kinds(out.emit.value_or(is_stream(out) ? "obj" : "obj,header") + (out.debug_text ? ",tensor" : ""));
+  for (std::string kind; std::getline(kinds, kind, ',');)
+    if (!std::ranges::count(result, kind)) result.push_back(kind);
+  return result;
+}
+
+Problem check_kinds(const std::string& list) {
+  std::vector<std::string> known = {"obj", "header"};
+  for (const EmittedText& text : emitted_texts) known.push_back(text.kind);
+  std::stringstream kinds(list);
+  size_t count = 0;
+  for (std::string kind; std::getline(kinds, kind, ','); ++count)
+    if (!std::ranges::count(known, kind)) return {fmt::format("unknown output '{}'", kind), did_you_mean(kind, known)};
+  return count > 0 ? Problem{} : Problem{"no output is named"};
+}
+
+Problem check_outputs(const Outputs& out) {
+  if (out.phony_dependencies && !out.dependencies) return {"-MP requires -MD"};
+  if (!out.dependency_file.empty() && !out.dependencies) return {"-MF requires -MD"};
+  if (!out.dependency_target.empty() && !out.dependencies) return {"-MT requires -MD"};
+  if (!is_stream(out)) return {};
+  if (out.debug_text)
+    return {
+        fmt::format("-g needs an object file, next to which it writes the scheduled program; -o is {}", out.object)};
+  if (out.dependencies && out.dependency_file.empty())
+    return {fmt::format("-MD with -o {} needs -MF FILE", out.object)};
+  if (wanted_kinds(out).size() > 1)
+    return {fmt::format("--emit={} names several outputs, and -o {} takes one", *out.emit, out.object)};
+  return {};
+}
+
+// Escapes a path for a makefile.
+std::string escaped(const std::string& path) {
+  std::string text;
+  for (char c : path) {
+    if (c == ' ' || c == '#') text += '\\';
+    if (c == '$') text += '$';
+    text += c;
+  }
+  return text;
+}
+
+std::string dependency_rules(const Compiler& compiler, const Outputs& out) {
+  std::string rule = escaped(out.dependency_target.empty() ? out.object : out.dependency_target) + ":", phony;
+  for (const std::string& file : compiler.files()) {
+    rule += " " + escaped(file);
+    if (out.phony_dependencies) phony += escaped(file) + ":\n";
+  }
+  return rule + "\n" + phony;
+}
+
+std::string dependency_path(const Outputs& out) {
+  return out.dependency_file.empty() ? without_suffix(out.object) + ".d" : out.dependency_file;
+}
+
+// Whether no output would overwrite an input; reports those that would.
+bool differ_from_inputs(const std::vector<OutputFile>& outputs, const std::set<std::string>& inputs,
+                        Diagnostics& diagnostics) {
+  for (const OutputFile& output : outputs)
+    for (const std::string& input : inputs)
+      if (std::error_code e; std::filesystem::equivalent(output.path, input, e))
+        diagnostics.error(DiagnosticId::bad_option, {.file = output.path}, "the output would overwrite this input");
+  return !diagnostics.any();
+}
+
+}  // namespace
+
+void add_output_options(CommandLine& line, Outputs& out) {
+  auto add = [&line](Option option) {
+    option.group = Group::output;
+    line.add(std::move(option));
+  };
+  add({"-o", "OBJECT", "The object file; the header is written next to it. '-': standard output",
+       store_text(out.object)});
+  add({"--emit", "LIST", "Outputs: obj, header, relay, tensor, llvm, asm; default obj,header",
+       [&out](const std::string& list) {
+         out.emit = list;
+         return check_kinds(list);
+       }});
+  add({"-g", "", "Debug information that refers to the lines of the scheduled program (.tensor), which is written, too",
+       store_true(out.debug_text)});
+  add({"-c", "", "Ignored, as dlcc never links; for build systems that pass it", store_by([](const std::string&) {})});
+  add({"-MD", "", "Write a dependency file for make", store_true(out.dependencies)});
+  line.last_option().other_name = "-MMD";
+  add({"-MP", "", "With -MD: add a rule for each dependency, so that a removed file is no error in make",
+       store_true(out.phony_dependencies)});
+  add({"-MF", "FILE", "Path of the dependency file, default: that of the object, with .d",
+       store_text(out.dependency_file)});
+  add({"-MT", "NAME", "Target of the dependency rule, default: the object", store_text(out.dependency_target)});
+  line.after_values([&out] { return check_outputs(out); });
+}
+
+std::string without_suffix(const std::string& path) {
+  size_t dot = path.rfind('.'), slash = path.rfind('/');
+  return dot == std::string::npos || (slash != std::string::npos && dot < slash) ? path : path.substr(0, dot);
+}
+
+std::string scheduled_text_name(const std::string& stem) { return stem + text_suffix; }
+
+bool can_write_outputs(const Outputs& out, const CompileOptions& options, Diagnostics& diagnostics) {
+  std::vector<std::string> paths = {out.object};
+  if (out.dependencies) paths.push_back(dependency_path(out));
+  if (!options.weights_file.empty()) paths.push_back(options.weights_file);
+  return can_write(paths, diagnostics);
+}
+
+bool write_outputs(Compiler& compiler, const Outputs& out, relay::Module module, Planned& planned,
+                   const std::optional<TuningRecords>& records, Diagnostics& diagnostics) {
+  const std::string stem = without_suffix(out.object);
+  const bool to_stream = is_stream(out);
+  targets::ObjectFile object;
+  std::deque<std::string> texts;
+  std::vector<OutputFile> files;
+  auto add_text = [&](std::string path, std::string text) {
+    files.push_back({std::move(path), {std::as_bytes(std::span(texts.emplace_back(std::move(text))))}});
+  };
+  const std::vector<std::string> kinds = wanted_kinds(out);
+  const bool has_object = std::ranges::count(kinds, "obj"), has_header = std::ranges::count(kinds, "header");
+  for (const EmittedText& text : emitted_texts)
+    if (std::ranges::count(kinds, text.kind))
+      add_text(to_stream ? out.object : stem + text.suffix, text.make(compiler, module, planned));
+  module = {};  // frees the model's bytes before LLVM needs memory
+  // The header has the size of the stack, which code generation computes.
+  if (has_object || has_header) object = compiler.generate(planned);
+  if (has_object) {
+    files.push_back({out.object, object.pieces()});
+    if (!planned.weights_file.empty()) files.push_back({compiler.options().weights_file, {planned.weights_file}});
+  }
+  if (has_header) add_text(to_stream ? out.object : stem + ".h", emit::make_header(planned.interface));
+  if (out.dependencies) add_text(dependency_path(out), dependency_rules(compiler, out));
+  if (!differ_from_inputs(files, compiler.files(), diagnostics)) return false;
+  if (records) add_text(compiler.options().tuning_records, records->str());
+  return write_files(files, diagnostics);
+}
+
+}  // namespace dlcc::driver

@@ -1,0 +1,39 @@
+// The files that a compilation writes: object, header, texts of its stages, a dependency file.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/command_line.h"
+#include "pipeline/compile.h"
+
+namespace dlcc::driver {
+
+struct Outputs {
+  std::string object;                              // path; "-": standard output
+  std::optional<std::string> emit;                 // kinds, separated by commas; empty: the object and its header
+  bool debug_text = false;                         // -g: the scheduled program, too
+  bool dependencies = false;                       // -MD
+  bool phony_dependencies = false;                 // -MP: a rule without commands for each dependency
+  std::string dependency_file, dependency_target;  // empty: derived from `object`
+};
+
+// The options of the group "Output", and their checks.
+void add_output_options(CommandLine&, Outputs&);
+
+// The path without its suffix.
+std::string without_suffix(const std::string& path);
+
+// The file name of the scheduled program (-g) for a stem.
+std::string scheduled_text_name(const std::string& stem);
+
+// Whether the folders and files of all outputs can be written; reports those that cannot. To be asked before the
+// compilation.
+bool can_write_outputs(const Outputs&, const CompileOptions&, Diagnostics&);
+
+// Generates code and writes all outputs and the tuning records, if any; false, with diagnostics, on failure.
+bool write_outputs(Compiler&, const Outputs&, relay::Module, Planned&, const std::optional<TuningRecords>&,
+                   Diagnostics&);
+
+}  // namespace dlcc::driver
