@@ -5,8 +5,8 @@
     benchmark.py compare baseline.json measured.json prints a table; exit status 1 if a model became slower
     benchmark.py store baseline.json measured.json   makes the measured latencies the baseline of their CPU
 
-Both files are JSON: {CPU: {MODEL: microseconds}}. Latencies of different CPUs are never compared. Exit status 2: a file or
-a command is at fault.
+Both files are JSON: {CPU: {MODEL: microseconds}}, with the models' paths as given. Latencies of different CPUs are never
+compared. Exit status 2: a file or a command is at fault.
 """
 import argparse
 import json
@@ -40,8 +40,7 @@ def latency(model, args):
 
 
 def measure(args):
-    latencies = {pathlib.Path(model).stem: latency(model, args) for model in args.models}
-    print(json.dumps({cpu_name(): latencies}, indent=1))
+    print(json.dumps({cpu_name(): {model: latency(model, args) for model in args.models}}, indent=1))
     return 0
 
 
@@ -51,17 +50,17 @@ def read(path):
 
 def compare(args):
     baseline, measured = read(args.baseline), read(args.measured)
-    slower = 0
-    print(f"{'model':24} {'baseline us':>12} {'now us':>12} {'change':>9}")
+    slower, width = 0, max((len(model) for latencies in measured.values() for model in latencies), default=0)
+    print(f"{'model':{width}} {'baseline us':>12} {'now us':>12} {'change':>9}")
     for cpu, latencies in measured.items():
         for model, now in latencies.items():
             before = baseline.get(cpu, {}).get(model)
             if not before:
-                print(f"{model:24} {'-':>12} {now:12.2f} {'-':>9}  no baseline on {cpu}")
+                print(f"{model:{width}} {'-':>12} {now:12.2f} {'-':>9}  no baseline on {cpu}")
                 continue
             change = 100 * (now / before - 1)
             is_slower = change > args.tolerance
-            print(f"{model:24} {before:12.2f} {now:12.2f} {change:+8.1f}%{'  slower' if is_slower else ''}")
+            print(f"{model:{width}} {before:12.2f} {now:12.2f} {change:+8.1f}%{'  slower' if is_slower else ''}")
             slower += is_slower
     if slower:
         print(f"{slower} slower by more than {args.tolerance:g} %")

@@ -37,6 +37,6 @@ echo "recorded latencies"
 model=$source/examples/digits/digits.onnx
 python3 "$benchmark" measure "$model" --dlcc "$dlcc -O2" --seconds 0.01 --processes 2 >measured.json
 python3 "$benchmark" store first.json measured.json
-expect 0 '^digits .*\+0.0%$' compare first.json measured.json
+expect 0 'digits.onnx .*\+0.0%$' compare first.json measured.json
 expect 2 'dlcc' measure "$model" --dlcc "$dlcc --no-such-option"
 echo "a measured model"
