@@ -1,6 +1,6 @@
 // The arena over time: a rectangle for the live range of each buffer, over lanes for the caller's inputs and outputs.
 
-const arenaLayout = {axis: 64, right: 8, top: 18, lane: 12, plot: 300, bottom: 34, narrowestStep: 2.5};
+const arenaLayout = {axis: 64, right: 8, top: 18, lane: 12, plot: 300, bottom: 34, narrowestStep: 1.5};
 
 function bufferDescription(buffer) {
   const place = buffer.caller ? `${buffer.caller} in the caller's memory` : `at byte ${buffer.offset_bytes}`;
@@ -88,12 +88,11 @@ function drawArena(width) {
 
 function showArena() {
   const {arena} = report;
-  const unused = arena.bytes - arena.live_bound_bytes;
   byId("arena-text").textContent = arena.buffers.length === 0
     ? "The program needs no arena: its steps read and write the caller's memory and constants only."
     : `One rectangle for the live range of each buffer: its steps across, its bytes upwards. The arena has ` +
       `${bytesText(arena.bytes)} (${arena.bytes} bytes); ` +
-      (unused > 0 ? `no plan needs less than ${bytesText(arena.live_bound_bytes)}. ` : "no plan needs less. ") +
+      `no plan needs less${arena.bytes > arena.live_bound_bytes ? ` than ${arena.live_bound_bytes} bytes` : ""}. ` +
       `Most bytes are live in step ${positionText(arena.peak_position)}. Inputs and outputs are in the caller's memory.`;
   byId("arena").hidden = arena.buffers.length === 0;
   new Drawing("arena", drawArena, bufferDescription,

@@ -28,6 +28,11 @@ function label(text, at) {
   return shape("text", at, text);
 }
 
+// A number below 1000 with three digits.
+function threeDigits(value) {
+  return value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0);
+}
+
 // The largest binary unit of which there is at least one.
 function byteUnit(bytes) {
   const names = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -37,8 +42,8 @@ function byteUnit(bytes) {
 }
 
 function bytesText(bytes) {
-  const {name, size} = byteUnit(bytes), scaled = bytes / size;
-  return `${scaled.toFixed(size === 1 || scaled >= 100 ? 0 : scaled < 10 ? 2 : 1)} ${name}`;
+  const {name, size} = byteUnit(bytes);
+  return `${size === 1 ? bytes : threeDigits(bytes / size)} ${name}`;
 }
 
 // "301 M"
@@ -46,12 +51,14 @@ function countText(count) {
   const units = ["", " k", " M", " G", " T"];
   let unit = 0;
   for (; count >= 1000 && unit + 1 < units.length; ++unit) count /= 1000;
-  return (unit === 0 ? `${count}` : count.toPrecision(3)) + units[unit];
+  return (unit === 0 ? `${count}` : threeDigits(count)) + units[unit];
 }
 
+// "12.6 µs", "76.2 ms", "1.50 s"
 function timeText(microseconds) {
-  if (microseconds < 1000) return `${microseconds.toPrecision(3)} µs`;
-  return `${(microseconds / 1000).toFixed(microseconds < 1e5 ? 2 : 0)} ms`;
+  const units = [["s", 1e6], ["ms", 1e3], ["µs", 1]];
+  const [name, size] = units.find(([, size]) => microseconds >= size) ?? units.at(-1);
+  return `${threeDigits(microseconds / size)} ${name}`;
 }
 
 function shapeText(dimensions) {
@@ -100,6 +107,8 @@ function fillTable(table, columns, rows) {
                         element("tbody", {}, ...rows.map((row) => element("tr", {}, ...cells(row)))));
 }
 
+const printWidth = 680;  // pixels of a drawing; a page of A4 or letter paper has a few more
+
 // A drawing that is as wide as its figure, and whose marks can be pointed at, tapped, or visited with the arrow keys.
 //   draw(width)     returns {parts: elements of the canvas, marks: [{node, item}]}
 //   describe(item)  returns the nodes and strings that are shown below the drawing for a chosen mark
@@ -117,7 +126,7 @@ class Drawing {
     this.canvas.addEventListener("click", (event) => this.point(event));
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.redraw(this.canvas.clientWidth)).observe(this.canvas);
-    window.addEventListener("beforeprint", () => this.redraw(660));
+    window.addEventListener("beforeprint", () => this.redraw(printWidth));
     window.addEventListener("afterprint", () => this.redraw(this.canvas.clientWidth));
     this.redraw(this.canvas.clientWidth);
   }

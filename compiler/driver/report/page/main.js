@@ -14,10 +14,10 @@ function showHead() {
 function showTotals() {
   const {totals} = report;
   const figures = [
-    measured ? [`${measured.median_ms.toPrecision(4)} ms`, "median latency"] : undefined,
-    [timeText(totals.estimated_us), "estimated floor of the time"],
+    measured ? [timeText(1000 * measured.median_ms), "median latency"] : undefined,
+    [timeText(totals.estimated_us), "time, estimated"],
     measured && [`${measured.gflops.toFixed(0)} GFLOP/s`, "over all steps"],
-    measured && [`${measured.percent_of_floor.toFixed(0)} %`, "of the measured floor"],
+    measured && [`${measured.percent_of_floor.toFixed(0)} %`, "of the floor"],
     measured && [`${measured.peak_gflops.toFixed(0)} GFLOP/s`, "peak, measured"],
     measured && [`${measured.bandwidth_gigabytes_per_second.toFixed(1)} GB/s`, "reading, measured"],
     [countText(totals.macs), "MACs"],

@@ -127,7 +127,7 @@ function quantileMarks(x, top, bottom, left, right) {
     const y = bottom + 16 + 15 * row;
     return [
       shape("line", {class: "quantile", x1: at, x2: at, y1: top, y2: y - 11}),
-      label(`${name} ${milliseconds.toPrecision(4)} ms`, {x: at, y, "text-anchor": anchor}),
+      label(`${name} ${timeText(1000 * milliseconds)}`, {x: at, y, "text-anchor": anchor}),
     ];
   });
 }
@@ -147,7 +147,7 @@ function drawLatency(width) {
   }).filter((mark) => mark.item.count > 0);
   const view = shape("svg", {
     width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
-    "aria-label": `Histogram of ${measured.runs} latencies; median ${measured.median_ms.toPrecision(4)} ms`,
+    "aria-label": `Histogram of ${measured.runs} latencies; median ${timeText(1000 * measured.median_ms)}`,
   }, ...marks.map((mark) => mark.node), shape("line", {class: "frame", x1: left, x2: right, y1: bottom, y2: bottom}),
     ...quantileMarks(x, top, bottom, left, right));
   return {parts: [view], marks};
@@ -161,10 +161,10 @@ function showMeasurement() {
     `multiply-adds in registers, is measured before and after each step; the bandwidth by reading ` +
     `${bytesText(measured.bandwidth_buffer_bytes)}, more than the level-2 cache holds.`;
   byId("latency-text").textContent =
-    `${measured.runs} calls on random inputs, from ${measured.min_ms.toPrecision(4)} to ${measured.max_ms.toPrecision(4)} ms. ` +
+    `${measured.runs} calls on random inputs, from ${timeText(1000 * measured.min_ms)} to ${timeText(1000 * measured.max_ms)}. ` +
     `Times of steps are medians of ${measured.profiled_calls} further calls.`;
   new Drawing("roofline", drawRoofline, stepDescription,
               [["dot", "step"], ["slow", "below 60 % of its floor and more than 0.5 % of the time"]]);
   new Drawing("latency", drawLatency,
-              ({count, from, to}) => [`${count} of ${measured.runs} calls from ${from.toPrecision(4)} to ${to.toPrecision(4)} ms`]);
+              ({count, from, to}) => [`${count} of ${measured.runs} calls from ${timeText(1000 * from)} to ${timeText(1000 * to)}`]);
 }

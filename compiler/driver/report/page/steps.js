@@ -100,5 +100,6 @@ function showEstimate() {
     `max(2 MACs / ${e.gflops.toFixed(0)} GFLOP/s, bytes / ${e.gigabytes_per_second.toFixed(1)} GB/s), for ${cores} of ` +
     `${e.cpu_level} at a nominal ${e.clock_ghz.toFixed(1)} GHz with ${e.flops_per_cycle_and_core} FLOP per cycle. ` +
     `It assumes that all bytes come from memory, that arithmetic is as fast as in float32, and that nothing else takes ` +
-    `time; both arms of a branch count.`;
+    `time; both arms of a branch count. Steps whose data is in a cache are faster, and so are Winograd convolutions, ` +
+    `which have fewer multiplications than their definition.`;
 }
