@@ -35,35 +35,41 @@ PATH=$prefix/bin:$PATH
 export CMAKE_PREFIX_PATH=$prefix PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 ! grep -rIl "$work\|$source" prefix || fail "these files name folders of this machine"
 [ "$(dlcc --version)" = "$("$build/dlcc" --version)" ] || fail "another program is installed"
-for file in README.md LICENSE copyright docs/ABI.md examples/ci-benchmark/benchmark.py; do
-  [ -e "prefix/share/doc/dlcc/$file" ] || fail "$file is not installed"
+for file in doc/dlcc/{README.md,LICENSE,copyright,docs/ABI.md,examples/ci-benchmark/benchmark.py} \
+  bash-completion/completions/dlcc zsh/vendor-completions/_dlcc fish/vendor_completions.d/dlcc.fish; do
+  [ -s "prefix/share/$file" ] || fail "$file is not installed"
+done
+[ "$(dlcc --print-runtime-dir)" = "$prefix/lib" ] || fail "--print-runtime-dir prints $(dlcc --print-runtime-dir)"
+pages=$(dlcc --help | sed -n '/^Commands/,$s/^  \([a-z]\+\) .*/dlcc-\1/p')
+for page in dlcc dlcc-check $pages; do
+  name=$(gzip -dc "prefix/share/man/man1/$page.1.gz" | sed -n '/^\.SH NAME$/{n;s/\\//g;s/ - .*//p}')
+  [ "$name" = "$page" ] || fail "the manual page of $page is that of '$name'"
 done
 cp -r prefix/share/doc/dlcc/examples .
 echo "installed"
 
-# The example, and which changes make it compile its models again.
+# The example by the commands of its README.md, and which changes make it compile its models again.
+sed -n 's/^    //p' examples/cmake/README.md >commands.sh
 check_example() {
-  local folder=$1 make=(cmake --build "$1")
-  cmake -S examples/cmake -B "$folder" -G "$2" >"$folder.txt"
-  expect_change yes "$folder/classify" "${make[@]}"
-  [[ $("$folder/classify" examples/digits/sheared_4.pgm) == 4\ * ]] || fail "the example does not recognize the digit"
-  expect_change no "$folder/classify" "${make[@]}"
+  local folder=examples/cmake/build make=(cmake --build examples/cmake/build)
+  rm -rf $folder
+  (cd examples/cmake && CMAKE_GENERATOR=$1 bash -e ../../commands.sh) >readme.txt
+  grep -q '^4 (' readme.txt || fail "the commands of examples/cmake/README.md print: $(cat readme.txt)"
+  expect_change no $folder/classify "${make[@]}"
   for file in digits.h digits.o; do
-    rm "$folder/dlcc_models/digits/$file"
-    expect_change yes "$folder/classify" "${make[@]}"
+    rm $folder/dlcc_models/digits/$file
+    expect_change yes $folder/classify "${make[@]}"
   done
   for file in examples/digits/digits.onnx prefix/bin/dlcc; do
-    touch "$file"
-    expect_change yes "$folder/dlcc_models/digits/digits.h" "${make[@]}"
+    touch $file
+    expect_change yes $folder/dlcc_models/digits/digits.h "${make[@]}"
   done
   touch examples/digits/digits.onnx
-  expect_change no "$folder/dlcc_models/prepare/prepare.h" "${make[@]}"
-  echo "examples/cmake with $2"
+  expect_change no $folder/dlcc_models/prepare/prepare.h "${make[@]}"
+  echo "examples/cmake with $1"
 }
-check_example ninja Ninja
-check_example makefiles "Unix Makefiles"
-(cd examples/cmake && sed -n 's/^    //p' README.md >commands.sh && bash -e commands.sh) >readme.txt
-grep -q '^4 (' readme.txt || fail "the commands of examples/cmake/README.md print: $(cat readme.txt)"
+check_example Ninja
+check_example "Unix Makefiles"
 
 # All arguments; a model that the build generates, and one with data in another file; a program in C or in C++.
 mkdir project
