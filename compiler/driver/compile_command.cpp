@@ -45,6 +45,12 @@ std::optional<TuningRecords> tuned(Compiler& compiler, const relay::Module& modu
 void add_printing_flags(CommandLine& line) {
   line.add_printing_flag("--version", "Print the version of dlcc and of LLVM, the targets and the build", version_text);
   line.add_printing_flag("--print-runtime-dir", "Print the folder of the runtime library libdlcc_rt.a", runtime_folder);
+  line.add_printing_flag("--print-commands", "Print the names of the commands", [] {
+    std::string names;
+    for (const Command& c : commands()) names += std::string(c.name) + "\n";
+    return names;
+  });
+  line.last_option().hidden = true;
   line.add({.name = "--print-completion",
             .placeholder = "bash|zsh|fish",
             .help = "Print a script that completes command lines of dlcc in this shell",

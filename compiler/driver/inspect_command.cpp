@@ -22,7 +22,7 @@ std::string amount(int64_t bytes) {
 int inspect_command(CommandLine& line) {
   CompileOptions options;
   bool json = false;
-  line.describe("Shows inputs, outputs, kernels and memory of a compiled model, without generating code.");
+  line.describe("Compiles a model and shows its inputs, outputs, operators, memory and kernels; writes nothing.");
   add_compile_options(line, options);
   add_json_option(line, json);
   if (auto status = line.parse()) return *status;
@@ -32,12 +32,19 @@ int inspect_command(CommandLine& line) {
   if (!planned) return report(diagnostics, line.reporting());
   const emit::Interface& i = planned->interface;
   const ModelContents& contents = compiler.contents();
-  std::vector<lower::StepCost> steps = lower::step_costs(planned->program);
+  const std::vector<lower::StepCost> steps = lower::step_costs(planned->program);
+  const targets::ObjectSizes sizes = compiler.generate(*planned).sizes();  // sets the interface's stack_bytes, too
+  const int64_t flash = sizes.code_bytes + sizes.data_bytes, ram = i.arena_bytes + i.stack_bytes;
   if (json) {
     nlohmann::json out = {{"prefix", i.prefix},
                           {"arena_bytes", i.arena_bytes},
                           {"arena_align", i.arena_alignment},
                           {"weights_bytes", i.weights_bytes},
+                          {"code_bytes", sizes.code_bytes},
+                          {"data_bytes", sizes.data_bytes},
+                          {"flash_bytes", flash},
+                          {"stack_bytes", i.stack_bytes},
+                          {"ram_bytes", ram},
                           {"macs", i.macs},
                           {"parameters", contents.parameters},
                           {"operators", contents.operators},
@@ -62,6 +69,10 @@ int inspect_command(CommandLine& line) {
   std::string where = i.weights_file ? fmt::format(", in a file of {} bytes", i.weights_file->bytes) : "";
   std::cout << fmt::format("weights  {}{}\n", amount(i.weights_bytes), where);
   std::cout << fmt::format("arena    {}; lower bound {} bytes\n", amount(i.arena_bytes), planned->plan.live_bound);
+  std::cout << fmt::format("stack    {} bytes\n", i.stack_bytes);
+  std::cout << fmt::format("flash    {}: {} of code, {} of weights and tables\n", amount(flash), sizes.code_bytes,
+                           sizes.data_bytes);
+  std::cout << fmt::format("RAM      {}: the arena and the stack, without inputs and outputs\n", amount(ram));
   std::cout << fmt::format("MACs     {:.3f} million ({})\n\n", static_cast<double>(i.macs) * 1e-6, i.macs);
   std::cout << step_table(steps);
   return 0;

@@ -24,6 +24,7 @@ Problem store_passes(const std::string& list, std::vector<std::string>& passes) 
 int opt_command(CommandLine& line) {
   CompileOptions options;
   std::vector<std::string> passes;
+  bool with_weights = false;
   line.describe("Imports a model, runs passes and prints the module.");
   add_compile_options(line, options);
   line.add({.name = "--passes",
@@ -32,6 +33,8 @@ int opt_command(CommandLine& line) {
             .store = [&passes](const std::string& list) { return store_passes(list, passes); },
             .examples = pass_names,
             .optional_value = true});
+  line.add({"--with-weights", "", "Print the elements of constants, too, so that dlcc can read the module again",
+            store_true(with_weights)});
   Section about_passes{"Passes", {}};
   for (const relay::PassInfo& p : relay::all_passes()) about_passes.rows.emplace_back(p.name, p.about);
   line.add(about_passes);
@@ -41,7 +44,7 @@ int opt_command(CommandLine& line) {
   Compiler compiler(options, diagnostics);
   auto module = compiler.import();
   auto result = module ? compiler.run_passes(std::move(*module), passes) : std::nullopt;
-  if (result) std::cout << relay::print(*result);
+  if (result) std::cout << relay::print(*result, with_weights);
   return report(diagnostics, line.reporting());
 }
 

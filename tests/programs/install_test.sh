@@ -45,6 +45,13 @@ for page in dlcc dlcc-check $pages; do
   name=$(gzip -dc "prefix/share/man/man1/$page.1.gz" | sed -n '/^\.SH NAME$/{n;s/\\//g;s/ - .*//p}')
   [ "$name" = "$page" ] || fail "the manual page of $page is that of '$name'"
 done
+for command in $(dlcc --print-commands); do
+  gzip -dc "prefix/share/man/man1/dlcc-$command.1.gz" | grep -q '^.SH OPTIONS\|^.SH MESSAGES' || fail "no manual page of $command"
+done
+for file in man/man1/dlcc.1.gz bash-completion/completions/dlcc zsh/vendor-completions/_dlcc fish/vendor_completions.d/dlcc.fish; do
+  [ -s "prefix/share/$file" ] || fail "share/$file is not installed"
+done
+[ "$(dlcc --print-runtime-dir)" = "$prefix/lib" ] && [ -e prefix/lib/libdlcc_rt.a ] || fail "dlcc does not find its runtime"
 cp -r prefix/share/doc/dlcc/examples .
 echo "installed"
 
