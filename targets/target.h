@@ -10,6 +10,8 @@
 
 namespace dlcc::targets {
 
+inline constexpr const char* native_cpu = "native";  // -mcpu=native and its level: this machine's CPU
+
 // One instruction-set level for which kernels are generated. An object may hold several; its first call selects the
 // best one that the CPU supports.
 struct CodeLevel {
@@ -39,13 +41,14 @@ struct Target {
 
 // The target `name` with the CPU selection of -mcpu=: empty (the target's default levels), a level or CPU name, a
 // comma-separated list of levels, or "native"; `mattr` ("+avx512vnni,-avx512f") then changes every level's features. An
-// unknown name is reported with the names that exist.
+// unknown name is reported with the name that was probably meant.
 std::optional<Target> find_target(const std::string& name, const std::string& mcpu, const std::string& mattr,
                                   Diagnostics&);
 
 struct TargetInfo {
   std::string name, summary;
-  std::vector<std::string> cpus;
+  std::vector<std::string> cpus;      // that -mcpu= accepts
+  std::vector<std::string> features;  // that -mattr= accepts behind + or -
 };
 std::vector<TargetInfo> list_targets();
 

@@ -120,7 +120,7 @@ std::optional<Planned> Compiler::plan(const relay::Module& module, const targets
   std::string wrong = timer_.run("check plan", [&] { return lower::check_storage(result.program, result.plan); });
   DLCC_CHECK(wrong.empty(), "the storage plan is wrong: {}", wrong);
 
-  result.interface = describe_interface(module, result.program, result.plan, options_, model_hash_);
+  result.interface = describe_interface(module, result.program, result.plan, options_, target, model_hash_);
   if (!decide_weights_location(result)) return std::nullopt;
   return result;
 }

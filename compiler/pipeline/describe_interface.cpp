@@ -31,10 +31,18 @@ std::vector<emit::TensorInterface> describe_tensors(const std::vector<const rela
   return list;
 }
 
+// The option -mcpu=, with the name of the host's CPU for native.
+std::string cpu_option(const CompileOptions& o, const targets::Target& target) {
+  std::string text = o.mcpu.empty() ? "" : " -mcpu=" + o.mcpu;
+  for (const targets::CodeLevel& level : target.levels)
+    if (level.name == targets::native_cpu) text += fmt::format(" ({})", level.cpu);
+  return text;
+}
+
 // The version, the options that change the object, and the model's hash.
-std::string provenance(const CompileOptions& o, uint64_t model_hash) {
-  return fmt::format("dlcc {} --target {}{}{} -O{}{}{}{} model {:016x}", version, o.target,
-                     o.mcpu.empty() ? "" : " -mcpu=" + o.mcpu, o.mattr.empty() ? "" : " -mattr=" + o.mattr,
+std::string provenance(const CompileOptions& o, const targets::Target& target, uint64_t model_hash) {
+  return fmt::format("dlcc {} --target {}{}{} -O{}{}{}{} model {:016x}", version, o.target, cpu_option(o, target),
+                     o.mattr.empty() ? "" : " -mattr=" + o.mattr,
                      o.schedule.small ? "s" : std::to_string(o.optimization),
                      o.schedule.strict ? " --accuracy=strict" : "", o.weights_file.empty() ? "" : " --weights external",
                      o.schedule.threads > 1 ? fmt::format(" --threads={}", o.schedule.threads) : "", model_hash);
@@ -43,7 +51,8 @@ std::string provenance(const CompileOptions& o, uint64_t model_hash) {
 }  // namespace
 
 emit::Interface describe_interface(const relay::Module& module, const lower::Program& program,
-                                   const lower::StoragePlan& plan, const CompileOptions& options, uint64_t model_hash) {
+                                   const lower::StoragePlan& plan, const CompileOptions& options,
+                                   const targets::Target& target, uint64_t model_hash) {
   const relay::Function& main = module.functions.at("main");
   std::vector<const relay::TensorType*> inputs, outputs;
   for (const relay::Var& p : main.params) append_tensor_types(p->type, inputs);
@@ -56,7 +65,7 @@ emit::Interface describe_interface(const relay::Module& module, const lower::Pro
   i.arena_alignment = plan.arena_alignment;
   for (const Constant& c : program.constants) i.weights_bytes += static_cast<int64_t>(c.bytes().size());
   i.macs = lower::total_macs(program);
-  i.provenance = provenance(options, model_hash);
+  i.provenance = provenance(options, target, model_hash);
   return i;
 }
 

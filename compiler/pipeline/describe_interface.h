@@ -8,6 +8,7 @@
 #include "lower/program.h"
 #include "pipeline/compile_options.h"
 #include "relay/ir.h"
+#include "targets/target.h"
 
 namespace dlcc {
 
@@ -15,6 +16,6 @@ namespace dlcc {
 // parameters and results of @main become one tensor per field; tensors without a name of the model are called input0,
 // output1, ... `model_hash` is that of the model's bytes.
 emit::Interface describe_interface(const relay::Module&, const lower::Program&, const lower::StoragePlan&,
-                                   const CompileOptions&, uint64_t model_hash);
+                                   const CompileOptions&, const targets::Target&, uint64_t model_hash);
 
 }  // namespace dlcc

@@ -21,6 +21,10 @@ CodeLevel level_for(const llvm::MCSubtargetInfo&, const std::string& cpu, const 
   return {cpu, cpu, "", features, machine};
 }
 
+// Extensions of Armv8 and Armv9 with instructions on numbers and vectors, and the atomic ones (lse).
+const std::vector<std::string> features = {"bf16",     "complxnum", "crc", "dotprod", "f32mm", "f64mm", "fp16fml",
+                                           "fullfp16", "i8mm",      "lse", "neon",    "rdm",   "sve",   "sve2"};
+
 bool is_usable(const llvm::MCSubtargetInfo& info) { return info.checkFeatures("+neon"); }
 
 }  // namespace
@@ -35,7 +39,7 @@ TargetFamily aarch64_family() {
   base.is_host_architecture = true;
 #endif
   CodeLevel generic{"generic", "generic", "", "", machine};
-  return {base, {generic}, {generic}, level_for, is_usable};
+  return {base, {generic}, {generic}, features, level_for, is_usable};
 }
 
 }  // namespace dlcc::targets

@@ -4,6 +4,7 @@
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 
+#include <algorithm>
 #include <map>
 
 #include "targets/llvm/cpu_model.h"
@@ -143,6 +144,13 @@ class CheckEmitter {
 };
 
 }  // namespace
+
+std::vector<std::string> features_with_check() {
+  std::vector<std::string> names;
+  for (const FeatureBit& f : feature_bits) names.emplace_back(f.feature);
+  std::ranges::sort(names);
+  return names;
+}
 
 llvm::Function* define_level_choice(llvm::Module& module, const std::string& symbol, const Target& target) {
   if (target.level_detection == LevelDetection::none) {

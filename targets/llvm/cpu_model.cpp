@@ -44,14 +44,6 @@ std::vector<std::string> known_cpus(const std::string& triple) {
   return result;
 }
 
-std::vector<std::string> known_features(const std::string& triple) {
-  std::unique_ptr<llvm::MCSubtargetInfo> info(llvm_target(triple).createMCSubtargetInfo(triple, "", ""));
-  std::vector<std::string> result;
-  for (const auto& feature : info->getAllProcessorFeatures()) result.emplace_back(feature.Key);
-  std::sort(result.begin(), result.end());
-  return result;
-}
-
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const Target& target, const CodeLevel& level,
                                                          int optimization) {
   llvm::TargetOptions options;

@@ -19,7 +19,6 @@ std::unique_ptr<llvm::MCSubtargetInfo> cpu_features(const std::string& triple, c
                                                     const std::string& features = "");
 
 std::vector<std::string> known_cpus(const std::string& triple);
-std::vector<std::string> known_features(const std::string& triple);
 
 // LLVM's code generator for a level: position-independent code, no floating-point contraction.
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const Target&, const CodeLevel&, int optimization);
@@ -29,6 +28,7 @@ struct TargetFamily {
   Target base;                            // without levels
   std::vector<CodeLevel> default_levels;  // ascending
   std::vector<CodeLevel> named_levels;    // ascending; names in addition to LLVM's CPUs
+  std::vector<std::string> features;      // that -mattr= may change, sorted: extensions of the instruction set
   CodeLevel (*level_for)(const llvm::MCSubtargetInfo&, const std::string& cpu, const std::string& features);
   bool (*is_usable)(const llvm::MCSubtargetInfo&);  // whether this target's code runs on the CPU
 };

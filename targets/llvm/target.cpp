@@ -8,11 +8,18 @@
 
 #include <algorithm>
 
+#include "support/similar_names.h"
 #include "targets/llvm/cpu_model.h"
 
 namespace dlcc::targets {
 
 namespace {
+
+// A suggestion, if there is one, and where all names are listed.
+std::string help_for(const std::string& word, const std::vector<std::string>& names, const std::string& list) {
+  std::string suggestion = did_you_mean(word, names);
+  return suggestion.empty() ? list : suggestion + " " + list;
+}
 
 std::vector<TargetFamily> families() { return {x86_family(), aarch64_family()}; }
 
@@ -61,7 +68,7 @@ std::optional<CodeLevel> native_level(const TargetFamily& family, Diagnostics& d
     return std::nullopt;
   }
   CodeLevel level = family.level_for(*info, cpu, features);
-  level.name = "native";
+  level.name = native_cpu;
   return level;
 }
 
@@ -70,12 +77,12 @@ std::vector<CodeLevel> select_levels(const TargetFamily& family, const std::stri
   if (mcpu.empty()) return family.default_levels;
   std::vector<CodeLevel> levels;
   for (const std::string& cpu : split(mcpu)) {
-    std::optional<CodeLevel> level = cpu == "native" ? native_level(family, diagnostics) : find_level(family, cpu);
+    std::optional<CodeLevel> level = cpu == native_cpu ? native_level(family, diagnostics) : find_level(family, cpu);
     if (!level) {
-      if (cpu != "native")
+      if (cpu != native_cpu)
         diagnostics.error(DiagnosticId::unknown_target, {},
                           fmt::format("target {} has no CPU '{}'", family.base.name, cpu), {},
-                          fmt::format("one of: native, {}", fmt::join(cpu_names(family), ", ")));
+                          help_for(cpu, cpu_names(family), "'dlcc targets' lists the CPUs"));
       return {};
     }
     auto same = [&](const CodeLevel& other) { return other.name == level->name; };
@@ -84,18 +91,27 @@ std::vector<CodeLevel> select_levels(const TargetFamily& family, const std::stri
   return levels;
 }
 
+// Reports an entry of -mattr= that is no change of a known feature.
+bool check_feature(const TargetFamily& family, const std::string& flag, Diagnostics& diagnostics) {
+  const bool has_sign = flag.starts_with('+') || flag.starts_with('-');
+  const std::string feature = has_sign ? flag.substr(1) : flag;
+  const bool is_known = std::ranges::binary_search(family.features, feature);
+  if (has_sign && is_known) return true;
+  if (is_known)
+    diagnostics.error(DiagnosticId::unknown_target, {}, fmt::format("-mattr={}: a sign is missing", flag), {},
+                      fmt::format("+{0} adds the feature, -{0} removes it", feature));
+  else
+    diagnostics.error(DiagnosticId::unknown_target, {},
+                      fmt::format("target {} has no CPU feature '{}'", family.base.name, feature), {},
+                      help_for(feature, family.features, "'dlcc targets --features' lists the features"));
+  return false;
+}
+
 // Switches features of a level on and off. False, with a diagnostic, if a feature does not exist or the target needs
 // it.
 bool change_features(const TargetFamily& family, const std::string& mattr, CodeLevel& level, Diagnostics& diagnostics) {
-  const std::vector<std::string> known = known_features(family.base.triple);
-  for (const std::string& flag : split(mattr)) {
-    bool is_switch = flag.starts_with('+') || flag.starts_with('-');
-    if (is_switch && std::binary_search(known.begin(), known.end(), flag.substr(1))) continue;
-    diagnostics.error(DiagnosticId::unknown_target, {},
-                      fmt::format("target {} has no CPU feature '{}'", family.base.name, flag), {},
-                      fmt::format("+NAME or -NAME, and NAME is one of: {}", fmt::join(known, ", ")));
-    return false;
-  }
+  for (const std::string& flag : split(mattr))
+    if (!check_feature(family, flag, diagnostics)) return false;
   std::string features = level.features.empty() ? mattr : level.features + "," + mattr;
   auto info = cpu_features(family.base.triple, level.cpu, features);
   if (!family.is_usable(*info)) {
@@ -132,14 +148,14 @@ std::optional<Target> find_target(const std::string& name, const std::string& mc
     return target;
   }
   diagnostics.error(DiagnosticId::unknown_target, {}, fmt::format("there is no target '{}'", name), {},
-                    fmt::format("one of: {}", fmt::join(names, ", ")));
+                    help_for(name, names, fmt::format("the targets are {}", fmt::join(names, ", "))));
   return std::nullopt;
 }
 
 std::vector<TargetInfo> list_targets() {
   std::vector<TargetInfo> result;
   for (const TargetFamily& family : families())
-    result.push_back({family.base.name, family.base.summary, cpu_names(family)});
+    result.push_back({family.base.name, family.base.summary, cpu_names(family), family.features});
   return result;
 }
 

@@ -1,6 +1,7 @@
 // The table of x86-64: the psABI's levels v2, v3 and v4, and every CPU that LLVM knows.
 #include <llvm/MC/MCSubtargetInfo.h>
 
+#include "targets/llvm/cpu_check.h"
 #include "targets/llvm/cpu_model.h"
 
 namespace dlcc::targets {
@@ -65,7 +66,7 @@ TargetFamily x86_family() {
 #ifdef __x86_64__
   base.is_host_architecture = true;
 #endif
-  return {base, {v3(), v4()}, {v2(), v3(), v4()}, level_for, is_usable};
+  return {base, {v3(), v4()}, {v2(), v3(), v4()}, features_with_check(), level_for, is_usable};
 }
 
 }  // namespace dlcc::targets

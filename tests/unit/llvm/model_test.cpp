@@ -1,5 +1,6 @@
 // The interface of compiled models: header, the entry functions' checks, the object's symbols, several models in one
 // program.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -290,7 +291,45 @@ TEST_CASE("targets are found by name") {
   CHECK(!targets::find_target("x86-64", "pentium9", "", diagnostics));
   CHECK(!targets::find_target("z80", "", "", diagnostics));
   CHECK(!targets::find_target("aarch64", "haswell", "", diagnostics));
-  CHECK(diagnostics.count() == 3);
+  CHECK(diagnostics.error_count() == 3);
+}
+
+TEST_CASE("misspelled targets, CPUs and features have suggestions") {
+  auto error = [](const char* target, const char* mcpu, const char* mattr) {
+    Diagnostics diagnostics;
+    CHECK(!targets::find_target(target, mcpu, mattr, diagnostics));
+    return diagnostics.str();
+  };
+  CHECK(error("x86_64", "", "") ==
+        "dlcc: error[unknown-target]: there is no target 'x86_64'\n"
+        "    help: did you mean 'x86-64'? the targets are x86-64, aarch64\n");
+  CHECK(error("x86-64", "haswel", "") ==
+        "dlcc: error[unknown-target]: target x86-64 has no CPU 'haswel'\n"
+        "    help: did you mean 'haswell'? 'dlcc targets' lists the CPUs\n");
+  CHECK(error("x86-64", "", "+avx512-vnni") ==
+        "dlcc: error[unknown-target]: target x86-64 has no CPU feature 'avx512-vnni'\n"
+        "    help: did you mean 'avx512vnni'? 'dlcc targets --features' lists the features\n");
+  CHECK(error("x86-64", "", "avx2") ==
+        "dlcc: error[unknown-target]: -mattr=avx2: a sign is missing\n"
+        "    help: +avx2 adds the feature, -avx2 removes it\n");
+}
+
+TEST_CASE("only extensions of the instruction set can be added and removed") {
+  for (const targets::TargetInfo& info : targets::list_targets()) {
+    CHECK(std::ranges::is_sorted(info.features));
+    for (const std::string& feature : info.features) {
+      CAPTURE(feature);
+      Diagnostics diagnostics;
+      CHECK(targets::find_target(info.name, "", "+" + feature, diagnostics));
+      bool is_required = feature == "neon";
+      CHECK(targets::find_target(info.name, "", "-" + feature, diagnostics).has_value() == !is_required);
+    }
+  }
+  Diagnostics diagnostics;
+  for (const char* change :
+       {"+16bit-mode", "+retpoline", "+soft-float", "-sse2", "-64bit", "+slow-shld", "+", "+avx2,"})
+    CHECK_MESSAGE(!targets::find_target("x86-64", "", change, diagnostics), change);
+  CHECK(!targets::find_target("aarch64", "", "+strict-align", diagnostics));
 }
 
 TEST_CASE("another architecture's object runs in an emulator") {
