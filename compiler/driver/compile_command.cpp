@@ -102,7 +102,7 @@ int compile_command(CommandLine& line) {
   auto module = compiler.optimize();
   auto records = module && tunes ? tuned(compiler, *module, diagnostics) : std::nullopt;
   if (records) compiler.use(*records);
-  auto planned = module && !diagnostics.any() ? compiler.plan(*module) : std::nullopt;
+  auto planned = module && !is_failure(diagnostics, line.reporting()) ? compiler.plan(*module) : std::nullopt;
   if (planned) write_outputs(compiler, out, std::move(*module), *planned, records, diagnostics);
   if (options.time_passes) std::cerr << compiler.timings();
   return report(diagnostics, line.reporting());

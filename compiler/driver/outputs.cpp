@@ -101,7 +101,7 @@ bool differ_from_inputs(const std::vector<OutputFile>& outputs, const std::set<s
     for (const std::string& input : inputs)
       if (std::error_code e; std::filesystem::equivalent(output.path, input, e))
         diagnostics.error(DiagnosticId::bad_option, {.file = output.path}, "the output would overwrite this input");
-  return !diagnostics.any();
+  return !diagnostics.has_errors();
 }
 
 }  // namespace

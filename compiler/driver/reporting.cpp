@@ -4,56 +4,73 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "driver/diagnostic_text.h"
 
 namespace dlcc::driver {
 namespace {
 
-// Whether all errors are in the command line, none in the model.
-bool are_command_line_errors(const Diagnostics& diagnostics) {
-  return std::ranges::all_of(diagnostics.list(), [](const Diagnostic& d) {
-    return d.id == DiagnosticId::bad_option || d.id == DiagnosticId::unknown_target;
-  });
+// The diagnostics as the options -w and -Werror want them.
+std::vector<Diagnostic> judged(const Diagnostics& diagnostics, const Reporting& r) {
+  std::vector<Diagnostic> list;
+  for (Diagnostic d : diagnostics.list()) {
+    bool is_warning = d.severity == Severity::warning;
+    if (is_warning && r.no_warnings) continue;
+    if (is_warning && r.warnings_are_errors) d.severity = Severity::error;
+    list.push_back(std::move(d));
+  }
+  return list;
 }
 
-int exit_status(const Diagnostics& diagnostics) {
-  return !diagnostics.any() ? 0 : are_command_line_errors(diagnostics) ? 2 : 1;
+bool is_error(const Diagnostic& d) { return d.severity == Severity::error; }
+
+// An error in the command line, not in the model.
+bool is_command_line_error(const Diagnostic& d) {
+  return is_error(d) && (d.id == DiagnosticId::bad_option || d.id == DiagnosticId::unknown_target);
+}
+
+int exit_status(const std::vector<Diagnostic>& list) {
+  auto errors = std::ranges::count_if(list, is_error);
+  return errors == 0 ? 0 : std::ranges::count_if(list, is_command_line_error) == errors ? 2 : 1;
+}
+
+nlohmann::json to_json(const Diagnostic& d) {
+  nlohmann::json item = {
+      {"severity", severity_name(d.severity)}, {"id", diagnostic_name(d.id)}, {"message", d.message}};
+  if (!d.location.file.empty()) item["file"] = d.location.file;
+  if (d.location.line > 0) item["line"] = d.location.line, item["column"] = d.location.column;
+  if (!d.location.node.empty()) item["node"] = d.location.node;
+  if (!d.details.empty()) item["details"] = d.details;
+  if (!d.help.empty()) item["help"] = d.help;
+  return item;
 }
 
 }  // namespace
 
+bool is_failure(const Diagnostics& diagnostics, const Reporting& r) { return exit_status(judged(diagnostics, r)) != 0; }
+
+bool shows_colours() {
+  auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string_view(value ? value : "");
+  };
+  return isatty(STDERR_FILENO) && variable("NO_COLOR").empty() && !variable("TERM").empty() &&
+         variable("TERM") != "dumb";
+}
+
 int report(const Diagnostics& diagnostics, const Reporting& r) {
+  const std::vector<Diagnostic> list = judged(diagnostics, r);
   if (r.json) {
-    nlohmann::json list = nlohmann::json::array();
-    auto add = [&](const Diagnostic& d) {
-      nlohmann::json item = {{"severity", d.severity == Severity::error ? "error" : "remark"},
-                             {"id", diagnostic_name(d.id)},
-                             {"message", d.message}};
-      if (!d.location.file.empty()) item["file"] = d.location.file;
-      if (d.location.line > 0) item["line"] = d.location.line, item["column"] = d.location.column;
-      if (!d.location.node.empty()) item["node"] = d.location.node;
-      if (!d.details.empty()) item["details"] = d.details;
-      if (!d.help.empty()) item["help"] = d.help;
-      list.push_back(std::move(item));
-    };
-    std::ranges::for_each(diagnostics.remarks(), add);
-    std::ranges::for_each(diagnostics.list(), add);
-    fmt::print(stderr, "{}\n", list.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
-    return exit_status(diagnostics);
+    nlohmann::json items = nlohmann::json::array();
+    for (const Diagnostic& d : list) items.push_back(to_json(d));
+    fmt::print(stderr, "{}\n", items.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else {
+    fmt::print(stderr, "{}", diagnostic_text(list, shows_colours()));
   }
-  for (const Diagnostic& d : diagnostics.remarks()) fmt::print(stderr, "{}\n", d.str());
-  std::string text = diagnostics.str();
-  if (isatty(STDERR_FILENO)) {
-    for (size_t at = 0; (at = text.find("error[", at)) != std::string::npos;) {
-      size_t end = text.find(']', at);
-      if (end == std::string::npos) break;
-      text.insert(end + 1, "\033[0m");
-      text.insert(at, "\033[1;31m");
-      at = end + 12;
-    }
-  }
-  fmt::print(stderr, "{}", text);
-  return exit_status(diagnostics);
+  return exit_status(list);
 }
 
 }  // namespace dlcc::driver

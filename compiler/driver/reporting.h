@@ -12,8 +12,15 @@ struct Reporting {
   bool no_warnings = false;          // -w: warnings are not printed
 };
 
+// Whether the command fails: there is an error, or a warning that -Werror makes one.
+bool is_failure(const Diagnostics&, const Reporting&);
+
 // Prints diagnostics to stderr and returns the exit status: 0 without errors, 2 when all errors are in the command
 // line, else 1.
 int report(const Diagnostics&, const Reporting&);
+
+// Whether text on standard error has colours: it is a terminal that has them, and the user did not set NO_COLOR
+// (https://no-color.org).
+bool shows_colours();
 
 }  // namespace dlcc::driver

@@ -38,7 +38,7 @@ std::optional<std::vector<Constant>> read_inputs_of_archive(const std::string& p
   auto values = read_archive(path, tensors, "input", diagnostics);
   for (size_t k = 0; values && k < tensors.size(); ++k)
     fits((*values)[k], tensors[k], "input", {.file = path}, diagnostics);
-  return diagnostics.any() ? std::nullopt : std::move(values);
+  return diagnostics.has_errors() ? std::nullopt : std::move(values);
 }
 
 // Reads the tensors of the --input options, in the model's order. Empty, with a diagnostic for each tensor that is
@@ -61,7 +61,7 @@ std::optional<std::vector<Constant>> read_inputs(const std::vector<std::string>&
     given[*at] = read_tensor(file, diagnostics);
     if (given[*at]) fits(*given[*at], tensors[*at], "input", {.file = file}, diagnostics);
   }
-  if (diagnostics.any()) return std::nullopt;
+  if (diagnostics.has_errors()) return std::nullopt;
   std::vector<Constant> values;
   for (size_t k = 0; k < given.size(); ++k) {
     if (given[k])
@@ -70,7 +70,7 @@ std::optional<std::vector<Constant>> read_inputs(const std::vector<std::string>&
       diagnostics.error(DiagnosticId::bad_data, {}, fmt::format("input '{}' is missing", tensors[k].name), {},
                         fmt::format("--input {}=FILE", tensors[k].name));
   }
-  return diagnostics.any() ? std::nullopt : std::optional(std::move(values));
+  return diagnostics.has_errors() ? std::nullopt : std::optional(std::move(values));
 }
 
 // The file of an output; the file of all outputs without `index`.
@@ -140,7 +140,7 @@ int run_command(CommandLine& line) {
   const emit::Interface& interface = planned->interface;
   auto wanted = find_outputs(outputs, interface, diagnostics);
   auto values = read_inputs(inputs, interface.inputs, diagnostics);
-  if (diagnostics.any()) return report(diagnostics, line.reporting());
+  if (diagnostics.has_errors()) return report(diagnostics, line.reporting());
   auto object = compiler.generate(*planned).bytes();
   auto results = run_once(*planned, object, *values, diagnostics);
   if (!results) return report(diagnostics, line.reporting());

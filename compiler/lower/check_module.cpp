@@ -35,7 +35,7 @@ class Checker {
  private:
   void check_sizes(const relay::Block& block) {
     for (const relay::Binding& b : block.bindings) {
-      check_sizes(b.var->type, b.location, fmt::format("'{}'", b.var->name));
+      check_sizes(b.var->type, b.location, b.var->name.empty() ? "a value" : fmt::format("'{}'", b.var->name));
       relay::for_each_block(b.op, [&](const relay::Block& inner) { check_sizes(inner); });
     }
   }
@@ -74,14 +74,14 @@ class Checker {
 }  // namespace
 
 bool check_module(const relay::Module& module, const SourceLocation& model, Diagnostics& diagnostics) {
-  size_t before = diagnostics.count();
+  size_t before = diagnostics.error_count();
   Checker checker(diagnostics);
   if (auto main = module.functions.find("main"); main != module.functions.end())
     checker.check_main(main->second);
   else
     diagnostics.error(DiagnosticId::undefined_value, model, "there is no function @main");
   for (const auto& [name, f] : module.functions) checker.check_sizes(f);
-  return diagnostics.count() == before;
+  return diagnostics.error_count() == before;
 }
 
 }  // namespace dlcc::lower

@@ -39,7 +39,7 @@ std::optional<relay::Module> run_passes(relay::Module module, const std::vector<
     const relay::PassInfo* pass = find_pass(name, *context.diagnostics);
     if (!pass) return std::nullopt;
     module = timer.run(name, [&] { return pass->run(std::move(module), context); });
-    if (context.diagnostics->any()) return std::nullopt;
+    if (context.diagnostics->has_errors()) return std::nullopt;
     if (options.verify_each) verify_after(name, module);
     if (options.dump_after.contains(name) || options.dump_after.contains("all"))
       std::cerr << "// after " << name << "\n" << relay::print(module, false);

@@ -97,9 +97,10 @@ std::optional<Verifiable> prepare_verification(Compiler& compiler) {
   return Verifiable{std::move(*fused), std::move(*planned)};
 }
 
-static std::string in_one_line(const Diagnostics& diagnostics) {
+static std::string errors_in_one_line(const Diagnostics& diagnostics) {
   std::string text;
   for (const Diagnostic& d : diagnostics.list()) {
+    if (d.severity != Severity::error) continue;
     text += (text.empty() ? "" : "; ") + (d.location.str().empty() ? "" : d.location.str() + ": ") + d.message;
     if (!d.help.empty()) text += " (" + d.help + ")";
   }
@@ -114,7 +115,7 @@ Verdict verify_data_set(const std::string& path, const Engine& engine, const emi
   if (data && fits(data->inputs, interface.inputs, "input", problems)) got = engine(data->inputs, problems);
   if (!got) {
     for (const Diagnostic& d : problems.list()) diagnostics.add(d);
-    return {.what = in_one_line(problems)};
+    return {.what = errors_in_one_line(problems)};
   }
   Verdict verdict{.ok = true};
   for (size_t k = 0; k < got->size(); ++k) {

@@ -29,13 +29,13 @@ class Verifier {
   Verifier(const Module& module, Diagnostics& diagnostics) : module_(module), diagnostics_(diagnostics) {}
 
   bool run() {
-    size_t before = diagnostics_.count();
+    size_t before = diagnostics_.error_count();
     data_types();
     for (const auto& [name, f] : module_.functions) {
       where_ = "@" + name;
       function(f);
     }
-    return diagnostics_.count() == before;
+    return diagnostics_.error_count() == before;
   }
 
  private:

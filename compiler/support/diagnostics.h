@@ -1,9 +1,11 @@
-// Errors that a user can cause are values: a stage adds Diagnostics to a list and returns an empty optional. Errors
+// Errors that a user can cause are values: a stage adds a Diagnostic to a list and returns an empty optional. Errors
 // that only a defect of dlcc can cause are exceptions of type InternalError.
 #pragma once
 
 #include <fmt/format.h>
 
+#include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -20,6 +22,13 @@ enum class DiagnosticId {
 // "shape-mismatch"
 std::string diagnostic_name(DiagnosticId);
 
+// The identifier of a name, and all identifiers in the order of diagnostics.def.
+std::optional<DiagnosticId> diagnostic_named(std::string_view name);
+std::vector<DiagnosticId> all_diagnostics();
+
+// What a diagnostic is about, in one line.
+std::string_view summary(DiagnosticId);
+
 // A location in the user's input: a file with line and column for text (1-based; 0: unknown), or a file with the
 // description of a node, such as "node 'layer3/conv' (Conv)". Any part may be empty.
 struct SourceLocation {
@@ -31,7 +40,10 @@ struct SourceLocation {
   std::string str() const;  // "model.onnx: node 'x' (Conv)" or "model.rly:3:14"
 };
 
-enum class Severity : uint8_t { error, remark };
+// Errors prevent the result. Warnings point at what is probably a mistake. Remarks inform.
+enum class Severity : uint8_t { error, warning, remark };
+
+std::string_view severity_name(Severity);  // "error"
 
 struct Diagnostic {
   DiagnosticId id;
@@ -40,31 +52,38 @@ struct Diagnostic {
   std::vector<std::string> details;  // more lines: operands with their types and shapes
   std::string help;                  // a remedy; may be empty
   Severity severity = Severity::error;
+  std::string source_line = {};  // the line of text that the location names; empty when the text is not known
 
-  std::string str() const;  // all lines, separated by '\n', without a final '\n'
+  std::string str() const;  // all lines but the source line, separated by '\n', without a final '\n'
 };
 
-// A list of errors and a list of remarks, which inform about a stage that succeeded. Stages add to the lists; the
-// driver prints them.
+// Errors, warnings and remarks in the order in which the stages add them; the driver prints them.
 class Diagnostics {
  public:
   void error(DiagnosticId id, SourceLocation location, std::string message, std::vector<std::string> details = {},
              std::string help = {}) {
-    list_.push_back(
-        {id, std::move(location), std::move(message), std::move(details), std::move(help), Severity::error});
+    add({id, std::move(location), std::move(message), std::move(details), std::move(help)});
+  }
+  void warning(DiagnosticId id, SourceLocation location, std::string message, std::vector<std::string> details = {},
+               std::string help = {}) {
+    add({id, std::move(location), std::move(message), std::move(details), std::move(help), Severity::warning});
   }
   void remark(DiagnosticId id, SourceLocation location, std::string message) {
-    remarks_.push_back({id, std::move(location), std::move(message), {}, {}, Severity::remark});
+    add({id, std::move(location), std::move(message), {}, {}, Severity::remark});
   }
-  void add(Diagnostic d) { list_.push_back(std::move(d)); }
-  bool any() const { return !list_.empty(); }
-  size_t count() const { return list_.size(); }
+  void add(Diagnostic);  // with its source line, if the text is known
+  bool has_errors() const { return errors_ > 0; }
+  size_t error_count() const { return errors_; }
   const std::vector<Diagnostic>& list() const { return list_; }
-  const std::vector<Diagnostic>& remarks() const { return remarks_; }
-  std::string str() const;  // all errors, in order
+  std::string str() const;  // all, in order
+
+  // Keeps the text of a file, so that later diagnostics have the lines that they point to.
+  void keep_text(const std::string& file, std::string_view text) { texts_[file] = text; }
 
  private:
-  std::vector<Diagnostic> list_, remarks_;
+  std::vector<Diagnostic> list_;
+  size_t errors_ = 0;
+  std::map<std::string, std::string> texts_;  // by file
 };
 
 // A defect in dlcc itself.

@@ -188,10 +188,10 @@ ParsedTensorIr Parser::module() {
 
 std::optional<ParsedTensorIr> parse(std::string_view text, const std::string& file, Diagnostics& diagnostics,
                                     std::span<const Intrinsic* const> known) {
-  size_t before = diagnostics.count();
+  size_t before = diagnostics.error_count();
   try {
     ParsedTensorIr m = Parser(text, file, diagnostics, known).module();
-    if (diagnostics.count() == before) return m;
+    if (diagnostics.error_count() == before) return m;
   } catch (const SyntaxError&) {
   }
   return std::nullopt;

@@ -348,15 +348,15 @@ void Verifier::stmt(const Stmt& s) {
 }  // namespace
 
 bool verify(const TensorFunction& f, Diagnostics& diagnostics) {
-  size_t before = diagnostics.count();
+  size_t before = diagnostics.error_count();
   Verifier("tensor @" + f.name, diagnostics).function(f);
-  return diagnostics.count() == before;
+  return diagnostics.error_count() == before;
 }
 
 bool verify(const Kernel& k, Diagnostics& diagnostics) {
-  size_t before = diagnostics.count();
+  size_t before = diagnostics.error_count();
   Verifier("kernel @" + k.name, diagnostics).kernel(k);
-  return diagnostics.count() == before;
+  return diagnostics.error_count() == before;
 }
 
 void check_verified(const TensorFunction& f, std::string_view pass) {

@@ -25,7 +25,7 @@ relay::Module after_passes(relay::Module module, const std::vector<std::string>&
   for (const std::string& name : names)
     for (const relay::PassInfo& pass : relay::all_passes())
       if (pass.name == name) module = pass.run(std::move(module), context);
-  CHECK_MESSAGE(!diagnostics.any(), diagnostics.str());
+  CHECK_MESSAGE(!diagnostics.has_errors(), diagnostics.str());
   return module;
 }
 

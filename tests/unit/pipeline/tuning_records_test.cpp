@@ -25,7 +25,7 @@ std::string text_with(const std::string& from, const std::string& to) {
 std::string complaint(const std::string& text) {
   Diagnostics d;
   CHECK_FALSE(parse_tuning_records(text, "r.json", d));
-  CHECK(d.count() == 1);
+  CHECK(d.error_count() == 1);
   return d.str();
 }
 

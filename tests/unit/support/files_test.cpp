@@ -32,7 +32,7 @@ TEST_CASE("several files are written") {
   std::string one = "one", two = "two";
   CHECK(write_files({{folder.path / "a", {bytes_of(one)}}, {folder.path / "b", {bytes_of(two)}}}, diagnostics));
   CHECK(write_file(folder.path / "a", std::string_view("again"), diagnostics));
-  CHECK(!diagnostics.any());
+  CHECK(!diagnostics.has_errors());
   auto read = read_file(folder.path / "a", diagnostics);
   REQUIRE(read);
   CHECK(std::ranges::equal(*read, bytes_of(std::string("again"))));
@@ -56,7 +56,7 @@ TEST_CASE("two files with one path are an error, and can_write leaves no file") 
   std::string text = "text";
   CHECK(!write_files({{folder.path / "a", {bytes_of(text)}}, {folder.path / "./a", {bytes_of(text)}}}, diagnostics));
   CHECK(can_write({folder.path / "a", "-"}, diagnostics));
-  CHECK(diagnostics.count() == 1);
+  CHECK(diagnostics.error_count() == 1);
   CHECK(folder.entries() == 0);
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("when one of several files cannot be written, none is") {
     CHECK(diagnostics.str().find(std::string(bad) + ": error[cannot-write-file]: cannot write the file: ") !=
           std::string::npos);
     CHECK(!can_write({folder.path / "a", folder.path / bad}, diagnostics));
-    CHECK(diagnostics.count() == 2);
+    CHECK(diagnostics.error_count() == 2);
     CHECK(folder.entries() == 1);
   }
 }

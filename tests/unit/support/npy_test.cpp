@@ -19,7 +19,7 @@ std::vector<std::byte> file_of(const std::string& dictionary, const std::vector<
 std::optional<Constant> read(const std::vector<std::byte>& file, std::optional<DType> expected = std::nullopt) {
   Diagnostics diagnostics;
   auto value = read_npy(file, {.file = "x.npy"}, diagnostics, expected);
-  CHECK(value.has_value() != diagnostics.any());
+  CHECK(value.has_value() != diagnostics.has_errors());
   return value;
 }
 
