@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "frontends/frontend.h"
+#include "support/file_kind.h"
 
 namespace dlcc::frontends {
 
@@ -20,6 +21,7 @@ std::optional<relay::Module> import_model(std::span<const std::byte> bytes, cons
     diagnostics.error(DiagnosticId::malformed_model, {options.file}, "the file is empty");
     return std::nullopt;
   }
+  if (report_wrong_kind(bytes, FileUse::model, {options.file}, diagnostics)) return std::nullopt;
   if (!is_text(bytes)) return import_onnx(bytes, options, diagnostics);
   return import_relay({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, options, diagnostics);
 }

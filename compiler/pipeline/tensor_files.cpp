@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "frontends/onnx/tensor_proto.h"
+#include "support/file_kind.h"
 #include "support/files.h"
 #include "support/float_formats.h"
 #include "support/npy.h"
@@ -18,7 +19,10 @@ namespace dlcc {
 std::optional<Constant> read_tensor(const std::string& path, Diagnostics& diagnostics) {
   auto bytes = read_file(path, diagnostics);
   if (!bytes) return std::nullopt;
-  if (path.ends_with(".npy")) return read_npy(*bytes, {.file = path}, diagnostics);
+  const bool is_npy = path.ends_with(".npy");
+  const FileUse use = is_npy ? FileUse::npy : FileUse::tensor_proto;
+  if (report_wrong_kind(*bytes, use, {.file = path}, diagnostics)) return std::nullopt;
+  if (is_npy) return read_npy(*bytes, {.file = path}, diagnostics);
   auto tensor = frontends::onnx::read_tensor_proto(*bytes, {.file = path}, diagnostics);
   return tensor ? std::optional(tensor->value) : std::nullopt;
 }

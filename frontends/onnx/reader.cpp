@@ -20,6 +20,15 @@ Opsets read_opsets(const google::protobuf::RepeatedPtrField<schema::OperatorSetI
   return opsets;
 }
 
+// Whether the bytes are a tensor: data of a known type and no fields that a tensor lacks.
+static bool is_tensor(std::span<const std::byte> bytes) {
+  schema::TensorProto tensor;
+  return tensor.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) && tensor.data_type() > 0 &&
+         (tensor.has_raw_data() ||
+          tensor.float_data_size() + tensor.int64_data_size() + tensor.int32_data_size() > 0) &&
+         tensor.GetReflection()->GetUnknownFields(tensor).empty();
+}
+
 std::optional<Model> read_model(std::span<const std::byte> bytes, const std::string& file, Diagnostics& diagnostics) {
   SourceLocation location{.file = file};
   Model model{std::make_shared<schema::ModelProto>(), {}, {}};
@@ -30,8 +39,13 @@ std::optional<Model> read_model(std::span<const std::byte> bytes, const std::str
   if (bytes.empty()) return malformed("the model is empty");
   if (bytes.size() > INT32_MAX)
     return malformed("an ONNX file cannot be larger than 2 GiB; larger weights are external data");
-  if (!model.proto->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    return malformed("the bytes are not an ONNX model, or end too early");
+  const bool is_parsed = model.proto->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  if (!(is_parsed && model.proto->has_graph()) && is_tensor(bytes)) {
+    diagnostics.error(DiagnosticId::wrong_kind_of_file, location, "this is a tensor of ONNX (TensorProto), not a model",
+                      {}, "a model is ONNX or Relay text; a tensor can be an input: dlcc run MODEL --input FILE");
+    return std::nullopt;
+  }
+  if (!is_parsed) return malformed("the bytes are not an ONNX model, or end too early");
   if (!model.proto->has_graph()) return malformed("there is no graph");
   int64_t ir = model.proto->ir_version();
   if (ir < 1 || ir > newest_ir_version)

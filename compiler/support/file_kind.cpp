@@ -1,0 +1,127 @@
+#include "support/file_kind.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <string_view>
+
+namespace dlcc {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::string_view export_pytorch =
+    "export it from Python: torch.onnx.export(model, example_inputs, \"model.onnx\")";
+constexpr std::string_view convert_keras =
+    "convert it with tf2onnx: python -m tf2onnx.convert --keras MODEL --output model.onnx";
+
+// A kind of file, and what to do with it where a model or a tensor is wanted.
+struct FileKind {
+  std::string_view name;
+  std::string_view remedy_for_model;
+  std::string_view remedy_for_tensor = "tensors are .npy files or ONNX TensorProto files (.pb)";
+};
+
+// The bytes with which files of a kind begin, or have at an offset.
+struct Signature {
+  size_t offset;
+  std::string_view bytes;
+  FileKind kind;
+};
+
+constexpr std::string_view npy_signature = "\x93NUMPY";
+
+constexpr Signature signatures[] = {
+    {0, "\x1F\x8B"sv, {"a gzip archive", "decompress it with gunzip", "decompress it with gunzip"}},
+    {0, "BZh"sv, {"a bzip2 archive", "decompress it with bunzip2", "decompress it with bunzip2"}},
+    {0,
+     "\xFD"
+     "7zXZ\0"sv,
+     {"an xz archive", "decompress it with unxz", "decompress it with unxz"}},
+    {0, "\x28\xB5\x2F\xFD"sv, {"a zstd archive", "decompress it with unzstd", "decompress it with unzstd"}},
+    {257, "ustar"sv, {"a tar archive", "extract it with tar -xf", "extract it with tar -xf"}},
+    {4,
+     "TFL3"sv,
+     {"a TensorFlow Lite model",
+      "convert it with tf2onnx: python -m tf2onnx.convert --tflite MODEL --output model.onnx"}},
+    {0, "\x89HDF\r\n\x1A\n"sv, {"an HDF5 file, for instance a Keras model", convert_keras}},
+    {0,
+     npy_signature,
+     {"an array of NumPy", "a model is ONNX or Relay text; an array can be an input: dlcc run MODEL --input FILE",
+      "give it a name that ends in .npy"}},
+    {0,
+     "version https://git-lfs"sv,
+     {"a pointer of Git LFS, not the file itself", "fetch the file with git lfs pull",
+      "fetch the file with git lfs pull"}},
+    {0,
+     "GGUF"sv,
+     {"a GGUF file, which has weights but no operators", "export the model that it was made from to ONNX"}},
+    {0,
+     "\x7F"
+     "ELF"sv,
+     {"an object file or a program", "give the model that it was compiled from"}},
+    {0, "\xFF\xFE"sv, {"text in UTF-16", "save it as UTF-8"}},
+    {0, "\xFE\xFF"sv, {"text in UTF-16", "save it as UTF-8"}},
+};
+
+constexpr std::string_view zip_signature = "PK\x03\x04";
+constexpr FileKind pytorch = {"a PyTorch model", export_pytorch,
+                              "save the tensor in Python: numpy.save(\"x.npy\", tensor.numpy())"};
+constexpr FileKind keras = {"a Keras model", convert_keras};
+constexpr FileKind npz = {"an .npz archive of NumPy arrays",
+                          "a model is ONNX or Relay text; the arrays can be inputs: dlcc run MODEL --input FILE",
+                          "extract it with unzip: it has one .npy file for each array"};
+constexpr FileKind zip = {"a zip archive", "extract it with unzip", "extract it with unzip"};
+constexpr FileKind html = {"a web page, perhaps the answer to a download",
+                           "download the file itself: of several links, the one named 'raw' or 'download'",
+                           "download the file itself: of several links, the one named 'raw' or 'download'"};
+
+bool has_at(std::string_view bytes, size_t offset, std::string_view signature) {
+  return bytes.size() >= offset && bytes.substr(offset).starts_with(signature);
+}
+
+// The directory of a zip archive, with the names of its files, is at its end.
+const FileKind& kind_of_zip(std::string_view bytes) {
+  constexpr size_t directory = 1 << 16;  // bytes to search
+  std::string_view end = bytes.substr(bytes.size() - std::min(bytes.size(), directory));
+  auto has_file = [&](std::string_view name) { return end.find(name) != std::string_view::npos; };
+  if (has_file("/data.pkl")) return pytorch;
+  if (has_file("model.weights.h5")) return keras;
+  return has_file(".npy") ? npz : zip;
+}
+
+bool is_html(std::string_view bytes) {
+  bytes.remove_prefix(std::min(bytes.find_first_not_of(" \t\r\n"), bytes.size()));
+  std::string start(bytes.substr(0, 15));
+  std::ranges::transform(start, start.begin(), [](unsigned char c) { return std::tolower(c); });
+  return start.starts_with("<!doctype html") || start.starts_with("<html");
+}
+
+// PyTorch's files before version 1.6, and others: the opcode PROTO of a pickle, a version, and an opcode.
+bool is_pickle(std::string_view bytes) {
+  return bytes.size() > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5 &&
+         "\x8A}](c\x95"sv.find(bytes[2]) != std::string_view::npos;
+}
+
+const FileKind* recognised(std::string_view bytes) {
+  for (const Signature& s : signatures)
+    if (has_at(bytes, s.offset, s.bytes)) return &s.kind;
+  if (bytes.starts_with(zip_signature)) return &kind_of_zip(bytes);
+  static constexpr FileKind pickle = {"a Python pickle, for instance a PyTorch model", export_pytorch,
+                                      pytorch.remedy_for_tensor};
+  return is_html(bytes) ? &html : is_pickle(bytes) ? &pickle : nullptr;
+}
+
+}  // namespace
+
+bool report_wrong_kind(std::span<const std::byte> bytes, FileUse use, const SourceLocation& location,
+                       Diagnostics& diagnostics) {
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const FileKind* kind = recognised(text);
+  if (!kind || (use == FileUse::npy && text.starts_with(npy_signature))) return false;
+  diagnostics.error(DiagnosticId::wrong_kind_of_file, location, fmt::format("this is {}", kind->name), {},
+                    std::string(use == FileUse::model ? kind->remedy_for_model : kind->remedy_for_tensor));
+  return true;
+}
+
+}  // namespace dlcc
