@@ -11,7 +11,6 @@ namespace dlcc::relay {
 bool infer_types(Module& module, Diagnostics& diagnostics) { return Inference(module, diagnostics).run(); }
 
 bool Inference::run() {
-  size_t errors = diagnostics_.count();
   declare_symbols_of_text();
   for (auto& [name, function] : module_.functions) {
     declare(function, false);
@@ -21,10 +20,11 @@ bool Inference::run() {
     infer_function(module_.functions.at(name));
     signatures_[name] = relay::type_of(module_, GlobalRef{name});
   }
-  if (diagnostics_.count() == errors) report_open_relations();
-  if (diagnostics_.count() == errors)
+  // What is unknown after an error follows from it.
+  if (!diagnostics_.has_errors()) report_open_relations();
+  if (!diagnostics_.has_errors())
     for (auto& [name, function] : module_.functions) finish(function);
-  return diagnostics_.count() == errors;
+  return !diagnostics_.has_errors();
 }
 
 // New symbols are named "?1", "?2", ...; numbering begins after the names that the module has.
@@ -407,7 +407,7 @@ void Inference::finish(Pattern& pattern, const Function& function) {
 
 void Inference::finish(Block& block, const Function& function) {
   for (Binding& b : block.bindings) {
-    size_t errors = diagnostics_.count();
+    size_t errors = diagnostics_.error_count();
     if (MakeFunction* closure = std::get_if<MakeFunction>(&b.op)) {
       finish(*closure->function);
     } else {
@@ -415,7 +415,7 @@ void Inference::finish(Block& block, const Function& function) {
         for (Clause& c : match->clauses) finish(c.pattern, function);
       for_each_block(b.op, [&](Block& inner) { finish(inner, function); });
     }
-    if (diagnostics_.count() == errors) finish(*b.var, b.location);
+    if (diagnostics_.error_count() == errors) finish(*b.var, b.location);
   }
 }
 

@@ -209,7 +209,8 @@ std::string print(const Block&);
 // Checks the rules listed in verify.cpp; reports each violation. True when there is none.
 bool verify(const Module&, Diagnostics&);
 
-// Infers and checks all types in place. False (with diagnostics) when that is not possible.
+// Infers and checks all types in place. False (with diagnostics) when that is not possible. After earlier errors in the
+// diagnostics: false, and only problems that do not follow from unknown types are reported.
 bool infer_types(Module&, Diagnostics&);
 
 }  // namespace dlcc::relay

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "support/similar_names.h"
+
 namespace dlcc::relay {
 
 // One registration function per file in relay/ops, named after the file.
@@ -146,11 +148,18 @@ FIELD_TYPE("list of int or None", std::optional<std::vector<int64_t>>)
 FIELD_TYPE("value", AttrValue)
 #undef FIELD_TYPE
 
+static std::vector<std::string> names_of(const std::vector<AttrSlot>& slots) {
+  std::vector<std::string> names;
+  for (const AttrSlot& slot : slots) names.emplace_back(slot.name);
+  return names;
+}
+
 std::optional<TypeError> read_attrs(const std::vector<AttrSlot>& slots, const Attrs& attrs) {
   for (const auto& [name, value] : attrs) {
     auto slot = std::ranges::find(slots, name, &AttrSlot::name);
     if (slot == slots.end())
-      return TypeError{DiagnosticId::bad_attribute, fmt::format("there is no attribute '{}'", name), ""};
+      return TypeError{DiagnosticId::bad_attribute, fmt::format("there is no attribute '{}'", name),
+                       did_you_mean(name, names_of(slots))};
     if (!slot->type->assign(slot->field, value))
       return TypeError{DiagnosticId::bad_attribute,
                        fmt::format("attribute '{}' must be {}, found {}", name, slot->type->text, str(value)), ""};

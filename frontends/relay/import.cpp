@@ -95,12 +95,15 @@ class Sizes {
 }  // namespace
 
 std::optional<Module> import_relay(std::string_view text, const ImportOptions& options, Diagnostics& diagnostics) {
-  std::optional<Module> module = relay_text::parse(text, {.file = options.file, .outside_constant = {}}, diagnostics);
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  std::optional<Module> module =
+      relay_text::parse_with_unknowns(text, {.file = options.file, .outside_constant = {}}, diagnostics);
   if (!module) return std::nullopt;
   Sizes sizes(options.dims);
   sizes.apply(*module);
   sizes.report_unused(options.file, diagnostics);
-  if (diagnostics.any() || !infer_types(*module, diagnostics) || !verify(*module, diagnostics)) return std::nullopt;
+  if (!infer_types(*module, diagnostics) || !verify(*module, diagnostics)) return std::nullopt;
   return module;
 }
 

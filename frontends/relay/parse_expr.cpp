@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "frontends/relay/parser.h"
+#include "support/similar_names.h"
 
 namespace dlcc::frontends::relay_text {
 
@@ -283,7 +284,7 @@ Parser::Value Parser::primary() {
         value.v = Atom(*var);
         if (auto it = self_uses_.find((*var)->id); it != self_uses_.end()) ++it->second;
       } else {
-        report(DiagnosticId::undefined_value, value.location, fmt::format("%{} is not defined here", t.text));
+        value.v = undefined_local(t);
       }
       break;
     case TokenKind::graph:
@@ -291,7 +292,8 @@ Parser::Value Parser::primary() {
       if (const Atom* bound = graph_.find(t.integer))
         value.v = *bound;
       else
-        report(DiagnosticId::undefined_value, value.location, fmt::format("%{} is not defined here", t.integer));
+        value.v = unknown(DiagnosticId::undefined_value, value.location,
+                          fmt::format("%{} is not defined here", t.integer), "");
       break;
     case TokenKind::global:
       lexer_.next();
@@ -364,9 +366,21 @@ Parser::Value Parser::named(const Token& t) {
     return {Atom(ConstructorRef{name}), where};
   }
   if (const Operator* op = operators().find(name)) return {Atom(OperatorRef{op}), where};
-  report(DiagnosticId::unsupported_operator, where, fmt::format("there is no operator or constructor '{}'", name),
-         "variables are written %name, functions @name; `dlcc ops` lists the operators");
-  return {nothing(), where};
+  std::vector<std::string> names;
+  for (const auto& [known, op] : operators().all()) names.push_back(known);
+  for (const auto& [known, constructor] : constructors_) names.push_back(known);
+  std::string suggestion = did_you_mean(name, names);
+  std::string help = "variables are written %name, functions @name; 'dlcc ops' lists the operators";
+  return {
+      unknown(DiagnosticId::unsupported_operator, where, fmt::format("there is no operator or constructor '{}'", name),
+              suggestion.empty() ? help : suggestion),
+      where};
+}
+
+Atom Parser::undefined_local(const Token& t) {
+  auto meant = nearest_name(t.text, locals_.all());
+  return unknown(DiagnosticId::undefined_value, lexer_.location(t), fmt::format("%{} is not defined here", t.text),
+                 meant ? fmt::format("did you mean '%{}'?", *meant) : "");
 }
 
 Parser::Value Parser::if_expression(const SourceLocation& where) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "frontends/relay/metadata.h"
+#include "support/similar_names.h"
 #include "tensor/parse.h"
 
 namespace dlcc::frontends::relay_text {
@@ -11,6 +12,13 @@ namespace dlcc::frontends::relay_text {
 using namespace relay;
 
 std::optional<Module> parse(std::string_view text, const ParseOptions& options, Diagnostics& diagnostics) {
+  const size_t errors = diagnostics.error_count();
+  auto module = parse_with_unknowns(text, options, diagnostics);
+  return diagnostics.error_count() == errors ? std::move(module) : std::nullopt;
+}
+
+std::optional<Module> parse_with_unknowns(std::string_view text, const ParseOptions& options,
+                                          Diagnostics& diagnostics) {
   return Parser(text, options, diagnostics).run();
 }
 
@@ -32,8 +40,10 @@ Parser::Parser(std::string_view text, const ParseOptions& options, Diagnostics& 
       metadata_text_(text.substr(text_.size())),
       options_(options),
       diagnostics_(diagnostics),
-      errors_before_(diagnostics.count()),
-      lexer_(text_, options.file, diagnostics) {}
+      errors_before_(diagnostics.error_count()),
+      lexer_(text_, options.file, diagnostics) {
+  diagnostics.keep_text(options.file, text_);
+}
 
 std::optional<Module> Parser::run() {
   if (!metadata()) return std::nullopt;
@@ -47,8 +57,10 @@ std::optional<Module> Parser::run() {
   else
     expression_file();
   interface_names();
-  if (!lexer_.failed() && tensor_functions()) check_globals();
-  if (diagnostics_.count() != errors_before_) return std::nullopt;
+  if (lexer_.failed() || !tensor_functions()) return std::nullopt;
+  check_globals();
+  if (is_broken_) return std::nullopt;
+  declare_unknowns();
   return std::move(module_);
 }
 
@@ -189,13 +201,22 @@ void Parser::interface_names() {
   for (const Var& p : main.params) module_.input_names.push_back(p->name);
 }
 
+template <class Entry>
+static std::vector<std::string> names_of(const std::map<std::string, Entry>& map) {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : map) names.push_back(name);
+  return names;
+}
+
 void Parser::check_globals() {
   for (const auto& [name, where] : globals_used_)
     if (!module_.functions.contains(name))
-      report(DiagnosticId::undefined_value, where, fmt::format("there is no function @{}", name));
+      report(DiagnosticId::undefined_value, where, fmt::format("there is no function @{}", name),
+             did_you_mean(name, names_of(module_.functions)));
   for (const auto& [name, where] : tensor_functions_used_)
     if (!module_.tensor_functions.contains(name))
-      report(DiagnosticId::undefined_value, where, fmt::format("there is no tensor function @{}", name));
+      report(DiagnosticId::undefined_value, where, fmt::format("there is no tensor function @{}", name),
+             did_you_mean(name, names_of(module_.tensor_functions)));
 }
 
 // ---- tokens ---------------------------------------------------------------------------------------------------------
@@ -236,10 +257,28 @@ void Parser::unexpected(std::string_view wanted) {
   lexer_.error(lexer_.location(t), fmt::format("expected {}, found {}", wanted, found));
 }
 
-void Parser::report(DiagnosticId id, const SourceLocation& where, std::string message, std::string help) {
+// Errors after a syntax error would follow from it, and nobody reads hundreds of them.
+bool Parser::may_report() const {
   constexpr size_t enough = 100;
-  if (!lexer_.failed() && diagnostics_.count() < errors_before_ + enough)
-    diagnostics_.error(id, where, std::move(message), {}, std::move(help));
+  return !lexer_.failed() && diagnostics_.error_count() < errors_before_ + enough;
+}
+
+void Parser::report(DiagnosticId id, const SourceLocation& where, std::string message, std::string help) {
+  is_broken_ = true;
+  if (may_report()) diagnostics_.error(id, where, std::move(message), {}, std::move(help));
+}
+
+Atom Parser::unknown(DiagnosticId id, const SourceLocation& where, std::string message, std::string help) {
+  if (may_report()) diagnostics_.error(id, where, std::move(message), {}, std::move(help));
+  return unknowns_.emplace_back(module_.fresh("unknown"));
+}
+
+void Parser::declare_unknowns() {
+  if (unknowns_.empty()) return;
+  Function function;
+  function.params = std::move(unknowns_);
+  function.body.result = nothing();
+  module_.functions.emplace("", std::move(function));  // no function of the text has this name
 }
 
 }  // namespace dlcc::frontends::relay_text

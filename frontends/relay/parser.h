@@ -24,10 +24,14 @@ struct ParseOptions {
 // The module as written, without type inference. Checks scopes, names and the number of type arguments.
 std::optional<relay::Module> parse(std::string_view text, const ParseOptions&, Diagnostics&);
 
+// The same, but a module also when the only errors are unknown operators and variables. They are parameters of unknown
+// types of an additional function, so that type inference, which then fails, finds the other problems of the module.
+std::optional<relay::Module> parse_with_unknowns(std::string_view text, const ParseOptions&, Diagnostics&);
+
 class Parser {
  public:
   Parser(std::string_view text, const ParseOptions&, Diagnostics&);
-  std::optional<relay::Module> run();
+  std::optional<relay::Module> run();  // as parse_with_unknowns
 
  private:
   // The value of an expression: an atom, or an operation without variable.
@@ -71,6 +75,7 @@ class Parser {
   Value primary_symbol(const Token&);
   Value primary_word(const Token&);
   Value named(const Token&);  // an operator or constructor
+  relay::Atom undefined_local(const Token&);
   Value if_expression(const SourceLocation&);
   Value parenthesised(const SourceLocation&);
   Value call_tensor(const SourceLocation&);
@@ -114,6 +119,9 @@ class Parser {
   SourceLocation location() { return lexer_.location(peek()); }
   void unexpected(std::string_view wanted);
   void report(DiagnosticId, const SourceLocation&, std::string message, std::string help = {});
+  bool may_report() const;
+  relay::Atom unknown(DiagnosticId, const SourceLocation&, std::string message, std::string help);  // and reports it
+  void declare_unknowns();
 
   // A list after its opening symbol: items separated by commas, optionally with a trailing comma, then `close`.
   template <class Item>
@@ -137,6 +145,11 @@ class Parser {
       auto it = current_.find(key);
       return it == current_.end() ? nullptr : &it->second;
     }
+    std::vector<Key> all() const {
+      std::vector<Key> keys;
+      for (const auto& [key, entry] : current_) keys.push_back(key);
+      return keys;
+    }
     size_t mark() const { return log_.size(); }
     void restore(size_t mark) {
       for (; log_.size() > mark; log_.pop_back()) {
@@ -158,6 +171,8 @@ class Parser {
   const ParseOptions& options_;
   Diagnostics& diagnostics_;
   size_t errors_before_;
+  bool is_broken_ = false;            // there are errors besides unknown names
+  std::vector<relay::Var> unknowns_;  // in place of unknown names
   Lexer lexer_;
   relay::Module module_;
   relay::Block* block_ = nullptr;  // the current one

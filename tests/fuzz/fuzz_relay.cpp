@@ -4,15 +4,18 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "frontends/frontend.h"
 #include "frontends/relay/parser.h"
 
 using namespace dlcc;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Diagnostics d;
-  auto module = frontends::relay_text::parse({reinterpret_cast<const char*>(data), size}, {}, d);
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  auto module = frontends::relay_text::parse(input, {}, d);
   if (!module) {
-    if (!d.any()) std::abort();  // refused without a reason
+    if (!d.has_errors()) std::abort();  // refused without a reason
+    frontends::import_relay(input, {}, d);  // infers types beside unknown names
     return 0;
   }
   std::string text = relay::print(*module);
