@@ -16,6 +16,8 @@ struct Value {
   relay::Atom atom;
   relay::TensorType type;
   bool poisoned = false;
+  // The standard's name of the node's input that the value is or is made from, "X"; empty for other values.
+  std::string role = {};
 
   static Value poison();
   static Value of(Constant);

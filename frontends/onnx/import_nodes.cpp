@@ -2,7 +2,9 @@
 // inlined, and subgraphs become blocks.
 #include <algorithm>
 
+#include "frontends/onnx/finite_weights.h"
 #include "frontends/onnx/importer.h"
+#include "support/similar_names.h"
 
 namespace dlcc::frontends::onnx {
 
@@ -23,6 +25,16 @@ SourceLocation Importer::location_of(const schema::NodeProto& node, const Body& 
   return {.file = options_.file, .node = fmt::format("{}node '{}' ({})", body.path, *name, op)};
 }
 
+// The names that nodes of a scope can use.
+static std::vector<std::string> names_in(const Scope& innermost) {
+  std::vector<std::string> names;
+  for (const Scope* scope = &innermost; scope; scope = scope->outer) {
+    for (const auto& [name, value] : scope->values) names.push_back(name);
+    for (const auto& [name, initializer] : scope->initializers) names.push_back(name);
+  }
+  return names;
+}
+
 // The value of a name, or empty if no scope has it. Decodes an initializer at its first use.
 std::optional<Value> Importer::lookup(const std::string& name, Scope& innermost) {
   for (Scope* scope = &innermost; scope; scope = scope->outer) {
@@ -31,6 +43,9 @@ std::optional<Value> Importer::lookup(const std::string& name, Scope& innermost)
     auto initializer = scope->initializers.find(name);
     if (initializer == scope->initializers.end()) continue;
     auto constant = initializer->second.decode(model_.proto, files_, options_.file, diagnostics_);
+    if (constant)
+      warn_if_not_finite(*constant, {.file = options_.file, .node = fmt::format("initializer '{}'", name)},
+                         diagnostics_);
     return scope->values[name] = constant ? Value::of(*constant) : Value::poison();
   }
   return std::nullopt;
@@ -69,32 +84,8 @@ void Importer::import_node(const schema::NodeProto& node, Scope& scope, const Bo
     convert(node, scope, body, location);
 }
 
-const Row* Importer::find_row(const schema::NodeProto& node, const Body& body, const SourceLocation& location,
-                              int64_t& opset) {
-  std::string domain = canonical_domain(node.domain());
-  auto version = body.opsets.find(domain);
-  if (version == body.opsets.end()) {
-    diagnostics_.error(DiagnosticId::unsupported_opset, location,
-                       domain.empty() ? "the model does not say which operator set it uses"
-                                      : fmt::format("the model does not import domain '{}'", domain));
-    return nullptr;
-  }
-  opset = version->second;
-  const Row* row = domain.empty() ? operator_table().find(node.op_type(), opset) : nullptr;
-  if (row) return row;
-  auto first = domain.empty() ? operator_table().first_version(node.op_type()) : std::nullopt;
-  std::string name = domain.empty() ? node.op_type() : domain + "." + node.op_type();
-  if (first)
-    diagnostics_.error(DiagnosticId::unsupported_operator, location,
-                       fmt::format("operator {} does not exist in operator set {}", name, opset), {},
-                       fmt::format("operator sets from {} have it", *first));
-  else
-    diagnostics_.error(DiagnosticId::unsupported_operator, location, fmt::format("operator {} is not supported", name),
-                       {}, "a model-local function can define it");
-  return nullptr;
-}
-
-// Fills `inputs`; omitted optional inputs are empty. False if one is poisoned or, which is reported, undefined.
+// Fills `inputs`; omitted optional inputs are empty, undefined ones are reported and poisoned. False if one is
+// poisoned.
 bool Importer::inputs_of(const schema::NodeProto& node, Scope& scope, const SourceLocation& location,
                          std::vector<std::optional<Value>>& inputs) {
   bool usable = true;
@@ -102,11 +93,14 @@ bool Importer::inputs_of(const schema::NodeProto& node, Scope& scope, const Sour
     auto& input = inputs.emplace_back();
     if (name.empty() || scope.left_out.contains(name)) continue;
     input = lookup(name, scope);
-    if (!input)
-      diagnostics_.error(DiagnosticId::undefined_value, location, fmt::format("nothing defines its input '{}'", name));
-    usable = usable && input && !input->poisoned;
+    if (!input) {
+      diagnostics_.error(DiagnosticId::undefined_value, location, fmt::format("nothing defines its input '{}'", name),
+                         {}, did_you_mean(name, names_in(scope)));
+      input = Value::poison();
+    }
+    usable = usable && !input->poisoned;
   }
-  while (!inputs.empty() && !inputs.back() && usable) inputs.pop_back();
+  while (!inputs.empty() && !inputs.back()) inputs.pop_back();
   return usable;
 }
 
@@ -138,7 +132,9 @@ void Importer::convert(const schema::NodeProto& node, Scope& scope, const Body& 
   std::vector<std::optional<Value>> inputs;
   const Row* row = find_row(node, body, location, opset);
   bool usable = inputs_of(node, scope, location, inputs);
-  if (!row || !usable) return poison_outputs(node, scope, location);
+  if (!row) return bind_declared_outputs(node, scope, location);
+  for (size_t k = 0; k < inputs.size(); ++k)
+    if (inputs[k]) inputs[k]->role = input_name(*row, static_cast<int>(k));
 
   Node n({.proto = node,
           .opset = opset,
@@ -152,26 +148,12 @@ void Importer::convert(const schema::NodeProto& node, Scope& scope, const Body& 
           .declared_shape = [&](const std::string& name) { return types_.declared_shape(scope, name); },
           .import_branch = [&](const schema::GraphProto& g) { return import_branch(g, scope, body, location); },
           .import_inline = [&](const schema::GraphProto& g) { return import_subgraph(g, scope, body, location); }});
-  int given = n.input_count();
-  bool missing = given < row->min_inputs;
-  for (int k = 0; k < given; ++k)
-    missing = missing || (!n.has(k) && (k < row->min_inputs || row->max_inputs == any_number));
-  if (missing)
-    n.fail(DiagnosticId::wrong_arity, fmt::format("needs {} input{}, found {}", row->min_inputs,
-                                                  row->min_inputs == 1 ? "" : "s", n.all_inputs().size()));
-  if (row->max_inputs != any_number && given > row->max_inputs)
-    n.fail(DiagnosticId::wrong_arity, fmt::format("has at most {} inputs, found {}", row->max_inputs, given));
-  if (row->max_outputs != any_number && n.output_count() > row->max_outputs)
-    n.fail(DiagnosticId::wrong_arity,
-           fmt::format("has at most {} outputs, found {}", row->max_outputs, n.output_count()));
-
+  check_counts(n, *row);
   int first_id = module_.next_id;
-  Values results = n.failed() ? Values{} : row->convert(n);
-  if (!n.failed())
-    for (const std::string& name : n.unused_attributes())
-      n.fail(DiagnosticId::unsupported_attribute,
-             fmt::format("there is no attribute '{}' in operator set {}", name, opset));
-  if (n.failed()) return poison_outputs(node, scope, location);
+  if (n.failed() || !usable) return bind_declared_outputs(node, scope, location);
+  Values results = row->convert(n);
+  if (!n.failed()) n.reject_unused_attributes();
+  if (n.failed()) return bind_declared_outputs(node, scope, location);
   for (int k = 0; k < std::min<int>(n.output_count(), static_cast<int>(results.size())); ++k)
     if (auto* var = std::get_if<relay::Var>(&results[k].atom); var && n.wants(k) && (*var)->id >= first_id)
       (*var)->name = variable_name(node.output(k));
@@ -190,6 +172,23 @@ void Importer::bind_outputs(const schema::NodeProto& node, Scope& scope, const V
       diagnostics_.error(DiagnosticId::duplicate_definition, location,
                          fmt::format("its output '{}' is defined elsewhere too", name));
   }
+}
+
+// Binds the outputs of a rejected node to values of the types that the model declares for them, so that the nodes
+// behind it are checked, too. Outputs without a declared element type and static shape are poisoned.
+void Importer::bind_declared_outputs(const schema::NodeProto& node, Scope& scope, const SourceLocation& location) {
+  Values values;
+  for (const std::string& name : node.output()) {
+    auto declared = scope.declared.find(name);
+    Declaration type = declared == scope.declared.end() ? Declaration() : types_.of_value(*declared->second);
+    Value value = Value::poison();
+    if (type.dtype && type.shape && is_static(*type.shape)) {
+      relay::TensorType tensor{*type.shape, *type.dtype};
+      value = {builder_.parameter(name, tensor), tensor};
+    }
+    values.push_back(std::move(value));
+  }
+  bind_outputs(node, scope, values, location);
 }
 
 // ---- functions and subgraphs --------------------------------------------------------------------------------------

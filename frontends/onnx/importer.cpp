@@ -1,6 +1,7 @@
 // import_onnx: reads the model and imports its main graph as the function @main.
 #include "frontends/onnx/importer.h"
 
+#include <algorithm>
 #include <set>
 
 #include "frontends/onnx/tensor_decode.h"
@@ -20,7 +21,8 @@ std::optional<relay::Module> Importer::run() {
   Body body{model_.opsets, nullptr, ""};
   import_nodes(graph.node(), scope, body);
   Values results = outputs_of_main(scope);
-  if (diagnostics_.any()) return std::nullopt;
+  if (diagnostics_.has_errors()) return std::nullopt;
+  warn_of_unused_inputs();
   main.body = builder_.close(results, {.file = options_.file});
   main.location = {.file = options_.file};
   module_.functions.emplace("main", std::move(main));
@@ -82,13 +84,35 @@ Values Importer::outputs_of_main(Scope& scope) {
   return results;
 }
 
-// Checks the declared element type. Declared shapes are ignored: exporters often write wrong ones.
+// A size that is not a number may have any value.
+static bool can_be_equal(const Shape& a, const Shape& b) {
+  return std::ranges::equal(a, b,
+                            [](const Dim& m, const Dim& n) { return m == n || !m.is_constant() || !n.is_constant(); });
+}
+
+// Checks the declared element type. The declared shape is not followed: exporters often write wrong ones.
 void Importer::check_output(const schema::ValueInfoProto& output, const Value& value) {
-  auto declared = types_.of_value(output.type()).dtype;
-  if (declared && *declared != value.type.dtype)
-    diagnostics_.error(DiagnosticId::type_mismatch,
-                       {.file = options_.file, .node = fmt::format("output '{}'", output.name())},
-                       fmt::format("declared as {}, but computed as {}", name(*declared), describe(value.type)));
+  const SourceLocation location{.file = options_.file, .node = fmt::format("output '{}'", output.name())};
+  const Declaration declared = types_.of_value(output.type());
+  if (declared.dtype && *declared.dtype != value.type.dtype)
+    diagnostics_.error(DiagnosticId::type_mismatch, location,
+                       fmt::format("declared as {}, but computed as {}", name(*declared.dtype), describe(value.type)));
+  else if (declared.shape && !can_be_equal(*declared.shape, value.type.shape))
+    diagnostics_.warning(DiagnosticId::declared_shape, location,
+                         fmt::format("declared as {}, but computed as {}",
+                                     describe({*declared.shape, value.type.dtype}), describe(value.type)),
+                         {}, "the compiled model has the computed shape; correct the declaration if that is right");
+}
+
+void Importer::warn_of_unused_inputs() {
+  const schema::GraphProto& graph = model_.proto->graph();
+  std::set<std::string> used = names_used(graph.node());
+  for (const schema::ValueInfoProto& output : graph.output()) used.insert(output.name());
+  for (const std::string& name : module_.input_names)
+    if (!used.contains(name))
+      diagnostics_.warning(DiagnosticId::unused_input, {.file = options_.file, .node = fmt::format("input '{}'", name)},
+                           "nothing uses this input", {},
+                           "the compiled model has it as an argument; remove it from the model if it is not needed");
 }
 
 }  // namespace onnx

@@ -1,6 +1,7 @@
 // The state of importing one ONNX model: the main graph's inputs and outputs (importer.cpp), nodes, calls of
-// model-local functions and subgraphs (import_nodes.cpp). A problem is reported once and poisons the values that depend
-// on it, so that one walk reports all problems.
+// model-local functions and subgraphs (import_nodes.cpp), the operators of nodes (import_operator.cpp). A problem is
+// reported once; the results of its node have the declared types or poison the values that depend on them, so that one
+// walk reports all problems.
 #pragma once
 
 #include <map>
@@ -44,14 +45,15 @@ class Importer {
   void check_dim_names();
   Values outputs_of_main(Scope&);
   void check_output(const schema::ValueInfoProto&, const Value&);
+  void warn_of_unused_inputs();
 
   // import_nodes.cpp
   void import_nodes(const NodeList&, Scope&, const Body&);
   void import_node(const schema::NodeProto&, Scope&, const Body&);
   void convert(const schema::NodeProto&, Scope&, const Body&, const SourceLocation&);
-  const Row* find_row(const schema::NodeProto&, const Body&, const SourceLocation&, int64_t& opset);
   bool inputs_of(const schema::NodeProto&, Scope&, const SourceLocation&, std::vector<std::optional<Value>>&);
   AttributeMap attributes_of(const schema::NodeProto&, const Body&, const SourceLocation&);
+  void bind_declared_outputs(const schema::NodeProto&, Scope&, const SourceLocation&);
   void bind_outputs(const schema::NodeProto&, Scope&, const Values&, const SourceLocation&);
   void poison_outputs(const schema::NodeProto& node, Scope& scope, const SourceLocation& location) {
     bind_outputs(node, scope, {}, location);
@@ -61,6 +63,11 @@ class Importer {
                      const SourceLocation&);
   std::optional<Values> import_subgraph(const schema::GraphProto&, Scope& outer, const Body&, const SourceLocation&);
   std::optional<Branch> import_branch(const schema::GraphProto&, Scope& outer, const Body&, const SourceLocation&);
+
+  // import_operator.cpp
+  const Row* find_row(const schema::NodeProto&, const Body&, const SourceLocation&, int64_t& opset);
+  void report_unknown_operator(const std::string& op, const std::string& domain, int64_t opset, const SourceLocation&);
+  static void check_counts(Node&, const Row&);
 
   SourceLocation location_of(const schema::NodeProto&, const Body&) const;
   std::optional<Value> lookup(const std::string& name, Scope&);

@@ -1,11 +1,14 @@
 #include "frontends/onnx/node.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "frontends/onnx/external_data.h"
 #include "frontends/onnx/schema.h"
 #include "frontends/onnx/tensor_decode.h"
+#include "frontends/onnx/wording.h"
 #include "support/float_formats.h"
+#include "support/similar_names.h"
 
 namespace dlcc::frontends::onnx {
 
@@ -34,7 +37,7 @@ std::optional<std::vector<int64_t>> Node::declared_shape(int output) const {
 std::optional<std::vector<int64_t>> Node::integers_in(int input) {
   const Value& value = in(input);
   if (!check(is_integer(value.type.dtype) && value.rank() <= 1, DiagnosticId::type_mismatch,
-             fmt::format("input {} must be a list of integers, found {}", input, describe(value.type))))
+             fmt::format("{} must be a list of integers, found {}", value.role, describe(value.type))))
     return std::nullopt;
   std::vector<int64_t> list;
   if (product(value.type.shape) == Dim(0)) return list;
@@ -134,11 +137,12 @@ int64_t Node::required_integer(const std::string& name) {
   return integer(name, 0);
 }
 
-std::vector<std::string> Node::unused_attributes() const {
-  std::vector<std::string> names;
+void Node::reject_unused_attributes() {
+  const std::vector<std::string> known(used_.begin(), used_.end());
   for (const auto& [name, value] : c_.attributes)
-    if (!used_.contains(name)) names.push_back(name);
-  return names;
+    if (!used_.contains(name))
+      fail(DiagnosticId::unsupported_attribute,
+           fmt::format("there is no attribute '{}' in operator set {}", name, c_.opset), did_you_mean(name, known));
 }
 
 // ---- problems -----------------------------------------------------------------------------------------------------
@@ -146,7 +150,8 @@ std::vector<std::string> Node::unused_attributes() const {
 std::vector<std::string> Node::operand_lines() const {
   std::vector<std::string> lines;
   for (int k = 0; k < input_count(); ++k)
-    if (has(k)) lines.push_back(fmt::format("'{}' {}", c_.proto.input(k), describe(in(k).type)));
+    if (has(k) && !in(k).poisoned)
+      lines.push_back(fmt::format("{} '{}' {}", in(k).role, c_.proto.input(k), describe(in(k).type)));
   return lines;
 }
 
@@ -169,23 +174,40 @@ std::optional<int64_t> Node::axis_of(int64_t axis, int64_t rank) {
 
 // ---- emission -----------------------------------------------------------------------------------------------------
 
+// The role of the only operand that has one; "" when there is no such operand.
+static std::string common_role(const Values& operands) {
+  std::string role;
+  for (const Value& v : operands) {
+    if (v.role.empty() || v.role == role) continue;
+    if (!role.empty()) return "";
+    role = v.role;
+  }
+  return role;
+}
+
 Values Node::call_fields(const std::string& op, const Values& args, const relay::Attrs& attrs, size_t results) {
   bool poisoned = failed_ || std::ranges::any_of(args, [](const Value& v) { return v.poisoned; });
   if (poisoned) return Values(results, Value::poison());
   auto outcome = c_.builder.call(op, args, attrs, results, c_.location);
   if (auto* error = std::get_if<relay::TypeError>(&outcome)) {
-    fail(error->id, error->message, error->help);
+    auto [id, message, help] = in_words_of_onnx(*error, *relay::op(op), args);
+    fail(id, message, help);
     return Values(results, Value::poison());
   }
-  return std::get<Values>(std::move(outcome));
+  Values values = std::get<Values>(std::move(outcome));
+  for (Value& v : values) v.role = common_role(args);
+  return values;
 }
 
 Value Node::call(const std::string& op, const Values& args, const relay::Attrs& attrs) {
   return call_fields(op, args, attrs, 1)[0];
 }
 
-Value Node::scalar(DType type, double value) const {
-  auto of = [&](auto v) { return Value::of(Constant::of<decltype(v)>(type, {}, {v})); };
+// The value, truncated to an integer for integer types.
+static Constant scalar_constant(DType type, double value) {
+  constexpr double most = 9.2e18;  // int64 has slightly more
+  auto of = [&](auto v) { return Constant::of<decltype(v)>(type, {}, {v}); };
+  const auto whole = static_cast<int64_t>(std::clamp(value, -most, most));
   switch (type) {
     case DType::float64_:
       return of(value);
@@ -197,16 +219,27 @@ Value Node::scalar(DType type, double value) const {
       return of(float_to_bfloat16(static_cast<float>(value)));
     case DType::int64_:
     case DType::uint64_:
-      return of(static_cast<int64_t>(value));
+      return of(whole);
     case DType::int32_:
     case DType::uint32_:
-      return of(static_cast<int32_t>(static_cast<int64_t>(value)));
+      return of(static_cast<int32_t>(whole));
     case DType::int16_:
     case DType::uint16_:
-      return of(static_cast<int16_t>(static_cast<int64_t>(value)));
+      return of(static_cast<int16_t>(whole));
     default:  // types of at most one byte; float8 only for the value 0
-      return of(static_cast<int8_t>(static_cast<int64_t>(value)));
+      return of(static_cast<int8_t>(whole));
   }
+}
+
+Value Node::scalar(DType type, double value) {
+  Constant constant = scalar_constant(type, value);
+  const double stored = constant.number_at(0);
+  const bool overflows = std::isfinite(value) && !std::isfinite(stored);
+  if (overflows || (is_integer(type) && stored != value))
+    c_.diagnostics.warning(DiagnosticId::lost_precision, c_.location,
+                           fmt::format("the number {} becomes {} in {}", value, stored, name(type)), {},
+                           "export the model with a wider element type, or with a number that the type has");
+  return Value::of(std::move(constant));
 }
 
 Value Node::reshape(const Value& value, const Shape& shape) {

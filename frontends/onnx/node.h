@@ -63,8 +63,7 @@ class Node {
   // The elements of an integer input of rank 0 or 1; empty if it is not a constant. Reports inputs of other types.
   std::optional<std::vector<int64_t>> integers_in(int input);
 
-  // ---- attributes: the value, or a default if the node has none. A wrong type is reported as bad_attribute. The
-  // importer reports attributes that the converter did not read.
+  // ---- attributes: the value, or a default if the node has none. A wrong type is reported as bad_attribute.
   bool has_attr(const std::string& name) { return find(name) != nullptr; }
   void ignore(const std::string& name) { used_.insert(name); }
   int64_t integer(const std::string& name, int64_t otherwise);
@@ -79,7 +78,7 @@ class Node {
   std::optional<Constant> sparse_tensor(const std::string& name);
   const schema::GraphProto* graph(const std::string& name);
   int64_t required_integer(const std::string& name);
-  std::vector<std::string> unused_attributes() const;
+  void reject_unused_attributes();  // reports the first attribute that the converter did not read
 
   // ---- problems
   void fail(DiagnosticId, std::string message, std::string help = "");
@@ -93,7 +92,7 @@ class Node {
   Value call(const std::string& op, const Values& args, const relay::Attrs& attrs = {});
   // The first `results` fields of an operator whose result is a tuple.
   Values call_fields(const std::string& op, const Values& args, const relay::Attrs& attrs, size_t results);
-  Value scalar(DType, double value) const;  // a constant of rank 0
+  Value scalar(DType, double value);  // a constant of rank 0; warns if the type cannot hold the value
   Value reshape(const Value&, const Shape&);
   Value cast(const Value&, DType);
 

@@ -4,7 +4,6 @@
 #include <functional>
 #include <map>
 #include <queue>
-#include <set>
 
 namespace dlcc::frontends::onnx {
 namespace {
@@ -37,6 +36,12 @@ std::vector<int> find_cycle(const std::vector<std::vector<int>>& producers, cons
 }
 
 }  // namespace
+
+std::set<std::string> names_used(const NodeList& nodes) {
+  std::set<std::string> names;
+  for (const schema::NodeProto& node : nodes) collect_uses(node, names);
+  return names;
+}
 
 NodeOrder evaluation_order(const NodeList& nodes) {
   std::map<std::string, int> producer;

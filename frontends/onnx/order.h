@@ -2,6 +2,7 @@
 // accepted, too.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,5 +19,8 @@ struct NodeOrder {
 };
 
 NodeOrder evaluation_order(const NodeList&);
+
+// The names that the nodes use, including those in their subgraphs.
+std::set<std::string> names_used(const NodeList&);
 
 }  // namespace dlcc::frontends::onnx

@@ -52,8 +52,8 @@ Values convert_constant_of_shape(Node& n) {
 
 void add_constants(Table& table) {
   table.add({
-      {"Constant", 1, 0, 0, 1, convert_constant},
-      {"ConstantOfShape", 9, 1, 1, 1, convert_constant_of_shape},
+      {"Constant", 1, "", 0, 0, 1, convert_constant},
+      {"ConstantOfShape", 9, "input", 1, 1, 1, convert_constant_of_shape},
   });
 }
 

@@ -51,6 +51,6 @@ Values convert_if(Node& n) {
 
 }  // namespace
 
-void add_control_flow(Table& table) { table.add({{"If", 1, 1, 1, any_number, convert_if}}); }
+void add_control_flow(Table& table) { table.add({{"If", 1, "cond", 1, 1, any_number, convert_if}}); }
 
 }  // namespace dlcc::frontends::onnx

@@ -18,17 +18,14 @@ Value align_legacy_operand(Node& n, const Value& a, const Value& b) {
     n.ignore("axis");
     bool equal = a.type.shape.size() == b.type.shape.size() &&
                  std::equal(a.type.shape.begin(), a.type.shape.end(), b.type.shape.begin());
-    n.check(equal, DiagnosticId::shape_mismatch,
-            "without attribute broadcast=1 both operands must have the same shape");
+    n.check(equal, DiagnosticId::shape_mismatch, "without attribute broadcast=1 A and B must have the same shape");
     return b;
   }
   if (!n.has_attr("axis")) return b;
   auto axis = n.axis_of(n.integer("axis", 0), a.rank());
   if (!axis) return b;
   int64_t trailing = a.rank() - *axis - b.rank();
-  if (!n.check(trailing >= 0, DiagnosticId::shape_mismatch,
-               "the second operand has more axes than the first from 'axis' on"))
-    return b;
+  if (!n.check(trailing >= 0, DiagnosticId::shape_mismatch, "B has more axes than A from 'axis' on")) return b;
   Shape shape = b.type.shape;
   shape.insert(shape.end(), static_cast<size_t>(trailing), Dim(1));
   return trailing == 0 ? b : n.reshape(b, shape);
@@ -125,7 +122,7 @@ Values convert_clip(Node& n) {
   for (int k = 1; k <= 2; ++k)
     if (n.has(k))
       n.check(n.in(k).type.dtype == n.in(0).type.dtype && product(n.in(k).type.shape) == Dim(1),
-              DiagnosticId::type_mismatch, "the bounds must be scalars of the data's type");
+              DiagnosticId::type_mismatch, "min and max must be scalars of the type of input");
   if (n.failed()) return {};
   auto low = known_bound(n, 1, -INFINITY), high = known_bound(n, 2, INFINITY);
   if (low && high) return {n.call("clip", {n.in(0)}, {{"a_min", *low}, {"a_max", *high}})};
@@ -172,56 +169,56 @@ Values convert_cast(Node& n) {
 
 void add_elementwise(Table& table) {
   table.add({
-      {"Abs", 1, 1, 1, 1, direct("abs"), true},
-      {"Ceil", 1, 1, 1, 1, direct("ceil"), true},
-      {"Erf", 9, 1, 1, 1, direct("erf"), true},
-      {"Exp", 1, 1, 1, 1, direct("exp"), true},
-      {"Floor", 1, 1, 1, 1, direct("floor"), true},
-      {"Log", 1, 1, 1, 1, direct("log"), true},
-      {"Neg", 1, 1, 1, 1, direct("negative"), true},
-      {"Not", 1, 1, 1, 1, direct("logical_not"), true},
-      {"Relu", 1, 1, 1, 1, direct("nn.relu"), true},
-      {"Sigmoid", 1, 1, 1, 1, direct("sigmoid"), true},
-      {"Sqrt", 1, 1, 1, 1, direct("sqrt"), true},
-      {"Tanh", 1, 1, 1, 1, direct("tanh"), true},
-      {"LeakyRelu", 1, 1, 1, 1, convert_leaky_relu, true},
-      {"Reciprocal", 1, 1, 1, 1, convert_reciprocal, true},
-      {"HardSigmoid", 1, 1, 1, 1, convert_hard_sigmoid, true},
-      {"HardSwish", 14, 1, 1, 1, convert_hard_swish, true},
-      {"Clip", 1, 1, 1, 1, convert_clip_with_attributes, true},
-      {"Clip", 11, 1, 3, 1, convert_clip, true},
-      {"Cast", 1, 1, 1, 1, convert_cast_by_name, true},
-      {"Cast", 6, 1, 1, 1, convert_cast, true},
+      {"Abs", 1, "X", 1, 1, 1, direct("abs"), true},
+      {"Ceil", 1, "X", 1, 1, 1, direct("ceil"), true},
+      {"Erf", 9, "input", 1, 1, 1, direct("erf"), true},
+      {"Exp", 1, "input", 1, 1, 1, direct("exp"), true},
+      {"Floor", 1, "X", 1, 1, 1, direct("floor"), true},
+      {"Log", 1, "input", 1, 1, 1, direct("log"), true},
+      {"Neg", 1, "X", 1, 1, 1, direct("negative"), true},
+      {"Not", 1, "X", 1, 1, 1, direct("logical_not"), true},
+      {"Relu", 1, "X", 1, 1, 1, direct("nn.relu"), true},
+      {"Sigmoid", 1, "X", 1, 1, 1, direct("sigmoid"), true},
+      {"Sqrt", 1, "X", 1, 1, 1, direct("sqrt"), true},
+      {"Tanh", 1, "input", 1, 1, 1, direct("tanh"), true},
+      {"LeakyRelu", 1, "X", 1, 1, 1, convert_leaky_relu, true},
+      {"Reciprocal", 1, "X", 1, 1, 1, convert_reciprocal, true},
+      {"HardSigmoid", 1, "X", 1, 1, 1, convert_hard_sigmoid, true},
+      {"HardSwish", 14, "X", 1, 1, 1, convert_hard_swish, true},
+      {"Clip", 1, "input", 1, 1, 1, convert_clip_with_attributes, true},
+      {"Clip", 11, "input min max", 1, 3, 1, convert_clip, true},
+      {"Cast", 1, "input", 1, 1, 1, convert_cast_by_name, true},
+      {"Cast", 6, "input", 1, 1, 1, convert_cast, true},
   });
   table.add({
-      {"Add", 1, 2, 2, 1, legacy_binary("add")},
-      {"Add", 7, 2, 2, 1, direct("add")},
-      {"Sub", 1, 2, 2, 1, legacy_binary("subtract")},
-      {"Sub", 7, 2, 2, 1, direct("subtract")},
-      {"Mul", 1, 2, 2, 1, legacy_binary("multiply")},
-      {"Mul", 7, 2, 2, 1, direct("multiply")},
-      {"Div", 1, 2, 2, 1, legacy_binary("divide")},
-      {"Div", 7, 2, 2, 1, direct("divide")},
-      {"Pow", 1, 2, 2, 1, legacy_binary("power")},
-      {"Pow", 7, 2, 2, 1, convert_power},
-      {"And", 1, 2, 2, 1, legacy_binary("logical_and")},
-      {"And", 7, 2, 2, 1, direct("logical_and")},
-      {"Or", 1, 2, 2, 1, legacy_binary("logical_or")},
-      {"Or", 7, 2, 2, 1, direct("logical_or")},
-      {"Xor", 1, 2, 2, 1, legacy_binary("logical_xor")},
-      {"Xor", 7, 2, 2, 1, direct("logical_xor")},
-      {"Equal", 1, 2, 2, 1, legacy_binary("equal")},
-      {"Equal", 7, 2, 2, 1, direct("equal")},
-      {"Greater", 1, 2, 2, 1, legacy_binary("greater")},
-      {"Greater", 7, 2, 2, 1, direct("greater")},
-      {"Less", 1, 2, 2, 1, legacy_binary("less")},
-      {"Less", 7, 2, 2, 1, direct("less")},
-      {"GreaterOrEqual", 12, 2, 2, 1, direct("greater_equal")},
-      {"LessOrEqual", 12, 2, 2, 1, direct("less_equal")},
-      {"Min", 1, 1, any_number, 1, chained("minimum")},
-      {"Max", 1, 1, any_number, 1, chained("maximum")},
-      {"Sum", 1, 1, any_number, 1, chained("add")},
-      {"Where", 9, 3, 3, 1, direct("where")},
+      {"Add", 1, "A B", 2, 2, 1, legacy_binary("add")},
+      {"Add", 7, "A B", 2, 2, 1, direct("add")},
+      {"Sub", 1, "A B", 2, 2, 1, legacy_binary("subtract")},
+      {"Sub", 7, "A B", 2, 2, 1, direct("subtract")},
+      {"Mul", 1, "A B", 2, 2, 1, legacy_binary("multiply")},
+      {"Mul", 7, "A B", 2, 2, 1, direct("multiply")},
+      {"Div", 1, "A B", 2, 2, 1, legacy_binary("divide")},
+      {"Div", 7, "A B", 2, 2, 1, direct("divide")},
+      {"Pow", 1, "X Y", 2, 2, 1, legacy_binary("power")},
+      {"Pow", 7, "X Y", 2, 2, 1, convert_power},
+      {"And", 1, "A B", 2, 2, 1, legacy_binary("logical_and")},
+      {"And", 7, "A B", 2, 2, 1, direct("logical_and")},
+      {"Or", 1, "A B", 2, 2, 1, legacy_binary("logical_or")},
+      {"Or", 7, "A B", 2, 2, 1, direct("logical_or")},
+      {"Xor", 1, "A B", 2, 2, 1, legacy_binary("logical_xor")},
+      {"Xor", 7, "A B", 2, 2, 1, direct("logical_xor")},
+      {"Equal", 1, "A B", 2, 2, 1, legacy_binary("equal")},
+      {"Equal", 7, "A B", 2, 2, 1, direct("equal")},
+      {"Greater", 1, "A B", 2, 2, 1, legacy_binary("greater")},
+      {"Greater", 7, "A B", 2, 2, 1, direct("greater")},
+      {"Less", 1, "A B", 2, 2, 1, legacy_binary("less")},
+      {"Less", 7, "A B", 2, 2, 1, direct("less")},
+      {"GreaterOrEqual", 12, "A B", 2, 2, 1, direct("greater_equal")},
+      {"LessOrEqual", 12, "A B", 2, 2, 1, direct("less_equal")},
+      {"Min", 1, "data", 1, any_number, 1, chained("minimum")},
+      {"Max", 1, "data", 1, any_number, 1, chained("maximum")},
+      {"Sum", 1, "data", 1, any_number, 1, chained("add")},
+      {"Where", 9, "condition X Y", 3, 3, 1, direct("where")},
   });
 }
 

@@ -37,7 +37,7 @@ Value spread_over_axes(Node& n, const Value& values, const Value& axes, int64_t 
 std::optional<int64_t> list_length(Node& n, const Value& list, int64_t longest) {
   auto length = list.rank() == 1 ? list.type.shape[0].constant() : std::nullopt;
   n.check(length && *length <= longest, DiagnosticId::shape_mismatch,
-          fmt::format("a list must have at most {} elements, found {}", longest, describe(list.type)));
+          fmt::format("{} must have at most {} elements, found {}", list.role, longest, describe(list.type)));
   return n.failed() ? std::nullopt : length;
 }
 
@@ -233,16 +233,16 @@ Values convert_pad(Node& n) {
 
 void add_movement(Table& table) {
   table.add({
-      {"Concat", 1, 1, any_number, 1, convert_concat},
-      {"Gather", 1, 2, 2, 1, convert_gather},
-      {"Split", 1, 1, 2, any_number, convert_split_by_attribute},
-      {"Split", 2, 1, 1, any_number, convert_split_by_attribute},
-      {"Split", 13, 1, 2, any_number, convert_split},
-      {"Slice", 1, 1, 1, 1, convert_slice_by_attribute},
-      {"Slice", 10, 3, 5, 1, convert_slice},
-      {"Pad", 1, 1, 1, 1, convert_pad_by_attribute},
-      {"Pad", 11, 2, 3, 1, convert_pad},
-      {"Pad", 18, 2, 4, 1, convert_pad},
+      {"Concat", 1, "inputs", 1, any_number, 1, convert_concat},
+      {"Gather", 1, "data indices", 2, 2, 1, convert_gather},
+      {"Split", 1, "input split", 1, 2, any_number, convert_split_by_attribute},
+      {"Split", 2, "input", 1, 1, any_number, convert_split_by_attribute},
+      {"Split", 13, "input split", 1, 2, any_number, convert_split},
+      {"Slice", 1, "data", 1, 1, 1, convert_slice_by_attribute},
+      {"Slice", 10, "data starts ends axes steps", 3, 5, 1, convert_slice},
+      {"Pad", 1, "data", 1, 1, 1, convert_pad_by_attribute},
+      {"Pad", 11, "data pads constant_value", 2, 3, 1, convert_pad},
+      {"Pad", 18, "data pads constant_value axes", 2, 4, 1, convert_pad},
   });
 }
 

@@ -86,14 +86,14 @@ Values convert_dropout(Node& n) {
 
 void add_normalization(Table& table) {
   table.add({
-      {"BatchNormalization", 1, 5, 5, 5, convert_batch_normalization, true},
-      {"BatchNormalization", 14, 5, 5, 3, convert_batch_normalization, true},
-      {"Softmax", 1, 1, 1, 1, flattening_softmax("nn.softmax"), true},
-      {"Softmax", 13, 1, 1, 1, softmax("nn.softmax"), true},
-      {"LogSoftmax", 1, 1, 1, 1, flattening_softmax("nn.log_softmax"), true},
-      {"LogSoftmax", 13, 1, 1, 1, softmax("nn.log_softmax"), true},
-      {"Dropout", 1, 1, 1, 2, convert_dropout, true},
-      {"Dropout", 12, 1, 3, 2, convert_dropout, true},
+      {"BatchNormalization", 1, "X scale B mean var", 5, 5, 5, convert_batch_normalization, true},
+      {"BatchNormalization", 14, "X scale B input_mean input_var", 5, 5, 3, convert_batch_normalization, true},
+      {"Softmax", 1, "input", 1, 1, 1, flattening_softmax("nn.softmax"), true},
+      {"Softmax", 13, "input", 1, 1, 1, softmax("nn.softmax"), true},
+      {"LogSoftmax", 1, "input", 1, 1, 1, flattening_softmax("nn.log_softmax"), true},
+      {"LogSoftmax", 13, "input", 1, 1, 1, softmax("nn.log_softmax"), true},
+      {"Dropout", 1, "data", 1, 1, 2, convert_dropout, true},
+      {"Dropout", 12, "data ratio training_mode", 1, 3, 2, convert_dropout, true},
   });
 }
 

@@ -42,8 +42,7 @@ Values convert_gemm(Node& n) {
 // numpy.matmul: a vector is a row on the left and a column on the right; leading axes are broadcast.
 Values convert_matmul(Node& n) {
   Value a = n.in(0), b = n.in(1);
-  if (!n.check(a.rank() >= 1 && b.rank() >= 1, DiagnosticId::shape_mismatch,
-               "the operands must have at least one axis"))
+  if (!n.check(a.rank() >= 1 && b.rank() >= 1, DiagnosticId::shape_mismatch, "A and B must have at least one axis"))
     return {};
   bool row = a.rank() == 1, column = b.rank() == 1;
   if (row) a = n.call("expand_dims", {a}, {{"axis", 0}});
@@ -58,9 +57,9 @@ Values convert_matmul(Node& n) {
 
 void add_products(Table& table) {
   table.add({
-      {"Gemm", 1, 3, 3, 1, convert_gemm},
-      {"Gemm", 11, 2, 3, 1, convert_gemm},
-      {"MatMul", 1, 2, 2, 1, convert_matmul},
+      {"Gemm", 1, "A B C", 3, 3, 1, convert_gemm},
+      {"Gemm", 11, "A B C", 2, 3, 1, convert_gemm},
+      {"MatMul", 1, "A B", 2, 2, 1, convert_matmul},
   });
 }
 

@@ -43,16 +43,16 @@ Converter arg_reduction(const char* op) {
 
 void add_reductions(Table& table) {
   table.add({
-      {"ReduceSum", 1, 1, 1, 1, reduction_by_attribute("sum")},
-      {"ReduceSum", 13, 1, 2, 1, reduction("sum")},
-      {"ReduceMean", 1, 1, 1, 1, reduction_by_attribute("mean")},
-      {"ReduceMean", 18, 1, 2, 1, reduction("mean")},
-      {"ReduceMax", 1, 1, 1, 1, reduction_by_attribute("max")},
-      {"ReduceMax", 18, 1, 2, 1, reduction("max")},
-      {"ReduceMin", 1, 1, 1, 1, reduction_by_attribute("min")},
-      {"ReduceMin", 18, 1, 2, 1, reduction("min")},
-      {"ArgMax", 1, 1, 1, 1, arg_reduction("argmax")},
-      {"ArgMin", 1, 1, 1, 1, arg_reduction("argmin")},
+      {"ReduceSum", 1, "data", 1, 1, 1, reduction_by_attribute("sum")},
+      {"ReduceSum", 13, "data axes", 1, 2, 1, reduction("sum")},
+      {"ReduceMean", 1, "data", 1, 1, 1, reduction_by_attribute("mean")},
+      {"ReduceMean", 18, "data axes", 1, 2, 1, reduction("mean")},
+      {"ReduceMax", 1, "data", 1, 1, 1, reduction_by_attribute("max")},
+      {"ReduceMax", 18, "data axes", 1, 2, 1, reduction("max")},
+      {"ReduceMin", 1, "data", 1, 1, 1, reduction_by_attribute("min")},
+      {"ReduceMin", 18, "data axes", 1, 2, 1, reduction("min")},
+      {"ArgMax", 1, "data", 1, 1, 1, arg_reduction("argmax")},
+      {"ArgMin", 1, "data", 1, 1, 1, arg_reduction("argmin")},
   });
 }
 

@@ -138,17 +138,17 @@ Values convert_shape(Node& n) {
 
 void add_shapes(Table& table) {
   table.add({
-      {"Identity", 1, 1, 1, 1, convert_identity, true},
-      {"Reshape", 1, 1, 1, 1, convert_reshape_by_attribute},
-      {"Reshape", 5, 2, 2, 1, convert_reshape},
-      {"Flatten", 1, 1, 1, 1, convert_flatten},
-      {"Squeeze", 1, 1, 1, 1, convert_squeeze_by_attribute},
-      {"Squeeze", 13, 1, 2, 1, convert_squeeze},
-      {"Unsqueeze", 1, 1, 1, 1, convert_unsqueeze_by_attribute},
-      {"Unsqueeze", 13, 2, 2, 1, convert_unsqueeze},
-      {"Transpose", 1, 1, 1, 1, convert_transpose},
-      {"Expand", 8, 2, 2, 1, convert_expand},
-      {"Shape", 1, 1, 1, 1, convert_shape},
+      {"Identity", 1, "input", 1, 1, 1, convert_identity, true},
+      {"Reshape", 1, "data", 1, 1, 1, convert_reshape_by_attribute},
+      {"Reshape", 5, "data shape", 2, 2, 1, convert_reshape},
+      {"Flatten", 1, "input", 1, 1, 1, convert_flatten},
+      {"Squeeze", 1, "data", 1, 1, 1, convert_squeeze_by_attribute},
+      {"Squeeze", 13, "data axes", 1, 2, 1, convert_squeeze},
+      {"Unsqueeze", 1, "data", 1, 1, 1, convert_unsqueeze_by_attribute},
+      {"Unsqueeze", 13, "data axes", 2, 2, 1, convert_unsqueeze},
+      {"Transpose", 1, "data", 1, 1, 1, convert_transpose},
+      {"Expand", 8, "input shape", 2, 2, 1, convert_expand},
+      {"Shape", 1, "data", 1, 1, 1, convert_shape},
   });
 }
 

@@ -1,5 +1,7 @@
 #include "frontends/onnx/operators/table.h"
 
+#include <sstream>
+
 namespace dlcc::frontends::onnx {
 
 void Table::add(std::vector<Row> rows) {
@@ -15,6 +17,12 @@ const Row* Table::find(const std::string& op, int64_t opset) const {
   if (versions == rows_.end()) return nullptr;
   auto after = versions->second.upper_bound(opset);
   return after == versions->second.begin() ? nullptr : &std::prev(after)->second;
+}
+
+std::vector<std::string> Table::names() const {
+  std::vector<std::string> result;
+  for (const auto& [name, versions] : rows_) result.push_back(name);
+  return result;
 }
 
 std::optional<int64_t> Table::first_version(const std::string& op) const {
@@ -37,6 +45,15 @@ const Table& operator_table() {
     return t;
   }();
   return table;
+}
+
+std::string input_name(const Row& row, int input) {
+  if (row.max_inputs == any_number) return fmt::format("{}[{}]", row.inputs, input);
+  std::istringstream names(row.inputs);
+  std::string name;
+  for (int k = 0; k <= input; ++k)
+    if (!(names >> name)) return "";
+  return name;
 }
 
 Converter direct(const char* relay_op) {

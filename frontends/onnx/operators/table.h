@@ -19,7 +19,8 @@ inline constexpr int any_number = -1;
 
 struct Row {
   const char* op;
-  int64_t since;  // first operator set version of the row, which applies until the operator's next row
+  int64_t since;       // first operator set version of the row, which applies until the operator's next row
+  const char* inputs;  // the standard's names of the inputs, "X W B"; of the list, if there may be any number of them
   int min_inputs, max_inputs, max_outputs;
   Converter convert;
   bool keeps_shape = false;  // the first result has the shape of the first operand
@@ -28,6 +29,7 @@ struct Row {
 class Table {
  public:
   void add(std::vector<Row> rows);
+  std::vector<std::string> names() const;
   std::optional<int64_t> first_version(const std::string& op) const;  // the first operator set with the operator
   const Row* find(const std::string& op, int64_t opset) const;        // null if that operator set does not have it
 
@@ -37,6 +39,12 @@ class Table {
 
 // All operators of the default domain.
 const Table& operator_table();
+
+// The standard's name of an input of an operator: "X"; "inputs[2]" where there may be any number of them.
+std::string input_name(const Row&, int input);
+
+// The names of all operators of the default domain in the ONNX standard, sorted.
+const std::vector<std::string>& standard_operators();
 
 // Converts to one call of a Relay operator with the node's inputs in order.
 Converter direct(const char* relay_op);

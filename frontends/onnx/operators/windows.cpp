@@ -54,9 +54,9 @@ Windows read_windows(Node& n, const Value& data, std::vector<int64_t> size) {
 
 // The number of spatial axes, 1 to 3; reports others.
 std::optional<size_t> spatial_rank(Node& n, const Value& data) {
-  if (!n.check(
-          data.rank() >= 3 && data.rank() <= 5, DiagnosticId::shape_mismatch,
-          fmt::format("the data must have 1 to 3 spatial axes after batch and channels, found {} axes", data.rank())))
+  if (!n.check(data.rank() >= 3 && data.rank() <= 5, DiagnosticId::shape_mismatch,
+               fmt::format("{} must have 1 to 3 spatial axes after batch and channels, found {} axes", data.role,
+                           data.rank())))
     return std::nullopt;
   return static_cast<size_t>(data.rank() - 2);
 }
@@ -66,13 +66,13 @@ Values convert_conv(Node& n) {
   auto rank = spatial_rank(n, data);
   if (!rank) return {};
   if (!n.check(weight.rank() == data.rank() && is_static(weight.type.shape), DiagnosticId::shape_mismatch,
-               "the weights must have as many axes as the data, all of known size"))
+               "W must have as many axes as X, all of known size"))
     return {};
   std::vector<int64_t> taps = static_shape(weight.type.shape);
   std::vector<int64_t> size(taps.begin() + 2, taps.end());
   if (n.has_attr("kernel_shape"))
     n.check(n.integers("kernel_shape", *rank, 1) == size, DiagnosticId::shape_mismatch,
-            "kernel_shape differs from the weights' shape");
+            "kernel_shape differs from the shape of W");
   int64_t groups = n.integer("group", 1);
   n.check(groups >= 1, DiagnosticId::bad_attribute,
           fmt::format("attribute 'group' must be at least 1, found {}", groups));
@@ -131,7 +131,7 @@ Values convert_average_pool(Node& n) {
 Converter global_pool(const char* image_op, const char* reduction) {
   return [=](Node& n) -> Values {
     const Value& data = n.in(0);
-    n.check(data.rank() >= 2, DiagnosticId::shape_mismatch, "the data must have axes for batch and channels");
+    n.check(data.rank() >= 2, DiagnosticId::shape_mismatch, "X must have axes for batch and channels");
     if (data.rank() == 4) return {n.call(image_op, {data})};
     std::vector<int64_t> axes;
     for (int64_t k = 2; k < data.rank(); ++k) axes.push_back(k);
@@ -144,12 +144,12 @@ Converter global_pool(const char* image_op, const char* reduction) {
 
 void add_windows(Table& table) {
   table.add({
-      {"Conv", 1, 2, 3, 1, convert_conv},
-      {"MaxPool", 1, 1, 1, 1, convert_max_pool},
-      {"MaxPool", 8, 1, 1, 2, convert_max_pool},
-      {"AveragePool", 1, 1, 1, 1, convert_average_pool},
-      {"GlobalAveragePool", 1, 1, 1, 1, global_pool("nn.global_avg_pool2d", "mean")},
-      {"GlobalMaxPool", 1, 1, 1, 1, global_pool("nn.global_max_pool2d", "max")},
+      {"Conv", 1, "X W B", 2, 3, 1, convert_conv},
+      {"MaxPool", 1, "X", 1, 1, 1, convert_max_pool},
+      {"MaxPool", 8, "X", 1, 1, 2, convert_max_pool},
+      {"AveragePool", 1, "X", 1, 1, 1, convert_average_pool},
+      {"GlobalAveragePool", 1, "X", 1, 1, 1, global_pool("nn.global_avg_pool2d", "mean")},
+      {"GlobalMaxPool", 1, "X", 1, 1, 1, global_pool("nn.global_max_pool2d", "max")},
   });
 }
 

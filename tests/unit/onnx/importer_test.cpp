@@ -56,7 +56,7 @@ TEST_CASE("a shape operand that is a graph input needs a declared result") {
   CHECK(body(graph_bytes(start + value("output", "y", 1, {"a", "b"}))) ==
         "errors:\nm: node 'y' (Reshape): error[dynamic-shape]: the shape is only known at run time, and the model "
         "declares no "
-        "static shape for the output\n    'x' float32 [2, 3]\n    's' int64 [2]\n"
+        "static shape for the output\n    data 'x' float32 [2, 3]\n    shape 's' int64 [2]\n"
         "    help: declare the output's shape in the model, or make the operand a constant\n");
 }
 

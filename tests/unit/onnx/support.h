@@ -73,7 +73,7 @@ inline std::string imported(const std::vector<std::byte>& bytes, ImportOptions o
   options.file = "m";
   Diagnostics diagnostics;
   auto module = import_onnx(bytes, options, diagnostics);
-  CHECK(module.has_value() != diagnostics.any());
+  CHECK(module.has_value() != diagnostics.has_errors());
   if (!module) return "errors:\n" + diagnostics.str();
   return relay::print(*module);
 }

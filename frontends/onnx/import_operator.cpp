@@ -1,0 +1,58 @@
+// Finds the operator of a node in the operator table, and checks the numbers of its inputs and outputs.
+#include <algorithm>
+
+#include "frontends/onnx/importer.h"
+#include "support/similar_names.h"
+
+namespace dlcc::frontends::onnx {
+
+const Row* Importer::find_row(const schema::NodeProto& node, const Body& body, const SourceLocation& location,
+                              int64_t& opset) {
+  std::string domain = canonical_domain(node.domain());
+  auto version = body.opsets.find(domain);
+  if (version == body.opsets.end()) {
+    diagnostics_.error(DiagnosticId::unsupported_opset, location,
+                       domain.empty() ? "the model does not say which operator set it uses"
+                                      : fmt::format("the model does not import domain '{}'", domain));
+    return nullptr;
+  }
+  opset = version->second;
+  const Row* row = domain.empty() ? operator_table().find(node.op_type(), opset) : nullptr;
+  if (!row) report_unknown_operator(node.op_type(), domain, opset, location);
+  return row;
+}
+
+void Importer::report_unknown_operator(const std::string& op, const std::string& domain, int64_t opset,
+                                       const SourceLocation& location) {
+  auto report = [&](std::string message, std::string help) {
+    diagnostics_.error(DiagnosticId::unsupported_operator, location, std::move(message), {}, std::move(help));
+  };
+  if (!domain.empty())
+    return report(fmt::format("operator {}.{} is not supported", domain, op), "a model-local function can define it");
+  if (auto first = operator_table().first_version(op))
+    return report(fmt::format("operator {} does not exist in operator set {}", op, opset),
+                  fmt::format("operator sets from {} have it", *first));
+  if (std::ranges::binary_search(standard_operators(), op))
+    return report(fmt::format("operator {} is not supported", op),
+                  "a model-local function can define it; 'dlcc ops --onnx' lists the supported operators");
+  std::string suggestion = did_you_mean(op, standard_operators());
+  report(fmt::format("there is no operator {} in ONNX", op),
+         suggestion.empty() ? "a model-local function can define it" : suggestion);
+}
+
+void Importer::check_counts(Node& n, const Row& row) {
+  int given = n.input_count();
+  bool missing = given < row.min_inputs;
+  for (int k = 0; k < given; ++k)
+    missing = missing || (!n.has(k) && (k < row.min_inputs || row.max_inputs == any_number));
+  if (missing)
+    n.fail(DiagnosticId::wrong_arity, fmt::format("needs {} input{}, found {}", row.min_inputs,
+                                                  row.min_inputs == 1 ? "" : "s", n.all_inputs().size()));
+  if (row.max_inputs != any_number && given > row.max_inputs)
+    n.fail(DiagnosticId::wrong_arity, fmt::format("has at most {} inputs, found {}", row.max_inputs, given));
+  if (row.max_outputs != any_number && n.output_count() > row.max_outputs)
+    n.fail(DiagnosticId::wrong_arity,
+           fmt::format("has at most {} outputs, found {}", row.max_outputs, n.output_count()));
+}
+
+}  // namespace dlcc::frontends::onnx

@@ -1,0 +1,69 @@
+#include "frontends/onnx/wording.h"
+
+#include <algorithm>
+#include <map>
+
+namespace dlcc::frontends::onnx {
+namespace {
+
+bool is_word_character(char c) {
+  return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+using Dictionary = std::map<std::string, std::string, std::less<>>;
+
+// Relay's words in messages, by those of ONNX: operators of remedies, and attributes.
+Dictionary general_words() {
+  return {{"cast", "Cast"},    {"newshape", "shape"},   {"pad_width", "pads"},
+          {"padding", "pads"}, {"num_newaxis", "axes"}, {"pool_size", "kernel_shape"}};
+}
+
+Dictionary words_of(const relay::Operator& op, const Values& operands) {
+  Dictionary words = general_words();
+  for (size_t k = 0; k < operands.size(); ++k) {
+    if (operands[k].role.empty()) continue;
+    // "shape" is also a word of the messages themselves.
+    if (op.variadic)
+      words[fmt::format("field {}", k)] = operands[k].role;
+    else if (op.arguments[k] != "shape")
+      words[op.arguments[k]] = operands[k].role;
+  }
+  return words;
+}
+
+// The end of the word at `begin`; "field 2" is one word.
+size_t word_end(const std::string& text, size_t begin) {
+  constexpr std::string_view field = "field ";
+  size_t end = begin;
+  if (text.compare(begin, field.size(), field) == 0) end += field.size();
+  while (end < text.size() && is_word_character(text[end])) ++end;
+  return end;
+}
+
+std::string translated(const std::string& text, const Dictionary& words) {
+  constexpr std::string_view article = "the ";
+  std::string result;
+  for (size_t at = 0; at < text.size();) {
+    if (!is_word_character(text[at])) {
+      result += text[at++];
+      continue;
+    }
+    size_t end = word_end(text, at);
+    auto word = words.find(std::string_view(text).substr(at, end - at));
+    if (word != words.end() && result.ends_with(article)) result.resize(result.size() - article.size());
+    result += word == words.end() ? text.substr(at, end - at) : word->second;
+    at = end;
+  }
+  return result;
+}
+
+}  // namespace
+
+relay::TypeError in_words_of_onnx(const relay::TypeError& error, const relay::Operator& op, const Values& operands) {
+  const Dictionary words = words_of(op, operands);
+  std::string help = translated(error.help, words);
+  if (help.find("match_cast") != std::string::npos) help = "give the sizes with --dim NAME=VALUE";
+  return {error.id, translated(error.message, words), help};
+}
+
+}  // namespace dlcc::frontends::onnx

@@ -1,0 +1,15 @@
+// Messages of Relay operators in the words of the ONNX standard.
+#pragma once
+
+#include <string>
+
+#include "frontends/onnx/builder.h"
+#include "relay/operator.h"
+
+namespace dlcc::frontends::onnx {
+
+// The error of a call of `op` with these operands: their names in Relay ("tensor_a", "the data") become the standard's
+// names of the node's inputs ("A", "X"), and the names of Relay operators and attributes in it those of ONNX.
+relay::TypeError in_words_of_onnx(const relay::TypeError&, const relay::Operator& op, const Values& operands);
+
+}  // namespace dlcc::frontends::onnx

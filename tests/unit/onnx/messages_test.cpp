@@ -1,0 +1,156 @@
+// Messages in the words of ONNX, suggestions for misspelled names, and warnings.
+#include <algorithm>
+
+#include "frontends/onnx/operators/table.h"
+#include "support.h"
+
+using namespace dlcc;
+using namespace dlcc::frontends;
+using namespace dlcc::frontends::onnx;
+
+namespace {
+
+const std::string x = value("input", "x", 1, {"2"});
+const std::string y = value("output", "y", 1, {"2"});
+
+// All diagnostics of a model, and whether it was imported.
+std::string diagnostics_of(const std::string& graph, bool& is_imported, int opset = 17) {
+  ImportOptions options;
+  options.file = "m";
+  Diagnostics diagnostics;
+  is_imported = import_onnx(graph_bytes(graph, opset), options, diagnostics).has_value();
+  CHECK(is_imported != diagnostics.has_errors());
+  return diagnostics.str();
+}
+
+std::string errors_of(const std::string& graph, int opset = 17) {
+  bool is_imported = false;
+  std::string text = diagnostics_of(graph, is_imported, opset);
+  CHECK(!is_imported);
+  return text;
+}
+
+std::string warnings_of(const std::string& graph) {
+  bool is_imported = false;
+  std::string text = diagnostics_of(graph, is_imported);
+  CHECK(is_imported);
+  return text;
+}
+
+std::string floats(const std::string& name, const std::vector<std::string>& values) {
+  return fmt::format("initializer {{ name: '{}' data_type: 1 dims: {} float_data: [{}] }} ", name, values.size(),
+                     fmt::join(values, ", "));
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("operands have the standard's names") {
+  const std::string a = value("input", "a", 1, {"2", "3"}), b = value("input", "b", 1, {"4", "5"});
+  const std::string product = errors_of(a + b + y + node("MatMul", {"a", "b"}, {"y"}));
+  CHECK(product ==
+        "m: node 'y' (MatMul): error[shape-mismatch]: axis 1 of A must equal axis 0 of B, found 3 and 4\n"
+        "    A 'a' float32 [2, 3]\n    B 'b' float32 [4, 5]\n");
+  const std::string image = value("input", "i", 1, {"1", "4", "8", "8"}),
+                    weights = value("input", "w", 1, {"8", "3", "3", "3"});
+  const std::string conv = errors_of(image + weights + y + node("Conv", {"i", "w"}, {"y"}));
+  CHECK(has(conv, "the weight has 3 input channels") == false);
+  CHECK(has(conv, "W has 3 input channels"));
+  CHECK(has(conv, "X has 4"));
+  const std::string list = errors_of(a + b + y + node("Concat", {"a", "b"}, {"y"}, integer("axis", 0)));
+  CHECK(has(list, "size 1 of inputs[1] must equal that of inputs[0], found 5 and 3"));
+  CHECK(has(errors_of(a + value("input", "k", 7, {"2"}) + y + node("Where", {"a", "a", "k"}, {"y"})),
+            "condition must be bool, found float32"));
+}
+
+TEST_CASE("an operand that was reshaped keeps its name") {
+  const std::string a = value("input", "a", 1, {"3"}), b = value("input", "b", 1, {"4", "5"});
+  CHECK(has(errors_of(a + b + y + node("MatMul", {"a", "b"}, {"y"})), "axis 1 of A must equal axis 0 of B"));
+}
+
+TEST_CASE("misspelled operators, attributes and values have suggestions") {
+  CHECK(errors_of(x + y + node("Rleu", {"x"}, {"y"})) ==
+        "m: node 'y' (Rleu): error[unsupported-operator]: there is no operator Rleu in ONNX\n"
+        "    help: did you mean 'Relu'?\n");
+  CHECK(has(errors_of(x + y + node("Softmax", {"x"}, {"y"}, integer("axes", 0))), "help: did you mean 'axis'?"));
+  CHECK(has(errors_of(x + value("input", "hidden", 1, {"2"}) + y + node("Add", {"x", "hiden"}, {"y"})),
+            "nothing defines its input 'hiden'\n    help: did you mean 'hidden'?"));
+}
+
+TEST_CASE("an operator of the standard is not taken for a misspelling") {
+  CHECK(errors_of(x + y + node("Sin", {"x"}, {"y"})) ==
+        "m: node 'y' (Sin): error[unsupported-operator]: operator Sin is not supported\n"
+        "    help: a model-local function can define it; 'dlcc ops --onnx' lists the supported operators\n");
+}
+
+TEST_CASE("every operator of the table is in the standard, and each input has a name") {
+  CHECK(std::ranges::is_sorted(standard_operators()));
+  for (const std::string& op : operator_table().names()) {
+    CAPTURE(op);
+    CHECK(std::ranges::binary_search(standard_operators(), op));
+    for (int64_t opset = *operator_table().first_version(op); opset <= 28; ++opset) {
+      const Row* row = operator_table().find(op, opset);
+      REQUIRE(row);
+      for (int k = 0; k < row->max_inputs; ++k) CHECK(!input_name(*row, k).empty());
+      CHECK((row->max_inputs == any_number || input_name(*row, row->max_inputs).empty()));
+    }
+  }
+}
+
+TEST_CASE("an unknown operator hides no problem behind it when the model declares its type") {
+  const std::string hidden = value("value_info", "h", 1, {"2", "3"});
+  const std::string text = errors_of(
+      x + y + hidden + node("Gelu", {"x"}, {"h"}) + node("Softmax", {"h"}, {"s"}, integer("axis", 5)) +
+      node("Concat", {"x", "x"}, {"c"}) + node("Relu", {"s", "c"}, {"r"}) + node("Add", {"r", "missing"}, {"y"}));
+  CHECK(text ==
+        "m: node 'h' (Gelu): error[unsupported-operator]: operator Gelu is not supported\n"
+        "    help: a model-local function can define it; 'dlcc ops --onnx' lists the supported operators\n"
+        "m: node 's' (Softmax): error[bad-attribute]: axis must be in [-2, 1], found 5\n"
+        "    input 'h' float32 [2, 3]\n"
+        "m: node 'c' (Concat): error[bad-attribute]: attribute 'axis' is missing\n"
+        "    inputs[0] 'x' float32 [2]\n    inputs[1] 'x' float32 [2]\n"
+        "m: node 'r' (Relu): error[wrong-arity]: has at most 1 inputs, found 2\n"
+        "m: node 'y' (Add): error[undefined-value]: nothing defines its input 'missing'\n");
+}
+
+TEST_CASE("without a declared type, what depends on an unknown operator is not reported") {
+  CHECK(errors_of(x + value("output", "y", 1, {"n"}) + node("Gelu", {"x"}, {"h"}) +
+                  node("Softmax", {"h"}, {"y"}, integer("axis", 5)))
+            .find("Softmax") == std::string::npos);
+}
+
+TEST_CASE("a declared shape that cannot be right is a warning") {
+  const std::string a = value("input", "a", 1, {"2", "3"}), relu = node("Relu", {"a"}, {"b"});
+  CHECK(warnings_of(a + value("output", "b", 1, {"3", "2"}) + relu) ==
+        "m: output 'b': warning[declared-shape]: declared as float32 [3, 2], but computed as float32 [2, 3]\n"
+        "    help: the compiled model has the computed shape; correct the declaration if that is right\n");
+  CHECK(has(warnings_of(a + value("output", "b", 1, {"6"}) + relu), "warning[declared-shape]"));
+  CHECK(warnings_of(a + value("output", "b", 1, {"n", "3"}) + relu).empty());
+  CHECK(warnings_of(a + value("output", "b", 1, {"", "3"}) + relu).empty());
+  CHECK(warnings_of(a + value("output", "b", 1, {"2", "3"}) + relu).empty());
+}
+
+TEST_CASE("an input that nothing uses is a warning") {
+  const std::string relu = node("Relu", {"x"}, {"y"}), unused = value("input", "mask", 1, {"2"});
+  CHECK(warnings_of(x + unused + y + relu) ==
+        "m: input 'mask': warning[unused-input]: nothing uses this input\n"
+        "    help: the compiled model has it as an argument; remove it from the model if it is not needed\n");
+  CHECK(warnings_of(x + unused + y + value("output", "mask", 1, {"2"}) + relu).empty());
+}
+
+TEST_CASE("weights that are no numbers are a warning, masks are not") {
+  const std::string sum = node("Add", {"x", "w"}, {"y"});
+  CHECK(has(warnings_of(x + y + floats("w", {"1", "nan"}) + sum),
+            "m: initializer 'w': warning[weights-not-finite]: 1 of 2 elements are NaN\n"));
+  CHECK(has(warnings_of(x + y + floats("w", {"1", "-inf"}) + sum), "1 of 2 elements are infinite\n"));
+  CHECK(warnings_of(x + y + floats("w", {"0", "-inf"}) + sum).empty());
+  CHECK(warnings_of(x + y + floats("w", {"1", "-3.4e38"}) + sum).empty());
+}
+
+TEST_CASE("a number that an integer type cannot hold is a warning") {
+  const std::string a = value("input", "a", 6, {"2", "2"}), out = value("output", "y", 6, {"2", "2"});
+  CHECK(has(warnings_of(a + out + node("Gemm", {"a", "a"}, {"y"}, number("alpha", 0.5f))),
+            "m: node 'y' (Gemm): warning[lost-precision]: the number 0.5 becomes 0 in int32\n"));
+  CHECK(warnings_of(a + out + node("Gemm", {"a", "a"}, {"y"}, number("alpha", 2))).empty());
+}
