@@ -237,7 +237,7 @@ readelf -SW placed.o > placed.txt
 grep -q '\.qspi .* A ' placed.txt && ! grep -q 'rodata\.placed_weights' placed.txt || fail "the weights are not in .qspi"
 echo "a section for the weights"
 expect_status 2 ops --target z80
-grep -q 'one of: .*aarch64' err.txt || fail "no list of targets for an unknown one"
+grep -q 'the targets are .*aarch64' err.txt || fail "no list of targets for an unknown one"
 for target in x86-64 aarch64; do
   expect_status 0 ops --target $target
   grep -qE '^nn\.conv2d .* x +x$' out.txt || fail "no code for convolutions in float32 and float64 on $target"
