@@ -42,6 +42,7 @@ done
 [ "$(dlcc --print-runtime-dir)" = "$prefix/lib" ] || fail "--print-runtime-dir prints $(dlcc --print-runtime-dir)"
 pages=$(dlcc --help | sed -n '/^Commands/,$s/^  \([a-z]\+\) .*/dlcc-\1/p')
 for page in dlcc dlcc-check $pages; do
+  [ -e "prefix/share/man/man1/$page.1.gz" ] || fail "no manual page $page: runtime/package/CMakeLists.txt does not list the command"
   name=$(gzip -dc "prefix/share/man/man1/$page.1.gz" | sed -n '/^\.SH NAME$/{n;s/\\//g;s/ - .*//p}')
   [ "$name" = "$page" ] || fail "the manual page of $page is that of '$name'"
 done
