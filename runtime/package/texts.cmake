@@ -4,6 +4,7 @@ function(write_text path)
   file(WRITE ${FOLDER}/${path} "${text}")
 endfunction()
 
+file(REMOVE_RECURSE ${FOLDER})
 write_text(bash/dlcc --print-completion=bash)
 write_text(zsh/_dlcc --print-completion=zsh)
 write_text(fish/dlcc.fish --print-completion=fish)

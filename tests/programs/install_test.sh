@@ -40,19 +40,11 @@ for file in doc/dlcc/{README.md,LICENSE,copyright,docs/ABI.md,examples/ci-benchm
   [ -s "prefix/share/$file" ] || fail "$file is not installed"
 done
 [ "$(dlcc --print-runtime-dir)" = "$prefix/lib" ] || fail "--print-runtime-dir prints $(dlcc --print-runtime-dir)"
-pages=$(dlcc --help | sed -n '/^Commands/,$s/^  \([a-z]\+\) .*/dlcc-\1/p')
-for page in dlcc dlcc-check $pages; do
-  [ -e "prefix/share/man/man1/$page.1.gz" ] || fail "no manual page $page: runtime/package/CMakeLists.txt does not list the command"
+for page in dlcc dlcc-check $(dlcc --print-commands | sed 's/^/dlcc-/'); do
+  [ -e "prefix/share/man/man1/$page.1.gz" ] || fail "there is no manual page of $page"
   name=$(gzip -dc "prefix/share/man/man1/$page.1.gz" | sed -n '/^\.SH NAME$/{n;s/\\//g;s/ - .*//p}')
   [ "$name" = "$page" ] || fail "the manual page of $page is that of '$name'"
 done
-for command in $(dlcc --print-commands); do
-  gzip -dc "prefix/share/man/man1/dlcc-$command.1.gz" | grep -q '^.SH OPTIONS\|^.SH MESSAGES' || fail "no manual page of $command"
-done
-for file in man/man1/dlcc.1.gz bash-completion/completions/dlcc zsh/vendor-completions/_dlcc fish/vendor_completions.d/dlcc.fish; do
-  [ -s "prefix/share/$file" ] || fail "share/$file is not installed"
-done
-[ "$(dlcc --print-runtime-dir)" = "$prefix/lib" ] && [ -e prefix/lib/libdlcc_rt.a ] || fail "dlcc does not find its runtime"
 cp -r prefix/share/doc/dlcc/examples .
 echo "installed"
 
