@@ -4,6 +4,7 @@
 
 #include "driver/commands.h"
 #include "driver/options.h"
+#include "driver/outputs.h"
 #include "driver/report/report.h"
 #include "driver/report/report_page.h"
 #include "driver/report/step_table.h"
@@ -37,6 +38,7 @@ int bench_command(CommandLine& line) {
   int runs = 100;
   bool json = false, layers = false;
   std::string page;
+  std::vector<std::string> reports;
   line.describe("Compiles a model and measures its latency on random inputs.");
   add_compile_options(line, options);
   line.add({"--runs", "N", fmt::format("Number of timed calls, default {}", runs), store_integer(runs, 2, 1000000)});
@@ -44,16 +46,19 @@ int bench_command(CommandLine& line) {
   line.add({"--json", "", "Print JSON, including the steps", store_true(json)});
   line.add({"--html", "FILE", "Write the report with the measured times, the roofline and the latencies as a page",
             store_text(page)});
+  line.add(report_option(reports));
   if (auto status = line.parse()) return *status;
   Diagnostics diagnostics;
-  if (!page.empty() && !can_write({page}, diagnostics)) return report(diagnostics, line.reporting());
+  std::vector<std::string> files = reports;
+  if (!page.empty()) files.push_back(page);
+  if (!can_write(files, diagnostics)) return report(diagnostics, line.reporting());
   Compiler compiler(options, diagnostics);
   auto planned = compiler.compile();
   if (!planned) return report(diagnostics, line.reporting());
   std::vector<Constant> inputs;
   for (const auto& t : planned->interface.inputs) inputs.push_back(random_tensor(t, inputs.size() + 1));
   targets::ObjectFile object = compiler.generate(*planned);
-  layers |= json || !page.empty();
+  layers |= json || !files.empty();
   auto measured = profile(*planned, object.bytes(), inputs, runs, layers, diagnostics);
   if (!measured) return report(diagnostics, line.reporting());
   if (json) {
@@ -65,9 +70,11 @@ int bench_command(CommandLine& line) {
     std::cout << latency_text(*measured, planned->interface.macs);
     if (layers) std::cout << profile_table(*measured);
   }
-  if (!page.empty())
-    write_file(page, report_page(report_json({*planned, compiler.contents(), object.sizes(), &*measured})),
-               diagnostics);
+  if (!files.empty()) {
+    nlohmann::json result = report_json({*planned, compiler.contents(), object.sizes(), &*measured});
+    if (!page.empty()) write_file(page, report_page(result), diagnostics);
+    for (const std::string& path : reports) write_file(path, report_text(path, result), diagnostics);
+  }
   return report(diagnostics, line.reporting());
 }
 

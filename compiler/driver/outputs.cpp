@@ -6,6 +6,8 @@
 #include <set>
 #include <sstream>
 
+#include "driver/report/report.h"
+#include "driver/report/report_page.h"
 #include "support/files.h"
 #include "support/similar_names.h"
 
@@ -128,7 +130,18 @@ void add_output_options(CommandLine& line, Outputs& out) {
   add({"-MF", "FILE", "Path of the dependency file, default: that of the object, with .d",
        store_text(out.dependency_file)});
   add({"-MT", "NAME", "Target of the dependency rule, default: the object", store_text(out.dependency_target)});
+  add(report_option(out.reports));
   line.after_values([&out] { return check_outputs(out); });
+}
+
+Option report_option(std::vector<std::string>& paths) {
+  return {"--report", "FILE",
+          "Write a report with the time of each step and the memory over time: FILE.html, a page, or FILE.json. May be "
+          "repeated",
+          [&paths](const std::string& path) {
+            paths.push_back(path);
+            return Problem{check_report_path(path)};
+          }};
 }
 
 std::string without_suffix(const std::string& path) {
@@ -141,6 +154,7 @@ std::string scheduled_text_name(const std::string& stem) { return stem + text_su
 bool can_write_outputs(const Outputs& out, const CompileOptions& options, Diagnostics& diagnostics) {
   std::vector<std::string> paths = {out.object};
   if (out.dependencies) paths.push_back(dependency_path(out));
+  paths.insert(paths.end(), out.reports.begin(), out.reports.end());
   if (!options.weights_file.empty()) paths.push_back(options.weights_file);
   return can_write(paths, diagnostics);
 }
@@ -161,14 +175,16 @@ bool write_outputs(Compiler& compiler, const Outputs& out, relay::Module module,
     if (std::ranges::count(kinds, text.kind))
       add_text(to_stream ? out.object : stem + text.suffix, text.make(compiler, module, planned));
   module = {};  // frees the model's bytes before LLVM needs memory
-  // The header has the size of the stack, which code generation computes.
-  if (has_object || has_header) object = compiler.generate(planned);
+  // The header and reports have the size of the stack, which code generation computes.
+  if (has_object || has_header || !out.reports.empty()) object = compiler.generate(planned);
   if (has_object) {
     files.push_back({out.object, object.pieces()});
     if (!planned.weights_file.empty()) files.push_back({compiler.options().weights_file, {planned.weights_file}});
   }
   if (has_header) add_text(to_stream ? out.object : stem + ".h", emit::make_header(planned.interface));
   if (out.dependencies) add_text(dependency_path(out), dependency_rules(compiler, out));
+  for (const std::string& path : out.reports)
+    add_text(path, report_text(path, report_json({planned, compiler.contents(), object.sizes()})));
   if (!differ_from_inputs(files, compiler.files(), diagnostics)) return false;
   if (records) add_text(compiler.options().tuning_records, records->str());
   return write_files(files, diagnostics);

@@ -17,10 +17,14 @@ struct Outputs {
   bool dependencies = false;                       // -MD
   bool phony_dependencies = false;                 // -MP: a rule without commands for each dependency
   std::string dependency_file, dependency_target;  // empty: derived from `object`
+  std::vector<std::string> reports;                // paths, whose suffixes are the reports' forms
 };
 
 // The options of the group "Output", and their checks.
 void add_output_options(CommandLine&, Outputs&);
+
+// --report FILE, which may be repeated.
+Option report_option(std::vector<std::string>& paths);
 
 // The path without its suffix.
 std::string without_suffix(const std::string& path);

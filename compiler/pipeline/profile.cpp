@@ -107,8 +107,10 @@ double Profile::gflops() const {
   double flops = 0;
   for (const StepProfile& s : steps)
     if (s.seconds > 0) flops += static_cast<double>(s.cost.flops);
-  return flops / step_seconds() * 1e-9;
+  return flops > 0 ? flops / step_seconds() * 1e-9 : 0;
 }
+
+double Profile::of_floor() const { return step_seconds() > 0 ? floor_seconds() / step_seconds() : 0; }
 
 std::optional<Profile> profile(const Planned& planned, std::span<const std::byte> object,
                                const std::vector<Constant>& inputs, int runs, bool steps, Diagnostics& diagnostics) {

@@ -42,10 +42,11 @@ struct Profile {
 
   double quantile(double q) const { return seconds[static_cast<size_t>(q * static_cast<double>(seconds.size() - 1))]; }
 
-  // Sums over the steps that ran; their rate in GFLOP/s.
+  // Sums over the steps that ran; their rate in GFLOP/s and the share of the floors in their time, 0 without steps.
   double step_seconds() const;
   double floor_seconds() const;
   double gflops() const;
+  double of_floor() const;
 
   double share_of_time(const StepProfile& s) const { return s.seconds / step_seconds(); }
 };

@@ -48,17 +48,15 @@ json nullable(bool known, int64_t number) { return known ? json(number) : json()
 
 json totals_json(const ReportInput& in, const std::vector<lower::StepCost>& steps, double estimated_seconds) {
   const emit::Interface& i = in.planned.interface;
-  bool generated = in.sizes.has_value();
-  int64_t code = generated ? in.sizes->code_bytes : 0, data = generated ? in.sizes->data_bytes : 0;
   return {{"parameters", in.contents.parameters},
           {"macs", i.macs},
           {"weights_bytes", i.weights_bytes},
           {"weights_file_bytes", nullable(i.weights_file.has_value(), i.weights_file ? i.weights_file->bytes : 0)},
-          {"code_bytes", nullable(generated, code)},
-          {"flash_bytes", nullable(generated, code + data)},
+          {"code_bytes", in.sizes.code_bytes},
+          {"flash_bytes", in.sizes.code_bytes + in.sizes.data_bytes},
           {"arena_bytes", i.arena_bytes},
           {"arena_align_bytes", i.arena_alignment},
-          {"stack_bytes", nullable(generated, i.stack_bytes)},
+          {"stack_bytes", i.stack_bytes},
           {"steps", steps.size()},
           {"estimated_us", estimated_seconds * 1e6}};
 }
@@ -142,7 +140,7 @@ json measured_json(const Profile& p) {
           {"bandwidth_buffer_bytes", p.roof.buffer_bytes},
           {"steps_us", p.step_seconds() * 1e6},
           {"gflops", p.gflops()},
-          {"percent_of_floor", 100 * p.floor_seconds() / p.step_seconds()}};
+          {"percent_of_floor", 100 * p.of_floor()}};
 }
 
 json measured_step(const Profile& p, const StepProfile& s) {

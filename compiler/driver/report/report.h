@@ -3,7 +3,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <optional>
+#include <vector>
 
 #include "pipeline/compile.h"
 #include "pipeline/profile.h"
@@ -14,8 +14,8 @@ namespace dlcc::driver {
 struct ReportInput {
   const Planned& planned;
   const ModelContents& contents;
-  std::optional<targets::ObjectSizes> sizes = {};  // of the object; empty: no code was generated
-  const Profile* profile = nullptr;                // null: not measured
+  targets::ObjectSizes sizes;        // of the object
+  const Profile* profile = nullptr;  // null: not measured
 };
 
 // Equal inputs give equal reports: only a profile has a date.

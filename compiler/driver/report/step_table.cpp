@@ -41,7 +41,8 @@ std::string profile_table(const Profile& p) {
   std::string text = fmt::format(
       "Peak {:.1f} GFLOP/s: multiply-adds in registers. Bandwidth {:.1f} GB/s: reading {:.0f} MiB, more than the "
       "level-2 cache holds.\nFloor: max(FLOPs / peak, bytes / bandwidth); bytes are operands, weights and results.\n"
-      "Times: medians of {} calls. Of floor: floor / time, by the peak before and after the step.\n\n",
+      "Times: medians of {} calls. Of floor: floor / time, by the peak before and after the step.\n"
+      "Above 100 %: data in a cache, or fewer operations than the definition has (Winograd).\n\n",
       p.roof.peak * 1e-9, p.roof.bandwidth * 1e-9, static_cast<double>(p.roof.buffer_bytes) / (1 << 20), p.calls);
   text += fmt::format("{:>4} {:>9} {:>6} {:>10} {:>10} {:>9} {:>7} {:>8}  {}\n", "step", "us", "time", "MFLOP", "KiB",
                       "GFLOP/s", "GB/s", "of floor", "node");
@@ -50,7 +51,7 @@ std::string profile_table(const Profile& p) {
                         s.cost.number, s.seconds * 1e6, 100 * p.share_of_time(s), mega(s.cost.flops),
                         kib(s.cost.bytes()), s.gflops(), s.gigabytes(), 100 * s.of_floor, s.cost.node, note(s.cost));
   text += fmt::format("{:>4} {:>9.2f} {:>44.1f} {:>16.1f}%\n", "all", p.step_seconds() * 1e6, p.gflops(),
-                      100 * p.floor_seconds() / p.step_seconds());
+                      100 * p.of_floor());
   return text;
 }
 

@@ -1,109 +1,145 @@
-// The arena over time: a rectangle for the live range of each buffer, over lanes for the caller's inputs and outputs.
+// The arena over time: a rectangle for the live range of each buffer, below lanes for the caller's inputs and outputs.
 
+// In pixels. Drawings with many steps are wider than their figure, which then scrolls.
 const arenaLayout = {axis: 64, right: 8, top: 18, lane: 12, plot: 300, bottom: 34, narrowestStep: 1.5};
 
+// A buffer of the arena, or an input or output, which has `caller`: what it is for the caller.
 function bufferDescription(buffer) {
   const place = buffer.caller ? `${buffer.caller} in the caller's memory` : `at byte ${buffer.offset_bytes}`;
-  const taken = buffer.in_place_of === null || buffer.in_place_of === undefined
-    ? "" : `, in place of ${report.arena.buffers[buffer.in_place_of].name}`;
+  const before = report.arena.buffers[buffer.in_place_of];
   const first = positionText(buffer.first_position), last = positionText(buffer.last_position);
   return [
     element("strong", {}, buffer.name || "unnamed"),
-    ` ${buffer.scratch ? "scratch, " : ""}${typeText(buffer)}, ${bytesText(buffer.bytes)} ${place}${taken}; `,
+    ` ${buffer.scratch ? "scratch, " : ""}${typeText(buffer)}, ${bytesText(buffer.bytes)} ${place}`,
+    `${before ? `, in place of ${before.name}` : ""}; `,
     first === last ? `step ${first}` : `from step ${first} to ${last}`,
   ];
 }
 
 // The inputs and outputs that the program accesses, as buffers of the caller.
-function callerBuffers() {
-  const buffers = (tensors, caller) =>
-    tensors.filter((t) => t.first_position !== null).map((t) => ({...t, caller}));
-  return {inputs: buffers(report.inputs, "input"), outputs: buffers(report.outputs, "output")};
+function callerBuffers(tensors, caller) {
+  return tensors.filter((tensor) => tensor.first_position !== null).map((tensor) => ({...tensor, caller}));
+}
+
+// Where positions, bytes and lanes are in a figure of this width.
+function arenaGeometry(width) {
+  const {axis, right, top, lane, plot, bottom, narrowestStep} = arenaLayout, {bytes, positions} = report.arena;
+  const step = Math.max((width - axis - right) / Math.max(positions, 1), narrowestStep);
+  const plotTop = top + 2 * lane + 6, floor = plotTop + plot;
+  return {
+    plotTop, floor,
+    height: floor + bottom,
+    end: positions * step,
+    x: (position) => position * step,
+    y: (offset) => floor - plot * offset / Math.max(bytes, 1),
+    laneTop: (row) => top + row * lane,
+  };
+}
+
+// The labels of bytes and lanes, which stay in sight while the figure scrolls.
+function arenaAxis({y, laneTop, height}) {
+  const {axis} = arenaLayout;
+  const name = (text, baseline) => label(text, {x: axis - 6, y: baseline, "text-anchor": "end"});
+  return shape("svg", {class: "axis", width: axis, height, viewBox: `0 0 ${axis} ${height}`, "aria-hidden": "true"},
+               ...byteTicks(report.arena.bytes, 6).map((tick) => name(tick.text, y(tick.bytes) + 4)),
+               name("inputs", laneTop(0) + 10), name("outputs", laneTop(1) + 10));
+}
+
+function arenaGrid({x, y, end, floor}) {
+  const {bytes, positions} = report.arena;
+  const steps = linearTicks(positions - 1, Math.max(end / 60, 2)).filter(Number.isInteger);
+  return [
+    ...byteTicks(bytes, 6).map((tick) =>
+      shape("line", {class: "grid", x1: 0, x2: end, y1: y(tick.bytes), y2: y(tick.bytes)})),
+    ...steps.map((step) => label(`${step}`, {x: x(step + 0.5), y: floor + 16, "text-anchor": "middle"})),
+    label("step", {class: "name", x: 0, y: floor + 31}),
+  ];
+}
+
+// Where a result takes over the storage of an operand, both are drawn with half of the step: `given` and `taken` say
+// that the end or the beginning of the live range is such a half.
+function arenaBar({x}, buffer, {given, taken}, vertical, kind) {
+  const from = x(buffer.first_position + (taken ? 0.5 : 0)), to = x(buffer.last_position + (given ? 0.5 : 1));
+  const node = shape("rect", {class: `mark ${kind}`, x: from, width: Math.max(to - from, 1), ...vertical});
+  return {item: buffer, node};
+}
+
+function arenaMarks(geometry) {
+  const {y, laneTop} = geometry, {buffers} = report.arena;
+  const lanes = [callerBuffers(report.inputs, "input"), callerBuffers(report.outputs, "output")];
+  const callers = lanes.flatMap((list, row) => list.map((buffer) =>
+    arenaBar(geometry, buffer, {}, {y: laneTop(row) + 1, height: arenaLayout.lane - 2}, "caller")));
+  const givenAway = new Set(buffers.map((buffer) => buffer.in_place_of));
+  let values = 0;
+  const bars = buffers.map((buffer, index) => {
+    const kind = buffer.scratch ? "scratch" : values++ % 2 ? "value odd" : "value";
+    const top = y(buffer.offset_bytes + buffer.bytes), height = Math.max(y(buffer.offset_bytes) - top, 1);
+    const halves = {given: givenAway.has(index), taken: buffer.in_place_of !== null};
+    return arenaBar(geometry, buffer, halves, {y: top, height}, `buffer ${kind}`);
+  });
+  return [...callers, ...bars];
+}
+
+// The buffer's name, where its rectangle has room for it.
+function nameInside({item, node}) {
+  const [x, y, width, height] = ["x", "y", "width", "height"].map((side) => Number(node.getAttribute(side)));
+  if (height < 16 || width < 7 * item.name.length + 8) return [];
+  return [label(item.name, {class: "inside", x: x + width / 2, y: y + height / 2 + 4, "text-anchor": "middle"})];
+}
+
+function peakMark({x, end, floor}) {
+  const {peak_position: peak, peak_live_bytes: bytes} = report.arena, {top} = arenaLayout;
+  const at = x(peak + 0.5), anchor = anchorAt(at, 0, end, 90);
+  return [
+    shape("line", {class: "peak-line", x1: at, x2: at, y1: top - 2, y2: floor}),
+    label(`peak ${bytesText(bytes)}, step ${peak}`, {class: "peak-name", ...anchor, y: top - 6}),
+  ];
 }
 
 function drawArena(width) {
-  const {axis, right, top, lane, plot, bottom, narrowestStep} = arenaLayout;
+  const geometry = arenaGeometry(width), marks = arenaMarks(geometry);
   const {bytes, positions, peak_position: peak, buffers} = report.arena;
-  const step = Math.max((width - axis - right) / Math.max(positions, 1), narrowestStep);
-  const end = positions * step, plotTop = top + 2 * lane + 6, floor = plotTop + plot;
-  const height = floor + bottom;
-  const x = (position) => position * step;
-  const y = (offset) => floor - plot * offset / Math.max(bytes, 1);
-  const scales = shape("svg", {class: "axis", width: axis, height, viewBox: `0 0 ${axis} ${height}`, "aria-hidden": "true"});
-  const view = shape("svg", {
-    width: end + right, height, viewBox: `0 0 ${end + right} ${height}`, role: "img",
-    "aria-label": `${buffers.length} buffers in an arena of ${bytesText(bytes)} over ${positions} steps; most is live in step ${positionText(peak)}`,
-  });
-  const givenAway = new Set(buffers.map((buffer) => buffer.in_place_of));
-  const marks = [];
-
-  for (const t of byteTicks(bytes, 6)) {
-    view.append(shape("line", {class: "grid", x1: 0, x2: end, y1: y(t.bytes), y2: y(t.bytes)}));
-    scales.append(label(t.text, {x: axis - 6, y: y(t.bytes) + 4, "text-anchor": "end"}));
-  }
-  for (const t of linearTicks(positions - 1, Math.max(end / 60, 2)).filter(Number.isInteger))
-    view.append(label(`${t}`, {x: x(t + 0.5), y: floor + 16, "text-anchor": "middle"}));
-  view.append(label("step", {class: "name", x: 0, y: floor + 31}));
-
-  const {inputs, outputs} = callerBuffers();
-  for (const [row, [name, list]] of Object.entries(Object.entries({inputs, outputs}))) {
-    const laneTop = top + row * lane;
-    scales.append(label(name, {x: axis - 6, y: laneTop + 10, "text-anchor": "end"}));
-    for (const buffer of list) marks.push({item: buffer, node: bar(buffer, false, laneTop + 1, lane - 2, "caller")});
-  }
-  let values = 0;
-  buffers.forEach((buffer, index) => {
-    const kind = buffer.scratch ? "scratch" : values++ % 2 ? "value odd" : "value";
-    const bufferTop = y(buffer.offset_bytes + buffer.bytes), height = Math.max(y(buffer.offset_bytes) - bufferTop, 1);
-    marks.push({item: buffer, node: bar(buffer, givenAway.has(index), bufferTop, height, `buffer ${kind}`)});
-  });
-  view.append(...marks.map((mark) => mark.node), ...marks.flatMap(nameInside));
-  if (buffers.length > 0) view.append(...peakMark());
-  view.append(shape("rect", {class: "frame", x: 0.5, y: plotTop, width: end, height: plot}));
-  return {parts: [scales, view], marks};
-
-  // Where a result takes over the storage of an operand, both are drawn with half of the step.
-  function bar(buffer, given, barTop, barHeight, kind) {
-    const takes = (buffer.in_place_of ?? null) !== null;
-    const from = x(buffer.first_position + (takes ? 0.5 : 0)), to = x(buffer.last_position + (given ? 0.5 : 1));
-    return shape("rect", {class: `mark ${kind}`, x: from, y: barTop, width: Math.max(to - from, 1), height: barHeight});
-  }
-
-  // The buffer's name, where its rectangle has room for it.
-  function nameInside({item, node}) {
-    const size = (side) => Number(node.getAttribute(side));
-    if (size("height") < 16 || size("width") < 7 * item.name.length + 8) return [];
-    return [label(item.name, {class: "inside", x: size("x") + size("width") / 2, y: size("y") + size("height") / 2 + 4, "text-anchor": "middle"})];
-  }
-
-  function peakMark() {
-    const at = x(peak + 0.5), text = `peak ${bytesText(report.arena.peak_live_bytes)}, step ${peak}`;
-    const anchor = at < 90 ? "start" : at > end - 90 ? "end" : "middle";
-    return [
-      shape("line", {class: "peak-line", x1: at, x2: at, y1: top - 2, y2: floor}),
-      label(text, {class: "peak-name", x: anchor === "start" ? 0 : anchor === "end" ? end : at, y: top - 6, "text-anchor": anchor}),
-    ];
-  }
+  const {end, height, plotTop} = geometry, viewWidth = end + arenaLayout.right;
+  const summary = `${buffers.length} buffers in an arena of ${bytesText(bytes)} over ${positions} steps; ` +
+                  `most is live in step ${positionText(peak)}`;
+  const view = shape("svg", {width: viewWidth, height, viewBox: `0 0 ${viewWidth} ${height}`, role: "img",
+                             "aria-label": summary},
+                     ...arenaGrid(geometry), ...marks.map((mark) => mark.node), ...marks.flatMap(nameInside),
+                     ...peakMark(geometry),
+                     shape("rect", {class: "frame", x: 0.5, y: plotTop, width: end, height: arenaLayout.plot}));
+  return {parts: [arenaAxis(geometry), view], marks};
 }
 
-function showArena() {
-  const {arena} = report;
-  byId("arena-text").textContent = arena.buffers.length === 0
-    ? "The program needs no arena: its steps read and write the caller's memory and constants only."
-    : `One rectangle for the live range of each buffer: its steps across, its bytes upwards. The arena has ` +
-      `${bytesText(arena.bytes)} (${arena.bytes} bytes); ` +
-      `no plan needs less${arena.bytes > arena.live_bound_bytes ? ` than ${arena.live_bound_bytes} bytes` : ""}. ` +
-      `Most bytes are live in step ${positionText(arena.peak_position)}. Inputs and outputs are in the caller's memory.`;
-  byId("arena").hidden = arena.buffers.length === 0;
-  new Drawing("arena", drawArena, bufferDescription,
-              [["value", "values"], ["scratch", "scratch of one step"], ["caller", "caller's memory"], ["peak", "peak"]]);
+function useText(buffer) {
+  if (buffer.scratch) return "scratch";
+  const before = report.arena.buffers[buffer.in_place_of];
+  return before ? `in place of ${before.name}` : "value";
+}
+
+function showBuffers() {
   fillTable(byId("buffers"), [
     {title: "buffer", head: true, cell: (b) => b.name || "unnamed"},
-    {title: "stored as", text: true, cell: (b) => typeText(b)},
+    {title: "stored as", text: true, cell: typeText},
     {title: "bytes", cell: (b) => `${b.bytes}`},
     {title: "offset", cell: (b) => `${b.offset_bytes}`},
     {title: "first step", cell: (b) => `${b.first_position}`},
     {title: "last step", cell: (b) => `${b.last_position}`},
-    {title: "use", text: true, cell: (b) => b.scratch ? "scratch" : b.in_place_of !== null ? `in place of ${arena.buffers[b.in_place_of].name}` : "value"},
-  ], arena.buffers);
+    {title: "use", text: true, cell: useText},
+  ], report.arena.buffers);
+}
+
+function showArena() {
+  const {bytes, live_bound_bytes: bound, peak_position: peak, buffers} = report.arena;
+  byId("arena").hidden = byId("buffers-details").hidden = buffers.length === 0;
+  if (buffers.length === 0) {
+    byId("arena-text").textContent = "The program needs no arena: its steps access the caller's memory and constants.";
+    return;
+  }
+  byId("arena-text").textContent =
+    `One rectangle for the live range of each buffer: its steps across, its bytes upwards. The arena has ` +
+    `${bytesText(bytes)} (${bytes} bytes); no plan needs less${bytes > bound ? ` than ${bound} bytes` : ""}. Most ` +
+    `bytes are live in step ${positionText(peak)}. Inputs and outputs are in the caller's memory.`;
+  const legend = {value: "values", scratch: "scratch of one step", caller: "caller's memory", peak: "peak"};
+  new Drawing("arena", drawArena, bufferDescription, legend);
+  showBuffers();
 }

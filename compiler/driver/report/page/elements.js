@@ -90,6 +90,13 @@ function linearTicks(high, most) {
   return Array.from({length: Math.floor(high / distance) + 1}, (_, index) => index * distance);
 }
 
+// Attributes of a label at `x`: centred, except within `margin` pixels of an edge.
+function anchorAt(x, left, right, margin) {
+  if (x < left + margin) return {x: left, "text-anchor": "start"};
+  if (x > right - margin) return {x: right, "text-anchor": "end"};
+  return {x, "text-anchor": "middle"};
+}
+
 // Ticks of round numbers in one unit.
 function byteTicks(bytes, most) {
   const {name, size} = byteUnit(bytes);
@@ -101,8 +108,9 @@ function byteTicks(bytes, most) {
 function fillTable(table, columns, rows) {
   const titles = columns.map((column) =>
     element("th", {scope: "col", class: column.head ? "row-title text" : column.text ? "text" : ""}, column.title));
-  const cells = (row) => columns.map((column) =>
-    element(column.head ? "th" : "td", column.head ? {scope: "row"} : {class: column.text ? "text" : ""}, column.cell(row)));
+  const cells = (row) => columns.map((column) => column.head
+    ? element("th", {scope: "row"}, column.cell(row))
+    : element("td", {class: column.text ? "text" : ""}, column.cell(row)));
   table.replaceChildren(element("thead", {}, element("tr", {}, ...titles)),
                         element("tbody", {}, ...rows.map((row) => element("tr", {}, ...cells(row)))));
 }
@@ -112,16 +120,18 @@ const printWidth = 680;  // pixels of a drawing; a page of A4 or letter paper ha
 // A drawing that is as wide as its figure, and whose marks can be pointed at, tapped, or visited with the arrow keys.
 //   draw(width)     returns {parts: elements of the canvas, marks: [{node, item}]}
 //   describe(item)  returns the nodes and strings that are shown below the drawing for a chosen mark
+//   legend          the text of each class of marks
 class Drawing {
-  constructor(id, draw, describe, legend = []) {
+  constructor(id, draw, describe, legend = {}) {
     this.draw = draw;
     this.describe = describe;
     this.chosen = -1;
     this.figure = byId(id);
     this.canvas = element("div", {class: "canvas", tabindex: "0"});
     this.readout = element("output", {class: "readout"}, this.hint());
-    const entries = legend.map(([kind, text]) => element("span", {}, element("i", {class: kind}), text));
-    this.figure.append(element("div", {class: "legend"}, ...entries), this.canvas, this.readout);
+    const entry = ([kind, text]) => element("span", {}, element("i", {class: kind}), text);
+    const key = element("div", {class: "legend"}, ...Object.entries(legend).map(entry));
+    this.figure.append(key, this.canvas, this.readout);
     this.canvas.addEventListener("pointermove", (event) => this.point(event));
     this.canvas.addEventListener("click", (event) => this.point(event));
     this.canvas.addEventListener("keydown", (event) => this.key(event));

@@ -5,48 +5,56 @@ function showHead() {
   document.title = `${report.model} · dlcc report`;
   byId("model").textContent = report.model;
   const threads = target.threads === 1 ? "one thread" : `${target.threads} threads`;
-  byId("origin").textContent = `${report.provenance}; code for ${target.name}: ${target.cpu_levels.join(", ")}; ${threads}`;
+  byId("origin").textContent =
+    `${report.provenance}; code for ${target.name}: ${target.cpu_levels.join(", ")}; ${threads}`;
   byId("machine").textContent = measured
     ? `Measured on ${measured.cpu}, ${measured.date.replace("T", " ").replace("Z", " UTC")}.`
     : "Not measured: times are estimates. dlcc bench --html FILE measures.";
 }
 
+function measuredFigures() {
+  return [
+    [timeText(1000 * measured.median_ms), "median latency"],
+    [`${measured.gflops.toFixed(0)} GFLOP/s`, "over all steps"],
+    [`${measured.percent_of_floor.toFixed(0)} %`, "of the floor"],
+    [`${measured.peak_gflops.toFixed(0)} GFLOP/s`, "peak, measured"],
+    [`${measured.bandwidth_gigabytes_per_second.toFixed(1)} GB/s`, "reading, measured"],
+  ];
+}
+
 function showTotals() {
   const {totals} = report;
   const figures = [
-    measured ? [timeText(1000 * measured.median_ms), "median latency"] : undefined,
+    ...(measured ? measuredFigures() : []),
     [timeText(totals.estimated_us), "time, estimated"],
-    measured && [`${measured.gflops.toFixed(0)} GFLOP/s`, "over all steps"],
-    measured && [`${measured.percent_of_floor.toFixed(0)} %`, "of the floor"],
-    measured && [`${measured.peak_gflops.toFixed(0)} GFLOP/s`, "peak, measured"],
-    measured && [`${measured.bandwidth_gigabytes_per_second.toFixed(1)} GB/s`, "reading, measured"],
     [countText(totals.macs), "MACs"],
     [countText(totals.parameters), "parameters"],
     [bytesText(totals.weights_bytes), "weights"],
-    totals.weights_file_bytes !== null && [bytesText(totals.weights_file_bytes), "file of weights"],
-    totals.flash_bytes !== null && [bytesText(totals.flash_bytes), "code and read-only data of the object"],
-    totals.code_bytes !== null && [bytesText(totals.code_bytes), "code"],
+    ...(totals.weights_file_bytes === null ? [] : [[bytesText(totals.weights_file_bytes), "file of weights"]]),
+    [bytesText(totals.flash_bytes), "code and read-only data of the object"],
+    [bytesText(totals.code_bytes), "code"],
     [bytesText(totals.arena_bytes), "arena"],
-    totals.stack_bytes !== null && [bytesText(totals.stack_bytes), "stack"],
+    [bytesText(totals.stack_bytes), "stack"],
     [`${totals.steps}`, "steps"],
   ];
-  for (const [value, name] of figures.filter((figure) => figure))
+  for (const [value, name] of figures)
     byId("totals").append(element("div", {}, element("dt", {}, name), element("dd", {}, value)));
 }
 
 function showInterface() {
-  const rows = [...report.inputs.map((t) => ({...t, use: "input"})), ...report.outputs.map((t) => ({...t, use: "output"}))];
+  const rows = (tensors, use) => tensors.map((tensor) => ({...tensor, use}));
   fillTable(byId("interface"), [
     {title: "name", head: true, cell: (t) => t.name},
     {title: "use", text: true, cell: (t) => t.use},
     {title: "type", text: true, cell: typeText},
     {title: "size", cell: (t) => bytesText(t.bytes)},
-  ], rows);
+  ], [...rows(report.inputs, "input"), ...rows(report.outputs, "output")]);
 }
 
 function showOperators() {
   const operators = Object.entries(report.operators).sort(([, a], [, b]) => b - a);
-  byId("operators").append(...operators.map(([name, count]) => element("li", {}, element("strong", {}, `${count} `), name)));
+  const chip = ([name, count]) => element("li", {}, element("strong", {}, `${count} `), name);
+  byId("operators").append(...operators.map(chip));
 }
 
 showHead();

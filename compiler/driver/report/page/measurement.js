@@ -47,8 +47,8 @@ function stepDescription(step) {
 }
 
 function dot(step, x, y, scale) {
-  const radius = 2.5 + scale * Math.sqrt(step.measured.percent / 100);
-  return {item: step, node: shape("circle", {class: `mark dot${isSlow(step) ? " slow" : ""}`, cx: x, cy: y, r: radius})};
+  const radius = 2.5 + scale * Math.sqrt(step.measured.percent / 100), kind = isSlow(step) ? "dot slow" : "dot";
+  return {item: step, node: shape("circle", {class: `mark ${kind}`, cx: x, cy: y, r: radius})};
 }
 
 function verticalGrid(axis, top, bottom) {
@@ -80,7 +80,8 @@ function roofs(x, y, ridge) {
   ];
 }
 
-// Steps without multiply-adds have no intensity; they are drawn below the chart, by the bytes per second that they move.
+// Steps without multiply-adds have no intensity; they are drawn below the chart, by the bytes per second that they
+// move.
 function movingStrip(steps, top, left, right, scale) {
   const bandwidth = measured.bandwidth_gigabytes_per_second;
   const rates = [bandwidth, ...steps.map((step) => step.measured.gigabytes_per_second)].filter((rate) => rate > 0);
@@ -107,10 +108,12 @@ function drawRoofline(width) {
   const scale = Math.min(width / 48, 20);
   const strip = moving.length ? movingStrip(moving, bottom + 56, left, right, scale) : {parts: [], marks: []};
   const height = bottom + (moving.length ? 56 + 80 : 44);
-  const marks = [...computing.map((step) => dot(step, x.at(intensity(step)), y.at(step.measured.gflops), scale)), ...strip.marks];
+  const dots = computing.map((step) => dot(step, x.at(intensity(step)), y.at(step.measured.gflops), scale));
+  const marks = [...dots, ...strip.marks];
   const view = shape("svg", {
     width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
-    "aria-label": "Steps by FLOP per byte and GFLOP/s, under the measured peak and bandwidth. The table of steps has the numbers.",
+    "aria-label": "Steps by FLOP per byte and GFLOP/s, under the measured peak and bandwidth. " +
+                  "The table of steps has the numbers.",
   }, ...verticalGrid(x, top, bottom), ...horizontalGrid(y, left, right),
     label("FLOP per byte", {class: "name", x: right, y: bottom + 34, "text-anchor": "end"}),
     label("GFLOP/s", {class: "name", x: 4, y: 14}),
@@ -122,12 +125,10 @@ function drawRoofline(width) {
 function quantileMarks(x, top, bottom, left, right) {
   const quantiles = {fastest: measured.min_ms, median: measured.median_ms, "95th percentile": measured.p95_ms};
   return Object.entries(quantiles).flatMap(([name, milliseconds], row) => {
-    const at = x(Math.min(milliseconds, measured.histogram.high_ms));
-    const anchor = at < left + 70 ? "start" : at > right - 70 ? "end" : "middle";
-    const y = bottom + 16 + 15 * row;
+    const at = x(Math.min(milliseconds, measured.histogram.high_ms)), y = bottom + 16 + 15 * row;
     return [
       shape("line", {class: "quantile", x1: at, x2: at, y1: top, y2: y - 11}),
-      label(`${name} ${timeText(1000 * milliseconds)}`, {x: at, y, "text-anchor": anchor}),
+      label(`${name} ${timeText(1000 * milliseconds)}`, {y, ...anchorAt(at, left, right, 70)}),
     ];
   });
 }
@@ -139,11 +140,9 @@ function drawLatency(width) {
   const most = Math.max(...counts), binWidth = (right - left) / counts.length;
   const marks = counts.map((count, index) => {
     const from = low + (high - low) * index / counts.length, barHeight = (bottom - top) * count / most;
-    const last = index === counts.length - 1;
-    return {
-      item: {count, from, to: last ? measured.max_ms : from + (high - low) / counts.length},
-      node: shape("rect", {class: "mark bin", x: left + index * binWidth + 0.5, y: bottom - barHeight, width: binWidth - 1, height: barHeight}),
-    };
+    const to = index === counts.length - 1 ? measured.max_ms : from + (high - low) / counts.length;
+    const box = {x: left + index * binWidth + 0.5, width: binWidth - 1, y: bottom - barHeight, height: barHeight};
+    return {item: {count, from, to}, node: shape("rect", {class: "mark bin", ...box})};
   }).filter((mark) => mark.item.count > 0);
   const view = shape("svg", {
     width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
@@ -155,16 +154,19 @@ function drawLatency(width) {
 
 function showMeasurement() {
   if (!measured) return;
-  for (const id of ["roofline-section", "latency-section", "floor-text"]) byId(id).hidden = false;
+  const timed = measuredSteps().length > 0;  // else the program has no kernels
+  for (const id of ["roofline-section", "floor-text"]) byId(id).hidden = !timed;
+  byId("latency-section").hidden = false;
   byId("roofline-text").textContent =
-    `A dot is a step; its area is the step's time. The floor of a step is max(FLOPs / peak, bytes / bandwidth). The peak, ` +
-    `multiply-adds in registers, is measured before and after each step; the bandwidth by reading ` +
-    `${bytesText(measured.bandwidth_buffer_bytes)}, more than the level-2 cache holds.`;
+    `A dot is a step; its area is the step's time. The floor of a step is max(FLOPs / peak, bytes / bandwidth). The ` +
+    `peak, multiply-adds in registers, is measured before and after each step; the bandwidth by reading ` +
+    `${bytesText(measured.bandwidth_buffer_bytes)}, more than the level-2 cache holds. A dot above the ` +
+    `roof has fewer operations than its definition, which GFLOP/s count (Winograd), or finds its data in a cache.`;
   byId("latency-text").textContent =
-    `${measured.runs} calls on random inputs, from ${timeText(1000 * measured.min_ms)} to ${timeText(1000 * measured.max_ms)}. ` +
-    `Times of steps are medians of ${measured.profiled_calls} further calls.`;
-  new Drawing("roofline", drawRoofline, stepDescription,
-              [["dot", "step"], ["slow", "below 60 % of its floor and more than 0.5 % of the time"]]);
-  new Drawing("latency", drawLatency,
-              ({count, from, to}) => [`${count} of ${measured.runs} calls from ${timeText(1000 * from)} to ${timeText(1000 * to)}`]);
+    `${measured.runs} calls on random inputs, from ${timeText(1000 * measured.min_ms)} to ` +
+    `${timeText(1000 * measured.max_ms)}. Times of steps are medians of ${measured.profiled_calls} further calls.`;
+  const legend = {dot: "step", slow: "below 60 % of its floor and more than 0.5 % of the time"};
+  if (timed) new Drawing("roofline", drawRoofline, stepDescription, legend);
+  new Drawing("latency", drawLatency, ({count, from, to}) =>
+    [`${count} of ${measured.runs} calls from ${timeText(1000 * from)} to ${timeText(1000 * to)}`]);
 }

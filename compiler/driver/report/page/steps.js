@@ -10,8 +10,9 @@ function tensorsText(tensors) {
 
 function nodeCell(step) {
   const images = step.reads.filter((tensor) => tensor.storage !== "constant");
-  const details = [step.node ? step.kernel : "", `${tensorsText(images) || "constants"} → ${tensorsText(step.writes)}`, step.remark];
-  return [stepName(step), ...details.filter((text) => text).map((text) => element("small", {}, text))];
+  const shapes = `${tensorsText(images) || "constants"} → ${tensorsText(step.writes)}`;
+  const details = [step.node ? step.kernel : "", shapes, step.remark].filter((text) => text);
+  return [stepName(step), ...details.map((text) => element("small", {}, text))];
 }
 
 // A column has a title, `value(step)` to sort by, `cell(step)`, and on request `share(step)`, the length of a bar in
@@ -22,10 +23,12 @@ const nameColumns = [
 ];
 
 const measuredColumns = [
-  {title: "measured µs", value: (m) => m.median_us, cell: (m) => number(m.median_us, 2), total: (all) => all.steps_us.toFixed(2)},
+  {title: "measured µs", value: (m) => m.median_us, cell: (m) => number(m.median_us, 2),
+   total: (all) => all.steps_us.toFixed(2)},
   {title: "of the time", value: (m) => m.percent, cell: (m) => `${m.percent.toFixed(1)} %`, share: (m) => m.percent},
-  {title: "of floor", value: (m) => m.percent_of_floor, slow: isSlow, total: (all) => `${all.percent_of_floor.toFixed(0)} %`,
-   cell: (m, step) => `${isSlow(step) ? "▲ " : ""}${m.percent_of_floor.toFixed(0)} %`},
+  {title: "of floor", value: (m) => m.percent_of_floor, slow: isSlow,
+   cell: (m, step) => `${isSlow(step) ? "▲ " : ""}${m.percent_of_floor.toFixed(0)} %`,
+   total: (all) => `${all.percent_of_floor.toFixed(0)} %`},
   {title: "GFLOP/s", value: (m) => m.gflops, cell: (m) => number(m.gflops, 1), total: (all) => all.gflops.toFixed(1)},
   {title: "GB/s", value: (m) => m.gigabytes_per_second, cell: (m) => number(m.gigabytes_per_second, 1)},
 ].map((column) => ({
@@ -37,9 +40,12 @@ const measuredColumns = [
 }));
 
 const estimatedColumns = [
-  {title: "estimated µs", value: (s) => s.estimated_us, cell: (s) => [s.estimated_us.toFixed(2)], total: report.totals.estimated_us.toFixed(2)},
-  {title: "of the estimate", value: (s) => s.estimated_us, cell: (s) => [`${s.estimated_percent.toFixed(1)} %`], share: (s) => s.estimated_percent},
-  {title: "million MACs", value: (s) => s.macs, cell: (s) => [number(s.macs * 1e-6, 3)], total: number(report.totals.macs * 1e-6, 3)},
+  {title: "estimated µs", value: (s) => s.estimated_us, cell: (s) => [s.estimated_us.toFixed(2)],
+   total: report.totals.estimated_us.toFixed(2)},
+  {title: "of the estimate", value: (s) => s.estimated_us, cell: (s) => [`${s.estimated_percent.toFixed(1)} %`],
+   share: (s) => s.estimated_percent},
+  {title: "million MACs", value: (s) => s.macs, cell: (s) => [number(s.macs * 1e-6, 3)],
+   total: number(report.totals.macs * 1e-6, 3)},
   {title: "read KiB", value: (s) => s.bytes_read, cell: (s) => [number(s.bytes_read / 1024, 1)]},
   {title: "written KiB", value: (s) => s.bytes_written, cell: (s) => [number(s.bytes_written / 1024, 1)]},
 ];
@@ -86,8 +92,11 @@ function showSteps() {
     button.addEventListener("click", () => sortRows(body, rows, all, titles, index));
     return element("th", {scope: "col", class: column.head ? "row-title text" : ""}, button);
   });
-  const totals = all.map((column) => element(column.head ? "th" : "td", column.head ? {scope: "row"} : {}, column.total ?? ""));
-  byId("steps").append(element("thead", {}, element("tr", {}, ...titles)), body, element("tfoot", {}, element("tr", {}, ...totals)));
+  const totals = all.map((column) => column.head
+    ? element("th", {scope: "row"}, column.total)
+    : element("td", {}, column.total ?? ""));
+  byId("steps").append(element("thead", {}, element("tr", {}, ...titles)), body,
+                       element("tfoot", {}, element("tr", {}, ...totals)));
   byId("filter").addEventListener("input", (event) => filterRows(rows, event.target.value));
 }
 
@@ -95,11 +104,11 @@ function showEstimate() {
   const e = report.estimate;
   const cores = e.cores === 1 ? "one core" : `${e.cores} cores, each with its own share of the bandwidth`;
   byId("estimate-text").textContent =
-    `Bytes are operands, weights included, and results, each counted once. Shapes are as stored: blocks of channels lie ` +
-    `next to each other, and an image may have a halo. The estimate is not a measurement: it is ` +
-    `max(2 MACs / ${e.gflops.toFixed(0)} GFLOP/s, bytes / ${e.gigabytes_per_second.toFixed(1)} GB/s), for ${cores} of ` +
+    `Bytes are operands, weights included, and results, each counted once. Shapes are as stored: blocks of channels ` +
+    `lie next to each other, and an image may have a halo. The estimate is not a measurement: it is max(2 MACs / ` +
+    `${e.gflops.toFixed(0)} GFLOP/s, bytes / ${e.gigabytes_per_second.toFixed(1)} GB/s), for ${cores} of ` +
     `${e.cpu_level} at a nominal ${e.clock_ghz.toFixed(1)} GHz with ${e.flops_per_cycle_and_core} FLOP per cycle. ` +
-    `It assumes that all bytes come from memory, that arithmetic is as fast as in float32, and that nothing else takes ` +
-    `time; both arms of a branch count. Steps whose data is in a cache are faster, and so are Winograd convolutions, ` +
-    `which have fewer multiplications than their definition.`;
+    `It assumes that all bytes come from memory, that arithmetic is as fast as in float32, and that nothing else ` +
+    `takes time; both arms of a branch count. Steps whose data is in a cache are faster, and so are Winograd ` +
+    `convolutions, which have fewer multiplications than their definition.`;
 }
