@@ -172,11 +172,11 @@ class Scheduler {
 
 }  // namespace
 
-RegisterTile choose_register_tile(const Machine& m, int64_t n_per_vector, int64_t panel_width) {
+RegisterTile choose_register_tile(const Machine& m, int64_t n_per_vector, int64_t panel_width, int64_t k_interleave) {
   RegisterTile best;
   double best_ratio = 0;
-  // Without FMA: the product, and the two factors of the next one, which the instruction scheduler loads early.
-  const int64_t product = m.has_fma ? 0 : 3, spare = 1, free = m.vector_registers - product - spare;
+  const int64_t product = m.has_fma ? 0 : k_interleave > 1 ? 5 : 3, spare = 1;
+  const int64_t free = m.vector_registers - product - spare;
   for (int64_t nv = 1; nv * n_per_vector <= panel_width; ++nv) {
     if (panel_width % (nv * n_per_vector)) continue;
     int64_t rows = m.multiplies_by_lane ? (free - nv) / (nv + 1) : (free - nv - 1) / nv;

@@ -67,12 +67,13 @@ struct ContractionPlan {
 // Pixels (M) and vectors of N whose accumulators are computed together: the most products per load that fit the
 // registers. Beside rows * vectors accumulators, registers hold `vectors` vectors of weights; the data, which is one
 // broadcast element, or one vector of K for each row (Machine::multiplies_by_lane); without FMA the product and the two
-// factors of the next product, which the instruction scheduler loads early; and one value to spare. The vectors divide
-// the panel.
+// factors of the next product, which the instruction scheduler loads early, with K-interleaving the four of the next
+// two products, since one instruction loads and duplicates a factor; and one value to spare. The vectors divide the
+// panel.
 struct RegisterTile {
   int64_t rows = 1, vectors = 1;
 };
-RegisterTile choose_register_tile(const Machine&, int64_t n_per_vector, int64_t panel_width);
+RegisterTile choose_register_tile(const Machine&, int64_t n_per_vector, int64_t panel_width, int64_t k_interleave = 1);
 
 // Empty when the function is not a contraction that this schedule handles. `layouts` and `constant` as in
 // ScheduleRequest; the machine is the storage machine. `whole_blocks`: panels must consist of whole blocks of N.

@@ -209,7 +209,7 @@ class Planner {
     if (halves % pair == 0 || halves > machine_.max_half_blocks_to_interleave) return;
     // A tile of single vectors loads one factor for each product; a wider tile without interleaving is better.
     int64_t n_per_vector = std::min<int64_t>(machine_.lanes(bits(weights().buffer->type)), channel_block) / pair;
-    if (halves > 1 && choose_register_tile(machine_, n_per_vector, halves * half).vectors == 1) return;
+    if (halves > 1 && choose_register_tile(machine_, n_per_vector, halves * half, pair).vectors == 1) return;
     plan_.k_interleave = pair;
     plan_.panel_width = halves * half;
   }

@@ -49,7 +49,7 @@ ContractionTile::ContractionTile(const ContractionPlan& plan, const Machine& mac
   weights_factor_ = data_first ? product.b : product.a;
   lanes_ = std::min<int64_t>(machine.lanes(bits(product.a.type())), channel_block);
   n_per_vector_ = lanes_ / plan.k_interleave;
-  size_ = choose_register_tile(machine, n_per_vector_, plan.panel_width);
+  size_ = choose_register_tile(machine, n_per_vector_, plan.panel_width, plan.k_interleave);
 }
 
 // ---- elements of a tile

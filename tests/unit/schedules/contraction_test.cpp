@@ -42,6 +42,8 @@ TEST_CASE("register tiles fit the registers beside their factors") {
   CHECK(tile(avx2, 32) == std::pair<int64_t, int64_t>(6, 2));
   CHECK(tile(neon, 32) == std::pair<int64_t, int64_t>(5, 4));  // 20 accumulators, 4 weights, 5 rows of data
   CHECK(tile(sse, 32) == std::pair<int64_t, int64_t>(4, 2));   // three hold a product and the next factors
+  const RegisterTile pairs = choose_register_tile(sse, sse.lanes(32) / 2, 8, 2);
+  CHECK(pairs.rows * pairs.vectors == 6);  // five hold a product and the factors of the next two
 }
 
 TEST_CASE("products are fused with their sums where the machine can") {
