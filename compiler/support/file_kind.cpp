@@ -68,9 +68,10 @@ constexpr std::string_view zip_signature = "PK\x03\x04";
 constexpr FileKind pytorch = {"a PyTorch model", export_pytorch,
                               "save the tensor in Python: numpy.save(\"x.npy\", tensor.numpy())"};
 constexpr FileKind keras = {"a Keras model", convert_keras};
-constexpr FileKind npz = {"an .npz archive of NumPy arrays",
-                          "a model is ONNX or Relay text; the arrays can be inputs: dlcc run MODEL --input FILE",
-                          "extract it with unzip: it has one .npy file for each array"};
+constexpr FileKind npz = {
+    "an .npz archive of NumPy arrays",
+    "a model is ONNX or Relay text; the arrays can be inputs: dlcc run MODEL --input FILE",
+    "--input FILE.npz, without a name, takes arrays named after the inputs; unzip extracts single ones"};
 constexpr FileKind zip = {"a zip archive", "extract it with unzip", "extract it with unzip"};
 constexpr FileKind html = {"a web page, perhaps the answer to a download",
                            "download the file itself: of several links, the one named 'raw' or 'download'",

@@ -12,21 +12,25 @@ bool is_word_character(char c) {
 
 using Dictionary = std::map<std::string, std::string, std::less<>>;
 
-// Relay's words in messages, by those of ONNX: operators of remedies, and attributes.
-Dictionary general_words() {
-  return {{"cast", "Cast"},    {"newshape", "shape"},   {"pad_width", "pads"},
-          {"padding", "pads"}, {"num_newaxis", "axes"}, {"pool_size", "kernel_shape"}};
-}
+// The words of ONNX by those of Relay: attributes in messages, and operators in remedies.
+const Dictionary attributes = {{"newshape", "shape"},
+                               {"pad_width", "pads"},
+                               {"padding", "pads"},
+                               {"num_newaxis", "axes"},
+                               {"pool_size", "kernel_shape"}};
+const Dictionary attributes_of_slice = {{"begin", "starts"}, {"end", "ends"}, {"strides", "steps"}};
+const Dictionary operators = {{"cast", "Cast"}, {"reshape", "Reshape"}, {"expand_dims", "Unsqueeze"}};
 
 Dictionary words_of(const relay::Operator& op, const Values& operands) {
-  Dictionary words = general_words();
+  Dictionary words = attributes;
+  if (op.name == "strided_slice") words.insert(attributes_of_slice.begin(), attributes_of_slice.end());
   for (size_t k = 0; k < operands.size(); ++k) {
-    if (operands[k].role.empty()) continue;
+    const std::string role = operands[k].role.empty() ? "the intermediate value" : operands[k].role;
     // "shape" is also a word of the messages themselves.
     if (op.variadic)
-      words[fmt::format("field {}", k)] = operands[k].role;
+      words[fmt::format("field {}", k)] = role;
     else if (op.arguments[k] != "shape")
-      words[op.arguments[k]] = operands[k].role;
+      words[op.arguments[k]] = role;
   }
   return words;
 }
@@ -61,7 +65,7 @@ std::string translated(const std::string& text, const Dictionary& words) {
 
 relay::TypeError in_words_of_onnx(const relay::TypeError& error, const relay::Operator& op, const Values& operands) {
   const Dictionary words = words_of(op, operands);
-  std::string help = translated(error.help, words);
+  std::string help = translated(translated(error.help, operators), words);
   if (help.find("match_cast") != std::string::npos) help = "give the sizes with --dim NAME=VALUE";
   return {error.id, translated(error.message, words), help};
 }

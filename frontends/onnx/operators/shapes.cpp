@@ -98,6 +98,9 @@ Values convert_transpose(Node& n) {
   std::vector<int64_t> axes = n.integers("perm").value_or(std::vector<int64_t>{});
   if (!n.has_attr("perm"))
     for (int64_t k = n.in(0).rank(); k-- > 0;) axes.push_back(k);
+  n.check(static_cast<int>(axes.size()) == n.in(0).rank(), DiagnosticId::bad_attribute,
+          fmt::format("attribute 'perm' must name all {} axes, found {}", n.in(0).rank(), axes.size()));
+  for (int64_t axis : axes) n.axis_of(axis, n.in(0).rank());
   return {n.call("transpose", {n.in(0)}, {{"axes", axes}})};
 }
 

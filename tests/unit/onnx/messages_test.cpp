@@ -64,6 +64,22 @@ TEST_CASE("operands have the standard's names") {
             "condition must be bool, found float32"));
 }
 
+TEST_CASE("attributes and remedies have the standard's names") {
+  const std::string a = value("input", "a", 1, {"2", "3"}), b = value("input", "b", 1, {"4"});
+  CHECK(has(errors_of(a + list("s", {0}) + list("e", {1, 2}) + y + node("Slice", {"a", "s", "e"}, {"y"})),
+            "starts and ends must have"));
+  CHECK(has(errors_of(a + y + node("Transpose", {"a"}, {"y"}, ints("perm", {0}))), "'perm' must name all 2 axes"));
+  CHECK(
+      has(errors_of(a + b + y + node("Add", {"a", "b"}, {"y"})), "at their last dimensions; Reshape or Unsqueeze one"));
+}
+
+TEST_CASE("an operand that the node computes has no name of Relay") {
+  const std::string image = value("input", "i", 1, {"1", "3", "8", "8"}), bias = value("input", "b", 1, {"7"}),
+                    weights = value("input", "w", 1, {"8", "3", "3", "3"});
+  CHECK(has(errors_of(image + weights + bias + y + node("Conv", {"i", "w", "b"}, {"y"})),
+            "the length of B must equal the intermediate value's size along axis 1, found 7 and 8"));
+}
+
 TEST_CASE("an operand that was reshaped keeps its name") {
   const std::string a = value("input", "a", 1, {"3"}), b = value("input", "b", 1, {"4", "5"});
   CHECK(has(errors_of(a + b + y + node("MatMul", {"a", "b"}, {"y"})), "axis 1 of A must equal axis 0 of B"));

@@ -62,9 +62,10 @@ TEST_CASE("each kind of file is named") {
 }
 
 TEST_CASE("the remedy fits the use") {
-  CHECK(report_on(zip_of("x.npy"), FileUse::npy) ==
-        "f: error[wrong-kind-of-file]: this is an .npz archive of NumPy arrays\n"
-        "    help: extract it with unzip: it has one .npy file for each array\n");
+  CHECK(
+      report_on(zip_of("x.npy"), FileUse::npy) ==
+      "f: error[wrong-kind-of-file]: this is an .npz archive of NumPy arrays\n"
+      "    help: --input FILE.npz, without a name, takes arrays named after the inputs; unzip extracts single ones\n");
   CHECK(report_on(zip_of("a/data.pkl"), FileUse::npy).find("numpy.save") != std::string::npos);
 }
 
