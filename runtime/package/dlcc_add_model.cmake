@@ -5,7 +5,7 @@
 # changed, and when the object or the header is missing.
 #
 #   NAME      the library, and the name of the header without .h
-#   MODEL     ONNX or Relay text: a path from the current source folder, or a file that the current folder generates
+#   MODEL     ONNX or Relay text: a path from the current source folder, or the full path of a file that this folder generates
 #   PREFIX    prefix of the C interface; default: NAME
 #   TARGET    a target of `dlcc targets`; default: that of CMAKE_SYSTEM_PROCESSOR
 #   CPU       the CPU, CPU levels or `native`, as with -mcpu; default: the levels that the target names

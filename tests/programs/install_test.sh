@@ -132,7 +132,7 @@ fi
 mkdir calls
 cat >calls/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.20)
-project(calls LANGUAGES C)
+project(calls LANGUAGES ${LANGUAGE})
 if(NOT WITHOUT_PACKAGE)
   find_package(dlcc REQUIRED)
 endif()
@@ -140,7 +140,7 @@ include($ENV{CMAKE_PREFIX_PATH}/lib/cmake/dlcc/dlcc_add_model.cmake)
 cmake_language(EVAL CODE "dlcc_add_model(${CALL})")
 END
 expect_message() {
-  ! cmake -S calls -B calls/build "-DCALL=$1" "${@:3}" >/dev/null 2>message.txt || fail "dlcc_add_model($1) is accepted"
+  ! cmake -S calls -B calls/build -DLANGUAGE=C "-DCALL=$1" "${@:3}" >/dev/null 2>message.txt || fail "dlcc_add_model($1) is accepted"
   tr -s ' \n' '  ' <message.txt | grep -qF -- "$2" || fail "dlcc_add_model($1): $(cat message.txt)"
 }
 model=$source/examples/digits/digits.onnx
@@ -154,6 +154,9 @@ expect_message "m $model DIMS n=8 batch" "'batch' after DIMS is not NAME=VALUE"
 expect_message "m $model THREADS many" "THREADS is 'many', not a number"
 rm -r calls/build
 expect_message "m $model" "there is no default target for the processor 'riscv64'" -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=riscv64
+rm -r calls/build
+expect_message "m $model THREADS 2" "add C to the languages of the project" -DCMAKE_SYSTEM_NAME=Linux \
+  -DCMAKE_SYSTEM_PROCESSOR=sparc64 -DLANGUAGE=CXX
 rm -r calls/build
 expect_message "m $model" "call find_package(dlcc REQUIRED)" -DWITHOUT_PACKAGE=ON
 echo "messages of dlcc_add_model"
