@@ -43,7 +43,7 @@ python3 "$programs/check_report.py" measured.html measured.json measured
 "$dlcc" "$digits" -o digits.rly --emit=relay --report relay.json
 cmp relay.json one/digits.json
 
-refused 2 "ends in .html or .json" "$digits" -o refused.o --report report.txt
+refused 2 "ending in .html or .json" "$digits" -o refused.o --report report.txt
 refused 1 "no_such_folder" "$digits" -o refused.o --report no_such_folder/report.html
 cp "$digits" model.json
 refused 2 "would overwrite this input" model.json -o refused.o --report model.json

@@ -117,7 +117,7 @@ json arena_json(const lower::Program& program, const lower::StoragePlan& plan) {
 // Latencies in about 2 sqrt(calls) bins of equal width, up to the 99th percentile; the last bin also has those above.
 json histogram_json(const Profile& p) {
   int bins = std::clamp(static_cast<int>(2 * std::sqrt(static_cast<double>(p.seconds.size()))), 8, 48);
-  double low = p.quantile(0), high = std::max(p.quantile(0.99), low * 1.02);
+  double low = p.quantile(0), high = std::max(p.quantile(0.99), low * 1.02 + 1e-9);
   std::vector<int> counts(static_cast<size_t>(bins));
   for (double t : p.seconds)
     ++counts[static_cast<size_t>(std::min(static_cast<int>((t - low) / (high - low) * bins), bins - 1))];

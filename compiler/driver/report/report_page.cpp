@@ -36,7 +36,7 @@ std::string report_text(const std::string& path, const nlohmann::json& report) {
 
 std::string check_report_path(const std::string& path) {
   if (path.ends_with(".html") || path.ends_with(".json")) return "";
-  return fmt::format("the name of a report ends in .html or .json, which chooses its form: '{}'", path);
+  return fmt::format("expected a name ending in .html or .json, found '{}'", path);
 }
 
 }  // namespace dlcc::driver

@@ -127,7 +127,8 @@ class Drawing {
     this.describe = describe;
     this.chosen = -1;
     this.figure = byId(id);
-    this.canvas = element("div", {class: "canvas", tabindex: "0"});
+    const role = {role: "group", "aria-label": "Marks of the drawing, to visit with the arrow keys"};
+    this.canvas = element("div", {class: "canvas", tabindex: "0", ...role});
     this.readout = element("output", {class: "readout"}, this.hint());
     const entry = ([kind, text]) => element("span", {}, element("i", {class: kind}), text);
     const key = element("div", {class: "legend"}, ...Object.entries(legend).map(entry));

@@ -31,7 +31,7 @@ function showTotals() {
     [countText(totals.parameters), "parameters"],
     [bytesText(totals.weights_bytes), "weights"],
     ...(totals.weights_file_bytes === null ? [] : [[bytesText(totals.weights_file_bytes), "file of weights"]]),
-    [bytesText(totals.flash_bytes), "code and read-only data of the object"],
+    [bytesText(totals.flash_bytes), "flash: code and constants"],
     [bytesText(totals.code_bytes), "code"],
     [bytesText(totals.arena_bytes), "arena"],
     [bytesText(totals.stack_bytes), "stack"],

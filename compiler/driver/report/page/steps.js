@@ -107,7 +107,8 @@ function showEstimate() {
     `Bytes are operands, weights included, and results, each counted once. Shapes are as stored: blocks of channels ` +
     `lie next to each other, and an image may have a halo. The estimate is not a measurement: it is max(2 MACs / ` +
     `${e.gflops.toFixed(0)} GFLOP/s, bytes / ${e.gigabytes_per_second.toFixed(1)} GB/s), for ${cores} of ` +
-    `${e.cpu_level} at a nominal ${e.clock_ghz.toFixed(1)} GHz with ${e.flops_per_cycle_and_core} FLOP per cycle. ` +
+    `${report.target.name} (${e.cpu_level}) at a nominal ${e.clock_ghz.toFixed(1)} GHz with ` +
+    `${e.flops_per_cycle_and_core} FLOP per cycle. ` +
     `It assumes that all bytes come from memory, that arithmetic is as fast as in float32, and that nothing else ` +
     `takes time; both arms of a branch count. Steps whose data is in a cache are faster, and so are Winograd ` +
     `convolutions, which have fewer multiplications than their definition.`;
