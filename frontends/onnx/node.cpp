@@ -203,11 +203,11 @@ Value Node::call(const std::string& op, const Values& args, const relay::Attrs& 
   return call_fields(op, args, attrs, 1)[0];
 }
 
-// The value, truncated to an integer for integer types.
+// The value, truncated to an integer for integer types, which have 0 for NaN.
 static Constant scalar_constant(DType type, double value) {
   constexpr double most = 9.2e18;  // int64 has slightly more
   auto of = [&](auto v) { return Constant::of<decltype(v)>(type, {}, {v}); };
-  const auto whole = static_cast<int64_t>(std::clamp(value, -most, most));
+  const auto whole = static_cast<int64_t>(std::isnan(value) ? 0 : std::clamp(value, -most, most));
   switch (type) {
     case DType::float64_:
       return of(value);

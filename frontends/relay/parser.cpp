@@ -202,21 +202,22 @@ void Parser::interface_names() {
 }
 
 template <class Entry>
-static std::vector<std::string> names_of(const std::map<std::string, Entry>& map) {
+static std::string did_you_mean_global(const std::string& name, const std::map<std::string, Entry>& known) {
   std::vector<std::string> names;
-  for (const auto& [name, entry] : map) names.push_back(name);
-  return names;
+  for (const auto& [other, entry] : known) names.push_back(other);
+  auto meant = nearest_name(name, names);
+  return meant ? fmt::format("did you mean '@{}'?", *meant) : "";
 }
 
 void Parser::check_globals() {
   for (const auto& [name, where] : globals_used_)
     if (!module_.functions.contains(name))
       report(DiagnosticId::undefined_value, where, fmt::format("there is no function @{}", name),
-             did_you_mean(name, names_of(module_.functions)));
+             did_you_mean_global(name, module_.functions));
   for (const auto& [name, where] : tensor_functions_used_)
     if (!module_.tensor_functions.contains(name))
       report(DiagnosticId::undefined_value, where, fmt::format("there is no tensor function @{}", name),
-             did_you_mean(name, names_of(module_.tensor_functions)));
+             did_you_mean_global(name, module_.tensor_functions));
 }
 
 // ---- tokens ---------------------------------------------------------------------------------------------------------

@@ -84,5 +84,5 @@ TEST_CASE("what follows from an unknown name is not reported") {
 TEST_CASE("misspelled functions have suggestions") {
   const std::string text =
       errors_of("def @forward(%x: Tensor[(2), float32]) { %x }\ndef @main(%x: Tensor[(2), float32]) { @foward(%x) }");
-  CHECK(text == "t:2:39: error[undefined-value]: there is no function @foward\n    help: did you mean 'forward'?\n");
+  CHECK(text == "t:2:39: error[undefined-value]: there is no function @foward\n    help: did you mean '@forward'?\n");
 }
