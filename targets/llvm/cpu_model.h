@@ -31,6 +31,8 @@ struct TargetFamily {
   std::vector<std::string> features;      // that -mattr= may change, sorted: extensions of the instruction set
   CodeLevel (*level_for)(const llvm::MCSubtargetInfo&, const std::string& cpu, const std::string& features);
   bool (*is_usable)(const llvm::MCSubtargetInfo&);  // whether this target's code runs on the CPU
+  // The features of -mattr= with those that LLVM needs beside them; null: they are complete.
+  std::string (*completed)(const std::string& mattr) = nullptr;
 };
 TargetFamily x86_family();
 TargetFamily aarch64_family();

@@ -112,7 +112,8 @@ bool check_feature(const TargetFamily& family, const std::string& flag, Diagnost
 bool change_features(const TargetFamily& family, const std::string& mattr, CodeLevel& level, Diagnostics& diagnostics) {
   for (const std::string& flag : split(mattr))
     if (!check_feature(family, flag, diagnostics)) return false;
-  std::string features = level.features.empty() ? mattr : level.features + "," + mattr;
+  const std::string added = family.completed ? family.completed(mattr) : mattr;
+  std::string features = level.features.empty() ? added : level.features + "," + added;
   auto info = cpu_features(family.base.triple, level.cpu, features);
   if (!family.is_usable(*info)) {
     diagnostics.error(DiagnosticId::unknown_target, {},

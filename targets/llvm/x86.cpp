@@ -53,6 +53,12 @@ CodeLevel level_for(const llvm::MCSubtargetInfo& info, const std::string& cpu, c
 
 bool is_usable(const llvm::MCSubtargetInfo& info) { return info.checkFeatures("+64bit,+sse2"); }
 
+// LLVM does not use 512-bit registers without its feature evex512, which every CPU with AVX-512 has, and cannot select
+// instructions for AVX-512 with neither that nor avx512vl.
+std::string completed(const std::string& mattr) {
+  return mattr.find("+avx512") == std::string::npos ? mattr : mattr + ",+evex512";
+}
+
 }  // namespace
 
 TargetFamily x86_family() {
@@ -66,7 +72,7 @@ TargetFamily x86_family() {
 #ifdef __x86_64__
   base.is_host_architecture = true;
 #endif
-  return {base, {v3(), v4()}, {v2(), v3(), v4()}, features_with_check(), level_for, is_usable};
+  return {base, {v3(), v4()}, {v2(), v3(), v4()}, features_with_check(), level_for, is_usable, completed};
 }
 
 }  // namespace dlcc::targets

@@ -332,6 +332,17 @@ TEST_CASE("only extensions of the instruction set can be added and removed") {
   CHECK(!targets::find_target("aarch64", "", "+strict-align", diagnostics));
 }
 
+TEST_CASE("code is generated for a CPU to which AVX-512 is added") {
+  for (const char* mattr : {"+avx512f", "+avx512bw", "+avx512f,+avx512vl,+avx512bw,+avx512dq"}) {
+    CAPTURE(mattr);
+    Diagnostics diagnostics;
+    auto target = targets::find_target("x86-64", "haswell", mattr, diagnostics);
+    REQUIRE(target);
+    CompiledKernel c = wrap(relu(30), *target);
+    CHECK(!targets::generate_object(c.program, c.plan, c.interface, *target, {}).bytes().empty());
+  }
+}
+
 TEST_CASE("another architecture's object runs in an emulator") {
   Workshop w;
   if (w.sh("command -v qemu-aarch64 aarch64-linux-gnu-gcc") != 0) {
