@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "relay/ir.h"
 #include "support/diagnostics.h"
@@ -25,5 +26,16 @@ std::optional<relay::Module> import_model(std::span<const std::byte> bytes, cons
 // For one format. import_relay also accepts a single expression without header, which becomes @main.
 std::optional<relay::Module> import_onnx(std::span<const std::byte> bytes, const ImportOptions&, Diagnostics&);
 std::optional<relay::Module> import_relay(std::string_view text, const ImportOptions&, Diagnostics&);
+
+// An operator of ONNX's default domain that the frontend imports.
+struct OnnxOperator {
+  std::string name;
+  // The operator sets whose definitions differ for the frontend, ascending; the last one applies up to newest_opset.
+  std::vector<int64_t> versions;
+  std::string inputs;  // of the last one, by the standard's names: "X W B?", "inputs..."
+};
+std::vector<OnnxOperator> onnx_operators();
+
+inline constexpr int64_t newest_opset = 28;  // of ONNX's default domain
 
 }  // namespace dlcc::frontends

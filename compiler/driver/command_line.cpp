@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <map>
 
 #include "driver/help.h"
 #include "support/similar_names.h"
@@ -111,6 +112,7 @@ class Parser {
   void store_positionals() {
     size_t next = 0;
     for (const Positional& p : line_.positionals_) {
+      if (next == words_.size() && p.optional) return;
       if (next == words_.size()) throw Problem{fmt::format("{} is missing", p.name), "usage: " + usage(line_)};
       do {
         if (Problem problem = p.store(words_[next]); !problem.message.empty()) throw problem;
@@ -126,13 +128,20 @@ class Parser {
   }
 
   [[noreturn]] void reject_option(const std::string& arg) const {
+    // The names that other compilers and converters have for options.
+    static const std::map<std::string, std::string> foreign_names = {
+        {"-march", "-mcpu"},  {"-mtune", "-mcpu"},  {"--cpu", "-mcpu"},         {"--output", "-o"},
+        {"--batch", "--dim"}, {"--shape", "--dim"}, {"--input-shape", "--dim"}, {"--verbose", "-v"},
+    };
     std::vector<std::string> names;
     for (const Option& o : line_.options_) {
       if (!o.hidden) names.push_back(o.name);
       if (!o.other_name.empty()) names.push_back(o.other_name);
     }
     std::string name = arg.substr(0, arg.find('='));
-    std::string meant = did_you_mean(name, names);
+    auto foreign = foreign_names.find(name);
+    const bool is_known = foreign != foreign_names.end() && std::ranges::count(names, foreign->second);
+    std::string meant = is_known ? fmt::format("did you mean '{}'?", foreign->second) : did_you_mean(name, names);
     throw Problem{fmt::format("unknown option '{}'", name),
                   meant.empty() ? fmt::format("'{} --help' lists the options", line_.program()) : meant};
   }

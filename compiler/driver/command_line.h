@@ -45,6 +45,7 @@ struct Positional {
   std::string help;
   Store store;
   bool repeated = false;  // one or more arguments, else one
+  bool optional = false;  // the arguments may be missing
 };
 
 // A heading with lines of "name: explanation" that --help and the manual page show after the options.

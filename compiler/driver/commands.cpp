@@ -14,6 +14,7 @@ std::span<const Command> commands() {
       {"opt", "run some passes and print the module", opt_command},
       {"ops", "list the operators", ops_command},
       {"targets", "list the targets and their CPUs", targets_command},
+      {"explain", "explain a diagnostic", explain_command},
   };
   return list;
 }

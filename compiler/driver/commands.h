@@ -34,5 +34,6 @@ int bench_command(CommandLine&);
 int opt_command(CommandLine&);
 int ops_command(CommandLine&);
 int targets_command(CommandLine&);
+int explain_command(CommandLine&);
 
 }  // namespace dlcc::driver

@@ -89,7 +89,10 @@ std::string upper(std::string text) {
 
 std::string usage(const CommandLine& line) {
   std::string text = line.program();
-  for (const Positional& p : line.positionals()) text += " " + p.name + (p.repeated ? "..." : "");
+  for (const Positional& p : line.positionals()) {
+    const std::string name = p.name + (p.repeated ? "..." : "");
+    text += " " + (p.optional ? "[" + name + "]" : name);
+  }
   auto object = std::ranges::find(line.options(), "-o", &Option::name);
   if (object != line.options().end()) text += " -o " + object->placeholder;
   return text + " [options]";

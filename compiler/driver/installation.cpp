@@ -1,6 +1,7 @@
 #include "driver/installation.h"
 
 #include <fmt/format.h>
+#include <sys/auxv.h>
 
 #include <filesystem>
 
@@ -17,7 +18,9 @@ std::string version_text() {
 
 std::string runtime_folder() {
   namespace fs = std::filesystem;
-  const fs::path folder = fs::canonical("/proc/self/exe").parent_path();
+  // The path by which the kernel started this program; it needs no /proc.
+  const auto* program = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+  const fs::path folder = fs::canonical(program).parent_path();
   const bool is_build_tree = fs::exists(folder / "libdlcc_rt.a");
   return (is_build_tree ? folder : (folder / DLCC_LIBRARY_FOLDER).lexically_normal()).string() + "\n";
 }

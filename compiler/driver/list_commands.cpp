@@ -1,4 +1,6 @@
-// dlcc ops lists the operators, dlcc targets the targets.
+// dlcc ops lists the operators, dlcc targets the targets, dlcc explain the diagnostics.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -6,8 +8,11 @@
 
 #include "driver/commands.h"
 #include "driver/options.h"
+#include "frontends/frontend.h"
 #include "pipeline/operator_support.h"
 #include "relay/operator.h"
+#include "support/explanations.h"
+#include "support/similar_names.h"
 #include "targets/target.h"
 #include "tensor/text.h"
 
@@ -75,18 +80,37 @@ int print_support(const std::string& target, bool json, const Reporting& reporti
   return 0;
 }
 
+int print_onnx_operators(bool json) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const frontends::OnnxOperator& op : frontends::onnx_operators()) {
+    if (json)
+      list.push_back({{"name", op.name}, {"versions", op.versions}, {"inputs", op.inputs}});
+    else
+      std::cout << fmt::format("{:24} {:20} {}\n", op.name, fmt::format("{}", fmt::join(op.versions, ", ")), op.inputs);
+  }
+  if (json) std::cout << list.dump(1) << "\n";
+  return 0;
+}
+
 }  // namespace
 
 int ops_command(CommandLine& line) {
-  bool json = false;
+  bool json = false, onnx = false;
   std::string target;
-  line.describe(
+  line.describe(fmt::format(
       "Lists the operators of the Relay language with their attributes; with --target, the element types that the "
-      "target supports for each of them.");
+      "target supports for each of them. With --onnx, lists the operators of ONNX's default domain, the operator sets "
+      "with which their meaning changes, each of which applies up to the next one (the last one up to operator set "
+      "{}), "
+      "and their inputs: '?' marks those that may be omitted.",
+      frontends::newest_opset));
   add_json_option(line, json);
   line.add({"--target", "NAME", "A target; 'dlcc targets' lists them", store_text(target)});
+  line.add({"--onnx", "", "List the operators of ONNX", store_true(onnx)});
   add_common_options(line);
+  line.after_values([&] { return onnx && line.has("--target") ? Problem{"--onnx excludes --target"} : Problem{}; });
   if (auto status = line.parse()) return *status;
+  if (onnx) return print_onnx_operators(json);
   if (line.has("--target")) return print_support(target, json, line.reporting());
   nlohmann::json list = nlohmann::json::array();
   for (const auto& [name, op] : relay::operators().all()) {
@@ -100,22 +124,43 @@ int ops_command(CommandLine& line) {
 }
 
 int targets_command(CommandLine& line) {
-  bool json = false;
+  bool json = false, features = false;
   line.describe("Lists the targets and the CPUs that -mcpu= accepts.");
+  line.add({"--features", "", "List the CPU features that -mattr= accepts, too", store_true(features)});
   add_json_option(line, json);
   add_common_options(line);
   if (auto status = line.parse()) return *status;
   nlohmann::json list = nlohmann::json::array();
   for (const targets::TargetInfo& t : targets::list_targets()) {
     if (json) {
-      list.push_back({{"name", t.name}, {"summary", t.summary}, {"cpus", t.cpus}});
+      list.push_back({{"name", t.name}, {"summary", t.summary}, {"cpus", t.cpus}, {"features", t.features}});
       continue;
     }
-    std::string cpus;
-    for (const std::string& c : t.cpus) cpus += " " + c;
-    std::cout << fmt::format("{:12} {}\n            {}\n", t.name, t.summary, cpus);
+    std::cout << fmt::format("{:12} {}\n             {}\n", t.name, t.summary, fmt::join(t.cpus, " "));
+    if (features) std::cout << fmt::format("  features:  {}\n", fmt::join(t.features, " "));
   }
   if (json) std::cout << list.dump(1) << "\n";
+  return 0;
+}
+
+int explain_command(CommandLine& line) {
+  std::vector<DiagnosticId> ids;
+  line.describe("Explains a diagnostic: what it means, an example, what to do. Without an ID, lists all of them.");
+  line.add(Positional{"ID", "The identifier in brackets of a message, such as shape-mismatch",
+                      [&ids](const std::string& name) -> Problem {
+                        std::vector<std::string> names;
+                        for (DiagnosticId id : all_diagnostics()) names.push_back(diagnostic_name(id));
+                        auto id = diagnostic_named(name);
+                        if (!id) return {fmt::format("there is no diagnostic '{}'", name), did_you_mean(name, names)};
+                        ids.push_back(*id);
+                        return {};
+                      },
+                      true, true});
+  add_common_options(line);
+  if (auto status = line.parse()) return *status;
+  for (DiagnosticId id : ids) std::cout << explain(id);
+  if (ids.empty())
+    for (DiagnosticId id : all_diagnostics()) std::cout << fmt::format("{:24} {}\n", diagnostic_name(id), summary(id));
   return 0;
 }
 

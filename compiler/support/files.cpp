@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -13,6 +14,8 @@
 #include <filesystem>
 #include <functional>
 #include <set>
+
+#include "support/similar_names.h"
 
 namespace dlcc {
 namespace {
@@ -107,6 +110,20 @@ class PendingFile {
   std::string temporary_;
 };
 
+// A remedy for a path that does not exist: the file of the same folder whose name is similar, if there is one.
+std::string similar_file(const std::string& path) {
+  constexpr size_t most_names = 10000;  // of a folder that are compared
+  const std::filesystem::path wanted(path);
+  std::vector<std::string> names;
+  std::error_code error;  // an unreadable folder has no names
+  for (std::filesystem::directory_iterator entry(wanted.has_parent_path() ? wanted.parent_path() : ".", error), end;
+       !error && entry != end && names.size() < most_names; entry.increment(error))
+    names.push_back(entry->path().filename());
+  std::ranges::sort(names);
+  auto nearest = nearest_name(wanted.filename().string(), names);
+  return nearest ? fmt::format("did you mean '{}'?", (wanted.parent_path() / *nearest).string()) : "";
+}
+
 bool are_distinct(const std::vector<OutputFile>& files, Diagnostics& diagnostics) {
   std::set<std::string> paths;
   bool distinct = true;
@@ -125,8 +142,12 @@ bool all(
   for (PendingFile& file : pending) {
     errno = 0;
     if (!applies(file) || (file.*step)()) continue;
+    const std::string folder = std::filesystem::path(file.path()).parent_path();
+    std::error_code ignored;
+    const bool lacks_folder = errno == ENOENT && !folder.empty() && !std::filesystem::exists(folder, ignored);
     diagnostics.error(DiagnosticId::cannot_write_file, {.file = file.path()},
-                      fmt::format("cannot write the file: {}", std::strerror(errno)));
+                      fmt::format("cannot write the file: {}", std::strerror(errno)), {},
+                      lacks_folder ? fmt::format("create the folder: mkdir -p {}", folder) : "");
     return false;
   }
   return true;
@@ -135,12 +156,13 @@ bool all(
 }  // namespace
 
 std::optional<std::vector<std::byte>> read_file(const std::string& path, Diagnostics& diagnostics) {
-  auto fail = [&](const char* why) {
-    diagnostics.error(DiagnosticId::cannot_read_file, {.file = path}, fmt::format("cannot read the file: {}", why));
+  auto fail = [&](const char* why, std::string help = "") {
+    diagnostics.error(DiagnosticId::cannot_read_file, {.file = path}, fmt::format("cannot read the file: {}", why), {},
+                      std::move(help));
     return std::nullopt;
   };
   Descriptor file{path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.fd < 0) return fail(std::strerror(errno));
+  if (file.fd < 0) return fail(std::strerror(errno), errno == ENOENT ? similar_file(path) : "");
   struct stat info;
   if (::fstat(file.fd, &info) != 0) return fail(std::strerror(errno));
   if (S_ISDIR(info.st_mode)) return fail("it is a folder");

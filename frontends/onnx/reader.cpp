@@ -1,5 +1,7 @@
 #include "frontends/onnx/reader.h"
 
+#include "frontends/frontend.h"
+
 namespace dlcc::frontends::onnx {
 
 Opsets read_opsets(const google::protobuf::RepeatedPtrField<schema::OperatorSetIdProto>& imports,

@@ -11,7 +11,6 @@ namespace dlcc::frontends::onnx {
 namespace schema = ::dlcc_onnx;
 
 inline constexpr int64_t newest_ir_version = 14;
-inline constexpr int64_t newest_opset = 28;
 
 // The domain of the default operator set has two names.
 inline std::string canonical_domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }

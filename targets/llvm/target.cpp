@@ -72,6 +72,13 @@ std::optional<CodeLevel> native_level(const TargetFamily& family, Diagnostics& d
   return level;
 }
 
+// A remedy for a CPU that the target does not have: the target that has it, or a similar name.
+std::string help_for_cpu(const TargetFamily& family, const std::string& cpu) {
+  for (const TargetFamily& other : families())
+    if (find_level(other, cpu)) return fmt::format("it is a CPU of --target={}", other.base.name);
+  return help_for(cpu, cpu_names(family), "'dlcc targets' lists the CPUs");
+}
+
 // The levels that -mcpu= names. Empty, with a diagnostic, if one does not exist.
 std::vector<CodeLevel> select_levels(const TargetFamily& family, const std::string& mcpu, Diagnostics& diagnostics) {
   if (mcpu.empty()) return family.default_levels;
@@ -82,7 +89,7 @@ std::vector<CodeLevel> select_levels(const TargetFamily& family, const std::stri
       if (cpu != native_cpu)
         diagnostics.error(DiagnosticId::unknown_target, {},
                           fmt::format("target {} has no CPU '{}'", family.base.name, cpu), {},
-                          help_for(cpu, cpu_names(family), "'dlcc targets' lists the CPUs"));
+                          help_for_cpu(family, cpu));
       return {};
     }
     auto same = [&](const CodeLevel& other) { return other.name == level->name; };

@@ -25,6 +25,12 @@ std::vector<std::string> Table::names() const {
   return result;
 }
 
+std::vector<int64_t> Table::versions(const std::string& op) const {
+  std::vector<int64_t> result;
+  for (const auto& [since, row] : rows_.at(op)) result.push_back(since);
+  return result;
+}
+
 std::optional<int64_t> Table::first_version(const std::string& op) const {
   auto versions = rows_.find(op);
   return versions == rows_.end() ? std::nullopt : std::optional(versions->second.begin()->first);

@@ -30,6 +30,7 @@ class Table {
  public:
   void add(std::vector<Row> rows);
   std::vector<std::string> names() const;
+  std::vector<int64_t> versions(const std::string& op) const;  // of the operator's rows, ascending
   std::optional<int64_t> first_version(const std::string& op) const;  // the first operator set with the operator
   const Row* find(const std::string& op, int64_t opset) const;        // null if that operator set does not have it
 

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Mistakes that people make, and what dlcc answers: mistakes.txt has blocks of a comment, a command and its output. The folder
+# has digits.onnx, its data set `data`, and what the function below writes. With DLCC_BLESS=1, the file is written anew.
+# mistakes_test.sh DLCC SOURCE_FOLDER WORK_FOLDER
+set -euo pipefail
+dlcc=$(realpath "$1") source=$(realpath "$2") work=$3
+list=$source/tests/programs/mistakes.txt
+rm -rf "$work"
+mkdir -p "$work/folder"
+cd "$work/folder"
+PATH=$(dirname "$dlcc"):$PATH
+
+write_files() {
+  cp "$source/examples/digits/digits.onnx" .
+  cp -r "$source/examples/digits/test_data_set_0" data
+  head -c 5000 digits.onnx >truncated.onnx
+  gzip -c digits.onnx >digits.onnx.gz
+  printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n' >pointer.onnx
+  printf '<!DOCTYPE html>\n<html><body>404</body></html>\n' >page.onnx
+  printf '\x1c\0\0\0TFL3\0\0\0\0' >model.tflite
+  printf '\x89HDF\r\n\x1a\n' >model.h5
+  dlcc run digits.onnx --input data/input_0.pb --output all.npz
+  cp all.npz renamed.npy
+  mkdir partial taken.o
+  cp data/input_0.pb partial/
+  cat >batch.rly <<END
+def @main(%x: Tensor[(batch, 3), float32]) -> Tensor[(batch, 3), float32] {
+  nn.relu(%x)
+}
+END
+  cat >spelling.rly <<END
+def @main(%x: Tensor[(2, 3), float32]) {
+  nn.sofmax(%x, axs=1)
+}
+END
+  cat >shapes.rly <<END
+def @main(%x: Tensor[(2, 3), float32], %w: Tensor[(4, 5), float32]) {
+  nn.dense(%x, %w)
+}
+END
+  cat >syntax.rly <<END
+def @main(%x: Tensor[(2, 3), float32] {
+  nn.relu(%x)
+}
+END
+}
+
+# Prints the block of a comment and a command.
+answer() {
+  local status=0 output
+  output=$(bash -c "$2" 2>&1 </dev/null) || status=$?
+  printf '# %s\n$ %s\n%s\nstatus %s\n\n' "$1" "$2" "$output" $status
+}
+
+write_files
+while IFS= read -r line; do
+  case $line in
+    '# '*) comment=${line#'# '} ;;
+    '$ '*) answer "$comment" "${line#'$ '}" ;;
+  esac
+done <"$list" >../answers.txt
+if [ -n "${DLCC_BLESS:-}" ]; then
+  cp ../answers.txt "$list"
+else
+  diff "$list" ../answers.txt
+fi
+echo "$(grep -c '^\$ ' "$list") mistakes"
