@@ -1,7 +1,6 @@
 #include "driver/options.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -179,7 +178,7 @@ void add_compile_options(CommandLine& line, CompileOptions& o, std::function<Pro
   add_debugging_options(line, o);
   line.after_values([&o] {
     if (o.progress) fmt::print(stderr, "dlcc {}\n", version);
-    if (!o.progress && isatty(STDERR_FILENO) && o.passes.dump_after.empty()) o.progress = show_progress;
+    if (!o.progress && is_terminal() && o.passes.dump_after.empty()) o.progress = show_progress;
     return Problem{};
   });
 }

@@ -25,6 +25,12 @@ std::vector<Diagnostic> judged(const Diagnostics& diagnostics, const Reporting& 
   return list;
 }
 
+// The value of an environment variable; "" when it is not set.
+std::string_view environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
 bool is_error(const Diagnostic& d) { return d.severity == Severity::error; }
 
 // An error in the command line, not in the model.
@@ -52,14 +58,9 @@ nlohmann::json to_json(const Diagnostic& d) {
 
 bool is_failure(const Diagnostics& diagnostics, const Reporting& r) { return exit_status(judged(diagnostics, r)) != 0; }
 
-bool shows_colours() {
-  auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string_view(value ? value : "");
-  };
-  return isatty(STDERR_FILENO) && variable("NO_COLOR").empty() && !variable("TERM").empty() &&
-         variable("TERM") != "dumb";
-}
+bool is_terminal() { return isatty(STDERR_FILENO) && !environment("TERM").empty() && environment("TERM") != "dumb"; }
+
+bool shows_colours() { return is_terminal() && environment("NO_COLOR").empty(); }
 
 int report(const Diagnostics& diagnostics, const Reporting& r) {
   const std::vector<Diagnostic> list = judged(diagnostics, r);

@@ -19,7 +19,10 @@ bool is_failure(const Diagnostics&, const Reporting&);
 // line, else 1.
 int report(const Diagnostics&, const Reporting&);
 
-// Whether text on standard error has colours: it is a terminal that has them, and the user did not set NO_COLOR
+// Whether standard error is a terminal that obeys control sequences, such as those that clear a line.
+bool is_terminal();
+
+// Whether text on standard error has colours: it is such a terminal, and the user did not set NO_COLOR
 // (https://no-color.org).
 bool shows_colours();
 

@@ -1,17 +1,9 @@
 #include "lower/check_module.h"
 
-#include <functional>
 #include <set>
 
 namespace dlcc::lower {
 namespace {
-
-// Calls `visit` on a type, or on the fields of a tuple, at any depth.
-void for_each_field(const relay::Type& type, const std::function<void(const relay::Type&)>& visit) {
-  const auto* tuple = relay::as<relay::TupleType>(type);
-  if (!tuple) return visit(type);
-  for (const relay::Type& field : tuple->fields) for_each_field(field, visit);
-}
 
 class Checker {
  public:

@@ -13,9 +13,9 @@ std::string stem_of(const std::string& path) {
 
 // Appends the tensor types of a type, tuples flattened.
 void append_tensor_types(const relay::Type& type, std::vector<const relay::TensorType*>& list) {
-  if (const auto* tensor = relay::as<relay::TensorType>(type)) list.push_back(tensor);
-  if (const auto* tuple = relay::as<relay::TupleType>(type))
-    for (const relay::Type& field : tuple->fields) append_tensor_types(field, list);
+  relay::for_each_field(type, [&](const relay::Type& field) {
+    if (const auto* tensor = relay::as<relay::TensorType>(field)) list.push_back(tensor);
+  });
 }
 
 // Tensors with the names of the model, else with `unnamed` and their index.

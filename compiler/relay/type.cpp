@@ -34,6 +34,12 @@ Type make_type(T value, std::initializer_list<const std::vector<Type>*> parts) {
 Type tensor_type(Shape shape, DType dtype) { return make_type(TensorType{std::move(shape), dtype}, {}); }
 Type tensor_type(const std::vector<int64_t>& shape, DType dtype) { return tensor_type(shape_of(shape), dtype); }
 Type tuple_type(std::vector<Type> fields) { return make_type(TupleType{fields}, {&fields}); }
+
+void for_each_field(const Type& type, const std::function<void(const Type&)>& visit) {
+  const auto* tuple = as<TupleType>(type);
+  if (!tuple) return visit(type);
+  for (const Type& field : tuple->fields) for_each_field(field, visit);
+}
 Type function_type(std::vector<Type> params, Type result, std::vector<TypeVariable> type_params) {
   std::vector<Type> results{result};
   return make_type(FunctionType{std::move(type_params), params, result}, {&params, &results});

@@ -76,6 +76,10 @@ inline constexpr int64_t size = 1 << 16;
 Type tensor_type(Shape shape, DType dtype);
 Type tensor_type(const std::vector<int64_t>& shape, DType dtype);
 Type tuple_type(std::vector<Type> fields);
+
+// Calls `visit` on a type, or on the fields of a tuple, at any depth.
+void for_each_field(const Type&, const std::function<void(const Type&)>& visit);
+
 Type function_type(std::vector<Type> params, Type result, std::vector<TypeVariable> type_params = {});
 Type data_type(std::string name, std::vector<Type> args);
 Type ref_type(Type value);

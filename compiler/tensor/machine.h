@@ -39,8 +39,9 @@ struct Machine {
   int64_t l1_bytes = 32 << 10, l2_bytes = 1 << 20;  // of one core
   // float32 operations that one core does in the time in which one byte arrives from memory, both at their peak.
   double machine_balance = 16;
-  // Places of the next panel from which lines are prefetched in turn. The hardware prefetchers follow each of them a
-  // short way, so two at half the pace keep more lines under way: 7x7 layers of ResNet-50 gain 5 to 14 %.
+  // Number of positions in the next panel from which cache lines are prefetched in turn. The hardware prefetchers
+  // continue each stream for a few lines, so two streams at half the pace have more lines in flight: 7x7 layers of
+  // ResNet-50 gain 5 to 14 %.
   int64_t prefetch_streams = 2;
   // Channel blocks of K from which on the next block's data is prefetched. With fewer, most of it is in the first-level
   // cache: MobileNetV2's first projections lost 15 %.

@@ -247,6 +247,12 @@ grep -q '"types": \[' out.txt || fail "ops --target --json has no types"
 echo "operators of a target"
 expect_status 0 "$model" -v -o m.o
 grep -q '^generate code' err.txt || fail "-v does not print the stages"
+if command -v script > script.txt; then
+  on_terminal() { script -qec "env $* '$dlcc' '$model' -o m.o" /dev/null < /dev/null | tr '\r\033' '\n.'; }
+  on_terminal TERM=xterm | grep -q 'generate code' || fail "a terminal sees no progress"
+  [ -z "$(on_terminal TERM=dumb)" ] || fail "a terminal without control sequences gets some: $(on_terminal TERM=dumb)"
+fi
+rm script.txt
 expect_status 0 inspect --json "$model" --prefix=p
 for key in prefix arena_bytes arena_align weights_bytes macs inputs outputs operators parameters; do
   grep -q "\"$key\"" out.txt || fail "inspect --json has no $key"
