@@ -12,7 +12,8 @@ packages=(cmake ninja-build g++
   libzip-dev                                    # archives of tensors
   doctest-dev)
 if [ "${1:-}" = tests ]; then
-  packages+=(libonnx-testdata                                         # ONNX's operator tests
+  packages+=(python3                                                  # some test programs
+    libonnx-testdata                                                  # ONNX's operator tests
     make pkg-config                                                   # to use an installed dlcc
     qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross)            # to run AArch64 objects
 fi

@@ -1,5 +1,6 @@
 // dlcc bench MODEL: measures the latency of the object on this machine, and the time of each step relative to its
 // floor.
+#include <deque>
 #include <iostream>
 
 #include "driver/commands.h"
@@ -54,7 +55,8 @@ int bench_command(CommandLine& line) {
   if (!can_write(files, diagnostics)) return report(diagnostics, line.reporting());
   Compiler compiler(options, diagnostics);
   auto planned = compiler.compile();
-  if (!planned) return report(diagnostics, line.reporting());
+  if (!planned || !differ_from_inputs(files, compiler.files(), diagnostics))
+    return report(diagnostics, line.reporting());
   std::vector<Constant> inputs;
   for (const auto& t : planned->interface.inputs) inputs.push_back(random_tensor(t, inputs.size() + 1));
   targets::ObjectFile object = compiler.generate(*planned);
@@ -65,15 +67,20 @@ int bench_command(CommandLine& line) {
     nlohmann::json out = latency_json(*measured, planned->interface.macs);
     out.update(profile_json(*measured));
     out["threads"] = options.schedule.threads;
-    std::cout << out.dump(1) << "\n";
+    std::cout << printed(out);
   } else {
     std::cout << latency_text(*measured, planned->interface.macs);
     if (layers) std::cout << profile_table(*measured);
   }
   if (!files.empty()) {
-    nlohmann::json result = report_json({*planned, compiler.contents(), object.sizes(), &*measured});
-    if (!page.empty()) write_file(page, report_page(result), diagnostics);
-    for (const std::string& path : reports) write_file(path, report_text(path, result), diagnostics);
+    const nlohmann::json result = report_json({*planned, compiler.contents(), object.sizes(), &*measured});
+    std::deque<std::string> texts;
+    std::vector<OutputFile> outputs;
+    for (const std::string& path : files)
+      outputs.push_back({path,
+                         {std::as_bytes(std::span(
+                             texts.emplace_back(path == page ? report_page(result) : report_text(path, result))))}});
+    write_files(outputs, diagnostics);
   }
   return report(diagnostics, line.reporting());
 }

@@ -20,7 +20,12 @@ Problem check_model(const std::string& path) {
   std::error_code ignored;  // reading the model reports it
   if (std::filesystem::exists(path, ignored)) return {};
   std::vector<std::string> names;
-  for (const Command& c : commands()) names.push_back(c.name);
+  for (const Command& c : commands()) {
+    names.push_back(c.name);
+    if (path == c.name)
+      return {fmt::format("the command '{}' follows an option of another command", path),
+              fmt::format("the command comes first: dlcc {} MODEL [options]", path)};
+  }
   std::string meant = did_you_mean(path, names);
   return meant.empty() ? Problem{} : Problem{fmt::format("there is no command or file '{}'", path), meant};
 }

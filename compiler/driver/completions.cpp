@@ -19,7 +19,7 @@ std::vector<std::string> spellings(const Option& o) {
 // The values that a shell offers for an option; empty: any.
 std::vector<std::string> values(const Option& o) { return o.choices.empty() && o.examples ? o.examples() : o.choices; }
 
-bool is_path(const Option& o) { return o.placeholder == "FILE" || o.placeholder == "OBJECT"; }
+bool is_path(const Option& o) { return o.placeholder.ends_with("FILE") || o.placeholder == "OBJECT"; }
 
 // Whether the value follows a '=', as in -mcpu=native.
 bool takes_equals(const Option& o) { return !o.is_flag() && o.name.size() > 2 && o.name != "-MF" && o.name != "-MT"; }

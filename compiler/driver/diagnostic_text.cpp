@@ -18,11 +18,22 @@ struct Entry {
   std::vector<const Diagnostic*> others;
 };
 
+// The message with '#' for each number: messages that differ in numbers only have one cause.
+std::string without_numbers(const std::string& message) {
+  std::string result;
+  for (char c : message) {
+    const bool is_digit = c >= '0' && c <= '9';
+    if (!is_digit || result.empty() || result.back() != '#') result += is_digit ? '#' : c;
+  }
+  return result;
+}
+
 std::vector<Entry> grouped(const std::vector<Diagnostic>& list) {
   std::vector<Entry> entries;
-  std::map<std::tuple<Severity, DiagnosticId, std::string_view, std::string_view>, size_t> known;
+  std::map<std::tuple<Severity, DiagnosticId, std::string_view, std::string>, size_t> known;
   for (const Diagnostic& d : list) {
-    auto [entry, is_new] = known.try_emplace({d.severity, d.id, d.location.file, d.message}, entries.size());
+    auto [entry, is_new] =
+        known.try_emplace({d.severity, d.id, d.location.file, without_numbers(d.message)}, entries.size());
     if (is_new)
       entries.push_back({&d, {}});
     else

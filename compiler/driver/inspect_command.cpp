@@ -54,8 +54,8 @@ int inspect_command(CommandLine& line) {
     if (i.weights_file) out["weights_file_bytes"] = i.weights_file->bytes;
     out["target"] = planned->target.name;
     for (const lower::StepCost& s : steps) out["calls"].push_back(step_json(s));
-    std::cout << out.dump(1) << "\n";
-    return 0;
+    std::cout << printed(out);
+    return report(diagnostics, line.reporting());
   }
   auto print_tensors = [](const char* what, const std::vector<emit::TensorInterface>& tensors) {
     for (const emit::TensorInterface& t : tensors)
@@ -75,7 +75,7 @@ int inspect_command(CommandLine& line) {
   std::cout << fmt::format("RAM      {}: the arena and the stack, without inputs and outputs\n", amount(ram));
   std::cout << fmt::format("MACs     {:.3f} million ({})\n\n", static_cast<double>(i.macs) * 1e-6, i.macs);
   std::cout << step_table(steps);
-  return 0;
+  return report(diagnostics, line.reporting());
 }
 
 }  // namespace dlcc::driver

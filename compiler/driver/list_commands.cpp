@@ -76,7 +76,7 @@ int print_support(const std::string& target, bool json, const Reporting& reporti
     for (DType type : row.types) item["types"].push_back(name(type));
     list.push_back(std::move(item));
   }
-  std::cout << list.dump(1) << "\n";
+  std::cout << printed(list);
   return 0;
 }
 
@@ -88,7 +88,7 @@ int print_onnx_operators(bool json) {
     else
       std::cout << fmt::format("{:24} {:20} {}\n", op.name, fmt::format("{}", fmt::join(op.versions, ", ")), op.inputs);
   }
-  if (json) std::cout << list.dump(1) << "\n";
+  if (json) std::cout << printed(list);
   return 0;
 }
 
@@ -119,7 +119,7 @@ int ops_command(CommandLine& line) {
     else
       std::cout << signature(*op) << "\n    " << op->summary << "\n";
   }
-  if (json) std::cout << list.dump(1) << "\n";
+  if (json) std::cout << printed(list);
   return 0;
 }
 
@@ -139,7 +139,7 @@ int targets_command(CommandLine& line) {
     std::cout << fmt::format("{:12} {}\n             {}\n", t.name, t.summary, fmt::join(t.cpus, " "));
     if (features) std::cout << fmt::format("  features:  {}\n", fmt::join(t.features, " "));
   }
-  if (json) std::cout << list.dump(1) << "\n";
+  if (json) std::cout << printed(list);
   return 0;
 }
 

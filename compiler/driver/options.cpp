@@ -176,9 +176,9 @@ void add_compile_options(CommandLine& line, CompileOptions& o, std::function<Pro
             .group = Group::messages});
   add_common_options(line);
   add_debugging_options(line, o);
-  line.after_values([&o] {
+  line.after_values([&o, &r = line.reporting()] {
     if (o.progress) fmt::print(stderr, "dlcc {}\n", version);
-    if (!o.progress && is_terminal() && o.passes.dump_after.empty()) o.progress = show_progress;
+    if (!o.progress && is_terminal() && !r.json && o.passes.dump_after.empty()) o.progress = show_progress;
     return Problem{};
   });
 }

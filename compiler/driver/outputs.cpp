@@ -1,5 +1,7 @@
 #include "driver/outputs.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <deque>
 #include <filesystem>
@@ -35,7 +37,8 @@ const EmittedText emitted_texts[] = {
 // Whether the object is standard output, a device or a pipe, so that no other file can be written next to it.
 bool is_stream(const Outputs& out) {
   std::error_code ignored;  // writing the object reports it
-  return out.object == "-" || std::filesystem::is_other(std::filesystem::status(out.object, ignored));
+  return out.object == "-" || out.object.starts_with("/dev/") ||
+         std::filesystem::is_other(std::filesystem::status(out.object, ignored));
 }
 
 // The kinds of outputs to write, without duplicates. A stream has the object alone unless --emit names another kind.
@@ -53,7 +56,8 @@ Problem check_kinds(const std::string& list) {
   std::stringstream kinds(list);
   size_t count = 0;
   for (std::string kind; std::getline(kinds, kind, ','); ++count)
-    if (!std::ranges::count(known, kind)) return {fmt::format("unknown output '{}'", kind), did_you_mean(kind, known)};
+    if (!std::ranges::count(known, kind))
+      return {fmt::format("unknown output '{}'", kind), fmt::format("the outputs are {}", fmt::join(known, ", "))};
   return count > 0 ? Problem{} : Problem{"no output is named"};
 }
 
@@ -94,16 +98,6 @@ std::string dependency_rules(const Compiler& compiler, const Outputs& out) {
 
 std::string dependency_path(const Outputs& out) {
   return out.dependency_file.empty() ? without_suffix(out.object) + ".d" : out.dependency_file;
-}
-
-// Whether no output would overwrite an input; reports those that would.
-bool differ_from_inputs(const std::vector<OutputFile>& outputs, const std::set<std::string>& inputs,
-                        Diagnostics& diagnostics) {
-  for (const OutputFile& output : outputs)
-    for (const std::string& input : inputs)
-      if (std::error_code e; std::filesystem::equivalent(output.path, input, e))
-        diagnostics.error(DiagnosticId::bad_option, {.file = output.path}, "the output would overwrite this input");
-  return !diagnostics.has_errors();
 }
 
 }  // namespace
@@ -185,7 +179,9 @@ bool write_outputs(Compiler& compiler, const Outputs& out, relay::Module module,
   if (out.dependencies) add_text(dependency_path(out), dependency_rules(compiler, out));
   for (const std::string& path : out.reports)
     add_text(path, report_text(path, report_json({planned, compiler.contents(), object.sizes()})));
-  if (!differ_from_inputs(files, compiler.files(), diagnostics)) return false;
+  std::vector<std::string> paths;
+  for (const OutputFile& file : files) paths.push_back(file.path);
+  if (!differ_from_inputs(paths, compiler.files(), diagnostics)) return false;
   if (records) add_text(compiler.options().tuning_records, records->str());
   return write_files(files, diagnostics);
 }

@@ -58,6 +58,10 @@ nlohmann::json to_json(const Diagnostic& d) {
 
 bool is_failure(const Diagnostics& diagnostics, const Reporting& r) { return exit_status(judged(diagnostics, r)) != 0; }
 
+std::string printed(const nlohmann::json& json) {
+  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
 bool is_terminal() { return isatty(STDERR_FILENO) && !environment("TERM").empty() && environment("TERM") != "dumb"; }
 
 bool shows_colours() { return is_terminal() && environment("NO_COLOR").empty(); }
@@ -67,7 +71,7 @@ int report(const Diagnostics& diagnostics, const Reporting& r) {
   if (r.json) {
     nlohmann::json items = nlohmann::json::array();
     for (const Diagnostic& d : list) items.push_back(to_json(d));
-    fmt::print(stderr, "{}\n", items.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print(stderr, "{}", printed(items));
   } else {
     fmt::print(stderr, "{}", diagnostic_text(list, shows_colours()));
   }

@@ -1,6 +1,9 @@
 // Prints diagnostics, and derives the exit status of a command from them.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
 #include "support/diagnostics.h"
 
 namespace dlcc::driver {
@@ -18,6 +21,9 @@ bool is_failure(const Diagnostics&, const Reporting&);
 // Prints diagnostics to stderr and returns the exit status: 0 without errors, 2 when all errors are in the command
 // line, else 1.
 int report(const Diagnostics&, const Reporting&);
+
+// JSON as text for standard output, with a line end. Bytes that are not UTF-8, as names may have, are replaced.
+std::string printed(const nlohmann::json&);
 
 // Whether standard error is a terminal that obeys control sequences, such as those that clear a line.
 bool is_terminal();

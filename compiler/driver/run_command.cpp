@@ -1,5 +1,6 @@
 // dlcc run MODEL --input NAME=FILE --output NAME=FILE: compiles in memory and runs the object once.
 #include <iostream>
+#include <set>
 
 #include "driver/commands.h"
 #include "driver/options.h"
@@ -11,14 +12,22 @@
 namespace dlcc::driver {
 namespace {
 
+// The file of an option "NAME=FILE" or "FILE".
+std::string file_of(const std::string& option) { return option.substr(option.find('=') + 1); }
+
 // The index of the tensor of an option: "NAME=FILE" names it, "FILE" alone is that at `position`. Sets `file`.
 std::optional<size_t> find_tensor(const std::string& text, size_t position,
                                   const std::vector<emit::TensorInterface>& tensors, const char* what,
                                   std::string& file, Diagnostics& diagnostics) {
   size_t equals = text.find('=');
-  file = equals == std::string::npos ? text : text.substr(equals + 1);
+  file = file_of(text);
   if (file.empty()) {
     diagnostics.error(DiagnosticId::bad_option, {}, fmt::format("--{} has no file: '{}'", what, text));
+    return std::nullopt;
+  }
+  if (file.ends_with(".npz")) {
+    diagnostics.error(DiagnosticId::bad_option, {.file = file}, "an archive has all tensors and takes no name", {},
+                      fmt::format("--{} {}", what, file));
     return std::nullopt;
   }
   if (equals == std::string::npos && position < tensors.size()) return position;
@@ -109,11 +118,17 @@ bool write_outputs(const std::vector<WantedOutput>& wanted, const emit::Interfac
   return write_files(files, diagnostics);
 }
 
+// " 1.5"
+std::string element_text(const Constant& c, int64_t i) {
+  if (is_float(c.dtype())) return fmt::format(" {:g}", c.number_at(i));
+  if (c.dtype() == dtype::u64) return fmt::format(" {}", static_cast<uint64_t>(c.integer_at(i)));
+  return fmt::format(" {}", c.integer_at(i));
+}
+
 // Prints the type, the shape and the first 16 elements of a result.
 void print_tensor(const std::string& tensor, const Constant& c) {
   std::cout << fmt::format("{} {} {}:", tensor, name(c.dtype()), str(shape_of(c.shape())));
-  for (int64_t i = 0; i < std::min<int64_t>(c.count(), 16); ++i)
-    std::cout << (is_float(c.dtype()) ? fmt::format(" {:g}", c.number_at(i)) : fmt::format(" {}", c.integer_at(i)));
+  for (int64_t i = 0; i < std::min<int64_t>(c.count(), 16); ++i) std::cout << element_text(c, i);
   std::cout << (c.count() > 16 ? " ...\n" : "\n");
 }
 
@@ -140,10 +155,15 @@ int run_command(CommandLine& line) {
   const emit::Interface& interface = planned->interface;
   auto wanted = find_outputs(outputs, interface, diagnostics);
   auto values = read_inputs(inputs, interface.inputs, diagnostics);
+  std::set<std::string> read = compiler.files();
+  for (const std::string& input : inputs) read.insert(file_of(input));
+  std::vector<std::string> written;
+  for (const WantedOutput& w : wanted) written.push_back(w.file);
+  differ_from_inputs(written, read, diagnostics);
   if (diagnostics.has_errors()) return report(diagnostics, line.reporting());
   auto object = compiler.generate(*planned).bytes();
   auto results = run_once(*planned, object, *values, diagnostics);
-  if (!results) return report(diagnostics, line.reporting());
+  if (!results || is_failure(diagnostics, line.reporting())) return report(diagnostics, line.reporting());
   write_outputs(wanted, interface, *results, diagnostics);
   if (outputs.empty())
     for (size_t k = 0; k < results->size(); ++k) print_tensor(interface.outputs[k].name, (*results)[k]);

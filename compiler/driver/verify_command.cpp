@@ -120,19 +120,22 @@ int verify_command(CommandLine& line) {
     Verdict v = verify_data_set(path, engine, interface, tolerance, diagnostics);
     failed += !v.ok;
     if (json)
-      results.push_back({{"data_set", path}, {"ok", v.ok}, {"largest_error", v.largest}, {"what", v.what}});
+      results.push_back({{"data_set", path},
+                         {"ok", v.ok},
+                         {"largest_error", v.compared ? nlohmann::json(v.largest) : nlohmann::json()},
+                         {"what", v.what}});
     else
-      std::cout << fmt::format("{} {} {:.3g}{}{}\n", v.ok ? "ok" : "FAIL", path, v.largest, v.ok ? "" : " ", v.what);
+      std::cout << (v.ok         ? fmt::format("ok {} {:.3g}\n", path, v.largest)
+                    : v.compared ? fmt::format("FAIL {} {:.3g} {}\n", path, v.largest, v.what)
+                                 : fmt::format("FAIL {} not compared: {}\n", path, v.what));
   }
   if (json)
-    std::cout << nlohmann::json({{"engine", engine_name},
-                                 {"rtol", tolerance.rtol},
-                                 {"atol", tolerance.atol},
-                                 {"passed", data_sets.size() - failed},
-                                 {"failed", failed},
-                                 {"data_sets", results}})
-                     .dump(1)
-              << "\n";
+    std::cout << printed({{"engine", engine_name},
+                          {"rtol", tolerance.rtol},
+                          {"atol", tolerance.atol},
+                          {"passed", data_sets.size() - failed},
+                          {"failed", failed},
+                          {"data_sets", results}});
   return report(diagnostics, line.reporting()) == 0 && failed == 0 ? 0 : 1;
 }
 

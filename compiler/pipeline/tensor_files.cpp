@@ -71,6 +71,7 @@ std::optional<std::vector<Constant>> named(const std::vector<NamedArray>& arrays
 
 std::optional<std::vector<NamedArray>> read_arrays(const std::string& path, Diagnostics& diagnostics) {
   auto bytes = read_file(path, diagnostics);
+  if (bytes && report_wrong_kind(*bytes, FileUse::npz, {.file = path}, diagnostics)) return std::nullopt;
   return bytes ? read_npz(*bytes, {.file = path}, diagnostics) : std::nullopt;
 }
 

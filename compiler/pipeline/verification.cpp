@@ -117,7 +117,7 @@ Verdict verify_data_set(const std::string& path, const Engine& engine, const emi
     for (const Diagnostic& d : problems.list()) diagnostics.add(d);
     return {.what = errors_in_one_line(problems)};
   }
-  Verdict verdict{.ok = true};
+  Verdict verdict{.ok = true, .compared = true};
   for (size_t k = 0; k < got->size(); ++k) {
     Comparison c = compare((*got)[k], data->outputs[k], tolerance);
     verdict.largest = std::max(verdict.largest, c.largest);

@@ -46,8 +46,9 @@ std::optional<Verifiable> prepare_verification(Compiler&);
 // The comparison of a model's outputs with those of a data set.
 struct Verdict {
   bool ok = false;
-  double largest = 0;  // the largest error of an output
-  std::string what;    // unless ok: a line about the first difference, or about why nothing was compared
+  bool compared = false;  // whether there are results; if not, `largest` means nothing
+  double largest = 0;     // the largest error of an output
+  std::string what;       // unless ok: a line about the first difference, or about why nothing was compared
 };
 
 // Runs the engine on a data set: a folder or an archive, as for read_data_set(). Reports why nothing could be compared.

@@ -119,7 +119,9 @@ bool report_wrong_kind(std::span<const std::byte> bytes, FileUse use, const Sour
                        Diagnostics& diagnostics) {
   std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const FileKind* kind = recognised(text);
-  if (!kind || (use == FileUse::npy && text.starts_with(npy_signature))) return false;
+  const bool is_wanted = (use == FileUse::npy && text.starts_with(npy_signature)) ||
+                         (use == FileUse::npz && text.starts_with(zip_signature));
+  if (!kind || is_wanted) return false;
   diagnostics.error(DiagnosticId::wrong_kind_of_file, location, fmt::format("this is {}", kind->name), {},
                     std::string(use == FileUse::model ? kind->remedy_for_model : kind->remedy_for_tensor));
   return true;

@@ -9,8 +9,8 @@
 
 namespace dlcc {
 
-// What a file is read as: a model, a tensor of ONNX, an array of NumPy.
-enum class FileUse : uint8_t { model, tensor_proto, npy };
+// What a file is read as: a model, a tensor of ONNX, an array of NumPy, an archive of arrays.
+enum class FileUse : uint8_t { model, tensor_proto, npy, npz };
 
 // Reports bytes that are recognised as another kind of file than their use needs: what they are, and what a person can
 // do. Returns whether it did. Other bytes may be anything.

@@ -65,28 +65,25 @@ std::string followed(const std::string& path) {
 }
 
 // A file that is to be written in two steps. prepare() writes a temporary file in the same folder; commit() renames it.
-// A device or a pipe cannot be replaced: prepare() opens it, commit() writes to it. On failure, errno has the reason.
+// A device or a pipe cannot be replaced: commit() opens it, which may wait for its reader, and writes to it. On
+// failure, errno has the reason.
 class PendingFile {
  public:
-  explicit PendingFile(const OutputFile& file) : file_(file), target_(followed(file.path)) {}
+  explicit PendingFile(const OutputFile& file) : file_(file), target_(followed(file.path)) {
+    struct stat info;
+    is_stream_ = path() == "-" || (::stat(target_.c_str(), &info) == 0 && !S_ISREG(info.st_mode));
+  }
   PendingFile(const PendingFile&) = delete;
   ~PendingFile() {
     if (!temporary_.empty()) ::unlink(temporary_.c_str());
   }
 
   const std::string& path() const { return file_.path; }
-  bool is_stream() const { return in_place_.fd >= 0; }  // after prepare()
+  bool is_stream() const { return is_stream_; }
 
   bool prepare() {
-    struct stat info;
-    if (path() == "-") {
-      in_place_.fd = STDOUT_FILENO;
-      return true;
-    }
-    if (::stat(target_.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
-      in_place_.fd = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
-      return in_place_.fd >= 0;
-    }
+    if (path() == "-") return true;
+    if (is_stream_) return !is_folder() && ::access(target_.c_str(), W_OK) == 0;
     std::string name = target_ + "." + std::string(6, 'X');  // mkstemp replaces the last six
     Descriptor descriptor{::mkstemp(name.data())};
     if (descriptor.fd < 0) return false;
@@ -97,20 +94,31 @@ class PendingFile {
   }
 
   bool commit() {
-    if (in_place_.fd >= 0) return write_all(in_place_.fd, file_.pieces);
+    if (is_stream_) {
+      Descriptor stream{path() == "-" ? STDOUT_FILENO : ::open(target_.c_str(), O_WRONLY | O_CLOEXEC)};
+      return stream.fd >= 0 && write_all(stream.fd, file_.pieces);
+    }
     if (::rename(temporary_.c_str(), target_.c_str()) != 0) return false;
     temporary_.clear();
     return true;
   }
 
  private:
+  bool is_folder() const {
+    std::error_code ignored;
+    const bool is = std::filesystem::is_directory(target_, ignored);
+    if (is) errno = EISDIR;
+    return is;
+  }
+
   const OutputFile& file_;
   const std::string target_;
-  Descriptor in_place_{-1};
+  bool is_stream_ = false;
   std::string temporary_;
 };
 
-// A remedy for a path that does not exist: the file of the same folder whose name is similar, if there is one.
+// A remedy for a path that does not exist: the file with the same suffix in the same folder whose name is similar, if
+// there is one.
 std::string similar_file(const std::string& path) {
   constexpr size_t most_names = 10000;  // of a folder that are compared
   const std::filesystem::path wanted(path);
@@ -118,17 +126,18 @@ std::string similar_file(const std::string& path) {
   std::error_code error;  // an unreadable folder has no names
   for (std::filesystem::directory_iterator entry(wanted.has_parent_path() ? wanted.parent_path() : ".", error), end;
        !error && entry != end && names.size() < most_names; entry.increment(error))
-    names.push_back(entry->path().filename());
+    if (entry->path().extension() == wanted.extension()) names.push_back(entry->path().stem());
   std::ranges::sort(names);
-  auto nearest = nearest_name(wanted.filename().string(), names);
-  return nearest ? fmt::format("did you mean '{}'?", (wanted.parent_path() / *nearest).string()) : "";
+  auto nearest = nearest_name(wanted.stem().string(), names);
+  if (!nearest) return "";
+  return fmt::format("did you mean '{}'?", (wanted.parent_path() / (*nearest + wanted.extension().string())).string());
 }
 
 bool are_distinct(const std::vector<OutputFile>& files, Diagnostics& diagnostics) {
   std::set<std::string> paths;
   bool distinct = true;
   for (const OutputFile& file : files) {
-    if (file.path == "-" || paths.insert(std::filesystem::path(file.path).lexically_normal()).second) continue;
+    if (paths.insert(std::filesystem::path(file.path).lexically_normal()).second) continue;
     diagnostics.error(DiagnosticId::bad_option, {.file = file.path}, "two outputs would be written to this file");
     distinct = false;
   }
@@ -213,6 +222,18 @@ bool can_write(const std::vector<std::string>& paths, Diagnostics& diagnostics) 
   std::deque<PendingFile> pending;
   for (const std::string& path : paths) pending.emplace_back(files.emplace_back(OutputFile{path, {}}));
   return all(pending, &PendingFile::prepare, diagnostics);
+}
+
+bool differ_from_inputs(const std::vector<std::string>& outputs, const std::set<std::string>& inputs,
+                        Diagnostics& diagnostics) {
+  bool differ = true;
+  for (const std::string& output : outputs)
+    for (const std::string& input : inputs)
+      if (std::error_code e; std::filesystem::equivalent(output, input, e)) {
+        diagnostics.error(DiagnosticId::bad_option, {.file = output}, "the output would overwrite this input");
+        differ = false;
+      }
+  return differ;
 }
 
 bool write_file(const std::string& path, std::span<const std::byte> bytes, Diagnostics& diagnostics) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,9 @@ bool write_files(const std::vector<OutputFile>& files, Diagnostics&);
 
 // Whether each path can be written; false, with a diagnostic, if not. To be asked before long work.
 bool can_write(const std::vector<std::string>& paths, Diagnostics&);
+
+// Whether no output is an input; reports those that are.
+bool differ_from_inputs(const std::vector<std::string>& outputs, const std::set<std::string>& inputs, Diagnostics&);
 
 // write_files() for one file.
 bool write_file(const std::string& path, std::span<const std::byte> bytes, Diagnostics&);

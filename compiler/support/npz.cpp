@@ -61,14 +61,19 @@ std::optional<std::vector<NamedArray>> read_npz(std::span<const std::byte> bytes
     if (zip_stat_index(archive.get(), index, 0, &info) != 0 || (info.valid & needed) != needed)
       return fail("an entry has no name or size");
     std::string name = info.name;
-    if (!name.ends_with(".npy")) return fail(fmt::format("entry '{}' is no .npy file", name));
+    if (!name.ends_with(".npy")) continue;
     if (info.size / largest_ratio > bytes.size()) return fail(fmt::format("entry '{}' has an impossible size", name));
     auto contents = read_entry(archive.get(), index, info.size);
     if (!contents) return fail(fmt::format("entry '{}' cannot be read", name));
     SourceLocation entry = location;
     entry.node = fmt::format("array '{}'", name);
-    auto value = read_npy(*contents, entry, diagnostics);
-    if (!value) return std::nullopt;
+    Diagnostics problems;
+    auto value = read_npy(*contents, entry, problems);
+    if (!value) {
+      diagnostics.remark(DiagnosticId::unsupported_type, entry,
+                         fmt::format("the array is left out: {}", problems.list().front().message));
+      continue;
+    }
     arrays.push_back({name.substr(0, name.size() - 4), std::move(*value)});
   }
   return arrays;

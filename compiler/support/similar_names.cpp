@@ -44,7 +44,10 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> nearest_name(std::string_view word, std::span<const std::string> names) {
   auto nearest = std::ranges::min_element(names, {}, [&](const std::string& name) { return distances(word, name); });
-  if (nearest == names.end() || distances(word, *nearest).first > (nearest->size() + 1) / 3) return std::nullopt;
+  if (nearest == names.end()) return std::nullopt;
+  // A word of one or two letters is similar to every other one.
+  const size_t allowed = word.size() < 3 ? 0 : (nearest->size() + 1) / 3;
+  if (distances(word, *nearest).first > allowed) return std::nullopt;
   return *nearest;
 }
 

@@ -45,7 +45,12 @@ def measure(args):
 
 
 def read(path):
-    return json.loads(pathlib.Path(path).read_text())
+    """Microseconds by CPU and model."""
+    latencies = json.loads(pathlib.Path(path).read_text())
+    by_cpu = list(latencies.values()) if isinstance(latencies, dict) else [None]
+    if not all(isinstance(models, dict) and all(isinstance(us, (int, float)) for us in models.values()) for models in by_cpu):
+        raise ValueError(f"{path}: expected {{CPU: {{MODEL: MICROSECONDS}}}}")
+    return latencies
 
 
 def compare(args):

@@ -175,7 +175,7 @@ void Importer::bind_outputs(const schema::NodeProto& node, Scope& scope, const V
 }
 
 // Binds the outputs of a rejected node to values of the types that the model declares for them, so that the nodes
-// behind it are checked, too. Outputs without a declared element type and static shape are poisoned.
+// that depend on it are checked, too. Outputs without a declared element type and static shape are poisoned.
 void Importer::bind_declared_outputs(const schema::NodeProto& node, Scope& scope, const SourceLocation& location) {
   Values values;
   for (const std::string& name : node.output()) {

@@ -266,7 +266,9 @@ bool Parser::may_report() const {
 
 void Parser::report(DiagnosticId id, const SourceLocation& where, std::string message, std::string help) {
   is_broken_ = true;
-  if (may_report()) diagnostics_.error(id, where, std::move(message), {}, std::move(help));
+  if (!may_report()) return;
+  diagnostics_.error(id, where, std::move(message), {}, std::move(help));
+  if (!may_report()) diagnostics_.remark(id, where, "there may be more errors: only the first 100 are reported");
 }
 
 Atom Parser::unknown(DiagnosticId id, const SourceLocation& where, std::string message, std::string help) {

@@ -72,7 +72,6 @@ class Parser {
   relay::Operation arguments(relay::Atom callee);
   Value primary();
   Value projected(Value);
-  Value primary_symbol(const Token&);
   Value primary_word(const Token&);
   Value named(const Token&);  // an operator or constructor
   relay::Atom undefined_local(const Token&);

@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -226,6 +227,7 @@ class Runner {
     pid_t child = fork();
     DLCC_CHECK(child >= 0, "fork failed");
     if (child == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a measurement ends with dlcc
       child_report = report_;
       catch_faults();
       for (size_t b : inputs_) memory_.protect_reading_only(b);

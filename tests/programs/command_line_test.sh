@@ -73,8 +73,7 @@ $model -o m.o --thread=2|unknown option '--thread'|did you mean '--threads'?
 $model -o m.o -mpcu=native|unknown option '-mpcu'|did you mean '-mcpu'?
 $model -o m.o --xyz|unknown option '--xyz'|'dlcc --help' lists the options
 $model -o m.o -O9|-O: expected 0, 1, 2, 3 or s, found '9'|
-$model -o m.o --emit=object|--emit: unknown output 'object'|
-$model -o m.o --emit=headr|--emit: unknown output 'headr'|did you mean 'header'?
+$model -o m.o --emit=object|--emit: unknown output 'object'|the outputs are obj, header, relay, tensor, llvm, asm
 $model -o - --emit=obj,header|--emit=obj,header names several outputs, and -o - takes one|
 $model -o m.o --stop-after=fues|--stop-after: there is no pass 'fues'|did you mean 'fuse'?
 $model -o m.o --dim batch|--dim: expected NAME=VALUE, found 'batch'|
@@ -84,6 +83,7 @@ $model -o m.o --tune|--tune needs --tuning-records FILE, to which it adds its re
 verify $model|DATA is missing|usage: dlcc verify MODEL DATA... [options]
 inspec $model|there is no command or file 'inspec'|did you mean 'inspect'?
 isnpect $model --json|unknown option '--json'|
+-O2 check $model|the command 'check' follows an option of another command|the command comes first: dlcc check MODEL [options]
 -v isnpect $model|there is no command or file 'isnpect'|did you mean 'inspect'?
 Run $model|there is no command or file 'Run'|did you mean 'run'?
 -|-o OBJECT is missing|
@@ -203,8 +203,13 @@ expect_status 0 run "$model" --input "$data/input_0.pb" --output x.npy --output 
 echo "from standard input to standard output"
 
 mkdir interrupted
+nanoseconds=$(date +%s%N)
+expect_status 0 "$model" -o interrupted/m.o --prefix=m
+nanoseconds=$(($(date +%s%N) - nanoseconds))
+rm interrupted/*
 for signal in INT TERM HUP; do
-  for delay in 0.01 0.03 0.05 0.07 0.09 0.11 0.13 0.15 0.17; do
+  for part in 10 30 50 70 80 85 90 93 96 99; do  # percent of the time of a compilation
+    delay=$(printf '%d.%09d' $((nanoseconds * part / 100 / 1000000000)) $((nanoseconds * part / 100 % 1000000000)))
     "$dlcc" "$model" -o interrupted/m.o --prefix=m 2> err.txt & compilation=$!
     sleep $delay
     kill -$signal $compilation 2> err.txt || true
@@ -218,6 +223,21 @@ done
 (ulimit -f 8; "$dlcc" "$model" -o interrupted/m.o 2> err.txt) && fail "a file exceeds the limit of its size"
 grep -q 'File too large' err.txt && [ -z "$(ls -A interrupted)" ] || fail "files were left beyond the limit of their size"
 rmdir interrupted
+mkfifo pipe
+cat pipe > piped.o & reader=$!
+expect_status 0 "$model" -o pipe --prefix=m
+wait $reader
+cmp piped.o m.o || fail "another object came through a pipe"
+"$dlcc" "$model" -o pipe 2> err.txt & compilation=$!  # a pipe that nobody reads
+sleep 1
+kill $compilation
+! wait $compilation 2> err.txt || fail "dlcc wrote to a pipe without a reader"
+rm pipe piped.o
+cp "$model" victim.onnx
+expect_status 2 bench victim.onnx --runs 2 --html victim.onnx
+expect_status 2 run victim.onnx --input "$data/input_0.pb" --output victim.onnx
+cmp "$model" victim.onnx || fail "an input was overwritten"
+rm victim.onnx
 echo "interrupted compilations"
 expect_status 0 "$model" -c -o m.o -MD
 [ "$(cat m.d)" = "m.o: $model" ] || fail "wrong dependencies: $(cat m.d)"

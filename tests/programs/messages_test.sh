@@ -21,7 +21,7 @@ expect_text() {  # TEXT: the standard error of the last command
   [ "$(cat err.txt)" = "$1" ] || fail "'$(cat err.txt)' instead of '$1'"
 }
 
-echo "source lines, also of standard input and behind a byte order mark"
+echo "source lines, also of standard input and after a byte order mark"
 printf '\xef\xbb\xbfdef @main(%%x: Tensor[(2), float32]) {\n\tnn.softmax(%%x, axis=9)\n}\n' > bad.rly
 for file in bad.rly -; do
   expect_status 1 check $file < bad.rly

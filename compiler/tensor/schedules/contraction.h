@@ -65,11 +65,13 @@ struct ContractionPlan {
 };
 
 // Pixels (M) and vectors of N whose accumulators are computed together: the most products per load that fit the
-// registers. Beside rows * vectors accumulators, registers hold `vectors` vectors of weights; the data, which is one
-// broadcast element, or one vector of K for each row (Machine::multiplies_by_lane); without FMA the product and the two
-// factors of the next product, which the instruction scheduler loads early, with K-interleaving the four of the next
-// two products, since one instruction loads and duplicates a factor; and one value to spare. The vectors divide the
-// panel.
+// registers. The vectors divide the panel. A tile needs registers for
+//   rows * vectors accumulators,
+//   `vectors` vectors of weights,
+//   the data: one broadcast element, or one vector of K for each row (Machine::multiplies_by_lane),
+//   without FMA: the product, and the two factors of the next product, which the instruction scheduler loads early;
+//     with K-interleaving, the four factors of the next two products,
+//   one value to spare.
 struct RegisterTile {
   int64_t rows = 1, vectors = 1;
 };

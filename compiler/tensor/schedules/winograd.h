@@ -2,8 +2,7 @@
 // for Convolutional Neural Networks", 2016): m x m outputs are computed from the (m + 2) x (m + 2) points of a
 // transformed input tile by elementwise products, which over all channels are one small matrix product for each point.
 //
-//   for batch: parallel worker: for block of tiles:           # tiles_per_block input tiles, about the second-level
-//   cache
+//   for batch: parallel worker: for block of tiles:           # tiles_per_block: as the L2 cache holds
 //     parallel channel block, parallel tile:                  # transform_input
 //       transformed[worker, channel block, point, tile, channel] = B^T d B
 //     parallel share: for panel of the share:

@@ -114,7 +114,7 @@ TEST_CASE("every operator of the table is in the standard, and each input has a 
   }
 }
 
-TEST_CASE("an unknown operator hides no problem behind it when the model declares its type") {
+TEST_CASE("an unknown operator hides no problem of the nodes after it when the model declares its type") {
   const std::string hidden = value("value_info", "h", 1, {"2", "3"});
   const std::string text = errors_of(
       x + y + hidden + node("Gelu", {"x"}, {"h"}) + node("Softmax", {"h"}, {"s"}, integer("axis", 5)) +
