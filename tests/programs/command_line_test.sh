@@ -3,21 +3,7 @@
 # output.
 # command_line_test.sh DLCC SOURCE_FOLDER WORK_FOLDER
 set -euo pipefail
-dlcc=$(realpath "$1") source=$(realpath "$2") work=$3
-model=$source/examples/digits/digits.onnx data=$source/examples/digits/test_data_set_0
-rm -rf "$work"
-mkdir -p "$work"
-cd "$work"
-fail() {
-  echo "$1"
-  exit 1
-}
-expect_status() {  # STATUS ARGUMENTS...
-  local wanted=$1 status=0
-  shift
-  "$dlcc" "$@" > out.txt 2> err.txt || status=$?
-  [ $status = "$wanted" ] || fail "status $status instead of $wanted: dlcc $*"
-}
+source "$(dirname "$0")/begin.sh"
 expect_files() {  # the files of the folder, except the two of expect_status
   local found
   found=$(ls -A --ignore={out,err}.txt | xargs)

@@ -2,15 +2,8 @@
 # A model with its weights in a file: the same results from every CPU level, and a status for any other file.
 # external_weights_test.sh DLCC SOURCE_FOLDER WORK_FOLDER RUNTIME_LIBRARY
 set -euo pipefail
-dlcc=$(realpath "$1") source=$(realpath "$2") work=$3 runtime=$(realpath "$4")
-model=$source/examples/digits/digits.onnx data=$source/examples/digits/test_data_set_0
-rm -rf "$work"
-mkdir -p "$work"
-cd "$work"
-fail() {
-  echo "$1"
-  exit 1
-}
+runtime=$(realpath "$4")
+source "$(dirname "$0")/begin.sh"
 "$dlcc" "$model" -o whole.o
 "$dlcc" "$model" -o bare.o --weights external=bare.weights
 "$dlcc" "$source/tests/programs/threads.rly" -o other.o --weights external=other.weights

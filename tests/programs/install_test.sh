@@ -3,14 +3,8 @@
 # pkg-config, the runtime's sources; also by a project that contains dlcc's own.
 # install_test.sh DLCC SOURCE_FOLDER WORK_FOLDER MODEL_WITH_EXTERNAL_DATA
 set -euo pipefail
-build=$(dirname "$(realpath "$1")") source=$(realpath "$2") work=$3 external=$(realpath "$4")
-rm -rf "$work"
-mkdir -p "$work"
-cd "$work"
-fail() {
-  echo "$1"
-  exit 1
-}
+build=$(dirname "$(realpath "$1")") external=$(realpath "$4")
+source "$(dirname "$0")/begin.sh"
 # needs PROGRAM...: false, and a line of text, if one of the programs is not installed.
 needs() {
   local program

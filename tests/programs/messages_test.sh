@@ -2,21 +2,7 @@
 # Messages as a user sees them: repeated problems, source lines, colours, wrong kinds of files, CPU features.
 # messages_test.sh DLCC SOURCE_FOLDER WORK_FOLDER
 set -euo pipefail
-dlcc=$(realpath "$1") source=$(realpath "$2") work=$3
-model=$source/examples/digits/digits.onnx data=$source/examples/digits/test_data_set_0
-rm -rf "$work"
-mkdir -p "$work"
-cd "$work"
-fail() {
-  echo "$1"
-  exit 1
-}
-expect_status() {  # STATUS ARGUMENTS...
-  local wanted=$1 status=0
-  shift
-  "$dlcc" "$@" > out.txt 2> err.txt || status=$?
-  [ $status = "$wanted" ] || fail "status $status instead of $wanted: dlcc $*: $(cat err.txt)"
-}
+source "$(dirname "$0")/begin.sh"
 expect_text() {  # TEXT: the standard error of the last command
   [ "$(cat err.txt)" = "$1" ] || fail "'$(cat err.txt)' instead of '$1'"
 }
