@@ -5,6 +5,7 @@
 
 #include "driver/commands.h"
 #include "driver/completions.h"
+#include "driver/help.h"
 #include "driver/installation.h"
 #include "driver/options.h"
 #include "driver/outputs.h"
@@ -91,7 +92,8 @@ int compile_command(CommandLine& line) {
   line.after_values([&]() -> Problem {
     if (tunes && options.tuning_records.empty())
       return {"--tune needs --tuning-records FILE, to which it adds its records"};
-    if (out.object.empty() && options.passes.stop_after.empty()) return {"-o OBJECT is missing"};
+    if (out.object.empty() && options.passes.stop_after.empty())
+      return {"-o OBJECT is missing", "usage: " + usage(line)};
     if (out.object.empty()) out.object = "-";  // nothing will be written
     return {};
   });

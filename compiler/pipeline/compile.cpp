@@ -44,7 +44,8 @@ std::optional<relay::Module> Compiler::import() {
     const char* end = text.data() + text.size();
     auto [stop, error] = std::from_chars(text.data() + std::min(equals + 1, text.size()), end, value);
     if (equals == std::string::npos || error != std::errc() || stop != end || value < 0) {
-      diagnostics_.error(DiagnosticId::bad_option, {}, fmt::format("--dim expects NAME=VALUE, found '{}'", text));
+      diagnostics_.error(DiagnosticId::bad_option, {}, fmt::format("--dim {}: the value is no size", text), {},
+                         "a size is a number of at least 0, such as --dim batch=1");
       return std::nullopt;
     }
     import.dims[text.substr(0, equals)] = value;

@@ -144,6 +144,14 @@ bool are_distinct(const std::vector<OutputFile>& files, Diagnostics& diagnostics
   return distinct;
 }
 
+// A remedy when a file cannot be written for a reason, a value of errno; may be empty.
+std::string remedy_for_writing(const std::string& path, int reason) {
+  const std::string folder = std::filesystem::path(path).parent_path();
+  if (std::error_code ignored; reason == ENOENT && !folder.empty() && !std::filesystem::exists(folder, ignored))
+    return fmt::format("create the folder: mkdir -p {}", folder);
+  return reason == EISDIR ? "choose another path" : "";
+}
+
 // Calls `step` for each file for which `applies` holds, up to the first failure.
 bool all(
     std::deque<PendingFile>& pending, bool (PendingFile::*step)(), Diagnostics& diagnostics,
@@ -151,12 +159,10 @@ bool all(
   for (PendingFile& file : pending) {
     errno = 0;
     if (!applies(file) || (file.*step)()) continue;
-    const std::string folder = std::filesystem::path(file.path()).parent_path();
-    std::error_code ignored;
-    const bool lacks_folder = errno == ENOENT && !folder.empty() && !std::filesystem::exists(folder, ignored);
+    const int reason = errno;
     diagnostics.error(DiagnosticId::cannot_write_file, {.file = file.path()},
-                      fmt::format("cannot write the file: {}", std::strerror(errno)), {},
-                      lacks_folder ? fmt::format("create the folder: mkdir -p {}", folder) : "");
+                      fmt::format("cannot write the file: {}", std::strerror(reason)), {},
+                      remedy_for_writing(file.path(), reason));
     return false;
   }
   return true;
@@ -174,7 +180,7 @@ std::optional<std::vector<std::byte>> read_file(const std::string& path, Diagnos
   if (file.fd < 0) return fail(std::strerror(errno), errno == ENOENT ? similar_file(path) : "");
   struct stat info;
   if (::fstat(file.fd, &info) != 0) return fail(std::strerror(errno));
-  if (S_ISDIR(info.st_mode)) return fail("it is a folder");
+  if (S_ISDIR(info.st_mode)) return fail("it is a folder", "name a file in it");
   std::vector<std::byte> bytes(S_ISREG(info.st_mode) ? static_cast<size_t>(info.st_size) : 0);
   size_t filled = 0;
   for (;;) {
@@ -230,7 +236,8 @@ bool differ_from_inputs(const std::vector<std::string>& outputs, const std::set<
   for (const std::string& output : outputs)
     for (const std::string& input : inputs)
       if (std::error_code e; std::filesystem::equivalent(output, input, e)) {
-        diagnostics.error(DiagnosticId::bad_option, {.file = output}, "the output would overwrite this input");
+        diagnostics.error(DiagnosticId::bad_option, {.file = output}, "the output would overwrite this input", {},
+                          "choose another path for the output");
         differ = false;
       }
   return differ;

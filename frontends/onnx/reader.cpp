@@ -34,8 +34,8 @@ static bool is_tensor(std::span<const std::byte> bytes) {
 std::optional<Model> read_model(std::span<const std::byte> bytes, const std::string& file, Diagnostics& diagnostics) {
   SourceLocation location{.file = file};
   Model model{std::make_shared<schema::ModelProto>(), {}, {}};
-  auto malformed = [&](const char* message) {
-    diagnostics.error(DiagnosticId::malformed_model, location, message);
+  auto malformed = [&](const char* message, const char* help = "") {
+    diagnostics.error(DiagnosticId::malformed_model, location, message, {}, help);
     return std::nullopt;
   };
   if (bytes.empty()) return malformed("the model is empty");
@@ -47,7 +47,8 @@ std::optional<Model> read_model(std::span<const std::byte> bytes, const std::str
                       {}, "a model is ONNX or Relay text; a tensor can be an input: dlcc run MODEL --input FILE");
     return std::nullopt;
   }
-  if (!is_parsed) return malformed("the bytes are not an ONNX model, or end too early");
+  if (!is_parsed)
+    return malformed("the bytes are not an ONNX model, or end too early", "copy, download or export the file again");
   if (!model.proto->has_graph()) return malformed("there is no graph");
   int64_t ir = model.proto->ir_version();
   if (ir < 1 || ir > newest_ir_version)

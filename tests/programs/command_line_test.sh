@@ -72,7 +72,7 @@ isnpect $model --json|unknown option '--json'|
 -O2 check $model|the command 'check' follows an option of another command|the command comes first: dlcc check MODEL [options]
 -v isnpect $model|there is no command or file 'isnpect'|did you mean 'inspect'?
 Run $model|there is no command or file 'Run'|did you mean 'run'?
--|-o OBJECT is missing|
+-|-o OBJECT is missing|usage: dlcc MODEL -o OBJECT [options]
 END
 for before in -v --diagnostics=json "--diagnostics json" -w "-Werror -v"; do
   expect_status 0 $before check "$model"

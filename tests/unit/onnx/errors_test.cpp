@@ -18,7 +18,8 @@ std::string errors_of(const std::string& graph, int opset = 17) {
 TEST_CASE("bytes that are no model") {
   CHECK(imported({}) == "errors:\nm: error[malformed-model]: the model is empty\n");
   CHECK(imported({std::byte{0x42}, std::byte{1}}) ==
-        "errors:\nm: error[malformed-model]: the bytes are not an ONNX model, or end too early\n");
+        "errors:\nm: error[malformed-model]: the bytes are not an ONNX model, or end too early\n"
+        "    help: copy, download or export the file again\n");
   CHECK(imported(model_bytes("ir_version: 8")) == "errors:\nm: error[malformed-model]: there is no graph\n");
   CHECK(imported(graph_bytes("name: 'g'")) == "errors:\nm: error[malformed-model]: the graph has no outputs\n");
 }
