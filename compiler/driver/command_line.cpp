@@ -22,6 +22,14 @@ std::string list_of(const std::vector<std::string>& names) {
   return text;
 }
 
+// Whether --diagnostics=json is among the arguments: an error may precede this option.
+bool asks_for_json(const std::vector<std::string>& args) {
+  for (size_t k = 0; k < args.size(); ++k)
+    if (args[k] == "--diagnostics=json" || (args[k] == "--diagnostics" && k + 1 < args.size() && args[k + 1] == "json"))
+      return true;
+  return false;
+}
+
 }  // namespace
 
 // One run of CLI11 on the arguments of a command line.
@@ -38,7 +46,7 @@ class Parser {
         parsed_.back()->allow_extra_args(false);
       }
     }
-    positionals_ = app_.add_option("positionals", words_)->expected(0, CLI::detail::expected_max_vector_size);
+    app_.add_option("positionals", words_)->expected(0, CLI::detail::expected_max_vector_size);
     app_.allow_extras();
   }
 
@@ -81,6 +89,7 @@ class Parser {
       if (o && value && value->empty()) {
         if (!o->optional_value) reject_missing_value(*o);
         o->store("");
+        line_.given_.push_back(o->name);
         continue;
       }
       spelled.push_back(o ? library_spelling(arg) : arg);
@@ -149,17 +158,8 @@ class Parser {
   CommandLine& line_;
   CLI::App app_;
   std::vector<CLI::Option*> parsed_;  // as line_.options_
-  CLI::Option* positionals_;
-  std::vector<std::string> words_;  // the positional arguments
+  std::vector<std::string> words_;    // the positional arguments
 };
-
-// Whether --diagnostics=json is among the arguments: an error may precede this option.
-bool asks_for_json(const std::vector<std::string>& args) {
-  for (size_t k = 0; k < args.size(); ++k)
-    if (args[k] == "--diagnostics=json" || (args[k] == "--diagnostics" && k + 1 < args.size() && args[k + 1] == "json"))
-      return true;
-  return false;
-}
 
 CommandLine::CommandLine(std::string name, std::string summary, std::optional<std::vector<std::string>> args)
     : name_(std::move(name)), summary_(std::move(summary)), args_(std::move(args)) {

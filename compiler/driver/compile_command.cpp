@@ -68,7 +68,7 @@ void add_printing_flags(CommandLine& line) {
 }
 
 Section section_of_commands() {
-  Section section{"Commands (dlcc COMMAND --help)", {}};
+  Section section{"Commands", {}};
   for (const Command& c : commands()) section.rows.emplace_back(c.name, c.summary);
   return section;
 }
@@ -79,7 +79,8 @@ int compile_command(CommandLine& line) {
   CompileOptions options;
   Outputs out;
   bool tunes = false;
-  line.describe("dlcc compiles a neural network to one object file and one C header.");
+  line.describe(
+      "dlcc compiles a neural network to one object file and one C header. 'dlcc COMMAND --help' describes a command.");
   add_output_options(line, out);
   add_compile_options(line, options, check_model);
   line.add({.name = "--tune",

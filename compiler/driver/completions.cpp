@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "driver/help.h"
 #include "support/diagnostics.h"
 
 namespace dlcc::driver {
@@ -22,7 +23,7 @@ std::vector<std::string> values(const Option& o) { return o.choices.empty() && o
 bool is_path(const Option& o) { return o.placeholder.ends_with("FILE") || o.placeholder == "OBJECT"; }
 
 // Whether the value follows a '=', as in -mcpu=native.
-bool takes_equals(const Option& o) { return !o.is_flag() && o.name.size() > 2 && o.name != "-MF" && o.name != "-MT"; }
+bool takes_equals(const Option& o) { return !o.is_flag() && separator(o) == "="; }
 
 std::vector<std::string> command_names(const std::deque<CommandLine>& lines) {
   std::vector<std::string> names;
@@ -98,7 +99,7 @@ std::string bash(const std::deque<CommandLine>& lines) {
 // The argument of _arguments for one spelling of an option.
 std::string zsh_option(const Option& o, const std::string& name) {
   const std::string help = fmt::format("[{}]", o.help);
-  if (o.is_flag()) return quoted(name + help, "");
+  if (o.is_flag()) return quoted(name + help);
   const std::string offered = !values(o).empty() ? "(" + joined(values(o)) + ")" : is_path(o) ? "_files" : " ";
   std::string separator = takes_equals(o) ? "=" : o.choices.empty() ? "+" : "-";
   std::string placeholder = o.placeholder;
@@ -106,23 +107,29 @@ std::string zsh_option(const Option& o, const std::string& name) {
   return quoted(fmt::format("*{}{}{}:{}:{}", name, separator, help, placeholder, offered));
 }
 
+// The case of a command in the script; `pattern` matches its name.
+std::string zsh_case(const CommandLine& line, const std::string& pattern) {
+  std::string text = fmt::format("    {})\n      _arguments \\\n", pattern);
+  for (const Option& o : line.options())
+    for (const std::string& name : spellings(o))
+      if (!o.hidden) text += fmt::format("        {} \\\n", zsh_option(o, name));
+  return text + "        '*:file:_files' ;;\n";
+}
+
 std::string zsh(const std::deque<CommandLine>& lines) {
-  std::string commands, cases;
+  std::string commands, cases, otherwise;
   for (const CommandLine& line : lines) {
-    if (!line.name().empty()) commands += fmt::format("    {}\n", quoted(line.name() + ":" + line.summary()));
-    cases += fmt::format("    {})\n      _arguments \\\n", line.name().empty() ? "*" : line.name());
-    for (const Option& o : line.options())
-      for (const std::string& name : spellings(o))
-        if (!o.hidden) cases += fmt::format("        {} \\\n", zsh_option(o, name));
-    cases += "        '*:file:_files' ;;\n";
+    if (line.name().empty()) {
+      otherwise = zsh_case(line, "*");
+      continue;
+    }
+    commands += fmt::format("    {}\n", quoted(line.name() + ":" + line.summary()));
+    cases += zsh_case(line, line.name());
   }
-  // The case of no command is the last one.
-  size_t rest = cases.find("    *)\n"), end = cases.find(" ;;\n", rest) + 4;
-  cases = cases.substr(0, rest) + cases.substr(end) + cases.substr(rest, end - rest);
   return fmt::format(
       "#compdef dlcc\n# Completion of dlcc for zsh.\n_dlcc() {{\n  local -a commands=(\n{}  )\n"
-      "  (( CURRENT == 2 )) && _describe command commands\n  case $words[2] in\n{}  esac\n}}\n_dlcc \"$@\"\n",
-      commands, cases);
+      "  (( CURRENT == 2 )) && _describe command commands\n  case $words[2] in\n{}{}  esac\n}}\n_dlcc \"$@\"\n",
+      commands, cases, otherwise);
 }
 
 std::string fish_option(const Option& o, const std::string& name) {

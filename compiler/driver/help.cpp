@@ -98,12 +98,13 @@ std::string usage(const CommandLine& line) {
   return text + " [options]";
 }
 
-std::string with_placeholder(const Option& o) {
-  if (o.is_flag()) return o.name;
-  // As gcc has it: "-o OBJECT", "-O2", "-mcpu=CPU".
-  const bool is_letter = o.name.size() == 2, is_glued = is_letter && !o.choices.empty();
-  return o.name + (is_glued ? "" : is_letter || o.name == "-MF" || o.name == "-MT" ? " " : "=") + o.placeholder;
+std::string separator(const Option& o) {
+  const bool is_letter = o.name.size() == 2;
+  if (is_letter && !o.choices.empty()) return "";
+  return is_letter || o.name == "-MF" || o.name == "-MT" ? " " : "=";
 }
+
+std::string with_placeholder(const Option& o) { return o.is_flag() ? o.name : o.name + separator(o) + o.placeholder; }
 
 std::string help_text(const CommandLine& line) {
   std::string text = fmt::format("{}\n\nUsage: {}\n", line.description(), usage(line));

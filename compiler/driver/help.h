@@ -10,6 +10,9 @@ namespace dlcc::driver {
 // "dlcc verify MODEL DATA... [options]"
 std::string usage(const CommandLine&);
 
+// What is between an option's name and its value, as gcc has it: "=" in -mcpu=CPU, " " in -o OBJECT, nothing in -O2.
+std::string separator(const Option&);
+
 // The option as it is typed with its value: "--threads=N", "-o OBJECT", "-O0|1|2|3|s".
 std::string with_placeholder(const Option&);
 

@@ -152,8 +152,8 @@ std::string remedy_for_writing(const std::string& path, int reason) {
   return reason == EISDIR ? "choose another path" : "";
 }
 
-// Calls `step` for each file for which `applies` holds, up to the first failure.
-bool all(
+// Calls `step` for each file for which `applies` holds, up to the first failure, which it reports.
+bool all_succeed(
     std::deque<PendingFile>& pending, bool (PendingFile::*step)(), Diagnostics& diagnostics,
     const std::function<bool(const PendingFile&)>& applies = [](const PendingFile&) { return true; }) {
   for (PendingFile& file : pending) {
@@ -213,13 +213,14 @@ bool write_files(const std::vector<OutputFile>& files, Diagnostics& diagnostics)
   {
     const HeldSignals held;
     for (const OutputFile& file : files) pending.emplace_back(file);
-    if (!all(pending, &PendingFile::prepare, diagnostics) ||
-        !all(pending, &PendingFile::commit, diagnostics, std::not_fn(is_stream))) {
+    if (!all_succeed(pending, &PendingFile::prepare, diagnostics) ||
+        !all_succeed(pending, &PendingFile::commit, diagnostics, std::not_fn(is_stream))) {
       pending.clear();  // removes temporary files
       return false;
     }
   }
-  return all(pending, &PendingFile::commit, diagnostics, is_stream);  // for as long as the reader of a pipe takes
+  return all_succeed(pending, &PendingFile::commit, diagnostics,
+                     is_stream);  // for as long as the reader of a pipe takes
 }
 
 bool can_write(const std::vector<std::string>& paths, Diagnostics& diagnostics) {
@@ -227,7 +228,7 @@ bool can_write(const std::vector<std::string>& paths, Diagnostics& diagnostics) 
   std::deque<OutputFile> files;
   std::deque<PendingFile> pending;
   for (const std::string& path : paths) pending.emplace_back(files.emplace_back(OutputFile{path, {}}));
-  return all(pending, &PendingFile::prepare, diagnostics);
+  return all_succeed(pending, &PendingFile::prepare, diagnostics);
 }
 
 bool differ_from_inputs(const std::vector<std::string>& outputs, const std::set<std::string>& inputs,

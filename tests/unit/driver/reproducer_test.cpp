@@ -2,17 +2,18 @@
 #include "driver/reproducer.h"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "temporary_folder.h"
+
 namespace fs = std::filesystem;
 
 TEST_CASE("the command line and the files that it names") {
-  fs::path folder = fs::temp_directory_path() / ("dlcc_reproducer_" + std::to_string(::getpid()));
-  fs::create_directories(folder);
+  const dlcc::TemporaryFolder temporary;
+  const fs::path& folder = temporary.path();
   std::ofstream(folder / "it's.onnx") << "model";
   std::ofstream(folder / "x.npy") << "data";
   std::string model = folder / "it's.onnx";
@@ -27,5 +28,4 @@ TEST_CASE("the command line and the files that it names") {
   CHECK(command.str().find("it'\\''s.onnx' '--input=x=") != std::string::npos);
   CHECK(command.str().ends_with(" '-O2' 'missing'\n"));
   CHECK(dlcc::driver::write_reproducer(folder / "missing", {}, "") == "");
-  fs::remove_all(folder);
 }

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "harness.h"
+#include "temporary_folder.h"
 
 namespace dlcc::test {
 
@@ -18,12 +19,6 @@ namespace fs = std::filesystem;
 // A temporary folder in which a test runs commands.
 class Workshop {
  public:
-  Workshop() {
-    std::string pattern = (fs::temp_directory_path() / "dlcc-test-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~Workshop() { fs::remove_all(folder_); }
-
   void write(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
   void write(const CompiledKernel& model) const {
     write(model.interface.prefix + ".h", emit::make_header(model.interface));
@@ -40,7 +35,8 @@ class Workshop {
   const std::string& output() const { return output_; }
 
  private:
-  fs::path folder_;
+  const TemporaryFolder temporary_;
+  const fs::path& folder_ = temporary_.path();
   std::string output_;
 };
 

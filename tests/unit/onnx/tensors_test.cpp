@@ -4,6 +4,7 @@
 
 #include "frontends/onnx/tensor_proto.h"
 #include "support.h"
+#include "temporary_folder.h"
 
 using namespace dlcc;
 using namespace dlcc::frontends::onnx;
@@ -74,7 +75,8 @@ TEST_CASE("tensors are read back as written") {
 
 TEST_CASE("external data is read inside the folder only") {
   namespace fs = std::filesystem;
-  fs::path root = fs::temp_directory_path() / fmt::format("dlcc_external_{}", ::getpid());
+  const dlcc::TemporaryFolder temporary;
+  const fs::path& root = temporary.path();
   fs::create_directories(root / "model" / "sub");
   auto write = [](const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; };
   write(root / "outside.bin", "12345678");
@@ -100,13 +102,12 @@ TEST_CASE("external data is read inside the folder only") {
   CHECK(error_of(tensor("sub/w.bin", "external_data { key: 'length' value: '4' } "), folder).find("expected 8 bytes") !=
         std::string::npos);
   CHECK(error_of(tensor("sub/w.bin")).find("was not read from a file") != std::string::npos);
-  fs::remove_all(root);
 }
 
 TEST_CASE("the external files that a model uses are listed") {
   namespace fs = std::filesystem;
-  fs::path folder = fs::temp_directory_path() / fmt::format("dlcc_files_{}", ::getpid());
-  fs::create_directories(folder);
+  const dlcc::TemporaryFolder temporary;
+  const fs::path& folder = temporary.path();
   std::ofstream(folder / "w.bin", std::ios::binary) << "12345678";
   std::string weights =
       "initializer { name: 'w' data_type: 1 dims: 2 data_location: EXTERNAL "
@@ -118,7 +119,6 @@ TEST_CASE("the external files that a model uses are listed") {
   std::string graph = value("input", "x", 1, {"2"}) + value("output", "y", 1, {"2"}) + weights;
   body(graph_bytes(graph + node("Add", {"x", "w"}, {"y"})), options);
   CHECK(files == std::set<std::string>{folder / "w.bin"});
-  fs::remove_all(folder);
 }
 
 TEST_CASE("sparse constants become dense") {

@@ -2,28 +2,21 @@
 #include "pipeline/tensor_files.h"
 
 #include <doctest/doctest.h>
-#include <stdlib.h>
-
-#include <algorithm>
-#include <filesystem>
 
 #include "support/files.h"
 #include "support/npy.h"
 #include "support/npz.h"
+#include "temporary_folder.h"
 
 using namespace dlcc;
 
 namespace {
 
-// A folder that is removed at the end of a test.
-struct Folder {
-  std::string path = std::filesystem::temp_directory_path() / "dlcc-test-XXXXXX";  // mkdtemp replaces the last six
-  Folder() { REQUIRE(::mkdtemp(path.data())); }
-  ~Folder() { std::filesystem::remove_all(path); }
-
+// A folder of tensors.
+struct Folder : TemporaryFolder {
   void write(const std::string& name, const std::vector<std::byte>& bytes) const {
     Diagnostics diagnostics;
-    REQUIRE(write_file(path + "/" + name, bytes, diagnostics));
+    REQUIRE(write_file(path() / name, bytes, diagnostics));
   }
 };
 
@@ -37,10 +30,6 @@ emit::Interface interface() {
   return i;
 }
 
-bool equal(const Constant& a, const Constant& b) {
-  return a.dtype() == b.dtype() && a.shape() == b.shape() && std::ranges::equal(a.bytes(), b.bytes());
-}
-
 }  // namespace
 
 TEST_CASE("an archive has the tensors by their names or C identifiers, in any order") {
@@ -48,12 +37,12 @@ TEST_CASE("an archive has the tensors by their names or C identifiers, in any or
   for (const char* name : {"an image", "an_image"}) {
     folder.write("data.npz", write_npz({{"unused", label}, {"label", label}, {name, image}}));
     Diagnostics diagnostics;
-    auto data = read_data_set(folder.path + "/data.npz", interface(), diagnostics);
+    auto data = read_data_set(folder.path() / "data.npz", interface(), diagnostics);
     REQUIRE_MESSAGE(data, diagnostics.str());
     REQUIRE(data->inputs.size() == 1);
     REQUIRE(data->outputs.size() == 1);
-    CHECK(equal(data->inputs[0], image));
-    CHECK(equal(data->outputs[0], label));
+    CHECK(data->inputs[0].same_as(image));
+    CHECK(data->outputs[0].same_as(label));
   }
 }
 
@@ -61,7 +50,7 @@ TEST_CASE("an array that an archive lacks is an error that lists those it has") 
   Folder folder;
   folder.write("data.npz", write_npz({{"picture", image}, {"label", label}}));
   Diagnostics diagnostics;
-  CHECK_FALSE(read_data_set(folder.path + "/data.npz", interface(), diagnostics));
+  CHECK_FALSE(read_data_set(folder.path() / "data.npz", interface(), diagnostics));
   CHECK(diagnostics.str().find("there is no array for input 'an image'\n    help: the archive has: picture, label") !=
         std::string::npos);
 }
@@ -71,10 +60,10 @@ TEST_CASE("a folder has numbered files of either format") {
   folder.write("input_0.npy", write_npy(image));
   folder.write("output_0.pb", tensor_file("output_0.pb", "label", label));
   Diagnostics diagnostics;
-  auto data = read_data_set(folder.path, interface(), diagnostics);
+  auto data = read_data_set(folder.path(), interface(), diagnostics);
   REQUIRE_MESSAGE(data, diagnostics.str());
-  CHECK(equal(data->inputs.at(0), image));
-  CHECK(equal(data->outputs.at(0), label));
+  CHECK(data->inputs.at(0).same_as(image));
+  CHECK(data->outputs.at(0).same_as(label));
 }
 
 TEST_CASE("a data set that does not exist is an error") {

@@ -7,16 +7,15 @@
 #include <string>
 
 #include "support/files.h"
+#include "temporary_folder.h"
 
 namespace {
 
 using namespace dlcc;
 namespace fs = std::filesystem;
 
-struct Folder {
-  fs::path path = fs::temp_directory_path() / fmt::format("dlcc_write_{}", ::getpid());
-  Folder() { fs::create_directories(path); }
-  ~Folder() { fs::remove_all(path); }
+struct Folder : TemporaryFolder {
+  const fs::path& path = TemporaryFolder::path();
   size_t entries() const {
     return static_cast<size_t>(std::distance(fs::directory_iterator(path), fs::directory_iterator()));
   }

@@ -3,17 +3,12 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <cstring>
-
 using namespace dlcc;
 
 namespace {
 
-Constant numbers(std::vector<int64_t> shape, std::vector<float> values) {
-  std::vector<std::byte> bytes(values.size() * sizeof(float));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return Constant(dtype::f32, std::move(shape), std::move(bytes));
+Constant numbers(const std::vector<int64_t>& shape, const std::vector<float>& values) {
+  return Constant::of<float>(dtype::f32, shape, values);
 }
 
 }  // namespace
@@ -27,7 +22,7 @@ TEST_CASE("an archive that was written is read, and equal arrays give equal byte
   REQUIRE_MESSAGE(read, diagnostics.str());
   REQUIRE(read->size() == 2);
   CHECK(read->at(0).name == "x");
-  CHECK(std::ranges::equal(read->at(0).value.bytes(), arrays[0].value.bytes()));
+  CHECK(read->at(0).value.same_as(arrays[0].value));
   CHECK(read->at(1).name == "a/b");
   CHECK(read->at(1).value.shape() == std::vector<int64_t>{0});
 }
