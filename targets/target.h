@@ -48,7 +48,7 @@ std::optional<Target> find_target(const std::string& name, const std::string& mc
 struct TargetInfo {
   std::string name, summary;
   std::vector<std::string> cpus;      // that -mcpu= accepts
-  std::vector<std::string> features;  // that -mattr= accepts behind + or -
+  std::vector<std::string> features;  // that -mattr= accepts after + or -
 };
 std::vector<TargetInfo> list_targets();
 

@@ -15,6 +15,9 @@ namespace {
 // The file of an option "NAME=FILE" or "FILE".
 std::string file_of(const std::string& option) { return option.substr(option.find('=') + 1); }
 
+// Whether an option is "FILE.npz": an archive of all tensors.
+bool is_archive(const std::string& option) { return option.ends_with(".npz") && option.find('=') == option.npos; }
+
 // The index of the tensor of an option: "NAME=FILE" names it, "FILE" alone is that at `position`. Sets `file`.
 std::optional<size_t> find_tensor(const std::string& text, size_t position,
                                   const std::vector<emit::TensorInterface>& tensors, const char* what,
@@ -26,7 +29,8 @@ std::optional<size_t> find_tensor(const std::string& text, size_t position,
     return std::nullopt;
   }
   if (file.ends_with(".npz")) {
-    diagnostics.error(DiagnosticId::bad_option, {.file = file}, "an archive has all tensors and takes no name", {},
+    diagnostics.error(DiagnosticId::bad_option, {.file = file},
+                      "an archive has all tensors: it takes no name, and is the only file", {},
                       fmt::format("--{} {}", what, file));
     return std::nullopt;
   }
@@ -55,8 +59,7 @@ std::optional<std::vector<Constant>> read_inputs_of_archive(const std::string& p
 std::optional<std::vector<Constant>> read_inputs(const std::vector<std::string>& options,
                                                  const std::vector<emit::TensorInterface>& tensors,
                                                  Diagnostics& diagnostics) {
-  if (options.size() == 1 && options[0].ends_with(".npz") && options[0].find('=') == std::string::npos)
-    return read_inputs_of_archive(options[0], tensors, diagnostics);
+  if (options.size() == 1 && is_archive(options[0])) return read_inputs_of_archive(options[0], tensors, diagnostics);
   std::vector<std::optional<Constant>> given(tensors.size());
   for (size_t k = 0; k < options.size(); ++k) {
     std::string file;
@@ -93,7 +96,7 @@ std::vector<WantedOutput> find_outputs(const std::vector<std::string>& options, 
   std::vector<WantedOutput> wanted;
   for (size_t k = 0; k < options.size(); ++k) {
     std::string file;
-    if (options[k].ends_with(".npz") && options[k].find('=') == std::string::npos)
+    if (is_archive(options[k]))
       wanted.push_back({std::nullopt, options[k]});
     else if (auto at = find_tensor(options[k], k, interface.outputs, "output", file, diagnostics))
       wanted.push_back({at, file});

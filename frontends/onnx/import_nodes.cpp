@@ -51,6 +51,12 @@ std::optional<Value> Importer::lookup(const std::string& name, Scope& innermost)
   return std::nullopt;
 }
 
+std::string Importer::suggestion_for(const std::string& name,
+                                     const std::function<std::vector<std::string>()>& names) const {
+  constexpr size_t most_suggestions = 100;  // more errors than a person reads
+  return diagnostics_.error_count() < most_suggestions ? did_you_mean(name, names()) : "";
+}
+
 // ---- nodes --------------------------------------------------------------------------------------------------------
 
 void Importer::import_nodes(const NodeList& nodes, Scope& scope, const Body& body) {
@@ -95,7 +101,7 @@ bool Importer::inputs_of(const schema::NodeProto& node, Scope& scope, const Sour
     input = lookup(name, scope);
     if (!input) {
       diagnostics_.error(DiagnosticId::undefined_value, location, fmt::format("nothing defines its input '{}'", name),
-                         {}, did_you_mean(name, names_in(scope)));
+                         {}, suggestion_for(name, [&] { return names_in(scope); }));
       input = Value::poison();
     }
     usable = usable && !input->poisoned;

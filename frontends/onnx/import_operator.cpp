@@ -35,7 +35,7 @@ void Importer::report_unknown_operator(const std::string& op, const std::string&
   if (std::ranges::binary_search(standard_operators(), op))
     return report(fmt::format("operator {} is not supported", op),
                   "a model-local function can define it; 'dlcc ops --onnx' lists the supported operators");
-  std::string suggestion = did_you_mean(op, standard_operators());
+  std::string suggestion = suggestion_for(op, standard_operators);
   report(fmt::format("there is no operator {} in ONNX", op),
          suggestion.empty() ? "a model-local function can define it" : suggestion);
 }

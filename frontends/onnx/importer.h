@@ -4,6 +4,7 @@
 // walk reports all problems.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -53,6 +54,9 @@ class Importer {
   void convert(const schema::NodeProto&, Scope&, const Body&, const SourceLocation&);
   bool inputs_of(const schema::NodeProto&, Scope&, const SourceLocation&, std::vector<std::optional<Value>>&);
   AttributeMap attributes_of(const schema::NodeProto&, const Body&, const SourceLocation&);
+  // "did you mean 'x'?" for a name among those that `names` returns; "" for all but the first errors, since a search
+  // takes time for each name.
+  std::string suggestion_for(const std::string& name, const std::function<std::vector<std::string>()>& names) const;
   void bind_declared_outputs(const schema::NodeProto&, Scope&, const SourceLocation&);
   void bind_outputs(const schema::NodeProto&, Scope&, const Values&, const SourceLocation&);
   void poison_outputs(const schema::NodeProto& node, Scope& scope, const SourceLocation& location) {

@@ -366,19 +366,21 @@ Parser::Value Parser::named(const Token& t) {
     return {Atom(ConstructorRef{name}), where};
   }
   if (const Operator* op = operators().find(name)) return {Atom(OperatorRef{op}), where};
-  std::vector<std::string> names;
-  for (const auto& [known, op] : operators().all()) names.push_back(known);
-  for (const auto& [known, constructor] : constructors_) names.push_back(known);
-  std::string suggestion = did_you_mean(name, names);
-  std::string help = "variables are written %name, functions @name; 'dlcc ops' lists the operators";
-  return {
-      unknown(DiagnosticId::unsupported_operator, where, fmt::format("there is no operator or constructor '{}'", name),
-              suggestion.empty() ? help : suggestion),
-      where};
+  auto meant = meant_by(name, [&] {
+    std::vector<std::string> names;
+    for (const auto& [known, op] : operators().all()) names.push_back(known);
+    for (const auto& [known, constructor] : constructors_) names.push_back(known);
+    return names;
+  });
+  std::string help = meant ? fmt::format("did you mean '{}'?", *meant)
+                           : "variables are written %name, functions @name; 'dlcc ops' lists the operators";
+  return {unknown(DiagnosticId::unsupported_operator, where,
+                  fmt::format("there is no operator or constructor '{}'", name), help),
+          where};
 }
 
 Atom Parser::undefined_local(const Token& t) {
-  auto meant = nearest_name(t.text, locals_.all());
+  auto meant = meant_by(t.text, [&] { return locals_.all(); });
   return unknown(DiagnosticId::undefined_value, lexer_.location(t), fmt::format("%{} is not defined here", t.text),
                  meant ? fmt::format("did you mean '%{}'?", *meant) : "");
 }

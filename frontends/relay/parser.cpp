@@ -201,23 +201,21 @@ void Parser::interface_names() {
   for (const Var& p : main.params) module_.input_names.push_back(p->name);
 }
 
-template <class Entry>
-static std::string did_you_mean_global(const std::string& name, const std::map<std::string, Entry>& known) {
-  std::vector<std::string> names;
-  for (const auto& [other, entry] : known) names.push_back(other);
-  auto meant = nearest_name(name, names);
-  return meant ? fmt::format("did you mean '@{}'?", *meant) : "";
-}
-
 void Parser::check_globals() {
-  for (const auto& [name, where] : globals_used_)
-    if (!module_.functions.contains(name))
-      report(DiagnosticId::undefined_value, where, fmt::format("there is no function @{}", name),
-             did_you_mean_global(name, module_.functions));
-  for (const auto& [name, where] : tensor_functions_used_)
-    if (!module_.tensor_functions.contains(name))
-      report(DiagnosticId::undefined_value, where, fmt::format("there is no tensor function @{}", name),
-             did_you_mean_global(name, module_.tensor_functions));
+  auto check = [&](const auto& used, const auto& known, const char* what) {
+    for (const auto& [name, where] : used) {
+      if (known.contains(name)) continue;
+      auto meant = meant_by(name, [&] {
+        std::vector<std::string> names;
+        for (const auto& [other, entry] : known) names.push_back(other);
+        return names;
+      });
+      report(DiagnosticId::undefined_value, where, fmt::format("there is no {} @{}", what, name),
+             meant ? fmt::format("did you mean '@{}'?", *meant) : "");
+    }
+  };
+  check(globals_used_, module_.functions, "function");
+  check(tensor_functions_used_, module_.tensor_functions, "tensor function");
 }
 
 // ---- tokens ---------------------------------------------------------------------------------------------------------
@@ -262,6 +260,11 @@ void Parser::unexpected(std::string_view wanted) {
 bool Parser::may_report() const {
   constexpr size_t enough = 100;
   return !lexer_.failed() && diagnostics_.error_count() < errors_before_ + enough;
+}
+
+std::optional<std::string> Parser::meant_by(std::string_view word,
+                                            const std::function<std::vector<std::string>()>& names) const {
+  return may_report() ? nearest_name(word, names()) : std::nullopt;
 }
 
 void Parser::report(DiagnosticId id, const SourceLocation& where, std::string message, std::string help) {

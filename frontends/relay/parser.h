@@ -3,6 +3,7 @@
 // the current block. Internal to frontends/relay; other code calls import_relay.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -119,6 +120,10 @@ class Parser {
   void unexpected(std::string_view wanted);
   void report(DiagnosticId, const SourceLocation&, std::string message, std::string help = {});
   bool may_report() const;
+  // The name that `word` probably means, among those that `names` returns. Empty for errors that are not reported: a
+  // search takes time for each name.
+  std::optional<std::string> meant_by(std::string_view word,
+                                      const std::function<std::vector<std::string>()>& names) const;
   relay::Atom unknown(DiagnosticId, const SourceLocation&, std::string message, std::string help);  // and reports it
   void declare_unknowns();
 

@@ -18,7 +18,7 @@ struct NominalMachine {
   double bytes_per_second = 0;  // from and to memory; every core adds its share
 };
 
-// The best CPU level of the target, on which the model has so many threads. A core has as many units for multiply-adds
+// The best CPU level of the target, with a core for each of the threads. A core has as many units for multiply-adds
 // as Machine::accumulators_in_flight has multiples of a latency of four cycles; without FMA a unit multiplies or adds.
 // The bandwidth is the peak divided by Machine::machine_balance.
 NominalMachine nominal_machine(const targets::Target&, int threads);

@@ -114,6 +114,19 @@ TEST_CASE("every operator of the table is in the standard, and each input has a 
   }
 }
 
+TEST_CASE("only the first errors have suggestions, which take time for each name of the model") {
+  std::string graph = x + y;
+  constexpr int nodes = 30000;
+  for (int k = 0; k < nodes; ++k)
+    graph += node("Relu", {fmt::format("missing_{}", k)}, {k + 1 < nodes ? fmt::format("missing{}", k) : "y"});
+  const std::string text = errors_of(graph);
+  size_t errors = 0, suggestions = 0;
+  for (size_t at = 0; (at = text.find("nothing defines", at)) != text.npos; ++at) ++errors;
+  for (size_t at = 0; (at = text.find("did you mean", at)) != text.npos; ++at) ++suggestions;
+  CHECK(errors == nodes);
+  CHECK(suggestions == 99);  // the first node has no name before it
+}
+
 TEST_CASE("an unknown operator hides no problem of the nodes after it when the model declares its type") {
   const std::string hidden = value("value_info", "h", 1, {"2", "3"});
   const std::string text = errors_of(
