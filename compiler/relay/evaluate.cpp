@@ -1,94 +1,194 @@
 #include "relay/evaluate.h"
 
-#include <map>
+#include <algorithm>
+#include <unordered_map>
 
 #include "relay/operator.h"
 
 namespace dlcc::relay {
 namespace {
 
+constexpr int deepest_recursion = 1000;  // calls that are not in tail position
+
 struct Value {
   Constant tensor;
   std::vector<Value> fields;
   bool is_tuple = false;
+  const Function* function = nullptr;  // of a variable that is bound to a local function
 };
+
+// The variables of one activation of a function, and the activation that its local functions' bodies see around it.
+// Functions are no operands and no results, so that a function is called only while the activation that defines it is
+// on the stack.
+struct Frame {
+  const Frame* outer = nullptr;
+  std::unordered_map<int, Value> values;
+};
+
+// A function to be called and the activation around it.
+struct Target {
+  const Function* function = nullptr;
+  const Frame* outer = nullptr;
+};
+
+struct TailCall {
+  Target target;
+  std::vector<Value> args;
+};
+
+// What a block in tail position leads to: its value, or a call that has it.
+using Outcome = std::variant<Value, TailCall>;
 
 struct Stopped {  // thrown to leave the evaluation: with a status, or after a diagnostic
   tensor::Status status = tensor::Status::ok;
 };
 
+// The definitions of operations, compiled at their first evaluation.
+class Definitions {
+  struct Applied {  // a call of an operator, with the types of its last operands
+    Operands types;
+    std::optional<tensor::CompiledKernel> definition;
+  };
+
+ public:
+  Definitions(const Module& module, tensor::Precision precision) : module_(module), precision_(precision) {}
+
+  const tensor::CompiledKernel& of(const CallTensor& call) {
+    auto it = functions_.find(call.function);
+    if (it == functions_.end())
+      it = functions_
+               .emplace(call.function, tensor::CompiledKernel(module_.tensor_functions.at(call.function), precision_))
+               .first;
+    return it->second;
+  }
+
+  // The shapes of a call's operands differ between activations of a function of symbolic sizes.
+  const tensor::CompiledKernel& of(const Operator& op, const Call& call, const std::vector<Constant>& args) {
+    auto [it, added] = operators_.try_emplace(&call);
+    auto as_before = [](const TensorType& t, const Constant& c) {
+      return t.dtype == c.dtype() &&
+             std::ranges::equal(t.shape, c.shape(), [](const Dim& d, int64_t n) { return d == Dim(n); });
+    };
+    Applied& applied = it->second;
+    if (added || !std::ranges::equal(applied.types, args, as_before)) {
+      applied.types.clear();
+      for (const Constant& c : args) applied.types.push_back({shape_of(c.shape()), c.dtype()});
+      applied.definition.emplace(op.compute(call.attrs, applied.types), precision_);
+    }
+    return *applied.definition;
+  }
+
+ private:
+  const Module& module_;
+  tensor::Precision precision_;
+  std::unordered_map<std::string, tensor::CompiledKernel> functions_;
+  std::unordered_map<const Call*, Applied> operators_;
+};
+
 class Evaluator {
  public:
-  Evaluator(const Module& module, tensor::Precision precision, Diagnostics& diagnostics, const Observer& observer)
-      : module_(module), precision_(precision), diagnostics_(diagnostics), observer_(observer) {}
+  Evaluator(const Module& module, tensor::Precision precision, Diagnostics& diagnostics)
+      : module_(module), definitions_(module, precision), diagnostics_(diagnostics) {}
 
   std::vector<Constant> run(std::span<const Constant> args) {
-    const Function& main = module_.functions.at("main");
     std::vector<Value> values;
-    for (const Constant& a : args) values.push_back({a, {}, false});
+    for (const Constant& a : args) values.push_back({.tensor = a});
     std::vector<Constant> results;
-    flatten(call_function(main, values), results);
+    flatten(call({{&module_.functions.at("main"), nullptr}, std::move(values)}), results);
     return results;
   }
 
  private:
-  using Environment = std::map<int, Value>;
+  // ---- functions and blocks
 
-  Value call_function(const Function& f, const std::vector<Value>& args) {
-    Environment env;
-    for (size_t k = 0; k < f.params.size(); ++k) env[f.params[k]->id] = args[k];
-    return block(f.body, env);
-  }
-
-  Value block(const Block& b, Environment env) {
-    for (const Binding& binding : b.bindings) {
-      Value v = operation(binding, env);
-      if (observer_) {
-        std::vector<Constant> tensors;
-        flatten(v, tensors);
-        observer_(binding, tensors);
+  // Calls in tail position are made here, one after the other, each with a frame of its own.
+  Value call(TailCall next) {
+    if (++depth_ > deepest_recursion)
+      unsupported(next.target.function->location, fmt::format("recursion deeper than {} calls", deepest_recursion));
+    while (true) {
+      const Function& f = *next.target.function;
+      Frame frame{next.target.outer, {}};
+      for (size_t k = 0; k < f.params.size(); ++k) frame.values[f.params[k]->id] = std::move(next.args[k]);
+      Outcome outcome = block(f.body, frame, true);
+      if (Value* value = std::get_if<Value>(&outcome)) {
+        --depth_;
+        return std::move(*value);
       }
-      env[binding.var->id] = std::move(v);
+      next = std::move(std::get<TailCall>(outcome));
     }
-    return atom(b.result, env, {});
   }
 
-  Value atom(const Atom& a, const Environment& env, const SourceLocation& location) {
-    if (const Var* v = std::get_if<Var>(&a)) return env.at((*v)->id);
-    if (const Constant* c = std::get_if<Constant>(&a)) return {*c, {}, false};
-    unsupported(location, "a function as a value");
+  // `tail`: the block's value is the function's.
+  Outcome block(const Block& b, Frame& frame, bool tail) {
+    const Var* result = std::get_if<Var>(&b.result);
+    for (const Binding& binding : b.bindings) {
+      bool last = &binding == &b.bindings.back() && result && binding.var == *result;
+      if (tail && last) return last_operation(binding, frame);
+      frame.values[binding.var->id] = operation(binding, frame);
+    }
+    return atom(b.result, frame, {});
   }
 
-  Value operation(const Binding& b, const Environment& env) {
-    auto all = [&](const std::vector<Atom>& atoms) {
-      std::vector<Value> values;
-      for (const Atom& a : atoms) values.push_back(atom(a, env, b.location));
-      return values;
-    };
+  // An operation whose value is the function's.
+  Outcome last_operation(const Binding& b, Frame& frame) {
+    if (const If* branch = std::get_if<If>(&b.op)) return block(taken(*branch, frame, b.location), frame, true);
+    const Call* x = std::get_if<Call>(&b.op);
+    if (!x || std::holds_alternative<OperatorRef>(x->callee)) return operation(b, frame);
+    Target target = callee(*x, frame, b.location);
+    if (target.outer == &frame) return operation(b, frame);  // the callee needs this activation's variables
+    return TailCall{target, atoms(x->args, frame, b.location)};
+  }
+
+  Target callee(const Call& x, const Frame& frame, const SourceLocation& location) {
+    if (const GlobalRef* global = std::get_if<GlobalRef>(&x.callee))
+      return {&module_.functions.at(global->name), nullptr};
+    const Var* var = std::get_if<Var>(&x.callee);
+    for (const Frame* f = &frame; var && f; f = f->outer)
+      if (auto it = f->values.find((*var)->id); it != f->values.end() && it->second.function)
+        return {it->second.function, f};
+    unsupported(location, "a call of a function value");
+  }
+
+  const Block& taken(const If& branch, const Frame& frame, const SourceLocation& location) {
+    bool condition = atom(branch.condition, frame, location).tensor.integer_at(0) != 0;
+    return condition ? *branch.then_block : *branch.else_block;
+  }
+
+  // ---- operands
+
+  const Value& variable(const Var& var, const Frame& frame) {
+    for (const Frame* f = &frame; f; f = f->outer)
+      if (auto it = f->values.find(var->id); it != f->values.end()) return it->second;
+    DLCC_CHECK(false, "%{} has no value", var->name);
+  }
+
+  Value atom(const Atom& a, const Frame& frame, const SourceLocation& location) {
+    if (const Constant* c = std::get_if<Constant>(&a)) return {.tensor = *c};
+    const Var* var = std::get_if<Var>(&a);
+    if (!var || variable(*var, frame).function) unsupported(location, "a function as a value");
+    return variable(*var, frame);
+  }
+
+  std::vector<Value> atoms(const std::vector<Atom>& list, const Frame& frame, const SourceLocation& location) {
+    std::vector<Value> values;
+    for (const Atom& a : list) values.push_back(atom(a, frame, location));
+    return values;
+  }
+
+  // ---- operations
+
+  Value operation(const Binding& b, Frame& frame) {
+    auto value = [&](const Atom& a) { return atom(a, frame, b.location); };
     return std::visit(
         overloaded{
-            [&](const Call& x) {
-              if (const OperatorRef* op = std::get_if<OperatorRef>(&x.callee))
-                return apply(*op->op, x.attrs, all(x.args));
-              const GlobalRef* callee = std::get_if<GlobalRef>(&x.callee);
-              if (!callee) unsupported(b.location, "a call of a function value");
-              if (++depth_ > 1000) unsupported(b.location, "recursion deeper than 1000 calls");
-              Value v = call_function(module_.functions.at(callee->name), all(x.args));
-              --depth_;
-              return v;
-            },
-            [&](const CallTensor& x) { return apply(module_.tensor_functions.at(x.function), all(x.args)); },
-            [&](const MakeTuple& x) {
-              return Value{{}, all(x.fields), true};
-            },
-            [&](const Project& x) { return atom(x.tuple, env, b.location).fields.at(static_cast<size_t>(x.index)); },
-            [&](const If& x) {
-              bool taken = atom(x.condition, env, b.location).tensor.integer_at(0) != 0;
-              return block(taken ? *x.then_block : *x.else_block, env);
-            },
-            [&](const Alias& x) { return atom(x.value, env, b.location); },
+            [&](const Call& x) { return call(b, x, frame); },
+            [&](const CallTensor& x) { return run(definitions_.of(x), tensors(atoms(x.args, frame, b.location))); },
+            [&](const MakeTuple& x) { return Value{.fields = atoms(x.fields, frame, b.location), .is_tuple = true}; },
+            [&](const Project& x) { return value(x.tuple).fields.at(static_cast<size_t>(x.index)); },
+            [&](const If& x) { return std::get<Value>(block(taken(x, frame, b.location), frame, false)); },
+            [&](const Alias& x) { return value(x.value); },
+            [&](const MakeFunction& x) { return Value{.function = &*x.function}; },
             [&](const Match&) -> Value { unsupported(b.location, "'match'"); },
-            [&](const MakeFunction&) -> Value { unsupported(b.location, "a closure"); },
             [&](const RefCreate&) -> Value { unsupported(b.location, "a reference"); },
             [&](const RefRead&) -> Value { unsupported(b.location, "a reference"); },
             [&](const RefWrite&) -> Value { unsupported(b.location, "a reference"); },
@@ -97,22 +197,27 @@ class Evaluator {
         b.op);
   }
 
-  Value apply(const Operator& op, const Attrs& attrs, const std::vector<Value>& args) {
-    std::vector<Value> operands = op.variadic ? args.at(0).fields : args;
-    Operands types;
-    for (const Value& v : operands) types.push_back({shape_of(v.tensor.shape()), v.tensor.dtype()});
-    return apply(op.compute(attrs, types), operands);
+  Value call(const Binding& b, const Call& x, const Frame& frame) {
+    const OperatorRef* op = std::get_if<OperatorRef>(&x.callee);
+    if (!op) return call({callee(x, frame, b.location), atoms(x.args, frame, b.location)});
+    std::vector<Value> args = atoms(x.args, frame, b.location);
+    std::vector<Constant> operands = tensors(op->op->variadic ? args.at(0).fields : args);
+    return run(definitions_.of(*op->op, x, operands), operands);
   }
 
-  Value apply(const tensor::TensorFunction& f, const std::vector<Value>& args) {
-    std::vector<Constant> tensors;
-    for (const Value& v : args) tensors.push_back(v.tensor);
-    tensor::EvaluationResult r = tensor::evaluate(f, tensors, precision_);
+  static Value run(const tensor::CompiledKernel& definition, const std::vector<Constant>& args) {
+    tensor::EvaluationResult r = definition.run(args);
     if (r.status != tensor::Status::ok) throw Stopped{r.status};
-    if (r.results.size() == 1) return {r.results[0], {}, false};
-    Value tuple{{}, {}, true};
-    for (Constant& c : r.results) tuple.fields.push_back({std::move(c), {}, false});
+    if (r.results.size() == 1) return {.tensor = r.results[0]};
+    Value tuple{.is_tuple = true};
+    for (Constant& c : r.results) tuple.fields.push_back({.tensor = std::move(c)});
     return tuple;
+  }
+
+  static std::vector<Constant> tensors(const std::vector<Value>& values) {
+    std::vector<Constant> list;
+    for (const Value& v : values) list.push_back(v.tensor);
+    return list;
   }
 
   static void flatten(const Value& v, std::vector<Constant>& list) {
@@ -126,19 +231,17 @@ class Evaluator {
   }
 
   const Module& module_;
-  tensor::Precision precision_;
+  Definitions definitions_;
   Diagnostics& diagnostics_;
-  const Observer& observer_;
   int depth_ = 0;
 };
 
 }  // namespace
 
 std::optional<tensor::EvaluationResult> evaluate(const Module& module, std::span<const Constant> args,
-                                                 tensor::Precision precision, Diagnostics& diagnostics,
-                                                 const Observer& observer) {
+                                                 tensor::Precision precision, Diagnostics& diagnostics) {
   try {
-    return tensor::EvaluationResult{tensor::Status::ok, Evaluator(module, precision, diagnostics, observer).run(args)};
+    return tensor::EvaluationResult{tensor::Status::ok, Evaluator(module, precision, diagnostics).run(args)};
   } catch (const Stopped& s) {
     if (s.status == tensor::Status::ok) return std::nullopt;
     return tensor::EvaluationResult{s.status, {}};

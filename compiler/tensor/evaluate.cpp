@@ -110,39 +110,50 @@ Constant result_of(const BufferNode& b, DType type, const Memory& m) {
 
 }  // namespace
 
-EvaluationResult evaluate(const Kernel& given, std::span<const Constant> args, Precision precision) {
+CompiledKernel::CompiledKernel(const Kernel& given, Precision precision)
+    : name_(given.name), params_(given.params), precision_(precision) {
   Kernel kernel = given;
   if (precision == Precision::specified) {
     kernel.body = expand_math(kernel.body);
     verify_after("expand_math", kernel);
   }
-  bytecode::Program program = bytecode::compile(kernel, precision);
+  program_ = std::make_shared<bytecode::Program>(bytecode::compile(kernel, precision));
+}
+
+CompiledKernel::CompiledKernel(const TensorFunction& f, Precision precision)
+    : CompiledKernel(naive_schedule(f), precision) {}
+
+EvaluationResult CompiledKernel::run(std::span<const Constant> args) const {
   Memories memories;
   std::vector<Memory> list;
   size_t next = 0;
-  for (const Parameter& p : kernel.params) {
-    DType type = bytecode::storage_type(p.buffer->type, precision);
+  for (const Parameter& p : params_) {
+    DType type = bytecode::storage_type(p.buffer->type, precision_);
     if (p.access == Access::read) {
-      DLCC_CHECK(next < args.size(), "{}: {} arguments are too few", kernel.name, args.size());
+      DLCC_CHECK(next < args.size(), "{}: {} arguments are too few", name_, args.size());
       list.push_back(memories.argument(*p.buffer, type, args[next++]));
     } else {
       list.push_back(memories.fresh(type, storage_count(*p.buffer)));
     }
   }
-  DLCC_CHECK(next == args.size(), "{}: {} arguments are too many", kernel.name, args.size());
-  for (const auto& local : program.locals) list.push_back(memories.fresh(local.type, local.count));
+  DLCC_CHECK(next == args.size(), "{}: {} arguments are too many", name_, args.size());
+  for (const auto& local : program_->locals) list.push_back(memories.fresh(local.type, local.count));
   EvaluationResult result;
-  result.status = bytecode::run(program, list);
-  for (size_t k = 0; k < kernel.params.size(); ++k) {
-    const Parameter& p = kernel.params[k];
+  result.status = bytecode::run(*program_, list);
+  for (size_t k = 0; k < params_.size(); ++k) {
+    const Parameter& p = params_[k];
     if (p.access == Access::write)
-      result.results.push_back(result_of(*p.buffer, bytecode::storage_type(p.buffer->type, precision), list[k]));
+      result.results.push_back(result_of(*p.buffer, bytecode::storage_type(p.buffer->type, precision_), list[k]));
   }
   return result;
 }
 
+EvaluationResult evaluate(const Kernel& kernel, std::span<const Constant> args, Precision precision) {
+  return CompiledKernel(kernel, precision).run(args);
+}
+
 EvaluationResult evaluate(const TensorFunction& f, std::span<const Constant> args, Precision precision) {
-  return evaluate(naive_schedule(f), args, precision);
+  return CompiledKernel(f, precision).run(args);
 }
 
 }  // namespace dlcc::tensor

@@ -3,13 +3,19 @@
 // iterations of vector loops, so that a network of a few GMACs takes seconds.
 #pragma once
 
+#include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "support/constant.h"
 #include "tensor/ir.h"
 
 namespace dlcc::tensor {
+
+namespace bytecode {
+struct Program;
+}
 
 enum class Precision : uint8_t {
   specified,  // each operation in its own type, as in the object. Transcendental functions are expanded as in generated
@@ -21,6 +27,22 @@ struct EvaluationResult {
   Status status = Status::ok;
   std::vector<Constant> results;  // one per result; contents are unspecified if the status is not ok. In float64 mode,
                                   // float results have type float64
+};
+
+// A kernel or a definition compiled to bytecode once, for any number of runs.
+class CompiledKernel {
+ public:
+  explicit CompiledKernel(const Kernel&, Precision = Precision::specified);
+  explicit CompiledKernel(const TensorFunction&, Precision = Precision::specified);
+
+  // As evaluate() of the kernel or definition.
+  EvaluationResult run(std::span<const Constant> args) const;
+
+ private:
+  std::string name_;
+  std::vector<Parameter> params_;
+  Precision precision_;
+  std::shared_ptr<const bytecode::Program> program_;
 };
 
 // Runs a definition. `args` have the types and shapes of the parameters, which are static; in float64 mode, arguments
