@@ -14,8 +14,11 @@ const std::vector<int64_t> shapes[] = {
 
 // The meaning of an operand's elements. Operands after the last listed role repeat it.
 enum class Role : uint8_t { data, index, condition };
-const std::vector<Role> roles[] = {
-    {Role::data}, {Role::data, Role::index}, {Role::condition, Role::data}, {Role::data, Role::index, Role::data}};
+const std::vector<Role> roles[] = {{Role::data},
+                                   {Role::data, Role::index},
+                                   {Role::condition, Role::data},
+                                   {Role::data, Role::index, Role::data},
+                                   {Role::data, Role::data, Role::index}};
 
 // Values to try for a required attribute; `type` is tried where it names an element type.
 std::vector<AttrValue> attribute_values(const Operator::Attribute& attribute, DType type) {

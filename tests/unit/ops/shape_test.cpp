@@ -177,6 +177,33 @@ TEST_CASE("take") {
   CHECK(error_of("take", {{"axis", 0}}, {f32({0}), i64({1})}) == "shape-mismatch: there is no element to take");
 }
 
+TEST_CASE("dynamic_update_slice") {
+  const Constant x = floats({3, 2}, {0, 1, 2, 3, 4, 5});
+  auto at = [](double index) { return ints({}, {index}); };
+  check_values(apply("dynamic_update_slice", {}, {x, floats({2}, {8, 9}), at(1)}), {3, 2}, {0, 1, 8, 9, 4, 5});
+  check_values(apply("dynamic_update_slice", {{"axis", -1}}, {x, floats({3}, {7, 8, 9}), at(0)}), {3, 2},
+               {7, 1, 8, 3, 9, 5});
+  check_values(apply("dynamic_update_slice", {}, {ints({1, 2, 3}), ints({}, {9}), tensor_of(dtype::u8, {}, {2})}), {3},
+               {1, 2, 9});
+  check_values(apply("dynamic_update_slice", {{"axis", 1}}, {floats({2, 1, 0}, {}), floats({2, 0}, {}), at(0)}),
+               {2, 1, 0}, {});
+  for (DType type : {dtype::boolean, dtype::f16, dtype::bf16, dtype::f64})
+    check_values(apply("dynamic_update_slice", {}, {tensor_of(type, {2}, {0, 0}), tensor_of(type, {}, {1}), at(1)}),
+                 {2}, {0, 1});
+  for (double outside : {-1.0, 3.0, 9e18})
+    CHECK(status_of("dynamic_update_slice", {}, {x, floats({2}, {8, 9}), at(outside)}) == Status::index_out_of_range);
+  auto error = [](const Operands& types, int64_t axis = 0) {
+    return error_of("dynamic_update_slice", {{"axis", axis}}, types);
+  };
+  CHECK(error({f32({3, 2}), f32({3}), i64({})}) ==
+        "shape-mismatch: update must have the shape (2) of a slice, found (3)");
+  CHECK(error({f32({3, 2}), i64({2}), i64({})}).starts_with("type-mismatch: "));
+  CHECK(error({f32({3, 2}), f32({2}), i64({1})}).starts_with("shape-mismatch: index"));
+  CHECK(error({f32({3, 2}), f32({2}), f32({})}).starts_with("unsupported-type: index"));
+  CHECK(error({f32({3, 2}), f32({2}), i64({})}, 2).starts_with("bad-attribute: axis"));
+  CHECK(error({f32({}), f32({}), i64({})}).starts_with("bad-attribute: axis"));
+}
+
 TEST_CASE("filled tensors and shapes") {
   check_values(apply("full", {{"shape", list({2})}}, {floats({}, {1.5})}), {2}, {1.5, 1.5});
   check_values(apply("full", {{"shape", list({2})}, {"dtype", "int8"}}, {floats({}, {1.5})}), {2}, {1, 1});
