@@ -62,7 +62,7 @@ bool verify_layers(Compiler& compiler, relay::Module fused, const std::vector<Co
 // verify_layers() for each data set. Returns the exit status.
 int verify_all_layers(Compiler& compiler, const Verifiable& model, const std::vector<std::string>& data_sets,
                       const Tolerance& tolerance, const Reporting& reporting, Diagnostics& diagnostics) {
-  const emit::Interface& interface = model.planned.interface;
+  const emit::Interface& interface = model.interface;
   bool all_ok = true;
   for (const std::string& path : data_sets) {
     auto data = read_data_set(path, interface, diagnostics);
@@ -109,11 +109,12 @@ int verify_command(CommandLine& line) {
   Diagnostics diagnostics;
   bind_dimensions(options, data_sets[0]);
   Compiler compiler(options, diagnostics);
-  auto model = prepare_verification(compiler);
+  const std::vector<std::string> engines = {engine_name};
+  auto model = prepare_verification(compiler, engines);
   if (!model) return report(diagnostics, line.reporting());
-  const emit::Interface& interface = model->planned.interface;
+  const emit::Interface& interface = model->interface;
   if (layers) return verify_all_layers(compiler, *model, data_sets, tolerance, line.reporting(), diagnostics);
-  const Engine engine = make_engine(engine_name, compiler, model->fused, model->planned);
+  const Engine engine = make_engine(engine_name, compiler, *model);
   nlohmann::json results = nlohmann::json::array();
   size_t failed = 0;
   for (const std::string& path : data_sets) {

@@ -50,17 +50,22 @@ std::string provenance(const CompileOptions& o, const targets::Target& target, u
 
 }  // namespace
 
-emit::Interface describe_interface(const relay::Module& module, const lower::Program& program,
-                                   const lower::StoragePlan& plan, const CompileOptions& options,
-                                   const targets::Target& target, uint64_t model_hash) {
+emit::Interface describe_tensors(const relay::Module& module) {
   const relay::Function& main = module.functions.at("main");
   std::vector<const relay::TensorType*> inputs, outputs;
   for (const relay::Var& p : main.params) append_tensor_types(p->type, inputs);
   append_tensor_types(main.result_type ? main.result_type : relay::type_of(module, main.body.result), outputs);
   emit::Interface i;
-  i.prefix = emit::c_identifier(options.prefix.empty() ? stem_of(options.model) : options.prefix);
   i.inputs = describe_tensors(inputs, module.input_names, "input");
   i.outputs = describe_tensors(outputs, module.output_names, "output");
+  return i;
+}
+
+emit::Interface describe_interface(const relay::Module& module, const lower::Program& program,
+                                   const lower::StoragePlan& plan, const CompileOptions& options,
+                                   const targets::Target& target, uint64_t model_hash) {
+  emit::Interface i = describe_tensors(module);
+  i.prefix = emit::c_identifier(options.prefix.empty() ? stem_of(options.model) : options.prefix);
   i.arena_bytes = plan.arena_bytes;
   i.arena_alignment = plan.arena_alignment;
   for (const Constant& c : program.constants) i.weights_bytes += static_cast<int64_t>(c.bytes().size());

@@ -12,9 +12,12 @@
 
 namespace dlcc {
 
-// All of the interface but the file of weights and the size of the stack, which are known later. Tuples among the
-// parameters and results of @main become one tensor per field; tensors without a name of the model are called input0,
-// output1, ... `model_hash` is that of the model's bytes.
+// The inputs and outputs of @main. Tuples among its parameters and results become one tensor per field; tensors without
+// a name of the model are called input0, output1, ...
+emit::Interface describe_tensors(const relay::Module&);
+
+// All of the interface but the file of weights and the size of the stack, which are known later. `model_hash`
+// is that of the model's bytes.
 emit::Interface describe_interface(const relay::Module&, const lower::Program&, const lower::StoragePlan&,
                                    const CompileOptions&, const targets::Target&, uint64_t model_hash);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "lower/evaluate.h"
+#include "pipeline/describe_interface.h"
 #include "pipeline/run.h"
 #include "pipeline/tensor_files.h"
 #include "relay/evaluate.h"
@@ -45,23 +46,26 @@ static std::optional<std::vector<Constant>> checked(tensor::Status status, std::
   return returned_ok(static_cast<int>(status), diagnostics) ? std::optional(std::move(outputs)) : std::nullopt;
 }
 
-Engine make_engine(const std::string& kind, Compiler& compiler, const relay::Module& module, Planned& planned) {
+Engine make_engine(const std::string& kind, Compiler& compiler, Verifiable& model) {
   if (kind == "definitions")
-    return [&](const std::vector<Constant>& inputs, Diagnostics& d) -> std::optional<std::vector<Constant>> {
+    return [&module = model.fused](const std::vector<Constant>& inputs,
+                                   Diagnostics& d) -> std::optional<std::vector<Constant>> {
       auto r = relay::evaluate(module, inputs, tensor::Precision::specified, d);
       return r ? checked(r->status, std::move(r->results), d) : std::nullopt;
     };
+  Planned& planned = *model.planned;
   if (kind == "schedules")
-    return [&](const std::vector<Constant>& inputs, Diagnostics& d) -> std::optional<std::vector<Constant>> {
+    return [&planned](const std::vector<Constant>& inputs, Diagnostics& d) -> std::optional<std::vector<Constant>> {
       auto r = lower::evaluate(planned.program, inputs, planned.target.levels.size() - 1);
       for (size_t k = 0; k < r.results.size(); ++k)
         r.results[k] = r.results[k].reshaped(planned.interface.outputs[k].shape);
       return checked(r.status, std::move(r.results), d);
     };
   auto object = std::make_shared<std::vector<std::byte>>(compiler.generate(planned).bytes());
-  return [&, object](const std::vector<Constant>& inputs, Diagnostics& d) -> std::optional<std::vector<Constant>> {
-    return run_once(planned, *object, inputs, d);
-  };
+  return
+      [&planned, object](const std::vector<Constant>& inputs, Diagnostics& d) -> std::optional<std::vector<Constant>> {
+        return run_once(planned, *object, inputs, d);
+      };
 }
 
 void bind_dimensions(CompileOptions& options, const std::string& data_set) {
@@ -89,12 +93,18 @@ void bind_dimensions(CompileOptions& options, const std::string& data_set) {
   }
 }
 
-std::optional<Verifiable> prepare_verification(Compiler& compiler) {
+std::optional<Verifiable> prepare_verification(Compiler& compiler, std::span<const std::string> engines) {
   auto fused = compiler.import_and_fuse();
+  bool native = std::ranges::any_of(engines, [](const std::string& name) { return name != "definitions"; });
+  if (fused && !native) {
+    emit::Interface interface = describe_tensors(*fused);
+    return Verifiable{std::move(*fused), std::move(interface), std::nullopt};
+  }
   auto module = fused ? compiler.run_passes(*fused, storage_passes()) : std::nullopt;
   auto planned = module ? compiler.plan(*module) : std::nullopt;
   if (!planned) return std::nullopt;
-  return Verifiable{std::move(*fused), std::move(*planned)};
+  emit::Interface interface = planned->interface;
+  return Verifiable{std::move(*fused), std::move(interface), std::move(planned)};
 }
 
 static std::string errors_in_one_line(const Diagnostics& diagnostics) {

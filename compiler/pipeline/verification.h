@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,20 +29,24 @@ Comparison compare(const Constant& got, const Constant& expected, const Toleranc
 // ok.
 using Engine = std::function<std::optional<std::vector<Constant>>(const std::vector<Constant>& inputs, Diagnostics&)>;
 
-// "object" runs the generated code, "schedules" evaluates the scheduled kernels, "definitions" evaluates the
-// definitions of the fused module. The engine refers to `module` and `planned`, which must outlive it.
 inline constexpr const char* engine_names[] = {"definitions", "schedules", "object"};
-Engine make_engine(const std::string& name, Compiler&, const relay::Module& module, Planned& planned);
 
 // Reads the model and adds --dim options that give its symbolic dimensions their values in the inputs of a data set.
 void bind_dimensions(CompileOptions&, const std::string& data_set);
 
-// A planned model and the fused module that it was lowered from.
+// A model as the engines need it.
 struct Verifiable {
   relay::Module fused;
-  Planned planned;
+  emit::Interface interface;       // at least the inputs and outputs
+  std::optional<Planned> planned;  // what `fused` was lowered to; not needed by the engine "definitions"
 };
-std::optional<Verifiable> prepare_verification(Compiler&);
+
+// Prepares a model for engines. If "definitions" is the only one, the model may have constructs without native code.
+std::optional<Verifiable> prepare_verification(Compiler&, std::span<const std::string> engines);
+
+// "object" runs the generated code, "schedules" evaluates the scheduled kernels, "definitions" evaluates the
+// definitions of the fused module. The engine refers to the model, which must outlive it.
+Engine make_engine(const std::string& name, Compiler&, Verifiable&);
 
 // The comparison of a model's outputs with those of a data set.
 struct Verdict {

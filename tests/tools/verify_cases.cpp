@@ -54,12 +54,12 @@ std::string verify_case(const fs::path& folder, const std::vector<std::string>& 
   CompileOptions options{.model = folder / "model.onnx", .prefix = "m"};
   bind_dimensions(options, data_sets[0]);
   Compiler compiler(options, diagnostics);
-  auto model = prepare_verification(compiler);
+  auto model = prepare_verification(compiler, engines);
   if (!model) return diagnostics.str();
   for (const std::string& name : engines) {
-    Engine engine = make_engine(name, compiler, model->fused, model->planned);
+    Engine engine = make_engine(name, compiler, *model);
     for (const fs::path& data : data_sets) {
-      Verdict verdict = verify_data_set(data, engine, model->planned.interface, {}, diagnostics);
+      Verdict verdict = verify_data_set(data, engine, model->interface, {}, diagnostics);
       if (!verdict.ok) return name + ": " + verdict.what;
     }
   }

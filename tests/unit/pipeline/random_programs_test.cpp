@@ -418,11 +418,12 @@ std::string difference(unsigned seed, const Program& program, const std::vector<
   CompileOptions options = options_of(seed, text);
   if (on_arm) options.target = "aarch64", options.mcpu = "";
   Compiler compiler(options, d);
-  auto model = prepare_verification(compiler);
+  const std::vector<std::string> engines(std::begin(engine_names), std::end(engine_names));
+  auto model = prepare_verification(compiler, engines);
   if (!model) return "not compiled: " + d.str();
-  for (const char* name : engine_names) {
-    if (on_arm && std::string(name) == "object") continue;
-    auto got = make_engine(name, compiler, model->fused, model->planned)(inputs, d);
+  for (const std::string& name : engines) {
+    if (on_arm && name == "object") continue;
+    auto got = make_engine(name, compiler, *model)(inputs, d);
     if (!got) {
       if (expected->status == tensor::Status::ok) return fmt::format("{}: {}", name, d.str());
       d = Diagnostics();
