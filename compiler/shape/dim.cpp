@@ -5,30 +5,31 @@
 #include <algorithm>
 
 #include "support/diagnostics.h"
-#include "support/integers.h"
 
 namespace dlcc {
+
+// ---- construction ---------------------------------------------------------------------------------------------------
 
 Dim::Dim(int64_t value) {
   if (value != 0) terms_.push_back({{}, value});
 }
 
-Dim Dim::of_atom(DimAtom atom) {
+Dim Dim::of_atom(std::shared_ptr<const DimAtom> atom) {
   Dim d;
-  d.terms_.push_back({{std::make_shared<const DimAtom>(std::move(atom))}, 1});
+  d.terms_.push_back({{std::move(atom)}, 1});
   return d;
 }
 
-Dim Dim::symbol(Symbol s) { return of_atom({DimAtom::Kind::symbol, std::move(s), {}}); }
+Dim Dim::symbol(Symbol s) {
+  return of_atom(std::make_shared<const DimAtom>(DimAtom{DimAtom::Kind::symbol, std::move(s), {}}));
+}
+
+Dim size_symbol(const std::string& name) { return Dim::symbol({.name = name, .low = name.starts_with('?') ? 0 : 1}); }
 
 Dim Dim::overflow() {
   Dim d;
   d.overflow_ = true;
   return d;
-}
-
-bool Dim::is_constant() const {
-  return !overflow_ && (terms_.empty() || (terms_.size() == 1 && terms_[0].atoms.empty()));
 }
 
 int64_t Dim::value() const {
@@ -38,21 +39,29 @@ int64_t Dim::value() const {
 
 // ---- canonical order ------------------------------------------------------------------------------------------------
 
-int Dim::compare(const Term& a, const Term& b) {
+namespace {
+
+int compare_terms(const Dim::Term& a, const Dim::Term& b) {
   if (a.atoms.size() != b.atoms.size()) return a.atoms.size() > b.atoms.size() ? -1 : 1;  // higher degree first
-  for (size_t i = 0; i < a.atoms.size(); ++i) {
-    const DimAtom &x = *a.atoms[i], &y = *b.atoms[i];
-    if (x.kind != y.kind) return x.kind < y.kind ? -1 : 1;
-    if (int c = x.symbol.name.compare(y.symbol.name)) return c;
-    for (size_t k = 0; k < x.args.size(); ++k)
-      if (int c = compare(x.args[k], y.args[k])) return c;
-  }
+  for (size_t i = 0; i < a.atoms.size(); ++i)
+    if (int c = Dim::compare(*a.atoms[i], *b.atoms[i])) return c;
+  return 0;
+}
+
+}  // namespace
+
+int Dim::compare(const DimAtom& a, const DimAtom& b) {
+  if (&a == &b) return 0;
+  if (a.kind != b.kind) return a.kind < b.kind ? -1 : 1;
+  if (int c = a.symbol.name.compare(b.symbol.name)) return c;
+  for (size_t k = 0; k < a.args.size(); ++k)
+    if (int c = compare(a.args[k], b.args[k])) return c;
   return 0;
 }
 
 int Dim::compare(const Dim& a, const Dim& b) {
   for (size_t i = 0; i < std::min(a.terms_.size(), b.terms_.size()); ++i) {
-    if (int c = compare(a.terms_[i], b.terms_[i])) return c;
+    if (int c = compare_terms(a.terms_[i], b.terms_[i])) return c;
     if (a.terms_[i].coefficient != b.terms_[i].coefficient)
       return a.terms_[i].coefficient < b.terms_[i].coefficient ? -1 : 1;
   }
@@ -62,11 +71,11 @@ int Dim::compare(const Dim& a, const Dim& b) {
 
 bool operator==(const Dim& a, const Dim& b) { return !a.overflow_ && !b.overflow_ && Dim::compare(a, b) == 0; }
 
-Dim Dim::from_terms(std::vector<Term> terms) {
-  std::ranges::sort(terms, [](const Term& a, const Term& b) { return compare(a, b) < 0; });
+Dim Dim::sum_of(std::vector<Term> terms) {
+  std::ranges::sort(terms, [](const Term& a, const Term& b) { return compare_terms(a, b) < 0; });
   Dim result;
   for (Term& t : terms) {
-    if (!result.terms_.empty() && compare(result.terms_.back(), t) == 0) {
+    if (!result.terms_.empty() && compare_terms(result.terms_.back(), t) == 0) {
       int64_t& sum = result.terms_.back().coefficient;
       if (__builtin_add_overflow(sum, t.coefficient, &sum)) return overflow();
     } else {
@@ -77,23 +86,30 @@ Dim Dim::from_terms(std::vector<Term> terms) {
   return result;
 }
 
-// ---- arithmetic
+// ---- sums and products ----------------------------------------------------------------------------------------------
 
 Dim operator+(const Dim& a, const Dim& b) {
   if (a.overflow_ || b.overflow_) return Dim::overflow();
+  if (b.terms_.empty()) return a;
+  if (a.terms_.empty()) return b;
+  if (a.is_constant() && b.is_constant()) {
+    int64_t sum;
+    return __builtin_add_overflow(a.value(), b.value(), &sum) ? Dim::overflow() : Dim(sum);
+  }
   std::vector<Dim::Term> terms = a.terms_;
   terms.insert(terms.end(), b.terms_.begin(), b.terms_.end());
-  return Dim::from_terms(std::move(terms));
+  return Dim::sum_of(std::move(terms));
 }
 
-Dim operator-(const Dim& a, const Dim& b) { return a + b * Dim(-1); }
+Dim operator-(const Dim& a, const Dim& b) { return b.terms_.empty() && !b.overflow_ ? a : a + b * Dim(-1); }
 
 Dim operator*(const Dim& a, const Dim& b) {
   if (a.overflow_ || b.overflow_) return Dim::overflow();
   auto before = [](const std::shared_ptr<const DimAtom>& x, const std::shared_ptr<const DimAtom>& y) {
-    return Dim::compare(Dim::Term{{x}, 1}, Dim::Term{{y}, 1}) < 0;
+    return Dim::compare(*x, *y) < 0;
   };
   std::vector<Dim::Term> terms;
+  if (static_cast<int64_t>(a.terms_.size() * b.terms_.size()) > Dim::most_atoms) return Dim::overflow();
   for (const Dim::Term& x : a.terms_) {
     for (const Dim::Term& y : b.terms_) {
       Dim::Term t{x.atoms, 0};
@@ -103,149 +119,17 @@ Dim operator*(const Dim& a, const Dim& b) {
       terms.push_back(std::move(t));
     }
   }
-  return Dim::from_terms(std::move(terms));
+  return Dim::sum_of(std::move(terms));
 }
 
-Dim floor_div(const Dim& a, const Dim& b) {
-  if (a.overflow_ || b.overflow_) return Dim::overflow();
-  if (auto divisor = b.constant()) {
-    if (*divisor == 0) return 0;
-    if (*divisor == 1) return a;
-    if (auto value = a.constant()) return floor_quotient(*value, *divisor);
-    // Terms that are multiples of the divisor are divided: floor_div(4 n + m, 2) = 2 n + floor_div(m, 2).
-    std::vector<Dim::Term> whole, rest;
-    for (const Dim::Term& t : a.terms_) {
-      if (t.coefficient % *divisor == 0)
-        whole.push_back({t.atoms, t.coefficient / *divisor});
-      else
-        rest.push_back(t);
-    }
-    if (rest.empty()) return Dim::from_terms(std::move(whole));
-    if (!whole.empty()) return Dim::from_terms(std::move(whole)) + floor_div(Dim::from_terms(std::move(rest)), b);
-  }
-  if (a == b) return 1;
-  return Dim::of_atom({DimAtom::Kind::floor_div, {}, {a, b}});
+// ---- symbols, values, text ------------------------------------------------------------------------------------------
+
+int64_t Dim::atom_count() const {
+  int64_t count = 0;
+  for (const Term& t : terms_)
+    for (const auto& atom : t.atoms) count += atom->count;
+  return count;
 }
-
-Dim floor_mod(const Dim& a, const Dim& b) {
-  if (a.overflow_ || b.overflow_) return Dim::overflow();
-  if (b == Dim(0)) return 0;
-  Dim quotient = floor_div(a, b);
-  Dim rest = a - quotient * b;
-  bool resolved = rest.is_constant() || quotient.terms_.empty();
-  return resolved ? rest : Dim::of_atom({DimAtom::Kind::floor_mod, {}, {a, b}});
-}
-
-Dim min(const Dim& a, const Dim& b) {
-  if (a.overflow_ || b.overflow_) return Dim::overflow();
-  if (provably_le(a, b)) return a;
-  if (provably_le(b, a)) return b;
-  return Dim::of_atom({DimAtom::Kind::min, {}, Dim::compare(a, b) < 0 ? std::vector{a, b} : std::vector{b, a}});
-}
-
-Dim max(const Dim& a, const Dim& b) {
-  if (a.overflow_ || b.overflow_) return Dim::overflow();
-  if (provably_le(a, b)) return b;
-  if (provably_le(b, a)) return a;
-  return Dim::of_atom({DimAtom::Kind::max, {}, Dim::compare(a, b) < 0 ? std::vector{a, b} : std::vector{b, a}});
-}
-
-// ---- bounds
-
-namespace {
-
-// Bounds of a value; an empty one means unbounded.
-struct Interval {
-  std::optional<int64_t> low, high;
-};
-
-std::optional<int64_t> bound_of_symbol_high(const Symbol& s) {
-  return s.high == INT64_MAX ? std::nullopt : std::optional(s.high);
-}
-
-std::optional<int64_t> checked_mul(std::optional<int64_t> a, std::optional<int64_t> b) {
-  int64_t r;
-  if (!a || !b || __builtin_mul_overflow(*a, *b, &r)) return std::nullopt;
-  return r;
-}
-
-std::optional<int64_t> checked_add(std::optional<int64_t> a, std::optional<int64_t> b) {
-  int64_t r;
-  if (!a || !b || __builtin_add_overflow(*a, *b, &r)) return std::nullopt;
-  return r;
-}
-
-Interval bounds(const DimAtom& atom) {
-  auto lower = [&](int i) { return atom.args[i].lower_bound(); };
-  auto upper = [&](int i) { return atom.args[i].upper_bound(); };
-  switch (atom.kind) {
-    case DimAtom::Kind::symbol:
-      return {atom.symbol.low, bound_of_symbol_high(atom.symbol)};
-    case DimAtom::Kind::floor_div: {
-      auto divisor = atom.args[1].constant();
-      if (!divisor || *divisor <= 0) return {};
-      auto divided = [&](std::optional<int64_t> v) { return v ? std::optional(floor_quotient(*v, *divisor)) : v; };
-      return {divided(lower(0)), divided(upper(0))};
-    }
-    case DimAtom::Kind::floor_mod: {
-      auto divisor = atom.args[1].constant();
-      if (!divisor || *divisor <= 0) return {};
-      return {0, *divisor - 1};
-    }
-    case DimAtom::Kind::min: {
-      Interval r;
-      if (lower(0) && lower(1)) r.low = std::min(*lower(0), *lower(1));
-      r.high = !upper(0) ? upper(1) : !upper(1) ? upper(0) : std::optional(std::min(*upper(0), *upper(1)));
-      return r;
-    }
-    case DimAtom::Kind::max: {
-      Interval r;
-      if (upper(0) && upper(1)) r.high = std::max(*upper(0), *upper(1));
-      r.low = !lower(0) ? lower(1) : !lower(1) ? lower(0) : std::optional(std::max(*lower(0), *lower(1)));
-      return r;
-    }
-  }
-  return {};
-}
-
-// Bounds of a product, if neither factor is negative; unbounded else, as sizes are never negative.
-Interval multiply(const Interval& a, const Interval& b) {
-  if (!a.low || !b.low || *a.low < 0 || *b.low < 0) return {};
-  return {checked_mul(a.low, b.low), checked_mul(a.high, b.high)};
-}
-
-}  // namespace
-
-static Interval scaled(const Interval& r, int64_t factor) {
-  Interval s{checked_mul(r.low, factor), checked_mul(r.high, factor)};
-  if (factor < 0) std::swap(s.low, s.high);
-  return s;
-}
-
-std::optional<int64_t> Dim::lower_bound() const {
-  if (overflow_) return std::nullopt;
-  std::optional<int64_t> sum = 0;
-  for (const Term& t : terms_) {
-    Interval r{1, 1};
-    for (const auto& atom : t.atoms) r = multiply(r, bounds(*atom));
-    if (t.atoms.size() == 1) r = bounds(*t.atoms[0]);
-    sum = checked_add(sum, scaled(r, t.coefficient).low);
-  }
-  return sum;
-}
-
-std::optional<int64_t> Dim::upper_bound() const {
-  if (overflow_) return std::nullopt;
-  std::optional<int64_t> low = (*this * Dim(-1)).lower_bound();
-  return checked_mul(low, -1);
-}
-
-bool provably_le(const Dim& a, const Dim& b) {
-  auto low = (b - a).lower_bound();
-  return low && *low >= 0;
-}
-
-// ---- symbols and text
 
 std::vector<Symbol> Dim::symbols() const {
   std::map<std::string, Symbol> found;
@@ -261,36 +145,67 @@ std::vector<Symbol> Dim::symbols() const {
   return list;
 }
 
+namespace {
+
+Dim apply(DimAtom::Kind kind, const Dim& a, const Dim& b) {
+  switch (kind) {
+    case DimAtom::Kind::floor_div:
+      return floor_div(a, b);
+    case DimAtom::Kind::floor_mod:
+      return floor_mod(a, b);
+    case DimAtom::Kind::min:
+      return min(a, b);
+    case DimAtom::Kind::max:
+      return max(a, b);
+    case DimAtom::Kind::symbol:
+      break;
+  }
+  DLCC_UNREACHABLE("atom of kind {}", static_cast<int>(kind));
+}
+
+std::optional<int64_t> value_of(const DimAtom& atom, const std::map<std::string, int64_t>& values) {
+  if (atom.kind == DimAtom::Kind::symbol) {
+    auto it = values.find(atom.symbol.name);
+    return it == values.end() ? std::nullopt : std::optional(it->second);
+  }
+  std::optional<int64_t> a = atom.args[0].evaluate(values), b = atom.args[1].evaluate(values);
+  if (!a || !b) return std::nullopt;
+  return apply(atom.kind, *a, *b).constant();
+}
+
+}  // namespace
+
 Dim Dim::substitute(const std::map<std::string, Dim>& values) const {
-  if (overflow_) return *this;
+  if (overflow_ || is_constant()) return *this;
   Dim sum;
   for (const Term& t : terms_) {
     Dim product(t.coefficient);
     for (const auto& atom : t.atoms) {
-      Dim factor = of_atom(*atom);
-      auto arg = [&](int i) { return atom->args[i].substitute(values); };
-      switch (atom->kind) {
-        case DimAtom::Kind::symbol:
-          if (auto it = values.find(atom->symbol.name); it != values.end()) factor = it->second;
-          break;
-        case DimAtom::Kind::floor_div:
-          factor = floor_div(arg(0), arg(1));
-          break;
-        case DimAtom::Kind::floor_mod:
-          factor = floor_mod(arg(0), arg(1));
-          break;
-        case DimAtom::Kind::min:
-          factor = min(arg(0), arg(1));
-          break;
-        case DimAtom::Kind::max:
-          factor = max(arg(0), arg(1));
-          break;
+      if (atom->kind == DimAtom::Kind::symbol) {
+        auto it = values.find(atom->symbol.name);
+        product = product * (it == values.end() ? of_atom(atom) : it->second);
+        continue;
       }
-      product = product * factor;
+      product = product * apply(atom->kind, atom->args[0].substitute(values), atom->args[1].substitute(values));
     }
     sum = sum + product;
   }
   return sum;
+}
+
+std::optional<int64_t> Dim::evaluate(const std::map<std::string, int64_t>& values) const {
+  if (overflow_) return std::nullopt;
+  __int128 sum = 0;
+  for (const Term& t : terms_) {
+    int64_t product = t.coefficient;
+    for (const auto& atom : t.atoms) {
+      std::optional<int64_t> factor = value_of(*atom, values);
+      if (!factor || __builtin_mul_overflow(product, *factor, &product)) return std::nullopt;
+    }
+    sum += product;
+  }
+  auto value = static_cast<int64_t>(sum);
+  return value == sum ? std::optional(value) : std::nullopt;
 }
 
 std::string Dim::str() const {

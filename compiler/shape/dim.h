@@ -3,8 +3,11 @@
 //
 // A Dim is a polynomial with int64 coefficients over atoms. An atom is a symbol, or floor_div, floor_mod, min or max of
 // two dims. In the canonical form terms are sorted, terms with equal atoms are merged, and constant sub-expressions are
-// evaluated. Division by zero gives 0. Arithmetic that overflows int64 gives overflow(), which equals no dim, not even
+// evaluated. Its value is that of exact integer arithmetic: nothing wraps. Division by zero gives 0. A coefficient that
+// overflows int64, or an expression of more than Dim::most_atoms atoms, gives overflow(), which equals no dim, not even
 // itself, and is not constant.
+//
+// Every simplification holds for all values of the symbols within their bounds: n / n is 1 only if n >= 1.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +19,14 @@
 
 namespace dlcc {
 
-// A named size that is unknown at compile time, in [low, high]. Two symbols are equal if their names are.
+// A named size that is unknown at compile time, in [low, high]. A symbol is identified by its name: a module has one
+// symbol of a name, whose bounds are the same wherever it occurs, and a tensor function has symbols of its own, which
+// calls replace. A name needs no table to be resolved, prints as itself, and compares in a deterministic order; whoever
+// introduces a symbol chooses a name that is not taken.
 struct Symbol {
   std::string name;
   int64_t low = 0;
-  int64_t high = INT64_MAX;
+  int64_t high = INT64_MAX;  // unbounded
   bool operator==(const Symbol& other) const { return name == other.name; }
 };
 
@@ -36,9 +42,11 @@ class Dim {
 
   Dim(int64_t value = 0);  // NOLINT: integers are dimensions
   static Dim symbol(Symbol);
+  static Dim of_atom(std::shared_ptr<const DimAtom>);
+  static Dim sum_of(std::vector<Term>);  // in any order; coefficients may be zero
   static Dim overflow();
 
-  bool is_constant() const;
+  bool is_constant() const { return !overflow_ && (terms_.empty() || (terms_.size() == 1 && terms_[0].atoms.empty())); }
   int64_t value() const;  // is_constant() must hold
   std::optional<int64_t> constant() const { return is_constant() ? std::optional(value()) : std::nullopt; }
   bool is_overflow() const { return overflow_; }
@@ -46,29 +54,28 @@ class Dim {
   friend Dim operator+(const Dim&, const Dim&);
   friend Dim operator-(const Dim&, const Dim&);
   friend Dim operator*(const Dim&, const Dim&);
-  friend Dim floor_div(const Dim&, const Dim&);
-  friend Dim floor_mod(const Dim&, const Dim&);
-  friend Dim min(const Dim&, const Dim&);
-  friend Dim max(const Dim&, const Dim&);
 
   // Whether the canonical forms are equal. False does not prove that the dims differ.
   friend bool operator==(const Dim&, const Dim&);
+  // The canonical order: negative, zero or positive. Constants come first.
+  static int compare(const Dim&, const Dim&);
+  static int compare(const DimAtom&, const DimAtom&);
 
-  // Bounds for all values of the symbols; empty if unknown.
+  // Bounds for all values of the symbols; empty if unknown (dim_bounds.cpp).
   std::optional<int64_t> lower_bound() const;
   std::optional<int64_t> upper_bound() const;
+
+  static constexpr int64_t most_atoms = 4096;
+  int64_t atom_count() const;  // of the expression as text, nested ones included
 
   const std::vector<Term>& terms() const { return terms_; }  // of the canonical form, the constant last; empty for 0
   std::vector<Symbol> symbols() const;                       // each once, sorted by name
   Dim substitute(const std::map<std::string, Dim>& values) const;
+  // The value for these values of the symbols; empty if a symbol has none or if a value does not fit int64.
+  std::optional<int64_t> evaluate(const std::map<std::string, int64_t>& values) const;
   std::string str() const;  // "n", "2 * n + 1", "floor_div(n, 2)"
 
  private:
-  static Dim of_atom(DimAtom);
-  static int compare(const Dim&, const Dim&);
-  static int compare(const Term&, const Term&);
-  static Dim from_terms(std::vector<Term>);
-
   std::vector<Term> terms_;  // sorted, no zero coefficients; empty is 0
   bool overflow_ = false;
 };
@@ -78,10 +85,24 @@ struct DimAtom {
   enum class Kind : uint8_t { symbol, floor_div, floor_mod, min, max } kind;
   Symbol symbol;          // kind symbol
   std::vector<Dim> args;  // two, for the other kinds
+  int64_t count = 1;      // of atoms, this one and the nested ones
 };
 
-// Whether a <= b is proved for all values of the symbols.
+// Quotient and remainder rounded toward minus infinity (dim_division.cpp). Divisors that are known not to be zero
+// divide what is a multiple of them: floor_div(b * s * 768, b * s) is 768 for b, s >= 1.
+Dim floor_div(const Dim&, const Dim&);
+Dim floor_mod(const Dim&, const Dim&);
+Dim min(const Dim&, const Dim&);
+Dim max(const Dim&, const Dim&);
+
+// Whether the inequality is proved for all values of the symbols. Assumptions are in shape/facts.h.
 bool provably_le(const Dim& a, const Dim& b);
+bool provably_lt(const Dim& a, const Dim& b);
+bool provably_different(const Dim& a, const Dim& b);
+
+// The symbol of a size with this name: at least 1, or at least 0 for the sizes that inference names "?k", which may be
+// counts.
+Dim size_symbol(const std::string& name);
 
 using Shape = std::vector<Dim>;
 

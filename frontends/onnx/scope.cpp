@@ -50,7 +50,7 @@ void Scope::propagate_declarations(const NodeList& nodes,
 
 Dim DeclaredTypes::named(const std::string& name) const {
   auto given = dims_.find(name);
-  return given != dims_.end() ? Dim(given->second) : Dim::symbol({.name = name});
+  return given != dims_.end() ? Dim(given->second) : size_symbol(name);
 }
 
 std::optional<relay::TensorType> DeclaredTypes::of_input(const schema::ValueInfoProto& input,

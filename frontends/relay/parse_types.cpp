@@ -156,7 +156,7 @@ Dim Parser::dim_atom() {
   return function->second(left, right);
 }
 
-Dim Parser::symbol(const std::string& name) { return Dim::symbol({name}); }
+Dim Parser::symbol(const std::string& name) { return size_symbol(name); }
 
 // ---- attributes -----------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,169 @@
+// Division of dims, minimum and maximum.
+#include <fmt/format.h>
+
+#include "shape/monomials.h"
+#include "support/integers.h"
+
+namespace dlcc {
+
+namespace {
+
+using Term = Dim::Term;
+using Terms = std::vector<Term>;
+
+Dim atom_of(DimAtom::Kind kind, const Dim& a, const Dim& b) {
+  const int64_t count = 1 + a.atom_count() + b.atom_count();
+  if (count > Dim::most_atoms) return Dim::overflow();
+  return Dim::of_atom(std::make_shared<const DimAtom>(DimAtom{kind, {}, {a, b}, count}));
+}
+
+bool at_least(const Dim& d, int64_t bound) {
+  auto low = d.lower_bound();
+  return low && *low >= bound;
+}
+
+// whole * b + rest, where no term of `rest` is a multiple of the monomial `b`. With a constant `b`, the constant term
+// of `rest` is in [0, b).
+struct Split {
+  Terms whole, rest;
+};
+
+Split split_multiples(const Dim& a, const Term& b) {
+  Split s;
+  for (const Term& t : a.terms()) {
+    if (auto quotient = exact_quotient(t, b)) {
+      s.whole.push_back(std::move(*quotient));
+    } else if (t.atoms.empty() && b.atoms.empty()) {
+      s.whole.push_back({{}, floor_quotient(t.coefficient, b.coefficient)});
+      s.rest.push_back({{}, floor_remainder(t.coefficient, b.coefficient)});
+    } else {
+      s.rest.push_back(t);
+    }
+  }
+  return s;
+}
+
+// The monomial of positive factors that divides all terms of both; the terms of `a` are not all absent.
+Term content(const Terms& a, const Terms& b) {
+  Term common = b[0];
+  for (const Terms* list : {&a, &b})
+    for (const Term& t : *list) common = greatest_common_divisor(common, t);
+  std::erase_if(common.atoms, [](const auto& atom) { return !at_least(Dim::of_atom(atom), 1); });
+  return common;
+}
+
+Dim divided(const Terms& terms, const Term& divisor) {
+  Terms quotients;
+  for (const Term& t : terms) quotients.push_back(*exact_quotient(t, divisor));
+  return Dim::sum_of(std::move(quotients));
+}
+
+// a / b for a polynomial `b` that divides `a`, by long division; empty if it does not.
+std::optional<Dim> polynomial_quotient(Dim a, const Dim& b) {
+  Dim quotient;
+  for (int steps = 0; !a.terms().empty(); ++steps) {
+    auto lead = exact_quotient(a.terms()[0], b.terms()[0]);
+    if (!lead || steps > 16) return std::nullopt;
+    Dim part = Dim::sum_of({*lead});
+    quotient = quotient + part;
+    a = a - part * b;
+    if (a.is_overflow() || quotient.is_overflow()) return std::nullopt;
+  }
+  return quotient;
+}
+
+// The quotient if the bounds of a and b >= 1 allow only one.
+std::optional<int64_t> only_quotient(const Dim& a, const Dim& b) {
+  const Dim quotient = atom_of(DimAtom::Kind::floor_div, a, b);
+  auto low = quotient.lower_bound();
+  return low && low == quotient.upper_bound() ? low : std::nullopt;
+}
+
+// floor_div(a, b) for b >= 1 where no term of `a` is a multiple of `b`.
+Dim quotient_of_rest(const Terms& a, const Dim& b) {
+  Terms variable = a;
+  int64_t constant = 0;
+  if (b.is_constant() && !variable.empty() && variable.back().atoms.empty()) {
+    constant = variable.back().coefficient;  // in [0, b)
+    variable.pop_back();
+  }
+  if (variable.empty()) return 0;
+  // (g * x + c) / (g * y) is (x + floor(c / g)) / y.
+  const Term g = content(variable, b.terms());
+  Dim numerator = divided(variable, g) + Dim(constant / g.coefficient), denominator = divided(b.terms(), g);
+  if (denominator == Dim(1)) return numerator;
+  if (at_least(numerator, 0) && provably_lt(numerator, denominator)) return 0;
+  if (auto only = only_quotient(numerator, denominator)) return *only;
+  const Terms& terms = numerator.terms();
+  if (terms.size() == 1 && terms[0].coefficient == 1 && terms[0].atoms.size() == 1) {
+    const DimAtom& inner = *terms[0].atoms[0];
+    if (inner.kind == DimAtom::Kind::floor_div && at_least(inner.args[1], 1))
+      return floor_div(inner.args[0], inner.args[1] * denominator);
+  }
+  return atom_of(DimAtom::Kind::floor_div, numerator, denominator);
+}
+
+// floor_div(a, b) for b >= 1.
+Dim quotient_by_positive(const Dim& a, const Dim& b) {
+  if (b.terms().size() > 1) {
+    auto exact = polynomial_quotient(a, b);
+    return exact ? *exact : quotient_of_rest(a.terms(), b);
+  }
+  Split s = split_multiples(a, b.terms()[0]);
+  Dim rest = Dim::sum_of(std::move(s.rest));
+  return Dim::sum_of(std::move(s.whole)) + quotient_of_rest(rest.terms(), b);
+}
+
+// floor_mod(a, b) for b >= 1.
+Dim remainder_by_positive(const Dim& a, const Dim& b) {
+  Terms rest = a.terms();
+  if (b.terms().size() == 1) rest = split_multiples(a, b.terms()[0]).rest;
+  if (b.is_constant())
+    for (Term& t : rest) t.coefficient = floor_remainder(t.coefficient, b.value());
+  Dim sum = Dim::sum_of(std::move(rest));
+  if (sum == Dim(0) || (b.terms().size() > 1 && polynomial_quotient(sum, b))) return 0;
+  if (at_least(sum, 0) && provably_lt(sum, b)) return sum;
+  if (auto quotient = only_quotient(sum, b)) return sum - Dim(*quotient) * b;
+  const Term g = content(sum.terms(), b.terms());
+  Dim dividend = divided(sum.terms(), g), divisor = divided(b.terms(), g);
+  if (divisor == Dim(1)) return 0;
+  return Dim::sum_of({g}) * atom_of(DimAtom::Kind::floor_mod, dividend, divisor);
+}
+
+}  // namespace
+
+Dim floor_div(const Dim& a, const Dim& b) {
+  if (a.is_overflow() || b.is_overflow()) return Dim::overflow();
+  if (a == Dim(0) || b == Dim(0)) return 0;
+  if (b == Dim(1)) return a;
+  if (a.is_constant() && b.is_constant() && b.value() != -1) return floor_quotient(a.value(), b.value());
+  if (at_least(b, 1)) return quotient_by_positive(a, b);
+  const Dim opposite = Dim(0) - b;
+  if (at_least(opposite, 1)) return floor_div(Dim(0) - a, opposite);
+  return atom_of(DimAtom::Kind::floor_div, a, b);
+}
+
+Dim floor_mod(const Dim& a, const Dim& b) {
+  if (a.is_overflow() || b.is_overflow()) return Dim::overflow();
+  if (b == Dim(0)) return 0;
+  if (a == Dim(0) || a == b || b == Dim(1) || b == Dim(-1)) return 0;
+  if (a.is_constant() && b.is_constant()) return floor_remainder(a.value(), b.value());
+  if (at_least(b, 1)) return remainder_by_positive(a, b);
+  return atom_of(DimAtom::Kind::floor_mod, a, b);
+}
+
+Dim min(const Dim& a, const Dim& b) {
+  if (a.is_overflow() || b.is_overflow()) return Dim::overflow();
+  if (provably_le(a, b)) return a;
+  if (provably_le(b, a)) return b;
+  return Dim::compare(a, b) < 0 ? atom_of(DimAtom::Kind::min, a, b) : atom_of(DimAtom::Kind::min, b, a);
+}
+
+Dim max(const Dim& a, const Dim& b) {
+  if (a.is_overflow() || b.is_overflow()) return Dim::overflow();
+  if (provably_le(a, b)) return b;
+  if (provably_le(b, a)) return a;
+  return Dim::compare(a, b) < 0 ? atom_of(DimAtom::Kind::max, a, b) : atom_of(DimAtom::Kind::max, b, a);
+}
+
+}  // namespace dlcc

@@ -1,0 +1,97 @@
+#include "shape/facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "shape/dim_bounds.h"
+#include "support/integers.h"
+
+namespace dlcc {
+
+namespace {
+
+bool is_symbol(const Dim::Term& t) { return t.atoms.size() == 1 && t.atoms[0]->kind == DimAtom::Kind::symbol; }
+
+// Whether symbol `a` rather than `b` is replaced when an equation determines both.
+bool goes_first(const std::string& a, const std::string& b) {
+  const bool unknown_a = a.starts_with('?'), unknown_b = b.starts_with('?');
+  return unknown_a != unknown_b ? unknown_a : a > b;
+}
+
+struct Solution {
+  Symbol symbol;
+  Dim value;
+};
+
+// A symbol that the equation d = 0 determines, and its value.
+std::optional<Solution> solve(const Dim& d) {
+  std::optional<Solution> best;
+  for (const Dim::Term& t : d.terms()) {
+    if (!is_symbol(t)) continue;
+    const Symbol& symbol = t.atoms[0]->symbol;
+    Dim rest = d - Dim::sum_of({t});
+    if (std::ranges::count(rest.symbols(), symbol) > 0) continue;
+    Dim value = floor_div(Dim(0) - rest, t.coefficient);
+    if (!(value * Dim(t.coefficient) == Dim(0) - rest)) continue;  // no integer for some values of the others
+    if (!best || goes_first(symbol.name, best->symbol.name)) best = {symbol, std::move(value)};
+  }
+  return best;
+}
+
+}  // namespace
+
+void Facts::replace(const Symbol& symbol, const Dim& by) {
+  const std::map<std::string, Dim> change = {{symbol.name, by}};
+  for (auto& [name, value] : replaced_) value = value.substitute(change);
+  for (Dim& d : nonnegative_) d = d.substitute(change);
+  replaced_.emplace(symbol.name, by);
+}
+
+bool Facts::assume_le(const Dim& a, const Dim& b) {
+  const Dim difference = apply(b) - apply(a);
+  if (provably_lt(b, a)) return false;
+  if (!difference.is_constant() && !provably_le(a, b)) nonnegative_.push_back(difference);
+  return true;
+}
+
+bool Facts::assume_equal(const Dim& a, const Dim& b) {
+  const Dim difference = apply(a) - apply(b);
+  if (difference == Dim(0)) return true;
+  if (difference.is_overflow() || provably_lt(a, b) || provably_lt(b, a)) return false;
+  auto solution = solve(difference);
+  if (!solution) {
+    nonnegative_.push_back(difference);
+    nonnegative_.push_back(Dim(0) - difference);
+    return true;
+  }
+  const auto& [symbol, value] = *solution;
+  const bool in_bounds = !provably_lt(value, symbol.low) && !provably_lt(symbol.high, value);
+  if (!in_bounds) return false;
+  replace(symbol, value);
+  assume_le(symbol.low, value);
+  if (symbol.high != INT64_MAX) assume_le(value, symbol.high);
+  return true;
+}
+
+bool Facts::assume_multiple(const Dim& d, int64_t factor) {
+  const Dim dividend = apply(d);
+  const Dim remainder = floor_mod(dividend, factor);
+  if (remainder == Dim(0)) return true;
+  if (remainder.is_constant()) return false;
+  if (dividend.terms().size() != 1 || !is_symbol(dividend.terms()[0])) return true;
+  const Symbol& h = dividend.terms()[0].atoms[0]->symbol;
+  const int64_t step = factor / std::gcd(dividend.terms()[0].coefficient, factor);
+  const int64_t low = -floor_quotient(-h.low, step), high = h.high == INT64_MAX ? h.high : floor_quotient(h.high, step);
+  if (low > high) return false;
+  replace(h, Dim::symbol({fmt::format("{}_by_{}", h.name, step), low, high}) * Dim(step));
+  return true;
+}
+
+bool Facts::provably_le(const Dim& a, const Dim& b) const {
+  auto low = lower_bound(apply(b) - apply(a), nonnegative_);
+  return low && *low >= 0;
+}
+
+}  // namespace dlcc

@@ -1,0 +1,220 @@
+// Symbolic dimensions: canonical forms, division, bounds, and random dims against their values.
+#include "shape/dim.h"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <functional>
+#include <random>
+
+#include "support/diagnostics.h"
+#include "support/integers.h"
+
+namespace dlcc {
+namespace {
+
+using Values = std::map<std::string, int64_t>;
+
+const Dim b = size_symbol("b"), s = size_symbol("s"), h = size_symbol("h"), count = size_symbol("?1");
+
+// A random dim, and its value computed directly.
+struct Sample {
+  Dim dim;
+  std::function<int64_t(const Values&)> value;
+};
+
+// Symbols with few values, of both signs and with zero.
+const std::vector<Symbol> few = {{"n", 1, 5}, {"m", 0, 3}, {"k", -2, 2}, {"p", 2, 4}};
+
+void for_all_values(const std::function<void(const Values&)>& visit) {
+  Values values;
+  std::function<void(size_t)> choose = [&](size_t i) {
+    if (i == few.size()) return visit(values);
+    for (int64_t v = few[i].low; v <= few[i].high; ++v) {
+      values[few[i].name] = v;
+      choose(i + 1);
+    }
+  };
+  choose(0);
+}
+
+Sample random_dim(std::mt19937& random, int depth) {
+  auto draw = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random); };
+  if (depth == 0 || draw(0, 5) == 0) {
+    if (draw(0, 2) == 0) {
+      int64_t v = draw(-6, 12);
+      return {v, [v](const Values&) { return v; }};
+    }
+    const Symbol& symbol = few[static_cast<size_t>(draw(0, 3))];
+    return {Dim::symbol(symbol), [name = symbol.name](const Values& at) { return at.at(name); }};
+  }
+  Sample x = random_dim(random, depth - 1), y = random_dim(random, depth - 1);
+  auto both = [&](Dim d, auto f) {
+    return Sample{std::move(d), [f, x, y](const Values& at) { return f(x.value(at), y.value(at)); }};
+  };
+  switch (draw(0, 7)) {
+    case 0:
+      return both(x.dim - y.dim, [](int64_t p, int64_t q) { return p - q; });
+    case 1:
+    case 2:
+      return both(x.dim * y.dim, [](int64_t p, int64_t q) { return p * q; });
+    case 3:
+      return both(floor_div(x.dim, y.dim), [](int64_t p, int64_t q) { return q ? floor_quotient(p, q) : 0; });
+    case 4:
+      return both(floor_mod(x.dim, y.dim), [](int64_t p, int64_t q) { return q ? floor_remainder(p, q) : 0; });
+    case 5:
+      return both(min(x.dim, y.dim), [](int64_t p, int64_t q) { return std::min(p, q); });
+    case 6:
+      return both(max(x.dim, y.dim), [](int64_t p, int64_t q) { return std::max(p, q); });
+    default:
+      return both(x.dim + y.dim, [](int64_t p, int64_t q) { return p + q; });
+  }
+}
+
+std::string bounds(const Dim& d) {
+  auto text = [](std::optional<int64_t> v) { return v ? fmt::format("{}", *v) : "?"; };
+  return text(d.lower_bound()) + ".." + text(d.upper_bound());
+}
+
+}  // namespace
+
+TEST_CASE("sums and products are canonical") {
+  CHECK((b * s + s * b).str() == "2 * b * s");
+  CHECK((b + 1) * (b - 1) == b * b - 1);
+  CHECK(b - b == Dim(0));
+  CHECK((s + b - s) == b);
+  CHECK((Dim(0) - b - 2).str() == "-b - 2");
+}
+
+TEST_CASE("divisors that are at least 1 divide their multiples") {
+  CHECK(floor_div(b * s * 768, b * s) == Dim(768));
+  CHECK(floor_div(b * s * 768, b * 12) == s * 64);
+  CHECK(floor_div(b * s + b, b) == s + 1);
+  CHECK(floor_div((s + 1) * b, s + 1) == b);
+  CHECK(floor_div(h * 4 + 6, 4) == h + 1);
+  CHECK(floor_div(h * 6, 4).str() == "floor_div(3 * h, 2)");
+  CHECK(floor_div(h * 6 + 1, 4) == floor_div(h * 3, 2));
+  CHECK(floor_div(h - 1, 2) + 1 == floor_div(h + 1, 2));
+  CHECK(floor_div(floor_div(h, 2), 2) == floor_div(h, 4));
+  CHECK(floor_div(b * h, b * s) == floor_div(h, s));
+  CHECK(floor_div(h, -2) == floor_div(Dim(0) - h, 2));
+  CHECK(floor_div(Dim::symbol({"i", 0, 7}), 8) == Dim(0));
+  CHECK(floor_div(Dim::symbol({"i", 8, 15}) - 8, 8) == Dim(0));
+}
+
+TEST_CASE("a divisor that may be 0 does not cancel") {
+  CHECK(floor_div(count, count).str() == "floor_div(?1, ?1)");
+  CHECK(floor_div(count * b, count).str() == "floor_div(?1 * b, ?1)");
+  CHECK(floor_div(count + 1, count + 1) == Dim(1));
+  CHECK(floor_mod(count, count) == Dim(0));
+  CHECK(floor_div(0, count) == Dim(0));
+  CHECK(floor_div(b, 0) == Dim(0));
+  CHECK(floor_mod(b, 0) == Dim(0));
+}
+
+TEST_CASE("remainders") {
+  CHECK(floor_mod(b * s * 768, b * s) == Dim(0));
+  CHECK(floor_mod(h * 4 + 6, 4) == Dim(2));
+  CHECK(floor_mod(h * 6, 4).str() == "2 * floor_mod(h, 2)");
+  CHECK(floor_mod(h * 5 + 7, 4) == floor_mod(h + 3, 4));
+  CHECK(floor_mod(b * h, b * s) == b * floor_mod(h, s));
+  CHECK(floor_mod(Dim::symbol({"i", 0, 7}), 8) == Dim::symbol({"i"}));
+  CHECK(floor_mod(Dim::symbol({"i", 8, 15}), 8).str() == "i - 8");
+}
+
+TEST_CASE("bounds") {
+  Symbol n{"n", 1, 64};
+  Dim d = Dim::symbol(n);
+  CHECK(bounds(d * 3 - 1) == "2..191");
+  CHECK(bounds(Dim(10) - d) == "-54..9");
+  CHECK(bounds(d * d) == "1..4096");
+  CHECK(bounds(b * s) == "1..?");
+  CHECK(bounds(Dim(0) - b * s) == "?..-1");
+  CHECK(bounds(Dim::symbol({"k", -3, 2}) * d) == "-192..128");
+  CHECK(bounds(floor_div(d, s)) == "0..64");
+  CHECK(bounds(floor_mod(h, d)) == "0..63");
+  CHECK(bounds(floor_mod(h, s)) == "0..?");
+  CHECK(bounds(min(h, d)) == "1..64");
+  CHECK(bounds(max(h, d)) == "1..?");
+  CHECK(bounds(count) == "0..?");
+}
+
+TEST_CASE("bounds of differences use what quotients and extrema are bounded by") {
+  CHECK(provably_le(floor_div(h, 2) * 2, h));
+  CHECK(provably_lt(h, floor_div(h, 2) * 2 + 2));
+  CHECK(provably_le(floor_div(h, s) * s, h));
+  CHECK(provably_lt(floor_mod(h, s), s));
+  CHECK(provably_le(floor_mod(h, s), h));
+  CHECK(provably_le(min(h, s), s));
+  CHECK(provably_le(min(h, s) + min(b, s), s * 2));
+  CHECK(provably_le(b, max(b, s)));
+  CHECK(min(h, max(h, s)) == h);
+  CHECK_FALSE(provably_le(max(b, s), b));
+  CHECK_FALSE(provably_le(floor_div(h + 1, 2) * 2, h));
+  CHECK(provably_different(h, h + 1));
+  CHECK_FALSE(provably_different(h, s));
+  // A slice of n >= 0 elements from the first on has n - min(n, 1) elements.
+  CHECK(max(count - min(count, 1), 0) == count - min(count, 1));
+}
+
+TEST_CASE("the value of a dim is computed in checked arithmetic") {
+  Dim d = b * s * 4 - floor_div(h, b) + max(s, h);
+  CHECK(d.evaluate({{"b", 2}, {"s", 3}, {"h", 7}}) == 24 - 3 + 7);
+  CHECK_FALSE(d.evaluate({{"b", 2}, {"s", 3}}));
+  CHECK_FALSE((b * s).evaluate({{"b", int64_t{1} << 40}, {"s", int64_t{1} << 40}}));
+  CHECK((b - s).evaluate({{"b", INT64_MAX}, {"s", INT64_MAX}}) == 0);
+  CHECK((b * 2 - s).evaluate({{"b", int64_t{1} << 61}, {"s", 1}}) == (int64_t{1} << 62) - 1);
+  CHECK_FALSE((b + s).evaluate({{"b", INT64_MAX}, {"s", INT64_MAX}}));
+  CHECK_FALSE(Dim::overflow().evaluate({}));
+}
+
+TEST_CASE("overflow of a coefficient") {
+  Dim most = INT64_MAX;
+  CHECK((most + 1).is_overflow());
+  CHECK((b * most * 2).is_overflow());
+  CHECK_FALSE(Dim::overflow() == Dim::overflow());
+  CHECK(floor_div(INT64_MIN, -1).is_overflow());
+  CHECK(floor_mod(INT64_MIN, -1) == Dim(0));
+  CHECK(bounds(b * most) == fmt::format("{}..?", INT64_MAX - 1));
+}
+
+TEST_CASE("random dims have the values of their expressions, within their bounds") {
+  std::mt19937 random(19);
+  for (int round = 0; round < 3000; ++round) {
+    Sample x = random_dim(random, 3), y = random_dim(random, 2);
+    const std::string text = x.dim.str();
+    const auto low = x.dim.lower_bound(), high = x.dim.upper_bound();
+    const bool le = provably_le(x.dim, y.dim), lt = provably_lt(x.dim, y.dim), equal = x.dim == y.dim;
+    bool right = true;
+    for_all_values([&](const Values& at) {
+      const int64_t v = x.value(at), w = y.value(at);
+      right = right && x.dim.evaluate(at) == v && (!low || *low <= v) && (!high || v <= *high);
+      right = right && (!le || v <= w) && (!lt || v < w) && (!equal || v == w);
+    });
+    CHECK_MESSAGE(right, text);
+    std::map<std::string, Dim> some = {{"n", Dim::symbol(few[3])}, {"k", -1}};
+    Dim replaced = x.dim.substitute(some);
+    for_all_values([&](const Values& at) {
+      Values changed = at;
+      changed["n"] = at.at("p");
+      changed["k"] = -1;
+      right = right && replaced.evaluate(at) == x.value(changed);
+    });
+    CHECK_MESSAGE(right, text);
+  }
+}
+
+TEST_CASE("dims that grow exponentially overflow, quickly") {
+  auto start = std::chrono::steady_clock::now();
+  Dim nested = h, power = h + s;
+  for (int k = 0; k < 60; ++k) nested = max(floor_div(nested + s, b + k), min(nested, s * (k + 2)));
+  CHECK(nested.is_overflow());
+  for (int k = 0; k < 60; ++k) power = power * power + b;
+  CHECK(power.is_overflow());
+  Dim sum;
+  for (int k = 0; k < 200; ++k) sum = sum + floor_mod(Dim::symbol({"x" + std::to_string(k)}), s + k) * b;
+  CHECK(sum.lower_bound() == 0);
+  CHECK(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < 20);
+}
+
+}  // namespace dlcc
