@@ -25,6 +25,8 @@ struct Interval {
   int64_t low = unbounded_low, high = unbounded_high;
 };
 
+Interval exactly(int64_t value) { return {std::min(value, unbounded_high - 1), std::max(value, unbounded_low + 1)}; }
+
 bool is_infinite(int64_t end) { return end == unbounded_low || end == unbounded_high; }
 
 int64_t times(int64_t a, int64_t b) {
@@ -68,7 +70,7 @@ class Search {
 
   int64_t lower(const Dim& d, int depth) {
     if (d.is_overflow()) return unbounded_low;
-    if (d.is_constant()) return d.value();
+    if (d.is_constant()) return exactly(d.value()).low;
     int64_t best = interval_of(d, depth).low;
     if (depth == 0) return best;
     for (const Dim& fact : nonnegative_) by_assumption(d, fact, depth, best);
@@ -86,7 +88,7 @@ class Search {
   }
 
   Interval interval_of(const Term& t, int depth) {
-    Interval product{t.coefficient, t.coefficient};
+    Interval product = exactly(t.coefficient);
     for (const Atom& atom : t.atoms) product = product * interval_of(*atom, depth);
     return product;
   }
@@ -190,9 +192,10 @@ std::optional<int64_t> lower_bound(const Dim& d, const std::vector<Dim>& nonnega
   return low == unbounded_low ? std::nullopt : std::optional(low);
 }
 
-std::optional<int64_t> Dim::lower_bound() const { return dlcc::lower_bound(*this, {}); }
+std::optional<int64_t> Dim::lower_bound() const { return is_constant() ? value() : dlcc::lower_bound(*this, {}); }
 
 std::optional<int64_t> Dim::upper_bound() const {
+  if (is_constant()) return value();
   auto low = (Dim(0) - *this).lower_bound();
   return low ? std::optional(-*low) : std::nullopt;
 }

@@ -137,6 +137,8 @@ TEST_CASE("bounds") {
   CHECK(bounds(min(h, d)) == "1..64");
   CHECK(bounds(max(h, d)) == "1..?");
   CHECK(bounds(count) == "0..?");
+  CHECK(min(d, INT64_MAX) == d);
+  CHECK(bounds(Dim(INT64_MAX)) == fmt::format("{0}..{0}", INT64_MAX));
 }
 
 TEST_CASE("bounds of differences use what quotients and extrema are bounded by") {
