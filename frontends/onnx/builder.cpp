@@ -46,6 +46,12 @@ Value Value::of(Constant c) {
   return {std::move(c), std::move(type)};
 }
 
+relay::Type type_of(const Values& values) {
+  std::vector<relay::Type> types;
+  for (const Value& v : values) types.push_back(relay::tensor_type(v.type.shape, v.type.dtype));
+  return types.size() == 1 ? types[0] : relay::tuple_type(std::move(types));
+}
+
 std::string variable_name(const std::string& name) {
   std::string result = name;
   std::ranges::replace_if(
@@ -59,19 +65,16 @@ std::string variable_name(const std::string& name) {
 void BlockBuilder::open() { open_.emplace_back(); }
 
 relay::Block BlockBuilder::close(const Values& results, const SourceLocation& location) {
-  if (results.size() == 1) {
-    open_.back().result = results[0].atom;
-  } else {
-    relay::MakeTuple tuple;
-    std::vector<relay::Type> types;
-    for (const Value& v : results) {
-      tuple.fields.push_back(v.atom);
-      types.push_back(relay::tensor_type(v.type.shape, v.type.dtype));
-    }
-    open_.back().result = bind(std::move(tuple), relay::tuple_type(std::move(types)), "results", location);
-  }
+  if (results.size() == 1) return close(results[0].atom);
+  relay::MakeTuple tuple;
+  for (const Value& v : results) tuple.fields.push_back(v.atom);
+  return close(bind(std::move(tuple), type_of(results), "results", location));
+}
+
+relay::Block BlockBuilder::close(relay::Atom result) {
   relay::Block block = std::move(open_.back());
   open_.pop_back();
+  block.result = std::move(result);
   return block;
 }
 
@@ -81,10 +84,18 @@ relay::Var BlockBuilder::parameter(const std::string& name, const TensorType& ty
   return module_.fresh(variable_name(name), relay::tensor_type(type.shape, type.dtype));
 }
 
+relay::Var BlockBuilder::fresh(const std::string& name, relay::Type type) {
+  return module_.fresh(variable_name(name), std::move(type));
+}
+
+void BlockBuilder::bind(const relay::Var& var, relay::Operation op, const SourceLocation& location) {
+  open_.back().bindings.push_back({var, std::move(op), location});
+}
+
 relay::Var BlockBuilder::bind(relay::Operation op, relay::Type type, const std::string& name,
                               const SourceLocation& location) {
-  relay::Var var = module_.fresh(variable_name(name), std::move(type));
-  open_.back().bindings.push_back({var, std::move(op), location});
+  relay::Var var = fresh(name, std::move(type));
+  bind(var, std::move(op), location);
   return var;
 }
 

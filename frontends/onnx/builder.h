@@ -26,6 +26,9 @@ struct Value {
 };
 using Values = std::vector<Value>;
 
+// The type of the only value, or of the tuple of all values.
+relay::Type type_of(const Values&);
+
 class BlockBuilder {
  public:
   explicit BlockBuilder(relay::Module& module) : module_(module) {}
@@ -33,9 +36,13 @@ class BlockBuilder {
   void open();
   // The block of all bindings since the matching open(). Its value is the only result, or the tuple of all results.
   relay::Block close(const Values& results, const SourceLocation&);
-  void discard();  // closes without a result
+  relay::Block close(relay::Atom result);
+  void discard();                                               // closes without a result
+  const relay::Block& current() const { return open_.back(); }  // the bindings since the last open()
 
   relay::Var parameter(const std::string& name, const relay::TensorType&);
+  relay::Var fresh(const std::string& name, relay::Type);  // a variable for a later bind()
+  void bind(const relay::Var&, relay::Operation, const SourceLocation&);
   relay::Var bind(relay::Operation, relay::Type, const std::string& name, const SourceLocation&);
   // The first `count` fields of a tuple.
   Values fields(const relay::Var& tuple, size_t count, const std::string& name, const SourceLocation&);

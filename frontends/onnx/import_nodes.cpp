@@ -153,7 +153,8 @@ void Importer::convert(const schema::NodeProto& node, Scope& scope, const Body& 
           .owner = model_.proto,
           .declared_shape = [&](const std::string& name) { return types_.declared_shape(scope, name); },
           .import_branch = [&](const schema::GraphProto& g) { return import_branch(g, scope, body, location); },
-          .import_inline = [&](const schema::GraphProto& g) { return import_subgraph(g, scope, body, location); }});
+          .import_inline = [&](const schema::GraphProto& g,
+                               const Values& given) { return import_subgraph(g, given, scope, body, location); }});
   check_counts(n, *row);
   int first_id = module_.next_id;
   if (n.failed() || !usable) return bind_declared_outputs(node, scope, location);
@@ -247,10 +248,12 @@ void Importer::call_function(const schema::FunctionProto& function, const schema
   bind_outputs(node, scope, results, location);
 }
 
-std::optional<Values> Importer::import_subgraph(const schema::GraphProto& graph, Scope& outer, const Body& body,
-                                                const SourceLocation& location) {
+std::optional<Values> Importer::import_subgraph(const schema::GraphProto& graph, const Values& inputs, Scope& outer,
+                                                const Body& body, const SourceLocation& location) {
   Scope scope;
   scope.outer = &outer;
+  for (int k = 0; k < std::min<int>(graph.input_size(), static_cast<int>(inputs.size())); ++k)
+    scope.values.insert_or_assign(graph.input(k).name(), inputs[static_cast<size_t>(k)]);
   scope.add_initializers(graph, diagnostics_, options_.file);
   scope.add_declarations(graph);
   Body inner{body.opsets, body.attributes, location.node + ": "};
@@ -271,7 +274,7 @@ std::optional<Values> Importer::import_subgraph(const schema::GraphProto& graph,
 std::optional<Branch> Importer::import_branch(const schema::GraphProto& graph, Scope& outer, const Body& body,
                                               const SourceLocation& location) {
   builder_.open();
-  auto results = import_subgraph(graph, outer, body, location);
+  auto results = import_subgraph(graph, {}, outer, body, location);
   if (!results) {
     builder_.discard();
     return std::nullopt;

@@ -65,7 +65,8 @@ class Importer {
 
   void call_function(const schema::FunctionProto&, const schema::NodeProto&, Scope&, const Body&,
                      const SourceLocation&);
-  std::optional<Values> import_subgraph(const schema::GraphProto&, Scope& outer, const Body&, const SourceLocation&);
+  std::optional<Values> import_subgraph(const schema::GraphProto&, const Values& inputs, Scope& outer, const Body&,
+                                        const SourceLocation&);
   std::optional<Branch> import_branch(const schema::GraphProto&, Scope& outer, const Body&, const SourceLocation&);
 
   // import_operator.cpp

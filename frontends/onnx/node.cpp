@@ -102,6 +102,12 @@ std::optional<std::vector<float>> Node::numbers(const std::string& name) {
   return std::vector<float>(a->floats().begin(), a->floats().end());
 }
 
+std::optional<std::vector<std::string>> Node::texts(const std::string& name) {
+  auto* a = typed(name, AttributeProto::STRINGS, [](const AttributeProto& p) { return p.strings_size() > 0; });
+  if (!a) return std::nullopt;
+  return std::vector<std::string>(a->strings().begin(), a->strings().end());
+}
+
 std::vector<int64_t> Node::integers(const std::string& name, size_t count, int64_t otherwise) {
   auto list = integers(name);
   if (list && !check(list->size() == count, DiagnosticId::bad_attribute,

@@ -39,8 +39,9 @@ struct NodeContext {
   ExternalFiles& files;
   std::shared_ptr<const void> owner;  // keeps the model's bytes alive
   std::function<std::optional<Shape>(const std::string& name)> declared_shape;
+  // Import a subgraph as a block of its own or into the current block; its inputs are given. Empty if it was rejected.
   std::function<std::optional<Branch>(const schema::GraphProto&)> import_branch;
-  std::function<std::optional<Values>(const schema::GraphProto&)> import_inline;
+  std::function<std::optional<Values>(const schema::GraphProto&, const Values& inputs)> import_inline;
 };
 
 class Node {
@@ -72,6 +73,7 @@ class Node {
   std::string text(const std::string& name, const std::string& otherwise);
   std::optional<std::vector<int64_t>> integers(const std::string& name);
   std::optional<std::vector<float>> numbers(const std::string& name);
+  std::optional<std::vector<std::string>> texts(const std::string& name);
   // A list that must have `count` entries; without the attribute, `count` times `otherwise`.
   std::vector<int64_t> integers(const std::string& name, size_t count, int64_t otherwise);
   std::optional<Constant> tensor(const std::string& name);

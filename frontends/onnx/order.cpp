@@ -13,8 +13,14 @@ void collect_uses(const schema::NodeProto& node, std::set<std::string>& names) {
   for (const std::string& name : node.input())
     if (!name.empty()) names.insert(name);
   auto of_graph = [&](const schema::GraphProto& graph) {
-    for (const schema::NodeProto& inner : graph.node()) collect_uses(inner, names);
-    for (const schema::ValueInfoProto& output : graph.output()) names.insert(output.name());
+    std::set<std::string> used;
+    for (const schema::NodeProto& inner : graph.node()) collect_uses(inner, used);
+    for (const schema::ValueInfoProto& output : graph.output()) used.insert(output.name());
+    for (const schema::ValueInfoProto& input : graph.input()) used.erase(input.name());
+    for (const schema::TensorProto& initializer : graph.initializer()) used.erase(initializer.name());
+    for (const schema::NodeProto& inner : graph.node())
+      for (const std::string& own : inner.output()) used.erase(own);
+    names.merge(used);
   };
   for (const schema::AttributeProto& a : node.attribute()) {
     if (a.has_g()) of_graph(a.g());

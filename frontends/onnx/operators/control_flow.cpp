@@ -5,12 +5,6 @@
 namespace dlcc::frontends::onnx {
 namespace {
 
-relay::Type type_of(const Values& values) {
-  std::vector<relay::Type> types;
-  for (const Value& v : values) types.push_back(relay::tensor_type(v.type.shape, v.type.dtype));
-  return types.size() == 1 ? types[0] : relay::tuple_type(std::move(types));
-}
-
 void check_branches_agree(Node& n, const Values& then_values, const Values& else_values) {
   for (size_t k = 0; k < then_values.size(); ++k) {
     const relay::TensorType &a = then_values[k].type, &b = else_values[k].type;
@@ -35,7 +29,7 @@ Values convert_if(Node& n) {
   };
   if (!arity(*then_graph) || !arity(*else_graph)) return {};
   if (const Constant* known = condition.constant())
-    return n.context().import_inline(known->integer_at(0) != 0 ? *then_graph : *else_graph).value_or(Values{});
+    return n.context().import_inline(known->integer_at(0) != 0 ? *then_graph : *else_graph, {}).value_or(Values{});
 
   auto then_branch = n.context().import_branch(*then_graph), else_branch = n.context().import_branch(*else_graph);
   if (!then_branch || !else_branch) return {};
