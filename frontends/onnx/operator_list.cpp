@@ -13,7 +13,7 @@ std::string inputs_text(const onnx::Row& row) {
   std::istringstream names(row.inputs);
   std::string text, name;
   for (int k = 0; names >> name; ++k) {
-    const bool is_list = row.max_inputs == onnx::any_number;
+    const bool is_list = row.max_inputs == onnx::any_number && k == onnx::inputs_before_list(row);
     text += (text.empty() ? "" : " ") + name + (is_list ? "..." : k >= row.min_inputs ? "?" : "");
   }
   return text;

@@ -1,5 +1,6 @@
 #include "frontends/onnx/operators/table.h"
 
+#include <iterator>
 #include <sstream>
 
 namespace dlcc::frontends::onnx {
@@ -48,18 +49,28 @@ const Table& operator_table() {
     add_reductions(t);
     add_constants(t);
     add_control_flow(t);
+    add_loop(t);
+    add_scan(t);
+    add_recurrent(t);
     return t;
   }();
   return table;
 }
 
-std::string input_name(const Row& row, int input) {
-  if (row.max_inputs == any_number) return fmt::format("{}[{}]", row.inputs, input);
+static std::vector<std::string> input_names(const Row& row) {
   std::istringstream names(row.inputs);
-  std::string name;
-  for (int k = 0; k <= input; ++k)
-    if (!(names >> name)) return "";
-  return name;
+  return {std::istream_iterator<std::string>(names), {}};
+}
+
+int inputs_before_list(const Row& row) {
+  return row.max_inputs == any_number ? static_cast<int>(input_names(row).size()) - 1 : row.max_inputs;
+}
+
+std::string input_name(const Row& row, int input) {
+  const std::vector<std::string> names = input_names(row);
+  const int single = inputs_before_list(row);
+  if (row.max_inputs == any_number && input >= single) return fmt::format("{}[{}]", names.back(), input - single);
+  return input < static_cast<int>(names.size()) ? names[static_cast<size_t>(input)] : "";
 }
 
 Converter direct(const char* relay_op) {

@@ -20,7 +20,7 @@ inline constexpr int any_number = -1;
 struct Row {
   const char* op;
   int64_t since;       // first operator set version of the row, which applies until the operator's next row
-  const char* inputs;  // the standard's names of the inputs, "X W B"; of the list, if there may be any number of them
+  const char* inputs;  // the standard's names of the inputs, "X W B"; the last is a list if there may be any number
   int min_inputs, max_inputs, max_outputs;
   Converter convert;
   bool keeps_shape = false;  // the first result has the shape of the first operand
@@ -30,7 +30,7 @@ class Table {
  public:
   void add(std::vector<Row> rows);
   std::vector<std::string> names() const;
-  std::vector<int64_t> versions(const std::string& op) const;  // of the operator's rows, ascending
+  std::vector<int64_t> versions(const std::string& op) const;         // of the operator's rows, ascending
   std::optional<int64_t> first_version(const std::string& op) const;  // the first operator set with the operator
   const Row* find(const std::string& op, int64_t opset) const;        // null if that operator set does not have it
 
@@ -41,8 +41,10 @@ class Table {
 // All operators of the default domain.
 const Table& operator_table();
 
-// The standard's name of an input of an operator: "X"; "inputs[2]" where there may be any number of them.
+// The standard's name of an input of an operator: "X", or "inputs[2]" for one of a list.
 std::string input_name(const Row&, int input);
+// The number of inputs before the list; of all inputs, where there is no list.
+int inputs_before_list(const Row&);
 
 // The names of all operators of the default domain in the ONNX standard, sorted.
 const std::vector<std::string>& standard_operators();
@@ -74,5 +76,8 @@ void add_movement(Table&);
 void add_reductions(Table&);
 void add_constants(Table&);
 void add_control_flow(Table&);
+void add_loop(Table&);
+void add_scan(Table&);
+void add_recurrent(Table&);
 
 }  // namespace dlcc::frontends::onnx

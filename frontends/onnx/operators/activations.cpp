@@ -1,0 +1,110 @@
+#include "frontends/onnx/operators/activations.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <limits>
+
+namespace dlcc::frontends::onnx {
+namespace {
+
+// A parameter without default.
+constexpr float required = std::numeric_limits<float>::quiet_NaN();
+
+// A function with the defaults of the parameters that it has: those of the ONNX operator of that name.
+struct Definition {
+  const char* name;
+  std::optional<float> alpha, beta;
+  Value (*apply)(Node&, const Value& x, const Activation&);
+};
+
+Value constant(Node& n, const Value& like, double number) { return n.scalar(like.type.dtype, number); }
+Value times(Node& n, double factor, const Value& x) { return n.call("multiply", {x, constant(n, x, factor)}); }
+Value plus(Node& n, const Value& x, double offset) { return n.call("add", {x, constant(n, x, offset)}); }
+
+Value elu(Node& n, const Value& x, const Activation& a) {
+  Value zero = constant(n, x, 0);
+  Value below = times(n, a.alpha, plus(n, n.call("exp", {n.call("minimum", {x, zero})}), -1));
+  return n.call("where", {n.call("less", {x, zero}), below, x});
+}
+
+// log(1 + e^x), for large x without an overflow.
+Value softplus(Node& n, const Value& x, const Activation&) {
+  Value small = n.call("exp", {n.call("negative", {n.call("abs", {x})})});
+  return n.call("add", {n.call("nn.relu", {x}), n.call("log", {plus(n, small, 1)})});
+}
+
+Value thresholded_relu(Node& n, const Value& x, const Activation& a) {
+  return n.call("where", {n.call("greater_equal", {x, constant(n, x, a.alpha)}), x, constant(n, x, 0)});
+}
+
+const std::array definitions = {
+    Definition{"relu", {}, {}, [](Node& n, const Value& x, const Activation&) { return n.call("nn.relu", {x}); }},
+    Definition{"tanh", {}, {}, [](Node& n, const Value& x, const Activation&) { return n.call("tanh", {x}); }},
+    Definition{"sigmoid", {}, {}, [](Node& n, const Value& x, const Activation&) { return n.call("sigmoid", {x}); }},
+    Definition{"affine", required, required,
+               [](Node& n, const Value& x, const Activation& a) { return plus(n, times(n, a.alpha, x), a.beta); }},
+    Definition{"leakyrelu",
+               0.01f,
+               {},
+               [](Node& n, const Value& x, const Activation& a) {
+                 return n.call("nn.leaky_relu", {x}, {{"alpha", a.alpha}});
+               }},
+    Definition{"thresholdedrelu", 1.0f, {}, thresholded_relu},
+    Definition{"scaledtanh", required, required,
+               [](Node& n, const Value& x, const Activation& a) {
+                 return times(n, a.alpha, n.call("tanh", {times(n, a.beta, x)}));
+               }},
+    Definition{"hardsigmoid", 0.2f, 0.5f,
+               [](Node& n, const Value& x, const Activation& a) {
+                 return n.call("clip", {plus(n, times(n, a.alpha, x), a.beta)}, {{"a_min", 0.0}, {"a_max", 1.0}});
+               }},
+    Definition{"elu", 1.0f, {}, elu},
+    Definition{"softsign",
+               {},
+               {},
+               [](Node& n, const Value& x, const Activation&) {
+                 return n.call("divide", {x, plus(n, n.call("abs", {x}), 1)});
+               }},
+    Definition{"softplus", {}, {}, softplus},
+};
+
+const Definition* find(const std::string& name) {
+  auto it = std::ranges::find_if(definitions, [&](const Definition& d) { return d.name == name; });
+  return it == definitions.end() ? nullptr : &*it;
+}
+
+}  // namespace
+
+std::vector<Activation> read_activations(Node& n, size_t directions, const std::vector<std::string>& defaults) {
+  std::vector<std::string> names;
+  for (size_t d = 0; d < directions; ++d) names.insert(names.end(), defaults.begin(), defaults.end());
+  size_t expected = names.size();
+  names = n.texts("activations").value_or(names);
+  n.check(names.size() == expected, DiagnosticId::bad_attribute,
+          fmt::format("attribute 'activations' must have {} functions, found {}", expected, names.size()));
+  std::vector<float> alphas = n.numbers("activation_alpha").value_or(std::vector<float>{});
+  std::vector<float> betas = n.numbers("activation_beta").value_or(std::vector<float>{});
+  size_t alpha = 0, beta = 0;
+  std::vector<Activation> list;
+  for (const std::string& given : names) {
+    Activation a{given};
+    std::ranges::transform(a.name, a.name.begin(), [](unsigned char c) { return std::tolower(c); });
+    const Definition* d = find(a.name);
+    n.check(d, DiagnosticId::bad_attribute, fmt::format("there is no activation function '{}'", given),
+            "it is Relu, Tanh, Sigmoid, Affine, LeakyRelu, ThresholdedRelu, ScaledTanh, HardSigmoid, Elu, Softsign or "
+            "Softplus");
+    if (d && d->alpha) a.alpha = alpha < alphas.size() ? alphas[alpha++] : *d->alpha;
+    if (d && d->beta) a.beta = beta < betas.size() ? betas[beta++] : *d->beta;
+    n.check(
+        !std::isnan(a.alpha) && !std::isnan(a.beta), DiagnosticId::bad_attribute,
+        fmt::format("the activation function '{}' needs a number of activation_alpha and of activation_beta", given));
+    list.push_back(a);
+  }
+  return list;
+}
+
+Value activate(Node& n, const Activation& a, const Value& x) { return find(a.name)->apply(n, x, a); }
+
+}  // namespace dlcc::frontends::onnx

@@ -1,0 +1,112 @@
+// Loop: its body is a subgraph that may use values of the enclosing graphs.
+#include <algorithm>
+
+#include "frontends/onnx/operators/loop_function.h"
+#include "frontends/onnx/operators/subgraphs.h"
+#include "frontends/onnx/operators/table.h"
+#include "frontends/onnx/schema.h"
+
+namespace dlcc::frontends::onnx {
+namespace {
+
+constexpr int before_carried = 2;  // the inputs before the carried values: trip count and condition
+
+class LoopNode {
+ public:
+  explicit LoopNode(Node& n) : n_(n), body_(n.graph("body")) {}
+
+  Values convert() {
+    if (!body_ || !check_counts()) return {};
+    LoopParts parts;
+    parts.count = scalar_input(0, dtype::i64, "one integer");
+    parts.first = scalar_input(1, dtype::boolean, "one bool");
+    for (int k = 0; k < carried_count(); ++k) {
+      unchanged_.push_back(is_unchanged(k));
+      if (unchanged_.back()) continue;
+      parts.initial.push_back(n_.in(before_carried + k));
+      parts.names.push_back(body_->input(before_carried + k).name());
+    }
+    if (n_.failed()) return {};
+    parts.iteration = [&](const Value& counter, const Values& carried) { return iteration(counter, carried); };
+    auto results = loop_function(n_, std::move(parts));
+    return results ? with_unchanged(*results) : Values{};
+  }
+
+ private:
+  int carried_count() const { return std::max(n_.input_count() - before_carried, 0); }
+
+  bool check_counts() {
+    int carried = carried_count(), scanned = body_->output_size() - 1 - carried;
+    n_.check(body_->input_size() == before_carried + carried, DiagnosticId::wrong_arity,
+             fmt::format("the body must have {} inputs, found {}", before_carried + carried, body_->input_size()));
+    n_.check(scanned >= 0 && n_.output_count() <= carried + scanned && n_.output_count() > 0, DiagnosticId::wrong_arity,
+             fmt::format("the body has {} outputs for {} carried values and {} outputs of the node",
+                         body_->output_size(), carried, n_.output_count()),
+             "a body computes the condition, the carried values and the scan outputs");
+    return !n_.failed();
+  }
+
+  // An optional input of one element, as a value of rank 0.
+  std::optional<Value> scalar_input(int input, DType type, const char* expected) {
+    if (!n_.has(input)) return std::nullopt;
+    const Value& v = n_.in(input);
+    bool fits = is_bool(type) ? is_bool(v.type.dtype) : is_integer(v.type.dtype);
+    n_.check(fits && product(v.type.shape) == Dim(1), DiagnosticId::type_mismatch,
+             fmt::format("{} must be {}, found {}", v.role, expected, describe(v.type)));
+    return n_.failed() ? std::nullopt : std::optional(n_.cast(as_scalar(n_, v), type));
+  }
+
+  // Whether the body passes a carried value on as it is. The body then sees the initial value, so that a constant
+  // stays one.
+  bool is_unchanged(int k) const {
+    return passes_on(*body_, body_->input(before_carried + k).name(), body_->output(1 + k).name());
+  }
+
+  std::optional<Iteration> iteration(const Value& counter, const Values& carried) {
+    // An iteration takes place only if the condition is true.
+    Value condition = Value::of(Constant::of<uint8_t>(dtype::boolean, {}, {1}));
+    Values inputs = {in_declared_rank(n_, counter, body_->input(0)), in_declared_rank(n_, condition, body_->input(1))};
+    for (int k = 0, next = 0; k < carried_count(); ++k)
+      inputs.push_back(unchanged_[static_cast<size_t>(k)] ? n_.in(before_carried + k)
+                                                          : carried[static_cast<size_t>(next++)]);
+    auto results = n_.context().import_inline(*body_, inputs);
+    if (!results) return std::nullopt;
+    Iteration it;
+    const Value& again = results->at(0);
+    n_.check(is_bool(again.type.dtype) && product(again.type.shape) == Dim(1), DiagnosticId::type_mismatch,
+             fmt::format("the body's first output, the condition, must be one bool, found {}", describe(again.type)));
+    if (n_.failed()) return std::nullopt;
+    it.again = as_scalar(n_, again);
+    for (int k = 0; k < carried_count(); ++k) {
+      if (unchanged_[static_cast<size_t>(k)]) continue;
+      const Value& next = results->at(static_cast<size_t>(1 + k));
+      check_carried(n_, body_->output(1 + k).name(), inputs[static_cast<size_t>(before_carried + k)].type, next.type);
+      it.carried.push_back(next);
+    }
+    for (size_t k = static_cast<size_t>(1 + carried_count()); k < results->size(); ++k)
+      it.scanned.push_back({results->at(k)});
+    return it;
+  }
+
+  Values with_unchanged(const Values& results) {
+    Values all;
+    size_t next = 0;
+    for (int k = 0; k < carried_count(); ++k)
+      all.push_back(unchanged_[static_cast<size_t>(k)] ? n_.in(before_carried + k) : results[next++]);
+    all.insert(all.end(), results.begin() + static_cast<ptrdiff_t>(next), results.end());
+    return all;
+  }
+
+  Node& n_;
+  const schema::GraphProto* body_;
+  std::vector<bool> unchanged_;  // by carried value
+};
+
+}  // namespace
+
+void add_loop(Table& table) {
+  table.add(
+      {{"Loop", 1, "M cond v_initial", 0, any_number, any_number, [](Node& n) { return LoopNode(n).convert(); }}});
+}
+
+}  // namespace dlcc::frontends::onnx

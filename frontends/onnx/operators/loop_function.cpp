@@ -1,0 +1,196 @@
+#include "frontends/onnx/operators/loop_function.h"
+
+#include <algorithm>
+
+#include "relay/passes/replace.h"
+
+namespace dlcc::frontends::onnx {
+namespace {
+
+// Whether the value is a constant that is true, or false, as expected.
+bool is_known(const std::optional<Value>& v, bool expected) {
+  const Constant* c = v ? v->constant() : nullptr;
+  return c && (c->integer_at(0) != 0) == expected;
+}
+
+class LoopFunction {
+ public:
+  LoopFunction(Node& n, LoopParts parts) : n_(n), builder_(n.context().builder), parts_(std::move(parts)) {
+    counter_ = parameter("i", {{}, dtype::i64});
+    for (size_t k = 0; k < parts_.initial.size(); ++k)
+      carried_.push_back(parameter(k < parts_.names.size() ? parts_.names[k] : "state", parts_.initial[k].type));
+  }
+
+  std::optional<Values> build() {
+    builder_.open();
+    std::optional<Iteration> iteration = parts_.iteration(counter_, carried_);
+    if (iteration && !n_.failed()) find_end(*iteration);
+    if (iteration && !n_.failed()) write_slices(*iteration);
+    if (!iteration || n_.failed()) {
+      builder_.discard();
+      return std::nullopt;
+    }
+    relay::Block body = close_iteration(*iteration);
+    limit_count();
+    if (parts_.count && parts_.count->constant() && parts_.count->constant()->integer_at(0) <= 0) return parts_.initial;
+    return call(define(std::move(body)));
+  }
+
+ private:
+  Value parameter(const std::string& name, const relay::TensorType& type) {
+    return {builder_.parameter(name, type), type};
+  }
+
+  // ---- when the loop ends
+
+  void find_end(Iteration& iteration) {
+    at_most_once_ = is_known(iteration.again, false);
+    if (iteration.again && !iteration.again->constant()) again_ = parameter("again", {{}, dtype::boolean});
+    n_.check(parts_.count || again_ || at_most_once_ || is_known(parts_.first, false), DiagnosticId::malformed_model,
+             "the loop never ends: it has no trip count, and its condition stays true",
+             "give it a trip count, or a condition that the body computes");
+  }
+
+  // The number of iterations, if it is a constant.
+  std::optional<int64_t> known_count() const {
+    if (is_known(parts_.first, false)) return 0;
+    if (again_ || (parts_.first && !parts_.first->constant())) return std::nullopt;
+    const Constant* count = parts_.count ? parts_.count->constant() : nullptr;
+    if (parts_.count ? !count : !at_most_once_) return std::nullopt;
+    int64_t most = count ? std::max<int64_t>(count->integer_at(0), 0) : 1;
+    return at_most_once_ ? std::min<int64_t>(most, 1) : most;
+  }
+
+  // Expresses conditions that do not change during the loop by the number of iterations.
+  void limit_count() {
+    if (at_most_once_)
+      parts_.count = parts_.count ? n_.call("minimum", {*parts_.count, integer_scalar(1)}) : integer_scalar(1);
+    if (is_known(parts_.first, true)) parts_.first.reset();
+    if (is_known(parts_.first, false)) parts_.count = integer_scalar(0);
+    if (again_ || !parts_.first || !parts_.count) return;
+    parts_.count = n_.call("where", {*parts_.first, *parts_.count, integer_scalar(0)});
+  }
+
+  // ---- an iteration
+
+  // Makes scan outputs carried values in which an iteration replaces a slice.
+  void write_slices(Iteration& iteration) {
+    std::optional<Dim> length = parts_.length;
+    if (auto known = known_count(); known && !length) length = Dim(*known);
+    n_.check(length || iteration.scanned.empty(), DiagnosticId::dynamic_shape,
+             "the number of iterations is only known at run time, and with it the size of the scan outputs",
+             "make the trip count a constant, and let the condition stay true");
+    if (n_.failed()) return;
+    for (const ScanOutput& out : iteration.scanned) {
+      Shape shape = out.slice.type.shape;
+      shape.insert(shape.begin() + out.axis, *length);
+      Value all = parameter("scanned", {shape, out.slice.type.dtype});
+      Value at = slice_index(n_, counter_, size_of_axis(n_, all, out.axis), out.reversed);
+      parts_.initial.push_back(zeros(n_, all.type.dtype, shape));
+      carried_.push_back(all);
+      iteration.carried.push_back(n_.call("dynamic_update_slice", {all, out.slice, at}, {{"axis", out.axis}}));
+    }
+  }
+
+  bool uses_counter(const Iteration& iteration) const {
+    relay::Uses uses;
+    for (const relay::Binding& b : builder_.current().bindings) uses.add(b.op, 1);
+    for (const Value& v : iteration.carried) uses.add(v.atom, 1);
+    return uses[std::get<relay::Var>(counter_.atom)] > 0;
+  }
+
+  // Ends the iteration with the call of the next one.
+  relay::Block close_iteration(const Iteration& iteration) {
+    counts_ = parts_.count || at_most_once_ || uses_counter(iteration);
+    std::vector<relay::Type> params;
+    for (const Value& p : parameters()) params.push_back(relay::tensor_type(p.type.shape, p.type.dtype));
+    function_ = builder_.fresh("loop", relay::function_type(std::move(params), type_of(carried_)));
+    Values next;
+    if (counts_) next.push_back(n_.call("add", {counter_, integer_scalar(1)}));
+    if (again_) next.push_back(*iteration.again);
+    next.insert(next.end(), iteration.carried.begin(), iteration.carried.end());
+    return builder_.close(call_with(next, "next"));
+  }
+
+  // ---- the function
+
+  Values parameters() const {
+    Values list;
+    if (counts_) list.push_back(counter_);
+    if (again_) list.push_back(*again_);
+    list.insert(list.end(), carried_.begin(), carried_.end());
+    return list;
+  }
+
+  relay::Var call_with(const Values& args, const std::string& name) {
+    relay::Call call{function_, {}, {}};
+    for (const Value& v : args) call.args.push_back(v.atom);
+    return builder_.bind(std::move(call), type_of(carried_), name, n_.location());
+  }
+
+  relay::Function define(relay::Block iteration) {
+    relay::Function f;
+    for (const Value& p : parameters()) f.params.push_back(std::get<relay::Var>(p.atom));
+    f.result_type = type_of(carried_);
+    f.location = n_.location();
+    builder_.open();
+    std::optional<Value> more;
+    if (parts_.count) more = n_.call("less", {counter_, *parts_.count});
+    if (again_) more = more ? n_.call("logical_and", {*more, *again_}) : *again_;
+    builder_.open();
+    relay::If choice{more->atom, std::move(iteration), builder_.close(carried_, n_.location())};
+    f.body = builder_.close(builder_.bind(std::move(choice), f.result_type, "result", n_.location()));
+    return f;
+  }
+
+  Values call(relay::Function f) {
+    builder_.bind(function_, relay::MakeFunction{std::move(f)}, n_.location());
+    Values args;
+    if (counts_) args.push_back(integer_scalar(0));
+    if (again_) args.push_back(parts_.first.value_or(Value::of(Constant::of<uint8_t>(dtype::boolean, {}, {1}))));
+    args.insert(args.end(), parts_.initial.begin(), parts_.initial.end());
+    relay::Var results = call_with(args, "results");
+    if (carried_.size() == 1) return {{results, carried_[0].type}};
+    return builder_.fields(results, carried_.size(), "result", n_.location());
+  }
+
+  Node& n_;
+  BlockBuilder& builder_;
+  LoopParts parts_;
+  relay::Var function_;
+  Value counter_;
+  std::optional<Value> again_;  // if iterations compute a condition
+  Values carried_;              // scan outputs behind the others
+  bool counts_ = false;         // whether the counter is needed
+  bool at_most_once_ = false;   // whether the condition is false after an iteration
+};
+
+}  // namespace
+
+std::optional<Values> loop_function(Node& n, LoopParts parts) { return LoopFunction(n, std::move(parts)).build(); }
+
+Value integer_scalar(int64_t value) { return Value::of(Constant::of<int64_t>(dtype::i64, {}, {value})); }
+
+Value zeros(Node& n, DType type, const Shape& shape) {
+  return n.call("full", {n.scalar(type, 0)}, {{"shape", shape_attr(shape)}});
+}
+
+Value size_of_axis(Node& n, const Value& data, int64_t axis) {
+  if (auto known = data.type.shape[static_cast<size_t>(axis)].constant()) return integer_scalar(*known);
+  return n.call("take", {n.call("shape_of", {data}, {{"dtype", dtype_attr(dtype::i64)}}), integer_scalar(axis)},
+                {{"axis", 0}});
+}
+
+Value slice_index(Node& n, const Value& counter, const Value& length, bool reversed) {
+  if (!reversed) return counter;
+  return n.call("subtract", {n.call("subtract", {length, integer_scalar(1)}), counter});
+}
+
+Value slice_at(Node& n, const Value& data, const Value& index, int64_t axis) {
+  Shape slice = data.type.shape;
+  bool none = slice[static_cast<size_t>(axis)] == Dim(0);  // the loop has no iteration
+  slice.erase(slice.begin() + axis);
+  return none ? zeros(n, data.type.dtype, slice) : n.call("take", {data, index}, {{"axis", axis}});
+}
+
+}  // namespace dlcc::frontends::onnx

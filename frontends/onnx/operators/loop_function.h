@@ -1,0 +1,65 @@
+// Loops as local recursive functions, the form in which Loop, Scan and the recurrent layers are imported:
+//
+//   let %loop = fn (%i: int64, %again: bool, %h: T, %ys: U) -> (T, U) {
+//     %more = less(%i, %count);
+//     if (logical_and(%more, %again)) {
+//       ...                                                    // one iteration
+//       %loop(add(%i, 1), %next_again, %next_h, dynamic_update_slice(%ys, %y, %i))
+//     } else {
+//       (%h, %ys)
+//     }
+//   };
+//   %loop(0, True, %h0, zeros)
+//
+// Parameters that a loop does not need are left out.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frontends/onnx/node.h"
+
+namespace dlcc::frontends::onnx {
+
+// A tensor of which every iteration computes one slice.
+struct ScanOutput {
+  Value slice;
+  int64_t axis = 0;       // of the tensor, along which the slices lie
+  bool reversed = false;  // whether the first iteration computes the last slice
+};
+
+struct Iteration {
+  std::optional<Value> again;  // whether another iteration may follow, a bool of rank 0; empty: it may
+  Values carried;              // the carried values after the iteration, of the types that they had before
+  std::vector<ScanOutput> scanned;
+};
+
+struct LoopParts {
+  std::optional<Value> count;  // the largest number of iterations, an int64 of rank 0; empty: without limit
+  std::optional<Value> first;  // whether the first iteration takes place, a bool of rank 0; empty: if `count` allows
+  std::optional<Dim> length;   // the number of slices of scan outputs, at least `count`; empty: `count`, a constant
+  Values initial;              // the carried values before the first iteration
+  std::vector<std::string> names;  // of the carried values, for readers of Relay text
+  // Emits an iteration; `counter` is its number, an int64 of rank 0. Empty if a subgraph was rejected.
+  std::function<std::optional<Iteration>(const Value& counter, const Values& carried)> iteration;
+};
+
+// Emits a loop. The carried values after the last iteration, then the scan outputs, in which slices that no iteration
+// computes are 0. Empty if a subgraph was rejected.
+std::optional<Values> loop_function(Node&, LoopParts);
+
+// The index of the slice that an iteration reads or writes: its number, or counted from the end of `length` slices.
+Value slice_index(Node&, const Value& counter, const Value& length, bool reversed);
+
+// The slice at an index, an int64 of rank 0 in range.
+Value slice_at(Node&, const Value& data, const Value& index, int64_t axis);
+
+// The size of an axis as an int64 of rank 0; a constant if it is known.
+Value size_of_axis(Node&, const Value& data, int64_t axis);
+
+Value integer_scalar(int64_t value);  // an int64 of rank 0
+Value zeros(Node&, DType, const Shape&);
+
+}  // namespace dlcc::frontends::onnx

@@ -1,0 +1,47 @@
+// What RNN, GRU and LSTM share: a loop over a sequence, for one direction or two. The products of all inputs with the
+// input weights are one matrix product before the loop; an iteration computes the products of the state.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frontends/onnx/operators/activations.h"
+
+namespace dlcc::frontends::onnx {
+
+// The parameters of one direction. The rows of weights, and the elements of biases, belong to one gate after the other.
+struct Direction {
+  size_t index = 0;
+  bool reversed = false;
+  double clip = 0;  // bound of what is passed to activations; 0: none
+  std::vector<Activation> activations;
+  Value input_weights, recurrent_weights;  // [gates * hidden, input size], [gates * hidden, hidden]
+  std::optional<Value> input_bias;         // [gates * hidden], with recurrent biases that are added to it
+  std::optional<Value> recurrent_bias;     // the others
+  std::optional<Value> peepholes;          // [3 * hidden]
+};
+
+// A kind of layer.
+struct Cell {
+  size_t gates = 1, states = 1;
+  size_t joined_biases = 1;  // gates whose recurrent bias is added to the input bias: the first ones
+  std::vector<std::string> activations;
+  // One iteration: the states [batch, hidden] after it, from the input's products and biases [batch, gates * hidden]
+  // and the states before it. The first state is the element of the output sequence.
+  std::function<Values(Node&, const Direction&, const Value& input, const Values& states)> step;
+};
+
+Values recurrent_layer(Node&, const Cell&);
+
+// x * weights', plus a bias.
+Value product(Node&, const Value& x, const Value& weights, const std::optional<Value>& bias = std::nullopt);
+
+// Parts [first, first + count) of `all` equal parts of an axis.
+Value parts(Node&, const Value& data, int64_t axis, size_t all, size_t first, size_t count = 1);
+
+// Applies an activation function of the direction to x, clipped.
+Value activate(Node&, const Direction&, size_t function, const Value& x);
+
+}  // namespace dlcc::frontends::onnx

@@ -1,0 +1,82 @@
+// The equations of RNN, GRU and LSTM: one iteration of each.
+#include "frontends/onnx/operators/recurrent.h"
+#include "frontends/onnx/operators/table.h"
+
+namespace dlcc::frontends::onnx {
+namespace {
+
+Value sum(Node& n, const Value& a, const Value& b) { return n.call("add", {a, b}); }
+Value times(Node& n, const Value& a, const Value& b) { return n.call("multiply", {a, b}); }
+Value one_minus(Node& n, const Value& a) { return n.call("subtract", {n.scalar(a.type.dtype, 1), a}); }
+
+// H' = f(x + H R')
+Values convert_rnn(Node& n) {
+  return recurrent_layer(n, {.activations = {"Tanh"},
+                             .step = [](Node& n, const Direction& d, const Value& x, const Values& states) -> Values {
+                               return {activate(n, d, 0, sum(n, x, product(n, states[0], d.recurrent_weights)))};
+                             }});
+}
+
+// z = f(x_z + H Rz')             update gate
+// r = f(x_r + H Rr')             reset gate
+// h = g(x_h + (r . H) Rh')       or, with linear_before_reset, g(x_h + r . (H Rh' + bias))
+// H' = (1 - z) . h + z . H
+Values convert_gru(Node& n) {
+  const bool reset_product = n.flag("linear_before_reset", false);
+  auto step = [reset_product](Node& n, const Direction& d, const Value& x, const Values& states) -> Values {
+    const Value &hidden = states[0], &weights = d.recurrent_weights;
+    Value recurrent = product(n, hidden, reset_product ? weights : parts(n, weights, 0, 3, 0, 2));
+    Value gates = sum(n, parts(n, x, 1, 3, 0, 2), reset_product ? parts(n, recurrent, 1, 3, 0, 2) : recurrent);
+    Value update = activate(n, d, 0, parts(n, gates, 1, 2, 0)), reset = activate(n, d, 0, parts(n, gates, 1, 2, 1));
+    Value candidate;
+    if (reset_product) {
+      Value own = parts(n, recurrent, 1, 3, 2);
+      candidate = times(n, reset, d.recurrent_bias ? sum(n, own, *d.recurrent_bias) : own);
+    } else {
+      candidate = product(n, times(n, reset, hidden), parts(n, weights, 0, 3, 2));
+    }
+    candidate = activate(n, d, 1, sum(n, parts(n, x, 1, 3, 2), candidate));
+    return {sum(n, times(n, one_minus(n, update), candidate), times(n, update, hidden))};
+  };
+  return recurrent_layer(n, {.gates = 3,
+                             .joined_biases = reset_product ? size_t{2} : size_t{3},
+                             .activations = {"Sigmoid", "Tanh"},
+                             .step = step});
+}
+
+// i = f(x_i + H Ri' + Pi . C)    input gate
+// f = f(x_f + H Rf' + Pf . C)    forget gate; 1 - i with input_forget
+// c = g(x_c + H Rc')
+// C' = f . C + i . c
+// o = f(x_o + H Ro' + Po . C')   output gate
+// H' = o . h(C')                 C' is not clipped, as in onnxruntime
+Values convert_lstm(Node& n) {
+  const bool coupled = n.flag("input_forget", false);
+  auto step = [coupled](Node& n, const Direction& d, const Value& x, const Values& states) -> Values {
+    const Value& cell = states[1];
+    Value gates = sum(n, x, product(n, states[0], d.recurrent_weights));
+    enum Gate : size_t { in, out, forget, candidate };
+    auto gate = [&](Gate k, const Value& seen) {
+      Value own = parts(n, gates, 1, 4, k);
+      return activate(n, d, 0, d.peepholes ? sum(n, own, times(n, parts(n, *d.peepholes, 0, 3, k), seen)) : own);
+    };
+    Value let_in = gate(in, cell), kept = coupled ? one_minus(n, let_in) : gate(forget, cell);
+    Value proposed = activate(n, d, 1, parts(n, gates, 1, 4, candidate));
+    Value next = sum(n, times(n, kept, cell), times(n, let_in, proposed));
+    return {times(n, gate(out, next), activate(n, d.activations[2], next)), next};
+  };
+  return recurrent_layer(
+      n, {.gates = 4, .states = 2, .joined_biases = 4, .activations = {"Sigmoid", "Tanh", "Tanh"}, .step = step});
+}
+
+}  // namespace
+
+void add_recurrent(Table& table) {
+  table.add({
+      {"RNN", 1, "X W R B sequence_lens initial_h", 3, 6, 2, convert_rnn},
+      {"GRU", 1, "X W R B sequence_lens initial_h", 3, 6, 2, convert_gru},
+      {"LSTM", 1, "X W R B sequence_lens initial_h initial_c P", 3, 8, 3, convert_lstm},
+  });
+}
+
+}  // namespace dlcc::frontends::onnx

@@ -1,0 +1,183 @@
+// Loop: which parameters the local function has, when it ends, and what it computes.
+#include "evaluated.h"
+
+namespace dlcc::frontends::onnx {
+namespace {
+
+constexpr int f32 = 1, i64 = 7, boolean = 9;
+
+std::string scalar_constant(const std::string& name, int64_t v) {
+  return fmt::format("initializer {{ name: '{}' data_type: 7 int64_data: {} }} ", name, v);
+}
+std::string true_constant(const std::string& name, bool v = true) {
+  return fmt::format("initializer {{ name: '{}' data_type: 9 int32_data: {} }} ", name, v ? 1 : 0);
+}
+std::string inputs_of_body(const std::string& carried) {
+  return value("input", "i", i64, {}) + value("input", "go", boolean, {}) + value("input", carried, f32, {"2"});
+}
+
+// y' = y + x, and y' as scan output if it is wanted; `condition` computes 'again'.
+std::string adding_loop(const std::string& m, const std::string& cond, const std::string& condition,
+                        bool scans = false) {
+  std::string body = inputs_of_body("y") + condition + node("Add", {"y", "x"}, {"next"}) +
+                     value("output", "again", boolean, {}) + value("output", "next", f32, {"2"});
+  if (scans) body += node("Identity", {"next"}, {"each"}) + value("output", "each", f32, {"2"});
+  std::vector<std::string> outputs = {"last"};
+  if (scans) outputs.push_back("all");
+  std::string graph = value("input", "x", f32, {"2"}) + node("Loop", {m, cond, "x"}, outputs, subgraph("body", body)) +
+                      value("output", "last", f32, {"2"});
+  return graph + (scans ? value("output", "all", f32, {"n", "2"}) : "");
+}
+const std::string goes_on = node("Identity", {"go"}, {"again"});
+
+const Constant x = floats({2}, {1, 2});
+
+}  // namespace
+
+TEST_CASE("a loop with a constant count has the count's test only") {
+  const std::string graph = adding_loop("n", "c", goes_on, true) + scalar_constant("n", 3) + true_constant("c");
+  CHECK(
+      body(graph_bytes(graph)) ==
+      R"(  let %loop = fn (%i: int64, %y: Tensor[(2), float32], %scanned: Tensor[(3, 2), float32]) -> (Tensor[(2), float32], Tensor[(3, 2), float32]) {
+    let %less: bool = less(%i, 3i64);
+    if (%less) {
+      let %next: Tensor[(2), float32] = add(%y, %x);
+      let %dynamic_update_slice: Tensor[(3, 2), float32] = dynamic_update_slice(%scanned, %next, %i);
+      let %add: int64 = add(%i, 1i64);
+      %loop(%add, %next, %dynamic_update_slice)
+    } else {
+      (%y, %scanned)
+    }
+  };
+  let %results: (Tensor[(2), float32], Tensor[(3, 2), float32]) = %loop(0i64, %x, meta[relay.Constant][0]);
+  let %last: Tensor[(2), float32] = %results.0;
+  let %all: Tensor[(3, 2), float32] = %results.1;
+  (%last, %all)
+)");
+  CHECK(evaluated(graph_bytes(graph), {x}) == "(2): 4 8\n(3, 2): 2 4 3 6 4 8");
+}
+
+TEST_CASE("a count that is known at run time") {
+  const std::string graph = value("input", "n", i64, {"1"}) + adding_loop("n", "", goes_on);
+  CHECK(evaluated(graph_bytes(graph), {integers({1}, {3}), x}) == "(2): 4 8");
+  CHECK(evaluated(graph_bytes(graph), {integers({1}, {0}), x}) == "(2): 1 2");
+  CHECK(evaluated(graph_bytes(graph), {integers({1}, {-5}), x}) == "(2): 1 2");
+}
+
+TEST_CASE("a condition that the body computes") {
+  const std::string until_ten = node("ReduceSum", {"y"}, {"sum"}, integer("keepdims", 0)) +
+                                node("Less", {"sum", "ten"}, {"again"}) +
+                                "initializer { name: 'ten' data_type: 1 float_data: 10 } ";
+  const std::string only_condition = adding_loop("", "", until_ten);
+  CHECK(body(graph_bytes(only_condition)) ==
+        R"(  let %loop = fn (%again: bool, %y: Tensor[(2), float32]) -> Tensor[(2), float32] {
+    if (%again) {
+      let %sum: float32 = sum(%y);
+      let %again_1: bool = less(%sum, 10f);
+      let %next: Tensor[(2), float32] = add(%y, %x);
+      %loop(%again_1, %next)
+    } else {
+      %y
+    }
+  };
+  %loop(True, %x)
+)");
+  CHECK(evaluated(graph_bytes(only_condition), {x}) == "(2): 5 10");
+  const std::string both =
+      adding_loop("n", "c", until_ten) + scalar_constant("n", 2) + value("input", "c", boolean, {});
+  CHECK(evaluated(graph_bytes(both), {x, truth(true)}) == "(2): 3 6");
+  CHECK(evaluated(graph_bytes(both), {x, truth(false)}) == "(2): 1 2");
+}
+
+TEST_CASE("a first condition and a count limit each other") {
+  const std::string graph =
+      adding_loop("n", "c", goes_on) + scalar_constant("n", 2) + value("input", "c", boolean, {"1"});
+  auto condition = [](bool v) { return Constant::of<uint8_t>(dtype::boolean, {1}, {v}); };
+  CHECK(evaluated(graph_bytes(graph), {x, condition(true)}) == "(2): 3 6");
+  CHECK(evaluated(graph_bytes(graph), {x, condition(false)}) == "(2): 1 2");
+}
+
+TEST_CASE("a loop without iterations is known") {
+  const std::string none = adding_loop("n", "", goes_on, true) + scalar_constant("n", 0);
+  CHECK(imported(graph_bytes(none)).find("fn (") == std::string::npos);
+  CHECK(evaluated(graph_bytes(none), {x}) == "(2): 1 2\n(0, 2):");
+  const std::string never = adding_loop("", "c", goes_on, true) + true_constant("c", false);
+  CHECK(evaluated(graph_bytes(never), {x}) == "(2): 1 2\n(0, 2):");
+}
+
+TEST_CASE("a condition that is false after an iteration leaves one") {
+  const std::string ends = node("Not", {"go"}, {"again"});
+  CHECK(evaluated(graph_bytes(adding_loop("", "", ends, true)), {x}) == "(2): 2 4\n(1, 2): 2 4");
+  const std::string counted = adding_loop("n", "", ends) + value("input", "n", i64, {});
+  CHECK(evaluated(graph_bytes(counted), {x, integers({}, {7})}) == "(2): 2 4");
+  CHECK(evaluated(graph_bytes(counted), {x, integers({}, {0})}) == "(2): 1 2");
+}
+
+TEST_CASE("values that the body passes on are constants in it") {
+  const std::string inner =
+      value("input", "i", i64, {"1"}) + value("input", "go", boolean, {}) + value("input", "w", f32, {"2"}) +
+      value("input", "y", f32, {"2"}) + node("Identity", {"w"}, {"same"}) + node("Mul", {"y", "w"}, {"scaled"}) +
+      node("Cast", {"i"}, {"number"}, integer("to", f32)) + node("Add", {"scaled", "number"}, {"next"}) +
+      value("output", "go", boolean, {}) + value("output", "same", f32, {"2"}) + value("output", "next", f32, {"2"});
+  const std::string graph = value("input", "x", f32, {"2"}) + scalar_constant("n", 3) +
+                            "initializer { name: 'two' data_type: 1 dims: 2 float_data: [2, 3] } " +
+                            node("Loop", {"n", "", "two", "x"}, {"weights", "last"}, subgraph("body", inner)) +
+                            value("output", "last", f32, {"2"}) + value("output", "weights", f32, {"2"});
+  const std::string text = imported(graph_bytes(graph));
+  CHECK_MESSAGE(text.find("let %y: ") == std::string::npos, text);
+  CHECK_MESSAGE(text.find("multiply(%y, meta[relay.Constant][0])") != std::string::npos, text);
+  CHECK(evaluated(graph_bytes(graph), {x}) == "(2): 12 59\n(2): 2 3");
+}
+
+TEST_CASE("a loop in a loop sees the values of all graphs around it") {
+  const std::string inner = value("input", "j", i64, {}) + value("input", "go2", boolean, {}) +
+                            value("input", "z", f32, {"2"}) + node("Add", {"z", "y"}, {"zy"}) +
+                            node("Add", {"zy", "x"}, {"znext"}) + value("output", "go2", boolean, {}) +
+                            value("output", "znext", f32, {"2"});
+  const std::string outer = inputs_of_body("y") + node("Loop", {"i", "", "y"}, {"next"}, subgraph("body", inner)) +
+                            value("output", "go", boolean, {}) + value("output", "next", f32, {"2"});
+  const std::string graph = value("input", "x", f32, {"2"}) + scalar_constant("n", 3) +
+                            node("Loop", {"n", "", "x"}, {"last"}, subgraph("body", outer)) +
+                            value("output", "last", f32, {"2"});
+  // y: 1, after no inner iteration 1, after one 1 + 1 + 1 = 3, after two 3 + 2 * (3 + 1) = 11.
+  CHECK(evaluated(graph_bytes(graph), {x}) == "(2): 11 22");
+}
+
+TEST_CASE("names in a body may be those of the loop's own results") {
+  std::string graph = adding_loop("n", "", goes_on) + scalar_constant("n", 1);
+  for (size_t at = graph.find("'next'"); at != std::string::npos; at = graph.find("'next'"))
+    graph.replace(at, 6, "'last'");
+  CHECK(evaluated(graph_bytes(graph), {x}) == "(2): 2 4");
+}
+
+TEST_CASE("loops that are refused") {
+  auto error = [](const std::string& graph) { return imported(graph_bytes(graph)); };
+  auto has = [&](const std::string& graph, const std::string& message) {
+    const std::string found = error(graph);
+    CHECK_MESSAGE(found.find(message) != std::string::npos, found);
+  };
+  has(adding_loop("n", "", goes_on, true) + value("input", "n", i64, {}),
+      "error[dynamic-shape]: the number of iterations is only known at run time, and with it the size of the scan");
+  has(adding_loop("", "", goes_on), "error[malformed-model]: the loop never ends");
+  has(adding_loop("x", "", goes_on), "error[type-mismatch]: M must be one integer, found float32 [2]");
+  has(adding_loop("", "x", goes_on), "error[type-mismatch]: cond must be one bool, found float32 [2]");
+  has(adding_loop("n", "", node("Identity", {"y"}, {"again"})) + scalar_constant("n", 1),
+      "error[type-mismatch]: the body's first output, the condition, must be one bool, found float32 [2]");
+  has(value("input", "x", f32, {"2"}) + node("Loop", {"", "", "x"}, {"last"}) + value("output", "last", f32, {"2"}),
+      "error[bad-attribute]: attribute 'body' is missing");
+  auto carried = [&](const std::string& nodes, const std::string& message) {
+    has(value("input", "x", f32, {"2"}) + scalar_constant("n", 2) +
+            node("Loop", {"n", "", "x"}, {"last"},
+                 subgraph("body", inputs_of_body("y") + nodes + value("output", "go", boolean, {}) +
+                                      value("output", "next", f32, {"2"}))) +
+            value("output", "last", f32, {"2"}),
+        message);
+  };
+  carried(node("Concat", {"y", "y"}, {"next"}, integer("axis", 0)),
+          "error[dynamic-shape]: the carried value 'next' is float32 [2] before an iteration and float32 [4] after it");
+  carried(node("Cast", {"y"}, {"next"}, integer("to", i64)),
+          "error[type-mismatch]: the carried value 'next' is float32 [2] before an iteration and int64 [2] after it");
+  carried(value("output", "more", f32, {}) + node("Identity", {"y"}, {"next"}), "error[undefined-value]: ");
+}
+
+}  // namespace dlcc::frontends::onnx
