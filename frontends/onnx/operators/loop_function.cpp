@@ -1,6 +1,7 @@
 #include "frontends/onnx/operators/loop_function.h"
 
 #include <algorithm>
+#include <span>
 
 #include "relay/passes/replace.h"
 
@@ -31,6 +32,8 @@ class LoopFunction {
       return std::nullopt;
     }
     relay::Block body = close_iteration(*iteration);
+    for (const Value& all : std::span(carried_).subspan(parts_.initial.size()))
+      parts_.initial.push_back(zeros(n_, all.type.dtype, all.type.shape));
     limit_count();
     if (parts_.count && parts_.count->constant() && parts_.count->constant()->integer_at(0) <= 0) return parts_.initial;
     return call(define(std::move(body)));
@@ -85,8 +88,7 @@ class LoopFunction {
       Shape shape = out.slice.type.shape;
       shape.insert(shape.begin() + out.axis, *length);
       Value all = parameter("scanned", {shape, out.slice.type.dtype});
-      Value at = slice_index(n_, counter_, size_of_axis(n_, all, out.axis), out.reversed);
-      parts_.initial.push_back(zeros(n_, all.type.dtype, shape));
+      Value at = out.reversed ? slice_index(n_, counter_, size_of_axis(n_, all, out.axis), true) : counter_;
       carried_.push_back(all);
       iteration.carried.push_back(n_.call("dynamic_update_slice", {all, out.slice, at}, {{"axis", out.axis}}));
     }

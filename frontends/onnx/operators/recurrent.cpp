@@ -1,6 +1,7 @@
 #include "frontends/onnx/operators/recurrent.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "frontends/onnx/operators/loop_function.h"
 
@@ -13,7 +14,8 @@ constexpr int peepholes = 7;
 
 class Layer {
  public:
-  Layer(Node& n, const Cell& cell) : n_(n), cell_(cell) {}
+  Layer(Node& n, const Cell& cell)
+      : n_(n), cell_(cell), gates_(std::accumulate(cell.products.begin(), cell.products.end(), size_t{0})) {}
 
   Values convert() {
     read_attributes();
@@ -57,11 +59,13 @@ class Layer {
              fmt::format("hidden_size is {}, but R is for {}", declared, hidden_));
     batch_ = x.type.shape[batch_first_ ? 0 : 1];
     length_ = x.type.shape[batch_first_ ? 1 : 0];
-    Dim directions(static_cast<int64_t>(reversed_.size())), rows = Dim(static_cast<int64_t>(cell_.gates)) * hidden_;
+    Dim directions(static_cast<int64_t>(reversed_.size())), rows = Dim(static_cast<int64_t>(gates_)) * hidden_;
     expect(input_weights, {directions, rows, x.type.shape[2]});
     expect(recurrent_weights, {directions, rows, hidden_});
     expect(biases, {directions, rows * Dim(2)});
     expect(lengths, {batch_});
+    n_.check(!n_.has(lengths) || is_integer(n_.in(lengths).type.dtype), DiagnosticId::type_mismatch,
+             "sequence_lens must be integers");
     for (size_t k = 0; k < cell_.states; ++k)
       expect(initial(k), batch_first_ ? Shape{batch_, directions, hidden_} : Shape{directions, batch_, hidden_});
     expect(peepholes, {directions, Dim(3) * hidden_});
@@ -84,6 +88,7 @@ class Layer {
   std::optional<Value> own(int input, size_t direction, int64_t axis = 0) {
     if (!n_.has(input)) return std::nullopt;
     Value part = parts(n_, n_.in(input), axis, reversed_.size(), direction);
+    if (part.poisoned) return part;
     Shape shape = part.type.shape;
     shape.erase(shape.begin() + axis);
     return n_.reshape(part, shape);
@@ -95,22 +100,26 @@ class Layer {
                      .reversed = reversed_[d],
                      .clip = clip_,
                      .activations = {first, first + static_cast<ptrdiff_t>(cell_.activations.size())},
-                     .input_weights = *own(input_weights, d),
-                     .recurrent_weights = *own(recurrent_weights, d),
-                     .peepholes = own(peepholes, d)};
+                     .input_weights = *own(input_weights, d)};
+    const Value weights = *own(recurrent_weights, d);
+    size_t gate = 0;
+    for (size_t count : cell_.products) {
+      result.recurrent_weights.push_back(parts(n_, weights, 0, gates_, gate, count));
+      gate += count;
+    }
+    if (auto all = own(peepholes, d))
+      for (size_t k = 0; k < 3; ++k) result.peepholes.push_back(parts(n_, *all, 0, 3, k));
     if (auto both = own(biases, d)) split_biases(result, *both);
     return result;
   }
 
   // The input's biases of all gates, then the recurrent ones.
   void split_biases(Direction& d, const Value& both) {
-    const size_t gates = cell_.gates, joined = cell_.joined_biases;
-    d.input_bias =
-        n_.call("add", {parts(n_, both, 0, 2 * gates, 0, joined), parts(n_, both, 0, 2 * gates, gates, joined)});
-    if (joined == gates) return;
-    Value rest = parts(n_, both, 0, 2 * gates, joined, gates - joined);
-    d.input_bias = n_.call("concatenate", {*d.input_bias, rest}, {{"axis", 0}});
-    d.recurrent_bias = parts(n_, both, 0, 2 * gates, gates + joined, gates - joined);
+    const size_t all = 2 * gates_, separate = cell_.separate_biases, joined = gates_ - separate;
+    d.input_bias = n_.call("add", {parts(n_, both, 0, all, 0, joined), parts(n_, both, 0, all, gates_, joined)});
+    if (separate == 0) return;
+    d.input_bias = n_.call("concatenate", {*d.input_bias, parts(n_, both, 0, all, joined, separate)}, {{"axis", 0}});
+    d.recurrent_bias = parts(n_, both, 0, all, gates_ + joined, separate);
   }
 
   // ---- the loop
@@ -123,16 +132,14 @@ class Layer {
     return all.poisoned ? all : n_.reshape(all, {shape[0], shape[1], all.type.shape[1]});
   }
 
-  // Whether the element at a position of the sequences is within each one's length, as [batch, 1]; empty if all have
-  // the full length.
-  std::optional<Value> within_lengths(const Value& position) {
+  // The lengths of the sequences as [batch, 1]; empty if all are full.
+  std::optional<Value> column_of_lengths() {
     if (!n_.has(lengths)) return std::nullopt;
     const Constant* known = n_.in(lengths).constant();
     bool full = known && length_.is_constant();
     for (int64_t b = 0; full && b < known->count(); ++b) full = known->integer_at(b) >= length_.value();
     if (full) return std::nullopt;
-    Value column = n_.reshape(n_.cast(n_.in(lengths), dtype::i64), {batch_, Dim(1)});
-    return n_.call("less", {position, column});
+    return n_.reshape(n_.cast(n_.in(lengths), dtype::i64), {batch_, Dim(1)});
   }
 
   Values run(const Direction& d) {
@@ -146,6 +153,7 @@ class Layer {
       loop.names.push_back(k == 0 ? "hidden" : "cell");
     }
     if (n_.failed()) return {};
+    const std::optional<Value> column = column_of_lengths();
     const Value steps = size_of_axis(n_, n_.in(data), time_axis);
     loop.count = steps;
     loop.length = length_;
@@ -154,10 +162,10 @@ class Layer {
       Iteration it;
       it.carried = cell_.step(n_, d, slice_at(n_, inputs, position, time_axis), states);
       Value output = it.carried[0];
-      if (auto within = within_lengths(position)) {
-        for (size_t k = 0; k < states.size(); ++k)
-          it.carried[k] = n_.call("where", {*within, it.carried[k], states[k]});
-        output = n_.call("where", {*within, output, n_.scalar(type, 0)});
+      if (column) {
+        Value within = n_.call("less", {position, *column});
+        for (size_t k = 0; k < states.size(); ++k) it.carried[k] = n_.call("where", {within, it.carried[k], states[k]});
+        output = n_.call("where", {within, output, n_.scalar(type, 0)});
       }
       if (n_.wants(0)) it.scanned.push_back({output, time_axis, d.reversed});
       return it;
@@ -174,6 +182,7 @@ class Layer {
 
   Node& n_;
   const Cell& cell_;
+  const size_t gates_;
   std::vector<bool> reversed_;  // by direction
   bool batch_first_ = false;
   double clip_ = 0;

@@ -17,16 +17,19 @@ struct Direction {
   bool reversed = false;
   double clip = 0;  // bound of what is passed to activations; 0: none
   std::vector<Activation> activations;
-  Value input_weights, recurrent_weights;  // [gates * hidden, input size], [gates * hidden, hidden]
-  std::optional<Value> input_bias;         // [gates * hidden], with recurrent biases that are added to it
-  std::optional<Value> recurrent_bias;     // the others
-  std::optional<Value> peepholes;          // [3 * hidden]
+  Value input_weights;                   // [gates * hidden, input size]
+  std::vector<Value> recurrent_weights;  // one matrix [gates * hidden, hidden] for each product of an iteration
+  std::optional<Value> input_bias;       // [gates * hidden], with the recurrent biases that are added to it
+  std::optional<Value> recurrent_bias;   // the others
+  std::vector<Value> peepholes;          // three vectors [hidden], or none
 };
 
 // A kind of layer.
 struct Cell {
-  size_t gates = 1, states = 1;
-  size_t joined_biases = 1;  // gates whose recurrent bias is added to the input bias: the first ones
+  std::vector<size_t> products = {1};  // the number of gates of each product with recurrent weights
+  size_t states = 1;
+  size_t separate_biases =
+      0;  // the number of gates, the last ones, whose recurrent bias is not added to the input bias
   std::vector<std::string> activations;
   // One iteration: the states [batch, hidden] after it, from the input's products and biases [batch, gates * hidden]
   // and the states before it. The first state is the element of the output sequence.

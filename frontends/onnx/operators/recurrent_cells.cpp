@@ -13,7 +13,7 @@ Value one_minus(Node& n, const Value& a) { return n.call("subtract", {n.scalar(a
 Values convert_rnn(Node& n) {
   return recurrent_layer(n, {.activations = {"Tanh"},
                              .step = [](Node& n, const Direction& d, const Value& x, const Values& states) -> Values {
-                               return {activate(n, d, 0, sum(n, x, product(n, states[0], d.recurrent_weights)))};
+                               return {activate(n, d, 0, sum(n, x, product(n, states[0], d.recurrent_weights[0])))};
                              }});
 }
 
@@ -24,8 +24,8 @@ Values convert_rnn(Node& n) {
 Values convert_gru(Node& n) {
   const bool reset_product = n.flag("linear_before_reset", false);
   auto step = [reset_product](Node& n, const Direction& d, const Value& x, const Values& states) -> Values {
-    const Value &hidden = states[0], &weights = d.recurrent_weights;
-    Value recurrent = product(n, hidden, reset_product ? weights : parts(n, weights, 0, 3, 0, 2));
+    const Value& hidden = states[0];
+    Value recurrent = product(n, hidden, d.recurrent_weights[0]);
     Value gates = sum(n, parts(n, x, 1, 3, 0, 2), reset_product ? parts(n, recurrent, 1, 3, 0, 2) : recurrent);
     Value update = activate(n, d, 0, parts(n, gates, 1, 2, 0)), reset = activate(n, d, 0, parts(n, gates, 1, 2, 1));
     Value candidate;
@@ -33,13 +33,14 @@ Values convert_gru(Node& n) {
       Value own = parts(n, recurrent, 1, 3, 2);
       candidate = times(n, reset, d.recurrent_bias ? sum(n, own, *d.recurrent_bias) : own);
     } else {
-      candidate = product(n, times(n, reset, hidden), parts(n, weights, 0, 3, 2));
+      candidate = product(n, times(n, reset, hidden), d.recurrent_weights[1]);
     }
     candidate = activate(n, d, 1, sum(n, parts(n, x, 1, 3, 2), candidate));
     return {sum(n, times(n, one_minus(n, update), candidate), times(n, update, hidden))};
   };
-  return recurrent_layer(n, {.gates = 3,
-                             .joined_biases = reset_product ? size_t{2} : size_t{3},
+  using Products = std::vector<size_t>;
+  return recurrent_layer(n, {.products = reset_product ? Products{3} : Products{2, 1},
+                             .separate_biases = reset_product ? size_t{1} : size_t{0},
                              .activations = {"Sigmoid", "Tanh"},
                              .step = step});
 }
@@ -54,19 +55,18 @@ Values convert_lstm(Node& n) {
   const bool coupled = n.flag("input_forget", false);
   auto step = [coupled](Node& n, const Direction& d, const Value& x, const Values& states) -> Values {
     const Value& cell = states[1];
-    Value gates = sum(n, x, product(n, states[0], d.recurrent_weights));
+    Value gates = sum(n, x, product(n, states[0], d.recurrent_weights[0]));
     enum Gate : size_t { in, out, forget, candidate };
     auto gate = [&](Gate k, const Value& seen) {
       Value own = parts(n, gates, 1, 4, k);
-      return activate(n, d, 0, d.peepholes ? sum(n, own, times(n, parts(n, *d.peepholes, 0, 3, k), seen)) : own);
+      return activate(n, d, 0, d.peepholes.empty() ? own : sum(n, own, times(n, d.peepholes[k], seen)));
     };
     Value let_in = gate(in, cell), kept = coupled ? one_minus(n, let_in) : gate(forget, cell);
     Value proposed = activate(n, d, 1, parts(n, gates, 1, 4, candidate));
     Value next = sum(n, times(n, kept, cell), times(n, let_in, proposed));
     return {times(n, gate(out, next), activate(n, d.activations[2], next)), next};
   };
-  return recurrent_layer(
-      n, {.gates = 4, .states = 2, .joined_biases = 4, .activations = {"Sigmoid", "Tanh", "Tanh"}, .step = step});
+  return recurrent_layer(n, {.products = {4}, .states = 2, .activations = {"Sigmoid", "Tanh", "Tanh"}, .step = step});
 }
 
 }  // namespace

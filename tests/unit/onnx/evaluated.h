@@ -21,6 +21,7 @@ inline std::string evaluated(const std::vector<std::byte>& bytes, const std::vec
   Diagnostics d;
   auto module = import_onnx(bytes, options, d);
   if (!module) return "errors:\n" + d.str();
+  CHECK_MESSAGE(relay::verify(*module, d), d.str());
   auto result = relay::evaluate(*module, args, tensor::Precision::specified, d);
   if (!result) return "errors:\n" + d.str();
   if (result->status != tensor::Status::ok) return fmt::format("status {}", static_cast<int>(result->status));

@@ -180,6 +180,8 @@ TEST_CASE("recurrent layers that are refused") {
   refused(integer("hidden_size", 2), "error[shape-mismatch]: hidden_size is 2, but R is for 1");
   refused(text("direction", "bidirectional"),
           "error[shape-mismatch]: W must have the shape (2, 1, 1), found (1, 1, 1)");
+  has(three_steps + value("input", "lengths", f32, {"2"}) + rnn_weights + layer("RNN", "", {"", "lengths"}),
+      "error[type-mismatch]: sequence_lens must be integers");
   has(value("input", "X", f32, {"3", "2"}) + rnn_weights + layer("RNN", ""),
       "error[shape-mismatch]: X and R must have three axes");
 }
