@@ -29,11 +29,13 @@ class LoopNode {
     if (n_.failed()) return {};
     parts.iteration = [&](const Value& counter, const Values& carried) { return iteration(counter, carried); };
     auto results = loop_function(n_, std::move(parts));
-    return results ? with_unchanged(*results) : Values{};
+    return results ? outputs(*results) : Values{};
   }
 
  private:
   int carried_count() const { return std::max(n_.input_count() - before_carried, 0); }
+
+  int output_count() const { return body_->output_size() - 1; }  // carried values and scan outputs
 
   bool check_counts() {
     int carried = carried_count(), scanned = body_->output_size() - 1 - carried;
@@ -83,17 +85,22 @@ class LoopNode {
       check_carried(n_, body_->output(1 + k).name(), inputs[static_cast<size_t>(before_carried + k)].type, next.type);
       it.carried.push_back(next);
     }
-    for (size_t k = static_cast<size_t>(1 + carried_count()); k < results->size(); ++k)
-      it.scanned.push_back({results->at(k)});
+    for (int k = carried_count(); k < output_count(); ++k)
+      if (n_.wants(k)) it.scanned.push_back({results->at(static_cast<size_t>(1 + k))});
     return it;
   }
 
-  Values with_unchanged(const Values& results) {
+  // The node's outputs from the loop's results, which lack unchanged values and scan outputs without a name.
+  Values outputs(const Values& results) {
     Values all;
     size_t next = 0;
-    for (int k = 0; k < carried_count(); ++k)
-      all.push_back(unchanged_[static_cast<size_t>(k)] ? n_.in(before_carried + k) : results[next++]);
-    all.insert(all.end(), results.begin() + static_cast<ptrdiff_t>(next), results.end());
+    for (int k = 0; k < output_count(); ++k) {
+      const bool carried = k < carried_count();
+      if (carried && unchanged_[static_cast<size_t>(k)])
+        all.push_back(n_.in(before_carried + k));
+      else
+        all.push_back(carried || n_.wants(k) ? results[next++] : Value::poison());
+    }
     return all;
   }
 

@@ -100,6 +100,13 @@ TEST_CASE("a condition that the body computes") {
   CHECK(evaluated(graph_bytes(both), {x, truth(false)}) == "(2): 1 2");
 }
 
+TEST_CASE("scan outputs that the node does not name need no known count") {
+  std::string graph = adding_loop("n", "", goes_on, true) + value("input", "n", i64, {});
+  for (const std::string& gone : {std::string("output: 'all' "), value("output", "all", f32, {"n", "2"})})
+    graph.erase(graph.find(gone), gone.size());
+  CHECK(evaluated(graph_bytes(graph), {x, integers({}, {2})}) == "(2): 3 6");
+}
+
 TEST_CASE("a first condition and a count limit each other") {
   const std::string graph =
       adding_loop("n", "c", goes_on) + scalar_constant("n", 2) + value("input", "c", boolean, {"1"});

@@ -38,3 +38,28 @@ TEST_CASE("integers agree exactly; types and shapes must be equal") {
   CHECK(!compare(a, a.reshaped({1, 2}), {}).ok);
   CHECK(!compare(a, Constant::of<int32_t>(dtype::i32, {2}, {1, 2}), {}).ok);
 }
+
+TEST_CASE("the engine of definitions needs no native code") {
+  const std::string text = R"(
+def @main(%n: int64) -> int64 {
+  let %loop = fn (%i: int64, %sum: int64) -> int64 {
+    let %more = %i < %n;
+    if (%more) { %loop(%i + 1i64, %sum + %i) } else { %sum }
+  };
+  %loop(0i64, 0i64)
+}
+)";
+  const auto raw = std::as_bytes(std::span(text));
+  Diagnostics diagnostics;
+  CompileOptions options{.model = "loop.rly"};
+  options.model_bytes = std::make_shared<const std::vector<std::byte>>(raw.begin(), raw.end());
+  Compiler compiler(options, diagnostics);
+  const std::vector<std::string> engines = {"definitions"};
+  auto model = prepare_verification(compiler, engines);
+  REQUIRE_MESSAGE(model, diagnostics.str());
+  CHECK(!model->planned);
+  CHECK(model->interface.inputs[0].name == "n");
+  auto got = make_engine("definitions", compiler, *model)({Constant::of<int64_t>(dtype::i64, {}, {5})}, diagnostics);
+  REQUIRE_MESSAGE(got, diagnostics.str());
+  CHECK(got->at(0).integer_at(0) == 10);
+}
