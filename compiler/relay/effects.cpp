@@ -5,6 +5,7 @@
 
 #include "relay/call_graph.h"
 #include "relay/operator.h"
+#include "relay/passes/replace.h"
 
 namespace dlcc::relay {
 
@@ -27,6 +28,50 @@ std::optional<Operands> operands_of(const Module& module, const Operator& op, co
   return operands;
 }
 
+// The operation whose value is the block's, if it is the last one.
+const Operation* last_operation(const Block& block) {
+  const Var* result = std::get_if<Var>(&block.result);
+  bool last = result && !block.bindings.empty() && block.bindings.back().var == *result;
+  return last ? &block.bindings.back().op : nullptr;
+}
+
+const Operation* definition_in(const Block& block, const Atom& atom) {
+  const Var* var = std::get_if<Var>(&atom);
+  auto it = std::ranges::find_if(block.bindings, [&](const Binding& b) { return var && b.var == *var; });
+  return it == block.bindings.end() ? nullptr : &it->op;
+}
+
+bool same_variable(const Atom& atom, const Var& var) {
+  const Var* v = std::get_if<Var>(&atom);
+  return v && *v == var;
+}
+
+// Whether a value is a constant or from the blocks around the function.
+bool is_outside(const Function& f, const Atom& atom) {
+  bool inside = definition_in(f.body, atom) ||
+                std::ranges::any_of(f.params, [&](const Var& p) { return same_variable(atom, p); });
+  return !inside && (std::holds_alternative<Constant>(atom) || std::holds_alternative<Var>(atom));
+}
+
+// The call of an operator that is defined as `a op b` of its two operands; null for other operations.
+const Call* binary_call(const Module& module, const Operation* operation, tensor::BinaryOp op) {
+  const Call* call = operation ? std::get_if<Call>(operation) : nullptr;
+  const OperatorRef* callee = call ? std::get_if<OperatorRef>(&call->callee) : nullptr;
+  if (!callee || callee->op->variadic || call->args.size() != 2) return nullptr;
+  std::optional<Operands> operands = operands_of(module, *callee->op, *call);
+  if (!operands || !std::holds_alternative<Type>(callee->op->type(call->attrs, *operands))) return nullptr;
+  tensor::TensorFunction f = callee->op->compute(call->attrs, *operands);
+  const tensor::Expr& value = f.stages.back().values[0];
+  const tensor::Binary* binary = tensor::as<tensor::Binary>(value);
+  auto is_operand = [&](const tensor::Expr& e, size_t k) {
+    const tensor::Load* load = tensor::as<tensor::Load>(e);
+    return load && load->buffer == f.params[k];
+  };
+  bool plain =
+      f.stages.size() == 1 && binary && binary->op == op && is_operand(binary->a, 0) && is_operand(binary->b, 1);
+  return plain ? call : nullptr;
+}
+
 Effects of_definition(const tensor::TensorFunction& f) {
   return {.may_fail = std::ranges::any_of(f.stages, [](const tensor::Stage& s) { return !s.requirements.empty(); })};
 }
@@ -44,6 +89,7 @@ EffectAnalysis::EffectAnalysis(const Module& module) : module_(module) {
   for (bool grown = true; grown;) {
     grown = false;
     for (const std::string& name : order) {
+      find_local_functions(module.functions.at(name).body);
       Effects found = of(module.functions.at(name).body);
       auto [known, added] = functions_.emplace(name, found);
       Effects joined = known->second | found;
@@ -51,11 +97,62 @@ EffectAnalysis::EffectAnalysis(const Module& module) : module_(module) {
       known->second = joined;
     }
   }
+  for (const auto& [name, f] : module.functions)
+    if (!functions_.contains(name)) find_local_functions(f.body);
 }
+
+// ---- local functions
+
+void EffectAnalysis::find_local_functions(const Block& block) {
+  for (const Binding& b : block.bindings) {
+    for_each_block(b.op, [&](const Block& inner) { find_local_functions(inner); });
+    const MakeFunction* made = std::get_if<MakeFunction>(&b.op);
+    if (!made) continue;
+    const Function& f = *made->function;
+    Effects found = anything;
+    if (Uses(f.body)[b.var] == 0 || ends(f, b.var)) {
+      local_functions_[b.var->id] = {};  // of the recursive call
+      found = of(f.body);
+    }
+    local_functions_[b.var->id] = found;
+  }
+}
+
+// Whether the function is a loop that ends: its only recursive call is the last operation of the first branch of an
+// `if` that is the body's last operation, a parameter grows by 1 there, and the condition demands that it is less than
+// a value from outside.
+bool EffectAnalysis::ends(const Function& loop, const Var& self) const {
+  const Operation *end = last_operation(loop.body), *next = nullptr;
+  const If* choice = end ? std::get_if<If>(end) : nullptr;
+  if (choice) next = last_operation(*choice->then_block);
+  const Call* again = next ? std::get_if<Call>(next) : nullptr;
+  if (!again || !same_variable(again->callee, self) || Uses(loop.body)[self] != 1) return false;
+  auto grows = [&](size_t k) {
+    const Call* step = binary_call(module_, definition_in(*choice->then_block, again->args[k]), tensor::BinaryOp::add);
+    const Constant* by = step ? std::get_if<Constant>(&step->args[1]) : nullptr;
+    return by && is_integer(by->dtype()) && by->integer_at(0) == 1 && same_variable(step->args[0], loop.params[k]);
+  };
+  std::vector<Atom> conditions = {choice->condition};
+  for (size_t c = 0; c < conditions.size(); ++c) {
+    const Operation* test = definition_in(loop.body, conditions[c]);
+    if (const Call* both = binary_call(module_, test, tensor::BinaryOp::logical_and))
+      conditions.insert(conditions.end(), both->args.begin(), both->args.end());
+    const Call* less = binary_call(module_, test, tensor::BinaryOp::lt);
+    for (size_t k = 0; less && k < loop.params.size(); ++k)
+      if (same_variable(less->args[0], loop.params[k]) && is_outside(loop, less->args[1]) && grows(k)) return true;
+  }
+  return false;
+}
+
+// ---- operations
 
 Effects EffectAnalysis::of_call(const Call& call) {
   if (const OperatorRef* o = std::get_if<OperatorRef>(&call.callee)) return of_operator(*o->op, call);
   if (std::holds_alternative<ConstructorRef>(call.callee)) return {};
+  if (const Var* local = std::get_if<Var>(&call.callee)) {
+    auto it = local_functions_.find((*local)->id);
+    return it == local_functions_.end() ? anything : it->second;
+  }
   const GlobalRef* global = std::get_if<GlobalRef>(&call.callee);
   if (!global || !module_.functions.contains(global->name)) return anything;
   auto it = functions_.find(global->name);

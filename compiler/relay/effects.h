@@ -25,7 +25,8 @@ struct Effects {
 };
 
 // The effects of a module's operations, after type inference. The constructor computes those of the functions, so that
-// a pass may ask about a call while it rewrites the callee's body: rewrites only lessen what a function may do.
+// a pass may ask about a call while it rewrites the callee's body: rewrites only lessen what a function may do. A
+// recursive local function returns if it is a loop with a counter; other ones may do anything.
 class EffectAnalysis {
  public:
   explicit EffectAnalysis(const Module&);
@@ -34,12 +35,15 @@ class EffectAnalysis {
   Effects of(const Block&);
 
  private:
+  void find_local_functions(const Block&);
+  bool ends(const Function& loop, const Var& self) const;
   Effects of_call(const Call&);
   Effects of_operator(const Operator&, const Call&);
   Effects of_tensor_call(const CallTensor&) const;
 
   const Module& module_;
   std::map<std::string, Effects> functions_;  // by name
+  std::map<int, Effects> local_functions_;    // by the id of their variable
   std::map<std::string, Effects> operators_;  // by name, types of operands and attributes, which determine them
 };
 
