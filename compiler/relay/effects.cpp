@@ -61,14 +61,13 @@ const Call* binary_call(const Module& module, const Operation* operation, tensor
   std::optional<Operands> operands = operands_of(module, *callee->op, *call);
   if (!operands || !std::holds_alternative<Type>(callee->op->type(call->attrs, *operands))) return nullptr;
   tensor::TensorFunction f = callee->op->compute(call->attrs, *operands);
-  const tensor::Expr& value = f.stages.back().values[0];
-  const tensor::Binary* binary = tensor::as<tensor::Binary>(value);
+  if (f.stages.size() != 1) return nullptr;
+  const tensor::Binary* binary = tensor::as<tensor::Binary>(f.stages[0].values[0]);
   auto is_operand = [&](const tensor::Expr& e, size_t k) {
     const tensor::Load* load = tensor::as<tensor::Load>(e);
     return load && load->buffer == f.params[k];
   };
-  bool plain =
-      f.stages.size() == 1 && binary && binary->op == op && is_operand(binary->a, 0) && is_operand(binary->b, 1);
+  bool plain = binary && binary->op == op && is_operand(binary->a, 0) && is_operand(binary->b, 1);
   return plain ? call : nullptr;
 }
 
@@ -133,8 +132,11 @@ bool EffectAnalysis::ends(const Function& loop, const Var& self) const {
     return by && is_integer(by->dtype()) && by->integer_at(0) == 1 && same_variable(step->args[0], loop.params[k]);
   };
   std::vector<Atom> conditions = {choice->condition};
-  for (size_t c = 0; c < conditions.size(); ++c) {
-    const Operation* test = definition_in(loop.body, conditions[c]);
+  std::set<const Operation*> seen;
+  while (!conditions.empty()) {
+    const Operation* test = definition_in(loop.body, conditions.back());
+    conditions.pop_back();
+    if (!test || !seen.insert(test).second) continue;
     if (const Call* both = binary_call(module_, test, tensor::BinaryOp::logical_and))
       conditions.insert(conditions.end(), both->args.begin(), both->args.end());
     const Call* less = binary_call(module_, test, tensor::BinaryOp::lt);
