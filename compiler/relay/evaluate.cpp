@@ -93,8 +93,9 @@ class Evaluator {
   std::vector<Constant> run(std::span<const Constant> args) {
     std::vector<Value> values;
     for (const Constant& a : args) values.push_back({.tensor = a});
+    const Function& main = module_.functions.at("main");
     std::vector<Constant> results;
-    flatten(call({{&module_.functions.at("main"), nullptr}, std::move(values)}), results);
+    flatten(call({{&main, nullptr}, std::move(values)}, main.location), results);
     return results;
   }
 
@@ -102,9 +103,9 @@ class Evaluator {
   // ---- functions and blocks
 
   // Calls in tail position are made here, one after the other, each with a frame of its own.
-  Value call(TailCall next) {
+  Value call(TailCall next, const SourceLocation& location) {
     if (++depth_ > deepest_recursion)
-      unsupported(next.target.function->location, fmt::format("recursion deeper than {} calls", deepest_recursion));
+      unsupported(location, fmt::format("recursion deeper than {} calls", deepest_recursion));
     while (true) {
       const Function& f = *next.target.function;
       Frame frame{next.target.outer, {}};
@@ -199,7 +200,7 @@ class Evaluator {
 
   Value call(const Binding& b, const Call& x, const Frame& frame) {
     const OperatorRef* op = std::get_if<OperatorRef>(&x.callee);
-    if (!op) return call({callee(x, frame, b.location), atoms(x.args, frame, b.location)});
+    if (!op) return call({callee(x, frame, b.location), atoms(x.args, frame, b.location)}, b.location);
     std::vector<Value> args = atoms(x.args, frame, b.location);
     std::vector<Constant> operands = tensors(op->op->variadic ? args.at(0).fields : args);
     return run(definitions_.of(*op->op, x, operands), operands);

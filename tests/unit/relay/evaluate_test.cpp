@@ -125,6 +125,7 @@ def @count(%n: int64) -> int64 { if (%n == 0i64) { 0i64 } else { @count(%n - 1i6
 def @main(%n: int64) -> int64 { @count(%n) }
 )",
                                {integer(100000)});
+  CHECK_MESSAGE(deep.find(":2:") != std::string::npos, deep);
   CHECK_MESSAGE(deep.find("recursion deeper than 1000 calls cannot be evaluated") != std::string::npos, deep);
   std::string value = evaluated(R"(
 def @main(%n: int64) -> int64 {
