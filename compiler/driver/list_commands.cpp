@@ -30,8 +30,11 @@ std::string signature(const relay::Operator& op) {
 }
 
 nlohmann::json operator_json(const relay::Operator& op) {
-  nlohmann::json item = {
-      {"name", op.name}, {"summary", op.summary}, {"arguments", op.arguments}, {"attributes", nlohmann::json::array()}};
+  nlohmann::json item = {{"name", op.name},
+                         {"summary", op.summary},
+                         {"arguments", op.arguments},
+                         {"values", op.values},
+                         {"attributes", nlohmann::json::array()}};
   for (const auto& a : op.attributes)
     item["attributes"].push_back({{"name", a.name},
                                   {"type", a.type},

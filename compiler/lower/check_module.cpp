@@ -56,7 +56,8 @@ class Checker {
     bool has_name = !symbol.starts_with('?');  // '?' begins the symbols that type inference makes
     diagnostics_.error(DiagnosticId::dynamic_shape, location,
                        fmt::format("the dimension '{}' of {} is not known at compile time", symbol, what), {},
-                       has_name ? fmt::format("give it a value: --dim {}=1", symbol) : "");
+                       has_name ? fmt::format("give it a value: --dim {}=1", symbol)
+                                : "declare its shape in the model, or make the operand that decides it a constant");
   }
 
   Diagnostics& diagnostics_;

@@ -144,8 +144,9 @@ bool Compiler::decide_weights_location(Planned& planned) {
 }
 
 std::optional<relay::Module> Compiler::fuse(relay::Module module) {
-  if (!lower::check_module(module, {.file = model_name()}, diagnostics_)) return std::nullopt;
-  return run_passes(std::move(module), graph_passes());
+  auto checked = run_passes(std::move(module), {"check-declared-sizes"});
+  if (!checked || !lower::check_module(*checked, {.file = model_name()}, diagnostics_)) return std::nullopt;
+  return run_passes(std::move(*checked), graph_passes());
 }
 
 std::optional<relay::Module> Compiler::import_and_fuse() {

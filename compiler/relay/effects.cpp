@@ -75,6 +75,17 @@ Effects of_definition(const tensor::TensorFunction& f) {
   return {.may_fail = std::ranges::any_of(f.stages, [](const tensor::Stage& s) { return !s.requirements.empty(); })};
 }
 
+// Whether constant operands fulfil the requirements of the call's definition.
+bool constants_suffice(const Operator& op, const Call& call, const Operands& operands) {
+  std::vector<KnownValue> values;
+  for (const Atom& a : call.args) {
+    const Constant* c = std::get_if<Constant>(&a);
+    values.push_back(c ? tensor::value_of(*c) : nullptr);
+  }
+  const bool any = std::ranges::any_of(values, [](const KnownValue& v) { return v != nullptr; });
+  return any && !op.variadic && tensor::requirements_hold(op.compute(call.attrs, operands), values);
+}
+
 }  // namespace
 
 // A call of a function whose effects are not known yet, callees being first, is part of a recursion. Effects are joined
@@ -171,6 +182,7 @@ Effects EffectAnalysis::of_operator(const Operator& op, const Call& call) {
   auto [known, added] = operators_.emplace(std::move(key), Effects{.may_fail = true});
   if (added && std::holds_alternative<Type>(op.type(call.attrs, *operands)))
     known->second = of_definition(op.compute(call.attrs, *operands));
+  if (known->second.may_fail && constants_suffice(op, call, *operands)) return {};
   return known->second;
 }
 

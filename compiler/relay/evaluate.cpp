@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "relay/operator.h"
+#include "relay/actual_sizes.h"
+#include "relay/call_type.h"
 
 namespace dlcc::relay {
 namespace {
@@ -21,8 +22,11 @@ struct Value {
 // Functions are no operands and no results, so that a function is called only while the activation that defines it is
 // on the stack.
 struct Frame {
-  const Frame* outer = nullptr;
+  explicit Frame(const Frame* outer) : outer(outer), sizes(outer ? &outer->sizes : nullptr) {}
+
+  const Frame* outer;
   std::unordered_map<int, Value> values;
+  ActualSizes sizes;
 };
 
 // A function to be called and the activation around it.
@@ -62,23 +66,40 @@ class Definitions {
     return it->second;
   }
 
-  // The shapes of a call's operands differ between activations of a function of symbolic sizes.
-  const tensor::CompiledKernel& of(const Operator& op, const Call& call, const std::vector<Constant>& args) {
+  // The definition for these operands, from which those are removed whose values it has in it. The shapes of a call's
+  // operands differ between activations of a function of symbolic sizes.
+  const tensor::CompiledKernel& of(const Operator& op, const Call& call, const Type& result,
+                                   std::vector<Constant>& args, const ActualSizes& sizes) {
     auto [it, added] = operators_.try_emplace(&call);
     auto as_before = [](const TensorType& t, const Constant& c) {
       return t.dtype == c.dtype() &&
              std::ranges::equal(t.shape, c.shape(), [](const Dim& d, int64_t n) { return d == Dim(n); });
     };
     Applied& applied = it->second;
-    if (added || !std::ranges::equal(applied.types, args, as_before)) {
+    const bool by_value = !op.variadic && args.size() > op.arguments.size();
+    const bool symbolic = by_value || has_symbols(call.attrs);
+    if (added || symbolic || !std::ranges::equal(applied.types, args, as_before)) {
       applied.types.clear();
-      for (const Constant& c : args) applied.types.push_back({shape_of(c.shape()), c.dtype()});
-      applied.definition.emplace(op.compute(call.attrs, applied.types), precision_);
+      for (const Constant& c : args)
+        applied.types.push_back({{shape_of(c.shape()), c.dtype()}, by_value ? tensor::value_of(c) : nullptr});
+      Attrs attrs = call.attrs;
+      if (symbolic || !is_static(result)) attrs = decided(op, sizes.apply(attrs), applied.types);
+      args.resize(applied.types.size());
+      applied.definition.emplace(op.compute(attrs, applied.types), precision_);
     }
     return *applied.definition;
   }
 
  private:
+  // The attributes of a call whose sizes the run decides, and its operands without those that are attributes now.
+  static Attrs decided(const Operator& op, const Attrs& attrs, Operands& operands) {
+    auto typed = type_call(op, attrs, operands);
+    if (std::holds_alternative<TypeError>(typed)) throw Stopped{tensor::Status::shape_mismatch};
+    TypedCall& call = std::get<TypedCall>(typed);
+    operands.erase(operands.begin() + static_cast<std::ptrdiff_t>(call.operands), operands.end());
+    return std::move(call.attrs);
+  }
+
   const Module& module_;
   tensor::Precision precision_;
   std::unordered_map<std::string, tensor::CompiledKernel> functions_;
@@ -108,8 +129,8 @@ class Evaluator {
       unsupported(location, fmt::format("recursion deeper than {} calls", deepest_recursion));
     while (true) {
       const Function& f = *next.target.function;
-      Frame frame{next.target.outer, {}};
-      for (size_t k = 0; k < f.params.size(); ++k) frame.values[f.params[k]->id] = std::move(next.args[k]);
+      Frame frame(next.target.outer);
+      for (size_t k = 0; k < f.params.size(); ++k) set(frame, f.params[k], std::move(next.args[k]));
       Outcome outcome = block(f.body, frame, true);
       if (Value* value = std::get_if<Value>(&outcome)) {
         --depth_;
@@ -125,9 +146,23 @@ class Evaluator {
     for (const Binding& binding : b.bindings) {
       bool last = &binding == &b.bindings.back() && result && binding.var == *result;
       if (tail && last) return last_operation(binding, frame);
-      frame.values[binding.var->id] = operation(binding, frame);
+      set(frame, binding.var, operation(binding, frame));
     }
     return atom(b.result, frame, {});
+  }
+
+  // Gives a variable its value, and the symbols of its type theirs.
+  static void set(Frame& frame, const Var& var, Value value) {
+    if (!value.function) match(frame, var->type, value);
+    frame.values[var->id] = std::move(value);
+  }
+
+  static void match(Frame& frame, const Type& type, const Value& value) {
+    if (const TupleType* tuple = as<TupleType>(type))
+      for (size_t k = 0; k < value.fields.size(); ++k) match(frame, tuple->fields[k], value.fields[k]);
+    const TensorType* t = as<TensorType>(type);
+    if (t && !is_static(t->shape) && !frame.sizes.match(*t, value.tensor.shape()))
+      throw Stopped{tensor::Status::shape_mismatch};
   }
 
   // An operation whose value is the function's.
@@ -193,7 +228,12 @@ class Evaluator {
             [&](const RefCreate&) -> Value { unsupported(b.location, "a reference"); },
             [&](const RefRead&) -> Value { unsupported(b.location, "a reference"); },
             [&](const RefWrite&) -> Value { unsupported(b.location, "a reference"); },
-            [&](const MatchCast&) -> Value { unsupported(b.location, "a check of symbolic dimensions"); },
+            [&](const MatchCast& x) {
+              Value v = value(x.value);
+              const TensorType* t = as<TensorType>(x.type);
+              if (t && !frame.sizes.match(*t, v.tensor.shape())) throw Stopped{tensor::Status::shape_mismatch};
+              return v;
+            },
         },
         b.op);
   }
@@ -203,7 +243,8 @@ class Evaluator {
     if (!op) return call({callee(x, frame, b.location), atoms(x.args, frame, b.location)}, b.location);
     std::vector<Value> args = atoms(x.args, frame, b.location);
     std::vector<Constant> operands = tensors(op->op->variadic ? args.at(0).fields : args);
-    return run(definitions_.of(*op->op, x, operands), operands);
+    const tensor::CompiledKernel& definition = definitions_.of(*op->op, x, b.var->type, operands, frame.sizes);
+    return run(definition, operands);
   }
 
   static Value run(const tensor::CompiledKernel& definition, const std::vector<Constant>& args) {

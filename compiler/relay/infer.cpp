@@ -143,6 +143,7 @@ void Inference::infer_binding(Binding binding) {
   else
     binding.var->type = found;
   enter_symbols(binding.var->type);
+  learn(binding);
   out_->push_back(std::move(binding));
   settle();
 }
@@ -174,6 +175,7 @@ void Inference::settle_annotation(Binding& binding, Type found, Type annotation,
     Var checked = binding.var;
     binding.var = module_.fresh(checked->name, found);
     SourceLocation location = binding.location;
+    learn(binding);
     out_->push_back(std::move(binding));
     binding = Binding{checked, MatchCast{Atom(out_->back().var), annotation}, location};
     std::visit([&](auto& op) { checked->type = infer(binding, op); }, binding.op);

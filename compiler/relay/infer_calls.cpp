@@ -47,10 +47,16 @@ struct Inference::Gathered {
   Type not_tensor;  // the type of an operand that is no tensor
 };
 
-Inference::Gathered Inference::gather(const Unifier& unifier, const std::vector<Type>& types) {
+// A variadic operator's operands are taken out of their tuple.
+Inference::Gathered Inference::gather(const Operator& op, const std::vector<Type>& operands) const {
   Gathered g;
+  std::vector<Type> types = operands;
+  if (op.variadic) {
+    Type tuple = unifier_.shallow(operands[0]);
+    if (const TupleType* fields = as<TupleType>(tuple)) types = std::vector<Type>(fields->fields);
+  }
   for (const Type& type : types) {
-    Type t = unifier.shallow(type);
+    Type t = unifier_.shallow(type);
     if (const HoleType* hole = as<HoleType>(t)) {
       g.hole = hole->id;
       return g;
@@ -65,56 +71,74 @@ Inference::Gathered Inference::gather(const Unifier& unifier, const std::vector<
   return g;
 }
 
-Type Inference::call_operator(const Operator* op, const Call& call, const SourceLocation& location) {
-  std::vector<Type> types;
-  std::vector<std::string> names;
-  for (size_t i = 0; i < call.args.size(); ++i) {
-    types.push_back(type_of(call.args[i], location));
-    names.push_back(describe(call.args[i]));
+// Where the operands' types are known, as in straight-line code, so may be their values. A call that waits for types is
+// decided without values.
+Type Inference::call_operator(const Operator* op, Call& call, const SourceLocation& location) {
+  OperatorCall waiting{op, call.attrs, {}, {}, location};
+  for (const Atom& a : call.args) {
+    waiting.types.push_back(type_of(a, location));
+    waiting.names.push_back(describe(a));
   }
-  size_t expected = op->variadic ? 1 : op->arguments.size();
-  if (types.size() != expected)
-    return fail(
-        DiagnosticId::wrong_arity, location,
-        fmt::format("{} takes {} operand{}, found {}", op->name, expected, expected == 1 ? "" : "s", types.size()), {},
-        op->variadic ? fmt::format("pass the tensors as one tuple: {}((%a, %b))", op->name) : "");
+  const size_t found = call.args.size(), expected = op->variadic ? 1 : op->arguments.size();
+  if (op->variadic ? found != 1 : !op->accepts(found)) {
+    const std::string or_more = op->values.empty() ? "" : fmt::format(" or {}", expected + op->values.size());
+    return fail(DiagnosticId::wrong_arity, location,
+                fmt::format("{} takes {}{} operand{}, found {}", op->name, expected, or_more,
+                            expected == 1 && or_more.empty() ? "" : "s", found),
+                {}, op->variadic ? fmt::format("pass the tensors as one tuple: {}((%a, %b))", op->name) : "");
+  }
+  Gathered in = gather(*op, waiting.types);
+  if (!in.hole) {
+    if (!op->variadic && !in.not_tensor)
+      for (size_t k = 0; k < found; ++k) in.tensors[k].value = values_.of(call.args[k]);
+    return decide(waiting, std::move(in), &call);
+  }
   Type result = unifier_.fresh();
-  auto attempt = [this, op, types, names, location, result, attrs = call.attrs] {
-    std::vector<Type> operands = types;
-    if (op->variadic) {
-      Type tuple = unifier_.shallow(types[0]);
-      if (const HoleType* open = as<HoleType>(tuple)) return open->id;
-      if (const TupleType* fields = as<TupleType>(tuple)) operands = fields->fields;
-    }
-    Gathered in = gather(unifier_, operands);
-    if (!in.hole) decide(*op, attrs, in, operands, names, result, location);
-    return in.hole;
-  };
-  relate(std::move(attempt), location, op->name);
+  relate(
+      [this, waiting, result] {
+        Gathered in = gather(*waiting.op, waiting.types);
+        if (in.hole) return in.hole;
+        Type type = decide(waiting, std::move(in), nullptr);
+        if (!unifier_.unify(type, result))
+          mismatch(waiting.location, fmt::format("the result of {}", waiting.op->name), result, type);
+        return 0;
+      },
+      location, op->name);
   return unifier_.shallow(result);
 }
 
-void Inference::decide(const Operator& op, const Attrs& attrs, const Gathered& in, const std::vector<Type>& operands,
-                       const std::vector<std::string>& names, const Type& result, const SourceLocation& location) {
+Type Inference::decide(const OperatorCall& call, Gathered in, Call* rewrite) {
+  const Operator& op = *call.op;
   auto details = [&] {
-    std::vector<std::string> lines;
-    for (size_t i = 0; i < operands.size(); ++i)
-      lines.push_back(op.variadic ? fmt::format("[{}]  {}", i, text(operands[i]))
-                                  : fmt::format("{:8} {:12} {}", op.arguments[i], names[i], text(operands[i])));
+    std::vector<std::string> lines, names = op.operand_names(call.types.size());
+    if (!op.variadic) {
+      for (size_t i = 0; i < call.types.size(); ++i)
+        lines.push_back(fmt::format("{:8} {:12} {}", names[i], call.names[i], text(call.types[i])));
+      return lines;
+    }
+    const TupleType* fields = as<TupleType>(unifier_.shallow(call.types[0]));
+    for (size_t i = 0; fields && i < fields->fields.size(); ++i)
+      lines.push_back(fmt::format("[{}]  {}", i, text(fields->fields[i])));
+    if (!fields) lines.push_back(fmt::format("[0]  {}", text(call.types[0])));
     return lines;
   };
-  if (in.not_tensor) {
-    fail(DiagnosticId::type_mismatch, location,
-         fmt::format("{}: expected tensors, found {}", op.name, text(in.not_tensor)), details());
-    return;
+  if (in.not_tensor)
+    return fail(DiagnosticId::type_mismatch, call.location,
+                fmt::format("{}: expected tensors, found {}", op.name, text(in.not_tensor)), details());
+  auto outcome = type_call(op, call.attrs, in.tensors);
+  if (const TypeError* error = std::get_if<TypeError>(&outcome))
+    return fail(error->id, call.location, fmt::format("{}: {}", op.name, error->message), details(), error->help);
+  TypedCall& typed = std::get<TypedCall>(outcome);
+  if (rewrite && !op.variadic) {
+    rewrite->attrs = std::move(typed.attrs);
+    rewrite->args.resize(typed.operands, Constant());
   }
-  TypeResult outcome = op.type(attrs, in.tensors);
-  if (const TypeError* error = std::get_if<TypeError>(&outcome)) {
-    fail(error->id, location, fmt::format("{}: {}", op.name, error->message), details(), error->help);
-    return;
-  }
-  Type type = open_symbols(std::get<Type>(outcome), [](const std::string& s) { return s == "?"; });
-  if (!unifier_.unify(type, result)) mismatch(location, fmt::format("the result of {}", op.name), result, type);
+  return open_symbols(typed.type, [](const std::string& s) { return s == "?"; });
+}
+
+void Inference::learn(const Binding& binding) {
+  if (as<HoleType>(unifier_.shallow(binding.var->type))) return;
+  values_.learn(module_, binding);
 }
 
 // ---- functions and constructors -------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "relay/call_type.h"
 #include "relay/operator.h"
 #include "relay/unify.h"
 
@@ -52,11 +53,20 @@ class Inference {
 
   // ---- calls and relations (infer_calls.cpp)
   Type type_of(const Atom&, const SourceLocation&);
-  Type call_operator(const Operator*, const Call&, const SourceLocation&);
+  Type call_operator(const Operator*, Call&, const SourceLocation&);
   struct Gathered;  // an operator's operands, as far as their types are known
-  static Gathered gather(const Unifier&, const std::vector<Type>& types);
-  void decide(const Operator&, const Attrs&, const Gathered&, const std::vector<Type>& operands,
-              const std::vector<std::string>& names, const Type& result, const SourceLocation&);
+  Gathered gather(const Operator&, const std::vector<Type>& operands) const;
+  struct OperatorCall {  // what is needed to decide the type of a call later, and to describe it
+    const Operator* op;
+    Attrs attrs;
+    std::vector<Type> types;
+    std::vector<std::string> names;
+    SourceLocation location;
+  };
+  // The type of the call's result, a new hole after an error. Known values of operands become attributes of `rewrite`,
+  // if it is not null.
+  Type decide(const OperatorCall&, Gathered, Call* rewrite);
+  void learn(const Binding&);  // the values of the binding's variable
   Type call_function(const Type& callee, Call&, bool global, const SourceLocation&);
   bool pass_argument(Atom& arg, Type param, int index, std::map<std::string, Dim>& sizes, bool global, const Call&,
                      const SourceLocation&);
@@ -102,6 +112,7 @@ class Inference {
   std::map<std::string, Type> signatures_;  // of global functions
   std::vector<Relation> relations_;
   std::map<int, std::vector<int>> waiting_;  // hole to relations
+  KnownValues values_;                       // of the variables so far
   std::vector<Binding>* out_ = nullptr;      // bindings of the block that is being inferred
   std::set<std::string> symbols_;            // dimension symbols introduced so far in the current global function
   std::set<std::string> closure_symbols_;    // those that parameters of local functions introduce

@@ -35,6 +35,12 @@ const Operator* OperatorTable::find(const std::string& name) const {
   return it == operators_.end() ? nullptr : it->second.get();
 }
 
+std::vector<std::string> Operator::operand_names(size_t operands) const {
+  std::vector<std::string> names = arguments;
+  if (operands > arguments.size()) names.insert(names.end(), values.begin(), values.end());
+  return names;
+}
+
 const Operator* op(const std::string& name) {
   const Operator* found = operators().find(name);
   DLCC_CHECK(found, "there is no operator {}", name);
@@ -145,6 +151,7 @@ FIELD_TYPE("list of dimensions", std::vector<Dim>)
 FIELD_TYPE("int or None", std::optional<int64_t>)
 FIELD_TYPE("dtype or None", std::optional<DType>)
 FIELD_TYPE("list of int or None", std::optional<std::vector<int64_t>>)
+FIELD_TYPE("list of dimensions or None", std::optional<std::vector<Dim>>)
 FIELD_TYPE("value", AttrValue)
 #undef FIELD_TYPE
 
@@ -160,6 +167,10 @@ std::optional<TypeError> read_attrs(const std::vector<AttrSlot>& slots, const At
     if (slot == slots.end())
       return TypeError{DiagnosticId::bad_attribute, fmt::format("there is no attribute '{}'", name),
                        did_you_mean(name, names_of(slots))};
+    if (slot->is_operand && value.is_none()) continue;
+    if (slot->is_operand)
+      return TypeError{DiagnosticId::bad_attribute,
+                       fmt::format("'{}' is given as an operand and as an attribute", name), "remove one of them"};
     if (!slot->type->assign(slot->field, value))
       return TypeError{DiagnosticId::bad_attribute,
                        fmt::format("attribute '{}' must be {}, found {}", name, slot->type->text, str(value)), ""};

@@ -15,6 +15,7 @@
 //   }
 #pragma once
 
+#include <algorithm>
 #include <any>
 #include <functional>
 #include <map>
@@ -26,11 +27,21 @@
 
 #include "relay/ir.h"
 #include "relay/operator_attrs.h"
+#include "tensor/evaluate_symbolic.h"
 
 namespace dlcc::relay {
 
-// Types of the tensors an operator is applied to. For a variadic operator (one tuple argument) the tuple's fields.
-using Operands = std::vector<TensorType>;
+using tensor::KnownValue;
+
+// A tensor that an operator is applied to: its type, and its value as far as it is known at compile time.
+struct Operand : TensorType {
+  Operand(TensorType type, KnownValue value = nullptr)  // NOLINT: a type is an operand of unknown value
+      : TensorType(std::move(type)), value(std::move(value)) {}
+  Operand(Shape shape, DType dtype) : TensorType{std::move(shape), dtype} {}
+  KnownValue value;
+};
+// For a variadic operator (one tuple argument): the tuple's fields.
+using Operands = std::vector<Operand>;
 
 // Outcome of a type relation: a type, or why there is none.
 using TypeResult = std::variant<Type, TypeError>;
@@ -64,8 +75,15 @@ struct OperatorSpec {
   std::vector<Field<A>> attributes;
   std::vector<std::string> arguments;
   bool variadic = false;  // the one argument is a tuple of any number of tensors
+  // Attributes that may be operands behind the others instead, all of them or none: `newshape` of reshape(x, newshape).
+  // Such an operator has one form for shapes that are known, symbolic or unknown. Inference makes attributes of
+  // operands whose values are known; the type relation sees the others, with "?" for sizes that they decide.
+  std::vector<std::string> values = {};
   std::function<TypeResult(const A&, const Operands&)> type;
   std::function<tensor::TensorFunction(const A&, const Operands&)> compute;
+  // Instead of `compute` if there are `values`: the definition for a result of this shape. It requires that operands of
+  // unknown value give that shape (status shape_mismatch).
+  std::function<tensor::TensorFunction(const A&, const Operands&, const Shape& result)> compute_as = {};
   double tolerance = 0;  // accuracy class: largest relative error of float32 code against float64; 0 means correctly
                          // rounded apart from the order of sums
 };
@@ -81,8 +99,15 @@ struct Operator {
   std::string summary;
   std::vector<Attribute> attributes;
   std::vector<std::string> arguments;
+  std::vector<std::string> values;  // attributes that may be operands behind `arguments` instead
   bool variadic;
   double tolerance;
+
+  bool accepts(size_t operands) const {  // of an operator that is not variadic
+    return operands == arguments.size() || operands == arguments.size() + values.size();
+  }
+  // The names of that many operands.
+  std::vector<std::string> operand_names(size_t operands) const;
 
   // The attributes as a value of the operator's struct, for attributes that `type` accepted; see attributes_of.
   std::function<std::any(const Attrs&)> read;
@@ -90,6 +115,9 @@ struct Operator {
   std::function<TypeResult(const Attrs&, const Operands&)> type;
   // The definition for operands of these types; `type` succeeded for them. Parameters in the operands' order.
   std::function<tensor::TensorFunction(const Attrs&, const Operands&)> compute;
+  // The definition for a result of type `result`, which has numbers where `type` gives unknown sizes: the definition
+  // requires that the operands lead to them.
+  std::function<tensor::TensorFunction(const Attrs&, const Operands&, const Type& result)> compute_as;
 };
 
 class OperatorTable {
@@ -123,31 +151,53 @@ void OperatorTable::add(OperatorSpec<A> spec) {
               .summary = spec.summary,
               .attributes = {},
               .arguments = spec.arguments,
+              .values = spec.values,
               .variadic = spec.variadic,
               .tolerance = spec.tolerance};
   for (const Field<A>& f : spec.attributes)
     op.attributes.push_back({f.name, f.type->text, f.doc, f.type->value(f.address(spec.defaults)), f.required});
-  auto parse = [fields = spec.attributes, defaults = spec.defaults](const Attrs& attrs, A& out) {
+  // `values_given`: as operands.
+  auto parse = [fields = spec.attributes, values = spec.values, defaults = spec.defaults](const Attrs& attrs, A& out,
+                                                                                          bool values_given) {
     out = defaults;
     std::vector<detail::AttrSlot> slots;
-    for (const Field<A>& f : fields) slots.push_back({f.name, f.required, f.type, f.address(out)});
+    for (const Field<A>& f : fields) {
+      const bool is_operand = values_given && std::ranges::count(values, f.name) > 0;
+      slots.push_back({f.name, f.required && !is_operand, f.type, f.address(out), is_operand});
+    }
     return detail::read_attrs(slots, attrs);
   };
-  auto read = [parse](const Attrs& attrs) {
+  auto given = [arguments = spec.arguments.size(), values = spec.values.size()](const Operands& in) {
+    return values > 0 && in.size() > arguments;
+  };
+  auto read = [parse](const Attrs& attrs, bool values_given) {
     A a;
-    auto error = parse(attrs, a);
+    auto error = parse(attrs, a, values_given);
     DLCC_CHECK(!error, "{}", error ? error->message : "");
     return a;
   };
-  op.read = [read](const Attrs& attrs) { return std::any(read(attrs)); };
-  op.type = [parse, type = spec.type](const Attrs& attrs, const Operands& in) -> TypeResult {
+  op.read = [read](const Attrs& attrs) { return std::any(read(attrs, false)); };
+  op.type = [parse, given, type = spec.type](const Attrs& attrs, const Operands& in) -> TypeResult {
     A a;
-    if (auto error = parse(attrs, a)) return *error;
+    if (auto error = parse(attrs, a, given(in))) return *error;
     return type(a, in);
   };
-  op.compute = [read, compute = spec.compute](const Attrs& attrs, const Operands& in) {
-    return compute(read(attrs), in);
-  };
+  if (spec.compute_as) {
+    op.compute_as = [read, given, compute = spec.compute_as](const Attrs& attrs, const Operands& in,
+                                                             const Type& result) {
+      return compute(read(attrs, given(in)), in, as<TensorType>(result)->shape);
+    };
+    op.compute = [type = op.type, compute = op.compute_as](const Attrs& attrs, const Operands& in) {
+      return compute(attrs, in, std::get<Type>(type(attrs, in)));
+    };
+  } else {
+    op.compute = [read, compute = spec.compute](const Attrs& attrs, const Operands& in) {
+      return compute(read(attrs, false), in);
+    };
+    op.compute_as = [compute = op.compute](const Attrs& attrs, const Operands& in, const Type&) {
+      return compute(attrs, in);
+    };
+  }
   add(std::move(op));
 }
 

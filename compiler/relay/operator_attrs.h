@@ -46,6 +46,7 @@ struct AttrSlot {
   bool required;
   const FieldType* type;
   void* field;
+  bool is_operand = false;  // the call has an operand instead
 };
 
 // Assigns the attributes to the fields of their names; fields without attribute keep their values.

@@ -247,7 +247,8 @@ class Verifier {
   }
 
   void check_operator(const Binding& b, const Operator& op, const Call& call) {
-    arity(b, op.name, op.variadic ? 1 : op.arguments.size(), call.args.size());
+    if (op.variadic || !op.accepts(call.args.size()))
+      arity(b, op.name, op.variadic ? 1 : op.arguments.size(), call.args.size());
     std::vector<Type> types;
     for (const Atom& a : call.args) types.push_back(type_of_value(a));
     if (op.variadic && types.size() == 1)
@@ -257,7 +258,7 @@ class Verifier {
       if (const TensorType* tensor = as<TensorType>(t)) operands.push_back(*tensor);
     if (operands.size() != types.size())
       return fail(b.location, fmt::format("an operand of {} is not a tensor", op.name));
-    if (!op.variadic && operands.size() != op.arguments.size()) return;
+    if (!op.variadic && !op.accepts(operands.size())) return;
     TypeResult result = op.type(call.attrs, operands);
     if (const TypeError* error = std::get_if<TypeError>(&result))
       fail(b.location, fmt::format("{}: {}", op.name, error->message));

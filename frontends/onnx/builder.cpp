@@ -34,6 +34,13 @@ std::optional<Values> evaluate_now(const relay::Operator& op, const Values& args
   return values;
 }
 
+// The value of a call with one result, if something is known of it.
+relay::KnownValue value_of_call(const relay::Operator& op, const relay::Attrs& attrs, const relay::Operands& operands,
+                                const relay::Type& type) {
+  auto values = relay::values_of_call(op, attrs, operands, type);
+  return values.empty() ? nullptr : values[0];
+}
+
 // "nn.conv2d" -> "conv2d"
 std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
 
@@ -90,6 +97,7 @@ relay::Var BlockBuilder::fresh(const std::string& name, relay::Type type) {
 
 void BlockBuilder::bind(const relay::Var& var, relay::Operation op, const SourceLocation& location) {
   open_.back().bindings.push_back({var, std::move(op), location});
+  known_.learn(module_, open_.back().bindings.back());
 }
 
 relay::Var BlockBuilder::bind(relay::Operation op, relay::Type type, const std::string& name,
@@ -110,15 +118,44 @@ Values BlockBuilder::fields(const relay::Var& tuple, size_t count, const std::st
   return values;
 }
 
+// Each "?" becomes a symbol of its own.
+relay::Type BlockBuilder::with_new_symbols(const relay::Type& type) {
+  return relay::map_leaves(type, [&](const relay::Type& leaf) {
+    const auto* t = relay::as<TensorType>(leaf);
+    if (!t || is_static(t->shape)) return leaf;
+    Shape shape = t->shape;
+    for (Dim& d : shape)
+      if (!d.is_constant() && std::ranges::count(d.symbols(), Symbol{.name = "?"}) > 0)
+        d = d.substitute({{"?", size_symbol(fmt::format("?{}", next_symbol_++))}});
+    return relay::tensor_type(std::move(shape), t->dtype);
+  });
+}
+
+bool BlockBuilder::is_new_symbol(const Dim& d, int first) const {
+  for (int k = first; k < next_symbol_; ++k)
+    if (d == size_symbol(fmt::format("?{}", k))) return true;
+  return false;
+}
+
+Value BlockBuilder::check_sizes(const Value& value, const Shape& sizes, const SourceLocation& location) {
+  const relay::Type type = relay::tensor_type(sizes, value.type.dtype);
+  const auto* var = std::get_if<relay::Var>(&value.atom);
+  relay::Var checked = bind(relay::MatchCast{value.atom, type}, type, var ? (*var)->name : "checked", location);
+  return {checked, {sizes, value.type.dtype}, false, value.role};
+}
+
 std::variant<Values, relay::TypeError> BlockBuilder::call(const std::string& name, const Values& args,
                                                           const relay::Attrs& attrs, size_t results,
                                                           const SourceLocation& location) {
   const relay::Operator* op = relay::op(name);
   relay::Operands operands;
-  for (const Value& arg : args) operands.push_back(arg.type);
-  relay::TypeResult typed = op->type(attrs, operands);
+  for (const Value& arg : args) operands.push_back({arg.type, known(arg)});
+  auto typed = relay::type_call(*op, attrs, operands);
   if (auto* error = std::get_if<relay::TypeError>(&typed)) return *error;
-  relay::Type type = std::get<relay::Type>(typed);
+  auto& [known_attrs, operand_count, outcome] = std::get<relay::TypedCall>(typed);
+  operands.erase(operands.begin() + static_cast<std::ptrdiff_t>(operand_count), operands.end());
+  const Values tensor_args(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(operand_count));
+  relay::Type type = with_new_symbols(outcome);
 
   std::vector<TensorType> tensors;
   const auto* tuple = relay::as<relay::TupleType>(type);
@@ -126,13 +163,15 @@ std::variant<Values, relay::TypeError> BlockBuilder::call(const std::string& nam
   for (size_t k = 0; tuple && k < tuple->fields.size(); ++k)
     tensors.push_back(*relay::as<TensorType>(tuple->fields[k]));
   DLCC_CHECK(results <= tensors.size(), "{} has {} results, not {}", name, tensors.size(), results);
-  if (auto known = evaluate_now(*op, args, operands, attrs, tensors)) {
-    known->resize(results);
-    return *known;
+  if (auto constants = evaluate_now(*op, tensor_args, operands, known_attrs, tensors)) {
+    constants->resize(results);
+    return *constants;
   }
+  const relay::KnownValue value = tuple ? nullptr : value_of_call(*op, known_attrs, operands, type);
+  if (value && value->is_constant()) return Values{Value::of(tensor::constant_of(tensors[0].dtype, *value))};
 
-  relay::Call call{relay::OperatorRef{op}, {}, attrs};
-  for (const Value& arg : args) call.args.push_back(arg.atom);
+  relay::Call call{relay::OperatorRef{op}, {}, std::move(known_attrs)};
+  for (const Value& arg : tensor_args) call.args.push_back(arg.atom);
   if (op->variadic) {
     std::vector<relay::Type> types;
     for (const TensorType& t : operands) types.push_back(relay::tensor_type(t.shape, t.dtype));

@@ -1,12 +1,13 @@
 // Builds Relay blocks. Every call is typed immediately by the operator's relation. A call with small constant operands
-// is evaluated immediately by the operator's definition, so that shapes which a model computes are constants.
+// is evaluated immediately by the operator's definition, and the values of shape arithmetic over symbolic dimensions
+// are known, too, so that the shapes that a model computes are numbers or expressions of its inputs' dimensions.
 #pragma once
 
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "relay/operator.h"
+#include "relay/call_type.h"
 
 namespace dlcc::frontends::onnx {
 
@@ -47,12 +48,28 @@ class BlockBuilder {
   // The first `count` fields of a tuple.
   Values fields(const relay::Var& tuple, size_t count, const std::string& name, const SourceLocation&);
 
-  // Applies an operator to values, none of them poisoned. If its result is a tuple: the first `results` fields.
+  // Applies an operator to values, none of them poisoned. If its result is a tuple: the first `results` fields. Unknown
+  // sizes of the result are new symbols.
   std::variant<Values, relay::TypeError> call(const std::string& op, const Values& args, const relay::Attrs& attrs,
                                               size_t results, const SourceLocation&);
 
+  // The elements of a small tensor of integers as far as they are known; null if none is.
+  relay::KnownValue known(const Value& value) const { return known_.of(value.atom); }
+
+  // Symbols for unknown sizes are named "?1", "?2", ...
+  int next_symbol() const { return next_symbol_; }
+  // Whether the dimension is one of these symbols, from `first` on.
+  bool is_new_symbol(const Dim&, int first) const;
+
+  // A match_cast: the value, checked at run time to have these sizes.
+  Value check_sizes(const Value&, const Shape&, const SourceLocation&);
+
  private:
+  relay::Type with_new_symbols(const relay::Type&);
+
   relay::Module& module_;
+  relay::KnownValues known_;
+  int next_symbol_ = 1;
   std::vector<relay::Block> open_;
 };
 

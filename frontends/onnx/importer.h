@@ -57,6 +57,7 @@ class Importer {
   // "did you mean 'x'?" for a name among those that `names` returns; "" for all but the first errors, since a search
   // takes time for each name.
   std::string suggestion_for(const std::string& name, const std::function<std::vector<std::string>()>& names) const;
+  Value with_declared_sizes(const Value& result, const Shape& declared, int first_symbol, const SourceLocation&);
   void bind_declared_outputs(const schema::NodeProto&, Scope&, const SourceLocation&);
   void bind_outputs(const schema::NodeProto&, Scope&, const Values&, const SourceLocation&);
   void poison_outputs(const schema::NodeProto& node, Scope& scope, const SourceLocation& location) {

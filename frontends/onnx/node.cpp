@@ -27,13 +27,6 @@ Values Node::all_inputs() const {
   return values;
 }
 
-std::optional<std::vector<int64_t>> Node::declared_shape(int output) const {
-  if (!wants(output)) return std::nullopt;
-  auto shape = c_.declared_shape(c_.proto.output(output));
-  if (!shape || !is_static(*shape)) return std::nullopt;
-  return static_shape(*shape);
-}
-
 std::optional<std::vector<int64_t>> Node::integers_in(int input) {
   const Value& value = in(input);
   if (!check(is_integer(value.type.dtype) && value.rank() <= 1, DiagnosticId::type_mismatch,

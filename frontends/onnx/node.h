@@ -38,7 +38,6 @@ struct NodeContext {
   Diagnostics& diagnostics;
   ExternalFiles& files;
   std::shared_ptr<const void> owner;  // keeps the model's bytes alive
-  std::function<std::optional<Shape>(const std::string& name)> declared_shape;
   // Import a subgraph as a block of its own or into the current block; its inputs are given. Empty if it was rejected.
   std::function<std::optional<Branch>(const schema::GraphProto&)> import_branch;
   std::function<std::optional<Values>(const schema::GraphProto&, const Values& inputs)> import_inline;
@@ -58,9 +57,6 @@ class Node {
   Values all_inputs() const;
   int output_count() const;
   bool wants(int output) const;  // whether the model names the output
-  // The shape that the model declares for an output, if it is static.
-  std::optional<std::vector<int64_t>> declared_shape(int output) const;
-
   // The elements of an integer input of rank 0 or 1; empty if it is not a constant. Reports inputs of other types.
   std::optional<std::vector<int64_t>> integers_in(int input);
 

@@ -24,13 +24,14 @@ const Dictionary operators = {{"cast", "Cast"}, {"reshape", "Reshape"}, {"expand
 Dictionary words_of(const relay::Operator& op, const Values& operands) {
   Dictionary words = attributes;
   if (op.name == "strided_slice") words.insert(attributes_of_slice.begin(), attributes_of_slice.end());
+  const std::vector<std::string> names = op.variadic ? std::vector<std::string>() : op.operand_names(operands.size());
   for (size_t k = 0; k < operands.size(); ++k) {
     const std::string role = operands[k].role.empty() ? "the intermediate value" : operands[k].role;
     // "shape" is also a word of the messages themselves.
     if (op.variadic)
       words[fmt::format("field {}", k)] = role;
-    else if (op.arguments[k] != "shape")
-      words[op.arguments[k]] = role;
+    else if (names[k] != "shape")
+      words[names[k]] = role;
   }
   return words;
 }

@@ -365,7 +365,10 @@ Parser::Value Parser::named(const Token& t) {
     if (it->second.fields == 0 && !peek().is("(")) return {Operation(Call{ConstructorRef{name}, {}, {}}), where};
     return {Atom(ConstructorRef{name}), where};
   }
-  if (const Operator* op = operators().find(name)) return {Atom(OperatorRef{op}), where};
+  // TVM has operators of their own, "dyn.reshape", where operands decide sizes.
+  const bool by_operands = name.starts_with("dyn.");
+  const Operator* op = operators().find(by_operands ? name.substr(4) : name);
+  if (op && (!by_operands || !op->values.empty())) return {Atom(OperatorRef{op}), where};
   auto meant = meant_by(name, [&] {
     std::vector<std::string> names;
     for (const auto& [known, op] : operators().all()) names.push_back(known);

@@ -3,36 +3,38 @@
 
 namespace dlcc::relay {
 
+namespace {
+
+// The size of the result for operands of two sizes; empty if they cannot be broadcast.
+std::optional<Dim> broadcast(const Dim& a, const Dim& b) {
+  const Dim one = 1;
+  if (a == b || b == one) return a;
+  if (a == one) return b;
+  auto above_one = [&](const Dim& d) { return provably_lt(one, d); };
+  if (above_one(a) && above_one(b) && provably_different(a, b)) return std::nullopt;
+  if (a.is_constant() && b.is_constant()) return std::nullopt;
+  if (above_one(a)) return a;
+  if (above_one(b)) return b;
+  const bool never_empty = provably_le(one, a) && provably_le(one, b);
+  return never_empty ? max(a, b) : unknown_dim();
+}
+
+}  // namespace
+
 Checked<Shape> broadcast(const Shape& a, const Shape& b) {
   const Shape& longer = a.size() >= b.size() ? a : b;
   const Shape& shorter = a.size() >= b.size() ? b : a;
   size_t lead = longer.size() - shorter.size();
   Shape result = longer;
   for (size_t k = 0; k < shorter.size(); ++k) {
-    Dim& d = result[lead + k];
-    if (d == shorter[k] || shorter[k] == Dim(1)) continue;
-    if (d == Dim(1)) {
-      d = shorter[k];
-      continue;
-    }
-    bool symbolic = !d.is_constant() || !shorter[k].is_constant();
-    return shape_error(fmt::format("shapes {} and {} cannot be broadcast: sizes {} and {} differ and neither is 1",
-                                   str(a), str(b), d.str(), shorter[k].str()),
-                       symbolic ? "give both dimensions the same symbol, or check one with match_cast"
-                                : "shapes are aligned at their last dimensions; reshape or expand_dims one of them");
+    std::optional<Dim> size = broadcast(longer[lead + k], shorter[k]);
+    if (!size)
+      return shape_error(fmt::format("shapes {} and {} cannot be broadcast: sizes {} and {} differ and neither is 1",
+                                     str(a), str(b), longer[lead + k].str(), shorter[k].str()),
+                         "shapes are aligned at their last dimensions; reshape or expand_dims one of them");
+    result[lead + k] = *size;
   }
   return result;
-}
-
-Failure check_broadcasts_to(const Shape& from, const Shape& to) {
-  bool fits = from.size() <= to.size();
-  for (size_t k = 0; fits && k < from.size(); ++k) {
-    const Dim& target = to[to.size() - from.size() + k];
-    fits = from[k] == target || from[k] == Dim(1);
-  }
-  if (fits) return std::nullopt;
-  return shape_error(fmt::format("shape {} cannot be broadcast to {}", str(from), str(to)),
-                     "aligned at the last dimension, each size must be equal or 1");
 }
 
 TypeResult broadcast_result(const Operands& in, const TypeClass& types, DType result) {
@@ -45,9 +47,22 @@ TypeResult broadcast_result(const Operands& in, const TypeClass& types, DType re
 std::vector<Expr> broadcast_index(const Shape& operand, const Shape& result, Index result_index) {
   std::vector<Expr> index;
   size_t lead = result.size() - operand.size();
-  for (size_t k = 0; k < operand.size(); ++k)
-    index.push_back(operand[k] == result[lead + k] ? result_index[lead + k] : Expr(0));
+  for (size_t k = 0; k < operand.size(); ++k) {
+    const Expr& at = result_index[lead + k];
+    const bool is_one = operand[k] == Dim(1), is_whole = operand[k] == result[lead + k];
+    index.push_back(is_whole ? at : is_one ? Expr(0) : min(at, Expr(operand[k]) - Expr(1)));
+  }
   return index;
+}
+
+void require_broadcast_next(Definition& d, const Shape& operand, const Shape& result) {
+  size_t lead = result.size() - operand.size();
+  for (size_t k = 0; k < operand.size(); ++k) {
+    const Dim &size = operand[k], &whole = result[lead + k];
+    if (size == whole || size == Dim(1)) continue;
+    d.require_next([=](Index) { return logical_or(equal(Expr(size), Expr(1)), equal(Expr(size), Expr(whole))); },
+                   tensor::Status::shape_mismatch);
+  }
 }
 
 }  // namespace dlcc::relay

@@ -10,6 +10,19 @@ Failure check_list_operand(const TensorType& type, const char* what) {
                    ""};
 }
 
+Checked<PartialList> list_value(const Operands& in, size_t k, const std::vector<Dim>& attribute, const char* what) {
+  if (k >= in.size()) return PartialList(attribute.begin(), attribute.end());
+  if (auto e = check_list_operand(in[k], what)) return *e;
+  if (in[k].value) return in[k].value->elements;
+  const int64_t length = in[k].shape[0].value();
+  if (length > 1024) return shape_error(fmt::format("{} has {} elements, more than any rank", what, length));
+  return PartialList(static_cast<size_t>(length));
+}
+
+void require_equal_next(Definition& d, const Dim& a, const Dim& b) {
+  if (!(a == b)) d.require_next([a, b](Index) { return equal(Expr(a), Expr(b)); }, tensor::Status::shape_mismatch);
+}
+
 std::vector<Expr> marked_axes(const Tensor& axes, int rank) {
   std::vector<Expr> marked;
   for (int k = 0; k < rank; ++k) {

@@ -1,4 +1,5 @@
-// Operands that decide a result's shape at run time, which a declared shape must match.
+// Lists that decide a result's shape: attributes where they are known at compile time, else operands. A definition
+// whose lists are operands is for a result of given sizes, and requires that the operands give them.
 #pragma once
 
 #include <vector>
@@ -10,6 +11,15 @@ namespace dlcc::relay {
 
 // A rank-1 tensor of integers with a static length.
 Failure check_list_operand(const TensorType&, const char* what);
+
+// The elements of a list as far as they are known.
+using PartialList = std::vector<std::optional<Dim>>;
+
+// The list that is operand `k` of the call, if it has that many, and else an attribute.
+Checked<PartialList> list_value(const Operands& in, size_t k, const std::vector<Dim>& attribute, const char* what);
+
+// Requires of the next stage that the sizes are equal, unless that is known.
+void require_equal_next(Definition&, const Dim&, const Dim&);
 
 // For each of `rank` axes: whether some element of `axes` names it. Negative elements count from the end.
 std::vector<Expr> marked_axes(const Tensor& axes, int rank);

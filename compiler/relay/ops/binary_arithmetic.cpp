@@ -77,6 +77,8 @@ void binary_arithmetic(OperatorTable& table) {
               Definition d(f.name);
               Tensor a = d.input("lhs", in[0].dtype, in[0].shape), b = d.input("rhs", in[1].dtype, in[1].shape);
               Shape shape = std::get<Shape>(broadcast(a.shape(), b.shape()));
+              require_broadcast_next(d, a.shape(), shape);
+              require_broadcast_next(d, b.shape(), shape);
               auto left = [&](Index i) { return a(broadcast_index(a.shape(), shape, i)); };
               auto right = [&](Index i) { return b(broadcast_index(b.shape(), shape, i)); };
               if (f.divides && !is_float(b.type()))

@@ -42,6 +42,8 @@ void comparisons(OperatorTable& table) {
               Definition d(p.name);
               Tensor a = d.input("lhs", in[0].dtype, in[0].shape), b = d.input("rhs", in[1].dtype, in[1].shape);
               Shape shape = std::get<Shape>(broadcast(a.shape(), b.shape()));
+              require_broadcast_next(d, a.shape(), shape);
+              require_broadcast_next(d, b.shape(), shape);
               d.result("result", dtype::boolean, shape, [&](Index i) {
                 return binary(p.op, a(broadcast_index(a.shape(), shape, i)), b(broadcast_index(b.shape(), shape, i)));
               });

@@ -67,6 +67,8 @@ TensorFunction define_matmul(const MatmulAttrs& attrs, const Operands& in, const
     at[k_axis] = k;
     return cast(inner, t(at));
   };
+  for (const Tensor* t : {&a, &b})
+    if (t->rank() >= 2) require_broadcast_next(d, batch_of(t->shape()), batch);
   d.reduce_result("result", type, shape, tensor::sum_of(inner), {a.extent(m.a_k)}, [&](Index i, Index k) {
     Expr row = has_m ? i[i.size() - 2] : Expr(0);
     return element(a, i, m.a_m, row, m.a_k, k[0]) * element(b, i, m.b_n, i.back(), m.b_k, k[0]);

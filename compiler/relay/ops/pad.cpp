@@ -1,6 +1,8 @@
 // nn.pad: adds elements at both ends of axes; negative widths crop.
+#include <algorithm>
+
 #include "relay/op_support/indices.h"
-#include "relay/op_support/type_checks.h"
+#include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {
 
@@ -10,54 +12,93 @@ struct PadAttrs {
   AttrValue pad_width;
   std::string pad_mode = "constant";
 };
+
+// The widths of one axis, as far as they are known; a negative one crops.
 struct Widths {
-  int64_t before, after;
+  std::optional<Dim> before, after;
 };
 
-Checked<std::vector<Widths>> widths_of(const PadAttrs& a, int rank) {
+TypeError widths_error(int rank) {
+  return attribute_error(fmt::format("pad_width must be a list of {} pairs (before, after), one per axis", rank));
+}
+
+Checked<std::vector<Widths>> widths_of_attribute(const PadAttrs& a, int rank) {
   const AttrList* list = std::get_if<AttrList>(&a.pad_width.v);
   std::vector<Widths> widths;
   for (const AttrValue& item : list ? *list : AttrList{}) {
-    std::vector<int64_t> pair;
+    std::vector<Dim> pair;
     if (detail::from_value(item, pair) && pair.size() == 2) widths.push_back({pair[0], pair[1]});
   }
-  if (!list || widths.size() != list->size() || static_cast<int>(widths.size()) != rank)
-    return attribute_error(fmt::format("pad_width must be a list of {} pairs (before, after), one per axis", rank));
+  if (!list || widths.size() != list->size() || static_cast<int>(widths.size()) != rank) return widths_error(rank);
+  return widths;
+}
+
+// The operand pad_width has a row (before, after) per axis.
+Checked<std::vector<Widths>> widths_of(const PadAttrs& a, const Operands& in) {
+  const int rank = static_cast<int>(in[0].shape.size());
+  if (in.size() <= 2) return widths_of_attribute(a, rank);
+  if (auto e = check_type(in[2], "pad_width", types::index)) return *e;
+  if (in[2].shape != Shape{rank, 2})
+    return shape_error(fmt::format("pad_width must have shape ({}, 2), found {}", rank, str(in[2].shape)));
+  std::vector<Widths> widths(static_cast<size_t>(rank));
+  for (size_t k = 0; in[2].value && k < widths.size(); ++k)
+    widths[k] = {in[2].value->elements[2 * k], in[2].value->elements[2 * k + 1]};
   return widths;
 }
 
 TypeResult type_of_pad(const PadAttrs& a, const Operands& in) {
   const Shape& data = in[0].shape;
-  int rank = static_cast<int>(data.size());
   if (auto e = first_of({check_type(in[0], "data", types::movable), check_same_type(in[0], "data", in[1], "pad_value"),
                          check_rank(in[1], "pad_value", 0), check_pad_mode(a.pad_mode)}))
     return *e;
-  auto widths = widths_of(a, rank);
+  auto widths = widths_of(a, in);
   if (auto* e = std::get_if<TypeError>(&widths)) return *e;
   Shape shape;
-  for (int k = 0; k < rank; ++k) {
-    auto [before, after] = std::get<0>(widths)[k];
-    shape.push_back(data[k] + Dim(before) + Dim(after));
-    if (a.pad_mode != "constant" && data[k] == Dim(0) && (before > 0 || after > 0))
+  for (size_t k = 0; k < data.size(); ++k) {
+    const auto& [before, after] = std::get<0>(widths)[k];
+    shape.push_back(before && after ? data[k] + *before + *after : unknown_dim());
+    const bool grows = (before && provably_lt(0, *before)) || (after && provably_lt(0, *after));
+    if (a.pad_mode != "constant" && data[k] == Dim(0) && grows)
       return shape_error(fmt::format("axis {} is empty and cannot be padded with mode \"{}\"", k, a.pad_mode));
   }
   return tensor_result(shape, in[0].dtype);
 }
 
-TensorFunction define_pad(const PadAttrs& a, const Operands& in) {
+// How the definition treats one axis.
+struct Padding {
+  Expr before, after;
+  bool grows;  // possibly
+  bool once;   // positions are at most one reflection away
+};
+
+TensorFunction define_pad(const PadAttrs& a, const Operands& in, const Shape& result) {
   Definition d("nn.pad");
   Tensor x = d.input("data", in[0].dtype, in[0].shape), value = d.input("pad_value", in[1].dtype, in[1].shape);
-  std::vector<Widths> widths = std::get<0>(widths_of(a, x.rank()));
-  bool constant = a.pad_mode == "constant", inside = true;
-  for (const Widths& w : widths) inside = inside && w.before <= 0 && w.after <= 0;
-  d.result("result", x.type(), shape_in(type_of_pad(a, in)), [&](Index i) {
+  Tensor operand = in.size() > 2 ? d.input("pad_width", in[2].dtype, in[2].shape) : Tensor();
+  std::vector<Widths> widths = std::get<0>(widths_of(a, in));
+  const bool constant = a.pad_mode == "constant";
+  std::vector<Padding> axes;
+  for (int k = 0; k < x.rank(); ++k) {
+    const auto& [before, after] = widths[k];
+    auto width = [&](const std::optional<Dim>& known, int side) {
+      return known ? Expr(*known) : cast(dtype::i64, operand(Expr(k), Expr(side)));
+    };
+    auto may_grow = [](const std::optional<Dim>& known) { return !known || !provably_le(*known, 0); };
+    const bool once = before && after && provably_le(max(*before, *after), x.extent(k) - Dim(1));
+    axes.push_back({width(before, 0), width(after, 1), may_grow(before) || may_grow(after), once});
+    if (before && after)
+      require_equal_next(d, result[k], x.extent(k) + *before + *after);
+    else
+      d.require_next([&, k](Index) { return equal(Expr(x.extent(k)) + axes[k].before + axes[k].after, Expr(result[k])); },
+                     tensor::Status::shape_mismatch);
+  }
+  const bool inside = std::ranges::none_of(axes, &Padding::grows);
+  d.result("result", x.type(), result, [&](Index i) {
     std::vector<Expr> at;
     for (int k = 0; k < x.rank(); ++k) {
-      auto [before, after] = widths[k];
-      Expr position = i[k] - Expr(before);
-      bool once = provably_le(Dim(std::max(before, after)), x.extent(k) - Dim(1));
-      bool moved = !constant && (before > 0 || after > 0);
-      at.push_back(moved ? padded_position(a.pad_mode, position, x.extent(k), once) : position);
+      Expr position = i[k] - axes[k].before;
+      const bool moved = !constant && axes[k].grows;
+      at.push_back(moved ? padded_position(a.pad_mode, position, x.extent(k), axes[k].once) : position);
     }
     return constant && !inside ? tensor::load(x.buffer(), at, stored(value, {})) : stored(x, at);
   });
@@ -78,8 +119,9 @@ void pad(OperatorTable& table) {
                       "without the "
                       "edge) or \"wrap\" (from the other end)"}},
       .arguments = {"data", "pad_value"},
+      .values = {"pad_width"},
       .type = type_of_pad,
-      .compute = define_pad,
+      .compute_as = define_pad,
   });
 }
 

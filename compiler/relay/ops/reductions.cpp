@@ -1,6 +1,9 @@
 // sum, mean, prod, max, min, all, any: reductions over some axes, as one table. Without axes they are the identity.
 #include "relay/op_support/reductions.h"
-#include "relay/op_support/type_checks.h"
+
+#include <algorithm>
+
+#include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {
 
@@ -29,15 +32,109 @@ const Reduction all_reductions[] = {
     {"any", "whether one is true", types::boolean, tensor::max_of},
 };
 
+using Mask = std::vector<bool>;
+
 TypeResult type_of_reduction(const Reduction& f, const ReduceAttrs& a, const Operands& in) {
-  int rank = static_cast<int>(in[0].shape.size());
-  if (auto e = first_of(
-          {check_type(in[0], "data", f.types), check_axes("axis", a.axis.value_or(std::vector<int64_t>{}), rank)}))
-    return *e;
-  return tensor_result(reduced_shape(in[0].shape, reduced_axes(a.axis, a.exclude, rank), a.keepdims), in[0].dtype);
+  const Shape& data = in[0].shape;
+  const int rank = static_cast<int>(data.size());
+  if (auto e = check_type(in[0], "data", f.types)) return *e;
+  if (in.size() == 1) {
+    if (auto e = check_axes("axis", a.axis.value_or(std::vector<int64_t>{}), rank)) return *e;
+    return tensor_result(reduced_shape(data, reduced_axes(a.axis, a.exclude, rank), a.keepdims), in[0].dtype);
+  }
+  if (auto e = check_list_operand(in[1], "axis")) return *e;
+  if (rank > 16) return shape_error("data must have at most 16 dimensions where the axes are an operand");
+  const int64_t named = in[1].shape[0].value(), kept = a.exclude ? named : rank - named;
+  if (named > rank) return shape_error(fmt::format("axis names {} of {} axes", named, rank));
+  Shape shape(static_cast<size_t>(a.keepdims ? rank : kept), unknown_dim());
+  for (size_t k = 0; a.keepdims && k < shape.size(); ++k)
+    if (data[k] == Dim(1)) shape[k] = 1;
+  return tensor_result(shape, in[0].dtype);
 }
 
-TensorFunction define(const Reduction& f, const ReduceAttrs& a, const Operands& in) {
+// ---- axes that are an operand
+
+// The sets of `count` axes whose reduction gives the shape `result`.
+std::vector<Mask> reductions_to(const Shape& result, const Shape& data, int64_t count, bool keepdims) {
+  std::vector<Mask> found;
+  for (uint32_t set = 0; set < uint32_t{1} << data.size(); ++set) {
+    Mask mask(data.size());
+    for (size_t k = 0; k < data.size(); ++k) mask[k] = set >> k & 1;
+    if (std::ranges::count(mask, true) == count && std::ranges::equal(reduced_shape(data, mask, keepdims), result))
+      found.push_back(mask);
+  }
+  return found;
+}
+
+// The masks in groups that differ only in axes of size 1: all masks of a group give the same values.
+std::vector<std::vector<Mask>> equivalent(const std::vector<Mask>& masks, const Shape& data) {
+  std::map<Mask, std::vector<Mask>> groups;
+  for (const Mask& mask : masks) {
+    Mask essential = mask;
+    for (size_t k = 0; k < data.size(); ++k) essential[k] = mask[k] && !(data[k] == Dim(1));
+    groups[essential].push_back(mask);
+  }
+  std::vector<std::vector<Mask>> list;
+  for (auto& [essential, group] : groups) list.push_back(std::move(group));
+  return list;
+}
+
+// The operand names exactly the axes of one of the masks, or with `exclude` all others.
+Expr means_one_of(const std::vector<Mask>& masks, const Tensor& axes, int rank, bool exclude) {
+  std::vector<Expr> marked = marked_axes(axes, rank), any;
+  for (const Mask& mask : masks) {
+    std::vector<Expr> same;
+    for (int k = 0; k < rank; ++k) same.push_back(mask[k] != exclude ? marked[k] : logical_not(marked[k]));
+    any.push_back(all_of(same));
+  }
+  return any_of(any);
+}
+
+// The reduction of the axes of one mask, as an intermediate.
+Tensor reduce(Definition& d, const Tensor& x, const Mask& mask, const Reduction& f, bool keepdims, DType type) {
+  Shape extents = extents_of(x.shape(), mask), shape = reduced_shape(x.shape(), mask, keepdims);
+  auto element = [&](Index i, Index r) { return cast(type, x(merge_index(mask, keepdims, i, r))); };
+  Tensor reduced = d.reduce("reduced", shape, f.reducer(type), extents, element);
+  if (!f.divide) return reduced;
+  return d.compute("mean", type, shape, [&](Index i) { return reduced(i) / size_as(type, extents); });
+}
+
+// Where the result's shape allows several groups of masks, the reductions of all groups are computed and the operand
+// selects one.
+TensorFunction define_by_operand(const Reduction& f, const ReduceAttrs& a, const Operands& in, const Shape& result) {
+  Definition d(f.name);
+  Tensor x = d.input("data", in[0].dtype, in[0].shape), axes = d.input("axis", in[1].dtype, in[1].shape);
+  const int64_t named = in[1].shape[0].value(), reduced_count = a.exclude ? x.rank() - named : named;
+  const std::vector<Mask> masks = reductions_to(result, x.shape(), reduced_count, a.keepdims);
+  const auto groups = equivalent(masks, x.shape());
+  DType type = f.divide ? mean_type(x.type()) : tensor::compute_type(x.type());
+  auto require_valid = [&] {
+    d.require_next(
+        [&](Index) {
+          return logical_and(axes_valid(axes, marked_axes(axes, x.rank())),
+                             means_one_of(masks, axes, x.rank(), a.exclude));
+        },
+        tensor::Status::shape_mismatch);
+  };
+  if (groups.size() == 1) {
+    require_valid();
+    define_reduction(d, x, masks[0], a.keepdims, f.reducer(type), f.divide);
+    return d.finish();
+  }
+  std::vector<Tensor> reduced;
+  for (const auto& group : groups) reduced.push_back(reduce(d, x, group[0], f, a.keepdims, type));
+  require_valid();
+  d.result("result", x.type(), result, [&](Index i) {
+    Expr value = reduced.empty() ? number(type, 0) : reduced[0](i);
+    for (size_t k = 1; k < groups.size(); ++k)
+      value = select(means_one_of(groups[k], axes, x.rank(), a.exclude), reduced[k](i), value);
+    return value;
+  });
+  return d.finish();
+}
+
+TensorFunction define(const Reduction& f, const ReduceAttrs& a, const Operands& in, const Shape& result) {
+  if (in.size() > 1) return define_by_operand(f, a, in, result);
   Definition d(f.name);
   Tensor x = d.input("data", in[0].dtype, in[0].shape);
   DType type = f.divide ? mean_type(x.type()) : tensor::compute_type(x.type());
@@ -56,8 +153,10 @@ void reductions(OperatorTable& table) {
                        {"keepdims", &ReduceAttrs::keepdims, "keep reduced axes, with size 1"},
                        {"exclude", &ReduceAttrs::exclude, "reduce the axes that `axis` does not name"}},
         .arguments = {"data"},
+        .values = {"axis"},
         .type = [&f](const ReduceAttrs& a, const Operands& in) { return type_of_reduction(f, a, in); },
-        .compute = [&f](const ReduceAttrs& a, const Operands& in) { return define(f, a, in); },
+        .compute_as = [&f](const ReduceAttrs& a, const Operands& in,
+                           const Shape& result) { return define(f, a, in, result); },
     });
   }
 }

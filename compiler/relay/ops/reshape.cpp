@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "relay/op_support/indices.h"
-#include "relay/op_support/type_checks.h"
+#include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {
 
@@ -14,10 +14,11 @@ struct ReshapeAttrs {
   bool allowzero = false;
 };
 
-// The remaining size of a tensor of `count` elements, given all others.
-Checked<Dim> inferred_size(const Shape& data, const Shape& known) {
+// The size that makes `known` and itself the element count of the data. If it is not known whether the count is
+// divisible, the definition requires it; unknown where a size may be 0.
+Checked<Dim> remaining_size(const Shape& data, const Shape& known) {
   Shape from = data, to;
-  for (const Dim& d : known) {  // equal sizes cancel, also symbolic ones
+  for (const Dim& d : known) {  // equal sizes cancel, also those that may be 0
     auto same = std::ranges::find(from, d);
     if (same != from.end() && !(d == Dim(0)))
       from.erase(same);
@@ -26,52 +27,94 @@ Checked<Dim> inferred_size(const Shape& data, const Shape& known) {
   }
   Dim have = product(from), divisor = product(to);
   if (divisor == Dim(0)) return attribute_error("-1 cannot be resolved beside a size of 0", "write the size");
-  if (!divisor.is_constant())
-    return TypeError{DiagnosticId::dynamic_shape,
-                     fmt::format("-1 cannot be resolved: {} may not be divisible by {}", have.str(), divisor.str()),
-                     ""};
-  if (floor_mod(have, divisor) == Dim(0)) return floor_div(have, divisor);
-  return shape_error(fmt::format("-1 cannot be resolved: {} elements are not divisible by {}", product(data).str(),
-                                 product(known).str()));
+  Dim rest = floor_mod(have, divisor);
+  if (rest.is_constant() && !(rest == Dim(0)))
+    return shape_error(fmt::format("-1 cannot be resolved: {} elements are not divisible by {}", product(data).str(),
+                                   product(known).str()));
+  return provably_le(1, divisor) ? floor_div(have, divisor) : unknown_dim();
 }
 
-Checked<Shape> resolve(const ReshapeAttrs& a, const Shape& data) {
-  Shape shape, known;
-  std::optional<size_t> unknown;
-  for (size_t k = 0; k < a.newshape.size(); ++k) {
-    Dim size = a.newshape[k];
-    if (size == Dim(0) && !a.allowzero) {
-      if (k >= data.size())
-        return attribute_error(fmt::format("newshape[{}] is 0, but the data has only {} dimensions", k, data.size()));
-      size = data[k];
-    }
-    if (size == Dim(-1)) {
-      if (unknown) return attribute_error("newshape holds -1 twice");
-      unknown = k;
-    } else if (size.is_constant() && size.value() < 0) {
-      return TypeError{DiagnosticId::unsupported_attribute, fmt::format("newshape[{}] is {}", k, size.str()),
-                       "sizes are positive, 0 (the data's size) or -1 (the remaining number of elements)"};
-    } else {
-      known.push_back(size);
-    }
-    shape.push_back(size);
+// What is known of one axis of the result: its size, or that it is the remaining number of elements (-1).
+struct Axis {
+  std::optional<Dim> size;
+  bool is_rest = false;
+};
+
+Checked<Axis> axis_of(const std::optional<Dim>& size, size_t k, const Shape& data, bool allow_zero) {
+  if (!size) return Axis{};
+  if (*size == Dim(0) && !allow_zero) {
+    if (k < data.size()) return Axis{data[k]};
+    return attribute_error(fmt::format("newshape[{}] is 0, but the data has only {} dimensions", k, data.size()));
   }
-  if (unknown) {
-    Checked<Dim> size = inferred_size(data, known);
+  if (*size == Dim(-1)) return Axis{{}, true};
+  if (provably_lt(*size, 0))
+    return TypeError{DiagnosticId::unsupported_attribute, fmt::format("newshape[{}] is {}", k, size->str()),
+                     "sizes are positive, 0 (the data's size) or -1 (the remaining number of elements)"};
+  // A symbolic size that may be 0 or -1 may mean another one.
+  const bool means_itself = provably_le(allow_zero || (k < data.size() && data[k] == *size) ? 0 : 1, *size);
+  return means_itself ? Axis{*size} : Axis{};
+}
+
+Checked<Shape> resolve(const PartialList& sizes, const Shape& data, bool allow_zero) {
+  Shape shape, known;
+  std::vector<size_t> rest, unknown;
+  for (size_t k = 0; k < sizes.size(); ++k) {
+    Checked<Axis> axis = axis_of(sizes[k], k, data, allow_zero);
+    if (auto* e = std::get_if<TypeError>(&axis)) return *e;
+    const auto& [size, is_rest] = std::get<Axis>(axis);
+    if (size) known.push_back(*size);
+    if (!size) (is_rest ? rest : unknown).push_back(k);
+    shape.push_back(size.value_or(unknown_dim()));
+  }
+  if (rest.size() > 1) return attribute_error("newshape holds -1 twice");
+  if (rest.size() + unknown.size() == 1) {
+    Checked<Dim> size = remaining_size(data, known);
     if (auto* e = std::get_if<TypeError>(&size)) return *e;
-    shape[*unknown] = std::get<Dim>(size);
-  } else if (auto e = check_equal(product(shape), fmt::format("the element count of {}", str(shape)), product(data),
-                                  fmt::format("that of {}", str(data)))) {
-    return *e;
+    shape[rest.empty() ? unknown[0] : rest[0]] = std::get<Dim>(size);
+  } else if (rest.empty() && unknown.empty() && provably_different(product(shape), product(data))) {
+    return *check_equal(product(shape), fmt::format("the element count of {}", str(shape)), product(data),
+                        fmt::format("that of {}", str(data)));
   }
   return shape;
 }
 
 TypeResult type_of_reshape(const ReshapeAttrs& a, const Operands& in) {
   if (auto e = check_type(in[0], "data", types::movable)) return *e;
-  Checked<Shape> shape = resolve(a, in[0].shape);
+  Checked<PartialList> sizes = list_value(in, 1, a.newshape, "newshape");
+  if (auto* e = std::get_if<TypeError>(&sizes)) return *e;
+  Checked<Shape> shape = resolve(std::get<PartialList>(sizes), in[0].shape, a.allowzero);
   if (auto* e = std::get_if<TypeError>(&shape)) return *e;
   return tensor_result(std::get<Shape>(shape), in[0].dtype);
+}
+
+// The condition that newshape means `shape`: each size is equal, or 0 where the data has that size, or -1 at most once.
+Expr means_shape(const Tensor& newshape, const Shape& shape, const Shape& data, bool allow_zero) {
+  std::vector<Expr> fits;
+  Expr unknown(0);
+  for (size_t k = 0; k < shape.size(); ++k) {
+    Expr size = integer_at(newshape, static_cast<int64_t>(k));
+    bool copies = !allow_zero && k < data.size() && data[k] == shape[k];
+    Expr zero = equal(size, Expr(0));
+    Expr same = equal(size, Expr(shape[k]));
+    if (!allow_zero) same = copies ? logical_or(same, zero) : logical_and(same, logical_not(zero));
+    fits.push_back(logical_or(same, equal(size, Expr(-1))));
+    unknown = unknown + cast(dtype::i64, equal(size, Expr(-1)));
+  }
+  fits.push_back(unknown <= Expr(1));
+  return all_of(fits);
+}
+
+TensorFunction define_reshape(const ReshapeAttrs& a, const Operands& in, const Shape& result) {
+  Definition d("reshape");
+  Tensor x = d.input("data", in[0].dtype, in[0].shape);
+  if (in.size() > 1) {
+    Tensor newshape = d.input("newshape", in[1].dtype, in[1].shape);
+    d.require_next([=](Index) { return means_shape(newshape, result, x.shape(), a.allowzero); },
+                   tensor::Status::shape_mismatch);
+  }
+  require_equal_next(d, product(result), product(x.shape()));
+  d.result("result", x.type(), result, [&](Index i) { return stored(x, reshape_index(x.shape(), result, i)); });
+  return d.finish();
 }
 
 TypeResult type_of_batch_flatten(const NoAttrs&, const Operands& in) {
@@ -90,9 +133,9 @@ void reshape(OperatorTable& table) {
                       "sizes; 0 is the data's size of the same axis, -1 the remaining number of elements", true},
                      {"allowzero", &ReshapeAttrs::allowzero, "0 is a size of zero"}},
       .arguments = {"data"},
+      .values = {"newshape"},
       .type = type_of_reshape,
-      .compute = [](const ReshapeAttrs& a,
-                    const Operands& in) { return define_view("reshape", in[0], shape_in(type_of_reshape(a, in))); },
+      .compute_as = define_reshape,
   });
   table.add<NoAttrs>({
       .name = "nn.batch_flatten",

@@ -1,6 +1,5 @@
 // split: cuts a tensor into pieces along one axis; the result is a tuple, even of a single piece.
-#include "relay/op_support/elements.h"
-#include "relay/op_support/type_checks.h"
+#include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {
 
@@ -19,7 +18,8 @@ Checked<std::vector<Dim>> boundaries(const SplitAttrs& a, const Dim& extent) {
   if (detail::from_value(a.indices_or_sections, sections)) {
     if (sections < 1)
       return attribute_error(fmt::format("the number of sections must be at least 1, found {}", sections));
-    if (!(floor_mod(extent, Dim(sections)) == Dim(0)))
+    const Dim rest = floor_mod(extent, sections);
+    if (rest.is_constant() && !(rest == Dim(0)))
       return shape_error(fmt::format("{} elements cannot be split into {} equal sections", extent.str(), sections),
                          "give a list of the indices at which to cut");
     for (int64_t k = 1; k <= sections; ++k) at.push_back(floor_div(extent, Dim(sections)) * Dim(k));
@@ -58,6 +58,9 @@ TensorFunction define_split(const SplitAttrs& a, const Operands& in) {
   Tensor x = d.input("data", in[0].dtype, in[0].shape);
   int axis = wrap_axis(a.axis, x.rank());
   std::vector<Dim> cuts = std::get<0>(boundaries(a, x.extent(axis)));
+  int64_t sections = 0;
+  if (detail::from_value(a.indices_or_sections, sections))
+    require_equal_next(d, floor_mod(x.extent(axis), sections), 0);
   for (size_t k = 0; k + 1 < cuts.size(); ++k) {
     Shape shape = x.shape();
     shape[axis] = cuts[k + 1] - cuts[k];

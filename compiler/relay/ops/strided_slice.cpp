@@ -1,14 +1,22 @@
 // strided_slice: every stride-th element between two bounds of some axes, clamped as in numpy. Strides may be negative.
-#include "relay/op_support/elements.h"
-#include "relay/op_support/type_checks.h"
+#include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {
 
 namespace {
 
+constexpr const char* list_names[] = {"begin", "end", "strides"};
+
 struct StridedSliceAttrs {
-  std::optional<std::vector<int64_t>> begin, end, strides, axes;
+  std::optional<std::vector<Dim>> begin, end, strides;
+  std::optional<std::vector<int64_t>> axes;
   std::string slice_mode = "end";
+};
+
+// The bounds of one axis of the data, as far as they are known; `item`: their position in the operands.
+struct Bounds {
+  size_t item;
+  std::optional<Dim> begin, end, stride;
 };
 
 // Element i of the result's axis is element begin + i * stride of the data's.
@@ -17,72 +25,162 @@ struct Slice {
   int64_t stride;
 };
 
-// The element at which a slice begins or ends, at most one before the first or after the last element.
-Dim clamped(int64_t bound, const Dim& extent, int64_t stride) {
-  Dim at = bound < 0 ? extent + Dim(bound) : Dim(bound);
-  return stride > 0 ? max(min(at, extent), Dim(0)) : max(min(at, extent - Dim(1)), Dim(-1));
+// Exporters write the largest numbers of int32 and int64 for "to the end", and the smallest for "to the beginning". No
+// axis is that long: a tensor has at most 2^40 elements, and one of 2^31 - 1 elements is not sliced in this way.
+constexpr int64_t beyond_any_axis = INT32_MAX;
+
+// The element at which a slice begins or ends, at most one before the first or after the last element; empty if it is
+// not known whether the bound counts from the end.
+std::optional<Dim> clamped(const Dim& bound, const Dim& extent, int64_t stride) {
+  const Dim first = stride > 0 ? Dim(0) : Dim(-1), last = stride > 0 ? extent : extent - Dim(1);
+  if (!extent.is_constant() && bound.is_constant()) {
+    if (bound.value() >= beyond_any_axis) return last;
+    if (bound.value() < -beyond_any_axis) return first;
+  }
+  const bool from_end = provably_lt(bound, 0);
+  if (!from_end && !provably_le(0, bound)) return std::nullopt;
+  return max(min(from_end ? extent + bound : bound, last), first);
 }
 
-Slice slice_of(int64_t begin, int64_t end, int64_t stride, const Dim& extent) {
-  Dim from = clamped(begin, extent, stride), to = clamped(end, extent, stride);
-  Dim distance = stride > 0 ? to - from : from - to;
+std::optional<Slice> slice_of(const Bounds& b, const Dim& extent) {
+  if (!b.begin || !b.end || !b.stride || !b.stride->is_constant()) return std::nullopt;
+  const int64_t stride = b.stride->value();
+  auto from = clamped(*b.begin, extent, stride), to = clamped(*b.end, extent, stride);
+  if (!from || !to) return std::nullopt;
+  Dim distance = stride > 0 ? *to - *from : *from - *to;
   Dim step = stride > 0 ? Dim(stride) : Dim(0) - Dim(stride);
-  return {from, max(floor_div(distance - Dim(1), step) + Dim(1), Dim(0)), stride};
+  return Slice{*from, max(floor_div(distance - Dim(1), step) + Dim(1), Dim(0)), stride};
 }
 
-Failure check_lists(const StridedSliceAttrs& a, int rank) {
+// The end of a slice that has `count` elements from `begin` on; -1: all.
+std::optional<Dim> end_of_size(const Dim& begin, const Dim& count) {
+  if (begin.is_constant() && count.is_constant()) {
+    const int64_t from = begin.value(), size = count.value();
+    const bool to_the_end = size < 0 || (from < 0 && from + size >= 0) || size > INT64_MAX - std::max(from, int64_t{0});
+    return to_the_end ? INT64_MAX : from + size;
+  }
+  const bool plain = provably_le(0, begin) && provably_le(0, count);
+  return plain ? std::optional(begin + count) : std::nullopt;
+}
+
+Failure check_lists(const StridedSliceAttrs& a, const Operands& in) {
+  const int rank = static_cast<int>(in[0].shape.size());
   if (a.slice_mode != "end" && a.slice_mode != "size")
     return attribute_error(fmt::format("slice_mode must be \"end\" or \"size\", found \"{}\"", a.slice_mode));
-  if (!a.begin || !a.end) return attribute_error("begin and end must be lists");
-  size_t count = a.axes ? a.axes->size() : a.begin->size();
-  if (a.axes)
-    if (auto e = check_axes("axes", *a.axes, rank)) return e;
-  if (static_cast<int>(count) > rank)
-    return attribute_error(fmt::format("begin has {} numbers, but the data has {} axes", count, rank));
-  if (a.begin->size() != count || a.end->size() != count)
+  if (in.size() > 1 && a.slice_mode != "end")
+    return TypeError{DiagnosticId::unsupported_attribute,
+                     "slice_mode \"size\" needs begin and end that are known at compile time", ""};
+  if (in.size() == 1 && (!a.begin || !a.end)) return attribute_error("begin and end must be lists");
+  return a.axes ? check_axes("axes", *a.axes, rank) : std::nullopt;
+}
+
+Failure check_lengths(const StridedSliceAttrs& a, const PartialList& begin, const PartialList& end,
+                      const PartialList& strides, size_t rank) {
+  const size_t count = a.axes ? a.axes->size() : begin.size();
+  if (count > rank) return attribute_error(fmt::format("begin has {} numbers, but the data has {} axes", count, rank));
+  if (begin.size() != count || end.size() != count)
     return attribute_error(
-        fmt::format("begin and end must have {} numbers, found {} and {}", count, a.begin->size(), a.end->size()));
-  if (a.strides && a.strides->size() != count && a.strides->size() != 1)
-    return attribute_error(fmt::format("strides must have {} numbers, found {}", count, a.strides->size()));
-  for (int64_t s : a.strides.value_or(std::vector<int64_t>{}))
-    if (s == 0 || s == INT64_MIN) return attribute_error(fmt::format("a stride must not be {}", s));
+        fmt::format("begin and end must have {} numbers, found {} and {}", count, begin.size(), end.size()));
+  if (strides.size() != count && strides.size() != 1)
+    return attribute_error(fmt::format("strides must have {} numbers, found {}", count, strides.size()));
+  for (const auto& s : strides)
+    if (s == Dim(0) || s == Dim(INT64_MIN)) return attribute_error(fmt::format("a stride must not be {}", s->str()));
   return std::nullopt;
 }
 
-// One slice per axis of the data, for checked attributes.
-std::vector<Slice> slices(const StridedSliceAttrs& a, const Shape& data) {
-  int rank = static_cast<int>(data.size());
-  std::vector<Slice> all;
-  for (const Dim& d : data) all.push_back({0, d, 1});
-  for (size_t k = 0; k < a.begin->size(); ++k) {
-    int axis = a.axes ? wrap_axis((*a.axes)[k], rank) : static_cast<int>(k);
-    int64_t begin = (*a.begin)[k], end = (*a.end)[k], stride = 1;
+// For each axis of the data: the bounds of its slice, empty for an axis that is not sliced.
+Checked<std::vector<std::optional<Bounds>>> bounds_of(const StridedSliceAttrs& a, const Operands& in) {
+  if (auto e = check_lists(a, in)) return *e;
+  PartialList lists[3];
+  const std::vector<Dim> none, one = {1};
+  const std::vector<Dim>* attributes[] = {a.begin ? &*a.begin : &none, a.end ? &*a.end : &none,
+                                          a.strides ? &*a.strides : &one};
+  for (size_t k = 0; k < 3; ++k) {
+    Checked<PartialList> list = list_value(in, k + 1, *attributes[k], list_names[k]);
+    if (auto* e = std::get_if<TypeError>(&list)) return *e;
+    lists[k] = std::get<PartialList>(list);
+  }
+  const auto& [begin, end, strides] = lists;
+  const size_t rank = in[0].shape.size();
+  if (auto e = check_lengths(a, begin, end, strides, rank)) return *e;
+  std::vector<std::optional<Bounds>> all(rank);
+  for (size_t k = 0; k < begin.size(); ++k) {
+    const auto axis = a.axes ? static_cast<size_t>(wrap_axis((*a.axes)[k], static_cast<int>(rank))) : k;
+    Bounds b{k, begin[k], end[k], strides[strides.size() == 1 ? 0 : k]};
     if (a.slice_mode == "size") {
-      bool to_the_end = end < 0 || (begin < 0 && begin + end >= 0) || end > INT64_MAX - std::max(begin, int64_t{0});
-      end = to_the_end ? INT64_MAX : begin + end;
-    } else if (a.strides) {
-      stride = (*a.strides)[a.strides->size() == 1 ? 0 : k];
+      b.end = begin[k] && end[k] ? end_of_size(*begin[k], *end[k]) : std::nullopt;
+      b.stride = 1;
     }
-    all[axis] = slice_of(begin, end, stride, data[axis]);
+    all[axis] = b;
   }
   return all;
 }
 
 TypeResult type_of_strided_slice(const StridedSliceAttrs& a, const Operands& in) {
-  int rank = static_cast<int>(in[0].shape.size());
-  if (auto e = first_of({check_type(in[0], "data", types::movable), check_lists(a, rank)})) return *e;
-  Shape shape;
-  for (const Slice& s : slices(a, in[0].shape)) shape.push_back(s.count);
+  if (auto e = check_type(in[0], "data", types::movable)) return *e;
+  auto bounds = bounds_of(a, in);
+  if (auto* e = std::get_if<TypeError>(&bounds)) return *e;
+  Shape shape = in[0].shape;
+  for (size_t k = 0; k < shape.size(); ++k) {
+    const auto& b = std::get<0>(bounds)[k];
+    if (!b) continue;
+    auto slice = slice_of(*b, shape[k]);
+    shape[k] = slice ? slice->count : unknown_dim();
+  }
   return tensor_result(shape, in[0].dtype);
 }
 
-TensorFunction define_strided_slice(const StridedSliceAttrs& a, const Operands& in) {
+// ---- bounds that the definition computes
+
+// A bound clamped as numpy does for the stride's direction.
+Expr clamped(Expr bound, Expr extent, Expr forward) {
+  Expr at = select(bound < Expr(0), bound + extent, bound);
+  return select(forward, max(min(at, extent), Expr(0)), max(min(at, extent - Expr(1)), Expr(-1)));
+}
+
+struct ComputedSlice {
+  Expr begin, stride, fits;  // fits: it has as many elements as the result
+};
+
+ComputedSlice slice_of(Expr begin, Expr end, Expr stride, Expr extent, const Dim& result) {
+  Expr forward = stride > Expr(0);
+  Expr from = clamped(begin, extent, forward), to = clamped(end, extent, forward);
+  Expr distance = select(forward, to - from, from - to), step = select(forward, stride, Expr(0) - stride);
+  Expr count = select(distance > Expr(0), (distance - Expr(1)) / step + Expr(1), Expr(0));
+  return {from, stride, logical_and(not_equal(stride, Expr(0)), equal(count, Expr(result)))};
+}
+
+TensorFunction define_strided_slice(const StridedSliceAttrs& a, const Operands& in, const Shape& result) {
   Definition d("strided_slice");
   Tensor x = d.input("data", in[0].dtype, in[0].shape);
-  std::vector<Slice> all = slices(a, x.shape());
-  d.result("result", x.type(), shape_in(type_of_strided_slice(a, in)), [&](Index i) {
-    std::vector<Expr> at;
-    for (size_t k = 0; k < all.size(); ++k) at.push_back(i[k] * Expr(all[k].stride) + Expr(all[k].begin));
+  std::vector<Tensor> lists;
+  for (size_t k = 1; k < in.size(); ++k) lists.push_back(d.input(list_names[k - 1], in[k].dtype, in[k].shape));
+  const auto bounds = std::get<0>(bounds_of(a, in));
+  auto computed = [&](size_t axis, const Bounds& b) {
+    auto item = [&](size_t list, const std::optional<Dim>& known) {
+      if (known) return Expr(*known);
+      const bool repeated = lists[list].extent(0) == Dim(1);
+      return integer_at(lists[list], repeated ? 0 : static_cast<int64_t>(b.item));
+    };
+    return slice_of(item(0, b.begin), item(1, b.end), item(2, b.stride), Expr(x.shape()[axis]), result[axis]);
+  };
+  for (size_t k = 0; k < bounds.size(); ++k) {
+    if (!bounds[k]) {
+      require_equal_next(d, result[k], x.shape()[k]);
+    } else if (auto known = slice_of(*bounds[k], x.shape()[k])) {
+      require_equal_next(d, result[k], known->count);
+    } else {
+      d.require_next([&, k](Index) { return computed(k, *bounds[k]).fits; }, tensor::Status::shape_mismatch);
+    }
+  }
+  d.result("result", x.type(), result, [&](Index i) {
+    std::vector<Expr> at = i;
+    for (size_t k = 0; k < at.size(); ++k) {
+      if (!bounds[k]) continue;
+      auto known = slice_of(*bounds[k], x.shape()[k]);
+      if (known) at[k] = i[k] * Expr(known->stride) + Expr(known->begin);
+      if (!known) at[k] = computed(k, *bounds[k]).begin + i[k] * computed(k, *bounds[k]).stride;
+    }
     return stored(x, at);
   });
   return d.finish();
@@ -102,8 +200,9 @@ void strided_slice(OperatorTable& table) {
                      {"axes", &A::axes, "the sliced axes; the first ones if None"},
                      {"slice_mode", &A::slice_mode, "\"end\" or \"size\" (which ignores strides)"}},
       .arguments = {"data"},
+      .values = {list_names[0], list_names[1], list_names[2]},
       .type = type_of_strided_slice,
-      .compute = define_strided_slice,
+      .compute_as = define_strided_slice,
   });
 }
 

@@ -21,6 +21,7 @@ TensorFunction define_where(const NoAttrs& a, const Operands& in) {
   Tensor condition = d.input("condition", in[0].dtype, in[0].shape);
   Tensor x = d.input("x", in[1].dtype, in[1].shape), y = d.input("y", in[2].dtype, in[2].shape);
   Shape shape = shape_in(type_of_where(a, in));
+  for (const Tensor* t : {&condition, &x, &y}) require_broadcast_next(d, t->shape(), shape);
   auto element = [&](const Tensor& t, Index i) { return t(broadcast_index(t.shape(), shape, i)); };
   d.result("result", x.type(), shape,
            [&](Index i) { return select(element(condition, i), element(x, i), element(y, i)); });

@@ -3,7 +3,7 @@
 // their operands are not folded: a large tensor that a small operand determines costs less to compute than to store.
 #include <algorithm>
 
-#include "relay/operator.h"
+#include "relay/call_type.h"
 #include "relay/passes/passes.h"
 #include "relay/passes/replace.h"
 #include "tensor/analysis.h"
@@ -54,6 +54,11 @@ class Folder {
         b.op = MakeTuple{std::vector<Atom>(results->begin(), results->end())};
       }
       if (const MakeTuple* tuple = std::get_if<MakeTuple>(&b.op)) tuples_[b.var->id] = tuple->fields;
+      values_.learn(module_, b);
+      if (std::optional<Constant> constant = known_constant(b)) {
+        known_.add(b.var, std::move(*constant));
+        continue;
+      }
       kept.push_back(std::move(b));
     }
   }
@@ -76,6 +81,13 @@ class Folder {
     const Var* tuple = project ? std::get_if<Var>(&project->tuple) : nullptr;
     auto it = tuple ? tuples_.find((*tuple)->id) : tuples_.end();
     return it == tuples_.end() ? std::nullopt : std::optional(it->second[project->index]);
+  }
+
+  // The value of shape arithmetic, which may be known although sizes are symbolic.
+  std::optional<Constant> known_constant(const Binding& b) const {
+    const TensorType* t = as<TensorType>(b.var->type);
+    const KnownValue value = t && std::holds_alternative<Call>(b.op) ? values_.of(b.var) : nullptr;
+    return value && value->is_constant() ? std::optional(tensor::constant_of(t->dtype, *value)) : std::nullopt;
   }
 
   // ---- evaluation
@@ -161,6 +173,7 @@ class Folder {
 
   Module& module_;
   Replacements known_;
+  KnownValues values_;
   std::map<int, std::vector<Atom>> tuples_;  // fields of variables that are known tuples
   bool changed_types_ = false;
 };

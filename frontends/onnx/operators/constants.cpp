@@ -42,10 +42,9 @@ Values convert_constant_of_shape(Node& n) {
     return {};
   Value scalar = Value::of(fill->reshaped({}));
   auto sizes = n.integers_in(0);
-  if (!sizes) return {n.call("dyn.full", {scalar, n.in(0)}, {{"shape", declared_shape_attr(n, "the shape")}})};
-  for (int64_t size : *sizes)
+  for (int64_t size : sizes.value_or(std::vector<int64_t>{}))
     n.check(size >= 0, DiagnosticId::bad_attribute, fmt::format("a size is negative: {}", size));
-  return {n.call("full", {scalar}, {{"shape", *sizes}, {"dtype", dtype_attr(fill->dtype())}})};
+  return {n.call("full", {scalar, n.in(0)}, {{"dtype", dtype_attr(fill->dtype())}})};
 }
 
 }  // namespace

@@ -15,8 +15,7 @@ Values convert_gather(Node& n) {
   return {n.call("take", {n.in(0), n.in(1)}, {{"axis", n.integer("axis", 0)}, {"mode", "strict"}})};
 }
 
-// ---- lists that are known only at run time
-// ---------------------------------------------------------------------------
+// ---- lists that are known only at run time ------------------------------------------------------------------------
 
 // A list of length `rank`: the element of `values` for each axis in `axes`, `otherwise` for the other axes.
 Value spread_over_axes(Node& n, const Value& values, const Value& axes, int64_t rank, int64_t otherwise) {
@@ -58,37 +57,54 @@ std::optional<std::vector<int64_t>> default_pieces(Node& n, int64_t extent, int6
   return pieces;
 }
 
-// Sizes that are known only at run time must equal the declared ones; else a slice fails at run time.
+// Sizes that are not numbers at compile time.
 Values split_at_run_time(Node& n, const Value& sizes, int64_t axis) {
   const Value& x = n.in(0);
   Values results;
+  if (!list_length(n, sizes, n.output_count())) return {};
   Value begin = Value::of(Constant::of<int64_t>(dtype::i64, {1}, {0}));
   Value step = Value::of(Constant::of<int64_t>(dtype::i64, {1}, {1}));
   for (int64_t k = 0; k < n.output_count() && !n.failed(); ++k) {
-    auto shape = n.declared_shape(static_cast<int>(k));
-    n.check(shape.has_value(), DiagnosticId::dynamic_shape,
-            "the sizes of the outputs are known only at run time, and the model declares no static shapes for them",
-            "declare the outputs' shapes in the model, or make 'split' a constant");
     Value end = n.call("add", {begin, n.cast(part(n, sizes, k, k + 1), dtype::i64)});
-    results.push_back(n.call("dyn.strided_slice", {x, begin, end, step},
-                             {{"axes", relay::AttrList{axis}}, {"shape", shape.value_or(std::vector<int64_t>{})}}));
+    results.push_back(n.call("strided_slice", {x, begin, end, step}, {{"axes", relay::AttrList{axis}}}));
     begin = end;
   }
   return results;
 }
 
-Values split(Node& n, const ListArgument& sizes) {
+// An axis of symbolic size in `count` pieces: equal ones, or since operator set 18 with a smaller last one.
+Values split_symbolic(Node& n, const Value& x, int64_t axis, int64_t count) {
+  if (n.opset() < 18)
+    return n.call_fields("split", {x}, {{"indices_or_sections", count}, {"axis", axis}}, static_cast<size_t>(count));
+  const Dim size = floor_div(x.type.shape[axis] + Dim(count - 1), count);
+  Values results;
+  for (int64_t k = 0; k < count; ++k)
+    results.push_back(n.call("strided_slice", {x},
+                             {{"begin", shape_attr({size * Dim(k)})},
+                              {"end", shape_attr({size * Dim(k + 1)})},
+                              {"axes", relay::AttrList{axis}}}));
+  return results;
+}
+
+// The data with the sum of the pieces as the size of the axis, which a run checks if it is symbolic.
+Value with_size_of_pieces(Node& n, const std::vector<int64_t>& pieces, int64_t axis) {
   const Value& x = n.in(0);
+  Shape shape = x.type.shape;
+  if (shape[axis].is_constant()) return x;
+  shape[axis] = 0;
+  for (int64_t size : pieces) shape[axis] = shape[axis] + Dim(size);
+  return n.context().builder.check_sizes(x, shape, n.location());
+}
+
+Values split(Node& n, const ListArgument& sizes) {
   int64_t count = n.output_count();
-  auto axis = n.axis_of(n.integer("axis", 0), x.rank());
+  auto axis = n.axis_of(n.integer("axis", 0), n.in(0).rank());
   n.check(count > 0, DiagnosticId::wrong_arity, "there are no outputs");
   if (n.failed()) return {};
   if (sizes.dynamic()) return split_at_run_time(n, n.in(1), *axis);
+  const Value x = sizes.given ? with_size_of_pieces(n, *sizes.known, *axis) : n.in(0);
   auto extent = x.type.shape[*axis].constant();
-  if (!n.check(extent.has_value(), DiagnosticId::dynamic_shape,
-               "the size of the axis that is split must be known at compile time",
-               "give the size with --dim NAME=VALUE"))
-    return {};
+  if (!extent) return count == 1 ? Values{x} : split_symbolic(n, x, *axis, count);
   auto pieces = sizes.given ? sizes.known : default_pieces(n, *extent, count);
   if (!pieces) return {};
   n.check(static_cast<int64_t>(pieces->size()) == count, DiagnosticId::wrong_arity,
@@ -143,21 +159,21 @@ Values convert_slice_by_attribute(Node& n) {
   return {n.call("strided_slice", {n.in(0)}, attrs)};
 }
 
-// Slices with bounds, and possibly axes, that are known only at run time.
+// Slices with bounds, and possibly axes, that are no numbers at compile time.
 Values slice_at_run_time(Node& n, const ListArgument& axes) {
   int64_t rank = n.in(0).rank();
   auto count = list_length(n, n.in(1), rank);
   if (!count) return {};
   Value starts = n.in(1), ends = n.in(2);
   Value steps = n.has(4) ? n.in(4) : n.call("full", {n.scalar(dtype::i64, 1)}, {{"shape", relay::AttrList{*count}}});
-  relay::Attrs attrs = {{"shape", declared_shape_attr(n, "the slice")}};
+  relay::Attrs attrs;
   if (axes.known) attrs["axes"] = *axes.known;
   if (axes.dynamic()) {
     starts = spread_over_axes(n, starts, n.in(3), rank, 0);
     ends = spread_over_axes(n, ends, n.in(3), rank, INT64_MAX);
     steps = spread_over_axes(n, steps, n.in(3), rank, 1);
   }
-  return {n.call("dyn.strided_slice", {n.in(0), starts, ends, steps}, attrs)};
+  return {n.call("strided_slice", {n.in(0), starts, ends, steps}, attrs)};
 }
 
 Values convert_slice(Node& n) {
@@ -209,6 +225,21 @@ Values convert_pad_by_attribute(Node& n) {
   return pads ? pad(n, *pads, std::nullopt, mode, value) : Values{};
 }
 
+// The input `pads`, whose elements are no numbers at compile time, with a row (before, after) for each axis of the
+// data.
+Value pad_rows(Node& n, const ListArgument& axes) {
+  const Value& pads = n.in(1);
+  const int64_t rank = n.in(0).rank();
+  auto count = list_length(n, pads, 2 * rank);
+  if (!count) return Value::poison();
+  Value sides[] = {part(n, pads, 0, *count / 2), part(n, pads, *count / 2, *count)};
+  for (Value& side : sides) {
+    if (axes.given) side = spread_over_axes(n, side, n.in(3), rank, 0);
+    side = n.call("expand_dims", {side}, {{"axis", 1}});
+  }
+  return n.call("concatenate", {sides[0], sides[1]}, {{"axis", 1}});
+}
+
 Values convert_pad(Node& n) {
   const Value& x = n.in(0);
   std::string mode = pad_mode(n);
@@ -216,17 +247,7 @@ Values convert_pad(Node& n) {
   ListArgument pads = list_input(n, 1), axes = list_input(n, 3);
   if (n.failed()) return {};
   if (pads.known && !axes.dynamic()) return pad(n, *pads.known, axes.known, mode, value);
-  Value widths = n.in(1);
-  relay::Attrs attrs = {{"shape", declared_shape_attr(n, "the padding")}, {"pad_mode", mode}};
-  if (axes.known) attrs["axes"] = *axes.known;
-  if (axes.dynamic()) {
-    auto count = list_length(n, widths, 2 * x.rank());
-    if (!count) return {};
-    Value before = spread_over_axes(n, part(n, widths, 0, *count / 2), n.in(3), x.rank(), 0);
-    Value after = spread_over_axes(n, part(n, widths, *count / 2, *count), n.in(3), x.rank(), 0);
-    widths = n.call("concatenate", {before, after}, {{"axis", 0}});
-  }
-  return {n.call("dyn.nn.pad", {x, widths, value}, attrs)};
+  return {n.call("nn.pad", {x, value, pad_rows(n, axes)}, {{"pad_mode", mode}})};
 }
 
 }  // namespace

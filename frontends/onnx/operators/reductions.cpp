@@ -13,9 +13,7 @@ std::string reduction_of(const Node& n, const std::string& op) {
 Values reduce(Node& n, const std::string& op, const ListArgument& axes) {
   const Value& x = n.in(0);
   bool keep = n.flag("keepdims", true), noop = n.flag("noop_with_empty_axes", false);
-  if (axes.dynamic())
-    return {n.call("dyn." + op, {x, n.in(1)},
-                   {{"shape", declared_shape_attr(n, "axes")}, {"keepdims", keep}, {"noop_with_empty_axes", noop}})};
+  if (axes.dynamic()) return {n.call(reduction_of(n, op), {x, n.in(1)}, {{"keepdims", keep}})};
   bool none = !axes.given || axes.known->empty();
   if (none && noop) return {x};
   relay::Attrs attrs = {{"keepdims", keep}};

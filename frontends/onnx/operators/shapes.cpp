@@ -30,8 +30,9 @@ Values convert_reshape(Node& n) {
   bool allow_zero = n.flag("allowzero", false);
   auto sizes = n.integers_in(1);
   if (sizes) return reshape_to(n, *sizes, allow_zero);
-  return {n.call("dyn.reshape", {n.in(0), n.in(1)},
-                 {{"shape", declared_shape_attr(n, "the shape")}, {"allowzero", allow_zero}})};
+  relay::Attrs attrs;
+  if (allow_zero) attrs["allowzero"] = true;
+  return {n.call("reshape", {n.in(0), n.in(1)}, attrs)};
 }
 
 Values convert_flatten(Node& n) {
@@ -50,7 +51,7 @@ Values convert_flatten(Node& n) {
 // ---- axes of size 1 -----------------------------------------------------------------------------------------------
 
 Values squeeze(Node& n, const ListArgument& axes) {
-  if (axes.dynamic()) return {n.call("dyn.squeeze", {n.in(0), n.in(1)}, {{"shape", declared_shape_attr(n, "axes")}})};
+  if (axes.dynamic()) return {n.call("squeeze", {n.in(0), n.in(1)})};
   relay::Attrs attrs;
   if (axes.given) attrs["axis"] = *axes.known;
   return {n.call("squeeze", {n.in(0)}, attrs)};
@@ -89,7 +90,7 @@ Values convert_unsqueeze_by_attribute(Node& n) {
 Values convert_unsqueeze(Node& n) {
   auto axes = n.integers_in(1);
   if (axes) return {insert_axes(n, *axes)};
-  return {n.call("dyn.expand_dims", {n.in(0), n.in(1)}, {{"shape", declared_shape_attr(n, "axes")}})};
+  return {n.call("expand_dims", {n.in(0), n.in(1)})};
 }
 
 // ---- Transpose, Expand, Shape -------------------------------------------------------------------------------------
@@ -104,23 +105,18 @@ Values convert_transpose(Node& n) {
   return {n.call("transpose", {n.in(0)}, {{"axes", axes}})};
 }
 
-// The broadcast of the data's shape and `sizes`: a size of 1 keeps the data's size.
-Shape expanded_shape(const Shape& data, const std::vector<int64_t>& sizes) {
-  Shape shape(sizes.begin(), sizes.end());
-  if (shape.size() < data.size()) shape.insert(shape.begin(), data.size() - shape.size(), Dim(1));
-  size_t offset = shape.size() - data.size();
-  for (size_t k = 0; k < data.size(); ++k)
-    if (shape[k + offset] == Dim(1)) shape[k + offset] = data[k];
-  return shape;
+// Whether broadcasting with these sizes leaves the shape as it is: each is 1 or that of the data.
+bool keeps_shape(const Shape& data, const relay::KnownValue& sizes) {
+  if (!sizes || sizes->elements.size() > data.size()) return false;
+  return std::equal(sizes->elements.rbegin(), sizes->elements.rend(), data.rbegin(),
+                    [](const std::optional<Dim>& size, const Dim& d) { return size == Dim(1) || size == d; });
 }
 
 Values convert_expand(Node& n) {
   const Value& x = n.in(0);
-  auto sizes = n.integers_in(1);
-  if (!sizes) return {n.call("dyn.broadcast_to", {x, n.in(1)}, {{"shape", declared_shape_attr(n, "the shape")}})};
-  Shape shape = expanded_shape(x.type.shape, *sizes);
-  if (shape == x.type.shape) return {x};
-  return {n.call("broadcast_to", {x}, {{"shape", shape_attr(shape)}})};
+  n.integers_in(1);  // reports other types
+  if (!n.failed() && keeps_shape(x.type.shape, n.context().builder.known(n.in(1)))) return {x};
+  return {n.call("broadcast_to", {x, n.in(1)})};
 }
 
 // Elements [start, end) of the shape; bounds are clamped.
@@ -130,8 +126,6 @@ Values convert_shape(Node& n) {
   auto clamp = [&](int64_t at) { return std::clamp(at < 0 ? at + rank : at, int64_t{0}, rank); };
   start = clamp(start);
   end = std::max(clamp(end), start);
-  Shape part(x.type.shape.begin() + start, x.type.shape.begin() + end);
-  if (is_static(part)) return {Value::of(Constant::of(dtype::i64, {end - start}, static_shape(part)))};
   Value all = n.call("shape_of", {x}, {{"dtype", "int64"}});
   if (end - start == rank) return {all};
   return {n.call("strided_slice", {all}, {{"begin", relay::AttrList{start}}, {"end", relay::AttrList{end}}})};

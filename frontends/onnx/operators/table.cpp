@@ -90,12 +90,4 @@ ListArgument list_input(Node& n, int input) {
   return {true, n.integers_in(input)};
 }
 
-relay::AttrValue declared_shape_attr(Node& n, const char* operand) {
-  auto shape = n.declared_shape(0);
-  n.check(shape.has_value(), DiagnosticId::dynamic_shape,
-          fmt::format("{} is only known at run time, and the model declares no static shape for the output", operand),
-          "declare the output's shape in the model, or make the operand a constant");
-  return shape.value_or(std::vector<int64_t>{});
-}
-
 }  // namespace dlcc::frontends::onnx

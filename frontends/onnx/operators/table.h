@@ -62,10 +62,6 @@ struct ListArgument {
 ListArgument list_attribute(Node&, const char* name);
 ListArgument list_input(Node&, int input);
 
-// The shape declared for output 0, for a result whose shape a run-time operand determines. Reports dynamic_shape if the
-// declaration is not static; `operand` names the operand in the message.
-relay::AttrValue declared_shape_attr(Node&, const char* operand);
-
 // The rows of each family.
 void add_elementwise(Table&);
 void add_windows(Table&);

@@ -14,13 +14,15 @@ void pad_to_same(Node& n, const Value& data, Windows& w, bool upper) {
   size_t rank = w.size.size();
   for (size_t k = 0; k < rank; ++k) {
     const Dim& extent = data.type.shape[k + 2];
-    if (!n.check(extent.is_constant() && w.strides[k] > 0, DiagnosticId::dynamic_shape,
-                 "auto_pad needs sizes that are known at compile time", "give the sizes with --dim NAME=VALUE"))
-      return;
+    if (n.failed() || w.strides[k] <= 0) return;
     Dim windows = floor_div(extent + Dim(w.strides[k] - 1), w.strides[k]);
     Dim needed =
         (windows - Dim(1)) * Dim(w.strides[k]) + (Dim(w.size[k]) - Dim(1)) * Dim(w.dilations[k]) + Dim(1) - extent;
-    if (!n.check(needed.is_constant(), DiagnosticId::too_large, "the windows extend beyond the address space")) return;
+    if (!n.check(!needed.is_overflow(), DiagnosticId::too_large, "the windows extend beyond the address space")) return;
+    if (!n.check(needed.is_constant(), DiagnosticId::dynamic_shape,
+                 "auto_pad with strides needs sizes that are known at compile time",
+                 "give the sizes with --dim NAME=VALUE"))
+      return;
     int64_t total = std::max<int64_t>(needed.value(), 0);
     w.padding[k] = upper ? total / 2 : total - total / 2;
     w.padding[k + rank] = total - w.padding[k];

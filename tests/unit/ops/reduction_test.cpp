@@ -62,29 +62,3 @@ TEST_CASE("type relations of reductions") {
       error_of("argmax", {{"axis", 1}}, {f32({2, 0})}).starts_with("shape-mismatch: the reduced axes of shape (2, 0)"));
   CHECK(error_of("argmax", {{"dtype", "int8"}}, {f32({2})}).starts_with("bad-attribute: dtype must be"));
 }
-
-TEST_CASE("reductions whose axes are an operand") {
-  Constant x = floats({2, 3}, {1, 2, 3, 4, 5, 6});
-  Attrs columns = {{"shape", list({1, 3})}, {"keepdims", true}};
-  check_values(apply("dyn.sum", columns, {x, ints({0})}), {1, 3}, {5, 7, 9});
-  check_values(apply("dyn.mean", columns, {x, ints({-2})}), {1, 3}, {2.5, 3.5, 4.5});
-  CHECK(status_of("dyn.sum", columns, {x, ints({1})}) == Status::shape_mismatch);
-  CHECK(status_of("dyn.sum", columns, {x, ints({5})}) == Status::shape_mismatch);
-  check_values(apply("dyn.max", {{"shape", list({2})}}, {x, ints({1})}), {2}, {3, 6});
-  check_values(apply("dyn.min", {{"shape", AttrList{}}}, {x, ints({1, 0})}), {}, {1});
-  CHECK(status_of("dyn.min", {{"shape", AttrList{}}}, {x, ints({1, -1})}) == Status::shape_mismatch);
-  check_values(apply("dyn.sum", {{"shape", AttrList{}}}, {x, ints({})}), {}, {21});
-  check_values(apply("dyn.sum", {{"shape", list({2, 3})}, {"noop_with_empty_axes", true}}, {x, ints({})}), {2, 3},
-               {1, 2, 3, 4, 5, 6});
-  // At run time the operand selects one of two axes of equal size.
-  Constant square = floats({2, 2}, {1, 2, 3, 4});
-  check_values(apply("dyn.sum", {{"shape", list({2})}}, {square, ints({0})}), {2}, {4, 6});
-  check_values(apply("dyn.sum", {{"shape", list({2})}}, {square, ints({1})}), {2}, {3, 7});
-  Attrs unit = {{"shape", list({1, 2})}};
-  Constant y = floats({1, 1, 2}, {1, 2});
-  check_values(apply("dyn.sum", unit, {y, ints({0})}), {1, 2}, {1, 2});
-  check_values(apply("dyn.sum", unit, {y, ints({1})}), {1, 2}, {1, 2});
-  CHECK(status_of("dyn.sum", unit, {y, ints({2})}) == Status::shape_mismatch);
-  CHECK(error_of("dyn.sum", {{"shape", list({7})}}, {f32({3, 3}), i64({1})})
-            .starts_with("shape-mismatch: reducing 1 axes"));
-}

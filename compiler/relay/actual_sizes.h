@@ -1,0 +1,34 @@
+// The values that the symbols of types have in a run.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "relay/ir.h"
+
+namespace dlcc::relay {
+
+// The sizes of one activation of a function, and of the activation around it.
+class ActualSizes {
+ public:
+  explicit ActualSizes(const ActualSizes* outer = nullptr) : outer_(outer) {}
+
+  // A value of type `declared` has this shape: a symbol that is a size by itself and has no value yet gets one. False
+  // if the shape disagrees with the type, or with the bounds of a symbol.
+  bool match(const TensorType& declared, const std::vector<int64_t>& shape);
+
+  // The attributes with numbers for symbolic dimensions, as far as their symbols have values.
+  Attrs apply(const Attrs&) const;
+
+ private:
+  std::map<std::string, int64_t> all() const;
+  std::optional<int64_t> value_of(const Dim&) const;
+
+  const ActualSizes* outer_;
+  std::map<std::string, int64_t> sizes_;
+};
+
+bool has_symbols(const Attrs&);
+
+}  // namespace dlcc::relay

@@ -1,0 +1,152 @@
+#include "relay/call_type.h"
+
+#include <algorithm>
+
+namespace dlcc::relay {
+
+namespace {
+
+// Sizes of more atoms are treated as unknown: expressions double where a slice's bounds cannot be ordered.
+constexpr int64_t most_atoms = 64;
+
+AttrValue attribute_of(const Dim& d) {
+  AttrValue value;
+  if (d.is_constant())
+    value.v = d.value();
+  else
+    value.v = d;
+  return value;
+}
+
+// The value as an attribute: a number, a list, or a list of rows; empty unless all elements are known.
+std::optional<AttrValue> attribute_of(const KnownValue& value) {
+  const auto is_known = [](const std::optional<Dim>& d) { return d.has_value(); };
+  if (!value || value->shape.size() > 2 || !std::ranges::all_of(value->elements, is_known)) return std::nullopt;
+  if (value->shape.empty()) return attribute_of(*value->elements[0]);
+  AttrList list;
+  for (const auto& d : value->elements) list.push_back(attribute_of(*d));
+  if (value->shape.size() == 1) return list;
+  AttrList rows;
+  const auto width = static_cast<std::ptrdiff_t>(value->shape[1]);
+  for (auto at = list.begin(); at != list.end(); at += width) rows.push_back(AttrList(at, at + width));
+  return rows;
+}
+
+// The call with the operands that decide sizes as attributes; empty unless the values of all of them are known.
+std::optional<Attrs> with_known_values(const Operator& op, const Attrs& attrs, const Operands& operands) {
+  const size_t first = op.arguments.size();
+  if (op.values.empty() || operands.size() != first + op.values.size()) return std::nullopt;
+  Attrs known = attrs;
+  for (size_t k = 0; k < op.values.size(); ++k) {
+    auto value = attribute_of(operands[first + k].value);
+    if (auto none = known.find(op.values[k]); none != known.end() && none->second.is_none()) known.erase(none);
+    if (!value || !known.emplace(op.values[k], std::move(*value)).second) return std::nullopt;
+  }
+  return known;
+}
+
+Type without_long_sizes(const Type& type) {
+  return map_leaves(type, [](const Type& leaf) {
+    const TensorType* t = as<TensorType>(leaf);
+    const auto is_long = [](const Dim& d) { return d.atom_count() > most_atoms; };
+    if (!t || !std::ranges::any_of(t->shape, is_long)) return leaf;
+    Shape shape = t->shape;
+    std::ranges::replace_if(shape, is_long, unknown_dim());
+    return tensor_type(std::move(shape), t->dtype);
+  });
+}
+
+// Whether the definition of a call with this result is worth evaluating: some result is a small tensor of integers.
+bool may_have_value(const Type& type) {
+  bool may = false;
+  for_each_field(type, [&](const Type& field) {
+    const TensorType* t = as<TensorType>(field);
+    auto count = t && !is_float(t->dtype) ? product(t->shape).constant() : std::nullopt;
+    may |= count && *count <= tensor::SymbolicTensor::most_elements;
+  });
+  return may;
+}
+
+}  // namespace
+
+std::variant<TypedCall, TypeError> type_call(const Operator& op, const Attrs& attrs, const Operands& operands) {
+  TypedCall call{attrs, operands.size(), nullptr};
+  TypeResult result;
+  if (auto known = with_known_values(op, attrs, operands)) {
+    result = op.type(*known,
+                     Operands(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(op.arguments.size())));
+    call.attrs = std::move(*known);
+    call.operands = op.arguments.size();
+  } else {
+    result = op.type(attrs, operands);
+  }
+  if (auto* error = std::get_if<TypeError>(&result)) return std::move(*error);
+  call.type = without_long_sizes(std::get<Type>(result));
+  return call;
+}
+
+std::vector<KnownValue> values_of_call(const Operator& op, const Attrs& attrs, const Operands& operands,
+                                       const Type& type) {
+  if (!may_have_value(type)) return {};
+  std::vector<KnownValue> values;
+  for (const Operand& o : operands) values.push_back(o.value);
+  return tensor::evaluate_symbolic(op.compute_as(attrs, operands, type), values);
+}
+
+// ---- the values of variables ----------------------------------------------------------------------------------------
+
+KnownValue KnownValues::of(const Atom& atom) const {
+  if (const Constant* c = std::get_if<Constant>(&atom)) return tensor::value_of(*c);
+  const Var* var = std::get_if<Var>(&atom);
+  auto it = var ? values_.find((*var)->id) : values_.end();
+  return it != values_.end() && it->second.size() == 1 ? it->second[0] : nullptr;
+}
+
+Operand KnownValues::operand(const Module& module, const Atom& atom) const {
+  return {*as<TensorType>(type_of(module, atom)), of(atom)};
+}
+
+std::optional<Operands> KnownValues::operands_of(const Module& module, const Operator& op,
+                                                 const std::vector<Atom>& args) const {
+  const std::vector<Atom>* tensors = &args;
+  if (op.variadic) {
+    const Var* tuple = args.size() == 1 ? std::get_if<Var>(&args[0]) : nullptr;
+    auto it = tuple ? tuples_.find((*tuple)->id) : tuples_.end();
+    if (it == tuples_.end()) return std::nullopt;
+    tensors = &it->second;
+  }
+  Operands operands;
+  for (const Atom& a : *tensors) {
+    const bool is_value = std::holds_alternative<Var>(a) || std::holds_alternative<Constant>(a);
+    if (!is_value || !as<TensorType>(type_of(module, a))) return std::nullopt;
+    operands.push_back(operand(module, a));
+  }
+  return operands;
+}
+
+void KnownValues::learn(const Module& module, const Binding& binding) {
+  auto set = [&](KnownValue value) {
+    if (value) values_[binding.var->id].assign(1, std::move(value));
+  };
+  if (const MakeTuple* tuple = std::get_if<MakeTuple>(&binding.op)) {
+    tuples_[binding.var->id] = tuple->fields;
+  } else if (const Alias* alias = std::get_if<Alias>(&binding.op)) {
+    set(of(alias->value));
+  } else if (const MatchCast* cast = std::get_if<MatchCast>(&binding.op)) {
+    set(of(cast->value));
+  } else if (const Project* project = std::get_if<Project>(&binding.op)) {
+    const Var* tuple = std::get_if<Var>(&project->tuple);
+    auto fields = tuple ? tuples_.find((*tuple)->id) : tuples_.end();
+    auto values = tuple ? values_.find((*tuple)->id) : values_.end();
+    const auto index = static_cast<size_t>(project->index);
+    if (fields != tuples_.end() && index < fields->second.size()) set(of(fields->second[index]));
+    if (values != values_.end() && index < values->second.size()) set(values->second[index]);
+  } else if (const Call* call = std::get_if<Call>(&binding.op)) {
+    const OperatorRef* o = std::get_if<OperatorRef>(&call->callee);
+    if (!o || !may_have_value(binding.var->type)) return;
+    if (auto operands = operands_of(module, *o->op, call->args))
+      values_[binding.var->id] = values_of_call(*o->op, call->attrs, *operands, binding.var->type);
+  }
+}
+
+}  // namespace dlcc::relay

@@ -1,0 +1,101 @@
+// One module with symbolic sizes, evaluated by its definitions with tensors of several sizes.
+#include <doctest/doctest.h>
+
+#include <numeric>
+
+#include "frontends/frontend.h"
+#include "relay/evaluate.h"
+
+namespace dlcc::relay {
+namespace {
+
+using tensor::Status;
+
+Module module_of(const std::string& text) {
+  Diagnostics d;
+  auto module = frontends::import_relay(text, {}, d);
+  REQUIRE_MESSAGE(module, d.str());
+  return std::move(*module);
+}
+
+tensor::EvaluationResult run(const Module& module, const std::vector<Constant>& args) {
+  Diagnostics d;
+  auto result = evaluate(module, args, tensor::Precision::specified, d);
+  REQUIRE_MESSAGE(result, d.str());
+  return std::move(*result);
+}
+
+Constant counting(std::vector<int64_t> shape) {
+  std::vector<float> values(
+      static_cast<size_t>(std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies())));
+  std::iota(values.begin(), values.end(), 0.0f);
+  return Constant::of(dtype::f32, std::move(shape), values);
+}
+
+Constant ints(const std::vector<int64_t>& values) {
+  return Constant::of(dtype::i64, {static_cast<int64_t>(values.size())}, values);
+}
+
+}  // namespace
+
+TEST_CASE("attributes with symbols mean the sizes of the run") {
+  Module module = module_of(
+      "def @main(%x: Tensor[(n, 6), float32]) {\n"
+      "  let %rows = reshape(%x, newshape=[n, 2, 3]);\n"
+      "  let %wide = broadcast_to(full(1f, shape=[n, 1, 1]), shape=[n, 2, 3]);\n"
+      "  strided_slice(%rows + %wide, begin=[0], end=[n - 1])\n}");
+  CHECK(str(module.functions.at("main").result_type) == "Tensor[(n - 1, 2, 3), float32]");
+  for (int64_t n : {1, 2, 5}) {
+    auto r = run(module, {counting({n, 6})});
+    REQUIRE(r.status == Status::ok);
+    CHECK(r.results[0].shape() == std::vector<int64_t>{n - 1, 2, 3});
+    if (n > 1) CHECK(r.results[0].number_at(5) == 6);
+  }
+}
+
+TEST_CASE("operands decide sizes, which match_cast checks") {
+  Module module = module_of(
+      "def @main(%x: Tensor[(n, 6), float32], %s: Tensor[(2), int64]) {\n"
+      "  let %y = match_cast(reshape(%x, %s), Tensor[(m, n), float32]);\n"
+      "  (%y, shape_of(%y, dtype=\"int64\"))\n}");
+  auto r = run(module, {counting({4, 6}), ints({-1, 4})});
+  REQUIRE(r.status == Status::ok);
+  CHECK(r.results[0].shape() == std::vector<int64_t>{6, 4});
+  CHECK(r.results[1].integer_at(0) == 6);
+  CHECK(run(module, {counting({4, 6}), ints({4, 6})}).status == Status::shape_mismatch);
+  CHECK(run(module, {counting({4, 6}), ints({5, 5})}).status == Status::shape_mismatch);
+  CHECK(run(module, {counting({0, 6}), ints({0, 0})}).status == Status::shape_mismatch);  // n is at least 1
+}
+
+TEST_CASE("sizes that may be 1 broadcast, and others do not") {
+  Module module = module_of(
+      "def @main(%a: Tensor[(n, 1), float32], %b: Tensor[(m), float32], %c: Tensor[(k), float32]) {\n"
+      "  (%a + %b) * %c\n}");
+  CHECK(str(module.functions.at("main").result_type) == "Tensor[(n, max(k, m)), float32]");
+  for (auto [m, k] : {std::pair<int64_t, int64_t>{3, 3}, {3, 1}, {1, 3}, {1, 1}}) {
+    auto r = run(module, {counting({2, 1}), counting({m}), counting({k})});
+    CHECK(r.status == Status::ok);
+    CHECK(r.results[0].shape() == std::vector<int64_t>{2, std::max(m, k)});
+  }
+  CHECK(run(module, {counting({2, 1}), counting({3}), counting({2})}).status == Status::shape_mismatch);
+}
+
+TEST_CASE("a size that must be divisible") {
+  Module module = module_of("def @main(%x: Tensor[(n, 6), float32]) { reshape(%x, newshape=[-1, 4]) }");
+  CHECK(str(module.functions.at("main").result_type) == "Tensor[(floor_div(3 * n, 2), 4), float32]");
+  CHECK(run(module, {counting({2, 6})}).results[0].shape() == std::vector<int64_t>{3, 4});
+  CHECK(run(module, {counting({3, 6})}).status == Status::shape_mismatch);
+}
+
+TEST_CASE("functions have sizes of their own") {
+  Module module = module_of(
+      "def @double(%x: Tensor[(n), float32]) -> Tensor[(2 * n), float32] {\n"
+      "  reshape(broadcast_to(reshape(%x, newshape=[1, n]), shape=[2, n]), newshape=[2 * n])\n}\n"
+      "def @main(%x: Tensor[(n), float32]) { @double(@double(%x)) }");
+  auto r = run(module, {counting({3})});
+  REQUIRE(r.status == Status::ok);
+  CHECK(r.results[0].shape() == std::vector<int64_t>{12});
+  CHECK(r.results[0].number_at(11) == 2);
+}
+
+}  // namespace dlcc::relay
