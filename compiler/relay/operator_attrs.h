@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "relay/attrs.h"
@@ -16,6 +17,8 @@ struct TypeError {
   DiagnosticId id;      // shape_mismatch, type_mismatch, bad_attribute, ...
   std::string message;  // expected and found, without the operands' types, which the caller prints
   std::string help;
+  // Two sizes that must be equal, if they can be: a match_cast of an operand may make them so.
+  std::optional<std::pair<Dim, Dim>> unproved = {};
 };
 
 namespace detail {

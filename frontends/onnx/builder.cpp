@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "shape/facts.h"
 #include "tensor/evaluate.h"
 
 namespace dlcc::frontends::onnx {
@@ -144,17 +145,48 @@ Value BlockBuilder::check_sizes(const Value& value, const Shape& sizes, const So
   return {checked, {sizes, value.type.dtype}, false, value.role};
 }
 
+// The operands with equal sizes where `sizes` says so. False if that changes none of them.
+bool BlockBuilder::make_equal(const std::pair<Dim, Dim>& sizes, Values& args, const SourceLocation& location) {
+  Facts facts;
+  if (!facts.assume_equal(sizes.first, sizes.second)) return false;
+  bool changed = false;
+  for (Value& arg : args) {
+    Shape shape = arg.type.shape;
+    for (Dim& d : shape) d = facts.apply(d);
+    if (shape == arg.type.shape) continue;
+    arg = check_sizes(arg, shape, location);
+    changed = true;
+  }
+  return changed;
+}
+
+relay::Operands BlockBuilder::operands_of(const Values& args) const {
+  relay::Operands operands;
+  for (const Value& arg : args) operands.push_back({arg.type, known(arg)});
+  return operands;
+}
+
+// The type of a call; the arguments become those that it is decided for.
+std::variant<relay::TypedCall, relay::TypeError> BlockBuilder::typed(const relay::Operator& op,
+                                                                     const relay::Attrs& attrs, Values& args,
+                                                                     const SourceLocation& location) {
+  while (true) {
+    auto outcome = relay::type_call(op, attrs, operands_of(args));
+    const auto* error = std::get_if<relay::TypeError>(&outcome);
+    if (!error || !error->unproved || !make_equal(*error->unproved, args, location)) return outcome;
+  }
+}
+
 std::variant<Values, relay::TypeError> BlockBuilder::call(const std::string& name, const Values& args,
                                                           const relay::Attrs& attrs, size_t results,
                                                           const SourceLocation& location) {
   const relay::Operator* op = relay::op(name);
-  relay::Operands operands;
-  for (const Value& arg : args) operands.push_back({arg.type, known(arg)});
-  auto typed = relay::type_call(*op, attrs, operands);
-  if (auto* error = std::get_if<relay::TypeError>(&typed)) return *error;
-  auto& [known_attrs, operand_count, outcome] = std::get<relay::TypedCall>(typed);
-  operands.erase(operands.begin() + static_cast<std::ptrdiff_t>(operand_count), operands.end());
-  const Values tensor_args(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(operand_count));
+  Values tensor_args = args;
+  auto checked = typed(*op, attrs, tensor_args, location);
+  if (auto* error = std::get_if<relay::TypeError>(&checked)) return *error;
+  auto& [known_attrs, operand_count, outcome] = std::get<relay::TypedCall>(checked);
+  tensor_args.resize(operand_count);
+  const relay::Operands operands = operands_of(tensor_args);
   relay::Type type = with_new_symbols(outcome);
 
   std::vector<TensorType> tensors;

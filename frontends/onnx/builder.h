@@ -48,8 +48,9 @@ class BlockBuilder {
   // The first `count` fields of a tuple.
   Values fields(const relay::Var& tuple, size_t count, const std::string& name, const SourceLocation&);
 
-  // Applies an operator to values, none of them poisoned. If its result is a tuple: the first `results` fields. Unknown
-  // sizes of the result are new symbols.
+  // Applies an operator to values, none of them poisoned. Operands whose sizes must be equal, but cannot be proved to
+  // be, get equal ones by match_cast. If its result is a tuple: the first `results` fields. Unknown sizes of the result
+  // are new symbols.
   std::variant<Values, relay::TypeError> call(const std::string& op, const Values& args, const relay::Attrs& attrs,
                                               size_t results, const SourceLocation&);
 
@@ -66,6 +67,10 @@ class BlockBuilder {
 
  private:
   relay::Type with_new_symbols(const relay::Type&);
+  std::variant<relay::TypedCall, relay::TypeError> typed(const relay::Operator&, const relay::Attrs&, Values& args,
+                                                         const SourceLocation&);
+  relay::Operands operands_of(const Values& args) const;
+  bool make_equal(const std::pair<Dim, Dim>& sizes, Values& args, const SourceLocation&);
 
   relay::Module& module_;
   relay::KnownValues known_;

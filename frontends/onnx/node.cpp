@@ -189,8 +189,8 @@ Values Node::call_fields(const std::string& op, const Values& args, const relay:
   if (poisoned) return Values(results, Value::poison());
   auto outcome = c_.builder.call(op, args, attrs, results, c_.location);
   if (auto* error = std::get_if<relay::TypeError>(&outcome)) {
-    auto [id, message, help] = in_words_of_onnx(*error, *relay::op(op), args);
-    fail(id, message, help);
+    const relay::TypeError worded = in_words_of_onnx(*error, *relay::op(op), args);
+    fail(worded.id, worded.message, worded.help);
     return Values(results, Value::poison());
   }
   Values values = std::get<Values>(std::move(outcome));

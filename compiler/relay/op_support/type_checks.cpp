@@ -55,10 +55,11 @@ Failure check_rank(const TensorType& type, const char* what, int rank) {
 
 Failure check_equal(const Dim& a, const std::string& what_a, const Dim& b, const std::string& what_b) {
   if (a == b) return std::nullopt;
-  bool symbolic = !a.is_constant() || !b.is_constant();
-  return shape_error(
-      fmt::format("{} must equal {}, found {} and {}", what_a, what_b, a.str(), b.str()),
-      symbolic ? "the two sizes cannot be proved equal; name them with the same symbol or check with match_cast" : "");
+  TypeError error = shape_error(fmt::format("{} must equal {}, found {} and {}", what_a, what_b, a.str(), b.str()));
+  if (provably_different(a, b)) return error;
+  error.help = "the two sizes cannot be proved equal; name them with the same symbol or check with match_cast";
+  error.unproved = {a, b};
+  return error;
 }
 
 Failure check_positive(const char* attribute, const std::vector<int64_t>& values) {

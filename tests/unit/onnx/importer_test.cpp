@@ -58,6 +58,18 @@ TEST_CASE("the declared result of an operand that is a graph input is checked at
   CHECK(body(graph_bytes(start + value("output", "y", 1, {"a", "b"}))) == "  reshape(%x, %s)\n");
 }
 
+TEST_CASE("sizes that must be equal are checked at run time") {
+  auto product = [](const std::string& rows) {
+    return body(graph_bytes(value("input", "a", 1, {"2", "k"}) + value("input", "b", 1, {rows, "3"}) +
+                            "output { name: 'y' } " + node("MatMul", {"a", "b"}, {"y"})));
+  };
+  CHECK(product("k") == "  nn.matmul(%a, %b)\n");
+  CHECK(product("n") ==
+        "  let %b_1: Tensor[(k, 3), float32] = match_cast(%b, Tensor[(k, 3), float32]);\n  nn.matmul(%a, %b_1)\n");
+  CHECK(product("7") ==
+        "  let %a_1: Tensor[(2, 7), float32] = match_cast(%a, Tensor[(2, 7), float32]);\n  nn.matmul(%a_1, %b)\n");
+}
+
 TEST_CASE("unsorted nodes are sorted") {
   std::string graph = value("input", "x", 1, {"2"}) + value("output", "y", 1, {"2"}) + node("Exp", {"a"}, {"y"}) +
                       node("Neg", {"x"}, {"a"});
