@@ -4,7 +4,9 @@
 // Rules
 //   * Every temporary that a step uses is inside the arena, at a multiple of its alignment. The arena's alignment is a
 //     multiple of that of every temporary.
-//   * A view is inside its base, and the base is not a view.
+//   * A view is inside its base, and the base is not a view. A view that begins at a scalar may be anywhere in its
+//   base:
+//     a read of it finds the base's value in every byte, a write leaves bytes undefined that held another value.
 //   * A kernel's parameter has at most the bytes of its operand, and at most the alignment that is known of the
 //     operand's address.
 //   * A read finds its own value (or views of it) in every byte, on every path. The state after a branch is what both
@@ -54,6 +56,15 @@ class Memory {
     split(at.begin);
     split(at.end);
     segments_.erase(segments_.lower_bound(at.begin), segments_.lower_bound(at.end));
+  }
+
+  // Bytes of the range that do not belong to `owner` become undefined.
+  void clear_others(Bytes at, ValueId owner) {
+    if (at.begin >= at.end) return;
+    split(at.begin);
+    split(at.end);
+    for (auto it = segments_.lower_bound(at.begin); it != segments_.lower_bound(at.end);)
+      it = it->second.owner == owner ? std::next(it) : segments_.erase(it);
   }
 
   // The first byte of the range that does not belong to `owner`.
@@ -183,6 +194,8 @@ class Checker {
         address_[v] = address_[base_id(v)] + program_.values[v].base_offset;
   }
 
+  bool begins_at_scalar(ValueId v) const { return static_cast<bool>(program_.values[v].begin); }
+
   void check_view(ValueId v) const {
     const Value& view = program_.values[v];
     if (view.base < 0 || view.base >= static_cast<ValueId>(program_.values.size()) ||
@@ -204,7 +217,11 @@ class Checker {
            value.alignment);
   }
 
-  Bytes range_of(ValueId v) const { return {address_[v], address_[v] + program_.values[v].bytes}; }
+  // The bytes that an access of the value can touch.
+  Bytes range_of(ValueId v) const {
+    const ValueId owner = begins_at_scalar(v) ? base_id(v) : v;
+    return {address_[owner], address_[owner] + program_.values[owner].bytes};
+  }
 
   // The largest power of two that is known to divide the value's address at run time.
   int64_t known_alignment(ValueId v) const {
@@ -218,7 +235,8 @@ class Checker {
     } else if (base.storage == Storage::constant) {
       alignment = std::max(element, base.alignment);
     }
-    while (alignment > 1 && offset % alignment != 0) alignment /= 2;
+    const int64_t stride = begins_at_scalar(v) ? program_.values[v].stride : 0;
+    while (alignment > 1 && (offset % alignment != 0 || stride % alignment != 0)) alignment /= 2;
     return alignment;
   }
 
@@ -263,9 +281,22 @@ class Checker {
     }
     check_disjoint(call, operands, where);
     for (const Operand& o : operands)
-      if (o.access != Access::read) memory.clear(o.bytes);
+      if (o.access != Access::read) clear(o.value, memory);
     for (const Operand& o : operands)
-      if (o.access == Access::write) memory.write(o.bytes, base_id(o.value));
+      if (o.access == Access::write) write(o.value, memory);
+  }
+
+  void clear(ValueId v, Memory& memory) const {
+    if (begins_at_scalar(v))
+      memory.clear_others(range_of(v), base_id(v));
+    else
+      memory.clear(range_of(v));
+  }
+  void write(ValueId v, Memory& memory) const {
+    if (begins_at_scalar(v))
+      memory.clear_others(range_of(v), base_id(v));
+    else
+      memory.write(range_of(v), base_id(v));
   }
 
   std::vector<Operand> match_operands(const KernelVariants& kernel, const Invoke& call,
@@ -325,32 +356,57 @@ class Checker {
     read(memory, copy.from, where);
     check_writable(copy.to, where);
     const Bytes from = range_of(copy.from), to = range_of(copy.to);
-    if (from.end - from.begin != to.end - to.begin) fail("{}: sizes differ", where);
+    if (program_.values[copy.from].bytes != program_.values[copy.to].bytes) fail("{}: sizes differ", where);
     if (from.overlaps(to)) fail("{}: source and destination overlap", where);
-    memory.write(to, base_id(copy.to));
+    write(copy.to, memory);
   }
 
-  void read_condition(const Memory& memory, ValueId v, const char* where) const {
-    read(memory, v, where);
-    if (program_.values[v].bytes != 1) fail("{}: {} has {} bytes, not 1", where, label(v), program_.values[v].bytes);
+  void execute(const Read& step, Memory& memory) {
+    const std::string where = fmt::format("read of scalar '{}'", step.result->name);
+    read(memory, step.from, where);
+    check_element(step.from, step.element, where);
   }
+
+  void execute(const Write& step, Memory& memory) {
+    const std::string where = fmt::format("write of a scalar to %{}", step.to);
+    check_writable(step.to, where);
+    check_element(step.to, step.element, where);
+    const int64_t size = storage_bytes(program_.values[step.to].type, 1);
+    const int64_t begin = range_of(step.to).begin + step.element * size;
+    if (begins_at_scalar(step.to))
+      write(step.to, memory);
+    else
+      memory.write({begin, begin + size}, base_id(step.to));
+  }
+
+  void check_element(ValueId v, int64_t element, const std::string& where) const {
+    const int64_t size = storage_bytes(program_.values[v].type, 1);
+    if (element < 0 || element > program_.values[v].bytes / size - 1)
+      fail("{}: {} has no element {}", where, label(v), element);
+  }
+
+  void execute(const Compute&, Memory&) {}
+  void execute(const Require&, Memory&) {}
 
   void execute(const std::shared_ptr<Branch>& branch, Memory& memory) {
-    read_condition(memory, branch->condition, "condition of a branch");
     Memory other = memory;
     execute(branch->then_region, memory);
     execute(branch->else_region, other);
     memory = Memory::intersect(memory, other);
   }
 
-  // The memory before each test of the condition is what entry and every iteration agree on.
-  void execute(const std::shared_ptr<Repeat>& loop, Memory& memory) {
+  // The memory before each test is what entry and every iteration agree on. The loop ends after a test.
+  void execute(const std::shared_ptr<Loop>& loop, Memory& memory) {
     while (true) {
-      read_condition(memory, loop->condition, "condition of a loop");
-      Memory after = memory;
+      Memory tested = memory;
+      execute(loop->test, tested);
+      Memory after = tested;
       execute(loop->body, after);
       Memory next = Memory::intersect(memory, after);
-      if (next == memory) return;
+      if (next == memory) {
+        memory = std::move(tested);
+        return;
+      }
       memory = std::move(next);
     }
   }

@@ -1,6 +1,7 @@
 #include "lower/evaluate.h"
 
 #include <cstring>
+#include <map>
 
 namespace dlcc::lower {
 namespace {
@@ -41,20 +42,43 @@ class Evaluator {
                            std::memmove(to.data(), bytes(s.from).data(), to.size());
                            return tensor::Status::ok;
                          },
-                         [&](const std::shared_ptr<Branch>& s) {
-                           return run(bytes(s->condition)[0] != std::byte{0} ? s->then_region : s->else_region);
+                         [&](const Compute& s) { return define(s.result, scalar(s.value)); },
+                         [&](const Read& s) { return define(s.result, element(s.from, s.element)); },
+                         [&](const Write& s) {
+                           std::span<const std::byte> from = scalar(s.value).bytes();
+                           std::span<std::byte> to = bytes(s.to).subspan(s.element * from.size());
+                           std::memcpy(to.data(), from.data(), from.size());
+                           return tensor::Status::ok;
                          },
-                         [&](const std::shared_ptr<Repeat>& s) {
-                           tensor::Status status = tensor::Status::ok;
-                           while (status == tensor::Status::ok && bytes(s->condition)[0] != std::byte{0})
-                             status = run(s->body);
-                           return status;
-                         },
+                         [&](const Require& s) { return holds(s.condition) ? tensor::Status::ok : s.status; },
+                         [&](const std::shared_ptr<Branch>& s) { return run(*s); },
+                         [&](const std::shared_ptr<Loop>& s) { return run(*s); },
                      },
                      step);
       if (status != tensor::Status::ok) return status;
     }
     return tensor::Status::ok;
+  }
+
+  tensor::Status run(const Branch& branch) {
+    bool taken = holds(branch.condition);
+    tensor::Status status = run(taken ? branch.then_region : branch.else_region);
+    if (status == tensor::Status::ok)
+      for (const Branch::Merge& m : branch.merges) define(m.result, scalar(taken ? m.then_value : m.else_value));
+    return status;
+  }
+
+  tensor::Status run(const Loop& loop) {
+    for (const Loop::Carried& c : loop.carried) define(c.var, scalar(c.initial));
+    for (;;) {
+      tensor::Status status = run(loop.test);
+      if (status != tensor::Status::ok || !holds(loop.condition)) return status;
+      status = run(loop.body);
+      if (status != tensor::Status::ok) return status;
+      std::vector<Constant> next;  // all are computed before any changes
+      for (const Loop::Carried& c : loop.carried) next.push_back(scalar(c.next));
+      for (size_t k = 0; k < next.size(); ++k) define(loop.carried[k].var, std::move(next[k]));
+    }
   }
 
   Constant value(ValueId id) {
@@ -64,11 +88,35 @@ class Evaluator {
   }
 
  private:
+  tensor::Status define(const tensor::Var& var, Constant c) {
+    scalars_.insert_or_assign(var, std::move(c));
+    return tensor::Status::ok;
+  }
+
+  Constant scalar(const tensor::Expr& e) {
+    const tensor::CompiledScalar& compiled = compiled_scalars_.try_emplace(e.get(), e).first->second;
+    std::vector<Constant> values;
+    for (const tensor::Var& v : compiled.variables()) values.push_back(scalars_.at(v));
+    return compiled.value(values);
+  }
+
+  bool holds(const tensor::Expr& condition) { return scalar(condition).integer_at(0) != 0; }
+
+  Constant element(ValueId id, int64_t index) {
+    const Value& v = program_.values[static_cast<size_t>(id)];
+    auto size = static_cast<size_t>(storage_bytes(v.type, 1));
+    std::span<std::byte> at = bytes(id).subspan(static_cast<size_t>(index) * size, size);
+    return Constant(v.type, {}, Bytes(at.begin(), at.end()));
+  }
+
   std::span<std::byte> bytes(ValueId id) {
     const Value& v = program_.values[static_cast<size_t>(id)];
-    Bytes& owner = memory_[static_cast<size_t>(v.storage == Storage::view ? v.base : id)];
-    return std::span(owner).subspan(static_cast<size_t>(v.storage == Storage::view ? v.base_offset : 0),
-                                    static_cast<size_t>(v.bytes));
+    if (v.storage != Storage::view) return memory_[static_cast<size_t>(id)];
+    Bytes& base = memory_[static_cast<size_t>(v.base)];
+    int64_t offset = v.base_offset, end = static_cast<int64_t>(base.size());
+    if (v.begin) offset += scalar(v.begin).integer_at(0) * v.stride;
+    DLCC_CHECK(offset >= 0 && offset <= end - v.bytes, "a view of {} bytes at {} in {} bytes", v.bytes, offset, end);
+    return std::span(base).subspan(static_cast<size_t>(offset), static_cast<size_t>(v.bytes));
   }
 
   tensor::Status invoke(const Invoke& call) {
@@ -79,7 +127,8 @@ class Evaluator {
       if (kernel.params[k].access == tensor::Access::read)
         args.push_back(Constant::view(kernel.params[k].buffer->type, static_shape(kernel.params[k].buffer->shape),
                                       bytes(call.operands[k]), nullptr));
-    tensor::EvaluationResult r = tensor::evaluate(kernel, args);
+    for (const tensor::Expr& e : call.scalars) args.push_back(scalar(e));
+    tensor::EvaluationResult r = compiled_kernels_.try_emplace(call.kernel, kernel).first->second.run(args);
     size_t next = 0;
     for (size_t k = 0; k < kernel.params.size() && r.status == tensor::Status::ok; ++k) {
       if (kernel.params[k].access != tensor::Access::write) continue;
@@ -92,6 +141,9 @@ class Evaluator {
   const Program& program_;
   size_t level_;
   std::vector<Bytes> memory_;
+  std::map<tensor::Var, Constant> scalars_;
+  std::map<int, tensor::CompiledKernel> compiled_kernels_;
+  std::map<const tensor::ExprNode*, tensor::CompiledScalar> compiled_scalars_;
 };
 
 }  // namespace

@@ -31,18 +31,20 @@ class Numbering {
     occurs(copy.from, at);
     occurs(copy.to, at);
   }
+  void number(const Read& read) { occurs(read.from, next_++); }
+  void number(const Write& write) { occurs(write.to, next_++); }
+  void number(const Compute&) {}
+  void number(const Require&) {}
   void number(const std::shared_ptr<Branch>& branch) {
-    occurs(branch->condition, next_++);
     number(branch->then_region);
     number(branch->else_region);
   }
-  void number(const std::shared_ptr<Repeat>& loop) {
+  void number(const std::shared_ptr<Loop>& loop) {
     LiveRange range;
     range.add(next_++);
+    number(loop->test);
     number(loop->body);
     range.add(next_++);
-    occurs(loop->condition, range.first);
-    occurs(loop->condition, range.last);
     timeline_.loops.push_back(range);
   }
 

@@ -1,9 +1,9 @@
 // The positions of a program's steps in time, and the live range of every value.
 //
-// Steps are numbered in the order of the program's text, so that the arms of a branch have disjoint positions; a branch
-// has a position of its own, where its condition is read. A loop has one position before and one after its body. A
-// value is live from its first to its last occurrence; a value that occurs both inside and outside of a loop is live
-// during all of the loop. An occurrence of a view is one of its base.
+// Steps are numbered in the order of the program's text, so that the arms of a branch have disjoint positions; a
+// loop has one position before its test and one after its body. A value is live from its first to its last occurrence;
+// a value that occurs both inside and outside of a loop is live during all of the loop. An occurrence of a view is one
+// of its base.
 #pragma once
 
 #include <cstdint>

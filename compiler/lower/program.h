@@ -1,14 +1,20 @@
 // The program IR: what lowering produces and code generation consumes. A program is a tree of regions, whose steps call
-// kernels, and the list of the values that the steps read and write.
+// kernels and compute scalars, and the list of the values in memory that the steps read and write.
 //
-// Semantics
-//   * Everything is static: sizes are numbers of bytes, dimensions are numbers.
-//   * A value is one dense block of memory. Its layout is part of the kernels that access it. Where temporaries are
-//     stored is not part of a program: lower/plan.h decides it.
+// Memory
+//   * A value is one dense block of memory of a static size. Its layout is part of the kernels that access it. Where
+//     temporaries are stored is not part of a program: lower/plan.h decides it.
 //   * Kernels write into memory that the call names (destination-passing style); they return a status and no value.
-//   * Steps run in order. A step whose status is not ok ends the run with this status.
 //   * On every path a value is written before it is read. Several steps may write it: in different arms of a branch,
 //     again in every iteration of a loop, or disjoint parts of it through views.
+//   * A view may begin at an index that is a scalar. The index is in range whenever a step uses the view: lowering
+//     places a Require before it.
+// Scalars
+//   * A scalar is a variable of the tensor IR: a counter, a condition, an element that control depends on. It is held
+//     in a register, has one definition, and is visible after it in its region and in the regions nested there.
+//   * Scalar expressions have no loads. Their meaning is that of tensor/ir.h.
+// Control
+//   * Steps run in order. A step whose status is not ok ends the run with this status.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +35,7 @@ enum class Storage : uint8_t {
   output,     // the caller's memory; aligned to its element only
   constant,   // read-only data in the object, or in the file of weights
   temporary,  // the arena, at the planned offset
-  view,       // part of another value (`base`, `base_offset`)
+  view,       // part of another value (`base`)
 };
 
 struct Value {
@@ -41,13 +47,18 @@ struct Value {
   Storage storage = Storage::temporary;
   int index = 0;            // among the inputs, outputs or constants
   ValueId base = -1;        // of a view; never a view itself
-  int64_t base_offset = 0;  // bytes
+  int64_t base_offset = 0;  // of a view: bytes
+  // Of a view whose place is decided at run time: it begins at base_offset + begin * stride bytes. Null: at
+  // base_offset.
+  tensor::Expr begin = {};
+  int64_t stride = 0;
 };
 
 // Calls a kernel: one operand for each of its parameters, in their order (reads, writes, scratch).
 struct Invoke {
   int kernel;
   std::vector<ValueId> operands;
+  std::vector<tensor::Expr> scalars = {};  // one for each scalar parameter
   // Pairs (write parameter, read parameter): every element of the read operand is last read before or when the same
   // element of the written operand is stored. So both may have the same address.
   std::vector<std::pair<int, int>> in_place;
@@ -59,21 +70,56 @@ struct Invoke {
 struct Copy {
   ValueId from, to;
 };
+// Defines a scalar.
+struct Compute {
+  tensor::Var result;
+  tensor::Expr value;
+};
+// Defines a scalar: the element of a value with the row-major index `element`.
+struct Read {
+  tensor::Var result;
+  ValueId from;
+  int64_t element = 0;
+};
+// Stores a scalar into the element of a value with the row-major index `element`.
+struct Write {
+  ValueId to;
+  int64_t element = 0;
+  tensor::Expr value;
+};
+// Ends the run with `status` unless the condition holds.
+struct Require {
+  tensor::Expr condition;
+  tensor::Status status;
+};
 struct Branch;
-struct Repeat;
-using Step = std::variant<Invoke, Copy, std::shared_ptr<Branch>, std::shared_ptr<Repeat>>;
+struct Loop;
+using Step = std::variant<Invoke, Copy, Compute, Read, Write, Require, std::shared_ptr<Branch>, std::shared_ptr<Loop>>;
 
 struct Region {
   std::vector<Step> steps;
 };
 struct Branch {
-  ValueId condition;  // one byte, bool
+  tensor::Expr condition;  // bool
   Region then_region, else_region;
+  // Scalars that the branch defines, each with its value at the end of either arm.
+  struct Merge {
+    tensor::Var result;
+    tensor::Expr then_value, else_value;
+  };
+  std::vector<Merge> merges = {};
 };
-// A pre-tested loop: runs `body` while the byte `condition` is true. The body writes the condition again. Lowering does
-// not make loops yet.
-struct Repeat {
-  ValueId condition;
+// A loop that is tested before each iteration: `test` runs, then `body` if `condition` holds, else the loop ends. The
+// scalars of `test` and the carried ones are visible in the body and after the loop.
+struct Loop {
+  // A scalar that has the value `initial` before the first iteration and `next` at the end of each iteration.
+  struct Carried {
+    tensor::Var var;
+    tensor::Expr initial, next;
+  };
+  std::vector<Carried> carried;
+  Region test;
+  tensor::Expr condition;  // bool, over carried scalars and those of `test`
   Region body;
 };
 

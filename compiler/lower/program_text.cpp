@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "tensor/print_expr.h"
+#include "tensor/text.h"
+
 namespace dlcc::lower {
 namespace {
 
@@ -75,6 +78,7 @@ class Printer {
     text_ += fmt::format("%{} = {}", v, storage_name(value.storage));
     if (value.storage == Storage::view) {
       text_ += fmt::format(" of %{} + {}", value.base, value.base_offset);
+      if (value.begin) text_ += fmt::format(" + ({}) * {}", names_.expr(value.begin), value.stride);
     } else if (value.storage != Storage::temporary) {
       text_ += fmt::format(" {}", value.index);
     }
@@ -107,6 +111,7 @@ class Printer {
   void print(const Invoke& call, int depth) {
     std::vector<std::string> operands;
     for (ValueId v : call.operands) operands.push_back(fmt::format("%{}", v));
+    for (const tensor::Expr& e : call.scalars) operands.push_back(names_.expr(e));
     std::string text = fmt::format("{}({})", program_.kernels.at(call.kernel).name, fmt::join(operands, ", "));
     for (const auto& [written, read] : call.in_place)
       text += fmt::format(", {} may replace {}", operands.at(written), operands.at(read));
@@ -114,21 +119,58 @@ class Printer {
     line(depth, text);
   }
   void print(const Copy& copy, int depth) { line(depth, fmt::format("copy(%{}, %{})", copy.from, copy.to)); }
+  void print(const Compute& s, int depth) {
+    std::string value = names_.expr(s.value);
+    line(depth, fmt::format("let {} = {}", declaration(s.result), value));
+  }
+  void print(const Read& s, int depth) {
+    line(depth, fmt::format("let {} = %{}[{}]", declaration(s.result), s.from, s.element));
+  }
+  void print(const Write& s, int depth) {
+    line(depth, fmt::format("%{}[{}] = {}", s.to, s.element, names_.expr(s.value)));
+  }
+  void print(const Require& s, int depth) {
+    line(depth, fmt::format("require {} : {}", names_.expr(s.condition), tensor::text_of(s.status)));
+  }
+  // let x: i64 = if c { ... yield 1 } else { ... yield 2 }
   void print(const std::shared_ptr<Branch>& branch, int depth) {
-    line(depth, fmt::format("if %{} {{", branch->condition));
+    std::string results, then_values, else_values;
+    std::string condition = names_.expr(branch->condition);
+    for (const Branch::Merge& m : branch->merges) append(results, declaration(m.result));
+    line(depth, fmt::format("{}if {} {{", results.empty() ? "" : "let " + results + " = ", condition));
     region(branch->then_region, depth + 1);
+    for (const Branch::Merge& m : branch->merges) append(then_values, names_.expr(m.then_value));
+    if (!then_values.empty()) line(depth + 1, "yield " + then_values);
     line(depth, "} else {");
     region(branch->else_region, depth + 1);
+    for (const Branch::Merge& m : branch->merges) append(else_values, names_.expr(m.else_value));
+    if (!else_values.empty()) line(depth + 1, "yield " + else_values);
     line(depth, "}");
   }
-  void print(const std::shared_ptr<Repeat>& loop, int depth) {
-    line(depth, fmt::format("while %{} {{", loop->condition));
+  // loop i: i64 = 0 { the test } while i < 10 { the body ... next i + 1 }
+  void print(const std::shared_ptr<Loop>& loop, int depth) {
+    std::string carried, next;
+    for (const Loop::Carried& c : loop->carried) {
+      std::string initial = names_.expr(c.initial);
+      append(carried, fmt::format("{} = {}", declaration(c.var), initial));
+    }
+    line(depth, fmt::format("loop {}{{", carried.empty() ? "" : carried + " "));
+    region(loop->test, depth + 1);
+    line(depth, fmt::format("}} while {} {{", names_.expr(loop->condition)));
     region(loop->body, depth + 1);
+    for (const Loop::Carried& c : loop->carried) append(next, names_.expr(c.next));
+    if (!next.empty()) line(depth + 1, "next " + next);
     line(depth, "}");
+  }
+
+  static void append(std::string& list, const std::string& item) { list += (list.empty() ? "" : ", ") + item; }
+  std::string declaration(const tensor::Var& v) {
+    return fmt::format("{}: {}", names_.of(v), tensor::short_name(v->type));
   }
 
   const Program& program_;
   const StoragePlan* plan_;
+  tensor::ExprPrinter names_;  // of scalars
   std::string text_;
   size_t counted_ = 0;  // characters of text_ that have been counted
   int lines_ = 0;       // their number of lines

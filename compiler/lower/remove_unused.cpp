@@ -4,9 +4,74 @@
 #include <set>
 
 #include "lower/walk.h"
+#include "tensor/visit.h"
 
 namespace dlcc::lower {
 namespace {
+
+// The scalars that are of use: those in kernel calls, stores, requirements, conditions and the places of views, and
+// those that other scalars of use are computed from.
+class UsedScalars {
+ public:
+  explicit UsedScalars(const Program& program) {
+    for (const Value& v : program.values) use(v.begin);
+    for_each_step(program.body, [&](const Step& step) { visit(step); });
+    while (!work_.empty()) {
+      tensor::Var v = std::move(work_.back());
+      work_.pop_back();
+      for (const tensor::Expr& e : definitions_[v]) use(e);
+    }
+  }
+
+  bool contains(const tensor::Var& v) const { return used_.contains(v); }
+
+ private:
+  void use(const tensor::Expr& e) {
+    if (!e) return;
+    tensor::for_each_expr(e, [&](const tensor::Expr& part) {
+      const auto* ref = tensor::as<tensor::VarRef>(part);
+      if (ref && used_.insert(ref->var).second) work_.push_back(ref->var);
+    });
+  }
+
+  void visit(const Step& step) {
+    if (const auto* compute = std::get_if<Compute>(&step)) {
+      definitions_[compute->result] = {compute->value};
+    } else if (const auto* branch = std::get_if<std::shared_ptr<Branch>>(&step)) {
+      use((*branch)->condition);
+      for (const Branch::Merge& m : (*branch)->merges) definitions_[m.result] = {m.then_value, m.else_value};
+    } else if (const auto* loop = std::get_if<std::shared_ptr<Loop>>(&step)) {
+      use((*loop)->condition);
+      for (const Loop::Carried& c : (*loop)->carried) definitions_[c.var] = {c.initial, c.next};
+    } else {
+      for_each_scalar_expr(step, [&](const tensor::Expr& e) { use(e); });
+    }
+  }
+
+  std::set<tensor::Var> used_;
+  std::vector<tensor::Var> work_;
+  std::map<tensor::Var, std::vector<tensor::Expr>> definitions_;
+};
+
+void remove_unused_scalars(Region& region, const UsedScalars& used) {
+  std::erase_if(region.steps, [&](const Step& step) {
+    const auto* compute = std::get_if<Compute>(&step);
+    const auto* read = std::get_if<Read>(&step);
+    return (compute && !used.contains(compute->result)) || (read && !used.contains(read->result));
+  });
+  for (Step& step : region.steps) {
+    if (auto* branch = std::get_if<std::shared_ptr<Branch>>(&step)) {
+      std::erase_if((*branch)->merges, [&](const Branch::Merge& m) { return !used.contains(m.result); });
+      remove_unused_scalars((*branch)->then_region, used);
+      remove_unused_scalars((*branch)->else_region, used);
+    }
+    if (auto* loop = std::get_if<std::shared_ptr<Loop>>(&step)) {
+      std::erase_if((*loop)->carried, [&](const Loop::Carried& c) { return !used.contains(c.var); });
+      remove_unused_scalars((*loop)->test, used);
+      remove_unused_scalars((*loop)->body, used);
+    }
+  }
+}
 
 // The values that inputs, outputs and steps refer to, and their bases.
 std::set<ValueId> used_values(Program& program) {
@@ -53,6 +118,7 @@ void remove_unused_kernels(Program& program) {
 }  // namespace
 
 void remove_unused(Program& program) {
+  remove_unused_scalars(program.body, UsedScalars(program));
   remove_unused_values(program);
   remove_unused_kernels(program);
 }

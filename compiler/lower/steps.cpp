@@ -54,11 +54,19 @@ int count_steps(const Program& program) {
   return count;
 }
 
-int64_t total_macs(const Program& program) {
+static int64_t macs_of(const Region& region) {
   int64_t total = 0;
-  for_each_call(program.body, [&](const Invoke& call) { total += call.macs; });
+  for (const Step& step : region.steps) {
+    if (const auto* call = std::get_if<Invoke>(&step)) total += call->macs;
+    if (const auto* branch = std::get_if<std::shared_ptr<Branch>>(&step))
+      total += macs_of((*branch)->then_region) + macs_of((*branch)->else_region);
+    if (const auto* loop = std::get_if<std::shared_ptr<Loop>>(&step))
+      total += macs_of((*loop)->test) + constant_trip_count(**loop).value_or(1) * macs_of((*loop)->body);
+  }
   return total;
 }
+
+int64_t total_macs(const Program& program) { return macs_of(program.body); }
 
 std::vector<StepCost> step_costs(const Program& program) {
   std::vector<StepCost> costs;

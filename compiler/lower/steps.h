@@ -13,7 +13,8 @@ namespace dlcc::lower {
 // numbers.
 int count_steps(const Program&);
 
-// Multiply-accumulate operations of all calls. Both arms of a branch count, the body of a loop counts once.
+// Multiply-accumulate operations of all calls. Both arms of a branch count. The body of a loop counts once for each
+// iteration if their number is constant, else once.
 int64_t total_macs(const Program&);
 
 // One kernel call, or a copy.

@@ -12,7 +12,10 @@ void walk(AnyRegion& region, const Visit& visit) {
       walk<AnyRegion>((*branch)->then_region, visit);
       walk<AnyRegion>((*branch)->else_region, visit);
     }
-    if (auto* loop = std::get_if<std::shared_ptr<Repeat>>(&step)) walk<AnyRegion>((*loop)->body, visit);
+    if (auto* loop = std::get_if<std::shared_ptr<Loop>>(&step)) {
+      walk<AnyRegion>((*loop)->test, visit);
+      walk<AnyRegion>((*loop)->body, visit);
+    }
   }
 }
 
@@ -39,10 +42,77 @@ void for_each_value(Region& region, const std::function<void(ValueId&)>& visit) 
                      for (ValueId& id : s.operands) visit(id);
                    },
                    [&](Copy& s) { visit(s.from), visit(s.to); },
-                   [&](auto& branch_or_loop) { visit(branch_or_loop->condition); },
+                   [&](Read& s) { visit(s.from); },
+                   [&](Write& s) { visit(s.to); },
+                   [](auto&) {},
                },
                step);
   });
+}
+
+void for_each_scalar_expr(const Step& step, const std::function<void(const tensor::Expr&)>& visit) {
+  std::visit(overloaded{
+                 [&](const Invoke& s) {
+                   for (const tensor::Expr& e : s.scalars) visit(e);
+                 },
+                 [](const Copy&) {},
+                 [&](const Compute& s) { visit(s.value); },
+                 [](const Read&) {},
+                 [&](const Write& s) { visit(s.value); },
+                 [&](const Require& s) { visit(s.condition); },
+                 [&](const std::shared_ptr<Branch>& s) {
+                   visit(s->condition);
+                   for (const Branch::Merge& m : s->merges) visit(m.then_value), visit(m.else_value);
+                 },
+                 [&](const std::shared_ptr<Loop>& s) {
+                   for (const Loop::Carried& c : s->carried) visit(c.initial), visit(c.next);
+                   visit(s->condition);
+                 },
+             },
+             step);
+}
+
+namespace {
+
+// The expression that a scalar of the region stands for, if it is defined by one there.
+tensor::Expr definition(const Region& region, const tensor::Expr& e) {
+  const auto* ref = tensor::as<tensor::VarRef>(e);
+  for (const Step& step : region.steps)
+    if (const auto* c = std::get_if<Compute>(&step); ref && c && c->result == ref->var) return c->value;
+  return e;
+}
+
+bool is_scalar(const tensor::Expr& e, const tensor::Var& v) {
+  const auto* ref = tensor::as<tensor::VarRef>(e);
+  return ref && ref->var == v;
+}
+
+}  // namespace
+
+std::optional<tensor::Expr> upper_limit(const Loop& loop, const tensor::Var& scalar) {
+  std::vector<tensor::Expr> conjuncts = {loop.condition};
+  while (!conjuncts.empty()) {
+    const tensor::Expr condition = definition(loop.test, conjuncts.back());
+    conjuncts.pop_back();
+    const auto* b = tensor::as<tensor::Binary>(condition);
+    if (!b) continue;
+    if (b->op == tensor::BinaryOp::lt && is_scalar(b->a, scalar)) return b->b;
+    if (b->op == tensor::BinaryOp::logical_and) conjuncts.insert(conjuncts.end(), {b->b, b->a});
+  }
+  return std::nullopt;
+}
+
+std::optional<int64_t> constant_trip_count(const Loop& loop) {
+  const auto* less = tensor::as<tensor::Binary>(definition(loop.test, loop.condition));
+  if (!less || less->op != tensor::BinaryOp::lt) return std::nullopt;
+  const auto limit = tensor::constant_integer(less->b);
+  for (const Loop::Carried& c : loop.carried) {
+    const auto first = tensor::constant_integer(c.initial);
+    const auto* sum = tensor::as<tensor::Binary>(definition(loop.body, c.next));
+    if (!limit || !first || !is_scalar(less->a, c.var) || !sum || sum->op != tensor::BinaryOp::add) continue;
+    if (is_scalar(sum->a, c.var) && tensor::constant_integer(sum->b) == 1) return std::max<int64_t>(*limit - *first, 0);
+  }
+  return std::nullopt;
 }
 
 }  // namespace dlcc::lower

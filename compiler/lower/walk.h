@@ -1,5 +1,4 @@
-// Walks over the steps of a region in the order of the program's text: the steps of inner regions come after the branch
-// or loop that they belong to.
+// Visits the steps of a program in the order of its text: the test of a loop before its body, both arms of a branch.
 #pragma once
 
 #include <functional>
@@ -9,12 +8,19 @@
 namespace dlcc::lower {
 
 void for_each_step(const Region&, const std::function<void(const Step&)>& visit);
-
-// Calls `visit` on the kernel calls alone.
 void for_each_call(const Region&, const std::function<void(const Invoke&)>& visit);
 void for_each_call(Region&, const std::function<void(Invoke&)>& visit);
 
-// Calls `visit` on every reference of a step to a value: operands and conditions.
+// Every occurrence of a value in a step.
 void for_each_value(Region&, const std::function<void(ValueId&)>& visit);
+
+// The expressions over scalars in a step, without those in the regions of a branch or loop.
+void for_each_scalar_expr(const Step&, const std::function<void(const tensor::Expr&)>& visit);
+
+// The `limit` for which the condition of the loop is, or implies, `scalar < limit`; empty if there is none.
+std::optional<tensor::Expr> upper_limit(const Loop&, const tensor::Var& scalar);
+
+// The number of iterations of a loop, if it is constant: a carried scalar counts from a literal to a literal.
+std::optional<int64_t> constant_trip_count(const Loop&);
 
 }  // namespace dlcc::lower

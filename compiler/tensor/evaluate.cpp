@@ -10,6 +10,7 @@
 #include "tensor/passes/expand_math.h"
 #include "tensor/schedules/naive.h"
 #include "tensor/verify.h"
+#include "tensor/visit.h"
 
 namespace dlcc::tensor {
 namespace {
@@ -110,9 +111,23 @@ Constant result_of(const BufferNode& b, DType type, const Memory& m) {
 
 }  // namespace
 
+// The kernel with a read parameter of rank 0 in place of each scalar parameter, after the other read parameters.
+static Kernel with_scalars_in_memory(Kernel kernel) {
+  auto first_write = std::ranges::find_if(kernel.params, [](const Parameter& p) { return p.access != Access::read; });
+  std::vector<Parameter> scalars;
+  for (const Var& v : kernel.scalars) scalars.push_back({make_buffer(v->name, v->type, {}), Access::read});
+  for (size_t k = scalars.size(); k-- > 0;)
+    kernel.body = let(kernel.scalars[k], load(scalars[k].buffer, {}), kernel.body);
+  kernel.params.insert(first_write, scalars.begin(), scalars.end());
+  kernel.scalars.clear();
+  return kernel;
+}
+
 CompiledKernel::CompiledKernel(const Kernel& given, Precision precision)
-    : name_(given.name), params_(given.params), precision_(precision) {
-  Kernel kernel = given;
+    : CompiledKernel(precision, given.scalars.empty() ? given : with_scalars_in_memory(given)) {}
+
+CompiledKernel::CompiledKernel(Precision precision, Kernel kernel)
+    : name_(kernel.name), params_(kernel.params), precision_(precision) {
   if (precision == Precision::specified) {
     kernel.body = expand_math(kernel.body);
     verify_after("expand_math", kernel);
@@ -147,6 +162,14 @@ EvaluationResult CompiledKernel::run(std::span<const Constant> args) const {
   }
   return result;
 }
+
+// The kernel that stores the value of an expression over scalar parameters.
+static Kernel kernel_of(const Expr& e, const std::vector<Var>& variables) {
+  Buffer result = make_buffer("result", e.type(), {});
+  return {"scalar", {{result, Access::write}}, store(result, {}, e), variables};
+}
+
+CompiledScalar::CompiledScalar(const Expr& e) : variables_(variables_in(e)), kernel_(kernel_of(e, variables_)) {}
 
 EvaluationResult evaluate(const Kernel& kernel, std::span<const Constant> args, Precision precision) {
   return CompiledKernel(kernel, precision).run(args);

@@ -39,17 +39,35 @@ class CompiledKernel {
   EvaluationResult run(std::span<const Constant> args) const;
 
  private:
+  CompiledKernel(Precision, Kernel without_scalar_parameters);
+
   std::string name_;
   std::vector<Parameter> params_;
   Precision precision_;
   std::shared_ptr<const bytecode::Program> program_;
 };
 
-// Runs a definition. `args` have the types and shapes of the parameters, which are static; in float64 mode, arguments
-// for float parameters may be float64.
+// An expression without loads, compiled once.
+class CompiledScalar {
+ public:
+  explicit CompiledScalar(const Expr&);
+
+  const std::vector<Var>& variables() const { return variables_; }  // of the expression, each once
+
+  // Its value, of rank 0, given those of the variables.
+  Constant value(std::span<const Constant> values) const { return kernel_.run(values).results[0]; }
+
+ private:
+  std::vector<Var> variables_;
+  CompiledKernel kernel_;
+};
+
+// Runs a definition. `args` have the types and shapes of the parameters, which are static, then the types of the scalar
+// parameters; in float64 mode, arguments for float parameters may be float64.
 EvaluationResult evaluate(const TensorFunction&, std::span<const Constant> args, Precision = Precision::specified);
 
-// Runs a kernel. `args` are the contents of its `read` parameters in storage order; results are its `write` parameters.
+// Runs a kernel. `args` are the contents of its `read` parameters in storage order, then the values of its scalar
+// parameters, of rank 0; results are its `write` parameters.
 EvaluationResult evaluate(const Kernel&, std::span<const Constant> args, Precision = Precision::specified);
 
 }  // namespace dlcc::tensor

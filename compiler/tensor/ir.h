@@ -268,6 +268,7 @@ struct TensorFunction {
   std::vector<Buffer> params;
   std::vector<Buffer> results;  // each is a result of one or several stages
   std::vector<Stage> stages;
+  std::vector<Var> scalars = {};  // further parameters, passed by value; stages may use them
 };
 
 // ---- kernels
@@ -358,6 +359,7 @@ struct Kernel {
   std::string name;
   std::vector<Parameter> params;  // inputs, then outputs, then scratch
   Stmt body;
+  std::vector<Var> scalars = {};  // further parameters, passed by value
 };
 
 // ---- layouts

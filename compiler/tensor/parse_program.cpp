@@ -13,6 +13,19 @@ Status Parser::status() {
   fail(t, "expected a status");
 }
 
+// Whether a scalar parameter follows: "scalar t: i64". A buffer may have the name "scalar".
+bool Parser::at_scalar() const { return peek().is("scalar") && !peek(1).is(":"); }
+
+Var Parser::scalar() {
+  expect("scalar");
+  Token where = peek();
+  std::string name = identifier();
+  expect(":");
+  Var v = make_var(name, type());
+  bind(where, name, {v, nullptr});
+  return v;
+}
+
 TensorFunction Parser::function() {
   Nesting nest(*this, true);
   TensorFunction f;
@@ -20,7 +33,10 @@ TensorFunction Parser::function() {
   symbols();
   expect("(");
   while (!accept(")")) {
-    f.params.push_back(declaration(Scope::global));
+    if (at_scalar())
+      f.scalars.push_back(scalar());
+    else
+      f.params.push_back(declaration(Scope::global));
     if (!peek().is(")")) expect(",");
   }
   expect("->");
@@ -132,9 +148,13 @@ Kernel Parser::kernel() {
   symbols();
   expect("(");
   while (!accept(")")) {
-    Access access = accept("read") ? Access::read : accept("write") ? Access::write : Access::scratch;
-    if (access == Access::scratch) expect("scratch");
-    k.params.push_back({declaration(Scope::global), access});
+    if (at_scalar()) {
+      k.scalars.push_back(scalar());
+    } else {
+      Access access = accept("read") ? Access::read : accept("write") ? Access::write : Access::scratch;
+      if (access == Access::scratch) expect("scratch");
+      k.params.push_back({declaration(Scope::global), access});
+    }
     if (!peek().is(")")) expect(",");
   }
   expect("{");

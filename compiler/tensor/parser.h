@@ -85,6 +85,8 @@ class Parser {
   Dim dim_atom();
   Shape shape();
   Buffer declaration(Scope scope);
+  bool at_scalar() const;
+  Var scalar();
   std::vector<Axis> axes(Shape* origin = nullptr);
 
   // ---- expressions ----

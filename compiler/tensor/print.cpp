@@ -23,6 +23,9 @@ class Printer : ExprPrinter {
   std::string dim(const Dim&);
   std::string shape(const Shape&);
   std::string declaration(const Buffer& b);
+  std::string declaration(const Var& scalar) {
+    return fmt::format("scalar {}: {}", of(scalar), short_name(scalar->type));
+  }
   std::string axes(const std::vector<Axis>&);
   void stage(const Stage&);
   std::string reduction(const Reduction&, const std::vector<Expr>& values);
@@ -152,7 +155,9 @@ void Printer::function(const TensorFunction& f) {
     return s;
   };
   std::string header = "tensor " + quoted_name(f.name) + symbols(shapes);
-  header += fmt::format("({})", list(f.params));
+  std::string params = list(f.params);
+  for (const Var& v : f.scalars) params += (params.empty() ? "" : ", ") + declaration(v);
+  header += fmt::format("({})", params);
   header += fmt::format(" -> ({}) {{", list(f.results));
   line(0, header);
   for (const Stage& s : f.stages) stage(s);
@@ -235,6 +240,7 @@ void Printer::kernel(const Kernel& k) {
     std::string_view access = p.access == Access::read ? "read" : p.access == Access::write ? "write" : "scratch";
     params += fmt::format("{}{} {}", params.empty() ? "" : ", ", access, declaration(p.buffer));
   }
+  for (const Var& v : k.scalars) params += (params.empty() ? "" : ", ") + declaration(v);
   line(0, fmt::format("{}({}) {{", header, params));
   block(k.body, 1);
   line(0, "}");

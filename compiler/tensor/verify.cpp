@@ -1,7 +1,8 @@
 // The rules of tensor IR; type_rules.h has those for the types of expressions.
 //
 // Expressions
-//   * Each variable is in scope. No variable is bound twice in nested scopes.
+//   * Each variable is in scope. No variable is bound twice in nested scopes. Scalar parameters are in scope
+//   everywhere.
 // Buffers
 //   * Strides, unless empty, are one positive number per dimension. Local and register buffers have static shapes.
 // Definitions
@@ -120,6 +121,7 @@ void Verifier::buffer(const Buffer& b) {
 // ---- definitions ----------------------------------------------------------------------------------------------------
 
 void Verifier::function(const TensorFunction& f) {
+  for (const Var& v : f.scalars) bind(v);
   std::set<Buffer> known;
   for (const Buffer& b : f.params) {
     expect(known.insert(b).second, "{} is a parameter twice", b->name);
@@ -237,6 +239,7 @@ void Verifier::coverage(const TensorFunction& f) {
 // ---- kernels --------------------------------------------------------------------------------------------------------
 
 void Verifier::kernel(const Kernel& k) {
+  for (const Var& v : k.scalars) bind(v);
   Access last = Access::read;
   for (const Parameter& p : k.params) {
     expect(access_.emplace(p.buffer, p.access).second, "{} is a parameter twice", p.buffer->name);

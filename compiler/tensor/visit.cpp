@@ -219,6 +219,15 @@ void for_each_root_expr(const Stmt& root, const std::function<void(const Expr&)>
   });
 }
 
+std::vector<Var> variables_in(const Expr& root) {
+  std::vector<Var> variables;
+  for_each_expr(root, [&](const Expr& e) {
+    const VarRef* ref = as<VarRef>(e);
+    if (ref && std::ranges::find(variables, ref->var) == variables.end()) variables.push_back(ref->var);
+  });
+  return variables;
+}
+
 Free free_in(const Stmt& statement) {
   std::set<Var> variables;  // bound within, or found
   std::set<Buffer> buffers;

@@ -18,6 +18,9 @@ void for_each_root_expr(const Stmt&, const std::function<void(const Expr&)>& vis
 // Calls `visit` on the statement and its nested statements, outermost first.
 void for_each_stmt(const Stmt&, const std::function<void(const Stmt&)>& visit);
 
+// The variables of an expression, each once, in order of first use.
+std::vector<Var> variables_in(const Expr&);
+
 // The free variables and buffers of a statement: those that it uses and does not itself bind or allocate, in order of
 // first use.
 struct Free {

@@ -180,7 +180,7 @@ class Generator {
     assume_aligned_stack(module);
     std::optional<DebugInfo> debug;
     if (options_.text) debug.emplace(module, options_.text_file, options_.optimization > 0);
-    if (is_entry) emit_model(module, parts_, debug ? &*debug : nullptr);
+    if (is_entry) emit_model(module, parts_, *machine->getMCSubtargetInfo(), debug ? &*debug : nullptr);
     for (size_t k = unit.first; k < unit.last; ++k) {
       const tensor::Kernel& kernel = parts_.program.kernels[k].variants[unit.level];
       llvm::Function* function =

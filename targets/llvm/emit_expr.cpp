@@ -14,13 +14,16 @@ using llvm::Intrinsic::ID;
 
 // ---- types and helpers -----------------------------------------------------------------------------------
 
-llvm::Type* KernelEmitter::storage_type(DType t) {
-  if (t == dtype::f32) return b_.getFloatTy();
-  if (t == dtype::f64) return b_.getDoubleTy();
-  return b_.getIntNTy(std::max(bits(t), 8));  // narrow floats as bit patterns
+llvm::Type* type_of_scalar(llvm::LLVMContext& context, DType t) {
+  if (t == dtype::f32) return llvm::Type::getFloatTy(context);
+  if (t == dtype::f64) return llvm::Type::getDoubleTy(context);
+  if (is_bool(t)) return llvm::Type::getInt1Ty(context);
+  return llvm::Type::getIntNTy(context, static_cast<unsigned>(std::max(bits(t), 8)));
 }
 
-llvm::Type* KernelEmitter::value_type(DType t) { return is_bool(t) ? b_.getInt1Ty() : storage_type(t); }
+llvm::Type* KernelEmitter::storage_type(DType t) { return is_bool(t) ? b_.getInt8Ty() : value_type(t); }
+
+llvm::Type* KernelEmitter::value_type(DType t) { return type_of_scalar(b_.getContext(), t); }
 
 Value* KernelEmitter::splat(Value* v) { return !lanes_ || is_vector(v) ? v : b_.CreateVectorSplat(lanes_->count, v); }
 

@@ -59,6 +59,8 @@ void KernelEmitter::emit(int max_depth) {
     int64_t elements = product(buffer.shape).value();
     memory_[&buffer] = {function_->getArg(i), false, std::max(buffer.alignment, element_bytes(buffer.type)), elements};
   }
+  unsigned next = static_cast<unsigned>(kernel_.params.size());
+  for (const Var& v : kernel_.scalars) bind(v, function_->getArg(next++), false, std::nullopt);
   register_index_ = find_register_index(kernel_);
   outlined_ = find_outlined_nests(kernel_, level_.machine, max_depth, threads_, register_index_);
   emit_function([&] {
@@ -310,8 +312,10 @@ bool forks(const Kernel& kernel, int threads) {
 
 llvm::Function* declare_kernel(llvm::Module& module, const std::string& symbol, const Kernel& kernel, int threads) {
   llvm::LLVMContext& context = module.getContext();
-  size_t pointers = kernel.params.size() + (forks(kernel, threads) ? 1 : 0);
-  std::vector<llvm::Type*> params(pointers, llvm::PointerType::getUnqual(context));
+  auto* pointer = llvm::PointerType::getUnqual(context);
+  std::vector<llvm::Type*> params(kernel.params.size(), pointer);
+  for (const Var& v : kernel.scalars) params.push_back(type_of_scalar(context, v->type));
+  if (forks(kernel, threads)) params.push_back(pointer);
   auto* result =
       can_fail(kernel) ? static_cast<llvm::Type*>(llvm::Type::getInt32Ty(context)) : llvm::Type::getVoidTy(context);
   auto* function = llvm::Function::Create(llvm::FunctionType::get(result, params, false),

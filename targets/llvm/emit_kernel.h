@@ -2,6 +2,7 @@
 // flags.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,19 +12,26 @@
 
 namespace llvm {
 class Function;
+class IRBuilderBase;
+class LLVMContext;
 class MCSubtargetInfo;
 class Module;
+class Type;
+class Value;
 }  // namespace llvm
 
 namespace dlcc::targets {
 
 class DebugInfo;
 
+// The type of scalars: i1 for bool, i8 for 4-bit types, integers for floats of less than 32 bits (their bit patterns).
+llvm::Type* type_of_scalar(llvm::LLVMContext&, DType);
+
 bool can_fail(const tensor::Kernel&);            // contains a Require
 bool forks(const tensor::Kernel&, int threads);  // contains a parallel loop, and threads > 1
 
-// Declares the kernel's function: a pointer per parameter, one to the dlcc_executor if it forks, and an int32 status as
-// its result if the kernel can fail.
+// Declares the kernel's function: a pointer per parameter, the scalar parameters, a pointer to the dlcc_executor if it
+// forks, and an int32 status as its result if the kernel can fail.
 llvm::Function* declare_kernel(llvm::Module&, const std::string& symbol, const tensor::Kernel&, int threads);
 
 // Functions of the module assume a stack that is aligned for their local buffers, so that they need no frame pointer.
@@ -48,5 +56,12 @@ int next_smaller_depth(const tensor::Kernel&, const tensor::Machine&, int max_de
 // `max_depth` are outlined where calls are cheap. `debug` is null without -g.
 void emit_kernel(llvm::Function*, const tensor::Kernel&, const std::vector<bool>& may_alias, const CodeLevel&,
                  const llvm::MCSubtargetInfo&, int max_depth, int threads, const KernelDebug* debug);
+
+// The values of scalar variables.
+using ScalarValues = std::map<tensor::Var, llvm::Value*>;
+
+// Emits an expression without loads at the builder's position, which moves on.
+llvm::Value* emit_scalar(llvm::IRBuilderBase&, const tensor::Expr&, const ScalarValues&, const CodeLevel&,
+                         const llvm::MCSubtargetInfo&);
 
 }  // namespace dlcc::targets

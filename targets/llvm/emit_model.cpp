@@ -33,15 +33,20 @@ llvm::Constant* string_constant(llvm::Module& module, const std::string& text) {
 // The functions and the constant that users of the object see.
 class EntryEmitter {
  public:
-  EntryEmitter(llvm::Module& module, const ModelParts& parts, DebugInfo* debug)
-      : module_(module), parts_(parts), debug_(debug), b_(module.getContext()), prefix_(parts.interface.prefix) {}
+  EntryEmitter(llvm::Module& module, const ModelParts& parts, const llvm::MCSubtargetInfo& cpu, DebugInfo* debug)
+      : module_(module),
+        parts_(parts),
+        cpu_(cpu),
+        debug_(debug),
+        b_(module.getContext()),
+        prefix_(parts.interface.prefix) {}
 
   void emit() {
     llvm::Type *pointer = b_.getPtrTy(), *i32 = b_.getInt32Ty(), *i64 = b_.getInt64Ty();
     std::vector<llvm::Function*> run_functions;
     for (size_t l = 0; l < parts_.target.levels.size(); ++l)
-      run_functions.push_back(
-          emit_run_function(module_, parts_, l, prefix_ + "_run_" + level_suffix(parts_.target.levels[l]), debug_));
+      run_functions.push_back(emit_run_function(
+          module_, parts_, l, prefix_ + "_run_" + level_suffix(parts_.target.levels[l]), cpu_, debug_));
     llvm::Function* choice = define_level_choice(module_, prefix_ + "_cpu_level", parts_.target);
 
     llvm::Function* run_ctx =
@@ -212,6 +217,7 @@ class EntryEmitter {
 
   llvm::Module& module_;
   const ModelParts& parts_;
+  const llvm::MCSubtargetInfo& cpu_;
   DebugInfo* debug_;
   llvm::IRBuilder<> b_;
   std::string prefix_;
@@ -232,8 +238,8 @@ std::vector<std::string> exported_symbols(const emit::Interface& interface) {
   return {interface.prefix + "_run", interface.prefix + "_run_ctx", interface.prefix + "_model"};
 }
 
-void emit_model(llvm::Module& module, const ModelParts& parts, DebugInfo* debug) {
-  EntryEmitter(module, parts, debug).emit();
+void emit_model(llvm::Module& module, const ModelParts& parts, const llvm::MCSubtargetInfo& cpu, DebugInfo* debug) {
+  EntryEmitter(module, parts, cpu, debug).emit();
 }
 
 }  // namespace dlcc::targets

@@ -14,6 +14,10 @@
 #include "lower/program_text.h"
 #include "targets/target.h"
 
+namespace llvm {
+class MCSubtargetInfo;
+}
+
 namespace dlcc::targets {
 
 class DebugInfo;
@@ -40,6 +44,7 @@ std::string kernel_symbol(const ModelParts&, size_t kernel, const CodeLevel&);
 // The object's global symbols.
 std::vector<std::string> exported_symbols(const emit::Interface&);
 
-void emit_model(llvm::Module&, const ModelParts&, DebugInfo* debug);  // null without -g
+// `cpu` is the CPU that this code is generated for; `debug` is null without -g.
+void emit_model(llvm::Module&, const ModelParts&, const llvm::MCSubtargetInfo& cpu, DebugInfo* debug);
 
 }  // namespace dlcc::targets

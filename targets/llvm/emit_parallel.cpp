@@ -57,7 +57,7 @@ void KernelEmitter::emit_parallel(const For& loop, int64_t extent) {
   auto put = [&](Value* v) { b_.CreateStore(v, b_.CreateStructGEP(frame, slot, next++)); };
   for (Value* v : captured.values()) put(v);
   // executor->parallel_for(executor->self, tasks, task, frame)
-  Value* executor = function_->getArg(static_cast<unsigned>(kernel_.params.size()));
+  Value* executor = function_->getArg(static_cast<unsigned>(kernel_.params.size() + kernel_.scalars.size()));
   Value* self = b_.CreateLoad(b_.getPtrTy(), executor);
   Value* run = b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), executor, 1));
   auto* type =

@@ -13,8 +13,8 @@ namespace {
 class RunFunctionEmitter {
  public:
   RunFunctionEmitter(llvm::Module& module, const ModelParts& parts, size_t level, const std::string& symbol,
-                     DebugInfo* debug)
-      : module_(module), parts_(parts), level_(level), b_(module.getContext()) {
+                     const llvm::MCSubtargetInfo& cpu, DebugInfo* debug)
+      : module_(module), parts_(parts), level_(level), cpu_(cpu), b_(module.getContext()) {
     llvm::Type* pointer = b_.getPtrTy();
     auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer, pointer, pointer}, false);
     function_ = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, symbol, module_);
@@ -97,8 +97,14 @@ class RunFunctionEmitter {
                        if (bytes)
                          b_.CreateMemCpy(address(x.to), llvm::Align(1), address(x.from), llvm::Align(1), bytes);
                      },
+                     [&](const lower::Compute& x) { scalars_[x.result] = scalar(x.value); },
+                     [&](const lower::Read& x) { scalars_[x.result] = load_element(x.from, x.element); },
+                     [&](const lower::Write& x) { store_element(x.to, x.element, scalar(x.value)); },
+                     [&](const lower::Require& x) {
+                       fail_unless(scalar(x.condition), b_.getInt32(static_cast<uint32_t>(x.status)));
+                     },
                      [&](const std::shared_ptr<lower::Branch>& x) { emit_branch(*x); },
-                     [&](const std::shared_ptr<lower::Repeat>& x) { emit_repeat(*x); },
+                     [&](const std::shared_ptr<lower::Loop>& x) { emit_loop(*x); },
                  },
                  step);
     }
@@ -113,16 +119,43 @@ class RunFunctionEmitter {
                kernel.params.size(), kernel.name);
     std::vector<Value*> operands;
     for (lower::ValueId id : x.operands) operands.push_back(address(id));
+    for (const tensor::Expr& e : x.scalars) operands.push_back(scalar(e));
     if (forks(kernel, parts_.program.threads)) operands.push_back(executor_);
     emit_profile(1, x.node);
     Value* status = b_.CreateCall(callee, operands);
     emit_profile(2, x.node);
     ++step_;
-    if (!callee->getReturnType()->isIntegerTy()) return;
+    if (callee->getReturnType()->isIntegerTy()) fail_unless(b_.CreateICmpEQ(status, b_.getInt32(0)), status);
+  }
+
+  // Returns the status unless the condition holds.
+  void fail_unless(Value* condition, Value* status) {
     auto* next = block("next");
     status_->addIncoming(status, b_.GetInsertBlock());
-    b_.CreateCondBr(b_.CreateICmpEQ(status, b_.getInt32(0)), next, failed_);
+    b_.CreateCondBr(condition, next, failed_);
     b_.SetInsertPoint(next);
+  }
+
+  // ---- scalars
+
+  Value* scalar(const tensor::Expr& e) { return emit_scalar(b_, e, scalars_, parts_.target.levels[level_], cpu_); }
+
+  // A pointer to an element, and its type in memory: that of the scalar, but a byte for bool.
+  std::pair<Value*, llvm::Type*> element_at(lower::ValueId id, int64_t element) {
+    DType type = parts_.program.values[static_cast<size_t>(id)].type;
+    llvm::Type* stored = is_bool(type) ? b_.getInt8Ty() : type_of_scalar(module_.getContext(), type);
+    return {b_.CreateConstInBoundsGEP1_64(stored, address(id), static_cast<uint64_t>(element)), stored};
+  }
+  Value* load_element(lower::ValueId id, int64_t element) {
+    auto [pointer, stored] = element_at(id, element);
+    Value* loaded = b_.CreateAlignedLoad(stored, pointer, llvm::Align(1));
+    bool boolean = is_bool(parts_.program.values[static_cast<size_t>(id)].type);
+    return boolean ? b_.CreateICmpNE(loaded, b_.getInt8(0)) : loaded;
+  }
+  void store_element(lower::ValueId id, int64_t element, Value* value) {
+    auto [pointer, stored] = element_at(id, element);
+    if (value->getType()->isIntegerTy(1)) value = b_.CreateZExt(value, stored);
+    b_.CreateAlignedStore(value, pointer, llvm::Align(1));
   }
 
   // if (profiler) profiler->FIELD(profiler->self, step, node)
@@ -150,29 +183,48 @@ class RunFunctionEmitter {
     return global;
   }
 
-  Value* holds(lower::ValueId condition) {
-    return b_.CreateICmpNE(b_.CreateAlignedLoad(b_.getInt8Ty(), address(condition), llvm::Align(1)), b_.getInt8(0));
-  }
+  // ---- control
 
   void emit_branch(const lower::Branch& x) {
     auto *then_block = block("then"), *else_block = block("else"), *after = block("endif");
-    b_.CreateCondBr(holds(x.condition), then_block, else_block);
-    b_.SetInsertPoint(then_block);
-    emit_region(x.then_region);
-    b_.CreateBr(after);
-    b_.SetInsertPoint(else_block);
-    emit_region(x.else_region);
-    b_.CreateBr(after);
+    b_.CreateCondBr(scalar(x.condition), then_block, else_block);
+    std::vector<llvm::PHINode*> merges;
+    for (const lower::Branch::Merge& m : x.merges)
+      merges.push_back(llvm::PHINode::Create(type_of_scalar(module_.getContext(), m.result->type), 2, "", after));
+    auto emit_arm = [&](llvm::BasicBlock* arm, const Region& region, tensor::Expr lower::Branch::Merge::*value) {
+      b_.SetInsertPoint(arm);
+      emit_region(region);
+      std::vector<Value*> values;
+      for (const lower::Branch::Merge& m : x.merges) values.push_back(scalar(m.*value));
+      for (size_t k = 0; k < merges.size(); ++k) merges[k]->addIncoming(values[k], b_.GetInsertBlock());
+      b_.CreateBr(after);
+    };
+    emit_arm(then_block, x.then_region, &lower::Branch::Merge::then_value);
+    emit_arm(else_block, x.else_region, &lower::Branch::Merge::else_value);
     b_.SetInsertPoint(after);
+    for (size_t k = 0; k < merges.size(); ++k) scalars_[x.merges[k].result] = merges[k];
   }
 
-  void emit_repeat(const lower::Repeat& x) {
-    auto *test = block("while"), *body = block("do"), *after = block("done");
+  void emit_loop(const lower::Loop& x) {
+    auto *test = block("loop"), *body = block("do"), *after = block("done");
+    std::vector<Value*> initial;
+    for (const lower::Loop::Carried& c : x.carried) initial.push_back(scalar(c.initial));
+    llvm::BasicBlock* before = b_.GetInsertBlock();
     b_.CreateBr(test);
     b_.SetInsertPoint(test);
-    b_.CreateCondBr(holds(x.condition), body, after);
+    std::vector<llvm::PHINode*> carried;
+    for (size_t k = 0; k < x.carried.size(); ++k) {
+      carried.push_back(b_.CreatePHI(initial[k]->getType(), 2, x.carried[k].var->name));
+      carried[k]->addIncoming(initial[k], before);
+      scalars_[x.carried[k].var] = carried[k];
+    }
+    emit_region(x.test);
+    b_.CreateCondBr(scalar(x.condition), body, after);
     b_.SetInsertPoint(body);
     emit_region(x.body);
+    std::vector<Value*> next;
+    for (const lower::Loop::Carried& c : x.carried) next.push_back(scalar(c.next));
+    for (size_t k = 0; k < carried.size(); ++k) carried[k]->addIncoming(next[k], b_.GetInsertBlock());
     b_.CreateBr(test);
     b_.SetInsertPoint(after);
   }
@@ -181,8 +233,10 @@ class RunFunctionEmitter {
   Value* address(lower::ValueId id) {
     const lower::Value* value = &parts_.program.values[static_cast<size_t>(id)];
     int64_t offset = 0;
+    Value* begin = nullptr;  // bytes
     if (value->storage == lower::Storage::view) {
       offset = value->base_offset;
+      if (value->begin) begin = b_.CreateMul(scalar(value->begin), b_.getInt64(static_cast<uint64_t>(value->stride)));
       id = value->base;
       value = &parts_.program.values[static_cast<size_t>(id)];
     }
@@ -210,6 +264,7 @@ class RunFunctionEmitter {
       case lower::Storage::view:
         DLCC_UNREACHABLE("value {} is a view of a view", value->name);
     }
+    if (begin) base = b_.CreateGEP(b_.getInt8Ty(), base, begin);
     return offset ? b_.CreateConstGEP1_64(b_.getInt8Ty(), base, static_cast<uint64_t>(offset)) : base;
   }
 
@@ -227,7 +282,9 @@ class RunFunctionEmitter {
   llvm::Module& module_;
   const ModelParts& parts_;
   size_t level_;
+  const llvm::MCSubtargetInfo& cpu_;
   llvm::IRBuilder<> b_;
+  ScalarValues scalars_;
   llvm::Function* function_;
   llvm::BasicBlock* failed_ = nullptr;
   llvm::PHINode* status_ = nullptr;
@@ -239,8 +296,8 @@ class RunFunctionEmitter {
 }  // namespace
 
 llvm::Function* emit_run_function(llvm::Module& module, const ModelParts& parts, size_t level,
-                                  const std::string& symbol, DebugInfo* debug) {
-  return RunFunctionEmitter(module, parts, level, symbol, debug).emit();
+                                  const std::string& symbol, const llvm::MCSubtargetInfo& cpu, DebugInfo* debug) {
+  return RunFunctionEmitter(module, parts, level, symbol, cpu, debug).emit();
 }
 
 }  // namespace dlcc::targets

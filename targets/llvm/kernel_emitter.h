@@ -1,7 +1,8 @@
 // The state of emitting one kernel as an LLVM function. Its members are defined in the files that emit expressions
 // (emit_expr.cpp), arithmetic (emit_arithmetic.cpp), conversions (emit_cast.cpp), indices (emit_index.cpp), addresses
 // (emit_address.cpp), memory accesses (emit_memory.cpp), statements (emit_kernel.cpp), intrinsic calls
-// (emit_intrinsic.cpp), outlined functions (emit_function.cpp) and parallel loops (emit_parallel.cpp).
+// (emit_intrinsic.cpp), outlined functions (emit_function.cpp), parallel loops (emit_parallel.cpp) and scalars of the
+// program (emit_scalar.cpp).
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -63,6 +64,9 @@ class KernelEmitter {
   // Fills the function, whose parameters are the kernel's buffers (and the executor, if it forks) and whose result is
   // the status.
   void emit(int max_depth);
+
+  // Emits an expression over these variables at the position of `at`, which moves on.
+  Value* emit_at(llvm::IRBuilderBase& at, const tensor::Expr&, const ScalarValues&);
 
  private:
   // The vector loop whose lanes the current expressions are evaluated in.

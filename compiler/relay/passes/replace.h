@@ -37,8 +37,9 @@ class Uses {
   Uses() = default;
   explicit Uses(const Block& block) { add(block, 1); }
 
-  int operator[](const Var& var) const {
-    auto it = count_.find(var->id);
+  int operator[](const Var& var) const { return count(var->id); }
+  int count(int id) const {
+    auto it = count_.find(id);
     return it == count_.end() ? 0 : it->second;
   }
   void add(const Atom& atom, int times) {

@@ -180,7 +180,7 @@ class LayoutApplier {
 
 Kernel apply_layouts(const Kernel& kernel, const std::map<Buffer, Layout>& layouts) {
   LayoutApplier applier(layouts);
-  Kernel result{kernel.name, {}, nullptr};
+  Kernel result{kernel.name, {}, nullptr, kernel.scalars};
   for (const Parameter& p : kernel.params) result.params.push_back({applier.physical(p.buffer), p.access});
   result.body = applier.run(kernel.body);
   if (!result.body) result.body = make_stmt(Sequence{});

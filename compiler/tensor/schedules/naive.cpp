@@ -107,6 +107,7 @@ Stmt loop_nest(const Stage& stage) {
 Kernel naive_schedule(const TensorFunction& f) {
   Kernel kernel;
   kernel.name = f.name;
+  kernel.scalars = f.scalars;
   std::set<Buffer> known;
   for (const Buffer& b : f.params) kernel.params.push_back({b, Access::read}), known.insert(b);
   for (const Buffer& b : f.results) kernel.params.push_back({b, Access::write}), known.insert(b);

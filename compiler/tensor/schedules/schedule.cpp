@@ -161,7 +161,7 @@ ScheduledFunction schedule(ScheduleRequest r) {
     for (const Buffer& b : f.results) body.push_back(zero_halo(b, layouts[b]));
     body.push_back(decision.body(machine, &machine == &r.machines.back() ? r.config : TuningConfig()));
     Stmt all = sequence(std::move(body));
-    Kernel kernel{f.name, params, all ? with_unique_names(all) : make_stmt(Sequence{})};
+    Kernel kernel{f.name, params, all ? with_unique_names(all) : make_stmt(Sequence{}), f.scalars};
     verify_after("schedule", kernel);
     result.variants.push_back(apply_layouts(kernel, layouts));
   }

@@ -48,7 +48,8 @@ TEST_CASE("reading what was never written, or only in part") {
 TEST_CASE("a value written in one arm only") {
   ProgramBuilder b;
   const ValueId in = b.input(8), condition = b.input(1), out = b.output(8), t = b.temporary(8);
-  b.program.body.steps = {if_else(condition, {{b.call({in}, {t})}}, {}), b.call({t}, {out})};
+  const tensor::Var c = flag();
+  b.program.body.steps = {Read{c, condition}, if_else(c, {{b.call({in}, {t})}}, {}), b.call({t}, {out})};
   refuses(b.program, "byte 0 of %3 holds no defined value");
 }
 
@@ -200,7 +201,7 @@ TEST_CASE("sizes and alignments of operands") {
   }
 }
 
-TEST_CASE("views and conditions") {
+TEST_CASE("views and scalars") {
   ProgramBuilder b;
   const ValueId in = b.input(8), out = b.output(8), t = b.temporary(8), v = b.view(t, 4, 4);
   b.program.body.steps = {b.call({in}, {t}), b.call({v}, {out})};
@@ -212,13 +213,71 @@ TEST_CASE("views and conditions") {
     b.view(v, 0, 1);
     refuses(b.program, "%4 is a view of 3, which is not a base");
   }
-  SUBCASE("a condition of several bytes") {
-    b.program.body.steps.push_back(if_else(in, {}, {}));
-    refuses(b.program, "%0 has 8 bytes, not 1");
+  SUBCASE("an element beyond a value") {
+    b.program.body.steps.push_back(Read{flag(), in, 8});
+    refuses(b.program, "%0 has no element 8");
+  }
+  SUBCASE("a scalar read before its value is written") {
+    b.program.body.steps.insert(b.program.body.steps.begin(), Read{flag(), t, 0});
+    refuses(b.program, "read of scalar 'c': byte 0 of %2 holds no defined value");
+  }
+  SUBCASE("a scalar written to a constant") {
+    b.program.body.steps.push_back(Write{b.constant(1), 0, tensor::literal(dtype::u8, int64_t{1})});
+    refuses(b.program, "writes to the constant %4");
+  }
+  SUBCASE("elements written one by one are defined") {
+    const ValueId pair = b.temporary(2), last = b.output(2);
+    for (int64_t k : {0, 1}) b.program.body.steps.push_back(Write{pair, k, tensor::literal(dtype::u8, k)});
+    b.program.body.steps.push_back(Copy{pair, last});
+    CHECK(check_storage(b.program, plan_storage(b.program)) == "");
+    b.program.body.steps.erase(b.program.body.steps.begin() + 3);
+    refuses(b.program, "byte 1 of %4 holds %2");
   }
   SUBCASE("a loop that does not write its condition is a correct plan") {
     b.program.body.steps.push_back(repeat(b.view(t, 0, 1), {}));
     CHECK(check_storage(b.program, plan_storage(b.program)) == "");
+  }
+}
+
+TEST_CASE("a view that begins at a scalar stands for all of its base") {
+  ProgramBuilder b;
+  const ValueId in = b.input(8), out = b.output(8), t = b.temporary(8), v = b.view(t, 0, 4);
+  const tensor::Var i = tensor::make_var("i");
+  b.program.values[v].begin = i;
+  b.program.values[v].stride = 4;
+  const Step index = Compute{i, tensor::Expr(1)};
+  SUBCASE("a read needs the whole base") {
+    b.program.body.steps = {index, b.call({in}, {b.view(t, 0, 4)}), b.call({v}, {out})};
+    refuses(b.program, "byte 4 of %3 holds no defined value");
+  }
+  SUBCASE("a write does not define the base") {
+    b.program.body.steps = {index, b.call({in}, {v}), b.call({t}, {out})};
+    refuses(b.program, "byte 0 of %2 holds no defined value");
+  }
+  SUBCASE("a write may change any byte of the base's memory") {
+    const ValueId other = b.temporary(8);
+    b.program.body.steps = {index, b.call({in}, {other}), b.call({in}, {v}), b.call({other}, {out})};
+    StoragePlan plan = plan_storage(b.program);
+    CHECK(check_storage(b.program, plan) == "");
+    plan.offsets[t] = plan.offsets[other];
+    refuses(b.program, plan, "byte 0 of %4 holds no defined value");
+  }
+  SUBCASE("a defined base stays defined") {
+    b.program.body.steps = {index, b.call({in}, {t}), b.call({in}, {v}), b.call({t}, {out})};
+    CHECK(check_storage(b.program, plan_storage(b.program)) == "");
+  }
+  SUBCASE("two views of one base in a call that writes") {
+    const ValueId w = b.view(t, 4, 4);
+    b.program.body.steps = {index, b.call({in}, {t}), b.call({w}, {v}), b.call({t}, {out})};
+    refuses(b.program, "overlaps %4, another operand of the call");
+  }
+  SUBCASE("its alignment is that of the stride") {
+    b.program.body.steps = {index, b.call({in}, {t}), b.call({v}, {out})};
+    auto aligned = std::make_shared<tensor::BufferNode>(*b.program.kernels[1].variants[0].params[0].buffer);
+    aligned->alignment = 8;
+    b.program.kernels[1].variants[0].params[0].buffer = aligned;
+    b.program.values[t].alignment = 64;
+    refuses(b.program, "needs alignment 8, %3 has 4");
   }
 }
 

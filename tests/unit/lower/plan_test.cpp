@@ -101,7 +101,8 @@ TEST_CASE("the arms of a branch share memory") {
   const ValueId then_value = b.temporary(100), else_value = b.temporary(90), joined = b.temporary(10);
   Region then_region{{b.call({in}, {then_value}), b.call({then_value}, {joined})}};
   Region else_region{{b.call({in}, {else_value}), b.call({else_value}, {joined})}};
-  b.program.body.steps = {if_else(condition, then_region, else_region), b.call({joined}, {out})};
+  const tensor::Var c = flag();
+  b.program.body.steps = {Read{c, condition}, if_else(c, then_region, else_region), b.call({joined}, {out})};
   CHECK(checked_plan(b.program).arena_bytes == 110);
 }
 
@@ -154,8 +155,9 @@ TEST_CASE("programs print with their plan") {
   Invoke call = b.call({in}, {t}, {s});
   call.node = "node 'conv1' (Conv)";
   Region then_region{{b.call({t}, {u}, {}, {{u, t}})}}, else_region{{Copy{t, u}}};
-  b.program.body.steps = {call, b.call({v}, {s}), if_else(condition, then_region, else_region), Copy{u, out},
-                          repeat(condition, {})};
+  const tensor::Var c = flag();
+  b.program.body.steps = {call,         b.call({v}, {s}),     Read{c, condition}, if_else(c, then_region, else_region),
+                          Copy{u, out}, repeat(condition, {})};
   CHECK(print(b.program) == R"(%0 = input 0 uint8[8], 8 bytes
 %1 = constant 0 uint8[1], 1 bytes
 %2 = output 0 uint8[8], 8 bytes
@@ -169,13 +171,16 @@ kernel k2(read p0, write p1)
 run {
   k0(%0, %3, %5)  # node 'conv1' (Conv)
   k2(%4, %5)
-  if %1 {
+  let c: bool = %1[0]
+  if c {
     k1(%3, %6), %6 may replace %3
   } else {
     copy(%3, %6)
   }
   copy(%6, %2)
-  while %1 {
+  loop {
+    let c.1: bool = %1[0]
+  } while c.1 {
   }
 }
 )");

@@ -73,11 +73,14 @@ struct ProgramBuilder {
   }
 };
 
-inline Step if_else(ValueId condition, Region then_region, Region else_region) {
+inline tensor::Var flag() { return tensor::make_var("c", dtype::boolean); }
+inline Step if_else(const tensor::Var& condition, Region then_region, Region else_region) {
   return std::make_shared<Branch>(Branch{condition, std::move(then_region), std::move(else_region)});
 }
+// A loop that runs while a byte in memory is not 0.
 inline Step repeat(ValueId condition, Region body) {
-  return std::make_shared<Repeat>(Repeat{condition, std::move(body)});
+  const tensor::Var c = flag();
+  return std::make_shared<Loop>(Loop{{}, {{Read{c, condition}}}, c, std::move(body)});
 }
 
 }  // namespace dlcc::lower

@@ -1,9 +1,10 @@
-// Random programs with branches, loops, views and in-place calls: the checker accepts their plans, and a simulation
-// computes the same in the arena as with separate memory for every value. Plans with one changed offset are simulated
-// too: every plan that the checker accepts must compute the same.
+// Random programs with branches, loops, scalars, views and in-place calls: the checker accepts their plans, and a
+// simulation computes the same in the arena as with separate memory for every value. Plans with one changed offset are
+// simulated too: every plan that the checker accepts must compute the same.
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
 
 #include "lower/check_plan.h"
@@ -37,7 +38,7 @@ class Generator {
   // Appends random steps. `defined` are the values that may be read; written values are added.
   void fill(Region& region, std::vector<ValueId>& defined, int depth, int steps) {
     for (int k = 0; k < steps; ++k) {
-      const int kind = below(12);
+      const int kind = below(14);
       if (kind < 7) {
         call(region, defined);
       } else if (kind == 7) {
@@ -48,6 +49,8 @@ class Generator {
         const ValueId from = pick(defined), to = b_.temporary(b_.program.values[from].bytes);
         region.steps.push_back(Copy{from, to});
         defined.push_back(to);
+      } else if (kind >= 12) {
+        slice(region, defined);
       } else if (depth > 0 && kind == 10) {
         branch(region, defined, depth);
       } else if (depth > 0) {
@@ -84,6 +87,25 @@ class Generator {
     defined.push_back(b_.view(base, offset, value.bytes - offset));
   }
 
+  // One of the two halves of a value, at an index that is a scalar: read later, or written first.
+  void slice(Region& region, std::vector<ValueId>& defined) {
+    const ValueId base = pick(defined);
+    if (b_.program.values[base].storage == Storage::view) return;
+    const tensor::Var index = tensor::make_var("i");
+    region.steps.push_back(Read{index, pick(defined)});
+    const int64_t half = b_.program.values[base].bytes / 2;
+    if (half == 0) return;
+    const ValueId v = b_.view(base, 0, half);
+    b_.program.values[v].begin = index;
+    b_.program.values[v].stride = half;
+    if (b_.program.values[base].storage == Storage::temporary && below(2)) {
+      std::vector<ValueId> others = defined;
+      std::erase_if(others, [&](ValueId o) { return o == base || b_.program.values[o].base == base; });
+      region.steps.push_back(b_.call({pick(others)}, {v}));
+    }
+    defined.push_back(v);
+  }
+
   void branch(Region& region, std::vector<ValueId>& defined, int depth) {
     const ValueId condition = b_.temporary(1), joined = fresh();
     region.steps.push_back(b_.call({pick(defined)}, {condition}));
@@ -93,7 +115,9 @@ class Generator {
       fill(arm, inner, depth - 1, 1 + below(4));
       arm.steps.push_back(b_.call({inner.back()}, {joined}));
     }
-    region.steps.push_back(if_else(condition, arms[0], arms[1]));
+    const tensor::Var c = flag();
+    region.steps.push_back(Read{c, condition});
+    region.steps.push_back(if_else(c, arms[0], arms[1]));
     defined.push_back(joined);
   }
 
@@ -141,8 +165,9 @@ class Simulation {
   };
   Extent extent(ValueId v) const {
     const Value& value = program_.values[v];
-    return value.storage == Storage::view ? Extent{value.base, value.base_offset, value.bytes}
-                                          : Extent{v, 0, value.bytes};
+    if (value.storage != Storage::view) return {v, 0, value.bytes};
+    const auto* index = tensor::as<tensor::VarRef>(value.begin);
+    return {value.base, value.base_offset + (index ? scalars_.at(index->var) * value.stride : 0), value.bytes};
   }
 
   void read(ValueId v) {
@@ -195,17 +220,21 @@ class Simulation {
     write(copy.to, {source.begin() + p.offset, source.begin() + p.offset + p.bytes});
     read(copy.from);
   }
-  void execute(const std::shared_ptr<Branch>& branch) {
-    read(branch->condition);
-    execute(decide() ? branch->then_region : branch->else_region);
+  void execute(const Read& step) {
+    read(step.from);
+    scalars_[step.result] = decide();
   }
-  void execute(const std::shared_ptr<Repeat>& loop) {
+  void execute(const Write&) {}
+  void execute(const Compute&) {}
+  void execute(const Require&) {}
+  void execute(const std::shared_ptr<Branch>& branch) { execute(decide() ? branch->then_region : branch->else_region); }
+  void execute(const std::shared_ptr<Loop>& loop) {
     for (int k = 0; k < 3; ++k) {
-      read(loop->condition);
+      execute(loop->test);
       if (!decide()) return;
       execute(loop->body);
     }
-    read(loop->condition);
+    execute(loop->test);
   }
 
   const Program& program_;
@@ -216,6 +245,7 @@ class Simulation {
   int64_t last_number_ = 0;
   std::vector<int64_t> arena_;
   std::vector<std::vector<int64_t>> private_;
+  std::map<tensor::Var, int64_t> scalars_;
 };
 
 bool simulates(const Program& program, const StoragePlan& plan) {

@@ -14,7 +14,9 @@ TEST_CASE("steps are numbered in the order of the code, copies are not") {
   Invoke product = b.call({x, w}, {t}, {b.temporary(64), b.temporary(2)});
   product.macs = 50;
   product.node = "product";
-  b.program.body.steps = {product, if_else(condition, {{b.call({t}, {y})}}, {{Copy{t, y}}}), b.call({y}, {t})};
+  const tensor::Var c = flag();
+  b.program.body.steps = {product, Read{c, condition}, if_else(c, {{b.call({t}, {y})}}, {{Copy{t, y}}}),
+                          b.call({y}, {t})};
   CHECK(count_steps(b.program) == 3);
   CHECK(total_macs(b.program) == 50);
 

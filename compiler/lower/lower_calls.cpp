@@ -1,0 +1,284 @@
+// Lowers calls of tensor functions: to views, to scalars of the program, or to calls of scheduled kernels.
+#include <algorithm>
+
+#include "lower/lowerer.h"
+#include "tensor/analysis.h"
+#include "tensor/passes/bind_shared.h"
+#include "tensor/passes/expand_math.h"
+#include "tensor/passes/parallel_loops.h"
+#include "tensor/passes/specialize.h"
+#include "tensor/simplify.h"
+#include "tensor/verify.h"
+#include "tensor/visit.h"
+
+namespace dlcc::lower {
+
+using relay::Atom;
+using relay::Binding;
+using tensor::Layout;
+
+namespace {
+
+std::optional<int64_t> view_offset(const tensor::TensorFunction& f, const std::vector<Layout>& layouts) {
+  if (!layouts.empty() || !f.scalars.empty() || bits(f.results[0]->type) < 8) return std::nullopt;
+  return tensor::contiguous_slice(f);
+}
+
+}  // namespace
+
+Lowerer::Operand Lowerer::call_tensor(const Binding& b, const relay::CallTensor& x, const Environment& env,
+                                      Region& region) {
+  TensorCall call = tensor_call(b, x, env);
+  if (std::ranges::any_of(call.operands, [](const Operand& o) { return bool(o.scalar); })) {
+    pass_scalars_by_value(call);
+    for (const tensor::Requirement& r : call.requirements) require(r.condition, r.status, region);
+    if (auto scalar = call_scalar(b, call, region)) return *scalar;
+    if (auto updated = update_slice(b, call, region)) return *updated;
+    slice_operands(b, call, region);
+  }
+  if (auto first = view_offset(call.function, call.layouts))
+    return view(b, in_memory(call, 0, region, b.location), call.function.results[0], *first);
+  fresh_.insert(b.var->id);
+  return call_kernel(b, call, region);
+}
+
+Lowerer::TensorCall Lowerer::tensor_call(const Binding& b, const relay::CallTensor& x, const Environment& env) {
+  TensorCall call{.function = module_.tensor_functions.at(x.function), .layouts = x.layouts, .key = x.function};
+  for (const Atom& a : x.args) {
+    const Constant* c = std::get_if<Constant>(&a);
+    call.constants.push_back(c);
+    call.operands.push_back(c ? Operand() : operand(a, env, b.location));
+  }
+  return call;
+}
+
+ValueId Lowerer::in_memory(const TensorCall& call, size_t k, Region& region, const SourceLocation& location) {
+  return call.constants[k] ? constant(*call.constants[k]) : value(call.operands[k], region, location);
+}
+
+// An expression over the scalar parameters of a call as one over the program's scalars.
+tensor::Expr Lowerer::in_program(const tensor::Expr& e, const TensorCall& call) const {
+  tensor::Substitution actual;
+  for (size_t k = 0; k < call.scalars.size(); ++k) actual.emplace(call.function.scalars[k], call.scalars[k]);
+  return tensor::substitute(e, actual);
+}
+
+void Lowerer::pass_scalars_by_value(TensorCall& call) {
+  for (size_t k = call.operands.size(); k-- > 0;) {
+    const tensor::Expr actual = call.operands[k].scalar;
+    if (!actual) continue;
+    tensor::pass_by_value(call.function, k);
+    call.scalars.push_back(actual);
+    auto at = static_cast<std::ptrdiff_t>(k);
+    call.operands.erase(call.operands.begin() + at);
+    call.constants.erase(call.constants.begin() + at);
+    if (!call.layouts.empty()) call.layouts.erase(call.layouts.begin() + at);
+  }
+  for (tensor::Requirement r : tensor::take_scalar_requirements(call.function)) {
+    r.condition = in_program(r.condition, call);
+    call.requirements.push_back(std::move(r));
+  }
+  call.key = tensor::print(call.function);
+}
+
+// A function of scalars and of single elements in memory is computed by the program.
+std::optional<Lowerer::Operand> Lowerer::call_scalar(const Binding& b, TensorCall call, Region& region) {
+  if (call.function.results.size() != 1 || !can_be_scalar(call.function.results[0]->type)) return std::nullopt;
+  for (const tensor::Buffer& p : call.function.params)
+    if (p->rank() != 0 || !can_be_scalar(p->type)) return std::nullopt;
+  std::vector<Operand> in_memory = call.operands;
+  for (size_t k = in_memory.size(); k-- > 0;) tensor::pass_by_value(call.function, k);
+  auto value = tensor::scalar_value(call.function);
+  if (!value) return std::nullopt;
+  for (size_t k = in_memory.size(); k-- > 0;) {
+    Operand element = call.constants[k] ? Operand{.value = constant(*call.constants[k])} : in_memory[k];
+    call.scalars.push_back(scalar(element, region, b.location));
+  }
+  return Operand{.scalar = compute(b.var->name, in_program(*value, call), region)};
+}
+
+// A carried value of a loop with one slice replaced is stored in the same memory: only the slice is computed.
+std::optional<Lowerer::Operand> Lowerer::update_slice(const Binding& b, TensorCall& call, Region& region) {
+  auto known = updates_.find(b.var->id);
+  if (known == updates_.end() || !call.layouts.empty()) return std::nullopt;
+  const ValueId target = known->second;
+  auto old = std::ranges::find_if(call.operands, [&](const Operand& o) { return o.value == target; });
+  if (old == call.operands.end() || std::ranges::count_if(call.operands, [&](const Operand& o) {
+                                      return o.value >= 0 && base_of(o.value) == target;
+                                    }) != 1)
+    return std::nullopt;
+  const auto position = old - call.operands.begin();
+  auto update = tensor::slice_update(call.function, static_cast<size_t>(position));
+  if (!update || bits(update->slice.results[0]->type) < 8) return std::nullopt;
+
+  call.function = std::move(update->slice);
+  call.function.params.erase(call.function.params.begin() + position);
+  call.operands.erase(old);
+  call.constants.erase(call.constants.begin() + position);
+  call.key = tensor::print(call.function);
+  tensor::Expr index = compute("index", in_program(update->at.index, call), region);
+  auto changed = std::make_shared<Branch>();  // an index out of range changes nothing
+  changed->condition = compute(
+      "in_range", tensor::logical_and(tensor::Expr(0) <= index, index < tensor::Expr(update->at.extent)), region);
+  bool always = tensor::constant_integer(changed->condition) == 1;
+  Region& inner = always ? region : changed->then_region;
+  slice_operands(b, call, inner);
+  ValueId slice = slice_of(target, b.var->name, call.function.results[0], index);
+  if (view_offset(call.function, {}) == 0)
+    inner.steps.push_back(Copy{in_memory(call, 0, inner, b.location), slice});
+  else
+    call_kernel(b, call, inner, slice);
+  if (!always) region.steps.push_back(std::move(changed));
+  return Operand{.value = target};
+}
+
+// An operand of which the function reads one slice, at an index that is a scalar, becomes a view of this slice.
+void Lowerer::slice_operands(const Binding& b, TensorCall& call, Region& region) {
+  for (size_t k = 0; k < call.operands.size(); ++k) {
+    bool dense = call.layouts.empty() || call.layouts[k].is_dense();
+    if (!dense || bits(call.function.params[k]->type) < 8) continue;
+    auto at = tensor::slice_parameter(call.function, k);
+    if (!at) continue;
+    ValueId source = in_memory(call, k, region, b.location);
+    call.constants[k] = nullptr;
+    tensor::Expr index = compute("index", in_program(at->index, call), region);
+    require(tensor::logical_and(tensor::Expr(0) <= index, index < tensor::Expr(at->extent)),
+            tensor::Status::index_out_of_range, region);
+    call.operands[k] = {.value = slice_of(source, value_of(source).name, call.function.params[k], index)};
+  }
+  std::vector<tensor::Expr> used;
+  for (size_t k : tensor::remove_unused_scalars(call.function)) used.push_back(call.scalars[k]);
+  call.scalars = std::move(used);
+  call.key = tensor::print(call.function);
+}
+
+// ---- views
+
+// `first` is the index of the source's element at which the view begins.
+Lowerer::Operand Lowerer::view(const Binding& b, ValueId source, const tensor::Buffer& result, int64_t first) {
+  const Value& from = value_of(source);
+  Value v{.name = b.var->name,
+          .type = result->type,
+          .shape = static_shape(result->shape),
+          .bytes = storage_bytes(result->type, product(result->shape).value()),
+          .alignment = bits(result->type) / 8,
+          .storage = Storage::view,
+          .base = base_of(source),
+          .base_offset = first * bits(result->type) / 8,
+          .begin = from.begin,
+          .stride = from.stride};
+  if (from.storage == Storage::view) v.base_offset += from.base_offset;
+  return {.value = add_value(std::move(v))};
+}
+
+// A view of slice `index` of the source, whose slices follow each other in memory.
+ValueId Lowerer::slice_of(ValueId source, const std::string& name, const tensor::Buffer& slice,
+                          const tensor::Expr& index) {
+  const Value& from = value_of(source);
+  int64_t bytes = storage_bytes(slice->type, product(slice->shape).value());
+  Value v{.name = name,
+          .type = slice->type,
+          .shape = static_shape(slice->shape),
+          .bytes = bytes,
+          .alignment = bits(slice->type) / 8,
+          .storage = Storage::view,
+          .base = base_of(source),
+          .base_offset = from.storage == Storage::view ? from.base_offset : 0};
+  if (auto constant = tensor::constant_integer(index)) {
+    v.base_offset += *constant * bytes;
+    v.begin = from.begin, v.stride = from.stride;
+  } else if (!from.begin || bytes == 0 || from.stride % bytes == 0) {
+    v.begin = from.begin && bytes > 0 ? from.begin * tensor::Expr(from.stride / bytes) + index : index;
+    v.stride = bytes;
+  } else {
+    v.begin = from.begin * tensor::Expr(from.stride) + index * tensor::Expr(bytes);
+    v.stride = 1;
+  }
+  return add_value(std::move(v));
+}
+
+// ---- kernels
+
+Lowerer::Operand Lowerer::call_kernel(const Binding& b, const TensorCall& call, Region& region, ValueId stored) {
+  const Scheduled& s = scheduled(call);
+  Invoke invoke{.kernel = s.kernel,
+                .operands = {},
+                .scalars = call.scalars,
+                .in_place = {},
+                .node = b.location.node.empty() ? b.var->name : b.location.node,
+                .macs = s.macs,
+                .request = s.request};
+  const size_t arguments = call.operands.size();
+  for (size_t k = 0; k < arguments; ++k)
+    invoke.operands.push_back(call.constants[k] ? constant(s.packing[k](*call.constants[k]))
+                                                : value(call.operands[k], region, b.location));
+  const auto& params = program_.kernels[static_cast<size_t>(s.kernel)].variants[0].params;
+  Operand result{.is_tuple = call.function.results.size() != 1};
+  for (size_t k = arguments; k < params.size(); ++k) {
+    bool scratch = params[k].access == tensor::Access::scratch;
+    ValueId v = !scratch && stored >= 0 ? stored : new_temporary(scratch ? "scratch" : b.var->name, params[k].buffer);
+    invoke.operands.push_back(v);
+    if (scratch) continue;
+    if (result.is_tuple)
+      result.fields.push_back({.value = v});
+    else
+      result.value = v;
+  }
+  for (auto [r, p] : s.in_place) invoke.in_place.emplace_back(static_cast<int>(arguments) + r, p);
+  if (&region == &program_.body) note_concatenation(call, invoke);
+  region.steps.push_back(std::move(invoke));
+  return result;
+}
+
+// Records a concatenation without constant operands for in_place_concat. The call will be the outermost region's next
+// step.
+void Lowerer::note_concatenation(const TensorCall& call, const Invoke& invoke) {
+  const tensor::TensorFunction& f = call.function;
+  std::vector<Layout> layouts = call.layouts;
+  layouts.resize(f.params.size() + 1);
+  auto offsets = bits(f.results[0]->type) >= 8 ? tensor::concat_offsets(f, layouts) : std::nullopt;
+  bool all_variable = std::ranges::none_of(call.constants, [](const Constant* c) { return c != nullptr; });
+  if (!offsets || !all_variable || offsets->empty()) return;
+  for (int64_t& o : *offsets) o *= bits(f.results[0]->type) / 8;
+  ConcatCall c{program_.body.steps.size(), invoke.operands[f.params.size()], invoke.operands, std::move(*offsets)};
+  c.operands.resize(f.params.size());
+  concat_calls_.push_back(std::move(c));
+}
+
+const Lowerer::Scheduled& Lowerer::scheduled(const TensorCall& call) {
+  const tensor::TensorFunction& f = call.function;
+  std::vector<bool> constant;
+  for (const Constant* c : call.constants) constant.push_back(c != nullptr);
+  tensor::ScheduleRequest request{f, std::move(constant), call.layouts, machines_, options_, {}};
+  std::string key = call.key;
+  for (bool is_constant : request.constant) key += is_constant ? " constant" : " variable";
+  request.layouts.resize(f.params.size() + f.results.size());
+  for (const Layout& l : request.layouts) key += " " + tensor::str(l);
+  if (auto it = scheduled_.find(key); it != scheduled_.end()) return it->second;
+
+  uint64_t hash = configure_ ? tensor::hash_of(request) : 0;
+  if (configure_) request.config = configure_(request, hash);
+  tensor::ScheduledFunction s = tensor::schedule(std::move(request));
+  KernelVariants kernel{f.name, {}};
+  std::string text;  // calls whose kernels print the same text share one kernel
+  for (size_t level = 0; level < s.variants.size(); ++level) {
+    tensor::Kernel& k = s.variants[level];
+    auto run = [&](const char* pass, tensor::Stmt body) {
+      k.body = std::move(body);
+      tensor::verify_after(pass, k);
+    };
+    run("expand_math", tensor::expand_math(k.body));
+    run("bind_shared", tensor::bind_shared(k.body));
+    run("choose_parallel_loops", tensor::choose_parallel_loops(k.body, options_.threads, machines_[level]));
+    k.name.clear();
+    text += tensor::print(k);
+    k.name = f.name;
+    kernel.variants.push_back(std::move(k));
+  }
+  auto [it, is_new] = kernel_by_text_.emplace(std::move(text), static_cast<int>(program_.kernels.size()));
+  if (is_new) program_.kernels.push_back(std::move(kernel));
+  Scheduled result{it->second, std::move(s.packing), std::move(s.in_place), tensor::multiply_accumulates(f), hash};
+  return scheduled_.emplace(std::move(key), std::move(result)).first->second;
+}
+
+}  // namespace dlcc::lower

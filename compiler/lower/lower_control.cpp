@@ -1,0 +1,261 @@
+// Lowers branches, local functions and loops. A local function is lowered at each of its calls; one that calls itself
+// in tail position becomes a loop.
+#include <algorithm>
+
+#include "lower/lowerer.h"
+#include "lower/walk.h"
+#include "tensor/passes/specialize.h"
+
+namespace dlcc::lower {
+
+using relay::Atom;
+using relay::Binding;
+
+// ---- branches
+
+// Results of rank 0 that are scalars in one of the arms are scalars after the branch. Others are left in temporaries.
+Lowerer::Operand Lowerer::branch(const Binding& b, const relay::If& x, const Environment& env, Region& region) {
+  auto step = std::make_shared<Branch>();
+  step->condition = scalar(operand(x.condition, env, b.location), region, b.location);
+  ValueId first = static_cast<ValueId>(program_.values.size());
+  Operand a = lower_block(*x.then_block, env, step->then_region, b.location);
+  ValueId second = static_cast<ValueId>(program_.values.size());
+  Operand c = lower_block(*x.else_block, env, step->else_region, b.location);
+  std::vector<Operand> then_all, else_all, results;
+  flatten(a, then_all, b.location);
+  flatten(c, else_all, b.location);
+
+  std::vector<Operand> then_values, else_values;  // those in memory
+  std::vector<ValueId> merged;
+  for (size_t k = 0; k < then_all.size(); ++k) {
+    if (then_all[k].scalar || else_all[k].scalar) {
+      tensor::Expr p = scalar(then_all[k], step->then_region, b.location);
+      tensor::Expr q = scalar(else_all[k], step->else_region, b.location);
+      tensor::Var result = tensor::make_var(b.var->name.empty() ? "result" : b.var->name, p.type());
+      step->merges.push_back({result, p, q});
+      results.push_back({.scalar = result});
+      continue;
+    }
+    const Value v = value_of(then_all[k].value);
+    merged.push_back(new_value(b.var->name, {shape_of(v.shape), v.type}, Storage::temporary));
+    then_values.push_back(then_all[k]);
+    else_values.push_back(else_all[k]);
+    results.push_back({.value = merged.back()});
+  }
+  deliver(step->then_region, then_values, merged, first, second);
+  deliver(step->else_region, else_values, merged, second, merged.empty() ? second : merged.front());
+  region.steps.push_back(std::move(step));
+  size_t next = 0;
+  return rebuild(a, results, next);
+}
+
+// Makes an arm of a branch leave its results in the temporaries `merged`. Temporaries of the arm, whose ids are in
+// [first, last), are replaced; other values are copied.
+void Lowerer::deliver(Region& region, const std::vector<Operand>& results, const std::vector<ValueId>& merged,
+                      ValueId first, ValueId last) {
+  std::set<ValueId> renamed;
+  for (size_t k = 0; k < results.size(); ++k) {
+    ValueId from = results[k].value;
+    bool own = from >= first && from < last && value_of(from).storage == Storage::temporary;
+    bool once = std::ranges::count(results, from, &Operand::value) == 1;
+    if (own && once && renamed.insert(from).second)
+      rename(region, from, merged[k]);
+    else
+      region.steps.push_back(Copy{from, merged[k]});
+  }
+}
+
+void Lowerer::rename(Region& region, ValueId from, ValueId to) {
+  for (Value& v : program_.values)
+    if (v.storage == Storage::view && v.base == from) v.base = to;
+  for_each_value(region, [&](ValueId& id) {
+    if (id == from) id = to;
+  });
+}
+
+// ---- local functions
+
+Lowerer::Operand Lowerer::call_closure(const Binding& b, const relay::Call& x, const Closure& closure,
+                                       const Environment& env, Region& region) {
+  const relay::Function& f = *closure.function;
+  relay::Uses inside(f.body);
+  if (inside.count(closure.id) > 0) {
+    auto recursion = tail_recursion(closure);
+    if (!recursion) unsupported(b.location, "recursion other than one call in tail position");
+    return loop(b, x, closure, *recursion, env, region);
+  }
+  Environment inner = closure.captured;
+  for (size_t k = 0; k < x.args.size(); ++k) inner[f.params[k]->id] = operand(x.args[k], env, b.location);
+  return lower_block(f.body, inner, region, b.location);
+}
+
+std::optional<Lowerer::TailRecursion> Lowerer::tail_recursion(const Closure& closure) const {
+  const relay::Block& body = closure.function->body;
+  if (body.bindings.empty() || relay::Uses(body).count(closure.id) != 1) return std::nullopt;
+  const Binding& last = body.bindings.back();
+  const auto* choice = std::get_if<relay::If>(&last.op);
+  auto is_result = [](const relay::Block& block, const Binding& binding) {
+    const auto* var = std::get_if<relay::Var>(&block.result);
+    return var && (*var)->id == binding.var->id;
+  };
+  if (!choice || !is_result(body, last)) return std::nullopt;
+  auto call_at_end = [&](const relay::Block& arm) -> const relay::Call* {
+    const auto* call = arm.bindings.empty() ? nullptr : std::get_if<relay::Call>(&arm.bindings.back().op);
+    const auto* callee = call ? std::get_if<relay::Var>(&call->callee) : nullptr;
+    return callee && (*callee)->id == closure.id && is_result(arm, arm.bindings.back()) ? call : nullptr;
+  };
+  const relay::Block &then_block = *choice->then_block, &else_block = *choice->else_block;
+  if (const relay::Call* next = call_at_end(then_block))
+    return TailRecursion{choice, &then_block, &else_block, next, true};
+  if (const relay::Call* next = call_at_end(else_block))
+    return TailRecursion{choice, &else_block, &then_block, next, false};
+  return std::nullopt;
+}
+
+// ---- loops
+
+// The operations before the `if` are the loop's test, those of the arm that ends in the recursive call its body. Those
+// of the other arm come after the loop.
+Lowerer::Operand Lowerer::loop(const Binding& b, const relay::Call& x, const Closure& closure,
+                               const TailRecursion& recursion, const Environment& env, Region& region) {
+  const relay::Function& f = *closure.function;
+  auto step = std::make_shared<Loop>();
+  Environment inner = closure.captured;
+  std::vector<Operand> carried;
+  for (size_t k = 0; k < x.args.size(); ++k) {
+    const auto* var = std::get_if<relay::Var>(&x.args[k]);
+    bool is_last_use = var && uses_[*var] == 1 && fresh_.contains((*var)->id);
+    Operand initial = operand(x.args[k], env, b.location);
+    carried.push_back(carry(f.params[k], initial, is_last_use, *step, region, b.location));
+    inner[f.params[k]->id] = carried.back();
+  }
+  find_updates(f, recursion, carried);
+  for (size_t k = 0; k < carried.size(); ++k)
+    for (const Loop::Carried& c : step->carried)
+      if (const auto* ref = tensor::as<tensor::VarRef>(carried[k].scalar); ref && ref->var == c.var)
+        note_range_in_test(f, recursion, k, c);
+
+  std::set<int> outer = std::exchange(fresh_, {});
+  relay::Block test = f.body;
+  test.bindings.pop_back();
+  for (const Binding& binding : test.bindings) inner[binding.var->id] = lower_binding(binding, inner, step->test);
+  tensor::Expr goes_on = scalar(operand(recursion.choice->condition, inner, b.location), step->test, b.location);
+  step->condition = recursion.repeats_if ? goes_on : tensor::logical_not(goes_on);
+
+  note_ranges_in_body(*step);
+  Environment in_body = inner;
+  const std::vector<Binding>& bindings = recursion.repeat->bindings;
+  for (size_t k = 0; k + 1 < bindings.size(); ++k)
+    in_body[bindings[k].var->id] = lower_binding(bindings[k], in_body, step->body);
+  std::vector<Operand> next;
+  for (const Atom& a : recursion.next->args) next.push_back(operand(a, in_body, b.location));
+  fresh_ = std::move(outer);
+  hand_on(next, carried, *step, b.location);
+  region.steps.push_back(std::move(step));
+  return lower_block(*recursion.finish, inner, region, b.location);
+}
+
+// The recursive call gets the parameter plus one: it cannot overflow, because a loop would have to run 2^63 times.
+void Lowerer::note_range_in_test(const relay::Function& f, const TailRecursion& recursion, size_t param,
+                                 const Loop::Carried& carried) {
+  const auto first = tensor::constant_integer(carried.initial);
+  const auto* next = std::get_if<relay::Var>(&recursion.next->args[param]);
+  if (!first || !next || carried.var->type != dtype::i64) return;
+  for (const Binding& b : recursion.repeat->bindings) {
+    const auto* call = std::get_if<relay::CallTensor>(&b.op);
+    if (!call || b.var->id != (*next)->id || call->args.size() != 1) continue;
+    const auto* arg = std::get_if<relay::Var>(&call->args[0]);
+    tensor::TensorFunction sum = module_.tensor_functions.at(call->function);
+    if (!arg || (*arg)->id != f.params[param]->id) continue;
+    tensor::pass_by_value(sum, 0);
+    auto value = tensor::scalar_value(sum);
+    if (value && tensor::structurally_equal(tensor::simplify(*value), tensor::Expr(sum.scalars[0]) + tensor::Expr(1)))
+      ranges_[carried.var] = {*first, INT64_MAX};
+  }
+}
+
+// The condition `counter < n` bounds the counter in the body.
+void Lowerer::note_ranges_in_body(const Loop& loop) {
+  for (const Loop::Carried& c : loop.carried) {
+    auto known = ranges_.find(c.var);
+    auto limit = upper_limit(loop, c.var);
+    if (known == ranges_.end() || !limit) continue;
+    auto high = tensor::constant_integer(*limit);
+    known->second.high = high ? std::max(*high - 1, known->second.low) : INT64_MAX - 1;
+  }
+}
+
+Lowerer::Operand Lowerer::carry(const relay::Var& param, const Operand& initial, bool is_last_use, Loop& loop,
+                                Region& region, const SourceLocation& location) {
+  if (initial.closure) unsupported(location, "a function as a value");
+  if (initial.is_tuple) {
+    Operand carried{.is_tuple = true};
+    for (const Operand& field : initial.fields)
+      carried.fields.push_back(carry(param, field, false, loop, region, location));
+    return carried;
+  }
+  DType type = initial.scalar ? initial.scalar.type() : value_of(initial.value).type;
+  bool rank_0 = initial.scalar || value_of(initial.value).shape.empty();
+  if (rank_0 && can_be_scalar(type)) {
+    tensor::Var var = tensor::make_var(param->name.empty() ? "carried" : param->name, type);
+    loop.carried.push_back({var, scalar(initial, region, location), {}});
+    return {.scalar = var};
+  }
+  const Value from = value_of(initial.value);
+  if (is_last_use && from.storage == Storage::temporary) return initial;
+  ValueId own = new_value(param->name, {shape_of(from.shape), from.type}, Storage::temporary);
+  region.steps.push_back(Copy{initial.value, own});
+  return {.value = own};
+}
+
+// Finds the parameters that each iteration replaces by themselves with one slice changed: the recursive call gets the
+// result of a call of a tensor function that alone reads the parameter. lower_calls.cpp checks what the function does.
+void Lowerer::find_updates(const relay::Function& f, const TailRecursion& recursion,
+                           const std::vector<Operand>& carried) {
+  relay::Uses in_body(f.body), at_end(*recursion.finish);
+  for (size_t k = 0; k < carried.size(); ++k) {
+    const auto* next = std::get_if<relay::Var>(&recursion.next->args[k]);
+    bool read_once = in_body[f.params[k]] - at_end[f.params[k]] == 1;
+    if (carried[k].value < 0 || !next || !read_once || in_body[*next] != 1) continue;
+    for (const Binding& b : recursion.repeat->bindings) {
+      const auto* call = std::get_if<relay::CallTensor>(&b.op);
+      bool reads = call && std::ranges::any_of(call->args, [&](const Atom& a) {
+                     const auto* var = std::get_if<relay::Var>(&a);
+                     return var && (*var)->id == f.params[k]->id;
+                   });
+      if (reads && b.var->id == (*next)->id) updates_[b.var->id] = carried[k].value;
+    }
+  }
+}
+
+void Lowerer::hand_on(const std::vector<Operand>& next, const std::vector<Operand>& carried, Loop& loop,
+                      const SourceLocation& location) {
+  std::vector<Operand> from, to;
+  for (size_t k = 0; k < carried.size(); ++k) {
+    flatten(next[k], from, location);
+    flatten(carried[k], to, location);
+  }
+  std::set<ValueId> owners;
+  for (const Operand& o : to)
+    if (!o.scalar) owners.insert(o.value);
+  size_t scalars = 0;
+  std::vector<Copy> copies;
+  for (size_t k = 0; k < to.size(); ++k) {
+    if (to[k].scalar) {
+      loop.carried[scalars++].next = scalar(from[k], loop.body, location);
+      continue;
+    }
+    ValueId source = value(from[k], loop.body, location);
+    if (source == to[k].value) continue;
+    if (owners.contains(base_of(source))) {  // which another copy may change first
+      const Value v = value_of(source);
+      ValueId saved = new_value(v.name, {shape_of(v.shape), v.type}, Storage::temporary);
+      loop.body.steps.push_back(Copy{source, saved});
+      source = saved;
+    }
+    copies.push_back({source, to[k].value});
+  }
+  for (const Copy& c : copies) loop.body.steps.push_back(c);
+}
+
+}  // namespace dlcc::lower

@@ -1,0 +1,168 @@
+// The rules of programs. Those of storage, of reads before writes and of overlapping operands are in check_plan.cpp.
+//
+// Values
+//   * A view's base exists and is no view. A view that begins at a scalar has a positive stride.
+// Steps
+//   * Values and kernels that a step names exist. A call has one operand for each parameter of the kernel and one
+//   scalar
+//     of its type for each scalar parameter; all variants of the kernel have equal scalar parameters.
+//   * An element that is read into or written from a scalar has the scalar's type, and is inside of the value.
+// Scalars
+//   * A scalar is defined once, before its uses, in the region of the use or in one around it. The carried scalars of a
+//     loop and those of its test are visible after the loop.
+//   * Expressions over scalars have no loads and no errors of type. Conditions are bool, a view begins at an int64.
+//   * A scalar has the type of the expressions that define it.
+#include "lower/verify.h"
+
+#include <set>
+
+#include "lower/walk.h"
+#include "tensor/text.h"
+#include "tensor/type_rules.h"
+#include "tensor/visit.h"
+
+namespace dlcc::lower {
+namespace {
+
+class Verifier {
+ public:
+  Verifier(const Program& program, Diagnostics& diagnostics) : program_(program), diagnostics_(diagnostics) {}
+
+  void run() {
+    for (ValueId v = 0; v < static_cast<ValueId>(program_.values.size()); ++v) check_value(v);
+    std::set<tensor::Var> scope;
+    region(program_.body, scope);
+  }
+
+ private:
+  using Scope = std::set<tensor::Var>;
+
+  template <class... A>
+  bool expect(bool holds, fmt::format_string<A...> format, A&&... args) {
+    if (!holds)
+      diagnostics_.error(DiagnosticId::invalid_ir, {.node = "program"}, fmt::format(format, std::forward<A>(args)...));
+    return holds;
+  }
+
+  bool exists(ValueId v) {
+    return expect(v >= 0 && v < static_cast<ValueId>(program_.values.size()), "there is no value %{}", v);
+  }
+
+  void check_value(ValueId v) {
+    const Value& value = program_.values[static_cast<size_t>(v)];
+    if (value.storage != Storage::view) return;
+    if (exists(value.base))
+      expect(program_.values[static_cast<size_t>(value.base)].storage != Storage::view, "%{} is a view of a view", v);
+    if (value.begin) expect(value.stride > 0, "%{} begins at a scalar with a stride of {} bytes", v, value.stride);
+  }
+
+  // ---- scalars
+
+  void expression(const tensor::Expr& e, DType type, const Scope& scope, const char* what) {
+    if (!expect(bool(e), "{} is missing", what)) return;
+    expect(e.type() == type, "{} has type {} instead of {}: {}", what, name(e.type()), name(type), print(e));
+    tensor::for_each_expr(e, [&](const tensor::Expr& part) {
+      if (const auto* ref = tensor::as<tensor::VarRef>(part))
+        expect(scope.contains(ref->var), "{} uses the scalar {}, which is not visible", what, ref->var->name);
+      expect(!tensor::as<tensor::Load>(part), "{} has a load: {}", what, print(e));
+      tensor::check_types(part, [&](const std::string& error) { expect(false, "{}: {}", what, error); });
+    });
+  }
+
+  void define(const tensor::Var& v, Scope& scope) {
+    scope.insert(v);
+    expect(defined_.insert(v).second, "the scalar {} is defined twice", v->name);
+  }
+
+  // ---- steps
+
+  void use(ValueId v, const Scope& scope) {
+    if (!exists(v)) return;
+    const Value& value = program_.values[static_cast<size_t>(v)];
+    if (value.begin) expression(value.begin, dtype::i64, scope, "the index of a view");
+  }
+
+  void element(ValueId v, int64_t index, DType type) {
+    if (!exists(v)) return;
+    const Value& value = program_.values[static_cast<size_t>(v)];
+    expect(value.type == type, "an element of %{} has type {}, its scalar {}", v, name(value.type), name(type));
+    expect(index >= 0 && storage_bytes(value.type, index + 1) <= value.bytes, "%{} has no element {}", v, index);
+  }
+
+  // Adds the scalars that the region defines to `scope`.
+  void region(const Region& r, Scope& scope) {
+    for (const Step& s : r.steps) std::visit([&](const auto& x) { step(x, scope); }, s);
+  }
+
+  void step(const Invoke& x, Scope& scope) {
+    for (ValueId v : x.operands) use(v, scope);
+    bool known = x.kernel >= 0 && x.kernel < static_cast<int>(program_.kernels.size());
+    if (!expect(known, "there is no kernel {}", x.kernel)) return;
+    const KernelVariants& kernel = program_.kernels[static_cast<size_t>(x.kernel)];
+    for (const tensor::Kernel& variant : kernel.variants) {
+      expect(variant.params.size() == x.operands.size(), "{} operands for {} parameters of {}", x.operands.size(),
+             variant.params.size(), kernel.name);
+      if (!expect(variant.scalars.size() == x.scalars.size(), "{} scalars for {} scalar parameters of {}",
+                  x.scalars.size(), variant.scalars.size(), kernel.name))
+        return;
+      for (size_t k = 0; k < x.scalars.size(); ++k)
+        expression(x.scalars[k], variant.scalars[k]->type, scope, "the operand of a scalar parameter");
+    }
+  }
+  void step(const Copy& x, Scope& scope) { use(x.from, scope), use(x.to, scope); }
+  void step(const Compute& x, Scope& scope) {
+    expression(x.value, x.result->type, scope, "the value of a scalar");
+    define(x.result, scope);
+  }
+  void step(const Read& x, Scope& scope) {
+    use(x.from, scope);
+    element(x.from, x.element, x.result->type);
+    define(x.result, scope);
+  }
+  void step(const Write& x, Scope& scope) {
+    use(x.to, scope);
+    if (expect(bool(x.value), "a stored scalar is missing")) element(x.to, x.element, x.value.type());
+    if (x.value) expression(x.value, x.value.type(), scope, "a stored scalar");
+  }
+  void step(const Require& x, Scope& scope) { expression(x.condition, dtype::boolean, scope, "a requirement"); }
+
+  void step(const std::shared_ptr<Branch>& x, Scope& scope) {
+    expression(x->condition, dtype::boolean, scope, "the condition of a branch");
+    Scope then_scope = scope, else_scope = scope;
+    region(x->then_region, then_scope);
+    region(x->else_region, else_scope);
+    for (const Branch::Merge& m : x->merges) {
+      expression(m.then_value, m.result->type, then_scope, "the result of a branch");
+      expression(m.else_value, m.result->type, else_scope, "the result of a branch");
+      define(m.result, scope);
+    }
+  }
+  void step(const std::shared_ptr<Loop>& x, Scope& scope) {
+    for (const Loop::Carried& c : x->carried) expression(c.initial, c.var->type, scope, "the initial value of a loop");
+    for (const Loop::Carried& c : x->carried) define(c.var, scope);
+    region(x->test, scope);
+    expression(x->condition, dtype::boolean, scope, "the condition of a loop");
+    Scope inner = scope;
+    region(x->body, inner);
+    for (const Loop::Carried& c : x->carried) expression(c.next, c.var->type, inner, "the next value of a loop");
+  }
+
+  const Program& program_;
+  Diagnostics& diagnostics_;
+  Scope defined_;
+};
+
+}  // namespace
+
+bool verify(const Program& program, Diagnostics& diagnostics) {
+  size_t before = diagnostics.error_count();
+  Verifier(program, diagnostics).run();
+  return diagnostics.error_count() == before;
+}
+
+void check_verified(const Program& program, std::string_view pass) {
+  Diagnostics found;
+  DLCC_CHECK(verify(program, found), "after {}:\n{}", pass, found.str());
+}
+
+}  // namespace dlcc::lower

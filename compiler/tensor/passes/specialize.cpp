@@ -1,0 +1,154 @@
+#include "tensor/passes/specialize.h"
+
+#include <algorithm>
+#include <set>
+
+#include "tensor/analysis.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+namespace {
+
+// Calls `visit` on the values and requirements of all stages.
+void for_each_root(const TensorFunction& f, const std::function<void(const Expr&)>& visit) {
+  for (const Stage& s : f.stages) {
+    for (const Expr& e : s.values) visit(e);
+    for (const Requirement& r : s.requirements) visit(r.condition);
+  }
+}
+
+// Whether the expression depends on scalar parameters, and on nothing else.
+bool is_scalar(const Expr& e, const TensorFunction& f) {
+  bool scalar = true;
+  for_each_expr(e, [&](const Expr& part) {
+    const VarRef* ref = as<VarRef>(part);
+    scalar &= !as<Load>(part) && (!ref || std::ranges::count(f.scalars, ref->var) > 0);
+  });
+  return scalar;
+}
+
+// The outermost dimension of an extent other than 1, if all extents up to it are known; -1 if there is none.
+int slicing_dimension(const Shape& shape) {
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (!shape[d].is_constant()) return -1;
+    if (shape[d].value() != 1) return static_cast<int>(d);
+  }
+  return -1;
+}
+
+Buffer without_dimension(const Buffer& b, int d) {
+  Shape shape = b->shape;
+  shape.erase(shape.begin() + d);
+  return make_buffer(b->name, b->type, std::move(shape), b->scope);
+}
+
+}  // namespace
+
+void pass_by_value(TensorFunction& f, size_t param) {
+  const Buffer b = f.params[param];
+  DLCC_CHECK(b->rank() == 0, "parameter {} has rank {}", b->name, b->rank());
+  const Var scalar = make_var(b->name, b->type);
+  for (Stage& stage : f.stages)
+    rewrite_stage(stage, [&](const Expr& e) {
+      const Load* l = as<Load>(e);
+      return l && l->buffer == b ? Expr(scalar) : e;
+    });
+  f.params.erase(f.params.begin() + static_cast<std::ptrdiff_t>(param));
+  f.scalars.push_back(scalar);
+}
+
+std::vector<Requirement> take_scalar_requirements(TensorFunction& f) {
+  std::vector<Requirement> taken;
+  for (Stage& stage : f.stages) {
+    bool runs = std::ranges::none_of(stage.axes, [](const Axis& a) { return a.extent.constant().value_or(0) == 0; });
+    if (!runs) continue;  // a requirement is checked at each point of the axes
+    std::erase_if(stage.requirements, [&](const Requirement& r) {
+      if (!is_scalar(r.condition, f)) return false;
+      taken.push_back(r);
+      return true;
+    });
+  }
+  return taken;
+}
+
+std::optional<ScalarIndex> slice_parameter(TensorFunction& f, size_t param) {
+  const Buffer b = f.params[param];
+  const int d = slicing_dimension(b->shape);
+  if (d < 0 || !b->strides.empty()) return std::nullopt;
+  Expr index;
+  bool one_index = true;
+  for_each_root(f, [&](const Expr& root) {
+    for (const Load& l : loads_of(root)) {
+      if (l.buffer != b) continue;
+      const Expr& at = l.indices[static_cast<size_t>(d)];
+      if (!index) index = at;
+      one_index &= !l.otherwise && structurally_equal(at, index);
+    }
+  });
+  if (!index || !one_index || !is_scalar(index, f) || constant_integer(index)) return std::nullopt;
+  const Buffer slice = without_dimension(b, d);
+  for (Stage& stage : f.stages)
+    rewrite_stage(stage, [&](const Expr& e) {
+      const Load* l = as<Load>(e);
+      if (!l || l->buffer != b) return e;
+      std::vector<Expr> indices = l->indices;
+      indices.erase(indices.begin() + d);
+      return load(slice, std::move(indices));
+    });
+  f.params[param] = slice;
+  return ScalarIndex{index, b->shape[static_cast<size_t>(d)].value()};
+}
+
+std::optional<SliceUpdate> slice_update(const TensorFunction& f, size_t param) {
+  if (f.stages.size() != 1 || f.results.size() != 1 || f.stages[0].reduction || !f.stages[0].requirements.empty())
+    return std::nullopt;
+  const Stage& stage = f.stages[0];
+  const Buffer &data = f.params[param], &result = f.results[0];
+  const int d = slicing_dimension(result->shape);
+  const Select* choice = as<Select>(stage.values[0]);
+  const Binary* test = choice ? as<Binary>(choice->condition) : nullptr;
+  const Load* kept = choice ? as<Load>(choice->b) : nullptr;
+  if (d < 0 || !stage.origin.empty() || !test || test->op != BinaryOp::eq || !kept || kept->buffer != data ||
+      kept->otherwise || data->shape != result->shape || data->type != result->type || reads(choice->a, data))
+    return std::nullopt;
+  for (size_t k = 0; k < stage.axes.size(); ++k)
+    if (!structurally_equal(kept->indices[k], stage.axes[k].var)) return std::nullopt;
+  const Axis axis = stage.axes[static_cast<size_t>(d)];
+  const bool axis_first = structurally_equal(test->a, axis.var);
+  const Expr index = axis_first ? test->b : test->a;
+  if ((!axis_first && !structurally_equal(test->b, axis.var)) || !is_scalar(index, f)) return std::nullopt;
+
+  SliceUpdate update{f, {index, axis.extent.value()}};
+  Stage& slice = update.slice.stages[0];
+  slice.axes.erase(slice.axes.begin() + d);
+  slice.values = {substitute(choice->a, {{axis.var, index}})};
+  slice.results = update.slice.results = {without_dimension(result, d)};
+  return update;
+}
+
+std::optional<Expr> scalar_value(const TensorFunction& f) {
+  if (f.stages.size() != 1 || f.results.size() != 1 || f.results[0]->rank() != 0) return std::nullopt;
+  const Stage& stage = f.stages[0];
+  if (stage.reduction || !stage.requirements.empty() || !is_scalar(stage.values[0], f)) return std::nullopt;
+  return stage.values[0];
+}
+
+std::vector<size_t> remove_unused_scalars(TensorFunction& f) {
+  std::set<Var> used;
+  for_each_root(f, [&](const Expr& root) {
+    for_each_expr(root, [&](const Expr& e) {
+      if (const VarRef* ref = as<VarRef>(e)) used.insert(ref->var);
+    });
+  });
+  std::vector<size_t> kept;
+  std::vector<Var> scalars;
+  for (size_t k = 0; k < f.scalars.size(); ++k) {
+    if (!used.contains(f.scalars[k])) continue;
+    kept.push_back(k);
+    scalars.push_back(f.scalars[k]);
+  }
+  f.scalars = std::move(scalars);
+  return kept;
+}
+
+}  // namespace dlcc::tensor

@@ -1,0 +1,41 @@
+// Specialisation of a definition for a call whose operands are partly scalars, such as the counter of a loop.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "tensor/ir.h"
+
+namespace dlcc::tensor {
+
+// Replaces parameter `param`, of rank 0, by a further scalar parameter.
+void pass_by_value(TensorFunction&, size_t param);
+
+// Removes the requirements that depend on scalar parameters alone, and returns them.
+std::vector<Requirement> take_scalar_requirements(TensorFunction&);
+
+// An index into a dimension of the given extent. It depends on scalar parameters alone.
+struct ScalarIndex {
+  Expr index;
+  int64_t extent;
+};
+
+// If every load of the parameter has one and the same scalar index in the outermost dimension of an extent other than
+// 1: removes this dimension, so that the parameter is a slice of the operand, and returns the index.
+std::optional<ScalarIndex> slice_parameter(TensorFunction&, size_t param);
+
+// A function whose result is parameter `param` with one slice along the outermost dimension of an extent other than 1
+// replaced.
+struct SliceUpdate {
+  TensorFunction slice;  // computes the slice; has the parameters of the whole function
+  ScalarIndex at;
+};
+std::optional<SliceUpdate> slice_update(const TensorFunction&, size_t param);
+
+// The value of a function without loads whose only result has rank 0; empty for a reduction.
+std::optional<Expr> scalar_value(const TensorFunction&);
+
+// Removes the scalar parameters that no stage uses, and returns the positions of the others.
+std::vector<size_t> remove_unused_scalars(TensorFunction&);
+
+}  // namespace dlcc::tensor
