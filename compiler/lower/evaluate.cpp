@@ -45,7 +45,8 @@ class Evaluator {
                          [&](const Compute& s) { return define(s.result, scalar(s.value)); },
                          [&](const Read& s) { return define(s.result, element(s.from, s.element)); },
                          [&](const Write& s) {
-                           std::span<const std::byte> from = scalar(s.value).bytes();
+                           const Constant value = scalar(s.value);
+                           std::span<const std::byte> from = value.bytes();
                            std::span<std::byte> to = bytes(s.to).subspan(s.element * from.size());
                            std::memcpy(to.data(), from.data(), from.size());
                            return tensor::Status::ok;

@@ -1,0 +1,212 @@
+// Loops: recursive local functions are lowered, evaluated and compared with the evaluated module.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "lower/walk.h"
+#include "lowering.h"
+
+namespace dlcc::lower {
+namespace {
+
+size_t count_steps_of_kind(const Program& program, const std::function<bool(const Step&)>& is_wanted) {
+  size_t count = 0;
+  for_each_step(program.body, [&](const Step& s) { count += is_wanted(s); });
+  return count;
+}
+
+template <class Kind>
+size_t count_of(const Program& program) {
+  return count_steps_of_kind(program, [](const Step& s) { return std::holds_alternative<Kind>(s); });
+}
+
+// The number of iterations of the program's first loop, if it is constant.
+std::optional<int64_t> trip_count(const Program& program) {
+  for (const Step& s : program.body.steps)
+    if (const auto* loop = std::get_if<std::shared_ptr<Loop>>(&s)) return constant_trip_count(**loop);
+  return std::nullopt;
+}
+
+constexpr const char* update_row = R"(
+tensor @update(data: f32[5, 4], row: f32[4], i: i64[]) -> (y: f32[5, 4]) {
+  y[t < 5, j < 4] = t == i[] ? row[j] : data[t, j]
+}
+)";
+
+}  // namespace
+
+TEST_CASE("a counted loop") {
+  Program p = lowered(R"(def @main(%x: Tensor[(4), float32]) {
+    let %loop = fn (%i: int64, %y: Tensor[(4), float32]) -> (Tensor[(4), float32], int64) {
+      if (less(%i, 7i64)) { %loop(%i + 1i64, tanh(%y) + %x) } else { (%y, %i) }
+    };
+    %loop(0i64, %x)
+  })");
+  CHECK(trip_count(p) == 7);
+  CHECK(count_of<Read>(p) == 0);
+}
+
+TEST_CASE("a trip count that is an input, and a loop without iterations") {
+  const std::string text = R"(def @main(%x: Tensor[(4), float32], %n: int64) {
+    let %loop = fn (%i: int64, %y: Tensor[(4), float32]) -> (Tensor[(4), float32], int64) {
+      if (less(%i, %n)) { %loop(%i + 1i64, exp(%y * 0.1f)) } else { (%y, %i) }
+    };
+    %loop(FIRST, %x)
+  })";
+  for (const char* first : {"0i64", "3i64", "9i64"}) {
+    std::string here = text;
+    CHECK(trip_count(lowered(here.replace(here.find("FIRST"), 5, first))) == std::nullopt);
+  }
+}
+
+TEST_CASE("a condition that data decide, and operations after the loop") {
+  lowered(R"(def @main(%x: Tensor[(4), float32]) {
+    let %loop = fn (%y: Tensor[(4), float32]) -> (Tensor[(4), float32], float32) {
+      let %s = sum(%y * %y);
+      if (greater(%s, 40f)) { (tanh(%y) + %y, %s) } else { %loop(%y * 1.5f) }
+    };
+    %loop(%x)
+  })");
+}
+
+TEST_CASE("carried values that change places") {
+  lowered(R"(def @main(%x: Tensor[(4), float32], %y: Tensor[(4), float32]) {
+    let %loop = fn (%i: int64, %a: Tensor[(4), float32], %b: Tensor[(4), float32], %c: float32, %d: float32)
+        -> (Tensor[(4), float32], Tensor[(4), float32], float32, float32) {
+      if (less(%i, 3i64)) { %loop(%i + 1i64, %b, %a, %d + %c, %c) } else { (%a, %b, %c, %d) }
+    };
+    %loop(0i64, exp(%x), %y, 1f, 2f)
+  })");
+}
+
+TEST_CASE("one slice of a carried tensor is updated in place, one of another tensor is read as a view") {
+  Program p = lowered(std::string(update_row) + R"(
+  def @main(%x: Tensor[(5, 4), float32], %w: Tensor[(4, 4), float32]) {
+    let %zeros: Tensor[(5, 4), float32] = full(0f, shape=[5, 4], dtype="float32");
+    let %loop = fn (%i: int64, %h: Tensor[(1, 4), float32], %ys: Tensor[(5, 4), float32])
+        -> (Tensor[(5, 4), float32], Tensor[(1, 4), float32]) {
+      if (less(%i, 5i64)) {
+        let %g = tanh(nn.matmul(%h, %w) + take(%x, %i, axis=0));
+        let %next: Tensor[(5, 4), float32] = call_tensor(@update, %ys, reshape(%g, newshape=[4]), %i);
+        %loop(%i + 1i64, %g, %next)
+      } else { (%ys, %h) }
+    };
+    %loop(0i64, full(0f, shape=[1, 4], dtype="float32"), %zeros)
+  })");
+  CHECK(count_of<std::shared_ptr<Branch>>(p) == 0);
+  CHECK(count_of<Require>(p) == 0);  // the counter is in range
+  auto slices = std::ranges::count_if(p.values, [](const Value& v) { return bool(v.begin); });
+  CHECK(slices == 2);
+  for (const Value& v : p.values)
+    if (v.bytes == 80) CHECK(v.storage != Storage::temporary);  // all updates are in the output
+}
+
+TEST_CASE("an update whose index is out of range changes nothing") {
+  lowered(std::string(update_row) + R"(
+  def @main(%x: Tensor[(5, 4), float32]) {
+    let %loop = fn (%i: int64, %ys: Tensor[(5, 4), float32]) -> Tensor[(5, 4), float32] {
+      if (less(%i, 9i64)) {
+        let %next: Tensor[(5, 4), float32] = call_tensor(@update, %ys, full(2f, shape=[4], dtype="float32"), %i);
+        %loop(%i + 2i64, %next)
+      } else { %ys }
+    };
+    %loop(-3i64, %x)
+  })");
+}
+
+TEST_CASE("a status ends the loop") {
+  lowered(R"(def @main(%x: Tensor[(5, 4), float32]) {
+    let %loop = fn (%i: int64, %ys: Tensor[(5, 4), float32]) -> Tensor[(5, 4), float32] {
+      if (less(%i, 9i64)) {
+        %loop(%i + 1i64, dynamic_update_slice(%ys, full(2f, shape=[4], dtype="float32"), %i))
+      } else { %ys }
+    };
+    %loop(0i64, %x)
+  })");
+}
+
+TEST_CASE("a tensor that is read after its update is not updated in place") {
+  lowered(std::string(update_row) + R"(
+  def @main(%x: Tensor[(5, 4), float32]) {
+    let %loop = fn (%i: int64, %ys: Tensor[(5, 4), float32], %s: Tensor[(4), float32])
+        -> (Tensor[(5, 4), float32], Tensor[(4), float32]) {
+      if (less(%i, 5i64)) {
+        let %next: Tensor[(5, 4), float32] = call_tensor(@update, %ys, full(2f, shape=[4], dtype="float32"), %i);
+        %loop(%i + 1i64, %next, sum(%ys, axis=[0]))
+      } else { (%ys, %s) }
+    };
+    %loop(0i64, %x, sum(%x, axis=[0]))
+  })");
+}
+
+TEST_CASE("loops in loops: an inner loop begins with a value that the outer one still needs") {
+  lowered(R"(def @main(%x: Tensor[(4), float32]) {
+    let %base = exp(%x * 0.1f);
+    let %outer = fn (%i: int64, %a: Tensor[(4), float32]) -> Tensor[(4), float32] {
+      if (less(%i, 3i64)) {
+        let %b = tanh(%a);
+        let %inner = fn (%j: int64, %v: Tensor[(4), float32]) -> Tensor[(4), float32] {
+          if (less(%j, %i)) { %inner(%j + 1i64, %v + %a) } else { %v }
+        };
+        let %p = %inner(0i64, %base);
+        let %inner2 = fn (%j: int64, %v: Tensor[(4), float32]) -> Tensor[(4), float32] {
+          if (less(%j, 2i64)) { %inner2(%j + 1i64, %v * %b) } else { %v }
+        };
+        %outer(%i + 1i64, %p + %inner2(0i64, %a))
+      } else { %a }
+    };
+    (%outer(0i64, %x), %base)
+  })");
+}
+
+TEST_CASE("branches in loops, loops in branches, scalars that branches define") {
+  lowered(R"(def @main(%x: Tensor[(4), float32], %c: bool, %n: int64) {
+    let %loop = fn (%i: int64, %k: int64, %f: float32, %y: Tensor[(4), float32])
+        -> (Tensor[(4), float32], int64, float32) {
+      if (less(%i, 6i64)) {
+        let %odd = equal(floor_mod(%i, 2i64), 1i64);
+        let %r = if (%odd) { (%k + %n, %y * %f) } else { (%k, %y) };
+        let %g = if (less(%k, 7i64)) { max(%y) } else { %f };
+        %loop(%i + 1i64, %r.0, %g, %r.1)
+      } else { (%y, %k, %f) }
+    };
+    if (%c) { %loop(0i64, 1i64, 0.5f, %x) } else { (%x, 0i64, 1f) }
+  })");
+}
+
+TEST_CASE("kernels take scalars") {
+  Program p = lowered(R"(def @main(%x: Tensor[(3, 4), float32], %len: Tensor[(3), int64]) {
+    let %loop = fn (%i: int64, %y: Tensor[(3, 4), float32]) -> Tensor[(3, 4), float32] {
+      if (less(%i, 5i64)) {
+        let %active = reshape(less(%i, %len), newshape=[3, 1]);
+        %loop(%i + 1i64, where(%active, %y * 2f, %y))
+      } else { %y }
+    };
+    %loop(0i64, %x)
+  })");
+  CHECK(std::ranges::any_of(p.kernels, [](const KernelVariants& k) { return k.variants[0].scalars.size() == 1; }));
+}
+
+TEST_CASE("local functions that do not recurse are lowered at each call") {
+  lowered(R"(def @main(%x: Tensor[(4), float32]) {
+    let %k = exp(%x);
+    let %f = fn (%y: Tensor[(4), float32]) -> Tensor[(4), float32] { %y * %k + %x };
+    (%f(%x), %f(%f(%k)))
+  })");
+}
+
+TEST_CASE("recursion that is no loop is refused") {
+  Diagnostics d;
+  auto module = frontends::import_relay(R"(def @main(%x: Tensor[(4), float32]) {
+    let %f = fn (%i: int64, %y: Tensor[(4), float32]) -> Tensor[(4), float32] {
+      if (less(%i, 3i64)) { exp(%f(%i + 1i64, %y)) } else { %y }
+    };
+    %f(0i64, %x)
+  })",
+                                        {}, d);
+  REQUIRE(module);
+  CHECK(!lower(after_passes(*module, {"fuse"}), machines, {}, d));
+  CHECK(d.str().find("recursion other than one call in tail position") != std::string::npos);
+}
+
+}  // namespace dlcc::lower

@@ -1,0 +1,20 @@
+// Lowers Relay text and compares: it is fused, laid out and lowered, its storage plan is checked, and the evaluated
+// program is compared with the evaluated module.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "frontends/frontend.h"
+#include "lower/lower.h"
+
+namespace dlcc::lower {
+
+extern const std::vector<tensor::Machine> machines;
+
+relay::Module after_passes(relay::Module, const std::vector<std::string>& names);
+
+// The lowered program, after its results were compared. Inputs are of type float32, bool or int64.
+Program lowered(const std::string& text);
+
+}  // namespace dlcc::lower
