@@ -11,6 +11,8 @@
 //     operand's address.
 //   * A read finds its own value (or views of it) in every byte, on every path. The state after a branch is what both
 //     arms agree on; loops are interpreted until the state no longer changes.
+//   * A loop with a constant number of iterations, each of which writes the slice of a value at its counter, or at the
+//     distance of its counter from the end, has written all of the value if no step of the loop reads it.
 //   * Inputs and constants are never written. At the end, every byte of every output has been written.
 //   * An operand that a step writes or uses as scratch overlaps no other operand of the step, except an operand of
 //   equal
@@ -18,8 +20,11 @@
 #include "lower/check_plan.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
+#include <set>
+
+#include "lower/byte_owners.h"
+#include "lower/check_slices.h"
 
 namespace dlcc::lower {
 namespace {
@@ -36,110 +41,13 @@ template <class... T>
   throw Violation{fmt::format(format, std::forward<T>(args)...)};
 }
 
-struct Bytes {
-  int64_t begin, end;
-
-  bool overlaps(const Bytes& o) const { return begin < o.end && o.begin < end; }
-  bool operator==(const Bytes&) const = default;
-};
-
-// The value last written to each byte. The contents of bytes in no segment are undefined.
-class Memory {
- public:
-  void write(Bytes at, ValueId owner) {
-    clear(at);
-    if (at.begin < at.end) segments_[at.begin] = {at.end, owner};
-  }
-
-  void clear(Bytes at) {
-    if (at.begin >= at.end) return;
-    split(at.begin);
-    split(at.end);
-    segments_.erase(segments_.lower_bound(at.begin), segments_.lower_bound(at.end));
-  }
-
-  // Bytes of the range that do not belong to `owner` become undefined.
-  void clear_others(Bytes at, ValueId owner) {
-    if (at.begin >= at.end) return;
-    split(at.begin);
-    split(at.end);
-    for (auto it = segments_.lower_bound(at.begin); it != segments_.lower_bound(at.end);)
-      it = it->second.owner == owner ? std::next(it) : segments_.erase(it);
-  }
-
-  // The first byte of the range that does not belong to `owner`.
-  std::optional<int64_t> find_other(Bytes at, ValueId owner) const {
-    while (at.begin < at.end) {
-      auto it = segments_.upper_bound(at.begin);
-      if (it == segments_.begin()) return at.begin;
-      --it;
-      if (it->second.end <= at.begin || it->second.owner != owner) return at.begin;
-      at.begin = it->second.end;
-    }
-    return {};
-  }
-
-  std::optional<ValueId> owner_at(int64_t byte) const {
-    auto it = segments_.upper_bound(byte);
-    if (it == segments_.begin() || (--it)->second.end <= byte) return {};
-    return it->second.owner;
-  }
-
-  // The bytes that have the same owner in both.
-  static Memory intersect(const Memory& a, const Memory& b) {
-    Memory both;
-    auto i = a.segments_.begin(), j = b.segments_.begin();
-    while (i != a.segments_.end() && j != b.segments_.end()) {
-      const Bytes common{std::max(i->first, j->first), std::min(i->second.end, j->second.end)};
-      if (common.begin < common.end && i->second.owner == j->second.owner) both.append(common, i->second.owner);
-      (i->second.end < j->second.end ? i : j)++;
-    }
-    return both;
-  }
-
-  // Segments may be divided differently in equal memories.
-  bool operator==(const Memory& o) const { return joined() == o.joined(); }
-
- private:
-  struct Segment {
-    int64_t end;
-    ValueId owner;
-    bool operator==(const Segment&) const = default;
-  };
-
-  void split(int64_t at) {
-    auto it = segments_.lower_bound(at);
-    if (it == segments_.begin()) return;
-    --it;
-    if (it->second.end <= at) return;
-    segments_[at] = it->second;
-    it->second.end = at;
-  }
-
-  void append(Bytes at, ValueId owner) {
-    if (!segments_.empty() && segments_.rbegin()->second == Segment{at.begin, owner}) {
-      segments_.rbegin()->second.end = at.end;
-    } else {
-      segments_[at.begin] = {at.end, owner};
-    }
-  }
-
-  std::map<int64_t, Segment> joined() const {
-    Memory result;
-    for (const auto& [begin, s] : segments_) result.append({begin, s.end}, s.owner);
-    return result.segments_;
-  }
-
-  std::map<int64_t, Segment> segments_;
-};
-
 class Checker {
  public:
   Checker(const Program& program, const StoragePlan& plan) : program_(program), plan_(plan) {}
 
   void run() {
     lay_out();
-    Memory memory;
+    ByteOwners memory;
     for (size_t v = 0; v < program_.values.size(); ++v) {
       const Storage storage = program_.values[v].storage;
       if (storage == Storage::input || storage == Storage::constant)
@@ -246,8 +154,9 @@ class Checker {
       fail("{}: {} has no offset in the arena", where, label(v));
   }
 
-  void read(const Memory& memory, ValueId v, const std::string& where) const {
+  void read(const ByteOwners& memory, ValueId v, const std::string& where) const {
     check_usable(v, where);
+    if (incomplete_.contains(base_id(v))) fail("{}: a loop has not written all slices of {} yet", where, label(v));
     const std::optional<int64_t> byte = memory.find_other(range_of(v), base_id(v));
     if (!byte) return;
     const std::optional<ValueId> found = memory.owner_at(*byte);
@@ -262,11 +171,11 @@ class Checker {
     if (storage == Storage::constant) fail("{}: writes to the constant {}", where, label(v));
   }
 
-  void execute(const Region& region, Memory& memory) {
+  void execute(const Region& region, ByteOwners& memory) {
     for (const Step& step : region.steps) std::visit([&](const auto& s) { execute(s, memory); }, step);
   }
 
-  void execute(const Invoke& call, Memory& memory) {
+  void execute(const Invoke& call, ByteOwners& memory) {
     if (call.kernel < 0 || call.kernel >= static_cast<int>(program_.kernels.size()))
       fail("there is no kernel {}", call.kernel);
     const KernelVariants& kernel = program_.kernels[call.kernel];
@@ -286,13 +195,13 @@ class Checker {
       if (o.access == Access::write) write(o.value, memory);
   }
 
-  void clear(ValueId v, Memory& memory) const {
+  void clear(ValueId v, ByteOwners& memory) const {
     if (begins_at_scalar(v))
       memory.clear_others(range_of(v), base_id(v));
     else
       memory.clear(range_of(v));
   }
-  void write(ValueId v, Memory& memory) const {
+  void write(ValueId v, ByteOwners& memory) const {
     if (begins_at_scalar(v))
       memory.clear_others(range_of(v), base_id(v));
     else
@@ -351,7 +260,7 @@ class Checker {
     }
   }
 
-  void execute(const Copy& copy, Memory& memory) {
+  void execute(const Copy& copy, ByteOwners& memory) {
     const std::string where = fmt::format("copy of %{} to %{}", copy.from, copy.to);
     read(memory, copy.from, where);
     check_writable(copy.to, where);
@@ -361,13 +270,13 @@ class Checker {
     write(copy.to, memory);
   }
 
-  void execute(const Read& step, Memory& memory) {
+  void execute(const Read& step, ByteOwners& memory) {
     const std::string where = fmt::format("read of scalar '{}'", step.result->name);
     read(memory, step.from, where);
     check_element(step.from, step.element, where);
   }
 
-  void execute(const Write& step, Memory& memory) {
+  void execute(const Write& step, ByteOwners& memory) {
     const std::string where = fmt::format("write of a scalar to %{}", step.to);
     check_writable(step.to, where);
     check_element(step.to, step.element, where);
@@ -388,21 +297,34 @@ class Checker {
   void execute(const Compute&, Memory&) {}
   void execute(const Require&, Memory&) {}
 
-  void execute(const std::shared_ptr<Branch>& branch, Memory& memory) {
-    Memory other = memory;
+  void execute(const std::shared_ptr<Branch>& branch, ByteOwners& memory) {
+    ByteOwners other = memory;
     execute(branch->then_region, memory);
     execute(branch->else_region, other);
-    memory = Memory::intersect(memory, other);
+    memory = ByteOwners::intersect(memory, other);
   }
 
-  // The memory before each test is what entry and every iteration agree on. The loop ends after a test.
-  void execute(const std::shared_ptr<Loop>& loop, Memory& memory) {
+  // The memory before each test is what entry and every iteration agree on. The loop ends after a test. A value that
+  // the loop writes slice by slice has its memory from the entry on, so that other values must leave it alone, but is
+  // not read before the end.
+  void execute(const std::shared_ptr<Loop>& loop, ByteOwners& memory) {
+    std::vector<ValueId> sliced;
+    for (ValueId v : written_by_slices(program_, *loop)) {
+      if (!memory.find_other(range_of(v), v)) continue;  // it is defined already
+      memory.write(range_of(v), v);
+      if (incomplete_.insert(v).second) sliced.push_back(v);
+    }
+    interpret(loop, memory);
+    for (ValueId v : sliced) incomplete_.erase(v);
+  }
+
+  void interpret(const std::shared_ptr<Loop>& loop, ByteOwners& memory) {
     while (true) {
-      Memory tested = memory;
+      ByteOwners tested = memory;
       execute(loop->test, tested);
-      Memory after = tested;
+      ByteOwners after = tested;
       execute(loop->body, after);
-      Memory next = Memory::intersect(memory, after);
+      ByteOwners next = ByteOwners::intersect(memory, after);
       if (next == memory) {
         memory = std::move(tested);
         return;
@@ -414,6 +336,7 @@ class Checker {
   const Program& program_;
   const StoragePlan& plan_;
   std::vector<int64_t> address_;
+  std::set<ValueId> incomplete_;  // values that loops around the step write slice by slice
 };
 
 }  // namespace

@@ -151,6 +151,8 @@ Lowerer::Operand Lowerer::loop(const Binding& b, const relay::Call& x, const Clo
   for (const Atom& a : recursion.next->args) next.push_back(operand(a, in_body, b.location));
   fresh_ = std::move(outer);
   hand_on(next, carried, *step, b.location);
+  for (const Operand& o : carried)
+    if (o.value >= 0 && is_written_by_slices(*step, o.value)) drop_initial_value(region, o.value);
   region.steps.push_back(std::move(step));
   return lower_block(*recursion.finish, inner, region, b.location);
 }
@@ -226,6 +228,60 @@ void Lowerer::find_updates(const relay::Function& f, const TailRecursion& recurs
       if (reads && b.var->id == (*next)->id) updates_[b.var->id] = carried[k].value;
     }
   }
+}
+
+// The loop counts from 0 to a constant, writes the slice of the value at the counter or at its distance from the end,
+// and does not use the value otherwise.
+bool Lowerer::is_written_by_slices(Loop& loop, ValueId value) {
+  std::vector<ValueId> uses;
+  auto note = [&](ValueId& v) {
+    if (base_of(v) == value) uses.push_back(v);
+  };
+  for_each_value(loop.test, note);
+  for_each_value(loop.body, note);
+  const auto trips = constant_trip_count(loop);
+  if (uses.size() != 1 || !trips || *trips == 0) return false;
+  const Value& slice = value_of(uses[0]);
+  const bool written = std::ranges::any_of(loop.body.steps, [&](const Step& s) {
+    const auto* copy = std::get_if<Copy>(&s);
+    const auto* call = std::get_if<Invoke>(&s);  // its operands that are views of carried values are read or updated
+    return (copy && copy->to == uses[0]) ||
+           (call && std::ranges::count(call->operands, uses[0]) && is_written_by(*call, uses[0]));
+  });
+  const bool tiles = slice.begin && slice.base_offset == 0 && slice.stride == slice.bytes &&
+                     *trips * slice.stride == value_of(value).bytes;
+  if (!written || !tiles) return false;
+  for (const Loop::Carried& c : loop.carried) {
+    if (tensor::constant_integer(c.initial) != 0 || !upper_limit(loop, c.var)) continue;
+    const tensor::Expr at = definition_in(loop.body, slice.begin), counter = c.var;
+    if (tensor::constant_integer(tensor::simplify(at - counter)) == 0 ||
+        tensor::constant_integer(tensor::simplify(at + counter)) == *trips - 1)
+      return true;
+  }
+  return false;
+}
+
+bool Lowerer::is_written_by(const Invoke& call, ValueId value) const {
+  const auto& params = program_.kernels[static_cast<size_t>(call.kernel)].variants[0].params;
+  for (size_t k = 0; k < params.size(); ++k)
+    if (call.operands[k] == value) return params[k].access == tensor::Access::write;
+  return false;
+}
+
+// Removes the step that gave a value its contents before a loop that writes all of it, if it does nothing else.
+void Lowerer::drop_initial_value(Region& region, ValueId value) {
+  auto only_writes = [&](const Step& step) {
+    if (const auto* copy = std::get_if<Copy>(&step)) return copy->to == value;
+    const auto* call = std::get_if<Invoke>(&step);
+    if (!call) return false;
+    const tensor::Kernel& kernel = program_.kernels[static_cast<size_t>(call->kernel)].variants[0];
+    bool others = tensor::can_fail(kernel);
+    for (size_t k = 0; k < kernel.params.size(); ++k)
+      others |= kernel.params[k].access == tensor::Access::write && call->operands[k] != value;
+    return !others;
+  };
+  auto last = std::ranges::find_if(region.steps.rbegin(), region.steps.rend(), only_writes);
+  if (last != region.steps.rend()) region.steps.erase(std::next(last).base());
 }
 
 void Lowerer::hand_on(const std::vector<Operand>& next, const std::vector<Operand>& carried, Loop& loop,

@@ -140,6 +140,9 @@ class Lowerer {
   Operand carry(const relay::Var& param, const Operand& initial, bool is_last_use, Loop&, Region&,
                 const SourceLocation&);
   void find_updates(const relay::Function&, const TailRecursion&, const std::vector<Operand>& carried);
+  bool is_written_by_slices(Loop&, ValueId);
+  bool is_written_by(const Invoke&, ValueId) const;
+  void drop_initial_value(Region&, ValueId);
   // Makes the operands of the recursive call the carried values of the next iteration.
   void hand_on(const std::vector<Operand>& next, const std::vector<Operand>& carried, Loop&, const SourceLocation&);
 

@@ -72,15 +72,14 @@ void for_each_scalar_expr(const Step& step, const std::function<void(const tenso
              step);
 }
 
-namespace {
-
-// The expression that a scalar of the region stands for, if it is defined by one there.
-tensor::Expr definition(const Region& region, const tensor::Expr& e) {
+tensor::Expr definition_in(const Region& region, const tensor::Expr& e) {
   const auto* ref = tensor::as<tensor::VarRef>(e);
   for (const Step& step : region.steps)
     if (const auto* c = std::get_if<Compute>(&step); ref && c && c->result == ref->var) return c->value;
   return e;
 }
+
+namespace {
 
 bool is_scalar(const tensor::Expr& e, const tensor::Var& v) {
   const auto* ref = tensor::as<tensor::VarRef>(e);
@@ -92,7 +91,7 @@ bool is_scalar(const tensor::Expr& e, const tensor::Var& v) {
 std::optional<tensor::Expr> upper_limit(const Loop& loop, const tensor::Var& scalar) {
   std::vector<tensor::Expr> conjuncts = {loop.condition};
   while (!conjuncts.empty()) {
-    const tensor::Expr condition = definition(loop.test, conjuncts.back());
+    const tensor::Expr condition = definition_in(loop.test, conjuncts.back());
     conjuncts.pop_back();
     const auto* b = tensor::as<tensor::Binary>(condition);
     if (!b) continue;
@@ -103,12 +102,12 @@ std::optional<tensor::Expr> upper_limit(const Loop& loop, const tensor::Var& sca
 }
 
 std::optional<int64_t> constant_trip_count(const Loop& loop) {
-  const auto* less = tensor::as<tensor::Binary>(definition(loop.test, loop.condition));
+  const auto* less = tensor::as<tensor::Binary>(definition_in(loop.test, loop.condition));
   if (!less || less->op != tensor::BinaryOp::lt) return std::nullopt;
   const auto limit = tensor::constant_integer(less->b);
   for (const Loop::Carried& c : loop.carried) {
     const auto first = tensor::constant_integer(c.initial);
-    const auto* sum = tensor::as<tensor::Binary>(definition(loop.body, c.next));
+    const auto* sum = tensor::as<tensor::Binary>(definition_in(loop.body, c.next));
     if (!limit || !first || !is_scalar(less->a, c.var) || !sum || sum->op != tensor::BinaryOp::add) continue;
     if (is_scalar(sum->a, c.var) && tensor::constant_integer(sum->b) == 1) return std::max<int64_t>(*limit - *first, 0);
   }

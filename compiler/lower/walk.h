@@ -17,6 +17,9 @@ void for_each_value(Region&, const std::function<void(ValueId&)>& visit);
 // The expressions over scalars in a step, without those in the regions of a branch or loop.
 void for_each_scalar_expr(const Step&, const std::function<void(const tensor::Expr&)>& visit);
 
+// The expression that a scalar stands for, if a step of the region computes it; else the expression itself.
+tensor::Expr definition_in(const Region&, const tensor::Expr&);
+
 // The `limit` for which the condition of the loop is, or implies, `scalar < limit`; empty if there is none.
 std::optional<tensor::Expr> upper_limit(const Loop&, const tensor::Var& scalar);
 

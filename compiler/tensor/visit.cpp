@@ -256,6 +256,12 @@ Free free_in(const Stmt& statement) {
   return result;
 }
 
+bool can_fail(const Kernel& kernel) {
+  bool result = false;
+  for_each_stmt(kernel.body, [&](const Stmt& s) { result |= as<Require>(s) != nullptr; });
+  return result;
+}
+
 Expr rewrite(const Expr& e, const std::function<Expr(const Expr&)>& f) { return ExprRewriter(f)(e); }
 
 Stmt rewrite(const Stmt& s, const std::function<Expr(const Expr&)>& on_expr,

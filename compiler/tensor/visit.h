@@ -29,6 +29,8 @@ struct Free {
 };
 Free free_in(const Stmt&);
 
+bool can_fail(const Kernel&);  // contains a Require
+
 // Calls `visit` on the direct sub-expressions of a node.
 template <class Visit>
 void for_each_operand(const ExprNode& node, Visit&& visit) {

@@ -295,12 +295,6 @@ void KernelEmitter::emit_allocate(const Allocate& x) {
 
 // ---- interface -------------------------------------------------------------------------------------------
 
-bool can_fail(const Kernel& kernel) {
-  bool result = false;
-  for_each_stmt(kernel.body, [&](const Stmt& s) { result |= as<Require>(s) != nullptr; });
-  return result;
-}
-
 bool forks(const Kernel& kernel, int threads) {
   bool result = false;
   for_each_stmt(kernel.body, [&](const Stmt& s) {

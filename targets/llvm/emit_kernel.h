@@ -27,7 +27,6 @@ class DebugInfo;
 // The type of scalars: i1 for bool, i8 for 4-bit types, integers for floats of less than 32 bits (their bit patterns).
 llvm::Type* type_of_scalar(llvm::LLVMContext&, DType);
 
-bool can_fail(const tensor::Kernel&);            // contains a Require
 bool forks(const tensor::Kernel&, int threads);  // contains a parallel loop, and threads > 1
 
 // Declares the kernel's function: a pointer per parameter, the scalar parameters, a pointer to the dlcc_executor if it

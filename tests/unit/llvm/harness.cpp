@@ -19,7 +19,7 @@ targets::Target target_named(const std::string& name, const std::string& mcpu) {
 CompiledKernel wrap(const Kernel& kernel, const targets::Target& target, const std::string& prefix) {
   CompiledKernel result;
   lower::Program& program = result.program;
-  lower::Invoke call{0, {}, {}, "node of " + kernel.name};
+  lower::Invoke call{.kernel = 0, .node = "node of " + kernel.name};
   for (const Parameter& p : kernel.params) {
     lower::Value value;
     value.name = p.buffer->name;

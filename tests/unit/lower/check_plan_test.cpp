@@ -281,6 +281,61 @@ TEST_CASE("a view that begins at a scalar stands for all of its base") {
   }
 }
 
+TEST_CASE("a loop that writes all slices of a value") {
+  ProgramBuilder b;
+  const ValueId in = b.input(4), out = b.output(12), t = b.temporary(12), slice = b.view(t, 0, 4), u = b.temporary(4);
+  const tensor::Var i = tensor::make_var("i"), at = tensor::make_var("at");
+  b.program.values[slice].begin = i;
+  b.program.values[slice].stride = 4;
+  auto loop = std::make_shared<Loop>();
+  loop->carried = {{i, tensor::Expr(0), tensor::Expr(i) + tensor::Expr(1)}};
+  loop->condition = tensor::Expr(i) < tensor::Expr(3);
+  loop->body.steps = {b.call({in}, {u}), b.call({u}, {slice})};
+  b.program.body.steps = {Step(loop), b.call({t}, {out})};
+  StoragePlan plan = plan_storage(b.program);
+  SUBCASE("defines it") { CHECK(check_storage(b.program, plan) == ""); }
+  SUBCASE("from the last to the first") {
+    loop->body.steps.insert(loop->body.steps.begin(), Compute{at, tensor::Expr(2) - tensor::Expr(i)});
+    b.program.values[slice].begin = at;
+    CHECK(check_storage(b.program, plan) == "");
+    b.program.values[slice].begin = tensor::Expr(1) - tensor::Expr(i);
+    refuses(b.program, plan, "byte 0 of %2 holds no defined value");
+  }
+  SUBCASE("not if there are too few iterations") {
+    loop->condition = tensor::Expr(i) < tensor::Expr(2);
+    refuses(b.program, plan, "byte 0 of %2 holds no defined value");
+  }
+  SUBCASE("not if the counter does not begin at 0, or counts by 2") {
+    loop->carried[0].initial = tensor::Expr(1);
+    refuses(b.program, plan, "byte 0 of %2 holds no defined value");
+    loop->carried = {{i, tensor::Expr(0), tensor::Expr(i) + tensor::Expr(2)}};
+    refuses(b.program, plan, "byte 0 of %2 holds no defined value");
+  }
+  SUBCASE("not if something else may end the loop") {
+    const tensor::Var goes_on = flag();
+    b.program.body.steps.insert(b.program.body.steps.begin(), Read{goes_on, in});
+    loop->condition = tensor::logical_and(loop->condition, goes_on);
+    refuses(b.program, plan, "byte 0 of %2 holds no defined value");
+  }
+  SUBCASE("not if an arm of a branch writes the slice") {
+    const tensor::Var c = flag();
+    loop->body.steps = {b.call({in}, {u}), Read{c, u}, if_else(c, {{b.call({u}, {slice})}}, {})};
+    refuses(b.program, plan, "byte 0 of %2 holds no defined value");
+  }
+  SUBCASE("and reads it before the end") {
+    loop->body.steps.push_back(b.call({t}, {u}));
+    refuses(b.program, "a loop has not written all slices of %2 yet");
+  }
+  SUBCASE("and another value in its memory") {
+    plan.offsets[u] = plan.offsets[t] + 8;
+    refuses(b.program, plan, "overlaps");
+    loop->body.steps.push_back(b.call({in}, {u}));
+    refuses(b.program, plan, "overlaps");
+    loop->body.steps = {b.call({in}, {slice}), b.call({in}, {u})};
+    refuses(b.program, plan, "byte 8 of %2 holds no defined value");
+  }
+}
+
 TEST_CASE("every offset that overlaps a live value is refused") {
   // Each value is read by the two calls after the one that writes it: values up to two apart are live together.
   ProgramBuilder b;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lower/steps.h"
 #include "lower/walk.h"
 #include "lowering.h"
 
@@ -99,6 +100,7 @@ TEST_CASE("one slice of a carried tensor is updated in place, one of another ten
   CHECK(slices == 2);
   for (const Value& v : p.values)
     if (v.bytes == 80) CHECK(v.storage != Storage::temporary);  // all updates are in the output
+  CHECK(count_of<Copy>(p) == 3);  // the first state, a row, the next state; not the zeros that the loop overwrites
 }
 
 TEST_CASE("an update whose index is out of range changes nothing") {
@@ -137,6 +139,62 @@ TEST_CASE("a tensor that is read after its update is not updated in place") {
     };
     %loop(0i64, %x, sum(%x, axis=[0]))
   })");
+}
+
+TEST_CASE("an update whose new slice depends on the old tensor") {
+  lowered(R"(
+  tensor @shift(data: f32[5, 4], i: i64[]) -> (y: f32[5, 4]) {
+    y[t < 5, j < 4] = t == i[] ? data[t, 3 - j] * 2.0 : data[t, j]
+  }
+  def @main(%x: Tensor[(5, 4), float32]) {
+    let %loop = fn (%i: int64, %ys: Tensor[(5, 4), float32]) -> Tensor[(5, 4), float32] {
+      if (less(%i, 5i64)) {
+        let %next: Tensor[(5, 4), float32] = call_tensor(@shift, %ys, %i);
+        %loop(%i + 1i64, %next)
+      } else { %ys }
+    };
+    %loop(0i64, %x)
+  })");
+}
+
+TEST_CASE("two slices of one tensor") {
+  lowered(R"(
+  tensor @pair(data: f32[5, 4], i: i64[]) -> (y: f32[4]) {
+    y[j < 4] = data[max(min(i[], 4), 0), j] + data[max(min(i[] + 1, 4), 0), j]
+  }
+  def @main(%x: Tensor[(5, 4), float32]) {
+    let %loop = fn (%i: int64, %s: Tensor[(4), float32]) -> Tensor[(4), float32] {
+      if (less(%i, 5i64)) {
+        let %next: Tensor[(4), float32] = call_tensor(@pair, %x, %i);
+        %loop(%i + 1i64, %next + %s)
+      } else { %s }
+    };
+    %loop(0i64, sum(%x, axis=[0]))
+  })");
+}
+
+TEST_CASE("a bounded index is that of the last iterations; multiplications count for each iteration") {
+  Program p = lowered(R"(def @main(%x: Tensor[(5, 4), float32], %w: Tensor[(4, 4), float32]) {
+    let %loop = fn (%i: int64, %h: Tensor[(1, 4), float32]) -> Tensor[(1, 4), float32] {
+      if (less(%i, 5i64)) {
+        let %row = take(%x, minimum(%i, 3i64), axis=0);
+        %loop(%i + 1i64, nn.matmul(%h, %w) + %row)
+      } else { %h }
+    };
+    %loop(0i64, full(1f, shape=[1, 4], dtype="float32"))
+  })");
+  CHECK(total_macs(p) == 5 * 16);
+}
+
+TEST_CASE("scalars without use are removed") {
+  Program p = lowered(R"(def @main(%x: Tensor[(4), float32], %n: int64) {
+    let %loop = fn (%i: int64, %k: int64, %y: Tensor[(4), float32]) -> Tensor[(4), float32] {
+      if (less(%i, 4i64)) { %loop(%i + 1i64, %k * %n, tanh(%y)) } else { %y }
+    };
+    %loop(0i64, 1i64, %x)
+  })");
+  CHECK(count_of<Read>(p) == 0);
+  CHECK(count_of<Compute>(p) == 2);  // the counter and the condition
 }
 
 TEST_CASE("loops in loops: an inner loop begins with a value that the outer one still needs") {

@@ -3,15 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <random>
 #include <set>
 
-#include "pipeline/run.h"
-#include "pipeline/verification.h"
-#include "relay/evaluate.h"
+#include "engines.h"
 #include "relay/metadata.h"
 
 using namespace dlcc;
@@ -379,75 +376,10 @@ class Generator {
   std::vector<Value> values_;  // inputs, then results
 };
 
-Constant random_input(const Value& v, std::mt19937& random) {
-  auto count = static_cast<size_t>(product(shape_of(v.shape)).value());
-  auto values = [&](auto of) {
-    std::vector<decltype(of(0u))> list(count);
-    for (auto& x : list) x = of(random());
-    return Constant::of(v.type, v.shape, list);
-  };
-  if (v.type == dtype::f32) return values([](auto r) { return static_cast<float>(r % 4001) / 1000 - 2; });
-  if (v.type == dtype::i32) return values([](auto r) { return static_cast<int32_t>(r % 17) - 8; });
-  if (v.type == dtype::boolean) return values([](auto r) { return static_cast<uint8_t>(r % 2); });
-  return values([](auto r) { return static_cast<uint8_t>(r); });
-}
-
-CompileOptions options_of(unsigned seed, const std::string& text) {
-  auto raw = std::as_bytes(std::span(text));
-  CompileOptions o{.model = "random.rly", .prefix = "m"};
-  o.model_bytes = std::make_shared<const std::vector<std::byte>>(raw.begin(), raw.end());
-  o.mcpu = seed % 2 ? "x86-64-v3" : __builtin_cpu_supports("avx512vl") ? "x86-64-v4" : "x86-64-v2";
-  o.schedule.strict = seed % 5 == 1;
-  o.schedule.small = seed % 7 == 2;
-  o.schedule.threads = seed % 3 == 2 ? 2 : 1;
-  o.passes.verify_each = true;
-  return o;
-}
-
-// What differs between the engines and the definitions; empty when nothing does.
-std::string difference(unsigned seed, const Program& program, const std::vector<std::string>& outputs) {
-  Diagnostics d;
-  const std::string text = program.text(outputs);
-  std::mt19937 random(seed);
-  std::vector<Constant> inputs;
-  for (const Value& v : program.inputs) inputs.push_back(random_input(v, random));
-  auto module = frontends::import_relay(text, {}, d);
-  auto expected = module ? relay::evaluate(*module, inputs, tensor::Precision::specified, d) : std::nullopt;
-  if (!expected) return "no definition: " + d.str();
-  const bool on_arm = seed % 4 == 3;  // where objects cannot run
-  CompileOptions options = options_of(seed, text);
-  if (on_arm) options.target = "aarch64", options.mcpu = "";
-  Compiler compiler(options, d);
-  const std::vector<std::string> engines(std::begin(engine_names), std::end(engine_names));
-  auto model = prepare_verification(compiler, engines);
-  if (!model) return "not compiled: " + d.str();
-  for (const std::string& name : engines) {
-    if (on_arm && name == "object") continue;
-    auto got = make_engine(name, compiler, *model)(inputs, d);
-    if (!got) {
-      if (expected->status == tensor::Status::ok) return fmt::format("{}: {}", name, d.str());
-      d = Diagnostics();
-      continue;
-    }
-    if (expected->status != tensor::Status::ok) return fmt::format("{}: no failure", name);
-    for (size_t k = 0; k < got->size(); ++k) {
-      double scale = 1;
-      for (int64_t i = 0; i < expected->results[k].count(); ++i)
-        if (double v = std::abs(expected->results[k].number_at(i)); std::isfinite(v)) scale = std::max(scale, v);
-      Comparison c = compare((*got)[k], expected->results[k], {.rtol = 1e-4, .atol = 1e-4 * scale});
-      if (!c.ok) return fmt::format("{}: {}: {}", name, outputs[k], c.what);
-    }
-  }
-  return "";
-}
-
-// The difference; an exception is one.
-std::string failure(unsigned seed, const Program& program, const std::vector<std::string>& outputs) {
-  try {
-    return difference(seed, program, outputs);
-  } catch (const std::exception& e) {
-    return std::string("exception: ") + e.what();
-  }
+std::vector<RandomInput> inputs_of(const Program& program) {
+  std::vector<RandomInput> inputs;
+  for (const Value& v : program.inputs) inputs.push_back({v.type, v.shape});
+  return inputs;
 }
 
 }  // namespace
@@ -461,10 +393,13 @@ TEST_CASE("random programs compute what their definitions do") {
     statements += program.statements.size();
     std::vector<std::string> all;
     for (const Value& v : program.values) all.push_back(v.name);
-    std::string problem = failure(static_cast<unsigned>(seed), program, all);
+    auto difference = [&](const std::vector<std::string>& outputs) {
+      return difference_of_engines(static_cast<unsigned>(seed), program.text(outputs), inputs_of(program));
+    };
+    std::string problem = difference(all);
     if (problem.empty()) continue;
     for (const std::string& name : all)  // the first value that is wrong alone
-      if (std::string alone = failure(static_cast<unsigned>(seed), program, {name}); !alone.empty()) {
+      if (std::string alone = difference({name}); !alone.empty()) {
         problem = alone, all = {name};
         break;
       }
