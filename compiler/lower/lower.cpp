@@ -62,7 +62,7 @@ ValueId Lowerer::add_value(Value v) {
 ValueId Lowerer::new_value(std::string name, const relay::TensorType& type, Storage storage) {
   std::vector<int64_t> shape = static_shape(type.shape);
   int64_t bytes = storage_bytes(type.dtype, product(type.shape).value());
-  int64_t alignment = storage == Storage::temporary ? 64 : std::max(1, bits(type.dtype) / 8);
+  int64_t alignment = storage == Storage::temporary ? tensor::storage_alignment : std::max(1, bits(type.dtype) / 8);
   return add_value({.name = std::move(name),
                     .type = type.dtype,
                     .shape = shape,
@@ -83,7 +83,7 @@ ValueId Lowerer::constant(Constant stored) {
                          .type = stored.dtype(),
                          .shape = stored.shape(),
                          .bytes = static_cast<int64_t>(stored.bytes().size()),
-                         .alignment = 64,
+                         .alignment = tensor::storage_alignment,
                          .storage = Storage::constant,
                          .index = static_cast<int>(program_.constants.size())});
   constants_by_hash_[stored.hash()].push_back(v);

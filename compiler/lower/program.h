@@ -25,6 +25,7 @@
 
 #include "support/constant.h"
 #include "tensor/ir.h"
+#include "tensor/machine.h"
 
 namespace dlcc::lower {
 
@@ -43,7 +44,7 @@ struct Value {
   DType type;
   std::vector<int64_t> shape;  // as stored
   int64_t bytes = 0;
-  int64_t alignment = 64;  // bytes; required of the address in the arena or among the constants
+  int64_t alignment = tensor::storage_alignment;  // bytes; required of the address in the arena or among the constants
   Storage storage = Storage::temporary;
   int index = 0;            // among the inputs, outputs or constants
   ValueId base = -1;        // of a view; never a view itself

@@ -6,7 +6,7 @@
 //   fn [A](T, U) -> V         function, possibly generic
 //   List[T]                   instance of an algebraic data type
 //   ref(T)                    mutable reference
-//   A                         type variable (of kind type, shape, or base type)
+//   A                         type variable
 //   _                         a hole that inference fills in
 #pragma once
 
@@ -24,13 +24,10 @@ namespace dlcc::relay {
 struct TypeNode;
 using Type = std::shared_ptr<const TypeNode>;
 
-enum class Kind : uint8_t { type, shape, base_type };
-
 // A type variable, identified by its id; the name is for printing.
 struct TypeVariable {
   int id = 0;
   std::string name;
-  Kind kind = Kind::type;
   bool operator==(const TypeVariable& o) const { return id == o.id; }
 };
 

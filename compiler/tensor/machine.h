@@ -95,6 +95,17 @@ struct Machine {
   double fork_cost = 1 << 16;       // of a fork and a join: half a microsecond
   double min_task_cost = 1 << 19;   // four microseconds: taking a task costs little in comparison
   double max_tasks_per_thread = 8;  // enough for faster threads to take over a slower one's work
+  // Estimates of a statement's cost. A store to a register is cheaper than one to memory, and a load from memory may
+  // miss the cache because another thread wrote the line.
+  double register_store_cost = 1, memory_store_cost = 8, memory_load_cost = 4;
+  double max_call_share = 1. / 64;  // of an iteration's time that calls of outlined loop nests may take
+  int registers_per_loop = 3;       // a counter and two pointers
+
+  // ---- halos
+
+  // Growth of an image's storage up to which it gets the halo that its readers want: beyond, predicated reads cost less
+  // than the memory.
+  int64_t max_halo_growth = 4;
 
   int lanes(int element_bits) const { return vector_bytes * 8 / element_bits; }
 

@@ -321,8 +321,7 @@ llvm::Function* declare_kernel(llvm::Module& module, const std::string& symbol, 
 }
 
 void assume_aligned_stack(llvm::Module& module) {
-  constexpr unsigned alignment = 64;  // bytes: the widest vector, and the largest alignment of local buffers
-  if (llvm::Triple(module.getTargetTriple()).isX86()) module.setOverrideStackAlignment(alignment);
+  if (llvm::Triple(module.getTargetTriple()).isX86()) module.setOverrideStackAlignment(tensor::storage_alignment);
 }
 
 void align_stack(llvm::Function& f) {

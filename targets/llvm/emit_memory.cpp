@@ -32,7 +32,7 @@ Value* KernelEmitter::safe_element(Value* otherwise, DType type, bool one_per_la
     if (g.hasInitializer() && g.getInitializer() == element) return &g;
   auto* global = new llvm::GlobalVariable(*function_->getParent(), element->getType(), true,
                                           llvm::GlobalValue::PrivateLinkage, element, "safe_element");
-  global->setAlignment(llvm::Align(64));  // the largest alignment of a buffer's load
+  global->setAlignment(llvm::Align(storage_alignment));
   global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
   return global;
 }
@@ -91,7 +91,7 @@ Value* KernelEmitter::load_elements(const Memory& memory, DType type, const Line
   llvm::Type* wanted = storage_type(type);
   if (contiguous) wanted = llvm::FixedVectorType::get(wanted, static_cast<unsigned>(lanes_->count));
   Value* pointer = address(memory, offset, size);
-  llvm::Align alignment = std::min(alignment_of(memory, offset, size), llvm::Align(64));
+  llvm::Align alignment = std::min(alignment_of(memory, offset, size), llvm::Align(storage_alignment));
   if (!mask) return from_storage(b_.CreateAlignedLoad(wanted, pointer, alignment), type);
   if (contiguous && is_vector(mask)) {
     otherwise = splat(otherwise);

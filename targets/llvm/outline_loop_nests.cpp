@@ -14,8 +14,6 @@ using namespace tensor;
 
 namespace {
 
-constexpr double call_share = 1. / 64;  // of an iteration's time: the most that calls may take
-
 class Outliner {
  public:
   Outliner(const Machine& machine, int max_depth, int threads, const std::set<const VarNode*>& unrolled)
@@ -64,7 +62,7 @@ class Outliner {
       if (outside > 0 && loops(*x) > 0 && (outside > 1 || height(s) <= max_depth_) && outline(s)) return;
       if (auto extent = range_of(x->extent, ranges_)) ranges_[x->var] = {0, std::max<int64_t>(extent->high - 1, 0)};
       double around = calls_;
-      if (loops(*x) > 0) calls_ = cost_of(x->body, ranges_) * call_share / machine_.call_cost;
+      if (loops(*x) > 0) calls_ = cost_of(x->body, ranges_, machine_) * machine_.max_call_share / machine_.call_cost;
       visit(x->body, outside + loops(*x));
       calls_ = around;
     } else if (const Sequence* x = as<Sequence>(s)) {
@@ -108,10 +106,7 @@ class Outliner {
 
 }  // namespace
 
-int loop_depth_that_fits(const Machine& machine) {
-  constexpr int registers_of_loop = 3;  // a counter and two pointers
-  return machine.general_registers / registers_of_loop;
-}
+int loop_depth_that_fits(const Machine& machine) { return machine.general_registers / machine.registers_per_loop; }
 
 std::set<const StmtNode*> find_outlined_nests(const Kernel& kernel, const Machine& machine, int max_depth, int threads,
                                               const std::set<const VarNode*>& unrolled) {

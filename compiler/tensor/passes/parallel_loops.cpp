@@ -10,18 +10,14 @@
 namespace dlcc::tensor {
 namespace {
 
-// Costs are in operations on one lane: a core does some dozens per cycle. A store to a register is cheaper than one to
-// memory, and a load from memory may miss the cache because another thread wrote the line.
-constexpr double register_store = 1, memory_store = 8, memory_load = 4;
-
 bool uses_outer_buffer(const Stmt& body) {
   return std::ranges::any_of(free_in(body).buffers, [](const Buffer& b) { return b->scope != Scope::global; });
 }
 
 class LoopSelector {
  public:
-  LoopSelector(int threads, double fork_cost, Ranges ranges = {})
-      : threads_(threads), fork_cost_(fork_cost), ranges_(std::move(ranges)) {}
+  LoopSelector(int threads, const Machine& machine, Ranges ranges = {})
+      : threads_(threads), machine_(machine), ranges_(std::move(ranges)) {}
 
   // A statement with parallel loops selected, and its cost.
   struct CostedStmt {
@@ -31,46 +27,47 @@ class LoopSelector {
 
   CostedStmt best(const Stmt& s) {
     if (!s) return {};
-    return std::visit(overloaded{
-                          [&](const For& x) { return loop(x); },
-                          [&](const Sequence& x) {
-                            CostedStmt all;
-                            std::vector<Stmt> body;
-                            for (const Stmt& b : x.body) body.push_back(add(best(b), all.cost));
-                            all.stmt = sequence(std::move(body));
-                            return all;
-                          },
-                          [&](const Let& x) {
-                            auto range = x.value.type() == dtype::i64 ? range_of(x.value, ranges_) : std::nullopt;
-                            if (range) ranges_[x.var] = *range;
-                            CostedStmt body = best(x.body);
-                            return CostedStmt{let(x.var, x.value, body.stmt), body.cost + register_store};
-                          },
-                          [&](const Allocate& x) {
-                            CostedStmt body = best(x.body);
-                            return CostedStmt{allocate(x.buffer, body.stmt), body.cost};
-                          },
-                          [&](const IfThen& x) {
-                            CostedStmt a = best(x.then_body), b = best(x.else_body);
-                            return CostedStmt{if_then(x.condition, a.stmt, b.stmt), a.cost + b.cost + register_store};
-                          },
-                          [&](const Store& x) {
-                            double cost = x.buffer->scope == Scope::reg ? register_store : memory_store;
-                            for (const Load& l : loads_of(x.value))
-                              if (l.buffer->scope == Scope::global) cost += memory_load;
-                            return CostedStmt{s, cost};
-                          },
-                          [&](const Require&) {
-                            return CostedStmt{s, memory_store};
-                          },
-                          [&](const Prefetch&) {
-                            return CostedStmt{s, register_store};
-                          },
-                          [&](const IntrinsicCall&) {
-                            return CostedStmt{s, memory_store};
-                          },
-                      },
-                      s->v);
+    return std::visit(
+        overloaded{
+            [&](const For& x) { return loop(x); },
+            [&](const Sequence& x) {
+              CostedStmt all;
+              std::vector<Stmt> body;
+              for (const Stmt& b : x.body) body.push_back(add(best(b), all.cost));
+              all.stmt = sequence(std::move(body));
+              return all;
+            },
+            [&](const Let& x) {
+              auto range = x.value.type() == dtype::i64 ? range_of(x.value, ranges_) : std::nullopt;
+              if (range) ranges_[x.var] = *range;
+              CostedStmt body = best(x.body);
+              return CostedStmt{let(x.var, x.value, body.stmt), body.cost + machine_.register_store_cost};
+            },
+            [&](const Allocate& x) {
+              CostedStmt body = best(x.body);
+              return CostedStmt{allocate(x.buffer, body.stmt), body.cost};
+            },
+            [&](const IfThen& x) {
+              CostedStmt a = best(x.then_body), b = best(x.else_body);
+              return CostedStmt{if_then(x.condition, a.stmt, b.stmt), a.cost + b.cost + machine_.register_store_cost};
+            },
+            [&](const Store& x) {
+              double cost = x.buffer->scope == Scope::reg ? machine_.register_store_cost : machine_.memory_store_cost;
+              for (const Load& l : loads_of(x.value))
+                if (l.buffer->scope == Scope::global) cost += machine_.memory_load_cost;
+              return CostedStmt{s, cost};
+            },
+            [&](const Require&) {
+              return CostedStmt{s, machine_.memory_store_cost};
+            },
+            [&](const Prefetch&) {
+              return CostedStmt{s, machine_.register_store_cost};
+            },
+            [&](const IntrinsicCall&) {
+              return CostedStmt{s, machine_.memory_store_cost};
+            },
+        },
+        s->v);
   }
 
  private:
@@ -103,7 +100,7 @@ class LoopSelector {
     CostedStmt body = best(x.body);
     inside_ = false;
     int64_t longest = ceil_div(*extent, threads_);
-    double cost = static_cast<double>(longest) * body.cost + fork_cost_;
+    double cost = static_cast<double>(longest) * body.cost + machine_.fork_cost;
     if (cost >= best_so_far.cost || uses_outer_buffer(x.body)) return;
     best_so_far = {make_stmt(For{x.var, x.extent, LoopKind::parallel, body.stmt}), cost};
   }
@@ -120,7 +117,7 @@ class LoopSelector {
   }
 
   int threads_;
-  double fork_cost_;
+  const Machine& machine_;
   bool inside_ = false;  // in a loop that stays parallel, or in a vector or unrolled loop
   Ranges ranges_;
 };
@@ -128,14 +125,16 @@ class LoopSelector {
 }  // namespace
 
 Stmt choose_parallel_loops(const Stmt& s, int threads, const Machine& machine) {
-  return LoopSelector(threads, machine.fork_cost).best(s).stmt;
+  return LoopSelector(threads, machine).best(s).stmt;
 }
 
-double cost_of(const Stmt& s, const Ranges& ranges) { return LoopSelector(1, 0, ranges).best(s).cost; }
+double cost_of(const Stmt& s, const Ranges& ranges, const Machine& machine) {
+  return LoopSelector(1, machine, ranges).best(s).cost;
+}
 
 int64_t count_tasks(const For& loop, int64_t extent, int threads, const Machine& machine) {
   double iterations_per_thread = static_cast<double>(extent) / threads;
-  double worth = iterations_per_thread * cost_of(loop.body, {}) / machine.min_task_cost;
+  double worth = iterations_per_thread * cost_of(loop.body, {}, machine) / machine.min_task_cost;
   return threads *
          static_cast<int64_t>(std::max(std::min({iterations_per_thread, worth, machine.max_tasks_per_thread}), 1.0));
 }

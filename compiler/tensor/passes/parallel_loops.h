@@ -19,6 +19,6 @@ int64_t count_tasks(const For&, int64_t extent, int threads, const Machine&);
 
 // The estimated cost of a statement, in the unit of Machine::call_cost. A loop of unknown extent counts as one
 // iteration. `ranges` are those of the statement's free variables.
-double cost_of(const Stmt&, const Ranges&);
+double cost_of(const Stmt&, const Ranges&, const Machine&);
 
 }  // namespace dlcc::tensor

@@ -10,7 +10,6 @@ namespace dlcc::tensor {
 
 std::vector<Range> wanted_halo(const TensorFunction& f, size_t k, const std::vector<bool>& constant,
                                const ScheduleOptions& options, const Machine& machine) {
-  constexpr int64_t max_growth = 4;  // of the storage: beyond, predicated reads cost less than the memory
   std::vector<Range> wanted;
   if (!is_static(f.params[k]->shape)) return wanted;
   if (int64_t tile = winograd_tile(f, constant, options, machine);
@@ -32,7 +31,7 @@ std::vector<Range> wanted_halo(const TensorFunction& f, size_t k, const std::vec
     int64_t extent = f.params[k]->shape[d].value();
     wanted[d] = {std::min<int64_t>(wanted[d].low, 0), std::max(wanted[d].high, extent - 1)};
     stored *= wanted[d].high - wanted[d].low + 1, count *= extent;
-    if (stored > max_growth * count) return {};
+    if (stored > machine.max_halo_growth * count) return {};
   }
   return stored == count ? std::vector<Range>() : wanted;
 }

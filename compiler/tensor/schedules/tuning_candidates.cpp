@@ -15,7 +15,9 @@ std::string text_of(const Machine& m) {
                tile_overhead, tile_row_overhead, grid_overhead, k_unroll, tiles_per_m_block, panel_widths,
                max_n_of_exact_panels, max_m_of_shared_panels, max_tiles_of_early_k_blocking, min_n_to_gather,
                min_k_to_interleave, max_half_blocks_to_interleave, winograd_transform_cost, winograd_block_bytes,
-               max_unrolled_updates, elementwise_chunk, call_cost, fork_cost, min_task_cost, max_tasks_per_thread] = m;
+               max_unrolled_updates, elementwise_chunk, call_cost, fork_cost, min_task_cost, max_tasks_per_thread,
+               register_store_cost, memory_store_cost, memory_load_cost, max_call_share, registers_per_loop,
+               max_halo_growth] = m;
   auto join = [](const auto&... number) {
     std::string text;
     ((text += fmt::format("{} ", number)), ...);
@@ -27,7 +29,8 @@ std::string text_of(const Machine& m) {
               panel_widths[1], panel_widths[2], max_n_of_exact_panels, max_m_of_shared_panels,
               max_tiles_of_early_k_blocking, min_n_to_gather, min_k_to_interleave, max_half_blocks_to_interleave,
               winograd_transform_cost, winograd_block_bytes, max_unrolled_updates, elementwise_chunk, call_cost,
-              fork_cost, min_task_cost, max_tasks_per_thread);
+              fork_cost, min_task_cost, max_tasks_per_thread, register_store_cost, memory_store_cost, memory_load_cost,
+              max_call_share, registers_per_loop, max_halo_growth);
 }
 
 // The storage machine's kernel as text; its parameters show the layouts of packed constants.
