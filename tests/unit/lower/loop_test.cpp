@@ -103,6 +103,37 @@ TEST_CASE("one slice of a carried tensor is updated in place, one of another ten
   CHECK(count_of<Copy>(p) == 3);  // the first state, a row, the next state; not the zeros that the loop overwrites
 }
 
+TEST_CASE("a loop that updates some slices keeps the initial value of the others") {
+  lowered(std::string(update_row) + R"(
+  def @main(%x: Tensor[(5, 4), float32]) {
+    let %e = exp(%x * 0.1f);
+    let %loop = fn (%i: int64, %ys: Tensor[(5, 4), float32]) -> Tensor[(5, 4), float32] {
+      if (less(%i, 3i64)) {
+        let %next: Tensor[(5, 4), float32] = call_tensor(@update, %ys, full(2f, shape=[4], dtype="float32"), %i);
+        %loop(%i + 1i64, %next)
+      } else { %ys }
+    };
+    %loop(0i64, %e)
+  })");
+}
+
+TEST_CASE("slices from the last to the first") {
+  Program p = lowered(std::string(update_row) + R"(
+  def @main(%x: Tensor[(5, 4), float32]) {
+    let %zeros: Tensor[(5, 4), float32] = full(0f, shape=[5, 4], dtype="float32");
+    let %loop = fn (%i: int64, %s: Tensor[(4), float32], %ys: Tensor[(5, 4), float32]) -> Tensor[(5, 4), float32] {
+      if (less(%i, 5i64)) {
+        let %at = 4i64 - %i;
+        let %sum = %s + take(%x, %at, axis=0);
+        let %next: Tensor[(5, 4), float32] = call_tensor(@update, %ys, %sum, %at);
+        %loop(%i + 1i64, %sum, %next)
+      } else { %ys }
+    };
+    %loop(0i64, full(0f, shape=[4], dtype="float32"), %zeros)
+  })");
+  CHECK(count_of<Copy>(p) == 3);  // no zeros
+}
+
 TEST_CASE("an update whose index is out of range changes nothing") {
   lowered(std::string(update_row) + R"(
   def @main(%x: Tensor[(5, 4), float32]) {
