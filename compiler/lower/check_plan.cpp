@@ -294,8 +294,8 @@ class Checker {
       fail("{}: {} has no element {}", where, label(v), element);
   }
 
-  void execute(const Compute&, Memory&) {}
-  void execute(const Require&, Memory&) {}
+  void execute(const Compute&, ByteOwners&) {}
+  void execute(const Require&, ByteOwners&) {}
 
   void execute(const std::shared_ptr<Branch>& branch, ByteOwners& memory) {
     ByteOwners other = memory;
