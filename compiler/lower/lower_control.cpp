@@ -5,6 +5,7 @@
 #include "lower/lowerer.h"
 #include "lower/walk.h"
 #include "tensor/passes/specialize.h"
+#include "tensor/visit.h"
 
 namespace dlcc::lower {
 

@@ -123,10 +123,7 @@ struct Comparison {
 
   bool functions(const FunctionType& a, const FunctionType& b) {
     if (a.type_params.size() != b.type_params.size()) return false;
-    for (size_t i = 0; i < a.type_params.size(); ++i) {
-      if (a.type_params[i].kind != b.type_params[i].kind) return false;
-      renamed[a.type_params[i].id] = b.type_params[i].id;
-    }
+    for (size_t i = 0; i < a.type_params.size(); ++i) renamed[a.type_params[i].id] = b.type_params[i].id;
     return lists(a.params, b.params) && same(a.result, b.result);
   }
 
