@@ -9,6 +9,7 @@
 #include <set>
 
 #include "engines.h"
+#include "frontends/frontend.h"
 #include "relay/metadata.h"
 
 using namespace dlcc;
