@@ -32,7 +32,7 @@ struct Target {
   std::string name;    // "x86-64", "aarch64"
   std::string triple;  // "x86_64-unknown-linux-gnu"
   std::string summary;
-  std::string baseline_cpu = "generic";  // LLVM's target CPU for the code that runs before a level is chosen
+  CodeLevel baseline;  // of the code outside of kernels, which runs on every CPU of the architecture
   LevelDetection level_detection = LevelDetection::none;
   std::vector<CodeLevel> levels;  // ascending; every CPU must support the first
   int64_t channel_block = 1;      // channels per block of the images' layout, NCHW16c for 16; 1: the model's NCHW

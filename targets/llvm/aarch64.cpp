@@ -39,6 +39,7 @@ TargetFamily aarch64_family() {
   base.is_host_architecture = true;
 #endif
   CodeLevel generic{"generic", "generic", "", "", machine};
+  base.baseline = generic;
   return {base, {generic}, {generic}, features, level_for, is_usable};
 }
 

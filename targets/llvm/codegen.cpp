@@ -71,7 +71,6 @@ class Generator {
         may_alias_(find_aliases(program, plan)) {
     DLCC_CHECK(!target.levels.empty(), "target {} without a CPU level", target.name);
     parts_.constant_offsets = interface.weights_file ? place_constants_in_file() : place_constants_in_section();
-    baseline_.cpu = target.baseline_cpu;
     for (size_t l = 0; l < target.levels.size(); ++l)
       for (size_t k = 0; k < program.kernels.size(); k += kernels_per_unit)
         units_.push_back({l, k, std::min(k + kernels_per_unit, program.kernels.size())});
@@ -169,7 +168,7 @@ class Generator {
   // `depths`: the largest depth of nested loops in a function, for each kernel.
   Compiled compile(const Unit& unit, Output output, const std::vector<int>& depths) const {
     bool is_entry = unit.first == unit.last;
-    const CodeLevel& level = is_entry ? baseline_ : parts_.target.levels[unit.level];
+    const CodeLevel& level = is_entry ? parts_.target.baseline : parts_.target.levels[unit.level];
     std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(parts_.target, level, options_.optimization);
     std::map<std::string, Spills> of_function;
     llvm::LLVMContext context;
@@ -232,7 +231,6 @@ class Generator {
 
   ModelParts parts_;
   CodegenOptions options_;
-  CodeLevel baseline_;  // for code that runs before the CPU check
   std::vector<std::vector<bool>> may_alias_;
   ConstantSection constants_;
   std::vector<Unit> units_;

@@ -138,7 +138,7 @@ class RunFunctionEmitter {
 
   // ---- scalars
 
-  Value* scalar(const tensor::Expr& e) { return emit_scalar(b_, e, scalars_, parts_.target.levels[level_], cpu_); }
+  Value* scalar(const tensor::Expr& e) { return emit_scalar(b_, e, scalars_, parts_.target.baseline, cpu_); }
 
   // A pointer to an element, and its type in memory: that of the scalar, but a byte for bool.
   std::pair<Value*, llvm::Type*> element_at(lower::ValueId id, int64_t element) {

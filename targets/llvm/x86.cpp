@@ -66,7 +66,7 @@ TargetFamily x86_family() {
   base.name = "x86-64";
   base.triple = "x86_64-unknown-linux-gnu";
   base.summary = "64-bit x86, ELF; by default code for AVX2 and AVX-512 in one object";
-  base.baseline_cpu = "x86-64";
+  base.baseline = {"x86-64", "x86-64", "", "", {.has_fma = false}};
   base.level_detection = LevelDetection::cpuid;
   base.channel_block = tensor::channel_block;
 #ifdef __x86_64__
