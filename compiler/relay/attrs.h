@@ -36,6 +36,7 @@ struct AttrValue {
   AttrValue& operator=(AttrValue&&) noexcept;
   ~AttrValue();
 
+  bool is_none() const { return std::holds_alternative<std::monostate>(v); }
 
   friend bool operator==(const AttrValue&, const AttrValue&);
 };
