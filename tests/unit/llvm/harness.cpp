@@ -16,8 +16,8 @@ targets::Target target_named(const std::string& name, const std::string& mcpu) {
   return *target;
 }
 
-CompiledKernel wrap(const Kernel& kernel, const targets::Target& target, const std::string& prefix) {
-  CompiledKernel result;
+KernelObject wrap(const Kernel& kernel, const targets::Target& target, const std::string& prefix) {
+  KernelObject result;
   lower::Program& program = result.program;
   lower::Invoke call{.kernel = 0, .node = "node of " + kernel.name};
   for (const Parameter& p : kernel.params) {
@@ -67,10 +67,10 @@ targets::Target changed_target(const std::string& mcpu, const ChangeMachine& cha
 
 }  // namespace
 
-CompiledKernel compile(const Kernel& kernel, const std::string& mcpu, const std::string& prefix, int threads,
+KernelObject compile(const Kernel& kernel, const std::string& mcpu, const std::string& prefix, int threads,
                        const ChangeMachine& change) {
   targets::Target target = changed_target(mcpu, change);
-  CompiledKernel result = wrap(kernel, target, prefix);
+  KernelObject result = wrap(kernel, target, prefix);
   result.program.threads = threads;
   result.object = targets::generate_object(result.program, result.plan, result.interface, target, {}).bytes();
   return result;
@@ -78,7 +78,7 @@ CompiledKernel compile(const Kernel& kernel, const std::string& mcpu, const std:
 
 std::string assembly(const Kernel& kernel, const std::string& mcpu, const ChangeMachine& change, int threads) {
   targets::Target target = changed_target(mcpu, change);
-  CompiledKernel wrapped = wrap(kernel, target);
+  KernelObject wrapped = wrap(kernel, target);
   wrapped.program.threads = threads;
   return targets::generate_listing(wrapped.program, wrapped.plan, wrapped.interface, target, {},
                                    targets::Listing::assembly);
@@ -89,7 +89,7 @@ std::vector<std::string> runnable_levels() {
   Buffer y = make_buffer("y", dtype::f32, {1});
   Kernel nothing{"nothing", {{y, Access::write}}, store(y, {0}, literal(dtype::f32, 1.0))};
   for (const char* level : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
-    CompiledKernel compiled = compile(nothing, level);
+    KernelObject compiled = compile(nothing, level);
     Diagnostics diagnostics;
     auto ran = targets::run_object({compiled.object, &compiled.interface, {}}, diagnostics);
     INFO(diagnostics.str());
@@ -123,7 +123,7 @@ targets::RunResult run(const Kernel& kernel, const std::vector<Constant>& inputs
   static const std::vector<std::string> levels = runnable_levels();
   std::optional<targets::RunResult> first;
   for (const std::string& level : levels) {
-    CompiledKernel compiled = compile(kernel, level, "net", threads, change);
+    KernelObject compiled = compile(kernel, level, "net", threads, change);
     Diagnostics diagnostics;
     auto ran = targets::run_object({compiled.object, &compiled.interface, inputs}, diagnostics);
     INFO(level);

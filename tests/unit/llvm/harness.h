@@ -15,7 +15,7 @@
 
 namespace dlcc::test {
 
-struct CompiledKernel {
+struct KernelObject {
   lower::Program program;
   lower::StoragePlan plan;
   emit::Interface interface;
@@ -26,11 +26,11 @@ targets::Target target_named(const std::string& name, const std::string& mcpu);
 
 // A program that calls the kernel once: its read parameters are the model's inputs, its written ones the outputs,
 // scratch buffers are in the arena.
-CompiledKernel wrap(const tensor::Kernel&, const targets::Target&, const std::string& prefix = "net");
+KernelObject wrap(const tensor::Kernel&, const targets::Target&, const std::string& prefix = "net");
 // Changes the Machine of every level, so that tests can vary it.
 using ChangeMachine = std::function<void(tensor::Machine&)>;
 
-CompiledKernel compile(const tensor::Kernel&, const std::string& mcpu, const std::string& prefix = "net",
+KernelObject compile(const tensor::Kernel&, const std::string& mcpu, const std::string& prefix = "net",
                        int threads = 1, const ChangeMachine& = {});
 
 std::string assembly(const tensor::Kernel&, const std::string& mcpu, const ChangeMachine& = {}, int threads = 1);

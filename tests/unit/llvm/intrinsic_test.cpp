@@ -64,7 +64,7 @@ TEST_CASE("an instruction if the CPU has it, else its body") {
   for (size_t k = 0; k < a.size(); ++k) a[k] = static_cast<uint8_t>(k * 37), b[k] = static_cast<int8_t>(k * 91 + 5);
   std::vector<Constant> inputs = {Constant::of(dtype::u8, {6, 64}, a), Constant::of(dtype::i8, {6, 64}, b)};
   run(kernel, inputs);
-  CompiledKernel with_instruction = compile(kernel, "cascadelake");
+  KernelObject with_instruction = compile(kernel, "cascadelake");
   Diagnostics diagnostics;
   auto ran = targets::run_object({with_instruction.object, &with_instruction.interface, inputs}, diagnostics);
   REQUIRE_MESSAGE(ran, diagnostics.str());

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 class Workshop {
  public:
   void write(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
-  void write(const CompiledKernel& model) const {
+  void write(const KernelObject& model) const {
     write(model.interface.prefix + ".h", emit::make_header(model.interface));
     std::ofstream(folder_ / (model.interface.prefix + ".o"), std::ios::binary)
         .write(reinterpret_cast<const char*>(model.object.data()), static_cast<std::streamsize>(model.object.size()));
@@ -189,7 +189,7 @@ TEST_CASE("the runtime's statuses are those of the table") {
 
 TEST_CASE("the object's bytes do not depend on the number of threads") {
   targets::Target target = target_named("x86-64", "");
-  CompiledKernel wrapped = wrap(relu(100), target);
+  KernelObject wrapped = wrap(relu(100), target);
   auto once = targets::generate_object(wrapped.program, wrapped.plan, wrapped.interface, target, {2, 1}).bytes();
   CHECK(once == targets::generate_object(wrapped.program, wrapped.plan, wrapped.interface, target, {2, 2}).bytes());
 }
@@ -199,7 +199,7 @@ TEST_CASE("code is right at every optimization level") {
   std::vector<float> x(77);
   for (size_t k = 0; k < x.size(); ++k) x[k] = float(k) - 40;
   for (int optimization = 0; optimization <= 3; ++optimization) {
-    CompiledKernel c = wrap(relu(77), target);
+    KernelObject c = wrap(relu(77), target);
     c.object = targets::generate_object(c.program, c.plan, c.interface, target, {optimization, 1}).bytes();
     Diagnostics diagnostics;
     auto ran = targets::run_object({c.object, &c.interface, {Constant::of(dtype::f32, {77}, x)}}, diagnostics);
@@ -211,7 +211,7 @@ TEST_CASE("code is right at every optimization level") {
 }
 
 TEST_CASE("the code that selects the CPU level runs on every CPU") {
-  CompiledKernel c = compile(relu(30), "x86-64-v4");
+  KernelObject c = compile(relu(30), "x86-64-v4");
   Workshop w;
   w.write(c);
   // Instructions with a VEX prefix (AVX, BMI): their names begin with v or are these.
@@ -227,7 +227,7 @@ TEST_CASE("constants are the object's own bytes") {
                 {{w, Access::read}, {y, Access::write}},
                 for_loop(i, 1000, LoopKind::vector, store(y, {i}, load(w, {i})))};
   targets::Target target = target_named("x86-64", "");
-  CompiledKernel c = wrap(kernel, target);
+  KernelObject c = wrap(kernel, target);
   std::vector<float> values(1000), other(7, 3.f);
   for (size_t k = 0; k < values.size(); ++k) values[k] = float(k);
   c.program.constants = {Constant::of(dtype::f32, {7}, other), Constant::of(dtype::f32, {1000}, values)};
@@ -250,7 +250,7 @@ TEST_CASE("a crash of the child is reported with the tensor and the offset") {
   Kernel reads{"reads", {{x, Access::read}, {y, Access::write}}, store(y, {0}, load(x, {8}))};
   Kernel writes{"writes", {{x, Access::read}, {y, Access::write}}, store(y, {-1}, load(x, {0}))};
   auto message = [](const Kernel& kernel) {
-    CompiledKernel c = compile(kernel, "x86-64-v2");
+    KernelObject c = compile(kernel, "x86-64-v2");
     Diagnostics diagnostics;
     CHECK(!targets::run_object({c.object, &c.interface, {Constant::of(dtype::f32, {8}, std::vector<float>(8))}},
                                diagnostics));
@@ -268,7 +268,7 @@ TEST_CASE("a run is stopped at its time limit") {
       {{n, Access::read}, {y, Access::write}},
       sequence({store(y, {0}, Expr(0)), for_loop(i, load(n, {0}), LoopKind::serial,
                                                  store(y, {0}, floor_mod(load(y, {0}) * 7 + 1, Expr(i) + 1)))})};
-  CompiledKernel c = compile(kernel, "x86-64-v2");
+  KernelObject c = compile(kernel, "x86-64-v2");
   Diagnostics diagnostics;
   targets::RunRequest request{
       c.object, &c.interface, {Constant::of(dtype::i64, {1}, std::vector<int64_t>{INT64_MAX})}, 1};
@@ -334,7 +334,7 @@ TEST_CASE("code is generated for a CPU to which AVX-512 is added") {
     Diagnostics diagnostics;
     auto target = targets::find_target("x86-64", "haswell", mattr, diagnostics);
     REQUIRE(target);
-    CompiledKernel c = wrap(relu(30), *target);
+    KernelObject c = wrap(relu(30), *target);
     CHECK(!targets::generate_object(c.program, c.plan, c.interface, *target, {}).bytes().empty());
   }
 }
@@ -346,7 +346,7 @@ TEST_CASE("another architecture's object runs in an emulator") {
     return;
   }
   targets::Target target = target_named("aarch64", "");
-  CompiledKernel c = wrap(relu(30), target);
+  KernelObject c = wrap(relu(30), target);
   c.object = targets::generate_object(c.program, c.plan, c.interface, target, {}).bytes();
   w.write(c);
   w.write("main.c", R"c(

@@ -65,12 +65,12 @@ TEST_CASE("many tasks run every iteration once") {
 }
 
 TEST_CASE("the stack use includes that of a task") {
-  CompiledKernel one = compile(nest(4), "x86-64-v3"), two = compile(nest(4), "x86-64-v3", "net", 2);
+  KernelObject one = compile(nest(4), "x86-64-v3"), two = compile(nest(4), "x86-64-v3", "net", 2);
   CHECK(targets::stack_bytes(two.object) > targets::stack_bytes(one.object) + 16);
 }
 
 TEST_CASE("only a model with parallel loops and several threads needs the runtime") {
-  auto mentions = [](const CompiledKernel& k) {
+  auto mentions = [](const KernelObject& k) {
     std::string_view bytes(reinterpret_cast<const char*>(k.object.data()), k.object.size());
     return bytes.find("dlcc_default_executor") != std::string_view::npos;
   };
