@@ -112,5 +112,6 @@ TEST_CASE("first fit packs thousands of buffers") {
   const Packing packing = pack_buffers(buffers, 0);
   CHECK(is_valid(buffers, packing));
   CHECK(packing.bytes <= live_bound(buffers) * 5 / 4);
-  MESSAGE(100.0 * packing.bytes / live_bound(buffers), " % of the live bound");
+  const double share = 100.0 * packing.bytes / live_bound(buffers);
+  MESSAGE(share, " % of the live bound");
 }
