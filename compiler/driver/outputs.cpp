@@ -11,7 +11,6 @@
 #include "driver/report/report.h"
 #include "driver/report/report_page.h"
 #include "support/files.h"
-#include "support/similar_names.h"
 
 namespace dlcc::driver {
 namespace {

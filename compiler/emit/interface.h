@@ -29,7 +29,7 @@ struct Interface {
   std::string prefix;  // a C identifier; lower case in functions, upper case in macros
   std::vector<TensorInterface> inputs, outputs;
   int64_t arena_bytes = 0;
-  int64_t arena_alignment = 64;
+  int64_t arena_alignment = tensor::storage_alignment;
   int64_t weights_bytes = 0;
   std::optional<WeightsFile> weights_file;  // empty: the weights are part of the object
   int64_t stack_bytes = 0;                  // largest use of the stack

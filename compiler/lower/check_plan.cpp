@@ -4,9 +4,9 @@
 // Rules
 //   * Every temporary that a step uses is inside the arena, at a multiple of its alignment. The arena's alignment is a
 //     multiple of that of every temporary.
-//   * A view is inside its base, and the base is not a view. A view that begins at a scalar may be anywhere in its
-//   base:
-//     a read of it finds the base's value in every byte, a write leaves bytes undefined that held another value.
+//   * A view is inside its base, and the base is not a view.
+//   * A view that begins at a scalar may be anywhere in its base: a read of it finds the base's value in every byte, a
+//     write leaves bytes undefined that held another value.
 //   * A kernel's parameter has at most the bytes of its operand, and at most the alignment that is known of the
 //     operand's address.
 //   * A read finds its own value (or views of it) in every byte, on every path. The state after a branch is what both
@@ -14,9 +14,8 @@
 //   * A loop with a constant number of iterations, each of which writes the slice of a value at its counter, or at the
 //     distance of its counter from the end, has written all of the value if no step of the loop reads it.
 //   * Inputs and constants are never written. At the end, every byte of every output has been written.
-//   * An operand that a step writes or uses as scratch overlaps no other operand of the step, except an operand of
-//   equal
-//     address and size in a declared in-place pair. The contents of scratch are undefined after the step.
+//   * An operand that a step writes or uses as scratch overlaps no other operand of the step. An operand of equal
+//     address and size in a declared in-place pair may overlap. The contents of scratch are undefined after the step.
 #include "lower/check_plan.h"
 
 #include <algorithm>

@@ -17,8 +17,8 @@ tensor::Expr with_definitions(const Region& region, tensor::Expr e) {
   return e;
 }
 
-// The counter's value in the last iteration, if it counts from 0 by 1 up to a constant and nothing else ends the
-// loop.
+// The counter's value in the last iteration. Empty unless it counts from 0 by 1 up to a constant and nothing else ends
+// the loop.
 std::optional<int64_t> last_count(const Loop& loop, const Loop::Carried& counter) {
   const auto* less = tensor::as<tensor::Binary>(with_definitions(loop.test, loop.condition));
   if (!less || less->op != tensor::BinaryOp::lt || tensor::constant_integer(counter.initial) != 0) return {};

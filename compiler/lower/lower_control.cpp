@@ -43,8 +43,8 @@ Lowerer::Operand Lowerer::branch(const Binding& b, const relay::If& x, const Env
     else_values.push_back(else_all[k]);
     results.push_back({.value = merged.back()});
   }
-  deliver(step->then_region, then_values, merged, first, second);
-  deliver(step->else_region, else_values, merged, second, merged.empty() ? second : merged.front());
+  store_branch_results(step->then_region, then_values, merged, first, second);
+  store_branch_results(step->else_region, else_values, merged, second, merged.empty() ? second : merged.front());
   region.steps.push_back(std::move(step));
   size_t next = 0;
   return rebuild(a, results, next);
@@ -52,8 +52,8 @@ Lowerer::Operand Lowerer::branch(const Binding& b, const relay::If& x, const Env
 
 // Makes an arm of a branch leave its results in the temporaries `merged`. Temporaries of the arm, whose ids are in
 // [first, last), are replaced; other values are copied.
-void Lowerer::deliver(Region& region, const std::vector<Operand>& results, const std::vector<ValueId>& merged,
-                      ValueId first, ValueId last) {
+void Lowerer::store_branch_results(Region& region, const std::vector<Operand>& results,
+                                   const std::vector<ValueId>& merged, ValueId first, ValueId last) {
   std::set<ValueId> renamed;
   for (size_t k = 0; k < results.size(); ++k) {
     ValueId from = results[k].value;
@@ -81,7 +81,7 @@ Lowerer::Operand Lowerer::call_closure(const Binding& b, const relay::Call& x, c
   const relay::Function& f = *closure.function;
   relay::Uses inside(f.body);
   if (inside.count(closure.id) > 0) {
-    auto recursion = tail_recursion(closure);
+    auto recursion = relay::tail_recursion(f, closure.id);
     if (!recursion) unsupported(b.location, "recursion other than one call in tail position");
     return loop(b, x, closure, *recursion, env, region);
   }
@@ -90,35 +90,12 @@ Lowerer::Operand Lowerer::call_closure(const Binding& b, const relay::Call& x, c
   return lower_block(f.body, inner, region, b.location);
 }
 
-std::optional<Lowerer::TailRecursion> Lowerer::tail_recursion(const Closure& closure) const {
-  const relay::Block& body = closure.function->body;
-  if (body.bindings.empty() || relay::Uses(body).count(closure.id) != 1) return std::nullopt;
-  const Binding& last = body.bindings.back();
-  const auto* choice = std::get_if<relay::If>(&last.op);
-  auto is_result = [](const relay::Block& block, const Binding& binding) {
-    const auto* var = std::get_if<relay::Var>(&block.result);
-    return var && (*var)->id == binding.var->id;
-  };
-  if (!choice || !is_result(body, last)) return std::nullopt;
-  auto call_at_end = [&](const relay::Block& arm) -> const relay::Call* {
-    const auto* call = arm.bindings.empty() ? nullptr : std::get_if<relay::Call>(&arm.bindings.back().op);
-    const auto* callee = call ? std::get_if<relay::Var>(&call->callee) : nullptr;
-    return callee && (*callee)->id == closure.id && is_result(arm, arm.bindings.back()) ? call : nullptr;
-  };
-  const relay::Block &then_block = *choice->then_block, &else_block = *choice->else_block;
-  if (const relay::Call* next = call_at_end(then_block))
-    return TailRecursion{choice, &then_block, &else_block, next, true};
-  if (const relay::Call* next = call_at_end(else_block))
-    return TailRecursion{choice, &else_block, &then_block, next, false};
-  return std::nullopt;
-}
-
 // ---- loops
 
 // The operations before the `if` are the loop's test, those of the arm that ends in the recursive call its body. Those
 // of the other arm come after the loop.
 Lowerer::Operand Lowerer::loop(const Binding& b, const relay::Call& x, const Closure& closure,
-                               const TailRecursion& recursion, const Environment& env, Region& region) {
+                               const relay::TailRecursion& recursion, const Environment& env, Region& region) {
   const relay::Function& f = *closure.function;
   auto step = std::make_shared<Loop>();
   Environment inner = closure.captured;
@@ -140,8 +117,8 @@ Lowerer::Operand Lowerer::loop(const Binding& b, const relay::Call& x, const Clo
   relay::Block test = f.body;
   test.bindings.pop_back();
   for (const Binding& binding : test.bindings) inner[binding.var->id] = lower_binding(binding, inner, step->test);
-  tensor::Expr goes_on = scalar(operand(recursion.choice->condition, inner, b.location), step->test, b.location);
-  step->condition = recursion.repeats_if ? goes_on : tensor::logical_not(goes_on);
+  tensor::Expr condition = scalar(operand(recursion.branch->condition, inner, b.location), step->test, b.location);
+  step->condition = recursion.continues_if ? condition : tensor::logical_not(condition);
 
   note_ranges_in_body(*step);
   Environment in_body = inner;
@@ -151,15 +128,15 @@ Lowerer::Operand Lowerer::loop(const Binding& b, const relay::Call& x, const Clo
   std::vector<Operand> next;
   for (const Atom& a : recursion.next->args) next.push_back(operand(a, in_body, b.location));
   fresh_ = std::move(outer);
-  hand_on(next, carried, *step, b.location);
+  set_next_values(next, carried, *step, b.location);
   for (const Operand& o : carried)
-    if (o.value >= 0 && is_written_by_slices(*step, o.value)) drop_initial_value(region, o.value);
+    if (o.value >= 0 && is_written_by_slices(*step, o.value)) remove_initialization(region, o.value);
   region.steps.push_back(std::move(step));
   return lower_block(*recursion.finish, inner, region, b.location);
 }
 
 // The recursive call gets the parameter plus one: it cannot overflow, because a loop would have to run 2^63 times.
-void Lowerer::note_range_in_test(const relay::Function& f, const TailRecursion& recursion, size_t param,
+void Lowerer::note_range_in_test(const relay::Function& f, const relay::TailRecursion& recursion, size_t param,
                                  const Loop::Carried& carried) {
   const auto first = tensor::constant_integer(carried.initial);
   const auto* next = std::get_if<relay::Var>(&recursion.next->args[param]);
@@ -213,7 +190,7 @@ Lowerer::Operand Lowerer::carry(const relay::Var& param, const Operand& initial,
 
 // Finds the parameters that each iteration replaces by themselves with one slice changed: the recursive call gets the
 // result of a call of a tensor function that alone reads the parameter. lower_calls.cpp checks what the function does.
-void Lowerer::find_updates(const relay::Function& f, const TailRecursion& recursion,
+void Lowerer::find_updates(const relay::Function& f, const relay::TailRecursion& recursion,
                            const std::vector<Operand>& carried) {
   relay::Uses in_body(f.body), at_end(*recursion.finish);
   for (size_t k = 0; k < carried.size(); ++k) {
@@ -270,7 +247,7 @@ bool Lowerer::is_written_by(const Invoke& call, ValueId value) const {
 }
 
 // Removes the step that gave a value its contents before a loop that writes all of it, if it does nothing else.
-void Lowerer::drop_initial_value(Region& region, ValueId value) {
+void Lowerer::remove_initialization(Region& region, ValueId value) {
   auto only_writes = [&](const Step& step) {
     if (const auto* copy = std::get_if<Copy>(&step)) return copy->to == value;
     const auto* call = std::get_if<Invoke>(&step);
@@ -285,8 +262,8 @@ void Lowerer::drop_initial_value(Region& region, ValueId value) {
   if (last != region.steps.rend()) region.steps.erase(std::next(last).base());
 }
 
-void Lowerer::hand_on(const std::vector<Operand>& next, const std::vector<Operand>& carried, Loop& loop,
-                      const SourceLocation& location) {
+void Lowerer::set_next_values(const std::vector<Operand>& next, const std::vector<Operand>& carried, Loop& loop,
+                              const SourceLocation& location) {
   std::vector<Operand> from, to;
   for (size_t k = 0; k < carried.size(); ++k) {
     flatten(next[k], from, location);

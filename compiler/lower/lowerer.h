@@ -13,6 +13,7 @@
 #include "lower/in_place_concat.h"
 #include "lower/lower.h"
 #include "relay/passes/replace.h"
+#include "relay/tail_recursion.h"
 #include "tensor/simplify.h"
 
 namespace dlcc::lower {
@@ -116,35 +117,26 @@ class Lowerer {
   const Scheduled& scheduled(const TensorCall&);
 
   // ---- control flow
-  // A recursive function whose last operation is an `if`, one arm of which ends in a call of the function, the only use
-  // of it. The other arm ends the loop.
-  struct TailRecursion {
-    const relay::If* choice;
-    const relay::Block* repeat;  // the arm that ends in the call
-    const relay::Block* finish;
-    const relay::Call* next;
-    bool repeats_if;  // the value of the condition for which the loop goes on
-  };
   Operand branch(const relay::Binding&, const relay::If&, const Environment&, Region&);
-  void deliver(Region&, const std::vector<Operand>& results, const std::vector<ValueId>& merged, ValueId first,
-               ValueId last);
+  void store_branch_results(Region&, const std::vector<Operand>& results, const std::vector<ValueId>& merged,
+                            ValueId first, ValueId last);
   void rename(Region&, ValueId from, ValueId to);
   Operand call_closure(const relay::Binding&, const relay::Call&, const Closure&, const Environment&, Region&);
-  std::optional<TailRecursion> tail_recursion(const Closure&) const;
-  Operand loop(const relay::Binding&, const relay::Call&, const Closure&, const TailRecursion&, const Environment&,
-               Region&);
-  // The operand of a parameter within the loop. `is_last_use`: nothing else uses the memory of `initial`.
+  Operand loop(const relay::Binding&, const relay::Call&, const Closure&, const relay::TailRecursion&,
+               const Environment&, Region&);
   // Notes the range of a carried scalar that counts upwards from a known number: in the test, and in the body after it.
-  void note_range_in_test(const relay::Function&, const TailRecursion&, size_t param, const Loop::Carried&);
+  void note_range_in_test(const relay::Function&, const relay::TailRecursion&, size_t param, const Loop::Carried&);
   void note_ranges_in_body(const Loop&);
+  // The operand of a parameter within the loop. `is_last_use`: nothing else uses the memory of `initial`.
   Operand carry(const relay::Var& param, const Operand& initial, bool is_last_use, Loop&, Region&,
                 const SourceLocation&);
-  void find_updates(const relay::Function&, const TailRecursion&, const std::vector<Operand>& carried);
+  void find_updates(const relay::Function&, const relay::TailRecursion&, const std::vector<Operand>& carried);
   bool is_written_by_slices(Loop&, ValueId);
   bool is_written_by(const Invoke&, ValueId) const;
-  void drop_initial_value(Region&, ValueId);
+  void remove_initialization(Region&, ValueId);
   // Makes the operands of the recursive call the carried values of the next iteration.
-  void hand_on(const std::vector<Operand>& next, const std::vector<Operand>& carried, Loop&, const SourceLocation&);
+  void set_next_values(const std::vector<Operand>& next, const std::vector<Operand>& carried, Loop&,
+                       const SourceLocation&);
 
   const relay::Module& module_;
   const std::vector<tensor::Machine>& machines_;

@@ -9,7 +9,7 @@
 namespace dlcc::lower {
 namespace {
 
-// The scalars that are of use: those in kernel calls, stores, requirements, conditions and the places of views, and
+// The scalars that are of use: those in kernel calls, stores, requirements, conditions and the offsets of views, and
 // those that other scalars of use are computed from.
 class UsedScalars {
  public:

@@ -3,9 +3,8 @@
 // Values
 //   * A view's base exists and is no view. A view that begins at a scalar has a positive stride.
 // Steps
-//   * Values and kernels that a step names exist. A call has one operand for each parameter of the kernel and one
-//   scalar
-//     of its type for each scalar parameter; all variants of the kernel have equal scalar parameters.
+//   * Values and kernels that a step names exist. A call has one operand for each parameter of the kernel.
+//   * A call has one scalar for each scalar parameter, of its type, for all variants of the kernel.
 //   * An element that is read into or written from a scalar has the scalar's type, and is inside of the value.
 // Scalars
 //   * A scalar is defined once, before its uses, in the region of the use or in one around it. The carried scalars of a
@@ -17,7 +16,6 @@
 #include <set>
 
 #include "lower/walk.h"
-#include "tensor/text.h"
 #include "tensor/type_rules.h"
 #include "tensor/visit.h"
 

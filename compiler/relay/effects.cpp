@@ -6,6 +6,7 @@
 #include "relay/call_graph.h"
 #include "relay/operator.h"
 #include "relay/passes/replace.h"
+#include "relay/tail_recursion.h"
 
 namespace dlcc::relay {
 
@@ -26,13 +27,6 @@ std::optional<Operands> operands_of(const Module& module, const Operator& op, co
     operands.push_back(*t);
   }
   return operands;
-}
-
-// The operation whose value is the block's, if it is the last one.
-const Operation* last_operation(const Block& block) {
-  const Var* result = std::get_if<Var>(&block.result);
-  bool last = result && !block.bindings.empty() && block.bindings.back().var == *result;
-  return last ? &block.bindings.back().op : nullptr;
 }
 
 const Operation* definition_in(const Block& block, const Atom& atom) {
@@ -128,21 +122,18 @@ void EffectAnalysis::find_local_functions(const Block& block) {
   }
 }
 
-// Whether the function is a loop that ends: its only recursive call is the last operation of the first branch of an
-// `if` that is the body's last operation, a parameter grows by 1 there, and the condition demands that it is less than
-// a value from outside.
+// Whether the function is a loop that ends: a parameter grows by 1 in each iteration, and the condition demands that it
+// is less than a value from outside.
 bool EffectAnalysis::ends(const Function& loop, const Var& self) const {
-  const Operation *end = last_operation(loop.body), *next = nullptr;
-  const If* choice = end ? std::get_if<If>(end) : nullptr;
-  if (choice) next = last_operation(*choice->then_block);
-  const Call* again = next ? std::get_if<Call>(next) : nullptr;
-  if (!again || !same_variable(again->callee, self) || Uses(loop.body)[self] != 1) return false;
+  const auto recursion = tail_recursion(loop, self->id);
+  if (!recursion || !recursion->continues_if) return false;
   auto grows = [&](size_t k) {
-    const Call* step = binary_call(module_, definition_in(*choice->then_block, again->args[k]), tensor::BinaryOp::add);
+    const Call* step =
+        binary_call(module_, definition_in(*recursion->repeat, recursion->next->args[k]), tensor::BinaryOp::add);
     const Constant* by = step ? std::get_if<Constant>(&step->args[1]) : nullptr;
     return by && is_integer(by->dtype()) && by->integer_at(0) == 1 && same_variable(step->args[0], loop.params[k]);
   };
-  std::vector<Atom> conditions = {choice->condition};
+  std::vector<Atom> conditions = {recursion->branch->condition};
   std::set<const Operation*> seen;
   while (!conditions.empty()) {
     const Operation* test = definition_in(loop.body, conditions.back());

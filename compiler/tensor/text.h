@@ -19,10 +19,8 @@ inline constexpr int highest_precedence = 11;                // of operands that
 std::string_view text_of(Status);                            // "index_out_of_range"
 std::string_view text_of(LoopKind);                          // "for", "parallel", "vector", "unrolled"
 std::string_view text_of(ReducerKind);                       // "sum"; "reduce" for other
-std::optional<ReducerKind> reducer_named(std::string_view);  // "sum"; not "reduce"
-bool is_reserved(std::string_view word);                     // cannot name a variable or buffer
-
 std::optional<ReducerKind> reducer_named(std::string_view);  // "sum"; empty for "reduce" and anything else
+bool is_reserved(std::string_view word);                     // cannot name a variable or buffer
 
 // The reduction of a named kind over `axes`, of values of type `type`.
 Reduction named_reduction(ReducerKind, std::vector<Axis> axes, DType type);

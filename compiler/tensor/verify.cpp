@@ -1,8 +1,8 @@
 // The rules of tensor IR; type_rules.h has those for the types of expressions.
 //
 // Expressions
-//   * Each variable is in scope. No variable is bound twice in nested scopes. Scalar parameters are in scope
-//   everywhere.
+//   * Each variable is in scope. No variable is bound twice in nested scopes.
+//   * Scalar parameters are in scope everywhere.
 // Buffers
 //   * Strides, unless empty, are one positive number per dimension. Local and register buffers have static shapes.
 // Definitions
@@ -18,8 +18,8 @@
 //   * Each buffer is declared once, before its uses.
 //   * Extents and indices are int64. A stored value has the buffer's type.
 //   * Indices of register buffers depend on variables of unrolled and vector loops only.
-//   * An operand of an intrinsic call has the type, scope and strides of the intrinsic's operand, and at least its
-//   rank.
+//   * An operand of an intrinsic call has the type, scope and strides of the intrinsic's operand.
+//   * Its rank is at least that of the intrinsic's operand.
 #include "tensor/verify.h"
 
 #include <algorithm>

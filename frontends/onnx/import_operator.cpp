@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "frontends/onnx/importer.h"
-#include "support/similar_names.h"
 
 namespace dlcc::frontends::onnx {
 

@@ -2,7 +2,6 @@
 #include <optional>
 
 #include "frontends/relay/parser.h"
-#include "support/similar_names.h"
 
 namespace dlcc::frontends::relay_text {
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "tensor/analysis.h"
+#include "tensor/verify.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
@@ -55,6 +56,7 @@ void pass_by_value(TensorFunction& f, size_t param) {
     });
   f.params.erase(f.params.begin() + static_cast<std::ptrdiff_t>(param));
   f.scalars.push_back(scalar);
+  verify_after("pass_by_value", f);
 }
 
 std::vector<Requirement> take_scalar_requirements(TensorFunction& f) {
@@ -96,6 +98,7 @@ std::optional<ScalarIndex> slice_parameter(TensorFunction& f, size_t param) {
       return load(slice, std::move(indices));
     });
   f.params[param] = slice;
+  verify_after("slice_parameter", f);
   return ScalarIndex{index, b->shape[static_cast<size_t>(d)].value()};
 }
 
@@ -105,11 +108,11 @@ std::optional<SliceUpdate> slice_update(const TensorFunction& f, size_t param) {
   const Stage& stage = f.stages[0];
   const Buffer &data = f.params[param], &result = f.results[0];
   const int d = slicing_dimension(result->shape);
-  const Select* choice = as<Select>(stage.values[0]);
-  const Binary* test = choice ? as<Binary>(choice->condition) : nullptr;
-  const Load* kept = choice ? as<Load>(choice->b) : nullptr;
+  const Select* chosen = as<Select>(stage.values[0]);
+  const Binary* test = chosen ? as<Binary>(chosen->condition) : nullptr;
+  const Load* kept = chosen ? as<Load>(chosen->b) : nullptr;
   if (d < 0 || !stage.origin.empty() || !test || test->op != BinaryOp::eq || !kept || kept->buffer != data ||
-      kept->otherwise || data->shape != result->shape || data->type != result->type || reads(choice->a, data))
+      kept->otherwise || data->shape != result->shape || data->type != result->type || reads(chosen->a, data))
     return std::nullopt;
   for (size_t k = 0; k < stage.axes.size(); ++k)
     if (!structurally_equal(kept->indices[k], stage.axes[k].var)) return std::nullopt;
@@ -121,8 +124,9 @@ std::optional<SliceUpdate> slice_update(const TensorFunction& f, size_t param) {
   SliceUpdate update{f, {index, axis.extent.value()}};
   Stage& slice = update.slice.stages[0];
   slice.axes.erase(slice.axes.begin() + d);
-  slice.values = {substitute(choice->a, {{axis.var, index}})};
+  slice.values = {substitute(chosen->a, {{axis.var, index}})};
   slice.results = update.slice.results = {without_dimension(result, d)};
+  verify_after("slice_update", update.slice);
   return update;
 }
 
@@ -148,6 +152,7 @@ std::vector<size_t> remove_unused_scalars(TensorFunction& f) {
     scalars.push_back(f.scalars[k]);
   }
   f.scalars = std::move(scalars);
+  verify_after("remove_unused_scalars", f);
   return kept;
 }
 

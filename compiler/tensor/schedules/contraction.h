@@ -5,7 +5,7 @@
 // taps of the kernel; batch axes appear in both factors. The loop nest, for weights that stay in the cache:
 //
 //   for batch:
-//     parallel panel < N / panel_width:                  # panel_width: 32, 48, 80
+//     parallel panel < N / panel_width:                  # 32, 48 or 80 if one divides N
 //       parallel tile of the image:                      # height x width pixels, rows of the register tile
 //         acc[height, width, vectors, lanes] = 0         # registers; vectors * lanes divides panel_width
 //         for K block, tap, channel within the block:    # contraction_k_loops.h
@@ -17,7 +17,7 @@
 //
 //   for batch: parallel M block: parallel panel: parallel tile of the block: ..
 //
-// K-blocking, for panels that would crowd the cache, and for accuracy: partial sums over some blocks of K are added to
+// K-blocking, for panels above Machine::l2_reuse_limit, and for accuracy: partial sums over some blocks of K are added to
 // `total`, a buffer of one M block and one panel, after which the epilogue runs over `total`.
 //
 //   parallel panel: parallel M block: total = 0; for K part: for tile: acc = ..; total += acc;  for tile: store

@@ -76,7 +76,7 @@ KLoops::NextWeights KLoops::next_weights(const KRange& k) const {
   return next;
 }
 
-// 0 for few K indices, such as the taps of a row or the channels of a picture: they are a plain loop.
+// 0 for few K indices, such as the taps of a row or the channels of the input image: they are a plain loop.
 int64_t KLoops::unrolled_blocks_in(int64_t k) const {
   bool plain = plan_.blocked_k < 0 && k < 4 * machine_.k_unroll;
   return plain ? 0 : k / machine_.k_unroll;

@@ -27,8 +27,8 @@ std::set<Var> predicate_vars(const std::vector<Expr>& values, const Ranges& rang
   return vars;
 }
 
-// The reduction's axes in loop order. Only sums and products may be reordered; the axes of
-// predicates become the outer loops, so that a predicate is constant in the inner ones.
+// The reduction's axes in loop order. Only sums and products may be reordered; the axes of predicates become the outer
+// loops, so that a predicate is constant in the inner ones.
 std::vector<Axis> loop_order(const Stage& stage) {
   std::vector<Axis> axes = stage.reduction->axes;
   ReducerKind kind = reducer_kind(*stage.reduction);
