@@ -1,11 +1,19 @@
 #!/usr/bin/env python3
-"""Plants the defects of mutations.txt one at a time and demands that a test fails for each.
+"""Plants the defects of the lists *.txt beside this file one at a time and demands that a test fails for each.
 
     run.py [NAME...] [--check] [--prefix 'nice -n 10']
 
 Works in a copy of the source tree under build/mutations, which later runs update. A mutation is caught when one of the
 tests that it names fails, or else any other test. For the named tests only their programs are built. A mutation whose
-text is not found, or that does not compile, is a failure.
+text is not found, or that does not compile, is a failure. The format of the lists:
+
+    mutation NAME: what is wrong
+    tests REGEX            the smallest tests that should notice, for ctest -R
+    file PATH
+    - a line of the file   consecutive lines are one text, which occurs once in the file
+    + what replaces it     may be left out
+
+Lines are compared without the white space around them. Further `file` entries belong to the same mutation.
 """
 import argparse
 import json
@@ -178,7 +186,8 @@ def main():
     parser.add_argument("--check", action="store_true", help="only check that every text is found")
     parser.add_argument("--prefix", default="", help="goes in front of every command")
     options = parser.parse_args()
-    mutations = read_mutations(pathlib.Path(__file__).with_name("mutations.txt"))
+    lists = sorted(pathlib.Path(__file__).parent.glob("*.txt"))
+    mutations = [mutation for path in lists for mutation in read_mutations(path)]
     if unknown := set(options.names) - {m.name for m in mutations}:
         sys.exit(f"there is no mutation {', '.join(sorted(unknown))}")
     # Neighbours change the same file, so that fewer files are compiled anew without a mutation.

@@ -321,12 +321,23 @@ class BlockFuser {
       if (auto it = last_of_group.find(b); it != last_of_group.end()) {
         Binding fused = std::move(block_.bindings[b]);
         fused.op = emit_group(it->second, fused);
+        bind_field(fused, bindings);
         bindings.push_back(std::move(fused));
       } else if (!covered.contains(b) && !is_expanded_tuple(block_.bindings[b])) {
         bindings.push_back(std::move(block_.bindings[b]));
       }
     }
     block_.bindings = std::move(bindings);
+  }
+
+  // An operator whose result is a tuple of one tensor, such as a split into one part: the tensor function's result is
+  // the tensor.
+  void bind_field(Binding& fused, std::vector<Binding>& bindings) {
+    const TupleType* tuple = as<TupleType>(fused.var->type);
+    if (!tuple || tuple->fields.size() != 1) return;
+    Var field = module_.fresh(fused.var->name, tuple->fields[0]);
+    bindings.push_back({field, std::move(fused.op), fused.location});
+    fused.op = MakeTuple{{field}};
   }
 
   // A tuple that only variadic operators used: their nodes have its fields as arguments.
