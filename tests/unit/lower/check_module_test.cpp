@@ -35,7 +35,8 @@ TEST_CASE("sizes are known, in tuples too") {
         "m.rly:1:5: error[dynamic-shape]: the dimension 'n' of input 't' is not known at compile time\n"
         "    help: give it a value: --dim n=1\n");
   CHECK(complaints("def @main(%x: Tensor[(?), float32]) { %x }") ==
-        "m.rly:1:5: error[dynamic-shape]: the dimension '?1' of input 'x' is not known at compile time\n");
+        "m.rly:1:5: error[dynamic-shape]: the dimension '?1' of input 'x' is not known at compile time\n"
+        "    help: declare its shape in the model, or make the operand that decides it a constant\n");
   CHECK(complaints("def @main(%t: (Tensor[(3000000, 3000000), float32],)) { 1 }").find("error[too-large]") !=
         std::string::npos);
 }
