@@ -250,6 +250,38 @@ TEST_CASE("loops in loops: an inner loop begins with a value that the outer one 
   })");
 }
 
+TEST_CASE("loops in loops: an inner loop begins with a value that the next outer iteration needs") {
+  lowered(R"(def @main(%x: Tensor[(4), float32]) {
+    let %base = exp(%x * 0.1f);
+    let %outer = fn (%i: int64, %a: Tensor[(4), float32]) -> Tensor[(4), float32] {
+      if (less(%i, 3i64)) {
+        let %inner = fn (%j: int64, %v: Tensor[(4), float32]) -> Tensor[(4), float32] {
+          if (less(%j, 2i64)) { %inner(%j + 1i64, tanh(%v) + %a) } else { %v }
+        };
+        %outer(%i + 1i64, %inner(0i64, %base))
+      } else { %a }
+    };
+    %outer(0i64, %x)
+  })");
+}
+
+TEST_CASE("a slice at an index of unknown range is read under a requirement") {
+  Program p = lowered(R"(
+  tensor @row(data: f32[5, 4], i: i64[]) -> (y: f32[4]) {
+    y[j < 4] = data[i[], j]
+  }
+  def @main(%x: Tensor[(5, 4), float32], %n: int64) {
+    let %loop = fn (%i: int64, %s: Tensor[(4), float32]) -> Tensor[(4), float32] {
+      if (less(%i, %n)) {
+        let %r: Tensor[(4), float32] = call_tensor(@row, %x, %i);
+        %loop(%i + 1i64, %r + %s)
+      } else { %s }
+    };
+    %loop(0i64, sum(%x, axis=[0]))
+  })");
+  CHECK(count_of<Require>(p) == 1);
+}
+
 TEST_CASE("branches in loops, loops in branches, scalars that branches define") {
   lowered(R"(def @main(%x: Tensor[(4), float32], %c: bool, %n: int64) {
     let %loop = fn (%i: int64, %k: int64, %f: float32, %y: Tensor[(4), float32])

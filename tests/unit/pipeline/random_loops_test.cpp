@@ -85,7 +85,7 @@ def @main(%x: {}, %t: {}, %n: int64, %f: float32, %c: bool) {{
       return bind(scope.numbers, "f", "float32",
                   fmt::format("tanh({} - cast({}, dtype=\"float32\"))", f, any(scope.integers)));
     return bind(scope.rows, "r", row,
-                fmt::format("where(less({}, {}), {}, {})", i, any(scope.integers), r, any(scope.rows)));
+                fmt::format("where(less({}, {}), {} * {}, {})", i, any(scope.integers), r, f, any(scope.rows)));
   }
 
   std::string branch(Scope& scope, int depth, const std::string& indent) {
