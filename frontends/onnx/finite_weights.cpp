@@ -1,5 +1,6 @@
 #include "frontends/onnx/finite_weights.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace dlcc::frontends::onnx {
@@ -9,15 +10,33 @@ struct Counts {
   int64_t nan = 0, infinite = 0, finite_nonzero = 0;
 };
 
-// Counts by the bits of IEEE formats: an exponent of all ones is infinity with the fraction 0, else NaN.
+template <class Bits>
+constexpr Bits sign = Bits{1} << (8 * sizeof(Bits) - 1);
+
+// Whether no number has an exponent of all ones. Nearly all weights are finite: the loop over a block is vectorised.
+template <class Bits>
+bool are_finite(std::span<const std::byte> bytes, Bits exponent) {
+  constexpr size_t block = 1024;
+  Bits numbers[block] = {};
+  for (size_t at = 0; at < bytes.size(); at += sizeof numbers) {
+    std::memcpy(numbers, bytes.data() + at, std::min(sizeof numbers, bytes.size() - at));
+    Bits largest = 0;
+    for (size_t i = 0; i < block; ++i) largest = std::max(largest, static_cast<Bits>(numbers[i] & ~sign<Bits>));
+    if (largest >= exponent) return false;
+  }
+  return true;
+}
+
+// The counts by the bits of IEEE formats; none if all numbers are finite. An exponent of all ones is infinity with the
+// fraction 0, else NaN.
 template <class Bits>
 Counts count(std::span<const std::byte> bytes, Bits exponent) {
-  constexpr Bits sign = Bits{1} << (8 * sizeof(Bits) - 1);
+  if (are_finite(bytes, exponent)) return {};
   Counts counts;
   for (size_t at = 0; at < bytes.size(); at += sizeof(Bits)) {
     Bits bits;
     std::memcpy(&bits, bytes.data() + at, sizeof bits);
-    const auto magnitude = static_cast<Bits>(bits & ~sign);
+    const auto magnitude = static_cast<Bits>(bits & ~sign<Bits>);
     counts.nan += magnitude > exponent;
     counts.infinite += magnitude == exponent;
     counts.finite_nonzero += magnitude < exponent && magnitude != 0;
