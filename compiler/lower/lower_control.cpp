@@ -120,7 +120,7 @@ Lowerer::Operand Lowerer::loop(const Binding& b, const relay::Call& x, const Clo
   tensor::Expr condition = scalar(operand(recursion.branch->condition, inner, b.location), step->test, b.location);
   step->condition = recursion.continues_if ? condition : tensor::logical_not(condition);
 
-  note_ranges_in_body(*step);
+  note_ranges(*step, 1);
   Environment in_body = inner;
   const std::vector<Binding>& bindings = recursion.repeat->bindings;
   for (size_t k = 0; k + 1 < bindings.size(); ++k)
@@ -128,6 +128,7 @@ Lowerer::Operand Lowerer::loop(const Binding& b, const relay::Call& x, const Clo
   std::vector<Operand> next;
   for (const Atom& a : recursion.next->args) next.push_back(operand(a, in_body, b.location));
   fresh_ = std::move(outer);
+  note_ranges(*step, 0);
   set_next_values(next, carried, *step, b.location);
   for (const Operand& o : carried)
     if (o.value >= 0 && is_written_by_slices(*step, o.value)) remove_initialization(region, o.value);
@@ -154,14 +155,14 @@ void Lowerer::note_range_in_test(const relay::Function& f, const relay::TailRecu
   }
 }
 
-// The condition `counter < n` bounds the counter in the body.
-void Lowerer::note_ranges_in_body(const Loop& loop) {
+// The condition `counter < n` bounds the counter: by n - 1 in the body, by n after the loop.
+void Lowerer::note_ranges(const Loop& loop, int64_t below_limit) {
   for (const Loop::Carried& c : loop.carried) {
     auto known = ranges_.find(c.var);
     auto limit = upper_limit(loop, c.var);
     if (known == ranges_.end() || !limit) continue;
     auto high = tensor::constant_integer(*limit);
-    known->second.high = high ? std::max(*high - 1, known->second.low) : INT64_MAX - 1;
+    known->second.high = high ? std::max(*high - below_limit, known->second.low) : INT64_MAX - below_limit;
   }
 }
 

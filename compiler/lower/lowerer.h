@@ -124,9 +124,9 @@ class Lowerer {
   Operand call_closure(const relay::Binding&, const relay::Call&, const Closure&, const Environment&, Region&);
   Operand loop(const relay::Binding&, const relay::Call&, const Closure&, const relay::TailRecursion&,
                const Environment&, Region&);
-  // Notes the range of a carried scalar that counts upwards from a known number: in the test, and in the body after it.
+  // Notes the range of a carried scalar that counts upwards from a known number.
   void note_range_in_test(const relay::Function&, const relay::TailRecursion&, size_t param, const Loop::Carried&);
-  void note_ranges_in_body(const Loop&);
+  void note_ranges(const Loop&, int64_t below_limit);
   // The operand of a parameter within the loop. `is_last_use`: nothing else uses the memory of `initial`.
   Operand carry(const relay::Var& param, const Operand& initial, bool is_last_use, Loop&, Region&,
                 const SourceLocation&);

@@ -60,6 +60,18 @@ TEST_CASE("a trip count that is an input, and a loop without iterations") {
   }
 }
 
+TEST_CASE("after a loop the counter has reached the limit") {
+  lowered(R"(def @main(%x: Tensor[(5, 4), float32]) {
+    let %loop = fn (%i: int64, %y: Tensor[(4), float32]) -> (Tensor[(4), float32], int64) {
+      if (less(%i, 3i64)) { %loop(%i + 1i64, tanh(%y)) } else {
+        let %inside = less(%i, 3i64);
+        (%y + take(%x, minimum(%i, 4i64), axis=0), if (%inside) { 1i64 } else { 2i64 })
+      }
+    };
+    %loop(0i64, sum(%x, axis=[0]))
+  })");
+}
+
 TEST_CASE("a condition that data decide, and operations after the loop") {
   lowered(R"(def @main(%x: Tensor[(4), float32]) {
     let %loop = fn (%y: Tensor[(4), float32]) -> (Tensor[(4), float32], float32) {

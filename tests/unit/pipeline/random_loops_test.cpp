@@ -137,7 +137,9 @@ def @main(%x: {}, %t: {}, %n: int64, %f: float32, %c: bool) {{
       next = inner.tables.back();
     }
     const bool swaps = draw(2);
-    std::string result = fmt::format("({}, {}, {}, {}, {})", a, b, ys, k, s);
+    const std::string last = fresh("last");
+    std::string result = fmt::format("let {0} = {1} + minimum({2}, {3}i64);\n{4}({5}, {6}, {7}, {0}, {8})", last, k, i,
+                                     draw(6), in, a, b, ys, s);
     std::string text = fmt::format(
         "{0}let {1} = fn ({2}: int64, {3}: {8}, {4}: {8}, {5}: {9}, {6}: int64, {7}: float32) -> ({8}, {8}, {9}, "
         "int64, "
