@@ -24,8 +24,8 @@ std::optional<int64_t> last_count(const Loop& loop, const Loop::Carried& counter
   if (!less || less->op != tensor::BinaryOp::lt || tensor::constant_integer(counter.initial) != 0) return {};
   const tensor::Expr i = counter.var, next = with_definitions(loop.body, counter.next);
   const std::optional<int64_t> limit = tensor::constant_integer(less->b);
-  const bool counts =
-      tensor::structurally_equal(less->a, i) && limit > 0 && tensor::constant_integer(tensor::simplify(next - i)) == 1;
+  const bool counts = tensor::structurally_equal(less->a, i) && limit > 0 && limit < INT64_MAX &&
+                      tensor::constant_integer(tensor::simplify(next - i)) == 1;
   return counts ? std::optional(*limit - 1) : std::nullopt;
 }
 
@@ -39,8 +39,9 @@ std::vector<ValueId> written_by_slices(const Program& program, const Loop& loop)
     auto consider = [&](ValueId v) {
       if (v < 0 || v >= static_cast<ValueId>(program.values.size()) || !program.values[v].begin) return;
       const Value& view = program.values[v];
-      const bool tiles = view.base_offset == 0 && view.stride == view.bytes &&
-                         (*last + 1) * view.stride == program.values[view.base].bytes;
+      const int64_t bytes = program.values[view.base].bytes;
+      const bool tiles = view.base_offset == 0 && view.stride == view.bytes && view.bytes > 0 &&
+                         bytes % view.bytes == 0 && bytes / view.bytes == *last + 1;
       const tensor::Expr at = with_definitions(loop.body, view.begin);
       const tensor::Expr forward = tensor::simplify(at - tensor::Expr(counter.var));
       const tensor::Expr backward = tensor::simplify(at + tensor::Expr(counter.var));

@@ -35,7 +35,8 @@ class Concatenator {
     int64_t begin = first.base_offset - c.offsets[0];
     for (size_t k = 0; k < c.operands.size(); ++k) {
       const Value& operand = value(c.operands[k]);
-      if (operand.storage != Storage::view || operand.base != first.base || operand.base_offset != begin + c.offsets[k])
+      bool at_constant_offset = operand.storage == Storage::view && !operand.begin;
+      if (!at_constant_offset || operand.base != first.base || operand.base_offset != begin + c.offsets[k])
         return false;
     }
     if (begin < 0 || begin % value(c.result).alignment != 0 || begin + value(c.result).bytes > value(first.base).bytes)

@@ -156,7 +156,7 @@ tensor::Expr Lowerer::compute(const std::string& name, const tensor::Expr& value
 }
 
 void Lowerer::require(const tensor::Expr& condition, tensor::Status status, Region& region) {
-  tensor::Expr simple = tensor::simplify(condition, ranges_);
+  tensor::Expr simple = tensor::expand_math(tensor::simplify(condition, ranges_));
   if (tensor::constant_integer(simple) != 1) region.steps.push_back(Require{simple, status});
 }
 

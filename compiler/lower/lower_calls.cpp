@@ -120,6 +120,7 @@ std::optional<Lowerer::Operand> Lowerer::update_slice(const Binding& b, TensorCa
   auto changed = std::make_shared<Branch>();  // an index out of range changes nothing
   changed->condition = compute(
       "in_range", tensor::logical_and(tensor::Expr(0) <= index, index < tensor::Expr(update->at.extent)), region);
+  if (tensor::constant_integer(changed->condition) == 0) return Operand{.value = target};
   bool always = tensor::constant_integer(changed->condition) == 1;
   Region& inner = always ? region : changed->then_region;
   slice_operands(b, call, inner);
@@ -142,8 +143,11 @@ void Lowerer::slice_operands(const Binding& b, TensorCall& call, Region& region)
     ValueId source = in_memory(call, k, region, b.location);
     call.constants[k] = nullptr;
     tensor::Expr index = compute("index", in_program(at->index, call), region);
-    require(tensor::logical_and(tensor::Expr(0) <= index, index < tensor::Expr(at->extent)),
-            tensor::Status::index_out_of_range, region);
+    if (!at->conditional)
+      require(tensor::logical_and(tensor::Expr(0) <= index, index < tensor::Expr(at->extent)),
+              tensor::Status::index_out_of_range, region);
+    if (at->conditional || tensor::constant_integer(index))  // what is out of range is not read
+      index = compute("index", tensor::max(tensor::min(index, tensor::Expr(at->extent - 1)), tensor::Expr(0)), region);
     call.operands[k] = {.value = slice_of(source, value_of(source).name, call.function.params[k], index)};
   }
   std::vector<tensor::Expr> used;
@@ -234,6 +238,8 @@ Lowerer::Operand Lowerer::call_kernel(const Binding& b, const TensorCall& call, 
 // step.
 void Lowerer::note_concatenation(const TensorCall& call, const Invoke& invoke) {
   const tensor::TensorFunction& f = call.function;
+  // The checker wants the slices that a loop writes to be all of a base.
+  if (std::ranges::any_of(invoke.operands, [&](ValueId v) { return defined_by_slices_.contains(base_of(v)); })) return;
   std::vector<Layout> layouts = call.layouts;
   layouts.resize(f.params.size() + 1);
   auto offsets = bits(f.results[0]->type) >= 8 ? tensor::concat_offsets(f, layouts) : std::nullopt;

@@ -82,7 +82,10 @@ Lowerer::Operand Lowerer::call_closure(const Binding& b, const relay::Call& x, c
   relay::Uses inside(f.body);
   if (inside.count(closure.id) > 0) {
     auto recursion = relay::tail_recursion(f, closure.id);
-    if (!recursion) unsupported(b.location, "recursion other than one call in tail position");
+    if (!recursion)
+      unsupported(b.location,
+                  "recursion that is no loop (the function must end in an 'if', one block of which ends in the only "
+                  "recursive call)");
     return loop(b, x, closure, *recursion, env, region);
   }
   Environment inner = closure.captured;
@@ -136,12 +139,13 @@ Lowerer::Operand Lowerer::loop(const Binding& b, const relay::Call& x, const Clo
   return lower_block(*recursion.finish, inner, region, b.location);
 }
 
-// The recursive call gets the parameter plus one: it cannot overflow, because a loop would have to run 2^63 times.
+// The recursive call gets the parameter plus one. A counter that begins this far from the largest integer does not
+// overflow: the loop would have to run 2^62 times.
 void Lowerer::note_range_in_test(const relay::Function& f, const relay::TailRecursion& recursion, size_t param,
                                  const Loop::Carried& carried) {
   const auto first = tensor::constant_integer(carried.initial);
   const auto* next = std::get_if<relay::Var>(&recursion.next->args[param]);
-  if (!first || !next || carried.var->type != dtype::i64) return;
+  if (!first || !next || carried.var->type != dtype::i64 || *first > INT64_MAX / 2) return;
   for (const Binding& b : recursion.repeat->bindings) {
     const auto* call = std::get_if<relay::CallTensor>(&b.op);
     if (!call || b.var->id != (*next)->id || call->args.size() != 1) continue;
@@ -227,8 +231,9 @@ bool Lowerer::is_written_by_slices(Loop& loop, ValueId value) {
     return (copy && copy->to == uses[0]) ||
            (call && std::ranges::count(call->operands, uses[0]) && is_written_by(*call, uses[0]));
   });
-  const bool tiles = slice.begin && slice.base_offset == 0 && slice.stride == slice.bytes &&
-                     *trips * slice.stride == value_of(value).bytes;
+  const int64_t bytes = value_of(value).bytes;
+  const bool tiles = slice.begin && slice.base_offset == 0 && slice.stride == slice.bytes && slice.bytes > 0 &&
+                     bytes % slice.bytes == 0 && bytes / slice.bytes == *trips;
   if (!written || !tiles) return false;
   for (const Loop::Carried& c : loop.carried) {
     if (tensor::constant_integer(c.initial) != 0 || !upper_limit(loop, c.var)) continue;
@@ -260,7 +265,15 @@ void Lowerer::remove_initialization(Region& region, ValueId value) {
     return !others;
   };
   auto last = std::ranges::find_if(region.steps.rbegin(), region.steps.rend(), only_writes);
-  if (last != region.steps.rend()) region.steps.erase(std::next(last).base());
+  if (last == region.steps.rend()) return;
+  auto erased = std::next(last).base();
+  if (&region == &program_.body) {
+    auto step = static_cast<size_t>(erased - region.steps.begin());
+    std::erase_if(concat_calls_, [&](const ConcatCall& c) { return c.step == step; });
+    for (ConcatCall& c : concat_calls_) c.step -= c.step > step;
+  }
+  region.steps.erase(erased);
+  defined_by_slices_.insert(value);
 }
 
 void Lowerer::set_next_values(const std::vector<Operand>& next, const std::vector<Operand>& carried, Loop& loop,

@@ -151,8 +151,9 @@ class Lowerer {
   std::set<std::string> active_ = {"main"};  // functions being inlined
   relay::Uses uses_;                         // of variables, in all functions of the module
   tensor::Ranges ranges_;                    // of scalars, if known
-  std::set<int> fresh_;             // variables of the current block whose memory a kernel call has just defined
-  std::map<int, ValueId> updates_;  // variables that are carried values with one slice replaced, and these values
+  std::set<int> fresh_;                  // variables of the current block whose memory a kernel call has just defined
+  std::set<ValueId> defined_by_slices_;  // values without initial contents, of which a loop writes all slices
+  std::map<int, ValueId> updates_;       // variables that are carried values with one slice replaced, and these values
 };
 
 }  // namespace dlcc::lower

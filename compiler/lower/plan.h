@@ -13,7 +13,7 @@ struct StoragePlan {
   std::vector<int64_t> offsets;  // bytes, by value id; -1 for unused temporaries and other values
   int64_t arena_bytes = 0;
   int64_t arena_alignment = tensor::storage_alignment;  // bytes
-  int64_t live_bound = 0;        // the largest number of bytes that are live at the same time: no plan needs less
+  int64_t live_bound = 0;  // the largest number of bytes that are live at the same time: no plan needs less
 };
 
 // Values that are never live at the same time may share memory. A result takes the memory of an operand of an in-place

@@ -54,26 +54,48 @@ int count_steps(const Program& program) {
   return count;
 }
 
-static int64_t macs_of(const Region& region) {
-  int64_t total = 0;
-  for (const Step& step : region.steps) {
-    if (const auto* call = std::get_if<Invoke>(&step)) total += call->macs;
-    if (const auto* branch = std::get_if<std::shared_ptr<Branch>>(&step))
-      total += macs_of((*branch)->then_region) + macs_of((*branch)->else_region);
-    if (const auto* loop = std::get_if<std::shared_ptr<Loop>>(&step))
-      total += macs_of((*loop)->test) + constant_trip_count(**loop).value_or(1) * macs_of((*loop)->body);
-  }
-  return total;
+namespace {
+
+int64_t times(int64_t a, int64_t b) {
+  int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
-int64_t total_macs(const Program& program) { return macs_of(program.body); }
+// Calls `visit` on every step, with the number of times that it runs: the product of the constant trip counts of the
+// loops around it.
+void for_each_run(const Region& region, int64_t runs, const std::function<void(const Step&, int64_t)>& visit) {
+  for (const Step& step : region.steps) {
+    visit(step, runs);
+    if (const auto* branch = std::get_if<std::shared_ptr<Branch>>(&step)) {
+      for_each_run((*branch)->then_region, runs, visit);
+      for_each_run((*branch)->else_region, runs, visit);
+    }
+    if (const auto* loop = std::get_if<std::shared_ptr<Loop>>(&step)) {
+      const int64_t inside = times(runs, constant_trip_count(**loop).value_or(1));
+      for_each_run((*loop)->test, inside, visit);
+      for_each_run((*loop)->body, inside, visit);
+    }
+  }
+}
+
+}  // namespace
+
+int64_t total_macs(const Program& program) {
+  int64_t total = 0;
+  for_each_run(program.body, 1, [&](const Step& step, int64_t runs) {
+    const auto* call = std::get_if<Invoke>(&step);
+    if (call && __builtin_add_overflow(total, times(runs, call->macs), &total)) total = INT64_MAX;
+  });
+  return total;
+}
 
 std::vector<StepCost> step_costs(const Program& program) {
   std::vector<StepCost> costs;
   int number = 0;
-  for_each_step(program.body, [&](const Step& step) {
-    if (const auto* call = std::get_if<Invoke>(&step)) costs.push_back(cost_of(program, *call, number++));
-    if (const auto* copy = std::get_if<Copy>(&step)) {
+  for_each_run(program.body, 1, [&](const Step& step, int64_t runs) {
+    if (const auto* call = std::get_if<Invoke>(&step)) {
+      costs.push_back(cost_of(program, *call, number++));
+    } else if (const auto* copy = std::get_if<Copy>(&step)) {
       int64_t bytes = program.values[static_cast<size_t>(copy->to)].bytes;
       costs.push_back({.kernel = "copy",
                        .bytes_read = bytes,
@@ -81,7 +103,11 @@ std::vector<StepCost> step_costs(const Program& program) {
                        .reads = {copy->from},
                        .writes = {copy->to},
                        .only_moves = true});
+    } else {
+      return;
     }
+    StepCost& cost = costs.back();
+    for (int64_t* amount : {&cost.flops, &cost.bytes_read, &cost.bytes_written}) *amount = times(*amount, runs);
   });
   std::vector<int64_t> positions = timeline_of(program).positions;
   for (size_t i = 0; i < costs.size(); ++i) costs[i].position = positions[i];

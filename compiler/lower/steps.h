@@ -14,10 +14,10 @@ namespace dlcc::lower {
 int count_steps(const Program&);
 
 // Multiply-accumulate operations of all calls. Both arms of a branch count. The body of a loop counts once for each
-// iteration if their number is constant, else once.
+// iteration if their number is constant, else once. Sums beyond int64 are the largest integer.
 int64_t total_macs(const Program&);
 
-// One kernel call, or a copy.
+// One kernel call, or a copy. In loops of constant trip counts, operations and bytes are those of all iterations.
 struct StepCost {
   int number = -1;                     // of the call; -1 for a copy
   int64_t position = 0;                // in time (lower/live_ranges.h)

@@ -109,7 +109,11 @@ std::optional<int64_t> constant_trip_count(const Loop& loop) {
     const auto first = tensor::constant_integer(c.initial);
     const auto* sum = tensor::as<tensor::Binary>(definition_in(loop.body, c.next));
     if (!limit || !first || !is_scalar(less->a, c.var) || !sum || sum->op != tensor::BinaryOp::add) continue;
-    if (is_scalar(sum->a, c.var) && tensor::constant_integer(sum->b) == 1) return std::max<int64_t>(*limit - *first, 0);
+    int64_t trips = 0;
+    if (!is_scalar(sum->a, c.var) || tensor::constant_integer(sum->b) != 1 ||
+        __builtin_sub_overflow(*limit, *first, &trips))
+      continue;
+    return std::max<int64_t>(trips, 0);
   }
   return std::nullopt;
 }

@@ -23,7 +23,8 @@ tensor::Expr definition_in(const Region&, const tensor::Expr&);
 // The `limit` for which the condition of the loop is, or implies, `scalar < limit`; empty if there is none.
 std::optional<tensor::Expr> upper_limit(const Loop&, const tensor::Var& scalar);
 
-// The number of iterations of a loop, if it is constant: a carried scalar counts from a literal to a literal.
+// The number of iterations of a loop, if it is constant: a carried scalar counts by 1 from a literal to a literal, and
+// nothing else ends the loop.
 std::optional<int64_t> constant_trip_count(const Loop&);
 
 }  // namespace dlcc::lower

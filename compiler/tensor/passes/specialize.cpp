@@ -78,8 +78,12 @@ std::optional<ScalarIndex> slice_parameter(TensorFunction& f, size_t param) {
   const int d = slicing_dimension(b->shape);
   if (d < 0 || !b->strides.empty()) return std::nullopt;
   Expr index;
-  bool one_index = true;
+  bool one_index = true, conditional = false;
   for_each_root(f, [&](const Expr& root) {
+    for_each_expr(root, [&](const Expr& e) {
+      const Select* s = as<Select>(e);
+      conditional |= s && (reads(s->a, b) || reads(s->b, b));
+    });
     for (const Load& l : loads_of(root)) {
       if (l.buffer != b) continue;
       const Expr& at = l.indices[static_cast<size_t>(d)];
@@ -99,7 +103,7 @@ std::optional<ScalarIndex> slice_parameter(TensorFunction& f, size_t param) {
     });
   f.params[param] = slice;
   verify_after("slice_parameter", f);
-  return ScalarIndex{index, b->shape[static_cast<size_t>(d)].value()};
+  return ScalarIndex{index, b->shape[static_cast<size_t>(d)].value(), conditional};
 }
 
 std::optional<SliceUpdate> slice_update(const TensorFunction& f, size_t param) {
