@@ -53,10 +53,10 @@ def @main(%x: {}, %t: {}, %n: int64, %f: float32, %c: bool) {{
   std::string statements(Scope& scope, size_t count, int depth, const std::string& indent) {
     std::string lines;
     for (size_t k = 0; k < count; ++k) {
-      size_t kind = draw(depth > 0 ? 13 : 9);
-      if (kind >= 11)
+      size_t kind = draw(depth > 0 ? 14 : 10);
+      if (kind >= 12)
         lines += loop(scope, depth - 1, indent);
-      else if (kind >= 9)
+      else if (kind >= 10)
         lines += branch(scope, depth - 1, indent);
       else
         lines += statement(kind, scope, indent);
@@ -80,6 +80,10 @@ def @main(%x: {}, %t: {}, %n: int64, %f: float32, %c: bool) {{
       const char* ops[] = {"add", "subtract", "multiply", "minimum", "floor_mod"};
       return bind(scope.integers, "k", "int64", fmt::format("{}({}, {})", ops[draw(5)], i, any(scope.integers)));
     }
+    if (kind == 9)
+      return bind(scope.tables, "t", table,
+                  fmt::format("concatenate(({}, {}, {}, {}, {}), axis=0)", r, any(scope.rows), any(scope.rows),
+                              any(scope.rows), any(scope.rows)));
     if (kind == 6) return bind(scope.numbers, "f", "float32", fmt::format("max({})", draw(2) ? r : t));
     if (kind == 7)
       return bind(scope.numbers, "f", "float32",
