@@ -14,13 +14,21 @@
 namespace dlcc::driver {
 namespace {
 
-// Makes the result of every call of a tensor function an output of @main, before its own outputs.
+// Whether the binding is a layer: it computes a tensor. A branch or a loop is one layer, or one for each of its
+// results.
+bool is_layer(const relay::Binding& b) {
+  bool computes = std::holds_alternative<relay::CallTensor>(b.op) || std::holds_alternative<relay::Call>(b.op) ||
+                  std::holds_alternative<relay::If>(b.op) || std::holds_alternative<relay::Project>(b.op);
+  return computes && relay::as<relay::TensorType>(b.var->type);
+}
+
+// Makes the result of every layer an output of @main, before its own outputs.
 relay::Module with_layers_as_outputs(relay::Module module, std::vector<std::string>& names) {
   relay::Function& main = module.functions.at("main");
   relay::MakeTuple tuple;
   std::vector<relay::Type> types;
   for (const relay::Binding& b : main.body.bindings) {
-    if (!std::holds_alternative<relay::CallTensor>(b.op) || !relay::as<relay::TensorType>(b.var->type)) continue;
+    if (!is_layer(b)) continue;
     tuple.fields.push_back(b.var);
     types.push_back(b.var->type);
     names.push_back(b.location.node.empty() ? "%" + b.var->name : b.location.node);

@@ -120,6 +120,19 @@ expect_status 0 "$model" -o m.o
 cmp streamed.h m.h || fail "the header on standard output is another one"
 rm streamed.h m.[oh]
 expect_status 2 verify "$model" "$data" --layers --engine=object
+cat >loop.rly <<'END'
+def @main() -> float32 {
+  let %loop = fn (%i: int64, %y: float32) -> float32 {
+    if (%i < 3i64) { %loop(%i + 1i64, %y * 2f) } else { %y }
+  };
+  exp(%loop(0i64, 0.25f))
+}
+END
+mkdir loop_data
+expect_status 0 run loop.rly --output output0=loop_data/output_0.npy
+expect_status 0 verify loop.rly loop_data --layers
+grep -qx 'ok 2 layers' out.txt || fail "a loop is no layer: $(cat out.txt)"
+rm -r loop.rly loop_data
 expect_status 2 run "$model" --input "$data/input_0.pb" --input "image=$data/input_0.pb"
 expect_status 2 run "$model" --input "$data/input_0.pb" --output probabilities=
 expect_status 2 "$model" -o m.o --no-such-option
