@@ -30,8 +30,7 @@ Lowerer::Operand Lowerer::call_tensor(const Binding& b, const relay::CallTensor&
                                       Region& region) {
   TensorCall call = tensor_call(b, x, env);
   if (std::ranges::any_of(call.operands, [](const Operand& o) { return bool(o.scalar); })) {
-    pass_scalars_by_value(call);
-    for (const tensor::Requirement& r : call.requirements) require(r.condition, r.status, region);
+    pass_scalars_by_value(call, region);
     if (auto scalar = call_scalar(b, call, region)) return *scalar;
     if (auto updated = update_slice(b, call, region)) return *updated;
     slice_operands(b, call, region);
@@ -63,7 +62,8 @@ tensor::Expr Lowerer::in_program(const tensor::Expr& e, const TensorCall& call) 
   return tensor::substitute(e, actual);
 }
 
-void Lowerer::pass_scalars_by_value(TensorCall& call) {
+// Requirements on scalars alone become steps of the program.
+void Lowerer::pass_scalars_by_value(TensorCall& call, Region& region) {
   for (size_t k = call.operands.size(); k-- > 0;) {
     const tensor::Expr actual = call.operands[k].scalar;
     if (!actual) continue;
@@ -74,11 +74,8 @@ void Lowerer::pass_scalars_by_value(TensorCall& call) {
     call.constants.erase(call.constants.begin() + at);
     if (!call.layouts.empty()) call.layouts.erase(call.layouts.begin() + at);
   }
-  for (tensor::Requirement r : tensor::take_scalar_requirements(call.function)) {
-    r.condition = in_program(r.condition, call);
-    call.requirements.push_back(std::move(r));
-  }
-  call.key = tensor::print(call.function);
+  for (const tensor::Requirement& r : tensor::take_scalar_requirements(call.function))
+    require(in_program(r.condition, call), r.status, region);
 }
 
 // A function of scalars and of single elements in memory is computed by the program.
@@ -115,7 +112,6 @@ std::optional<Lowerer::Operand> Lowerer::update_slice(const Binding& b, TensorCa
   call.function.params.erase(call.function.params.begin() + position);
   call.operands.erase(old);
   call.constants.erase(call.constants.begin() + position);
-  call.key = tensor::print(call.function);
   tensor::Expr index = compute("index", in_program(update->at.index, call), region);
   auto changed = std::make_shared<Branch>();  // an index out of range changes nothing
   changed->condition = compute(

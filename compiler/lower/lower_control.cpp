@@ -109,29 +109,27 @@ Lowerer::Operand Lowerer::loop(const Binding& b, const relay::Call& x, const Clo
     Operand initial = operand(x.args[k], env, b.location);
     carried.push_back(carry(f.params[k], initial, is_last_use, *step, region, b.location));
     inner[f.params[k]->id] = carried.back();
+    if (carried.back().scalar) find_counter(f, recursion, k, step->carried.back());
   }
   find_updates(f, recursion, carried);
-  for (size_t k = 0; k < carried.size(); ++k)
-    for (const Loop::Carried& c : step->carried)
-      if (const auto* ref = tensor::as<tensor::VarRef>(carried[k].scalar); ref && ref->var == c.var)
-        note_range_in_test(f, recursion, k, c);
 
   std::set<int> outer = std::exchange(fresh_, {});
-  relay::Block test = f.body;
-  test.bindings.pop_back();
-  for (const Binding& binding : test.bindings) inner[binding.var->id] = lower_binding(binding, inner, step->test);
+  // Lowers all operations of a block but the last: the `if`, or the recursive call.
+  auto lower_all_but_last = [&](const relay::Block& block, Environment& visible, Region& to) {
+    for (size_t k = 0; k + 1 < block.bindings.size(); ++k)
+      visible[block.bindings[k].var->id] = lower_binding(block.bindings[k], visible, to);
+  };
+  lower_all_but_last(f.body, inner, step->test);
   tensor::Expr condition = scalar(operand(recursion.branch->condition, inner, b.location), step->test, b.location);
   step->condition = recursion.continues_if ? condition : tensor::logical_not(condition);
 
-  note_ranges(*step, 1);
+  bound_counters(*step, 1);
   Environment in_body = inner;
-  const std::vector<Binding>& bindings = recursion.repeat->bindings;
-  for (size_t k = 0; k + 1 < bindings.size(); ++k)
-    in_body[bindings[k].var->id] = lower_binding(bindings[k], in_body, step->body);
+  lower_all_but_last(*recursion.repeat, in_body, step->body);
   std::vector<Operand> next;
   for (const Atom& a : recursion.next->args) next.push_back(operand(a, in_body, b.location));
   fresh_ = std::move(outer);
-  note_ranges(*step, 0);
+  bound_counters(*step, 0);
   set_next_values(next, carried, *step, b.location);
   for (const Operand& o : carried)
     if (o.value >= 0 && is_written_by_slices(*step, o.value)) remove_initialization(region, o.value);
@@ -139,10 +137,9 @@ Lowerer::Operand Lowerer::loop(const Binding& b, const relay::Call& x, const Clo
   return lower_block(*recursion.finish, inner, region, b.location);
 }
 
-// The recursive call gets the parameter plus one. A counter that begins this far from the largest integer does not
-// overflow: the loop would have to run 2^62 times.
-void Lowerer::note_range_in_test(const relay::Function& f, const relay::TailRecursion& recursion, size_t param,
-                                 const Loop::Carried& carried) {
+// A counter that begins this far from the largest integer does not overflow: the loop would have to run 2^62 times.
+void Lowerer::find_counter(const relay::Function& f, const relay::TailRecursion& recursion, size_t param,
+                           const Loop::Carried& carried) {
   const auto first = tensor::constant_integer(carried.initial);
   const auto* next = std::get_if<relay::Var>(&recursion.next->args[param]);
   if (!first || !next || carried.var->type != dtype::i64 || *first > INT64_MAX / 2) return;
@@ -159,14 +156,14 @@ void Lowerer::note_range_in_test(const relay::Function& f, const relay::TailRecu
   }
 }
 
-// The condition `counter < n` bounds the counter: by n - 1 in the body, by n after the loop.
-void Lowerer::note_ranges(const Loop& loop, int64_t below_limit) {
+// The largest value is limit - 1 in the body, and the limit after the loop.
+void Lowerer::bound_counters(const Loop& loop, int64_t distance) {
   for (const Loop::Carried& c : loop.carried) {
     auto known = ranges_.find(c.var);
     auto limit = upper_limit(loop, c.var);
     if (known == ranges_.end() || !limit) continue;
     auto high = tensor::constant_integer(*limit);
-    known->second.high = high ? std::max(*high - below_limit, known->second.low) : INT64_MAX - below_limit;
+    known->second.high = high ? std::max(*high - distance, known->second.low) : INT64_MAX - distance;
   }
 }
 
@@ -227,9 +224,8 @@ bool Lowerer::is_written_by_slices(Loop& loop, ValueId value) {
   const Value& slice = value_of(uses[0]);
   const bool written = std::ranges::any_of(loop.body.steps, [&](const Step& s) {
     const auto* copy = std::get_if<Copy>(&s);
-    const auto* call = std::get_if<Invoke>(&s);  // its operands that are views of carried values are read or updated
-    return (copy && copy->to == uses[0]) ||
-           (call && std::ranges::count(call->operands, uses[0]) && is_written_by(*call, uses[0]));
+    const auto* call = std::get_if<Invoke>(&s);
+    return (copy && copy->to == uses[0]) || (call && is_written_by(*call, uses[0]));
   });
   const int64_t bytes = value_of(value).bytes;
   const bool tiles = slice.begin && slice.base_offset == 0 && slice.stride == slice.bytes && slice.bytes > 0 &&

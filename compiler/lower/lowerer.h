@@ -87,12 +87,11 @@ class Lowerer {
   // A call with its operands: specialised for those that are scalars.
   struct TensorCall {
     tensor::TensorFunction function;
-    std::vector<Operand> operands;                  // one for each parameter
-    std::vector<const Constant*> constants;         // one for each parameter; null for variables
-    std::vector<tensor::Layout> layouts;            // of parameters, then results; empty: all dense
-    std::vector<tensor::Expr> scalars;              // one for each scalar parameter
-    std::string key;                                // equal for calls with equal kernels
-    std::vector<tensor::Requirement> requirements;  // over scalars of the program
+    std::vector<Operand> operands;           // one for each parameter
+    std::vector<const Constant*> constants;  // one for each parameter; null for variables
+    std::vector<tensor::Layout> layouts;     // of parameters, then results; empty: all dense
+    std::vector<tensor::Expr> scalars;       // one for each scalar parameter
+    std::string key;                         // equal for calls with equal kernels
   };
   struct Scheduled {
     int kernel;
@@ -103,7 +102,7 @@ class Lowerer {
   };
   Operand call_tensor(const relay::Binding&, const relay::CallTensor&, const Environment&, Region&);
   TensorCall tensor_call(const relay::Binding&, const relay::CallTensor&, const Environment&);
-  void pass_scalars_by_value(TensorCall&);
+  void pass_scalars_by_value(TensorCall&, Region&);
   std::optional<Operand> call_scalar(const relay::Binding&, TensorCall, Region&);
   std::optional<Operand> update_slice(const relay::Binding&, TensorCall&, Region&);
   void slice_operands(const relay::Binding&, TensorCall&, Region&);
@@ -124,9 +123,10 @@ class Lowerer {
   Operand call_closure(const relay::Binding&, const relay::Call&, const Closure&, const Environment&, Region&);
   Operand loop(const relay::Binding&, const relay::Call&, const Closure&, const relay::TailRecursion&,
                const Environment&, Region&);
-  // Notes the range of a carried scalar that counts upwards from a known number.
-  void note_range_in_test(const relay::Function&, const relay::TailRecursion&, size_t param, const Loop::Carried&);
-  void note_ranges(const Loop&, int64_t below_limit);
+  // Adds the range of a carried scalar to `ranges_` if each iteration adds 1 to it.
+  void find_counter(const relay::Function&, const relay::TailRecursion&, size_t param, const Loop::Carried&);
+  // Bounds the counters by the loop's condition `counter < limit`: the largest value is limit - `distance`.
+  void bound_counters(const Loop&, int64_t distance);
   // The operand of a parameter within the loop. `is_last_use`: nothing else uses the memory of `initial`.
   Operand carry(const relay::Var& param, const Operand& initial, bool is_last_use, Loop&, Region&,
                 const SourceLocation&);

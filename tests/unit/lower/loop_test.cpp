@@ -10,29 +10,12 @@
 namespace dlcc::lower {
 namespace {
 
-size_t count_steps_of_kind(const Program& program, const std::function<bool(const Step&)>& is_wanted) {
-  size_t count = 0;
-  for_each_step(program.body, [&](const Step& s) { count += is_wanted(s); });
-  return count;
-}
-
-template <class Kind>
-size_t count_of(const Program& program) {
-  return count_steps_of_kind(program, [](const Step& s) { return std::holds_alternative<Kind>(s); });
-}
-
 // The number of iterations of the program's first loop, if it is constant.
 std::optional<int64_t> trip_count(const Program& program) {
   for (const Step& s : program.body.steps)
     if (const auto* loop = std::get_if<std::shared_ptr<Loop>>(&s)) return constant_trip_count(**loop);
   return std::nullopt;
 }
-
-constexpr const char* update_row = R"(
-tensor @update(data: f32[5, 4], row: f32[4], i: i64[]) -> (y: f32[5, 4]) {
-  y[t < 5, j < 4] = t == i[] ? row[j] : data[t, j]
-}
-)";
 
 }  // namespace
 
@@ -92,75 +75,6 @@ TEST_CASE("carried values that change places") {
   })");
 }
 
-TEST_CASE("one slice of a carried tensor is updated in place, one of another tensor is read as a view") {
-  Program p = lowered(std::string(update_row) + R"(
-  def @main(%x: Tensor[(5, 4), float32], %w: Tensor[(4, 4), float32]) {
-    let %zeros: Tensor[(5, 4), float32] = full(0f, shape=[5, 4], dtype="float32");
-    let %loop = fn (%i: int64, %h: Tensor[(1, 4), float32], %ys: Tensor[(5, 4), float32])
-        -> (Tensor[(5, 4), float32], Tensor[(1, 4), float32]) {
-      if (less(%i, 5i64)) {
-        let %g = tanh(nn.matmul(%h, %w) + take(%x, %i, axis=0));
-        let %next: Tensor[(5, 4), float32] = call_tensor(@update, %ys, reshape(%g, newshape=[4]), %i);
-        %loop(%i + 1i64, %g, %next)
-      } else { (%ys, %h) }
-    };
-    %loop(0i64, full(0f, shape=[1, 4], dtype="float32"), %zeros)
-  })");
-  CHECK(count_of<std::shared_ptr<Branch>>(p) == 0);
-  CHECK(count_of<Require>(p) == 0);  // the counter is in range
-  auto slices = std::ranges::count_if(p.values, [](const Value& v) { return bool(v.begin); });
-  CHECK(slices == 2);
-  for (const Value& v : p.values)
-    if (v.bytes == 80) CHECK(v.storage != Storage::temporary);  // all updates are in the output
-  CHECK(count_of<Copy>(p) == 2);    // a row and the next state; not the zeros that the loop overwrites
-  CHECK(count_of<Invoke>(p) == 2);  // the first state and the next one
-}
-
-TEST_CASE("a loop that updates some slices keeps the initial value of the others") {
-  lowered(std::string(update_row) + R"(
-  def @main(%x: Tensor[(5, 4), float32]) {
-    let %e = exp(%x * 0.1f);
-    let %loop = fn (%i: int64, %ys: Tensor[(5, 4), float32]) -> Tensor[(5, 4), float32] {
-      if (less(%i, 3i64)) {
-        let %next: Tensor[(5, 4), float32] = call_tensor(@update, %ys, full(2f, shape=[4], dtype="float32"), %i);
-        %loop(%i + 1i64, %next)
-      } else { %ys }
-    };
-    %loop(0i64, %e)
-  })");
-}
-
-TEST_CASE("slices from the last to the first") {
-  Program p = lowered(std::string(update_row) + R"(
-  def @main(%x: Tensor[(5, 4), float32]) {
-    let %zeros: Tensor[(5, 4), float32] = full(0f, shape=[5, 4], dtype="float32");
-    let %loop = fn (%i: int64, %s: Tensor[(4), float32], %ys: Tensor[(5, 4), float32]) -> Tensor[(5, 4), float32] {
-      if (less(%i, 5i64)) {
-        let %at = 4i64 - %i;
-        let %sum = %s + take(%x, %at, axis=0);
-        let %next: Tensor[(5, 4), float32] = call_tensor(@update, %ys, %sum, %at);
-        %loop(%i + 1i64, %sum, %next)
-      } else { %ys }
-    };
-    %loop(0i64, full(0f, shape=[4], dtype="float32"), %zeros)
-  })");
-  CHECK(count_of<Copy>(p) == 2);    // a row and the next sum
-  CHECK(count_of<Invoke>(p) == 2);  // the first sum and the next one
-}
-
-TEST_CASE("an update whose index is out of range changes nothing") {
-  lowered(std::string(update_row) + R"(
-  def @main(%x: Tensor[(5, 4), float32]) {
-    let %loop = fn (%i: int64, %ys: Tensor[(5, 4), float32]) -> Tensor[(5, 4), float32] {
-      if (less(%i, 9i64)) {
-        let %next: Tensor[(5, 4), float32] = call_tensor(@update, %ys, full(2f, shape=[4], dtype="float32"), %i);
-        %loop(%i + 2i64, %next)
-      } else { %ys }
-    };
-    %loop(-3i64, %x)
-  })");
-}
-
 TEST_CASE("a status ends the loop") {
   lowered(R"(def @main(%x: Tensor[(5, 4), float32]) {
     let %loop = fn (%i: int64, %ys: Tensor[(5, 4), float32]) -> Tensor[(5, 4), float32] {
@@ -170,65 +84,6 @@ TEST_CASE("a status ends the loop") {
     };
     %loop(0i64, %x)
   })");
-}
-
-TEST_CASE("a tensor that is read after its update is not updated in place") {
-  lowered(std::string(update_row) + R"(
-  def @main(%x: Tensor[(5, 4), float32]) {
-    let %loop = fn (%i: int64, %ys: Tensor[(5, 4), float32], %s: Tensor[(4), float32])
-        -> (Tensor[(5, 4), float32], Tensor[(4), float32]) {
-      if (less(%i, 5i64)) {
-        let %next: Tensor[(5, 4), float32] = call_tensor(@update, %ys, full(2f, shape=[4], dtype="float32"), %i);
-        %loop(%i + 1i64, %next, sum(%ys, axis=[0]))
-      } else { (%ys, %s) }
-    };
-    %loop(0i64, %x, sum(%x, axis=[0]))
-  })");
-}
-
-TEST_CASE("an update whose new slice depends on the old tensor") {
-  lowered(R"(
-  tensor @shift(data: f32[5, 4], i: i64[]) -> (y: f32[5, 4]) {
-    y[t < 5, j < 4] = t == i[] ? data[t, 3 - j] * 2.0 : data[t, j]
-  }
-  def @main(%x: Tensor[(5, 4), float32]) {
-    let %loop = fn (%i: int64, %ys: Tensor[(5, 4), float32]) -> Tensor[(5, 4), float32] {
-      if (less(%i, 5i64)) {
-        let %next: Tensor[(5, 4), float32] = call_tensor(@shift, %ys, %i);
-        %loop(%i + 1i64, %next)
-      } else { %ys }
-    };
-    %loop(0i64, %x)
-  })");
-}
-
-TEST_CASE("two slices of one tensor") {
-  lowered(R"(
-  tensor @pair(data: f32[5, 4], i: i64[]) -> (y: f32[4]) {
-    y[j < 4] = data[max(min(i[], 4), 0), j] + data[max(min(i[] + 1, 4), 0), j]
-  }
-  def @main(%x: Tensor[(5, 4), float32]) {
-    let %loop = fn (%i: int64, %s: Tensor[(4), float32]) -> Tensor[(4), float32] {
-      if (less(%i, 5i64)) {
-        let %next: Tensor[(4), float32] = call_tensor(@pair, %x, %i);
-        %loop(%i + 1i64, %next + %s)
-      } else { %s }
-    };
-    %loop(0i64, sum(%x, axis=[0]))
-  })");
-}
-
-TEST_CASE("a bounded index is that of the last iterations; multiplications count for each iteration") {
-  Program p = lowered(R"(def @main(%x: Tensor[(5, 4), float32], %w: Tensor[(4, 4), float32]) {
-    let %loop = fn (%i: int64, %h: Tensor[(1, 4), float32]) -> Tensor[(1, 4), float32] {
-      if (less(%i, 5i64)) {
-        let %row = take(%x, minimum(%i, 3i64), axis=0);
-        %loop(%i + 1i64, nn.matmul(%h, %w) + %row)
-      } else { %h }
-    };
-    %loop(0i64, full(1f, shape=[1, 4], dtype="float32"))
-  })");
-  CHECK(total_macs(p) == 5 * 16);
 }
 
 TEST_CASE("scalars without use are removed") {
@@ -277,23 +132,6 @@ TEST_CASE("loops in loops: an inner loop begins with a value that the next outer
   })");
 }
 
-TEST_CASE("a slice at an index of unknown range is read under a requirement") {
-  Program p = lowered(R"(
-  tensor @row(data: f32[5, 4], i: i64[]) -> (y: f32[4]) {
-    y[j < 4] = data[i[], j]
-  }
-  def @main(%x: Tensor[(5, 4), float32], %n: int64) {
-    let %loop = fn (%i: int64, %s: Tensor[(4), float32]) -> Tensor[(4), float32] {
-      if (less(%i, %n)) {
-        let %r: Tensor[(4), float32] = call_tensor(@row, %x, %i);
-        %loop(%i + 1i64, %r + %s)
-      } else { %s }
-    };
-    %loop(0i64, sum(%x, axis=[0]))
-  })");
-  CHECK(count_of<Require>(p) == 1);
-}
-
 TEST_CASE("branches in loops, loops in branches, scalars that branches define") {
   lowered(R"(def @main(%x: Tensor[(4), float32], %c: bool, %n: int64) {
     let %loop = fn (%i: int64, %k: int64, %f: float32, %y: Tensor[(4), float32])
@@ -330,69 +168,12 @@ TEST_CASE("local functions that do not recurse are lowered at each call") {
   })");
 }
 
-TEST_CASE("slices at scalars are no parts of a concatenation in place") {
-  lowered(R"(def @main(%x: Tensor[(6, 16), float32], %n: int64) {
-    let %l = fn (%t: int64) -> int64 { if (less(%t, %n)) { %l(%t + 1i64) } else { %t } };
-    let %k = %l(0i64);
-    let %a = take(%x, %k, axis=0);
-    let %b = reshape(strided_slice(%x, begin=[1, 0], end=[2, 16], strides=[1, 1]), newshape=[16]);
-    let %both = concatenate((expand_dims(%a, axis=0), expand_dims(%b, axis=0)), axis=0);
-    tanh(nn.matmul(%both, transpose(%x, axes=[1, 0])))
-  })");
-}
-
 TEST_CASE("a counter that overflows") {
   lowered(R"(def @main(%n: int64) {
     let %l = fn (%t: int64, %k: int64) -> (bool, int64) {
       if (less(%k, %n)) { %l(%t + 1i64, %k + 1i64) } else { (less(%t, 0i64), %t) }
     };
     %l(9223372036854775805i64, 0i64)
-  })");
-}
-
-TEST_CASE("a load in an arm of a select does not demand its index") {
-  lowered(R"(
-  tensor @f(x: f32[5, 4], i: i64[]) -> (y: f32[4]) {
-    y[j < 4] = i[] < 5 ? x[i[], j] : 0.5
-  }
-  def @main(%x: Tensor[(5, 4), float32], %n: int64) {
-    let %l = fn (%t: int64, %s: Tensor[(4), float32]) -> Tensor[(4), float32] {
-      if (less(%t, 8i64)) {
-        let %r: Tensor[(4), float32] = call_tensor(@f, %x, %t + %n);
-        %l(%t + 1i64, %r + %s)
-      } else { %s }
-    };
-    %l(0i64, sum(%x, axis=[0]))
-  })");
-}
-
-TEST_CASE("a removed initial value and a concatenation in place") {
-  lowered(R"(def @main(%x: Tensor[(16), float32], %a: Tensor[(16, 16), float32]) {
-    let %init = nn.matmul(%a, %a);
-    let %p = nn.matmul(%a, tanh(%a));
-    let %q = nn.matmul(tanh(%a), %a);
-    let %d = nn.matmul(concatenate((%p, %q), axis=0), %a);
-    let %loop = fn (%t: int64, %ys: Tensor[(16, 16), float32]) -> Tensor[(16, 16), float32] {
-      if (less(%t, 16i64)) {
-        %loop(%t + 1i64, dynamic_update_slice(%ys, %x + cast(%t, dtype="float32"), %t))
-      } else { %ys }
-    };
-    let %r = %loop(0i64, %init);
-    (%d, nn.matmul(concatenate((nn.matmul(%a, %a), %r), axis=0), %a))
-  })");
-}
-
-TEST_CASE("indices that are known to be out of range") {
-  lowered(std::string(update_row) + R"(
-  def @main(%x: Tensor[(5, 4), float32]) {
-    let %l = fn (%t: int64, %ys: Tensor[(5, 4), float32]) -> Tensor[(5, 4), float32] {
-      if (less(%t, 3i64)) {
-        let %k = %t - %t + 9i64;
-        let %next: Tensor[(5, 4), float32] = call_tensor(@update, %ys, full(2f, shape=[4], dtype="float32"), %k);
-        %l(%t + 1i64, %next)
-      } else { %ys }
-    };
-    %l(0i64, %x)
   })");
 }
 

@@ -1,4 +1,4 @@
-// Fusion of graphs with thousands of operators, in the forms that make a quadratic algorithm slow.
+// Fusion of graphs with thousands of operators: chains, forks, values that are read early and late.
 #include <doctest/doctest.h>
 
 #include "relay/operator.h"

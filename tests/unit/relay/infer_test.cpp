@@ -1,7 +1,6 @@
 // Inference and verification of modules that golden texts cannot have: large programs, and programs that break a rule.
 #include <doctest/doctest.h>
 
-
 #include "frontends/relay/parser.h"
 #include "relay/operator.h"
 #include "relay/passes/passes.h"
