@@ -18,8 +18,8 @@ std::vector<Requirement> take_scalar_requirements(TensorFunction&);
 struct ScalarIndex {
   Expr index;
   int64_t extent;
-  bool conditional =
-      false;  // some load is in an arm of a select: the index may be out of range where it is not selected
+  // Some load is in an arm of a select: the index may be out of range where the arm is not selected.
+  bool conditional = false;
 };
 
 // If every load of the parameter has one and the same scalar index in the outermost dimension of an extent other than

@@ -28,8 +28,7 @@ struct Direction {
 struct Cell {
   std::vector<size_t> products = {1};  // the number of gates of each product with recurrent weights
   size_t states = 1;
-  size_t separate_biases =
-      0;  // the number of gates, the last ones, whose recurrent bias is not added to the input bias
+  size_t separate_biases = 0;  // the number of last gates whose recurrent bias is not added to the input bias
   std::vector<std::string> activations;
   // One iteration: the states [batch, hidden] after it, from the input's products and biases [batch, gates * hidden]
   // and the states before it. The first state is the element of the output sequence.
