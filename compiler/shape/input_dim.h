@@ -1,0 +1,24 @@
+// A size that the caller of a compiled model gives with every run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "shape/dim.h"
+
+namespace dlcc {
+
+// The caller's number is `multiple` times the symbol, so that shapes are polynomials without division: with
+// --dim h=32..1024:32 the axis `h` is 32 * h_by_32, and the symbol h_by_32 is in [1, 32].
+struct InputDim {
+  std::string name;      // the model's name, and the user's in --dim
+  Symbol symbol;         // that shapes contain; its bounds are in units of `multiple`
+  int64_t multiple = 1;  // positive
+  int64_t typical = 0;   // the caller's number that estimates assume; 0: nothing is known
+
+  int64_t low() const { return symbol.low * multiple; }
+  bool is_bounded() const { return symbol.high != INT64_MAX; }
+  int64_t high() const { return is_bounded() ? symbol.high * multiple : INT64_MAX; }
+};
+
+}  // namespace dlcc
