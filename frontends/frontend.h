@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "relay/ir.h"
+#include "shape/size_range.h"
 #include "support/diagnostics.h"
 
 namespace dlcc::frontends {
 
 struct ImportOptions {
-  std::map<std::string, int64_t> dims;          // --dim name=value: values for symbolic dimensions
+  std::map<std::string, SizeRange> dims;        // --dim name=range: the values of symbolic dimensions
   std::string file = "<stdin>";                 // the model's file, for messages
   std::string folder;                           // the only folder from which external tensor data is read
   std::set<std::string>* files_read = nullptr;  // if not null, receives the paths of the external data files

@@ -34,10 +34,10 @@ int inspect_command(CommandLine& line) {
   const ModelContents& contents = compiler.contents();
   const std::vector<lower::StepCost> steps = lower::step_costs(planned->program);
   const targets::ObjectSizes sizes = compiler.generate(*planned).sizes();  // sets the interface's stack_bytes, too
-  const int64_t flash = sizes.code_bytes + sizes.data_bytes, ram = i.arena_bytes + i.stack_bytes;
+  const int64_t flash = sizes.code_bytes + sizes.data_bytes, ram = i.arena_bytes.value_or(0) + i.stack_bytes;
   if (json) {
     nlohmann::json out = {{"prefix", i.prefix},
-                          {"arena_bytes", i.arena_bytes},
+                          {"arena_bytes", i.arena_bytes.value_or(0)},
                           {"arena_align", i.arena_alignment},
                           {"weights_bytes", i.weights_bytes},
                           {"code_bytes", sizes.code_bytes},
@@ -59,7 +59,7 @@ int inspect_command(CommandLine& line) {
   }
   auto print_tensors = [](const char* what, const std::vector<emit::TensorInterface>& tensors) {
     for (const emit::TensorInterface& t : tensors)
-      std::cout << fmt::format("{:8} {:24} {} {}\n", what, t.name, name(t.type), str(shape_of(t.shape)));
+      std::cout << fmt::format("{:8} {:24} {} {}\n", what, t.name, name(t.type), str(t.shape));
   };
   print_tensors("input", i.inputs);
   print_tensors("output", i.outputs);
@@ -68,7 +68,8 @@ int inspect_command(CommandLine& line) {
   std::cout << fmt::format("model    {} parameters;{}\n", contents.parameters, operators);
   std::string where = i.weights_file ? fmt::format(", in a file of {} bytes", i.weights_file->bytes) : "";
   std::cout << fmt::format("weights  {}{}\n", amount(i.weights_bytes), where);
-  std::cout << fmt::format("arena    {}; lower bound {} bytes\n", amount(i.arena_bytes), planned->plan.live_bound);
+  std::cout << fmt::format("arena    {}; lower bound {} bytes\n", amount(i.arena_bytes.value_or(0)),
+                           planned->plan.live_bound);
   std::cout << fmt::format("stack    {} bytes\n", i.stack_bytes);
   std::cout << fmt::format("flash    {}: {} of code, {} of weights and tables\n", amount(flash), sizes.code_bytes,
                            sizes.data_bytes);

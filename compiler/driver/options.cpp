@@ -24,17 +24,33 @@ void print_stage(const std::string& what) {
   if (!what.empty()) fmt::print(stderr, "{}\n", what);
 }
 
-// Stores NAME=VALUE; a name has one value.
-Store store_dim(std::vector<std::string>& dims) {
+// Stores NAME=SIZES; a name has one value.
+Store store_dim(std::map<std::string, SizeRange>& dims) {
   return [&dims](const std::string& dim) -> Problem {
     size_t equals = dim.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == dim.size())
       return {fmt::format("expected NAME=VALUE, found '{}'", dim)};
-    std::string name = dim.substr(0, equals + 1);
-    for (const std::string& other : dims)
-      if (other.starts_with(name) && other != dim)
-        return {fmt::format("'{}' contradicts '{}'", dim, other), "a dimension has one value"};
-    if (!std::ranges::count(dims, dim)) dims.push_back(dim);
+    std::string name = dim.substr(0, equals), problem;
+    auto range = parse_size_range(dim.substr(equals + 1), problem);
+    if (!range)
+      return {fmt::format("'{}': {}", dim, problem),
+              "a size is a number, such as batch=1, or a range: n=1..64, n=1.. or, for multiples of 8, n=8..64:8"};
+    auto [entry, is_new] = dims.emplace(name, *range);
+    if (!is_new && entry->second != *range)
+      return {fmt::format("'{}' contradicts '{}={}'", dim, name, entry->second.str()), "a dimension has one value"};
+    return {};
+  };
+}
+
+// Stores VALUE=N.
+Store store_bound(std::map<std::string, int64_t>& bounds) {
+  return [&bounds](const std::string& bound) -> Problem {
+    size_t equals = bound.rfind('=');
+    std::string problem;
+    auto number = parse_size_range(bound.substr(std::min(equals, bound.size() - 1) + 1), problem);
+    if (equals == 0 || equals == std::string::npos || !number || !number->is_number())
+      return {fmt::format("expected VALUE=N, found '{}'", bound), "N is a number of elements, such as boxes=1000"};
+    bounds[bound.substr(0, equals)] = number->low;
     return {};
   };
 }
@@ -159,9 +175,15 @@ void add_compile_options(CommandLine& line, CompileOptions& o, std::function<Pro
   };
   line.add(Positional{"MODEL", "The model, in ONNX or as Relay text; '-': standard input", store_model});
   line.add({.name = "--dim",
-            .placeholder = "NAME=VALUE",
-            .help = "Value of a symbolic dimension; may be repeated",
+            .placeholder = "NAME=SIZES",
+            .help = "Sizes of a symbolic dimension: 8, 1..64, 1.. (no upper bound) or 8..64:8 (multiples of 8); @16 "
+                    "behind it: estimates assume 16. May be repeated",
             .store = store_dim(o.dims),
+            .group = Group::model});
+  line.add({.name = "--bound",
+            .placeholder = "VALUE=N",
+            .help = "Largest number of elements of a value whose size the data decide; may be repeated",
+            .store = store_bound(o.bounds),
             .group = Group::model});
   add_code_options(line, o);
   line.add({.name = "--jobs",

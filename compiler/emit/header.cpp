@@ -139,7 +139,7 @@ std::string in_comment(const std::string& text) {
 
 std::string describe(const TensorInterface& t) {
   std::string dims;
-  for (int64_t d : t.shape) dims += fmt::format("[{}]", d);
+  for (const Dim& d : t.shape) dims += fmt::format("[{}]", d.str());
   std::string text = fmt::format("{}{}", dims.empty() ? "" : dims + " ", name(t.type));
   if (t.type == DType::int4_ || t.type == DType::uint4_) text += ", two to a byte, the first in the low half";
   if (t.type == DType::float16_ || t.type == DType::bfloat16_ || (is_float(t.type) && bits(t.type) == 8))
@@ -180,6 +180,12 @@ std::string c_identifier(const std::string& text, const std::vector<std::string>
   return result;
 }
 
+bool Interface::is_dynamic() const {
+  const auto is_unknown = [](const TensorInterface& t) { return !is_static(t.shape); };
+  return !dims.empty() || !arena_bytes || std::ranges::any_of(inputs, is_unknown) ||
+         std::ranges::any_of(outputs, is_unknown);
+}
+
 std::string make_header(const Interface& interface) {
   const std::string& p = interface.prefix;
   std::string macro = upper(p), text;
@@ -189,7 +195,7 @@ std::string make_header(const Interface& interface) {
   text += "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
   text += fmt::format("#define {}_ABI_VERSION 1\n", macro);
   text += fmt::format("#define {}_ARENA_BYTES {}u /* scratch memory of one run; it need not be initialized */\n", macro,
-                      interface.arena_bytes);
+                      interface.arena_bytes.value());
   text += fmt::format("#define {}_ARENA_ALIGN {}u\n", macro, interface.arena_alignment);
   text +=
       fmt::format("#define {}_STACK_BYTES {}u /* the largest use of the stack */\n\n", macro, interface.stack_bytes);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lower/program.h"
+#include "shape/input_dim.h"
 #include "support/dtype.h"
 
 namespace dlcc::emit {
@@ -16,7 +17,12 @@ struct TensorInterface {
   std::string name;        // in the model
   std::string identifier;  // a C identifier, unique among inputs or outputs
   DType type;
-  std::vector<int64_t> shape;
+  Shape shape;  // over the symbols of the interface's `dims`
+};
+
+// A size that the caller gives with every run.
+struct DimInterface : InputDim {
+  std::string identifier;  // a C identifier, unique among the sizes
 };
 
 // The file of weights, when they are not part of the object.
@@ -28,13 +34,17 @@ struct WeightsFile {
 struct Interface {
   std::string prefix;  // a C identifier; lower case in functions, upper case in macros
   std::vector<TensorInterface> inputs, outputs;
-  int64_t arena_bytes = 0;
+  std::vector<DimInterface> dims;          // in order of appearance in the shapes of the inputs
+  std::optional<int64_t> arena_bytes = 0;  // empty: it depends on the sizes, P_plan computes it
   int64_t arena_alignment = tensor::storage_alignment;
   int64_t weights_bytes = 0;
   std::optional<WeightsFile> weights_file;  // empty: the weights are part of the object
   int64_t stack_bytes = 0;                  // largest use of the stack
   int64_t macs = 0;                         // multiply-accumulate operations of the definitions
   std::string provenance;  // dlcc's version, the options that change the object, the model's hash; no time, no path
+
+  // Whether a size of the inputs, the outputs or the arena is not a number. Such a model has P_plan.
+  bool is_dynamic() const;
 };
 
 // Makes a valid C identifier of any text, different from those in `taken`.

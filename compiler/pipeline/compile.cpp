@@ -1,7 +1,6 @@
 #include "pipeline/compile.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "emit/weights.h"
 #include "lower/check_module.h"
@@ -38,18 +37,7 @@ std::optional<relay::Module> Compiler::import() {
   frontends::ImportOptions import;
   import.file = model_name();
   import.folder = folder_of(options_.model);
-  for (const std::string& text : options_.dims) {
-    size_t equals = text.find('=');
-    int64_t value = 0;
-    const char* end = text.data() + text.size();
-    auto [stop, error] = std::from_chars(text.data() + std::min(equals + 1, text.size()), end, value);
-    if (equals == std::string::npos || error != std::errc() || stop != end || value < 0) {
-      diagnostics_.error(DiagnosticId::bad_option, {}, fmt::format("--dim {}: the value is no size", text), {},
-                         "a size is a number of at least 0, such as --dim batch=1");
-      return std::nullopt;
-    }
-    import.dims[text.substr(0, equals)] = value;
-  }
+  import.dims = options_.dims;
   std::shared_ptr<const std::vector<std::byte>> bytes = options_.model_bytes;
   if (!bytes) bytes = timer_.run("read", [&] { return read_model(options_.model, diagnostics_); });
   if (!bytes) return std::nullopt;
@@ -57,8 +45,12 @@ std::optional<relay::Module> Compiler::import() {
   import.files_read = &files_;
   model_hash_ = hash_bytes(*bytes);
   auto module = timer_.run("import", [&] { return frontends::import_model(*bytes, import, diagnostics_); });
+  for (const auto& [value, bound] : options_.bounds)
+    diagnostics_.error(DiagnosticId::undefined_value, {.file = import.file},
+                       fmt::format("--bound {}={}: no value of this model has an unknown capacity", value, bound), {},
+                       "leave out the option");
   if (module) contents_ = contents_of(*module);
-  return module;
+  return options_.bounds.empty() ? std::move(module) : std::nullopt;
 }
 
 std::optional<relay::Module> Compiler::run_passes(relay::Module module, const std::vector<std::string>& names) {

@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "pipeline/run_passes.h"
+#include "shape/size_range.h"
 #include "tensor/schedules/schedule.h"
 
 namespace dlcc {
@@ -20,12 +22,13 @@ struct CompileOptions {
   std::string mcpu, mattr;  // as find_target takes them
   int optimization = 2;
   tensor::ScheduleOptions schedule = {};
-  int jobs = 1;                   // threads of the compiler
-  std::vector<std::string> dims;  // "name=value"
-  std::string weights_section;    // of the object; empty: .rodata.P_weights
-  std::string weights_file;       // path of the file that holds the weights; empty: the object has them
-  std::string tuning_records;     // path of the tuning records that schedules follow; empty: none
-  std::string text_file;          // name of the program's text in debug information (-g); empty: none
+  int jobs = 1;                                // threads of the compiler
+  std::map<std::string, SizeRange> dims = {};  // values of symbolic dimensions, by name
+  std::map<std::string, int64_t> bounds = {};  // largest numbers of elements of values, by name
+  std::string weights_section;                 // of the object; empty: .rodata.P_weights
+  std::string weights_file;                    // path of the file that holds the weights; empty: the object has them
+  std::string tuning_records;                  // path of the tuning records that schedules follow; empty: none
+  std::string text_file;                       // name of the program's text in debug information (-g); empty: none
 
   PassRunOptions passes = {};
   bool time_passes = false;

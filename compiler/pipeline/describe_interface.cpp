@@ -1,6 +1,7 @@
 #include "pipeline/describe_interface.h"
 
 #include "lower/steps.h"
+#include "relay/input_dims.h"
 #include "support/version.h"
 
 namespace dlcc {
@@ -26,7 +27,18 @@ std::vector<emit::TensorInterface> describe_tensors(const std::vector<const rela
   for (size_t k = 0; k < types.size(); ++k) {
     std::string name = k < names.size() && !names[k].empty() ? names[k] : fmt::format("{}{}", unnamed, k);
     taken.push_back(emit::c_identifier(name, taken));
-    list.push_back({name, taken.back(), types[k]->dtype, static_shape(types[k]->shape)});
+    list.push_back({name, taken.back(), types[k]->dtype, types[k]->shape});
+  }
+  return list;
+}
+
+// The sizes with their C identifiers.
+std::vector<emit::DimInterface> describe_dims(const std::vector<InputDim>& dims) {
+  std::vector<emit::DimInterface> list;
+  std::vector<std::string> taken;
+  for (const InputDim& d : dims) {
+    taken.push_back(emit::c_identifier(d.name, taken));
+    list.push_back({d, taken.back()});
   }
   return list;
 }
@@ -58,6 +70,7 @@ emit::Interface describe_tensors(const relay::Module& module) {
   emit::Interface i;
   i.inputs = describe_tensors(inputs, module.input_names, "input");
   i.outputs = describe_tensors(outputs, module.output_names, "output");
+  i.dims = describe_dims(relay::input_dims(module));
   return i;
 }
 

@@ -12,8 +12,8 @@
 
 namespace dlcc {
 
-// The inputs and outputs of @main. Tuples among its parameters and results become one tensor per field; tensors without
-// a name of the model are called input0, output1, ...
+// The inputs, outputs and sizes of @main. Tuples among its parameters and results become one tensor per field; tensors
+// without a name of the model are called input0, output1, ...
 emit::Interface describe_tensors(const relay::Module&);
 
 // All of the interface but the file of weights and the size of the stack, which are known later. `model_hash`

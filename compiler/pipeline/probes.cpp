@@ -35,11 +35,10 @@ ProbeModel compile_probe(const std::string& name, Constant input, const Buffer& 
   lower::Program program;
   program.threads = threads;
   auto add_tensor = [&](const Buffer& b, lower::Storage storage, std::vector<emit::TensorInterface>& tensors) {
-    std::vector<int64_t> shape = static_shape(b->shape);
-    tensors.push_back({b->name, b->name, b->type, shape});
+    tensors.push_back({b->name, b->name, b->type, b->shape});
     program.values.push_back({.name = b->name,
                               .type = b->type,
-                              .shape = shape,
+                              .shape = static_shape(b->shape),
                               .bytes = storage_bytes(b->type, product(b->shape).value()),
                               .storage = storage});
   };

@@ -39,7 +39,7 @@ int64_t second_level_cache() {
 }
 
 int64_t reading_buffer(const emit::Interface& interface) {
-  int64_t working_set = interface.weights_bytes + interface.arena_bytes;
+  int64_t working_set = interface.weights_bytes + interface.arena_bytes.value_or(0);
   return std::clamp(working_set, 4 * second_level_cache(), int64_t{256} << 20);
 }
 

@@ -107,10 +107,13 @@ std::optional<DataSet> read_data_set(const std::string& path, const emit::Interf
 
 bool fits(const Constant& t, const emit::TensorInterface& wanted, const char* what, const SourceLocation& location,
           Diagnostics& diagnostics) {
-  if (t.dtype() == wanted.type && t.shape() == wanted.shape) return true;
+  const bool same_shape = std::ranges::equal(t.shape(), wanted.shape, [](int64_t size, const Dim& d) {
+    return !d.is_constant() || d.value() == size;  // run_object() finds the symbols' values
+  });
+  if (t.dtype() == wanted.type && same_shape) return true;
   diagnostics.error(DiagnosticId::bad_data, location,
                     fmt::format("{} '{}' is {} {}, the model has {} {}", what, wanted.name, name(t.dtype()),
-                                str(shape_of(t.shape())), name(wanted.type), str(shape_of(wanted.shape))));
+                                str(shape_of(t.shape())), name(wanted.type), str(wanted.shape)));
   return false;
 }
 
@@ -127,8 +130,7 @@ Constant random_tensor(const emit::TensorInterface& t, uint64_t seed) {
     state ^= state << 13, state ^= state >> 7, state ^= state << 17;
     return (static_cast<double>(state >> 11) + 0.5) / 9007199254740992.0;
   };
-  Shape shape = shape_of(t.shape);
-  int64_t count = product(shape).value();
+  int64_t count = product(t.shape).value();
   std::vector<std::byte> bytes(static_cast<size_t>(storage_bytes(t.type, count)));
   auto put = [&](int64_t i, auto value) {
     std::memcpy(bytes.data() + static_cast<size_t>(i) * sizeof value, &value, sizeof value);
@@ -154,7 +156,7 @@ Constant random_tensor(const emit::TensorInterface& t, uint64_t seed) {
     else if (bits(t.type) == 64)
       put(i, static_cast<uint64_t>(uniform() * 9));
   }
-  return Constant(t.type, t.shape, std::move(bytes));
+  return Constant(t.type, static_shape(t.shape), std::move(bytes));
 }
 
 }  // namespace dlcc

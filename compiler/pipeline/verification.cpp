@@ -58,7 +58,7 @@ Engine make_engine(const std::string& kind, Compiler& compiler, Verifiable& mode
     return [&planned](const std::vector<Constant>& inputs, Diagnostics& d) -> std::optional<std::vector<Constant>> {
       auto r = lower::evaluate(planned.program, inputs, planned.target.levels.size() - 1);
       for (size_t k = 0; k < r.results.size(); ++k)
-        r.results[k] = r.results[k].reshaped(planned.interface.outputs[k].shape);
+        r.results[k] = r.results[k].reshaped(static_shape(planned.interface.outputs[k].shape));
       return checked(r.status, std::move(r.results), d);
     };
   auto object = std::make_shared<std::vector<std::byte>>(compiler.generate(planned).bytes());
@@ -88,7 +88,7 @@ void bind_dimensions(CompileOptions& options, const std::string& data_set) {
     for (size_t d = 0; tensor && d < type->shape.size() && d < tensor->shape().size(); ++d) {
       auto symbols = type->shape[d].symbols();
       if (symbols.size() == 1 && type->shape[d] == Dim::symbol(symbols[0]) && !symbols[0].name.starts_with('?'))
-        options.dims.push_back(fmt::format("{}={}", symbols[0].name, tensor->shape()[d]));
+        options.dims.emplace(symbols[0].name, tensor->shape()[d]);
     }
   }
 }

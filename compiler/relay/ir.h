@@ -26,6 +26,7 @@
 
 #include "relay/attrs.h"
 #include "relay/type.h"
+#include "shape/input_dim.h"
 #include "support/boxed.h"
 #include "support/constant.h"
 #include "support/diagnostics.h"
@@ -174,6 +175,10 @@ struct Module {
   // The interface of @main as the user sees it: names of inputs and outputs in order. For several outputs main returns
   // a tuple. Empty names are replaced by input0, output0, ...
   std::vector<std::string> input_names, output_names;
+
+  // The sizes that the caller gives, in order of appearance in the types of @main's parameters. Importers fill it;
+  // relay/input_dims.h derives it for modules from elsewhere.
+  std::vector<InputDim> dims;
 
   int next_id = 1;  // for fresh variables
   Var fresh(std::string name, Type type = nullptr) {

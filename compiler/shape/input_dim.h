@@ -19,6 +19,7 @@ struct InputDim {
   int64_t low() const { return symbol.low * multiple; }
   bool is_bounded() const { return symbol.high != INT64_MAX; }
   int64_t high() const { return is_bounded() ? symbol.high * multiple : INT64_MAX; }
+  Dim size() const { return Dim(multiple) * Dim::symbol(symbol); }  // the caller's number
 };
 
 }  // namespace dlcc

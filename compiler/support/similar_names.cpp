@@ -1,6 +1,7 @@
 #include "support/similar_names.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
@@ -54,6 +55,11 @@ std::optional<std::string> nearest_name(std::string_view word, std::span<const s
 std::string did_you_mean(std::string_view word, std::span<const std::string> names) {
   auto name = nearest_name(word, names);
   return name ? fmt::format("did you mean '{}'?", *name) : "";
+}
+
+std::string suggest_names(std::string_view word, std::span<const std::string> names) {
+  const std::string meant = did_you_mean(word, names);
+  return fmt::format("{}{}there are: {}", meant, meant.empty() ? "" : " ", fmt::join(names, ", "));
 }
 
 }  // namespace dlcc

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "frontends/onnx/tensor_decode.h"
+#include "support/similar_names.h"
 
 namespace dlcc::frontends {
 namespace onnx {
@@ -18,6 +19,7 @@ std::optional<relay::Module> Importer::run() {
   builder_.open();
   add_inputs(scope, main.params);
   check_dim_names();
+  module_.dims = types_.dims();
   Body body{model_.opsets, nullptr, ""};
   import_nodes(graph.node(), scope, body);
   Values results = outputs_of_main(scope);
@@ -52,15 +54,12 @@ void Importer::add_inputs(Scope& scope, std::vector<relay::Var>& params) {
 }
 
 void Importer::check_dim_names() {
-  for (const auto& [name, value] : options_.dims) {
-    if (!types_.names().contains(name))
-      diagnostics_.error(DiagnosticId::undefined_value, {.file = options_.file},
-                         fmt::format("--dim {}={}: no input has a dimension of this name", name, value), {},
-                         types_.names().empty() ? "all dimensions of the inputs have fixed sizes"
-                                                : fmt::format("there are: {}", fmt::join(types_.names(), ", ")));
-    if (value < 0)
-      diagnostics_.error(DiagnosticId::bad_attribute, {.file = options_.file},
-                         fmt::format("--dim {}={}: a size cannot be negative", name, value));
+  const std::vector<std::string>& names = types_.names();
+  for (const auto& [name, range] : options_.dims) {
+    if (std::ranges::count(names, name) > 0) continue;
+    diagnostics_.error(DiagnosticId::undefined_value, {.file = options_.file},
+                       fmt::format("--dim {}={}: no input has a dimension of this name", name, range.str()), {},
+                       names.empty() ? "all dimensions of the inputs have fixed sizes" : suggest_names(name, names));
   }
 }
 

@@ -36,7 +36,7 @@ class Importer {
         diagnostics_(diagnostics),
         files_(options.folder, options.files_read),
         builder_(module_),
-        types_(options.dims, options.file, diagnostics) {}
+        types_(options.dims, model.proto->graph(), options.file, diagnostics) {}
 
   std::optional<relay::Module> run();
 

@@ -1,5 +1,7 @@
 #include "frontends/onnx/scope.h"
 
+#include <algorithm>
+
 #include "frontends/onnx/tensor_decode.h"
 
 namespace dlcc::frontends::onnx {
@@ -48,9 +50,41 @@ void Scope::propagate_declarations(const NodeList& nodes,
   }
 }
 
+// The names that the types of a graph's values have for dimensions.
+static std::set<std::string> dimension_names(const schema::GraphProto& graph) {
+  std::set<std::string> names;
+  for (const auto* list : {&graph.input(), &graph.value_info(), &graph.output()})
+    for (const schema::ValueInfoProto& info : *list)
+      for (const auto& dim : info.type().tensor_type().shape().dim()) names.insert(dim.dim_param());
+  return names;
+}
+
+DeclaredTypes::DeclaredTypes(const std::map<std::string, SizeRange>& ranges, const schema::GraphProto& graph,
+                             std::string file, Diagnostics& diagnostics)
+    : file_(std::move(file)), diagnostics_(diagnostics) {
+  const std::set<std::string> taken = dimension_names(graph);
+  for (const auto& [name, range] : ranges) {
+    if (range.is_number())
+      numbers_[name] = range.low;
+    else
+      ranges_.emplace(name, input_dim(name, range, taken));
+  }
+}
+
 Dim DeclaredTypes::named(const std::string& name) const {
-  auto given = dims_.find(name);
-  return given != dims_.end() ? Dim(given->second) : size_symbol(name);
+  if (auto number = numbers_.find(name); number != numbers_.end()) return number->second;
+  auto range = ranges_.find(name);
+  return range != ranges_.end() ? range->second.size() : size_symbol(name);
+}
+
+std::vector<InputDim> DeclaredTypes::dims() const {
+  std::vector<InputDim> list;
+  for (const std::string& name : names_) {
+    if (numbers_.contains(name)) continue;
+    auto range = ranges_.find(name);
+    list.push_back(range != ranges_.end() ? range->second : input_dim(name, {}, {}));
+  }
+  return list;
 }
 
 std::optional<relay::TensorType> DeclaredTypes::of_input(const schema::ValueInfoProto& input,
@@ -72,7 +106,7 @@ std::optional<relay::TensorType> DeclaredTypes::of_input(const schema::ValueInfo
       shape.push_back(dim.dim_value());
     } else {
       std::string name = dim.dim_param().empty() ? fmt::format("{}_{}", input.name(), k) : dim.dim_param();
-      names_.insert(name);
+      if (std::ranges::count(names_, name) == 0) names_.push_back(name);
       shape.push_back(named(name));
     }
     if (shape.back().is_constant()) known.push_back(shape.back().value());

@@ -11,6 +11,7 @@
 #include "frontends/onnx/external_data.h"
 #include "frontends/onnx/order.h"
 #include "frontends/onnx/schema.h"
+#include "shape/size_range.h"
 
 namespace dlcc::frontends::onnx {
 
@@ -56,8 +57,9 @@ struct Declaration {
 
 class DeclaredTypes {
  public:
-  DeclaredTypes(const std::map<std::string, int64_t>& dims, std::string file, Diagnostics& diagnostics)
-      : dims_(dims), file_(std::move(file)), diagnostics_(diagnostics) {}
+  // `ranges` has the values of --dim; `graph` is the main one.
+  DeclaredTypes(const std::map<std::string, SizeRange>& ranges, const schema::GraphProto& graph, std::string file,
+                Diagnostics& diagnostics);
 
   // A graph input's type. A dimension without name or value becomes the symbol 'INPUT_AXIS'. Reports inputs that are
   // not tensors, and unsupported element types, missing shapes and sizes.
@@ -67,15 +69,18 @@ class DeclaredTypes {
   Declaration of_value(const schema::TypeProto&) const;
   std::optional<Shape> declared_shape(const Scope&, const std::string& name) const;
 
-  const std::set<std::string>& names() const { return names_; }  // of the inputs' symbolic dimensions
+  // The names of the inputs' symbolic dimensions, in order of appearance, and those that are no numbers.
+  const std::vector<std::string>& names() const { return names_; }
+  std::vector<InputDim> dims() const;
 
  private:
   Dim named(const std::string& name) const;
 
-  const std::map<std::string, int64_t>& dims_;
+  std::map<std::string, int64_t> numbers_;  // the dimensions that --dim gives a number
+  std::map<std::string, InputDim> ranges_;  // and a range
   std::string file_;
   Diagnostics& diagnostics_;
-  std::set<std::string> names_;
+  std::vector<std::string> names_;
 };
 
 }  // namespace dlcc::frontends::onnx

@@ -3,6 +3,8 @@
 
 #include "frontends/frontend.h"
 #include "frontends/relay/parser.h"
+#include "relay/input_dims.h"
+#include "support/similar_names.h"
 
 namespace dlcc::frontends {
 
@@ -10,26 +12,38 @@ using namespace relay;
 
 namespace {
 
-// Substitutes sizes for symbols in all type annotations and attributes.
+// Substitutes the sizes of --dim for symbols in type annotations and attributes.
 class Sizes {
  public:
-  explicit Sizes(const std::map<std::string, int64_t>& dims) {
-    for (const auto& [name, value] : dims) sizes_.emplace(name, Dim(value));
-  }
+  explicit Sizes(const std::map<std::string, SizeRange>& ranges) : ranges_(ranges) {}
 
+  // A number replaces its symbol in all functions. A range is that of a symbol of @main's parameters; other functions
+  // have symbols of their own, which may have the same names.
   void apply(Module& module) {
-    if (sizes_.empty()) return;
+    if (ranges_.empty()) return;
+    for (const auto& [name, range] : ranges_)
+      if (range.is_number()) sizes_.emplace(name, range.low);
     for (auto& [name, f] : module.functions) apply(f);
+    sizes_.clear();
+    for (const InputDim& d : input_dims(module)) {
+      auto range = ranges_.find(d.name);
+      if (range == ranges_.end()) continue;
+      module.dims.push_back(input_dim(d.name, range->second, known_));
+      sizes_.emplace(d.name, module.dims.back().size());
+    }
+    if (!sizes_.empty()) apply(module.functions.at("main"));
   }
 
-  // Reports sizes for dimensions that no type has.
+  // Reports numbers for dimensions that no type has, and ranges for dimensions that no input has.
   void report_unused(const std::string& file, Diagnostics& diagnostics) const {
-    for (const auto& [name, size] : sizes_)
-      if (!known_.contains(name))
-        diagnostics.error(
-            DiagnosticId::undefined_value, {.file = file},
-            fmt::format("--dim {}={}: no type has a dimension of this name", name, size.str()), {},
-            known_.empty() ? "all dimensions have fixed sizes" : fmt::format("there are: {}", fmt::join(known_, ", ")));
+    const std::vector<std::string> names(known_.begin(), known_.end());
+    for (const auto& [name, range] : ranges_) {
+      if (range.is_number() ? known_.contains(name) : sizes_.contains(name)) continue;
+      diagnostics.error(DiagnosticId::undefined_value, {.file = file},
+                        fmt::format("--dim {}={}: no {} has a dimension of this name", name, range.str(),
+                                    range.is_number() ? "type" : "input of @main"),
+                        {}, names.empty() ? "all dimensions have fixed sizes" : suggest_names(name, names));
+    }
   }
 
  private:
@@ -88,9 +102,33 @@ class Sizes {
     }
   }
 
+  const std::map<std::string, SizeRange>& ranges_;
   std::map<std::string, Dim> sizes_;
   std::set<std::string> known_;  // names of symbols in types
 };
+
+// Names the axes of @main's parameters that are declared as '?': PARAMETER_AXIS, as in ONNX models.
+void name_unknown_axes(Module& module) {
+  auto main = module.functions.find("main");
+  if (main == module.functions.end()) return;
+  std::set<std::string> taken;
+  for (const Var& p : main->second.params) for_each_symbol(p->type, [&](const Symbol& s) { taken.insert(s.name); });
+  for (const Var& p : main->second.params) {
+    size_t axis = 0;  // counted through the fields of a tuple
+    p->type = map_leaves(p->type, [&](const Type& leaf) {
+      const TensorType* t = as<TensorType>(leaf);
+      if (!t) return leaf;
+      Shape shape = t->shape;
+      for (Dim& d : shape) {
+        std::string name = fmt::format("{}_{}", p->name, axis++);
+        if (d != unknown_dim()) continue;
+        while (!taken.insert(name).second) name += '_';
+        d = size_symbol(name);
+      }
+      return tensor_type(std::move(shape), t->dtype);
+    });
+  }
+}
 
 }  // namespace
 
@@ -100,9 +138,12 @@ std::optional<Module> import_relay(std::string_view text, const ImportOptions& o
   std::optional<Module> module =
       relay_text::parse_with_unknowns(text, {.file = options.file, .outside_constant = {}}, diagnostics);
   if (!module) return std::nullopt;
+  name_unknown_axes(*module);
   Sizes sizes(options.dims);
   sizes.apply(*module);
   sizes.report_unused(options.file, diagnostics);
+  module->dims = input_dims(*module);
+  check_input_dims(*module, diagnostics);
   if (!infer_types(*module, diagnostics) || !verify(*module, diagnostics)) return std::nullopt;
   return module;
 }

@@ -99,7 +99,7 @@ class EntryEmitter {
     auto note = [&](Value*& any, Value* one) { any = b_.CreateOr(any, one); };
     if (!interface.inputs.empty()) note(is_null, b_.CreateIsNull(inputs));
     if (!interface.outputs.empty()) note(is_null, b_.CreateIsNull(outputs));
-    if (interface.arena_bytes > 0) note(is_null, b_.CreateIsNull(arena));
+    if (interface.arena_bytes.value() > 0) note(is_null, b_.CreateIsNull(arena));
     check(run, is_null, Status::null_argument);
 
     Value *tensor_null = b_.getFalse(), *misaligned = b_.getFalse();
@@ -107,15 +107,15 @@ class EntryEmitter {
       for (size_t i = 0; i < tensors.size(); ++i) {
         Value* slot = b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), pointers, i);
         Value* tensor = b_.CreateLoad(b_.getPtrTy(), slot);
-        if (product(shape_of(tensors[i].shape)).value() > 0) note(tensor_null, b_.CreateIsNull(tensor));
+        if (product(tensors[i].shape).value() > 0) note(tensor_null, b_.CreateIsNull(tensor));
         note(misaligned, is_misaligned(tensor, std::max(bits(tensors[i].type) / 8, 1)));
       }
     };
     check_tensors(inputs, interface.inputs);
     check_tensors(outputs, interface.outputs);
     check(run, tensor_null, Status::null_argument);
-    if (interface.arena_bytes > 0) {
-      check(run, b_.CreateICmpULT(bytes, b_.getInt64(static_cast<uint64_t>(interface.arena_bytes))),
+    if (interface.arena_bytes.value() > 0) {
+      check(run, b_.CreateICmpULT(bytes, b_.getInt64(static_cast<uint64_t>(interface.arena_bytes.value()))),
             Status::arena_too_small);
       note(misaligned, is_misaligned(arena, interface.arena_alignment));
     }
@@ -182,7 +182,7 @@ class EntryEmitter {
         string_constant(module_, interface.provenance),
         tensors(interface.inputs),
         tensors(interface.outputs),
-        b_.getInt64(static_cast<uint64_t>(interface.arena_bytes)),
+        b_.getInt64(static_cast<uint64_t>(interface.arena_bytes.value())),
         b_.getInt64(static_cast<uint64_t>(interface.arena_alignment)),
         b_.getInt64(static_cast<uint64_t>(interface.weights_bytes)),
         run_ctx,
@@ -199,11 +199,12 @@ class EntryEmitter {
   llvm::Constant* tensors(const std::vector<emit::TensorInterface>& list) {
     std::vector<llvm::Constant*> rows;
     for (const emit::TensorInterface& t : list) {
-      std::vector<uint64_t> shape(t.shape.begin(), t.shape.end());
+      std::vector<uint64_t> shape;
+      for (int64_t d : static_shape(t.shape)) shape.push_back(static_cast<uint64_t>(d));
       auto* extents = llvm::ConstantDataArray::get(module_.getContext(), shape);
       auto* where = new llvm::GlobalVariable(module_, extents->getType(), true, llvm::GlobalValue::PrivateLinkage,
                                              extents, "shape");
-      int64_t bytes = storage_bytes(t.type, product(shape_of(t.shape)).value());
+      int64_t bytes = storage_bytes(t.type, product(t.shape).value());
       rows.push_back(llvm::ConstantStruct::getAnon(
           {string_constant(module_, t.name), string_constant(module_, std::string(name(t.type))), where,
            b_.getInt32(static_cast<uint32_t>(t.shape.size())), b_.getInt32(static_cast<uint32_t>(onnx_number(t.type))),

@@ -106,13 +106,14 @@ class Runner {
   void add_blocks() {
     const emit::Interface& interface = *request_.interface;
     auto add = [&](const char* kind, const emit::TensorInterface& t) {
-      int64_t bytes = storage_bytes(t.type, product(shape_of(t.shape)).value());
+      int64_t bytes = storage_bytes(t.type, product(t.shape).value());
       return memory_.add(fmt::format("{} '{}'", kind, t.name), bytes, std::max(bits(t.type) / 8, 1));
     };
     for (const emit::TensorInterface& t : interface.inputs) inputs_.push_back(add("input", t));
     for (const emit::TensorInterface& t : interface.outputs) outputs_.push_back(add("output", t));
-    int64_t arena_bytes = interface.arena_bytes;  // the rival uses the same memory
-    if (request_.profile.rival) arena_bytes = std::max(arena_bytes, request_.profile.rival->interface->arena_bytes);
+    int64_t arena_bytes = interface.arena_bytes.value();  // the rival uses the same memory
+    if (request_.profile.rival)
+      arena_bytes = std::max(arena_bytes, request_.profile.rival->interface->arena_bytes.value());
     arena_ = memory_.add("the arena", arena_bytes, std::max<int64_t>(interface.arena_alignment, 1));
     block_count_ = arena_ + 1;
     if (!interface.weights_file) return;
@@ -149,7 +150,8 @@ class Runner {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const emit::TensorInterface& t = request_.interface->outputs[i];
       const std::byte* from = memory_.address(outputs_[i], guard);
-      result.emplace_back(t.type, t.shape, std::vector<std::byte>(from, from + memory_.bytes(outputs_[i])));
+      result.emplace_back(t.type, static_shape(t.shape),
+                          std::vector<std::byte>(from, from + memory_.bytes(outputs_[i])));
     }
     return result;
   }
@@ -284,11 +286,11 @@ bool inputs_fit(const RunRequest& request, Diagnostics& diagnostics) {
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     const emit::TensorInterface& wanted = interface.inputs[i];
     const Constant& given = request.inputs[i];
-    if (given.dtype() == wanted.type && given.shape() == wanted.shape) continue;
+    if (given.dtype() == wanted.type && shape_of(given.shape()) == wanted.shape) continue;
     fit = false;
     diagnostics.error(DiagnosticId::bad_data, {},
                       fmt::format("input '{}' is {}{}, but {}{} was given", wanted.name, name(wanted.type),
-                                  str(shape_of(wanted.shape)), name(given.dtype()), str(shape_of(given.shape()))));
+                                  str(wanted.shape), name(given.dtype()), str(shape_of(given.shape()))));
   }
   return fit;
 }

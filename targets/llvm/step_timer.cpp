@@ -12,7 +12,7 @@ LoadedProbe::LoadedProbe(const Probe& probe) : object_(probe.object), run_(objec
   DLCC_CHECK(run_, "a probe cannot be loaded: {}", object_.errors());
   for (const Constant& c : probe.inputs) inputs_.push_back(c.bytes().data());
   for (const emit::TensorInterface& t : probe.interface->outputs)
-    outputs_.emplace_back(static_cast<size_t>(storage_bytes(t.type, product(shape_of(t.shape)).value())));
+    outputs_.emplace_back(static_cast<size_t>(storage_bytes(t.type, product(t.shape).value())));
   for (auto& bytes : outputs_) output_pointers_.push_back(bytes.data());
 }
 

@@ -5,7 +5,10 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto bytes = std::as_bytes(std::span(data, size));
-  for (const std::map<std::string, int64_t>& dims : {std::map<std::string, int64_t>{}, {{"n", 2}}}) {
+  using Ranges = std::map<std::string, dlcc::SizeRange>;
+  dlcc::SizeRange range;
+  range.high = 32, range.multiple = 4, range.low = 4;
+  for (const Ranges& dims : {Ranges{}, Ranges{{"n", 2}}, Ranges{{"n", range}}}) {
     dlcc::Diagnostics errors;
     auto module = dlcc::frontends::import_onnx(bytes, {.dims = dims, .file = "fuzz", .folder = ""}, errors);
     if (module.has_value() == errors.has_errors()) __builtin_trap();

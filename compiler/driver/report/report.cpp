@@ -54,7 +54,7 @@ json totals_json(const ReportInput& in, const std::vector<lower::StepCost>& step
           {"weights_file_bytes", nullable(i.weights_file.has_value(), i.weights_file ? i.weights_file->bytes : 0)},
           {"code_bytes", in.sizes.code_bytes},
           {"flash_bytes", in.sizes.code_bytes + in.sizes.data_bytes},
-          {"arena_bytes", i.arena_bytes},
+          {"arena_bytes", nullable(i.arena_bytes.has_value(), i.arena_bytes.value_or(0))},
           {"arena_align_bytes", i.arena_alignment},
           {"stack_bytes", i.stack_bytes},
           {"steps", steps.size()},
@@ -163,10 +163,18 @@ json steps_json(const ReportInput& in, const std::vector<lower::StepCost>& steps
 
 }  // namespace
 
+// An axis that is no number is its text.
+static json shape_json(const Shape& shape) {
+  json axes = json::array();
+  for (const Dim& d : shape) axes.push_back(d.is_constant() ? json(d.value()) : json(d.str()));
+  return axes;
+}
+
 json tensors_json(const std::vector<emit::TensorInterface>& tensors) {
   json list = json::array();
   for (const emit::TensorInterface& t : tensors)
-    list.push_back({{"name", t.name}, {"identifier", t.identifier}, {"dtype", name(t.type)}, {"shape", t.shape}});
+    list.push_back(
+        {{"name", t.name}, {"identifier", t.identifier}, {"dtype", name(t.type)}, {"shape", shape_json(t.shape)}});
   return list;
 }
 

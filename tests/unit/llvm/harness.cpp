@@ -27,7 +27,7 @@ KernelObject wrap(const Kernel& kernel, const targets::Target& target, const std
     value.shape = static_shape(p.buffer->shape);
     value.bytes = storage_bytes(value.type, product(p.buffer->shape).value());
     auto id = static_cast<lower::ValueId>(program.values.size());
-    emit::TensorInterface tensor{value.name, value.name, value.type, value.shape};
+    emit::TensorInterface tensor{value.name, value.name, value.type, shape_of(value.shape)};
     if (p.access == Access::read) {
       value.storage = lower::Storage::input;
       value.index = static_cast<int>(program.inputs.size());
@@ -68,7 +68,7 @@ targets::Target changed_target(const std::string& mcpu, const ChangeMachine& cha
 }  // namespace
 
 KernelObject compile(const Kernel& kernel, const std::string& mcpu, const std::string& prefix, int threads,
-                       const ChangeMachine& change) {
+                     const ChangeMachine& change) {
   targets::Target target = changed_target(mcpu, change);
   KernelObject result = wrap(kernel, target, prefix);
   result.program.threads = threads;

@@ -1,6 +1,7 @@
 // Whole models: names, constants, symbolic dimensions, shape arithmetic, branches, functions, node order.
 #include "support.h"
 
+using namespace dlcc;
 using namespace dlcc::frontends;
 using namespace dlcc::frontends::onnx;
 
@@ -39,6 +40,24 @@ TEST_CASE("symbolic dimensions stay symbols or get values") {
   CHECK(imported(graph_bytes(graph), {.dims = {{"m", 5}}, .file = "", .folder = ""}) ==
         "errors:\nm: error[undefined-value]: --dim m=5: no input has a dimension of this name\n"
         "    help: there are: n, x_1\n");
+}
+
+TEST_CASE("symbolic dimensions have the ranges of --dim") {
+  std::string graph = value("input", "x", 1, {"n", "h"}) + value("input", "z", 1, {"h_by_8", "n"}) +
+                      value("output", "y", 1, {"n", "h"}) + node("Relu", {"x"}, {"y"});
+  std::string problem;
+  ImportOptions options{.dims = {{"h", *parse_size_range("8..64:8@16", problem)}}, .file = "m", .folder = ""};
+  Diagnostics diagnostics;
+  auto module = import_onnx(graph_bytes(graph), options, diagnostics);
+  REQUIRE_MESSAGE(module, diagnostics.str());
+  const relay::Function& main = module->functions.at("main");
+  CHECK(relay::str(main.params[0]->type) == "Tensor[(n, 8 * h_by_8_), float32]");
+  CHECK(relay::str(main.result_type) == relay::str(main.params[0]->type));
+  std::vector<std::string> dims;
+  for (const InputDim& d : module->dims) dims.push_back(fmt::format("{} {} {}", d.name, d.low(), d.typical));
+  CHECK(dims == std::vector<std::string>{"n 1 0", "h 8 16", "h_by_8 1 0"});
+  CHECK(module->dims[1].high() == 64);
+  CHECK(!module->dims[0].is_bounded());
 }
 
 TEST_CASE("shapes that the model computes are folded to constants") {

@@ -86,3 +86,73 @@ TEST_CASE("misspelled functions have suggestions") {
       errors_of("def @forward(%x: Tensor[(2), float32]) { %x }\ndef @main(%x: Tensor[(2), float32]) { @foward(%x) }");
   CHECK(text == "t:2:39: error[undefined-value]: there is no function @foward\n    help: did you mean '@forward'?\n");
 }
+
+namespace {
+
+// The type of @main's first parameter, and the sizes that the caller gives.
+std::string sizes_of(const std::string& text, std::map<std::string, SizeRange> dims = {}) {
+  Diagnostics diagnostics;
+  frontends::ImportOptions options{.dims = std::move(dims), .file = "t", .folder = ""};
+  auto module = frontends::import_relay(text, options, diagnostics);
+  if (!module) return diagnostics.str();
+  std::string result = relay::str(module->functions.at("main").params.at(0)->type);
+  for (const InputDim& d : module->dims)
+    result += fmt::format(" {}={} of [{}, {}]", d.name, d.size().str(), d.low(), d.is_bounded() ? d.high() : -1);
+  return result;
+}
+
+SizeRange range(const std::string& text) {
+  std::string problem;
+  return parse_size_range(text, problem).value();
+}
+
+}  // namespace
+
+TEST_CASE("the sizes of @main's inputs have the bounds of --dim, in order of appearance") {
+  const std::string text = "def @main(%x: Tensor[(m, n), float32], %y: Tensor[(k, m), float32]) { nn.relu(%x) }";
+  CHECK(sizes_of(text) == "Tensor[(m, n), float32] m=m of [1, -1] n=n of [1, -1] k=k of [1, -1]");
+  CHECK(sizes_of(text, {{"n", 5}, {"k", range("0..9")}}) == "Tensor[(m, 5), float32] m=m of [1, -1] k=k of [0, 9]");
+  CHECK(sizes_of(text, {{"n", range("1..64:8")}, {"m", range("2..")}}) ==
+        "Tensor[(m, 8 * n_by_8), float32] m=m of [2, -1] n=8 * n_by_8 of [8, 64] k=k of [1, -1]");
+}
+
+TEST_CASE("an unknown axis of an input is named after the input") {
+  CHECK(sizes_of("def @main(%x: Tensor[(?, 3, ?), float32], %y: Tensor[(x_2), float32]) { nn.relu(%x) }") ==
+        "Tensor[(x_0, 3, x_2_), float32] x_0=x_0 of [1, -1] x_2_=x_2_ of [1, -1] x_2=x_2 of [1, -1]");
+  CHECK(sizes_of("def @main(%x: (Tensor[(?), float32], Tensor[(?), float32])) { %x.0 }", {{"x_1", 4}}) ==
+        "(Tensor[(x_0), float32], Tensor[(4), float32]) x_0=x_0 of [1, -1]");
+}
+
+TEST_CASE("a range is that of @main's inputs only") {
+  const std::string text =
+      "def @main(%x: Tensor[(n), float32]) { @f(%x) }\n"
+      "def @f(%a: Tensor[(n), float32]) -> Tensor[(n), float32] { nn.relu(%a) }";
+  Diagnostics diagnostics;
+  frontends::ImportOptions options{.dims = {{"n", range("8..64:8")}}, .file = "t", .folder = ""};
+  auto module = frontends::import_relay(text, options, diagnostics);
+  REQUIRE_MESSAGE(module, diagnostics.str());
+  CHECK(relay::str(module->functions.at("main").params[0]->type) == "Tensor[(8 * n_by_8), float32]");
+  CHECK(relay::str(module->functions.at("f").params[0]->type) == "Tensor[(n), float32]");
+}
+
+TEST_CASE("a size may be part of an expression if an axis determines it") {
+  CHECK(sizes_of("def @main(%x: Tensor[(2 * n + 1), float32]) { nn.relu(%x) }") ==
+        "Tensor[(2 * n + 1), float32] n=n of [1, -1]");
+  CHECK(sizes_of("def @main(%x: Tensor[(n * m, n), float32], %y: Tensor[(3 * m), float32]) { nn.relu(%x) }") ==
+        "Tensor[(m * n, n), float32] m=m of [1, -1] n=n of [1, -1]");
+  CHECK(
+      sizes_of("def @main(%x: Tensor[(floor_div(n, 2)), float32]) { nn.relu(%x) }") ==
+      "t:1:5: error[dynamic-shape]: the shapes of the inputs do not determine the size 'n' in floor_div(n, 2) of input "
+      "'x'\n    help: declare an axis of an input as n, or as a multiple of it such as 2 * n + 1; or give it a value: "
+      "--dim n=1\n");
+}
+
+TEST_CASE("--dim names a dimension of the model") {
+  const std::string text = "def @main(%batch: Tensor[(batch, seq), float32]) { nn.relu(%batch) }";
+  CHECK(sizes_of(text, {{"bach", 2}}) ==
+        "t: error[undefined-value]: --dim bach=2: no type has a dimension of this name\n"
+        "    help: did you mean 'batch'? there are: batch, seq\n");
+  CHECK(sizes_of(text, {{"bach", range("1..4")}}) ==
+        "t: error[undefined-value]: --dim bach=1..4: no input of @main has a dimension of this name\n"
+        "    help: did you mean 'batch'? there are: batch, seq\n");
+}

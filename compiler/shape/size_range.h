@@ -1,0 +1,37 @@
+// The values that the option --dim allows for a size of the inputs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "shape/input_dim.h"
+
+namespace dlcc {
+
+// The multiples of `multiple` in [low, high]; both bounds are among them, unless `high` is INT64_MAX: no bound.
+struct SizeRange {
+  int64_t low = 1, high = INT64_MAX;
+  int64_t multiple = 1;  // positive
+  int64_t typical = 0;   // the size that estimates assume; 0: nothing is known
+
+  SizeRange() = default;
+  SizeRange(int64_t number) : low(number), high(number) {}  // NOLINT: a number is the range of one size
+
+  bool is_number() const { return low == high; }
+  bool operator==(const SizeRange&) const = default;
+  std::string str() const;  // as the option has it
+};
+
+// Reads "8", "1..64" or "1.." (without bound), each with ":8" behind it for multiples of 8 and then with "@16" for the
+// typical size. The bounds are rounded to multiples. Empty if the text is malformed or allows no size; `problem` then
+// has the reason.
+std::optional<SizeRange> parse_size_range(std::string_view text, std::string& problem);
+
+// The size `name` with this range, which is no number. Its symbol is called `name`, or name_by_MULTIPLE, with an
+// underscore behind it for as long as it is in `taken`.
+InputDim input_dim(const std::string& name, const SizeRange&, const std::set<std::string>& taken);
+
+}  // namespace dlcc
