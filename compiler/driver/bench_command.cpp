@@ -9,7 +9,7 @@
 #include "driver/report/report.h"
 #include "driver/report/report_page.h"
 #include "driver/report/step_table.h"
-#include "pipeline/tensor_files.h"
+#include "pipeline/random_inputs.h"
 #include "support/files.h"
 
 namespace dlcc::driver {
@@ -40,9 +40,15 @@ int bench_command(CommandLine& line) {
   bool json = false, layers = false;
   std::string page;
   std::vector<std::string> reports;
+  std::map<std::string, int64_t> sizes;
   line.describe("Compiles a model and measures its latency on random inputs.");
   add_compile_options(line, options);
   line.add({"--runs", "N", fmt::format("Number of timed calls, default {}", runs), store_integer(runs, 2, 1000000)});
+  line.add(
+      {"--size", "NAME=N",
+       "Size of the inputs for a symbolic dimension, at which the object is measured; default: the typical size of "
+       "--dim; may be repeated",
+       store_number(sizes)});
   line.add({"--layers", "", "Time each step, and probe the machine's peak and bandwidth", store_true(layers)});
   line.add({"--json", "", "Print JSON, including the steps", store_true(json)});
   line.add({"--html", "FILE", "Write the report with the measured times, the roofline and the latencies as a page",
@@ -57,11 +63,11 @@ int bench_command(CommandLine& line) {
   auto planned = compiler.compile();
   if (!planned || !differ_from_inputs(files, compiler.files(), diagnostics))
     return report(diagnostics, line.reporting());
-  std::vector<Constant> inputs;
-  for (const auto& t : planned->interface.inputs) inputs.push_back(random_tensor(t, inputs.size() + 1));
+  auto inputs = random_inputs(planned->interface, sizes, diagnostics);
+  if (!inputs) return report(diagnostics, line.reporting());
   targets::ObjectFile object = compiler.generate(*planned);
   layers |= json || !files.empty();
-  auto measured = profile(*planned, object.bytes(), inputs, runs, layers, diagnostics);
+  auto measured = profile(*planned, object.bytes(), *inputs, runs, layers, diagnostics);
   if (!measured) return report(diagnostics, line.reporting());
   if (json) {
     nlohmann::json out = latency_json(*measured, planned->interface.macs);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 
 #include "relay/passes/passes.h"
@@ -38,19 +39,6 @@ Store store_dim(std::map<std::string, SizeRange>& dims) {
     auto [entry, is_new] = dims.emplace(name, *range);
     if (!is_new && entry->second != *range)
       return {fmt::format("'{}' contradicts '{}={}'", dim, name, entry->second.str()), "a dimension has one value"};
-    return {};
-  };
-}
-
-// Stores VALUE=N.
-Store store_bound(std::map<std::string, int64_t>& bounds) {
-  return [&bounds](const std::string& bound) -> Problem {
-    size_t equals = bound.rfind('=');
-    std::string problem;
-    auto number = parse_size_range(bound.substr(std::min(equals, bound.size() - 1) + 1), problem);
-    if (equals == 0 || equals == std::string::npos || !number || !number->is_number())
-      return {fmt::format("expected VALUE=N, found '{}'", bound), "N is a number of elements, such as boxes=1000"};
-    bounds[bound.substr(0, equals)] = number->low;
     return {};
   };
 }
@@ -135,6 +123,21 @@ void add_debugging_options(CommandLine& line, CompileOptions& o) {
 
 }  // namespace
 
+Store store_number(std::map<std::string, int64_t>& numbers) {
+  return [&numbers](const std::string& text) -> Problem {
+    const size_t equals = text.rfind('=');
+    int64_t value = 0;
+    const char *begin = text.data() + (equals == std::string::npos ? 0 : equals + 1), *end = text.data() + text.size();
+    auto [stop, error] = std::from_chars(begin, end, value);
+    if (equals == 0 || equals == std::string::npos || error != std::errc() || stop != end || value < 0)
+      return {fmt::format("expected NAME=N with a number N of at least 0, found '{}'", text)};
+    auto [entry, is_new] = numbers.emplace(text.substr(0, equals), value);
+    if (!is_new && entry->second != value)
+      return {fmt::format("'{}' contradicts '{}={}'", text, entry->first, entry->second), "a name has one value"};
+    return {};
+  };
+}
+
 std::vector<std::string> pass_names() {
   std::vector<std::string> names;
   for (const relay::PassInfo& p : relay::all_passes()) names.push_back(p.name);
@@ -181,9 +184,9 @@ void add_compile_options(CommandLine& line, CompileOptions& o, std::function<Pro
             .store = store_dim(o.dims),
             .group = Group::model});
   line.add({.name = "--bound",
-            .placeholder = "VALUE=N",
+            .placeholder = "NAME=N",
             .help = "Largest number of elements of a value whose size the data decide; may be repeated",
-            .store = store_bound(o.bounds),
+            .store = store_number(o.bounds),
             .group = Group::model});
   add_code_options(line, o);
   line.add({.name = "--jobs",

@@ -1,6 +1,7 @@
 // Options that several commands share.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ void add_common_options(CommandLine&);
 // `check_model` tells what is wrong with MODEL before the model is read.
 void add_compile_options(CommandLine&, CompileOptions&,
                          std::function<Problem(const std::string&)> check_model = nullptr);
+
+// Stores NAME=N, where N is a number of at least 0, for an option that may be repeated.
+Store store_number(std::map<std::string, int64_t>& numbers);
 
 // --json.
 void add_json_option(CommandLine&, bool& json);

@@ -1,122 +1,15 @@
 // Writes the C header of a compiled model. The header includes no other file of dlcc: it contains the runtime's type
 // declarations, with include guards, so that one file may include several such headers and the runtime's own.
 #include <algorithm>
-#include <array>
 
 #include "emit/interface.h"
 #include "runtime_types.inc"
-#include "shape/dim.h"
+#include "shape/caller_sizes.h"
 #include "support/diagnostics.h"
 
 namespace dlcc::emit {
 
 namespace {
-
-// Keywords of C99 to C23 and C++20, and names that the header's own text uses.
-constexpr std::array reserved = {
-    "alignas",
-    "alignof",
-    "and",
-    "and_eq",
-    "asm",
-    "auto",
-    "bitand",
-    "bitor",
-    "bool",
-    "break",
-    "case",
-    "catch",
-    "char",
-    "char16_t",
-    "char32_t",
-    "char8_t",
-    "class",
-    "co_await",
-    "co_return",
-    "co_yield",
-    "compl",
-    "concept",
-    "const",
-    "const_cast",
-    "consteval",
-    "constexpr",
-    "constinit",
-    "continue",
-    "decltype",
-    "default",
-    "delete",
-    "do",
-    "double",
-    "dynamic_cast",
-    "else",
-    "enum",
-    "explicit",
-    "export",
-    "extern",
-    "false",
-    "float",
-    "for",
-    "friend",
-    "goto",
-    "if",
-    "inline",
-    "int",
-    "long",
-    "mutable",
-    "namespace",
-    "new",
-    "noexcept",
-    "not",
-    "not_eq",
-    "nullptr",
-    "operator",
-    "or",
-    "or_eq",
-    "private",
-    "protected",
-    "public",
-    "register",
-    "reinterpret_cast",
-    "requires",
-    "restrict",
-    "return",
-    "short",
-    "signed",
-    "sizeof",
-    "static",
-    "static_assert",
-    "static_cast",
-    "struct",
-    "switch",
-    "template",
-    "this",
-    "thread_local",
-    "throw",
-    "true",
-    "try",
-    "typedef",
-    "typeid",
-    "typename",
-    "typeof",
-    "typeof_unqual",
-    "union",
-    "unsigned",
-    "using",
-    "virtual",
-    "void",
-    "volatile",
-    "wchar_t",
-    "while",
-    "xor",
-    "xor_eq",
-    "NULL",
-    "errno",
-    "linux",
-    "unix",
-    "main",
-};
-
-bool is_plain(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 
 std::string upper(std::string text) {
   for (char& c : text)
@@ -137,9 +30,10 @@ std::string in_comment(const std::string& text) {
   return result;
 }
 
-std::string describe(const TensorInterface& t) {
+std::string describe(const Interface& interface, const TensorInterface& t) {
   std::string dims;
-  for (const Dim& d : t.shape) dims += fmt::format("[{}]", d.str());
+  for (const Dim& d : t.shape)
+    dims += fmt::format("[{}]", in_comment(in_caller_sizes(d, interface.input_dims()).str()));
   std::string text = fmt::format("{}{}", dims.empty() ? "" : dims + " ", name(t.type));
   if (t.type == DType::int4_ || t.type == DType::uint4_) text += ", two to a byte, the first in the low half";
   if (t.type == DType::float16_ || t.type == DType::bfloat16_ || (is_float(t.type) && bits(t.type) == 8))
@@ -148,37 +42,91 @@ std::string describe(const TensorInterface& t) {
   return text;
 }
 
-// A struct of one pointer per tensor, in the model's order.
+// A struct of one pointer per tensor, in the model's order, and of `last`.
 std::string tensor_struct(const Interface& interface, const std::string& suffix,
-                          const std::vector<TensorInterface>& tensors, const char* qualifier) {
+                          const std::vector<TensorInterface>& tensors, const char* qualifier, const std::string& last) {
   std::string text = "typedef struct {\n";
   for (const TensorInterface& t : tensors)
-    text += fmt::format("  {}{} *{}; /* {} */\n", qualifier, c_type(t.type), t.identifier, describe(t));
-  if (tensors.empty()) text += fmt::format("  {}void *none; /* the model has no {} */\n", qualifier, suffix);
-  return text + fmt::format("}} {}_{};\n\n", interface.prefix, suffix);
+    text += fmt::format("  {}{} *{}; /* {} */\n", qualifier, c_type(t.type), t.identifier, describe(interface, t));
+  if (tensors.empty() && last.empty())
+    text += fmt::format("  {}void *none; /* the model has no {} */\n", qualifier, suffix);
+  return text + last + fmt::format("}} {}_{};\n\n", interface.prefix, suffix);
+}
+
+// "in [1, 512], 'sequence length'"
+std::string describe(const DimInterface& d) {
+  return bounds_of(d) + (d.name == d.identifier ? "" : fmt::format(", '{}'", in_comment(d.name)));
+}
+
+// P_dims, and macros of the bounds.
+std::string dims_struct(const Interface& interface) {
+  std::string members, macros;
+  for (const DimInterface& d : interface.dims) {
+    members += fmt::format("  int64_t {}; /* {} */\n", d.identifier, describe(d));
+    const std::string macro = upper(interface.prefix + "_" + d.identifier);
+    macros += fmt::format("#define {}_LOW {}\n", macro, d.low());
+    if (d.is_bounded()) macros += fmt::format("#define {}_HIGH {}\n", macro, d.high());
+  }
+  if (members.empty()) members = "  int64_t none; /* the inputs have no symbolic sizes */\n";
+  return fmt::format("/* The sizes of a run. */\ntypedef struct {{\n{}}} {}_dims;\n\n{}{}", members, interface.prefix,
+                     macros, macros.empty() ? "" : "\n");
+}
+
+// P_shapes.
+std::string shapes_struct(const Interface& interface) {
+  std::string members;
+  for (const TensorInterface& t : interface.outputs)
+    if (!t.shape.empty()) members += fmt::format("  int64_t {}[{}];\n", t.identifier, t.shape.size());
+  if (members.empty()) members = "  int64_t none; /* the outputs are scalars */\n";
+  return fmt::format("/* All axes of the outputs. */\ntypedef struct {{\n{}}} {}_shapes;\n\n", members,
+                     interface.prefix);
+}
+
+std::string tensor_structs(const Interface& interface) {
+  std::string dims, shapes, inputs_last, outputs_last;
+  if (interface.is_dynamic()) {
+    dims = dims_struct(interface), shapes = shapes_struct(interface);
+    inputs_last = fmt::format("  const {}_dims *dims;\n", interface.prefix);
+    outputs_last = fmt::format("  {}_shapes *shapes; /* written by the run; may be null */\n", interface.prefix);
+  }
+  return dims +
+         "/* Dense and row-major. Pointers are aligned to their element; inputs and outputs must not overlap. */\n" +
+         tensor_struct(interface, "inputs", interface.inputs, "const ", inputs_last) + shapes +
+         tensor_struct(interface, "outputs", interface.outputs, "", outputs_last);
+}
+
+// P_plan of a model with symbolic sizes.
+std::string plan_function(const Interface& interface) {
+  return fmt::format(
+      "/* Computes the shapes of the outputs and the bytes of the arena for these sizes. Of the inputs, only the dims "
+      "are\n"
+      " * read, and the other pointers may be null; so may `room` and `arena_bytes`. "
+      "DLCC_DIMENSION_OUT_OF_RANGE if a size\n"
+      " * is not as {0}_dims says or if a tensor would be too large. */\n"
+      "dlcc_status {0}_plan(const {0}_inputs *inputs, {0}_shapes *room, uint64_t *arena_bytes);\n\n",
+      interface.prefix);
+}
+
+std::string macros(const Interface& interface) {
+  const std::string macro = upper(interface.prefix);
+  std::string text = fmt::format("#define {}_ABI_VERSION 1\n", macro);
+  if (interface.arena_bytes)
+    text += fmt::format("#define {}_ARENA_BYTES {}u /* scratch memory of one run; it need not be initialized */\n",
+                        macro, *interface.arena_bytes);
+  text += fmt::format("#define {}_ARENA_ALIGN {}u\n", macro, interface.arena_alignment);
+  text +=
+      fmt::format("#define {}_STACK_BYTES {}u /* the largest use of the stack */\n\n", macro, interface.stack_bytes);
+  if (const auto& file = interface.weights_file)
+    text += fmt::format(
+        "/* The model was compiled without its weights: pass the contents of their file to {0}_run_ctx in the "
+        "context's\n"
+        " * `weights` and `weights_bytes`. {0}_run returns DLCC_WEIGHTS_MISSING. */\n"
+        "#define {1}_WEIGHTS_FILE_BYTES {2}u\n#define {1}_WEIGHTS_FILE_ALIGN {3}u\n\n",
+        interface.prefix, macro, file->bytes, file->alignment);
+  return text;
 }
 
 }  // namespace
-
-std::string c_identifier(const std::string& text, const std::vector<std::string>& taken) {
-  std::string base;
-  for (char c : text) {
-    if (is_plain(c))
-      base += c;
-    else if (!base.empty() && base.back() != '_')
-      base += '_';
-  }
-  while (base.size() > 1 && base.back() == '_' && !is_plain(text.back())) base.pop_back();
-  if (base.empty() || base == "_") base = "tensor";
-  if (base[0] >= '0' && base[0] <= '9') base = "t" + base;
-  // C reserves identifiers that begin with an underscore.
-  if (base[0] == '_') base = "t" + base;
-  if (std::find(reserved.begin(), reserved.end(), base) != reserved.end()) base += '_';
-  std::string result = base;
-  for (int n = 2; std::find(taken.begin(), taken.end(), result) != taken.end(); ++n)
-    result = fmt::format("{}_{}", base, n);
-  return result;
-}
 
 bool Interface::is_dynamic() const {
   const auto is_unknown = [](const TensorInterface& t) { return !is_static(t.shape); };
@@ -193,22 +141,8 @@ std::string make_header(const Interface& interface) {
   text += fmt::format("#ifndef {0}_MODEL_H\n#define {0}_MODEL_H\n\n", macro);
   text += std::string(runtime_types) + "\n";
   text += "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
-  text += fmt::format("#define {}_ABI_VERSION 1\n", macro);
-  text += fmt::format("#define {}_ARENA_BYTES {}u /* scratch memory of one run; it need not be initialized */\n", macro,
-                      interface.arena_bytes.value());
-  text += fmt::format("#define {}_ARENA_ALIGN {}u\n", macro, interface.arena_alignment);
-  text +=
-      fmt::format("#define {}_STACK_BYTES {}u /* the largest use of the stack */\n\n", macro, interface.stack_bytes);
-  if (const auto& file = interface.weights_file)
-    text += fmt::format(
-        "/* The model was compiled without its weights: pass the contents of their file to {0}_run_ctx in the "
-        "context's\n"
-        " * `weights` and `weights_bytes`. {0}_run returns DLCC_WEIGHTS_MISSING. */\n"
-        "#define {1}_WEIGHTS_FILE_BYTES {2}u\n#define {1}_WEIGHTS_FILE_ALIGN {3}u\n\n",
-        p, macro, file->bytes, file->alignment);
-  text += "/* Dense and row-major. Pointers are aligned to their element; inputs and outputs must not overlap. */\n";
-  text += tensor_struct(interface, "inputs", interface.inputs, "const ");
-  text += tensor_struct(interface, "outputs", interface.outputs, "");
+  text += macros(interface) + tensor_structs(interface);
+  if (interface.is_dynamic()) text += plan_function(interface);
   text += fmt::format(
       "/* Runs the model in the caller's thread. There is no state between calls: any number of threads may run the "
       "model at\n"

@@ -45,6 +45,7 @@ struct Interface {
 
   // Whether a size of the inputs, the outputs or the arena is not a number. Such a model has P_plan.
   bool is_dynamic() const;
+  std::vector<InputDim> input_dims() const { return {dims.begin(), dims.end()}; }
 };
 
 // Makes a valid C identifier of any text, different from those in `taken`.

@@ -1,5 +1,8 @@
 #include "pipeline/describe_interface.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include "lower/steps.h"
 #include "relay/input_dims.h"
 #include "support/version.h"
@@ -19,11 +22,11 @@ void append_tensor_types(const relay::Type& type, std::vector<const relay::Tenso
   });
 }
 
-// Tensors with the names of the model, else with `unnamed` and their index.
+// Tensors with the names of the model, else with `unnamed` and their index. No identifier is in `taken`.
 std::vector<emit::TensorInterface> describe_tensors(const std::vector<const relay::TensorType*>& types,
-                                                    const std::vector<std::string>& names, const char* unnamed) {
+                                                    const std::vector<std::string>& names, const char* unnamed,
+                                                    std::vector<std::string> taken) {
   std::vector<emit::TensorInterface> list;
-  std::vector<std::string> taken;
   for (size_t k = 0; k < types.size(); ++k) {
     std::string name = k < names.size() && !names[k].empty() ? names[k] : fmt::format("{}{}", unnamed, k);
     taken.push_back(emit::c_identifier(name, taken));
@@ -32,12 +35,22 @@ std::vector<emit::TensorInterface> describe_tensors(const std::vector<const rela
   return list;
 }
 
-// The sizes with their C identifiers.
+bool equal_ignoring_case(const std::string& a, const std::string& b) {
+  return std::ranges::equal(
+      a, b, {}, [](char c) { return std::tolower(static_cast<unsigned char>(c)); },
+      [](char c) { return std::tolower(static_cast<unsigned char>(c)); });
+}
+
+// The sizes with C identifiers that differ in upper case, too: the macros of their bounds contain them.
 std::vector<emit::DimInterface> describe_dims(const std::vector<InputDim>& dims) {
   std::vector<emit::DimInterface> list;
   std::vector<std::string> taken;
+  auto is_taken = [&](const std::string& id) {
+    return std::ranges::any_of(list, [&](const auto& d) { return equal_ignoring_case(d.identifier, id); });
+  };
   for (const InputDim& d : dims) {
-    taken.push_back(emit::c_identifier(d.name, taken));
+    do taken.push_back(emit::c_identifier(d.name, taken));
+    while (is_taken(taken.back()));
     list.push_back({d, taken.back()});
   }
   return list;
@@ -67,9 +80,12 @@ emit::Interface describe_tensors(const relay::Module& module) {
   std::vector<const relay::TensorType*> inputs, outputs;
   for (const relay::Var& p : main.params) append_tensor_types(p->type, inputs);
   append_tensor_types(main.result_type ? main.result_type : relay::type_of(module, main.body.result), outputs);
+  const auto is_unknown = [](const relay::TensorType* t) { return !is_static(t->shape); };
+  const bool is_dynamic = std::ranges::any_of(inputs, is_unknown) || std::ranges::any_of(outputs, is_unknown);
+  const auto reserved = [&](const char* member) { return std::vector<std::string>(is_dynamic ? 1 : 0, member); };
   emit::Interface i;
-  i.inputs = describe_tensors(inputs, module.input_names, "input");
-  i.outputs = describe_tensors(outputs, module.output_names, "output");
+  i.inputs = describe_tensors(inputs, module.input_names, "input", reserved("dims"));
+  i.outputs = describe_tensors(outputs, module.output_names, "output", reserved("shapes"));
   i.dims = describe_dims(relay::input_dims(module));
   return i;
 }

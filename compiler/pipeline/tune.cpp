@@ -9,8 +9,8 @@
 #include "dlcc/types.h"
 #include "lower/walk.h"
 #include "pipeline/profile.h"
+#include "pipeline/random_inputs.h"
 #include "pipeline/run.h"
-#include "pipeline/tensor_files.h"
 
 namespace dlcc {
 namespace {
@@ -103,9 +103,9 @@ class Tuner {
   // Runs the model of default configurations a few times: its latency decides the number of rounds. Returns DLCC_OK or
   // DLCC_UNSUPPORTED_CPU; empty, with diagnostics, when the model does not run.
   std::optional<int> prepare(Model& estimate) {
-    inputs_.clear();
-    for (const emit::TensorInterface& t : estimate.planned.interface.inputs)
-      inputs_.push_back(random_tensor(t, inputs_.size() + 1));
+    auto inputs = random_inputs(estimate.planned.interface, {}, diagnostics_);
+    if (!inputs) return std::nullopt;
+    inputs_ = std::move(*inputs);
     targets::RunRequest request = request_for(estimate);
     request.repeat = 4;
     auto run = targets::run_object(request, diagnostics_);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "shape/caller_sizes.h"
+
 namespace dlcc {
 namespace {
 
@@ -35,7 +37,7 @@ class Solver {
     const int64_t value = (size - axis->offset) / axis->scale;
     if (value < dim->symbol.low || value > dim->symbol.high)
       return fail(fmt::format("{} is {}, so '{}' would be {}; it is {}", axis_name(input, k), size, dim->name,
-                              value * dim->multiple, bounds(*dim)));
+                              value * dim->multiple, bounds_of(*dim)));
     values_[axis->symbol.name] = value;
     origins_[axis->symbol.name] = axis_name(input, k);
     return true;
@@ -57,12 +59,6 @@ class Solver {
 
   static std::string axis_name(const GivenShape& input, size_t k) {
     return fmt::format("axis {} of input '{}'", k, input.name);
-  }
-
-  static std::string bounds(const InputDim& d) {
-    std::string text =
-        d.is_bounded() ? fmt::format("in [{}, {}]", d.low(), d.high()) : fmt::format("at least {}", d.low());
-    return d.multiple == 1 ? text : text + fmt::format(" and a multiple of {}", d.multiple);
   }
 
   bool fail(std::string problem) {

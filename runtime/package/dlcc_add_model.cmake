@@ -9,7 +9,7 @@
 #   PREFIX    prefix of the C interface; default: NAME
 #   TARGET    a target of `dlcc targets`; default: that of CMAKE_SYSTEM_PROCESSOR
 #   CPU       the CPU, CPU levels or `native`, as with -mcpu; default: the levels that the target names
-#   DIMS      values of symbolic dimensions, NAME=VALUE each
+#   DIMS      sizes of symbolic dimensions, NAME=SIZES each as for --dim: batch=8, seq=1..512
 #   THREADS   threads of the compiled model, default 1; with more, NAME links dlcc::rt, which has the thread pool
 #   OPTIONS   further options of dlcc, such as -O3; files that they write are not known to the build
 #

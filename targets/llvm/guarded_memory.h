@@ -22,6 +22,7 @@ class GuardedMemory {
 
   // The block's first byte if the block touches this guard page. The same memory serves both.
   std::byte* address(size_t block, GuardPage) const;
+  size_t count() const { return blocks_.size(); }
   int64_t bytes(size_t block) const { return blocks_[block].bytes; }
   const std::string& name(size_t block) const { return blocks_[block].name; }
 

@@ -43,12 +43,21 @@ LoadedObject::LoadedObject(std::span<const std::byte> object) : linker_(std::mak
 
 LoadedObject::~LoadedObject() = default;
 
-RunFunction LoadedObject::find_run(const emit::Interface& interface) {
+template <class Function>
+Function LoadedObject::find(const std::string& symbol) {
   llvm::orc::ExecutionSession& session = linker_->session;
-  auto found = session.lookup({&linker_->library}, session.intern(interface.prefix + "_run_ctx"));
-  if (found) return found->getAddress().toPtr<RunFunction>();
+  auto found = session.lookup({&linker_->library}, session.intern(symbol));
+  if (found) return found->getAddress().toPtr<Function>();
   linker_->errors += llvm::toString(found.takeError());
   return nullptr;
+}
+
+RunFunction LoadedObject::find_run(const emit::Interface& interface) {
+  return find<RunFunction>(interface.prefix + "_run_ctx");
+}
+
+PlanFunction LoadedObject::find_plan(const emit::Interface& interface) {
+  return find<PlanFunction>(interface.prefix + "_plan");
 }
 
 const std::string& LoadedObject::errors() const { return linker_->errors; }

@@ -13,6 +13,8 @@ namespace dlcc::targets {
 
 // P_run_ctx(inputs, outputs, arena, arena_bytes, context).
 using RunFunction = int (*)(const void* const*, void* const*, void*, size_t, const dlcc_context*);
+// P_plan(inputs, shapes, arena_bytes).
+using PlanFunction = int (*)(const void* const*, int64_t*, uint64_t*);
 
 class LoadedObject {
  public:
@@ -20,11 +22,15 @@ class LoadedObject {
   explicit LoadedObject(std::span<const std::byte> object);
   ~LoadedObject();
 
-  // P_run_ctx; null if the object cannot be linked, see errors().
+  // P_run_ctx and, for a model with symbolic sizes, P_plan; null if the object cannot be linked, see errors().
   RunFunction find_run(const emit::Interface&);
+  PlanFunction find_plan(const emit::Interface&);
   const std::string& errors() const;
 
  private:
+  template <class Function>
+  Function find(const std::string& symbol);
+
   struct Linker;
   std::unique_ptr<Linker> linker_;
 };

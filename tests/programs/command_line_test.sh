@@ -64,12 +64,14 @@ $model -o - --emit=obj,header|--emit=obj,header names several outputs, and -o - 
 $model -o m.o --stop-after=fues|--stop-after: there is no pass 'fues'|did you mean 'fuse'?
 $model -o m.o --dim batch|--dim: expected NAME=VALUE, found 'batch'|
 $model -o m.o --dim n=2 --dim n=3|--dim: 'n=3' contradicts 'n=2'|a dimension has one value
-$model -o m.o --dim n=9..8|--dim: 'n=9..8': the lower bound 9 is above the upper bound 8|a size is a number, such as batch=1
+$model -o m.o --dim n=9..8|--dim: 'n=9..8': the lower bound 9 is above the upper bound 8|a size is a number, such as batch=1, or a range: n=1..64, n=1.. or, for multiples of 8, n=8..64:8
 $model -o m.o --dim n=1..64:0|--dim: 'n=1..64:0': sizes cannot be multiples of 0|
 $model -o m.o --dim n=1..7:8|--dim: 'n=1..7:8': no size in this range is a multiple of 8|
 $model -o m.o --dim n=1..7@8|--dim: 'n=1..7@8': the typical size 8 is not in the range|
-$model -o m.o --bound boxes|--bound: expected VALUE=N, found 'boxes'|N is a number of elements, such as boxes=1000
-$model -o m.o --bound boxes=1..5|--bound: expected VALUE=N, found 'boxes=1..5'|
+$model -o m.o --bound boxes|--bound: expected NAME=N with a number N of at least 0, found 'boxes'|
+$model -o m.o --bound boxes=1..5|--bound: expected NAME=N with a number N of at least 0, found 'boxes=1..5'|
+bench $model --size n=2 --size n=3|--size: 'n=3' contradicts 'n=2'|a name has one value
+bench $model --size k=2|--size k=2: no input has a symbolic size of this name|all sizes are numbers
 $model -o m.o --weights=nowhere|--weights: expected section=NAME or external=FILE, found 'nowhere'|
 $model -o m.o --tune|--tune needs --tuning-records FILE, to which it adds its records|
 verify $model|DATA is missing|usage: dlcc verify MODEL DATA... [options]

@@ -6,6 +6,7 @@
 #include "driver/report/arena_map.h"
 #include "driver/report/nominal_machine.h"
 #include "driver/report/step_table.h"
+#include "shape/caller_sizes.h"
 #include "support/version.h"
 
 namespace dlcc::driver {
@@ -83,9 +84,10 @@ json step_report(const lower::Program& program, const lower::StepCost& cost, dou
 }
 
 // Inputs and outputs: their live ranges in memory of the caller.
-json interface_json(const std::vector<emit::TensorInterface>& tensors, const std::vector<lower::ValueId>& values,
-                    const lower::Program& program, const lower::Timeline& timeline) {
-  json list = tensors_json(tensors);
+json interface_json(const emit::Interface& interface, const std::vector<emit::TensorInterface>& tensors,
+                    const std::vector<lower::ValueId>& values, const lower::Program& program,
+                    const lower::Timeline& timeline) {
+  json list = tensors_json(interface, tensors);
   for (size_t k = 0; k < values.size(); ++k) {
     const lower::LiveRange& live = timeline.ranges[static_cast<size_t>(values[k])];
     list[k]["bytes"] = program.values[static_cast<size_t>(values[k])].bytes;
@@ -163,18 +165,33 @@ json steps_json(const ReportInput& in, const std::vector<lower::StepCost>& steps
 
 }  // namespace
 
-// An axis that is no number is its text.
-static json shape_json(const Shape& shape) {
-  json axes = json::array();
-  for (const Dim& d : shape) axes.push_back(d.is_constant() ? json(d.value()) : json(d.str()));
-  return axes;
+static json axis_json(const emit::Interface& interface, const Dim& axis) {
+  if (axis.is_constant()) return axis.value();
+  const std::string text = in_caller_sizes(axis, interface.input_dims()).str();
+  const bool is_given = std::ranges::all_of(axis.symbols(), [&](const Symbol& s) {
+    return std::ranges::count(interface.dims, s, &emit::DimInterface::symbol) > 0;
+  });
+  return is_given || text.starts_with('?') ? text : "?" + text;
 }
 
-json tensors_json(const std::vector<emit::TensorInterface>& tensors) {
+json tensors_json(const emit::Interface& interface, const std::vector<emit::TensorInterface>& tensors) {
   json list = json::array();
-  for (const emit::TensorInterface& t : tensors)
-    list.push_back(
-        {{"name", t.name}, {"identifier", t.identifier}, {"dtype", name(t.type)}, {"shape", shape_json(t.shape)}});
+  for (const emit::TensorInterface& t : tensors) {
+    json shape = json::array();
+    for (const Dim& d : t.shape) shape.push_back(axis_json(interface, d));
+    list.push_back({{"name", t.name}, {"identifier", t.identifier}, {"dtype", name(t.type)}, {"shape", shape}});
+  }
+  return list;
+}
+
+json dims_json(const emit::Interface& interface) {
+  json list = json::array();
+  for (const emit::DimInterface& d : interface.dims)
+    list.push_back({{"name", d.name},
+                    {"identifier", d.identifier},
+                    {"low", d.low()},
+                    {"high", nullable(d.is_bounded(), d.high())},
+                    {"multiple", d.multiple}});
   return list;
 }
 
@@ -188,18 +205,20 @@ json report_json(const ReportInput& in) {
   json levels = json::array();
   for (const targets::CodeLevel& level : planned.target.levels) levels.push_back(level.name);
   lower::Timeline timeline = lower::timeline_of(program);
-  json report = {{"format", 1},
-                 {"dlcc_version", version},
-                 {"model", planned.interface.prefix},
-                 {"provenance", planned.interface.provenance},
-                 {"target", {{"name", planned.target.name}, {"cpu_levels", levels}, {"threads", program.threads}}},
-                 {"totals", totals_json(in, steps, total_seconds)},
-                 {"operators", in.contents.operators},
-                 {"inputs", interface_json(planned.interface.inputs, program.inputs, program, timeline)},
-                 {"outputs", interface_json(planned.interface.outputs, program.outputs, program, timeline)},
-                 {"estimate", estimate_json(machine)},
-                 {"steps", steps_json(in, steps, machine, total_seconds)},
-                 {"arena", arena_json(program, planned.plan)}};
+  json report = {
+      {"format", 1},
+      {"dlcc_version", version},
+      {"model", planned.interface.prefix},
+      {"provenance", planned.interface.provenance},
+      {"target", {{"name", planned.target.name}, {"cpu_levels", levels}, {"threads", program.threads}}},
+      {"totals", totals_json(in, steps, total_seconds)},
+      {"operators", in.contents.operators},
+      {"dims", dims_json(planned.interface)},
+      {"inputs", interface_json(planned.interface, planned.interface.inputs, program.inputs, program, timeline)},
+      {"outputs", interface_json(planned.interface, planned.interface.outputs, program.outputs, program, timeline)},
+      {"estimate", estimate_json(machine)},
+      {"steps", steps_json(in, steps, machine, total_seconds)},
+      {"arena", arena_json(program, planned.plan)}};
   if (in.profile) report["measured"] = measured_json(*in.profile);
   return report;
 }

@@ -17,7 +17,10 @@ const char *dlcc_status_string(dlcc_status status);
 int32_t dlcc_find_input(const dlcc_model *model, const char *name);
 int32_t dlcc_find_output(const dlcc_model *model, const char *name);
 
-/* Number of elements of a tensor; 1 for a scalar. */
+/* The position of the size with this name (the model's name for it) among those that the caller gives, or -1. */
+int32_t dlcc_find_dim(const dlcc_model *model, const char *name);
+
+/* Number of elements of a tensor; 1 for a scalar, -1 if an axis is not a constant. */
 int64_t dlcc_element_count(const dlcc_tensor *tensor);
 
 /* Checks the contents of a weights file against the model: size, header and the hash of the data. Call it once after

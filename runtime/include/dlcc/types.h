@@ -59,11 +59,18 @@ typedef struct dlcc_context {
 typedef struct dlcc_tensor {
   const char *name;     /* in the model */
   const char *dtype;    /* "float32": numpy's name */
-  const int64_t *shape; /* `rank` dimensions, outermost first; tensors are dense */
+  const int64_t *shape; /* `rank` dimensions, outermost first; -1: not a constant. Tensors are dense */
   int32_t rank;
   int32_t dtype_number; /* ONNX TensorProto.DataType */
-  uint64_t bytes;
+  uint64_t bytes; /* 0 if the shape is not constant */
 } dlcc_tensor;
+
+/* A size that the caller of a model with symbolic sizes gives with every run: a multiple of `multiple` in [low, high].
+ * `high` is INT64_MAX if there is no bound. */
+typedef struct dlcc_dim {
+  const char *name; /* in the model */
+  int64_t low, high, multiple;
+} dlcc_dim;
 
 /* The description of a compiled model: the constant P_model. */
 typedef struct dlcc_model {
@@ -73,13 +80,21 @@ typedef struct dlcc_model {
   const char *name;
   const char *provenance; /* dlcc's version, flags, hash of the model */
   const dlcc_tensor *inputs, *outputs;
-  uint64_t arena_bytes, arena_alignment;
+  uint64_t arena_bytes, arena_alignment; /* arena_bytes is 0 if it is not a constant: `plan` computes it */
   uint64_t weights_bytes;
   /* P_run_ctx, with P_inputs and P_outputs as arrays of pointers. */
   dlcc_status (*run)(const void *const *inputs, void *const *outputs, void *arena, size_t arena_bytes,
                      const dlcc_context *context);
   /* The weights file of a model compiled with --weights external=FILE, which the context must give; else 0. */
   uint64_t weights_file_bytes, weights_file_alignment, weights_file_hash;
+  /* Only for models with symbolic sizes, else 0 and null. The pointers to inputs are followed by a pointer to
+   * `dim_count` int64_t, the sizes in the order of `dims`; those to outputs by a pointer to all axes of all outputs in
+   * order, as int64_t, which `run` writes and which may be null. `plan` is P_plan: it writes the axes of the outputs
+   * and the size of the arena for these sizes; either pointer may be null. */
+  int32_t dim_count;
+  int32_t reserved;
+  const dlcc_dim *dims;
+  dlcc_status (*plan)(const void *const *inputs, int64_t *shapes, uint64_t *arena_bytes);
 } dlcc_model;
 
 #ifdef __cplusplus

@@ -1,12 +1,9 @@
 // The interface of compiled models: header, the entry functions' checks, the object's symbols, several models in one
 // program.
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 
 #include "harness.h"
-#include "temporary_folder.h"
+#include "workshop.h"
 
 namespace dlcc::test {
 
@@ -14,31 +11,11 @@ using namespace tensor;
 
 namespace {
 
-namespace fs = std::filesystem;
-
-// A temporary folder in which a test runs commands.
-class Workshop {
- public:
-  void write(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
-  void write(const KernelObject& model) const {
-    write(model.interface.prefix + ".h", emit::make_header(model.interface));
-    std::ofstream(folder_ / (model.interface.prefix + ".o"), std::ios::binary)
-        .write(reinterpret_cast<const char*>(model.object.data()), static_cast<std::streamsize>(model.object.size()));
-  }
-  // Returns the command's exit status; output() has its output.
-  int sh(const std::string& command) {
-    int status = std::system(("cd " + folder_.string() + " && (" + command + ") > log 2>&1").c_str());
-    std::ifstream log(folder_ / "log");
-    output_.assign(std::istreambuf_iterator<char>(log), {});
-    return status;
-  }
-  const std::string& output() const { return output_; }
-
- private:
-  const TemporaryFolder temporary_;
-  const fs::path& folder_ = temporary_.path();
-  std::string output_;
-};
+// Writes the object and the header of a model.
+void write(const Workshop& w, const KernelObject& model) {
+  w.write(model.interface.prefix + ".h", emit::make_header(model.interface));
+  w.write(model.interface.prefix + ".o", model.object);
+}
 
 // y = max(0, x), through a scratch buffer of `n` elements.
 Kernel relu(int64_t n) {
@@ -118,8 +95,8 @@ const std::string flags = "-Wall -Wextra -pedantic -Werror -I . -I " DLCC_SOURCE
 
 TEST_CASE("two models in one C program") {
   Workshop w;
-  w.write(compile(relu(30), "", "first"));
-  w.write(compile(relu(25), "", "second"));
+  write(w, compile(relu(30), "", "first"));
+  write(w, compile(relu(25), "", "second"));
   w.write("main.c", main_program);
   for (const char* compiler : {"cc -std=c99", "c++ -x c++ -std=c++17"}) {
     CAPTURE(compiler);
@@ -139,7 +116,7 @@ TEST_CASE("two models in one C program") {
 
 TEST_CASE("an object needs nothing but memcpy and memset, and shows only its interface") {
   Workshop w;
-  w.write(compile(relu(1000), "x86-64-v2,x86-64-v3,x86-64-v4", "net"));
+  write(w, compile(relu(1000), "x86-64-v2,x86-64-v3,x86-64-v4", "net"));
   REQUIRE(w.sh("nm -u net.o | grep -vE ' (memcpy|memset)$'") != 0);
   CHECK(w.output() == "");
   REQUIRE(w.sh("nm -g --defined-only net.o | cut -d' ' -f3 | sort") == 0);
@@ -213,7 +190,7 @@ TEST_CASE("code is right at every optimization level") {
 TEST_CASE("the code that selects the CPU level runs on every CPU") {
   KernelObject c = compile(relu(30), "x86-64-v4");
   Workshop w;
-  w.write(c);
+  write(w, c);
   // Instructions with a VEX prefix (AVX, BMI): their names begin with v or are these.
   CHECK(w.sh("objdump -d --no-show-raw-insn -j .text.net_run_ctx -j .text.net_run -j .text.net_cpu_level net.o | grep "
              "-E '\\s(v[a-z]+|andn|bextr|blsr|shlx|shrx|sarx|rorx|movbe)\\s'") != 0);
@@ -348,7 +325,7 @@ TEST_CASE("another architecture's object runs in an emulator") {
   targets::Target target = target_named("aarch64", "");
   KernelObject c = wrap(relu(30), target);
   c.object = targets::generate_object(c.program, c.plan, c.interface, target, {}).bytes();
-  w.write(c);
+  write(w, c);
   w.write("main.c", R"c(
 #include "net.h"
 int main(void) {

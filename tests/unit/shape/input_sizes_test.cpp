@@ -1,6 +1,7 @@
 // Sizes that the caller gives: the values of --dim, and sizes from the shapes of inputs.
 #include <doctest/doctest.h>
 
+#include "shape/caller_sizes.h"
 #include "shape/size_range.h"
 #include "shape/solve_sizes.h"
 
@@ -73,6 +74,22 @@ TEST_CASE("a multiple makes the axis a multiple of the symbol") {
   CHECK(h.high() == 992);
   CHECK(h.typical == 64);
   CHECK(dim_of("h", "8..:8").high() == INT64_MAX);
+}
+
+TEST_CASE("texts have the caller's numbers") {
+  const InputDim n = dim_of("n", "1..64"), h = dim_of("h", "8..:8"), w = dim_of("w", "4..64:4");
+  const Dim half = Dim::symbol(h.symbol);
+  auto text = [&](const Dim& d) { return in_caller_sizes(d, {n, h, w}).str(); };
+  CHECK(text(n.size() * 3 + h.size()) == "h + 3 * n");
+  CHECK(text(h.size() * h.size()) == "h * h");
+  CHECK(text(h.size() * w.size() * 2) == "2 * h * w");
+  CHECK(text(half + 1) == "floor_div(h, 8) + 1");
+  CHECK(text(half * 4) == "4 * floor_div(h, 8)");
+  CHECK(text(max(half, n.size())) == "max(n, floor_div(h, 8))");
+  CHECK(text(7) == "7");
+  CHECK(in_caller_sizes(Dim::overflow(), {h}).is_overflow());
+  CHECK(bounds_of(n) == "in [1, 64]");
+  CHECK(bounds_of(h) == "at least 8 and a multiple of 8");
 }
 
 TEST_CASE("axes that are linear in one symbol") {

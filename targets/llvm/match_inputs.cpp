@@ -1,0 +1,47 @@
+#include "targets/llvm/match_inputs.h"
+
+#include <algorithm>
+
+#include "shape/solve_sizes.h"
+
+namespace dlcc::targets {
+
+namespace {
+
+// Whether the type and the shape are those of the interface, where axes with
+// symbols have any size.
+bool fits(const Constant& given, const emit::TensorInterface& wanted) {
+  return given.dtype() == wanted.type &&
+         std::ranges::equal(given.shape(), wanted.shape,
+                            [](int64_t size, const Dim& d) { return !d.is_constant() || d.value() == size; });
+}
+
+}  // namespace
+
+std::optional<SymbolValues> match_inputs(const emit::Interface& interface, const std::vector<Constant>& inputs,
+                                         Diagnostics& diagnostics) {
+  if (inputs.size() != interface.inputs.size()) {
+    diagnostics.error(DiagnosticId::bad_data, {},
+                      fmt::format("the model has {} inputs, {} were given", interface.inputs.size(), inputs.size()));
+    return std::nullopt;
+  }
+  bool fit = true;
+  std::vector<GivenShape> shapes;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const emit::TensorInterface& wanted = interface.inputs[i];
+    const Constant& given = inputs[i];
+    shapes.push_back({wanted.name, wanted.shape, given.shape()});
+    if (fits(given, wanted)) continue;
+    fit = false;
+    diagnostics.error(DiagnosticId::bad_data, {},
+                      fmt::format("input '{}' is {}{}, but {}{} was given", wanted.name, name(wanted.type),
+                                  str(wanted.shape), name(given.dtype()), str(shape_of(given.shape()))));
+  }
+  if (!fit) return std::nullopt;
+  std::string problem;
+  auto symbols = solve_sizes(interface.input_dims(), shapes, problem);
+  if (!symbols) diagnostics.error(DiagnosticId::bad_data, {}, problem);
+  return symbols;
+}
+
+}  // namespace dlcc::targets

@@ -1,0 +1,21 @@
+// Compares the inputs of a run with the interface of the model.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "emit/interface.h"
+#include "support/constant.h"
+#include "support/diagnostics.h"
+
+namespace dlcc::targets {
+
+using SymbolValues = std::map<std::string, int64_t>;  // by name
+
+// The values that the symbols of the interface have for these inputs. Empty, with diagnostics, if the number, a type or
+// a shape of the inputs does not fit, or if two axes disagree about a size.
+std::optional<SymbolValues> match_inputs(const emit::Interface&, const std::vector<Constant>& inputs, Diagnostics&);
+
+}  // namespace dlcc::targets
