@@ -1,6 +1,7 @@
 #include "tensor/analysis.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -112,6 +113,35 @@ Pattern pattern_of(const TensorFunction& f) {
   return is_sum_of_products(f.stages[0]) ? Pattern::contraction : Pattern::reduction;
 }
 
+std::vector<Symbol> symbols_of(const TensorFunction& f) {
+  std::map<std::string, Symbol> found;
+  auto add = [&](const Dim& d) {
+    for (const Symbol& s : d.symbols()) found.emplace(s.name, s);
+  };
+  auto add_shapes = [&](const std::vector<Buffer>& buffers) {
+    for (const Buffer& b : buffers) std::ranges::for_each(b->shape, add);
+  };
+  auto add_variables = [&](const Expr& e) {
+    for (const Var& v : variables_in(e))
+      if (is_symbol_var(v)) found.emplace(v->name, Symbol{v->name});
+  };
+  add_shapes(f.params), add_shapes(f.results);
+  for (const Stage& stage : f.stages) {
+    add_shapes(stage.results);
+    for (const Axis& a : stage.axes) add(a.extent);
+    std::ranges::for_each(stage.origin, add);
+    if (!stage.reduction) continue;
+    for (const Axis& a : stage.reduction->axes) add(a.extent);
+  }
+  for (const Stage& stage : f.stages) {
+    std::ranges::for_each(stage.values, add_variables);
+    for (const Requirement& r : stage.requirements) add_variables(r.condition);
+  }
+  std::vector<Symbol> symbols;
+  for (const auto& [name, symbol] : found) symbols.push_back(symbol);
+  return symbols;
+}
+
 bool is_concatenation(const TensorFunction& f) {
   return f.results.size() == 1 && !f.stages.empty() && std::ranges::all_of(f.stages, [&](const Stage& s) {
            return !s.reduction && !s.origin.empty() && s.results.size() == 1 && s.results[0] == f.results[0];
@@ -136,7 +166,7 @@ static int copied_param(const TensorFunction& f, const Stage& stage) {
 static std::optional<int64_t> concat_offset(const Layout& piece, const std::vector<int64_t>& piece_shape,
                                             const Layout& whole, const std::vector<int64_t>& whole_shape,
                                             const std::vector<int64_t>& origin) {
-  Layout small = explicit_layout(piece, piece_shape), large = explicit_layout(whole, whole_shape);
+  Layout small = explicit_layout(piece, shape_of(piece_shape)), large = explicit_layout(whole, shape_of(whole_shape));
   if (small.parts.size() != large.parts.size()) return std::nullopt;
   int64_t offset = 0, inner = 1;
   std::set<int> cut;  // concatenated axes whose outermost part has been visited
@@ -144,7 +174,7 @@ static std::optional<int64_t> concat_offset(const Layout& piece, const std::vect
   for (size_t k = 0; k < large.parts.size(); ++k) {
     const Layout::Part &a = small.parts[k], &b = large.parts[k];
     size_t axis = static_cast<size_t>(b.axis);
-    inner *= b.extent;
+    inner *= b.extent.value();
     if (a.axis != b.axis || a.divisor != b.divisor || a.halo != b.halo) return std::nullopt;
     if (piece_shape[axis] != whole_shape[axis] && cut.insert(b.axis).second) {
       int64_t end = origin[axis] + piece_shape[axis];
@@ -156,13 +186,13 @@ static std::optional<int64_t> concat_offset(const Layout& piece, const std::vect
     } else if (a.extent != b.extent) {
       return std::nullopt;
     }
-    only_ones = only_ones && b.extent == 1;
+    only_ones = only_ones && b.extent == Dim(1);
   }
   return offset * inner;
 }
 
 std::optional<std::vector<int64_t>> concat_offsets(const TensorFunction& f, const std::vector<Layout>& layouts) {
-  if (!is_concatenation(f) || f.stages.size() != f.params.size()) return std::nullopt;
+  if (!is_concatenation(f) || f.stages.size() != f.params.size() || !symbols_of(f).empty()) return std::nullopt;
   std::vector<int64_t> offsets(f.params.size(), -1);
   for (const Stage& stage : f.stages) {
     int k = copied_param(f, stage);

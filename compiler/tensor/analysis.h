@@ -22,6 +22,10 @@ enum class Pattern : uint8_t {
 };
 Pattern pattern_of(const TensorFunction&);
 
+// All symbols of a function, each once, sorted by name: of the shapes of its buffers, of axes and origins, and of its
+// expressions.
+std::vector<Symbol> symbols_of(const TensorFunction&);
+
 // Whether the function is a concatenation: every stage writes a box of the only result, without reduction.
 bool is_concatenation(const TensorFunction&);
 

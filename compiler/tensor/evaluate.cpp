@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <mutex>
 
 #include "support/row_major.h"
 #include "tensor/bytecode.h"
 #include "tensor/bytecode_access.h"
+#include "tensor/passes/bind_sizes.h"
 #include "tensor/passes/expand_math.h"
 #include "tensor/schedules/naive.h"
 #include "tensor/verify.h"
@@ -123,40 +126,64 @@ static Kernel with_scalars_in_memory(Kernel kernel) {
   return kernel;
 }
 
-CompiledKernel::CompiledKernel(const Kernel& given, Precision precision)
-    : CompiledKernel(precision, given.scalars.empty() ? given : with_scalars_in_memory(given)) {}
+struct CompiledKernel::Cache {
+  std::mutex mutex;
+  std::map<std::vector<int64_t>, Static> by_sizes;  // only grows: references stay valid
+};
 
-CompiledKernel::CompiledKernel(Precision precision, Kernel kernel)
-    : name_(kernel.name), params_(kernel.params), precision_(precision) {
-  if (precision == Precision::specified) {
-    kernel.body = expand_math(kernel.body);
-    verify_after("expand_math", kernel);
-  }
-  program_ = std::make_shared<bytecode::Program>(bytecode::compile(kernel, precision));
+CompiledKernel::CompiledKernel(const Kernel& kernel, Precision precision)
+    : kernel_(kernel), precision_(precision), cache_(std::make_shared<Cache>()) {
+  for (const Var& v : kernel.scalars)
+    if (is_symbol_var(v)) symbols_.push_back(v);
+  if (symbols_.empty()) compiled_for({});
 }
 
 CompiledKernel::CompiledKernel(const TensorFunction& f, Precision precision)
     : CompiledKernel(naive_schedule(f), precision) {}
 
+CompiledKernel::Static CompiledKernel::compile(Kernel kernel) const {
+  if (!kernel.scalars.empty()) kernel = with_scalars_in_memory(std::move(kernel));
+  if (precision_ == Precision::specified) {
+    kernel.body = expand_math(kernel.body);
+    verify_after("expand_math", kernel);
+  }
+  return {kernel.params, std::make_shared<bytecode::Program>(bytecode::compile(kernel, precision_))};
+}
+
+const CompiledKernel::Static& CompiledKernel::compiled_for(const std::vector<int64_t>& sizes) const {
+  std::lock_guard lock(cache_->mutex);
+  auto known = cache_->by_sizes.find(sizes);
+  if (known != cache_->by_sizes.end()) return known->second;
+  Sizes by_name;
+  for (size_t k = 0; k < sizes.size(); ++k) by_name.emplace(symbols_[k]->name, sizes[k]);
+  Static compiled = compile(sizes.empty() ? kernel_ : bind_sizes(kernel_, by_name));
+  return cache_->by_sizes.emplace(sizes, std::move(compiled)).first->second;
+}
+
 EvaluationResult CompiledKernel::run(std::span<const Constant> args) const {
+  DLCC_CHECK(args.size() >= symbols_.size(), "{}: {} arguments are too few", kernel_.name, args.size());
+  std::vector<int64_t> sizes;
+  for (const Constant& c : args.last(symbols_.size())) sizes.push_back(c.integer_at(0));
+  args = args.first(args.size() - symbols_.size());
+  const auto& [params, program] = compiled_for(sizes);
   Memories memories;
   std::vector<Memory> list;
   size_t next = 0;
-  for (const Parameter& p : params_) {
+  for (const Parameter& p : params) {
     DType type = bytecode::storage_type(p.buffer->type, precision_);
     if (p.access == Access::read) {
-      DLCC_CHECK(next < args.size(), "{}: {} arguments are too few", name_, args.size());
+      DLCC_CHECK(next < args.size(), "{}: {} arguments are too few", kernel_.name, args.size());
       list.push_back(memories.argument(*p.buffer, type, args[next++]));
     } else {
       list.push_back(memories.fresh(type, storage_count(*p.buffer)));
     }
   }
-  DLCC_CHECK(next == args.size(), "{}: {} arguments are too many", name_, args.size());
-  for (const auto& local : program_->locals) list.push_back(memories.fresh(local.type, local.count));
+  DLCC_CHECK(next == args.size(), "{}: {} arguments are too many", kernel_.name, args.size());
+  for (const auto& local : program->locals) list.push_back(memories.fresh(local.type, local.count));
   EvaluationResult result;
-  result.status = bytecode::run(*program_, list);
-  for (size_t k = 0; k < params_.size(); ++k) {
-    const Parameter& p = params_[k];
+  result.status = bytecode::run(*program, list);
+  for (size_t k = 0; k < params.size(); ++k) {
+    const Parameter& p = params[k];
     if (p.access == Access::write)
       result.results.push_back(result_of(*p.buffer, bytecode::storage_type(p.buffer->type, precision_), list[k]));
   }

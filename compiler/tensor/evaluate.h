@@ -29,22 +29,30 @@ struct EvaluationResult {
                                   // float results have type float64
 };
 
-// A kernel or a definition compiled to bytecode once, for any number of runs.
+// A kernel or a definition compiled to bytecode once for each set of values of its symbols, for any number of runs.
 class CompiledKernel {
  public:
   explicit CompiledKernel(const Kernel&, Precision = Precision::specified);
   explicit CompiledKernel(const TensorFunction&, Precision = Precision::specified);
 
-  // As evaluate() of the kernel or definition.
+  // As evaluate() of the kernel or definition. Several threads may run one kernel.
   EvaluationResult run(std::span<const Constant> args) const;
 
  private:
-  CompiledKernel(Precision, Kernel without_scalar_parameters);
+  // The bytecode for one set of sizes. Its parameters are static; scalar parameters are among them, in memory.
+  struct Static {
+    std::vector<Parameter> params;
+    std::shared_ptr<const bytecode::Program> program;
+  };
+  struct Cache;
 
-  std::string name_;
-  std::vector<Parameter> params_;
+  Static compile(Kernel) const;
+  const Static& compiled_for(const std::vector<int64_t>& sizes) const;
+
+  Kernel kernel_;
   Precision precision_;
-  std::shared_ptr<const bytecode::Program> program_;
+  std::vector<Var> symbols_;  // the last scalar parameters
+  std::shared_ptr<Cache> cache_;
 };
 
 // An expression without loads, compiled once.
@@ -62,12 +70,12 @@ class CompiledScalar {
   CompiledKernel kernel_;
 };
 
-// Runs a definition. `args` have the types and shapes of the parameters, which are static, then the types of the scalar
-// parameters; in float64 mode, arguments for float parameters may be float64.
+// Runs a definition. `args` have the types and shapes of the parameters, then the types of the scalar parameters, then
+// there is an int64 for each symbol, sorted by name; in float64 mode, arguments for float parameters may be float64.
 EvaluationResult evaluate(const TensorFunction&, std::span<const Constant> args, Precision = Precision::specified);
 
 // Runs a kernel. `args` are the contents of its `read` parameters in storage order, then the values of its scalar
-// parameters, of rank 0; results are its `write` parameters.
+// parameters, of rank 0, the sizes that are its symbols among them; results are its `write` parameters.
 EvaluationResult evaluate(const Kernel&, std::span<const Constant> args, Precision = Precision::specified);
 
 }  // namespace dlcc::tensor

@@ -241,16 +241,19 @@ Expr max(Expr a, Expr b) { return binary(BinaryOp::max, std::move(a), std::move(
 Expr floor_div(Expr a, Expr b) { return binary(BinaryOp::floor_div, std::move(a), std::move(b)); }
 Expr floor_mod(Expr a, Expr b) { return binary(BinaryOp::floor_mod, std::move(a), std::move(b)); }
 
-Expr symbol_var(const Symbol& symbol) {
-  // Variables are compared by address, so that all expressions must share the variable of a symbol. The table only
-  // grows, and it is never iterated.
+// Variables are compared by address, so that all expressions must share the variable of a symbol. The table only grows,
+// and it is never iterated.
+static Var variable_of_symbol(const std::string& name, bool make) {
   static std::mutex mutex;
   static std::map<std::string, Var> variables;
   std::lock_guard lock(mutex);
-  Var& var = variables[symbol.name];
-  if (!var) var = make_var(symbol.name);
-  return var;
+  auto it = variables.find(name);
+  if (it == variables.end() && make) it = variables.emplace(name, make_var(name)).first;
+  return it == variables.end() ? nullptr : it->second;
 }
+
+Expr symbol_var(const Symbol& symbol) { return variable_of_symbol(symbol.name, true); }
+bool is_symbol_var(const Var& v) { return variable_of_symbol(v->name, false) == v; }
 
 // ---- comparison
 

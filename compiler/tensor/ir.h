@@ -214,6 +214,7 @@ std::optional<int64_t> constant_integer(const Expr&);  // value of an integer or
 bool is_literal(const Expr&, double value);            // a literal of any type with this value
 bool structurally_equal(const Expr&, const Expr&);
 Expr symbol_var(const Symbol&);  // the one variable for the symbol's name
+bool is_symbol_var(const Var&);  // whether it is that of a symbol with its name
 
 // ---- definitions
 
@@ -353,13 +354,17 @@ struct Parameter {
   Access access;
 };
 
+// No tensor has more elements: who calls a kernel has checked it, so that no index arithmetic wraps.
+constexpr int64_t most_elements = int64_t{1} << 40;
+
 // A scheduled function. Its parameters do not overlap in memory, except for a result that the memory plan stores in
 // place of an operand (ScheduledFunction::in_place).
 struct Kernel {
   std::string name;
   std::vector<Parameter> params;  // inputs, then outputs, then scratch
   Stmt body;
-  std::vector<Var> scalars = {};  // further parameters, passed by value
+  // Further parameters, passed by value: those of the function, then a variable for each symbol, sorted by name.
+  std::vector<Var> scalars = {};
 };
 
 // ---- layouts
@@ -376,7 +381,7 @@ struct Layout {
   struct Part {
     int axis;          // of the logical tensor
     int64_t divisor;   // logical elements per step of this dimension
-    int64_t extent;    // of this dimension, halo included
+    Dim extent;        // of this dimension, halo included; symbolic only for a whole axis without halo
     int64_t halo = 0;  // elements before logical index 0
     bool operator==(const Part&) const = default;
   };

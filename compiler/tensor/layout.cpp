@@ -24,7 +24,7 @@ class Packer {
   Packer(const Layout& layout, const std::vector<int64_t>& shape) : extents_(shape), at_(shape.size(), 0) {
     std::vector<int64_t> strides = row_major_strides(shape);
     for (const Layout::Part& p : layout.parts)
-      loops_.push_back({p.axis, p.divisor, p.extent, strides[p.axis] * p.divisor, 1});
+      loops_.push_back({p.axis, p.divisor, p.extent.value(), strides[p.axis] * p.divisor, 1});
     for (size_t d = loops_.size(); d-- > 1;) loops_[d - 1].to = loops_[d].to * loops_[d].extent;
     for (size_t d = 0; d < loops_.size(); ++d) first_ += layout.parts[d].halo * loops_[d].to;
   }
@@ -90,9 +90,9 @@ std::vector<std::byte> pack_nibbles(const std::vector<std::byte>& bytes) {
 
 }  // namespace
 
-std::vector<int64_t> physical_shape(const Layout& layout, const std::vector<int64_t>& logical) {
+Shape physical_shape(const Layout& layout, const Shape& logical) {
   if (layout.is_dense()) return logical;
-  std::vector<int64_t> shape;
+  Shape shape;
   for (const Layout::Part& p : layout.parts) shape.push_back(p.extent);
   return shape;
 }
@@ -121,62 +121,64 @@ std::vector<Expr> logical_index(const Layout& layout, int logical_rank, const st
   return index;
 }
 
-Layout blocked_layout(const std::vector<int64_t>& shape, int axis, int64_t block, Layout::Tail tail) {
+Layout blocked_layout(const Shape& shape, int axis, int64_t block, Layout::Tail tail) {
   Layout layout;
+  const int64_t extent = shape[axis].value();
   for (int a = 0; a < static_cast<int>(shape.size()); ++a) {
     if (a == axis)
-      layout.parts.push_back({a, block, ceil_div(shape[a], block)});
+      layout.parts.push_back({a, block, ceil_div(extent, block)});
     else
       layout.parts.push_back({a, 1, shape[a]});
   }
   layout.parts.push_back({axis, 1, block});
-  layout.tail = shape[axis] % block ? tail : Layout::Tail::none;
+  layout.tail = extent % block ? tail : Layout::Tail::none;
   return layout;
 }
 
-bool has_halo(const Layout::Part& part, int64_t extent) {
-  return part.halo > 0 || (part.divisor == 1 && part.extent > extent);
+bool has_halo(const Layout::Part& part, const Dim& extent) {
+  return part.halo > 0 || (part.divisor == 1 && part.extent.is_constant() && part.extent.value() > extent.value());
 }
 
-bool has_halo(const Layout& layout, const std::vector<int64_t>& logical) {
+bool has_halo(const Layout& layout, const Shape& logical) {
   return std::ranges::any_of(layout.parts, [&](const Layout::Part& p) { return has_halo(p, logical[p.axis]); });
 }
 
-Layout explicit_layout(Layout layout, const std::vector<int64_t>& logical) {
+Layout explicit_layout(Layout layout, const Shape& logical) {
   if (layout.is_dense())
     for (int a = 0; a < static_cast<int>(logical.size()); ++a) layout.parts.push_back({a, 1, logical[a]});
   return layout;
 }
 
-Layout with_halo(Layout layout, const std::vector<int64_t>& logical, const std::vector<Range>& wanted) {
+Layout with_halo(Layout layout, const Shape& logical, const std::vector<Range>& wanted) {
   if (wanted.empty()) return layout;
   layout = explicit_layout(std::move(layout), logical);
   for (Layout::Part& part : layout.parts) {
-    if (std::ranges::count(layout.parts, part.axis, &Layout::Part::axis) > 1) continue;
+    if (std::ranges::count(layout.parts, part.axis, &Layout::Part::axis) > 1 || !part.extent.is_constant()) continue;
     const Range& r = wanted[part.axis];
     int64_t halo = std::max(-r.low, part.halo);
-    int64_t end = std::max(r.high + 1, part.extent - part.halo);
+    int64_t end = std::max(r.high + 1, part.extent.value() - part.halo);
     part.halo = halo, part.extent = halo + end;
   }
   return normalized(layout, logical);
 }
 
-bool is_stored(const Layout& layout, int axis, int64_t extent, const Range& range) {
-  bool inside = range.low >= 0 && range.high < extent;
+bool is_stored(const Layout& layout, int axis, const Dim& extent, const Range& range) {
+  bool inside = range.low >= 0 && provably_lt(range.high, extent);
   return inside || std::ranges::any_of(layout.parts, [&](const Layout::Part& p) {
-           return p.axis == axis && has_halo(p, extent) && range.low >= -p.halo && range.high < p.extent - p.halo;
+           return p.axis == axis && has_halo(p, extent) && range.low >= -p.halo &&
+                  range.high < p.extent.value() - p.halo;
          });
 }
 
-Layout normalized(const Layout& layout, const std::vector<int64_t>& logical) {
+Layout normalized(const Layout& layout, const Shape& logical) {
   if (layout.is_dense()) return {};
-  if (element_count(physical_shape(layout, logical)) != element_count(logical)) return layout;
+  if (product(physical_shape(layout, logical)) != product(logical)) return layout;
   // Row-major: from the last part to the first, axes decrease, and the divisors of one axis increase.
   int axis = static_cast<int>(logical.size());
   int64_t divisor = 0;
   for (size_t k = layout.parts.size(); k-- > 0;) {
     const Layout::Part& part = layout.parts[k];
-    if (part.extent == 1) continue;
+    if (part.extent == Dim(1)) continue;
     if (part.axis > axis || (part.axis == axis && part.divisor < divisor)) return layout;
     axis = part.axis, divisor = part.divisor;
   }
@@ -185,7 +187,7 @@ Layout normalized(const Layout& layout, const std::vector<int64_t>& logical) {
 
 Constant pack(const Constant& c, const Layout& layout) {
   if (layout.is_dense()) return c;
-  std::vector<int64_t> shape = physical_shape(layout, c.shape());
+  std::vector<int64_t> shape = static_shape(physical_shape(layout, shape_of(c.shape())));
   int64_t count = element_count(shape);
   Packer packer(layout, c.shape());
   if (bits(c.dtype()) == 4) {

@@ -1,4 +1,4 @@
-// Layouts as index maps between logical and physical tensors (Layout in ir.h). Logical shapes are static.
+// Layouts as index maps between logical and physical tensors (Layout in ir.h).
 #pragma once
 
 #include "support/constant.h"
@@ -8,7 +8,7 @@
 namespace dlcc::tensor {
 
 // The extents of the physical dimensions.
-std::vector<int64_t> physical_shape(const Layout&, const std::vector<int64_t>& logical);
+Shape physical_shape(const Layout&, const Shape& logical);
 
 // The physical index of a logical index, simplified under `ranges`.
 std::vector<Expr> physical_index(const Layout&, const std::vector<Expr>& logical, const Ranges& ranges = {});
@@ -18,26 +18,26 @@ std::vector<Expr> physical_index(const Layout&, const std::vector<Expr>& logical
 std::vector<Expr> logical_index(const Layout&, int logical_rank, const std::vector<Expr>& physical);
 
 // The layout of a tensor of shape `shape` with one axis in blocks, and the block innermost: parts (.., axis / block,
-// .., axis mod block).
-Layout blocked_layout(const std::vector<int64_t>& shape, int axis, int64_t block, Layout::Tail tail);
+// .., axis mod block). The extent of that axis is a number.
+Layout blocked_layout(const Shape& shape, int axis, int64_t block, Layout::Tail tail);
 
 // The same layout with its parts listed, if it is the dense one.
-Layout explicit_layout(Layout, const std::vector<int64_t>& logical);
+Layout explicit_layout(Layout, const Shape& logical);
 
 // Whether a part, whose axis has the given extent, is stored with a halo; whether any part of a layout is.
-bool has_halo(const Layout::Part&, int64_t extent);
-bool has_halo(const Layout&, const std::vector<int64_t>& logical);
+bool has_halo(const Layout::Part&, const Dim& extent);
+bool has_halo(const Layout&, const Shape& logical);
 
 // The layout with its halo extended so that indices wanted[d] of each logical axis d are stored. Axes stored in blocks
-// get no halo.
-Layout with_halo(Layout, const std::vector<int64_t>& logical, const std::vector<Range>& wanted);
+// and those of symbolic extent get no halo.
+Layout with_halo(Layout, const Shape& logical, const std::vector<Range>& wanted);
 
 // Whether every index of an axis in the range is stored: in the axis' extent or in its halo.
-bool is_stored(const Layout&, int axis, int64_t extent, const Range&);
+bool is_stored(const Layout&, int axis, const Dim& extent, const Range&);
 
 // The dense layout, if the layout keeps all elements in row-major order without padding, as that of a blocked image of
 // one pixel does; else the layout itself.
-Layout normalized(const Layout&, const std::vector<int64_t>& logical);
+Layout normalized(const Layout&, const Shape& logical);
 
 // The constant's elements in the order of the layout; elements of halo and tail are zero.
 Constant pack(const Constant&, const Layout&);

@@ -157,6 +157,7 @@ Kernel Parser::kernel() {
     }
     if (!peek().is(")")) expect(",");
   }
+  for (const auto& [name, symbol] : symbols_) k.scalars.push_back(as<VarRef>(symbol_var(symbol))->var);
   expect("{");
   k.body = block();
   symbols_.clear();

@@ -235,12 +235,15 @@ void Printer::stmt(const Stmt& s, int indent) {
 void Printer::kernel(const Kernel& k) {
   std::vector<Shape> shapes;
   for (const Parameter& p : k.params) shapes.push_back(p.buffer->shape);
+  for (const Var& v : k.scalars)
+    if (is_symbol_var(v)) shapes.push_back({Dim::symbol({v->name})});
   std::string header = "kernel " + quoted_name(k.name) + symbols(shapes), params;
   for (const Parameter& p : k.params) {
     std::string_view access = p.access == Access::read ? "read" : p.access == Access::write ? "write" : "scratch";
     params += fmt::format("{}{} {}", params.empty() ? "" : ", ", access, declaration(p.buffer));
   }
-  for (const Var& v : k.scalars) params += (params.empty() ? "" : ", ") + declaration(v);
+  for (const Var& v : k.scalars)
+    if (!is_symbol_var(v)) params += (params.empty() ? "" : ", ") + declaration(v);
   line(0, fmt::format("{}({}) {{", header, params));
   block(k.body, 1);
   line(0, "}");
@@ -279,7 +282,7 @@ std::string str(const Layout& layout) {
   for (const Layout::Part& p : layout.parts) {
     text += fmt::format("{}{}", text.empty() ? "" : " ", p.axis);
     if (p.divisor != 1) text += fmt::format("/{}", p.divisor);
-    text += fmt::format(":{}", p.extent);
+    text += ":" + p.extent.str();
     if (p.halo) text += fmt::format("+{}", p.halo);
   }
   if (layout.tail == Layout::Tail::zero) text += " zero";

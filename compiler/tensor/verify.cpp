@@ -15,6 +15,7 @@
 //   * Each element of each result is written (checked for static shapes).
 // Kernels
 //   * Parameters are global: inputs, then outputs, then scratch. Inputs are not written; each output is.
+//   * The symbols in the shapes of parameters are scalar parameters.
 //   * Each buffer is declared once, before its uses.
 //   * Extents and indices are int64. A stored value has the buffer's type.
 //   * Indices of register buffers depend on variables of unrolled and vector loops only.
@@ -246,7 +247,10 @@ void Verifier::kernel(const Kernel& k) {
     expect(p.buffer->scope == Scope::global, "the parameter {} is not global", p.buffer->name);
     expect(p.access >= last, "the parameter {} is not in the order inputs, outputs, scratch", p.buffer->name);
     last = p.access;
-    buffer(p.buffer), symbols_of(p.buffer->shape);
+    buffer(p.buffer);
+    for (const Dim& d : p.buffer->shape)
+      for (const Symbol& s : d.symbols())
+        expect(scope_.contains(as<VarRef>(symbol_var(s))->var), "the symbol {} is no scalar parameter", s.name);
     readable_.insert(p.buffer);
   }
   stmt(k.body);

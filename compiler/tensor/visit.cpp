@@ -272,6 +272,38 @@ Stmt rewrite(const Stmt& s, const std::function<Expr(const Expr&)>& on_expr,
 Expr substitute(const Expr& e, const Substitution& map) { return map.empty() ? e : rewrite(e, replacing(map)); }
 Stmt substitute(const Stmt& s, const Substitution& map) { return map.empty() ? s : rewrite(s, replacing(map)); }
 
+static Expr rewrite_load(const Load& l, const MapAccess& map) {
+  Load other = l;
+  map(other.buffer, other.indices);
+  return load(std::move(other.buffer), std::move(other.indices), std::move(other.otherwise));
+}
+
+Expr rewrite_accesses(const Expr& root, const MapAccess& map) {
+  return rewrite(root, [&](const Expr& e) { return as<Load>(e) ? rewrite_load(*as<Load>(e), map) : e; });
+}
+
+Stmt rewrite_accesses(const Stmt& root, const MapAccess& map) {
+  auto on_expr = [&](const Expr& e) { return as<Load>(e) ? rewrite_load(*as<Load>(e), map) : e; };
+  return rewrite(root, on_expr, [&](const Stmt& s) {
+    if (const Store* x = as<Store>(s)) {
+      Store other = *x;
+      map(other.buffer, other.indices);
+      return make_stmt(std::move(other));
+    }
+    if (const Prefetch* x = as<Prefetch>(s)) {
+      Prefetch other = *x;
+      map(other.buffer, other.indices);
+      return make_stmt(std::move(other));
+    }
+    if (const IntrinsicCall* x = as<IntrinsicCall>(s)) {
+      IntrinsicCall other = *x;
+      for (Region& r : other.operands) map(r.buffer, r.begin);
+      return make_stmt(std::move(other));
+    }
+    return s;
+  });
+}
+
 void rewrite_stage(Stage& stage, const std::function<Expr(const Expr&)>& f) {
   for (Expr& v : stage.values) v = rewrite(v, f);
   for (Requirement& r : stage.requirements) r.condition = rewrite(r.condition, f);

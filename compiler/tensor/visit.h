@@ -63,6 +63,11 @@ Expr rewrite(const Expr&, const std::function<Expr(const Expr&)>& rewrite);
 Stmt rewrite(const Stmt&, const std::function<Expr(const Expr&)>& on_expr,
              const std::function<Stmt(const Stmt&)>& on_stmt = {});
 
+// Replaces the buffer and the indices of each access: a load, a store, a prefetch or an operand of an intrinsic call.
+using MapAccess = std::function<void(Buffer&, std::vector<Expr>& indices)>;
+Expr rewrite_accesses(const Expr&, const MapAccess&);
+Stmt rewrite_accesses(const Stmt&, const MapAccess&);
+
 // Replaces variables by expressions. Loops and lets bind unique variables, so that no variable is captured.
 using Substitution = std::map<Var, Expr>;
 Expr substitute(const Expr&, const Substitution&);

@@ -255,9 +255,11 @@ std::vector<tensor::Layout> Parser::layouts(const AttrValue& value, const Source
         integer(part.axis);
         if (skip("/")) integer(part.divisor);
         good &= skip(":");
-        integer(part.extent);
+        int64_t extent = 0;
+        integer(extent);
+        part.extent = extent;
         if (skip("+")) integer(part.halo);
-        good &= part.axis >= 0 && part.divisor > 0 && part.extent > 0 && part.halo >= 0;
+        good &= part.axis >= 0 && part.divisor > 0 && extent > 0 && part.halo >= 0;
         layout.parts.push_back(part);
       }
       skip(" ");

@@ -22,6 +22,15 @@ KernelEmitter::Captured KernelEmitter::captured_by(const Stmt& s) const {
     if (std::erase(free.buffers, p.buffer)) result.buffers.emplace_back(p.buffer.get(), memory_.at(p.buffer.get()));
   for (const Buffer& b : free.buffers) result.buffers.emplace_back(b.get(), memory_.at(b.get()));
   for (const Var& v : free.variables) result.variables.emplace_back(v, bindings_.at(v.get()));
+  for (const auto& [buffer, memory] : result.buffers)  // for the strides
+    for (const Dim& d : buffer->shape)
+      for (const Symbol& s : d.symbols()) {
+        const Var& v = as<VarRef>(symbol_var(s))->var;
+        if (!std::ranges::count(free.variables, v)) {
+          free.variables.push_back(v);
+          result.variables.emplace_back(v, bindings_.at(v.get()));
+        }
+      }
   std::ranges::sort(result.variables, {}, [](const auto& v) { return v.second.order; });
   return result;
 }

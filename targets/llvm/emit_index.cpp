@@ -1,4 +1,5 @@
 // Indices as linear forms over loop counters and the vector's lane: their sums, addresses and bounds.
+#include <algorithm>
 #include <cstdlib>
 #include <numeric>
 
@@ -150,16 +151,58 @@ std::optional<int> KernelEmitter::depth_of(const Expr& e) const {
   }
 }
 
+const Shape& KernelEmitter::strides_of(const BufferNode& buffer) {
+  auto [it, is_new] = strides_.try_emplace(&buffer);
+  Shape& strides = it->second;
+  if (!is_new) return strides;
+  strides = shape_of(buffer.strides);
+  if (strides.empty()) strides.resize(buffer.shape.size(), 1);
+  for (size_t d = strides.size(); buffer.strides.empty() && d-- > 1;) strides[d - 1] = strides[d] * buffer.shape[d];
+  return strides;
+}
+
+// An equal expression that lives as long as the statement's memo.
+Expr KernelEmitter::kept(const Expr& e) {
+  auto known = std::ranges::find_if(kept_, [&](const Expr& k) { return structurally_equal(k, e); });
+  return known != kept_.end() ? *known : kept_.emplace_back(e);
+}
+
+Value* KernelEmitter::value_of(const Dim& d) { return scalar_of(linearize(kept(Expr(d)))); }
+
+// The greatest number that divides all coefficients.
+static int64_t common_factor(const Dim& d) {
+  int64_t factor = 0;
+  for (const Dim::Term& t : d.terms()) factor = std::gcd(factor, t.coefficient);
+  return std::max<int64_t>(factor, 1);
+}
+
+// A symbolic stride multiplies each term of the index, so that products with the counters of outer loops are hoisted
+// out of inner ones.
+Linear KernelEmitter::times(const Expr& index, const Dim& stride) {
+  Linear result;
+  if (auto number = stride.constant()) {
+    result = linearize(index);
+    scale(b_, result, *number);
+    return result;
+  }
+  const int64_t factor = common_factor(stride);
+  const Expr rest(floor_div(stride, factor));
+  auto add_product = [&](const Expr& e, int64_t coefficient) {
+    Linear product = linearize(kept(e));
+    scale(b_, product, wrapping_mul(coefficient, factor));
+    add(b_, result, product);
+  };
+  ExprOrder order;
+  const tensor::Linear form = linear_form(index, order);
+  for (const auto& [atom, coefficient] : form.terms) add_product(atom * rest, coefficient);
+  if (form.constant != 0) add_product(rest, form.constant);
+  return result;
+}
+
 Linear KernelEmitter::flatten(const BufferNode& buffer, const std::vector<Expr>& indices) {
   Linear result;
-  std::vector<int64_t> shape = static_shape(buffer.shape);
-  int64_t dense = 1;
-  for (size_t d = indices.size(); d-- > 0;) {
-    Linear index = linearize(indices[d]);
-    scale(b_, index, buffer.strides.empty() ? dense : buffer.strides[d]);
-    add(b_, result, index);
-    dense *= shape[d];
-  }
+  const Shape& strides = strides_of(buffer);
+  for (size_t d = indices.size(); d-- > 0;) add(b_, result, times(indices[d], strides[d]));
   // Dimensions that split the lanes between them may be contiguous, or of constant stride, again.
   auto lanes = result.varying ? known_lanes(result) : std::nullopt;
   int64_t step = lanes && lanes->size() > 1 ? (*lanes)[1] - (*lanes)[0] : 0;
@@ -219,12 +262,14 @@ llvm::Align KernelEmitter::alignment_of(const Memory& memory, const Linear& offs
 
 // ---- bounds ----------------------------------------------------------------------------------------------
 
-Value* KernelEmitter::inside(const Linear& index, int64_t extent) {
-  if (auto range = index.range(lanes_ ? lanes_->count : 1)) {
-    if (range->low >= 0 && range->high < extent) return nullptr;
-    if (range->high < 0 || range->low >= extent) return b_.getFalse();
+Value* KernelEmitter::inside(const Linear& index, const Dim& extent) {
+  auto number = extent.constant();
+  if (auto range = number ? index.range(lanes_ ? lanes_->count : 1) : std::nullopt) {
+    if (range->low >= 0 && range->high < *number) return nullptr;
+    if (range->high < 0 || range->low >= *number) return b_.getFalse();
   }
-  if (index.is_uniform()) return b_.CreateICmpULT(scalar_of(index), b_.getInt64(extent));
+  Value* end = number ? b_.getInt64(static_cast<uint64_t>(*number)) : value_of(extent);
+  if (index.is_uniform()) return b_.CreateICmpULT(scalar_of(index), end);
   if (index.lane == 1 && !index.varying) {
     // Lanes [low, high) are inside. 32-bit comparisons: half the vectors that 64-bit ones need.
     Value *base = scalar_of(index), *zero = b_.getInt64(0), *count = b_.getInt64(lanes_->count);
@@ -233,12 +278,11 @@ Value* KernelEmitter::inside(const Linear& index, int64_t extent) {
       v = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, v, count);
       return splat(b_.CreateTrunc(v, b_.getInt32Ty()));
     };
-    Value *low = clamped(b_.CreateSub(zero, base)), *high = clamped(b_.CreateSub(b_.getInt64(extent), base));
+    Value *low = clamped(b_.CreateSub(zero, base)), *high = clamped(b_.CreateSub(end, base));
     Value* lane = b_.CreateStepVector(low->getType());
     return b_.CreateAnd(b_.CreateICmpSGE(lane, low), b_.CreateICmpSLT(lane, high));
   }
-  Value* lanes = vector_of(index);
-  return b_.CreateICmpULT(lanes, constant_like(lanes, extent));
+  return b_.CreateICmpULT(vector_of(index), splat(end));
 }
 
 }  // namespace dlcc::targets

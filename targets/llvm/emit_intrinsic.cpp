@@ -15,10 +15,6 @@ namespace {
 
 constexpr std::string_view function_rule = "call ", instruction_rule = "llvm.";
 
-std::vector<int64_t> strides_of(const BufferNode& b) {
-  return b.strides.empty() ? row_major_strides(static_shape(b.shape)) : b.strides;
-}
-
 llvm::Align natural_alignment(const BufferNode& b) { return llvm::Align(static_cast<uint64_t>(element_bytes(b.type))); }
 
 }  // namespace
@@ -45,10 +41,10 @@ void KernelEmitter::emit_function_call(const IntrinsicCall& x, const std::string
   std::vector<Value*> arguments;
   for (size_t k = 0; k < x.operands.size(); ++k) {
     const BufferNode& buffer = *x.operands[k].buffer;
-    std::vector<int64_t> strides = strides_of(buffer);
+    const Shape& strides = strides_of(buffer);
     arguments.push_back(pointer_to(x.operands[k]));
     for (int d = buffer.rank() - x.intrinsic->operands[k].buffer->rank(); d + 1 < buffer.rank(); ++d)
-      arguments.push_back(b_.getInt64(static_cast<uint64_t>(strides[static_cast<size_t>(d)])));
+      arguments.push_back(value_of(strides[static_cast<size_t>(d)]));
   }
   std::vector<llvm::Type*> types;
   for (Value* a : arguments) types.push_back(a->getType());

@@ -10,6 +10,8 @@
 
 #include "targets/llvm/debug_info.h"
 #include "targets/llvm/kernel_emitter.h"
+#include "tensor/index_facts.h"
+#include "tensor/passes/parallel_loops.h"
 #include "tensor/visit.h"
 
 namespace dlcc::targets {
@@ -56,11 +58,16 @@ KernelEmitter::KernelEmitter(const CodeLevel& level, const llvm::MCSubtargetInfo
 void KernelEmitter::emit(int max_depth) {
   for (unsigned i = 0; i < kernel_.params.size(); ++i) {
     const BufferNode& buffer = *kernel_.params[i].buffer;
-    int64_t elements = product(buffer.shape).value();
+    int64_t elements = product(buffer.shape).constant().value_or(-1);
     memory_[&buffer] = {function_->getArg(i), false, std::max(buffer.alignment, element_bytes(buffer.type)), elements};
   }
   unsigned next = static_cast<unsigned>(kernel_.params.size());
-  for (const Var& v : kernel_.scalars) bind(v, function_->getArg(next++), false, std::nullopt);
+  const Ranges sizes = ranges_of(symbols_of(kernel_));
+  for (const Var& v : kernel_.scalars) {
+    auto size = sizes.find(v);
+    const bool is_size = size != sizes.end();
+    bind(v, function_->getArg(next++), is_size, is_size ? std::optional(size->second) : std::nullopt);
+  }
   register_index_ = find_register_index(kernel_);
   outlined_ = find_outlined_nests(kernel_, level_.machine, max_depth, threads_, register_index_);
   emit_function([&] {
@@ -80,6 +87,7 @@ void KernelEmitter::emit_function(const std::function<void()>& body) {
 
 void KernelEmitter::begin_statement() {
   memos_.back().clear();
+  kept_.clear();
   loads_.clear();
 }
 
@@ -138,7 +146,10 @@ void KernelEmitter::emit_for(const For& x) {
     bool unroll = x.kind == LoopKind::unrolled || extent.constant == 1;
     if (x.kind == LoopKind::vector && !lanes_) return emit_vector_loop(x, extent.constant);
     if (unroll || register_index_.count(x.var.get())) return emit_unrolled(x, extent.constant);
-    if (x.kind == LoopKind::parallel && threads_ > 1 && !lanes_) return emit_parallel(x, extent.constant);
+    if (x.kind == LoopKind::parallel && threads_ > 1 && !lanes_)
+      return emit_parallel(x, b_.getInt64(static_cast<uint64_t>(extent.constant)), extent.constant);
+  } else if (x.kind == LoopKind::parallel && threads_ > 1 && !lanes_) {
+    return emit_parallel(x, scalar_of(extent), typical_extent(x));
   }
   emit_scalar_loop(x);
 }
@@ -348,7 +359,8 @@ void emit_kernel(llvm::Function* function, const Kernel& kernel, const std::vect
     if (kernel.params[i].access == Access::read) attributes.addAttribute(llvm::Attribute::ReadOnly);
     attributes.addAlignmentAttr(
         llvm::Align(static_cast<uint64_t>(std::max(buffer.alignment, element_bytes(buffer.type)))));
-    if (int64_t bytes = storage_bytes(buffer.type, product(buffer.shape).value()); bytes > 0)
+    auto elements = product(buffer.shape).constant();
+    if (int64_t bytes = elements ? storage_bytes(buffer.type, *elements) : 0; bytes > 0)
       attributes.addDereferenceableAttr(static_cast<uint64_t>(bytes));
     function->addParamAttrs(i, attributes);
   }

@@ -55,19 +55,15 @@ Value* KernelEmitter::emit_load(const Load& x) {
   Value* otherwise = x.otherwise ? emit(x.otherwise) : llvm::Constant::getNullValue(value_type(type));
   if (memory.elements == 0) return otherwise;
 
-  std::vector<int64_t> shape = static_shape(x.buffer->shape);
+  const Shape& strides = strides_of(*x.buffer);
   Linear offset;
   Value* mask = guard_;
-  int64_t dense = 1;
   for (size_t d = x.indices.size(); d-- > 0;) {
-    Linear index = linearize(x.indices[d]);
-    if (Value* in = x.otherwise ? inside(index, shape[d]) : nullptr) {
+    if (Value* in = x.otherwise ? inside(linearize(x.indices[d]), x.buffer->shape[d]) : nullptr) {
       if (mask) match_lanes({&mask, &in});
       mask = mask ? b_.CreateAnd(mask, in) : in;
     }
-    scale(b_, index, x.buffer->strides.empty() ? dense : x.buffer->strides[d]);
-    add(b_, offset, index);
-    dense *= shape[d];
+    add(b_, offset, times(x.indices[d], strides[d]));
   }
   Value* value = load_elements(memory, type, offset, mask, otherwise);
   if (!mask) loads_.emplace_back(x, value);
@@ -155,6 +151,7 @@ Value* KernelEmitter::gather(const Memory& memory, DType type, const Linear& off
   Value* pointers = b_.CreateGEP(storage_type(type), memory.pointer, offsets);
   Value* all =
       llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(b_.getInt1Ty(), static_cast<unsigned>(lanes_->count)));
+  if (mask && memory.elements < 0) all = mask;  // there may be no element 0
   value = from_storage(b_.CreateMaskedGather(vector, pointers, llvm::Align(static_cast<uint64_t>(size)), all), type);
   return mask ? b_.CreateSelect(mask, value, splat(otherwise)) : value;
 }
@@ -190,14 +187,20 @@ Value* KernelEmitter::load_nibble(const Memory& memory, DType type, const Linear
   return b_.CreateSelect(mask, value, otherwise);
 }
 
-void KernelEmitter::store_nibble(const Memory& memory, Value* index, Value* value) {
+void KernelEmitter::store_nibble(const Memory& memory, const Dim& elements, Value* index, Value* value) {
   Value* pointer = b_.CreateGEP(b_.getInt8Ty(), memory.pointer, b_.CreateAShr(index, b_.getInt64(1)));
   Value* byte = b_.CreateAlignedLoad(b_.getInt8Ty(), pointer, llvm::Align(1));
   Value* shift = b_.CreateShl(b_.CreateAnd(b_.CreateTrunc(index, b_.getInt8Ty()), b_.getInt8(1)), b_.getInt8(2));
   Value* other = b_.CreateAnd(byte, b_.CreateLShr(b_.getInt8(0xF0), shift));
-  if (memory.elements % 2)
-    other = b_.CreateSelect(b_.CreateICmpEQ(index, b_.getInt64(static_cast<uint64_t>(memory.elements - 1))),
-                            b_.getInt8(0), other);
+  Value* last = nullptr;
+  if (!elements.is_constant()) {
+    Value* count = value_of(elements);
+    last = b_.CreateAnd(b_.CreateICmpEQ(b_.CreateAdd(index, b_.getInt64(1)), count),
+                        b_.CreateTrunc(count, b_.getInt1Ty()));
+  } else if (elements.value() % 2) {
+    last = b_.CreateICmpEQ(index, b_.getInt64(static_cast<uint64_t>(elements.value() - 1)));
+  }
+  if (last) other = b_.CreateSelect(last, b_.getInt8(0), other);
   Value* bits = b_.CreateShl(b_.CreateAnd(value, b_.getInt8(15)), shift);
   b_.CreateAlignedStore(b_.CreateOr(other, bits), pointer, llvm::Align(1));
 }
@@ -208,7 +211,7 @@ void KernelEmitter::emit_store(const Store& x, Value* value) {
   const Memory& memory = memory_.at(x.buffer.get());
   DType type = x.buffer->type;
   Linear offset = flatten(*x.buffer, x.indices);
-  if (is_nibble(type)) return store_nibble(memory, scalar_of(offset), value);
+  if (is_nibble(type)) return store_nibble(memory, product(x.buffer->shape), scalar_of(offset), value);
   value = to_storage(value, type);
   int64_t size = element_bytes(type);
   if (memory.per_lane) {

@@ -87,7 +87,7 @@ class KernelEmitter {
     Value* pointer;
     bool per_lane = false;  // each element is a vector: one element for each lane of the surrounding vector loop
     int64_t alignment;
-    int64_t elements;
+    int64_t elements;  // -1: symbolic
   };
   using Memo = std::unordered_map<const tensor::ExprNode*, Value*>;
 
@@ -143,13 +143,18 @@ class KernelEmitter {
   // ---- indices (emit_index.cpp)
   Linear linearize(const tensor::Expr&);
   Linear flatten(const tensor::BufferNode&, const std::vector<tensor::Expr>& indices);
+  Linear times(const tensor::Expr& index, const Dim& stride);
+  const Shape& strides_of(const tensor::BufferNode&);  // in elements
+  Value* value_of(const Dim&);                         // i64
+  tensor::Expr kept(const tensor::Expr&);
   Value* scalar_of(const Linear&);                                       // the part that is equal in all lanes
   Value* vector_of(const Linear&);                                       // all lanes, i64
   std::optional<std::vector<int64_t>> known_lanes(const Linear&) const;  // without terms and constant
   std::optional<int> depth_of(const tensor::Expr&) const;
   Value* emit_before(Loop&, const tensor::Expr&);
   llvm::Align alignment_of(const Memory&, const Linear& offset, int64_t element_bytes);
-  Value* inside(const Linear& index, int64_t extent);  // 0 <= index < extent, scalar or per lane; null if always true
+  Value* inside(const Linear& index,
+                const Dim& extent);  // 0 <= index < extent, scalar or per lane; null if always true
 
   // ---- addresses (emit_address.cpp)
   Value* address(const Memory&, const Linear& offset, int64_t element_bytes);
@@ -168,7 +173,7 @@ class KernelEmitter {
   Value* load_and_shuffle(const Memory&, DType, const Linear& offset);
   Value* gather(const Memory&, DType, const Linear& offset, Value* mask, Value* otherwise);
   Value* load_nibble(const Memory&, DType, const Linear& offset, Value* mask, Value* otherwise);
-  void store_nibble(const Memory&, Value* index, Value* value);
+  void store_nibble(const Memory&, const Dim& elements, Value* index, Value* value);
   Value* from_storage(Value*, DType);
   Value* to_storage(Value*, DType);
   Value* safe_element(Value* otherwise, DType, bool one_per_lane);
@@ -220,9 +225,11 @@ class KernelEmitter {
   void emit_outlined_nest(const tensor::Stmt&);
 
   // ---- parallel loops (emit_parallel.cpp)
-  void emit_parallel(const tensor::For&, int64_t extent);
-  llvm::Function* emit_task(llvm::Function* share, llvm::StructType* frame, int64_t extent, uint64_t tasks);
-  void return_first_failure(Value* statuses, uint64_t tasks);
+  // `typical` is the extent that estimates assume: the extent itself, if it is a number.
+  void emit_parallel(const tensor::For&, Value* extent, int64_t typical);
+  llvm::Function* emit_task(llvm::Function* share, llvm::StructType* frame, Value* extent, uint64_t tasks);
+  void fork(llvm::Function* share, const Captured&, Value* extent, uint64_t tasks);
+  void return_failure(Value* status);
 
   // ---- helpers
   Value* splat(Value*);                              // broadcasts a scalar to all lanes; returns vectors unchanged
@@ -247,14 +254,16 @@ class KernelEmitter {
   int bound_ = 0;          // the number of variables bound so far
   tensor::Ranges ranges_;  // of bound variables, if known
   std::unordered_map<const tensor::BufferNode*, Memory> memory_;
-  const KernelDebug* debug_;  // null without -g
-  int line_ = 0;              // of the statement in the program's text
-  std::deque<Loop> loops_;    // of this function around the insertion point, innermost last
-  int loops_outside_ = 0;     // the number of loops around an outlined function's call
-  int branches_ = 0;          // the number of branches of this function around the insertion point
+  std::unordered_map<const tensor::BufferNode*, Shape> strides_;  // of buffers accessed so far
+  const KernelDebug* debug_;                                      // null without -g
+  int line_ = 0;                                                  // of the statement in the program's text
+  std::deque<Loop> loops_;  // of this function around the insertion point, innermost last
+  int loops_outside_ = 0;   // the number of loops around an outlined function's call
+  int branches_ = 0;        // the number of branches of this function around the insertion point
   std::set<const tensor::VarNode*> register_index_;  // variables that index register buffers: their loops are unrolled
   std::set<const tensor::StmtNode*> outlined_;       // statements that become functions
   std::vector<Memo> memos_;                          // innermost last; a guarded expression has a memo of its own
+  std::vector<tensor::Expr> kept_;                   // made for this statement: memos refer to their nodes
   std::vector<std::pair<tensor::Load, Value*>> loads_;  // unconditional loads of this statement
 };
 

@@ -79,7 +79,7 @@ class LayoutAssigner {
     }
     Layout result = view ? Layout{} : choose(f, call.args, layouts);
     const std::vector<tensor::Range>& halo = wanted_halos_[b.var->id];
-    if (!result.is_dense()) result = tensor::with_halo(result, static_shape(f.results[0]->shape), halo);
+    if (!result.is_dense()) result = tensor::with_halo(result, f.results[0]->shape, halo);
     for (size_t k = 0; k < f.results.size(); ++k) layouts.push_back(result);
     if (!result.is_dense()) layouts_[b.var->id] = result;
     bool any = std::ranges::any_of(layouts, [](const Layout& l) { return !l.is_dense(); });
@@ -87,7 +87,7 @@ class LayoutAssigner {
   }
 
   Layout blocked(const TensorFunction& f, int axis) const {
-    std::vector<int64_t> shape = static_shape(f.results[0]->shape);
+    const Shape& shape = f.results[0]->shape;
     return tensor::normalized(tensor::blocked_layout(shape, axis, channels_, Layout::Tail::unspecified), shape);
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tensor/analysis.h"
+#include "tensor/index_facts.h"
 #include "tensor/layout.h"
 #include "tensor/simplify.h"
 #include "tensor/verify.h"
@@ -15,15 +16,16 @@ Expr zero(DType type) { return literal(type, int64_t{0}); }
 
 class LayoutApplier {
  public:
-  explicit LayoutApplier(const std::map<Buffer, Layout>& layouts) : layouts_(layouts) {}
+  LayoutApplier(const std::map<Buffer, Layout>& layouts, const std::vector<Symbol>& symbols)
+      : layouts_(layouts), ranges_(ranges_of(symbols)) {
+    if (!symbols.empty()) facts_.emplace(symbols);
+  }
 
   Buffer physical(const Buffer& b) {
     auto layout = layouts_.find(b);
     if (layout == layouts_.end() || layout->second.is_dense()) return b;
     Buffer& p = buffers_[b];
-    if (!p)
-      p = make_buffer(b->name, b->type, shape_of(physical_shape(layout->second, static_shape(b->shape))), b->scope,
-                      b->alignment);
+    if (!p) p = make_buffer(b->name, b->type, physical_shape(layout->second, b->shape), b->scope, b->alignment);
     return p;
   }
 
@@ -31,14 +33,7 @@ class LayoutApplier {
     if (!s) return s;
     return std::visit(
         overloaded{
-            [&](const For& x) {
-              Expr extent = expr(x.extent);
-              auto bound = range_of(extent, ranges_);
-              DLCC_CHECK(bound, "loop {} has no bounded extent", x.var->name);
-              if (bound->high <= 0) return Stmt();
-              ranges_[x.var] = {0, bound->high - 1};
-              return for_loop(x.var, extent, x.kind, run(x.body));
-            },
+            [&](const For& x) { return loop(x); },
             [&](const Sequence& x) {
               std::vector<Stmt> body;
               for (const Stmt& b : x.body) body.push_back(run(b));
@@ -49,6 +44,7 @@ class LayoutApplier {
               Expr value = expr(x.value);
               auto range = value.type() == dtype::i64 ? range_of(value, ranges_) : std::nullopt;
               if (range) ranges_[x.var] = *range;
+              if (facts_) facts_->define(x.var, value);
               Stmt body = run(x.body);
               return body ? let(x.var, value, body) : nullptr;
             },
@@ -59,9 +55,12 @@ class LayoutApplier {
             [&](const IfThen& x) {
               Expr condition = expr(x.condition);
               Ranges outside = ranges_;
+              std::optional<IndexFacts> facts_outside = facts_;
               assume(condition);
+              if (facts_) facts_->assume(condition);
               Stmt a = run(x.then_body);
               ranges_ = std::move(outside);
+              facts_ = std::move(facts_outside);
               Stmt b = run(x.else_body);
               return a || b ? if_then(condition, a, b) : nullptr;
             },
@@ -82,6 +81,20 @@ class LayoutApplier {
   }
 
  private:
+  Stmt loop(const For& x) {
+    Expr extent = expr(x.extent);
+    auto bound = range_of(extent, ranges_);
+    DLCC_CHECK(bound || facts_, "loop {} has no bounded extent", x.var->name);
+    const int64_t high = bound ? std::min(bound->high, most_elements) : most_elements;
+    if (high <= 0) return nullptr;
+    ranges_[x.var] = {0, high - 1};
+    std::optional<IndexFacts> outside = facts_;
+    if (facts_) facts_->enter_loop(x.var, extent);
+    Stmt body = run(x.body);
+    facts_ = std::move(outside);
+    return for_loop(x.var, extent, x.kind, body);
+  }
+
   std::vector<Expr> exprs(const std::vector<Expr>& list) {
     std::vector<Expr> result;
     for (const Expr& e : list) result.push_back(expr(e));
@@ -117,7 +130,9 @@ class LayoutApplier {
     return result;
   }
 
-  bool is_inside(const Expr& index, const Dim& extent) const { return provably_in_range(index, extent, ranges_); }
+  bool is_inside(const Expr& index, const Dim& extent) const {
+    return provably_in_range(index, extent, ranges_) || (facts_ && facts_->in_range(index, extent));
+  }
 
   Expr inside(const std::vector<Expr>& index, const Shape& shape) const {
     Expr all = literal(dtype::boolean, int64_t{1});
@@ -158,7 +173,7 @@ class LayoutApplier {
     const auto& parts = layout->second.parts;
     if (std::ranges::count(parts, axis, &Layout::Part::axis) > 1) return Stored::padding;
     bool with_halo = std::ranges::any_of(parts, [&](const Layout::Part& p) {
-      return p.axis == axis && has_halo(p, b->shape[static_cast<size_t>(axis)].value());
+      return p.axis == axis && has_halo(p, b->shape[static_cast<size_t>(axis)]);
     });
     return with_halo ? Stored::zeros : Stored::nothing;
   }
@@ -174,12 +189,13 @@ class LayoutApplier {
   const std::map<Buffer, Layout>& layouts_;
   std::map<Buffer, Buffer> buffers_;
   Ranges ranges_;
+  std::optional<IndexFacts> facts_;  // with symbols only
 };
 
 }  // namespace
 
 Kernel apply_layouts(const Kernel& kernel, const std::map<Buffer, Layout>& layouts) {
-  LayoutApplier applier(layouts);
+  LayoutApplier applier(layouts, symbols_of(kernel));
   Kernel result{kernel.name, {}, nullptr, kernel.scalars};
   for (const Parameter& p : kernel.params) result.params.push_back({applier.physical(p.buffer), p.access});
   result.body = applier.run(kernel.body);

@@ -87,7 +87,7 @@ class AxisMerger {
   bool collect_dim(const Buffer& buffer, int d) {
     if (!dims_.insert({buffer, d}).second) return true;
     if (dims_.contains({buffer, d + 1}) || (d > 0 && dims_.contains({buffer, d - 1}))) return false;
-    if (const Layout* l = layout_of(buffer); l && !adjacent(*l, static_shape(buffer->shape), d)) return false;
+    if (const Layout* l = layout_of(buffer); l && !adjacent(*l, buffer->shape, d)) return false;
     for (const Stage& stage : f_.stages) {
       if (std::ranges::count(stage.results, buffer) && !collect_axis(stage, static_cast<size_t>(d))) return false;
       bool ok = true;
@@ -157,7 +157,7 @@ class AxisMerger {
   }
 
   // Whether dimensions d and d + 1 are one unsplit part each, adjacent and without halo.
-  static bool adjacent(const Layout& layout, const std::vector<int64_t>& shape, int d) {
+  static bool adjacent(const Layout& layout, const Shape& shape, int d) {
     if (layout.is_dense()) return true;
     auto whole = [&](const Layout::Part& p) {
       return std::ranges::count(layout.parts, p.axis, &Layout::Part::axis) == 1 && !has_halo(p, shape[p.axis]);
@@ -173,7 +173,7 @@ class AxisMerger {
     for (Layout::Part part : layout.parts) {
       bool second = part.axis > 0 && dims_.contains({buffer, part.axis - 1});
       if (second) {
-        parts.back().extent *= part.extent;
+        parts.back().extent = parts.back().extent * part.extent;
         continue;
       }
       int before = 0;  // the number of merged pairs of lower axes

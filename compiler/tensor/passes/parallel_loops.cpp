@@ -14,6 +14,17 @@ bool uses_outer_buffer(const Stmt& body) {
   return std::ranges::any_of(free_in(body).buffers, [](const Buffer& b) { return b->scope != Scope::global; });
 }
 
+bool is_of_symbols(const Expr& extent) {
+  return std::ranges::all_of(variables_in(extent), [](const Var& v) { return is_symbol_var(v); });
+}
+
+// Symbols have one value, typical_size, in all estimates.
+void assume_typical_sizes(const Expr& e, Ranges& ranges) {
+  if (constant_integer(e)) return;
+  for (const Var& v : variables_in(e))
+    if (is_symbol_var(v)) ranges[v] = {typical_size, typical_size};
+}
+
 class LoopSelector {
  public:
   LoopSelector(int threads, const Machine& machine, Ranges ranges = {})
@@ -77,6 +88,7 @@ class LoopSelector {
   }
 
   CostedStmt loop(const For& x) {
+    assume_typical_sizes(x.extent, ranges_);
     auto range = range_of(x.extent, ranges_);
     if (range) ranges_[x.var] = {0, std::max<int64_t>(range->high - 1, 0)};
     double extent = range ? static_cast<double>(std::max<int64_t>(range->high, 0)) : 1;
@@ -93,13 +105,15 @@ class LoopSelector {
 
   // Replaces `best_so_far` by this loop made parallel, if that costs less.
   void consider(CostedStmt& best_so_far, const For& x) {
-    auto extent = constant_integer(x.extent);
-    if (!extent || *extent < 2) return;
-    ranges_[x.var] = {0, *extent - 1};
+    if (constant_integer(x.extent).value_or(2) < 2) return;
+    auto range = range_of(x.extent, ranges_);
+    if (!range || (!constant_integer(x.extent) && !is_of_symbols(x.extent))) return;
+    const int64_t extent = std::max<int64_t>(range->high, 0);
+    ranges_[x.var] = {0, std::max<int64_t>(extent - 1, 0)};
     inside_ = true;
     CostedStmt body = best(x.body);
     inside_ = false;
-    int64_t longest = ceil_div(*extent, threads_);
+    int64_t longest = ceil_div(extent, threads_);
     double cost = static_cast<double>(longest) * body.cost + machine_.fork_cost;
     if (cost >= best_so_far.cost || uses_outer_buffer(x.body)) return;
     best_so_far = {make_stmt(For{x.var, x.extent, LoopKind::parallel, body.stmt}), cost};
@@ -137,6 +151,17 @@ int64_t count_tasks(const For& loop, int64_t extent, int threads, const Machine&
   double worth = iterations_per_thread * cost_of(loop.body, {}, machine) / machine.min_task_cost;
   return threads *
          static_cast<int64_t>(std::max(std::min({iterations_per_thread, worth, machine.max_tasks_per_thread}), 1.0));
+}
+
+int64_t typical_extent(const For& loop) {
+  Ranges ranges;
+  assume_typical_sizes(loop.extent, ranges);
+  auto range = range_of(loop.extent, ranges);
+  return range ? std::max<int64_t>(range->high, 1) : typical_size;
+}
+
+int64_t least_parallel_iterations(const For& loop, const Machine& machine) {
+  return 1 + static_cast<int64_t>(machine.fork_cost / std::max(cost_of(loop.body, {}, machine), 1.0));
 }
 
 }  // namespace dlcc::tensor

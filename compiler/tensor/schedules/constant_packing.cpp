@@ -30,11 +30,11 @@ void pad_constant_vectors(const ScheduleRequest& r, std::vector<Layout>& layouts
   const Layout& layout = layouts[r.function.params.size() + static_cast<size_t>(result - r.function.results.begin())];
   if (layout.is_dense()) return;
   int axis = layout.parts.back().axis;
-  int64_t block = layout.parts.back().extent;
+  int64_t block = layout.parts.back().extent.value();
   for (size_t k = 0; k < r.function.params.size(); ++k) {
     const Buffer& b = r.function.params[k];
     if (r.constant[k] && b->rank() == 1 && bits(b->type) >= 8 && read_along(last, b, axis))
-      layouts[k] = blocked_layout(static_shape(b->shape), 0, block, Layout::Tail::zero);
+      layouts[k] = blocked_layout(b->shape, 0, block, Layout::Tail::zero);
   }
 }
 

@@ -44,7 +44,7 @@ class Scheduler {
   // ---- copies of operands
 
   Stmt copy_data() {
-    StorageLoops loops = storage_loops(plan_.data_layout, static_shape(plan_.data_copy->shape));
+    StorageLoops loops = storage_loops(plan_.data_layout, plan_.data_copy->shape);
     std::vector<Expr> from = loops.index;
     for (size_t d = 0; d < from.size(); ++d) from[d] = from[d] * Expr(plan_.data_strides[d]);
     Stmt copy = store(plan_.data_copy, loops.index, load(plan_.contraction.data.buffer, from));
@@ -54,7 +54,7 @@ class Scheduler {
 
   Stmt pack() {
     const Buffer& from = plan_.contraction.weights.buffer;
-    StorageLoops loops = storage_loops(plan_.weights_layout, static_shape(from->shape));
+    StorageLoops loops = storage_loops(plan_.weights_layout, from->shape);
     std::vector<Expr> at(loops.vars.begin(), loops.vars.end());
     Expr value = load(from, loops.index, literal(from->type, int64_t{0}));
     return loops.wrap(store(plan_.panels, at, value), 0, loops.vars.size(), LoopKind::vector);

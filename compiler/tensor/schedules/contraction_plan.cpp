@@ -117,7 +117,7 @@ class Planner {
     reads_inside_ = !data().otherwise;
     if (reads_inside_ || !is_literal(data().otherwise, 0)) return;
     const Layout& layout = layout_of(data().buffer);
-    std::vector<int64_t> shape = static_shape(data().buffer->shape);
+    const Shape& shape = data().buffer->shape;
     std::vector<Range> read = ranges_read(data(), ranges_of(stage()));
     auto is_stored_in = [&](const Layout& l) {
       bool all = read.size() == shape.size();
@@ -135,7 +135,8 @@ class Planner {
   // evicted before the next panel reads them. A copy stores them next to each other.
   void gather_pixels() {
     if (plan_.data_copy || data().otherwise || extent(plan_.n_axis) < machine_.min_n_to_gather) return;
-    std::vector<int64_t> shape = static_shape(data().buffer->shape), strides(shape.size(), 1);
+    Shape shape = data().buffer->shape;
+    std::vector<int64_t> strides(shape.size(), 1);
     Layout layout = explicit_layout(layout_of(data().buffer), shape);
     for (int m : plan_.m_axes) {
       const Axis& axis = stage().axes[static_cast<size_t>(m)];
@@ -144,7 +145,7 @@ class Planner {
         if (!uses(index, axis.var)) continue;
         strides[d] = multiple_of(index, axis.var).value_or(0);
         if (strides[d] < 1) return;
-        if (strides[d] > 1) shape[d] = axis.extent.value();
+        if (strides[d] > 1) shape[d] = axis.extent;
       }
     }
     if (std::ranges::all_of(strides, [](int64_t s) { return s == 1; })) return;
@@ -165,8 +166,8 @@ class Planner {
     return is_multiple ? factor : std::nullopt;
   }
 
-  void copy_data(const char* name, const std::vector<int64_t>& shape, Layout layout, std::vector<int64_t> strides) {
-    plan_.data_copy = make_buffer(name, data().buffer->type, shape_of(shape), Scope::global, storage_alignment);
+  void copy_data(const char* name, const Shape& shape, Layout layout, std::vector<int64_t> strides) {
+    plan_.data_copy = make_buffer(name, data().buffer->type, shape, Scope::global, storage_alignment);
     plan_.data_layout = std::move(layout);
     plan_.data_strides = std::move(strides);
   }
@@ -258,8 +259,8 @@ class Planner {
       plan_.packs_at_run_time = false;
       return;
     }
-    std::vector<int64_t> stored = physical_shape(layout, static_shape(shape));
-    plan_.panels = make_buffer("panels", weights().buffer->type, shape_of(stored), Scope::global, storage_alignment);
+    plan_.panels =
+        make_buffer("panels", weights().buffer->type, physical_shape(layout, shape), Scope::global, storage_alignment);
   }
 
   const TensorFunction& f_;

@@ -12,14 +12,14 @@ class StageScheduler {
  public:
   StageScheduler(const Stage& stage, const std::map<Buffer, Layout>& layouts, const Machine& machine)
       : stage_(stage), machine_(machine) {
-    for (const Axis& a : stage.axes) shape_.push_back(a.extent.value());
+    for (const Axis& a : stage.axes) shape_.push_back(a.extent);
     loops_ = storage_loops(layout_of_box(layout_of(layouts, stage.results[0])), shape_);
     if (stage.reduction)
-      for (const Axis& a : stage.reduction->axes) reduced_.push_back(a.extent.value());
+      for (const Axis& a : stage.reduction->axes) reduced_.push_back(a.extent);
   }
 
   Stmt run() {
-    if (std::ranges::count(shape_, 0)) return nullptr;
+    if (std::ranges::count(shape_, Dim(0))) return nullptr;
     std::vector<Stmt> parts;
     for (const Requirement& r : stage_.requirements) parts.push_back(check(r));
     if (!stage_.reduction)
@@ -38,12 +38,15 @@ class StageScheduler {
     if (stage_.origin.empty()) return layout;
     for (Layout::Part& part : layout.parts) {
       auto axis = static_cast<size_t>(part.axis);
-      int64_t begin = stage_.origin[axis].value(), end = begin + shape_[axis];
+      if (std::ranges::count(layout.parts, part.axis, &Layout::Part::axis) == 1) {
+        part = {part.axis, 1, shape_[axis]};
+        continue;
+      }
+      int64_t begin = stage_.origin[axis].value(), end = begin + shape_[axis].value();
       int64_t block = part.divisor;
-      if (block == 1 && std::ranges::count(layout.parts, part.axis, &Layout::Part::axis) > 1) continue;
+      if (block == 1) continue;
       if (begin % block || (end % block && Dim(end) != stage_.results[0]->shape[axis])) return {};
-      part.halo = 0;
-      part.extent = ceil_div(shape_[axis], block);
+      part.extent = ceil_div(shape_[axis].value(), block);
     }
     return layout;
   }
@@ -52,7 +55,8 @@ class StageScheduler {
   Stmt check(const Requirement& r) {
     Stmt body = require(r.condition, r.status);
     for (size_t k = stage_.axes.size(); k-- > 0;)
-      if (uses(r.condition, stage_.axes[k].var)) body = for_loop(stage_.axes[k].var, shape_[k], LoopKind::serial, body);
+      if (uses(r.condition, stage_.axes[k].var))
+        body = for_loop(stage_.axes[k].var, Expr(shape_[k]), LoopKind::serial, body);
     return body;
   }
 
@@ -65,7 +69,7 @@ class StageScheduler {
   // The vector loop: the innermost one of more than one iteration.
   size_t vector_loop() const {
     for (size_t k = loops_.extents.size(); k-- > 0;)
-      if (loops_.extents[k] > 1) return k;
+      if (loops_.extents[k] != Dim(1)) return k;
     return loops_.extents.empty() ? 0 : loops_.extents.size() - 1;
   }
 
@@ -79,24 +83,34 @@ class StageScheduler {
     size_t v = vector_loop();
     body = loops_.wrap(body, v + 1, loops_.extents.size());
     if (std::ranges::all_of(loops_.extents.begin(), loops_.extents.begin() + static_cast<std::ptrdiff_t>(v),
-                            [](int64_t extent) { return extent == 1; }))
+                            [](const Dim& extent) { return extent == Dim(1); }))
       return loops_.wrap(in_chunks(body, v), 0, v);
-    return loops_.wrap(body, 0, v + 1, LoopKind::vector);
+    return loops_.wrap(vector_loops(body, v, Expr(0), loops_.extents[v]), 0, v);
+  }
+
+  // Iterations [begin, begin + count) of a loop over the storage, in vectors.
+  Stmt vector_loops(const Stmt& body, size_t loop, const Expr& begin, const Dim& count) const {
+    const Var& var = loops_.vars[loop];
+    auto vector = [&](const Expr& first, int64_t n) {
+      Var i = make_var(var->name);
+      return for_loop(i, n, LoopKind::vector, substitute(body, {{var, begin + first + Expr(i)}}));
+    };
+    return count.is_constant() ? vector(Expr(0), count.value())
+                               : in_vectors(count, lanes(), LoopKind::parallel, vector);
   }
 
   // A loop without outer loops, as a parallel loop over large chunks of vector loops, so that threads may share it.
   Stmt in_chunks(const Stmt& body, size_t loop) const {
     const int64_t chunk = machine_.elementwise_chunk;
-    const Var& var = loops_.vars[loop];
-    int64_t extent = loops_.extents[loop], whole = extent < 4 * chunk ? 0 : extent / chunk;
-    auto part = [&](const Expr& begin, int64_t count) {
-      Var i = make_var(var->name);
-      return for_loop(i, count, LoopKind::vector, substitute(body, {{var, begin + Expr(i)}}));
-    };
+    const Dim& extent = loops_.extents[loop];
+    const Dim whole = provably_lt(extent, 4 * chunk) ? Dim(0) : floor_div(extent, chunk);
+    const Dim rest = extent - whole * Dim(chunk);
     Var p = make_var("piece");
-    Stmt chunks = whole ? for_loop(p, whole, LoopKind::parallel, part(Expr(p) * Expr(chunk), chunk)) : nullptr;
-    int64_t rest = extent - whole * chunk;
-    return sequence({chunks, rest > 0 ? part(Expr(whole * chunk), rest) : nullptr});
+    Stmt chunks, last;
+    if (whole != Dim(0))
+      chunks = for_loop(p, Expr(whole), LoopKind::parallel, vector_loops(body, loop, Expr(p) * Expr(chunk), chunk));
+    if (rest != Dim(0)) last = vector_loops(body, loop, Expr(whole) * Expr(chunk), rest);
+    return sequence({chunks, last});
   }
 
   // ---- reductions: lanes are neighbouring results
@@ -120,7 +134,7 @@ class StageScheduler {
     };
     Stmt accumulate = lane_loop(lanes, [&](const Expr& lane) { return combine(sums, lane, index_of(lane), {}); });
     for (size_t r = reduced_.size(); r-- > 0;)
-      accumulate = for_loop(stage_.reduction->axes[r].var, reduced_[r], LoopKind::serial, accumulate);
+      accumulate = for_loop(stage_.reduction->axes[r].var, Expr(reduced_[r]), LoopKind::serial, accumulate);
     Stmt store_results = lane_loop(lanes, [&](const Expr& lane) {
       std::vector<Stmt> stores;
       for (size_t k = 0; k < sums.size(); ++k)
@@ -165,13 +179,8 @@ class StageScheduler {
   Stmt reduction() {
     if (loops_.extents.empty()) return vector_of_results(Expr(0), 1);
     size_t v = vector_loop();
-    int64_t extent = loops_.extents[v], width = std::min<int64_t>(extent, lanes());
-    std::vector<Stmt> vectors;
-    Var v_index = make_var("vector");
-    vectors.push_back(
-        for_loop(v_index, extent / width, LoopKind::parallel, vector_of_results(Expr(v_index) * Expr(width), width)));
-    if (extent % width) vectors.push_back(vector_of_results(Expr(extent / width * width), extent % width));
-    Stmt body = sequence(std::move(vectors));
+    auto vector = [&](const Expr& base, int64_t n) { return vector_of_results(base, n); };
+    Stmt body = in_vectors(loops_.extents[v], lanes(), LoopKind::parallel, vector);
     body = loops_.wrap(body, v + 1, loops_.extents.size());
     return loops_.wrap(body, 0, v);
   }
@@ -187,7 +196,7 @@ class StageScheduler {
   // The operands are contiguous along the last reduced axis, and not along the results.
   bool prefers_row_reduction() const {
     ReducerKind kind = reducer_kind(*stage_.reduction);
-    if (kind == ReducerKind::other || reduced_.empty() || reduced_.back() < lanes()) return false;
+    if (kind == ReducerKind::other || reduced_.empty() || provably_lt(reduced_.back(), lanes())) return false;
     const Var& last_axis = stage_.reduction->axes.back().var;
     bool along_reduced = false;
     for (const Load& l : loads_of(stage_.values[0])) {
@@ -196,7 +205,7 @@ class StageScheduler {
       for (size_t k = 0; k + 1 < l.indices.size(); ++k)
         if (uses(l.indices[k], last_axis)) return false;
       for (const Axis& a : stage_.axes)
-        if (uses(l.indices.back(), a.var) && a.extent.value() > 1) return false;
+        if (uses(l.indices.back(), a.var) && a.extent != Dim(1)) return false;
       along_reduced |= last;
     }
     return along_reduced;
@@ -204,7 +213,7 @@ class StageScheduler {
 
   Stmt row_reduction() {
     const Reduction& r = *stage_.reduction;
-    int64_t width = lanes(), extent = reduced_.back();
+    const int64_t width = lanes();
     Buffer partial = make_buffer("partial", r.identity[0].type(), {width}, Scope::reg);
     Stmt init = lane_loop(width, [&](const Expr& lane) { return store(partial, {lane}, r.identity[0]); });
     const Var& last_axis = r.axes.back().var;
@@ -213,11 +222,9 @@ class StageScheduler {
         return combine({partial}, lane, loops_.index, {{last_axis, base + lane}});
       });
     };
-    Var block = make_var("block");
-    Stmt accumulate = for_loop(block, extent / width, LoopKind::serial, values_from(Expr(block) * Expr(width), width));
-    if (extent % width) accumulate = sequence({accumulate, values_from(Expr(extent / width * width), extent % width)});
+    Stmt accumulate = in_vectors(reduced_.back(), width, LoopKind::serial, values_from);
     for (size_t k = reduced_.size() - 1; k-- > 0;)
-      accumulate = for_loop(r.axes[k].var, reduced_[k], LoopKind::serial, accumulate);
+      accumulate = for_loop(r.axes[k].var, Expr(reduced_[k]), LoopKind::serial, accumulate);
     // Halves are combined onto each other; the width is a power of two.
     std::vector<Stmt> all = {init, accumulate};
     for (int64_t half = width / 2; half > 0; half /= 2)
@@ -231,7 +238,7 @@ class StageScheduler {
 
   const Stage& stage_;
   const Machine& machine_;
-  std::vector<int64_t> shape_, reduced_;
+  Shape shape_, reduced_;
   StorageLoops loops_;
 };
 

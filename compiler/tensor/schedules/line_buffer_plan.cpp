@@ -37,8 +37,7 @@ class Planner {
   bool plan_producer() {
     int channels = channel_axis(chain_.first, constant_, channel_block);
     if (channels < 0) return false;
-    intermediate_layout_ =
-        blocked_layout(static_shape(intermediate_->shape), channels, channel_block, Layout::Tail::unspecified);
+    intermediate_layout_ = blocked_layout(intermediate_->shape, channels, channel_block, Layout::Tail::unspecified);
     std::vector<Layout> layouts(layouts_.begin(), layouts_.begin() + static_cast<std::ptrdiff_t>(constant_.size()));
     layouts.push_back(intermediate_layout_);
     auto producer = plan_contraction(chain_.first, layouts, constant_, options_, machine_, true, config_);
@@ -131,13 +130,13 @@ class Planner {
   void make_line_buffer() {
     // Below the rows that it reads, the first band computes further rows, since there are none above.
     int64_t rows = std::max(plan_.rows_read(), plan_.rows_computed() + std::max<int64_t>(-plan_.first_read, 0));
-    std::vector<int64_t> shape = {plan_.workers, plan_.producer.panel_width, plan_.rows_above() + rows, plan_.width()};
-    plan_.line_buffer = make_buffer("lines", intermediate_->type, shape_of(shape), Scope::global, storage_alignment);
+    const Shape shape = {plan_.workers, plan_.producer.panel_width, plan_.rows_above() + rows, plan_.width()};
+    plan_.line_buffer = make_buffer("lines", intermediate_->type, shape, Scope::global, storage_alignment);
     plan_.line_buffer_layout = blocked_layout(shape, 1, channel_block, Layout::Tail::unspecified);
     if (!plan_.padding || !is_literal(plan_.padding, 0)) return;
     std::vector<Range> wanted;
-    for (int64_t s : shape) wanted.push_back({0, s - 1});
-    wanted.back() = {std::min<int64_t>(x_read_->low, 0), std::max(x_read_->high, shape.back() - 1)};
+    for (const Dim& s : shape) wanted.push_back({0, s.value() - 1});
+    wanted.back() = {std::min<int64_t>(x_read_->low, 0), std::max(x_read_->high, wanted.back().high)};
     plan_.line_buffer_layout = with_halo(plan_.line_buffer_layout, shape, wanted);
   }
 
@@ -174,7 +173,7 @@ bool prefers_line_buffer(const TensorFunction& f, const std::vector<bool>& const
   std::vector<Layout> layouts(constant.size() + 1);
   int axis = axis_read_at(chain->second.stages[0], intermediate, channels);
   if (axis < 0) return false;
-  layouts.back() = blocked_layout(static_shape(f.results[0]->shape), axis, channel_block, Layout::Tail::unspecified);
+  layouts.back() = blocked_layout(f.results[0]->shape, axis, channel_block, Layout::Tail::unspecified);
   auto plan = Planner(*chain, layouts, constant, options, machine, {}).run();
   if (!plan) return false;
   // The image would be written and read, from the last-level cache at about twice the rate of memory: as if once from

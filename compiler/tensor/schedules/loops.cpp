@@ -12,7 +12,7 @@ Layout layout_of(const std::map<Buffer, Layout>& layouts, const Buffer& b) {
   return it == layouts.end() ? Layout{} : it->second;
 }
 
-StorageLoops storage_loops(const Layout& layout, const std::vector<int64_t>& shape) {
+StorageLoops storage_loops(const Layout& layout, const Shape& shape) {
   StorageLoops loops;
   std::vector<Expr> physical;
   loops.extents = physical_shape(layout, shape);
@@ -29,8 +29,8 @@ StorageLoops storage_loops(const Layout& layout, const std::vector<int64_t>& sha
 }
 
 Stmt zero_halo(const Buffer& buffer, const Layout& layout) {
-  if (!has_halo(layout, static_shape(buffer->shape))) return nullptr;
-  StorageLoops loops = storage_loops(layout, static_shape(buffer->shape));
+  if (!has_halo(layout, buffer->shape)) return nullptr;
+  StorageLoops loops = storage_loops(layout, buffer->shape);
   // From the innermost dimension outwards: `inside` clears the halo within the interior of the dimensions around it,
   // `all` clears every element of the dimensions visited so far.
   Expr zero = literal(buffer->type, int64_t{0});
@@ -38,12 +38,12 @@ Stmt zero_halo(const Buffer& buffer, const Layout& layout) {
   for (size_t k = loops.vars.size(); k-- > 0;) {
     const Layout::Part& part = layout.parts[k];
     LoopKind kind = k + 1 == loops.vars.size() ? LoopKind::vector : LoopKind::parallel;
-    auto clear = [&](int64_t begin, int64_t count, const Stmt& body) -> Stmt {
-      if (count <= 0 || !body) return nullptr;
+    auto clear = [&](const Dim& begin, const Dim& count, const Stmt& body) -> Stmt {
+      if (provably_le(count, 0) || !body) return nullptr;
       Var i = make_var(loops.vars[k]->name);
-      return for_loop(i, count, kind, substitute(body, {{loops.vars[k], Expr(i) + Expr(begin)}}));
+      return for_loop(i, Expr(count), kind, substitute(body, {{loops.vars[k], Expr(i) + Expr(begin)}}));
     };
-    int64_t extent = loops.extents[k], after = part.extent - part.halo - extent;
+    const Dim &extent = loops.extents[k], after = part.extent - Dim(part.halo) - extent;
     inside = sequence({clear(-part.halo, part.halo, all), clear(0, extent, inside), clear(extent, after, all)});
     all = clear(-part.halo, part.extent, all);
   }
@@ -52,8 +52,26 @@ Stmt zero_halo(const Buffer& buffer, const Layout& layout) {
 
 Stmt StorageLoops::wrap(Stmt body, size_t first, size_t last, LoopKind innermost) const {
   for (size_t k = last; k-- > first;)
-    body = for_loop(vars[k], extents[k], k + 1 == last ? innermost : LoopKind::parallel, body);
+    body = for_loop(vars[k], Expr(extents[k]), k + 1 == last ? innermost : LoopKind::parallel, body);
   return body;
+}
+
+Stmt in_vectors(const Dim& extent, int64_t width, LoopKind kind,
+                const std::function<Stmt(const Expr& begin, int64_t lanes)>& vector) {
+  if (extent.is_constant()) width = std::min(width, extent.value());
+  const Dim whole = floor_div(extent, width);
+  Var v = make_var("vector");
+  std::vector<Stmt> all = {for_loop(v, Expr(whole), kind, vector(Expr(v) * Expr(width), width))};
+  if (extent.is_constant()) {
+    if (int64_t rest = extent.value() % width) all.push_back(vector(Expr(extent.value() - rest), rest));
+    return sequence(std::move(all));
+  }
+  for (int64_t lanes = width / 2; lanes > 0; lanes /= 2) {
+    const Dim done = floor_div(extent, 2 * lanes), rest = floor_div(extent, lanes) - Dim(2) * done;
+    if (!provably_le(rest, 0))
+      all.push_back(if_then(Expr(0) < Expr(rest), vector(Expr(done) * Expr(2 * lanes), lanes)));
+  }
+  return sequence(std::move(all));
 }
 
 Expr at_index(const Expr& e, const Stage& stage, const std::vector<Expr>& index) {

@@ -21,16 +21,22 @@ Layout layout_of(const std::map<Buffer, Layout>&, const Buffer&);
 // and the logical index that the loop variables give.
 struct StorageLoops {
   std::vector<Var> vars;
-  std::vector<int64_t> extents;
+  Shape extents;
   std::vector<Expr> index;  // per logical axis, from the loop variables
 
   // Wraps `body` in the loops [first, last); the last of them has kind `innermost`. Elements are independent.
   Stmt wrap(Stmt body, size_t first, size_t last, LoopKind innermost = LoopKind::parallel) const;
 };
-StorageLoops storage_loops(const Layout&, const std::vector<int64_t>& shape);
+StorageLoops storage_loops(const Layout&, const Shape&);
 
 // Stores zeros in the halo of a tensor; null when its layout has none.
 Stmt zero_halo(const Buffer&, const Layout&);
+
+// Strip-mines a loop: vectors of `width` iterations, in a loop of kind `kind`, then the rest. `vector` gives the
+// statement for `lanes` iterations from `begin` on. An extent that is a number has one statement for the rest, a
+// symbolic one a vector for each smaller power of two, under a condition; `width` is a power of two then.
+Stmt in_vectors(const Dim& extent, int64_t width, LoopKind kind,
+                const std::function<Stmt(const Expr& begin, int64_t lanes)>& vector);
 
 // The stage's expression at an index: axes replaced.
 Expr at_index(const Expr&, const Stage&, const std::vector<Expr>& index);

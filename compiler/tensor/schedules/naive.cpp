@@ -108,6 +108,7 @@ Kernel naive_schedule(const TensorFunction& f) {
   Kernel kernel;
   kernel.name = f.name;
   kernel.scalars = f.scalars;
+  for (const Symbol& s : symbols_of(f)) kernel.scalars.push_back(as<VarRef>(symbol_var(s))->var);
   std::set<Buffer> known;
   for (const Buffer& b : f.params) kernel.params.push_back({b, Access::read}), known.insert(b);
   for (const Buffer& b : f.results) kernel.params.push_back({b, Access::write}), known.insert(b);

@@ -107,7 +107,8 @@ Decision decide(LineBufferPlan plan, std::map<Buffer, Layout>& layouts) {
 
 Decision decide(const TensorFunction& f, std::map<Buffer, Layout>& layouts, const std::vector<bool>& constant,
                 int threads) {
-  auto windows = plan_window_reductions(f, layouts, constant);
+  std::map<size_t, WindowReductionPlan> windows;
+  if (symbols_of(f).empty()) windows = plan_window_reductions(f, layouts, constant);
   Decision d;
   for (size_t k = 0; k < f.stages.size(); ++k)
     for (const Buffer& b : f.stages[k].results)
@@ -129,13 +130,16 @@ ScheduledFunction schedule(ScheduleRequest r) {
   std::map<Buffer, Layout> layouts;
   for (size_t k = 0; k < f.params.size(); ++k) layouts[f.params[k]] = r.layouts[k];
   for (size_t k = 0; k < f.results.size(); ++k) layouts[f.results[k]] = r.layouts[f.params.size() + k];
+  const bool is_symbolic = !symbols_of(f).empty();
   // The configuration changes the storage machine's numbers. Other machines follow only where it concerns storage.
   r.machines.back() = apply_config(storage_machine(r.machines), r.config);
-  auto winograd = plan_winograd(f, r.layouts, r.constant, r.options, storage_machine(r.machines), r.config);
-  auto contraction =
-      winograd ? std::nullopt
-               : plan_contraction(f, r.layouts, r.constant, r.options, storage_machine(r.machines), false, r.config);
-  auto line_buffer = winograd || contraction
+  auto winograd = is_symbolic
+                      ? std::nullopt
+                      : plan_winograd(f, r.layouts, r.constant, r.options, storage_machine(r.machines), r.config);
+  auto contraction = winograd || is_symbolic ? std::nullopt
+                                             : plan_contraction(f, r.layouts, r.constant, r.options,
+                                                                storage_machine(r.machines), false, r.config);
+  auto line_buffer = winograd || contraction || is_symbolic
                          ? std::nullopt
                          : plan_line_buffer(f, r.layouts, r.constant, r.options, storage_machine(r.machines), r.config);
   Decision decision = winograd      ? decide(std::move(*winograd))
@@ -149,19 +153,23 @@ ScheduledFunction schedule(ScheduleRequest r) {
     auto other = decision.constants.find(b);
     bool packed = other != decision.constants.end();
     params.push_back({packed ? other->second.first : b, Access::read});
-    result.packing.push_back(packed
-                                 ? other->second.second
-                                 : PackingFunction([shape = static_shape(b->shape), layout = layouts[b]](
-                                                       const Constant& c) { return pack(c.reshaped(shape), layout); }));
+    PackingFunction pack_dense;
+    if (is_static(b->shape))
+      pack_dense = [shape = static_shape(b->shape), layout = layouts[b]](const Constant& c) {
+        return pack(c.reshaped(shape), layout);
+      };
+    result.packing.push_back(packed ? other->second.second : pack_dense);
   }
   for (const Buffer& b : f.results) params.push_back({b, Access::write});
   for (const Buffer& b : decision.scratch) params.push_back({b, Access::scratch});
+  std::vector<Var> scalars = f.scalars;
+  for (const Symbol& s : symbols_of(f)) scalars.push_back(as<VarRef>(symbol_var(s))->var);
   for (const Machine& machine : r.machines) {
     std::vector<Stmt> body;
     for (const Buffer& b : f.results) body.push_back(zero_halo(b, layouts[b]));
     body.push_back(decision.body(machine, &machine == &r.machines.back() ? r.config : TuningConfig()));
     Stmt all = sequence(std::move(body));
-    Kernel kernel{f.name, params, all ? with_unique_names(all) : make_stmt(Sequence{}), f.scalars};
+    Kernel kernel{f.name, params, all ? with_unique_names(all) : make_stmt(Sequence{}), scalars};
     verify_after("schedule", kernel);
     result.variants.push_back(apply_layouts(kernel, layouts));
   }

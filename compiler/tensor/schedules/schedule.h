@@ -28,7 +28,7 @@ struct ScheduleOptions {
 };
 
 struct ScheduleRequest {
-  TensorFunction function;        // static shapes
+  TensorFunction function;
   std::vector<bool> constant;     // per parameter: known at compile time, so that the schedule may pack it
   std::vector<Layout> layouts;    // storage of parameters, then results; ignored for constants
   std::vector<Machine> machines;  // one kernel is made for each; all share parameters, layouts and scratch
@@ -39,7 +39,7 @@ struct ScheduleRequest {
 struct ScheduledFunction {
   std::vector<Kernel> variants;  // one per machine: parameters, results, scratch
   // For each parameter, the function from its value to the stored constant that the kernels read. For constants; other
-  // parameters are stored in the request's layouts.
+  // parameters are stored in the request's layouts. Null for parameters of symbolic shape.
   std::vector<std::function<Constant(const Constant&)>> packing;
   std::vector<std::pair<int, int>> in_place;  // (result, parameter) that may share memory
 };

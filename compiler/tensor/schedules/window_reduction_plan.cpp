@@ -25,7 +25,7 @@ std::optional<int> dimension_along(const Load& l, const Var& v) {
 
 // The storage has whole channel blocks along dimension `d`.
 bool has_blocks(const Layout& layout, int d) {
-  return !layout.is_dense() && layout.parts.back().axis == d && layout.parts.back().extent == channel_block &&
+  return !layout.is_dense() && layout.parts.back().axis == d && layout.parts.back().extent == Dim(channel_block) &&
          std::ranges::count(layout.parts, d, &Layout::Part::axis) == 2;
 }
 
@@ -118,7 +118,7 @@ class Planner {
   void store_in_blocks(const Buffer& b, int d) {
     for (const auto& [known, layout] : plan_.constants)
       if (known == b) return;
-    plan_.constants.emplace_back(b, blocked_layout(static_shape(b->shape), d, channel_block, Layout::Tail::zero));
+    plan_.constants.emplace_back(b, blocked_layout(b->shape, d, channel_block, Layout::Tail::zero));
   }
 
   const TensorFunction& f_;

@@ -30,9 +30,8 @@ std::vector<EqualTiles> split_evenly(int64_t extent, int64_t max_size,
 bool reads_outside(const Load& l, size_t d, const Ranges& ranges, const std::map<Buffer, Layout>& layouts) {
   if (!l.otherwise) return false;
   auto r = range_of(l.indices[d], ranges);
-  int64_t size = l.buffer->shape[d].value();
   Layout layout = is_literal(l.otherwise, 0) ? layout_of(layouts, l.buffer) : Layout{};
-  return !r || !is_stored(layout, static_cast<int>(d), size, *r);
+  return !r || !is_stored(layout, static_cast<int>(d), l.buffer->shape[d], *r);
 }
 
 Ranges ranges_in(const WindowReductionPlan& plan, const WindowReductionArea& area) {

@@ -157,12 +157,12 @@ std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::ve
   const Layout& stored = layouts[static_cast<size_t>(std::ranges::find(f.params, data) - f.params.begin())];
   const Layout& result = layouts[f.params.size()];
   auto in_blocks = [](const Layout& l, int axis) {
-    return !l.is_dense() && l.parts.back().axis == axis && l.parts.back().extent % channel_block == 0;
+    return !l.is_dense() && l.parts.back().axis == axis && l.parts.back().extent.value() % channel_block == 0;
   };
   if (!in_blocks(stored, plan.channel_dim) || !in_blocks(result, plan.n_axis)) return std::nullopt;
   std::vector<Range> read = winograd_reads(f, constant, plan.tile);
   for (size_t d = 0; d < read.size(); ++d)
-    if (!is_stored(stored, static_cast<int>(d), data->shape[d].value(), read[d])) return std::nullopt;
+    if (!is_stored(stored, static_cast<int>(d), data->shape[d], read[d])) return std::nullopt;
 
   int64_t channels = plan.in_channels(), out_channels = plan.extent(plan.n_axis);
   int64_t size = plan.tile + WinogradPlan::taps - 1, points = size * size;

@@ -16,16 +16,20 @@ targets::Target target_named(const std::string& name, const std::string& mcpu) {
   return *target;
 }
 
-KernelObject wrap(const Kernel& kernel, const targets::Target& target, const std::string& prefix) {
+KernelObject wrap(const Kernel& kernel, const targets::Target& target, const std::string& prefix, const Sizes& sizes) {
   KernelObject result;
+  std::map<std::string, Dim> numbers(sizes.begin(), sizes.end());
   lower::Program& program = result.program;
   lower::Invoke call{.kernel = 0, .node = "node of " + kernel.name};
+  for (const Var& v : kernel.scalars) call.scalars.push_back(Expr(sizes.at(v->name)));
   for (const Parameter& p : kernel.params) {
+    Shape shape = p.buffer->shape;
+    for (Dim& d : shape) d = d.substitute(numbers);
     lower::Value value;
     value.name = p.buffer->name;
     value.type = p.buffer->type;
-    value.shape = static_shape(p.buffer->shape);
-    value.bytes = storage_bytes(value.type, product(p.buffer->shape).value());
+    value.shape = static_shape(shape);
+    value.bytes = storage_bytes(value.type, product(shape).value());
     auto id = static_cast<lower::ValueId>(program.values.size());
     emit::TensorInterface tensor{value.name, value.name, value.type, shape_of(value.shape)};
     if (p.access == Access::read) {
@@ -68,9 +72,9 @@ targets::Target changed_target(const std::string& mcpu, const ChangeMachine& cha
 }  // namespace
 
 KernelObject compile(const Kernel& kernel, const std::string& mcpu, const std::string& prefix, int threads,
-                     const ChangeMachine& change) {
+                     const ChangeMachine& change, const Sizes& sizes) {
   targets::Target target = changed_target(mcpu, change);
-  KernelObject result = wrap(kernel, target, prefix);
+  KernelObject result = wrap(kernel, target, prefix, sizes);
   result.program.threads = threads;
   result.object = targets::generate_object(result.program, result.plan, result.interface, target, {}).bytes();
   return result;
@@ -119,11 +123,11 @@ bool equal_numbers(const Constant& a, const Constant& b) {
 }  // namespace
 
 targets::RunResult run(const Kernel& kernel, const std::vector<Constant>& inputs, int threads,
-                       const ChangeMachine& change) {
+                       const ChangeMachine& change, const Sizes& sizes) {
   static const std::vector<std::string> levels = runnable_levels();
   std::optional<targets::RunResult> first;
   for (const std::string& level : levels) {
-    KernelObject compiled = compile(kernel, level, "net", threads, change);
+    KernelObject compiled = compile(kernel, level, "net", threads, change, sizes);
     Diagnostics diagnostics;
     auto ran = targets::run_object({compiled.object, &compiled.interface, inputs}, diagnostics);
     INFO(level);
@@ -134,7 +138,9 @@ targets::RunResult run(const Kernel& kernel, const std::vector<Constant>& inputs
     for (size_t i = 0; i < ran->outputs.size(); ++i) CHECK(equal_numbers(ran->outputs[i], first->outputs[i]));
   }
   REQUIRE(first);
-  EvaluationResult evaluated = evaluate(kernel, inputs);
+  std::vector<Constant> args = inputs;
+  for (const Var& v : kernel.scalars) args.push_back(Constant::of<int64_t>(dtype::i64, {}, {sizes.at(v->name)}));
+  EvaluationResult evaluated = evaluate(kernel, args);
   CHECK(static_cast<int>(evaluated.status) == first->status);
   for (size_t i = 0; i < first->outputs.size(); ++i) CHECK(equal_numbers(evaluated.results[i], first->outputs[i]));
   return *first;

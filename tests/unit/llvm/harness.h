@@ -12,6 +12,7 @@
 #include "targets/llvm/loader.h"
 #include "targets/target.h"
 #include "tensor/ir.h"
+#include "tensor/passes/bind_sizes.h"
 
 namespace dlcc::test {
 
@@ -26,12 +27,14 @@ targets::Target target_named(const std::string& name, const std::string& mcpu);
 
 // A program that calls the kernel once: its read parameters are the model's inputs, its written ones the outputs,
 // scratch buffers are in the arena.
-KernelObject wrap(const tensor::Kernel&, const targets::Target&, const std::string& prefix = "net");
+// Symbols of the kernel have the given sizes.
+KernelObject wrap(const tensor::Kernel&, const targets::Target&, const std::string& prefix = "net",
+                  const tensor::Sizes& = {});
 // Changes the Machine of every level, so that tests can vary it.
 using ChangeMachine = std::function<void(tensor::Machine&)>;
 
-KernelObject compile(const tensor::Kernel&, const std::string& mcpu, const std::string& prefix = "net",
-                       int threads = 1, const ChangeMachine& = {});
+KernelObject compile(const tensor::Kernel&, const std::string& mcpu, const std::string& prefix = "net", int threads = 1,
+                     const ChangeMachine& = {}, const tensor::Sizes& = {});
 
 std::string assembly(const tensor::Kernel&, const std::string& mcpu, const ChangeMachine& = {}, int threads = 1);
 
@@ -40,6 +43,6 @@ std::vector<std::string> runnable_levels();
 
 // Runs the kernel on every level that this CPU supports; checks that the results equal each other and the evaluator's.
 targets::RunResult run(const tensor::Kernel&, const std::vector<Constant>& inputs, int threads = 1,
-                       const ChangeMachine& = {});
+                       const ChangeMachine& = {}, const tensor::Sizes& = {});
 
 }  // namespace dlcc::test

@@ -51,10 +51,9 @@ std::optional<std::vector<int64_t>> blocked_offsets(const std::vector<int64_t>& 
   tensor::TensorFunction f = concatenation(channels);
   std::vector<tensor::Layout> layouts;
   for (const tensor::Buffer& b : f.params)
-    layouts.push_back(tensor::blocked_layout(static_shape(b->shape), 1, 16, tensor::Layout::Tail::unspecified));
-  layouts.push_back(
-      tensor::blocked_layout(static_shape(f.results[0]->shape), 1, 16, tensor::Layout::Tail::unspecified));
-  layouts.back().parts[2].halo = halo, layouts.back().parts[2].extent += halo;
+    layouts.push_back(tensor::blocked_layout(b->shape, 1, 16, tensor::Layout::Tail::unspecified));
+  layouts.push_back(tensor::blocked_layout(f.results[0]->shape, 1, 16, tensor::Layout::Tail::unspecified));
+  layouts.back().parts[2].halo = halo, layouts.back().parts[2].extent = layouts.back().parts[2].extent + Dim(halo);
   return tensor::concat_offsets(f, layouts);
 }
 

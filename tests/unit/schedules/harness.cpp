@@ -1,13 +1,16 @@
 #include "harness.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "support/float_formats.h"
+#include "tensor/analysis.h"
 #include "tensor/builder.h"
 #include "tensor/evaluate.h"
 #include "tensor/layout.h"
 #include "tensor/parse.h"
+#include "tensor/passes/bind_sizes.h"
 
 namespace dlcc::test {
 
@@ -54,6 +57,20 @@ Constant unpack(const Constant& stored, const Layout& layout, const std::vector<
   return Constant(stored.dtype(), shape, std::move(bytes));
 }
 
+// Checks that stored results have the values of the expected ones, which are dense.
+void check_results(const std::vector<Constant>& got, const std::vector<Constant>& expected,
+                   const std::vector<Layout>& layouts) {
+  for (size_t r = 0; r < expected.size(); ++r) {
+    Constant value = unpack(got[r], layouts[r], expected[r].shape());
+    double scale = 1;
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < value.count(); ++i) scale = std::max(scale, std::abs(expected[r].number_at(i)));
+    for (int64_t i = 0; i < value.count(); ++i)  // NaN is wrong
+      wrong += !(std::abs(value.number_at(i) - expected[r].number_at(i)) <= tolerance(value.dtype()) * scale);
+    CHECK(wrong == 0);
+  }
+}
+
 }  // namespace
 
 void check_schedule(const TensorFunction& f, std::vector<bool> constant, std::vector<Layout> layouts,
@@ -67,6 +84,7 @@ void check_schedule(const TensorFunction& f, std::vector<bool> constant, std::ve
   ScheduledFunction s = schedule({f, constant, layouts, machines, options, config});
   std::vector<Constant> stored;
   for (size_t k = 0; k < args.size(); ++k) stored.push_back(s.packing[k](args[k]));
+  const std::vector<Layout> results(layouts.begin() + static_cast<std::ptrdiff_t>(args.size()), layouts.end());
   for (const Kernel& kernel : s.variants) {
     CAPTURE(print(kernel));
     Diagnostics broken;
@@ -79,15 +97,65 @@ void check_schedule(const TensorFunction& f, std::vector<bool> constant, std::ve
     }
     EvaluationResult got = evaluate(kernel, as_params);
     REQUIRE(got.status == Status::ok);
-    for (size_t r = 0; r < f.results.size(); ++r) {
-      std::vector<int64_t> shape = static_shape(f.results[r]->shape);
-      Constant value = unpack(got.results[r], layouts[f.params.size() + r], shape);
-      double scale = 1;
-      int64_t wrong = 0;
-      for (int64_t i = 0; i < value.count(); ++i) scale = std::max(scale, std::abs(expected.results[r].number_at(i)));
-      for (int64_t i = 0; i < value.count(); ++i)  // NaN is wrong
-        wrong += !(std::abs(value.number_at(i) - expected.results[r].number_at(i)) <= tolerance(value.dtype()) * scale);
-      CHECK(wrong == 0);
+    check_results(got.results, expected.results, results);
+  }
+}
+
+namespace {
+
+// The values of each symbol in the runs of a test: the sizes, beginning with another one for each symbol.
+std::vector<Sizes> size_samples(const std::vector<Symbol>& symbols, const std::vector<int64_t>& sizes) {
+  std::vector<Sizes> samples;
+  for (size_t k = 0; k < sizes.size(); ++k) {
+    Sizes sample;
+    for (size_t j = 0; j < symbols.size(); ++j) {
+      int64_t size = sizes[(k + 2 * j) % sizes.size()];
+      sample[symbols[j].name] = std::clamp(size, symbols[j].low, symbols[j].high);
+    }
+    samples.push_back(sample);
+  }
+  return samples;
+}
+
+Layout at_sizes(Layout layout, const Sizes& sizes) {
+  const std::map<std::string, Dim> numbers(sizes.begin(), sizes.end());
+  for (Layout::Part& part : layout.parts) part.extent = part.extent.substitute(numbers);
+  return layout;
+}
+
+}  // namespace
+
+void check_symbolic_schedule(const TensorFunction& f, std::vector<bool> constant, std::vector<Layout> layouts,
+                             ScheduleOptions options, const std::vector<int64_t>& sizes) {
+  constant.resize(f.params.size(), false);
+  layouts.resize(f.params.size() + f.results.size());
+  ScheduledFunction s = schedule({f, constant, layouts, {avx512, avx2, sse}, options});
+  std::vector<CompiledKernel> kernels;
+  for (const Kernel& kernel : s.variants) {
+    CAPTURE(print(kernel));
+    Diagnostics broken;
+    verify(kernel, broken);
+    CHECK(broken.str() == "");
+    kernels.emplace_back(kernel);
+  }
+  for (const Sizes& sample : size_samples(symbols_of(f), sizes)) {
+    TensorFunction at = bind_sizes(f, sample);
+    std::vector<Constant> args, stored;
+    std::vector<Layout> results;
+    for (size_t k = 0; k < f.params.size(); ++k) {
+      args.push_back(random_constant(at.params[k]->type, at.params[k]->shape, static_cast<uint32_t>(k + 1)));
+      stored.push_back(constant[k] ? s.packing[k](args[k]) : pack(args[k], at_sizes(layouts[k], sample)));
+    }
+    for (size_t r = 0; r < f.results.size(); ++r) results.push_back(at_sizes(layouts[f.params.size() + r], sample));
+    EvaluationResult expected = evaluate(at, args);
+    REQUIRE(expected.status == Status::ok);
+    for (const auto& [name, size] : sample) stored.push_back(Constant::of<int64_t>(dtype::i64, {}, {size}));
+    for (size_t k = 0; k < kernels.size(); ++k) {
+      CAPTURE(print(s.variants[k]));
+      CAPTURE(sample.begin()->second);
+      EvaluationResult got = kernels[k].run(stored);
+      REQUIRE(got.status == Status::ok);
+      check_results(got.results, expected.results, results);
     }
   }
 }
@@ -150,16 +218,18 @@ std::vector<bool> weights_constant(const TensorFunction& f) {
 
 Layout channels16(const TensorFunction& f, size_t which) {
   const Buffer& b = which < f.params.size() ? f.params[which] : f.results[which - f.params.size()];
-  return blocked_layout(static_shape(b->shape), 1, 16, Layout::Tail::unspecified);
+  return blocked_layout(b->shape, 1, 16, Layout::Tail::unspecified);
 }
 
 std::vector<Layout> halo_layouts(const TensorFunction& f, const std::vector<bool>& constant,
                                  const ScheduleOptions& options, const Machine& machine) {
   std::vector<Layout> layouts(f.params.size() + 1);
-  layouts[0] =
-      with_halo(channels16(f, 0), static_shape(f.params[0]->shape), wanted_halo(f, 0, constant, options, machine));
+  layouts[0] = with_halo(channels16(f, 0), f.params[0]->shape, wanted_halo(f, 0, constant, options, machine));
   Layout& result = layouts.back() = channels16(f, f.params.size());
-  result.parts[2].halo = 1, result.parts[2].extent += 3, result.parts[3].halo = 2, result.parts[3].extent += 2;
+  auto widen = [](Layout::Part& part, int64_t halo, int64_t by) {
+    part.halo = halo, part.extent = part.extent + Dim(by);
+  };
+  widen(result.parts[2], 1, 3), widen(result.parts[3], 2, 2);
   if (f.params.size() > 3) layouts[3] = result;
   return layouts;
 }

@@ -24,6 +24,12 @@ void check_schedule(const tensor::TensorFunction&, std::vector<bool> constant, s
                     const std::vector<tensor::Machine>& = {avx512, avx2, neon, sse, small_cache},
                     const tensor::TuningConfig& = {});
 
+// Checks a function with symbols in the same way, at these sizes: each symbol has each of them, in turn, where its
+// bounds admit it. Constants are static.
+void check_symbolic_schedule(const tensor::TensorFunction&, std::vector<bool> constant = {},
+                             std::vector<tensor::Layout> = {}, tensor::ScheduleOptions = {},
+                             const std::vector<int64_t>& sizes = {0, 1, 2, 7, 16, 17, 33});
+
 // A 2-D convolution of float32: data [n, c, h, w] and weights, and with an epilogue a bias and a residual image.
 struct Conv {
   int64_t n = 1, c = 16, h = 9, w = 9, o = 32, k = 3, stride = 1, pad = 1, groups = 1;

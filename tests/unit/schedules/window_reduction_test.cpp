@@ -28,7 +28,7 @@ void check_depthwise(const Depthwise& p) {
     check_schedule(f, {false, true, true, false}, {blocked, {}, {}, image, image});
     check_schedule(f, {false, true, true, false}, {blocked, {}, {}, image, {}});
     if (auto halo = wanted_halo(f, 0, {false, true, true, false}, {}, avx512); !halo.empty()) {
-      Layout haloed = with_halo(blocked, static_shape(f.params[0]->shape), halo);
+      Layout haloed = with_halo(blocked, f.params[0]->shape, halo);
       check_schedule(f, {false, true, true, false}, {haloed, {}, {}, image, image});
     }
     check_schedule(f, {false, false, false, false}, {blocked, {}, {}, {}, image});

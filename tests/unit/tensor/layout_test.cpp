@@ -10,7 +10,7 @@ using namespace dlcc::tensor;
 TEST_CASE("a channel-blocked layout and its maps") {
   Layout l = blocked_layout({1, 24, 5, 7}, 1, 16, Layout::Tail::zero);
   CHECK(str(l) == "0:1 1/16:2 2:5 3:7 1:16 zero");
-  CHECK(physical_shape(l, {1, 24, 5, 7}) == std::vector<int64_t>{1, 2, 5, 7, 16});
+  CHECK(physical_shape(l, {1, 24, 5, 7}) == Shape{1, 2, 5, 7, 16});
   Var n = make_var("n"), c = make_var("c"), k = make_var("k"), h = make_var("h"), w = make_var("w");
   Ranges ranges{{n, {0, 0}}, {c, {0, 1}}, {k, {0, 15}}, {h, {0, 4}}, {w, {0, 6}}};
   auto physical = physical_index(l, {Expr(n), Expr(c) * 16 + k, Expr(h), Expr(w)}, ranges);

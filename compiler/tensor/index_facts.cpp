@@ -1,0 +1,97 @@
+#include "tensor/index_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace dlcc::tensor {
+
+static const Var& variable_of(const Symbol& s) { return as<VarRef>(symbol_var(s))->var; }
+
+std::vector<Symbol> symbols_of(const Kernel& kernel) {
+  std::map<std::string, Symbol> found;
+  for (const Parameter& p : kernel.params)
+    for (const Dim& d : p.buffer->shape)
+      for (const Symbol& s : d.symbols()) found.emplace(s.name, s);
+  for (const Var& v : kernel.scalars)
+    if (is_symbol_var(v)) found.emplace(v->name, Symbol{v->name});
+  std::vector<Symbol> symbols;
+  for (const auto& [name, symbol] : found) symbols.push_back(symbol);
+  return symbols;
+}
+
+Ranges ranges_of(const std::vector<Symbol>& symbols) {
+  Ranges ranges;
+  for (const Symbol& s : symbols) ranges[variable_of(s)] = {s.low, std::min(s.high, most_elements)};
+  return ranges;
+}
+
+IndexFacts::IndexFacts(const std::vector<Symbol>& symbols) {
+  for (const Symbol& s : symbols) dims_.emplace(variable_of(s), Dim::symbol(s));
+}
+
+void IndexFacts::enter_loop(const Var& v, const Expr& extent) {
+  // No symbol of a model has a name with a percent sign.
+  const Dim variable = Dim::symbol({fmt::format("%{}", dims_.size())});
+  dims_.insert_or_assign(v, variable);
+  if (auto end = dim_of(extent)) facts_.assume_le(variable, *end - Dim(1));
+}
+
+void IndexFacts::define(const Var& v, const Expr& value) {
+  if (auto known = value.type() == dtype::i64 ? dim_of(value) : std::nullopt) dims_.insert_or_assign(v, *known);
+}
+
+void IndexFacts::assume(const Expr& condition) {
+  const Binary* x = as<Binary>(condition);
+  if (!x) return;
+  if (x->op == BinaryOp::logical_and) return assume(x->a), assume(x->b);
+  if (!is_comparison(x->op) || x->a.type() != dtype::i64) return;
+  auto a = dim_of(x->a), b = dim_of(x->b);
+  if (!a || !b) return;
+  if (x->op == BinaryOp::lt) facts_.assume_le(*a + Dim(1), *b);
+  if (x->op == BinaryOp::le) facts_.assume_le(*a, *b);
+  if (x->op == BinaryOp::gt) facts_.assume_le(*b + Dim(1), *a);
+  if (x->op == BinaryOp::ge) facts_.assume_le(*b, *a);
+}
+
+bool IndexFacts::in_range(const Expr& index, const Dim& extent) const {
+  auto d = dim_of(index);
+  return d && facts_.provably_le(0, *d) && facts_.provably_lt(*d, extent);
+}
+
+// The dim of an expression; empty if it has other operations than dims have.
+std::optional<Dim> IndexFacts::dim_of(const Expr& e) const {
+  if (auto number = constant_integer(e)) return *number;
+  if (const VarRef* ref = as<VarRef>(e)) {
+    auto it = dims_.find(ref->var);
+    return it == dims_.end() ? std::nullopt : std::optional(it->second);
+  }
+  const Binary* x = as<Binary>(e);
+  auto d = x && e.type() == dtype::i64 ? dim_of(*x) : std::nullopt;
+  return d && !d->is_overflow() ? d : std::nullopt;
+}
+
+std::optional<Dim> IndexFacts::dim_of(const Binary& x) const {
+  auto a = dim_of(x.a), b = dim_of(x.b);
+  if (!a || !b) return std::nullopt;
+  switch (x.op) {
+    case BinaryOp::add:
+      return *a + *b;
+    case BinaryOp::sub:
+      return *a - *b;
+    case BinaryOp::mul:
+      return *a * *b;
+    case BinaryOp::min:
+      return dlcc::min(*a, *b);
+    case BinaryOp::max:
+      return dlcc::max(*a, *b);
+    case BinaryOp::floor_div:
+      return provably_le(1, *b) ? std::optional(dlcc::floor_div(*a, *b)) : std::nullopt;
+    case BinaryOp::floor_mod:
+      return provably_le(1, *b) ? std::optional(dlcc::floor_mod(*a, *b)) : std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace dlcc::tensor

@@ -1,0 +1,40 @@
+// Proofs that indices are in range where extents are symbolic. Index arithmetic becomes a Dim, in which loop variables
+// are symbols, and each loop adds the fact that its variable is less than its extent.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "shape/facts.h"
+#include "tensor/ir.h"
+#include "tensor/simplify.h"
+
+namespace dlcc::tensor {
+
+// The symbols of a kernel, each once, sorted by name, with the bounds that the shapes of its parameters give.
+std::vector<Symbol> symbols_of(const Kernel&);
+
+// The ranges of the variables of symbols, at most most_elements each.
+Ranges ranges_of(const std::vector<Symbol>&);
+
+class IndexFacts {
+ public:
+  explicit IndexFacts(const std::vector<Symbol>&);
+
+  // 0 <= variable < extent, in a loop.
+  void enter_loop(const Var&, const Expr& extent);
+  void define(const Var&, const Expr& value);
+  void assume(const Expr& condition);
+
+  // Whether 0 <= index < extent is proved.
+  bool in_range(const Expr& index, const Dim& extent) const;
+
+ private:
+  std::optional<Dim> dim_of(const Expr&) const;
+  std::optional<Dim> dim_of(const Binary&) const;
+
+  std::map<Var, Dim> dims_;  // the values of variables
+  Facts facts_;
+};
+
+}  // namespace dlcc::tensor

@@ -1,0 +1,107 @@
+// Code for kernels with symbols, at many sizes: its results are the evaluator's.
+#include "harness.h"
+#include "tensor/builder.h"
+#include "tensor/passes/expand_math.h"
+#include "tensor/passes/parallel_loops.h"
+#include "tensor/schedules/schedule.h"
+
+namespace dlcc::test {
+
+using namespace tensor;
+
+namespace {
+
+const Dim n = Dim::symbol({"n", 1}), s = Dim::symbol({"s", 1}), count = Dim::symbol({"count", 0});
+
+Constant numbers(DType type, const Shape& shape) {
+  std::vector<float> floats;
+  std::vector<int32_t> integers;
+  for (int64_t i = 0; i < product(shape).value(); ++i) {
+    floats.push_back(static_cast<float>((i * 37) % 101 - 50) / 8);
+    integers.push_back(static_cast<int32_t>((i * 37) % 101 - 50));
+  }
+  return is_float(type) ? Constant::of(type, static_shape(shape), floats)
+                        : Constant::of(type, static_shape(shape), integers);
+}
+
+// Runs the kernel that is scheduled for AVX2 at each size, on every level of this CPU.
+void check_code(const TensorFunction& f, int threads = 1, const ChangeMachine& change = {}) {
+  Machine machine{.vector_bytes = 32, .vector_registers = 16};
+  if (change) change(machine);
+  ScheduledFunction scheduled = schedule({f,
+                                          std::vector<bool>(f.params.size(), false),
+                                          std::vector<Layout>(f.params.size() + f.results.size()),
+                                          {machine},
+                                          {.threads = threads}});
+  Kernel kernel = scheduled.variants[0];
+  kernel.body = choose_parallel_loops(expand_math(kernel.body), threads, machine);
+  for (int64_t size : {0, 1, 2, 7, 16, 17, 33}) {
+    const Sizes sizes = {{"count", size}, {"n", std::max<int64_t>(size, 1)}, {"s", size < 10 ? 19 : size - 9}};
+    CAPTURE(size);
+    CAPTURE(print(kernel));
+    const std::map<std::string, Dim> values(sizes.begin(), sizes.end());
+    std::vector<Constant> inputs;
+    for (const Parameter& p : kernel.params) {
+      if (p.access != Access::read) continue;
+      Shape shape = p.buffer->shape;
+      for (Dim& d : shape) d = d.substitute(values);
+      inputs.push_back(numbers(p.buffer->type, shape));
+    }
+    run(kernel, inputs, threads, change, sizes);  // compares with the evaluator
+  }
+}
+
+TensorFunction chain(const Shape& shape) {
+  Definition d("chain");
+  Tensor x = d.input("x", dtype::f32, shape), b = d.input("b", dtype::f32, {shape.back()});
+  d.result("y", dtype::f32, shape, [&](Index i) { return x(i) * x(i) + b(i.back()); });
+  return d.finish();
+}
+
+TensorFunction row_sums() {
+  Definition d("rows");
+  Tensor x = d.input("x", dtype::i32, {n, 3, s});
+  d.reduce_result("y", dtype::i32, {n, 3}, sum_of(dtype::i32), {s},
+                  [&](Index i, Index k) { return x(i[0], i[1], k[0]); });
+  return d.finish();
+}
+
+TensorFunction column_maxima() {
+  Definition d("columns");
+  Tensor x = d.input("x", dtype::f32, {n, 3, s});
+  d.reduce_result("y", dtype::f32, {3, s}, max_of(dtype::f32), {n},
+                  [&](Index i, Index k) { return x(k[0], i[0], i[1]); });
+  return d.finish();
+}
+
+TensorFunction padded() {
+  Definition d("pad");
+  Tensor x = d.input("x", dtype::f32, {count, s});
+  d.result("y", dtype::f32, {count + Dim(2), s + Dim(3)}, [&](Index i) {
+    return x.at_or({i[0] - Expr(1), i[1] - Expr(2)}, literal(dtype::f32, 7.0));
+  });
+  return d.finish();
+}
+
+TensorFunction transposed() {
+  Definition d("transpose");
+  Tensor x = d.input("x", dtype::f32, {n, 5, s});
+  d.result("y", dtype::f32, {s, n, 5}, [&](Index i) { return x(i[1], i[2], i[0]); });
+  return d.finish();
+}
+
+}  // namespace
+
+TEST_CASE("code for symbolic sizes computes what the evaluator does") {
+  for (const Shape& shape : {Shape{count}, Shape{n, 24}, Shape{3, n}, Shape{n, 2, s}}) check_code(chain(shape));
+  for (const TensorFunction& f : {row_sums(), column_maxima(), padded(), transposed()}) check_code(f);
+}
+
+TEST_CASE("parallel loops of symbolic extent run every iteration once") {
+  // Forks cost nothing, so that every loop is shared, or so much that few iterations are not.
+  for (double cost : {0.0, 1e4})
+    for (int threads : {2, 3, 16})
+      check_code(chain({n, 2, s}), threads, [&](Machine& m) { m.fork_cost = cost, m.min_task_cost = 1; });
+}
+
+}  // namespace dlcc::test

@@ -1,0 +1,127 @@
+// Functions with symbols in their shapes: kernels for all sizes compute the definition at each of them.
+#include <doctest/doctest.h>
+
+#include "harness.h"
+#include "tensor/builder.h"
+
+using namespace dlcc;
+using namespace dlcc::tensor;
+using namespace dlcc::test;
+
+namespace {
+
+const Dim n = Dim::symbol({"n", 1}), count = Dim::symbol({"count", 0}), s = Dim::symbol({"s", 1});
+
+TensorFunction softmax(const Shape& rows, const Dim& columns) {
+  Definition d("softmax");
+  Shape shape = rows;
+  shape.push_back(columns);
+  auto at = [](Index i, const Expr& k) {
+    std::vector<Expr> index = i;
+    index.push_back(k);
+    return index;
+  };
+  auto row = [](Index i) { return std::vector<Expr>(i.begin(), i.end() - 1); };
+  Tensor x = d.input("x", dtype::f32, shape);
+  Tensor largest =
+      d.reduce("largest", rows, max_of(dtype::f32), {columns}, [&](Index i, Index k) { return x(at(i, k[0])); });
+  Tensor e = d.compute("e", dtype::f32, shape, [&](Index i) { return exp(x(i) - largest(row(i))); });
+  Tensor total =
+      d.reduce("total", rows, sum_of(dtype::f32), {columns}, [&](Index i, Index k) { return e(at(i, k[0])); });
+  d.result("y", dtype::f32, shape, [&](Index i) { return e(i) / total(row(i)); });
+  return d.finish();
+}
+
+}  // namespace
+
+TEST_CASE("elementwise functions along symbolic axes") {
+  for (const Shape& shape : {Shape{n}, Shape{count}, Shape{n, 24}, Shape{3, n}, Shape{n, s}, Shape{2, n, 5, s}}) {
+    Definition d("chain");
+    Tensor x = d.input("x", dtype::f32, shape), b = d.input("b", dtype::f32, {shape.back()});
+    d.result("y", dtype::f32, shape, [&](Index i) { return x(i) * x(i) + b(i.back()); });
+    check_symbolic_schedule(d.finish());
+  }
+  Definition d("square");  // one merged axis
+  Tensor x = d.input("x", dtype::f32, {n, 24});
+  d.result("y", dtype::f32, {n, 24}, [&](Index i) { return x(i) * x(i); });
+  check_symbolic_schedule(d.finish(), {}, {}, {}, {1, 2, 33, 700});
+}
+
+TEST_CASE("rows of softmax, of symbolic number and length") {
+  check_symbolic_schedule(softmax({n}, 37));
+  check_symbolic_schedule(softmax({3}, s));
+  check_symbolic_schedule(softmax({n, 2}, s));
+}
+
+TEST_CASE("reductions over symbolic axes, with neighbouring results and rows as lanes") {
+  Definition columns("columns");
+  Tensor x = columns.input("x", dtype::f32, {n, 20});
+  columns.reduce_result("y", dtype::f32, {20}, sum_of(dtype::f32), {n},
+                        [&](Index i, Index k) { return x(k[0], i[0]); });
+  check_symbolic_schedule(columns.finish());
+
+  Definition many("many");
+  Tensor z = many.input("z", dtype::f32, {count, s});
+  many.reduce_result("y", dtype::f32, {s}, sum_of(dtype::f32), {count},
+                     [&](Index i, Index k) { return z(k[0], i[0]); });
+  check_symbolic_schedule(many.finish());
+
+  Definition pool("pool");  // global average pooling
+  Tensor image = pool.input("x", dtype::f32, {n, 6, s, s});
+  Tensor sum = pool.reduce("sum", {n, 6}, sum_of(dtype::f32), {s, s},
+                           [&](Index i, Index k) { return image(i[0], i[1], k[0], k[1]); });
+  pool.result("y", dtype::f32, {n, 6}, [&](Index i) { return sum(i) / cast(dtype::f32, Expr(s * s)); });
+  check_symbolic_schedule(pool.finish());
+}
+
+TEST_CASE("transpositions, predicated reads, integers and concatenation of symbolic sizes") {
+  Definition t("transpose");
+  Tensor x = t.input("x", dtype::f32, {n, 5, s});
+  t.result("y", dtype::f32, {s, n, 5}, [&](Index i) { return x(i[1], i[2], i[0]); });
+  check_symbolic_schedule(t.finish());
+
+  Definition p("pad");
+  Tensor a = p.input("a", dtype::i32, {count, s});
+  p.result("y", dtype::i32, {count + Dim(2), s + Dim(3)}, [&](Index i) {
+    return a.at_or({i[0] - Expr(1), i[1] - Expr(2)}, literal(dtype::i32, int64_t{7}));
+  });
+  check_symbolic_schedule(p.finish());
+
+  Definition c("concat");
+  Tensor b = c.input("b", dtype::u8, {2, n}), e = c.input("e", dtype::u8, {2, s});
+  Tensor y = c.declare_result("y", dtype::u8, {2, n + s});
+  c.compute_box(y, {0, 0}, {2, n}, [&](Index i) { return b(i); });
+  c.compute_box(y, {0, n}, {2, s}, [&](Index i) { return e(i); });
+  check_symbolic_schedule(c.finish());
+}
+
+TEST_CASE("accesses in range are proved: no conditions are left in the kernel of a chain") {
+  Definition d("chain");
+  Tensor x = d.input("x", dtype::f32, {n, s}), b = d.input("b", dtype::f32, {s});
+  d.result("y", dtype::f32, {n, s}, [&](Index i) { return x(i) + b(i[1]); });
+  ScheduledFunction scheduled = schedule({d.finish(), {false, false}, {{}, {}, {}}, {avx2}});
+  CHECK(print(scheduled.variants[0]) ==
+        R"(kernel @chain<n in 1.., s in 1..>(read x: f32[n, s], read b: f32[s], write y: f32[n, s]) {
+  parallel i0 in n {
+    parallel vector.1 in floordiv(s, 8) {
+      vector i1 in 8 {
+        y[i0, 8 * vector.1 + i1] = x[i0, 8 * vector.1 + i1] + b[8 * vector.1 + i1]
+      }
+    }
+    if 2 * floordiv(s, 8) < floordiv(s, 4) {
+      vector i1 in 4 {
+        y[i0, 8 * floordiv(s, 8) + i1] = x[i0, 8 * floordiv(s, 8) + i1] + b[8 * floordiv(s, 8) + i1]
+      }
+    }
+    if 2 * floordiv(s, 4) < floordiv(s, 2) {
+      vector i1 in 2 {
+        y[i0, 4 * floordiv(s, 4) + i1] = x[i0, 4 * floordiv(s, 4) + i1] + b[4 * floordiv(s, 4) + i1]
+      }
+    }
+    if 2 * floordiv(s, 2) < s {
+      y[i0, 2 * floordiv(s, 2)] = x[i0, 2 * floordiv(s, 2)] + b[2 * floordiv(s, 2)]
+    }
+  }
+}
+)");
+}
