@@ -40,6 +40,12 @@ class ByteOwners {
       it = it->second.owner == owner ? std::next(it) : segments_.erase(it);
   }
 
+  // The bytes of owners for which the predicate holds become undefined.
+  template <class Predicate>
+  void clear_owners(Predicate holds) {
+    std::erase_if(segments_, [&](const auto& segment) { return holds(segment.second.owner); });
+  }
+
   // The first byte of the range that does not belong to `owner`.
   std::optional<int64_t> find_other(Bytes at, ValueId owner) const {
     while (at.begin < at.end) {

@@ -2,12 +2,16 @@
 
 #include <set>
 
+#include "relay/input_dims.h"
+
 namespace dlcc::lower {
 namespace {
 
 class Checker {
  public:
-  explicit Checker(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+  Checker(const std::vector<InputDim>& dims, Diagnostics& diagnostics) : diagnostics_(diagnostics) {
+    for (const InputDim& d : dims) given_.insert(d.symbol.name);
+  }
 
   void check_main(const relay::Function& main) {
     for (const relay::Var& p : main.params)
@@ -40,7 +44,8 @@ class Checker {
 
   void check_sizes(const relay::TensorType& t, const SourceLocation& location, const std::string& what) {
     for (const Dim& d : t.shape) {
-      for (const Symbol& s : d.symbols()) unknown_size(s.name, location, what);
+      for (const Symbol& s : d.symbols())
+        if (!given_.contains(s.name)) unknown_size(s.name, location, what);
       if (d.is_overflow() && reported_.insert("").second)
         diagnostics_.error(DiagnosticId::too_large, location,
                            fmt::format("a dimension of {} does not fit 64 bits", what));
@@ -54,13 +59,15 @@ class Checker {
   void unknown_size(const std::string& symbol, const SourceLocation& location, const std::string& what) {
     if (!reported_.insert(symbol).second) return;
     bool has_name = !symbol.starts_with('?');  // '?' begins the symbols that type inference makes
-    diagnostics_.error(DiagnosticId::dynamic_shape, location,
-                       fmt::format("the dimension '{}' of {} is not known at compile time", symbol, what), {},
-                       has_name ? fmt::format("give it a value: --dim {}=1", symbol)
-                                : "declare its shape in the model, or make the operand that decides it a constant");
+    diagnostics_.error(
+        DiagnosticId::dynamic_shape, location,
+        fmt::format("the dimension '{}' of {} does not follow from the sizes of the inputs", symbol, what), {},
+        has_name ? fmt::format("give it a value: --dim {}=1", symbol)
+                 : "declare its shape in the model, or make the operand that decides it a constant");
   }
 
   Diagnostics& diagnostics_;
+  std::set<std::string> given_;     // symbols that the caller gives
   std::set<std::string> reported_;  // symbols; "" for dimensions that do not fit 64 bits
 };
 
@@ -68,8 +75,9 @@ class Checker {
 
 bool check_module(const relay::Module& module, const SourceLocation& model, Diagnostics& diagnostics) {
   size_t before = diagnostics.error_count();
-  Checker checker(diagnostics);
-  if (auto main = module.functions.find("main"); main != module.functions.end())
+  auto main = module.functions.find("main");
+  Checker checker(main == module.functions.end() ? std::vector<InputDim>() : relay::input_dims(module), diagnostics);
+  if (main != module.functions.end())
     checker.check_main(main->second);
   else
     diagnostics.error(DiagnosticId::undefined_value, model, "there is no function @main");

@@ -16,14 +16,22 @@
 //   * Inputs and constants are never written. At the end, every byte of every output has been written.
 //   * An operand that a step writes or uses as scratch overlaps no other operand of the step. An operand of equal
 //     address and size in a declared in-place pair may overlap. The contents of scratch are undefined after the step.
+//
+// A program with symbolic sizes is interpreted at several sizes. Every temporary has memory of its own then, and a
+// write leaves all temporaries undefined that may share memory with the written one for any sizes
+// (lower/shared_memory.h). So that no two live temporaries share memory is checked for all sizes; that accesses are
+// inside of their values, at these.
 #include "lower/check_plan.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
 
 #include "lower/byte_owners.h"
 #include "lower/check_slices.h"
+#include "lower/instantiate.h"
+#include "lower/shared_memory.h"
 
 namespace dlcc::lower {
 namespace {
@@ -42,7 +50,9 @@ template <class... T>
 
 class Checker {
  public:
-  Checker(const Program& program, const StoragePlan& plan) : program_(program), plan_(plan) {}
+  // Of a program with static sizes. `shared` is null unless they are an instance of symbolic ones.
+  Checker(const Program& program, const StoragePlan& plan, const SharedMemory* shared)
+      : program_(program), plan_(plan), shared_(shared) {}
 
   void run() {
     lay_out();
@@ -84,16 +94,19 @@ class Checker {
     int64_t next = plan_.arena_bytes;
     for (ValueId v = 0; v < static_cast<ValueId>(program_.values.size()); ++v) {
       const Value& value = program_.values[v];
-      if (value.bytes < 0) fail("{} has {} bytes", label(v), value.bytes);
+      if (!value.bytes.is_constant() || value.bytes.value() < 0) fail("{} has {} bytes", label(v), value.bytes.str());
       if (value.storage == Storage::view) {
         check_view(v);
-      } else if (value.storage == Storage::temporary) {
+      } else if (value.storage == Storage::temporary && !shared_) {
         check_temporary(v);
         address_[v] = plan_.offsets[v];
+      } else if (value.storage == Storage::temporary) {
+        address_[v] = next;
+        next += value.bytes.value();
       } else {
         if (plan_.offsets[v] != -1) fail("{} is not a temporary but has an offset", label(v));
         address_[v] = next;
-        next += value.bytes;
+        next += value.bytes.value();
       }
     }
     for (ValueId v = 0; v < static_cast<ValueId>(program_.values.size()); ++v)
@@ -108,7 +121,8 @@ class Checker {
     if (view.base < 0 || view.base >= static_cast<ValueId>(program_.values.size()) ||
         program_.values[view.base].storage == Storage::view)
       fail("{} is a view of {}, which is not a base", label(v), view.base);
-    if (view.base_offset < 0 || view.base_offset > base_of(v).bytes - view.bytes)
+    if (!view.bytes.is_constant() || !base_of(v).bytes.is_constant() || view.base_offset < 0 ||
+        view.base_offset > base_of(v).bytes.value() - view.bytes.value())
       fail("{} extends beyond {}", label(v), label(view.base));
   }
 
@@ -117,7 +131,7 @@ class Checker {
     const int64_t offset = plan_.offsets[v];
     if (offset == -1) return;  // check_usable refuses its uses
     if (value.alignment < 1) fail("{} has alignment {}", label(v), value.alignment);
-    if (offset < 0 || offset > plan_.arena_bytes - value.bytes)
+    if (offset < 0 || offset > plan_.arena_bytes - value.bytes.value())
       fail("{} at offset {} is outside the arena of {} bytes", label(v), offset, plan_.arena_bytes);
     if (offset % value.alignment != 0 || plan_.arena_alignment % value.alignment != 0)
       fail("{} at offset {} of an arena aligned to {} is not aligned to {}", label(v), offset, plan_.arena_alignment,
@@ -127,7 +141,7 @@ class Checker {
   // The bytes that an access of the value can touch.
   Bytes range_of(ValueId v) const {
     const ValueId owner = begins_at_scalar(v) ? base_id(v) : v;
-    return {address_[owner], address_[owner] + program_.values[owner].bytes};
+    return {address_[owner], address_[owner] + program_.values[owner].bytes.value()};
   }
 
   // The largest power of two that is known to divide the value's address at run time.
@@ -136,7 +150,9 @@ class Checker {
     const int64_t element = std::max<int64_t>(1, storage_bytes(base.type, 1));
     int64_t alignment = element;
     int64_t offset = v == base_id(v) ? 0 : program_.values[v].base_offset;
-    if (base.storage == Storage::temporary) {
+    if (base.storage == Storage::temporary && shared_) {
+      alignment = shared_->alignment(base_id(v));
+    } else if (base.storage == Storage::temporary) {
       alignment = plan_.arena_alignment;
       offset += plan_.offsets[base_id(v)];
     } else if (base.storage == Storage::constant) {
@@ -149,7 +165,7 @@ class Checker {
 
   void check_usable(ValueId v, const std::string& where) const {
     if (v < 0 || v >= static_cast<ValueId>(program_.values.size())) fail("{}: there is no value {}", where, v);
-    if (base_of(v).storage == Storage::temporary && plan_.offsets[base_id(v)] == -1)
+    if (base_of(v).storage == Storage::temporary && !plan_.has_memory(base_id(v)))
       fail("{}: {} has no offset in the arena", where, label(v));
   }
 
@@ -194,13 +210,24 @@ class Checker {
       if (o.access == Access::write) write(o.value, memory);
   }
 
+  // Temporaries that may share memory with the value, which a step writes, become undefined.
+  void clear_shared(ValueId v, ByteOwners& memory) const {
+    if (!shared_ || base_of(v).storage != Storage::temporary) return;
+    const ValueId written = base_id(v);
+    memory.clear_owners([&](ValueId other) {
+      return other != written && program_.values[other].storage == Storage::temporary &&
+             shared_->may_share(other, written);
+    });
+  }
   void clear(ValueId v, ByteOwners& memory) const {
+    clear_shared(v, memory);
     if (begins_at_scalar(v))
       memory.clear_others(range_of(v), base_id(v));
     else
       memory.clear(range_of(v));
   }
   void write(ValueId v, ByteOwners& memory) const {
+    clear_shared(v, memory);
     if (begins_at_scalar(v))
       memory.clear_others(range_of(v), base_id(v));
     else
@@ -216,7 +243,7 @@ class Checker {
         fail("{}: {} operands for {} parameters", where, call.operands.size(), variant.params.size());
       for (size_t k = 0; k < variant.params.size(); ++k) {
         check_usable(call.operands[k], where);
-        check_fits(call.operands[k], *variant.params[k].buffer, where);
+        check_fits(call, variant, k, where);
         if (&variant == &kernel.variants[0])
           operands.push_back({call.operands[k], variant.params[k].access, range_of(call.operands[k])});
         else if (variant.params[k].access != operands[k].access)
@@ -226,33 +253,50 @@ class Checker {
     return operands;
   }
 
-  void check_fits(ValueId v, const tensor::BufferNode& buffer, const std::string& where) const {
+  void check_fits(const Invoke& call, const tensor::Kernel& kernel, size_t param, const std::string& where) const {
+    const ValueId v = call.operands[param];
+    const tensor::BufferNode& buffer = *kernel.params[param].buffer;
+    const std::optional<std::vector<int64_t>> shape = shape_in_call(kernel, buffer, call);
+    if (!shape) fail("{}: parameter '{}' has a dimension that the call does not give", where, buffer.name);
     int64_t count = 1;
-    for (size_t d = 0; d < buffer.shape.size(); ++d) {
-      const std::optional<int64_t> extent = buffer.shape[d].constant();
-      if (!extent) fail("{}: parameter '{}' has a symbolic dimension", where, buffer.name);
-      count *= *extent;
-    }
+    for (int64_t extent : *shape) count *= extent;
     if (!buffer.strides.empty() && count > 0) {  // one past the last element
       count = 1;
-      for (size_t d = 0; d < buffer.shape.size(); ++d) count += (buffer.shape[d].value() - 1) * buffer.strides[d];
+      for (size_t d = 0; d < shape->size(); ++d) count += ((*shape)[d] - 1) * buffer.strides[d];
     }
-    const int64_t needed = storage_bytes(buffer.type, count), had = program_.values[v].bytes;
+    const int64_t needed = storage_bytes(buffer.type, count), had = program_.values[v].bytes.value();
     if (needed > had) fail("{}: parameter '{}' needs {} bytes, {} has {}", where, buffer.name, needed, label(v), had);
     if (had > 0 && buffer.alignment > known_alignment(v))
       fail("{}: parameter '{}' needs alignment {}, {} has {}", where, buffer.name, buffer.alignment, label(v),
            known_alignment(v));
   }
 
+  bool in_shared_arena(const Operand& a, const Operand& b) const {
+    return shared_ && base_id(a.value) != base_id(b.value) && base_of(a.value).storage == Storage::temporary &&
+           base_of(b.value).storage == Storage::temporary;
+  }
+  bool overlap(const Operand& a, const Operand& b) const {
+    if (in_shared_arena(a, b)) return shared_->may_share(base_id(a.value), base_id(b.value));
+    return a.bytes.overlaps(b.bytes);
+  }
+  // Whether the operands have the same bytes of memory.
+  bool are_equal(const Operand& a, const Operand& b) const {
+    if (!in_shared_arena(a, b)) return a.bytes == b.bytes;
+    const int64_t offset_in_a = a.bytes.begin - address_[base_id(a.value)];
+    const int64_t offset_in_b = b.bytes.begin - address_[base_id(b.value)];
+    return shared_->begin_together(base_id(a.value), base_id(b.value)) && offset_in_a == offset_in_b &&
+           a.bytes.end - a.bytes.begin == b.bytes.end - b.bytes.begin;
+  }
+
   void check_disjoint(const Invoke& call, const std::vector<Operand>& operands, const std::string& where) const {
     for (size_t w = 0; w < operands.size(); ++w) {
       if (operands[w].access == Access::read) continue;
       for (size_t o = 0; o < operands.size(); ++o) {
-        if (o == w || !operands[w].bytes.overlaps(operands[o].bytes)) continue;
+        if (o == w || !overlap(operands[w], operands[o])) continue;
         const std::pair<int, int> pair(static_cast<int>(w), static_cast<int>(o));
         const bool declared = std::count(call.in_place.begin(), call.in_place.end(), pair) > 0;
         const bool kinds = operands[w].access == Access::write && operands[o].access == Access::read;
-        if (declared && kinds && operands[w].bytes == operands[o].bytes) continue;
+        if (declared && kinds && are_equal(operands[w], operands[o])) continue;
         fail("{}: {} overlaps {}, another operand of the call", where, label(operands[w].value),
              label(operands[o].value));
       }
@@ -264,8 +308,9 @@ class Checker {
     read(memory, copy.from, where);
     check_writable(copy.to, where);
     const Bytes from = range_of(copy.from), to = range_of(copy.to);
-    if (program_.values[copy.from].bytes != program_.values[copy.to].bytes) fail("{}: sizes differ", where);
-    if (from.overlaps(to)) fail("{}: source and destination overlap", where);
+    if (!(program_.values[copy.from].bytes == program_.values[copy.to].bytes)) fail("{}: sizes differ", where);
+    if (overlap({copy.from, Access::read, from}, {copy.to, Access::write, to}))
+      fail("{}: source and destination overlap", where);
     write(copy.to, memory);
   }
 
@@ -281,6 +326,7 @@ class Checker {
     check_element(step.to, step.element, where);
     const int64_t size = storage_bytes(program_.values[step.to].type, 1);
     const int64_t begin = range_of(step.to).begin + step.element * size;
+    clear_shared(step.to, memory);
     if (begins_at_scalar(step.to))
       write(step.to, memory);
     else
@@ -289,7 +335,7 @@ class Checker {
 
   void check_element(ValueId v, int64_t element, const std::string& where) const {
     const int64_t size = storage_bytes(program_.values[v].type, 1);
-    if (element < 0 || element > program_.values[v].bytes / size - 1)
+    if (element < 0 || element > program_.values[v].bytes.value() / size - 1)
       fail("{}: {} has no element {}", where, label(v), element);
   }
 
@@ -334,15 +380,52 @@ class Checker {
 
   const Program& program_;
   const StoragePlan& plan_;
+  const SharedMemory* shared_;
   std::vector<int64_t> address_;
   std::set<ValueId> incomplete_;  // values that loops around the step write slice by slice
 };
 
 }  // namespace
 
+namespace {
+
+// Values of the symbols: the smallest ones, and two sets of distinct larger ones.
+std::vector<std::map<std::string, int64_t>> sample_sizes(const Program& program) {
+  std::vector<std::map<std::string, int64_t>> samples(3);
+  for (int64_t k = 0; const InputDim& d : program.dims) {
+    const std::array wanted = {d.symbol.low, 17 + 2 * k, d.is_bounded() ? d.symbol.high : 40 + 3 * k};
+    for (size_t s = 0; s < samples.size(); ++s)
+      samples[s][d.symbol.name] = std::clamp(wanted[s], d.symbol.low, d.symbol.high);
+    ++k;
+  }
+  return samples;
+}
+
+// For sizes that the program refuses, nothing is checked.
+bool accepts(const Program& instance) {
+  return std::ranges::none_of(instance.body.steps, [](const Step& step) {
+    const auto* require = std::get_if<Require>(&step);
+    return require && tensor::constant_integer(require->condition) == 0;
+  });
+}
+
+void check_all_sizes(const Program& program, const StoragePlan& plan) {
+  const SharedMemory shared(program, plan);
+  if (!shared.violation().empty()) fail("{}", shared.violation());
+  for (const auto& sizes : sample_sizes(program)) {
+    const Program instance = instantiate(program, sizes);
+    if (accepts(instance)) Checker(instance, plan, &shared).run();
+  }
+}
+
+}  // namespace
+
 std::string check_storage(const Program& program, const StoragePlan& plan) {
   try {
-    Checker(program, plan).run();
+    if (program.dims.empty())
+      Checker(program, plan, nullptr).run();
+    else
+      check_all_sizes(program, plan);
     return {};
   } catch (const Violation& violation) {
     return violation.text;

@@ -39,9 +39,9 @@ std::vector<ValueId> written_by_slices(const Program& program, const Loop& loop)
     auto consider = [&](ValueId v) {
       if (v < 0 || v >= static_cast<ValueId>(program.values.size()) || !program.values[v].begin) return;
       const Value& view = program.values[v];
-      const int64_t bytes = program.values[view.base].bytes;
-      const bool tiles = view.base_offset == 0 && view.stride == view.bytes && view.bytes > 0 &&
-                         bytes % view.bytes == 0 && bytes / view.bytes == *last + 1;
+      const std::optional<int64_t> bytes = program.values[view.base].bytes.constant(), slice = view.bytes.constant();
+      const bool tiles = bytes && slice && *slice > 0 && view.base_offset == 0 && view.stride == *slice &&
+                         *bytes % *slice == 0 && *bytes / *slice == *last + 1;
       const tensor::Expr at = with_definitions(loop.body, view.begin);
       const tensor::Expr forward = tensor::simplify(at - tensor::Expr(counter.var));
       const tensor::Expr backward = tensor::simplify(at + tensor::Expr(counter.var));

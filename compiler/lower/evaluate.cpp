@@ -3,6 +3,9 @@
 #include <cstring>
 #include <map>
 
+#include "lower/instantiate.h"
+#include "shape/solve_sizes.h"
+
 namespace dlcc::lower {
 namespace {
 
@@ -24,7 +27,7 @@ class Evaluator {
           break;
         case Storage::output:
         case Storage::temporary:
-          memory_[v].resize(static_cast<size_t>(value.bytes));
+          memory_[v].resize(static_cast<size_t>(value.bytes.value()));
           break;
         case Storage::view:
           break;
@@ -85,7 +88,7 @@ class Evaluator {
   Constant value(ValueId id) {
     const Value& v = program_.values[static_cast<size_t>(id)];
     std::span<std::byte> b = bytes(id);
-    return Constant(v.type, v.shape, Bytes(b.begin(), b.end()));
+    return Constant(v.type, static_shape(v.shape), Bytes(b.begin(), b.end()));
   }
 
  private:
@@ -116,8 +119,9 @@ class Evaluator {
     Bytes& base = memory_[static_cast<size_t>(v.base)];
     int64_t offset = v.base_offset, end = static_cast<int64_t>(base.size());
     if (v.begin) offset += scalar(v.begin).integer_at(0) * v.stride;
-    DLCC_CHECK(offset >= 0 && offset <= end - v.bytes, "a view of {} bytes at {} in {} bytes", v.bytes, offset, end);
-    return std::span(base).subspan(static_cast<size_t>(offset), static_cast<size_t>(v.bytes));
+    const int64_t size = v.bytes.value();
+    DLCC_CHECK(offset >= 0 && offset <= end - size, "a view of {} bytes at {} in {} bytes", size, offset, end);
+    return std::span(base).subspan(static_cast<size_t>(offset), static_cast<size_t>(size));
   }
 
   tensor::Status invoke(const Invoke& call) {
@@ -126,8 +130,9 @@ class Evaluator {
     // A parameter may have another shape than its operand (merged axes), but has the same bytes.
     for (size_t k = 0; k < kernel.params.size(); ++k)
       if (kernel.params[k].access == tensor::Access::read)
-        args.push_back(Constant::view(kernel.params[k].buffer->type, static_shape(kernel.params[k].buffer->shape),
-                                      bytes(call.operands[k]), nullptr));
+        args.push_back(Constant::view(kernel.params[k].buffer->type,
+                                      *shape_in_call(kernel, *kernel.params[k].buffer, call), bytes(call.operands[k]),
+                                      nullptr));
     for (const tensor::Expr& e : call.scalars) args.push_back(scalar(e));
     tensor::EvaluationResult r = compiled_kernels_.try_emplace(call.kernel, kernel).first->second.run(args);
     size_t next = 0;
@@ -150,6 +155,15 @@ class Evaluator {
 }  // namespace
 
 tensor::EvaluationResult evaluate(const Program& program, std::span<const Constant> inputs, size_t level) {
+  if (!program.dims.empty()) {
+    std::vector<GivenShape> shapes;
+    for (size_t k = 0; k < program.inputs.size(); ++k)
+      shapes.push_back({"", program.values[static_cast<size_t>(program.inputs[k])].shape, inputs[k].shape()});
+    std::string problem;
+    const auto sizes = solve_sizes(program.dims, shapes, problem);
+    if (!sizes) return {tensor::Status::dimension_out_of_range, {}};
+    return evaluate(instantiate(program, *sizes), inputs, level);
+  }
   Evaluator evaluator(program, inputs, level);
   tensor::EvaluationResult result{evaluator.run(program.body), {}};
   for (ValueId v : program.outputs) result.results.push_back(evaluator.value(v));

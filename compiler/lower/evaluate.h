@@ -10,7 +10,8 @@
 namespace dlcc::lower {
 
 // Evaluates variant `level` of every kernel. The results are the outputs in order, or meaningless when the status is
-// not ok. Every value has memory of its own: storage plans are not tested.
+// not ok. The shapes of the inputs give the symbolic sizes; those that disagree are dimension_out_of_range. Every value
+// has memory of its own: storage plans are not tested.
 tensor::EvaluationResult evaluate(const Program&, std::span<const Constant> inputs, size_t level);
 
 }  // namespace dlcc::lower

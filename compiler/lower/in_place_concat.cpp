@@ -39,7 +39,8 @@ class Concatenator {
       if (!at_constant_offset || operand.base != first.base || operand.base_offset != begin + c.offsets[k])
         return false;
     }
-    if (begin < 0 || begin % value(c.result).alignment != 0 || begin + value(c.result).bytes > value(first.base).bytes)
+    if (begin < 0 || begin % value(c.result).alignment != 0 ||
+        !provably_le(Dim(begin) + value(c.result).bytes, value(first.base).bytes))
       return false;
     make_view(c.result, first.base, begin);
     return true;

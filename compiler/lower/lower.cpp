@@ -5,6 +5,7 @@
 #include "lower/lowerer.h"
 #include "lower/remove_unused.h"
 #include "lower/verify.h"
+#include "relay/input_dims.h"
 #include "relay/operator.h"
 #include "tensor/passes/expand_math.h"
 
@@ -21,6 +22,7 @@ Lowerer::Lowerer(const relay::Module& module, const std::vector<tensor::Machine>
 }
 
 Program Lowerer::run() {
+  program_.dims = relay::input_dims(module_);
   program_.threads = options_.threads;
   const relay::Function& main = module_.functions.at("main");
   Environment env;
@@ -60,13 +62,11 @@ ValueId Lowerer::add_value(Value v) {
 }
 
 ValueId Lowerer::new_value(std::string name, const relay::TensorType& type, Storage storage) {
-  std::vector<int64_t> shape = static_shape(type.shape);
-  int64_t bytes = storage_bytes(type.dtype, product(type.shape).value());
   int64_t alignment = storage == Storage::temporary ? tensor::storage_alignment : std::max(1, bits(type.dtype) / 8);
   return add_value({.name = std::move(name),
                     .type = type.dtype,
-                    .shape = shape,
-                    .bytes = bytes,
+                    .shape = type.shape,
+                    .bytes = bytes_of(type.dtype, type.shape),
                     .alignment = alignment,
                     .storage = storage});
 }
@@ -81,7 +81,7 @@ ValueId Lowerer::constant(Constant stored) {
     if (program_.constants[static_cast<size_t>(value_of(v).index)].same_as(stored)) return v;
   ValueId v = add_value({.name = fmt::format("constant{}", program_.constants.size()),
                          .type = stored.dtype(),
-                         .shape = stored.shape(),
+                         .shape = shape_of(stored.shape()),
                          .bytes = static_cast<int64_t>(stored.bytes().size()),
                          .alignment = tensor::storage_alignment,
                          .storage = Storage::constant,
@@ -105,7 +105,7 @@ void Lowerer::make_output(ValueId v, int index) {
     program_.outputs.push_back(base);
     return;
   }
-  ValueId out = new_value(value.name, {shape_of(value.shape), value.type}, Storage::output);
+  ValueId out = new_value(value.name, {value.shape, value.type}, Storage::output);
   value_of(out).index = index;
   program_.body.steps.push_back(Copy{v, out});
   program_.outputs.push_back(out);
@@ -184,30 +184,44 @@ Lowerer::Operand Lowerer::lower_block(const Block& block, Environment env, Regio
 }
 
 Lowerer::Operand Lowerer::lower_binding(const Binding& b, const Environment& env, Region& region) {
-  return std::visit(
-      overloaded{
-          [&](const relay::CallTensor& x) { return call_tensor(b, x, env, region); },
-          [&](const relay::Call& x) { return call(b, x, env, region); },
-          [&](const relay::MakeTuple& x) {
-            Operand o{.is_tuple = true};
-            for (const Atom& a : x.fields) o.fields.push_back(operand(a, env, b.location));
-            return o;
-          },
-          [&](const relay::Project& x) {
-            return operand(x.tuple, env, b.location).fields.at(static_cast<size_t>(x.index));
-          },
-          [&](const relay::Alias& x) { return operand(x.value, env, b.location); },
-          [&](const relay::If& x) { return branch(b, x, env, region); },
-          [&](const relay::MakeFunction& x) {
-            return Operand{.closure = std::make_shared<Closure>(Closure{&*x.function, b.var->id, env})};
-          },
-          [&](const relay::Match&) -> Operand { unsupported(b.location, "'match'"); },
-          [&](const relay::RefCreate&) -> Operand { unsupported(b.location, "a reference"); },
-          [&](const relay::RefRead&) -> Operand { unsupported(b.location, "a reference"); },
-          [&](const relay::RefWrite&) -> Operand { unsupported(b.location, "a reference"); },
-          [&](const relay::MatchCast&) -> Operand { unsupported(b.location, "a check of symbolic dimensions"); },
-      },
-      b.op);
+  return std::visit(overloaded{
+                        [&](const relay::CallTensor& x) { return call_tensor(b, x, env, region); },
+                        [&](const relay::Call& x) { return call(b, x, env, region); },
+                        [&](const relay::MakeTuple& x) {
+                          Operand o{.is_tuple = true};
+                          for (const Atom& a : x.fields) o.fields.push_back(operand(a, env, b.location));
+                          return o;
+                        },
+                        [&](const relay::Project& x) {
+                          return operand(x.tuple, env, b.location).fields.at(static_cast<size_t>(x.index));
+                        },
+                        [&](const relay::Alias& x) { return operand(x.value, env, b.location); },
+                        [&](const relay::If& x) { return branch(b, x, env, region); },
+                        [&](const relay::MakeFunction& x) {
+                          return Operand{.closure = std::make_shared<Closure>(Closure{&*x.function, b.var->id, env})};
+                        },
+                        [&](const relay::Match&) -> Operand { unsupported(b.location, "'match'"); },
+                        [&](const relay::RefCreate&) -> Operand { unsupported(b.location, "a reference"); },
+                        [&](const relay::RefRead&) -> Operand { unsupported(b.location, "a reference"); },
+                        [&](const relay::RefWrite&) -> Operand { unsupported(b.location, "a reference"); },
+                        [&](const relay::MatchCast& x) { return match_cast(b, x, env, region); },
+                    },
+                    b.op);
+}
+
+// Sizes whose dims differ are compared at run time. The result is the operand under the declared type.
+Lowerer::Operand Lowerer::match_cast(const Binding& b, const relay::MatchCast& x, const Environment& env,
+                                     Region& region) {
+  const auto* declared = relay::as<relay::TensorType>(x.type);
+  const Operand o = operand(x.value, env, b.location);
+  if (!declared || o.is_tuple) unsupported(b.location, "a check of the sizes of a tuple");
+  if (o.scalar) return o;
+  const Value from = value_of(o.value);
+  for (size_t d = 0; d < from.shape.size(); ++d)
+    require(tensor::equal(tensor::Expr(from.shape[d]), tensor::Expr(declared->shape[d])),
+            tensor::Status::shape_mismatch, region);
+  if (from.shape == declared->shape) return o;
+  return {.value = view_of(o.value, b.var->name, declared->dtype, declared->shape, 0)};
 }
 
 Lowerer::Operand Lowerer::call(const Binding& b, const relay::Call& x, const Environment& env, Region& region) {
@@ -231,6 +245,11 @@ Lowerer::Operand Lowerer::call_global(const Binding& b, const relay::Call& x, co
   Operand result = lower_block(f.body, inner, region, f.location);
   active_.erase(callee);
   return result;
+}
+
+Dim bytes_of(DType type, const Shape& shape) {
+  const Dim bits_in_all = product(shape) * Dim(bits(type));
+  return bits(type) % 8 == 0 ? product(shape) * Dim(bits(type) / 8) : floor_div(bits_in_all + Dim(7), 8);
 }
 
 std::optional<Program> lower(const relay::Module& module, const std::vector<tensor::Machine>& machines,

@@ -36,7 +36,8 @@ Lowerer::Operand Lowerer::call_tensor(const Binding& b, const relay::CallTensor&
     slice_operands(b, call, region);
   }
   if (auto first = view_offset(call.function, call.layouts))
-    return view(b, in_memory(call, 0, region, b.location), call.function.results[0], *first);
+    return {.value = view_of(in_memory(call, 0, region, b.location), b.var->name, call.function.results[0]->type,
+                             call.function.results[0]->shape, *first)};
   fresh_.insert(b.var->id);
   return call_kernel(b, call, region);
 }
@@ -139,11 +140,12 @@ void Lowerer::slice_operands(const Binding& b, TensorCall& call, Region& region)
     ValueId source = in_memory(call, k, region, b.location);
     call.constants[k] = nullptr;
     tensor::Expr index = compute("index", in_program(at->index, call), region);
+    const tensor::Expr extent(at->extent);
     if (!at->conditional)
-      require(tensor::logical_and(tensor::Expr(0) <= index, index < tensor::Expr(at->extent)),
-              tensor::Status::index_out_of_range, region);
+      require(tensor::logical_and(tensor::Expr(0) <= index, index < extent), tensor::Status::index_out_of_range,
+              region);
     if (at->conditional || tensor::constant_integer(index))  // what is out of range is not read
-      index = compute("index", tensor::max(tensor::min(index, tensor::Expr(at->extent - 1)), tensor::Expr(0)), region);
+      index = compute("index", tensor::max(tensor::min(index, extent - tensor::Expr(1)), tensor::Expr(0)), region);
     call.operands[k] = {.value = slice_of(source, value_of(source).name, call.function.params[k], index)};
   }
   std::vector<tensor::Expr> used;
@@ -154,32 +156,34 @@ void Lowerer::slice_operands(const Binding& b, TensorCall& call, Region& region)
 
 // ---- views
 
-// `first` is the index of the source's element at which the view begins.
-Lowerer::Operand Lowerer::view(const Binding& b, ValueId source, const tensor::Buffer& result, int64_t first) {
+ValueId Lowerer::view_of(ValueId source, const std::string& name, DType type, const Shape& shape, int64_t first) {
   const Value& from = value_of(source);
-  Value v{.name = b.var->name,
-          .type = result->type,
-          .shape = static_shape(result->shape),
-          .bytes = storage_bytes(result->type, product(result->shape).value()),
-          .alignment = bits(result->type) / 8,
+  Value v{.name = name,
+          .type = type,
+          .shape = shape,
+          .bytes = bytes_of(type, shape),
+          .alignment = bits(type) / 8,
           .storage = Storage::view,
           .base = base_of(source),
-          .base_offset = first * bits(result->type) / 8,
+          .base_offset = first * bits(type) / 8,
           .begin = from.begin,
           .stride = from.stride};
   if (from.storage == Storage::view) v.base_offset += from.base_offset;
-  return {.value = add_value(std::move(v))};
+  return add_value(std::move(v));
 }
 
 // A view of slice `index` of the source, whose slices follow each other in memory.
 ValueId Lowerer::slice_of(ValueId source, const std::string& name, const tensor::Buffer& slice,
-                          const tensor::Expr& index) {
+                          const tensor::Expr& slice_index) {
   const Value& from = value_of(source);
-  int64_t bytes = storage_bytes(slice->type, product(slice->shape).value());
+  const Dim size = bytes_of(slice->type, slice->shape);
+  const int64_t bytes = size.constant().value_or(bits(slice->type) / 8);
+  // Strides are constant: slices of symbolic size begin at an element.
+  const tensor::Expr index = size.is_constant() ? slice_index : slice_index * tensor::Expr(product(slice->shape));
   Value v{.name = name,
           .type = slice->type,
-          .shape = static_shape(slice->shape),
-          .bytes = bytes,
+          .shape = slice->shape,
+          .bytes = size,
           .alignment = bits(slice->type) / 8,
           .storage = Storage::view,
           .base = base_of(source),
@@ -208,6 +212,7 @@ Lowerer::Operand Lowerer::call_kernel(const Binding& b, const TensorCall& call, 
                 .node = b.location.node.empty() ? b.var->name : b.location.node,
                 .macs = s.macs,
                 .request = s.request};
+  for (const Symbol& s : tensor::symbols_of(call.function)) invoke.scalars.push_back(tensor::symbol_var(s));
   const size_t arguments = call.operands.size();
   for (size_t k = 0; k < arguments; ++k)
     invoke.operands.push_back(call.constants[k] ? constant(s.packing[k](*call.constants[k]))

@@ -38,7 +38,9 @@ Lowerer::Operand Lowerer::branch(const Binding& b, const relay::If& x, const Env
       continue;
     }
     const Value v = value_of(then_all[k].value);
-    merged.push_back(new_value(b.var->name, {shape_of(v.shape), v.type}, Storage::temporary));
+    if (!(v.bytes == value_of(else_all[k].value).bytes))
+      unsupported(b.location, "an 'if' whose arms give results of different sizes");
+    merged.push_back(new_value(b.var->name, {v.shape, v.type}, Storage::temporary));
     then_values.push_back(then_all[k]);
     else_values.push_back(else_all[k]);
     results.push_back({.value = merged.back()});
@@ -185,7 +187,7 @@ Lowerer::Operand Lowerer::carry(const relay::Var& param, const Operand& initial,
   }
   const Value from = value_of(initial.value);
   if (is_last_use && from.storage == Storage::temporary) return initial;
-  ValueId own = new_value(param->name, {shape_of(from.shape), from.type}, Storage::temporary);
+  ValueId own = new_value(param->name, {from.shape, from.type}, Storage::temporary);
   region.steps.push_back(Copy{initial.value, own});
   return {.value = own};
 }
@@ -219,23 +221,21 @@ bool Lowerer::is_written_by_slices(Loop& loop, ValueId value) {
   };
   for_each_value(loop.test, note);
   for_each_value(loop.body, note);
-  const auto trips = constant_trip_count(loop);
-  if (uses.size() != 1 || !trips || *trips == 0) return false;
+  if (uses.size() != 1) return false;
   const Value& slice = value_of(uses[0]);
   const bool written = std::ranges::any_of(loop.body.steps, [&](const Step& s) {
     const auto* copy = std::get_if<Copy>(&s);
     const auto* call = std::get_if<Invoke>(&s);
     return (copy && copy->to == uses[0]) || (call && is_written_by(*call, uses[0]));
   });
-  const int64_t bytes = value_of(value).bytes;
-  const bool tiles = slice.begin && slice.base_offset == 0 && slice.stride == slice.bytes && slice.bytes > 0 &&
-                     bytes % slice.bytes == 0 && bytes / slice.bytes == *trips;
-  if (!written || !tiles) return false;
+  if (!written || !slice.begin || slice.base_offset != 0 || Dim(slice.stride) != slice.bytes) return false;
   for (const Loop::Carried& c : loop.carried) {
-    if (tensor::constant_integer(c.initial) != 0 || !upper_limit(loop, c.var)) continue;
-    const tensor::Expr at = definition_in(loop.body, slice.begin), counter = c.var;
+    const auto trips = trip_count(loop, c.var, program_.dims);
+    const bool tiles = trips && provably_lt(0, *trips) && *trips * slice.bytes == value_of(value).bytes;
+    if (!tiles || tensor::constant_integer(c.initial) != 0) continue;
+    const tensor::Expr at = definition_in(loop.body, slice.begin), counter = c.var, last(*trips - Dim(1));
     if (tensor::constant_integer(tensor::simplify(at - counter)) == 0 ||
-        tensor::constant_integer(tensor::simplify(at + counter)) == *trips - 1)
+        tensor::constant_integer(tensor::simplify(at + counter - last)) == 0)
       return true;
   }
   return false;
@@ -293,7 +293,7 @@ void Lowerer::set_next_values(const std::vector<Operand>& next, const std::vecto
     if (source == to[k].value) continue;
     if (owners.contains(base_of(source))) {  // which another copy may change first
       const Value v = value_of(source);
-      ValueId saved = new_value(v.name, {shape_of(v.shape), v.type}, Storage::temporary);
+      ValueId saved = new_value(v.name, {v.shape, v.type}, Storage::temporary);
       loop.body.steps.push_back(Copy{source, saved});
       source = saved;
     }

@@ -79,6 +79,7 @@ class Lowerer {
   // ---- bindings
   Operand lower_block(const relay::Block&, Environment, Region&, const SourceLocation&);
   Operand lower_binding(const relay::Binding&, const Environment&, Region&);
+  Operand match_cast(const relay::Binding&, const relay::MatchCast&, const Environment&, Region&);
   Operand call(const relay::Binding&, const relay::Call&, const Environment&, Region&);
   Operand call_global(const relay::Binding&, const relay::Call&, const std::string& callee, const Environment&,
                       Region&);
@@ -97,7 +98,7 @@ class Lowerer {
     int kernel;
     std::vector<std::function<Constant(const Constant&)>> packing;
     std::vector<std::pair<int, int>> in_place;
-    int64_t macs;
+    Dim macs;
     uint64_t request;
   };
   Operand call_tensor(const relay::Binding&, const relay::CallTensor&, const Environment&, Region&);
@@ -110,7 +111,8 @@ class Lowerer {
   Operand call_kernel(const relay::Binding&, const TensorCall&, Region&, ValueId result = -1);
   ValueId in_memory(const TensorCall&, size_t operand, Region&, const SourceLocation&);  // as it is, not packed
   tensor::Expr in_program(const tensor::Expr&, const TensorCall&) const;
-  Operand view(const relay::Binding&, ValueId source, const tensor::Buffer& result, int64_t first);
+  // A view of this type that begins at the element `first` of the source.
+  ValueId view_of(ValueId source, const std::string& name, DType, const Shape&, int64_t first);
   ValueId slice_of(ValueId source, const std::string& name, const tensor::Buffer& slice, const tensor::Expr& index);
   void note_concatenation(const TensorCall&, const Invoke&);
   const Scheduled& scheduled(const TensorCall&);

@@ -7,8 +7,10 @@
 #include <optional>
 #include <set>
 
+#include "lower/instantiate.h"
 #include "lower/live_ranges.h"
 #include "lower/pack_buffers.h"
+#include "support/integers.h"
 
 namespace dlcc::lower {
 namespace {
@@ -64,40 +66,105 @@ class InPlace {
   std::vector<ValueId> owner_;
 };
 
+// A temporary, or the temporaries of an in-place chain, which have equal sizes.
+struct Chain {
+  Dim bytes;
+  LiveBuffer buffer;  // its size: the bound, or that for typical sizes
+};
+
+// Each block is above those that are below it in the packing for typical sizes and live at the same time. So for these
+// sizes the stacked arena is no larger than the packing.
+void stack(const std::vector<Chain>& chains, const Packing& packing, StoragePlan& plan, std::vector<int>& block_of) {
+  std::vector<int> order;
+  for (size_t k = 0; k < chains.size(); ++k) order.push_back(static_cast<int>(k));
+  std::ranges::stable_sort(order, {}, [&](int k) { return packing.offsets[static_cast<size_t>(k)]; });
+  block_of.assign(chains.size(), -1);
+  for (int k : order) {
+    const Chain& chain = chains[static_cast<size_t>(k)];
+    StackedBlock block{chain.bytes, chain.buffer.alignment, {}};
+    std::vector<bool> implied(plan.blocks.size());  // below a block that this one is above
+    for (size_t other = plan.blocks.size(); other-- > 0;) {
+      const LiveBuffer& below = chains[static_cast<size_t>(order[other])].buffer;
+      const bool meets = below.lower < chain.buffer.upper && chain.buffer.lower < below.upper;
+      if (meets && !implied[other]) block.below.push_back(static_cast<int>(other));
+      if (!meets && !implied[other]) continue;
+      for (int further : plan.blocks[other].below) implied[static_cast<size_t>(further)] = true;
+    }
+    block_of[static_cast<size_t>(k)] = static_cast<int>(plan.blocks.size());
+    plan.blocks.push_back(std::move(block));
+  }
+}
+
 }  // namespace
 
 StoragePlan plan_storage(const Program& program) {
   const Timeline timeline = timeline_of(program);
   const InPlace in_place(program, timeline);
+  const std::map<std::string, int64_t> typical = typical_sizes(program);
 
-  // One buffer for each chain of values that share storage.
-  std::map<ValueId, LiveBuffer> chains;
+  std::map<ValueId, Chain> chain_of;  // by owner
   StoragePlan plan;
-  plan.offsets.assign(program.values.size(), -1);
+  bool bounded = true;
   for (size_t v = 0; v < program.values.size(); ++v) {
     const Value& value = program.values[v];
     const LiveRange& range = timeline.ranges[v];
     if (value.storage != Storage::temporary || range.empty()) continue;
-    const LiveBuffer self{value.bytes, range.first, range.last + 1, value.alignment};
-    const auto [it, fresh] = chains.emplace(in_place.owner(static_cast<ValueId>(v)), self);
-    LiveBuffer& chain = it->second;
+    const auto bound = value.bytes.upper_bound();
+    bounded &= bound.has_value();
+    const LiveBuffer self{bound ? *bound : 0, range.first, range.last + 1, value.alignment};
+    const auto [it, fresh] = chain_of.emplace(in_place.owner(static_cast<ValueId>(v)), Chain{value.bytes, self});
+    LiveBuffer& chain = it->second.buffer;
     chain.lower = std::min(chain.lower, self.lower);
     chain.upper = std::max(chain.upper, self.upper);
     chain.alignment = std::max(chain.alignment, self.alignment);
     plan.arena_alignment = std::max(plan.arena_alignment, self.alignment);
   }
 
+  std::vector<Chain> chains;
   std::vector<LiveBuffer> buffers;
-  for (const auto& [owner, buffer] : chains) buffers.push_back(buffer);
+  std::map<ValueId, size_t> index_of;
+  for (const auto& [owner, chain] : chain_of) {
+    index_of[owner] = chains.size();
+    chains.push_back(chain);
+    buffers.push_back(chain.buffer);
+    if (!bounded) buffers.back().size = chain.bytes.evaluate(typical).value_or(INT64_MAX / 4);
+  }
   const Packing packing = pack_buffers(buffers);
-  plan.arena_bytes = packing.bytes;
   plan.live_bound = live_bound(buffers);
-  std::map<ValueId, int64_t> offset_of;
-  for (size_t i = 0; const auto& [owner, buffer] : chains) offset_of[owner] = packing.offsets[i++];
-  for (size_t v = 0; v < program.values.size(); ++v)
-    if (program.values[v].storage == Storage::temporary && !timeline.ranges[v].empty())
-      plan.offsets[v] = offset_of.at(in_place.owner(static_cast<ValueId>(v)));
+  std::vector<int> block_of_chain;
+  plan.offsets.assign(program.values.size(), -1);
+  if (bounded) {
+    plan.arena_bytes = packing.bytes;
+  } else {
+    stack(chains, packing, plan, block_of_chain);
+    plan.block_of.assign(program.values.size(), -1);
+  }
+  for (size_t v = 0; v < program.values.size(); ++v) {
+    if (program.values[v].storage != Storage::temporary || timeline.ranges[v].empty()) continue;
+    const size_t chain = index_of.at(in_place.owner(static_cast<ValueId>(v)));
+    if (bounded)
+      plan.offsets[v] = packing.offsets[chain];
+    else
+      plan.block_of[v] = block_of_chain[chain];
+  }
   return plan;
+}
+
+ArenaLayout lay_out_arena(const Program& program, const StoragePlan& plan,
+                          const std::map<std::string, int64_t>& symbols) {
+  if (!plan.is_stacked()) return {plan.offsets, plan.arena_bytes};
+  ArenaLayout layout;
+  std::vector<int64_t> begin, end;
+  for (const StackedBlock& b : plan.blocks) {
+    int64_t offset = 0;
+    for (int k : b.below) offset = std::max(offset, end[static_cast<size_t>(k)]);
+    begin.push_back(round_up(offset, b.alignment));
+    end.push_back(begin.back() + b.bytes.evaluate(symbols).value());
+    layout.bytes = std::max(layout.bytes, end.back());
+  }
+  for (size_t v = 0; v < program.values.size(); ++v)
+    layout.offsets.push_back(plan.block_of[v] < 0 ? -1 : begin[static_cast<size_t>(plan.block_of[v])]);
+  return layout;
 }
 
 }  // namespace dlcc::lower

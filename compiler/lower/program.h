@@ -2,8 +2,10 @@
 // kernels and compute scalars, and the list of the values in memory that the steps read and write.
 //
 // Memory
-//   * A value is one dense block of memory of a static size. Its layout is part of the kernels that access it. Where
-//     temporaries are stored is not part of a program: lower/plan.h decides it.
+//   * A value is one dense block of memory. Its layout is part of the kernels that access it. Where temporaries are
+//     stored is not part of a program: lower/plan.h decides it.
+//   * Sizes are numbers, or dims over the symbols of `dims`, the sizes that the caller gives. They are known before the
+//     first step, and do not change.
 //   * Kernels write into memory that the call names (destination-passing style); they return a status and no value.
 //   * On every path a value is written before it is read. Several steps may write it: in different arms of a branch,
 //     again in every iteration of a loop, or disjoint parts of it through views.
@@ -12,6 +14,7 @@
 // Scalars
 //   * A scalar is a variable of the tensor IR: a counter, a condition, an element that control depends on. It is held
 //     in a register, has one definition, and is visible after it in its region and in the regions nested there.
+//   * The symbols of `dims` are scalars, too: symbol_var(symbol) is visible everywhere.
 //   * Scalar expressions have no loads. Their meaning is that of tensor/ir.h.
 // Control
 //   * Steps run in order. A step whose status is not ok ends the run with this status.
@@ -23,6 +26,7 @@
 #include <variant>
 #include <vector>
 
+#include "shape/input_dim.h"
 #include "support/constant.h"
 #include "tensor/ir.h"
 #include "tensor/machine.h"
@@ -42,8 +46,8 @@ enum class Storage : uint8_t {
 struct Value {
   std::string name;  // for people: the model's name where it has one
   DType type;
-  std::vector<int64_t> shape;  // as stored
-  int64_t bytes = 0;
+  Shape shape;  // as stored
+  Dim bytes = 0;
   int64_t alignment = tensor::storage_alignment;  // bytes; required of the address in the arena or among the constants
   Storage storage = Storage::temporary;
   int index = 0;            // among the inputs, outputs or constants
@@ -64,7 +68,7 @@ struct Invoke {
   // element of the written operand is stored. So both may have the same address.
   std::vector<std::pair<int, int>> in_place;
   std::string node;      // the model's node or nodes, for profiles and messages
-  int64_t macs = 0;      // multiply-accumulate operations of the definition
+  Dim macs = 0;          // multiply-accumulate operations of the definition
   uint64_t request = 0;  // tensor::hash_of the schedule's request, the key of tuning records; 0 without tuning
 };
 // Copies all bytes of one value to another of equal size.
@@ -131,6 +135,7 @@ struct KernelVariants {
 };
 
 struct Program {
+  std::vector<InputDim> dims;  // the sizes that the caller gives, in order of appearance in the inputs
   std::vector<Value> values;
   std::vector<KernelVariants> kernels;
   std::vector<Constant> constants;  // as stored, packed
@@ -138,5 +143,11 @@ struct Program {
   Region body;
   int threads = 1;  // number of tasks of each parallel loop
 };
+
+// The scalar that a symbol of the program's dims is.
+inline tensor::Var scalar_of(const Symbol& s) { return tensor::as<tensor::VarRef>(tensor::symbol_var(s))->var; }
+
+// The bytes of a dense tensor.
+Dim bytes_of(DType, const Shape&);
 
 }  // namespace dlcc::lower

@@ -41,7 +41,10 @@ class Printer {
   Printer(const Program& program, const StoragePlan* plan) : program_(program), plan_(plan) {}
 
   void print_program() {
+    for (const InputDim& d : program_.dims) size(d);
     for (size_t v = 0; v < program_.values.size(); ++v) value(v);
+    if (plan_)
+      for (size_t b = 0; b < plan_->blocks.size(); ++b) block(b);
     for (const KernelVariants& kernel : program_.kernels) signature(kernel);
     result_.run_line = next_line();
     text_ += "run {\n";
@@ -72,6 +75,22 @@ class Printer {
     return lines_ + 1;
   }
 
+  // size h_by_32 in [1, 32]: 'h' / 32
+  void size(const InputDim& d) {
+    text_ += fmt::format("size {} in [{}, {}]", names_.of(scalar_of(d.symbol)), d.symbol.low,
+                         d.is_bounded() ? std::to_string(d.symbol.high) : "unbounded");
+    if (d.multiple != 1) text_ += fmt::format(": '{}' / {}", d.name, d.multiple);
+    text_ += '\n';
+  }
+
+  // block 2 = 4 * n bytes, align 64, above 0, 1
+  void block(size_t index) {
+    const StackedBlock& b = plan_->blocks[index];
+    text_ += fmt::format("block {} = {} bytes, align {}", index, b.bytes.str(), b.alignment);
+    if (!b.below.empty()) text_ += fmt::format(", above {}", fmt::join(b.below, ", "));
+    text_ += '\n';
+  }
+
   // %3 = temporary float32[1, 8, 28, 28], 25088 bytes, align 64, at 128  # 'conv1'
   void value(size_t v) {
     const Value& value = program_.values[v];
@@ -82,9 +101,14 @@ class Printer {
     } else if (value.storage != Storage::temporary) {
       text_ += fmt::format(" {}", value.index);
     }
-    text_ += fmt::format(" {}[{}], {} bytes", name(value.type), fmt::join(value.shape, ", "), value.bytes);
+    std::string shape;
+    for (const Dim& d : value.shape) append(shape, d.str());
+    text_ += fmt::format(" {}[{}], {} bytes", name(value.type), shape, value.bytes.str());
     if (value.storage == Storage::temporary) text_ += fmt::format(", align {}", value.alignment);
-    if (plan_ && plan_->offsets[v] >= 0) text_ += fmt::format(", at {}", plan_->offsets[v]);
+    if (plan_ && plan_->is_stacked() && plan_->block_of[v] >= 0)
+      text_ += fmt::format(", block {}", plan_->block_of[v]);
+    else if (plan_ && plan_->offsets[v] >= 0)
+      text_ += fmt::format(", at {}", plan_->offsets[v]);
     if (!value.name.empty()) text_ += fmt::format("  # '{}'", value.name);
     text_ += '\n';
   }

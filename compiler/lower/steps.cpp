@@ -1,5 +1,6 @@
 #include "lower/steps.h"
 
+#include "lower/instantiate.h"
 #include "lower/live_ranges.h"
 #include "lower/walk.h"
 #include "tensor/visit.h"
@@ -24,9 +25,9 @@ bool only_moves(const tensor::Kernel& kernel) {
 StepCost cost_of(const Program& program, const Invoke& call, int number) {
   const KernelVariants& kernel = program.kernels[static_cast<size_t>(call.kernel)];
   const tensor::Kernel& variant = kernel.variants.front();  // parameters are those of all
-  StepCost cost{.number = number, .node = call.node, .kernel = kernel.name, .flops = 2 * call.macs};
+  StepCost cost{.number = number, .node = call.node, .kernel = kernel.name, .flops = 2 * call.macs.value()};
   for (size_t k = 0; k < call.operands.size(); ++k) {
-    int64_t bytes = program.values[static_cast<size_t>(call.operands[k])].bytes;
+    int64_t bytes = program.values[static_cast<size_t>(call.operands[k])].bytes.value();
     switch (variant.params[k].access) {
       case tensor::Access::read:
         cost.bytes_read += bytes;
@@ -42,7 +43,7 @@ StepCost cost_of(const Program& program, const Invoke& call, int number) {
         break;
     }
   }
-  cost.only_moves = call.macs == 0 && variant.body && only_moves(variant);
+  cost.only_moves = call.macs == Dim(0) && variant.body && only_moves(variant);
   return cost;
 }
 
@@ -81,22 +82,24 @@ void for_each_run(const Region& region, int64_t runs, const std::function<void(c
 }  // namespace
 
 int64_t total_macs(const Program& program) {
+  if (!program.dims.empty()) return total_macs(instantiate(program, typical_sizes(program)));
   int64_t total = 0;
   for_each_run(program.body, 1, [&](const Step& step, int64_t runs) {
     const auto* call = std::get_if<Invoke>(&step);
-    if (call && __builtin_add_overflow(total, times(runs, call->macs), &total)) total = INT64_MAX;
+    if (call && __builtin_add_overflow(total, times(runs, call->macs.value()), &total)) total = INT64_MAX;
   });
   return total;
 }
 
 std::vector<StepCost> step_costs(const Program& program) {
+  if (!program.dims.empty()) return step_costs(instantiate(program, typical_sizes(program)));
   std::vector<StepCost> costs;
   int number = 0;
   for_each_run(program.body, 1, [&](const Step& step, int64_t runs) {
     if (const auto* call = std::get_if<Invoke>(&step)) {
       costs.push_back(cost_of(program, *call, number++));
     } else if (const auto* copy = std::get_if<Copy>(&step)) {
-      int64_t bytes = program.values[static_cast<size_t>(copy->to)].bytes;
+      int64_t bytes = program.values[static_cast<size_t>(copy->to)].bytes.value();
       costs.push_back({.kernel = "copy",
                        .bytes_read = bytes,
                        .bytes_written = bytes,

@@ -1,4 +1,5 @@
-// The steps of a program as a list, with the operations and bytes of each. For profiles and reports.
+// The steps of a program as a list, with the operations and bytes of each. For profiles and reports. Those of programs
+// with symbolic sizes are for typical sizes (lower/instantiate.h).
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 //
 // Values
 //   * A view's base exists and is no view. A view that begins at a scalar has a positive stride.
+//   * Sizes are over the symbols of the program's dims, which are distinct.
 // Steps
 //   * Values and kernels that a step names exist. A call has one operand for each parameter of the kernel.
 //   * A call has one scalar for each scalar parameter, of its type, for all variants of the kernel.
@@ -13,6 +14,7 @@
 //   * A scalar has the type of the expressions that define it.
 #include "lower/verify.h"
 
+#include <algorithm>
 #include <set>
 
 #include "lower/walk.h"
@@ -29,6 +31,7 @@ class Verifier {
   void run() {
     for (ValueId v = 0; v < static_cast<ValueId>(program_.values.size()); ++v) check_value(v);
     std::set<tensor::Var> scope;
+    for (const InputDim& d : program_.dims) define(scalar_of(d.symbol), scope);
     region(program_.body, scope);
   }
 
@@ -48,10 +51,18 @@ class Verifier {
 
   void check_value(ValueId v) {
     const Value& value = program_.values[static_cast<size_t>(v)];
+    for (const Dim& d : value.shape) check_symbols(v, d);
+    check_symbols(v, value.bytes);
     if (value.storage != Storage::view) return;
     if (exists(value.base))
       expect(program_.values[static_cast<size_t>(value.base)].storage != Storage::view, "%{} is a view of a view", v);
     if (value.begin) expect(value.stride > 0, "%{} begins at a scalar with a stride of {} bytes", v, value.stride);
+  }
+
+  void check_symbols(ValueId v, const Dim& size) {
+    for (const Symbol& s : size.symbols())
+      expect(std::ranges::any_of(program_.dims, [&](const InputDim& d) { return d.symbol == s; }),
+             "%{} has a size over {}, which no input gives", v, s.name);
   }
 
   // ---- scalars
@@ -84,7 +95,8 @@ class Verifier {
     if (!exists(v)) return;
     const Value& value = program_.values[static_cast<size_t>(v)];
     expect(value.type == type, "an element of %{} has type {}, its scalar {}", v, name(value.type), name(type));
-    expect(index >= 0 && storage_bytes(value.type, index + 1) <= value.bytes, "%{} has no element {}", v, index);
+    expect(index >= 0 && provably_le(Dim(storage_bytes(value.type, index + 1)), value.bytes), "%{} has no element {}",
+           v, index);
   }
 
   // Adds the scalars that the region defines to `scope`.

@@ -1,5 +1,9 @@
 #include "lower/walk.h"
 
+#include <algorithm>
+
+#include "tensor/dim_of.h"
+
 namespace dlcc::lower {
 namespace {
 
@@ -101,20 +105,31 @@ std::optional<tensor::Expr> upper_limit(const Loop& loop, const tensor::Var& sca
   return std::nullopt;
 }
 
-std::optional<int64_t> constant_trip_count(const Loop& loop) {
+std::optional<Dim> as_dim(const tensor::Expr& e, const std::vector<InputDim>& dims) {
+  return tensor::dim_of(e, [&](const tensor::Var& v) {
+    auto at = std::ranges::find_if(dims, [&](const InputDim& d) { return scalar_of(d.symbol) == v; });
+    return at == dims.end() ? std::nullopt : std::optional(Dim::symbol(at->symbol));
+  });
+}
+
+std::optional<Dim> trip_count(const Loop& loop, const tensor::Var& counter, const std::vector<InputDim>& dims) {
   const auto* less = tensor::as<tensor::Binary>(definition_in(loop.test, loop.condition));
-  if (!less || less->op != tensor::BinaryOp::lt) return std::nullopt;
-  const auto limit = tensor::constant_integer(less->b);
-  for (const Loop::Carried& c : loop.carried) {
-    const auto first = tensor::constant_integer(c.initial);
-    const auto* sum = tensor::as<tensor::Binary>(definition_in(loop.body, c.next));
-    if (!limit || !first || !is_scalar(less->a, c.var) || !sum || sum->op != tensor::BinaryOp::add) continue;
-    int64_t trips = 0;
-    if (!is_scalar(sum->a, c.var) || tensor::constant_integer(sum->b) != 1 ||
-        __builtin_sub_overflow(*limit, *first, &trips))
-      continue;
-    return std::max<int64_t>(trips, 0);
-  }
+  if (!less || less->op != tensor::BinaryOp::lt || !is_scalar(less->a, counter)) return std::nullopt;
+  const auto limit = as_dim(less->b, dims);
+  const auto carried = std::ranges::find(loop.carried, counter, &Loop::Carried::var);
+  if (!limit || carried == loop.carried.end()) return std::nullopt;
+  const auto first = tensor::constant_integer(carried->initial);
+  const auto* sum = tensor::as<tensor::Binary>(definition_in(loop.body, carried->next));
+  if (!first || !sum || sum->op != tensor::BinaryOp::add || !is_scalar(sum->a, counter) ||
+      tensor::constant_integer(sum->b) != 1)
+    return std::nullopt;
+  const Dim trips = max(*limit - Dim(*first), Dim(0));
+  return trips.is_overflow() ? std::nullopt : std::optional(trips);
+}
+
+std::optional<int64_t> constant_trip_count(const Loop& loop) {
+  for (const Loop::Carried& c : loop.carried)
+    if (auto trips = trip_count(loop, c.var, {})) return trips->constant();
   return std::nullopt;
 }
 

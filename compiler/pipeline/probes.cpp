@@ -38,8 +38,8 @@ ProbeModel compile_probe(const std::string& name, Constant input, const Buffer& 
     tensors.push_back({b->name, b->name, b->type, b->shape});
     program.values.push_back({.name = b->name,
                               .type = b->type,
-                              .shape = static_shape(b->shape),
-                              .bytes = storage_bytes(b->type, product(b->shape).value()),
+                              .shape = b->shape,
+                              .bytes = lower::bytes_of(b->type, b->shape),
                               .storage = storage});
   };
   add_tensor(x, lower::Storage::input, probe.interface.inputs);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "tensor/dim_of.h"
 #include "tensor/layout.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
@@ -329,31 +330,56 @@ static Expr offset_of(const std::vector<Expr>& indices, const Shape& shape) {
   return offset;
 }
 
+// The same for a symbolic shape. The index consists of the stage's axes and of symbols.
+static std::optional<Dim> symbolic_offset_of(const std::vector<Expr>& indices, const Shape& shape, const Stage& stage) {
+  auto value = [&](const Var& v) -> std::optional<Dim> {
+    for (size_t k = 0; k < stage.axes.size(); ++k)
+      if (stage.axes[k].var == v)
+        return Dim::symbol({fmt::format("axis {}", k), 0, stage.axes[k].extent.upper_bound().value_or(INT64_MAX) - 1});
+    for (const std::vector<Dim>& all : {stage.results[0]->shape, shape})
+      for (const Dim& d : all)
+        for (const Symbol& s : d.symbols())
+          if (as<VarRef>(symbol_var(s))->var == v) return Dim::symbol(s);
+    return std::nullopt;
+  };
+  Dim offset = 0;
+  for (size_t k = 0; k < indices.size(); ++k) {
+    const auto index = dim_of(simplify(indices[k], ranges_of(stage)), value);
+    if (!index) return std::nullopt;
+    offset = offset * shape[k] + *index;
+  }
+  return offset;
+}
+
 std::optional<int64_t> contiguous_slice(const TensorFunction& f) {
   if (f.stages.size() != 1 || f.params.size() != 1 || f.results.size() != 1) return std::nullopt;
   const Stage& stage = f.stages[0];
   const Load* l = as<Load>(stage.values[0]);
   if (stage.reduction || !l || l->otherwise || !stage.requirements.empty() || !stage.origin.empty())
     return std::nullopt;
-  if (!is_static(l->buffer->shape) || !is_static(stage.results[0]->shape)) return std::nullopt;
   std::vector<Expr> axes;
   for (const Axis& a : stage.axes) axes.push_back(a.var);
-  Expr distance = offset_of(l->indices, l->buffer->shape) - offset_of(axes, stage.results[0]->shape);
-  return constant_integer(simplify(distance, ranges_of(stage)));
+  if (is_static(l->buffer->shape) && is_static(stage.results[0]->shape)) {
+    Expr distance = offset_of(l->indices, l->buffer->shape) - offset_of(axes, stage.results[0]->shape);
+    return constant_integer(simplify(distance, ranges_of(stage)));
+  }
+  const auto from = symbolic_offset_of(l->indices, l->buffer->shape, stage);
+  const auto to = symbolic_offset_of(axes, stage.results[0]->shape, stage);
+  return from && to ? (*from - *to).constant() : std::nullopt;
 }
 
 bool is_view(const TensorFunction& f) {
   return contiguous_slice(f) == 0 && product(f.params[0]->shape) == product(f.results[0]->shape);
 }
 
-int64_t multiply_accumulates(const TensorFunction& f) {
-  int64_t total = 0;
+Dim multiply_accumulates(const TensorFunction& f) {
+  Dim total = 0;
   for (const Stage& stage : f.stages) {
     if (!is_sum_of_products(stage)) continue;
     Dim points = 1;
     for (const Axis& a : stage.axes) points = points * a.extent;
     for (const Axis& a : stage.reduction->axes) points = points * a.extent;
-    total += points.constant().value_or(0);
+    total = total + points;
   }
   return total;
 }

@@ -82,8 +82,8 @@ std::optional<int64_t> contiguous_slice(const TensorFunction&);
 // result.
 std::optional<std::vector<int64_t>> concat_offsets(const TensorFunction&, const std::vector<Layout>&);
 
-// The number of multiply-accumulate operations in all contractions of the function; 0 for those of symbolic extents.
-int64_t multiply_accumulates(const TensorFunction&);
+// The number of multiply-accumulate operations in all contractions of the function.
+Dim multiply_accumulates(const TensorFunction&);
 
 // Whether the expression contains a function that takes many instructions: a transcendental one, a float division.
 bool is_expensive(const Expr&);

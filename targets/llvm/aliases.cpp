@@ -11,7 +11,7 @@ namespace {
 using lower::Storage;
 
 struct Extent {
-  std::pair<Storage, int64_t> space;  // different spaces are disjoint
+  std::pair<Storage, int64_t> space;  // those of the operands of one call are disjoint if they differ
   int64_t begin, end;                 // bytes
 
   bool overlaps(const Extent& o) const { return space == o.space && begin < o.end && o.begin < end; }
@@ -24,8 +24,11 @@ Extent extent_of(const lower::Program& program, const lower::StoragePlan& plan, 
   if (value.storage == Storage::view) root = value.base, offset = value.base_offset;
   const lower::Value& base = program.values[static_cast<size_t>(root)];
   std::pair<Storage, int64_t> space(base.storage, base.index);
-  if (base.storage == Storage::temporary) space.second = 0, offset += plan.offsets[static_cast<size_t>(root)];
-  return {space, offset, offset + value.bytes};
+  if (base.storage == Storage::temporary) {
+    space.second = plan.is_stacked() ? plan.block_of[static_cast<size_t>(root)] : 0;
+    if (!plan.is_stacked()) offset += plan.offsets[static_cast<size_t>(root)];
+  }
+  return {space, offset, offset + value.bytes.upper_bound().value_or(INT64_MAX / 2)};
 }
 
 class AliasFinder {

@@ -6,6 +6,7 @@
 #include "targets/llvm/debug_info.h"
 #include "targets/llvm/emit_kernel.h"
 #include "targets/llvm/emit_run_function.h"
+#include "targets/llvm/emit_sizes.h"
 
 namespace dlcc::targets {
 
@@ -39,10 +40,12 @@ class EntryEmitter {
         cpu_(cpu),
         debug_(debug),
         b_(module.getContext()),
-        prefix_(parts.interface.prefix) {}
+        prefix_(parts.interface.prefix),
+        array_(parts) {}
 
   void emit() {
     llvm::Type *pointer = b_.getPtrTy(), *i32 = b_.getInt32Ty(), *i64 = b_.getInt64Ty();
+    if (is_dynamic()) sizes_function_ = emit_sizes_function(module_, parts_, cpu_, debug_);
     std::vector<llvm::Function*> run_functions;
     for (size_t l = 0; l < parts_.target.levels.size(); ++l)
       run_functions.push_back(emit_run_function(
@@ -59,10 +62,12 @@ class EntryEmitter {
     begin(run);
     auto* call = b_.CreateCall(run_ctx, {run->getArg(0), run->getArg(1), run->getArg(2), run->getArg(3), null()});
     b_.CreateRet(call);
-    emit_description(run_ctx);
+    emit_description(run_ctx, is_dynamic() ? emit_plan() : nullptr);
   }
 
  private:
+  bool is_dynamic() const { return parts_.interface.is_dynamic(); }
+
   llvm::Constant* null() { return llvm::ConstantPointerNull::get(b_.getPtrTy()); }
 
   llvm::Function* function(const std::string& name, llvm::FunctionType* type) {
@@ -99,28 +104,100 @@ class EntryEmitter {
     auto note = [&](Value*& any, Value* one) { any = b_.CreateOr(any, one); };
     if (!interface.inputs.empty()) note(is_null, b_.CreateIsNull(inputs));
     if (!interface.outputs.empty()) note(is_null, b_.CreateIsNull(outputs));
-    if (interface.arena_bytes.value() > 0) note(is_null, b_.CreateIsNull(arena));
+    const bool has_arena = interface.arena_bytes != 0;
+    if (has_arena) note(is_null, b_.CreateIsNull(arena));
     check(run, is_null, Status::null_argument);
+    if (is_dynamic()) find_sizes(run);
 
     Value *tensor_null = b_.getFalse(), *misaligned = b_.getFalse();
     auto check_tensors = [&](Value* pointers, const std::vector<emit::TensorInterface>& tensors) {
       for (size_t i = 0; i < tensors.size(); ++i) {
         Value* slot = b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), pointers, i);
         Value* tensor = b_.CreateLoad(b_.getPtrTy(), slot);
-        if (product(tensors[i].shape).value() > 0) note(tensor_null, b_.CreateIsNull(tensor));
+        note(tensor_null, b_.CreateAnd(b_.CreateIsNull(tensor), is_positive(product(tensors[i].shape))));
         note(misaligned, is_misaligned(tensor, std::max(bits(tensors[i].type) / 8, 1)));
       }
     };
     check_tensors(inputs, interface.inputs);
     check_tensors(outputs, interface.outputs);
     check(run, tensor_null, Status::null_argument);
-    if (interface.arena_bytes.value() > 0) {
-      check(run, b_.CreateICmpULT(bytes, b_.getInt64(static_cast<uint64_t>(interface.arena_bytes.value()))),
-            Status::arena_too_small);
+    if (has_arena) {
+      check(run, b_.CreateICmpULT(bytes, arena_bytes()), Status::arena_too_small);
       note(misaligned, is_misaligned(arena, interface.arena_alignment));
     }
     check(run, misaligned, Status::arena_misaligned);
     if (interface.weights_file) check_weights(run, *interface.weights_file);
+    if (is_dynamic())
+      if_not_null(run, load_slot(outputs, interface.outputs.size()), [&](Value* shapes) { store_shapes(shapes); });
+  }
+
+  // ---- symbolic sizes
+
+  Value* load_slot(Value* pointers, size_t index) {
+    return b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), pointers, index));
+  }
+
+  // Calls P_sizes with the caller's numbers, and returns its status if it fails. `inputs` is the first argument.
+  void find_sizes(llvm::Function* function) {
+    Value* given = load_slot(function->getArg(0), parts_.interface.inputs.size());
+    check(function, b_.CreateIsNull(given), Status::null_argument);
+    sizes_ = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), array_.count()));
+    Value* status = b_.CreateCall(sizes_function_, {given, sizes_});
+    auto* bad = llvm::BasicBlock::Create(module_.getContext(), "bad", function);
+    auto* good = llvm::BasicBlock::Create(module_.getContext(), "good", function);
+    b_.CreateCondBr(b_.CreateICmpEQ(status, b_.getInt32(0)), good, bad);
+    b_.SetInsertPoint(bad);
+    b_.CreateRet(status);
+    b_.SetInsertPoint(good);
+    symbols_.clear();
+    for (size_t k = 0; k < parts_.program.dims.size(); ++k)
+      symbols_[lower::scalar_of(parts_.program.dims[k].symbol)] = array_.load(b_, sizes_, array_.symbol(k));
+  }
+
+  Value* value_of(const Dim& d) {
+    if (auto constant = d.constant()) return b_.getInt64(static_cast<uint64_t>(*constant));
+    return emit_scalar(b_, tensor::Expr(d), symbols_, parts_.target.baseline, cpu_);
+  }
+
+  Value* is_positive(const Dim& d) {
+    return provably_lt(0, d) ? b_.getTrue() : b_.CreateICmpNE(value_of(d), b_.getInt64(0));
+  }
+
+  Value* arena_bytes() {
+    const std::optional<int64_t> constant = parts_.interface.arena_bytes;
+    return constant ? b_.getInt64(static_cast<uint64_t>(*constant)) : array_.load(b_, sizes_, array_.arena_bytes());
+  }
+
+  void if_not_null(llvm::Function* function, Value* pointer, const std::function<void(Value*)>& then) {
+    auto* wanted = llvm::BasicBlock::Create(module_.getContext(), "wanted", function);
+    auto* after = llvm::BasicBlock::Create(module_.getContext(), "after", function);
+    b_.CreateCondBr(b_.CreateIsNull(pointer), after, wanted);
+    b_.SetInsertPoint(wanted);
+    then(pointer);
+    b_.CreateBr(after);
+    b_.SetInsertPoint(after);
+  }
+
+  // Stores all axes of all outputs, in order.
+  void store_shapes(Value* shapes) {
+    size_t position = 0;
+    for (const emit::TensorInterface& t : parts_.interface.outputs)
+      for (const Dim& d : t.shape)
+        b_.CreateStore(value_of(d), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), shapes, position++));
+  }
+
+  // dlcc_status P_plan(const P_inputs *, P_shapes *, uint64_t *arena_bytes)
+  llvm::Function* emit_plan() {
+    llvm::Type* pointer = b_.getPtrTy();
+    llvm::Function* plan =
+        function(prefix_ + "_plan", llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer, pointer}, false));
+    begin(plan);
+    check(plan, b_.CreateIsNull(plan->getArg(0)), Status::null_argument);
+    find_sizes(plan);
+    if_not_null(plan, plan->getArg(1), [&](Value* shapes) { store_shapes(shapes); });
+    if_not_null(plan, plan->getArg(2), [&](Value* bytes) { b_.CreateStore(arena_bytes(), bytes); });
+    b_.CreateRet(b_.getInt32(0));
+    return plan;
   }
 
   // Checks the size and the header of the weights file that the context gives. Callers check its data once, with
@@ -152,7 +229,9 @@ class EntryEmitter {
 
   void emit_dispatch(llvm::Function* run, llvm::Function* choice, const std::vector<llvm::Function*>& run_functions) {
     auto call = [&](llvm::Function* run_function) {
-      b_.CreateRet(b_.CreateCall(run_function, {run->getArg(0), run->getArg(1), run->getArg(2), run->getArg(4)}));
+      std::vector<Value*> arguments = {run->getArg(0), run->getArg(1), run->getArg(2), run->getArg(4)};
+      if (is_dynamic()) arguments.push_back(sizes_);
+      b_.CreateRet(b_.CreateCall(run_function, arguments));
     };
     if (!choice) return call(run_functions.front());
     Value* level = b_.CreateCall(choice);
@@ -168,9 +247,10 @@ class EntryEmitter {
     b_.CreateRet(b_.getInt32(static_cast<uint32_t>(Status::unsupported_cpu)));
   }
 
-  // ---- P_model: the layout of dlcc_model and dlcc_tensor in runtime/include/dlcc/types.h
+  // ---- P_model: the layout of dlcc_model, dlcc_tensor and dlcc_dim in runtime/include/dlcc/types.h
 
-  void emit_description(llvm::Function* run_ctx) {
+  // `plan` is null for static models.
+  void emit_description(llvm::Function* run_ctx, llvm::Function* plan) {
     const emit::Interface& interface = parts_.interface;
     emit::WeightsFile file = interface.weights_file.value_or(emit::WeightsFile{});
     std::vector<llvm::Constant*> fields = {
@@ -182,13 +262,17 @@ class EntryEmitter {
         string_constant(module_, interface.provenance),
         tensors(interface.inputs),
         tensors(interface.outputs),
-        b_.getInt64(static_cast<uint64_t>(interface.arena_bytes.value())),
+        b_.getInt64(static_cast<uint64_t>(interface.arena_bytes.value_or(0))),
         b_.getInt64(static_cast<uint64_t>(interface.arena_alignment)),
         b_.getInt64(static_cast<uint64_t>(interface.weights_bytes)),
         run_ctx,
         b_.getInt64(static_cast<uint64_t>(file.bytes)),
         b_.getInt64(static_cast<uint64_t>(file.alignment)),
         b_.getInt64(file.hash),
+        b_.getInt32(static_cast<uint32_t>(interface.dims.size())),
+        b_.getInt32(0),
+        dims(interface.dims),
+        plan ? static_cast<llvm::Constant*>(plan) : null(),
     };
     auto* value = llvm::ConstantStruct::getAnon(fields);
     auto* model = new llvm::GlobalVariable(module_, value->getType(), true, llvm::GlobalValue::ExternalLinkage, value,
@@ -200,20 +284,33 @@ class EntryEmitter {
     std::vector<llvm::Constant*> rows;
     for (const emit::TensorInterface& t : list) {
       std::vector<uint64_t> shape;
-      for (int64_t d : static_shape(t.shape)) shape.push_back(static_cast<uint64_t>(d));
+      for (const Dim& d : t.shape) shape.push_back(static_cast<uint64_t>(d.constant().value_or(-1)));
       auto* extents = llvm::ConstantDataArray::get(module_.getContext(), shape);
       auto* where = new llvm::GlobalVariable(module_, extents->getType(), true, llvm::GlobalValue::PrivateLinkage,
                                              extents, "shape");
-      int64_t bytes = storage_bytes(t.type, product(t.shape).value());
+      int64_t bytes = storage_bytes(t.type, product(t.shape).constant().value_or(0));
       rows.push_back(llvm::ConstantStruct::getAnon(
           {string_constant(module_, t.name), string_constant(module_, std::string(name(t.type))), where,
            b_.getInt32(static_cast<uint32_t>(t.shape.size())), b_.getInt32(static_cast<uint32_t>(onnx_number(t.type))),
            b_.getInt64(static_cast<uint64_t>(bytes))}));
     }
+    return table(rows, "tensors");
+  }
+
+  llvm::Constant* dims(const std::vector<emit::DimInterface>& list) {
+    std::vector<llvm::Constant*> rows;
+    for (const emit::DimInterface& d : list)
+      rows.push_back(llvm::ConstantStruct::getAnon(
+          {string_constant(module_, d.name), b_.getInt64(static_cast<uint64_t>(d.low())),
+           b_.getInt64(static_cast<uint64_t>(d.high())), b_.getInt64(static_cast<uint64_t>(d.multiple))}));
+    return table(rows, "dims");
+  }
+
+  llvm::Constant* table(const std::vector<llvm::Constant*>& rows, const char* name) {
     if (rows.empty()) return null();
     auto* type = llvm::ArrayType::get(rows.front()->getType(), rows.size());
     return new llvm::GlobalVariable(module_, type, true, llvm::GlobalValue::PrivateLinkage,
-                                    llvm::ConstantArray::get(type, rows), "tensors");
+                                    llvm::ConstantArray::get(type, rows), name);
   }
 
   llvm::Module& module_;
@@ -222,6 +319,11 @@ class EntryEmitter {
   DebugInfo* debug_;
   llvm::IRBuilder<> b_;
   std::string prefix_;
+  // Of a model with symbolic sizes: P_sizes, its array in the current function, and the symbols in this array.
+  SizesArray array_;
+  llvm::Function* sizes_function_ = nullptr;
+  Value* sizes_ = nullptr;
+  ScalarValues symbols_;
 };
 
 }  // namespace
@@ -236,7 +338,10 @@ Value* load_member(llvm::IRBuilder<>& b, llvm::Type* type, Value* context, Conte
 }
 
 std::vector<std::string> exported_symbols(const emit::Interface& interface) {
-  return {interface.prefix + "_run", interface.prefix + "_run_ctx", interface.prefix + "_model"};
+  std::vector<std::string> symbols = {interface.prefix + "_run", interface.prefix + "_run_ctx",
+                                      interface.prefix + "_model"};
+  if (interface.is_dynamic()) symbols.push_back(interface.prefix + "_plan");
+  return symbols;
 }
 
 void emit_model(llvm::Module& module, const ModelParts& parts, const llvm::MCSubtargetInfo& cpu, DebugInfo* debug) {

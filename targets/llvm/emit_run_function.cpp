@@ -2,6 +2,7 @@
 
 #include "targets/llvm/debug_info.h"
 #include "targets/llvm/emit_kernel.h"
+#include "targets/llvm/emit_sizes.h"
 
 namespace dlcc::targets {
 
@@ -14,9 +15,10 @@ class RunFunctionEmitter {
  public:
   RunFunctionEmitter(llvm::Module& module, const ModelParts& parts, size_t level, const std::string& symbol,
                      const llvm::MCSubtargetInfo& cpu, DebugInfo* debug)
-      : module_(module), parts_(parts), level_(level), cpu_(cpu), b_(module.getContext()) {
+      : module_(module), parts_(parts), level_(level), cpu_(cpu), sizes_(parts), b_(module.getContext()) {
     llvm::Type* pointer = b_.getPtrTy();
-    auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer, pointer, pointer}, false);
+    std::vector<llvm::Type*> params(is_dynamic() ? 5 : 4, pointer);
+    auto* type = llvm::FunctionType::get(b_.getInt32Ty(), params, false);
     function_ = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, symbol, module_);
     function_->setDoesNotThrow();
     function_->addFnAttr(llvm::Attribute::NoInline);
@@ -33,6 +35,8 @@ class RunFunctionEmitter {
       weights_ = load_member(b_, b_.getPtrTy(), function_->getArg(3), ContextMember::weights);
     profiler_ = find_in_context(ContextMember::profiler, "profiler");
     executor_ = find_executor();
+    for (size_t k = 0; k < parts_.program.dims.size(); ++k)
+      scalars_[lower::scalar_of(parts_.program.dims[k].symbol)] = load_size(sizes_.symbol(k));
     emit_region(parts_.program.body);
     if (parts_.text) go_to_line(parts_.text->run_line);
     b_.CreateRet(b_.getInt32(0));
@@ -47,6 +51,9 @@ class RunFunctionEmitter {
   }
 
  private:
+  bool is_dynamic() const { return !parts_.program.dims.empty(); }
+  Value* load_size(size_t position) { return sizes_.load(b_, function_->getArg(4), position); }
+
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(module_.getContext(), name, function_); }
 
   // context ? context->member : null
@@ -93,9 +100,10 @@ class RunFunctionEmitter {
       std::visit(overloaded{
                      [&](const lower::Invoke& x) { emit_invoke(x); },
                      [&](const lower::Copy& x) {
-                       auto bytes = static_cast<uint64_t>(parts_.program.values[static_cast<size_t>(x.from)].bytes);
-                       if (bytes)
-                         b_.CreateMemCpy(address(x.to), llvm::Align(1), address(x.from), llvm::Align(1), bytes);
+                       const Dim& bytes = parts_.program.values[static_cast<size_t>(x.from)].bytes;
+                       if (bytes != Dim(0))
+                         b_.CreateMemCpy(address(x.to), llvm::Align(1), address(x.from), llvm::Align(1),
+                                         scalar(tensor::Expr(bytes)));
                      },
                      [&](const lower::Compute& x) { scalars_[x.result] = scalar(x.value); },
                      [&](const lower::Read& x) { scalars_[x.result] = load_element(x.from, x.element); },
@@ -259,7 +267,12 @@ class RunFunctionEmitter {
         break;
       case lower::Storage::temporary:
         base = function_->getArg(2);
-        offset += parts_.plan.offsets[static_cast<size_t>(id)];
+        if (parts_.plan.is_stacked()) {
+          const auto block = static_cast<size_t>(parts_.plan.block_of[static_cast<size_t>(id)]);
+          base = b_.CreateGEP(b_.getInt8Ty(), base, load_size(sizes_.block(block)));
+        } else {
+          offset += parts_.plan.offsets[static_cast<size_t>(id)];
+        }
         break;
       case lower::Storage::view:
         DLCC_UNREACHABLE("value {} is a view of a view", value->name);
@@ -283,6 +296,7 @@ class RunFunctionEmitter {
   const ModelParts& parts_;
   size_t level_;
   const llvm::MCSubtargetInfo& cpu_;
+  SizesArray sizes_;  // the last argument, of a model with symbolic sizes
   llvm::IRBuilder<> b_;
   ScalarValues scalars_;
   llvm::Function* function_;

@@ -28,6 +28,11 @@ def @main(%x: Tensor[(batch, 3), float32]) -> Tensor[(batch, 3), float32] {
   nn.relu(%x)
 }
 END
+  cat >data_decide.rly <<END
+def @main(%x: Tensor[(6), float32], %sizes: Tensor[(2), int64]) {
+  reshape(%x, %sizes)
+}
+END
   cat >spelling.rly <<END
 def @main(%x: Tensor[(2, 3), float32]) {
   nn.sofmax(%x, axs=1)

@@ -32,7 +32,7 @@ void link_in_place(std::vector<ArenaBuffer>& buffers) {
 void find_peak(const lower::Program& program, ArenaMap& map) {
   std::vector<int64_t> change(static_cast<size_t>(map.positions) + 1);
   for (const ArenaBuffer& b : map.buffers) {
-    int64_t bytes = program.values[static_cast<size_t>(b.value)].bytes;
+    int64_t bytes = program.values[static_cast<size_t>(b.value)].bytes.value();
     change[static_cast<size_t>(b.live.first + (b.in_place_of >= 0))] += bytes;
     change[static_cast<size_t>(b.live.last + 1)] -= bytes;
   }
@@ -52,7 +52,7 @@ ArenaMap arena_map(const lower::Program& program, const lower::StoragePlan& plan
   std::map<lower::ValueId, std::string> scratch = scratch_names(program, timeline);
   ArenaMap map{.positions = timeline.length};
   for (size_t v = 0; v < program.values.size(); ++v) {
-    if (plan.offsets[v] < 0 || program.values[v].bytes == 0) continue;
+    if (plan.offsets[v] < 0 || program.values[v].bytes == Dim(0)) continue;
     auto value = static_cast<lower::ValueId>(v);
     auto name = scratch.find(value);
     map.buffers.push_back({.value = value,

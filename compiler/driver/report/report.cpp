@@ -38,8 +38,8 @@ json operands_json(const lower::Program& program, const std::vector<lower::Value
     const lower::Value& stored = view ? program.values[static_cast<size_t>(value.base)] : value;
     list.push_back({{"name", value.name},
                     {"dtype", name(value.type)},
-                    {"stored_shape", value.shape},
-                    {"bytes", value.bytes},
+                    {"stored_shape", static_shape(value.shape)},
+                    {"bytes", value.bytes.value()},
                     {"storage", storage_name(stored.storage)}});
   }
   return list;
@@ -90,7 +90,7 @@ json interface_json(const emit::Interface& interface, const std::vector<emit::Te
   json list = tensors_json(interface, tensors);
   for (size_t k = 0; k < values.size(); ++k) {
     const lower::LiveRange& live = timeline.ranges[static_cast<size_t>(values[k])];
-    list[k]["bytes"] = program.values[static_cast<size_t>(values[k])].bytes;
+    list[k]["bytes"] = program.values[static_cast<size_t>(values[k])].bytes.value();
     list[k]["first_position"] = nullable(!live.empty(), live.first);
     list[k]["last_position"] = nullable(!live.empty(), live.last);
   }
@@ -104,10 +104,10 @@ json arena_json(const lower::Program& program, const lower::StoragePlan& plan) {
     const lower::Value& value = program.values[static_cast<size_t>(b.value)];
     buffers.push_back({{"name", b.name},
                        {"dtype", name(value.type)},
-                       {"stored_shape", value.shape},
+                       {"stored_shape", static_shape(value.shape)},
                        {"scratch", b.scratch},
                        {"offset_bytes", b.offset},
-                       {"bytes", value.bytes},
+                       {"bytes", value.bytes.value()},
                        {"first_position", b.live.first},
                        {"last_position", b.live.last},
                        {"in_place_of", nullable(b.in_place_of >= 0, b.in_place_of)}});

@@ -28,13 +28,10 @@ bool is_scalar(const Expr& e, const TensorFunction& f) {
   return scalar;
 }
 
-// The outermost dimension of an extent other than 1, if all extents up to it are known; -1 if there is none.
+// The outermost dimension of an extent other than 1; -1 if there is none.
 int slicing_dimension(const Shape& shape) {
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (!shape[d].is_constant()) return -1;
-    if (shape[d].value() != 1) return static_cast<int>(d);
-  }
-  return -1;
+  auto sliced = std::ranges::find_if(shape, [](const Dim& d) { return d != Dim(1); });
+  return sliced == shape.end() ? -1 : static_cast<int>(sliced - shape.begin());
 }
 
 Buffer without_dimension(const Buffer& b, int d) {
@@ -103,7 +100,7 @@ std::optional<ScalarIndex> slice_parameter(TensorFunction& f, size_t param) {
     });
   f.params[param] = slice;
   verify_after("slice_parameter", f);
-  return ScalarIndex{index, b->shape[static_cast<size_t>(d)].value(), conditional};
+  return ScalarIndex{index, b->shape[static_cast<size_t>(d)], conditional};
 }
 
 std::optional<SliceUpdate> slice_update(const TensorFunction& f, size_t param) {
@@ -125,7 +122,7 @@ std::optional<SliceUpdate> slice_update(const TensorFunction& f, size_t param) {
   const Expr index = axis_first ? test->b : test->a;
   if ((!axis_first && !structurally_equal(test->b, axis.var)) || !is_scalar(index, f)) return std::nullopt;
 
-  SliceUpdate update{f, {index, axis.extent.value()}};
+  SliceUpdate update{f, {index, axis.extent}};
   Stage& slice = update.slice.stages[0];
   slice.axes.erase(slice.axes.begin() + d);
   slice.values = {substitute(chosen->a, {{axis.var, index}})};

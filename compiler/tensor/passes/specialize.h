@@ -17,7 +17,7 @@ std::vector<Requirement> take_scalar_requirements(TensorFunction&);
 // An index into a dimension of the given extent. It depends on scalar parameters alone.
 struct ScalarIndex {
   Expr index;
-  int64_t extent;
+  Dim extent;
   // Some load is in an arm of a select: the index may be out of range where the arm is not selected.
   bool conditional = false;
 };

@@ -181,7 +181,7 @@ bool prefers_line_buffer(const TensorFunction& f, const std::vector<bool>& const
   double saved = bytes * machine.machine_balance;
   double computed_twice =
       static_cast<double>(plan->bands * plan->rows_computed()) / static_cast<double>(plan->height()) - 1;
-  return saved > computed_twice * 2 * static_cast<double>(multiply_accumulates(chain->first));
+  return saved > computed_twice * 2 * static_cast<double>(multiply_accumulates(chain->first).value());
 }
 
 }  // namespace dlcc::tensor

@@ -28,10 +28,10 @@ KernelObject wrap(const Kernel& kernel, const targets::Target& target, const std
     lower::Value value;
     value.name = p.buffer->name;
     value.type = p.buffer->type;
-    value.shape = static_shape(shape);
-    value.bytes = storage_bytes(value.type, product(shape).value());
+    value.shape = shape;
+    value.bytes = lower::bytes_of(value.type, shape);
     auto id = static_cast<lower::ValueId>(program.values.size());
-    emit::TensorInterface tensor{value.name, value.name, value.type, shape_of(value.shape)};
+    emit::TensorInterface tensor{value.name, value.name, value.type, value.shape};
     if (p.access == Access::read) {
       value.storage = lower::Storage::input;
       value.index = static_cast<int>(program.inputs.size());
@@ -48,7 +48,7 @@ KernelObject wrap(const Kernel& kernel, const targets::Target& target, const std
     int64_t offset = -1;
     if (value.storage == lower::Storage::temporary) {
       offset = result.plan.arena_bytes;
-      result.plan.arena_bytes += (value.bytes + 63) / 64 * 64;
+      result.plan.arena_bytes += (value.bytes.value() + 63) / 64 * 64;
     }
     result.plan.offsets.push_back(offset);
   }

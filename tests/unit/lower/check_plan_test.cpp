@@ -351,13 +351,13 @@ TEST_CASE("every offset that overlaps a live value is refused") {
   REQUIRE(check_storage(b.program, good) == "");
   int caught = 0;
   for (int k = 0; k < 12; ++k) {
-    const int64_t bytes = b.program.values[chain[k]].bytes;
+    const int64_t bytes = b.program.values[chain[k]].bytes.value();
     for (int64_t offset = 0; offset + bytes <= good.arena_bytes; ++offset) {
       StoragePlan plan = good;
       plan.offsets[chain[k]] = offset;
       bool overlap = false;
       for (int j = std::max(0, k - 2); j <= std::min(11, k + 2); ++j)
-        overlap |= j != k && offset < plan.offsets[chain[j]] + b.program.values[chain[j]].bytes &&
+        overlap |= j != k && offset < plan.offsets[chain[j]] + b.program.values[chain[j]].bytes.value() &&
                    plan.offsets[chain[j]] < offset + bytes;
       CHECK((check_storage(b.program, plan) != "") == overlap);
       caught += overlap;

@@ -36,7 +36,7 @@ TEST_CASE("one slice of a carried tensor is updated in place, one of another ten
   auto slices = std::ranges::count_if(p.values, [](const Value& v) { return bool(v.begin); });
   CHECK(slices == 2);
   for (const Value& v : p.values)
-    if (v.bytes == 80) CHECK(v.storage != Storage::temporary);  // all updates are in the output
+    if (v.bytes == Dim(80)) CHECK(v.storage != Storage::temporary);  // all updates are in the output
   CHECK(count_of<Copy>(p) == 2);    // a row and the next state; not the zeros that the loop overwrites
   CHECK(count_of<Invoke>(p) == 2);  // the first state and the next one
 }

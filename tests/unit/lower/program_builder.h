@@ -55,7 +55,7 @@ struct ProgramBuilder {
         auto buffer = std::make_shared<tensor::BufferNode>();
         buffer->name = "p" + std::to_string(kernel.params.size());
         buffer->type = dtype::u8;
-        buffer->shape = {Dim(program.values[v].bytes)};
+        buffer->shape = {program.values[v].bytes};
         kernel.params.push_back({buffer, access});
         invoke.operands.push_back(v);
       }

@@ -1,0 +1,104 @@
+#include "lower/entry_sizes.h"
+
+#include <algorithm>
+
+#include "tensor/simplify.h"
+#include "tensor/visit.h"
+
+namespace dlcc::lower {
+namespace {
+
+using tensor::Expr;
+using tensor::Status;
+
+constexpr int64_t most_elements = int64_t{1} << 40;
+// int64 arithmetic whose terms add up to less does not wrap, and float64 has every such integer.
+constexpr double largest_magnitude = 4503599627370496.0;  // 2^52
+
+// An upper bound, in float64, of the absolute values of the dim and of all its parts.
+Expr magnitude(const Dim& d) {
+  Expr sum = tensor::literal(dtype::f64, 0.0);
+  for (const Dim::Term& term : d.terms()) {
+    Expr product = tensor::literal(dtype::f64, std::abs(static_cast<double>(term.coefficient)));
+    for (const auto& atom : term.atoms) {
+      Expr factor;
+      if (atom->kind == DimAtom::Kind::symbol) {
+        factor = tensor::cast(dtype::f64, tensor::symbol_var(atom->symbol));
+      } else {  // no larger than the sum of its arguments
+        factor = tensor::literal(dtype::f64, 1.0);
+        for (const Dim& arg : atom->args) factor = factor + magnitude(arg);
+      }
+      product = product * factor;
+    }
+    sum = sum + product;
+  }
+  return sum;
+}
+
+class EntrySizesBuilder {
+ public:
+  explicit EntrySizesBuilder(const Program& program) : program_(program) {}
+
+  EntrySizes run(const StoragePlan& plan) {
+    for (const InputDim& d : program_.dims) size(d);
+    for (const Value& v : program_.values) check_size(v);
+    for (const StackedBlock& block : plan.blocks) place(block, plan);
+    if (!plan.is_stacked()) result_.arena_bytes = Expr(plan.arena_bytes);
+    return std::move(result_);
+  }
+
+ private:
+  void require(const Expr& condition) {
+    Expr simple = tensor::simplify(condition, ranges_);
+    if (tensor::constant_integer(simple) != 1)
+      result_.steps.steps.push_back(Require{simple, Status::dimension_out_of_range});
+  }
+
+  Expr compute(const tensor::Var& var, const Expr& value) {
+    result_.steps.steps.push_back(Compute{var, value});
+    return var;
+  }
+
+  void size(const InputDim& d) {
+    const tensor::Var given = tensor::make_var(d.name), symbol = scalar_of(d.symbol);
+    const Expr number = given;
+    result_.given.push_back(given);
+    require(tensor::logical_and(Expr(d.low()) <= number, number <= Expr(std::min(d.high(), most_elements))));
+    if (d.multiple != 1) require(tensor::equal(tensor::floor_mod(number, Expr(d.multiple)), Expr(0)));
+    result_.symbols.push_back(compute(symbol, tensor::floor_div(number, Expr(d.multiple))));
+  }
+
+  // Each distinct count is checked once.
+  void check_size(const Value& v) {
+    const Dim count = product(v.shape);
+    const auto bound = count.upper_bound();
+    if ((bound && *bound <= most_elements) || std::ranges::count(checked_, count)) return;
+    checked_.push_back(count);
+    require(magnitude(count) <= tensor::literal(dtype::f64, largest_magnitude));
+    require(Expr(count) <= Expr(most_elements));
+  }
+
+  void place(const StackedBlock& block, const StoragePlan& plan) {
+    Expr offset = Expr(0);
+    for (int k : block.below) offset = tensor::max(offset, ends_[static_cast<size_t>(k)]);
+    offset = tensor::floor_div(offset + Expr(block.alignment - 1), Expr(block.alignment)) * Expr(block.alignment);
+    if (block.below.empty()) offset = Expr(0);
+    result_.blocks.push_back(compute(tensor::make_var("offset"), offset));
+    ends_.push_back(compute(tensor::make_var("end"), result_.blocks.back() + Expr(block.bytes)));
+    result_.arena_bytes = result_.arena_bytes ? tensor::max(result_.arena_bytes, ends_.back()) : ends_.back();
+    if (ends_.size() == plan.blocks.size())
+      result_.arena_bytes = compute(tensor::make_var("arena_bytes"), result_.arena_bytes);
+  }
+
+  const Program& program_;
+  EntrySizes result_;
+  std::vector<Dim> checked_;
+  std::vector<Expr> ends_;
+  tensor::Ranges ranges_;
+};
+
+}  // namespace
+
+EntrySizes entry_sizes(const Program& program, const StoragePlan& plan) { return EntrySizesBuilder(program).run(plan); }
+
+}  // namespace dlcc::lower

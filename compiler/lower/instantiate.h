@@ -1,0 +1,22 @@
+// A program with numbers for its symbols: what a run does at these sizes.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "lower/program.h"
+
+namespace dlcc::lower {
+
+// The program at these values of its symbols. Its values have static sizes, and it has no `dims`. Kernels are as they
+// were: calls pass them the numbers.
+Program instantiate(const Program&, const std::map<std::string, int64_t>& symbols);
+
+// Sizes for estimates: the typical ones where the user told them, else 64 or the bound next to it.
+std::map<std::string, int64_t> typical_sizes(const Program&);
+
+// The shape of a kernel's parameter in a call of an instantiated program, whose scalar operands give the kernel's
+// symbols. Empty if a symbol is not given by a literal.
+std::optional<std::vector<int64_t>> shape_in_call(const tensor::Kernel&, const tensor::BufferNode&, const Invoke&);
+
+}  // namespace dlcc::lower

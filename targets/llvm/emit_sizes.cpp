@@ -1,0 +1,65 @@
+#include "targets/llvm/emit_sizes.h"
+
+#include "lower/entry_sizes.h"
+#include "targets/llvm/debug_info.h"
+#include "targets/llvm/emit_kernel.h"
+
+namespace dlcc::targets {
+
+using llvm::Value;
+
+namespace {
+
+Value* element(llvm::IRBuilder<>& b, Value* array, size_t position) {
+  return b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), array, position);
+}
+
+}  // namespace
+
+Value* SizesArray::load(llvm::IRBuilder<>& b, Value* array, size_t position) const {
+  return b.CreateLoad(b.getInt64Ty(), element(b, array, position));
+}
+
+llvm::Function* emit_sizes_function(llvm::Module& module, const ModelParts& parts, const llvm::MCSubtargetInfo& cpu,
+                                    DebugInfo* debug) {
+  llvm::IRBuilder<> b(module.getContext());
+  const std::string symbol = parts.interface.prefix + "_sizes";
+  auto* type = llvm::FunctionType::get(b.getInt32Ty(), {b.getPtrTy(), b.getPtrTy()}, false);
+  auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, symbol, module);
+  function->setDoesNotThrow();
+  function->addFnAttr(llvm::Attribute::NoInline);
+  b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function));
+  if (debug) {
+    debug->describe(function, symbol, parts.text->run_line);
+    b.SetCurrentDebugLocation(location(function, parts.text->run_line));
+  }
+
+  const lower::EntrySizes sizes = lower::entry_sizes(parts.program, parts.plan);
+  const SizesArray array(parts);
+  ScalarValues scalars;
+  auto scalar = [&](const tensor::Expr& e) { return emit_scalar(b, e, scalars, parts.target.baseline, cpu); };
+  for (size_t k = 0; k < sizes.given.size(); ++k) scalars[sizes.given[k]] = array.load(b, function->getArg(0), k);
+  for (const lower::Step& step : sizes.steps.steps) {
+    if (const auto* compute = std::get_if<lower::Compute>(&step)) {
+      scalars[compute->result] = scalar(compute->value);
+      continue;
+    }
+    const auto& require = std::get<lower::Require>(step);
+    auto* bad = llvm::BasicBlock::Create(module.getContext(), "bad", function);
+    auto* good = llvm::BasicBlock::Create(module.getContext(), "good", function);
+    b.CreateCondBr(scalar(require.condition), good, bad);
+    b.SetInsertPoint(bad);
+    b.CreateRet(b.getInt32(static_cast<uint32_t>(require.status)));
+    b.SetInsertPoint(good);
+  }
+  auto keep = [&](const tensor::Expr& e, size_t position) {
+    b.CreateStore(scalar(e), element(b, function->getArg(1), position));
+  };
+  for (size_t k = 0; k < sizes.symbols.size(); ++k) keep(sizes.symbols[k], array.symbol(k));
+  for (size_t k = 0; k < sizes.blocks.size(); ++k) keep(sizes.blocks[k], array.block(k));
+  keep(sizes.arena_bytes, array.arena_bytes());
+  b.CreateRet(b.getInt32(0));
+  return function;
+}
+
+}  // namespace dlcc::targets
