@@ -9,6 +9,7 @@
 #include "driver/report/report.h"
 #include "driver/report/report_page.h"
 #include "driver/report/step_table.h"
+#include "pipeline/at_sizes.h"
 #include "pipeline/random_inputs.h"
 #include "support/files.h"
 
@@ -32,6 +33,20 @@ std::string latency_text(const Profile& p, int64_t macs) {
       2e-9 * static_cast<double>(macs) / p.quantile(0.5));
 }
 
+// The measured sizes: {"n": 8}, and "n=8: ", or "" without any.
+nlohmann::json sizes_json(const emit::Interface& interface) {
+  nlohmann::json sizes = nlohmann::json::object();
+  for (const emit::DimInterface& d : interface.dims) sizes[d.name] = d.typical;
+  return sizes;
+}
+
+std::string sizes_text(const emit::Interface& interface) {
+  std::string text;
+  for (const emit::DimInterface& d : interface.dims)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", d.name, d.typical);
+  return text.empty() ? "" : text + ": ";
+}
+
 }  // namespace
 
 int bench_command(CommandLine& line) {
@@ -47,7 +62,7 @@ int bench_command(CommandLine& line) {
   line.add(
       {"--size", "NAME=N",
        "Size of the inputs for a symbolic dimension, at which the object is measured; default: the typical size of "
-       "--dim; may be repeated",
+       "--dim, else 64 or the bound next to it; may be repeated",
        store_number(sizes)});
   line.add({"--layers", "", "Time each step, and probe the machine's peak and bandwidth", store_true(layers)});
   line.add({"--json", "", "Print JSON, including the steps", store_true(json)});
@@ -63,23 +78,25 @@ int bench_command(CommandLine& line) {
   auto planned = compiler.compile();
   if (!planned || !differ_from_inputs(files, compiler.files(), diagnostics))
     return report(diagnostics, line.reporting());
-  auto inputs = random_inputs(planned->interface, sizes, diagnostics);
+  auto inputs = random_inputs(*planned, sizes, diagnostics);
   if (!inputs) return report(diagnostics, line.reporting());
   targets::ObjectFile object = compiler.generate(*planned);
   layers |= json || !files.empty();
   auto measured = profile(*planned, object.bytes(), *inputs, runs, layers, diagnostics);
   if (!measured) return report(diagnostics, line.reporting());
+  const Planned model = at_sizes(std::move(*planned), inputs->symbols);
   if (json) {
-    nlohmann::json out = latency_json(*measured, planned->interface.macs);
+    nlohmann::json out = latency_json(*measured, model.interface.macs);
+    out["sizes"] = sizes_json(model.interface);
     out.update(profile_json(*measured));
     out["threads"] = options.schedule.threads;
     std::cout << printed(out);
   } else {
-    std::cout << latency_text(*measured, planned->interface.macs);
+    std::cout << sizes_text(model.interface) << latency_text(*measured, model.interface.macs);
     if (layers) std::cout << profile_table(*measured);
   }
   if (!files.empty()) {
-    const nlohmann::json result = report_json({*planned, compiler.contents(), object.sizes(), &*measured});
+    const nlohmann::json result = report_json({model, compiler.contents(), object.sizes(), &*measured});
     std::deque<std::string> texts;
     std::vector<OutputFile> outputs;
     for (const std::string& path : files)

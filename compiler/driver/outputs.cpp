@@ -10,6 +10,8 @@
 
 #include "driver/report/report.h"
 #include "driver/report/report_page.h"
+#include "lower/instantiate.h"
+#include "pipeline/at_sizes.h"
 #include "support/files.h"
 
 namespace dlcc::driver {
@@ -176,8 +178,11 @@ bool write_outputs(Compiler& compiler, const Outputs& out, relay::Module module,
   }
   if (has_header) add_text(to_stream ? out.object : stem + ".h", emit::make_header(planned.interface));
   if (out.dependencies) add_text(dependency_path(out), dependency_rules(compiler, out));
-  for (const std::string& path : out.reports)
-    add_text(path, report_text(path, report_json({planned, compiler.contents(), object.sizes()})));
+  if (!out.reports.empty()) {
+    const Planned typical = at_sizes(planned, lower::typical_sizes(planned.program));
+    for (const std::string& path : out.reports)
+      add_text(path, report_text(path, report_json({typical, compiler.contents(), object.sizes()})));
+  }
   std::vector<std::string> paths;
   for (const OutputFile& file : files) paths.push_back(file.path);
   if (!differ_from_inputs(paths, compiler.files(), diagnostics)) return false;

@@ -115,7 +115,6 @@ int verify_command(CommandLine& line) {
   if (auto status = line.parse()) return *status;
 
   Diagnostics diagnostics;
-  bind_dimensions(options, data_sets[0]);
   Compiler compiler(options, diagnostics);
   const std::vector<std::string> engines = {engine_name};
   auto model = prepare_verification(compiler, engines);

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <fstream>
 
+#include "pipeline/at_sizes.h"
 #include "pipeline/probes.h"
 #include "pipeline/run.h"
 
@@ -38,8 +39,8 @@ int64_t second_level_cache() {
   return bytes > 0 ? bytes : int64_t{2} << 20;
 }
 
-int64_t reading_buffer(const emit::Interface& interface) {
-  int64_t working_set = interface.weights_bytes + interface.arena_bytes.value_or(0);
+int64_t reading_buffer(const Planned& planned) {
+  int64_t working_set = planned.interface.weights_bytes + planned.plan.arena_bytes;
   return std::clamp(working_set, 4 * second_level_cache(), int64_t{256} << 20);
 }
 
@@ -112,16 +113,17 @@ double Profile::gflops() const {
 
 double Profile::of_floor() const { return step_seconds() > 0 ? floor_seconds() / step_seconds() : 0; }
 
-std::optional<Profile> profile(const Planned& planned, std::span<const std::byte> object,
-                               const std::vector<Constant>& inputs, int runs, bool steps, Diagnostics& diagnostics) {
+std::optional<Profile> profile(const Planned& planned, std::span<const std::byte> object, const RandomInputs& inputs,
+                               int runs, bool steps, Diagnostics& diagnostics) {
   targets::RunRequest request{.object = object,
                               .interface = &planned.interface,
-                              .inputs = inputs,
+                              .inputs = inputs.values,
                               .repeat = runs,
                               .profile = {},
                               .weights = planned.weights_file};
   Profile result{.cpu = cpu_name(planned.target), .date = utc_now()};
-  result.roof.buffer_bytes = reading_buffer(planned.interface);
+  const Planned at_inputs = at_sizes(planned, inputs.symbols);
+  result.roof.buffer_bytes = reading_buffer(at_inputs);
   std::optional<ProbeModel> arithmetic, reading;
   if (steps) {
     arithmetic = arithmetic_probe(planned.target, planned.program.threads);
@@ -142,7 +144,7 @@ std::optional<Profile> profile(const Planned& planned, std::span<const std::byte
   result.calls = static_cast<int>(seconds.size());
   result.roof.peak = peak(seconds, probes, *arithmetic);
   result.roof.bandwidth = bandwidth(run->profile, *reading);
-  for (lower::StepCost& cost : lower::step_costs(planned.program))
+  for (lower::StepCost& cost : lower::step_costs(at_inputs.program))
     if (cost.number >= 0)
       result.steps.push_back(profile_of(std::move(cost), seconds, probes, arithmetic->work, result.roof.bandwidth));
   return result;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lower/steps.h"
-#include "pipeline/compile.h"
+#include "pipeline/random_inputs.h"
 #include "targets/llvm/loader.h"
 
 namespace dlcc {
@@ -54,7 +54,7 @@ struct Profile {
 // Runs the object on `inputs`: `runs` calls for the latency and, when `steps` is set, further calls for the steps. The
 // buffer of the bandwidth probe has the size of the model's weights and arena, the working set of a call, but at least
 // four times that of the second-level cache and at most 256 MiB. Empty, with diagnostics, when the model cannot run.
-std::optional<Profile> profile(const Planned&, std::span<const std::byte> object, const std::vector<Constant>& inputs,
-                               int runs, bool steps, Diagnostics&);
+std::optional<Profile> profile(const Planned&, std::span<const std::byte> object, const RandomInputs& inputs, int runs,
+                               bool steps, Diagnostics&);
 
 }  // namespace dlcc

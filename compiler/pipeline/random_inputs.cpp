@@ -2,30 +2,13 @@
 
 #include <algorithm>
 
+#include "lower/instantiate.h"
 #include "pipeline/tensor_files.h"
 #include "shape/caller_sizes.h"
 #include "support/similar_names.h"
 
 namespace dlcc {
 namespace {
-
-// The caller's number for a size; empty, with a diagnostic, if it is unknown or not allowed.
-std::optional<int64_t> size_of(const InputDim& d, const std::map<std::string, int64_t>& sizes,
-                               Diagnostics& diagnostics) {
-  auto given = sizes.find(d.name);
-  if (given == sizes.end() && d.typical != 0) return d.typical;
-  if (given == sizes.end()) {
-    diagnostics.error(DiagnosticId::bad_option, {},
-                      fmt::format("the size '{}' of the random inputs is not known", d.name), {},
-                      fmt::format("--size {0}={1}, or a typical size: --dim {0}={1}..@{1}", d.name, d.low()));
-    return std::nullopt;
-  }
-  const int64_t size = given->second;
-  if (size >= d.low() && size <= d.high() && size % d.multiple == 0) return size;
-  diagnostics.error(DiagnosticId::bad_option, {},
-                    fmt::format("--size {}={}: the size must be {}", d.name, size, bounds_of(d)));
-  return std::nullopt;
-}
 
 void report_unknown_names(const emit::Interface& interface, const std::map<std::string, int64_t>& sizes,
                           Diagnostics& diagnostics) {
@@ -40,27 +23,32 @@ void report_unknown_names(const emit::Interface& interface, const std::map<std::
 
 }  // namespace
 
-std::optional<std::vector<Constant>> random_inputs(const emit::Interface& interface,
-                                                   const std::map<std::string, int64_t>& sizes,
-                                                   Diagnostics& diagnostics) {
+std::optional<RandomInputs> random_inputs(const Planned& planned, const std::map<std::string, int64_t>& sizes,
+                                          Diagnostics& diagnostics) {
   const size_t errors = diagnostics.error_count();
+  const emit::Interface& interface = planned.interface;
   report_unknown_names(interface, sizes, diagnostics);
+  RandomInputs inputs{lower::typical_sizes(planned.program), {}};
   std::map<std::string, Dim> symbols;
-  for (const InputDim& d : interface.dims)
-    if (auto size = size_of(d, sizes, diagnostics)) symbols.emplace(d.symbol.name, *size / d.multiple);
-  if (diagnostics.error_count() != errors) return std::nullopt;
-  std::vector<Constant> inputs;
+  for (const InputDim& d : interface.dims) {
+    int64_t& value = inputs.symbols.at(d.symbol.name);
+    if (auto given = sizes.find(d.name); given != sizes.end()) {
+      if (given->second < d.low() || given->second > d.high() || given->second % d.multiple != 0)
+        diagnostics.error(DiagnosticId::bad_option, {},
+                          fmt::format("--size {}={}: the size must be {}", d.name, given->second, bounds_of(d)));
+      value = given->second / d.multiple;
+    }
+    symbols.emplace(d.symbol.name, value);
+  }
   for (emit::TensorInterface t : interface.inputs) {
     for (Dim& d : t.shape) d = d.substitute(symbols);
     const auto count = product(t.shape).constant();
-    if (!count || *count > int64_t{1} << 40) {
+    if (!count || *count > int64_t{1} << 40)
       diagnostics.error(DiagnosticId::bad_option, {},
                         fmt::format("input '{}' would have more than 2^40 elements at these sizes", t.name));
-      return std::nullopt;
-    }
-    inputs.push_back(random_tensor(t, inputs.size() + 1));
+    if (diagnostics.error_count() == errors) inputs.values.push_back(random_tensor(t, inputs.values.size() + 1));
   }
-  return inputs;
+  return diagnostics.error_count() == errors ? std::optional(std::move(inputs)) : std::nullopt;
 }
 
 }  // namespace dlcc

@@ -6,15 +6,19 @@
 #include <string>
 #include <vector>
 
-#include "emit/interface.h"
+#include "pipeline/compile.h"
 #include "support/constant.h"
 #include "support/diagnostics.h"
 
 namespace dlcc {
 
-// Inputs of the model with random elements. A symbolic size has its value in `sizes`, by name, else its typical value.
-// Empty, with diagnostics, if a size has neither, or if `sizes` has a name or a value that the model does not allow.
-std::optional<std::vector<Constant>> random_inputs(const emit::Interface&, const std::map<std::string, int64_t>& sizes,
-                                                   Diagnostics&);
+struct RandomInputs {
+  std::map<std::string, int64_t> symbols;  // the values of the interface's symbols
+  std::vector<Constant> values;
+};
+
+// Inputs of the model with random elements. A symbolic size is that in `sizes`, by name, else the typical one. Empty,
+// with diagnostics, if `sizes` has a name or a value that the model does not allow.
+std::optional<RandomInputs> random_inputs(const Planned&, const std::map<std::string, int64_t>& sizes, Diagnostics&);
 
 }  // namespace dlcc

@@ -103,9 +103,9 @@ class Tuner {
   // Runs the model of default configurations a few times: its latency decides the number of rounds. Returns DLCC_OK or
   // DLCC_UNSUPPORTED_CPU; empty, with diagnostics, when the model does not run.
   std::optional<int> prepare(Model& estimate) {
-    auto inputs = random_inputs(estimate.planned.interface, {}, diagnostics_);
+    auto inputs = random_inputs(estimate.planned, {}, diagnostics_);
     if (!inputs) return std::nullopt;
-    inputs_ = std::move(*inputs);
+    inputs_ = std::move(inputs->values);
     targets::RunRequest request = request_for(estimate);
     request.repeat = 4;
     auto run = targets::run_object(request, diagnostics_);

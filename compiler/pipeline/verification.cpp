@@ -8,6 +8,7 @@
 #include "pipeline/run.h"
 #include "pipeline/tensor_files.h"
 #include "relay/evaluate.h"
+#include "targets/llvm/match_inputs.h"
 
 namespace dlcc {
 
@@ -46,6 +47,12 @@ static std::optional<std::vector<Constant>> checked(tensor::Status status, std::
   return returned_ok(static_cast<int>(status), diagnostics) ? std::optional(std::move(outputs)) : std::nullopt;
 }
 
+static std::vector<int64_t> shape_at(const Shape& shape, const std::map<std::string, int64_t>& symbols) {
+  std::vector<int64_t> numbers;
+  for (const Dim& d : shape) numbers.push_back(d.evaluate(symbols).value());
+  return numbers;
+}
+
 Engine make_engine(const std::string& kind, Compiler& compiler, Verifiable& model) {
   if (kind == "definitions")
     return [&module = model.fused](const std::vector<Constant>& inputs,
@@ -56,9 +63,11 @@ Engine make_engine(const std::string& kind, Compiler& compiler, Verifiable& mode
   Planned& planned = *model.planned;
   if (kind == "schedules")
     return [&planned](const std::vector<Constant>& inputs, Diagnostics& d) -> std::optional<std::vector<Constant>> {
+      const auto symbols = targets::match_inputs(planned.interface, inputs, d);
+      if (!symbols) return std::nullopt;
       auto r = lower::evaluate(planned.program, inputs, planned.target.levels.size() - 1);
       for (size_t k = 0; k < r.results.size(); ++k)
-        r.results[k] = r.results[k].reshaped(static_shape(planned.interface.outputs[k].shape));
+        r.results[k] = r.results[k].reshaped(shape_at(planned.interface.outputs[k].shape, *symbols));
       return checked(r.status, std::move(r.results), d);
     };
   auto object = std::make_shared<std::vector<std::byte>>(compiler.generate(planned).bytes());
@@ -66,31 +75,6 @@ Engine make_engine(const std::string& kind, Compiler& compiler, Verifiable& mode
       [&planned, object](const std::vector<Constant>& inputs, Diagnostics& d) -> std::optional<std::vector<Constant>> {
         return run_once(planned, *object, inputs, d);
       };
-}
-
-void bind_dimensions(CompileOptions& options, const std::string& data_set) {
-  Diagnostics ignored;  // compiling the model reports the same errors
-  options.model_bytes = read_model(options.model, ignored);
-  if (!options.model_bytes) return;
-  auto module = Compiler(options, ignored).import();
-  if (!module || !module->functions.contains("main")) return;
-  const auto& params = module->functions.at("main").params;
-  std::vector<Constant> archived;
-  if (data_set.ends_with(".npz") && module->input_names.size() == params.size()) {
-    std::vector<emit::TensorInterface> interface;
-    for (const std::string& name : module->input_names) interface.push_back({.name = name, .identifier = name});
-    archived = read_archive(data_set, interface, "input", ignored).value_or(archived);
-  }
-  for (size_t k = 0; k < params.size(); ++k) {
-    const auto* type = relay::as<relay::TensorType>(params[k]->type);
-    if (!type || is_static(type->shape)) continue;
-    auto tensor = k < archived.size() ? std::optional(archived[k]) : read_tensor(input_file(data_set, k), ignored);
-    for (size_t d = 0; tensor && d < type->shape.size() && d < tensor->shape().size(); ++d) {
-      auto symbols = type->shape[d].symbols();
-      if (symbols.size() == 1 && type->shape[d] == Dim::symbol(symbols[0]) && !symbols[0].name.starts_with('?'))
-        options.dims.emplace(symbols[0].name, tensor->shape()[d]);
-    }
-  }
 }
 
 std::optional<Verifiable> prepare_verification(Compiler& compiler, std::span<const std::string> engines) {

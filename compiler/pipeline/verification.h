@@ -31,9 +31,6 @@ using Engine = std::function<std::optional<std::vector<Constant>>(const std::vec
 
 inline constexpr const char* engine_names[] = {"definitions", "schedules", "object"};
 
-// Reads the model and adds --dim options that give its symbolic dimensions their values in the inputs of a data set.
-void bind_dimensions(CompileOptions&, const std::string& data_set);
-
 // A model as the engines need it.
 struct Verifiable {
   relay::Module fused;

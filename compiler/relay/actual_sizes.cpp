@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "shape/solve_sizes.h"
+
 namespace dlcc::relay {
 
 namespace {
@@ -40,13 +42,11 @@ std::optional<int64_t> ActualSizes::value_of(const Dim& d) const {
 bool ActualSizes::match(const TensorType& declared, const std::vector<int64_t>& shape) {
   if (declared.shape.size() != shape.size()) return false;
   for (size_t k = 0; k < shape.size(); ++k) {
-    const Dim& d = declared.shape[k];
-    const std::vector<Symbol> symbols = d.symbols();
-    const bool plain = symbols.size() == 1 && d == Dim::symbol(symbols[0]);
-    if (plain && !value_of(d)) {
-      if (shape[k] < symbols[0].low || shape[k] > symbols[0].high) return false;
-      sizes_[symbols[0].name] = shape[k];
-    }
+    const auto axis = as_linear(declared.shape[k]);
+    if (!axis || value_of(declared.shape[k])) continue;
+    const int64_t value = (shape[k] - axis->offset) / axis->scale;
+    if (value < axis->symbol.low || value > axis->symbol.high) return false;
+    sizes_[axis->symbol.name] = value;
   }
   return std::ranges::equal(declared.shape, shape, [&](const Dim& d, int64_t size) {
     auto expected = value_of(d);

@@ -14,16 +14,18 @@ class ActualSizes {
  public:
   explicit ActualSizes(const ActualSizes* outer = nullptr) : outer_(outer) {}
 
-  // A value of type `declared` has this shape: a symbol that is a size by itself and has no value yet gets one. False
+  // A value of type `declared` has this shape: a symbol that an axis is linear in alone, and that has no value yet, gets one. False
   // if the shape disagrees with the type, or with the bounds of a symbol.
   bool match(const TensorType& declared, const std::vector<int64_t>& shape);
+
+  // Empty if a symbol of the dim has no value.
+  std::optional<int64_t> value_of(const Dim&) const;
 
   // The attributes with numbers for symbolic dimensions, as far as their symbols have values.
   Attrs apply(const Attrs&) const;
 
  private:
   std::map<std::string, int64_t> all() const;
-  std::optional<int64_t> value_of(const Dim&) const;
 
   const ActualSizes* outer_;
   std::map<std::string, int64_t> sizes_;

@@ -5,6 +5,7 @@
 
 #include "relay/actual_sizes.h"
 #include "relay/call_type.h"
+#include "tensor/analysis.h"
 
 namespace dlcc::relay {
 namespace {
@@ -218,7 +219,7 @@ class Evaluator {
     return std::visit(
         overloaded{
             [&](const Call& x) { return call(b, x, frame); },
-            [&](const CallTensor& x) { return run(definitions_.of(x), tensors(atoms(x.args, frame, b.location))); },
+            [&](const CallTensor& x) { return run(definitions_.of(x), arguments(x, frame, b.location)); },
             [&](const MakeTuple& x) { return Value{.fields = atoms(x.fields, frame, b.location), .is_tuple = true}; },
             [&](const Project& x) { return value(x.tuple).fields.at(static_cast<size_t>(x.index)); },
             [&](const If& x) { return std::get<Value>(block(taken(x, frame, b.location), frame, false)); },
@@ -245,6 +246,14 @@ class Evaluator {
     std::vector<Constant> operands = tensors(op->op->variadic ? args.at(0).fields : args);
     const tensor::CompiledKernel& definition = definitions_.of(*op->op, x, b.var->type, operands, frame.sizes);
     return run(definition, operands);
+  }
+
+  // The operands of a call and the values of the function's symbols.
+  std::vector<Constant> arguments(const CallTensor& x, const Frame& frame, const SourceLocation& location) {
+    std::vector<Constant> list = tensors(atoms(x.args, frame, location));
+    for (const Symbol& s : tensor::symbols_of(module_.tensor_functions.at(x.function)))
+      list.push_back(Constant::of<int64_t>(dtype::i64, {}, {frame.sizes.value_of(Dim::symbol(s)).value()}));
+    return list;
   }
 
   static Value run(const tensor::CompiledKernel& definition, const std::vector<Constant>& args) {

@@ -30,14 +30,11 @@ class Solver {
     const auto axis = as_linear(input.declared[k]);
     const auto dim = axis ? std::ranges::find(dims_, axis->symbol, &InputDim::symbol) : dims_.end();
     if (dim == dims_.end() || values_.contains(axis->symbol.name)) return true;
-    const int64_t size = input.actual[k];
-    if (size < axis->offset || (size - axis->offset) % axis->scale != 0)
-      return fail(
-          fmt::format("{} is {}, which is not of the form {}", axis_name(input, k), size, input.declared[k].str()));
-    const int64_t value = (size - axis->offset) / axis->scale;
-    if (value < dim->symbol.low || value > dim->symbol.high)
-      return fail(fmt::format("{} is {}, so '{}' would be {}; it is {}", axis_name(input, k), size, dim->name,
-                              value * dim->multiple, bounds_of(*dim)));
+    const int64_t multiple_of_scale = input.actual[k] - axis->offset, value = multiple_of_scale / axis->scale;
+    if (multiple_of_scale % axis->scale != 0 || value < dim->symbol.low || value > dim->symbol.high)
+      return fail(fmt::format("{} is {}, but it is declared as {}, where {} is {}", axis_name(input, k),
+                              input.actual[k], in_caller_sizes(input.declared[k], dims_).str(), dim->name,
+                              bounds_of(*dim)));
     values_[axis->symbol.name] = value;
     origins_[axis->symbol.name] = axis_name(input, k);
     return true;
@@ -47,14 +44,21 @@ class Solver {
     for (size_t k = 0; k < input.declared.size(); ++k) {
       const auto expected = input.declared[k].evaluate(values_);
       if (expected == input.actual[k]) continue;
-      std::string because;
-      for (const Symbol& s : input.declared[k].symbols())
-        because +=
-            fmt::format("{}{} gives {} = {}", because.empty() ? ": " : ", ", origins_[s.name], s.name, values_[s.name]);
       return fail(fmt::format("{} is {} instead of {}{}", axis_name(input, k), input.actual[k],
-                              expected ? std::to_string(*expected) : input.declared[k].str(), because));
+                              expected ? std::to_string(*expected) : input.declared[k].str(),
+                              origins_of(input.declared[k])));
     }
     return true;
+  }
+
+  // ": axis 0 of input 'x' gives n = 2" for the sizes in the dim; "" without any.
+  std::string origins_of(const Dim& d) {
+    std::string text;
+    for (const InputDim& dim : dims_)
+      if (std::ranges::count(d.symbols(), dim.symbol) > 0)
+        text += fmt::format("{} {} gives {} = {}", text.empty() ? ":" : ",", origins_[dim.symbol.name], dim.name,
+                            dim.multiple * values_[dim.symbol.name]);
+    return text;
   }
 
   static std::string axis_name(const GivenShape& input, size_t k) {

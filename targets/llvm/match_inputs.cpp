@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "shape/caller_sizes.h"
 #include "shape/solve_sizes.h"
 
 namespace dlcc::targets {
@@ -33,9 +34,11 @@ std::optional<SymbolValues> match_inputs(const emit::Interface& interface, const
     shapes.push_back({wanted.name, wanted.shape, given.shape()});
     if (fits(given, wanted)) continue;
     fit = false;
+    Shape shape = wanted.shape;
+    for (Dim& d : shape) d = in_caller_sizes(d, interface.input_dims());
     diagnostics.error(DiagnosticId::bad_data, {},
-                      fmt::format("input '{}' is {}{}, but {}{} was given", wanted.name, name(wanted.type),
-                                  str(wanted.shape), name(given.dtype()), str(shape_of(given.shape()))));
+                      fmt::format("input '{}' is {}{}, but {}{} was given", wanted.name, name(wanted.type), str(shape),
+                                  name(given.dtype()), str(shape_of(given.shape()))));
   }
   if (!fit) return std::nullopt;
   std::string problem;

@@ -11,11 +11,12 @@ import sys
 VOID = {"meta", "input", "link", "br"}
 
 KEYS = {
-    "": "format dlcc_version model provenance target totals operators inputs outputs estimate steps arena",
+    "": "format dlcc_version model provenance target totals operators dims inputs outputs estimate steps arena",
     "target": "name cpu_levels threads",
     "totals": "parameters macs weights_bytes weights_file_bytes code_bytes flash_bytes arena_bytes arena_align_bytes "
               "stack_bytes steps estimated_us",
     "estimate": "cpu_level cores clock_ghz flops_per_cycle_and_core gflops gigabytes_per_second",
+    "dims": "name identifier low high multiple size",
     "inputs": "name identifier dtype shape bytes first_position last_position",
     "outputs": "name identifier dtype shape bytes first_position last_position",
     "steps": "step position node kernel remark macs flops bytes bytes_read bytes_written scratch_bytes reads writes "

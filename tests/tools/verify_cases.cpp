@@ -52,7 +52,6 @@ std::string verify_case(const fs::path& folder, const std::vector<std::string>& 
   if (data_sets.empty()) return "no data set";
   Diagnostics diagnostics;
   CompileOptions options{.model = folder / "model.onnx", .prefix = "m"};
-  bind_dimensions(options, data_sets[0]);
   Compiler compiler(options, diagnostics);
   auto model = prepare_verification(compiler, engines);
   if (!model) return diagnostics.str();

@@ -55,7 +55,7 @@ json totals_json(const ReportInput& in, const std::vector<lower::StepCost>& step
           {"weights_file_bytes", nullable(i.weights_file.has_value(), i.weights_file ? i.weights_file->bytes : 0)},
           {"code_bytes", in.sizes.code_bytes},
           {"flash_bytes", in.sizes.code_bytes + in.sizes.data_bytes},
-          {"arena_bytes", nullable(i.arena_bytes.has_value(), i.arena_bytes.value_or(0))},
+          {"arena_bytes", in.planned.plan.arena_bytes},
           {"arena_align_bytes", i.arena_alignment},
           {"stack_bytes", i.stack_bytes},
           {"steps", steps.size()},
@@ -202,6 +202,8 @@ json report_json(const ReportInput& in) {
   std::vector<lower::StepCost> steps = lower::step_costs(program);
   double total_seconds = 0;
   for (const lower::StepCost& cost : steps) total_seconds += estimated_seconds(machine, cost);
+  json dims = dims_json(planned.interface);
+  for (size_t k = 0; k < dims.size(); ++k) dims[k]["size"] = planned.interface.dims[k].typical;
   json levels = json::array();
   for (const targets::CodeLevel& level : planned.target.levels) levels.push_back(level.name);
   lower::Timeline timeline = lower::timeline_of(program);
@@ -213,7 +215,7 @@ json report_json(const ReportInput& in) {
       {"target", {{"name", planned.target.name}, {"cpu_levels", levels}, {"threads", program.threads}}},
       {"totals", totals_json(in, steps, total_seconds)},
       {"operators", in.contents.operators},
-      {"dims", dims_json(planned.interface)},
+      {"dims", dims},
       {"inputs", interface_json(planned.interface, planned.interface.inputs, program.inputs, program, timeline)},
       {"outputs", interface_json(planned.interface, planned.interface.outputs, program.outputs, program, timeline)},
       {"estimate", estimate_json(machine)},

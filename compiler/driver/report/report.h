@@ -12,7 +12,7 @@
 namespace dlcc::driver {
 
 struct ReportInput {
-  const Planned& planned;
+  const Planned& planned;  // at the sizes that the report assumes (pipeline/at_sizes.h)
   const ModelContents& contents;
   targets::ObjectSizes sizes;        // of the object
   const Profile* profile = nullptr;  // null: not measured

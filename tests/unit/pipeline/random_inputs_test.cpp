@@ -1,50 +1,77 @@
-// Random inputs of models with symbolic sizes.
+// Random inputs of models with symbolic sizes, and the models at these sizes.
 #include "pipeline/random_inputs.h"
 
 #include <doctest/doctest.h>
+
+#include "lower/steps.h"
+#include "pipeline/at_sizes.h"
 
 using namespace dlcc;
 
 namespace {
 
-emit::Interface interface() {
-  const InputDim n{"n", {"n_by_4", 1, 16}, 4, 8}, m{"m", {"m", 1}, 1, 0};
-  emit::Interface i;
-  i.inputs = {{"x", "x", dtype::f32, {n.size(), 3}}, {"y", "y", dtype::i64, {m.size() + 1, n.size() * 2}}};
-  i.dims = {{n, "n"}, {m, "m"}};
-  return i;
+Planned planned_model(std::map<std::string, SizeRange> dims) {
+  const std::string text =
+      "def @main(%x: Tensor[(n, 3), float32], %w: Tensor[(m, 3), float32]) { nn.relu(nn.dense(%x, %w)) }";
+  auto bytes = std::as_bytes(std::span(text));
+  CompileOptions options{.model = "m",
+                         .model_bytes = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end()),
+                         .dims = std::move(dims)};
+  Diagnostics diagnostics;
+  auto planned = Compiler(options, diagnostics).compile();
+  REQUIRE_MESSAGE(planned, diagnostics.str());
+  return std::move(*planned);
 }
 
-std::string errors(const std::map<std::string, int64_t>& sizes) {
+SizeRange range(const std::string& text) {
+  std::string problem;
+  return parse_size_range(text, problem).value();
+}
+
+std::string errors(const Planned& planned, const std::map<std::string, int64_t>& sizes) {
   Diagnostics diagnostics;
-  CHECK(!random_inputs(interface(), sizes, diagnostics));
+  CHECK(!random_inputs(planned, sizes, diagnostics));
   return diagnostics.str();
 }
 
 }  // namespace
 
 TEST_CASE("random inputs have the sizes that the user gives, else the typical ones") {
+  const Planned planned = planned_model({{"n", range("4..64:4@8")}, {"m", range("1..20")}});
   Diagnostics diagnostics;
-  auto inputs = random_inputs(interface(), {{"n", 12}, {"m", 5}}, diagnostics);
+  auto inputs = random_inputs(planned, {{"n", 12}, {"m", 5}}, diagnostics);
   REQUIRE_MESSAGE(inputs, diagnostics.str());
-  CHECK(inputs->at(0).shape() == std::vector<int64_t>{12, 3});
-  CHECK(inputs->at(1).shape() == std::vector<int64_t>{6, 24});
-  CHECK(inputs->at(1).dtype() == dtype::i64);
-  inputs = random_inputs(interface(), {{"m", 5}}, diagnostics);
+  CHECK(inputs->values.at(0).shape() == std::vector<int64_t>{12, 3});
+  CHECK(inputs->values.at(1).shape() == std::vector<int64_t>{5, 3});
+  CHECK(inputs->symbols == std::map<std::string, int64_t>{{"n_by_4", 3}, {"m", 5}});
+  inputs = random_inputs(planned, {}, diagnostics);
   REQUIRE_MESSAGE(inputs, diagnostics.str());
-  CHECK(inputs->at(0).shape() == std::vector<int64_t>{8, 3});
+  CHECK(inputs->values.at(0).shape() == std::vector<int64_t>{8, 3});
+  CHECK(inputs->values.at(1).shape() == std::vector<int64_t>{20, 3});
 }
 
-TEST_CASE("sizes that are unknown, misspelled or not allowed are refused") {
-  CHECK(errors({}) ==
-        "dlcc: error[bad-option]: the size 'm' of the random inputs is not known\n"
-        "    help: --size m=1, or a typical size: --dim m=1..@1\n");
-  CHECK(errors({{"m", 1}, {"k", 1}}) ==
+TEST_CASE("sizes that are misspelled or not allowed are refused") {
+  const Planned planned = planned_model({{"n", range("4..64:4")}});
+  CHECK(errors(planned, {{"k", 1}}) ==
         "dlcc: error[bad-option]: --size k=1: no input has a symbolic size of this name\n    help: there are: n, m\n");
   for (int64_t n : {0, 6, 68})
-    CHECK(errors({{"m", 1}, {"n", n}}) ==
+    CHECK(errors(planned, {{"n", n}}) ==
           fmt::format("dlcc: error[bad-option]: --size n={}: the size must be in [4, 64] and a multiple of 4\n", n));
   for (int64_t m : {int64_t{1} << 40, INT64_MAX})
-    CHECK(errors({{"m", m}}) ==
-          "dlcc: error[bad-option]: input 'y' would have more than 2^40 elements at these sizes\n");
+    CHECK(errors(planned, {{"m", m}}) ==
+          "dlcc: error[bad-option]: input 'w' would have more than 2^40 elements at these sizes\n");
+}
+
+TEST_CASE("a model at given sizes has numbers for its symbols") {
+  const Planned planned = planned_model({});
+  const Planned at = at_sizes(planned, {{"n", 7}, {"m", 11}});
+  CHECK(at.interface.macs == 7 * 11 * 3);
+  CHECK(at.interface.dims.at(0).typical == 7);
+  CHECK(at.program.dims.empty());
+  CHECK(!at.plan.is_stacked());
+  int64_t written = 0;
+  for (const lower::StepCost& step : lower::step_costs(at.program)) written += step.bytes_written;
+  CHECK(written >= 7 * 11 * 4);
+  const Planned fixed = planned_model({{"n", 2}, {"m", 3}});
+  CHECK(at_sizes(fixed, {}).plan.offsets == fixed.plan.offsets);
 }

@@ -1,5 +1,6 @@
 // Sizes that the caller gives: the values of --dim, and sizes from the shapes of inputs.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "shape/caller_sizes.h"
 #include "shape/size_range.h"
@@ -117,13 +118,18 @@ TEST_CASE("sizes that disagree or are out of bounds name the axes") {
   const InputDim n = dim_of("n", "1..64"), h = dim_of("h", "8..:8");
   CHECK(solved({n}, {{"x", {n.size(), 3}, {2, 3}}, {"y", {3, n.size()}, {3, 5}}}) ==
         "axis 1 of input 'y' is 5 instead of 2: axis 0 of input 'x' gives n = 2");
-  CHECK(solved({n}, {{"x", {n.size()}, {65}}}) == "axis 0 of input 'x' is 65, so 'n' would be 65; it is in [1, 64]");
-  CHECK(solved({n}, {{"x", {n.size()}, {0}}}) == "axis 0 of input 'x' is 0, so 'n' would be 0; it is in [1, 64]");
-  CHECK(solved({h}, {{"x", {h.size()}, {12}}}) == "axis 0 of input 'x' is 12, which is not of the form 8 * h_by_8");
-  CHECK(solved({h}, {{"x", {h.size()}, {0}}}) ==
-        "axis 0 of input 'x' is 0, so 'h' would be 0; it is at least 8 and a multiple of 8");
-  CHECK(solved({n}, {{"x", {n.size() * 2 + 1}, {6}}}) ==
-        "axis 0 of input 'x' is 6, which is not of the form 2 * n + 1");
+  for (int64_t size : {0, 65})
+    CHECK(solved({n}, {{"x", {n.size()}, {size}}}) ==
+          fmt::format("axis 0 of input 'x' is {}, but it is declared as n, where n is in [1, 64]", size));
+  for (int64_t size : {0, 12})
+    CHECK(solved({h}, {{"x", {h.size()}, {size}}}) ==
+          fmt::format("axis 0 of input 'x' is {}, but it is declared as h, where h is at least 8 and a multiple of 8",
+                      size));
+  for (int64_t size : {0, 1, 6, 131})
+    CHECK(solved({n}, {{"x", {n.size() * 2 + 1}, {size}}}) ==
+          fmt::format("axis 0 of input 'x' is {}, but it is declared as 2 * n + 1, where n is in [1, 64]", size));
+  CHECK(solved({h}, {{"x", {h.size()}, {16}}, {"y", {h.size() * 2}, {16}}}) ==
+        "axis 0 of input 'y' is 16 instead of 32: axis 0 of input 'x' gives h = 16");
   CHECK(solved({n}, {{"x", {n.size() * n.size()}, {4}}}) == "no axis of an input gives the size 'n'");
 }
 

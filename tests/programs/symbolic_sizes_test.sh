@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# One object at many sizes: a C program calls it (symbolic_sizes.c), `run`, `verify`, `bench` and `inspect` know its sizes.
+# symbolic_sizes_test.sh DLCC SOURCE_FOLDER WORK_FOLDER
+set -euo pipefail
+source "$(dirname "$0")/begin.sh"
+
+net=$source/tests/programs/symbolic_sizes.rly
+sizes=(--dim n=1..64 --dim m=8..:8)
+expect_status 0 "$net" -o net.o "${sizes[@]}"
+cc=(gcc -std=c11 -Wall -Wextra -pedantic -Wconversion -Werror -I. -I"$source/runtime/include")
+"${cc[@]}" "$source/tests/programs/symbolic_sizes.c" net.o "$source"/runtime/src/{model,status}.c -o program
+./program || fail "the program in C"
+if gcc -fsanitize=address -x c - -o probe <<<'int main(void) { return 0; }' 2>/dev/null && ./probe; then
+  "${cc[@]}" -g -fsanitize=address "$source/tests/programs/symbolic_sizes.c" net.o "$source"/runtime/src/{model,status}.c \
+    -o checked
+  ./checked || fail "the program in C under AddressSanitizer"
+fi
+
+command -v python3 >/dev/null || { echo "without Python"; exit 0; }
+expect_status 0 inspect "$net" "${sizes[@]}" --prefix=net --json
+python3 - <<'END'
+import json
+
+net = json.load(open("out.txt"))
+assert net["dynamic"] is True and net["arena_bytes"] is None, net
+assert net["dims"] == [
+    {"name": "n", "identifier": "n", "low": 1, "high": 64, "multiple": 1},
+    {"name": "m", "identifier": "m", "low": 8, "high": None, "multiple": 8},
+], net["dims"]
+assert [t["shape"] for t in net["inputs"]] == [["n", 16], ["m", 16]], net["inputs"]
+assert [t["decides_sizes"] for t in net["inputs"]] == [False, False]
+assert [t["shape"] for t in net["outputs"]] == [["n", "n"], ["n", 16]], net["outputs"]
+END
+# Each data set has its own sizes.
+python3 - <<'END'
+import os
+import struct
+
+
+def save(path, rows):
+    """Writes a matrix of float32 as .npy (format 1.0)."""
+    shape = (len(rows), len(rows[0]))
+    header = repr({"descr": "<f4", "fortran_order": False, "shape": shape}).ljust(117) + "\n"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+        for row in rows:
+            file.write(struct.pack("<%df" % len(row), *row))
+
+
+for folder, n, m in ("small", 1, 8), ("large", 64, 264):
+    x = [[(16 * i + k) % 7 - 3 for k in range(16)] for i in range(n)]
+    w = [[(16 * j + k) % 5 - 2 for k in range(16)] for j in range(m)]
+    os.mkdir(folder)
+    save(folder + "/input_0.npy", x)
+    save(folder + "/input_1.npy", w)
+    t = [[sum(a * b for a, b in zip(p, q)) for q in w] for p in x]
+    save(folder + "/output_0.npy", [[sum(a * b for a, b in zip(p, q)) for q in t] for p in t])
+    save(folder + "/output_1.npy", [[max(a, 0) for a in p] for p in x])
+save("w_12.npy", [[0] * 16] * 12)
+END
+for engine in object schedules definitions; do
+  expect_status 0 verify "$net" "${sizes[@]}" --engine=$engine small large
+  [ "$(cut -d' ' -f1,2 out.txt)" = $'ok small\nok large' ] || fail "$engine: $(cat out.txt)"
+done
+expect_status 0 verify "$net" "${sizes[@]}" --layers small large
+expect_status 0 run "$net" "${sizes[@]}" --input large/input_0.npy --input small/input_1.npy
+grep -q '^y float32 (64, 64): ' out.txt || fail "no y of 64 x 64: $(cat out.txt)"
+expect_status 1 run "$net" "${sizes[@]}" --input small/input_0.npy --input w_12.npy
+grep -q "error\[bad-data\]: axis 0 of input 'w' is 12, but it is declared as m, where m is at least 8" err.txt || fail "$(cat err.txt)"
+expect_status 0 run "$net" --input small/input_0.npy --input w_12.npy # without --dim, any size is allowed
+
+expect_status 0 bench "$net" "${sizes[@]}" --runs 3 --size n=8 --size m=16 --layers
+expect_status 0 bench "$net" "${sizes[@]}" --runs 4 --size n=5 --html page.html --report report.json
+python3 "$source/tests/programs/check_report.py" page.html report.json measured
+expect_status 0 bench "$net" --dim n=8 --dim m=16 --runs 3
+expect_status 2 bench "$net" "${sizes[@]}" --runs 3 --size n=65 --size m=16
+grep -q -- '--size n=65: the size must be in \[1, 64\]' err.txt || fail "$(cat err.txt)"
