@@ -8,6 +8,7 @@
 #include "tensor/dim_of.h"
 #include "tensor/layout.h"
 #include "tensor/simplify.h"
+#include "tensor/slices.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
@@ -261,7 +262,7 @@ int channel_axis(const TensorFunction& f, const std::vector<bool>& constant, int
   const auto& axes = f.stages[0].axes;
   for (size_t k = 0; k + 1 < axes.size(); ++k)
     if (uses(c->weights, axes[k].var) && n_per_group(c->data, axes[k].var) % block == 0 &&
-        axes[k].extent.value() >= block / 2)
+        axes[k].extent.constant().value_or(0) >= block / 2)
       return static_cast<int>(k);
   return -1;
 }
@@ -369,6 +370,8 @@ std::optional<int64_t> contiguous_slice(const TensorFunction& f) {
 }
 
 bool is_view(const TensorFunction& f) {
+  if (f.params.size() == 1)
+    if (auto slices = find_slices(f)) return slices->sliced[0] && is_view(slices->slice);
   return contiguous_slice(f) == 0 && product(f.params[0]->shape) == product(f.results[0]->shape);
 }
 

@@ -10,6 +10,7 @@
 #include "tensor/builder.h"
 #include "tensor/layout.h"
 #include "tensor/schedules/schedule.h"
+#include "tensor/slices.h"
 #include "tensor/visit.h"
 
 namespace dlcc::relay {
@@ -91,10 +92,13 @@ class LayoutAssigner {
     return tensor::normalized(tensor::blocked_layout(shape, axis, channels_, Layout::Tail::unspecified), shape);
   }
 
-  Layout choose(const TensorFunction& f, const std::vector<Atom>& args, const std::vector<Layout>& layouts) const {
-    if (f.results.size() != 1 || !is_static(f.results[0]->shape) || f.results[0]->rank() < 3) return {};
+  // Slices along a symbolic batch have the layout of one image.
+  Layout choose(const TensorFunction& whole, const std::vector<Atom>& args, const std::vector<Layout>& layouts) const {
+    auto slices = tensor::find_slices(whole);
+    const TensorFunction& f = slices ? slices->slice : whole;
+    if (f.results.size() != 1 || !tensor::symbols_of(f).empty() || f.results[0]->rank() < 3) return {};
     if (product(f.results[0]->shape) == Dim(0)) return {};  // no element, so no block
-    if (int axis = channels_of(f, which_are_constant(args)); axis >= 0) return blocked(f, axis);
+    if (int axis = channels_of(f, which_are_constant(args)); axis >= 0) return blocked(whole, axis);
     if (tensor::pattern_of(f) == tensor::Pattern::opaque && !tensor::is_concatenation(f)) return {};
     // Otherwise keep the blocks of the largest blocked operand.
     int64_t largest = 0;
@@ -105,7 +109,7 @@ class LayoutAssigner {
       int64_t size = product(f.params[k]->shape).value();
       if (axis >= 0 && size > largest) largest = size, kept = axis;
     }
-    return kept < 0 || !begins_blocks(f, kept) ? Layout{} : blocked(f, kept);
+    return kept < 0 || !begins_blocks(f, kept) ? Layout{} : blocked(whole, kept);
   }
 
   // Every piece of the result begins at a block boundary of the axis.

@@ -4,14 +4,16 @@
 #include "tensor/analysis.h"
 #include "tensor/schedules/schedule.h"
 #include "tensor/schedules/winograd.h"
+#include "tensor/slices.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
 
 std::vector<Range> wanted_halo(const TensorFunction& f, size_t k, const std::vector<bool>& constant,
                                const ScheduleOptions& options, const Machine& machine) {
+  if (auto slices = find_slices(f)) return wanted_halo(slices->slice, k, constant, options, machine);
   std::vector<Range> wanted;
-  if (!is_static(f.params[k]->shape)) return wanted;
+  if (!symbols_of(f).empty()) return wanted;
   if (int64_t tile = winograd_tile(f, constant, options, machine);
       tile && find_contraction(f, constant)->data.buffer == f.params[k])
     wanted = winograd_reads(f, constant, tile);

@@ -7,6 +7,7 @@
 #include "tensor/schedules/loops.h"
 #include "tensor/schedules/winograd.h"
 #include "tensor/simplify.h"
+#include "tensor/slices.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
@@ -164,7 +165,8 @@ std::optional<LineBufferPlan> plan_line_buffer(const TensorFunction& f, const st
 
 bool prefers_line_buffer(const TensorFunction& f, const std::vector<bool>& constant, const ScheduleOptions& options,
                          const Machine& machine) {
-  auto chain = split_at_window_reduction(f);
+  if (auto slices = find_slices(f)) return prefers_line_buffer(slices->slice, constant, options, machine);
+  auto chain = symbols_of(f).empty() ? split_at_window_reduction(f) : std::nullopt;
   int channels = chain ? channel_axis(chain->first, constant, channel_block) : -1;
   if (channels < 0 || winograd_tile(chain->first, constant, options, machine)) return false;
   const Buffer& intermediate = chain->first.results[0];

@@ -13,6 +13,7 @@
 #include "tensor/schedules/in_place.h"
 #include "tensor/schedules/line_buffer.h"
 #include "tensor/schedules/loops.h"
+#include "tensor/schedules/outer_axes.h"
 #include "tensor/schedules/window_reduction.h"
 #include "tensor/schedules/winograd.h"
 #include "tensor/verify.h"
@@ -122,6 +123,7 @@ Decision decide(const TensorFunction& f, std::map<Buffer, Layout>& layouts, cons
 }  // namespace
 
 ScheduledFunction schedule(ScheduleRequest r) {
+  if (auto of_slices = schedule_outer_axes(r)) return std::move(*of_slices);
   for (size_t k = 0; k < r.constant.size(); ++k)
     if (r.constant[k]) r.layouts[k] = {};
   merge_axes(r.function, r.layouts);

@@ -6,6 +6,8 @@
 //   line_buffer.h        a contraction fused with the window reduction that reads it
 //   window_reduction.h   stage by stage: reductions whose vectors are neighbouring results, with their epilogues
 //   generic.h            all other stages
+//
+// Functions with symbols: outer_axes.h where the slices along leading axes are static, else generic.h.
 #pragma once
 
 #include <functional>

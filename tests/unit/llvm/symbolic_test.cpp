@@ -97,6 +97,24 @@ TEST_CASE("code for symbolic sizes computes what the evaluator does") {
   for (const TensorFunction& f : {row_sums(), column_maxima(), padded(), transposed()}) check_code(f);
 }
 
+TEST_CASE("code for a batch of slices, with scratch and on threads") {
+  Definition d("convolution");
+  Tensor x = d.input("x", dtype::f32, {n, 8, 6, 9}), w = d.input("w", dtype::f32, {16, 8, 3, 3});
+  d.reduce_result("y", dtype::f32, {n, 16, 6, 9}, sum_of(dtype::f32), {8, 3, 3}, [&](Index i, Index k) {
+    std::vector<Expr> at = {i[0], k[0], i[2] + k[1] - Expr(1), i[3] + k[2] - Expr(1)};
+    return x.at_or(at, literal(dtype::f32, 0.0)) * w(i[1], k[0], k[1], k[2]);
+  });
+  TensorFunction f = d.finish();
+  for (int threads : {1, 3}) check_code(f, threads, [&](Machine& m) { m.fork_cost = 1, m.min_task_cost = 1; });
+
+  Definition p("pool");
+  Tensor image = p.input("x", dtype::f32, {n, 5, 8, 8});
+  p.reduce_result("y", dtype::f32, {n, 5, 4, 4}, max_of(dtype::f32), {2, 2},
+                  [&](Index i, Index k) { return image(i[0], i[1], i[2] * Expr(2) + k[0], i[3] * Expr(2) + k[1]); });
+  TensorFunction g = p.finish();
+  for (int threads : {1, 3}) check_code(g, threads, [&](Machine& m) { m.fork_cost = 1, m.min_task_cost = 1; });
+}
+
 TEST_CASE("parallel loops of symbolic extent run every iteration once") {
   // Forks cost nothing, so that every loop is shared, or so much that few iterations are not.
   for (double cost : {0.0, 1e4})

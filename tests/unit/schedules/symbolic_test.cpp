@@ -1,8 +1,13 @@
 // Functions with symbols in their shapes: kernels for all sizes compute the definition at each of them.
 #include <doctest/doctest.h>
 
+#include <map>
+
 #include "harness.h"
+#include "tensor/analysis.h"
 #include "tensor/builder.h"
+#include "tensor/slices.h"
+#include "tensor/visit.h"
 
 using namespace dlcc;
 using namespace dlcc::tensor;
@@ -124,4 +129,92 @@ TEST_CASE("accesses in range are proved: no conditions are left in the kernel of
   }
 }
 )");
+}
+
+namespace {
+
+// The function with a batch of n in place of 1.
+TensorFunction batched(TensorFunction f) {
+  const Dim batch = Dim::symbol({"n", 0});
+  std::map<Buffer, Buffer> buffers;
+  auto with_batch = [&](const Buffer& b) {
+    if (b->rank() < 4 || b->shape[0] != Dim(1)) return b;
+    Buffer& whole = buffers[b];
+    if (whole) return whole;
+    Shape shape = b->shape;
+    shape[0] = batch;
+    return whole = make_buffer(b->name, b->type, shape);
+  };
+  for (Buffer& b : f.params) b = with_batch(b);
+  for (Buffer& b : f.results) b = with_batch(b);
+  for (Stage& stage : f.stages) {
+    for (Buffer& b : stage.results) b = with_batch(b);
+    stage.axes[0].extent = batch;
+    for (Expr& v : stage.values) v = rewrite_accesses(v, [&](Buffer& b, std::vector<Expr>&) { b = with_batch(b); });
+  }
+  return f;
+}
+
+// The layouts of the function for a batch of 1, with a batch of n.
+std::vector<Layout> batched(std::vector<Layout> layouts) {
+  for (Layout& layout : layouts)
+    if (!layout.is_dense()) layout.parts[0].extent = Dim::symbol({"n", 0});
+  return layouts;
+}
+
+}  // namespace
+
+TEST_CASE("a batch of convolutions has the schedule of one image: Winograd, panels, halos") {
+  for (const Conv& shape :
+       {Conv{.c = 32, .h = 14, .w = 14}, Conv{.k = 1, .pad = 0}, Conv{.c = 3, .k = 5, .stride = 2}}) {
+    TensorFunction one = convolution(shape), many = batched(one);
+    std::vector<bool> constant = weights_constant(one);
+    std::vector<Layout> layouts = halo_layouts(one, constant, {});
+    CHECK(wanted_halo(many, 0, constant, {}, avx512).size() == wanted_halo(one, 0, constant, {}, avx512).size());
+    check_symbolic_schedule(many, constant, batched(layouts), {}, {0, 1, 2, 5});
+    Kernel of_one = schedule({one, constant, layouts, {avx512}}).variants[0];
+    Kernel of_many = schedule({many, constant, batched(layouts), {avx512}}).variants[0];
+    REQUIRE(of_one.params.size() == of_many.params.size());
+    for (size_t k = 0; k < of_one.params.size(); ++k) {
+      Shape slice = of_one.params[k].buffer->shape, whole = of_many.params[k].buffer->shape;
+      CHECK(of_one.params[k].buffer->name == of_many.params[k].buffer->name);
+      CHECK((whole == slice || Shape(whole.begin() + 1, whole.end()) == slice));
+    }
+  }
+}
+
+TEST_CASE("a batch of depthwise convolutions with epilogues, on threads too") {
+  for (DepthwiseEpilogue epilogue : {DepthwiseEpilogue::nothing, DepthwiseEpilogue::residual})
+    for (int threads : {1, 4}) {
+      TensorFunction one = depthwise({}, epilogue), many = batched(one);
+      std::vector<Layout> layouts(one.params.size() + 1);
+      layouts[0] = channels16(one, 0), layouts[3] = layouts[4] = channels16(one, 4);
+      check_symbolic_schedule(many, weights_constant(one), batched(layouts), {.threads = threads}, {0, 1, 3, 9});
+    }
+}
+
+TEST_CASE("slices: operands have the batch, or have nothing to do with it") {
+  auto slices = find_slices(batched(convolution({})));
+  REQUIRE(slices);
+  CHECK(slices->sliced == std::vector<bool>{true, false, false, true, true});
+  CHECK(slices->count == Dim::symbol({"n", 0}));
+  CHECK(print(slices->slice) == print(convolution({})));
+
+  Definition d("other");  // reads the batch backwards
+  Tensor x = d.input("x", dtype::f32, {n, 4});
+  d.result("y", dtype::f32, {n, 4}, [&](Index i) { return x(Expr(n) - Expr(1) - i[0], i[1]); });
+  CHECK_FALSE(find_slices(d.finish()));
+
+  Definition counts("counts");  // its value depends on the batch
+  Tensor z = counts.input("z", dtype::f32, {n, 4});
+  counts.result("y", dtype::f32, {n, 4}, [&](Index i) { return z(i) + cast(dtype::f32, i[0]); });
+  CHECK_FALSE(find_slices(counts.finish()));
+}
+
+TEST_CASE("a flattened batch is a view") {
+  Definition d("flatten");
+  Tensor x = d.input("x", dtype::f32, {n, 6, 4});
+  d.result("y", dtype::f32, {n, 24},
+           [&](Index i) { return x(i[0], floor_div(i[1], Expr(4)), floor_mod(i[1], Expr(4))); });
+  CHECK(is_view(d.finish()));
 }

@@ -1,0 +1,87 @@
+#include "tensor/schedules/outer_axes.h"
+
+#include <algorithm>
+
+#include "tensor/analysis.h"
+#include "tensor/slices.h"
+#include "tensor/verify.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+namespace {
+
+// Puts the loop over slices around a kernel for one slice.
+class SliceLoop {
+ public:
+  SliceLoop(const Slices& slices, std::vector<Var> scalars, int threads)
+      : slices_(slices), scalars_(std::move(scalars)), threads_(threads) {}
+
+  Kernel around(const Kernel& slice) {
+    buffers_.clear();
+    Kernel result{slice.name, slice.params, nullptr, scalars_};
+    bool has_scratch = false;
+    for (size_t k = 0; k < result.params.size(); ++k) {
+      Parameter& p = result.params[k];
+      has_scratch |= p.access == Access::scratch;
+      if (k < slices_.sliced.size() && slices_.sliced[k]) p.buffer = whole(p.buffer);
+    }
+    Stmt serial = loop(slice.body, LoopKind::serial);
+    result.body = serial;
+    if (threads_ > 1 && !has_scratch)
+      result.body = if_then(Expr(threads_) <= Expr(slices_.count),
+                            with_unique_names(loop(slice.body, LoopKind::parallel)), with_unique_names(serial));
+    verify_after("schedule_outer_axes", result);
+    return result;
+  }
+
+ private:
+  // The buffer of all slices.
+  Buffer whole(const Buffer& slice) {
+    BufferNode node = *slice;
+    node.shape.insert(node.shape.begin(), slices_.count);
+    return buffers_[slice] = std::make_shared<const BufferNode>(std::move(node));
+  }
+
+  Stmt loop(const Stmt& body, LoopKind kind) {
+    Var b = make_var("slice");
+    Stmt indexed = rewrite_accesses(body, [&](Buffer& buffer, std::vector<Expr>& indices) {
+      auto it = buffers_.find(buffer);
+      if (it == buffers_.end()) return;
+      buffer = it->second;
+      indices.insert(indices.begin(), b);
+    });
+    return for_loop(b, Expr(slices_.count), kind, indexed);
+  }
+
+  const Slices& slices_;
+  std::vector<Var> scalars_;
+  int threads_;
+  std::map<Buffer, Buffer> buffers_;  // of all slices, by the slice's
+};
+
+}  // namespace
+
+std::optional<ScheduledFunction> schedule_outer_axes(const ScheduleRequest& r) {
+  if (std::ranges::none_of(r.function.stages, [](const Stage& s) { return s.reduction.has_value(); }))
+    return std::nullopt;
+  auto slices = find_slices(r.function);
+  if (!slices) return std::nullopt;
+  ScheduleRequest one = r;
+  one.function = slices->slice;
+  for (size_t k = 0; k < one.layouts.size(); ++k) {
+    if (!slices->sliced[k]) continue;
+    auto layout = layout_of_slice(one.layouts[k], slices->axes);
+    if (!layout || (k < r.constant.size() && r.constant[k])) return std::nullopt;
+    one.layouts[k] = std::move(*layout);
+  }
+  ScheduledFunction result = schedule(std::move(one));
+  std::vector<Var> scalars = r.function.scalars;
+  for (const Symbol& s : symbols_of(r.function)) scalars.push_back(as<VarRef>(symbol_var(s))->var);
+  SliceLoop loop(*slices, std::move(scalars), r.options.threads);
+  for (Kernel& kernel : result.variants) kernel = loop.around(kernel);
+  for (size_t k = 0; k < r.function.params.size(); ++k)
+    if (slices->sliced[k]) result.packing[k] = nullptr;
+  return result;
+}
+
+}  // namespace dlcc::tensor
