@@ -14,8 +14,8 @@ class ActualSizes {
  public:
   explicit ActualSizes(const ActualSizes* outer = nullptr) : outer_(outer) {}
 
-  // A value of type `declared` has this shape: a symbol that an axis is linear in alone, and that has no value yet, gets one. False
-  // if the shape disagrees with the type, or with the bounds of a symbol.
+  // A value of type `declared` has this shape: a symbol that has no value yet gets one if an axis is linear in it
+  // alone. False if the shape disagrees with the type, or with the bounds of a symbol.
   bool match(const TensorType& declared, const std::vector<int64_t>& shape);
 
   // Empty if a symbol of the dim has no value.

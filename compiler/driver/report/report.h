@@ -21,8 +21,8 @@ struct ReportInput {
 // Equal inputs give equal reports: only a profile has a date.
 nlohmann::json report_json(const ReportInput&);
 
-// Tensors of the interface: [{"name", "identifier", "dtype", "shape"}]. An axis is a number, the name of a size that the
-// caller gives, an expression over such names, or "?name" if it is known after the run only.
+// Tensors of the interface: [{"name", "identifier", "dtype", "shape"}]. An axis is a number, the name of a size that
+// the caller gives, an expression over such names, or "?name" if it is known after the run only.
 nlohmann::json tensors_json(const emit::Interface&, const std::vector<emit::TensorInterface>&);
 
 // The sizes that the caller gives: [{"name", "identifier", "low", "high", "multiple"}]; high is null without a bound.
