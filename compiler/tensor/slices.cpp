@@ -12,7 +12,7 @@ namespace {
 
 class Slicer {
  public:
-  explicit Slicer(const TensorFunction& f) : f_(f) {}
+  Slicer(const TensorFunction& f, int64_t extent) : f_(f), extent_(extent) {}
 
   std::optional<Slices> run() {
     if (f_.results.empty()) return std::nullopt;
@@ -79,12 +79,14 @@ class Slicer {
     return k;
   }
 
+  Dim extent_of(size_t axis) const { return axis + 1 == outer_.size() ? extent_ : 1; }
+
   Buffer slice_of(const Buffer& b) {
     if (!sliced_.contains(b)) return b;
     Buffer& slice = slices_[b];
     if (slice) return slice;
     BufferNode node = *b;
-    std::fill_n(node.shape.begin(), outer_.size(), Dim(1));
+    for (size_t d = 0; d < outer_.size(); ++d) node.shape[d] = extent_of(d);
     return slice = std::make_shared<const BufferNode>(std::move(node));
   }
 
@@ -95,7 +97,7 @@ class Slicer {
     const MapAccess map = [&](Buffer& b, std::vector<Expr>&) { b = slice_of(b); };
     for (Stage& stage : slice.stages) {
       for (Buffer& b : stage.results) b = slice_of(b);
-      for (size_t d = 0; d < outer_.size(); ++d) stage.axes[d].extent = 1;
+      for (size_t d = 0; d < outer_.size(); ++d) stage.axes[d].extent = extent_of(d);
       for (Expr& v : stage.values) v = rewrite_accesses(v, map);
       for (Requirement& r : stage.requirements) r.condition = rewrite_accesses(r.condition, map);
     }
@@ -103,6 +105,7 @@ class Slicer {
   }
 
   const TensorFunction& f_;
+  int64_t extent_;                   // of the last axis of a slice
   Shape outer_;                      // the extents of the leading axes
   std::set<Buffer> sliced_, whole_;  // buffers that have the axes, and buffers that are read without them
   std::map<Buffer, Buffer> slices_;
@@ -110,7 +113,7 @@ class Slicer {
 
 }  // namespace
 
-std::optional<Slices> find_slices(const TensorFunction& f) { return Slicer(f).run(); }
+std::optional<Slices> find_slices(const TensorFunction& f, int64_t extent) { return Slicer(f, extent).run(); }
 
 std::optional<Layout> layout_of_slice(const Layout& layout, int axes) {
   Layout slice = layout;

@@ -14,6 +14,7 @@
 #include "tensor/schedules/line_buffer.h"
 #include "tensor/schedules/loops.h"
 #include "tensor/schedules/outer_axes.h"
+#include "tensor/schedules/row_blocks.h"
 #include "tensor/schedules/window_reduction.h"
 #include "tensor/schedules/winograd.h"
 #include "tensor/verify.h"
@@ -123,6 +124,7 @@ Decision decide(const TensorFunction& f, std::map<Buffer, Layout>& layouts, cons
 }  // namespace
 
 ScheduledFunction schedule(ScheduleRequest r) {
+  if (auto of_blocks = schedule_row_blocks(r)) return std::move(*of_blocks);
   if (auto of_slices = schedule_outer_axes(r)) return std::move(*of_slices);
   for (size_t k = 0; k < r.constant.size(); ++k)
     if (r.constant[k]) r.layouts[k] = {};

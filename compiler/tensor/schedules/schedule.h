@@ -7,7 +7,8 @@
 //   window_reduction.h   stage by stage: reductions whose vectors are neighbouring results, with their epilogues
 //   generic.h            all other stages
 //
-// Functions with symbols: outer_axes.h where the slices along leading axes are static, else generic.h.
+// Functions with symbols: row_blocks.h for products of rows, outer_axes.h where the slices along leading axes are
+// static, else generic.h.
 #pragma once
 
 #include <functional>

@@ -92,6 +92,15 @@ TensorFunction transposed() {
 
 }  // namespace
 
+TEST_CASE("code for products of rows in blocks") {
+  Definition d("dense");
+  Tensor x = d.input("x", dtype::f32, {n, 12}), w = d.input("w", dtype::f32, {20, 12});
+  d.reduce_result("y", dtype::f32, {n, 20}, sum_of(dtype::f32), {12},
+                  [&](Index i, Index k) { return x(i[0], k[0]) * w(i[1], k[0]); });
+  TensorFunction f = d.finish();
+  for (int threads : {1, 3}) check_code(f, threads, [&](Machine& m) { m.fork_cost = 1, m.min_task_cost = 1; });
+}
+
 TEST_CASE("code for symbolic sizes computes what the evaluator does") {
   for (const Shape& shape : {Shape{count}, Shape{n, 24}, Shape{3, n}, Shape{n, 2, s}}) check_code(chain(shape));
   for (const TensorFunction& f : {row_sums(), column_maxima(), padded(), transposed()}) check_code(f);

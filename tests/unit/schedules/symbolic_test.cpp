@@ -218,3 +218,45 @@ TEST_CASE("a flattened batch is a view") {
            [&](Index i) { return x(i[0], floor_div(i[1], Expr(4)), floor_mod(i[1], Expr(4))); });
   CHECK(is_view(d.finish()));
 }
+
+TEST_CASE("products of a symbolic number of rows, with constant and variable weights") {
+  const std::vector<int64_t> sizes = {0, 1, 3, 7, 16, 33, 64, 91, 149};
+  for (bool transposed : {false, true})
+    for (const Shape& rows : {Shape{count}, Shape{n, s}}) {
+      Definition d("dense");
+      auto at = [](Index i, const Expr& k) {
+        std::vector<Expr> index(i.begin(), i.end() - 1);
+        index.push_back(k);
+        return index;
+      };
+      auto shape = [&](int64_t last) {
+        Shape all = rows;
+        all.push_back(last);
+        return all;
+      };
+      Tensor x = d.input("x", dtype::f32, shape(40)),
+             w = d.input("w", dtype::f32, transposed ? Shape{52, 40} : Shape{40, 52});
+      Tensor b = d.input("b", dtype::f32, {52}), skip = d.input("skip", dtype::f32, shape(52));
+      Tensor sum = d.reduce("sum", shape(52), sum_of(dtype::f32), {40}, [&](Index i, Index k) {
+        return x(at(i, k[0])) * (transposed ? w(i.back(), k[0]) : w(k[0], i.back()));
+      });
+      d.result("y", dtype::f32, shape(52), [&](Index i) { return sum(i) + b(i.back()) + skip(i); });
+      TensorFunction f = d.finish();
+      for (bool constant : {true, false})
+        check_symbolic_schedule(f, {false, constant, constant, false}, {}, {.threads = constant ? 1 : 4}, sizes);
+    }
+}
+
+TEST_CASE("the blocks of rows of a product share its packed weights") {
+  Definition d("dense");
+  Tensor x = d.input("x", dtype::f32, {n, 8}), w = d.input("w", dtype::f32, {32, 8});
+  d.reduce_result("y", dtype::f32, {n, 32}, sum_of(dtype::f32), {8},
+                  [&](Index i, Index k) { return x(i[0], k[0]) * w(i[1], k[0]); });
+  Kernel kernel = schedule({d.finish(), {false, true}, {{}, {}, {}}, {avx512}}).variants[0];
+  std::string text = print(kernel);
+  CHECK(text.starts_with(
+      "kernel @dense<n in 1..>(read x: f32[n, 8], read panels: f32[1, 8, 32] align 64, write y: f32[n, 32]) {"));
+  for (const char* loop : {" in floordiv(n, 64) {", " in floordiv(n, 16) - 4 * floordiv(n, 64) {",
+                           " in floordiv(n, 4) - 4 * floordiv(n, 16) {", " in n - 4 * floordiv(n, 4) {"})
+    CHECK_MESSAGE(text.find(loop) != std::string::npos, text);
+}

@@ -1,0 +1,165 @@
+#include "tensor/schedules/row_blocks.h"
+
+#include <algorithm>
+#include <map>
+
+#include "tensor/analysis.h"
+#include "tensor/passes/merge_axes.h"
+#include "tensor/schedules/contraction.h"
+#include "tensor/slices.h"
+#include "tensor/verify.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+namespace {
+
+// Rows of a block, largest first; each divides the one before.
+constexpr int64_t block_sizes[] = {64, 16, 4, 1};
+
+struct Block {
+  int64_t rows;
+  ScheduledFunction scheduled;
+};
+
+// Joins the kernels of blocks of all sizes to one kernel over all rows.
+class BlockLoops {
+ public:
+  BlockLoops(const Slices& slices, const std::vector<Block>& blocks, std::vector<Var> scalars)
+      : slices_(slices), blocks_(blocks), scalars_(std::move(scalars)) {}
+
+  // The kernel for machine `m`. Empty if blocks of different sizes do not share operands.
+  std::optional<Kernel> joined(size_t m) {
+    const Kernel& first = blocks_[0].scheduled.variants[m];
+    result_ = {first.name, {}, nullptr, scalars_};
+    for (size_t k = 0; k < slices_.sliced.size(); ++k) {
+      Parameter p = first.params[k];
+      if (slices_.sliced[k]) p.buffer = all_rows(p.buffer);
+      result_.params.push_back(std::move(p));
+    }
+    std::vector<Stmt> body;
+    for (size_t k = 0; k < blocks_.size(); ++k) {
+      if (!share_parameters(blocks_[k], m)) return std::nullopt;
+      body.push_back(loop(k, m));
+    }
+    result_.body = with_unique_names(sequence(std::move(body)));
+    verify_after("schedule_row_blocks", result_);
+    return result_;
+  }
+
+ private:
+  Buffer all_rows(const Buffer& block) const {
+    BufferNode node = *block;
+    node.shape[0] = slices_.count;
+    return std::make_shared<const BufferNode>(std::move(node));
+  }
+
+  // Maps the parameters of a block's kernel to those of the result. Scratch of equal shape is shared.
+  bool share_parameters(const Block& block, size_t m) {
+    buffers_.clear();
+    const Kernel& kernel = block.scheduled.variants[m];
+    for (size_t k = 0; k < kernel.params.size(); ++k) {
+      const Parameter& p = kernel.params[k];
+      if (k < slices_.sliced.size()) {
+        const Buffer& whole = result_.params[k].buffer;
+        Shape expected = whole->shape;
+        if (slices_.sliced[k]) expected[0] = block.rows;
+        if (p.buffer->shape != expected) return false;
+        buffers_[p.buffer] = whole;
+        continue;
+      }
+      auto same = std::ranges::find_if(result_.params, [&](const Parameter& other) {
+        return other.access == Access::scratch && other.buffer->type == p.buffer->type &&
+               other.buffer->shape == p.buffer->shape;
+      });
+      buffers_[p.buffer] = same != result_.params.end() ? same->buffer : result_.params.emplace_back(p).buffer;
+    }
+    return true;
+  }
+
+  // The loop over the blocks of one size, behind the rows that larger blocks have taken.
+  Stmt loop(size_t k, size_t m) const {
+    const int64_t rows = blocks_[k].rows;
+    const Dim& n = slices_.count;
+    const Dim done = k == 0 ? Dim(0) : floor_div(n, blocks_[k - 1].rows) * Dim(blocks_[k - 1].rows);
+    const Dim count = floor_div(n, rows) - floor_div(done, rows);
+    Var b = make_var("block");
+    const Expr first = Expr(done) + Expr(b) * Expr(rows);
+    Stmt body = rewrite_accesses(blocks_[k].scheduled.variants[m].body, [&](Buffer& buffer, std::vector<Expr>& at) {
+      auto it = buffers_.find(buffer);
+      if (it == buffers_.end()) return;
+      for (size_t p = 0; p < slices_.sliced.size(); ++p)
+        if (slices_.sliced[p] && result_.params[p].buffer == it->second) at[0] = first + at[0];
+      buffer = it->second;
+    });
+    const bool has_scratch =
+        std::ranges::any_of(result_.params, [](const Parameter& p) { return p.access == Access::scratch; });
+    return for_loop(b, Expr(count), k == 0 && !has_scratch ? LoopKind::parallel : LoopKind::serial, body);
+  }
+
+  const Slices& slices_;
+  const std::vector<Block>& blocks_;
+  std::vector<Var> scalars_;
+  Kernel result_;
+  std::map<Buffer, Buffer> buffers_;  // of the result, by those of the kernel of a block
+};
+
+// The function is a contraction of two axes, M and N, of which M occurs in the data only.
+bool is_product_of_rows(const Slices& slices, const std::vector<bool>& constant) {
+  const TensorFunction& f = slices.slice;
+  auto contraction = slices.axes == 1 ? find_contraction(f, constant) : std::nullopt;
+  if (!contraction || f.stages[0].axes.size() != 2) return false;
+  auto is_sliced = [&](const Load& l) {
+    return slices.sliced[static_cast<size_t>(std::ranges::find(f.params, l.buffer) - f.params.begin())];
+  };
+  return is_sliced(contraction->data) && !is_sliced(contraction->weights);
+}
+
+// Blocks of all sizes have panels of the width that the largest blocks prefer.
+std::optional<TuningConfig> shared_config(const ScheduleRequest& r) {
+  auto plan =
+      plan_contraction(r.function, r.layouts, r.constant, r.options, storage_machine(r.machines), false, r.config);
+  if (!plan) return std::nullopt;
+  TuningConfig config = r.config;
+  config.panel_width = plan->panel_width;
+  return config;
+}
+
+}  // namespace
+
+std::optional<ScheduledFunction> schedule_row_blocks(const ScheduleRequest& r) {
+  if (symbols_of(r.function).empty()) return std::nullopt;
+  ScheduleRequest whole = r;
+  for (size_t k = 0; k < r.constant.size(); ++k)
+    if (r.constant[k]) whole.layouts[k] = {};
+  if (std::ranges::any_of(whole.layouts, [](const Layout& l) { return !l.is_dense(); })) return std::nullopt;
+  merge_axes(whole.function, whole.layouts);
+  std::vector<Block> blocks;
+  std::optional<Slices> slices;
+  for (int64_t rows : block_sizes) {
+    auto block = find_slices(whole.function, rows);
+    if (!block || !is_product_of_rows(*block, r.constant)) return std::nullopt;
+    ScheduleRequest of_block = whole;
+    of_block.function = block->slice;
+    if (!slices) {
+      auto config = shared_config(of_block);
+      if (!config) return std::nullopt;
+      whole.config = of_block.config = *config;
+      slices = block;
+    }
+    blocks.push_back({rows, schedule(std::move(of_block))});
+  }
+  std::vector<Var> scalars = r.function.scalars;
+  for (const Symbol& s : symbols_of(r.function)) scalars.push_back(as<VarRef>(symbol_var(s))->var);
+  BlockLoops loops(*slices, blocks, std::move(scalars));
+  ScheduledFunction result = blocks[0].scheduled;
+  for (size_t m = 0; m < result.variants.size(); ++m) {
+    auto kernel = loops.joined(m);
+    if (!kernel) return std::nullopt;
+    result.variants[m] = std::move(*kernel);
+  }
+  for (size_t k = 0; k < r.function.params.size(); ++k)
+    if (slices->sliced[k]) result.packing[k] = nullptr;
+  return result;
+}
+
+}  // namespace dlcc::tensor
