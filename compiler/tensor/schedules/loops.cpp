@@ -1,9 +1,16 @@
 #include "tensor/schedules/loops.h"
 
+#include "tensor/analysis.h"
 #include "tensor/layout.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
+
+std::vector<Var> scalars_of_kernel(const TensorFunction& f) {
+  std::vector<Var> scalars = f.scalars;
+  for (const Symbol& s : symbols_of(f)) scalars.push_back(as<VarRef>(symbol_var(s))->var);
+  return scalars;
+}
 
 int64_t bytes_of(const Buffer& b) { return product(b->shape).value() * bits(b->type) / 8; }
 

@@ -11,6 +11,9 @@
 
 namespace dlcc::tensor {
 
+// The scalar parameters of a function's kernels: its own, then a variable for each symbol, sorted by name.
+std::vector<Var> scalars_of_kernel(const TensorFunction&);
+
 // Bytes of a tensor in dense storage.
 int64_t bytes_of(const Buffer&);
 

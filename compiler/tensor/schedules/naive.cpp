@@ -4,6 +4,7 @@
 #include <set>
 
 #include "tensor/analysis.h"
+#include "tensor/schedules/loops.h"
 #include "tensor/simplify.h"
 #include "tensor/verify.h"
 #include "tensor/visit.h"
@@ -107,8 +108,7 @@ Stmt loop_nest(const Stage& stage) {
 Kernel naive_schedule(const TensorFunction& f) {
   Kernel kernel;
   kernel.name = f.name;
-  kernel.scalars = f.scalars;
-  for (const Symbol& s : symbols_of(f)) kernel.scalars.push_back(as<VarRef>(symbol_var(s))->var);
+  kernel.scalars = scalars_of_kernel(f);
   std::set<Buffer> known;
   for (const Buffer& b : f.params) kernel.params.push_back({b, Access::read}), known.insert(b);
   for (const Buffer& b : f.results) kernel.params.push_back({b, Access::write}), known.insert(b);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tensor/analysis.h"
+#include "tensor/schedules/loops.h"
 #include "tensor/slices.h"
 #include "tensor/verify.h"
 #include "tensor/visit.h"
@@ -75,9 +76,7 @@ std::optional<ScheduledFunction> schedule_outer_axes(const ScheduleRequest& r) {
     one.layouts[k] = std::move(*layout);
   }
   ScheduledFunction result = schedule(std::move(one));
-  std::vector<Var> scalars = r.function.scalars;
-  for (const Symbol& s : symbols_of(r.function)) scalars.push_back(as<VarRef>(symbol_var(s))->var);
-  SliceLoop loop(*slices, std::move(scalars), r.options.threads);
+  SliceLoop loop(*slices, scalars_of_kernel(r.function), r.options.threads);
   for (Kernel& kernel : result.variants) kernel = loop.around(kernel);
   for (size_t k = 0; k < r.function.params.size(); ++k)
     if (slices->sliced[k]) result.packing[k] = nullptr;

@@ -6,6 +6,7 @@
 #include "tensor/analysis.h"
 #include "tensor/passes/merge_axes.h"
 #include "tensor/schedules/contraction.h"
+#include "tensor/schedules/loops.h"
 #include "tensor/slices.h"
 #include "tensor/verify.h"
 #include "tensor/visit.h"
@@ -148,9 +149,7 @@ std::optional<ScheduledFunction> schedule_row_blocks(const ScheduleRequest& r) {
     }
     blocks.push_back({rows, schedule(std::move(of_block))});
   }
-  std::vector<Var> scalars = r.function.scalars;
-  for (const Symbol& s : symbols_of(r.function)) scalars.push_back(as<VarRef>(symbol_var(s))->var);
-  BlockLoops loops(*slices, blocks, std::move(scalars));
+  BlockLoops loops(*slices, blocks, scalars_of_kernel(r.function));
   ScheduledFunction result = blocks[0].scheduled;
   for (size_t m = 0; m < result.variants.size(); ++m) {
     auto kernel = loops.joined(m);

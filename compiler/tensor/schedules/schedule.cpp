@@ -166,14 +166,12 @@ ScheduledFunction schedule(ScheduleRequest r) {
   }
   for (const Buffer& b : f.results) params.push_back({b, Access::write});
   for (const Buffer& b : decision.scratch) params.push_back({b, Access::scratch});
-  std::vector<Var> scalars = f.scalars;
-  for (const Symbol& s : symbols_of(f)) scalars.push_back(as<VarRef>(symbol_var(s))->var);
   for (const Machine& machine : r.machines) {
     std::vector<Stmt> body;
     for (const Buffer& b : f.results) body.push_back(zero_halo(b, layouts[b]));
     body.push_back(decision.body(machine, &machine == &r.machines.back() ? r.config : TuningConfig()));
     Stmt all = sequence(std::move(body));
-    Kernel kernel{f.name, params, all ? with_unique_names(all) : make_stmt(Sequence{}), scalars};
+    Kernel kernel{f.name, params, all ? with_unique_names(all) : make_stmt(Sequence{}), scalars_of_kernel(f)};
     verify_after("schedule", kernel);
     result.variants.push_back(apply_layouts(kernel, layouts));
   }
