@@ -1,5 +1,6 @@
 #include "lower/check_module.h"
 
+#include <algorithm>
 #include <set>
 
 #include "relay/input_dims.h"
@@ -23,9 +24,18 @@ class Checker {
       });
   }
 
-  void check_sizes(const relay::Function& f) {
+  // The caller of a function that is not @main gives the symbols of its parameters.
+  void check_sizes(const relay::Function& f, bool has_caller) {
+    const std::set<std::string> of_main = given_;
+    for (const relay::Var& p : f.params)
+      for_each_field(p->type, [&](const relay::Type& field) {
+        if (const auto* t = relay::as<relay::TensorType>(field); t && has_caller)
+          for (const Dim& d : t->shape)
+            for (const Symbol& s : d.symbols()) given_.insert(s.name);
+      });
     for (const relay::Var& p : f.params) check_sizes(p->type, f.location, fmt::format("input '{}'", p->name));
     check_sizes(f.body);
+    given_ = of_main;
   }
 
  private:
@@ -73,6 +83,28 @@ class Checker {
 
 }  // namespace
 
+namespace {
+
+void add_doubtful_sizes(const relay::Block& block, std::vector<Dim>& sizes) {
+  for (const relay::Binding& b : block.bindings) {
+    relay::for_each_field(b.var->type, [&](const relay::Type& field) {
+      if (const auto* t = relay::as<relay::TensorType>(field))
+        for (const Dim& d : t->shape)
+          if (!d.is_constant() && !provably_le(0, d) && !std::ranges::count(sizes, d)) sizes.push_back(d);
+    });
+    relay::for_each_block(b.op, [&](const relay::Block& inner) { add_doubtful_sizes(inner, sizes); });
+  }
+}
+
+}  // namespace
+
+std::vector<Dim> doubtful_sizes(const relay::Module& module) {
+  std::vector<Dim> sizes;
+  if (auto main = module.functions.find("main"); main != module.functions.end())
+    add_doubtful_sizes(main->second.body, sizes);
+  return sizes;
+}
+
 bool check_module(const relay::Module& module, const SourceLocation& model, Diagnostics& diagnostics) {
   size_t before = diagnostics.error_count();
   auto main = module.functions.find("main");
@@ -81,7 +113,7 @@ bool check_module(const relay::Module& module, const SourceLocation& model, Diag
     checker.check_main(main->second);
   else
     diagnostics.error(DiagnosticId::undefined_value, model, "there is no function @main");
-  for (const auto& [name, f] : module.functions) checker.check_sizes(f);
+  for (const auto& [name, f] : module.functions) checker.check_sizes(f, name != "main");
   return diagnostics.error_count() == before;
 }
 

@@ -11,4 +11,8 @@ namespace dlcc::lower {
 // that have none of their own.
 bool check_module(const relay::Module&, const SourceLocation& model, Diagnostics&);
 
+// The sizes of values of @main, and of functions in it, that are not known to be positive or 0, each once: those of a
+// convolution that may be larger than its image, for instance. Fusion hides them.
+std::vector<Dim> doubtful_sizes(const relay::Module&);
+
 }  // namespace dlcc::lower

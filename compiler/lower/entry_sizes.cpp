@@ -41,6 +41,7 @@ class EntrySizesBuilder {
 
   EntrySizes run(const StoragePlan& plan) {
     for (const InputDim& d : program_.dims) size(d);
+    for (const Dim& d : program_.nonnegative_sizes) require(Expr(0) <= Expr(d));
     for (const Value& v : program_.values) check_size(v);
     for (const StackedBlock& block : plan.blocks) place(block, plan);
     if (!plan.is_stacked()) result_.arena_bytes = Expr(plan.arena_bytes);

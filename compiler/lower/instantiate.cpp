@@ -60,6 +60,11 @@ class Instantiation {
 
 }  // namespace
 
+bool accepts(const Program& program, const std::map<std::string, int64_t>& symbols) {
+  auto is_negative = [&](const Dim& d) { return d.evaluate(symbols).value_or(-1) < 0; };
+  return std::ranges::none_of(program.nonnegative_sizes, is_negative);
+}
+
 Program instantiate(const Program& program, const std::map<std::string, int64_t>& symbols) {
   const Instantiation at(program, symbols);
   Program result{.kernels = program.kernels,

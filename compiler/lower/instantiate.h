@@ -8,6 +8,9 @@
 
 namespace dlcc::lower {
 
+// Whether the program runs at these values of its symbols: none of its sizes is negative.
+bool accepts(const Program&, const std::map<std::string, int64_t>& symbols);
+
 // The program at these values of its symbols. Its values have static sizes, and it has no `dims`. Kernels are as they
 // were: calls pass them the numbers.
 Program instantiate(const Program&, const std::map<std::string, int64_t>& symbols);

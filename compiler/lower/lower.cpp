@@ -23,6 +23,7 @@ Lowerer::Lowerer(const relay::Module& module, const std::vector<tensor::Machine>
 
 Program Lowerer::run() {
   program_.dims = relay::input_dims(module_);
+  program_.nonnegative_sizes = module_.nonnegative_sizes;
   program_.threads = options_.threads;
   const relay::Function& main = module_.functions.at("main");
   Environment env;
@@ -216,12 +217,11 @@ Lowerer::Operand Lowerer::match_cast(const Binding& b, const relay::MatchCast& x
   const Operand o = operand(x.value, env, b.location);
   if (!declared || o.is_tuple) unsupported(b.location, "a check of the sizes of a tuple");
   if (o.scalar) return o;
-  const Value from = value_of(o.value);
-  for (size_t d = 0; d < from.shape.size(); ++d)
-    require(tensor::equal(tensor::Expr(from.shape[d]), tensor::Expr(declared->shape[d])),
-            tensor::Status::shape_mismatch, region);
-  if (from.shape == declared->shape) return o;
-  return {.value = view_of(o.value, b.var->name, declared->dtype, declared->shape, 0)};
+  const Shape before = in_program(relay::as<relay::TensorType>(relay::type_of(module_, x.value))->shape);
+  const Shape after = in_program(declared->shape);
+  for (size_t d = 0; d < before.size(); ++d)
+    require(tensor::equal(tensor::Expr(before[d]), tensor::Expr(after[d])), tensor::Status::shape_mismatch, region);
+  return before == after ? o : Operand{.value = view_of(o.value, b.var->name, declared->dtype, after, 0)};
 }
 
 Lowerer::Operand Lowerer::call(const Binding& b, const relay::Call& x, const Environment& env, Region& region) {
@@ -241,10 +241,40 @@ Lowerer::Operand Lowerer::call_global(const Binding& b, const relay::Call& x, co
   if (!active_.insert(callee).second) unsupported(b.location, "recursion");
   const relay::Function& f = module_.functions.at(callee);
   Environment inner;
-  for (size_t k = 0; k < x.args.size(); ++k) inner[f.params[k]->id] = operand(x.args[k], env, b.location);
+  std::map<std::string, Dim> sizes;
+  for (size_t k = 0; k < x.args.size(); ++k) {
+    inner[f.params[k]->id] = operand(x.args[k], env, b.location);
+    match_sizes(f.params[k]->type, relay::type_of(module_, x.args[k]), sizes);
+  }
+  std::swap(sizes, sizes_);
   Operand result = lower_block(f.body, inner, region, f.location);
+  std::swap(sizes, sizes_);
   active_.erase(callee);
   return result;
+}
+
+// The symbols of a parameter's type are the sizes of the argument, as they are in the program.
+void Lowerer::match_sizes(const relay::Type& param, const relay::Type& argument, std::map<std::string, Dim>& sizes) {
+  std::vector<const relay::TensorType*> arguments;
+  relay::for_each_field(argument, [&](const relay::Type& t) { arguments.push_back(relay::as<relay::TensorType>(t)); });
+  size_t next = 0;
+  relay::for_each_field(param, [&](const relay::Type& t) {
+    const auto *declared = relay::as<relay::TensorType>(t), *given = arguments.at(next++);
+    if (declared && given) match_sizes(declared->shape, given->shape, sizes);
+  });
+}
+
+void Lowerer::match_sizes(const Shape& param, const Shape& argument, std::map<std::string, Dim>& sizes) {
+  const Shape given = in_program(argument);
+  for (size_t d = 0; d < param.size(); ++d) {
+    const std::vector<Symbol> symbols = param[d].symbols();
+    if (symbols.size() == 1 && param[d] == Dim::symbol(symbols[0])) sizes.emplace(symbols[0].name, given[d]);
+  }
+}
+
+Shape Lowerer::in_program(Shape shape) const {
+  for (Dim& d : shape) d = d.substitute(sizes_);
+  return shape;
 }
 
 Dim bytes_of(DType type, const Shape& shape) {

@@ -4,6 +4,7 @@
 #include "lower/lowerer.h"
 #include "tensor/analysis.h"
 #include "tensor/passes/bind_shared.h"
+#include "tensor/passes/bind_sizes.h"
 #include "tensor/passes/expand_math.h"
 #include "tensor/passes/parallel_loops.h"
 #include "tensor/passes/specialize.h"
@@ -44,10 +45,19 @@ Lowerer::Operand Lowerer::call_tensor(const Binding& b, const relay::CallTensor&
 
 Lowerer::TensorCall Lowerer::tensor_call(const Binding& b, const relay::CallTensor& x, const Environment& env) {
   TensorCall call{.function = module_.tensor_functions.at(x.function), .layouts = x.layouts, .key = x.function};
+  std::map<std::string, Dim> sizes;
   for (const Atom& a : x.args) {
     const Constant* c = std::get_if<Constant>(&a);
+    match_sizes(call.function.params[call.operands.size()]->shape,
+                relay::as<relay::TensorType>(relay::type_of(module_, a))->shape, sizes);
     call.constants.push_back(c);
     call.operands.push_back(c ? Operand() : operand(a, env, b.location));
+  }
+  sizes.insert(sizes_.begin(), sizes_.end());
+  std::erase_if(sizes, [](const auto& entry) { return entry.second == Dim::symbol({entry.first}); });
+  if (!sizes.empty() && !tensor::symbols_of(call.function).empty()) {
+    call.function = tensor::bind_sizes(call.function, sizes);
+    call.key = tensor::print(call.function);
   }
   return call;
 }
@@ -212,12 +222,14 @@ Lowerer::Operand Lowerer::call_kernel(const Binding& b, const TensorCall& call, 
                 .node = b.location.node.empty() ? b.var->name : b.location.node,
                 .macs = s.macs,
                 .request = s.request};
-  for (const Symbol& s : tensor::symbols_of(call.function)) invoke.scalars.push_back(tensor::symbol_var(s));
+  const tensor::Kernel& kernel = program_.kernels[static_cast<size_t>(s.kernel)].variants[0];
+  for (size_t k = invoke.scalars.size(); k < kernel.scalars.size(); ++k)  // its symbols
+    invoke.scalars.push_back(kernel.scalars[k]);
   const size_t arguments = call.operands.size();
   for (size_t k = 0; k < arguments; ++k)
     invoke.operands.push_back(call.constants[k] ? constant(s.packing[k](*call.constants[k]))
                                                 : value(call.operands[k], region, b.location));
-  const auto& params = program_.kernels[static_cast<size_t>(s.kernel)].variants[0].params;
+  const std::vector<tensor::Parameter>& params = kernel.params;
   Operand result{.is_tuple = call.function.results.size() != 1};
   for (size_t k = arguments; k < params.size(); ++k) {
     bool scratch = params[k].access == tensor::Access::scratch;

@@ -76,6 +76,11 @@ class Lowerer {
   void flatten(const Operand&, std::vector<Operand>& list, const SourceLocation&);
   static Operand rebuild(const Operand& like, const std::vector<Operand>& list, size_t& next);
 
+  // ---- sizes
+  void match_sizes(const relay::Type& param, const relay::Type& argument, std::map<std::string, Dim>& sizes);
+  void match_sizes(const Shape& param, const Shape& argument, std::map<std::string, Dim>& sizes);
+  Shape in_program(Shape) const;  // a shape of the current function, over the symbols of the program
+
   // ---- bindings
   Operand lower_block(const relay::Block&, Environment, Region&, const SourceLocation&);
   Operand lower_binding(const relay::Binding&, const Environment&, Region&);
@@ -151,6 +156,7 @@ class Lowerer {
   std::map<std::string, int> kernel_by_text_;
   std::vector<ConcatCall> concat_calls_;
   std::set<std::string> active_ = {"main"};  // functions being inlined
+  std::map<std::string, Dim> sizes_;         // of the symbols of the function being inlined; others are @main's
   relay::Uses uses_;                         // of variables, in all functions of the module
   tensor::Ranges ranges_;                    // of scalars, if known
   std::set<int> fresh_;                  // variables of the current block whose memory a kernel call has just defined

@@ -135,7 +135,8 @@ struct KernelVariants {
 };
 
 struct Program {
-  std::vector<InputDim> dims;  // the sizes that the caller gives, in order of appearance in the inputs
+  std::vector<InputDim> dims;          // the sizes that the caller gives, in order of appearance in the inputs
+  std::vector<Dim> nonnegative_sizes;  // a run for which one is negative is refused
   std::vector<Value> values;
   std::vector<KernelVariants> kernels;
   std::vector<Constant> constants;  // as stored, packed

@@ -84,7 +84,11 @@ class Definitions {
       for (const Constant& c : args)
         applied.types.push_back({{shape_of(c.shape()), c.dtype()}, by_value ? tensor::value_of(c) : nullptr});
       Attrs attrs = call.attrs;
-      if (symbolic || !is_static(result)) attrs = decided(op, sizes.apply(attrs), applied.types);
+      const bool sizes_matter = std::ranges::any_of(call.args, [](const Atom& a) {
+        const Var* var = std::get_if<Var>(&a);
+        return var && !is_static((*var)->type);
+      });
+      if (symbolic || sizes_matter || !is_static(result)) attrs = decided(op, sizes.apply(attrs), applied.types);
       args.resize(applied.types.size());
       applied.definition.emplace(op.compute(attrs, applied.types), precision_);
     }
@@ -116,12 +120,22 @@ class Evaluator {
     std::vector<Value> values;
     for (const Constant& a : args) values.push_back({.tensor = a});
     const Function& main = module_.functions.at("main");
+    check_sizes(main, args);
     std::vector<Constant> results;
     flatten(call({{&main, nullptr}, std::move(values)}, main.location), results);
     return results;
   }
 
  private:
+  void check_sizes(const Function& main, std::span<const Constant> args) const {
+    if (module_.nonnegative_sizes.empty()) return;
+    ActualSizes sizes;
+    for (size_t k = 0; k < args.size() && k < main.params.size(); ++k)
+      if (const TensorType* t = as<TensorType>(main.params[k]->type)) sizes.match(*t, args[k].shape());
+    for (const Dim& d : module_.nonnegative_sizes)
+      if (sizes.value_of(d).value_or(0) < 0) throw Stopped{tensor::Status::dimension_out_of_range};
+  }
+
   // ---- functions and blocks
 
   // Calls in tail position are made here, one after the other, each with a frame of its own.
@@ -251,8 +265,15 @@ class Evaluator {
   // The operands of a call and the values of the function's symbols.
   std::vector<Constant> arguments(const CallTensor& x, const Frame& frame, const SourceLocation& location) {
     std::vector<Constant> list = tensors(atoms(x.args, frame, location));
-    for (const Symbol& s : tensor::symbols_of(module_.tensor_functions.at(x.function)))
-      list.push_back(Constant::of<int64_t>(dtype::i64, {}, {frame.sizes.value_of(Dim::symbol(s)).value()}));
+    const tensor::TensorFunction& f = module_.tensor_functions.at(x.function);
+    ActualSizes own;
+    for (size_t k = 0; k < f.params.size(); ++k) own.match({f.params[k]->shape, f.params[k]->type}, list[k].shape());
+    for (const Symbol& s : tensor::symbols_of(f)) {
+      std::optional<int64_t> size = own.value_of(Dim::symbol(s));
+      if (!size) size = frame.sizes.value_of(Dim::symbol(s));
+      if (!size) unsupported(location, fmt::format("a call of @{} with an unknown size '{}'", x.function, s.name));
+      list.push_back(Constant::of<int64_t>(dtype::i64, {}, {*size}));
+    }
     return list;
   }
 

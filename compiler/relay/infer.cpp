@@ -191,7 +191,8 @@ Type Inference::infer(Binding& binding, Call& call) {
   if (const OperatorRef* o = std::get_if<OperatorRef>(&call.callee))
     return call_operator(o->op, call, binding.location);
   bool global = std::holds_alternative<GlobalRef>(call.callee) || std::holds_alternative<ConstructorRef>(call.callee);
-  return call_function(type_of(call.callee, binding.location), call, global, binding.location);
+  return call_function(type_of(call.callee, binding.location), call, global ? Callee::global : Callee::local,
+                       binding.location);
 }
 
 Type Inference::infer(Binding& binding, CallTensor& call) {
@@ -205,7 +206,7 @@ Type Inference::infer(Binding& binding, CallTensor& call) {
   for (const tensor::Buffer& b : it->second.results) results.push_back(type_of_buffer(b));
   Call as_call{GlobalRef{call.function}, std::move(call.args), {}};
   Type result = results.size() == 1 ? results[0] : tuple_type(results);
-  Type type = call_function(function_type(params, result), as_call, true, binding.location);
+  Type type = call_function(function_type(params, result), as_call, Callee::tensors, binding.location);
   call.args = std::move(as_call.args);
   return type;
 }

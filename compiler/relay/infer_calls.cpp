@@ -170,7 +170,25 @@ static Type substitute(const Type& type, const std::map<std::string, Dim>& sizes
   });
 }
 
-Type Inference::call_function(const Type& callee, Call& call, bool global, const SourceLocation& location) {
+// The sizes of a parameter's symbols: those of the argument where a symbol first appears alone. Other occurrences are
+// compared later.
+static void match_sizes(const Type& param, const Type& found, const std::function<bool(const std::string&)>& quantified,
+                        std::map<std::string, Dim>& sizes) {
+  const TensorType *p = as<TensorType>(param), *f = as<TensorType>(found);
+  if (p && f && p->shape.size() == f->shape.size()) {
+    for (size_t i = 0; i < p->shape.size(); ++i) {
+      std::vector<Symbol> symbols = p->shape[i].symbols();
+      if (symbols.size() == 1 && p->shape[i] == Dim::symbol(symbols[0]) && quantified(symbols[0].name))
+        sizes.emplace(symbols[0].name, f->shape[i]);
+    }
+  }
+  const TupleType *t = as<TupleType>(param), *u = as<TupleType>(found);
+  if (t && u && t->fields.size() == u->fields.size())
+    for (size_t i = 0; i < t->fields.size(); ++i) match_sizes(t->fields[i], u->fields[i], quantified, sizes);
+}
+
+Type Inference::call_function(const Type& callee, Call& call, Callee kind, const SourceLocation& location) {
+  const bool global = kind != Callee::local;
   Type type = unifier_.shallow(callee);
   if (as<HoleType>(type)) {
     std::vector<Type> params;
@@ -193,29 +211,20 @@ Type Inference::call_function(const Type& callee, Call& call, bool global, const
         fmt::format("{} takes {} arguments, found {}", describe(call.callee), f.params.size(), call.args.size()),
         {text(type)});
   std::map<std::string, Dim> sizes;  // by symbol of the parameters
+  if (kind == Callee::tensors) {     // symbols that no parameter has by itself are the module's
+    auto quantified = [&](const std::string& s) { return is_quantified(s, global); };
+    for (size_t i = 0; i < call.args.size(); ++i)
+      match_sizes(f.params[i], unifier_.shallow(type_of(call.args[i], location)), quantified, sizes);
+    for_each_symbol(instance, [&](const Symbol& s) {
+      if (quantified(s.name)) sizes.emplace(s.name, Dim::symbol(s));
+    });
+  }
   for (size_t i = 0; i < call.args.size(); ++i)
     if (!pass_argument(call.args[i], f.params[i], static_cast<int>(i), sizes, global, call, location))
       return unifier_.fresh();
   if (!has_symbols(f.result)) return unifier_.shallow(f.result);
   auto existential = [&](const std::string& s) { return s == "?" || (is_quantified(s, global) && !sizes.contains(s)); };
   return substitute(open_symbols(f.result, existential), sizes);
-}
-
-// The sizes of a parameter's symbols: those of the argument where a symbol first appears alone. Other occurrences are
-// compared later.
-static void match_sizes(const Type& param, const Type& found, const std::function<bool(const std::string&)>& quantified,
-                        std::map<std::string, Dim>& sizes) {
-  const TensorType *p = as<TensorType>(param), *f = as<TensorType>(found);
-  if (p && f && p->shape.size() == f->shape.size()) {
-    for (size_t i = 0; i < p->shape.size(); ++i) {
-      std::vector<Symbol> symbols = p->shape[i].symbols();
-      if (symbols.size() == 1 && p->shape[i] == Dim::symbol(symbols[0]) && quantified(symbols[0].name))
-        sizes.emplace(symbols[0].name, f->shape[i]);
-    }
-  }
-  const TupleType *t = as<TupleType>(param), *u = as<TupleType>(found);
-  if (t && u && t->fields.size() == u->fields.size())
-    for (size_t i = 0; i < t->fields.size(); ++i) match_sizes(t->fields[i], u->fields[i], quantified, sizes);
 }
 
 bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::string, Dim>& sizes, bool global,

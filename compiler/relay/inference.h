@@ -66,8 +66,9 @@ class Inference {
   // The type of the call's result, a new hole after an error. Known values of operands become attributes of `rewrite`,
   // if it is not null.
   Type decide(const OperatorCall&, Gathered, Call* rewrite);
-  void learn(const Binding&);  // the values of the binding's variable
-  Type call_function(const Type& callee, Call&, bool global, const SourceLocation&);
+  void learn(const Binding&);                              // the values of the binding's variable
+  enum class Callee : uint8_t { local, global, tensors };  // a local or global function, or a tensor function
+  Type call_function(const Type& callee, Call&, Callee kind, const SourceLocation&);
   bool pass_argument(Atom& arg, Type param, int index, std::map<std::string, Dim>& sizes, bool global, const Call&,
                      const SourceLocation&);
   Type instantiate(const FunctionType&);

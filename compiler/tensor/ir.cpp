@@ -353,13 +353,17 @@ Stmt store(Buffer buffer, std::vector<Expr> indices, Expr value) {
 
 Stmt let(Var var, Expr value, Stmt body) {
   DLCC_CHECK(var->type == value.type(), "let {} of {} is {}", var->name, name(var->type), name(value.type()));
-  return make_stmt(Let{std::move(var), std::move(value), std::move(body)});
+  return body ? make_stmt(Let{std::move(var), std::move(value), std::move(body)}) : nullptr;
 }
 
-Stmt allocate(Buffer buffer, Stmt body) { return make_stmt(Allocate{std::move(buffer), std::move(body)}); }
+Stmt allocate(Buffer buffer, Stmt body) {
+  return body ? make_stmt(Allocate{std::move(buffer), std::move(body)}) : nullptr;
+}
 
 Stmt if_then(Expr condition, Stmt then_body, Stmt else_body) {
   if (auto known = constant_integer(condition)) return *known ? then_body : else_body;
+  if (!then_body && !else_body) return nullptr;
+  if (!then_body) return if_then(logical_not(std::move(condition)), std::move(else_body));
   return make_stmt(IfThen{std::move(condition), std::move(then_body), std::move(else_body)});
 }
 

@@ -344,7 +344,7 @@ Stmt sequence(std::vector<Stmt> body);                          // flattened, wi
 Stmt store(Buffer buffer, std::vector<Expr> indices, Expr value);
 Stmt let(Var var, Expr value, Stmt body);
 Stmt allocate(Buffer buffer, Stmt body);
-Stmt if_then(Expr condition, Stmt then_body, Stmt else_body = nullptr);
+Stmt if_then(Expr condition, Stmt then_body, Stmt else_body = nullptr);  // null if both bodies are
 Stmt require(Expr condition, Status status);
 
 enum class Access : uint8_t { read, write, scratch };

@@ -8,11 +8,8 @@ namespace {
 
 class Binder {
  public:
-  explicit Binder(const Sizes& sizes) {
-    for (const auto& [name, size] : sizes) {
-      dims_.emplace(name, size);
-      numbers_.emplace(as<VarRef>(symbol_var({name}))->var, size);
-    }
+  explicit Binder(const std::map<std::string, Dim>& sizes) : dims_(sizes) {
+    for (const auto& [name, size] : sizes) numbers_.emplace(as<VarRef>(symbol_var({name}))->var, Expr(size));
   }
 
   const Substitution& numbers() const { return numbers_; }
@@ -51,7 +48,7 @@ class Binder {
 }  // namespace
 
 Kernel bind_sizes(const Kernel& kernel, const Sizes& sizes) {
-  Binder binder(sizes);
+  Binder binder({sizes.begin(), sizes.end()});
   Kernel result = kernel;
   for (Parameter& p : result.params) p.buffer = binder.buffer(p.buffer);
   result.body = rewrite_accesses(substitute(kernel.body, binder.numbers()), binder.accesses());
@@ -60,7 +57,7 @@ Kernel bind_sizes(const Kernel& kernel, const Sizes& sizes) {
   return result;
 }
 
-TensorFunction bind_sizes(const TensorFunction& f, const Sizes& sizes) {
+TensorFunction bind_sizes(const TensorFunction& f, const std::map<std::string, Dim>& sizes) {
   Binder binder(sizes);
   TensorFunction result = f;
   for (Buffer& b : result.params) b = binder.buffer(b);

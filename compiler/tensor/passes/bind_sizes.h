@@ -14,7 +14,7 @@ using Sizes = std::map<std::string, int64_t>;  // by the symbol's name
 // result. Every symbol of the kernel has a size.
 Kernel bind_sizes(const Kernel&, const Sizes&);
 
-// The definition with some of its symbols replaced by numbers.
-TensorFunction bind_sizes(const TensorFunction&, const Sizes&);
+// The definition with some of its symbols replaced by numbers, or by dims over other symbols.
+TensorFunction bind_sizes(const TensorFunction&, const std::map<std::string, Dim>&);
 
 }  // namespace dlcc::tensor

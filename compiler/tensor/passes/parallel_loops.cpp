@@ -96,6 +96,7 @@ class LoopSelector {
     bool was_inside = std::exchange(inside_, inside_ || x.kind == LoopKind::vector || x.kind == LoopKind::unrolled);
     CostedStmt body = best(x.body);
     inside_ = was_inside;
+    if (!body.stmt) return {nullptr, 0};
     CostedStmt result{make_stmt(For{x.var, x.extent, kind, body.stmt}), extent * body.cost};
     if (x.kind != LoopKind::parallel || inside_ || threads_ < 2) return result;
     consider(result, x);

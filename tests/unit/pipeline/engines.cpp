@@ -6,6 +6,7 @@
 #include "pipeline/run.h"
 #include "pipeline/verification.h"
 #include "relay/evaluate.h"
+#include "relay/input_dims.h"
 
 namespace dlcc {
 namespace {
@@ -59,7 +60,11 @@ std::string difference(unsigned seed, const std::string& text, const std::vector
       d = Diagnostics();
       continue;
     }
-    if (expected->status != tensor::Status::ok) return fmt::format("{}: no failure", name);
+    if (expected->status != tensor::Status::ok) {
+      // A window that is larger than its image at run time has no type; compiled code gives an empty result.
+      if (!relay::input_dims(*module).empty()) continue;
+      return fmt::format("{}: no failure", name);
+    }
     for (size_t k = 0; k < got->size(); ++k) {
       double scale = 1;
       for (int64_t i = 0; i < expected->results[k].count(); ++i)

@@ -1,10 +1,12 @@
 // Random first-order Relay programs through the whole pipeline: scheduled kernels and objects must compute what the
-// definitions of the imported module do. DLCC_RANDOM_PROGRAMS=N in the environment tries N programs.
+// definitions of the imported module do, with sizes that are numbers and with sizes n and m that the inputs give.
+// DLCC_RANDOM_PROGRAMS=N in the environment tries N programs of each kind, DLCC_RANDOM_PROGRAM=K the K-th alone.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <random>
 #include <set>
 
@@ -18,12 +20,22 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
+// The sizes for which programs are made; they run at other ones, too.
+const std::map<std::string, int64_t> typical = {{"n", 7}, {"m", 4}};
+
+Sizes at_sizes(const Shape& shape, const std::map<std::string, int64_t>& sizes) {
+  Sizes numbers;
+  for (const Dim& d : shape) numbers.push_back(d.evaluate(sizes).value_or(-1));
+  return numbers;
+}
+
 // A tensor variable of the text.
 struct Value {
   std::string name;
   DType type;
-  Sizes shape;
+  Shape dims;
   bool exact;  // every engine computes the same bits, so that a comparison or a conversion to integers gives the same
+  Sizes shape = at_sizes(dims, typical);
 };
 
 struct Statement {
@@ -59,8 +71,12 @@ struct Program {
   }
 
   static std::string type_text(const Value& v) {
-    return fmt::format("Tensor[({}{}), {}]", fmt::join(v.shape, ", "), v.shape.size() == 1 ? "," : "",
-                       dlcc::name(v.type));
+    return fmt::format("Tensor[({}{}), {}]", sizes_text(v.dims), v.dims.size() == 1 ? "," : "", dlcc::name(v.type));
+  }
+  static std::string sizes_text(const Shape& dims) {
+    std::string text;
+    for (const Dim& d : dims) text += (text.empty() ? "" : ", ") + d.str();
+    return text;
   }
   static std::string declaration(const Value& v) { return v.name + ": " + type_text(v); }
 };
@@ -68,12 +84,13 @@ struct Program {
 // Proposes operations at random; what type inference refuses is dropped.
 class Generator {
  public:
-  explicit Generator(unsigned seed) : random_(seed) {}
+  Generator(unsigned seed, bool symbolic) : random_(seed), symbolic_(symbolic) {}
 
   Program program() {
-    for (int k = 0; k < 3; ++k) input(random_shape(4), any_type());
+    for (int k = 0; k < 3; ++k) input(shape_of(random_shape(4)), any_type());
     input({1, pick({3, 8, 16, 20}), pick({5, 8, 14}), pick({7, 8, 14})}, dtype::f32);
     input({}, dtype::boolean);
+    if (symbolic_) input({Dim::symbol({"n", 1}), 16}, dtype::f32);
     for (int tries = 0; tries < 300 && program_.statements.size() < 14; ++tries) {
       bool exact = true;
       std::string operation = propose(exact);
@@ -98,8 +115,11 @@ class Generator {
     return shape;
   }
 
-  void input(const Sizes& shape, DType type) {
-    program_.inputs.push_back({fmt::format("%x{}", program_.inputs.size()), type, shape, true});
+  void input(const Shape& shape, DType type) {
+    Shape dims = shape;
+    for (Dim& d : dims)
+      if (symbolic_ && d.is_constant() && chance(3)) d = Dim::symbol({chance(2) ? "n" : "m", 1});
+    program_.inputs.push_back({fmt::format("%x{}", program_.inputs.size()), type, dims, true});
     values_.push_back(program_.inputs.back());
   }
 
@@ -146,8 +166,8 @@ class Generator {
       return other.name;
     }
     Sizes shape = v.shape;
-    for (int64_t& size : shape)
-      if (chance(3)) size = 1;
+    for (size_t k = 0; k < shape.size(); ++k)
+      if (chance(3) || !v.dims[k].is_constant()) shape[k] = 1;
     shape.erase(shape.begin(), shape.begin() + static_cast<ptrdiff_t>(draw(shape.size() + 1)));
     return constant(v.type, shape);
   }
@@ -209,12 +229,14 @@ class Generator {
       case 2:
         return fmt::format("expand_dims({}, axis={}, num_newaxis={})", v.name, axis, 1 + draw(2));
       case 3:
-        return fmt::format("squeeze({})", v.name);
-      case 4:
-        end.insert(end.begin(), any_size());
-        for (int64_t& s : end)
-          if (s == 1) s = any_size();
-        return fmt::format("broadcast_to({}, shape=[{}])", v.name, fmt::join(end, ", "));
+        return is_static(v.dims) ? fmt::format("squeeze({})", v.name) : "";
+      case 4: {
+        Shape shape = v.dims;
+        shape.insert(shape.begin(), symbolic_ && chance(2) ? Dim::symbol({"n", 1}) : Dim(any_size()));
+        for (Dim& d : shape)
+          if (d == Dim(1)) d = any_size();
+        return fmt::format("broadcast_to({}, shape=[{}])", v.name, Program::sizes_text(shape));
+      }
       case 5:
         for (size_t k = 0; k < end.size(); ++k)
           begin[k] = static_cast<int64_t>(draw(static_cast<size_t>(end[k] / 2 + 1))), stride[k] = pick({1, 1, 2, 3});
@@ -307,11 +329,13 @@ class Generator {
 
   // A call of a new global function of one value, which applies two operations.
   std::string call(bool& exact) {
-    const Value& v = any_value();
-    Value param{"%p", v.type, v.shape, v.exact};
+    const Value& v = any_value([](const Value& o) {  // whose sizes give its symbols
+      return std::ranges::all_of(o.dims, [](const Dim& d) { return d.symbols().size() + d.atom_count() <= 2; });
+    });
+    Value param{"%p", v.type, v.dims, v.exact};
     exact = v.exact;
     std::string first = unary(param, exact);
-    Value inner{"%q", v.type, v.shape, exact};
+    Value inner{"%q", v.type, v.dims, exact};
     std::string second = unary(inner, exact);
     std::string name = fmt::format("@f{}", program_.functions.size());
     program_.functions.push_back(
@@ -364,38 +388,47 @@ class Generator {
     auto module = frontends::import_relay(program_.text({name}), {}, d);
     const auto* tuple = module ? relay::as<relay::TupleType>(module->functions.at("main").result_type) : nullptr;
     const auto* type = tuple ? relay::as<relay::TensorType>(tuple->fields.at(0)) : nullptr;
-    if (!type || !is_static(type->shape) || product(type->shape).value() > 20000) {
+    const bool known = type && std::ranges::all_of(type->shape, [&](const Dim& d) {
+                         return !d.is_overflow() && std::ranges::all_of(d.symbols(), [&](const Symbol& s) {
+                           return symbolic_ && typical.contains(s.name);
+                         });
+                       });
+    if (!known || product(type->shape).evaluate(typical).value_or(INT64_MAX) > 20000) {
       program_.statements.pop_back();
       return;
     }
-    values_.push_back({name, type->dtype, static_shape(type->shape), exact});
+    values_.push_back({name, type->dtype, type->shape, exact});
     program_.values.push_back(values_.back());
   }
 
   std::mt19937 random_;
+  bool symbolic_;
   Program program_;
   std::vector<Value> values_;  // inputs, then results
 };
 
-std::vector<RandomInput> inputs_of(const Program& program) {
+std::vector<RandomInput> inputs_of(const Program& program, const std::map<std::string, int64_t>& sizes) {
   std::vector<RandomInput> inputs;
-  for (const Value& v : program.inputs) inputs.push_back({v.type, v.shape});
+  for (const Value& v : program.inputs) inputs.push_back({v.type, at_sizes(v.dims, sizes)});
   return inputs;
 }
 
-}  // namespace
-
-TEST_CASE("random programs compute what their definitions do") {
+void run_programs(int default_count, bool symbolic) {
   const char* more = std::getenv("DLCC_RANDOM_PROGRAMS");
-  int count = more ? std::atoi(more) : 120;
+  int count = more ? std::atoi(more) : default_count;
   size_t statements = 0;
+  const std::map<std::string, int64_t> sizes[] = {
+      typical, {{"n", 1}, {"m", 1}}, {{"n", 2}, {"m", 17}}, {{"n", 33}, {"m", 3}}};
+  const char* only = std::getenv("DLCC_RANDOM_PROGRAM");
   for (int seed = 1; seed <= count; ++seed) {
-    Program program = Generator(static_cast<unsigned>(seed)).program();
+    if (only && std::atoi(only) != seed) continue;
+    Program program = Generator(static_cast<unsigned>(seed), symbolic).program();
+    const auto inputs = inputs_of(program, sizes[symbolic ? seed % 4 : 0]);
     statements += program.statements.size();
     std::vector<std::string> all;
     for (const Value& v : program.values) all.push_back(v.name);
     auto difference = [&](const std::vector<std::string>& outputs) {
-      return difference_of_engines(static_cast<unsigned>(seed), program.text(outputs), inputs_of(program));
+      return difference_of_engines(static_cast<unsigned>(seed), program.text(outputs), inputs);
     };
     std::string problem = difference(all);
     if (problem.empty()) continue;
@@ -408,3 +441,9 @@ TEST_CASE("random programs compute what their definitions do") {
   }
   MESSAGE(count << " programs, " << statements << " operations");
 }
+
+}  // namespace
+
+TEST_CASE("random programs compute what their definitions do") { run_programs(120, false); }
+
+TEST_CASE("random programs with symbolic sizes compute what their definitions do") { run_programs(60, true); }

@@ -139,7 +139,7 @@ void check_symbolic_schedule(const TensorFunction& f, std::vector<bool> constant
     kernels.emplace_back(kernel);
   }
   for (const Sizes& sample : size_samples(symbols_of(f), sizes)) {
-    TensorFunction at = bind_sizes(f, sample);
+    TensorFunction at = bind_sizes(f, {sample.begin(), sample.end()});
     std::vector<Constant> args, stored;
     std::vector<Layout> results;
     for (size_t k = 0; k < f.params.size(); ++k) {
