@@ -8,6 +8,7 @@
 #include "relay/input_dims.h"
 #include "relay/operator.h"
 #include "tensor/passes/expand_math.h"
+#include "tensor/visit.h"
 
 namespace dlcc::lower {
 
@@ -24,6 +25,8 @@ Lowerer::Lowerer(const relay::Module& module, const std::vector<tensor::Machine>
 Program Lowerer::run() {
   program_.dims = relay::input_dims(module_);
   program_.nonnegative_sizes = module_.nonnegative_sizes;
+  for (const InputDim& d : program_.dims)
+    ranges_[scalar_of(d.symbol)] = {d.symbol.low, std::min(d.symbol.high, tensor::most_elements)};
   program_.threads = options_.threads;
   const relay::Function& main = module_.functions.at("main");
   Environment env;
@@ -146,8 +149,24 @@ tensor::Expr Lowerer::scalar(const Operand& o, Region& region, const SourceLocat
   return result;
 }
 
+// The expression with min(a, b - 1) replaced by a where a < b is known.
+tensor::Expr Lowerer::with_known(const tensor::Expr& e) const {
+  if (known_.empty() || e.type() != dtype::i64) return e;
+  return tensor::rewrite(e, [&](const tensor::Expr& part) {
+    const auto* least = tensor::as<tensor::Binary>(part);
+    if (!least || least->op != tensor::BinaryOp::min) return part;
+    for (const tensor::Expr& condition : known_)
+      if (const auto* less = tensor::as<tensor::Binary>(condition); less && less->op == tensor::BinaryOp::lt)
+        for (auto [a, b] : {std::pair(least->a, least->b), std::pair(least->b, least->a)})
+          if (tensor::structurally_equal(a, less->a) &&
+              tensor::constant_integer(tensor::simplify(less->b - tensor::Expr(1) - b)) == 0)
+            return a;
+    return part;
+  });
+}
+
 tensor::Expr Lowerer::compute(const std::string& name, const tensor::Expr& value, Region& region) {
-  tensor::Expr simple = tensor::expand_math(tensor::simplify(value, ranges_));
+  tensor::Expr simple = tensor::expand_math(tensor::simplify(with_known(tensor::simplify(value, ranges_)), ranges_));
   if (tensor::as<tensor::Literal>(simple) || tensor::as<tensor::VarRef>(simple)) return simple;
   tensor::Var result = tensor::make_var(name.empty() ? "scalar" : name, simple.type());
   if (auto range = simple.type() == dtype::i64 ? tensor::range_of(simple, ranges_) : std::nullopt)
@@ -156,8 +175,23 @@ tensor::Expr Lowerer::compute(const std::string& name, const tensor::Expr& value
   return result;
 }
 
+tensor::Expr Lowerer::unknown_part(const tensor::Expr& condition) const {
+  std::vector<tensor::Expr> conjuncts = {tensor::simplify(condition, ranges_)};
+  tensor::Expr unknown = tensor::literal(dtype::boolean, int64_t{1});
+  while (!conjuncts.empty()) {
+    const tensor::Expr part = conjuncts.back();
+    conjuncts.pop_back();
+    const auto* both = tensor::as<tensor::Binary>(part);
+    if (both && both->op == tensor::BinaryOp::logical_and)
+      conjuncts.insert(conjuncts.end(), {both->b, both->a});
+    else if (std::ranges::none_of(known_, [&](const tensor::Expr& k) { return tensor::structurally_equal(k, part); }))
+      unknown = tensor::constant_integer(unknown) == 1 ? part : tensor::logical_and(unknown, part);
+  }
+  return unknown;
+}
+
 void Lowerer::require(const tensor::Expr& condition, tensor::Status status, Region& region) {
-  tensor::Expr simple = tensor::expand_math(tensor::simplify(condition, ranges_));
+  const tensor::Expr simple = tensor::expand_math(unknown_part(condition));
   if (tensor::constant_integer(simple) != 1) region.steps.push_back(Require{simple, status});
 }
 

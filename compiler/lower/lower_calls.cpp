@@ -30,6 +30,7 @@ std::optional<int64_t> view_offset(const tensor::TensorFunction& f, const std::v
 Lowerer::Operand Lowerer::call_tensor(const Binding& b, const relay::CallTensor& x, const Environment& env,
                                       Region& region) {
   TensorCall call = tensor_call(b, x, env);
+  if (auto size = size_of(b, call, region)) return *size;
   if (std::ranges::any_of(call.operands, [](const Operand& o) { return bool(o.scalar); })) {
     pass_scalars_by_value(call, region);
     if (auto scalar = call_scalar(b, call, region)) return *scalar;
@@ -71,6 +72,15 @@ tensor::Expr Lowerer::in_program(const tensor::Expr& e, const TensorCall& call) 
   tensor::Substitution actual;
   for (size_t k = 0; k < call.scalars.size(); ++k) actual.emplace(call.function.scalars[k], call.scalars[k]);
   return tensor::substitute(e, actual);
+}
+
+// A function of symbols alone, such as the number of rows of a tensor, is computed by the program.
+std::optional<Lowerer::Operand> Lowerer::size_of(const Binding& b, const TensorCall& call, Region& region) {
+  const tensor::TensorFunction& f = call.function;
+  if (!f.scalars.empty() || f.results.size() != 1 || !can_be_scalar(f.results[0]->type)) return std::nullopt;
+  if (tensor::symbols_of(f).empty()) return std::nullopt;
+  auto value = tensor::scalar_value(f);
+  return value ? std::optional(Operand{.scalar = compute(b.var->name, *value, region)}) : std::nullopt;
 }
 
 // Requirements on scalars alone become steps of the program.
@@ -125,8 +135,8 @@ std::optional<Lowerer::Operand> Lowerer::update_slice(const Binding& b, TensorCa
   call.constants.erase(call.constants.begin() + position);
   tensor::Expr index = compute("index", in_program(update->at.index, call), region);
   auto changed = std::make_shared<Branch>();  // an index out of range changes nothing
-  changed->condition = compute(
-      "in_range", tensor::logical_and(tensor::Expr(0) <= index, index < tensor::Expr(update->at.extent)), region);
+  const tensor::Expr in_range = tensor::logical_and(tensor::Expr(0) <= index, index < tensor::Expr(update->at.extent));
+  changed->condition = compute("in_range", unknown_part(in_range), region);
   if (tensor::constant_integer(changed->condition) == 0) return Operand{.value = target};
   bool always = tensor::constant_integer(changed->condition) == 1;
   Region& inner = always ? region : changed->then_region;

@@ -126,11 +126,13 @@ Lowerer::Operand Lowerer::loop(const Binding& b, const relay::Call& x, const Clo
   step->condition = recursion.continues_if ? condition : tensor::logical_not(condition);
 
   bound_counters(*step, 1);
+  known_.push_back(definition_in(step->test, step->condition));
   Environment in_body = inner;
   lower_all_but_last(*recursion.repeat, in_body, step->body);
   std::vector<Operand> next;
   for (const Atom& a : recursion.next->args) next.push_back(operand(a, in_body, b.location));
   fresh_ = std::move(outer);
+  known_.pop_back();
   bound_counters(*step, 0);
   set_next_values(next, carried, *step, b.location);
   for (const Operand& o : carried)

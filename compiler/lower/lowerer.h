@@ -71,6 +71,9 @@ class Lowerer {
   tensor::Expr scalar(const Operand&, Region&, const SourceLocation&);
   // A scalar that has the value of the expression, which is simplified under the known ranges of scalars.
   tensor::Expr compute(const std::string& name, const tensor::Expr&, Region&);
+  tensor::Expr with_known(const tensor::Expr&) const;
+  tensor::Expr unknown_part(const tensor::Expr& condition) const;  // its conjuncts that are not known to hold
+  // Ends the run unless the condition holds. What is known to hold is not tested.
   void require(const tensor::Expr& condition, tensor::Status, Region&);
   // The tensors of an operand, and an operand with the structure of `like` of tensors from a list.
   void flatten(const Operand&, std::vector<Operand>& list, const SourceLocation&);
@@ -108,6 +111,7 @@ class Lowerer {
   };
   Operand call_tensor(const relay::Binding&, const relay::CallTensor&, const Environment&, Region&);
   TensorCall tensor_call(const relay::Binding&, const relay::CallTensor&, const Environment&);
+  std::optional<Operand> size_of(const relay::Binding&, const TensorCall&, Region&);
   void pass_scalars_by_value(TensorCall&, Region&);
   std::optional<Operand> call_scalar(const relay::Binding&, TensorCall, Region&);
   std::optional<Operand> update_slice(const relay::Binding&, TensorCall&, Region&);
@@ -159,6 +163,7 @@ class Lowerer {
   std::map<std::string, Dim> sizes_;         // of the symbols of the function being inlined; others are @main's
   relay::Uses uses_;                         // of variables, in all functions of the module
   tensor::Ranges ranges_;                    // of scalars, if known
+  std::vector<tensor::Expr> known_;          // conditions that hold: those of the loops around the current region
   std::set<int> fresh_;                  // variables of the current block whose memory a kernel call has just defined
   std::set<ValueId> defined_by_slices_;  // values without initial contents, of which a loop writes all slices
   std::map<int, ValueId> updates_;       // variables that are carried values with one slice replaced, and these values

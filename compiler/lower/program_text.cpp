@@ -113,12 +113,14 @@ class Printer {
     text_ += '\n';
   }
 
-  // kernel conv1(read x, read w, write y)
+  // kernel conv1(read x, read w, write y, n)
   void signature(const KernelVariants& kernel) {
     std::vector<std::string> params;
     if (!kernel.variants.empty())
       for (const tensor::Parameter& p : kernel.variants[0].params)
         params.push_back(fmt::format("{} {}", access_name(p.access), p.buffer->name));
+    if (!kernel.variants.empty())
+      for (const tensor::Var& v : kernel.variants[0].scalars) params.push_back(v->name);
     text_ += fmt::format("kernel {}({})\n", kernel.name, fmt::join(params, ", "));
   }
 

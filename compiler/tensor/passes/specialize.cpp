@@ -18,12 +18,12 @@ void for_each_root(const TensorFunction& f, const std::function<void(const Expr&
   }
 }
 
-// Whether the expression depends on scalar parameters, and on nothing else.
+// Whether the expression depends on scalar parameters and symbols, and on nothing else.
 bool is_scalar(const Expr& e, const TensorFunction& f) {
   bool scalar = true;
   for_each_expr(e, [&](const Expr& part) {
     const VarRef* ref = as<VarRef>(part);
-    scalar &= !as<Load>(part) && (!ref || std::ranges::count(f.scalars, ref->var) > 0);
+    scalar &= !as<Load>(part) && (!ref || is_symbol_var(ref->var) || std::ranges::count(f.scalars, ref->var) > 0);
   });
   return scalar;
 }
@@ -59,7 +59,7 @@ void pass_by_value(TensorFunction& f, size_t param) {
 std::vector<Requirement> take_scalar_requirements(TensorFunction& f) {
   std::vector<Requirement> taken;
   for (Stage& stage : f.stages) {
-    bool runs = std::ranges::none_of(stage.axes, [](const Axis& a) { return a.extent.constant().value_or(0) == 0; });
+    bool runs = std::ranges::all_of(stage.axes, [](const Axis& a) { return provably_lt(0, a.extent); });
     if (!runs) continue;  // a requirement is checked at each point of the axes
     std::erase_if(stage.requirements, [&](const Requirement& r) {
       if (!is_scalar(r.condition, f)) return false;
