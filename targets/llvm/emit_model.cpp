@@ -4,6 +4,7 @@
 #include "lower/steps.h"
 #include "targets/llvm/cpu_check.h"
 #include "targets/llvm/debug_info.h"
+#include "targets/llvm/emit_description.h"
 #include "targets/llvm/emit_kernel.h"
 #include "targets/llvm/emit_run_function.h"
 #include "targets/llvm/emit_sizes.h"
@@ -20,15 +21,6 @@ std::string level_suffix(const CodeLevel& level) {
   for (char& c : result)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   return result;
-}
-
-llvm::Constant* string_constant(llvm::Module& module, const std::string& text) {
-  auto* data = llvm::ConstantDataArray::getString(module.getContext(), text);
-  auto* global =
-      new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data, "text");
-  global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
-  global->setAlignment(llvm::Align(1));
-  return global;
 }
 
 // The functions and the constant that users of the object see.
@@ -62,7 +54,7 @@ class EntryEmitter {
     begin(run);
     auto* call = b_.CreateCall(run_ctx, {run->getArg(0), run->getArg(1), run->getArg(2), run->getArg(3), null()});
     b_.CreateRet(call);
-    emit_description(run_ctx, is_dynamic() ? emit_plan() : nullptr);
+    emit_description(module_, parts_, run_ctx, is_dynamic() ? emit_plan() : nullptr);
   }
 
  private:
@@ -245,72 +237,6 @@ class EntryEmitter {
     }
     b_.SetInsertPoint(none);
     b_.CreateRet(b_.getInt32(static_cast<uint32_t>(Status::unsupported_cpu)));
-  }
-
-  // ---- P_model: the layout of dlcc_model, dlcc_tensor and dlcc_dim in runtime/include/dlcc/types.h
-
-  // `plan` is null for static models.
-  void emit_description(llvm::Function* run_ctx, llvm::Function* plan) {
-    const emit::Interface& interface = parts_.interface;
-    emit::WeightsFile file = interface.weights_file.value_or(emit::WeightsFile{});
-    std::vector<llvm::Constant*> fields = {
-        b_.getInt32(1),
-        b_.getInt32(static_cast<uint32_t>(interface.inputs.size())),
-        b_.getInt32(static_cast<uint32_t>(interface.outputs.size())),
-        b_.getInt32(static_cast<uint32_t>(lower::count_steps(parts_.program))),
-        string_constant(module_, prefix_),
-        string_constant(module_, interface.provenance),
-        tensors(interface.inputs),
-        tensors(interface.outputs),
-        b_.getInt64(static_cast<uint64_t>(interface.arena_bytes.value_or(0))),
-        b_.getInt64(static_cast<uint64_t>(interface.arena_alignment)),
-        b_.getInt64(static_cast<uint64_t>(interface.weights_bytes)),
-        run_ctx,
-        b_.getInt64(static_cast<uint64_t>(file.bytes)),
-        b_.getInt64(static_cast<uint64_t>(file.alignment)),
-        b_.getInt64(file.hash),
-        b_.getInt32(static_cast<uint32_t>(interface.dims.size())),
-        b_.getInt32(0),
-        dims(interface.dims),
-        plan ? static_cast<llvm::Constant*>(plan) : null(),
-    };
-    auto* value = llvm::ConstantStruct::getAnon(fields);
-    auto* model = new llvm::GlobalVariable(module_, value->getType(), true, llvm::GlobalValue::ExternalLinkage, value,
-                                           prefix_ + "_model");
-    model->setAlignment(llvm::Align(8));
-  }
-
-  llvm::Constant* tensors(const std::vector<emit::TensorInterface>& list) {
-    std::vector<llvm::Constant*> rows;
-    for (const emit::TensorInterface& t : list) {
-      std::vector<uint64_t> shape;
-      for (const Dim& d : t.shape) shape.push_back(static_cast<uint64_t>(d.constant().value_or(-1)));
-      auto* extents = llvm::ConstantDataArray::get(module_.getContext(), shape);
-      auto* where = new llvm::GlobalVariable(module_, extents->getType(), true, llvm::GlobalValue::PrivateLinkage,
-                                             extents, "shape");
-      int64_t bytes = storage_bytes(t.type, product(t.shape).constant().value_or(0));
-      rows.push_back(llvm::ConstantStruct::getAnon(
-          {string_constant(module_, t.name), string_constant(module_, std::string(name(t.type))), where,
-           b_.getInt32(static_cast<uint32_t>(t.shape.size())), b_.getInt32(static_cast<uint32_t>(onnx_number(t.type))),
-           b_.getInt64(static_cast<uint64_t>(bytes))}));
-    }
-    return table(rows, "tensors");
-  }
-
-  llvm::Constant* dims(const std::vector<emit::DimInterface>& list) {
-    std::vector<llvm::Constant*> rows;
-    for (const emit::DimInterface& d : list)
-      rows.push_back(llvm::ConstantStruct::getAnon(
-          {string_constant(module_, d.name), b_.getInt64(static_cast<uint64_t>(d.low())),
-           b_.getInt64(static_cast<uint64_t>(d.high())), b_.getInt64(static_cast<uint64_t>(d.multiple))}));
-    return table(rows, "dims");
-  }
-
-  llvm::Constant* table(const std::vector<llvm::Constant*>& rows, const char* name) {
-    if (rows.empty()) return null();
-    auto* type = llvm::ArrayType::get(rows.front()->getType(), rows.size());
-    return new llvm::GlobalVariable(module_, type, true, llvm::GlobalValue::PrivateLinkage,
-                                    llvm::ConstantArray::get(type, rows), name);
   }
 
   llvm::Module& module_;
