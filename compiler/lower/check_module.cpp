@@ -1,6 +1,7 @@
 #include "lower/check_module.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "relay/input_dims.h"
@@ -53,6 +54,10 @@ class Checker {
   }
 
   void check_sizes(const relay::TensorType& t, const SourceLocation& location, const std::string& what) {
+    if (!is_static(t.shape) && !fits_at_smallest(t.shape) && reported_.insert("").second)
+      diagnostics_.error(DiagnosticId::too_large, location,
+                         fmt::format("{} has type {}, which is more than 2^40 elements for the smallest sizes", what,
+                                     relay::str(relay::tensor_type(t.shape, t.dtype))));
     for (const Dim& d : t.shape) {
       for (const Symbol& s : d.symbols())
         if (!given_.contains(s.name)) unknown_size(s.name, location, what);
@@ -64,6 +69,13 @@ class Checker {
       diagnostics_.error(DiagnosticId::too_large, location,
                          fmt::format("{} has type {}, which is more than 2^40 elements", what,
                                      relay::str(relay::tensor_type(t.shape, t.dtype))));
+  }
+
+  static bool fits_at_smallest(const Shape& shape) {
+    std::map<std::string, int64_t> smallest;
+    for (const Symbol& s : product(shape).symbols()) smallest[s.name] = s.low;
+    const auto count = product(shape).evaluate(smallest);
+    return count && *count <= tensor::most_elements;
   }
 
   void unknown_size(const std::string& symbol, const SourceLocation& location, const std::string& what) {
@@ -85,12 +97,18 @@ class Checker {
 
 namespace {
 
+// The number of elements is checked in any case. It hides a size only if another one is 0.
+bool is_doubtful(const Dim& d, const Shape& shape) {
+  const bool may_be_hidden = std::ranges::any_of(shape, [](const Dim& other) { return !provably_le(1, other); });
+  return !d.is_constant() && (!provably_le(0, d) || (may_be_hidden && !provably_le(d, tensor::most_elements)));
+}
+
 void add_doubtful_sizes(const relay::Block& block, std::vector<Dim>& sizes) {
   for (const relay::Binding& b : block.bindings) {
     relay::for_each_field(b.var->type, [&](const relay::Type& field) {
       if (const auto* t = relay::as<relay::TensorType>(field))
         for (const Dim& d : t->shape)
-          if (!d.is_constant() && !provably_le(0, d) && !std::ranges::count(sizes, d)) sizes.push_back(d);
+          if (is_doubtful(d, t->shape) && !std::ranges::count(sizes, d)) sizes.push_back(d);
     });
     relay::for_each_block(b.op, [&](const relay::Block& inner) { add_doubtful_sizes(inner, sizes); });
   }

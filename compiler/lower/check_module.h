@@ -11,8 +11,9 @@ namespace dlcc::lower {
 // that have none of their own.
 bool check_module(const relay::Module&, const SourceLocation& model, Diagnostics&);
 
-// The sizes of values of @main, and of functions in it, that are not known to be positive or 0, each once: those of a
-// convolution that may be larger than its image, for instance. Fusion hides them.
+// The sizes of values of @main, and of functions in it, that a run must check, each once. They may be negative, as
+// those of a convolution that is larger than its image, or too large in a tensor that has no elements. Fusion hides
+// them.
 std::vector<Dim> doubtful_sizes(const relay::Module&);
 
 }  // namespace dlcc::lower

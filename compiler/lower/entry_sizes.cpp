@@ -11,7 +11,6 @@ namespace {
 using tensor::Expr;
 using tensor::Status;
 
-constexpr int64_t most_elements = int64_t{1} << 40;
 // int64 arithmetic whose terms add up to less does not wrap, and float64 has every such integer.
 constexpr double largest_magnitude = 4503599627370496.0;  // 2^52
 
@@ -41,8 +40,12 @@ class EntrySizesBuilder {
 
   EntrySizes run(const StoragePlan& plan) {
     for (const InputDim& d : program_.dims) size(d);
-    for (const Dim& d : program_.nonnegative_sizes) require(Expr(0) <= Expr(d));
+    for (const Dim& d : program_.checked_sizes) {
+      require_small(d);
+      require(Expr(0) <= Expr(d));
+    }
     for (const Value& v : program_.values) check_size(v);
+    for (const Require& r : program_.requirements) result_.steps.steps.push_back(r);
     for (const StackedBlock& block : plan.blocks) place(block, plan);
     if (!plan.is_stacked()) result_.arena_bytes = Expr(plan.arena_bytes);
     return std::move(result_);
@@ -64,7 +67,7 @@ class EntrySizesBuilder {
     const tensor::Var given = tensor::make_var(d.name), symbol = scalar_of(d.symbol);
     const Expr number = given;
     result_.given.push_back(given);
-    require(tensor::logical_and(Expr(d.low()) <= number, number <= Expr(std::min(d.high(), most_elements))));
+    require(tensor::logical_and(Expr(d.low()) <= number, number <= Expr(std::min(d.high(), tensor::most_elements))));
     if (d.multiple != 1) require(tensor::equal(tensor::floor_mod(number, Expr(d.multiple)), Expr(0)));
     result_.symbols.push_back(compute(symbol, tensor::floor_div(number, Expr(d.multiple))));
   }
@@ -73,10 +76,14 @@ class EntrySizesBuilder {
   void check_size(const Value& v) {
     const Dim count = product(v.shape);
     const auto bound = count.upper_bound();
-    if ((bound && *bound <= most_elements) || std::ranges::count(checked_, count)) return;
+    if ((bound && *bound <= tensor::most_elements) || std::ranges::count(checked_, count)) return;
     checked_.push_back(count);
-    require(magnitude(count) <= tensor::literal(dtype::f64, largest_magnitude));
-    require(Expr(count) <= Expr(most_elements));
+    require_small(count);
+  }
+
+  void require_small(const Dim& d) {
+    require(magnitude(d) <= tensor::literal(dtype::f64, largest_magnitude));
+    require(Expr(d) <= Expr(tensor::most_elements));
   }
 
   void place(const StackedBlock& block, const StoragePlan& plan) {

@@ -161,7 +161,8 @@ tensor::EvaluationResult evaluate(const Program& program, std::span<const Consta
       shapes.push_back({"", program.values[static_cast<size_t>(program.inputs[k])].shape, inputs[k].shape()});
     std::string problem;
     const auto sizes = solve_sizes(program.dims, shapes, problem);
-    if (!sizes || !accepts(program, *sizes)) return {tensor::Status::dimension_out_of_range, {}};
+    if (!sizes) return {tensor::Status::dimension_out_of_range, {}};
+    if (auto status = status_at(program, *sizes); status != tensor::Status::ok) return {status, {}};
     return evaluate(instantiate(program, *sizes), inputs, level);
   }
   Evaluator evaluator(program, inputs, level);

@@ -29,10 +29,10 @@ class Instantiation {
     return to;
   }
 
- private:
-  Dim number(const Dim& d) const { return d.is_constant() ? d : Dim(d.evaluate(symbols_).value()); }
   tensor::Expr expr(const tensor::Expr& e) const { return e ? tensor::simplify(tensor::substitute(e, values_)) : e; }
 
+ private:
+  Dim number(const Dim& d) const { return d.is_constant() ? d : Dim(d.evaluate(symbols_).value()); }
   Invoke instantiate(Invoke s) const {
     for (tensor::Expr& e : s.scalars) e = expr(e);
     s.macs = number(s.macs);
@@ -60,9 +60,30 @@ class Instantiation {
 
 }  // namespace
 
-bool accepts(const Program& program, const std::map<std::string, int64_t>& symbols) {
-  auto is_negative = [&](const Dim& d) { return d.evaluate(symbols).value_or(-1) < 0; };
-  return std::ranges::none_of(program.nonnegative_sizes, is_negative);
+namespace {
+
+bool is_size(const Dim& d, const std::map<std::string, int64_t>& symbols) {
+  const auto size = d.evaluate(symbols);
+  return size && *size >= 0 && *size <= tensor::most_elements;
+}
+
+// Whether all values have a size.
+bool fits(const Program& program, const std::map<std::string, int64_t>& symbols) {
+  return std::ranges::all_of(program.values, [&](const Value& v) {
+    return is_size(product(v.shape), symbols) && v.bytes.evaluate(symbols) &&
+           std::ranges::all_of(v.shape, [&](const Dim& d) { return is_size(d, symbols); });
+  });
+}
+
+}  // namespace
+
+tensor::Status status_at(const Program& program, const std::map<std::string, int64_t>& symbols) {
+  const bool all_sizes = std::ranges::all_of(program.checked_sizes, [&](const Dim& d) { return is_size(d, symbols); });
+  if (!all_sizes || !fits(program, symbols)) return tensor::Status::dimension_out_of_range;
+  const Instantiation at(program, symbols);
+  for (const Require& r : program.requirements)
+    if (tensor::constant_integer(at.expr(r.condition)) == 0) return r.status;
+  return tensor::Status::ok;
 }
 
 Program instantiate(const Program& program, const std::map<std::string, int64_t>& symbols) {
@@ -79,10 +100,16 @@ Program instantiate(const Program& program, const std::map<std::string, int64_t>
 
 std::map<std::string, int64_t> typical_sizes(const Program& program) {
   constexpr int64_t unknown = 64;
-  std::map<std::string, int64_t> sizes;
-  for (const InputDim& d : program.dims)
-    sizes[d.symbol.name] = std::clamp(d.typical > 0 ? d.typical / d.multiple : unknown, d.symbol.low, d.symbol.high);
-  return sizes;
+  for (int64_t divisor = 1;; divisor *= 2) {  // sizes that do not fit are halved
+    std::map<std::string, int64_t> sizes;
+    bool smallest = true;
+    for (const InputDim& d : program.dims) {
+      const int64_t wanted = (d.typical > 0 ? d.typical / d.multiple : unknown) / divisor;
+      sizes[d.symbol.name] = std::clamp(wanted, d.symbol.low, d.symbol.high);
+      smallest &= wanted <= d.symbol.low;
+    }
+    if (smallest || fits(program, sizes)) return sizes;
+  }
 }
 
 std::optional<std::vector<int64_t>> shape_in_call(const tensor::Kernel& kernel, const tensor::BufferNode& buffer,

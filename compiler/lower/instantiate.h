@@ -8,14 +8,15 @@
 
 namespace dlcc::lower {
 
-// Whether the program runs at these values of its symbols: none of its sizes is negative.
-bool accepts(const Program&, const std::map<std::string, int64_t>& symbols);
+// What the check of the sizes gives for these values of the symbols; ok: the program runs.
+tensor::Status status_at(const Program&, const std::map<std::string, int64_t>& symbols);
 
 // The program at these values of its symbols. Its values have static sizes, and it has no `dims`. Kernels are as they
 // were: calls pass them the numbers.
 Program instantiate(const Program&, const std::map<std::string, int64_t>& symbols);
 
-// Sizes for estimates: the typical ones where the user told them, else 64 or the bound next to it.
+// Sizes for estimates: the typical ones where the user told them, else 64 or the bound next to it. Smaller ones if
+// tensors would be too large.
 std::map<std::string, int64_t> typical_sizes(const Program&);
 
 // The shape of a kernel's parameter in a call of an instantiated program, whose scalar operands give the kernel's

@@ -24,7 +24,7 @@ Lowerer::Lowerer(const relay::Module& module, const std::vector<tensor::Machine>
 
 Program Lowerer::run() {
   program_.dims = relay::input_dims(module_);
-  program_.nonnegative_sizes = module_.nonnegative_sizes;
+  program_.checked_sizes = module_.checked_sizes;
   for (const InputDim& d : program_.dims)
     ranges_[scalar_of(d.symbol)] = {d.symbol.low, std::min(d.symbol.high, tensor::most_elements)};
   program_.threads = options_.threads;
@@ -192,7 +192,15 @@ tensor::Expr Lowerer::unknown_part(const tensor::Expr& condition) const {
 
 void Lowerer::require(const tensor::Expr& condition, tensor::Status status, Region& region) {
   const tensor::Expr simple = tensor::expand_math(unknown_part(condition));
-  if (tensor::constant_integer(simple) != 1) region.steps.push_back(Require{simple, status});
+  if (tensor::constant_integer(simple) == 1) return;
+  const bool of_sizes =
+      !program_.dims.empty() && std::ranges::all_of(tensor::variables_in(simple), tensor::is_symbol_var);
+  auto& list = program_.requirements;
+  if (!of_sizes || &region != &program_.body)
+    region.steps.push_back(Require{simple, status});
+  else if (std::ranges::none_of(list,
+                                [&](const Require& r) { return tensor::structurally_equal(r.condition, simple); }))
+    list.push_back({simple, status});
 }
 
 void Lowerer::flatten(const Operand& o, std::vector<Operand>& list, const SourceLocation& location) {

@@ -31,6 +31,11 @@ Lowerer::Operand Lowerer::call_tensor(const Binding& b, const relay::CallTensor&
                                       Region& region) {
   TensorCall call = tensor_call(b, x, env);
   if (auto size = size_of(b, call, region)) return *size;
+  if (call.function.scalars.empty() && !tensor::symbols_of(call.function).empty()) {
+    const auto requirements = tensor::take_scalar_requirements(call.function);
+    for (const tensor::Requirement& r : requirements) require(r.condition, r.status, region);
+    if (!requirements.empty()) call.key = tensor::print(call.function);
+  }
   if (std::ranges::any_of(call.operands, [](const Operand& o) { return bool(o.scalar); })) {
     pass_scalars_by_value(call, region);
     if (auto scalar = call_scalar(b, call, region)) return *scalar;

@@ -214,8 +214,8 @@ void Lowerer::find_updates(const relay::Function& f, const relay::TailRecursion&
   }
 }
 
-// The loop counts from 0 to a constant, writes the slice of the value at the counter or at its distance from the end,
-// and does not use the value otherwise.
+// The loop counts from 0 to a number or a size, writes the slice of the value at the counter or at its distance from
+// the end, and does not use the value otherwise.
 bool Lowerer::is_written_by_slices(Loop& loop, ValueId value) {
   std::vector<ValueId> uses;
   auto note = [&](ValueId& v) {

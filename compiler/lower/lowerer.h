@@ -73,7 +73,8 @@ class Lowerer {
   tensor::Expr compute(const std::string& name, const tensor::Expr&, Region&);
   tensor::Expr with_known(const tensor::Expr&) const;
   tensor::Expr unknown_part(const tensor::Expr& condition) const;  // its conjuncts that are not known to hold
-  // Ends the run unless the condition holds. What is known to hold is not tested.
+  // Ends the run unless the condition holds. What is known to hold is not tested. A condition on sizes alone that is
+  // not within control flow becomes a requirement of the program.
   void require(const tensor::Expr& condition, tensor::Status, Region&);
   // The tensors of an operand, and an operand with the structure of `like` of tensors from a list.
   void flatten(const Operand&, std::vector<Operand>& list, const SourceLocation&);

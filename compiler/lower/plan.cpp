@@ -98,6 +98,7 @@ void stack(const std::vector<Chain>& chains, const Packing& packing, StoragePlan
 }  // namespace
 
 StoragePlan plan_storage(const Program& program) {
+  constexpr int64_t largest_bound = int64_t{1} << 44;  // bytes; a larger size is as good as unbounded
   const Timeline timeline = timeline_of(program);
   const InPlace in_place(program, timeline);
   const std::map<std::string, int64_t> typical = typical_sizes(program);
@@ -109,7 +110,8 @@ StoragePlan plan_storage(const Program& program) {
     const Value& value = program.values[v];
     const LiveRange& range = timeline.ranges[v];
     if (value.storage != Storage::temporary || range.empty()) continue;
-    const auto bound = value.bytes.upper_bound();
+    auto bound = value.bytes.upper_bound();
+    if (bound && *bound > largest_bound) bound = std::nullopt;
     bounded &= bound.has_value();
     const LiveBuffer self{bound ? *bound : 0, range.first, range.last + 1, value.alignment};
     const auto [it, fresh] = chain_of.emplace(in_place.owner(static_cast<ValueId>(v)), Chain{value.bytes, self});

@@ -135,8 +135,9 @@ struct KernelVariants {
 };
 
 struct Program {
-  std::vector<InputDim> dims;          // the sizes that the caller gives, in order of appearance in the inputs
-  std::vector<Dim> nonnegative_sizes;  // a run for which one is negative is refused
+  std::vector<InputDim> dims;         // the sizes that the caller gives, in order of appearance in the inputs
+  std::vector<Dim> checked_sizes;     // a run for which one is not in [0, 2^40] is refused
+  std::vector<Require> requirements;  // over the symbols of `dims` alone; checked before the first step
   std::vector<Value> values;
   std::vector<KernelVariants> kernels;
   std::vector<Constant> constants;  // as stored, packed

@@ -128,11 +128,11 @@ class Evaluator {
 
  private:
   void check_sizes(const Function& main, std::span<const Constant> args) const {
-    if (module_.nonnegative_sizes.empty()) return;
+    if (module_.checked_sizes.empty()) return;
     ActualSizes sizes;
     for (size_t k = 0; k < args.size() && k < main.params.size(); ++k)
       if (const TensorType* t = as<TensorType>(main.params[k]->type)) sizes.match(*t, args[k].shape());
-    for (const Dim& d : module_.nonnegative_sizes)
+    for (const Dim& d : module_.checked_sizes)
       if (sizes.value_of(d).value_or(0) < 0) throw Stopped{tensor::Status::dimension_out_of_range};
   }
 

@@ -179,8 +179,8 @@ struct Module {
   // The sizes that the caller gives, in order of appearance in the types of @main's parameters. Importers fill it;
   // relay/input_dims.h derives it for modules from elsewhere.
   std::vector<InputDim> dims;
-  // Sizes of values that are not negative in any run: a run with others is refused. lower/check_module.h sets them.
-  std::vector<Dim> nonnegative_sizes;
+  // Sizes of values that are in [0, 2^40] in every run: a run with others is refused. lower/check_module.h sets them.
+  std::vector<Dim> checked_sizes;
 
   int next_id = 1;  // for fresh variables
   Var fresh(std::string name, Type type = nullptr) {

@@ -1,7 +1,6 @@
 #include "targets/llvm/emit_model.h"
 
 #include "dlcc/weights_file.h"
-#include "lower/steps.h"
 #include "targets/llvm/cpu_check.h"
 #include "targets/llvm/debug_info.h"
 #include "targets/llvm/emit_description.h"
