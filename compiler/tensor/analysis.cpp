@@ -345,7 +345,12 @@ static std::optional<Dim> symbolic_offset_of(const std::vector<Expr>& indices, c
   };
   Dim offset = 0;
   for (size_t k = 0; k < indices.size(); ++k) {
-    const auto index = dim_of(simplify(indices[k], ranges_of(stage)), value);
+    // b * (a div b) + a mod b is a
+    const Expr without_mod = rewrite(simplify(indices[k], ranges_of(stage)), [](const Expr& e) {
+      const Binary* x = as<Binary>(e);
+      return x && x->op == BinaryOp::floor_mod ? x->a - x->b * floor_div(x->a, x->b) : e;
+    });
+    const auto index = dim_of(without_mod, value);
     if (!index) return std::nullopt;
     offset = offset * shape[k] + *index;
   }

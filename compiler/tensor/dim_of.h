@@ -8,8 +8,8 @@
 
 namespace dlcc::tensor {
 
-// The dim that an int64 expression is, given those of its variables; empty if a variable has none or if the expression
-// is not arithmetic. a mod b is written as a - b * (a div b), so that b * (a div b) + a mod b is a.
+// The dim that an int64 expression is, given those of its variables. Empty if a variable has none, if the expression is
+// not arithmetic, if it divides by what may be 0 or negative, or if coefficients overflow.
 std::optional<Dim> dim_of(const Expr&, const std::function<std::optional<Dim>(const Var&)>& value);
 
 }  // namespace dlcc::tensor

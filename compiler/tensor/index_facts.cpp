@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tensor/dim_of.h"
+
 namespace dlcc::tensor {
 
 static const Var& variable_of(const Symbol& s) { return as<VarRef>(symbol_var(s))->var; }
@@ -34,11 +36,11 @@ void IndexFacts::enter_loop(const Var& v, const Expr& extent) {
   // No symbol of a model has a name with a percent sign.
   const Dim variable = Dim::symbol({fmt::format("%{}", dims_.size())});
   dims_.insert_or_assign(v, variable);
-  if (auto end = dim_of(extent)) facts_.assume_le(variable, *end - Dim(1));
+  if (auto end = value_of(extent)) facts_.assume_le(variable, *end - Dim(1));
 }
 
 void IndexFacts::define(const Var& v, const Expr& value) {
-  if (auto known = value.type() == dtype::i64 ? dim_of(value) : std::nullopt) dims_.insert_or_assign(v, *known);
+  if (auto known = value_of(value)) dims_.insert_or_assign(v, *known);
 }
 
 void IndexFacts::assume(const Expr& condition) {
@@ -46,7 +48,7 @@ void IndexFacts::assume(const Expr& condition) {
   if (!x) return;
   if (x->op == BinaryOp::logical_and) return assume(x->a), assume(x->b);
   if (!is_comparison(x->op) || x->a.type() != dtype::i64) return;
-  auto a = dim_of(x->a), b = dim_of(x->b);
+  auto a = value_of(x->a), b = value_of(x->b);
   if (!a || !b) return;
   if (x->op == BinaryOp::lt) facts_.assume_le(*a + Dim(1), *b);
   if (x->op == BinaryOp::le) facts_.assume_le(*a, *b);
@@ -55,43 +57,15 @@ void IndexFacts::assume(const Expr& condition) {
 }
 
 bool IndexFacts::in_range(const Expr& index, const Dim& extent) const {
-  auto d = dim_of(index);
+  auto d = value_of(index);
   return d && facts_.provably_le(0, *d) && facts_.provably_lt(*d, extent);
 }
 
-// The dim of an expression; empty if it has other operations than dims have.
-std::optional<Dim> IndexFacts::dim_of(const Expr& e) const {
-  if (auto number = constant_integer(e)) return *number;
-  if (const VarRef* ref = as<VarRef>(e)) {
-    auto it = dims_.find(ref->var);
+std::optional<Dim> IndexFacts::value_of(const Expr& e) const {
+  return dim_of(e, [&](const Var& v) {
+    auto it = dims_.find(v);
     return it == dims_.end() ? std::nullopt : std::optional(it->second);
-  }
-  const Binary* x = as<Binary>(e);
-  auto d = x && e.type() == dtype::i64 ? dim_of(*x) : std::nullopt;
-  return d && !d->is_overflow() ? d : std::nullopt;
-}
-
-std::optional<Dim> IndexFacts::dim_of(const Binary& x) const {
-  auto a = dim_of(x.a), b = dim_of(x.b);
-  if (!a || !b) return std::nullopt;
-  switch (x.op) {
-    case BinaryOp::add:
-      return *a + *b;
-    case BinaryOp::sub:
-      return *a - *b;
-    case BinaryOp::mul:
-      return *a * *b;
-    case BinaryOp::min:
-      return dlcc::min(*a, *b);
-    case BinaryOp::max:
-      return dlcc::max(*a, *b);
-    case BinaryOp::floor_div:
-      return provably_le(1, *b) ? std::optional(dlcc::floor_div(*a, *b)) : std::nullopt;
-    case BinaryOp::floor_mod:
-      return provably_le(1, *b) ? std::optional(dlcc::floor_mod(*a, *b)) : std::nullopt;
-    default:
-      return std::nullopt;
-  }
+  });
 }
 
 }  // namespace dlcc::tensor

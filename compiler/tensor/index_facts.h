@@ -30,8 +30,7 @@ class IndexFacts {
   bool in_range(const Expr& index, const Dim& extent) const;
 
  private:
-  std::optional<Dim> dim_of(const Expr&) const;
-  std::optional<Dim> dim_of(const Binary&) const;
+  std::optional<Dim> value_of(const Expr&) const;
 
   std::map<Var, Dim> dims_;  // the values of variables
   Facts facts_;

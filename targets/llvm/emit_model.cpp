@@ -78,12 +78,15 @@ class EntryEmitter {
 
   // Returns with a status when `fails` holds.
   void check(llvm::Function* run, Value* fails, Status status) {
+    check(run, fails, b_.getInt32(static_cast<uint32_t>(status)));
+  }
+  void check(llvm::Function* run, Value* fails, Value* status) {
     if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(fails); constant && constant->isZero()) return;
     auto* bad = llvm::BasicBlock::Create(module_.getContext(), "bad", run);
     auto* good = llvm::BasicBlock::Create(module_.getContext(), "good", run);
     b_.CreateCondBr(fails, bad, good);
     b_.SetInsertPoint(bad);
-    b_.CreateRet(b_.getInt32(static_cast<uint32_t>(status)));
+    b_.CreateRet(status);
     b_.SetInsertPoint(good);
   }
 
@@ -134,12 +137,7 @@ class EntryEmitter {
     check(function, b_.CreateIsNull(given), Status::null_argument);
     sizes_ = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), array_.count()));
     Value* status = b_.CreateCall(sizes_function_, {given, sizes_});
-    auto* bad = llvm::BasicBlock::Create(module_.getContext(), "bad", function);
-    auto* good = llvm::BasicBlock::Create(module_.getContext(), "good", function);
-    b_.CreateCondBr(b_.CreateICmpEQ(status, b_.getInt32(0)), good, bad);
-    b_.SetInsertPoint(bad);
-    b_.CreateRet(status);
-    b_.SetInsertPoint(good);
+    check(function, b_.CreateICmpNE(status, b_.getInt32(0)), status);
     symbols_.clear();
     for (size_t k = 0; k < parts_.program.dims.size(); ++k)
       symbols_[lower::scalar_of(parts_.program.dims[k].symbol)] = array_.load(b_, sizes_, array_.symbol(k));
