@@ -99,9 +99,13 @@ class EntryEmitter {
     if (!interface.inputs.empty()) note(is_null, b_.CreateIsNull(inputs));
     if (!interface.outputs.empty()) note(is_null, b_.CreateIsNull(outputs));
     const bool has_arena = interface.arena_bytes != 0;
-    if (has_arena) note(is_null, b_.CreateIsNull(arena));
+    if (interface.arena_bytes.value_or(0) > 0) note(is_null, b_.CreateIsNull(arena));
     check(run, is_null, Status::null_argument);
     if (is_dynamic()) find_sizes(run);
+    if (!interface.arena_bytes) {
+      Value* is_wanted = b_.CreateICmpNE(arena_bytes(), b_.getInt64(0));
+      check(run, b_.CreateAnd(b_.CreateIsNull(arena), is_wanted), Status::null_argument);
+    }
 
     Value *tensor_null = b_.getFalse(), *misaligned = b_.getFalse();
     auto check_tensors = [&](Value* pointers, const std::vector<emit::TensorInterface>& tensors) {
