@@ -97,8 +97,10 @@ class Checker {
 
 namespace {
 
-// The number of elements is checked in any case. It hides a size only if another one is 0.
+// Symbols and numbers of elements are checked in any case. A number of elements hides a size only if another one is 0.
 bool is_doubtful(const Dim& d, const Shape& shape) {
+  const std::vector<Symbol> symbols = d.symbols();
+  if (symbols.size() == 1 && d == Dim::symbol(symbols[0])) return false;
   const bool may_be_hidden = std::ranges::any_of(shape, [](const Dim& other) { return !provably_le(1, other); });
   return !d.is_constant() && (!provably_le(0, d) || (may_be_hidden && !provably_le(d, tensor::most_elements)));
 }

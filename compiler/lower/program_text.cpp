@@ -45,6 +45,10 @@ class Printer {
     for (size_t v = 0; v < program_.values.size(); ++v) value(v);
     if (plan_)
       for (size_t b = 0; b < plan_->blocks.size(); ++b) block(b);
+    for (const Dim& d : program_.checked_sizes)
+      line(0, fmt::format("require 0 <= {} <= 2^40 : {}", d.str(),
+                          tensor::text_of(tensor::Status::dimension_out_of_range)));
+    for (const Require& r : program_.requirements) print(r, 0);
     for (const KernelVariants& kernel : program_.kernels) signature(kernel);
     result_.run_line = next_line();
     text_ += "run {\n";

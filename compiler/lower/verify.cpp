@@ -2,7 +2,7 @@
 //
 // Values
 //   * A view's base exists and is no view. A view that begins at a scalar has a positive stride.
-//   * Sizes are over the symbols of the program's dims, which are distinct.
+//   * Sizes, and requirements on them, are over the symbols of the program's dims, which are distinct.
 // Steps
 //   * Values and kernels that a step names exist. A call has one operand for each parameter of the kernel.
 //   * A call has one scalar for each scalar parameter, of its type, for all variants of the kernel.
@@ -32,6 +32,9 @@ class Verifier {
     for (ValueId v = 0; v < static_cast<ValueId>(program_.values.size()); ++v) check_value(v);
     std::set<tensor::Var> scope;
     for (const InputDim& d : program_.dims) define(scalar_of(d.symbol), scope);
+    for (const Dim& d : program_.checked_sizes) check_symbols("a checked size", d);
+    for (const Require& r : program_.requirements)
+      expression(r.condition, dtype::boolean, scope, "a requirement on sizes");
     region(program_.body, scope);
   }
 
@@ -51,18 +54,18 @@ class Verifier {
 
   void check_value(ValueId v) {
     const Value& value = program_.values[static_cast<size_t>(v)];
-    for (const Dim& d : value.shape) check_symbols(v, d);
-    check_symbols(v, value.bytes);
+    for (const Dim& d : value.shape) check_symbols(fmt::format("the shape of %{}", v), d);
+    check_symbols(fmt::format("the size of %{}", v), value.bytes);
     if (value.storage != Storage::view) return;
     if (exists(value.base))
       expect(program_.values[static_cast<size_t>(value.base)].storage != Storage::view, "%{} is a view of a view", v);
     if (value.begin) expect(value.stride > 0, "%{} begins at a scalar with a stride of {} bytes", v, value.stride);
   }
 
-  void check_symbols(ValueId v, const Dim& size) {
+  void check_symbols(const std::string& what, const Dim& size) {
     for (const Symbol& s : size.symbols())
       expect(std::ranges::any_of(program_.dims, [&](const InputDim& d) { return d.symbol == s; }),
-             "%{} has a size over {}, which no input gives", v, s.name);
+             "{} depends on {}, which no input gives", what, s.name);
   }
 
   // ---- scalars

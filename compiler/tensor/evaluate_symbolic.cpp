@@ -156,6 +156,7 @@ class Evaluator {
     std::vector<int64_t> extents;
     Dim count = 1;
     for (const Axis& a : s.axes) count = count * a.extent;
+    if (count == Dim(0)) return true;  // perhaps beside symbolic extents
     if (!count.is_constant() || count.value() > SymbolicTensor::most_elements) return false;
     for (const Axis& a : s.axes) extents.push_back(a.extent.value());
     for (int64_t k = 0; k < count.value(); ++k) {

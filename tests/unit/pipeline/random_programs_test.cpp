@@ -393,7 +393,9 @@ class Generator {
                            return symbolic_ && typical.contains(s.name);
                          });
                        });
-    if (!known || product(type->shape).evaluate(typical).value_or(INT64_MAX) > 20000) {
+    auto is_negative = [](int64_t size) { return size < 0; };
+    if (!known || std::ranges::any_of(at_sizes(type->shape, typical), is_negative) ||
+        product(type->shape).evaluate(typical).value_or(INT64_MAX) > 20000) {
       program_.statements.pop_back();
       return;
     }
@@ -447,3 +449,10 @@ void run_programs(int default_count, bool symbolic) {
 TEST_CASE("random programs compute what their definitions do") { run_programs(120, false); }
 
 TEST_CASE("random programs with symbolic sizes compute what their definitions do") { run_programs(60, true); }
+
+TEST_CASE("requirements on an axis of a tensor without elements hold") {
+  CHECK(difference_of_engines(1,
+                              "def @main(%c: Tensor[(3, 0, m), bool], %x: Tensor[(2, 1, 1, n), float32]) {\n"
+                              "  where(%c, %x, 1f)\n}\n",
+                              {{dtype::boolean, {3, 0, 4}}, {dtype::f32, {2, 1, 1, 4}}}) == "");
+}
