@@ -4,7 +4,8 @@
 // Rules
 //   * Every temporary that a step uses is inside the arena, at a multiple of its alignment. The arena's alignment is a
 //     multiple of that of every temporary.
-//   * A view is inside its base, and the base is not a view.
+//   * A view is inside its base, and the base is not a view. A view that begins at a scalar may have a base without
+//     elements: no index is in range then, so that no step that uses the view is executed.
 //   * A view that begins at a scalar may be anywhere in its base: a read of it finds the base's value in every byte, a
 //     write leaves bytes undefined that held another value.
 //   * A kernel's parameter has at most the bytes of its operand, and at most the alignment that is known of the
@@ -121,8 +122,10 @@ class Checker {
     if (view.base < 0 || view.base >= static_cast<ValueId>(program_.values.size()) ||
         program_.values[view.base].storage == Storage::view)
       fail("{} is a view of {}, which is not a base", label(v), view.base);
-    if (!view.bytes.is_constant() || !base_of(v).bytes.is_constant() || view.base_offset < 0 ||
-        view.base_offset > base_of(v).bytes.value() - view.bytes.value())
+    const Dim &bytes = view.bytes, &in_base = base_of(v).bytes;
+    if (begins_at_scalar(v) && in_base == Dim(0)) return;
+    if (!bytes.is_constant() || !in_base.is_constant() || view.base_offset < 0 ||
+        view.base_offset > in_base.value() - bytes.value())
       fail("{} extends beyond {}", label(v), label(view.base));
   }
 

@@ -243,7 +243,7 @@ Value Node::scalar(DType type, double value) {
 
 Value Node::reshape(const Value& value, const Shape& shape) {
   relay::Attrs attrs = {{"newshape", shape_attr(shape)}};
-  if (std::ranges::count(shape, Dim(0)) > 0) attrs["allowzero"] = true;
+  if (std::ranges::any_of(shape, [](const Dim& d) { return !provably_le(1, d); })) attrs["allowzero"] = true;
   return call("reshape", {value}, attrs);
 }
 

@@ -75,3 +75,24 @@ python3 "$source/tests/programs/check_report.py" page.html report.json measured
 expect_status 0 bench "$net" --dim n=8 --dim m=16 --runs 3
 expect_status 2 bench "$net" "${sizes[@]}" --runs 3 --size n=65 --size m=16
 grep -q -- '--size n=65: the size must be in \[1, 64\]' err.txt || fail "$(cat err.txt)"
+
+# Sizes of 0: a recurrent layer without time steps, without a batch, without both.
+python3 - <<'END'
+import os
+import struct
+
+for s, b in (0, 2), (3, 0), (0, 0), (3, 2):
+    header = repr({"descr": "<f4", "fortran_order": False, "shape": (s, b, 4)}).ljust(117) + "\n"
+    with open(f"x_{s}_{b}.npy", "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+        file.write(struct.pack("<f", 0.5) * (s * b * 4))
+END
+for dims in "--dim s=0.. --dim b=0.." "--dim s=0..3 --dim b=0..2"; do
+  for at in 0_2 3_0 0_0 3_2; do
+    expect_status 0 run "$source/tests/programs/recurrent.rly" $dims --input x_$at.npy
+    shape=${at//_/, }
+    grep -q "^output0 float32 ($shape, 4)" out.txt || fail "$dims: $(cat out.txt)"
+    grep -q "^output1 float32 (${shape#*, }, 4)" out.txt || fail "$dims: $(cat out.txt)"
+    [ $at != 0_2 ] || grep -q "^output1 float32 (2, 4): 1 1 1 1 1 1 1 1$" out.txt || fail "$dims: $(cat out.txt)"
+  done
+done

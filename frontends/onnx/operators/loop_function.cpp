@@ -54,14 +54,15 @@ class LoopFunction {
              "give it a trip count, or a condition that the body computes");
   }
 
-  // The number of iterations, if it is a constant.
-  std::optional<int64_t> known_count() const {
-    if (is_known(parts_.first, false)) return 0;
+  // The number of iterations, if it is a number or an expression of sizes.
+  std::optional<Dim> known_count() const {
+    if (is_known(parts_.first, false)) return Dim(0);
     if (again_ || (parts_.first && !parts_.first->constant())) return std::nullopt;
-    const Constant* count = parts_.count ? parts_.count->constant() : nullptr;
-    if (parts_.count ? !count : !at_most_once_) return std::nullopt;
-    int64_t most = count ? std::max<int64_t>(count->integer_at(0), 0) : 1;
-    return at_most_once_ ? std::min<int64_t>(most, 1) : most;
+    if (!parts_.count) return at_most_once_ ? std::optional(Dim(1)) : std::nullopt;
+    const relay::KnownValue count = builder_.known(*parts_.count);
+    if (!count || !count->elements[0]) return std::nullopt;
+    const Dim most = max(*count->elements[0], Dim(0));
+    return at_most_once_ ? min(most, Dim(1)) : most;
   }
 
   // Expresses conditions that do not change during the loop by the number of iterations.
@@ -78,11 +79,11 @@ class LoopFunction {
 
   // Makes scan outputs carried values in which an iteration replaces a slice.
   void write_slices(Iteration& iteration) {
-    std::optional<Dim> length = parts_.length;
-    if (auto known = known_count(); known && !length) length = Dim(*known);
+    const std::optional<Dim> length = parts_.length ? parts_.length : known_count();
     n_.check(length || iteration.scanned.empty(), DiagnosticId::dynamic_shape,
-             "the number of iterations is only known at run time, and with it the size of the scan outputs",
-             "make the trip count a constant, and let the condition stay true");
+             "data decide the number of iterations, and with it the size of the scan outputs",
+             "make the trip count a constant or an expression of sizes, and let the condition stay true; or leave out "
+             "the scan outputs if nothing uses them");
     if (n_.failed()) return;
     for (const ScanOutput& out : iteration.scanned) {
       Shape shape = out.slice.type.shape;

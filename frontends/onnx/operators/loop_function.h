@@ -39,7 +39,7 @@ struct Iteration {
 struct LoopParts {
   std::optional<Value> count;  // the largest number of iterations, an int64 of rank 0; empty: without limit
   std::optional<Value> first;  // whether the first iteration takes place, a bool of rank 0; empty: if `count` allows
-  std::optional<Dim> length;   // the number of slices of scan outputs, at least `count`; empty: `count`, a constant
+  std::optional<Dim> length;   // the number of slices of scan outputs, at least `count`; empty: `count`, if it is known
   Values initial;              // the carried values before the first iteration
   std::vector<std::string> names;  // of the carried values, for readers of Relay text
   // Emits an iteration; `counter` is its number, an int64 of rank 0. Empty if a subgraph was rejected.

@@ -246,6 +246,13 @@ TEST_CASE("a view that begins at a scalar stands for all of its base") {
   b.program.values[v].begin = i;
   b.program.values[v].stride = 4;
   const Step index = Compute{i, tensor::Expr(1)};
+  SUBCASE("it may be larger than a base without elements, since no index is in range") {
+    b.program.values[t].bytes = 0;
+    b.program.body.steps = {index, b.call({in}, {out})};
+    CHECK(check_storage(b.program, plan_storage(b.program)) == "");
+    b.program.values[t].bytes = 3;
+    refuses(b.program, "%3 extends beyond %2");
+  }
   SUBCASE("a read needs the whole base") {
     b.program.body.steps = {index, b.call({in}, {b.view(t, 0, 4)}), b.call({v}, {out})};
     refuses(b.program, "byte 4 of %3 holds no defined value");

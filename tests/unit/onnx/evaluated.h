@@ -70,8 +70,8 @@ inline std::string results_of(const relay::Module& module, const std::vector<Con
 }
 
 // The results of a model. Loops have their form, and the results stay the same, after every graph pass.
-inline std::string evaluated(const std::vector<std::byte>& bytes, const std::vector<Constant>& args) {
-  ImportOptions options;
+inline std::string evaluated(const std::vector<std::byte>& bytes, const std::vector<Constant>& args,
+                             ImportOptions options = {}) {
   options.file = "m";
   Diagnostics d;
   auto module = import_onnx(bytes, options, d);

@@ -32,6 +32,11 @@ const std::string goes_on = node("Identity", {"go"}, {"again"});
 
 const Constant x = floats({2}, {1, 2});
 
+// The number of rows of 'all_rows' as 'rows'.
+const std::string count_of_rows = value("input", "all_rows", f32, {"n", "1"}) + scalar_constant("first", 0) +
+                                  node("Shape", {"all_rows"}, {"sizes"}) + node("Gather", {"sizes", "first"}, {"rows"});
+const std::string first_of_less = node("Gather", {"less", "first"}, {"again"});
+
 }  // namespace
 
 TEST_CASE("a loop with a constant count has the count's test only") {
@@ -73,6 +78,25 @@ TEST_CASE("a count that is known at run time") {
   CHECK(evaluated(graph_bytes(graph), {integers({1}, {3}), x}) == "(2): 4 8");
   CHECK(evaluated(graph_bytes(graph), {integers({1}, {0}), x}) == "(2): 1 2");
   CHECK(evaluated(graph_bytes(graph), {integers({1}, {-5}), x}) == "(2): 1 2");
+}
+
+TEST_CASE("a count that is a size decides the size of scan outputs") {
+  const std::string graph = count_of_rows + adding_loop("rows", "c", goes_on, true) + true_constant("c");
+  ImportOptions options;
+  options.dims["n"].low = 0;
+  CHECK(imported(graph_bytes(graph), options).find("%scanned: Tensor[(n, 2), float32]") != std::string::npos);
+  auto at = [&](const std::string& model, int64_t n) {
+    return evaluated(graph_bytes(model), {floats({n, 1}, std::vector<float>(static_cast<size_t>(n))), x}, options);
+  };
+  CHECK(at(graph, 3) == "(2): 4 8\n(3, 2): 2 4 3 6 4 8");
+  CHECK(at(graph, 0) == "(2): 1 2\n(0, 2):");
+  const std::string fewer = count_of_rows + node("Sub", {"rows", "two"}, {"fewer"}) + scalar_constant("two", 2) +
+                            adding_loop("fewer", "", goes_on, true);
+  CHECK(at(fewer, 3) == "(2): 2 4\n(1, 2): 2 4");
+  CHECK(at(fewer, 1) == "(2): 1 2\n(0, 2):");
+  const std::string once = count_of_rows + adding_loop("rows", "", node("Not", {"go"}, {"again"}), true);
+  CHECK(at(once, 3) == "(2): 2 4\n(1, 2): 2 4");
+  CHECK(at(once, 0) == "(2): 1 2\n(0, 2):");
 }
 
 TEST_CASE("a condition that the body computes") {
@@ -175,7 +199,9 @@ TEST_CASE("loops that are refused") {
     CHECK_MESSAGE(found.find(message) != std::string::npos, found);
   };
   has(adding_loop("n", "", goes_on, true) + value("input", "n", i64, {}),
-      "error[dynamic-shape]: the number of iterations is only known at run time, and with it the size of the scan");
+      "error[dynamic-shape]: data decide the number of iterations, and with it the size of the scan outputs");
+  has(count_of_rows + adding_loop("rows", "", node("Less", {"y", "y"}, {"less"}) + first_of_less, true),
+      "error[dynamic-shape]: data decide the number of iterations, and with it the size of the scan outputs");
   has(adding_loop("", "", goes_on), "error[malformed-model]: the loop never ends");
   has(adding_loop("x", "", goes_on), "error[type-mismatch]: M must be one integer, found float32 [2]");
   has(adding_loop("", "x", goes_on), "error[type-mismatch]: cond must be one bool, found float32 [2]");

@@ -59,6 +59,15 @@ TEST_CASE("the products of all inputs precede the loop") {
   CHECK_MESSAGE(text.find("less(%i, 3i64)") != std::string::npos, text);
 }
 
+TEST_CASE("lengths and batches that may be 0") {
+  const std::string graph = value("input", "X", f32, {"s", "b", "1"}) + rnn_weights + layer("RNN", linear(1));
+  ImportOptions options;
+  options.dims["s"].low = options.dims["b"].low = 0;
+  CHECK(evaluated(graph_bytes(graph), {x}, options) == "(3, 1, 2, 1): 2 20 6 60 12 120\n(1, 2, 1): 12 120");
+  CHECK(evaluated(graph_bytes(graph), {floats({0, 2, 1}, {})}, options) == "(0, 1, 2, 1):\n(1, 2, 1): 0 0");
+  CHECK(evaluated(graph_bytes(graph), {floats({3, 0, 1}, {})}, options) == "(3, 1, 0, 1):\n(1, 0, 1):");
+}
+
 TEST_CASE("RNN: directions and lengths of the sequences") {
   CHECK(rnn() == "(3, 1, 2, 1): 2 20 6 60 12 120\n(1, 2, 1): 12 120");
   CHECK(rnn(text("direction", "reverse")) == "(3, 1, 2, 1): 12 120 10 100 6 60\n(1, 2, 1): 12 120");
