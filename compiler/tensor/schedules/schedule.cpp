@@ -15,6 +15,7 @@
 #include "tensor/schedules/loops.h"
 #include "tensor/schedules/outer_axes.h"
 #include "tensor/schedules/row_blocks.h"
+#include "tensor/schedules/symbolic_contraction.h"
 #include "tensor/schedules/window_reduction.h"
 #include "tensor/schedules/winograd.h"
 #include "tensor/verify.h"
@@ -109,6 +110,10 @@ Decision decide(LineBufferPlan plan, std::map<Buffer, Layout>& layouts) {
 
 Decision decide(const TensorFunction& f, std::map<Buffer, Layout>& layouts, const std::vector<bool>& constant,
                 int threads) {
+  if (auto contraction = find_symbolic_contraction(f, layouts, constant))
+    return {.body = [&f, contraction](const Machine& m, const TuningConfig&) {
+      return schedule_symbolic_contraction(f, *contraction, m);
+    }};
   std::map<size_t, WindowReductionPlan> windows;
   if (symbols_of(f).empty()) windows = plan_window_reductions(f, layouts, constant);
   Decision d;

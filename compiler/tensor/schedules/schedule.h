@@ -8,7 +8,7 @@
 //   generic.h            all other stages
 //
 // Functions with symbols: row_blocks.h for products of rows, outer_axes.h where the slices along leading axes are
-// static, else generic.h.
+// static, symbolic_contraction.h for products with symbolic N or K, else generic.h.
 #pragma once
 
 #include <functional>

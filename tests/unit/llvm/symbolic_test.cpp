@@ -101,6 +101,17 @@ TEST_CASE("code for products of rows in blocks") {
   for (int threads : {1, 3}) check_code(f, threads, [&](Machine& m) { m.fork_cost = 1, m.min_task_cost = 1; });
 }
 
+TEST_CASE("code for products with symbolic M, N and K") {
+  for (const auto& [k, columns] : {std::pair{Dim(12), s}, {s, Dim(40)}, {s, s}, {count, Dim(20)}}) {
+    Definition d("product");
+    Tensor x = d.input("x", dtype::f32, {2, n, k}), w = d.input("w", dtype::f32, {2, k, columns});
+    d.reduce_result("y", dtype::f32, {2, n, columns}, sum_of(dtype::f32), {k},
+                    [&](Index i, Index r) { return x(i[0], i[1], r[0]) * w(i[0], r[0], i[2]); });
+    TensorFunction f = d.finish();
+    for (int threads : {1, 3}) check_code(f, threads, [&](Machine& m) { m.fork_cost = 1, m.min_task_cost = 1; });
+  }
+}
+
 TEST_CASE("code for symbolic sizes computes what the evaluator does") {
   for (const Shape& shape : {Shape{count}, Shape{n, 24}, Shape{3, n}, Shape{n, 2, s}}) check_code(chain(shape));
   for (const TensorFunction& f : {row_sums(), column_maxima(), padded(), transposed()}) check_code(f);

@@ -1,0 +1,195 @@
+// Products with symbolic M, N and K, such as those of attention: their kernels compute the definition at all sizes.
+#include <doctest/doctest.h>
+
+#include "harness.h"
+#include "tensor/builder.h"
+
+using namespace dlcc;
+using namespace dlcc::tensor;
+using namespace dlcc::test;
+
+namespace {
+
+const Dim n = Dim::symbol({"n", 1}), s = Dim::symbol({"s", 0});
+const std::vector<int64_t> sizes = {0, 1, 2, 7, 16, 17, 33, 64, 65};
+
+// x[batch, rows, k] times w[batch, k, columns].
+TensorFunction product(const Dim& batch, const Dim& rows, const Dim& k, const Dim& columns) {
+  Definition d("product");
+  Tensor x = d.input("x", dtype::f32, {batch, rows, k}), w = d.input("w", dtype::f32, {batch, k, columns});
+  d.reduce_result("y", dtype::f32, {batch, rows, columns}, sum_of(dtype::f32), {k},
+                  [&](Index i, Index r) { return x(i[0], i[1], r[0]) * w(i[0], r[0], i[2]); });
+  return d.finish();
+}
+
+}  // namespace
+
+TEST_CASE("products whose M, N or K are symbolic") {
+  const TensorFunction functions[] = {product(2, s, 12, s), product(2, s, s, 40), product(n, s, s, s),
+                                      product(2, 5, s, 20), product(3, 7, 9, s)};
+  for (const TensorFunction& f : functions) check_symbolic_schedule(f, {}, {}, {}, sizes);
+  check_symbolic_schedule(functions[0], {}, {}, {.threads = 4}, sizes);
+}
+
+TEST_CASE("products of attention with a scale and a mask, and with an expensive epilogue") {
+  for (bool expensive : {false, true}) {
+    Definition d("scores");
+    Tensor q = d.input("q", dtype::f32, {n, s, 8}), k = d.input("k", dtype::f32, {n, 8, s});
+    Tensor mask = d.input("mask", dtype::f32, {n, s});
+    Tensor sum = d.reduce("sum", {n, s, s}, sum_of(dtype::f32), {8},
+                          [&](Index i, Index r) { return q(i[0], i[1], r[0]) * k(i[0], r[0], i[2]); });
+    d.result("y", dtype::f32, {n, s, s}, [&](Index i) {
+      Expr masked = sum(i) * literal(dtype::f32, 0.125) + mask(i[0], i[2]);
+      return expensive ? exp(masked) : masked;
+    });
+    check_symbolic_schedule(d.finish(), {}, {}, {}, sizes);
+  }
+}
+
+TEST_CASE("kernels of p.v and of q.k: tiles of rows and of vectors, and the rest") {
+  auto text = [](const TensorFunction& f) {
+    Machine machine{.vector_bytes = 32, .vector_registers = 8};
+    machine.panel_widths[0] = 8;
+    return print(schedule({f, {false, false}, {{}, {}, {}}, {machine}}).variants[0]);
+  };
+  CHECK(text(product(2, s, s, 8)) ==
+        R"(kernel @product<s>(read x: f32[2, s, s], read w: f32[2, s, 8], write y: f32[2, s, 8]) {
+  parallel i0 in 2 {
+    parallel vector.1 in floordiv(s, 4) {
+      alloc reg acc: f32[4, 1, 8]
+      unrolled y.1 in 4 {
+        vector lane in 8 {
+          acc[y.1, 0, lane] = 0.0
+        }
+      }
+      for r0 in s {
+        unrolled y.1 in 4 {
+          vector lane in 8 {
+            acc[y.1, 0, lane] = fma(x[i0, 4 * vector.1 + y.1, r0], w[i0, r0, lane], acc[y.1, 0, lane])
+          }
+        }
+      }
+      unrolled y.1 in 4 {
+        vector lane in 8 {
+          y[i0, 4 * vector.1 + y.1, lane] = acc[y.1, 0, lane]
+        }
+      }
+    }
+    if 2 * floordiv(s, 4) < floordiv(s, 2) {
+      alloc reg acc: f32[2, 1, 8]
+      unrolled y.1 in 2 {
+        vector lane in 8 {
+          acc[y.1, 0, lane] = 0.0
+        }
+      }
+      for r0 in s {
+        unrolled y.1 in 2 {
+          vector lane in 8 {
+            acc[y.1, 0, lane] = fma(x[i0, 4 * floordiv(s, 4) + y.1, r0], w[i0, r0, lane], acc[y.1, 0, lane])
+          }
+        }
+      }
+      unrolled y.1 in 2 {
+        vector lane in 8 {
+          y[i0, 4 * floordiv(s, 4) + y.1, lane] = acc[y.1, 0, lane]
+        }
+      }
+    }
+    if 2 * floordiv(s, 2) < s {
+      alloc reg acc: f32[1, 1, 8]
+      vector lane in 8 {
+        acc[0, 0, lane] = 0.0
+      }
+      for r0 in s {
+        vector lane in 8 {
+          acc[0, 0, lane] = fma(x[i0, 2 * floordiv(s, 2), r0], w[i0, r0, lane], acc[0, 0, lane])
+        }
+      }
+      vector lane in 8 {
+        y[i0, 2 * floordiv(s, 2), lane] = acc[0, 0, lane]
+      }
+    }
+  }
+}
+)");
+  CHECK(text(product(2, 4, 3, s)) ==
+        R"(kernel @product<s>(read x: f32[2, 4, 3], read w: f32[2, 3, s], write y: f32[2, 4, s]) {
+  parallel i0 in 2 {
+    parallel vector.1 in floordiv(s, 8) {
+      alloc reg acc: f32[4, 1, 8]
+      unrolled y.1 in 4 {
+        vector lane in 8 {
+          acc[y.1, 0, lane] = 0.0
+        }
+      }
+      for r0 in 3 {
+        unrolled y.1 in 4 {
+          vector lane in 8 {
+            acc[y.1, 0, lane] = fma(x[i0, y.1, r0], w[i0, r0, 8 * vector.1 + lane], acc[y.1, 0, lane])
+          }
+        }
+      }
+      unrolled y.1 in 4 {
+        vector lane in 8 {
+          y[i0, y.1, 8 * vector.1 + lane] = acc[y.1, 0, lane]
+        }
+      }
+    }
+    if 2 * floordiv(s, 8) < floordiv(s, 4) {
+      alloc reg acc: f32[4, 1, 4]
+      unrolled y.1 in 4 {
+        vector lane in 4 {
+          acc[y.1, 0, lane] = 0.0
+        }
+      }
+      for r0 in 3 {
+        unrolled y.1 in 4 {
+          vector lane in 4 {
+            acc[y.1, 0, lane] = fma(x[i0, y.1, r0], w[i0, r0, 8 * floordiv(s, 8) + lane], acc[y.1, 0, lane])
+          }
+        }
+      }
+      unrolled y.1 in 4 {
+        vector lane in 4 {
+          y[i0, y.1, 8 * floordiv(s, 8) + lane] = acc[y.1, 0, lane]
+        }
+      }
+    }
+    if 2 * floordiv(s, 4) < floordiv(s, 2) {
+      alloc reg acc: f32[4, 1, 2]
+      unrolled y.1 in 4 {
+        vector lane in 2 {
+          acc[y.1, 0, lane] = 0.0
+        }
+      }
+      for r0 in 3 {
+        unrolled y.1 in 4 {
+          vector lane in 2 {
+            acc[y.1, 0, lane] = fma(x[i0, y.1, r0], w[i0, r0, 4 * floordiv(s, 4) + lane], acc[y.1, 0, lane])
+          }
+        }
+      }
+      unrolled y.1 in 4 {
+        vector lane in 2 {
+          y[i0, y.1, 4 * floordiv(s, 4) + lane] = acc[y.1, 0, lane]
+        }
+      }
+    }
+    if 2 * floordiv(s, 2) < s {
+      alloc reg acc: f32[4, 1, 1]
+      unrolled y.1 in 4 {
+        acc[y.1, 0, 0] = 0.0
+      }
+      for r0 in 3 {
+        unrolled y.1 in 4 {
+          acc[y.1, 0, 0] = fma(x[i0, y.1, r0], w[i0, r0, 2 * floordiv(s, 2)], acc[y.1, 0, 0])
+        }
+      }
+      unrolled y.1 in 4 {
+        y[i0, y.1, 2 * floordiv(s, 2)] = acc[y.1, 0, 0]
+      }
+    }
+  }
+}
+)");
+}
