@@ -33,10 +33,12 @@ IndexFacts::IndexFacts(const std::vector<Symbol>& symbols) {
 }
 
 void IndexFacts::enter_loop(const Var& v, const Expr& extent) {
+  const auto end = value_of(extent);
+  const bool is_number = end && end->is_constant() && end->value() > 0;
   // No symbol of a model has a name with a percent sign.
-  const Dim variable = Dim::symbol({fmt::format("%{}", dims_.size())});
+  const Dim variable = Dim::symbol({fmt::format("%{}", dims_.size()), 0, is_number ? end->value() - 1 : INT64_MAX});
   dims_.insert_or_assign(v, variable);
-  if (auto end = value_of(extent)) facts_.assume_le(variable, *end - Dim(1));
+  if (end && !is_number) facts_.assume_le(variable, *end - Dim(1));
 }
 
 void IndexFacts::define(const Var& v, const Expr& value) {

@@ -35,7 +35,7 @@ void check_code(const TensorFunction& f, int threads = 1, const ChangeMachine& c
                                           {.threads = threads}});
   Kernel kernel = scheduled.variants[0];
   kernel.body = choose_parallel_loops(expand_math(kernel.body), threads, machine);
-  for (int64_t size : {0, 1, 2, 7, 16, 17, 33}) {
+  for (int64_t size : {0, 1, 2, 7, 16, 17, 33, 64, 65}) {
     const Sizes sizes = {{"count", size}, {"n", std::max<int64_t>(size, 1)}, {"s", size < 10 ? 19 : size - 9}};
     CAPTURE(size);
     CAPTURE(print(kernel));

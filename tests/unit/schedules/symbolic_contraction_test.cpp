@@ -46,6 +46,15 @@ TEST_CASE("products of attention with a scale and a mask, and with an expensive 
   }
 }
 
+TEST_CASE("accesses of wide register tiles are proved to be in range") {
+  for (const TensorFunction& f : {product(2, s, 12, s), product(2, s, s, 40), product(n, s, s, s)}) {
+    const std::string text = print(schedule({f, {false, false}, {{}, {}, {}}, {avx512}}).variants[0]);
+    CHECK(text.find("unrolled v in 2") != std::string::npos);
+    CHECK(text.find(" else ") == std::string::npos);
+    CHECK(text.find(" and ") == std::string::npos);
+  }
+}
+
 TEST_CASE("kernels of p.v and of q.k: tiles of rows and of vectors, and the rest") {
   auto text = [](const TensorFunction& f) {
     Machine machine{.vector_bytes = 32, .vector_registers = 8};
