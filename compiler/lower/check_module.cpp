@@ -5,6 +5,7 @@
 #include <set>
 
 #include "relay/input_dims.h"
+#include "relay/operator.h"
 
 namespace dlcc::lower {
 namespace {
@@ -97,6 +98,21 @@ class Checker {
 
 namespace {
 
+void add_size(const Dim& d, std::vector<Dim>& sizes) {
+  if (!std::ranges::count(sizes, d)) sizes.push_back(d);
+}
+
+// The sizes, each less 1, that must be at least 1 for a call of an operator.
+void add_positive_sizes(const relay::Module& module, const relay::Binding& b, std::vector<Dim>& sizes) {
+  const auto* call = std::get_if<relay::Call>(&b.op);
+  const auto* ref = call ? std::get_if<relay::OperatorRef>(&call->callee) : nullptr;
+  if (!ref || !ref->op->positive_sizes) return;
+  relay::Operands operands;
+  for (const relay::Atom& a : call->args) operands.push_back(*relay::as<relay::TensorType>(relay::type_of(module, a)));
+  for (const Dim& d : ref->op->positive_sizes(call->attrs, operands))
+    if (!provably_le(1, d)) add_size(d - Dim(1), sizes);
+}
+
 // Symbols and numbers of elements are checked in any case. A number of elements hides a size only if another one is 0.
 bool is_doubtful(const Dim& d, const Shape& shape) {
   const std::vector<Symbol> symbols = d.symbols();
@@ -105,14 +121,15 @@ bool is_doubtful(const Dim& d, const Shape& shape) {
   return !d.is_constant() && (!provably_le(0, d) || (may_be_hidden && !provably_le(d, tensor::most_elements)));
 }
 
-void add_doubtful_sizes(const relay::Block& block, std::vector<Dim>& sizes) {
+void add_doubtful_sizes(const relay::Module& module, const relay::Block& block, std::vector<Dim>& sizes) {
   for (const relay::Binding& b : block.bindings) {
+    add_positive_sizes(module, b, sizes);
     relay::for_each_field(b.var->type, [&](const relay::Type& field) {
       if (const auto* t = relay::as<relay::TensorType>(field))
         for (const Dim& d : t->shape)
-          if (is_doubtful(d, t->shape) && !std::ranges::count(sizes, d)) sizes.push_back(d);
+          if (is_doubtful(d, t->shape) && !std::ranges::count(sizes, d - Dim(1))) add_size(d, sizes);
     });
-    relay::for_each_block(b.op, [&](const relay::Block& inner) { add_doubtful_sizes(inner, sizes); });
+    relay::for_each_block(b.op, [&](const relay::Block& inner) { add_doubtful_sizes(module, inner, sizes); });
   }
 }
 
@@ -121,7 +138,7 @@ void add_doubtful_sizes(const relay::Block& block, std::vector<Dim>& sizes) {
 std::vector<Dim> doubtful_sizes(const relay::Module& module) {
   std::vector<Dim> sizes;
   if (auto main = module.functions.find("main"); main != module.functions.end())
-    add_doubtful_sizes(main->second.body, sizes);
+    add_doubtful_sizes(module, main->second.body, sizes);
   return sizes;
 }
 

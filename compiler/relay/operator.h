@@ -84,6 +84,8 @@ struct OperatorSpec {
   // Instead of `compute` if there are `values`: the definition for a result of this shape. It requires that operands of
   // unknown value give that shape (status shape_mismatch).
   std::function<tensor::TensorFunction(const A&, const Operands&, const Shape& result)> compute_as = {};
+  // Sizes that must be at least 1 in every run, such as the number of windows along an axis.
+  std::function<std::vector<Dim>(const A&, const Operands&)> positive_sizes = {};
   double tolerance = 0;  // accuracy class: largest relative error of float32 code against float64; 0 means correctly
                          // rounded apart from the order of sums
 };
@@ -118,6 +120,8 @@ struct Operator {
   // The definition for a result of type `result`, which has numbers where `type` gives unknown sizes: the definition
   // requires that the operands lead to them.
   std::function<tensor::TensorFunction(const Attrs&, const Operands&, const Type& result)> compute_as;
+  // Sizes that must be at least 1 in every run; null if there are none. `type` succeeded for the operands.
+  std::function<std::vector<Dim>(const Attrs&, const Operands&)> positive_sizes;
 };
 
 class OperatorTable {
@@ -177,6 +181,10 @@ void OperatorTable::add(OperatorSpec<A> spec) {
     return a;
   };
   op.read = [read](const Attrs& attrs) { return std::any(read(attrs, false)); };
+  if (spec.positive_sizes)
+    op.positive_sizes = [read, given, sizes = spec.positive_sizes](const Attrs& attrs, const Operands& in) {
+      return sizes(read(attrs, given(in)), in);
+    };
   op.type = [parse, given, type = spec.type](const Attrs& attrs, const Operands& in) -> TypeResult {
     A a;
     if (auto error = parse(attrs, a, given(in))) return *error;

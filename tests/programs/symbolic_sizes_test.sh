@@ -78,14 +78,26 @@ grep -q -- '--size n=65: the size must be in \[1, 64\]' err.txt || fail "$(cat e
 
 # Sizes of 0: a recurrent layer without time steps, without a batch, without both.
 python3 - <<'END'
-import os
 import struct
 
-for s, b in (0, 2), (3, 0), (0, 0), (3, 2):
-    header = repr({"descr": "<f4", "fortran_order": False, "shape": (s, b, 4)}).ljust(117) + "\n"
-    with open(f"x_{s}_{b}.npy", "wb") as file:
+
+def halves(name, *shape):
+    """Writes a tensor whose elements are 0.5."""
+    header = repr({"descr": "<f4", "fortran_order": False, "shape": shape}).ljust(117) + "\n"
+    count = 1
+    for size in shape:
+        count *= size
+    with open(name + ".npy", "wb") as file:
         file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        file.write(struct.pack("<f", 0.5) * (s * b * 4))
+        file.write(struct.pack("<f", 0.5) * count)
+
+
+for s, b in (0, 2), (3, 0), (0, 0), (3, 2):
+    halves(f"x_{s}_{b}", s, b, 4)
+for rows in 0, 1, 3:
+    halves(f"rows_{rows}", rows, 4)
+for pixels in 2, 4, 5:
+    halves(f"image_{pixels}", 1, 1, pixels, 5)
 END
 for dims in "--dim s=0.. --dim b=0.." "--dim s=0..3 --dim b=0..2"; do
   for at in 0_2 3_0 0_0 3_2; do
@@ -94,5 +106,27 @@ for dims in "--dim s=0.. --dim b=0.." "--dim s=0..3 --dim b=0..2"; do
     grep -q "^output0 float32 ($shape, 4)" out.txt || fail "$dims: $(cat out.txt)"
     grep -q "^output1 float32 (${shape#*, }, 4)" out.txt || fail "$dims: $(cat out.txt)"
     [ $at != 0_2 ] || grep -q "^output1 float32 (2, 4): 1 1 1 1 1 1 1 1$" out.txt || fail "$dims: $(cat out.txt)"
+  done
+done
+
+# Two sizes that broadcast to each other, also to no rows.
+echo 'def @main(%x: Tensor[(a, 4), float32], %y: Tensor[(b, 4), float32]) { %x + %y }' >sum.rly
+for dims in "--dim a=0.. --dim b=0.." "--dim a=0..4 --dim b=0..3"; do
+  for rows in "0 1 0" "1 0 0" "0 0 0" "1 3 3" "3 1 3" "3 3 3"; do
+    read -r a b sum <<<"$rows"
+    expect_status 0 run sum.rly $dims --input rows_$a.npy --input rows_$b.npy
+    grep -q "^output0 float32 ($sum, 4):$([ $sum = 0 ] || echo ' 1 1 1 1')" out.txt || fail "$rows: $(cat out.txt)"
+  done
+  expect_status 1 run sum.rly $dims --input rows_0.npy --input rows_3.npy
+  grep -q "status 7" err.txt || fail "$(cat err.txt)"
+done
+
+# A window that is larger than the image is refused before anything runs.
+for operator in "nn.conv2d(%x, ones(shape=[1, 1, 5, 5], dtype=\"float32\"))" "nn.max_pool2d(%x, pool_size=[5, 5])"; do
+  echo "def @main(%x: Tensor[(1, 1, h, 5), float32]) { $operator }" >window.rly
+  expect_status 0 run window.rly --input image_5.npy
+  for pixels in 2 4; do
+    expect_status 1 run window.rly --input image_$pixels.npy
+    grep -q "status 8" err.txt || fail "$operator: $(cat err.txt)"
   done
 done

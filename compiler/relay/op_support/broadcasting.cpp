@@ -1,9 +1,16 @@
 // Shapes and indices of broadcast operands.
 #include "relay/op_support/broadcasting.h"
 
+#include <algorithm>
+
 namespace dlcc::relay {
 
 namespace {
+
+// Whether the size follows from sizes with names, those of the inputs.
+bool is_given(const Dim& d) {
+  return std::ranges::none_of(d.symbols(), [](const Symbol& s) { return s.name.starts_with('?'); });
+}
 
 // The size of the result for operands of two sizes; empty if they cannot be broadcast.
 std::optional<Dim> broadcast(const Dim& a, const Dim& b) {
@@ -15,8 +22,9 @@ std::optional<Dim> broadcast(const Dim& a, const Dim& b) {
   if (a.is_constant() && b.is_constant()) return std::nullopt;
   if (above_one(a)) return a;
   if (above_one(b)) return b;
-  const bool never_empty = provably_le(one, a) && provably_le(one, b);
-  return never_empty ? max(a, b) : unknown_dim();
+  // The larger size, or 0 if one of them is 0: then the other one is 0 or 1.
+  const Dim size = max(a, b) * min(one, a) * min(one, b);
+  return is_given(size) ? size : unknown_dim();
 }
 
 }  // namespace

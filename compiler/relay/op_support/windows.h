@@ -21,7 +21,7 @@ Checked<std::vector<Window>> make_windows(const std::vector<int64_t>& size, cons
                                           const std::vector<int64_t>& dilation, const std::vector<int64_t>& padding);
 
 // The number of windows along an axis of `extent` elements. With `ceil`, also windows that end beyond the padding but
-// begin within it.
+// begin within it. An error if there is none for any size; else the operator has it among its positive_sizes.
 Checked<Dim> window_count(const Dim& extent, const Window&, bool ceil, int axis);
 
 // Whether all taps of all windows read inside the data.

@@ -47,6 +47,12 @@ TensorFunction define(const ArgReduceAttrs& a, const Operands& in, bool largest)
   return d.finish();
 }
 
+// The number of elements among which each position is found.
+std::vector<Dim> searched_count(const ArgReduceAttrs& a, const Operands& in) {
+  const Shape& data = in[0].shape;
+  return {product(extents_of(data, reduced_axes(a.axis, a.exclude, static_cast<int>(data.size()))))};
+}
+
 }  // namespace
 
 void arg_reductions(OperatorTable& table) {
@@ -64,6 +70,7 @@ void arg_reductions(OperatorTable& table) {
       .arguments = {"data"},
       .type = type_of_arg_reduction,
       .compute = [](const A& a, const Operands& in) { return define(a, in, true); },
+      .positive_sizes = searched_count,
   });
   table.add<A>({
       .name = "argmin",
@@ -72,6 +79,7 @@ void arg_reductions(OperatorTable& table) {
       .arguments = {"data"},
       .type = type_of_arg_reduction,
       .compute = [](const A& a, const Operands& in) { return define(a, in, false); },
+      .positive_sizes = searched_count,
   });
 }
 

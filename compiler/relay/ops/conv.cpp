@@ -120,6 +120,11 @@ void add_conv(OperatorTable& table, int rank) {
       .arguments = {"data", "weight"},
       .type = [rank](const A& a, const Operands& in) { return type_of_conv(a, in, rank); },
       .compute = [rank, name](const A& a, const Operands& in) { return define_conv(a, in, rank, name); },
+      .positive_sizes =
+          [rank](const A& a, const Operands& in) {
+            const TypeResult type = type_of_conv(a, in, rank);
+            return Shape(shape_in(type).begin() + 2, shape_in(type).end());
+          },
   });
 }
 

@@ -10,11 +10,15 @@ struct GlobalPoolAttrs {
   std::string layout = "NCHW", out_layout;
 };
 
+Shape pixels_of(const GlobalPoolAttrs&, const Operands& in) { return {in[0].shape[2], in[0].shape[3]}; }
+
 TypeResult type_of_global_pool(const GlobalPoolAttrs& a, const Operands& in) {
   if (auto e = first_of({check_type(in[0], "data", types::real), check_rank(in[0], "data", 4),
                          check_layout("layout", a.layout, "NCHW"),
                          check_layout("out_layout", a.out_layout.empty() ? a.layout : a.out_layout, "NCHW")}))
     return *e;
+  for (const Dim& size : pixels_of(a, in))
+    if (provably_lt(size, 1)) return shape_error(fmt::format("data of shape {} has no pixel", str(in[0].shape)));
   return tensor_result({in[0].shape[0], in[0].shape[1], 1, 1}, in[0].dtype);
 }
 
@@ -53,6 +57,7 @@ void global_pool(OperatorTable& table) {
       .arguments = {"data"},
       .type = type_of_global_pool,
       .compute = define_global_max_pool,
+      .positive_sizes = pixels_of,
   });
   table.add<GlobalPoolAttrs>({
       .name = "nn.global_avg_pool2d",
@@ -61,6 +66,7 @@ void global_pool(OperatorTable& table) {
       .arguments = {"data"},
       .type = type_of_global_pool,
       .compute = define_global_avg_pool,
+      .positive_sizes = pixels_of,
   });
 }
 

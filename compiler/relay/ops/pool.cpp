@@ -75,6 +75,11 @@ TypeResult type_of_pool(const PoolAttrs& a, const Operands& in, int rank, DType 
   return tensor_result(std::get<Shape>(shape), type);
 }
 
+Shape window_counts(const PoolAttrs& a, const Operands& in) {
+  const Shape shape = std::get<Pooling>(analyse(a, in[0].shape)).shape;
+  return {shape.begin() + 2, shape.end()};
+}
+
 Shape taps_of(const Pooling& p) {
   Shape taps;
   for (const Window& w : p.windows) taps.push_back(w.size);
@@ -183,6 +188,7 @@ void add_pools(OperatorTable& table, int rank) {
       .arguments = {"data"},
       .type = type,
       .compute = [max_name](const A& a, const Operands& in) { return define_max_pool(a, in, max_name); },
+      .positive_sizes = window_counts,
   });
   auto fields = common_fields();
   fields.push_back({"count_include_pad", &A::count_include_pad, "divide by the number of taps in data and padding"});
@@ -194,6 +200,7 @@ void add_pools(OperatorTable& table, int rank) {
       .arguments = {"data"},
       .type = type,
       .compute = [avg_name](const A& a, const Operands& in) { return define_avg_pool(a, in, avg_name); },
+      .positive_sizes = window_counts,
   });
 }
 
@@ -214,6 +221,7 @@ void add_max_pool_indices(OperatorTable& table) {
         return type_of_pool(a, in, 0, dtype::i64);
       },
       .compute = [](const A& a, const Operands& in) { return define_max_pool_indices(a, in); },
+      .positive_sizes = window_counts,
   });
 }
 

@@ -41,4 +41,27 @@ TEST_CASE("sizes follow from those of the inputs, in tuples too") {
         std::string::npos);
 }
 
+TEST_CASE("sizes that a run must check") {
+  auto sizes = [](const std::string& result, std::string dims) {
+    Diagnostics d;
+    frontends::ImportOptions options{.dims = {{"h", {}}, {"n", {}}}, .file = "m.rly"};
+    options.dims["n"].low = 0;
+    auto module = frontends::import_relay(
+        "def @main(%x: Tensor[(n, 3, h, 9), float32], %w: Tensor[(2, 3, 5, 5), float32]) { " + result + " }", options,
+        d);
+    REQUIRE_MESSAGE(module, d.str());
+    CHECK_MESSAGE(str(doubtful_sizes(*module)) == dims, result);
+  };
+  sizes("nn.relu(%x)", "()");
+  sizes("nn.conv2d(%x, %w)", "(h - 5)");
+  sizes("nn.conv2d(%x, %w, strides=[2, 2], padding=[1, 1])", "(floor_div(h + 1, 2) - 2)");
+  sizes("nn.conv2d(%x, %w, padding=[2, 2])", "()");
+  sizes("nn.max_pool2d(%x, pool_size=[3, 3])", "(h - 3)");
+  sizes("nn.avg_pool2d(%x, pool_size=[3, 3], strides=[2, 2], ceil_mode=True)", "(floor_div(h, 2) - 1)");
+  sizes("nn.global_avg_pool2d(%x)", "()");
+  sizes("nn.global_max_pool2d(transpose(%x, axes=[1, 2, 0, 3]))", "(n - 1)");
+  sizes("argmax(%x, axis=[0])", "(n - 1)");
+  sizes("argmin(%x, axis=[1])", "()");
+}
+
 }  // namespace dlcc::lower

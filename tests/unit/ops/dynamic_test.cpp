@@ -232,12 +232,22 @@ TEST_CASE("reductions by an operand") {
   CHECK(typed("sum", {}, f32({n, 4}), {-1}) == "Tensor[(n), float32] axis=[-1]");
 }
 
+static Dim broadcast_size(const Dim& a, const Dim& b) {
+  return as<TensorType>(std::get<Type>(op("add")->type({}, {f32({a}), f32({b})})))->shape[0];
+}
+
 TEST_CASE("broadcasting of sizes that may be 1") {
   auto sum = [](const Dim& a, const Dim& b) { return type_of("add", {}, {f32({a}), f32({b})}); };
   CHECK(sum(n, 1) == "Tensor[(n), float32]");
   CHECK(sum(n, 7) == "Tensor[(7), float32]");
   CHECK(sum(n, m) == "Tensor[(max(m, n)), float32]");
   CHECK(sum(unknown, m) == "Tensor[(?), float32]");
+  const Dim a = Dim::symbol({"a", 0}), b = Dim::symbol({"b", 0});
+  CHECK(sum(a, n) == "Tensor[(min(a, 1) * max(a, n)), float32]");
+  const Dim both = broadcast_size(a, b);
+  for (const auto& [x, y, size] :
+       {std::array{0, 0, 0}, {0, 1, 0}, {1, 0, 0}, {1, 1, 1}, {1, 4, 4}, {4, 1, 4}, {4, 4, 4}})
+    CHECK(both.evaluate({{"a", x}, {"b", y}}) == size);
   CHECK(sum(n + 1, n + 2).starts_with("shapes (n + 1) and (n + 2) cannot be broadcast"));
   tensor::TensorFunction f = op("add")->compute({}, {f32({n}), f32({m})});
   REQUIRE(f.stages[0].requirements.size() == 2);

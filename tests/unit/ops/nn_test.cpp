@@ -77,6 +77,13 @@ TEST_CASE("type relation of convolutions") {
         "shape-mismatch: 4 output channels cannot be divided into 3 groups");
   CHECK(error_of("nn.conv2d", {}, {f32({1, 3, 2, 2}), f32({4, 3, 3, 3})})
             .starts_with("shape-mismatch: the window reaches over 3"));
+  CHECK(error_of("nn.conv2d", {}, {f32({1, 3, Dim::symbol({"h", 1, 2}), 9}), f32({4, 3, 3, 3})})
+            .starts_with("shape-mismatch: the window reaches over 3 elements of spatial axis 0, but the padded data"));
+  const Attrs two_by_two = {{"pool_size", list({3, 3})}, {"strides", list({2, 2})}, {"ceil_mode", true}};
+  CHECK(type_of("nn.max_pool2d", two_by_two, {f32({1, 3, 2, 5})}) == "Tensor[(1, 3, 1, 2), float32]");
+  CHECK(error_of("nn.max_pool2d", two_by_two, {f32({1, 3, 1, 5})}).starts_with("shape-mismatch: the window reaches"));
+  CHECK(error_of("nn.global_max_pool2d", {}, {f32({1, 3, 0, 5})}) ==
+        "shape-mismatch: data of shape (1, 3, 0, 5) has no pixel");
   CHECK(error_of("nn.conv2d", {{"padding", list({1, 1, 1})}}, good) ==
         "bad-attribute: padding must have 1, 2 or 4 numbers, found 3");
   CHECK(error_of("nn.conv2d", {{"padding", list({-1})}}, good)
