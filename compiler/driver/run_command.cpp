@@ -45,21 +45,19 @@ std::optional<size_t> find_tensor(const std::string& text, size_t position,
   return std::nullopt;
 }
 
-std::optional<std::vector<Constant>> read_inputs_of_archive(const std::string& path,
-                                                            const std::vector<emit::TensorInterface>& tensors,
+std::optional<std::vector<Constant>> read_inputs_of_archive(const std::string& path, const emit::Interface& interface,
                                                             Diagnostics& diagnostics) {
-  auto values = read_archive(path, tensors, "input", diagnostics);
-  for (size_t k = 0; values && k < tensors.size(); ++k)
-    fits((*values)[k], tensors[k], "input", {.file = path}, diagnostics);
+  auto values = read_archive(path, interface.inputs, "input", diagnostics);
+  for (size_t k = 0; values && k < values->size(); ++k) fits((*values)[k], interface, k, {.file = path}, diagnostics);
   return diagnostics.has_errors() ? std::nullopt : std::move(values);
 }
 
 // Reads the tensors of the --input options, in the model's order. Empty, with a diagnostic for each tensor that is
 // missing or has another type or shape.
 std::optional<std::vector<Constant>> read_inputs(const std::vector<std::string>& options,
-                                                 const std::vector<emit::TensorInterface>& tensors,
-                                                 Diagnostics& diagnostics) {
-  if (options.size() == 1 && is_archive(options[0])) return read_inputs_of_archive(options[0], tensors, diagnostics);
+                                                 const emit::Interface& interface, Diagnostics& diagnostics) {
+  const std::vector<emit::TensorInterface>& tensors = interface.inputs;
+  if (options.size() == 1 && is_archive(options[0])) return read_inputs_of_archive(options[0], interface, diagnostics);
   std::vector<std::optional<Constant>> given(tensors.size());
   for (size_t k = 0; k < options.size(); ++k) {
     std::string file;
@@ -71,7 +69,7 @@ std::optional<std::vector<Constant>> read_inputs(const std::vector<std::string>&
       continue;
     }
     given[*at] = read_tensor(file, diagnostics);
-    if (given[*at]) fits(*given[*at], tensors[*at], "input", {.file = file}, diagnostics);
+    if (given[*at]) fits(*given[*at], interface, *at, {.file = file}, diagnostics);
   }
   if (diagnostics.has_errors()) return std::nullopt;
   std::vector<Constant> values;
@@ -157,7 +155,7 @@ int run_command(CommandLine& line) {
   if (!planned) return report(diagnostics, line.reporting());
   const emit::Interface& interface = planned->interface;
   auto wanted = find_outputs(outputs, interface, diagnostics);
-  auto values = read_inputs(inputs, interface.inputs, diagnostics);
+  auto values = read_inputs(inputs, interface, diagnostics);
   std::set<std::string> read = compiler.files();
   for (const std::string& input : inputs) read.insert(file_of(input));
   std::vector<std::string> written;

@@ -74,7 +74,7 @@ int verify_all_layers(Compiler& compiler, const Verifiable& model, const std::ve
   bool all_ok = true;
   for (const std::string& path : data_sets) {
     auto data = read_data_set(path, interface, diagnostics);
-    all_ok &= data && fits(data->inputs, interface.inputs, "input", diagnostics) &&
+    all_ok &= data && fits(data->inputs, interface, diagnostics) &&
               verify_layers(compiler, model.fused, data->inputs, tolerance, diagnostics);
   }
   return report(diagnostics, reporting) == 0 && all_ok ? 0 : 1;

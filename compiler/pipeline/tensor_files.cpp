@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "frontends/onnx/tensor_proto.h"
+#include "shape/caller_sizes.h"
 #include "support/file_kind.h"
 #include "support/files.h"
 #include "support/float_formats.h"
@@ -105,22 +106,24 @@ std::optional<DataSet> read_data_set(const std::string& path, const emit::Interf
   return DataSet{std::move(*inputs), std::move(*outputs)};
 }
 
-bool fits(const Constant& t, const emit::TensorInterface& wanted, const char* what, const SourceLocation& location,
+bool fits(const Constant& t, const emit::Interface& interface, size_t input, const SourceLocation& location,
           Diagnostics& diagnostics) {
+  const emit::TensorInterface& wanted = interface.inputs[input];
   const bool same_shape = std::ranges::equal(t.shape(), wanted.shape, [](int64_t size, const Dim& d) {
     return !d.is_constant() || d.value() == size;  // run_object() finds the symbols' values
   });
   if (t.dtype() == wanted.type && same_shape) return true;
+  Shape shape = wanted.shape;
+  for (Dim& d : shape) d = in_caller_sizes(d, interface.input_dims());
   diagnostics.error(DiagnosticId::bad_data, location,
-                    fmt::format("{} '{}' is {} {}, the model has {} {}", what, wanted.name, name(t.dtype()),
-                                str(shape_of(t.shape())), name(wanted.type), str(wanted.shape)));
+                    fmt::format("input '{}' is {} {}, the model has {} {}", wanted.name, name(t.dtype()),
+                                str(shape_of(t.shape())), name(wanted.type), str(shape)));
   return false;
 }
 
-bool fits(const std::vector<Constant>& tensors, const std::vector<emit::TensorInterface>& interface, const char* what,
-          Diagnostics& diagnostics) {
+bool fits(const std::vector<Constant>& inputs, const emit::Interface& interface, Diagnostics& diagnostics) {
   bool ok = true;
-  for (size_t k = 0; k < tensors.size(); ++k) ok &= fits(tensors[k], interface[k], what, {}, diagnostics);
+  for (size_t k = 0; k < inputs.size(); ++k) ok &= fits(inputs[k], interface, k, {}, diagnostics);
   return ok;
 }
 

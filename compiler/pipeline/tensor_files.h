@@ -34,11 +34,11 @@ std::optional<std::vector<Constant>> read_archive(const std::string& path, const
 // The file of input K of a data set in a folder: input_K.npy if it exists, else input_K.pb.
 std::string input_file(const std::string& folder, size_t k);
 
-// Whether a tensor has the type and shape of the interface; reports it otherwise. `what` is "input" or "output".
-bool fits(const Constant&, const emit::TensorInterface&, const char* what, const SourceLocation&, Diagnostics&);
+// Whether a tensor has the type of an input, and its shape as far as it is known; reports it otherwise.
+bool fits(const Constant&, const emit::Interface&, size_t input, const SourceLocation&, Diagnostics&);
 
-// The same for all inputs or all outputs.
-bool fits(const std::vector<Constant>&, const std::vector<emit::TensorInterface>&, const char* what, Diagnostics&);
+// The same for all inputs.
+bool fits(const std::vector<Constant>& inputs, const emit::Interface&, Diagnostics&);
 
 // Standard normal numbers, or integers in [0, 9) for integer types, from a seed.
 Constant random_tensor(const emit::TensorInterface&, uint64_t seed);

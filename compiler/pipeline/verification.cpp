@@ -106,7 +106,7 @@ Verdict verify_data_set(const std::string& path, const Engine& engine, const emi
   Diagnostics problems;
   auto data = read_data_set(path, interface, problems);
   std::optional<std::vector<Constant>> got;
-  if (data && fits(data->inputs, interface.inputs, "input", problems)) got = engine(data->inputs, problems);
+  if (data && fits(data->inputs, interface, problems)) got = engine(data->inputs, problems);
   if (!got) {
     for (const Diagnostic& d : problems.list()) diagnostics.add(d);
     return {.what = errors_in_one_line(problems)};

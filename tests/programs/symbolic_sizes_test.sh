@@ -109,6 +109,10 @@ for dims in "--dim s=0.. --dim b=0.." "--dim s=0..3 --dim b=0..2"; do
   done
 done
 
+# The message about another shape has the sizes as the caller gives them.
+expect_status 1 run "$net" "${sizes[@]}" --input small/input_0.npy --input x_3_2.npy
+grep -q "input 'w' is float32 (3, 2, 4), the model has float32 (m, 16)$" err.txt || fail "$(cat err.txt)"
+
 # Two sizes that broadcast to each other, also to no rows.
 echo 'def @main(%x: Tensor[(a, 4), float32], %y: Tensor[(b, 4), float32]) { %x + %y }' >sum.rly
 for dims in "--dim a=0.. --dim b=0.." "--dim a=0..4 --dim b=0..3"; do
