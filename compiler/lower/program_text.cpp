@@ -1,6 +1,8 @@
 #include "lower/program_text.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "tensor/print_expr.h"
 #include "tensor/text.h"
@@ -24,32 +26,45 @@ const char* storage_name(Storage s) {
   DLCC_UNREACHABLE("storage {}", static_cast<int>(s));
 }
 
-const char* access_name(tensor::Access a) {
-  switch (a) {
-    case tensor::Access::read:
-      return "read";
-    case tensor::Access::write:
-      return "write";
-    case tensor::Access::scratch:
-      return "scratch";
+// The alignment of a value that the text does not name; 0: it always does.
+int64_t usual_alignment(const Value& v) {
+  if (v.storage == Storage::temporary) return 0;
+  return v.storage == Storage::constant ? tensor::storage_alignment : std::max(1, bits(v.type) / 8);
+}
+
+// A name for people, behind the text of its line.
+std::string note(std::string name) {
+  for (char& c : name)
+    if (c == '\n' || c == '\r') c = ' ';
+  return "  # " + name;
+}
+
+// The names of the kernels, each different from the others.
+std::vector<std::string> unique_names(const std::vector<KernelVariants>& kernels) {
+  std::vector<std::string> names;
+  std::set<std::string> used;
+  for (const KernelVariants& k : kernels) {
+    std::string name = k.name;
+    for (int n = 1; !used.insert(name).second; ++n) name = fmt::format("{}.{}", k.name, n);
+    names.push_back(std::move(name));
   }
-  DLCC_UNREACHABLE("access {}", static_cast<int>(a));
+  return names;
 }
 
 class Printer {
  public:
-  Printer(const Program& program, const StoragePlan* plan) : program_(program), plan_(plan) {}
+  Printer(const Program& program, const StoragePlan* plan)
+      : program_(program), plan_(plan), kernels_(unique_names(program.kernels)) {}
 
   void print_program() {
     for (const InputDim& d : program_.dims) size(d);
     for (size_t v = 0; v < program_.values.size(); ++v) value(v);
-    if (plan_)
-      for (size_t b = 0; b < plan_->blocks.size(); ++b) block(b);
-    for (const Dim& d : program_.checked_sizes)
-      line(0, fmt::format("require 0 <= {} <= 2^40 : {}", d.str(),
-                          tensor::text_of(tensor::Status::dimension_out_of_range)));
+    if (plan_) arena();
+    for (const Dim& d : program_.checked_sizes) line(0, fmt::format("check 0 <= {} <= 2^40", dim(d)));
     for (const Require& r : program_.requirements) print(r, 0);
-    for (const KernelVariants& kernel : program_.kernels) signature(kernel);
+    for (size_t k = 0; k < kernels_.size(); ++k)
+      if (!program_.kernels[k].variants.empty())
+        line(0, tensor::print_signature(renamed(program_.kernels[k].variants[0], k)));
     result_.run_line = next_line();
     text_ += "run {\n";
     region(program_.body, 1);
@@ -57,12 +72,12 @@ class Printer {
   }
 
   void print_kernels() {
-    for (const KernelVariants& kernel : program_.kernels) {
+    for (size_t k = 0; k < kernels_.size(); ++k) {
       std::vector<KernelText>& variants = result_.kernels.emplace_back();
-      for (const tensor::Kernel& variant : kernel.variants) {
+      for (const tensor::Kernel& variant : program_.kernels[k].variants) {
         text_ += "\n";
         KernelText& printed = variants.emplace_back(next_line());
-        text_ += tensor::print(variant, printed.line, printed.statements);
+        text_ += tensor::print(renamed(variant, k), printed.line, printed.statements);
       }
     }
   }
@@ -79,18 +94,38 @@ class Printer {
     return lines_ + 1;
   }
 
-  // size h_by_32 in [1, 32]: 'h' / 32
+  tensor::Kernel renamed(tensor::Kernel kernel, size_t index) const {
+    kernel.name = kernels_[index];
+    return kernel;
+  }
+
+  // size h_by_32 in [1, 32], times 32, typically 224  # 'h'
   void size(const InputDim& d) {
-    text_ += fmt::format("size {} in [{}, {}]", names_.of(scalar_of(d.symbol)), d.symbol.low,
+    const std::string symbol = names_.of(scalar_of(d.symbol));
+    if (symbol != d.symbol.name) renamed_.emplace(d.symbol.name, Dim::symbol({symbol, d.symbol.low, d.symbol.high}));
+    text_ += fmt::format("size {} in [{}, {}]", symbol, d.symbol.low,
                          d.is_bounded() ? std::to_string(d.symbol.high) : "unbounded");
-    if (d.multiple != 1) text_ += fmt::format(": '{}' / {}", d.name, d.multiple);
+    if (d.multiple != 1) text_ += fmt::format(", times {}", d.multiple);
+    if (d.typical != 0) text_ += fmt::format(", typically {}", d.typical);
+    if (d.name != symbol) text_ += note("'" + d.name + "'");
     text_ += '\n';
+  }
+
+  // A dim with its symbols under their names in this text.
+  std::string dim(const Dim& d) const { return (renamed_.empty() ? d : d.substitute(renamed_)).str(); }
+
+  // arena 640 bytes, align 64
+  void arena() {
+    line(0, fmt::format("arena {}, align {}",
+                        plan_->is_stacked() ? "stacked" : fmt::format("{} bytes", plan_->arena_bytes),
+                        plan_->arena_alignment));
+    for (size_t b = 0; b < plan_->blocks.size(); ++b) block(b);
   }
 
   // block 2 = 4 * n bytes, align 64, above 0, 1
   void block(size_t index) {
     const StackedBlock& b = plan_->blocks[index];
-    text_ += fmt::format("block {} = {} bytes, align {}", index, b.bytes.str(), b.alignment);
+    text_ += fmt::format("block {} = {} bytes, align {}", index, dim(b.bytes), b.alignment);
     if (!b.below.empty()) text_ += fmt::format(", above {}", fmt::join(b.below, ", "));
     text_ += '\n';
   }
@@ -106,26 +141,15 @@ class Printer {
       text_ += fmt::format(" {}", value.index);
     }
     std::string shape;
-    for (const Dim& d : value.shape) append(shape, d.str());
-    text_ += fmt::format(" {}[{}], {} bytes", name(value.type), shape, value.bytes.str());
-    if (value.storage == Storage::temporary) text_ += fmt::format(", align {}", value.alignment);
+    for (const Dim& d : value.shape) append(shape, dim(d));
+    text_ += fmt::format(" {}[{}], {} bytes", name(value.type), shape, dim(value.bytes));
+    if (value.alignment != usual_alignment(value)) text_ += fmt::format(", align {}", value.alignment);
     if (plan_ && plan_->is_stacked() && plan_->block_of[v] >= 0)
       text_ += fmt::format(", block {}", plan_->block_of[v]);
     else if (plan_ && plan_->offsets[v] >= 0)
       text_ += fmt::format(", at {}", plan_->offsets[v]);
-    if (!value.name.empty()) text_ += fmt::format("  # '{}'", value.name);
+    if (!value.name.empty()) text_ += note("'" + value.name + "'");
     text_ += '\n';
-  }
-
-  // kernel conv1(read x, read w, write y, n)
-  void signature(const KernelVariants& kernel) {
-    std::vector<std::string> params;
-    if (!kernel.variants.empty())
-      for (const tensor::Parameter& p : kernel.variants[0].params)
-        params.push_back(fmt::format("{} {}", access_name(p.access), p.buffer->name));
-    if (!kernel.variants.empty())
-      for (const tensor::Var& v : kernel.variants[0].scalars) params.push_back(v->name);
-    text_ += fmt::format("kernel {}({})\n", kernel.name, fmt::join(params, ", "));
   }
 
   void region(const Region& region, int depth) {
@@ -137,15 +161,19 @@ class Printer {
 
   void line(int depth, const std::string& text) { text_ += std::string(2 * depth, ' ') + text + '\n'; }
 
-  // conv1(%0, %1, %2), %2 may replace %0  # conv/Conv
+  // @conv1(%0, %1, %2), %2 may replace %0  # conv/Conv
   void print(const Invoke& call, int depth) {
     std::vector<std::string> operands;
     for (ValueId v : call.operands) operands.push_back(fmt::format("%{}", v));
     for (const tensor::Expr& e : call.scalars) operands.push_back(names_.expr(e));
-    std::string text = fmt::format("{}({})", program_.kernels.at(call.kernel).name, fmt::join(operands, ", "));
+    std::string text = fmt::format("{}({})", tensor::quoted_name(kernels_.at(call.kernel)), fmt::join(operands, ", "));
+    auto operand = [&](int k) {  // by its value if no other operand has that
+      const bool once = std::ranges::count(call.operands, call.operands.at(k)) == 1;
+      return once ? operands[k] : fmt::format("operand {}", k);
+    };
     for (const auto& [written, read] : call.in_place)
-      text += fmt::format(", {} may replace {}", operands.at(written), operands.at(read));
-    if (!call.node.empty()) text += fmt::format("  # {}", call.node);
+      text += fmt::format(", {} may replace {}", operand(written), operand(read));
+    if (!call.node.empty()) text += note(call.node);
     line(depth, text);
   }
   void print(const Copy& copy, int depth) { line(depth, fmt::format("copy(%{}, %{})", copy.from, copy.to)); }
@@ -200,7 +228,9 @@ class Printer {
 
   const Program& program_;
   const StoragePlan* plan_;
-  tensor::ExprPrinter names_;  // of scalars
+  const std::vector<std::string> kernels_;  // their names in the text
+  tensor::ExprPrinter names_;               // of scalars
+  std::map<std::string, Dim> renamed_;      // symbols whose names are no identifiers
   std::string text_;
   size_t counted_ = 0;  // characters of text_ that have been counted
   int lines_ = 0;       // their number of lines

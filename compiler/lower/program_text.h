@@ -1,4 +1,5 @@
-// A lowered program as text: its values, the signatures of its kernels and the control flow of the run function.
+// A lowered program as text: its sizes, its values, the signatures of its kernels and the control flow of the run
+// function. lower/parse_program.h reads it.
 #pragma once
 
 #include <string>

@@ -3,6 +3,8 @@
 // Values
 //   * A view's base exists and is no view. A view that begins at a scalar has a positive stride.
 //   * Sizes, and requirements on them, are over the symbols of the program's dims, which are distinct.
+// Kernels
+//   * The scalar parameters that are symbols are the last ones, in the order of their names.
 // Steps
 //   * Values and kernels that a step names exist. A call has one operand for each parameter of the kernel.
 //   * A call has one scalar for each scalar parameter, of its type, for all variants of the kernel.
@@ -35,6 +37,8 @@ class Verifier {
     for (const Dim& d : program_.checked_sizes) check_symbols("a checked size", d);
     for (const Require& r : program_.requirements)
       expression(r.condition, dtype::boolean, scope, "a requirement on sizes");
+    for (const KernelVariants& kernel : program_.kernels)
+      for (const tensor::Kernel& variant : kernel.variants) check_scalars(variant, kernel.name);
     region(program_.body, scope);
   }
 
@@ -66,6 +70,14 @@ class Verifier {
     for (const Symbol& s : size.symbols())
       expect(std::ranges::any_of(program_.dims, [&](const InputDim& d) { return d.symbol == s; }),
              "{} depends on {}, which no input gives", what, s.name);
+  }
+
+  void check_scalars(const tensor::Kernel& kernel, const std::string& name) {
+    auto first = std::ranges::find_if(kernel.scalars, tensor::is_symbol_var);
+    expect(
+        std::all_of(first, kernel.scalars.end(), tensor::is_symbol_var) &&
+            std::is_sorted(first, kernel.scalars.end(), [](const auto& a, const auto& b) { return a->name < b->name; }),
+        "the symbols of {} are not its last scalar parameters, in the order of their names", name);
   }
 
   // ---- scalars

@@ -93,6 +93,11 @@ Token Lexer::next() {
   } else if (c == '%') {
     t.kind = Token::Kind::shared;
     for (advance(); is_digit(at()); advance()) t.text += at();
+  } else if (c == '#') {
+    t.kind = Token::Kind::note;
+    advance();
+    if (at() == ' ') advance();
+    for (; position_ < text_.size() && at() != '\n'; advance()) t.text += at();
   } else {
     t.kind = Token::Kind::symbol;
     for (std::string_view two : {"->", "==", "!=", "<=", ">=", "<<", ">>", ".."})

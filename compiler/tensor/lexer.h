@@ -7,9 +7,11 @@
 namespace dlcc::tensor {
 
 struct Token {
-  enum class Kind { end, word, number, symbol, name, shared, bad };
+  enum class Kind { end, word, number, symbol, name, shared, note, bad };
   Kind kind = Kind::end;
-  std::string text;  // as written, but "f" for the names @f and @"f", and "3" for the shared sub-expression %3
+  // As written, but "f" for the names @f and @"f", "3" for the shared sub-expression %3, and for a note what follows "#
+  // " on its line.
+  std::string text;
   int line = 1, column = 1;
 
   bool is(std::string_view s) const { return (kind == Kind::word || kind == Kind::symbol) && text == s; }

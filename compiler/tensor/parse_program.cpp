@@ -141,8 +141,8 @@ Stage Parser::stage() {
 
 // ---- kernels --------------------------------------------------------------------------------------------------------
 
-Kernel Parser::kernel() {
-  Nesting nest(*this, true);
+// "@k<n in 1..>(read x: f32[n], write y: f32[n], scalar t: i64)". Binds the names of the parameters.
+Kernel Parser::signature() {
   Kernel k;
   k.name = function_name();
   symbols();
@@ -158,6 +158,12 @@ Kernel Parser::kernel() {
     if (!peek().is(")")) expect(",");
   }
   for (const auto& [name, symbol] : symbols_) k.scalars.push_back(as<VarRef>(symbol_var(symbol))->var);
+  return k;
+}
+
+Kernel Parser::kernel() {
+  Nesting nest(*this, true);
+  Kernel k = signature();
   expect("{");
   k.body = block();
   symbols_.clear();

@@ -1,6 +1,7 @@
 // A recursive-descent parser of tensor IR's text form (docs/TENSOR_IR.md), which stops at the first error. The nesting
 // of brackets and the depth of expressions are limited, so that no text overflows the stack. parse.cpp has names, types
-// and modules, parse_expr.cpp expressions, parse_program.cpp definitions and kernels.
+// and modules, parse_expr.cpp expressions, parse_program.cpp definitions and kernels. The parser of programs
+// (lower/parse_program.cpp) is derived from it.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +32,7 @@ class Parser {
 
   ParsedTensorIr module();
 
- private:
+ protected:
   // ---- tokens ----
   const Token& peek(size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
   Token take() {
@@ -44,7 +45,8 @@ class Parser {
     if (!accept(s)) fail(peek(), fmt::format("expected '{}'", s));
   }
   [[noreturn]] void fail(const Token& t, const std::string& message) {
-    std::string found = t.kind == Token::Kind::end ? "the end of the text" : "'" + t.text + "'";
+    const char* mark = t.kind == Token::Kind::shared ? "%" : t.kind == Token::Kind::name ? "@" : "";
+    std::string found = t.kind == Token::Kind::end ? "the end of the text" : fmt::format("'{}{}'", mark, t.text);
     report(t, DiagnosticId::syntax_error, message + ", found " + found);
   }
   [[noreturn]] void report(const Token& t, DiagnosticId id, const std::string& message) {
@@ -104,6 +106,7 @@ class Parser {
   Stage stage();
   bool at_reduction() const;
   Reduction reduction(std::vector<Expr>& values);
+  Kernel signature();  // of a kernel, behind the word 'kernel'
   Kernel kernel();
   Stmt block();
   Stmt statement();

@@ -17,6 +17,7 @@ class Printer : ExprPrinter {
   void stmt(const Stmt&, int indent);
   void function(const TensorFunction&);
   void kernel(const Kernel&);
+  std::string signature(const Kernel&);
   std::string take() { return std::move(out_); }
 
  private:
@@ -43,19 +44,6 @@ class Printer : ExprPrinter {
   int next_line_ = 1;
   StatementLines* lines_ = nullptr;  // null: lines are not recorded
 };
-
-std::string quoted_name(const std::string& name) {
-  bool plain = !name.empty();
-  for (char c : name)
-    plain &= std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-' || c == '$';
-  if (plain) return "@" + name;
-  std::string s = "@\"";
-  for (char c : name) {
-    if (c == '"' || c == '\\') s += '\\';
-    s += c == '\n' ? ' ' : c;
-  }
-  return s + "\"";
-}
 
 // ---- declarations ---------------------------------------------------------------------------------------------------
 
@@ -232,7 +220,8 @@ void Printer::stmt(const Stmt& s, int indent) {
       s->v);
 }
 
-void Printer::kernel(const Kernel& k) {
+// "kernel @k<n in 1..>(read x: f32[n], write y: f32[n], scalar t: i64)"
+std::string Printer::signature(const Kernel& k) {
   std::vector<Shape> shapes;
   for (const Parameter& p : k.params) shapes.push_back(p.buffer->shape);
   for (const Var& v : k.scalars)
@@ -244,7 +233,11 @@ void Printer::kernel(const Kernel& k) {
   }
   for (const Var& v : k.scalars)
     if (!is_symbol_var(v)) params += (params.empty() ? "" : ", ") + declaration(v);
-  line(0, fmt::format("{}({}) {{", header, params));
+  return fmt::format("{}({})", header, params);
+}
+
+void Printer::kernel(const Kernel& k) {
+  line(0, signature(k) + " {");
   block(k.body, 1);
   line(0, "}");
 }
@@ -271,6 +264,8 @@ std::string print(const Kernel& k) {
   return p.take();
 }
 
+std::string print_signature(const Kernel& k) { return Printer().signature(k); }
+
 std::string print(const Kernel& k, int first_line, StatementLines& lines) {
   Printer p(first_line, lines);
   p.kernel(k);
@@ -282,7 +277,9 @@ std::string str(const Layout& layout) {
   for (const Layout::Part& p : layout.parts) {
     text += fmt::format("{}{}", text.empty() ? "" : " ", p.axis);
     if (p.divisor != 1) text += fmt::format("/{}", p.divisor);
-    text += ":" + p.extent.str();
+    const std::string extent = p.extent.str();
+    const bool is_word = extent.find_first_of(" (") == std::string::npos;
+    text += is_word ? ":" + extent : ":(" + extent + ")";
     if (p.halo) text += fmt::format("+{}", p.halo);
   }
   if (layout.tail == Layout::Tail::zero) text += " zero";

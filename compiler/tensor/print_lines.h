@@ -26,6 +26,9 @@ class StatementLines {
   std::set<std::pair<const StmtNode*, int>> lines_;  // never iterated: the order of addresses reaches no output
 };
 
+// The first line of print(kernel), without the brace.
+std::string print_signature(const Kernel&);
+
 // Returns print(kernel) and records the lines, where `first_line` is the number of the text's first line.
 std::string print(const Kernel&, int first_line, StatementLines&);
 

@@ -159,6 +159,19 @@ bool is_reserved(std::string_view word) {
          std::ranges::count(binary_texts, word, &BinaryText::text);
 }
 
+std::string quoted_name(const std::string& name) {
+  bool plain = !name.empty();
+  for (char c : name)
+    plain &= std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-' || c == '$';
+  if (plain) return "@" + name;
+  std::string s = "@\"";
+  for (char c : name) {
+    if (c == '"' || c == '\\') s += '\\';
+    s += c == '\n' ? ' ' : c;
+  }
+  return s + "\"";
+}
+
 Reduction named_reduction(ReducerKind kind, std::vector<Axis> axes, DType type) {
   Var a = make_var("a", type), b = make_var("b", type);
   switch (kind) {

@@ -21,6 +21,7 @@ std::string_view text_of(LoopKind);                          // "for", "parallel
 std::string_view text_of(ReducerKind);                       // "sum"; "reduce" for other
 std::optional<ReducerKind> reducer_named(std::string_view);  // "sum"; empty for "reduce" and anything else
 bool is_reserved(std::string_view word);                     // cannot name a variable or buffer
+std::string quoted_name(const std::string& function);        // "@f"; "@\"a b\"" for a name that is no word
 
 // The reduction of a named kind over `axes`, of values of type `type`.
 Reduction named_reduction(ReducerKind, std::vector<Axis> axes, DType type);

@@ -29,7 +29,7 @@ gcc -std=c11 -O2 -Wall -Wextra -pedantic -Werror -Idebug "$example/main.c" debug
 lines_of() { grep -n "$1" debug/digits.tensor | cut -d: -f1 | xargs; }
 declared() { readelf --debug-dump=info debug/digits.o | grep -A4 "DW_AT_name .* $1\$" | sed -n 's/.*DW_AT_decl_line *: //p' | xargs; }
 for function in fused_softmax fused_batch_flatten; do  # one for each CPU level
-  wanted=$(lines_of "^kernel @$function(")
+  wanted=$(lines_of "^kernel @$function(.*{\$")
   [ "$(declared $function)" = "$wanted" ] || fail "$function is at '$(declared $function)' instead of '$wanted'"
 done
 [ "$(declared digits_run)" = "$(lines_of '^run {')" ] || fail "digits_run is at '$(declared digits_run)'"

@@ -159,28 +159,28 @@ TEST_CASE("programs print with their plan") {
   b.program.body.steps = {call,         b.call({v}, {s}),     Read{c, condition}, if_else(c, then_region, else_region),
                           Copy{u, out}, repeat(condition, {})};
   CHECK(print(b.program) == R"(%0 = input 0 uint8[8], 8 bytes
-%1 = constant 0 uint8[1], 1 bytes
+%1 = constant 0 uint8[1], 1 bytes, align 1
 %2 = output 0 uint8[8], 8 bytes
 %3 = temporary uint8[8], 8 bytes, align 64  # 'conv1'
 %4 = view of %3 + 4 uint8[4], 4 bytes
 %5 = temporary uint8[4], 4 bytes, align 64
 %6 = temporary uint8[8], 8 bytes, align 64
-kernel k0(read p0, write p1, scratch p2)
-kernel k1(read p0, write p1)
-kernel k2(read p0, write p1)
+kernel @k0(read p0: u8[8], write p1: u8[8], scratch p2: u8[4])
+kernel @k1(read p0: u8[8], write p1: u8[8])
+kernel @k2(read p0: u8[4], write p1: u8[4])
 run {
-  k0(%0, %3, %5)  # node 'conv1' (Conv)
-  k2(%4, %5)
+  @k0(%0, %3, %5)  # node 'conv1' (Conv)
+  @k2(%4, %5)
   let c: bool = %1[0]
   if c {
-    k1(%3, %6), %6 may replace %3
+    @k1(%3, %6), %6 may replace %3
   } else {
     copy(%3, %6)
   }
   copy(%6, %2)
   loop {
-    let c.1: bool = %1[0]
-  } while c.1 {
+    let c.1: u8 = %1[0]
+  } while c.1 != 0u8 {
   }
 }
 )");

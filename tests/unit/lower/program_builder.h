@@ -74,13 +74,17 @@ struct ProgramBuilder {
 };
 
 inline tensor::Var flag() { return tensor::make_var("c", dtype::boolean); }
-inline Step if_else(const tensor::Var& condition, Region then_region, Region else_region) {
+// Whether a byte that was read is not 0.
+inline tensor::Expr is_set(const tensor::Var& byte) {
+  return tensor::binary(tensor::BinaryOp::ne, byte, tensor::literal(dtype::u8, int64_t{0}));
+}
+inline Step if_else(const tensor::Expr& condition, Region then_region, Region else_region) {
   return std::make_shared<Branch>(Branch{condition, std::move(then_region), std::move(else_region)});
 }
 // A loop that runs while a byte in memory is not 0.
 inline Step repeat(ValueId condition, Region body) {
-  const tensor::Var c = flag();
-  return std::make_shared<Loop>(Loop{{}, {{Read{c, condition}}}, c, std::move(body)});
+  const tensor::Var c = tensor::make_var("c", dtype::u8);
+  return std::make_shared<Loop>(Loop{{}, {{Read{c, condition}}}, is_set(c), std::move(body)});
 }
 
 }  // namespace dlcc::lower

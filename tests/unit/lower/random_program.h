@@ -88,8 +88,9 @@ class Generator {
   void slice(Region& region, std::vector<ValueId>& defined) {
     const ValueId base = pick(defined);
     if (b_.program.values[base].storage == Storage::view) return;
-    const tensor::Var index = tensor::make_var("i");
-    region.steps.push_back(Read{index, pick(defined)});
+    const tensor::Var byte = tensor::make_var("byte", dtype::u8), index = tensor::make_var("i");
+    region.steps.push_back(Read{byte, pick(defined)});
+    region.steps.push_back(Compute{index, tensor::cast(dtype::i64, byte)});
     const int64_t half = b_.program.values[base].bytes.value() / 2;
     if (half == 0) return;
     const ValueId v = b_.view(base, 0, half);
@@ -112,9 +113,9 @@ class Generator {
       fill(arm, inner, depth - 1, 1 + below(4));
       arm.steps.push_back(b_.call({inner.back()}, {joined}));
     }
-    const tensor::Var c = flag();
+    const tensor::Var c = tensor::make_var("c", dtype::u8);
     region.steps.push_back(Read{c, condition});
-    region.steps.push_back(if_else(c, arms[0], arms[1]));
+    region.steps.push_back(if_else(is_set(c), arms[0], arms[1]));
     defined.push_back(joined);
   }
 
@@ -222,7 +223,10 @@ class Simulation {
     scalars_[step.result] = decide();
   }
   void execute(const Write&) {}
-  void execute(const Compute&) {}
+  void execute(const Compute& step) {  // converts a scalar
+    const auto* cast = tensor::as<tensor::Cast>(step.value);
+    scalars_[step.result] = scalars_.at(tensor::as<tensor::VarRef>(cast->a)->var);
+  }
   void execute(const Require&) {}
   void execute(const std::shared_ptr<Branch>& branch) { execute(decide() ? branch->then_region : branch->else_region); }
   void execute(const std::shared_ptr<Loop>& loop) {

@@ -7,6 +7,8 @@
 #include "lower/check_plan.h"
 #include "lower/entry_sizes.h"
 #include "lower/instantiate.h"
+#include "lower/parse_program.h"
+#include "lower/program_text.h"
 #include "lower/walk.h"
 #include "random_program.h"
 #include "tensor/evaluate.h"
@@ -66,9 +68,9 @@ class Scaling {
   }
   void scale(Invoke& call) {
     tensor::Kernel& kernel = program_.kernels[call.kernel].variants[0];
-    for (const InputDim& d : program_.dims) {
-      kernel.scalars.push_back(scalar_of(d.symbol));
-      call.scalars.push_back(tensor::symbol_var(d.symbol));
+    for (const Symbol& s : {m, n}) {  // in the order of their names
+      kernel.scalars.push_back(scalar_of(s));
+      call.scalars.push_back(tensor::symbol_var(s));
     }
     for (size_t k = 0; k < kernel.params.size(); ++k) {
       auto buffer = std::make_shared<tensor::BufferNode>(*kernel.params[k].buffer);
@@ -102,6 +104,16 @@ bool simulates_at(const Program& program, const StoragePlan& plan, const std::ma
   return simulates(instantiate(program, sizes), at_sizes);
 }
 
+// The program's text parses to a program whose plan is right, and which prints the same text.
+void check_text(const Program& program, const StoragePlan& plan) {
+  const std::string text = print(program, &plan);
+  Diagnostics d;
+  const auto parsed = parse_program(text, "p", d);
+  REQUIRE_MESSAGE(parsed, d.str() << text);
+  CHECK(print(parsed->program, &*parsed->plan) == text);
+  CHECK(check_storage(parsed->program, *parsed->plan) == "");
+}
+
 const std::map<std::string, int64_t> several_sizes[] = {
     {{"n", 1}, {"m", 0}}, {{"n", 1}, {"m", 3}}, {{"n", 2}, {"m", 1}}, {{"n", 5}, {"m", 2}}};
 
@@ -116,6 +128,7 @@ TEST_CASE("stacked arenas of random programs are correct at all sizes") {
     stacked += plan.is_stacked();
     REQUIRE(check_storage(program, plan) == "");
     for (const auto& sizes : several_sizes) REQUIRE(simulates_at(program, plan, sizes));
+    check_text(program, plan);
   }
   CHECK(stacked > 150);
 }

@@ -2,6 +2,8 @@
 // program with its storage plan is TARGET [CPU], for a kernel KERNEL TARGET [CPU].
 #include "golden.h"
 
+#include "lower/check_plan.h"
+#include "lower/parse_program.h"
 #include "pipeline/compile.h"
 
 namespace dlcc {
@@ -20,8 +22,19 @@ Planned planned_program(const std::string& command, const std::string& input, co
   return std::move(*planned);
 }
 
+// The text with the kernels' bodies prints again as it was, and the checker approves of its plan.
+void check_that_text_parses(const std::string& text) {
+  Diagnostics diagnostics;
+  const auto parsed = lower::parse_program(text, "program", diagnostics);
+  REQUIRE_MESSAGE(parsed, diagnostics.str() << text);
+  REQUIRE(parsed->plan);
+  CHECK(lower::print_with_lines(parsed->program, *parsed->plan).text == text);
+  CHECK(lower::check_storage(parsed->program, *parsed->plan) == "");
+}
+
 std::string lowered_program(const std::string& command, const std::string& input, const std::string& file) {
-  Planned planned = planned_program(command, input, file);
+  const Planned planned = planned_program(command, input, file);
+  check_that_text_parses(lower::print_with_lines(planned.program, planned.plan).text);
   return lower::print(planned.program, &planned.plan);
 }
 
@@ -29,7 +42,9 @@ std::string kernel(const std::string& command, const std::string& input, const s
   const size_t blank = command.find(' ');
   const Planned planned = planned_program(command.substr(blank + 1), input, file);
   const std::string program = lower::print_with_lines(planned.program, planned.plan).text;
-  const size_t from = program.find("kernel @" + command.substr(0, blank) + "("), to = program.find("\n}\n", from);
+  check_that_text_parses(program);
+  const std::string begin = "\n\nkernel @" + command.substr(0, blank) + "(";  // with its body
+  const size_t from = program.find(begin) + 2, to = program.find("\n}\n", from);
   REQUIRE_MESSAGE(to != std::string::npos, program);
   return program.substr(from, to + 3 - from);
 }

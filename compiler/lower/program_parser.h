@@ -1,0 +1,79 @@
+// The parser of programs. Internal to parse_program.cpp, which has sizes, values, the plan and kernels, and to
+// parse_steps.cpp, which has steps.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lower/parse_program.h"
+#include "tensor/parser.h"
+
+namespace dlcc::lower {
+
+class ProgramParser : tensor::Parser {
+ public:
+  ProgramParser(std::string_view text, const std::string& file, Diagnostics& diagnostics)
+      : Parser(text, file, diagnostics, {}) {}
+
+  ParsedProgram run();
+
+ private:
+  using Token = tensor::Token;
+  static constexpr int64_t most_bytes = int64_t{1} << 44;  // of a value: 2^40 elements of 16 bytes
+  static constexpr int64_t most_alignment = 4096;
+
+  // ---- tokens
+  int64_t number_in(int64_t low, int64_t high);
+  int64_t alignment();
+  ValueId value_id();
+  std::string note();  // behind a line, without its quotes if it is 'quoted'; empty if there is none
+  Dim bytes();
+
+  // ---- sizes, values and the plan
+  void size();
+  Storage storage();
+  void value();
+  void view(Value&);
+  void begin_of_view(size_t value, size_t token);
+  void arena();
+  void block();
+  void checked_size();
+  void check_places(const Token& where);
+  void find_interface(Storage, std::vector<ValueId>&);
+
+  // ---- kernels
+  template <class F>
+  auto in_own_scope(F parse);
+  void kernel_signature();
+  void kernel_body();
+  int kernel_named(const Token& where, const std::string& name);
+
+  // ---- steps
+  Region region();
+  Step step();
+  Step invoke();
+  int operand_of(const Invoke&);
+  Step copy();
+  int64_t element();
+  Step write();
+  Require requirement();
+  tensor::Var declaration_of_scalar();
+  Step definition();
+  std::vector<tensor::Expr> results_at(std::string_view word, size_t count);
+  Step branch(std::vector<tensor::Var> results);
+  Step loop();
+
+  Program program_;
+  std::optional<StoragePlan> plan_;
+  std::vector<int64_t> offsets_;                   // of the plan, by value
+  std::vector<int> block_of_;                      // of the plan, by value
+  std::map<std::string, int> kernels_;             // by name
+  std::vector<bool> has_body_;                     // by kernel
+  std::vector<std::pair<size_t, size_t>> begins_;  // views that begin at a scalar, and the first tokens of the indices
+};
+
+}  // namespace dlcc::lower
