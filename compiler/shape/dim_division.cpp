@@ -94,11 +94,13 @@ Dim quotient_of_rest(const Terms& a, const Dim& b) {
   if (denominator == Dim(1)) return numerator;
   if (at_least(numerator, 0) && provably_lt(numerator, denominator)) return 0;
   if (auto only = only_quotient(numerator, denominator)) return *only;
+  // (floor(x / y) + c) / z is (x + c * y) / (y * z).
   const Terms& terms = numerator.terms();
-  if (terms.size() == 1 && terms[0].coefficient == 1 && terms[0].atoms.size() == 1) {
-    const DimAtom& inner = *terms[0].atoms[0];
-    if (inner.kind == DimAtom::Kind::floor_div && at_least(inner.args[1], 1))
-      return floor_div(inner.args[0], inner.args[1] * denominator);
+  const int64_t added = terms.back().atoms.empty() ? terms.back().coefficient : 0;
+  const bool is_one_atom = terms.size() == (added ? 2 : 1) && terms[0].coefficient == 1 && terms[0].atoms.size() == 1;
+  if (is_one_atom && terms[0].atoms[0]->kind == DimAtom::Kind::floor_div) {
+    const Dim &x = terms[0].atoms[0]->args[0], &y = terms[0].atoms[0]->args[1];
+    if (at_least(y, 1)) return floor_div(x + Dim(added) * y, y * denominator);
   }
   return atom_of(DimAtom::Kind::floor_div, numerator, denominator);
 }

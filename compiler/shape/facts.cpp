@@ -90,8 +90,10 @@ bool Facts::assume_multiple(const Dim& d, int64_t factor) {
 }
 
 bool Facts::provably_le(const Dim& a, const Dim& b) const {
-  auto low = lower_bound(apply(b) - apply(a), nonnegative_);
+  auto low = lower_bound(b - a);
   return low && *low >= 0;
 }
+
+std::optional<int64_t> Facts::lower_bound(const Dim& d) const { return dlcc::lower_bound(apply(d), nonnegative_); }
 
 }  // namespace dlcc

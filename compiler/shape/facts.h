@@ -26,6 +26,7 @@ class Facts {
   Dim apply(const Dim& d) const { return replaced_.empty() ? d : d.substitute(replaced_); }
 
   bool provably_le(const Dim& a, const Dim& b) const;
+  std::optional<int64_t> lower_bound(const Dim&) const;  // empty if none is known
   bool provably_lt(const Dim& a, const Dim& b) const { return provably_le(a + Dim(1), b); }
   bool provably_equal(const Dim& a, const Dim& b) const { return apply(a) == apply(b); }
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
+#include "tensor/analysis.h"
 #include "tensor/dim_of.h"
 
 namespace dlcc::tensor {
@@ -63,11 +65,40 @@ bool IndexFacts::in_range(const Expr& index, const Dim& extent) const {
   return d && facts_.provably_le(0, *d) && facts_.provably_lt(*d, extent);
 }
 
+std::optional<Halo> IndexFacts::beyond(const Expr& index, const Dim& extent) const {
+  auto d = value_of(index);
+  auto lowest = d ? facts_.lower_bound(*d) : std::nullopt;
+  auto left = lowest ? facts_.lower_bound(extent - Dim(1) - *d) : std::nullopt;
+  return left ? std::optional(Halo{-*lowest, -*left}) : std::nullopt;
+}
+
 std::optional<Dim> IndexFacts::value_of(const Expr& e) const {
   return dim_of(e, [&](const Var& v) {
     auto it = dims_.find(v);
     return it == dims_.end() ? std::nullopt : std::optional(it->second);
   });
+}
+
+std::vector<Halo> halo_read(const Load& l, const Stage& stage) {
+  std::vector<Axis> axes = stage.axes;
+  if (stage.reduction) axes.insert(axes.end(), stage.reduction->axes.begin(), stage.reduction->axes.end());
+  std::vector<Symbol> symbols;
+  auto add_symbols = [&](const Dim& d) { std::ranges::copy(d.symbols(), std::back_inserter(symbols)); };
+  for (const Axis& a : axes) add_symbols(a.extent);
+  for (const Dim& d : l.buffer->shape) add_symbols(d);
+  IndexFacts facts(symbols);
+  for (const Axis& a : axes) facts.enter_loop(a.var, Expr(a.extent));
+  const Ranges ranges = ranges_of(stage);
+  std::vector<Halo> read;
+  for (size_t d = 0; d < l.indices.size(); ++d) {
+    const Dim& extent = l.buffer->shape[d];
+    const auto range = range_of(l.indices[d], ranges);
+    const auto halo = range && extent.is_constant() ? std::optional(beyond(*range, extent.value()))
+                                                    : facts.beyond(l.indices[d], extent);
+    if (!halo) return {};
+    read.push_back(*halo);
+  }
+  return read;
 }
 
 }  // namespace dlcc::tensor

@@ -7,6 +7,7 @@
 
 #include "shape/facts.h"
 #include "tensor/ir.h"
+#include "tensor/layout.h"
 #include "tensor/simplify.h"
 
 namespace dlcc::tensor {
@@ -28,6 +29,8 @@ class IndexFacts {
 
   // Whether 0 <= index < extent is proved.
   bool in_range(const Expr& index, const Dim& extent) const;
+  // What the index reaches beyond [0, extent), at most; empty if there is no bound.
+  std::optional<Halo> beyond(const Expr& index, const Dim& extent) const;
 
  private:
   std::optional<Dim> value_of(const Expr&) const;
@@ -35,5 +38,8 @@ class IndexFacts {
   std::map<Var, Dim> dims_;  // the values of variables
   Facts facts_;
 };
+
+// What a load of the stage reads beyond each dimension of its buffer, at most; empty if an index has no bound.
+std::vector<Halo> halo_read(const Load&, const Stage&);
 
 }  // namespace dlcc::tensor

@@ -381,7 +381,7 @@ struct Layout {
   struct Part {
     int axis;          // of the logical tensor
     int64_t divisor;   // logical elements per step of this dimension
-    Dim extent;        // of this dimension, halo included; symbolic only for a whole axis without halo
+    Dim extent;        // of this dimension, halo included; symbolic only for a whole axis
     int64_t halo = 0;  // elements before logical index 0
     bool operator==(const Part&) const = default;
   };

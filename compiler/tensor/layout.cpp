@@ -136,7 +136,8 @@ Layout blocked_layout(const Shape& shape, int axis, int64_t block, Layout::Tail 
 }
 
 bool has_halo(const Layout::Part& part, const Dim& extent) {
-  return part.halo > 0 || (part.divisor == 1 && part.extent.is_constant() && part.extent.value() > extent.value());
+  if (part.halo > 0 || part.divisor != 1) return part.halo > 0;
+  return part.extent.is_constant() ? part.extent.value() > extent.value() : part.extent != extent;
 }
 
 bool has_halo(const Layout& layout, const Shape& logical) {
@@ -149,24 +150,31 @@ Layout explicit_layout(Layout layout, const Shape& logical) {
   return layout;
 }
 
-Layout with_halo(Layout layout, const Shape& logical, const std::vector<Range>& wanted) {
+// The elements behind the last index of an axis that is stored as a whole.
+static int64_t stored_after(const Layout::Part& part, const Dim& extent) {
+  return (part.extent - Dim(part.halo) - extent).value();
+}
+
+Halo beyond(const Range& range, int64_t extent) { return {-range.low, range.high + 1 - extent}; }
+
+Layout with_halo(Layout layout, const Shape& logical, const std::vector<Halo>& wanted) {
   if (wanted.empty()) return layout;
   layout = explicit_layout(std::move(layout), logical);
   for (Layout::Part& part : layout.parts) {
-    if (std::ranges::count(layout.parts, part.axis, &Layout::Part::axis) > 1 || !part.extent.is_constant()) continue;
-    const Range& r = wanted[part.axis];
-    int64_t halo = std::max(-r.low, part.halo);
-    int64_t end = std::max(r.high + 1, part.extent.value() - part.halo);
-    part.halo = halo, part.extent = halo + end;
+    if (std::ranges::count(layout.parts, part.axis, &Layout::Part::axis) > 1) continue;
+    const Dim& extent = logical[part.axis];
+    const Halo& h = wanted[part.axis];
+    const int64_t before = std::max(h.before, part.halo), after = std::max(h.after, stored_after(part, extent));
+    part.halo = before, part.extent = Dim(before) + extent + Dim(after);
   }
   return normalized(layout, logical);
 }
 
-bool is_stored(const Layout& layout, int axis, const Dim& extent, const Range& range) {
-  bool inside = range.low >= 0 && provably_lt(range.high, extent);
+bool is_stored(const Layout& layout, int axis, const Dim& extent, const Halo& halo) {
+  bool inside = halo.before <= 0 && halo.after <= 0;
   return inside || std::ranges::any_of(layout.parts, [&](const Layout::Part& p) {
-           return p.axis == axis && has_halo(p, extent) && range.low >= -p.halo &&
-                  range.high < p.extent.value() - p.halo;
+           return p.axis == axis && has_halo(p, extent) && halo.before <= p.halo &&
+                  halo.after <= stored_after(p, extent);
          });
 }
 

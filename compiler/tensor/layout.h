@@ -28,12 +28,21 @@ Layout explicit_layout(Layout, const Shape& logical);
 bool has_halo(const Layout::Part&, const Dim& extent);
 bool has_halo(const Layout&, const Shape& logical);
 
-// The layout with its halo extended so that indices wanted[d] of each logical axis d are stored. Axes stored in blocks
-// and those of symbolic extent get no halo.
-Layout with_halo(Layout, const Shape& logical, const std::vector<Range>& wanted);
+// Elements before the first index of an axis and behind its last one, which are read or stored. A negative number: as
+// many elements at this end are not.
+struct Halo {
+  int64_t before = 0, after = 0;
+};
 
-// Whether every index of an axis in the range is stored: in the axis' extent or in its halo.
-bool is_stored(const Layout&, int axis, const Dim& extent, const Range&);
+// What a range of indices reaches beyond [0, extent).
+Halo beyond(const Range&, int64_t extent);
+
+// The layout with its halo extended so that wanted[d] is stored around each logical axis d. Axes stored in blocks get
+// no halo.
+Layout with_halo(Layout, const Shape& logical, const std::vector<Halo>& wanted);
+
+// Whether the indices of an axis and so much beyond them are stored: in the axis' extent or in its halo.
+bool is_stored(const Layout&, int axis, const Dim& extent, const Halo&);
 
 // The dense layout, if the layout keeps all elements in row-major order without padding, as that of a blocked image of
 // one pixel does; else the layout itself.

@@ -56,10 +56,10 @@ class LayoutAssigner {
         const Var* var = std::get_if<Var>(&call->args[k]);
         if (!var) continue;
         auto wanted = tensor::wanted_halo(module_.tensor_functions.at(call->function), k, constant, options_, machine_);
-        std::vector<tensor::Range>& all = wanted_halos_[(*var)->id];
+        std::vector<tensor::Halo>& all = wanted_halos_[(*var)->id];
         if (all.empty()) all = wanted;
         for (size_t d = 0; d < wanted.size(); ++d)
-          all[d] = {std::min(all[d].low, wanted[d].low), std::max(all[d].high, wanted[d].high)};
+          all[d] = {std::max(all[d].before, wanted[d].before), std::max(all[d].after, wanted[d].after)};
       }
     }
   }
@@ -79,7 +79,7 @@ class LayoutAssigner {
       layouts.push_back(layout_of(a));
     }
     Layout result = view ? Layout{} : choose(f, call.args, layouts);
-    const std::vector<tensor::Range>& halo = wanted_halos_[b.var->id];
+    const std::vector<tensor::Halo>& halo = wanted_halos_[b.var->id];
     if (!result.is_dense()) result = tensor::with_halo(result, f.results[0]->shape, halo);
     for (size_t k = 0; k < f.results.size(); ++k) layouts.push_back(result);
     if (!result.is_dense()) layouts_[b.var->id] = result;
@@ -92,11 +92,18 @@ class LayoutAssigner {
     return tensor::normalized(tensor::blocked_layout(shape, axis, channels_, Layout::Tail::unspecified), shape);
   }
 
+  // The elements of an image, one row and column for those of symbolic height or width.
+  static int64_t elements(const Shape& shape) {
+    int64_t count = 1;
+    for (const Dim& d : shape) count *= d.constant().value_or(1);
+    return count;
+  }
+
   // Slices along a symbolic batch have the layout of one image.
   Layout choose(const TensorFunction& whole, const std::vector<Atom>& args, const std::vector<Layout>& layouts) const {
     auto slices = tensor::find_slices(whole);
     const TensorFunction& f = slices ? slices->slice : whole;
-    if (f.results.size() != 1 || !tensor::symbols_of(f).empty() || f.results[0]->rank() < 3) return {};
+    if (f.results.size() != 1 || f.results[0]->rank() < 3) return {};
     if (product(f.results[0]->shape) == Dim(0)) return {};  // no element, so no block
     if (int axis = channels_of(f, which_are_constant(args)); axis >= 0) return blocked(whole, axis);
     if (tensor::pattern_of(f) == tensor::Pattern::opaque && !tensor::is_concatenation(f)) return {};
@@ -106,7 +113,7 @@ class LayoutAssigner {
     for (size_t k = 0; k < f.params.size(); ++k) {
       if (layouts[k].is_dense()) continue;
       int axis = carried_axis(f, f.params[k], layouts[k].parts.back().axis);
-      int64_t size = product(f.params[k]->shape).value();
+      int64_t size = elements(f.params[k]->shape);
       if (axis >= 0 && size > largest) largest = size, kept = axis;
     }
     return kept < 0 || !begins_blocks(f, kept) ? Layout{} : blocked(whole, kept);
@@ -166,16 +173,23 @@ class LayoutAssigner {
     for_each_block(b.op, [&](Block& inner) { visit(visit, inner); });
   }
 
+  // The function that copies a tensor of this type. Sizes that are expressions have no part in its name.
   std::string identity(const TensorType& type) {
     std::string name = fmt::format("dense_{}", dlcc::name(type.dtype));
-    for (const Dim& d : type.shape) name += "_" + d.str();
-    if (!module_.tensor_functions.contains(name)) {
-      tensor::Definition d(name);
-      tensor::Tensor x = d.input("x", type.dtype, type.shape);
-      d.result("y", type.dtype, type.shape, [&](tensor::Index i) { return tensor::load(x.buffer(), i); });
-      module_.tensor_functions.emplace(name, d.finish());
+    for (const Dim& d : type.shape)
+      name += "_" + (d.is_constant() || d == size_symbol(d.str()) ? d.str() : std::string("size"));
+    std::string unique = name;
+    for (int k = 1;; ++k) {
+      auto known = module_.tensor_functions.find(unique);
+      if (known == module_.tensor_functions.end()) break;
+      if (known->second.results[0]->shape == type.shape) return unique;
+      unique = fmt::format("{}_{}", name, k);
     }
-    return name;
+    tensor::Definition d(unique);
+    tensor::Tensor x = d.input("x", type.dtype, type.shape);
+    d.result("y", type.dtype, type.shape, [&](tensor::Index i) { return tensor::load(x.buffer(), i); });
+    module_.tensor_functions.emplace(unique, d.finish());
+    return unique;
   }
 
   Module& module_;
@@ -184,7 +198,7 @@ class LayoutAssigner {
   tensor::Machine machine_;
   std::map<int, Layout> layouts_;  // of variables that are not dense
   std::map<int, Var> dense_copies_;
-  std::map<int, std::vector<tensor::Range>> wanted_halos_;  // by variable; empty where no reader wants one
+  std::map<int, std::vector<tensor::Halo>> wanted_halos_;  // by variable; empty where no reader wants one
 };
 
 }  // namespace

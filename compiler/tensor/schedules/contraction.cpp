@@ -38,6 +38,9 @@ class Scheduler {
  private:
   const Axis& axis(int k) const { return stage_.axes[static_cast<size_t>(k)]; }
   int64_t extent(int k) const { return axis(k).extent.value(); }
+  bool is_static_image() const {
+    return std::ranges::all_of(plan_.m_axes, [&](int k) { return axis(k).extent.is_constant(); });
+  }
   int64_t height() const { return tile_.y_axis() < 0 ? 1 : std::max<int64_t>(extent(tile_.y_axis()), 1); }
   int64_t width() const { return tile_.x_axis() < 0 ? 1 : std::max<int64_t>(extent(tile_.x_axis()), 1); }
 
@@ -48,8 +51,7 @@ class Scheduler {
     std::vector<Expr> from = loops.index;
     for (size_t d = 0; d < from.size(); ++d) from[d] = from[d] * Expr(plan_.data_strides[d]);
     Stmt copy = store(plan_.data_copy, loops.index, load(plan_.contraction.data.buffer, from));
-    return sequence(
-        {zero_halo(plan_.data_copy, plan_.data_layout), loops.wrap(copy, 0, loops.vars.size(), LoopKind::vector)});
+    return sequence({zero_halo(plan_.data_copy, plan_.data_layout), loops.in_vectors(copy)});
   }
 
   Stmt pack() {
@@ -65,9 +67,10 @@ class Scheduler {
   // Panel by panel, each over the whole image: the data is read once for each panel. Or M block by M block, each over
   // all panels: the weights are read once for each block.
   Stmt products() {
-    Area image{Expr(0), Expr(0), height(), width()};
     Stmt body;
-    if (prefers_m_blocking(image))
+    if (!is_static_image())
+      body = panels([&](const TilePosition& at) { return outer_m_loops(sums_of_symbolic_image(at)); });
+    else if (const Area image{Expr(0), Expr(0), height(), width()}; prefers_m_blocking(image))
       body = outer_m_loops(each_m_block(
           image, [&](const Area& block) { return panels([&](const TilePosition& at) { return sums(at, block); }); }));
     else
@@ -104,7 +107,7 @@ class Scheduler {
     const std::vector<int>& axes = plan_.m_axes;
     for (size_t k = axes.size(); k-- > 0;)
       if (axes[k] != tile_.x_axis() && axes[k] != tile_.y_axis())
-        body = for_loop(axis(axes[k]).var, extent(axes[k]), LoopKind::parallel, body);
+        body = for_loop(axis(axes[k]).var, Expr(axis(axes[k]).extent), LoopKind::parallel, body);
     return body;
   }
 
@@ -135,6 +138,16 @@ class Scheduler {
     int64_t blocks = k_loops_.blocks_per_partial_sum(ceil_div(height() * width(), tile_.rows()));
     if (blocks == 0) return tiles(at, area, [&](const Tile& t) { return tile_.in_registers(at, t); });
     return each_m_block(area, [&](const Area& block) { return k_blocked_sums(at, block, blocks); });
+  }
+
+  // The same for all of an image of symbolic size.
+  Stmt sums_of_symbolic_image(const TilePosition& at) {
+    auto extent_of = [&](int k) { return k < 0 ? Dim(1) : axis(k).extent; };
+    const int64_t blocks = k_loops_.blocks_per_partial_sum(1);
+    return each_area(extent_of(tile_.y_axis()), extent_of(tile_.x_axis()), tile_.rows(), [&](const Area& area) {
+      if (blocks > 0) return k_blocked_sums(at, area, blocks);
+      return tiles(at, area, [&](const Tile& t) { return tile_.in_registers(at, t); });
+    });
   }
 
   // K-blocking: partial sums over `blocks` K blocks at a time.

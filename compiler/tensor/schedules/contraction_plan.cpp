@@ -2,6 +2,7 @@
 // data.
 #include <algorithm>
 
+#include "tensor/index_facts.h"
 #include "tensor/layout.h"
 #include "tensor/schedules/contraction.h"
 #include "tensor/schedules/loops.h"
@@ -30,7 +31,7 @@ class Planner {
     plan_ = {.function = f_,
              .contraction = *contraction,
              .k_per_accumulator = options_.strict ? strict_k_per_accumulator : 0};
-    if (!choose_axes() || !find_n_dim()) return std::nullopt;
+    if (!has_static_weights() || !choose_axes() || !find_n_dim()) return std::nullopt;
     pad_data();
     gather_pixels();
     find_blocked_k();
@@ -54,6 +55,13 @@ class Planner {
     for (size_t k = 0; k < f_.params.size(); ++k)
       if (f_.params[k] == b) return constant_[k];
     return false;
+  }
+
+  // Sizes of axes of the weights and of K are known: only pixels may be symbolic.
+  bool has_static_weights() const {
+    auto is_number = [](const Axis& a) { return a.extent.is_constant(); };
+    return is_static(weights().buffer->shape) && std::ranges::all_of(stage().reduction->axes, is_number) &&
+           std::ranges::all_of(stage().axes, [&](const Axis& a) { return is_number(a) || !uses(weights(), a.var); });
   }
 
   bool choose_axes() {
@@ -86,9 +94,11 @@ class Planner {
   // The first of the machine's panel widths that divides N; where threads share the panels, the width for which the
   // largest share of a thread is smallest.
   void choose_panel_width(int64_t n, bool may_end_within) {
-    int64_t m = 1, smallest = n + 1;
-    for (int axis : plan_.m_axes) m *= extent(axis);
-    int64_t sharers = m > machine_.max_m_of_shared_panels ? 1 : options_.threads;
+    int64_t smallest = n + 1;
+    Dim m = 1;
+    for (int axis : plan_.m_axes) m = m * stage().axes[static_cast<size_t>(axis)].extent;
+    bool has_few_pixels = m.is_constant() && m.value() <= machine_.max_m_of_shared_panels;
+    int64_t sharers = has_few_pixels ? options_.threads : 1;
     plan_.panel_width = may_end_within && n > machine_.max_n_of_exact_panels ? machine_.panel_widths[0] : channel_block;
     for (int64_t width : machine_.panel_widths) {
       int64_t share = ceil_div(n / width, sharers) * width;
@@ -118,7 +128,7 @@ class Planner {
     if (reads_inside_ || !is_literal(data().otherwise, 0)) return;
     const Layout& layout = layout_of(data().buffer);
     const Shape& shape = data().buffer->shape;
-    std::vector<Range> read = ranges_read(data(), ranges_of(stage()));
+    const std::vector<Halo> read = halo_read(data(), stage());
     auto is_stored_in = [&](const Layout& l) {
       bool all = read.size() == shape.size();
       for (size_t d = 0; all && d < shape.size(); ++d) all = is_stored(l, static_cast<int>(d), shape[d], read[d]);

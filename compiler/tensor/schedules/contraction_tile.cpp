@@ -174,7 +174,7 @@ std::vector<Expr> ContractionTile::in_copy(std::vector<Expr> index) const {
 // single vector, which loads limit already.
 Stmt ContractionTile::prefetch_next_data(const TilePosition& at, const Substitution& pixels) const {
   const Load& data = plan_.contraction.data;
-  bool is_large = bytes_of(data_read()) > machine_.prefetch_threshold();
+  bool is_large = is_larger(data_read(), machine_.prefetch_threshold());
   bool inside = !data.otherwise || plan_.data_copy;
   bool several = k_loops_.blocks() >= machine_.min_k_blocks_to_prefetch && at.vectors >= 2;
   if (plan_.blocked_k < 0 || !several || !is_large || !inside) return nullptr;
@@ -188,7 +188,8 @@ Stmt ContractionTile::prefetch_next_data(const TilePosition& at, const Substitut
 // The tile's share of the weights that come next. `step` as in prefetched_lines.
 Stmt ContractionTile::prefetch_next_weights(const TilePosition& at, const Tile& t, const KRange& range,
                                             const KChunk& chunk, const Expr& step) const {
-  if (at.offset != 0 || !plan_.panels) return nullptr;
+  const bool is_one_of_many = is_static(last_stage().results[0]->shape);  // else the number of tiles is not known
+  if (at.offset != 0 || !plan_.panels || !is_one_of_many) return nullptr;
   int64_t per_line = line_bits() / bits(plan_.panels->type);
   int64_t lines = ceil_div(k_loops_.k_in(range) * plan_.panel_width, per_line);
   auto [in_next_panel, begin] = k_loops_.next_weights(range);
@@ -210,7 +211,7 @@ Stmt ContractionTile::prefetch_next_weights(const TilePosition& at, const Tile& 
 Stmt ContractionTile::prefetch_next_results(const TilePosition& at, const Tile& t, const KChunk& chunk) const {
   std::vector<Buffer> streamed = streamed_operands();
   const Buffer& result = last_stage().results[0];
-  if (streamed.empty() && !in_line_buffer_ && bytes_of(result) > machine_.l2_bytes) streamed = {result};
+  if (streamed.empty() && !in_line_buffer_ && is_larger(result, machine_.l2_bytes)) streamed = {result};
   if (streamed.empty()) return nullptr;
   Vars vars;
   Tile next = t;
@@ -235,7 +236,7 @@ std::vector<Buffer> ContractionTile::streamed_operands() const {
   const Stage& last = last_stage();
   std::vector<Buffer> found;
   for (const Buffer& b : plan_.function.params)
-    if (bytes_of(b) > machine_.l2_reuse_limit() && b->rank() == last.results[0]->rank() &&
+    if (is_larger(b, machine_.l2_reuse_limit()) && b->rank() == last.results[0]->rank() &&
         reads_at_own_index(last, b.get()) && reads(last.values[0], b))
       found.push_back(b);
   return found;

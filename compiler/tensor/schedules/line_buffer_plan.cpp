@@ -135,9 +135,8 @@ class Planner {
     plan_.line_buffer = make_buffer("lines", intermediate_->type, shape, Scope::global, storage_alignment);
     plan_.line_buffer_layout = blocked_layout(shape, 1, channel_block, Layout::Tail::unspecified);
     if (!plan_.padding || !is_literal(plan_.padding, 0)) return;
-    std::vector<Range> wanted;
-    for (const Dim& s : shape) wanted.push_back({0, s.value() - 1});
-    wanted.back() = {std::min<int64_t>(x_read_->low, 0), std::max(x_read_->high, wanted.back().high)};
+    std::vector<Halo> wanted(shape.size());
+    wanted.back() = beyond(*x_read_, plan_.width());
     plan_.line_buffer_layout = with_halo(plan_.line_buffer_layout, shape, wanted);
   }
 

@@ -1,5 +1,6 @@
 #include "tensor/schedules/loops.h"
 
+#include "support/integers.h"
 #include "tensor/analysis.h"
 #include "tensor/layout.h"
 #include "tensor/visit.h"
@@ -13,6 +14,8 @@ std::vector<Var> scalars_of_kernel(const TensorFunction& f) {
 }
 
 int64_t bytes_of(const Buffer& b) { return product(b->shape).value() * bits(b->type) / 8; }
+
+bool is_larger(const Buffer& b, int64_t bytes) { return !is_static(b->shape) || bytes_of(b) > bytes; }
 
 Layout layout_of(const std::map<Buffer, Layout>& layouts, const Buffer& b) {
   auto it = layouts.find(b);
@@ -47,6 +50,14 @@ Stmt zero_halo(const Buffer& buffer, const Layout& layout) {
     LoopKind kind = k + 1 == loops.vars.size() ? LoopKind::vector : LoopKind::parallel;
     auto clear = [&](const Dim& begin, const Dim& count, const Stmt& body) -> Stmt {
       if (provably_le(count, 0) || !body) return nullptr;
+      auto from = [&](const Expr& first, int64_t lanes) {
+        Var i = make_var(loops.vars[k]->name);
+        Stmt at = substitute(body, {{loops.vars[k], Expr(i) + first + Expr(begin)}});
+        return for_loop(i, lanes, LoopKind::vector, at);
+      };
+      if (kind == LoopKind::vector)
+        return count.is_constant() ? from(Expr(0), count.value())
+                                   : in_vectors(count, channel_block, LoopKind::parallel, from);
       Var i = make_var(loops.vars[k]->name);
       return for_loop(i, Expr(count), kind, substitute(body, {{loops.vars[k], Expr(i) + Expr(begin)}}));
     };
@@ -55,6 +66,19 @@ Stmt zero_halo(const Buffer& buffer, const Layout& layout) {
     all = clear(-part.halo, part.extent, all);
   }
   return inside;
+}
+
+Stmt StorageLoops::in_vectors(const Stmt& body) const {
+  if (vars.empty()) return body;
+  const Var& last = vars.back();
+  auto vector = [&](const Expr& first, int64_t lanes) {
+    Var i = make_var(last->name);
+    return for_loop(i, lanes, LoopKind::vector, substitute(body, {{last, first + Expr(i)}}));
+  };
+  const Dim& extent = extents.back();
+  return wrap(extent.is_constant() ? vector(Expr(0), extent.value())
+                                   : tensor::in_vectors(extent, channel_block, LoopKind::parallel, vector),
+              0, vars.size() - 1);
 }
 
 Stmt StorageLoops::wrap(Stmt body, size_t first, size_t last, LoopKind innermost) const {
@@ -77,6 +101,21 @@ Stmt in_vectors(const Dim& extent, int64_t width, LoopKind kind,
     const Dim done = floor_div(extent, 2 * lanes), rest = floor_div(extent, lanes) - Dim(2) * done;
     if (!provably_le(rest, 0))
       all.push_back(if_then(Expr(0) < Expr(rest), vector(Expr(done) * Expr(2 * lanes), lanes)));
+  }
+  return sequence(std::move(all));
+}
+
+Stmt in_tiles(const Dim& extent, int64_t size, const std::function<Stmt(const Expr& begin, int64_t size)>& tile) {
+  constexpr int64_t common_factor = 7;
+  if (size >= common_factor) size = size / common_factor * common_factor;
+  Var t = make_var("tile");
+  std::vector<Stmt> all = {
+      for_loop(t, Expr(floor_div(extent, size)), LoopKind::parallel, tile(Expr(t) * Expr(size), size))};
+  for (Dim left = floor_mod(extent, size); size > 1; left = floor_mod(left, size)) {
+    size = ceil_div(size, 2);
+    if (provably_lt(left, size)) continue;
+    Stmt rest = tile(Expr(extent - left), size);
+    all.push_back(provably_le(size, left) ? rest : if_then(Expr(size) <= Expr(left), rest));
   }
   return sequence(std::move(all));
 }

@@ -29,6 +29,8 @@ struct StorageLoops {
 
   // Wraps `body` in the loops [first, last); the last of them has kind `innermost`. Elements are independent.
   Stmt wrap(Stmt body, size_t first, size_t last, LoopKind innermost = LoopKind::parallel) const;
+  // Wraps `body` in all loops, of which the innermost is a vector loop, strip-mined if its extent is symbolic.
+  Stmt in_vectors(const Stmt& body) const;
 };
 StorageLoops storage_loops(const Layout&, const Shape&);
 
@@ -40,6 +42,14 @@ Stmt zero_halo(const Buffer&, const Layout&);
 // symbolic one a vector for each smaller power of two, under a condition; `width` is a power of two then.
 Stmt in_vectors(const Dim& extent, int64_t width, LoopKind kind,
                 const std::function<Stmt(const Expr& begin, int64_t lanes)>& vector);
+
+// Cuts a loop of symbolic extent into tiles: whole tiles in a parallel loop, then at most one tile each of half of
+// `size`, a quarter, .., 1, rounded up. A `size` of at least 7 is reduced to a multiple of 7: networks for images of
+// 224 x 224 pixels halve them to 112, 56, 28, 14 and 7.
+Stmt in_tiles(const Dim& extent, int64_t size, const std::function<Stmt(const Expr& begin, int64_t size)>& tile);
+
+// Whether the buffer is larger than so many bytes. One of symbolic size counts as large.
+bool is_larger(const Buffer&, int64_t bytes);
 
 // The stage's expression at an index: axes replaced.
 Expr at_index(const Expr&, const Stage&, const std::vector<Expr>& index);

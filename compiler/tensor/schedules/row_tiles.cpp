@@ -1,5 +1,7 @@
 #include "tensor/schedules/row_tiles.h"
 
+#include "tensor/schedules/loops.h"
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -94,6 +96,18 @@ Stmt each_block(const Area& a, int64_t pixels, const std::function<Stmt(const Ar
   Var block = make_var("block");
   Stmt blocks = for_loop(block, all / size, LoopKind::parallel, block_at(Expr(block) * Expr(size), size));
   return all % size ? sequence({blocks, block_at(Expr(all - all % size), all % size)}) : blocks;
+}
+
+Stmt each_area(const Dim& height, const Dim& width, int64_t pixels, const std::function<Stmt(const Area&)>& body) {
+  return in_tiles(width, pixels, [&](const Expr& left, int64_t wide) {
+    const int64_t tall = height == Dim(1) ? 1 : pixels / wide;
+    const Dim groups = floor_div(height, tall), rest = floor_mod(height, tall);
+    Var group = make_var("rows"), row = make_var("row");
+    Stmt tiles = body({Expr(group) * Expr(tall), left, tall, wide});
+    Stmt single = rest == Dim(0) ? nullptr : body({Expr(height - rest) + Expr(row), left, 1, wide});
+    return sequence({for_loop(group, Expr(groups), LoopKind::parallel, tiles),
+                     single ? for_loop(row, Expr(rest), LoopKind::serial, single) : nullptr});
+  });
 }
 
 Stmt each_tile(const Area& area, int64_t max_pixels, int64_t vectors, const Machine& machine,

@@ -56,6 +56,14 @@ struct Tile {
 // Loops over blocks of about `pixels` pixels: whole rows, or parts of long rows.
 Stmt each_block(const Area&, int64_t pixels, const std::function<Stmt(const Area&)>& body);
 
+// Cuts an image of symbolic size into areas of at most `pixels` pixels: strips of columns, one strip of each width that
+// is halved from the widest, and in a strip as many rows at once as fit, then single rows.
+//
+//   parallel strip < floordiv(width, 14):  for row < height: 1 x 14 pixels
+//   if 7 <= rest of the columns:           for rows < floordiv(height, 2): 2 x 7 pixels;  the last row: 1 x 7 pixels
+//   ..                                     4 columns, 2 columns, 1 column
+Stmt each_area(const Dim& height, const Dim& width, int64_t pixels, const std::function<Stmt(const Area&)>& body);
+
 // Loops over the tiles of cut_into_tiles.
 Stmt each_tile(const Area&, int64_t max_pixels, int64_t vectors, const Machine&,
                const std::function<Stmt(const Tile&)>& body);

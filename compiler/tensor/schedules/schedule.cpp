@@ -114,8 +114,7 @@ Decision decide(const TensorFunction& f, std::map<Buffer, Layout>& layouts, cons
     return {.body = [&f, contraction](const Machine& m, const TuningConfig&) {
       return schedule_symbolic_contraction(f, *contraction, m);
     }};
-  std::map<size_t, WindowReductionPlan> windows;
-  if (symbols_of(f).empty()) windows = plan_window_reductions(f, layouts, constant);
+  const std::map<size_t, WindowReductionPlan> windows = plan_window_reductions(f, layouts, constant);
   Decision d;
   for (size_t k = 0; k < f.stages.size(); ++k)
     for (const Buffer& b : f.stages[k].results)
@@ -145,9 +144,9 @@ ScheduledFunction schedule(ScheduleRequest r) {
   auto winograd = is_symbolic
                       ? std::nullopt
                       : plan_winograd(f, r.layouts, r.constant, r.options, storage_machine(r.machines), r.config);
-  auto contraction = winograd || is_symbolic ? std::nullopt
-                                             : plan_contraction(f, r.layouts, r.constant, r.options,
-                                                                storage_machine(r.machines), false, r.config);
+  auto contraction =
+      winograd ? std::nullopt
+               : plan_contraction(f, r.layouts, r.constant, r.options, storage_machine(r.machines), false, r.config);
   auto line_buffer = winograd || contraction || is_symbolic
                          ? std::nullopt
                          : plan_line_buffer(f, r.layouts, r.constant, r.options, storage_machine(r.machines), r.config);

@@ -8,7 +8,8 @@
 //   generic.h            all other stages
 //
 // Functions with symbols: row_blocks.h for products of rows, outer_axes.h where the slices along leading axes are
-// static, symbolic_contraction.h for products with symbolic N or K, else generic.h.
+// static, symbolic_contraction.h for products with symbolic N or K; contraction.h and window_reduction.h for images of
+// symbolic height and width; else generic.h.
 #pragma once
 
 #include <functional>
@@ -17,9 +18,9 @@
 
 #include "support/constant.h"
 #include "tensor/ir.h"
+#include "tensor/layout.h"
 #include "tensor/machine.h"
 #include "tensor/schedules/tuning_config.h"
-#include "tensor/simplify.h"
 
 namespace dlcc::tensor {
 
@@ -57,10 +58,9 @@ uint64_t hash_of(const ScheduleRequest&);
 // estimates and of earlier candidates.
 std::vector<TuningConfig> tuning_candidates(const ScheduleRequest&);
 
-// The indices of parameter `k` that the function's schedule reads, inside its shape or in a halo of zeros: one range
-// for each dimension; empty when a halo would not help. `constant` as in ScheduleRequest; the machine is the storage
-// machine.
-std::vector<Range> wanted_halo(const TensorFunction&, size_t k, const std::vector<bool>& constant,
-                               const ScheduleOptions&, const Machine&);
+// The halo of zeros that the function's schedule reads around parameter `k`, one for each dimension; empty when a halo
+// would not help. `constant` as in ScheduleRequest; the machine is the storage machine.
+std::vector<Halo> wanted_halo(const TensorFunction&, size_t k, const std::vector<bool>& constant,
+                              const ScheduleOptions&, const Machine&);
 
 }  // namespace dlcc::tensor

@@ -51,6 +51,7 @@ class Scheduler {
   };
 
   int64_t extent(int axis) const { return axis < 0 ? 1 : stage_.axes[static_cast<size_t>(axis)].extent.value(); }
+  Expr size(int axis) const { return axis < 0 ? Expr(1) : Expr(stage_.axes[static_cast<size_t>(axis)].extent); }
   const Axis& reduced(int k) const { return stage_.reduction->axes[static_cast<size_t>(k)]; }
 
   // ---- loops over results
@@ -62,7 +63,7 @@ class Scheduler {
       if (axis == area_.row_axis)
         body = rows(body);
       else if (!std::ranges::count(area_.free_axes, axis))
-        body = for_loop(stage_.axes[tiling_.outer_axes[k]].var, extent(axis), LoopKind::parallel, body);
+        body = for_loop(stage_.axes[tiling_.outer_axes[k]].var, size(axis), LoopKind::parallel, body);
     }
     return body;
   }
@@ -76,12 +77,16 @@ class Scheduler {
 
   Stmt row(const Lanes& at) {
     std::vector<Stmt> tiles;
+    auto vectors = [&](const Expr& left, int64_t wide) {
+      Var vector = make_var("vector");
+      return for_loop(vector, at.vectors, LoopKind::serial, tile(at, left, wide, vector));
+    };
     for (const EqualTiles& e : tiling_.row_tiles) {
-      Var t = make_var("tile"), vector = make_var("vector");
-      Stmt body = tile(at, Expr(e.begin) + Expr(t) * Expr(e.size), e.size, vector);
-      body = for_loop(vector, at.vectors, LoopKind::serial, body);
-      tiles.push_back(for_loop(t, e.count, LoopKind::serial, body));
+      Var t = make_var("tile");
+      tiles.push_back(for_loop(t, e.count, LoopKind::serial, vectors(Expr(e.begin) + Expr(t) * Expr(e.size), e.size)));
     }
+    if (tiling_.row_tiles.empty())
+      tiles.push_back(in_tiles(stage_.axes[static_cast<size_t>(tiling_.x_axis)].extent, tiling_.results, vectors));
     if (epilogue_.has_finish()) tiles.push_back(finish(at));
     return sequence(std::move(tiles));
   }
@@ -197,7 +202,7 @@ class Scheduler {
     const auto& [index, extent] = *guard;
     Var row = make_var("at");
     auto is_guarded = [&](const Load& l, size_t d) {
-      return l.otherwise && structurally_equal(l.indices[d], index) && l.buffer->shape[d] == Dim(extent);
+      return l.otherwise && structurally_equal(l.indices[d], index) && l.buffer->shape[d] == extent;
     };
     Expr inside = rewrite(value, [&](const Expr& e) {
       const Load* l = as<Load>(e);
@@ -218,7 +223,7 @@ class Scheduler {
   }
 
   // An index that may be outside its dimension and depends on neither the tile nor the unrolled taps, and its extent.
-  std::optional<std::pair<Expr, int64_t>> find_guard() const {
+  std::optional<std::pair<Expr, Dim>> find_guard() const {
     Ranges ranges = ranges_in(plan_, area_);
     auto varies = [&](const Expr& e) {
       return uses(e, stage_.axes[static_cast<size_t>(plan_.lane_axis)].var) ||
@@ -227,8 +232,8 @@ class Scheduler {
     };
     for (const Load& l : loads_of(stage_.values[0]))
       for (size_t d = 0; d < l.indices.size(); ++d)
-        if (reads_outside(l, d, ranges, layouts_) && !varies(l.indices[d]))
-          return std::pair(l.indices[d], l.buffer->shape[d].value());
+        if (reads_outside(l, d, stage_, ranges, layouts_) && !varies(l.indices[d]))
+          return std::pair(l.indices[d], l.buffer->shape[d]);
     return std::nullopt;
   }
 
@@ -238,7 +243,7 @@ class Scheduler {
     Stmt s = epilogue_.finish(index(at, x, b, vector, lane));
     s = for_loop(lane, at.lanes, LoopKind::vector, s);
     s = for_loop(vector, at.vectors, LoopKind::serial, s);
-    s = for_loop(x, extent(tiling_.x_axis), LoopKind::serial, s);
+    s = for_loop(x, size(tiling_.x_axis), LoopKind::serial, s);
     return for_loop(b, at.blocks, LoopKind::serial, s);
   }
 

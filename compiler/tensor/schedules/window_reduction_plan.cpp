@@ -47,6 +47,8 @@ class Planner {
   std::optional<WindowReductionPlan> run() {
     const Stage& stage = f_.stages[k_];
     if (!is_plain(stage) || !stage.reduction) return std::nullopt;
+    for (const Axis& a : stage.reduction->axes)
+      if (!a.extent.is_constant()) return std::nullopt;
     plan_.reduced = stage;
     Ranges ranges = ranges_of(stage);
     for (Expr& v : plan_.reduced.values) v = simplify(v, ranges);
@@ -58,7 +60,7 @@ class Planner {
  private:
   static bool is_plain(const Stage& s) {
     return s.results.size() == 1 && s.origin.empty() && s.requirements.empty() &&
-           std::ranges::none_of(s.axes, [](const Axis& a) { return a.extent.value() == 0; });
+           std::ranges::none_of(s.axes, [](const Axis& a) { return a.extent == Dim(0); });
   }
 
   // The next stage, when it alone reads this stage's result.
@@ -88,7 +90,7 @@ class Planner {
       if (is_innermost(result, layout, a) &&
           (plan_.lane_axis < 0 || last().axes[static_cast<size_t>(a)].extent != Dim(1)))
         plan_.lane_axis = a;
-    if (plan_.lane_axis < 0) return false;
+    if (plan_.lane_axis < 0 || !last().axes[static_cast<size_t>(plan_.lane_axis)].extent.is_constant()) return false;
     plan_.whole_blocks = has_blocks(layout, plan_.lane_axis);
     bool along = false;
     if (!check_operands(plan_.reduced, along) || !along) return false;

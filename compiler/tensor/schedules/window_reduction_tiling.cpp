@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tensor/analysis.h"
+#include "tensor/index_facts.h"
 #include "tensor/layout.h"
 #include "tensor/schedules/loops.h"
 #include "tensor/visit.h"
@@ -27,11 +28,17 @@ std::vector<EqualTiles> split_evenly(int64_t extent, int64_t max_size,
   return found;
 }
 
-bool reads_outside(const Load& l, size_t d, const Ranges& ranges, const std::map<Buffer, Layout>& layouts) {
+bool reads_outside(const Load& l, size_t d, const Stage& stage, const Ranges& ranges,
+                   const std::map<Buffer, Layout>& layouts) {
   if (!l.otherwise) return false;
-  auto r = range_of(l.indices[d], ranges);
+  const Dim& extent = l.buffer->shape[d];
+  std::optional<Halo> read;
+  if (auto range = range_of(l.indices[d], ranges); range && extent.is_constant())
+    read = beyond(*range, extent.value());
+  else if (const std::vector<Halo> all = halo_read(l, stage); !all.empty())
+    read = all[d];
   Layout layout = is_literal(l.otherwise, 0) ? layout_of(layouts, l.buffer) : Layout{};
-  return !r || !is_stored(layout, static_cast<int>(d), l.buffer->shape[d], *r);
+  return !read || !is_stored(layout, static_cast<int>(d), extent, *read);
 }
 
 Ranges ranges_in(const WindowReductionPlan& plan, const WindowReductionArea& area) {
@@ -78,13 +85,17 @@ class Chooser {
     outer.erase(std::next(row).base());
   }
 
+  bool is_static_row() const {
+    return tiling_.x_axis < 0 || stage_.axes[static_cast<size_t>(tiling_.x_axis)].extent.is_constant();
+  }
+
   // Accumulators enough to hide the latency of an addition. Further registers hold the elements that neighbouring
   // results share, for each block the operands that do not depend on the reduced axes, and without FMA the product.
   void choose_tile() {
     int64_t registers = machine_.vector_registers - (machine_.has_fma ? 4 : 5),
             accumulators = std::clamp<int64_t>(registers / 2, 1, machine_.accumulators_in_flight);
     int64_t &results = tiling_.results, &blocks = tiling_.blocks;
-    results = std::min(extent(tiling_.x_axis), accumulators);
+    results = is_static_row() ? std::min(extent(tiling_.x_axis), accumulators) : accumulators;
     blocks = std::max<int64_t>(std::min(accumulators / results, registers / (results + invariant_loads())), 1);
     if (results > 3) blocks = 1;
   }
@@ -140,6 +151,7 @@ class Chooser {
   // predicate at compile time.
   void choose_row_tiles() {
     constexpr size_t max_entries = 6;  // bounds the size of the code
+    if (!is_static_row()) return;
     int64_t width = extent(tiling_.x_axis);
     tiling_.row_tiles = split_evenly(width, tiling_.results,
                                      [&](int64_t begin, int64_t size) { return row_reads_outside(begin, size); });
@@ -153,7 +165,7 @@ class Chooser {
     ranges[x] = {begin, begin + size - 1};
     auto outside = [&](const Load& l) {
       for (size_t d = 0; d < l.indices.size(); ++d)
-        if (uses(l.indices[d], x) && reads_outside(l, d, ranges, layouts_)) return true;
+        if (uses(l.indices[d], x) && reads_outside(l, d, stage_, ranges, layouts_)) return true;
       return false;
     };
     auto loads = loads_of(stage_.values[0]);

@@ -29,14 +29,14 @@ struct WindowTiling {
   int unrolled_axis = -1;             // the reduced axis that is unrolled, or -1
   int partial_axis = -1;              // the reduced axis that is divided for partial sums, or -1: one sum
   int64_t partial_extent = 0;         // indices of partial_axis in a partial sum, each with all of the axes inside
-  std::vector<EqualTiles> row_tiles;  // of x_axis
+  std::vector<EqualTiles> row_tiles;  // of x_axis; none if its extent is symbolic
 };
 
 WindowTiling choose_window_tiling(const WindowReductionPlan&, const WindowReductionArea&,
                                   const std::map<Buffer, Layout>&, const Machine&, int threads);
 
-// Index `d` of a predicated load may be where nothing is stored, when variables are in these ranges.
-bool reads_outside(const Load&, size_t d, const Ranges&, const std::map<Buffer, Layout>&);
+// Index `d` of a predicated load of the stage may be where nothing is stored, when variables are in these ranges.
+bool reads_outside(const Load&, size_t d, const Stage&, const Ranges&, const std::map<Buffer, Layout>&);
 
 // Ranges of the axes of the plan's stage, and what the area knows of other variables.
 Ranges ranges_in(const WindowReductionPlan&, const WindowReductionArea&);

@@ -162,7 +162,8 @@ std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::ve
   if (!in_blocks(stored, plan.channel_dim) || !in_blocks(result, plan.n_axis)) return std::nullopt;
   std::vector<Range> read = winograd_reads(f, constant, plan.tile);
   for (size_t d = 0; d < read.size(); ++d)
-    if (!is_stored(stored, static_cast<int>(d), data->shape[d], read[d])) return std::nullopt;
+    if (!is_stored(stored, static_cast<int>(d), data->shape[d], beyond(read[d], data->shape[d].value())))
+      return std::nullopt;
 
   int64_t channels = plan.in_channels(), out_channels = plan.extent(plan.n_axis);
   int64_t size = plan.tile + WinogradPlan::taps - 1, points = size * size;

@@ -161,7 +161,8 @@ void check_symbolic_schedule(const TensorFunction& f, std::vector<bool> constant
 }
 
 TensorFunction convolution(const Conv& p) {
-  int64_t oh = (p.h + 2 * p.pad - p.k) / p.stride + 1, ow = (p.w + 2 * p.pad - p.k) / p.stride + 1;
+  const Dim oh = floor_div(p.h + Dim(2 * p.pad - p.k), p.stride) + Dim(1),
+            ow = floor_div(p.w + Dim(2 * p.pad - p.k), p.stride) + Dim(1);
   int64_t cg = p.c / p.groups, og = p.o / p.groups;
   Definition d("conv");
   Tensor x = d.input("x", dtype::f32, {p.n, p.c, p.h, p.w});
@@ -187,7 +188,9 @@ TensorFunction convolution(const Conv& p) {
 }
 
 TensorFunction depthwise(const Depthwise& p, DepthwiseEpilogue epilogue) {
-  auto out = [&](int64_t size) { return (size + 2 * p.pad - (p.k - 1) * p.dilation - 1) / p.stride + 1; };
+  auto out = [&](const Dim& size) {
+    return floor_div(size + Dim(2 * p.pad - (p.k - 1) * p.dilation - 1), p.stride) + Dim(1);
+  };
   auto at = [&](const Expr& i, const Expr& r) { return i * Expr(p.stride) + r * Expr(p.dilation) - Expr(p.pad); };
   Shape shape = {p.n, p.c, out(p.h), out(p.w)};
   Definition d("depthwise");

@@ -32,7 +32,9 @@ void check_symbolic_schedule(const tensor::TensorFunction&, std::vector<bool> co
 
 // A 2-D convolution of float32: data [n, c, h, w] and weights, and with an epilogue a bias and a residual image.
 struct Conv {
-  int64_t n = 1, c = 16, h = 9, w = 9, o = 32, k = 3, stride = 1, pad = 1, groups = 1;
+  int64_t n = 1, c = 16;
+  Dim h = 9, w = 9;
+  int64_t o = 32, k = 3, stride = 1, pad = 1, groups = 1;
   bool epilogue = true;
   bool smooth = false;  // the epilogue is x * sigmoid(x), else max(0, x)
 };
@@ -41,7 +43,9 @@ tensor::TensorFunction convolution(const Conv&);
 // One filter of k x k taps for each channel, with parameters x, w, b and skip, and an epilogue: nothing, a bias and a
 // limited range, a bias and x * sigmoid(x), or the addition of another image.
 struct Depthwise {
-  int64_t n = 1, c = 32, h = 9, w = 9, k = 3, stride = 1, dilation = 1, pad = 1;
+  int64_t n = 1, c = 32;
+  Dim h = 9, w = 9;
+  int64_t k = 3, stride = 1, dilation = 1, pad = 1;
 };
 enum class DepthwiseEpilogue : uint8_t { nothing, bounds, sigmoid, residual };
 tensor::TensorFunction depthwise(const Depthwise&, DepthwiseEpilogue);

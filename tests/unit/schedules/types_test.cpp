@@ -32,7 +32,8 @@ Expr narrowed(DType type, const Expr& sum) {
 
 // A convolution with c, o, k, stride, pad and groups of `p`, and a bias of the accumulator's type.
 TensorFunction convolution_in(DType type, const Conv& p, bool keep_sums) {
-  int64_t oh = (p.h + 2 * p.pad - p.k) / p.stride + 1, ow = (p.w + 2 * p.pad - p.k) / p.stride + 1;
+  const Dim oh = floor_div(p.h + Dim(2 * p.pad - p.k), p.stride) + Dim(1),
+            ow = floor_div(p.w + Dim(2 * p.pad - p.k), p.stride) + Dim(1);
   int64_t group_inputs = p.c / p.groups, group_outputs = p.o / p.groups;
   DType sums = accumulator(type);
   Definition d("conv");

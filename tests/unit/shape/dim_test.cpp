@@ -95,6 +95,8 @@ TEST_CASE("divisors that are at least 1 divide their multiples") {
   CHECK(floor_div(h * 6 + 1, 4) == floor_div(h * 3, 2));
   CHECK(floor_div(h - 1, 2) + 1 == floor_div(h + 1, 2));
   CHECK(floor_div(floor_div(h, 2), 2) == floor_div(h, 4));
+  CHECK(floor_div(floor_div(h + Dim(1), 2) + Dim(1), 2) == floor_div(h + Dim(3), 4));
+  CHECK(floor_div(floor_div(h, 3) - Dim(2), 5) == floor_div(h - Dim(6), 15));
   CHECK(floor_div(b * h, b * s) == floor_div(h, s));
   CHECK(floor_div(h, -2) == floor_div(Dim(0) - h, 2));
   CHECK(floor_div(Dim::symbol({"i", 0, 7}), 8) == Dim(0));
