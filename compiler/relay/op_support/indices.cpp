@@ -89,6 +89,8 @@ TensorFunction define_view(const char* name, const TensorType& data, const Shape
   return d.finish();
 }
 
+Expr from_start(Expr index, Expr extent) { return select(index < Expr(0), index + extent, index); }
+
 Expr padded_position(const std::string& mode, Expr at, const Dim& extent, bool once) {
   Expr last = Expr(extent) - Expr(1);
   if (mode == "edge") return max(min(at, last), Expr(0));

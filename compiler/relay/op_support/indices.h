@@ -19,6 +19,9 @@ std::vector<Expr> reshape_index(const Shape& from, const Shape& to, Index to_ind
 // The definition of an operator that changes only the shape.
 TensorFunction define_view(const char* name, const TensorType& data, const Shape& result);
 
+// The index from the start of an axis for one in [-extent, extent), where negative ones count from the end.
+Expr from_start(Expr index, Expr extent);
+
 // The position in an axis of `extent` elements whose element padding repeats at position `at`, which may be outside, in
 // mode "edge", "reflect" or "wrap". With `once`, `at` is at most one reflection away.
 Expr padded_position(const std::string& mode, Expr at, const Dim& extent, bool once);

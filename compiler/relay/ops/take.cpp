@@ -38,7 +38,7 @@ TypeResult type_of_take(const TakeAttrs& a, const Operands& in) {
 
 // An index that is inside for every value of the operand; for mode "strict" the requirement ensures that.
 Expr inside(const std::string& mode, Expr index, Expr extent) {
-  if (mode == "strict") return select(index < Expr(0), index + extent, index);
+  if (mode == "strict") return from_start(index, extent);
   if (mode == "wrap") return floor_mod(index, extent);
   return max(min(index, extent - Expr(1)), Expr(0));
 }

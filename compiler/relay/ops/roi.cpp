@@ -1,0 +1,215 @@
+// vision.roi_align, vision.roi_pool: the mean or maximum of an image over the bins of boxes (regions of interest).
+#include "relay/op_support/resampling.h"
+#include "relay/op_support/type_checks.h"
+
+namespace dlcc::relay::ops {
+
+namespace {
+
+struct RoiAlignAttrs {
+  std::vector<int64_t> pooled_size;
+  double spatial_scale = 1;
+  int64_t sample_ratio = 0;
+  bool aligned = false;
+  std::string mode = "avg";
+};
+struct RoiPoolAttrs {
+  std::vector<int64_t> pooled_size;
+  double spatial_scale = 1;
+};
+
+Failure check_image(const Operand& data, const std::vector<int64_t>& pooled_size) {
+  if (auto e = first_of({check_type(data, "data", types::real), check_rank(data, "data", 4)})) return e;
+  if (pooled_size.size() != 2) return attribute_error("pooled_size must have 2 numbers");
+  return check_positive("pooled_size", pooled_size);
+}
+
+// Requires of the next stage, whose first axis counts the boxes, that the box's image exists.
+void require_image_next(Definition& d, const std::function<Expr(Expr)>& image, const Dim& images) {
+  d.require_next(
+      [=](Index i) {
+        const Expr at = image(i[0]);
+        return logical_and(at >= Expr(0), at < Expr(images));
+      },
+      tensor::Status::index_out_of_range);
+}
+
+// ---- roi_align ----------------------------------------------------------------------------------------------------
+
+TypeResult type_of_roi_align(const RoiAlignAttrs& a, const Operands& in) {
+  const Shape& data = in[0].shape;
+  if (auto e = check_image(in[0], a.pooled_size)) return *e;
+  if (auto e = first_of({check_same_type(in[0], "data", in[1], "rois"), check_rank(in[1], "rois", 2),
+                         check_type(in[2], "batch_indices", types::index), check_rank(in[2], "batch_indices", 1)}))
+    return *e;
+  if (auto e = first_of({check_equal(in[1].shape[1], "the numbers of a box", 4, "its corners' coordinates"),
+                         check_equal(in[2].shape[0], "the number of batch_indices", in[1].shape[0], "that of boxes")}))
+    return *e;
+  if (a.mode != "avg" && a.mode != "max")
+    return attribute_error(fmt::format("mode must be \"avg\" or \"max\", found \"{}\"", a.mode));
+  if (a.sample_ratio < 0) return attribute_error("sample_ratio must not be negative");
+  return tensor_result({in[1].shape[0], data[1], a.pooled_size[0], a.pooled_size[1]}, in[0].dtype);
+}
+
+class RoiAlign {
+ public:
+  RoiAlign(const RoiAlignAttrs& a, const Operands& in)
+      : a_(a),
+        x_(d_.input("data", in[0].dtype, in[0].shape)),
+        rois_(d_.input("rois", in[1].dtype, in[1].shape)),
+        batch_(d_.input("batch_indices", in[2].dtype, in[2].shape)),
+        type_(tensor::compute_type(in[0].dtype)) {}
+
+  TensorFunction run(const Shape& result) {
+    auto image = [this](Expr box) { return cast(dtype::i64, batch_(box)); };
+    require_image_next(d_, image, x_.extent(0));
+    if (a_.sample_ratio == 0)
+      for (int k = 0; k < 2; ++k)
+        d_.require_next([=, this](Index i) { return samples(i[0], k) <= Expr(most_samples(k)); },
+                        tensor::Status::index_out_of_range);
+    const bool mean = a_.mode == "avg";
+    const auto reducer = mean ? tensor::sum_of(type_) : tensor::max_of(type_);
+    Tensor total = d_.reduce("total", result, reducer, {most_samples(0), most_samples(1)}, [&](Index i, Index r) {
+      const Expr counted = logical_and(r[0] < samples(i[0], 0), r[1] < samples(i[0], 1));
+      const Expr value = sample(image(i[0]), i, r);
+      return select(counted, value, mean ? number(type_, 0) : tensor::lowest(type_));
+    });
+    d_.result("result", x_.type(), result, [&](Index i) {
+      const Expr count = samples(i[0], 0) * samples(i[0], 1);
+      if (mean) return total(i) / cast(type_, max(count, Expr(1)));
+      return select(count > Expr(0), total(i), number(type_, 0));
+    });
+    return d_.finish();
+  }
+
+ private:
+  // Without a sample ratio, enough for a box as large as the image.
+  Dim most_samples(int k) const {
+    if (a_.sample_ratio > 0) return a_.sample_ratio;
+    return floor_div(x_.extent(k + 2) + Dim(a_.pooled_size[k] - 1), a_.pooled_size[k]) + Dim(1);
+  }
+
+  Expr corner(Expr box, int k, bool last) const {  // rois have x before y
+    const Expr at = rois_(box, Expr((last ? 2 : 0) + 1 - k)) * number(type_, a_.spatial_scale);
+    return a_.aligned ? at - number(type_, 0.5) : at;
+  }
+  Expr bin_size(Expr box, int k) const {
+    Expr extent = corner(box, k, true) - corner(box, k, false);
+    if (!a_.aligned) extent = max(extent, number(type_, 1));
+    return extent / number(type_, static_cast<double>(a_.pooled_size[k]));
+  }
+  Expr samples(Expr box, int k) const {  // of a bin along axis k
+    if (a_.sample_ratio > 0) return Expr(a_.sample_ratio);
+    return cast(dtype::i64, ceil(bin_size(box, k)));
+  }
+
+  // The elements around a sample along one axis, and the weight of the second one.
+  struct Neighbours {
+    Expr first, second, fraction, inside;
+  };
+  Neighbours neighbours(Index i, Expr number_in_bin, int k) const {
+    const Expr size = bin_size(i[0], k), extent(x_.extent(k + 2));
+    const Expr step = (cast(type_, number_in_bin) + number(type_, 0.5)) * size / cast(type_, samples(i[0], k));
+    const Expr at = corner(i[0], k, false) + cast(type_, i[k + 2]) * size + step;
+    const Expr zero = number(type_, 0), last = cast(type_, extent) - number(type_, 1);
+    const Expr clamped = max(min(at, last), zero);
+    const Expr first = nearest_index(floor(clamped), extent);
+    return {first, max(min(first + Expr(1), extent - Expr(1)), Expr(0)), clamped - floor(clamped),
+            logical_and(at >= number(type_, -1), at <= cast(type_, extent))};
+  }
+
+  Expr sample(Expr image, Index i, Index r) const {
+    const Neighbours y = neighbours(i, r[0], 0), x = neighbours(i, r[1], 1);
+    const Expr one = number(type_, 1), zero = number(type_, 0);
+    auto term = [&](const Expr& row, const Expr& wy, const Expr& column, const Expr& wx) {
+      return wy * wx * x_({image, i[1], row, column});
+    };
+    const Expr terms[] = {term(y.first, one - y.fraction, x.first, one - x.fraction),
+                          term(y.first, one - y.fraction, x.second, x.fraction),
+                          term(y.second, y.fraction, x.first, one - x.fraction),
+                          term(y.second, y.fraction, x.second, x.fraction)};
+    const bool mean = a_.mode == "avg";
+    const Expr value =
+        mean ? terms[0] + terms[1] + terms[2] + terms[3] : max(max(terms[0], terms[1]), max(terms[2], terms[3]));
+    return select(logical_and(y.inside, x.inside), value, zero);
+  }
+
+  const RoiAlignAttrs& a_;
+  Definition d_{"vision.roi_align"};
+  Tensor x_, rois_, batch_;
+  DType type_;
+};
+
+// ---- roi_pool -----------------------------------------------------------------------------------------------------
+
+TypeResult type_of_roi_pool(const RoiPoolAttrs& a, const Operands& in) {
+  if (auto e = check_image(in[0], a.pooled_size)) return *e;
+  if (auto e = first_of({check_same_type(in[0], "data", in[1], "rois"), check_rank(in[1], "rois", 2)})) return *e;
+  if (auto e = check_equal(in[1].shape[1], "the numbers of a box", 5, "its image and its corners' coordinates"))
+    return *e;
+  return tensor_result({in[1].shape[0], in[0].shape[1], a.pooled_size[0], a.pooled_size[1]}, in[0].dtype);
+}
+
+TensorFunction define_roi_pool(const RoiPoolAttrs& a, const Operands& in) {
+  Definition d("vision.roi_pool");
+  Tensor x = d.input("data", in[0].dtype, in[0].shape), rois = d.input("rois", in[1].dtype, in[1].shape);
+  const DType type = tensor::compute_type(x.type());
+  auto image = [=](Expr box) { return cast(dtype::i64, rois(box, Expr(0))); };
+  require_image_next(d, image, x.extent(0));
+  auto corner = [&](Expr box, int k, bool last) {  // rounded half up; rois have x before y
+    const Expr at = rois(box, Expr((last ? 3 : 1) + 1 - k)) * number(type, a.spatial_scale);
+    return floor(at + number(type, 0.5));
+  };
+  // The first element of bin `b` along axis k, or the element behind its last one.
+  auto border = [&](Expr box, Expr b, int k, bool end) {
+    const Expr start = corner(box, k, false), one = number(type, 1);
+    const Expr extent = max(corner(box, k, true) - start + one, one);
+    const Expr size = extent / number(type, static_cast<double>(a.pooled_size[k]));
+    const Expr at = end ? ceil((cast(type, b) + one) * size) : floor(cast(type, b) * size);
+    return max(min(cast(dtype::i64, at + start), Expr(x.extent(k + 2))), Expr(0));
+  };
+  const Shape result = shape_in(type_of_roi_pool(a, in));
+  Tensor largest = d.reduce("largest", result, tensor::max_of(type), {x.extent(2), x.extent(3)}, [&](Index i, Index r) {
+    const Expr inside = all_of({r[0] >= border(i[0], i[2], 0, false), r[0] < border(i[0], i[2], 0, true),
+                                r[1] >= border(i[0], i[3], 1, false), r[1] < border(i[0], i[3], 1, true)});
+    return select(inside, x(image(i[0]), i[1], r[0], r[1]), tensor::lowest(type));
+  });
+  d.result("result", x.type(), result, [&](Index i) {
+    const Expr empty = logical_or(border(i[0], i[2], 0, true) <= border(i[0], i[2], 0, false),
+                                  border(i[0], i[3], 1, true) <= border(i[0], i[3], 1, false));
+    return select(empty, number(type, 0), largest(i));
+  });
+  return d.finish();
+}
+
+}  // namespace
+
+void roi(OperatorTable& table) {
+  using A = RoiAlignAttrs;
+  table.add<A>({
+      .name = "vision.roi_align",
+      .summary = "the mean or maximum of interpolated samples in the bins of boxes (x0, y0, x1, y1)",
+      .attributes =
+          {{"pooled_size", &A::pooled_size, "bins along y and x", true},
+           {"spatial_scale", &A::spatial_scale, "pixels of the data per unit of a box's coordinates"},
+           {"sample_ratio", &A::sample_ratio,
+            "samples of a bin along each axis; 0: one per pixel, for boxes that are not larger than the data"},
+           {"aligned", &A::aligned, "coordinates count from the outer edge of pixels, not from their centres"},
+           {"mode", &A::mode, "\"avg\" or \"max\""}},
+      .arguments = {"data", "rois", "batch_indices"},
+      .type = type_of_roi_align,
+      .compute = [](const A& a, const Operands& in) { return RoiAlign(a, in).run(shape_in(type_of_roi_align(a, in))); },
+  });
+  table.add<RoiPoolAttrs>({
+      .name = "vision.roi_pool",
+      .summary = "the maximum of the pixels in the bins of boxes (image, x0, y0, x1, y1); 0 for bins without pixels",
+      .attributes = {{"pooled_size", &RoiPoolAttrs::pooled_size, "bins along y and x", true},
+                     {"spatial_scale", &RoiPoolAttrs::spatial_scale,
+                      "pixels of the data per unit of a box's coordinates"}},
+      .arguments = {"data", "rois"},
+      .type = type_of_roi_pool,
+      .compute = define_roi_pool,
+  });
+}
+
+}  // namespace dlcc::relay::ops
