@@ -1,0 +1,214 @@
+// ConvTranspose, as an ordinary convolution (Shi et al., "Real-Time Single Image and Video Super-Resolution Using an
+// Efficient Sub-Pixel Convolutional Neural Network", CVPR 2016). Elements of the result whose positions are equal
+// modulo the strides form a phase. Each phase is a convolution of stride 1 with every stride-th tap of the mirrored
+// kernel; all phases are channels of one convolution, which are then interleaved.
+#include <algorithm>
+
+#include "frontends/onnx/operators/lists.h"
+#include "frontends/onnx/operators/table.h"
+
+namespace dlcc::frontends::onnx {
+namespace {
+
+// One spatial axis: element y of the result sums data[q] * weight[t] over q * stride + t * dilation = y + before.
+struct TransposedAxis {
+  Dim in, out;
+  int64_t taps, stride, dilation;
+  int64_t before = 0;  // elements that the padding removes from the start of the full result
+
+  int64_t taps_per_phase() const { return (taps + stride - 1) / stride; }
+  int64_t reach() const { return (taps_per_phase() - 1) * dilation; }
+  int64_t first() const { return before >= 0 ? before / stride : -((-before + stride - 1) / stride); }
+  Dim windows() const { return floor_div(Dim(before) + out - Dim(1), stride) + Dim(1 - first()); }
+};
+
+struct Transposed {
+  std::vector<TransposedAxis> axes;
+  int64_t groups, phases = 1;
+  Dim batch;
+  int64_t inputs, outputs;  // channels
+};
+
+// The padding that makes the result as large as output_shape or auto_pad say.
+void pad_to_shape(Node& n, TransposedAxis& axis, const Dim& full, const std::string& auto_pad) {
+  const Dim excess = full - axis.out;
+  if (!n.check(excess.is_constant(), DiagnosticId::dynamic_shape,
+               fmt::format("a size of {} elements needs a padding that is known at compile time", axis.out.str()),
+               "give the sizes with --dim NAME=VALUE"))
+    return;
+  const int64_t total = std::max<int64_t>(excess.value(), 0);
+  axis.before = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
+}
+
+std::optional<Transposed> read_transposed(Node& n) {
+  const Value &data = n.in(0), &weight = n.in(1);
+  if (!n.check(data.rank() >= 3 && data.rank() <= 5, DiagnosticId::shape_mismatch,
+               fmt::format("X must have 1 to 3 spatial axes after batch and channels, found {} axes", data.rank())) ||
+      !n.check(weight.rank() == data.rank() && is_static(weight.type.shape), DiagnosticId::shape_mismatch,
+               "W must have as many axes as X, all of known size"))
+    return std::nullopt;
+  const size_t rank = static_cast<size_t>(data.rank()) - 2;
+  const std::vector<int64_t> shape = static_shape(weight.type.shape), taps(shape.begin() + 2, shape.end());
+  if (n.has_attr("kernel_shape"))
+    n.check(n.integers("kernel_shape", rank, 1) == taps, DiagnosticId::shape_mismatch,
+            "kernel_shape differs from the shape of W");
+  const auto strides = n.integers("strides", rank, 1), dilations = n.integers("dilations", rank, 1),
+             pads = n.integers("pads", 2 * rank, 0), extra = n.integers("output_padding", rank, 0);
+  auto sizes = n.integers("output_shape");
+  if (sizes && sizes->size() == rank + 2) sizes->erase(sizes->begin(), sizes->begin() + 2);
+  const std::string auto_pad = n.text("auto_pad", "NOTSET");
+  const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
+  n.check(same || auto_pad == "NOTSET" || auto_pad == "VALID" || auto_pad.empty(), DiagnosticId::bad_attribute,
+          fmt::format("auto_pad is '{}'", auto_pad), "it is NOTSET, SAME_UPPER, SAME_LOWER or VALID");
+  n.check(!sizes || sizes->size() == rank, DiagnosticId::bad_attribute,
+          fmt::format("attribute 'output_shape' must have {} numbers", rank));
+  Transposed t{{}, n.integer("group", 1), 1, data.type.shape[0], shape[0], 0};
+  n.check(t.groups >= 1 && t.inputs % std::max<int64_t>(t.groups, 1) == 0, DiagnosticId::bad_attribute,
+          fmt::format("{} channels of W cannot be divided into {} groups", t.inputs, t.groups));
+  n.check(data.type.shape[1] == Dim(t.inputs), DiagnosticId::shape_mismatch,
+          fmt::format("W is for {} channels, X has {}", t.inputs, data.type.shape[1].str()));
+  for (size_t k = 0; k < rank; ++k) {
+    n.check(taps[k] >= 1 && strides[k] >= 1 && dilations[k] >= 1, DiagnosticId::bad_attribute,
+            "strides, dilations and the sizes of W must be at least 1");
+    if (n.failed()) return std::nullopt;
+    TransposedAxis axis{data.type.shape[k + 2], 0, taps[k], strides[k], dilations[k]};
+    const Dim full = Dim(axis.stride) * (axis.in - Dim(1)) + Dim((axis.taps - 1) * axis.dilation + 1 + extra[k]);
+    if (sizes || same) {
+      axis.out = sizes ? Dim((*sizes)[k]) : axis.in * Dim(axis.stride);
+      pad_to_shape(n, axis, full, auto_pad);
+    } else {
+      const bool none = auto_pad == "VALID";
+      axis.before = none ? 0 : pads[k];
+      axis.out = full - Dim(none ? 0 : pads[k] + pads[k + rank]);
+    }
+    n.check(!provably_lt(axis.out, 1), DiagnosticId::shape_mismatch,
+            fmt::format("spatial axis {} of the result would have {} elements", k, axis.out.str()));
+    t.phases *= axis.stride;
+    t.axes.push_back(axis);
+  }
+  t.outputs = shape[1] * t.groups;
+  return n.failed() ? std::nullopt : std::optional(t);
+}
+
+// A list of pairs (before, after) for nn.pad.
+Value padded(Node& n, const Value& x, const std::vector<std::pair<int64_t, int64_t>>& widths) {
+  relay::AttrList list;
+  bool any = false;
+  for (const auto& [before, after] : widths) {
+    list.push_back(relay::AttrList{before, after});
+    any = any || before != 0 || after != 0;
+  }
+  return any ? n.call("nn.pad", {x, n.scalar(x.type.dtype, 0)}, {{"pad_width", list}}) : x;
+}
+
+// Zeros between the taps of axes with a dilation and a stride, which then have dilation 1.
+Value without_dilation(Node& n, Value weight, Transposed& t) {
+  for (size_t k = 0; k < t.axes.size(); ++k) {
+    TransposedAxis& axis = t.axes[k];
+    if (axis.dilation == 1 || axis.stride == 1) continue;
+    Shape shape = weight.type.shape, split = shape;
+    split.insert(split.begin() + static_cast<ptrdiff_t>(k) + 3, Dim(1));
+    std::vector<std::pair<int64_t, int64_t>> widths(split.size(), {0, 0});
+    widths[k + 3] = {0, axis.dilation - 1};
+    shape[k + 2] = axis.taps * axis.dilation;
+    weight = n.reshape(padded(n, n.reshape(weight, split), widths), shape);
+    axis.taps = axis.taps * axis.dilation;  // the last zeros are taps, too
+    axis.dilation = 1;
+  }
+  return weight;
+}
+
+// From [inputs, outputs / groups, taps...] to [outputs * phases, inputs / groups, taps per phase...], mirrored.
+Value phase_weights(Node& n, Value weight, const Transposed& t) {
+  const auto rank = static_cast<int64_t>(t.axes.size());
+  std::vector<std::pair<int64_t, int64_t>> widths(2, {0, 0});
+  Shape split = {t.groups, t.inputs / t.groups, t.outputs / t.groups};
+  Shape result = {t.outputs * t.phases, t.inputs / t.groups};
+  std::vector<int64_t> order = {0, 2};
+  for (int64_t k = 0; k < rank; ++k) {
+    const TransposedAxis& axis = t.axes[static_cast<size_t>(k)];
+    widths.emplace_back(0, axis.taps_per_phase() * axis.stride - axis.taps);
+    split.insert(split.end(), {axis.taps_per_phase(), axis.stride});
+    result.emplace_back(axis.taps_per_phase());
+    order.push_back(4 + 2 * k);
+  }
+  order.push_back(1);
+  for (int64_t k = 0; k < rank; ++k) order.push_back(3 + 2 * k);
+  weight = n.reshape(padded(n, weight, widths), split);
+  for (int64_t k = 0; k < rank; ++k) {
+    std::vector<int64_t> mirrored;
+    for (int64_t tap = t.axes[static_cast<size_t>(k)].taps_per_phase(); tap-- > 0;) mirrored.push_back(tap);
+    if (mirrored.size() > 1) weight = n.call("take", {weight, integers(mirrored)}, {{"axis", 3 + 2 * k}});
+  }
+  return n.reshape(n.call("transpose", {weight}, {{"axes", order}}), result);
+}
+
+// The phases of [batch, outputs * phases, windows...], interleaved and without what the padding removes.
+Value interleave(Node& n, Value phases, const Transposed& t) {
+  const auto rank = static_cast<int64_t>(t.axes.size());
+  Shape split = {t.batch, t.outputs}, whole = split;
+  std::vector<int64_t> order = {0, 1}, axes;
+  relay::AttrList begin;
+  Shape end;
+  bool crops = false;
+  for (const TransposedAxis& axis : t.axes) split.emplace_back(axis.stride);
+  for (int64_t k = 0; k < rank; ++k) {
+    const TransposedAxis& axis = t.axes[static_cast<size_t>(k)];
+    const int64_t skipped = axis.before - axis.first() * axis.stride;
+    split.push_back(axis.windows());
+    whole.push_back(axis.windows() * Dim(axis.stride));
+    order.insert(order.end(), {2 + rank + k, 2 + k});
+    axes.push_back(2 + k);
+    begin.emplace_back(skipped);
+    end.push_back(Dim(skipped) + axis.out);
+    crops = crops || skipped != 0 || !(end.back() == whole.back());
+  }
+  if (t.phases > 1) phases = n.reshape(n.call("transpose", {n.reshape(phases, split)}, {{"axes", order}}), whole);
+  if (!crops) return phases;
+  return n.call("strided_slice", {phases}, {{"begin", begin}, {"end", shape_attr(end)}, {"axes", axes}});
+}
+
+// The bias of each output channel for all its phases.
+Value phase_bias(Node& n, const Value& bias, const Transposed& t) {
+  if (t.phases == 1) return bias;
+  Value column = n.reshape(bias, {t.outputs, 1});
+  Value all = n.call("broadcast_to", {column}, {{"shape", relay::AttrList{t.outputs, t.phases}}});
+  return n.reshape(all, {t.outputs * t.phases});
+}
+
+Values convert_conv_transpose(Node& n) {
+  auto t = read_transposed(n);
+  if (!t) return {};
+  Value weight = phase_weights(n, without_dilation(n, n.in(1), *t), *t);
+  std::vector<std::pair<int64_t, int64_t>> crop(2, {0, 0});
+  std::vector<int64_t> before, after, dilation, size;
+  for (const TransposedAxis& axis : t->axes) {
+    const int64_t first = axis.reach() - axis.first();
+    const Dim last = axis.windows() - axis.in + Dim(axis.reach() - first);
+    if (!n.check(
+            last.is_constant(), DiagnosticId::dynamic_shape,
+            "a transposed convolution of symbolic size needs a result whose size is a multiple of it, and a number",
+            "give the sizes with --dim NAME=VALUE"))
+      return {};
+    crop.emplace_back(std::min<int64_t>(first, 0), std::min<int64_t>(last.value(), 0));
+    before.push_back(std::max<int64_t>(first, 0));
+    after.push_back(std::max<int64_t>(last.value(), 0));
+    dilation.push_back(axis.dilation);
+    size.push_back(axis.taps_per_phase());
+  }
+  before.insert(before.end(), after.begin(), after.end());
+  Value result = n.call(fmt::format("nn.conv{}d", t->axes.size()), {padded(n, n.in(0), crop), weight},
+                        {{"padding", before},
+                         {"dilation", dilation},
+                         {"groups", t->groups},
+                         {"channels", t->outputs * t->phases},
+                         {"kernel_size", size}});
+  if (n.has(2)) result = n.call("nn.bias_add", {result, phase_bias(n, n.in(2), *t)}, {{"axis", 1}});
+  return {interleave(n, result, *t)};
+}
+
+}  // namespace
+
+void add_conv_transpose(Table& table) { table.add({{"ConvTranspose", 1, "X W B", 2, 3, 1, convert_conv_transpose}}); }
+
+}  // namespace dlcc::frontends::onnx
