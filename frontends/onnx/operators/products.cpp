@@ -1,4 +1,6 @@
 // Matrix products: Gemm and MatMul.
+#include "frontends/onnx/operators/products.h"
+
 #include "frontends/onnx/operators/table.h"
 
 namespace dlcc::frontends::onnx {
@@ -39,21 +41,23 @@ Values convert_gemm(Node& n) {
   return {add_bias(n, product, scaled(n, n.in(2), beta))};
 }
 
-// numpy.matmul: a vector is a row on the left and a column on the right; leading axes are broadcast.
-Values convert_matmul(Node& n) {
-  Value a = n.in(0), b = n.in(1);
-  if (!n.check(a.rank() >= 1 && b.rank() >= 1, DiagnosticId::shape_mismatch, "A and B must have at least one axis"))
-    return {};
+Values convert_matmul(Node& n) { return {matrix_product(n, n.in(0), n.in(1))}; }
+
+}  // namespace
+
+Value matrix_product(Node& n, Value a, Value b) {
+  if (a.poisoned || b.poisoned) return Value::poison();
+  if (!n.check(a.rank() >= 1 && b.rank() >= 1, DiagnosticId::shape_mismatch,
+               fmt::format("{} and {} must have at least one axis", a.role, b.role)))
+    return Value::poison();
   bool row = a.rank() == 1, column = b.rank() == 1;
   if (row) a = n.call("expand_dims", {a}, {{"axis", 0}});
   if (column) b = n.call("expand_dims", {b}, {{"axis", 1}});
   Value product = n.call(b.rank() == 2 ? "nn.matmul" : "nn.batch_matmul", {a, b});
   if (row) product = n.call("squeeze", {product}, {{"axis", relay::AttrList{-2}}});
   if (column) product = n.call("squeeze", {product}, {{"axis", relay::AttrList{-1}}});
-  return {product};
+  return product;
 }
-
-}  // namespace
 
 void add_products(Table& table) {
   table.add({

@@ -1,4 +1,6 @@
 // Operators with sliding windows: convolution and pooling.
+#include "frontends/onnx/operators/windows.h"
+
 #include "frontends/onnx/operators/table.h"
 
 namespace dlcc::frontends::onnx {
@@ -63,29 +65,37 @@ std::optional<size_t> spatial_rank(Node& n, const Value& data) {
   return static_cast<size_t>(data.rank() - 2);
 }
 
-Values convert_conv(Node& n) {
-  const Value &data = n.in(0), &weight = n.in(1);
+}  // namespace
+
+Value convolution(Node& n, const Value& data, const Value& weight) {
+  if (data.poisoned || weight.poisoned) return Value::poison();
   auto rank = spatial_rank(n, data);
-  if (!rank) return {};
+  if (!rank) return Value::poison();
   if (!n.check(weight.rank() == data.rank() && is_static(weight.type.shape), DiagnosticId::shape_mismatch,
-               "W must have as many axes as X, all of known size"))
-    return {};
+               fmt::format("{} must have as many axes as {}, all of known size", weight.role, data.role)))
+    return Value::poison();
   std::vector<int64_t> taps = static_shape(weight.type.shape);
   std::vector<int64_t> size(taps.begin() + 2, taps.end());
   if (n.has_attr("kernel_shape"))
     n.check(n.integers("kernel_shape", *rank, 1) == size, DiagnosticId::shape_mismatch,
-            "kernel_shape differs from the shape of W");
+            fmt::format("kernel_shape differs from the shape of {}", weight.role));
   int64_t groups = n.integer("group", 1);
   n.check(groups >= 1, DiagnosticId::bad_attribute,
           fmt::format("attribute 'group' must be at least 1, found {}", groups));
   Windows w = read_windows(n, data, size);
-  Value result = n.call(fmt::format("nn.conv{}d", *rank), {data, weight},
-                        {{"strides", w.strides},
-                         {"padding", w.padding},
-                         {"dilation", w.dilations},
-                         {"groups", groups},
-                         {"channels", taps[0]},
-                         {"kernel_size", w.size}});
+  return n.call(fmt::format("nn.conv{}d", *rank), {data, weight},
+                {{"strides", w.strides},
+                 {"padding", w.padding},
+                 {"dilation", w.dilations},
+                 {"groups", groups},
+                 {"channels", taps[0]},
+                 {"kernel_size", w.size}});
+}
+
+namespace {
+
+Values convert_conv(Node& n) {
+  Value result = convolution(n, n.in(0), n.in(1));
   if (n.has(2)) result = n.call("nn.bias_add", {result, n.in(2)}, {{"axis", 1}});
   return {result};
 }

@@ -1,0 +1,19 @@
+// Conversion between real numbers and quantised ones, real = (stored - zero point) * scale.
+#pragma once
+
+#include "frontends/onnx/operators/table.h"
+
+namespace dlcc::frontends::onnx {
+
+// Scale and zero point are one number each, or one per index of `axis`. The zero point has the quantised type.
+Value quantized(Node&, const Value& x, const Value& scale, const Value& zero_point, int64_t axis);
+Value dequantized(Node&, const Value& x, const Value& scale, const Value& zero_point, int64_t axis);
+
+// The zero point that is an optional input; 0 of this type if the node has none.
+Value zero_point_or_zero(Node&, int input, DType type);
+
+// Those of QuantizeLinear and DequantizeLinear.
+Converter quantize_converter();
+Converter dequantize_converter();
+
+}  // namespace dlcc::frontends::onnx

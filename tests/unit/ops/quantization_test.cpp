@@ -1,0 +1,80 @@
+// Operators of quantised networks, of masks, and einsum.
+#include "operators.h"
+
+namespace dlcc::relay {
+
+static Constant small(DType type, const Values& values) {
+  return tensor_of(type, {static_cast<int64_t>(values.size())}, values);
+}
+
+TEST_CASE("quantize rounds to even, adds the zero point and saturates") {
+  const Constant x = floats({6}, {0.5, 1.5, -2.5, 1000, -1000, 3});
+  check_values(apply("qnn.quantize", {}, {x, floats({}, {1}), tensor_of(dtype::u8, {}, {10})}), {6},
+               {10, 12, 8, 255, 0, 13});
+  check_values(apply("qnn.quantize", {}, {x, floats({}, {2}), tensor_of(dtype::i8, {}, {0})}), {6},
+               {0, 1, -1, 127, -128, 2});
+  check_values(apply("qnn.quantize", {},
+                     {floats({3}, {infinity, -infinity, 7e9}), floats({}, {1}), tensor_of(dtype::i16, {}, {-5})}),
+               {3}, {32767, -32768, 32767});
+  check_values(
+      apply("qnn.quantize", {}, {tensor_of(dtype::i32, {2}, {7, -9}), floats({}, {2}), tensor_of(dtype::i8, {}, {1})}),
+      {2}, {5, -3});
+}
+
+TEST_CASE("scales for each index of an axis, or for blocks") {
+  const Constant x = floats({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
+  check_values(apply("qnn.quantize", {{"axis", 0}}, {x, floats({2}, {1, 2}), small(dtype::i8, {0, 1})}), {2, 4},
+               {1, 2, 3, 4, 3, 4, 5, 5});
+  check_values(apply("qnn.quantize", {{"axis", 1}, {"block_size", 3}},
+                     {x, floats({2, 2}, {1, 2, 1, 4}), tensor_of(dtype::i8, {2, 2}, {0, 0, 10, 0})}),
+               {2, 4}, {1, 2, 3, 2, 15, 16, 17, 2});
+  CHECK(error_of("qnn.quantize", {{"axis", 0}}, {f32({2, 4}), f32({3}), tensor_type_of(dtype::i8, {3})}) ==
+        "shape-mismatch: the number of elements of output_scale must equal the size of axis 0, found 3 and 2");
+  CHECK(error_of("qnn.quantize", {}, {f32({2}), f32({}), f32({})}) ==
+        "type-mismatch: output_zero_point must be an integer of 4 to 32 bits or a float8, found float32");
+}
+
+TEST_CASE("dequantize subtracts the zero point and scales") {
+  check_values(apply("qnn.dequantize", {},
+                     {small(dtype::u8, {0, 128, 255}), floats({}, {0.5}), tensor_of(dtype::u8, {}, {128})}),
+               {3}, {-64, 0, 63.5});
+  check_values(apply("qnn.dequantize", {{"axis", 0}},
+                     {small(dtype::i8, {-128, 127}), floats({2}, {1, 2}), small(dtype::i8, {127, -128})}),
+               {2}, {-255, 510});
+  const Constant half = tensor_of(dtype::f16, {}, {0.5});
+  CHECK(apply("qnn.dequantize", {}, {small(dtype::i8, {3}), half, tensor_of(dtype::i8, {}, {0})}).dtype() ==
+        dtype::f16);
+}
+
+TEST_CASE("einsum permutes, sums and takes diagonals") {
+  const Constant x = floats({2, 2}, {1, 2, 3, 4});
+  check_values(apply("einsum", {{"equation", "ij->ji"}}, {x}), {2, 2}, {1, 3, 2, 4});
+  check_values(apply("einsum", {{"equation", "ij->j"}}, {x}), {2}, {4, 6});
+  check_values(apply("einsum", {{"equation", "ii->i"}}, {x}), {2}, {1, 4});
+  check_values(apply("einsum", {{"equation", "ii->"}}, {x}), {}, {5});
+  CHECK(error_of("einsum", {{"equation", "ij->k"}}, {f32({2, 2})}) ==
+        "bad-attribute: the label 'k' of the result must occur once there, and in the data");
+  CHECK(error_of("einsum", {{"equation", "ijk->i"}}, {f32({2, 2})}) ==
+        "shape-mismatch: equation names 3 axes, the data has 2");
+}
+
+TEST_CASE("masks of sequences and of bands") {
+  const Constant x = floats({2, 3}, {1, 2, 3, 4, 5, 6});
+  check_values(apply("sequence_mask", {{"axis", 1}, {"mask_value", 9.0}}, {x, ints({1, 5})}), {2, 3},
+               {1, 9, 9, 4, 5, 6});
+  check_values(apply("sequence_mask", {}, {x, ints({2, 0, 1})}), {2, 3}, {1, 0, 3, 4, 0, 0});
+  check_values(apply("matrix_band", {{"upper", 0}}, {x, ints({}, {0})}), {2, 3}, {1, 0, 0, 4, 5, 0});
+  check_values(apply("matrix_band", {{"lower", 0}, {"upper", 0}}, {x, ints({}, {1})}), {2, 3}, {0, 2, 0, 0, 0, 6});
+  const Constant two = floats({2, 1, 2}, {1, 2, 3, 4});
+  check_values(apply("matrix_band", {{"upper", 0}}, {two, ints({0, -1})}), {2, 1, 2}, {1, 0, 0, 0});
+}
+
+TEST_CASE("windows of cosines") {
+  const Attrs three = {{"size", list({3})}, {"periodic", false}};
+  check_values(apply("cosine_window", three, {}), {3}, {0, 1, 0});
+  check_values(apply("cosine_window", {{"size", list({2})}}, {}), {2}, {0, 1});
+  check_values(apply("cosine_window", {{"size", list({1})}, {"constant", 0.5625}, {"second", 0.125}}, {}), {1},
+               {0.1875});
+}
+
+}  // namespace dlcc::relay
