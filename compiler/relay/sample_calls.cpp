@@ -9,25 +9,57 @@ constexpr DType all_types[] = {
 #undef DTYPE
 };
 
-const std::vector<int64_t> shapes[] = {
-    {}, {2, 2}, {2}, {1}, {4}, {1, 2, 4, 4}, {1, 2, 4}, {2, 2, 1}, {2, 2, 1, 1}, {1, 2, 4, 4, 4}, {2, 2, 1, 1, 1}};
+const std::vector<int64_t> shapes[] = {{},
+                                       {2, 2},
+                                       {2},
+                                       {1},
+                                       {4},
+                                       {1, 2, 4, 4},
+                                       {1, 2, 4},
+                                       {2, 2, 1},
+                                       {2, 2, 1, 1},
+                                       {1, 2, 4, 4, 4},
+                                       {2, 2, 1, 1, 1},
+                                       {1, 4},
+                                       {1, 5},
+                                       {1, 2, 3},
+                                       {1, 1, 4, 4}};
 
 // The meaning of an operand's elements. Operands after the last listed role repeat it.
-enum class Role : uint8_t { data, index, condition };
+enum class Role : uint8_t { data, index, condition, real, quantized };
 const std::vector<Role> roles[] = {{Role::data},
                                    {Role::data, Role::index},
+                                   {Role::data, Role::real},
+                                   {Role::data, Role::real, Role::data},
+                                   {Role::data, Role::data, Role::quantized},
+                                   {Role::index, Role::data},
                                    {Role::condition, Role::data},
                                    {Role::data, Role::index, Role::data},
                                    {Role::data, Role::data, Role::index}};
+
+DType type_of(Role role, DType data) {
+  switch (role) {
+    case Role::index:
+      return dtype::i64;
+    case Role::condition:
+      return dtype::boolean;
+    case Role::real:
+      return dtype::f32;
+    case Role::quantized:
+      return dtype::i8;
+    default:
+      return data;
+  }
+}
 
 // Values to try for a required attribute; `type` is tried where it names an element type.
 std::vector<AttrValue> attribute_values(const Operator::Attribute& attribute, DType type) {
   using List = std::vector<int64_t>;
   std::vector<AttrValue> fitting;
   const AttrValue list_of_pairs = AttrList{List{0, 0}, List{0, 0}};
-  for (const AttrValue& v :
-       std::initializer_list<AttrValue>{1, 0, 2, 1.0, std::string(name(type)), List{1}, List{2}, List{2, 2}, List{1, 1},
-                                        List{1, 1, 1}, List{4}, List{0}, List{1, 2, 4, 4}, list_of_pairs}) {
+  for (const AttrValue& v : std::initializer_list<AttrValue>{1, 0, 2, 1.0, std::string(name(type)), List{1}, List{2},
+                                                             List{2, 2}, List{1, 1}, List{1, 1, 1}, List{4}, List{0},
+                                                             List{1, 2, 4, 4}, list_of_pairs, std::string("ab->ba")}) {
     bool any = std::holds_alternative<std::monostate>(attribute.default_value.v);
     if (any || v.v.index() == attribute.default_value.v.index()) fitting.push_back(v);
   }
@@ -49,7 +81,7 @@ class Search {
   std::map<DType, SampleCall> run() {
     std::map<DType, SampleCall> found;
     // Shapes and attributes that fit one type fit all others that the operator accepts.
-    for (DType type : {dtype::f32, dtype::boolean, dtype::i64})
+    for (DType type : {dtype::f32, dtype::boolean, dtype::i64, dtype::i8})
       if (find_candidate(type)) break;
     for (DType type : all_types)
       if (auto call = sample(type)) found[type] = std::move(*call);
@@ -79,10 +111,12 @@ class Search {
       call.attrs[a.name] = values[take_digit(candidate, values.size())];
     }
     for (const std::vector<Role>& role : roles) {
+      const auto used = role.begin() + static_cast<ptrdiff_t>(std::min(operands_, role.size()));
+      if (operands_ > 0 && std::find(role.begin(), used, Role::data) == used) continue;
       call.operands.clear();
       for (size_t k = 0; k < operands_; ++k) {
         Role r = role[std::min(k, role.size() - 1)];
-        DType element = r == Role::data ? type : r == Role::index ? dtype::i64 : dtype::boolean;
+        const DType element = type_of(r, type);
         call.operands.push_back({shape_of(*chosen[std::min(k, free_shapes_ - 1)]), element});
       }
       if (std::holds_alternative<Type>(op_.type(call.attrs, call.operands))) return call;

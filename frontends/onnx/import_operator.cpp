@@ -16,7 +16,7 @@ const Row* Importer::find_row(const schema::NodeProto& node, const Body& body, c
     return nullptr;
   }
   opset = version->second;
-  const Row* row = domain.empty() ? operator_table().find(node.op_type(), opset) : nullptr;
+  const Row* row = operator_table().find(qualified_name(domain, node.op_type()), opset);
   if (!row) report_unknown_operator(node.op_type(), domain, opset, location);
   return row;
 }

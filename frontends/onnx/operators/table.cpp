@@ -42,6 +42,17 @@ const Table& operator_table() {
     Table t;
     add_elementwise(t);
     add_windows(t);
+    add_conv_transpose(t);
+    add_resize(t);
+    add_sampling(t);
+    add_rearrangement(t);
+    add_einsum(t);
+    add_quantization(t);
+    add_attention(t);
+    add_sequence_layers(t);
+    add_dft(t);
+    add_microsoft(t);
+    add_microsoft_transformers(t);
     add_normalization(t);
     add_products(t);
     add_shapes(t);
@@ -55,6 +66,10 @@ const Table& operator_table() {
     return t;
   }();
   return table;
+}
+
+std::string qualified_name(const std::string& domain, const std::string& op) {
+  return domain.empty() ? op : domain + "." + op;
 }
 
 static std::vector<std::string> input_names(const Row& row) {

@@ -38,8 +38,11 @@ class Table {
   std::map<std::string, std::map<int64_t, Row>> rows_;
 };
 
-// All operators of the default domain.
+// All operators. Those of other domains than the default one have qualified names, and the versions of their domain.
 const Table& operator_table();
+
+// "Relu", or "ai.onnx.preview.training.Adam" in another domain than the default one.
+std::string qualified_name(const std::string& domain, const std::string& op);
 
 // The standard's name of an input of an operator: "X", or "inputs[2]" for one of a list.
 std::string input_name(const Row&, int input);
@@ -65,6 +68,17 @@ ListArgument list_input(Node&, int input);
 // The rows of each family.
 void add_elementwise(Table&);
 void add_windows(Table&);
+void add_conv_transpose(Table&);
+void add_resize(Table&);
+void add_sampling(Table&);
+void add_rearrangement(Table&);
+void add_einsum(Table&);
+void add_quantization(Table&);
+void add_attention(Table&);
+void add_sequence_layers(Table&);
+void add_dft(Table&);
+void add_microsoft(Table&);
+void add_microsoft_transformers(Table&);
 void add_normalization(Table&);
 void add_products(Table&);
 void add_shapes(Table&);

@@ -104,7 +104,8 @@ TEST_CASE("every operator of the table is in the standard, and each input has a 
   CHECK(std::ranges::is_sorted(standard_operators()));
   for (const std::string& op : operator_table().names()) {
     CAPTURE(op);
-    CHECK(std::ranges::binary_search(standard_operators(), op));
+    const bool qualified = op.find('.') != std::string::npos;
+    CHECK((qualified || std::ranges::binary_search(standard_operators(), op)));
     for (int64_t opset = *operator_table().first_version(op); opset <= 28; ++opset) {
       const Row* row = operator_table().find(op, opset);
       REQUIRE(row);

@@ -1,0 +1,161 @@
+// Operators that the importer composes of several Relay operators, by their results.
+#include "evaluated.h"
+
+using namespace dlcc;
+using namespace dlcc::frontends::onnx;
+
+namespace {
+
+std::vector<std::string> dims_of(const Constant& c) {
+  std::vector<std::string> dims;
+  for (int64_t d : c.shape()) dims.push_back(std::to_string(d));
+  return dims;
+}
+
+// The results of a model of one node, whose inputs are all given at run time; those without elements are left out.
+std::string result_of(const std::string& op, const std::vector<Constant>& args, const std::string& attributes = "",
+                      int outputs = 1, const std::string& initializers = "", std::vector<std::string> more = {},
+                      int opset = 27) {
+  std::string graph = initializers;
+  std::vector<std::string> inputs, results;
+  for (size_t k = 0; k < args.size(); ++k) {
+    inputs.push_back(fmt::format("x{}", k));
+    graph += value("input", inputs.back(), onnx_number(args[k].dtype()), dims_of(args[k]));
+  }
+  inputs.insert(inputs.end(), more.begin(), more.end());
+  for (int k = 0; k < outputs; ++k) {
+    results.push_back(fmt::format("y{}", k));
+    graph += fmt::format("output {{ name: 'y{}' }} ", k);
+  }
+  return evaluated(graph_bytes(graph + node(op, inputs, results, attributes), opset), args);
+}
+
+Constant bytes_of(std::vector<int64_t> shape, const std::vector<uint8_t>& values) {
+  return Constant::of<uint8_t>(dtype::u8, std::move(shape), values);
+}
+
+}  // namespace
+
+TEST_CASE("ConvTranspose spreads each element over the taps of its window") {
+  const Constant x = floats({1, 1, 3}, {1, 2, 3}), w = floats({1, 1, 3}, {1, 10, 100});
+  auto y = [&](const std::string& attributes) { return result_of("ConvTranspose", {x, w}, attributes); };
+  CHECK(y("") == "(1, 1, 5): 1 12 123 230 300");
+  CHECK(y(ints("strides", {2})) == "(1, 1, 7): 1 10 102 20 203 30 300");
+  CHECK(y(ints("strides", {2}) + ints("pads", {1, 2})) == "(1, 1, 4): 10 102 20 203");
+  CHECK(y(ints("strides", {2}) + ints("output_padding", {1})) == "(1, 1, 8): 1 10 102 20 203 30 300 0");
+  CHECK(y(ints("strides", {2}) + ints("output_shape", {6})) == "(1, 1, 6): 10 102 20 203 30 300");
+  CHECK(y(ints("strides", {2}) + text("auto_pad", "SAME_UPPER")) == "(1, 1, 6): 1 10 102 20 203 30");
+  CHECK(y(ints("dilations", {2})) == "(1, 1, 7): 1 2 13 20 130 200 300");
+  CHECK(y(ints("strides", {2}) + ints("dilations", {3})) == "(1, 1, 11): 1 0 2 10 3 20 100 30 200 0 300");
+  CHECK(y(ints("strides", {4})) == "(1, 1, 11): 1 10 100 0 2 20 200 0 3 30 300");
+  CHECK(y(ints("pads", {4, 4})).find("would have -3 elements") != std::string::npos);
+}
+
+TEST_CASE("ConvTranspose of groups, with a bias") {
+  const Constant x = floats({1, 2, 2}, {1, 2, 3, 4}), w = floats({2, 2, 1}, {1, 10, 100, 1000});
+  CHECK(result_of("ConvTranspose", {x, w, floats({4}, {0, 0, 0.5, 0})}, integer("group", 2)) ==
+        "(1, 4, 2): 1 2 10 20 300.5 400.5 3000 4000");
+}
+
+TEST_CASE("blocks of pixels as channels, and back") {
+  const Constant x = floats({1, 4, 1, 2}, {0, 1, 2, 3, 4, 5, 6, 7});
+  CHECK(result_of("DepthToSpace", {x}, integer("blocksize", 2)) == "(1, 1, 2, 4): 0 2 1 3 4 6 5 7");
+  CHECK(result_of("SpaceToDepth", {floats({1, 1, 2, 4}, {0, 2, 1, 3, 4, 6, 5, 7})}, integer("blocksize", 2)) ==
+        "(1, 4, 1, 2): 0 1 2 3 4 5 6 7");
+  const Constant two = floats({1, 8, 1, 1}, {0, 1, 2, 3, 4, 5, 6, 7});
+  CHECK(result_of("DepthToSpace", {two}, integer("blocksize", 2) + text("mode", "CRD")) ==
+        "(1, 2, 2, 2): 0 1 2 3 4 5 6 7");
+  CHECK(result_of("DepthToSpace", {two}, integer("blocksize", 2)) == "(1, 2, 2, 2): 0 2 4 6 1 3 5 7");
+}
+
+TEST_CASE("CenterCropPad crops and pads at both ends") {
+  const std::string sizes = "initializer { name: 's' data_type: 7 dims: 2 int64_data: [3, 2] } ";
+  CHECK(result_of("CenterCropPad", {floats({1, 5}, {1, 2, 3, 4, 5})}, "", 1, sizes, {"s"}) == "(3, 2): 0 0 2 3 0 0");
+}
+
+TEST_CASE("Resize keeps the aspect ratio") {
+  const std::string sizes = "initializer { name: 's' data_type: 7 dims: 2 int64_data: [4, 6] } ";
+  const Constant x = floats({2, 2}, {1, 2, 3, 4});
+  auto shape = [&](const char* policy) {
+    const std::string y = result_of("Resize", {x}, text("keep_aspect_ratio_policy", policy), 1, sizes, {"", "", "s"});
+    return y.substr(0, y.find(':'));
+  };
+  CHECK(shape("not_larger") == "(4, 4)");
+  CHECK(shape("not_smaller") == "(6, 6)");
+  CHECK(shape("stretch") == "(4, 6)");
+}
+
+TEST_CASE("Einsum multiplies its inputs two by two") {
+  const Constant a = floats({2, 2}, {1, 2, 3, 4}), b = floats({2, 2}, {1, 10, 100, 1000}), v = floats({2}, {1, -1});
+  auto y = [](const char* equation, const std::vector<Constant>& args) {
+    return result_of("Einsum", args, text("equation", equation));
+  };
+  CHECK(y("ij,jk->ik", {a, b}) == "(2, 2): 201 2010 403 4030");
+  CHECK(y("ij,jk", {a, b}) == "(2, 2): 201 2010 403 4030");
+  CHECK(y("ij,ij->", {a, b}) == "(): 4321");
+  CHECK(y("i,ij,j->", {v, a, v}) == "(): 0");
+  CHECK(y("ii->i", {a}) == "(2): 1 4");
+  CHECK(y("...i,i->...", {a, v}) == "(2): -1 -1");
+  CHECK(y("ij,kj->ik", {floats({1, 1}, {2}), a}) == "(1, 2): 6 14");
+  CHECK(y("ij,jk->il", {a, b}).find("the label 'l' of the result must occur once") != std::string::npos);
+}
+
+TEST_CASE("products of quantised tensors") {
+  const Constant a = bytes_of({1, 2}, {12, 8}), b = bytes_of({2, 1}, {3, 5}), ten = bytes_of({}, {10});
+  const Constant four = bytes_of({}, {4}), scale = floats({}, {0.5});
+  CHECK(result_of("MatMulInteger", {a, b, ten, four}) == "(1, 1): -4");
+  CHECK(result_of("QLinearMatMul", {a, scale, ten, b, scale, four, scale, ten}) == "(1, 1): 8");
+  CHECK(result_of("DynamicQuantizeLinear", {floats({3}, {-1, 0, 1.55})}, "", 3) == "(3): 0 100 255\n(): 0.01\n(): 100");
+}
+
+TEST_CASE("Attention with masks; a query without any key gives zeros") {
+  const Constant q = floats({1, 1, 2, 1}, {0, 0}), v = floats({1, 1, 2, 1}, {1, 3});
+  CHECK(result_of("Attention", {q, q, v}) == "(1, 1, 2, 1): 2 2");
+  CHECK(result_of("Attention", {q, q, v}, integer("is_causal", 1)) == "(1, 1, 2, 1): 1 2");
+  const Constant mask = Constant::of<uint8_t>(dtype::boolean, {2, 2}, {0, 1, 0, 0});
+  CHECK(result_of("Attention", {q, q, v, mask}) == "(1, 1, 2, 1): 3 0");
+  // Two query heads share the only key head; the first key is of an earlier call.
+  const Constant heads = floats({1, 2, 1, 1}, {0, 0}), now = floats({1, 1, 1, 1}, {5}),
+                 past = floats({1, 1, 1, 1}, {1});
+  CHECK(result_of("Attention", {heads, floats({1, 1, 1, 1}, {0}), now}, "", 1, "", {}) == "(1, 2, 1, 1): 5 5");
+  const std::string with_past = node("Attention", {"q", "k", "v", "", "pk", "pv"}, {"y", "k2", "v2"});
+  std::string graph = with_past + "output { name: 'y' } output { name: 'v2' } ";
+  for (const char* name : {"k", "v", "pk", "pv"}) graph += value("input", name, 1, {"1", "1", "1", "1"});
+  graph = value("input", "q", 1, {"1", "2", "1", "1"}) + graph;
+  CHECK(evaluated(graph_bytes(graph, 24), {heads, past, now, past, past}) == "(1, 2, 1, 1): 3 3\n(1, 1, 2, 1): 1 5");
+}
+
+TEST_CASE("RotaryEmbedding rotates pairs of halves or of neighbours") {
+  const Constant x = floats({1, 1, 1, 4}, {1, 2, 3, 4}), cosine = floats({1, 1, 2}, {0, 1}),
+                 sine = floats({1, 1, 2}, {1, 0});
+  CHECK(result_of("RotaryEmbedding", {x, cosine, sine}) == "(1, 1, 1, 4): -3 2 1 4");
+  CHECK(result_of("RotaryEmbedding", {x, cosine, sine}, integer("interleaved", 1)) == "(1, 1, 1, 4): -2 1 3 4");
+}
+
+TEST_CASE("LinearAttention keeps a state from step to step") {
+  const std::string heads = integer("q_num_heads", 1) + integer("kv_num_heads", 1) + number("scale", 1.0f);
+  const Constant x = floats({1, 2, 1}, {1, 2});
+  CHECK(result_of("LinearAttention", {x, x, x}, heads + text("update_rule", "linear"), 2) ==
+        "(1, 2, 1): 1 10\n(1, 1, 1, 1): 5");
+}
+
+TEST_CASE("DFT of a short and of a long signal") {
+  const Constant x = floats({1, 4, 1}, {1, 2, 3, 4});
+  CHECK(result_of("DFT", {x}, "", 1, "", {}, 17) == "(1, 4, 2): 10 0 -2 2 -2 0 -2 -2");
+  CHECK(result_of("DFT", {x}, integer("onesided", 1), 1, "", {}, 17) == "(1, 3, 2): 10 0 -2 2 -2 0");
+  const Constant half = floats({1, 3, 2}, {10, 0, -2, 2, -2, 0});
+  CHECK(result_of("DFT", {half}, integer("onesided", 1) + integer("inverse", 1), 1, "", {}, 17) ==
+        "(1, 4, 1): 1 2 3 4");
+  // The inverse of the transform of a signal of length 192, which is divided, is the signal.
+  std::vector<float> wave;
+  for (int k = 0; k < 192; ++k) wave.push_back(static_cast<float>(k % 7));
+  std::string graph = value("input", "x", 1, {"1", "192", "1"}) + "output { name: 'y' } " +
+                      node("DFT", {"x"}, {"f"}, integer("onesided", 1)) +
+                      node("DFT", {"f"}, {"z"}, integer("onesided", 1) + integer("inverse", 1)) +
+                      "initializer { name: 'by' data_type: 1 float_data: 1000 } " + node("Mul", {"z", "by"}, {"m"}) +
+                      "initializer { name: 'h' data_type: 1 float_data: 0.5 } " + node("Add", {"m", "h"}, {"a"}) +
+                      node("Floor", {"a"}, {"y"});
+  std::string expected = "(1, 192, 1):";
+  for (float v : wave) expected += fmt::format(" {:.4g}", 1000 * v);
+  CHECK(evaluated(graph_bytes(graph, 17), {floats({1, 192, 1}, wave)}) == expected);
+}
