@@ -223,6 +223,27 @@ std::string Parser::meta_reference(int64_t& index) {
   return std::string(key.text);
 }
 
+// The number of characters of a layout's extent: a number or name, or a dimension in parentheses.
+static size_t length_of_extent(std::string_view text) {
+  if (!text.starts_with("(")) return std::min(text.find_first_of("+ "), text.size());
+  int open = 0;
+  for (size_t k = 0; k < text.size(); ++k) {
+    open += (text[k] == '(') - (text[k] == ')');
+    if (open == 0) return k + 1;
+  }
+  return text.size();
+}
+
+// The dimension that the whole text is, which may be in parentheses.
+std::optional<Dim> Parser::dim_in(std::string_view text) {
+  if (text.starts_with("(") && text.ends_with(")")) text = text.substr(1, text.size() - 2);
+  Diagnostics ignored;
+  Parser inner(text, options_, ignored);
+  Dim d = inner.dim();
+  const bool whole = inner.peek().kind == TokenKind::end && !ignored.has_errors() && !d.is_overflow();
+  return whole ? std::optional(std::move(d)) : std::nullopt;
+}
+
 // For each operand and result "axis/divisor:extent+halo ...", then the fill of the tail.
 std::vector<tensor::Layout> Parser::layouts(const AttrValue& value, const SourceLocation& where) {
   std::vector<tensor::Layout> all;
@@ -255,11 +276,11 @@ std::vector<tensor::Layout> Parser::layouts(const AttrValue& value, const Source
         integer(part.axis);
         if (skip("/")) integer(part.divisor);
         good &= skip(":");
-        int64_t extent = 0;
-        integer(extent);
-        part.extent = extent;
+        const std::string_view extent = rest.substr(0, length_of_extent(rest));
+        rest.remove_prefix(extent.size());
+        part.extent = dim_in(extent).value_or(Dim(0));
         if (skip("+")) integer(part.halo);
-        good &= part.axis >= 0 && part.divisor > 0 && extent > 0 && part.halo >= 0;
+        good &= part.axis >= 0 && part.divisor > 0 && !provably_lt(part.extent, 1) && part.halo >= 0;
         layout.parts.push_back(part);
       }
       skip(" ");

@@ -97,6 +97,7 @@ class Parser {
   std::optional<DType> element_type(const Token&);
   std::vector<relay::TypeVariable> type_params();
   Dim dim();
+  std::optional<Dim> dim_in(std::string_view text);
   Dim dim_product();
   Dim dim_atom();
   Dim symbol(const std::string& name);
