@@ -395,9 +395,9 @@ Dim multiply_accumulates(const TensorFunction& f) {
 bool is_expensive(const Expr& e) {
   bool found = false;
   for_each_expr(e, [&](const Expr& x) {
-    if (const Unary* u = as<Unary>(x)) found |= is_float(x.type()) && u->op >= UnaryOp::sqrt && u->op <= UnaryOp::cos;
+    if (const Unary* u = as<Unary>(x)) found |= is_float(x.type()) && u->op >= UnaryOp::sqrt && u->op <= UnaryOp::atanh;
     if (const Binary* b = as<Binary>(x))
-      found |= b->op == BinaryOp::pow || (b->op == BinaryOp::div && is_float(x.type()));
+      found |= b->op == BinaryOp::pow || ((b->op == BinaryOp::div || b->op == BinaryOp::rem) && is_float(x.type()));
   });
   return found;
 }

@@ -158,6 +158,8 @@ TensorFunction Definition::finish() {
 Expr exp(Expr a) { return unary(UnaryOp::exp, std::move(a)); }
 Expr log(Expr a) { return unary(UnaryOp::log, std::move(a)); }
 Expr sqrt(Expr a) { return unary(UnaryOp::sqrt, std::move(a)); }
+Expr expm1(Expr a) { return unary(UnaryOp::expm1, std::move(a)); }
+Expr log1p(Expr a) { return unary(UnaryOp::log1p, std::move(a)); }
 Expr tanh(Expr a) { return unary(UnaryOp::tanh, std::move(a)); }
 Expr erf(Expr a) { return unary(UnaryOp::erf, std::move(a)); }
 Expr sigmoid(Expr a) { return unary(UnaryOp::sigmoid, std::move(a)); }

@@ -102,6 +102,8 @@ Expr exp(Expr);
 Expr log(Expr);
 Expr sqrt(Expr);
 Expr tanh(Expr);
+Expr expm1(Expr);  // e^x - 1, accurate near 0
+Expr log1p(Expr);  // log(1 + x), accurate near 0
 Expr erf(Expr);
 Expr sigmoid(Expr);
 Expr floor(Expr);

@@ -342,10 +342,14 @@ Execute round_to_odd_instruction() {
 
 namespace {
 
+constexpr bool is_float8(DType t) { return t >= DType::float8_e4m3fn_ && t <= DType::float8_e5m2fnuz_; }
+
 // Converts between register values and their stored bits.
 template <DType type, class R>
 auto to_bits(R v) {
-  if constexpr (type == DType::float16_)
+  if constexpr (is_float8(type))
+    return float_to_float8(type, static_cast<float>(v), false);
+  else if constexpr (type == DType::float16_)
     return float_to_half(static_cast<float>(v));
   else if constexpr (type == DType::bfloat16_)
     return float_to_bfloat16(static_cast<float>(v));
@@ -361,7 +365,9 @@ auto to_bits(R v) {
 
 template <DType type, class R, class U>
 R from_bits(U v) {
-  if constexpr (type == DType::float16_)
+  if constexpr (is_float8(type))
+    return static_cast<R>(float8_to_float(type, static_cast<uint8_t>(v)));
+  else if constexpr (type == DType::float16_)
     return static_cast<R>(half_to_float(static_cast<uint16_t>(v)));
   else if constexpr (type == DType::bfloat16_)
     return static_cast<R>(bfloat16_to_float(static_cast<uint16_t>(v)));
@@ -400,7 +406,12 @@ Execute with_type(DType type, Precision precision, F&& f) {
     TYPE(uint32_, uint32_t)
     TYPE(uint64_, uint64_t)
     TYPE(bool_, bool)
-    FLOAT(float16_, float) FLOAT(bfloat16_, float) FLOAT(float32_, float) FLOAT(float64_, double) default
+    FLOAT(float8_e4m3fn_, float)
+    FLOAT(float8_e4m3fnuz_, float)
+    FLOAT(float8_e5m2_, float)
+    FLOAT(float8_e5m2fnuz_, float)
+    FLOAT(float16_, float)
+    FLOAT(bfloat16_, float) FLOAT(float32_, float) FLOAT(float64_, double) default
         : DLCC_UNREACHABLE("bitcast of {}", name(type));
   }
 #undef TYPE

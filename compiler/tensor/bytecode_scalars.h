@@ -177,6 +177,28 @@ T apply(T x) {
         return std::sin(x);
       case UnaryOp::cos:
         return std::cos(x);
+      case UnaryOp::expm1:
+        return std::expm1(x);
+      case UnaryOp::log1p:
+        return std::log1p(x);
+      case UnaryOp::tan:
+        return std::tan(x);
+      case UnaryOp::asin:
+        return std::asin(x);
+      case UnaryOp::acos:
+        return std::acos(x);
+      case UnaryOp::atan:
+        return std::atan(x);
+      case UnaryOp::sinh:
+        return std::sinh(x);
+      case UnaryOp::cosh:
+        return std::cosh(x);
+      case UnaryOp::asinh:
+        return std::asinh(x);
+      case UnaryOp::acosh:
+        return std::acosh(x);
+      case UnaryOp::atanh:
+        return std::atanh(x);
       default:
         DLCC_UNREACHABLE("not an operation of floats");
     }

@@ -143,6 +143,17 @@ Value* KernelEmitter::emit_unary(const Unary& x, DType type) {
     case UnaryOp::sigmoid:
     case UnaryOp::sin:
     case UnaryOp::cos:
+    case UnaryOp::expm1:
+    case UnaryOp::log1p:
+    case UnaryOp::tan:
+    case UnaryOp::asin:
+    case UnaryOp::acos:
+    case UnaryOp::atan:
+    case UnaryOp::sinh:
+    case UnaryOp::cosh:
+    case UnaryOp::asinh:
+    case UnaryOp::acosh:
+    case UnaryOp::atanh:
       break;
   }
   DLCC_UNREACHABLE("kernel {} holds a transcendental function that was not expanded", kernel_.name);
@@ -191,9 +202,17 @@ Value* KernelEmitter::emit_extremum(const Binary& x, Value* a, Value* b, DType t
     if (is_signed(type)) return b_.CreateBinaryIntrinsic(is_max ? llvm::Intrinsic::smax : llvm::Intrinsic::smin, a, b);
     return b_.CreateBinaryIntrinsic(is_max ? llvm::Intrinsic::umax : llvm::Intrinsic::umin, a, b);
   }
+  auto is_number = [](const Expr& e) {
+    const Literal* known = as<Literal>(e);
+    return known && known->number == known->number;
+  };
+  // NaN fails the comparison and is selected. Of the other form LLVM would make fminf where the float32 is widened from
+  // a float16: a function of a library.
+  if (type == dtype::f32 && is_number(x.b))
+    return b_.CreateSelect(is_max ? b_.CreateFCmpOGE(b, a) : b_.CreateFCmpOLE(b, a), b, a);
   Value* first = is_max ? b_.CreateFCmpOGT(a, b) : b_.CreateFCmpOLT(a, b);
   Value* result = b_.CreateSelect(first, a, b);
-  if (const Literal* known = as<Literal>(x.a); known && known->number == known->number) return result;
+  if (is_number(x.a)) return result;
   return b_.CreateSelect(b_.CreateFCmpUNO(a, a), a, result);
 }
 

@@ -5,99 +5,52 @@
 
 #include <cmath>
 #include <limits>
-#include <vector>
 
+#include "tensor/passes/float_math.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
-namespace {
 
-// Arithmetic on one float format, and the constants of that format.
-class Math {
- public:
-  Math(DType type, bool fused) : type_(type), bits_(type == dtype::f64 ? dtype::i64 : dtype::i32), fused_(fused) {}
+Expr FloatMath::nan() const { return number(std::numeric_limits<double>::quiet_NaN()); }
+Expr FloatMath::infinite() const { return number(std::numeric_limits<double>::infinity()); }
 
-  Expr exp(const Expr& x) const;
-  Expr log(const Expr& x) const;
-  Expr tanh(const Expr& x) const;
-  Expr erf(const Expr& x) const;
-  Expr sigmoid(const Expr& x) const;
-  Expr sine(const Expr& x, bool cosine) const;
-  Expr pow(const Expr& x, const Expr& y) const;
-
- private:
-  struct Split {  // x = mantissa * 2^exponent, mantissa in [sqrt(1/2), sqrt(2))
-    Expr mantissa, exponent;
-  };
-  struct Powers {  // +-x = n ln 2 + rest; the low bits of `shifted` are those of the integer n + offset
-    Expr shifted, rest;
-  };
-  struct Pair {  // an unevaluated sum
-    Expr high, low;
-  };
-
-  bool is_double() const { return type_ == dtype::f64; }
-  Expr number(double v) const { return literal(type_, v); }
-  Expr integer(int64_t v) const { return literal(bits_, v); }
-  int mantissa_bits() const { return is_double() ? 52 : 23; }
-  int64_t bias() const { return is_double() ? 1023 : 127; }
-  double magic() const { return is_double() ? 0x1.8p52 : 0x1.8p23; }  // x + magic - magic is x as an integer
-  Expr raw(const Expr& x) const { return bitcast(bits_, x); }
-  Expr cooked(const Expr& b) const { return bitcast(type_, b); }
-  Expr multiply_add(const Expr& a, const Expr& b, const Expr& c) const { return fused_ ? fma(a, b, c) : a * b + c; }
-  Expr polynomial(const std::vector<double>& coefficients, const Expr& x) const;
-  Expr absolute(const Expr& x) const { return unary(UnaryOp::abs, x); }
-  Expr with_sign_of(const Expr& magnitude, const Expr& sign) const;
-  Expr power_of_two(const Expr& n) const;
-  Expr scale(const Expr& x, const Expr& exponent) const;
-  Powers split_powers(const Expr& x, int sign = 1, int64_t offset = 0) const;
-  Expr exp_of_rest(const Expr& r) const;
-  Split split(const Expr& x) const;
-  Expr reduce_quadrant(const Expr& x, Expr& quadrant) const;
-  Expr pow_magnitude(const Expr& x, const Expr& y, bool precise) const;
-  Expr log2(const Expr& x) const;
-  Pair log2_pair(const Expr& x) const;
-
-  DType type_, bits_;
-  bool fused_;
-};
-
-Expr Math::polynomial(const std::vector<double>& c, const Expr& x) const {
+Expr FloatMath::polynomial(const std::vector<double>& c, const Expr& x) const {
   Expr sum = number(c.back());
   for (size_t k = c.size() - 1; k-- > 0;) sum = multiply_add(sum, x, number(c[k]));
   return sum;
 }
 
-Expr Math::with_sign_of(const Expr& magnitude, const Expr& sign) const {
+Expr FloatMath::with_sign_of(const Expr& magnitude, const Expr& sign) const {
   Expr mask = integer(is_double() ? INT64_MIN : INT32_MIN);
   return cooked(binary(BinaryOp::bit_or, raw(magnitude), binary(BinaryOp::bit_and, raw(sign), mask)));
 }
 
 // 2^n for exponents of normal numbers.
-Expr Math::power_of_two(const Expr& n) const {
+Expr FloatMath::power_of_two(const Expr& n) const {
   return cooked(binary(BinaryOp::shl, n + integer(bias()), integer(mantissa_bits())));
 }
 
 // x * 2^exponent in two steps, so that subnormal results are rounded once and large ones overflow.
-Expr Math::scale(const Expr& x, const Expr& exponent) const {
+Expr FloatMath::scale(const Expr& x, const Expr& exponent) const {
   Expr half = binary(BinaryOp::shr, exponent, integer(1));
   return x * power_of_two(half) * power_of_two(exponent - half);
 }
 
-// e^r for |r| <= ln(2) / 2: 1 + r (1 + r q(r)), q fits (e^r - 1 - r) / r^2.
-Expr Math::exp_of_rest(const Expr& r) const {
+// (e^r - 1) / r for |r| <= ln(2) / 2: 1 + r q(r), q fits (e^r - 1 - r) / r^2.
+Expr FloatMath::exp_slope(const Expr& r) const {
   static const std::vector<double> single{0.5, 0.166665763, 0.0416663736, 0.00836329814, 0.00139413204};
   static const std::vector<double> twice{0x1.0000000000000p-1,  0x1.5555555555557p-3,  0x1.5555555555558p-5,
                                          0x1.111111111009bp-7,  0x1.6c16c16c15196p-10, 0x1.a01a01ac0aedbp-13,
                                          0x1.a01a01ad20931p-16, 0x1.71de01c322c68p-19, 0x1.27e4cc72d21a9p-22,
                                          0x1.af4eceb28347bp-26, 0x1.1f8be627914f5p-29};
-  Expr slope = multiply_add(polynomial(is_double() ? twice : single, r), r, number(1));
-  return multiply_add(slope, r, number(1));
+  return multiply_add(polynomial(is_double() ? twice : single, r), r, number(1));
 }
+
+Expr FloatMath::exp_of_rest(const Expr& r) const { return multiply_add(exp_slope(r), r, number(1)); }
 
 // n = round(x / ln 2) and x - n ln 2. Adding a constant so large that the last bit of the sum has weight 1 rounds to an
 // integer. The sign of x is applied to the constants.
-Math::Powers Math::split_powers(const Expr& x, int sign, int64_t offset) const {
+FloatMath::Powers FloatMath::split_powers(const Expr& x, int sign, int64_t offset) const {
   Expr rounder = number(magic() + static_cast<double>(offset));
   Expr shifted = multiply_add(x, number(sign * 0x1.71547652b82fep0), rounder);
   Expr n = shifted - rounder;
@@ -108,13 +61,13 @@ Math::Powers Math::split_powers(const Expr& x, int sign, int64_t offset) const {
 }
 
 // e^x = 2^n e^(x - n ln 2).
-Expr Math::exp(const Expr& x) const {
+Expr FloatMath::exp(const Expr& x) const {
   Powers p = split_powers(min(number(is_double() ? 710 : 89), max(number(is_double() ? -746 : -104), x)));
   return scale(exp_of_rest(p.rest), raw(p.shifted) - raw(number(magic())));
 }
 
 // Subnormals are scaled up first. The exponent is relative to that of sqrt(1/2).
-Math::Split Math::split(const Expr& x) const {
+FloatMath::Split FloatMath::split(const Expr& x) const {
   Expr subnormal = x < number(is_double() ? 0x1p-1022 : 0x1p-126);
   int lift = is_double() ? 54 : 24;
   Expr normal = select(subnormal, x * number(std::ldexp(1.0, lift)), x);
@@ -126,16 +79,16 @@ Math::Split Math::split(const Expr& x) const {
   return {cooked(binary(BinaryOp::bit_and, offset, low) + base), cast(type_, exponent)};
 }
 
-// log x = e ln 2 + log(1 + f). float32: f - f^2/2 + f^3 p(f), p fits the rest of the series on [sqrt(1/2) - 1, sqrt(2)
+// e ln 2 + log(1 + f), plus a small correction. float32: f - f^2/2 + f^3 p(f), p fits the rest of the series on
+// [sqrt(1/2) - 1, sqrt(2)
 // - 1]. float64: with s = f / (2 + f), log(1 + f) = 2 s + s^3 q(s^2) (atanh's series, |s| < 0.172).
-Expr Math::log(const Expr& x) const {
+Expr FloatMath::log_of(const Expr& f, const Expr& e, const Expr& correction) const {
   static const std::vector<double> p{0.333333105,  -0.249999866, 0.200022161,  -0.166692585, 0.142188355,
                                      -0.123843022, 0.118717946,  -0.117896877, 0.069176212};
   static const std::vector<double> q{0x1.5555555555555p-1, 0x1.9999999999a50p-2, 0x1.24924924732dap-2,
                                      0x1.c71c7207a72f7p-3, 0x1.745cf66d61583p-3, 0x1.3b1cc031232adp-3,
                                      0x1.0fb0432777d55p-3, 0x1.0c976b3bc9f46p-3};
-  auto [m, e] = split(x);
-  Expr f = m - number(1), half_square = f * f * number(0.5), small;
+  Expr half_square = f * f * number(0.5), small;
   if (is_double()) {
     Expr s = f / (f + number(2)), z = s * s;
     // 2 s = f - s f, and s f = f^2/2 - s f^2/2.
@@ -144,15 +97,24 @@ Expr Math::log(const Expr& x) const {
     small = multiply_add(f * f * f, polynomial(p, f), -half_square);
   }
   Expr low = multiply_add(e, number(is_double() ? 0x1.a39ef35793c76p-33 : 0x1.7f7d1cp-20), small);
-  Expr r = multiply_add(e, number(is_double() ? 0x1.62e42feep-1 : 0x1.62e4p-1), low + f);
+  if (correction) low = low + correction;
+  return multiply_add(e, number(is_double() ? 0x1.62e42feep-1 : 0x1.62e4p-1), low + f);
+}
+
+Expr FloatMath::log(const Expr& x) const {
+  auto [m, e] = split(x);
+  return select_log(x, log_of(m - number(1), e));
+}
+
+Expr FloatMath::select_log(const Expr& x, const Expr& finite) const {
   double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
-  r = select(equal(x, number(inf)), number(inf), r);
+  Expr r = select(equal(x, number(inf)), number(inf), finite);
   r = select(equal(x, number(0)), number(-inf), r);
   return select(x >= number(0), r, number(nan));
 }
 
 // tanh x is x + x^3 p(x^2) for |x| < 0.625, else 1 - 2 / (e^2x + 1) with the sign of x.
-Expr Math::tanh(const Expr& x) const {
+Expr FloatMath::tanh(const Expr& x) const {
   static const std::vector<double> single{-0.333333313, 0.133331984,    -0.0539456606,
                                           0.0216938928, -0.00815900788, 0.00212493003};
   static const std::vector<double> twice{-0x1.5555555555555p-2,  0x1.11111111110cap-3,   -0x1.ba1ba1ba16a1dp-5,
@@ -168,7 +130,7 @@ Expr Math::tanh(const Expr& x) const {
 
 // erf x is x + x p(x^2) for |x| < 1, where p fits erf(x) / x - 1; else 1 - exp(g(x)) with the sign of x, where g fits
 // log(erfc(x)) around 2.
-Expr Math::erf(const Expr& x) const {
+Expr FloatMath::erf(const Expr& x) const {
   static const std::vector<double> near_single{0.128379166,   -0.376126379,    0.112837829,    -0.0268654451,
                                                0.00522107491, -0.000848471245, 0.000112705486, -9.68013683e-06};
   static const std::vector<double> near_twice{0x1.06eba8214db69p-3,   -0x1.812746b0379e7p-2,  0x1.ce2f21a042bdep-4,
@@ -195,7 +157,7 @@ Expr Math::erf(const Expr& x) const {
 
 // sigmoid x is 1 / (1 + e^-x). Numerator and denominator are multiplied by 2^-lift, so that the denominator is finite
 // for the smallest results, which are rounded once. For x > 40 the result is 1.
-Expr Math::sigmoid(const Expr& x) const {
+Expr FloatMath::sigmoid(const Expr& x) const {
   int lift = is_double() ? 512 : 64;
   Expr one = number(std::ldexp(1.0, -lift));
   Expr bounded = min(number(40), max(number(is_double() ? -746 : -104), x));
@@ -208,7 +170,7 @@ Expr Math::sigmoid(const Expr& x) const {
 
 // log2(x) as an unevaluated sum of two floats. 2 s is computed with its rounding error, and so is its product with
 // log2(e).
-Math::Pair Math::log2_pair(const Expr& x) const {
+FloatMath::Pair FloatMath::log2_pair(const Expr& x) const {
   static const std::vector<double> q{0x1.5555555555555p-1, 0x1.9999999999a50p-2, 0x1.24924924732dap-2,
                                      0x1.c71c7207a72f7p-3, 0x1.745cf66d61583p-3, 0x1.3b1cc031232adp-3,
                                      0x1.0fb0432777d55p-3, 0x1.0c976b3bc9f46p-3};
@@ -230,7 +192,7 @@ Math::Pair Math::log2_pair(const Expr& x) const {
 }
 
 // log2(x) to 40 bits.
-Expr Math::log2(const Expr& x) const {
+Expr FloatMath::log2(const Expr& x) const {
   static const std::vector<double> q{0x1.5555555566b53p-1, 0x1.999998b88c180p-2, 0x1.2493323241bbbp-2,
                                      0x1.c673eaaf31db9p-3, 0x1.8d10357fb5863p-3};
   auto [m, e] = split(x);
@@ -239,7 +201,7 @@ Expr Math::log2(const Expr& x) const {
 }
 
 // x^y for x >= 0 (zero and infinity included), y not NaN; to 36 bits unless `precise`.
-Expr Math::pow_magnitude(const Expr& x, const Expr& y, bool precise) const {
+Expr FloatMath::pow_magnitude(const Expr& x, const Expr& y, bool precise) const {
   Expr infinite = number(std::numeric_limits<double>::infinity());
   Expr high, low;
   if (precise) {
@@ -264,11 +226,11 @@ Expr Math::pow_magnitude(const Expr& x, const Expr& y, bool precise) const {
 
 // pow as in IEEE 754: the power of the magnitudes, then the cases of signs, zeros and infinities. float32 is computed
 // in float64.
-Expr Math::pow(const Expr& x, const Expr& y) const {
+Expr FloatMath::pow(const Expr& x, const Expr& y) const {
   Expr a = absolute(x), one = number(1), zero = number(0);
   Expr infinite = number(std::numeric_limits<double>::infinity()),
        nan = number(std::numeric_limits<double>::quiet_NaN());
-  Math wide(dtype::f64, fused_);
+  FloatMath wide(dtype::f64, fused_);
   Expr r = cast(type_, wide.pow_magnitude(cast(dtype::f64, a), cast(dtype::f64, y), is_double()));
   auto is_integer = [&](const Expr& v) { return equal(unary(UnaryOp::trunc, v), v); };
   Expr whole = is_integer(y), odd = logical_and(whole, logical_not(is_integer(y * number(0.5))));
@@ -279,6 +241,8 @@ Expr Math::pow(const Expr& x, const Expr& y) const {
   r = select(logical_or(unary(UnaryOp::is_nan, x), unary(UnaryOp::is_nan, y)), nan, r);
   return select(logical_or(equal(y, zero), equal(x, one)), one, r);
 }
+
+namespace {
 
 // Integer pow by repeated squaring, one step per bit of the exponent. For a negative exponent: 1 / x^-y, rounded toward
 // zero.
@@ -297,111 +261,59 @@ Expr integer_pow(const Expr& x, const Expr& y) {
   return select(y < zero, reciprocal, result);
 }
 
-// ---- sine and cosine ------------------------------------------------------------------------------------------------
-
-// The magnitude of a float32 modulo pi/2, as a float64 in [-pi/4, pi/4], and the quadrant modulo 4. The argument is
-// multiplied by the significant bits of 2/pi (Payne and Hanek, "Radian Reduction for Trigonometric Functions", 1983):
-// earlier bits contribute multiples of 4 quadrants, later ones less than the precision of the result.
-Expr single_quadrant(const Expr& x, Expr& quadrant) {
-  // The bits of 2/pi after 32 zeros, so that small exponents need no negative shift.
-  static constexpr int64_t words[] = {0,          0xA2F9836E, 0x4E441529, 0xFC2757D1,
-                                      0xF534DDC0, 0xDB629599, 0x3C439041, 0xFE5163AB};
-  auto u64 = [](int64_t v) { return literal(dtype::u64, v); };
-  Expr raw = cast(dtype::i64, bitcast(dtype::i32, x));
-  Expr exponent = binary(BinaryOp::bit_and, binary(BinaryOp::shr, raw, Expr(23)), Expr(255));
-  Expr mantissa =
-      cast(dtype::u64, binary(BinaryOp::bit_or, binary(BinaryOp::bit_and, raw, Expr(0x7FFFFF)), Expr(0x800000)));
-  // |x| = mantissa * 2^(e - 23). Bits of 2/pi before the (e - 24)th contribute multiples of 4; they and the zeros are
-  // skipped.
-  Expr first = max(exponent - Expr(127), Expr(-1)) + Expr(7);
-  Expr word = binary(BinaryOp::shr, first, Expr(5)),
-       shift = cast(dtype::u64, binary(BinaryOp::bit_and, first, Expr(31)));
-  auto pick = [&](int k) {
-    Expr w = u64(words[k]);
-    for (int i = 1; i <= 4; ++i) w = select(equal(word, Expr(i)), u64(words[k + i]), w);
-    return w;
-  };
-  auto shl = [](const Expr& a, const Expr& b) { return binary(BinaryOp::shl, a, b); };
-  auto shr = [](const Expr& a, const Expr& b) { return binary(BinaryOp::shr, a, b); };
-  // The next 96 bits of 2/pi. Their product with the mantissa, in units of 2^-62 quadrants and modulo 2^64, has the
-  // quadrant in its top two bits.
-  Expr w0 = pick(0), w1 = pick(1), w2 = pick(2), w3 = pick(3);
-  Expr top = binary(BinaryOp::bit_or, shl(w0, u64(32)), w1), next = binary(BinaryOp::bit_or, shl(w2, u64(32)), w3);
-  Expr window = binary(BinaryOp::bit_or, shl(top, shift), shr(shl(w2, shift), u64(32)));
-  Expr product = mantissa * window + shr(mantissa * shr(shl(next, shift), u64(32)), u64(32));
-  Expr rounded = product + u64(int64_t{1} << 61);
-  quadrant = cast(dtype::i64, shr(rounded, u64(62)));
-  Expr fraction = bitcast(dtype::i64, product - shl(shr(rounded, u64(62)), u64(62)));
-  Expr reduced = cast(dtype::f64, fraction) * literal(dtype::f64, 0x1.921fb54442d18p-62);
-  Expr magnitude = cast(dtype::f64, unary(UnaryOp::abs, x));
-  Expr small = magnitude < literal(dtype::f64, 0.5);
-  quadrant = select(small, Expr(0), quadrant);
-  return select(small, magnitude, reduced);
-}
-
-// The same for float64, with pi/2 in three parts (Cody and Waite, 1980), whose products with quotients below 2^30 are
-// exact.
-Expr double_quadrant(const Expr& x, Expr& quadrant) {
-  auto number = [](double v) { return literal(dtype::f64, v); };
-  Expr a = unary(UnaryOp::abs, x);
-  Expr n = unary(UnaryOp::round_even, a * number(0x1.45f306dc9c883p-1));
-  quadrant = cast(dtype::i64, n - number(4) * unary(UnaryOp::floor, n * number(0.25)));
-  Expr r = fma(n, number(-0x1.921fb54442d18p0), a);
-  r = fma(n, number(-0x1.1a62633145c07p-54), r);
-  r = fma(n, number(0x1.f1976b7ed8fbcp-110), r);
-  return min(max(r, number(-0.8)), number(0.8));  // takes effect only if |x| > 2^30
-}
-
-Expr Math::sine(const Expr& x, bool cosine) const {
-  static const std::vector<double> sin_terms{-0x1.5555555555555p-3, 0x1.1111111110bb3p-7,   -0x1.a01a019e83c19p-13,
-                                             0x1.71de37969e5cep-19, -0x1.ae600b107c483p-26, 0x1.5e0b1cce6e9f5p-33};
-  static const std::vector<double> cos_terms{0x1.5555555555555p-5,   -0x1.6c16c16c16967p-10, 0x1.a01a019f4eb84p-16,
-                                             -0x1.27e4fa17e0a5fp-22, 0x1.1eeb68ecd6580p-29,  -0x1.907da41c4466ep-37};
-  Math wide(dtype::f64, fused_);
-  Expr quadrant;
-  Expr r = is_double() ? double_quadrant(x, quadrant) : single_quadrant(x, quadrant), z = r * r;
-  // sin r = r + r^3 p(r^2), cos r = 1 - r^2/2 + r^4 q(r^2)
-  Expr s = wide.multiply_add(r * z, wide.polynomial(sin_terms, z), r);
-  Expr half = z * wide.number(0.5), w = wide.number(1) - half;
-  Expr c = w + wide.multiply_add(z * z, wide.polynomial(cos_terms, z), (wide.number(1) - w) - half);
-  Expr turned = cosine ? quadrant + Expr(1) : quadrant;
-  Expr odd = logical_not(equal(binary(BinaryOp::bit_and, turned, Expr(1)), Expr(0)));
-  Expr value = select(odd, c, s);
-  Expr minus = logical_not(equal(binary(BinaryOp::bit_and, turned, Expr(2)), Expr(0)));
-  // sin is odd: the sign of x is applied. cos is even.
-  if (!cosine) minus = binary(BinaryOp::logical_xor, minus, raw(x) < integer(0));
-  Expr result = cast(type_, select(minus, -value, value));
-  Expr finite = absolute(x) < number(std::numeric_limits<double>::infinity());
-  if (!cosine) result = select(equal(x, number(0)), x, result);
-  return select(finite, result, number(std::numeric_limits<double>::quiet_NaN()));
+Expr expand_unary(const FloatMath& math, UnaryOp op, const Expr& x, const Expr& unchanged) {
+  switch (op) {
+    case UnaryOp::exp:
+      return math.exp(x);
+    case UnaryOp::log:
+      return math.log(x);
+    case UnaryOp::tanh:
+      return math.tanh(x);
+    case UnaryOp::erf:
+      return math.erf(x);
+    case UnaryOp::sigmoid:
+      return math.sigmoid(x);
+    case UnaryOp::expm1:
+      return math.expm1(x);
+    case UnaryOp::log1p:
+      return math.log1p(x);
+    case UnaryOp::sin:
+      return math.sin(x);
+    case UnaryOp::cos:
+      return math.cos(x);
+    case UnaryOp::tan:
+      return math.tan(x);
+    case UnaryOp::asin:
+      return math.asin(x);
+    case UnaryOp::acos:
+      return math.acos(x);
+    case UnaryOp::atan:
+      return math.atan(x);
+    case UnaryOp::sinh:
+      return math.sinh(x);
+    case UnaryOp::cosh:
+      return math.cosh(x);
+    case UnaryOp::asinh:
+      return math.asinh(x);
+    case UnaryOp::acosh:
+      return math.acosh(x);
+    case UnaryOp::atanh:
+      return math.atanh(x);
+    default:
+      return unchanged;
+  }
 }
 
 Expr expand_node(const Expr& e, bool fused) {
-  if (const Binary* x = as<Binary>(e); x && x->op == BinaryOp::pow) {
-    if (is_integer(e.type())) return integer_pow(x->a, x->b);
-    if (e.type() == dtype::f32 || e.type() == dtype::f64) return Math(e.type(), fused).pow(x->a, x->b);
+  const bool expandable = e.type() == dtype::f32 || e.type() == dtype::f64;
+  FloatMath math(e.type(), fused);
+  if (const Binary* x = as<Binary>(e)) {
+    if (x->op == BinaryOp::pow && is_integer(e.type())) return integer_pow(x->a, x->b);
+    if (x->op == BinaryOp::pow && expandable) return math.pow(x->a, x->b);
+    if (x->op == BinaryOp::rem && expandable) return math.remainder(x->a, x->b);
   }
   const Unary* x = as<Unary>(e);
-  if (!x || (e.type() != dtype::f32 && e.type() != dtype::f64)) return e;
-  Math math(e.type(), fused);
-  switch (x->op) {
-    case UnaryOp::exp:
-      return math.exp(x->a);
-    case UnaryOp::log:
-      return math.log(x->a);
-    case UnaryOp::tanh:
-      return math.tanh(x->a);
-    case UnaryOp::erf:
-      return math.erf(x->a);
-    case UnaryOp::sigmoid:
-      return math.sigmoid(x->a);
-    case UnaryOp::sin:
-      return math.sine(x->a, false);
-    case UnaryOp::cos:
-      return math.sine(x->a, true);
-    default:
-      return e;
-  }
+  return x && expandable ? expand_unary(math, x->op, x->a, e) : e;
 }
 
 }  // namespace

@@ -6,11 +6,11 @@
 
 namespace dlcc::tensor {
 
-// exp, log, tanh, erf, sigmoid, sin, cos and pow on float32 and float64 become polynomials, with fused multiply-adds,
-// shifts and selects. Integer pow becomes repeated squaring. The error is below 2.5 units in the last place (ulp) for
-// all arguments; NaN, infinities, signed zeros and subnormal results are as in IEEE 754. Exceptions, both in float64:
-// pow has up to 32 ulp near the limits of its range; sin and cos are exact to 2.5 ulp up to |x| = 2^30 only, and some
-// value in [-1, 1] beyond.
+// exp, expm1, log, log1p, tanh, erf, sigmoid, pow, the trigonometric and hyperbolic functions and their inverses on
+// float32 and float64 become polynomials, with fused multiply-adds, shifts and selects; the remainder of floats becomes
+// a long division, which is exact. Integer pow becomes repeated squaring. The error is below 2.5 units in the last
+// place (ulp) for all arguments, except up to 32 ulp of float64 pow near the limits of its range. NaN, infinities,
+// signed zeros and subnormal results are as in IEEE 754.
 //
 // `fused` false rounds multiply-adds twice, for targets without the instruction: float32 errors stay below 4 ulp,
 // float64 pow loses digits.

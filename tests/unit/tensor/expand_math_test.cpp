@@ -59,6 +59,17 @@ const Function functions[] = {
      [](long double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }},
     {"sin", UnaryOp::sin, [](long double x) { return std::sin(x); }},
     {"cos", UnaryOp::cos, [](long double x) { return std::cos(x); }},
+    {"expm1", UnaryOp::expm1, [](long double x) { return std::expm1(x); }},
+    {"log1p", UnaryOp::log1p, [](long double x) { return std::log1p(x); }},
+    {"tan", UnaryOp::tan, [](long double x) { return std::tan(x); }},
+    {"asin", UnaryOp::asin, [](long double x) { return std::asin(x); }},
+    {"acos", UnaryOp::acos, [](long double x) { return std::acos(x); }},
+    {"atan", UnaryOp::atan, [](long double x) { return std::atan(x); }},
+    {"sinh", UnaryOp::sinh, [](long double x) { return std::sinh(x); }},
+    {"cosh", UnaryOp::cosh, [](long double x) { return std::cosh(x); }},
+    {"asinh", UnaryOp::asinh, [](long double x) { return std::asinh(x); }},
+    {"acosh", UnaryOp::acosh, [](long double x) { return std::acosh(x); }},
+    {"atanh", UnaryOp::atanh, [](long double x) { return std::atanh(x); }},
 };
 
 uint64_t random_state = 1;
@@ -92,7 +103,7 @@ TEST_CASE("float64 functions are within 2.5 ulp") {
   for (int k = 0; k < 40000; ++k) {
     x.push_back(random_unit() * 20), x.push_back(random_unit() * 750), x.push_back(random_unit());
     double any = std::bit_cast<double>(random_bits());
-    if (std::abs(any) < 0x1p30) x.push_back(any);
+    x.push_back(any);
   }
   for (const Function& f : functions) {
     auto y = run<double>([&](Expr a, Expr) { return unary(f.op, a); }, x, x);
