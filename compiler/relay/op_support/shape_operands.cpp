@@ -19,6 +19,27 @@ Checked<PartialList> list_value(const Operands& in, size_t k, const std::vector<
   return PartialList(static_cast<size_t>(length));
 }
 
+TypeResult filled_result(const Operands& in, size_t k, const std::vector<Dim>& attribute, DType type) {
+  Checked<PartialList> sizes = list_value(in, k, attribute, "shape");
+  if (auto* e = std::get_if<TypeError>(&sizes)) return *e;
+  Shape shape;
+  for (const auto& size : std::get<PartialList>(sizes)) shape.push_back(size.value_or(unknown_dim()));
+  return tensor_result(shape, type);
+}
+
+void require_shape_next(Definition& d, const Operands& in, size_t k, const Shape& result) {
+  if (k >= in.size()) return;
+  Tensor sizes = d.input("shape", in[k].dtype, in[k].shape);
+  d.require_next(
+      [=](Index) {
+        std::vector<Expr> same;
+        for (size_t j = 0; j < result.size(); ++j)
+          same.push_back(equal(integer_at(sizes, static_cast<int64_t>(j)), Expr(result[j])));
+        return all_of(same);
+      },
+      tensor::Status::shape_mismatch);
+}
+
 void require_equal_next(Definition& d, const Dim& a, const Dim& b) {
   if (!(a == b)) d.require_next([a, b](Index) { return equal(Expr(a), Expr(b)); }, tensor::Status::shape_mismatch);
 }

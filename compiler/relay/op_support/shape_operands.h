@@ -18,6 +18,12 @@ using PartialList = std::vector<std::optional<Dim>>;
 // The list that is operand `k` of the call, if it has that many, and else an attribute.
 Checked<PartialList> list_value(const Operands& in, size_t k, const std::vector<Dim>& attribute, const char* what);
 
+// The type of a tensor whose sizes are an attribute or operand `k`.
+TypeResult filled_result(const Operands& in, size_t k, const std::vector<Dim>& attribute, DType);
+
+// Requires of the next stage that the operand `shape`, if the call has operand `k`, is the result's shape.
+void require_shape_next(Definition&, const Operands& in, size_t k, const Shape& result);
+
 // Requires of the next stage that the sizes are equal, unless that is known.
 void require_equal_next(Definition&, const Dim&, const Dim&);
 

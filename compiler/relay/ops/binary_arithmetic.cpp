@@ -18,6 +18,19 @@ struct BinaryFunction {
 Expr floored_quotient(Expr a, Expr b) { return is_float(a.type()) ? floor(a / b) : floor_div(a, b); }
 Expr truncated_rest(Expr a, Expr b) { return binary(tensor::BinaryOp::rem, a, b); }
 
+// Of floats it is exact: a rest of the other sign is one divisor away, and a rest of 0 has the divisor's sign.
+Expr floored_rest(Expr a, Expr b) {
+  if (!is_float(a.type())) return floor_mod(a, b);
+  Expr zero = number(a.type(), 0), rest = truncated_rest(a, b);
+  Expr shifted = select(binary(tensor::BinaryOp::logical_xor, rest < zero, b < zero), rest + b, rest);
+  return select(equal(rest, zero), select(b < zero, number(a.type(), -0.0), zero), shifted);
+}
+
+template <tensor::BinaryOp op>
+Expr of(Expr a, Expr b) {
+  return binary(op, a, b);
+}
+
 // Square and multiply over all bits of the exponent, exact modulo the type's range. A negative exponent gives the
 // truncated quotient: 1 for base 1, 1 or -1 for base -1, else 0.
 Expr integer_power(Expr base, Expr exponent) {
@@ -45,7 +58,6 @@ Expr product_value(Expr a, Expr b) { return a * b; }
 Expr quotient(Expr a, Expr b) { return a / b; }
 Expr larger(Expr a, Expr b) { return max(a, b); }
 Expr smaller(Expr a, Expr b) { return min(a, b); }
-Expr floored_rest(Expr a, Expr b) { return floor_mod(a, b); }
 
 const BinaryFunction functions[] = {
     {"add", "lhs + rhs", types::number, sum_value},
@@ -53,9 +65,17 @@ const BinaryFunction functions[] = {
     {"multiply", "lhs * rhs", types::number, product_value},
     {"divide", "lhs / rhs; integers toward zero", types::number, quotient, true},
     {"floor_divide", "lhs / rhs, rounded down", types::number, floored_quotient, true},
-    {"mod", "the rest of division toward zero; it has the sign of lhs", types::integer, truncated_rest, true},
-    {"floor_mod", "the rest of division rounded down; it has the sign of rhs", types::integer, floored_rest, true},
+    {"mod", "the rest of division toward zero; it has the sign of lhs", types::number, truncated_rest, true},
+    {"floor_mod", "the rest of division rounded down; it has the sign of rhs", types::number, floored_rest, true},
     {"power", "lhs to the power of rhs", types::number, power_of, false, 5e-7},
+    {"bitwise_and", "the bits that are set in both", types::integer, of<tensor::BinaryOp::bit_and>},
+    {"bitwise_or", "the bits that are set in one or both", types::integer, of<tensor::BinaryOp::bit_or>},
+    {"bitwise_xor", "the bits that are set in exactly one", types::integer, of<tensor::BinaryOp::bit_xor>},
+    {"left_shift", "lhs * 2^rhs, wrapping; 0 if rhs is negative or at least the number of bits", types::integer,
+     of<tensor::BinaryOp::shl>},
+    {"right_shift",
+     "lhs / 2^rhs, rounded down; all bits are the sign if rhs is negative or at least the number of bits",
+     types::integer, of<tensor::BinaryOp::shr>},
     {"maximum", "the larger operand; NaN if one is NaN", types::number, larger},
     {"minimum", "the smaller operand; NaN if one is NaN", types::number, smaller},
 };

@@ -1,4 +1,4 @@
-// full, zeros, ones: tensors of one value.
+// full, zeros, ones, iota: tensors that no data decide.
 #include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {
@@ -14,35 +14,18 @@ struct FilledAttrs {
   DType dtype = dtype::f32;
 };
 
-// The type of a tensor whose sizes are an attribute or operand `k`.
-TypeResult filled(const Operands& in, size_t k, const std::vector<Dim>& attribute, DType type) {
-  Checked<PartialList> sizes = list_value(in, k, attribute, "shape");
-  if (auto* e = std::get_if<TypeError>(&sizes)) return *e;
-  Shape shape;
-  for (const auto& size : std::get<PartialList>(sizes)) shape.push_back(size.value_or(unknown_dim()));
-  return tensor_result(shape, type);
-}
-
-// Requires of the next stage that the operand `shape`, if the call has operand `k`, is the result's shape.
-void require_shape_next(Definition& d, const Operands& in, size_t k, const Shape& result) {
-  if (k >= in.size()) return;
-  Tensor sizes = d.input("shape", in[k].dtype, in[k].shape);
-  d.require_next(
-      [=](Index) {
-        std::vector<Expr> same;
-        for (size_t j = 0; j < result.size(); ++j)
-          same.push_back(equal(integer_at(sizes, static_cast<int64_t>(j)), Expr(result[j])));
-        return all_of(same);
-      },
-      tensor::Status::shape_mismatch);
-}
+struct IotaAttrs {
+  std::vector<Dim> shape;
+  DType dtype = dtype::f32;
+  int64_t axis = 0;
+};
 
 TypeResult type_of_full(const FullAttrs& a, const Operands& in) {
   if (auto e = first_of({check_type(in[0], "fill_value", types::movable), check_rank(in[0], "fill_value", 0)}))
     return *e;
   DType type = a.dtype.value_or(in[0].dtype);
   if (auto e = check_type({{}, type}, "dtype", types::movable)) return *e;
-  return filled(in, 1, a.shape, type);
+  return filled_result(in, 1, a.shape, type);
 }
 
 TensorFunction define_full(const FullAttrs& a, const Operands& in, const Shape& result) {
@@ -51,6 +34,22 @@ TensorFunction define_full(const FullAttrs& a, const Operands& in, const Shape& 
   DType type = a.dtype.value_or(value.type());
   require_shape_next(d, in, 1, result);
   d.result("result", type, result, [&](Index) { return type == value.type() ? stored(value, {}) : scalar(value); });
+  return d.finish();
+}
+
+TypeResult type_of_iota(const IotaAttrs& a, const Operands& in) {
+  if (auto e = check_type({{}, a.dtype}, "dtype", types::number)) return *e;
+  TypeResult type = filled_result(in, 0, a.shape, a.dtype);
+  if (std::holds_alternative<TypeError>(type)) return type;
+  if (auto e = check_axis("axis", a.axis, static_cast<int>(shape_in(type).size()))) return *e;
+  return type;
+}
+
+TensorFunction define_iota(const IotaAttrs& a, const Operands& in, const Shape& result) {
+  Definition d("iota");
+  require_shape_next(d, in, 0, result);
+  const auto axis = static_cast<size_t>(wrap_axis(a.axis, static_cast<int>(result.size())));
+  d.result("result", a.dtype, result, [&](Index i) { return cast(tensor::compute_type(a.dtype), i[axis]); });
   return d.finish();
 }
 
@@ -64,7 +63,7 @@ void add_filled(OperatorTable& table, const char* name, double value) {
       .values = {"shape"},
       .type = [](const FilledAttrs& a, const Operands& in) -> TypeResult {
         if (auto e = check_type({{}, a.dtype}, "dtype", types::ordinary)) return *e;
-        return filled(in, 0, a.shape, a.dtype);
+        return filled_result(in, 0, a.shape, a.dtype);
       },
       .compute_as =
           [name, value](const FilledAttrs& a, const Operands& in, const Shape& result) {
@@ -88,6 +87,17 @@ void full(OperatorTable& table) {
       .values = {"shape"},
       .type = type_of_full,
       .compute_as = define_full,
+  });
+  table.add<IotaAttrs>({
+      .name = "iota",
+      .summary = "a tensor whose elements are their own positions along one axis",
+      .attributes = {{"shape", &IotaAttrs::shape, "the result's shape", true},
+                     {"dtype", &IotaAttrs::dtype, "the element type", true},
+                     {"axis", &IotaAttrs::axis, "the axis; negative counts from the last"}},
+      .arguments = {},
+      .values = {"shape"},
+      .type = type_of_iota,
+      .compute_as = define_iota,
   });
   add_filled(table, "zeros", 0);
   add_filled(table, "ones", 1);

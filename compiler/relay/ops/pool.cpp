@@ -1,5 +1,6 @@
-// nn.max_pool1d ... nn.max_pool3d, nn.avg_pool1d ... nn.avg_pool3d, and nn.max_pool_indices, which gives the
-// positions of the maxima. Padding is a predicated read; an average divides by the number of taps.
+// nn.max_pool1d ... nn.max_pool3d, nn.avg_pool1d ... nn.avg_pool3d, nn.sum_pool1d ... nn.sum_pool3d, and
+// nn.max_pool_indices, which gives the positions of the maxima. Padding is a predicated read; an average divides by the
+// number of taps.
 #include "relay/op_support/indices.h"
 #include "relay/op_support/reductions.h"
 #include "relay/op_support/windows.h"
@@ -103,6 +104,16 @@ TensorFunction define_max_pool(const PoolAttrs& a, const Operands& in, const std
   return d.finish();
 }
 
+TensorFunction define_sum_pool(const PoolAttrs& a, const Operands& in, const std::string& name) {
+  Definition d(name);
+  Tensor x = d.input("data", in[0].dtype, in[0].shape);
+  Pooling p = std::get<Pooling>(analyse(a, x.shape()));
+  DType type = tensor::compute_type(x.type());
+  d.reduce_result("result", x.type(), p.shape, tensor::sum_of(type), taps_of(p),
+                  [&](Index i, Index r) { return tap_value(x, p, i, r, number(type, 0)); });
+  return d.finish();
+}
+
 // The number of taps of window i by which an average divides: taps in the data, with count_include_pad also in the
 // padding.
 Expr counted_taps(const PoolAttrs& a, const Pooling& p, const Shape& data, Index i) {
@@ -188,6 +199,17 @@ void add_pools(OperatorTable& table, int rank) {
       .arguments = {"data"},
       .type = type,
       .compute = [max_name](const A& a, const Operands& in) { return define_max_pool(a, in, max_name); },
+      .positive_sizes = window_counts,
+  });
+  std::string sum_name = fmt::format("nn.sum_pool{}d", rank);
+  table.add<A>({
+      .name = sum_name,
+      .summary = "the sum of each window's elements",
+      .defaults = defaults_of(rank),
+      .attributes = common_fields(),
+      .arguments = {"data"},
+      .type = type,
+      .compute = [sum_name](const A& a, const Operands& in) { return define_sum_pool(a, in, sum_name); },
       .positive_sizes = window_counts,
   });
   auto fields = common_fields();

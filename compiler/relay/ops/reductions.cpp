@@ -1,4 +1,5 @@
-// sum, mean, prod, max, min, all, any: reductions over some axes, as one table. Without axes they are the identity.
+// sum, mean, prod, max, min, logsumexp, all, any: reductions over some axes, as one table. Without axes they are the
+// identity.
 #include "relay/op_support/reductions.h"
 
 #include <algorithm>
@@ -19,7 +20,8 @@ struct Reduction {
   const char* summary;
   const TypeClass& types;
   tensor::Reducer (*reducer)(DType);
-  bool divide = false;  // by the number of reduced elements
+  bool divide = false;         // by the number of reduced elements
+  bool log_of_powers = false;  // the logarithm of the sum of e^x
 };
 
 const Reduction all_reductions[] = {
@@ -28,6 +30,7 @@ const Reduction all_reductions[] = {
     {"prod", "the product", types::number, tensor::product_of},
     {"max", "the largest element; NaN if one is NaN", types::ordinary, tensor::max_of},
     {"min", "the smallest element; NaN if one is NaN", types::ordinary, tensor::min_of},
+    {"logsumexp", "log(sum(exp(x))), without overflow", types::real, tensor::sum_of, false, true},
     {"all", "whether all are true", types::boolean, tensor::min_of},
     {"any", "whether one is true", types::boolean, tensor::max_of},
 };
@@ -90,13 +93,41 @@ Expr means_one_of(const std::vector<Mask>& masks, const Tensor& axes, int rank, 
   return any_of(any);
 }
 
+// m + log(sum(e^(x - m))) for the largest element m, so that no finite element overflows. Where m is infinite or NaN, 0
+// takes its place. Gives the shape and the elements of the result.
+std::pair<Shape, tensor::Point> log_of_powers(Definition& d, const Tensor& x, const Mask& mask, bool keepdims,
+                                              DType type) {
+  Shape extents = extents_of(x.shape(), mask), shape = reduced_shape(x.shape(), mask, keepdims);
+  if (extents.empty()) return {shape, [=](Index i) { return x(i); }};
+  auto element = [=](Index i, Index r) { return x(merge_index(mask, keepdims, i, r)); };
+  Tensor largest = d.reduce("largest", shape, tensor::max_of(type), extents, element);
+  auto shift = [=](Index i) {
+    Expr m = largest(i), infinite = unary(tensor::UnaryOp::is_inf, m), nan = unary(tensor::UnaryOp::is_nan, m);
+    return select(logical_or(infinite, nan), number(type, 0), m);
+  };
+  Tensor total = d.reduce("total", shape, tensor::sum_of(type), extents,
+                          [=](Index i, Index r) { return exp(element(i, r) - shift(i)); });
+  return {shape, [=](Index i) { return log(total(i)) + shift(i); }};
+}
+
 // The reduction of the axes of one mask, as an intermediate.
 Tensor reduce(Definition& d, const Tensor& x, const Mask& mask, const Reduction& f, bool keepdims, DType type) {
+  if (f.log_of_powers) {
+    auto [shape, value] = log_of_powers(d, x, mask, keepdims, type);
+    return d.compute("logarithm", type, shape, value);
+  }
   Shape extents = extents_of(x.shape(), mask), shape = reduced_shape(x.shape(), mask, keepdims);
   auto element = [&](Index i, Index r) { return cast(type, x(merge_index(mask, keepdims, i, r))); };
   Tensor reduced = d.reduce("reduced", shape, f.reducer(type), extents, element);
   if (!f.divide) return reduced;
   return d.compute("mean", type, shape, [&](Index i) { return reduced(i) / size_as(type, extents); });
+}
+
+// The reduction of the axes of one mask, as the result.
+void define_result(Definition& d, const Tensor& x, const Mask& mask, const Reduction& f, bool keepdims, DType type) {
+  if (!f.log_of_powers) return define_reduction(d, x, mask, keepdims, f.reducer(type), f.divide);
+  auto [shape, value] = log_of_powers(d, x, mask, keepdims, type);
+  d.result("result", x.type(), shape, value);
 }
 
 // Where the result's shape allows several groups of masks, the reductions of all groups are computed and the operand
@@ -118,7 +149,7 @@ TensorFunction define_by_operand(const Reduction& f, const ReduceAttrs& a, const
   };
   if (groups.size() == 1) {
     require_valid();
-    define_reduction(d, x, masks[0], a.keepdims, f.reducer(type), f.divide);
+    define_result(d, x, masks[0], f, a.keepdims, type);
     return d.finish();
   }
   std::vector<Tensor> reduced;
@@ -138,7 +169,7 @@ TensorFunction define(const Reduction& f, const ReduceAttrs& a, const Operands& 
   Definition d(f.name);
   Tensor x = d.input("data", in[0].dtype, in[0].shape);
   DType type = f.divide ? mean_type(x.type()) : tensor::compute_type(x.type());
-  define_reduction(d, x, reduced_axes(a.axis, a.exclude, x.rank()), a.keepdims, f.reducer(type), f.divide);
+  define_result(d, x, reduced_axes(a.axis, a.exclude, x.rank()), f, a.keepdims, type);
   return d.finish();
 }
 
@@ -157,6 +188,7 @@ void reductions(OperatorTable& table) {
         .type = [&f](const ReduceAttrs& a, const Operands& in) { return type_of_reduction(f, a, in); },
         .compute_as = [&f](const ReduceAttrs& a, const Operands& in,
                            const Shape& result) { return define(f, a, in, result); },
+        .tolerance = f.log_of_powers ? 2e-6 : 0,
     });
   }
 }

@@ -36,6 +36,12 @@ Expr itself(Expr a) { return a; }
 Expr rectified(Expr a) { return max(zero_of(a), a); }  // NaN stays NaN by the comparison alone
 Expr inverse_root(Expr a) { return one_of(a) / sqrt(a); }
 Expr negated(Expr a) { return -a; }
+Expr inverted(Expr a) { return unary(tensor::UnaryOp::bit_not, a); }
+
+template <tensor::UnaryOp op>
+Expr of(Expr a) {
+  return unary(op, a);
+}
 
 const UnaryFunction functions[] = {
     {"abs", "|x|", types::number, absolute},
@@ -48,9 +54,24 @@ const UnaryFunction functions[] = {
     {"tanh", "hyperbolic tangent", types::real, tensor::tanh, 5e-7},
     {"sigmoid", "1 / (1 + exp(-x))", types::real, tensor::sigmoid, 5e-7},
     {"erf", "the error function", types::number, error_function, 5e-7},
+    {"expm1", "exp(x) - 1, accurate for small x", types::real, tensor::expm1, 5e-7},
+    {"log1p", "log(1 + x), accurate for small x", types::real, tensor::log1p, 5e-7},
+    {"sin", "sine", types::real, of<tensor::UnaryOp::sin>, 5e-7},
+    {"cos", "cosine", types::real, of<tensor::UnaryOp::cos>, 5e-7},
+    {"tan", "tangent", types::real, of<tensor::UnaryOp::tan>, 5e-7},
+    {"asin", "the angle in [-pi/2, pi/2] of a sine; NaN outside [-1, 1]", types::real, of<tensor::UnaryOp::asin>, 5e-7},
+    {"acos", "the angle in [0, pi] of a cosine; NaN outside [-1, 1]", types::real, of<tensor::UnaryOp::acos>, 5e-7},
+    {"atan", "the angle in [-pi/2, pi/2] of a tangent", types::real, of<tensor::UnaryOp::atan>, 5e-7},
+    {"sinh", "hyperbolic sine", types::real, of<tensor::UnaryOp::sinh>, 5e-7},
+    {"cosh", "hyperbolic cosine", types::real, of<tensor::UnaryOp::cosh>, 5e-7},
+    {"asinh", "the inverse of sinh", types::real, of<tensor::UnaryOp::asinh>, 5e-7},
+    {"acosh", "the inverse of cosh that is not negative; NaN below 1", types::real, of<tensor::UnaryOp::acosh>, 5e-7},
+    {"atanh", "the inverse of tanh; NaN outside [-1, 1]", types::real, of<tensor::UnaryOp::atanh>, 5e-7},
     {"floor", "the largest integer that is not greater", types::real, tensor::floor},
     {"ceil", "the smallest integer that is not less", types::real, tensor::ceil},
     {"round", "the nearest integer, ties to even", types::real, tensor::round_even},
+    {"trunc", "the integer part", types::real, tensor::trunc},
+    {"bitwise_not", "all bits inverted", types::integer, inverted},
     {"logical_not", "true for false and false for true", types::boolean, tensor::logical_not},
     {"nn.relu", "max(0, x)", types::number, rectified},
     {"copy", "x itself", types::movable, itself},

@@ -1,0 +1,115 @@
+// nn.standardize: elements with mean 0 and variance 1 over some axes, then scaled and shifted. The variance is the mean
+// of the squared differences from the mean, in a second pass: the mean of the squares minus the square of the mean
+// would lose digits.
+#include "relay/op_support/broadcasting.h"
+#include "relay/op_support/reductions.h"
+
+namespace dlcc::relay::ops {
+
+namespace {
+
+struct StandardizeAttrs {
+  std::vector<int64_t> axis;
+  double epsilon = 1e-5;
+  bool center = true;
+};
+
+// Rows of up to this many elements have accurate sums.
+constexpr int64_t short_row = 2048;
+
+TypeResult type_of_standardize(const StandardizeAttrs& a, const Operands& in) {
+  const int rank = static_cast<int>(in[0].shape.size());
+  if (auto e = first_of({check_type(in[0], "data", types::real), check_type(in[1], "gamma", types::real),
+                         check_type(in[2], "beta", types::real), check_axes("axis", a.axis, rank)}))
+    return *e;
+  if (a.axis.empty()) return attribute_error("axis names no axes");
+  for (int k : {1, 2}) {
+    const Checked<Shape> shape = broadcast(in[0].shape, in[k].shape);
+    if (auto* e = std::get_if<TypeError>(&shape)) return *e;
+    if (std::get<Shape>(shape) != in[0].shape)
+      return shape_error(fmt::format("{} of shape {} cannot be broadcast to the data's shape {}",
+                                     k == 1 ? "gamma" : "beta", str(in[k].shape), str(in[0].shape)));
+  }
+  return tensor_result(in[0].shape, in[0].dtype);
+}
+
+// The rows of the data, along which it is standardized.
+struct Rows {
+  const Tensor& x;
+  std::vector<bool> reduced;
+  Shape shape, extents;  // of all rows, and of one row
+
+  Rows(const Tensor& x, const std::vector<int64_t>& axes)
+      : x(x),
+        reduced(axis_mask(axes, x.rank())),
+        shape(reduced_shape(x.shape(), reduced, false)),
+        extents(extents_of(x.shape(), reduced)) {}
+
+  bool is_short() const {
+    const Dim count = product(extents);
+    return count.is_constant() && count.value() <= short_row;
+  }
+  std::vector<Expr> element(Index row, Index r) const { return merge_index(reduced, false, row, r); }
+  std::vector<Expr> row_of(Index i) const {
+    std::vector<Expr> row;
+    for (size_t k = 0; k < i.size(); ++k)
+      if (!reduced[k]) row.push_back(i[k]);
+    return row;
+  }
+};
+
+TensorFunction define_standardize(const StandardizeAttrs& a, const Operands& in) {
+  Definition d("nn.standardize");
+  Tensor x = d.input("data", in[0].dtype, in[0].shape), gamma = d.input("gamma", in[1].dtype, in[1].shape),
+         beta = d.input("beta", in[2].dtype, in[2].shape);
+  const DType type = tensor::compute_type(x.type());
+  const Rows rows(x, a.axis);
+  const Expr count = size_as(type, rows.extents);
+
+  // The mean, and for long rows what its rounding errors lose: the mean of the differences from it.
+  std::vector<Tensor> means;
+  auto difference = [&](Index i, Index row) {
+    Expr value = x(i);
+    for (const Tensor& mean : means) value = value - mean(row);
+    return value;
+  };
+  const size_t terms = !a.center ? 0 : rows.is_short() ? 1 : 2;
+  while (means.size() < terms) {
+    Tensor total = d.reduce("total", rows.shape, tensor::sum_of(type), rows.extents,
+                            [&](Index row, Index r) { return difference(rows.element(row, r), row); });
+    means.push_back(d.compute("mean", type, rows.shape, [&](Index row) { return total(row) / count; }));
+  }
+  Tensor squares = d.reduce("squares", rows.shape, tensor::sum_of(type), rows.extents, [&](Index row, Index r) {
+    Expr distance = difference(rows.element(row, r), row);
+    return distance * distance;
+  });
+  Tensor scale = d.compute("scale", type, rows.shape, [&](Index row) {
+    return number(type, 1) / sqrt(squares(row) / count + number(type, a.epsilon));
+  });
+  for (const Tensor* t : {&gamma, &beta}) require_broadcast_next(d, t->shape(), x.shape());
+  d.result("result", x.type(), x.shape(), [&](Index i) {
+    auto parameter = [&](const Tensor& t) { return cast(type, t(broadcast_index(t.shape(), x.shape(), i))); };
+    const std::vector<Expr> row = rows.row_of(i);
+    return difference(i, row) * scale(row) * parameter(gamma) + parameter(beta);
+  });
+  return d.finish();
+}
+
+}  // namespace
+
+void standardize(OperatorTable& table) {
+  table.add<StandardizeAttrs>({
+      .name = "nn.standardize",
+      .summary = "(data - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance over some axes",
+      .attributes = {{"axis", &StandardizeAttrs::axis, "the axes of mean and variance", true},
+                     {"epsilon", &StandardizeAttrs::epsilon, "added to the variance"},
+                     {"center", &StandardizeAttrs::center,
+                      "if False, the mean counts as 0: data / sqrt(mean of squares + epsilon) * gamma + beta"}},
+      .arguments = {"data", "gamma", "beta"},
+      .type = type_of_standardize,
+      .compute = define_standardize,
+      .tolerance = 2e-6,
+  });
+}
+
+}  // namespace dlcc::relay::ops
