@@ -132,10 +132,24 @@ relay::Type BlockBuilder::with_new_symbols(const relay::Type& type) {
   });
 }
 
+// Whether the dimension is a symbol for an unknown size, from `first` on.
 bool BlockBuilder::is_new_symbol(const Dim& d, int first) const {
   for (int k = first; k < next_symbol_; ++k)
     if (d == size_symbol(fmt::format("?{}", k))) return true;
   return false;
+}
+
+Value BlockBuilder::with_declared_sizes(const Value& result, const Shape& declared, int first_symbol,
+                                        const SourceLocation& location) {
+  Shape shape = result.type.shape;
+  if (result.poisoned || shape.size() != declared.size()) return result;
+  bool changed = false;
+  for (size_t k = 0; k < shape.size(); ++k) {
+    if (!declared[k].is_constant() || !is_new_symbol(shape[k], first_symbol)) continue;
+    shape[k] = declared[k];
+    changed = true;
+  }
+  return changed ? check_sizes(result, shape, location) : result;
 }
 
 Value BlockBuilder::check_sizes(const Value& value, const Shape& sizes, const SourceLocation& location) {

@@ -59,13 +59,16 @@ class BlockBuilder {
 
   // Symbols for unknown sizes are named "?1", "?2", ...
   int next_symbol() const { return next_symbol_; }
-  // Whether the dimension is one of these symbols, from `first` on.
-  bool is_new_symbol(const Dim&, int first) const;
+
+  // The value with declared numbers for those of its sizes that are new symbols, from `first_symbol` on: a run checks
+  // them.
+  Value with_declared_sizes(const Value&, const Shape& declared, int first_symbol, const SourceLocation&);
 
   // A match_cast: the value, checked at run time to have these sizes.
   Value check_sizes(const Value&, const Shape&, const SourceLocation&);
 
  private:
+  bool is_new_symbol(const Dim&, int first) const;
   relay::Type with_new_symbols(const relay::Type&);
   std::variant<relay::TypedCall, relay::TypeError> typed(const relay::Operator&, const relay::Attrs&, Values& args,
                                                          const SourceLocation&);

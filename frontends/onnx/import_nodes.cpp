@@ -151,6 +151,8 @@ void Importer::convert(const schema::NodeProto& node, Scope& scope, const Body& 
           .diagnostics = diagnostics_,
           .files = files_,
           .owner = model_.proto,
+          .declared_shape = node.output_size() > 0 ? types_.declared_shape(scope, node.output(0)) : std::nullopt,
+          .random_sequences = random_sequences_,
           .import_branch = [&](const schema::GraphProto& g) { return import_branch(g, scope, body, location); },
           .import_inline = [&](const schema::GraphProto& g,
                                const Values& given) { return import_subgraph(g, given, scope, body, location); }});
@@ -163,26 +165,11 @@ void Importer::convert(const schema::NodeProto& node, Scope& scope, const Body& 
   results.resize(std::min(results.size(), static_cast<size_t>(node.output_size())));
   for (size_t k = 0; k < results.size(); ++k)
     if (auto declared = types_.declared_shape(scope, node.output(static_cast<int>(k))))
-      results[k] = with_declared_sizes(results[k], *declared, first_symbol, location);
+      results[k] = builder_.with_declared_sizes(results[k], *declared, first_symbol, location);
   for (int k = 0; k < static_cast<int>(results.size()); ++k)
     if (auto* var = std::get_if<relay::Var>(&results[k].atom); var && n.wants(k) && (*var)->id >= first_id)
       (*var)->name = variable_name(node.output(k));
   bind_outputs(node, scope, results, location);
-}
-
-// A result with declared numbers for those of its sizes that the node's operators could not tell, symbols from
-// `first_symbol` on: a run checks them.
-Value Importer::with_declared_sizes(const Value& result, const Shape& declared, int first_symbol,
-                                    const SourceLocation& location) {
-  Shape shape = result.type.shape;
-  if (result.poisoned || shape.size() != declared.size()) return result;
-  bool changed = false;
-  for (size_t k = 0; k < shape.size(); ++k) {
-    if (!declared[k].is_constant() || !builder_.is_new_symbol(shape[k], first_symbol)) continue;
-    shape[k] = declared[k];
-    changed = true;
-  }
-  return changed ? builder_.check_sizes(result, shape, location) : result;
 }
 
 // Binds the outputs to the results; outputs without a result are poisoned.

@@ -57,7 +57,6 @@ class Importer {
   // "did you mean 'x'?" for a name among those that `names` returns; "" for all but the first errors, since a search
   // takes time for each name.
   std::string suggestion_for(const std::string& name, const std::function<std::vector<std::string>()>& names) const;
-  Value with_declared_sizes(const Value& result, const Shape& declared, int first_symbol, const SourceLocation&);
   void bind_declared_outputs(const schema::NodeProto&, Scope&, const SourceLocation&);
   void bind_outputs(const schema::NodeProto&, Scope&, const Values&, const SourceLocation&);
   void poison_outputs(const schema::NodeProto& node, Scope& scope, const SourceLocation& location) {
@@ -87,6 +86,7 @@ class Importer {
   DeclaredTypes types_;
   std::vector<const schema::FunctionProto*> calls_;  // functions being inlined, innermost last
   int64_t inlined_ = 0;                              // number of nodes of inlined functions, once for each call
+  int64_t random_sequences_ = 0;                     // number of nodes with random numbers so far
 };
 
 }  // namespace dlcc::frontends::onnx

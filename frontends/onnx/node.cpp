@@ -251,6 +251,12 @@ Value Node::cast(const Value& value, DType type) {
   return value.type.dtype == type ? value : call("cast", {value}, {{"dtype", dtype_attr(type)}});
 }
 
+Value Node::with_declared_sizes(const Value& value) { return with_declared_sizes(value, c_.declared_shape); }
+
+Value Node::with_declared_sizes(const Value& value, const std::optional<Shape>& declared) {
+  return declared ? c_.builder.with_declared_sizes(value, *declared, first_symbol_, c_.location) : value;
+}
+
 relay::AttrValue dtype_attr(DType type) { return std::string(name(type)); }
 
 relay::AttrValue shape_attr(const Shape& shape) {

@@ -37,7 +37,9 @@ struct NodeContext {
   BlockBuilder& builder;
   Diagnostics& diagnostics;
   ExternalFiles& files;
-  std::shared_ptr<const void> owner;  // keeps the model's bytes alive
+  std::shared_ptr<const void> owner;    // keeps the model's bytes alive
+  std::optional<Shape> declared_shape;  // of the first output
+  int64_t& random_sequences;            // that the nodes before take
   // Import a subgraph as a block of its own or into the current block; its inputs are given. Empty if it was rejected.
   std::function<std::optional<Branch>(const schema::GraphProto&)> import_branch;
   std::function<std::optional<Values>(const schema::GraphProto&, const Values& inputs)> import_inline;
@@ -45,7 +47,7 @@ struct NodeContext {
 
 class Node {
  public:
-  explicit Node(NodeContext context) : c_(std::move(context)) {}
+  explicit Node(NodeContext context) : c_(std::move(context)), first_symbol_(c_.builder.next_symbol()) {}
 
   int64_t opset() const { return c_.opset; }
   const SourceLocation& location() const { return c_.location; }
@@ -93,6 +95,11 @@ class Node {
   Value scalar(DType, double value);  // a constant of rank 0; warns if the type cannot hold the value
   Value reshape(const Value&, const Shape&);
   Value cast(const Value&, DType);
+  // A value that has the shape of the first output, with the sizes that the model declares for those that the node's
+  // operators could not tell. Converters that compute with such a value need them; for results the importer does it.
+  Value with_declared_sizes(const Value&);
+  Value with_declared_sizes(const Value&, const std::optional<Shape>& declared);
+  const std::optional<Shape>& declared_shape() const { return c_.declared_shape; }
 
   NodeContext& context() { return c_; }
 
@@ -104,6 +111,7 @@ class Node {
   std::vector<std::string> operand_lines() const;
 
   NodeContext c_;
+  int first_symbol_;  // for unknown sizes of the node's values
   bool failed_ = false;
   std::set<std::string> used_;
 };

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "frontends/onnx/operators/arithmetic.h"
+
 namespace dlcc::frontends::onnx {
 namespace {
 
@@ -19,24 +21,8 @@ struct Definition {
   Value (*apply)(Node&, const Value& x, const Activation&);
 };
 
-Value constant(Node& n, const Value& like, double number) { return n.scalar(like.type.dtype, number); }
-Value times(Node& n, double factor, const Value& x) { return n.call("multiply", {x, constant(n, x, factor)}); }
-Value plus(Node& n, const Value& x, double offset) { return n.call("add", {x, constant(n, x, offset)}); }
-
-Value elu(Node& n, const Value& x, const Activation& a) {
-  Value zero = constant(n, x, 0);
-  Value below = times(n, a.alpha, plus(n, n.call("exp", {n.call("minimum", {x, zero})}), -1));
-  return n.call("where", {n.call("less", {x, zero}), below, x});
-}
-
-// log(1 + e^x), for large x without an overflow.
-Value softplus(Node& n, const Value& x, const Activation&) {
-  Value small = n.call("exp", {n.call("negative", {n.call("abs", {x})})});
-  return n.call("add", {n.call("nn.relu", {x}), n.call("log", {plus(n, small, 1)})});
-}
-
 Value thresholded_relu(Node& n, const Value& x, const Activation& a) {
-  return n.call("where", {n.call("greater_equal", {x, constant(n, x, a.alpha)}), x, constant(n, x, 0)});
+  return n.call("where", {n.call("greater_equal", {x, constant_like(n, x, a.alpha)}), x, constant_like(n, x, 0)});
 }
 
 const std::array definitions = {
@@ -44,7 +30,7 @@ const std::array definitions = {
     Definition{"tanh", {}, {}, [](Node& n, const Value& x, const Activation&) { return n.call("tanh", {x}); }},
     Definition{"sigmoid", {}, {}, [](Node& n, const Value& x, const Activation&) { return n.call("sigmoid", {x}); }},
     Definition{"affine", required, required,
-               [](Node& n, const Value& x, const Activation& a) { return plus(n, times(n, a.alpha, x), a.beta); }},
+               [](Node& n, const Value& x, const Activation& a) { return plus(n, times(n, x, a.alpha), a.beta); }},
     Definition{"leakyrelu",
                0.01f,
                {},
@@ -54,20 +40,20 @@ const std::array definitions = {
     Definition{"thresholdedrelu", 1.0f, {}, thresholded_relu},
     Definition{"scaledtanh", required, required,
                [](Node& n, const Value& x, const Activation& a) {
-                 return times(n, a.alpha, n.call("tanh", {times(n, a.beta, x)}));
+                 return times(n, n.call("tanh", {times(n, x, a.beta)}), a.alpha);
                }},
     Definition{"hardsigmoid", 0.2f, 0.5f,
                [](Node& n, const Value& x, const Activation& a) {
-                 return n.call("clip", {plus(n, times(n, a.alpha, x), a.beta)}, {{"a_min", 0.0}, {"a_max", 1.0}});
+                 return n.call("clip", {plus(n, times(n, x, a.alpha), a.beta)}, {{"a_min", 0.0}, {"a_max", 1.0}});
                }},
-    Definition{"elu", 1.0f, {}, elu},
+    Definition{"elu", 1.0f, {}, [](Node& n, const Value& x, const Activation& a) { return elu(n, x, a.alpha); }},
     Definition{"softsign",
                {},
                {},
                [](Node& n, const Value& x, const Activation&) {
                  return n.call("divide", {x, plus(n, n.call("abs", {x}), 1)});
                }},
-    Definition{"softplus", {}, {}, softplus},
+    Definition{"softplus", {}, {}, [](Node& n, const Value& x, const Activation&) { return softplus(n, x); }},
 };
 
 const Definition* find(const std::string& name) {

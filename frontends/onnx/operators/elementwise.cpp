@@ -1,6 +1,7 @@
-// Elementwise operators: arithmetic, comparisons, activations, Clip, Cast, Where.
+// Elementwise operators: arithmetic, comparisons, Clip, Cast, Where.
 #include <cmath>
 
+#include "frontends/onnx/operators/arithmetic.h"
 #include "frontends/onnx/operators/table.h"
 #include "frontends/onnx/schema.h"
 
@@ -70,31 +71,42 @@ Values convert_power(Node& n) { return {power(n, n.in(0), n.in(1))}; }
 
 // ---- one operand --------------------------------------------------------------------------------------------------
 
-Values convert_leaky_relu(Node& n) {
-  n.ignore("consumed_inputs");
-  return {n.call("nn.leaky_relu", {n.in(0)}, {{"alpha", n.number("alpha", 0.01f)}})};
-}
-
 Values convert_reciprocal(Node& n) {
   n.ignore("consumed_inputs");
   return {n.call("divide", {n.scalar(n.in(0).type.dtype, 1), n.in(0)})};
 }
 
-// min(max(alpha * x + beta, 0), 1)
-Value hard_sigmoid(Node& n, const Value& x, double alpha, double beta) {
-  Value scaled = n.call("multiply", {x, n.scalar(x.type.dtype, alpha)});
-  Value shifted = n.call("add", {scaled, n.scalar(x.type.dtype, beta)});
-  return n.call("clip", {shifted}, {{"a_min", 0.0}, {"a_max", 1.0}});
+// The remainder of a division rounded toward zero with fmod = 1, else rounded down. Floats need fmod = 1 before
+// operator set 28.
+Values convert_mod(Node& n) {
+  const bool truncates = n.flag("fmod", false);
+  n.check(truncates || n.opset() >= 28 || !is_float(n.in(0).type.dtype), DiagnosticId::bad_attribute,
+          "floats need attribute fmod=1", "set fmod=1, or export the model for operator set 28");
+  return {n.call(truncates ? "mod" : "floor_mod", {n.in(0), n.in(1)})};
 }
 
-Values convert_hard_sigmoid(Node& n) {
+Values convert_mean(Node& n) {
   n.ignore("consumed_inputs");
-  return {hard_sigmoid(n, n.in(0), n.number("alpha", 0.2f), n.number("beta", 0.5f))};
+  return {in_float32(n, n.in(0), [&](const Value& first) {
+    Value sum = first;
+    for (int k = 1; k < n.input_count(); ++k) sum = add(n, sum, n.cast(n.in(k), first.type.dtype));
+    return divide(n, sum, constant_like(n, sum, n.input_count()));
+  })};
 }
 
-Values convert_hard_swish(Node& n) {
-  const Value& x = n.in(0);
-  return {n.call("multiply", {x, hard_sigmoid(n, x, 1.0 / 6, 0.5)})};
+// ---- kinds of floats ----------------------------------------------------------------------------------------------
+
+// 8-bit floats have no arithmetic: their values as float32.
+Value readable(Node& n, const Value& x) { return bits(x.type.dtype) < 16 ? n.cast(x, dtype::f32) : x; }
+
+Values convert_is_nan(Node& n) { return {n.call("isnan", {readable(n, n.in(0))})}; }
+
+Values convert_is_inf(Node& n) {
+  const bool positive = n.flag("detect_positive", true), negative = n.flag("detect_negative", true);
+  const Value x = readable(n, n.in(0));
+  if (positive && negative) return {n.call("isinf", {x})};
+  if (positive || negative) return {n.call("equal", {x, constant_like(n, x, positive ? INFINITY : -INFINITY)})};
+  return {n.call("zeros", {}, {{"shape", shape_attr(x.type.shape)}, {"dtype", "bool"}})};
 }
 
 // ---- Clip ---------------------------------------------------------------------------------------------------------
@@ -159,6 +171,12 @@ Values convert_cast_by_name(Node& n) {
   return cast_to(n, target_type(n, number), true);
 }
 
+Values convert_cast_like(Node& n) {
+  bool saturate = n.flag("saturate", true);
+  n.ignore("round_mode");  // for float8e8m0 only
+  return cast_to(n, n.in(1).type.dtype, saturate);
+}
+
 Values convert_cast(Node& n) {
   bool saturate = n.flag("saturate", true);
   n.ignore("round_mode");  // for float8e8m0 only
@@ -169,6 +187,21 @@ Values convert_cast(Node& n) {
 
 void add_elementwise(Table& table) {
   table.add({
+      {"Acos", 7, "input", 1, 1, 1, direct("acos"), true},
+      {"Acosh", 9, "input", 1, 1, 1, direct("acosh"), true},
+      {"Asin", 7, "input", 1, 1, 1, direct("asin"), true},
+      {"Asinh", 9, "input", 1, 1, 1, direct("asinh"), true},
+      {"Atan", 7, "input", 1, 1, 1, direct("atan"), true},
+      {"Atanh", 9, "input", 1, 1, 1, direct("atanh"), true},
+      {"Cos", 7, "input", 1, 1, 1, direct("cos"), true},
+      {"Cosh", 9, "input", 1, 1, 1, direct("cosh"), true},
+      {"IsInf", 10, "X", 1, 1, 1, convert_is_inf, true},
+      {"IsNaN", 9, "X", 1, 1, 1, convert_is_nan, true},
+      {"Round", 11, "X", 1, 1, 1, direct("round"), true},
+      {"Sign", 9, "input", 1, 1, 1, direct("sign"), true},
+      {"Sin", 7, "input", 1, 1, 1, direct("sin"), true},
+      {"Sinh", 9, "input", 1, 1, 1, direct("sinh"), true},
+      {"Tan", 7, "input", 1, 1, 1, direct("tan"), true},
       {"Abs", 1, "X", 1, 1, 1, direct("abs"), true},
       {"Ceil", 1, "X", 1, 1, 1, direct("ceil"), true},
       {"Erf", 9, "input", 1, 1, 1, direct("erf"), true},
@@ -177,18 +210,14 @@ void add_elementwise(Table& table) {
       {"Log", 1, "input", 1, 1, 1, direct("log"), true},
       {"Neg", 1, "X", 1, 1, 1, direct("negative"), true},
       {"Not", 1, "X", 1, 1, 1, direct("logical_not"), true},
-      {"Relu", 1, "X", 1, 1, 1, direct("nn.relu"), true},
-      {"Sigmoid", 1, "X", 1, 1, 1, direct("sigmoid"), true},
       {"Sqrt", 1, "X", 1, 1, 1, direct("sqrt"), true},
       {"Tanh", 1, "input", 1, 1, 1, direct("tanh"), true},
-      {"LeakyRelu", 1, "X", 1, 1, 1, convert_leaky_relu, true},
       {"Reciprocal", 1, "X", 1, 1, 1, convert_reciprocal, true},
-      {"HardSigmoid", 1, "X", 1, 1, 1, convert_hard_sigmoid, true},
-      {"HardSwish", 14, "X", 1, 1, 1, convert_hard_swish, true},
       {"Clip", 1, "input", 1, 1, 1, convert_clip_with_attributes, true},
       {"Clip", 11, "input min max", 1, 3, 1, convert_clip, true},
       {"Cast", 1, "input", 1, 1, 1, convert_cast_by_name, true},
       {"Cast", 6, "input", 1, 1, 1, convert_cast, true},
+      {"CastLike", 15, "input target_type", 2, 2, 1, convert_cast_like, true},
   });
   table.add({
       {"Add", 1, "A B", 2, 2, 1, legacy_binary("add")},
@@ -217,6 +246,8 @@ void add_elementwise(Table& table) {
       {"LessOrEqual", 12, "A B", 2, 2, 1, direct("less_equal")},
       {"Min", 1, "data", 1, any_number, 1, chained("minimum")},
       {"Max", 1, "data", 1, any_number, 1, chained("maximum")},
+      {"Mean", 1, "data", 1, any_number, 1, convert_mean},
+      {"Mod", 10, "A B", 2, 2, 1, convert_mod},
       {"Sum", 1, "data", 1, any_number, 1, chained("add")},
       {"Where", 9, "condition X Y", 3, 3, 1, direct("where")},
   });

@@ -1,4 +1,4 @@
-// Operators that move elements: Concat, Split, Slice, Pad, Gather.
+// Operators that move elements: Concat, Split, Slice, Pad, Gather, Tile.
 #include <algorithm>
 
 #include "frontends/onnx/operators/table.h"
@@ -250,6 +250,22 @@ Values convert_pad(Node& n) {
   return {n.call("nn.pad", {x, value, pad_rows(n, axes)}, {{"pad_mode", mode}})};
 }
 
+// ---- Tile ---------------------------------------------------------------------------------------------------------
+
+// Operator sets 1 to 5: `tiles` repetitions of one axis; both are inputs.
+Values convert_tile_of_axis(Node& n) {
+  const int64_t rank = n.in(0).rank();
+  auto number = [&](int input) { return n.reshape(n.cast(n.in(input), dtype::i64), {1}); };
+  return {n.call("tile", {n.in(0), spread_over_axes(n, number(1), number(2), rank, 1)})};
+}
+
+Values convert_tile(Node& n) {
+  n.check(n.in(1).type.shape == Shape{Dim(n.in(0).rank())}, DiagnosticId::shape_mismatch,
+          fmt::format("repeats must be a list with one element for each of the {} axes of input, found {}",
+                      n.in(0).rank(), describe(n.in(1).type)));
+  return {n.call("tile", {n.in(0), n.in(1)})};
+}
+
 }  // namespace
 
 void add_movement(Table& table) {
@@ -264,6 +280,8 @@ void add_movement(Table& table) {
       {"Pad", 1, "data", 1, 1, 1, convert_pad_by_attribute},
       {"Pad", 11, "data pads constant_value", 2, 3, 1, convert_pad},
       {"Pad", 18, "data pads constant_value axes", 2, 4, 1, convert_pad},
+      {"Tile", 1, "input tiles axis", 3, 3, 1, convert_tile_of_axis},
+      {"Tile", 6, "input repeats", 2, 2, 1, convert_tile},
   });
 }
 

@@ -1,4 +1,7 @@
-// BatchNormalization, Softmax, LogSoftmax and Dropout at inference.
+// BatchNormalization, Softmax, LogSoftmax, Dropout.
+#include "frontends/onnx/operators/arithmetic.h"
+#include "frontends/onnx/operators/random.h"
+#include "frontends/onnx/operators/statistics.h"
 #include "frontends/onnx/operators/table.h"
 
 namespace dlcc::frontends::onnx {
@@ -15,21 +18,51 @@ Value normalize_elements(Node& n, double epsilon) {
 
 // Before operator set 14 a node with more than one output trains; operator sets 1 to 6 also have is_test, those from 14
 // on training_mode.
-void reject_training(Node& n) {
+bool trains(Node& n) {
   bool statistics = false;
   for (int k = 1; k < n.output_count(); ++k) statistics = statistics || n.wants(k);
-  bool trains = statistics || n.flag("training_mode", false);
-  if (n.opset() < 7 && n.has_attr("is_test")) trains = trains || !n.flag("is_test", false);
-  n.check(!trains, DiagnosticId::unsupported_attribute, "batch normalisation in training mode is not supported",
-          "export the model for inference");
+  if (n.opset() < 7) return !n.flag("is_test", !statistics);
+  if (n.opset() < 14) return statistics;
+  const bool trains = n.flag("training_mode", false);
+  n.check(trains || !statistics, DiagnosticId::bad_attribute, "there are running statistics in training mode only",
+          "set training_mode=1, or remove the outputs");
+  return trains;
+}
+
+// Normalizes by the statistics of the batch. The further results are the running statistics, and before operator set 14
+// those of the batch. 16-bit floats are computed in float32.
+Values train_batch_normalization(Node& n, double epsilon, bool per_channel) {
+  const double momentum = n.number("momentum", 0.9f);
+  const int rank = n.in(0).rank();
+  if (!n.check(rank >= 2, DiagnosticId::shape_mismatch, "X must have axes for batch and channels")) return {};
+  std::vector<int64_t> axes = {0};
+  for (int64_t k = 2; per_channel && k < rank; ++k) axes.push_back(k);
+  auto wide = [&](const Value& v) { return bits(v.type.dtype) == 16 ? n.cast(v, dtype::f32) : v; };
+  const Value x = wide(n.in(0));
+  const Moments m = moments_over(n, x, axes);
+  // A parameter as it is broadcast to the data, in its type.
+  auto parameter = [&](int input) {
+    const Value v = n.cast(n.in(input), x.type.dtype);
+    return per_channel ? along_channels(n, v, rank) : v;
+  };
+  Value scale = multiply(n, n.call("rsqrt", {plus(n, m.variance, epsilon)}), parameter(1));
+  Values results = {n.cast(add(n, multiply(n, m.centered, scale), parameter(2)), n.in(0).type.dtype)};
+  const Value batch[] = {n.reshape(m.mean, n.in(3).type.shape), n.reshape(m.variance, n.in(4).type.shape)};
+  for (int k = 0; k < 2; ++k) {
+    const Value running = n.cast(n.in(3 + k), x.type.dtype);
+    const Value mixed = add(n, times(n, running, momentum), times(n, batch[k], 1 - momentum));
+    results.push_back(n.cast(mixed, n.in(3 + k).type.dtype));
+  }
+  for (int k = 0; k < 2; ++k) results.push_back(n.cast(batch[k], n.in(3 + k).type.dtype));
+  return results;
 }
 
 Values convert_batch_normalization(Node& n) {
   n.ignore("consumed_inputs");
   n.ignore("momentum");
-  reject_training(n);
   double epsilon = n.number("epsilon", 1e-5f);
   bool per_channel = n.opset() >= 9 || n.flag("spatial", true);
+  if (trains(n)) return train_batch_normalization(n, epsilon, per_channel);
   if (!per_channel) return {normalize_elements(n, epsilon)};
   return {n.call_fields("nn.batch_norm", n.all_inputs(), {{"axis", 1}, {"epsilon", epsilon}}, 1)[0]};
 }
@@ -56,8 +89,8 @@ Converter softmax(const char* relay_op) {
 
 // ---- Dropout ------------------------------------------------------------------------------------------------------
 
-// Whether the node drops elements: training_mode, an input since operator set 12, with a nonzero ratio.
-bool drops(Node& n) {
+// Whether the node may drop elements: with training_mode, an input since operator set 12, and a nonzero ratio.
+bool may_drop(Node& n) {
   if (!n.has(2)) return false;
   const Constant* training = n.in(2).constant();
   const Constant* ratio = n.has(1) ? n.in(1).constant() : nullptr;
@@ -71,8 +104,7 @@ Values convert_dropout(Node& n) {
   n.ignore("is_test");
   n.ignore("ratio");
   n.ignore("seed");
-  n.check(!drops(n), DiagnosticId::unsupported_attribute, "dropout in training mode is not supported",
-          "export the model for inference");
+  if (may_drop(n)) return drop_elements(n, n.in(0), n.has(1) ? n.in(1) : n.scalar(dtype::f32, 0.5), n.in(2));
   Values results = {n.in(0)};
   if (n.wants(1)) {
     DType type = n.opset() >= 10 ? dtype::boolean : n.in(0).type.dtype;

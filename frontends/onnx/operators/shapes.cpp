@@ -131,6 +131,12 @@ Values convert_shape(Node& n) {
   return {n.call("strided_slice", {all}, {{"begin", relay::AttrList{start}}, {"end", relay::AttrList{end}}})};
 }
 
+// The number of elements.
+Values convert_size(Node& n) {
+  Value sizes = n.call("shape_of", {n.in(0)}, {{"dtype", "int64"}});
+  return {n.call("prod", {sizes}, {{"axis", relay::AttrList{0}}})};
+}
+
 }  // namespace
 
 void add_shapes(Table& table) {
@@ -145,6 +151,7 @@ void add_shapes(Table& table) {
       {"Unsqueeze", 13, "data axes", 2, 2, 1, convert_unsqueeze},
       {"Transpose", 1, "data", 1, 1, 1, convert_transpose},
       {"Expand", 8, "input shape", 2, 2, 1, convert_expand},
+      {"Size", 1, "data", 1, 1, 1, convert_size},
       {"Shape", 1, "data", 1, 1, 1, convert_shape},
   });
 }

@@ -41,6 +41,13 @@ const Table& operator_table() {
   static const Table table = [] {
     Table t;
     add_elementwise(t);
+    add_activation_functions(t);
+    add_bits(t);
+    add_positions(t);
+    add_statistics(t);
+    add_losses(t);
+    add_optimizers(t);
+    add_random(t);
     add_windows(t);
     add_conv_transpose(t);
     add_resize(t);

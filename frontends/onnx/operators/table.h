@@ -67,6 +67,13 @@ ListArgument list_input(Node&, int input);
 
 // The rows of each family.
 void add_elementwise(Table&);
+void add_activation_functions(Table&);
+void add_bits(Table&);
+void add_positions(Table&);
+void add_statistics(Table&);
+void add_losses(Table&);
+void add_optimizers(Table&);
+void add_random(Table&);
 void add_windows(Table&);
 void add_conv_transpose(Table&);
 void add_resize(Table&);

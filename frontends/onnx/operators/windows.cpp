@@ -1,6 +1,8 @@
 // Operators with sliding windows: convolution and pooling.
 #include "frontends/onnx/operators/windows.h"
 
+#include "frontends/onnx/operators/arithmetic.h"
+#include "frontends/onnx/operators/statistics.h"
 #include "frontends/onnx/operators/table.h"
 
 namespace dlcc::frontends::onnx {
@@ -139,6 +141,17 @@ Values convert_average_pool(Node& n) {
   return {n.call(fmt::format("nn.avg_pool{}d", pool->rank), {n.in(0)}, pool->attrs)};
 }
 
+// (sum of |x|^p)^(1/p) over each window
+Values convert_lp_pool(Node& n) {
+  const double p = order_of_norm(n);
+  auto pool = read_pooling(n);
+  if (!pool) return {};
+  return {in_float32(n, n.in(0), [&](const Value& x) {
+    Value sum = n.call(fmt::format("nn.sum_pool{}d", pool->rank), {power_of_magnitude(n, x, p)}, pool->attrs);
+    return root_of_order(n, sum, p);
+  })};
+}
+
 // Pooling over all spatial axes: the Relay operator for images, a reduction for other ranks.
 Converter global_pool(const char* image_op, const char* reduction) {
   return [=](Node& n) -> Values {
@@ -159,6 +172,7 @@ void add_windows(Table& table) {
       {"Conv", 1, "X W B", 2, 3, 1, convert_conv},
       {"MaxPool", 1, "X", 1, 1, 1, convert_max_pool},
       {"MaxPool", 8, "X", 1, 1, 2, convert_max_pool},
+      {"LpPool", 1, "X", 1, 1, 1, convert_lp_pool},
       {"AveragePool", 1, "X", 1, 1, 1, convert_average_pool},
       {"GlobalAveragePool", 1, "X", 1, 1, 1, global_pool("nn.global_avg_pool2d", "mean")},
       {"GlobalMaxPool", 1, "X", 1, 1, 1, global_pool("nn.global_max_pool2d", "max")},
