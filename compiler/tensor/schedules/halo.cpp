@@ -35,12 +35,9 @@ std::vector<Halo> wanted_halo(const TensorFunction& f, size_t k, const std::vect
   if (auto slices = find_slices(f)) return wanted_halo(slices->slice, k, constant, options, machine);
   std::vector<Halo> wanted;
   const Shape& shape = f.params[k]->shape;
-  const bool is_symbolic = !symbols_of(f).empty();
-  if (int64_t tile = is_symbolic ? 0 : winograd_tile(f, constant, options, machine);
-      tile && find_contraction(f, constant)->data.buffer == f.params[k]) {
-    const std::vector<Range> read = winograd_reads(f, constant, tile);
-    for (size_t d = 0; d < read.size(); ++d) wanted.push_back(beyond(read[d], shape[d].value()));
-  }
+  if (int64_t tile = winograd_tile(f, constant, options, machine);
+      tile && find_contraction(f, constant)->data.buffer == f.params[k])
+    wanted = winograd_halo(f, constant, tile);
   for (const Stage& stage : f.stages) {
     if (!stage.reduction) continue;
     for (const Expr& v : stage.values)

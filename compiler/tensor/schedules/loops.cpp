@@ -105,17 +105,18 @@ Stmt in_vectors(const Dim& extent, int64_t width, LoopKind kind,
   return sequence(std::move(all));
 }
 
-Stmt in_tiles(const Dim& extent, int64_t size, const std::function<Stmt(const Expr& begin, int64_t size)>& tile) {
+Stmt in_tiles(const Expr& extent, int64_t size, const std::function<Stmt(const Expr& begin, int64_t size)>& tile) {
   constexpr int64_t common_factor = 7;
   if (size >= common_factor) size = size / common_factor * common_factor;
   Var t = make_var("tile");
   std::vector<Stmt> all = {
-      for_loop(t, Expr(floor_div(extent, size)), LoopKind::parallel, tile(Expr(t) * Expr(size), size))};
-  for (Dim left = floor_mod(extent, size); size > 1; left = floor_mod(left, size)) {
+      for_loop(t, floor_div(extent, Expr(size)), LoopKind::parallel, tile(Expr(t) * Expr(size), size))};
+  for (Expr left = floor_mod(extent, Expr(size)); size > 1; left = floor_mod(left, Expr(size))) {
     size = ceil_div(size, 2);
-    if (provably_lt(left, size)) continue;
-    Stmt rest = tile(Expr(extent - left), size);
-    all.push_back(provably_le(size, left) ? rest : if_then(Expr(size) <= Expr(left), rest));
+    const auto known = constant_integer(left);
+    if (known && *known < size) continue;
+    Stmt rest = tile(extent - left, size);
+    all.push_back(known ? rest : if_then(Expr(size) <= left, rest));
   }
   return sequence(std::move(all));
 }

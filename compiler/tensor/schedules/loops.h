@@ -43,10 +43,10 @@ Stmt zero_halo(const Buffer&, const Layout&);
 Stmt in_vectors(const Dim& extent, int64_t width, LoopKind kind,
                 const std::function<Stmt(const Expr& begin, int64_t lanes)>& vector);
 
-// Cuts a loop of symbolic extent into tiles: whole tiles in a parallel loop, then at most one tile each of half of
+// Cuts a loop into tiles: whole tiles in a parallel loop, then at most one tile each of half of
 // `size`, a quarter, .., 1, rounded up. A `size` of at least 7 is reduced to a multiple of 7: networks for images of
 // 224 x 224 pixels halve them to 112, 56, 28, 14 and 7.
-Stmt in_tiles(const Dim& extent, int64_t size, const std::function<Stmt(const Expr& begin, int64_t size)>& tile);
+Stmt in_tiles(const Expr& extent, int64_t size, const std::function<Stmt(const Expr& begin, int64_t size)>& tile);
 
 // Whether the buffer is larger than so many bytes. One of symbolic size counts as large.
 bool is_larger(const Buffer&, int64_t bytes);

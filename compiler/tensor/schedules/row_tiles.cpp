@@ -99,7 +99,7 @@ Stmt each_block(const Area& a, int64_t pixels, const std::function<Stmt(const Ar
 }
 
 Stmt each_area(const Dim& height, const Dim& width, int64_t pixels, const std::function<Stmt(const Area&)>& body) {
-  return in_tiles(width, pixels, [&](const Expr& left, int64_t wide) {
+  return in_tiles(Expr(width), pixels, [&](const Expr& left, int64_t wide) {
     const int64_t tall = height == Dim(1) ? 1 : pixels / wide;
     const Dim groups = floor_div(height, tall), rest = floor_mod(height, tall);
     Var group = make_var("rows"), row = make_var("row");

@@ -141,9 +141,7 @@ ScheduledFunction schedule(ScheduleRequest r) {
   const bool is_symbolic = !symbols_of(f).empty();
   // The configuration changes the storage machine's numbers. Other machines follow only where it concerns storage.
   r.machines.back() = apply_config(storage_machine(r.machines), r.config);
-  auto winograd = is_symbolic
-                      ? std::nullopt
-                      : plan_winograd(f, r.layouts, r.constant, r.options, storage_machine(r.machines), r.config);
+  auto winograd = plan_winograd(f, r.layouts, r.constant, r.options, storage_machine(r.machines), r.config);
   auto contraction =
       winograd ? std::nullopt
                : plan_contraction(f, r.layouts, r.constant, r.options, storage_machine(r.machines), false, r.config);

@@ -85,8 +85,7 @@ class Scheduler {
       Var t = make_var("tile");
       tiles.push_back(for_loop(t, e.count, LoopKind::serial, vectors(Expr(e.begin) + Expr(t) * Expr(e.size), e.size)));
     }
-    if (tiling_.row_tiles.empty())
-      tiles.push_back(in_tiles(stage_.axes[static_cast<size_t>(tiling_.x_axis)].extent, tiling_.results, vectors));
+    if (tiling_.row_tiles.empty()) tiles.push_back(in_tiles(size(tiling_.x_axis), tiling_.results, vectors));
     if (epilogue_.has_finish()) tiles.push_back(finish(at));
     return sequence(std::move(tiles));
   }

@@ -25,25 +25,28 @@ class Scheduler {
         register_tile_(choose_register_tile(machine, lanes_, plan.panel_width)) {}
 
   Stmt run() {
-    int64_t tiles = plan_.tiles_along(plan_.y) * plan_.tiles_along(plan_.x),
-            blocks = ceil_div(tiles, plan_.tiles_per_block);
-    int64_t blocks_each = ceil_div(blocks, plan_.workers);
+    const Dim tiles = plan_.tiles_along(plan_.y) * plan_.tiles_along(plan_.x);
+    auto rounded_up = [](const Dim& a, int64_t b) { return floor_div(a + Dim(b - 1), b); };
+    const Dim blocks = rounded_up(tiles, plan_.tiles_per_block), blocks_each = rounded_up(blocks, plan_.workers);
     int64_t panels_each = extent(plan_.n_axis) / plan_.panel_width / plan_.panel_shares;
     Var next = make_var("next"), block = make_var("block"), share = make_var("share"), in_share = make_var("panel");
     first_tile_ = Expr(block) * Expr(plan_.tiles_per_block);
-    count_ = tiles % plan_.tiles_per_block ? min(Expr(plan_.tiles_per_block), Expr(tiles) - first_tile_)
-                                           : Expr(plan_.tiles_per_block);
+    count_ = Expr(plan_.tiles_per_block);
+    if (floor_mod(tiles, plan_.tiles_per_block) != Dim(0)) count_ = min(count_, Expr(tiles) - first_tile_);
+    const Expr count = count_;
+    if (!plan_.is_static_image()) count_ = tiles_of_block_;
     slot_ = plan_.workers > 1 ? worker_ : share;
     Expr panel = Expr(share) * Expr(panels_each) + Expr(in_share);
     Stmt panels =
         for_loop(in_share, panels_each, LoopKind::serial, sequence({products(panel), transform_output(panel)}));
     Stmt body = sequence({transform_input(), for_loop(share, plan_.panel_shares, LoopKind::parallel, panels)});
-    if (blocks % plan_.workers) body = if_then(Expr(block) < Expr(blocks), body);
+    if (!plan_.is_static_image()) body = let(tiles_of_block_, max(count, Expr(0)), body);  // at least 0, provably
+    if (floor_mod(blocks, plan_.workers) != Dim(0)) body = if_then(Expr(block) < Expr(blocks), body);
     body = let(block, Expr(worker_) * Expr(blocks_each) + Expr(next), body);
-    body = for_loop(next, blocks_each, LoopKind::serial, body);
+    body = for_loop(next, Expr(blocks_each), LoopKind::serial, body);
     body = for_loop(worker_, plan_.workers, LoopKind::parallel, body);
     for (size_t k = plan_.batch_axes.size(); k-- > 0;)
-      body = for_loop(axis(plan_.batch_axes[k]).var, extent(plan_.batch_axes[k]), LoopKind::serial, body);
+      body = for_loop(axis(plan_.batch_axes[k]).var, Expr(plan_.size(plan_.batch_axes[k])), LoopKind::serial, body);
     return body;
   }
 
@@ -69,11 +72,14 @@ class Scheduler {
   // Loops over the tiles of the block; the body gets the tile's number in the block and the pixel of its first output.
   Stmt each_tile(const std::function<Stmt(const Expr&, const Expr&, const Expr&)>& body) const {
     Var i = make_var("tile"), number = make_var("number"), top = make_var("top"), left = make_var("left");
-    int64_t across = plan_.tiles_along(plan_.x), last = plan_.tiles_along(plan_.y) * across - 1;
+    const Dim across = plan_.tiles_along(plan_.x), down = plan_.tiles_along(plan_.y);
+    Expr row = floor_div(Expr(number), Expr(across));
+    if (!plan_.is_static_image()) row = min(row, Expr(down - Dim(1)));  // provably
     Stmt inner = body(Expr(i), Expr(top), Expr(left));
     inner = let(left, floor_mod(Expr(number), Expr(across)) * Expr(plan_.tile), inner);
-    inner = let(top, floor_div(Expr(number), Expr(across)) * Expr(plan_.tile), inner);
-    return for_loop(i, count_, LoopKind::parallel, let(number, min(first_tile_ + Expr(i), Expr(last)), inner));
+    inner = let(top, row * Expr(plan_.tile), inner);
+    const Expr last(down * across - Dim(1));
+    return for_loop(i, count_, LoopKind::parallel, let(number, min(first_tile_ + Expr(i), last), inner));
   }
 
   // Transforms the columns of a tile: to[row, column, lane] from the column's elements.
@@ -144,12 +150,26 @@ class Scheduler {
     int64_t count = ceil_div(plan_.tiles_per_block, register_tile_.rows), tall = ceil_div(plan_.tiles_per_block, count);
     std::vector<Stmt> all;
     for (int64_t offset = 0; offset < plan_.panel_width; offset += register_tile_.vectors * lanes_) {
-      all.push_back(
-          for_loop(r, plan_.tiles_per_block / tall, LoopKind::serial, product(panel, point, {r, count}, tall, offset)));
+      if (!plan_.is_static_image()) {
+        all.push_back(products_of_some(panel, point, offset));
+        continue;
+      }
+      all.push_back(for_loop(r, plan_.tiles_per_block / tall, LoopKind::serial,
+                             product(panel, point, {r, count},
+                                     tall == plan_.tiles_per_block ? Expr(0) : Expr(r) * Expr(tall), tall, offset)));
       if (int64_t rest = plan_.tiles_per_block % tall)
-        all.push_back(product(panel, point, {Expr(count - 1), count}, rest, offset));
+        all.push_back(product(panel, point, {Expr(count - 1), count}, Expr(count - 1) * Expr(tall), rest, offset));
     }
     return for_loop(point, size_ * size_, LoopKind::parallel, sequence(std::move(all)));
+  }
+
+  // The same for the tiles that the block has, whose number is known at run time.
+  Stmt products_of_some(const Expr& panel, const Expr& point, int64_t offset) const {
+    const int64_t most = std::min(register_tile_.rows, plan_.tiles_per_block);
+    return in_tiles(count_, most, [&](const Expr& begin, int64_t tall) {
+      RowTile rows{floor_div(begin, Expr(most)), ceil_div(plan_.tiles_per_block, most)};
+      return product(panel, point, rows, begin, tall, offset);
+    });
   }
 
   // The register tile `number` of `count` along M.
@@ -159,9 +179,8 @@ class Scheduler {
   };
 
   // One register tile: `tall` rows of a matrix product, the vectors of the panel from channel `offset` on.
-  Stmt product(const Expr& panel, const Expr& point, const RowTile& rows, int64_t tall, int64_t offset) const {
-    Expr first =
-        tall == plan_.tiles_per_block ? Expr(0) : rows.number * Expr(ceil_div(plan_.tiles_per_block, rows.count));
+  Stmt product(const Expr& panel, const Expr& point, const RowTile& rows, const Expr& first, int64_t tall,
+               int64_t offset) const {
     Buffer acc = make_buffer("acc", dtype::f32, {tall, register_tile_.vectors, lanes_}, Scope::reg);
     Var r = make_var("r"), v = make_var("v"), channels = make_var("channels"), step = make_var("step"),
         k = make_var("k");
@@ -251,7 +270,8 @@ class Scheduler {
 
   // Tiles may extend beyond the image: runs `body` where the index is inside.
   Stmt inside(const Expr& index, const WindowAxis& w, Stmt body) const {
-    return extent(w.axis) % plan_.tile ? if_then(index < Expr(extent(w.axis)), std::move(body)) : body;
+    const Dim& size = plan_.size(w.axis);
+    return floor_mod(size, plan_.tile) == Dim(0) ? body : if_then(index < Expr(size), std::move(body));
   }
 
   std::vector<Expr> result_index(const Expr& channel, const Expr& y, const Expr& x) const {
@@ -272,6 +292,7 @@ class Scheduler {
   int64_t k_unroll_;
   RegisterTile register_tile_;
   Expr first_tile_, count_;  // of the block
+  Var tiles_of_block_ = make_var("tiles");
   Var worker_ = make_var("worker");
   Expr slot_;  // of `products`: the worker or the share
 };

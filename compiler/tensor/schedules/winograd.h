@@ -15,6 +15,9 @@
 // Weights are transformed and packed at compile time, G g G^T as [panel] [point] [input channel] [panel_width]: they
 // grow 4 times with F(4x4) and 16/9 times with F(2x2). F(4x4) needs a quarter of the direct multiplications and loses
 // about one decimal digit; F(2x2) needs 4/9 of them and loses nothing.
+//
+// The height and the width of the image may be symbolic. The tile and the block are those for the typical size; the
+// number of blocks is found at run time, and the last block has register tiles of fewer rows for what is left.
 #pragma once
 
 #include <optional>
@@ -59,7 +62,9 @@ struct WinogradPlan {
   int64_t in_channels() const {
     return function.stages[0].reduction->axes[static_cast<size_t>(channel_k)].extent.value();
   }
-  int64_t tiles_along(const WindowAxis& w) const { return ceil_div(extent(w.axis), tile); }
+  const Dim& size(int axis) const { return function.stages[0].axes[static_cast<size_t>(axis)].extent; }
+  bool is_static_image() const { return size(y.axis).is_constant() && size(x.axis).is_constant(); }
+  Dim tiles_along(const WindowAxis& w) const { return floor_div(size(w.axis) + Dim(tile - 1), tile); }
 };
 
 // The tile size m that takes the least estimated time; 0 when the function is no such convolution, or the direct
@@ -72,8 +77,8 @@ std::optional<WinogradPlan> plan_winograd(const TensorFunction&, const std::vect
                                           const std::vector<bool>& constant, const ScheduleOptions&, const Machine&,
                                           const TuningConfig& = {});
 
-// The indices of the data that whole tiles read: one range for each dimension.
-std::vector<Range> winograd_reads(const TensorFunction&, const std::vector<bool>& constant, int64_t tile);
+// What whole tiles read beyond each dimension of the data; empty if that is not bounded.
+std::vector<Halo> winograd_halo(const TensorFunction&, const std::vector<bool>& constant, int64_t tile);
 
 Stmt schedule_winograd(const WinogradPlan&, const Machine&);
 

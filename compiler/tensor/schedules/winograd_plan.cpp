@@ -1,5 +1,6 @@
 // Decides which convolutions use Winograd's algorithm, with which tile size, and the shapes of its scratch buffers.
 #include <algorithm>
+#include <map>
 
 #include "tensor/layout.h"
 #include "tensor/schedules/loops.h"
@@ -21,6 +22,8 @@ class Recognizer {
     if (!contraction || f_.stages[0].reduction->axes.size() != 3) return false;
     plan_.function = f_;
     plan_.contraction = *contraction;
+    for (const Axis& a : f_.stages[0].reduction->axes)
+      if (!a.extent.is_constant()) return false;
     const Load &data = contraction->data, &weights = contraction->weights;
     const Binary* product = as<Binary>(stage().values[0]);
     if (!as<Load>(product->a) || !as<Load>(product->b) || data.buffer->type != dtype::f32 ||
@@ -29,7 +32,7 @@ class Recognizer {
     auto param = std::ranges::find(f_.params, weights.buffer);
     if (param == f_.params.end() || !constant_[static_cast<size_t>(param - f_.params.begin())]) return false;
     if (data.otherwise && !is_literal(data.otherwise, 0)) return false;
-    return match_weights(weights) && match_data(data) && match_axes();
+    return match_weights(weights) && match_data(data) && match_axes() && is_static(weights.buffer->shape);
   }
 
  private:
@@ -100,10 +103,18 @@ class Recognizer {
   WinogradPlan& plan_;
 };
 
+// The number that estimates assume for a size: networks for images are mostly made for 224 x 224 pixels.
+int64_t typical(const Dim& d) {
+  constexpr int64_t image_size = 224;
+  std::map<std::string, int64_t> sizes;
+  for (const Symbol& s : d.symbols()) sizes[s.name] = std::clamp(image_size, s.low, s.high);
+  return std::max<int64_t>(d.evaluate(sizes).value_or(image_size), 1);
+}
+
 // Estimated time, in float32 operations: the products, or the transfer of the weights from memory if that takes longer,
 // and the transformations. Tile size 1 is the direct convolution.
 double estimated_time(const WinogradPlan& p, int64_t tile, const Machine& machine) {
-  auto along = [&](const WindowAxis& w) { return static_cast<double>(ceil_div(p.extent(w.axis), tile)); };
+  auto along = [&](const WindowAxis& w) { return static_cast<double>(ceil_div(typical(p.size(w.axis)), tile)); };
   double points = static_cast<double>((tile + WinogradPlan::taps - 1) * (tile + WinogradPlan::taps - 1)),
          tiles = along(p.y) * along(p.x);
   double in = static_cast<double>(p.in_channels()), out = static_cast<double>(p.extent(p.n_axis));
@@ -134,14 +145,18 @@ int64_t winograd_tile(const TensorFunction& f, const std::vector<bool>& constant
   return Recognizer(f, constant, plan).run() ? choose_tile(plan, options, machine) : 0;
 }
 
-std::vector<Range> winograd_reads(const TensorFunction& f, const std::vector<bool>& constant, int64_t tile) {
+std::vector<Halo> winograd_halo(const TensorFunction& f, const std::vector<bool>& constant, int64_t tile) {
   WinogradPlan plan;
   if (!Recognizer(f, constant, plan).run()) return {};
   plan.tile = tile;
-  std::vector<Range> read;
-  for (const Dim& d : plan.contraction.data.buffer->shape) read.push_back({0, d.value() - 1});
-  for (const WindowAxis& w : {plan.y, plan.x})
-    read[static_cast<size_t>(w.dim)] = {w.begin, w.begin + plan.tiles_along(w) * tile + WinogradPlan::taps - 2};
+  const Shape& shape = plan.contraction.data.buffer->shape;
+  std::vector<Halo> read(shape.size());
+  for (const WindowAxis& w : {plan.y, plan.x}) {
+    const Dim end = Dim(w.begin) + plan.tiles_along(w) * Dim(tile) + Dim(WinogradPlan::taps - 1);
+    const auto after = (end - shape[static_cast<size_t>(w.dim)]).upper_bound();
+    if (!after) return {};
+    read[static_cast<size_t>(w.dim)] = {-w.begin, *after};
+  }
   return read;
 }
 
@@ -160,14 +175,14 @@ std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::ve
     return !l.is_dense() && l.parts.back().axis == axis && l.parts.back().extent.value() % channel_block == 0;
   };
   if (!in_blocks(stored, plan.channel_dim) || !in_blocks(result, plan.n_axis)) return std::nullopt;
-  std::vector<Range> read = winograd_reads(f, constant, plan.tile);
+  const std::vector<Halo> read = winograd_halo(f, constant, plan.tile);
+  if (read.empty()) return std::nullopt;
   for (size_t d = 0; d < read.size(); ++d)
-    if (!is_stored(stored, static_cast<int>(d), data->shape[d], beyond(read[d], data->shape[d].value())))
-      return std::nullopt;
+    if (!is_stored(stored, static_cast<int>(d), data->shape[d], read[d])) return std::nullopt;
 
   int64_t channels = plan.in_channels(), out_channels = plan.extent(plan.n_axis);
   int64_t size = plan.tile + WinogradPlan::taps - 1, points = size * size;
-  int64_t tiles = plan.tiles_along(plan.y) * plan.tiles_along(plan.x);
+  int64_t tiles = typical(plan.tiles_along(plan.y)) * typical(plan.tiles_along(plan.x));
   plan.panel_width = out_channels % machine.panel_widths[0] == 0 ? machine.panel_widths[0] : channel_block;
   if (config.panel_width && out_channels % *config.panel_width == 0) plan.panel_width = *config.panel_width;
   // A thread with tiles of its own transforms them into its own cache, but reads all weights: worthwhile when the
