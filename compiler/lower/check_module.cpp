@@ -43,6 +43,8 @@ class Checker {
  private:
   void check_sizes(const relay::Block& block) {
     for (const relay::Binding& b : block.bindings) {
+      if (const auto* sizes = std::get_if<relay::DefineSizes>(&b.op))
+        for (const Symbol& s : sizes->symbols) given_.insert(s.name);
       check_sizes(b.var->type, b.location, b.var->name.empty() ? "a value" : fmt::format("'{}'", b.var->name));
       relay::for_each_block(b.op, [&](const relay::Block& inner) { check_sizes(inner); });
     }
@@ -102,15 +104,22 @@ void add_size(const Dim& d, std::vector<Dim>& sizes) {
   if (!std::ranges::count(sizes, d)) sizes.push_back(d);
 }
 
+// Sizes that data decide are not checked before the run begins.
+bool is_given(const Dim& d, const std::vector<InputDim>& dims) {
+  return std::ranges::all_of(d.symbols(),
+                             [&](const Symbol& s) { return std::ranges::count(dims, s, &InputDim::symbol) > 0; });
+}
+
 // The sizes, each less 1, that must be at least 1 for a call of an operator.
-void add_positive_sizes(const relay::Module& module, const relay::Binding& b, std::vector<Dim>& sizes) {
+void add_positive_sizes(const relay::Module& module, const relay::Binding& b, const std::vector<InputDim>& dims,
+                        std::vector<Dim>& sizes) {
   const auto* call = std::get_if<relay::Call>(&b.op);
   const auto* ref = call ? std::get_if<relay::OperatorRef>(&call->callee) : nullptr;
   if (!ref || !ref->op->positive_sizes) return;
   relay::Operands operands;
   for (const relay::Atom& a : call->args) operands.push_back(*relay::as<relay::TensorType>(relay::type_of(module, a)));
   for (const Dim& d : ref->op->positive_sizes(call->attrs, operands))
-    if (!provably_le(1, d)) add_size(d - Dim(1), sizes);
+    if (is_given(d, dims) && !provably_le(1, d)) add_size(d - Dim(1), sizes);
 }
 
 // Symbols and numbers of elements are checked in any case. A number of elements hides a size only if another one is 0.
@@ -121,15 +130,17 @@ bool is_doubtful(const Dim& d, const Shape& shape) {
   return !d.is_constant() && (!provably_le(0, d) || (may_be_hidden && !provably_le(d, tensor::most_elements)));
 }
 
-void add_doubtful_sizes(const relay::Module& module, const relay::Block& block, std::vector<Dim>& sizes) {
+void add_doubtful_sizes(const relay::Module& module, const relay::Block& block, const std::vector<InputDim>& dims,
+                        std::vector<Dim>& sizes) {
   for (const relay::Binding& b : block.bindings) {
-    add_positive_sizes(module, b, sizes);
+    add_positive_sizes(module, b, dims, sizes);
     relay::for_each_field(b.var->type, [&](const relay::Type& field) {
       if (const auto* t = relay::as<relay::TensorType>(field))
         for (const Dim& d : t->shape)
-          if (is_doubtful(d, t->shape) && !std::ranges::count(sizes, d - Dim(1))) add_size(d, sizes);
+          if (is_given(d, dims) && is_doubtful(d, t->shape) && !std::ranges::count(sizes, d - Dim(1)))
+            add_size(d, sizes);
     });
-    relay::for_each_block(b.op, [&](const relay::Block& inner) { add_doubtful_sizes(module, inner, sizes); });
+    relay::for_each_block(b.op, [&](const relay::Block& inner) { add_doubtful_sizes(module, inner, dims, sizes); });
   }
 }
 
@@ -138,7 +149,7 @@ void add_doubtful_sizes(const relay::Module& module, const relay::Block& block, 
 std::vector<Dim> doubtful_sizes(const relay::Module& module) {
   std::vector<Dim> sizes;
   if (auto main = module.functions.find("main"); main != module.functions.end())
-    add_doubtful_sizes(module, main->second.body, sizes);
+    add_doubtful_sizes(module, main->second.body, relay::input_dims(module), sizes);
   return sizes;
 }
 

@@ -32,6 +32,7 @@
 #include "lower/byte_owners.h"
 #include "lower/check_slices.h"
 #include "lower/instantiate.h"
+#include "lower/largest_size.h"
 #include "lower/shared_memory.h"
 
 namespace dlcc::lower {
@@ -63,7 +64,11 @@ class Checker {
       if (storage == Storage::input || storage == Storage::constant)
         memory.write(range_of(static_cast<ValueId>(v)), static_cast<ValueId>(v));
     }
-    execute(program_.body, memory);
+    for (const Step& step : program_.body.steps) {
+      const auto* require = std::get_if<Require>(&step);
+      if (require && tensor::constant_integer(require->condition) == 0) return;  // the run ends here
+      std::visit([&](const auto& s) { execute(s, memory); }, step);
+    }
     for (ValueId v : program_.outputs) {
       if (base_of(v).storage != Storage::output)
         fail("{} is an output of the program but is not stored in one", label(v));
@@ -122,6 +127,12 @@ class Checker {
     if (view.base < 0 || view.base >= static_cast<ValueId>(program_.values.size()) ||
         program_.values[view.base].storage == Storage::view)
       fail("{} is a view of {}, which is not a base", label(v), view.base);
+  }
+
+  // A view is inside its base where a step uses it: the requirements before the step may see to that.
+  void check_inside_base(ValueId v) const {
+    const Value& view = program_.values[v];
+    if (view.storage != Storage::view) return;
     const Dim &bytes = view.bytes, &in_base = base_of(v).bytes;
     if (begins_at_scalar(v) && in_base == Dim(0)) return;
     if (!bytes.is_constant() || !in_base.is_constant() || view.base_offset < 0 ||
@@ -168,6 +179,7 @@ class Checker {
 
   void check_usable(ValueId v, const std::string& where) const {
     if (v < 0 || v >= static_cast<ValueId>(program_.values.size())) fail("{}: there is no value {}", where, v);
+    check_inside_base(v);
     if (base_of(v).storage == Storage::temporary && !plan_.has_memory(base_id(v)))
       fail("{}: {} has no offset in the arena", where, label(v));
   }
@@ -392,16 +404,51 @@ class Checker {
 
 namespace {
 
-// Values of the symbols: the smallest ones, and three sets of distinct larger ones.
-std::vector<std::map<std::string, int64_t>> sample_sizes(const Program& program) {
-  std::vector<std::map<std::string, int64_t>> samples(4);
+using Sizes = std::map<std::string, int64_t>;
+
+// The numbers that requirements of the form `symbol == number` demand.
+Sizes required_sizes(const Program& program) {
+  Sizes required;
+  for (const Step& step : program.body.steps) {
+    const auto* require = std::get_if<Require>(&step);
+    const auto* equality = require ? tensor::as<tensor::Binary>(require->condition) : nullptr;
+    const auto* symbol = equality ? tensor::as<tensor::VarRef>(equality->a) : nullptr;
+    const auto number = symbol ? tensor::constant_integer(equality->b) : std::nullopt;
+    if (number && equality->op == tensor::BinaryOp::eq) required.emplace(symbol->var->name, *number);
+  }
+  return required;
+}
+
+std::vector<Sizes> with_data_sizes(const Program& program, const std::vector<Sizes>& given) {
+  if (program.data_sizes.empty()) return given;
+  const Sizes required = required_sizes(program);
+  std::vector<Sizes> samples;
+  for (const Sizes& sizes : given) {
+    const Sizes largest = with_largest_data_sizes(program, sizes);
+    Sizes half = largest, none = largest, demanded = largest;
+    for (const DataSize& d : program.data_sizes) {
+      const std::string& name = d.symbol.name;
+      half[name] /= 2;
+      none[name] = 0;
+      if (auto number = required.find(name); number != required.end()) demanded[name] = number->second;
+    }
+    samples.insert(samples.end(), {largest, half, none, demanded});
+  }
+  return samples;
+}
+
+// Values of the symbols: the smallest ones, and three sets of distinct larger ones. Sizes that data decide are at their
+// largest, half of it, 0, and what requirements demand.
+std::vector<Sizes> sample_sizes(const Program& program) {
+  if (program.dims.empty()) return with_data_sizes(program, {{}});
+  std::vector<Sizes> samples(4);
   for (int64_t k = 0; const InputDim& d : program.dims) {
     const std::array wanted = {d.symbol.low, 17 + 2 * k, 40 + 3 * k, d.is_bounded() ? d.symbol.high : 300 + k};
     for (size_t s = 0; s < samples.size(); ++s)
       samples[s][d.symbol.name] = std::clamp(wanted[s], d.symbol.low, d.symbol.high);
     ++k;
   }
-  return samples;
+  return with_data_sizes(program, samples);
 }
 
 void check_all_sizes(const Program& program, const StoragePlan& plan) {
@@ -416,7 +463,7 @@ void check_all_sizes(const Program& program, const StoragePlan& plan) {
 
 std::string check_storage(const Program& program, const StoragePlan& plan) {
   try {
-    if (program.dims.empty())
+    if (!has_symbols(program))
       Checker(program, plan, nullptr).run();
     else
       check_all_sizes(program, plan);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lower/largest_size.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
 
@@ -74,7 +75,7 @@ class EntrySizesBuilder {
 
   // Each distinct count is checked once.
   void check_size(const Value& v) {
-    const Dim count = product(v.shape);
+    const Dim count = largest_size(program_, product(v.shape));
     const auto bound = count.upper_bound();
     if ((bound && *bound <= tensor::most_elements) || std::ranges::count(checked_, count)) return;
     checked_.push_back(count);

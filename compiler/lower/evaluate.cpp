@@ -4,6 +4,7 @@
 #include <map>
 
 #include "lower/instantiate.h"
+#include "lower/largest_size.h"
 #include "shape/solve_sizes.h"
 
 namespace dlcc::lower {
@@ -27,7 +28,7 @@ class Evaluator {
           break;
         case Storage::output:
         case Storage::temporary:
-          memory_[v].resize(static_cast<size_t>(value.bytes.value()));
+          memory_[v].resize(static_cast<size_t>(largest_size(program, value.bytes).value()));
           break;
         case Storage::view:
           break;
@@ -88,11 +89,14 @@ class Evaluator {
   Constant value(ValueId id) {
     const Value& v = program_.values[static_cast<size_t>(id)];
     std::span<std::byte> b = bytes(id);
-    return Constant(v.type, static_shape(v.shape), Bytes(b.begin(), b.end()));
+    std::vector<int64_t> shape;
+    for (const Dim& d : v.shape) shape.push_back(number(d));
+    return Constant(v.type, std::move(shape), Bytes(b.begin(), b.end()));
   }
 
  private:
   tensor::Status define(const tensor::Var& var, Constant c) {
+    if (tensor::is_symbol_var(var)) sizes_[var->name] = c.integer_at(0);
     scalars_.insert_or_assign(var, std::move(c));
     return tensor::Status::ok;
   }
@@ -102,6 +106,13 @@ class Evaluator {
     std::vector<Constant> values;
     for (const tensor::Var& v : compiled.variables()) values.push_back(scalars_.at(v));
     return compiled.value(values);
+  }
+
+  // A size, after the definition of its symbols.
+  int64_t number(const Dim& d) const {
+    const auto size = d.evaluate(sizes_);
+    DLCC_CHECK(size, "the size {} is not defined yet", d.str());
+    return *size;
   }
 
   bool holds(const tensor::Expr& condition) { return scalar(condition).integer_at(0) != 0; }
@@ -115,16 +126,19 @@ class Evaluator {
 
   std::span<std::byte> bytes(ValueId id) {
     const Value& v = program_.values[static_cast<size_t>(id)];
-    if (v.storage != Storage::view) return memory_[static_cast<size_t>(id)];
+    if (v.storage != Storage::view)
+      return std::span(memory_[static_cast<size_t>(id)]).first(static_cast<size_t>(number(v.bytes)));
     Bytes& base = memory_[static_cast<size_t>(v.base)];
     int64_t offset = v.base_offset, end = static_cast<int64_t>(base.size());
     if (v.begin) offset += scalar(v.begin).integer_at(0) * v.stride;
-    const int64_t size = v.bytes.value();
+    const int64_t size = number(v.bytes);
     DLCC_CHECK(offset >= 0 && offset <= end - size, "a view of {} bytes at {} in {} bytes", size, offset, end);
     return std::span(base).subspan(static_cast<size_t>(offset), static_cast<size_t>(size));
   }
 
-  tensor::Status invoke(const Invoke& call) {
+  tensor::Status invoke(Invoke call) {
+    for (tensor::Expr& e : call.scalars)
+      if (!program_.data_sizes.empty() && e.type() == dtype::i64) e = tensor::Expr(scalar(e).integer_at(0));
     const tensor::Kernel& kernel = program_.kernels[static_cast<size_t>(call.kernel)].variants[level_];
     std::vector<Constant> args;
     // A parameter may have another shape than its operand (merged axes), but has the same bytes.
@@ -133,7 +147,10 @@ class Evaluator {
         args.push_back(Constant::view(kernel.params[k].buffer->type,
                                       *shape_in_call(kernel, *kernel.params[k].buffer, call), bytes(call.operands[k]),
                                       nullptr));
-    for (const tensor::Expr& e : call.scalars) args.push_back(scalar(e));
+    for (const tensor::Expr& e : call.scalars) {
+      const auto literal = tensor::constant_integer(e);
+      args.push_back(literal && e.type() == dtype::i64 ? Constant::of<int64_t>(dtype::i64, {}, {*literal}) : scalar(e));
+    }
     tensor::EvaluationResult r = compiled_kernels_.try_emplace(call.kernel, kernel).first->second.run(args);
     size_t next = 0;
     for (size_t k = 0; k < kernel.params.size() && r.status == tensor::Status::ok; ++k) {
@@ -148,6 +165,7 @@ class Evaluator {
   size_t level_;
   std::vector<Bytes> memory_;
   std::map<tensor::Var, Constant> scalars_;
+  std::map<std::string, int64_t> sizes_;  // that data decide, as far as they are defined
   std::map<int, tensor::CompiledKernel> compiled_kernels_;
   std::map<const tensor::ExprNode*, tensor::CompiledScalar> compiled_scalars_;
 };

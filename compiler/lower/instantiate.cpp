@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lower/largest_size.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
 
@@ -10,10 +11,16 @@ namespace {
 
 class Instantiation {
  public:
-  Instantiation(const Program& program, const std::map<std::string, int64_t>& symbols) : symbols_(symbols) {
-    for (const InputDim& d : program.dims)
-      values_.emplace(scalar_of(d.symbol), tensor::Expr(symbols.at(d.symbol.name)));
+  Instantiation(const Program& program, const std::map<std::string, int64_t>& symbols) {
+    for (const auto& [name, number] : symbols) {
+      numbers_.emplace(name, Dim(number));
+      values_.emplace(scalar_of({name}), tensor::Expr(number));
+    }
+    for (const DataSize& d : program.data_sizes)
+      if (!symbols.contains(d.symbol.name)) data_sizes.push_back({d.symbol, number(d.most)});
   }
+
+  std::vector<DataSize> data_sizes;
 
   Value value(Value v) const {
     for (Dim& d : v.shape) d = number(d);
@@ -32,7 +39,7 @@ class Instantiation {
   tensor::Expr expr(const tensor::Expr& e) const { return e ? tensor::simplify(tensor::substitute(e, values_)) : e; }
 
  private:
-  Dim number(const Dim& d) const { return d.is_constant() ? d : Dim(d.evaluate(symbols_).value()); }
+  Dim number(const Dim& d) const { return d.is_constant() ? d : d.substitute(numbers_); }
   Invoke instantiate(Invoke s) const {
     for (tensor::Expr& e : s.scalars) e = expr(e);
     s.macs = number(s.macs);
@@ -54,7 +61,7 @@ class Instantiation {
     return std::make_shared<Loop>(std::move(l));
   }
 
-  const std::map<std::string, int64_t>& symbols_;
+  std::map<std::string, Dim> numbers_;
   tensor::Substitution values_;
 };
 
@@ -68,7 +75,8 @@ bool is_size(const Dim& d, const std::map<std::string, int64_t>& symbols) {
 }
 
 // Whether all values have a size.
-bool fits(const Program& program, const std::map<std::string, int64_t>& symbols) {
+bool fits(const Program& program, const std::map<std::string, int64_t>& given) {
+  const auto symbols = with_largest_data_sizes(program, given);
   return std::ranges::all_of(program.values, [&](const Value& v) {
     return is_size(product(v.shape), symbols) && v.bytes.evaluate(symbols) &&
            std::ranges::all_of(v.shape, [&](const Dim& d) { return is_size(d, symbols); });
@@ -88,7 +96,8 @@ tensor::Status status_at(const Program& program, const std::map<std::string, int
 
 Program instantiate(const Program& program, const std::map<std::string, int64_t>& symbols) {
   const Instantiation at(program, symbols);
-  Program result{.kernels = program.kernels,
+  Program result{.data_sizes = at.data_sizes,
+                 .kernels = program.kernels,
                  .constants = program.constants,
                  .inputs = program.inputs,
                  .outputs = program.outputs,

@@ -11,8 +11,8 @@ namespace dlcc::lower {
 // What the check of the sizes gives for these values of the symbols; ok: the program runs.
 tensor::Status status_at(const Program&, const std::map<std::string, int64_t>& symbols);
 
-// The program at these values of its symbols. Its values have static sizes, and it has no `dims`. Kernels are as they
-// were: calls pass them the numbers.
+// The program at these values of its symbols, which are those of `dims` and may be those of `data_sizes`. It has no
+// `dims`, and the data sizes that have no value here. Kernels are as they were: calls pass them the numbers.
 Program instantiate(const Program&, const std::map<std::string, int64_t>& symbols);
 
 // Sizes for estimates: the typical ones where the user told them, else 64 or the bound next to it. Smaller ones if

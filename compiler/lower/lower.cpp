@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lower/largest_size.h"
 #include "lower/lowerer.h"
 #include "lower/remove_unused.h"
 #include "lower/verify.h"
@@ -193,8 +194,10 @@ tensor::Expr Lowerer::unknown_part(const tensor::Expr& condition) const {
 void Lowerer::require(const tensor::Expr& condition, tensor::Status status, Region& region) {
   const tensor::Expr simple = tensor::expand_math(unknown_part(condition));
   if (tensor::constant_integer(simple) == 1) return;
-  const bool of_sizes =
-      !program_.dims.empty() && std::ranges::all_of(tensor::variables_in(simple), tensor::is_symbol_var);
+  auto is_given = [&](const tensor::Var& v) {
+    return std::ranges::any_of(program_.dims, [&](const InputDim& d) { return scalar_of(d.symbol) == v; });
+  };
+  const bool of_sizes = !program_.dims.empty() && std::ranges::all_of(tensor::variables_in(simple), is_given);
   auto& list = program_.requirements;
   if (!of_sizes || &region != &program_.body)
     region.steps.push_back(Require{simple, status});
@@ -227,6 +230,7 @@ Lowerer::Operand Lowerer::lower_block(const Block& block, Environment env, Regio
 }
 
 Lowerer::Operand Lowerer::lower_binding(const Binding& b, const Environment& env, Region& region) {
+  if (!program_.data_sizes.empty()) require_sizes(b.var->type, region);
   return std::visit(overloaded{
                         [&](const relay::CallTensor& x) { return call_tensor(b, x, env, region); },
                         [&](const relay::Call& x) { return call(b, x, env, region); },
@@ -248,6 +252,7 @@ Lowerer::Operand Lowerer::lower_binding(const Binding& b, const Environment& env
                         [&](const relay::RefRead&) -> Operand { unsupported(b.location, "a reference"); },
                         [&](const relay::RefWrite&) -> Operand { unsupported(b.location, "a reference"); },
                         [&](const relay::MatchCast& x) { return match_cast(b, x, env, region); },
+                        [&](const relay::DefineSizes& x) { return define_sizes(b, x, env, region); },
                     },
                     b.op);
 }
@@ -264,6 +269,40 @@ Lowerer::Operand Lowerer::match_cast(const Binding& b, const relay::MatchCast& x
   for (size_t d = 0; d < before.size(); ++d)
     require(tensor::equal(tensor::Expr(before[d]), tensor::Expr(after[d])), tensor::Status::shape_mismatch, region);
   return before == after ? o : Operand{.value = view_of(o.value, b.var->name, declared->dtype, after, 0)};
+}
+
+// The function that defines the symbols may be inlined several times: each time, the program has symbols of its own.
+Lowerer::Operand Lowerer::define_sizes(const Binding& b, const relay::DefineSizes& x, const Environment& env,
+                                       Region& region) {
+  const ValueId from = value(x.value, env, region, b.location);
+  for (size_t k = 0; k < x.symbols.size(); ++k) {
+    Symbol own{x.symbols[k].name};
+    auto is_taken = [&](const std::string& name) {
+      return std::ranges::any_of(program_.data_sizes, [&](const DataSize& d) { return d.symbol.name == name; });
+    };
+    for (int copy = 1; is_taken(own.name); ++copy) own.name = fmt::format("{}.{}", x.symbols[k].name, copy);
+    const Dim most = largest_size(program_, in_program({x.most[k]})[0]);
+    sizes_.insert_or_assign(x.symbols[k].name, Dim::symbol(own));
+    program_.data_sizes.push_back({own, most});
+    const tensor::Var size = scalar_of(own);
+    region.steps.push_back(Read{size, from, static_cast<int64_t>(k)});
+    require(tensor::logical_and(tensor::Expr(0) <= size, size <= tensor::Expr(most)),
+            tensor::Status::dimension_out_of_range, region);
+    ranges_[size] = {0, most.upper_bound().value_or(tensor::most_elements)};
+  }
+  return {.is_tuple = true};
+}
+
+void Lowerer::require_sizes(const relay::Type& type, Region& region) {
+  relay::for_each_field(type, [&](const relay::Type& field) {
+    const auto* t = relay::as<relay::TensorType>(field);
+    if (!t || is_static(t->shape)) return;
+    for (const Dim& d : in_program(t->shape)) {
+      const bool is_decided_by_data = !(largest_size(program_, d) == d);
+      if (is_decided_by_data && !provably_le(0, d))
+        require(tensor::Expr(0) <= tensor::Expr(d), tensor::Status::dimension_out_of_range, region);
+    }
+  });
 }
 
 Lowerer::Operand Lowerer::call(const Binding& b, const relay::Call& x, const Environment& env, Region& region) {

@@ -89,6 +89,9 @@ class Lowerer {
   Operand lower_block(const relay::Block&, Environment, Region&, const SourceLocation&);
   Operand lower_binding(const relay::Binding&, const Environment&, Region&);
   Operand match_cast(const relay::Binding&, const relay::MatchCast&, const Environment&, Region&);
+  Operand define_sizes(const relay::Binding&, const relay::DefineSizes&, const Environment&, Region&);
+  // Requires that the axes of a result which data decide are not negative.
+  void require_sizes(const relay::Type&, Region&);
   Operand call(const relay::Binding&, const relay::Call&, const Environment&, Region&);
   Operand call_global(const relay::Binding&, const relay::Call&, const std::string& callee, const Environment&,
                       Region&);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "lower/instantiate.h"
+#include "lower/largest_size.h"
 #include "lower/live_ranges.h"
 #include "lower/pack_buffers.h"
 #include "support/integers.h"
@@ -110,11 +111,12 @@ StoragePlan plan_storage(const Program& program) {
     const Value& value = program.values[v];
     const LiveRange& range = timeline.ranges[v];
     if (value.storage != Storage::temporary || range.empty()) continue;
-    auto bound = value.bytes.upper_bound();
+    const Dim bytes = largest_size(program, value.bytes);
+    auto bound = bytes.upper_bound();
     if (bound && *bound > largest_bound) bound = std::nullopt;
     bounded &= bound.has_value();
     const LiveBuffer self{bound ? *bound : 0, range.first, range.last + 1, value.alignment};
-    const auto [it, fresh] = chain_of.emplace(in_place.owner(static_cast<ValueId>(v)), Chain{value.bytes, self});
+    const auto [it, fresh] = chain_of.emplace(in_place.owner(static_cast<ValueId>(v)), Chain{bytes, self});
     LiveBuffer& chain = it->second.buffer;
     chain.lower = std::min(chain.lower, self.lower);
     chain.upper = std::max(chain.upper, self.upper);

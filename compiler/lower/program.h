@@ -4,8 +4,9 @@
 // Memory
 //   * A value is one dense block of memory. Its layout is part of the kernels that access it. Where temporaries are
 //     stored is not part of a program: lower/plan.h decides it.
-//   * Sizes are numbers, or dims over the symbols of `dims`, the sizes that the caller gives. They are known before the
-//     first step, and do not change.
+//   * Sizes are numbers, or dims over symbols: those of `dims`, which the caller gives and which are known before the
+//     first step, and those of `data_sizes`, which a Read step defines. A value has its size in the steps after the
+//     definition of its symbols, and memory for the largest size.
 //   * Kernels write into memory that the call names (destination-passing style); they return a status and no value.
 //   * On every path a value is written before it is read. Several steps may write it: in different arms of a branch,
 //     again in every iteration of a loop, or disjoint parts of it through views.
@@ -14,7 +15,8 @@
 // Scalars
 //   * A scalar is a variable of the tensor IR: a counter, a condition, an element that control depends on. It is held
 //     in a register, has one definition, and is visible after it in its region and in the regions nested there.
-//   * The symbols of `dims` are scalars, too: symbol_var(symbol) is visible everywhere.
+//   * Symbols are scalars, too: symbol_var(symbol). Those of `dims` are visible everywhere, those of `data_sizes` where
+//     the scalar is that the Read step defines.
 //   * Scalar expressions have no loads. Their meaning is that of tensor/ir.h.
 // Control
 //   * Steps run in order. A step whose status is not ok ends the run with this status.
@@ -134,8 +136,15 @@ struct KernelVariants {
   std::vector<tensor::Kernel> variants;  // one per code level of the target, in its order
 };
 
+// A size that data decide: at least 0 and at most `most`, which the sizes in `dims` determine.
+struct DataSize {
+  Symbol symbol;
+  Dim most;
+};
+
 struct Program {
   std::vector<InputDim> dims;         // the sizes that the caller gives, in order of appearance in the inputs
+  std::vector<DataSize> data_sizes;   // the sizes that data decide, in order of their definition
   std::vector<Dim> checked_sizes;     // a run for which one is not in [0, 2^40] is refused
   std::vector<Require> requirements;  // over the symbols of `dims` alone; checked before the first step
   std::vector<Value> values;

@@ -58,6 +58,8 @@ class Printer {
 
   void print_program() {
     for (const InputDim& d : program_.dims) size(d);
+    for (const DataSize& d : program_.data_sizes)
+      text_ += fmt::format("size {} in [0, {}], of data\n", names_.of(scalar_of(d.symbol)), d.most.str());
     for (size_t v = 0; v < program_.values.size(); ++v) value(v);
     if (plan_) arena();
     for (const Dim& d : program_.checked_sizes) line(0, fmt::format("check 0 <= {} <= 2^40", dim(d)));

@@ -1,5 +1,7 @@
 #include "lower/shared_memory.h"
 
+#include "lower/largest_size.h"
+
 namespace dlcc::lower {
 
 SharedMemory::SharedMemory(const Program& program, const StoragePlan& plan) : program_(program), plan_(plan) {
@@ -25,7 +27,8 @@ SharedMemory::SharedMemory(const Program& program, const StoragePlan& plan) : pr
 
 void SharedMemory::check(ValueId v) {
   const Value& value = program_.values[static_cast<size_t>(v)];
-  const auto bound = value.bytes.upper_bound();
+  const Dim bytes = largest_size(program_, value.bytes);
+  const auto bound = bytes.upper_bound();
   capacity_.push_back(bound.value_or(-1));
   if (value.storage != Storage::temporary || !plan_.has_memory(v)) return;
   int64_t begins_at_multiple_of = plan_.arena_alignment;
@@ -37,7 +40,7 @@ void SharedMemory::check(ValueId v) {
     }
     const StackedBlock& block = plan_.blocks[static_cast<size_t>(k)];
     begins_at_multiple_of = block.alignment;
-    if (!provably_le(value.bytes, block.bytes))
+    if (!provably_le(bytes, block.bytes))
       violation_ = fmt::format("%{} has {} bytes, its block {}", v, value.bytes.str(), block.bytes.str());
   } else {
     const int64_t offset = plan_.offsets[static_cast<size_t>(v)];

@@ -1,6 +1,7 @@
 #include "lower/steps.h"
 
 #include "lower/instantiate.h"
+#include "lower/largest_size.h"
 #include "lower/live_ranges.h"
 #include "lower/walk.h"
 #include "tensor/visit.h"
@@ -82,7 +83,8 @@ void for_each_run(const Region& region, int64_t runs, const std::function<void(c
 }  // namespace
 
 int64_t total_macs(const Program& program) {
-  if (!program.dims.empty()) return total_macs(instantiate(program, typical_sizes(program)));
+  if (has_symbols(program))
+    return total_macs(instantiate(program, with_largest_data_sizes(program, typical_sizes(program))));
   int64_t total = 0;
   for_each_run(program.body, 1, [&](const Step& step, int64_t runs) {
     const auto* call = std::get_if<Invoke>(&step);
@@ -92,7 +94,8 @@ int64_t total_macs(const Program& program) {
 }
 
 std::vector<StepCost> step_costs(const Program& program) {
-  if (!program.dims.empty()) return step_costs(instantiate(program, typical_sizes(program)));
+  if (has_symbols(program))
+    return step_costs(instantiate(program, with_largest_data_sizes(program, typical_sizes(program))));
   std::vector<StepCost> costs;
   int number = 0;
   for_each_run(program.body, 1, [&](const Step& step, int64_t runs) {

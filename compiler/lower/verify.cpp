@@ -2,7 +2,8 @@
 //
 // Values
 //   * A view's base exists and is no view. A view that begins at a scalar has a positive stride.
-//   * Sizes, and requirements on them, are over the symbols of the program's dims, which are distinct.
+//   * Sizes are over the symbols of the program's dims and data sizes, which are distinct. Requirements on sizes, and
+//     the bounds of data sizes, are over those of the dims.
 // Kernels
 //   * The scalar parameters that are symbols are the last ones, in the order of their names.
 // Steps
@@ -35,6 +36,11 @@ class Verifier {
     std::set<tensor::Var> scope;
     for (const InputDim& d : program_.dims) define(scalar_of(d.symbol), scope);
     for (const Dim& d : program_.checked_sizes) check_symbols("a checked size", d);
+    for (const DataSize& d : program_.data_sizes) {
+      for (const Symbol& s : d.most.symbols())
+        expect(is_given(s), "the bound of the size {} depends on {}, which no input gives", d.symbol.name, s.name);
+      expect(!scope.contains(scalar_of(d.symbol)), "the input gives the size {}", d.symbol.name);
+    }
     for (const Require& r : program_.requirements)
       expression(r.condition, dtype::boolean, scope, "a requirement on sizes");
     for (const KernelVariants& kernel : program_.kernels)
@@ -68,9 +74,10 @@ class Verifier {
 
   void check_symbols(const std::string& what, const Dim& size) {
     for (const Symbol& s : size.symbols())
-      expect(std::ranges::any_of(program_.dims, [&](const InputDim& d) { return d.symbol == s; }),
-             "{} depends on {}, which no input gives", what, s.name);
+      expect(is_given(s) || std::ranges::count(program_.data_sizes, s, &DataSize::symbol) > 0,
+             "{} depends on {}, which neither an input nor data give", what, s.name);
   }
+  bool is_given(const Symbol& s) const { return std::ranges::count(program_.dims, s, &InputDim::symbol) > 0; }
 
   void check_scalars(const tensor::Kernel& kernel, const std::string& name) {
     auto first = std::ranges::find_if(kernel.scalars, tensor::is_symbol_var);

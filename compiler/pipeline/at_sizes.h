@@ -9,7 +9,8 @@
 namespace dlcc {
 
 // The model with numbers for the symbols of its program, storage plan and multiply-accumulates. The interface keeps its
-// symbols, with these values as the typical sizes. A model without symbols stays as it is.
+// symbols, with these values as the typical sizes. Sizes that data decide are at their largest. A model without symbols
+// stays as it is.
 Planned at_sizes(Planned, const std::map<std::string, int64_t>& symbols);
 
 }  // namespace dlcc

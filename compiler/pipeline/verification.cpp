@@ -47,9 +47,15 @@ static std::optional<std::vector<Constant>> checked(tensor::Status status, std::
   return returned_ok(static_cast<int>(status), diagnostics) ? std::optional(std::move(outputs)) : std::nullopt;
 }
 
-static std::vector<int64_t> shape_at(const Shape& shape, const std::map<std::string, int64_t>& symbols) {
+// The shape that is declared; `found` where data decide it.
+static std::vector<int64_t> shape_at(const Shape& shape, const std::map<std::string, int64_t>& symbols,
+                                     const std::vector<int64_t>& found) {
   std::vector<int64_t> numbers;
-  for (const Dim& d : shape) numbers.push_back(d.evaluate(symbols).value());
+  for (const Dim& d : shape) {
+    const auto size = d.evaluate(symbols);
+    if (!size) return found;
+    numbers.push_back(*size);
+  }
   return numbers;
 }
 
@@ -67,7 +73,8 @@ Engine make_engine(const std::string& kind, Compiler& compiler, Verifiable& mode
       if (!symbols) return std::nullopt;
       auto r = lower::evaluate(planned.program, inputs, planned.target.levels.size() - 1);
       for (size_t k = 0; k < r.results.size(); ++k)
-        r.results[k] = r.results[k].reshaped(shape_at(planned.interface.outputs[k].shape, *symbols));
+        r.results[k] =
+            r.results[k].reshaped(shape_at(planned.interface.outputs[k].shape, *symbols, r.results[k].shape()));
       return checked(r.status, std::move(r.results), d);
     };
   auto object = std::make_shared<std::vector<std::byte>>(compiler.generate(planned).bytes());

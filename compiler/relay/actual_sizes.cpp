@@ -39,14 +39,17 @@ std::optional<int64_t> ActualSizes::value_of(const Dim& d) const {
   return d.is_constant() ? d.constant() : d.evaluate(all());
 }
 
+bool ActualSizes::define(const Symbol& symbol, int64_t value) {
+  sizes_[symbol.name] = value;
+  return value >= symbol.low && value <= symbol.high;
+}
+
 bool ActualSizes::match(const TensorType& declared, const std::vector<int64_t>& shape) {
   if (declared.shape.size() != shape.size()) return false;
   for (size_t k = 0; k < shape.size(); ++k) {
     const auto axis = as_linear(declared.shape[k]);
     if (!axis || value_of(declared.shape[k])) continue;
-    const int64_t value = (shape[k] - axis->offset) / axis->scale;
-    if (value < axis->symbol.low || value > axis->symbol.high) return false;
-    sizes_[axis->symbol.name] = value;
+    if (!define(axis->symbol, (shape[k] - axis->offset) / axis->scale)) return false;
   }
   return std::ranges::equal(declared.shape, shape, [&](const Dim& d, int64_t size) {
     auto expected = value_of(d);

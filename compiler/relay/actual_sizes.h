@@ -18,6 +18,9 @@ class ActualSizes {
   // alone. False if the shape disagrees with the type, or with the bounds of a symbol.
   bool match(const TensorType& declared, const std::vector<int64_t>& shape);
 
+  // Gives the symbol a value. False if it is out of the symbol's bounds.
+  bool define(const Symbol&, int64_t value);
+
   // Empty if a symbol of the dim has no value.
   std::optional<int64_t> value_of(const Dim&) const;
 

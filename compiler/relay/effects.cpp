@@ -7,6 +7,7 @@
 #include "relay/operator.h"
 #include "relay/passes/replace.h"
 #include "relay/tail_recursion.h"
+#include "tensor/visit.h"
 
 namespace dlcc::relay {
 
@@ -55,7 +56,7 @@ const Call* binary_call(const Module& module, const Operation* operation, tensor
   std::optional<Operands> operands = operands_of(module, *callee->op, *call);
   if (!operands || !std::holds_alternative<Type>(callee->op->type(call->attrs, *operands))) return nullptr;
   tensor::TensorFunction f = callee->op->compute(call->attrs, *operands);
-  if (f.stages.size() != 1) return nullptr;
+  if (f.stages.size() != 1 || f.stages[0].body) return nullptr;
   const tensor::Binary* binary = tensor::as<tensor::Binary>(f.stages[0].values[0]);
   auto is_operand = [&](const tensor::Expr& e, size_t k) {
     const tensor::Load* load = tensor::as<tensor::Load>(e);
@@ -66,7 +67,8 @@ const Call* binary_call(const Module& module, const Operation* operation, tensor
 }
 
 Effects of_definition(const tensor::TensorFunction& f) {
-  return {.may_fail = std::ranges::any_of(f.stages, [](const tensor::Stage& s) { return !s.requirements.empty(); })};
+  return {.may_fail = std::ranges::any_of(
+              f.stages, [](const tensor::Stage& s) { return !s.requirements.empty() || tensor::can_fail(s.body); })};
 }
 
 // Whether constant operands fulfil the requirements of the call's definition.
@@ -200,7 +202,8 @@ Effects EffectAnalysis::of(const Operation& op) {
                  [](const RefCreate&) { return Effects{.reads_refs = true}; },  // two new references are not one
                  [](const RefRead&) { return Effects{.reads_refs = true}; },
                  [](const RefWrite&) { return Effects{.writes_refs = true}; },
-                 [](const MatchCast&) { return Effects{.may_fail = true}; }, [](const auto&) { return Effects{}; }},
+                 [](const MatchCast&) { return Effects{.may_fail = true}; },
+                 [](const DefineSizes&) { return Effects{.may_fail = true}; }, [](const auto&) { return Effects{}; }},
       op);
 }
 

@@ -249,6 +249,16 @@ class Evaluator {
               if (t && !frame.sizes.match(*t, v.tensor.shape())) throw Stopped{tensor::Status::shape_mismatch};
               return v;
             },
+            [&](const DefineSizes& x) {
+              const Constant elements = value(x.value).tensor;
+              for (size_t k = 0; k < x.symbols.size(); ++k) {
+                const int64_t size = elements.integer_at(static_cast<int64_t>(k));
+                const auto most = frame.sizes.value_of(x.most[k]);
+                if (!frame.sizes.define(x.symbols[k], size) || (most && size > *most))
+                  throw Stopped{tensor::Status::dimension_out_of_range};
+              }
+              return Value{.is_tuple = true};
+            },
         },
         b.op);
   }

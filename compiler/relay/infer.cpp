@@ -38,6 +38,7 @@ void Inference::declare_symbols_of_text() {
     for (const Binding& binding : b.bindings) {
       for_each_symbol(binding.var->type, see);
       if (const MatchCast* cast = std::get_if<MatchCast>(&binding.op)) for_each_symbol(cast->type, see);
+      if (const DefineSizes* sizes = std::get_if<DefineSizes>(&binding.op)) std::ranges::for_each(sizes->symbols, see);
       if (const MakeFunction* closure = std::get_if<MakeFunction>(&binding.op))
         function(*closure->function);
       else
@@ -306,6 +307,17 @@ Type Inference::infer(Binding& binding, MatchCast& op) {
   op.type = tensor_type(std::move(shape), to->dtype);
   enter_symbols(op.type);
   return op.type;
+}
+
+Type Inference::infer(Binding& binding, DefineSizes& op) {
+  const auto count = static_cast<int64_t>(op.symbols.size());
+  const Type expected = tensor_type(Shape{Dim(count)}, dtype::i64), found = type_of(op.value, binding.location);
+  if (op.most.size() != op.symbols.size())
+    return fail(DiagnosticId::wrong_arity, binding.location,
+                fmt::format("define_sizes has {} symbols and {} bounds", op.symbols.size(), op.most.size()));
+  for (const Symbol& s : op.symbols) symbols_.insert(s.name);
+  return unifier_.unify(found, expected) ? tuple_type({})
+                                         : mismatch(binding.location, "the operand of define_sizes", expected, found);
 }
 
 Type Inference::infer(Binding& binding, Alias& op) { return type_of(op.value, binding.location); }

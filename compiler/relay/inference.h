@@ -44,6 +44,7 @@ class Inference {
   Type infer(Binding&, RefRead&);
   Type infer(Binding&, RefWrite&);
   Type infer(Binding&, MatchCast&);
+  Type infer(Binding&, DefineSizes&);
   Type infer(Binding&, Alias&);
 
   void bind_pattern(Pattern&, const Type&, const SourceLocation&);

@@ -127,13 +127,21 @@ struct MatchCast {
   Atom value;
   Type type;
 };
+// Defines symbols: the elements of `value`, an int64 vector. They are sizes that data decide, visible in the rest of
+// the block. The value of the operation is (). An element that is not in [0, most] ends the run with
+// dimension_out_of_range.
+struct DefineSizes {
+  Atom value;
+  std::vector<Symbol> symbols;
+  std::vector<Dim> most;  // one for each symbol, over sizes that are known before
+};
 // The value of an atom under another name: `let %y = %x`. Left by parsing, removed by simplification.
 struct Alias {
   Atom value;
 };
 
 using Operation = std::variant<Call, CallTensor, MakeTuple, Project, If, Match, MakeFunction, RefCreate, RefRead,
-                               RefWrite, MatchCast, Alias>;
+                               RefWrite, MatchCast, DefineSizes, Alias>;
 
 struct Binding {
   Var var;

@@ -67,6 +67,14 @@ struct Field {
 
 struct NoAttrs {};
 
+// The sizes of a call's result that data decide (a shape function in Shen et al., "Nimble: Efficiently Compiling
+// Dynamic Neural Networks for Model Inference", MLSys 2021).
+struct DataSizes {
+  tensor::TensorFunction function;  // of the call's operands: an int64 vector, one element for each "?" of the type
+  std::vector<Dim> most;            // the largest value of each element
+  bool are_elements = false;        // the sizes are the elements of the only operand behind the arguments
+};
+
 template <class A>
 struct OperatorSpec {
   std::string name;
@@ -81,11 +89,14 @@ struct OperatorSpec {
   std::vector<std::string> values = {};
   std::function<TypeResult(const A&, const Operands&)> type;
   std::function<tensor::TensorFunction(const A&, const Operands&)> compute;
-  // Instead of `compute` if there are `values`: the definition for a result of this shape. It requires that operands of
-  // unknown value give that shape (status shape_mismatch).
+  // Instead of `compute` if there are `values`: the definition for a result of this shape, the first result if there
+  // are several. It requires that operands of unknown value give that shape (status shape_mismatch).
   std::function<tensor::TensorFunction(const A&, const Operands&, const Shape& result)> compute_as = {};
   // Sizes that must be at least 1 in every run, such as the number of windows along an axis.
   std::function<std::vector<Dim>(const A&, const Operands&)> positive_sizes = {};
+  // For sizes of the result that data decide: their definition, from which the sizes are computed before the result.
+  // Null: a result of such sizes has no native code unless the model declares them.
+  std::function<DataSizes(const A&, const Operands&)> sizes = {};
   double tolerance = 0;  // accuracy class: largest relative error of float32 code against float64; 0 means correctly
                          // rounded apart from the order of sums
 };
@@ -122,6 +133,7 @@ struct Operator {
   std::function<tensor::TensorFunction(const Attrs&, const Operands&, const Type& result)> compute_as;
   // Sizes that must be at least 1 in every run; null if there are none. `type` succeeded for the operands.
   std::function<std::vector<Dim>(const Attrs&, const Operands&)> positive_sizes;
+  std::function<DataSizes(const Attrs&, const Operands&)> sizes;  // null: see OperatorSpec::sizes
 };
 
 class OperatorTable {
@@ -193,7 +205,8 @@ void OperatorTable::add(OperatorSpec<A> spec) {
   if (spec.compute_as) {
     op.compute_as = [read, given, compute = spec.compute_as](const Attrs& attrs, const Operands& in,
                                                              const Type& result) {
-      return compute(read(attrs, given(in)), in, as<TensorType>(result)->shape);
+      const TupleType* results = as<TupleType>(result);
+      return compute(read(attrs, given(in)), in, as<TensorType>(results ? results->fields[0] : result)->shape);
     };
     op.compute = [type = op.type, compute = op.compute_as](const Attrs& attrs, const Operands& in) {
       return compute(attrs, in, std::get<Type>(type(attrs, in)));
@@ -206,6 +219,10 @@ void OperatorTable::add(OperatorSpec<A> spec) {
       return compute(attrs, in);
     };
   }
+  if (spec.sizes)
+    op.sizes = [read, given, sizes = spec.sizes](const Attrs& attrs, const Operands& in) {
+      return sizes(read(attrs, given(in)), in);
+    };
   add(std::move(op));
 }
 

@@ -342,6 +342,13 @@ class Printer {
     atom(op.value);
     out_ += ", " + str(op.type) + ")";
   }
+  void write(const DefineSizes& op) {
+    Shape symbols;
+    for (const Symbol& s : op.symbols) symbols.push_back(Dim::symbol(s));
+    out_ += "define_sizes(";
+    atom(op.value);
+    out_ += fmt::format(", {}, {})", str(symbols), str(op.most));
+  }
   void write(const Alias& op) { atom(op.value); }
 
   void unary(const char* name, const Atom& a) {

@@ -23,7 +23,8 @@ const std::vector<int64_t> shapes[] = {{},
                                        {1, 4},
                                        {1, 5},
                                        {1, 2, 3},
-                                       {1, 1, 4, 4}};
+                                       {1, 1, 4, 4},
+                                       {1, 4, 4}};
 
 // The meaning of an operand's elements. Operands after the last listed role repeat it.
 enum class Role : uint8_t { data, index, condition, real, quantized };

@@ -217,7 +217,8 @@ class Verifier {
                           },
                           [&](const Project& o) { check(b, o); },
                           [&](const Alias& o) { expect_type(b, type_of_value(o.value)); },
-                          [&](const MatchCast& o) { expect_type(b, o.type); }, [](const auto&) {}},
+                          [&](const MatchCast& o) { expect_type(b, o.type); },
+                          [&](const DefineSizes& o) { check(b, o); }, [](const auto&) {}},
                b.op);
   }
 
@@ -293,6 +294,16 @@ class Verifier {
     if (!tuple || op.index < 0 || op.index >= static_cast<int>(tuple->fields.size()))
       return fail(b.location, fmt::format("projection .{} of a {}", op.index, str(type)));
     expect_type(b, tuple->fields[op.index]);
+  }
+
+  void check(const Binding& b, const DefineSizes& op) {
+    const Type type = type_of_value(op.value);
+    const TensorType* t = as<TensorType>(type);
+    const auto count = static_cast<int64_t>(op.symbols.size());
+    if (!t || t->dtype != dtype::i64 || !(t->shape == Shape{Dim(count)}))
+      fail(b.location, fmt::format("define_sizes of {} symbols from a {}", count, str(type)));
+    if (op.most.size() != op.symbols.size()) fail(b.location, "define_sizes has not one bound for each symbol");
+    expect_type(b, tuple_type({}));
   }
 
   void check(const Binding& b, const Match& match) {

@@ -24,7 +24,7 @@ void atoms(Op& operation, Visit& visit) {
         } else if constexpr (std::is_same_v<T, If>) {
           visit(op.condition);
         } else if constexpr (std::is_same_v<T, Match> || std::is_same_v<T, RefCreate> || std::is_same_v<T, MatchCast> ||
-                             std::is_same_v<T, Alias>) {
+                             std::is_same_v<T, DefineSizes> || std::is_same_v<T, Alias>) {
           visit(op.value);
         } else if constexpr (std::is_same_v<T, RefRead>) {
           visit(op.ref);

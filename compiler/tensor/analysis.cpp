@@ -40,7 +40,7 @@ bool reads_along_axes(const Load& load, const Stage& stage) {
 }
 
 bool is_elementwise(const Stage& stage) {
-  if (stage.reduction || !stage.origin.empty() || stage.results.size() != 1) return false;
+  if (stage.body || stage.reduction || !stage.origin.empty() || stage.results.size() != 1) return false;
   bool reads_full = false;
   auto loads = loads_of(stage.values[0]);
   for (const Load& l : loads) {
@@ -94,7 +94,7 @@ int axis_read_at(const Stage& stage, const Buffer& buffer, int d) {
 }
 
 Pattern pattern_of(const TensorFunction& f) {
-  if (f.results.size() != 1) return Pattern::opaque;
+  if (f.results.size() != 1 || has_body(f)) return Pattern::opaque;
   int reductions = 0;
   bool all_elementwise = true;
   for (size_t k = 0; k < f.stages.size(); ++k) {
@@ -135,13 +135,14 @@ std::vector<Symbol> symbols_of(const TensorFunction& f) {
     if (!stage.reduction) continue;
     for (const Axis& a : stage.reduction->axes) add(a.extent);
   }
-  for (const Stage& stage : f.stages) {
-    std::ranges::for_each(stage.values, add_variables);
-    for (const Requirement& r : stage.requirements) add_variables(r.condition);
-  }
+  for (const Stage& stage : f.stages) for_each_root_expr(stage, add_variables);
   std::vector<Symbol> symbols;
   for (const auto& [name, symbol] : found) symbols.push_back(symbol);
   return symbols;
+}
+
+bool has_body(const TensorFunction& f) {
+  return std::ranges::any_of(f.stages, [](const Stage& s) { return s.body != nullptr; });
 }
 
 bool is_concatenation(const TensorFunction& f) {
@@ -214,7 +215,8 @@ std::optional<Contraction> find_contraction(const TensorFunction& f, const std::
   Contraction c{0, -1, {}, {}};
   if (f.stages.size() == 2) {
     const Stage& epilogue = f.stages[1];
-    if (epilogue.reduction || !epilogue.origin.empty() || epilogue.results[0] != f.results[0]) return std::nullopt;
+    if (epilogue.body || epilogue.reduction || !epilogue.origin.empty() || epilogue.results[0] != f.results[0])
+      return std::nullopt;
     if (epilogue.axes.size() != stage.axes.size() || !reads_at_own_index(epilogue, stage.results[0].get()))
       return std::nullopt;
     c.epilogue = 1;
@@ -268,7 +270,9 @@ int channel_axis(const TensorFunction& f, const std::vector<bool>& constant, int
 }
 
 std::optional<Chain> split_at_window_reduction(const TensorFunction& f) {
-  auto is_plain = [](const Stage& s) { return s.results.size() == 1 && s.origin.empty() && s.requirements.empty(); };
+  auto is_plain = [](const Stage& s) {
+    return !s.body && s.results.size() == 1 && s.origin.empty() && s.requirements.empty();
+  };
   size_t second = 1;
   while (second < f.stages.size() && !f.stages[second].reduction) ++second;
   if (second >= f.stages.size() || second > 2 || f.stages.size() > second + 2 || f.results.size() != 1 ||
@@ -293,8 +297,9 @@ bool reads(const Expr& e, const Buffer& buffer) {
 }
 
 bool reads(const Stage& stage, const Buffer& buffer) {
-  return std::ranges::any_of(stage.values, [&](const Expr& v) { return reads(v, buffer); }) ||
-         std::ranges::any_of(stage.requirements, [&](const Requirement& r) { return reads(r.condition, buffer); });
+  bool found = false;
+  for_each_root_expr(stage, [&](const Expr& e) { found = found || reads(e, buffer); });
+  return found;
 }
 
 bool provably_in_range(const Expr& index, const Dim& extent, const Ranges& ranges) {
@@ -360,7 +365,7 @@ static std::optional<Dim> symbolic_offset_of(const std::vector<Expr>& indices, c
 std::optional<int64_t> contiguous_slice(const TensorFunction& f) {
   if (f.stages.size() != 1 || f.params.size() != 1 || f.results.size() != 1) return std::nullopt;
   const Stage& stage = f.stages[0];
-  const Load* l = as<Load>(stage.values[0]);
+  const Load* l = stage.body ? nullptr : as<Load>(stage.values[0]);
   if (stage.reduction || !l || l->otherwise || !stage.requirements.empty() || !stage.origin.empty())
     return std::nullopt;
   std::vector<Expr> axes;

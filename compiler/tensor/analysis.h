@@ -29,7 +29,10 @@ std::vector<Symbol> symbols_of(const TensorFunction&);
 // Whether the function is a concatenation: every stage writes a box of the only result, without reduction.
 bool is_concatenation(const TensorFunction&);
 
-// Whether the expression, or a value or requirement of the stage, loads from the buffer.
+// Whether some stage has a body of statements.
+bool has_body(const TensorFunction&);
+
+// Whether the expression, or any expression of the stage, loads from the buffer.
 bool reads(const Expr&, const Buffer&);
 bool reads(const Stage&, const Buffer&);
 

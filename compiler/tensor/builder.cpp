@@ -142,6 +142,17 @@ void Definition::compute_box(const Tensor& of, std::vector<Dim> origin, Shape sh
   function_.stages.push_back(std::move(stage));
 }
 
+Tensor Definition::declare(std::string name, DType type, Shape shape) {
+  return Tensor(make_buffer(std::move(name), type, std::move(shape)));
+}
+
+void Definition::body(const std::vector<Tensor>& results, Stmt statements) {
+  Stage stage;
+  for (const Tensor& t : results) stage.results.push_back(t.buffer());
+  stage.body = std::move(statements);
+  function_.stages.push_back(std::move(stage));
+}
+
 void Definition::mark_result(const Tensor& tensor) { function_.results.push_back(tensor.buffer()); }
 
 void Definition::require_next(std::function<Expr(Index)> condition, Status status) {

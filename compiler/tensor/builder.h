@@ -83,6 +83,11 @@ class Definition {
   Tensor declare_result(std::string name, DType type, Shape shape);
   void compute_box(const Tensor& of, std::vector<Dim> origin, Shape shape, const Point&);
 
+  // A tensor that the body of a stage defines; an intermediate unless it is marked as a result.
+  Tensor declare(std::string name, DType type, Shape shape);
+  // A stage of statements that store to the tensors. Statements: tensor/statements.h.
+  void body(const std::vector<Tensor>& results, Stmt statements);
+
   // Makes an intermediate the next result.
   void mark_result(const Tensor&);
 

@@ -106,7 +106,9 @@ class Evaluator {
   }
 
   bool requirements_hold() {
-    return std::ranges::all_of(f_.stages, [&](const Stage& s) { return s.requirements.empty() || requirements_hold(s); });
+    return std::ranges::all_of(f_.stages, [&](const Stage& s) {
+      return !can_fail(s.body) && (s.requirements.empty() || requirements_hold(s));
+    });
   }
 
   KnownValue result(const Buffer& b) {
@@ -191,6 +193,7 @@ class Evaluator {
     for (const Stage& s : f_.stages) {
       auto result = std::ranges::find(s.results, b);
       if (result == s.results.end()) continue;
+      if (s.body) return std::nullopt;
       Point point;
       bool inside = true;
       for (size_t d = 0; d < s.axes.size(); ++d) {

@@ -2,8 +2,8 @@
 //
 // Two forms share one expression language.
 //   * A TensorFunction is a definition: a sequence of stages. A stage defines the elements of a tensor by an expression
-//     over its indices, with or without a reduction. Operators are written as definitions, fusion composes them, and
-//     schedules start from them.
+//     over its indices, with or without a reduction; what is no function of the index, such as a sort, is defined by
+//     statements. Operators are written as definitions, fusion composes them, and schedules start from them.
 //   * A Kernel is a scheduled function: loops, stores, local buffers, intrinsic calls. Code generation emits kernels.
 //     The evaluator runs kernels, and definitions by way of their naive schedule (tensor/schedules/naive.h).
 //
@@ -36,14 +36,16 @@
 //     is executed after a requirement that guards it has failed.
 //
 // Loops
-//   * A loop runs from 0 to extent - 1. The iterations of a `parallel` loop are independent. `unrolled` affects the
-//     generated code only. A `vector` loop is executed in lock step: all iterations of the first statement of the body,
-//     then all iterations of the second, and so on.
+//   * A loop runs from 0 to extent - 1, if the extent is positive; it is less than 2^40. The iterations of a `parallel`
+//     loop are independent. `unrolled` affects the generated code only. A `vector` loop is executed in lock step: all
+//     iterations of the first statement of the body, then all iterations of the second, and so on.
 //
 // Stages
 //   * Stages run in order. A stage reads parameters and results of earlier stages.
 //   * The value of a stage at a point of its axes is its expression. With a reduction, it is the reduction of the
 //     expression's values over the reduction axes, in row-major order, beginning with the identity.
+//   * A stage with a body runs it. The body stores to the stage's results only, each element of which is then defined
+//     unless an earlier stage has defined it. It may read what it has stored.
 #pragma once
 
 #include <cstdint>
@@ -216,6 +218,13 @@ bool structurally_equal(const Expr&, const Expr&);
 Expr symbol_var(const Symbol&);  // the one variable for the symbol's name
 bool is_symbol_var(const Var&);  // whether it is that of a symbol with its name
 
+// ---- statements
+
+struct StmtNode;
+using Stmt = std::shared_ptr<const StmtNode>;
+
+enum class LoopKind : uint8_t { serial, parallel, vector, unrolled };
+
 // ---- definitions
 
 // The statuses that kernels return. They have the numbers of dlcc_status in the runtime's header.
@@ -252,16 +261,22 @@ struct Requirement {
   Status status;
 };
 
-// One step of a definition: for each point of `axes`, results[k][origin + axes] = values[k], or the reduction of
-// values[k]. The stage writes a box of its results, whose extents are those of its axes. Several stages may write
-// disjoint boxes of one buffer, as in a concatenation.
+// One step of a definition, in one of two forms.
+//
+// An index expression: for each point of `axes`, results[k][origin + axes] = values[k], or the reduction of values[k].
+// The stage writes a box of its results, whose extents are those of its axes. Several stages may write disjoint boxes
+// of one buffer, as in a concatenation.
+//
+// A body of statements, for what is no function of the index: scatter, sort, prefix sum, compaction. The members other
+// than `results` are empty. The body may change results that earlier stages have defined.
 struct Stage {
-  std::vector<Buffer> results;  // of equal rank; several for a tuple reduction
+  std::vector<Buffer> results;  // of equal rank, unless the stage has a body; several for a tuple reduction
   std::vector<Axis> axes;       // one per dimension of the results
   std::vector<Dim> origin;      // the first index of the box, one per axis; empty: all zero
   std::optional<Reduction> reduction;
   std::vector<Expr> values;               // one per result
   std::vector<Requirement> requirements;  // checked at each point of `axes` before its value is computed
+  Stmt body = nullptr;                    // null: an index expression
 };
 
 struct TensorFunction {
@@ -273,11 +288,6 @@ struct TensorFunction {
 };
 
 // ---- kernels
-
-struct StmtNode;
-using Stmt = std::shared_ptr<const StmtNode>;
-
-enum class LoopKind : uint8_t { serial, parallel, vector, unrolled };
 
 struct For {
   Var var;

@@ -121,6 +121,13 @@ Stage Parser::stage() {
   } else {
     target();
   }
+  if (accept("=")) {
+    Token where = peek();
+    expect("{");
+    s.body = block();
+    if (!s.body) report(where, DiagnosticId::syntax_error, "the body of a stage is empty");
+    return s;
+  }
   expect("[");
   s.axes = axes(&s.origin);
   expect("]");

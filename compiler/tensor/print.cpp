@@ -108,6 +108,12 @@ void Printer::stage(const Stage& s) {
   for (const Buffer& b : s.results) target += (target.empty() ? "" : ", ") + of(b);
   if (s.results.size() != 1) target = "(" + target + ")";
   Mark m = mark();
+  if (s.body) {
+    line(1, target + " = {");
+    block(s.body, 2);
+    line(1, "}");
+    return release(m);
+  }
   std::string box;
   for (size_t d = 0; d < s.axes.size(); ++d) {
     box += fmt::format("{}{} < {}", d ? ", " : "", of(s.axes[d].var), dim(s.axes[d].extent));

@@ -12,7 +12,9 @@
 //   * A stage reads parameters and results of earlier stages only.
 //   * A reduction has, for each value, a left variable, a right variable, a combined value and an identity, all of the
 //     value's type. The combined values depend on these variables only.
-//   * Each element of each result is written (checked for static shapes).
+//   * Each element of each result is written (checked for static shapes; a stage with a body writes all that is left).
+//   * A stage with a body has nothing else but results. The body follows the rules of kernels. It stores to these
+//     results only, and reads them, parameters and results of earlier stages.
 // Kernels
 //   * Parameters are global: inputs, then outputs, then scratch. Inputs are not written; each output is.
 //   * The symbols in the shapes of parameters are scalar parameters.
@@ -72,6 +74,7 @@ class Verifier {
   }
 
   void stage(const Stage&);
+  void body(const Stage&);
   void reduction(const Stage&);
   void coverage(const TensorFunction&);
 
@@ -144,6 +147,7 @@ void Verifier::function(const TensorFunction& f) {
 
 void Verifier::stage(const Stage& s) {
   if (s.results.empty()) return fail("a stage without result");
+  if (s.body) return body(s);
   const std::string& name = s.results[0]->name;
   expect(s.values.size() == s.results.size(), "{} has {} values for {} results", name, s.values.size(),
          s.results.size());
@@ -172,6 +176,17 @@ void Verifier::stage(const Stage& s) {
       typed_root(s.values[k], s.results[k]->type, "a stage's value");
   }
   for (const Axis& a : s.axes) unbind(a.var);
+}
+
+void Verifier::body(const Stage& s) {
+  const std::string& name = s.results[0]->name;
+  expect(s.axes.empty() && s.origin.empty() && s.values.empty() && s.requirements.empty() && !s.reduction,
+         "the stage of {} has a body and an index expression", name);
+  for (const Buffer& b : s.results) buffer(b), symbols_of(b->shape);
+  access_.clear();
+  for (const Buffer& b : readable_) access_[b] = Access::read;
+  for (const Buffer& b : s.results) access_[b] = Access::write, readable_.insert(b);
+  stmt(s.body);
 }
 
 void Verifier::reduction(const Stage& s) {
@@ -207,8 +222,13 @@ void Verifier::coverage(const TensorFunction& f) {
     Shape begin, extent;
   };
   std::map<Buffer, std::vector<Box>> boxes;
+  std::set<Buffer> by_statements;
   for (const Stage& s : f.stages)
     for (const Buffer& b : s.results) {
+      if (s.body) {
+        by_statements.insert(b);
+        continue;
+      }
       Box box{s.origin, {}};
       for (const Axis& a : s.axes) box.extent.push_back(a.extent);
       box.begin.resize(s.axes.size());
@@ -231,7 +251,8 @@ void Verifier::coverage(const TensorFunction& f) {
         points = points + product(list[i].extent);
         for (size_t j = 0; j < i; ++j) expect(apart(list[i], list[j]), "two stages write the same part of {}", b->name);
       }
-      bool whole = !is_static(b->shape) || !points.is_constant() || points == product(b->shape);
+      bool whole =
+          by_statements.contains(b) || !is_static(b->shape) || !points.is_constant() || points == product(b->shape);
       expect(!results.erase(b) || whole, "a part of the result {} is not written", b->name);
     }
   for (const Buffer& b : f.results) expect(!results.count(b), "the result {} is not written", b->name);

@@ -256,11 +256,13 @@ Free free_in(const Stmt& statement) {
   return result;
 }
 
-bool can_fail(const Kernel& kernel) {
-  bool result = false;
-  for_each_stmt(kernel.body, [&](const Stmt& s) { result |= as<Require>(s) != nullptr; });
-  return result;
+bool can_fail(const Stmt& root) {
+  bool found = false;
+  if (root) for_each_stmt(root, [&](const Stmt& s) { found |= as<Require>(s) != nullptr; });
+  return found;
 }
+
+bool can_fail(const Kernel& kernel) { return can_fail(kernel.body); }
 
 Expr rewrite(const Expr& e, const std::function<Expr(const Expr&)>& f) { return ExprRewriter(f)(e); }
 
@@ -307,6 +309,14 @@ Stmt rewrite_accesses(const Stmt& root, const MapAccess& map) {
 void rewrite_stage(Stage& stage, const std::function<Expr(const Expr&)>& f) {
   for (Expr& v : stage.values) v = rewrite(v, f);
   for (Requirement& r : stage.requirements) r.condition = rewrite(r.condition, f);
+  const auto on_root = [&](const Expr& e) { return rewrite(e, f); };
+  if (stage.body) stage.body = rewrite(stage.body, on_root);
+}
+
+void for_each_root_expr(const Stage& stage, const std::function<void(const Expr&)>& visit) {
+  for (const Expr& v : stage.values) visit(v);
+  for (const Requirement& r : stage.requirements) visit(r.condition);
+  if (stage.body) for_each_root_expr(stage.body, visit);
 }
 
 namespace {

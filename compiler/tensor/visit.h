@@ -15,6 +15,9 @@ void for_each_expr(const Expr&, const std::function<void(const Expr&)>& visit);
 // Calls `visit` on every top-level expression of a statement, its nested statements included (not on sub-expressions).
 void for_each_root_expr(const Stmt&, const std::function<void(const Expr&)>& visit);
 
+// The same for the values, requirements and body of a stage.
+void for_each_root_expr(const Stage&, const std::function<void(const Expr&)>& visit);
+
 // Calls `visit` on the statement and its nested statements, outermost first.
 void for_each_stmt(const Stmt&, const std::function<void(const Stmt&)>& visit);
 
@@ -29,7 +32,8 @@ struct Free {
 };
 Free free_in(const Stmt&);
 
-bool can_fail(const Kernel&);  // contains a Require
+bool can_fail(const Stmt&);  // contains a Require; a null statement does not
+bool can_fail(const Kernel&);
 
 // Calls `visit` on the direct sub-expressions of a node.
 template <class Visit>
@@ -73,7 +77,7 @@ using Substitution = std::map<Var, Expr>;
 Expr substitute(const Expr&, const Substitution&);
 Stmt substitute(const Stmt&, const Substitution&);
 
-// Rewrites all expressions of a stage: its values and requirements.
+// Rewrites all expressions of a stage: its values and requirements, and those of its body.
 void rewrite_stage(Stage&, const std::function<Expr(const Expr&)>& rewrite);
 
 // A copy of the statement in which every loop, let and allocation binds a fresh variable or buffer. A schedule that

@@ -93,6 +93,8 @@ class Sizes {
       if (Call* call = std::get_if<Call>(&b.op))
         for (auto& [key, value] : call->attrs) apply(value);
       if (MatchCast* cast = std::get_if<MatchCast>(&b.op)) apply(cast->type);
+      if (DefineSizes* sizes = std::get_if<DefineSizes>(&b.op))
+        for (Dim& d : sizes->most) d = d.substitute(sizes_);
       if (Match* match = std::get_if<Match>(&b.op))
         for (Clause& c : match->clauses) apply(c.pattern);
       if (MakeFunction* closure = std::get_if<MakeFunction>(&b.op))

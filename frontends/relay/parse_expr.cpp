@@ -354,6 +354,7 @@ Parser::Value Parser::primary_word(const Token& t) {
   if (t.word("meta")) return meta_constant(where);
   if (t.word("call_tensor")) return call_tensor(where);
   if (t.word("match_cast")) return match_cast(where);
+  if (t.word("define_sizes")) return define_sizes(where);
   return named(t);
 }
 
@@ -438,6 +439,31 @@ Parser::Value Parser::match_cast(const SourceLocation& where) {
   Type to = type();
   expect(")", "the type");
   return {Operation(MatchCast{std::move(value), std::move(to)}), where};
+}
+
+// define_sizes(%v, (n, m), (64, 2 * k))
+Parser::Value Parser::define_sizes(const SourceLocation& where) {
+  DefineSizes op;
+  if (!expect("(", "define_sizes")) return {nothing(), where};
+  op.value = atom_expr();
+  expect(",", "the value");
+  auto dims = [&](auto&& each) {
+    expect("(", "define_sizes");
+    list(")", each);
+  };
+  dims([&] {
+    const SourceLocation at = location();
+    const Dim d = dim();
+    const std::vector<Symbol> symbols = d.symbols();
+    if (symbols.size() == 1 && d == Dim::symbol(symbols[0]))
+      op.symbols.push_back(symbols[0]);
+    else
+      report(DiagnosticId::syntax_error, at, fmt::format("expected a symbol, found {}", d.str()));
+  });
+  expect(",", "the symbols");
+  dims([&] { op.most.push_back(dim()); });
+  expect(")", "the bounds");
+  return {Operation(std::move(op)), where};
 }
 
 Parser::Value Parser::meta_constant(const SourceLocation& where) {

@@ -80,6 +80,7 @@ class Parser {
   Value parenthesised(const SourceLocation&);
   Value call_tensor(const SourceLocation&);
   Value match_cast(const SourceLocation&);
+  Value define_sizes(const SourceLocation&);
   Value meta_constant(const SourceLocation&);
   bool at_attributes();
 

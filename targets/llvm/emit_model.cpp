@@ -1,6 +1,9 @@
 #include "targets/llvm/emit_model.h"
 
+#include <algorithm>
+
 #include "dlcc/weights_file.h"
+#include "lower/largest_size.h"
 #include "targets/llvm/cpu_check.h"
 #include "targets/llvm/debug_info.h"
 #include "targets/llvm/emit_description.h"
@@ -112,7 +115,7 @@ class EntryEmitter {
       for (size_t i = 0; i < tensors.size(); ++i) {
         Value* slot = b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), pointers, i);
         Value* tensor = b_.CreateLoad(b_.getPtrTy(), slot);
-        note(tensor_null, b_.CreateAnd(b_.CreateIsNull(tensor), is_positive(product(tensors[i].shape))));
+        note(tensor_null, b_.CreateAnd(b_.CreateIsNull(tensor), is_positive(largest(product(tensors[i].shape)))));
         note(misaligned, is_misaligned(tensor, std::max(bits(tensors[i].type) / 8, 1)));
       }
     };
@@ -125,7 +128,7 @@ class EntryEmitter {
     }
     check(run, misaligned, Status::arena_misaligned);
     if (interface.weights_file) check_weights(run, *interface.weights_file);
-    if (is_dynamic())
+    if (is_dynamic() && !data_decide_shapes())
       if_not_null(run, load_slot(outputs, interface.outputs.size()), [&](Value* shapes) { store_shapes(shapes); });
   }
 
@@ -135,10 +138,19 @@ class EntryEmitter {
     return b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), pointers, index));
   }
 
+  Dim largest(const Dim& d) const { return lower::largest_size(parts_.program, d); }
+
+  bool data_decide_shapes() const {
+    return std::ranges::any_of(parts_.interface.outputs, [&](const emit::TensorInterface& t) {
+      return std::ranges::any_of(t.shape, [&](const Dim& d) { return !(largest(d) == d); });
+    });
+  }
+
   // Calls P_sizes with the caller's numbers, and returns its status if it fails. `inputs` is the first argument.
   void find_sizes(llvm::Function* function) {
-    Value* given = load_slot(function->getArg(0), parts_.interface.inputs.size());
-    check(function, b_.CreateIsNull(given), Status::null_argument);
+    Value* given = null();
+    if (!parts_.program.dims.empty()) given = load_slot(function->getArg(0), parts_.interface.inputs.size());
+    if (!parts_.program.dims.empty()) check(function, b_.CreateIsNull(given), Status::null_argument);
     sizes_ = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), array_.count()));
     Value* status = b_.CreateCall(sizes_function_, {given, sizes_});
     check(function, b_.CreateICmpNE(status, b_.getInt32(0)), status);
@@ -171,12 +183,25 @@ class EntryEmitter {
     b_.SetInsertPoint(after);
   }
 
-  // Stores all axes of all outputs, in order.
-  void store_shapes(Value* shapes) {
+  // Stores all axes of all outputs, in order. Those that data decide are at their largest before the run.
+  enum class When : uint8_t { before_run, after_run };
+  void store_shapes(Value* shapes, When when = When::before_run) {
     size_t position = 0;
     for (const emit::TensorInterface& t : parts_.interface.outputs)
       for (const Dim& d : t.shape)
-        b_.CreateStore(value_of(d), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), shapes, position++));
+        b_.CreateStore(value_of(when == When::before_run ? largest(d) : d),
+                       b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), shapes, position++));
+  }
+
+  // After a run that returned `status`.
+  void store_actual_shapes(llvm::Function* run, Value* status) {
+    Value* shapes = load_slot(run->getArg(1), parts_.interface.outputs.size());
+    Value* wanted = b_.CreateSelect(b_.CreateICmpEQ(status, b_.getInt32(0)), shapes, null());
+    if_not_null(run, wanted, [&](Value* room) {
+      for (size_t k = 0; k < parts_.program.data_sizes.size(); ++k)
+        symbols_[lower::scalar_of(parts_.program.data_sizes[k].symbol)] = array_.load(b_, sizes_, array_.data_size(k));
+      store_shapes(room, When::after_run);
+    });
   }
 
   // dlcc_status P_plan(const P_inputs *, P_shapes *, uint64_t *arena_bytes)
@@ -224,7 +249,9 @@ class EntryEmitter {
     auto call = [&](llvm::Function* run_function) {
       std::vector<Value*> arguments = {run->getArg(0), run->getArg(1), run->getArg(2), run->getArg(4)};
       if (is_dynamic()) arguments.push_back(sizes_);
-      b_.CreateRet(b_.CreateCall(run_function, arguments));
+      Value* status = b_.CreateCall(run_function, arguments);
+      if (is_dynamic() && data_decide_shapes()) store_actual_shapes(run, status);
+      b_.CreateRet(status);
     };
     if (!choice) return call(run_functions.front());
     Value* level = b_.CreateCall(choice);

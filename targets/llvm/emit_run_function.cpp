@@ -1,5 +1,7 @@
 #include "targets/llvm/emit_run_function.h"
 
+#include <algorithm>
+
 #include "targets/llvm/debug_info.h"
 #include "targets/llvm/emit_kernel.h"
 #include "targets/llvm/emit_sizes.h"
@@ -51,7 +53,7 @@ class RunFunctionEmitter {
   }
 
  private:
-  bool is_dynamic() const { return !parts_.program.dims.empty(); }
+  bool is_dynamic() const { return parts_.interface.is_dynamic(); }
   Value* load_size(size_t position) { return sizes_.load(b_, function_->getArg(4), position); }
 
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(module_.getContext(), name, function_); }
@@ -106,7 +108,10 @@ class RunFunctionEmitter {
                                          scalar(tensor::Expr(bytes)));
                      },
                      [&](const lower::Compute& x) { scalars_[x.result] = scalar(x.value); },
-                     [&](const lower::Read& x) { scalars_[x.result] = load_element(x.from, x.element); },
+                     [&](const lower::Read& x) {
+                       scalars_[x.result] = load_element(x.from, x.element);
+                       keep_data_size(x.result);
+                     },
                      [&](const lower::Write& x) { store_element(x.to, x.element, scalar(x.value)); },
                      [&](const lower::Require& x) {
                        fail_unless(scalar(x.condition), b_.getInt32(static_cast<uint32_t>(x.status)));
@@ -116,6 +121,15 @@ class RunFunctionEmitter {
                  },
                  step);
     }
+  }
+
+  // The shapes of outputs may need the size after the run.
+  void keep_data_size(const tensor::Var& scalar) {
+    const auto& sizes = parts_.program.data_sizes;
+    auto size = std::ranges::find_if(sizes, [&](const auto& d) { return lower::scalar_of(d.symbol) == scalar; });
+    if (is_dynamic() && size != sizes.end())
+      sizes_.store(b_, scalars_.at(scalar), function_->getArg(4),
+                   sizes_.data_size(static_cast<size_t>(size - sizes.begin())));
   }
 
   void emit_invoke(const lower::Invoke& x) {

@@ -20,6 +20,10 @@ Value* SizesArray::load(llvm::IRBuilder<>& b, Value* array, size_t position) con
   return b.CreateLoad(b.getInt64Ty(), element(b, array, position));
 }
 
+void SizesArray::store(llvm::IRBuilder<>& b, Value* size, Value* array, size_t position) const {
+  b.CreateStore(size, element(b, array, position));
+}
+
 llvm::Function* emit_sizes_function(llvm::Module& module, const ModelParts& parts, const llvm::MCSubtargetInfo& cpu,
                                     DebugInfo* debug) {
   llvm::IRBuilder<> b(module.getContext());
@@ -52,9 +56,7 @@ llvm::Function* emit_sizes_function(llvm::Module& module, const ModelParts& part
     b.CreateRet(b.getInt32(static_cast<uint32_t>(require.status)));
     b.SetInsertPoint(good);
   }
-  auto keep = [&](const tensor::Expr& e, size_t position) {
-    b.CreateStore(scalar(e), element(b, function->getArg(1), position));
-  };
+  auto keep = [&](const tensor::Expr& e, size_t position) { array.store(b, scalar(e), function->getArg(1), position); };
   for (size_t k = 0; k < sizes.symbols.size(); ++k) keep(sizes.symbols[k], array.symbol(k));
   for (size_t k = 0; k < sizes.blocks.size(); ++k) keep(sizes.blocks[k], array.block(k));
   keep(sizes.arena_bytes, array.arena_bytes());

@@ -136,6 +136,7 @@ class LayoutAssigner {
 
   // Follows dimension d of a parameter through the stages to an axis of the result of equal extent, or -1.
   static int carried_axis(const TensorFunction& f, const tensor::Buffer& param, int d) {
+    if (tensor::has_body(f)) return -1;
     std::map<tensor::Buffer, int> carried = {{param, d}};
     for (const tensor::Stage& stage : f.stages)
       for (const auto& [buffer, dim] : std::map(carried)) {

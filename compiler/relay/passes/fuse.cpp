@@ -135,8 +135,13 @@ class BlockFuser {
         const OperatorRef* ref = std::get_if<OperatorRef>(&call->callee);
         auto args = ref ? tensor_args(*call, *ref->op) : std::nullopt;
         if (!args) continue;
+        TensorFunction f = ref->op->compute(call->attrs, operand_types(module_, *args));
+        if (f.results.size() > 1 && tensor::has_body(f)) {
+          call_whole(b, *ref->op, std::move(f), *args);
+          continue;
+        }
         if (as<TupleType>(binding.var->type)) tuple_calls[binding.var->id] = call;
-        add_node(b, ref->op->compute(call->attrs, operand_types(module_, *args)), *args);
+        add_node(b, std::move(f), *args);
       }
       // One of several results: a node of the stages that compute it. The call itself is dead when all results are
       // nodes.
@@ -150,6 +155,14 @@ class BlockFuser {
         add_node(b, std::move(f), std::move(args));
       }
     }
+  }
+
+  // A body computes all its results at once: they are not nodes of their own.
+  void call_whole(size_t binding, const Operator& op, TensorFunction f, const std::vector<Atom>& args) {
+    f.name = names_.unused(op.name.substr(op.name.rfind('.') + 1));
+    block_.bindings[binding].op = CallTensor{f.name, args, {}};
+    const std::string name = f.name;
+    module_.tensor_functions.emplace(name, std::move(f));
   }
 
   // ---- edges

@@ -33,6 +33,7 @@ class Binder {
     auto expr = [&](Expr& e) { e = rewrite_accesses(substitute(e, numbers_), accesses()); };
     for (Expr& v : stage.values) expr(v);
     for (Requirement& r : stage.requirements) expr(r.condition);
+    if (stage.body) stage.body = rewrite_accesses(substitute(stage.body, numbers_), accesses());
   }
 
   MapAccess accesses() {

@@ -109,7 +109,7 @@ bool keeps_structure(const Stage& producer, const Stage& consumer) {
 }
 
 bool may_inline(const Stage& producer, const Stage& consumer, int readers) {
-  if (!keeps_structure(producer, consumer)) return false;
+  if (consumer.body || !keeps_structure(producer, consumer)) return false;
   if (!producer.requirements.empty() && (consumer.reduction || producer.axes.size() != consumer.axes.size() ||
                                          !reads_at_own_index(consumer, producer.results[0].get()) || readers > 1))
     return false;
@@ -143,15 +143,13 @@ static void remove_dead_stages(TensorFunction& f) {
   for (size_t k = f.stages.size(); k-- > 0;) {
     const Stage& stage = f.stages[k];
     bool used = std::ranges::any_of(stage.results, [&](const Buffer& b) { return std::ranges::count(live, b) > 0; });
-    if (!used && stage.requirements.empty()) {
+    if (!used && stage.requirements.empty() && !can_fail(stage.body)) {
       f.stages.erase(f.stages.begin() + static_cast<std::ptrdiff_t>(k));
       continue;
     }
-    auto mark = [&](const Expr& e) {
+    for_each_root_expr(stage, [&](const Expr& e) {
       for (const Load& l : loads_of(e)) live.push_back(l.buffer);
-    };
-    for (const Expr& v : stage.values) mark(v);
-    for (const Requirement& r : stage.requirements) mark(r.condition);
+    });
   }
 }
 
@@ -160,11 +158,14 @@ void inline_stages(TensorFunction& f) {
   auto is_result = [&](const Stage& s) {
     return std::ranges::any_of(s.results, [&](const Buffer& b) { return std::ranges::count(f.results, b) > 0; });
   };
+  auto is_written_once = [&](const Buffer& b) {
+    return std::ranges::count_if(f.stages, [&](const Stage& s) { return std::ranges::count(s.results, b) > 0; }) == 1;
+  };
   bool copied = false;  // a producer was inlined into several stages
   for (size_t k = 0; k < f.stages.size();) {
     Stage& producer = f.stages[k];
-    bool simple =
-        !producer.reduction && producer.results.size() == 1 && producer.origin.empty() && !is_result(producer);
+    bool simple = !producer.body && !producer.reduction && producer.results.size() == 1 && producer.origin.empty() &&
+                  !is_result(producer) && is_written_once(producer.results[0]);
     std::vector<Stage*> readers;
     if (simple)
       for (size_t r = k + 1; r < f.stages.size(); ++r)

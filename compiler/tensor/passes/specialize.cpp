@@ -10,12 +10,8 @@
 namespace dlcc::tensor {
 namespace {
 
-// Calls `visit` on the values and requirements of all stages.
 void for_each_root(const TensorFunction& f, const std::function<void(const Expr&)>& visit) {
-  for (const Stage& s : f.stages) {
-    for (const Expr& e : s.values) visit(e);
-    for (const Requirement& r : s.requirements) visit(r.condition);
-  }
+  for (const Stage& s : f.stages) for_each_root_expr(s, visit);
 }
 
 // Whether the expression depends on scalar parameters and symbols, and on nothing else.
@@ -104,7 +100,8 @@ std::optional<ScalarIndex> slice_parameter(TensorFunction& f, size_t param) {
 }
 
 std::optional<SliceUpdate> slice_update(const TensorFunction& f, size_t param) {
-  if (f.stages.size() != 1 || f.results.size() != 1 || f.stages[0].reduction || !f.stages[0].requirements.empty())
+  if (f.stages.size() != 1 || f.results.size() != 1 || f.stages[0].body || f.stages[0].reduction ||
+      !f.stages[0].requirements.empty())
     return std::nullopt;
   const Stage& stage = f.stages[0];
   const Buffer &data = f.params[param], &result = f.results[0];
@@ -134,7 +131,8 @@ std::optional<SliceUpdate> slice_update(const TensorFunction& f, size_t param) {
 std::optional<Expr> scalar_value(const TensorFunction& f) {
   if (f.stages.size() != 1 || f.results.size() != 1 || f.results[0]->rank() != 0) return std::nullopt;
   const Stage& stage = f.stages[0];
-  if (stage.reduction || !stage.requirements.empty() || !is_scalar(stage.values[0], f)) return std::nullopt;
+  if (stage.body || stage.reduction || !stage.requirements.empty() || !is_scalar(stage.values[0], f))
+    return std::nullopt;
   return stage.values[0];
 }
 

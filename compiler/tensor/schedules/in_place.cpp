@@ -10,8 +10,8 @@ std::vector<std::pair<int, int>> in_place_pairs(const ScheduleRequest& r, const 
   std::vector<std::pair<int, int>> pairs;
   const TensorFunction& f = r.function;
   const Stage& last = f.stages.back();
-  if (f.results[0] != last.results[0] || last.results.size() != 1 || f.results.size() != 1 || last.reduction ||
-      !last.origin.empty())
+  if (f.results[0] != last.results[0] || last.results.size() != 1 || f.results.size() != 1 || last.body ||
+      last.reduction || !last.origin.empty())
     return pairs;
   for (size_t k = 0; k < f.params.size(); ++k) {
     const Buffer& b = f.params[k];

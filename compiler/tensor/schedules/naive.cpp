@@ -76,6 +76,7 @@ Stmt reduce(const Stage& stage, const std::vector<Expr>& index) {
 }
 
 Stmt loop_nest(const Stage& stage) {
+  if (stage.body) return stage.body;
   std::vector<Expr> index;
   for (size_t d = 0; d < stage.axes.size(); ++d) {
     Expr e = stage.axes[d].var;

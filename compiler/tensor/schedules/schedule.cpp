@@ -15,6 +15,7 @@
 #include "tensor/schedules/loops.h"
 #include "tensor/schedules/outer_axes.h"
 #include "tensor/schedules/row_blocks.h"
+#include "tensor/schedules/statements.h"
 #include "tensor/schedules/symbolic_contraction.h"
 #include "tensor/schedules/window_reduction.h"
 #include "tensor/schedules/winograd.h"
@@ -51,8 +52,9 @@ Stmt schedule_stages(const TensorFunction& f, const std::map<size_t, WindowReduc
   std::vector<Stmt> body;
   for (size_t k = 0; k < f.stages.size(); ++k) {
     auto window = windows.find(k);
-    body.push_back(window == windows.end() ? schedule_stage(f.stages[k], layouts, machine)
-                                           : schedule_window_reduction(window->second, layouts, machine, threads));
+    body.push_back(window != windows.end() ? schedule_window_reduction(window->second, layouts, machine, threads)
+                   : f.stages[k].body      ? schedule_body(f.stages[k], machine)
+                                           : schedule_stage(f.stages[k], layouts, machine));
     if (in_registers(windows, k)) ++k;
   }
   return sequence(std::move(body));
@@ -118,7 +120,8 @@ Decision decide(const TensorFunction& f, std::map<Buffer, Layout>& layouts, cons
   Decision d;
   for (size_t k = 0; k < f.stages.size(); ++k)
     for (const Buffer& b : f.stages[k].results)
-      if (!std::ranges::count(f.results, b) && !in_registers(windows, k)) d.scratch.push_back(b);
+      if (!std::ranges::count(f.results, b) && !std::ranges::count(d.scratch, b) && !in_registers(windows, k))
+        d.scratch.push_back(b);
   d.body = [&f, windows, layouts, threads](const Machine& m, const TuningConfig&) {
     return schedule_stages(f, windows, layouts, m, threads);
   };
@@ -132,9 +135,11 @@ ScheduledFunction schedule(ScheduleRequest r) {
   if (auto of_slices = schedule_outer_axes(r)) return std::move(*of_slices);
   for (size_t k = 0; k < r.constant.size(); ++k)
     if (r.constant[k]) r.layouts[k] = {};
-  merge_axes(r.function, r.layouts);
   TensorFunction& f = r.function;
-  pad_constant_vectors(r, r.layouts);
+  if (!has_body(f)) {
+    merge_axes(f, r.layouts);
+    pad_constant_vectors(r, r.layouts);
+  }
   std::map<Buffer, Layout> layouts;
   for (size_t k = 0; k < f.params.size(); ++k) layouts[f.params[k]] = r.layouts[k];
   for (size_t k = 0; k < f.results.size(); ++k) layouts[f.results[k]] = r.layouts[f.params.size() + k];

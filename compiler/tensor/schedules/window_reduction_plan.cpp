@@ -59,7 +59,7 @@ class Planner {
 
  private:
   static bool is_plain(const Stage& s) {
-    return s.results.size() == 1 && s.origin.empty() && s.requirements.empty() &&
+    return !s.body && s.results.size() == 1 && s.origin.empty() && s.requirements.empty() &&
            std::ranges::none_of(s.axes, [](const Axis& a) { return a.extent == Dim(0); });
   }
 

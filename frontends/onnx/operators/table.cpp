@@ -70,6 +70,7 @@ const Table& operator_table() {
     add_loop(t);
     add_scan(t);
     add_recurrent(t);
+    add_scatter(t);
     return t;
   }();
   return table;

@@ -96,5 +96,6 @@ void add_control_flow(Table&);
 void add_loop(Table&);
 void add_scan(Table&);
 void add_recurrent(Table&);
+void add_scatter(Table&);
 
 }  // namespace dlcc::frontends::onnx

@@ -251,6 +251,8 @@ TEST_CASE("a view that begins at a scalar stands for all of its base") {
     b.program.body.steps = {index, b.call({in}, {out})};
     CHECK(check_storage(b.program, plan_storage(b.program)) == "");
     b.program.values[t].bytes = 3;
+    CHECK(check_storage(b.program, plan_storage(b.program)) == "");  // no step uses it
+    b.program.body.steps.push_back(b.call({}, {v}));
     refuses(b.program, "%3 extends beyond %2");
   }
   SUBCASE("a read needs the whole base") {

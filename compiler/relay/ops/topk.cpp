@@ -1,0 +1,141 @@
+// topk: the largest or smallest elements of an axis in sorted order, and their positions.
+#include "relay/op_support/shape_operands.h"
+#include "relay/op_support/sorting.h"
+
+namespace dlcc::relay::ops {
+
+namespace {
+
+// So many elements are kept sorted by insertion while the axis is read once: few elements are inserted. For more the
+// axis is sorted.
+constexpr int64_t most_by_insertion = 64;
+
+struct TopkAttrs {
+  std::vector<Dim> k = {1};
+  int64_t axis = -1;
+  bool is_ascend = false;
+  DType dtype = dtype::i32;
+};
+
+TypeResult type_of_topk(const TopkAttrs& a, const Operands& in) {
+  const int rank = static_cast<int>(in[0].shape.size());
+  if (auto e = first_of({check_type(in[0], "data", types::number), check_axis("axis", a.axis, rank)})) return *e;
+  if (a.dtype != dtype::i32 && a.dtype != dtype::i64)
+    return attribute_error(fmt::format("dtype must be \"int32\" or \"int64\", found \"{}\"", name(a.dtype)));
+  Checked<PartialList> k = list_value(in, 1, a.k, "k");
+  if (auto* e = std::get_if<TypeError>(&k)) return *e;
+  const PartialList& list = std::get<PartialList>(k);
+  if (list.size() != 1) return shape_error(fmt::format("k must be one number, found {}", list.size()));
+  if (!list[0])
+    return TypeError{DiagnosticId::dynamic_shape, "k is known only when the program runs",
+                     "sort the whole axis, and take a slice of the result"};
+  Shape shape = in[0].shape;
+  Dim& extent = shape[static_cast<size_t>(wrap_axis(a.axis, rank))];
+  if (provably_lt(*list[0], 0)) return shape_error(fmt::format("k is {}", list[0]->str()));
+  if (provably_lt(extent, *list[0]))
+    return shape_error(fmt::format("k is {}, the axis has {} elements", list[0]->str(), extent.str()));
+  extent = *list[0];
+  TypeResult positions = tensor_result(shape, a.dtype), values = tensor_result(shape, in[0].dtype);
+  if (std::get_if<TypeError>(&values)) return values;
+  return tuple_type({std::get<Type>(values), std::get<Type>(positions)});
+}
+
+// Indices of the data and of the results: those of the other axes around a position of the axis.
+using Place = std::function<std::vector<Expr>(Expr position)>;
+
+// Keeps the best elements so far sorted in the results.
+void insert_all(Statements& s, const Tensor& x, const Tensor& values, const Tensor& positions, const Place& place,
+                const Dim& n, const Expr& k, bool ascending) {
+  s.loop("j", Expr(n), [&](const Expr& j) {
+    const Expr value = s.let("value", x(place(j)));
+    const Expr last = s.let("last", min(j, k - Expr(1)));  // the last place that is free or may be freed
+    const Expr is_better = select(j < k, tensor::literal(dtype::boolean, int64_t{1}),
+                                  is_before(value, values(place(k - Expr(1))), ascending));
+    s.if_then(is_better, [&] {
+      const Tensor at = s.local("at", dtype::i64);
+      s.store(at, {}, last);
+      s.loop("t", last, [&](const Expr& t) {
+        const Expr from = s.let("from", last - Expr(1) - t);
+        s.if_then(is_before(value, values(place(from)), ascending), [&] {
+          s.store(values, place(from + Expr(1)), values(place(from)));
+          s.store(positions, place(from + Expr(1)), positions(place(from)));
+          s.store(at, {}, from);
+        });
+      });
+      const Expr free = s.let("free", scalar(at));
+      s.store(values, place(free), value);
+      s.store(positions, place(free), j);
+    });
+  });
+}
+
+TensorFunction define_topk(const TopkAttrs& a, const Operands& in, const Shape& shape) {
+  Definition d("topk");
+  Tensor x = d.input("data", in[0].dtype, in[0].shape);
+  const size_t axis = static_cast<size_t>(wrap_axis(a.axis, x.rank()));
+  const Dim &n = x.extent(static_cast<int>(axis)), &k = shape[axis];
+  Statements s;
+  if (!provably_le(k, n)) s.require(Expr(k) <= Expr(n), tensor::Status::shape_mismatch);
+  Tensor values = d.declare("values", x.type(), shape), positions = d.declare("indices", a.dtype, shape);
+  Shape rows = x.shape();
+  rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(axis));
+  std::vector<Tensor> written = {values, positions};
+  const bool sorts = k.constant().value_or(most_by_insertion + 1) > most_by_insertion;
+  Tensor order, scratch;
+  if (sorts) {
+    Shape of_all = rows;
+    of_all.push_back(n);
+    written.push_back(order = d.declare("order", dtype::i64, of_all));
+    written.push_back(scratch = d.declare("scratch", dtype::i64, of_all));
+  }
+  s.loops(
+      rows,
+      [&](Index row) {
+        const Place place = [row = std::vector<Expr>(row), axis](Expr position) {
+          std::vector<Expr> index = row;
+          index.insert(index.begin() + static_cast<std::ptrdiff_t>(axis), std::move(position));
+          return index;
+        };
+        if (!sorts) {
+          if (!(k == Dim(0))) insert_all(s, x, values, positions, place, n, Expr(k), a.is_ascend);
+          return;
+        }
+        const std::vector<Expr> own = row;
+        store_positions(s, order, own, n);
+        merge_sort(s, order, scratch, own, Expr(n), n,
+                   [&](const Expr& i, const Expr& j) { return is_before(x(place(i)), x(place(j)), a.is_ascend); });
+        s.loop("j", Expr(k), [&](const Expr& j) {
+          std::vector<Expr> at = own;
+          at.push_back(j);
+          const Expr from = s.let("from", order(at));
+          s.store(values, place(j), stored(x, place(from)));
+          s.store(positions, place(j), from);
+        });
+      },
+      tensor::LoopKind::parallel);
+  tensor::Stmt body = s.finish();
+  d.body(written, body ? body : tensor::make_stmt(tensor::Sequence{}));
+  d.mark_result(values);
+  d.mark_result(positions);
+  return d.finish();
+}
+
+}  // namespace
+
+void topk(OperatorTable& table) {
+  table.add<TopkAttrs>({
+      .name = "topk",
+      .summary = "the k largest elements of an axis in descending order, and their positions; of equal ones the first "
+                 "comes first, NaN counts as the largest",
+      .attributes = {{"k", &TopkAttrs::k, "the number of elements, as a list of one number"},
+                     {"axis", &TopkAttrs::axis, "the axis to select from"},
+                     {"is_ascend", &TopkAttrs::is_ascend, "the smallest in ascending order instead"},
+                     {"dtype", &TopkAttrs::dtype, "element type of the positions: int32 or int64"}},
+      .arguments = {"data"},
+      .values = {"k"},
+      .type = type_of_topk,
+      .compute_as = define_topk,
+  });
+}
+
+}  // namespace dlcc::relay::ops

@@ -1,0 +1,117 @@
+// Programs with sizes that data decide.
+#include <doctest/doctest.h>
+
+#include "lower/check_plan.h"
+#include "lower/evaluate.h"
+#include "lower/largest_size.h"
+#include "lower/verify.h"
+#include "lowering.h"
+#include "program_builder.h"
+
+using namespace dlcc;
+using namespace dlcc::lower;
+
+namespace {
+
+const Symbol n{"n", 1}, k{"k", 0};
+
+// A step defines k, which is at most 4 * n; a value of 2 * k bytes is written and copied to the output.
+ProgramBuilder counted() {
+  ProgramBuilder b;
+  b.program.dims = {{"n", n}};
+  b.program.data_sizes = {{k, Dim(4) * Dim::symbol(n)}};
+  auto resize = [&](ValueId v, const Dim& bytes) {
+    b.program.values[v].bytes = bytes;
+    b.program.values[v].shape = {bytes};
+  };
+  const ValueId in = b.input(8), kept = b.temporary(0), found = b.temporary(0), out = b.output(0);
+  b.program.values[in].type = dtype::i64;
+  b.program.values[in].shape = {1};
+  resize(kept, Dim(8) * Dim::symbol(n));
+  for (ValueId v : {found, out}) resize(v, Dim(2) * Dim::symbol(k));
+  auto call = [&](std::vector<ValueId> reads, std::vector<ValueId> writes) {
+    Invoke invoke = b.call(std::move(reads), std::move(writes));
+    tensor::Kernel& kernel = b.program.kernels[invoke.kernel].variants[0];
+    for (const Symbol& s : {k, n}) {
+      kernel.scalars.push_back(scalar_of(s));
+      invoke.scalars.push_back(tensor::symbol_var(s));
+    }
+    return invoke;
+  };
+  std::vector<Step>& steps = b.program.body.steps;
+  steps.push_back(Read{scalar_of(k), in});
+  steps.push_back(call({}, {kept}));
+  steps.push_back(call({}, {found}));
+  steps.push_back(call({kept, found}, {out}));
+  for (KernelVariants& variants : b.program.kernels)
+    for (tensor::Parameter& p : variants.variants[0].params)
+      if (&variants == &b.program.kernels[0]) p.buffer = tensor::make_buffer("p", dtype::u8, {Dim(8) * Dim::symbol(n)});
+  return b;
+}
+
+}  // namespace
+
+TEST_CASE("the largest value of a size") {
+  const Program p = counted().program;
+  const Dim largest = Dim(4) * Dim::symbol(n), data = Dim::symbol(k);
+  CHECK(largest_size(p, Dim(7)) == Dim(7));
+  CHECK(largest_size(p, Dim(2) * data + Dim::symbol(n)) == Dim(9) * Dim::symbol(n));
+  CHECK(largest_size(p, data * data) == largest * largest);
+  CHECK(largest_size(p, Dim::symbol(n) - data) == Dim::symbol(n));
+  CHECK(largest_size(p, floor_div(data + Dim(3), 4)) == floor_div(largest + Dim(3), 4));
+  CHECK(largest_size(p, floor_div(Dim(6), data)) == Dim(6));
+  CHECK(largest_size(p, floor_mod(data, 8)) == Dim(8));
+  CHECK(largest_size(p, max(data, Dim(6))) == max(largest, Dim(6)));
+  CHECK(with_largest_data_sizes(p, {{"n", 5}}).at("k") == 20);
+}
+
+TEST_CASE("memory is planned for the largest sizes") {
+  const Program program = counted().program;
+  Diagnostics d;
+  CHECK_MESSAGE(verify(program, d), d.str());
+  StoragePlan plan = plan_storage(program);
+  REQUIRE(plan.is_stacked());
+  CHECK(check_storage(program, plan) == "");
+  CHECK(lay_out_arena(program, plan, {{"n", 10}}).bytes >= 80 + 80);
+  for (StackedBlock& block : plan.blocks)
+    if (block.bytes == Dim(8) * Dim::symbol(n)) block.bytes = Dim(7) * Dim::symbol(n);
+  CHECK(check_storage(program, plan).find("its block") != std::string::npos);
+}
+
+TEST_CASE("data sizes are verified") {
+  ProgramBuilder b = counted();
+  b.program.data_sizes[0].most = Dim::symbol({"m"});
+  Diagnostics d;
+  CHECK(!verify(b.program, d));
+  CHECK(d.str().find("depends on m, which no input gives") != std::string::npos);
+  b = counted();
+  b.program.body.steps.erase(b.program.body.steps.begin());
+  Diagnostics undefined;
+  CHECK(!verify(b.program, undefined));
+  CHECK(undefined.str().find("uses the scalar k, which is not visible") != std::string::npos);
+}
+
+TEST_CASE("programs with data sizes compute what their modules do") {
+  // The positions, as a result and as what a further operator reads.
+  lowered(R"(def @main(%x: Tensor[(3, 4), float32]) -> Tensor[(?, 2), int64] {
+    let %found = argwhere(%x);
+    prefix(%found.0, %found.1)
+  })");
+  const Program rows = lowered(R"(def @main(%x: Tensor[(5, 8), float32], %c: Tensor[(5), bool]) {
+    let %found = argwhere(%c);
+    let %rows = prefix(%found.0, %found.1);
+    sum(take(%x, squeeze(%rows, axis=[1]), axis=0, mode="fast"), axis=[0])
+  })");
+  REQUIRE(rows.data_sizes.size() == 1);
+  CHECK(rows.data_sizes[0].most == Dim(5));
+  // Two calls of a function have sizes of their own.
+  const Program twice = lowered(R"(
+  def @positions(%c: Tensor[(5), bool]) -> Tensor[(?, 1), int64] {
+    let %found = argwhere(%c);
+    prefix(%found.0, %found.1)
+  }
+  def @main(%c: Tensor[(5), bool]) {
+    (@positions(%c), @positions(logical_not(%c)))
+  })");
+  CHECK(twice.data_sizes.size() == 2);
+}
