@@ -9,6 +9,7 @@
 namespace dlcc::lower {
 ParsedProgram ProgramParser::run() {
   while (accept("size")) size();
+  while (accept("data")) data_size();
   while (peek().kind == Token::Kind::shared) value();
   if (accept("arena")) arena();
   while (accept("block")) block();
@@ -91,6 +92,24 @@ void ProgramParser::size() {
   bind(where, d.symbol.name, {scalar_of(d.symbol), nullptr});
   symbols_.emplace(d.symbol.name, d.symbol);
   program_.dims.push_back(std::move(d));
+}
+
+// data size _1 in [0, 4 * n]
+void ProgramParser::data_size() {
+  expect("size");
+  const Token where = peek();
+  DataSize d{.symbol = {.name = identifier()}, .most = {}};
+  if (symbols_.contains(d.symbol.name))
+    report(where, DiagnosticId::duplicate_definition, fmt::format("there are two sizes {}", d.symbol.name));
+  expect("in");
+  expect("[");
+  number_in(0, 0);
+  expect(",");
+  d.most = dim();
+  if (d.most.is_overflow()) fail(where, "expected a bound that fits 64 bits");
+  expect("]");
+  symbols_.emplace(d.symbol.name, d.symbol);
+  program_.data_sizes.push_back(std::move(d));
 }
 
 Storage ProgramParser::storage() {

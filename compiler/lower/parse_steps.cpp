@@ -95,6 +95,8 @@ Var ProgramParser::declaration_of_scalar() {
   const std::string name = identifier();
   expect(":");
   Var v = tensor::make_var(name, type());
+  for (const DataSize& d : program_.data_sizes)
+    if (d.symbol.name == name && v->type == dtype::i64) v = scalar_of(d.symbol);
   bind(where, name, {v, nullptr});
   return v;
 }

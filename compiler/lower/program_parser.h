@@ -35,6 +35,7 @@ class ProgramParser : tensor::Parser {
 
   // ---- sizes, values and the plan
   void size();
+  void data_size();
   Storage storage();
   void value();
   void view(Value&);

@@ -58,8 +58,7 @@ class Printer {
 
   void print_program() {
     for (const InputDim& d : program_.dims) size(d);
-    for (const DataSize& d : program_.data_sizes)
-      text_ += fmt::format("size {} in [0, {}], of data\n", names_.of(scalar_of(d.symbol)), d.most.str());
+    for (const DataSize& d : program_.data_sizes) size(d);
     for (size_t v = 0; v < program_.values.size(); ++v) value(v);
     if (plan_) arena();
     for (const Dim& d : program_.checked_sizes) line(0, fmt::format("check 0 <= {} <= 2^40", dim(d)));
@@ -103,14 +102,25 @@ class Printer {
 
   // size h_by_32 in [1, 32], times 32, typically 224  # 'h'
   void size(const InputDim& d) {
-    const std::string symbol = names_.of(scalar_of(d.symbol));
-    if (symbol != d.symbol.name) renamed_.emplace(d.symbol.name, Dim::symbol({symbol, d.symbol.low, d.symbol.high}));
+    const std::string symbol = name_of(d.symbol);
     text_ += fmt::format("size {} in [{}, {}]", symbol, d.symbol.low,
                          d.is_bounded() ? std::to_string(d.symbol.high) : "unbounded");
     if (d.multiple != 1) text_ += fmt::format(", times {}", d.multiple);
     if (d.typical != 0) text_ += fmt::format(", typically {}", d.typical);
     if (d.name != symbol) text_ += note("'" + d.name + "'");
     text_ += '\n';
+  }
+
+  // data size _1 in [0, 4 * n]
+  void size(const DataSize& d) {
+    const std::string symbol = name_of(d.symbol);
+    line(0, fmt::format("data size {} in [0, {}]", symbol, dim(d.most)));
+  }
+
+  std::string name_of(const Symbol& s) {
+    const std::string name = names_.of(scalar_of(s));
+    if (name != s.name) renamed_.emplace(s.name, Dim::symbol({name, s.low, s.high}));
+    return name;
   }
 
   // A dim with its symbols under their names in this text.
