@@ -280,7 +280,7 @@ class Verifier {
     buffers.insert(buffers.end(), f.results.begin(), f.results.end());
     for (size_t i = 0; i < std::min(buffers.size(), call.layouts.size()); ++i)
       for (const tensor::Layout::Part& p : call.layouts[i].parts)
-        if (p.axis < 0 || p.axis >= buffers[i]->rank() || p.divisor < 1 || !provably_le(1, p.extent))
+        if (p.axis < 0 || p.axis >= buffers[i]->rank() || p.divisor < 1 || provably_lt(p.extent, 1))
           fail(b.location,
                fmt::format("layout {} does not fit {} dimensions", tensor::str(call.layouts[i]), buffers[i]->rank()));
     std::vector<Type> results;
