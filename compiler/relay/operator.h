@@ -67,14 +67,6 @@ struct Field {
 
 struct NoAttrs {};
 
-// The sizes of a call's result that data decide (a shape function in Shen et al., "Nimble: Efficiently Compiling
-// Dynamic Neural Networks for Model Inference", MLSys 2021).
-struct DataSizes {
-  tensor::TensorFunction function;  // of the call's operands: an int64 vector, one element for each "?" of the type
-  std::vector<Dim> most;            // the largest value of each element
-  bool are_elements = false;        // the sizes are the elements of the only operand behind the arguments
-};
-
 template <class A>
 struct OperatorSpec {
   std::string name;
@@ -94,9 +86,11 @@ struct OperatorSpec {
   std::function<tensor::TensorFunction(const A&, const Operands&, const Shape& result)> compute_as = {};
   // Sizes that must be at least 1 in every run, such as the number of windows along an axis.
   std::function<std::vector<Dim>(const A&, const Operands&)> positive_sizes = {};
-  // For sizes of the result that data decide: their definition, from which the sizes are computed before the result.
-  // Null: a result of such sizes has no native code unless the model declares them.
-  std::function<DataSizes(const A&, const Operands&)> sizes = {};
+  // Of an operator whose sizes data may decide: the elements of the only operand behind the arguments are then the
+  // sizes
+  // "?" of the result, in order, and this gives the largest value of each. Null: a result of unknown sizes has native
+  // code only if the model declares them.
+  std::function<std::vector<Dim>(const A&, const Operands&)> largest_sizes = {};
   double tolerance = 0;  // accuracy class: largest relative error of float32 code against float64; 0 means correctly
                          // rounded apart from the order of sums
 };
@@ -116,7 +110,8 @@ struct Operator {
   bool variadic;
   double tolerance;
 
-  bool accepts(size_t operands) const {  // of an operator that is not variadic
+  std::string short_name() const { return name.substr(name.rfind('.') + 1); }  // "conv2d" of nn.conv2d
+  bool accepts(size_t operands) const {                                        // of an operator that is not variadic
     return operands == arguments.size() || operands == arguments.size() + values.size();
   }
   // The names of that many operands.
@@ -133,7 +128,7 @@ struct Operator {
   std::function<tensor::TensorFunction(const Attrs&, const Operands&, const Type& result)> compute_as;
   // Sizes that must be at least 1 in every run; null if there are none. `type` succeeded for the operands.
   std::function<std::vector<Dim>(const Attrs&, const Operands&)> positive_sizes;
-  std::function<DataSizes(const Attrs&, const Operands&)> sizes;  // null: see OperatorSpec::sizes
+  std::function<std::vector<Dim>(const Attrs&, const Operands&)> largest_sizes;  // null: see OperatorSpec
 };
 
 class OperatorTable {
@@ -219,8 +214,8 @@ void OperatorTable::add(OperatorSpec<A> spec) {
       return compute(attrs, in);
     };
   }
-  if (spec.sizes)
-    op.sizes = [read, given, sizes = spec.sizes](const Attrs& attrs, const Operands& in) {
+  if (spec.largest_sizes)
+    op.largest_sizes = [read, given, sizes = spec.largest_sizes](const Attrs& attrs, const Operands& in) {
       return sizes(read(attrs, given(in)), in);
     };
   add(std::move(op));

@@ -39,6 +39,8 @@ class Tensor {
   Expr operator()(Expr first, I... rest) const {
     return (*this)(std::vector<Expr>{first, Expr(rest)...});
   }
+  Expr operator()() const { return (*this)(std::vector<Expr>{}); }  // of rank 0
+
   // The element, or `otherwise` if the index is out of range (a predicated load).
   Expr at_or(const std::vector<Expr>& index, Expr otherwise) const;
 

@@ -9,7 +9,7 @@
 //       s.store(count, {}, count() + 1);
 //     });
 //   });
-//   d.body({positions}, s);
+//   d.body({positions}, s.finish());
 //
 // An expression that loads is evaluated where a statement uses it, after the stores before that statement: `let` keeps
 // a value. Names need not be unique.

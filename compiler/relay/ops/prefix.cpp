@@ -41,14 +41,6 @@ TensorFunction define_prefix(const PrefixAttrs&, const Operands& in, const Shape
   return d.finish();
 }
 
-DataSizes sizes_of_prefix(const PrefixAttrs&, const Operands& in) {
-  Definition d("sizes");
-  d.input("data", in[0].dtype, in[0].shape);
-  Tensor length = d.input("length", in[1].dtype, in[1].shape);
-  d.result("sizes", dtype::i64, {1}, [&](Index) { return integer_at(length, 0); });
-  return {d.finish(), {in[0].shape[0]}, true};
-}
-
 }  // namespace
 
 void prefix(OperatorTable& table) {
@@ -60,7 +52,7 @@ void prefix(OperatorTable& table) {
       .values = {"length"},
       .type = type_of_prefix,
       .compute_as = define_prefix,
-      .sizes = sizes_of_prefix,
+      .largest_sizes = [](const PrefixAttrs&, const Operands& in) { return std::vector<Dim>{in[0].shape[0]}; },
   });
 }
 

@@ -52,11 +52,7 @@ class Checker {
       operands.push_back(*as<TensorType>(type_of(module_, a)));
       if (!is_static(operands.back().shape)) return std::nullopt;
     }
-    tensor::TensorFunction f = o->op->compute_as(call.attrs, operands, type);
-    f.name = names_.unused(o->op->name.substr(o->op->name.rfind('.') + 1));
-    std::string name = f.name;
-    module_.tensor_functions.emplace(name, std::move(f));
-    return CallTensor{name, call.args, {}};
+    return names_.add(o->op->short_name(), o->op->compute_as(call.attrs, operands, type), call.args);
   }
 
   Module& module_;

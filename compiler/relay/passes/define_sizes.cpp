@@ -1,18 +1,16 @@
-// A call whose result has sizes that data decide becomes the computation of these sizes, the definition of symbols for
-// them, and a tensor function of a result with these symbols:
+// A call whose result has sizes that data decide becomes the definition of symbols for these sizes, and a call of a
+// tensor function whose result has them:
 //
-//   %r: Tensor[(?1, 2), f32] = prefix(%x, %n)          %n1 = call_tensor(@prefix_sizes, %n)
-//                                                      %d = define_sizes(%n1, (?1), (8))
-//                                                      %r = call_tensor(@prefix, %x, %n)
+//   %r: Tensor[(?1, 2), f32] = prefix(%x, %n)          %d = define_sizes(%n, (?1), (8))
+//                                                      %r = call_tensor(@prefix, %x)
 //
-// Operators say in OperatorSpec::sizes how such sizes are computed.
+// OperatorSpec::largest_sizes says for which operators, and gives the bounds.
 #include <set>
 
 #include "relay/call_type.h"
 #include "relay/operator.h"
 #include "relay/passes/passes.h"
 #include "relay/passes/replace.h"
-#include "tensor/analysis.h"
 
 namespace dlcc::relay {
 
@@ -44,7 +42,6 @@ class SizeDefiner {
         for (const Symbol& s : sizes->symbols) known_.insert(s.name);
       define(binding, out);
       see(binding.var->type);
-      if (const auto* tuple = std::get_if<MakeTuple>(&binding.op)) tuples_[binding.var->id] = tuple->fields;
       out.push_back(std::move(binding));
     }
     b.bindings = std::move(out);
@@ -69,71 +66,44 @@ class SizeDefiner {
     return symbols;
   }
 
-  std::optional<std::vector<Atom>> tensors(const Call& call, const Operator& op) const {
-    if (!op.variadic) return call.args;
-    const Var* tuple = std::get_if<Var>(&call.args[0]);
-    auto it = tuple ? tuples_.find((*tuple)->id) : tuples_.end();
-    return it == tuples_.end() ? std::nullopt : std::optional(it->second);
-  }
-
   void define(Binding& binding, std::vector<Binding>& out) {
     const Call* call = std::get_if<Call>(&binding.op);
     const OperatorRef* ref = call ? std::get_if<OperatorRef>(&call->callee) : nullptr;
-    if (!ref || !ref->op->sizes) return;
-    const auto args = tensors(*call, *ref->op);
-    if (!args) return;
+    if (!ref || !ref->op->largest_sizes) return;
     Operands operands;
-    for (const Atom& a : *args) operands.push_back(*as<TensorType>(type_of(module_, a)));
+    for (const Atom& a : call->args) operands.push_back(*as<TensorType>(type_of(module_, a)));
     const TypeResult given = ref->op->type(call->attrs, operands);
     const Type* type = std::get_if<Type>(&given);
     const std::vector<Symbol> symbols = type ? unknown_sizes(*type, binding.var->type) : std::vector<Symbol>();
     if (symbols.empty()) return;
-    DataSizes sizes = ref->op->sizes(call->attrs, operands);
-    const std::string stem = ref->op->name.substr(ref->op->name.rfind('.') + 1);
-    Atom values = args->back();
-    if (!sizes.are_elements || operands.back().dtype != dtype::i64) {
-      const auto count = static_cast<int64_t>(symbols.size());
-      const Var computed = module_.fresh(stem + "_sizes", tensor_type(Shape{Dim(count)}, dtype::i64));
-      out.push_back({computed, add(stem + "_sizes", std::move(sizes.function), *args), binding.location});
-      values = computed;
+    const std::vector<Dim> most = ref->op->largest_sizes(call->attrs, operands);
+    Atom sizes = call->args.back();
+    if (operands.back().dtype != dtype::i64) {
+      const Var wide = module_.fresh("sizes", tensor_type(operands.back().shape, dtype::i64));
+      out.push_back({wide, Call{OperatorRef{op("cast")}, {sizes}, {{"dtype", "int64"}}}, binding.location});
+      sizes = wide;
     }
-    out.push_back({module_.fresh("", tuple_type({})), DefineSizes{values, symbols, sizes.most}, binding.location});
-    binding.op = sizes.are_elements ? with_attributes(stem, *ref->op, *call, operands, symbols, sizes.most)
-                                    : add(stem, ref->op->compute_as(call->attrs, operands, binding.var->type), *args);
+    out.push_back({module_.fresh("", tuple_type({})), DefineSizes{sizes, symbols, most}, binding.location});
+    binding.op = with_attributes(*ref->op, *call, operands, symbols, most);
   }
 
   // The call whose sizes are an attribute instead of an operand.
-  CallTensor with_attributes(const std::string& stem, const Operator& op, const Call& call, Operands operands,
+  CallTensor with_attributes(const Operator& op, const Call& call, Operands operands,
                              const std::vector<Symbol>& symbols, const std::vector<Dim>& most) {
     auto elements = std::make_shared<tensor::SymbolicTensor>();
     elements->shape = {static_cast<int64_t>(symbols.size())};
     for (size_t k = 0; k < symbols.size(); ++k)
       elements->elements.emplace_back(Dim::symbol({symbols[k].name, 0, most[k].constant().value_or(symbols[k].high)}));
     operands.back().value = elements;
-    auto typed = std::get<TypedCall>(type_call(op, call.attrs, operands));
-    operands.erase(operands.begin() + static_cast<std::ptrdiff_t>(typed.operands), operands.end());
-    const std::vector<Atom> args(call.args.begin(), call.args.begin() + static_cast<std::ptrdiff_t>(typed.operands));
-    return add(stem, op.compute_as(typed.attrs, operands, typed.type), args);
-  }
-
-  // A call of a new tensor function with the operands that it reads.
-  CallTensor add(const std::string& stem, tensor::TensorFunction f, std::vector<Atom> args) {
-    f.name = names_.unused(stem);
-    for (size_t k = args.size(); k-- > 0;) {
-      const tensor::Buffer param = f.params[k];
-      if (std::ranges::any_of(f.stages, [&](const tensor::Stage& s) { return tensor::reads(s, param); })) continue;
-      f.params.erase(f.params.begin() + static_cast<std::ptrdiff_t>(k));
-      args.erase(args.begin() + static_cast<std::ptrdiff_t>(k));
-    }
-    CallTensor call{f.name, std::move(args), {}};
-    module_.tensor_functions.emplace(call.function, std::move(f));
-    return call;
+    const auto typed = std::get<TypedCall>(type_call(op, call.attrs, operands));
+    operands.pop_back();
+    return names_.add(op.short_name(), op.compute_as(typed.attrs, operands, typed.type),
+                      {call.args.begin(), call.args.end() - 1});
   }
 
   Module& module_;
   TensorFunctionNames names_;
-  std::set<std::string> known_;              // symbols that are defined before the current binding
-  std::map<int, std::vector<Atom>> tuples_;  // the fields of tuples, by variable
+  std::set<std::string> known_;  // symbols that are defined before the current binding
 };
 
 }  // namespace

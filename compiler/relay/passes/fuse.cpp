@@ -137,7 +137,8 @@ class BlockFuser {
         if (!args) continue;
         TensorFunction f = ref->op->compute(call->attrs, operand_types(module_, *args));
         if (f.results.size() > 1 && tensor::has_body(f)) {
-          call_whole(b, *ref->op, std::move(f), *args);
+          // A body computes all its results at once: they are not nodes of their own.
+          block_.bindings[b].op = names_.add(ref->op->short_name(), std::move(f), *args);
           continue;
         }
         if (as<TupleType>(binding.var->type)) tuple_calls[binding.var->id] = call;
@@ -155,14 +156,6 @@ class BlockFuser {
         add_node(b, std::move(f), std::move(args));
       }
     }
-  }
-
-  // A body computes all its results at once: they are not nodes of their own.
-  void call_whole(size_t binding, const Operator& op, TensorFunction f, const std::vector<Atom>& args) {
-    f.name = names_.unused(op.name.substr(op.name.rfind('.') + 1));
-    block_.bindings[binding].op = CallTensor{f.name, args, {}};
-    const std::string name = f.name;
-    module_.tensor_functions.emplace(name, std::move(f));
   }
 
   // ---- edges
@@ -401,10 +394,7 @@ class BlockFuser {
     for (size_t r = 0; r < parts.back().function.results.size(); ++r) results.push_back({last, static_cast<int>(r)});
     TensorFunction f = tensor::compose(name, std::move(params), std::move(parts), results);
     tensor::inline_stages(f);
-    f.name = names_.unused(f.name);
-    std::string callee = f.name;
-    module_.tensor_functions.emplace(callee, std::move(f));
-    return {callee, std::move(args), {}};
+    return names_.add(name, std::move(f), std::move(args));
   }
 
   // The source location of a group is that of its last member with the strongest pattern.

@@ -31,4 +31,11 @@ std::string TensorFunctionNames::unused(const std::string& stem) {
   }
 }
 
+CallTensor TensorFunctionNames::add(const std::string& stem, tensor::TensorFunction f, std::vector<Atom> args) {
+  f.name = unused(stem);
+  CallTensor call{f.name, std::move(args), {}};
+  module_.tensor_functions.emplace(call.function, std::move(f));
+  return call;
+}
+
 }  // namespace dlcc::relay

@@ -29,16 +29,18 @@ struct PassInfo {
 };
 std::span<const PassInfo> all_passes();
 
-// Names for new tensor functions, which a pass adds to the module and does not remove.
+// New tensor functions of a module, which a pass adds and does not remove.
 class TensorFunctionNames {
  public:
-  explicit TensorFunctionNames(const Module& module) : module_(module) {}
+  explicit TensorFunctionNames(Module& module) : module_(module) {}
 
   // `stem`, or `stem_K` with the smallest K >= 1 that no tensor function has in its name.
   std::string unused(const std::string& stem);
+  // Adds the function under such a name; the result calls it.
+  CallTensor add(const std::string& stem, tensor::TensorFunction, std::vector<Atom> args);
 
  private:
-  const Module& module_;
+  Module& module_;
   std::map<std::string, int> next_;  // by stem: the smallest K that may be unused; 0 is the stem itself
 };
 

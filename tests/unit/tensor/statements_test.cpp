@@ -123,7 +123,7 @@ TEST_CASE("Statements builds what the text says") {
     s.if_then(
         x(i) > literal(dtype::f32, 0.0),
         [&] {
-          Expr at = s.let("place", count(std::vector<Expr>{}));
+          Expr at = s.let("place", count());
           s.store(y, {at}, i);
           s.store(count, {}, at + 1);
         },
