@@ -55,7 +55,7 @@ class Parser {
   bool metadata();
   void check_globals();
 
-  // ---- functions, blocks, expressions (parse_expr.cpp)
+  // ---- functions, blocks, expressions (parse_expr.cpp, parse_operations.cpp)
   relay::Function function_rest();
   void parameter(relay::Function&);
   relay::Block braces();  // { expr } in a new scope
