@@ -1,7 +1,4 @@
 // Activation functions as operators.
-#include <cmath>
-#include <numbers>
-
 #include "frontends/onnx/operators/arithmetic.h"
 #include "frontends/onnx/operators/table.h"
 
@@ -127,19 +124,11 @@ Values convert_swiglu(Node& n) {
   })};
 }
 
-// x (1 + erf(x / sqrt(2))) / 2, or the approximation of the standard by tanh.
-Value gelu(Node& n, const Value& x) {
+Value gelu_of_attribute(Node& n, const Value& x) {
   const std::string approximate = n.text("approximate", "none");
   n.check(approximate == "none" || approximate == "tanh", DiagnosticId::bad_attribute,
           fmt::format("attribute 'approximate' is '{}'; it must be 'none' or 'tanh'", approximate));
-  Value gate;
-  if (approximate == "tanh") {
-    Value cube = multiply(n, x, multiply(n, x, x));
-    gate = n.call("tanh", {times(n, add(n, x, times(n, cube, 0.044715)), std::sqrt(2 / std::numbers::pi))});
-  } else {
-    gate = n.call("erf", {times(n, x, std::numbers::sqrt2 / 2)});
-  }
-  return multiply(n, times(n, x, 0.5), plus(n, gate, 1));
+  return approximate == "tanh" ? gelu_by_tanh(n, x) : gelu(n, x);
 }
 
 }  // namespace
@@ -148,7 +137,7 @@ void add_activation_functions(Table& table) {
   table.add({
       {"Celu", 12, "X", 1, 1, 1, function(celu), true},
       {"Elu", 1, "X", 1, 1, 1, function(elu_of), true},
-      {"Gelu", 20, "X", 1, 1, 1, function(gelu), true},
+      {"Gelu", 20, "X", 1, 1, 1, function(gelu_of_attribute), true},
       {"HardSigmoid", 1, "X", 1, 1, 1, convert_hard_sigmoid, true},
       {"HardSwish", 14, "X", 1, 1, 1, convert_hard_swish, true},
       {"LeakyRelu", 1, "X", 1, 1, 1, convert_leaky_relu, true},

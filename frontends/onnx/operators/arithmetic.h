@@ -13,7 +13,7 @@ Value subtract(Node&, const Value&, const Value&);
 Value multiply(Node&, const Value&, const Value&);
 Value divide(Node&, const Value&, const Value&);
 Value plus(Node&, const Value&, double offset);
-Value times(Node&, const Value&, double factor);
+Value times(Node&, const Value&, double factor);  // the value itself for 1
 
 // A formula over several operators, computed in float32 if the type is float16 or bfloat16: only its result is rounded.
 template <class Formula>
@@ -27,5 +27,8 @@ Value in_float32(Node& n, const Value& x, const Formula& formula) {
 Value elu(Node&, const Value& x, double alpha);
 // log(1 + e^x), without overflow.
 Value softplus(Node&, const Value& x);
+// x (1 + erf(x / sqrt(2))) / 2, and its approximation by tanh.
+Value gelu(Node&, const Value& x);
+Value gelu_by_tanh(Node&, const Value& x);
 
 }  // namespace dlcc::frontends::onnx

@@ -1,8 +1,8 @@
 // Operators of the domain com.microsoft that exporters and quantizers write: activations, products, quantised
 // operators.
-#include <cmath>
 #include <limits>
 
+#include "frontends/onnx/operators/arithmetic.h"
 #include "frontends/onnx/operators/quantization.h"
 #include "frontends/onnx/operators/table.h"
 #include "frontends/onnx/operators/windows.h"
@@ -10,33 +10,16 @@
 namespace dlcc::frontends::onnx {
 namespace {
 
-Value add(Node& n, const Value& a, const Value& b) { return n.call("add", {a, b}); }
-Value multiply(Node& n, const Value& a, const Value& b) { return n.call("multiply", {a, b}); }
-Value times(Node& n, const Value& x, double factor) {
-  return factor == 1 ? x : multiply(n, x, n.scalar(x.type.dtype, factor));
-}
-
 // ---- activations --------------------------------------------------------------------------------------------------
-
-// x * (1 + erf(x / sqrt 2)) / 2
-Value gelu(Node& n, const Value& x) {
-  Value root = n.call("erf", {times(n, x, std::sqrt(0.5))});
-  return multiply(n, times(n, x, 0.5), add(n, root, n.scalar(x.type.dtype, 1)));
-}
-
-// x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2, which is x * sigmoid(2 * ...)
-Value fast_gelu(Node& n, const Value& x) {
-  const double factor = 2 * std::sqrt(2 / std::acos(-1.0));
-  Value square = multiply(n, x, x);
-  Value inner = add(n, times(n, square, 0.044715 * factor), n.scalar(x.type.dtype, factor));
-  return multiply(n, x, n.call("sigmoid", {multiply(n, x, inner)}));
-}
 
 using Function = Value (*)(Node&, const Value&);
 
 // A function of the first input, to which the second one is added if there is one.
 Converter biased(Function function) {
-  return [function](Node& n) -> Values { return {function(n, n.has(1) ? add(n, n.in(0), n.in(1)) : n.in(0))}; };
+  return [function](Node& n) -> Values {
+    const Value x = n.has(1) ? add(n, n.in(0), n.in(1)) : n.in(0);
+    return {in_float32(n, x, [&](const Value& wide) { return function(n, wide); })};
+  };
 }
 
 Values convert_quick_gelu(Node& n) {
@@ -190,7 +173,7 @@ void add_microsoft(Table& table) {
   table.add({
       {"com.microsoft.Gelu", 1, "X", 1, 1, 1, biased(gelu), true},
       {"com.microsoft.BiasGelu", 1, "A B", 2, 2, 1, biased(gelu), true},
-      {"com.microsoft.FastGelu", 1, "X bias", 1, 2, 1, biased(fast_gelu), true},
+      {"com.microsoft.FastGelu", 1, "X bias", 1, 2, 1, biased(gelu_by_tanh), true},
       {"com.microsoft.QuickGelu", 1, "X", 1, 1, 1, convert_quick_gelu, true},
       {"com.microsoft.FusedMatMul", 1, "A B", 2, 2, 1, convert_fused_matmul},
       {"com.microsoft.FusedConv", 1, "X W B Z", 2, 4, 1, convert_fused_conv},

@@ -2,38 +2,17 @@
 #include <cmath>
 #include <limits>
 
+#include "frontends/onnx/operators/arithmetic.h"
 #include "frontends/onnx/operators/attention.h"
 #include "frontends/onnx/operators/lists.h"
 #include "frontends/onnx/operators/loop_function.h"
+#include "frontends/onnx/operators/statistics.h"
 #include "frontends/onnx/operators/table.h"
 
 namespace dlcc::frontends::onnx {
 namespace {
 
-Value add(Node& n, const Value& a, const Value& b) { return n.call("add", {a, b}); }
-Value multiply(Node& n, const Value& a, const Value& b) { return n.call("multiply", {a, b}); }
-
 // ---- normalization ------------------------------------------------------------------------------------------------
-
-Value wide(Node& n, const Value& x) { return x.type.dtype == dtype::f64 ? x : n.cast(x, dtype::f32); }
-
-Value mean_of(Node& n, const Value& x) {
-  return n.call("mean", {x}, {{"axis", relay::AttrList{-1}}, {"keepdims", true}});
-}
-
-// (x - mean) / sqrt(variance + epsilon) * gamma + beta along the last axis, in float32; without the mean if
-// `simplified`.
-Value normalized(Node& n, const Value& x, const Value& gamma, const std::optional<Value>& beta, double epsilon,
-                 bool simplified) {
-  Value y = wide(n, x);
-  if (!simplified) y = n.call("subtract", {y, mean_of(n, y)});
-  Value variance = mean_of(n, multiply(n, y, y));
-  if (variance.poisoned) return variance;
-  Value spread = n.call("sqrt", {add(n, variance, n.scalar(variance.type.dtype, epsilon))});
-  y = multiply(n, n.call("divide", {y, spread}), wide(n, gamma));
-  if (beta) y = add(n, y, wide(n, *beta));
-  return y.poisoned ? y : n.cast(y, x.type.dtype);
-}
 
 std::optional<Value> optional_input(Node& n, int k) { return n.has(k) ? std::optional(n.in(k)) : std::nullopt; }
 
@@ -48,7 +27,7 @@ Values convert_skip_layer_normalization(Node& n) {
   reject_statistics(n, 1, 2);
   Value sum = add(n, n.in(0), n.in(1));
   if (n.has(4)) sum = add(n, sum, n.in(4));
-  Value y = normalized(n, sum, n.in(2), optional_input(n, 3), n.number("epsilon", 1e-12f), false);
+  Value y = standardize(n, sum, {-1}, n.in(2), optional_input(n, 3), n.number("epsilon", 1e-12f));
   return {y, Value::poison(), Value::poison(), sum};
 }
 
@@ -56,7 +35,7 @@ Values convert_skip_simplified_layer_normalization(Node& n) {
   reject_statistics(n, 1, 2);
   Value sum = add(n, n.in(0), n.in(1));
   if (n.has(3)) sum = add(n, sum, n.in(3));
-  Value y = normalized(n, sum, n.in(2), std::nullopt, n.number("epsilon", 1e-5f), true);
+  Value y = standardize(n, sum, {-1}, n.in(2), std::nullopt, n.number("epsilon", 1e-5f), false);
   return {y, Value::poison(), Value::poison(), sum};
 }
 
@@ -80,7 +59,7 @@ Values convert_embed_layer_normalization(Node& n) {
     sum = add(n, sum, first);
   }
   if (n.has(segments) && n.has(segment_table)) sum = add(n, sum, rows(n.in(segment_table), n.in(segments)));
-  Value y = normalized(n, sum, n.in(gamma), n.in(beta), n.number("epsilon", 1e-12f), false);
+  Value y = standardize(n, sum, {-1}, n.in(gamma), n.in(beta), n.number("epsilon", 1e-12f));
   Value kept = n.has(mask) ? n.call("sum", {n.cast(n.in(mask), dtype::i32)}, {{"axis", relay::AttrList{1}}})
                            : n.call("full", {n.scalar(dtype::i32, 0)}, {{"shape", shape_attr({id.type.shape[0]})}});
   return {y, kept, sum};

@@ -1,4 +1,4 @@
-// Reductions over axes: ReduceSum, ReduceMean, ReduceL2, ..., ArgMax, ArgMin.
+// Reductions over axes: ReduceSum, ReduceMean, ReduceL2, ..., ArgMax, ArgMin; CumSum, CumProd.
 #include "frontends/onnx/operators/arithmetic.h"
 #include "frontends/onnx/operators/table.h"
 
@@ -77,6 +77,13 @@ Converter arg_reduction(const char* op) {
   };
 }
 
+Converter cumulative(const char* op) {
+  return [op](Node& n) -> Values {
+    return {n.call(op, {n.in(0), n.reshape(n.in(1), {})},
+                   {{"exclusive", n.flag("exclusive", false)}, {"reverse", n.flag("reverse", false)}})};
+  };
+}
+
 }  // namespace
 
 void add_reductions(Table& table) {
@@ -100,6 +107,8 @@ void add_reductions(Table& table) {
   table.add({
       {"ArgMax", 1, "data", 1, 1, 1, arg_reduction("argmax")},
       {"ArgMin", 1, "data", 1, 1, 1, arg_reduction("argmin")},
+      {"CumSum", 11, "x axis", 2, 2, 1, cumulative("cumsum")},
+      {"CumProd", 26, "x axis", 2, 2, 1, cumulative("cumprod")},
   });
 }
 

@@ -18,6 +18,13 @@ Moments moments_over(Node& n, const Value& x, const std::vector<int64_t>& axes) 
   return {mean, centered, mean_over(n, multiply(n, centered, centered), axes)};
 }
 
+Value standardize(Node& n, const Value& x, const std::vector<int64_t>& axes, const Value& scale,
+                  const std::optional<Value>& shift, double epsilon, bool center) {
+  relay::Attrs attrs = {{"axis", axes}, {"epsilon", epsilon}};
+  if (!center) attrs["center"] = false;
+  return n.call("nn.standardize", {x, scale, shift ? *shift : constant_like(n, x, 0)}, attrs);
+}
+
 Value along_channels(Node& n, const Value& list, int rank) {
   n.check(list.rank() == 1, DiagnosticId::shape_mismatch,
           fmt::format("{} must be a list, found {}", list.role, describe(list.type)));
@@ -35,13 +42,7 @@ std::vector<int64_t> axes_from(int64_t first, int rank) {
   return axes;
 }
 
-// Parameters have any float type; without a shift it is 0.
-Value standardize(Node& n, const Value& x, const std::vector<int64_t>& axes, const Value& scale,
-                  const std::optional<Value>& shift, bool center = true) {
-  relay::Attrs attrs = {{"axis", axes}, {"epsilon", n.number("epsilon", 1e-5f)}};
-  if (!center) attrs["center"] = false;
-  return n.call("nn.standardize", {x, scale, shift ? *shift : constant_like(n, x, 0)}, attrs);
-}
+double epsilon_of(Node& n) { return n.number("epsilon", 1e-5f); }
 
 // ---- over trailing axes -------------------------------------------------------------------------------------------
 
@@ -60,12 +61,12 @@ Values convert_layer_normalization(Node& n) {
   if (!axis) return {};
   const std::vector<int64_t> axes = axes_from(*axis, n.in(0).rank());
   const std::optional<Value> shift = n.has(2) ? std::optional(n.in(2)) : std::nullopt;
-  Values results = {standardize(n, n.in(0), axes, n.in(1), shift)};
+  Values results = {standardize(n, n.in(0), axes, n.in(1), shift, epsilon_of(n))};
   if (!n.wants(1) && !n.wants(2)) return results;
   const bool narrow = bits(n.in(0).type.dtype) == 16;
   const Moments m = moments_over(n, narrow ? n.cast(n.in(0), dtype::f32) : n.in(0), axes);
   results.push_back(n.cast(m.mean, stash));
-  results.push_back(n.cast(n.call("rsqrt", {plus(n, m.variance, n.number("epsilon", 1e-5f))}), stash));
+  results.push_back(n.cast(n.call("rsqrt", {plus(n, m.variance, epsilon_of(n))}), stash));
   return results;
 }
 
@@ -73,7 +74,7 @@ Values convert_rms_normalization(Node& n) {
   const auto axis = n.axis_of(n.integer("axis", -1), n.in(0).rank());
   stash_type(n);
   if (!axis) return {};
-  return {standardize(n, n.in(0), axes_from(*axis, n.in(0).rank()), n.in(1), std::nullopt, false)};
+  return {standardize(n, n.in(0), axes_from(*axis, n.in(0).rank()), n.in(1), std::nullopt, epsilon_of(n), false)};
 }
 
 // ---- over groups of channels --------------------------------------------------------------------------------------
@@ -84,7 +85,7 @@ Values convert_instance_normalization(Node& n) {
   if (!n.check(rank >= 3, DiagnosticId::shape_mismatch, "input must have axes for batch, channels and space"))
     return {};
   const Value scale = along_channels(n, n.in(1), rank), shift = along_channels(n, n.in(2), rank);
-  return {standardize(n, n.in(0), axes_from(2, rank), scale, shift)};
+  return {standardize(n, n.in(0), axes_from(2, rank), scale, shift, epsilon_of(n))};
 }
 
 // [N, C, ...] as [N, groups, C / groups, ...].
@@ -115,7 +116,8 @@ Values convert_group_normalization(Node& n) {
     shape[0] = (*grouped)[1], shape[1] = (*grouped)[2];
     return n.reshape(n.in(input), shape);
   };
-  const Value normal = standardize(n, n.reshape(x, *grouped), axes_from(2, rank), parameter(1), parameter(2));
+  const Value normal =
+      standardize(n, n.reshape(x, *grouped), axes_from(2, rank), parameter(1), parameter(2), epsilon_of(n));
   return {n.reshape(normal, x.type.shape)};
 }
 

@@ -15,6 +15,11 @@ struct Moments {
 Moments moments_over(Node&, const Value& x, const std::vector<int64_t>& axes);
 Value mean_over(Node&, const Value& x, const std::vector<int64_t>& axes);
 
+// nn.standardize over some axes: mean 0 (unless not `center`) and variance 1, then scaled and shifted. Parameters have
+// any float type; without a shift it is 0.
+Value standardize(Node&, const Value& x, const std::vector<int64_t>& axes, const Value& scale,
+                  const std::optional<Value>& shift, double epsilon, bool center = true);
+
 // A list with one element for each channel, in a shape that is broadcast to data [N, C, ...] of this rank.
 Value along_channels(Node&, const Value& list, int rank);
 

@@ -71,6 +71,7 @@ const Table& operator_table() {
     add_scan(t);
     add_recurrent(t);
     add_scatter(t);
+    add_selection(t);
     return t;
   }();
   return table;

@@ -97,5 +97,6 @@ void add_loop(Table&);
 void add_scan(Table&);
 void add_recurrent(Table&);
 void add_scatter(Table&);
+void add_selection(Table&);
 
 }  // namespace dlcc::frontends::onnx
