@@ -24,19 +24,22 @@ const std::vector<int64_t> shapes[] = {{},
                                        {1, 5},
                                        {1, 2, 3},
                                        {1, 1, 4, 4},
-                                       {1, 4, 4}};
+                                       {1, 4, 4},
+                                       {4, 6}};
 
 // The meaning of an operand's elements. Operands after the last listed role repeat it.
 enum class Role : uint8_t { data, index, condition, real, quantized };
-const std::vector<Role> roles[] = {{Role::data},
-                                   {Role::data, Role::index},
-                                   {Role::data, Role::real},
-                                   {Role::data, Role::real, Role::data},
-                                   {Role::data, Role::data, Role::quantized},
-                                   {Role::index, Role::data},
-                                   {Role::condition, Role::data},
-                                   {Role::data, Role::index, Role::data},
-                                   {Role::data, Role::data, Role::index}};
+const std::vector<Role> roles[] = {
+    {Role::data},
+    {Role::data, Role::index},
+    {Role::data, Role::real},
+    {Role::data, Role::real, Role::data},
+    {Role::data, Role::data, Role::quantized},
+    {Role::index, Role::data},
+    {Role::condition, Role::data},
+    {Role::data, Role::index, Role::data},
+    {Role::data, Role::data, Role::index},
+    {Role::data, Role::index, Role::data, Role::index, Role::index, Role::index, Role::data}};
 
 DType type_of(Role role, DType data) {
   switch (role) {
