@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "frontends/arguments.h"
 #include "relay/ir.h"
 #include "shape/size_range.h"
 #include "support/diagnostics.h"
@@ -15,10 +16,13 @@
 namespace dlcc::frontends {
 
 struct ImportOptions {
-  std::map<std::string, SizeRange> dims;        // --dim name=range: the values of symbolic dimensions
-  std::string file = "<stdin>";                 // the model's file, for messages
-  std::string folder;                           // the only folder from which external tensor data is read
-  std::set<std::string>* files_read = nullptr;  // if not null, receives the paths of the external data files
+  std::map<std::string, SizeRange> dims;         // --dim name=range: the values of symbolic dimensions
+  std::string file = "<stdin>";                  // the model's file, for messages
+  std::string folder;                            // the only folder from which external tensor data is read
+  std::set<std::string>* files_read = nullptr;   // if not null, receives the paths of the external data files
+  std::map<std::string, InputForm> inputs = {};  // --input name=form: inputs that are no tensors, and fixed ones
+  FindInputForm find_input_form = {};            // if not null, is asked for the forms that `inputs` lacks
+  Arguments* arguments = nullptr;                // if not null, receives what the inputs and outputs consist of
 };
 
 // The module in A-normal form with inferred types; empty, with diagnostics for all problems, if the model is invalid.

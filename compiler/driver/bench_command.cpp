@@ -58,6 +58,7 @@ int bench_command(CommandLine& line) {
   std::map<std::string, int64_t> sizes;
   line.describe("Compiles a model and measures its latency on random inputs.");
   add_compile_options(line, options);
+  add_input_option(line, options);
   line.add({"--runs", "N", fmt::format("Number of timed calls, default {}", runs), store_integer(runs, 2, 1000000)});
   line.add(
       {"--size", "NAME=N",

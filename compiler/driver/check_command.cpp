@@ -9,6 +9,7 @@ int check_command(CommandLine& line) {
   CompileOptions options;
   line.describe("Reports all problems that prevent a model from being compiled.");
   add_compile_options(line, options);
+  add_input_option(line, options);
   if (auto status = line.parse()) return *status;
   Diagnostics diagnostics;
   Compiler(options, diagnostics).compile();

@@ -83,6 +83,7 @@ int compile_command(CommandLine& line) {
       "dlcc compiles a neural network to one object file and one C header. 'dlcc COMMAND --help' describes a command.");
   add_output_options(line, out);
   add_compile_options(line, options, check_model);
+  add_input_option(line, options);
   line.add({.name = "--tune",
             .placeholder = "",
             .help = "Measure tuning configurations on this machine and add the fastest to the file --tuning-records",

@@ -77,6 +77,7 @@ int inspect_command(CommandLine& line) {
   bool json = false;
   line.describe("Compiles a model and shows its inputs, outputs, operators, memory and kernels; writes nothing.");
   add_compile_options(line, options);
+  add_input_option(line, options);
   add_json_option(line, json);
   if (auto status = line.parse()) return *status;
   Diagnostics diagnostics;

@@ -27,6 +27,7 @@ int opt_command(CommandLine& line) {
   bool with_weights = false;
   line.describe("Imports a model, runs passes and prints the module.");
   add_compile_options(line, options);
+  add_input_option(line, options);
   line.add({.name = "--passes",
             .placeholder = "LIST",
             .help = "The passes in their order, separated by commas; empty, the default: none",

@@ -123,6 +123,29 @@ void add_debugging_options(CommandLine& line, CompileOptions& o) {
 
 }  // namespace
 
+Store store_input_form(std::map<std::string, frontends::InputForm>& inputs) {
+  return [&inputs](const std::string& text) -> Problem {
+    const size_t equals = text.find('=');
+    auto form = equals == std::string::npos ? std::nullopt : frontends::parse_input_form(text.substr(equals + 1));
+    if (!form || equals == 0)
+      return {fmt::format("'{}' is not NAME=FORM", text),
+              "an input is x=seq:3, x=seq:[2,3],[4,3], x=none, x=value:5 or x=value:[1,2]"};
+    const bool is_new = inputs.emplace(text.substr(0, equals), *form).second;
+    return is_new ? Problem{}
+                  : Problem{fmt::format("'{}': the input has a form already", text), "give an input one form"};
+  };
+}
+
+void add_input_option(CommandLine& line, CompileOptions& o) {
+  line.add({.name = "--input",
+            .placeholder = "NAME=FORM",
+            .help =
+                "What an input is: seq:3 (a sequence of 3 tensors) or seq:[2,3],[4,3] (with their shapes), none (an "
+                "absent optional), value:5 or value:[1,2] (always these integers). May be repeated",
+            .store = store_input_form(o.inputs),
+            .group = Group::model});
+}
+
 Store store_number(std::map<std::string, int64_t>& numbers) {
   return [&numbers](const std::string& text) -> Problem {
     const size_t equals = text.rfind('=');

@@ -18,6 +18,12 @@ void add_common_options(CommandLine&);
 void add_compile_options(CommandLine&, CompileOptions&,
                          std::function<Problem(const std::string&)> check_model = nullptr);
 
+// Stores NAME=FORM, the form of an input; an input has one form.
+Store store_input_form(std::map<std::string, frontends::InputForm>&);
+
+// --input NAME=FORM, for commands that take no data.
+void add_input_option(CommandLine&, CompileOptions&);
+
 // Stores NAME=N, where N is a number of at least 0, for an option that may be repeated.
 Store store_number(std::map<std::string, int64_t>& numbers);
 

@@ -4,6 +4,7 @@
 
 #include "driver/commands.h"
 #include "driver/options.h"
+#include "driver/run_inputs.h"
 #include "pipeline/run.h"
 #include "pipeline/tensor_files.h"
 #include "support/files.h"
@@ -11,77 +12,6 @@
 
 namespace dlcc::driver {
 namespace {
-
-// The file of an option "NAME=FILE" or "FILE".
-std::string file_of(const std::string& option) { return option.substr(option.find('=') + 1); }
-
-// Whether an option is "FILE.npz": an archive of all tensors.
-bool is_archive(const std::string& option) { return option.ends_with(".npz") && option.find('=') == option.npos; }
-
-// The index of the tensor of an option: "NAME=FILE" names it, "FILE" alone is that at `position`. Sets `file`.
-std::optional<size_t> find_tensor(const std::string& text, size_t position,
-                                  const std::vector<emit::TensorInterface>& tensors, const char* what,
-                                  std::string& file, Diagnostics& diagnostics) {
-  size_t equals = text.find('=');
-  file = file_of(text);
-  if (file.empty()) {
-    diagnostics.error(DiagnosticId::bad_option, {}, fmt::format("--{} has no file: '{}'", what, text));
-    return std::nullopt;
-  }
-  if (file.ends_with(".npz")) {
-    diagnostics.error(DiagnosticId::bad_option, {.file = file},
-                      "an archive has all tensors: it takes no name, and is the only file", {},
-                      fmt::format("--{} {}", what, file));
-    return std::nullopt;
-  }
-  if (equals == std::string::npos && position < tensors.size()) return position;
-  std::string wanted = equals == std::string::npos ? text : text.substr(0, equals), known;
-  for (size_t k = 0; k < tensors.size(); ++k) {
-    if (equals != std::string::npos && (tensors[k].name == wanted || tensors[k].identifier == wanted)) return k;
-    known += (known.empty() ? "" : ", ") + tensors[k].name;
-  }
-  diagnostics.error(DiagnosticId::bad_data, {}, fmt::format("the model has no {} for '{}'", what, wanted), {},
-                    fmt::format("{}s: {}", what, known));
-  return std::nullopt;
-}
-
-std::optional<std::vector<Constant>> read_inputs_of_archive(const std::string& path, const emit::Interface& interface,
-                                                            Diagnostics& diagnostics) {
-  auto values = read_archive(path, interface.inputs, "input", diagnostics);
-  for (size_t k = 0; values && k < values->size(); ++k) fits((*values)[k], interface, k, {.file = path}, diagnostics);
-  return diagnostics.has_errors() ? std::nullopt : std::move(values);
-}
-
-// Reads the tensors of the --input options, in the model's order. Empty, with a diagnostic for each tensor that is
-// missing or has another type or shape.
-std::optional<std::vector<Constant>> read_inputs(const std::vector<std::string>& options,
-                                                 const emit::Interface& interface, Diagnostics& diagnostics) {
-  const std::vector<emit::TensorInterface>& tensors = interface.inputs;
-  if (options.size() == 1 && is_archive(options[0])) return read_inputs_of_archive(options[0], interface, diagnostics);
-  std::vector<std::optional<Constant>> given(tensors.size());
-  for (size_t k = 0; k < options.size(); ++k) {
-    std::string file;
-    auto at = find_tensor(options[k], k, tensors, "input", file, diagnostics);
-    if (!at) continue;
-    if (given[*at]) {
-      diagnostics.error(DiagnosticId::bad_option, {.file = file},
-                        fmt::format("input '{}' is given twice", tensors[*at].name));
-      continue;
-    }
-    given[*at] = read_tensor(file, diagnostics);
-    if (given[*at]) fits(*given[*at], interface, *at, {.file = file}, diagnostics);
-  }
-  if (diagnostics.has_errors()) return std::nullopt;
-  std::vector<Constant> values;
-  for (size_t k = 0; k < given.size(); ++k) {
-    if (given[k])
-      values.push_back(*given[k]);
-    else
-      diagnostics.error(DiagnosticId::bad_data, {}, fmt::format("input '{}' is missing", tensors[k].name), {},
-                        fmt::format("--input {}=FILE", tensors[k].name));
-  }
-  return diagnostics.has_errors() ? std::nullopt : std::optional(std::move(values));
-}
 
 // The file of an output; the file of all outputs without `index`.
 struct WantedOutput {
@@ -141,8 +71,9 @@ int run_command(CommandLine& line) {
   line.describe("Compiles a model in memory and runs it once.");
   add_compile_options(line, options);
   line.add({"--input", "[NAME=]FILE",
-            "File of an input (.npy or .pb), by name or position; may be repeated. FILE.npz: all inputs, by name",
-            append_to(inputs)});
+            "File of an input (.npy or .pb), by name or position; may be repeated. FILE.npz: all inputs, by name. A "
+            "sequence or an optional: NAME=FILE.pb, or what --input takes in other commands",
+            append_to_inputs(inputs, options)});
   line.add({"--output", "[NAME=]FILE",
             "File of an output (.npy or .pb); may be repeated. FILE.npz: all outputs. Without this option, outputs are "
             "printed",
@@ -150,12 +81,13 @@ int run_command(CommandLine& line) {
   if (auto status = line.parse()) return *status;
 
   Diagnostics diagnostics;
+  options.find_input_form = forms_of_files(inputs, diagnostics);
   Compiler compiler(options, diagnostics);
   auto planned = compiler.compile();
   if (!planned) return report(diagnostics, line.reporting());
   const emit::Interface& interface = planned->interface;
   auto wanted = find_outputs(outputs, interface, diagnostics);
-  auto values = read_inputs(inputs, interface, diagnostics);
+  auto values = read_inputs(inputs, interface, compiler.arguments(), diagnostics);
   std::set<std::string> read = compiler.files();
   for (const std::string& input : inputs) read.insert(file_of(input));
   std::vector<std::string> written;

@@ -6,6 +6,7 @@
 
 #include "driver/commands.h"
 #include "driver/options.h"
+#include "pipeline/input_forms.h"
 #include "pipeline/run.h"
 #include "pipeline/tensor_files.h"
 #include "pipeline/verification.h"
@@ -73,7 +74,7 @@ int verify_all_layers(Compiler& compiler, const Verifiable& model, const std::ve
   const emit::Interface& interface = model.interface;
   bool all_ok = true;
   for (const std::string& path : data_sets) {
-    auto data = read_data_set(path, interface, diagnostics);
+    auto data = read_data_set(path, interface, model.arguments, diagnostics);
     all_ok &= data && fits(data->inputs, interface, diagnostics) &&
               verify_layers(compiler, model.fused, data->inputs, tolerance, diagnostics);
   }
@@ -91,6 +92,7 @@ int verify_command(CommandLine& line) {
   line.describe(
       "Compares the outputs of a model with those of data sets; prints 'ok' or 'FAIL' and the largest error of each.");
   add_compile_options(line, options);
+  add_input_option(line, options);
   line.add(Positional{
       "DATA",
       "Data sets: folders with input_K.pb and output_K.pb (or .npy), or .npz archives with arrays named as the inputs "
@@ -115,17 +117,17 @@ int verify_command(CommandLine& line) {
   if (auto status = line.parse()) return *status;
 
   Diagnostics diagnostics;
+  options.find_input_form = forms_of_data_set(data_sets.front(), diagnostics);
   Compiler compiler(options, diagnostics);
   const std::vector<std::string> engines = {engine_name};
   auto model = prepare_verification(compiler, engines);
   if (!model) return report(diagnostics, line.reporting());
-  const emit::Interface& interface = model->interface;
   if (layers) return verify_all_layers(compiler, *model, data_sets, tolerance, line.reporting(), diagnostics);
   const Engine engine = make_engine(engine_name, compiler, *model);
   nlohmann::json results = nlohmann::json::array();
   size_t failed = 0;
   for (const std::string& path : data_sets) {
-    Verdict v = verify_data_set(path, engine, interface, tolerance, diagnostics);
+    Verdict v = verify_data_set(path, engine, *model, tolerance, diagnostics);
     failed += !v.ok;
     if (json)
       results.push_back({{"data_set", path},

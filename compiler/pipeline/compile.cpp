@@ -38,6 +38,9 @@ std::optional<relay::Module> Compiler::import() {
   import.file = model_name();
   import.folder = folder_of(options_.model);
   import.dims = options_.dims;
+  import.inputs = options_.inputs;
+  import.find_input_form = options_.find_input_form;
+  import.arguments = &arguments_;
   std::shared_ptr<const std::vector<std::byte>> bytes = options_.model_bytes;
   if (!bytes) bytes = timer_.run("read", [&] { return read_model(options_.model, diagnostics_); });
   if (!bytes) return std::nullopt;

@@ -82,6 +82,9 @@ class Compiler {
   // What the imported model consists of.
   const ModelContents& contents() const { return contents_; }
 
+  // What the inputs and outputs of the imported model are, if they are not all tensors.
+  const frontends::Arguments& arguments() const { return arguments_; }
+
   const CompileOptions& options() const { return options_; }
   const std::optional<targets::Target>& target() const { return target_; }  // empty when the name is unknown
 
@@ -101,6 +104,7 @@ class Compiler {
   std::optional<TuningRecords> tuning_;
   uint64_t model_hash_ = 0;
   ModelContents contents_;
+  frontends::Arguments arguments_;
 };
 
 }  // namespace dlcc

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "frontends/arguments.h"
 #include "pipeline/run_passes.h"
 #include "shape/size_range.h"
 #include "tensor/schedules/schedule.h"
@@ -24,6 +25,9 @@ struct CompileOptions {
   tensor::ScheduleOptions schedule = {};
   int jobs = 1;                                // threads of the compiler
   std::map<std::string, SizeRange> dims = {};  // values of symbolic dimensions, by name
+  // Inputs that are no tensors, or whose values are fixed, by name; and who is asked for those that must be known.
+  std::map<std::string, frontends::InputForm> inputs = {};
+  frontends::FindInputForm find_input_form = {};
   std::map<std::string, int64_t> bounds = {};  // largest numbers of elements of values, by name
   std::string weights_section;                 // of the object; empty: .rodata.P_weights
   std::string weights_file;                    // path of the file that holds the weights; empty: the object has them

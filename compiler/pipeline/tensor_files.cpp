@@ -7,7 +7,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "frontends/onnx/tensor_proto.h"
 #include "shape/caller_sizes.h"
 #include "support/file_kind.h"
 #include "support/files.h"
@@ -28,6 +27,36 @@ std::optional<Constant> read_tensor(const std::string& path, Diagnostics& diagno
   return tensor ? std::optional(tensor->value) : std::nullopt;
 }
 
+using frontends::Argument;
+using frontends::ArgumentKind;
+using frontends::onnx::ArgumentData;
+
+std::optional<ArgumentData> read_argument(const std::string& path, ArgumentKind kind, Diagnostics& diagnostics) {
+  if (kind == ArgumentKind::tensor || path.ends_with(".npy")) {
+    auto tensor = read_tensor(path, diagnostics);
+    return tensor ? std::optional(ArgumentData{false, {*tensor}}) : std::nullopt;
+  }
+  auto bytes = read_file(path, diagnostics);
+  return bytes ? frontends::onnx::read_argument(*bytes, kind, {.file = path}, diagnostics) : std::nullopt;
+}
+
+bool fits(const ArgumentData& data, const Argument& argument, const SourceLocation& location,
+          Diagnostics& diagnostics) {
+  auto fail = [&](const std::string& found, const std::string& compiled, std::string help) {
+    diagnostics.error(DiagnosticId::bad_data, location,
+                      fmt::format("'{}' is {}; the model was compiled for {}", argument.name, found, compiled), {},
+                      std::move(help));
+    return false;
+  };
+  if (argument.fixed)
+    return data.tensors[0].same_as(*argument.fixed) ||
+           fail("another value", "a fixed one", "verify data sets with different values one by one");
+  if (data.absent == argument.absent && (data.absent || data.tensors.size() == argument.tensors)) return true;
+  return fail(frontends::describe(argument.kind, data.tensors.size(), data.absent),
+              frontends::describe(argument.kind, argument.tensors, argument.absent),
+              "verify data sets of different kinds one by one");
+}
+
 std::vector<std::byte> tensor_file(const std::string& path, const std::string& name, const Constant& value) {
   return path.ends_with(".npy") ? write_npy(value) : frontends::onnx::write_tensor_proto(name, value);
 }
@@ -41,12 +70,31 @@ std::string file_in(const std::string& folder, const char* kind, size_t k) {
   return stem + (std::filesystem::exists(stem + ".npy", ignored) ? ".npy" : ".pb");
 }
 
-std::optional<std::vector<Constant>> read_from_folder(const std::string& folder, size_t count, const char* kind,
-                                                      Diagnostics& diagnostics) {
+// The arguments of an interface all of whose arguments are tensors.
+std::vector<Argument> tensors_of(const std::vector<emit::TensorInterface>& interface) {
+  std::vector<Argument> arguments;
+  for (const emit::TensorInterface& t : interface) arguments.push_back({t.name});
+  return arguments;
+}
+
+std::optional<std::vector<Constant>> read_from_folder(const std::string& folder, const char* kind,
+                                                      const std::vector<emit::TensorInterface>& interface,
+                                                      const std::vector<Argument>& given, Diagnostics& diagnostics) {
+  const std::vector<Argument> arguments = given.empty() ? tensors_of(interface) : given;
   std::vector<Constant> tensors;
-  for (size_t k = 0; k < count; ++k)
-    if (auto t = read_tensor(file_in(folder, kind, k), diagnostics)) tensors.push_back(std::move(*t));
-  return tensors.size() == count ? std::optional(std::move(tensors)) : std::nullopt;
+  bool complete = true;
+  for (size_t k = 0; k < arguments.size(); ++k) {
+    const Argument& argument = arguments[k];
+    const std::string file = file_in(folder, kind, k);
+    auto data = read_argument(file, argument.kind, diagnostics);
+    if (!data || !fits(*data, argument, {.file = file}, diagnostics))
+      complete = false;
+    else if (argument.absent && argument.tensors > 0)
+      tensors.push_back(Constant(interface[tensors.size()].type, {0}, {}));
+    else if (!argument.fixed)
+      tensors.insert(tensors.end(), data->tensors.begin(), data->tensors.end());
+  }
+  return complete ? std::optional(std::move(tensors)) : std::nullopt;
 }
 
 // The tensors that `arrays`, those of the archive `path`, have for the interface.
@@ -88,7 +136,7 @@ std::optional<std::vector<Constant>> read_archive(const std::string& path,
 std::string input_file(const std::string& folder, size_t k) { return file_in(folder, "input", k); }
 
 std::optional<DataSet> read_data_set(const std::string& path, const emit::Interface& interface,
-                                     Diagnostics& diagnostics) {
+                                     const frontends::Arguments& arguments, Diagnostics& diagnostics) {
   std::optional<std::vector<Constant>> inputs, outputs;
   if (std::error_code ignored; path.ends_with(".npz")) {
     auto arrays = read_arrays(path, diagnostics);
@@ -96,8 +144,8 @@ std::optional<DataSet> read_data_set(const std::string& path, const emit::Interf
     inputs = named(*arrays, path, interface.inputs, "input", diagnostics);
     outputs = named(*arrays, path, interface.outputs, "output", diagnostics);
   } else if (std::filesystem::is_directory(path, ignored)) {
-    inputs = read_from_folder(path, interface.inputs.size(), "input", diagnostics);
-    outputs = read_from_folder(path, interface.outputs.size(), "output", diagnostics);
+    inputs = read_from_folder(path, "input", interface.inputs, arguments.inputs, diagnostics);
+    outputs = read_from_folder(path, "output", interface.outputs, arguments.outputs, diagnostics);
   } else {
     diagnostics.error(DiagnosticId::cannot_read_file, {.file = path}, "this is no folder and no .npz file", {},
                       "a data set is a folder with input_0.pb, output_0.pb, ... (or .npy), or an .npz file");

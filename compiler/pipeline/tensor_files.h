@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "emit/interface.h"
+#include "frontends/arguments.h"
+#include "frontends/onnx/tensor_proto.h"
 #include "support/constant.h"
 #include "support/diagnostics.h"
 
@@ -21,15 +23,23 @@ struct DataSet {
   std::vector<Constant> inputs, outputs;
 };
 
-// Reads a data set. A folder has input_0, input_1, ..., output_0, ..., each with .pb or .npy; an archive (.npz) has
-// arrays with the names of the inputs and outputs. Empty, with diagnostics, when something is missing or cannot be
-// read.
-std::optional<DataSet> read_data_set(const std::string& path, const emit::Interface&, Diagnostics&);
+// Reads a data set. A folder has input_0, input_1, ..., output_0, ..., each with .pb or .npy, one for each of the
+// arguments; an archive (.npz) has arrays with the names of the inputs and outputs of the interface. Empty, with
+// diagnostics, when something is missing or cannot be read, or is not what the arguments were compiled as.
+std::optional<DataSet> read_data_set(const std::string& path, const emit::Interface&, const frontends::Arguments&,
+                                     Diagnostics&);
 
 // The arrays of an archive (.npz) in the order of the tensors that they are named after, by name or C identifier.
 // Empty, with diagnostics, when one is missing or the archive cannot be read.
 std::optional<std::vector<Constant>> read_archive(const std::string& path, const std::vector<emit::TensorInterface>&,
                                                   const char* what, Diagnostics&);
+
+// Reads the data of an input or output from a file.
+std::optional<frontends::onnx::ArgumentData> read_argument(const std::string& path, frontends::ArgumentKind,
+                                                           Diagnostics&);
+
+// Whether the data are what the argument was compiled as; reports it otherwise.
+bool fits(const frontends::onnx::ArgumentData&, const frontends::Argument&, const SourceLocation&, Diagnostics&);
 
 // The file of input K of a data set in a folder: input_K.npy if it exists, else input_K.pb.
 std::string input_file(const std::string& folder, size_t k);

@@ -89,13 +89,13 @@ std::optional<Verifiable> prepare_verification(Compiler& compiler, std::span<con
   bool native = std::ranges::any_of(engines, [](const std::string& name) { return name != "definitions"; });
   if (fused && !native) {
     emit::Interface interface = describe_tensors(*fused);
-    return Verifiable{std::move(*fused), std::move(interface), std::nullopt};
+    return Verifiable{std::move(*fused), std::move(interface), compiler.arguments(), std::nullopt};
   }
   auto module = fused ? compiler.run_passes(*fused, storage_passes()) : std::nullopt;
   auto planned = module ? compiler.plan(*module) : std::nullopt;
   if (!planned) return std::nullopt;
   emit::Interface interface = planned->interface;
-  return Verifiable{std::move(*fused), std::move(interface), std::move(planned)};
+  return Verifiable{std::move(*fused), std::move(interface), compiler.arguments(), std::move(planned)};
 }
 
 static std::string errors_in_one_line(const Diagnostics& diagnostics) {
@@ -108,10 +108,11 @@ static std::string errors_in_one_line(const Diagnostics& diagnostics) {
   return text;
 }
 
-Verdict verify_data_set(const std::string& path, const Engine& engine, const emit::Interface& interface,
+Verdict verify_data_set(const std::string& path, const Engine& engine, const Verifiable& model,
                         const Tolerance& tolerance, Diagnostics& diagnostics) {
+  const emit::Interface& interface = model.interface;
   Diagnostics problems;
-  auto data = read_data_set(path, interface, problems);
+  auto data = read_data_set(path, interface, model.arguments, problems);
   std::optional<std::vector<Constant>> got;
   if (data && fits(data->inputs, interface, problems)) got = engine(data->inputs, problems);
   if (!got) {

@@ -35,6 +35,7 @@ inline constexpr const char* engine_names[] = {"definitions", "schedules", "obje
 struct Verifiable {
   relay::Module fused;
   emit::Interface interface;       // at least the inputs and outputs
+  frontends::Arguments arguments;  // that they belong to
   std::optional<Planned> planned;  // what `fused` was lowered to; not needed by the engine "definitions"
 };
 
@@ -54,6 +55,6 @@ struct Verdict {
 };
 
 // Runs the engine on a data set: a folder or an archive, as for read_data_set(). Reports why nothing could be compared.
-Verdict verify_data_set(const std::string& path, const Engine&, const emit::Interface&, const Tolerance&, Diagnostics&);
+Verdict verify_data_set(const std::string& path, const Engine&, const Verifiable&, const Tolerance&, Diagnostics&);
 
 }  // namespace dlcc

@@ -3,6 +3,7 @@
 // are known, too, so that the shapes that a model computes are numbers or expressions of its inputs' dimensions.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -11,14 +12,18 @@
 
 namespace dlcc::frontends::onnx {
 
-// A tensor during import. A poisoned value is the result of a rejected node; nodes that depend on it are skipped
-// without further messages.
+struct Structure;
+
+// A value during import: a tensor, or a structure. A poisoned value is the result of a rejected node; nodes that depend
+// on it are skipped without further messages.
 struct Value {
   relay::Atom atom;
   relay::TensorType type;
   bool poisoned = false;
   // The standard's name of the node's input that the value is or is made from, "X"; empty for other values.
   std::string role = {};
+  // Of a value that is no tensor of numbers (structure.h), which has no atom; null for a tensor.
+  std::shared_ptr<const Structure> structure = {};
 
   static Value poison();
   static Value of(Constant);

@@ -4,6 +4,7 @@
 
 #include "frontends/onnx/finite_weights.h"
 #include "frontends/onnx/importer.h"
+#include "frontends/onnx/structure.h"
 #include "support/similar_names.h"
 
 namespace dlcc::frontends::onnx {
@@ -42,6 +43,7 @@ std::optional<Value> Importer::lookup(const std::string& name, Scope& innermost)
     if (known != scope->values.end()) return known->second;
     auto initializer = scope->initializers.find(name);
     if (initializer == scope->initializers.end()) continue;
+    if (auto strings = initializer->second.strings()) return scope->values[name] = *strings;
     auto constant = initializer->second.decode(model_.proto, files_, options_.file, diagnostics_);
     if (constant)
       warn_if_not_finite(*constant, {.file = options_.file, .node = fmt::format("initializer '{}'", name)},
@@ -154,9 +156,18 @@ void Importer::convert(const schema::NodeProto& node, Scope& scope, const Body& 
           .declared_shape = node.output_size() > 0 ? types_.declared_shape(scope, node.output(0)) : std::nullopt,
           .random_sequences = random_sequences_,
           .import_branch = [&](const schema::GraphProto& g) { return import_branch(g, scope, body, location); },
-          .import_inline = [&](const schema::GraphProto& g,
-                               const Values& given) { return import_subgraph(g, given, scope, body, location); }});
+          .import_inline =
+              [&](const schema::GraphProto& g, const Values& given) {
+                auto results = import_subgraph(g, given, scope, body, location);
+                const bool tensors = !results || row->structures || std::ranges::none_of(*results, [](const Value& v) {
+                  return v.structure != nullptr;
+                });
+                if (!tensors)
+                  diagnostics_.error(DiagnosticId::unsupported_type, location, "its body must compute tensors");
+                return tensors ? results : std::nullopt;
+              }});
   check_counts(n, *row);
+  check_structures(n, *row);
   int first_id = module_.next_id, first_symbol = builder_.next_symbol();
   if (n.failed() || !usable) return bind_declared_outputs(node, scope, location);
   Values results = row->convert(n);
@@ -164,7 +175,8 @@ void Importer::convert(const schema::NodeProto& node, Scope& scope, const Body& 
   if (n.failed()) return bind_declared_outputs(node, scope, location);
   results.resize(std::min(results.size(), static_cast<size_t>(node.output_size())));
   for (size_t k = 0; k < results.size(); ++k)
-    if (auto declared = types_.declared_shape(scope, node.output(static_cast<int>(k))))
+    if (auto declared = types_.declared_shape(scope, node.output(static_cast<int>(k)));
+        declared && !results[k].structure)
       results[k] = builder_.with_declared_sizes(results[k], *declared, first_symbol, location);
   for (int k = 0; k < static_cast<int>(results.size()); ++k)
     if (auto* var = std::get_if<relay::Var>(&results[k].atom); var && n.wants(k) && (*var)->id >= first_id)
@@ -284,7 +296,7 @@ std::optional<Branch> Importer::import_branch(const schema::GraphProto& graph, S
     builder_.discard();
     return std::nullopt;
   }
-  return Branch{builder_.close(*results, location), *results};
+  return Branch{builder_.close(tensors_in(*results), location), *results};
 }
 
 }  // namespace dlcc::frontends::onnx

@@ -1,7 +1,9 @@
 // Finds the operator of a node in the operator table, and checks the numbers of its inputs and outputs.
 #include <algorithm>
+#include <map>
 
 #include "frontends/onnx/importer.h"
+#include "frontends/onnx/structure.h"
 
 namespace dlcc::frontends::onnx {
 
@@ -21,13 +23,26 @@ const Row* Importer::find_row(const schema::NodeProto& node, const Body& body, c
   return row;
 }
 
+// How to do without an operator of ai.onnx.ml that makes or takes maps from keys to values.
+static std::string remedy_for(const std::string& op) {
+  static const std::map<std::string, const char*> remedies = {
+      {"ZipMap",
+       "a compiled model has no maps: export the classifier without ZipMap (skl2onnx: options={'zipmap': "
+       "False}); the output is then the tensor of probabilities"},
+      {"DictVectorizer",
+       "a compiled model has no maps: export the model behind the vectorizer, and give it a tensor with "
+       "one column for each key"},
+      {"CastMap", "a compiled model has no maps: export the model behind CastMap, and give it the tensor of values"}};
+  const auto found = remedies.find(op);
+  return found == remedies.end() ? "a model-local function can define it" : found->second;
+}
+
 void Importer::report_unknown_operator(const std::string& op, const std::string& domain, int64_t opset,
                                        const SourceLocation& location) {
   auto report = [&](std::string message, std::string help) {
     diagnostics_.error(DiagnosticId::unsupported_operator, location, std::move(message), {}, std::move(help));
   };
-  if (!domain.empty())
-    return report(fmt::format("operator {}.{} is not supported", domain, op), "a model-local function can define it");
+  if (!domain.empty()) return report(fmt::format("operator {}.{} is not supported", domain, op), remedy_for(op));
   if (auto first = operator_table().first_version(op))
     return report(fmt::format("operator {} does not exist in operator set {}", op, opset),
                   fmt::format("operator sets from {} have it", *first));
@@ -52,6 +67,16 @@ void Importer::check_counts(Node& n, const Row& row) {
   if (row.max_outputs != any_number && n.output_count() > row.max_outputs)
     n.fail(DiagnosticId::wrong_arity,
            fmt::format("has at most {} outputs, found {}", row.max_outputs, n.output_count()));
+}
+
+void Importer::check_structures(Node& n, const Row& row) {
+  for (int k = 0; k < n.input_count() && !row.structures; ++k)
+    if (n.has(k) && n.in(k).structure)
+      n.fail(DiagnosticId::unsupported_type,
+             fmt::format("{} must be a tensor of numbers, found {}", n.in(k).role, describe(n.in(k))),
+             is_strings(n.in(k))
+                 ? "strings are known to label encoders and comparisons only; encode them as numbers before"
+                 : "");
 }
 
 }  // namespace dlcc::frontends::onnx

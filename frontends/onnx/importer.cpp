@@ -32,27 +32,6 @@ std::optional<relay::Module> Importer::run() {
   return std::move(module_);
 }
 
-void Importer::add_inputs(Scope& scope, std::vector<relay::Var>& params) {
-  std::set<std::string> seen;
-  for (const schema::ValueInfoProto& input : model_.proto->graph().input()) {
-    SourceLocation location{.file = options_.file, .node = fmt::format("input '{}'", input.name())};
-    if (!seen.insert(input.name()).second) {
-      diagnostics_.error(DiagnosticId::duplicate_definition, location, "another input has this name");
-      continue;
-    }
-    if (scope.initializers.contains(input.name())) continue;  // it has a value
-    auto type = types_.of_input(input, location);
-    if (!type) {
-      scope.values[input.name()] = Value::poison();
-      continue;
-    }
-    relay::Var param = builder_.parameter(input.name(), *type);
-    params.push_back(param);
-    module_.input_names.push_back(input.name());
-    scope.values[input.name()] = {param, *type};
-  }
-}
-
 void Importer::check_dim_names() {
   const std::vector<std::string>& names = types_.names();
   for (const auto& [name, range] : options_.dims) {
@@ -63,53 +42,14 @@ void Importer::check_dim_names() {
   }
 }
 
-Values Importer::outputs_of_main(Scope& scope) {
-  Values results;
-  const auto& outputs = model_.proto->graph().output();
-  if (outputs.empty())
-    diagnostics_.error(DiagnosticId::malformed_model, {.file = options_.file}, "the graph has no outputs");
-  for (const schema::ValueInfoProto& output : outputs) {
-    auto value = lookup(output.name(), scope);
-    if (!value) {
-      diagnostics_.error(DiagnosticId::undefined_value,
-                         {.file = options_.file, .node = fmt::format("output '{}'", output.name())},
-                         "nothing produces this output");
-      value = Value::poison();
-    }
-    if (!value->poisoned) check_output(output, *value);
-    results.push_back(*value);
-    module_.output_names.push_back(output.name());
-  }
-  return results;
-}
-
-// A size that is not a number may have any value.
-static bool can_be_equal(const Shape& a, const Shape& b) {
-  return std::ranges::equal(a, b,
-                            [](const Dim& m, const Dim& n) { return m == n || !m.is_constant() || !n.is_constant(); });
-}
-
-// Checks the declared element type. The declared shape is not followed: exporters often write wrong ones.
-void Importer::check_output(const schema::ValueInfoProto& output, const Value& value) {
-  const SourceLocation location{.file = options_.file, .node = fmt::format("output '{}'", output.name())};
-  const Declaration declared = types_.of_value(output.type());
-  if (declared.dtype && *declared.dtype != value.type.dtype)
-    diagnostics_.error(DiagnosticId::type_mismatch, location,
-                       fmt::format("declared as {}, but computed as {}", name(*declared.dtype), describe(value.type)));
-  else if (declared.shape && !can_be_equal(*declared.shape, value.type.shape))
-    diagnostics_.warning(DiagnosticId::declared_shape, location,
-                         fmt::format("declared as {}, but computed as {}",
-                                     describe({*declared.shape, value.type.dtype}), describe(value.type)),
-                         {}, "the compiled model has the computed shape; correct the declaration if that is right");
-}
-
 void Importer::warn_of_unused_inputs() {
   const schema::GraphProto& graph = model_.proto->graph();
   std::set<std::string> used = names_used(graph.node());
   for (const schema::ValueInfoProto& output : graph.output()) used.insert(output.name());
-  for (const std::string& name : module_.input_names)
-    if (!used.contains(name))
-      diagnostics_.warning(DiagnosticId::unused_input, {.file = options_.file, .node = fmt::format("input '{}'", name)},
+  for (const Argument& argument : arguments_)
+    if (!used.contains(argument.name))
+      diagnostics_.warning(DiagnosticId::unused_input,
+                           {.file = options_.file, .node = fmt::format("input '{}'", argument.name)},
                            "nothing uses this input", {},
                            "the compiled model has it as an argument; remove it from the model if it is not needed");
 }

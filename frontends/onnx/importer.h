@@ -1,7 +1,7 @@
-// The state of importing one ONNX model: the main graph's inputs and outputs (importer.cpp), nodes, calls of
-// model-local functions and subgraphs (import_nodes.cpp), the operators of nodes (import_operator.cpp). A problem is
-// reported once; the results of its node have the declared types or poison the values that depend on them, so that one
-// walk reports all problems.
+// The state of importing one ONNX model: the main graph's inputs and outputs (importer.cpp, import_interface.cpp),
+// nodes, calls of model-local functions and subgraphs (import_nodes.cpp), the operators of nodes (import_operator.cpp).
+// A problem is reported once; the results of its node have the declared types or poison the values that depend on them,
+// so that one walk reports all problems.
 #pragma once
 
 #include <functional>
@@ -42,11 +42,30 @@ class Importer {
 
  private:
   // importer.cpp
-  void add_inputs(Scope&, std::vector<relay::Var>& params);
   void check_dim_names();
-  Values outputs_of_main(Scope&);
-  void check_output(const schema::ValueInfoProto&, const Value&);
   void warn_of_unused_inputs();
+
+  // import_interface.cpp
+  // An input to be added: the type of its tensors, and what is known of it then.
+  struct InputRequest {
+    const std::string& name;
+    const schema::TypeProto::Tensor& tensor;
+    const SourceLocation& location;
+    std::vector<relay::Var>& params;
+    Argument& argument;
+  };
+  void add_inputs(Scope&, std::vector<relay::Var>& params);
+  std::optional<InputForm> input_form(const std::string& name, ArgumentKind);
+  Value add_input(const schema::ValueInfoProto&, bool decides, std::vector<relay::Var>& params);
+  Value add_tensor(InputRequest&, const std::string& name, const std::optional<relay::TensorType>&);
+  Value add_sequence(InputRequest&, const std::optional<InputForm>&);
+  Value add_optional(InputRequest&, const std::optional<InputForm>&);
+  Value add_fixed(InputRequest&, const InputForm&);
+  Value wrong_form(InputRequest&, const std::string& help);
+  void check_input_names();
+  Values outputs_of_main(Scope&);
+  Argument add_output(const schema::ValueInfoProto&, const Value&, Values& results);
+  void check_output(const schema::ValueInfoProto&, const Value&);
 
   // import_nodes.cpp
   void import_nodes(const NodeList&, Scope&, const Body&);
@@ -73,6 +92,7 @@ class Importer {
   const Row* find_row(const schema::NodeProto&, const Body&, const SourceLocation&, int64_t& opset);
   void report_unknown_operator(const std::string& op, const std::string& domain, int64_t opset, const SourceLocation&);
   static void check_counts(Node&, const Row&);
+  static void check_structures(Node&, const Row&);
 
   SourceLocation location_of(const schema::NodeProto&, const Body&) const;
   std::optional<Value> lookup(const std::string& name, Scope&);
@@ -84,6 +104,8 @@ class Importer {
   relay::Module module_;
   BlockBuilder builder_;
   DeclaredTypes types_;
+  std::vector<Argument> arguments_;                  // the inputs so far
+  bool has_structures_ = false;                      // whether one of them is no tensor, or fixed
   std::vector<const schema::FunctionProto*> calls_;  // functions being inlined, innermost last
   int64_t inlined_ = 0;                              // number of nodes of inlined functions, once for each call
   int64_t random_sequences_ = 0;                     // number of nodes with random numbers so far

@@ -5,6 +5,7 @@
 
 #include "frontends/onnx/external_data.h"
 #include "frontends/onnx/schema.h"
+#include "frontends/onnx/structure.h"
 #include "frontends/onnx/tensor_decode.h"
 #include "frontends/onnx/wording.h"
 #include "support/float_formats.h"
@@ -117,6 +118,11 @@ std::optional<Constant> Node::tensor(const std::string& name) {
   return constant;
 }
 
+std::optional<Value> Node::string_tensor(const std::string& name) {
+  auto* a = typed(name, AttributeProto::TENSOR, [](const AttributeProto& p) { return p.has_t(); });
+  return a ? strings_in(a->t()) : std::nullopt;
+}
+
 std::optional<Constant> Node::sparse_tensor(const std::string& name) {
   auto* a = typed(name, AttributeProto::SPARSE_TENSOR, [](const AttributeProto& p) { return p.has_sparse_tensor(); });
   if (!a) return std::nullopt;
@@ -150,7 +156,7 @@ std::vector<std::string> Node::operand_lines() const {
   std::vector<std::string> lines;
   for (int k = 0; k < input_count(); ++k)
     if (has(k) && !in(k).poisoned)
-      lines.push_back(fmt::format("{} '{}' {}", in(k).role, c_.proto.input(k), describe(in(k).type)));
+      lines.push_back(fmt::format("{} '{}' {}", in(k).role, c_.proto.input(k), describe(in(k))));
   return lines;
 }
 

@@ -76,6 +76,7 @@ class Node {
   std::vector<int64_t> integers(const std::string& name, size_t count, int64_t otherwise);
   std::optional<Constant> tensor(const std::string& name);
   std::optional<Constant> sparse_tensor(const std::string& name);
+  std::optional<Value> string_tensor(const std::string& name);  // empty for other tensors
   const schema::GraphProto* graph(const std::string& name);
   int64_t required_integer(const std::string& name);
   void reject_unused_attributes();  // reports the first attribute that the converter did not read

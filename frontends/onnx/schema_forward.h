@@ -6,6 +6,7 @@ namespace dlcc_onnx {
 class AttributeProto;
 class GraphProto;
 class NodeProto;
+class TensorProto;
 class ValueInfoProto;
 enum AttributeProto_AttributeType : int;
 }  // namespace dlcc_onnx

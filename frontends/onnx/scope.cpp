@@ -2,9 +2,15 @@
 
 #include <algorithm>
 
+#include "frontends/onnx/structure.h"
 #include "frontends/onnx/tensor_decode.h"
 
 namespace dlcc::frontends::onnx {
+
+std::optional<Value> Initializer::strings() const {
+  const schema::TensorProto* dense = tensor_ ? tensor_ : shared_;
+  return dense ? strings_in(*dense) : std::nullopt;
+}
 
 std::optional<Constant> Initializer::decode(const std::shared_ptr<schema::ModelProto>& model, ExternalFiles& files,
                                             const std::string& file, Diagnostics& diagnostics) const {
@@ -87,16 +93,33 @@ std::vector<InputDim> DeclaredTypes::dims() const {
   return list;
 }
 
-std::optional<relay::TensorType> DeclaredTypes::of_input(const schema::ValueInfoProto& input,
-                                                         const SourceLocation& location) {
-  if (!input.type().has_tensor_type()) {
-    diagnostics_.error(DiagnosticId::unsupported_type, location, "only tensors can be inputs");
-    return std::nullopt;
-  }
-  const auto& tensor = input.type().tensor_type();
+std::optional<relay::TensorType> DeclaredTypes::of_input(const schema::TypeProto::Tensor& tensor,
+                                                         const std::string& input, const SourceLocation& location) {
+  return of_tensor(tensor, input, "", location);
+}
+
+std::optional<relay::TensorType> DeclaredTypes::of_element(const schema::TypeProto::Tensor& tensor,
+                                                           const std::string& input, size_t element,
+                                                           const std::optional<std::vector<int64_t>>& sizes,
+                                                           const SourceLocation& location) {
+  if (tensor.has_shape() || !sizes) return of_tensor(tensor, input, fmt::format("_{}", element), location);
+  auto dtype = checked_type(tensor.elem_type(), location, diagnostics_);
+  if (!dtype || !checked_count(*sizes, *dtype, location, diagnostics_)) return std::nullopt;
+  return relay::TensorType{shape_of(*sizes), *dtype};
+}
+
+// The type of a tensor; `suffix` stands behind the names of its dimensions.
+std::optional<relay::TensorType> DeclaredTypes::of_tensor(const schema::TypeProto::Tensor& tensor,
+                                                          const std::string& input, const std::string& suffix,
+                                                          const SourceLocation& location) {
   auto dtype = checked_type(tensor.elem_type(), location, diagnostics_);
   if (!tensor.has_shape())
-    diagnostics_.error(DiagnosticId::cannot_infer, location, "the input's shape is not declared, not even its rank");
+    diagnostics_.error(
+        DiagnosticId::cannot_infer, location, "the input's shape is not declared, not even its rank", {},
+        suffix.empty()
+            ? ""
+            : fmt::format("declare it in the model, or give the shapes of its tensors: --input '{}=seq:[2,3],[4,3]'",
+                          input));
   if (!dtype || !tensor.has_shape()) return std::nullopt;
   Shape shape;
   std::vector<int64_t> known;
@@ -105,7 +128,8 @@ std::optional<relay::TensorType> DeclaredTypes::of_input(const schema::ValueInfo
     if (dim.has_dim_value()) {
       shape.push_back(dim.dim_value());
     } else {
-      std::string name = dim.dim_param().empty() ? fmt::format("{}_{}", input.name(), k) : dim.dim_param();
+      std::string name = dim.dim_param().empty() ? fmt::format("{}_{}", input + suffix, k) : dim.dim_param();
+      if (!dim.dim_param().empty() && !numbers_.contains(name)) name += suffix;
       if (std::ranges::count(names_, name) == 0) names_.push_back(name);
       shape.push_back(named(name));
     }

@@ -22,6 +22,9 @@ class Initializer {
   explicit Initializer(const schema::SparseTensorProto* tensor) : sparse_(tensor) {}
   explicit Initializer(const schema::TensorProto* tensor) : shared_(tensor) {}
 
+  // The value of a tensor of strings; empty for other tensors.
+  std::optional<Value> strings() const;
+
   // For a dense tensor of the main graph, moves the bytes from the model to the constant: call it once.
   std::optional<Constant> decode(const std::shared_ptr<schema::ModelProto>& model, ExternalFiles&,
                                  const std::string& file, Diagnostics&) const;
@@ -61,9 +64,17 @@ class DeclaredTypes {
   DeclaredTypes(const std::map<std::string, SizeRange>& ranges, const schema::GraphProto& graph, std::string file,
                 Diagnostics& diagnostics);
 
-  // A graph input's type. A dimension without name or value becomes the symbol 'INPUT_AXIS'. Reports inputs that are
-  // not tensors, and unsupported element types, missing shapes and sizes.
-  std::optional<relay::TensorType> of_input(const schema::ValueInfoProto&, const SourceLocation&);
+  // The type of an input, a tensor. A dimension without name or value becomes the symbol 'INPUT_AXIS'. Reports
+  // unsupported element types, missing shapes and wrong sizes.
+  std::optional<relay::TensorType> of_input(const schema::TypeProto::Tensor&, const std::string& input,
+                                            const SourceLocation&);
+
+  // The type of tensor `element` of an input, a sequence whose tensors have the type `tensor`. Their sizes may differ,
+  // so that a dimension 'N' becomes the symbol 'N_element', unless --dim gives N a number. `sizes` are those of a
+  // tensor whose shape is not declared.
+  std::optional<relay::TensorType> of_element(const schema::TypeProto::Tensor& tensor, const std::string& input,
+                                              size_t element, const std::optional<std::vector<int64_t>>& sizes,
+                                              const SourceLocation&);
 
   // The declarations of other values. Problems in them are not reported.
   Declaration of_value(const schema::TypeProto&) const;
@@ -75,6 +86,8 @@ class DeclaredTypes {
 
  private:
   Dim named(const std::string& name) const;
+  std::optional<relay::TensorType> of_tensor(const schema::TypeProto::Tensor&, const std::string& input,
+                                             const std::string& suffix, const SourceLocation&);
 
   std::map<std::string, int64_t> numbers_;  // the dimensions that --dim gives a number
   std::map<std::string, InputDim> ranges_;  // and a range

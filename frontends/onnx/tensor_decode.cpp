@@ -168,7 +168,11 @@ std::optional<DType> checked_type(int number, const SourceLocation& location, Di
   auto type = dtype_of_onnx(number);
   if (!type)
     diagnostics.error(DiagnosticId::unsupported_type, location,
-                      fmt::format("element type {} is not supported", type_name(number)));
+                      fmt::format("element type {} is not supported", type_name(number)), {},
+                      number == schema::TensorProto::STRING
+                          ? "a compiled model computes with numbers: encode strings before the model; strings that "
+                            "the model has as constants may meet label encoders and comparisons"
+                          : "");
   return type;
 }
 

@@ -17,6 +17,55 @@ std::optional<NamedTensor> read_tensor_proto(std::span<const std::byte> bytes, c
   return NamedTensor{tensor->name(), *value};
 }
 
+namespace {
+
+// Whether the bytes are a message of this type, and not of another one that reads its fields.
+template <class Message>
+bool parse(std::span<const std::byte> bytes, Message& message) {
+  return bytes.size() <= INT32_MAX && message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) &&
+         message.GetReflection()->GetUnknownFields(message).empty();
+}
+
+std::optional<ArgumentData> tensors_of(const schema::SequenceProto& sequence, const std::shared_ptr<const void>& owner,
+                                       const SourceLocation& location, Diagnostics& diagnostics) {
+  ArgumentData data;
+  ExternalFiles files("");
+  for (const schema::TensorProto& tensor : sequence.tensor_values()) {
+    auto value = decode_tensor(tensor, owner, files, location, diagnostics);
+    if (!value) return std::nullopt;
+    data.tensors.push_back(std::move(*value));
+  }
+  return data;
+}
+
+std::optional<ArgumentData> one_tensor(std::span<const std::byte> bytes, const SourceLocation& location,
+                                       Diagnostics& diagnostics) {
+  auto tensor = read_tensor_proto(bytes, location, diagnostics);
+  return tensor ? std::optional(ArgumentData{false, {tensor->value}}) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ArgumentData> read_argument(std::span<const std::byte> bytes, ArgumentKind kind,
+                                          const SourceLocation& location, Diagnostics& diagnostics) {
+  if (kind == ArgumentKind::tensor) return one_tensor(bytes, location, diagnostics);
+  if (kind == ArgumentKind::sequence) {
+    auto sequence = std::make_shared<schema::SequenceProto>();
+    if (parse(bytes, *sequence)) return tensors_of(*sequence, sequence, location, diagnostics);
+    diagnostics.error(DiagnosticId::malformed_tensor, location, "the bytes are not an ONNX SequenceProto of tensors");
+    return std::nullopt;
+  }
+  auto optional = std::make_shared<schema::OptionalProto>();
+  if (!parse(bytes, *optional))  // some data sets have the element itself
+    return kind == ArgumentKind::optional ? one_tensor(bytes, location, diagnostics)
+                                          : read_argument(bytes, ArgumentKind::sequence, location, diagnostics);
+  if (optional->has_sequence_value()) return tensors_of(optional->sequence_value(), optional, location, diagnostics);
+  if (!optional->has_tensor_value()) return ArgumentData{true, {}};
+  ExternalFiles files("");
+  auto value = decode_tensor(optional->tensor_value(), optional, files, location, diagnostics);
+  return value ? std::optional(ArgumentData{false, {*value}}) : std::nullopt;
+}
+
 std::vector<std::byte> write_tensor_proto(const std::string& name, const Constant& value) {
   schema::TensorProto tensor;
   tensor.set_name(name);

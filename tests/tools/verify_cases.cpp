@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 
+#include "pipeline/input_forms.h"
 #include "pipeline/verification.h"
 
 namespace fs = std::filesystem;
@@ -52,13 +53,14 @@ std::string verify_case(const fs::path& folder, const std::vector<std::string>& 
   if (data_sets.empty()) return "no data set";
   Diagnostics diagnostics;
   CompileOptions options{.model = folder / "model.onnx", .prefix = "m"};
+  options.find_input_form = forms_of_data_set(data_sets.front(), diagnostics);
   Compiler compiler(options, diagnostics);
   auto model = prepare_verification(compiler, engines);
   if (!model) return diagnostics.str();
   for (const std::string& name : engines) {
     Engine engine = make_engine(name, compiler, *model);
     for (const fs::path& data : data_sets) {
-      Verdict verdict = verify_data_set(data, engine, model->interface, {}, diagnostics);
+      Verdict verdict = verify_data_set(data, engine, *model, {}, diagnostics);
       if (!verdict.ok) return name + ": " + verdict.what;
     }
   }

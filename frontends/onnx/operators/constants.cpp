@@ -1,5 +1,6 @@
 // Constant and ConstantOfShape.
 #include "frontends/onnx/operators/table.h"
+#include "frontends/onnx/structure.h"
 
 namespace dlcc::frontends::onnx {
 namespace {
@@ -19,9 +20,16 @@ std::optional<Constant> constant_of(Node& n, const std::string& attribute) {
     return Constant::of<float>(dtype::f32, {}, {static_cast<float>(n.number(attribute, 0))});
   if (attribute == "value_int") return Constant::of<int64_t>(dtype::i64, {}, {n.integer(attribute, 0)});
   if (attribute == "value_floats") return list(dtype::f32, n.numbers(attribute).value_or(std::vector<float>{}));
-  if (attribute == "value_ints") return list(dtype::i64, n.integers(attribute).value_or(std::vector<int64_t>{}));
-  n.fail(DiagnosticId::unsupported_type, "tensors of strings are not supported");
-  return std::nullopt;
+  return list(dtype::i64, n.integers(attribute).value_or(std::vector<int64_t>{}));
+}
+
+// The strings of a constant; empty for numbers.
+std::optional<Value> strings_of(Node& n, const std::string& attribute) {
+  if (attribute == "value_string") return onnx::strings_of({}, {n.text(attribute, "")});
+  if (attribute == "value") return n.string_tensor(attribute);
+  if (attribute != "value_strings") return std::nullopt;
+  auto texts = n.texts(attribute).value_or(std::vector<std::string>{});
+  return onnx::strings_of({static_cast<int64_t>(texts.size())}, texts);
 }
 
 Values convert_constant(Node& n) {
@@ -31,6 +39,7 @@ Values convert_constant(Node& n) {
   if (!n.check(given.size() == 1, DiagnosticId::bad_attribute,
                fmt::format("there must be one value attribute, found {}", given.size())))
     return {};
+  if (auto strings = strings_of(n, given[0])) return {*strings};
   auto constant = constant_of(n, given[0]);
   return constant ? Values{Value::of(*constant)} : Values{};
 }

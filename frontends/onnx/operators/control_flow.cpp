@@ -1,26 +1,40 @@
 // If: its branches are subgraphs that may use values of the enclosing graphs.
 #include "frontends/onnx/operators/table.h"
 #include "frontends/onnx/schema.h"
+#include "frontends/onnx/structure.h"
 
 namespace dlcc::frontends::onnx {
 namespace {
 
 void check_branches_agree(Node& n, const Values& then_values, const Values& else_values) {
   for (size_t k = 0; k < then_values.size(); ++k) {
-    const relay::TensorType &a = then_values[k].type, &b = else_values[k].type;
-    n.check(a.dtype == b.dtype, DiagnosticId::type_mismatch,
-            fmt::format("result {} is {} in one branch and {} in the other", k, describe(a), describe(b)));
-    n.check(a.shape == b.shape, DiagnosticId::dynamic_shape,
-            fmt::format("result {} is {} in one branch and {} in the other", k, describe(a), describe(b)),
+    const Value &a = then_values[k], &b = else_values[k];
+    const std::string found =
+        fmt::format("result {} is {} in one branch and {} in the other", k, describe(a), describe(b));
+    if (a.structure || b.structure) {
+      n.check(same_structure(a, b), DiagnosticId::dynamic_shape, found,
+              "make the condition a constant; for an input of the model: --input NAME=value:1");
+      continue;
+    }
+    n.check(a.type.dtype == b.type.dtype, DiagnosticId::type_mismatch, found);
+    n.check(a.type.shape == b.type.shape, DiagnosticId::dynamic_shape, found,
             "both branches must give the same shape, unless the condition is known at compile time");
   }
+}
+
+// The values that an If computes: its results, or all fields of them.
+Values results_of(Node& n, relay::If operation, const Values& types) {
+  BlockBuilder& builder = n.context().builder;
+  relay::Var result = builder.bind(std::move(operation), type_of(types), "if", n.location());
+  if (types.size() == 1) return {{result, types[0].type}};
+  return builder.fields(result, types.size(), "if", n.location());
 }
 
 Values convert_if(Node& n) {
   const Value& condition = n.in(0);
   const auto *then_graph = n.graph("then_branch"), *else_graph = n.graph("else_branch");
-  n.check(is_bool(condition.type.dtype) && product(condition.type.shape) == Dim(1), DiagnosticId::type_mismatch,
-          "the condition must be one bool");
+  n.check(!condition.structure && is_bool(condition.type.dtype) && product(condition.type.shape) == Dim(1),
+          DiagnosticId::type_mismatch, "the condition must be one bool");
   if (n.failed()) return {};
   auto wanted = static_cast<size_t>(n.output_count());
   auto arity = [&](const schema::GraphProto& g) {
@@ -34,17 +48,20 @@ Values convert_if(Node& n) {
   auto then_branch = n.context().import_branch(*then_graph), else_branch = n.context().import_branch(*else_graph);
   if (!then_branch || !else_branch) return {};
   check_branches_agree(n, then_branch->results, else_branch->results);
+  const Values tensors = tensors_in(then_branch->results);
+  if (!n.failed()) check_branches_agree(n, tensors, tensors_in(else_branch->results));
   Value scalar = condition.rank() == 0 ? condition : n.reshape(condition, {});
   if (n.failed()) return {};
-  relay::If operation{scalar.atom, then_branch->block, else_branch->block};
-  BlockBuilder& builder = n.context().builder;
-  relay::Var result = builder.bind(std::move(operation), type_of(then_branch->results), "if", n.location());
-  if (wanted == 1) return {{result, then_branch->results[0].type}};
-  return builder.fields(result, wanted, "if", n.location());
+  const Values computed =
+      tensors.empty() ? Values{} : results_of(n, {scalar.atom, then_branch->block, else_branch->block}, tensors);
+  auto next = computed.begin();
+  Values results;
+  for (const Value& v : then_branch->results) results.push_back(with_tensors(v, [&] { return *next++; }));
+  return results;
 }
 
 }  // namespace
 
-void add_control_flow(Table& table) { table.add({{"If", 1, "cond", 1, 1, any_number, convert_if}}); }
+void add_control_flow(Table& table) { table.add_with_structures({{"If", 1, "cond", 1, 1, any_number, convert_if}}); }
 
 }  // namespace dlcc::frontends::onnx

@@ -237,7 +237,6 @@ void add_elementwise(Table& table) {
       {"Xor", 1, "A B", 2, 2, 1, legacy_binary("logical_xor")},
       {"Xor", 7, "A B", 2, 2, 1, direct("logical_xor")},
       {"Equal", 1, "A B", 2, 2, 1, legacy_binary("equal")},
-      {"Equal", 7, "A B", 2, 2, 1, direct("equal")},
       {"Greater", 1, "A B", 2, 2, 1, legacy_binary("greater")},
       {"Greater", 7, "A B", 2, 2, 1, direct("greater")},
       {"Less", 1, "A B", 2, 2, 1, legacy_binary("less")},

@@ -4,7 +4,9 @@
 #include "frontends/onnx/operators/loop_function.h"
 #include "frontends/onnx/operators/subgraphs.h"
 #include "frontends/onnx/operators/table.h"
+#include "frontends/onnx/operators/unrolled_loop.h"
 #include "frontends/onnx/schema.h"
+#include "frontends/onnx/structure.h"
 
 namespace dlcc::frontends::onnx {
 namespace {
@@ -17,6 +19,8 @@ class LoopNode {
 
   Values convert() {
     if (!body_ || !check_counts()) return {};
+    for (int k = 0; k < n_.input_count(); ++k)
+      if (n_.has(k) && n_.in(k).structure) return unrolled_loop(n_, *body_);
     LoopParts parts;
     parts.count = scalar_input(0, dtype::i64, "one integer");
     parts.first = scalar_input(1, dtype::boolean, "one bool");
@@ -72,7 +76,7 @@ class LoopNode {
       inputs.push_back(unchanged_[static_cast<size_t>(k)] ? n_.in(before_carried + k)
                                                           : carried[static_cast<size_t>(next++)]);
     auto results = n_.context().import_inline(*body_, inputs);
-    if (!results) return std::nullopt;
+    if (!results || !are_tensors(*results)) return std::nullopt;
     Iteration it;
     const Value& again = results->at(0);
     n_.check(is_bool(again.type.dtype) && product(again.type.shape) == Dim(1), DiagnosticId::type_mismatch,
@@ -88,6 +92,14 @@ class LoopNode {
     for (int k = carried_count(); k < output_count(); ++k)
       if (n_.wants(k)) it.scanned.push_back({results->at(static_cast<size_t>(1 + k))});
     return it;
+  }
+
+  // A loop that begins with tensors carries tensors.
+  bool are_tensors(const Values& results) {
+    for (const Value& v : results)
+      n_.check(!v.structure, DiagnosticId::type_mismatch,
+               fmt::format("the body computes {} where the loop carries a tensor", describe(v)));
+    return !n_.failed();
   }
 
   // The node's outputs from the loop's results, which lack unchanged values and scan outputs without a name.
@@ -112,7 +124,7 @@ class LoopNode {
 }  // namespace
 
 void add_loop(Table& table) {
-  table.add(
+  table.add_with_structures(
       {{"Loop", 1, "M cond v_initial", 0, any_number, any_number, [](Node& n) { return LoopNode(n).convert(); }}});
 }
 

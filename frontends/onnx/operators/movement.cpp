@@ -1,6 +1,7 @@
 // Operators that move elements: Concat, Split, Slice, Pad, Gather, Tile.
 #include <algorithm>
 
+#include "frontends/onnx/operators/split.h"
 #include "frontends/onnx/operators/table.h"
 
 namespace dlcc::frontends::onnx {
@@ -86,42 +87,20 @@ Values split_symbolic(Node& n, const Value& x, int64_t axis, int64_t count) {
   return results;
 }
 
-// The data with the sum of the pieces as the size of the axis, which a run checks if it is symbolic.
-Value with_size_of_pieces(Node& n, const std::vector<int64_t>& pieces, int64_t axis) {
-  const Value& x = n.in(0);
-  Shape shape = x.type.shape;
-  if (shape[axis].is_constant()) return x;
-  shape[axis] = 0;
-  for (int64_t size : pieces) shape[axis] = shape[axis] + Dim(size);
-  return n.context().builder.check_sizes(x, shape, n.location());
-}
-
 Values split(Node& n, const ListArgument& sizes) {
   int64_t count = n.output_count();
   auto axis = n.axis_of(n.integer("axis", 0), n.in(0).rank());
   n.check(count > 0, DiagnosticId::wrong_arity, "there are no outputs");
   if (n.failed()) return {};
   if (sizes.dynamic()) return split_at_run_time(n, n.in(1), *axis);
-  const Value x = sizes.given ? with_size_of_pieces(n, *sizes.known, *axis) : n.in(0);
+  const Value& x = n.in(0);
   auto extent = x.type.shape[*axis].constant();
-  if (!extent) return count == 1 ? Values{x} : split_symbolic(n, x, *axis, count);
+  if (!extent && !sizes.given) return count == 1 ? Values{x} : split_symbolic(n, x, *axis, count);
   auto pieces = sizes.given ? sizes.known : default_pieces(n, *extent, count);
   if (!pieces) return {};
   n.check(static_cast<int64_t>(pieces->size()) == count, DiagnosticId::wrong_arity,
           fmt::format("there are {} sizes for {} outputs", pieces->size(), count));
-  std::vector<int64_t> cuts;
-  int64_t at = 0;
-  for (int64_t size : *pieces) {
-    if (!n.check(size >= 0 && size <= *extent - at, DiagnosticId::bad_attribute,
-                 fmt::format("the sizes [{}] do not add up to {}", fmt::join(*pieces, ", "), *extent)))
-      return {};
-    cuts.push_back(at += size);
-  }
-  n.check(at == *extent, DiagnosticId::bad_attribute,
-          fmt::format("the sizes [{}] do not add up to {}", fmt::join(*pieces, ", "), *extent));
-  if (n.failed() || count == 1) return {x};
-  cuts.pop_back();
-  return n.call_fields("split", {x}, {{"indices_or_sections", cuts}, {"axis", *axis}}, static_cast<size_t>(count));
+  return split_into(n, *pieces, *axis);
 }
 
 Values convert_split_by_attribute(Node& n) {

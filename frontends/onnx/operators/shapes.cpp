@@ -141,7 +141,6 @@ Values convert_size(Node& n) {
 
 void add_shapes(Table& table) {
   table.add({
-      {"Identity", 1, "input", 1, 1, 1, convert_identity, true},
       {"Reshape", 1, "data", 1, 1, 1, convert_reshape_by_attribute},
       {"Reshape", 5, "data shape", 2, 2, 1, convert_reshape},
       {"Flatten", 1, "input", 1, 1, 1, convert_flatten},
@@ -154,6 +153,7 @@ void add_shapes(Table& table) {
       {"Size", 1, "data", 1, 1, 1, convert_size},
       {"Shape", 1, "data", 1, 1, 1, convert_shape},
   });
+  table.add_with_structures({{"Identity", 1, "input", 1, 1, 1, convert_identity, true}});
 }
 
 }  // namespace dlcc::frontends::onnx

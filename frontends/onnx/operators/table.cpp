@@ -13,6 +13,11 @@ void Table::add(std::vector<Row> rows) {
   }
 }
 
+void Table::add_with_structures(std::vector<Row> rows) {
+  for (Row& row : rows) row.structures = true;
+  add(std::move(rows));
+}
+
 const Row* Table::find(const std::string& op, int64_t opset) const {
   auto versions = rows_.find(op);
   if (versions == rows_.end()) return nullptr;
@@ -72,6 +77,9 @@ const Table& operator_table() {
     add_recurrent(t);
     add_scatter(t);
     add_selection(t);
+    add_sequences(t);
+    add_optionals(t);
+    add_strings(t);
     return t;
   }();
   return table;

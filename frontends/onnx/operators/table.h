@@ -24,11 +24,13 @@ struct Row {
   int min_inputs, max_inputs, max_outputs;
   Converter convert;
   bool keeps_shape = false;  // the first result has the shape of the first operand
+  bool structures = false;   // inputs may be sequences, optionals and strings
 };
 
 class Table {
  public:
   void add(std::vector<Row> rows);
+  void add_with_structures(std::vector<Row> rows);  // whose inputs may be no tensors
   std::vector<std::string> names() const;
   std::vector<int64_t> versions(const std::string& op) const;         // of the operator's rows, ascending
   std::optional<int64_t> first_version(const std::string& op) const;  // the first operator set with the operator
@@ -98,5 +100,8 @@ void add_scan(Table&);
 void add_recurrent(Table&);
 void add_scatter(Table&);
 void add_selection(Table&);
+void add_sequences(Table&);
+void add_optionals(Table&);
+void add_strings(Table&);
 
 }  // namespace dlcc::frontends::onnx

@@ -88,7 +88,10 @@ TEST_CASE("impossible sizes") {
   CHECK(errors_of("input { name: 'x' type { tensor_type { elem_type: 1 } } } " + y + relu) ==
         "m: input 'x': error[cannot-infer]: the input's shape is not declared, not even its rank\n");
   CHECK(errors_of(value("input", "x", 8, {"2"}) + y + relu) ==
-        "m: input 'x': error[unsupported-type]: element type string is not supported\n");
+        "m: input 'x': error[unsupported-type]: element type string is not supported\n    help: a compiled model "
+        "computes with "
+        "numbers: encode strings before the model; strings that the model has as constants may meet label encoders and "
+        "comparisons\n");
 }
 
 TEST_CASE("functions that expand without bound are stopped") {

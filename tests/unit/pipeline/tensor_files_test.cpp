@@ -37,7 +37,7 @@ TEST_CASE("an archive has the tensors by their names or C identifiers, in any or
   for (const char* name : {"an image", "an_image"}) {
     folder.write("data.npz", write_npz({{"unused", label}, {"label", label}, {name, image}}));
     Diagnostics diagnostics;
-    auto data = read_data_set(folder.path() / "data.npz", interface(), diagnostics);
+    auto data = read_data_set(folder.path() / "data.npz", interface(), {}, diagnostics);
     REQUIRE_MESSAGE(data, diagnostics.str());
     REQUIRE(data->inputs.size() == 1);
     REQUIRE(data->outputs.size() == 1);
@@ -50,7 +50,7 @@ TEST_CASE("an array that an archive lacks is an error that lists those it has") 
   Folder folder;
   folder.write("data.npz", write_npz({{"picture", image}, {"label", label}}));
   Diagnostics diagnostics;
-  CHECK_FALSE(read_data_set(folder.path() / "data.npz", interface(), diagnostics));
+  CHECK_FALSE(read_data_set(folder.path() / "data.npz", interface(), {}, diagnostics));
   CHECK(diagnostics.str().find("there is no array for input 'an image'\n    help: the archive has: picture, label") !=
         std::string::npos);
 }
@@ -60,7 +60,7 @@ TEST_CASE("a folder has numbered files of either format") {
   folder.write("input_0.npy", write_npy(image));
   folder.write("output_0.pb", tensor_file("output_0.pb", "label", label));
   Diagnostics diagnostics;
-  auto data = read_data_set(folder.path(), interface(), diagnostics);
+  auto data = read_data_set(folder.path(), interface(), {}, diagnostics);
   REQUIRE_MESSAGE(data, diagnostics.str());
   CHECK(data->inputs.at(0).same_as(image));
   CHECK(data->outputs.at(0).same_as(label));
@@ -68,6 +68,6 @@ TEST_CASE("a folder has numbered files of either format") {
 
 TEST_CASE("a data set that does not exist is an error") {
   Diagnostics diagnostics;
-  CHECK_FALSE(read_data_set("no such folder", interface(), diagnostics));
+  CHECK_FALSE(read_data_set("no such folder", interface(), {}, diagnostics));
   CHECK(diagnostics.str().find("no such folder: error[cannot-read-file]") != std::string::npos);
 }

@@ -1,0 +1,143 @@
+#include "driver/run_inputs.h"
+
+#include <algorithm>
+
+#include "driver/options.h"
+#include "pipeline/input_forms.h"
+#include "pipeline/tensor_files.h"
+#include "support/npz.h"
+
+namespace dlcc::driver {
+
+using frontends::Argument;
+using frontends::ArgumentKind;
+
+std::string file_of(const std::string& option) { return option.substr(option.find('=') + 1); }
+
+bool is_archive(const std::string& option) { return option.ends_with(".npz") && option.find('=') == option.npos; }
+
+std::optional<size_t> find_tensor(const std::string& text, size_t position,
+                                  const std::vector<emit::TensorInterface>& tensors, const char* what,
+                                  std::string& file, Diagnostics& diagnostics) {
+  size_t equals = text.find('=');
+  file = file_of(text);
+  if (file.empty()) {
+    diagnostics.error(DiagnosticId::bad_option, {}, fmt::format("--{} has no file: '{}'", what, text));
+    return std::nullopt;
+  }
+  if (file.ends_with(".npz")) {
+    diagnostics.error(DiagnosticId::bad_option, {.file = file},
+                      "an archive has all tensors: it takes no name, and is the only file", {},
+                      fmt::format("--{} {}", what, file));
+    return std::nullopt;
+  }
+  if (equals == std::string::npos && position < tensors.size()) return position;
+  std::string wanted = equals == std::string::npos ? text : text.substr(0, equals), known;
+  for (size_t k = 0; k < tensors.size(); ++k) {
+    if (equals != std::string::npos && (tensors[k].name == wanted || tensors[k].identifier == wanted)) return k;
+    known += (known.empty() ? "" : ", ") + tensors[k].name;
+  }
+  diagnostics.error(DiagnosticId::bad_data, {}, fmt::format("the model has no {} for '{}'", what, wanted), {},
+                    fmt::format("{}s: {}", what, known));
+  return std::nullopt;
+}
+
+Store append_to_inputs(std::vector<std::string>& files, CompileOptions& options) {
+  return [&files, store_form = store_input_form(options.inputs)](const std::string& text) -> Problem {
+    const bool is_form = text.find('=') != text.npos && frontends::parse_input_form(file_of(text));
+    if (is_form) return store_form(text);
+    files.push_back(text);
+    return {};
+  };
+}
+
+// The option for an input, by name or position.
+static const std::string* option_for(const std::vector<std::string>& options, const std::string& name, size_t index) {
+  for (const std::string& option : options)
+    if (option.starts_with(name + "=")) return &option;
+  const bool by_position = index < options.size() && options[index].find('=') == std::string::npos;
+  return by_position ? &options[index] : nullptr;
+}
+
+frontends::FindInputForm forms_of_files(const std::vector<std::string>& options, Diagnostics& diagnostics) {
+  return [&options, &diagnostics](const frontends::UnknownInput& input) -> std::optional<frontends::InputForm> {
+    const std::string* option = option_for(options, input.name, input.index);
+    return option && !is_archive(*option) ? form_of_data(file_of(*option), input, diagnostics) : std::nullopt;
+  };
+}
+
+namespace {
+
+std::optional<std::vector<Constant>> read_inputs_of_archive(const std::string& path, const emit::Interface& interface,
+                                                            Diagnostics& diagnostics) {
+  auto values = read_archive(path, interface.inputs, "input", diagnostics);
+  for (size_t k = 0; values && k < values->size(); ++k) fits((*values)[k], interface, k, {.file = path}, diagnostics);
+  return diagnostics.has_errors() ? std::nullopt : std::move(values);
+}
+
+// The tensors of the inputs so far, empty where they are not given, and the options that gave none of them.
+struct Given {
+  std::vector<std::optional<Constant>> tensors;
+  std::vector<std::string> other_options;
+};
+
+// Reads the inputs that are no tensors. The other options then name their tensors.
+Given read_arguments(const std::vector<std::string>& options, const emit::Interface& interface,
+                     const std::vector<Argument>& arguments, Diagnostics& diagnostics) {
+  const std::vector<emit::TensorInterface>& tensors = interface.inputs;
+  Given given{std::vector<std::optional<Constant>>(tensors.size()), options};
+  size_t first = 0;  // tensor of the argument
+  for (size_t k = 0; k < arguments.size(); first += arguments[k++].tensors) {
+    const Argument& a = arguments[k];
+    const std::string* option = option_for(options, a.name, k);
+    if (a.absent && a.tensors > 0) given.tensors[first] = Constant(tensors[first].type, {0}, {});
+    if (!option) continue;
+    const auto place = std::ranges::find(given.other_options, *option);
+    if (a.kind == ArgumentKind::tensor && !a.fixed) {
+      *place = tensors[first].name + "=" + file_of(*option);
+      continue;
+    }
+    given.other_options.erase(place);
+    auto data = read_argument(file_of(*option), a.kind, diagnostics);
+    if (!data || !fits(*data, a, {.file = file_of(*option)}, diagnostics)) continue;
+    for (size_t i = 0; i < a.tensors && !a.absent; ++i) {
+      given.tensors[first + i] = data->tensors[i];
+      fits(data->tensors[i], interface, first + i, {.file = file_of(*option)}, diagnostics);
+    }
+  }
+  return given;
+}
+
+}  // namespace
+
+std::optional<std::vector<Constant>> read_inputs(const std::vector<std::string>& options,
+                                                 const emit::Interface& interface,
+                                                 const frontends::Arguments& arguments, Diagnostics& diagnostics) {
+  const std::vector<emit::TensorInterface>& tensors = interface.inputs;
+  if (options.size() == 1 && is_archive(options[0])) return read_inputs_of_archive(options[0], interface, diagnostics);
+  auto [given, files] = read_arguments(options, interface, arguments.inputs, diagnostics);
+  for (size_t k = 0; k < files.size(); ++k) {
+    std::string file;
+    auto at = find_tensor(files[k], k, tensors, "input", file, diagnostics);
+    if (!at) continue;
+    if (given[*at]) {
+      diagnostics.error(DiagnosticId::bad_option, {.file = file},
+                        fmt::format("input '{}' is given twice", tensors[*at].name));
+      continue;
+    }
+    given[*at] = read_tensor(file, diagnostics);
+    if (given[*at]) fits(*given[*at], interface, *at, {.file = file}, diagnostics);
+  }
+  if (diagnostics.has_errors()) return std::nullopt;
+  std::vector<Constant> values;
+  for (size_t k = 0; k < given.size(); ++k) {
+    if (given[k])
+      values.push_back(*given[k]);
+    else
+      diagnostics.error(DiagnosticId::bad_data, {}, fmt::format("input '{}' is missing", tensors[k].name), {},
+                        fmt::format("--input {}=FILE", tensors[k].name));
+  }
+  return diagnostics.has_errors() ? std::nullopt : std::optional(std::move(values));
+}
+
+}  // namespace dlcc::driver

@@ -1,0 +1,42 @@
+#include "pipeline/input_forms.h"
+
+#include <filesystem>
+
+#include "pipeline/tensor_files.h"
+
+namespace dlcc {
+
+using frontends::ArgumentKind;
+using frontends::InputForm;
+using frontends::UnknownInput;
+
+static InputForm form_of(const frontends::onnx::ArgumentData& data, ArgumentKind kind) {
+  if (data.absent) return frontends::AbsentInput{};
+  if (kind == ArgumentKind::tensor) return frontends::FixedInput{data.tensors[0]};
+  if (kind == ArgumentKind::optional) return frontends::PresentInput{data.tensors[0].shape()};
+  frontends::SequenceInput sequence;
+  for (const Constant& tensor : data.tensors) sequence.shapes.emplace_back(tensor.shape());
+  return sequence;
+}
+
+std::optional<InputForm> form_of_data(const std::string& file, const UnknownInput& input, Diagnostics& diagnostics) {
+  auto data = read_argument(file, input.kind, diagnostics);
+  if (!data) return std::nullopt;
+  const bool is_fixed = input.kind == ArgumentKind::tensor;
+  diagnostics.remark(
+      DiagnosticId::dynamic_shape, {.file = file},
+      fmt::format(
+          "input '{}' is compiled as {}", input.name,
+          is_fixed ? "the value of this file, since it decides the length of a sequence or the presence of an optional"
+                   : frontends::describe(input.kind, data->tensors.size(), data->absent)));
+  return form_of(*data, input.kind);
+}
+
+frontends::FindInputForm forms_of_data_set(const std::string& folder, Diagnostics& diagnostics) {
+  return [folder, &diagnostics](const UnknownInput& input) -> std::optional<InputForm> {
+    if (std::error_code ignored; !std::filesystem::is_directory(folder, ignored)) return std::nullopt;
+    return form_of_data(input_file(folder, input.index), input, diagnostics);
+  };
+}
+
+}  // namespace dlcc

@@ -1,0 +1,63 @@
+// Inputs and outputs of a model that are no tensors, or whose values are decided at compile time. A compiled model has
+// tensors only: a sequence is as many tensors as it has elements, an absent optional a tensor without elements.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "support/constant.h"
+
+namespace dlcc::frontends {
+
+enum class ArgumentKind { tensor, sequence, optional, optional_sequence };
+
+// What is decided at compile time of an input:
+struct AbsentInput {};  // the optional is absent
+// the number of tensors of the sequence, with their shapes where the model does not declare them;
+struct SequenceInput {
+  std::vector<std::optional<std::vector<int64_t>>> shapes;
+};
+// the shape of the optional's tensor, where the model does not declare it;
+struct PresentInput {
+  std::vector<int64_t> shape;
+};
+// the value, an integer or a list of integers: a compiled model has no such input.
+struct FixedInput {
+  Constant value;
+};
+using InputForm = std::variant<AbsentInput, SequenceInput, PresentInput, FixedInput>;
+
+// The form that "none", "seq:3", "seq:[2,3],[4,3]", "value:5" or "value:[1,2]" describes; else empty.
+std::optional<InputForm> parse_input_form(const std::string& text);
+
+// An input whose form must be known and is not given by an option.
+struct UnknownInput {
+  size_t index;  // among the inputs of the model
+  std::string name;
+  ArgumentKind kind;  // a tensor: its value decides the length of a sequence, or whether an optional is present
+};
+using FindInputForm = std::function<std::optional<InputForm>(const UnknownInput&)>;
+
+// An input or output of the model, and the tensors that a compiled model has for it.
+struct Argument {
+  std::string name;
+  ArgumentKind kind = ArgumentKind::tensor;
+  size_t tensors = 1;
+  bool absent = false;              // an optional input that is absent: its tensor has no elements
+  std::optional<Constant> fixed{};  // the value of an input that is fixed: there is no tensor
+};
+
+// Empty lists: every input, every output is a tensor.
+struct Arguments {
+  std::vector<Argument> inputs, outputs;
+};
+
+// "a sequence of 3 tensors", "an absent optional", "a tensor"
+std::string describe(ArgumentKind, size_t tensors, bool absent);
+
+}  // namespace dlcc::frontends

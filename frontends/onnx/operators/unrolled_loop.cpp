@@ -1,0 +1,93 @@
+#include "frontends/onnx/operators/unrolled_loop.h"
+
+#include <algorithm>
+
+#include "frontends/onnx/operators/loop_function.h"
+#include "frontends/onnx/operators/subgraphs.h"
+#include "frontends/onnx/schema.h"
+#include "frontends/onnx/structure.h"
+
+namespace dlcc::frontends::onnx {
+namespace {
+
+constexpr int64_t most_nodes = 200000;  // of all iterations together
+constexpr int before_carried = 2;       // the inputs before the carried values: trip count and condition
+
+class UnrolledLoop {
+ public:
+  UnrolledLoop(Node& n, const schema::GraphProto& body) : n_(n), body_(body) {
+    for (int k = before_carried; k < n.input_count(); ++k) carried_.push_back(n.in(k));
+    scanned_.resize(static_cast<size_t>(body.output_size() - 1) - carried_.size());
+  }
+
+  Values convert() {
+    std::optional<int64_t> count;
+    bool again = true;
+    if (n_.has(0)) count = known(n_.in(0), "the trip count M");
+    if (n_.has(1)) again = known(n_.in(1), "the condition cond").value_or(0) != 0;
+    for (int64_t i = 0; again && !n_.failed() && i < count.value_or(INT64_MAX); ++i) {
+      n_.check(i * std::max(body_.node_size(), 1) < most_nodes, DiagnosticId::too_large,
+               fmt::format("{} iterations of {} nodes are too many to compile one by one", i, body_.node_size()),
+               "carry a tensor and not a sequence");
+      auto next = n_.failed() ? std::nullopt : iteration(i);
+      if (!next) return {};
+      again = *next;
+    }
+    return n_.failed() ? Values{} : outputs();
+  }
+
+ private:
+  // The only element of a value that must be known.
+  std::optional<int64_t> known(const Value& value, const std::string& what) {
+    const relay::KnownValue elements = value.structure ? nullptr : n_.context().builder.known(value);
+    if (elements && elements->elements.size() == 1 && elements->elements[0] && elements->elements[0]->is_constant())
+      return elements->elements[0]->value();
+    n_.fail(
+        DiagnosticId::dynamic_shape,
+        fmt::format(
+            "{} is known only when the program runs, and decides the lengths of the sequences that the loop carries",
+            what),
+        "make it a constant; for an input of the model: --input NAME=value:3");
+    return std::nullopt;
+  }
+
+  // Imports an iteration; returns whether another one follows.
+  std::optional<bool> iteration(int64_t i) {
+    Values inputs = {in_declared_rank(n_, integer_scalar(i), body_.input(0)),
+                     in_declared_rank(n_, Value::of(Constant::of<uint8_t>(dtype::boolean, {}, {1})), body_.input(1))};
+    inputs.insert(inputs.end(), carried_.begin(), carried_.end());
+    auto results = n_.context().import_inline(body_, inputs);
+    if (!results) return std::nullopt;
+    const auto again = known(results->front(), "the condition that the body computes");
+    for (size_t k = 0; k < carried_.size(); ++k) carried_[k] = results->at(1 + k);
+    for (size_t k = 0; k < scanned_.size(); ++k) scanned_[k].push_back(results->at(1 + carried_.size() + k));
+    return again ? std::optional(*again != 0) : std::nullopt;
+  }
+
+  Values outputs() {
+    Values all = carried_;
+    for (size_t k = 0; k < scanned_.size(); ++k)
+      all.push_back(n_.wants(static_cast<int>(carried_.size() + k)) ? stacked(scanned_[k]) : Value::poison());
+    return all;
+  }
+
+  // The slices of a scan output behind each other.
+  Value stacked(const Values& slices) {
+    n_.check(!slices.empty(), DiagnosticId::dynamic_shape,
+             "the loop has no iteration, so that the shape of the scan output is not known");
+    Values rows;
+    for (const Value& slice : slices) rows.push_back(n_.call("expand_dims", {slice}, {{"axis", 0}}));
+    return n_.call("concatenate", rows, {{"axis", 0}});
+  }
+
+  Node& n_;
+  const schema::GraphProto& body_;
+  Values carried_;
+  std::vector<Values> scanned_;  // the slices of each scan output
+};
+
+}  // namespace
+
+Values unrolled_loop(Node& n, const schema::GraphProto& body) { return UnrolledLoop(n, body).convert(); }
+
+}  // namespace dlcc::frontends::onnx
