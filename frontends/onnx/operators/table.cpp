@@ -80,6 +80,12 @@ const Table& operator_table() {
     add_sequences(t);
     add_optionals(t);
     add_strings(t);
+    add_ml_trees(t);
+    add_ml_features(t);
+    add_ml_labels(t);
+    add_ml_linear(t);
+    add_ml_svm(t);
+    add_ngrams(t);
     return t;
   }();
   return table;

@@ -103,5 +103,11 @@ void add_selection(Table&);
 void add_sequences(Table&);
 void add_optionals(Table&);
 void add_strings(Table&);
+void add_ml_trees(Table&);
+void add_ml_features(Table&);
+void add_ml_labels(Table&);
+void add_ml_linear(Table&);
+void add_ml_svm(Table&);
+void add_ngrams(Table&);
 
 }  // namespace dlcc::frontends::onnx

@@ -1,0 +1,40 @@
+// What the classifiers and regressors of ai.onnx.ml share: labels, and the functions that end them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "frontends/onnx/node.h"
+
+namespace dlcc::frontends::onnx {
+
+// "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO" or "PROBIT" of the rows of scores. Reports other names. A row of one
+// score is changed by PROBIT only, as in onnxruntime.
+Value post_transformed(Node&, const Value& scores, const std::string& function);
+
+// The scores of two classes from that of the second one, [rows, 1]: the other one is 1 - score for a probability, else
+// -score; LOGISTIC is that of the score and of its negative.
+Value scores_of_two_classes(Node&, const Value& score, const std::string& function, bool probability);
+
+// The labels of a classifier.
+struct ClassLabels {
+  size_t count = 0;
+  std::optional<Constant> numbers;  // empty: strings
+};
+// From attributes classlabels_ints, or as `integers` names it, and classlabels_strings.
+ClassLabels class_labels(Node&, const char* integers, const char* strings = "classlabels_strings");
+
+// The labels at positions; reports labels that are strings, if the model uses them.
+Value labels_at(Node&, const ClassLabels&, const Value& positions);
+
+// The first of the largest elements of each row, as an index.
+Value best_of_row(Node&, const Value& scores);
+
+// The input as float64 if it is, else as float32. Reports inputs that are no [rows, features] or [features].
+Value rows_of_features(Node&, int input, bool keeps_float64);
+
+// A constant of a float type and rank 1, or of another shape with as many elements.
+Value real_list(DType, const std::vector<float>& values);
+Value real_table(DType, const std::vector<float>& values, int64_t rows, int64_t columns);
+
+}  // namespace dlcc::frontends::onnx

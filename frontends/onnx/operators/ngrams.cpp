@@ -1,0 +1,153 @@
+// TfIdfVectorizer of integers, and Det.
+#include <algorithm>
+#include <set>
+
+#include "frontends/onnx/operators/table.h"
+
+namespace dlcc::frontends::onnx {
+namespace {
+
+// The n-grams of one length, and their columns in the result.
+struct Grams {
+  int64_t length = 1;
+  std::vector<int64_t> elements = {};  // of one n-gram behind the other
+  std::vector<int64_t> columns = {};
+
+  int64_t count() const { return static_cast<int64_t>(elements.size()) / length; }
+};
+
+// The pool of n-grams: those of length k begin at entry k - 1 of ngram_counts.
+std::vector<Grams> read_grams(Node& n) {
+  const auto pool = n.integers("pool_int64s"), starts = n.integers("ngram_counts"),
+             columns = n.integers("ngram_indexes");
+  n.check(!n.has_attr("pool_strings"), DiagnosticId::unsupported_type, "the n-grams are strings",
+          "number the words before the model, and give attribute 'pool_int64s' these numbers");
+  n.check(pool && starts && columns && !columns->empty(), DiagnosticId::bad_attribute,
+          "attributes 'pool_int64s', 'ngram_counts' and 'ngram_indexes' are needed");
+  std::vector<Grams> all;
+  size_t column = 0;
+  for (size_t k = 0; !n.failed() && k < starts->size(); ++k) {
+    Grams grams{static_cast<int64_t>(k + 1)};
+    const int64_t begin = (*starts)[k],
+                  end = k + 1 < starts->size() ? (*starts)[k + 1] : static_cast<int64_t>(pool->size());
+    n.check(
+        begin >= 0 && begin <= end && end <= static_cast<int64_t>(pool->size()) && (end - begin) % grams.length == 0,
+        DiagnosticId::bad_attribute,
+        fmt::format("attribute 'ngram_counts' does not cut the pool into {}-grams", k + 1));
+    if (n.failed()) break;
+    grams.elements.assign(pool->begin() + begin, pool->begin() + end);
+    for (int64_t g = 0; g < grams.count() && column < columns->size(); ++g)
+      grams.columns.push_back((*columns)[column++]);
+    n.check(static_cast<int64_t>(grams.columns.size()) == grams.count(), DiagnosticId::bad_attribute,
+            "attribute 'ngram_indexes' has fewer entries than there are n-grams");
+    all.push_back(std::move(grams));
+  }
+  std::set<int64_t> used;
+  for (const Grams& grams : all)
+    for (int64_t c : grams.columns)
+      n.check(c >= 0 && c < (int64_t{1} << 31) && used.insert(c).second, DiagnosticId::bad_attribute,
+              fmt::format("attribute 'ngram_indexes' has {} twice, or it is no column", c));
+  return all;
+}
+
+Value integers(const std::vector<int64_t>& values, std::vector<int64_t> shape) {
+  return Value::of(Constant::of(dtype::i64, std::move(shape), values));
+}
+
+// How often each n-gram occurs in a row with `distance` between its elements: int64 [rows, n-grams]. Empty if a row is
+// too short for one.
+std::optional<Value> occurrences(Node& n, const Value& rows, int64_t width, const Grams& grams, int64_t distance) {
+  const int64_t windows = width - (grams.length - 1) * distance;
+  if (windows < 1 || grams.count() == 0) return std::nullopt;
+  std::optional<Value> all;
+  for (int64_t k = 0; k < grams.length; ++k) {
+    std::vector<int64_t> wanted;
+    for (int64_t g = 0; g < grams.count(); ++g)
+      wanted.push_back(grams.elements[static_cast<size_t>(g * grams.length + k)]);
+    Value elements = n.call("strided_slice", {rows},
+                            {{"begin", relay::AttrList{k * distance}},
+                             {"end", relay::AttrList{k * distance + windows}},
+                             {"axes", relay::AttrList{1}}});
+    Value same = n.call("equal", {n.call("expand_dims", {elements}, {{"axis", 2}}), integers(wanted, {grams.count()})});
+    all = all ? n.call("logical_and", {*all, same}) : same;
+  }
+  return n.call("sum", {n.cast(*all, dtype::i64)}, {{"axis", relay::AttrList{1}}});
+}
+
+// How often each n-gram occurs in a row. Single elements have no distance between them.
+std::optional<Value> counts(Node& n, const Value& rows, int64_t width, const Grams& grams, int64_t most_skipped) {
+  std::optional<Value> sum;
+  for (int64_t distance = 1; distance <= (grams.length == 1 ? 1 : most_skipped + 1); ++distance)
+    if (auto found = occurrences(n, rows, width, grams, distance)) sum = sum ? n.call("add", {*sum, *found}) : *found;
+  return sum;
+}
+
+// Counts in the columns that the n-grams have: columns of the result without an n-gram are 0.
+Value in_columns(Node& n, const Value& rows, const Values& parts, const std::vector<int64_t>& columns, int64_t width) {
+  std::vector<int64_t> source(static_cast<size_t>(width), static_cast<int64_t>(columns.size()));
+  for (size_t k = 0; k < columns.size(); ++k) source[static_cast<size_t>(columns[k])] = static_cast<int64_t>(k);
+  Values all = parts;
+  all.push_back(n.call("full", {n.scalar(dtype::i64, 0)}, {{"shape", shape_attr({rows.type.shape[0], Dim(1)})}}));
+  return n.call("take", {n.call("concatenate", all, {{"axis", 1}}), integers(source, {width})}, {{"axis", 1}});
+}
+
+// The weights of the columns. They are numbered as the n-grams are.
+Value weights_of_columns(Node& n, const std::vector<Grams>& all, int64_t width) {
+  const auto weights = n.numbers("weights");
+  size_t gram = 0;
+  std::vector<float> of_column(static_cast<size_t>(width), 1);
+  for (const Grams& grams : all)
+    for (int64_t c : grams.columns) {
+      if (weights && gram < weights->size()) of_column[static_cast<size_t>(c)] = (*weights)[gram];
+      ++gram;
+    }
+  n.check(!weights || weights->size() == gram, DiagnosticId::bad_attribute,
+          fmt::format("there are {} weights for {} n-grams", weights ? weights->size() : 0, gram));
+  return Value::of(Constant::of(dtype::f32, {width}, of_column));
+}
+
+Values convert_tfidf(Node& n) {
+  const Value& x = n.in(0);
+  const auto all = read_grams(n);
+  const int64_t shortest = n.required_integer("min_gram_length"), longest = n.required_integer("max_gram_length"),
+                skipped = n.required_integer("max_skip_count");
+  const std::string mode = n.text("mode", "");
+  n.check(mode == "TF" || mode == "IDF" || mode == "TFIDF", DiagnosticId::bad_attribute,
+          fmt::format("mode is '{}'; it must be TF, IDF or TFIDF", mode));
+  n.check(x.rank() == 1 || x.rank() == 2, DiagnosticId::shape_mismatch,
+          fmt::format("X must be [C] or [N, C], found {}", describe(x.type)));
+  const auto length = n.failed() ? std::nullopt : x.type.shape.back().constant();
+  n.check(length.has_value(), DiagnosticId::dynamic_shape,
+          "the number of elements of a row must be known at compile time", "give the dimension a number: --dim NAME=8");
+  n.check(skipped >= 0 && skipped < 1000, DiagnosticId::bad_attribute, fmt::format("max_skip_count is {}", skipped));
+  if (n.failed()) return {};
+  const Value rows = n.cast(x.rank() == 1 ? n.reshape(x, {Dim(1), Dim(*length)}) : x, dtype::i64);
+  int64_t width = 1;
+  Values parts;
+  std::vector<int64_t> columns;
+  for (const Grams& grams : all) {
+    for (int64_t c : grams.columns) width = std::max(width, c + 1);
+    if (grams.length < shortest || grams.length > longest) continue;
+    auto found = counts(n, rows, *length, grams, skipped);
+    if (!found) continue;
+    parts.push_back(*found);
+    columns.insert(columns.end(), grams.columns.begin(), grams.columns.end());
+  }
+  Value count = in_columns(n, rows, parts, columns, width);
+  Value weights = weights_of_columns(n, all, width);
+  if (mode == "IDF") count = n.call("greater", {count, n.scalar(dtype::i64, 0)});
+  Value result = n.cast(count, dtype::f32);
+  if (mode != "TF") result = n.call("multiply", {result, weights});
+  return {x.rank() == 1 ? n.reshape(result, {Dim(width)}) : result};
+}
+
+}  // namespace
+
+void add_ngrams(Table& table) {
+  table.add({
+      {"TfIdfVectorizer", 9, "X", 1, 1, 1, convert_tfidf},
+      {"Det", 11, "X", 1, 1, 1, direct("linalg.det")},
+  });
+}
+
+}  // namespace dlcc::frontends::onnx
