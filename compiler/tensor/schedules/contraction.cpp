@@ -83,7 +83,7 @@ class Scheduler {
   }
 
   Stmt panels(const std::function<Stmt(const TilePosition&)>& body) {
-    int64_t n = extent(plan_.n_axis), width = plan_.panel_width;
+    int64_t n = extent(plan_.n_axis), width = std::max(plan_.panel_width, tile_.n());
     // Storage in blocks of N has room for whole blocks, unless panels end within one.
     bool whole_blocks = plan_.blocked_result && width % channel_block == 0;
     int64_t stored = whole_blocks ? round_up(n, channel_block) : n;
@@ -185,19 +185,35 @@ class Scheduler {
 
 }  // namespace
 
+bool fits_registers(const Machine& m, const RegisterTile& tile, int64_t accumulators_of_element, int64_t k_interleave) {
+  const int64_t product = m.has_fma ? 0 : k_interleave > 1 ? 5 : 3, spare = 1;
+  const int64_t data = m.multiplies_by_lane ? tile.rows : 1;
+  return tile.rows * tile.vectors * accumulators_of_element + tile.vectors + data + product + spare <=
+         m.vector_registers;
+}
+
 RegisterTile choose_register_tile(const Machine& m, int64_t n_per_vector, int64_t panel_width, int64_t k_interleave) {
   RegisterTile best;
   double best_ratio = 0;
-  const int64_t product = m.has_fma ? 0 : k_interleave > 1 ? 5 : 3, spare = 1;
-  const int64_t free = m.vector_registers - product - spare;
   for (int64_t nv = 1; nv * n_per_vector <= panel_width; ++nv) {
     if (panel_width % (nv * n_per_vector)) continue;
-    int64_t rows = m.multiplies_by_lane ? (free - nv) / (nv + 1) : (free - nv - 1) / nv;
+    int64_t rows = 0;
+    while (fits_registers(m, {rows + 1, nv}, 1, k_interleave)) ++rows;
     if (rows < 1) continue;
     double products_per_load = static_cast<double>(nv * rows) / static_cast<double>(nv + rows);
     if (products_per_load > best_ratio) best = {rows, nv}, best_ratio = products_per_load;
   }
   return best;
+}
+
+std::optional<RegisterTile> tile_of_few_rows(const Machine& m, int64_t rows, int64_t n_per_vector,
+                                             int64_t panel_width) {
+  const int64_t vectors = panel_width / n_per_vector;
+  if (rows * vectors >= m.accumulators_in_flight) return std::nullopt;
+  // Each vector of weights is read when it is multiplied, into at most one register.
+  const int64_t product = m.has_fma ? 0 : 3, spare = 1, free = m.vector_registers - rows - 1 - product - spare;
+  const int64_t panels = std::min(m.panels_at_once, free / (rows * vectors));
+  return panels > 0 ? std::optional(RegisterTile{rows, panels * vectors}) : std::nullopt;
 }
 
 Stmt schedule_contraction(const ContractionPlan& plan, const Machine& machine, const TuningConfig& config) {

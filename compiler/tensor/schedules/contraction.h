@@ -17,8 +17,8 @@
 //
 //   for batch: parallel M block: parallel panel: parallel tile of the block: ..
 //
-// K-blocking, for panels above Machine::l2_reuse_limit, and for accuracy: partial sums over some blocks of K are added to
-// `total`, a buffer of one M block and one panel, after which the epilogue runs over `total`.
+// K-blocking, for panels above Machine::l2_reuse_limit, and for accuracy: partial sums over some blocks of K are added
+// to `total`, a buffer of one M block and one panel, after which the epilogue runs over `total`.
 //
 //   parallel panel: parallel M block: total = 0; for K part: for tile: acc = ..; total += acc;  for tile: store
 //
@@ -50,7 +50,8 @@ struct ContractionPlan {
   // 2, an N that ends with half a channel block wastes no lanes; the lanes of an N index are added when a tile is
   // stored.
   int64_t k_interleave = 1;
-  Layout weights_layout;  // of the packed weights
+  Layout weights_layout;              // of the packed weights
+  bool threads_share_panels = false;  // several threads run the loop over panels
   // The packed weights: a constant in place of the weights, or scratch. Null: the weights are read as they are.
   Buffer panels;
   bool packs_at_run_time = false;
@@ -76,6 +77,14 @@ struct RegisterTile {
   int64_t rows = 1, vectors = 1;
 };
 RegisterTile choose_register_tile(const Machine&, int64_t n_per_vector, int64_t panel_width, int64_t k_interleave = 1);
+
+// A tile of that shape fits the registers with several accumulators for each of its elements.
+bool fits_registers(const Machine&, const RegisterTile&, int64_t accumulators_of_element, int64_t k_interleave = 1);
+
+// The tile of all of a product's few rows, which reads all weights once: it spans as many whole panels as it takes to
+// read memory at its full speed (Machine::panels_at_once). Empty if the rows keep the arithmetic units busy in one
+// panel.
+std::optional<RegisterTile> tile_of_few_rows(const Machine&, int64_t rows, int64_t n_per_vector, int64_t panel_width);
 
 // Empty when the function is not a contraction that this schedule handles. `layouts` and `constant` as in
 // ScheduleRequest; the machine is the storage machine. `whole_blocks`: panels must consist of whole blocks of N.

@@ -118,9 +118,14 @@ Stmt KLoops::chunk(const Stmt& body, const Expr& base, int64_t count, const KChu
   int64_t steps = unrolled_blocks_in(count), k_unroll = machine_.k_unroll, rest = count - steps * k_unroll;
   int64_t together = plan_.k_interleave;
   Var step = make_var("step"), k = make_var("k"), last = make_var("k");
+  auto at = [&](const Expr& k_index, const Expr& in_block) {
+    Substitution s = {{axis, k_index}};
+    if (hooks.k_in_block) s[hooks.k_in_block] = in_block;
+    return substitute(body, s);
+  };
   std::vector<Stmt> all;
   if (steps > 0) {
-    Stmt unrolled = substitute(body, {{axis, base + Expr(step) * Expr(k_unroll) + Expr(k) * Expr(together)}});
+    Stmt unrolled = at(base + Expr(step) * Expr(k_unroll) + Expr(k) * Expr(together), k);
     unrolled = for_loop(k, k_unroll / together, LoopKind::unrolled, unrolled);
     if (steps <= unrolled_blocks_per_chunk()) {
       KChunk whole{first.number, first.count, steps};
@@ -132,7 +137,7 @@ Stmt KLoops::chunk(const Stmt& body, const Expr& base, int64_t count, const KChu
     all.push_back(for_loop(step, steps, LoopKind::serial, unrolled));
   }
   bool few = steps > 0 || plan_.blocked_k >= 0;
-  Stmt more = substitute(body, {{axis, base + Expr(steps * k_unroll) + Expr(last) * Expr(together)}});
+  Stmt more = at(base + Expr(steps * k_unroll) + Expr(last) * Expr(together), Expr(0));
   if (rest > 0) all.push_back(for_loop(last, rest / together, few ? LoopKind::unrolled : LoopKind::serial, more));
   return sequence(std::move(all));
 }

@@ -46,6 +46,9 @@ std::vector<Expr> prefetched_lines(int64_t lines, const Expr& tile, int64_t tile
 struct KLoopHooks {
   std::function<Stmt(const KChunk&)> before_chunk;
   std::function<Stmt(const KChunk&, const Expr& step)> before_unrolled_block;
+  // A variable of the body: the number of the K index in its unrolled block; 0 for the rest, which is not unrolled.
+  // Null: the body has none.
+  Var k_in_block = {};
 };
 
 class KLoops {

@@ -30,6 +30,7 @@ class Planner {
     constexpr int64_t strict_k_per_accumulator = 256;
     plan_ = {.function = f_,
              .contraction = *contraction,
+             .threads_share_panels = options_.threads > 1,
              .k_per_accumulator = options_.strict ? strict_k_per_accumulator : 0};
     if (!has_static_weights() || !choose_axes() || !find_n_dim()) return std::nullopt;
     pad_data();

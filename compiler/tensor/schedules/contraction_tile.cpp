@@ -24,6 +24,13 @@ Expr with_loads_of(const Buffer& buffer, const Expr& e, const std::function<Expr
   });
 }
 
+// The sum of values, of which there are a power of two.
+Expr sum_in_pairs(std::vector<Expr> values) {
+  for (; values.size() > 1; values.resize(values.size() / 2))
+    for (size_t k = 0; 2 * k < values.size(); ++k) values[k] = values[2 * k] + values[2 * k + 1];
+  return values[0];
+}
+
 }  // namespace
 
 // The loops over the elements of a tile.
@@ -50,6 +57,38 @@ ContractionTile::ContractionTile(const ContractionPlan& plan, const Machine& mac
   lanes_ = std::min<int64_t>(machine.lanes(bits(product.a.type())), channel_block);
   n_per_vector_ = lanes_ / plan.k_interleave;
   size_ = choose_register_tile(machine, n_per_vector_, plan.panel_width, plan.k_interleave);
+  if (may_span_panels())
+    size_ = tile_of_few_rows(machine, pixels().value(), n_per_vector_, plan.panel_width).value_or(size_);
+  accumulators_of_element_ = accumulators_of_element();
+}
+
+Dim ContractionTile::pixels() const {
+  Dim product = 1;
+  for (int k : plan_.m_axes) product = product * axis(k).extent;
+  return product;
+}
+
+// One tile has all pixels, and the panels read the same data. Threads have panels of their own, each a stream.
+bool ContractionTile::may_span_panels() const {
+  const bool has_groups = uses(plan_.contraction.data, n_);
+  if (in_line_buffer_ || !plan_.panels || has_groups || plan_.threads_share_panels) return false;
+  return plan_.k_interleave == 1 && pixels().is_constant() && pixels().value() > 0 && pixels().value() < size_.rows;
+}
+
+// The power of two with which the largest tile has as many accumulators as the machine keeps in flight, as far as
+// registers and the unrolled K indices allow. Smaller tiles have the same number, so that all elements of the result
+// are sums in the same order: equal columns of weights give equal results. Few K indices do not repay the additions at
+// the end.
+int64_t ContractionTile::accumulators_of_element() const {
+  if (k_loops_.k_in(k_loops_.all()) < machine_.min_k_of_split_sums || !pixels().is_constant()) return 1;
+  const RegisterTile largest = {std::min(size_.rows, pixels().value()),
+                                std::min(size_.vectors, ceil_div(axis(plan_.n_axis).extent.value(), n_per_vector_))};
+  const int64_t most = machine_.k_unroll / plan_.k_interleave;
+  int64_t count = 1;
+  while (largest.rows * largest.vectors * count < machine_.accumulators_in_flight && 2 * count <= most &&
+         fits_registers(machine_, largest, 2 * count, plan_.k_interleave))
+    count *= 2;
+  return count;
 }
 
 // ---- elements of a tile
@@ -128,7 +167,6 @@ Stmt ContractionTile::add_partial_sums(const TilePosition& at, const Tile& t, co
 Stmt ContractionTile::sums(const TilePosition& at, const Tile& t, const KRange& range, const Buffer& acc,
                            const std::function<Stmt(const KChunk&)>& before_chunk) const {
   Vars vars;
-  std::vector<Expr> element = vars.element();
   Substitution pixels = pixels_in(at, t, vars);
   Expr product =
       substitute(data_value(), pixels) * substitute(weights_value(), elements_in(at, t, vars, n_per_vector_));
@@ -136,9 +174,20 @@ Stmt ContractionTile::sums(const TilePosition& at, const Tile& t, const KRange& 
     const Var& k = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_k)].var;
     product = substitute(product, {{k, Expr(k) + floor_mod(vars.lane, Expr(plan_.k_interleave))}});
   }
-  Stmt init = each_element(at, t, vars, store(acc, element, literal(acc->type, int64_t{0})));
-  Stmt add = each_element(at, t, vars, store(acc, element, multiply_add(product, load(acc, element), machine_)));
+  const int64_t count = accumulators_of_element_;
   KLoopHooks hooks;
+  Buffer to = acc;
+  if (count > 1) {
+    hooks.k_in_block = make_var("k");
+    to = make_buffer("partial", acc->type, {t.tall, t.wide, at.vectors, count, lanes_}, Scope::reg);
+  }
+  auto partial = [&](const Expr& k) {
+    std::vector<Expr> e = vars.element();
+    if (count > 1) e.insert(e.end() - 1, k);
+    return e;
+  };
+  std::vector<Expr> in_turn = partial(count > 1 ? floor_mod(hooks.k_in_block, Expr(count)) : Expr(0));
+  Stmt add = each_element(at, t, vars, store(to, in_turn, multiply_add(product, load(to, in_turn), machine_)));
   hooks.before_chunk = [&](const KChunk& chunk) {
     Stmt next_data = each_pixel(t, vars.y, vars.x, LoopKind::unrolled, prefetch_next_data(at, pixels));
     return sequence({before_chunk(chunk), prefetch_next_weights(at, t, range, chunk, Expr()), next_data});
@@ -146,7 +195,16 @@ Stmt ContractionTile::sums(const TilePosition& at, const Tile& t, const KRange& 
   hooks.before_unrolled_block = [&](const KChunk& chunk, const Expr& step) {
     return prefetch_next_weights(at, t, range, chunk, step);
   };
-  return sequence({init, k_loops_.loops(add, range, hooks)});
+  std::vector<Stmt> init;
+  std::vector<Expr> partial_sums;
+  for (int64_t k = 0; k < count; ++k) {
+    init.push_back(each_element(at, t, vars, store(to, partial(Expr(k)), literal(acc->type, int64_t{0}))));
+    partial_sums.push_back(load(to, partial(Expr(k))));
+  }
+  Stmt all_k = sequence({sequence(std::move(init)), k_loops_.loops(add, range, hooks)});
+  if (count == 1) return all_k;
+  Stmt add_up = each_element(at, t, vars, store(acc, vars.element(), sum_in_pairs(std::move(partial_sums))));
+  return allocate(to, sequence({all_k, add_up}));
 }
 
 // The factors, read from their copies where there are any.
@@ -185,11 +243,13 @@ Stmt ContractionTile::prefetch_next_data(const TilePosition& at, const Substitut
   return make_stmt(Prefetch{data_read(), plan_.data_copy ? in_copy(index) : index});
 }
 
-// The tile's share of the weights that come next. `step` as in prefetched_lines.
+// The tile's share of the weights that come next. `step` as in prefetched_lines. A tile that spans several panels reads
+// each to its end, as the hardware prefetchers expect.
 Stmt ContractionTile::prefetch_next_weights(const TilePosition& at, const Tile& t, const KRange& range,
                                             const KChunk& chunk, const Expr& step) const {
   const bool is_one_of_many = is_static(last_stage().results[0]->shape);  // else the number of tiles is not known
-  if (at.offset != 0 || !plan_.panels || !is_one_of_many) return nullptr;
+  const bool spans_panels = n() > plan_.panel_width;
+  if (at.offset != 0 || !plan_.panels || spans_panels || !is_one_of_many) return nullptr;
   int64_t per_line = line_bits() / bits(plan_.panels->type);
   int64_t lines = ceil_div(k_loops_.k_in(range) * plan_.panel_width, per_line);
   auto [in_next_panel, begin] = k_loops_.next_weights(range);

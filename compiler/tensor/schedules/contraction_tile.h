@@ -5,6 +5,9 @@
 //     prefetch the tile's share of the next panel, the next K block's data, the next tile's epilogue operands
 //     acc[y, x, v, lane] += data[pixel(y, x), k] * panels[panel, k, offset + v * lanes + lane]
 //   result[pixel(y, x), n(v, lane)] = epilogue(acc[y, x, v, lane])
+//
+// The additions of a product of few elements would wait for each other. Its tiles have several accumulators for each
+// element, partial[y, x, v, k % 4, lane], and add them up after the loop over K.
 #pragma once
 
 #include <functional>
@@ -31,6 +34,7 @@ class ContractionTile {
   ContractionTile(const ContractionPlan&, const Machine&, const TuningConfig&, bool in_line_buffer);
 
   int64_t rows() const { return size_.rows; }
+  // A multiple of the panel width, or a divisor of it.
   int64_t n() const { return size_.vectors * n_per_vector_; }
   int64_t n_per_vector() const { return n_per_vector_; }
   const KLoops& k_loops() const { return k_loops_; }
@@ -52,6 +56,9 @@ class ContractionTile {
 
  private:
   struct Vars;
+  Dim pixels() const;
+  bool may_span_panels() const;
+  int64_t accumulators_of_element() const;
   const Axis& axis(int k) const { return stage_.axes[static_cast<size_t>(k)]; }
   const Stage& last_stage() const { return plan_.function.stages.back(); }
   int64_t line_bits() const { return machine_.cache_line_bytes * 8; }
@@ -81,6 +88,7 @@ class ContractionTile {
   Expr data_factor_, weights_factor_;
   int64_t lanes_ = 1, n_per_vector_ = 1;
   RegisterTile size_;
+  int64_t accumulators_of_element_ = 1;
   KLoops k_loops_;
   bool in_line_buffer_;
 };

@@ -30,6 +30,16 @@ void check_conv(const Conv& p) {
     for (const auto& layouts : {dense, blocked, first}) check_schedule(f, constant, layouts);
 }
 
+// a[m, k] times b[k, n].
+TensorFunction product(int64_t m, int64_t k, int64_t n) {
+  Definition d("matmul");
+  Tensor a = d.input("a", dtype::f32, {m, k});
+  Tensor b = d.input("b", dtype::f32, {k, n});
+  d.mark_result(
+      d.reduce("p", {m, n}, sum_of(dtype::f32), {k}, [&](Index i, Index r) { return a(i[0], r[0]) * b(r[0], i[1]); }));
+  return d.finish();
+}
+
 }  // namespace
 
 TEST_CASE("register tiles fit the registers beside their factors") {
@@ -44,6 +54,19 @@ TEST_CASE("register tiles fit the registers beside their factors") {
   CHECK(tile(sse, 32) == std::pair<int64_t, int64_t>(4, 2));   // three hold a product and the next factors
   const RegisterTile pairs = choose_register_tile(sse, sse.lanes(32) / 2, 8, 2);
   CHECK(pairs.rows * pairs.vectors == 6);  // five hold a product and the factors of the next two
+}
+
+TEST_CASE("a tile of few rows spans panels until memory has enough streams") {
+  auto vectors = [](const Machine& m, int64_t rows, int64_t panel_width) -> int64_t {
+    auto tile = tile_of_few_rows(m, rows, m.lanes(32), panel_width);
+    return tile ? tile->vectors : 0;
+  };
+  CHECK(vectors(avx512, 1, 32) == 8);
+  CHECK(vectors(avx512, 1, 80) == 20);
+  CHECK(vectors(avx512, 3, 32) == 8);
+  CHECK(vectors(avx512, 4, 32) == 0);  // eight accumulators in one panel
+  CHECK(vectors(avx2, 1, 32) == 12);   // three panels: 16 registers have no room for four
+  CHECK(vectors(sse, 1, 32) == 0);
 }
 
 TEST_CASE("products are fused with their sums where the machine can") {
@@ -204,6 +227,32 @@ TEST_CASE("matrix products") {
       check_schedule(f, {false, true});
       check_schedule(f, {false, false});
     }
+}
+
+TEST_CASE("products of few rows") {
+  for (auto [m, k, n] :
+       std::vector<std::array<int64_t, 3>>{{1, 70, 300}, {1, 64, 10}, {1, 75, 144}, {2, 67, 161}, {3, 100, 33}})
+    for (int threads : {1, 3}) check_schedule(product(m, k, n), {false, true}, {}, {.threads = threads});
+  auto text = [](ScheduleOptions options) {
+    return print(schedule({product(1, 64, 256), {false, true}, {{}, {}, {}}, {avx512}, options}).variants[0]);
+  };
+  CHECK(text({}).find("parallel panel in 2 {") != std::string::npos);
+  CHECK(text({}).find("prefetch") == std::string::npos);
+  CHECK(text({.threads = 2}).find("parallel panel in 8 {") != std::string::npos);
+}
+
+TEST_CASE("all elements of a result have the same number of accumulators") {
+  auto has_partial_sums = [](int64_t n) {
+    Kernel kernel = schedule({product(1, 64, n), {false, true}, {{}, {}, {}}, {avx512}}).variants[0];
+    return print(kernel).find("partial") != std::string::npos;
+  };
+  CHECK(has_partial_sums(16));
+  CHECK_FALSE(has_partial_sums(128));
+  CHECK_FALSE(has_partial_sums(144));  // a tile of eight vectors and one of a single vector
+}
+
+TEST_CASE("groups of a convolution of one pixel read their own channels, also where a tile could span panels") {
+  check_conv({.c = 128, .h = 1, .w = 1, .o = 128, .k = 1, .pad = 0, .groups = 4});
 }
 
 TEST_CASE("batched matrix product of integers") {
