@@ -23,6 +23,11 @@ std::optional<relay::Module> import_model(std::span<const std::byte> bytes, cons
   }
   if (report_wrong_kind(bytes, FileUse::model, {options.file}, diagnostics)) return std::nullopt;
   if (!is_text(bytes)) return import_onnx(bytes, options, diagnostics);
+  for (const auto& [name, form] : options.inputs)
+    diagnostics.error(DiagnosticId::bad_option, {options.file},
+                      fmt::format("--input {}: the inputs of a Relay program are tensors", name), {},
+                      "leave out the option");
+  if (!options.inputs.empty()) return std::nullopt;
   return import_relay({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, options, diagnostics);
 }
 

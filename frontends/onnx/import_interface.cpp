@@ -121,14 +121,14 @@ Value Importer::add_optional(InputRequest& request, const std::optional<InputFor
   Value element;
   if (is_sequence)
     element = add_sequence(request, form);
-  else if (form && std::holds_alternative<PresentInput>(*form))
+  else if (form && !std::holds_alternative<PresentInput>(*form))
+    return wrong_form(request, fmt::format("an optional can be absent: --input {}=none", request.name));
+  else if (form && !request.tensor.has_shape())
     element = add_tensor(
         request, request.name,
         types_.of_element(request.tensor, request.name, 0, std::get<PresentInput>(*form).shape, request.location));
-  else if (!form)
-    element = add_tensor(request, request.name, types_.of_input(request.tensor, request.name, request.location));
   else
-    return wrong_form(request, fmt::format("an optional can be absent: --input {}=none", request.name));
+    element = add_tensor(request, request.name, types_.of_input(request.tensor, request.name, request.location));
   return element.poisoned ? element : optional_of({element});
 }
 

@@ -59,6 +59,12 @@ std::optional<ArgumentData> read_argument(std::span<const std::byte> bytes, Argu
   if (!parse(bytes, *optional))  // some data sets have the element itself
     return kind == ArgumentKind::optional ? one_tensor(bytes, location, diagnostics)
                                           : read_argument(bytes, ArgumentKind::sequence, location, diagnostics);
+  const bool is_sequence = kind == ArgumentKind::optional_sequence;
+  if (is_sequence ? optional->has_tensor_value() : optional->has_sequence_value()) {
+    diagnostics.error(DiagnosticId::malformed_tensor, location,
+                      "the optional has an element of another kind than the model declares");
+    return std::nullopt;
+  }
   if (optional->has_sequence_value()) return tensors_of(optional->sequence_value(), optional, location, diagnostics);
   if (!optional->has_tensor_value()) return ArgumentData{true, {}};
   ExternalFiles files("");

@@ -40,6 +40,9 @@ expect_status 2 check sequences.onnx --input s=seq:2 --input s=seq:3
 expect_status 1 check sequences.onnx "${forms[@]}" --input w=none
 expect_status 2 check sequences.onnx "${forms[@]}" --input x=none
 
+expect_status 2 check "$source/tests/programs/layers.rly" --input x=none
+says "the inputs of a Relay program are tensors" err.txt
+
 echo "verify takes them from the data, and says so"
 for engine in definitions schedules object; do
   expect_status 0 verify --engine=$engine sequences.onnx data

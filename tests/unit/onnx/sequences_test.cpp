@@ -152,6 +152,11 @@ TEST_CASE("an optional is present or absent") {
   CHECK(evaluated(graph_bytes(graph, 18), {z, x}) == "(2): 5 7");
   const Constant nothing = floats({0}, {});
   CHECK(evaluated(graph_bytes(graph, 18), {nothing, x}, with_form("o", "none")) == "(2): -1 -2");
+  const std::string named =
+      optional("input", "o", vector_of_n) + node("OptionalGetElement", {"o"}, {"y"}) + "output { name: 'y' } ";
+  ImportOptions present;
+  present.inputs["o"] = PresentInput{{7}};
+  CHECK(says(named, "%o: Tensor[(n), float32]", present));
   const std::string absent =
       optional("input", "o", vector_of_two) + node("OptionalGetElement", {"o"}, {"y"}) + "output { name: 'y' } ";
   CHECK(says(absent, "the optional is absent", with_form("o", "none")));

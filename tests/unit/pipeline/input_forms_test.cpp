@@ -66,6 +66,8 @@ TEST_CASE("data tell the length of a sequence, the presence of an optional, and 
   CHECK(!diagnostics.has_errors());
   CHECK(text_of(find({3, "u", ArgumentKind::sequence})) == "nothing");
   CHECK(diagnostics.has_errors());
+  CHECK(text_of(find({2, "t", ArgumentKind::optional})) == "nothing");
+  CHECK(diagnostics.str().find("an element of another kind than the model declares") != std::string::npos);
   folder.write("input_0.pb", "\xff");
   CHECK(text_of(find({0, "s", ArgumentKind::sequence})) == "nothing");
 }
