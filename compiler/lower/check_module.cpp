@@ -1,10 +1,12 @@
 #include "lower/check_module.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <set>
 
 #include "relay/input_dims.h"
+#include "relay/match_sizes.h"
 #include "relay/operator.h"
 
 namespace dlcc::lower {
@@ -100,28 +102,6 @@ class Checker {
 
 namespace {
 
-void add_size(const Dim& d, std::vector<Dim>& sizes) {
-  if (!std::ranges::count(sizes, d)) sizes.push_back(d);
-}
-
-// Sizes that data decide are not checked before the run begins.
-bool is_given(const Dim& d, const std::vector<InputDim>& dims) {
-  return std::ranges::all_of(d.symbols(),
-                             [&](const Symbol& s) { return std::ranges::count(dims, s, &InputDim::symbol) > 0; });
-}
-
-// The sizes, each less 1, that must be at least 1 for a call of an operator.
-void add_positive_sizes(const relay::Module& module, const relay::Binding& b, const std::vector<InputDim>& dims,
-                        std::vector<Dim>& sizes) {
-  const auto* call = std::get_if<relay::Call>(&b.op);
-  const auto* ref = call ? std::get_if<relay::OperatorRef>(&call->callee) : nullptr;
-  if (!ref || !ref->op->positive_sizes) return;
-  relay::Operands operands;
-  for (const relay::Atom& a : call->args) operands.push_back(*relay::as<relay::TensorType>(relay::type_of(module, a)));
-  for (const Dim& d : ref->op->positive_sizes(call->attrs, operands))
-    if (is_given(d, dims) && !provably_le(1, d)) add_size(d - Dim(1), sizes);
-}
-
 // Symbols and numbers of elements are checked in any case. A number of elements hides a size only if another one is 0.
 bool is_doubtful(const Dim& d, const Shape& shape) {
   const std::vector<Symbol> symbols = d.symbols();
@@ -130,28 +110,99 @@ bool is_doubtful(const Dim& d, const Shape& shape) {
   return !d.is_constant() && (!provably_le(0, d) || (may_be_hidden && !provably_le(d, tensor::most_elements)));
 }
 
-void add_doubtful_sizes(const relay::Module& module, const relay::Block& block, const std::vector<InputDim>& dims,
-                        std::vector<Dim>& sizes) {
-  for (const relay::Binding& b : block.bindings) {
-    add_positive_sizes(module, b, dims, sizes);
-    relay::for_each_field(b.var->type, [&](const relay::Type& field) {
-      if (const auto* t = relay::as<relay::TensorType>(field))
-        for (const Dim& d : t->shape)
-          if (is_given(d, dims) && is_doubtful(d, t->shape) && !std::ranges::count(sizes, d - Dim(1)))
-            add_size(d, sizes);
-    });
-    relay::for_each_block(b.op, [&](const relay::Block& inner) { add_doubtful_sizes(module, inner, dims, sizes); });
+// Collects the doubtful sizes of @main and of the functions that it calls, over the sizes that the caller gives.
+class DoubtfulSizes {
+ public:
+  explicit DoubtfulSizes(const relay::Module& module) : module_(module), dims_(relay::input_dims(module)) {}
+
+  std::vector<Dim> run() {
+    add_call("main", {});
+    while (!calls_.empty()) {
+      auto [function, symbols] = std::move(calls_.front());
+      calls_.pop_front();
+      symbols_ = std::move(symbols);
+      add(module_.functions.at(function).body);
+    }
+    return std::move(sizes_);
   }
-}
+
+ private:
+  using Symbols = std::map<std::string, Dim>;  // what the symbols of a function are at its call
+
+  // A function with equal sizes is visited once.
+  void add_call(const std::string& function, Symbols symbols) {
+    std::string key = function;
+    for (const auto& [name, size] : symbols) key += fmt::format(" {}={}", name, size.str());
+    if (module_.functions.contains(function) && seen_.insert(key).second)
+      calls_.emplace_back(function, std::move(symbols));
+  }
+
+  void add(const relay::Block& block) {
+    for (const relay::Binding& b : block.bindings) {
+      if (const auto* call = std::get_if<relay::Call>(&b.op)) add(*call);
+      relay::for_each_field(b.var->type, [&](const relay::Type& field) {
+        if (const auto* t = relay::as<relay::TensorType>(field)) add(at_call(t->shape));
+      });
+      relay::for_each_block(b.op, [&](const relay::Block& inner) { add(inner); });
+    }
+  }
+
+  void add(const Shape& shape) {
+    for (const Dim& d : shape)
+      if (is_given(d) && is_doubtful(d, shape) && !std::ranges::count(sizes_, d - Dim(1))) add_size(d);
+  }
+
+  void add(const relay::Call& call) {
+    if (const auto* ref = std::get_if<relay::OperatorRef>(&call.callee)) add_positive_sizes(call, *ref->op);
+    const auto* callee = std::get_if<relay::GlobalRef>(&call.callee);
+    if (!callee || !module_.functions.contains(callee->name)) return;
+    Symbols symbols;
+    const std::vector<relay::Var>& params = module_.functions.at(callee->name).params;
+    for (size_t k = 0; k < params.size(); ++k)
+      relay::match_sizes(params[k]->type, relay::type_of(module_, call.args[k]), symbols);
+    for (auto& [name, size] : symbols) size = size.substitute(symbols_);
+    add_call(callee->name, std::move(symbols));
+  }
+
+  // The sizes, each less 1, that must be at least 1 for a call of an operator.
+  void add_positive_sizes(const relay::Call& call, const relay::Operator& op) {
+    if (!op.positive_sizes) return;
+    relay::Operands operands;
+    for (const relay::Atom& a : call.args) {
+      operands.push_back(*relay::as<relay::TensorType>(relay::type_of(module_, a)));
+      operands.back().shape = at_call(operands.back().shape);
+    }
+    for (const Dim& d : op.positive_sizes(call.attrs, operands))
+      if (is_given(d) && !provably_le(1, d)) add_size(d - Dim(1));
+  }
+
+  Shape at_call(Shape shape) const {
+    if (symbols_.empty()) return shape;
+    for (Dim& d : shape) d = d.substitute(symbols_);
+    return shape;
+  }
+
+  void add_size(const Dim& d) {
+    if (!std::ranges::count(sizes_, d)) sizes_.push_back(d);
+  }
+
+  // Sizes that data decide are not checked before the run begins.
+  bool is_given(const Dim& d) const {
+    return std::ranges::all_of(d.symbols(),
+                               [&](const Symbol& s) { return std::ranges::count(dims_, s, &InputDim::symbol) > 0; });
+  }
+
+  const relay::Module& module_;
+  const std::vector<InputDim> dims_;
+  std::deque<std::pair<std::string, Symbols>> calls_;  // to visit
+  std::set<std::string> seen_;
+  Symbols symbols_;  // of the function that is visited
+  std::vector<Dim> sizes_;
+};
 
 }  // namespace
 
-std::vector<Dim> doubtful_sizes(const relay::Module& module) {
-  std::vector<Dim> sizes;
-  if (auto main = module.functions.find("main"); main != module.functions.end())
-    add_doubtful_sizes(module, main->second.body, relay::input_dims(module), sizes);
-  return sizes;
-}
+std::vector<Dim> doubtful_sizes(const relay::Module& module) { return DoubtfulSizes(module).run(); }
 
 bool check_module(const relay::Module& module, const SourceLocation& model, Diagnostics& diagnostics) {
   size_t before = diagnostics.error_count();

@@ -11,10 +11,10 @@ namespace dlcc::lower {
 // that have none of their own.
 bool check_module(const relay::Module&, const SourceLocation& model, Diagnostics&);
 
-// The sizes of values of @main, and of functions in it, that a run must check, each once: they may be negative, or too
-// large in a tensor that has no elements. So may the number of windows of a convolution or pooling less 1, if the
-// window is larger than the image, and the number of elements less 1 in which argmax searches. Fusion hides these
-// sizes.
+// The sizes of values of @main, and of the functions that it calls, that a run must check, each once: they may be
+// negative, or too large in a tensor that has no elements. So may the number of windows of a convolution or pooling
+// less 1, if the window is larger than the image, and the number of elements less 1 in which argmax searches. Fusion
+// hides these sizes.
 std::vector<Dim> doubtful_sizes(const relay::Module&);
 
 }  // namespace dlcc::lower

@@ -15,6 +15,10 @@
 //   * A loop with a constant number of iterations, each of which writes the slice of a value at its counter, or at the
 //     distance of its counter from the end, has written all of the value if no step of the loop reads it.
 //   * Inputs and constants are never written. At the end, every byte of every output has been written.
+//   * A call of a function reads the bytes of each operand and writes those of each result, which are as many as the
+//     function's. A result overlaps no other result, no operand and not the workspace; the workspace overlaps no
+//     operand. The workspace is in the arena, large enough and aligned for the arena of the function. Its contents are
+//     undefined after the call. The plan of each function is checked as that of a program is.
 //   * An operand that a step writes or uses as scratch overlaps no other operand of the step. An operand of equal
 //     address and size in a declared in-place pair may overlap. The contents of scratch are undefined after the step.
 //
@@ -34,6 +38,7 @@
 #include "lower/largest_size.h"
 #include "lower/sample_sizes.h"
 #include "lower/shared_memory.h"
+#include "lower/walk.h"
 
 namespace dlcc::lower {
 namespace {
@@ -52,24 +57,26 @@ template <class... T>
 
 class Checker {
  public:
-  // Of a program with static sizes. `shared` is null unless they are an instance of symbolic ones.
-  Checker(const Program& program, const StoragePlan& plan, const SharedMemory* shared)
-      : program_(program), plan_(plan), shared_(shared) {}
+  // Of the program, or one of its functions, with static sizes. `functions` are the plans of the functions. `shared` is
+  // null unless the sizes are an instance of symbolic ones.
+  Checker(const Program& program, const Function& function, const FunctionPlan& plan,
+          const std::vector<FunctionPlan>& functions, const SharedMemory* shared)
+      : program_(program), function_(function), plan_(plan), functions_(functions), shared_(shared) {}
 
   void run() {
     lay_out();
     ByteOwners memory;
-    for (size_t v = 0; v < program_.values.size(); ++v) {
-      const Storage storage = program_.values[v].storage;
+    for (size_t v = 0; v < function_.values.size(); ++v) {
+      const Storage storage = function_.values[v].storage;
       if (storage == Storage::input || storage == Storage::constant)
         memory.write(range_of(static_cast<ValueId>(v)), static_cast<ValueId>(v));
     }
-    for (const Step& step : program_.body.steps) {
+    for (const Step& step : function_.body.steps) {
       const auto* require = std::get_if<Require>(&step);
       if (require && tensor::constant_integer(require->condition) == 0) return;  // the run ends here
       std::visit([&](const auto& s) { execute(s, memory); }, step);
     }
-    for (ValueId v : program_.outputs) {
+    for (ValueId v : function_.outputs) {
       if (base_of(v).storage != Storage::output)
         fail("{} is an output of the program but is not stored in one", label(v));
       read(memory, v, "the end of the program");
@@ -83,23 +90,25 @@ class Checker {
     Bytes bytes;
   };
 
-  const Value& base_of(ValueId v) const { return program_.values[base_id(v)]; }
-  ValueId base_id(ValueId v) const { return program_.values[v].storage == Storage::view ? program_.values[v].base : v; }
+  const Value& base_of(ValueId v) const { return function_.values[base_id(v)]; }
+  ValueId base_id(ValueId v) const {
+    return function_.values[v].storage == Storage::view ? function_.values[v].base : v;
+  }
 
   std::string label(ValueId v) const {
-    const std::string& name = program_.values[v].name;
+    const std::string& name = function_.values[v].name;
     return name.empty() ? fmt::format("%{}", v) : fmt::format("%{} '{}'", v, name);
   }
 
   // Gives every value an address. The arena begins at 0; inputs, outputs and constants have disjoint memory after it.
   void lay_out() {
-    if (plan_.offsets.size() != program_.values.size())
-      fail("the plan has {} offsets for {} values", plan_.offsets.size(), program_.values.size());
+    if (plan_.offsets.size() != function_.values.size())
+      fail("the plan has {} offsets for {} values", plan_.offsets.size(), function_.values.size());
     if (plan_.arena_bytes < 0) fail("the arena has {} bytes", plan_.arena_bytes);
-    address_.assign(program_.values.size(), 0);
+    address_.assign(function_.values.size(), 0);
     int64_t next = plan_.arena_bytes;
-    for (ValueId v = 0; v < static_cast<ValueId>(program_.values.size()); ++v) {
-      const Value& value = program_.values[v];
+    for (ValueId v = 0; v < static_cast<ValueId>(function_.values.size()); ++v) {
+      const Value& value = function_.values[v];
       if (!value.bytes.is_constant() || value.bytes.value() < 0) fail("{} has {} bytes", label(v), value.bytes.str());
       if (value.storage == Storage::view) {
         check_view(v);
@@ -115,23 +124,33 @@ class Checker {
         next += value.bytes.value();
       }
     }
-    for (ValueId v = 0; v < static_cast<ValueId>(program_.values.size()); ++v)
-      if (program_.values[v].storage == Storage::view)
-        address_[v] = address_[base_id(v)] + program_.values[v].base_offset;
+    for (ValueId v = 0; v < static_cast<ValueId>(function_.values.size()); ++v)
+      if (function_.values[v].storage == Storage::view)
+        address_[v] = address_[base_id(v)] + function_.values[v].base_offset;
+    for_each_function_call(function_.body, [&](const Call& call) { number_call(call); });
+    if (plan_.workspaces.size() != calls_.size())
+      fail("the plan has {} workspaces for {} calls of functions", plan_.workspaces.size(), calls_.size());
   }
 
-  bool begins_at_scalar(ValueId v) const { return static_cast<bool>(program_.values[v].begin); }
+  void number_call(const Call& call) {
+    calls_.emplace(&call, calls_.size());
+    auto own = std::ranges::find_if(program_.functions, [&](const Function& f) { return &f == &function_; });
+    if (call.function < 0 || call.function >= own - program_.functions.begin())
+      fail("a call of function {}, which is not before its caller", call.function);
+  }
+
+  bool begins_at_scalar(ValueId v) const { return static_cast<bool>(function_.values[v].begin); }
 
   void check_view(ValueId v) const {
-    const Value& view = program_.values[v];
-    if (view.base < 0 || view.base >= static_cast<ValueId>(program_.values.size()) ||
-        program_.values[view.base].storage == Storage::view)
+    const Value& view = function_.values[v];
+    if (view.base < 0 || view.base >= static_cast<ValueId>(function_.values.size()) ||
+        function_.values[view.base].storage == Storage::view)
       fail("{} is a view of {}, which is not a base", label(v), view.base);
   }
 
   // A view is inside its base where a step uses it: the requirements before the step may see to that.
   void check_inside_base(ValueId v) const {
-    const Value& view = program_.values[v];
+    const Value& view = function_.values[v];
     if (view.storage != Storage::view) return;
     const Dim &bytes = view.bytes, &in_base = base_of(v).bytes;
     if (begins_at_scalar(v) && in_base == Dim(0)) return;
@@ -141,7 +160,7 @@ class Checker {
   }
 
   void check_temporary(ValueId v) const {
-    const Value& value = program_.values[v];
+    const Value& value = function_.values[v];
     const int64_t offset = plan_.offsets[v];
     if (offset == -1) return;  // check_usable refuses its uses
     if (value.alignment < 1) fail("{} has alignment {}", label(v), value.alignment);
@@ -155,7 +174,7 @@ class Checker {
   // The bytes that an access of the value can touch.
   Bytes range_of(ValueId v) const {
     const ValueId owner = begins_at_scalar(v) ? base_id(v) : v;
-    return {address_[owner], address_[owner] + program_.values[owner].bytes.value()};
+    return {address_[owner], address_[owner] + function_.values[owner].bytes.value()};
   }
 
   // The largest power of two that is known to divide the value's address at run time.
@@ -163,7 +182,7 @@ class Checker {
     const Value& base = base_of(v);
     const int64_t element = std::max<int64_t>(1, storage_bytes(base.type, 1));
     int64_t alignment = element;
-    int64_t offset = v == base_id(v) ? 0 : program_.values[v].base_offset;
+    int64_t offset = v == base_id(v) ? 0 : function_.values[v].base_offset;
     if (base.storage == Storage::temporary && shared_) {
       alignment = shared_->alignment(base_id(v));
     } else if (base.storage == Storage::temporary) {
@@ -172,13 +191,13 @@ class Checker {
     } else if (base.storage == Storage::constant) {
       alignment = std::max(element, base.alignment);
     }
-    const int64_t stride = begins_at_scalar(v) ? program_.values[v].stride : 0;
+    const int64_t stride = begins_at_scalar(v) ? function_.values[v].stride : 0;
     while (alignment > 1 && (offset % alignment != 0 || stride % alignment != 0)) alignment /= 2;
     return alignment;
   }
 
   void check_usable(ValueId v, const std::string& where) const {
-    if (v < 0 || v >= static_cast<ValueId>(program_.values.size())) fail("{}: there is no value {}", where, v);
+    if (v < 0 || v >= static_cast<ValueId>(function_.values.size())) fail("{}: there is no value {}", where, v);
     check_inside_base(v);
     if (base_of(v).storage == Storage::temporary && !plan_.has_memory(base_id(v)))
       fail("{}: {} has no offset in the arena", where, label(v));
@@ -230,7 +249,7 @@ class Checker {
     if (!shared_ || base_of(v).storage != Storage::temporary) return;
     const ValueId written = base_id(v);
     memory.clear_owners([&](ValueId other) {
-      return other != written && program_.values[other].storage == Storage::temporary &&
+      return other != written && function_.values[other].storage == Storage::temporary &&
              shared_->may_share(other, written);
     });
   }
@@ -279,7 +298,7 @@ class Checker {
       count = 1;
       for (size_t d = 0; d < shape->size(); ++d) count += ((*shape)[d] - 1) * buffer.strides[d];
     }
-    const int64_t needed = storage_bytes(buffer.type, count), had = program_.values[v].bytes.value();
+    const int64_t needed = storage_bytes(buffer.type, count), had = function_.values[v].bytes.value();
     if (needed > had) fail("{}: parameter '{}' needs {} bytes, {} has {}", where, buffer.name, needed, label(v), had);
     if (had > 0 && buffer.alignment > known_alignment(v))
       fail("{}: parameter '{}' needs alignment {}, {} has {}", where, buffer.name, buffer.alignment, label(v),
@@ -323,10 +342,78 @@ class Checker {
     read(memory, copy.from, where);
     check_writable(copy.to, where);
     const Bytes from = range_of(copy.from), to = range_of(copy.to);
-    if (!(program_.values[copy.from].bytes == program_.values[copy.to].bytes)) fail("{}: sizes differ", where);
+    if (!(function_.values[copy.from].bytes == function_.values[copy.to].bytes)) fail("{}: sizes differ", where);
     if (overlap({copy.from, Access::read, from}, {copy.to, Access::write, to}))
       fail("{}: source and destination overlap", where);
     write(copy.to, memory);
+  }
+
+  // The bytes of the arena that a call gives to the function; its number is that of a temporary behind all values.
+  Bytes workspace_of(const Call& call, const std::string& where) const {
+    const FunctionPlan& callee = functions_[static_cast<size_t>(call.function)];
+    const int64_t offset = plan_.workspaces[calls_.at(&call)];
+    if (!callee.has_arena()) return {0, 0};
+    if (offset < 0) fail("{}: the function has no workspace", where);
+    if (offset > plan_.arena_bytes - callee.arena_bytes)
+      fail("{}: the workspace of {} bytes at {} is outside the arena of {} bytes", where, callee.arena_bytes, offset,
+           plan_.arena_bytes);
+    if (offset % callee.arena_alignment != 0 || plan_.arena_alignment % callee.arena_alignment != 0)
+      fail("{}: the workspace at {} is not aligned to {}", where, offset, callee.arena_alignment);
+    return {offset, offset + callee.arena_bytes};
+  }
+
+  bool is_in_workspace(ValueId v, const Call& call, Bytes workspace) const {
+    if (base_of(v).storage != Storage::temporary) return false;
+    if (!shared_) return range_of(v).overlaps(workspace);
+    return has_workspace(call) && shared_->may_share(base_id(v), workspace_id(call));
+  }
+  bool has_workspace(const Call& call) const { return functions_[static_cast<size_t>(call.function)].has_arena(); }
+  ValueId workspace_id(const Call& call) const {
+    return static_cast<ValueId>(function_.values.size() + calls_.at(&call));
+  }
+
+  void check_passed(ValueId v, ValueId formal, const Function& callee, const std::string& where) const {
+    check_usable(v, where);
+    const Value& wanted = callee.values[static_cast<size_t>(formal)];
+    if (!(wanted.bytes == function_.values[v].bytes))
+      fail("{}: {} has {} bytes, the function's {} has {}", where, label(v), function_.values[v].bytes.str(), formal,
+           wanted.bytes.str());
+    if (wanted.bytes != Dim(0) && wanted.alignment > known_alignment(v))
+      fail("{}: {} has alignment {}, the function needs {}", where, label(v), known_alignment(v), wanted.alignment);
+  }
+
+  void execute(const Call& call, ByteOwners& memory) {
+    const Function& callee = program_.functions[static_cast<size_t>(call.function)];
+    const std::string where = call.node.empty() ? "@" + callee.name : fmt::format("@{} ({})", callee.name, call.node);
+    if (call.operands.size() != callee.inputs.size() || call.results.size() != callee.outputs.size())
+      fail("{}: {} operands and {} results for {} and {}", where, call.operands.size(), call.results.size(),
+           callee.inputs.size(), callee.outputs.size());
+    const Bytes workspace = shared_ ? Bytes{0, 0} : workspace_of(call, where);
+    std::vector<Operand> passed;
+    for (size_t k = 0; k < call.operands.size(); ++k) {
+      check_passed(call.operands[k], callee.inputs[k], callee, where);
+      read(memory, call.operands[k], where);
+      passed.push_back({call.operands[k], Access::read, range_of(call.operands[k])});
+    }
+    for (size_t k = 0; k < call.results.size(); ++k) {
+      check_passed(call.results[k], callee.outputs[k], callee, where);
+      check_writable(call.results[k], where);
+      passed.push_back({call.results[k], Access::write, range_of(call.results[k])});
+    }
+    for (size_t i = 0; i < passed.size(); ++i) {
+      if (is_in_workspace(passed[i].value, call, workspace))
+        fail("{}: {} overlaps the workspace", where, label(passed[i].value));
+      for (size_t j = 0; j < i; ++j)
+        if ((passed[i].access == Access::write || passed[j].access == Access::write) && overlap(passed[i], passed[j]))
+          fail("{}: {} overlaps {}, another operand of the call", where, label(passed[i].value),
+               label(passed[j].value));
+    }
+    memory.clear(workspace);
+    if (shared_ && has_workspace(call))
+      memory.clear_owners([&](ValueId v) {
+        return function_.values[v].storage == Storage::temporary && shared_->may_share(v, workspace_id(call));
+      });
+    for (ValueId v : call.results) write(v, memory);
   }
 
   void execute(const Read& step, ByteOwners& memory) {
@@ -339,7 +426,7 @@ class Checker {
     const std::string where = fmt::format("write of a scalar to %{}", step.to);
     check_writable(step.to, where);
     check_element(step.to, step.element, where);
-    const int64_t size = storage_bytes(program_.values[step.to].type, 1);
+    const int64_t size = storage_bytes(function_.values[step.to].type, 1);
     const int64_t begin = range_of(step.to).begin + step.element * size;
     clear_shared(step.to, memory);
     if (begins_at_scalar(step.to))
@@ -349,8 +436,8 @@ class Checker {
   }
 
   void check_element(ValueId v, int64_t element, const std::string& where) const {
-    const int64_t size = storage_bytes(program_.values[v].type, 1);
-    if (element < 0 || element > program_.values[v].bytes.value() / size - 1)
+    const int64_t size = storage_bytes(function_.values[v].type, 1);
+    if (element < 0 || element > function_.values[v].bytes.value() / size - 1)
       fail("{}: {} has no element {}", where, label(v), element);
   }
 
@@ -369,7 +456,7 @@ class Checker {
   // not read before the end.
   void execute(const std::shared_ptr<Loop>& loop, ByteOwners& memory) {
     std::vector<ValueId> sliced;
-    for (ValueId v : written_by_slices(program_, *loop)) {
+    for (ValueId v : written_by_slices(program_, function_, *loop)) {
       if (!memory.find_other(range_of(v), v)) continue;  // it is defined already
       memory.write(range_of(v), v);
       if (incomplete_.insert(v).second) sliced.push_back(v);
@@ -394,17 +481,37 @@ class Checker {
   }
 
   const Program& program_;
-  const StoragePlan& plan_;
+  const Function& function_;
+  const FunctionPlan& plan_;
+  const std::vector<FunctionPlan>& functions_;
   const SharedMemory* shared_;
   std::vector<int64_t> address_;
-  std::set<ValueId> incomplete_;  // values that loops around the step write slice by slice
+  std::map<const Call*, size_t> calls_;  // their numbers in the order of lower/walk.h
+  std::set<ValueId> incomplete_;         // values that loops around the step write slice by slice
 };
 
+// Calls `check` with the program and its plan, then with each function and its plan.
+template <class Check>
+void for_each_plan(const Program& program, const StoragePlan& plan, const Check& check) {
+  if (plan.functions.size() != program.functions.size())
+    fail("the plan has {} functions for {}", plan.functions.size(), program.functions.size());
+  check(program, plan);
+  for (size_t k = 0; k < program.functions.size(); ++k) check(program.functions[k], plan.functions[k]);
+}
+
 void check_all_sizes(const Program& program, const StoragePlan& plan) {
-  const SharedMemory shared(program, plan);
-  if (!shared.violation().empty()) fail("{}", shared.violation());
+  std::vector<SharedMemory> shared;
+  for_each_plan(program, plan, [&](const Function& f, const FunctionPlan& own) {
+    shared.emplace_back(program, f, own, plan.functions);
+    if (!shared.back().violation().empty()) fail("{}", shared.back().violation());
+  });
   for (const auto& sizes : sample_sizes(program)) {
-    if (status_at(program, sizes) == tensor::Status::ok) Checker(instantiate(program, sizes), plan, &shared).run();
+    if (status_at(program, sizes) != tensor::Status::ok) continue;
+    const Program at = instantiate(program, sizes);
+    size_t next = 0;
+    for_each_plan(at, plan, [&](const Function& f, const FunctionPlan& own) {
+      Checker(at, f, own, plan.functions, &shared[next++]).run();
+    });
   }
 }
 
@@ -413,7 +520,9 @@ void check_all_sizes(const Program& program, const StoragePlan& plan) {
 std::string check_storage(const Program& program, const StoragePlan& plan) {
   try {
     if (!has_symbols(program))
-      Checker(program, plan, nullptr).run();
+      for_each_plan(program, plan, [&](const Function& f, const FunctionPlan& own) {
+        Checker(program, f, own, plan.functions, nullptr).run();
+      });
     else
       check_all_sizes(program, plan);
     return {};

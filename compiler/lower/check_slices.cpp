@@ -31,15 +31,15 @@ std::optional<int64_t> last_count(const Loop& loop, const Loop::Carried& counter
 
 }  // namespace
 
-std::vector<ValueId> written_by_slices(const Program& program, const Loop& loop) {
+std::vector<ValueId> written_by_slices(const Program& program, const Function& function, const Loop& loop) {
   std::vector<ValueId> found;
   for (const Loop::Carried& counter : loop.carried) {
     const std::optional<int64_t> last = last_count(loop, counter);
     if (!last) continue;
     auto consider = [&](ValueId v) {
-      if (v < 0 || v >= static_cast<ValueId>(program.values.size()) || !program.values[v].begin) return;
-      const Value& view = program.values[v];
-      const std::optional<int64_t> bytes = program.values[view.base].bytes.constant(), slice = view.bytes.constant();
+      if (v < 0 || v >= static_cast<ValueId>(function.values.size()) || !function.values[v].begin) return;
+      const Value& view = function.values[v];
+      const std::optional<int64_t> bytes = function.values[view.base].bytes.constant(), slice = view.bytes.constant();
       const bool tiles = bytes && slice && *slice > 0 && view.base_offset == 0 && view.stride == *slice &&
                          *bytes % *slice == 0 && *bytes / *slice == *last + 1;
       const tensor::Expr at = with_definitions(loop.body, view.begin);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lower/largest_size.h"
+#include "lower/walk.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
 
@@ -45,10 +46,12 @@ class EntrySizesBuilder {
       require_small(d);
       require(Expr(0) <= Expr(d));
     }
-    for (const Value& v : program_.values) check_size(v);
+    for_each_function(program_, [&](const Function& f) {
+      for (const Value& v : f.values) check_size(v);
+    });
     for (const Require& r : program_.requirements) result_.steps.steps.push_back(r);
-    for (const StackedBlock& block : plan.blocks) place(block, plan);
-    if (!plan.is_stacked()) result_.arena_bytes = Expr(plan.arena_bytes);
+    for (const FunctionPlan& f : plan.functions) lay_out(f);
+    lay_out(plan);
     return std::move(result_);
   }
 
@@ -87,22 +90,32 @@ class EntrySizesBuilder {
     require(Expr(d) <= Expr(tensor::most_elements));
   }
 
-  void place(const StackedBlock& block, const StoragePlan& plan) {
+  // The arenas of the functions that it calls are laid out before.
+  void lay_out(const FunctionPlan& plan) {
+    std::vector<Expr> begins, ends;
+    Expr arena_bytes = Expr(plan.arena_bytes);
+    for (const StackedBlock& block : plan.blocks) {
+      begins.push_back(compute(tensor::make_var("offset"), offset_of(block, ends)));
+      const Expr bytes = block.function < 0 ? Expr(block.bytes) : result_.arenas[static_cast<size_t>(block.function)];
+      ends.push_back(compute(tensor::make_var("end"), begins.back() + bytes));
+      arena_bytes = ends.size() == 1 ? ends.back() : tensor::max(arena_bytes, ends.back());
+    }
+    if (plan.is_stacked()) arena_bytes = compute(tensor::make_var("arena_bytes"), arena_bytes);
+    result_.blocks.push_back(std::move(begins));
+    result_.arenas.push_back(arena_bytes);
+  }
+
+  static Expr offset_of(const StackedBlock& block, const std::vector<Expr>& ends) {
+    if (block.below.empty()) return Expr(0);
     Expr offset = Expr(0);
-    for (int k : block.below) offset = tensor::max(offset, ends_[static_cast<size_t>(k)]);
+    for (int k : block.below) offset = tensor::max(offset, ends[static_cast<size_t>(k)]);
     offset = tensor::floor_div(offset + Expr(block.alignment - 1), Expr(block.alignment)) * Expr(block.alignment);
-    if (block.below.empty()) offset = Expr(0);
-    result_.blocks.push_back(compute(tensor::make_var("offset"), offset));
-    ends_.push_back(compute(tensor::make_var("end"), result_.blocks.back() + Expr(block.bytes)));
-    result_.arena_bytes = result_.arena_bytes ? tensor::max(result_.arena_bytes, ends_.back()) : ends_.back();
-    if (ends_.size() == plan.blocks.size())
-      result_.arena_bytes = compute(tensor::make_var("arena_bytes"), result_.arena_bytes);
+    return offset;
   }
 
   const Program& program_;
   EntrySizes result_;
   std::vector<Dim> checked_;
-  std::vector<Expr> ends_;
   tensor::Ranges ranges_;
 };
 

@@ -17,8 +17,10 @@ struct EntrySizes {
   Region steps;                    // Compute and Require steps over `given`
   // Over `given` and the scalars of the steps.
   std::vector<tensor::Expr> symbols;  // one for each of the program's dims
-  std::vector<tensor::Expr> blocks;   // the offset in bytes of each block of a stacked arena
-  tensor::Expr arena_bytes;
+  // By functions, with the program behind them: the offset in bytes of each block of a stacked arena, and the size of
+  // the arena.
+  std::vector<std::vector<tensor::Expr>> blocks;
+  std::vector<tensor::Expr> arenas;
 };
 
 EntrySizes entry_sizes(const Program&, const StoragePlan&);

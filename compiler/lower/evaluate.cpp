@@ -1,5 +1,6 @@
 #include "lower/evaluate.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -12,29 +13,50 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
+// What is compiled once for all calls.
+struct CompiledCode {
+  std::map<int, tensor::CompiledKernel> kernels;
+  std::map<const tensor::ExprNode*, tensor::CompiledScalar> scalars;
+};
+
+// One call of a function, or the run of the program.
 class Evaluator {
  public:
-  Evaluator(const Program& program, std::span<const Constant> inputs, size_t level) : program_(program), level_(level) {
-    memory_.resize(program.values.size());
-    for (size_t v = 0; v < program.values.size(); ++v) {
-      const Value& value = program.values[v];
-      auto fill = [&](std::span<const std::byte> bytes) { memory_[v].assign(bytes.begin(), bytes.end()); };
+  using Memory = std::span<std::byte>;
+
+  Evaluator(const Program& program, const Function& function, std::span<const Memory> inputs, size_t level,
+            CompiledCode& code)
+      : program_(program), function_(function), level_(level), code_(code) {
+    own_.resize(function.values.size());
+    memory_.resize(function.values.size());
+    for (size_t v = 0; v < function.values.size(); ++v) {
+      const Value& value = function.values[v];
+      const auto index = static_cast<size_t>(value.index);
       switch (value.storage) {
         case Storage::input:
-          fill(inputs[static_cast<size_t>(value.index)].bytes());
+          memory_[v] = inputs[index];
           break;
         case Storage::constant:
-          fill(program.constants[static_cast<size_t>(value.index)].bytes());
+          memory_[v] = read_only(program.constants[index]);
           break;
         case Storage::output:
         case Storage::temporary:
-          memory_[v].resize(static_cast<size_t>(largest_size(program, value.bytes).value()));
+          own_[v].resize(static_cast<size_t>(largest_size(program, value.bytes).value()));
+          memory_[v] = own_[v];
           break;
         case Storage::view:
           break;
       }
     }
   }
+
+  // The bytes of a constant, which no step writes.
+  static Memory read_only(const Constant& c) {
+    std::span<const std::byte> bytes = c.bytes();
+    return {const_cast<std::byte*>(bytes.data()), bytes.size()};
+  }
+
+  tensor::Status run() { return run(function_.body); }
 
   tensor::Status run(const Region& region) {
     for (const Step& step : region.steps) {
@@ -56,6 +78,7 @@ class Evaluator {
                            return tensor::Status::ok;
                          },
                          [&](const Require& s) { return holds(s.condition) ? tensor::Status::ok : s.status; },
+                         [&](const Call& s) { return call(s); },
                          [&](const std::shared_ptr<Branch>& s) { return run(*s); },
                          [&](const std::shared_ptr<Loop>& s) { return run(*s); },
                      },
@@ -87,7 +110,7 @@ class Evaluator {
   }
 
   Constant value(ValueId id) {
-    const Value& v = program_.values[static_cast<size_t>(id)];
+    const Value& v = function_.values[static_cast<size_t>(id)];
     std::span<std::byte> b = bytes(id);
     std::vector<int64_t> shape;
     for (const Dim& d : v.shape) shape.push_back(number(d));
@@ -102,7 +125,7 @@ class Evaluator {
   }
 
   Constant scalar(const tensor::Expr& e) {
-    const tensor::CompiledScalar& compiled = compiled_scalars_.try_emplace(e.get(), e).first->second;
+    const tensor::CompiledScalar& compiled = code_.scalars.try_emplace(e.get(), e).first->second;
     std::vector<Constant> values;
     for (const tensor::Var& v : compiled.variables()) values.push_back(scalars_.at(v));
     return compiled.value(values);
@@ -118,22 +141,21 @@ class Evaluator {
   bool holds(const tensor::Expr& condition) { return scalar(condition).integer_at(0) != 0; }
 
   Constant element(ValueId id, int64_t index) {
-    const Value& v = program_.values[static_cast<size_t>(id)];
+    const Value& v = function_.values[static_cast<size_t>(id)];
     auto size = static_cast<size_t>(storage_bytes(v.type, 1));
     std::span<std::byte> at = bytes(id).subspan(static_cast<size_t>(index) * size, size);
     return Constant(v.type, {}, Bytes(at.begin(), at.end()));
   }
 
-  std::span<std::byte> bytes(ValueId id) {
-    const Value& v = program_.values[static_cast<size_t>(id)];
-    if (v.storage != Storage::view)
-      return std::span(memory_[static_cast<size_t>(id)]).first(static_cast<size_t>(number(v.bytes)));
-    Bytes& base = memory_[static_cast<size_t>(v.base)];
+  Memory bytes(ValueId id) {
+    const Value& v = function_.values[static_cast<size_t>(id)];
+    if (v.storage != Storage::view) return memory_[static_cast<size_t>(id)].first(static_cast<size_t>(number(v.bytes)));
+    const Memory base = memory_[static_cast<size_t>(v.base)];
     int64_t offset = v.base_offset, end = static_cast<int64_t>(base.size());
     if (v.begin) offset += scalar(v.begin).integer_at(0) * v.stride;
     const int64_t size = number(v.bytes);
     DLCC_CHECK(offset >= 0 && offset <= end - size, "a view of {} bytes at {} in {} bytes", size, offset, end);
-    return std::span(base).subspan(static_cast<size_t>(offset), static_cast<size_t>(size));
+    return base.subspan(static_cast<size_t>(offset), static_cast<size_t>(size));
   }
 
   tensor::Status invoke(Invoke call) {
@@ -151,7 +173,7 @@ class Evaluator {
       const auto literal = tensor::constant_integer(e);
       args.push_back(literal && e.type() == dtype::i64 ? Constant::of<int64_t>(dtype::i64, {}, {*literal}) : scalar(e));
     }
-    tensor::EvaluationResult r = compiled_kernels_.try_emplace(call.kernel, kernel).first->second.run(args);
+    tensor::EvaluationResult r = code_.kernels.try_emplace(call.kernel, kernel).first->second.run(args);
     size_t next = 0;
     for (size_t k = 0; k < kernel.params.size() && r.status == tensor::Status::ok; ++k) {
       if (kernel.params[k].access != tensor::Access::write) continue;
@@ -161,13 +183,25 @@ class Evaluator {
     return r.status;
   }
 
+  tensor::Status call(const Call& call) {
+    const Function& callee = program_.functions[static_cast<size_t>(call.function)];
+    std::vector<Memory> inputs;
+    for (ValueId v : call.operands) inputs.push_back(bytes(v));
+    Evaluator evaluator(program_, callee, inputs, level_, code_);
+    const tensor::Status status = evaluator.run();
+    for (size_t k = 0; k < call.results.size() && status == tensor::Status::ok; ++k)
+      std::ranges::copy(evaluator.bytes(callee.outputs[k]), bytes(call.results[k]).begin());
+    return status;
+  }
+
   const Program& program_;
+  const Function& function_;
   size_t level_;
-  std::vector<Bytes> memory_;
+  CompiledCode& code_;
+  std::vector<Bytes> own_;      // the memory of outputs and temporaries
+  std::vector<Memory> memory_;  // by value; empty for views
   std::map<tensor::Var, Constant> scalars_;
   std::map<std::string, int64_t> sizes_;  // that data decide, as far as they are defined
-  std::map<int, tensor::CompiledKernel> compiled_kernels_;
-  std::map<const tensor::ExprNode*, tensor::CompiledScalar> compiled_scalars_;
 };
 
 }  // namespace
@@ -183,8 +217,11 @@ tensor::EvaluationResult evaluate(const Program& program, std::span<const Consta
     if (auto status = status_at(program, *sizes); status != tensor::Status::ok) return {status, {}};
     return evaluate(instantiate(program, *sizes), inputs, level);
   }
-  Evaluator evaluator(program, inputs, level);
-  tensor::EvaluationResult result{evaluator.run(program.body), {}};
+  std::vector<Evaluator::Memory> memory;
+  for (const Constant& c : inputs) memory.push_back(Evaluator::read_only(c));
+  CompiledCode code;
+  Evaluator evaluator(program, program, memory, level, code);
+  tensor::EvaluationResult result{evaluator.run(), {}};
   for (ValueId v : program.outputs) result.results.push_back(evaluator.value(v));
   return result;
 }

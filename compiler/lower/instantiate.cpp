@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lower/largest_size.h"
+#include "lower/walk.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
 
@@ -22,23 +23,26 @@ class Instantiation {
 
   std::vector<DataSize> data_sizes;
 
+  void apply(Function& f) const {
+    for (Value& v : f.values) v = value(std::move(v));
+    f.body = region(f.body);
+  }
+
+  tensor::Expr expr(const tensor::Expr& e) const { return e ? tensor::simplify(tensor::substitute(e, values_)) : e; }
+
+ private:
   Value value(Value v) const {
     for (Dim& d : v.shape) d = number(d);
     v.bytes = number(v.bytes);
     v.begin = expr(v.begin);
     return v;
   }
-
   Region region(const Region& from) const {
     Region to;
     for (const Step& step : from.steps)
       to.steps.push_back(std::visit([&](const auto& s) { return Step(instantiate(s)); }, step));
     return to;
   }
-
-  tensor::Expr expr(const tensor::Expr& e) const { return e ? tensor::simplify(tensor::substitute(e, values_)) : e; }
-
- private:
   Dim number(const Dim& d) const { return d.is_constant() ? d : d.substitute(numbers_); }
   Invoke instantiate(Invoke s) const {
     for (tensor::Expr& e : s.scalars) e = expr(e);
@@ -48,6 +52,7 @@ class Instantiation {
   Copy instantiate(const Copy& s) const { return s; }
   Compute instantiate(const Compute& s) const { return {s.result, expr(s.value)}; }
   Read instantiate(const Read& s) const { return s; }
+  Call instantiate(const Call& s) const { return s; }
   Write instantiate(const Write& s) const { return {s.to, s.element, expr(s.value)}; }
   Require instantiate(const Require& s) const { return {expr(s.condition), s.status}; }
   std::shared_ptr<Branch> instantiate(const std::shared_ptr<Branch>& s) const {
@@ -77,10 +82,13 @@ bool is_size(const Dim& d, const std::map<std::string, int64_t>& symbols) {
 // Whether all values have a size.
 bool fits(const Program& program, const std::map<std::string, int64_t>& given) {
   const auto symbols = with_largest_data_sizes(program, given);
-  return std::ranges::all_of(program.values, [&](const Value& v) {
-    return is_size(product(v.shape), symbols) && v.bytes.evaluate(symbols) &&
-           std::ranges::all_of(v.shape, [&](const Dim& d) { return is_size(d, symbols); });
+  bool all = true;
+  for_each_function(program, [&](const Function& f) {
+    for (const Value& v : f.values)
+      all = all && is_size(product(v.shape), symbols) && v.bytes.evaluate(symbols) &&
+            std::ranges::all_of(v.shape, [&](const Dim& d) { return is_size(d, symbols); });
   });
+  return all;
 }
 
 }  // namespace
@@ -96,14 +104,12 @@ tensor::Status status_at(const Program& program, const std::map<std::string, int
 
 Program instantiate(const Program& program, const std::map<std::string, int64_t>& symbols) {
   const Instantiation at(program, symbols);
-  Program result{.data_sizes = at.data_sizes,
-                 .kernels = program.kernels,
-                 .constants = program.constants,
-                 .inputs = program.inputs,
-                 .outputs = program.outputs,
-                 .body = at.region(program.body),
-                 .threads = program.threads};
-  for (const Value& v : program.values) result.values.push_back(at.value(v));
+  Program result = program;
+  result.dims.clear();
+  result.checked_sizes.clear();
+  result.requirements.clear();
+  result.data_sizes = at.data_sizes;
+  for_each_function(result, [&](Function& f) { at.apply(f); });
   return result;
 }
 

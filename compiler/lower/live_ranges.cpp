@@ -7,10 +7,12 @@ namespace {
 
 class Numbering {
  public:
-  explicit Numbering(const Program& program) : program_(program) { timeline_.ranges.resize(program.values.size()); }
+  explicit Numbering(const Function& function) : function_(function) {
+    timeline_.ranges.resize(function.values.size());
+  }
 
   Timeline run() {
-    number(program_.body);
+    number(function_.body);
     for (const LiveRange& loop : timeline_.loops)
       for (LiveRange& value : timeline_.ranges) extend_over(loop, value);
     timeline_.length = next_;
@@ -35,6 +37,12 @@ class Numbering {
   void number(const Write& write) { occurs(write.to, next_++); }
   void number(const Compute&) {}
   void number(const Require&) {}
+  void number(const Call& call) {
+    const int64_t at = next_++;
+    for (ValueId v : call.operands) occurs(v, at);
+    for (ValueId v : call.results) occurs(v, at);
+    timeline_.function_calls.emplace_back(at, &call);
+  }
   void number(const std::shared_ptr<Branch>& branch) {
     number(branch->then_region);
     number(branch->else_region);
@@ -49,7 +57,7 @@ class Numbering {
   }
 
   void occurs(ValueId v, int64_t at) {
-    const Value& value = program_.values[v];
+    const Value& value = function_.values[v];
     timeline_.ranges[value.storage == Storage::view ? value.base : v].add(at);
   }
 
@@ -61,7 +69,7 @@ class Numbering {
     value.add(loop.last);
   }
 
-  const Program& program_;
+  const Function& function_;
   int64_t next_ = 0;
   Timeline timeline_;
 };
@@ -73,6 +81,6 @@ void LiveRange::add(int64_t at) {
   last = std::max(last, at);
 }
 
-Timeline timeline_of(const Program& program) { return Numbering(program).run(); }
+Timeline timeline_of(const Function& function) { return Numbering(function).run(); }
 
 }  // namespace dlcc::lower

@@ -1,6 +1,6 @@
-// The positions of a program's steps in time, and the live range of every value.
+// The positions of a function's steps in time, and the live range of every value.
 //
-// Steps are numbered in the order of the program's text, so that the arms of a branch have disjoint positions; a
+// Steps are numbered in the order of the text, so that the arms of a branch have disjoint positions; a
 // loop has one position before its test and one after its body. A value is live from its first to its last occurrence;
 // a value that occurs both inside and outside of a loop is live during all of the loop. An occurrence of a view is one
 // of its base.
@@ -24,11 +24,12 @@ struct LiveRange {
 
 struct Timeline {
   std::vector<LiveRange> ranges;                         // by value; empty for views
-  std::vector<int64_t> positions;                        // of calls and copies, in the order of lower/walk.h
+  std::vector<int64_t> positions;                        // of kernel calls and copies, in the order of lower/walk.h
   std::vector<std::pair<int64_t, const Invoke*>> calls;  // in order of position
-  std::vector<LiveRange> loops;                          // their positions; inner loops first
-  int64_t length = 0;                                    // number of positions
+  std::vector<std::pair<int64_t, const Call*>> function_calls;  // in order of position
+  std::vector<LiveRange> loops;                                 // their positions; inner loops first
+  int64_t length = 0;                                           // number of positions
 };
-Timeline timeline_of(const Program&);  // refers to the program's calls
+Timeline timeline_of(const Function&);  // of the function's own steps; refers to its calls
 
 }  // namespace dlcc::lower

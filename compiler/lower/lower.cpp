@@ -19,7 +19,12 @@ using relay::Block;
 
 Lowerer::Lowerer(const relay::Module& module, const std::vector<tensor::Machine>& machines,
                  const tensor::ScheduleOptions& options, Diagnostics& diagnostics, const Configure& configure)
-    : module_(module), machines_(machines), options_(options), diagnostics_(diagnostics), configure_(configure) {
+    : module_(module),
+      machines_(machines),
+      options_(options),
+      diagnostics_(diagnostics),
+      configure_(configure),
+      shared_functions_(shared_functions(module)) {
   for (const auto& [name, function] : module.functions) uses_.add(function.body, 1);
 }
 
@@ -36,7 +41,7 @@ Program Lowerer::run() {
   flatten(lower_block(main.body, env, program_.body, main.location), results, main.location);
   for (size_t k = 0; k < results.size(); ++k)
     make_output(value(results[k], program_.body, main.location), static_cast<int>(k));
-  in_place_concat(program_, concat_calls_);
+  in_place_concat(program_, state_.concat_calls);
   remove_unused(program_);
   verify_after("lower", program_);
   return std::move(program_);
@@ -82,17 +87,26 @@ ValueId Lowerer::new_temporary(std::string name, const tensor::Buffer& stored) {
 
 // Constants of equal type, shape and contents are stored once.
 ValueId Lowerer::constant(Constant stored) {
-  for (ValueId v : constants_by_hash_[stored.hash()])
-    if (program_.constants[static_cast<size_t>(value_of(v).index)].same_as(stored)) return v;
-  ValueId v = add_value({.name = fmt::format("constant{}", program_.constants.size()),
+  std::vector<int>& known = constants_by_hash_[stored.hash()];
+  for (int index : known)
+    if (program_.constants[static_cast<size_t>(index)].same_as(stored)) return constant_value(index);
+  known.push_back(static_cast<int>(program_.constants.size()));
+  program_.constants.push_back(std::move(stored));
+  return constant_value(known.back());
+}
+
+ValueId Lowerer::constant_value(int index) {
+  auto known = state_.constant_values.find(index);
+  if (known != state_.constant_values.end()) return known->second;
+  const Constant& stored = program_.constants[static_cast<size_t>(index)];
+  ValueId v = add_value({.name = fmt::format("constant{}", index),
                          .type = stored.dtype(),
                          .shape = shape_of(stored.shape()),
                          .bytes = static_cast<int64_t>(stored.bytes().size()),
                          .alignment = tensor::storage_alignment,
                          .storage = Storage::constant,
-                         .index = static_cast<int>(program_.constants.size())});
-  constants_by_hash_[stored.hash()].push_back(v);
-  program_.constants.push_back(std::move(stored));
+                         .index = index});
+  state_.constant_values.emplace(index, v);
   return v;
 }
 
@@ -152,11 +166,11 @@ tensor::Expr Lowerer::scalar(const Operand& o, Region& region, const SourceLocat
 
 // The expression with min(a, b - 1) replaced by a where a < b is known.
 tensor::Expr Lowerer::with_known(const tensor::Expr& e) const {
-  if (known_.empty() || e.type() != dtype::i64) return e;
+  if (state_.known.empty() || e.type() != dtype::i64) return e;
   return tensor::rewrite(e, [&](const tensor::Expr& part) {
     const auto* least = tensor::as<tensor::Binary>(part);
     if (!least || least->op != tensor::BinaryOp::min) return part;
-    for (const tensor::Expr& condition : known_)
+    for (const tensor::Expr& condition : state_.known)
       if (const auto* less = tensor::as<tensor::Binary>(condition); less && less->op == tensor::BinaryOp::lt)
         for (auto [a, b] : {std::pair(least->a, least->b), std::pair(least->b, least->a)})
           if (tensor::structurally_equal(a, less->a) &&
@@ -185,7 +199,8 @@ tensor::Expr Lowerer::unknown_part(const tensor::Expr& condition) const {
     const auto* both = tensor::as<tensor::Binary>(part);
     if (both && both->op == tensor::BinaryOp::logical_and)
       conjuncts.insert(conjuncts.end(), {both->b, both->a});
-    else if (std::ranges::none_of(known_, [&](const tensor::Expr& k) { return tensor::structurally_equal(k, part); }))
+    else if (std::ranges::none_of(state_.known,
+                                  [&](const tensor::Expr& k) { return tensor::structurally_equal(k, part); }))
       unknown = tensor::constant_integer(unknown) == 1 ? part : tensor::logical_and(unknown, part);
   }
   return unknown;
@@ -199,7 +214,8 @@ void Lowerer::require(const tensor::Expr& condition, tensor::Status status, Regi
   };
   const bool of_sizes = !program_.dims.empty() && std::ranges::all_of(tensor::variables_in(simple), is_given);
   auto& list = program_.requirements;
-  if (!of_sizes || &region != &program_.body)
+  const bool is_in_function = !program_.name.empty();
+  if (!of_sizes || is_in_function || &region != &program_.body)
     region.steps.push_back(Require{simple, status});
   else if (std::ranges::none_of(list,
                                 [&](const Require& r) { return tensor::structurally_equal(r.condition, simple); }))
@@ -223,9 +239,9 @@ Lowerer::Operand Lowerer::rebuild(const Operand& like, const std::vector<Operand
 
 Lowerer::Operand Lowerer::lower_block(const Block& block, Environment env, Region& region,
                                       const SourceLocation& location) {
-  std::set<int> outer = std::exchange(fresh_, {});
+  std::set<int> outer = std::exchange(state_.fresh, {});
   for (const Binding& b : block.bindings) env[b.var->id] = lower_binding(b, env, region);
-  fresh_ = std::move(outer);
+  state_.fresh = std::move(outer);
   return operand(block.result, env, location);
 }
 
@@ -282,7 +298,7 @@ Lowerer::Operand Lowerer::define_sizes(const Binding& b, const relay::DefineSize
     };
     for (int copy = 1; is_taken(own.name); ++copy) own.name = fmt::format("{}.{}", x.symbols[k].name, copy);
     const Dim most = largest_size(program_, in_program({x.most[k]})[0]);
-    sizes_.insert_or_assign(x.symbols[k].name, Dim::symbol(own));
+    state_.sizes.insert_or_assign(x.symbols[k].name, Dim::symbol(own));
     program_.data_sizes.push_back({own, most});
     const tensor::Var size = scalar_of(own);
     region.steps.push_back(Read{size, from, static_cast<int64_t>(k)});
@@ -317,44 +333,8 @@ Lowerer::Operand Lowerer::call(const Binding& b, const relay::Call& x, const Env
   return call_closure(b, x, *known->second.closure, env, region);
 }
 
-Lowerer::Operand Lowerer::call_global(const Binding& b, const relay::Call& x, const std::string& callee,
-                                      const Environment& env, Region& region) {
-  if (!active_.insert(callee).second) unsupported(b.location, "recursion");
-  const relay::Function& f = module_.functions.at(callee);
-  Environment inner;
-  std::map<std::string, Dim> sizes;
-  for (size_t k = 0; k < x.args.size(); ++k) {
-    inner[f.params[k]->id] = operand(x.args[k], env, b.location);
-    match_sizes(f.params[k]->type, relay::type_of(module_, x.args[k]), sizes);
-  }
-  std::swap(sizes, sizes_);
-  Operand result = lower_block(f.body, inner, region, f.location);
-  std::swap(sizes, sizes_);
-  active_.erase(callee);
-  return result;
-}
-
-// The symbols of a parameter's type are the sizes of the argument, as they are in the program.
-void Lowerer::match_sizes(const relay::Type& param, const relay::Type& argument, std::map<std::string, Dim>& sizes) {
-  std::vector<const relay::TensorType*> arguments;
-  relay::for_each_field(argument, [&](const relay::Type& t) { arguments.push_back(relay::as<relay::TensorType>(t)); });
-  size_t next = 0;
-  relay::for_each_field(param, [&](const relay::Type& t) {
-    const auto *declared = relay::as<relay::TensorType>(t), *given = arguments.at(next++);
-    if (declared && given) match_sizes(declared->shape, given->shape, sizes);
-  });
-}
-
-void Lowerer::match_sizes(const Shape& param, const Shape& argument, std::map<std::string, Dim>& sizes) {
-  const Shape given = in_program(argument);
-  for (size_t d = 0; d < param.size(); ++d) {
-    const std::vector<Symbol> symbols = param[d].symbols();
-    if (symbols.size() == 1 && param[d] == Dim::symbol(symbols[0])) sizes.emplace(symbols[0].name, given[d]);
-  }
-}
-
 Shape Lowerer::in_program(Shape shape) const {
-  for (Dim& d : shape) d = d.substitute(sizes_);
+  for (Dim& d : shape) d = d.substitute(state_.sizes);
   return shape;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lower/lowerer.h"
+#include "relay/match_sizes.h"
 #include "tensor/analysis.h"
 #include "tensor/passes/bind_shared.h"
 #include "tensor/passes/bind_sizes.h"
@@ -45,7 +46,7 @@ Lowerer::Operand Lowerer::call_tensor(const Binding& b, const relay::CallTensor&
   if (auto first = view_offset(call.function, call.layouts))
     return {.value = view_of(in_memory(call, 0, region, b.location), b.var->name, call.function.results[0]->type,
                              call.function.results[0]->shape, *first)};
-  fresh_.insert(b.var->id);
+  state_.fresh.insert(b.var->id);
   return call_kernel(b, call, region);
 }
 
@@ -54,12 +55,14 @@ Lowerer::TensorCall Lowerer::tensor_call(const Binding& b, const relay::CallTens
   std::map<std::string, Dim> sizes;
   for (const Atom& a : x.args) {
     const Constant* c = std::get_if<Constant>(&a);
-    match_sizes(call.function.params[call.operands.size()]->shape,
-                relay::as<relay::TensorType>(relay::type_of(module_, a))->shape, sizes);
+    relay::match_sizes(call.function.params[call.operands.size()]->shape,
+                       in_program(relay::as<relay::TensorType>(relay::type_of(module_, a))->shape), sizes);
+    Operand o = c ? Operand() : operand(a, env, b.location);
+    if (o.constant) c = o.constant, o = Operand();
     call.constants.push_back(c);
-    call.operands.push_back(c ? Operand() : operand(a, env, b.location));
+    call.operands.push_back(std::move(o));
   }
-  sizes.insert(sizes_.begin(), sizes_.end());
+  sizes.insert(state_.sizes.begin(), state_.sizes.end());
   std::erase_if(sizes, [](const auto& entry) { return entry.second == Dim::symbol({entry.first}); });
   if (!sizes.empty() && !tensor::symbols_of(call.function).empty()) {
     call.function = tensor::bind_sizes(call.function, sizes);
@@ -122,8 +125,8 @@ std::optional<Lowerer::Operand> Lowerer::call_scalar(const Binding& b, TensorCal
 
 // A carried value of a loop with one slice replaced is stored in the same memory: only the slice is computed.
 std::optional<Lowerer::Operand> Lowerer::update_slice(const Binding& b, TensorCall& call, Region& region) {
-  auto known = updates_.find(b.var->id);
-  if (known == updates_.end() || !call.layouts.empty()) return std::nullopt;
+  auto known = state_.updates.find(b.var->id);
+  if (known == state_.updates.end() || !call.layouts.empty()) return std::nullopt;
   const ValueId target = known->second;
   auto old = std::ranges::find_if(call.operands, [&](const Operand& o) { return o.value == target; });
   if (old == call.operands.end() || std::ranges::count_if(call.operands, [&](const Operand& o) {
@@ -267,7 +270,8 @@ Lowerer::Operand Lowerer::call_kernel(const Binding& b, const TensorCall& call, 
 void Lowerer::note_concatenation(const TensorCall& call, const Invoke& invoke) {
   const tensor::TensorFunction& f = call.function;
   // The checker wants the slices that a loop writes to be all of a base.
-  if (std::ranges::any_of(invoke.operands, [&](ValueId v) { return defined_by_slices_.contains(base_of(v)); })) return;
+  if (std::ranges::any_of(invoke.operands, [&](ValueId v) { return state_.defined_by_slices.contains(base_of(v)); }))
+    return;
   std::vector<Layout> layouts = call.layouts;
   layouts.resize(f.params.size() + 1);
   auto offsets = bits(f.results[0]->type) >= 8 ? tensor::concat_offsets(f, layouts) : std::nullopt;
@@ -276,7 +280,7 @@ void Lowerer::note_concatenation(const TensorCall& call, const Invoke& invoke) {
   for (int64_t& o : *offsets) o *= bits(f.results[0]->type) / 8;
   ConcatCall c{program_.body.steps.size(), invoke.operands[f.params.size()], invoke.operands, std::move(*offsets)};
   c.operands.resize(f.params.size());
-  concat_calls_.push_back(std::move(c));
+  state_.concat_calls.push_back(std::move(c));
 }
 
 const Lowerer::Scheduled& Lowerer::scheduled(const TensorCall& call) {

@@ -107,7 +107,7 @@ Lowerer::Operand Lowerer::loop(const Binding& b, const relay::Call& x, const Clo
   std::vector<Operand> carried;
   for (size_t k = 0; k < x.args.size(); ++k) {
     const auto* var = std::get_if<relay::Var>(&x.args[k]);
-    bool is_last_use = var && uses_[*var] == 1 && fresh_.contains((*var)->id);
+    bool is_last_use = var && uses_[*var] == 1 && state_.fresh.contains((*var)->id);
     Operand initial = operand(x.args[k], env, b.location);
     carried.push_back(carry(f.params[k], initial, is_last_use, *step, region, b.location));
     inner[f.params[k]->id] = carried.back();
@@ -115,7 +115,7 @@ Lowerer::Operand Lowerer::loop(const Binding& b, const relay::Call& x, const Clo
   }
   find_updates(f, recursion, carried);
 
-  std::set<int> outer = std::exchange(fresh_, {});
+  std::set<int> outer = std::exchange(state_.fresh, {});
   // Lowers all operations of a block but the last: the `if`, or the recursive call.
   auto lower_all_but_last = [&](const relay::Block& block, Environment& visible, Region& to) {
     for (size_t k = 0; k + 1 < block.bindings.size(); ++k)
@@ -126,13 +126,13 @@ Lowerer::Operand Lowerer::loop(const Binding& b, const relay::Call& x, const Clo
   step->condition = recursion.continues_if ? condition : tensor::logical_not(condition);
 
   bound_counters(*step, 1);
-  known_.push_back(definition_in(step->test, step->condition));
+  state_.known.push_back(definition_in(step->test, step->condition));
   Environment in_body = inner;
   lower_all_but_last(*recursion.repeat, in_body, step->body);
   std::vector<Operand> next;
   for (const Atom& a : recursion.next->args) next.push_back(operand(a, in_body, b.location));
-  fresh_ = std::move(outer);
-  known_.pop_back();
+  state_.fresh = std::move(outer);
+  state_.known.pop_back();
   bound_counters(*step, 0);
   set_next_values(next, carried, *step, b.location);
   for (const Operand& o : carried)
@@ -209,7 +209,7 @@ void Lowerer::find_updates(const relay::Function& f, const relay::TailRecursion&
                      const auto* var = std::get_if<relay::Var>(&a);
                      return var && (*var)->id == f.params[k]->id;
                    });
-      if (reads && b.var->id == (*next)->id) updates_[b.var->id] = carried[k].value;
+      if (reads && b.var->id == (*next)->id) state_.updates[b.var->id] = carried[k].value;
     }
   }
 }
@@ -267,11 +267,11 @@ void Lowerer::remove_initialization(Region& region, ValueId value) {
   auto erased = std::next(last).base();
   if (&region == &program_.body) {
     auto step = static_cast<size_t>(erased - region.steps.begin());
-    std::erase_if(concat_calls_, [&](const ConcatCall& c) { return c.step == step; });
-    for (ConcatCall& c : concat_calls_) c.step -= c.step > step;
+    std::erase_if(state_.concat_calls, [&](const ConcatCall& c) { return c.step == step; });
+    for (ConcatCall& c : state_.concat_calls) c.step -= c.step > step;
   }
   region.steps.erase(erased);
-  defined_by_slices_.insert(value);
+  state_.defined_by_slices.insert(value);
 }
 
 void Lowerer::set_next_values(const std::vector<Operand>& next, const std::vector<Operand>& carried, Loop& loop,

@@ -1,5 +1,6 @@
 // The state of lowering one module. Its members are defined in the files that lower blocks and values (lower.cpp),
-// calls of tensor functions (lower_calls.cpp), and branches, local functions and loops (lower_control.cpp).
+// calls of tensor functions (lower_calls.cpp), calls of global functions (lower_functions.cpp), and branches, local
+// functions and loops (lower_control.cpp).
 #pragma once
 
 #include <functional>
@@ -12,6 +13,7 @@
 
 #include "lower/in_place_concat.h"
 #include "lower/lower.h"
+#include "lower/shared_functions.h"
 #include "relay/passes/replace.h"
 #include "relay/tail_recursion.h"
 #include "tensor/simplify.h"
@@ -48,6 +50,7 @@ class Lowerer {
     std::vector<Operand> fields = {};
     bool is_tuple = false;
     std::shared_ptr<const Closure> closure = nullptr;
+    const Constant* constant = nullptr;  // of a value that is a constant operand of a function; in the module
   };
 
   [[noreturn]] void unsupported(const SourceLocation&, const std::string& what);
@@ -58,6 +61,7 @@ class Lowerer {
   ValueId new_value(std::string name, const relay::TensorType&, Storage);
   ValueId new_temporary(std::string name, const tensor::Buffer& stored);
   ValueId constant(Constant stored);
+  ValueId constant_value(int index);  // the value of the current function for a constant of the program
   void make_output(ValueId, int index);
   Value& value_of(ValueId id) { return program_.values[static_cast<size_t>(id)]; }
   ValueId base_of(ValueId id) { return value_of(id).storage == Storage::view ? value_of(id).base : id; }
@@ -81,8 +85,6 @@ class Lowerer {
   static Operand rebuild(const Operand& like, const std::vector<Operand>& list, size_t& next);
 
   // ---- sizes
-  void match_sizes(const relay::Type& param, const relay::Type& argument, std::map<std::string, Dim>& sizes);
-  void match_sizes(const Shape& param, const Shape& argument, std::map<std::string, Dim>& sizes);
   Shape in_program(Shape) const;  // a shape of the current function, over the symbols of the program
 
   // ---- bindings
@@ -93,8 +95,24 @@ class Lowerer {
   // Requires that the axes of a result which data decide are not negative.
   void require_sizes(const relay::Type&, Region&);
   Operand call(const relay::Binding&, const relay::Call&, const Environment&, Region&);
+
+  // ---- calls of global functions
+  // The function of the program that a global function is for parameters of some types and for some constants.
+  struct Instance {
+    int function;
+    Operand result;              // its structure
+    std::vector<Value> results;  // the tensors of the result, in order: their types, shapes and names
+  };
   Operand call_global(const relay::Binding&, const relay::Call&, const std::string& callee, const Environment&,
                       Region&);
+  // Whether the program's functions have values of this kind: no scalars of the program, no sizes that data decide.
+  bool can_be_passed(const Operand&);
+  Operand call_function(const relay::Binding&, const std::string& callee, const std::vector<Operand>& args,
+                        std::map<std::string, Dim> sizes, Region&);
+  Instance lower_function(const std::string& callee, const std::vector<Operand>& args,
+                          std::map<std::string, Dim> sizes);
+  // The operand within the function that a parameter of this type is. Constants are constants there.
+  Operand formal(const relay::Type&, const std::string& name, const Operand& actual, const Function& caller);
 
   // ---- calls of tensor functions
   // A call with its operands: specialised for those that are scalars.
@@ -158,19 +176,28 @@ class Lowerer {
   const tensor::ScheduleOptions& options_;
   Diagnostics& diagnostics_;
   const Configure& configure_;
-  Program program_;
-  std::map<uint64_t, std::vector<ValueId>> constants_by_hash_;
+  // What belongs to the function that is being lowered, besides its values and steps.
+  struct State {
+    std::map<int, ValueId> constant_values = {};  // by index in Program::constants
+    std::vector<ConcatCall> concat_calls = {};
+    std::map<std::string, Dim> sizes = {};     // of the symbols of the function being inlined; others are @main's
+    std::vector<tensor::Expr> known = {};      // conditions that hold: those of the loops around the current region
+    std::set<int> fresh = {};                  // variables of the block whose memory a kernel call has just defined
+    std::set<ValueId> defined_by_slices = {};  // values without initial contents, of which a loop writes all slices
+    std::map<int, ValueId> updates = {};       // variables that are carried values with one slice replaced
+  };
+
+  Program program_;  // its values and steps are those of the function that is being lowered
+  State state_;
+  const relay::SharedCalls shared_functions_;
+  std::map<std::string, Instance> instances_;               // by name, types and constants
+  int64_t inlined_ = 0;                                     // operations of inlined functions, once for each call
+  std::map<uint64_t, std::vector<int>> constants_by_hash_;  // indices in Program::constants
   std::map<std::string, Scheduled> scheduled_;
   std::map<std::string, int> kernel_by_text_;
-  std::vector<ConcatCall> concat_calls_;
-  std::set<std::string> active_ = {"main"};  // functions being inlined
-  std::map<std::string, Dim> sizes_;         // of the symbols of the function being inlined; others are @main's
+  std::set<std::string> active_ = {"main"};  // functions being lowered
   relay::Uses uses_;                         // of variables, in all functions of the module
   tensor::Ranges ranges_;                    // of scalars, if known
-  std::vector<tensor::Expr> known_;          // conditions that hold: those of the loops around the current region
-  std::set<int> fresh_;                  // variables of the current block whose memory a kernel call has just defined
-  std::set<ValueId> defined_by_slices_;  // values without initial contents, of which a loop writes all slices
-  std::map<int, ValueId> updates_;       // variables that are carried values with one slice replaced, and these values
 };
 
 }  // namespace dlcc::lower

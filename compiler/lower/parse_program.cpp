@@ -10,23 +10,73 @@ namespace dlcc::lower {
 ParsedProgram ProgramParser::run() {
   while (accept("size")) size();
   while (accept("data")) data_size();
+  values();
+  while (accept("check")) checked_size();
+  while (accept("require")) program_.requirements.push_back(requirement());
+  while (accept("kernel")) kernel_signature();
+  while (accept("function")) function();
+  body();
+  while (accept("kernel")) kernel_body();
+  if (peek().kind != Token::Kind::end) fail(peek(), "expected the end of the text");
+  if (!plan_) return {std::move(program_), std::nullopt};
+  StoragePlan plan{std::move(*plan_), {}};
+  for (std::optional<FunctionPlan>& f : function_plans_)
+    plan.functions.push_back(std::move(f).value_or(FunctionPlan()));
+  return {std::move(program_), std::move(plan)};
+}
+
+// The values, and the places that a plan gives them.
+void ProgramParser::values() {
   while (peek().kind == Token::Kind::shared) value();
   if (accept("arena")) arena();
   while (accept("block")) block();
   check_places(peek());
-  while (accept("check")) checked_size();
-  while (accept("require")) program_.requirements.push_back(requirement());
-  while (accept("kernel")) kernel_signature();
+}
+
+// run { ... }
+void ProgramParser::body() {
   expect("run");
   expect("{");
   program_.body = region();
   expect("}");
-  while (accept("kernel")) kernel_body();
-  if (peek().kind != Token::Kind::end) fail(peek(), "expected the end of the text");
   for (auto& [v, at] : begins_) begin_of_view(v, at);
+  for (auto& [block, name] : arenas_) plan_->blocks[block].function = function_named(name);
   find_interface(Storage::input, program_.inputs);
   find_interface(Storage::output, program_.outputs);
-  return {std::move(program_), std::move(plan_)};
+}
+
+// function @layer { the values, their places, run { ... } }
+void ProgramParser::function() {
+  const Token where = take();
+  if (where.kind != Token::Kind::name) fail(where, "expected a name such as @layer");
+  Function outer = std::exchange(static_cast<Function&>(program_), {});
+  auto offsets = std::exchange(offsets_, {});
+  auto block_of = std::exchange(block_of_, {});
+  auto begins = std::exchange(begins_, {});
+  auto arenas = std::exchange(arenas_, {});
+  auto plan = std::exchange(plan_, std::nullopt);
+  expect("{");
+  values();
+  body();
+  expect("}");
+  program_.name = where.text;
+  Function own = std::exchange(static_cast<Function&>(program_), std::move(outer));
+  if (!functions_.emplace(where.text, static_cast<int>(program_.functions.size())).second)
+    report(where, DiagnosticId::duplicate_definition, fmt::format("there are two functions @{}", where.text));
+  program_.functions.push_back(std::move(own));
+  function_plans_.push_back(std::exchange(plan_, std::move(plan)));
+  if (plan_.has_value() != function_plans_.back().has_value())
+    fail(where, "expected an arena in the program and in all of its functions, or in none");
+  offsets_ = std::move(offsets), block_of_ = std::move(block_of), begins_ = std::move(begins);
+  arenas_ = std::move(arenas);
+}
+
+int ProgramParser::function_named(const Token& where) {
+  if (where.kind != Token::Kind::name) fail(where, "expected a name such as @layer");
+  auto it = functions_.find(where.text);
+  if (it == functions_.end())
+    fail(where, fmt::format("expected a function that is defined before; there is no @{}", where.text));
+  return it->second;
 }
 
 // ---- tokens
@@ -199,13 +249,21 @@ void ProgramParser::arena() {
 }
 
 // block 2 = 4 * n bytes, align 64, above 0, 1
+// block 3 = the arena of @layer, align 64
 void ProgramParser::block() {
   const Token where = peek();
   const auto index = static_cast<int64_t>(plan_ ? plan_->blocks.size() : 0);
   if (!plan_) fail(where, "expected 'arena' before the first block");
   number_in(index, index);
   expect("=");
-  StackedBlock b{.bytes = bytes()};
+  StackedBlock b{.bytes = 0};
+  if (accept("the")) {
+    expect("arena");
+    expect("of");
+    arenas_.emplace_back(plan_->blocks.size(), take());
+  } else {
+    b.bytes = bytes();
+  }
   expect(",");
   expect("align");
   b.alignment = alignment();

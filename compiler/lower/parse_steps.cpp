@@ -20,6 +20,7 @@ Step ProgramParser::step() {
   if (where.kind == Token::Kind::name) return invoke();
   if (where.kind == Token::Kind::shared) return write();
   if (accept("copy")) return copy();
+  if (accept("call")) return call();
   if (accept("require")) return requirement();
   if (accept("let")) return definition();
   if (accept("if")) return branch({});
@@ -57,6 +58,44 @@ int ProgramParser::operand_of(const Invoke& call) {
   const ValueId v = value_id();
   if (std::ranges::count(call.operands, v) != 1) fail(where, "expected an operand of the call");
   return static_cast<int>(std::ranges::find(call.operands, v) - call.operands.begin());
+}
+
+// call @layer(%0, %1) -> %2, workspace at 64  # layer1
+Step ProgramParser::call() {
+  Call step{.function = function_named(take())};
+  expect("(");
+  if (!peek().is(")")) step.operands = value_ids();
+  expect(")");
+  expect("->");
+  step.results = value_ids();
+  workspace();
+  step.node = peek().kind == Token::Kind::note ? take().text : "";
+  return step;
+}
+
+// Values up to the last one that a comma and a further value follow.
+std::vector<ValueId> ProgramParser::value_ids() {
+  std::vector<ValueId> list = {value_id()};
+  while (peek().is(",") && peek(1).kind == Token::Kind::shared) {
+    expect(",");
+    list.push_back(value_id());
+  }
+  return list;
+}
+
+// ", workspace at 64" or ", workspace block 2"; nothing if the function has no arena.
+void ProgramParser::workspace() {
+  const Token where = peek();
+  int64_t place = -1;
+  if (accept(",")) {
+    expect("workspace");
+    expect(plan_ && plan_->is_stacked() ? "block" : "at");
+    place = number_in(0, most_bytes);
+  }
+  if (place >= 0 && !plan_) fail(where, "expected 'arena' before calls with a workspace");
+  if (plan_ && plan_->is_stacked() && place >= static_cast<int64_t>(plan_->blocks.size()))
+    fail(where, fmt::format("expected block {}, which the call names", place));
+  if (plan_) plan_->workspaces.push_back(place);
 }
 
 Step ProgramParser::copy() {

@@ -19,8 +19,8 @@ namespace {
 // Chains of values that share memory in place. The owner of a chain is its first value.
 class InPlace {
  public:
-  InPlace(const Program& program, const Timeline& timeline) : program_(program), ranges_(timeline.ranges) {
-    for (size_t v = 0; v < program.values.size(); ++v) owner_.push_back(static_cast<ValueId>(v));
+  InPlace(const Function& function, const Timeline& timeline) : function_(function), ranges_(timeline.ranges) {
+    for (size_t v = 0; v < function.values.size(); ++v) owner_.push_back(static_cast<ValueId>(v));
     for (const auto& [at, call] : timeline.calls) {
       std::set<ValueId> taken;
       for (const auto& [written, read] : call->in_place) join(*call, at, written, read, taken);
@@ -32,19 +32,19 @@ class InPlace {
  private:
   // The temporary that has exactly the bytes of the value, if there is one.
   std::optional<ValueId> whole_temporary(ValueId v) const {
-    const Value& value = program_.values[v];
+    const Value& value = function_.values[v];
     const ValueId base = value.storage == Storage::view ? value.base : v;
-    if (program_.values[base].storage != Storage::temporary) return {};
-    if (base != v && (value.base_offset != 0 || value.bytes != program_.values[base].bytes)) return {};
+    if (function_.values[base].storage != Storage::temporary) return {};
+    if (base != v && (value.base_offset != 0 || value.bytes != function_.values[base].bytes)) return {};
     return base;
   }
 
   bool may_share(const Invoke& call, int64_t at, int written, ValueId result, ValueId operand) const {
-    if (result == operand || program_.values[result].bytes != program_.values[operand].bytes) return false;
+    if (result == operand || function_.values[result].bytes != function_.values[operand].bytes) return false;
     if (ranges_[operand].last != at || ranges_[result].first != at) return false;
     // Neither may occur in this call outside of a declared pair.
     for (int k = 0; k < static_cast<int>(call.operands.size()); ++k) {
-      const Value& value = program_.values[call.operands[k]];
+      const Value& value = function_.values[call.operands[k]];
       const ValueId base = value.storage == Storage::view ? value.base : call.operands[k];
       if (k == written || (base != operand && base != result)) continue;
       const bool declared = std::count(call.in_place.begin(), call.in_place.end(), std::pair(written, k)) > 0;
@@ -62,27 +62,28 @@ class InPlace {
     taken.insert({*result, *operand});
   }
 
-  const Program& program_;
+  const Function& function_;
   const std::vector<LiveRange>& ranges_;
   std::vector<ValueId> owner_;
 };
 
-// A temporary, or the temporaries of an in-place chain, which have equal sizes.
+// A temporary, or the temporaries of an in-place chain, which have equal sizes, or a workspace.
 struct Chain {
   Dim bytes;
   LiveBuffer buffer;  // its size: the bound, or that for typical sizes
+  int function = -1;  // of a workspace whose size is that of a stacked arena
 };
 
 // Each block is above those that are below it in the packing for typical sizes and live at the same time. So for these
 // sizes the stacked arena is no larger than the packing.
-void stack(const std::vector<Chain>& chains, const Packing& packing, StoragePlan& plan, std::vector<int>& block_of) {
+void stack(const std::vector<Chain>& chains, const Packing& packing, FunctionPlan& plan, std::vector<int>& block_of) {
   std::vector<int> order;
   for (size_t k = 0; k < chains.size(); ++k) order.push_back(static_cast<int>(k));
   std::ranges::stable_sort(order, {}, [&](int k) { return packing.offsets[static_cast<size_t>(k)]; });
   block_of.assign(chains.size(), -1);
   for (int k : order) {
     const Chain& chain = chains[static_cast<size_t>(k)];
-    StackedBlock block{chain.bytes, chain.buffer.alignment, {}};
+    StackedBlock block{chain.bytes, chain.buffer.alignment, {}, chain.function};
     std::vector<bool> implied(plan.blocks.size());  // below a block that this one is above
     for (size_t other = plan.blocks.size(); other-- > 0;) {
       const LiveBuffer& below = chains[static_cast<size_t>(order[other])].buffer;
@@ -96,79 +97,147 @@ void stack(const std::vector<Chain>& chains, const Packing& packing, StoragePlan
   }
 }
 
+// Plans one function after another.
+class Planner {
+ public:
+  explicit Planner(const Program& program) : program_(program), typical_(typical_sizes(program)) {}
+
+  StoragePlan run() {
+    for (const Function& f : program_.functions) {
+      callees_.push_back(plan(f));
+      const FunctionPlan& own = callees_.back();
+      typical_bytes_.push_back(own.is_stacked() ? laid_out(own, typical_, typical_bytes_).arena_bytes
+                                                : own.arena_bytes);
+    }
+    StoragePlan result{plan(program_), {}};
+    result.functions = std::move(callees_);
+    return result;
+  }
+
+  // The plan of a function with constant offsets for these sizes; `arenas` are the bytes of the arenas of its callees.
+  static FunctionPlan laid_out(const FunctionPlan& plan, const std::map<std::string, int64_t>& symbols,
+                               const std::vector<int64_t>& arenas) {
+    if (!plan.is_stacked()) return plan;
+    FunctionPlan result{.arena_alignment = plan.arena_alignment, .live_bound = plan.live_bound};
+    std::vector<int64_t> begin, end;
+    for (const StackedBlock& b : plan.blocks) {
+      int64_t offset = 0;
+      for (int k : b.below) offset = std::max(offset, end[static_cast<size_t>(k)]);
+      begin.push_back(round_up(offset, b.alignment));
+      const int64_t bytes =
+          b.function >= 0 ? arenas[static_cast<size_t>(b.function)] : b.bytes.evaluate(symbols).value();
+      end.push_back(begin.back() + bytes);
+      result.arena_bytes = std::max(result.arena_bytes, end.back());
+    }
+    auto offset_of = [&](int64_t block) { return block < 0 ? -1 : begin[static_cast<size_t>(block)]; };
+    for (int block : plan.block_of) result.offsets.push_back(offset_of(block));
+    for (int64_t block : plan.workspaces) result.workspaces.push_back(offset_of(block));
+    return result;
+  }
+
+ private:
+  FunctionPlan plan(const Function& function) {
+    const Timeline timeline = timeline_of(function);
+    const InPlace in_place(function, timeline);
+    chains_.clear();
+    bounded_ = true;
+    FunctionPlan plan;
+    std::vector<int> chain_of(function.values.size(), -1);  // by value
+    add_temporaries(function, timeline, in_place, plan, chain_of);
+    std::vector<int> workspace_of;  // by call
+    for (const auto& [at, call] : timeline.function_calls) workspace_of.push_back(add_workspace(*call, at, plan));
+
+    std::vector<LiveBuffer> buffers;
+    for (const Chain& chain : chains_) {
+      buffers.push_back(chain.buffer);
+      if (!bounded_ && chain.function < 0) buffers.back().size = chain.bytes.evaluate(typical_).value_or(INT64_MAX / 4);
+    }
+    const Packing packing = pack_buffers(buffers);
+    plan.live_bound = live_bound(buffers);
+    std::vector<int> block_of_chain;
+    if (bounded_)
+      plan.arena_bytes = packing.bytes;
+    else
+      stack(chains_, packing, plan, block_of_chain);
+
+    auto offset = [&](int chain) { return chain < 0 ? -1 : packing.offsets[static_cast<size_t>(chain)]; };
+    auto block = [&](int chain) { return chain < 0 ? -1 : block_of_chain[static_cast<size_t>(chain)]; };
+    for (int chain : chain_of) plan.offsets.push_back(bounded_ ? offset(chain) : -1);
+    for (int chain : workspace_of) plan.workspaces.push_back(bounded_ ? offset(chain) : block(chain));
+    if (bounded_) return plan;
+    for (int chain : chain_of) plan.block_of.push_back(block(chain));
+    return plan;
+  }
+
+  // In the order of the owners of in-place chains.
+  void add_temporaries(const Function& function, const Timeline& timeline, const InPlace& in_place, FunctionPlan& plan,
+                       std::vector<int>& chain_of) {
+    constexpr int64_t largest_bound = int64_t{1} << 44;  // bytes; a larger size is as good as unbounded
+    std::map<ValueId, Chain> by_owner;
+    auto is_planned = [&](size_t v) {
+      return function.values[v].storage == Storage::temporary && !timeline.ranges[v].empty();
+    };
+    for (size_t v = 0; v < function.values.size(); ++v) {
+      if (!is_planned(v)) continue;
+      const Value& value = function.values[v];
+      const LiveRange& range = timeline.ranges[v];
+      const Dim bytes = largest_size(program_, value.bytes);
+      auto bound = bytes.upper_bound();
+      if (bound && *bound > largest_bound) bound = std::nullopt;
+      bounded_ &= bound.has_value();
+      const LiveBuffer self{bound ? *bound : 0, range.first, range.last + 1, value.alignment};
+      const auto [it, fresh] = by_owner.emplace(in_place.owner(static_cast<ValueId>(v)), Chain{bytes, self});
+      LiveBuffer& chain = it->second.buffer;
+      chain.lower = std::min(chain.lower, self.lower);
+      chain.upper = std::max(chain.upper, self.upper);
+      chain.alignment = std::max(chain.alignment, self.alignment);
+      plan.arena_alignment = std::max(plan.arena_alignment, self.alignment);
+    }
+    std::map<ValueId, int> index_of;
+    for (const auto& [owner, chain] : by_owner) {
+      index_of[owner] = static_cast<int>(chains_.size());
+      chains_.push_back(chain);
+    }
+    for (size_t v = 0; v < function.values.size(); ++v)
+      if (is_planned(v)) chain_of[v] = index_of.at(in_place.owner(static_cast<ValueId>(v)));
+  }
+
+  // The arena of the callee, which is live during the call only; -1 if it has none.
+  int add_workspace(const Call& call, int64_t at, FunctionPlan& plan) {
+    const auto k = static_cast<size_t>(call.function);
+    const FunctionPlan& callee = callees_[k];
+    if (!callee.has_arena()) return -1;
+    const bool is_stacked = callee.is_stacked();
+    bounded_ &= !is_stacked;
+    plan.arena_alignment = std::max(plan.arena_alignment, callee.arena_alignment);
+    chains_.push_back({is_stacked ? Dim(0) : Dim(callee.arena_bytes),
+                       {typical_bytes_[k], at, at + 1, callee.arena_alignment},
+                       is_stacked ? call.function : -1});
+    return static_cast<int>(chains_.size()) - 1;
+  }
+
+  const Program& program_;
+  const std::map<std::string, int64_t> typical_;
+  std::vector<FunctionPlan> callees_;
+  std::vector<int64_t> typical_bytes_;  // of their arenas
+  // Of the function that is planned:
+  std::vector<Chain> chains_;
+  bool bounded_ = true;
+};
+
 }  // namespace
 
-StoragePlan plan_storage(const Program& program) {
-  constexpr int64_t largest_bound = int64_t{1} << 44;  // bytes; a larger size is as good as unbounded
-  const Timeline timeline = timeline_of(program);
-  const InPlace in_place(program, timeline);
-  const std::map<std::string, int64_t> typical = typical_sizes(program);
+StoragePlan plan_storage(const Program& program) { return Planner(program).run(); }
 
-  std::map<ValueId, Chain> chain_of;  // by owner
-  StoragePlan plan;
-  bool bounded = true;
-  for (size_t v = 0; v < program.values.size(); ++v) {
-    const Value& value = program.values[v];
-    const LiveRange& range = timeline.ranges[v];
-    if (value.storage != Storage::temporary || range.empty()) continue;
-    const Dim bytes = largest_size(program, value.bytes);
-    auto bound = bytes.upper_bound();
-    if (bound && *bound > largest_bound) bound = std::nullopt;
-    bounded &= bound.has_value();
-    const LiveBuffer self{bound ? *bound : 0, range.first, range.last + 1, value.alignment};
-    const auto [it, fresh] = chain_of.emplace(in_place.owner(static_cast<ValueId>(v)), Chain{bytes, self});
-    LiveBuffer& chain = it->second.buffer;
-    chain.lower = std::min(chain.lower, self.lower);
-    chain.upper = std::max(chain.upper, self.upper);
-    chain.alignment = std::max(chain.alignment, self.alignment);
-    plan.arena_alignment = std::max(plan.arena_alignment, self.alignment);
+StoragePlan lay_out_arena(const StoragePlan& plan, const std::map<std::string, int64_t>& symbols) {
+  StoragePlan result;
+  std::vector<int64_t> arenas;
+  for (const FunctionPlan& f : plan.functions) {
+    result.functions.push_back(Planner::laid_out(f, symbols, arenas));
+    arenas.push_back(result.functions.back().arena_bytes);
   }
-
-  std::vector<Chain> chains;
-  std::vector<LiveBuffer> buffers;
-  std::map<ValueId, size_t> index_of;
-  for (const auto& [owner, chain] : chain_of) {
-    index_of[owner] = chains.size();
-    chains.push_back(chain);
-    buffers.push_back(chain.buffer);
-    if (!bounded) buffers.back().size = chain.bytes.evaluate(typical).value_or(INT64_MAX / 4);
-  }
-  const Packing packing = pack_buffers(buffers);
-  plan.live_bound = live_bound(buffers);
-  std::vector<int> block_of_chain;
-  plan.offsets.assign(program.values.size(), -1);
-  if (bounded) {
-    plan.arena_bytes = packing.bytes;
-  } else {
-    stack(chains, packing, plan, block_of_chain);
-    plan.block_of.assign(program.values.size(), -1);
-  }
-  for (size_t v = 0; v < program.values.size(); ++v) {
-    if (program.values[v].storage != Storage::temporary || timeline.ranges[v].empty()) continue;
-    const size_t chain = index_of.at(in_place.owner(static_cast<ValueId>(v)));
-    if (bounded)
-      plan.offsets[v] = packing.offsets[chain];
-    else
-      plan.block_of[v] = block_of_chain[chain];
-  }
-  return plan;
-}
-
-ArenaLayout lay_out_arena(const Program& program, const StoragePlan& plan,
-                          const std::map<std::string, int64_t>& symbols) {
-  if (!plan.is_stacked()) return {plan.offsets, plan.arena_bytes};
-  ArenaLayout layout;
-  std::vector<int64_t> begin, end;
-  for (const StackedBlock& b : plan.blocks) {
-    int64_t offset = 0;
-    for (int k : b.below) offset = std::max(offset, end[static_cast<size_t>(k)]);
-    begin.push_back(round_up(offset, b.alignment));
-    end.push_back(begin.back() + b.bytes.evaluate(symbols).value());
-    layout.bytes = std::max(layout.bytes, end.back());
-  }
-  for (size_t v = 0; v < program.values.size(); ++v)
-    layout.offsets.push_back(plan.block_of[v] < 0 ? -1 : begin[static_cast<size_t>(plan.block_of[v])]);
-  return layout;
+  static_cast<FunctionPlan&>(result) = Planner::laid_out(plan, symbols, arenas);
+  return result;
 }
 
 }  // namespace dlcc::lower

@@ -5,6 +5,9 @@
 // unbounded, the arena is stacked: what is constant is the order of the temporaries, and a run computes their offsets
 // from the sizes that the caller gives. A temporary begins at the end of the highest one below it, so that temporaries
 // which are live at the same time are disjoint whatever the sizes are.
+//
+// A function is planned once, before its callers, and has an arena of its own: the workspace, a part of the caller's
+// arena that is live during the call.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +19,39 @@
 
 namespace dlcc::lower {
 
-// The part of a stacked arena that a temporary, or a chain of temporaries that share memory in place, has.
+// The part of a stacked arena that a temporary, or a chain of temporaries that share memory in place, or a workspace
+// has.
 struct StackedBlock {
-  Dim bytes;
+  Dim bytes;               // 0 if `function` is one
   int64_t alignment = 1;   // bytes
   std::vector<int> below;  // the blocks at whose ends or above it begins; each has a smaller index than this one
+  int function = -1;       // of the workspace of a function whose arena is stacked: the function, which gives the size
 };
 
-struct StoragePlan {
-  std::vector<int64_t> offsets;  // bytes, by value id; -1 for unused temporaries and other values, and when stacked
-  int64_t arena_bytes = 0;       // 0 when stacked
+// The memory of the program's own steps, or of a function.
+struct FunctionPlan {
+  // Bytes, by value id; -1 for unused temporaries and other values, and when stacked.
+  std::vector<int64_t> offsets = {};
+  int64_t arena_bytes = 0;                              // 0 when stacked
   int64_t arena_alignment = tensor::storage_alignment;  // bytes
   int64_t live_bound = 0;  // the largest number of bytes that are live at the same time: no plan needs less
 
-  std::vector<StackedBlock> blocks;  // of a stacked arena; empty for constant offsets
-  std::vector<int> block_of;         // by value id, when stacked; -1 as in `offsets`
+  std::vector<StackedBlock> blocks = {};  // of a stacked arena; empty for constant offsets
+  std::vector<int> block_of = {};         // by value id, when stacked; -1 as in `offsets`
+
+  // By calls of functions, in the order of lower/walk.h: the offset of the workspace, or its block when stacked; -1 if
+  // the function has no arena.
+  std::vector<int64_t> workspaces = {};
 
   bool is_stacked() const { return !blocks.empty(); }
   bool has_memory(ValueId v) const {
     return (is_stacked() ? int64_t{block_of[static_cast<size_t>(v)]} : offsets[static_cast<size_t>(v)]) >= 0;
   }
+  bool has_arena() const { return is_stacked() || arena_bytes > 0; }
+};
+
+struct StoragePlan : FunctionPlan {
+  std::vector<FunctionPlan> functions;  // as in Program::functions
 };
 
 // Values that are never live at the same time may share memory. A result takes the memory of an operand of an in-place
@@ -44,11 +60,7 @@ struct StoragePlan {
 // for typical sizes.
 StoragePlan plan_storage(const Program&);
 
-// The offsets of a plan for these values of the program's symbols, and the arena that they need.
-struct ArenaLayout {
-  std::vector<int64_t> offsets;  // as StoragePlan::offsets
-  int64_t bytes = 0;
-};
-ArenaLayout lay_out_arena(const Program&, const StoragePlan&, const std::map<std::string, int64_t>& symbols);
+// The plan with the constant offsets that it has for these values of the program's symbols.
+StoragePlan lay_out_arena(const StoragePlan&, const std::map<std::string, int64_t>& symbols);
 
 }  // namespace dlcc::lower

@@ -1,5 +1,6 @@
 // The program IR: what lowering produces and code generation consumes. A program is a tree of regions, whose steps call
-// kernels and compute scalars, and the list of the values in memory that the steps read and write.
+// kernels and compute scalars, and the list of the values in memory that the steps read and write. Parts that several
+// steps share are functions.
 //
 // Memory
 //   * A value is one dense block of memory. Its layout is part of the kernels that access it. Where temporaries are
@@ -18,6 +19,14 @@
 //   * Symbols are scalars, too: symbol_var(symbol). Those of `dims` are visible everywhere, those of `data_sizes` where
 //     the scalar is that the Read step defines.
 //   * Scalar expressions have no loads. Their meaning is that of tensor/ir.h.
+// Functions
+//   * A function has values and scalars of its own. Its inputs are read only, its outputs are memory that the caller
+//     gives, and both are dense. It sees the sizes in `dims`, and none that data decide.
+//   * A call reads all of its operands and writes all of its results. No result has memory in common with another one,
+//     with an operand, or with the function's arena. Operands may have.
+//   * The arena of a function is a part of the arena of its caller during the call. Its contents are undefined before
+//     and after.
+//   * A function calls functions with smaller indices only, so that there is no recursion.
 // Control
 //   * Steps run in order. A step whose status is not ok ends the run with this status.
 #pragma once
@@ -99,9 +108,16 @@ struct Require {
   tensor::Expr condition;
   tensor::Status status;
 };
+// Calls a function: one operand for each of its inputs, one result for each of its outputs.
+struct Call {
+  int function;
+  std::vector<ValueId> operands = {}, results = {};
+  std::string node = {};  // the model's node, for profiles and messages
+};
 struct Branch;
 struct Loop;
-using Step = std::variant<Invoke, Copy, Compute, Read, Write, Require, std::shared_ptr<Branch>, std::shared_ptr<Loop>>;
+using Step =
+    std::variant<Invoke, Copy, Compute, Read, Write, Require, Call, std::shared_ptr<Branch>, std::shared_ptr<Loop>>;
 
 struct Region {
   std::vector<Step> steps;
@@ -142,17 +158,24 @@ struct DataSize {
   Dim most;
 };
 
-struct Program {
+// Steps, and the values that they read and write.
+struct Function {
+  std::string name;  // empty for the program itself
+  std::vector<Value> values = {};
+  std::vector<ValueId> inputs = {}, outputs = {};
+  Region body = {};
+};
+
+// The function that a run of the model executes, and what it shares with the functions that it calls.
+struct Program : Function {
   std::vector<InputDim> dims;         // the sizes that the caller gives, in order of appearance in the inputs
   std::vector<DataSize> data_sizes;   // the sizes that data decide, in order of their definition
   std::vector<Dim> checked_sizes;     // a run for which one is not in [0, 2^40] is refused
   std::vector<Require> requirements;  // over the symbols of `dims` alone; checked before the first step
-  std::vector<Value> values;
+  std::vector<Function> functions;    // each one before those that call it
   std::vector<KernelVariants> kernels;
   std::vector<Constant> constants;  // as stored, packed
-  std::vector<ValueId> inputs, outputs;
-  Region body;
-  int threads = 1;  // number of tasks of each parallel loop
+  int threads = 1;                  // number of tasks of each parallel loop
 };
 
 // The scalar that a symbol of the program's dims is.

@@ -34,6 +34,7 @@ class ProgramParser : tensor::Parser {
   Dim bytes();
 
   // ---- sizes, values and the plan
+  void values();
   void size();
   void data_size();
   Storage storage();
@@ -45,6 +46,11 @@ class ProgramParser : tensor::Parser {
   void checked_size();
   void check_places(const Token& where);
   void find_interface(Storage, std::vector<ValueId>&);
+
+  // ---- functions
+  void body();
+  void function();
+  int function_named(const Token& where);
 
   // ---- kernels
   template <class F>
@@ -58,6 +64,9 @@ class ProgramParser : tensor::Parser {
   Step step();
   Step invoke();
   int operand_of(const Invoke&);
+  Step call();
+  std::vector<ValueId> value_ids();
+  void workspace();
   Step copy();
   int64_t element();
   Step write();
@@ -68,12 +77,15 @@ class ProgramParser : tensor::Parser {
   Step branch(std::vector<tensor::Var> results);
   Step loop();
 
-  Program program_;
-  std::optional<StoragePlan> plan_;
+  Program program_;                       // the values, the interface and the steps are those of the current function
+  std::optional<FunctionPlan> plan_;      // of the current function
+  std::map<std::string, int> functions_;  // by name
+  std::vector<std::optional<FunctionPlan>> function_plans_;
   std::vector<int64_t> offsets_;                   // of the plan, by value
   std::vector<int> block_of_;                      // of the plan, by value
   std::map<std::string, int> kernels_;             // by name
   std::vector<bool> has_body_;                     // by kernel
+  std::vector<std::pair<size_t, Token>> arenas_;   // blocks of the size of a function's arena, and the function's name
   std::vector<std::pair<size_t, size_t>> begins_;  // views that begin at a scalar, and the first tokens of the indices
 };
 

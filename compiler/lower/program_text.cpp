@@ -39,11 +39,12 @@ std::string note(std::string name) {
   return "  # " + name;
 }
 
-// The names of the kernels, each different from the others.
-std::vector<std::string> unique_names(const std::vector<KernelVariants>& kernels) {
+// The names of the kernels or functions, each different from the others.
+template <class Named>
+std::vector<std::string> unique_names(const std::vector<Named>& list) {
   std::vector<std::string> names;
   std::set<std::string> used;
-  for (const KernelVariants& k : kernels) {
+  for (const Named& k : list) {
     std::string name = k.name;
     for (int n = 1; !used.insert(name).second; ++n) name = fmt::format("{}.{}", k.name, n);
     names.push_back(std::move(name));
@@ -54,18 +55,23 @@ std::vector<std::string> unique_names(const std::vector<KernelVariants>& kernels
 class Printer {
  public:
   Printer(const Program& program, const StoragePlan* plan)
-      : program_(program), plan_(plan), kernels_(unique_names(program.kernels)) {}
+      : program_(program),
+        plans_(plan),
+        function_(&program),
+        plan_(plan),
+        kernels_(unique_names(program.kernels)),
+        functions_(unique_names(program.functions)) {}
 
   void print_program() {
     for (const InputDim& d : program_.dims) size(d);
     for (const DataSize& d : program_.data_sizes) size(d);
-    for (size_t v = 0; v < program_.values.size(); ++v) value(v);
-    if (plan_) arena();
+    values(0);
     for (const Dim& d : program_.checked_sizes) line(0, fmt::format("check 0 <= {} <= 2^40", dim(d)));
     for (const Require& r : program_.requirements) print(r, 0);
     for (size_t k = 0; k < kernels_.size(); ++k)
       if (!program_.kernels[k].variants.empty())
         line(0, tensor::print_signature(renamed(program_.kernels[k].variants[0], k)));
+    for (size_t f = 0; f < functions_.size(); ++f) function(f);
     result_.run_line = next_line();
     text_ += "run {\n";
     region(program_.body, 1);
@@ -126,26 +132,49 @@ class Printer {
   // A dim with its symbols under their names in this text.
   std::string dim(const Dim& d) const { return (renamed_.empty() ? d : d.substitute(renamed_)).str(); }
 
+  // function @layer { the values, the arena, run { ... } }
+  void function(size_t index) {
+    result_.functions.push_back(next_line());
+    function_ = &program_.functions[index];
+    if (plans_) plan_ = &plans_->functions[index];
+    line(0, fmt::format("function {} {{", tensor::quoted_name(functions_[index])));
+    values(1);
+    line(1, "run {");
+    next_workspace_ = 0;
+    region(function_->body, 2);
+    line(1, "}");
+    line(0, "}");
+    function_ = &program_, plan_ = plans_, next_workspace_ = 0;
+  }
+
+  // The values of the current function, and its arena.
+  void values(int depth) {
+    for (size_t v = 0; v < function_->values.size(); ++v) value(v, depth);
+    if (plan_) arena(depth);
+  }
+
   // arena 640 bytes, align 64
-  void arena() {
-    line(0, fmt::format("arena {}, align {}",
-                        plan_->is_stacked() ? "stacked" : fmt::format("{} bytes", plan_->arena_bytes),
-                        plan_->arena_alignment));
-    for (size_t b = 0; b < plan_->blocks.size(); ++b) block(b);
+  void arena(int depth) {
+    line(depth, fmt::format("arena {}, align {}",
+                            plan_->is_stacked() ? "stacked" : fmt::format("{} bytes", plan_->arena_bytes),
+                            plan_->arena_alignment));
+    for (size_t b = 0; b < plan_->blocks.size(); ++b) block(b, depth);
   }
 
   // block 2 = 4 * n bytes, align 64, above 0, 1
-  void block(size_t index) {
+  // block 3 = the arena of @layer, align 64
+  void block(size_t index, int depth) {
     const StackedBlock& b = plan_->blocks[index];
-    text_ += fmt::format("block {} = {} bytes, align {}", index, dim(b.bytes), b.alignment);
-    if (!b.below.empty()) text_ += fmt::format(", above {}", fmt::join(b.below, ", "));
-    text_ += '\n';
+    const std::string size =
+        b.function < 0 ? dim(b.bytes) + " bytes" : "the arena of " + tensor::quoted_name(functions_.at(b.function));
+    const std::string above = b.below.empty() ? "" : fmt::format(", above {}", fmt::join(b.below, ", "));
+    line(depth, fmt::format("block {} = {}, align {}{}", index, size, b.alignment, above));
   }
 
   // %3 = temporary float32[1, 8, 28, 28], 25088 bytes, align 64, at 128  # 'conv1'
-  void value(size_t v) {
-    const Value& value = program_.values[v];
-    text_ += fmt::format("%{} = {}", v, storage_name(value.storage));
+  void value(size_t v, int depth) {
+    const Value& value = function_->values[v];
+    text_ += fmt::format("{:{}}%{} = {}", "", 2 * depth, v, storage_name(value.storage));
     if (value.storage == Storage::view) {
       text_ += fmt::format(" of %{} + {}", value.base, value.base_offset);
       if (value.begin) text_ += fmt::format(" + ({}) * {}", names_.expr(value.begin), value.stride);
@@ -185,6 +214,18 @@ class Printer {
     };
     for (const auto& [written, read] : call.in_place)
       text += fmt::format(", {} may replace {}", operand(written), operand(read));
+    if (!call.node.empty()) text += note(call.node);
+    line(depth, text);
+  }
+  // call @layer(%0, %1) -> %2, workspace at 64  # layer1
+  void print(const Call& call, int depth) {
+    std::vector<std::string> operands, results;
+    for (ValueId v : call.operands) operands.push_back(fmt::format("%{}", v));
+    for (ValueId v : call.results) results.push_back(fmt::format("%{}", v));
+    std::string text = fmt::format("call {}({}) -> {}", tensor::quoted_name(functions_.at(call.function)),
+                                   fmt::join(operands, ", "), fmt::join(results, ", "));
+    if (const int64_t place = plan_ ? plan_->workspaces[next_workspace_++] : -1; place >= 0)
+      text += fmt::format(", workspace {} {}", plan_->is_stacked() ? "block" : "at", place);
     if (!call.node.empty()) text += note(call.node);
     line(depth, text);
   }
@@ -239,10 +280,14 @@ class Printer {
   }
 
   const Program& program_;
-  const StoragePlan* plan_;
-  const std::vector<std::string> kernels_;  // their names in the text
-  tensor::ExprPrinter names_;               // of scalars
-  std::map<std::string, Dim> renamed_;      // symbols whose names are no identifiers
+  const StoragePlan* plans_;
+  // The current function, the program or one that it calls, and its plan.
+  const Function* function_;
+  const FunctionPlan* plan_;
+  size_t next_workspace_ = 0;                           // of the next call
+  const std::vector<std::string> kernels_, functions_;  // their names in the text
+  tensor::ExprPrinter names_;                           // of scalars
+  std::map<std::string, Dim> renamed_;                  // symbols whose names are no identifiers
   std::string text_;
   size_t counted_ = 0;  // characters of text_ that have been counted
   int lines_ = 0;       // their number of lines

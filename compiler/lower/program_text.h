@@ -25,6 +25,7 @@ struct KernelText {
 struct ProgramText {
   std::string text;
   int run_line = 0;
+  std::vector<int> functions;  // their first lines
   std::unordered_map<const Step*, int> steps;
   std::vector<std::vector<KernelText>> kernels;  // [kernel][variant], as in Program::kernels
 };

@@ -14,8 +14,10 @@ namespace {
 class UsedScalars {
  public:
   explicit UsedScalars(const Program& program) {
-    for (const Value& v : program.values) use(v.begin);
-    for_each_step(program.body, [&](const Step& step) { visit(step); });
+    for_each_function(program, [&](const Function& f) {
+      for (const Value& v : f.values) use(v.begin);
+      for_each_step(f.body, [&](const Step& step) { visit(step); });
+    });
     while (!work_.empty()) {
       tensor::Var v = std::move(work_.back());
       work_.pop_back();
@@ -74,43 +76,54 @@ void remove_unused_scalars(Region& region, const UsedScalars& used) {
 }
 
 // The values that inputs, outputs and steps refer to, and their bases.
-std::set<ValueId> used_values(Program& program) {
-  std::set<ValueId> used(program.inputs.begin(), program.inputs.end());
-  used.insert(program.outputs.begin(), program.outputs.end());
-  for_each_value(program.body, [&](ValueId& id) { used.insert(id); });
+std::set<ValueId> used_values(Function& f) {
+  std::set<ValueId> used(f.inputs.begin(), f.inputs.end());
+  used.insert(f.outputs.begin(), f.outputs.end());
+  for_each_value(f.body, [&](ValueId& id) { used.insert(id); });
   for (ValueId v : std::set(used))
-    if (program.values[static_cast<size_t>(v)].base >= 0) used.insert(program.values[static_cast<size_t>(v)].base);
+    if (f.values[static_cast<size_t>(v)].base >= 0) used.insert(f.values[static_cast<size_t>(v)].base);
   return used;
 }
 
-void remove_unused_values(Program& program) {
+// The values of a function are numbered in their order.
+void remove_unused_values(Function& f) {
   std::map<ValueId, ValueId> renumbered;
   std::vector<Value> values;
-  std::vector<Constant> constants;
-  for (ValueId v : used_values(program)) {
+  for (ValueId v : used_values(f)) {
     renumbered[v] = static_cast<ValueId>(values.size());
-    values.push_back(std::move(program.values[static_cast<size_t>(v)]));
-    Value& own = values.back();
-    if (own.storage != Storage::constant) continue;
-    constants.push_back(program.constants[static_cast<size_t>(own.index)]);
-    own.index = static_cast<int>(constants.size()) - 1;
+    values.push_back(std::move(f.values[static_cast<size_t>(v)]));
   }
   for (Value& v : values)
     if (v.base >= 0) v.base = renumbered.at(v.base);
-  for (ValueId& v : program.inputs) v = renumbered.at(v);
-  for (ValueId& v : program.outputs) v = renumbered.at(v);
-  for_each_value(program.body, [&](ValueId& id) { id = renumbered.at(id); });
-  program.values = std::move(values);
+  for (ValueId& v : f.inputs) v = renumbered.at(v);
+  for (ValueId& v : f.outputs) v = renumbered.at(v);
+  for_each_value(f.body, [&](ValueId& id) { id = renumbered.at(id); });
+  f.values = std::move(values);
+}
+
+void remove_unused_constants(Program& program) {
+  std::map<int, int> renumbered;
+  std::vector<Constant> constants;
+  for_each_function(program, [&](Function& f) {
+    for (Value& v : f.values) {
+      if (v.storage != Storage::constant) continue;
+      auto [it, is_new] = renumbered.emplace(v.index, static_cast<int>(constants.size()));
+      if (is_new) constants.push_back(program.constants[static_cast<size_t>(v.index)]);
+      v.index = it->second;
+    }
+  });
   program.constants = std::move(constants);
 }
 
 void remove_unused_kernels(Program& program) {
   std::map<int, int> renumbered;
   std::vector<KernelVariants> kernels;
-  for_each_call(program.body, [&](Invoke& call) {
-    auto [it, is_new] = renumbered.emplace(call.kernel, static_cast<int>(kernels.size()));
-    if (is_new) kernels.push_back(std::move(program.kernels[static_cast<size_t>(call.kernel)]));
-    call.kernel = it->second;
+  for_each_function(program, [&](Function& f) {
+    for_each_call(f.body, [&](Invoke& call) {
+      auto [it, is_new] = renumbered.emplace(call.kernel, static_cast<int>(kernels.size()));
+      if (is_new) kernels.push_back(std::move(program.kernels[static_cast<size_t>(call.kernel)]));
+      call.kernel = it->second;
+    });
   });
   program.kernels = std::move(kernels);
 }
@@ -118,8 +131,12 @@ void remove_unused_kernels(Program& program) {
 }  // namespace
 
 void remove_unused(Program& program) {
-  remove_unused_scalars(program.body, UsedScalars(program));
-  remove_unused_values(program);
+  const UsedScalars used(program);
+  for_each_function(program, [&](Function& f) {
+    remove_unused_scalars(f.body, used);
+    remove_unused_values(f);
+  });
+  remove_unused_constants(program);
   remove_unused_kernels(program);
 }
 

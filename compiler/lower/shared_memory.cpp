@@ -1,13 +1,19 @@
 #include "lower/shared_memory.h"
 
 #include "lower/largest_size.h"
+#include "lower/walk.h"
 
 namespace dlcc::lower {
 
-SharedMemory::SharedMemory(const Program& program, const StoragePlan& plan) : program_(program), plan_(plan) {
-  const size_t values = program.values.size(), blocks = plan.blocks.size();
-  if (plan.offsets.size() != values || (plan.is_stacked() && plan.block_of.size() != values)) {
-    violation_ = fmt::format("the plan is not for {} values", values);
+SharedMemory::SharedMemory(const Program& program, const Function& function, const FunctionPlan& plan,
+                           const std::vector<FunctionPlan>& functions)
+    : program_(program), function_(function), plan_(plan) {
+  const size_t values = function.values.size(), blocks = plan.blocks.size();
+  std::vector<const Call*> calls;
+  for_each_function_call(function.body, [&](const Call& call) { calls.push_back(&call); });
+  if (plan.offsets.size() != values || (plan.is_stacked() && plan.block_of.size() != values) ||
+      plan.workspaces.size() != calls.size()) {
+    violation_ = fmt::format("the plan is not for {} values and {} calls of functions", values, calls.size());
     return;
   }
   for (size_t k = 0; k < blocks; ++k) {
@@ -23,51 +29,69 @@ SharedMemory::SharedMemory(const Program& program, const StoragePlan& plan) : pr
     }
   }
   for (ValueId v = 0; v < static_cast<ValueId>(values) && violation_.empty(); ++v) check(v);
+  for (size_t k = 0; k < calls.size() && violation_.empty(); ++k)
+    check(*calls[k], plan.workspaces[k], functions.at(static_cast<size_t>(calls[k]->function)));
 }
 
 void SharedMemory::check(ValueId v) {
-  const Value& value = program_.values[static_cast<size_t>(v)];
+  const Value& value = function_.values[static_cast<size_t>(v)];
   const Dim bytes = largest_size(program_, value.bytes);
-  const auto bound = bytes.upper_bound();
-  capacity_.push_back(bound.value_or(-1));
+  capacity_.push_back(bytes.upper_bound().value_or(-1));
   if (value.storage != Storage::temporary || !plan_.has_memory(v)) return;
-  int64_t begins_at_multiple_of = plan_.arena_alignment;
-  if (plan_.is_stacked()) {
-    const int k = plan_.block_of[static_cast<size_t>(v)];
-    if (k >= static_cast<int>(plan_.blocks.size())) {
-      violation_ = fmt::format("%{} is in block {}, which does not exist", v, k);
-      return;
-    }
-    const StackedBlock& block = plan_.blocks[static_cast<size_t>(k)];
-    begins_at_multiple_of = block.alignment;
-    if (!provably_le(bytes, block.bytes))
-      violation_ = fmt::format("%{} has {} bytes, its block {}", v, value.bytes.str(), block.bytes.str());
-  } else {
-    const int64_t offset = plan_.offsets[static_cast<size_t>(v)];
-    if (!bound)
-      violation_ = fmt::format("%{} has {} bytes, which has no bound, and a constant offset", v, value.bytes.str());
-    else if (offset > plan_.arena_bytes - *bound)
-      violation_ = fmt::format("%{} at offset {} is outside the arena of {} bytes", v, offset, plan_.arena_bytes);
-    if (offset % value.alignment != 0) begins_at_multiple_of = 1;
+  const Place place{fmt::format("%{}", v), bytes, value.alignment, position(v)};
+  plan_.is_stacked() ? check_block(place) : check_offset(place);
+}
+
+void SharedMemory::check(const Call& call, int64_t position, const FunctionPlan& callee) {
+  capacity_.push_back(callee.is_stacked() ? -1 : callee.arena_bytes);
+  const std::string label =
+      fmt::format("the workspace of @{}", program_.functions.at(static_cast<size_t>(call.function)).name);
+  if (position < 0 && callee.has_arena()) violation_ = label + " has no place in the arena";
+  if (position < 0) return;
+  const int function = callee.is_stacked() ? call.function : -1;
+  const Place place{label, Dim(callee.arena_bytes), callee.arena_alignment, position, function};
+  plan_.is_stacked() ? check_block(place) : check_offset(place);
+}
+
+void SharedMemory::check_offset(const Place& p) {
+  const auto bound = p.bytes.upper_bound();
+  if (!bound || p.function >= 0)
+    violation_ = fmt::format("{} has {} bytes, which has no bound, and a constant offset", p.label, p.bytes.str());
+  else if (p.position > plan_.arena_bytes - *bound)
+    violation_ =
+        fmt::format("{} at offset {} is outside the arena of {} bytes", p.label, p.position, plan_.arena_bytes);
+  if (p.alignment < 1 || p.position % p.alignment != 0 || plan_.arena_alignment % p.alignment != 0)
+    violation_ = fmt::format("{} is not aligned to {}", p.label, p.alignment);
+}
+
+void SharedMemory::check_block(const Place& p) {
+  if (p.position >= static_cast<int64_t>(plan_.blocks.size())) {
+    violation_ = fmt::format("{} is in block {}, which does not exist", p.label, p.position);
+    return;
   }
-  if (value.alignment < 1 || begins_at_multiple_of % value.alignment != 0 ||
-      plan_.arena_alignment % begins_at_multiple_of != 0)
-    violation_ = fmt::format("%{} is not aligned to {}", v, value.alignment);
+  const StackedBlock& block = plan_.blocks[static_cast<size_t>(p.position)];
+  if (block.function != p.function)
+    violation_ = fmt::format("block {} is not for the arena of {}", p.position, p.label);
+  else if (p.function < 0 && !provably_le(p.bytes, block.bytes))
+    violation_ = fmt::format("{} has {} bytes, its block {}", p.label, p.bytes.str(), block.bytes.str());
+  if (p.alignment < 1 || block.alignment % p.alignment != 0 || plan_.arena_alignment % block.alignment != 0)
+    violation_ = fmt::format("{} is not aligned to {}", p.label, p.alignment);
+}
+
+int64_t SharedMemory::position(ValueId v) const {
+  const auto k = static_cast<size_t>(v), values = function_.values.size();
+  if (k >= values) return plan_.workspaces[k - values];
+  return plan_.is_stacked() ? plan_.block_of[k] : plan_.offsets[k];
 }
 
 bool SharedMemory::may_share(ValueId a, ValueId b) const {
-  const auto i = static_cast<size_t>(a), j = static_cast<size_t>(b);
-  if (plan_.is_stacked()) {
-    const int k = plan_.block_of[i], l = plan_.block_of[j];
-    return !is_below(k, l) && !is_below(l, k);
-  }
-  return plan_.offsets[i] < plan_.offsets[j] + capacity_[j] && plan_.offsets[j] < plan_.offsets[i] + capacity_[i];
+  const int64_t i = position(a), j = position(b);
+  if (plan_.is_stacked())
+    return !is_below(static_cast<int>(i), static_cast<int>(j)) && !is_below(static_cast<int>(j), static_cast<int>(i));
+  return i < j + capacity_[static_cast<size_t>(b)] && j < i + capacity_[static_cast<size_t>(a)];
 }
 
-bool SharedMemory::begin_together(ValueId a, ValueId b) const {
-  const auto i = static_cast<size_t>(a), j = static_cast<size_t>(b);
-  return plan_.is_stacked() ? plan_.block_of[i] == plan_.block_of[j] : plan_.offsets[i] == plan_.offsets[j];
-}
+bool SharedMemory::begin_together(ValueId a, ValueId b) const { return position(a) == position(b); }
 
 int64_t SharedMemory::alignment(ValueId v) const {
   if (plan_.is_stacked()) return plan_.blocks[static_cast<size_t>(plan_.block_of[static_cast<size_t>(v)])].alignment;

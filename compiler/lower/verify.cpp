@@ -2,8 +2,11 @@
 //
 // Values
 //   * A view's base exists and is no view. A view that begins at a scalar has a positive stride.
-//   * Sizes are over the symbols of the program's dims and data sizes, which are distinct. Requirements on sizes, and
-//     the bounds of data sizes, are over those of the dims.
+//   * Sizes are over the symbols of the program's dims and data sizes, which are distinct. Requirements on sizes, the
+//     bounds of data sizes, and the sizes in functions are over those of the dims.
+// Functions
+//   * A function calls those before it. Its inputs and outputs have this storage, in their order.
+//   * A call has one operand for each input and one result for each output, of their types and sizes.
 // Kernels
 //   * The scalar parameters that are symbols are the last ones, in the order of their names.
 // Steps
@@ -19,6 +22,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "lower/walk.h"
 #include "tensor/type_rules.h"
@@ -32,7 +36,6 @@ class Verifier {
   Verifier(const Program& program, Diagnostics& diagnostics) : program_(program), diagnostics_(diagnostics) {}
 
   void run() {
-    for (ValueId v = 0; v < static_cast<ValueId>(program_.values.size()); ++v) check_value(v);
     std::set<tensor::Var> scope;
     for (const InputDim& d : program_.dims) define(scalar_of(d.symbol), scope);
     for (const Dim& d : program_.checked_sizes) check_symbols("a checked size", d);
@@ -45,11 +48,32 @@ class Verifier {
       expression(r.condition, dtype::boolean, scope, "a requirement on sizes");
     for (const KernelVariants& kernel : program_.kernels)
       for (const tensor::Kernel& variant : kernel.variants) check_scalars(variant, kernel.name);
-    region(program_.body, scope);
+    for (const Function& f : program_.functions) function(f, scope);
+    function(program_, scope);
   }
 
  private:
   using Scope = std::set<tensor::Var>;
+
+  void function(const Function& f, Scope scope) {
+    function_ = &f;
+    for (ValueId v = 0; v < static_cast<ValueId>(f.values.size()); ++v) check_value(v);
+    interface(f.inputs, Storage::input);
+    interface(f.outputs, Storage::output);
+    region(f.body, scope);
+  }
+
+  void interface(const std::vector<ValueId>& list, Storage storage) {
+    for (size_t k = 0; k < list.size(); ++k) {
+      if (!exists(list[k])) continue;
+      const Value& v = value_of(list[k]);
+      expect(v.storage == storage && std::cmp_equal(v.index, k), "%{} is not the {} {}", list[k],
+             storage == Storage::input ? "input" : "output", k);
+    }
+  }
+
+  bool is_program() const { return function_ == static_cast<const Function*>(&program_); }
+  const Value& value_of(ValueId v) const { return function_->values[static_cast<size_t>(v)]; }
 
   template <class... A>
   bool expect(bool holds, fmt::format_string<A...> format, A&&... args) {
@@ -59,22 +83,21 @@ class Verifier {
   }
 
   bool exists(ValueId v) {
-    return expect(v >= 0 && v < static_cast<ValueId>(program_.values.size()), "there is no value %{}", v);
+    return expect(v >= 0 && v < static_cast<ValueId>(function_->values.size()), "there is no value %{}", v);
   }
 
   void check_value(ValueId v) {
-    const Value& value = program_.values[static_cast<size_t>(v)];
+    const Value& value = value_of(v);
     for (const Dim& d : value.shape) check_symbols(fmt::format("the shape of %{}", v), d);
     check_symbols(fmt::format("the size of %{}", v), value.bytes);
     if (value.storage != Storage::view) return;
-    if (exists(value.base))
-      expect(program_.values[static_cast<size_t>(value.base)].storage != Storage::view, "%{} is a view of a view", v);
+    if (exists(value.base)) expect(value_of(value.base).storage != Storage::view, "%{} is a view of a view", v);
     if (value.begin) expect(value.stride > 0, "%{} begins at a scalar with a stride of {} bytes", v, value.stride);
   }
 
   void check_symbols(const std::string& what, const Dim& size) {
     for (const Symbol& s : size.symbols())
-      expect(is_given(s) || std::ranges::count(program_.data_sizes, s, &DataSize::symbol) > 0,
+      expect(is_given(s) || (is_program() && std::ranges::count(program_.data_sizes, s, &DataSize::symbol) > 0),
              "{} depends on {}, which neither an input nor data give", what, s.name);
   }
   bool is_given(const Symbol& s) const { return std::ranges::count(program_.dims, s, &InputDim::symbol) > 0; }
@@ -109,13 +132,13 @@ class Verifier {
 
   void use(ValueId v, const Scope& scope) {
     if (!exists(v)) return;
-    const Value& value = program_.values[static_cast<size_t>(v)];
+    const Value& value = value_of(v);
     if (value.begin) expression(value.begin, dtype::i64, scope, "the index of a view");
   }
 
   void element(ValueId v, int64_t index, DType type) {
     if (!exists(v)) return;
-    const Value& value = program_.values[static_cast<size_t>(v)];
+    const Value& value = value_of(v);
     expect(value.type == type, "an element of %{} has type {}, its scalar {}", v, name(value.type), name(type));
     expect(index >= 0 && provably_le(Dim(storage_bytes(value.type, index + 1)), value.bytes), "%{} has no element {}",
            v, index);
@@ -156,6 +179,27 @@ class Verifier {
     if (expect(bool(x.value), "a stored scalar is missing")) element(x.to, x.element, x.value.type());
     if (x.value) expression(x.value, x.value.type(), scope, "a stored scalar");
   }
+  void step(const Call& x, Scope& scope) {
+    const auto own = is_program() ? program_.functions.size() : static_cast<size_t>(function_ - &program_.functions[0]);
+    if (!expect(x.function >= 0 && std::cmp_less(x.function, own), "there is no function {} before its caller",
+                x.function))
+      return;
+    const Function& callee = program_.functions[static_cast<size_t>(x.function)];
+    passed(x.operands, callee, callee.inputs, "operands", scope);
+    passed(x.results, callee, callee.outputs, "results", scope);
+  }
+  void passed(const std::vector<ValueId>& list, const Function& callee, const std::vector<ValueId>& formal,
+              const char* what, const Scope& scope) {
+    if (!expect(list.size() == formal.size(), "{} {} for {} of @{}", list.size(), what, formal.size(), callee.name))
+      return;
+    for (size_t k = 0; k < list.size(); ++k) {
+      use(list[k], scope);
+      if (!exists(list[k]) || formal[k] < 0 || std::cmp_greater_equal(formal[k], callee.values.size())) continue;
+      const Value &given = value_of(list[k]), &wanted = callee.values[static_cast<size_t>(formal[k])];
+      expect(given.type == wanted.type && given.bytes == wanted.bytes, "%{} has {} and {} bytes, @{} takes {} and {}",
+             list[k], name(given.type), given.bytes.str(), callee.name, name(wanted.type), wanted.bytes.str());
+    }
+  }
   void step(const Require& x, Scope& scope) { expression(x.condition, dtype::boolean, scope, "a requirement"); }
 
   void step(const std::shared_ptr<Branch>& x, Scope& scope) {
@@ -180,6 +224,7 @@ class Verifier {
   }
 
   const Program& program_;
+  const Function* function_ = &program_;  // that is checked
   Diagnostics& diagnostics_;
   Scope defined_;
 };

@@ -39,6 +39,22 @@ void for_each_call(Region& region, const std::function<void(Invoke&)>& visit) {
   });
 }
 
+void for_each_function_call(const Region& region, const std::function<void(const Call&)>& visit) {
+  walk(region, [&](const Step& step) {
+    if (const auto* call = std::get_if<Call>(&step)) visit(*call);
+  });
+}
+
+void for_each_function(const Program& program, const std::function<void(const Function&)>& visit) {
+  visit(program);
+  for (const Function& f : program.functions) visit(f);
+}
+
+void for_each_function(Program& program, const std::function<void(Function&)>& visit) {
+  visit(program);
+  for (Function& f : program.functions) visit(f);
+}
+
 void for_each_value(Region& region, const std::function<void(ValueId&)>& visit) {
   walk(region, [&](Step& step) {
     std::visit(overloaded{
@@ -48,6 +64,10 @@ void for_each_value(Region& region, const std::function<void(ValueId&)>& visit) 
                    [&](Copy& s) { visit(s.from), visit(s.to); },
                    [&](Read& s) { visit(s.from); },
                    [&](Write& s) { visit(s.to); },
+                   [&](Call& s) {
+                     for (ValueId& id : s.operands) visit(id);
+                     for (ValueId& id : s.results) visit(id);
+                   },
                    [](auto&) {},
                },
                step);
@@ -64,6 +84,7 @@ void for_each_scalar_expr(const Step& step, const std::function<void(const tenso
                  [](const Read&) {},
                  [&](const Write& s) { visit(s.value); },
                  [&](const Require& s) { visit(s.condition); },
+                 [](const Call&) {},
                  [&](const std::shared_ptr<Branch>& s) {
                    visit(s->condition);
                    for (const Branch::Merge& m : s->merges) visit(m.then_value), visit(m.else_value);

@@ -10,6 +10,11 @@ namespace dlcc::lower {
 void for_each_step(const Region&, const std::function<void(const Step&)>& visit);
 void for_each_call(const Region&, const std::function<void(const Invoke&)>& visit);
 void for_each_call(Region&, const std::function<void(Invoke&)>& visit);
+void for_each_function_call(const Region&, const std::function<void(const Call&)>& visit);
+
+// The program, then its functions in their order.
+void for_each_function(const Program&, const std::function<void(const Function&)>& visit);
+void for_each_function(Program&, const std::function<void(Function&)>& visit);
 
 // Every occurrence of a value in a step.
 void for_each_value(Region&, const std::function<void(ValueId&)>& visit);

@@ -8,12 +8,7 @@ namespace dlcc {
 
 Planned at_sizes(Planned planned, const std::map<std::string, int64_t>& symbols) {
   if (!lower::has_symbols(planned.program)) return planned;
-  if (planned.plan.is_stacked()) {
-    lower::ArenaLayout layout = lower::lay_out_arena(planned.program, planned.plan, symbols);
-    planned.plan = {.offsets = std::move(layout.offsets),
-                    .arena_bytes = layout.bytes,
-                    .arena_alignment = planned.plan.arena_alignment};
-  }
+  planned.plan = lower::lay_out_arena(planned.plan, symbols);
   planned.program = lower::instantiate(planned.program, lower::with_largest_data_sizes(planned.program, symbols));
   planned.plan.live_bound = lower::plan_storage(planned.program).live_bound;
   planned.interface.macs = lower::total_macs(planned.program);

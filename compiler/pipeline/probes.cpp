@@ -48,7 +48,7 @@ ProbeModel compile_probe(const std::string& name, Constant input, const Buffer& 
   program.outputs = {1};
   program.kernels.push_back(std::move(kernel));
   program.body.steps.emplace_back(lower::Invoke{.kernel = 0, .operands = {0, 1}, .in_place = {}, .node = name});
-  lower::StoragePlan plan{.offsets = {-1, -1}};
+  lower::StoragePlan plan{{.offsets = {-1, -1}}, {}};
   probe.object = targets::generate_object(program, plan, probe.interface, target, {}).bytes();
   return probe;
 }

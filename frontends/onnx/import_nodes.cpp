@@ -1,5 +1,4 @@
-// Imports nodes in evaluation order: operators are converted by the operator table, calls of model-local functions are
-// inlined, and subgraphs become blocks.
+// Imports nodes in evaluation order: operators are converted by the operator table, and subgraphs become blocks.
 #include <algorithm>
 
 #include "frontends/onnx/finite_weights.h"
@@ -8,13 +7,6 @@
 #include "support/similar_names.h"
 
 namespace dlcc::frontends::onnx {
-
-namespace {
-
-constexpr size_t max_call_depth = 100;  // of model-local functions
-constexpr int64_t max_inlined_nodes = 200000;
-
-}  // namespace
 
 // ---- names --------------------------------------------------------------------------------------------------------
 
@@ -84,8 +76,7 @@ void Importer::import_nodes(const NodeList& nodes, Scope& scope, const Body& bod
 
 void Importer::import_node(const schema::NodeProto& node, Scope& scope, const Body& body) {
   SourceLocation location = location_of(node, body);
-  FunctionKey key(canonical_domain(node.domain()), node.op_type(), node.overload());
-  auto function = model_.functions.find(key);
+  auto function = model_.functions.find(function_key(node));
   if (function != model_.functions.end())
     call_function(*function->second, node, scope, body, location);
   else
@@ -215,55 +206,7 @@ void Importer::bind_declared_outputs(const schema::NodeProto& node, Scope& scope
   bind_outputs(node, scope, values, location);
 }
 
-// ---- functions and subgraphs --------------------------------------------------------------------------------------
-
-void Importer::call_function(const schema::FunctionProto& function, const schema::NodeProto& node, Scope& scope,
-                             const Body& body, const SourceLocation& location) {
-  std::vector<std::optional<Value>> inputs;
-  bool usable = inputs_of(node, scope, location, inputs);
-  auto reject = [&](DiagnosticId id, std::string message) {
-    diagnostics_.error(id, location, std::move(message));
-    poison_outputs(node, scope, location);
-  };
-  if (std::ranges::count(calls_, &function)) return reject(DiagnosticId::cyclic_graph, "the function calls itself");
-  inlined_ += function.node_size();
-  if (calls_.size() >= max_call_depth || inlined_ > max_inlined_nodes)
-    return reject(DiagnosticId::too_large, "functions expand to too many nodes");
-  if (static_cast<int>(inputs.size()) > function.input_size() || node.output_size() > function.output_size())
-    return reject(DiagnosticId::wrong_arity, fmt::format("the function has {} inputs and {} outputs",
-                                                         function.input_size(), function.output_size()));
-  if (!usable) return poison_outputs(node, scope, location);
-
-  AttributeMap attributes = attributes_of(node, body, location);
-  for (const schema::AttributeProto& a : function.attribute_proto()) attributes.emplace(a.name(), &a);
-  Opsets opsets = read_opsets(function.opset_import(), location, diagnostics_);
-  for (const auto& [domain, version] : body.opsets) opsets.emplace(domain, version);
-  Scope inner;
-  for (int k = 0; k < function.input_size(); ++k) {
-    bool given = k < static_cast<int>(inputs.size()) && inputs[k];
-    if (given)
-      inner.values.emplace(function.input(k), *inputs[k]);
-    else
-      inner.left_out.insert(function.input(k));
-  }
-  for (const schema::ValueInfoProto& info : function.value_info()) inner.declared.emplace(info.name(), &info.type());
-  for (int k = 0; k < node.output_size(); ++k)
-    if (auto known = scope.declared.find(node.output(k)); known != scope.declared.end())
-      inner.declared.emplace(function.output(k), known->second);
-
-  calls_.push_back(&function);
-  import_nodes(function.node(), inner, {opsets, &attributes, location.node + ": "});
-  calls_.pop_back();
-  Values results;
-  for (int k = 0; k < node.output_size(); ++k) {
-    auto value = lookup(function.output(k), inner);
-    if (!value && !node.output(k).empty())
-      diagnostics_.error(DiagnosticId::undefined_value, location,
-                         fmt::format("nothing in the function produces its output '{}'", function.output(k)));
-    results.push_back(value.value_or(Value::poison()));
-  }
-  bind_outputs(node, scope, results, location);
-}
+// ---- subgraphs ----------------------------------------------------------------------------------------------------
 
 std::optional<Values> Importer::import_subgraph(const schema::GraphProto& graph, const Values& inputs, Scope& outer,
                                                 const Body& body, const SourceLocation& location) {

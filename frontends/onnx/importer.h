@@ -1,7 +1,7 @@
 // The state of importing one ONNX model: the main graph's inputs and outputs (importer.cpp, import_interface.cpp),
-// nodes, calls of model-local functions and subgraphs (import_nodes.cpp), the operators of nodes (import_operator.cpp).
-// A problem is reported once; the results of its node have the declared types or poison the values that depend on them,
-// so that one walk reports all problems.
+// nodes and subgraphs (import_nodes.cpp), calls of model-local functions (import_functions.cpp), the operators of nodes
+// (import_operator.cpp). A problem is reported once; the results of its node have the declared types or poison the
+// values that depend on them, so that one walk reports all problems.
 #pragma once
 
 #include <functional>
@@ -16,6 +16,7 @@
 #include "frontends/onnx/order.h"
 #include "frontends/onnx/reader.h"
 #include "frontends/onnx/scope.h"
+#include "frontends/onnx/shared_functions.h"
 
 namespace dlcc::frontends::onnx {
 
@@ -36,7 +37,8 @@ class Importer {
         diagnostics_(diagnostics),
         files_(options.folder, options.files_read),
         builder_(module_),
-        types_(options.dims, model.proto->graph(), options.file, diagnostics) {}
+        types_(options.dims, model.proto->graph(), options.file, diagnostics),
+        shared_functions_(model) {}
 
   std::optional<relay::Module> run();
 
@@ -82,11 +84,31 @@ class Importer {
     bind_outputs(node, scope, {}, location);
   }
 
-  void call_function(const schema::FunctionProto&, const schema::NodeProto&, Scope&, const Body&,
-                     const SourceLocation&);
   std::optional<Values> import_subgraph(const schema::GraphProto&, const Values& inputs, Scope& outer, const Body&,
                                         const SourceLocation&);
   std::optional<Branch> import_branch(const schema::GraphProto&, Scope& outer, const Body&, const SourceLocation&);
+
+  // import_functions.cpp
+  using Inputs = std::vector<std::optional<Value>>;
+  struct FunctionCall {
+    const schema::FunctionProto& function;
+    const schema::NodeProto& node;
+    Inputs inputs;
+    AttributeMap attributes;  // of the call, then the function's defaults
+    Opsets opsets;
+    const SourceLocation& location;
+  };
+  // A Relay function for operands of these types and constants; without a name if it has to be inlined.
+  struct Instance {
+    std::string name;
+    std::vector<relay::TensorType> results;
+  };
+  void call_function(const schema::FunctionProto&, const schema::NodeProto&, Scope&, const Body&,
+                     const SourceLocation&);
+  std::optional<Values> import_function(const FunctionCall&, Scope&, const std::string& path);
+  std::optional<Values> call_shared(const FunctionCall&);
+  Instance make_instance(const FunctionCall&);
+  bool can_be_operand(const Value&) const;
 
   // import_operator.cpp
   const Row* find_row(const schema::NodeProto&, const Body&, const SourceLocation&, int64_t& opset);
@@ -104,10 +126,12 @@ class Importer {
   relay::Module module_;
   BlockBuilder builder_;
   DeclaredTypes types_;
+  SharedFunctions shared_functions_;
+  std::map<std::string, Instance> instances_;        // by function, types and constants
   std::vector<Argument> arguments_;                  // the inputs so far
   bool has_structures_ = false;                      // whether one of them is no tensor, or fixed
-  std::vector<const schema::FunctionProto*> calls_;  // functions being inlined, innermost last
-  int64_t inlined_ = 0;                              // number of nodes of inlined functions, once for each call
+  std::vector<const schema::FunctionProto*> calls_;  // functions being imported, innermost last
+  int64_t inlined_ = 0;                              // number of nodes of imported functions, once for each import
   int64_t random_sequences_ = 0;                     // number of nodes with random numbers so far
 };
 

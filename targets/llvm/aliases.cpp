@@ -17,12 +17,12 @@ struct Extent {
   bool overlaps(const Extent& o) const { return space == o.space && begin < o.end && o.begin < end; }
 };
 
-Extent extent_of(const lower::Program& program, const lower::StoragePlan& plan, lower::ValueId id) {
-  const lower::Value& value = program.values[static_cast<size_t>(id)];
+Extent extent_of(const lower::Function& function, const lower::FunctionPlan& plan, lower::ValueId id) {
+  const lower::Value& value = function.values[static_cast<size_t>(id)];
   int64_t offset = 0;
   lower::ValueId root = id;
   if (value.storage == Storage::view) root = value.base, offset = value.base_offset;
-  const lower::Value& base = program.values[static_cast<size_t>(root)];
+  const lower::Value& base = function.values[static_cast<size_t>(root)];
   std::pair<Storage, int64_t> space(base.storage, base.index);
   if (base.storage == Storage::temporary) {
     space.second = plan.is_stacked() ? plan.block_of[static_cast<size_t>(root)] : 0;
@@ -33,35 +33,39 @@ Extent extent_of(const lower::Program& program, const lower::StoragePlan& plan, 
 
 class AliasFinder {
  public:
-  AliasFinder(const lower::Program& program, const lower::StoragePlan& plan) : program_(program), plan_(plan) {
+  explicit AliasFinder(const lower::Program& program) : program_(program) {
     for (const lower::KernelVariants& k : program.kernels)
       result_.emplace_back(k.variants.front().params.size(), false);
   }
 
-  void visit(const lower::Invoke& x) {
-    auto kernel = static_cast<size_t>(x.kernel);
-    const std::vector<tensor::Parameter>& params = program_.kernels[kernel].variants.front().params;
-    for (size_t i = 0; i < x.operands.size(); ++i)
-      for (size_t j = i + 1; j < x.operands.size(); ++j) {
-        if (params[i].access == tensor::Access::read && params[j].access == tensor::Access::read) continue;
-        if (!extent_of(program_, plan_, x.operands[i]).overlaps(extent_of(program_, plan_, x.operands[j]))) continue;
-        result_[kernel][i] = result_[kernel][j] = true;
-      }
+  void visit(const lower::Function& function, const lower::FunctionPlan& plan) {
+    lower::for_each_call(function.body, [&](const lower::Invoke& call) { visit(call, function, plan); });
   }
 
   std::vector<std::vector<bool>> take() { return std::move(result_); }
 
  private:
+  void visit(const lower::Invoke& x, const lower::Function& function, const lower::FunctionPlan& plan) {
+    auto kernel = static_cast<size_t>(x.kernel);
+    const std::vector<tensor::Parameter>& params = program_.kernels[kernel].variants.front().params;
+    for (size_t i = 0; i < x.operands.size(); ++i)
+      for (size_t j = i + 1; j < x.operands.size(); ++j) {
+        if (params[i].access == tensor::Access::read && params[j].access == tensor::Access::read) continue;
+        if (!extent_of(function, plan, x.operands[i]).overlaps(extent_of(function, plan, x.operands[j]))) continue;
+        result_[kernel][i] = result_[kernel][j] = true;
+      }
+  }
+
   const lower::Program& program_;
-  const lower::StoragePlan& plan_;
   std::vector<std::vector<bool>> result_;
 };
 
 }  // namespace
 
 std::vector<std::vector<bool>> find_aliases(const lower::Program& program, const lower::StoragePlan& plan) {
-  AliasFinder finder(program, plan);
-  lower::for_each_call(program.body, [&](const lower::Invoke& call) { finder.visit(call); });
+  AliasFinder finder(program);
+  finder.visit(program, plan);
+  for (size_t k = 0; k < program.functions.size(); ++k) finder.visit(program.functions[k], plan.functions[k]);
   return finder.take();
 }
 

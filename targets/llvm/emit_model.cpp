@@ -287,6 +287,10 @@ std::string kernel_symbol(const ModelParts& parts, size_t kernel, const CodeLeve
   return fmt::format("{}_k{}_{}{}", parts.interface.prefix, kernel, name, level_suffix(level));
 }
 
+std::string function_symbol(const ModelParts& parts, size_t function, size_t level) {
+  return fmt::format("{}_f{}_{}", parts.interface.prefix, function, level_suffix(parts.target.levels[level]));
+}
+
 Value* load_member(llvm::IRBuilder<>& b, llvm::Type* type, Value* context, ContextMember member) {
   return b.CreateLoad(type, b.CreateConstInBoundsGEP1_64(type, context, static_cast<uint64_t>(member)));
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lower/steps.h"
+#include "lower/walk.h"
 #include "targets/llvm/debug_info.h"
 #include "targets/llvm/emit_kernel.h"
 #include "targets/llvm/emit_sizes.h"
@@ -15,32 +17,45 @@ namespace {
 
 class RunFunctionEmitter {
  public:
-  RunFunctionEmitter(llvm::Module& module, const ModelParts& parts, size_t level, const std::string& symbol,
-                     const llvm::MCSubtargetInfo& cpu, DebugInfo* debug)
-      : module_(module), parts_(parts), level_(level), cpu_(cpu), sizes_(parts), b_(module.getContext()) {
-    llvm::Type* pointer = b_.getPtrTy();
-    std::vector<llvm::Type*> params(is_dynamic() ? 5 : 4, pointer);
+  // `function`: of the program, or -1 for the program itself.
+  RunFunctionEmitter(llvm::Module& module, const ModelParts& parts, int function, size_t level,
+                     const std::string& symbol, const llvm::MCSubtargetInfo& cpu, DebugInfo* debug)
+      : module_(module),
+        parts_(parts),
+        index_(function),
+        source_(function < 0 ? parts.program : parts.program.functions[static_cast<size_t>(function)]),
+        plan_(function < 0 ? parts.plan : parts.plan.functions[static_cast<size_t>(function)]),
+        level_(level),
+        cpu_(cpu),
+        sizes_(parts),
+        b_(module.getContext()),
+        step_(lower::first_step(parts.program, function)) {
+    const size_t tensors = is_called() ? source_.inputs.size() + source_.outputs.size() : 2;
+    std::vector<llvm::Type*> params(tensors + (is_dynamic() ? 3 : 2), b_.getPtrTy());
     auto* type = llvm::FunctionType::get(b_.getInt32Ty(), params, false);
     function_ = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, symbol, module_);
+    arena_ = function_->getArg(static_cast<unsigned>(tensors));
+    context_ = function_->getArg(static_cast<unsigned>(tensors) + 1);
+    if (is_dynamic()) sizes_array_ = function_->getArg(static_cast<unsigned>(tensors) + 2);
     function_->setDoesNotThrow();
     function_->addFnAttr(llvm::Attribute::NoInline);
     align_stack(*function_);
-    if (debug) debug->describe(function_, symbol, parts.text->run_line);
+    if (debug) debug->describe(function_, symbol, first_line());
   }
 
   llvm::Function* emit() {
     b_.SetInsertPoint(block("entry"));
-    if (parts_.text) go_to_line(parts_.text->run_line);
+    if (parts_.text) go_to_line(first_line());
     failed_ = block("failed");
     status_ = llvm::PHINode::Create(b_.getInt32Ty(), 0, "status", failed_);
     if (parts_.interface.weights_file)  // the entry function has checked the context
-      weights_ = load_member(b_, b_.getPtrTy(), function_->getArg(3), ContextMember::weights);
+      weights_ = load_member(b_, b_.getPtrTy(), context_, ContextMember::weights);
     profiler_ = find_in_context(ContextMember::profiler, "profiler");
     executor_ = find_executor();
     for (size_t k = 0; k < parts_.program.dims.size(); ++k)
       scalars_[lower::scalar_of(parts_.program.dims[k].symbol)] = load_size(sizes_.symbol(k));
-    emit_region(parts_.program.body);
-    if (parts_.text) go_to_line(parts_.text->run_line);
+    emit_region(source_.body);
+    if (parts_.text) go_to_line(first_line());
     b_.CreateRet(b_.getInt32(0));
     if (status_->getNumIncomingValues() == 0) {
       failed_->eraseFromParent();
@@ -54,17 +69,20 @@ class RunFunctionEmitter {
 
  private:
   bool is_dynamic() const { return parts_.interface.is_dynamic(); }
-  Value* load_size(size_t position) { return sizes_.load(b_, function_->getArg(4), position); }
+  bool is_called() const { return index_ >= 0; }
+  int first_line() const {
+    return is_called() ? parts_.text->functions[static_cast<size_t>(index_)] : parts_.text->run_line;
+  }
+  Value* load_size(size_t position) { return sizes_.load(b_, sizes_array_, position); }
 
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(module_.getContext(), name, function_); }
 
   // context ? context->member : null
   Value* find_in_context(ContextMember member, const char* name) {
-    Value* context = function_->getArg(3);
     auto *given = block("context"), *after = block("begin"), *before = b_.GetInsertBlock();
-    b_.CreateCondBr(b_.CreateIsNull(context), after, given);
+    b_.CreateCondBr(b_.CreateIsNull(context_), after, given);
     b_.SetInsertPoint(given);
-    Value* loaded = load_member(b_, b_.getPtrTy(), context, member);
+    Value* loaded = load_member(b_, b_.getPtrTy(), context_, member);
     b_.CreateBr(after);
     b_.SetInsertPoint(after);
     llvm::PHINode* result = b_.CreatePHI(b_.getPtrTy(), 2, name);
@@ -76,8 +94,11 @@ class RunFunctionEmitter {
   // The context's executor, else the runtime's thread pool; null when no kernel forks.
   Value* find_executor() {
     bool wanted = false;
-    for (const lower::KernelVariants& k : parts_.program.kernels)
-      wanted |= forks(k.variants[level_], parts_.program.threads);
+    auto note = [&](const tensor::Kernel& kernel) { wanted |= forks(kernel, parts_.program.threads); };
+    if (is_called())
+      lower::for_each_call(source_.body, [&](const lower::Invoke& x) { note(kernel_of(x)); });
+    else
+      for (const lower::KernelVariants& k : parts_.program.kernels) note(k.variants[level_]);
     if (!wanted) return nullptr;
     Value* given = find_in_context(ContextMember::executor, "given");
     auto *default_block = block("default"), *after = block("executor"), *before = b_.GetInsertBlock();
@@ -102,7 +123,7 @@ class RunFunctionEmitter {
       std::visit(overloaded{
                      [&](const lower::Invoke& x) { emit_invoke(x); },
                      [&](const lower::Copy& x) {
-                       const Dim& bytes = parts_.program.values[static_cast<size_t>(x.from)].bytes;
+                       const Dim& bytes = source_.values[static_cast<size_t>(x.from)].bytes;
                        if (bytes != Dim(0))
                          b_.CreateMemCpy(address(x.to), llvm::Align(1), address(x.from), llvm::Align(1),
                                          scalar(tensor::Expr(bytes)));
@@ -116,6 +137,7 @@ class RunFunctionEmitter {
                      [&](const lower::Require& x) {
                        fail_unless(scalar(x.condition), b_.getInt32(static_cast<uint32_t>(x.status)));
                      },
+                     [&](const lower::Call& x) { emit_call(x); },
                      [&](const std::shared_ptr<lower::Branch>& x) { emit_branch(*x); },
                      [&](const std::shared_ptr<lower::Loop>& x) { emit_loop(*x); },
                  },
@@ -128,12 +150,15 @@ class RunFunctionEmitter {
     const auto& sizes = parts_.program.data_sizes;
     auto size = std::ranges::find_if(sizes, [&](const auto& d) { return lower::scalar_of(d.symbol) == scalar; });
     if (is_dynamic() && size != sizes.end())
-      sizes_.store(b_, scalars_.at(scalar), function_->getArg(4),
-                   sizes_.data_size(static_cast<size_t>(size - sizes.begin())));
+      sizes_.store(b_, scalars_.at(scalar), sizes_array_, sizes_.data_size(static_cast<size_t>(size - sizes.begin())));
+  }
+
+  const tensor::Kernel& kernel_of(const lower::Invoke& x) const {
+    return parts_.program.kernels[static_cast<size_t>(x.kernel)].variants[level_];
   }
 
   void emit_invoke(const lower::Invoke& x) {
-    const tensor::Kernel& kernel = parts_.program.kernels[static_cast<size_t>(x.kernel)].variants[level_];
+    const tensor::Kernel& kernel = kernel_of(x);
     std::string symbol = kernel_symbol(parts_, static_cast<size_t>(x.kernel), parts_.target.levels[level_]);
     llvm::Function* callee = module_.getFunction(symbol);
     if (!callee) callee = declare_kernel(module_, symbol, kernel, parts_.program.threads);
@@ -150,6 +175,23 @@ class RunFunctionEmitter {
     if (callee->getReturnType()->isIntegerTy()) fail_unless(b_.CreateICmpEQ(status, b_.getInt32(0)), status);
   }
 
+  // CALLEE(operands..., results..., workspace, context, sizes). The callee finds what its kernels need in the context.
+  void emit_call(const lower::Call& x) {
+    const int64_t workspace = plan_.workspaces[next_call_++];
+    std::vector<Value*> arguments;
+    for (lower::ValueId id : x.operands) arguments.push_back(address(id));
+    for (lower::ValueId id : x.results) arguments.push_back(address(id));
+    arguments.push_back(workspace < 0 ? llvm::ConstantPointerNull::get(b_.getPtrTy()) : in_arena(workspace));
+    arguments.push_back(context_);
+    if (is_dynamic()) arguments.push_back(sizes_array_);
+    llvm::Function* callee = module_.getFunction(function_symbol(parts_, static_cast<size_t>(x.function), level_));
+    emit_profile(1, x.node);
+    Value* status = b_.CreateCall(callee, arguments);
+    emit_profile(2, x.node);
+    ++step_;
+    fail_unless(b_.CreateICmpEQ(status, b_.getInt32(0)), status);
+  }
+
   // Returns the status unless the condition holds.
   void fail_unless(Value* condition, Value* status) {
     auto* next = block("next");
@@ -164,14 +206,14 @@ class RunFunctionEmitter {
 
   // A pointer to an element, and its type in memory: that of the scalar, but a byte for bool.
   std::pair<Value*, llvm::Type*> element_at(lower::ValueId id, int64_t element) {
-    DType type = parts_.program.values[static_cast<size_t>(id)].type;
+    DType type = source_.values[static_cast<size_t>(id)].type;
     llvm::Type* stored = is_bool(type) ? b_.getInt8Ty() : type_of_scalar(module_.getContext(), type);
     return {b_.CreateConstInBoundsGEP1_64(stored, address(id), static_cast<uint64_t>(element)), stored};
   }
   Value* load_element(lower::ValueId id, int64_t element) {
     auto [pointer, stored] = element_at(id, element);
     Value* loaded = b_.CreateAlignedLoad(stored, pointer, llvm::Align(1));
-    bool boolean = is_bool(parts_.program.values[static_cast<size_t>(id)].type);
+    bool boolean = is_bool(source_.values[static_cast<size_t>(id)].type);
     return boolean ? b_.CreateICmpNE(loaded, b_.getInt8(0)) : loaded;
   }
   void store_element(lower::ValueId id, int64_t element, Value* value) {
@@ -253,17 +295,18 @@ class RunFunctionEmitter {
 
   // A pointer to the value's first byte.
   Value* address(lower::ValueId id) {
-    const lower::Value* value = &parts_.program.values[static_cast<size_t>(id)];
+    const lower::Value* value = &source_.values[static_cast<size_t>(id)];
     int64_t offset = 0;
     Value* begin = nullptr;  // bytes
     if (value->storage == lower::Storage::view) {
       offset = value->base_offset;
       if (value->begin) begin = b_.CreateMul(scalar(value->begin), b_.getInt64(static_cast<uint64_t>(value->stride)));
       id = value->base;
-      value = &parts_.program.values[static_cast<size_t>(id)];
+      value = &source_.values[static_cast<size_t>(id)];
     }
     auto index = static_cast<size_t>(value->index);
-    auto tensor = [&](unsigned arg) {
+    auto tensor = [&](unsigned arg) -> Value* {
+      if (is_called()) return function_->getArg(static_cast<unsigned>(index + arg * source_.inputs.size()));
       Value* slot = b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), function_->getArg(arg), index);
       return b_.CreateLoad(b_.getPtrTy(), slot);
     };
@@ -280,19 +323,24 @@ class RunFunctionEmitter {
         offset += parts_.constant_offsets[index];
         break;
       case lower::Storage::temporary:
-        base = function_->getArg(2);
-        if (parts_.plan.is_stacked()) {
-          const auto block = static_cast<size_t>(parts_.plan.block_of[static_cast<size_t>(id)]);
-          base = b_.CreateGEP(b_.getInt8Ty(), base, load_size(sizes_.block(block)));
-        } else {
-          offset += parts_.plan.offsets[static_cast<size_t>(id)];
-        }
+        base = arena_;
+        if (plan_.is_stacked())
+          base = in_arena(plan_.block_of[static_cast<size_t>(id)]);
+        else
+          offset += plan_.offsets[static_cast<size_t>(id)];
         break;
       case lower::Storage::view:
         DLCC_UNREACHABLE("value {} is a view of a view", value->name);
     }
     if (begin) base = b_.CreateGEP(b_.getInt8Ty(), base, begin);
     return offset ? b_.CreateConstGEP1_64(b_.getInt8Ty(), base, static_cast<uint64_t>(offset)) : base;
+  }
+
+  // The address of an offset in the arena; of a block if the arena is stacked.
+  Value* in_arena(int64_t place) {
+    const size_t function = is_called() ? static_cast<size_t>(index_) : parts_.program.functions.size();
+    if (!plan_.is_stacked()) return b_.CreateConstGEP1_64(b_.getInt8Ty(), arena_, static_cast<uint64_t>(place));
+    return b_.CreateGEP(b_.getInt8Ty(), arena_, load_size(sizes_.block(function, static_cast<size_t>(place))));
   }
 
   Value* weights() {
@@ -308,24 +356,32 @@ class RunFunctionEmitter {
 
   llvm::Module& module_;
   const ModelParts& parts_;
+  const int index_;  // of the function; -1: the program
+  const lower::Function& source_;
+  const lower::FunctionPlan& plan_;
   size_t level_;
   const llvm::MCSubtargetInfo& cpu_;
-  SizesArray sizes_;  // the last argument, of a model with symbolic sizes
+  SizesArray sizes_;
   llvm::IRBuilder<> b_;
   ScalarValues scalars_;
   llvm::Function* function_;
+  Value *arena_ = nullptr, *context_ = nullptr;
+  Value* sizes_array_ = nullptr;  // of a model with symbolic sizes
   llvm::BasicBlock* failed_ = nullptr;
   llvm::PHINode* status_ = nullptr;
   Value *profiler_ = nullptr, *executor_ = nullptr;
   Value* weights_ = nullptr;  // the contents of the weights file; null when the object has the weights
-  int step_ = 0;
+  int step_;
+  size_t next_call_ = 0;  // of a function, in the order of lower/walk.h
 };
 
 }  // namespace
 
 llvm::Function* emit_run_function(llvm::Module& module, const ModelParts& parts, size_t level,
                                   const std::string& symbol, const llvm::MCSubtargetInfo& cpu, DebugInfo* debug) {
-  return RunFunctionEmitter(module, parts, level, symbol, cpu, debug).emit();
+  for (size_t k = 0; k < parts.program.functions.size(); ++k)
+    RunFunctionEmitter(module, parts, static_cast<int>(k), level, function_symbol(parts, k, level), cpu, debug).emit();
+  return RunFunctionEmitter(module, parts, -1, level, symbol, cpu, debug).emit();
 }
 
 }  // namespace dlcc::targets

@@ -58,8 +58,9 @@ llvm::Function* emit_sizes_function(llvm::Module& module, const ModelParts& part
   }
   auto keep = [&](const tensor::Expr& e, size_t position) { array.store(b, scalar(e), function->getArg(1), position); };
   for (size_t k = 0; k < sizes.symbols.size(); ++k) keep(sizes.symbols[k], array.symbol(k));
-  for (size_t k = 0; k < sizes.blocks.size(); ++k) keep(sizes.blocks[k], array.block(k));
-  keep(sizes.arena_bytes, array.arena_bytes());
+  for (size_t f = 0; f < sizes.blocks.size(); ++f)
+    for (size_t k = 0; k < sizes.blocks[f].size(); ++k) keep(sizes.blocks[f][k], array.block(f, k));
+  keep(sizes.arenas.back(), array.arena_bytes());
   b.CreateRet(b.getInt32(0));
   return function;
 }

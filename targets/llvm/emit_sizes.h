@@ -1,6 +1,7 @@
 // The sizes of one run of a model with symbolic sizes. The function P_sizes computes them from the caller's numbers
 // into an array of int64, which the run function of every CPU level reads: the symbols that the caller gives, the
-// offsets of a stacked arena's blocks, and the size of the arena. The run function adds the sizes that data decide.
+// offsets of the blocks of stacked arenas, those of functions first, and the size of the arena. The run function adds
+// the sizes that data decide.
 #pragma once
 
 #include "targets/llvm/emit_model.h"
@@ -12,14 +13,22 @@ struct SizesArray {
   explicit SizesArray(const ModelParts& parts)
       : symbols(parts.program.dims.size()),
         data_sizes(parts.program.data_sizes.size()),
-        blocks(parts.plan.blocks.size()) {}
+        blocks(parts.plan.blocks.size()) {
+    for (const lower::FunctionPlan& f : parts.plan.functions) {
+      first_block.push_back(blocks_of_functions);
+      blocks_of_functions += f.blocks.size();
+    }
+    first_block.push_back(blocks_of_functions);
+  }
 
   size_t symbols, data_sizes, blocks;  // their numbers
+  size_t blocks_of_functions = 0;
+  std::vector<size_t> first_block;  // by functions, with the program behind them
 
   size_t symbol(size_t k) const { return k; }
   size_t data_size(size_t k) const { return symbols + k; }
-  size_t block(size_t k) const { return symbols + data_sizes + k; }
-  size_t arena_bytes() const { return symbols + data_sizes + blocks; }
+  size_t block(size_t function, size_t k) const { return symbols + data_sizes + first_block[function] + k; }
+  size_t arena_bytes() const { return symbols + data_sizes + blocks_of_functions + blocks; }
   size_t count() const { return arena_bytes() + 1; }
 
   llvm::Value* load(llvm::IRBuilder<>&, llvm::Value* array, size_t position) const;

@@ -54,13 +54,22 @@ class StackAnalysis {
 
   void read_calls(size_t section, const std::vector<Elf64_Rela>& relocations) {
     for (const Elf64_Rela& r : relocations) {
-      const Elf64_Sym& callee = elf_.symbols()[ELF64_R_SYM(r.r_info)];
-      FunctionId to{callee.st_shndx, callee.st_value};
-      if (ELF64_ST_TYPE(callee.st_info) != STT_FUNC || !functions_.count(to)) continue;
+      const FunctionId to = target_of(r);
+      if (!functions_.contains(to)) continue;
       auto from = functions_.upper_bound({section, r.r_offset});
       if (from == functions_.begin() || (--from)->first != section) continue;  // data that holds an address
       calls_[*from].insert(to);
     }
+  }
+
+  // The first byte that the relocation refers to. Those of local functions name the section; on x86 their addends are
+  // relative to the end of the four bytes that are relocated.
+  FunctionId target_of(const Elf64_Rela& r) const {
+    const Elf64_Sym& symbol = elf_.symbols()[ELF64_R_SYM(r.r_info)];
+    if (ELF64_ST_TYPE(symbol.st_info) != STT_SECTION) return {symbol.st_shndx, symbol.st_value};
+    const auto type = ELF64_R_TYPE(r.r_info);
+    const bool is_relative = elf_.header().e_machine == EM_X86_64 && (type == R_X86_64_PLT32 || type == R_X86_64_PC32);
+    return {symbol.st_shndx, symbol.st_value + static_cast<uint64_t>(r.r_addend) + (is_relative ? 4 : 0)};
   }
 
   // The call graph has no cycle: models have no recursion, and no callback but a task's.

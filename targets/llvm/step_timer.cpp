@@ -24,12 +24,15 @@ double LoadedProbe::seconds() {
 
 StepTimer::StepTimer(LoadedProbe* between) : between_(between) {
   profiler_.self = this;
-  profiler_.begin = [](void* self, int32_t, const char*) { static_cast<StepTimer*>(self)->start_ = Clock::now(); };
+  profiler_.begin = [](void* self, int32_t, const char*) {
+    static_cast<StepTimer*>(self)->starts_.push_back(Clock::now());
+  };
   profiler_.end = [](void* self, int32_t step, const char*) { static_cast<StepTimer*>(self)->end_step(step); };
 }
 
 void StepTimer::end_step(int32_t step) {
-  double seconds = seconds_since(start_);
+  double seconds = seconds_since(starts_.back());
+  starts_.pop_back();
   seconds_[step] += seconds;
   if (!between_) return;
   double before = std::exchange(last_probe_, between_->seconds());

@@ -42,7 +42,7 @@ class StepTimer {
   void end_step(int32_t step);
 
   dlcc_profiler profiler_{};
-  std::chrono::steady_clock::time_point start_;
+  std::vector<std::chrono::steady_clock::time_point> starts_;  // of the steps that run; the calls of functions first
   double *seconds_ = nullptr, *probes_ = nullptr;
   LoadedProbe* const between_;
   double last_probe_ = 0;  // seconds

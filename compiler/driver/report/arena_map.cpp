@@ -29,12 +29,11 @@ void link_in_place(std::vector<ArenaBuffer>& buffers) {
 }
 
 // Finds the peak. A buffer in place of another adds nothing at its first position, where both are live.
-void find_peak(const lower::Program& program, ArenaMap& map) {
+void find_peak(ArenaMap& map) {
   std::vector<int64_t> change(static_cast<size_t>(map.positions) + 1);
   for (const ArenaBuffer& b : map.buffers) {
-    int64_t bytes = program.values[static_cast<size_t>(b.value)].bytes.value();
-    change[static_cast<size_t>(b.live.first + (b.in_place_of >= 0))] += bytes;
-    change[static_cast<size_t>(b.live.last + 1)] -= bytes;
+    change[static_cast<size_t>(b.live.first + (b.in_place_of >= 0))] += b.bytes;
+    change[static_cast<size_t>(b.live.last + 1)] -= b.bytes;
   }
   int64_t live = 0;
   for (int64_t at = 0; at < map.positions; ++at) {
@@ -57,12 +56,26 @@ ArenaMap arena_map(const lower::Program& program, const lower::StoragePlan& plan
     auto name = scratch.find(value);
     map.buffers.push_back({.value = value,
                            .name = name == scratch.end() ? program.values[v].name : name->second,
+                           .type = program.values[v].type,
+                           .shape = program.values[v].shape,
+                           .bytes = program.values[v].bytes.value(),
                            .scratch = name != scratch.end(),
                            .offset = plan.offsets[v],
                            .live = timeline.ranges[v]});
   }
   link_in_place(map.buffers);
-  find_peak(program, map);
+  for (size_t k = 0; k < timeline.function_calls.size(); ++k) {
+    if (plan.workspaces[k] < 0) continue;
+    const auto& [at, call] = timeline.function_calls[k];
+    const int64_t bytes = plan.functions[static_cast<size_t>(call->function)].arena_bytes;
+    map.buffers.push_back({.name = program.functions[static_cast<size_t>(call->function)].name,
+                           .shape = {bytes},
+                           .bytes = bytes,
+                           .scratch = true,
+                           .offset = plan.workspaces[k],
+                           .live = {at, at}});
+  }
+  find_peak(map);
   return map;
 }
 

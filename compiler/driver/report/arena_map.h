@@ -11,8 +11,11 @@
 namespace dlcc::driver {
 
 struct ArenaBuffer {
-  lower::ValueId value = -1;
-  std::string name;      // the value's; of scratch, the buffer's name in the kernel
+  lower::ValueId value = -1;  // -1: the workspace of a function
+  std::string name;  // the value's; of scratch, the buffer's name in the kernel; of a workspace, the function's
+  DType type = dtype::u8;
+  Shape shape;  // as stored
+  int64_t bytes = 0;
   bool scratch = false;  // used within one step only
   int64_t offset = 0;    // bytes
   lower::LiveRange live;
@@ -22,7 +25,7 @@ struct ArenaBuffer {
 };
 
 struct ArenaMap {
-  std::vector<ArenaBuffer> buffers;  // in the order of values
+  std::vector<ArenaBuffer> buffers;  // in the order of values, then workspaces
   int64_t positions = 0;             // of the program's steps (lower/live_ranges.h)
   int64_t peak_position = 0;         // the first at which the most bytes are live
   int64_t peak_bytes = 0;            // live there

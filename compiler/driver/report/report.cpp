@@ -30,12 +30,12 @@ const char* storage_name(lower::Storage s) {
 }
 
 // The storage of a view is that of its base.
-json operands_json(const lower::Program& program, const std::vector<lower::ValueId>& operands) {
+json operands_json(const lower::Function& function, const std::vector<lower::ValueId>& operands) {
   json list = json::array();
   for (lower::ValueId v : operands) {
-    const lower::Value& value = program.values[static_cast<size_t>(v)];
+    const lower::Value& value = function.values[static_cast<size_t>(v)];
     bool view = value.storage == lower::Storage::view;
-    const lower::Value& stored = view ? program.values[static_cast<size_t>(value.base)] : value;
+    const lower::Value& stored = view ? function.values[static_cast<size_t>(value.base)] : value;
     list.push_back({{"name", value.name},
                     {"dtype", name(value.type)},
                     {"stored_shape", static_shape(value.shape)},
@@ -76,8 +76,11 @@ json step_report(const lower::Program& program, const lower::StepCost& cost, dou
   row["step"] = nullable(cost.number >= 0, cost.number);
   row["position"] = cost.position;
   row["macs"] = cost.flops / 2;
-  row["reads"] = operands_json(program, cost.reads);
-  row["writes"] = operands_json(program, cost.writes);
+  const bool is_in_function = cost.function >= 0;
+  const lower::Function& f = is_in_function ? program.functions[static_cast<size_t>(cost.function)] : program;
+  if (is_in_function) row["function"] = f.name;
+  row["reads"] = operands_json(f, cost.reads);
+  row["writes"] = operands_json(f, cost.writes);
   row["estimated_us"] = seconds * 1e6;
   row["estimated_percent"] = total_seconds > 0 ? 100 * seconds / total_seconds : 0.0;
   return row;
@@ -101,13 +104,12 @@ json arena_json(const lower::Program& program, const lower::StoragePlan& plan) {
   ArenaMap map = arena_map(program, plan);
   json buffers = json::array();
   for (const ArenaBuffer& b : map.buffers) {
-    const lower::Value& value = program.values[static_cast<size_t>(b.value)];
     buffers.push_back({{"name", b.name},
-                       {"dtype", name(value.type)},
-                       {"stored_shape", static_shape(value.shape)},
+                       {"dtype", name(b.type)},
+                       {"stored_shape", static_shape(b.shape)},
                        {"scratch", b.scratch},
                        {"offset_bytes", b.offset},
-                       {"bytes", value.bytes.value()},
+                       {"bytes", b.bytes},
                        {"first_position", b.live.first},
                        {"last_position", b.live.last},
                        {"in_place_of", nullable(b.in_place_of >= 0, b.in_place_of)}});

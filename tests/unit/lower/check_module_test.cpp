@@ -42,13 +42,14 @@ TEST_CASE("sizes follow from those of the inputs, in tuples too") {
 }
 
 TEST_CASE("sizes that a run must check") {
-  auto sizes = [](const std::string& result, std::string dims) {
+  auto sizes = [](const std::string& result, std::string dims, const std::string& functions = "") {
     Diagnostics d;
     frontends::ImportOptions options{.dims = {{"h", {}}, {"n", {}}}, .file = "m.rly"};
     options.dims["n"].low = 0;
     auto module = frontends::import_relay(
-        "def @main(%x: Tensor[(n, 3, h, 9), float32], %w: Tensor[(2, 3, 5, 5), float32]) { " + result + " }", options,
-        d);
+        functions + "def @main(%x: Tensor[(n, 3, h, 9), float32], %w: Tensor[(2, 3, 5, 5), float32]) { " + result +
+            " }",
+        options, d);
     REQUIRE_MESSAGE(module, d.str());
     CHECK_MESSAGE(str(doubtful_sizes(*module)) == dims, result);
   };
@@ -62,6 +63,12 @@ TEST_CASE("sizes that a run must check") {
   sizes("nn.global_max_pool2d(transpose(%x, axes=[1, 2, 0, 3]))", "(n - 1)");
   sizes("argmax(%x, axis=[0])", "(n - 1)");
   sizes("argmin(%x, axis=[1])", "()");
+  const std::string functions =  // their sizes are those of the operands
+      "def @g(%y: Tensor[(k, 3, h, 9), float32], %w: Tensor[(2, 3, 5, 5), float32]) { nn.conv2d(%y, %w) }\n"
+      "def @f(%y: Tensor[(h, 3, k, 9), float32], %w: Tensor[(2, 3, 5, 5), float32]) { @g(%y, %w) }\n";
+  sizes("@f(%x, %w)", "(h - 4, h - 5)", functions);
+  sizes("(@f(%x, %w), @g(%x, %w), @g(nn.max_pool2d(%x, pool_size=[1, 1], strides=[2, 1]), %w))",
+        "(h - 4, floor_div(h + 1, 2), floor_div(h + 1, 2) - 4, h - 5, floor_div(h + 1, 2) - 5)", functions);
 }
 
 }  // namespace dlcc::lower

@@ -72,7 +72,7 @@ TEST_CASE("memory is planned for the largest sizes") {
   StoragePlan plan = plan_storage(program);
   REQUIRE(plan.is_stacked());
   CHECK(check_storage(program, plan) == "");
-  CHECK(lay_out_arena(program, plan, {{"n", 10}}).bytes >= 80 + 80);
+  CHECK(lay_out_arena(plan, {{"n", 10}}).arena_bytes >= 80 + 80);
   for (StackedBlock& block : plan.blocks)
     if (block.bytes == Dim(8) * Dim::symbol(n)) block.bytes = Dim(7) * Dim::symbol(n);
   CHECK(check_storage(program, plan).find("its block") != std::string::npos);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lower/plan.h"
+#include "lower/walk.h"
 #include "program_builder.h"
 
 namespace dlcc::lower {
@@ -17,6 +18,7 @@ class Generator {
   explicit Generator(uint32_t seed) : random_(seed) {}
 
   Program run() {
+    for (int functions = below(3); functions > 0; --functions) function();
     std::vector<ValueId> defined = {b_.input(8), b_.input(1), b_.constant(16)};
     fill(b_.program.body, defined, 2, 8);
     const ValueId out = b_.output(8);
@@ -32,11 +34,45 @@ class Generator {
     return b_.temporary(sizes[below(6)], alignments[below(4)]);
   }
 
+  // A function of 8 and 4 bytes with results of 16 and 8. It may call those before it.
+  void function() {
+    Function& current = b_.program;
+    Function outer = std::exchange(current, {.name = "f" + std::to_string(b_.program.functions.size())});
+    std::vector<ValueId> defined = {b_.input(8), b_.input(4), b_.constant(16)};
+    fill(b_.program.body, defined, 1, 5);
+    for (int64_t bytes : {16, 8}) {
+      const ValueId result = b_.output(bytes);
+      b_.program.body.steps.push_back(b_.call({pick(defined)}, {result}));
+    }
+    Function own = std::exchange(current, std::move(outer));
+    b_.program.functions.push_back(std::move(own));
+  }
+
+  // Operands are values with as many bytes as the function's inputs; new ones if there are none.
+  void call_function(Region& region, std::vector<ValueId>& defined) {
+    if (b_.program.functions.empty()) return call(region, defined);
+    Call step{.function = below(static_cast<int>(b_.program.functions.size()))};
+    for (int64_t bytes : {8, 4}) {
+      std::vector<ValueId> fitting = defined;
+      std::erase_if(fitting, [&](ValueId v) { return b_.program.values[v].bytes != Dim(bytes); });
+      if (fitting.empty()) {
+        fitting.push_back(b_.temporary(bytes));
+        region.steps.push_back(b_.call({pick(defined)}, {fitting[0]}));
+      }
+      step.operands.push_back(pick(fitting));
+    }
+    step.results = {b_.temporary(16, 8), b_.temporary(8)};
+    region.steps.push_back(step);
+    defined.insert(defined.end(), step.results.begin(), step.results.end());
+  }
+
   // Appends random steps. `defined` are the values that may be read; written values are added.
   void fill(Region& region, std::vector<ValueId>& defined, int depth, int steps) {
     for (int k = 0; k < steps; ++k) {
       const int kind = below(14);
-      if (kind < 7) {
+      if (kind < 2) {
+        call_function(region, defined);
+      } else if (kind < 7) {
         call(region, defined);
       } else if (kind == 7) {
         parts(region, defined);
@@ -142,7 +178,7 @@ class Simulation {
  public:
   Simulation(const Program& program, const StoragePlan& plan, uint32_t decisions)
       : program_(program), plan_(plan), decisions_(decisions), arena_(static_cast<size_t>(plan.arena_bytes), 0) {
-    for (const Value& v : program.values) private_.emplace_back(static_cast<size_t>(v.bytes.value()), 0);
+    enter(program, plan, 0);
   }
 
   bool run() {
@@ -151,42 +187,67 @@ class Simulation {
   }
 
  private:
+  using Bytes = std::vector<int64_t>;
+  // Where a value is: in memory of its own, and in the arena if the address is not -1.
+  struct Place {
+    std::shared_ptr<Bytes> apart;
+    int64_t begin = 0, address = -1;
+  };
+  // The program, or a call of a function.
+  struct Frame {
+    const Function* function = nullptr;
+    const FunctionPlan* plan = nullptr;
+    int64_t arena = 0;          // the address of the function's arena
+    std::vector<Place> places;  // by value, not for views
+    std::map<const Call*, size_t> calls;
+  };
+
+  void enter(const Function& function, const FunctionPlan& plan, int64_t arena) {
+    frame_ = {&function, &plan, arena, {}, {}};
+    for (size_t v = 0; v < function.values.size(); ++v) {
+      Place p{std::make_shared<Bytes>(static_cast<size_t>(function.values[v].bytes.value()), 0)};
+      if (function.values[v].storage == Storage::temporary && plan.offsets[v] >= 0) p.address = arena + plan.offsets[v];
+      frame_.places.push_back(std::move(p));
+    }
+    for_each_function_call(function.body, [&](const Call& c) { frame_.calls.emplace(&c, frame_.calls.size()); });
+  }
+
   bool decide() {
     const bool bit = decisions_ >> (decided_ % 32) & 1;
     ++decided_;
     return bit;
   }
 
-  struct Extent {
-    ValueId base;
-    int64_t offset, bytes;
-  };
-  Extent extent(ValueId v) const {
-    const Value& value = program_.values[v];
-    if (value.storage != Storage::view) return {v, 0, value.bytes.value()};
-    const auto* index = tensor::as<tensor::VarRef>(value.begin);
-    return {value.base, value.base_offset + (index ? scalars_.at(index->var) * value.stride : 0), value.bytes.value()};
+  const Value& value(ValueId v) const { return frame_.function->values[v]; }
+  Place place(ValueId v) const {
+    if (value(v).storage != Storage::view) return frame_.places[v];
+    const auto* index = tensor::as<tensor::VarRef>(value(v).begin);
+    const int64_t offset = value(v).base_offset + (index ? scalars_.at(index->var) * value(v).stride : 0);
+    Place p = frame_.places[value(v).base];
+    p.begin += offset;
+    if (p.address >= 0) p.address += offset;
+    return p;
   }
 
   void read(ValueId v) {
-    const Extent p = extent(v);
-    if (program_.values[p.base].storage != Storage::temporary) return;
-    for (int64_t i = p.offset; i < p.offset + p.bytes; ++i)
-      right_ = right_ && arena_[plan_.offsets[p.base] + i] == private_[p.base][i];
+    const Place p = place(v);
+    if (p.address < 0) return;
+    for (int64_t i = 0; i < value(v).bytes.value(); ++i)
+      right_ = right_ && arena_[p.address + i] == (*p.apart)[p.begin + i];
   }
-  void write(ValueId v, const std::vector<int64_t>& numbers) {
-    const Extent p = extent(v);
-    for (int64_t i = 0; i < p.bytes; ++i) {
-      private_[p.base][p.offset + i] = numbers[i];
-      if (program_.values[p.base].storage == Storage::temporary)
-        arena_[plan_.offsets[p.base] + p.offset + i] = numbers[i];
+  void write(ValueId v, const Bytes& numbers) {
+    const Place p = place(v);
+    for (int64_t i = 0; i < value(v).bytes.value(); ++i) {
+      (*p.apart)[p.begin + i] = numbers[i];
+      if (p.address >= 0) arena_[p.address + i] = numbers[i];
     }
   }
-  std::vector<int64_t> fresh_numbers(ValueId v) {
-    std::vector<int64_t> numbers;
-    for (int64_t i = 0; i < program_.values[v].bytes.value(); ++i) numbers.push_back(++last_number_);
+  Bytes fresh_numbers(int64_t count) {
+    Bytes numbers;
+    for (int64_t i = 0; i < count; ++i) numbers.push_back(++last_number_);
     return numbers;
   }
+  Bytes fresh_numbers(ValueId v) { return fresh_numbers(value(v).bytes.value()); }
 
   void execute(const Region& region) {
     for (const Step& step : region.steps) std::visit([&](const auto& s) { execute(s); }, step);
@@ -209,13 +270,38 @@ class Simulation {
     });
     each(tensor::Access::write, [&](int w) { read(call.operands[w]); });
   }
-  int64_t arena_address(ValueId v) const { return plan_.offsets[extent(v).base] + extent(v).offset; }
+  int64_t arena_address(ValueId v) const { return place(v).address; }
+
+  // The workspace is overwritten before and after the call. Operands and results are in the caller's memory.
+  void execute(const Call& call) {
+    const auto k = static_cast<size_t>(call.function);
+    const FunctionPlan& plan = plan_.functions[k];
+    const int64_t arena = frame_.arena + frame_.plan->workspaces[frame_.calls.at(&call)];
+    for (ValueId v : call.operands) read(v);
+    std::vector<Place> operands, results;
+    for (ValueId v : call.operands) operands.push_back(place(v));
+    for (ValueId v : call.results) results.push_back(place(v));
+    overwrite(arena, plan.arena_bytes);
+    Frame caller = std::move(frame_);
+    const Function& callee = program_.functions[k];
+    enter(callee, plan, arena);
+    for (size_t o = 0; o < operands.size(); ++o) frame_.places[callee.inputs[o]] = operands[o];
+    for (size_t r = 0; r < results.size(); ++r) frame_.places[callee.outputs[r]] = results[r];
+    execute(callee.body);
+    frame_ = std::move(caller);
+    overwrite(arena, plan.arena_bytes);
+    for (ValueId v : call.operands) read(v);
+    for (ValueId v : call.results) read(v);
+  }
+  void overwrite(int64_t address, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) arena_[address + i] = ++last_number_;
+  }
 
   void execute(const Copy& copy) {
     read(copy.from);
-    const Extent p = extent(copy.from);
-    const std::vector<int64_t>& source = private_[p.base];
-    write(copy.to, {source.begin() + p.offset, source.begin() + p.offset + p.bytes});
+    const Place p = place(copy.from);
+    const auto first = p.apart->begin() + p.begin;
+    write(copy.to, {first, first + value(copy.from).bytes.value()});
     read(copy.from);
   }
   void execute(const Read& step) {
@@ -244,8 +330,8 @@ class Simulation {
   int decided_ = 0;
   bool right_ = true;
   int64_t last_number_ = 0;
-  std::vector<int64_t> arena_;
-  std::vector<std::vector<int64_t>> private_;
+  Bytes arena_;
+  Frame frame_;
   std::map<tensor::Var, int64_t> scalars_;
 };
 

@@ -25,48 +25,70 @@ const Symbol n{"n", 1}, m{"m", 0};
 class Scaling {
  public:
   explicit Scaling(uint32_t seed) : random_(seed), program_(Generator(seed).run()) {
-    group_.resize(program_.values.size());
-    std::iota(group_.begin(), group_.end(), 0);
+    for_each_function(program_, [&](Function& f) {
+      functions_.push_back(&f);
+      first_.push_back(group_.size());
+      group_.resize(group_.size() + f.values.size());
+    });
+    std::iota(group_.begin(), group_.end(), size_t{0});
   }
 
   Program run(const std::vector<InputDim>& dims) {
     program_.dims = dims;
-    for (size_t v = 0; v < group_.size(); ++v)
-      if (program_.values[v].base >= 0) join(static_cast<ValueId>(v), program_.values[v].base);
-    for_each_step(program_.body, [&](const Step& step) {
-      if (const auto* copy = std::get_if<Copy>(&step)) join(copy->from, copy->to);
-      if (const auto* call = std::get_if<Invoke>(&step))
-        for (auto [written, read] : call->in_place) join(call->operands[written], call->operands[read]);
-    });
+    for (size_t f = 0; f < functions_.size(); ++f) join_in(f);
     choose_factors();
-    for (size_t v = 0; v < group_.size(); ++v) scale(static_cast<ValueId>(v));
-    for_each_call(program_.body, [&](Invoke& call) { scale(call); });
+    for (size_t f = 0; f < functions_.size(); ++f) {
+      for (size_t v = 0; v < functions_[f]->values.size(); ++v) scale(f, static_cast<ValueId>(v));
+      for_each_call(functions_[f]->body, [&](Invoke& call) { scale(*functions_[f], call); });
+    }
     return std::move(program_);
   }
 
  private:
-  ValueId group(ValueId v) { return group_[v] == v ? v : group_[v] = group(group_[v]); }
-  void join(ValueId a, ValueId b) { group_[group(a)] = group(b); }
+  // The number of a value among those of all functions, of which the first is the program.
+  size_t id(size_t function, ValueId v) const { return first_[function] + static_cast<size_t>(v); }
+  size_t group(size_t v) { return group_[v] == v ? v : group_[v] = group(group_[v]); }
+  void join(size_t a, size_t b) { group_[group(a)] = group(b); }
+
+  void join_in(size_t f) {
+    const Function& function = *functions_[f];
+    for (size_t v = 0; v < function.values.size(); ++v)
+      if (function.values[v].base >= 0) join(id(f, static_cast<ValueId>(v)), id(f, function.values[v].base));
+    for_each_step(function.body, [&](const Step& step) {
+      if (const auto* copy = std::get_if<Copy>(&step)) join(id(f, copy->from), id(f, copy->to));
+      if (const auto* call = std::get_if<Invoke>(&step))
+        for (auto [written, read] : call->in_place) join(id(f, call->operands[written]), id(f, call->operands[read]));
+      const auto* call = std::get_if<Call>(&step);
+      if (!call) return;
+      const size_t callee = static_cast<size_t>(call->function) + 1;
+      for (size_t k = 0; k < call->operands.size(); ++k)
+        join(id(f, call->operands[k]), id(callee, functions_[callee]->inputs[k]));
+      for (size_t k = 0; k < call->results.size(); ++k)
+        join(id(f, call->results[k]), id(callee, functions_[callee]->outputs[k]));
+    });
+  }
 
   // Views inside of a value, and elements that are scalars, have constant offsets.
   void choose_factors() {
     const std::array factors = {Dim(1), Dim::symbol(n), Dim::symbol(m), Dim::symbol(n) * Dim::symbol(m)};
-    for (size_t v = 0; v < group_.size(); ++v)
-      factor_.emplace(static_cast<ValueId>(v), factors[random_() % factors.size()]);
-    for (size_t v = 0; v < group_.size(); ++v)
-      if (program_.values[v].base_offset > 0 || program_.values[v].begin) fix(static_cast<ValueId>(v));
-    for_each_step(program_.body, [&](const Step& step) {
-      if (const auto* read = std::get_if<Read>(&step)) fix(read->from);
-    });
+    for (size_t v = 0; v < group_.size(); ++v) factor_.emplace(v, factors[random_() % factors.size()]);
+    for (size_t f = 0; f < functions_.size(); ++f) {
+      const std::vector<Value>& values = functions_[f]->values;
+      for (size_t v = 0; v < values.size(); ++v)
+        if (values[v].base_offset > 0 || values[v].begin) fix(id(f, static_cast<ValueId>(v)));
+      for_each_step(functions_[f]->body, [&](const Step& step) {
+        if (const auto* read = std::get_if<Read>(&step)) fix(id(f, read->from));
+      });
+    }
   }
-  void fix(ValueId v) { factor_.at(group(v)) = Dim(1); }
+  void fix(size_t v) { factor_.at(group(v)) = Dim(1); }
 
-  void scale(ValueId v) {
-    Value& value = program_.values[v];
-    value.bytes = value.bytes * factor_.at(group(v));
+  void scale(size_t f, ValueId v) {
+    Value& value = functions_[f]->values[v];
+    value.bytes = value.bytes * factor_.at(group(id(f, v)));
     value.shape = {value.bytes};
   }
-  void scale(Invoke& call) {
+  void scale(const Function& f, Invoke& call) {
     tensor::Kernel& kernel = program_.kernels[call.kernel].variants[0];
     for (const Symbol& s : {m, n}) {  // in the order of their names
       kernel.scalars.push_back(scalar_of(s));
@@ -74,15 +96,17 @@ class Scaling {
     }
     for (size_t k = 0; k < kernel.params.size(); ++k) {
       auto buffer = std::make_shared<tensor::BufferNode>(*kernel.params[k].buffer);
-      buffer->shape = program_.values[call.operands[k]].shape;
+      buffer->shape = f.values[call.operands[k]].shape;
       kernel.params[k].buffer = buffer;
     }
   }
 
   std::mt19937 random_;
   Program program_;
-  std::vector<ValueId> group_;
-  std::map<ValueId, Dim> factor_;  // by the first value of a group
+  std::vector<Function*> functions_;  // the program, then its functions
+  std::vector<size_t> first_;         // the numbers of their first values
+  std::vector<size_t> group_;
+  std::map<size_t, Dim> factor_;  // by the first value of a group
 };
 
 Program random_program(uint32_t seed, const std::vector<InputDim>& dims) { return Scaling(seed).run(dims); }
@@ -94,14 +118,20 @@ const std::vector<InputDim> bounded = {{"n", {"n", 1, 5}}, {"m", {"m", 0, 3}}};
 Program with_bounds(Program program, const std::vector<InputDim>& dims) {
   const std::map<std::string, Dim> symbols = {{"n", Dim::symbol(dims[0].symbol)}, {"m", Dim::symbol(dims[1].symbol)}};
   program.dims = dims;
-  for (Value& v : program.values) v.bytes = v.bytes.substitute(symbols), v.shape = {v.bytes};
+  for_each_function(program, [&](Function& f) {
+    for (Value& v : f.values) v.bytes = v.bytes.substitute(symbols), v.shape = {v.bytes};
+  });
   return program;
 }
 
+int count_of_calls(const Program& program) {
+  int count = 0;
+  for_each_function(program, [&](const Function& f) { for_each_function_call(f.body, [&](const Call&) { ++count; }); });
+  return count;
+}
+
 bool simulates_at(const Program& program, const StoragePlan& plan, const std::map<std::string, int64_t>& sizes) {
-  const ArenaLayout layout = lay_out_arena(program, plan, sizes);
-  const StoragePlan at_sizes{.offsets = layout.offsets, .arena_bytes = layout.bytes};
-  return simulates(instantiate(program, sizes), at_sizes);
+  return simulates(instantiate(program, sizes), lay_out_arena(plan, sizes));
 }
 
 // The program's text parses to a program whose plan is right, and which prints the same text.
@@ -151,40 +181,75 @@ TEST_CASE("a stacked arena is no larger than the best packing for typical sizes"
     Program program = random_program(seed, dims);
     const StoragePlan plan = plan_storage(program);
     const auto sizes = typical_sizes(program);
-    CHECK(lay_out_arena(program, plan, sizes).bytes <= plan_storage(instantiate(program, sizes)).arena_bytes);
+    CHECK(lay_out_arena(plan, sizes).arena_bytes <= plan_storage(instantiate(program, sizes)).arena_bytes);
   }
 }
 
-TEST_CASE("a plan that is wrong at some sizes is refused") {
+namespace {
+
+// Changes one place of a plan after another. Plans that the checker accepts must simulate.
+class WrongPlans {
+ public:
+  WrongPlans(const Program& program, const StoragePlan& good) : program_(program), good_(good) {}
+
   int refused = 0, harmless = 0;
-  auto expect_refusal = [&](const Program& program, const StoragePlan& plan) {
-    if (check_storage(program, plan) != "") {
+
+  // Those of the program, or of one of its functions; `function` is -1 or its index.
+  void change(int function) {
+    const FunctionPlan own = part(good_, function);
+    for (size_t k = 0; k < own.blocks.size(); ++k) {
+      for (size_t b = 0; b < own.blocks[k].below.size(); ++b)  // it may begin lower
+        try_with(function, [&](FunctionPlan& f) {
+          f.blocks[k].below.erase(f.blocks[k].below.begin() + static_cast<std::ptrdiff_t>(b));
+        });
+      StoragePlan plan = good_;
+      StackedBlock& block = part(plan, function).blocks[k];
+      block.function < 0 ? void(block.bytes = block.bytes - Dim(1)) : void(block.function = -1);
+      CHECK(check_storage(program_, plan) != "");
+    }
+    for (int b = 0; b < static_cast<int>(own.blocks.size()); ++b) {  // in the memory of another value
+      for (size_t v = 0; v < own.block_of.size(); ++v)
+        if (own.block_of[v] >= 0) try_with(function, [&](FunctionPlan& f) { f.block_of[v] = b; });
+      for (size_t c = 0; c < own.workspaces.size(); ++c)
+        if (own.workspaces[c] >= 0) try_with(function, [&](FunctionPlan& f) { f.workspaces[c] = b; });
+    }
+  }
+
+ private:
+  static const FunctionPlan& part(const StoragePlan& plan, int function) {
+    return function < 0 ? plan : plan.functions[static_cast<size_t>(function)];
+  }
+  static FunctionPlan& part(StoragePlan& plan, int function) {
+    return function < 0 ? plan : plan.functions[static_cast<size_t>(function)];
+  }
+
+  template <class Change>
+  void try_with(int function, const Change& change) {
+    StoragePlan plan = good_;
+    change(part(plan, function));
+    if (check_storage(program_, plan) != "") {
       ++refused;
       return;
     }
     ++harmless;
-    for (const auto& sizes : several_sizes) REQUIRE(simulates_at(program, plan, sizes));
-  };
+    for (const auto& sizes : several_sizes) REQUIRE(simulates_at(program_, plan, sizes));
+  }
+
+  const Program& program_;
+  const StoragePlan& good_;
+};
+
+}  // namespace
+
+TEST_CASE("a plan that is wrong at some sizes is refused") {
+  int refused = 0, harmless = 0;
   for (uint32_t seed = 0; seed < 60; ++seed) {
     CAPTURE(seed);
     const Program program = random_program(seed, unbounded);
     const StoragePlan good = plan_storage(program);
-    for (size_t k = 0; k < good.blocks.size(); ++k) {
-      for (size_t b = 0; b < good.blocks[k].below.size(); ++b) {  // it may begin lower
-        StoragePlan plan = good;
-        plan.blocks[k].below.erase(plan.blocks[k].below.begin() + static_cast<std::ptrdiff_t>(b));
-        expect_refusal(program, plan);
-      }
-      StoragePlan plan = good;
-      plan.blocks[k].bytes = plan.blocks[k].bytes - Dim(1);
-      CHECK(check_storage(program, plan) != "");
-    }
-    for (size_t v = 0; v < program.values.size(); ++v)  // in the memory of another value
-      for (int k = 0; good.is_stacked() && good.block_of[v] >= 0 && k < static_cast<int>(good.blocks.size()); ++k) {
-        StoragePlan plan = good;
-        plan.block_of[v] = k;
-        expect_refusal(program, plan);
-      }
+    WrongPlans wrong(program, good);
+    for (int f = -1; f < static_cast<int>(program.functions.size()); ++f) wrong.change(f);
+    refused += wrong.refused, harmless += wrong.harmless;
   }
   CHECK(refused > 1000);
   CHECK(harmless > 100);
@@ -193,7 +258,9 @@ TEST_CASE("a plan that is wrong at some sizes is refused") {
 TEST_CASE("the numbers of an entry are those of the arena's layout") {
   std::vector<InputDim> dims = unbounded;
   dims[0].multiple = 4;
-  const Program program = random_program(7, dims);
+  uint32_t seed = 7;
+  while (count_of_calls(random_program(seed, dims)) < 3) ++seed;
+  const Program program = random_program(seed, dims);
   const StoragePlan plan = plan_storage(program);
   const EntrySizes entry = entry_sizes(program, plan);
   for (const auto& sizes : several_sizes) {
@@ -212,9 +279,16 @@ TEST_CASE("the numbers of an entry are those of the arena's layout") {
       if (const auto* require = std::get_if<Require>(&step)) CHECK(value(require->condition).integer_at(0) == 1);
     }
     CHECK(value(entry.symbols[0]).integer_at(0) == sizes.at("n"));
-    const ArenaLayout layout = lay_out_arena(program, plan, sizes);
-    CHECK(value(entry.arena_bytes).integer_at(0) == layout.bytes);
-    for (size_t v = 0; v < program.values.size(); ++v)
-      if (plan.block_of[v] >= 0) CHECK(value(entry.blocks[plan.block_of[v]]).integer_at(0) == layout.offsets[v]);
+    const StoragePlan layout = lay_out_arena(plan, sizes);
+    CHECK(value(entry.arenas.back()).integer_at(0) == layout.arena_bytes);
+    auto check_blocks = [&](const FunctionPlan& own, const FunctionPlan& at, const std::vector<tensor::Expr>& blocks) {
+      for (size_t v = 0; v < own.block_of.size(); ++v)
+        if (own.block_of[v] >= 0) CHECK(value(blocks[own.block_of[v]]).integer_at(0) == at.offsets[v]);
+      for (size_t c = 0; own.is_stacked() && c < own.workspaces.size(); ++c)
+        if (own.workspaces[c] >= 0) CHECK(value(blocks[own.workspaces[c]]).integer_at(0) == at.workspaces[c]);
+    };
+    check_blocks(plan, layout, entry.blocks.back());
+    for (size_t f = 0; f < plan.functions.size(); ++f)
+      check_blocks(plan.functions[f], layout.functions[f], entry.blocks[f]);
   }
 }

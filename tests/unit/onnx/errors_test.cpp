@@ -93,17 +93,3 @@ TEST_CASE("impossible sizes") {
         "numbers: encode strings before the model; strings that the model has as constants may meet label encoders and "
         "comparisons\n");
 }
-
-TEST_CASE("functions that expand without bound are stopped") {
-  std::string text = "ir_version: 9 opset_import { version: 17 } opset_import { domain: 'f' version: 1 } ";
-  for (int k = 0; k < 60; ++k) {
-    std::string next = fmt::format("op_type: '{}' domain: '{}' input: ", k == 59 ? "Relu" : fmt::format("F{}", k + 1),
-                                   k == 59 ? "" : "f");
-    text += fmt::format(
-        "functions {{ name: 'F{}' domain: 'f' input: 'a' output: 'c' node {{ {} 'a' output: 'b' }} node {{ {} 'b' "
-        "output: 'c' }} }} ",
-        k, next, next);
-  }
-  text += "graph { node { op_type: 'F0' domain: 'f' input: 'x' output: 'y' } " + x + y + "}";
-  CHECK(imported(model_bytes(text)).find("error[too-large]: functions expand to too many nodes") != std::string::npos);
-}
