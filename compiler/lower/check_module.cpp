@@ -47,8 +47,10 @@ class Checker {
     for (const relay::Binding& b : block.bindings) {
       if (const auto* sizes = std::get_if<relay::DefineSizes>(&b.op))
         for (const Symbol& s : sizes->symbols) given_.insert(s.name);
-      check_sizes(b.var->type, b.location, b.var->name.empty() ? "a value" : fmt::format("'{}'", b.var->name));
       relay::for_each_block(b.op, [&](const relay::Block& inner) { check_sizes(inner); });
+      if (std::holds_alternative<relay::If>(b.op))  // it defines the sizes in which its branches differ
+        relay::for_each_symbol(b.var->type, [&](const Symbol& s) { given_.insert(s.name); });
+      check_sizes(b.var->type, b.location, b.var->name.empty() ? "a value" : fmt::format("'{}'", b.var->name));
     }
   }
 

@@ -11,7 +11,8 @@
 //   * A kernel's parameter has at most the bytes of its operand, and at most the alignment that is known of the
 //     operand's address.
 //   * A read finds its own value (or views of it) in every byte, on every path. The state after a branch is what both
-//     arms agree on; loops are interpreted until the state no longer changes.
+//     arms agree on; loops are interpreted until the state no longer changes. An arm that gives other sizes than those
+//     at which the program is interpreted is not taken.
 //   * A loop with a constant number of iterations, each of which writes the slice of a value at its counter, or at the
 //     distance of its counter from the end, has written all of the value if no step of the loop reads it.
 //   * Inputs and constants are never written. At the end, every byte of every output has been written.
@@ -57,11 +58,16 @@ template <class... T>
 
 class Checker {
  public:
-  // Of the program, or one of its functions, with static sizes. `functions` are the plans of the functions. `shared` is
-  // null unless the sizes are an instance of symbolic ones.
+  // Of the program, or one of its functions, with static sizes. `functions` are the plans of the functions. If the sizes
+  // are an instance of symbolic ones, `sizes` are the values of the symbols; else `shared` is null.
   Checker(const Program& program, const Function& function, const FunctionPlan& plan,
-          const std::vector<FunctionPlan>& functions, const SharedMemory* shared)
-      : program_(program), function_(function), plan_(plan), functions_(functions), shared_(shared) {}
+          const std::vector<FunctionPlan>& functions, const SharedMemory* shared, const Sizes& sizes)
+      : program_(program),
+        function_(function),
+        plan_(plan),
+        functions_(functions),
+        shared_(shared),
+        sizes_(sizes) {}
 
   void run() {
     lay_out();
@@ -444,7 +450,18 @@ class Checker {
   void execute(const Compute&, ByteOwners&) {}
   void execute(const Require&, ByteOwners&) {}
 
+  // Whether the arm defines the sizes at which the program is interpreted.
+  bool is_possible(const Branch& branch, tensor::Expr Branch::Merge::*value) const {
+    return std::ranges::all_of(branch.merges, [&](const Branch::Merge& m) {
+      const auto size = tensor::is_symbol_var(m.result) ? sizes_.find(m.result->name) : sizes_.end();
+      return size == sizes_.end() || tensor::constant_integer(m.*value) == size->second;
+    });
+  }
+
   void execute(const std::shared_ptr<Branch>& branch, ByteOwners& memory) {
+    const bool has_then = is_possible(*branch, &Branch::Merge::then_value);
+    const bool has_else = is_possible(*branch, &Branch::Merge::else_value);
+    if (has_then != has_else) return execute(has_then ? branch->then_region : branch->else_region, memory);
     ByteOwners other = memory;
     execute(branch->then_region, memory);
     execute(branch->else_region, other);
@@ -485,6 +502,7 @@ class Checker {
   const FunctionPlan& plan_;
   const std::vector<FunctionPlan>& functions_;
   const SharedMemory* shared_;
+  const Sizes& sizes_;
   std::vector<int64_t> address_;
   std::map<const Call*, size_t> calls_;  // their numbers in the order of lower/walk.h
   std::set<ValueId> incomplete_;         // values that loops around the step write slice by slice
@@ -510,7 +528,7 @@ void check_all_sizes(const Program& program, const StoragePlan& plan) {
     const Program at = instantiate(program, sizes);
     size_t next = 0;
     for_each_plan(at, plan, [&](const Function& f, const FunctionPlan& own) {
-      Checker(at, f, own, plan.functions, &shared[next++]).run();
+      Checker(at, f, own, plan.functions, &shared[next++], sizes).run();
     });
   }
 }
@@ -521,7 +539,7 @@ std::string check_storage(const Program& program, const StoragePlan& plan) {
   try {
     if (!has_symbols(program))
       for_each_plan(program, plan, [&](const Function& f, const FunctionPlan& own) {
-        Checker(program, f, own, plan.functions, nullptr).run();
+        Checker(program, f, own, plan.functions, nullptr, {}).run();
       });
     else
       check_all_sizes(program, plan);

@@ -109,6 +109,9 @@ class Evaluator {
     }
   }
 
+  // The values of the symbols that data decide.
+  const std::map<std::string, int64_t>& sizes() const { return sizes_; }
+
   Constant value(ValueId id) {
     const Value& v = function_.values[static_cast<size_t>(id)];
     std::span<std::byte> b = bytes(id);
@@ -206,23 +209,27 @@ class Evaluator {
 
 }  // namespace
 
-tensor::EvaluationResult evaluate(const Program& program, std::span<const Constant> inputs, size_t level) {
+ProgramResult evaluate(const Program& program, std::span<const Constant> inputs, size_t level) {
   if (!program.dims.empty()) {
     std::vector<GivenShape> shapes;
     for (size_t k = 0; k < program.inputs.size(); ++k)
       shapes.push_back({"", program.values[static_cast<size_t>(program.inputs[k])].shape, inputs[k].shape()});
     std::string problem;
     const auto sizes = solve_sizes(program.dims, shapes, problem);
-    if (!sizes) return {tensor::Status::dimension_out_of_range, {}};
-    if (auto status = status_at(program, *sizes); status != tensor::Status::ok) return {status, {}};
-    return evaluate(instantiate(program, *sizes), inputs, level);
+    if (!sizes) return {{tensor::Status::dimension_out_of_range, {}}, {}};
+    if (auto status = status_at(program, *sizes); status != tensor::Status::ok) return {{status, {}}, {}};
+    ProgramResult result = evaluate(instantiate(program, *sizes), inputs, level);
+    result.sizes.insert(sizes->begin(), sizes->end());
+    return result;
   }
   std::vector<Evaluator::Memory> memory;
   for (const Constant& c : inputs) memory.push_back(Evaluator::read_only(c));
   CompiledCode code;
   Evaluator evaluator(program, program, memory, level, code);
-  tensor::EvaluationResult result{evaluator.run(), {}};
+  ProgramResult result{{evaluator.run(), {}}, {}};
+  if (result.status != tensor::Status::ok) return result;
   for (ValueId v : program.outputs) result.results.push_back(evaluator.value(v));
+  result.sizes = evaluator.sizes();
   return result;
 }
 

@@ -287,21 +287,26 @@ Lowerer::Operand Lowerer::match_cast(const Binding& b, const relay::MatchCast& x
   return before == after ? o : Operand{.value = view_of(o.value, b.var->name, declared->dtype, after, 0)};
 }
 
-// The function that defines the symbols may be inlined several times: each time, the program has symbols of its own.
+tensor::Var Lowerer::add_data_size(const Symbol& symbol, const Dim& most) {
+  Symbol own{symbol.name};
+  auto is_taken = [&](const std::string& name) {
+    return std::ranges::any_of(program_.data_sizes, [&](const DataSize& d) { return d.symbol.name == name; });
+  };
+  for (int copy = 1; is_taken(own.name); ++copy) own.name = fmt::format("{}.{}", symbol.name, copy);
+  state_.sizes.insert_or_assign(symbol.name, Dim::symbol(own));
+  program_.data_sizes.push_back({own, most});
+  ranges_[scalar_of(own)] = {0, most.upper_bound().value_or(tensor::most_elements)};
+  return scalar_of(own);
+}
+
 Lowerer::Operand Lowerer::define_sizes(const Binding& b, const relay::DefineSizes& x, const Environment& env,
                                        Region& region) {
   const ValueId from = value(x.value, env, region, b.location);
   for (size_t k = 0; k < x.symbols.size(); ++k) {
-    Symbol own{x.symbols[k].name};
-    auto is_taken = [&](const std::string& name) {
-      return std::ranges::any_of(program_.data_sizes, [&](const DataSize& d) { return d.symbol.name == name; });
-    };
-    for (int copy = 1; is_taken(own.name); ++copy) own.name = fmt::format("{}.{}", x.symbols[k].name, copy);
     const Dim most = largest_size(program_, in_program({x.most[k]})[0]);
-    state_.sizes.insert_or_assign(x.symbols[k].name, Dim::symbol(own));
-    program_.data_sizes.push_back({own, most});
-    const tensor::Var size = scalar_of(own);
+    const tensor::Var size = add_data_size(x.symbols[k], most);
     region.steps.push_back(Read{size, from, static_cast<int64_t>(k)});
+    ranges_.erase(size);  // until it is checked
     require(tensor::logical_and(tensor::Expr(0) <= size, size <= tensor::Expr(most)),
             tensor::Status::dimension_out_of_range, region);
     ranges_[size] = {0, most.upper_bound().value_or(tensor::most_elements)};

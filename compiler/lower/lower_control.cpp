@@ -2,8 +2,10 @@
 // in tail position becomes a loop.
 #include <algorithm>
 
+#include "lower/largest_size.h"
 #include "lower/lowerer.h"
 #include "lower/walk.h"
+#include "tensor/passes/expand_math.h"
 #include "tensor/passes/specialize.h"
 #include "tensor/visit.h"
 
@@ -22,6 +24,7 @@ Lowerer::Operand Lowerer::branch(const Binding& b, const relay::If& x, const Env
   Operand a = lower_block(*x.then_block, env, step->then_region, b.location);
   ValueId second = static_cast<ValueId>(program_.values.size());
   Operand c = lower_block(*x.else_block, env, step->else_region, b.location);
+  const std::vector<Shape> shapes = merge_sizes(x, b.var->type, *step);
   std::vector<Operand> then_all, else_all, results;
   flatten(a, then_all, b.location);
   flatten(c, else_all, b.location);
@@ -38,9 +41,8 @@ Lowerer::Operand Lowerer::branch(const Binding& b, const relay::If& x, const Env
       continue;
     }
     const Value v = value_of(then_all[k].value);
-    if (!(v.bytes == value_of(else_all[k].value).bytes))
-      unsupported(b.location, "an 'if' whose arms give results of different sizes");
-    merged.push_back(new_value(b.var->name, {v.shape, v.type}, Storage::temporary));
+    const Shape& shape = shapes.at(k).empty() ? v.shape : shapes.at(k);
+    merged.push_back(new_value(b.var->name, {shape, v.type}, Storage::temporary));
     then_values.push_back(then_all[k]);
     else_values.push_back(else_all[k]);
     results.push_back({.value = merged.back()});
@@ -52,25 +54,66 @@ Lowerer::Operand Lowerer::branch(const Binding& b, const relay::If& x, const Env
   return rebuild(a, results, next);
 }
 
+namespace {
+
+// The shapes of the tensors of which the type consists.
+std::vector<Shape> shapes_in(const relay::Type& type) {
+  std::vector<Shape> shapes;
+  relay::for_each_field(type, [&](const relay::Type& field) {
+    const auto* tensor = relay::as<relay::TensorType>(field);
+    shapes.push_back(tensor ? tensor->shape : Shape());
+  });
+  return shapes;
+}
+
+}  // namespace
+
+std::vector<Shape> Lowerer::merge_sizes(const relay::If& x, const relay::Type& result, Branch& step) {
+  auto value = [](const Dim& d) { return tensor::expand_math(tensor::simplify(tensor::Expr(d))); };
+  const std::vector<Shape> then_shapes = shapes_in(relay::type_of(module_, x.then_block->result));
+  const std::vector<Shape> else_shapes = shapes_in(relay::type_of(module_, x.else_block->result));
+  std::vector<Shape> merged = shapes_in(result);
+  for (size_t k = 0; k < merged.size(); ++k) {
+    if (then_shapes[k] == else_shapes[k]) {
+      merged[k].clear();
+      continue;
+    }
+    const Shape p = in_program(then_shapes[k]), q = in_program(else_shapes[k]);
+    for (size_t d = 0; d < merged[k].size(); ++d) {
+      if (then_shapes[k][d] == else_shapes[k][d]) continue;
+      const std::vector<Symbol> symbols = merged[k][d].symbols();
+      DLCC_CHECK(symbols.size() == 1, "arms of sizes {} and {} give {}", p[d].str(), q[d].str(), merged[k][d].str());
+      const Dim most = max(largest_size(program_, p[d]), largest_size(program_, q[d]));
+      step.merges.push_back({add_data_size(symbols[0], most), value(p[d]), value(q[d])});
+    }
+    merged[k] = in_program(merged[k]);
+  }
+  return merged;
+}
+
 // Makes an arm of a branch leave its results in the temporaries `merged`. Temporaries of the arm, whose ids are in
-// [first, last), are replaced; other values are copied.
+// [first, last), are replaced; other values are copied. A result that is smaller than the temporary is stored in a view
+// of it.
 void Lowerer::store_branch_results(Region& region, const std::vector<Operand>& results,
                                    const std::vector<ValueId>& merged, ValueId first, ValueId last) {
   std::set<ValueId> renamed;
   for (size_t k = 0; k < results.size(); ++k) {
     ValueId from = results[k].value;
-    bool own = from >= first && from < last && value_of(from).storage == Storage::temporary;
+    const Value v = value_of(from);
+    const ValueId to =
+        v.bytes == value_of(merged[k]).bytes ? merged[k] : view_of(merged[k], v.name, v.type, v.shape, 0);
+    bool own = from >= first && from < last && v.storage == Storage::temporary;
     bool once = std::ranges::count(results, from, &Operand::value) == 1;
     if (own && once && renamed.insert(from).second)
-      rename(region, from, merged[k]);
+      rename(region, from, to);
     else
-      region.steps.push_back(Copy{from, merged[k]});
+      region.steps.push_back(Copy{from, to});
   }
 }
 
 void Lowerer::rename(Region& region, ValueId from, ValueId to) {
   for (Value& v : program_.values)
-    if (v.storage == Storage::view && v.base == from) v.base = to;
+    if (v.storage == Storage::view && v.base == from) v.base = base_of(to);
   for_each_value(region, [&](ValueId& id) {
     if (id == from) id = to;
   });

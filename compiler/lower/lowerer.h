@@ -91,6 +91,9 @@ class Lowerer {
   Operand lower_block(const relay::Block&, Environment, Region&, const SourceLocation&);
   Operand lower_binding(const relay::Binding&, const Environment&, Region&);
   Operand match_cast(const relay::Binding&, const relay::MatchCast&, const Environment&, Region&);
+  // Adds a size that data decide, at most `most`, for a symbol of the current function. The function may be inlined
+  // several times: each time, the program has a symbol of its own.
+  tensor::Var add_data_size(const Symbol&, const Dim& most);
   Operand define_sizes(const relay::Binding&, const relay::DefineSizes&, const Environment&, Region&);
   // Requires that the axes of a result which data decide are not negative.
   void require_sizes(const relay::Type&, Region&);
@@ -150,6 +153,9 @@ class Lowerer {
 
   // ---- control flow
   Operand branch(const relay::Binding&, const relay::If&, const Environment&, Region&);
+  // Defines the symbols of a branch's result that its arms do not have: the sizes in which the arms differ. Returns the
+  // shape of each tensor of the result that has such symbols, and empty shapes for the others.
+  std::vector<Shape> merge_sizes(const relay::If&, const relay::Type& result, Branch&);
   void store_branch_results(Region&, const std::vector<Operand>& results, const std::vector<ValueId>& merged,
                             ValueId first, ValueId last);
   void rename(Region&, ValueId from, ValueId to);

@@ -6,8 +6,9 @@
 //   * A value is one dense block of memory. Its layout is part of the kernels that access it. Where temporaries are
 //     stored is not part of a program: lower/plan.h decides it.
 //   * Sizes are numbers, or dims over symbols: those of `dims`, which the caller gives and which are known before the
-//     first step, and those of `data_sizes`, which a Read step defines. A value has its size in the steps after the
-//     definition of its symbols, and memory for the largest size.
+//     first step, and those of `data_sizes`, which a Read step or the end of a branch defines. A value has its size in
+//     the steps after the definition of its symbols, and memory for the largest size. The arms of a branch write the
+//     value whose size the branch defines through views of their own sizes.
 //   * Kernels write into memory that the call names (destination-passing style); they return a status and no value.
 //   * On every path a value is written before it is read. Several steps may write it: in different arms of a branch,
 //     again in every iteration of a loop, or disjoint parts of it through views.
@@ -17,7 +18,7 @@
 //   * A scalar is a variable of the tensor IR: a counter, a condition, an element that control depends on. It is held
 //     in a register, has one definition, and is visible after it in its region and in the regions nested there.
 //   * Symbols are scalars, too: symbol_var(symbol). Those of `dims` are visible everywhere, those of `data_sizes` where
-//     the scalar is that the Read step defines.
+//     the scalar is that the Read step or the branch defines.
 //   * Scalar expressions have no loads. Their meaning is that of tensor/ir.h.
 // Functions
 //   * A function has values and scalars of its own. Its inputs are read only, its outputs are memory that the caller

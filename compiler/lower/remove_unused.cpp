@@ -9,13 +9,13 @@
 namespace dlcc::lower {
 namespace {
 
-// The scalars that are of use: those in kernel calls, stores, requirements, conditions and the offsets of views, and
-// those that other scalars of use are computed from.
+// The scalars that are of use: those in kernel calls, stores, requirements, conditions, sizes and the offsets of
+// views, and those that other scalars of use are computed from.
 class UsedScalars {
  public:
   explicit UsedScalars(const Program& program) {
     for_each_function(program, [&](const Function& f) {
-      for (const Value& v : f.values) use(v.begin);
+      for (const Value& v : f.values) visit(v);
       for_each_step(f.body, [&](const Step& step) { visit(step); });
     });
     while (!work_.empty()) {
@@ -34,6 +34,13 @@ class UsedScalars {
       const auto* ref = tensor::as<tensor::VarRef>(part);
       if (ref && used_.insert(ref->var).second) work_.push_back(ref->var);
     });
+  }
+
+  void visit(const Value& v) {
+    use(v.begin);
+    for (const Symbol& s : v.bytes.symbols()) use(tensor::symbol_var(s));
+    for (const Dim& d : v.shape)
+      for (const Symbol& s : d.symbols()) use(tensor::symbol_var(s));
   }
 
   void visit(const Step& step) {

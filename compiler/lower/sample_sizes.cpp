@@ -4,6 +4,8 @@
 #include <array>
 
 #include "lower/largest_size.h"
+#include "tensor/simplify.h"
+#include "tensor/visit.h"
 
 namespace dlcc::lower {
 namespace {
@@ -21,6 +23,61 @@ Sizes required_sizes(const Program& program) {
   return required;
 }
 
+// Gives the sizes that branches define their values in one of the arms. The bits of `arms` say in which one, branch by
+// branch in the order of the steps; those of nested branches come first.
+class ArmSizes {
+ public:
+  ArmSizes(uint32_t arms, Sizes& sizes) : arms_(arms), sizes_(sizes) {}
+
+  bool any() const { return any_; }  // whether there are such branches
+
+  void define(const Region& region) {
+    for (const Step& step : region.steps) {
+      if (const auto* loop = std::get_if<std::shared_ptr<Loop>>(&step)) {
+        define((*loop)->test);
+        define((*loop)->body);
+      }
+      if (const auto* branch = std::get_if<std::shared_ptr<Branch>>(&step)) define(**branch);
+    }
+  }
+
+ private:
+  void define(const Branch& branch) {
+    define(branch.then_region);
+    define(branch.else_region);
+    if (std::ranges::none_of(branch.merges, [](const auto& m) { return tensor::is_symbol_var(m.result); })) return;
+    any_ = true;
+    for (const Branch::Merge& m : branch.merges)
+      if (tensor::is_symbol_var(m.result))
+        if (auto size = value_of((arms_ & 1) == 0 ? m.then_value : m.else_value)) sizes_[m.result->name] = *size;
+    arms_ = arms_ >> 1 | arms_ << 31;
+  }
+
+  std::optional<int64_t> value_of(const tensor::Expr& e) const {
+    tensor::Substitution numbers;
+    for (const auto& [name, size] : sizes_) numbers.emplace(scalar_of({name}), tensor::Expr(size));
+    return tensor::constant_integer(tensor::simplify(tensor::substitute(e, numbers)));
+  }
+
+  uint32_t arms_;
+  Sizes& sizes_;
+  bool any_ = false;
+};
+
+// The sizes with those that branches define: in their first arms, in their second ones, and in alternate ones.
+std::vector<Sizes> with_arms(const Program& program, const std::vector<Sizes>& list) {
+  std::vector<Sizes> samples;
+  for (const Sizes& sizes : list)
+    for (uint32_t arms : {0x00000000U, 0xFFFFFFFFU, 0x55555555U, 0xAAAAAAAAU}) {
+      Sizes sample = sizes;
+      ArmSizes of_arms(arms, sample);
+      of_arms.define(program.body);
+      samples.push_back(std::move(sample));
+      if (!of_arms.any()) break;
+    }
+  return samples;
+}
+
 std::vector<Sizes> with_data_sizes(const Program& program, const std::vector<Sizes>& given) {
   if (program.data_sizes.empty()) return given;
   const Sizes required = required_sizes(program);
@@ -36,7 +93,7 @@ std::vector<Sizes> with_data_sizes(const Program& program, const std::vector<Siz
     }
     samples.insert(samples.end(), {largest, half, none, demanded});
   }
-  return samples;
+  return with_arms(program, samples);
 }
 
 }  // namespace

@@ -47,15 +47,9 @@ static std::optional<std::vector<Constant>> checked(tensor::Status status, std::
   return returned_ok(static_cast<int>(status), diagnostics) ? std::optional(std::move(outputs)) : std::nullopt;
 }
 
-// The shape that is declared; `found` where data decide it.
-static std::vector<int64_t> shape_at(const Shape& shape, const std::map<std::string, int64_t>& symbols,
-                                     const std::vector<int64_t>& found) {
+static std::vector<int64_t> shape_at(const Shape& shape, const std::map<std::string, int64_t>& symbols) {
   std::vector<int64_t> numbers;
-  for (const Dim& d : shape) {
-    const auto size = d.evaluate(symbols);
-    if (!size) return found;
-    numbers.push_back(*size);
-  }
+  for (const Dim& d : shape) numbers.push_back(d.evaluate(symbols).value());
   return numbers;
 }
 
@@ -73,8 +67,7 @@ Engine make_engine(const std::string& kind, Compiler& compiler, Verifiable& mode
       if (!symbols) return std::nullopt;
       auto r = lower::evaluate(planned.program, inputs, planned.target.levels.size() - 1);
       for (size_t k = 0; k < r.results.size(); ++k)
-        r.results[k] =
-            r.results[k].reshaped(shape_at(planned.interface.outputs[k].shape, *symbols, r.results[k].shape()));
+        r.results[k] = r.results[k].reshaped(shape_at(planned.interface.outputs[k].shape, r.sizes));
       return checked(r.status, std::move(r.results), d);
     };
   auto object = std::make_shared<std::vector<std::byte>>(compiler.generate(planned).bytes());

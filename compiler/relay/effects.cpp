@@ -190,10 +190,17 @@ Effects EffectAnalysis::of(const Block& block) {
   return all;
 }
 
+// An `if` whose branches differ in shape defines sizes, which other operations may need although its value is unused.
+Effects EffectAnalysis::of_branches(const If& branch) {
+  Effects either = of(*branch.then_block) | of(*branch.else_block);
+  either.may_fail |= defines_sizes(module_, branch);
+  return either;
+}
+
 Effects EffectAnalysis::of(const Operation& op) {
   return std::visit(
       overloaded{[&](const Call& o) { return of_call(o); }, [&](const CallTensor& o) { return of_tensor_call(o); },
-                 [&](const If& o) { return of(*o.then_block) | of(*o.else_block); },
+                 [&](const If& o) { return of_branches(o); },
                  [&](const Match& o) {
                    Effects all{.may_fail = !o.complete};
                    for (const Clause& c : o.clauses) all = all | of(*c.body);

@@ -149,27 +149,39 @@ void Inference::infer_binding(Binding binding) {
   settle();
 }
 
+// The annotation with "?" for sizes that it leaves unknown. The symbols that the operation introduced, from number
+// `first_symbol` on, get the names in the annotation.
+Type Inference::name_new_symbols(const Type& found, const Type& annotation, int first_symbol,
+                                 std::map<std::string, Dim>& names) const {
+  const Type f = unifier_.shallow(found), a = unifier_.shallow(annotation);
+  const TupleType *found_fields = as<TupleType>(f), *fields = as<TupleType>(a);
+  if (found_fields && fields && found_fields->fields.size() == fields->fields.size()) {
+    std::vector<Type> wanted;
+    for (size_t k = 0; k < fields->fields.size(); ++k)
+      wanted.push_back(name_new_symbols(found_fields->fields[k], fields->fields[k], first_symbol, names));
+    return tuple_type(std::move(wanted));
+  }
+  const TensorType *tensor = as<TensorType>(f), *named = as<TensorType>(a);
+  if (!tensor || !named || tensor->shape.size() != named->shape.size() || is_static(named->shape)) return a;
+  Shape wanted = named->shape;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    std::optional<std::string> from = plain_symbol(tensor->shape[i]), to = plain_symbol(wanted[i]);
+    if (!to || symbols_.contains(*to)) continue;
+    bool fresh = from && from->size() > 1 && (*from)[0] == '?' && std::atoi(from->c_str() + 1) >= first_symbol;
+    if (fresh && *to != "?")
+      names.emplace(*from, wanted[i]);
+    else
+      wanted[i] = unknown_dim();
+  }
+  return tensor_type(std::move(wanted), named->dtype);
+}
+
 // A symbol that this operation introduced is renamed to the annotation's symbol; other symbols of the annotation that
 // are new mean unknown sizes. The annotation must accept the type, possibly by a check at run time.
 void Inference::settle_annotation(Binding& binding, Type found, Type annotation, int first_symbol) {
-  const TensorType *named = as<TensorType>(annotation), *tensor = as<TensorType>(unifier_.shallow(found));
-  if (tensor && named && tensor->shape.size() == named->shape.size() && !is_static(named->shape)) {
-    std::map<std::string, Dim> names;
-    Shape shape = tensor->shape, wanted = named->shape;
-    for (size_t i = 0; i < wanted.size(); ++i) {
-      std::optional<std::string> from = plain_symbol(shape[i]), to = plain_symbol(wanted[i]);
-      if (!to || symbols_.contains(*to)) continue;
-      bool fresh = from && from->size() > 1 && (*from)[0] == '?' && std::atoi(from->c_str() + 1) >= first_symbol;
-      if (fresh && *to != "?")
-        names.emplace(*from, wanted[i]);
-      else
-        wanted[i] = unknown_dim();
-    }
-    for (Dim& d : shape) d = d.substitute(names);
-    DType found_type = tensor->dtype, wanted_type = named->dtype;
-    found = tensor_type(std::move(shape), found_type);
-    annotation = tensor_type(std::move(wanted), wanted_type);
-  }
+  std::map<std::string, Dim> names;
+  annotation = name_new_symbols(found, annotation, first_symbol, names);
+  if (!names.empty()) found = substitute(unifier_.shallow(found), names);
   binding.var->type = found;
   if (unifier_.unify(found, annotation)) return;
   if (can_cast(found, annotation)) {
@@ -244,7 +256,10 @@ Type Inference::infer(Binding& binding, If& op) {
     mismatch(binding.location, "the condition of `if`", tensor_type(Shape{}, dtype::boolean), condition);
   Type then_type = infer_block(*op.then_block);
   Type else_type = infer_block(*op.else_block);
-  return join(then_type, else_type, binding.location, "branches of `if`");
+  const Type joined = join(then_type, else_type, binding.location, "branches of `if`");
+  const KnownValue condition_value = values_.of(op.condition);
+  if (!condition_value || !condition_value->is_constant()) return joined;
+  return *condition_value->elements[0] == Dim(0) ? else_type : then_type;
 }
 
 Type Inference::infer(Binding& binding, Match& op) {

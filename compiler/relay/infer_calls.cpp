@@ -160,7 +160,7 @@ static bool has_symbols(const Type& type) {
   return found;
 }
 
-static Type substitute(const Type& type, const std::map<std::string, Dim>& sizes) {
+Type substitute(const Type& type, const std::map<std::string, Dim>& sizes) {
   return map_leaves(type, [&](const Type& leaf) {
     const TensorType* t = as<TensorType>(leaf);
     if (!t || is_static(t->shape)) return leaf;

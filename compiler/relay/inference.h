@@ -31,6 +31,8 @@ class Inference {
   void finish(VarNode&, const SourceLocation&);
   Type infer_block(Block&);
   void infer_binding(Binding);
+  Type name_new_symbols(const Type& found, const Type& annotation, int first_symbol,
+                        std::map<std::string, Dim>& names) const;
   void settle_annotation(Binding&, Type found, Type annotation, int first_symbol);
 
   Type infer(Binding&, Call&);
@@ -120,5 +122,8 @@ class Inference {
   std::set<std::string> closure_symbols_;    // those that parameters of local functions introduce
   int next_symbol_ = 1;
 };
+
+// The type with the given sizes in place of symbols.
+Type substitute(const Type&, const std::map<std::string, Dim>& sizes);
 
 }  // namespace dlcc::relay

@@ -110,6 +110,10 @@ Block clone(Module& module, const Block& block, std::map<int, Atom>& renamed) {
   return Cloner{module, renamed}.copy(block);
 }
 
+bool defines_sizes(const Module& module, const If& branch) {
+  return !same_type(type_of(module, branch.then_block->result), type_of(module, branch.else_block->result));
+}
+
 std::vector<bool> which_are_constant(const std::vector<Atom>& atoms) {
   std::vector<bool> constant;
   for (const Atom& a : atoms) constant.push_back(std::holds_alternative<Constant>(a));

@@ -83,6 +83,8 @@ struct Project {
   Atom tuple;
   int index;
 };
+// Where the branches' results differ in size, the type of the result has a new symbol. The operation defines it: it is
+// the size of the branch that is taken, visible in the rest of the block.
 struct If {
   Atom condition;  // bool scalar
   Boxed<Block> then_block, else_block;
@@ -202,6 +204,9 @@ struct Module {
 Block clone(Module& module, const Block& block, std::map<int, Atom>& renamed);
 
 Type type_of(const Module&, const Atom&);  // after inference
+// Whether the branches' results differ in shape, so that the type of the `if` has symbols that it defines. After
+// inference.
+bool defines_sizes(const Module&, const If&);
 std::vector<bool> which_are_constant(const std::vector<Atom>&);
 
 // Calls `visit` for every atom that an operation uses directly (not inside nested blocks).

@@ -120,22 +120,22 @@ Values BlockBuilder::fields(const relay::Var& tuple, size_t count, const std::st
 }
 
 // Each "?" becomes a symbol of its own.
-relay::Type BlockBuilder::with_new_symbols(const relay::Type& type) {
+relay::Type BlockBuilder::with_new_symbols(const relay::Type& type, bool decided) {
   return relay::map_leaves(type, [&](const relay::Type& leaf) {
     const auto* t = relay::as<TensorType>(leaf);
     if (!t || is_static(t->shape)) return leaf;
     Shape shape = t->shape;
     for (Dim& d : shape)
       if (!d.is_constant() && std::ranges::count(d.symbols(), Symbol{.name = "?"}) > 0)
-        d = d.substitute({{"?", size_symbol(fmt::format("?{}", next_symbol_++))}});
+        d = d.substitute({{"?", decided ? new_size() : size_symbol(fmt::format("?{}", next_symbol_++))}});
     return relay::tensor_type(std::move(shape), t->dtype);
   });
 }
 
-// Whether the dimension is a symbol for an unknown size, from `first` on.
+// Whether the dimension is a symbol for a size, from `first` on, that only a declaration gives.
 bool BlockBuilder::is_new_symbol(const Dim& d, int first) const {
   for (int k = first; k < next_symbol_; ++k)
-    if (d == size_symbol(fmt::format("?{}", k))) return true;
+    if (d == size_symbol(fmt::format("?{}", k))) return !decided_.contains(k);
   return false;
 }
 
@@ -201,7 +201,7 @@ std::variant<Values, relay::TypeError> BlockBuilder::call(const std::string& nam
   auto& [known_attrs, operand_count, outcome] = std::get<relay::TypedCall>(checked);
   tensor_args.resize(operand_count);
   const relay::Operands operands = operands_of(tensor_args);
-  relay::Type type = with_new_symbols(outcome);
+  relay::Type type = with_new_symbols(outcome, op->largest_sizes != nullptr);
 
   std::vector<TensorType> tensors;
   const auto* tuple = relay::as<relay::TupleType>(type);

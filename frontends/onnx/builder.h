@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -64,6 +65,12 @@ class BlockBuilder {
 
   // Symbols for unknown sizes are named "?1", "?2", ...
   int next_symbol() const { return next_symbol_; }
+  // A size that a run decides: no declared number replaces it.
+  Dim new_size() {
+    decided_.insert(next_symbol_);
+    return size_symbol(fmt::format("?{}", next_symbol_++));
+  }
+  const std::vector<InputDim>& dims() const { return module_.dims; }  // the sizes that the caller gives
 
   // The value with declared numbers for those of its sizes that are new symbols, from `first_symbol` on: a run checks
   // them.
@@ -74,7 +81,7 @@ class BlockBuilder {
 
  private:
   bool is_new_symbol(const Dim&, int first) const;
-  relay::Type with_new_symbols(const relay::Type&);
+  relay::Type with_new_symbols(const relay::Type&, bool decided);
   std::variant<relay::TypedCall, relay::TypeError> typed(const relay::Operator&, const relay::Attrs&, Values& args,
                                                          const SourceLocation&);
   relay::Operands operands_of(const Values& args) const;
@@ -83,6 +90,7 @@ class BlockBuilder {
   relay::Module& module_;
   relay::KnownValues known_;
   int next_symbol_ = 1;
+  std::set<int> decided_;  // the symbols of sizes that a run decides, by number
   std::vector<relay::Block> open_;
 };
 

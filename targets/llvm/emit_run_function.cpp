@@ -266,7 +266,10 @@ class RunFunctionEmitter {
     emit_arm(then_block, x.then_region, &lower::Branch::Merge::then_value);
     emit_arm(else_block, x.else_region, &lower::Branch::Merge::else_value);
     b_.SetInsertPoint(after);
-    for (size_t k = 0; k < merges.size(); ++k) scalars_[x.merges[k].result] = merges[k];
+    for (size_t k = 0; k < merges.size(); ++k) {
+      scalars_[x.merges[k].result] = merges[k];
+      keep_data_size(x.merges[k].result);
+    }
   }
 
   void emit_loop(const lower::Loop& x) {

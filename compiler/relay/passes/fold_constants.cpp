@@ -22,8 +22,6 @@ class Folder {
  public:
   explicit Folder(Module& module) : module_(module) {}
 
-  bool changed_types() const { return changed_types_; }
-
   void run(Block& block) {
     std::vector<Binding> kept;
     kept.reserve(block.bindings.size());
@@ -36,8 +34,8 @@ class Folder {
   void fold(std::vector<Binding> bindings, std::vector<Binding>& kept) {
     for (Binding& b : bindings) {
       known_.apply(b.op);
-      if (If* branch = std::get_if<If>(&b.op); branch && std::holds_alternative<Constant>(branch->condition)) {
-        take_branch(b, *branch, kept);
+      if (Block* taken = known_branch(b)) {
+        take_branch(b.var, *taken, kept);
         continue;
       }
       for_each_block(b.op, [&](Block& inner) { run(inner); });
@@ -63,13 +61,20 @@ class Folder {
     }
   }
 
+  // The branch that an `if` with a known condition takes. Null if the `if` defines sizes, which other operations name.
+  Block* known_branch(Binding& b) const {
+    If* branch = std::get_if<If>(&b.op);
+    const Constant* condition = branch ? std::get_if<Constant>(&branch->condition) : nullptr;
+    if (!condition) return nullptr;
+    Block& taken = condition->integer_at(0) ? *branch->then_block : *branch->else_block;
+    return same_type(type_of(module_, taken.result), b.var->type) ? &taken : nullptr;
+  }
+
   // Replaces the `if` by the branch's bindings.
-  void take_branch(Binding& b, If& branch, std::vector<Binding>& kept) {
-    Block& taken = std::get<Constant>(branch.condition).integer_at(0) ? *branch.then_block : *branch.else_block;
+  void take_branch(const Var& var, Block& taken, std::vector<Binding>& kept) {
     fold(std::move(taken.bindings), kept);
     known_.apply(taken.result);
-    changed_types_ |= !same_type(type_of(module_, taken.result), b.var->type);
-    known_.add(b.var, taken.result);
+    known_.add(var, taken.result);
   }
 
   // The atom that equals the operation's value, if there is one.
@@ -175,19 +180,13 @@ class Folder {
   Replacements known_;
   KnownValues values_;
   std::map<int, std::vector<Atom>> tuples_;  // fields of variables that are known tuples
-  bool changed_types_ = false;
 };
 
 }  // namespace
 
-// The branch may have a more precise type than the `if`: then types are inferred again.
-Module fold_constants(Module module, PassContext& context) {
+Module fold_constants(Module module, PassContext&) {
   Folder folder(module);
   for (auto& [name, f] : module.functions) folder.run(f.body);
-  if (folder.changed_types()) {
-    Diagnostics local;
-    infer_types(module, context.diagnostics ? *context.diagnostics : local);
-  }
   return module;
 }
 

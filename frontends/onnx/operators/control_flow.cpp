@@ -6,6 +6,16 @@
 namespace dlcc::frontends::onnx {
 namespace {
 
+// How to make a condition known at compile time.
+std::string how_to_decide(Node& n) {
+  std::vector<std::string> options;
+  for (const InputDim& d : n.context().builder.dims()) options.push_back(fmt::format("--dim {}=1", d.name));
+  const std::string constant = "make its condition a constant";
+  if (options.empty()) return constant;
+  return fmt::format("give the size that decides it a value ({}), or {}", fmt::join(options, " or "), constant);
+}
+
+// The results have one type, or differ in sizes alone.
 void check_branches_agree(Node& n, const Values& then_values, const Values& else_values) {
   for (size_t k = 0; k < then_values.size(); ++k) {
     const Value &a = then_values[k], &b = else_values[k];
@@ -17,9 +27,21 @@ void check_branches_agree(Node& n, const Values& then_values, const Values& else
       continue;
     }
     n.check(a.type.dtype == b.type.dtype, DiagnosticId::type_mismatch, found);
-    n.check(a.type.shape == b.type.shape, DiagnosticId::dynamic_shape, found,
-            "both branches must give the same shape, unless the condition is known at compile time");
+    n.check(a.type.shape.size() == b.type.shape.size(), DiagnosticId::dynamic_shape, found,
+            "an If whose branches differ in rank must be decided at compile time: " + how_to_decide(n));
   }
+}
+
+// The types of the results. Sizes in which the branches differ are new symbols: data decide them.
+Values joined_results(BlockBuilder& builder, const Values& then_values, const Values& else_values) {
+  Values joined = then_values;
+  for (size_t k = 0; k < joined.size(); ++k) {
+    joined[k].role.clear();
+    Shape& shape = joined[k].type.shape;
+    for (size_t d = 0; d < shape.size(); ++d)
+      if (!(shape[d] == else_values[k].type.shape[d])) shape[d] = builder.new_size();
+  }
+  return joined;
 }
 
 // The values that an If computes: its results, or all fields of them.
@@ -52,8 +74,11 @@ Values convert_if(Node& n) {
   if (!n.failed()) check_branches_agree(n, tensors, tensors_in(else_branch->results));
   Value scalar = condition.rank() == 0 ? condition : n.reshape(condition, {});
   if (n.failed()) return {};
-  const Values computed =
-      tensors.empty() ? Values{} : results_of(n, {scalar.atom, then_branch->block, else_branch->block}, tensors);
+  Values computed;
+  if (!tensors.empty()) {
+    const Values types = joined_results(n.context().builder, tensors, tensors_in(else_branch->results));
+    computed = results_of(n, {scalar.atom, then_branch->block, else_branch->block}, types);
+  }
   auto next = computed.begin();
   Values results;
   for (const Value& v : then_branch->results) results.push_back(with_tensors(v, [&] { return *next++; }));

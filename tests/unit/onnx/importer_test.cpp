@@ -112,6 +112,26 @@ TEST_CASE("branches use outer values") {
   CHECK(body(graph_bytes(graph)) == "  if (%c) {\n    exp(%x)\n  } else {\n    negative(%x)\n  }\n");
 }
 
+TEST_CASE("branches may differ in size, but not in rank") {
+  auto result = [](const std::string& name, const std::string& nodes) {
+    return fmt::format("attribute {{ name: '{}' type: GRAPH g {{ {} output {{ name: 'r' }} }} }} ", name, nodes);
+  };
+  const std::string twice = node("Concat", {"x", "x"}, {"r"}, integer("axis", 0));
+  const std::string scalar = node("ReduceSum", {"x"}, {"r"}, integer("keepdims", 0));
+  auto graph = [&](const std::string& other) {
+    return value("input", "c", 9, {}) + value("input", "x", 1, {"n"}) + value("output", "y", 1, {"6"}) +
+           node("If", {"c"}, {"y"}, result("then_branch", node("Exp", {"x"}, {"r"})) + result("else_branch", other));
+  };
+  // The declared size of the output is not followed: the branches decide.
+  const std::string text = imported(graph_bytes(graph(twice)));
+  CHECK_MESSAGE(text.find("-> Tensor[(?") != std::string::npos, text);
+  CHECK_MESSAGE(text.find("match_cast") == std::string::npos, text);
+  const std::string errors = imported(graph_bytes(graph(scalar)));
+  CHECK_MESSAGE(errors.find("result 0 is float32 [n] in one branch and float32 [] in the other") != std::string::npos,
+                errors);
+  CHECK_MESSAGE(errors.find("--dim n=1") != std::string::npos, errors);
+}
+
 TEST_CASE("with a constant condition only the taken branch is imported") {
   std::string graph = "initializer { name: 'c' data_type: 9 int32_data: 0 } " + value("input", "x", 1, {"2"}) +
                       value("output", "y", 1, {"2"}) +

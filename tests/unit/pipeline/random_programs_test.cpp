@@ -23,9 +23,19 @@ using Sizes = std::vector<int64_t>;
 // The sizes for which programs are made; they run at other ones, too.
 const std::map<std::string, int64_t> typical = {{"n", 7}, {"m", 4}};
 
-Sizes at_sizes(const Shape& shape, const std::map<std::string, int64_t>& sizes) {
+bool is_decided_by_data(const Symbol& s) { return s.name.starts_with('?'); }
+bool has_data_sizes(const Shape& shape) {
+  return std::ranges::any_of(shape, [](const Dim& d) { return std::ranges::any_of(d.symbols(), is_decided_by_data); });
+}
+
+// Sizes that data decide are taken to be 6.
+Sizes at_sizes(const Shape& shape, std::map<std::string, int64_t> sizes) {
   Sizes numbers;
-  for (const Dim& d : shape) numbers.push_back(d.evaluate(sizes).value_or(-1));
+  for (const Dim& d : shape) {
+    for (const Symbol& s : d.symbols())
+      if (is_decided_by_data(s)) sizes[s.name] = 6;
+    numbers.push_back(d.evaluate(sizes).value_or(-1));
+  }
   return numbers;
 }
 
@@ -231,6 +241,7 @@ class Generator {
       case 3:
         return is_static(v.dims) ? fmt::format("squeeze({})", v.name) : "";
       case 4: {
+        if (has_data_sizes(v.dims)) return "";
         Shape shape = v.dims;
         shape.insert(shape.begin(), symbolic_ && chance(2) ? Dim::symbol({"n", 1}) : Dim(any_size()));
         for (Dim& d : shape)
@@ -322,6 +333,9 @@ class Generator {
     bool first = v.exact, second = v.exact;
     std::string then_value = unary(v, first), else_value = unary(v, second);
     exact = first && second;
+    if (!v.shape.empty() && chance(3))  // of different sizes
+      return fmt::format("if ({}) {{ {} }} else {{ concatenate(({}, {}), axis={}) }}", c.name, then_value, else_value,
+                         v.name, draw(v.shape.size()));
     if (chance(2)) return fmt::format("if ({}) {{ {} }} else {{ {} }}", c.name, then_value, else_value);
     return fmt::format("(if ({}) {{ let %t = {}; (%t, {}) }} else {{ ({}, {}) }}).{}", c.name, then_value, v.name,
                        v.name, else_value, draw(2));
@@ -330,7 +344,8 @@ class Generator {
   // A call of a new global function of one value, which applies two operations.
   std::string call(bool& exact) {
     const Value& v = any_value([](const Value& o) {  // whose sizes give its symbols
-      return std::ranges::all_of(o.dims, [](const Dim& d) { return d.symbols().size() + d.atom_count() <= 2; });
+      return !has_data_sizes(o.dims) &&
+             std::ranges::all_of(o.dims, [](const Dim& d) { return d.symbols().size() + d.atom_count() <= 2; });
     });
     Value param{"%p", v.type, v.dims, v.exact};
     exact = v.exact;
@@ -390,12 +405,12 @@ class Generator {
     const auto* type = tuple ? relay::as<relay::TensorType>(tuple->fields.at(0)) : nullptr;
     const bool known = type && std::ranges::all_of(type->shape, [&](const Dim& d) {
                          return !d.is_overflow() && std::ranges::all_of(d.symbols(), [&](const Symbol& s) {
-                           return symbolic_ && typical.contains(s.name);
+                           return is_decided_by_data(s) || (symbolic_ && typical.contains(s.name));
                          });
                        });
     auto is_negative = [](int64_t size) { return size < 0; };
     if (!known || std::ranges::any_of(at_sizes(type->shape, typical), is_negative) ||
-        product(type->shape).evaluate(typical).value_or(INT64_MAX) > 20000) {
+        product(shape_of(at_sizes(type->shape, typical))).constant().value_or(INT64_MAX) > 20000) {
       program_.statements.pop_back();
       return;
     }

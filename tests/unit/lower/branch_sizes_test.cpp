@@ -1,0 +1,69 @@
+// Programs with branches whose arms differ in shape.
+#include <doctest/doctest.h>
+
+#include "lower/program_text.h"
+#include "lowering.h"
+
+using namespace dlcc;
+using namespace dlcc::lower;
+
+namespace {
+
+// The program computes what the module does, for either value of the condition `%c`.
+Program both_ways(const std::string& params, const std::string& body) {
+  const std::string text = "def @main(%given: bool, " + params + ") {\n  let %c = ";
+  lowered(text + "logical_not(%given);\n" + body + "\n}");
+  return lowered(text + "logical_or(%given, %given);\n" + body + "\n}");
+}
+
+}  // namespace
+
+TEST_CASE("a branch defines the sizes in which its arms differ") {
+  const Program p =
+      both_ways("%x: Tensor[(6, 4), float32]", "if (%c) { exp(%x) } else { strided_slice(%x, begin=[1], end=[3]) }");
+  REQUIRE(p.data_sizes.size() == 1);
+  CHECK(p.data_sizes[0].most == Dim(6));
+  // The arms store into views of the result.
+  CHECK(print(p).find("yield 6") != std::string::npos);
+  CHECK(print(p).find("yield 2") != std::string::npos);
+}
+
+TEST_CASE("later operators use the sizes that a branch defines") {
+  both_ways("%x: Tensor[(6, 4), float32], %w: Tensor[(4, 8), float32]",
+            "let %r = if (%c) { %x } else { strided_slice(%x, begin=[2], end=[5]) };\n"
+            "let %y = nn.matmul(%r, %w);\n"
+            "(nn.softmax(%y), sum(%y, axis=[0]), shape_of(%y, dtype=\"int64\"))");
+  // The size is used although the value is not.
+  both_ways("%x: Tensor[(6, 4), float32]",
+            "let %r = if (%c) { exp(%x) } else { exp(strided_slice(%x, begin=[2], end=[5])) };\n"
+            "shape_of(%r, dtype=\"int64\")");
+}
+
+TEST_CASE("arms of several results, of which some differ") {
+  const Program p = both_ways("%x: Tensor[(6, 4), float32]",
+                              "let %r = if (%c) { (exp(%x), %x, sum(%x)) } else {\n"
+                              "  (reshape(%x, newshape=[4, 6]), negative(%x), max(%x))\n};\n"
+                              "(exp(%r.0), %r.1, %r.2)");
+  CHECK(p.data_sizes.size() == 2);  // equal numbers of elements, but not equal shapes
+}
+
+TEST_CASE("nested branches and sizes that an arm counts") {
+  const Program nested =
+      both_ways("%x: Tensor[(8, 4), float32], %d: bool",
+                "let %r = if (%c) {\n"
+                "  if (%d) { strided_slice(%x, begin=[0], end=[5]) } else { strided_slice(%x, begin=[4], end=[6]) }\n"
+                "} else {\n  exp(%x)\n};\nsum(%r, axis=[0])");
+  CHECK(nested.data_sizes.size() == 2);
+  const Program counted =
+      both_ways("%x: Tensor[(3, 4), float32]",
+                "let %r = if (%c) {\n  let %found = argwhere(%x);\n  prefix(%found.0, %found.1)\n} else {\n"
+                "  argwhere(strided_slice(%x, begin=[1], end=[2])).0\n};\n%r");
+  REQUIRE(counted.data_sizes.size() == 2);
+  CHECK(counted.data_sizes[1].most == Dim(12));
+}
+
+TEST_CASE("a result that both arms take from outside") {
+  both_ways("%x: Tensor[(6, 4), float32], %y: Tensor[(2, 4), float32]", "if (%c) { %x } else { %y }");
+  both_ways("%x: Tensor[(6, 4), float32], %y: Tensor[(2, 4), float32]",
+            "let %r = if (%c) { let %e = exp(%x); (%e, %e) } else { (%y, %x) };\n(%r.1, %r.0)");
+}
