@@ -29,7 +29,7 @@ void print_tensors(const char* what, const emit::Interface& interface,
                    const std::vector<emit::TensorInterface>& tensors) {
   for (const emit::TensorInterface& t : tensors) {
     Shape shape = t.shape;
-    for (Dim& d : shape) d = in_caller_sizes(d, interface.input_dims());
+    for (Dim& d : shape) d = interface.for_people(d);
     std::cout << fmt::format("{:8} {:24} {} {}\n", what, t.name, name(t.type), str(shape));
   }
 }
@@ -45,7 +45,7 @@ nlohmann::json inspect_json(const Planned& planned, const ModelContents& content
                             const std::vector<lower::StepCost>& steps) {
   const emit::Interface& i = planned.interface;
   nlohmann::json inputs = tensors_json(i, i.inputs), arena, ram;
-  for (nlohmann::json& input : inputs) input["decides_sizes"] = false;
+  for (size_t k = 0; k < i.inputs.size(); ++k) inputs[k]["decides_sizes"] = i.inputs[k].decides_sizes;
   if (i.arena_bytes) arena = *i.arena_bytes, ram = *i.arena_bytes + i.stack_bytes;
   nlohmann::json out = {{"prefix", i.prefix},
                         {"dynamic", i.is_dynamic()},

@@ -206,11 +206,12 @@ void add_compile_options(CommandLine& line, CompileOptions& o, std::function<Pro
                     "behind it: estimates assume 16. May be repeated",
             .store = store_dim(o.dims),
             .group = Group::model});
-  line.add({.name = "--bound",
-            .placeholder = "NAME=N",
-            .help = "Largest number of elements of a value whose size the data decide; may be repeated",
-            .store = store_number(o.bounds),
-            .group = Group::model});
+  line.add(
+      {.name = "--bound",
+       .placeholder = "NAME=N",
+       .help = "Largest size of a value whose sizes data decide; a run with more ends with a status. May be repeated",
+       .store = store_number(o.bounds),
+       .group = Group::model});
   add_code_options(line, o);
   line.add({.name = "--jobs",
             .placeholder = "N",

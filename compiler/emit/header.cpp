@@ -32,12 +32,12 @@ std::string in_comment(const std::string& text) {
 
 std::string describe(const Interface& interface, const TensorInterface& t) {
   std::string dims;
-  for (const Dim& d : t.shape)
-    dims += fmt::format("[{}]", in_comment(in_caller_sizes(d, interface.input_dims()).str()));
+  for (const Dim& d : t.shape) dims += fmt::format("[{}]", in_comment(interface.for_people(d).str()));
   std::string text = fmt::format("{}{}", dims.empty() ? "" : dims + " ", name(t.type));
   if (t.type == DType::int4_ || t.type == DType::uint4_) text += ", two to a byte, the first in the low half";
   if (t.type == DType::float16_ || t.type == DType::bfloat16_ || (is_float(t.type) && bits(t.type) == 8))
     text += ", as bits";
+  if (t.decides_sizes) text += ", decides sizes";
   if (t.name != t.identifier) text += fmt::format(", '{}'", in_comment(t.name));
   return text;
 }
@@ -99,12 +99,12 @@ std::string tensor_structs(const Interface& interface) {
 std::string plan_function(const Interface& interface) {
   return fmt::format(
       "/* Computes the shapes of the outputs and the bytes of the arena for these sizes. Of the inputs, only the dims "
-      "are\n"
+      "{1}are\n"
       " * read, and the other pointers may be null; so may `room` and `arena_bytes`. "
       "DLCC_DIMENSION_OUT_OF_RANGE if a size\n"
       " * is not as {0}_dims says or if a tensor would be too large. */\n"
       "dlcc_status {0}_plan(const {0}_inputs *inputs, {0}_shapes *room, uint64_t *arena_bytes);\n\n",
-      interface.prefix);
+      interface.prefix, interface.input_sizes.empty() ? "" : "and those that decide sizes ");
 }
 
 std::string macros(const Interface& interface) {
@@ -128,9 +128,15 @@ std::string macros(const Interface& interface) {
 
 }  // namespace
 
+Dim Interface::for_people(const Dim& d) const {
+  std::map<std::string, Dim> texts;
+  for (const InputSize& s : input_sizes) texts.emplace(s.symbol.name, Dim::symbol({s.text}));
+  return in_caller_sizes(d, input_dims()).substitute(texts);
+}
+
 bool Interface::is_dynamic() const {
   const auto is_unknown = [](const TensorInterface& t) { return !is_static(t.shape); };
-  return !dims.empty() || !arena_bytes || std::ranges::any_of(inputs, is_unknown) ||
+  return !dims.empty() || !input_sizes.empty() || !arena_bytes || std::ranges::any_of(inputs, is_unknown) ||
          std::ranges::any_of(outputs, is_unknown);
 }
 

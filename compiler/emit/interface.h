@@ -17,7 +17,14 @@ struct TensorInterface {
   std::string name;        // in the model
   std::string identifier;  // a C identifier, unique among inputs or outputs
   DType type;
-  Shape shape;  // over the symbols of the interface's `dims`
+  Shape shape;  // over the symbols of the interface's `dims` and `input_sizes`, and those that data decide
+  bool decides_sizes = false;  // of an input whose elements decide sizes: P_plan reads it
+};
+
+// A size that elements of inputs decide.
+struct InputSize {
+  Symbol symbol;
+  std::string text;  // how, for people: "shape[0]"
 };
 
 // A size that the caller gives with every run.
@@ -34,7 +41,8 @@ struct WeightsFile {
 struct Interface {
   std::string prefix;  // a C identifier; lower case in functions, upper case in macros
   std::vector<TensorInterface> inputs, outputs;
-  std::vector<DimInterface> dims;          // in order of appearance in the shapes of the inputs
+  std::vector<DimInterface> dims;  // in order of appearance in the shapes of the inputs
+  std::vector<InputSize> input_sizes;
   std::optional<int64_t> arena_bytes = 0;  // empty: it depends on the sizes, P_plan computes it
   int64_t arena_alignment = tensor::storage_alignment;
   int64_t weights_bytes = 0;
@@ -46,6 +54,8 @@ struct Interface {
   // Whether a size of the inputs, the outputs or the arena is not a number. Such a model has P_plan.
   bool is_dynamic() const;
   std::vector<InputDim> input_dims() const { return {dims.begin(), dims.end()}; }
+  // The size in the caller's units, with a text in place of each symbol that inputs decide.
+  Dim for_people(const Dim&) const;
 };
 
 // Makes a valid C identifier of any text, different from those in `taken`.

@@ -58,16 +58,11 @@ template <class... T>
 
 class Checker {
  public:
-  // Of the program, or one of its functions, with static sizes. `functions` are the plans of the functions. If the sizes
-  // are an instance of symbolic ones, `sizes` are the values of the symbols; else `shared` is null.
+  // Of the program, or one of its functions, with static sizes. `functions` are the plans of the functions. If the
+  // sizes are an instance of symbolic ones, `sizes` are the values of the symbols; else `shared` is null.
   Checker(const Program& program, const Function& function, const FunctionPlan& plan,
           const std::vector<FunctionPlan>& functions, const SharedMemory* shared, const Sizes& sizes)
-      : program_(program),
-        function_(function),
-        plan_(plan),
-        functions_(functions),
-        shared_(shared),
-        sizes_(sizes) {}
+      : program_(program), function_(function), plan_(plan), functions_(functions), shared_(shared), sizes_(sizes) {}
 
   void run() {
     lay_out();
@@ -77,11 +72,7 @@ class Checker {
       if (storage == Storage::input || storage == Storage::constant)
         memory.write(range_of(static_cast<ValueId>(v)), static_cast<ValueId>(v));
     }
-    for (const Step& step : function_.body.steps) {
-      const auto* require = std::get_if<Require>(&step);
-      if (require && tensor::constant_integer(require->condition) == 0) return;  // the run ends here
-      std::visit([&](const auto& s) { execute(s, memory); }, step);
-    }
+    if (!execute(function_.body, memory)) return;  // the run ends in a step
     for (ValueId v : function_.outputs) {
       if (base_of(v).storage != Storage::output)
         fail("{} is an output of the program but is not stored in one", label(v));
@@ -226,8 +217,15 @@ class Checker {
     if (storage == Storage::constant) fail("{}: writes to the constant {}", where, label(v));
   }
 
-  void execute(const Region& region, ByteOwners& memory) {
-    for (const Step& step : region.steps) std::visit([&](const auto& s) { execute(s, memory); }, step);
+  // False if the run ends in a step, at the sizes at which the program is interpreted.
+  bool execute(const Region& region, ByteOwners& memory) {
+    return std::ranges::all_of(region.steps, [&](const Step& step) {
+      if (const auto* branch = std::get_if<std::shared_ptr<Branch>>(&step)) return execute(**branch, memory);
+      if (const auto* loop = std::get_if<std::shared_ptr<Loop>>(&step)) return execute(**loop, memory);
+      if (const auto* require = std::get_if<Require>(&step)) return tensor::constant_integer(require->condition) != 0;
+      std::visit([&](const auto& s) { execute(s, memory); }, step);
+      return true;
+    });
   }
 
   void execute(const Invoke& call, ByteOwners& memory) {
@@ -449,6 +447,8 @@ class Checker {
 
   void execute(const Compute&, ByteOwners&) {}
   void execute(const Require&, ByteOwners&) {}
+  void execute(const std::shared_ptr<Branch>&, ByteOwners&) {}
+  void execute(const std::shared_ptr<Loop>&, ByteOwners&) {}
 
   // Whether the arm defines the sizes at which the program is interpreted.
   bool is_possible(const Branch& branch, tensor::Expr Branch::Merge::*value) const {
@@ -458,40 +458,43 @@ class Checker {
     });
   }
 
-  void execute(const std::shared_ptr<Branch>& branch, ByteOwners& memory) {
-    const bool has_then = is_possible(*branch, &Branch::Merge::then_value);
-    const bool has_else = is_possible(*branch, &Branch::Merge::else_value);
-    if (has_then != has_else) return execute(has_then ? branch->then_region : branch->else_region, memory);
+  bool execute(const Branch& branch, ByteOwners& memory) {
+    const bool has_then = is_possible(branch, &Branch::Merge::then_value);
+    const bool has_else = is_possible(branch, &Branch::Merge::else_value);
+    if (has_then != has_else) return execute(has_then ? branch.then_region : branch.else_region, memory);
     ByteOwners other = memory;
-    execute(branch->then_region, memory);
-    execute(branch->else_region, other);
-    memory = ByteOwners::intersect(memory, other);
+    const bool after_then = execute(branch.then_region, memory), after_else = execute(branch.else_region, other);
+    if (!after_then)
+      memory = std::move(other);
+    else if (after_else)
+      memory = ByteOwners::intersect(memory, other);
+    return after_then || after_else;
   }
 
   // The memory before each test is what entry and every iteration agree on. The loop ends after a test. A value that
   // the loop writes slice by slice has its memory from the entry on, so that other values must leave it alone, but is
   // not read before the end.
-  void execute(const std::shared_ptr<Loop>& loop, ByteOwners& memory) {
+  bool execute(const Loop& loop, ByteOwners& memory) {
     std::vector<ValueId> sliced;
-    for (ValueId v : written_by_slices(program_, function_, *loop)) {
+    for (ValueId v : written_by_slices(program_, function_, loop)) {
       if (!memory.find_other(range_of(v), v)) continue;  // it is defined already
       memory.write(range_of(v), v);
       if (incomplete_.insert(v).second) sliced.push_back(v);
     }
-    interpret(loop, memory);
+    const bool ends = interpret(loop, memory);
     for (ValueId v : sliced) incomplete_.erase(v);
+    return ends;
   }
 
-  void interpret(const std::shared_ptr<Loop>& loop, ByteOwners& memory) {
+  bool interpret(const Loop& loop, ByteOwners& memory) {
     while (true) {
       ByteOwners tested = memory;
-      execute(loop->test, tested);
+      if (!execute(loop.test, tested)) return false;
       ByteOwners after = tested;
-      execute(loop->body, after);
-      ByteOwners next = ByteOwners::intersect(memory, after);
+      ByteOwners next = execute(loop.body, after) ? ByteOwners::intersect(memory, after) : memory;
       if (next == memory) {
         memory = std::move(tested);
-        return;
+        return true;
       }
       memory = std::move(next);
     }

@@ -42,6 +42,8 @@ class EntrySizesBuilder {
 
   EntrySizes run(const StoragePlan& plan) {
     for (const InputDim& d : program_.dims) size(d);
+    for (const Step& s : program_.entry.steps) result_.steps.steps.push_back(s);
+    for (const Symbol& s : program_.input_sizes) result_.symbols.push_back(scalar_of(s));
     for (const Dim& d : program_.checked_sizes) {
       require_small(d);
       require(Expr(0) <= Expr(d));

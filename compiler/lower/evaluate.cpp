@@ -6,6 +6,7 @@
 
 #include "lower/instantiate.h"
 #include "lower/largest_size.h"
+#include "lower/run_entry.h"
 #include "shape/solve_sizes.h"
 
 namespace dlcc::lower {
@@ -207,16 +208,28 @@ class Evaluator {
   std::map<std::string, int64_t> sizes_;  // that data decide, as far as they are defined
 };
 
+// An element, by its row-major index, as a constant of rank 0.
+Constant element_of(const Constant& tensor, int64_t index) {
+  const auto size = static_cast<size_t>(storage_bytes(tensor.dtype(), 1));
+  const auto bytes = tensor.bytes().subspan(static_cast<size_t>(index) * size, size);
+  return Constant(tensor.dtype(), {}, Bytes(bytes.begin(), bytes.end()));
+}
+
 }  // namespace
 
 ProgramResult evaluate(const Program& program, std::span<const Constant> inputs, size_t level) {
-  if (!program.dims.empty()) {
+  if (!entry_symbols(program).empty()) {
     std::vector<GivenShape> shapes;
     for (size_t k = 0; k < program.inputs.size(); ++k)
       shapes.push_back({"", program.values[static_cast<size_t>(program.inputs[k])].shape, inputs[k].shape()});
     std::string problem;
-    const auto sizes = solve_sizes(program.dims, shapes, problem);
+    auto sizes = solve_sizes(program.dims, shapes, problem);
     if (!sizes) return {{tensor::Status::dimension_out_of_range, {}}, {}};
+    auto element = [&](const Read& read) {
+      return element_of(inputs[static_cast<size_t>(program.values[static_cast<size_t>(read.from)].index)],
+                        read.element);
+    };
+    if (auto status = run_entry(program, *sizes, element); status != tensor::Status::ok) return {{status, {}}, {}};
     if (auto status = status_at(program, *sizes); status != tensor::Status::ok) return {{status, {}}, {}};
     ProgramResult result = evaluate(instantiate(program, *sizes), inputs, level);
     result.sizes.insert(sizes->begin(), sizes->end());

@@ -106,6 +106,8 @@ Program instantiate(const Program& program, const std::map<std::string, int64_t>
   const Instantiation at(program, symbols);
   Program result = program;
   result.dims.clear();
+  result.input_sizes.clear();
+  result.entry.steps.clear();
   result.checked_sizes.clear();
   result.requirements.clear();
   result.data_sizes = at.data_sizes;
@@ -118,11 +120,13 @@ std::map<std::string, int64_t> typical_sizes(const Program& program) {
   for (int64_t divisor = 1;; divisor *= 2) {  // sizes that do not fit are halved
     std::map<std::string, int64_t> sizes;
     bool smallest = true;
-    for (const InputDim& d : program.dims) {
-      const int64_t wanted = (d.typical > 0 ? d.typical / d.multiple : unknown) / divisor;
-      sizes[d.symbol.name] = std::clamp(wanted, d.symbol.low, d.symbol.high);
-      smallest &= wanted <= d.symbol.low;
-    }
+    auto choose = [&](const Symbol& s, int64_t wanted) {
+      sizes[s.name] = std::clamp(wanted, s.low, s.high);
+      smallest &= wanted <= s.low;
+    };
+    for (const InputDim& d : program.dims)
+      choose(d.symbol, (d.typical > 0 ? d.typical / d.multiple : unknown) / divisor);
+    for (const Symbol& s : program.input_sizes) choose(s, unknown / divisor);
     if (smallest || fits(program, sizes)) return sizes;
   }
 }

@@ -11,8 +11,9 @@ namespace dlcc::lower {
 // What the check of the sizes gives for these values of the symbols; ok: the program runs.
 tensor::Status status_at(const Program&, const std::map<std::string, int64_t>& symbols);
 
-// The program at these values of its symbols, which are those of `dims` and may be those of `data_sizes`. It has no
-// `dims`, and the data sizes that have no value here. Kernels are as they were: calls pass them the numbers.
+// The program at these values of its symbols, which are those of `dims` and `input_sizes` and may be those of
+// `data_sizes`. It has neither `dims` nor `input_sizes`, and the data sizes that have no value here. Kernels are as
+// they were: calls pass them the numbers.
 Program instantiate(const Program&, const std::map<std::string, int64_t>& symbols);
 
 // Sizes for estimates: the typical ones where the user told them, else 64 or the bound next to it. Smaller ones if

@@ -55,7 +55,16 @@ class Bounder {
 
 }  // namespace
 
-bool has_symbols(const Program& program) { return !program.dims.empty() || !program.data_sizes.empty(); }
+std::vector<Symbol> entry_symbols(const Program& program) {
+  std::vector<Symbol> symbols;
+  for (const InputDim& d : program.dims) symbols.push_back(d.symbol);
+  symbols.insert(symbols.end(), program.input_sizes.begin(), program.input_sizes.end());
+  return symbols;
+}
+
+bool has_symbols(const Program& program) {
+  return !program.dims.empty() || !program.input_sizes.empty() || !program.data_sizes.empty();
+}
 
 Dim largest_size(const Program& program, const Dim& d) {
   return program.data_sizes.empty() ? d : Bounder(program).upper(d);

@@ -9,6 +9,7 @@
 #include "relay/input_dims.h"
 #include "relay/operator.h"
 #include "tensor/passes/expand_math.h"
+#include "tensor/passes/expand_rounding.h"
 #include "tensor/visit.h"
 
 namespace dlcc::lower {
@@ -35,6 +36,7 @@ Program Lowerer::run() {
     ranges_[scalar_of(d.symbol)] = {d.symbol.low, std::min(d.symbol.high, tensor::most_elements)};
   program_.threads = options_.threads;
   const relay::Function& main = module_.functions.at("main");
+  tracks_elements_ = relay::defines_sizes(module_);
   Environment env;
   for (const relay::Var& p : main.params) env[p->id] = new_input(p->type, p->name);
   std::vector<Operand> results;
@@ -63,7 +65,7 @@ Lowerer::Operand Lowerer::new_input(const relay::Type& type, const std::string& 
   ValueId v = new_value(name, *relay::as<relay::TensorType>(type), Storage::input);
   value_of(v).index = static_cast<int>(program_.inputs.size());
   program_.inputs.push_back(v);
-  return {.value = v};
+  return {.value = v, .elements = elements_of_input(v)};
 }
 
 ValueId Lowerer::add_value(Value v) {
@@ -181,7 +183,8 @@ tensor::Expr Lowerer::with_known(const tensor::Expr& e) const {
 }
 
 tensor::Expr Lowerer::compute(const std::string& name, const tensor::Expr& value, Region& region) {
-  tensor::Expr simple = tensor::expand_math(tensor::simplify(with_known(tensor::simplify(value, ranges_)), ranges_));
+  const tensor::Expr known = tensor::simplify(with_known(tensor::simplify(value, ranges_)), ranges_);
+  const tensor::Expr simple = tensor::expand_rounding(tensor::expand_math(known));
   if (tensor::as<tensor::Literal>(simple) || tensor::as<tensor::VarRef>(simple)) return simple;
   tensor::Var result = tensor::make_var(name.empty() ? "scalar" : name, simple.type());
   if (auto range = simple.type() == dtype::i64 ? tensor::range_of(simple, ranges_) : std::nullopt)
@@ -209,10 +212,11 @@ tensor::Expr Lowerer::unknown_part(const tensor::Expr& condition) const {
 void Lowerer::require(const tensor::Expr& condition, tensor::Status status, Region& region) {
   const tensor::Expr simple = tensor::expand_math(unknown_part(condition));
   if (tensor::constant_integer(simple) == 1) return;
+  const std::vector<Symbol> given = entry_symbols(program_);
   auto is_given = [&](const tensor::Var& v) {
-    return std::ranges::any_of(program_.dims, [&](const InputDim& d) { return scalar_of(d.symbol) == v; });
+    return std::ranges::any_of(given, [&](const Symbol& s) { return scalar_of(s) == v; });
   };
-  const bool of_sizes = !program_.dims.empty() && std::ranges::all_of(tensor::variables_in(simple), is_given);
+  const bool of_sizes = !given.empty() && std::ranges::all_of(tensor::variables_in(simple), is_given);
   auto& list = program_.requirements;
   const bool is_in_function = !program_.name.empty();
   if (!of_sizes || is_in_function || &region != &program_.body)
@@ -246,7 +250,7 @@ Lowerer::Operand Lowerer::lower_block(const Block& block, Environment env, Regio
 }
 
 Lowerer::Operand Lowerer::lower_binding(const Binding& b, const Environment& env, Region& region) {
-  if (!program_.data_sizes.empty()) require_sizes(b.var->type, region);
+  if (!program_.data_sizes.empty() || !program_.input_sizes.empty()) require_sizes(b.var->type, region);
   return std::visit(overloaded{
                         [&](const relay::CallTensor& x) { return call_tensor(b, x, env, region); },
                         [&](const relay::Call& x) { return call(b, x, env, region); },
@@ -284,31 +288,53 @@ Lowerer::Operand Lowerer::match_cast(const Binding& b, const relay::MatchCast& x
   const Shape after = in_program(declared->shape);
   for (size_t d = 0; d < before.size(); ++d)
     require(tensor::equal(tensor::Expr(before[d]), tensor::Expr(after[d])), tensor::Status::shape_mismatch, region);
-  return before == after ? o : Operand{.value = view_of(o.value, b.var->name, declared->dtype, after, 0)};
+  if (before == after) return o;
+  return {.value = view_of(o.value, b.var->name, declared->dtype, after, 0), .elements = o.elements};
 }
 
-tensor::Var Lowerer::add_data_size(const Symbol& symbol, const Dim& most) {
+// A symbol of the program for a symbol of the current function, which may be inlined several times.
+Symbol Lowerer::own_symbol(const Symbol& symbol) {
   Symbol own{symbol.name};
   auto is_taken = [&](const std::string& name) {
-    return std::ranges::any_of(program_.data_sizes, [&](const DataSize& d) { return d.symbol.name == name; });
+    return std::ranges::count(program_.data_sizes, name, [](const DataSize& d) { return d.symbol.name; }) +
+               std::ranges::count(program_.input_sizes, name, &Symbol::name) >
+           0;
   };
   for (int copy = 1; is_taken(own.name); ++copy) own.name = fmt::format("{}.{}", symbol.name, copy);
   state_.sizes.insert_or_assign(symbol.name, Dim::symbol(own));
+  return own;
+}
+
+tensor::Var Lowerer::add_data_size(const Symbol& symbol, const Dim& most) {
+  const Symbol own = own_symbol(symbol);
   program_.data_sizes.push_back({own, most});
   ranges_[scalar_of(own)] = {0, most.upper_bound().value_or(tensor::most_elements)};
   return scalar_of(own);
 }
 
+// The elements of inputs that decide the size are known when a call is planned. Other sizes are read when the value is
+// computed, and need a bound.
 Lowerer::Operand Lowerer::define_sizes(const Binding& b, const relay::DefineSizes& x, const Environment& env,
                                        Region& region) {
-  const ValueId from = value(x.value, env, region, b.location);
+  const Operand sizes = operand(x.value, env, b.location);
   for (size_t k = 0; k < x.symbols.size(); ++k) {
-    const Dim most = largest_size(program_, in_program({x.most[k]})[0]);
+    const Dim bound = in_program({x.most[k]})[0];
+    const bool is_before_run = sizes.elements && &region == &program_.body;  // not in an arm or a loop
+    const tensor::Expr expression = is_before_run ? sizes.elements->elements[k] : tensor::Expr();
+    if (expression && add_input_size(x.symbols[k], expression, bound)) continue;
+    if (bound == relay::unknown_dim()) {
+      diagnostics_.error(
+          DiagnosticId::dynamic_shape, b.location,
+          fmt::format("data decide the dimension '{}' of '{}', and nothing bounds it", x.symbols[k].name, b.var->name),
+          {}, fmt::format("give the largest size that you expect: --bound {}=100", b.var->name));
+      throw Unsupported();
+    }
+    const Dim most = largest_size(program_, bound);
     const tensor::Var size = add_data_size(x.symbols[k], most);
-    region.steps.push_back(Read{size, from, static_cast<int64_t>(k)});
+    region.steps.push_back(Read{size, value(sizes, region, b.location), static_cast<int64_t>(k)});
     ranges_.erase(size);  // until it is checked
-    require(tensor::logical_and(tensor::Expr(0) <= size, size <= tensor::Expr(most)),
-            tensor::Status::dimension_out_of_range, region);
+    require(tensor::Expr(0) <= size, tensor::Status::dimension_out_of_range, region);
+    require(size <= tensor::Expr(most), tensor::Status::capacity_exceeded, region);
     ranges_[size] = {0, most.upper_bound().value_or(tensor::most_elements)};
   }
   return {.is_tuple = true};
@@ -319,9 +345,14 @@ void Lowerer::require_sizes(const relay::Type& type, Region& region) {
     const auto* t = relay::as<relay::TensorType>(field);
     if (!t || is_static(t->shape)) return;
     for (const Dim& d : in_program(t->shape)) {
+      if (provably_le(0, d)) continue;
       const bool is_decided_by_data = !(largest_size(program_, d) == d);
-      if (is_decided_by_data && !provably_le(0, d))
+      const bool is_decided_by_inputs = std::ranges::any_of(
+          d.symbols(), [&](const Symbol& s) { return std::ranges::count(program_.input_sizes, s) > 0; });
+      if (is_decided_by_data)
         require(tensor::Expr(0) <= tensor::Expr(d), tensor::Status::dimension_out_of_range, region);
+      else if (is_decided_by_inputs && !std::ranges::count(program_.checked_sizes, d))
+        program_.checked_sizes.push_back(d);
     }
   });
 }

@@ -31,6 +31,10 @@ std::optional<int64_t> view_offset(const tensor::TensorFunction& f, const std::v
 Lowerer::Operand Lowerer::call_tensor(const Binding& b, const relay::CallTensor& x, const Environment& env,
                                       Region& region) {
   TensorCall call = tensor_call(b, x, env);
+  return tracks_elements_ ? with_elements(call_tensor(b, call, region), call) : call_tensor(b, call, region);
+}
+
+Lowerer::Operand Lowerer::call_tensor(const Binding& b, TensorCall call, Region& region) {
   if (auto size = size_of(b, call, region)) return *size;
   if (call.function.scalars.empty() && !tensor::symbols_of(call.function).empty()) {
     const auto requirements = tensor::take_scalar_requirements(call.function);

@@ -275,7 +275,7 @@ bool Lowerer::is_written_by_slices(Loop& loop, ValueId value) {
   });
   if (!written || !slice.begin || slice.base_offset != 0 || Dim(slice.stride) != slice.bytes) return false;
   for (const Loop::Carried& c : loop.carried) {
-    const auto trips = trip_count(loop, c.var, program_.dims);
+    const auto trips = trip_count(loop, c.var, entry_symbols(program_));
     const bool tiles = trips && provably_lt(0, *trips) && *trips * slice.bytes == value_of(value).bytes;
     if (!tiles || tensor::constant_integer(c.initial) != 0) continue;
     const tensor::Expr at = definition_in(loop.body, slice.begin), counter = c.var, last(*trips - Dim(1));

@@ -16,6 +16,7 @@
 #include "lower/shared_functions.h"
 #include "relay/passes/replace.h"
 #include "relay/tail_recursion.h"
+#include "tensor/element_expressions.h"
 #include "tensor/simplify.h"
 
 namespace dlcc::lower {
@@ -34,6 +35,7 @@ class Lowerer {
 
  private:
   struct Operand;
+  struct TensorCall;
   using Environment = std::map<int, Operand>;  // by variable
 
   // A local function and the variables that it sees.
@@ -47,6 +49,7 @@ class Lowerer {
   struct Operand {
     ValueId value = -1;
     tensor::Expr scalar = {};
+    tensor::KnownElements elements = nullptr;  // over elements of inputs and symbols, of small tensors where known
     std::vector<Operand> fields = {};
     bool is_tuple = false;
     std::shared_ptr<const Closure> closure = nullptr;
@@ -94,6 +97,10 @@ class Lowerer {
   // Adds a size that data decide, at most `most`, for a symbol of the current function. The function may be inlined
   // several times: each time, the program has a symbol of its own.
   tensor::Var add_data_size(const Symbol&, const Dim& most);
+  Symbol own_symbol(const Symbol&);
+  // Adds a size that elements of inputs decide, at most `most` unless that is "?". Null if the expression depends on
+  // other scalars.
+  tensor::Var add_input_size(const Symbol&, const tensor::Expr& value, const Dim& most);
   Operand define_sizes(const relay::Binding&, const relay::DefineSizes&, const Environment&, Region&);
   // Requires that the axes of a result which data decide are not negative.
   void require_sizes(const relay::Type&, Region&);
@@ -117,6 +124,12 @@ class Lowerer {
   // The operand within the function that a parameter of this type is. Constants are constants there.
   Operand formal(const relay::Type&, const std::string& name, const Operand& actual, const Function& caller);
 
+  // ---- elements of small tensors (lower_elements.cpp), in modules with sizes that data decide
+  tensor::KnownElements elements_of_input(ValueId);
+  tensor::KnownElements elements_of(const Constant&) const;
+  // Adds the elements to the result of a call.
+  Operand with_elements(Operand result, const TensorCall&) const;
+
   // ---- calls of tensor functions
   // A call with its operands: specialised for those that are scalars.
   struct TensorCall {
@@ -135,6 +148,7 @@ class Lowerer {
     uint64_t request;
   };
   Operand call_tensor(const relay::Binding&, const relay::CallTensor&, const Environment&, Region&);
+  Operand call_tensor(const relay::Binding&, TensorCall, Region&);
   TensorCall tensor_call(const relay::Binding&, const relay::CallTensor&, const Environment&);
   std::optional<Operand> size_of(const relay::Binding&, const TensorCall&, Region&);
   void pass_scalars_by_value(TensorCall&, Region&);
@@ -201,9 +215,11 @@ class Lowerer {
   std::map<uint64_t, std::vector<int>> constants_by_hash_;  // indices in Program::constants
   std::map<std::string, Scheduled> scheduled_;
   std::map<std::string, int> kernel_by_text_;
-  std::set<std::string> active_ = {"main"};  // functions being lowered
-  relay::Uses uses_;                         // of variables, in all functions of the module
-  tensor::Ranges ranges_;                    // of scalars, if known
+  std::set<std::string> active_ = {"main"};     // functions being lowered
+  relay::Uses uses_;                            // of variables, in all functions of the module
+  tensor::Ranges ranges_;                       // of scalars, if known
+  bool tracks_elements_ = false;                // whether the module has sizes that data decide
+  std::map<tensor::Var, Read> input_elements_;  // the scalars that elements of inputs are, and how they are read
 };
 
 }  // namespace dlcc::lower

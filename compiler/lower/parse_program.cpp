@@ -9,12 +9,18 @@
 namespace dlcc::lower {
 ParsedProgram ProgramParser::run() {
   while (accept("size")) size();
+  while (accept("input")) input_size();
   while (accept("data")) data_size();
   values();
   while (accept("check")) checked_size();
   while (accept("require")) program_.requirements.push_back(requirement());
   while (accept("kernel")) kernel_signature();
   while (accept("function")) function();
+  if (accept("entry")) {
+    expect("{");
+    program_.entry = region();
+    expect("}");
+  }
   body();
   while (accept("kernel")) kernel_body();
   if (peek().kind != Token::Kind::end) fail(peek(), "expected the end of the text");
@@ -119,16 +125,32 @@ Dim ProgramParser::bytes() {
 
 // ---- sizes, values and the plan
 
+// "n in [1, 32]" or "n in [1, unbounded]".
+Symbol ProgramParser::bounded_symbol() {
+  Symbol s{.name = identifier()};
+  expect("in");
+  expect("[");
+  s.low = number_in(0, INT64_MAX - 1);
+  expect(",");
+  if (!accept("unbounded")) s.high = number_in(s.low, INT64_MAX - 1);
+  expect("]");
+  return s;
+}
+
+// input size _1 in [0, unbounded]
+void ProgramParser::input_size() {
+  expect("size");
+  const Token where = peek();
+  const Symbol s = bounded_symbol();
+  if (!symbols_.emplace(s.name, s).second)
+    report(where, DiagnosticId::duplicate_definition, fmt::format("there are two sizes {}", s.name));
+  program_.input_sizes.push_back(s);
+}
+
 // size h_by_32 in [1, 32], times 32, typically 224  # 'h'
 void ProgramParser::size() {
   const Token where = peek();
-  InputDim d{.symbol = {.name = identifier()}};
-  expect("in");
-  expect("[");
-  d.symbol.low = number_in(0, INT64_MAX - 1);
-  expect(",");
-  if (!accept("unbounded")) d.symbol.high = number_in(d.symbol.low, INT64_MAX - 1);
-  expect("]");
+  InputDim d{.symbol = bounded_symbol()};
   while (accept(",")) {
     if (accept("times")) {
       d.multiple = number_in(1, INT64_MAX);

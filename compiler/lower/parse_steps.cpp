@@ -136,6 +136,8 @@ Var ProgramParser::declaration_of_scalar() {
   Var v = tensor::make_var(name, type());
   for (const DataSize& d : program_.data_sizes)
     if (d.symbol.name == name && v->type == dtype::i64) v = scalar_of(d.symbol);
+  for (const Symbol& s : program_.input_sizes)
+    if (s.name == name && v->type == dtype::i64) v = scalar_of(s);
   bind(where, name, {v, nullptr});
   return v;
 }

@@ -5,10 +5,11 @@
 // Memory
 //   * A value is one dense block of memory. Its layout is part of the kernels that access it. Where temporaries are
 //     stored is not part of a program: lower/plan.h decides it.
-//   * Sizes are numbers, or dims over symbols: those of `dims`, which the caller gives and which are known before the
-//     first step, and those of `data_sizes`, which a Read step or the end of a branch defines. A value has its size in
-//     the steps after the definition of its symbols, and memory for the largest size. The arms of a branch write the
-//     value whose size the branch defines through views of their own sizes.
+//   * Sizes are numbers, or dims over symbols: those of `dims`, which the caller gives, and those of `input_sizes`,
+//     which `entry` computes from elements of inputs, both known before the first step of the body, and those of
+//     `data_sizes`, which a Read step or the end of a branch defines. A value has its size in the steps after the
+//     definition of its symbols, and memory for the largest size. The arms of a branch write the value whose size the
+//     branch defines through views of their own sizes.
 //   * Kernels write into memory that the call names (destination-passing style); they return a status and no value.
 //   * On every path a value is written before it is read. Several steps may write it: in different arms of a branch,
 //     again in every iteration of a loop, or disjoint parts of it through views.
@@ -17,12 +18,12 @@
 // Scalars
 //   * A scalar is a variable of the tensor IR: a counter, a condition, an element that control depends on. It is held
 //     in a register, has one definition, and is visible after it in its region and in the regions nested there.
-//   * Symbols are scalars, too: symbol_var(symbol). Those of `dims` are visible everywhere, those of `data_sizes` where
-//     the scalar is that the Read step or the branch defines.
+//   * Symbols are scalars, too: symbol_var(symbol). Those of `dims` and `input_sizes` are visible everywhere, those
+//     of `data_sizes` where the scalar is that the Read step or the branch defines.
 //   * Scalar expressions have no loads. Their meaning is that of tensor/ir.h.
 // Functions
 //   * A function has values and scalars of its own. Its inputs are read only, its outputs are memory that the caller
-//     gives, and both are dense. It sees the sizes in `dims`, and none that data decide.
+//     gives, and both are dense. It sees the sizes that are known before the run.
 //   * A call reads all of its operands and writes all of its results. No result has memory in common with another one,
 //     with an operand, or with the function's arena. Operands may have.
 //   * The arena of a function is a part of the arena of its caller during the call. Its contents are undefined before
@@ -153,7 +154,7 @@ struct KernelVariants {
   std::vector<tensor::Kernel> variants;  // one per code level of the target, in its order
 };
 
-// A size that data decide: at least 0 and at most `most`, which the sizes in `dims` determine.
+// A size that data decide: at least 0 and at most `most`, which the sizes that are known before the run determine.
 struct DataSize {
   Symbol symbol;
   Dim most;
@@ -169,10 +170,14 @@ struct Function {
 
 // The function that a run of the model executes, and what it shares with the functions that it calls.
 struct Program : Function {
-  std::vector<InputDim> dims;         // the sizes that the caller gives, in order of appearance in the inputs
+  std::vector<InputDim> dims;       // the sizes that the caller gives, in order of appearance in the inputs
+  std::vector<Symbol> input_sizes;  // the sizes that elements of inputs decide, in order of their definition in `entry`
+  // Runs before the body, also when a call is planned: Read steps of inputs, Compute and Require steps. Only the
+  // symbols of `input_sizes` are visible in the body.
+  Region entry;
   std::vector<DataSize> data_sizes;   // the sizes that data decide, in order of their definition
   std::vector<Dim> checked_sizes;     // a run for which one is not in [0, 2^40] is refused
-  std::vector<Require> requirements;  // over the symbols of `dims` alone; checked before the first step
+  std::vector<Require> requirements;  // over the symbols of `dims` and `input_sizes`; checked before the first step
   std::vector<Function> functions;    // each one before those that call it
   std::vector<KernelVariants> kernels;
   std::vector<Constant> constants;  // as stored, packed
@@ -181,6 +186,9 @@ struct Program : Function {
 
 // The scalar that a symbol of the program's dims is.
 inline tensor::Var scalar_of(const Symbol& s) { return tensor::as<tensor::VarRef>(tensor::symbol_var(s))->var; }
+
+// The symbols whose values are known before the first step of the body.
+std::vector<Symbol> entry_symbols(const Program&);
 
 // The bytes of a dense tensor.
 Dim bytes_of(DType, const Shape&);

@@ -36,6 +36,8 @@ class ProgramParser : tensor::Parser {
   // ---- sizes, values and the plan
   void values();
   void size();
+  Symbol bounded_symbol();
+  void input_size();
   void data_size();
   Storage storage();
   void value();

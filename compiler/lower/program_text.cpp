@@ -64,6 +64,7 @@ class Printer {
 
   void print_program() {
     for (const InputDim& d : program_.dims) size(d);
+    for (const Symbol& s : program_.input_sizes) input_size(s);
     for (const DataSize& d : program_.data_sizes) size(d);
     values(0);
     for (const Dim& d : program_.checked_sizes) line(0, fmt::format("check 0 <= {} <= 2^40", dim(d)));
@@ -72,6 +73,11 @@ class Printer {
       if (!program_.kernels[k].variants.empty())
         line(0, tensor::print_signature(renamed(program_.kernels[k].variants[0], k)));
     for (size_t f = 0; f < functions_.size(); ++f) function(f);
+    if (!program_.entry.steps.empty()) {
+      text_ += "entry {\n";
+      region(program_.entry, 1);
+      text_ += "}\n";
+    }
     result_.run_line = next_line();
     text_ += "run {\n";
     region(program_.body, 1);
@@ -115,6 +121,13 @@ class Printer {
     if (d.typical != 0) text_ += fmt::format(", typically {}", d.typical);
     if (d.name != symbol) text_ += note("'" + d.name + "'");
     text_ += '\n';
+  }
+
+  // input size _1 in [0, unbounded]
+  void input_size(const Symbol& s) {
+    const std::string symbol = name_of(s);
+    line(0, fmt::format("input size {} in [{}, {}]", symbol, s.low,
+                        s.high == INT64_MAX ? "unbounded" : std::to_string(s.high)));
   }
 
   // data size _1 in [0, 4 * n]

@@ -92,8 +92,8 @@ std::set<ValueId> used_values(Function& f) {
   return used;
 }
 
-// The values of a function are numbered in their order.
-void remove_unused_values(Function& f) {
+// The values of a function are numbered in their order. Returns their new numbers.
+std::map<ValueId, ValueId> remove_unused_values(Function& f) {
   std::map<ValueId, ValueId> renumbered;
   std::vector<Value> values;
   for (ValueId v : used_values(f)) {
@@ -106,6 +106,7 @@ void remove_unused_values(Function& f) {
   for (ValueId& v : f.outputs) v = renumbered.at(v);
   for_each_value(f.body, [&](ValueId& id) { id = renumbered.at(id); });
   f.values = std::move(values);
+  return renumbered;
 }
 
 void remove_unused_constants(Program& program) {
@@ -141,7 +142,8 @@ void remove_unused(Program& program) {
   const UsedScalars used(program);
   for_each_function(program, [&](Function& f) {
     remove_unused_scalars(f.body, used);
-    remove_unused_values(f);
+    const std::map<ValueId, ValueId> renumbered = remove_unused_values(f);
+    if (&f == &program) for_each_value(program.entry, [&](ValueId& id) { id = renumbered.at(id); });
   });
   remove_unused_constants(program);
   remove_unused_kernels(program);

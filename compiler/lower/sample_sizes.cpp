@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "lower/instantiate.h"
 #include "lower/largest_size.h"
+#include "lower/run_entry.h"
+#include "lower/walk.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
 
@@ -13,13 +16,13 @@ namespace {
 // The numbers that requirements of the form `symbol == number` demand.
 Sizes required_sizes(const Program& program) {
   Sizes required;
-  for (const Step& step : program.body.steps) {
+  for_each_step(program.body, [&](const Step& step) {
     const auto* require = std::get_if<Require>(&step);
     const auto* equality = require ? tensor::as<tensor::Binary>(require->condition) : nullptr;
     const auto* symbol = equality ? tensor::as<tensor::VarRef>(equality->a) : nullptr;
     const auto number = symbol ? tensor::constant_integer(equality->b) : std::nullopt;
     if (number && equality->op == tensor::BinaryOp::eq) required.emplace(symbol->var->name, *number);
-  }
+  });
   return required;
 }
 
@@ -98,15 +101,42 @@ std::vector<Sizes> with_data_sizes(const Program& program, const std::vector<Siz
 
 }  // namespace
 
+namespace {
+
+// Sizes that small elements of the inputs lead to: independent values of the sizes seldom fulfil the requirements.
+void add_possible_sizes(const Program& program, std::vector<Sizes>& samples) {
+  constexpr std::array<int64_t, 12> elements = {2, 1, 3, -1, 4, 0, 6, 8, 5, 12, 16, -2};
+  constexpr size_t tries = 64, most = 4;
+  const std::vector<Sizes> given(samples.begin(), samples.begin() + 2);
+  size_t found = 0, draw = 0;
+  for (size_t t = 0; t < tries && found < most; ++t) {
+    Sizes sizes = given[t % given.size()];
+    auto element = [&](DType type) {
+      draw = (draw * 5 + t + 1) % 8191;
+      return small_number(type, elements[draw % elements.size()]);
+    };
+    const bool possible =
+        run_entry(program, sizes, [&](const Read& read) { return element(read.result->type); }) == tensor::Status::ok &&
+        status_at(program, sizes) == tensor::Status::ok && !std::ranges::count(samples, sizes);
+    if (!possible) continue;
+    samples.push_back(std::move(sizes));
+    ++found;
+  }
+}
+
+}  // namespace
+
 std::vector<Sizes> sample_sizes(const Program& program) {
-  if (program.dims.empty()) return with_data_sizes(program, {{}});
+  const std::vector<Symbol> symbols = entry_symbols(program);
+  if (symbols.empty()) return with_data_sizes(program, {{}});
   std::vector<Sizes> samples(4);
-  for (int64_t k = 0; const InputDim& d : program.dims) {
-    const std::array wanted = {d.symbol.low, 17 + 2 * k, 40 + 3 * k, d.is_bounded() ? d.symbol.high : 300 + k};
+  for (int64_t k = 0; const Symbol& symbol : symbols) {
+    const std::array wanted = {symbol.low, 17 + 2 * k, 40 + 3 * k, symbol.high == INT64_MAX ? 300 + k : symbol.high};
     for (size_t s = 0; s < samples.size(); ++s)
-      samples[s][d.symbol.name] = std::clamp(wanted[s], d.symbol.low, d.symbol.high);
+      samples[s][symbol.name] = std::clamp(wanted[s], symbol.low, symbol.high);
     ++k;
   }
+  if (!program.input_sizes.empty()) add_possible_sizes(program, samples);
   return with_data_sizes(program, samples);
 }
 

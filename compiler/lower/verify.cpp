@@ -2,8 +2,10 @@
 //
 // Values
 //   * A view's base exists and is no view. A view that begins at a scalar has a positive stride.
-//   * Sizes are over the symbols of the program's dims and data sizes, which are distinct. Requirements on sizes, the
-//     bounds of data sizes, and the sizes in functions are over those of the dims.
+//   * Sizes are over the symbols of the program's dims, input sizes and data sizes, which are distinct. Requirements on
+//     sizes, the bounds of data sizes, and the sizes in functions are over those of the dims and the input sizes.
+//   * `entry` reads elements of inputs with static shapes, computes scalars and requires conditions, and does nothing
+//     else. It defines the symbols of the input sizes.
 // Functions
 //   * A function calls those before it. Its inputs and outputs have this storage, in their order.
 //   * A call has one operand for each input and one result for each output, of their types and sizes.
@@ -36,8 +38,9 @@ class Verifier {
   Verifier(const Program& program, Diagnostics& diagnostics) : program_(program), diagnostics_(diagnostics) {}
 
   void run() {
-    std::set<tensor::Var> scope;
+    Scope scope;
     for (const InputDim& d : program_.dims) define(scalar_of(d.symbol), scope);
+    entry(scope);
     for (const Dim& d : program_.checked_sizes) check_symbols("a checked size", d);
     for (const DataSize& d : program_.data_sizes) {
       for (const Symbol& s : d.most.symbols())
@@ -100,7 +103,24 @@ class Verifier {
       expect(is_given(s) || (is_program() && std::ranges::count(program_.data_sizes, s, &DataSize::symbol) > 0),
              "{} depends on {}, which neither an input nor data give", what, s.name);
   }
-  bool is_given(const Symbol& s) const { return std::ranges::count(program_.dims, s, &InputDim::symbol) > 0; }
+  bool is_given(const Symbol& s) const { return std::ranges::count(entry_symbols(program_), s) > 0; }
+
+  // Adds the symbols of the input sizes to `scope`.
+  void entry(Scope& scope) {
+    Scope inner = scope;
+    for (const Step& s : program_.entry.steps) {
+      const auto* read = std::get_if<Read>(&s);
+      const bool is_input = read && exists(read->from) &&
+                            program_.values[static_cast<size_t>(read->from)].storage == Storage::input &&
+                            is_static(program_.values[static_cast<size_t>(read->from)].shape);
+      if (expect(is_input || std::holds_alternative<Compute>(s) || std::holds_alternative<Require>(s),
+                 "the entry has a step that is none of a read of an input, a computation and a requirement"))
+        std::visit([&](const auto& x) { step(x, inner); }, s);
+    }
+    for (const Symbol& s : program_.input_sizes)
+      if (expect(inner.contains(scalar_of(s)), "the entry does not define the size {}", s.name))
+        scope.insert(scalar_of(s));
+  }
 
   void check_scalars(const tensor::Kernel& kernel, const std::string& name) {
     auto first = std::ranges::find_if(kernel.scalars, tensor::is_symbol_var);

@@ -126,17 +126,17 @@ std::optional<tensor::Expr> upper_limit(const Loop& loop, const tensor::Var& sca
   return std::nullopt;
 }
 
-std::optional<Dim> as_dim(const tensor::Expr& e, const std::vector<InputDim>& dims) {
+std::optional<Dim> as_dim(const tensor::Expr& e, const std::vector<Symbol>& symbols) {
   return tensor::dim_of(e, [&](const tensor::Var& v) {
-    auto at = std::ranges::find_if(dims, [&](const InputDim& d) { return scalar_of(d.symbol) == v; });
-    return at == dims.end() ? std::nullopt : std::optional(Dim::symbol(at->symbol));
+    auto at = std::ranges::find_if(symbols, [&](const Symbol& s) { return scalar_of(s) == v; });
+    return at == symbols.end() ? std::nullopt : std::optional(Dim::symbol(*at));
   });
 }
 
-std::optional<Dim> trip_count(const Loop& loop, const tensor::Var& counter, const std::vector<InputDim>& dims) {
+std::optional<Dim> trip_count(const Loop& loop, const tensor::Var& counter, const std::vector<Symbol>& symbols) {
   const auto* less = tensor::as<tensor::Binary>(definition_in(loop.test, loop.condition));
   if (!less || less->op != tensor::BinaryOp::lt || !is_scalar(less->a, counter)) return std::nullopt;
-  const auto limit = as_dim(less->b, dims);
+  const auto limit = as_dim(less->b, symbols);
   const auto carried = std::ranges::find(loop.carried, counter, &Loop::Carried::var);
   if (!limit || carried == loop.carried.end()) return std::nullopt;
   const auto first = tensor::constant_integer(carried->initial);

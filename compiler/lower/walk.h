@@ -28,12 +28,12 @@ tensor::Expr definition_in(const Region&, const tensor::Expr&);
 // The `limit` for which the condition of the loop is, or implies, `scalar < limit`; empty if there is none.
 std::optional<tensor::Expr> upper_limit(const Loop&, const tensor::Var& scalar);
 
-// The expression, over the symbols of `dims` alone, as a dim; empty if it depends on other scalars.
-std::optional<Dim> as_dim(const tensor::Expr&, const std::vector<InputDim>& dims);
+// The expression, over these symbols alone, as a dim; empty if it depends on other scalars.
+std::optional<Dim> as_dim(const tensor::Expr&, const std::vector<Symbol>&);
 
 // The number of iterations of a loop, if `counter` counts by 1 from a literal to a number or a size, and nothing else
 // ends the loop.
-std::optional<Dim> trip_count(const Loop&, const tensor::Var& counter, const std::vector<InputDim>& dims);
+std::optional<Dim> trip_count(const Loop&, const tensor::Var& counter, const std::vector<Symbol>&);
 
 // That of any counter of the loop, if it is a number.
 std::optional<int64_t> constant_trip_count(const Loop&);

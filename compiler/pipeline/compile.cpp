@@ -48,19 +48,16 @@ std::optional<relay::Module> Compiler::import() {
   import.files_read = &files_;
   model_hash_ = hash_bytes(*bytes);
   auto module = timer_.run("import", [&] { return frontends::import_model(*bytes, import, diagnostics_); });
-  for (const auto& [value, bound] : options_.bounds)
-    diagnostics_.error(DiagnosticId::undefined_value, {.file = import.file},
-                       fmt::format("--bound {}={}: no value of this model has an unknown capacity", value, bound), {},
-                       "leave out the option");
   if (module) contents_ = contents_of(*module);
-  return options_.bounds.empty() ? std::move(module) : std::nullopt;
+  return module;
 }
 
 std::optional<relay::Module> Compiler::run_passes(relay::Module module, const std::vector<std::string>& names) {
   relay::PassContext context{.diagnostics = &diagnostics_,
                              .channel_block = target_ ? target_->channel_block : 1,
                              .schedule = options_.schedule,
-                             .machine = target_ ? target_->levels.back().machine : tensor::Machine{}};
+                             .machine = target_ ? target_->levels.back().machine : tensor::Machine{},
+                             .bounds = options_.bounds};
   return dlcc::run_passes(std::move(module), names, context, options_.passes, timer_);
 }
 

@@ -28,7 +28,7 @@ struct CompileOptions {
   // Inputs that are no tensors, or whose values are fixed, by name; and who is asked for those that must be known.
   std::map<std::string, frontends::InputForm> inputs = {};
   frontends::FindInputForm find_input_form = {};
-  std::map<std::string, int64_t> bounds = {};  // largest numbers of elements of values, by name
+  std::map<std::string, int64_t> bounds = {};  // largest sizes of values whose sizes data decide, by name
   std::string weights_section;                 // of the object; empty: .rodata.P_weights
   std::string weights_file;                    // path of the file that holds the weights; empty: the object has them
   std::string tuning_records;                  // path of the tuning records that schedules follow; empty: none

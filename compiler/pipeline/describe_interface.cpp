@@ -6,6 +6,7 @@
 #include "lower/steps.h"
 #include "relay/input_dims.h"
 #include "support/version.h"
+#include "tensor/visit.h"
 
 namespace dlcc {
 namespace {
@@ -73,6 +74,27 @@ std::string provenance(const CompileOptions& o, const targets::Target& target, u
                      o.schedule.threads > 1 ? fmt::format(" --threads={}", o.schedule.threads) : "", model_hash);
 }
 
+// "shape[0]" for a size that is an element of an input; else the expression, or what it depends on if that is long.
+std::string text_of(const lower::Program& program, const Symbol& size) {
+  constexpr size_t longest = 60;
+  std::vector<std::string> elements;
+  for (const lower::Step& step : program.entry.steps) {
+    const auto* compute = std::get_if<lower::Compute>(&step);
+    if (!compute || compute->result != lower::scalar_of(size)) continue;
+    const std::string text = tensor::print(compute->value);
+    if (text.size() <= longest) return text;
+    for (const tensor::Var& v : tensor::variables_in(compute->value)) elements.push_back(v->name);
+  }
+  return fmt::format("size({})", fmt::join(elements, ", "));
+}
+
+void describe_input_sizes(const lower::Program& program, emit::Interface& i) {
+  for (const Symbol& s : program.input_sizes) i.input_sizes.push_back({s, text_of(program, s)});
+  for (const lower::Step& step : program.entry.steps)
+    if (const auto* read = std::get_if<lower::Read>(&step))
+      i.inputs[static_cast<size_t>(program.values[static_cast<size_t>(read->from)].index)].decides_sizes = true;
+}
+
 }  // namespace
 
 emit::Interface describe_tensors(const relay::Module& module) {
@@ -81,7 +103,8 @@ emit::Interface describe_tensors(const relay::Module& module) {
   for (const relay::Var& p : main.params) append_tensor_types(p->type, inputs);
   append_tensor_types(main.result_type ? main.result_type : relay::type_of(module, main.body.result), outputs);
   const auto is_unknown = [](const relay::TensorType* t) { return !is_static(t->shape); };
-  const bool is_dynamic = std::ranges::any_of(inputs, is_unknown) || std::ranges::any_of(outputs, is_unknown);
+  const bool is_dynamic = std::ranges::any_of(inputs, is_unknown) || std::ranges::any_of(outputs, is_unknown) ||
+                          relay::defines_sizes(module);
   const auto reserved = [&](const char* member) { return std::vector<std::string>(is_dynamic ? 1 : 0, member); };
   emit::Interface i;
   i.inputs = describe_tensors(inputs, module.input_names, "input", reserved("dims"));
@@ -94,6 +117,7 @@ emit::Interface describe_interface(const relay::Module& module, const lower::Pro
                                    const lower::StoragePlan& plan, const CompileOptions& options,
                                    const targets::Target& target, uint64_t model_hash) {
   emit::Interface i = describe_tensors(module);
+  describe_input_sizes(program, i);
   i.prefix = emit::c_identifier(options.prefix.empty() ? stem_of(options.model) : options.prefix);
   i.arena_bytes = plan.is_stacked() ? std::nullopt : std::optional(plan.arena_bytes);
   i.arena_alignment = plan.arena_alignment;

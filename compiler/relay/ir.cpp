@@ -1,6 +1,8 @@
 // Queries on Relay programs and their deep copy.
 #include "relay/ir.h"
 
+#include <algorithm>
+
 namespace dlcc::relay {
 
 const DataTypeDef* Module::data_type_of_constructor(const std::string& constructor) const {
@@ -112,6 +114,18 @@ Block clone(Module& module, const Block& block, std::map<int, Atom>& renamed) {
 
 bool defines_sizes(const Module& module, const If& branch) {
   return !same_type(type_of(module, branch.then_block->result), type_of(module, branch.else_block->result));
+}
+
+static bool has_definition_of_sizes(const Block& block) {
+  return std::ranges::any_of(block.bindings, [](const Binding& b) {
+    bool has = std::holds_alternative<DefineSizes>(b.op);
+    for_each_block(b.op, [&](const Block& inner) { has = has || has_definition_of_sizes(inner); });
+    return has;
+  });
+}
+
+bool defines_sizes(const Module& module) {
+  return std::ranges::any_of(module.functions, [](const auto& f) { return has_definition_of_sizes(f.second.body); });
 }
 
 std::vector<bool> which_are_constant(const std::vector<Atom>& atoms) {

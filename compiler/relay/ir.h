@@ -130,8 +130,9 @@ struct MatchCast {
   Type type;
 };
 // Defines symbols: the elements of `value`, an int64 vector. They are sizes that data decide, visible in the rest of
-// the block. The value of the operation is (). An element that is not in [0, most] ends the run with
-// dimension_out_of_range.
+// the block. The value of the operation is (). A negative element ends the run with dimension_out_of_range, one above
+// `most` with capacity_exceeded. A bound "?" is none: native code must then be able to compute the sizes from the
+// elements of small inputs before the run.
 struct DefineSizes {
   Atom value;
   std::vector<Symbol> symbols;
@@ -207,6 +208,8 @@ Type type_of(const Module&, const Atom&);  // after inference
 // Whether the branches' results differ in shape, so that the type of the `if` has symbols that it defines. After
 // inference.
 bool defines_sizes(const Module&, const If&);
+// Whether a function of the module has a define_sizes.
+bool defines_sizes(const Module&);
 std::vector<bool> which_are_constant(const std::vector<Atom>&);
 
 // Calls `visit` for every atom that an operation uses directly (not inside nested blocks).

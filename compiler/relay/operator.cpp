@@ -182,4 +182,21 @@ std::optional<TypeError> read_attrs(const std::vector<AttrSlot>& slots, const At
 }
 
 }  // namespace detail
+tensor::TensorFunction detail::define_sizes(
+    const std::string& name, const Operands& in, size_t first, const std::vector<size_t>& axes,
+    const std::function<std::vector<Expr>(const std::vector<Tensor>& values)>& sizes) {
+  tensor::Definition d(name + "_sizes");
+  std::vector<Tensor> values;
+  for (size_t k = first; k < in.size(); ++k)
+    values.push_back(d.input(fmt::format("p{}", k - first), in[k].dtype, in[k].shape));
+  const std::vector<Expr> all = sizes(values);
+  d.result("sizes", dtype::i64, {static_cast<int64_t>(axes.size())}, [&](tensor::Index i) {
+    Expr size = all.at(axes.back());
+    for (size_t k = axes.size() - 1; k-- > 0;)
+      size = tensor::select(tensor::equal(i[0], Expr(static_cast<int64_t>(k))), all.at(axes[k]), size);
+    return size;
+  });
+  return d.finish();
+}
+
 }  // namespace dlcc::relay

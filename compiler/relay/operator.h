@@ -27,11 +27,14 @@
 
 #include "relay/ir.h"
 #include "relay/operator_attrs.h"
+#include "tensor/builder.h"
 #include "tensor/evaluate_symbolic.h"
 
 namespace dlcc::relay {
 
+using tensor::Expr;
 using tensor::KnownValue;
+using tensor::Tensor;
 
 // A tensor that an operator is applied to: its type, and its value as far as it is known at compile time.
 struct Operand : TensorType {
@@ -86,10 +89,13 @@ struct OperatorSpec {
   std::function<tensor::TensorFunction(const A&, const Operands&, const Shape& result)> compute_as = {};
   // Sizes that must be at least 1 in every run, such as the number of windows along an axis.
   std::function<std::vector<Dim>(const A&, const Operands&)> positive_sizes = {};
-  // Of an operator whose sizes data may decide: the elements of the only operand behind the arguments are then the
-  // sizes
-  // "?" of the result, in order, and this gives the largest value of each. Null: a result of unknown sizes has native
-  // code only if the model declares them.
+  // Of an operator with one result whose sizes the elements of operands may decide: the size of each axis of the
+  // result, given the operands behind the arguments. Sizes that are not possible are negative, or not those that the
+  // definition requires. Null: a result of unknown sizes has native code only if the model declares them.
+  std::function<std::vector<Expr>(const A&, const Operands&, const std::vector<Tensor>& values)> sizes = {};
+  // The definition for given sizes of the result does not need the operands behind the arguments.
+  bool sizes_suffice = false;
+  // The largest size of each axis of the result that the operands allow. Null: nothing bounds the sizes.
   std::function<std::vector<Dim>(const A&, const Operands&)> largest_sizes = {};
   double tolerance = 0;  // accuracy class: largest relative error of float32 code against float64; 0 means correctly
                          // rounded apart from the order of sums
@@ -128,7 +134,11 @@ struct Operator {
   std::function<tensor::TensorFunction(const Attrs&, const Operands&, const Type& result)> compute_as;
   // Sizes that must be at least 1 in every run; null if there are none. `type` succeeded for the operands.
   std::function<std::vector<Dim>(const Attrs&, const Operands&)> positive_sizes;
-  std::function<std::vector<Dim>(const Attrs&, const Operands&)> largest_sizes;  // null: see OperatorSpec
+  // Defines a vector of int64, the sizes of these axes of the result, over the operands behind the arguments. Null: see
+  // OperatorSpec::sizes.
+  std::function<tensor::TensorFunction(const Attrs&, const Operands&, const std::vector<size_t>& axes)> sizes;
+  bool sizes_suffice;                                                            // see OperatorSpec
+  std::function<std::vector<Dim>(const Attrs&, const Operands&)> largest_sizes;  // null: nothing bounds the sizes
 };
 
 class OperatorTable {
@@ -156,6 +166,15 @@ A attributes_of(const Call& call) {
   return std::any_cast<A>(std::get<OperatorRef>(call.callee).op->read(call.attrs));
 }
 
+namespace detail {
+
+// The definition of the vector of the sizes of `axes`. Its parameters are the operands from `first` on.
+tensor::TensorFunction define_sizes(const std::string& name, const Operands&, size_t first,
+                                    const std::vector<size_t>& axes,
+                                    const std::function<std::vector<Expr>(const std::vector<Tensor>& values)>& sizes);
+
+}  // namespace detail
+
 template <class A>
 void OperatorTable::add(OperatorSpec<A> spec) {
   Operator op{.name = spec.name,
@@ -164,7 +183,8 @@ void OperatorTable::add(OperatorSpec<A> spec) {
               .arguments = spec.arguments,
               .values = spec.values,
               .variadic = spec.variadic,
-              .tolerance = spec.tolerance};
+              .tolerance = spec.tolerance,
+              .sizes_suffice = spec.sizes_suffice};
   for (const Field<A>& f : spec.attributes)
     op.attributes.push_back({f.name, f.type->text, f.doc, f.type->value(f.address(spec.defaults)), f.required});
   // `values_given`: as operands.
@@ -214,6 +234,13 @@ void OperatorTable::add(OperatorSpec<A> spec) {
       return compute(attrs, in);
     };
   }
+  if (spec.sizes)
+    op.sizes = [read, given, name = op.short_name(), first = spec.arguments.size(), sizes = spec.sizes](
+                   const Attrs& attrs, const Operands& in, const std::vector<size_t>& axes) {
+      return detail::define_sizes(name, in, first, axes, [&](const std::vector<Tensor>& values) {
+        return sizes(read(attrs, given(in)), in, values);
+      });
+    };
   if (spec.largest_sizes)
     op.largest_sizes = [read, given, sizes = spec.largest_sizes](const Attrs& attrs, const Operands& in) {
       return sizes(read(attrs, given(in)), in);

@@ -196,7 +196,14 @@ static Kernel kernel_of(const Expr& e, const std::vector<Var>& variables) {
   return {"scalar", {{result, Access::write}}, store(result, {}, e), variables};
 }
 
-CompiledScalar::CompiledScalar(const Expr& e) : variables_(variables_in(e)), kernel_(kernel_of(e, variables_)) {}
+// The scalar parameters of a kernel that are symbols are its last ones.
+static std::vector<Var> with_symbols_last(std::vector<Var> variables) {
+  std::ranges::stable_partition(variables, [](const Var& v) { return !is_symbol_var(v); });
+  return variables;
+}
+
+CompiledScalar::CompiledScalar(const Expr& e)
+    : variables_(with_symbols_last(variables_in(e))), kernel_(kernel_of(e, variables_)) {}
 
 EvaluationResult evaluate(const Kernel& kernel, std::span<const Constant> args, Precision precision) {
   return CompiledKernel(kernel, precision).run(args);

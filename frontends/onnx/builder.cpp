@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "shape/facts.h"
+#include "tensor/element_expressions.h"
 #include "tensor/evaluate.h"
 
 namespace dlcc::frontends::onnx {
@@ -115,6 +116,7 @@ Values BlockBuilder::fields(const relay::Var& tuple, size_t count, const std::st
   for (size_t k = 0; k < count; ++k) {
     relay::Var field = bind(relay::Project{tuple, static_cast<int>(k)}, type->fields[k], name, location);
     values.push_back({field, *relay::as<TensorType>(type->fields[k])});
+    if (of_inputs_.contains(tuple->id)) of_inputs_.insert(field->id);
   }
   return values;
 }
@@ -152,21 +154,44 @@ Value BlockBuilder::with_declared_sizes(const Value& result, const Shape& declar
   return changed ? check_sizes(result, shape, location) : result;
 }
 
+void BlockBuilder::note_input(const relay::Var& var) {
+  bool small = true;
+  relay::for_each_field(var->type, [&](const relay::Type& field) {
+    const auto* t = relay::as<TensorType>(field);
+    const auto count = t ? product(t->shape).constant() : std::nullopt;
+    small = small && count && *count <= tensor::ElementExpressions::most_elements;
+  });
+  if (small) of_inputs_.insert(var->id);
+}
+
+// Whether inputs of the model, or their sizes, decide all elements of the values from `first` on.
+bool BlockBuilder::is_decided_by_inputs(const Values& args, size_t first) const {
+  return std::all_of(args.begin() + static_cast<std::ptrdiff_t>(std::min(first, args.size())), args.end(),
+                     [&](const Value& v) {
+                       const auto* var = std::get_if<relay::Var>(&v.atom);
+                       const relay::KnownValue value = known(v);
+                       const bool is_known =
+                           value && std::ranges::all_of(value->elements, [](const auto& e) { return e.has_value(); });
+                       return !var || is_known || of_inputs_.contains((*var)->id);
+                     });
+}
+
 Value BlockBuilder::check_sizes(const Value& value, const Shape& sizes, const SourceLocation& location) {
   const relay::Type type = relay::tensor_type(sizes, value.type.dtype);
   const auto* var = std::get_if<relay::Var>(&value.atom);
   relay::Var checked = bind(relay::MatchCast{value.atom, type}, type, var ? (*var)->name : "checked", location);
+  if (var && of_inputs_.contains((*var)->id)) of_inputs_.insert(checked->id);
   return {checked, {sizes, value.type.dtype}, false, value.role};
 }
 
 // The operands with equal sizes where `sizes` says so. False if that changes none of them.
 bool BlockBuilder::make_equal(const std::pair<Dim, Dim>& sizes, Values& args, const SourceLocation& location) {
   Facts facts;
-  if (!facts.assume_equal(sizes.first, sizes.second)) return false;
+  const bool is_fact = facts.assume_equal(sizes.first, sizes.second);
   bool changed = false;
   for (Value& arg : args) {
     Shape shape = arg.type.shape;
-    for (Dim& d : shape) d = facts.apply(d);
+    for (Dim& d : shape) d = is_fact ? facts.apply(d) : d == sizes.first ? sizes.second : d;
     if (shape == arg.type.shape) continue;
     arg = check_sizes(arg, shape, location);
     changed = true;
@@ -201,7 +226,8 @@ std::variant<Values, relay::TypeError> BlockBuilder::call(const std::string& nam
   auto& [known_attrs, operand_count, outcome] = std::get<relay::TypedCall>(checked);
   tensor_args.resize(operand_count);
   const relay::Operands operands = operands_of(tensor_args);
-  relay::Type type = with_new_symbols(outcome, op->largest_sizes != nullptr);
+  const bool by_inputs = open_.size() == 1 && is_decided_by_inputs(tensor_args, op->arguments.size());
+  relay::Type type = with_new_symbols(outcome, op->sizes && (op->largest_sizes || by_inputs));
 
   std::vector<TensorType> tensors;
   const auto* tuple = relay::as<relay::TupleType>(type);
@@ -226,6 +252,7 @@ std::variant<Values, relay::TypeError> BlockBuilder::call(const std::string& nam
     call.args = {packed};
   }
   relay::Var var = bind(std::move(call), type, last_part(name), location);
+  if (open_.size() == 1 && is_decided_by_inputs(tensor_args, 0)) note_input(var);
   if (tuple) return fields(var, results, last_part(name), location);
   return Values{{var, tensors[0]}};
 }

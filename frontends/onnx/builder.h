@@ -48,6 +48,9 @@ class BlockBuilder {
   const relay::Block& current() const { return open_.back(); }  // the bindings since the last open()
 
   relay::Var parameter(const std::string& name, const relay::TensorType&);
+  // Notes that the variable is an input of the model: sizes that the elements of small ones decide are known before a
+  // run.
+  void note_input(const relay::Var&);
   relay::Var fresh(const std::string& name, relay::Type);  // a variable for a later bind()
   void bind(const relay::Var&, relay::Operation, const SourceLocation&);
   relay::Var bind(relay::Operation, relay::Type, const std::string& name, const SourceLocation&);
@@ -89,8 +92,11 @@ class BlockBuilder {
 
   relay::Module& module_;
   relay::KnownValues known_;
+  bool is_decided_by_inputs(const Values& args, size_t first) const;
+
   int next_symbol_ = 1;
-  std::set<int> decided_;  // the symbols of sizes that a run decides, by number
+  std::set<int> decided_;    // the symbols of sizes that a run decides, by number
+  std::set<int> of_inputs_;  // the small tensors that inputs of the model decide, by id of their variable
   std::vector<relay::Block> open_;
 };
 

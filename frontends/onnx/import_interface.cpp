@@ -86,6 +86,7 @@ Value Importer::add_tensor(InputRequest& request, const std::string& name,
   if (!type) return Value::poison();
   relay::Var param = builder_.parameter(name, *type);
   request.params.push_back(param);
+  builder_.note_input(param);
   module_.input_names.push_back(name);
   return {param, *type};
 }

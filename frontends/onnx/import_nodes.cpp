@@ -126,6 +126,14 @@ AttributeMap Importer::attributes_of(const schema::NodeProto& node, const Body& 
   return map;
 }
 
+// The shapes that the model declares for the outputs of a node, at least one.
+std::vector<std::optional<Shape>> Importer::declared_shapes(const schema::NodeProto& node, Scope& scope) const {
+  std::vector<std::optional<Shape>> shapes;
+  for (const std::string& name : node.output()) shapes.push_back(types_.declared_shape(scope, name));
+  if (shapes.empty()) shapes.emplace_back();
+  return shapes;
+}
+
 void Importer::convert(const schema::NodeProto& node, Scope& scope, const Body& body, const SourceLocation& location) {
   int64_t opset = 0;
   std::vector<std::optional<Value>> inputs;
@@ -144,7 +152,7 @@ void Importer::convert(const schema::NodeProto& node, Scope& scope, const Body& 
           .diagnostics = diagnostics_,
           .files = files_,
           .owner = model_.proto,
-          .declared_shape = node.output_size() > 0 ? types_.declared_shape(scope, node.output(0)) : std::nullopt,
+          .declared_shapes = declared_shapes(node, scope),
           .random_sequences = random_sequences_,
           .import_branch = [&](const schema::GraphProto& g) { return import_branch(g, scope, body, location); },
           .import_inline =

@@ -72,6 +72,7 @@ class Importer {
   // import_nodes.cpp
   void import_nodes(const NodeList&, Scope&, const Body&);
   void import_node(const schema::NodeProto&, Scope&, const Body&);
+  std::vector<std::optional<Shape>> declared_shapes(const schema::NodeProto&, Scope&) const;
   void convert(const schema::NodeProto&, Scope&, const Body&, const SourceLocation&);
   bool inputs_of(const schema::NodeProto&, Scope&, const SourceLocation&, std::vector<std::optional<Value>>&);
   AttributeMap attributes_of(const schema::NodeProto&, const Body&, const SourceLocation&);

@@ -257,7 +257,7 @@ Value Node::cast(const Value& value, DType type) {
   return value.type.dtype == type ? value : call("cast", {value}, {{"dtype", dtype_attr(type)}});
 }
 
-Value Node::with_declared_sizes(const Value& value) { return with_declared_sizes(value, c_.declared_shape); }
+Value Node::with_declared_sizes(const Value& value) { return with_declared_sizes(value, declared_shape()); }
 
 Value Node::with_declared_sizes(const Value& value, const std::optional<Shape>& declared) {
   return declared ? c_.builder.with_declared_sizes(value, *declared, first_symbol_, c_.location) : value;

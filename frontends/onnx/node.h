@@ -37,9 +37,9 @@ struct NodeContext {
   BlockBuilder& builder;
   Diagnostics& diagnostics;
   ExternalFiles& files;
-  std::shared_ptr<const void> owner;    // keeps the model's bytes alive
-  std::optional<Shape> declared_shape;  // of the first output
-  int64_t& random_sequences;            // that the nodes before take
+  std::shared_ptr<const void> owner;                  // keeps the model's bytes alive
+  std::vector<std::optional<Shape>> declared_shapes;  // of the outputs
+  int64_t& random_sequences;                          // that the nodes before take
   // Import a subgraph as a block of its own or into the current block; its inputs are given. Empty if it was rejected.
   std::function<std::optional<Branch>(const schema::GraphProto&)> import_branch;
   std::function<std::optional<Values>(const schema::GraphProto&, const Values& inputs)> import_inline;
@@ -100,7 +100,7 @@ class Node {
   // operators could not tell. Converters that compute with such a value need them; for results the importer does it.
   Value with_declared_sizes(const Value&);
   Value with_declared_sizes(const Value&, const std::optional<Shape>& declared);
-  const std::optional<Shape>& declared_shape() const { return c_.declared_shape; }
+  const std::optional<Shape>& declared_shape(size_t output = 0) const { return c_.declared_shapes.at(output); }
 
   NodeContext& context() { return c_; }
 

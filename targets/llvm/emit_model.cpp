@@ -146,17 +146,17 @@ class EntryEmitter {
     });
   }
 
-  // Calls P_sizes with the caller's numbers, and returns its status if it fails. `inputs` is the first argument.
+  // Calls P_sizes with the caller's numbers and inputs, and returns its status if it fails.
   void find_sizes(llvm::Function* function) {
     Value* given = null();
     if (!parts_.program.dims.empty()) given = load_slot(function->getArg(0), parts_.interface.inputs.size());
     if (!parts_.program.dims.empty()) check(function, b_.CreateIsNull(given), Status::null_argument);
     sizes_ = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), array_.count()));
-    Value* status = b_.CreateCall(sizes_function_, {given, sizes_});
+    Value* status = b_.CreateCall(sizes_function_, {given, function->getArg(0), sizes_});
     check(function, b_.CreateICmpNE(status, b_.getInt32(0)), status);
     symbols_.clear();
-    for (size_t k = 0; k < parts_.program.dims.size(); ++k)
-      symbols_[lower::scalar_of(parts_.program.dims[k].symbol)] = array_.load(b_, sizes_, array_.symbol(k));
+    for (size_t k = 0; const Symbol& s : lower::entry_symbols(parts_.program))
+      symbols_[lower::scalar_of(s)] = array_.load(b_, sizes_, array_.symbol(k++));
   }
 
   Value* value_of(const Dim& d) {

@@ -52,8 +52,8 @@ class RunFunctionEmitter {
       weights_ = load_member(b_, b_.getPtrTy(), context_, ContextMember::weights);
     profiler_ = find_in_context(ContextMember::profiler, "profiler");
     executor_ = find_executor();
-    for (size_t k = 0; k < parts_.program.dims.size(); ++k)
-      scalars_[lower::scalar_of(parts_.program.dims[k].symbol)] = load_size(sizes_.symbol(k));
+    for (size_t k = 0; const Symbol& s : lower::entry_symbols(parts_.program))
+      scalars_[lower::scalar_of(s)] = load_size(sizes_.symbol(k++));
     emit_region(source_.body);
     if (parts_.text) go_to_line(first_line());
     b_.CreateRet(b_.getInt32(0));
@@ -130,7 +130,8 @@ class RunFunctionEmitter {
                      },
                      [&](const lower::Compute& x) { scalars_[x.result] = scalar(x.value); },
                      [&](const lower::Read& x) {
-                       scalars_[x.result] = load_element(x.from, x.element);
+                       const DType type = parts_.program.values[static_cast<size_t>(x.from)].type;
+                       scalars_[x.result] = load_element(b_, address(x.from), type, x.element);
                        keep_data_size(x.result);
                      },
                      [&](const lower::Write& x) { store_element(x.to, x.element, scalar(x.value)); },
@@ -204,21 +205,12 @@ class RunFunctionEmitter {
 
   Value* scalar(const tensor::Expr& e) { return emit_scalar(b_, e, scalars_, parts_.target.baseline, cpu_); }
 
-  // A pointer to an element, and its type in memory: that of the scalar, but a byte for bool.
-  std::pair<Value*, llvm::Type*> element_at(lower::ValueId id, int64_t element) {
-    DType type = source_.values[static_cast<size_t>(id)].type;
-    llvm::Type* stored = is_bool(type) ? b_.getInt8Ty() : type_of_scalar(module_.getContext(), type);
-    return {b_.CreateConstInBoundsGEP1_64(stored, address(id), static_cast<uint64_t>(element)), stored};
-  }
-  Value* load_element(lower::ValueId id, int64_t element) {
-    auto [pointer, stored] = element_at(id, element);
-    Value* loaded = b_.CreateAlignedLoad(stored, pointer, llvm::Align(1));
-    bool boolean = is_bool(source_.values[static_cast<size_t>(id)].type);
-    return boolean ? b_.CreateICmpNE(loaded, b_.getInt8(0)) : loaded;
-  }
+  // An element in memory is of the scalar's type, but a byte for bool.
   void store_element(lower::ValueId id, int64_t element, Value* value) {
-    auto [pointer, stored] = element_at(id, element);
+    const DType type = parts_.program.values[static_cast<size_t>(id)].type;
+    llvm::Type* stored = is_bool(type) ? b_.getInt8Ty() : type_of_scalar(module_.getContext(), type);
     if (value->getType()->isIntegerTy(1)) value = b_.CreateZExt(value, stored);
+    Value* pointer = b_.CreateConstInBoundsGEP1_64(stored, address(id), static_cast<uint64_t>(element));
     b_.CreateAlignedStore(value, pointer, llvm::Align(1));
   }
 

@@ -8,6 +8,14 @@ namespace dlcc::targets {
 
 using llvm::Value;
 
+// An element in memory is of the scalar's type, but a byte for bool.
+Value* load_element(llvm::IRBuilder<>& b, Value* tensor, DType type, int64_t element) {
+  llvm::Type* stored = is_bool(type) ? b.getInt8Ty() : type_of_scalar(b.getContext(), type);
+  Value* pointer = b.CreateConstInBoundsGEP1_64(stored, tensor, static_cast<uint64_t>(element));
+  Value* loaded = b.CreateAlignedLoad(stored, pointer, llvm::Align(1));
+  return is_bool(type) ? b.CreateICmpNE(loaded, b.getInt8(0)) : loaded;
+}
+
 namespace {
 
 Value* element(llvm::IRBuilder<>& b, Value* array, size_t position) {
@@ -28,7 +36,7 @@ llvm::Function* emit_sizes_function(llvm::Module& module, const ModelParts& part
                                     DebugInfo* debug) {
   llvm::IRBuilder<> b(module.getContext());
   const std::string symbol = parts.interface.prefix + "_sizes";
-  auto* type = llvm::FunctionType::get(b.getInt32Ty(), {b.getPtrTy(), b.getPtrTy()}, false);
+  auto* type = llvm::FunctionType::get(b.getInt32Ty(), {b.getPtrTy(), b.getPtrTy(), b.getPtrTy()}, false);
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, symbol, module);
   function->setDoesNotThrow();
   function->addFnAttr(llvm::Attribute::NoInline);
@@ -43,20 +51,30 @@ llvm::Function* emit_sizes_function(llvm::Module& module, const ModelParts& part
   ScalarValues scalars;
   auto scalar = [&](const tensor::Expr& e) { return emit_scalar(b, e, scalars, parts.target.baseline, cpu); };
   for (size_t k = 0; k < sizes.given.size(); ++k) scalars[sizes.given[k]] = array.load(b, function->getArg(0), k);
-  for (const lower::Step& step : sizes.steps.steps) {
-    if (const auto* compute = std::get_if<lower::Compute>(&step)) {
-      scalars[compute->result] = scalar(compute->value);
-      continue;
-    }
-    const auto& require = std::get<lower::Require>(step);
+  auto require = [&](Value* condition, tensor::Status status) {
     auto* bad = llvm::BasicBlock::Create(module.getContext(), "bad", function);
     auto* good = llvm::BasicBlock::Create(module.getContext(), "good", function);
-    b.CreateCondBr(scalar(require.condition), good, bad);
+    b.CreateCondBr(condition, good, bad);
     b.SetInsertPoint(bad);
-    b.CreateRet(b.getInt32(static_cast<uint32_t>(require.status)));
+    b.CreateRet(b.getInt32(static_cast<uint32_t>(status)));
     b.SetInsertPoint(good);
+  };
+  auto read = [&](const lower::Read& step) {
+    const lower::Value& from = parts.program.values[static_cast<size_t>(step.from)];
+    Value* slot = b.CreateConstInBoundsGEP1_64(b.getPtrTy(), function->getArg(1), static_cast<uint64_t>(from.index));
+    Value* input = b.CreateLoad(b.getPtrTy(), slot);
+    require(b.CreateIsNotNull(input), tensor::Status::null_argument);
+    return load_element(b, input, from.type, step.element);
+  };
+  for (const lower::Step& step : sizes.steps.steps) {
+    if (const auto* compute = std::get_if<lower::Compute>(&step))
+      scalars[compute->result] = scalar(compute->value);
+    else if (const auto* r = std::get_if<lower::Read>(&step))
+      scalars[r->result] = read(*r);
+    else
+      require(scalar(std::get<lower::Require>(step).condition), std::get<lower::Require>(step).status);
   }
-  auto keep = [&](const tensor::Expr& e, size_t position) { array.store(b, scalar(e), function->getArg(1), position); };
+  auto keep = [&](const tensor::Expr& e, size_t position) { array.store(b, scalar(e), function->getArg(2), position); };
   for (size_t k = 0; k < sizes.symbols.size(); ++k) keep(sizes.symbols[k], array.symbol(k));
   for (size_t f = 0; f < sizes.blocks.size(); ++f)
     for (size_t k = 0; k < sizes.blocks[f].size(); ++k) keep(sizes.blocks[f][k], array.block(f, k));

@@ -1,6 +1,7 @@
-// The sizes of one run of a model with symbolic sizes. The function P_sizes computes them from the caller's numbers
-// into an array of int64, which the run function of every CPU level reads: the symbols that the caller gives, the
-// offsets of the blocks of stacked arenas, those of functions first, and the size of the arena. The run function adds
+// The sizes of one run of a model with symbolic sizes. The function P_sizes computes them from the caller's numbers and
+// from elements of the inputs into an array of int64, which the run function of every CPU level reads: the symbols that
+// are known before the run, the offsets of the blocks of stacked arenas, those of functions first, and the size of the
+// arena. The run function adds
 // the sizes that data decide.
 #pragma once
 
@@ -11,7 +12,7 @@ namespace dlcc::targets {
 // Positions in the array.
 struct SizesArray {
   explicit SizesArray(const ModelParts& parts)
-      : symbols(parts.program.dims.size()),
+      : symbols(parts.program.dims.size() + parts.program.input_sizes.size()),
         data_sizes(parts.program.data_sizes.size()),
         blocks(parts.plan.blocks.size()) {
     for (const lower::FunctionPlan& f : parts.plan.functions) {
@@ -35,7 +36,11 @@ struct SizesArray {
   void store(llvm::IRBuilder<>&, llvm::Value* size, llvm::Value* array, size_t position) const;
 };
 
-// Defines int32_t P_sizes(const int64_t *given, int64_t *sizes), which returns a status. `debug` is null without -g.
+// The element of a tensor with this row-major index, as a scalar of the program. `tensor` need not be aligned.
+llvm::Value* load_element(llvm::IRBuilder<>&, llvm::Value* tensor, DType, int64_t element);
+
+// Defines int32_t P_sizes(const int64_t *given, const void *const *inputs, int64_t *sizes), which returns a status. Of
+// the inputs, those that decide sizes may not be null. `debug` is null without -g.
 llvm::Function* emit_sizes_function(llvm::Module&, const ModelParts&, const llvm::MCSubtargetInfo& cpu, DebugInfo*);
 
 }  // namespace dlcc::targets

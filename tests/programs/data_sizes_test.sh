@@ -13,10 +13,20 @@ cc=(gcc -std=c11 -Wall -Wextra -pedantic -Wconversion -Werror -I. -I"$source/run
 expect_status 0 inspect "$net" --prefix=net --json
 grep -A2 '"shape": \[' out.txt | grep -q '"?1"' || fail "inspect does not show a size that data decide: $(cat out.txt)"
 
-# A number that only an input gives has no bound.
+# Elements of inputs decide sizes: a C program, `inspect`.
+expect_status 0 "$source/tests/programs/input_sizes.rly" -o net.o
+"${cc[@]}" "$source/tests/programs/input_sizes.c" net.o "$source"/runtime/src/{model,status}.c -o input_sizes
+./input_sizes || fail "the program in C with sizes that inputs decide"
+grep -q 'decides sizes' net.h || fail "the header does not tell which inputs decide sizes"
+expect_status 0 inspect "$source/tests/programs/input_sizes.rly" --json
+[ "$(grep -c '"decides_sizes": true' out.txt)" = 2 ] || fail "inspect: $(cat out.txt)"
+
+# A number that is computed from large data has no bound.
 cat >unknown.rly <<'END'
-def @main(%n: Tensor[(1), int64]) -> Tensor[(?), float32] { full(1f, %n) }
+def @main(%x: Tensor[(1000), float32]) -> Tensor[(?), float32] {
+  full(1f, reshape(cast(sum(%x), dtype="int64"), newshape=[1]))
+}
 END
 expect_status 1 unknown.rly -o unknown.o
-grep -q 'does not follow from the sizes of the inputs' err.txt || fail "$(cat err.txt)"
+grep -q "unknown.rly:2:.*data decide the dimension '?1'.*nothing bounds it" err.txt || fail "$(cat err.txt)"
 [ ! -e unknown.o ] || fail "a half-written object"

@@ -29,8 +29,8 @@ def @main(%x: Tensor[(batch, 3), float32]) -> Tensor[(batch, 3), float32] {
 }
 END
   cat >data_decide.rly <<END
-def @main(%x: Tensor[(6), float32], %sizes: Tensor[(2), int64]) {
-  reshape(%x, %sizes)
+def @main(%x: Tensor[(6), float32], %numbers: Tensor[(100), int64]) {
+  tile(%x, reshape(sum(%numbers), newshape=[1]))
 }
 END
   cat >spelling.rly <<END

@@ -169,9 +169,11 @@ json steps_json(const ReportInput& in, const std::vector<lower::StepCost>& steps
 
 static json axis_json(const emit::Interface& interface, const Dim& axis) {
   if (axis.is_constant()) return axis.value();
-  const std::string text = in_caller_sizes(axis, interface.input_dims()).str();
+  const std::string text = interface.for_people(axis).str();
   const bool is_given = std::ranges::all_of(axis.symbols(), [&](const Symbol& s) {
-    return std::ranges::count(interface.dims, s, &emit::DimInterface::symbol) > 0;
+    return std::ranges::count(interface.dims, s, &emit::DimInterface::symbol) +
+               std::ranges::count(interface.input_sizes, s, &emit::InputSize::symbol) >
+           0;
   });
   return is_given || text.starts_with('?') ? text : "?" + text;
 }

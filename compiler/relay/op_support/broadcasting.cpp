@@ -7,11 +7,6 @@ namespace dlcc::relay {
 
 namespace {
 
-// Whether the size follows from sizes with names, those of the inputs.
-bool is_given(const Dim& d) {
-  return std::ranges::none_of(d.symbols(), [](const Symbol& s) { return s.name.starts_with('?'); });
-}
-
 // The size of the result for operands of two sizes; empty if they cannot be broadcast.
 std::optional<Dim> broadcast(const Dim& a, const Dim& b) {
   const Dim one = 1;
@@ -23,8 +18,7 @@ std::optional<Dim> broadcast(const Dim& a, const Dim& b) {
   if (above_one(a)) return a;
   if (above_one(b)) return b;
   // The larger size, or 0 if one of them is 0: then the other one is 0 or 1.
-  const Dim size = max(a, b) * min(one, a) * min(one, b);
-  return is_given(size) ? size : unknown_dim();
+  return max(a, b) * min(one, a) * min(one, b);
 }
 
 }  // namespace

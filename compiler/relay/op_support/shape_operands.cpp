@@ -27,6 +27,17 @@ TypeResult filled_result(const Operands& in, size_t k, const std::vector<Dim>& a
   return tensor_result(shape, type);
 }
 
+std::vector<Expr> elements_of(const Tensor& list) {
+  std::vector<Expr> elements;
+  for (int64_t k = 0; k < list.extent(0).value(); ++k) elements.push_back(integer_at(list, k));
+  return elements;
+}
+
+Expr bounded_element(const Tensor& list, int64_t k) {
+  const Expr most(2 * tensor::most_elements);
+  return max(min(integer_at(list, k), most), Expr(0) - most);
+}
+
 void require_shape_next(Definition& d, const Operands& in, size_t k, const Shape& result) {
   if (k >= in.size()) return;
   Tensor sizes = d.input("shape", in[k].dtype, in[k].shape);

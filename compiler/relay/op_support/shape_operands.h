@@ -21,6 +21,12 @@ Checked<PartialList> list_value(const Operands& in, size_t k, const std::vector<
 // The type of a tensor whose sizes are an attribute or operand `k`.
 TypeResult filled_result(const Operands& in, size_t k, const std::vector<Dim>& attribute, DType);
 
+// The elements of a list, as the sizes of a result.
+std::vector<Expr> elements_of(const Tensor& list);
+// An element of a list of numbers of which each is a size or changes a size: those far beyond any size are taken for
+// 2^41 or -2^41, so that the sum of a few of them does not wrap.
+Expr bounded_element(const Tensor& list, int64_t k);
+
 // Requires of the next stage that the operand `shape`, if the call has operand `k`, is the result's shape.
 void require_shape_next(Definition&, const Operands& in, size_t k, const Shape& result);
 

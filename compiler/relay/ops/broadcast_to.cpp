@@ -67,6 +67,20 @@ TensorFunction define_broadcast_to(const BroadcastToAttrs&, const Operands& in, 
   return d.finish();
 }
 
+// A size of 1 keeps the data's; another one is that of the result, for which the definition requires that the data
+// fits.
+std::vector<Expr> sizes_of_broadcast_to(const BroadcastToAttrs&, const Operands& in,
+                                        const std::vector<Tensor>& values) {
+  std::vector<Expr> sizes = elements_of(values[0]);
+  const Shape& data = in[0].shape;
+  while (sizes.size() < data.size()) sizes.insert(sizes.begin(), Expr(1));
+  for (size_t k = 0; k < data.size(); ++k) {
+    Expr& size = sizes[k + sizes.size() - data.size()];
+    size = select(equal(size, Expr(1)), Expr(data[k]), size);
+  }
+  return sizes;
+}
+
 }  // namespace
 
 void broadcast_to(OperatorTable& table) {
@@ -78,6 +92,8 @@ void broadcast_to(OperatorTable& table) {
       .values = {"shape"},
       .type = type_of_broadcast_to,
       .compute_as = define_broadcast_to,
+      .sizes = sizes_of_broadcast_to,
+      .sizes_suffice = true,
   });
 }
 

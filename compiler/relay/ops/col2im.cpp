@@ -115,6 +115,14 @@ void col2im(OperatorTable& table) {
       .values = {"image_shape", "block_shape"},
       .type = type_of_col2im,
       .compute_as = define_col2im,
+      .sizes =
+          [](const A&, const Operands& in, const std::vector<Tensor>& v) {
+            Expr channels(in[0].shape[1]);
+            for (const Expr& taps : elements_of(v[1])) channels = floor_div(channels, max(taps, Expr(1)));
+            std::vector<Expr> sizes = {Expr(in[0].shape[0]), channels};
+            for (const Expr& size : elements_of(v[0])) sizes.push_back(size);
+            return sizes;
+          },
   });
 }
 

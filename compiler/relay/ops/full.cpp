@@ -72,6 +72,8 @@ void add_filled(OperatorTable& table, const char* name, double value) {
             d.result("result", a.dtype, result, [&](Index) { return number(tensor::compute_type(a.dtype), value); });
             return d.finish();
           },
+      .sizes = [](const FilledAttrs&, const Operands&, const std::vector<Tensor>& v) { return elements_of(v[0]); },
+      .sizes_suffice = true,
   });
 }
 
@@ -87,6 +89,8 @@ void full(OperatorTable& table) {
       .values = {"shape"},
       .type = type_of_full,
       .compute_as = define_full,
+      .sizes = [](const FullAttrs&, const Operands&, const std::vector<Tensor>& v) { return elements_of(v[0]); },
+      .sizes_suffice = true,
   });
   table.add<IotaAttrs>({
       .name = "iota",
@@ -98,6 +102,8 @@ void full(OperatorTable& table) {
       .values = {"shape"},
       .type = type_of_iota,
       .compute_as = define_iota,
+      .sizes = [](const IotaAttrs&, const Operands&, const std::vector<Tensor>& v) { return elements_of(v[0]); },
+      .sizes_suffice = true,
   });
   add_filled(table, "zeros", 0);
   add_filled(table, "ones", 1);

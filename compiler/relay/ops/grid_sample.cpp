@@ -239,6 +239,15 @@ void grid_sample(OperatorTable& table) {
       .values = {"target_shape"},
       .type = type_of_affine_grid,
       .compute_as = define_affine_grid,
+      .sizes =
+          [](const AffineGridAttrs& a, const Operands& in, const std::vector<Tensor>& v) {
+            std::vector<Expr> sizes = elements_of(v[0]);
+            const Expr axes(static_cast<int64_t>(sizes.size()));
+            sizes.insert(a.components_last ? sizes.end() : sizes.begin(), axes);
+            sizes.insert(sizes.begin(), Expr(in[0].shape[0]));
+            return sizes;
+          },
+      .sizes_suffice = true,
   });
 }
 

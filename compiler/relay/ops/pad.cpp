@@ -89,8 +89,9 @@ TensorFunction define_pad(const PadAttrs& a, const Operands& in, const Shape& re
     if (before && after)
       require_equal_next(d, result[k], x.extent(k) + *before + *after);
     else
-      d.require_next([&, k](Index) { return equal(Expr(x.extent(k)) + axes[k].before + axes[k].after, Expr(result[k])); },
-                     tensor::Status::shape_mismatch);
+      d.require_next(
+          [&, k](Index) { return equal(Expr(x.extent(k)) + axes[k].before + axes[k].after, Expr(result[k])); },
+          tensor::Status::shape_mismatch);
   }
   const bool inside = std::ranges::none_of(axes, &Padding::grows);
   d.result("result", x.type(), result, [&](Index i) {
@@ -122,6 +123,19 @@ void pad(OperatorTable& table) {
       .values = {"pad_width"},
       .type = type_of_pad,
       .compute_as = define_pad,
+      .sizes =
+          [](const PadAttrs&, const Operands& in, const std::vector<Tensor>& v) {
+            const Expr most(2 * tensor::most_elements);
+            std::vector<Expr> sizes;
+            for (size_t k = 0; k < in[0].shape.size(); ++k) {
+              auto width = [&](int64_t side) {
+                const Expr w = cast(dtype::i64, v[0](Expr(static_cast<int64_t>(k)), Expr(side)));
+                return max(min(w, most), Expr(0) - most);
+              };
+              sizes.push_back(Expr(in[0].shape[k]) + width(0) + width(1));
+            }
+            return sizes;
+          },
   });
 }
 

@@ -52,7 +52,14 @@ void prefix(OperatorTable& table) {
       .values = {"length"},
       .type = type_of_prefix,
       .compute_as = define_prefix,
-      .largest_sizes = [](const PrefixAttrs&, const Operands& in) { return std::vector<Dim>{in[0].shape[0]}; },
+      .sizes =
+          [](const PrefixAttrs&, const Operands& in, const std::vector<Tensor>& v) {
+            std::vector<Expr> sizes = elements_of(v[0]);
+            for (size_t k = 1; k < in[0].shape.size(); ++k) sizes.emplace_back(in[0].shape[k]);
+            return sizes;
+          },
+      .sizes_suffice = true,
+      .largest_sizes = [](const PrefixAttrs&, const Operands& in) { return in[0].shape; },
   });
 }
 

@@ -117,6 +117,19 @@ TensorFunction define_reshape(const ReshapeAttrs& a, const Operands& in, const S
   return d.finish();
 }
 
+// Sizes that disagree with the number of elements are not those that the definition requires.
+std::vector<Expr> sizes_of_reshape(const ReshapeAttrs& a, const Operands& in, const std::vector<Tensor>& values) {
+  std::vector<Expr> sizes = elements_of(values[0]);
+  const Shape& data = in[0].shape;
+  Expr rest(product(data));  // the number of elements, divided by the sizes that are given
+  for (size_t k = 0; k < sizes.size(); ++k) {
+    if (!a.allowzero && k < data.size()) sizes[k] = select(equal(sizes[k], Expr(0)), Expr(data[k]), sizes[k]);
+    rest = floor_div(rest, max(select(equal(sizes[k], Expr(-1)), Expr(1), sizes[k]), Expr(1)));
+  }
+  for (Expr& size : sizes) size = select(equal(size, Expr(-1)), rest, size);
+  return sizes;
+}
+
 TypeResult type_of_batch_flatten(const NoAttrs&, const Operands& in) {
   if (auto e = check_type(in[0], "data", types::movable)) return *e;
   if (in[0].shape.empty()) return shape_error("data must have at least 1 dimension, found a scalar");
@@ -136,6 +149,8 @@ void reshape(OperatorTable& table) {
       .values = {"newshape"},
       .type = type_of_reshape,
       .compute_as = define_reshape,
+      .sizes = sizes_of_reshape,
+      .sizes_suffice = true,
   });
   table.add<NoAttrs>({
       .name = "nn.batch_flatten",

@@ -138,16 +138,22 @@ Expr clamped(Expr bound, Expr extent, Expr forward) {
   return select(forward, max(min(at, extent), Expr(0)), max(min(at, extent - Expr(1)), Expr(-1)));
 }
 
+// The number of elements of a slice.
+Expr count_of(const Expr& begin, const Expr& end, const Expr& stride, const Expr& extent) {
+  Expr forward = stride > Expr(0);
+  Expr from = clamped(begin, extent, forward), to = clamped(end, extent, forward);
+  Expr distance = select(forward, to - from, from - to), step = select(forward, stride, Expr(0) - stride);
+  return select(distance > Expr(0), (distance - Expr(1)) / step + Expr(1), Expr(0));
+}
+
 struct ComputedSlice {
   Expr begin, stride, fits;  // fits: it has as many elements as the result
 };
 
-ComputedSlice slice_of(Expr begin, Expr end, Expr stride, Expr extent, const Dim& result) {
-  Expr forward = stride > Expr(0);
-  Expr from = clamped(begin, extent, forward), to = clamped(end, extent, forward);
-  Expr distance = select(forward, to - from, from - to), step = select(forward, stride, Expr(0) - stride);
-  Expr count = select(distance > Expr(0), (distance - Expr(1)) / step + Expr(1), Expr(0));
-  return {from, stride, logical_and(not_equal(stride, Expr(0)), equal(count, Expr(result)))};
+ComputedSlice slice_of(const Expr& begin, const Expr& end, const Expr& stride, const Expr& extent, const Dim& result) {
+  Expr from = clamped(begin, extent, stride > Expr(0));
+  Expr fits = equal(count_of(begin, end, stride, extent), Expr(result));
+  return {from, stride, logical_and(not_equal(stride, Expr(0)), fits)};
 }
 
 TensorFunction define_strided_slice(const StridedSliceAttrs& a, const Operands& in, const Shape& result) {
@@ -186,6 +192,19 @@ TensorFunction define_strided_slice(const StridedSliceAttrs& a, const Operands& 
   return d.finish();
 }
 
+std::vector<Expr> sizes_of_slice(const StridedSliceAttrs& a, const Operands& in, const std::vector<Tensor>& lists) {
+  const auto bounds = std::get<0>(bounds_of(a, in));
+  std::vector<Expr> sizes;
+  for (size_t k = 0; k < bounds.size(); ++k) {
+    const Expr extent(in[0].shape[k]);
+    auto item = [&](const Tensor& list) {
+      return bounded_element(list, list.extent(0) == Dim(1) ? 0 : static_cast<int64_t>(bounds[k]->item));
+    };
+    sizes.push_back(bounds[k] ? count_of(item(lists[0]), item(lists[1]), item(lists[2]), extent) : extent);
+  }
+  return sizes;
+}
+
 }  // namespace
 
 void strided_slice(OperatorTable& table) {
@@ -203,6 +222,8 @@ void strided_slice(OperatorTable& table) {
       .values = {list_names[0], list_names[1], list_names[2]},
       .type = type_of_strided_slice,
       .compute_as = define_strided_slice,
+      .sizes = sizes_of_slice,
+      .largest_sizes = [](const A&, const Operands& in) { return in[0].shape; },
   });
 }
 

@@ -63,6 +63,21 @@ TensorFunction define_tile(const TileAttrs&, const Operands& in, const Shape& re
   return d.finish();
 }
 
+// A number of repetitions that gives more elements than a tensor may have is as good as a larger one.
+std::vector<Expr> sizes_of_tile(const TileAttrs&, const Operands& in, const std::vector<Tensor>& values) {
+  const Tensor& reps = values[0];
+  const size_t count = static_cast<size_t>(reps.extent(0).value()), rank = std::max(count, in[0].shape.size());
+  const Shape data = aligned(in[0].shape, rank);
+  std::vector<Expr> sizes;
+  for (size_t k = 0; k < rank; ++k) {
+    const Expr size(data[k]), most = floor_div(Expr(tensor::most_elements), max(size, Expr(1))) + Expr(1);
+    const bool is_given = k + count >= rank;
+    const Expr times = is_given ? integer_at(reps, static_cast<int64_t>(k + count - rank)) : Expr(1);
+    sizes.push_back(size * max(min(times, most), Expr(-1)));
+  }
+  return sizes;
+}
+
 }  // namespace
 
 void tile(OperatorTable& table) {
@@ -74,6 +89,8 @@ void tile(OperatorTable& table) {
       .values = {"reps"},
       .type = type_of_tile,
       .compute_as = define_tile,
+      .sizes = sizes_of_tile,
+      .sizes_suffice = true,
   });
 }
 

@@ -1,29 +1,50 @@
-// A call whose result has sizes that data decide becomes the definition of symbols for these sizes, and a call of a
-// tensor function whose result has them:
+// A call whose result has sizes that elements of operands decide becomes the definition of symbols for these sizes, and
+// a call of a tensor function whose result has them:
 //
-//   %r: Tensor[(?1, 2), f32] = prefix(%x, %n)          %d = define_sizes(%n, (?1), (8))
-//                                                      %r = call_tensor(@prefix, %x)
+//   %r: Tensor[(?1, 2), f32] = nn.pad(%x, 0f, %w)     %s = call_tensor(@pad_sizes, %w)
+//                                                     %d = define_sizes(%s, (?1), (?))
+//                                                     %r = call_tensor(@pad, %x, 0f, %w)
 //
-// OperatorSpec::largest_sizes says for which operators, and gives the bounds.
+// OperatorSpec::sizes says for which operators, and OperatorSpec::largest_sizes gives the bounds.
+#include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "relay/call_type.h"
 #include "relay/operator.h"
 #include "relay/passes/passes.h"
 #include "relay/passes/replace.h"
+#include "support/similar_names.h"
+#include "tensor/element_expressions.h"
 
 namespace dlcc::relay {
 
 namespace {
 
+// The sizes of a call's result that are not known before.
+struct UnknownSizes {
+  std::vector<size_t> axes;
+  std::vector<Symbol> symbols;  // one for each axis
+};
+
 class SizeDefiner {
  public:
-  explicit SizeDefiner(Module& module) : module_(module), names_(module) {}
+  SizeDefiner(Module& module, const std::map<std::string, int64_t>& bounds)
+      : module_(module), names_(module), bounds_(bounds) {}
 
   void run(Function& f) {
     known_.clear();
     for (const Var& p : f.params) see(p->type);
     block(f.body);
+  }
+
+  // Reports bounds of values whose sizes data do not decide.
+  void report_unused(const std::string& file, Diagnostics& diagnostics) const {
+    for (const auto& [name, bound] : bounds_)
+      if (!used_.contains(name))
+        diagnostics.error(DiagnosticId::undefined_value, {.file = file},
+                          fmt::format("--bound {}={}: data decide no size of a value of this name", name, bound), {},
+                          decided_.empty() ? "leave out the option" : suggest_names(name, decided_));
   }
 
  private:
@@ -35,11 +56,15 @@ class SizeDefiner {
     std::vector<Binding> out;
     out.reserve(b.bindings.size());
     for (Binding& binding : b.bindings) {
+      values_.learn(module_, binding);
       if (auto* closure = std::get_if<MakeFunction>(&binding.op))
         for (const Var& p : closure->function->params) see(p->type);
       for_each_block(binding.op, [&](Block& inner) { block(inner); });
-      if (const auto* sizes = std::get_if<DefineSizes>(&binding.op))
+      if (auto* sizes = std::get_if<DefineSizes>(&binding.op)) {
         for (const Symbol& s : sizes->symbols) known_.insert(s.name);
+        if (const auto bound = bound_of(binding.var->name))
+          for (Dim& m : sizes->most) m = m == unknown_dim() ? Dim(*bound) : min(m, *bound);
+      }
       define(binding, out);
       see(binding.var->type);
       out.push_back(std::move(binding));
@@ -47,70 +72,129 @@ class SizeDefiner {
     b.bindings = std::move(out);
   }
 
-  // The unknown sizes of a call's result in order: the symbols in place of each "?" in the type that the operator
-  // gives.
-  std::vector<Symbol> unknown_sizes(const Type& given, const Type& result) const {
-    std::vector<const TensorType*> given_fields, fields;
-    for_each_field(given, [&](const Type& t) { given_fields.push_back(as<TensorType>(t)); });
-    for_each_field(result, [&](const Type& t) { fields.push_back(as<TensorType>(t)); });
-    std::vector<Symbol> symbols;
-    for (size_t k = 0; k < std::min(fields.size(), given_fields.size()); ++k)
-      for (size_t d = 0; d < fields[k]->shape.size(); ++d) {
-        if (!(given_fields[k]->shape[d] == unknown_dim())) continue;
-        const std::vector<Symbol> in_axis = fields[k]->shape[d].symbols();
-        if (in_axis.size() != 1 || !(fields[k]->shape[d] == Dim::symbol(in_axis[0])) ||
-            known_.contains(in_axis[0].name))
-          return {};  // a declared size: a requirement of the definition
-        symbols.push_back(in_axis[0]);
-      }
-    return symbols;
+  // The symbols in place of "?" in the type that the operator gives; empty if one is no new symbol of its own.
+  std::optional<UnknownSizes> unknown_sizes(const Type& given, const Type& result) const {
+    const TensorType *before = as<TensorType>(given), *after = as<TensorType>(result);
+    UnknownSizes unknown;
+    for (size_t d = 0; before && after && d < after->shape.size(); ++d) {
+      if (!(before->shape[d] == unknown_dim())) continue;
+      const std::vector<Symbol> in_axis = after->shape[d].symbols();
+      if (in_axis.size() != 1 || !(after->shape[d] == Dim::symbol(in_axis[0])) || known_.contains(in_axis[0].name))
+        return std::nullopt;
+      unknown.axes.push_back(d);
+      unknown.symbols.push_back(in_axis[0]);
+    }
+    return unknown.axes.empty() ? std::nullopt : std::optional(unknown);
   }
 
   void define(Binding& binding, std::vector<Binding>& out) {
     const Call* call = std::get_if<Call>(&binding.op);
     const OperatorRef* ref = call ? std::get_if<OperatorRef>(&call->callee) : nullptr;
-    if (!ref || !ref->op->largest_sizes) return;
+    if (!ref || !ref->op->sizes || call->args.size() == ref->op->arguments.size()) return;
+    const Operator& op = *ref->op;
     Operands operands;
-    for (const Atom& a : call->args) operands.push_back(*as<TensorType>(type_of(module_, a)));
-    const TypeResult given = ref->op->type(call->attrs, operands);
+    for (const Atom& a : call->args) operands.push_back(values_.operand(module_, a));
+    const TypeResult given = op.type(call->attrs, operands);
     const Type* type = std::get_if<Type>(&given);
-    const std::vector<Symbol> symbols = type ? unknown_sizes(*type, binding.var->type) : std::vector<Symbol>();
-    if (symbols.empty()) return;
-    const std::vector<Dim> most = ref->op->largest_sizes(call->attrs, operands);
-    Atom sizes = call->args.back();
-    if (operands.back().dtype != dtype::i64) {
-      const Var wide = module_.fresh("sizes", tensor_type(operands.back().shape, dtype::i64));
-      out.push_back({wide, Call{OperatorRef{op("cast")}, {sizes}, {{"dtype", "int64"}}}, binding.location});
-      sizes = wide;
-    }
-    out.push_back({module_.fresh("", tuple_type({})), DefineSizes{sizes, symbols, most}, binding.location});
-    binding.op = with_attributes(*ref->op, *call, operands, symbols, most);
+    const auto unknown = type ? unknown_sizes(*type, binding.var->type) : std::nullopt;
+    if (!unknown) return;
+    std::vector<Dim> most(unknown->axes.size(), unknown_dim());
+    if (op.largest_sizes)
+      for (size_t k = 0; k < most.size(); ++k) most[k] = op.largest_sizes(call->attrs, operands)[unknown->axes[k]];
+    const std::string name = binding.var->name.empty() ? op.short_name() : binding.var->name;
+    if (const auto bound = bound_of(name))
+      for (Dim& m : most) m = m == unknown_dim() ? Dim(*bound) : min(m, *bound);
+    const Atom sizes = sizes_of(op, *call, operands, unknown->axes, binding.location, out);
+    out.push_back({module_.fresh(name, tuple_type({})), DefineSizes{sizes, unknown->symbols, most}, binding.location});
+    binding.op = of_known_size(op, *call, operands, with_bounds(*as<TensorType>(binding.var->type), *unknown, most));
   }
 
-  // The call whose sizes are an attribute instead of an operand.
-  CallTensor with_attributes(const Operator& op, const Call& call, Operands operands,
-                             const std::vector<Symbol>& symbols, const std::vector<Dim>& most) {
-    auto elements = std::make_shared<tensor::SymbolicTensor>();
-    elements->shape = {static_cast<int64_t>(symbols.size())};
-    for (size_t k = 0; k < symbols.size(); ++k)
-      elements->elements.emplace_back(Dim::symbol({symbols[k].name, 0, most[k].constant().value_or(symbols[k].high)}));
-    operands.back().value = elements;
-    const auto typed = std::get<TypedCall>(type_call(op, call.attrs, operands));
-    operands.pop_back();
-    return names_.add(op.short_name(), op.compute_as(typed.attrs, operands, typed.type),
-                      {call.args.begin(), call.args.end() - 1});
+  // The type with symbols that have the bounds that are numbers: definitions need no requirement for what these prove.
+  static Type with_bounds(const TensorType& type, const UnknownSizes& unknown, const std::vector<Dim>& most) {
+    Shape shape = type.shape;
+    for (size_t k = 0; k < most.size(); ++k)
+      if (auto high = most[k].constant()) shape[unknown.axes[k]] = Dim::symbol({unknown.symbols[k].name, 0, *high});
+    return tensor_type(std::move(shape), type.dtype);
+  }
+
+  // The vector of the sizes: an operand, if these are its elements.
+  Atom sizes_of(const Operator& op, const Call& call, const Operands& operands, const std::vector<size_t>& axes,
+                const SourceLocation& location, std::vector<Binding>& out) {
+    tensor::TensorFunction f = op.sizes(call.attrs, operands, axes);
+    const std::vector<Atom> args(call.args.begin() + static_cast<std::ptrdiff_t>(op.arguments.size()), call.args.end());
+    if (are_elements(f)) return args[0];
+    const Var sizes = module_.fresh("sizes", tensor_type(f.results[0]->shape, dtype::i64));
+    const std::string name = f.name;
+    out.push_back({sizes, names_.add(name, std::move(f), args), location});
+    return sizes;
+  }
+
+  // Whether the results of the function are the elements of its first parameter, in order.
+  static bool are_elements(const tensor::TensorFunction& f) {
+    const tensor::Buffer& p = f.params[0];
+    if (p->type != dtype::i64 || p->shape != f.results[0]->shape) return false;
+    auto elements = std::make_shared<tensor::ElementExpressions>();
+    elements->shape = static_shape(p->shape);
+    for (int64_t k = 0; k < elements->shape[0]; ++k) elements->elements.emplace_back(tensor::make_var("element"));
+    std::vector<tensor::KnownElements> args(f.params.size());
+    args[0] = elements;
+    const tensor::KnownElements result = tensor::element_expressions(f, args)[0];
+    return result && std::ranges::equal(result->elements, elements->elements, [](const Expr& a, const Expr& b) {
+             return a && tensor::structurally_equal(a, b);
+           });
+  }
+
+  // The call with a result of this type.
+  CallTensor of_known_size(const Operator& op, const Call& call, Operands operands, const Type& result) {
+    Attrs attrs = call.attrs;
+    std::vector<Atom> args = call.args;
+    if (op.sizes_suffice) {
+      const size_t arguments = op.arguments.size();
+      AttrList sizes;
+      for (const Dim& d : as<TensorType>(result)->shape) {
+        AttrValue& size = sizes.emplace_back();
+        if (auto number = d.constant())
+          size.v = *number;
+        else
+          size.v = d;
+      }
+      attrs.insert_or_assign(op.values[0], std::move(sizes));
+      operands.erase(operands.begin() + static_cast<std::ptrdiff_t>(arguments), operands.end());
+      args.resize(arguments, Constant());
+    }
+    return names_.add(op.short_name(), op.compute_as(attrs, operands, result), std::move(args));
+  }
+
+  // The bound that the user gives for a value. Names of other languages are identifiers in Relay.
+  std::optional<int64_t> bound_of(const std::string& value) {
+    decided_.push_back(value);
+    auto is_same = [](char a, char b) { return a == b || (a == '_' && !std::isalnum(static_cast<unsigned char>(b))); };
+    for (const auto& [name, bound] : bounds_)
+      if (std::ranges::equal(value, name, is_same) ||
+          (value.starts_with('v') && std::ranges::equal(value.substr(1), name, is_same))) {
+        used_.insert(name);
+        return bound;
+      }
+    return std::nullopt;
   }
 
   Module& module_;
   TensorFunctionNames names_;
+  const std::map<std::string, int64_t>& bounds_;
+  std::set<std::string> used_;        // names of bounds
+  std::vector<std::string> decided_;  // names of values with sizes that data decide
+  KnownValues values_;
   std::set<std::string> known_;  // symbols that are defined before the current binding
 };
 
 }  // namespace
 
-Module define_sizes(Module module, PassContext&) {
-  SizeDefiner definer(module);
+Module define_sizes(Module module, PassContext& context) {
+  SizeDefiner definer(module, context.bounds);
   for (auto& [name, f] : module.functions) definer.run(f);
+  const auto main = module.functions.find("main");
+  const std::string file = main == module.functions.end() ? "" : main->second.location.file;
+  if (context.diagnostics) definer.report_unused(file, *context.diagnostics);
   return module;
 }
 

@@ -2,6 +2,7 @@
 // takes a module with inferred types and returns one with inferred types.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 
@@ -15,7 +16,8 @@ struct PassContext {
   Diagnostics* diagnostics = nullptr;
   int64_t channel_block = 1;  // channels per block in image layouts; 1 keeps the model's own layouts
   tensor::ScheduleOptions schedule = {};
-  tensor::Machine machine = {};  // of the target: the one that decides how values are stored
+  tensor::Machine machine = {};                // of the target: the one that decides how values are stored
+  std::map<std::string, int64_t> bounds = {};  // the largest sizes of values whose sizes data decide, by name
 };
 
 #define PASS(name, about) Module name(Module, PassContext&);

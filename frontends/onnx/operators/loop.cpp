@@ -86,11 +86,11 @@ class LoopNode {
     for (int k = 0; k < carried_count(); ++k) {
       if (unchanged_[static_cast<size_t>(k)]) continue;
       const Value& next = results->at(static_cast<size_t>(1 + k));
-      check_carried(n_, body_->output(1 + k).name(), inputs[static_cast<size_t>(before_carried + k)].type, next.type);
-      it.carried.push_back(next);
+      const relay::TensorType& before = inputs[static_cast<size_t>(before_carried + k)].type;
+      it.carried.push_back(onnx::carried(n_, body_->output(1 + k).name(), before, next));
     }
     for (int k = carried_count(); k < output_count(); ++k)
-      if (n_.wants(k)) it.scanned.push_back({results->at(static_cast<size_t>(1 + k))});
+      if (n_.wants(k)) it.scanned.push_back({scanned(k, *results, it.carried), 0, false, declared_length(k)});
     return it;
   }
 
@@ -100,6 +100,25 @@ class LoopNode {
       n_.check(!v.structure, DiagnosticId::type_mismatch,
                fmt::format("the body computes {} where the loop carries a tensor", describe(v)));
     return !n_.failed();
+  }
+
+  // The slice of a scan output. A value that is carried, too, has the sizes that it is required to have.
+  Value scanned(int output, const Values& results, const Values& carried) const {
+    const Value& slice = results.at(static_cast<size_t>(1 + output));
+    const auto* var = std::get_if<relay::Var>(&slice.atom);
+    for (size_t k = 0, next = 0; k < unchanged_.size(); ++k) {
+      if (unchanged_[k]) continue;
+      const auto* other = std::get_if<relay::Var>(&results.at(1 + k).atom);
+      if (var && other && *var == *other) return carried[next];
+      ++next;
+    }
+    return slice;
+  }
+
+  // The number of slices of a scan output that the model declares.
+  std::optional<Dim> declared_length(int output) const {
+    const std::optional<Shape>& shape = n_.declared_shape(static_cast<size_t>(output));
+    return shape && !shape->empty() && (*shape)[0].is_constant() ? std::optional((*shape)[0]) : std::nullopt;
   }
 
   // The node's outputs from the loop's results, which lack unchanged values and scan outputs without a name.

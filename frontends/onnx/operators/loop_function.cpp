@@ -32,11 +32,15 @@ class LoopFunction {
       return std::nullopt;
     }
     relay::Block body = close_iteration(*iteration);
-    for (const Value& all : std::span(carried_).subspan(parts_.initial.size()))
-      parts_.initial.push_back(zeros(n_, all.type.dtype, all.type.shape));
     limit_count();
+    if (length_of_count_) define_length();
+    const size_t scanned = parts_.initial.size();
+    for (const Value& all : std::span(carried_).subspan(scanned))
+      parts_.initial.push_back(zeros(n_, all.type.dtype, all.type.shape));
     if (parts_.count && parts_.count->constant() && parts_.count->constant()->integer_at(0) <= 0) return parts_.initial;
-    return call(define(std::move(body)));
+    Values results = call(define(std::move(body)));
+    if (returns_count_) cut(results, scanned);
+    return results;
   }
 
  private:
@@ -77,22 +81,53 @@ class LoopFunction {
 
   // ---- an iteration
 
+  // The length of the scan outputs, or the largest one if the iterations end the loop. A trip count that is no number
+  // at compile time defines a size.
+  std::optional<Dim> length(const ScanOutput& out) {
+    if (parts_.length) return parts_.length;
+    if (auto known = known_count()) return known;
+    returns_count_ = again_.has_value();
+    const relay::KnownValue count = parts_.count ? builder_.known(*parts_.count) : nullptr;
+    const std::optional<Dim> trips = count ? count->elements[0] : std::nullopt;
+    const bool is_limit = !trips || !trips->is_constant() || trips->value() <= tensor::most_elements;
+    if (parts_.count && is_limit && !(returns_count_ && !trips)) {
+      if (!length_of_count_) length_of_count_ = builder_.new_size();
+      return length_of_count_;
+    }
+    return returns_count_ ? out.declared_length : std::nullopt;
+  }
+
   // Makes scan outputs carried values in which an iteration replaces a slice.
   void write_slices(Iteration& iteration) {
-    const std::optional<Dim> length = parts_.length ? parts_.length : known_count();
-    n_.check(length || iteration.scanned.empty(), DiagnosticId::dynamic_shape,
-             "data decide the number of iterations, and with it the size of the scan outputs",
-             "make the trip count a constant or an expression of sizes, and let the condition stay true; or leave out "
-             "the scan outputs if nothing uses them");
-    if (n_.failed()) return;
     for (const ScanOutput& out : iteration.scanned) {
+      const std::optional<Dim> most = length(out);
+      n_.check(most.has_value(), DiagnosticId::dynamic_shape,
+               "data decide the number of iterations, and with it the size of the scan outputs, which nothing bounds",
+               "give the loop a trip count; or declare the shapes of the scan outputs, for the largest number of "
+               "iterations; or leave out the scan outputs if nothing uses them");
+      if (n_.failed()) return;
       Shape shape = out.slice.type.shape;
-      shape.insert(shape.begin() + out.axis, *length);
+      shape.insert(shape.begin() + out.axis, *most);
       Value all = parameter("scanned", {shape, out.slice.type.dtype});
       Value at = out.reversed ? slice_index(n_, counter_, size_of_axis(n_, all, out.axis), true) : counter_;
       carried_.push_back(all);
       iteration.carried.push_back(n_.call("dynamic_update_slice", {all, out.slice, at}, {{"axis", out.axis}}));
     }
+  }
+
+  // Defines the size of the scan outputs: the trip count, which is known before the loop.
+  void define_length() {
+    const Value count = n_.reshape(n_.call("maximum", {*parts_.count, integer_scalar(0)}), {1});
+    if (n_.failed()) return;
+    builder_.bind(relay::DefineSizes{count.atom, length_of_count_->symbols(), {relay::unknown_dim()}},
+                  relay::tuple_type({}), "length", n_.location());
+  }
+
+  // Leaves in the scan outputs what the iterations have written. The last result is their number.
+  void cut(Values& results, size_t scanned) {
+    const Value count = n_.reshape(results.back(), {1});
+    results.pop_back();
+    for (size_t k = scanned; k < results.size(); ++k) results[k] = n_.call("prefix", {results[k], count});
   }
 
   bool uses_counter(const Iteration& iteration) const {
@@ -104,10 +139,10 @@ class LoopFunction {
 
   // Ends the iteration with the call of the next one.
   relay::Block close_iteration(const Iteration& iteration) {
-    counts_ = parts_.count || at_most_once_ || uses_counter(iteration);
+    counts_ = parts_.count || at_most_once_ || returns_count_ || uses_counter(iteration);
     std::vector<relay::Type> params;
     for (const Value& p : parameters()) params.push_back(relay::tensor_type(p.type.shape, p.type.dtype));
-    function_ = builder_.fresh("loop", relay::function_type(std::move(params), type_of(carried_)));
+    function_ = builder_.fresh("loop", relay::function_type(std::move(params), type_of(results())));
     Values next;
     if (counts_) next.push_back(n_.call("add", {counter_, integer_scalar(1)}));
     if (again_) next.push_back(*iteration.again);
@@ -125,23 +160,29 @@ class LoopFunction {
     return list;
   }
 
+  Values results() const {
+    Values list = carried_;
+    if (returns_count_) list.push_back(counter_);
+    return list;
+  }
+
   relay::Var call_with(const Values& args, const std::string& name) {
     relay::Call call{function_, {}, {}};
     for (const Value& v : args) call.args.push_back(v.atom);
-    return builder_.bind(std::move(call), type_of(carried_), name, n_.location());
+    return builder_.bind(std::move(call), type_of(results()), name, n_.location());
   }
 
   relay::Function define(relay::Block iteration) {
     relay::Function f;
     for (const Value& p : parameters()) f.params.push_back(std::get<relay::Var>(p.atom));
-    f.result_type = type_of(carried_);
+    f.result_type = type_of(results());
     f.location = n_.location();
     builder_.open();
     std::optional<Value> more;
     if (parts_.count) more = n_.call("less", {counter_, *parts_.count});
     if (again_) more = more ? n_.call("logical_and", {*more, *again_}) : *again_;
     builder_.open();
-    relay::If choice{more->atom, std::move(iteration), builder_.close(carried_, n_.location())};
+    relay::If choice{more->atom, std::move(iteration), builder_.close(results(), n_.location())};
     f.body = builder_.close(builder_.bind(std::move(choice), f.result_type, "result", n_.location()));
     return f;
   }
@@ -152,9 +193,9 @@ class LoopFunction {
     if (counts_) args.push_back(integer_scalar(0));
     if (again_) args.push_back(parts_.first.value_or(Value::of(Constant::of<uint8_t>(dtype::boolean, {}, {1}))));
     args.insert(args.end(), parts_.initial.begin(), parts_.initial.end());
-    relay::Var results = call_with(args, "results");
-    if (carried_.size() == 1) return {{results, carried_[0].type}};
-    return builder_.fields(results, carried_.size(), "result", n_.location());
+    relay::Var all = call_with(args, "results");
+    if (results().size() == 1) return {{all, carried_[0].type}};
+    return builder_.fields(all, results().size(), "result", n_.location());
   }
 
   Node& n_;
@@ -162,10 +203,12 @@ class LoopFunction {
   LoopParts parts_;
   relay::Var function_;
   Value counter_;
-  std::optional<Value> again_;  // if iterations compute a condition
-  Values carried_;              // scan outputs behind the others
-  bool counts_ = false;         // whether the counter is needed
-  bool at_most_once_ = false;   // whether the condition is false after an iteration
+  std::optional<Value> again_;          // if iterations compute a condition
+  Values carried_;                      // scan outputs behind the others
+  bool counts_ = false;                 // whether the counter is needed
+  bool returns_count_ = false;          // whether the number of iterations is the last result of the function
+  std::optional<Dim> length_of_count_;  // of the scan outputs: a symbol for the trip count
+  bool at_most_once_ = false;           // whether the condition is false after an iteration
 };
 
 }  // namespace

@@ -26,8 +26,9 @@ namespace dlcc::frontends::onnx {
 // A tensor of which every iteration computes one slice.
 struct ScanOutput {
   Value slice;
-  int64_t axis = 0;       // of the tensor, along which the slices lie
-  bool reversed = false;  // whether the first iteration computes the last slice
+  int64_t axis = 0;                         // of the tensor, along which the slices lie
+  bool reversed = false;                    // whether the first iteration computes the last slice
+  std::optional<Dim> declared_length = {};  // the largest number of slices that the model declares
 };
 
 struct Iteration {
@@ -46,8 +47,8 @@ struct LoopParts {
   std::function<std::optional<Iteration>(const Value& counter, const Values& carried)> iteration;
 };
 
-// Emits a loop. The carried values after the last iteration, then the scan outputs, in which slices that no iteration
-// computes are 0. Empty if a subgraph was rejected.
+// Emits a loop. The carried values after the last iteration, then the scan outputs. If `length` is given, slices that
+// no iteration computes are 0; else there is one slice for each iteration. Empty if a subgraph was rejected.
 std::optional<Values> loop_function(Node&, LoopParts);
 
 // The index of the slice that an iteration reads or writes: its number, or counted from the end of `length` slices.

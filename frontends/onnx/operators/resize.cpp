@@ -35,11 +35,11 @@ std::optional<Shape> scaled_sizes(Node& n, const Shape& data, const std::vector<
   return sizes;
 }
 
-// floor(size * factor + offset), computed by the model.
+// floor(size * factor + offset), computed by the model; 0 for negative factors.
 Value sizes_at_run_time(Node& n, const Value& factor, double offset) {
   Value sizes = n.call("multiply", {n.cast(sizes_of(n, n.in(0)), dtype::f32), factor});
   if (offset != 0) sizes = n.call("add", {sizes, n.scalar(dtype::f32, offset)});
-  return n.cast(n.call("floor", {sizes}), dtype::i64);
+  return n.call("maximum", {n.cast(n.call("floor", {sizes}), dtype::i64), n.scalar(dtype::i64, 0)});
 }
 
 Target target_of_scales(Node& n, const Value& scales, const std::vector<int64_t>& axes) {

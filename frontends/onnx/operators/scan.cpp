@@ -137,8 +137,8 @@ class ScanNode {
     if (!results) return std::nullopt;
     Iteration it;
     for (size_t k = 0; k < states_; ++k) {
-      check_carried(n_, body_->output(static_cast<int>(k)).name(), states[k].type, results->at(k).type);
-      it.carried.push_back(results->at(k));
+      const std::string& name = body_->output(static_cast<int>(k)).name();
+      it.carried.push_back(carried(n_, name, states[k].type, results->at(k)));
     }
     for (size_t k = 0; k < outputs_.size(); ++k) {
       const Value& slice = results->at(states_ + k);

@@ -1,5 +1,7 @@
 #include "frontends/onnx/operators/subgraphs.h"
 
+#include <algorithm>
+
 #include "frontends/onnx/schema.h"
 
 namespace dlcc::frontends::onnx {
@@ -21,17 +23,17 @@ bool passes_on(const schema::GraphProto& graph, const std::string& input, std::s
   return output == input;
 }
 
-void check_carried(Node& n, const std::string& output, const relay::TensorType& before,
-                   const relay::TensorType& after) {
-  n.check(before.dtype == after.dtype, DiagnosticId::type_mismatch,
-          fmt::format("the carried value '{}' is {} before an iteration and {} after it", output, describe(before),
-                      describe(after)));
-  n.check(
-      before.shape == after.shape, DiagnosticId::dynamic_shape,
-      fmt::format("the carried value '{}' is {} before an iteration and {} after it: its size depends on the number "
-                  "of iterations",
-                  output, describe(before), describe(after)),
-      "carry a tensor of the final size from the beginning");
+Value carried(Node& n, const std::string& output, const relay::TensorType& before, const Value& after) {
+  const relay::TensorType& type = after.type;
+  const std::string types = fmt::format("the carried value '{}' is {} before an iteration and {} after it", output,
+                                        describe(before), describe(type));
+  n.check(before.dtype == type.dtype, DiagnosticId::type_mismatch, types);
+  const bool may_be_equal = std::ranges::equal(
+      before.shape, type.shape, [](const Dim& a, const Dim& b) { return a == b || !provably_different(a, b); });
+  n.check(may_be_equal, DiagnosticId::dynamic_shape, types + ": its size depends on the number of iterations",
+          "carry a tensor of the final size from the beginning");
+  if (n.failed() || before.shape == type.shape) return after;
+  return n.context().builder.check_sizes(after, before.shape, n.location());
 }
 
 }  // namespace dlcc::frontends::onnx

@@ -16,7 +16,8 @@ Value in_declared_rank(Node&, const Value&, const schema::ValueInfoProto& input)
 // Whether the graph's output is its input, unchanged.
 bool passes_on(const schema::GraphProto&, const std::string& input, std::string output);
 
-// Reports a value that is carried from one iteration to the next with another type.
-void check_carried(Node&, const std::string& output, const relay::TensorType& before, const relay::TensorType& after);
+// The value of a carried output after an iteration, with the type that it had before. Sizes that are not known to be
+// equal are required to be; others are reported.
+Value carried(Node&, const std::string& output, const relay::TensorType& before, const Value& after);
 
 }  // namespace dlcc::frontends::onnx

@@ -26,7 +26,8 @@ typedef enum dlcc_status {
   DLCC_HEAP_EXHAUSTED = 9,
   DLCC_MATCH_FAILED = 10,
   DLCC_WEIGHTS_MISSING = 13,
-  DLCC_WEIGHTS_MISMATCH = 14
+  DLCC_WEIGHTS_MISMATCH = 14,
+  DLCC_CAPACITY_EXCEEDED = 15
 } dlcc_status;
 
 /* parallel_for calls task(argument, index) for every index in [0, count), in any order and on any threads, and returns

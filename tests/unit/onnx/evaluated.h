@@ -77,8 +77,9 @@ inline std::string evaluated(const std::vector<std::byte>& bytes, const std::vec
   auto module = import_onnx(bytes, options, d);
   if (!module) return "errors:\n" + d.str();
   const std::string expected = results_of(*module, args, d);
-  for (const char* name : {"fold-constants", "simplify-inference", "fold-constants", "eliminate-common-subexpressions",
-                           "eliminate-dead-code", "fuse", "fuse-line-buffers", "eliminate-dead-code"}) {
+  for (const char* name :
+       {"define-sizes", "fold-constants", "simplify-inference", "fold-constants", "eliminate-common-subexpressions",
+        "eliminate-dead-code", "fuse", "fuse-line-buffers", "eliminate-dead-code"}) {
     CAPTURE(name);
     auto pass = std::ranges::find(relay::all_passes(), std::string(name), &relay::PassInfo::name);
     relay::PassContext context{.diagnostics = &d, .channel_block = 16};

@@ -192,15 +192,29 @@ TEST_CASE("names in a body may be those of the loop's own results") {
   CHECK(evaluated(graph_bytes(graph), {x}) == "(2): 2 4");
 }
 
+TEST_CASE("a trip count that is an input is the size of the scan outputs") {
+  const std::string graph = adding_loop("n", "", goes_on, true) + value("input", "n", i64, {});
+  CHECK(evaluated(graph_bytes(graph), {x, integers({}, {3})}) == "(2): 4 8\n(3, 2): 2 4 3 6 4 8");
+  CHECK(evaluated(graph_bytes(graph), {x, integers({}, {-5})}) == "(2): 1 2\n(0, 2):");
+}
+
+TEST_CASE("iterations that end the loop leave as many slices") {
+  // The loop ends when an element of y is at least 4; its trip count bounds the scan output.
+  const std::string test = scalar_constant("first", 0) + node("Less", {"next", "four"}, {"less"}) + first_of_less +
+                           "initializer { name: 'four' data_type: 1 dims: 1 float_data: 4 } ";
+  const std::string graph = adding_loop("n", "", test, true);
+  for (int64_t most : {2, 3, 9})
+    CHECK(evaluated(graph_bytes(graph + scalar_constant("n", most)), {x}) ==
+          (most == 2 ? "(2): 3 6\n(2, 2): 2 4 3 6" : "(2): 4 8\n(3, 2): 2 4 3 6 4 8"));
+}
+
 TEST_CASE("loops that are refused") {
   auto error = [](const std::string& graph) { return imported(graph_bytes(graph)); };
   auto has = [&](const std::string& graph, const std::string& message) {
     const std::string found = error(graph);
     CHECK_MESSAGE(found.find(message) != std::string::npos, found);
   };
-  has(adding_loop("n", "", goes_on, true) + value("input", "n", i64, {}),
-      "error[dynamic-shape]: data decide the number of iterations, and with it the size of the scan outputs");
-  has(count_of_rows + adding_loop("rows", "", node("Less", {"y", "y"}, {"less"}) + first_of_less, true),
+  has(adding_loop("", "", node("Less", {"y", "y"}, {"less"}) + first_of_less, true) + scalar_constant("first", 0),
       "error[dynamic-shape]: data decide the number of iterations, and with it the size of the scan outputs");
   has(adding_loop("", "", goes_on), "error[malformed-model]: the loop never ends");
   has(adding_loop("x", "", goes_on), "error[type-mismatch]: M must be one integer, found float32 [2]");

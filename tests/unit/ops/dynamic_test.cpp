@@ -57,6 +57,23 @@ std::string typed(const std::string& name, const Attrs& attrs, const TensorType&
 
 const Dim n = size_symbol("n"), m = size_symbol("m"), unknown = size_symbol("?1");
 
+// The sizes of all axes of the result, computed from the operands behind the first `arguments`.
+Values sizes_of(const std::string& name, const Attrs& attrs, const std::vector<Constant>& args, size_t arguments = 1) {
+  Operands types;
+  for (const Constant& c : args) types.push_back({shape_of(c.shape()), c.dtype()});
+  const TypeResult type = op(name)->type(attrs, types);
+  std::vector<size_t> axes;
+  for (size_t k = 0; k < as<TensorType>(std::get<Type>(type))->shape.size(); ++k) axes.push_back(k);
+  const tensor::TensorFunction f = op(name)->sizes(attrs, types, axes);
+  Diagnostics diagnostics;
+  CHECK_MESSAGE(tensor::verify(f, diagnostics), diagnostics.str());
+  auto r = tensor::evaluate(f, std::span(args).subspan(arguments));
+  CHECK(r.status == Status::ok);
+  Values sizes;
+  for (int64_t k = 0; k < r.results[0].count(); ++k) sizes.push_back(r.results[0].integer_at(k));
+  return sizes;
+}
+
 }  // namespace
 
 TEST_CASE("reshape by an operand") {
@@ -241,7 +258,7 @@ TEST_CASE("broadcasting of sizes that may be 1") {
   CHECK(sum(n, 1) == "Tensor[(n), float32]");
   CHECK(sum(n, 7) == "Tensor[(7), float32]");
   CHECK(sum(n, m) == "Tensor[(max(m, n)), float32]");
-  CHECK(sum(unknown, m) == "Tensor[(?), float32]");
+  CHECK(sum(unknown, m) == "Tensor[(min(?1, 1) * max(?1, m)), float32]");
   const Dim a = Dim::symbol({"a", 0}), b = Dim::symbol({"b", 0});
   CHECK(sum(a, n) == "Tensor[(min(a, 1) * max(a, n)), float32]");
   const Dim both = broadcast_size(a, b);
@@ -253,4 +270,38 @@ TEST_CASE("broadcasting of sizes that may be 1") {
   REQUIRE(f.stages[0].requirements.size() == 2);
   CHECK(print(f.stages[0].requirements[0].condition) == "n == 1 or n == max(m, n)");
   CHECK(print(f.stages[0].values[0]) == "lhs[min(i0, n - 1)] + rhs[min(i0, m - 1)]");
+}
+
+TEST_CASE("operators compute the sizes of their results") {
+  constexpr double far = 0x1p62;
+  const Constant x = floats({2, 6}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  CHECK(sizes_of("reshape", {}, {x, ints({3, -1})}) == Values{3, 4});
+  CHECK(sizes_of("reshape", {}, {x, ints({0, 2, -1})}) == Values{2, 2, 3});
+  CHECK(sizes_of("reshape", {{"allowzero", true}}, {x, ints({0, 2})}) == Values{0, 2});
+  CHECK(sizes_of("reshape", {}, {x, ints({far, -1})}) == Values{far, 0});
+  CHECK(sizes_of("broadcast_to", {}, {x, ints({4, 1, 1})}) == Values{4, 2, 6});
+  CHECK(sizes_of("broadcast_to", {}, {x, ints({6})}) == Values{2, 6});
+  CHECK(sizes_of("tile", {}, {x, ints({2, 0})}) == Values{4, 0});
+  CHECK(sizes_of("tile", {}, {x, ints({3, 1, 2})}) == Values{3, 2, 12});
+  CHECK(sizes_of("tile", {}, {x, ints({-5, far})})[0] < 0);
+  CHECK(sizes_of("tile", {}, {x, ints({-5, far})})[1] > int64_t{1} << 40);
+  const Constant zero = floats({}, {0});
+  CHECK(sizes_of("nn.pad", {}, {x, zero, Constant::of<int64_t>(dtype::i64, {2, 2}, {1, 2, -1, -2})}, 2) ==
+        Values{5, 3});
+  const Constant huge = Constant::of<int64_t>(dtype::i64, {2, 2}, {INT64_MAX, INT64_MAX, INT64_MIN, INT64_MIN});
+  CHECK(sizes_of("nn.pad", {}, {x, zero, huge}, 2)[0] > int64_t{1} << 40);
+  CHECK(sizes_of("nn.pad", {}, {x, zero, huge}, 2)[1] < 0);
+  auto slice = [&](const Values& begin, const Values& end, const Values& strides) {
+    return sizes_of("strided_slice", {}, {x, ints(begin), ints(end), ints(strides)});
+  };
+  CHECK(slice({0, 1}, {1, 5}, {1, 2}) == Values{1, 2});
+  CHECK(slice({-1, -2}, {far, -far}, {1, -1}) == Values{1, 5});
+  CHECK(slice({5, 0}, {9, 9}, {1, 100}) == Values{0, 1});
+  CHECK(slice({-far, 0}, {far, 9}, {far, 0})[0] == 1);
+  CHECK(sizes_of("full", {}, {zero, ints({4, 0, -7})}) == Values{4, 0, -7});
+  CHECK(sizes_of("iota", {{"dtype", "int64"}}, {ints({5})}, 0) == Values{5});
+  CHECK(sizes_of("prefix", {}, {x, ints({1})}) == Values{1, 6});
+  CHECK(sizes_of("image.resize", {}, {x, ints({4, 3})}) == Values{4, 3});
+  CHECK(sizes_of("nn.col2im", {}, {floats({1, 4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}), ints({2, 3}), ints({2, 2})}) ==
+        Values{1, 1, 2, 3});
 }

@@ -45,3 +45,43 @@ TEST_CASE("an arm whose size data count") {
   })",
                 {{dtype::boolean, {}}, {dtype::f32, {5, 4}}});
 }
+
+// Elements of int64 inputs are in [0, 6).
+TEST_CASE("sizes that elements of inputs decide") {
+  const RandomInput image = {dtype::f32, {6, 4}}, one = {dtype::i64, {1}}, two = {dtype::i64, {2}};
+  check_engines("def @main(%n: Tensor[(2), int64]) { full(1f, %n) }", {two});
+  check_engines("def @main(%x: Tensor[(6, 4), float32], %r: Tensor[(2), int64]) { nn.softmax(tile(%x, %r)) }",
+                {image, two});
+  check_engines("def @main(%x: Tensor[(6, 4), float32], %w: Tensor[(2, 2), int64]) { exp(nn.pad(%x, 1f, %w)) }",
+                {image, {dtype::i64, {2, 2}}});
+  check_engines(R"(def @main(%x: Tensor[(6, 4), float32], %b: Tensor[(1), int64], %e: Tensor[(1), int64]) {
+    let %rows = strided_slice(%x, %b, %e + 2i64, full(1i64, shape=[1]));
+    (nn.matmul(%rows, full(2f, shape=[4, 9])), shape_of(%rows, dtype="int64"))
+  })",
+                {image, one, one});
+  check_engines(R"(def @main(%x: Tensor[(6, 4), float32], %s: Tensor[(2), int64]) {
+    reshape(nn.relu(%x), maximum(%s - 3i64, -1i64))
+  })",
+                {image, two});
+  check_engines(R"(def @main(%x: Tensor[(1, 2, 4, 4), float32], %s: Tensor[(2), int64]) {
+    let %size = concatenate((full(1i64, shape=[1]), full(2i64, shape=[1]), %s + 1i64));
+    image.resize(%x, %size, method="linear")
+  })",
+                {{dtype::f32, {1, 2, 4, 4}}, two});
+}
+
+TEST_CASE("sizes that inputs decide, beside symbolic ones") {
+  const std::string text = R"(def @main(%x: Tensor[(n, 4), float32], %r: Tensor[(2), int64]) {
+    let %y = tile(%x, %r + 1i64);
+    (sum(%y, axis=[0]), nn.softmax(%y), strided_slice(%y, %r, %r + 3i64, full(1i64, shape=[2])))
+  })";
+  for (int64_t n : {1, 3, 20}) check_engines(text, {{dtype::f32, {n, 4}}, {dtype::i64, {2}}});
+}
+
+TEST_CASE("sizes that inputs decide within an arm") {
+  check_engines(R"(def @main(%c: bool, %x: Tensor[(8), float32], %n: Tensor[(1), int64]) {
+    let %r = if (%c) { exp(strided_slice(%x, full(0i64, shape=[1]), %n, full(1i64, shape=[1]))) } else { %x };
+    (%r, sum(%r))
+  })",
+                {{dtype::boolean, {}}, {dtype::f32, {8}}, {dtype::i64, {1}}});
+}

@@ -100,6 +100,7 @@ class Generator {
     for (int k = 0; k < 3; ++k) input(shape_of(random_shape(4)), any_type());
     input({1, pick({3, 8, 16, 20}), pick({5, 8, 14}), pick({7, 8, 14})}, dtype::f32);
     input({}, dtype::boolean);
+    program_.inputs.push_back({"%sizes", dtype::i64, {4}, true});  // elements in [0, 6)
     if (symbolic_) input({Dim::symbol({"n", 1}), 16}, dtype::f32);
     for (int tries = 0; tries < 300 && program_.statements.size() < 14; ++tries) {
       bool exact = true;
@@ -231,7 +232,17 @@ class Generator {
     auto rank = static_cast<int64_t>(v.shape.size());
     int64_t axis = rank ? static_cast<int64_t>(draw(v.shape.size())) : 0, size = rank ? v.shape[axis] : 1;
     Sizes begin(v.shape.size(), 0), end = v.shape, stride(v.shape.size(), 1), pads;
-    switch (draw(9)) {
+    switch (draw(11)) {
+      case 9:  // rows up to an element of an input
+        if (rank == 0) return "";
+        return fmt::format("strided_slice({}, {}, {}, {}, axes=[{}])", v.name, constant_list({0}), size_of_input(),
+                           constant_list({pick({1, 2})}), axis);
+      case 10: {
+        if (rank == 0 || product(shape_of(v.shape)).value() > 500) return "";
+        const std::string ones = constant_list(Sizes(v.shape.size() - 1, 1));
+        if (rank == 1) return fmt::format("tile({}, {})", v.name, size_of_input());
+        return fmt::format("tile({}, concatenate(({}, {})))", v.name, size_of_input(), ones);
+      }
       case 0:
         return fmt::format("transpose({}, axes={})", v.name, permutation(v));
       case 1:
@@ -270,6 +281,17 @@ class Generator {
         return fmt::format("take({}, meta[relay.Constant][{}], axis={})", v.name, program_.constants.size() - 1, axis);
       }
     }
+  }
+
+  std::string constant_list(const Sizes& numbers) {
+    program_.constants.push_back(Constant::of(dtype::i64, {static_cast<int64_t>(numbers.size())}, numbers));
+    return fmt::format("meta[relay.Constant][{}]", program_.constants.size() - 1);
+  }
+
+  // A list of one number: an element of the input of sizes.
+  std::string size_of_input() {
+    const size_t k = draw(4);
+    return fmt::format("strided_slice(%sizes, begin=[{}], end=[{}])", k, k + 1);
   }
 
   static std::string pairs(const Sizes& list) {
