@@ -38,7 +38,7 @@
 #include "lower/instantiate.h"
 #include "lower/largest_size.h"
 #include "lower/sample_sizes.h"
-#include "lower/shared_memory.h"
+#include "lower/value_places.h"
 #include "lower/walk.h"
 
 namespace dlcc::lower {
@@ -46,26 +46,18 @@ namespace {
 
 using tensor::Access;
 
-// Thrown at the first violation; caught in check_storage.
-struct Violation {
-  std::string text;
-};
-
-template <class... T>
-[[noreturn]] void fail(fmt::format_string<T...> format, T&&... args) {
-  throw Violation{fmt::format(format, std::forward<T>(args)...)};
-}
-
-class Checker {
+class Checker : ValuePlaces {
  public:
   // Of the program, or one of its functions, with static sizes. `functions` are the plans of the functions. If the
   // sizes are an instance of symbolic ones, `sizes` are the values of the symbols; else `shared` is null.
   Checker(const Program& program, const Function& function, const FunctionPlan& plan,
           const std::vector<FunctionPlan>& functions, const SharedMemory* shared, const Sizes& sizes)
-      : program_(program), function_(function), plan_(plan), functions_(functions), shared_(shared), sizes_(sizes) {}
+      : ValuePlaces(function, plan, shared), program_(program), functions_(functions), sizes_(sizes) {}
 
   void run() {
-    lay_out();
+    for_each_function_call(function_.body, [&](const Call& call) { number_call(call); });
+    if (plan_.workspaces.size() != calls_.size())
+      fail("the plan has {} workspaces for {} calls of functions", plan_.workspaces.size(), calls_.size());
     ByteOwners memory;
     for (size_t v = 0; v < function_.values.size(); ++v) {
       const Storage storage = function_.values[v].storage;
@@ -87,117 +79,11 @@ class Checker {
     Bytes bytes;
   };
 
-  const Value& base_of(ValueId v) const { return function_.values[base_id(v)]; }
-  ValueId base_id(ValueId v) const {
-    return function_.values[v].storage == Storage::view ? function_.values[v].base : v;
-  }
-
-  std::string label(ValueId v) const {
-    const std::string& name = function_.values[v].name;
-    return name.empty() ? fmt::format("%{}", v) : fmt::format("%{} '{}'", v, name);
-  }
-
-  // Gives every value an address. The arena begins at 0; inputs, outputs and constants have disjoint memory after it.
-  void lay_out() {
-    if (plan_.offsets.size() != function_.values.size())
-      fail("the plan has {} offsets for {} values", plan_.offsets.size(), function_.values.size());
-    if (plan_.arena_bytes < 0) fail("the arena has {} bytes", plan_.arena_bytes);
-    address_.assign(function_.values.size(), 0);
-    int64_t next = plan_.arena_bytes;
-    for (ValueId v = 0; v < static_cast<ValueId>(function_.values.size()); ++v) {
-      const Value& value = function_.values[v];
-      if (!value.bytes.is_constant() || value.bytes.value() < 0) fail("{} has {} bytes", label(v), value.bytes.str());
-      if (value.storage == Storage::view) {
-        check_view(v);
-      } else if (value.storage == Storage::temporary && !shared_) {
-        check_temporary(v);
-        address_[v] = plan_.offsets[v];
-      } else if (value.storage == Storage::temporary) {
-        address_[v] = next;
-        next += value.bytes.value();
-      } else {
-        if (plan_.offsets[v] != -1) fail("{} is not a temporary but has an offset", label(v));
-        address_[v] = next;
-        next += value.bytes.value();
-      }
-    }
-    for (ValueId v = 0; v < static_cast<ValueId>(function_.values.size()); ++v)
-      if (function_.values[v].storage == Storage::view)
-        address_[v] = address_[base_id(v)] + function_.values[v].base_offset;
-    for_each_function_call(function_.body, [&](const Call& call) { number_call(call); });
-    if (plan_.workspaces.size() != calls_.size())
-      fail("the plan has {} workspaces for {} calls of functions", plan_.workspaces.size(), calls_.size());
-  }
-
   void number_call(const Call& call) {
     calls_.emplace(&call, calls_.size());
     auto own = std::ranges::find_if(program_.functions, [&](const Function& f) { return &f == &function_; });
     if (call.function < 0 || call.function >= own - program_.functions.begin())
       fail("a call of function {}, which is not before its caller", call.function);
-  }
-
-  bool begins_at_scalar(ValueId v) const { return static_cast<bool>(function_.values[v].begin); }
-
-  void check_view(ValueId v) const {
-    const Value& view = function_.values[v];
-    if (view.base < 0 || view.base >= static_cast<ValueId>(function_.values.size()) ||
-        function_.values[view.base].storage == Storage::view)
-      fail("{} is a view of {}, which is not a base", label(v), view.base);
-  }
-
-  // A view is inside its base where a step uses it: the requirements before the step may see to that.
-  void check_inside_base(ValueId v) const {
-    const Value& view = function_.values[v];
-    if (view.storage != Storage::view) return;
-    const Dim &bytes = view.bytes, &in_base = base_of(v).bytes;
-    if (begins_at_scalar(v) && in_base == Dim(0)) return;
-    if (!bytes.is_constant() || !in_base.is_constant() || view.base_offset < 0 ||
-        view.base_offset > in_base.value() - bytes.value())
-      fail("{} extends beyond {}", label(v), label(view.base));
-  }
-
-  void check_temporary(ValueId v) const {
-    const Value& value = function_.values[v];
-    const int64_t offset = plan_.offsets[v];
-    if (offset == -1) return;  // check_usable refuses its uses
-    if (value.alignment < 1) fail("{} has alignment {}", label(v), value.alignment);
-    if (offset < 0 || offset > plan_.arena_bytes - value.bytes.value())
-      fail("{} at offset {} is outside the arena of {} bytes", label(v), offset, plan_.arena_bytes);
-    if (offset % value.alignment != 0 || plan_.arena_alignment % value.alignment != 0)
-      fail("{} at offset {} of an arena aligned to {} is not aligned to {}", label(v), offset, plan_.arena_alignment,
-           value.alignment);
-  }
-
-  // The bytes that an access of the value can touch.
-  Bytes range_of(ValueId v) const {
-    const ValueId owner = begins_at_scalar(v) ? base_id(v) : v;
-    return {address_[owner], address_[owner] + function_.values[owner].bytes.value()};
-  }
-
-  // The largest power of two that is known to divide the value's address at run time.
-  int64_t known_alignment(ValueId v) const {
-    const Value& base = base_of(v);
-    const int64_t element = std::max<int64_t>(1, storage_bytes(base.type, 1));
-    int64_t alignment = element;
-    int64_t offset = v == base_id(v) ? 0 : function_.values[v].base_offset;
-    if (base.storage == Storage::temporary && shared_) {
-      alignment = shared_->alignment(base_id(v));
-    } else if (base.storage == Storage::temporary) {
-      alignment = plan_.arena_alignment;
-      offset += plan_.offsets[base_id(v)];
-    } else if (base.storage == Storage::constant) {
-      alignment = std::max(element, base.alignment);
-    }
-    const int64_t stride = begins_at_scalar(v) ? function_.values[v].stride : 0;
-    while (alignment > 1 && (offset % alignment != 0 || stride % alignment != 0)) alignment /= 2;
-    return alignment;
-  }
-
-  void check_usable(ValueId v, const std::string& where) const {
-    if (v < 0 || v >= static_cast<ValueId>(function_.values.size())) fail("{}: there is no value {}", where, v);
-    check_inside_base(v);
-    if (base_of(v).storage == Storage::temporary && !plan_.has_memory(base_id(v)))
-      fail("{}: {} has no offset in the arena", where, label(v));
   }
 
   void read(const ByteOwners& memory, ValueId v, const std::string& where) const {
@@ -208,13 +94,6 @@ class Checker {
     const std::optional<ValueId> found = memory.owner_at(*byte);
     fail("{}: byte {} of {} holds {}", where, *byte - address_[v], label(v),
          found ? label(*found) : "no defined value");
-  }
-
-  void check_writable(ValueId v, const std::string& where) const {
-    check_usable(v, where);
-    const Storage storage = base_of(v).storage;
-    if (storage == Storage::input) fail("{}: writes to the input {}", where, label(v));
-    if (storage == Storage::constant) fail("{}: writes to the constant {}", where, label(v));
   }
 
   // False if the run ends in a step, at the sizes at which the program is interpreted.
@@ -501,12 +380,8 @@ class Checker {
   }
 
   const Program& program_;
-  const Function& function_;
-  const FunctionPlan& plan_;
   const std::vector<FunctionPlan>& functions_;
-  const SharedMemory* shared_;
   const Sizes& sizes_;
-  std::vector<int64_t> address_;
   std::map<const Call*, size_t> calls_;  // their numbers in the order of lower/walk.h
   std::set<ValueId> incomplete_;         // values that loops around the step write slice by slice
 };
