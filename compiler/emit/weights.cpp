@@ -5,15 +5,18 @@
 #include <span>
 
 #include "dlcc/weights_file.h"
+#include "lower/walk.h"
 #include "support/integers.h"
 
 namespace dlcc::emit {
 
 WeightsLayout lay_out_weights(const lower::Program& program, WeightsContainer container) {
   std::vector<int64_t> alignment(program.constants.size(), 64);
-  for (const lower::Value& v : program.values)
-    if (v.storage == lower::Storage::constant)
-      alignment[static_cast<size_t>(v.index)] = std::max(alignment[static_cast<size_t>(v.index)], v.alignment);
+  lower::for_each_function(program, [&](const lower::Function& f) {
+    for (const lower::Value& v : f.values)
+      if (v.storage == lower::Storage::constant)
+        alignment[static_cast<size_t>(v.index)] = std::max(alignment[static_cast<size_t>(v.index)], v.alignment);
+  });
   WeightsLayout layout;
   if (container == WeightsContainer::file) layout.bytes = DLCC_WEIGHTS_HEAD_BYTES;
   for (size_t i = 0; i < program.constants.size(); ++i) {

@@ -16,14 +16,16 @@ bool has_fields(const relay::Type& type) {
   return any;
 }
 
-void scan(const relay::Block& block, relay::SharedCalls::Body& body) {
+void scan(const relay::Module& module, const relay::Block& block, relay::SharedCalls::Body& body) {
   for (const relay::Binding& b : block.bindings) {
     body.operations += std::holds_alternative<relay::CallTensor>(b.op);
     body.can_be_called &= !std::holds_alternative<relay::DefineSizes>(b.op);
+    const auto* branch = std::get_if<relay::If>(&b.op);
+    if (branch) body.can_be_called &= !relay::defines_sizes(module, *branch);
     const auto* call = std::get_if<relay::Call>(&b.op);
     const auto* callee = call ? std::get_if<relay::GlobalRef>(&call->callee) : nullptr;
     if (callee) body.calls.push_back(call_way(callee->name, call->args));
-    relay::for_each_block(b.op, [&](const relay::Block& inner) { scan(inner, body); });
+    relay::for_each_block(b.op, [&](const relay::Block& inner) { scan(module, inner, body); });
   }
 }
 
@@ -42,7 +44,7 @@ relay::SharedCalls shared_functions(const relay::Module& module) {
     relay::SharedCalls::Body& body = bodies[name];
     for (const relay::Var& p : f.params) body.can_be_called &= has_only_tensors(p->type);
     body.can_be_called &= has_only_tensors(f.result_type) && has_fields(f.result_type);
-    scan(f.body, body);
+    scan(module, f.body, body);
   }
   return {bodies, "main"};
 }

@@ -53,7 +53,7 @@ class Tuner {
   struct Model {
     Planned planned;
     std::vector<std::byte> object;
-    std::vector<uint64_t> requests;  // by kernel call: the hash of its request
+    std::map<size_t, uint64_t> requests;  // by the number of a kernel call (lower/steps.h): the hash of its request
   };
 
   // Measured objects contain their weights and have no debug information.
@@ -91,8 +91,13 @@ class Tuner {
     if (!planned) return std::nullopt;
     Model model{std::move(*planned), {}, {}};
     model.object = compiler_.generate(model.planned).bytes();
-    lower::for_each_call(model.planned.program.body,
-                         [&](const lower::Invoke& call) { model.requests.push_back(call.request); });
+    size_t number = 0;
+    lower::for_each_function(std::as_const(model.planned.program), [&](const lower::Function& f) {
+      lower::for_each_step(f.body, [&](const lower::Step& step) {
+        if (const auto* call = std::get_if<lower::Invoke>(&step)) model.requests[number] = call->request;
+        number += std::holds_alternative<lower::Invoke>(step) || std::holds_alternative<lower::Call>(step);
+      });
+    });
     return model;
   }
 
@@ -144,15 +149,15 @@ class Tuner {
     std::vector<double> before = shortest(run->profile, &targets::ProfileRound::step_seconds),
                         after = shortest(run->profile, &targets::ProfileRound::rival_seconds);
     Times times;
-    for (size_t step = 0; step < other.requests.size(); ++step) {
-      auto& [estimated, chosen] = times[other.requests[step]];
+    for (const auto& [step, request_of_step] : other.requests) {
+      auto& [estimated, chosen] = times[request_of_step];
       estimated += before[step], chosen += after[step];
     }
     return times;
   }
 
   bool is_clearly_faster(uint64_t request, double before, double after) const {
-    auto calls_of_request = static_cast<double>(std::ranges::count(estimate_->requests, request));
+    auto calls_of_request = static_cast<double>(std::ranges::count(estimate_->requests | std::views::values, request));
     return before > least_gain * after && before - after > least_seconds * calls_of_request;
   }
 
@@ -212,7 +217,7 @@ class Tuner {
 
   TuningRecords records() const {
     TuningRecords result;
-    for (uint64_t hash : std::set(estimate_->requests.begin(), estimate_->requests.end())) {
+    for (uint64_t hash : estimate_->requests | std::views::values) {
       const Function& f = functions_.at(hash);
       result.records[{target_.name, target_.levels[0].cpu, hash}] = {f.name, f.best, f.seconds, f.by_estimate};
     }

@@ -30,7 +30,7 @@ class Reader {
  public:
   Reader(const std::string& path, Diagnostics& diagnostics) : path_(path), diagnostics_(diagnostics) {}
 
-  TuningRecords read(std::string_view text) {
+  TuningRecords records_in(std::string_view text) {
     Json file = parse(text);
     if (!file.is_object() || string_in(file, "format") != format) fail(fmt::format("\"format\" is not \"{}\"", format));
     TuningRecords all;
@@ -151,7 +151,7 @@ std::string TuningRecords::str() const {
 std::optional<TuningRecords> parse_tuning_records(std::string_view text, const std::string& path,
                                                   Diagnostics& diagnostics) {
   try {
-    return Reader(path, diagnostics).read(text);
+    return Reader(path, diagnostics).records_in(text);
   } catch (const Malformed&) {
     return std::nullopt;
   }

@@ -130,7 +130,7 @@ class RunFunctionEmitter {
                      },
                      [&](const lower::Compute& x) { scalars_[x.result] = scalar(x.value); },
                      [&](const lower::Read& x) {
-                       const DType type = parts_.program.values[static_cast<size_t>(x.from)].type;
+                       const DType type = source_.values[static_cast<size_t>(x.from)].type;
                        scalars_[x.result] = load_element(b_, address(x.from), type, x.element);
                        keep_data_size(x.result);
                      },
@@ -207,7 +207,7 @@ class RunFunctionEmitter {
 
   // An element in memory is of the scalar's type, but a byte for bool.
   void store_element(lower::ValueId id, int64_t element, Value* value) {
-    const DType type = parts_.program.values[static_cast<size_t>(id)].type;
+    const DType type = source_.values[static_cast<size_t>(id)].type;
     llvm::Type* stored = is_bool(type) ? b_.getInt8Ty() : type_of_scalar(module_.getContext(), type);
     if (value->getType()->isIntegerTy(1)) value = b_.CreateZExt(value, stored);
     Value* pointer = b_.CreateConstInBoundsGEP1_64(stored, address(id), static_cast<uint64_t>(element));

@@ -147,6 +147,23 @@ TEST_CASE("sizes that data decide are not passed to functions") {
   CHECK(calls_in(p) == 2);
 }
 
+TEST_CASE("a function whose branch defines sizes is inlined") {
+  auto program = [](const std::string& rows) {
+    const std::string branch =
+        "def @g(%x: Tensor[(4, 6), float32], %c: bool) {\n  let %y = @f(%x);\n" +
+        fmt::format("  let %z = if (%c) {{ strided_slice(%y, begin=[0, 0], end=[{}, 6]) }} ", rows) +
+        "else { %y };\n  sum(%z, axis=[0])\n}\n";
+    return lowered(function("f", large - 1) + branch +
+                   "def @main(%x: Tensor[(4, 6), float32], %c: bool) { @g(%x, %c) + @g(%x * 2f, %c) }");
+  };
+  const Program different = program("2");
+  CHECK(different.functions.empty());
+  CHECK(different.data_sizes.size() == 2);
+  const Program equal = program("4");
+  REQUIRE(equal.functions.size() == 1);
+  CHECK(equal.functions[0].name == "g");
+}
+
 TEST_CASE("operations and steps of functions count once for each call") {
   Program p = lowered(R"(
     def @layer(%x: Tensor[(4, 8), float32], %w: Tensor[(8, 8), float32]) { nn.softmax(nn.matmul(%x, %w)) }

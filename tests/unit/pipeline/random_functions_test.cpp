@@ -44,6 +44,7 @@ class Generator {
     const int operations = static_cast<int>(relay::least_operations) - 2 + draw(6);
     std::string body = functions_ > 0 && draw(3) ? calls(visible, 1 + draw(3), "  ") : "";
     for (int k = 0; k < operations; ++k) body += statement(visible);
+    if (draw(2)) body += decision(visible);
     const std::string second = draw(2) ? visible[visible.size() - 2] : "%a";
     std::string text = fmt::format("def @f{0}(%a: {1}, %b: {1}) -> ({1}, {1}) {{\n{2}  ({3}, {4})\n}}\n", functions_++,
                                    table(rows), body, visible.back(), second);
@@ -59,6 +60,16 @@ class Generator {
     const std::string value = fmt::format(fmt::runtime(operations[draw(4)]), from);
     visible.push_back(fresh());
     return fmt::format("  let {} = {};\n", visible.back(), value);
+  }
+
+  // A branch that an element decides, which the function reads from memory.
+  std::string decision(std::vector<std::string>& visible) {
+    const std::string condition = fresh(), name = fresh();
+    std::string text = fmt::format("  let {} = less(max({}), 0.5f);\n", condition, any(visible));
+    text += fmt::format("  let {} = if ({}) {{ cumsum({}, axis=0) }} else {{ {} }};\n", name, condition, visible.back(),
+                        any(visible));
+    visible.push_back(name);
+    return text;
   }
 
   std::string calls(std::vector<std::string>& visible, int count, const std::string& indent) {
