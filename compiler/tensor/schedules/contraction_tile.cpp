@@ -68,7 +68,8 @@ Dim ContractionTile::pixels() const {
   return product;
 }
 
-// One tile has all pixels, and the panels read the same data. Threads have panels of their own, each a stream.
+// Whether the tile may span several panels: if it has all pixels, and the panels read the same data. With threads, each
+// thread reads panels of its own, and together they have streams enough.
 bool ContractionTile::may_span_panels() const {
   const bool has_groups = uses(plan_.contraction.data, n_);
   if (in_line_buffer_ || !plan_.panels || has_groups || plan_.threads_share_panels) return false;
@@ -243,8 +244,8 @@ Stmt ContractionTile::prefetch_next_data(const TilePosition& at, const Substitut
   return make_stmt(Prefetch{data_read(), plan_.data_copy ? in_copy(index) : index});
 }
 
-// The tile's share of the weights that come next. `step` as in prefetched_lines. A tile that spans several panels reads
-// each to its end, as the hardware prefetchers expect.
+// The tile's share of the weights that come next. `step` as in prefetched_lines. A tile that spans several panels
+// prefetches nothing: the hardware prefetchers follow each of its panels.
 Stmt ContractionTile::prefetch_next_weights(const TilePosition& at, const Tile& t, const KRange& range,
                                             const KChunk& chunk, const Expr& step) const {
   const bool is_one_of_many = is_static(last_stage().results[0]->shape);  // else the number of tiles is not known
