@@ -22,6 +22,7 @@ struct ImportOptions {
   std::set<std::string>* files_read = nullptr;   // if not null, receives the paths of the external data files
   std::map<std::string, InputForm> inputs = {};  // --input name=form: inputs that are no tensors, and fixed ones
   FindInputForm find_input_form = {};            // if not null, is asked for the forms that `inputs` lacks
+  std::map<std::string, int64_t> bounds = {};    // --bound name=n: largest sizes that data decide
   Arguments* arguments = nullptr;                // if not null, receives what the inputs and outputs consist of
 };
 

@@ -39,6 +39,7 @@ std::optional<relay::Module> Compiler::import() {
   import.folder = folder_of(options_.model);
   import.dims = options_.dims;
   import.inputs = options_.inputs;
+  import.bounds = options_.bounds;
   import.find_input_form = options_.find_input_form;
   import.arguments = &arguments_;
   std::shared_ptr<const std::vector<std::byte>> bytes = options_.model_bytes;

@@ -254,8 +254,8 @@ class Evaluator {
               for (size_t k = 0; k < x.symbols.size(); ++k) {
                 const int64_t size = elements.integer_at(static_cast<int64_t>(k));
                 const auto most = frame.sizes.value_of(x.most[k]);
-                if (!frame.sizes.define(x.symbols[k], size)) throw Stopped{tensor::Status::dimension_out_of_range};
                 if (most && size > *most) throw Stopped{tensor::Status::capacity_exceeded};
+                if (!frame.sizes.define(x.symbols[k], size)) throw Stopped{tensor::Status::dimension_out_of_range};
               }
               return Value{.is_tuple = true};
             },

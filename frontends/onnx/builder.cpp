@@ -141,6 +141,13 @@ bool BlockBuilder::is_new_symbol(const Dim& d, int first) const {
   return false;
 }
 
+bool BlockBuilder::has_new_symbol(const Dim& d, int first) const {
+  const std::vector<Symbol> symbols = d.symbols();
+  for (int k = first; k < next_symbol_; ++k)
+    if (std::ranges::count(symbols, fmt::format("?{}", k), &Symbol::name) > 0) return true;
+  return false;
+}
+
 Value BlockBuilder::with_declared_sizes(const Value& result, const Shape& declared, int first_symbol,
                                         const SourceLocation& location) {
   Shape shape = result.type.shape;

@@ -68,10 +68,12 @@ class BlockBuilder {
 
   // Symbols for unknown sizes are named "?1", "?2", ...
   int next_symbol() const { return next_symbol_; }
-  // A size that a run decides: no declared number replaces it.
-  Dim new_size() {
+  // Whether the dimension depends on a symbol for an unknown size, from `first` on.
+  bool has_new_symbol(const Dim&, int first) const;
+  // A size that a run decides, at most `most`: no declared number replaces it.
+  Dim new_size(int64_t most = INT64_MAX) {
     decided_.insert(next_symbol_);
-    return size_symbol(fmt::format("?{}", next_symbol_++));
+    return Dim::symbol({fmt::format("?{}", next_symbol_++), 0, most});
   }
   const std::vector<InputDim>& dims() const { return module_.dims; }  // the sizes that the caller gives
 

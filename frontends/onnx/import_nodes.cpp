@@ -154,6 +154,7 @@ void Importer::convert(const schema::NodeProto& node, Scope& scope, const Body& 
           .owner = model_.proto,
           .declared_shapes = declared_shapes(node, scope),
           .random_sequences = random_sequences_,
+          .bounds = options_.bounds,
           .import_branch = [&](const schema::GraphProto& g) { return import_branch(g, scope, body, location); },
           .import_inline =
               [&](const schema::GraphProto& g, const Values& given) {

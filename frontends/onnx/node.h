@@ -40,6 +40,7 @@ struct NodeContext {
   std::shared_ptr<const void> owner;                  // keeps the model's bytes alive
   std::vector<std::optional<Shape>> declared_shapes;  // of the outputs
   int64_t& random_sequences;                          // that the nodes before take
+  const std::map<std::string, int64_t>& bounds;       // largest sizes that data decide, by name of a variable
   // Import a subgraph as a block of its own or into the current block; its inputs are given. Empty if it was rejected.
   std::function<std::optional<Branch>(const schema::GraphProto&)> import_branch;
   std::function<std::optional<Values>(const schema::GraphProto&, const Values& inputs)> import_inline;

@@ -1,6 +1,7 @@
 // Loop: its body is a subgraph that may use values of the enclosing graphs.
 #include <algorithm>
 
+#include "frontends/onnx/operators/growing_values.h"
 #include "frontends/onnx/operators/loop_function.h"
 #include "frontends/onnx/operators/subgraphs.h"
 #include "frontends/onnx/operators/table.h"
@@ -21,22 +22,37 @@ class LoopNode {
     if (!body_ || !check_counts()) return {};
     for (int k = 0; k < n_.input_count(); ++k)
       if (n_.has(k) && n_.in(k).structure) return unrolled_loop(n_, *body_);
-    LoopParts parts;
-    parts.count = scalar_input(0, dtype::i64, "one integer");
-    parts.first = scalar_input(1, dtype::boolean, "one bool");
+    const std::optional<Value> count = scalar_input(0, dtype::i64, "one integer");
+    const std::optional<Value> first = scalar_input(1, dtype::boolean, "one bool");
+    GrowingValues::Parts changed{.count = count};
     for (int k = 0; k < carried_count(); ++k) {
       unchanged_.push_back(is_unchanged(k));
       if (unchanged_.back()) continue;
-      parts.initial.push_back(n_.in(before_carried + k));
-      parts.names.push_back(body_->input(before_carried + k).name());
+      changed.initial.push_back(n_.in(before_carried + k));
+      changed.inputs.push_back(body_->input(before_carried + k).name());
+      changed.outputs.push_back(body_->output(1 + k).name());
     }
-    if (n_.failed()) return {};
-    parts.iteration = [&](const Value& counter, const Values& carried) { return iteration(counter, carried); };
-    auto results = loop_function(n_, std::move(parts));
-    return results ? outputs(*results) : Values{};
+    return n_.failed() ? Values{} : loop(count, first, std::move(changed));
   }
 
  private:
+  // Emits the loop, again if an iteration shows that values change their sizes.
+  Values loop(const std::optional<Value>& count, const std::optional<Value>& first, GrowingValues::Parts changed) {
+    std::vector<std::string> names = changed.inputs;
+    GrowingValues values(n_, std::move(changed));
+    do {
+      LoopParts parts{.count = count, .first = first, .initial = values.before_loop()};
+      if (n_.failed()) return {};
+      names.resize(values.carried_count(), "length");
+      parts.names = names;
+      parts.iteration = [&](const Value& counter, const Values& carried) {
+        return iteration(values, counter, carried);
+      };
+      if (auto results = loop_function(n_, std::move(parts))) return outputs(values, *results);
+    } while (values.must_repeat() && !n_.failed());
+    return {};
+  }
+
   int carried_count() const { return std::max(n_.input_count() - before_carried, 0); }
 
   int output_count() const { return body_->output_size() - 1; }  // carried values and scan outputs
@@ -68,13 +84,14 @@ class LoopNode {
     return passes_on(*body_, body_->input(before_carried + k).name(), body_->output(1 + k).name());
   }
 
-  std::optional<Iteration> iteration(const Value& counter, const Values& carried) {
+  std::optional<Iteration> iteration(GrowingValues& values, const Value& counter, const Values& carried) {
+    const Values before = values.of_iteration(carried);
     // An iteration takes place only if the condition is true.
     Value condition = Value::of(Constant::of<uint8_t>(dtype::boolean, {}, {1}));
     Values inputs = {in_declared_rank(n_, counter, body_->input(0)), in_declared_rank(n_, condition, body_->input(1))};
     for (int k = 0, next = 0; k < carried_count(); ++k)
       inputs.push_back(unchanged_[static_cast<size_t>(k)] ? n_.in(before_carried + k)
-                                                          : carried[static_cast<size_t>(next++)]);
+                                                          : before[static_cast<size_t>(next++)]);
     auto results = n_.context().import_inline(*body_, inputs);
     if (!results || !are_tensors(*results)) return std::nullopt;
     Iteration it;
@@ -83,15 +100,25 @@ class LoopNode {
              fmt::format("the body's first output, the condition, must be one bool, found {}", describe(again.type)));
     if (n_.failed()) return std::nullopt;
     it.again = as_scalar(n_, again);
-    for (int k = 0; k < carried_count(); ++k) {
-      if (unchanged_[static_cast<size_t>(k)]) continue;
-      const Value& next = results->at(static_cast<size_t>(1 + k));
-      const relay::TensorType& before = inputs[static_cast<size_t>(before_carried + k)].type;
-      it.carried.push_back(onnx::carried(n_, body_->output(1 + k).name(), before, next));
+    Values next;
+    for (int k = 0; k < carried_count(); ++k)
+      if (!unchanged_[static_cast<size_t>(k)]) next.push_back(results->at(static_cast<size_t>(1 + k)));
+    auto after = values.after_iteration(before, next);
+    if (!after) return std::nullopt;
+    it.carried = std::move(*after);
+    for (int k = carried_count(); k < output_count(); ++k) {
+      if (!n_.wants(k)) continue;
+      it.scanned.push_back({scanned(k, *results, next), 0, false, declared_length(k)});
+      check_slice(k, it.scanned.back().slice, values);
     }
-    for (int k = carried_count(); k < output_count(); ++k)
-      if (n_.wants(k)) it.scanned.push_back({scanned(k, *results, it.carried), 0, false, declared_length(k)});
     return it;
+  }
+
+  void check_slice(int output, const Value& slice, const GrowingValues& values) {
+    n_.check(!values.is_of_iteration(slice.type.shape), DiagnosticId::dynamic_shape,
+             fmt::format("the slices of the scan output '{}' are {}: their sizes may differ between iterations",
+                         body_->output(1 + output).name(), describe(slice.type)),
+             "compute slices of one size; or carry a tensor to which every iteration appends");
   }
 
   // A loop that begins with tensors carries tensors.
@@ -102,15 +129,16 @@ class LoopNode {
     return !n_.failed();
   }
 
-  // The slice of a scan output. A value that is carried, too, has the sizes that it is required to have.
-  Value scanned(int output, const Values& results, const Values& carried) const {
+  // The slice of a scan output. A value that is carried, too, has the sizes that it is required to have: `next` has
+  // the carried values after the iteration.
+  Value scanned(int output, const Values& results, const Values& next) const {
     const Value& slice = results.at(static_cast<size_t>(1 + output));
     const auto* var = std::get_if<relay::Var>(&slice.atom);
-    for (size_t k = 0, next = 0; k < unchanged_.size(); ++k) {
+    for (size_t k = 0, position = 0; k < unchanged_.size(); ++k) {
       if (unchanged_[k]) continue;
       const auto* other = std::get_if<relay::Var>(&results.at(1 + k).atom);
-      if (var && other && *var == *other) return carried[next];
-      ++next;
+      if (var && other && *var == *other) return next[position];
+      ++position;
     }
     return slice;
   }
@@ -121,8 +149,10 @@ class LoopNode {
     return shape && !shape->empty() && (*shape)[0].is_constant() ? std::optional((*shape)[0]) : std::nullopt;
   }
 
-  // The node's outputs from the loop's results, which lack unchanged values and scan outputs without a name.
-  Values outputs(const Values& results) {
+  // The node's outputs from what the loop computes, which lacks unchanged values and scan outputs without a name.
+  Values outputs(GrowingValues& values, const Values& results) {
+    Values changed = values.after_loop(results);
+    changed.insert(changed.end(), results.begin() + static_cast<std::ptrdiff_t>(values.carried_count()), results.end());
     Values all;
     size_t next = 0;
     for (int k = 0; k < output_count(); ++k) {
@@ -130,7 +160,7 @@ class LoopNode {
       if (carried && unchanged_[static_cast<size_t>(k)])
         all.push_back(n_.in(before_carried + k));
       else
-        all.push_back(carried || n_.wants(k) ? results[next++] : Value::poison());
+        all.push_back(carried || n_.wants(k) ? changed[next++] : Value::poison());
     }
     return all;
   }

@@ -232,7 +232,11 @@ TEST_CASE("loops that are refused") {
         message);
   };
   carried(node("Concat", {"y", "y"}, {"next"}, integer("axis", 0)),
-          "error[dynamic-shape]: the carried value 'next' is float32 [2] before an iteration and float32 [4] after it");
+          "error[dynamic-shape]: the iterations change the size of axis 0 of the carried value 'y', float32 [2] before "
+          "the loop, and nothing bounds it");
+  carried(
+      node("Unsqueeze", {"y", "zero"}, {"next"}) + "initializer { name: 'zero' data_type: 7 dims: 1 int64_data: 0 } ",
+      "error[dynamic-shape]: the carried value 'next' is float32 [2] before an iteration and float32 [1, 2] after");
   carried(node("Cast", {"y"}, {"next"}, integer("to", i64)),
           "error[type-mismatch]: the carried value 'next' is float32 [2] before an iteration and int64 [2] after it");
   carried(value("output", "more", f32, {}) + node("Identity", {"y"}, {"next"}), "error[undefined-value]: ");

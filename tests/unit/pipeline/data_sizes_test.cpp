@@ -46,6 +46,46 @@ TEST_CASE("an arm whose size data count") {
                 {{dtype::boolean, {}}, {dtype::f32, {5, 4}}});
 }
 
+// The form in which the importer writes a carried value to which every iteration appends: a row, or a column.
+TEST_CASE("a loop whose iterations append to a tensor") {
+  check_engines(R"(def @main(%x: Tensor[(5, 4), float32], %w: Tensor[(4, 4), float32], %count: int64) {
+    let %loop = fn (%i: int64, %all: Tensor[(5, 4), float32], %length: int64) {
+      if (less(%i, minimum(%count, 5i64))) {
+        let %d = define_sizes(reshape(%length, newshape=[1]), (?1), (5));
+        let %before: Tensor[(?1, 4), float32] = prefix(%all, length=[?1]);
+        let %row = expand_dims(take(%x, %i, axis=0), axis=0);
+        let %after = concatenate((%before, nn.matmul(%row, %w)), axis=0);
+        let %scores = nn.softmax(nn.matmul(%row, transpose(%after)));
+        let %next = %after + nn.matmul(%scores, %after);
+        %loop(%i + 1i64, nn.pad(%next, 0f, pad_width=[[0, 4 - ?1], [0, 0]]), take(shape_of(%next, dtype="int64"), 0i64))
+      } else {
+        (%all, %length)
+      }
+    };
+    let %r = %loop(0i64, full(0f, shape=[5, 4]), 0i64);
+    let %d = define_sizes(reshape(%r.1, newshape=[1]), (?2), (5));
+    (prefix(%r.0, length=[?2]), %r.1)
+  })",
+                {{dtype::f32, {5, 4}}, {dtype::f32, {4, 4}}, {dtype::i64, {}}});
+  const std::string columns = R"(def @main(%x: Tensor[(4, n), float32], %count: int64) {
+    let %loop = fn (%i: int64, %all: Tensor[(4, n + 5), float32], %length: int64) {
+      if (less(%i, minimum(%count, 5i64))) {
+        let %d = define_sizes(reshape(%length, newshape=[1]), (?1), (n + 5));
+        let %before: Tensor[(4, ?1), float32] = prefix(%all, length=[?1], axis=1);
+        let %next = concatenate((%before, mean(%before, axis=[1], keepdims=True)), axis=1);
+        %loop(%i + 1i64, nn.pad(%next, 0f, pad_width=[[0, 0], [0, n + 4 - ?1]]), %length + 1i64)
+      } else {
+        (%all, %length)
+      }
+    };
+    let %first = take(shape_of(%x, dtype="int64"), 1i64);
+    let %r = %loop(0i64, nn.pad(%x, 0f, pad_width=[[0, 0], [0, 5]]), %first);
+    let %d = define_sizes(reshape(%r.1, newshape=[1]), (?2), (n + 5));
+    prefix(%r.0, length=[?2], axis=1)
+  })";
+  for (int64_t n : {1, 3, 20}) check_engines(columns, {{dtype::f32, {4, n}}, {dtype::i64, {}}});
+}
+
 // Elements of int64 inputs are in [0, 6).
 TEST_CASE("sizes that elements of inputs decide") {
   const RandomInput image = {dtype::f32, {6, 4}}, one = {dtype::i64, {1}}, two = {dtype::i64, {2}};

@@ -1,0 +1,141 @@
+// Loop: carried values that change their size along one axis.
+#include "evaluated.h"
+
+namespace dlcc::frontends::onnx {
+namespace {
+
+constexpr int f32 = 1, i64 = 7, boolean = 9;
+
+std::string integers_named(const std::string& name, const std::string& dims, const std::string& data) {
+  return fmt::format("initializer {{ name: '{}' data_type: 7 dims: [{}] int64_data: [{}] }} ", name, dims, data);
+}
+const std::string counter_and_condition = value("input", "i", i64, {}) + value("input", "go", boolean, {});
+std::string concat(const std::string& a, const std::string& b, const std::string& to, int axis) {
+  return node("Concat", {a, b}, {to}, integer("axis", axis));
+}
+
+// In each iteration, [1, 2] rows of x * i are appended to y along the axis. `nodes` are part of the body.
+std::string appending_loop(int axis, const std::vector<std::string>& initial, const std::string& nodes = {}) {
+  const std::string body = counter_and_condition + value("input", "y", f32, {"", ""}) + nodes +
+                           node("Cast", {"i"}, {"number"}, integer("to", f32)) + node("Mul", {"x", "number"}, {"row"}) +
+                           concat("y", "row", "next", axis) + value("output", "go", boolean, {}) +
+                           value("output", "next", f32, {"", ""});
+  return value("input", "x", f32, {"1", "2"}) + value("input", "first", f32, initial) +
+         node("Loop", {"n", "", "first"}, {"last"}, subgraph("body", body)) +
+         value("output", "last", f32, {"rows", "columns"});
+}
+const Constant x = floats({1, 2}, {1, 2});
+
+}  // namespace
+
+TEST_CASE("every iteration appends a row") {
+  const std::string three = appending_loop(0, {"1", "2"}) + integers_named("n", "", "3");
+  CHECK(evaluated(graph_bytes(three), {x, floats({1, 2}, {7, 8})}) == "(4, 2): 7 8 0 0 1 2 2 4");
+  const std::string text = imported(graph_bytes(three));
+  CHECK_MESSAGE(text.find("%y: Tensor[(4, 2), float32]") != std::string::npos, text);
+  const std::string from_nothing = appending_loop(0, {"0", "2"}) + integers_named("n", "", "2");
+  CHECK(evaluated(graph_bytes(from_nothing), {x, floats({0, 2}, {})}) == "(2, 2): 0 0 1 2");
+  const std::string never = appending_loop(0, {"1", "2"}) + integers_named("n", "", "0");
+  CHECK(evaluated(graph_bytes(never), {x, floats({1, 2}, {7, 8})}) == "(1, 2): 7 8");
+  const std::string wider = appending_loop(1, {"1", "1"}) + integers_named("n", "", "2");
+  CHECK(evaluated(graph_bytes(wider), {x, floats({1, 1}, {7})}) == "(1, 5): 7 0 0 1 2");
+}
+
+TEST_CASE("the trip count and the first size are known when the program runs") {
+  const std::string graph = appending_loop(0, {"m", "2"}) + value("input", "n", i64, {});
+  ImportOptions options;
+  options.dims["m"].low = 0;
+  auto at = [&](int64_t m, int64_t n) {
+    const std::vector<float> first(static_cast<size_t>(m * 2), 5);
+    return evaluated(graph_bytes(graph), {x, floats({m, 2}, first), integers({}, {n})}, options);
+  };
+  CHECK(at(2, 3) == "(5, 2): 5 5 5 5 0 0 1 2 2 4");
+  CHECK(at(0, 2) == "(2, 2): 0 0 1 2");
+  CHECK(at(1, 0) == "(1, 2): 5 5");
+  CHECK(at(1, -7) == "(1, 2): 5 5");
+}
+
+TEST_CASE("values that grow alike have one length") {
+  // The weighted sum of the rows of v by the products of x with the rows of k: both have one row more in every
+  // iteration.
+  const std::string body = counter_and_condition + value("input", "k", f32, {"", ""}) +
+                           value("input", "v", f32, {"", ""}) + value("input", "sum", f32, {"1", "2"}) +
+                           concat("k", "x", "k2", 0) + concat("v", "x", "v2", 0) + node("Transpose", {"k2"}, {"kt"}) +
+                           node("MatMul", {"x", "kt"}, {"scores"}) + node("MatMul", {"scores", "v2"}, {"weighted"}) +
+                           node("Add", {"sum", "weighted"}, {"sum2"}) + value("output", "go", boolean, {}) +
+                           value("output", "k2", f32, {"", ""}) + value("output", "v2", f32, {"", ""}) +
+                           value("output", "sum2", f32, {"1", "2"});
+  const std::string graph = value("input", "x", f32, {"1", "2"}) + value("input", "first", f32, {"0", "2"}) +
+                            integers_named("n", "", "3") +
+                            node("Loop", {"n", "", "first", "first", "x"}, {"ks", "vs", "y"}, subgraph("body", body)) +
+                            value("output", "y", f32, {"1", "2"});
+  // The sum of x * (x . x) * rows for 1, 2 and 3 rows, and x.
+  CHECK(evaluated(graph_bytes(graph), {x, floats({0, 2}, {})}) == "(1, 2): 31 62");
+  const std::string text = imported(graph_bytes(graph));
+  const size_t first = text.find("define_sizes"), second = text.find("define_sizes", first + 1);
+  CHECK_MESSAGE(second > text.find("%loop("), text);  // the one of an iteration, and the one after the loop
+}
+
+TEST_CASE("values of unequal sizes have lengths of their own") {
+  const std::string body = counter_and_condition + value("input", "a", f32, {"", ""}) +
+                           value("input", "b", f32, {"", ""}) + concat("a", "x", "a2", 0) + concat("b", "x", "b2", 0) +
+                           value("output", "go", boolean, {}) + value("output", "a2", f32, {"", ""}) +
+                           value("output", "b2", f32, {"", ""});
+  const std::string graph = value("input", "x", f32, {"1", "2"}) + value("input", "none", f32, {"0", "2"}) +
+                            integers_named("n", "", "2") +
+                            node("Loop", {"n", "", "none", "x"}, {"as", "bs"}, subgraph("body", body)) +
+                            value("output", "as", f32, {"", ""}) + value("output", "bs", f32, {"", ""});
+  CHECK(evaluated(graph_bytes(graph), {x, floats({0, 2}, {})}) == "(2, 2): 1 2 1 2\n(3, 2): 1 2 1 2 1 2");
+}
+
+TEST_CASE("an iteration removes a row") {
+  const std::string body = counter_and_condition + value("input", "y", f32, {"", ""}) +
+                           node("Slice", {"y", "one", "many", "zero"}, {"next"}) + value("output", "go", boolean, {}) +
+                           value("output", "next", f32, {"", ""});
+  const std::string graph =
+      value("input", "first", f32, {"4", "1"}) + value("input", "n", i64, {}) + integers_named("one", "1", "1") +
+      integers_named("zero", "1", "0") + integers_named("many", "1", "100") +
+      node("Loop", {"n", "", "first"}, {"last"}, subgraph("body", body)) + value("output", "last", f32, {"rows", "1"});
+  const Constant first = floats({4, 1}, {1, 2, 3, 4});
+  CHECK(evaluated(graph_bytes(graph), {first, integers({}, {3})}) == "(1, 1): 4");
+  CHECK(evaluated(graph_bytes(graph), {first, integers({}, {0})}) == "(4, 1): 1 2 3 4");
+}
+
+TEST_CASE("a bound on a size that changes in any way") {
+  const std::string body = counter_and_condition + value("input", "y.1", f32, {"", ""}) +
+                           concat("y.1", "y.1", "next", 0) + value("output", "go", boolean, {}) +
+                           value("output", "next", f32, {"", ""});
+  const std::string graph = value("input", "first", f32, {"m", "1"}) + value("input", "n", i64, {}) +
+                            node("Loop", {"n", "", "first"}, {"last"}, subgraph("body", body)) +
+                            value("output", "last", f32, {"rows", "1"});
+  const std::string refused = imported(graph_bytes(graph));
+  CHECK_MESSAGE(refused.find("error[dynamic-shape]: the iterations change the size of axis 0 of the carried value "
+                             "'y.1', float32 [m, 1] before the loop, and nothing bounds it") != std::string::npos,
+                refused);
+  CHECK_MESSAGE(refused.find("--bound y_1=100") != std::string::npos, refused);
+  ImportOptions options;
+  options.bounds["y_1"] = 6;
+  auto at = [&](int64_t m, int64_t n) {
+    const std::vector<float> first(static_cast<size_t>(m), 5);
+    return evaluated(graph_bytes(graph), {floats({m, 1}, first), integers({}, {n})}, options);
+  };
+  CHECK(at(1, 2) == "(4, 1): 5 5 5 5");
+  CHECK(at(3, 1) == "(6, 1): 5 5 5 5 5 5");
+  const std::string too_large = fmt::format("status {}", static_cast<int>(tensor::Status::capacity_exceeded));
+  CHECK(at(1, 3) == too_large);
+  CHECK(at(7, 0) == too_large);
+}
+
+TEST_CASE("slices of a scan output have one size") {
+  const std::string body = counter_and_condition + value("input", "y", f32, {"", ""}) + concat("y", "x", "next", 0) +
+                           node("Neg", {"y"}, {"each"}) + value("output", "go", boolean, {}) +
+                           value("output", "next", f32, {"", ""}) + value("output", "each", f32, {"", ""});
+  const std::string graph = value("input", "x", f32, {"1", "2"}) + integers_named("n", "", "3") +
+                            node("Loop", {"n", "", "x"}, {"last", "all"}, subgraph("body", body)) +
+                            value("output", "last", f32, {"", ""}) + value("output", "all", f32, {"", "", ""});
+  const std::string refused = imported(graph_bytes(graph));
+  CHECK_MESSAGE(refused.find("error[dynamic-shape]: the slices of the scan output 'each' are") != std::string::npos,
+                refused);
+}
+
+}  // namespace dlcc::frontends::onnx
