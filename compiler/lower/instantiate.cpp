@@ -115,18 +115,18 @@ Program instantiate(const Program& program, const std::map<std::string, int64_t>
   return result;
 }
 
-std::map<std::string, int64_t> typical_sizes(const Program& program) {
+std::map<std::string, int64_t> typical_sizes(const Program& program, double scale) {
   constexpr int64_t unknown = 64;
   for (int64_t divisor = 1;; divisor *= 2) {  // sizes that do not fit are halved
     std::map<std::string, int64_t> sizes;
     bool smallest = true;
-    auto choose = [&](const Symbol& s, int64_t wanted) {
+    auto choose = [&](const Symbol& s, int64_t typical) {
+      const auto wanted = static_cast<int64_t>(static_cast<double>(typical) * scale) / divisor;
       sizes[s.name] = std::clamp(wanted, s.low, s.high);
       smallest &= wanted <= s.low;
     };
-    for (const InputDim& d : program.dims)
-      choose(d.symbol, (d.typical > 0 ? d.typical / d.multiple : unknown) / divisor);
-    for (const Symbol& s : program.input_sizes) choose(s, unknown / divisor);
+    for (const InputDim& d : program.dims) choose(d.symbol, d.typical > 0 ? d.typical / d.multiple : unknown);
+    for (const Symbol& s : program.input_sizes) choose(s, unknown);
     if (smallest || fits(program, sizes)) return sizes;
   }
 }

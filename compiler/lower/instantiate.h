@@ -16,9 +16,9 @@ tensor::Status status_at(const Program&, const std::map<std::string, int64_t>& s
 // they were: calls pass them the numbers.
 Program instantiate(const Program&, const std::map<std::string, int64_t>& symbols);
 
-// Sizes for estimates: the typical ones where the user told them, else 64 or the bound next to it. Smaller ones if
-// tensors would be too large.
-std::map<std::string, int64_t> typical_sizes(const Program&);
+// Sizes for estimates: the typical ones where the user told them, else 64, times the scale, or the bound next to that.
+// Smaller ones if tensors would be too large.
+std::map<std::string, int64_t> typical_sizes(const Program&, double scale = 1);
 
 // The shape of a kernel's parameter in a call of an instantiated program, whose scalar operands give the kernel's
 // symbols. Empty if a symbol is not given by a literal.

@@ -7,11 +7,9 @@
 #include <optional>
 #include <set>
 
-#include "lower/instantiate.h"
 #include "lower/largest_size.h"
 #include "lower/live_ranges.h"
-#include "lower/pack_buffers.h"
-#include "support/integers.h"
+#include "lower/stacked_arena.h"
 
 namespace dlcc::lower {
 namespace {
@@ -67,71 +65,18 @@ class InPlace {
   std::vector<ValueId> owner_;
 };
 
-// A temporary, or the temporaries of an in-place chain, which have equal sizes, or a workspace.
-struct Chain {
-  Dim bytes;
-  LiveBuffer buffer;  // its size: the bound, or that for typical sizes
-  int function = -1;  // of a workspace whose size is that of a stacked arena
-};
-
-// Each block is above those that are below it in the packing for typical sizes and live at the same time. So for these
-// sizes the stacked arena is no larger than the packing.
-void stack(const std::vector<Chain>& chains, const Packing& packing, FunctionPlan& plan, std::vector<int>& block_of) {
-  std::vector<int> order;
-  for (size_t k = 0; k < chains.size(); ++k) order.push_back(static_cast<int>(k));
-  std::ranges::stable_sort(order, {}, [&](int k) { return packing.offsets[static_cast<size_t>(k)]; });
-  block_of.assign(chains.size(), -1);
-  for (int k : order) {
-    const Chain& chain = chains[static_cast<size_t>(k)];
-    StackedBlock block{chain.bytes, chain.buffer.alignment, {}, chain.function};
-    std::vector<bool> implied(plan.blocks.size());  // below a block that this one is above
-    for (size_t other = plan.blocks.size(); other-- > 0;) {
-      const LiveBuffer& below = chains[static_cast<size_t>(order[other])].buffer;
-      const bool meets = below.lower < chain.buffer.upper && chain.buffer.lower < below.upper;
-      if (meets && !implied[other]) block.below.push_back(static_cast<int>(other));
-      if (!meets && !implied[other]) continue;
-      for (int further : plan.blocks[other].below) implied[static_cast<size_t>(further)] = true;
-    }
-    block_of[static_cast<size_t>(k)] = static_cast<int>(plan.blocks.size());
-    plan.blocks.push_back(std::move(block));
-  }
-}
-
 // Plans one function after another.
 class Planner {
  public:
-  explicit Planner(const Program& program) : program_(program), typical_(typical_sizes(program)) {}
+  explicit Planner(const Program& program) : program_(program), samples_(size_samples(program)) {}
 
   StoragePlan run() {
     for (const Function& f : program_.functions) {
       callees_.push_back(plan(f));
-      const FunctionPlan& own = callees_.back();
-      typical_bytes_.push_back(own.is_stacked() ? laid_out(own, typical_, typical_bytes_).arena_bytes
-                                                : own.arena_bytes);
+      for (SizeSample& sample : samples_) sample.arenas.push_back(lay_out(callees_.back(), sample).arena_bytes);
     }
     StoragePlan result{plan(program_), {}};
     result.functions = std::move(callees_);
-    return result;
-  }
-
-  // The plan of a function with constant offsets for these sizes; `arenas` are the bytes of the arenas of its callees.
-  static FunctionPlan laid_out(const FunctionPlan& plan, const std::map<std::string, int64_t>& symbols,
-                               const std::vector<int64_t>& arenas) {
-    if (!plan.is_stacked()) return plan;
-    FunctionPlan result{.arena_alignment = plan.arena_alignment, .live_bound = plan.live_bound};
-    std::vector<int64_t> begin, end;
-    for (const StackedBlock& b : plan.blocks) {
-      int64_t offset = 0;
-      for (int k : b.below) offset = std::max(offset, end[static_cast<size_t>(k)]);
-      begin.push_back(round_up(offset, b.alignment));
-      const int64_t bytes =
-          b.function >= 0 ? arenas[static_cast<size_t>(b.function)] : b.bytes.evaluate(symbols).value();
-      end.push_back(begin.back() + bytes);
-      result.arena_bytes = std::max(result.arena_bytes, end.back());
-    }
-    auto offset_of = [&](int64_t block) { return block < 0 ? -1 : begin[static_cast<size_t>(block)]; };
-    for (int block : plan.block_of) result.offsets.push_back(offset_of(block));
-    for (int64_t block : plan.workspaces) result.workspaces.push_back(offset_of(block));
     return result;
   }
 
@@ -147,25 +92,24 @@ class Planner {
     std::vector<int> workspace_of;  // by call
     for (const auto& [at, call] : timeline.function_calls) workspace_of.push_back(add_workspace(*call, at, plan));
 
-    std::vector<LiveBuffer> buffers;
-    for (const Chain& chain : chains_) {
-      buffers.push_back(chain.buffer);
-      if (!bounded_ && chain.function < 0) buffers.back().size = chain.bytes.evaluate(typical_).value_or(INT64_MAX / 4);
+    if (!bounded_) {
+      StackedArena arena = stack(chains_, samples_);
+      auto block = [&](int chain) { return chain < 0 ? -1 : arena.block_of[static_cast<size_t>(chain)]; };
+      for (int chain : chain_of) plan.block_of.push_back(block(chain));
+      for (int chain : workspace_of) plan.workspaces.push_back(block(chain));
+      plan.offsets.assign(chain_of.size(), -1);
+      plan.live_bound = arena.live_bound;
+      plan.blocks = std::move(arena.blocks);
+      return plan;
     }
+    std::vector<LiveBuffer> buffers;
+    for (const Chain& chain : chains_) buffers.push_back(chain.buffer);
     const Packing packing = pack_buffers(buffers);
-    plan.live_bound = live_bound(buffers);
-    std::vector<int> block_of_chain;
-    if (bounded_)
-      plan.arena_bytes = packing.bytes;
-    else
-      stack(chains_, packing, plan, block_of_chain);
-
     auto offset = [&](int chain) { return chain < 0 ? -1 : packing.offsets[static_cast<size_t>(chain)]; };
-    auto block = [&](int chain) { return chain < 0 ? -1 : block_of_chain[static_cast<size_t>(chain)]; };
-    for (int chain : chain_of) plan.offsets.push_back(bounded_ ? offset(chain) : -1);
-    for (int chain : workspace_of) plan.workspaces.push_back(bounded_ ? offset(chain) : block(chain));
-    if (bounded_) return plan;
-    for (int chain : chain_of) plan.block_of.push_back(block(chain));
+    for (int chain : chain_of) plan.offsets.push_back(offset(chain));
+    for (int chain : workspace_of) plan.workspaces.push_back(offset(chain));
+    plan.arena_bytes = packing.bytes;
+    plan.live_bound = live_bound(buffers);
     return plan;
   }
 
@@ -211,15 +155,14 @@ class Planner {
     bounded_ &= !is_stacked;
     plan.arena_alignment = std::max(plan.arena_alignment, callee.arena_alignment);
     chains_.push_back({is_stacked ? Dim(0) : Dim(callee.arena_bytes),
-                       {typical_bytes_[k], at, at + 1, callee.arena_alignment},
+                       {callee.arena_bytes, at, at + 1, callee.arena_alignment},
                        is_stacked ? call.function : -1});
     return static_cast<int>(chains_.size()) - 1;
   }
 
   const Program& program_;
-  const std::map<std::string, int64_t> typical_;
+  std::vector<SizeSample> samples_;
   std::vector<FunctionPlan> callees_;
-  std::vector<int64_t> typical_bytes_;  // of their arenas
   // Of the function that is planned:
   std::vector<Chain> chains_;
   bool bounded_ = true;
@@ -231,12 +174,12 @@ StoragePlan plan_storage(const Program& program) { return Planner(program).run()
 
 StoragePlan lay_out_arena(const StoragePlan& plan, const std::map<std::string, int64_t>& symbols) {
   StoragePlan result;
-  std::vector<int64_t> arenas;
+  SizeSample sample{symbols, {}};
   for (const FunctionPlan& f : plan.functions) {
-    result.functions.push_back(Planner::laid_out(f, symbols, arenas));
-    arenas.push_back(result.functions.back().arena_bytes);
+    result.functions.push_back(lay_out(f, sample));
+    sample.arenas.push_back(result.functions.back().arena_bytes);
   }
-  static_cast<FunctionPlan&>(result) = Planner::laid_out(plan, symbols, arenas);
+  static_cast<FunctionPlan&>(result) = lay_out(plan, sample);
   return result;
 }
 

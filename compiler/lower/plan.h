@@ -56,8 +56,8 @@ struct StoragePlan : FunctionPlan {
 
 // Values that are never live at the same time may share memory. A result takes the memory of an operand of an in-place
 // pair when the operand is a temporary, or a view of all of one, whose last use is this call. The two operands of a
-// Copy never share memory. The packing is that of lower/pack_buffers.h; blocks are stacked in the order of a packing
-// for typical sizes.
+// Copy never share memory. The packing is that of lower/pack_buffers.h; lower/stacked_arena.h orders the blocks of a
+// stacked arena.
 StoragePlan plan_storage(const Program&);
 
 // The plan with the constant offsets that it has for these values of the program's symbols.

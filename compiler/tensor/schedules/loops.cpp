@@ -13,7 +13,11 @@ std::vector<Var> scalars_of_kernel(const TensorFunction& f) {
   return scalars;
 }
 
-int64_t bytes_of(const Buffer& b) { return product(b->shape).value() * bits(b->type) / 8; }
+int64_t bytes_of(const Buffer& b) {
+  constexpr int64_t most = int64_t{1} << 44;
+  const std::optional<int64_t> elements = product(b->shape).upper_bound();
+  return elements && *elements <= most / 16 ? *elements * bits(b->type) / 8 : most;
+}
 
 bool is_larger(const Buffer& b, int64_t bytes) { return !is_static(b->shape) || bytes_of(b) > bytes; }
 

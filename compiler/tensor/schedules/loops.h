@@ -14,7 +14,7 @@ namespace dlcc::tensor {
 // The scalar parameters of a function's kernels: its own, then a variable for each symbol, sorted by name.
 std::vector<Var> scalars_of_kernel(const TensorFunction&);
 
-// Bytes of a tensor in dense storage.
+// Bytes of a tensor in dense storage. Of a symbolic shape: the largest, at most 2^44.
 int64_t bytes_of(const Buffer&);
 
 // The layout of the buffer; dense when none is given.
