@@ -43,6 +43,13 @@ TEST_CASE("convolutions of images of symbolic height and width") {
   check_conv({.h = h, .w = h}, direct);
 }
 
+TEST_CASE("a symbolic image whose bounds give a result of static size") {
+  const Dim nine_or_ten = Dim::symbol({"h", 9, 10});
+  const TensorFunction f = convolution({.c = 3, .h = nine_or_ten, .w = nine_or_ten, .o = 64, .stride = 2});
+  CHECK(is_static(f.results[0]->shape));
+  check_conv({.c = 3, .h = nine_or_ten, .w = nine_or_ten, .o = 64, .stride = 2}, direct);
+}
+
 TEST_CASE("convolutions of symbolic images with bounded accumulators, and on threads") {
   check_conv({.c = 48, .h = h, .w = w}, {.strict = true, .small = true});
   check_conv({.h = h, .w = w}, {.small = true, .threads = 4});
