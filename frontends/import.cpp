@@ -18,7 +18,8 @@ static bool is_text(std::span<const std::byte> bytes) {
 std::optional<relay::Module> import_model(std::span<const std::byte> bytes, const ImportOptions& options,
                                           Diagnostics& diagnostics) {
   if (bytes.empty()) {
-    diagnostics.error(DiagnosticId::malformed_model, {options.file}, "the file is empty");
+    diagnostics.error(DiagnosticId::malformed_model, {options.file}, "the file is empty", {},
+                      "copy, download or export the file again");
     return std::nullopt;
   }
   if (report_wrong_kind(bytes, FileUse::model, {options.file}, diagnostics)) return std::nullopt;

@@ -44,8 +44,9 @@ struct Positional {
   std::string name;  // "MODEL"
   std::string help;
   Store store;
-  bool repeated = false;  // one or more arguments, else one
-  bool optional = false;  // the arguments may be missing
+  bool repeated = false;                                         // one or more arguments, else one
+  bool optional = false;                                         // the arguments may be missing
+  std::function<std::vector<std::string>()> examples = nullptr;  // values that a shell offers; none: files
 };
 
 // A heading with lines of "name: explanation" that --help and the manual page show after the options.
@@ -65,6 +66,8 @@ class CommandLine {
   void add(Option option) { options_.push_back(std::move(option)); }
   void add(Positional positional) { positionals_.push_back(std::move(positional)); }
   void add(Section section) { sections_.push_back(std::move(section)); }
+  // Names a manual page to which that of this command refers.
+  void add_related_page(std::string name) { related_pages_.push_back(std::move(name)); }
   // The option that was added last.
   Option& last_option() { return options_.back(); }
   // Adds a function that parse() calls after all values are stored, e.g. to check them together.
@@ -90,6 +93,7 @@ class CommandLine {
   const std::vector<Option>& options() const { return options_; }
   const std::vector<Positional>& positionals() const { return positionals_; }
   const std::vector<Section>& sections() const { return sections_; }
+  const std::vector<std::string>& related_pages() const { return related_pages_; }
 
  private:
   friend class Parser;
@@ -99,6 +103,7 @@ class CommandLine {
   std::vector<Option> options_;
   std::vector<Positional> positionals_;
   std::vector<Section> sections_;
+  std::vector<std::string> related_pages_;
   std::vector<std::function<Problem()>> checks_;
   std::vector<std::string> given_;  // names of the options that occurred
   std::function<std::string()> to_print_;

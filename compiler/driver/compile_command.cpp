@@ -91,6 +91,7 @@ int compile_command(CommandLine& line) {
             .group = Group::code});
   add_printing_flags(line);
   line.add(section_of_commands());
+  for (const Command& c : commands()) line.add_related_page(std::string("dlcc-") + c.name);
   line.after_values([&]() -> Problem {
     if (tunes && options.tuning_records.empty())
       return {"--tune needs --tuning-records FILE, to which it adds its records"};

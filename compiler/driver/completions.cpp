@@ -25,6 +25,9 @@ bool is_path(const Option& o) { return o.placeholder.ends_with("FILE") || o.plac
 // Whether the value follows a '=', as in -mcpu=native.
 bool takes_equals(const Option& o) { return !o.is_flag() && separator(o) == "="; }
 
+// Whether the value follows without a character between, as in -O2.
+bool is_joined(const Option& o) { return !o.is_flag() && separator(o).empty(); }
+
 std::vector<std::string> command_names(const std::deque<CommandLine>& lines) {
   std::vector<std::string> names;
   for (const CommandLine& line : lines)
@@ -45,7 +48,7 @@ std::string quoted(const std::string& text, const std::string& escaped = "") {
 // bash divides --target=x into three words, at '='. Options that take a value end with '=' in the lists.
 constexpr const char* bash_script = R"(# Completion of dlcc for bash.
 _dlcc() {{
-  local word=${{COMP_WORDS[COMP_CWORD]}} option=${{COMP_WORDS[COMP_CWORD-1]}} command= options= values= k
+  local word=${{COMP_WORDS[COMP_CWORD]}} option=${{COMP_WORDS[COMP_CWORD-1]}} command= options= arguments= values= k
   for ((k = 1; k < COMP_CWORD; ++k)); do
     case ${{COMP_WORDS[k]}} in
       {}) command=${{COMP_WORDS[k]}}; break ;;
@@ -62,6 +65,8 @@ _dlcc() {{
 {}  esac
   case $command in
 {}  esac
+  case $command in
+{}  esac
   COMPREPLY=()
   if [[ -n $values ]]; then
     COMPREPLY=($(compgen -W "$values" -- "$word"))
@@ -70,6 +75,8 @@ _dlcc() {{
     [[ ${{#COMPREPLY[@]}} != 1 || ${{COMPREPLY[0]}} != *= ]] || compopt -o nospace
   elif [[ $COMP_CWORD == 1 ]]; then
     COMPREPLY=($(compgen -W "{}" -- "$word"))
+  elif [[ -n $arguments ]]; then
+    COMPREPLY=($(compgen -W "$arguments" -- "$word"))
   fi
 }}
 complete -o bashdefault -o default -F _dlcc dlcc
@@ -77,14 +84,20 @@ complete -o bashdefault -o default -F _dlcc dlcc
 
 std::string bash(const std::deque<CommandLine>& lines) {
   std::map<std::string, std::string> values_of_option;
-  std::string options;
+  std::string options, arguments;
   for (const CommandLine& line : lines) {
     std::vector<std::string> words;
+    for (const Positional& p : line.positionals())
+      if (p.examples)
+        arguments += fmt::format("    '{}') arguments={} ;;\n", line.name(), quoted(joined(p.examples())));
     for (const Option& o : line.options()) {
       if (o.hidden) continue;
       for (const std::string& name : spellings(o)) {
-        words.push_back(name + (takes_equals(o) ? "=" : ""));
-        if (!values(o).empty()) values_of_option[name] = joined(values(o));
+        if (is_joined(o))
+          for (const std::string& choice : o.choices) words.push_back(name + choice);
+        else
+          words.push_back(name + (takes_equals(o) ? "=" : ""));
+        if (!values(o).empty() && !is_joined(o)) values_of_option[name] = joined(values(o));
       }
     }
     options += fmt::format("    '{}') options={} ;;\n", line.name(), quoted(joined(words)));
@@ -93,7 +106,7 @@ std::string bash(const std::deque<CommandLine>& lines) {
   for (const auto& [name, words] : values_of_option)
     value_cases += fmt::format("    {}) values={} ;;\n", name, quoted(words));
   const std::vector<std::string> names = command_names(lines);
-  return fmt::format(fmt::runtime(bash_script), fmt::join(names, "|"), value_cases, options, joined(names));
+  return fmt::format(fmt::runtime(bash_script), fmt::join(names, "|"), value_cases, options, arguments, joined(names));
 }
 
 // The argument of _arguments for one spelling of an option.
@@ -113,7 +126,10 @@ std::string zsh_case(const CommandLine& line, const std::string& pattern) {
   for (const Option& o : line.options())
     for (const std::string& name : spellings(o))
       if (!o.hidden) text += fmt::format("        {} \\\n", zsh_option(o, name));
-  return text + "        '*:file:_files' ;;\n";
+  std::string files = "_files";
+  for (const Positional& p : line.positionals())
+    if (p.examples) files = "(" + joined(p.examples()) + ")";
+  return text + fmt::format("        '*:{}:{}' ;;\n", files == "_files" ? "file" : "name", files);
 }
 
 std::string zsh(const std::deque<CommandLine>& lines) {
@@ -132,6 +148,11 @@ std::string zsh(const std::deque<CommandLine>& lines) {
       commands, cases, otherwise);
 }
 
+// fish's test that the command line has one of these words as its command.
+std::string fish_has_command(const std::vector<std::string>& names) {
+  return "__fish_seen_subcommand_from " + joined(names);
+}
+
 std::string fish_option(const Option& o, const std::string& name) {
   const char* kind = name.starts_with("--") ? "-l" : name.size() == 2 ? "-s" : "-o";
   std::string text = fmt::format("{} {}", kind, name.substr(name.starts_with("--") ? 2 : 1));
@@ -145,7 +166,10 @@ std::string fish(const std::deque<CommandLine>& lines) {
   for (const CommandLine& line : lines) {
     const bool is_named = !line.name().empty();
     const std::string condition =
-        is_named ? "__fish_seen_subcommand_from " + line.name() : std::string("__fish_use_subcommand");
+        is_named ? fish_has_command({line.name()}) : "not " + fish_has_command(command_names(lines));
+    for (const Positional& p : line.positionals())
+      if (p.examples)
+        text += fmt::format("complete -c dlcc -n '{}' -f -a {}\n", condition, quoted(joined(p.examples())));
     if (is_named)
       text +=
           fmt::format("complete -c dlcc -n __fish_use_subcommand -a {} -d {}\n", line.name(), quoted(line.summary()));

@@ -137,6 +137,9 @@ std::string man_page(const CommandLine& line) {
   }
   text += ".SH EXIT STATUS\n" + roff_entry("0", "Success.") + roff_entry("1", "An error in the input.") +
           roff_entry("2", "An error in the command line.") + roff_entry("70", "A defect of dlcc.");
+  text += ".SH SEE ALSO\n";
+  for (const std::string& page : line.related_pages()) text += fmt::format(".BR {} (1)\n", roff(page));
+  if (!line.name().empty()) text += ".BR dlcc (1)\n";
   return text;
 }
 

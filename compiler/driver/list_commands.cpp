@@ -19,6 +19,12 @@
 namespace dlcc::driver {
 namespace {
 
+std::vector<std::string> names_of_diagnostics() {
+  std::vector<std::string> names;
+  for (DiagnosticId id : all_diagnostics()) names.push_back(diagnostic_name(id));
+  return names;
+}
+
 std::string signature(const relay::Operator& op) {
   std::string text = op.name + "(";
   for (size_t k = 0; k < op.arguments.size(); ++k)
@@ -109,6 +115,7 @@ int ops_command(CommandLine& line) {
       frontends::newest_opset));
   add_json_option(line, json);
   line.add({"--target", "NAME", "A target; 'dlcc targets' lists them", store_text(target)});
+  line.last_option().examples = target_names;
   line.add({"--onnx", "", "List the operators of ONNX", store_true(onnx)});
   add_common_options(line);
   line.after_values([&] { return onnx && line.has("--target") ? Problem{"--onnx excludes --target"} : Problem{}; });
@@ -149,16 +156,15 @@ int targets_command(CommandLine& line) {
 int explain_command(CommandLine& line) {
   std::vector<DiagnosticId> ids;
   line.describe("Explains a diagnostic: what it means, an example, what to do. Without an ID, lists all of them.");
-  line.add(Positional{"ID", "The identifier in brackets of a message, such as shape-mismatch",
-                      [&ids](const std::string& name) -> Problem {
-                        std::vector<std::string> names;
-                        for (DiagnosticId id : all_diagnostics()) names.push_back(diagnostic_name(id));
-                        auto id = diagnostic_named(name);
-                        if (!id) return {fmt::format("there is no diagnostic '{}'", name), did_you_mean(name, names)};
-                        ids.push_back(*id);
-                        return {};
-                      },
-                      true, true});
+  line.add(Positional{
+      "ID", "The identifier in brackets of a message, such as shape-mismatch",
+      [&ids](const std::string& name) -> Problem {
+        auto id = diagnostic_named(name);
+        if (!id) return {fmt::format("there is no diagnostic '{}'", name), did_you_mean(name, names_of_diagnostics())};
+        ids.push_back(*id);
+        return {};
+      },
+      true, true, names_of_diagnostics});
   add_common_options(line);
   if (auto status = line.parse()) return *status;
   for (DiagnosticId id : ids) std::cout << explain(id);

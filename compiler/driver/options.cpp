@@ -48,16 +48,12 @@ Store store_weights_location(CompileOptions& o) {
     for (auto [kind, variable] : {std::pair{"section=", &o.weights_section}, {"external=", &o.weights_file}}) {
       if (!where.starts_with(kind) || where.ends_with('=') || where == "external=-") continue;
       *variable = where.substr(where.find('=') + 1);
+      if (!o.weights_section.empty() && !o.weights_file.empty())
+        return {"section= and external= exclude each other", "the weights are in the object or in a file; choose one"};
       return {};
     }
     return {fmt::format("expected section=NAME or external=FILE, found '{}'", where)};
   };
-}
-
-std::vector<std::string> target_names() {
-  std::vector<std::string> names;
-  for (const targets::TargetInfo& t : targets::list_targets()) names.push_back(t.name);
-  return names;
 }
 
 std::vector<std::string> cpu_names() {
@@ -96,6 +92,7 @@ void add_code_options(CommandLine& line, CompileOptions& o) {
   add({"--weights", "WHERE",
        "section=NAME: store the weights in this section of the object; external=FILE: store them in a file",
        store_weights_location(o)});
+  line.last_option().examples = [] { return std::vector<std::string>{"section=", "external="}; };
   add({"--prefix", "NAME", "Prefix of the C interface, default: the name of the output", store_text(o.prefix)});
   add({"--tuning-records", "FILE", "Compile with the tuning configurations that --tune measured",
        store_text(o.tuning_records)});
@@ -159,6 +156,12 @@ Store store_number(std::map<std::string, int64_t>& numbers) {
       return {fmt::format("'{}' contradicts '{}={}'", text, entry->first, entry->second), "a name has one value"};
     return {};
   };
+}
+
+std::vector<std::string> target_names() {
+  std::vector<std::string> names;
+  for (const targets::TargetInfo& t : targets::list_targets()) names.push_back(t.name);
+  return names;
 }
 
 std::vector<std::string> pass_names() {

@@ -34,6 +34,7 @@ void add_json_option(CommandLine&, bool& json);
 size_t leading_options(const std::vector<std::string>& args);
 
 std::vector<std::string> pass_names();
+std::vector<std::string> target_names();
 Problem check_pass(const std::string& name);
 
 }  // namespace dlcc::driver

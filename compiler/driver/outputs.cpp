@@ -51,9 +51,14 @@ std::vector<std::string> wanted_kinds(const Outputs& out) {
   return result;
 }
 
+std::vector<std::string> kinds_of_outputs() {
+  std::vector<std::string> kinds = {"obj", "header"};
+  for (const EmittedText& text : emitted_texts) kinds.push_back(text.kind);
+  return kinds;
+}
+
 Problem check_kinds(const std::string& list) {
-  std::vector<std::string> known = {"obj", "header"};
-  for (const EmittedText& text : emitted_texts) known.push_back(text.kind);
+  const std::vector<std::string> known = kinds_of_outputs();
   std::stringstream kinds(list);
   size_t count = 0;
   for (std::string kind; std::getline(kinds, kind, ','); ++count)
@@ -75,6 +80,13 @@ Problem check_outputs(const Outputs& out) {
   if (wanted_kinds(out).size() > 1)
     return {fmt::format("--emit={} names several outputs, and -o {} takes one", *out.emit, out.object)};
   return {};
+}
+
+// The file for a kind of outputs. A stream is the file for all kinds.
+std::string path_of_kind(const Outputs& out, const std::string& kind) {
+  if (kind == "obj" || is_stream(out)) return out.object;
+  auto text = std::ranges::find(emitted_texts, kind, &EmittedText::kind);
+  return without_suffix(out.object) + (text == std::end(emitted_texts) ? ".h" : text->suffix);
 }
 
 // Escapes a path for a makefile.
@@ -115,6 +127,7 @@ void add_output_options(CommandLine& line, Outputs& out) {
          out.emit = list;
          return check_kinds(list);
        }});
+  line.last_option().examples = kinds_of_outputs;
   add({"-g", "", "Debug information that refers to the lines of the scheduled program (.tensor), which is written, too",
        store_true(out.debug_text)});
   add({"-c", "", "Ignored, as dlcc never links; for build systems that pass it", store_by([](const std::string&) {})});
@@ -147,17 +160,16 @@ std::string without_suffix(const std::string& path) {
 std::string scheduled_text_name(const std::string& stem) { return stem + text_suffix; }
 
 bool can_write_outputs(const Outputs& out, const CompileOptions& options, Diagnostics& diagnostics) {
-  std::vector<std::string> paths = {out.object};
+  std::vector<std::string> paths;
+  for (const std::string& kind : wanted_kinds(out)) paths.push_back(path_of_kind(out, kind));
   if (out.dependencies) paths.push_back(dependency_path(out));
   paths.insert(paths.end(), out.reports.begin(), out.reports.end());
   if (!options.weights_file.empty()) paths.push_back(options.weights_file);
-  return can_write(paths, diagnostics);
+  return can_write(paths, diagnostics) && differ_from_inputs(paths, {options.model}, diagnostics);
 }
 
 bool write_outputs(Compiler& compiler, const Outputs& out, relay::Module module, Planned& planned,
                    const std::optional<TuningRecords>& records, Diagnostics& diagnostics) {
-  const std::string stem = without_suffix(out.object);
-  const bool to_stream = is_stream(out);
   targets::ObjectFile object;
   std::deque<std::string> texts;
   std::vector<OutputFile> files;
@@ -168,7 +180,7 @@ bool write_outputs(Compiler& compiler, const Outputs& out, relay::Module module,
   const bool has_object = std::ranges::count(kinds, "obj"), has_header = std::ranges::count(kinds, "header");
   for (const EmittedText& text : emitted_texts)
     if (std::ranges::count(kinds, text.kind))
-      add_text(to_stream ? out.object : stem + text.suffix, text.make(compiler, module, planned));
+      add_text(path_of_kind(out, text.kind), text.make(compiler, module, planned));
   module = {};  // frees the model's bytes before LLVM needs memory
   // The header and reports have the size of the stack, which code generation computes.
   if (has_object || has_header || !out.reports.empty()) object = compiler.generate(planned);
@@ -176,7 +188,7 @@ bool write_outputs(Compiler& compiler, const Outputs& out, relay::Module module,
     files.push_back({out.object, object.pieces()});
     if (!planned.weights_file.empty()) files.push_back({compiler.options().weights_file, {planned.weights_file}});
   }
-  if (has_header) add_text(to_stream ? out.object : stem + ".h", emit::make_header(planned.interface));
+  if (has_header) add_text(path_of_kind(out, "header"), emit::make_header(planned.interface));
   if (out.dependencies) add_text(dependency_path(out), dependency_rules(compiler, out));
   if (!out.reports.empty()) {
     const Planned typical = at_sizes(planned, lower::typical_sizes(planned.program));

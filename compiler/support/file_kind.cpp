@@ -31,6 +31,9 @@ struct Signature {
 
 constexpr std::string_view npy_signature = "\x93NUMPY";
 
+constexpr FileKind image = {"an image", "an image can be an input once it is an array: dlcc run MODEL --input FILE.npy",
+                            "convert it in Python: numpy.save(\"x.npy\", ...), prepared as for the training"};
+
 constexpr Signature signatures[] = {
     {0, "\x1F\x8B"sv, {"a gzip archive", "decompress it with gunzip", "decompress it with gunzip"}},
     {0, "BZh"sv, {"a bzip2 archive", "decompress it with bunzip2", "decompress it with bunzip2"}},
@@ -60,6 +63,13 @@ constexpr Signature signatures[] = {
      "\x7F"
      "ELF"sv,
      {"an object file or a program", "give the model that it was compiled from"}},
+    {4, "ORTM"sv, {"a model in ONNX Runtime's own format", "give the .onnx file that it was made from"}},
+    {0, "\x89PNG\r\n\x1A\n"sv, image},
+    {0, "\xFF\xD8\xFF"sv, image},
+    {0, "%PDF-"sv, {"a PDF document", "a model is ONNX or Relay text"}},
+    {0,
+     "<?xml"sv,
+     {"an XML file, for instance a model of OpenVINO", "give the ONNX file that the model was converted from"}},
     {0, "\xFF\xFE"sv, {"text in UTF-16", "save it as UTF-8"}},
     {0, "\xFE\xFF"sv, {"text in UTF-16", "save it as UTF-8"}},
 };
@@ -68,6 +78,10 @@ constexpr std::string_view zip_signature = "PK\x03\x04";
 constexpr FileKind pytorch = {"a PyTorch model", export_pytorch,
                               "save the tensor in Python: numpy.save(\"x.npy\", tensor.numpy())"};
 constexpr FileKind keras = {"a Keras model", convert_keras};
+constexpr FileKind core_ml = {"a Core ML model", "give the model that it was converted from, exported to ONNX"};
+constexpr FileKind safetensors = {"a safetensors file, which has weights but no operators",
+                                  "export the model that has these weights to ONNX"};
+constexpr FileKind json = {"JSON", "give the model itself, as ONNX or Relay text"};
 constexpr FileKind npz = {
     "an .npz archive of NumPy arrays",
     "a model is ONNX or Relay text; the arrays can be inputs: dlcc run MODEL --input FILE",
@@ -88,14 +102,36 @@ const FileKind& kind_of_zip(std::string_view bytes) {
   auto has_file = [&](std::string_view name) { return end.find(name) != std::string_view::npos; };
   if (has_file("/data.pkl")) return pytorch;
   if (has_file("model.weights.h5")) return keras;
+  if (has_file("com.apple.CoreML")) return core_ml;
   return has_file(".npy") ? npz : zip;
 }
 
-bool is_html(std::string_view bytes) {
+std::string_view without_leading_space(std::string_view bytes) {
   bytes.remove_prefix(std::min(bytes.find_first_not_of(" \t\r\n"), bytes.size()));
+  return bytes;
+}
+
+bool is_html(std::string_view bytes) {
+  bytes = without_leading_space(bytes);
   std::string start(bytes.substr(0, 15));
   std::ranges::transform(start, start.begin(), [](unsigned char c) { return std::tolower(c); });
   return start.starts_with("<!doctype html") || start.starts_with("<html");
+}
+
+// An object whose first member has a name, or an array of such objects. No Relay text begins so.
+bool is_json(std::string_view bytes) {
+  bytes = without_leading_space(bytes);
+  if (bytes.starts_with('[')) bytes = without_leading_space(bytes.substr(1));
+  return bytes.starts_with('{') && without_leading_space(bytes.substr(1)).starts_with('"');
+}
+
+// The size of a JSON header in 8 bytes, the lowest first, and the header.
+bool is_safetensors(std::string_view bytes) {
+  constexpr size_t length_bytes = 8;
+  uint64_t length = 0;
+  for (size_t k = length_bytes; k-- > 0 && bytes.size() > length_bytes;)
+    length = length << 8 | static_cast<unsigned char>(bytes[k]);
+  return length > 0 && length <= bytes.size() - length_bytes && is_json(bytes.substr(length_bytes));
 }
 
 // PyTorch's files before version 1.6, and others: the opcode PROTO of a pickle, a version, and an opcode.
@@ -110,7 +146,10 @@ const FileKind* recognised(std::string_view bytes) {
   if (bytes.starts_with(zip_signature)) return &kind_of_zip(bytes);
   static constexpr FileKind pickle = {"a Python pickle, for instance a PyTorch model", export_pytorch,
                                       pytorch.remedy_for_tensor};
-  return is_html(bytes) ? &html : is_pickle(bytes) ? &pickle : nullptr;
+  if (is_html(bytes)) return &html;
+  if (is_safetensors(bytes)) return &safetensors;
+  if (is_json(bytes)) return &json;
+  return is_pickle(bytes) ? &pickle : nullptr;
 }
 
 }  // namespace

@@ -133,12 +133,14 @@ std::string similar_file(const std::string& path) {
   return fmt::format("did you mean '{}'?", (wanted.parent_path() / (*nearest + wanted.extension().string())).string());
 }
 
-bool are_distinct(const std::vector<OutputFile>& files, Diagnostics& diagnostics) {
+template <class Files>
+bool are_distinct(const Files& files, Diagnostics& diagnostics) {
   std::set<std::string> paths;
   bool distinct = true;
   for (const OutputFile& file : files) {
     if (paths.insert(std::filesystem::path(file.path).lexically_normal()).second) continue;
-    diagnostics.error(DiagnosticId::bad_option, {.file = file.path}, "two outputs would be written to this file");
+    diagnostics.error(DiagnosticId::bad_option, {.file = file.path}, "two outputs would be written to this file", {},
+                      "give one of them another name");
     distinct = false;
   }
   return distinct;
@@ -228,7 +230,7 @@ bool can_write(const std::vector<std::string>& paths, Diagnostics& diagnostics) 
   std::deque<OutputFile> files;
   std::deque<PendingFile> pending;
   for (const std::string& path : paths) pending.emplace_back(files.emplace_back(OutputFile{path, {}}));
-  return all_succeed(pending, &PendingFile::prepare, diagnostics);
+  return are_distinct(files, diagnostics) && all_succeed(pending, &PendingFile::prepare, diagnostics);
 }
 
 bool differ_from_inputs(const std::vector<std::string>& outputs, const std::set<std::string>& inputs,

@@ -28,7 +28,8 @@ struct OutputFile {
 // false, with a diagnostic, and the temporary files are removed.
 bool write_files(const std::vector<OutputFile>& files, Diagnostics&);
 
-// Whether each path can be written; false, with a diagnostic, if not. To be asked before long work.
+// Whether each path can be written and no two are equal; false, with a diagnostic, if not. To be asked before long
+// work.
 bool can_write(const std::vector<std::string>& paths, Diagnostics&);
 
 // Whether no output is an input; reports those that are.

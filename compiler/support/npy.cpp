@@ -11,10 +11,12 @@ namespace {
 
 constexpr std::string_view magic("\x93NUMPY", 6);
 
+constexpr char record = '[';  // as the kind of elements: records with fields
+
 // The fields of a file's header.
 struct Header {
   char order = '|';  // '<', '>', '=' or '|'
-  char kind = 0;     // b, i, u, f, V
+  char kind = 0;     // b, i, u, f and V are read; `record`, c, M, m, O, S and U are not
   int64_t item_bytes = 0;
   bool fortran_order = false;
   std::vector<int64_t> shape;
@@ -38,10 +40,15 @@ bool read_number(std::string_view& text, int64_t& out) {
 }
 
 bool parse_descr(std::string_view text, Header& header) {
+  if (text.starts_with('[')) {
+    header.kind = record;
+    return true;
+  }
   if (text.size() < 5 || (text[0] != '\'' && text[0] != '"')) return false;
   header.order = text[1];
   header.kind = text[2];
   text.remove_prefix(3);
+  if (std::string_view("OMm").find(header.kind) != std::string_view::npos) return true;
   return std::string_view("<>=|").find(header.order) != std::string_view::npos &&
          read_number(text, header.item_bytes) && !text.empty() && (text[0] == '\'' || text[0] == '"');
 }
@@ -89,6 +96,48 @@ std::optional<DType> type_of(const Header& h, std::optional<DType> expected) {
   return dtype_named(fmt::format("{}{}", stem, 8 * h.item_bytes));
 }
 
+// The type as NumPy writes it in a header: "<f4".
+std::string descr_of(DType type) {
+  int64_t size = std::max(bits(type) / 8, 1);
+  const char* order = size == 1 ? "|" : "<";
+  bool raw = is_float(type) && (size == 1 || type == dtype::bf16);
+  char kind = raw ? 'V' : is_bool(type) ? 'b' : is_float(type) ? 'f' : is_signed(type) ? 'i' : 'u';
+  return fmt::format("{}{}{}", order, kind, size);
+}
+
+// What the elements are, in words.
+std::string described(const Header& h) {
+  switch (h.kind) {
+    case record:
+      return "records";
+    case 'O':
+      return "Python objects";
+    case 'U':
+    case 'S':
+      return "text";
+    case 'c':
+      return "complex numbers";
+    case 'M':
+    case 'm':
+      return "dates or durations";
+    case 'V':
+      return fmt::format("raw values of {} bytes, as NumPy stores bfloat16 and 8-bit floats", h.item_bytes);
+    default:
+      return fmt::format("numbers of {} bytes and kind '{}'", h.item_bytes, h.kind);
+  }
+}
+
+void report_unsupported(const Header& h, std::optional<DType> expected, const SourceLocation& location,
+                        Diagnostics& diagnostics) {
+  const std::string wanted = expected ? fmt::format(", where {} is wanted", name(*expected)) : "";
+  const bool numpy_has_type = !expected || (bits(*expected) >= 8 && descr_of(*expected).find('V') == std::string::npos);
+  diagnostics.error(DiagnosticId::unsupported_type, location,
+                    fmt::format("the elements are {}{}", described(h), wanted), {},
+                    fmt::format("convert them in Python: numpy.save(\"x.npy\", x.astype({}))",
+                                numpy_has_type ? fmt::format("\"{}\"", expected ? name(*expected) : "float32")
+                                               : fmt::format("ml_dtypes.{}", name(*expected))));
+}
+
 // The elements, converted to row-major order and the host's byte order.
 std::vector<std::byte> reordered(const Header& h, std::span<const std::byte> bytes) {
   std::vector<std::byte> result(bytes.begin(), bytes.end());
@@ -114,14 +163,6 @@ std::vector<std::byte> packed_nibbles(const std::vector<std::byte>& bytes) {
   return result;
 }
 
-std::string descr_of(DType type) {
-  int64_t size = std::max(bits(type) / 8, 1);
-  const char* order = size == 1 ? "|" : "<";
-  bool raw = is_float(type) && (size == 1 || type == dtype::bf16);
-  char kind = raw ? 'V' : is_bool(type) ? 'b' : is_float(type) ? 'f' : is_signed(type) ? 'i' : 'u';
-  return fmt::format("{}{}{}", order, kind, size);
-}
-
 }  // namespace
 
 std::optional<Constant> read_npy(std::span<const std::byte> bytes, const SourceLocation& location,
@@ -133,9 +174,7 @@ std::optional<Constant> read_npy(std::span<const std::byte> bytes, const SourceL
   }
   auto type = type_of(*header, expected);
   if (!type) {
-    diagnostics.error(DiagnosticId::unsupported_type, location,
-                      fmt::format("elements of {} bytes of numpy kind '{}' are not supported here", header->item_bytes,
-                                  header->kind));
+    report_unsupported(*header, expected, location, diagnostics);
     return std::nullopt;
   }
   int64_t size = header->item_bytes;

@@ -230,6 +230,8 @@ Argument Importer::add_output(const schema::ValueInfoProto& output, const Value&
   return argument;
 }
 
+// ---- declarations -------------------------------------------------------------------------------------------------
+
 // A size that is not a number may have any value.
 static bool can_be_equal(const Shape& a, const Shape& b) {
   return std::ranges::equal(a, b,
@@ -243,11 +245,30 @@ void Importer::check_output(const schema::ValueInfoProto& output, const Value& v
   if (declared.dtype && *declared.dtype != value.type.dtype)
     diagnostics_.error(DiagnosticId::type_mismatch, location,
                        fmt::format("declared as {}, but computed as {}", name(*declared.dtype), describe(value.type)));
-  else if (declared.shape && !can_be_equal(*declared.shape, value.type.shape))
-    diagnostics_.warning(DiagnosticId::declared_shape, location,
-                         fmt::format("declared as {}, but computed as {}",
-                                     describe({*declared.shape, value.type.dtype}), describe(value.type)),
-                         {}, "the compiled model has the computed shape; correct the declaration if that is right");
+  else
+    warn_of_other_shape(declared, value, location);
+}
+
+void Importer::warn_of_other_shape(const Declaration& declared, const Value& value, const SourceLocation& location) {
+  if (!declared.shape || can_be_equal(*declared.shape, value.type.shape)) return;
+  diagnostics_.warning(DiagnosticId::declared_shape, location,
+                       fmt::format("declared as {}, but computed as {}", describe({*declared.shape, value.type.dtype}),
+                                   describe(value.type)),
+                       {}, "the compiled model has the computed shape; correct the declaration if that is right");
+}
+
+// Compares the shapes that the main graph declares for values between its nodes with the computed ones.
+void Importer::check_intermediate_values(const Scope& scope) {
+  const schema::GraphProto& graph = model_.proto->graph();
+  std::set<std::string> checked;
+  for (const schema::ValueInfoProto& output : graph.output()) checked.insert(output.name());
+  for (const schema::ValueInfoProto& info : graph.value_info()) {
+    auto value = scope.values.find(info.name());
+    if (value == scope.values.end() || value->second.poisoned || value->second.structure) continue;
+    if (checked.insert(info.name()).second)
+      warn_of_other_shape(types_.of_value(info.type()), value->second,
+                          {.file = options_.file, .node = fmt::format("value '{}'", info.name())});
+  }
 }
 
 }  // namespace dlcc::frontends::onnx

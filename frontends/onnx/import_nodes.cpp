@@ -174,6 +174,9 @@ void Importer::convert(const schema::NodeProto& node, Scope& scope, const Body& 
   if (!n.failed()) n.reject_unused_attributes();
   if (n.failed()) return bind_declared_outputs(node, scope, location);
   results.resize(std::min(results.size(), static_cast<size_t>(node.output_size())));
+  if (node.input().empty())
+    for (const Value& value : results)
+      if (const Constant* constant = value.constant()) warn_if_not_finite(*constant, location, diagnostics_);
   for (size_t k = 0; k < results.size(); ++k)
     if (auto declared = types_.declared_shape(scope, node.output(static_cast<int>(k)));
         declared && !results[k].structure)

@@ -25,6 +25,7 @@ std::optional<relay::Module> Importer::run() {
   Values results = outputs_of_main(scope);
   if (diagnostics_.has_errors()) return std::nullopt;
   warn_of_unused_inputs();
+  check_intermediate_values(scope);
   main.body = builder_.close(results, {.file = options_.file});
   main.location = {.file = options_.file};
   module_.functions.emplace("main", std::move(main));

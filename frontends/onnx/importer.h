@@ -68,6 +68,8 @@ class Importer {
   Values outputs_of_main(Scope&);
   Argument add_output(const schema::ValueInfoProto&, const Value&, Values& results);
   void check_output(const schema::ValueInfoProto&, const Value&);
+  void check_intermediate_values(const Scope&);
+  void warn_of_other_shape(const Declaration&, const Value&, const SourceLocation&);
 
   // import_nodes.cpp
   void import_nodes(const NodeList&, Scope&, const Body&);

@@ -48,8 +48,12 @@ std::optional<Model> read_model(std::span<const std::byte> bytes, const std::str
     return std::nullopt;
   }
   if (!is_parsed)
-    return malformed("the bytes are not an ONNX model, or end too early", "copy, download or export the file again");
-  if (!model.proto->has_graph()) return malformed("there is no graph");
+    return malformed("the bytes are not an ONNX model, or end too early",
+                     "copy, download or export the file again; a model of another framework must be converted to ONNX");
+  if (!model.proto->has_graph())
+    return malformed(
+        "there is no graph",
+        "if this is a model of another framework, convert it to ONNX, TensorFlow's for instance with tf2onnx");
   int64_t ir = model.proto->ir_version();
   if (ir < 1 || ir > newest_ir_version)
     diagnostics.error(DiagnosticId::unsupported_opset, location, fmt::format("IR version {} is not known", ir), {},

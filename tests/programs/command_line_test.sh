@@ -96,6 +96,8 @@ for command in "" check inspect run verify bench opt ops targets; do
   expect_status 0 $command --help
   grep -q "^Usage: dlcc ${command:-MODEL}" out.txt || fail "help of '$command': $(cat out.txt)"
   expect_status 0 $command --print-man-page
+  [ "$command" ] && page='dlcc' || page='dlcc\-check'
+  grep -qxF ".BR $page (1)" out.txt || fail "the manual page of '$command' refers to no other"
   ! command -v groff > groff.txt || groff -man -ww -Tutf8 out.txt 2>&1 > page.txt | (! grep .) || fail "manual page of '$command'"
 done
 for shell in bash zsh fish; do
@@ -111,7 +113,19 @@ completed() {  # the completions of the last of the words
 [ "$(completed dlcc verify m.onnx --rt)" = --rtol= ] || fail "completion of an option"
 [ "$(completed dlcc m.onnx --target = aar)" = aarch64 ] || fail "completion of a target"
 [ "$(completed dlcc m.onnx --accuracy = s)" = strict ] || fail "completion of a value"
+[ "$(completed dlcc m.onnx -O)" = "-O0 -O1 -O2 -O3 -Os" ] || fail "completion of a level: $(completed dlcc m.onnx -O)"
+[ "$(completed dlcc explain unused)" = unused-input ] || fail "completion of a diagnostic"
 rm completion.sh
+if command -v fish > shell.txt; then
+  "$dlcc" --print-completion=fish > completion.fish
+  offered() { fish --no-config -c "source completion.fish; complete -C '$1'" | cut -f1 | xargs; }
+  [ "$(offered 'dlcc m.onnx -o m.o --thr')" = --threads ] || fail "fish: completion of an option after the model"
+  [ "$(offered 'dlcc m.onnx --accuracy=s')" = --accuracy=strict ] || fail "fish: completion of a value"
+  [ "$(offered 'dlcc explain unused')" = unused-input ] || fail "fish: completion of a diagnostic"
+  [ "$(offered 'dlcc ops --target aar')" = aarch64 ] || fail "fish: completion of a target"
+  rm completion.fish
+fi
+rm -f shell.txt
 echo "help, manual pages and completions"
 expect_status 1 rib -o m.o
 cp "$model" rum
@@ -167,7 +181,14 @@ expect_status 1 bench "$model" --html missing/page.html
 [ ! -s out.txt ] || fail "measured although the page cannot be written"
 expect_status 0 "$model" -o /dev/null
 [ ! -e /dev/null.h ] || fail "a header was written beside a device"
-rmdir taken.o
+mkdir taken.h
+for arguments in "-o taken.o" "-o m.h" "-o m.o -MD -MF m.h" "-o m.o --weights external=m.h" "-o $model"; do
+  status=0
+  "$dlcc" "$model" $arguments -v 2> err.txt > out.txt || status=$?
+  [ $status != 0 ] && ! grep -q '^import' err.txt || fail "status $status; the model was read: dlcc MODEL $arguments"
+  grep -q 'help: .*\(name\|path\)' err.txt || fail "no remedy for $arguments: $(cat err.txt)"
+done
+rmdir taken.o taken.h
 expect_files
 echo "nothing was left behind"
 expect_status 1 check "$source/tests/programs/threads.rly" --dim n=2
@@ -261,6 +282,8 @@ grep -q zmm wide.txt || fail "x86-64-v4 has no 512-bit vectors"
 ! grep -q zmm narrow.txt || fail "-mattr=-avx512f leaves 512-bit vectors"
 echo "CPU features"
 expect_status 2 "$model" -o m.o --weights=nowhere
+expect_status 2 "$model" -o m.o --weights=section=.qspi --weights=external=w.bin
+grep -q 'section= and external= exclude each other' err.txt || fail "two places for the weights: $(cat err.txt)"
 expect_status 0 "$model" -o placed.o --weights section=.qspi
 readelf -SW placed.o > placed.txt
 grep -q '\.qspi .* A ' placed.txt && ! grep -q 'rodata\.placed_weights' placed.txt || fail "the weights are not in .qspi"

@@ -131,6 +131,7 @@ if(NOT WITHOUT_PACKAGE)
   find_package(dlcc REQUIRED)
 endif()
 include($ENV{CMAKE_PREFIX_PATH}/lib/cmake/dlcc/dlcc_add_model.cmake)
+add_custom_target(taken)
 cmake_language(EVAL CODE "dlcc_add_model(${CALL})")
 END
 expect_message() {
@@ -142,6 +143,7 @@ expect_message "" "the name of the library and the file of the model are expecte
 expect_message "m" "the name of the library and the file of the model are expected"
 expect_message "m missing.onnx" "dlcc_add_model(m): there is no model file $PWD/calls/missing.onnx"
 expect_message "m $source" "there is no model file"
+expect_message "taken $model" "dlcc_add_model(taken): there is a target of this name already"
 expect_message "m $model DIM n=8" "unknown argument 'DIM' where PREFIX, TARGET, CPU, DIMS, THREADS or OPTIONS is expected"
 expect_message "m $model CPU" "no value follows CPU"
 expect_message "m $model DIMS n=8 batch" "'batch' after DIMS is not NAME=VALUE"

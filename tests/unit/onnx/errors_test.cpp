@@ -19,8 +19,10 @@ TEST_CASE("bytes that are no model") {
   CHECK(imported({}) == "errors:\nm: error[malformed-model]: the model is empty\n");
   CHECK(imported({std::byte{0x42}, std::byte{1}}) ==
         "errors:\nm: error[malformed-model]: the bytes are not an ONNX model, or end too early\n"
-        "    help: copy, download or export the file again\n");
-  CHECK(imported(model_bytes("ir_version: 8")) == "errors:\nm: error[malformed-model]: there is no graph\n");
+        "    help: copy, download or export the file again; a model of another framework must be converted to ONNX\n");
+  CHECK(imported(model_bytes("ir_version: 8")) ==
+        "errors:\nm: error[malformed-model]: there is no graph\n    help: if this is a model of another framework, "
+        "convert it to ONNX, TensorFlow's for instance with tf2onnx\n");
   CHECK(imported(graph_bytes("name: 'g'")) == "errors:\nm: error[malformed-model]: the graph has no outputs\n");
 }
 

@@ -161,6 +161,14 @@ TEST_CASE("a declared shape that cannot be right is a warning") {
   CHECK(warnings_of(a + value("output", "b", 1, {"2", "3"}) + relu).empty());
 }
 
+TEST_CASE("a declared shape of a value between nodes that differs from the computed one is a warning") {
+  const std::string nodes = node("Relu", {"x"}, {"h"}) + node("Relu", {"h"}, {"y"});
+  const std::string text = warnings_of(x + value("value_info", "h", 1, {"3", "2"}) + y + nodes);
+  CHECK(text.starts_with(
+      "m: value 'h': warning[declared-shape]: declared as float32 [3, 2], but computed as float32 [2]\n"));
+  CHECK(warnings_of(x + value("value_info", "h", 1, {""}) + y + nodes).empty());
+}
+
 TEST_CASE("an input that nothing uses is a warning") {
   const std::string relu = node("Relu", {"x"}, {"y"}), unused = value("input", "mask", 1, {"2"});
   CHECK(warnings_of(x + unused + y + relu) ==
@@ -175,6 +183,9 @@ TEST_CASE("weights that are no numbers are a warning, masks are not") {
             "m: initializer 'w': warning[weights-not-finite]: 1 of 2 elements are NaN\n"));
   CHECK(has(warnings_of(x + y + floats("w", {"1", "-inf"}) + sum), "1 of 2 elements are infinite\n"));
   CHECK(warnings_of(x + y + floats("w", {"0", "-inf"}) + sum).empty());
+  const std::string constant = node("Constant", {}, {"w"}, "attribute { name: 'value_float' type: FLOAT f: nan }");
+  CHECK(
+      has(warnings_of(x + y + constant + sum), "m: node 'w' (Constant): warning[weights-not-finite]: 1 of 1 elements"));
   CHECK(warnings_of(x + y + floats("w", {"1", "-3.4e38"}) + sum).empty());
 }
 

@@ -47,6 +47,30 @@ TEST_CASE("big-endian numbers and Fortran order") {
   CHECK(value->same_as(Constant::of<int16_t>(dtype::i16, {2, 2}, {1, 3, 2, 260})));
 }
 
+TEST_CASE("elements of other types are named") {
+  auto message = [](const std::string& descr, std::optional<DType> expected) {
+    Diagnostics diagnostics;
+    read_npy(file_of("{'descr': " + descr + ", 'fortran_order': False, 'shape': (0,), }", {}), {.file = "x.npy"},
+             diagnostics, expected);
+    return diagnostics.str();
+  };
+  const std::string start = "x.npy: error[unsupported-type]: the elements are ";
+  for (const auto& [descr, words] : std::vector<std::pair<std::string, std::string>>{
+           {"'|V2'", "raw values of 2 bytes, as NumPy stores bfloat16 and 8-bit floats, where float32 is wanted"},
+           {"'<c8'", "complex numbers, where"},
+           {"'|O'", "Python objects, where"},
+           {"'<U5'", "text, where"},
+           {"'<M8[s]'", "dates or durations, where"},
+           {"[('a', '<f4'), ('b', '<i4')]", "records, where"},
+           {"'<f16'", "numbers of 16 bytes and kind 'f', where"}}) {
+    const std::string text = message(descr, dtype::f32);
+    CAPTURE(text);
+    CHECK(text.starts_with(start + words));
+    CHECK(text.find("numpy.save(\"x.npy\", x.astype(\"float32\"))") != std::string::npos);
+  }
+  CHECK(message("'<c8'", dtype::bf16).find("x.astype(ml_dtypes.bfloat16)") != std::string::npos);
+}
+
 TEST_CASE("malformed files are reported") {
   CHECK(!read({}));
   CHECK(!read(file_of("", {})));
