@@ -138,6 +138,7 @@ void add_output_options(CommandLine& line, Outputs& out) {
   add({"-MF", "FILE", "Path of the dependency file, default: that of the object, with .d",
        store_text(out.dependency_file)});
   add({"-MT", "NAME", "Target of the dependency rule, default: the object", store_text(out.dependency_target)});
+  line.last_option().other_name = "-MQ";
   add(report_option(out.reports));
   line.after_values([&out] { return check_outputs(out); });
 }

@@ -273,6 +273,10 @@ expect_status 0 "$model" -c -o m.o -MD
 [ "$(cat m.d)" = "m.o: $model" ] || fail "wrong dependencies: $(cat m.d)"
 expect_status 0 "$model" -o m.o -MD -MF other/rules -MT 'a target'
 [ "$(cat other/rules)" = "a\\ target: $model" ] || fail "wrong dependencies: $(cat other/rules)"
+cp other/rules quoted_rules
+expect_status 0 "$model" -o m.o -MMD -MF other/rules -MQ 'a target'
+cmp quoted_rules other/rules
+rm quoted_rules
 echo "dependency files"
 
 expect_status 0 "$model" -o wide.o --prefix=m -mcpu=x86-64-v4
