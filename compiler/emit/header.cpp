@@ -34,9 +34,9 @@ std::string describe(const Interface& interface, const TensorInterface& t) {
   std::string dims;
   for (const Dim& d : t.shape) dims += fmt::format("[{}]", in_comment(interface.for_people(d).str()));
   std::string text = fmt::format("{}{}", dims.empty() ? "" : dims + " ", name(t.type));
-  if (t.type == DType::int4_ || t.type == DType::uint4_) text += ", two to a byte, the first in the low half";
-  if (t.type == DType::float16_ || t.type == DType::bfloat16_ || (is_float(t.type) && bits(t.type) == 8))
-    text += ", as bits";
+  if (bits(t.type) == 4) text += ", two to a byte, the first in the low half";
+  if (bits(t.type) == 2) text += ", four to a byte, the first in the lowest bits";
+  if (t.type == DType::float16_ || t.type == DType::bfloat16_ || is_minifloat(t.type)) text += ", as bits";
   if (t.decides_sizes) text += ", decides sizes";
   if (t.name != t.identifier) text += fmt::format(", '{}'", in_comment(t.name));
   return text;

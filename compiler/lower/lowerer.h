@@ -24,7 +24,7 @@ namespace dlcc::lower {
 struct Unsupported {};  // thrown after a diagnostic; caught in lower()
 
 // Whether elements of the type can be scalars of the program.
-inline bool can_be_scalar(DType t) { return bits(t) >= 8 && !(is_float(t) && bits(t) == 8); }
+inline bool can_be_scalar(DType t) { return bits(t) >= 8 && !is_minifloat(t); }
 
 class Lowerer {
  public:

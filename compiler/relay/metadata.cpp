@@ -22,11 +22,13 @@ struct CodeOfType {
 // DLPack's numbers; bool is a one-bit unsigned integer in TVM.
 constexpr CodeOfType codes[] = {
     {DType::bool_, {1, 1}},
+    {DType::int2_, {0, 2}},
     {DType::int4_, {0, 4}},
     {DType::int8_, {0, 8}},
     {DType::int16_, {0, 16}},
     {DType::int32_, {0, 32}},
     {DType::int64_, {0, 64}},
+    {DType::uint2_, {1, 2}},
     {DType::uint4_, {1, 4}},
     {DType::uint8_, {1, 8}},
     {DType::uint16_, {1, 16}},
@@ -36,6 +38,8 @@ constexpr CodeOfType codes[] = {
     {DType::float8_e4m3fnuz_, {11, 8}},
     {DType::float8_e5m2_, {12, 8}},
     {DType::float8_e5m2fnuz_, {13, 8}},
+    {DType::float8_e8m0fnu_, {14, 8}},
+    {DType::float4_e2m1fn_, {17, 4}},
     {DType::float16_, {2, 16}},
     {DType::bfloat16_, {4, 16}},
     {DType::float32_, {2, 32}},

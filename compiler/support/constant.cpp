@@ -43,9 +43,10 @@ T read(std::span<const std::byte> bytes, int64_t index) {
   return value;
 }
 
-int nibble(std::span<const std::byte> bytes, int64_t index) {
-  int byte = std::to_integer<int>(bytes[index / 2]);
-  return index % 2 ? byte >> 4 : byte & 15;
+// The element of `width` bits, 2 or 4.
+int part_of_byte(std::span<const std::byte> bytes, int64_t index, int width) {
+  const int64_t per_byte = 8 / width;
+  return std::to_integer<int>(bytes[index / per_byte]) >> index % per_byte * width & ((1 << width) - 1);
 }
 
 }  // namespace
@@ -54,10 +55,13 @@ int64_t Constant::integer_at(int64_t i) const {
   switch (dtype_) {
     case DType::bool_:
       return read<uint8_t>(bytes_, i) != 0;
+    case DType::int2_:
+      return (part_of_byte(bytes_, i, 2) ^ 2) - 2;
     case DType::int4_:
-      return (nibble(bytes_, i) ^ 8) - 8;
+      return (part_of_byte(bytes_, i, 4) ^ 8) - 8;
+    case DType::uint2_:
     case DType::uint4_:
-      return nibble(bytes_, i);
+      return part_of_byte(bytes_, i, bits(dtype_));
     case DType::int8_:
       return read<int8_t>(bytes_, i);
     case DType::int16_:
@@ -89,11 +93,14 @@ double Constant::number_at(int64_t i) const {
       return half_to_float(read<uint16_t>(bytes_, i));
     case DType::bfloat16_:
       return bfloat16_to_float(read<uint16_t>(bytes_, i));
+    case DType::float4_e2m1fn_:
+      return minifloat_to_float(dtype_, static_cast<uint8_t>(part_of_byte(bytes_, i, 4)));
+    case DType::float8_e8m0fnu_:
     case DType::float8_e4m3fn_:
     case DType::float8_e4m3fnuz_:
     case DType::float8_e5m2_:
     case DType::float8_e5m2fnuz_:
-      return float8_to_float(dtype_, read<uint8_t>(bytes_, i));
+      return minifloat_to_float(dtype_, read<uint8_t>(bytes_, i));
     case DType::uint64_:
       return static_cast<double>(read<uint64_t>(bytes_, i));
     default:

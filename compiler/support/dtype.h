@@ -32,13 +32,15 @@ std::optional<DType> dtype_named(std::string_view name);
 std::optional<DType> dtype_of_onnx(int number);
 
 inline bool is_float(DType t) { return kind(t) == DTypeKind::floating; }
+// Floats of at most 8 bits, for storage: arithmetic needs a conversion (support/float_formats.h).
+inline bool is_minifloat(DType t) { return is_float(t) && bits(t) <= 8; }
 inline bool is_bool(DType t) { return t == DType::bool_; }
 inline bool is_signed(DType t) { return kind(t) == DTypeKind::signed_integer; }
 inline bool is_integer(DType t) {
   return kind(t) == DTypeKind::signed_integer || kind(t) == DTypeKind::unsigned_integer;
 }
 
-// The size in bytes of `count` dense elements. Two 4-bit elements share a byte, the first in the low half.
+// The size in bytes of `count` dense elements. Elements of 2 or 4 bits share bytes, the first in the lowest bits.
 inline int64_t storage_bytes(DType t, int64_t count) { return (count * bits(t) + 7) / 8; }
 
 }  // namespace dlcc

@@ -13,14 +13,17 @@ struct Format {
   int exponent, mantissa, bias;
   bool has_infinity;       // the largest exponent is infinity and NaN, as in IEEE
   bool unsigned_zero_nan;  // "fnuz": no negative zero; its bit pattern is the only NaN
+  bool has_nan = true;
 };
 
 constexpr Format half{5, 10, 15, true, false};
 
-const Format& float8_format(DType t) {
-  static constexpr Format e4m3fn{4, 3, 7, false, false}, e4m3fnuz{4, 3, 8, false, true}, e5m2{5, 2, 15, true, false},
-      e5m2fnuz{5, 2, 16, false, true};
+const Format& minifloat_format(DType t) {
+  static constexpr Format e2m1fn{2, 1, 1, false, false, false}, e4m3fn{4, 3, 7, false, false},
+      e4m3fnuz{4, 3, 8, false, true}, e5m2{5, 2, 15, true, false}, e5m2fnuz{5, 2, 16, false, true};
   switch (t) {
+    case DType::float4_e2m1fn_:
+      return e2m1fn;
     case DType::float8_e4m3fn_:
       return e4m3fn;
     case DType::float8_e4m3fnuz_:
@@ -30,7 +33,7 @@ const Format& float8_format(DType t) {
     case DType::float8_e5m2fnuz_:
       return e5m2fnuz;
     default:
-      DLCC_UNREACHABLE("{} is not a float8 type", name(t));
+      DLCC_UNREACHABLE("{} has no sign or is no minifloat", name(t));
   }
 }
 
@@ -45,7 +48,7 @@ float widen(const Format& f, uint32_t bits) {
   uint32_t top = (1u << f.exponent) - 1;
   if (f.unsigned_zero_nan && sign && !exponent && !mantissa) return quiet_nan;
   if (f.has_infinity && exponent == top) return mantissa ? quiet_nan : (sign ? -infinity : infinity);
-  if (!f.has_infinity && !f.unsigned_zero_nan && exponent == top && mantissa == (1u << f.mantissa) - 1)
+  if (f.has_nan && !f.has_infinity && !f.unsigned_zero_nan && exponent == top && mantissa == (1u << f.mantissa) - 1)
     return quiet_nan;
   double magnitude =
       exponent ? (mantissa + power_of_two(f.mantissa)) * power_of_two(static_cast<int>(exponent) - f.bias - f.mantissa)
@@ -99,10 +102,15 @@ uint16_t float_to_bfloat16(float value) {
   return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
-float float8_to_float(DType format, uint8_t bits) { return widen(float8_format(format), bits); }
+float minifloat_to_float(DType format, uint8_t bits) {
+  if (format == DType::float8_e8m0fnu_) return bits == 0xFF ? quiet_nan : static_cast<float>(power_of_two(bits - 127));
+  return widen(minifloat_format(format), bits);
+}
 
-uint8_t float_to_float8(DType format, float value, bool saturate) {
-  const Format& f = float8_format(format);
+uint8_t float_to_minifloat(DType format, float value, bool saturate) {
+  if (format == DType::float8_e8m0fnu_) return static_cast<uint8_t>(std::bit_cast<uint32_t>(value) >> 23 & 0xFF);
+  const Format& f = minifloat_format(format);
+  if (!f.has_nan) return static_cast<uint8_t>(is_nan(value) ? 8 : narrow(f, value, 7, 7));
   uint32_t sign = std::bit_cast<uint32_t>(value) >> 31 << 7;
   uint32_t nan = f.unsigned_zero_nan ? 0x80 : 0x7F | sign;
   uint32_t largest = f.has_infinity ? 0x7B : f.unsigned_zero_nan ? 0x7F : 0x7E;

@@ -13,9 +13,11 @@ uint16_t float_to_half(float value);
 float bfloat16_to_float(uint16_t bits);
 uint16_t float_to_bfloat16(float value);
 
-// `format` is one of the four float8 types. With `saturate`, as by default in ONNX's Cast, a value out of range becomes
-// the largest finite one; else infinity (e5m2) or NaN (the formats without infinity).
-float float8_to_float(DType format, uint8_t bits);
-uint8_t float_to_float8(DType format, float value, bool saturate);
+// `format` is a minifloat (support/dtype.h); a float4 is in the low half. With `saturate`, as by default in ONNX's
+// Cast, a value out of range becomes the largest finite one; else infinity (e5m2) or NaN (the formats without
+// infinity). float4_e2m1fn has neither: it always saturates, and NaN becomes -0, as in ml_dtypes. float8_e8m0fnu has
+// powers of two only, without sign: a number keeps its exponent and loses sign and mantissa; infinity becomes NaN.
+float minifloat_to_float(DType format, uint8_t bits);
+uint8_t float_to_minifloat(DType format, float value, bool saturate);
 
 }  // namespace dlcc

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "support/float_formats.h"
+
 namespace dlcc {
 namespace {
 
@@ -87,7 +89,7 @@ std::optional<Header> parse_header(std::span<const std::byte>& bytes) {
 
 std::optional<DType> type_of(const Header& h, std::optional<DType> expected) {
   if (h.item_bytes < 1 || h.item_bytes > 8) return std::nullopt;
-  if (expected && h.item_bytes == 1 && bits(*expected) == 4 &&
+  if (expected && h.item_bytes == 1 && bits(*expected) < 8 &&
       std::string_view("iuV").find(h.kind) != std::string_view::npos)
     return expected;
   if (h.kind == 'V') return expected && bits(*expected) == 8 * h.item_bytes ? expected : std::nullopt;
@@ -157,9 +159,12 @@ std::vector<std::byte> reordered(const Header& h, std::span<const std::byte> byt
   return result;
 }
 
-std::vector<std::byte> packed_nibbles(const std::vector<std::byte>& bytes) {
-  std::vector<std::byte> result((bytes.size() + 1) / 2);
-  for (size_t k = 0; k < bytes.size(); ++k) result[k / 2] |= (bytes[k] & std::byte{15}) << (k % 2 ? 4 : 0);
+// From a byte for each element to elements of `width` bits.
+std::vector<std::byte> packed_bits(const std::vector<std::byte>& bytes, size_t width) {
+  const size_t per_byte = 8 / width;
+  const auto mask = static_cast<std::byte>((1 << width) - 1);
+  std::vector<std::byte> result((bytes.size() + per_byte - 1) / per_byte);
+  for (size_t k = 0; k < bytes.size(); ++k) result[k / per_byte] |= (bytes[k] & mask) << k % per_byte * width;
   return result;
 }
 
@@ -187,7 +192,7 @@ std::optional<Constant> read_npy(std::span<const std::byte> bytes, const SourceL
     return std::nullopt;
   }
   std::vector<std::byte> elements = reordered(*header, bytes);
-  if (bits(*type) == 4) elements = packed_nibbles(elements);
+  if (bits(*type) < 8) elements = packed_bits(elements, static_cast<size_t>(bits(*type)));
   return Constant(*type, header->shape, std::move(elements));
 }
 
@@ -203,7 +208,11 @@ std::vector<std::byte> write_npy(const Constant& value) {
                      static_cast<char>(text.size() >> 8) + text;
   auto raw = std::as_bytes(std::span(head));
   std::vector<std::byte> file(raw.begin(), raw.end());
-  if (bits(value.dtype()) == 4)
+  if (value.dtype() == DType::float4_e2m1fn_)
+    for (int64_t k = 0; k < value.count(); ++k)
+      file.push_back(
+          static_cast<std::byte>(float_to_minifloat(value.dtype(), static_cast<float>(value.number_at(k)), true)));
+  else if (bits(value.dtype()) < 8)
     for (int64_t k = 0; k < value.count(); ++k) file.push_back(static_cast<std::byte>(value.integer_at(k)));
   else
     file.insert(file.end(), value.bytes().begin(), value.bytes().end());

@@ -16,7 +16,8 @@ namespace dlcc::tensor::bytecode {
 
 inline constexpr int64_t strip_lanes = 512;
 
-// The types of register values. float16, bfloat16 and float8 values are float32 in registers, 4-bit integers are 8-bit.
+// The types of register values. Floats of fewer bits than float32 are float32 in registers, integers of 2 and 4
+// bits are 8-bit.
 enum class Kind : uint8_t { boolean, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64 };
 
 Kind register_kind(DType, Precision);
@@ -94,7 +95,7 @@ Execute mul_add_instruction(Kind);  // a * b + c, each rounded
 Execute select_instruction(Kind);
 Execute copy_instruction(Kind);
 Execute cast_instruction(Kind from, Kind to);
-Execute round_instruction(DType, Kind, bool saturate);  // rounds a register value to a narrow type
+Execute round_instruction(DType, bool saturate);  // rounds a register value to a narrow type
 Execute bitcast_instruction(DType from, DType to, Precision);
 Execute round_to_odd_instruction();  // float64 to float32, so that one more rounding to a narrow type is correct
 Execute scaled_add_instruction();    // int64: a + b * imm

@@ -40,25 +40,26 @@ struct BFloat {
 };
 
 // Register values are representable in the type, so that the conversion does not round; infinities must not saturate.
-template <DType type>
-struct Float8 {
+template <DType type, class Bits>
+struct Minifloat {
   using Value = float;
-  static float get(const std::byte* base, int64_t i) { return float8_to_float(type, Plain<uint8_t>::get(base, i)); }
-  static void set(std::byte* base, int64_t i, float v) {
-    Plain<uint8_t>::set(base, i, float_to_float8(type, v, false));
-  }
+  static float get(const std::byte* base, int64_t i) { return minifloat_to_float(type, Bits::get(base, i)); }
+  static void set(std::byte* base, int64_t i, float v) { Bits::set(base, i, float_to_minifloat(type, v, false)); }
 };
 
-template <class T>
-struct Nibble {
+// Integers of 2 or 4 bits.
+template <class T, int width>
+struct PartOfByte {
   using Value = T;
+  static constexpr int per_byte = 8 / width, mask = (1 << width) - 1;
   static T get(const std::byte* base, int64_t i) {
-    int v = static_cast<int>(base[i / 2] >> (i % 2 ? 4 : 0)) & 15;
-    return static_cast<T>(std::is_signed_v<T> && v > 7 ? v - 16 : v);
+    const int v = static_cast<int>(base[i / per_byte] >> i % per_byte * width) & mask;
+    return static_cast<T>(std::is_signed_v<T> && v > mask / 2 ? v - mask - 1 : v);
   }
   static void set(std::byte* base, int64_t i, T v) {
-    int shift = i % 2 ? 4 : 0;
-    base[i / 2] = (base[i / 2] & ~(std::byte{15} << shift)) | (static_cast<std::byte>(v & 15) << shift);
+    const int64_t shift = i % per_byte * width;
+    std::byte& byte = base[i / per_byte];
+    byte = (byte & ~(static_cast<std::byte>(mask) << shift)) | (static_cast<std::byte>(v & mask) << shift);
   }
 };
 
@@ -68,10 +69,18 @@ auto with_access(DType type, F&& f) {
   switch (type) {
     case DType::bool_:
       return f(Bool{});
+    case DType::int2_:
+      return f(PartOfByte<int8_t, 2>{});
     case DType::int4_:
-      return f(Nibble<int8_t>{});
+      return f(PartOfByte<int8_t, 4>{});
+    case DType::uint2_:
+      return f(PartOfByte<uint8_t, 2>{});
     case DType::uint4_:
-      return f(Nibble<uint8_t>{});
+      return f(PartOfByte<uint8_t, 4>{});
+    case DType::float4_e2m1fn_:
+      return f(Minifloat<DType::float4_e2m1fn_, PartOfByte<uint8_t, 4>>{});
+    case DType::float8_e8m0fnu_:
+      return f(Minifloat<DType::float8_e8m0fnu_, Plain<uint8_t>>{});
     case DType::int8_:
       return f(Plain<int8_t>{});
     case DType::int16_:
@@ -89,13 +98,13 @@ auto with_access(DType type, F&& f) {
     case DType::uint64_:
       return f(Plain<uint64_t>{});
     case DType::float8_e4m3fn_:
-      return f(Float8<DType::float8_e4m3fn_>{});
+      return f(Minifloat<DType::float8_e4m3fn_, Plain<uint8_t>>{});
     case DType::float8_e4m3fnuz_:
-      return f(Float8<DType::float8_e4m3fnuz_>{});
+      return f(Minifloat<DType::float8_e4m3fnuz_, Plain<uint8_t>>{});
     case DType::float8_e5m2_:
-      return f(Float8<DType::float8_e5m2_>{});
+      return f(Minifloat<DType::float8_e5m2_, Plain<uint8_t>>{});
     case DType::float8_e5m2fnuz_:
-      return f(Float8<DType::float8_e5m2fnuz_>{});
+      return f(Minifloat<DType::float8_e5m2fnuz_, Plain<uint8_t>>{});
     case DType::float16_:
       return f(Half{});
     case DType::bfloat16_:

@@ -202,6 +202,7 @@ Kind register_kind(DType type, Precision precision) {
   switch (type) {
     case DType::bool_:
       return Kind::boolean;
+    case DType::int2_:
     case DType::int4_:
     case DType::int8_:
       return Kind::i8;
@@ -211,6 +212,7 @@ Kind register_kind(DType type, Precision precision) {
       return Kind::i32;
     case DType::int64_:
       return Kind::i64;
+    case DType::uint2_:
     case DType::uint4_:
     case DType::uint8_:
       return Kind::u8;

@@ -285,7 +285,27 @@ Execute cast_instruction(Kind from, Kind to) {
   });
 }
 
-Execute round_instruction(DType type, Kind kind, bool saturate) {
+namespace {
+
+template <DType type, bool saturate>
+void round_to_minifloat(Frame& f, const Instruction& i) {
+  over<float, float>(f, i, [](float v) { return minifloat_to_float(type, float_to_minifloat(type, v, saturate)); });
+}
+
+// To an integer of 2 or 4 bits, which is extended to a byte in registers.
+template <class T, int width>
+void saturate_to(Frame& f, const Instruction& i) {
+  static constexpr int high = (1 << (width - std::is_signed_v<T>)) - 1, low = std::is_signed_v<T> ? -high - 1 : 0;
+  over<T, T>(f, i, [](T v) { return static_cast<T>(std::clamp<int>(v, low, high)); });
+}
+template <class T, int width>
+void wrap_to(Frame& f, const Instruction& i) {
+  over<T, T>(f, i, [](T v) { return static_cast<T>(static_cast<T>(v << (8 - width)) >> (8 - width)); });
+}
+
+}  // namespace
+
+Execute round_instruction(DType type, bool saturate) {
   switch (type) {
     case DType::float16_:
       return [](Frame& f, const Instruction& i) {
@@ -295,41 +315,24 @@ Execute round_instruction(DType type, Kind kind, bool saturate) {
       return [](Frame& f, const Instruction& i) {
         over<float, float>(f, i, [](float v) { return bfloat16_to_float(float_to_bfloat16(v)); });
       };
-#define FLOAT8(t)                                                                                                  \
-  case DType::t:                                                                                                   \
-    if (saturate)                                                                                                  \
-      return [](Frame& f, const Instruction& i) {                                                                  \
-        over<float, float>(f, i,                                                                                   \
-                           [](float v) { return float8_to_float(DType::t, float_to_float8(DType::t, v, true)); }); \
-      };                                                                                                           \
-    return [](Frame& f, const Instruction& i) {                                                                    \
-      over<float, float>(f, i,                                                                                     \
-                         [](float v) { return float8_to_float(DType::t, float_to_float8(DType::t, v, false)); });  \
-    };
-      FLOAT8(float8_e4m3fn_)
-      FLOAT8(float8_e4m3fnuz_)
-      FLOAT8(float8_e5m2_)
-      FLOAT8(float8_e5m2fnuz_)
-#undef FLOAT8
+#define MINIFLOAT(t) \
+  case DType::t:     \
+    return saturate ? &round_to_minifloat<DType::t, true> : &round_to_minifloat<DType::t, false>;
+      MINIFLOAT(float4_e2m1fn_)
+      MINIFLOAT(float8_e8m0fnu_)
+      MINIFLOAT(float8_e4m3fn_)
+      MINIFLOAT(float8_e4m3fnuz_)
+      MINIFLOAT(float8_e5m2_)
+      MINIFLOAT(float8_e5m2fnuz_)
+#undef MINIFLOAT
+    case DType::int2_:
+      return saturate ? &saturate_to<int8_t, 2> : &wrap_to<int8_t, 2>;
     case DType::int4_:
-      if (kind == Kind::f32 || kind == Kind::f64) break;
-      // To 4 bits: a float saturates, an integer wraps.
-      if (saturate)
-        return [](Frame& f, const Instruction& i) {
-          over<int8_t, int8_t>(f, i, [](int8_t v) { return v < -8 ? int8_t{-8} : v > 7 ? int8_t{7} : v; });
-        };
-      return [](Frame& f, const Instruction& i) {
-        over<int8_t, int8_t>(f, i, [](int8_t v) { return static_cast<int8_t>(static_cast<int8_t>(v << 4) >> 4); });
-      };
+      return saturate ? &saturate_to<int8_t, 4> : &wrap_to<int8_t, 4>;
+    case DType::uint2_:
+      return saturate ? &saturate_to<uint8_t, 2> : &wrap_to<uint8_t, 2>;
     case DType::uint4_:
-      if (kind == Kind::f32 || kind == Kind::f64) break;
-      if (saturate)
-        return [](Frame& f, const Instruction& i) {
-          over<uint8_t, uint8_t>(f, i, [](uint8_t v) { return v > 15 ? uint8_t{15} : v; });
-        };
-      return [](Frame& f, const Instruction& i) {
-        over<uint8_t, uint8_t>(f, i, [](uint8_t v) { return static_cast<uint8_t>(v & 15); });
-      };
+      return saturate ? &saturate_to<uint8_t, 4> : &wrap_to<uint8_t, 4>;
     default:
       break;
   }
@@ -342,13 +345,13 @@ Execute round_to_odd_instruction() {
 
 namespace {
 
-constexpr bool is_float8(DType t) { return t >= DType::float8_e4m3fn_ && t <= DType::float8_e5m2fnuz_; }
+constexpr bool has_minifloat_bits(DType t) { return t >= DType::float8_e8m0fnu_ && t <= DType::float8_e5m2fnuz_; }
 
 // Converts between register values and their stored bits.
 template <DType type, class R>
 auto to_bits(R v) {
-  if constexpr (is_float8(type))
-    return float_to_float8(type, static_cast<float>(v), false);
+  if constexpr (has_minifloat_bits(type))
+    return float_to_minifloat(type, static_cast<float>(v), false);
   else if constexpr (type == DType::float16_)
     return float_to_half(static_cast<float>(v));
   else if constexpr (type == DType::bfloat16_)
@@ -365,8 +368,8 @@ auto to_bits(R v) {
 
 template <DType type, class R, class U>
 R from_bits(U v) {
-  if constexpr (is_float8(type))
-    return static_cast<R>(float8_to_float(type, static_cast<uint8_t>(v)));
+  if constexpr (has_minifloat_bits(type))
+    return static_cast<R>(minifloat_to_float(type, static_cast<uint8_t>(v)));
   else if constexpr (type == DType::float16_)
     return static_cast<R>(half_to_float(static_cast<uint16_t>(v)));
   else if constexpr (type == DType::bfloat16_)
@@ -406,13 +409,14 @@ Execute with_type(DType type, Precision precision, F&& f) {
     TYPE(uint32_, uint32_t)
     TYPE(uint64_, uint64_t)
     TYPE(bool_, bool)
+    FLOAT(float8_e8m0fnu_, float)
     FLOAT(float8_e4m3fn_, float)
     FLOAT(float8_e4m3fnuz_, float)
     FLOAT(float8_e5m2_, float)
     FLOAT(float8_e5m2fnuz_, float)
     FLOAT(float16_, float)
-    FLOAT(bfloat16_, float) FLOAT(float32_, float) FLOAT(float64_, double) default
-        : DLCC_UNREACHABLE("bitcast of {}", name(type));
+    FLOAT(bfloat16_, float)
+    FLOAT(float32_, float) FLOAT(float64_, double) default : DLCC_UNREACHABLE("bitcast of {}", name(type));
   }
 #undef TYPE
 #undef FLOAT

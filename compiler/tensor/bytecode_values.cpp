@@ -262,9 +262,9 @@ Value Compiler::cast_value(const Value& a, DType from, DType to, bool saturate) 
   if (is_float(to) && precision_ == Precision::specified && bits(to) < 32) {
     Value v = a;
     if (v.kind != Kind::f32) v = emit(round_to_odd_instruction(), Kind::f32, {direct(v, Kind::f64)});
-    return emit(round_instruction(to, Kind::f32, saturate), Kind::f32, {v});
+    return emit(round_instruction(to, saturate), Kind::f32, {v});
   }
-  if (bits(to) == 4) return emit(round_instruction(to, kind, is_float(from)), kind, {direct(a, kind)});
+  if (is_integer(to) && bits(to) < 8) return emit(round_instruction(to, is_float(from)), kind, {direct(a, kind)});
   return direct(a, kind);
 }
 

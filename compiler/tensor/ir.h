@@ -20,12 +20,14 @@
 //     grouping, and with fused multiply-adds. A convolution with constant weights may be computed by Winograd's
 //     algorithm (Lavin and Gray, 2016), which is equal in exact arithmetic.
 //   * float16 and bfloat16 are storage types: a load is followed by a cast to float32, arithmetic is in float32, and a
-//     cast before the store rounds. float8 and the 4-bit types occur in loads, selects, stores and casts only.
+//     cast before the store rounds. Floats of at most 8 bits and integers of 2 and 4 bits occur in loads, selects,
+//     stores and casts only.
 //   * max(a, b) is a if a is NaN, else a > b ? a : b. min(a, b) is a if a is NaN, else a < b ? a : b. Hence NaN in
 //     either operand gives NaN, and of two zeros the second is the result.
 //   * A comparison with NaN is false, `!=` is true. A bool is 0 or 1.
 //   * A cast from float to integer truncates and saturates, and gives 0 for NaN. A cast to a narrower integer wraps. A
-//     cast to bool is `x != 0`. A cast to float rounds to nearest even; to float8 it also saturates (Cast::saturate).
+//     cast to bool is `x != 0`. A cast to float rounds to nearest even; to float8 it also saturates (Cast::saturate); to
+//     float8_e8m0fnu it keeps the exponent alone.
 //
 // Memory
 //   * `b[i, j] else e` is a predicated load: the element if every index is in [0, extent), else `e`. A load or store

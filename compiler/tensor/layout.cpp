@@ -76,15 +76,20 @@ void pack_as(Packer& packer, std::span<const std::byte> from, std::vector<std::b
   packer.run(reinterpret_cast<const T*>(from.data()), reinterpret_cast<T*>(to.data()));
 }
 
-std::vector<std::byte> unpack_nibbles(std::span<const std::byte> packed, int64_t count) {
+// The elements of `width` bits, 2 or 4, with a byte for each.
+std::vector<std::byte> unpack_bits(std::span<const std::byte> packed, int64_t count, int width) {
+  const int64_t per_byte = 8 / width;
+  const auto mask = static_cast<std::byte>((1 << width) - 1);
   std::vector<std::byte> bytes(count);
-  for (int64_t i = 0; i < count; ++i) bytes[i] = packed[i / 2] >> (i % 2 ? 4 : 0) & std::byte{15};
+  for (int64_t i = 0; i < count; ++i) bytes[i] = packed[i / per_byte] >> i % per_byte * width & mask;
   return bytes;
 }
 
-std::vector<std::byte> pack_nibbles(const std::vector<std::byte>& bytes) {
-  std::vector<std::byte> packed((bytes.size() + 1) / 2);
-  for (size_t i = 0; i < bytes.size(); ++i) packed[i / 2] |= bytes[i] << (i % 2 ? 4 : 0);
+std::vector<std::byte> pack_bits(const std::vector<std::byte>& bytes, int width) {
+  const size_t per_byte = 8 / static_cast<size_t>(width);
+  std::vector<std::byte> packed((bytes.size() + per_byte - 1) / per_byte);
+  for (size_t i = 0; i < bytes.size(); ++i)
+    packed[i / per_byte] |= bytes[i] << i % per_byte * static_cast<size_t>(width);
   return packed;
 }
 
@@ -198,10 +203,10 @@ Constant pack(const Constant& c, const Layout& layout) {
   std::vector<int64_t> shape = static_shape(physical_shape(layout, shape_of(c.shape())));
   int64_t count = element_count(shape);
   Packer packer(layout, c.shape());
-  if (bits(c.dtype()) == 4) {
+  if (const int width = bits(c.dtype()); width < 8) {
     std::vector<std::byte> bytes(count);
-    pack_as<uint8_t>(packer, unpack_nibbles(c.bytes(), c.count()), bytes);
-    return Constant(c.dtype(), std::move(shape), pack_nibbles(bytes));
+    pack_as<uint8_t>(packer, unpack_bits(c.bytes(), c.count(), width), bytes);
+    return Constant(c.dtype(), std::move(shape), pack_bits(bytes, width));
   }
   std::vector<std::byte> bytes(storage_bytes(c.dtype(), count));
   if (count > 0 && c.count() > 0) {

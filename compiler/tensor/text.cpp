@@ -13,18 +13,23 @@ struct TypeName {
   DType type;
   std::string_view name;
 };
+// "i2" is the usual name of an axis.
 constexpr TypeName type_names[] = {
     {DType::bool_, "bool"},
+    {DType::int2_, "int2"},
     {DType::int4_, "i4"},
     {DType::int8_, "i8"},
     {DType::int16_, "i16"},
     {DType::int32_, "i32"},
     {DType::int64_, "i64"},
+    {DType::uint2_, "uint2"},
     {DType::uint4_, "u4"},
     {DType::uint8_, "u8"},
     {DType::uint16_, "u16"},
     {DType::uint32_, "u32"},
     {DType::uint64_, "u64"},
+    {DType::float4_e2m1fn_, "f4e2m1fn"},
+    {DType::float8_e8m0fnu_, "f8e8m0fnu"},
     {DType::float8_e4m3fn_, "f8e4m3fn"},
     {DType::float8_e4m3fnuz_, "f8e4m3fnuz"},
     {DType::float8_e5m2_, "f8e5m2"},

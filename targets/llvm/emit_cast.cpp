@@ -8,16 +8,17 @@ namespace dlcc::targets {
 
 namespace {
 
-// A narrow binary format: 1 sign bit, exponent, mantissa (compare support/float_formats.cpp).
+// A narrow binary format: 1 sign bit, exponent, mantissa (compare support/float_formats.cpp). Without NaN, the format
+// has neither infinity, and NaN becomes -0.
 struct Format {
   int exponent, mantissa, bias;
-  bool has_infinity, unsigned_zero_nan;
+  bool has_infinity, unsigned_zero_nan, has_nan = true;
 
   int sign_shift() const { return exponent + mantissa; }
   int64_t infinity() const { return ((int64_t{1} << exponent) - 1) << mantissa; }
   int64_t largest() const {
     int64_t all = (int64_t{1} << sign_shift()) - 1;
-    return has_infinity ? infinity() - 1 : unsigned_zero_nan ? all : all - 1;
+    return has_infinity ? infinity() - 1 : unsigned_zero_nan || !has_nan ? all : all - 1;
   }
 };
 
@@ -25,6 +26,8 @@ Format format_of(DType t) {
   switch (t) {
     case DType::float16_:
       return {5, 10, 15, true, false};
+    case DType::float4_e2m1fn_:
+      return {2, 1, 1, false, false, false};
     case DType::float8_e4m3fn_:
       return {4, 3, 7, false, false};
     case DType::float8_e4m3fnuz_:
@@ -66,18 +69,19 @@ Value* KernelEmitter::emit_cast(Value* v, DType from, DType to, bool saturate) {
     if (bits(to) >= 8)
       return b_.CreateIntrinsic(is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
                                 {type, v->getType()}, {v});
-    DType byte = is_signed(to) ? dtype::i8 : dtype::u8;  // saturates to 8 bits, then to 4
+    DType byte = is_signed(to) ? dtype::i8 : dtype::u8;  // saturates to 8 bits, then to fewer
     Value* wide = emit_cast(v, from, byte, saturate);
-    Value* high = constant_like(wide, is_signed(to) ? 7 : 15);
+    const int64_t most = (int64_t{1} << (bits(to) - (is_signed(to) ? 1 : 0))) - 1;
+    Value* high = constant_like(wide, most);
     if (!is_signed(to)) return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, wide, high);
     wide = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, wide, high);
-    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, wide, constant_like(wide, -8));
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, wide, constant_like(wide, -most - 1));
   }
   Value* result = b_.CreateIntCast(v, type, from_signed);
   if (bits(to) >= 8) return result;
-  result = b_.CreateShl(result, constant_like(result, 4));  // a nibble is kept extended to a byte
-  return is_signed(to) ? b_.CreateAShr(result, constant_like(result, 4))
-                       : b_.CreateLShr(result, constant_like(result, 4));
+  Value* unused = constant_like(result, 8 - bits(to));  // an integer of 2 or 4 bits is kept extended to a byte
+  result = b_.CreateShl(result, unused);
+  return is_signed(to) ? b_.CreateAShr(result, unused) : b_.CreateLShr(result, unused);
 }
 
 Value* KernelEmitter::to_float32(Value* v, DType from) {
@@ -88,7 +92,18 @@ Value* KernelEmitter::to_float32(Value* v, DType from) {
   }
   if (from == dtype::f16 && converts_halves())
     return b_.CreateFPExt(b_.CreateBitCast(v, with_lanes_of(v, b_.getHalfTy())), single);
-  return minifloat_to_float32(v, from);
+  return from == DType::float8_e8m0fnu_ ? exponent_to_float32(v) : minifloat_to_float32(v, from);
+}
+
+// The number 2^(v - 127), whose exponent has the bits v. 2^-127 is subnormal.
+Value* KernelEmitter::exponent_to_float32(Value* v) {
+  llvm::Type *word = with_lanes_of(v, b_.getInt32Ty()), *single = with_lanes_of(v, b_.getFloatTy());
+  Value* exponent = b_.CreateZExt(v, word);
+  Value* number = b_.CreateShl(exponent, constant_like(exponent, 23));
+  Value* is_smallest = b_.CreateICmpEQ(exponent, constant_like(exponent, 0));
+  number = b_.CreateSelect(is_smallest, constant_like(exponent, 0x400000), number);
+  Value* is_nan = b_.CreateICmpEQ(exponent, constant_like(exponent, 0xFF));
+  return b_.CreateSelect(is_nan, llvm::ConstantFP::getQNaN(single), b_.CreateBitCast(number, single));
 }
 
 // Shifted to float32's fields, the bits are a number that is too small by a constant power of two, subnormal or not:
@@ -112,7 +127,7 @@ Value* KernelEmitter::minifloat_to_float32(Value* v, DType from) {
     Value* payload = b_.CreateOr(b_.CreateBitCast(shifted, word), constant_like(pattern, 0x7FC00000));
     quiet = b_.CreateBitCast(payload, single);
   }
-  number = b_.CreateSelect(nan, quiet, number);
+  if (f.has_nan) number = b_.CreateSelect(nan, quiet, number);
   Value* sign =
       b_.CreateShl(b_.CreateLShr(pattern, constant_like(pattern, f.sign_shift())), constant_like(pattern, 31));
   return b_.CreateBitCast(b_.CreateOr(b_.CreateBitCast(number, word), sign), single);
@@ -123,8 +138,10 @@ Value* KernelEmitter::float32_to_narrow(Value* v, DType to, bool saturate) {
     Value* half = b_.CreateFPTrunc(v, with_lanes_of(v, b_.getHalfTy()));
     return b_.CreateBitCast(half, with_lanes_of(v, b_.getInt16Ty()));
   }
-  if (to != dtype::bf16) return float32_to_minifloat(v, to, saturate);
+  if (to != dtype::bf16 && to != DType::float8_e8m0fnu_) return float32_to_minifloat(v, to, saturate);
   Value* pattern = b_.CreateBitCast(v, with_lanes_of(v, b_.getInt32Ty()));
+  if (to == DType::float8_e8m0fnu_)  // the exponent
+    return b_.CreateTrunc(b_.CreateLShr(pattern, constant_like(pattern, 23)), with_lanes_of(v, b_.getInt8Ty()));
   Value *sixteen = constant_like(pattern, 16), *top = b_.CreateLShr(pattern, sixteen);
   Value* last = b_.CreateAnd(top, constant_like(pattern, 1));
   Value* rounded = b_.CreateLShr(b_.CreateAdd(b_.CreateAdd(pattern, constant_like(pattern, 0x7FFF)), last), sixteen);
@@ -152,10 +169,10 @@ Value* KernelEmitter::float32_to_minifloat(Value* v, DType to, bool saturate) {
   Value* is_normal = b_.CreateICmpUGE(magnitude, number(int64_t{128 - f.bias} << 23));
   Value* result = b_.CreateSelect(is_normal, normal, subnormal);
 
-  int64_t nan = f.unsigned_zero_nan ? int64_t{1} << f.sign_shift()
-                : f.mantissa == 10  ? 0x7E00
-                                    : (int64_t{1} << f.sign_shift()) - 1;
-  int64_t overflow = saturate && to != dtype::f16 ? f.largest() : f.has_infinity ? f.infinity() : nan;
+  int64_t nan = f.unsigned_zero_nan || !f.has_nan ? int64_t{1} << f.sign_shift()
+                : f.mantissa == 10                ? 0x7E00
+                                                  : (int64_t{1} << f.sign_shift()) - 1;
+  int64_t overflow = !f.has_nan || (saturate && to != dtype::f16) ? f.largest() : f.has_infinity ? f.infinity() : nan;
   Value* too_large = b_.CreateICmpSGT(result, number(f.largest()));
   result = b_.CreateSelect(too_large, number(overflow), result);
   Value* nan_pattern = number(nan);

@@ -100,7 +100,7 @@ Value* KernelEmitter::emit_literal(DType type, const Literal& x) {
   else if (type == dtype::bf16)
     pattern = float_to_bfloat16(static_cast<float>(x.number));
   else if (is_float(type))
-    pattern = float_to_float8(type, static_cast<float>(x.number), true);
+    pattern = float_to_minifloat(type, static_cast<float>(x.number), true);
   return llvm::ConstantInt::get(value_type(type),
                                 llvm::APInt(64, pattern).trunc(value_type(type)->getIntegerBitWidth()));
 }

@@ -14,7 +14,8 @@ using namespace tensor;
 
 namespace {
 
-bool is_nibble(DType t) { return bits(t) < 8; }
+// Elements of 2 or 4 bits share bytes.
+bool shares_bytes(DType t) { return bits(t) < 8; }
 
 }  // namespace
 
@@ -81,8 +82,8 @@ Value* KernelEmitter::load_elements(const Memory& memory, DType type, const Line
     Value* value = mask ? nullptr : load_and_shuffle(memory, type, offset);
     return value ? value : gather(memory, type, offset, mask, otherwise);
   }
-  DLCC_CHECK(!is_nibble(type) || offset.is_uniform(), "kernel {}: vector access to sub-byte elements", kernel_.name);
-  if (is_nibble(type)) return load_nibble(memory, type, offset, mask, otherwise);
+  DLCC_CHECK(!shares_bytes(type) || offset.is_uniform(), "kernel {}: vector access to sub-byte elements", kernel_.name);
+  if (shares_bytes(type)) return load_part_of_byte(memory, type, offset, mask, otherwise);
 
   llvm::Type* wanted = storage_type(type);
   if (contiguous) wanted = llvm::FixedVectorType::get(wanted, static_cast<unsigned>(lanes_->count));
@@ -110,7 +111,7 @@ Value* KernelEmitter::load_elements(const Memory& memory, DType type, const Line
 // shuffles it. Null otherwise.
 Value* KernelEmitter::load_and_shuffle(const Memory& memory, DType type, const Linear& offset) {
   auto lanes = known_lanes(offset);
-  if (!lanes || is_nibble(type)) return nullptr;
+  if (!lanes || shares_bytes(type)) return nullptr;
   auto [low, high] = std::ranges::minmax(*lanes);
   int64_t span = high - low + 1, part = std::min<int64_t>(span, lanes_->count), size = element_bytes(type);
   if (span > 2 * part) return nullptr;
@@ -171,38 +172,45 @@ Value* KernelEmitter::to_storage(Value* v, DType type) {
   return is_bool(type) ? b_.CreateZExt(v, with_lanes_of(v, b_.getInt8Ty())) : v;
 }
 
-// Two 4-bit elements share a byte, the first in the low half. Storing the last of an odd number clears the high half.
-Value* KernelEmitter::load_nibble(const Memory& memory, DType type, const Linear& offset, Value* mask,
-                                  Value* otherwise) {
+// Elements of 2 or 4 bits share bytes, the first in the lowest bits.
+Value* KernelEmitter::load_part_of_byte(const Memory& memory, DType type, const Linear& offset, Value* mask,
+                                        Value* otherwise) {
   Value* index = scalar_of(offset);
   Value* any = mask && is_vector(mask) ? b_.CreateOrReduce(mask) : mask;
   if (any) index = b_.CreateSelect(any, index, b_.getInt64(0));
-  Value* pointer = b_.CreateGEP(b_.getInt8Ty(), memory.pointer, b_.CreateAShr(index, b_.getInt64(1)));
-  Value* byte = b_.CreateAlignedLoad(b_.getInt8Ty(), pointer, llvm::Align(1));
-  Value* shift = b_.CreateShl(b_.CreateAnd(b_.CreateTrunc(index, b_.getInt8Ty()), b_.getInt8(1)), b_.getInt8(2));
-  Value* top = b_.CreateShl(byte, b_.CreateSub(b_.getInt8(4), shift));
-  Value* value = is_signed(type) ? b_.CreateAShr(top, b_.getInt8(4)) : b_.CreateLShr(top, b_.getInt8(4));
+  const PlaceInByte place = place_in_byte(memory, type, index);
+  Value* byte = b_.CreateAlignedLoad(b_.getInt8Ty(), place.byte, llvm::Align(1));
+  Value* unused = b_.getInt8(static_cast<uint8_t>(8 - bits(type)));
+  Value* top = b_.CreateShl(byte, b_.CreateSub(unused, place.shift));
+  Value* value = is_signed(type) ? b_.CreateAShr(top, unused) : b_.CreateLShr(top, unused);
   if (!mask) return value;
   match_lanes({&mask, &value, &otherwise});
   return b_.CreateSelect(mask, value, otherwise);
 }
 
-void KernelEmitter::store_nibble(const Memory& memory, const Dim& elements, Value* index, Value* value) {
-  Value* pointer = b_.CreateGEP(b_.getInt8Ty(), memory.pointer, b_.CreateAShr(index, b_.getInt64(1)));
-  Value* byte = b_.CreateAlignedLoad(b_.getInt8Ty(), pointer, llvm::Align(1));
-  Value* shift = b_.CreateShl(b_.CreateAnd(b_.CreateTrunc(index, b_.getInt8Ty()), b_.getInt8(1)), b_.getInt8(2));
-  Value* other = b_.CreateAnd(byte, b_.CreateLShr(b_.getInt8(0xF0), shift));
-  Value* last = nullptr;
-  if (!elements.is_constant()) {
-    Value* count = value_of(elements);
-    last = b_.CreateAnd(b_.CreateICmpEQ(b_.CreateAdd(index, b_.getInt64(1)), count),
-                        b_.CreateTrunc(count, b_.getInt1Ty()));
-  } else if (elements.value() % 2) {
-    last = b_.CreateICmpEQ(index, b_.getInt64(static_cast<uint64_t>(elements.value() - 1)));
+KernelEmitter::PlaceInByte KernelEmitter::place_in_byte(const Memory& memory, DType type, Value* index) {
+  const auto width = static_cast<uint64_t>(bits(type)), per_byte = 8 / width;
+  Value* byte = b_.CreateAShr(index, b_.getInt64(static_cast<uint64_t>(std::countr_zero(per_byte))));
+  Value* position = b_.CreateAnd(b_.CreateTrunc(index, b_.getInt8Ty()), b_.getInt8(static_cast<uint8_t>(per_byte - 1)));
+  return {b_.CreateGEP(b_.getInt8Ty(), memory.pointer, byte),
+          b_.CreateShl(position, b_.getInt8(static_cast<uint8_t>(std::countr_zero(width))))};
+}
+
+// Storing the last element clears the unused bits of its byte.
+void KernelEmitter::store_part_of_byte(const Memory& memory, DType type, const Dim& elements, Value* index,
+                                       Value* value) {
+  const PlaceInByte place = place_in_byte(memory, type, index);
+  const auto per_byte = static_cast<int64_t>(8 / bits(type));
+  const uint8_t ones = static_cast<uint8_t>((1 << bits(type)) - 1);
+  Value* byte = b_.CreateAlignedLoad(b_.getInt8Ty(), place.byte, llvm::Align(1));
+  Value* others = b_.CreateAnd(byte, b_.CreateNot(b_.CreateShl(b_.getInt8(ones), place.shift)));
+  if (!elements.is_constant() || elements.value() % per_byte != 0) {
+    Value* lower = b_.CreateAnd(byte, b_.CreateNot(b_.CreateShl(b_.getInt8(0xFF), place.shift)));
+    Value* last = b_.CreateICmpEQ(b_.CreateAdd(index, b_.getInt64(1)), value_of(elements));
+    others = b_.CreateSelect(last, lower, others);
   }
-  if (last) other = b_.CreateSelect(last, b_.getInt8(0), other);
-  Value* bits = b_.CreateShl(b_.CreateAnd(value, b_.getInt8(15)), shift);
-  b_.CreateAlignedStore(b_.CreateOr(other, bits), pointer, llvm::Align(1));
+  Value* bits = b_.CreateShl(b_.CreateAnd(value, b_.getInt8(ones)), place.shift);
+  b_.CreateAlignedStore(b_.CreateOr(others, bits), place.byte, llvm::Align(1));
 }
 
 // ---- stores ----------------------------------------------------------------------------------------------
@@ -211,7 +219,7 @@ void KernelEmitter::emit_store(const Store& x, Value* value) {
   const Memory& memory = memory_.at(x.buffer.get());
   DType type = x.buffer->type;
   Linear offset = flatten(*x.buffer, x.indices);
-  if (is_nibble(type)) return store_nibble(memory, product(x.buffer->shape), scalar_of(offset), value);
+  if (shares_bytes(type)) return store_part_of_byte(memory, type, product(x.buffer->shape), scalar_of(offset), value);
   value = to_storage(value, type);
   int64_t size = element_bytes(type);
   if (memory.per_lane) {

@@ -136,6 +136,7 @@ class KernelEmitter {
   Value* emit_cast(Value*, DType from, DType to, bool saturate);
   Value* to_float32(Value*, DType from);
   Value* float32_to_narrow(Value*, DType to, bool saturate);
+  Value* exponent_to_float32(Value*);
   Value* minifloat_to_float32(Value*, DType from);
   Value* float32_to_minifloat(Value*, DType to, bool saturate);
   Value* float64_to_float32_odd(Value*);
@@ -172,8 +173,13 @@ class KernelEmitter {
   Value* load_per_lane(const Memory&, DType, const Linear& offset);
   Value* load_and_shuffle(const Memory&, DType, const Linear& offset);
   Value* gather(const Memory&, DType, const Linear& offset, Value* mask, Value* otherwise);
-  Value* load_nibble(const Memory&, DType, const Linear& offset, Value* mask, Value* otherwise);
-  void store_nibble(const Memory&, const Dim& elements, Value* index, Value* value);
+  struct PlaceInByte {
+    Value* byte;   // its address
+    Value* shift;  // of the element, in bits
+  };
+  PlaceInByte place_in_byte(const Memory&, DType, Value* index);
+  Value* load_part_of_byte(const Memory&, DType, const Linear& offset, Value* mask, Value* otherwise);
+  void store_part_of_byte(const Memory&, DType, const Dim& elements, Value* index, Value* value);
   Value* from_storage(Value*, DType);
   Value* to_storage(Value*, DType);
   Value* safe_element(Value* otherwise, DType, bool one_per_lane);

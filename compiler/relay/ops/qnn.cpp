@@ -20,13 +20,14 @@ struct DequantizeAttrs {
 };
 
 bool is_stored_type(DType type) {
-  const bool narrow_float = is_float(type) && bits(type) == 8;
-  return narrow_float || (is_integer(type) && bits(type) <= 32 && type != dtype::u32);
+  const bool has_sign = is_minifloat(type) && type != DType::float8_e8m0fnu_;
+  return has_sign || (is_integer(type) && bits(type) <= 32 && type != dtype::u32);
 }
 Failure check_stored(DType type, const char* what) {
   if (is_stored_type(type)) return std::nullopt;
-  return TypeError{DiagnosticId::type_mismatch,
-                   fmt::format("{} must be an integer of 4 to 32 bits or a float8, found {}", what, name(type)), ""};
+  return TypeError{
+      DiagnosticId::type_mismatch,
+      fmt::format("{} must be an integer of 2 to 32 bits, a float8 or a float4, found {}", what, name(type)), ""};
 }
 
 // Whether a scale or zero point has one element for the whole tensor.

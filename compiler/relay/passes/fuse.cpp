@@ -109,7 +109,7 @@ class BlockFuser {
   static void embed_scalars(TensorFunction& f, std::vector<Atom>& args) {
     for (size_t k = args.size(); k-- > 0;) {
       const Constant* c = std::get_if<Constant>(&args[k]);
-      if (!c || c->count() != 1 || bits(c->dtype()) < 8 || (is_float(c->dtype()) && bits(c->dtype()) == 8)) continue;
+      if (!c || c->count() != 1 || bits(c->dtype()) < 8 || is_minifloat(c->dtype())) continue;
       tensor::Expr value = is_float(c->dtype()) ? tensor::literal(c->dtype(), c->number_at(0))
                                                 : tensor::literal(c->dtype(), c->integer_at(0));
       tensor::Buffer param = f.params[k];

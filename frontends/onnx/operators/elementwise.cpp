@@ -153,13 +153,14 @@ std::optional<DType> target_type(Node& n, int64_t number) {
   return type;
 }
 
-Values cast_to(Node& n, std::optional<DType> type, bool saturate) {
+Values cast_to(Node& n, std::optional<DType> type, bool saturate, const std::string& round_mode = "up") {
   if (!type) return {};
   if (*type == n.in(0).type.dtype) return {n.in(0)};
   relay::Attrs attrs = {{"dtype", dtype_attr(*type)}};
   if (!saturate) attrs["saturate"] = false;
-  // Floats out of a 4-bit type's range wrap, as in ONNX's reference implementation; Relay's `cast` would saturate.
-  bool wraps = bits(*type) < 8 && is_float(n.in(0).type.dtype);
+  if (round_mode != "up") attrs["round_mode"] = round_mode;
+  // Floats out of the range of 2 or 4 bits wrap, as in ONNX's reference implementation; Relay's `cast` would saturate.
+  bool wraps = bits(*type) < 8 && is_integer(*type) && is_float(n.in(0).type.dtype);
   return {n.call("cast", {wraps ? n.cast(n.in(0), dtype::i32) : n.in(0)}, attrs)};
 }
 
@@ -173,14 +174,13 @@ Values convert_cast_by_name(Node& n) {
 
 Values convert_cast_like(Node& n) {
   bool saturate = n.flag("saturate", true);
-  n.ignore("round_mode");  // for float8e8m0 only
-  return cast_to(n, n.in(1).type.dtype, saturate);
+  return cast_to(n, n.in(1).type.dtype, saturate, n.text("round_mode", "up"));
 }
 
 Values convert_cast(Node& n) {
   bool saturate = n.flag("saturate", true);
-  n.ignore("round_mode");  // for float8e8m0 only
-  return cast_to(n, target_type(n, n.required_integer("to")), saturate);
+  const std::string round_mode = n.text("round_mode", "up");
+  return cast_to(n, target_type(n, n.required_integer("to")), saturate, round_mode);
 }
 
 }  // namespace

@@ -8,6 +8,9 @@
 
 namespace dlcc::test {
 
+constexpr DType float8_types[] = {DType::float8_e8m0fnu_, DType::float8_e4m3fn_, DType::float8_e4m3fnuz_,
+                                  DType::float8_e5m2_, DType::float8_e5m2fnuz_};
+
 using namespace tensor;
 
 namespace {
@@ -196,12 +199,12 @@ TEST_CASE("narrow floats convert as the compiler converts them") {
   for (float v : a) half.push_back(float_to_half(v)), brain.push_back(float_to_bfloat16(v));
   check_equal(apply<uint16_t>(dtype::f16, dtype::f32, a, a, to(dtype::f16)), half);
   check_equal(apply<uint16_t>(dtype::bf16, dtype::f32, a, a, to(dtype::bf16)), brain);
-  for (DType type : {DType::float8_e4m3fn_, DType::float8_e4m3fnuz_, DType::float8_e5m2_, DType::float8_e5m2fnuz_})
+  for (DType type : float8_types)
     for (bool saturate : {true, false}) {
       CAPTURE(name(type));
       CAPTURE(saturate);
       std::vector<uint8_t> wanted;
-      for (float v : a) wanted.push_back(float_to_float8(type, v, saturate));
+      for (float v : a) wanted.push_back(float_to_minifloat(type, v, saturate));
       check_equal(apply<uint8_t>(type, dtype::f32, a, a, to(type, saturate)), wanted);
     }
   std::vector<uint16_t> patterns;
@@ -212,10 +215,10 @@ TEST_CASE("narrow floats convert as the compiler converts them") {
   check_equal(apply<float>(dtype::f32, dtype::bf16, patterns, patterns, to(dtype::f32)), from_brain);
   std::vector<uint8_t> bytes;
   for (int p = 0; p < 256; ++p) bytes.push_back(static_cast<uint8_t>(p));
-  for (DType type : {DType::float8_e4m3fn_, DType::float8_e4m3fnuz_, DType::float8_e5m2_, DType::float8_e5m2fnuz_}) {
+  for (DType type : float8_types) {
     CAPTURE(name(type));
     std::vector<float> numbers;
-    for (uint8_t p : bytes) numbers.push_back(float8_to_float(type, p));
+    for (uint8_t p : bytes) numbers.push_back(minifloat_to_float(type, p));
     check_equal(apply<float>(dtype::f32, type, bytes, bytes, to(dtype::f32)), numbers);
   }
 }
@@ -251,6 +254,28 @@ TEST_CASE("float sums are not contracted") {
   check_equal(
       apply<float>(dtype::f32, dtype::f32, a, b, [](Expr x, Expr y) { return x * y + literal(dtype::f32, -1.0); }),
       {0.f});
+}
+
+TEST_CASE("elements of 2 bits and of float4 share bytes") {
+  Buffer x = make_buffer("x", DType::int2_, {6}), y = make_buffer("y", dtype::i8, {6}),
+         z = make_buffer("z", DType::uint2_, {6}), w = make_buffer("w", DType::float4_e2m1fn_, {3});
+  Var i = make_var("i"), j = make_var("j"), k = make_var("k");
+  const Expr third = cast(dtype::f32, load(y, {k})) / literal(dtype::f32, 3.0);
+  Stmt body = sequence({for_loop(i, 6, LoopKind::vector, store(y, {i}, cast(dtype::i8, load(x, {i})))),
+                        for_loop(j, 6, LoopKind::serial, store(z, {j}, cast(DType::uint2_, load(y, {j})))),
+                        for_loop(k, 3, LoopKind::vector, store(w, {k}, cast(DType::float4_e2m1fn_, third)))});
+  const Constant packed = Constant(DType::int2_, {6}, {std::byte{0b01'10'11'00}, std::byte{0b10'01}});
+  auto ran =
+      run({"parts", {{x, Access::read}, {y, Access::write}, {z, Access::write}, {w, Access::write}}, body}, {packed});
+  std::vector<int64_t> wide, narrow;
+  std::vector<double> quarters;
+  for (int64_t n = 0; n < 6; ++n)
+    wide.push_back(ran.outputs[0].integer_at(n)), narrow.push_back(ran.outputs[1].integer_at(n));
+  for (int64_t n = 0; n < 3; ++n) quarters.push_back(ran.outputs[2].number_at(n));
+  check_equal(wide, {0, -1, -2, 1, 1, -2});
+  check_equal(narrow, {0, 3, 2, 1, 1, 2});
+  CHECK(ran.outputs[1].bytes()[1] == std::byte{0b10'01});  // unused bits are 0
+  check_equal(quarters, {0, -0.5, -0.5});                  // -1/3 and -2/3, rounded
 }
 
 TEST_CASE("two 4-bit elements share a byte") {

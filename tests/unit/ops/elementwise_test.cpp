@@ -118,6 +118,23 @@ TEST_CASE("where broadcasts three ways") {
   CHECK(apply("where", {}, {c, half, other}).dtype() == dtype::f16);
 }
 
+TEST_CASE("casts to powers of two") {
+  auto rounded = [](const char* mode, bool saturate, const std::vector<double>& numbers) {
+    const auto count = static_cast<int64_t>(numbers.size());
+    return apply("cast", {{"dtype", "float8_e8m0fnu"}, {"round_mode", mode}, {"saturate", saturate}},
+                 {tensor_of(dtype::f32, {count}, numbers)});
+  };
+  const std::vector<double> numbers = {0, 0x1p-127, 0x1.8p-127, 0x1p-126, 1, 1.25, 1.5, -1.75, 0x1p127, 0x1.9p127};
+  const double least = 0x1p-127, most = 0x1p127;
+  check_values(rounded("up", true, numbers), {10}, {least, least, 0x1p-126, 0x1p-126, 1, 2, 2, 2, most, most});
+  check_values(rounded("down", true, numbers), {10}, {least, least, least, 0x1p-126, 1, 1, 1, 1, most, most});
+  check_values(rounded("nearest", true, numbers), {10}, {least, least, 0x1p-126, 0x1p-126, 1, 1, 2, 2, most, most});
+  check_values(rounded("up", false, {0x1.9p127, infinity, NaN}), {3}, {NaN, NaN, NaN});
+  check_values(rounded("nearest", false, {0x1.4p127, 0x1.9p127}), {2}, {most, NaN});
+  CHECK(error_of("cast", {{"dtype", "float8_e8m0fnu"}, {"round_mode", "odd"}}, {f32({1})})
+            .starts_with("bad-attribute: round_mode must be"));
+}
+
 TEST_CASE("casts") {
   Constant x = floats({5}, {-1.7, 300, NaN, 0.5, -infinity});
   check_values(apply("cast", {{"dtype", "int8"}}, {x}), {5}, {-1, 127, 0, 0, -128});
@@ -130,6 +147,12 @@ TEST_CASE("casts") {
   Constant narrow = apply("cast", {{"dtype", "int4"}}, {floats({3}, {-9, 3, 7.9})});
   check_values(narrow, {3}, {-8, 3, 7});
   check_values(apply("cast", {{"dtype", "float32"}}, {narrow}), {3}, {-8, 3, 7});
+  check_values(apply("cast", {{"dtype", "uint2"}}, {floats({5}, {-9, 3, 7.9, 1, 2})}), {5}, {0, 3, 3, 1, 2});
+  check_values(apply("cast", {{"dtype", "int2"}}, {tensor_of(dtype::i32, {5}, {-3, -2, 1, 2, 7})}), {5},
+               {1, -2, 1, -2, -1});
+  const Constant halves = floats({8}, {0.25, 0.26, 0.75, 2.5, 3.5, -5.1, 1000, -infinity});
+  check_values(apply("cast", {{"dtype", "float4_e2m1fn"}}, {halves}), {8}, {0, 0.5, 1, 2, 4, -6, 6, -6});
+  CHECK(std::signbit(apply("cast", {{"dtype", "float4_e2m1fn"}}, {floats({1}, {NaN})}).number_at(0)));
   CHECK(error_of("cast", {{"dtype", "complex64"}}, {f32({1})})
             .starts_with("bad-attribute: attribute 'dtype' must be dtype"));
 }

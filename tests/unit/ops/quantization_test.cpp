@@ -31,7 +31,7 @@ TEST_CASE("scales for each index of an axis, or for blocks") {
   CHECK(error_of("qnn.quantize", {{"axis", 0}}, {f32({2, 4}), f32({3}), tensor_type_of(dtype::i8, {3})}) ==
         "shape-mismatch: the number of elements of output_scale must equal the size of axis 0, found 3 and 2");
   CHECK(error_of("qnn.quantize", {}, {f32({2}), f32({}), f32({})}) ==
-        "type-mismatch: output_zero_point must be an integer of 4 to 32 bits or a float8, found float32");
+        "type-mismatch: output_zero_point must be an integer of 2 to 32 bits, a float8 or a float4, found float32");
 }
 
 TEST_CASE("dequantize subtracts the zero point and scales") {

@@ -30,6 +30,9 @@ TEST_CASE("arrays are read back as written") {
        {Constant::of<float>(dtype::f32, {2, 3}, {1, 2, 3, 4, 5, 6}), Constant::of<int64_t>(dtype::i64, {}, {-7}),
         Constant::of<uint8_t>(dtype::boolean, {3}, {1, 0, 1}), Constant::of<uint16_t>(dtype::f16, {1}, {0x3c00}),
         Constant::of<uint16_t>(dtype::bf16, {2}, {0x3f80, 0}), Constant::of<uint8_t>(dtype::i4, {3}, {0xf7, 0x01}),
+        Constant::of<uint8_t>(DType::uint2_, {5}, {0xe4, 0x02}),
+        Constant::of<uint8_t>(DType::float4_e2m1fn_, {3}, {0xf7, 0x08}),
+        Constant::of<uint8_t>(DType::float8_e8m0fnu_, {2}, {0x7f, 0xff}),
         Constant::of<double>(dtype::f64, {0, 4}, {})}) {
     auto copy = read(write_npy(value), value.dtype());
     REQUIRE(copy);

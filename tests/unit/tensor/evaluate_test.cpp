@@ -99,6 +99,8 @@ TEST_CASE("casts saturate, wrap and round") {
   auto i = Constant::of<int32_t>(dtype::i32, {4}, {300, -1, 65536, 9});
   CHECK(values("i32", "i8", "i8(x[i])", i) == Doubles{44, -1, 0, 9});
   CHECK(values("i32", "u4", "u4(x[i])", i) == Doubles{12, 15, 0, 9});
+  CHECK(values("i32", "int2", "int2(x[i])", i) == Doubles{0, -1, 0, 1});
+  CHECK(values("f32", "uint2", "uint2(x[i])", x) == Doubles{3, 0, 0, 0, 3, 3});
   auto h = Constant::of<float>(dtype::f32, {4}, {1.0f + 0x1p-11f, 1e6f, -0.1f, 65520.0f});
   CHECK(values("f32", "f32", "f32(f16(x[i]))", h) == Doubles{1, inf, half_to_float(float_to_half(-0.1f)), inf});
   CHECK(values("f32", "f32", "f32(f8e4m3fn(x[i]))", h)[1] == 448);
