@@ -137,7 +137,7 @@ Value Importer::add_optional(InputRequest& request, const std::optional<InputFor
 static bool fits(const Constant& value, const schema::TypeProto::Tensor& declared) {
   return !declared.has_shape() ||
          std::ranges::equal(value.shape(), declared.shape().dim(), [](int64_t size, const auto& dim) {
-           return !dim.has_dim_value() || dim.dim_value() == size;
+           return !has_size(dim) || dim.dim_value() == size;
          });
 }
 

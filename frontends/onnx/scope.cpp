@@ -125,7 +125,7 @@ std::optional<relay::TensorType> DeclaredTypes::of_tensor(const schema::TypeProt
   std::vector<int64_t> known;
   for (int k = 0; k < tensor.shape().dim_size(); ++k) {
     const auto& dim = tensor.shape().dim(k);
-    if (dim.has_dim_value()) {
+    if (has_size(dim)) {
       shape.push_back(dim.dim_value());
     } else {
       std::string name = dim.dim_param().empty() ? fmt::format("{}_{}", input + suffix, k) : dim.dim_param();
@@ -146,7 +146,7 @@ Declaration DeclaredTypes::of_value(const schema::TypeProto& type) const {
   if (!type.tensor_type().has_shape()) return declaration;
   Shape& shape = declaration.shape.emplace();
   for (const auto& dim : type.tensor_type().shape().dim())
-    shape.push_back(dim.has_dim_value() ? Dim(dim.dim_value()) : named(dim.dim_param()));
+    shape.push_back(has_size(dim) ? Dim(dim.dim_value()) : named(dim.dim_param()));
   return declaration;
 }
 

@@ -52,6 +52,11 @@ struct Scope {
   void add(const std::string& name, Initializer, Diagnostics&, const std::string& file);
 };
 
+// Whether a declared dimension is a number. Some exporters write -1 for a size that is not known.
+inline bool has_size(const schema::TensorShapeProto::Dimension& dim) {
+  return dim.has_dim_value() && dim.dim_value() != -1;
+}
+
 // The declared type of a value; unknown parts are empty.
 struct Declaration {
   std::optional<DType> dtype;

@@ -178,3 +178,10 @@ TEST_CASE("a function that calls itself is an error") {
       value("input", "x", 1, {"2"}) + value("output", "y", 1, {"2"}) + " }");
   CHECK(body(bytes) == "errors:\nm: node 'y' (f.F): node 'b' (f.F): error[cyclic-graph]: the function calls itself\n");
 }
+
+TEST_CASE("a declared size of -1 is not known") {
+  const std::string graph =
+      value("input", "x", 1, {"-1", "3"}) + value("output", "y", 1, {"-1", "3"}) + node("Relu", {"x"}, {"y"});
+  const std::string text = imported(graph_bytes(graph));
+  CHECK_MESSAGE(text.find("def @main(%x: Tensor[(x_0, 3), float32]") != std::string::npos, text);
+}
