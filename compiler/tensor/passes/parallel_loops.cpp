@@ -14,6 +14,26 @@ bool uses_outer_buffer(const Stmt& body) {
   return std::ranges::any_of(free_in(body).buffers, [](const Buffer& b) { return b->scope != Scope::global; });
 }
 
+// Whether two iterations of a loop may store into one byte, as elements of 2 or 4 bits share bytes.
+bool may_share_bytes(const For& loop, const Ranges& ranges) {
+  bool may_share = false;
+  for_each_stmt(loop.body, [&](const Stmt& s) {
+    const Store* x = as<Store>(s);
+    if (!x || bits(x->buffer->type) >= 8) return;
+    const int64_t per_byte = 8 / bits(x->buffer->type);
+    Expr offset = Expr(0);
+    for (size_t d = 0; d < x->indices.size(); ++d) offset = offset * Expr(x->buffer->shape[d]) + x->indices[d];
+    const Expr first = substitute(offset, {{loop.var, Expr(0)}});
+    const auto stride = constant_integer(simplify(substitute(offset, {{loop.var, Expr(1)}}) - first));
+    const auto range = range_of(simplify(first), ranges);
+    const bool is_linear = stride && constant_integer(simplify(offset - first - Expr(loop.var) * Expr(*stride))) == 0;
+    const bool is_apart = is_linear && range && *stride % per_byte == 0 &&
+                          floor_div(range->high, per_byte) - floor_div(range->low, per_byte) < *stride / per_byte;
+    may_share |= !is_apart;
+  });
+  return may_share;
+}
+
 bool is_of_symbols(const Expr& extent) {
   return std::ranges::all_of(variables_in(extent), [](const Var& v) { return is_symbol_var(v); });
 }
@@ -116,7 +136,7 @@ class LoopSelector {
     inside_ = false;
     int64_t longest = ceil_div(extent, threads_);
     double cost = static_cast<double>(longest) * body.cost + machine_.fork_cost;
-    if (cost >= best_so_far.cost || uses_outer_buffer(x.body)) return;
+    if (cost >= best_so_far.cost || uses_outer_buffer(x.body) || may_share_bytes(x, ranges_)) return;
     best_so_far = {make_stmt(For{x.var, x.extent, LoopKind::parallel, body.stmt}), cost};
   }
 

@@ -40,6 +40,20 @@ TEST_CASE("two nested loops become one where the outer one divides badly") {
   CHECK(forks(nest(3, 100, 10000), 2) == std::vector<int64_t>{300});
 }
 
+TEST_CASE("threads never store into one byte") {
+  auto rows_of = [](DType type, int64_t columns) {
+    Buffer y = make_buffer("y", type, {1000, columns});
+    Var r = make_var("r"), c = make_var("c");
+    Stmt row = for_loop(c, columns, LoopKind::vector, store(y, {r, c}, literal(type, int64_t{1})));
+    return for_loop(r, 1000, LoopKind::parallel, row);
+  };
+  CHECK(forks(rows_of(dtype::u8, 1001), 2) == std::vector<int64_t>{1000});
+  CHECK(forks(rows_of(dtype::u4, 1002), 2) == std::vector<int64_t>{1000});
+  CHECK(forks(rows_of(dtype::u4, 1001), 2).empty());
+  CHECK(forks(rows_of(DType::uint2_, 1002), 2).empty());
+  CHECK(forks(rows_of(DType::uint2_, 1004), 2) == std::vector<int64_t>{1000});
+}
+
 TEST_CASE("little work stays serial") { CHECK(forks(nest(4, 4, 16), 2).empty()); }
 
 TEST_CASE("long loops have several tasks for each thread, equally many") {
