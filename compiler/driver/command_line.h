@@ -44,9 +44,10 @@ struct Positional {
   std::string name;  // "MODEL"
   std::string help;
   Store store;
-  bool repeated = false;                                         // one or more arguments, else one
-  bool optional = false;                                         // the arguments may be missing
-  std::function<std::vector<std::string>()> examples = nullptr;  // values that a shell offers; none: files
+  bool repeated = false;  // one or more arguments, else one
+  bool optional = false;  // the arguments may be missing
+  // Values that a shell offers; null: it offers files.
+  std::function<std::vector<std::string>()> examples = nullptr;
 };
 
 // A heading with lines of "name: explanation" that --help and the manual page show after the options.
