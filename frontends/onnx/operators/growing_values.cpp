@@ -8,7 +8,11 @@
 namespace dlcc::frontends::onnx {
 
 GrowingValues::GrowingValues(Node& n, Parts parts)
-    : n_(n), builder_(n.context().builder), parts_(std::move(parts)), growth_(parts_.initial.size()) {}
+    : n_(n),
+      builder_(n.context().builder),
+      parts_(std::move(parts)),
+      growth_(parts_.initial.size()),
+      is_constant_(parts_.initial.size()) {}
 
 // ---- the largest sizes
 
@@ -45,6 +49,7 @@ std::optional<Dim> GrowingValues::largest_size(size_t value, const Growth& growt
   if (growth.only_shrinks) return first;
   const std::optional<Dim> iterations = growth.step ? most_iterations() : std::nullopt;
   if (iterations) return max(first, first + *iterations * *growth.step);
+  if (!growth.is_certain) return std::nullopt;
   n_.fail(DiagnosticId::dynamic_shape,
           fmt::format("the iterations change the size of axis {} of the carried value '{}', {} before the loop, and "
                       "nothing bounds it",
@@ -63,7 +68,12 @@ Values GrowingValues::before_loop() {
   for (size_t k = 0; k < growth_.size(); ++k) {
     if (!growth_[k]) continue;
     const auto most = largest_size(k, *growth_[k]);
-    if (!most) return carried;
+    if (n_.failed()) return carried;
+    if (!most) {
+      growth_[k].reset();
+      is_constant_[k] = true;
+      continue;
+    }
     const Value& initial = parts_.initial[k];
     growth_[k]->length = length_of(*growth_[k], initial.type.shape[growth_[k]->axis], *most);
     if (growth_[k]->length == lengths.size())
@@ -124,29 +134,33 @@ std::optional<Values> GrowingValues::after_iteration(const Values& before, Value
   return carried;
 }
 
-// The axis along which a value may change its size: the only one where the size provably differs, or, if the value has
-// a bound, where it may differ.
-std::optional<size_t> GrowingValues::changed_axis(size_t value, const relay::TensorType& before,
-                                                  const relay::TensorType& after) const {
+// How a value changes its size: along the only axis where the size provably differs, or else along the only one where
+// it is another expression. A size that is known in an iteration only may change if the value has a bound.
+std::optional<GrowingValues::Growth> GrowingValues::change(size_t value, const relay::TensorType& before,
+                                                           const relay::TensorType& after) const {
   if (before.dtype != after.dtype || before.shape.size() != after.shape.size()) return std::nullopt;
   std::vector<size_t> different, perhaps;
   for (size_t d = 0; d < before.shape.size(); ++d) {
     if (before.shape[d] == after.shape[d]) continue;
-    (provably_different(before.shape[d], after.shape[d]) ? different : perhaps).push_back(d);
+    const bool may_change = !is_of_iteration({after.shape[d]}) || bound_of(value);
+    if (provably_different(before.shape[d], after.shape[d]))
+      different.push_back(d);
+    else if (may_change && !is_constant_[value])
+      perhaps.push_back(d);
   }
-  if (different.empty() && bound_of(value)) different = perhaps;
-  return different.size() == 1 ? std::optional(different[0]) : std::nullopt;
+  const bool is_certain = !different.empty();
+  const std::vector<size_t>& axes = is_certain ? different : perhaps;
+  if (axes.size() != 1) return std::nullopt;
+  const Dim step = after.shape[axes[0]] - before.shape[axes[0]];
+  return Growth{axes[0], is_certain, is_of_iteration({step}) ? std::nullopt : std::optional(step)};
 }
 
 // Whether the iteration changes the size of a value in a way that was not known. How it does so is noted.
 bool GrowingValues::learn(size_t value, const relay::TensorType& before, const relay::TensorType& after) {
   std::optional<Growth>& growth = growth_[value];
   if (!growth) {
-    const auto axis = changed_axis(value, before, after);
-    if (!axis) return false;
-    const Dim step = after.shape[*axis] - before.shape[*axis];
-    growth = Growth{*axis, is_of_iteration({step}) ? std::nullopt : std::optional(step)};
-    return true;
+    growth = change(value, before, after);
+    return growth.has_value();
   }
   if (before.dtype != after.dtype || before.shape.size() != after.shape.size()) return false;
   const Dim &first = before.shape[growth->axis], &next = after.shape[growth->axis];
@@ -164,13 +178,15 @@ bool GrowingValues::is_of_iteration(const Shape& shape) const {
 
 // ---- after the loop
 
-Values GrowingValues::after_loop(const Values& carried) {
+Values GrowingValues::after_loop(const Values& carried, bool runs_all) {
   const size_t count = parts_.initial.size();
   std::vector<std::optional<Dim>> sizes(lengths_.size());
   Values values(carried.begin(), carried.begin() + static_cast<std::ptrdiff_t>(count));
   for (size_t k = 0; k < count; ++k) {
     if (!growth_[k]) continue;
     const size_t length = growth_[k]->length;
+    if (runs_all && iterations_ && growth_[k]->step)
+      sizes[length] = lengths_[length].first + *iterations_ * *growth_[k]->step;
     if (!sizes[length]) sizes[length] = defined(carried[count + length], lengths_[length].most, parts_.inputs[k]);
     values[k] = in_use(values[k], *growth_[k], *sizes[length]);
   }
@@ -190,6 +206,7 @@ Dim GrowingValues::defined(const Value& length, const Dim& most, const std::stri
 }
 
 Value GrowingValues::in_use(const Value& buffer, const Growth& growth, const Dim& length) {
+  if (buffer.type.shape[growth.axis] == length) return buffer;
   return n_.call("prefix", {buffer}, {{"length", shape_attr({length})}, {"axis", static_cast<int64_t>(growth.axis)}});
 }
 

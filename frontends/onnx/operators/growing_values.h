@@ -10,9 +10,11 @@
 //       let %next_buffer: Tensor[(10, 4), float32] = nn.pad(%next, 0f, pad_width=[[0, 9 - ?1], [0, 0]]);
 //       %loop(%i + 1, %next_buffer, take(shape_of(%next), 0))
 //
-// The largest size follows from the trip count where every iteration adds the same number of elements, and is the first
-// one where no iteration adds any; else, or if it is smaller, the option --bound gives it. Values that begin with equal
-// sizes and grow alike share a length, so that operators which need both have operands of provably equal sizes.
+// Sizes change if they provably differ, or if they are known and other expressions; sizes that only an iteration can
+// tell are required to stay equal. The largest size follows from the trip count where every iteration adds the same
+// number of elements, and is the first one where no iteration adds any; else, or if it is smaller, the option --bound
+// gives it. Values that begin with equal sizes and grow alike share a length, so that operators which need both have
+// operands of provably equal sizes.
 #pragma once
 
 #include <optional>
@@ -44,8 +46,9 @@ class GrowingValues {
   // known: then must_repeat() holds, and the loop is to be emitted again, from before_loop() on.
   std::optional<Values> after_iteration(const Values& before, Values& next);
   bool must_repeat() const { return repeats_; }
-  // The carried values after the loop, from what the loop carries. Emitted after the loop.
-  Values after_loop(const Values& carried);
+  // The carried values after the loop, from what the loop carries. Emitted after the loop. `runs_all`: whether the trip
+  // count alone ends the loop, so that it decides the final sizes.
+  Values after_loop(const Values& carried, bool runs_all);
 
   size_t carried_count() const { return parts_.initial.size() + lengths_.size(); }
   // Whether a size of the shape exists in an iteration only.
@@ -55,6 +58,7 @@ class GrowingValues {
   // How the size of a value changes along the axis.
   struct Growth {
     size_t axis;
+    bool is_certain;          // whether the sizes provably differ, else they are expressions that are not equal
     std::optional<Dim> step;  // what every iteration adds; empty: something else
     bool only_shrinks = false;
     size_t length = 0;  // its position among the lengths
@@ -70,8 +74,7 @@ class GrowingValues {
   std::optional<Dim> most_iterations();
   std::optional<Dim> largest_size(size_t value, const Growth&);
   size_t length_of(const Growth&, const Dim& first, const Dim& most);
-  std::optional<size_t> changed_axis(size_t value, const relay::TensorType& before,
-                                     const relay::TensorType& after) const;
+  std::optional<Growth> change(size_t value, const relay::TensorType& before, const relay::TensorType& after) const;
   bool learn(size_t value, const relay::TensorType& before, const relay::TensorType& after);
   std::optional<int64_t> bound_of(size_t value) const;
   Dim defined(const Value& length, const Dim& most, const std::string& name);
@@ -82,6 +85,7 @@ class GrowingValues {
   BlockBuilder& builder_;
   Parts parts_;
   std::vector<std::optional<Growth>> growth_;  // by value
+  std::vector<bool> is_constant_;              // by value: whether its size is assumed, and checked, not to change
   std::vector<Length> lengths_;
   std::optional<Dim> iterations_;  // the largest number of iterations, once it is known
   int first_symbol_ = 0;           // of an iteration

@@ -48,7 +48,8 @@ class LoopNode {
       parts.iteration = [&](const Value& counter, const Values& carried) {
         return iteration(values, counter, carried);
       };
-      if (auto results = loop_function(n_, std::move(parts))) return outputs(values, *results);
+      const bool begins = !first || (first->constant() && first->constant()->integer_at(0) != 0);
+      if (auto results = loop_function(n_, std::move(parts))) return outputs(values, *results, begins && goes_on_);
     } while (values.must_repeat() && !n_.failed());
     return {};
   }
@@ -100,6 +101,7 @@ class LoopNode {
              fmt::format("the body's first output, the condition, must be one bool, found {}", describe(again.type)));
     if (n_.failed()) return std::nullopt;
     it.again = as_scalar(n_, again);
+    goes_on_ = again.constant() && again.constant()->integer_at(0) != 0;
     Values next;
     for (int k = 0; k < carried_count(); ++k)
       if (!unchanged_[static_cast<size_t>(k)]) next.push_back(results->at(static_cast<size_t>(1 + k)));
@@ -150,8 +152,9 @@ class LoopNode {
   }
 
   // The node's outputs from what the loop computes, which lacks unchanged values and scan outputs without a name.
-  Values outputs(GrowingValues& values, const Values& results) {
-    Values changed = values.after_loop(results);
+  // `runs_all`: whether the trip count alone ends the loop.
+  Values outputs(GrowingValues& values, const Values& results, bool runs_all) {
+    Values changed = values.after_loop(results, runs_all);
     changed.insert(changed.end(), results.begin() + static_cast<std::ptrdiff_t>(values.carried_count()), results.end());
     Values all;
     size_t next = 0;
@@ -168,6 +171,7 @@ class LoopNode {
   Node& n_;
   const schema::GraphProto* body_;
   std::vector<bool> unchanged_;  // by carried value
+  bool goes_on_ = false;         // whether every iteration's condition is true
 };
 
 }  // namespace

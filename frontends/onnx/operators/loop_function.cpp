@@ -90,11 +90,11 @@ class LoopFunction {
     const relay::KnownValue count = parts_.count ? builder_.known(*parts_.count) : nullptr;
     const std::optional<Dim> trips = count ? count->elements[0] : std::nullopt;
     const bool is_limit = !trips || !trips->is_constant() || trips->value() <= tensor::most_elements;
-    if (parts_.count && is_limit && !(returns_count_ && !trips)) {
-      if (!length_of_count_) length_of_count_ = builder_.new_size();
-      return length_of_count_;
-    }
-    return returns_count_ ? out.declared_length : std::nullopt;
+    if (returns_count_ && trips && is_limit) return max(*trips, Dim(0));
+    if (returns_count_ && out.declared_length) return out.declared_length;
+    if (!parts_.count || !is_limit) return std::nullopt;
+    if (!length_of_count_) length_of_count_ = builder_.new_size();
+    return length_of_count_;
   }
 
   // Makes scan outputs carried values in which an iteration replaces a slice.

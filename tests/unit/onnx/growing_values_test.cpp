@@ -55,6 +55,38 @@ TEST_CASE("the trip count and the first size are known when the program runs") {
   CHECK(at(1, -7) == "(1, 2): 5 5");
 }
 
+TEST_CASE("the trip count alone decides the final size") {
+  const std::string three = imported(graph_bytes(appending_loop(0, {"1", "2"}) + integers_named("n", "", "3")));
+  CHECK_MESSAGE(three.find("output_names=[\"last\"]) -> Tensor[(4, 2), float32]") != std::string::npos, three);
+  // An inner loop appends two rows in each of three iterations.
+  const std::string inner = counter_and_condition + value("input", "z", f32, {"", ""}) + concat("z", "x", "z2", 0) +
+                            value("output", "go", boolean, {}) + value("output", "z2", f32, {"", ""});
+  const std::string outer = value("input", "j", i64, {}) + value("input", "again", boolean, {}) +
+                            value("input", "y", f32, {"", ""}) +
+                            node("Loop", {"two", "", "y"}, {"y2"}, subgraph("body", inner)) +
+                            value("output", "again", boolean, {}) + value("output", "y2", f32, {"", ""});
+  const std::string graph = value("input", "x", f32, {"1", "2"}) + value("input", "first", f32, {"m", "2"}) +
+                            integers_named("two", "", "2") + integers_named("n", "", "3") +
+                            node("Loop", {"n", "", "first"}, {"last"}, subgraph("body", outer)) +
+                            value("output", "last", f32, {"rows", "2"});
+  CHECK(evaluated(graph_bytes(graph), {x, floats({1, 2}, {7, 8})}) == "(7, 2): 7 8 1 2 1 2 1 2 1 2 1 2 1 2");
+  const std::string text = imported(graph_bytes(graph));
+  CHECK_MESSAGE(text.find("-> Tensor[(m + 6, 2), float32]") != std::string::npos, text);
+}
+
+TEST_CASE("a condition may end the loop early") {
+  const std::string body =
+      counter_and_condition + value("input", "y", f32, {"", ""}) + node("Less", {"i", "limit"}, {"again"}) +
+      concat("y", "x", "next", 0) + node("ReduceSum", {"next"}, {"sum"}, integer("keepdims", 0)) +
+      value("output", "again", boolean, {}) + value("output", "next", f32, {"", ""}) + value("output", "sum", f32, {});
+  const std::string graph = value("input", "x", f32, {"1", "2"}) + value("input", "limit", i64, {}) +
+                            integers_named("n", "", "5") +
+                            node("Loop", {"n", "", "x"}, {"last", "sums"}, subgraph("body", body)) +
+                            value("output", "last", f32, {"rows", "2"}) + value("output", "sums", f32, {"count"});
+  CHECK(evaluated(graph_bytes(graph), {x, integers({}, {1})}) == "(3, 2): 1 2 1 2 1 2\n(2): 6 9");
+  CHECK(evaluated(graph_bytes(graph), {x, integers({}, {9})}) == "(6, 2): 1 2 1 2 1 2 1 2 1 2 1 2\n(5): 6 9 12 15 18");
+}
+
 TEST_CASE("values that grow alike have one length") {
   // The weighted sum of the rows of v by the products of x with the rows of k: both have one row more in every
   // iteration.
@@ -99,6 +131,10 @@ TEST_CASE("an iteration removes a row") {
   const Constant first = floats({4, 1}, {1, 2, 3, 4});
   CHECK(evaluated(graph_bytes(graph), {first, integers({}, {3})}) == "(1, 1): 4");
   CHECK(evaluated(graph_bytes(graph), {first, integers({}, {0})}) == "(4, 1): 1 2 3 4");
+  std::string symbolic = graph;
+  symbolic.replace(symbolic.find("dim_value: 4"), 12, "dim_param: 'm'");
+  CHECK(evaluated(graph_bytes(symbolic), {first, integers({}, {3})}) == "(1, 1): 4");
+  CHECK(evaluated(graph_bytes(symbolic), {first, integers({}, {9})}) == "(0, 1):");
 }
 
 TEST_CASE("a bound on a size that changes in any way") {
