@@ -57,6 +57,14 @@ Type without_long_sizes(const Type& type) {
 }
 
 // Whether the definition of a call with this result is worth evaluating: some result is a small tensor of integers.
+// The pass define-sizes computes an unknown size from operands, not from attributes.
+bool has_unknown_size(const TypeResult& result) {
+  bool has = false;
+  if (const Type* type = std::get_if<Type>(&result))
+    for_each_symbol(*type, [&](const Symbol& s) { has |= Dim::symbol(s) == unknown_dim(); });
+  return has;
+}
+
 bool may_have_value(const Type& type) {
   bool may = false;
   for_each_field(type, [&](const Type& field) {
@@ -72,9 +80,13 @@ bool may_have_value(const Type& type) {
 std::variant<TypedCall, TypeError> type_call(const Operator& op, const Attrs& attrs, const Operands& operands) {
   TypedCall call{attrs, operands.size(), nullptr};
   TypeResult result;
-  if (auto known = with_known_values(op, attrs, operands)) {
+  auto known = with_known_values(op, attrs, operands);
+  if (known) {
     result = op.type(*known,
                      Operands(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(op.arguments.size())));
+    if (op.sizes && has_unknown_size(result)) known.reset();
+  }
+  if (known) {
     call.attrs = std::move(*known);
     call.operands = op.arguments.size();
   } else {

@@ -9,7 +9,8 @@
 
 namespace dlcc::relay {
 
-// A call as its type relation sees it. Operands that decide sizes and have a known value are attributes.
+// A call as its type relation sees it. Operands that decide sizes and have a known value are attributes, unless a size
+// stays unknown: the pass define-sizes then needs the operands.
 struct TypedCall {
   Attrs attrs;
   size_t operands;  // the number of operands that are left

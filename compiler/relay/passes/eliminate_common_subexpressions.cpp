@@ -1,5 +1,6 @@
 // Computes equal operations once. Two operations are equal when they have the same callee, attributes and operands; the
-// first one's variable replaces those of later ones in its scope.
+// first one's variable replaces those of later ones in its scope. Tuples with equal fields are equal operands, but a
+// block keeps its own: an operator of many tensors is compiled with the tuple of its operands.
 #include "relay/effects.h"
 #include "relay/operator.h"
 #include "relay/passes/passes.h"
@@ -14,6 +15,7 @@ class Merger {
   explicit Merger(EffectAnalysis& effects) : effects_(effects) {}
 
   void run(Block& block) {
+    ++depth_;
     std::vector<std::string> seen_here;
     std::vector<Binding> kept;
     kept.reserve(block.bindings.size());
@@ -21,6 +23,10 @@ class Merger {
       known_.apply(b.op);
       for_each_block(b.op, [&](Block& inner) { run(inner); });
       std::string key = key_of(b.op);
+      if (std::holds_alternative<MakeTuple>(b.op)) {
+        tuples_[b.var->id] = key;
+        key = fmt::format("{} {}", depth_, key);
+      }
       if (!key.empty()) {
         auto [it, added] = seen_.emplace(key, b.var);
         if (!added && same_type(it->second->type, b.var->type)) {
@@ -34,11 +40,15 @@ class Merger {
     known_.apply(block.result);
     for (const std::string& key : seen_here) seen_.erase(key);
     block.bindings = std::move(kept);
+    --depth_;
   }
 
  private:
   std::string key_of(const Atom& atom) {
-    return std::visit(overloaded{[](const Var& v) { return fmt::format("%{}", v->id); },
+    return std::visit(overloaded{[&](const Var& v) {
+                                   auto tuple = tuples_.find(v->id);
+                                   return tuple == tuples_.end() ? fmt::format("%{}", v->id) : tuple->second;
+                                 },
                                  [&](const Constant& c) { return fmt::format("#{}", number_of(c)); },
                                  [](const GlobalRef& g) { return "@" + g.name; },
                                  [](const ConstructorRef& c) { return "'" + c.name; },
@@ -54,7 +64,7 @@ class Merger {
 
   // Empty when the operation may not be merged with an equal one.
   std::string key_of(const Operation& op) {
-    if (const MakeTuple* o = std::get_if<MakeTuple>(&op)) return "(" + key_of(o->fields);
+    if (const MakeTuple* o = std::get_if<MakeTuple>(&op)) return "(" + key_of(o->fields) + ")";
     if (const Project* o = std::get_if<Project>(&op)) return fmt::format("{}.{}", key_of(o->tuple), o->index);
     if (const MatchCast* o = std::get_if<MatchCast>(&op)) return "cast " + key_of(o->value) + str(o->type);
     if (const CallTensor* o = std::get_if<CallTensor>(&op)) {
@@ -81,6 +91,8 @@ class Merger {
 
   EffectAnalysis& effects_;
   std::map<std::string, Var> seen_;
+  std::map<int, std::string> tuples_;  // their keys, by variable
+  int depth_ = 0;                      // of the block
   Replacements known_;
   std::vector<Constant> constants_;
   std::map<uint64_t, std::vector<size_t>> by_hash_;

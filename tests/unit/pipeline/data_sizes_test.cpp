@@ -86,6 +86,15 @@ TEST_CASE("a loop whose iterations append to a tensor") {
   for (int64_t n : {1, 3, 20}) check_engines(columns, {{dtype::f32, {4, n}}, {dtype::i64, {}}});
 }
 
+TEST_CASE("a bound of a slice whose sign the sizes decide") {
+  const std::string text = R"(def @main(%x: Tensor[(n, 4), float32]) {
+    let %rows = take(shape_of(%x, dtype="int64"), full(0i64, shape=[1]), axis=0);
+    let %part = strided_slice(%x, full(0i64, shape=[1]), %rows - 3i64, full(1i64, shape=[1]), axes=[0]);
+    (%part, sum(%part, axis=[0]))
+  })";
+  for (int64_t n : {1, 2, 3, 4, 20}) check_engines(text, {{dtype::f32, {n, 4}}});
+}
+
 // Elements of int64 inputs are in [0, 6).
 TEST_CASE("sizes that elements of inputs decide") {
   const RandomInput image = {dtype::f32, {6, 4}}, one = {dtype::i64, {1}}, two = {dtype::i64, {2}};
