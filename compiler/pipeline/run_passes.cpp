@@ -25,10 +25,15 @@ void verify_after(const std::string& pass, relay::Module& module) {
 }  // namespace
 
 std::vector<std::string> graph_passes() {
-  return {"fold-constants",      "simplify-inference",
-          "fold-constants",      "eliminate-common-subexpressions",
-          "eliminate-dead-code", "fuse",
-          "fuse-line-buffers",   "eliminate-dead-code"};
+  return {"integer-contractions",
+          "fold-constants",
+          "simplify-inference",
+          "fold-constants",
+          "eliminate-common-subexpressions",
+          "eliminate-dead-code",
+          "fuse",
+          "fuse-line-buffers",
+          "eliminate-dead-code"};
 }
 
 std::vector<std::string> storage_passes() { return {"assign-layouts"}; }

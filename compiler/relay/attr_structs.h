@@ -42,4 +42,18 @@ struct TransposeAttrs {
   std::optional<std::vector<int64_t>> axes;  // None: reversed
 };
 
+// qnn.quantize and qnn.dequantize: the axis of scales that are not one number, and the elements along it that share
+// one; 0: one scale for each index.
+struct QuantizeAttrs {
+  int64_t axis = -1;
+  int64_t block_size = 0;
+  bool saturate = true;
+  std::optional<DType> precision;
+};
+struct DequantizeAttrs {
+  int64_t axis = -1;
+  int64_t block_size = 0;
+  std::optional<DType> out_dtype;
+};
+
 }  // namespace dlcc::relay

@@ -24,6 +24,7 @@ struct Intrinsic {
   //                the strides of all dimensions but the last, in elements, as int64_t.
   //   "llvm.NAME"  is LLVM's intrinsic of this name. Its operands are boxes of one dimension, in registers; the operand
   //                that is written is its first argument and its result.
+  //   "byte products"  is emitted by rules of the target (tensor/byte_products.h).
   std::string emission;
 };
 

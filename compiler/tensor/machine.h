@@ -19,6 +19,13 @@ inline constexpr int64_t channel_block = 16;
 // Alignment of scratch and packed constants in bytes: a whole 512-bit vector, and no vector crosses a cache line.
 inline constexpr int storage_alignment = 64;
 
+// How four neighbouring products of bytes are added to an int32 accumulator (tensor/byte_products.h).
+enum class ByteProducts : uint8_t {
+  none,    // each byte is widened to 32 bits
+  halves,  // widened to 16 bits: even and odd bytes, two instructions and some to separate them
+  dot,     // one instruction
+};
+
 struct Machine {
   // ---- registers and arithmetic units
 
@@ -29,6 +36,7 @@ struct Machine {
   // A multiply-add takes one factor from a lane of a vector (fmla by element): four data values of a row along K are
   // one load, and each row of a register tile holds such a vector.
   bool multiplies_by_lane = false;
+  ByteProducts byte_products = ByteProducts::none;
   // FMA latency in cycles times FMA units: independent accumulators that keep the units busy. Two units of four cycles
   // are what x86 has had since Skylake and Zen 2, and ARM's large cores since the Cortex-A76.
   int accumulators_in_flight = 8;

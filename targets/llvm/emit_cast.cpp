@@ -47,6 +47,19 @@ double power_of_two(int e) { return std::bit_cast<double>(static_cast<uint64_t>(
 
 }  // namespace
 
+// To 8 or 16 bits: clamped as a float, which x86 converts to 32 bits and truncates in vectors; it would convert each
+// element of a saturating conversion by itself. NaN gives 0: the comparison with the lower bound is false.
+Value* KernelEmitter::float_to_short_integer(Value* v, DType to) {
+  const double high = static_cast<double>((int64_t{1} << (bits(to) - (is_signed(to) ? 1 : 0))) - 1);
+  const double low = is_signed(to) ? -high - 1 : 0;
+  auto number = [&](double value) { return llvm::ConstantFP::get(v->getType(), value); };
+  if (is_signed(to)) v = b_.CreateSelect(b_.CreateFCmpUNO(v, v), number(0), v);
+  v = b_.CreateSelect(b_.CreateFCmpOGT(v, number(low)), v, number(low));
+  v = b_.CreateSelect(b_.CreateFCmpOLT(v, number(high)), v, number(high));
+  Value* wide = b_.CreateFPToSI(v, with_lanes_of(v, b_.getInt32Ty()));
+  return b_.CreateTrunc(wide, with_lanes_of(v, value_type(to)));
+}
+
 Value* KernelEmitter::emit_cast(Value* v, DType from, DType to, bool saturate) {
   if (from == to) return v;
   if (is_narrow_float(from)) return emit_cast(to_float32(v, from), dtype::f32, to, saturate);
@@ -66,6 +79,7 @@ Value* KernelEmitter::emit_cast(Value* v, DType from, DType to, bool saturate) {
     return from_signed ? b_.CreateSIToFP(v, type) : b_.CreateUIToFP(v, type);
   }
   if (is_float(from)) {
+    if (bits(to) == 8 || bits(to) == 16) return float_to_short_integer(v, to);
     if (bits(to) >= 8)
       return b_.CreateIntrinsic(is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
                                 {type, v->getType()}, {v});

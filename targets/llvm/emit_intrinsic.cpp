@@ -5,6 +5,7 @@
 
 #include "support/row_major.h"
 #include "targets/llvm/kernel_emitter.h"
+#include "tensor/byte_products.h"
 #include "tensor/intrinsic.h"
 
 namespace dlcc::targets {
@@ -29,7 +30,7 @@ void KernelEmitter::emit_intrinsic(const IntrinsicCall& x) {
     emit_function_call(x, i.emission.substr(function_rule.size()));
   else if (possible && i.emission.starts_with(instruction_rule))
     emit_instruction(x);
-  else
+  else if (!possible || i.emission != byte_products_emission || !emit_byte_products(x))
     emit(inline_intrinsic(x));
 }
 

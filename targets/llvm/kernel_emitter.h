@@ -134,6 +134,7 @@ class KernelEmitter {
 
   // ---- conversions (emit_cast.cpp)
   Value* emit_cast(Value*, DType from, DType to, bool saturate);
+  Value* float_to_short_integer(Value*, DType to);
   Value* to_float32(Value*, DType from);
   Value* float32_to_narrow(Value*, DType to, bool saturate);
   Value* exponent_to_float32(Value*);
@@ -212,6 +213,8 @@ class KernelEmitter {
   void emit_intrinsic(const tensor::IntrinsicCall&);
   void emit_function_call(const tensor::IntrinsicCall&, const std::string& function);
   void emit_instruction(const tensor::IntrinsicCall&);
+  // False if the CPU has no instruction for it.
+  bool emit_byte_products(const tensor::IntrinsicCall&);
   Value* pointer_to(const tensor::Region&);
 
   // ---- outlined functions (emit_function.cpp)

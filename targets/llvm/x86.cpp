@@ -8,6 +8,8 @@ namespace dlcc::targets {
 
 namespace {
 
+using tensor::ByteProducts;
+
 // LLVM's tuning CPU of a level: without one, and with the scheduling models of Skylake-AVX512 to Tiger Lake, LLVM
 // spills accumulators of full-size register tiles. Machine balance: one core of an Emerald Rapids does 184 to 230
 // GFLOP/s with AVX-512 and reads 11.6 GB/s, the highest balance measured; an object for all CPUs should not wait for
@@ -18,21 +20,34 @@ CodeLevel v2() {
           "x86-64-v2",
           "nehalem",
           "",
-          {.vector_bytes = 16, .vector_registers = 16, .has_fma = false, .l2_bytes = 256 << 10}};
+          {.vector_bytes = 16,
+           .vector_registers = 16,
+           .has_fma = false,
+           .byte_products = ByteProducts::halves,
+           .l2_bytes = 256 << 10}};
 }
 CodeLevel v3() {
   return {"x86-64-v3",
           "x86-64-v3",
           "haswell",
           "",
-          {.vector_bytes = 32, .vector_registers = 16, .has_fma = true, .l2_bytes = 512 << 10}};
+          {.vector_bytes = 32,
+           .vector_registers = 16,
+           .has_fma = true,
+           .byte_products = ByteProducts::halves,
+           .l2_bytes = 512 << 10}};
 }
 CodeLevel v4() {
   return {"x86-64-v4",
           "x86-64-v4",
           "sapphirerapids",
           "",
-          {.vector_bytes = 64, .vector_registers = 32, .has_fma = true, .l2_bytes = 1 << 20, .machine_balance = 16}};
+          {.vector_bytes = 64,
+           .vector_registers = 32,
+           .has_fma = true,
+           .byte_products = ByteProducts::halves,
+           .l2_bytes = 1 << 20,
+           .machine_balance = 16}};
 }
 
 // Measurements of named CPUs. Zen 5: 262 to 274 GFLOP/s, 42 to 56 GB/s.
@@ -45,6 +60,7 @@ CodeLevel level_for(const llvm::MCSubtargetInfo& info, const std::string& cpu, c
   bool wide = has("avx512f") && has("avx512vl") && has("avx512bw") && has("avx512dq");
   CodeLevel level = wide ? v4() : has("avx2") ? v3() : v2();
   level.machine.has_fma = has("fma");
+  if (has("avx512vnni") || (!wide && has("avxvnni"))) level.machine.byte_products = ByteProducts::dot;
   apply_measurements(cpu, level.machine);
   level.name = level.cpu = cpu;
   level.features = features;

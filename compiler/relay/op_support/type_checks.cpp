@@ -47,6 +47,11 @@ Failure check_same_type(const TensorType& a, const char* what_a, const TensorTyp
                    "convert one of them with cast"};
 }
 
+Failure check_factors(const TensorType& a, const char* what_a, const TensorType& b, const char* what_b,
+                      std::optional<DType> sums) {
+  return sums ? check_type(b, what_b, types::number) : check_same_type(a, what_a, b, what_b);
+}
+
 Failure check_rank(const TensorType& type, const char* what, int rank) {
   int found = static_cast<int>(type.shape.size());
   if (found == rank) return std::nullopt;

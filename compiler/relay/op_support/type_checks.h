@@ -40,6 +40,9 @@ extern const TypeClass index;  // integers whose values fit int64
 // `what` names the operand in the message.
 Failure check_type(const TensorType&, const char* what, const TypeClass&);
 Failure check_same_type(const TensorType& a, const char* what_a, const TensorType& b, const char* what_b);
+// The factors of sums of products: of one type, unless the type of the sums is given.
+Failure check_factors(const TensorType& a, const char* what_a, const TensorType& b, const char* what_b,
+                      std::optional<DType> sums);
 
 // ---- sizes and attributes
 

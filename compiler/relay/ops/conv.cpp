@@ -57,7 +57,8 @@ Checked<std::vector<Window>> windows_of(const ConvAttrs& a, const Shape& weight)
 
 TypeResult type_of_conv(const ConvAttrs& a, const Operands& in, int rank) {
   const Shape &data = in[0].shape, &weight = in[1].shape;
-  if (auto e = first_of({check_type(in[0], "data", types::number), check_same_type(in[0], "data", in[1], "weight"),
+  if (auto e = first_of({check_type(in[0], "data", types::number),
+                         check_factors(in[0], "data", in[1], "weight", a.out_dtype),
                          check_rank(in[0], "data", rank + 2), check_rank(in[1], "weight", rank + 2)}))
     return *e;
   if (auto e = check_attributes(a, rank, weight)) return *e;

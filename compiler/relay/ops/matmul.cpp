@@ -23,7 +23,8 @@ Shape batch_of(const Shape& shape) { return Shape(shape.begin(), shape.end() - 2
 
 // `a_name`, `b_name` are the operands in messages. A first operand of rank 1 has no axis M.
 TypeResult type_of_matmul(const MatmulAttrs& attrs, const Operands& in, const char* a_name, const char* b_name) {
-  if (auto e = first_of({check_type(in[0], a_name, types::number), check_same_type(in[0], a_name, in[1], b_name)}))
+  if (auto e = first_of(
+          {check_type(in[0], a_name, types::number), check_factors(in[0], a_name, in[1], b_name, attrs.out_dtype)}))
     return *e;
   DType type = attrs.out_dtype.value_or(in[0].dtype);
   if (auto e = check_type({{}, type}, "out_dtype", types::number)) return *e;

@@ -1,23 +1,12 @@
 // qnn.quantize, qnn.dequantize: between real numbers and integers or narrow floats, real = (stored - zero point) *
 // scale. A scale is for the whole tensor, for each index of an axis, or for blocks along an axis.
+#include "relay/attr_structs.h"
 #include "relay/op_support/elements.h"
 #include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
 
 namespace {
-
-struct QuantizeAttrs {
-  int64_t axis = -1;
-  int64_t block_size = 0;
-  bool saturate = true;
-  std::optional<DType> precision;
-};
-struct DequantizeAttrs {
-  int64_t axis = -1;
-  int64_t block_size = 0;
-  std::optional<DType> out_dtype;
-};
 
 bool is_stored_type(DType type) {
   const bool has_sign = is_minifloat(type) && type != DType::float8_e8m0fnu_;

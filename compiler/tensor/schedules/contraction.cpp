@@ -185,20 +185,24 @@ class Scheduler {
 
 }  // namespace
 
-bool fits_registers(const Machine& m, const RegisterTile& tile, int64_t accumulators_of_element, int64_t k_interleave) {
-  const int64_t product = m.has_fma ? 0 : k_interleave > 1 ? 5 : 3, spare = 1;
+bool fits_registers(const Machine& m, const RegisterTile& tile, int64_t accumulators_of_element, int64_t k_interleave,
+                    bool byte_products) {
+  const bool in_halves = byte_products && m.byte_products != ByteProducts::dot;
+  const int64_t of_floats = m.has_fma ? 0 : k_interleave > 1 ? 5 : 3, spare = 1;
+  const int64_t product = in_halves ? tile.vectors + 2 : byte_products ? 0 : of_floats;
   const int64_t data = m.multiplies_by_lane ? tile.rows : 1;
   return tile.rows * tile.vectors * accumulators_of_element + tile.vectors + data + product + spare <=
          m.vector_registers;
 }
 
-RegisterTile choose_register_tile(const Machine& m, int64_t n_per_vector, int64_t panel_width, int64_t k_interleave) {
+RegisterTile choose_register_tile(const Machine& m, int64_t n_per_vector, int64_t panel_width, int64_t k_interleave,
+                                  bool byte_products) {
   RegisterTile best;
   double best_ratio = 0;
   for (int64_t nv = 1; nv * n_per_vector <= panel_width; ++nv) {
     if (panel_width % (nv * n_per_vector)) continue;
     int64_t rows = 0;
-    while (fits_registers(m, {rows + 1, nv}, 1, k_interleave)) ++rows;
+    while (fits_registers(m, {rows + 1, nv}, 1, k_interleave, byte_products)) ++rows;
     if (rows < 1) continue;
     double products_per_load = static_cast<double>(nv * rows) / static_cast<double>(nv + rows);
     if (products_per_load > best_ratio) best = {rows, nv}, best_ratio = products_per_load;

@@ -50,6 +50,10 @@ struct ContractionPlan {
   // 2, an N that ends with half a channel block wastes no lanes; the lanes of an N index are added when a tile is
   // stored.
   int64_t k_interleave = 1;
+  // Four neighbouring K indices are packed and multiplied together (tensor/byte_products.h): k_interleave is 4, but the
+  // accumulators have one lane for each N index.
+  bool byte_products = false;
+  int64_t lanes_of_n() const { return byte_products ? 1 : k_interleave; }
   Layout weights_layout;              // of the packed weights
   bool threads_share_panels = false;  // several threads run the loop over panels
   // The packed weights: a constant in place of the weights, or scratch. Null: the weights are read as they are.
@@ -72,14 +76,17 @@ struct ContractionPlan {
 //   the data: one broadcast element, or one vector of K for each row (Machine::multiplies_by_lane),
 //   without FMA: the product, and the two factors of the next product, which the instruction scheduler loads early;
 //     with K-interleaving, the four factors of the next two products,
+//   products of bytes by 16-bit numbers: the odd bytes of weights and data, and the products,
 //   one value to spare.
 struct RegisterTile {
   int64_t rows = 1, vectors = 1;
 };
-RegisterTile choose_register_tile(const Machine&, int64_t n_per_vector, int64_t panel_width, int64_t k_interleave = 1);
+RegisterTile choose_register_tile(const Machine&, int64_t n_per_vector, int64_t panel_width, int64_t k_interleave = 1,
+                                  bool byte_products = false);
 
 // A tile of that shape fits the registers with several accumulators for each of its elements.
-bool fits_registers(const Machine&, const RegisterTile&, int64_t accumulators_of_element, int64_t k_interleave = 1);
+bool fits_registers(const Machine&, const RegisterTile&, int64_t accumulators_of_element, int64_t k_interleave = 1,
+                    bool byte_products = false);
 
 // The tile of all of a product's few rows, which reads all weights once: it spans as many whole panels as it takes to
 // read memory at its full speed (Machine::panels_at_once). Empty if the rows keep the arithmetic units busy in one

@@ -57,6 +57,8 @@ class KLoops {
 
   KRange all() const { return {Expr(0), blocks_, true}; }
   int64_t blocks() const { return blocks_; }
+  // The reduced axis whose neighbours the data stores next to each other.
+  const Axis& innermost_axis() const { return axes()[innermost_]; }
   bool has_rest() const { return rest_ > 0; }
 
   // Number of K blocks accumulated before the partial sums are added up, when `tiles` register tiles read a panel; 0:

@@ -2,6 +2,7 @@
 // data.
 #include <algorithm>
 
+#include "tensor/byte_products.h"
 #include "tensor/index_facts.h"
 #include "tensor/layout.h"
 #include "tensor/schedules/contraction.h"
@@ -36,7 +37,7 @@ class Planner {
     pad_data();
     gather_pixels();
     find_blocked_k();
-    if (!whole_blocks_) interleave_k();
+    if (!find_byte_products() && !whole_blocks_) interleave_k();
     pack_weights();
     return plan_;
   }
@@ -204,6 +205,38 @@ class Planner {
     }
   }
 
+  // Products of unsigned and signed bytes in int32 are added four at a time, if the data stores so many neighbours
+  // along K in a row, and the weights can be packed likewise.
+  bool find_byte_products() {
+    const Binary& product = *as<Binary>(stage().values[0]);
+    const bool are_bytes = data().buffer->type == dtype::u8 && weights().buffer->type == dtype::i8 &&
+                           product.a.type() == dtype::i32 && as<Cast>(product.a) && as<Cast>(product.b);
+    if (!are_bytes || machine_.byte_products == ByteProducts::none || !reads_inside_ || !is_constant(weights().buffer))
+      return false;
+    const auto& reduced = stage().reduction->axes;
+    const Axis& k = plan_.blocked_k >= 0 ? reduced[static_cast<size_t>(plan_.blocked_k)] : reduced.back();
+    const bool in_fours = plan_.blocked_k < 0 || plan_.k_block % bytes_of_product == 0;
+    if (!in_fours || k.extent.value() % bytes_of_product != 0 || !reads_in_a_row(k.var)) return false;
+    plan_.byte_products = true;
+    plan_.k_interleave = bytes_of_product;
+    return true;
+  }
+
+  // Neighbours along this reduced axis are neighbours in the data's storage, and the axis is one of the weights.
+  bool reads_in_a_row(const Var& k) const {
+    const Layout layout = explicit_layout(plan_.data_copy ? plan_.data_layout : layout_of(data().buffer),
+                                          plan_.data_copy ? plan_.data_copy->shape : data().buffer->shape);
+    const Layout::Part& last = layout.parts.back();
+    for (size_t d = 0; d < data().indices.size(); ++d) {
+      const bool along = std::cmp_equal(d, last.axis);
+      const Expr rest = along ? simplify(data().indices[d] - Expr(k)) : data().indices[d];
+      if (uses(rest, k) || (along && !plan_.data_strides.empty() && plan_.data_strides[d] != 1)) return false;
+    }
+    const auto of_k = std::ranges::count_if(weights().indices, [&](const Expr& i) { return uses(i, k); });
+    return last.divisor == 1 && of_k == 1 &&
+           std::ranges::any_of(weights().indices, [&](const Expr& i) { return is_var(i, k); });
+  }
+
   // K-interleaved packing in pairs, when N is small and ends with half a channel block. Panels of larger N would end
   // within blocks of the result. The data's blocks must consist of pairs of K indices, so that a pair is one load.
   void interleave_k() {
@@ -227,7 +260,8 @@ class Planner {
   }
 
   // [dimensions without reduced axes] [N / panel_width] [K blocks, taps] [channels of a block] [panel_width], and with
-  // K-interleaving [channels of a block / k_interleave] [panel_width] [k_interleave].
+  // K-interleaving [channels of a block / k_interleave] [panel_width] [k_interleave]; products of bytes interleave K in
+  // any storage.
   void pack_weights() {
     const Shape& shape = weights().buffer->shape;
     const auto& reduced = stage().reduction->axes;
@@ -250,6 +284,9 @@ class Planner {
         blocks_and_taps.insert(blocks_and_taps.begin(), {axis, plan_.k_block, ceil_div(size, plan_.k_block)});
         in_block.push_back({axis, plan_.k_interleave, plan_.k_block / plan_.k_interleave});
         if (plan_.k_interleave > 1) interleaved.push_back({axis, 1, plan_.k_interleave});
+      } else if (plan_.byte_products && plan_.blocked_k < 0 && std::cmp_equal(k + 1, reduced.size())) {
+        blocks_and_taps.push_back({axis, plan_.k_interleave, size / plan_.k_interleave});
+        interleaved.push_back({axis, 1, plan_.k_interleave});
       } else {
         blocks_and_taps.push_back({axis, 1, size});
       }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tensor/byte_products.h"
 #include "tensor/layout.h"
 #include "tensor/schedules/loops.h"
 #include "tensor/simplify.h"
@@ -55,8 +56,8 @@ ContractionTile::ContractionTile(const ContractionPlan& plan, const Machine& mac
   data_factor_ = data_first ? product.a : product.b;
   weights_factor_ = data_first ? product.b : product.a;
   lanes_ = std::min<int64_t>(machine.lanes(bits(product.a.type())), channel_block);
-  n_per_vector_ = lanes_ / plan.k_interleave;
-  size_ = choose_register_tile(machine, n_per_vector_, plan.panel_width, plan.k_interleave);
+  n_per_vector_ = lanes_ / plan.lanes_of_n();
+  size_ = choose_register_tile(machine, n_per_vector_, plan.panel_width, plan.k_interleave, plan.byte_products);
   if (may_span_panels())
     size_ = tile_of_few_rows(machine, pixels().value(), n_per_vector_, plan.panel_width).value_or(size_);
   accumulators_of_element_ = accumulators_of_element();
@@ -87,7 +88,7 @@ int64_t ContractionTile::accumulators_of_element() const {
   const int64_t most = machine_.k_unroll / plan_.k_interleave;
   int64_t count = 1;
   while (largest.rows * largest.vectors * count < machine_.accumulators_in_flight && 2 * count <= most &&
-         fits_registers(machine_, largest, 2 * count, plan_.k_interleave))
+         fits_registers(machine_, largest, 2 * count, plan_.k_interleave, plan_.byte_products))
     count *= 2;
   return count;
 }
@@ -143,7 +144,7 @@ std::vector<Expr> ContractionTile::in_total(const Vars& vars, const Expr& top, c
 Stmt ContractionTile::in_registers(const TilePosition& at, const Tile& t) const {
   Buffer acc = accumulators(at, t);
   Stmt all_k = sums(at, t, k_loops_.all(), acc, [&](const KChunk& c) { return prefetch_next_results(at, t, c); });
-  if (plan_.k_interleave == 1) {
+  if (plan_.lanes_of_n() == 1) {
     auto value = [&](const std::vector<Expr>& element) { return load(acc, element); };
     return allocate(acc, sequence({all_k, store_tile(at, t, value)}));
   }
@@ -171,7 +172,7 @@ Stmt ContractionTile::sums(const TilePosition& at, const Tile& t, const KRange& 
   Substitution pixels = pixels_in(at, t, vars);
   Expr product =
       substitute(data_value(), pixels) * substitute(weights_value(), elements_in(at, t, vars, n_per_vector_));
-  if (plan_.k_interleave > 1) {
+  if (plan_.lanes_of_n() > 1) {
     const Var& k = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_k)].var;
     product = substitute(product, {{k, Expr(k) + floor_mod(vars.lane, Expr(plan_.k_interleave))}});
   }
@@ -188,7 +189,9 @@ Stmt ContractionTile::sums(const TilePosition& at, const Tile& t, const KRange& 
     return e;
   };
   std::vector<Expr> in_turn = partial(count > 1 ? floor_mod(hooks.k_in_block, Expr(count)) : Expr(0));
-  Stmt add = each_element(at, t, vars, store(to, in_turn, multiply_add(product, load(to, in_turn), machine_)));
+  const Expr sum = plan_.byte_products ? load(to, in_turn) + four_products(product)
+                                       : multiply_add(product, load(to, in_turn), machine_);
+  Stmt add = each_element(at, t, vars, store(to, in_turn, sum));
   hooks.before_chunk = [&](const KChunk& chunk) {
     Stmt next_data = each_pixel(t, vars.y, vars.x, LoopKind::unrolled, prefetch_next_data(at, pixels));
     return sequence({before_chunk(chunk), prefetch_next_weights(at, t, range, chunk, Expr()), next_data});
@@ -206,6 +209,17 @@ Stmt ContractionTile::sums(const TilePosition& at, const Tile& t, const KRange& 
   if (count == 1) return all_k;
   Stmt add_up = each_element(at, t, vars, store(acc, vars.element(), sum_in_pairs(std::move(partial_sums))));
   return allocate(to, sequence({all_k, add_up}));
+}
+
+// The sum of the product for four neighbouring K indices, in the form of tensor/byte_products.h.
+Expr ContractionTile::four_products(const Expr& product) const {
+  const Var& k = k_loops_.innermost_axis().var;
+  Expr sum;
+  for (int64_t j = 0; j < bytes_of_product; ++j) {
+    Expr other = substitute(product, {{k, Expr(k) + Expr(j)}});
+    sum = sum ? sum + other : other;
+  }
+  return sum;
 }
 
 // The factors, read from their copies where there are any.
@@ -308,8 +322,8 @@ std::vector<Buffer> ContractionTile::streamed_operands() const {
 Stmt ContractionTile::store_tile(const TilePosition& at, const Tile& t, const Buffer& total, const Expr& top,
                                  const Expr& left) const {
   return store_tile(at, t, [&](const std::vector<Expr>& e) {
-    Expr first = (e[2] * Expr(lanes_) + e[3]) * Expr(plan_.k_interleave), sum;
-    for (int64_t k = 0; k < plan_.k_interleave; ++k) {
+    Expr first = (e[2] * Expr(lanes_) + e[3]) * Expr(plan_.lanes_of_n()), sum;
+    for (int64_t k = 0; k < plan_.lanes_of_n(); ++k) {
       Expr lane = load(total, {top + e[0], left + e[1], first + Expr(k)});
       sum = sum ? sum + lane : lane;
     }

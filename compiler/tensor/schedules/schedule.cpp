@@ -4,9 +4,11 @@
 #include <algorithm>
 
 #include "tensor/analysis.h"
+#include "tensor/byte_products.h"
 #include "tensor/layout.h"
 #include "tensor/passes/apply_layouts.h"
 #include "tensor/passes/merge_axes.h"
+#include "tensor/passes/tensorize.h"
 #include "tensor/schedules/constant_packing.h"
 #include "tensor/schedules/contraction.h"
 #include "tensor/schedules/generic.h"
@@ -180,7 +182,8 @@ ScheduledFunction schedule(ScheduleRequest r) {
     Stmt all = sequence(std::move(body));
     Kernel kernel{f.name, params, all ? with_unique_names(all) : make_stmt(Sequence{}), scalars_of_kernel(f)};
     verify_after("schedule", kernel);
-    result.variants.push_back(apply_layouts(kernel, layouts));
+    Kernel& variant = result.variants.emplace_back(apply_layouts(kernel, layouts));
+    if (machine.byte_products != ByteProducts::none) variant.body = tensorize(variant.body, byte_products());
   }
   for (size_t k = 0; k < f.params.size(); ++k) r.layouts[k] = layouts[f.params[k]];
   result.in_place = in_place_pairs(r, r.layouts);

@@ -1,0 +1,327 @@
+// Computes convolutions and matrix products of dequantized tensors on the stored integers. With data (x - zero) * s and
+// constant weights w * t, where t is one number or one for each output channel,
+//
+//   sum((x - zero) * s * w * t) = (sum(x * w) - zero * sum(w)) * (s * t)
+//
+//   operation                                         becomes
+//   conv(dequantize(x, s, zero), dequantize(w, t, 0)) cast(conv(x, w, int32) + c) * (s * t), where c = -zero * sum(w)
+//   the same, one input channel a group               conv(x, w * t * s, float32) + c * (s * t)
+//   dense(..), matmul(..) likewise                    cast(dense(x, w, int32) + c) * (s * t)
+//   quantize(f, u, zero) of such a value              cast(round(f * (1 / u)) + zero), f elementwise operations of it
+//
+// The first sum is exact. The standard rounds each dequantized number to float32 and each product and sum as well, and
+// divides by u. Hence a result may differ by one quantum where the number to be rounded is close to a tie.
+//
+// Signed data is stored with an offset of 128, as instructions multiply unsigned data with signed weights. Where padded
+// data has a zero point other than 0, the padding is an operation of its own. The last axis of a kernel over few
+// channels gets taps of weight 0, so that their number is a multiple of four (tensor/byte_products.h).
+#include <numeric>
+
+#include "relay/attr_structs.h"
+#include "relay/passes/block_rewriter.h"
+#include "relay/passes/passes.h"
+#include "support/integers.h"
+#include "tensor/byte_products.h"
+#include "tensor/machine.h"
+
+namespace dlcc::relay {
+
+namespace {
+
+using Result = std::optional<Atom>;
+
+// K up to which no sum of products of bytes overflows int32.
+constexpr int64_t longest_sum = (int64_t{1} << 31) / (255 * 128) - 1;
+constexpr int longest_chain = 16;  // of elementwise operations between a contraction and the quantization of its result
+
+struct Dequantized {
+  Atom stored;
+  Atom scale;
+  int64_t zero = 0;  // of data
+  int64_t axis = 0;  // of the scales, if there are several
+};
+
+// The number that all elements of a constant are.
+std::optional<double> single(const Atom& a) {
+  const Constant* c = std::get_if<Constant>(&a);
+  if (!c || c->count() < 1) return std::nullopt;
+  for (int64_t k = 1; k < c->count(); ++k)
+    if (c->number_at(k) != c->number_at(0)) return std::nullopt;
+  return c->number_at(0);
+}
+
+class Rewriter {
+ public:
+  Result operator()(BlockRewriter& r, const Binding& b) {
+    const Call* found = std::get_if<Call>(&b.op);
+    const OperatorRef* o = found ? std::get_if<OperatorRef>(&found->callee) : nullptr;
+    if (!o) return std::nullopt;
+    const Call call = *found;  // emitting operations moves the original
+    const std::string& name = o->op->name;
+    if (name == "nn.conv1d" || name == "nn.conv2d" || name == "nn.conv3d") return convolution(r, name, call);
+    if (name == "nn.dense" || name == "nn.matmul") return product(r, name, call);
+    if (name == "qnn.quantize") return quantize(r, call);
+    note_elementwise(b, call, name);
+    return std::nullopt;
+  }
+
+ private:
+  // ---- operands
+
+  static std::optional<Dequantized> dequantized(BlockRewriter& r, const Atom& a) {
+    const Call* call = r.call_of(a, "qnn.dequantize");
+    if (!call || r.tensor(a).dtype != dtype::f32) return std::nullopt;
+    const DequantizeAttrs attrs = attributes_of<DequantizeAttrs>(*call);
+    const Constant* scale = std::get_if<Constant>(&call->args[1]);
+    const auto zero = single(call->args[2]);
+    if (!scale || scale->dtype() != dtype::f32 || !zero || attrs.block_size != 0) return std::nullopt;
+    const int64_t rank = static_cast<int64_t>(r.tensor(call->args[0]).shape.size());
+    const int64_t axis = attrs.axis < 0 ? attrs.axis + rank : attrs.axis;
+    return Dequantized{call->args[0], *scale, static_cast<int64_t>(*zero), axis};
+  }
+
+  // Data of bytes with one scale, unsigned.
+  static std::optional<Dequantized> data_of(BlockRewriter& r, const Atom& a) {
+    auto x = dequantized(r, a);
+    if (!x || std::get<Constant>(x->scale).count() != 1) return std::nullopt;
+    const DType type = r.tensor(x->stored).dtype;
+    if (type == dtype::u8) return x;
+    if (type != dtype::i8) return std::nullopt;
+    constexpr int offset = 128;
+    Atom wide = r.emit("cast", {x->stored}, {{"dtype", std::string("int32")}});
+    Atom moved = r.emit("add", {wide, Constant::of<int32_t>(dtype::i32, {}, {offset})});
+    x->stored = r.emit("cast", {moved}, {{"dtype", std::string("uint8")}});
+    x->zero += offset;
+    return x;
+  }
+
+  // Constant signed bytes without zero point, with one scale or one for each index of `channels`.
+  static std::optional<Dequantized> weights_of(BlockRewriter& r, const Atom& a, int64_t channels) {
+    auto w = dequantized(r, a);
+    const Constant* stored = w ? std::get_if<Constant>(&w->stored) : nullptr;
+    if (!stored || stored->dtype() != dtype::i8 || w->zero != 0) return std::nullopt;
+    const bool fits = std::get<Constant>(w->scale).count() == 1 || w->axis == channels;
+    return fits ? w : std::nullopt;
+  }
+
+  // ---- constants
+
+  // s * t as float32: one number, or a column along the channels of a result with `behind` axes after them.
+  static Constant product_of_scales(const Dequantized& x, const Dequantized& w, int64_t behind) {
+    const Constant &s = std::get<Constant>(x.scale), &t = std::get<Constant>(w.scale);
+    std::vector<float> values;
+    for (int64_t k = 0; k < t.count(); ++k)
+      values.push_back(static_cast<float>(s.number_at(0)) * static_cast<float>(t.number_at(k)));
+    if (values.size() == 1) return Constant::of<float>(dtype::f32, {}, values);
+    std::vector<int64_t> shape(static_cast<size_t>(behind) + 1, 1);
+    shape[0] = t.count();
+    return Constant::of<float>(dtype::f32, shape, values);
+  }
+
+  // -zero * the sum of the weights of each index of `axis`.
+  static std::vector<int32_t> correction(const Dequantized& x, const Constant& w, size_t axis) {
+    const std::vector<int64_t>& shape = w.shape();
+    int64_t inner = 1;
+    for (size_t d = axis + 1; d < shape.size(); ++d) inner *= shape[d];
+    std::vector<int32_t> sums(static_cast<size_t>(shape[axis]), 0);
+    for (int64_t k = 0; k < w.count(); ++k)
+      sums[static_cast<size_t>(k / inner % shape[axis])] -= static_cast<int32_t>(x.zero * w.integer_at(k));
+    return sums;
+  }
+
+  // ---- convolutions
+
+  Result convolution(BlockRewriter& r, const std::string& name, const Call& call) {
+    ConvAttrs attrs = attributes_of<ConvAttrs>(call);
+    if (attrs.out_dtype) return std::nullopt;
+    auto w = weights_of(r, call.args[1], 0);
+    if (!w || !r.call_of(call.args[0], "qnn.dequantize")) return std::nullopt;
+    Constant weights = std::get<Constant>(w->stored);
+    const std::vector<int64_t> shape = weights.shape();
+    const int64_t axes = static_cast<int64_t>(shape.size()) - 2, k = weights.count() / std::max<int64_t>(shape[0], 1);
+    const bool depthwise = attrs.groups > 1 && shape[1] == 1;
+    const bool narrow_groups = attrs.groups > 1 && (shape[0] / attrs.groups) % tensor::channel_block != 0;
+    if (weights.count() == 0 || k > longest_sum || (narrow_groups && !depthwise)) return std::nullopt;
+    auto x = data_of(r, call.args[0]);
+    if (!x) return std::nullopt;
+    std::vector<int64_t> padding = attrs.padding;
+    if (std::cmp_equal(padding.size(), axes)) padding.insert(padding.end(), padding.begin(), padding.end());
+    if (padding.size() == 1) padding.assign(static_cast<size_t>(2 * axes), padding[0]);
+    if (std::cmp_not_equal(padding.size(), 2 * axes)) return std::nullopt;
+    const std::vector<int32_t> offsets = correction(*x, weights, 0);
+    if (!depthwise && attrs.groups == 1 && shape[1] < tensor::channel_block && attrs.dilation.back() == 1)
+      weights = with_more_taps(weights, padding.back());
+    Atom data = padded(r, *x, padding);
+    const Constant scales = product_of_scales(*x, *w, axes);
+    Attrs integer = call.attrs;
+    integer["padding"] = padding;
+    integer.erase("kernel_size");
+    integer["out_dtype"] = std::string(depthwise ? "float32" : "int32");
+    if (!depthwise) {
+      Atom sums = r.emit(name, {data, weights}, integer);
+      return scaled(r, x->zero != 0 ? r.emit("nn.bias_add", {sums, column(offsets, 0)}, {{"axis", int64_t{1}}}) : sums,
+                    scales);
+    }
+    Constant floats = scaled_weights(weights, scales), bias = scaled_offsets(offsets, scales);
+    Atom sums = r.emit(name, {data, floats}, integer);
+    return noted(x->zero != 0 ? r.emit("nn.bias_add", {sums, bias}, {{"axis", int64_t{1}}}) : sums);
+  }
+
+  static Constant column(const std::vector<int32_t>& values, int64_t behind) {
+    std::vector<int64_t> shape(static_cast<size_t>(behind) + 1, 1);
+    shape[0] = static_cast<int64_t>(values.size());
+    return Constant::of<int32_t>(dtype::i32, shape, values);
+  }
+
+  static double scale_of(const Constant& scales, int64_t channel) {
+    return scales.number_at(scales.count() == 1 ? 0 : channel);
+  }
+  static Constant scaled_weights(const Constant& w, const Constant& scales) {
+    const int64_t inner = w.count() / w.shape()[0];
+    std::vector<float> values;
+    for (int64_t k = 0; k < w.count(); ++k)
+      values.push_back(static_cast<float>(static_cast<double>(w.integer_at(k)) * scale_of(scales, k / inner)));
+    return Constant::of<float>(dtype::f32, w.shape(), values);
+  }
+  static Constant scaled_offsets(const std::vector<int32_t>& offsets, const Constant& scales) {
+    std::vector<float> values;
+    for (size_t k = 0; k < offsets.size(); ++k)
+      values.push_back(static_cast<float>(offsets[k] * scale_of(scales, static_cast<int64_t>(k))));
+    return Constant::of<float>(dtype::f32, {static_cast<int64_t>(offsets.size())}, values);
+  }
+
+  // The weights with taps of 0 behind those of the last axis, up to a multiple of four; the data needs as much padding.
+  static Constant with_more_taps(const Constant& w, int64_t& padding) {
+    std::vector<int64_t> shape = w.shape();
+    const int64_t taps = shape.back(), all = ceil_div(taps, tensor::bytes_of_product) * tensor::bytes_of_product;
+    if (taps < 2 || all == taps) return w;
+    std::vector<int8_t> values;
+    for (int64_t k = 0; k < w.count() / taps * all; ++k)
+      values.push_back(k % all < taps ? static_cast<int8_t>(w.integer_at(k / all * taps + k % all)) : int8_t{0});
+    padding += all - taps;
+    shape.back() = all;
+    return Constant::of<int8_t>(dtype::i8, shape, values);
+  }
+
+  // The stored data with its padding, which is the zero point. A padding of zeros stays the convolution's.
+  static Atom padded(BlockRewriter& r, const Dequantized& x, std::vector<int64_t>& padding) {
+    if (x.zero == 0 || std::ranges::all_of(padding, [](int64_t p) { return p == 0; })) return x.stored;
+    const size_t axes = padding.size() / 2;
+    AttrList widths = {AttrList{0, 0}, AttrList{0, 0}};
+    for (size_t d = 0; d < axes; ++d) widths.push_back(AttrList{padding[d], padding[axes + d]});
+    padding.assign(padding.size(), 0);
+    Constant zero = Constant::of<uint8_t>(dtype::u8, {}, {static_cast<uint8_t>(x.zero)});
+    return r.emit("nn.pad", {x.stored, zero}, {{"pad_width", widths}});
+  }
+
+  // ---- matrix products
+
+  Result product(BlockRewriter& r, const std::string& name, const Call& call) {
+    const MatmulAttrs attrs = attributes_of<MatmulAttrs>(call);
+    const bool transposed = name == "nn.dense" || attrs.transpose_b;
+    const size_t n_axis = transposed ? 0 : 1;
+    if (attrs.out_dtype || attrs.transpose_a || r.tensor(call.args[0]).shape.empty()) return std::nullopt;
+    auto w = weights_of(r, call.args[1], static_cast<int64_t>(n_axis));
+    if (!w || !r.call_of(call.args[0], "qnn.dequantize")) return std::nullopt;
+    const Constant weights = std::get<Constant>(w->stored);
+    if (weights.shape().size() != 2 || weights.count() == 0 || weights.shape()[1 - n_axis] > longest_sum)
+      return std::nullopt;
+    auto x = data_of(r, call.args[0]);
+    if (!x) return std::nullopt;
+    Attrs integer = call.attrs;
+    integer["out_dtype"] = std::string("int32");
+    Atom sums = r.emit(name, {x->stored, weights}, integer);
+    if (x->zero != 0) sums = r.emit("add", {sums, column(correction(*x, weights, n_axis), 0)});
+    return scaled(r, sums, product_of_scales(*x, *w, 0));
+  }
+
+  // ---- results
+
+  Atom scaled(BlockRewriter& r, const Atom& sums, const Constant& scales) {
+    Atom numbers = r.emit("cast", {sums}, {{"dtype", std::string("float32")}});
+    Atom value = noted(r.emit("multiply", {numbers, scales}));
+    scaled_[std::get<Var>(value)->id] = {numbers, scales};
+    return value;
+  }
+
+  Atom noted(Atom value) {
+    distance_[std::get<Var>(value)->id] = 0;
+    return value;
+  }
+
+  // value * factor, where a scale and offsets of the value absorb the factor.
+  Atom rescaled(BlockRewriter& r, const Atom& value, double factor, int depth = 0) const {
+    const Constant number = Constant::of<float>(dtype::f32, {}, {static_cast<float>(factor)});
+    const Var* v = std::get_if<Var>(&value);
+    if (v && r.used_once(value) && depth < longest_chain) {
+      if (auto it = scaled_.find((*v)->id); it != scaled_.end()) {
+        std::vector<float> scales;
+        for (int64_t k = 0; k < it->second.scales.count(); ++k)
+          scales.push_back(static_cast<float>(it->second.scales.number_at(k) * factor));
+        return r.emit("multiply",
+                      {it->second.numbers, Constant::of<float>(dtype::f32, it->second.scales.shape(), scales)});
+      }
+      for (const char* name : {"nn.bias_add", "add"})
+        if (const Call* found = r.call_of(value, name); found && is_known(r, found->args[1])) {
+          const Call call = *found;  // emitting operations moves the original
+          Atom first = rescaled(r, call.args[0], factor, depth + 1);
+          return r.emit(name, {first, r.emit("multiply", {call.args[1], number})}, call.attrs);
+        }
+    }
+    return r.emit("multiply", {value, number});
+  }
+
+  // A constant, or a dequantized one.
+  static bool is_known(const BlockRewriter& r, const Atom& a) {
+    const Call* call = r.call_of(a, "qnn.dequantize");
+    return r.is_constant(a) || (call && r.is_constant(call->args[0]));
+  }
+
+  // Elementwise operations of a contraction's value become its epilogue.
+  void note_elementwise(const Binding& b, const Call& call, const std::string& name) {
+    static const std::set<std::string> names = {"add",  "subtract", "multiply", "nn.bias_add",   "nn.relu",
+                                                "clip", "maximum",  "minimum",  "qnn.dequantize"};
+    if (!names.contains(name)) return;
+    int least = longest_chain;
+    for (const Atom& a : call.args)
+      if (const Var* v = std::get_if<Var>(&a); v && distance_.contains((*v)->id))
+        least = std::min(least, distance_[(*v)->id] + 1);
+    if (least < longest_chain) distance_[b.var->id] = least;
+  }
+
+  // The quantization of such a value multiplies by the reciprocal of the scale: a division takes as long as the product
+  // over 64 input channels.
+  Result quantize(BlockRewriter& r, const Call& call) {
+    const QuantizeAttrs attrs = attributes_of<QuantizeAttrs>(call);
+    const Var* v = std::get_if<Var>(&call.args[0]);
+    const auto scale = single(call.args[1]), zero = single(call.args[2]);
+    const DType type = r.tensor(call.args[2]).dtype;
+    if (!v || !distance_.contains((*v)->id) || !scale || !zero || attrs.precision || attrs.block_size != 0)
+      return std::nullopt;
+    if (r.tensor(call.args[1]).dtype != dtype::f32 || (type != dtype::u8 && type != dtype::i8)) return std::nullopt;
+    Atom value = r.emit("round", {rescaled(r, call.args[0], 1 / *scale)});
+    if (*zero != 0) value = r.emit("add", {value, Constant::of<float>(dtype::f32, {}, {static_cast<float>(*zero)})});
+    return noted(r.emit("cast", {value}, {{"dtype", std::string(dlcc::name(type))}}));
+  }
+
+  struct Scaled {
+    Atom numbers;
+    Constant scales;
+  };
+  std::map<int, Scaled> scaled_;  // numbers * scales, by variable
+  std::map<int, int> distance_;   // elementwise operations since a rewritten contraction, by variable
+};
+
+}  // namespace
+
+Module integer_contractions(Module module, PassContext& context) {
+  if (context.machine.byte_products == tensor::ByteProducts::none) return module;
+  EffectAnalysis effects(module);
+  for (auto& [name, f] : module.functions) {
+    Rewriter rewriter;
+    BlockRewriter(module, effects, [&](BlockRewriter& r, const Binding& b) { return rewriter(r, b); }).run(f.body);
+  }
+  return module;
+}
+
+}  // namespace dlcc::relay

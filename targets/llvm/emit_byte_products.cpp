@@ -1,0 +1,68 @@
+// Dot products of four bytes (tensor/byte_products.h) as x86 instructions: `vpdpbusd` on CPUs with VNNI; else two
+// multiplications of 16-bit numbers, `pmaddwd`, for the even and the odd bytes of each lane. These never saturate, as
+// `pmaddubsw` would: 2 * 255 * 128 exceeds 16 bits.
+#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/Module.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/TargetParser/Triple.h>
+
+#include "targets/llvm/kernel_emitter.h"
+#include "tensor/intrinsic.h"
+
+namespace dlcc::targets {
+
+using namespace tensor;
+
+namespace {
+
+enum class Instruction : uint8_t { none, vpdpbusd, pmaddwd };
+
+// The instruction for vectors of so many bits, and LLVM's intrinsic for it.
+std::pair<Instruction, llvm::Intrinsic::ID> instruction_for(int64_t vector_bits, const llvm::MCSubtargetInfo& cpu) {
+  auto has = [&](const char* features) { return cpu.checkFeatures(features); };
+  const bool vnni = has("+avx512vnni,+avx512vl");
+  if (vector_bits == 512) {
+    if (has("+avx512vnni")) return {Instruction::vpdpbusd, llvm::Intrinsic::x86_avx512_vpdpbusd_512};
+    if (has("+avx512bw")) return {Instruction::pmaddwd, llvm::Intrinsic::x86_avx512_pmaddw_d_512};
+  } else if (vector_bits == 256) {
+    if (vnni || has("+avxvnni")) return {Instruction::vpdpbusd, llvm::Intrinsic::x86_avx512_vpdpbusd_256};
+    if (has("+avx2")) return {Instruction::pmaddwd, llvm::Intrinsic::x86_avx2_pmadd_wd};
+  } else if (vector_bits == 128) {
+    if (vnni || has("+avxvnni")) return {Instruction::vpdpbusd, llvm::Intrinsic::x86_avx512_vpdpbusd_128};
+    if (has("+sse2")) return {Instruction::pmaddwd, llvm::Intrinsic::x86_sse2_pmadd_wd};
+  }
+  return {Instruction::none, llvm::Intrinsic::not_intrinsic};
+}
+
+}  // namespace
+
+bool KernelEmitter::emit_byte_products(const IntrinsicCall& x) {
+  llvm::Module& module = *function_->getParent();
+  if (!llvm::Triple(module.getTargetTriple()).isX86()) return false;
+  const int64_t lanes = x.intrinsic->operands[2].buffer->shape[0].value();
+  auto [instruction, id] = instruction_for(lanes * 32, cpu_);
+  if (instruction == Instruction::none) return false;
+  llvm::Function* multiply = llvm::Intrinsic::getDeclaration(&module, id);
+  auto* words = llvm::FixedVectorType::get(b_.getInt32Ty(), static_cast<unsigned>(lanes));
+  auto* halves = llvm::FixedVectorType::get(b_.getInt16Ty(), static_cast<unsigned>(2 * lanes));
+
+  Value* four = b_.CreateAlignedLoad(b_.getInt32Ty(), pointer_to(x.operands[0]), llvm::Align(1));
+  Value* data = b_.CreateVectorSplat(static_cast<unsigned>(lanes), four);
+  Value* weights = b_.CreateAlignedLoad(words, pointer_to(x.operands[1]), llvm::Align(1));
+  Value* to = pointer_to(x.operands[2]);
+  Value* sum = b_.CreateAlignedLoad(words, to, llvm::Align(4));
+  if (instruction == Instruction::vpdpbusd) {
+    sum = b_.CreateCall(multiply, {sum, data, weights});
+  } else {
+    auto constant = [&](uint64_t value) { return llvm::ConstantInt::get(halves, value); };
+    data = b_.CreateBitCast(data, halves), weights = b_.CreateBitCast(weights, halves);
+    Value* even = b_.CreateCall(
+        multiply, {b_.CreateAnd(data, constant(0xFF)), b_.CreateAShr(b_.CreateShl(weights, constant(8)), constant(8))});
+    Value* odd = b_.CreateCall(multiply, {b_.CreateLShr(data, constant(8)), b_.CreateAShr(weights, constant(8))});
+    sum = b_.CreateAdd(sum, b_.CreateAdd(even, odd));
+  }
+  b_.CreateAlignedStore(sum, to, llvm::Align(4));
+  return true;
+}
+
+}  // namespace dlcc::targets
