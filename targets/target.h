@@ -20,6 +20,9 @@ struct CodeLevel {
   std::string tune_cpu;  // LLVM's tuning CPU; empty for none
   std::string features;  // LLVM's feature string, "+avx512f,..."; may be empty
   tensor::Machine machine;
+  // Has nothing but more instructions for intrinsics than the level before it: an object has code of its own for those
+  // kernels only that call any, and not the level if there are none (targets/llvm/extensions.h).
+  bool is_extension = false;
 };
 
 // How an object with several levels finds out which of them the CPU supports.

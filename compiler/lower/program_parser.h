@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lower/parse_program.h"
+#include "tensor/byte_products.h"
 #include "tensor/parser.h"
 
 namespace dlcc::lower {
@@ -17,7 +18,7 @@ namespace dlcc::lower {
 class ProgramParser : tensor::Parser {
  public:
   ProgramParser(std::string_view text, const std::string& file, Diagnostics& diagnostics)
-      : Parser(text, file, diagnostics, {}) {}
+      : Parser(text, file, diagnostics, tensor::byte_products()) {}
 
   ParsedProgram run();
 

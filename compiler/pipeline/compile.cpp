@@ -8,6 +8,7 @@
 #include "pipeline/describe_interface.h"
 #include "support/files.h"
 #include "support/version.h"
+#include "targets/llvm/extensions.h"
 
 namespace dlcc {
 namespace {
@@ -110,11 +111,12 @@ std::optional<Planned> Compiler::plan(const relay::Module& module, const targets
       timer_.run("lower", [&] { return lower::lower(module, machines, options_.schedule, diagnostics_, configure); });
   if (!program) return std::nullopt;
   result.program = std::move(*program);
+  targets::remove_unused_extension(result.program, result.target);
   result.plan = timer_.run("plan", [&] { return lower::plan_storage(result.program); });
   std::string wrong = timer_.run("check plan", [&] { return lower::check_storage(result.program, result.plan); });
   DLCC_CHECK(wrong.empty(), "the storage plan is wrong: {}", wrong);
 
-  result.interface = describe_interface(module, result.program, result.plan, options_, target, model_hash_);
+  result.interface = describe_interface(module, result.program, result.plan, options_, result.target, model_hash_);
   if (!decide_weights_location(result)) return std::nullopt;
   return result;
 }

@@ -26,6 +26,7 @@
 #include "targets/llvm/elf_object.h"
 #include "targets/llvm/emit_kernel.h"
 #include "targets/llvm/emit_model.h"
+#include "targets/llvm/extensions.h"
 #include "targets/llvm/optimize.h"
 #include "targets/llvm/spills.h"
 
@@ -71,9 +72,7 @@ class Generator {
         may_alias_(find_aliases(program, plan)) {
     DLCC_CHECK(!target.levels.empty(), "target {} without a CPU level", target.name);
     parts_.constant_offsets = interface.weights_file ? place_constants_in_file() : place_constants_in_section();
-    for (size_t l = 0; l < target.levels.size(); ++l)
-      for (size_t k = 0; k < program.kernels.size(); k += kernels_per_unit)
-        units_.push_back({l, k, std::min(k + kernels_per_unit, program.kernels.size())});
+    for (size_t l = 0; l < target.levels.size(); ++l) add_units(l);
     units_.push_back({0, 0, 0});
   }
 
@@ -118,6 +117,18 @@ class Generator {
     size_t level;
     size_t first, last;  // the kernels [first, last); none: the entry and run functions
   };
+
+  // Units of consecutive kernels, without those that run the code of another level.
+  void add_units(size_t level) {
+    const size_t all = parts_.program.kernels.size();
+    auto has_code = [&](size_t k) { return level_of_kernel(parts_.program, parts_.target, k, level) == level; };
+    for (size_t first = 0, last; first < all; first = last) {
+      last = first + 1;
+      if (!has_code(first)) continue;
+      while (last < all && last < first + kernels_per_unit && has_code(last)) ++last;
+      units_.push_back({level, first, last});
+    }
+  }
 
   // Both return the constants' offsets in bytes.
   std::vector<int64_t> place_constants_in_file() const {

@@ -7,6 +7,7 @@
 #include "targets/llvm/debug_info.h"
 #include "targets/llvm/emit_kernel.h"
 #include "targets/llvm/emit_sizes.h"
+#include "targets/llvm/extensions.h"
 
 namespace dlcc::targets {
 
@@ -160,7 +161,9 @@ class RunFunctionEmitter {
 
   void emit_invoke(const lower::Invoke& x) {
     const tensor::Kernel& kernel = kernel_of(x);
-    std::string symbol = kernel_symbol(parts_, static_cast<size_t>(x.kernel), parts_.target.levels[level_]);
+    std::string symbol = kernel_symbol(
+        parts_, static_cast<size_t>(x.kernel),
+        parts_.target.levels[level_of_kernel(parts_.program, parts_.target, static_cast<size_t>(x.kernel), level_)]);
     llvm::Function* callee = module_.getFunction(symbol);
     if (!callee) callee = declare_kernel(module_, symbol, kernel, parts_.program.threads);
     DLCC_CHECK(x.operands.size() == kernel.params.size(), "{} operands for {} parameters of {}", x.operands.size(),

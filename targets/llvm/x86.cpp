@@ -50,6 +50,16 @@ CodeLevel v4() {
            .machine_balance = 16}};
 }
 
+// Level v4 on CPUs with VNNI: Cascade Lake, Zen 4 and later ones.
+CodeLevel v4_vnni() {
+  CodeLevel level = v4();
+  level.name = "x86-64-v4-vnni";
+  level.features = "+avx512vnni,+evex512";
+  level.machine.byte_products = ByteProducts::dot;
+  level.is_extension = true;
+  return level;
+}
+
 // Measurements of named CPUs. Zen 5: 262 to 274 GFLOP/s, 42 to 56 GB/s.
 void apply_measurements(const std::string& cpu, tensor::Machine& machine) {
   if (cpu == "znver5") machine.machine_balance = 6;
@@ -88,7 +98,8 @@ TargetFamily x86_family() {
 #ifdef __x86_64__
   base.is_host_architecture = true;
 #endif
-  return {base, {v3(), v4()}, {v2(), v3(), v4()}, features_with_check(), level_for, is_usable, completed};
+  return {base,     {v3(), v4(), v4_vnni()}, {v2(), v3(), v4(), v4_vnni()}, features_with_check(), level_for, is_usable,
+          completed};
 }
 
 }  // namespace dlcc::targets

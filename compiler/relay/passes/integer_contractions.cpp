@@ -22,6 +22,7 @@
 #include "relay/passes/passes.h"
 #include "support/integers.h"
 #include "tensor/byte_products.h"
+#include "tensor/evaluate.h"
 #include "tensor/machine.h"
 
 namespace dlcc::relay {
@@ -36,14 +37,35 @@ constexpr int longest_chain = 16;  // of elementwise operations between a contra
 
 struct Dequantized {
   Atom stored;
-  Atom scale;
+  Constant scale;
   int64_t zero = 0;  // of data
   int64_t axis = 0;  // of the scales, if there are several
 };
 
+// The value of a constant, or of an operator applied to constants.
+std::optional<Constant> known(const BlockRewriter& r, const Atom& a, int depth = 0) {
+  constexpr int deepest = 4;
+  if (const Constant* c = std::get_if<Constant>(&a)) return *c;
+  const Operation* definition = r.definition(a);
+  const Call* call = definition ? std::get_if<Call>(definition) : nullptr;
+  const OperatorRef* o = call ? std::get_if<OperatorRef>(&call->callee) : nullptr;
+  if (!o || o->op->variadic || depth == deepest) return std::nullopt;
+  std::vector<Constant> args;
+  Operands types;
+  for (const Atom& arg : call->args) {
+    auto value = known(r, arg, depth + 1);
+    if (!value) return std::nullopt;
+    types.push_back({shape_of(value->shape()), value->dtype()});
+    args.push_back(std::move(*value));
+  }
+  auto result = tensor::evaluate(o->op->compute(call->attrs, types), args);
+  if (result.status != tensor::Status::ok || result.results.size() != 1) return std::nullopt;
+  return result.results[0];
+}
+
 // The number that all elements of a constant are.
-std::optional<double> single(const Atom& a) {
-  const Constant* c = std::get_if<Constant>(&a);
+std::optional<double> single(const BlockRewriter& r, const Atom& a) {
+  const auto c = known(r, a);
   if (!c || c->count() < 1) return std::nullopt;
   for (int64_t k = 1; k < c->count(); ++k)
     if (c->number_at(k) != c->number_at(0)) return std::nullopt;
@@ -72,8 +94,8 @@ class Rewriter {
     const Call* call = r.call_of(a, "qnn.dequantize");
     if (!call || r.tensor(a).dtype != dtype::f32) return std::nullopt;
     const DequantizeAttrs attrs = attributes_of<DequantizeAttrs>(*call);
-    const Constant* scale = std::get_if<Constant>(&call->args[1]);
-    const auto zero = single(call->args[2]);
+    const auto scale = known(r, call->args[1]);
+    const auto zero = single(r, call->args[2]);
     if (!scale || scale->dtype() != dtype::f32 || !zero || attrs.block_size != 0) return std::nullopt;
     const int64_t rank = static_cast<int64_t>(r.tensor(call->args[0]).shape.size());
     const int64_t axis = attrs.axis < 0 ? attrs.axis + rank : attrs.axis;
@@ -83,7 +105,7 @@ class Rewriter {
   // Data of bytes with one scale, unsigned.
   static std::optional<Dequantized> data_of(BlockRewriter& r, const Atom& a) {
     auto x = dequantized(r, a);
-    if (!x || std::get<Constant>(x->scale).count() != 1) return std::nullopt;
+    if (!x || x->scale.count() != 1) return std::nullopt;
     const DType type = r.tensor(x->stored).dtype;
     if (type == dtype::u8) return x;
     if (type != dtype::i8) return std::nullopt;
@@ -98,9 +120,10 @@ class Rewriter {
   // Constant signed bytes without zero point, with one scale or one for each index of `channels`.
   static std::optional<Dequantized> weights_of(BlockRewriter& r, const Atom& a, int64_t channels) {
     auto w = dequantized(r, a);
-    const Constant* stored = w ? std::get_if<Constant>(&w->stored) : nullptr;
+    const auto stored = w ? known(r, w->stored) : std::nullopt;
     if (!stored || stored->dtype() != dtype::i8 || w->zero != 0) return std::nullopt;
-    const bool fits = std::get<Constant>(w->scale).count() == 1 || w->axis == channels;
+    w->stored = *stored;
+    const bool fits = w->scale.count() == 1 || w->axis == channels;
     return fits ? w : std::nullopt;
   }
 
@@ -108,7 +131,7 @@ class Rewriter {
 
   // s * t as float32: one number, or a column along the channels of a result with `behind` axes after them.
   static Constant product_of_scales(const Dequantized& x, const Dequantized& w, int64_t behind) {
-    const Constant &s = std::get<Constant>(x.scale), &t = std::get<Constant>(w.scale);
+    const Constant &s = x.scale, &t = w.scale;
     std::vector<float> values;
     for (int64_t k = 0; k < t.count(); ++k)
       values.push_back(static_cast<float>(s.number_at(0)) * static_cast<float>(t.number_at(k)));
@@ -140,8 +163,8 @@ class Rewriter {
     const std::vector<int64_t> shape = weights.shape();
     const int64_t axes = static_cast<int64_t>(shape.size()) - 2, k = weights.count() / std::max<int64_t>(shape[0], 1);
     const bool depthwise = attrs.groups > 1 && shape[1] == 1;
-    const bool narrow_groups = attrs.groups > 1 && (shape[0] / attrs.groups) % tensor::channel_block != 0;
-    if (weights.count() == 0 || k > longest_sum || (narrow_groups && !depthwise)) return std::nullopt;
+    if (weights.count() == 0 || k > longest_sum || (!depthwise && !has_rows_of_four(attrs, weights.shape())))
+      return std::nullopt;
     auto x = data_of(r, call.args[0]);
     if (!x) return std::nullopt;
     std::vector<int64_t> padding = attrs.padding;
@@ -149,8 +172,7 @@ class Rewriter {
     if (padding.size() == 1) padding.assign(static_cast<size_t>(2 * axes), padding[0]);
     if (std::cmp_not_equal(padding.size(), 2 * axes)) return std::nullopt;
     const std::vector<int32_t> offsets = correction(*x, weights, 0);
-    if (!depthwise && attrs.groups == 1 && shape[1] < tensor::channel_block && attrs.dilation.back() == 1)
-      weights = with_more_taps(weights, padding.back());
+    if (!depthwise && reads_along_taps(attrs, shape)) weights = with_more_taps(weights, padding.back());
     Atom data = padded(r, *x, padding);
     const Constant scales = product_of_scales(*x, *w, axes);
     Attrs integer = call.attrs;
@@ -165,6 +187,19 @@ class Rewriter {
     Constant floats = scaled_weights(weights, scales), bias = scaled_offsets(offsets, scales);
     Atom sums = r.emit(name, {data, floats}, integer);
     return noted(x->zero != 0 ? r.emit("nn.bias_add", {sums, bias}, {{"axis", int64_t{1}}}) : sums);
+  }
+
+  // Few channels are not stored in blocks: neighbours are those of the last axis.
+  static bool reads_along_taps(const ConvAttrs& attrs, const std::vector<int64_t>& weights) {
+    const bool taps = weights.back() > 1 && attrs.dilation.back() == 1;
+    return taps && attrs.groups == 1 && weights[1] < tensor::channel_block / 2;
+  }
+
+  // Products can be added four at a time: along channels, which a block stores next to each other, or along taps.
+  static bool has_rows_of_four(const ConvAttrs& attrs, const std::vector<int64_t>& weights) {
+    if (reads_along_taps(attrs, weights)) return true;
+    if (attrs.groups == 1) return weights[1] >= tensor::channel_block / 2 && weights[1] % tensor::bytes_of_product == 0;
+    return weights[1] % tensor::channel_block == 0 && weights[0] / attrs.groups % tensor::channel_block == 0;
   }
 
   static Constant column(const std::vector<int32_t>& values, int64_t behind) {
@@ -224,8 +259,9 @@ class Rewriter {
     auto w = weights_of(r, call.args[1], static_cast<int64_t>(n_axis));
     if (!w || !r.call_of(call.args[0], "qnn.dequantize")) return std::nullopt;
     const Constant weights = std::get<Constant>(w->stored);
-    if (weights.shape().size() != 2 || weights.count() == 0 || weights.shape()[1 - n_axis] > longest_sum)
-      return std::nullopt;
+    if (weights.shape().size() != 2 || weights.count() == 0) return std::nullopt;
+    const int64_t k = weights.shape()[1 - n_axis];
+    if (k > longest_sum || k % tensor::bytes_of_product != 0) return std::nullopt;
     auto x = data_of(r, call.args[0]);
     if (!x) return std::nullopt;
     Attrs integer = call.attrs;
@@ -271,11 +307,7 @@ class Rewriter {
     return r.emit("multiply", {value, number});
   }
 
-  // A constant, or a dequantized one.
-  static bool is_known(const BlockRewriter& r, const Atom& a) {
-    const Call* call = r.call_of(a, "qnn.dequantize");
-    return r.is_constant(a) || (call && r.is_constant(call->args[0]));
-  }
+  static bool is_known(const BlockRewriter& r, const Atom& a) { return known(r, a).has_value() || r.is_constant(a); }
 
   // Elementwise operations of a contraction's value become its epilogue.
   void note_elementwise(const Binding& b, const Call& call, const std::string& name) {
@@ -294,7 +326,7 @@ class Rewriter {
   Result quantize(BlockRewriter& r, const Call& call) {
     const QuantizeAttrs attrs = attributes_of<QuantizeAttrs>(call);
     const Var* v = std::get_if<Var>(&call.args[0]);
-    const auto scale = single(call.args[1]), zero = single(call.args[2]);
+    const auto scale = single(r, call.args[1]), zero = single(r, call.args[2]);
     const DType type = r.tensor(call.args[2]).dtype;
     if (!v || !distance_.contains((*v)->id) || !scale || !zero || attrs.precision || attrs.block_size != 0)
       return std::nullopt;

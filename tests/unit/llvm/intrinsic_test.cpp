@@ -2,6 +2,7 @@
 #include "tensor/intrinsic.h"
 
 #include "harness.h"
+#include "tensor/byte_products.h"
 #include "tensor/evaluate.h"
 #include "tensor/parse.h"
 
@@ -85,4 +86,40 @@ TEST_CASE("a function that drives an accelerator gets boxes and strides") {
   CHECK(code.find("toy_widen") != std::string::npos);
   CHECK(code.find("$12, %esi") != std::string::npos);  // stride of x's rows
   CHECK(code.find("$20, %ecx") != std::string::npos);  // stride of y's rows
+}
+
+TEST_CASE("dot products of bytes are exact with and without VNNI") {
+  const std::pair<int, std::vector<std::pair<const char*, const char*>>> lanes_and_code[] = {
+      {4, {{"x86-64-v2", "pmaddwd"}, {"x86-64-v3", "pmaddwd"}, {"cascadelake", "vpdpbusd"}}},
+      {8, {{"x86-64-v3", "vpmaddwd"}, {"alderlake", "vpdpbusd"}, {"cascadelake", "vpdpbusd"}}},
+      {16, {{"x86-64-v4", "vpmaddwd"}, {"cascadelake", "vpdpbusd"}, {"x86-64-v3", ""}}},
+  };
+  // The largest sums of both signs, which `pmaddubsw` would saturate, and others.
+  std::vector<uint8_t> a;
+  std::vector<int8_t> b;
+  for (int k = 0; k < 12; ++k) a.push_back(static_cast<uint8_t>(k < 8 ? 255 : 83 * k));
+  for (int k = 0; k < 3 * 64; ++k) b.push_back(static_cast<int8_t>(k < 64 ? -128 : k < 128 ? 127 : 91 * k + 5));
+  for (const auto& [lanes, of_level] : lanes_and_code) {
+    const std::string n = std::to_string(lanes);
+    Diagnostics diagnostics;
+    auto parsed = parse("kernel @dot(read a: u8[3, 4], read b: i8[3, " + n + ", 4], write y: i32[" + n +
+                            "]) {\n alloc reg acc: i32[" + n + "]\n vector v in " + n +
+                            " { acc[v] = 7i32 }\n for k in 3 { call dot4.u8s8.x" + n +
+                            "(a[k, 0], b[k, 0, 0], acc[0]) }\n vector v in " + n + " { y[v] = acc[v] }\n}",
+                        "test", diagnostics, byte_products());
+    REQUIRE_MESSAGE(parsed, diagnostics.str());
+    const Kernel& kernel = parsed->kernels[0];
+    b.resize(static_cast<size_t>(12 * lanes), int8_t{-128});
+    std::vector<Constant> inputs = {Constant::of(dtype::u8, {3, 4}, a), Constant::of(dtype::i8, {3, lanes, 4}, b)};
+    b.resize(3 * 64, int8_t{-77});
+    for (const auto& [cpu, instruction] : of_level) {
+      CAPTURE(cpu);
+      CHECK(assembly(kernel, cpu).find(instruction) != std::string::npos);
+      KernelObject object = compile(kernel, cpu);
+      auto ran = targets::run_object({object.object, &object.interface, inputs}, diagnostics);
+      REQUIRE_MESSAGE(ran, diagnostics.str());
+      if (ran->status == static_cast<int>(Status::unsupported_cpu)) continue;
+      CHECK(ran->outputs[0].same_as(evaluate(kernel, inputs).results[0]));
+    }
+  }
 }

@@ -52,7 +52,8 @@ std::string run_passes(relay::Module module, const std::string& names) {
     auto passes = relay::all_passes();
     auto pass = std::ranges::find(passes, name, &relay::PassInfo::name);
     REQUIRE_MESSAGE(pass != passes.end(), "no pass " << name);
-    relay::PassContext context{.diagnostics = &d, .channel_block = 16};
+    relay::PassContext context{
+        .diagnostics = &d, .channel_block = 16, .machine = {.byte_products = tensor::ByteProducts::dot}};
     module = pass->run(std::move(module), context);
     CHECK_MESSAGE(relay::verify(module, d), "after " << name << ":\n" << d.str() << relay::print(module, false));
     CHECK_MESSAGE(relay::infer_types(module, d), "after " << name << ":\n" << d.str() << relay::print(module, false));

@@ -30,14 +30,16 @@ Expr narrowed(DType type, const Expr& sum) {
   return cast(type, min(bound(highest(type)), max(bound(lowest(type)), scaled)));
 }
 
-// A convolution with c, o, k, stride, pad and groups of `p`, and a bias of the accumulator's type.
-TensorFunction convolution_in(DType type, const Conv& p, bool keep_sums) {
+// A convolution with c, o, k, stride, pad and groups of `p`, weights of `weights` (null: `type`), and a bias of the
+// accumulator's type.
+TensorFunction convolution_in(DType type, const Conv& p, bool keep_sums, std::optional<DType> weights = std::nullopt) {
   const Dim oh = floor_div(p.h + Dim(2 * p.pad - p.k), p.stride) + Dim(1),
             ow = floor_div(p.w + Dim(2 * p.pad - p.k), p.stride) + Dim(1);
   int64_t group_inputs = p.c / p.groups, group_outputs = p.o / p.groups;
   DType sums = accumulator(type);
   Definition d("conv");
-  Tensor x = d.input("x", type, {p.n, p.c, p.h, p.w}), w = d.input("w", type, {p.o, group_inputs, p.k, p.k});
+  Tensor x = d.input("x", type, {p.n, p.c, p.h, p.w}),
+         w = d.input("w", weights.value_or(type), {p.o, group_inputs, p.k, p.k});
   Tensor bias = d.input("b", sums, {p.o});
   Shape shape = {p.n, p.o, oh, ow};
   Tensor y = d.reduce("a", shape, sum_of(sums), {group_inputs, p.k, p.k}, [&](Index i, Index r) {
@@ -130,4 +132,37 @@ TEST_CASE("elementwise stages and reductions along rows in narrow types") {
     check_schedule(f, {false, false});
     check_schedule(f, {false, true});
   }
+}
+
+TEST_CASE("products of unsigned and signed bytes are added four at a time") {
+  using enum ByteProducts;
+  const std::vector<Machine> machines = {
+      {.vector_bytes = 32, .vector_registers = 16, .byte_products = halves},
+      {.vector_bytes = 64, .vector_registers = 32, .byte_products = dot, .l2_bytes = 8 << 10},
+      {.vector_bytes = 64, .vector_registers = 32, .byte_products = none},
+      {.vector_bytes = 64, .vector_registers = 32, .byte_products = dot},
+  };
+  const std::vector<bool> constant = {false, true, true};
+  auto check = [&](const Conv& p, bool in_blocks, bool expected) {
+    TensorFunction f = convolution_in(dtype::u8, p, false, dtype::i8);
+    std::vector<Layout> layouts = in_blocks ? halo_layouts(f, constant, {}) : std::vector<Layout>(4);
+    check_schedule(f, constant, layouts, {}, machines);
+    ScheduledFunction s = schedule({f, constant, layouts, machines});
+    for (size_t k = 0; k < machines.size(); ++k)
+      CHECK((print(s.variants[k]).find("call dot4.u8s8") != std::string::npos) ==
+            (expected && machines[k].byte_products != none));
+  };
+  check({.c = 32, .h = 7, .w = 9, .o = 32}, true, true);
+  check({.c = 16, .h = 9, .w = 8, .o = 48, .stride = 2}, true, true);
+  check({.c = 64, .h = 6, .w = 7, .o = 64, .groups = 2}, true, true);
+  check({.c = 48, .h = 1, .w = 1, .o = 100, .k = 1, .pad = 0}, true, true);
+  check({.c = 3, .h = 9, .w = 12, .o = 24, .k = 4, .pad = 0}, false, true);   // along the last axis of taps
+  check({.c = 3, .h = 9, .w = 12, .o = 24, .k = 3, .pad = 0}, false, false);  // three taps
+  check({.c = 20, .h = 5, .w = 6, .o = 40, .k = 1, .pad = 0}, false, false);  // channels far from each other
+  // A product of matrices, with sums beyond 16 bits.
+  Definition d("dense");
+  Tensor a = d.input("a", dtype::u8, {5, 4096}), b = d.input("b", dtype::i8, {48, 4096});
+  d.reduce_result("y", dtype::i32, {5, 48}, sum_of(dtype::i32), {4096},
+                  [&](Index i, Index r) { return cast(dtype::i32, a(i[0], r[0])) * cast(dtype::i32, b(i[1], r[0])); });
+  check_schedule(d.finish(), {false, true}, {}, {}, machines);
 }

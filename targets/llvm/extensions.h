@@ -1,0 +1,16 @@
+// Extension levels (CodeLevel::is_extension): which kernels have code of their own, and whether a program needs them.
+#pragma once
+
+#include "lower/program.h"
+#include "targets/target.h"
+
+namespace dlcc::targets {
+
+// The level whose code kernel `kernel` runs on level `level`: that one or, for an extension without effect on the
+// kernel, the level before it.
+size_t level_of_kernel(const lower::Program&, const Target&, size_t kernel, size_t level);
+
+// Removes the last level, with the kernels' variants for it, if it is an extension that no kernel uses.
+void remove_unused_extension(lower::Program&, Target&);
+
+}  // namespace dlcc::targets

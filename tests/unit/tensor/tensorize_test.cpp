@@ -1,0 +1,52 @@
+// Vector loops become calls of intrinsics where their bodies are equal, and stay what they are elsewhere.
+#include "tensor/passes/tensorize.h"
+
+#include <doctest/doctest.h>
+
+#include "tensor/byte_products.h"
+#include "tensor/parse.h"
+#include "tensor/verify.h"
+
+using namespace dlcc;
+using namespace dlcc::tensor;
+
+namespace {
+
+// The statements inside of the loop over k, once tensorized.
+std::string tensorized(const std::string& value, const std::string& weights = "i8[2, 16, 4]") {
+  const std::string text = "kernel @k(read a: u8[9, 8], read b: " + weights +
+                           ", write y: i32[16]) {\n alloc reg acc: i32[2, 16]\n vector v in 16 { acc[1, v] = 0i32 }\n"
+                           " for k in 2 { vector lane in 16 { acc[1, lane] = " +
+                           value + " } }\n vector v in 16 { y[v] = acc[1, v] }\n}";
+  Diagnostics d;
+  auto parsed = parse(text, "test", d);
+  REQUIRE_MESSAGE(parsed, d.str());
+  Kernel kernel = parsed->kernels[0];
+  kernel.body = tensorize(kernel.body, byte_products());
+  verify(kernel, d);
+  CHECK(d.str() == "");
+  std::string printed = print(kernel);
+  const size_t call = printed.find("call ");
+  return call == std::string::npos ? "" : printed.substr(call, printed.find('\n', call) - call);
+}
+
+std::string product(const std::string& a, const std::string& b) { return "i32(" + a + ") * i32(" + b + ")"; }
+
+}  // namespace
+
+TEST_CASE("sums of four products of bytes") {
+  auto sum = [](const std::string& first, int step, const std::string& order = "lane") {
+    std::string value = "acc[1, lane]", all;
+    for (int j = 0; j < 4; ++j)
+      all += (j ? " + " : "") + product("a[k + 3, 4 * k + " + std::to_string(j * step) + "]",
+                                        "b[" + first + ", " + order + ", " + std::to_string(j) + "]");
+    return value + " + (" + all + ")";
+  };
+  CHECK(tensorized(sum("k", 1)) == "call dot4.u8s8.x16(a[k + 3, 4 * k], b[k, 0, 0], acc[1, 0])");
+  CHECK(tensorized(sum("k", 0)) == "");                  // one element four times
+  CHECK(tensorized(sum("k", 1, "15 - lane")) == "");     // lanes in another order
+  CHECK(tensorized(sum("k", 1), "i8[2, 16, 8]") == "");  // bytes of a lane are not next to those of the next
+  CHECK(tensorized(sum("k", 1), "u8[2, 16, 4]") == "");  // both factors are unsigned
+  CHECK(tensorized("acc[1, lane] + " + product("a[k, 0]", "b[k, lane, 0]")) == "");
+  CHECK(tensorized("acc[0, lane]" + sum("k", 1).substr(12)) == "");  // the sum of another accumulator
+}
