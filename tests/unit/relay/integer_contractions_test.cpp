@@ -1,0 +1,93 @@
+// Integer contractions against the standard's arithmetic, which the evaluation of the module before the pass has.
+#include <doctest/doctest.h>
+
+#include "frontends/frontend.h"
+#include "relay/evaluate.h"
+#include "relay/passes/passes.h"
+#include "relay/passes/replace.h"
+
+namespace dlcc::relay {
+namespace {
+
+// Pseudo-random bytes; both types have them all.
+Constant bytes(DType type, std::vector<int64_t> shape, uint32_t seed) {
+  int64_t count = 1;
+  for (int64_t n : shape) count *= n;
+  std::vector<uint8_t> values;
+  for (int64_t k = 0; k < count; ++k)
+    values.push_back(static_cast<uint8_t>((seed = seed * 1664525 + 1013904223) >> 24));
+  if (type == dtype::u8) return Constant::of(type, shape, values);
+  return Constant::of(type, shape, std::vector<int8_t>(values.begin(), values.end()));
+}
+
+Constant scales(int64_t count) {
+  std::vector<float> values;
+  for (int64_t k = 0; k < count; ++k) values.push_back(0.0021F + 0.00013F * static_cast<float>(k * k % 17));
+  return Constant::of(dtype::f32, {count}, values);
+}
+
+struct Difference {
+  int64_t largest = 0, elements = 0, all = 0;
+};
+
+// The difference in quanta of the result before and after the pass, for data of a type; %w and %t are known.
+Difference difference(const std::string& body, const Constant& x, const Constant& w, const Constant& t) {
+  auto type = [](const Constant& c) { return str(tensor_type(c.shape(), c.dtype())); };
+  const std::string text = fmt::format("def @main(%x: {}, %w: {}, %t: {}) {{ {} }}", type(x), type(w), type(t), body);
+  Diagnostics d;
+  auto module = frontends::import_relay(text, {}, d);
+  REQUIRE_MESSAGE(module, d.str());
+  Function& main = module->functions.at("main");
+  Replacements known;
+  known.add(main.params[1], w), known.add(main.params[2], t);
+  for (Binding& b : main.body.bindings) known.apply(b.op);
+  const std::vector<Constant> args = {x, w, t};
+  auto before = evaluate(*module, args, tensor::Precision::specified, d);
+  PassContext context{.diagnostics = &d, .machine = {.byte_products = tensor::ByteProducts::dot}};
+  Module changed = integer_contractions(*module, context);
+  CHECK(print(changed, false).find("out_dtype=") != std::string::npos);
+  auto after = evaluate(changed, args, tensor::Precision::specified, d);
+  REQUIRE_MESSAGE((before && after), d.str());
+  Difference found;
+  for (int64_t k = 0; k < before->results[0].count(); ++k, ++found.all) {
+    const int64_t quanta = std::abs(before->results[0].integer_at(k) - after->results[0].integer_at(k));
+    found.largest = std::max(found.largest, quanta);
+    found.elements += quanta > 0;
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("integer contractions differ from the standard by one quantum in fewer than one of 1000 elements") {
+  const std::string input = "qnn.dequantize(%x, 0.0173f, cast({}, dtype=\"{}\"))",
+                    weights = "qnn.dequantize(%w, %t, cast(0, dtype=\"int8\"), axis={})",
+                    output = "qnn.quantize({}, 0.0713f, cast({}, dtype=\"{}\"))";
+  int64_t elements = 0, all = 0;
+  for (DType type : {dtype::u8, dtype::i8})
+    for (int zero : {0, 11}) {
+      const std::string stored(name(type)), x = fmt::format(fmt::runtime(input), zero, stored);
+      auto check = [&](const std::string& call, const Constant& data, const Constant& w, int64_t channels, int axis) {
+        CAPTURE(call);
+        CAPTURE(stored);
+        const std::string sums = fmt::format(fmt::runtime(call), x, fmt::format(fmt::runtime(weights), axis));
+        const Difference d =
+            difference(fmt::format(fmt::runtime(output), sums, 100 + zero, stored), data, w, scales(channels));
+        CHECK(d.largest <= 1);
+        elements += d.elements, all += d.all;
+      };
+      check("nn.conv2d({}, {}, padding=[1, 1, 1, 1])", bytes(type, {1, 16, 9, 9}, 1),
+            bytes(dtype::i8, {32, 16, 3, 3}, 2), 32, 0);
+      check("nn.conv2d({}, {}, padding=[1, 1, 1, 1], strides=[2, 2])", bytes(type, {2, 3, 17, 16}, 3),
+            bytes(dtype::i8, {16, 3, 3, 3}, 4), 16, 0);
+      check("nn.conv2d({}, {}, padding=[1, 1, 1, 1], groups=24)", bytes(type, {1, 24, 9, 8}, 5),
+            bytes(dtype::i8, {24, 1, 3, 3}, 6), 24, 0);
+      check("nn.conv2d({}, {}, groups=2)", bytes(type, {1, 32, 9, 8}, 7), bytes(dtype::i8, {32, 16, 1, 1}, 8), 32, 0);
+      check("nn.dense({}, {})", bytes(type, {37, 64}, 9), bytes(dtype::i8, {40, 64}, 10), 40, 0);
+      check("nn.matmul({}, {})", bytes(type, {2, 19, 64}, 11), bytes(dtype::i8, {64, 40}, 12), 40, 1);
+    }
+  CHECK(all > 30000);
+  CHECK(1000 * elements < all);
+}
+
+}  // namespace dlcc::relay
