@@ -59,8 +59,8 @@ struct ContractionPlan {
   // The packed weights: a constant in place of the weights, or scratch. Null: the weights are read as they are.
   Buffer panels;
   bool packs_at_run_time = false;
-  // Scratch copy of the data, or null: with a halo of zeros, where the data's storage has none, or of only the elements
-  // whose index in each dimension is a multiple of its stride.
+  // Scratch copy of the data, or null: with a halo of zeros, where the data's storage has none; in blocks of channels;
+  // or of only the elements whose index in each dimension is a multiple of its stride.
   Buffer data_copy;
   Layout data_layout;
   std::vector<int64_t> data_strides;

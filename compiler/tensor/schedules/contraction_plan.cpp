@@ -36,6 +36,7 @@ class Planner {
     if (!has_static_weights() || !choose_axes() || !find_n_dim()) return std::nullopt;
     pad_data();
     gather_pixels();
+    copy_into_blocks();
     find_blocked_k();
     if (!find_byte_products() && !whole_blocks_) interleave_k();
     pack_weights();
@@ -205,14 +206,35 @@ class Planner {
     }
   }
 
-  // Products of unsigned and signed bytes in int32 are added four at a time, if the data stores so many neighbours
-  // along K in a row, and the weights can be packed likewise.
-  bool find_byte_products() {
+  bool multiplies_bytes() const {
     const Binary& product = *as<Binary>(stage().values[0]);
     const bool are_bytes = data().buffer->type == dtype::u8 && weights().buffer->type == dtype::i8 &&
                            product.a.type() == dtype::i32 && as<Cast>(product.a) && as<Cast>(product.b);
-    if (!are_bytes || machine_.byte_products == ByteProducts::none || !reads_inside_ || !is_constant(weights().buffer))
-      return false;
+    return are_bytes && machine_.byte_products != ByteProducts::none && is_constant(weights().buffer);
+  }
+
+  // A dense image of bytes stores its channels far from each other. Where they fill whole blocks, a copy has them in
+  // blocks, so that products can be added four at a time.
+  void copy_into_blocks() {
+    const Shape& shape = data().buffer->shape;
+    const bool gathers = std::ranges::any_of(plan_.data_strides, [](int64_t s) { return s != 1; });
+    if (!multiplies_bytes() || !reads_inside_ || gathers || !is_static(shape) || data().indices.size() < 3) return;
+    if (!normalized(layout_of(data().buffer), shape).is_dense()) return;
+    const Axis& channels = stage().reduction->axes[0];
+    constexpr int channel_dim = 1;
+    const bool in_blocks = channels.extent.value() % channel_block == 0 &&
+                           uses(data().indices[channel_dim], channels.var) &&
+                           shape[channel_dim].value() % channel_block == 0;
+    if (!in_blocks || extent(plan_.n_axis) < channel_block) return;
+    Layout blocks = blocked_layout(shape, channel_dim, channel_block, Layout::Tail::zero);
+    if (data().otherwise) blocks = with_halo(std::move(blocks), shape, halo_read(data(), stage()));
+    copy_data("blocks", shape, std::move(blocks), std::vector<int64_t>(shape.size(), 1));
+  }
+
+  // Products of unsigned and signed bytes in int32 are added four at a time, if the data stores so many neighbours
+  // along K in a row, and the weights can be packed likewise.
+  bool find_byte_products() {
+    if (!multiplies_bytes() || !reads_inside_) return false;
     const auto& reduced = stage().reduction->axes;
     const Axis& k = plan_.blocked_k >= 0 ? reduced[static_cast<size_t>(plan_.blocked_k)] : reduced.back();
     const bool in_fours = plan_.blocked_k < 0 || plan_.k_block % bytes_of_product == 0;

@@ -159,6 +159,8 @@ TEST_CASE("products of unsigned and signed bytes are added four at a time") {
   check({.c = 3, .h = 9, .w = 12, .o = 24, .k = 4, .pad = 0}, false, true);   // along the last axis of taps
   check({.c = 3, .h = 9, .w = 12, .o = 24, .k = 3, .pad = 0}, false, false);  // three taps
   check({.c = 20, .h = 5, .w = 6, .o = 40, .k = 1, .pad = 0}, false, false);  // channels far from each other
+  check({.c = 32, .h = 7, .w = 9, .o = 40}, false, true);                     // copied into blocks
+  check({.c = 64, .h = 6, .w = 7, .o = 64, .stride = 2, .groups = 2}, false, true);
   // A product of matrices, with sums beyond 16 bits.
   Definition d("dense");
   Tensor a = d.input("a", dtype::u8, {5, 4096}), b = d.input("b", dtype::i8, {48, 4096});
