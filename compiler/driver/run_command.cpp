@@ -1,8 +1,10 @@
-// dlcc run MODEL --input NAME=FILE --output NAME=FILE: compiles in memory and runs the object once.
+// dlcc run MODEL --input NAME=FILE --output NAME=FILE: compiles in memory and runs the object once; with --interpret,
+// runs the interpreter.
 #include <iostream>
 #include <set>
 
 #include "driver/commands.h"
+#include "driver/interpret.h"
 #include "driver/options.h"
 #include "driver/run_inputs.h"
 #include "pipeline/run.h"
@@ -68,6 +70,7 @@ void print_tensor(const std::string& tensor, const Constant& c) {
 int run_command(CommandLine& line) {
   CompileOptions options;
   std::vector<std::string> inputs, outputs;
+  bool interpret = false;
   line.describe("Compiles a model in memory and runs it once.");
   add_compile_options(line, options);
   line.add({"--input", "[NAME=]FILE",
@@ -78,9 +81,20 @@ int run_command(CommandLine& line) {
             "File of an output (.npy or .pb); may be repeated. FILE.npz: all outputs. Without this option, outputs are "
             "printed",
             append_to(outputs)});
+  line.add({"--interpret", "",
+            "Run the interpreter, which has the whole language; print the value of @main. --input takes a file or "
+            "[NAME=]EXPRESSION in Relay",
+            store_true(interpret)});
+  line.after_values(
+      [&] { return interpret && !outputs.empty() ? Problem{"--interpret excludes --output"} : Problem{}; });
   if (auto status = line.parse()) return *status;
 
   Diagnostics diagnostics;
+  if (interpret) {
+    Compiler compiler(options, diagnostics);
+    interpret_and_print(compiler, inputs, diagnostics);
+    return report(diagnostics, line.reporting());
+  }
   options.find_input_form = forms_of_files(inputs, diagnostics);
   Compiler compiler(options, diagnostics);
   auto planned = compiler.compile();

@@ -1,0 +1,94 @@
+#include "driver/interpret.h"
+
+#include <algorithm>
+#include <iostream>
+
+#include "frontends/frontend.h"
+#include "pipeline/run.h"
+#include "pipeline/tensor_files.h"
+#include "relay/interpret.h"
+
+namespace dlcc::driver {
+
+using namespace relay;
+
+namespace {
+
+// The arguments of @main, and the modules that their values refer to.
+struct Arguments {
+  std::vector<Value> values;
+  std::vector<std::unique_ptr<Module>> modules;
+};
+
+// The value of an expression of a type of the model.
+std::optional<Value> value_of(const std::string& text, const Module& model, const Type& type, Arguments& arguments,
+                              const std::string& name, Diagnostics& diagnostics) {
+  Module types;
+  types.data_types = model.data_types;
+  const std::string program = fmt::format("{}def @main() -> {} {{\n{}\n}}\n", print(types), str(type), text);
+  auto module = frontends::import_relay(program, {.file = "--input " + name}, diagnostics);
+  if (!module) return std::nullopt;
+  arguments.modules.push_back(std::make_unique<Module>(std::move(*module)));
+  auto run = interpret(*arguments.modules.back(), {}, tensor::Precision::specified, diagnostics);
+  if (!run || !returned_ok(static_cast<int>(run->status), diagnostics)) return std::nullopt;
+  return run->value;
+}
+
+bool is_file(const std::string& text) { return text.ends_with(".npy") || text.ends_with(".pb"); }
+
+std::optional<Value> read_value(const std::string& text, const Module& model, const Var& param, Arguments& arguments,
+                                Diagnostics& diagnostics) {
+  if (!is_file(text)) return value_of(text, model, param->type, arguments, param->name, diagnostics);
+  auto tensor = read_tensor(text, diagnostics);
+  if (!tensor) return std::nullopt;
+  const TensorType* type = as<TensorType>(param->type);
+  ActualSizes sizes;
+  if (type && type->dtype == tensor->dtype() && sizes.match(*type, tensor->shape())) return tensor_value(*tensor);
+  diagnostics.error(DiagnosticId::bad_data, {.file = text},
+                    fmt::format("%{} is {}, the file has {}", param->name, str(param->type),
+                                str(tensor_type(tensor->shape(), tensor->dtype()))));
+  return std::nullopt;
+}
+
+std::optional<Arguments> read_arguments(const std::vector<std::string>& inputs, const Module& model,
+                                        Diagnostics& diagnostics) {
+  const std::vector<Var>& params = model.functions.at("main").params;
+  std::vector<std::optional<std::string>> texts(params.size());
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const size_t equals = inputs[k].find('=');
+    const std::string name = inputs[k].substr(0, equals == std::string::npos ? 0 : equals);
+    const auto named = std::ranges::find(params, name, [](const Var& p) { return p->name; });
+    const size_t at = named != params.end() ? static_cast<size_t>(named - params.begin()) : k;
+    if (at < params.size() && !texts[at])
+      texts[at] = named != params.end() ? inputs[k].substr(equals + 1) : inputs[k];
+    else
+      diagnostics.error(DiagnosticId::bad_data, {}, fmt::format("there is no parameter for --input {}", inputs[k]));
+  }
+  Arguments arguments;
+  for (size_t k = 0; k < params.size() && !diagnostics.has_errors(); ++k) {
+    if (!texts[k])
+      diagnostics.error(DiagnosticId::bad_data, {}, fmt::format("--input {}=VALUE is missing", params[k]->name));
+    else if (auto value = read_value(*texts[k], model, params[k], arguments, diagnostics))
+      arguments.values.push_back(std::move(*value));
+  }
+  return diagnostics.has_errors() ? std::nullopt : std::optional(std::move(arguments));
+}
+
+}  // namespace
+
+bool interpret_and_print(Compiler& compiler, const std::vector<std::string>& inputs, Diagnostics& diagnostics) {
+  const auto module = compiler.import();
+  if (!module) return false;
+  if (!module->functions.contains("main")) {
+    diagnostics.error(DiagnosticId::undefined_value, {}, "the module has no function @main");
+    return false;
+  }
+  const auto arguments = read_arguments(inputs, *module, diagnostics);
+  if (!arguments) return false;
+  const auto run = interpret(*module, arguments->values, tensor::Precision::specified, diagnostics);
+  if (!run || !returned_ok(static_cast<int>(run->status), diagnostics)) return false;
+  std::cout << str(run->value) << "\n";
+  return true;
+}
+
+}  // namespace dlcc::driver

@@ -1,0 +1,60 @@
+#include "relay/definitions.h"
+
+#include <algorithm>
+
+#include "relay/call_type.h"
+
+namespace dlcc::relay {
+
+namespace {
+
+// The attributes of a call whose sizes the run decides, and its operands without those that are attributes now.
+Attrs decided(const Operator& op, const Attrs& attrs, Operands& operands) {
+  auto typed = type_call(op, attrs, operands);
+  if (std::holds_alternative<TypeError>(typed)) throw Stopped{tensor::Status::shape_mismatch};
+  TypedCall& call = std::get<TypedCall>(typed);
+  operands.erase(operands.begin() + static_cast<std::ptrdiff_t>(call.operands), operands.end());
+  return std::move(call.attrs);
+}
+
+bool has_type(const TensorType& t, const Constant& c) {
+  return t.dtype == c.dtype() &&
+         std::ranges::equal(t.shape, c.shape(), [](const Dim& d, int64_t n) { return d == Dim(n); });
+}
+
+}  // namespace
+
+const tensor::CompiledKernel& Definitions::of(const CallTensor& call) {
+  auto it = functions_.find(call.function);
+  if (it == functions_.end())
+    it = functions_
+             .emplace(call.function, tensor::CompiledKernel(module_.tensor_functions.at(call.function), precision_))
+             .first;
+  return it->second;
+}
+
+const tensor::CompiledKernel& Definitions::of(const Operator& op, const Call& call, const Type& result,
+                                              std::vector<Constant>& args, const ActualSizes* sizes) {
+  auto [it, added] = operators_.try_emplace(&call);
+  auto as_before = [](const auto& operand, const Constant& c) { return has_type(operand, c); };
+  Applied& applied = it->second;
+  const bool by_value = !op.variadic && args.size() > op.arguments.size();
+  const bool symbolic = by_value || has_symbols(call.attrs);
+  if (added || symbolic || !std::ranges::equal(applied.types, args, as_before)) {
+    applied.types.clear();
+    for (const Constant& c : args)
+      applied.types.push_back({{shape_of(c.shape()), c.dtype()}, by_value ? tensor::value_of(c) : nullptr});
+    const bool sizes_matter = std::ranges::any_of(call.args, [](const Atom& a) {
+      const Var* var = std::get_if<Var>(&a);
+      return var && !is_static((*var)->type);
+    });
+    Attrs attrs = call.attrs;
+    if (symbolic || sizes_matter || !is_static(result))
+      attrs = decided(op, sizes ? sizes->apply(attrs) : attrs, applied.types);
+    args.resize(applied.types.size());
+    applied.definition.emplace(op.compute(attrs, applied.types), precision_);
+  }
+  return *applied.definition;
+}
+
+}  // namespace dlcc::relay

@@ -1,0 +1,40 @@
+// The compute definitions of a module's operations, compiled to bytecode at their first evaluation.
+#pragma once
+
+#include <unordered_map>
+
+#include "relay/actual_sizes.h"
+#include "relay/operator.h"
+#include "tensor/evaluate.h"
+
+namespace dlcc::relay {
+
+struct Stopped {  // thrown to leave an evaluation: with a status, or, when it is ok, after a diagnostic
+  tensor::Status status = tensor::Status::ok;
+};
+
+class Definitions {
+ public:
+  Definitions(const Module& module, tensor::Precision precision) : module_(module), precision_(precision) {}
+
+  const tensor::CompiledKernel& of(const CallTensor&);
+
+  // The definition for these operands, from which those are removed whose values it has in it. The shapes of a call's
+  // operands differ between activations of a function of symbolic sizes. `sizes` may be null. Throws Stopped when the
+  // operands' sizes do not fit.
+  const tensor::CompiledKernel& of(const Operator&, const Call&, const Type& result, std::vector<Constant>& args,
+                                   const ActualSizes* sizes);
+
+ private:
+  struct Applied {  // a call of an operator, with the types of its last operands
+    Operands types;
+    std::optional<tensor::CompiledKernel> definition;
+  };
+
+  const Module& module_;
+  tensor::Precision precision_;
+  std::unordered_map<std::string, tensor::CompiledKernel> functions_;
+  std::unordered_map<const Call*, Applied> operators_;
+};
+
+}  // namespace dlcc::relay

@@ -1,0 +1,22 @@
+// Where the interpreter keeps the variables of each function's activation.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "relay/ir.h"
+
+namespace dlcc::relay {
+
+// An activation holds one value for each variable that its function binds and for each that it takes from around it.
+struct FunctionSlots {
+  std::unordered_map<int, int> slot;  // by variable
+  std::vector<int> captured;          // variables from around the function that it or a function in it uses
+  int self = -1;                      // the captured variable that is the function itself
+  bool has_symbols = false;           // a type in it has symbols, or sizes are checked or defined
+};
+
+// For every function of the module, local ones included.
+std::unordered_map<const Function*, FunctionSlots> assign_slots(const Module&);
+
+}  // namespace dlcc::relay

@@ -1,0 +1,375 @@
+#include "relay/interpret.h"
+
+#include <unordered_set>
+
+#include "relay/definitions.h"
+#include "relay/function_slots.h"
+#include "tensor/analysis.h"
+
+namespace dlcc::relay {
+namespace {
+
+constexpr size_t deepest_recursion = size_t{1} << 24;  // activations at a time
+
+struct Activation {  // of a function
+  const FunctionSlots* slots;
+  std::vector<Value> values;  // by slot; null before the binding
+  std::shared_ptr<const ActivationSizes> sizes;
+  std::shared_ptr<ActivationSizes> own_sizes;  // null for functions without symbols
+};
+
+// A block that is being evaluated, and the operation whose value is needed next. When the block ends, its value is that
+// of the operation of the cursor below it.
+struct Cursor {
+  const Block* block;
+  size_t next = 0;
+  bool begins_activation = false;
+};
+
+// The references of a run. Functions in references may refer to the references that hold them; those that are not part
+// of the result are emptied at the end, so that they are freed.
+class References {
+ public:
+  Value create(Value contents) {
+    Value ref = make_value(RefValue{std::move(contents)});
+    if (all_.size() >= purge_at_) {
+      std::erase_if(all_, [](const auto& r) { return r.expired(); });
+      purge_at_ = 2 * all_.size() + 1024;
+    }
+    all_.push_back(ref);
+    return ref;
+  }
+
+  void empty_all_but_those_in(const Value& result) {
+    std::unordered_set<const ValueNode*> kept;
+    std::vector<const ValueNode*> rest = {result.get()};
+    auto push = [&](const std::vector<Value>& parts) {
+      for (const Value& part : parts) rest.push_back(part.get());
+    };
+    while (!all_.empty() && !rest.empty()) {
+      const ValueNode* node = rest.back();
+      rest.pop_back();
+      if (!node || !kept.insert(node).second) continue;
+      if (const auto* tuple = std::get_if<TupleValue>(&node->v)) push(tuple->fields);
+      if (const auto* data = std::get_if<DataValue>(&node->v)) push(data->fields);
+      if (const auto* closure = std::get_if<ClosureValue>(&node->v)) push(closure->captured);
+      if (const auto* ref = std::get_if<RefValue>(&node->v)) rest.push_back(ref->contents.get());
+    }
+    for (const auto& weak : all_)
+      if (Value ref = weak.lock(); ref && !kept.contains(ref.get())) std::get<RefValue>(ref->v).contents = nullptr;
+    all_.clear();
+  }
+
+ private:
+  std::vector<std::weak_ptr<ValueNode>> all_;
+  size_t purge_at_ = 1024;
+};
+
+class Machine {
+ public:
+  Machine(const Module& module, tensor::Precision precision, Diagnostics& diagnostics)
+      : module_(module), definitions_(module, precision), diagnostics_(diagnostics), slots_(assign_slots(module)) {
+    for (const auto& [name, def] : module.data_types)
+      for (const ConstructorDef& c : def.constructors) constructors_.emplace(c.name, &c);
+    for (const auto& [name, f] : module.functions) globals_.emplace(name, make_value(ClosureValue{&f, {}, nullptr}));
+  }
+  ~Machine() { references_.empty_all_but_those_in(result_); }
+
+  Value run(std::span<const Value> args) {
+    const Function& main = module_.functions.at("main");
+    check_sizes(main, args);
+    enter(*as<ClosureValue>(globals_.at("main")), globals_.at("main"), {args.begin(), args.end()}, main.location);
+    while (!result_) {
+      Cursor& c = cursors_.back();
+      if (c.next < c.block->bindings.size())
+        evaluate(c.block->bindings[c.next]);
+      else
+        leave(atom(c.block->result));
+    }
+    return result_;
+  }
+
+ private:
+  // ---- control
+
+  // Sizes that the caller must keep in bounds.
+  void check_sizes(const Function& main, std::span<const Value> args) const {
+    if (module_.checked_sizes.empty()) return;
+    ActualSizes sizes;
+    for (size_t k = 0; k < args.size() && k < main.params.size(); ++k) {
+      const TensorType* t = as<TensorType>(main.params[k]->type);
+      if (const Constant* c = as<Constant>(args[k]); t && c) sizes.match(*t, c->shape());
+    }
+    for (const Dim& d : module_.checked_sizes)
+      if (sizes.value_of(d).value_or(0) < 0) throw Stopped{tensor::Status::dimension_out_of_range};
+  }
+
+  // Whether the operation that the last cursor is at is the last of its block, whose value is the block's.
+  bool in_tail_position() const {
+    if (cursors_.empty()) return false;
+    const Cursor& c = cursors_.back();
+    const Var* result = std::get_if<Var>(&c.block->result);
+    return c.next + 1 == c.block->bindings.size() && result && *result == c.block->bindings.back().var;
+  }
+
+  void enter(const Block& block) {
+    if (in_tail_position())
+      cursors_.back() = {&block, 0, cursors_.back().begins_activation};
+    else
+      cursors_.push_back({&block});
+  }
+
+  void enter(const ClosureValue& closure, const Value& self, std::vector<Value> args, const SourceLocation& location) {
+    const Function& f = *closure.function;
+    const FunctionSlots& slots = slots_.at(&f);
+    Activation next{&slots, std::vector<Value>(slots.slot.size()), closure.sizes, nullptr};
+    if (slots.has_symbols) next.sizes = next.own_sizes = std::make_shared<ActivationSizes>(closure.sizes);
+    for (size_t k = 0; k < slots.captured.size(); ++k)
+      next.values[slots.slot.at(slots.captured[k])] = slots.captured[k] == slots.self ? self : closure.captured[k];
+    if (in_tail_position()) pop_cursor();
+    if (activations_.size() >= deepest_recursion)
+      fail(DiagnosticId::too_large, location,
+           fmt::format("recursion deeper than {} calls cannot be evaluated", deepest_recursion));
+    activations_.push_back(std::move(next));
+    cursors_.push_back({&f.body, 0, true});
+    for (size_t k = 0; k < f.params.size(); ++k) set(f.params[k], std::move(args[k]));
+  }
+
+  void pop_cursor() {
+    if (cursors_.back().begins_activation) activations_.pop_back();
+    cursors_.pop_back();
+  }
+
+  // The last block ends with this value.
+  void leave(Value value) {
+    pop_cursor();
+    if (cursors_.empty())
+      result_ = std::move(value);
+    else
+      done(std::move(value));
+  }
+
+  // The operation that the last cursor is at has this value.
+  void done(Value value) {
+    Cursor& c = cursors_.back();
+    set(c.block->bindings[c.next++].var, std::move(value));
+  }
+
+  [[noreturn]] void fail(DiagnosticId id, const SourceLocation& location, std::string message) {
+    diagnostics_.error(id, location, std::move(message));
+    throw Stopped{};
+  }
+
+  // ---- variables
+
+  Value& place(const Var& var) {
+    Activation& a = activations_.back();
+    return a.values[a.slots->slot.at(var->id)];
+  }
+
+  // Gives a variable its value, and the symbols of its type theirs.
+  void set(const Var& var, Value value) {
+    if (ActivationSizes* own = activations_.back().own_sizes.get()) match(own->sizes, var->type, value);
+    place(var) = std::move(value);
+  }
+
+  static void match(ActualSizes& sizes, const Type& type, const Value& value) {
+    const auto* fields = as<TupleValue>(value);
+    if (const TupleType* tuple = as<TupleType>(type); tuple && fields)
+      for (size_t k = 0; k < fields->fields.size(); ++k) match(sizes, tuple->fields[k], fields->fields[k]);
+    const TensorType* t = as<TensorType>(type);
+    const Constant* c = as<Constant>(value);
+    if (t && c && !is_static(t->shape) && !sizes.match(*t, c->shape())) throw Stopped{tensor::Status::shape_mismatch};
+  }
+
+  Value atom(const Atom& a) {
+    return std::visit(
+        overloaded{
+            [&](const Var& var) {
+              const Value& value = place(var);
+              DLCC_CHECK(value, "%{} has no value", var->name);
+              return value;
+            },
+            [](const Constant& c) { return tensor_value(c); }, [&](const GlobalRef& g) { return globals_.at(g.name); },
+            [&](const ConstructorRef& c) { return make_value(ConstructorValue{constructors_.at(c.name)}); },
+            [&](const OperatorRef& o) -> Value {
+              fail(DiagnosticId::unsupported_construct, {}, fmt::format("the operator {} is not a value", o.op->name));
+            }},
+        a);
+  }
+
+  std::vector<Value> atoms(const std::vector<Atom>& list) {
+    std::vector<Value> values;
+    values.reserve(list.size());
+    for (const Atom& a : list) values.push_back(atom(a));
+    return values;
+  }
+
+  const Constant& tensor(const Value& value) { return std::get<Constant>(value->v); }
+
+  // ---- operations: each ends in done() or enters a block
+
+  void evaluate(const Binding& b) {
+    std::visit([&](const auto& op) { evaluate(b, op); }, b.op);
+  }
+
+  void evaluate(const Binding& b, const Call& call) {
+    if (const OperatorRef* op = std::get_if<OperatorRef>(&call.callee)) return apply(b, call, *op->op);
+    if (const ConstructorRef* c = std::get_if<ConstructorRef>(&call.callee))
+      return done(make_value(DataValue{constructors_.at(c->name), atoms(call.args)}));
+    const Value callee = atom(call.callee);
+    if (const auto* c = as<ConstructorValue>(callee))
+      return done(make_value(DataValue{c->constructor, atoms(call.args)}));
+    enter(std::get<ClosureValue>(callee->v), callee, atoms(call.args), b.location);
+  }
+
+  void apply(const Binding& b, const Call& call, const Operator& op) {
+    std::vector<Value> args = atoms(call.args);
+    std::vector<Constant> operands = tensors(op.variadic ? std::get<TupleValue>(args.at(0)->v).fields : args);
+    const ActivationSizes* sizes = activations_.back().sizes.get();
+    const auto& definition = definitions_.of(op, call, b.var->type, operands, sizes ? &sizes->sizes : nullptr);
+    run(definition, operands);
+  }
+
+  void evaluate(const Binding& b, const CallTensor& call) {
+    const tensor::CompiledKernel& definition = definitions_.of(call);
+    std::vector<Constant> list = tensors(atoms(call.args));
+    const tensor::TensorFunction& f = module_.tensor_functions.at(call.function);
+    ActualSizes own;
+    for (size_t k = 0; k < f.params.size(); ++k) own.match({f.params[k]->shape, f.params[k]->type}, list[k].shape());
+    const ActivationSizes* around = activations_.back().sizes.get();
+    for (const Symbol& s : tensor::symbols_of(f)) {
+      std::optional<int64_t> size = own.value_of(Dim::symbol(s));
+      if (!size && around) size = around->sizes.value_of(Dim::symbol(s));
+      if (!size)
+        fail(DiagnosticId::unsupported_construct, b.location,
+             fmt::format("a call of @{} with an unknown size '{}' cannot be evaluated", call.function, s.name));
+      list.push_back(Constant::of<int64_t>(dtype::i64, {}, {*size}));
+    }
+    run(definition, list);
+  }
+
+  void run(const tensor::CompiledKernel& definition, const std::vector<Constant>& args) {
+    tensor::EvaluationResult r = definition.run(args);
+    if (r.status != tensor::Status::ok) throw Stopped{r.status};
+    if (r.results.size() == 1) return done(tensor_value(std::move(r.results[0])));
+    TupleValue tuple;
+    for (Constant& c : r.results) tuple.fields.push_back(tensor_value(std::move(c)));
+    done(make_value(std::move(tuple)));
+  }
+
+  std::vector<Constant> tensors(const std::vector<Value>& values) {
+    std::vector<Constant> list;
+    list.reserve(values.size());
+    for (const Value& v : values) list.push_back(tensor(v));
+    return list;
+  }
+
+  void evaluate(const Binding&, const MakeTuple& op) { done(make_value(TupleValue{atoms(op.fields)})); }
+  void evaluate(const Binding&, const Project& op) {
+    const Value tuple = atom(op.tuple);
+    done(std::get<TupleValue>(tuple->v).fields.at(static_cast<size_t>(op.index)));
+  }
+  void evaluate(const Binding&, const If& op) {
+    enter(tensor(atom(op.condition)).integer_at(0) != 0 ? *op.then_block : *op.else_block);
+  }
+
+  void evaluate(const Binding& b, const Match& op) {
+    const Value value = atom(op.value);
+    for (const Clause& c : op.clauses)
+      if (fits(c.pattern, value)) return enter(*c.body);
+    std::string shown = str(value);
+    if (shown.size() > 100) shown = shown.substr(0, 100) + "...";
+    fail(DiagnosticId::run_failed, b.location, fmt::format("no arm of this match fits {}", shown));
+  }
+
+  // Binds the pattern's variables.
+  bool fits(const Pattern& pattern, const Value& value) {
+    auto all_fit = [&](const std::vector<Pattern>& patterns, const std::vector<Value>& fields) {
+      for (size_t k = 0; k < patterns.size(); ++k)
+        if (!fits(patterns[k], fields[k])) return false;
+      return true;
+    };
+    return std::visit(
+        overloaded{[](const Pattern::Wildcard&) { return true; },
+                   [&](const Pattern::Bind& p) {
+                     set(p.var, value);
+                     return true;
+                   },
+                   [&](const Pattern::Constructor& p) {
+                     const auto& data = std::get<DataValue>(value->v);
+                     return data.constructor->name == p.name && all_fit(p.fields, data.fields);
+                   },
+                   [&](const Pattern::Tuple& p) { return all_fit(p.fields, std::get<TupleValue>(value->v).fields); }},
+        pattern.v);
+  }
+
+  void evaluate(const Binding&, const MakeFunction& op) {
+    const Function& f = *op.function;
+    ClosureValue closure{&f, {}, activations_.back().sizes};
+    const FunctionSlots& slots = slots_.at(&f);
+    for (int id : slots.captured) {
+      const Activation& a = activations_.back();
+      closure.captured.push_back(id == slots.self ? nullptr : a.values[a.slots->slot.at(id)]);
+    }
+    done(make_value(std::move(closure)));
+  }
+
+  void evaluate(const Binding&, const RefCreate& op) { done(references_.create(atom(op.value))); }
+  void evaluate(const Binding&, const RefRead& op) {
+    const Value ref = atom(op.ref);
+    done(std::get<RefValue>(ref->v).contents);
+  }
+  void evaluate(const Binding&, const RefWrite& op) {
+    const Value ref = atom(op.ref);
+    std::get<RefValue>(ref->v).contents = atom(op.value);
+    done(make_value(TupleValue{}));
+  }
+
+  void evaluate(const Binding&, const MatchCast& op) {
+    Value value = atom(op.value);
+    const TensorType* t = as<TensorType>(op.type);
+    if (t && !activations_.back().own_sizes->sizes.match(*t, tensor(value).shape()))
+      throw Stopped{tensor::Status::shape_mismatch};
+    done(std::move(value));
+  }
+
+  void evaluate(const Binding&, const DefineSizes& op) {
+    const Value value = atom(op.value);
+    ActualSizes& sizes = activations_.back().own_sizes->sizes;
+    for (size_t k = 0; k < op.symbols.size(); ++k) {
+      const int64_t size = tensor(value).integer_at(static_cast<int64_t>(k));
+      const auto most = sizes.value_of(op.most[k]);
+      if (most && size > *most) throw Stopped{tensor::Status::capacity_exceeded};
+      if (!sizes.define(op.symbols[k], size)) throw Stopped{tensor::Status::dimension_out_of_range};
+    }
+    done(make_value(TupleValue{}));
+  }
+
+  void evaluate(const Binding&, const Alias& op) { done(atom(op.value)); }
+
+  const Module& module_;
+  Definitions definitions_;
+  Diagnostics& diagnostics_;
+  std::unordered_map<const Function*, FunctionSlots> slots_;
+  std::unordered_map<std::string, const ConstructorDef*> constructors_;
+  std::unordered_map<std::string, Value> globals_;
+  References references_;
+  std::vector<Activation> activations_;
+  std::vector<Cursor> cursors_;
+  Value result_;  // of @main; null before its end
+};
+
+}  // namespace
+
+std::optional<Interpretation> interpret(const Module& module, std::span<const Value> args, tensor::Precision precision,
+                                        Diagnostics& diagnostics) {
+  try {
+    return Interpretation{tensor::Status::ok, Machine(module, precision, diagnostics).run(args)};
+  } catch (const Stopped& s) {
+    if (s.status == tensor::Status::ok) return std::nullopt;
+    return Interpretation{s.status, nullptr};
+  }
+}
+
+}  // namespace dlcc::relay

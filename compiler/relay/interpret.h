@@ -1,0 +1,26 @@
+// The interpreter of the whole language: data types, `match`, closures, references and polymorphic functions as well as
+// tensors. An operator's meaning is its compute definition. It is what compiled programs and passes are compared with.
+//
+// The interpreter is a machine with a stack of its own: the calls of a program, its loops and its nesting take no stack
+// of the host. A call in tail position takes the place of its caller, so that a loop that is written as recursion runs
+// in constant memory.
+#pragma once
+
+#include <span>
+
+#include "relay/value.h"
+#include "tensor/evaluate.h"
+
+namespace dlcc::relay {
+
+struct Interpretation {
+  tensor::Status status = tensor::Status::ok;
+  Value value;  // of @main; null unless the status is ok
+};
+
+// Runs @main with arguments that fit its parameters, after inference. Stops at the first status that is not ok. Empty,
+// with a diagnostic, when no arm of a `match?` fits or calls that are not in tail position are nested deeper than
+// 16,777,216. Values refer to the module, which must outlive them.
+std::optional<Interpretation> interpret(const Module&, std::span<const Value> args, tensor::Precision, Diagnostics&);
+
+}  // namespace dlcc::relay

@@ -1,0 +1,144 @@
+// The interpreter: values of every type, polymorphic functions, captured variables, references, and recursion and data
+// beyond the stack of the host. The expected values are those of the same programs by hand or by a closed formula.
+#include "relay/interpret.h"
+
+#include <doctest/doctest.h>
+
+#include "frontends/frontend.h"
+
+namespace dlcc::relay {
+namespace {
+
+// The text of the result of @main, or the problem.
+std::string interpreted(const std::string& text, const std::vector<Value>& args = {}) {
+  Diagnostics d;
+  auto module = frontends::import_relay(text, {}, d);
+  REQUIRE_MESSAGE(module, d.str());
+  auto result = interpret(*module, args, tensor::Precision::specified, d);
+  if (!result) return d.str();
+  if (result->status != tensor::Status::ok) return fmt::format("status {}", static_cast<int>(result->status));
+  return str(result->value);
+}
+
+const std::string list = "type List[A] { Cons(A, List[A]), Nil }\n";
+const std::string fold = R"(
+def @foldl[A, B](%f: fn (A, B) -> A, %acc: A, %xs: List[B]) -> A {
+  match (%xs) { Cons(%x, %rest) => @foldl(%f, %f(%acc, %x), %rest), Nil => %acc }
+}
+)";
+const std::string map = R"(
+def @map[A, B](%f: fn (A) -> B, %xs: List[A]) -> List[B] {
+  match (%xs) { Cons(%x, %rest) => Cons(%f(%x), @map(%f, %rest)), Nil => Nil }
+}
+)";
+const std::string iota = R"(
+def @iota(%n: int32) -> List[int32] {
+  let %loop = fn (%k: int32, %xs: List[int32]) -> List[int32] {
+    if (%k == 0) { %xs } else { %loop(%k - 1, Cons(%k, %xs)) }
+  };
+  %loop(%n, Nil)
+}
+)";
+
+}  // namespace
+
+TEST_CASE("values of every type in text") {
+  CHECK(interpreted("def @main() { (1, 2f, True, 3i64, ()) }") == "(1, 2f, True, 3i64, ())");
+  CHECK(interpreted("def @main() { (full(1f, shape=[2], dtype=\"float32\"),) }") == "(Tensor[(2), float32]{1, 1},)");
+  CHECK(interpreted("def @main() { cast(7, dtype=\"uint8\") }") == "uint8{7}");
+  CHECK(interpreted("def @main() { (ref(ref(1)), fn () { 1 }) }") == "(ref(ref(1)), <function>)");
+  CHECK(interpreted("def @main() { let %r = ref(1); (%r, %r) }") == "(ref(1), ref(...))");
+  CHECK(interpreted(list + "def @main() { Cons(1, Cons(2, Nil)) }") == "Cons(1, Cons(2, Nil))");
+}
+
+TEST_CASE("polymorphic functions over data types") {
+  CHECK(interpreted(list + map + fold + R"(
+def @main() {
+  let %xs = Cons(1, Cons(2, Cons(3, Nil)));
+  (@map(fn (%x: int32) { %x * 10 }, %xs), @foldl(fn (%a: int32, %x: int32) { %a - %x }, 100, %xs))
+}
+)") == "(Cons(10, Cons(20, Cons(30, Nil))), 94)");
+}
+
+TEST_CASE("constructors and global functions are values") {
+  CHECK(interpreted(list + map +
+                    "type Box { Box1(int32) }\ndef @next(%x: int32) { %x + 1 }\n"
+                    "def @main() { (@map(Box1, Cons(1, Nil)), @map(@next, Cons(1, Nil))) }") ==
+        "(Cons(Box1(1), Nil), Cons(2, Nil))");
+}
+
+TEST_CASE("a closure keeps the variables of an activation that has ended") {
+  CHECK(interpreted(R"(
+def @adder(%n: int32) { fn (%x: int32) { %x + %n } }
+def @main() { let %one = @adder(1); let %ten = @adder(10); (%one(5), %ten(5), %one(%ten(0))) }
+)") == "(6, 15, 11)");
+}
+
+TEST_CASE("a local function may call itself and be returned") {
+  CHECK(interpreted(R"(
+def @make(%k: int32) {
+  let %power = fn (%n: int32) -> int32 { if (%n == 0) { 1 } else { %k * %power(%n - 1) } };
+  %power
+}
+def @main() { let %f = @make(3); %f(4) }
+)") == "81");
+}
+
+TEST_CASE("references are shared, and recursion may go through them") {
+  CHECK(interpreted(R"(
+def @main() {
+  let %r = ref(1);
+  let %s = %r;
+  ref_write(%s, ref_read(%r) + 41);
+  let %f = ref(fn (%n: int32) -> int32 { %n });
+  ref_write(%f, fn (%n: int32) -> int32 {
+    if (%n == 0) { 1 } else { let %g = ref_read(%f); %n * %g(%n - 1) }
+  });
+  let %h = ref_read(%f);
+  (ref_read(%r), %h(5))
+}
+)") == "(42, 120)");
+}
+
+TEST_CASE("patterns: the first arm that fits, nested") {
+  const std::string text = list + R"(
+def @f(%p: (List[int32], List[int32])) -> int32 {
+  match (%p) {
+    (Cons(%a, Nil), Cons(%b, _)) => %a + %b,
+    (_, Nil) => 1,
+    (Nil, _) => 2,
+    _ => 3,
+  }
+}
+def @main() {
+  (@f((Cons(10, Nil), Cons(20, Nil))), @f((Nil, Nil)), @f((Nil, Cons(1, Nil))), @f((Cons(1, Cons(2, Nil)), Cons(1, Nil))))
+}
+)";
+  CHECK(interpreted(text) == "(30, 1, 2, 3)");
+}
+
+TEST_CASE("no arm fits") {
+  std::string text = interpreted(list + "def @main() {\n  match? (Cons(1, Nil)) { Nil => 0 }\n}");
+  CHECK_MESSAGE(text.find("no arm of this match fits Cons(1, Nil)") != std::string::npos, text);
+  CHECK_MESSAGE(text.find(":3:") != std::string::npos, text);
+}
+
+TEST_CASE("data and recursion deeper than the stack of the host") {
+  const std::string text = list + iota + map + fold + R"(
+def @main(%n: int32) {
+  let %xs = @map(fn (%x: int32) { %x * 2 }, @iota(%n));
+  @foldl(fn (%a: int64, %x: int32) { %a + cast(%x, dtype="int64") }, 0i64, %xs)
+}
+)";
+  const int64_t n = 200000;
+  CHECK(interpreted(text, {tensor_value(Constant::of<int32_t>(dtype::i32, {}, {n}))}) ==
+        fmt::format("{}i64", n * (n + 1)));
+}
+
+TEST_CASE("the text of a long list") {
+  const std::string text = interpreted(list + iota + "def @main() { @iota(300000) }");
+  CHECK(text.starts_with("Cons(1, Cons(2, "));
+  CHECK(text.ends_with("Cons(300000, Nil" + std::string(300000, ')')));
+}
+
+}  // namespace dlcc::relay
