@@ -3,6 +3,7 @@
 
 #include "frontends/frontend.h"
 #include "frontends/relay/parser.h"
+#include "relay/check_matches.h"
 #include "relay/input_dims.h"
 #include "support/similar_names.h"
 
@@ -147,6 +148,7 @@ std::optional<Module> import_relay(std::string_view text, const ImportOptions& o
   module->dims = input_dims(*module);
   check_input_dims(*module, diagnostics);
   if (!infer_types(*module, diagnostics) || !verify(*module, diagnostics)) return std::nullopt;
+  if (!check_matches(*module, diagnostics)) return std::nullopt;
   return module;
 }
 
