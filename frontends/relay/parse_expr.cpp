@@ -181,6 +181,8 @@ Pattern Parser::pattern() {
   Token name = expect_kind(TokenKind::identifier, "a pattern");
   if (accept("(")) list(")", field);
   auto it = constructors_.find(std::string(name.text));
+  if (it == constructors_.end() && may_report() && load_constructor(std::string(name.text)))
+    it = constructors_.find(std::string(name.text));
   if (it == constructors_.end())
     report(DiagnosticId::undefined_value, lexer_.location(name), fmt::format("there is no constructor {}", name.text));
   else if (it->second.fields != fields.size())
@@ -369,6 +371,7 @@ Parser::Value Parser::named(const Token& t) {
   const bool by_operands = name.starts_with("dyn.");
   const Operator* op = operators().find(by_operands ? name.substr(4) : name);
   if (op && (!by_operands || !op->values.empty())) return {Atom(OperatorRef{op}), where};
+  if (may_report() && load_constructor(name)) return named(t);
   auto meant = meant_by(name, [&] {
     std::vector<std::string> names;
     for (const auto& [known, op] : operators().all()) names.push_back(known);

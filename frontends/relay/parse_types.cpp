@@ -81,6 +81,7 @@ Type Parser::named_type(const Token& name) {
     return data_type(std::string(name.text), std::move(args));
   }
   if (std::optional<DType> dtype = element_type(name)) return relay::tensor_type(Shape{}, *dtype);
+  if (may_report() && load_type(std::string(name.text))) return named_type(name);
   report(DiagnosticId::unsupported_type, where, fmt::format("there is no type {}", name.text),
          "data types are defined before they are used");
   if (accept("[")) type_list("]");

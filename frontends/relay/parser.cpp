@@ -202,6 +202,7 @@ void Parser::interface_names() {
 }
 
 void Parser::check_globals() {
+  load_functions();
   auto check = [&](const auto& used, const auto& known, const char* what) {
     for (const auto& [name, where] : used) {
       if (known.contains(name)) continue;

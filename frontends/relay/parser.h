@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@ struct ParseOptions {
   std::string file;
   // The value of meta[relay.Constant][i] for indices beyond the text's metadata section, if given.
   std::optional<Constant> outside_constant;
+  bool is_prelude = false;  // the text is the prelude itself
 };
 
 // The module as written, without type inference. Checks scopes, names and the number of type arguments.
@@ -54,6 +56,14 @@ class Parser {
   void interface_names();
   bool metadata();
   void check_globals();
+
+  // ---- the prelude (prelude.cpp): each adds a definition of that name, and what it uses, and returns whether there is
+  // one that the text does not define
+  const relay::Module& prelude();
+  bool load_type(const std::string& name);
+  bool load_constructor(const std::string& name);
+  bool load_function(const std::string& name);
+  void load_functions();
 
   // ---- functions, blocks, expressions (parse_expr.cpp, parse_operations.cpp)
   relay::Function function_rest();
@@ -189,6 +199,8 @@ class Parser {
     size_t fields;
   };
   std::map<std::string, Constructor> constructors_;
+  std::optional<relay::Module> prelude_;  // once a name was looked for in it
+  std::set<std::string> loaded_types_;    // of the prelude
   std::vector<std::pair<std::string, SourceLocation>> globals_used_, tensor_functions_used_;
   std::vector<Constant> constants_;
   std::string tensor_text_;  // the text with everything but embedded tensor functions replaced by blanks

@@ -135,6 +135,55 @@ def @main(%n: int32) {
         fmt::format("{}i64", n * (n + 1)));
 }
 
+TEST_CASE("the prelude: lists") {
+  const std::string main = R"(
+def @main() {
+  let %xs = Cons(1, Cons(2, Cons(3, Nil)));
+  let %minus = fn (%a: int32, %b: int32) -> int32 { %a - %b };
+  RESULT
+}
+)";
+  auto result = [&](const std::string& expression) {
+    std::string text = main;
+    return interpreted(text.replace(text.find("RESULT"), 6, expression));
+  };
+  CHECK(result("(@hd(%xs), @tl(%xs), @length(%xs))") == "(1, Cons(2, Cons(3, Nil)), 3)");
+  CHECK(result("@rev(%xs)") == "Cons(3, Cons(2, Cons(1, Nil)))");
+  CHECK(result("@concat(@tl(%xs), %xs)") == "Cons(2, Cons(3, Cons(1, Cons(2, Cons(3, Nil)))))");
+  CHECK(result("@map(fn (%x: int32) { (%x, True) }, @tl(%xs))") == "Cons((2, True), Cons((3, True), Nil))");
+  CHECK(result("@filter(fn (%x: int32) { %x != 2 }, %xs)") == "Cons(1, Cons(3, Nil))");
+  CHECK(result("@zip(%xs, @tl(%xs))") == "Cons((1, 2), Cons((2, 3), Nil))");
+  CHECK(result("(@nth(%xs, 2), @update(%xs, 1, 9))") == "(3, Cons(1, Cons(9, Cons(3, Nil))))");
+  CHECK(result("(@foldl(%minus, 10, %xs), @foldr(%minus, 10, %xs))") == "(4, -8)");
+}
+
+TEST_CASE("the prelude: functions, options, trees and natural numbers") {
+  CHECK(interpreted(R"(
+def @main() {
+  let %next = fn (%x: int32) -> int32 { %x + 1 };
+  let %twice = fn (%x: int32) -> int32 { %x * 2 };
+  let %both = @compose(%next, %twice);
+  let %ten = @iterate(%next, 10);
+  (@id(7), %both(5), %ten(1))
+}
+)") == "(7, 11, 11)");
+  CHECK(interpreted("def @main() { (@option_map(fn (%x: int32) { %x * 2 }, Some(3)), @option_or(None, 5), "
+                    "@option_or(Some(6), 5)) }") == "(Some(6), 5, 6)");
+  CHECK(interpreted("def @main() { let %t = Rose(1, Cons(Rose(2, Nil), Cons(Rose(3, Nil), Nil))); "
+                    "(@size(%t), @tmap(fn (%x: int32) { %x * 2 }, %t)) }") ==
+        "(3, Rose(2, Cons(Rose(4, Nil), Cons(Rose(6, Nil), Nil))))");
+  CHECK(interpreted("def @main() { (@nat_add(S(Z), S(S(Z))), @nat_to_int(@int_to_nat(300000))) }") ==
+        "(S(S(S(Z))), 300000)");
+}
+
+TEST_CASE("the prelude: a type in a signature, and definitions of the text") {
+  CHECK(interpreted("def @first(%x: Option[int32]) -> int32 { match (%x) { Some(%y) => %y, None => 0 } }\n"
+                    "def @main() { @first(Some(4)) }") == "4");
+  CHECK(interpreted("def @length(%x: int32) { %x }\ndef @main() { (@length(3), @rev(Cons(1, Nil))) }") ==
+        "(3, Cons(1, Nil))");
+  CHECK(interpreted("type Pair { Cons(int32, int32) }\ndef @main() { Cons(1, 2) }") == "Cons(1, 2)");
+}
+
 TEST_CASE("the text of a long list") {
   const std::string text = interpreted(list + iota + "def @main() { @iota(300000) }");
   CHECK(text.starts_with("Cons(1, Cons(2, "));

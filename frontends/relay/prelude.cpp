@@ -1,0 +1,108 @@
+// The prelude: types and functions in Relay text (prelude/*.rly) that a text may use without defining them. What a text
+// uses is added to its module; its own definitions come first.
+#include <algorithm>
+
+#include "frontends/relay/parser.h"
+#include "relay/call_graph.h"
+
+namespace dlcc::frontends::relay_text {
+
+using namespace relay;
+
+namespace {
+
+#include "relay_prelude.inc"
+
+constexpr const char* prelude_file = "<prelude>";
+
+// The names of the data types in a type.
+void find_data_types(const Type& type, std::set<std::string>& names) {
+  auto all = [&](const std::vector<Type>& list) {
+    for (const Type& t : list) find_data_types(t, names);
+  };
+  if (const DataType* t = as<DataType>(type)) {
+    names.insert(t->name);
+    all(t->args);
+  }
+  if (const TupleType* t = as<TupleType>(type)) all(t->fields);
+  if (const FunctionType* t = as<FunctionType>(type)) {
+    all(t->params);
+    find_data_types(t->result, names);
+  }
+}
+
+}  // namespace
+
+// Parsed at the first use, with ids that the module does not have.
+const Module& Parser::prelude() {
+  if (!prelude_) {
+    const ParseOptions options{.file = prelude_file, .outside_constant = {}, .is_prelude = true};
+    Parser parser(prelude_text, options, diagnostics_);
+    parser.module_.next_id = module_.next_id;
+    prelude_ = parser.run();
+    DLCC_CHECK(prelude_, "the prelude is malformed");
+    module_.next_id = prelude_->next_id;
+  }
+  return *prelude_;
+}
+
+bool Parser::load_type(const std::string& name) {
+  if (options_.is_prelude) return false;
+  if (loaded_types_.contains(name)) return true;
+  auto it = prelude().data_types.find(name);
+  if (it == prelude().data_types.end() || module_.data_types.contains(name)) return false;
+  const DataTypeDef& def = it->second;
+  std::set<std::string> used;
+  for (const ConstructorDef& c : def.constructors) {
+    if (constructors_.contains(c.name)) return false;
+    for (const Type& t : c.fields) find_data_types(t, used);
+  }
+  used.erase(name);
+  if (!std::ranges::all_of(used, [&](const std::string& other) { return load_type(other); })) return false;
+  loaded_types_.insert(name);
+  module_.data_types.emplace(name, def);
+  for (const ConstructorDef& c : def.constructors) constructors_.emplace(c.name, Constructor{c.fields.size()});
+  return true;
+}
+
+bool Parser::load_constructor(const std::string& name) {
+  if (options_.is_prelude) return false;
+  const DataTypeDef* def = prelude().data_type_of_constructor(name);
+  return def && load_type(def->name);
+}
+
+// The types in a function's signature are all that it uses.
+bool Parser::load_function(const std::string& name) {
+  auto it = prelude().functions.find(name);
+  if (it == prelude().functions.end()) return false;
+  std::set<std::string> types;
+  for (const Var& p : it->second.params) find_data_types(p->type, types);
+  find_data_types(it->second.result_type, types);
+  if (!std::ranges::all_of(types, [&](const std::string& type) { return load_type(type); })) return false;
+  module_.functions.emplace(name, it->second);
+  return true;
+}
+
+// Adds the functions of the prelude that the text uses and does not define, and those that these use.
+void Parser::load_functions() {
+  if (options_.is_prelude) return;
+  const std::map<std::string, Function>& defined = module_.functions;
+  std::vector<std::string> wanted;
+  for (const auto& [name, where] : globals_used_)
+    if (!defined.contains(name)) wanted.push_back(name);
+  while (!wanted.empty()) {
+    const std::string name = std::move(wanted.back());
+    wanted.pop_back();
+    if (defined.contains(name) || !load_function(name)) continue;
+    for (const std::string& callee : globals_in(defined.at(name).body)) {
+      wanted.push_back(callee);
+      auto own = defined.find(callee);
+      if (own != defined.end() && own->second.location.file != prelude_file)
+        report(DiagnosticId::duplicate_definition, own->second.location,
+               fmt::format("@{} of the prelude, which is used here, needs the prelude's @{}", name, callee),
+               fmt::format("rename this function, or define @{}", name));
+    }
+  }
+}
+
+}  // namespace dlcc::frontends::relay_text
