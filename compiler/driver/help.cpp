@@ -36,15 +36,15 @@ std::string all_spellings(const Option& o) {
                                              : with_placeholder(o) + ", " + o.other_name;
 }
 
-// `text` broken into lines of `width` characters, each after the first indented to `column`.
-std::string wrapped(const std::string& text) {
+// `text` broken into lines of `width` characters, each after the first indented to `indent`.
+std::string wrapped(const std::string& text, size_t indent) {
   std::istringstream words(text);
   std::string result, word;
-  size_t used = column;
+  size_t used = indent;
   while (words >> word) {
     if (!result.empty() && used + 1 + word.size() > width) {
-      result += "\n" + std::string(column, ' ');
-      used = column;
+      result += "\n" + std::string(indent, ' ');
+      used = indent;
     } else if (!result.empty()) {
       result += ' ';
       ++used;
@@ -59,7 +59,7 @@ std::string wrapped(const std::string& text) {
 std::string row(const std::string& name, const std::string& text) {
   std::string gap =
       name.size() + 4 > column ? "\n" + std::string(column, ' ') : std::string(column - name.size() - 2, ' ');
-  return "  " + name + gap + wrapped(text) + "\n";
+  return "  " + name + gap + wrapped(text, column) + "\n";
 }
 
 // Escapes text for roff: backslashes, hyphens that are to be typed, and a control character at the start of a line.
@@ -107,7 +107,7 @@ std::string separator(const Option& o) {
 std::string with_placeholder(const Option& o) { return o.is_flag() ? o.name : o.name + separator(o) + o.placeholder; }
 
 std::string help_text(const CommandLine& line) {
-  std::string text = fmt::format("{}\n\nUsage: {}\n", line.description(), usage(line));
+  std::string text = fmt::format("{}\n\nUsage: {}\n", wrapped(line.description(), 0), usage(line));
   if (!line.positionals().empty()) text += "\nArguments:\n";
   for (const Positional& p : line.positionals()) text += row(p.name, p.help);
   for_each_group(

@@ -104,7 +104,7 @@ std::string dependency_rules(const Compiler& compiler, const Outputs& out) {
   std::string rule = escaped(out.dependency_target.empty() ? out.object : out.dependency_target) + ":", phony;
   for (const std::string& file : compiler.files()) {
     rule += " " + escaped(file);
-    if (out.phony_dependencies) phony += escaped(file) + ":\n";
+    if (out.phony_dependencies && file != compiler.options().model) phony += escaped(file) + ":\n";
   }
   return rule + "\n" + phony;
 }
@@ -133,7 +133,7 @@ void add_output_options(CommandLine& line, Outputs& out) {
   add({"-c", "", "Ignored, as dlcc never links; for build systems that pass it", store_by([](const std::string&) {})});
   add({"-MD", "", "Write a dependency file for make", store_true(out.dependencies)});
   line.last_option().other_name = "-MMD";
-  add({"-MP", "", "With -MD: add a rule for each dependency, so that a removed file is no error in make",
+  add({"-MP", "", "With -MD: add a rule for each file but the model, so that a removed file is no error in make",
        store_true(out.phony_dependencies)});
   add({"-MF", "FILE", "Path of the dependency file, default: that of the object, with .d",
        store_text(out.dependency_file)});

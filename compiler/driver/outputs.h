@@ -15,7 +15,7 @@ struct Outputs {
   std::optional<std::string> emit;                 // kinds, separated by commas; empty: the object and its header
   bool debug_text = false;                         // -g: the scheduled program, too
   bool dependencies = false;                       // -MD
-  bool phony_dependencies = false;                 // -MP: a rule without commands for each dependency
+  bool phony_dependencies = false;                 // -MP: an empty rule for each file but the model
   std::string dependency_file, dependency_target;  // empty: derived from `object`
   std::vector<std::string> reports;                // paths, whose suffixes are the reports' forms
 };

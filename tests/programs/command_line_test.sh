@@ -338,6 +338,8 @@ fi
 expect_status 0 "$model" -o again.o --prefix=m -mcpu=native --tuning-records records.json -MD
 cmp tuned.o again.o
 grep -q 'records.json' again.d || fail "the records are no dependency"
+expect_status 0 "$model" -o again.o --prefix=m -mcpu=native --tuning-records records.json -MD -MP
+[ "$(tail -1 again.d)" = records.json: ] && ! grep -q "^$model:" again.d || fail "wrong empty rules: $(cat again.d)"
 # A configuration that changes the code, as the tuner might record it.
 sed 's/"config": {}/"config": {"k_unroll": 8, "panel_width": 16, "accumulators": 4}/' records.json > chosen.json
 expect_status 0 "$model" -o chosen.o --prefix=m -mcpu=native --tuning-records chosen.json
