@@ -10,6 +10,8 @@
 //   * Without origin, the axes have the extents of the results. With origin, the box is inside the results. The boxes
 //     of one buffer are disjoint.
 //   * A stage reads parameters and results of earlier stages only.
+//   * An index that is a sum of axes is in range, unless a selection, an `else` or a requirement decides whether the
+//     element is read.
 //   * A reduction has, for each value, a left variable, a right variable, a combined value and an identity, all of the
 //     value's type. The combined values depend on these variables only.
 //   * Each element of each result is written (checked for static shapes; a stage with a body writes all that is left).
@@ -32,6 +34,7 @@
 
 #include "support/row_major.h"
 #include "tensor/intrinsic.h"
+#include "tensor/reads_in_range.h"
 #include "tensor/text.h"
 #include "tensor/type_rules.h"
 #include "tensor/visit.h"
@@ -175,6 +178,7 @@ void Verifier::stage(const Stage& s) {
     for (size_t k = 0; k < std::min(s.values.size(), s.results.size()); ++k)
       typed_root(s.values[k], s.results[k]->type, "a stage's value");
   }
+  if (auto wrong = read_out_of_range(s)) fail("{}", *wrong);
   for (const Axis& a : s.axes) unbind(a.var);
 }
 
