@@ -37,10 +37,7 @@ class Matrix {
     if (is_exhausted() || (columns == 0 && !rows.empty())) return std::nullopt;
     if (rows.empty()) return Witness(columns, "_");
     std::map<size_t, Head> present = heads_in(rows);
-    const size_t all = present.empty()                ? 1
-                       : present.begin()->second.type ? present.begin()->second.type->constructors.size()
-                                                      : 1;
-    if (present.size() < all || present.empty()) {
+    if (present.size() < heads_of_type(present)) {
       auto rest = unmatched(rows_without(rows), columns - 1);
       if (rest) rest->push_back(missing(present));
       return rest;
@@ -59,9 +56,7 @@ class Matrix {
     if (auto head = head_of(row.back())) return is_useful(specialized(rows, *head), specialized({row}, *head)[0]);
     std::map<size_t, Head> present = heads_in(rows);
     const Row rest(row.begin(), row.end() - 1);
-    const DataTypeDef* type = present.empty() ? nullptr : present.begin()->second.type;
-    if (present.empty() || (type && present.size() < type->constructors.size()))
-      return is_useful(rows_without(rows), rest);
+    if (present.size() < heads_of_type(present)) return is_useful(rows_without(rows), rest);
     return std::ranges::any_of(split(rows, present), [&](const auto& part) {
       Row wide = rest;
       wide.resize(rest.size() + present.at(part.first).fields, nullptr);
@@ -83,6 +78,12 @@ class Matrix {
     for (const Row& r : rows)
       if (auto head = head_of(r.back())) present.emplace(head->index, *head);
     return present;
+  }
+
+  // The number of heads that values of the column's type have, as far as the heads in it tell: at least one.
+  static size_t heads_of_type(const std::map<size_t, Head>& present) {
+    const DataTypeDef* type = present.empty() ? nullptr : present.begin()->second.type;
+    return type ? type->constructors.size() : 1;
   }
 
   // A row for values with this head: its fields, the first one last, in place of the last column.
