@@ -190,10 +190,12 @@ void Lowerer::slice_operands(const Binding& b, TensorCall& call, Region& region)
 
 ValueId Lowerer::view_of(ValueId source, const std::string& name, DType type, const Shape& shape, int64_t first) {
   const Value& from = value_of(source);
+  const Dim size = bytes_of(type, shape);
+  if (size == Dim(0)) first = 0;  // the source may be empty, too
   Value v{.name = name,
           .type = type,
           .shape = shape,
-          .bytes = bytes_of(type, shape),
+          .bytes = size,
           .alignment = bits(type) / 8,
           .storage = Storage::view,
           .base = base_of(source),

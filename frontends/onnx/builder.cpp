@@ -16,8 +16,7 @@ namespace {
 constexpr int64_t folding_limit = 4096;  // elements; the constant folding pass handles larger tensors
 
 bool is_small(const Shape& shape) {
-  Dim count = product(shape);
-  return count.is_constant() && count.value() <= folding_limit;
+  return is_static(shape) && product(shape).value() <= folding_limit;
 }
 
 // The operator's results if all operands and results are small constants.

@@ -1,0 +1,38 @@
+// Programs that random models led to, in all engines: tests/random_models.
+#include <doctest/doctest.h>
+
+#include <fmt/format.h>
+
+#include "engines.h"
+
+using namespace dlcc;
+
+namespace {
+
+void check_engines_agree(const std::string& body, const std::vector<RandomInput>& inputs) {
+  const std::string text = "#[version = \"0.0.5\"]\ndef @main(" + body;
+  for (unsigned seed = 0; seed < 4; ++seed) CHECK_MESSAGE(difference_of_engines(seed, text, inputs) == "", text);
+}
+
+}  // namespace
+
+TEST_CASE("the maximum of a magnitude and 0 is the magnitude in every type") {
+  for (const char* type : {"float16", "bfloat16", "float32", "float64"})
+    check_engines_agree(fmt::format("%x: Tensor[(3, 5), float32]) {{ maximum(abs(cast(%x, dtype=\"{0}\")), cast(0f, "
+                                    "dtype=\"{0}\")) }}\n",
+                                    type),
+                        {{dtype::f32, {3, 5}}});
+}
+
+TEST_CASE("a part of an empty tensor is empty wherever it begins") {
+  check_engines_agree(
+      "%x: Tensor[(2, 3), float32]) {\n"
+      "  let %none = strided_slice(sqrt(abs(%x)), begin=[2, 0], end=[2, 3]);\n"
+      "  (strided_slice(%none, begin=[0, 1], end=[0, 2]), split(%none, indices_or_sections=[1], axis=1))\n}\n",
+      {{dtype::f32, {2, 3}}});
+}
+
+TEST_CASE("an empty tensor with a symbolic size is no constant") {
+  check_engines_agree("%x: Tensor[(n, 4), float32]) { (full(1f, shape=[0, n, 4], dtype=\"float32\"), abs(%x)) }\n",
+                      {{dtype::f32, {5, 4}}});
+}
