@@ -11,6 +11,7 @@
 #include "driver/commands.h"
 #include "driver/options.h"
 #include "driver/reproducer.h"
+#include "support/deep_stack.h"
 #include "support/diagnostics.h"
 
 // The status, or 1 when standard output could not be written, e.g. to a full disk.
@@ -37,7 +38,9 @@ int main(int argc, char** argv) {
   const std::vector<std::string> command_line(argv + 1, argv + argc);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that exceeds the limit of its size is an error of writing
   try {
-    return after_output(run(command_line));
+    int status = 0;
+    dlcc::on_deep_stack([&] { status = after_output(run(command_line)); });
+    return status;
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "dlcc: not enough memory for this model\n");
     return 1;

@@ -28,6 +28,23 @@ class Checker {
       });
   }
 
+  // Some passes take time for each level around a block.
+  bool check_nesting(const relay::Block& block, int levels = 0) {
+    constexpr int most = 1000;
+    for (const relay::Binding& b : block.bindings) {
+      bool nested = false, good = true;
+      relay::for_each_block(b.op, [&](const relay::Block& inner) {
+        nested = true;
+        good = good && levels < most && check_nesting(inner, levels + 1);
+      });
+      if (nested && levels == most)
+        diagnostics_.error(DiagnosticId::too_large, b.location,
+                           fmt::format("blocks nested deeper than {} levels cannot be compiled to native code", most));
+      if (!good) return false;
+    }
+    return true;
+  }
+
   // The caller of a function that is not @main gives the symbols of its parameters.
   void check_sizes(const relay::Function& f, bool has_caller) {
     const std::set<std::string> of_main = given_;
@@ -214,7 +231,8 @@ bool check_module(const relay::Module& module, const SourceLocation& model, Diag
     checker.check_main(main->second);
   else
     diagnostics.error(DiagnosticId::undefined_value, model, "there is no function @main");
-  for (const auto& [name, f] : module.functions) checker.check_sizes(f, name != "main");
+  for (const auto& [name, f] : module.functions)
+    if (checker.check_nesting(f.body)) checker.check_sizes(f, name != "main");
   return diagnostics.error_count() == before;
 }
 

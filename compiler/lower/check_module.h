@@ -6,8 +6,8 @@
 
 namespace dlcc::lower {
 
-// Whether there is a function @main, its parameters are tensors or tuples of tensors, and every dimension in the module
-// is a number. Reports each violation, and each symbolic dimension once. `model` is the source location of violations
+// Whether there is a function @main, its parameters are tensors or tuples of tensors, blocks are nested at most 1000
+// levels deep, and every dimension in the module is a number. Reports each violation, and each symbolic dimension once. `model` is the source location of violations
 // that have none of their own.
 bool check_module(const relay::Module&, const SourceLocation& model, Diagnostics&);
 

@@ -76,7 +76,12 @@ class Printer {
   }
 
  private:
-  void line() { out_ += "\n" + std::string(2 * indent_, ' '); }
+  // A new line. Its indentation has a limit, so that the length of the text is linear in that of the program.
+  void line() {
+    constexpr int most = 50;
+    out_ += '\n';
+    out_.append(2 * static_cast<size_t>(std::min(indent_, most)), ' ');
+  }
 
   template <class List, class Write>
   void list(const List& items, Write write) {

@@ -35,8 +35,37 @@ Token Lexer::next() {
 }
 
 void Lexer::error(const SourceLocation& location, std::string message, std::string help) {
-  if (!failed_) diagnostics_.error(DiagnosticId::syntax_error, location, std::move(message), {}, std::move(help));
+  if (failed_) return;
+  diagnostics_.error(DiagnosticId::syntax_error, location, std::move(message), {}, std::move(help));
   failed_ = true;
+  error_line_ = location.line;
+}
+
+void Lexer::go_to(const Token& t) {
+  position_ = t.offset;
+  line_ = t.line;
+  column_ = t.column;
+  ahead_.clear();
+}
+
+// Text that was read to its end has a comment or a definition that is not closed: its lines may be part of that.
+bool Lexer::resume_after(int line) {
+  if (position_ >= text_.size()) return false;
+  Token start;
+  for (; start.offset < text_.size(); ++start.line) {
+    const std::string_view rest = text_.substr(start.offset);
+    const bool is_definition = rest.starts_with("def ") || rest.starts_with("type ") || rest.starts_with("extern ") ||
+                               rest.starts_with("tensor ");
+    if (is_definition && start.line > line && start.line >= error_line_) {
+      go_to(start);
+      failed_ = false;
+      return true;
+    }
+    const size_t end = rest.find('\n');
+    if (end == std::string_view::npos) return false;
+    start.offset += end + 1;
+  }
+  return false;
 }
 
 void Lexer::advance(size_t count) {

@@ -51,6 +51,13 @@ class Lexer {
   // Reports the first syntax error; all later tokens are `end`.
   void error(const SourceLocation& location, std::string message, std::string help = {});
   bool failed() const { return failed_; }
+  void fail() { failed_ = true; }  // an error was reported
+
+  // Goes on at a token that was returned before, or from there back at a later one.
+  void go_to(const Token&);
+  // After an error: goes on at the first line that begins with a definition, is not before the error and is after line
+  // `line`. False if there is none.
+  bool resume_after(int line);
 
   // Consumes and returns the text from token `from`, the next one, to the brace that matches the first `{` after it.
   std::string_view take_braced(const Token& from);
@@ -77,6 +84,7 @@ class Lexer {
   int line_ = 1, column_ = 1;
   std::deque<Token> ahead_;
   bool failed_ = false;
+  int error_line_ = 0;
 };
 
 }  // namespace dlcc::frontends::relay_text

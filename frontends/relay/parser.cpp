@@ -53,7 +53,7 @@ std::optional<Module> Parser::run() {
     return at_end() || peek().word("def") || peek().word("type") || peek().word("extern") || peek().word("tensor");
   };
   if (at_definition())
-    while (!at_end()) definition();
+    definitions();
   else
     expression_file();
   interface_names();
@@ -87,6 +87,24 @@ void Parser::header() {
 }
 
 // ---- definitions ----------------------------------------------------------------------------------------------------
+
+// A syntax error ends a definition, and the next one is read for its own errors; but not after an error in a type,
+// whose constructors would be missing.
+void Parser::definitions() {
+  bool has_failed = false;
+  while (!at_end()) {
+    const Token start = peek();
+    definition();
+    if (!lexer_.failed()) continue;
+    has_failed = true;
+    const bool is_function = start.word("def") || start.word("tensor");
+    if (!is_function || has_enough_errors() || !lexer_.resume_after(start.line)) break;
+    block_ = nullptr;
+    rereading_ = nullptr;
+    self_uses_.clear();
+  }
+  if (has_failed) lexer_.fail();
+}
 
 void Parser::definition() {
   if (accept_word("def")) return function_definition();
@@ -258,9 +276,11 @@ void Parser::unexpected(std::string_view wanted) {
 }
 
 // Errors after a syntax error would follow from it, and nobody reads hundreds of them.
-bool Parser::may_report() const {
+bool Parser::may_report() const { return !lexer_.failed() && !has_enough_errors(); }
+
+bool Parser::has_enough_errors() const {
   constexpr size_t enough = 100;
-  return !lexer_.failed() && diagnostics_.error_count() < errors_before_ + enough;
+  return diagnostics_.error_count() >= errors_before_ + enough;
 }
 
 std::optional<std::string> Parser::meant_by(std::string_view word,

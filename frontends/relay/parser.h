@@ -8,12 +8,14 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "frontends/relay/lexer.h"
 #include "relay/ir.h"
 #include "relay/operator.h"
+#include "support/deep_stack.h"
 
 namespace dlcc::frontends::relay_text {
 
@@ -42,10 +44,11 @@ class Parser {
     std::variant<relay::Atom, relay::Operation> v;
     SourceLocation location;
   };
-  class Depth;  // limits the nesting
+  class Depth;  // refuses text that would overflow the stack
 
   // ---- module (parser.cpp)
   void header();
+  void definitions();
   void definition();
   void function_definition();
   void type_definition(bool is_extern);
@@ -59,6 +62,8 @@ class Parser {
 
   // ---- the prelude (prelude.cpp): each adds a definition of that name, and what it uses, and returns whether there is
   // one that the text does not define
+  static relay::Module parse_prelude(int next_id, Diagnostics&);
+  static const std::set<std::string>& names_of_prelude();
   const relay::Module& prelude();
   bool load_type(const std::string& name);
   bool load_constructor(const std::string& name);
@@ -85,6 +90,9 @@ class Parser {
   Value projected(Value);
   Value primary_word(const Token&);
   Value named(const Token&);  // an operator or constructor
+  relay::Atom local_variable(const Token&);
+  relay::Atom graph_variable(const Token&);
+  relay::Atom read_again(const Token&);
   relay::Atom undefined_local(const Token&);
   Value if_expression(const SourceLocation&);
   Value parenthesised(const SourceLocation&);
@@ -132,6 +140,7 @@ class Parser {
   void unexpected(std::string_view wanted);
   void report(DiagnosticId, const SourceLocation&, std::string message, std::string help = {});
   bool may_report() const;
+  bool has_enough_errors() const;
   // The name that `word` probably means, among those that `names` returns. Empty for errors that are not reported: a
   // search takes time for each name.
   std::optional<std::string> meant_by(std::string_view word,
@@ -181,7 +190,23 @@ class Parser {
     std::map<Key, Entry> current_;
     std::vector<std::pair<Key, std::optional<Entry>>> log_;
   };
-  class Scope;  // removes the names declared in its lifetime
+  class Scope;       // removes the names declared in its lifetime
+  class BlockScope;  // and the graph variables
+
+  struct GraphVariable {
+    relay::Atom value;
+    size_t offset;  // of the expression
+  };
+  struct GraphText {
+    Token start;   // of the expression
+    int first_id;  // variables that the expression binds have this id or a later one
+    bool has_errors;
+  };
+  struct Rereading {
+    int64_t number;  // of the graph variable
+    const GraphText& text;
+    SourceLocation use;
+  };
 
   std::string_view text_, metadata_text_;
   const ParseOptions& options_;
@@ -193,7 +218,12 @@ class Parser {
   relay::Module module_;
   relay::Block* block_ = nullptr;  // the current one
   Names<std::string, relay::Var> locals_;
-  Names<int64_t, relay::Atom> graph_;
+  Names<int64_t, GraphVariable> graph_;
+  std::map<int64_t, GraphText> graph_texts_;  // of the latest binding of each number
+  const Rereading* rereading_ = nullptr;      // while the expression of a graph variable is read again
+  // What a variable in the text stood for when it was read first, by its offset: the id of a local variable, the offset
+  // of a graph variable's expression.
+  std::unordered_map<size_t, size_t> meanings_;
   Names<std::string, relay::TypeVariable> type_variables_;
   struct Constructor {
     size_t fields;
@@ -206,36 +236,42 @@ class Parser {
   std::string tensor_text_;  // the text with everything but embedded tensor functions replaced by blanks
   std::vector<relay::Var>* free_vars_ = nullptr;  // declared by free_var, in a file that is one expression
   std::map<int, int> self_uses_;                  // number of uses, by variable, in the function that is its value
-  int depth_ = 0;
 };
 
+// The parser recurses over nested text. It may use a quarter of the stack: other walks over the module, some of which
+// need more stack for a level than others, have the rest.
 class Parser::Depth {
  public:
-  explicit Depth(Parser& parser) : parser_(parser) {
-    if (++parser_.depth_ > limit)
-      parser_.lexer_.error(parser_.location(), fmt::format("nested deeper than {} levels", limit),
-                           "bind inner expressions with let");
+  explicit Depth(Parser& parser) {
+    const StackSpace stack = stack_space();
+    if (stack.rest < stack.total - stack.total / 4)
+      parser.lexer_.error(parser.location(), "this is nested deeper than the stack has room for",
+                          "bind inner expressions with let");
   }
-  ~Depth() { --parser_.depth_; }
-  static constexpr int limit = 256;
-
- private:
-  Parser& parser_;
 };
 
 class Parser::Scope {
  public:
-  explicit Scope(Parser& p)
-      : parser_(p), locals_(p.locals_.mark()), graph_(p.graph_.mark()), types_(p.type_variables_.mark()) {}
+  explicit Scope(Parser& p) : parser_(p), locals_(p.locals_.mark()), types_(p.type_variables_.mark()) {}
   ~Scope() {
     parser_.locals_.restore(locals_);
-    parser_.graph_.restore(graph_);
     parser_.type_variables_.restore(types_);
   }
 
  private:
   Parser& parser_;
-  size_t locals_, graph_, types_;
+  size_t locals_, types_;
+};
+
+class Parser::BlockScope {
+ public:
+  explicit BlockScope(Parser& p) : parser_(p), scope_(p), graph_(p.graph_.mark()) {}
+  ~BlockScope() { parser_.graph_.restore(graph_); }
+
+ private:
+  Parser& parser_;
+  Scope scope_;
+  size_t graph_;
 };
 
 }  // namespace dlcc::frontends::relay_text

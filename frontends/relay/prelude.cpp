@@ -33,21 +33,42 @@ void find_data_types(const Type& type, std::set<std::string>& names) {
 
 }  // namespace
 
+Module Parser::parse_prelude(int next_id, Diagnostics& diagnostics) {
+  const ParseOptions options{.file = prelude_file, .outside_constant = {}, .is_prelude = true};
+  Parser parser(prelude_text, options, diagnostics);
+  parser.module_.next_id = next_id;
+  std::optional<Module> module = parser.run();
+  DLCC_CHECK(module, "the prelude is malformed");
+  return std::move(*module);
+}
+
+// Found once for a process: most names that a text does not define are not in the prelude either.
+const std::set<std::string>& Parser::names_of_prelude() {
+  static const std::set<std::string> names = [] {
+    Diagnostics diagnostics;
+    const Module module = parse_prelude(1, diagnostics);
+    std::set<std::string> all;
+    for (const auto& [name, f] : module.functions) all.insert(name);
+    for (const auto& [name, def] : module.data_types) {
+      all.insert(name);
+      for (const ConstructorDef& c : def.constructors) all.insert(c.name);
+    }
+    return all;
+  }();
+  return names;
+}
+
 // Parsed at the first use, with ids that the module does not have.
 const Module& Parser::prelude() {
   if (!prelude_) {
-    const ParseOptions options{.file = prelude_file, .outside_constant = {}, .is_prelude = true};
-    Parser parser(prelude_text, options, diagnostics_);
-    parser.module_.next_id = module_.next_id;
-    prelude_ = parser.run();
-    DLCC_CHECK(prelude_, "the prelude is malformed");
+    prelude_ = parse_prelude(module_.next_id, diagnostics_);
     module_.next_id = prelude_->next_id;
   }
   return *prelude_;
 }
 
 bool Parser::load_type(const std::string& name) {
-  if (options_.is_prelude) return false;
+  if (options_.is_prelude || !names_of_prelude().contains(name)) return false;
   if (loaded_types_.contains(name)) return true;
   auto it = prelude().data_types.find(name);
   if (it == prelude().data_types.end() || module_.data_types.contains(name)) return false;
@@ -66,13 +87,14 @@ bool Parser::load_type(const std::string& name) {
 }
 
 bool Parser::load_constructor(const std::string& name) {
-  if (options_.is_prelude) return false;
+  if (options_.is_prelude || !names_of_prelude().contains(name)) return false;
   const DataTypeDef* def = prelude().data_type_of_constructor(name);
   return def && load_type(def->name);
 }
 
 // The types in a function's signature are all that it uses.
 bool Parser::load_function(const std::string& name) {
+  if (!names_of_prelude().contains(name)) return false;
   auto it = prelude().functions.find(name);
   if (it == prelude().functions.end()) return false;
   std::set<std::string> types;

@@ -5,6 +5,7 @@
 
 #include "frontends/frontend.h"
 #include "lower/lower.h"
+#include "support/deep_stack.h"
 
 namespace dlcc::lower {
 namespace {
@@ -28,6 +29,26 @@ TEST_CASE("there is a function @main, of tensors") {
   CHECK(complaints("type L { Nil, C(int32) }\ndef @main(%l: L) { 1 }").starts_with("m.rly:2:5: "));
   CHECK(complaints("def @main(%f: fn (int32) -> int32) { %f(1) }").starts_with("m.rly:1:5: "));
   CHECK(complaints("def @f(%x: int32) { %x }\ndef @main() { @f }").starts_with("m.rly:2:5: "));
+}
+
+TEST_CASE("blocks are nested at most 1000 levels deep") {
+  std::string nested = "%x";
+  for (int k = 0; k < 1000; ++k) nested = "if (%c) { " + nested + " } else { 1 }";
+  auto main = [](const std::string& body) { return "def @main(%c: bool, %x: int32) {\n" + body + " }"; };
+  auto complaints_on_deep_stack = [](const std::string& text) {
+    std::string all;
+    on_deep_stack([&] {
+      Diagnostics d;
+      auto module = frontends::import_relay(text, {.file = "m.rly"}, d);
+      REQUIRE_MESSAGE(module, d.str());
+      check_module(*module, {.file = "m.rly"}, d);
+      all = d.str();
+    });
+    return all;
+  };
+  CHECK(complaints_on_deep_stack(main(nested)) == "");
+  CHECK(complaints_on_deep_stack(main("if (%c) { " + nested + " } else { 1 }")) ==
+        "m.rly:2:10001: error[too-large]: blocks nested deeper than 1000 levels cannot be compiled to native code\n");
 }
 
 TEST_CASE("sizes follow from those of the inputs, in tuples too") {

@@ -156,3 +156,24 @@ TEST_CASE("--dim names a dimension of the model") {
         "t: error[undefined-value]: --dim bach=1..4: no input of @main has a dimension of this name\n"
         "    help: did you mean 'batch'? there are: batch, seq\n");
 }
+
+TEST_CASE("a syntax error ends a definition; the next ones are read for their errors") {
+  const std::string text = errors_of(
+      "def @a(%x: int32) {\n"
+      "  %x +\n"
+      "}\n"
+      "def @b(%x: int32) {\n"
+      "  %y\n"
+      "}\n"
+      "def @c(%x: int32) { let = 1; %x }\n"
+      "def @main(%x: int32) { @a(%x) }\n");
+  CHECK(text ==
+        "t:3:1: error[syntax-error]: expected an expression, found '}'\n"
+        "t:5:3: error[undefined-value]: %y is not defined here\n"
+        "t:7:25: error[syntax-error]: expected a variable, %name, found '='\n");
+  // A definition that is not closed ends at the next one. What a broken type's constructors are is not known.
+  CHECK(errors_of("def @a() {\n  1\ndef @main() {\n  ]\n}\n") ==
+        "t:3:1: error[syntax-error]: expected '}' after the block's value, found 'def'\n"
+        "t:4:3: error[syntax-error]: expected an expression, found ']'\n");
+  CHECK(errors_of("type T {\n  A(int32,\n  B[\n}\ndef @main() {\n  B\n}\n").find("t:6:") == std::string::npos);
+}

@@ -5,6 +5,7 @@
 #include "relay/operator.h"
 #include "relay/passes/passes.h"
 #include "relay/unify.h"
+#include "support/deep_stack.h"
 
 namespace dlcc::relay {
 namespace {
@@ -48,7 +49,7 @@ TEST_CASE("long programs take no stack") {
 }
 
 TEST_CASE("hostile text is refused or read, quickly") {
-  CHECK(problems(repeat("(", 100000)).find("nested deeper than 256 levels") != std::string::npos);
+  CHECK(problems(repeat("(", 100000)).find("nested deeper than the stack") != std::string::npos);
   CHECK(problems("let %x: " + repeat("(", 100000)).find("nested deeper") != std::string::npos);
   CHECK(problems(repeat("if (True) {", 100000)).find("nested deeper") != std::string::npos);
   CHECK(problems("f(" + repeat("[", 100000)) != "");
@@ -60,6 +61,30 @@ TEST_CASE("hostile text is refused or read, quickly") {
   CHECK(problems(std::string("def @main() { \0 }", 17)) != "");
   CHECK(problems("\xff\xfe") != "");
   CHECK(problems("") == "t:1:1: error[syntax-error]: the text is empty\n");
+}
+
+TEST_CASE("the nesting of a program has no limit but memory") {
+  constexpr int levels = 100000;
+  auto nested = [&](const std::string& open, const std::string& middle, const std::string& close) {
+    return "def @main(%c: bool, %x: int32) { " + repeat(open, levels) + middle + repeat(close, levels) + " }";
+  };
+  const std::string programs[] = {nested("(", "%x", " + 1)"),
+                                  nested("{ ", "%x", " }"),
+                                  nested("(%x, ", "%x", ").1"),
+                                  nested("negative(", "%x", ")"),
+                                  nested("if (%c) { ", "%x", " } else { 1 }"),
+                                  nested("(fn (%y: int32) { ", "%x", " })(1)")};
+  on_deep_stack([&] {
+    for (const std::string& text : programs) {
+      Module module = parse(text);
+      Diagnostics d;
+      REQUIRE_MESSAGE(infer_types(module, d), d.str());
+      REQUIRE_MESSAGE(verify(module, d), d.str());
+      const std::string printed = print(module);
+      CHECK(print(parse(printed)) == printed);
+    }
+  });
+  CHECK_THROWS_AS(on_deep_stack([] { throw std::bad_alloc(); }), std::bad_alloc);
 }
 
 TEST_CASE("types that grow exponentially are refused") {
