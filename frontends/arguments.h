@@ -39,7 +39,7 @@ std::optional<InputForm> parse_input_form(const std::string& text);
 struct UnknownInput {
   size_t index;  // among the inputs of the model
   std::string name;
-  ArgumentKind kind;  // a tensor: its value decides the length of a sequence, or whether an optional is present
+  ArgumentKind kind;  // a tensor: its value decides a size, the length of a sequence or the presence of an optional
 };
 using FindInputForm = std::function<std::optional<InputForm>(const UnknownInput&)>;
 

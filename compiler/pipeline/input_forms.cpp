@@ -27,7 +27,7 @@ std::optional<InputForm> form_of_data(const std::string& file, const UnknownInpu
       DiagnosticId::dynamic_shape, {.file = file},
       fmt::format(
           "input '{}' is compiled as {}", input.name,
-          is_fixed ? "the value of this file, since it decides the length of a sequence or the presence of an optional"
+          is_fixed ? "the value of this file, since it decides a size, the length of a sequence or the presence of an optional"
                    : frontends::describe(input.kind, data->tensors.size(), data->absent)));
   return form_of(*data, input.kind);
 }

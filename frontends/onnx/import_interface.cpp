@@ -40,7 +40,7 @@ SourceLocation location_of_input(const std::string& file, const std::string& nam
 
 void Importer::add_inputs(Scope& scope, std::vector<relay::Var>& params) {
   const schema::GraphProto& graph = model_.proto->graph();
-  const std::set<std::string> deciding = names_that_decide_structures(graph);
+  const std::set<std::string> deciding = names_that_decide(graph);
   std::set<std::string> seen;
   for (const schema::ValueInfoProto& input : graph.input()) {
     if (!seen.insert(input.name()).second) {
@@ -136,9 +136,8 @@ Value Importer::add_optional(InputRequest& request, const std::optional<InputFor
 // Whether a value has the declared shape, as far as that has numbers.
 static bool fits(const Constant& value, const schema::TypeProto::Tensor& declared) {
   return !declared.has_shape() ||
-         std::ranges::equal(value.shape(), declared.shape().dim(), [](int64_t size, const auto& dim) {
-           return !has_size(dim) || dim.dim_value() == size;
-         });
+         std::ranges::equal(value.shape(), declared.shape().dim(),
+                            [](int64_t size, const auto& dim) { return !has_size(dim) || dim.dim_value() == size; });
 }
 
 // An input with a value that is decided at compile time: a constant.

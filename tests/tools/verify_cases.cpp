@@ -1,8 +1,9 @@
-// Verifies many ONNX cases in one process: verify_cases CASES EXCEPTIONS ROOT[:EXCEPTIONS]... [--engine=NAME]
+// Verifies many ONNX cases in one process: verify_cases CASES EXCEPTIONS ROOT[:EXCEPTIONS]... [OPTION]...
 // CASES lists folders relative to a root, one a line; a case that no root has is skipped. EXCEPTIONS lists cases that
 // are known not to pass, each followed by a blank and its reason; an exception that passes is a failure, too. A root
 // may have further exceptions of its own, since collections differ in their data. Every case runs through every engine
-// unless an engine is named. The last line has the numbers of passed and failed cases.
+// unless --engine=NAME is given. Other options are those of dlcc: -mcpu=CPU, -O0, --threads=N, --accuracy=strict. The
+// last line has the numbers of passed and failed cases.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -45,14 +46,14 @@ std::optional<fs::path> find_case(const std::string& name, const Root& root) {
 }
 
 // The failure of a case; empty when it passes.
-std::string verify_case(const fs::path& folder, const std::vector<std::string>& engines) {
+std::string verify_case(const fs::path& folder, const std::vector<std::string>& engines, CompileOptions options) {
   std::vector<fs::path> data_sets;
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.is_directory() && entry.path().filename().string().starts_with("test_data_set_"))
       data_sets.push_back(entry.path());
   if (data_sets.empty()) return "no data set";
   Diagnostics diagnostics;
-  CompileOptions options{.model = folder / "model.onnx", .prefix = "m"};
+  options.model = folder / "model.onnx";
   options.find_input_form = forms_of_data_set(data_sets.front(), diagnostics);
   Compiler compiler(options, diagnostics);
   auto model = prepare_verification(compiler, engines);
@@ -67,19 +68,37 @@ std::string verify_case(const fs::path& folder, const std::vector<std::string>& 
   return "";
 }
 
+// Sets what an option of dlcc says; false if it is none of those.
+bool set_option(CompileOptions& options, const std::string& arg) {
+  if (arg.starts_with("-mcpu="))
+    options.mcpu = arg.substr(6);
+  else if (arg.starts_with("--threads="))
+    options.schedule.threads = std::atoi(arg.c_str() + 10);
+  else if (arg == "-O0")
+    options.optimization = 0;
+  else if (arg == "--accuracy=strict")
+    options.schedule.strict = true;
+  else
+    return false;
+  return true;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 4) return std::fprintf(stderr, "usage: verify_cases CASES EXCEPTIONS ROOT[:EXCEPTIONS]...\n"), 2;
   const Exceptions common = read_exceptions(argv[2]);
   std::vector<Root> roots;
+  CompileOptions options{.prefix = "m"};
   std::vector<std::string> engines(std::begin(engine_names), std::end(engine_names));
   for (int k = 3; k < argc; ++k) {
     std::string arg = argv[k];
     size_t colon = arg.find(':');
     if (arg.starts_with("--engine="))
       engines = {arg.substr(9)};
-    else if (!arg.empty())
+    else if (arg.starts_with("-") && !set_option(options, arg))
+      return std::fprintf(stderr, "verify_cases: unknown option %s\n", argv[k]), 2;
+    else if (!arg.empty() && !arg.starts_with("-"))
       roots.push_back(
           {arg.substr(0, colon), colon == std::string::npos ? common : read_exceptions(arg.substr(colon + 1), common)});
   }
@@ -93,7 +112,7 @@ int main(int argc, char** argv) {
     }
     std::string failure;
     try {
-      failure = verify_case(*find_case(name, *root), engines);
+      failure = verify_case(*find_case(name, *root), engines, options);
     } catch (const std::exception& e) {
       failure = std::string("internal error: ") + e.what();
     }

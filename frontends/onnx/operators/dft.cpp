@@ -140,13 +140,15 @@ Value transform_rows(Node& n, Value x, const Transform& t, bool onesided) {
                 {{"begin", relay::AttrList{0}}, {"end", relay::AttrList{1}}, {"axes", relay::AttrList{2}}});
 }
 
+constexpr const char* fixed_input = "for an input of the model: --input NAME=value:1";
+
 // The only element of an optional input, which must be known; `otherwise` if the node does not have it.
 std::optional<int64_t> known_number(Node& n, int input, int64_t otherwise) {
   if (!n.has(input)) return otherwise;
   auto list = n.integers_in(input);
   if (n.failed()) return std::nullopt;
   if (!n.check(list && list->size() == 1, DiagnosticId::dynamic_shape,
-               fmt::format("{} must be one number that is known at compile time", n.in(input).role)))
+               fmt::format("{} must be one number that is known at compile time", n.in(input).role), fixed_input))
     return std::nullopt;
   return list->front();
 }
@@ -200,7 +202,7 @@ Values convert_dft_by_attribute(Node& n) { return dft(n, n.integer("axis", 1)); 
 Values dft_of_any_axis(Node& n) {
   const Value& x = n.in(0);
   n.check(!n.flag("onesided", false) && !n.has(1), DiagnosticId::dynamic_shape,
-          "axis must be known at compile time if the transform changes the size of that axis");
+          "axis must be known at compile time if the transform changes the size of that axis", fixed_input);
   const Value axis = n.reshape(n.cast(n.in(2), dtype::i64), {});
   Value result;
   for (int64_t k = 0; k + 1 < x.rank() && !n.failed(); ++k) {

@@ -139,6 +139,25 @@ TEST_CASE("LinearAttention keeps a state from step to step") {
         "(1, 2, 1): 1 10\n(1, 1, 1, 1): 5");
 }
 
+TEST_CASE("inputs of the model that decide the size of a transform") {
+  constexpr int f32 = 1, i64 = 7;
+  const std::string number = value("input", "k", i64, {}), result = "output { name: 'y' } ";
+  const std::string one_sided =
+      value("input", "x", f32, {"1", "4", "1"}) + number + node("DFT", {"x", "", "k"}, {"y"}, integer("onesided", 1));
+  const std::string frames = value("input", "x", f32, {"1", "8", "1"}) + number +
+                             node("STFT", {"x", "k", "", "k"}, {"y"}, integer("onesided", 0));
+  CHECK(imported(graph_bytes(one_sided + result, 20), {}).find("--input NAME=value:1") != std::string::npos);
+  frontends::ImportOptions options;
+  options.find_input_form = [](const frontends::UnknownInput& input) -> std::optional<frontends::InputForm> {
+    if (input.name != "k") return std::nullopt;
+    return frontends::FixedInput{Constant::of<int64_t>(dtype::i64, {}, {1})};
+  };
+  CHECK(imported(graph_bytes(one_sided + result, 20), options).find("-> Tensor[(1, 3, 2), float32]") !=
+        std::string::npos);
+  CHECK(imported(graph_bytes(frames + result, 20), options).find("-> Tensor[(1, 8, 1, 2), float32]") !=
+        std::string::npos);
+}
+
 TEST_CASE("DFT of a short and of a long signal") {
   const Constant x = floats({1, 4, 1}, {1, 2, 3, 4});
   CHECK(result_of("DFT", {x}, "", 1, "", {}, 17) == "(1, 4, 2): 10 0 -2 2 -2 0 -2 -2");
