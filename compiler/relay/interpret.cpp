@@ -224,8 +224,8 @@ class Machine {
   }
 
   void apply(const Binding& b, const Call& call, const Operator& op) {
-    std::vector<Value> args = atoms(call.args);
-    std::vector<Constant> operands = tensors(op.variadic ? std::get<TupleValue>(args.at(0)->v).fields : args);
+    std::vector<Constant> operands =
+        op.variadic ? tensors(std::get<TupleValue>(atom(call.args.at(0))->v).fields) : tensors(call.args);
     const ActivationSizes* sizes = activations_.back().sizes.get();
     const auto& definition = definitions_.of(op, call, b.var->type, operands, sizes ? &sizes->sizes : nullptr);
     run(definition, operands);
@@ -233,7 +233,7 @@ class Machine {
 
   void evaluate(const Binding& b, const CallTensor& call) {
     const tensor::CompiledKernel& definition = definitions_.of(call);
-    std::vector<Constant> list = tensors(atoms(call.args));
+    std::vector<Constant> list = tensors(call.args);
     const tensor::TensorFunction& f = module_.tensor_functions.at(call.function);
     ActualSizes own;
     for (size_t k = 0; k < f.params.size(); ++k) own.match({f.params[k]->shape, f.params[k]->type}, list[k].shape());
@@ -258,6 +258,18 @@ class Machine {
     done(make_value(std::move(tuple)));
   }
 
+  // Without a value on the heap for a literal.
+  std::vector<Constant> tensors(const std::vector<Atom>& atoms) {
+    std::vector<Constant> list;
+    list.reserve(atoms.size() + 1);
+    for (const Atom& a : atoms) {
+      const Constant* literal = std::get_if<Constant>(&a);
+      const Var* var = std::get_if<Var>(&a);
+      list.push_back(literal ? *literal : tensor(var ? place(*var) : atom(a)));
+    }
+    return list;
+  }
+
   std::vector<Constant> tensors(const std::vector<Value>& values) {
     std::vector<Constant> list;
     list.reserve(values.size());
@@ -271,7 +283,9 @@ class Machine {
     done(std::get<TupleValue>(tuple->v).fields.at(static_cast<size_t>(op.index)));
   }
   void evaluate(const Binding&, const If& op) {
-    enter(tensor(atom(op.condition)).integer_at(0) != 0 ? *op.then_block : *op.else_block);
+    const Var* var = std::get_if<Var>(&op.condition);
+    const bool condition = tensor(var ? place(*var) : atom(op.condition)).integer_at(0) != 0;
+    enter(condition ? *op.then_block : *op.else_block);
   }
 
   void evaluate(const Binding& b, const Match& op) {

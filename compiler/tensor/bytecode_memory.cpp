@@ -256,7 +256,11 @@ Status run(const Program& program, const std::vector<Memory>& memories) {
   struct alignas(64) Line {
     std::byte bytes[64];
   };
-  std::vector<Line> registers(program.register_bytes / 64 + 1);
+  const size_t lines = static_cast<size_t>(program.register_bytes) / 64 + 1;
+  Line few[32];  // for the small programs of scalars, of which an interpreted program runs millions
+  std::vector<Line> many(lines > std::size(few) ? lines : 0);
+  if (many.empty()) std::fill_n(few, lines, Line{});
+  Line* registers = many.empty() ? few : many.data();
   Frame f;
   f.registers = registers[0].bytes;
   std::copy(program.constants.begin(), program.constants.end(), f.registers);
