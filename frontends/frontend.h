@@ -38,7 +38,8 @@ struct OnnxOperator {
   std::string name;
   // The operator sets whose definitions differ for the frontend, ascending; the last one applies up to newest_opset.
   std::vector<int64_t> versions;
-  std::string inputs;  // of the last one, by the standard's names: "X W B?", "inputs..."
+  std::string inputs;   // of the last one, by the standard's names: "X W B?", "inputs..."
+  std::string only_if;  // what nodes must keep to, though the standard does not ask for it; empty if there is nothing
 };
 std::vector<OnnxOperator> onnx_operators();
 

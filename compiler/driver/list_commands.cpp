@@ -92,10 +92,14 @@ int print_support(const std::string& target, bool json, const Reporting& reporti
 int print_onnx_operators(bool json) {
   nlohmann::json list = nlohmann::json::array();
   for (const frontends::OnnxOperator& op : frontends::onnx_operators()) {
-    if (json)
-      list.push_back({{"name", op.name}, {"versions", op.versions}, {"inputs", op.inputs}});
-    else
-      std::cout << fmt::format("{:24} {:20} {}\n", op.name, fmt::format("{}", fmt::join(op.versions, ", ")), op.inputs);
+    if (json) {
+      list.push_back({{"name", op.name}, {"versions", op.versions}, {"inputs", op.inputs}, {"only_if", op.only_if}});
+      continue;
+    }
+    const std::string line =
+        fmt::format("{:24} {:10} {}", op.name, fmt::format("{}", fmt::join(op.versions, ", ")), op.inputs);
+    std::cout << line.substr(0, line.find_last_not_of(' ') + 1) << "\n";
+    if (!op.only_if.empty()) std::cout << "    only if " << op.only_if << "\n";
   }
   if (json) std::cout << printed(list);
   return 0;
@@ -111,7 +115,9 @@ int ops_command(CommandLine& line) {
       "target supports for each of them. With --onnx, lists the operators of ONNX's default domain, the operator sets "
       "with which their meaning changes, each of which applies up to the next one (the last one up to operator set "
       "{}), "
-      "and their inputs: '?' marks those that may be omitted.",
+      "and their inputs: '?' marks those that may be omitted, '...' a list. They take every element type that the "
+      "standard allows but complex numbers, and strings only as constants; 'only if' is what a node must keep to "
+      "besides the standard.",
       frontends::newest_opset));
   add_json_option(line, json);
   line.add({"--target", "NAME", "A target; 'dlcc targets' lists them", store_text(target)});

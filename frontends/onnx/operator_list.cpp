@@ -26,7 +26,7 @@ std::vector<OnnxOperator> onnx_operators() {
   std::vector<OnnxOperator> list;
   for (const std::string& name : table.names()) {
     const std::vector<int64_t> versions = table.versions(name);
-    list.push_back({name, versions, inputs_text(*table.find(name, versions.back()))});
+    list.push_back({name, versions, inputs_text(*table.find(name, versions.back())), table.only_if(name)});
   }
   return list;
 }

@@ -249,6 +249,8 @@ void add_attention(Table& table) {
       {"Attention", 23, "Q K V attn_mask past_key past_value nonpad_kv_seqlen", 3, 7, 4, convert_attention},
       {"ai.onnx.preview.FlexAttention", 1, "Q K V", 3, 3, 1, convert_flex_attention},
   });
+  table.only_if("Attention", "the size of a head is known at compile time");
+  table.only_if("ai.onnx.preview.FlexAttention", "the size of a head is known at compile time");
 }
 
 }  // namespace dlcc::frontends::onnx

@@ -87,6 +87,9 @@ Values convert_if(Node& n) {
 
 }  // namespace
 
-void add_control_flow(Table& table) { table.add_with_structures({{"If", 1, "cond", 1, 1, any_number, convert_if}}); }
+void add_control_flow(Table& table) {
+  table.add_with_structures({{"If", 1, "cond", 1, 1, any_number, convert_if}});
+  table.only_if("If", "the branches agree in the ranks of their results, or the condition is known at compile time");
+}
 
 }  // namespace dlcc::frontends::onnx

@@ -209,6 +209,11 @@ Values convert_conv_transpose(Node& n) {
 
 }  // namespace
 
-void add_conv_transpose(Table& table) { table.add({{"ConvTranspose", 1, "X W B", 2, 3, 1, convert_conv_transpose}}); }
+void add_conv_transpose(Table& table) {
+  table.add({{"ConvTranspose", 1, "X W B", 2, 3, 1, convert_conv_transpose}});
+  table.only_if(
+      "ConvTranspose",
+      "the padding is known at compile time, and the size of a result of symbolic size is a multiple of the stride");
+}
 
 }  // namespace dlcc::frontends::onnx

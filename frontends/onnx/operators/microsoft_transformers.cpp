@@ -149,6 +149,12 @@ void add_microsoft_transformers(Table& table) {
        "query key value bias key_padding_mask attention_bias past_key past_value", 1, 8, 3,
        convert_multi_head_attention},
   });
+  table.only_if("com.microsoft.SkipLayerNormalization", "the outputs for training are unused");
+  table.only_if("com.microsoft.SkipSimplifiedLayerNormalization", "the outputs for training are unused");
+  table.only_if("com.microsoft.EmbedLayerNormalization", "mask_index_type is 0 or 1");
+  table.only_if("com.microsoft.MultiHeadAttention",
+                "query, key and value are separate, key_padding_mask has two or three axes, and the size of a head is "
+                "known at compile time");
 }
 
 }  // namespace dlcc::frontends::onnx

@@ -140,6 +140,8 @@ void add_ml_labels(Table& table) {
       {"ai.onnx.ml.LabelEncoder", 2, "X", 1, 1, 1, convert_label_encoder},
       {"ai.onnx.ml.CategoryMapper", 1, "X", 1, 1, 1, convert_category_mapper},
   });
+  table.only_if("ai.onnx.ml.LabelEncoder", "strings are constants");
+  table.only_if("ai.onnx.ml.CategoryMapper", "strings are constants");
 }
 
 }  // namespace dlcc::frontends::onnx

@@ -55,6 +55,7 @@ void add_ml_linear(Table& table) {
       {"ai.onnx.ml.LinearRegressor", 1, "X", 1, 1, 1, convert_regressor},
       {"ai.onnx.ml.LinearClassifier", 1, "X", 1, 1, 2, convert_classifier},
   });
+  table.only_if("ai.onnx.ml.LinearClassifier", "labels are integers");
 }
 
 }  // namespace dlcc::frontends::onnx

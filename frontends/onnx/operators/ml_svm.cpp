@@ -191,6 +191,7 @@ void add_ml_svm(Table& table) {
       {"ai.onnx.ml.SVMRegressor", 1, "X", 1, 1, 1, convert_regressor},
       {"ai.onnx.ml.SVMClassifier", 1, "X", 1, 1, 2, convert_classifier},
   });
+  table.only_if("ai.onnx.ml.SVMClassifier", "labels are integers, and prob_a and prob_b are those of two classes");
 }
 
 }  // namespace dlcc::frontends::onnx

@@ -169,6 +169,10 @@ void add_ml_trees(Table& table) {
       {"ai.onnx.ml.TreeEnsembleClassifier", 1, "X", 1, 1, 2, convert_classifier},
       {"ai.onnx.ml.TreeEnsemble", 5, "X", 1, 1, 1, convert_tree_ensemble},
   });
+  table.only_if("ai.onnx.ml.TreeEnsembleClassifier",
+                "labels are integers, and the number of features is known at compile time");
+  table.only_if("ai.onnx.ml.TreeEnsembleRegressor", "the number of features is known at compile time");
+  table.only_if("ai.onnx.ml.TreeEnsemble", "the number of features is known at compile time");
 }
 
 }  // namespace dlcc::frontends::onnx

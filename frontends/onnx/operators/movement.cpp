@@ -256,9 +256,9 @@ void add_movement(Table& table) {
       {"Split", 13, "input split", 1, 2, any_number, convert_split},
       {"Slice", 1, "data", 1, 1, 1, convert_slice_by_attribute},
       {"Slice", 10, "data starts ends axes steps", 3, 5, 1, convert_slice},
-      {"Pad", 1, "data", 1, 1, 1, convert_pad_by_attribute},
-      {"Pad", 11, "data pads constant_value", 2, 3, 1, convert_pad},
-      {"Pad", 18, "data pads constant_value axes", 2, 4, 1, convert_pad},
+      {"Pad", 1, "data", 1, 1, 1, moving(convert_pad_by_attribute)},
+      {"Pad", 11, "data pads constant_value", 2, 3, 1, moving(convert_pad)},
+      {"Pad", 18, "data pads constant_value axes", 2, 4, 1, moving(convert_pad)},
       {"Tile", 1, "input tiles axis", 3, 3, 1, convert_tile_of_axis},
       {"Tile", 6, "input repeats", 2, 2, 1, convert_tile},
   });

@@ -148,6 +148,8 @@ void add_ngrams(Table& table) {
       {"TfIdfVectorizer", 9, "X", 1, 1, 1, convert_tfidf},
       {"Det", 11, "X", 1, 1, 1, direct("linalg.det")},
   });
+  table.only_if("TfIdfVectorizer",
+                "n-grams are of integers, and the number of elements of a row is known at compile time");
 }
 
 }  // namespace dlcc::frontends::onnx

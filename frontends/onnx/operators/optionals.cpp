@@ -36,6 +36,7 @@ void add_optionals(Table& table) {
       {"OptionalHasElement", 18, "input", 0, 1, 1, convert_has_element},
       {"OptionalGetElement", 15, "input", 1, 1, 1, convert_get_element},
   });
+  table.only_if("OptionalHasElement", "whether the optional is present is known at compile time");
 }
 
 }  // namespace dlcc::frontends::onnx

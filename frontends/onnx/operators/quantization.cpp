@@ -121,7 +121,20 @@ bool check_integers(Node& n, std::initializer_list<int> inputs) {
   return !n.failed();
 }
 
+// The product of the numbers that 8-bit floats (or integers beside them) stand for, in float32.
+Values convert_float8_matmul(Node& n) {
+  auto as_float = [&](const Value& v) { return n.cast(v, dtype::f32); };
+  auto numbers = [&](const Value& x, const Value& scale, const Value& zero_point) {
+    return n.call("multiply", {n.call("subtract", {as_float(x), as_float(zero_point)}), as_float(scale)});
+  };
+  const Value a = numbers(n.in(0), per_row(n, n.in(1), n.in(0)), per_row(n, n.in(2), n.in(0)));
+  const Value b = numbers(n.in(3), n.in(4), n.in(5));
+  return {quantized(n, matrix_product(n, a, b), as_float(n.in(6)), n.in(7), 0)};
+}
+
 Values convert_qlinear_matmul(Node& n) {
+  auto is_float8 = [&](int input) { return is_minifloat(n.in(input).type.dtype) && bits(n.in(input).type.dtype) == 8; };
+  if (is_float8(0) || is_float8(3) || is_float8(7)) return convert_float8_matmul(n);
   if (!check_integers(n, {0, 3, 7})) return {};
   Value product = matrix_product(n, centred(n, n.in(0), per_row(n, n.in(2), n.in(0))), centred(n, n.in(3), n.in(5)));
   return {requantized(n, product, per_row(n, n.in(1), n.in(0)), n.in(4), n.in(6), n.in(7))};

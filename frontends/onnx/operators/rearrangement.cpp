@@ -112,6 +112,7 @@ void add_rearrangement(Table& table) {
       {"ReverseSequence", 10, "input sequence_lens", 2, 2, 1, convert_reverse_sequence, true},
       {"Col2Im", 18, "input image_shape block_shape", 3, 3, 1, convert_col2im},
   });
+  table.only_if("GatherND", "the number of axes that indices name is known at compile time");
 }
 
 }  // namespace dlcc::frontends::onnx

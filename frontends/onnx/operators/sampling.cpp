@@ -93,6 +93,7 @@ void add_sampling(Table& table) {
       {"MaxRoiPool", 1, "X rois", 2, 2, 1, convert_max_roi_pool},
       {"DeformConv", 19, "X W offset B mask", 3, 5, 1, convert_deform_conv},
   });
+  table.only_if("DeformConv", "the sizes of W are known at compile time");
 }
 
 }  // namespace dlcc::frontends::onnx

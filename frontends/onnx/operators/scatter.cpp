@@ -116,9 +116,11 @@ void add_scatter(Table& table) {
       {"Scatter", 9, "data indices updates", 3, 3, 1, convert_scatter},
       {"ScatterElements", 11, "data indices updates", 3, 3, 1, convert_scatter_elements},
       {"ScatterND", 11, "data indices updates", 3, 3, 1, convert_scatter_nd},
-      {"TensorScatter", 24, "past_cache update write_indices", 2, 3, 1, convert_tensor_scatter},
+      {"TensorScatter", 24, "past_cache update write_indices", 2, 3, 1, moving(convert_tensor_scatter)},
       {"MaxUnpool", 9, "X I output_shape", 2, 3, 1, convert_max_unpool},
   });
+  table.only_if("MaxUnpool", "output_shape and the sizes of X are known at compile time");
+  table.only_if("ScatterND", "the number of axes that indices name is known at compile time");
 }
 
 }  // namespace dlcc::frontends::onnx

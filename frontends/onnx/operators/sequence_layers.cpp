@@ -224,6 +224,8 @@ void add_sequence_layers(Table& table) {
       {"CausalConvWithState", 27, "input weight bias past_state", 2, 4, 2, convert_causal_conv, true},
       {"LinearAttention", 27, "query key value past_state decay beta", 3, 6, 2, convert_linear_attention},
   });
+  table.only_if("RotaryEmbedding", "the size of a head is known at compile time");
+  table.only_if("LinearAttention", "the size of a head is known at compile time");
 }
 
 }  // namespace dlcc::frontends::onnx

@@ -213,6 +213,10 @@ void add_sequences(Table& table) {
       {"ConcatFromSequence", 11, "input_sequence", 1, 1, 1, convert_concat},
       {"SequenceMap", 17, "input_sequence additional_inputs", 1, any_number, any_number, convert_map},
   });
+  table.only_if("SequenceInsert", "position is known at compile time");
+  table.only_if("SequenceErase", "position is known at compile time");
+  table.only_if("SequenceAt", "position is known at compile time, or the tensors of the sequence have one shape");
+  table.only_if("SplitToSequence", "the number of tensors is known at compile time");
 }
 
 }  // namespace dlcc::frontends::onnx

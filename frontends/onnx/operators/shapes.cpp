@@ -141,14 +141,14 @@ Values convert_size(Node& n) {
 
 void add_shapes(Table& table) {
   table.add({
-      {"Reshape", 1, "data", 1, 1, 1, convert_reshape_by_attribute},
-      {"Reshape", 5, "data shape", 2, 2, 1, convert_reshape},
-      {"Flatten", 1, "input", 1, 1, 1, convert_flatten},
-      {"Squeeze", 1, "data", 1, 1, 1, convert_squeeze_by_attribute},
-      {"Squeeze", 13, "data axes", 1, 2, 1, convert_squeeze},
-      {"Unsqueeze", 1, "data", 1, 1, 1, convert_unsqueeze_by_attribute},
-      {"Unsqueeze", 13, "data axes", 2, 2, 1, convert_unsqueeze},
-      {"Transpose", 1, "data", 1, 1, 1, convert_transpose},
+      {"Reshape", 1, "data", 1, 1, 1, moving(convert_reshape_by_attribute)},
+      {"Reshape", 5, "data shape", 2, 2, 1, moving(convert_reshape)},
+      {"Flatten", 1, "input", 1, 1, 1, moving(convert_flatten)},
+      {"Squeeze", 1, "data", 1, 1, 1, moving(convert_squeeze_by_attribute)},
+      {"Squeeze", 13, "data axes", 1, 2, 1, moving(convert_squeeze)},
+      {"Unsqueeze", 1, "data", 1, 1, 1, moving(convert_unsqueeze_by_attribute)},
+      {"Unsqueeze", 13, "data axes", 2, 2, 1, moving(convert_unsqueeze)},
+      {"Transpose", 1, "data", 1, 1, 1, moving(convert_transpose)},
       {"Expand", 8, "input shape", 2, 2, 1, convert_expand},
       {"Size", 1, "data", 1, 1, 1, convert_size},
       {"Shape", 1, "data", 1, 1, 1, convert_shape},

@@ -18,6 +18,17 @@ void Table::add_with_structures(std::vector<Row> rows) {
   add(std::move(rows));
 }
 
+void Table::only_if(const std::string& op, std::string condition) {
+  DLCC_CHECK(rows_.contains(op), "{} has a condition but no row", op);
+  DLCC_CHECK(conditions_.emplace(op, std::move(condition)).second, "{} has two conditions", op);
+}
+
+const std::string& Table::only_if(const std::string& op) const {
+  static const std::string none;
+  const auto found = conditions_.find(op);
+  return found == conditions_.end() ? none : found->second;
+}
+
 const Row* Table::find(const std::string& op, int64_t opset) const {
   auto versions = rows_.find(op);
   if (versions == rows_.end()) return nullptr;
@@ -115,6 +126,26 @@ Converter direct(const char* relay_op) {
   return [relay_op](Node& n) -> Values {
     n.ignore("consumed_inputs");  // an optimisation hint of operator set 1
     return {n.call(relay_op, n.all_inputs())};
+  };
+}
+
+// The smallest type that holds every value of a type of less than 8 bits.
+static DType widened(DType type) { return is_float(type) ? dtype::f16 : is_signed(type) ? dtype::i8 : dtype::u8; }
+
+Converter moving(Converter convert) {
+  return [convert = std::move(convert)](Node& n) -> Values {
+    const DType narrow = n.has(0) ? n.in(0).type.dtype : dtype::i8;
+    if (bits(narrow) >= 8) return convert(n);
+    const DType wide = widened(narrow);
+    for (std::optional<Value>& input : n.context().inputs)
+      if (input && !input->structure && input->type.dtype == narrow) {
+        Value widened = n.cast(*input, wide);
+        widened.role = input->role;
+        input = std::move(widened);
+      }
+    Values results = convert(n);
+    for (Value& result : results) result = n.cast(result, narrow);
+    return results;
   };
 }
 

@@ -31,6 +31,9 @@ class Table {
  public:
   void add(std::vector<Row> rows);
   void add_with_structures(std::vector<Row> rows);  // whose inputs may be no tensors
+  // What the nodes of an operator must keep to, though the standard does not ask for it. Others are located errors.
+  void only_if(const std::string& op, std::string condition);
+  const std::string& only_if(const std::string& op) const;  // empty if there is no such condition
   std::vector<std::string> names() const;
   std::vector<int64_t> versions(const std::string& op) const;         // of the operator's rows, ascending
   std::optional<int64_t> first_version(const std::string& op) const;  // the first operator set with the operator
@@ -38,6 +41,7 @@ class Table {
 
  private:
   std::map<std::string, std::map<int64_t, Row>> rows_;
+  std::map<std::string, std::string> conditions_;
 };
 
 // All operators. Those of other domains than the default one have qualified names, and the versions of their domain.
@@ -56,6 +60,9 @@ const std::vector<std::string>& standard_operators();
 
 // Converts to one call of a Relay operator with the node's inputs in order.
 Converter direct(const char* relay_op);
+
+// For an operator that moves elements: elements of less than 8 bits are widened before, and narrowed behind it.
+Converter moving(Converter);
 
 // A list of integers that determines a shape: an attribute in old operator sets, an input in new ones.
 struct ListArgument {

@@ -177,6 +177,11 @@ void add_windows(Table& table) {
       {"GlobalAveragePool", 1, "X", 1, 1, 1, global_pool("nn.global_avg_pool2d", "mean")},
       {"GlobalMaxPool", 1, "X", 1, 1, 1, global_pool("nn.global_max_pool2d", "max")},
   });
+  table.only_if("Conv",
+                "the sizes of the kernel are known at compile time; with auto_pad and strides those of the image, too");
+  table.only_if("MaxPool", "the sizes of the image are known at compile time, where it has auto_pad and strides");
+  table.only_if("LpPool", "the sizes of the image are known at compile time, where it has auto_pad and strides");
+  table.only_if("AveragePool", "the sizes of the image are known at compile time, where it has auto_pad and strides");
 }
 
 }  // namespace dlcc::frontends::onnx

@@ -112,3 +112,41 @@ TEST_CASE("random numbers: the attribute 'seed', else a sequence for each node")
   CHECK(One{"RandomNormal", 22, {}}.says("attribute 'shape' is missing"));
   CHECK(One{"Multinomial", 22}.says("input must have axes for batch and classes"));
 }
+
+TEST_CASE("operators that move elements widen elements of less than 8 bits") {
+  auto moved = [](int type, const std::string& op, const std::vector<std::string>& inputs, const std::string& rest) {
+    return body(graph_bytes(
+        value("input", "x", type, {"3", "5"}) + "output { name: 'y' } " + rest + node(op, inputs, {"y"}), 25));
+  };
+  CHECK(moved(22, "Transpose", {"x"}, "") ==
+        "  let %cast: Tensor[(3, 5), int8] = cast(%x, dtype=\"int8\");\n"
+        "  let %transpose: Tensor[(5, 3), int8] = transpose(%cast, axes=[1, 0]);\n"
+        "  cast(%transpose, dtype=\"int4\")\n");
+  CHECK(moved(23, "Pad", {"x", "pads", "c"}, list("pads", {0, 1, 0, 0}) + value("input", "c", 23, {})) ==
+        "  let %cast: Tensor[(3, 5), float16] = cast(%x, dtype=\"float16\");\n"
+        "  let %cast_1: float16 = cast(%c, dtype=\"float16\");\n"
+        "  let %reshape: float16 = reshape(%cast_1, newshape=[]);\n"
+        "  let %pad: Tensor[(3, 6), float16] = nn.pad(%cast, %reshape, pad_width=[[0, 0], [1, 0]]);\n"
+        "  cast(%pad, dtype=\"float4_e2m1fn\")\n");
+}
+
+TEST_CASE("QLinearMatMul of 8-bit floats multiplies the numbers that they stand for") {
+  const std::string parameters =
+      "initializer { name: 's' data_type: 1 dims: 2 float_data: [0.5, 2] } "
+      "initializer { name: 'one' data_type: 1 float_data: 1 } "
+      "initializer { name: 'z' data_type: 17 dims: 2 raw_data: '\\0\\0' } "
+      "initializer { name: 'zero' data_type: 17 raw_data: '\\0' } ";
+  const std::string text = body(
+      graph_bytes(value("input", "x", 17, {"2", "3"}) + value("input", "w", 17, {"3", "2"}) + "output { name: 'y' } " +
+                      parameters + node("QLinearMatMul", {"x", "s", "z", "w", "one", "zero", "one", "zero"}, {"y"}),
+                  21));
+  CHECK(text ==
+        "  let %cast: Tensor[(2, 3), float32] = cast(%x, dtype=\"float32\");\n"
+        "  let %subtract: Tensor[(2, 3), float32] = subtract(%cast, meta[relay.Constant][0]);\n"
+        "  let %multiply: Tensor[(2, 3), float32] = multiply(%subtract, meta[relay.Constant][1]);\n"
+        "  let %cast_1: Tensor[(3, 2), float32] = cast(%w, dtype=\"float32\");\n"
+        "  let %subtract_1: Tensor[(3, 2), float32] = subtract(%cast_1, 0f);\n"
+        "  let %multiply_1: Tensor[(3, 2), float32] = multiply(%subtract_1, 1f);\n"
+        "  let %matmul: Tensor[(2, 2), float32] = nn.matmul(%multiply, %multiply_1);\n"
+        "  qnn.quantize(%matmul, 1f, meta[relay.Constant][2], axis=0)\n");
+}
