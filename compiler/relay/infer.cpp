@@ -84,10 +84,23 @@ Type Inference::sharpen(const Type& declared, const Type& found) const {
   return tuple_type(std::move(fields));
 }
 
+// What is declared is the source of sizes that operators compute with.
+void Inference::check_size(const Type& type, const SourceLocation& location, const std::string& what) {
+  for_each_field(unifier_.shallow(type), [&](const Type& field) {
+    const TensorType* t = as<TensorType>(field);
+    if (t && (product(t->shape) * Dim(bits(t->dtype))).is_overflow())
+      fail(DiagnosticId::too_large, location,
+           fmt::format("{} has type {}, whose size does not fit 63 bits", what, str(field)));
+  });
+}
+
 void Inference::infer_function(Function& function) {
   symbols_.clear();
   closure_symbols_.clear();
-  for (const Var& p : function.params) enter_symbols(p->type);
+  for (const Var& p : function.params) {
+    check_size(p->type, function.location, fmt::format("parameter '{}'", p->name));
+    enter_symbols(p->type);
+  }
   Type found = infer_block(function.body);
   // A symbol of the declared result that no parameter has means an unknown size.
   std::set<std::string> universal;
@@ -320,6 +333,7 @@ Type Inference::infer(Binding& binding, MatchCast& op) {
       return mismatch(binding.location, "the operand of match_cast", op.type, found);
   }
   op.type = tensor_type(std::move(shape), to->dtype);
+  check_size(op.type, binding.location, "the result of match_cast");
   enter_symbols(op.type);
   return op.type;
 }

@@ -24,6 +24,7 @@ class Inference {
   void declare_symbols_of_text();
   void declare(Function&, bool local);  // opens the types of the signature, so that calls can be inferred
   void infer_function(Function&);
+  void check_size(const Type&, const SourceLocation&, const std::string& what);  // whether it fits 63 bits
   Type sharpen(const Type& declared, const Type& found) const;
   void finish(Function&);  // replaces filled holes; open ones are errors
   void finish(Block&, const Function&);

@@ -20,6 +20,8 @@
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+// A target's own mutation of data[0, size), which has room for max_size bytes; null if it has none. Returns the size.
+extern "C" [[gnu::weak]] size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed);
 
 namespace {
 
@@ -102,6 +104,12 @@ class Mutator {
 
   std::string next() {
     std::string input = any_of(corpus_);
+    if (LLVMFuzzerCustomMutator) {
+      std::vector<uint8_t> data(input.begin(), input.end());
+      data.resize(std::max(max_len_, input.size()));
+      const size_t size = LLVMFuzzerCustomMutator(data.data(), input.size(), data.size(), random_());
+      return {data.begin(), data.begin() + static_cast<std::ptrdiff_t>(size)};
+    }
     for (size_t count = 1 + draw(6); count > 0; --count) mutate(input);
     input.resize(std::min(input.size(), max_len_));
     return input;

@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   auto module = frontends::relay_text::parse(input, {}, d);
   if (!module) {
-    if (!d.has_errors()) std::abort();  // refused without a reason
+    if (!d.has_errors()) std::abort();      // refused without a reason
     frontends::import_relay(input, {}, d);  // infers types beside unknown names
     return 0;
   }

@@ -4,7 +4,6 @@
 // kernel; all phases are channels of one convolution, which are then interleaved.
 #include <algorithm>
 
-#include "frontends/onnx/operators/lists.h"
 #include "frontends/onnx/operators/table.h"
 
 namespace dlcc::frontends::onnx {
@@ -70,6 +69,9 @@ std::optional<Transposed> read_transposed(Node& n) {
   for (size_t k = 0; k < rank; ++k) {
     n.check(taps[k] >= 1 && strides[k] >= 1 && dilations[k] >= 1, DiagnosticId::bad_attribute,
             "strides, dilations and the sizes of W must be at least 1");
+    for (int64_t size : {taps[k], strides[k], dilations[k], pads[k], pads[k + rank], extra[k], t.phases})
+      n.check(std::abs(size) < int64_t{1} << 31, DiagnosticId::too_large,
+              "the result extends beyond the address space");
     if (n.failed()) return std::nullopt;
     TransposedAxis axis{data.type.shape[k + 2], 0, taps[k], strides[k], dilations[k]};
     const Dim full = Dim(axis.stride) * (axis.in - Dim(1)) + Dim((axis.taps - 1) * axis.dilation + 1 + extra[k]);
@@ -136,9 +138,13 @@ Value phase_weights(Node& n, Value weight, const Transposed& t) {
   for (int64_t k = 0; k < rank; ++k) order.push_back(3 + 2 * k);
   weight = n.reshape(padded(n, weight, widths), split);
   for (int64_t k = 0; k < rank; ++k) {
-    std::vector<int64_t> mirrored;
-    for (int64_t tap = t.axes[static_cast<size_t>(k)].taps_per_phase(); tap-- > 0;) mirrored.push_back(tap);
-    if (mirrored.size() > 1) weight = n.call("take", {weight, integers(mirrored)}, {{"axis", 3 + 2 * k}});
+    const int64_t taps = t.axes[static_cast<size_t>(k)].taps_per_phase();
+    if (taps > 1)
+      weight = n.call("strided_slice", {weight},
+                      {{"begin", relay::AttrList{taps - 1}},
+                       {"end", relay::AttrList{-taps - 1}},
+                       {"strides", relay::AttrList{-1}},
+                       {"axes", relay::AttrList{3 + 2 * k}}});
   }
   return n.reshape(n.call("transpose", {weight}, {{"axes", order}}), result);
 }

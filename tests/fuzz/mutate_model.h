@@ -1,0 +1,14 @@
+// Mutations of ONNX models that keep them well-formed: fields change, not bytes, so that most mutations pass the parser
+// and reach what is behind it.
+#pragma once
+
+#include <random>
+
+#include "frontends/onnx/schema.h"
+
+namespace dlcc {
+
+// Changes one field somewhere in the model: a number, a name, an operator, an element or the order of a list.
+void mutate(frontends::onnx::schema::ModelProto&, std::mt19937&);
+
+}  // namespace dlcc
