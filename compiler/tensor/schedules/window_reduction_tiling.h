@@ -16,7 +16,7 @@ struct EqualTiles {
 
 // Divides `extent` elements into the fewest tiles of at most `max_size`, as evenly as possible: 49 elements in tiles of
 // at most 14 are 13, 12, 12, 12. Neighbouring tiles of equal size are one entry, but for those for which `alone` is
-// true.
+// true, where there are at most 65,536 tiles.
 std::vector<EqualTiles> split_evenly(int64_t extent, int64_t max_size,
                                      const std::function<bool(int64_t begin, int64_t size)>& alone = nullptr);
 

@@ -145,7 +145,7 @@ class Attention {
     const int64_t query_heads = n_.integer("q_num_heads", 0), key_heads = n_.integer("kv_num_heads", 0);
     heads_ = {split_heads(n_, n_.in(query), query_heads), split_heads(n_, n_.in(key), key_heads),
               split_heads(n_, n_.in(value), key_heads)};
-    if (!n_.has(past_key)) return;
+    if (!n_.has(past_key) || !n_.has(past_value)) return;
     heads_.key = n_.call("concatenate", {n_.in(past_key), heads_.key}, {{"axis", 2}});
     heads_.value = n_.call("concatenate", {n_.in(past_value), heads_.value}, {{"axis", 2}});
   }

@@ -89,6 +89,10 @@ Value transformed_in_parts(Node& n, const Value& x, const Transform& t, int64_t 
 Value transformed(Node& n, const Value& x, const Transform& t, int64_t columns) {
   if (x.poisoned) return x;
   const Dim rows = x.type.shape[0];
+  constexpr int64_t longest = int64_t{1} << 24;  // constants have as many elements as the transform
+  if (!n.check(t.length <= longest, DiagnosticId::too_large,
+               fmt::format("a transform of length {} is too long: at most {}", t.length, longest)))
+    return Value::poison();
   const int64_t parts = x.type.shape[2].value(), a = divisor_of(t.length);
   if (t.length > longest_product && a > 1) {
     Value all = transformed_in_parts(n, x, t, a);

@@ -156,6 +156,10 @@ std::optional<std::vector<int64_t>> piece_sizes(Node& n, const Dim& extent) {
       !n.check(sizes.size() == 1 && sizes[0] > 0, DiagnosticId::shape_mismatch, "split must be a positive number"))
     return std::nullopt;
   const int64_t size = sizes[0];
+  constexpr int64_t most_tensors = 100'000;
+  if (!n.check(*known / size < most_tensors, DiagnosticId::too_large,
+               fmt::format("the sequence would have more than {} tensors", most_tensors)))
+    return std::nullopt;
   sizes.assign(static_cast<size_t>(*known / size), size);
   if (*known % size != 0) sizes.push_back(*known % size);
   return sizes;
