@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <iostream>
 #include <map>
 
 #include "driver/help.h"
@@ -186,7 +187,7 @@ std::optional<int> CommandLine::parse() {
     return report(diagnostics, reporting_);
   }
   if (!to_print_) return std::nullopt;
-  fmt::print("{}", to_print_());
+  std::cout << to_print_();
   return 0;
 }
 

@@ -10,6 +10,7 @@
 
 #include "driver/commands.h"
 #include "driver/options.h"
+#include "driver/reporting.h"
 #include "driver/reproducer.h"
 #include "support/deep_stack.h"
 #include "support/diagnostics.h"
@@ -17,7 +18,7 @@
 // The status, or 1 when standard output could not be written, e.g. to a full disk.
 static int after_output(int status) {
   if (std::cout.flush() && std::fflush(stdout) == 0) return status;
-  fmt::print(stderr, "dlcc: standard output cannot be written\n");
+  dlcc::driver::print_message("dlcc: standard output cannot be written\n");
   return status == 0 ? 1 : status;
 }
 
@@ -42,13 +43,14 @@ int main(int argc, char** argv) {
     dlcc::on_deep_stack([&] { status = after_output(run(command_line)); });
     return status;
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "dlcc: not enough memory for this model\n");
+    print_message("dlcc: not enough memory for this model\n");
     return 1;
   } catch (const std::exception& e) {
     const char* temporary = std::getenv("TMPDIR");
     std::string folder = write_reproducer(temporary ? temporary : "/tmp", command_line, e.what());
-    fmt::print(stderr, "dlcc: internal error: {}\nThis is a defect of dlcc; please report it with {}.\n", e.what(),
-               folder.empty() ? "the model and the command line" : "the contents of " + folder);
+    print_message(fmt::format("dlcc: internal error: {}\nThis is a defect of dlcc; please report it with {}.\n",
+                              e.what(),
+                              folder.empty() ? "the model and the command line" : "the contents of " + folder));
     return 70;
   }
 }

@@ -17,12 +17,12 @@ namespace {
 // Shows the current stage on one line of the terminal; clears the line when `what` is empty.
 void show_progress(const std::string& what) {
   constexpr const char* clear_line = "\r\033[K";
-  fmt::print(stderr, "{}{}", clear_line, what);
+  print_message(clear_line + what);
   std::fflush(stderr);
 }
 
 void print_stage(const std::string& what) {
-  if (!what.empty()) fmt::print(stderr, "{}\n", what);
+  if (!what.empty()) print_message(what + "\n");
 }
 
 // Stores NAME=SIZES; a name has one value.
@@ -229,7 +229,7 @@ void add_compile_options(CommandLine& line, CompileOptions& o, std::function<Pro
   add_common_options(line);
   add_debugging_options(line, o);
   line.after_values([&o, &r = line.reporting()] {
-    if (o.progress) fmt::print(stderr, "dlcc {}\n", version);
+    if (o.progress) print_message(fmt::format("dlcc {}\n", version));
     if (!o.progress && is_terminal() && !r.json && o.passes.dump_after.empty()) o.progress = show_progress;
     return Problem{};
   });

@@ -62,6 +62,8 @@ std::string printed(const nlohmann::json& json) {
   return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
+void print_message(const std::string& text) { (void)std::fputs(text.c_str(), stderr); }
+
 bool is_terminal() { return isatty(STDERR_FILENO) && !environment("TERM").empty() && environment("TERM") != "dumb"; }
 
 bool shows_colours() { return is_terminal() && environment("NO_COLOR").empty(); }
@@ -71,9 +73,9 @@ int report(const Diagnostics& diagnostics, const Reporting& r) {
   if (r.json) {
     nlohmann::json items = nlohmann::json::array();
     for (const Diagnostic& d : list) items.push_back(to_json(d));
-    fmt::print(stderr, "{}", printed(items));
+    print_message(printed(items));
   } else {
-    fmt::print(stderr, "{}", diagnostic_text(list, shows_colours()));
+    print_message(diagnostic_text(list, shows_colours()));
   }
   return exit_status(list);
 }

@@ -22,6 +22,10 @@ bool is_failure(const Diagnostics&, const Reporting&);
 // line, else 1.
 int report(const Diagnostics&, const Reporting&);
 
+// Writes to standard error. A text that cannot be written there, e.g. because the stream is closed, is lost: the status
+// still tells how the command ended.
+void print_message(const std::string& text);
+
 // JSON as text for standard output, with a line end. Bytes that are not UTF-8, as names may have, are replaced.
 std::string printed(const nlohmann::json&);
 

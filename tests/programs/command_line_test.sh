@@ -201,6 +201,19 @@ for command in inspect "run --input $data/input_0.pb" "opt --passes=fuse" ops "o
   "$dlcc" $command > /dev/full 2> err.txt || status=$?
   [ $status = 1 ] && grep -q 'standard output' err.txt || fail "status $status of $command to a full device: $(cat err.txt)"
 done
+for command in --help --print-completion=bash; do
+  status=0
+  "$dlcc" $command > /dev/full 2> err.txt || status=$?
+  [ $status = 1 ] && grep -q 'standard output' err.txt || fail "status $status of $command to a full device: $(cat err.txt)"
+done
+# A message that cannot be written does not change the status.
+for stream in /dev/full closed; do
+  for case in '1 check no-such-model.onnx' '2 --no-such-option'; do
+    status=0
+    if [ $stream = closed ]; then "$dlcc" ${case#* } 2>&- || status=$?; else "$dlcc" ${case#* } 2> $stream || status=$?; fi
+    [ $status = ${case%% *} ] || fail "status $status of '${case#* }' with standard error $stream"
+  done
+done
 
 expect_status 0 "$model" -o m.o
 [ ! -s out.txt ] && [ ! -s err.txt ] || fail "a compilation without a terminal is not silent"

@@ -179,6 +179,19 @@ TEST_CASE("a function that calls itself is an error") {
   CHECK(body(bytes) == "errors:\nm: node 'y' (f.F): node 'b' (f.F): error[cyclic-graph]: the function calls itself\n");
 }
 
+TEST_CASE("a negative size of a result says nothing about it") {
+  const std::string graph =
+      value("input", "x", 1, {"2", "3"}) + value("output", "y", 1, {"-4", "3"}) + node("Relu", {"x"}, {"y"});
+  CHECK(body(graph_bytes(graph)) == "  nn.relu(%x)\n");
+}
+
+TEST_CASE("sizes that are declared fit 63 bits") {
+  const std::string graph = value("input", "x", 1, {"1", "3", "4"}) + value("input", "axes", 7, {"1"}) +
+                            value("output", "y", 1, {"3", "4611686018427387904"}) +
+                            node("Squeeze", {"x", "axes"}, {"y"});
+  CHECK(body(graph_bytes(graph)).starts_with("errors:"));
+}
+
 TEST_CASE("a declared size of -1 is not known") {
   const std::string graph =
       value("input", "x", 1, {"-1", "3"}) + value("output", "y", 1, {"-1", "3"}) + node("Relu", {"x"}, {"y"});
