@@ -7,8 +7,9 @@
 namespace dlcc::lower {
 
 // Whether there is a function @main, its parameters are tensors or tuples of tensors, blocks are nested at most 1000
-// levels deep, and every dimension in the module is a number. Reports each violation, and each symbolic dimension once. `model` is the source location of violations
-// that have none of their own.
+// levels deep, and every size in the module is a number or follows from sizes that the caller gives or data decide.
+// Reports each violation, and each symbol once. `model` is the source location of violations that have none of their
+// own.
 bool check_module(const relay::Module&, const SourceLocation& model, Diagnostics&);
 
 // The sizes of values of @main, and of the functions that it calls, that a run must check, each once: they may be

@@ -23,12 +23,11 @@ std::optional<InputForm> form_of_data(const std::string& file, const UnknownInpu
   auto data = read_argument(file, input.kind, diagnostics);
   if (!data) return std::nullopt;
   const bool is_fixed = input.kind == ArgumentKind::tensor;
-  diagnostics.remark(
-      DiagnosticId::dynamic_shape, {.file = file},
-      fmt::format(
-          "input '{}' is compiled as {}", input.name,
-          is_fixed ? "the value of this file, since it decides a size, the length of a sequence or the presence of an optional"
-                   : frontends::describe(input.kind, data->tensors.size(), data->absent)));
+  diagnostics.remark(DiagnosticId::dynamic_shape, {.file = file},
+                     fmt::format("input '{}' is compiled as {}", input.name,
+                                 is_fixed ? "the value of this file, since it decides a size, the length of a sequence "
+                                            "or the presence of an optional"
+                                          : frontends::describe(input.kind, data->tensors.size(), data->absent)));
   return form_of(*data, input.kind);
 }
 

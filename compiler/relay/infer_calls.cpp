@@ -1,5 +1,5 @@
-// Type inference, part two: calls, the queue of type relations, run-time checks where sizes cannot be proved equal, and
-// messages.
+// Type inference of calls: the calls, the queue of type relations, run-time checks where sizes cannot be proved equal,
+// and messages.
 #include <algorithm>
 
 #include "relay/inference.h"

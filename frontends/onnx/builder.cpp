@@ -15,9 +15,7 @@ namespace {
 
 constexpr int64_t folding_limit = 4096;  // elements; the constant folding pass handles larger tensors
 
-bool is_small(const Shape& shape) {
-  return is_static(shape) && product(shape).value() <= folding_limit;
-}
+bool is_small(const Shape& shape) { return is_static(shape) && product(shape).value() <= folding_limit; }
 
 // The operator's results if all operands and results are small constants.
 std::optional<Values> evaluate_now(const relay::Operator& op, const Values& args, const relay::Operands& operands,

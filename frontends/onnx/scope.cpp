@@ -145,8 +145,10 @@ Declaration DeclaredTypes::of_value(const schema::TypeProto& type) const {
   declaration.dtype = dtype_of_onnx(type.tensor_type().elem_type());
   if (!type.tensor_type().has_shape()) return declaration;
   Shape& shape = declaration.shape.emplace();
-  for (const auto& dim : type.tensor_type().shape().dim())  // other negative sizes of results say nothing, either
-    shape.push_back(has_size(dim) && dim.dim_value() >= 0 ? Dim(dim.dim_value()) : named(dim.dim_param()));
+  for (const auto& dim : type.tensor_type().shape().dim()) {
+    const bool says_size = dim.has_dim_value() && dim.dim_value() >= 0;
+    shape.push_back(says_size ? Dim(dim.dim_value()) : named(dim.dim_param()));
+  }
   return declaration;
 }
 

@@ -208,8 +208,7 @@ Value* KernelEmitter::emit_extremum(const Binary& x, Value* a, Value* b, DType t
   };
   // NaN fails the comparison and is selected. Of the other form LLVM would make fminf where the float32 is widened from
   // a float16, a function of a library; and LLVM 19 would compare x with 0 for the maximum of |x| and 0.
-  if (is_number(x.b))
-    return b_.CreateSelect(is_max ? b_.CreateFCmpOGE(b, a) : b_.CreateFCmpOLE(b, a), b, a);
+  if (is_number(x.b)) return b_.CreateSelect(is_max ? b_.CreateFCmpOGE(b, a) : b_.CreateFCmpOLE(b, a), b, a);
   Value* first = is_max ? b_.CreateFCmpOGT(a, b) : b_.CreateFCmpOLT(a, b);
   Value* result = b_.CreateSelect(first, a, b);
   if (is_number(x.a)) return result;

@@ -1,7 +1,5 @@
 // Fuzz target: an ONNX model is imported, optimized, lowered and planned, without generated code, or rejected with a
 // message. Its mutations are those of models, not of bytes. An exception, a crash or a leak is a defect.
-#include <cstring>
-
 #include "mutate_model.h"
 #include "pipeline/compile.h"
 

@@ -127,7 +127,7 @@ class BlockFuser {
   }
 
   void collect_nodes() {
-    std::map<int, const Call*> tuple_calls;  // operators with several results, by variable
+    std::map<int, const Binding*> tuple_calls;  // operators with several results, by variable
     for (size_t b = 0; b < block_.bindings.size(); ++b) {
       const Binding& binding = block_.bindings[b];
       if (const MakeTuple* t = std::get_if<MakeTuple>(&binding.op)) tuples_[binding.var->id] = t->fields;
@@ -135,13 +135,14 @@ class BlockFuser {
         const OperatorRef* ref = std::get_if<OperatorRef>(&call->callee);
         auto args = ref ? tensor_args(*call, *ref->op) : std::nullopt;
         if (!args) continue;
-        TensorFunction f = ref->op->compute(call->attrs, operand_types(module_, *args));
+        // Of the inferred type, which knows sizes that values of operands decide.
+        TensorFunction f = ref->op->compute_as(call->attrs, operand_types(module_, *args), binding.var->type);
         if (f.results.size() > 1 && tensor::has_body(f)) {
           // A body computes all its results at once: they are not nodes of their own.
           block_.bindings[b].op = names_.add(ref->op->short_name(), std::move(f), *args);
           continue;
         }
-        if (as<TupleType>(binding.var->type)) tuple_calls[binding.var->id] = call;
+        if (as<TupleType>(binding.var->type)) tuple_calls[binding.var->id] = &binding;
         add_node(b, std::move(f), *args);
       }
       // One of several results: a node of the stages that compute it. The call itself is dead when all results are
@@ -149,9 +150,10 @@ class BlockFuser {
       const Project* p = std::get_if<Project>(&binding.op);
       const Var* tuple = p ? std::get_if<Var>(&p->tuple) : nullptr;
       if (auto it = tuple ? tuple_calls.find((*tuple)->id) : tuple_calls.end(); it != tuple_calls.end()) {
-        const Operator& op = *std::get<OperatorRef>(it->second->callee).op;
-        std::vector<Atom> args = *tensor_args(*it->second, op);
-        TensorFunction f = op.compute(it->second->attrs, operand_types(module_, args));
+        const Call& call = std::get<Call>(it->second->op);
+        const Operator& op = *std::get<OperatorRef>(call.callee).op;
+        std::vector<Atom> args = *tensor_args(call, op);
+        TensorFunction f = op.compute_as(call.attrs, operand_types(module_, args), it->second->var->type);
         f.results = {f.results[static_cast<size_t>(p->index)]};
         add_node(b, std::move(f), std::move(args));
       }

@@ -14,7 +14,7 @@ std::vector<EqualTiles> split_evenly(int64_t extent, int64_t max_size,
                                      const std::function<bool(int64_t begin, int64_t size)>& alone) {
   std::vector<EqualTiles> found;
   int64_t tiles = ceil_div(extent, max_size), begin = 0;
-  constexpr int64_t most_asked = 1 << 16;  // beyond, the ends are no code of their own
+  constexpr int64_t most_asked = 1 << 16;  // of more tiles, none is asked about: the ends have no code of their own
   if (!alone || tiles > most_asked) {
     const int64_t size = tiles > 0 ? extent / tiles : 0, larger = tiles > 0 ? extent % tiles : 0;
     if (larger > 0) found.push_back({0, size + 1, larger});

@@ -307,7 +307,8 @@ void add_dft(Table& table) {
       {"MelWeightMatrix", 17, "num_mel_bins dft_length sample_rate lower_edge_hertz upper_edge_hertz", 5, 5, 1,
        convert_mel_weight_matrix},
   });
-  table.only_if("DFT", "the length of the axis is known at compile time, and its prime factors are at most 2048");
+  table.only_if(
+      "DFT", "the length of the axis is known at compile time, at most 2^24, and its prime factors are at most 2048");
   table.only_if("STFT", "frame_step and the length of a frame are known at compile time");
 }
 

@@ -95,3 +95,24 @@ TEST_CASE("impossible sizes") {
         "numbers: encode strings before the model; strings that the model has as constants may meet label encoders and "
         "comparisons\n");
 }
+
+TEST_CASE("sizes of 2^31 do not cost as much time or memory") {
+  auto result = [](const std::string& inputs, const std::string& nodes, int opset) {
+    return body(graph_bytes(inputs + "output { name: 'y' } " + nodes, opset));
+  };
+  const std::string large = "2147483648";
+  CHECK(result(value("input", "x", 1, {large, "3"}),
+               node("SplitToSequence", {"x"}, {"s"}) + node("SequenceLength", {"s"}, {"y"}), 17)
+            .find("error[too-large]: the sequence would have more than 100000 tensors") != std::string::npos);
+  CHECK(result(value("input", "x", 1, {"1", large, "2"}), node("DFT", {"x"}, {"y"}), 17)
+            .find("error[too-large]: a transform of length 2147483648 is too long") != std::string::npos);
+  CHECK(result(value("input", "x", 1, {"1", "1", "3"}) + value("input", "w", 1, {"1", "1", large}),
+               node("ConvTranspose", {"x", "w"}, {"y"}), 17)
+            .find("error[too-large]") != std::string::npos);
+}
+
+TEST_CASE("Attention with one half of a cache is refused") {
+  const std::string x = value("input", "q", 1, {"1", "2", "2", "8"}), cache = value("input", "p", 1, {"2", "2"});
+  CHECK(body(graph_bytes(x + cache + "output { name: 'y' } " + node("Attention", {"q", "q", "q", "", "p"}, {"y"}), 23))
+            .find("past_key and past_value must be given together") != std::string::npos);
+}

@@ -1,4 +1,4 @@
-// Programs that random models led to, in all engines: tests/random_models.
+// Programs that random models (tests/random_models) and fuzzing led to, in all engines.
 #include <doctest/doctest.h>
 
 #include <fmt/format.h>
@@ -35,4 +35,13 @@ TEST_CASE("a part of an empty tensor is empty wherever it begins") {
 TEST_CASE("an empty tensor with a symbolic size is no constant") {
   check_engines_agree("%x: Tensor[(n, 4), float32]) { (full(1f, shape=[0, n, 4], dtype=\"float32\"), abs(%x)) }\n",
                       {{dtype::f32, {5, 4}}});
+}
+
+TEST_CASE("the result of an operator has the sizes that its operands are known to have, whatever decides them") {
+  check_engines_agree(
+      "%x: Tensor[(2, 3), float32], %i: int64) {\n"
+      "  let %columns = take(full(3i64, shape=[1], dtype=\"int64\"), %i, axis=0, mode=\"clip\");\n"
+      "  let %rows = full(2i64, shape=[1], dtype=\"int64\");\n"
+      "  reshape(%x, concatenate((%rows, expand_dims(%columns, axis=0))))\n}\n",
+      {{dtype::f32, {2, 3}}, {dtype::i64, {}}});
 }

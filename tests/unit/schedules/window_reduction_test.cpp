@@ -1,5 +1,6 @@
 // Reductions whose vectors are neighbouring results: depthwise convolutions, pooling, means.
 #include "tensor/schedules/window_reduction.h"
+#include "tensor/schedules/window_reduction_tiling.h"
 
 #include <doctest/doctest.h>
 
@@ -160,4 +161,18 @@ TEST_CASE("sums with other readers are stored") {
   };
   check("s: f32[40], y: f32[40]", "s[c < 40] = sum(p < 9) { x[p, c] } y[c < 40] = s[c] * 0.5");
   check("y: f32[40]", "t[c < 40] = sum(p < 9) { x[p, c] } u[c < 40] = t[c] * 0.5 y[c < 40] = t[39 - c] + u[c]");
+}
+
+TEST_CASE("tiles of equal size are one entry, however many they are") {
+  auto text = [](int64_t extent, int64_t most, const std::function<bool(int64_t, int64_t)>& alone = nullptr) {
+    std::string list;
+    for (const EqualTiles& t : split_evenly(extent, most, alone))
+      list += fmt::format("{}x{}@{} ", t.count, t.size, t.begin);
+    return list;
+  };
+  CHECK(text(49, 14) == "1x13@0 3x12@13 ");
+  CHECK(text(48, 12) == "4x12@0 ");
+  CHECK(text(49, 14, [](int64_t begin, int64_t size) { return begin == 0 || begin + size == 49; }) ==
+        "1x13@0 2x12@13 1x12@37 ");
+  CHECK(text(int64_t{1} << 31, 14) == text(int64_t{1} << 31, 14, [](int64_t, int64_t) { return true; }));
 }

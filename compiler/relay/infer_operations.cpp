@@ -1,0 +1,210 @@
+// Type inference of operations other than calls of operators, of patterns, and of branches that meet.
+#include <algorithm>
+
+#include "relay/call_graph.h"
+#include "relay/inference.h"
+
+namespace dlcc::relay {
+
+// ---- operations -----------------------------------------------------------------------------------------------------
+
+Type Inference::infer(Binding& binding, Call& call) {
+  if (const OperatorRef* o = std::get_if<OperatorRef>(&call.callee))
+    return call_operator(o->op, call, binding.location);
+  bool global = std::holds_alternative<GlobalRef>(call.callee) || std::holds_alternative<ConstructorRef>(call.callee);
+  return call_function(type_of(call.callee, binding.location), call, global ? Callee::global : Callee::local,
+                       binding.location);
+}
+
+Type Inference::infer(Binding& binding, CallTensor& call) {
+  auto it = module_.tensor_functions.find(call.function);
+  if (it == module_.tensor_functions.end())
+    return fail(DiagnosticId::undefined_value, binding.location,
+                fmt::format("there is no tensor function @{}", call.function));
+  auto type_of_buffer = [](const tensor::Buffer& b) { return tensor_type(b->shape, b->type); };
+  std::vector<Type> params, results;
+  for (const tensor::Buffer& b : it->second.params) params.push_back(type_of_buffer(b));
+  for (const tensor::Buffer& b : it->second.results) results.push_back(type_of_buffer(b));
+  Call as_call{GlobalRef{call.function}, std::move(call.args), {}};
+  Type result = results.size() == 1 ? results[0] : tuple_type(results);
+  Type type = call_function(function_type(params, result), as_call, Callee::tensors, binding.location);
+  call.args = std::move(as_call.args);
+  return type;
+}
+
+Type Inference::infer(Binding& binding, MakeTuple& op) {
+  std::vector<Type> fields;
+  for (const Atom& a : op.fields) fields.push_back(type_of(a, binding.location));
+  return tuple_type(std::move(fields));
+}
+
+Type Inference::infer(Binding& binding, Project& op) {
+  Type result = unifier_.fresh();
+  relate(
+      [this, tuple = type_of(op.tuple, binding.location), index = op.index, result, location = binding.location] {
+        Type t = unifier_.shallow(tuple);
+        if (const HoleType* hole = as<HoleType>(t)) return hole->id;
+        const TupleType* fields = as<TupleType>(t);
+        if (!fields)
+          fail(DiagnosticId::type_mismatch, location, fmt::format("projection .{} of a {}", index, text(t)));
+        else if (index < 0 || index >= static_cast<int>(fields->fields.size()))
+          fail(DiagnosticId::type_mismatch, location,
+               fmt::format("projection .{} of a tuple of {}", index, fields->fields.size()), {text(t)});
+        else
+          unifier_.unify(fields->fields[index], result);
+        return 0;
+      },
+      binding.location, fmt::format("projection .{}", op.index));
+  return unifier_.shallow(result);
+}
+
+Type Inference::infer(Binding& binding, If& op) {
+  Type condition = type_of(op.condition, binding.location);
+  if (!unifier_.unify(condition, tensor_type(Shape{}, dtype::boolean)))
+    mismatch(binding.location, "the condition of `if`", tensor_type(Shape{}, dtype::boolean), condition);
+  Type then_type = infer_block(*op.then_block);
+  Type else_type = infer_block(*op.else_block);
+  const Type joined = join(then_type, else_type, binding.location, "branches of `if`");
+  const KnownValue condition_value = values_.of(op.condition);
+  if (!condition_value || !condition_value->is_constant()) return joined;
+  return *condition_value->elements[0] == Dim(0) ? else_type : then_type;
+}
+
+Type Inference::infer(Binding& binding, Match& op) {
+  Type value = type_of(op.value, binding.location), result;
+  for (Clause& clause : op.clauses) {
+    bind_pattern(clause.pattern, value, binding.location);
+    Type type = infer_block(*clause.body);
+    result = result ? join(result, type, binding.location, "arms of `match`") : type;
+  }
+  return result ? result : unifier_.fresh();
+}
+
+Type Inference::infer(Binding& binding, MakeFunction& op) {
+  Function& function = *op.function;
+  declare(function, true);
+  std::vector<Type> params;
+  for (const Var& p : function.params) {
+    params.push_back(p->type);
+    enter_symbols(p->type);
+  }
+  Type type = function_type(std::move(params), function.result_type, function.type_params);
+  binding.var->type = type;  // the function may call itself
+  Type found = infer_block(function.body);
+  std::vector<Binding>* outer = std::exchange(out_, &function.body.bindings);
+  if (!coerce(function.body.result, found, function.result_type, binding.location))
+    mismatch(binding.location, "the function's result", function.result_type, found);
+  out_ = outer;
+  return type;
+}
+
+Type Inference::infer(Binding& binding, RefCreate& op) { return ref_type(type_of(op.value, binding.location)); }
+
+Type Inference::infer(Binding& binding, RefRead& op) {
+  Type value = unifier_.fresh(), ref = type_of(op.ref, binding.location);
+  if (unifier_.unify(ref, ref_type(value))) return unifier_.shallow(value);
+  return mismatch(binding.location, "the operand of ref_read", ref_type(value), ref);
+}
+
+Type Inference::infer(Binding& binding, RefWrite& op) {
+  Type value = unifier_.fresh(), ref = type_of(op.ref, binding.location), written = type_of(op.value, binding.location);
+  if (!unifier_.unify(ref, ref_type(value)))
+    return mismatch(binding.location, "the operand of ref_write", ref_type(value), ref);
+  if (!coerce(op.value, written, value, binding.location))
+    mismatch(binding.location, "the written value", value, written);
+  return tuple_type({});
+}
+
+// "?" in the type accepts any size and keeps the value's.
+Type Inference::infer(Binding& binding, MatchCast& op) {
+  Type found = unifier_.shallow(type_of(op.value, binding.location));
+  const TensorType *from = as<TensorType>(found), *to = as<TensorType>(op.type);
+  if (!from || !to || from->dtype != to->dtype || from->shape.size() != to->shape.size())
+    return mismatch(binding.location, "the operand of match_cast", op.type, found);
+  Shape shape = to->shape;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == unknown_dim()) shape[i] = from->shape[i];
+    if (shape[i].is_constant() && from->shape[i].is_constant() && shape[i] != from->shape[i])
+      return mismatch(binding.location, "the operand of match_cast", op.type, found);
+  }
+  op.type = tensor_type(std::move(shape), to->dtype);
+  check_size(op.type, binding.location, "the result of match_cast");
+  enter_symbols(op.type);
+  return op.type;
+}
+
+Type Inference::infer(Binding& binding, DefineSizes& op) {
+  const auto count = static_cast<int64_t>(op.symbols.size());
+  const Type expected = tensor_type(Shape{Dim(count)}, dtype::i64), found = type_of(op.value, binding.location);
+  if (op.most.size() != op.symbols.size())
+    return fail(DiagnosticId::wrong_arity, binding.location,
+                fmt::format("define_sizes has {} symbols and {} bounds", op.symbols.size(), op.most.size()));
+  for (const Symbol& s : op.symbols) symbols_.insert(s.name);
+  return unifier_.unify(found, expected) ? tuple_type({})
+                                         : mismatch(binding.location, "the operand of define_sizes", expected, found);
+}
+
+Type Inference::infer(Binding& binding, Alias& op) { return type_of(op.value, binding.location); }
+
+// ---- patterns, joins ------------------------------------------------------------------------------------------------
+
+void Inference::bind_pattern(Pattern& pattern, const Type& type, const SourceLocation& location) {
+  std::visit(overloaded{[](Pattern::Wildcard&) {},
+                        [&](Pattern::Bind& p) {
+                          Type annotation = p.var->type ? open_holes(p.var->type) : type;
+                          if (!unifier_.unify(type, annotation))
+                            mismatch(location, fmt::format("the pattern %{}", p.var->name), annotation, type);
+                          p.var->type = type;
+                        },
+                        [&](Pattern::Constructor& p) { bind_constructor(p, type, location); },
+                        [&](Pattern::Tuple& p) {
+                          std::vector<Type> fields;
+                          for (size_t i = 0; i < p.fields.size(); ++i) fields.push_back(unifier_.fresh());
+                          if (!unifier_.unify(type, tuple_type(fields)))
+                            mismatch(location, "the matched value", tuple_type(fields), type);
+                          for (size_t i = 0; i < p.fields.size(); ++i) bind_pattern(p.fields[i], fields[i], location);
+                        }},
+             pattern.v);
+}
+
+void Inference::bind_constructor(Pattern::Constructor& p, const Type& type, const SourceLocation& location) {
+  if (!module_.data_type_of_constructor(p.name)) {
+    fail(DiagnosticId::undefined_value, location, fmt::format("there is no constructor {}", p.name));
+    return;
+  }
+  Type constructor = instantiate(*as<FunctionType>(relay::type_of(module_, ConstructorRef{p.name})));
+  const FunctionType& f = *as<FunctionType>(constructor);
+  if (f.params.size() != p.fields.size()) {
+    fail(DiagnosticId::wrong_arity, location,
+         fmt::format("the pattern {} has {} fields, the constructor has {}", p.name, p.fields.size(), f.params.size()));
+    return;
+  }
+  if (!unifier_.unify(type, f.result))
+    mismatch(location, fmt::format("the value matched with {}", p.name), f.result, type);
+  for (size_t i = 0; i < p.fields.size(); ++i) bind_pattern(p.fields[i], f.params[i], location);
+}
+
+// Dimensions in which two branches differ are unknown in the joined type.
+Type Inference::join(const Type& a, const Type& b, const SourceLocation& location, const std::string& what) {
+  Type left = unifier_.shallow(a), right = unifier_.shallow(b);
+  const TensorType *x = as<TensorType>(left), *y = as<TensorType>(right);
+  if (x && y && x->dtype == y->dtype && x->shape.size() == y->shape.size()) return join_tensors(*x, *y);
+  const TupleType *p = as<TupleType>(left), *q = as<TupleType>(right);
+  if (p && q && p->fields.size() == q->fields.size()) {
+    std::vector<Type> fields;
+    for (size_t i = 0; i < p->fields.size(); ++i) fields.push_back(join(p->fields[i], q->fields[i], location, what));
+    return tuple_type(std::move(fields));
+  }
+  if (unifier_.unify(left, right)) return left;
+  return fail(DiagnosticId::type_mismatch, location, fmt::format("the {} have different types", what),
+              {text(left), text(right)});
+}
+
+Type Inference::join_tensors(const TensorType& a, const TensorType& b) {
+  Shape shape = a.shape;
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (!(shape[i] == b.shape[i])) shape[i] = fresh_symbol();
+  return tensor_type(std::move(shape), a.dtype);
+}
+
+}  // namespace dlcc::relay
