@@ -19,6 +19,7 @@ Constant random_input(const RandomInput& v, std::mt19937& random) {
     return Constant::of(v.type, v.shape, list);
   };
   if (v.type == dtype::f32) return values([](auto r) { return static_cast<float>(r % 4001) / 1000 - 2; });
+  if (v.type == dtype::f64) return values([](auto r) { return static_cast<double>(r % 4001) / 1000 - 2; });
   if (v.type == dtype::i32) return values([](auto r) { return static_cast<int32_t>(r % 17) - 8; });
   if (v.type == dtype::i64) return values([](auto r) { return static_cast<int64_t>(r % 6); });
   if (v.type == dtype::boolean) return values([](auto r) { return static_cast<uint8_t>(r % 2); });
