@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 namespace dlcc::frontends {
@@ -29,6 +30,13 @@ std::optional<std::vector<int64_t>> parse_list(std::string_view text) {
   return list;
 }
 
+// A list without negative numbers.
+std::optional<std::vector<int64_t>> parse_shape(std::string_view text) {
+  auto shape = parse_list(text);
+  const bool is_shape = shape && std::ranges::none_of(*shape, [](int64_t size) { return size < 0; });
+  return is_shape ? shape : std::nullopt;
+}
+
 // "3", or the shapes of the tensors: "[2,3],[4,3]"
 std::optional<InputForm> parse_sequence(std::string_view text) {
   constexpr int64_t longest = 100000;  // more tensors than a program has arguments
@@ -39,10 +47,8 @@ std::optional<InputForm> parse_sequence(std::string_view text) {
   SequenceInput sequence;
   while (true) {
     const size_t end = text.find(']');
-    auto shape = end == std::string_view::npos ? std::nullopt : parse_list(text.substr(0, end + 1));
+    auto shape = end == std::string_view::npos ? std::nullopt : parse_shape(text.substr(0, end + 1));
     if (!shape) return std::nullopt;
-    for (int64_t size : *shape)
-      if (size < 0) return std::nullopt;
     sequence.shapes.push_back(std::move(shape));
     if (end + 1 == text.size()) return sequence;
     if (text[end + 1] != ',') return std::nullopt;
@@ -62,6 +68,7 @@ std::optional<InputForm> parse_value(std::string_view text) {
 std::optional<InputForm> parse_input_form(const std::string& text) {
   constexpr std::string_view sequence = "seq:", value = "value:";
   if (text == "none") return AbsentInput{};
+  if (auto shape = parse_shape(text)) return ShapedInput{*shape};
   if (text.starts_with(sequence)) return parse_sequence(std::string_view(text).substr(sequence.size()));
   if (text.starts_with(value)) return parse_value(std::string_view(text).substr(value.size()));
   return std::nullopt;

@@ -22,24 +22,27 @@ struct AbsentInput {};  // the optional is absent
 struct SequenceInput {
   std::vector<std::optional<std::vector<int64_t>>> shapes;
 };
-// the shape of the optional's tensor, where the model does not declare it;
-struct PresentInput {
+// the shape of the tensor, or of the optional's tensor, where the model does not declare it;
+struct ShapedInput {
   std::vector<int64_t> shape;
 };
 // the value, an integer or a list of integers: a compiled model has no such input.
 struct FixedInput {
   Constant value;
 };
-using InputForm = std::variant<AbsentInput, SequenceInput, PresentInput, FixedInput>;
+using InputForm = std::variant<AbsentInput, SequenceInput, ShapedInput, FixedInput>;
 
-// The form that "none", "seq:3", "seq:[2,3],[4,3]", "value:5" or "value:[1,2]" describes; else empty.
+// The form that "none", "seq:3", "seq:[2,3],[4,3]", "[2,3]", "value:5" or "value:[1,2]" describes; else empty.
 std::optional<InputForm> parse_input_form(const std::string& text);
 
 // An input whose form must be known and is not given by an option.
 struct UnknownInput {
   size_t index;  // among the inputs of the model
   std::string name;
-  ArgumentKind kind;  // a tensor: its value decides a size, the length of a sequence or the presence of an optional
+  ArgumentKind kind;
+  // Of a tensor: whether its value is wanted, since it decides a size, the length of a sequence or the presence of an
+  // optional; else its shape.
+  bool decides = false;
 };
 using FindInputForm = std::function<std::optional<InputForm>(const UnknownInput&)>;
 

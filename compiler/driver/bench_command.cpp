@@ -26,11 +26,15 @@ nlohmann::json latency_json(const Profile& p, int64_t macs) {
           {"gflops", 2e-9 * static_cast<double>(macs) / p.quantile(0.5)}};
 }
 
+// In milliseconds, or in microseconds if the median is a short time.
 std::string latency_text(const Profile& p, int64_t macs) {
-  return fmt::format(
-      "{} runs: min {:.3f} ms, median {:.3f} ms, 95th percentile {:.3f} ms, max {:.3f} ms; {:.1f} GFLOP/s\n",
-      p.seconds.size(), p.quantile(0) * 1e3, p.quantile(0.5) * 1e3, p.quantile(0.95) * 1e3, p.quantile(1) * 1e3,
-      2e-9 * static_cast<double>(macs) / p.quantile(0.5));
+  const double median = p.quantile(0.5);
+  const bool is_short = median < 1e-4;
+  const auto time = [&](double quantile) {
+    return fmt::format("{:.3f} {}", p.quantile(quantile) * (is_short ? 1e6 : 1e3), is_short ? "us" : "ms");
+  };
+  return fmt::format("{} runs: min {}, median {}, 95th percentile {}, max {}; {:.1f} GFLOP/s\n", p.seconds.size(),
+                     time(0), time(0.5), time(0.95), time(1), 2e-9 * static_cast<double>(macs) / median);
 }
 
 // The measured sizes: {"n": 8}, and "n=8: ", or "" without any.

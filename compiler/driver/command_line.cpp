@@ -23,15 +23,17 @@ std::string list_of(const std::vector<std::string>& names) {
   return text;
 }
 
-// Whether --diagnostics=json is among the arguments: an error may precede this option.
+// Whether the value of a spelling such as -o, -j or -MF is an argument of its own or follows at once, without '='.
+bool is_short(const std::string& spelling) { return spelling.size() == 2 || spelling.starts_with("-M"); }
+
+}  // namespace
+
 bool asks_for_json(const std::vector<std::string>& args) {
   for (size_t k = 0; k < args.size(); ++k)
     if (args[k] == "--diagnostics=json" || (args[k] == "--diagnostics" && k + 1 < args.size() && args[k + 1] == "json"))
       return true;
   return false;
 }
-
-}  // namespace
 
 // One run of CLI11 on the arguments of a command line.
 class Parser {
@@ -87,6 +89,9 @@ class Parser {
       const Option* o = only_positionals ? nullptr : find(arg, value);
       only_positionals |= arg == "--";
       if (o && value && o->is_flag()) throw Problem{fmt::format("{} has no value", o->name)};
+      if (const std::string name = arg.substr(0, arg.find('=')); o && value && is_short(name))
+        throw Problem{fmt::format("the value of {} follows without '='", name),
+                      fmt::format("write {}{}{}", name, separator(*o).empty() ? "" : " ", *value)};
       if (o && value && value->empty()) {
         if (!o->optional_value) reject_missing_value(*o);
         o->store("");
@@ -151,7 +156,8 @@ class Parser {
     std::string name = arg.substr(0, arg.find('='));
     auto foreign = foreign_names.find(name);
     const bool is_known = foreign != foreign_names.end() && std::ranges::count(names, foreign->second);
-    std::string meant = is_known ? fmt::format("did you mean '{}'?", foreign->second) : did_you_mean(name, names);
+    std::string meant = is_known ? fmt::format("did you mean '{}'?", foreign->second) : line_.find_elsewhere_(name);
+    if (meant.empty()) meant = did_you_mean(name, names);
     throw Problem{fmt::format("unknown option '{}'", name),
                   meant.empty() ? fmt::format("'{} --help' lists the options", line_.program()) : meant};
   }

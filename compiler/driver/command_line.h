@@ -71,6 +71,11 @@ class CommandLine {
   void add_related_page(std::string name) { related_pages_.push_back(std::move(name)); }
   // The option that was added last.
   Option& last_option() { return options_.back(); }
+  // Sets the function that is asked for a remedy when an option is unknown: it may know other commands' options. ""
+  // when it knows nothing.
+  void find_options_elsewhere(std::function<std::string(const std::string& option)> find) {
+    find_elsewhere_ = std::move(find);
+  }
   // Adds a function that parse() calls after all values are stored, e.g. to check them together.
   void after_values(std::function<Problem()> check) { checks_.push_back(std::move(check)); }
   // Makes parse() print `text()` and return 0; called by an option's `store`.
@@ -106,10 +111,14 @@ class CommandLine {
   std::vector<Section> sections_;
   std::vector<std::string> related_pages_;
   std::vector<std::function<Problem()>> checks_;
+  std::function<std::string(const std::string&)> find_elsewhere_ = [](const std::string&) { return ""; };
   std::vector<std::string> given_;  // names of the options that occurred
   std::function<std::string()> to_print_;
   Reporting reporting_;
 };
+
+// Whether --diagnostics=json is among the arguments, wherever it stands: errors may precede the option.
+bool asks_for_json(const std::vector<std::string>& args);
 
 // Functions for Option::store. The variable must outlive the command line.
 Store store_text(std::string& variable);

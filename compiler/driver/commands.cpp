@@ -1,5 +1,11 @@
 #include "driver/commands.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "driver/help.h"
+
 namespace dlcc::driver {
 
 const Command compile = {"", "compile a neural network to an object file and a C header", compile_command};
@@ -15,6 +21,7 @@ std::span<const Command> commands() {
       {"ops", "list the operators", ops_command},
       {"targets", "list the targets and their CPUs", targets_command},
       {"explain", "explain a diagnostic", explain_command},
+      {"help", "print the help of a command", help_command},
   };
   return list;
 }
@@ -25,6 +32,15 @@ std::deque<CommandLine> describe_commands() {
   describe(compile);
   for (const Command& c : commands()) describe(c);
   return lines;
+}
+
+std::string commands_with_option(const std::string& name) {
+  std::vector<std::string> programs;
+  for (const CommandLine& line : describe_commands())
+    if (std::ranges::any_of(line.options(),
+                            [&](const Option& o) { return !o.hidden && (o.name == name || o.other_name == name); }))
+      programs.push_back(line.name().empty() ? usage(line) : line.program());
+  return programs.empty() ? "" : fmt::format("it is an option of: {}", fmt::join(programs, ", "));
 }
 
 }  // namespace dlcc::driver

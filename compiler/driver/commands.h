@@ -25,6 +25,9 @@ std::span<const Command> commands();
 // The command lines of `compile` and of all commands, with their options and without arguments.
 std::deque<CommandLine> describe_commands();
 
+// Which commands have an option: "it is an option of: dlcc bench"; "" if there are none.
+std::string commands_with_option(const std::string& name);
+
 int compile_command(CommandLine&);
 int check_command(CommandLine&);
 int inspect_command(CommandLine&);
@@ -35,5 +38,6 @@ int opt_command(CommandLine&);
 int ops_command(CommandLine&);
 int targets_command(CommandLine&);
 int explain_command(CommandLine&);
+int help_command(CommandLine&);
 
 }  // namespace dlcc::driver

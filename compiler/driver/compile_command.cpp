@@ -1,5 +1,6 @@
 // dlcc MODEL -o OBJECT: compiles a model to an object, a header and, on request, texts of its stages.
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <iostream>
 
@@ -9,6 +10,7 @@
 #include "driver/installation.h"
 #include "driver/options.h"
 #include "driver/outputs.h"
+#include "emit/interface.h"
 #include "pipeline/tune.h"
 #include "support/files.h"
 #include "support/similar_names.h"
@@ -20,6 +22,8 @@ namespace {
 Problem check_model(const std::string& path) {
   std::error_code ignored;  // reading the model reports it
   if (std::filesystem::exists(path, ignored)) return {};
+  if (path == "compile" || path == "build" || path == "convert")
+    return {fmt::format("there is no command '{}'", path), "compiling needs no command: dlcc MODEL -o OBJECT"};
   std::vector<std::string> names;
   for (const Command& c : commands()) {
     names.push_back(c.name);
@@ -67,6 +71,21 @@ void add_printing_flags(CommandLine& line) {
             .choices = {"bash", "zsh", "fish"}});
 }
 
+// The name of the object, or of the model if that is standard output, without folder and suffix.
+std::string name_of_output(const Outputs& out, const CompileOptions& options) {
+  const std::string stem = without_suffix(out.object == "-" ? options.model : out.object);
+  return stem.substr(stem.rfind('/') + 1);
+}
+
+// Two objects whose names have no letter of C would have the same default prefix and could not be linked together.
+Problem check_prefix(const Outputs& out, const CompileOptions& options) {
+  const std::string name = name_of_output(out, options);
+  const bool has_letter = std::ranges::any_of(name, [](unsigned char c) { return std::isalnum(c); });
+  if (has_letter || !options.prefix.empty() || out.object == "-") return {};
+  return {fmt::format("'{}' has no letter with which the names of C functions can begin", name),
+          "give them a prefix: --prefix=NAME"};
+}
+
 Section section_of_commands() {
   Section section{"Commands", {}};
   for (const Command& c : commands()) section.rows.emplace_back(c.name, c.summary);
@@ -98,12 +117,11 @@ int compile_command(CommandLine& line) {
     if (out.object.empty() && options.passes.stop_after.empty())
       return {"-o OBJECT is missing", "usage: " + usage(line)};
     if (out.object.empty()) out.object = "-";  // nothing will be written
-    return {};
+    return check_prefix(out, options);
   });
   if (auto status = line.parse()) return *status;
-  const std::string stem = without_suffix(out.object == "-" ? options.model : out.object);
-  const std::string name = stem.substr(stem.rfind('/') + 1);
-  if (options.prefix.empty()) options.prefix = name;
+  const std::string name = name_of_output(out, options);
+  if (options.prefix.empty()) options.prefix = emit::c_identifier(name);
   if (out.debug_text) options.text_file = scheduled_text_name(name);
 
   Diagnostics diagnostics;

@@ -45,15 +45,19 @@ std::string quoted(const std::string& text, const std::string& escaped = "") {
   return result + "'";
 }
 
-// bash divides --target=x into three words, at '='. Options that take a value end with '=' in the lists.
+// bash divides --target=x into three words, at '='. Options that take a value end with '=' in the lists. Of a value
+// with commas the last part is completed; behind -- there are only files.
 constexpr const char* bash_script = R"(# Completion of dlcc for bash.
 _dlcc() {{
-  local word=${{COMP_WORDS[COMP_CWORD]}} option=${{COMP_WORDS[COMP_CWORD-1]}} command= options= arguments= values= k
+  local word=${{COMP_WORDS[COMP_CWORD]}} option=${{COMP_WORDS[COMP_CWORD-1]}}
+  local command= options= arguments= values= before= is_first=1 k
   for ((k = 1; k < COMP_CWORD; ++k)); do
     case ${{COMP_WORDS[k]}} in
-      {}) command=${{COMP_WORDS[k]}}; break ;;
+      --) return ;;
+      =) ((++k)) ;;
       -*) ;;
-      *) break ;;
+      {}) [[ -z $is_first ]] || command=${{COMP_WORDS[k]}}; is_first= ;;
+      *) is_first= ;;
     esac
   done
   if [[ $word == = ]]; then
@@ -69,11 +73,12 @@ _dlcc() {{
 {}  esac
   COMPREPLY=()
   if [[ -n $values ]]; then
-    COMPREPLY=($(compgen -W "$values" -- "$word"))
+    [[ $word != *,* ]] || before=${{word%,*}},
+    COMPREPLY=($(compgen -W "$values" -P "$before" -- "${{word##*,}}"))
   elif [[ $word == -* ]]; then
     COMPREPLY=($(compgen -W "$options" -- "$word"))
     [[ ${{#COMPREPLY[@]}} != 1 || ${{COMPREPLY[0]}} != *= ]] || compopt -o nospace
-  elif [[ $COMP_CWORD == 1 ]]; then
+  elif [[ -n $is_first ]]; then
     COMPREPLY=($(compgen -W "{}" -- "$word"))
   elif [[ -n $arguments ]]; then
     COMPREPLY=($(compgen -W "$arguments" -- "$word"))

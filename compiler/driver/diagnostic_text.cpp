@@ -143,4 +143,14 @@ std::string diagnostic_text(const std::vector<Diagnostic>& list, bool colour) {
   return text;
 }
 
+std::string where_to_read_more(const std::vector<Diagnostic>& list) {
+  constexpr DiagnosticId evident[] = {DiagnosticId::bad_option, DiagnosticId::cannot_read_file,
+                                      DiagnosticId::cannot_write_file};
+  std::set<std::string> names;
+  for (const Diagnostic& d : list)
+    if (d.severity == Severity::error && d.help.empty() && !std::ranges::count(evident, d.id))
+      names.insert(diagnostic_name(d.id));
+  return names.empty() ? "" : fmt::format("'dlcc explain {}' tells more\n", fmt::join(names, " "));
+}
+
 }  // namespace dlcc::driver

@@ -95,7 +95,7 @@ int inspect_command(CommandLine& line) {
   print_interface(i);
   std::string operators;
   for (const auto& [name, count] : contents.operators) operators += fmt::format(" {}*{}", count, name);
-  std::cout << fmt::format("model    {} parameters;{}\n", contents.parameters, operators);
+  std::cout << fmt::format("model    {} parameters; operators in Relay:{}\n", contents.parameters, operators);
   std::string where = i.weights_file ? fmt::format(", in a file of {} bytes", i.weights_file->bytes) : "";
   std::cout << fmt::format("weights  {}{}\n", amount(i.weights_bytes), where);
   std::cout << fmt::format("arena    {}\n", arena_text(*planned));

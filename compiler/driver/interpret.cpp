@@ -25,8 +25,20 @@ std::optional<Value> value_of(const std::string& text, const Module& model, cons
                               const std::string& name, Diagnostics& diagnostics) {
   Module types;
   types.data_types = model.data_types;
-  const std::string program = fmt::format("{}def @main() -> {} {{\n{}\n}}\n", print(types), str(type), text);
-  auto module = frontends::import_relay(program, {.file = "--input " + name}, diagnostics);
+  const std::string before = fmt::format("{}def @main() -> {} {{\n", print(types), str(type));
+  const auto lines_before = static_cast<int>(std::ranges::count(before, '\n'));
+  Diagnostics problems;
+  auto module = frontends::import_relay(fmt::format("{}{}\n}}\n", before, text), {.file = "--input " + name}, problems);
+  for (Diagnostic problem : problems.list()) {
+    problem.location.line -= lines_before;
+    if (problem.location.line <= 0) {  // the value as a whole, which is the result of the program
+      problem.location.line = 0;
+      problem.source_line.clear();
+      problem.message = fmt::format("the value must be of type {}", str(type));
+      problem.help = "give an expression of this type, or a tensor as a file: FILE.npy or FILE.pb";
+    }
+    diagnostics.add(std::move(problem));
+  }
   if (!module) return std::nullopt;
   arguments.modules.push_back(std::make_unique<Module>(std::move(*module)));
   auto run = interpret(*arguments.modules.back(), {}, tensor::Precision::specified, diagnostics);

@@ -1,4 +1,4 @@
-// dlcc ops lists the operators, dlcc targets the targets, dlcc explain the diagnostics.
+// dlcc ops lists the operators, dlcc targets the targets, dlcc explain the diagnostics; dlcc help describes a command.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <set>
 
 #include "driver/commands.h"
+#include "driver/help.h"
 #include "driver/options.h"
 #include "frontends/frontend.h"
 #include "pipeline/operator_support.h"
@@ -22,6 +23,18 @@ namespace {
 std::vector<std::string> names_of_diagnostics() {
   std::vector<std::string> names;
   for (DiagnosticId id : all_diagnostics()) names.push_back(diagnostic_name(id));
+  return names;
+}
+
+// The identifier in a text that may be the beginning of a message: "bad-data" in "error[bad-data]".
+std::string identifier_in(const std::string& text) {
+  const size_t open = text.find('['), close = text.find(']');
+  return open < close && close != text.npos ? text.substr(open + 1, close - open - 1) : text;
+}
+
+std::vector<std::string> names_of_commands() {
+  std::vector<std::string> names;
+  for (const Command& c : commands()) names.push_back(c.name);
   return names;
 }
 
@@ -162,20 +175,42 @@ int targets_command(CommandLine& line) {
 int explain_command(CommandLine& line) {
   std::vector<DiagnosticId> ids;
   line.describe("Explains a diagnostic: what it means, an example, what to do. Without an ID, lists all of them.");
-  line.add(Positional{
-      "ID", "The identifier in brackets of a message, such as shape-mismatch",
-      [&ids](const std::string& name) -> Problem {
-        auto id = diagnostic_named(name);
-        if (!id) return {fmt::format("there is no diagnostic '{}'", name), did_you_mean(name, names_of_diagnostics())};
-        ids.push_back(*id);
-        return {};
-      },
-      true, true, names_of_diagnostics});
+  line.add(Positional{"ID", "The identifier in brackets of a message, such as shape-mismatch",
+                      [&ids](const std::string& text) -> Problem {
+                        const std::string name = identifier_in(text);
+                        auto id = diagnostic_named(name);
+                        if (!id) {
+                          const std::string meant = did_you_mean(name, names_of_diagnostics());
+                          return {fmt::format("there is no diagnostic '{}'", name),
+                                  meant.empty() ? "'dlcc explain' lists the diagnostics" : meant};
+                        }
+                        ids.push_back(*id);
+                        return {};
+                      },
+                      true, true, names_of_diagnostics});
   add_common_options(line);
   if (auto status = line.parse()) return *status;
   for (DiagnosticId id : ids) std::cout << explain(id);
   if (ids.empty())
     for (DiagnosticId id : all_diagnostics()) std::cout << fmt::format("{:24} {}\n", diagnostic_name(id), summary(id));
+  return 0;
+}
+
+int help_command(CommandLine& line) {
+  std::string wanted;
+  line.describe("Prints the help of a command, as 'dlcc COMMAND --help' does. Without COMMAND, that of dlcc.");
+  line.add(Positional{"COMMAND", "One of the commands that 'dlcc --help' lists",
+                      [&wanted](const std::string& name) -> Problem {
+                        wanted = name;
+                        const std::vector<std::string> names = names_of_commands();
+                        if (std::ranges::count(names, name)) return {};
+                        return {fmt::format("there is no command '{}'", name), suggest_names(name, names)};
+                      },
+                      false, true, names_of_commands});
+  add_common_options(line);
+  if (auto status = line.parse()) return *status;
+  for (const CommandLine& described : describe_commands())
+    if (described.name() == wanted) std::cout << help_text(described);
   return 0;
 }
 

@@ -31,6 +31,7 @@ static int run(std::vector<std::string> args) {
   const Command& command = named == commands().end() ? compile : *named;
   if (&command != &compile) args.erase(args.begin() + static_cast<std::ptrdiff_t>(at));
   CommandLine line(command.name, command.summary, std::move(args));
+  line.find_options_elsewhere(commands_with_option);
   return command.run(line);
 }
 
@@ -43,8 +44,9 @@ int main(int argc, char** argv) {
     dlcc::on_deep_stack([&] { status = after_output(run(command_line)); });
     return status;
   } catch (const std::bad_alloc&) {
-    print_message("dlcc: not enough memory for this model\n");
-    return 1;
+    dlcc::Diagnostics diagnostics;
+    diagnostics.error(dlcc::DiagnosticId::too_large, {}, "not enough memory for this model");
+    return report(diagnostics, {.json = asks_for_json(command_line)});
   } catch (const std::exception& e) {
     const char* temporary = std::getenv("TMPDIR");
     std::string folder = write_reproducer(temporary ? temporary : "/tmp", command_line, e.what());

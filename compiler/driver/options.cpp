@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdio>
 
+#include "emit/interface.h"
 #include "relay/passes/passes.h"
 #include "support/similar_names.h"
 #include "support/version.h"
@@ -43,11 +45,38 @@ Store store_dim(std::map<std::string, SizeRange>& dims) {
   };
 }
 
+// Whether a section of this name can have read-only data: the linker gives it no other meaning.
+bool is_section_for_data(const std::string& name) {
+  static constexpr const char* meaningful[] = {
+      ".bss",  ".comment", ".ctors", ".debug", ".dtors", ".dyn", ".eh_frame", ".fini",   ".gcc_except_table",
+      ".got",  ".init",    ".note",  ".plt",   ".pre",   ".rel", ".shstr",    ".strtab", ".sym",
+      ".tbss", ".tdata",   ".text"};
+  return std::ranges::none_of(meaningful, [&](const char* prefix) { return name.starts_with(prefix); }) &&
+         std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '.' || c == '_' || c == '$'; });
+}
+
+// Stores a prefix of C names as it is.
+Store store_prefix(std::string& prefix) {
+  return [&prefix](const std::string& name) -> Problem {
+    auto is_letter = [](unsigned char c) { return std::isalpha(c) || c == '_'; };
+    auto is_letter_or_digit = [&](unsigned char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+    if (!is_letter(name[0]) || !std::ranges::all_of(name, is_letter_or_digit))
+      return {fmt::format("'{}' cannot begin the names of C functions", name),
+              fmt::format("use letters, digits and '_': --prefix={}", emit::c_identifier(name))};
+    prefix = name;
+    return {};
+  };
+}
+
 Store store_weights_location(CompileOptions& o) {
   return [&o](const std::string& where) -> Problem {
     for (auto [kind, variable] : {std::pair{"section=", &o.weights_section}, {"external=", &o.weights_file}}) {
       if (!where.starts_with(kind) || where.ends_with('=') || where == "external=-") continue;
       *variable = where.substr(where.find('=') + 1);
+      if (variable == &o.weights_section && !is_section_for_data(o.weights_section))
+        return {fmt::format("the section '{}' cannot have weights", o.weights_section),
+                "choose a name of letters, digits, '.', '_' and '$' that is not one of the linker's own, such as "
+                ".rodata.weights"};
       if (!o.weights_section.empty() && !o.weights_file.empty())
         return {"section= and external= exclude each other", "the weights are in the object or in a file; choose one"};
       return {};
@@ -63,6 +92,14 @@ std::vector<std::string> cpu_names() {
   return names;
 }
 
+// The values of -mattr that a shell offers.
+std::vector<std::string> signed_features() {
+  std::vector<std::string> names;
+  for (const targets::TargetInfo& t : targets::list_targets())
+    for (const std::string& feature : t.features) names.insert(names.end(), {"+" + feature, "-" + feature});
+  return names;
+}
+
 void add_code_options(CommandLine& line, CompileOptions& o) {
   auto add = [&line](Option option) {
     option.group = Group::code;
@@ -73,6 +110,7 @@ void add_code_options(CommandLine& line, CompileOptions& o) {
   add({"-mcpu", "CPU", "A CPU level, a CPU, a comma-separated list of levels, or native", store_text(o.mcpu)});
   line.last_option().examples = cpu_names;
   add({"-mattr", "LIST", "CPU features to add or remove: +avx512vnni,-avx512f", store_text(o.mattr)});
+  line.last_option().examples = signed_features;
   add({.name = "-O",
        .placeholder = "0|1|2|3|s",
        .help = "Optimization level. 0: none, to debug dlcc itself; 1, 2, 3: all optimizations, the default; s: all but "
@@ -93,7 +131,7 @@ void add_code_options(CommandLine& line, CompileOptions& o) {
        "section=NAME: store the weights in this section of the object; external=FILE: store them in a file",
        store_weights_location(o)});
   line.last_option().examples = [] { return std::vector<std::string>{"section=", "external="}; };
-  add({"--prefix", "NAME", "Prefix of the C interface, default: the name of the output", store_text(o.prefix)});
+  add({"--prefix", "NAME", "Prefix of the C interface, default: the name of the output", store_prefix(o.prefix)});
   add({"--tuning-records", "FILE", "Compile with the tuning configurations that --tune measured",
        store_text(o.tuning_records)});
 }
@@ -126,7 +164,7 @@ Store store_input_form(std::map<std::string, frontends::InputForm>& inputs) {
     auto form = equals == std::string::npos ? std::nullopt : frontends::parse_input_form(text.substr(equals + 1));
     if (!form || equals == 0)
       return {fmt::format("'{}' is not NAME=FORM", text),
-              "an input is x=seq:3, x=seq:[2,3],[4,3], x=none, x=value:5 or x=value:[1,2]"};
+              "an input is x=[2,3], x=seq:3, x=seq:[2,3],[4,3], x=none, x=value:5 or x=value:[1,2]"};
     const bool is_new = inputs.emplace(text.substr(0, equals), *form).second;
     return is_new ? Problem{}
                   : Problem{fmt::format("'{}': the input has a form already", text), "give an input one form"};
@@ -137,8 +175,9 @@ void add_input_option(CommandLine& line, CompileOptions& o) {
   line.add({.name = "--input",
             .placeholder = "NAME=FORM",
             .help =
-                "What an input is: seq:3 (a sequence of 3 tensors) or seq:[2,3],[4,3] (with their shapes), none (an "
-                "absent optional), value:5 or value:[1,2] (always these integers). May be repeated",
+                "What an input is: [2,3] (a tensor of this shape, where the model declares none), seq:3 (a sequence "
+                "of 3 tensors) or seq:[2,3],[4,3] (with their shapes), none (an absent optional), value:5 or "
+                "value:[1,2] (always these integers). May be repeated",
             .store = store_input_form(o.inputs),
             .group = Group::model});
 }
@@ -174,6 +213,7 @@ Problem check_pass(const std::string& name) {
   const std::vector<std::string> names = pass_names();
   if (std::ranges::count(names, name)) return {};
   std::string meant = did_you_mean(name, names);
+  if (name == "lower" || name == "schedule") meant = "--emit=tensor writes the lowered and scheduled program";
   return {fmt::format("there is no pass '{}'", name), meant.empty() ? "'dlcc opt --help' lists the passes" : meant};
 }
 
@@ -238,11 +278,12 @@ void add_compile_options(CommandLine& line, CompileOptions& o, std::function<Pro
 void add_json_option(CommandLine& line, bool& json) { line.add({"--json", "", "Print JSON", store_true(json)}); }
 
 size_t leading_options(const std::vector<std::string>& args) {
+  static const std::vector<std::string> global_flags = {"-v", "-w", "-Werror", "-h", "--help"};
   size_t k = 0;
   for (; k < args.size(); ++k) {
     if (args[k] == "--diagnostics" && k + 1 < args.size())
       ++k;
-    else if (args[k] != "-v" && args[k] != "-w" && args[k] != "-Werror" && !args[k].starts_with("--diagnostics="))
+    else if (!std::ranges::count(global_flags, args[k]) && !args[k].starts_with("--diagnostics="))
       break;
   }
   return k;

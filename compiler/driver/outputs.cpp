@@ -68,9 +68,10 @@ Problem check_kinds(const std::string& list) {
 }
 
 Problem check_outputs(const Outputs& out) {
-  if (out.phony_dependencies && !out.dependencies) return {"-MP requires -MD"};
-  if (!out.dependency_file.empty() && !out.dependencies) return {"-MF requires -MD"};
-  if (!out.dependency_target.empty() && !out.dependencies) return {"-MT requires -MD"};
+  constexpr const char* needs_md = "add -MD, which writes a dependency file";
+  if (out.phony_dependencies && !out.dependencies) return {"-MP requires -MD", needs_md};
+  if (!out.dependency_file.empty() && !out.dependencies) return {"-MF requires -MD", needs_md};
+  if (!out.dependency_target.empty() && !out.dependencies) return {"-MT requires -MD", needs_md};
   if (!is_stream(out)) return {};
   if (out.debug_text)
     return {

@@ -75,7 +75,7 @@ int report(const Diagnostics& diagnostics, const Reporting& r) {
     for (const Diagnostic& d : list) items.push_back(to_json(d));
     print_message(printed(items));
   } else {
-    print_message(diagnostic_text(list, shows_colours()));
+    print_message(diagnostic_text(list, shows_colours()) + where_to_read_more(list));
   }
   return exit_status(list);
 }

@@ -51,6 +51,19 @@ bool write_outputs(const std::vector<WantedOutput>& wanted, const emit::Interfac
   return write_files(files, diagnostics);
 }
 
+// Accepts the files that run can write; a device has the format of .pb.
+Store append_output(std::vector<std::string>& files) {
+  return [&files](const std::string& text) -> Problem {
+    const std::string file = file_of(text);
+    const bool is_known = file.ends_with(".npy") || file.ends_with(".npz") || file.ends_with(".pb");
+    if (!is_known && !file.starts_with("/dev/"))
+      return {fmt::format("the suffix of '{}' names no format of tensors", file),
+              "NAME=FILE.npy and NAME=FILE.pb have one output, FILE.npz has all"};
+    files.push_back(text);
+    return {};
+  };
+}
+
 // " 1.5"
 std::string element_text(const Constant& c, int64_t i) {
   if (is_float(c.dtype())) return fmt::format(" {:g}", c.number_at(i));
@@ -80,7 +93,7 @@ int run_command(CommandLine& line) {
   line.add({"--output", "[NAME=]FILE",
             "File of an output (.npy or .pb); may be repeated. FILE.npz: all outputs. Without this option, outputs are "
             "printed",
-            append_to(outputs)});
+            append_output(outputs)});
   line.add({"--interpret", "",
             "Run the interpreter, which has the whole language; print the value of @main. --input takes a file or "
             "[NAME=]EXPRESSION in Relay",

@@ -32,9 +32,15 @@ std::optional<size_t> find_tensor(const std::string& text, size_t position,
     return std::nullopt;
   }
   if (equals == std::string::npos && position < tensors.size()) return position;
-  std::string wanted = equals == std::string::npos ? text : text.substr(0, equals), known;
+  if (equals == std::string::npos) {
+    diagnostics.error(DiagnosticId::bad_data, {},
+                      fmt::format("'{}' is file {}, but the model has {} {}{}", text, position + 1, tensors.size(),
+                                  what, tensors.size() == 1 ? "" : "s"));
+    return std::nullopt;
+  }
+  std::string wanted = text.substr(0, equals), known;
   for (size_t k = 0; k < tensors.size(); ++k) {
-    if (equals != std::string::npos && (tensors[k].name == wanted || tensors[k].identifier == wanted)) return k;
+    if (tensors[k].name == wanted || tensors[k].identifier == wanted) return k;
     known += (known.empty() ? "" : ", ") + tensors[k].name;
   }
   diagnostics.error(DiagnosticId::bad_data, {}, fmt::format("the model has no {} for '{}'", what, wanted), {},
@@ -122,7 +128,7 @@ std::optional<std::vector<Constant>> read_inputs(const std::vector<std::string>&
     if (!at) continue;
     if (given[*at]) {
       diagnostics.error(DiagnosticId::bad_option, {.file = file},
-                        fmt::format("input '{}' is given twice", tensors[*at].name));
+                        fmt::format("input '{}' is given twice", tensors[*at].name), {}, "give it one file");
       continue;
     }
     given[*at] = read_tensor(file, diagnostics);

@@ -1,6 +1,7 @@
 // dlcc verify MODEL DATA_DIR...: compares the outputs of the object, or of an evaluator, with expected ones; with
 // --layers, compares every intermediate value of the object with the evaluator.
 #include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -110,9 +111,16 @@ int verify_command(CommandLine& line) {
             .choices = {"object", "schedules", "definitions"}});
   line.add({"--layers", "", "Compare every intermediate value of the object with the evaluator", store_true(layers)});
   add_json_option(line, json);
-  line.after_values([&] {
+  line.after_values([&]() -> Problem {
     const char* other = line.has("--engine") ? "--engine" : "--json";
-    return layers && line.has(other) ? Problem{fmt::format("--layers excludes {}", other)} : Problem{};
+    if (layers && line.has(other)) return Problem{fmt::format("--layers excludes {}", other)};
+    std::error_code ignored;  // reading the files reports it
+    if (std::filesystem::is_directory(options.model, ignored) &&
+        std::filesystem::is_regular_file(data_sets.front(), ignored))
+      return Problem{
+          fmt::format("the model is '{}', a folder", options.model),
+          fmt::format("the model comes before its data: dlcc verify {} {}", data_sets.front(), options.model)};
+    return Problem{};
   });
   if (auto status = line.parse()) return *status;
 

@@ -8,6 +8,7 @@
 #include "relay/input_dims.h"
 #include "relay/match_sizes.h"
 #include "relay/operator.h"
+#include "support/similar_names.h"
 
 namespace dlcc::lower {
 namespace {
@@ -223,6 +224,15 @@ class DoubtfulSizes {
 
 std::vector<Dim> doubtful_sizes(const relay::Module& module) { return DoubtfulSizes(module).run(); }
 
+// @main is the function that is compiled: names the one that may have been meant.
+static std::string remedy_for_main(const relay::Module& module) {
+  std::vector<std::string> names;
+  for (const auto& [name, function] : module.functions) names.push_back(name);
+  const auto meant = names.size() == 1 ? std::optional(names.front()) : nearest_name("main", names);
+  return meant ? fmt::format("name the function that is to be compiled @main instead of @{}", *meant)
+               : "name the function that is to be compiled @main";
+}
+
 bool check_module(const relay::Module& module, const SourceLocation& model, Diagnostics& diagnostics) {
   size_t before = diagnostics.error_count();
   auto main = module.functions.find("main");
@@ -230,7 +240,7 @@ bool check_module(const relay::Module& module, const SourceLocation& model, Diag
   if (main != module.functions.end())
     checker.check_main(main->second);
   else
-    diagnostics.error(DiagnosticId::undefined_value, model, "there is no function @main");
+    diagnostics.error(DiagnosticId::undefined_value, model, "there is no function @main", {}, remedy_for_main(module));
   for (const auto& [name, f] : module.functions)
     if (checker.check_nesting(f.body)) checker.check_sizes(f, name != "main");
   return diagnostics.error_count() == before;

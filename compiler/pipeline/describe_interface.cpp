@@ -118,7 +118,7 @@ emit::Interface describe_interface(const relay::Module& module, const lower::Pro
                                    const targets::Target& target, uint64_t model_hash) {
   emit::Interface i = describe_tensors(module);
   describe_input_sizes(program, i);
-  i.prefix = emit::c_identifier(options.prefix.empty() ? stem_of(options.model) : options.prefix);
+  i.prefix = options.prefix.empty() ? emit::c_identifier(stem_of(options.model)) : options.prefix;
   i.arena_bytes = plan.is_stacked() ? std::nullopt : std::optional(plan.arena_bytes);
   i.arena_alignment = plan.arena_alignment;
   for (const Constant& c : program.constants) i.weights_bytes += static_cast<int64_t>(c.bytes().size());

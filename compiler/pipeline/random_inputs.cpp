@@ -1,5 +1,7 @@
 #include "pipeline/random_inputs.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "lower/instantiate.h"
@@ -20,6 +22,8 @@ void report_unknown_names(const emit::Interface& interface, const std::map<std::
                         fmt::format("--size {}={}: no input has a symbolic size of this name", name, size), {},
                         names.empty() ? "all sizes are numbers" : suggest_names(name, names));
 }
+
+int64_t memory_of_machine() { return int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE); }
 
 }  // namespace
 
@@ -43,9 +47,11 @@ std::optional<RandomInputs> random_inputs(const Planned& planned, const std::map
   for (emit::TensorInterface t : interface.inputs) {
     for (Dim& d : t.shape) d = d.substitute(symbols);
     const auto count = product(t.shape).constant();
-    if (!count || *count > int64_t{1} << 40)
-      diagnostics.error(DiagnosticId::bad_option, {},
-                        fmt::format("input '{}' would have more than 2^40 elements at these sizes", t.name));
+    if (!count || *count > memory_of_machine() / std::max(1, bits(t.type) / 8))
+      diagnostics.error(
+          DiagnosticId::bad_option, {},
+          fmt::format("input '{}' would have the shape {}, more than the memory of this machine", t.name, str(t.shape)),
+          {}, "measure smaller sizes: --size NAME=N");
     if (diagnostics.error_count() == errors) inputs.values.push_back(random_tensor(t, inputs.values.size() + 1));
   }
   return diagnostics.error_count() == errors ? std::optional(std::move(inputs)) : std::nullopt;

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -16,9 +17,17 @@
 
 namespace dlcc {
 
+static constexpr const char* formats_of_data_sets =
+    "a data set is a folder with input_0.pb, output_0.pb, ... (or .npy), or an .npz file";
+static constexpr const char* formats_of_tensors = "a tensor is an .npy file (numpy.save) or an ONNX TensorProto (.pb)";
+
 std::optional<Constant> read_tensor(const std::string& path, Diagnostics& diagnostics) {
   auto bytes = read_file(path, diagnostics);
   if (!bytes) return std::nullopt;
+  if (bytes->empty()) {
+    diagnostics.error(DiagnosticId::malformed_tensor, {.file = path}, "the file is empty", {}, formats_of_tensors);
+    return std::nullopt;
+  }
   const bool is_npy = path.ends_with(".npy");
   const FileUse use = is_npy ? FileUse::npy : FileUse::tensor_proto;
   if (report_wrong_kind(*bytes, use, {.file = path}, diagnostics)) return std::nullopt;
@@ -133,6 +142,30 @@ std::optional<std::vector<Constant>> read_archive(const std::string& path,
   return arrays ? named(*arrays, path, interface, what, diagnostics) : std::nullopt;
 }
 
+namespace {
+
+bool has_data_set(const std::string& folder) {
+  return std::ranges::any_of(std::array{"/input_0.pb", "/input_0.npy", "/output_0.pb", "/output_0.npy"},
+                             [&](const char* file) {
+                               std::error_code ignored;
+                               return std::filesystem::exists(folder + file, ignored);
+                             });
+}
+
+// Names the folders within that have data sets.
+std::string remedy_for_folder(const std::string& folder) {
+  constexpr size_t most = 3;
+  std::vector<std::string> found;
+  std::error_code error;  // an unreadable folder has no entries
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (std::string path = entry->path(); has_data_set(path)) found.push_back(path);
+  std::ranges::sort(found);
+  if (found.size() > most) found.resize(most);
+  return found.empty() ? formats_of_data_sets : fmt::format("did you mean {}?", fmt::join(found, ", "));
+}
+
+}  // namespace
+
 std::string input_file(const std::string& folder, size_t k) { return file_in(folder, "input", k); }
 
 std::optional<DataSet> read_data_set(const std::string& path, const emit::Interface& interface,
@@ -144,14 +177,32 @@ std::optional<DataSet> read_data_set(const std::string& path, const emit::Interf
     inputs = named(*arrays, path, interface.inputs, "input", diagnostics);
     outputs = named(*arrays, path, interface.outputs, "output", diagnostics);
   } else if (std::filesystem::is_directory(path, ignored)) {
+    if (!has_data_set(path)) {
+      diagnostics.error(DiagnosticId::cannot_read_file, {.file = path},
+                        "the folder has no data set: no input_0 or output_0 with .pb or .npy", {},
+                        remedy_for_folder(path));
+      return std::nullopt;
+    }
     inputs = read_from_folder(path, "input", interface.inputs, arguments.inputs, diagnostics);
     outputs = read_from_folder(path, "output", interface.outputs, arguments.outputs, diagnostics);
   } else {
     diagnostics.error(DiagnosticId::cannot_read_file, {.file = path}, "this is no folder and no .npz file", {},
-                      "a data set is a folder with input_0.pb, output_0.pb, ... (or .npy), or an .npz file");
+                      formats_of_data_sets);
   }
   if (!inputs || !outputs) return std::nullopt;
   return DataSet{std::move(*inputs), std::move(*outputs)};
+}
+
+// How to make the wanted tensor in Python, where the number of elements allows it.
+static std::string conversion_in_python(const Constant& t, DType wanted, const Shape& shape, bool same_shape) {
+  const bool numpy_has_type = bits(wanted) >= 16 ? wanted != dtype::bf16 : bits(wanted) == 8 && !is_float(wanted);
+  std::string change;
+  if (t.dtype() != wanted)
+    change += fmt::format(".astype({})", numpy_has_type ? fmt::format("\"{}\"", name(wanted))
+                                                        : fmt::format("ml_dtypes.{}", name(wanted)));
+  if (!same_shape && product(shape) != Dim(t.count())) return "'dlcc inspect MODEL' lists the inputs with their shapes";
+  if (!same_shape) change += fmt::format(".reshape{}", str(shape));
+  return fmt::format("convert it in Python: numpy.save(\"x.npy\", x{})", change);
 }
 
 bool fits(const Constant& t, const emit::Interface& interface, size_t input, const SourceLocation& location,
@@ -165,7 +216,8 @@ bool fits(const Constant& t, const emit::Interface& interface, size_t input, con
   for (Dim& d : shape) d = in_caller_sizes(d, interface.input_dims());
   diagnostics.error(DiagnosticId::bad_data, location,
                     fmt::format("input '{}' is {} {}, the model has {} {}", wanted.name, name(t.dtype()),
-                                str(shape_of(t.shape())), name(wanted.type), str(shape)));
+                                str(shape_of(t.shape())), name(wanted.type), str(shape)),
+                    {}, conversion_in_python(t, wanted.type, shape, same_shape));
   return false;
 }
 

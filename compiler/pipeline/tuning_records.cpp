@@ -47,8 +47,8 @@ class Reader {
   }
 
  private:
-  [[noreturn]] void fail(std::string message) {
-    diagnostics_.error(DiagnosticId::tuning_records, location_, std::move(message));
+  [[noreturn]] void fail(std::string message, std::string help = "") {
+    diagnostics_.error(DiagnosticId::tuning_records, location_, std::move(message), {}, std::move(help));
     throw Malformed();
   }
 
@@ -59,7 +59,7 @@ class Reader {
       std::string_view before = text.substr(0, std::min(e.byte > 0 ? e.byte - 1 : 0, text.size()));
       location_.line = static_cast<int>(std::ranges::count(before, '\n')) + 1;
       location_.column = static_cast<int>(before.size() - (before.rfind('\n') + 1)) + 1;
-      fail("the file is not JSON");
+      fail("the file is not JSON", "'dlcc MODEL -o OBJECT --tune --tuning-records FILE' writes such a file");
     } catch (const Json::out_of_range&) {
       fail("a number is too large");
     }

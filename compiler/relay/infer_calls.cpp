@@ -85,7 +85,9 @@ Type Inference::call_operator(const Operator* op, Call& call, const SourceLocati
     return fail(DiagnosticId::wrong_arity, location,
                 fmt::format("{} takes {}{} operand{}, found {}", op->name, expected, or_more,
                             expected == 1 && or_more.empty() ? "" : "s", found),
-                {}, op->variadic ? fmt::format("pass the tensors as one tuple: {}((%a, %b))", op->name) : "");
+                {},
+                op->variadic ? fmt::format("pass the tensors as one tuple: {}((%a, %b))", op->name)
+                             : fmt::format("the operands of {} are: {}", op->name, fmt::join(op->arguments, ", ")));
   }
   Gathered in = gather(*op, waiting.types);
   if (!in.hole) {

@@ -66,6 +66,14 @@ constexpr Signature signatures[] = {
     {4, "ORTM"sv, {"a model in ONNX Runtime's own format", "give the .onnx file that it was made from"}},
     {0, "\x89PNG\r\n\x1A\n"sv, image},
     {0, "\xFF\xD8\xFF"sv, image},
+    {0, "GIF8"sv, image},
+    {0, "BM"sv, image},
+    {0, "P2\n"sv, image},
+    {0, "P5\n"sv, image},
+    {0, "P6\n"sv, image},
+    {0, "P2 "sv, image},
+    {0, "P5 "sv, image},
+    {0, "P6 "sv, image},
     {0, "%PDF-"sv, {"a PDF document", "a model is ONNX or Relay text"}},
     {0,
      "<?xml"sv,
@@ -74,6 +82,17 @@ constexpr Signature signatures[] = {
     {0, "\xFE\xFF"sv, {"text in UTF-16", "save it as UTF-8"}},
 };
 
+constexpr FileKind tensorflow = {"a TensorFlow graph",
+                                 "convert it with tf2onnx: python -m tf2onnx.convert --graphdef FILE --output "
+                                 "model.onnx, with --inputs and --outputs"};
+constexpr FileKind saved_model = {"a TensorFlow SavedModel",
+                                  "convert its folder with tf2onnx: python -m tf2onnx.convert --saved-model FOLDER "
+                                  "--output model.onnx"};
+constexpr FileKind caffe = {"a network of Caffe", "convert it to ONNX, for instance with caffe2onnx"};
+constexpr FileKind onnx_text = {"an ONNX model in protobuf's text format",
+                                "save it in binary form from Python: onnx.save(onnx.load(FILE, "
+                                "format=\"textproto\"), \"model.onnx\")"};
+constexpr FileKind python = {"a Python program", "run it, and let it export the model: torch.onnx.export(...)"};
 constexpr std::string_view zip_signature = "PK\x03\x04";
 constexpr FileKind pytorch = {"a PyTorch model", export_pytorch,
                               "save the tensor in Python: numpy.save(\"x.npy\", tensor.numpy())"};
@@ -140,6 +159,31 @@ bool is_pickle(std::string_view bytes) {
          "\x8A}](c\x95"sv.find(bytes[2]) != std::string_view::npos;
 }
 
+// A serialised graph of TensorFlow: its nodes have a name and, as field 2, an operator.
+const FileKind* tensorflow_kind(std::string_view bytes) {
+  constexpr size_t beginning = 1 << 16;  // bytes to search
+  const std::string_view start = bytes.substr(0, beginning);
+  auto has_operator = [&](std::string_view field) { return start.find(field) != std::string_view::npos; };
+  if (!has_operator("\x12\x0BPlaceholder"sv) &&
+      !has_operator("\x12\x05"
+                    "Const"sv) &&
+      !has_operator("\x12\x0BVarHandleOp"sv))
+    return nullptr;
+  if (start.starts_with("\x08\x01\x12"sv)) return &saved_model;
+  return start.starts_with('\n') ? &tensorflow : nullptr;
+}
+
+// Text formats, by the words with which lines begin.
+const FileKind* text_kind(std::string_view bytes) {
+  constexpr size_t beginning = 1 << 12;  // bytes to search
+  const std::string text = "\n" + std::string(without_leading_space(bytes.substr(0, beginning)));
+  auto has_line = [&](std::string_view words) { return text.find("\n" + std::string(words)) != std::string::npos; };
+  if (text.starts_with("\nir_version:")) return &onnx_text;
+  if (has_line("layer {") || has_line("layers {")) return &caffe;
+  const bool imports = has_line("import ") || (has_line("from ") && text.find(" import ") != std::string::npos);
+  return imports ? &python : nullptr;
+}
+
 const FileKind* recognised(std::string_view bytes) {
   for (const Signature& s : signatures)
     if (has_at(bytes, s.offset, s.bytes)) return &s.kind;
@@ -149,6 +193,8 @@ const FileKind* recognised(std::string_view bytes) {
   if (is_html(bytes)) return &html;
   if (is_safetensors(bytes)) return &safetensors;
   if (is_json(bytes)) return &json;
+  if (const FileKind* kind = tensorflow_kind(bytes)) return kind;
+  if (const FileKind* kind = text_kind(bytes)) return kind;
   return is_pickle(bytes) ? &pickle : nullptr;
 }
 

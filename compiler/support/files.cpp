@@ -133,6 +133,15 @@ std::string similar_file(const std::string& path) {
   return fmt::format("did you mean '{}'?", (wanted.parent_path() / (*nearest + wanted.extension().string())).string());
 }
 
+std::string remedy_for_reading_folder(const std::string& path) {
+  if (std::error_code ignored; std::filesystem::exists(path + "/saved_model.pb", ignored))
+    return fmt::format(
+        "convert this TensorFlow SavedModel: python -m tf2onnx.convert --saved-model {} --output "
+        "model.onnx",
+        path);
+  return "name a file in it";
+}
+
 template <class Files>
 bool are_distinct(const Files& files, Diagnostics& diagnostics) {
   std::set<std::string> paths;
@@ -182,10 +191,13 @@ std::optional<std::vector<std::byte>> read_file(const std::string& path, Diagnos
   if (file.fd < 0) return fail(std::strerror(errno), errno == ENOENT ? similar_file(path) : "");
   struct stat info;
   if (::fstat(file.fd, &info) != 0) return fail(std::strerror(errno));
-  if (S_ISDIR(info.st_mode)) return fail("it is a folder", "name a file in it");
+  if (S_ISDIR(info.st_mode)) return fail("it is a folder", remedy_for_reading_folder(path));
   std::vector<std::byte> bytes(S_ISREG(info.st_mode) ? static_cast<size_t>(info.st_size) : 0);
+  constexpr size_t most_of_stream = size_t{1} << 31;  // bytes; an ONNX model has no more, a device may have no end
   size_t filled = 0;
   for (;;) {
+    if (!S_ISREG(info.st_mode) && filled > most_of_stream)
+      return fail("more than 2 GiB come from this device or pipe", "write them to a file and name it");
     if (filled == bytes.size()) {
       // The size of a regular file is known: the end is found by reading one more byte, without growing the buffer.
       std::byte extra[1 << 16];

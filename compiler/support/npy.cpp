@@ -174,7 +174,8 @@ std::optional<Constant> read_npy(std::span<const std::byte> bytes, const SourceL
                                  Diagnostics& diagnostics, std::optional<DType> expected) {
   auto header = parse_header(bytes);
   if (!header) {
-    diagnostics.error(DiagnosticId::malformed_tensor, location, "the bytes are not an array in numpy's format");
+    diagnostics.error(DiagnosticId::malformed_tensor, location, "the bytes are not an array in numpy's format", {},
+                      "write the file again: numpy.save(\"x.npy\", x)");
     return std::nullopt;
   }
   auto type = type_of(*header, expected);
@@ -188,7 +189,8 @@ std::optional<Constant> read_npy(std::span<const std::byte> bytes, const SourceL
   if (overflow || size != static_cast<int64_t>(bytes.size())) {
     diagnostics.error(
         DiagnosticId::malformed_tensor, location,
-        fmt::format("there are {} bytes of elements for shape ({})", bytes.size(), fmt::join(header->shape, ", ")));
+        fmt::format("there are {} bytes of elements for shape ({})", bytes.size(), fmt::join(header->shape, ", ")), {},
+        "the file is truncated or damaged: write it again with numpy.save(\"x.npy\", x)");
     return std::nullopt;
   }
   std::vector<std::byte> elements = reordered(*header, bytes);

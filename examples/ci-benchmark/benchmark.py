@@ -54,6 +54,8 @@ def read(path):
 
 
 def compare(args):
+    if not pathlib.Path(args.baseline).exists():
+        raise ValueError(f"{args.baseline}: there is no baseline yet; 'store' makes the first one")
     baseline, measured = read(args.baseline), read(args.measured)
     slower, width = 0, max((len(model) for latencies in measured.values() for model in latencies), default=0)
     print(f"{'model':{width}} {'baseline us':>12} {'now us':>12} {'change':>9}")

@@ -80,7 +80,8 @@ std::optional<ByteView> ExternalFiles::open(const std::string& location, const S
   auto path = resolve(folder_, location, problem);
   auto view = path ? map_file(*path, problem) : std::nullopt;
   if (!view) {
-    diagnostics.error(DiagnosticId::external_data, source, fmt::format("cannot use '{}': {}", location, problem));
+    diagnostics.error(DiagnosticId::external_data, source, fmt::format("cannot use '{}': {}", location, problem), {},
+                      "external data lie in the folder of the model: copy all files that the export wrote");
     return std::nullopt;
   }
   if (files_read_) files_read_->insert((fs::path(folder_) / location).lexically_normal());

@@ -56,9 +56,9 @@ void Importer::add_inputs(Scope& scope, std::vector<relay::Var>& params) {
 }
 
 // The form of an input from an option, else from the data.
-std::optional<InputForm> Importer::input_form(const std::string& name, ArgumentKind kind) {
-  if (auto given = options_.inputs.find(name); given != options_.inputs.end()) return given->second;
-  return options_.find_input_form ? options_.find_input_form({arguments_.size(), name, kind}) : std::nullopt;
+std::optional<InputForm> Importer::input_form(const UnknownInput& input) {
+  if (auto given = options_.inputs.find(input.name); given != options_.inputs.end()) return given->second;
+  return options_.find_input_form ? options_.find_input_form(input) : std::nullopt;
 }
 
 Value Importer::add_input(const schema::ValueInfoProto& input, bool decides, std::vector<relay::Var>& params) {
@@ -71,14 +71,25 @@ Value Importer::add_input(const schema::ValueInfoProto& input, bool decides, std
   }
   const bool is_tensor = type.kind == ArgumentKind::tensor;
   std::optional<InputForm> form;
-  if (!is_tensor || decides || options_.inputs.contains(input.name())) form = input_form(input.name(), type.kind);
+  if (!is_tensor || decides || !type.tensor->has_shape() || options_.inputs.contains(input.name()))
+    form = input_form({arguments_.size(), input.name(), type.kind, decides});
   Argument& argument = arguments_.emplace_back(Argument{input.name(), type.kind});
-  has_structures_ = has_structures_ || !is_tensor || form;
+  const ShapedInput* shaped = form ? std::get_if<ShapedInput>(&*form) : nullptr;
+  has_structures_ = has_structures_ || !is_tensor || (form && !shaped);
   InputRequest request{input.name(), *type.tensor, location, params, argument};
   if (type.kind == ArgumentKind::sequence) return add_sequence(request, form);
   if (!is_tensor) return add_optional(request, form);
+  if (shaped) return add_shaped(request, *shaped);
   return form ? add_fixed(request, *form)
               : add_tensor(request, input.name(), types_.of_input(*type.tensor, input.name(), location));
+}
+
+// A tensor whose shape is given.
+Value Importer::add_shaped(InputRequest& request, const ShapedInput& form) {
+  if (request.tensor.has_shape())
+    return wrong_form(request, "the model declares the shape of this input; --dim gives the sizes of its dimensions");
+  return add_tensor(request, request.name,
+                    types_.of_element(request.tensor, request.name, 0, form.shape, request.location));
 }
 
 Value Importer::add_tensor(InputRequest& request, const std::string& name,
@@ -122,12 +133,10 @@ Value Importer::add_optional(InputRequest& request, const std::optional<InputFor
   Value element;
   if (is_sequence)
     element = add_sequence(request, form);
-  else if (form && !std::holds_alternative<PresentInput>(*form))
+  else if (form && !std::holds_alternative<ShapedInput>(*form))
     return wrong_form(request, fmt::format("an optional can be absent: --input {}=none", request.name));
   else if (form && !request.tensor.has_shape())
-    element = add_tensor(
-        request, request.name,
-        types_.of_element(request.tensor, request.name, 0, std::get<PresentInput>(*form).shape, request.location));
+    element = add_shaped(request, std::get<ShapedInput>(*form));
   else
     element = add_tensor(request, request.name, types_.of_input(request.tensor, request.name, request.location));
   return element.poisoned ? element : optional_of({element});
@@ -189,7 +198,8 @@ Values Importer::outputs_of_main(Scope& scope) {
   Values results;
   const auto& outputs = model_.proto->graph().output();
   if (outputs.empty())
-    diagnostics_.error(DiagnosticId::malformed_model, {.file = options_.file}, "the graph has no outputs");
+    diagnostics_.error(DiagnosticId::malformed_model, {.file = options_.file}, "the graph has no outputs", {},
+                       "list the values that you want in the graph's 'output'");
   std::vector<Argument> arguments;
   bool structures = false;
   for (const schema::ValueInfoProto& output : outputs) {
@@ -197,7 +207,7 @@ Values Importer::outputs_of_main(Scope& scope) {
     if (!value) {
       diagnostics_.error(DiagnosticId::undefined_value,
                          {.file = options_.file, .node = fmt::format("output '{}'", output.name())},
-                         "nothing produces this output");
+                         "nothing produces this output", {}, remedy_for_name(output.name(), scope, nothing_produces));
       value = Value::poison();
     }
     arguments.push_back(add_output(output, *value, results));
@@ -243,7 +253,8 @@ void Importer::check_output(const schema::ValueInfoProto& output, const Value& v
   const Declaration declared = types_.of_value(output.type());
   if (declared.dtype && *declared.dtype != value.type.dtype)
     diagnostics_.error(DiagnosticId::type_mismatch, location,
-                       fmt::format("declared as {}, but computed as {}", name(*declared.dtype), describe(value.type)));
+                       fmt::format("declared as {}, but computed as {}", name(*declared.dtype), describe(value.type)),
+                       {}, "correct the declared type, or insert a node Cast before the output");
   else
     warn_of_other_shape(declared, value, location);
 }

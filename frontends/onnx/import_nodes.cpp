@@ -18,16 +18,6 @@ SourceLocation Importer::location_of(const schema::NodeProto& node, const Body& 
   return {.file = options_.file, .node = fmt::format("{}node '{}' ({})", body.path, *name, op)};
 }
 
-// The names that nodes of a scope can use.
-static std::vector<std::string> names_in(const Scope& innermost) {
-  std::vector<std::string> names;
-  for (const Scope* scope = &innermost; scope; scope = scope->outer) {
-    for (const auto& [name, value] : scope->values) names.push_back(name);
-    for (const auto& [name, initializer] : scope->initializers) names.push_back(name);
-  }
-  return names;
-}
-
 // The value of a name, or empty if no scope has it. Decodes an initializer at its first use.
 std::optional<Value> Importer::lookup(const std::string& name, Scope& innermost) {
   for (Scope* scope = &innermost; scope; scope = scope->outer) {
@@ -45,10 +35,10 @@ std::optional<Value> Importer::lookup(const std::string& name, Scope& innermost)
   return std::nullopt;
 }
 
-std::string Importer::suggestion_for(const std::string& name,
-                                     const std::function<std::vector<std::string>()>& names) const {
+std::string Importer::remedy_for_name(const std::string& name, const Scope& scope, const char* otherwise) const {
   constexpr size_t most_suggestions = 100;  // more errors than a person reads
-  return diagnostics_.error_count() < most_suggestions ? did_you_mean(name, names()) : "";
+  const std::string meant = diagnostics_.error_count() < most_suggestions ? did_you_mean(name, scope.names()) : "";
+  return meant.empty() ? otherwise : meant;
 }
 
 // ---- nodes --------------------------------------------------------------------------------------------------------
@@ -60,7 +50,8 @@ void Importer::import_nodes(const NodeList& nodes, Scope& scope, const Body& bod
     for (int k : order.cycle) cycle.push_back("needs the result of " + location_of(nodes[k], body).node);
     std::rotate(cycle.begin(), cycle.begin() + 1, cycle.end());
     diagnostics_.error(DiagnosticId::cyclic_graph, location_of(nodes[order.cycle[0]], body),
-                       "the node depends on itself", cycle);
+                       "the node depends on itself", cycle,
+                       "an input of one of these nodes has a wrong name; loops over time are Loop or Scan nodes");
   }
   for (int k : order.stuck)
     for (const std::string& name : nodes[k].output())
@@ -94,7 +85,7 @@ bool Importer::inputs_of(const schema::NodeProto& node, Scope& scope, const Sour
     input = lookup(name, scope);
     if (!input) {
       diagnostics_.error(DiagnosticId::undefined_value, location, fmt::format("nothing defines its input '{}'", name),
-                         {}, suggestion_for(name, [&] { return names_in(scope); }));
+                         {}, remedy_for_name(name, scope, nothing_produces));
       input = Value::poison();
     }
     usable = usable && !input->poisoned;
@@ -236,7 +227,8 @@ std::optional<Values> Importer::import_subgraph(const schema::GraphProto& graph,
     auto value = lookup(output.name(), scope);
     if (!value)
       diagnostics_.error(DiagnosticId::undefined_value, location,
-                         fmt::format("nothing produces the subgraph's output '{}'", output.name()));
+                         fmt::format("nothing produces the subgraph's output '{}'", output.name()), {},
+                         remedy_for_name(output.name(), scope, nothing_produces));
     complete = complete && value && !value->poisoned;
     if (complete) results.push_back(*value);
   }

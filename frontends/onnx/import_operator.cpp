@@ -4,6 +4,7 @@
 
 #include "frontends/onnx/importer.h"
 #include "frontends/onnx/structure.h"
+#include "support/similar_names.h"
 
 namespace dlcc::frontends::onnx {
 
@@ -37,6 +38,17 @@ static std::string remedy_for(const std::string& op) {
   return found == remedies.end() ? "a model-local function can define it" : found->second;
 }
 
+// "did you mean 'Conv'?" for an operator, or "". It is kept, so that all nodes with the operator have the same remedy.
+const std::string& Importer::meant_operator(const std::string& op) {
+  constexpr size_t most_names = 1000;  // more than a person reads
+  auto known = meant_operators_.find(op);
+  if (known == meant_operators_.end())
+    known =
+        meant_operators_.emplace(op, meant_operators_.size() < most_names ? did_you_mean(op, standard_operators()) : "")
+            .first;
+  return known->second;
+}
+
 void Importer::report_unknown_operator(const std::string& op, const std::string& domain, int64_t opset,
                                        const SourceLocation& location) {
   auto report = [&](std::string message, std::string help) {
@@ -49,21 +61,26 @@ void Importer::report_unknown_operator(const std::string& op, const std::string&
   if (std::ranges::binary_search(standard_operators(), op))
     return report(fmt::format("operator {} is not supported", op),
                   "a model-local function can define it; 'dlcc ops --onnx' lists the supported operators");
-  std::string suggestion = suggestion_for(op, standard_operators);
+  const std::string suggestion = meant_operator(op);
   report(fmt::format("there is no operator {} in ONNX", op),
          suggestion.empty() ? "a model-local function can define it" : suggestion);
 }
 
 void Importer::check_counts(Node& n, const Row& row) {
+  const std::string help = fmt::format("the inputs of {} are: {}", row.op, inputs_text(row));
   int given = n.input_count();
   bool missing = given < row.min_inputs;
   for (int k = 0; k < given; ++k)
     missing = missing || (!n.has(k) && (k < row.min_inputs || k >= inputs_before_list(row)));
   if (missing)
-    n.fail(DiagnosticId::wrong_arity, fmt::format("needs {} input{}, found {}", row.min_inputs,
-                                                  row.min_inputs == 1 ? "" : "s", n.all_inputs().size()));
+    n.fail(DiagnosticId::wrong_arity,
+           fmt::format("needs {} input{}, found {}", row.min_inputs, row.min_inputs == 1 ? "" : "s",
+                       n.all_inputs().size()),
+           help);
   if (row.max_inputs != any_number && given > row.max_inputs)
-    n.fail(DiagnosticId::wrong_arity, fmt::format("has at most {} inputs, found {}", row.max_inputs, given));
+    n.fail(DiagnosticId::wrong_arity,
+           fmt::format("has at most {} input{}, found {}", row.max_inputs, row.max_inputs == 1 ? "" : "s", given),
+           help);
   if (row.max_outputs != any_number && n.output_count() > row.max_outputs)
     n.fail(DiagnosticId::wrong_arity,
            fmt::format("has at most {} outputs, found {}", row.max_outputs, n.output_count()));

@@ -57,11 +57,12 @@ class Importer {
     Argument& argument;
   };
   void add_inputs(Scope&, std::vector<relay::Var>& params);
-  std::optional<InputForm> input_form(const std::string& name, ArgumentKind);
+  std::optional<InputForm> input_form(const UnknownInput&);
   Value add_input(const schema::ValueInfoProto&, bool decides, std::vector<relay::Var>& params);
   Value add_tensor(InputRequest&, const std::string& name, const std::optional<relay::TensorType>&);
   Value add_sequence(InputRequest&, const std::optional<InputForm>&);
   Value add_optional(InputRequest&, const std::optional<InputForm>&);
+  Value add_shaped(InputRequest&, const ShapedInput&);
   Value add_fixed(InputRequest&, const InputForm&);
   Value wrong_form(InputRequest&, const std::string& help);
   void check_input_names();
@@ -78,9 +79,10 @@ class Importer {
   void convert(const schema::NodeProto&, Scope&, const Body&, const SourceLocation&);
   bool inputs_of(const schema::NodeProto&, Scope&, const SourceLocation&, std::vector<std::optional<Value>>&);
   AttributeMap attributes_of(const schema::NodeProto&, const Body&, const SourceLocation&);
-  // "did you mean 'x'?" for a name among those that `names` returns; "" for all but the first errors, since a search
-  // takes time for each name.
-  std::string suggestion_for(const std::string& name, const std::function<std::vector<std::string>()>& names) const;
+  // "did you mean 'x'?" for a name that the scope lacks, else `otherwise`; always that for all but the first errors,
+  // since a search takes time for each name.
+  std::string remedy_for_name(const std::string& name, const Scope&, const char* otherwise) const;
+  static constexpr const char* nothing_produces = "a node, an initializer or an input must have this name";
   void bind_declared_outputs(const schema::NodeProto&, Scope&, const SourceLocation&);
   void bind_outputs(const schema::NodeProto&, Scope&, const Values&, const SourceLocation&);
   void poison_outputs(const schema::NodeProto& node, Scope& scope, const SourceLocation& location) {
@@ -115,6 +117,7 @@ class Importer {
 
   // import_operator.cpp
   const Row* find_row(const schema::NodeProto&, const Body&, const SourceLocation&, int64_t& opset);
+  const std::string& meant_operator(const std::string& op);
   void report_unknown_operator(const std::string& op, const std::string& domain, int64_t opset, const SourceLocation&);
   static void check_counts(Node&, const Row&);
   static void check_structures(Node&, const Row&);
@@ -130,12 +133,13 @@ class Importer {
   BlockBuilder builder_;
   DeclaredTypes types_;
   SharedFunctions shared_functions_;
-  std::map<std::string, Instance> instances_;        // by function, types and constants
-  std::vector<Argument> arguments_;                  // the inputs so far
-  bool has_structures_ = false;                      // whether one of them is no tensor, or fixed
-  std::vector<const schema::FunctionProto*> calls_;  // functions being imported, innermost last
-  int64_t inlined_ = 0;                              // number of nodes of imported functions, once for each import
-  int64_t random_sequences_ = 0;                     // number of nodes with random numbers so far
+  std::map<std::string, Instance> instances_;           // by function, types and constants
+  std::vector<Argument> arguments_;                     // the inputs so far
+  std::map<std::string, std::string> meant_operators_;  // suggestions for unknown operators
+  bool has_structures_ = false;                         // whether one of them is no tensor, or fixed
+  std::vector<const schema::FunctionProto*> calls_;     // functions being imported, innermost last
+  int64_t inlined_ = 0;                                 // number of nodes of imported functions, once for each import
+  int64_t random_sequences_ = 0;                        // number of nodes with random numbers so far
 };
 
 }  // namespace dlcc::frontends::onnx

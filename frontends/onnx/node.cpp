@@ -156,7 +156,8 @@ std::vector<std::string> Node::operand_lines() const {
   std::vector<std::string> lines;
   for (int k = 0; k < input_count(); ++k)
     if (has(k) && !in(k).poisoned)
-      lines.push_back(fmt::format("{} '{}' {}", in(k).role, c_.proto.input(k), describe(in(k))));
+      lines.push_back(fmt::format("{} '{}' {}", in(k).role.empty() ? fmt::format("input {}", k) : in(k).role,
+                                  c_.proto.input(k), describe(in(k))));
   return lines;
 }
 

@@ -83,6 +83,15 @@ Dim DeclaredTypes::named(const std::string& name) const {
   return range != ranges_.end() ? range->second.size() : size_symbol(name);
 }
 
+std::vector<std::string> Scope::names() const {
+  std::vector<std::string> names;
+  for (const Scope* scope = this; scope; scope = scope->outer) {
+    for (const auto& [name, value] : scope->values) names.push_back(name);
+    for (const auto& [name, initializer] : scope->initializers) names.push_back(name);
+  }
+  return names;
+}
+
 std::vector<InputDim> DeclaredTypes::dims() const {
   std::vector<InputDim> list;
   for (const std::string& name : names_) {
@@ -117,7 +126,7 @@ std::optional<relay::TensorType> DeclaredTypes::of_tensor(const schema::TypeProt
     diagnostics_.error(
         DiagnosticId::cannot_infer, location, "the input's shape is not declared, not even its rank", {},
         suffix.empty()
-            ? ""
+            ? fmt::format("declare it in the model, or give it: --input '{}=[2,3]'", input)
             : fmt::format("declare it in the model, or give the shapes of its tensors: --input '{}=seq:[2,3],[4,3]'",
                           input));
   if (!dtype || !tensor.has_shape()) return std::nullopt;

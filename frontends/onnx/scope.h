@@ -45,6 +45,8 @@ struct Scope {
   void add_initializers(schema::GraphProto&, Diagnostics&, const std::string& file);
   void add_initializers(const schema::GraphProto&, Diagnostics&, const std::string& file);
   void add_declarations(const schema::GraphProto&);
+  // The names that nodes of the scope can use.
+  std::vector<std::string> names() const;
   // Declares the first operand of a shape-preserving node with the shape declared for its result.
   void propagate_declarations(const NodeList&, const std::function<bool(const schema::NodeProto&)>& keeps_shape);
 

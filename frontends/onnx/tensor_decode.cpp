@@ -33,8 +33,8 @@ struct Decoder {
   std::vector<int64_t> shape = {};
   int64_t count = 0;
 
-  std::optional<Constant> fail(DiagnosticId id, std::string message) {
-    diagnostics.error(id, location, std::move(message));
+  std::optional<Constant> fail(DiagnosticId id, std::string message, std::string help = "") {
+    diagnostics.error(id, location, std::move(message), {}, std::move(help));
     return std::nullopt;
   }
   std::optional<Constant> malformed(std::string message) {
@@ -96,7 +96,8 @@ std::optional<Constant> Decoder::external() {
   auto size = static_cast<int64_t>(file->bytes.size());
   if (offset > size || length > size - offset)
     return fail(DiagnosticId::external_data,
-                fmt::format("{} bytes at offset {} are outside '{}', which has {}", length, offset, path, size));
+                fmt::format("{} bytes at offset {} are outside '{}', which has {}", length, offset, path, size),
+                "the file is truncated or of another export: copy it again with the model");
   return raw(file->bytes.subspan(static_cast<size_t>(offset), static_cast<size_t>(length)), file->owner);
 }
 

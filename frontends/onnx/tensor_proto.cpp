@@ -8,7 +8,8 @@ std::optional<NamedTensor> read_tensor_proto(std::span<const std::byte> bytes, c
                                              Diagnostics& diagnostics, const std::string& folder) {
   auto tensor = std::make_shared<schema::TensorProto>();
   if (bytes.size() > INT32_MAX || !tensor->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    diagnostics.error(DiagnosticId::malformed_tensor, location, "the bytes are not an ONNX TensorProto");
+    diagnostics.error(DiagnosticId::malformed_tensor, location, "the bytes are not an ONNX TensorProto", {},
+                      "a tensor is an .npy file (numpy.save) or an ONNX TensorProto (.pb)");
     return std::nullopt;
   }
   ExternalFiles files(folder);

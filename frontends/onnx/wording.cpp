@@ -18,8 +18,9 @@ const Dictionary attributes = {{"newshape", "shape"},
                                {"padding", "pads"},
                                {"num_newaxis", "axes"},
                                {"pool_size", "kernel_shape"}};
-const Dictionary attributes_of_slice = {{"begin", "starts"}, {"end", "ends"}, {"strides", "steps"}};
-const Dictionary operators = {{"cast", "Cast"}, {"reshape", "Reshape"}, {"expand_dims", "Unsqueeze"}};
+const Dictionary attributes_of_slice = {{"begin", "starts"}, {"end", "ends"}, {"strides", "steps"}, {"stride", "step"}};
+const Dictionary operators = {
+    {"cast", "Cast"}, {"reshape", "Reshape"}, {"expand_dims", "Unsqueeze"}, {"transpose", "Transpose"}};
 
 Dictionary words_of(const relay::Operator& op, const Values& operands) {
   Dictionary words = attributes;

@@ -381,9 +381,13 @@ Parser::Value Parser::named(const Token& t) {
 }
 
 Atom Parser::undefined_local(const Token& t) {
+  constexpr size_t most_shown = 5;  // variables in a remedy
   auto meant = meant_by(t.text, [&] { return locals_.all(); });
+  std::string help = meant ? fmt::format("did you mean '%{}'?", *meant) : "";
+  if (const std::vector<std::string> all = locals_.all(); !meant && may_report() && all.size() <= most_shown)
+    help = all.empty() ? "no variable is defined here" : fmt::format("defined here: %{}", fmt::join(all, ", %"));
   return unknown(DiagnosticId::undefined_value, lexer_.location(t), fmt::format("%{} is not defined here", t.text),
-                 meant ? fmt::format("did you mean '%{}'?", *meant) : "");
+                 help);
 }
 
 // ---- A-normal form --------------------------------------------------------------------------------------------------

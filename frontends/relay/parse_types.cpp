@@ -5,6 +5,7 @@
 
 #include "frontends/relay/parser.h"
 #include "support/float_formats.h"
+#include "support/similar_names.h"
 
 namespace dlcc::frontends::relay_text {
 
@@ -35,17 +36,35 @@ std::vector<Type> Parser::type_list(std::string_view close) {
   return types;
 }
 
+static std::vector<std::string> all_element_types() {
+  return {
+#define DTYPE(name, ...) #name,
+#include "support/dtype.def"
+#undef DTYPE
+  };
+}
+
 // Tensor[(1, n), float32], after "Tensor".
 Type Parser::tensor_type() {
   Shape shape;
   expect("[", "Tensor");
   if (!expect("(", "Tensor[")) return hole_type();
-  list(")", [&] { shape.push_back(dim()); });
+  list(")", [&] {
+    const SourceLocation where = lexer_.location(peek());
+    shape.push_back(dim());
+    if (shape.back().is_constant() && shape.back().value() < 0)
+      report(DiagnosticId::syntax_error, where, fmt::format("the size {} is negative", shape.back().str()),
+             "a size is a number of at least 0, a name, or ? for one that is not known");
+  });
   expect(",", "the shape");
   Token name = expect_kind(TokenKind::identifier, "an element type");
   std::optional<DType> dtype = element_type(name);
-  if (!dtype && !lexer_.failed())
-    report(DiagnosticId::unsupported_type, lexer_.location(name), fmt::format("{} is not an element type", name.text));
+  if (!dtype && !lexer_.failed()) {
+    const std::vector<std::string> known = all_element_types();
+    const std::string meant = did_you_mean(name.text, known);
+    report(DiagnosticId::unsupported_type, lexer_.location(name), fmt::format("{} is not an element type", name.text),
+           meant.empty() ? fmt::format("the element types are: {}", fmt::join(known, ", ")) : meant);
+  }
   expect("]", "the tensor type");
   return dtype ? relay::tensor_type(std::move(shape), *dtype) : hole_type();
 }

@@ -262,7 +262,8 @@ std::optional<RunResult> run_object(const RunRequest& request, Diagnostics& diag
   const auto symbols = match_inputs(*request.interface, request.inputs, diagnostics);
   if (!symbols) return std::nullopt;
   if (!is_for_this_machine(request.object)) {
-    diagnostics.error(DiagnosticId::unsupported_cpu, {}, "the object is for another kind of machine than this one");
+    diagnostics.error(DiagnosticId::unsupported_cpu, {}, "the object is for another kind of machine than this one", {},
+                      "compile for this machine, without --target, or run the object on a machine of its kind");
     return std::nullopt;
   }
   LoadedObject object(request.object);

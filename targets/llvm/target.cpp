@@ -54,7 +54,8 @@ std::optional<CodeLevel> find_level(const TargetFamily& family, const std::strin
 std::optional<CodeLevel> native_level(const TargetFamily& family, Diagnostics& diagnostics) {
   if (!family.base.is_host_architecture) {
     diagnostics.error(DiagnosticId::unknown_target, {},
-                      fmt::format("-mcpu=native: this machine is not a {} machine", family.base.name));
+                      fmt::format("-mcpu=native: this machine is not of the target {}", family.base.name), {},
+                      "name a CPU of the target; 'dlcc targets' lists them");
     return std::nullopt;
   }
   std::vector<std::string> flags;

@@ -114,6 +114,12 @@ completed() {  # the completions of the last of the words
 [ "$(completed dlcc m.onnx --target = aar)" = aarch64 ] || fail "completion of a target"
 [ "$(completed dlcc m.onnx --accuracy = s)" = strict ] || fail "completion of a value"
 [ "$(completed dlcc m.onnx -O)" = "-O0 -O1 -O2 -O3 -Os" ] || fail "completion of a level: $(completed dlcc m.onnx -O)"
+[ "$(completed dlcc -v ins)" = inspect ] || fail "completion of a command after an option"
+[ "$(completed dlcc --diagnostics = json ins)" = inspect ] || fail "completion of a command after an option with a value"
+[ "$(completed dlcc m.onnx ins)" = "" ] || fail "completion of a command after a model"
+[ "$(completed dlcc m.onnx --emit = obj,hea)" = obj,header ] || fail "completion in a list"
+[ "$(completed dlcc m.onnx -mattr = +avx512vnni,-avx512vn)" = +avx512vnni,-avx512vnni ] || fail "completion of a feature"
+[ "$(completed dlcc check -- --dia)" = "" ] || fail "completion of an option after --"
 [ "$(completed dlcc explain unused)" = unused-input ] || fail "completion of a diagnostic"
 rm completion.sh
 if command -v fish > shell.txt; then

@@ -14,7 +14,8 @@ for file in bad.rly -; do
   expect_text "$([ $file = - ] && echo '<stdin>' || echo $file):2:2: error[bad-attribute]: nn.softmax: axis must be in [-1, 0], found 9
     2 |         nn.softmax(%x, axis=9)
       |         ^
-    data     %x           Tensor[(2), float32]"
+    data     %x           Tensor[(2), float32]
+'dlcc explain bad-attribute' tells more"
 done
 
 echo "colours only on a terminal that has them, and only of the severity"

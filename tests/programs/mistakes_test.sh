@@ -43,6 +43,23 @@ def @main(%x: Tensor[(2, 3), float32], %w: Tensor[(4, 5), float32]) {
   nn.dense(%x, %w)
 }
 END
+  mkdir saved_model above
+  touch saved_model/saved_model.pb
+  cp -r data above/test_data_set_0
+  printf '\x0a\x14\x0a\x01x\x12\x0bPlaceholder\x3a\x00' >graph.pb
+  printf 'import torch\n' >model.py
+  printf 'name: "net"\nlayer {\n  type: "Input"\n}\n' >net.prototxt
+  printf 'P5\n2 2\n255\n0000' >seven.pgm
+  echo 1 2 3 >numbers.txt
+  echo 'def @main(%x: Tensor[(4), float32]) { nn.relu(%x) }' >spelled.rly
+  echo 'def @main() { cast(ones(shape=[4], dtype="float32"), dtype="int32") }' >counts.rly
+  dlcc run counts.rly --output counts.npy
+  head -c 140 counts.npy >cut.npy
+  echo 'def @main(%x: Tensor[(4), float23]) { %x }' >element.rly
+  echo 'def @main(%x: Tensor[(4), float32]) { nn.relu(%y) }' >variable.rly
+  echo 'def @man(%x: Tensor[(4), float32]) { nn.relu(%x) }' >man.rly
+  echo 'def @main(%x: Tensor[(-4), float32]) { nn.relu(%x) }' >negative.rly
+  echo 'def @main(%x: Tensor[(4), float32]) { nn.relu(%x, %x) }' >operands.rly
   cat >syntax.rly <<END
 def @main(%x: Tensor[(2, 3), float32] {
   nn.relu(%x)

@@ -24,7 +24,8 @@ TypeResult type_of_concatenate(const ConcatenateAttrs& a, const Operands& in) {
       return *e;
     for (int k = 0; k < rank; ++k)
       if (k != axis)
-        if (auto e = check_equal(in[n].shape[k], fmt::format("size {} of {}", k, what), shape[k], "that of field 0"))
+        if (auto e = check_equal(in[n].shape[k], fmt::format("axis {} of {}", k, what), shape[k],
+                                 fmt::format("axis {} of field 0", k)))
           return *e;
     shape[axis] = shape[axis] + in[n].shape[axis];
   }

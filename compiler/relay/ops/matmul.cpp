@@ -34,15 +34,21 @@ TypeResult type_of_matmul(const MatmulAttrs& attrs, const Operands& in, const ch
         fmt::format("{} and {} must be matrices, found {} and {}", a_name, b_name, str(in[0].shape), str(in[1].shape)));
   Matrices m(attrs, in);
   if (auto e = check_equal(in[0].shape[m.a_k], fmt::format("axis {} of {}", m.a_k, a_name), in[1].shape[m.b_k],
-                           fmt::format("axis {} of {}", m.b_k, b_name)))
+                           fmt::format("axis {} of {}", m.b_k, b_name))) {
+    if (e->help.empty()) e->help = "the columns of the first matrix meet the rows of the second; transpose one of them";
     return *e;
+  }
   const Dim& columns = in[1].shape[m.b_n];
   if (attrs.units && !(columns == Dim(*attrs.units)))
     return shape_error(fmt::format("units is {}, but {} has {}", *attrs.units, b_name, columns.str()));
   Shape shape;
   if (in[0].shape.size() >= 2) {
     Checked<Shape> batch = broadcast(batch_of(in[0].shape), batch_of(in[1].shape));
-    if (auto* e = std::get_if<TypeError>(&batch)) return *e;
+    if (std::get_if<TypeError>(&batch))
+      return shape_error(fmt::format("the batch axes {} of {} and {} of {} cannot be broadcast",
+                                     str(batch_of(in[0].shape)), a_name, str(batch_of(in[1].shape)), b_name),
+                         "the axes before the last two are aligned at the last of them; each pair must be equal or "
+                         "have a 1");
     shape = std::get<Shape>(batch);
     shape.push_back(in[0].shape[m.a_m]);
   }

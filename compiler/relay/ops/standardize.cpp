@@ -25,8 +25,7 @@ TypeResult type_of_standardize(const StandardizeAttrs& a, const Operands& in) {
   if (a.axis.empty()) return attribute_error("axis names no axes");
   for (int k : {1, 2}) {
     const Checked<Shape> shape = broadcast(in[0].shape, in[k].shape);
-    if (auto* e = std::get_if<TypeError>(&shape)) return *e;
-    if (std::get<Shape>(shape) != in[0].shape)
+    if (std::get_if<TypeError>(&shape) || std::get<Shape>(shape) != in[0].shape)
       return shape_error(fmt::format("{} of shape {} cannot be broadcast to the data's shape {}",
                                      k == 1 ? "gamma" : "beta", str(in[k].shape), str(in[0].shape)));
   }

@@ -2,6 +2,7 @@
 // a batched matrix product.
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <set>
 
 #include "frontends/onnx/operators/table.h"
@@ -153,9 +154,31 @@ Term multiply(Node& n, Term a, Term b, const std::string& needed) {
   return {n.reshape(product, shape), batch + rows + columns};
 }
 
+// The axes with one label have one size, or 1, which is broadcast.
+bool check_sizes(Node& n, const Equation& e) {
+  struct Axis {
+    Dim size;
+    int input;
+  };
+  std::map<char, Axis> known;
+  for (int k = 0; k < n.input_count(); ++k)
+    for (size_t axis = 0; const char label : e.operands[static_cast<size_t>(k)]) {
+      const Dim size = n.in(k).type.shape[axis++];
+      if (!size.is_constant() || size == Dim(1)) continue;
+      const Axis& first = known.try_emplace(label, Axis{size, k}).first->second;
+      n.check(first.size == size, DiagnosticId::shape_mismatch,
+              std::isdigit(static_cast<unsigned char>(label)) != 0
+                  ? fmt::format("the sizes of '...' differ: {} in input {}, {} in input {}", first.size.str(),
+                                first.input, size.str(), k)
+                  : fmt::format("the sizes of '{}' differ: {} in input {}, {} in input {}", label, first.size.str(),
+                                first.input, size.str(), k));
+    }
+  return !n.failed();
+}
+
 Values convert_einsum(Node& n) {
   auto equation = read_equation(n);
-  if (!equation) return {};
+  if (!equation || !check_sizes(n, *equation)) return {};
   std::vector<Term> terms;
   for (int k = 0; k < n.input_count(); ++k) terms.push_back({n.in(k), equation->operands[static_cast<size_t>(k)]});
   Term product = terms[0];

@@ -15,6 +15,16 @@ Value add_bias(Node& n, const Value& product, const Value& bias) {
   if (product.poisoned || bias.poisoned) return Value::poison();
   if (bias.rank() == 1 && bias.type.shape[0] == product.type.shape[1])
     return n.call("nn.bias_add", {product, bias}, {{"axis", 1}});
+  const Shape &rows = product.type.shape, &c = bias.type.shape;
+  const bool fits =
+      c.size() <= 2 && std::equal(c.rbegin(), c.rend(), rows.rbegin(), [](const Dim& from, const Dim& to) {
+        return from == to || from == Dim(1) || !from.is_constant() || !to.is_constant();
+      });
+  if (!n.check(
+          fits, DiagnosticId::shape_mismatch,
+          fmt::format("{} of shape {} cannot be broadcast to the product's shape {}", n.in(2).role, str(c), str(rows)),
+          "C has one element for each column, or the shape of the product"))
+    return Value::poison();
   Value sum = n.call("add", {product, bias});
   n.check(sum.poisoned || sum.type.shape == product.type.shape, DiagnosticId::shape_mismatch,
           fmt::format("C must broadcast to the product's shape {}", str(product.type.shape)));

@@ -61,21 +61,26 @@ Target target_of_ratio(Node& n, const Value& sizes, const std::vector<int64_t>& 
   return {{}, sizes_at_run_time(n, all, 0.5), all};
 }
 
-Target target_of_sizes(Node& n, const Value& sizes, const std::vector<int64_t>& axes) {
+std::string aspect_ratio_policy(Node& n) {
   const std::string policy = n.text("keep_aspect_ratio_policy", "stretch");
+  n.check(policy == "stretch" || policy == "not_larger" || policy == "not_smaller", DiagnosticId::bad_attribute,
+          fmt::format("keep_aspect_ratio_policy is '{}'", policy), "it is stretch, not_larger or not_smaller");
+  return policy;
+}
+
+Target target_of_sizes(Node& n, const Value& sizes, const std::vector<int64_t>& axes, const std::string& policy) {
   if (policy == "not_larger") return target_of_ratio(n, sizes, axes, "min");
   if (policy == "not_smaller") return target_of_ratio(n, sizes, axes, "max");
-  n.check(policy == "stretch", DiagnosticId::bad_attribute, fmt::format("keep_aspect_ratio_policy is '{}'", policy),
-          "it is stretch, not_larger or not_smaller");
   return {{}, spread(n, n.cast(sizes, dtype::i64), axes, sizes_of(n, n.in(0)))};
 }
 
 std::string resize_method(Node& n) {
   const std::string mode = n.text("mode", "nearest");
   if (mode == "nearest") return "nearest_neighbor";
-  if (mode == "linear" || mode == "bilinear") return "linear";
+  // The first Upsample has another word for it.
+  if (mode == (n.opset() < 7 ? "bilinear" : "linear")) return "linear";
   n.check(mode == "cubic" && n.opset() >= 11, DiagnosticId::bad_attribute, fmt::format("mode is '{}'", mode),
-          "it is nearest, linear, or since version 11 cubic");
+          n.opset() < 7 ? "it is nearest or bilinear" : "it is nearest, linear, or since version 11 cubic");
   return mode;
 }
 
@@ -159,11 +164,11 @@ Values convert_resize(Node& n) {
                               {"cubic_exclude", n.flag("exclude_outside", false)},
                               {"antialias", n.flag("antialias", false)},
                               {"extrapolation_value", n.number("extrapolation_value", 0)}};
-  n.ignore("keep_aspect_ratio_policy");
+  const std::string policy = aspect_ratio_policy(n);  // of sizes; scales need none
   if (n.failed()) return {};
   if (x.rank() == 0) return {x};
   if (!check_length(n, scales ? 2 : 3, axes->size())) return {};
-  Target target = scales ? target_of_scales(n, n.in(2), *axes) : target_of_sizes(n, n.in(3), *axes);
+  Target target = scales ? target_of_scales(n, n.in(2), *axes) : target_of_sizes(n, n.in(3), *axes, policy);
   return {mode == "tf_crop_and_resize" ? emit_crop(n, target, *axes, attrs) : emit(n, target, attrs)};
 }
 

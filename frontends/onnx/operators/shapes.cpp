@@ -1,5 +1,6 @@
 // Operators that change only the shape: Reshape, Flatten, Squeeze, Unsqueeze, Transpose, Expand; Shape and Identity.
 #include <algorithm>
+#include <set>
 
 #include "frontends/onnx/operators/table.h"
 
@@ -101,7 +102,12 @@ Values convert_transpose(Node& n) {
     for (int64_t k = n.in(0).rank(); k-- > 0;) axes.push_back(k);
   n.check(static_cast<int>(axes.size()) == n.in(0).rank(), DiagnosticId::bad_attribute,
           fmt::format("attribute 'perm' must name all {} axes, found {}", n.in(0).rank(), axes.size()));
-  for (int64_t axis : axes) n.axis_of(axis, n.in(0).rank());
+  std::set<int64_t> named;
+  for (int64_t axis : axes)
+    if (auto known = n.axis_of(axis, n.in(0).rank()))
+      n.check(named.insert(*known).second, DiagnosticId::bad_attribute,
+              fmt::format("attribute 'perm' has axis {} twice", axis),
+              "it is the order of all axes: perm=[1, 0] exchanges those of a matrix");
   return {n.call("transpose", {n.in(0)}, {{"axes", axes}})};
 }
 

@@ -79,10 +79,22 @@ Values convert_rms_normalization(Node& n) {
 
 // ---- over groups of channels --------------------------------------------------------------------------------------
 
+// Reports an input that is no list of one element for each of the `count` `owners`.
+bool check_list(Node& n, int input, const Dim& count, const char* owners) {
+  const Value& list = n.in(input);
+  const bool fits =
+      list.rank() == 1 && (list.type.shape[0] == count || !list.type.shape[0].is_constant() || !count.is_constant());
+  return n.check(fits, DiagnosticId::shape_mismatch,
+                 fmt::format("{} must have one element for each of the {} {}, found shape {}", list.role, count.str(),
+                             owners, str(list.type.shape)));
+}
+
 Values convert_instance_normalization(Node& n) {
   n.ignore("consumed_inputs");
   const int rank = n.in(0).rank();
   if (!n.check(rank >= 3, DiagnosticId::shape_mismatch, "input must have axes for batch, channels and space"))
+    return {};
+  if (!check_list(n, 1, n.in(0).type.shape[1], "channels") || !check_list(n, 2, n.in(0).type.shape[1], "channels"))
     return {};
   const Value scale = along_channels(n, n.in(1), rank), shift = along_channels(n, n.in(2), rank);
   return {standardize(n, n.in(0), axes_from(2, rank), scale, shift, epsilon_of(n))};
@@ -109,6 +121,9 @@ Values convert_group_normalization(Node& n) {
   const Value& x = n.in(0);
   const auto grouped = grouped_shape(n, x.type.shape, groups);
   if (!grouped) return {};
+  const Dim listed = n.opset() < 21 ? Dim(groups) : x.type.shape[1];
+  for (int input : {1, 2})
+    if (!check_list(n, input, listed, n.opset() < 21 ? "groups" : "channels")) return {};
   const int rank = static_cast<int>(grouped->size());
   auto parameter = [&](int input) {
     if (n.opset() < 21) return along_channels(n, n.in(input), rank);

@@ -122,6 +122,16 @@ std::string input_name(const Row& row, int input) {
   return input < static_cast<int>(names.size()) ? names[static_cast<size_t>(input)] : "";
 }
 
+std::string inputs_text(const Row& row) {
+  const std::vector<std::string> names = input_names(row);
+  std::string text;
+  for (int k = 0; k < static_cast<int>(names.size()); ++k) {
+    const bool is_list = row.max_inputs == any_number && k == inputs_before_list(row);
+    text += (k == 0 ? "" : " ") + names[static_cast<size_t>(k)] + (is_list ? "..." : k >= row.min_inputs ? "?" : "");
+  }
+  return text;
+}
+
 Converter direct(const char* relay_op) {
   return [relay_op](Node& n) -> Values {
     n.ignore("consumed_inputs");  // an optimisation hint of operator set 1

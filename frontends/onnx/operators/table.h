@@ -54,6 +54,8 @@ std::string qualified_name(const std::string& domain, const std::string& op);
 std::string input_name(const Row&, int input);
 // The number of inputs before the list; of all inputs, where there is no list.
 int inputs_before_list(const Row&);
+// The names of the inputs; '?' marks those that may be omitted, "..." a list: "X W B?", "inputs...".
+std::string inputs_text(const Row&);
 
 // The names of all operators of the default domain in the ONNX standard, sorted.
 const std::vector<std::string>& standard_operators();

@@ -22,7 +22,9 @@ std::string complaints(const std::string& text) {
 }  // namespace
 
 TEST_CASE("there is a function @main, of tensors") {
-  CHECK(complaints("def @f(%x: int32) { %x }") == "m.rly: error[undefined-value]: there is no function @main\n");
+  CHECK(complaints("def @f(%x: int32) { %x }") ==
+        "m.rly: error[undefined-value]: there is no function @main\n"
+        "    help: name the function that is to be compiled @main instead of @f\n");
   CHECK(complaints("def @main(%r: (int32, ref(int32))) { %r.0 }") ==
         "m.rly:1:5: error[unsupported-construct]: input 'r' has type ref(int32), which cannot be compiled to native "
         "code\n");

@@ -23,7 +23,9 @@ TEST_CASE("bytes that are no model") {
   CHECK(imported(model_bytes("ir_version: 8")) ==
         "errors:\nm: error[malformed-model]: there is no graph\n    help: if this is a model of another framework, "
         "convert it to ONNX, TensorFlow's for instance with tf2onnx\n");
-  CHECK(imported(graph_bytes("name: 'g'")) == "errors:\nm: error[malformed-model]: the graph has no outputs\n");
+  CHECK(imported(graph_bytes("name: 'g'")) ==
+        "errors:\nm: error[malformed-model]: the graph has no outputs\n"
+        "    help: list the values that you want in the graph's 'output'\n");
 }
 
 TEST_CASE("versions and domains") {
@@ -49,7 +51,8 @@ TEST_CASE("all problems are found, and nodes that depend on them are not reporte
             "m: node 'c' (Qux): error[unsupported-operator]: there is no operator Qux in ONNX\n" + define_it +
             "m: node 'd' (Relu): error[unsupported-attribute]: there is no attribute 'alpha' in operator set 17\n"
             "    X 'x' float32 [2]\n"
-            "m: node 'y' (Add): error[undefined-value]: nothing defines its input 'missing'\n");
+            "m: node 'y' (Add): error[undefined-value]: nothing defines its input 'missing'\n"
+            "    help: a node, an initializer or an input must have this name\n");
 }
 
 TEST_CASE("an attribute of another type") {
@@ -61,11 +64,14 @@ TEST_CASE("an attribute of another type") {
 TEST_CASE("cycles, duplicates, missing outputs") {
   CHECK(errors_of(x + y + node("Add", {"x", "b"}, {"a"}) + node("Exp", {"a"}, {"b"}) + node("Neg", {"b"}, {"y"})) ==
         "m: node 'a' (Add): error[cyclic-graph]: the node depends on itself\n"
-        "    needs the result of node 'b' (Exp)\n    needs the result of node 'a' (Add)\n");
+        "    needs the result of node 'b' (Exp)\n    needs the result of node 'a' (Add)\n"
+        "    help: an input of one of these nodes has a wrong name; loops over time are Loop or Scan nodes\n");
   CHECK(errors_of(x + x + y + node("Exp", {"x"}, {"y"}) + node("Neg", {"x"}, {"y"})) ==
         "m: input 'x': error[duplicate-definition]: another input has this name\n"
         "m: node 'y' (Neg): error[duplicate-definition]: its output 'y' is defined elsewhere too\n");
-  CHECK(errors_of(x + y) == "m: output 'y': error[undefined-value]: nothing produces this output\n");
+  CHECK(errors_of(x + y) ==
+        "m: output 'y': error[undefined-value]: nothing produces this output\n"
+        "    help: a node, an initializer or an input must have this name\n");
 }
 
 TEST_CASE("wrong types, shapes and counts") {
@@ -73,10 +79,12 @@ TEST_CASE("wrong types, shapes and counts") {
         "m: node 'y' (Add): error[type-mismatch]: A and B must have one element type, found float32 and int64\n"
         "    A 'x' float32 [2]\n    B 'k' int64 [2]\n    help: convert one of them with Cast\n");
   CHECK(errors_of(x + value("output", "y", 7, {"2"}) + node("Relu", {"x"}, {"y"})) ==
-        "m: output 'y': error[type-mismatch]: declared as int64, but computed as float32 [2]\n");
+        "m: output 'y': error[type-mismatch]: declared as int64, but computed as float32 [2]\n"
+        "    help: correct the declared type, or insert a node Cast before the output\n");
   CHECK(errors_of(x + y + node("Add", {"x"}, {"y"})) ==
-        "m: node 'y' (Add): error[wrong-arity]: needs 2 inputs, found 1\n    A 'x' float32 [2]\n");
-  CHECK(errors_of(x + y + node("Relu", {"x", "x"}, {"y"})).find("has at most 1 inputs, found 2") != std::string::npos);
+        "m: node 'y' (Add): error[wrong-arity]: needs 2 inputs, found 1\n    A 'x' float32 [2]\n"
+        "    help: the inputs of Add are: A B\n");
+  CHECK(errors_of(x + y + node("Relu", {"x", "x"}, {"y"})).find("has at most 1 input, found 2") != std::string::npos);
   CHECK(errors_of(x + y + node("LeakyRelu", {"x"}, {"y"}, integer("alpha", 1)))
             .find("attribute 'alpha' must be of type float, found int") != std::string::npos);
 }
@@ -88,7 +96,8 @@ TEST_CASE("impossible sizes") {
   CHECK(errors_of(value("input", "x", 1, {"9223372036854775807", "4"}) + y + relu) ==
         "m: input 'x': error[too-large]: [9223372036854775807, 4] is more than can be addressed\n");
   CHECK(errors_of("input { name: 'x' type { tensor_type { elem_type: 1 } } } " + y + relu) ==
-        "m: input 'x': error[cannot-infer]: the input's shape is not declared, not even its rank\n");
+        "m: input 'x': error[cannot-infer]: the input's shape is not declared, not even its rank\n"
+        "    help: declare it in the model, or give it: --input 'x=[2,3]'\n");
   CHECK(errors_of(value("input", "x", 8, {"2"}) + y + relu) ==
         "m: input 'x': error[unsupported-type]: element type string is not supported\n    help: a compiled model "
         "computes with "

@@ -51,7 +51,8 @@ TEST_CASE("operands have the standard's names") {
   const std::string product = errors_of(a + b + y + node("MatMul", {"a", "b"}, {"y"}));
   CHECK(product ==
         "m: node 'y' (MatMul): error[shape-mismatch]: axis 1 of A must equal axis 0 of B, found 3 and 4\n"
-        "    A 'a' float32 [2, 3]\n    B 'b' float32 [4, 5]\n");
+        "    A 'a' float32 [2, 3]\n    B 'b' float32 [4, 5]\n"
+        "    help: the columns of the first matrix meet the rows of the second; Transpose one of them\n");
   const std::string image = value("input", "i", 1, {"1", "4", "8", "8"}),
                     weights = value("input", "w", 1, {"8", "3", "3", "3"});
   const std::string conv = errors_of(image + weights + y + node("Conv", {"i", "w"}, {"y"}));
@@ -59,9 +60,45 @@ TEST_CASE("operands have the standard's names") {
   CHECK(has(conv, "W has 3 input channels"));
   CHECK(has(conv, "X has 4"));
   const std::string list = errors_of(a + b + y + node("Concat", {"a", "b"}, {"y"}, integer("axis", 0)));
-  CHECK(has(list, "size 1 of inputs[1] must equal that of inputs[0], found 5 and 3"));
+  CHECK(has(list, "axis 1 of inputs[1] must equal axis 1 of inputs[0], found 5 and 3"));
   CHECK(has(errors_of(a + value("input", "k", 7, {"2"}) + y + node("Where", {"a", "a", "k"}, {"y"})),
             "condition must be bool, found float32"));
+}
+
+TEST_CASE("a composed operator reports its own inputs") {
+  const std::string a = value("input", "a", 1, {"2", "3"}), b = value("input", "b", 1, {"5", "4"});
+  CHECK(has(errors_of(a + b + y + node("Einsum", {"a", "b"}, {"y"}, text("equation", "ij,jk->ik"))),
+            "the sizes of 'j' differ: 3 in input 0, 5 in input 1"));
+  CHECK(has(errors_of(a + b + y + node("Einsum", {"a", "b"}, {"y"}, text("equation", "...i,...k->...ik"))),
+            "the sizes of '...' differ: 2 in input 0, 5 in input 1"));
+  const std::string images = value("input", "x", 1, {"1", "4", "8", "8"}), five = value("input", "s", 1, {"5"});
+  CHECK(has(errors_of(images + five + y + node("InstanceNormalization", {"x", "s", "s"}, {"y"})),
+            "scale must have one element for each of the 4 channels, found shape (5)"));
+  CHECK(has(
+      errors_of(images + five + y + node("GroupNormalization", {"x", "s", "s"}, {"y"}, integer("num_groups", 2)), 21),
+      "scale must have one element for each of the 4 channels, found shape (5)"));
+  CHECK(has(
+      errors_of(images + five + y + node("GroupNormalization", {"x", "s", "s"}, {"y"}, integer("num_groups", 2)), 20),
+      "scale must have one element for each of the 2 groups, found shape (5)"));
+  CHECK(has(errors_of(images + five + y + node("LayerNormalization", {"x", "s"}, {"y"})),
+            "Scale of shape (5) cannot be broadcast to X's shape (1, 4, 8, 8)"));
+  const std::string w = value("input", "w", 1, {"3", "4"});
+  CHECK(has(errors_of(a + w + five + y + node("Gemm", {"a", "w", "s"}, {"y"})),
+            "C of shape (5) cannot be broadcast to the product's shape (2, 4)"));
+  const std::string stack = value("input", "p", 1, {"2", "3", "4"}), other = value("input", "q", 1, {"3", "4", "5"});
+  CHECK(has(errors_of(stack + other + y + node("MatMul", {"p", "q"}, {"y"})),
+            "the batch axes (2) of A and (3) of B cannot be broadcast"));
+}
+
+TEST_CASE("attributes that the operator set does not have are refused") {
+  const std::string image = value("input", "x", 1, {"1", "1", "4", "4"});
+  const std::string scales = floats("s", {"1", "1", "2", "2"});
+  auto resized = [&](const std::string& attribute) {
+    const std::string node = "node { op_type: 'Resize' input: 'x' input: '' input: 's' output: 'y' ";
+    return errors_of(image + scales + y + node + attribute + "}", 18);
+  };
+  CHECK(has(resized(text("mode", "bilinear")), "mode is 'bilinear'"));
+  CHECK(has(resized(text("keep_aspect_ratio_policy", "bogus")), "keep_aspect_ratio_policy is 'bogus'"));
 }
 
 TEST_CASE("attributes and remedies have the standard's names") {
@@ -69,6 +106,7 @@ TEST_CASE("attributes and remedies have the standard's names") {
   CHECK(has(errors_of(a + list("s", {0}) + list("e", {1, 2}) + y + node("Slice", {"a", "s", "e"}, {"y"})),
             "starts and ends must have"));
   CHECK(has(errors_of(a + y + node("Transpose", {"a"}, {"y"}, ints("perm", {0}))), "'perm' must name all 2 axes"));
+  CHECK(has(errors_of(a + y + node("Transpose", {"a"}, {"y"}, ints("perm", {1, -1}))), "'perm' has axis -1 twice"));
   CHECK(
       has(errors_of(a + b + y + node("Add", {"a", "b"}, {"y"})), "at their last dimensions; Reshape or Unsqueeze one"));
 }
@@ -140,8 +178,10 @@ TEST_CASE("an unknown operator hides no problem of the nodes after it when the m
         "    input 'h' float32 [2, 3]\n"
         "m: node 'c' (Concat): error[bad-attribute]: attribute 'axis' is missing\n"
         "    inputs[0] 'x' float32 [2]\n    inputs[1] 'x' float32 [2]\n"
-        "m: node 'r' (Relu): error[wrong-arity]: has at most 1 inputs, found 2\n"
-        "m: node 'y' (Add): error[undefined-value]: nothing defines its input 'missing'\n");
+        "m: node 'r' (Relu): error[wrong-arity]: has at most 1 input, found 2\n"
+        "    help: the inputs of Relu are: X\n"
+        "m: node 'y' (Add): error[undefined-value]: nothing defines its input 'missing'\n"
+        "    help: a node, an initializer or an input must have this name\n");
 }
 
 TEST_CASE("without a declared type, what depends on an unknown operator is not reported") {

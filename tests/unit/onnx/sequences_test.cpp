@@ -155,7 +155,7 @@ TEST_CASE("an optional is present or absent") {
   const std::string named =
       optional("input", "o", vector_of_n) + node("OptionalGetElement", {"o"}, {"y"}) + "output { name: 'y' } ";
   ImportOptions present;
-  present.inputs["o"] = PresentInput{{7}};
+  present.inputs["o"] = ShapedInput{{7}};
   CHECK(says(named, "%o: Tensor[(n), float32]", present));
   const std::string absent =
       optional("input", "o", vector_of_two) + node("OptionalGetElement", {"o"}, {"y"}) + "output { name: 'y' } ";
@@ -194,6 +194,23 @@ TEST_CASE("the shapes of a sequence's tensors are those that the model declares,
   const std::string named =
       sequence("input", "s", vector_of_n) + node("Identity", {"s"}, {"t"}) + sequence("output", "t", vector_of_n);
   CHECK(says(named, "%s_0_: Tensor[(4), float32]", options));
+}
+
+TEST_CASE("the shape of a tensor is that which the model declares, else that which is given") {
+  const std::string unshaped = "input { name: 'x' type { tensor_type { elem_type: 1 } } } " +
+                               node("Neg", {"x"}, {"y"}) + "output { name: 'y' } ";
+  ImportOptions options;
+  options.inputs["x"] = ShapedInput{{2, 3}};
+  CHECK(says(unshaped, "%x: Tensor[(2, 3), float32]", options));
+  const std::string shaped = value("input", "x", f32, {"2"}) + node("Neg", {"x"}, {"y"}) + "output { name: 'y' } ";
+  CHECK(says(shaped, "the model declares the shape of this input", options));
+  ImportOptions asking;  // the data tell it
+  asking.find_input_form = [](const UnknownInput& input) -> std::optional<InputForm> {
+    CHECK(!input.decides);
+    return ShapedInput{{4}};
+  };
+  CHECK(says(unshaped, "%x: Tensor[(4), float32]", asking));
+  CHECK(says(shaped, "%x: Tensor[(2), float32]", asking));
 }
 
 TEST_CASE("an optional sequence, and forms that fit no input") {

@@ -148,7 +148,7 @@ TEST_CASE("type relation of matrix products") {
   CHECK(error_of("nn.dense", {{"units", 5}}, {f32({1, 10}), f32({4, 10})}) ==
         "shape-mismatch: units is 5, but weight has 4");
   CHECK(error_of("nn.batch_matmul", {}, {f32({2, 3, 4}), f32({3, 4, 5})})
-            .starts_with("shape-mismatch: shapes (2) and (3)"));
+            .starts_with("shape-mismatch: the batch axes (2) of tensor_a and (3) of tensor_b"));
   CHECK(error_of("nn.matmul", {}, {f32({2, 3}), f32({1, 3, 4})}) ==
         "shape-mismatch: tensor_b must have 2 dimensions, found 3");
 }

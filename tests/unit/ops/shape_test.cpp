@@ -86,7 +86,7 @@ TEST_CASE("concatenate and split") {
   check_values(apply("concatenate", {{"axis", -1}}, {a, none, b}), {2, 3}, {1, 3, 4, 2, 5, 6});
   check_values(apply("concatenate", {}, {a}), {2, 1}, {1, 2});
   CHECK(error_of("concatenate", {}, {f32({1, 2}), f32({1, 3})}) ==
-        "shape-mismatch: size 1 of field 1 must equal that of field 0, found 3 and 2");
+        "shape-mismatch: axis 1 of field 1 must equal axis 1 of field 0, found 3 and 2");
   CHECK(error_of("concatenate", {}, {}) == "wrong-arity: there is nothing to concatenate");
   CHECK(type_of("concatenate", {}, {f32({Dim::symbol({"n"})}), f32({2})}) == "Tensor[(n + 2), float32]");
 

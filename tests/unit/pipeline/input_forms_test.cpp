@@ -20,6 +20,7 @@ std::string text_of(const std::optional<InputForm>& form) {
     for (int64_t k = 0; k < fixed->value.count(); ++k) text += fmt::format(" {}", fixed->value.integer_at(k));
     return text;
   }
+  if (const auto* shaped = std::get_if<ShapedInput>(&*form)) return "shape " + str(shape_of(shaped->shape));
   std::string text = "sequence";
   if (const auto* sequence = std::get_if<SequenceInput>(&*form))
     for (const auto& shape : sequence->shapes) text += shape ? " " + str(shape_of(*shape)) : " ?";
@@ -45,10 +46,12 @@ TEST_CASE("the forms of --input") {
   CHECK(text_of(parse_input_form("seq:2")) == "sequence ? ?");
   CHECK(text_of(parse_input_form("seq:0")) == "sequence");
   CHECK(text_of(parse_input_form("seq:[2,3],[]")) == "sequence (2, 3) ()");
+  CHECK(text_of(parse_input_form("[2,0]")) == "shape (2, 0)");
+  CHECK(text_of(parse_input_form("[]")) == "shape ()");
   CHECK(text_of(parse_input_form("value:-5")) == "value () -5");
   CHECK(text_of(parse_input_form("value:[1,2]")) == "value (2) 1 2");
   for (const char* wrong : {"", "x.npy", "seq:", "seq:-1", "seq:x", "seq:[2", "seq:[2],", "seq:[2]3", "seq:[-1]",
-                            "seq:[1,]", "value:", "value:1.5", "value:[1"})
+                            "seq:[1,]", "value:", "value:1.5", "value:[1", "[2", "[-1]", "[2],[3]"})
     CHECK_MESSAGE(text_of(parse_input_form(wrong)) == "nothing", wrong);
 }
 
@@ -70,6 +73,16 @@ TEST_CASE("data tell the length of a sequence, the presence of an optional, and 
   CHECK(diagnostics.str().find("an element of another kind than the model declares") != std::string::npos);
   folder.write("input_0.pb", "\xff");
   CHECK(text_of(find({0, "s", ArgumentKind::sequence})) == "nothing");
+}
+
+TEST_CASE("data tell the value of an input that decides, and the shape of one that has none") {
+  Folder folder;
+  folder.write("input_0.pb", std::string("\x08\x01\x10\x07J\x08\x05\0\0\0\0\0\0\0", 14));
+  Diagnostics diagnostics;
+  const FindInputForm find = forms_of_data_set(folder.path(), diagnostics);
+  CHECK(text_of(find({0, "n", ArgumentKind::tensor, true})) == "value (1) 5");
+  CHECK(text_of(find({0, "n", ArgumentKind::tensor, false})) == "shape (1)");
+  CHECK(diagnostics.str().find("input 'n' is compiled as a tensor of shape (1)") != std::string::npos);
 }
 
 TEST_CASE("a data set must be what the model was compiled for") {

@@ -59,7 +59,9 @@ TEST_CASE("sizes that are misspelled or not allowed are refused") {
           fmt::format("dlcc: error[bad-option]: --size n={}: the size must be in [4, 64] and a multiple of 4\n", n));
   for (int64_t m : {int64_t{1} << 40, INT64_MAX})
     CHECK(errors(planned, {{"m", m}}) ==
-          "dlcc: error[bad-option]: input 'w' would have more than 2^40 elements at these sizes\n");
+          fmt::format("dlcc: error[bad-option]: input 'w' would have the shape ({}, 3), more than the memory of this "
+                      "machine\n    help: measure smaller sizes: --size NAME=N\n",
+                      m));
 }
 
 TEST_CASE("a model at given sizes has numbers for its symbols") {

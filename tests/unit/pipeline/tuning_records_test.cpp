@@ -65,12 +65,13 @@ TEST_CASE("records of another version are not read") {
 }
 
 TEST_CASE("files that are no tuning records") {
-  CHECK(complaint("") == "r.json:1:1: error[tuning-records]: the file is not JSON\n");
-  CHECK(complaint("{\n \"format\": ]") == "r.json:2:12: error[tuning-records]: the file is not JSON\n");
+  const std::string help = "    help: 'dlcc MODEL -o OBJECT --tune --tuning-records FILE' writes such a file\n";
+  CHECK(complaint("") == "r.json:1:1: error[tuning-records]: the file is not JSON\n" + help);
+  CHECK(complaint("{\n \"format\": ]") == "r.json:2:12: error[tuning-records]: the file is not JSON\n" + help);
   std::string whole = example().str();
-  CHECK(complaint(whole.substr(0, whole.size() / 2)).ends_with("the file is not JSON\n"));
+  CHECK(complaint(whole.substr(0, whole.size() / 2)).ends_with("the file is not JSON\n" + help));
   CHECK(complaint("[1e999]").ends_with("a number is too large\n"));
-  CHECK(complaint(std::string(100000, '[')).ends_with("the file is not JSON\n"));
+  CHECK(complaint(std::string(100000, '[')).ends_with("the file is not JSON\n" + help));
   CHECK(complaint("[]").ends_with("\"format\" is not \"dlcc tuning records\"\n"));
   CHECK(complaint("{}").ends_with("\"format\" is missing\n"));
   CHECK(complaint(text_with("\"records\"", "\"record\"")).ends_with("\"records\" is missing\n"));

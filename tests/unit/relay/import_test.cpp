@@ -170,6 +170,7 @@ TEST_CASE("a syntax error ends a definition; the next ones are read for their er
   CHECK(text ==
         "t:3:1: error[syntax-error]: expected an expression, found '}'\n"
         "t:5:3: error[undefined-value]: %y is not defined here\n"
+        "    help: defined here: %x\n"
         "t:7:25: error[syntax-error]: expected a variable, %name, found '='\n");
   // A definition that is not closed ends at the next one. What a broken type's constructors are is not known.
   CHECK(errors_of("def @a() {\n  1\ndef @main() {\n  ]\n}\n") ==
