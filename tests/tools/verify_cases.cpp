@@ -1,9 +1,10 @@
 // Verifies many ONNX cases in one process: verify_cases CASES EXCEPTIONS ROOT[:EXCEPTIONS]... [OPTION]...
 // CASES lists folders relative to a root, one a line; a case that no root has is skipped. EXCEPTIONS lists cases that
 // are known not to pass, each followed by a blank and its reason; an exception that passes is a failure, too. A root
-// may have further exceptions of its own, since collections differ in their data. Every case runs through every engine
-// unless --engine=NAME is given. Other options are those of dlcc: -mcpu=CPU, -O0, --threads=N, --accuracy=strict. The
-// last line has the numbers of passed and failed cases.
+// may have further exceptions of its own, since collections differ in their data; '!' before a case there means that it
+// passes with the root's data though EXCEPTIONS lists it. Every case runs through every engine unless --engine=NAME is
+// given. Other options are those of dlcc: -mcpu=CPU, -O0, --threads=N, --accuracy=strict. The last line has the numbers
+// of passed and failed cases.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -32,7 +33,10 @@ Exceptions read_exceptions(const std::string& path, Exceptions reasons = {}) {
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;
     size_t blank = line.find(' ');
-    reasons[line.substr(0, blank)] = blank == std::string::npos ? "" : line.substr(blank + 1);
+    if (line[0] == '!')
+      reasons.erase(line.substr(1, blank - 1));
+    else
+      reasons[line.substr(0, blank)] = blank == std::string::npos ? "" : line.substr(blank + 1);
   }
   return reasons;
 }
