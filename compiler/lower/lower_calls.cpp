@@ -8,6 +8,7 @@
 #include "tensor/passes/bind_sizes.h"
 #include "tensor/passes/expand_math.h"
 #include "tensor/passes/parallel_loops.h"
+#include "tensor/passes/serpentine_order.h"
 #include "tensor/passes/specialize.h"
 #include "tensor/simplify.h"
 #include "tensor/verify.h"
@@ -247,6 +248,10 @@ Lowerer::Operand Lowerer::call_kernel(const Binding& b, const TensorCall& call, 
                 .macs = s.macs,
                 .request = s.request};
   const tensor::Kernel& kernel = program_.kernels[static_cast<size_t>(s.kernel)].variants[0];
+  if (s.is_serpentine) {
+    invoke.scalars.push_back(tensor::Expr(state_.backward));
+    state_.uses_backward = true;
+  }
   for (size_t k = invoke.scalars.size(); k < kernel.scalars.size(); ++k)  // its symbols
     invoke.scalars.push_back(kernel.scalars[k]);
   const size_t arguments = call.operands.size();
@@ -289,6 +294,35 @@ void Lowerer::note_concatenation(const TensorCall& call, const Invoke& invoke) {
   state_.concat_calls.push_back(std::move(c));
 }
 
+// Threads take parts of a loop: the mirrored part would be that of another thread, with another cache.
+bool Lowerer::repeats_large_constants(const TensorCall& call) const {
+  if (!state_.backward || options_.threads > 1) return false;
+  int64_t bytes = 0;
+  for (const Constant* c : call.constants) bytes += c ? static_cast<int64_t>(c->bytes().size()) : 0;
+  return std::ranges::any_of(machines_, [&](const tensor::Machine& m) { return bytes > m.l2_budget(); });
+}
+
+// Gives the kernels the scalar `backward`, before which they have `scalars` others, if the loops of one of them can be
+// in serpentine order.
+static bool make_serpentine(tensor::ScheduledFunction& s, const std::vector<bool>& constant, size_t scalars) {
+  const tensor::Var backward = tensor::make_var("backward");
+  std::vector<tensor::Stmt> bodies;
+  for (const tensor::Kernel& k : s.variants) {
+    std::set<tensor::Buffer> repeated;
+    for (size_t p = 0; p < constant.size(); ++p)
+      if (constant[p]) repeated.insert(k.params[p].buffer);
+    bodies.push_back(tensor::serpentine_order(k.body, backward, repeated));
+  }
+  if (std::ranges::none_of(bodies, [](const tensor::Stmt& body) { return body != nullptr; })) return false;
+  for (size_t level = 0; level < bodies.size(); ++level) {
+    tensor::Kernel& k = s.variants[level];
+    if (bodies[level]) k.body = bodies[level];
+    k.scalars.insert(k.scalars.begin() + static_cast<std::ptrdiff_t>(scalars), backward);
+    tensor::verify_after("serpentine_order", k);
+  }
+  return true;
+}
+
 const Lowerer::Scheduled& Lowerer::scheduled(const TensorCall& call) {
   const tensor::TensorFunction& f = call.function;
   std::vector<bool> constant;
@@ -298,11 +332,15 @@ const Lowerer::Scheduled& Lowerer::scheduled(const TensorCall& call) {
   for (bool is_constant : request.constant) key += is_constant ? " constant" : " variable";
   request.layouts.resize(f.params.size() + f.results.size());
   for (const Layout& l : request.layouts) key += " " + tensor::str(l);
+  const bool repeats = repeats_large_constants(call);
+  if (repeats) key += " repeated";
   if (auto it = scheduled_.find(key); it != scheduled_.end()) return it->second;
 
   uint64_t hash = configure_ ? tensor::hash_of(request) : 0;
   if (configure_) request.config = configure_(request, hash);
+  const std::vector<bool> is_constant = request.constant;
   tensor::ScheduledFunction s = tensor::schedule(std::move(request));
+  const bool is_serpentine = repeats && make_serpentine(s, is_constant, f.scalars.size());
   KernelVariants kernel{f.name, {}};
   std::string text;  // calls whose kernels print the same text share one kernel
   for (size_t level = 0; level < s.variants.size(); ++level) {
@@ -321,7 +359,8 @@ const Lowerer::Scheduled& Lowerer::scheduled(const TensorCall& call) {
   }
   auto [it, is_new] = kernel_by_text_.emplace(std::move(text), static_cast<int>(program_.kernels.size()));
   if (is_new) program_.kernels.push_back(std::move(kernel));
-  Scheduled result{it->second, std::move(s.packing), std::move(s.in_place), tensor::multiply_accumulates(f), hash};
+  Scheduled result{it->second, std::move(s.packing), std::move(s.in_place), tensor::multiply_accumulates(f),
+                   hash,       is_serpentine};
   return scheduled_.emplace(std::move(key), std::move(result)).first->second;
 }
 

@@ -146,6 +146,7 @@ class Lowerer {
     std::vector<std::pair<int, int>> in_place;
     Dim macs;
     uint64_t request;
+    bool is_serpentine = false;  // the kernel has a further scalar, after those of the function: `backward`
   };
   Operand call_tensor(const relay::Binding&, const relay::CallTensor&, const Environment&, Region&);
   Operand call_tensor(const relay::Binding&, TensorCall, Region&);
@@ -164,6 +165,8 @@ class Lowerer {
   ValueId slice_of(ValueId source, const std::string& name, const tensor::Buffer& slice, const tensor::Expr& index);
   void note_concatenation(const TensorCall&, const Invoke&);
   const Scheduled& scheduled(const TensorCall&);
+  // Whether the call is repeated, by a loop, with constants that no cache keeps from one call to the next.
+  bool repeats_large_constants(const TensorCall&) const;
 
   // ---- control flow
   Operand branch(const relay::Binding&, const relay::If&, const Environment&, Region&);
@@ -205,6 +208,9 @@ class Lowerer {
     std::set<int> fresh = {};                  // variables of the block whose memory a kernel call has just defined
     std::set<ValueId> defined_by_slices = {};  // values without initial contents, of which a loop writes all slices
     std::map<int, ValueId> updates = {};       // variables that are carried values with one slice replaced
+    // Of the innermost loop around the current region: the scalar that is 0 and 1 in turn, and whether a call uses it.
+    tensor::Var backward = nullptr;
+    bool uses_backward = false;
   };
 
   Program program_;  // its values and steps are those of the function that is being lowered

@@ -79,6 +79,21 @@ class Network {
     bind("nn.bias_add({}, {})", sums, constant({classes}, 0, 1));
   }
 
+  // A recurrent layer, h' = tanh(U h + x[t]), which is the whole network: the states of all steps.
+  void recurrent_layer(int64_t steps, int64_t width) {
+    shape_ = {steps, width};
+    const std::string state = fmt::format("Tensor[(1, {}), float32]", width),
+                      states = fmt::format("Tensor[({}, {}), float32]", steps, width);
+    body_ += fmt::format(
+        "  let %layer = fn (%t: int64, %h: {}, %states: {}) -> {} {{\n"
+        "    if (less(%t, {}i64)) {{\n"
+        "      let %next = tanh(nn.dense(%h, {}) + take(%x, %t, axis=0));\n"
+        "      %layer(%t + 1i64, %next, dynamic_update_slice(%states, reshape(%next, newshape=[{}]), %t))\n"
+        "    }} else {{ %states }}\n  }};\n",
+        state, states, states, steps, constant({width, width}, 0, std::sqrt(3.0 / static_cast<double>(width))), width);
+    bind("%layer(0i64, full(0f, shape=[1, {}]), full(0f, shape=[{}, {}]))", width, steps, width);
+  }
+
   std::string text() const {
     return fmt::format("#[version = \"0.0.5\"]\ndef @main(%x: Tensor[({}), float32]) {{\n{}  %{}\n}}\n",
                        fmt::join(shape_, ", "), body_, count_ - 1) +
@@ -170,6 +185,14 @@ Network groups() {
   return n;
 }
 
+// A loop whose weights exceed the second-level caches, so that its steps read them forward and backward in turn; their
+// last panel is not whole.
+Network recurrent() {
+  Network n(5);
+  n.recurrent_layer(7, 420);
+  return n;
+}
+
 bool write(const fs::path& folder, Network network, Diagnostics& diagnostics) {
   std::string text = network.text();
   auto module = frontends::import_relay(text, {}, diagnostics);
@@ -193,8 +216,11 @@ bool write(const fs::path& folder, Network network, Diagnostics& diagnostics) {
 
 int main(int argc, char** argv) {
   if (argc != 2) return std::fprintf(stderr, "usage: make_networks FOLDER\n"), 2;
-  const std::pair<const char*, Network (*)()> networks[] = {
-      {"resnet", resnet}, {"mobilenet", mobilenet}, {"densenet", densenet}, {"groups", groups}};
+  const std::pair<const char*, Network (*)()> networks[] = {{"resnet", resnet},
+                                                            {"mobilenet", mobilenet},
+                                                            {"densenet", densenet},
+                                                            {"groups", groups},
+                                                            {"recurrent", recurrent}};
   Diagnostics diagnostics;
   for (auto [name, make] : networks) {
     if (write(fs::path(argv[1]) / name, make(), diagnostics)) continue;
