@@ -9,6 +9,7 @@
 #include "driver/report/report.h"
 #include "driver/report/report_page.h"
 #include "driver/report/step_table.h"
+#include "driver/run_inputs.h"
 #include "pipeline/at_sizes.h"
 #include "pipeline/random_inputs.h"
 #include "support/files.h"
@@ -58,11 +59,14 @@ int bench_command(CommandLine& line) {
   int runs = 100;
   bool json = false, layers = false;
   std::string page;
-  std::vector<std::string> reports;
+  std::vector<std::string> reports, data;
   std::map<std::string, int64_t> sizes;
   line.describe("Compiles a model and measures its latency on random inputs.");
   add_compile_options(line, options);
-  add_input_option(line, options);
+  line.add({"--input", "[NAME=]FILE",
+            "Data of an input (.npy or .pb) in place of random numbers, by name or position; may be repeated. "
+            "FILE.npz: all inputs. Or what --input takes in other commands",
+            append_to_inputs(data, options)});
   line.add({"--runs", "N", fmt::format("Number of timed calls, default {}", runs), store_integer(runs, 2, 1000000)});
   line.add(
       {"--size", "NAME=N",
@@ -72,7 +76,13 @@ int bench_command(CommandLine& line) {
   line.add({"--layers", "", "Time each step, and probe the machine's peak and bandwidth", store_true(layers)});
   line.add({"--json", "", "Print JSON, including the steps", store_true(json)});
   line.add({"--html", "FILE", "Write the report with the measured times, the roofline and the latencies as a page",
-            store_text(page)});
+            [&page](const std::string& path) -> Problem {
+              page = path;
+              const bool is_page = path.ends_with(".html") || path.ends_with(".htm") || path.starts_with("/dev/");
+              return is_page ? Problem{}
+                             : Problem{fmt::format("'{}' does not end in .html", path),
+                                       "the report is a page; --report FILE.json writes JSON"};
+            }});
   line.add(report_option(reports));
   if (auto status = line.parse()) return *status;
   Diagnostics diagnostics;
@@ -84,11 +94,17 @@ int bench_command(CommandLine& line) {
   if (!planned || !differ_from_inputs(files, compiler.files(), diagnostics))
     return report(diagnostics, line.reporting());
   auto inputs = random_inputs(*planned, sizes, diagnostics);
-  if (!inputs) return report(diagnostics, line.reporting());
+  if (!inputs || !replace_inputs(data, planned->interface, inputs->values, diagnostics))
+    return report(diagnostics, line.reporting());
   targets::ObjectFile object = compiler.generate(*planned);
   layers |= json || !files.empty();
   auto measured = profile(*planned, object.bytes(), *inputs, runs, layers, diagnostics);
-  if (!measured) return report(diagnostics, line.reporting());
+  if (!measured) {
+    if (!planned->interface.input_sizes.empty())
+      diagnostics.remark(DiagnosticId::run_failed, {},
+                         "inputs are random numbers; give those that decide sizes as data: --input NAME=FILE.npy");
+    return report(diagnostics, line.reporting());
+  }
   const Planned model = at_sizes(std::move(*planned), inputs->symbols);
   if (json) {
     nlohmann::json out = latency_json(*measured, model.interface.macs);

@@ -116,6 +116,23 @@ Given read_arguments(const std::vector<std::string>& options, const emit::Interf
 
 }  // namespace
 
+bool replace_inputs(const std::vector<std::string>& options, const emit::Interface& interface,
+                    std::vector<Constant>& values, Diagnostics& diagnostics) {
+  if (options.size() == 1 && is_archive(options[0])) {
+    auto all = read_inputs_of_archive(options[0], interface, diagnostics);
+    if (all) values = std::move(*all);
+    return all.has_value();
+  }
+  const size_t errors = diagnostics.error_count();
+  for (size_t k = 0; k < options.size(); ++k) {
+    std::string file;
+    const auto at = find_tensor(options[k], k, interface.inputs, "input", file, diagnostics);
+    const auto tensor = at ? read_tensor(file, diagnostics) : std::nullopt;
+    if (tensor && fits(*tensor, interface, *at, {.file = file}, diagnostics)) values[*at] = *tensor;
+  }
+  return diagnostics.error_count() == errors;
+}
+
 std::optional<std::vector<Constant>> read_inputs(const std::vector<std::string>& options,
                                                  const emit::Interface& interface,
                                                  const frontends::Arguments& arguments, Diagnostics& diagnostics) {

@@ -34,4 +34,8 @@ frontends::FindInputForm forms_of_files(const std::vector<std::string>& options,
 std::optional<std::vector<Constant>> read_inputs(const std::vector<std::string>& options, const emit::Interface&,
                                                  const frontends::Arguments&, Diagnostics&);
 
+// Replaces the values of the inputs that --input gives as data. False, with diagnostics, if one of them does not fit.
+bool replace_inputs(const std::vector<std::string>& options, const emit::Interface&, std::vector<Constant>& values,
+                    Diagnostics&);
+
 }  // namespace dlcc::driver

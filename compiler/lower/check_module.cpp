@@ -110,7 +110,8 @@ class Checker {
         DiagnosticId::dynamic_shape, location,
         fmt::format("the dimension '{}' of {} does not follow from the sizes of the inputs", symbol, what), {},
         has_name ? fmt::format("give it a value: --dim {}=1", symbol)
-                 : "declare its shape in the model, or make the operand that decides it a constant");
+                 : "declare its shape in the model, or make the operand that decides it a constant; "
+                   "--input NAME=value:[1] makes an input of an ONNX model a constant");
   }
 
   Diagnostics& diagnostics_;

@@ -113,6 +113,19 @@ done
 expect_status 1 run "$net" "${sizes[@]}" --input small/input_0.npy --input x_3_2.npy
 grep -q "input 'w' is float32 (3, 2, 4), the model has float32 (m, 16)$" err.txt || fail "$(cat err.txt)"
 
+# bench has random inputs; those that decide sizes are given as data.
+decided=$source/tests/programs/input_sizes.rly
+expect_status 1 bench "$decided" --runs 2 --size n=8
+grep -q "give those that decide sizes as data: --input NAME=FILE.npy" err.txt || fail "$(cat err.txt)"
+for values in "shape 4,8" "reps 3"; do
+  read -r name list <<<"$values"
+  echo "def @main() { cast(concatenate((\
+    $(for k in ${list//,/ }; do printf 'full(%s.0f, shape=[1]),' $k; done)), axis=0), dtype=\"int64\") }" >$name.rly
+  expect_status 0 run $name.rly --output $name.npy
+done
+expect_status 0 bench "$decided" --runs 2 --size n=8 --input shape=shape.npy --input reps=reps.npy
+grep -q "^n=8: 2 runs" out.txt || fail "$(cat out.txt)"
+
 # Two sizes that broadcast to each other, also to no rows.
 echo 'def @main(%x: Tensor[(a, 4), float32], %y: Tensor[(b, 4), float32]) { %x + %y }' >sum.rly
 for dims in "--dim a=0.. --dim b=0.." "--dim a=0..4 --dim b=0..3"; do
