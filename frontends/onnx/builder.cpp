@@ -192,17 +192,21 @@ Value BlockBuilder::check_sizes(const Value& value, const Shape& sizes, const So
 
 // The operands with equal sizes where `sizes` says so. False if that changes none of them.
 bool BlockBuilder::make_equal(const std::pair<Dim, Dim>& sizes, Values& args, const SourceLocation& location) {
+  auto replaced = [&](const auto& in_place_of) {
+    bool changed = false;
+    for (Value& arg : args) {
+      Shape shape = arg.type.shape;
+      for (Dim& d : shape) d = in_place_of(d);
+      if (shape == arg.type.shape) continue;
+      arg = check_sizes(arg, shape, location);
+      changed = true;
+    }
+    return changed;
+  };
   Facts facts;
-  const bool is_fact = facts.assume_equal(sizes.first, sizes.second);
-  bool changed = false;
-  for (Value& arg : args) {
-    Shape shape = arg.type.shape;
-    for (Dim& d : shape) d = is_fact ? facts.apply(d) : d == sizes.first ? sizes.second : d;
-    if (shape == arg.type.shape) continue;
-    arg = check_sizes(arg, shape, location);
-    changed = true;
-  }
-  return changed;
+  if (facts.assume_equal(sizes.first, sizes.second) && replaced([&](const Dim& d) { return facts.apply(d); }))
+    return true;
+  return replaced([&](const Dim& d) { return d == sizes.first ? sizes.second : d; });
 }
 
 relay::Operands BlockBuilder::operands_of(const Values& args) const {

@@ -1,6 +1,8 @@
 // Expand with sizes known at import: the data's shape broadcast with them.
+#include "evaluated.h"
 #include "support.h"
 
+using namespace dlcc;
 using namespace dlcc::frontends::onnx;
 
 namespace {
@@ -18,4 +20,21 @@ TEST_CASE("a constant size of 1 keeps the data's size") {
   CHECK(expanded({"n", "4"}, {1, 4}) == "  %x\n");
   CHECK(expanded({"3", "1"}, {1, 5}) == "  broadcast_to(%x, shape=[1, 5])\n");
   CHECK(expanded({"3", "1"}, {2, 1, 5}) == "  broadcast_to(%x, shape=[2, 1, 5])\n");
+}
+
+TEST_CASE("a size of a sum that equals that of one operand is tested when the model runs") {
+  // y = concatenation of [a] and [a + b] along axis 1, for a of s and b of t elements
+  const std::string graph = value("input", "s", 7, {"1"}) + value("input", "t", 7, {"1"}) +
+                            "initializer { name: 'one' data_type: 1 dims: 1 float_data: [1] } " + list("axis", {1}) +
+                            node("Expand", {"one", "s"}, {"a"}) + node("Expand", {"one", "t"}, {"b"}) +
+                            node("Add", {"a", "b"}, {"c"}) + node("Unsqueeze", {"a", "axis"}, {"a1"}) +
+                            node("Unsqueeze", {"c", "axis"}, {"c1"}) +
+                            node("Concat", {"a1", "c1"}, {"y"}, integer("axis", 1)) + "output { name: 'y' } ";
+  auto result = [&](int64_t s, int64_t t) {
+    auto size = [](int64_t n) { return Constant::of<int64_t>(dtype::i64, {1}, {n}); };
+    return evaluated(graph_bytes(graph), {size(s), size(t)});
+  };
+  CHECK(result(3, 3) == "(3, 2): 1 2 1 2 1 2");
+  CHECK(result(2, 1) == "(2, 2): 1 2 1 2");
+  CHECK(result(1, 3) == "status 7");
 }
