@@ -10,7 +10,7 @@
 
 namespace dlcc::tensor {
 
-static const Var& variable_of(const Symbol& s) { return as<VarRef>(symbol_var(s))->var; }
+static Var variable_of(const Symbol& s) { return as<VarRef>(symbol_var(s))->var; }
 
 std::vector<Symbol> symbols_of(const Kernel& kernel) {
   std::map<std::string, Symbol> found;

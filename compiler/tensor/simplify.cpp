@@ -379,7 +379,13 @@ Stmt Simplifier::operator()(const Stmt& s) {
       s->v);
 }
 
-std::optional<Range> range_of(const Expr& e, const Ranges& ranges) { return Simplifier(ranges).range(e); }
+// A simplifier copies the ranges, which takes longer than the answer for a number or a variable.
+std::optional<Range> range_of(const Expr& e, const Ranges& ranges) {
+  if (auto number = e.type() == dtype::i64 ? constant_integer(e) : std::nullopt) return Range{*number, *number};
+  if (const auto* ref = as<VarRef>(e))
+    if (auto known = ranges.find(ref->var); known != ranges.end()) return known->second;
+  return Simplifier(ranges).range(e);
+}
 Expr simplify(const Expr& e, const Ranges& ranges) { return Simplifier(ranges)(e); }
 Stmt simplify(const Stmt& s, const Ranges& ranges) { return Simplifier(ranges)(s); }
 

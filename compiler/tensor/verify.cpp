@@ -15,6 +15,7 @@
 //   * A reduction has, for each value, a left variable, a right variable, a combined value and an identity, all of the
 //     value's type. The combined values depend on these variables only.
 //   * Each element of each result is written (checked for static shapes; a stage with a body writes all that is left).
+//   * The symbols of a definition are those of its shapes and of its expressions; they are known before it runs.
 //   * A stage with a body has nothing else but results. The body follows the rules of kernels. It stores to these
 //     results only, and reads them, parameters and results of earlier stages.
 // Kernels
@@ -33,6 +34,7 @@
 #include <utility>
 
 #include "support/row_major.h"
+#include "tensor/analysis.h"
 #include "tensor/intrinsic.h"
 #include "tensor/reads_in_range.h"
 #include "tensor/text.h"
@@ -129,6 +131,7 @@ void Verifier::buffer(const Buffer& b) {
 
 void Verifier::function(const TensorFunction& f) {
   for (const Var& v : f.scalars) bind(v);
+  for (const Symbol& s : tensor::symbols_of(f)) symbols_of({Dim::symbol(s)});
   std::set<Buffer> known;
   for (const Buffer& b : f.params) {
     expect(known.insert(b).second, "{} is a parameter twice", b->name);

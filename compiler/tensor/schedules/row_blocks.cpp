@@ -128,7 +128,7 @@ std::optional<TuningConfig> shared_config(const ScheduleRequest& r) {
 }  // namespace
 
 std::optional<ScheduledFunction> schedule_row_blocks(const ScheduleRequest& r) {
-  if (symbols_of(r.function).empty()) return std::nullopt;
+  if (symbols_of(r.function).empty() || has_body(r.function)) return std::nullopt;
   ScheduleRequest whole = r;
   for (size_t k = 0; k < r.constant.size(); ++k)
     if (r.constant[k]) whole.layouts[k] = {};

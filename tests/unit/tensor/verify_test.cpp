@@ -55,6 +55,14 @@ TEST_CASE("kernels") {
   CHECK(d.str().find("buffer z is read before") != std::string::npos);
 }
 
+TEST_CASE("a symbol that only an expression of a definition has") {
+  Definition d("f");
+  const Tensor x = d.input("x", dtype::i64, {2});
+  d.result("y", dtype::i64, {2}, [&](Index i) { return x(i) * Expr(Dim::symbol({"n"})); });
+  Diagnostics diagnostics;
+  CHECK_MESSAGE(verify(d.finish(), diagnostics), diagnostics.str());
+}
+
 TEST_CASE("definitions") {
   rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { }", "the result y is not written");
   rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { y[i < 2] = x[i] }", "has extent 2 instead of 3");
