@@ -61,7 +61,7 @@ int bench_command(CommandLine& line) {
   std::string page;
   std::vector<std::string> reports, data;
   std::map<std::string, int64_t> sizes;
-  line.describe("Compiles a model and measures its latency on random inputs.");
+  line.describe("Compiles a model and measures its latency on random inputs, or on given data.");
   add_compile_options(line, options);
   line.add({"--input", "[NAME=]FILE",
             "Data of an input (.npy or .pb) in place of random numbers, by name or position; may be repeated. "

@@ -63,6 +63,7 @@ Store store_prefix(std::string& prefix) {
     if (!is_letter(name[0]) || !std::ranges::all_of(name, is_letter_or_digit))
       return {fmt::format("'{}' cannot begin the names of C functions", name),
               fmt::format("use letters, digits and '_': --prefix={}", emit::c_identifier(name))};
+    if (name == "dlcc") return {"'dlcc' begins the names of the runtime library", "choose another prefix"};
     prefix = name;
     return {};
   };

@@ -121,6 +121,7 @@ constexpr std::array reserved = {
     "linux",
     "unix",
     "main",
+    "dlcc",
 };
 
 bool is_plain(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }

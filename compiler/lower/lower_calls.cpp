@@ -249,8 +249,8 @@ Lowerer::Operand Lowerer::call_kernel(const Binding& b, const TensorCall& call, 
                 .request = s.request};
   const tensor::Kernel& kernel = program_.kernels[static_cast<size_t>(s.kernel)].variants[0];
   if (s.is_serpentine) {
-    invoke.scalars.push_back(tensor::Expr(state_.backward));
-    state_.uses_backward = true;
+    invoke.scalars.push_back(tensor::Expr(state_.direction.backward));
+    state_.direction.is_used = true;
   }
   for (size_t k = invoke.scalars.size(); k < kernel.scalars.size(); ++k)  // its symbols
     invoke.scalars.push_back(kernel.scalars[k]);
@@ -296,7 +296,7 @@ void Lowerer::note_concatenation(const TensorCall& call, const Invoke& invoke) {
 
 // Threads take parts of a loop: the mirrored part would be that of another thread, with another cache.
 bool Lowerer::repeats_large_constants(const TensorCall& call) const {
-  if (!state_.backward || options_.threads > 1) return false;
+  if (!state_.direction.backward || options_.threads > 1) return false;
   int64_t bytes = 0;
   for (const Constant* c : call.constants) bytes += c ? static_cast<int64_t>(c->bytes().size()) : 0;
   return std::ranges::any_of(machines_, [&](const tensor::Machine& m) { return bytes > m.l2_budget(); });
@@ -304,13 +304,14 @@ bool Lowerer::repeats_large_constants(const TensorCall& call) const {
 
 // Gives the kernels the scalar `backward`, before which they have `scalars` others, if the loops of one of them can be
 // in serpentine order.
-static bool make_serpentine(tensor::ScheduledFunction& s, const std::vector<bool>& constant, size_t scalars) {
+static bool make_serpentine(tensor::ScheduledFunction& s, const std::vector<const Constant*>& constants,
+                            size_t scalars) {
   const tensor::Var backward = tensor::make_var("backward");
   std::vector<tensor::Stmt> bodies;
   for (const tensor::Kernel& k : s.variants) {
     std::set<tensor::Buffer> repeated;
-    for (size_t p = 0; p < constant.size(); ++p)
-      if (constant[p]) repeated.insert(k.params[p].buffer);
+    for (size_t p = 0; p < constants.size(); ++p)
+      if (constants[p]) repeated.insert(k.params[p].buffer);
     bodies.push_back(tensor::serpentine_order(k.body, backward, repeated));
   }
   if (std::ranges::none_of(bodies, [](const tensor::Stmt& body) { return body != nullptr; })) return false;
@@ -338,9 +339,8 @@ const Lowerer::Scheduled& Lowerer::scheduled(const TensorCall& call) {
 
   uint64_t hash = configure_ ? tensor::hash_of(request) : 0;
   if (configure_) request.config = configure_(request, hash);
-  const std::vector<bool> is_constant = request.constant;
   tensor::ScheduledFunction s = tensor::schedule(std::move(request));
-  const bool is_serpentine = repeats && make_serpentine(s, is_constant, f.scalars.size());
+  const bool is_serpentine = repeats && make_serpentine(s, call.constants, f.scalars.size());
   KernelVariants kernel{f.name, {}};
   std::string text;  // calls whose kernels print the same text share one kernel
   for (size_t level = 0; level < s.variants.size(); ++level) {

@@ -171,18 +171,16 @@ Lowerer::Operand Lowerer::loop(const Binding& b, const relay::Call& x, const Clo
   bound_counters(*step, 1);
   state_.known.push_back(definition_in(step->test, step->condition));
   Environment in_body = inner;
-  const tensor::Var outer_backward = std::exchange(state_.backward, tensor::make_var("backward"));
-  const bool outer_uses_backward = std::exchange(state_.uses_backward, false);
+  Direction outer_direction = std::exchange(state_.direction, {tensor::make_var("backward")});
   lower_all_but_last(*recursion.repeat, in_body, step->body);
-  const tensor::Var backward = std::exchange(state_.backward, outer_backward);
-  const bool uses_backward = std::exchange(state_.uses_backward, outer_uses_backward);
+  const auto [backward, is_used] = std::exchange(state_.direction, std::move(outer_direction));
   std::vector<Operand> next;
   for (const Atom& a : recursion.next->args) next.push_back(operand(a, in_body, b.location));
   state_.fresh = std::move(outer);
   state_.known.pop_back();
   bound_counters(*step, 0);
   set_next_values(next, carried, *step, b.location);
-  if (uses_backward) step->carried.push_back({backward, tensor::Expr(0), tensor::Expr(1) - tensor::Expr(backward)});
+  if (is_used) step->carried.push_back({backward, tensor::Expr(0), tensor::Expr(1) - tensor::Expr(backward)});
   for (const Operand& o : carried)
     if (o.value >= 0 && is_written_by_slices(*step, o.value)) remove_initialization(region, o.value);
   region.steps.push_back(std::move(step));

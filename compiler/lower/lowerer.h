@@ -199,6 +199,11 @@ class Lowerer {
   const tensor::ScheduleOptions& options_;
   Diagnostics& diagnostics_;
   const Configure& configure_;
+  // In which direction an iteration of a loop reads its large weights (tensor/passes/serpentine_order.h).
+  struct Direction {
+    tensor::Var backward = nullptr;  // the scalar that is 0 and 1 in turn; null outside of loops
+    bool is_used = false;            // by a call
+  };
   // What belongs to the function that is being lowered, besides its values and steps.
   struct State {
     std::map<int, ValueId> constant_values = {};  // by index in Program::constants
@@ -208,9 +213,7 @@ class Lowerer {
     std::set<int> fresh = {};                  // variables of the block whose memory a kernel call has just defined
     std::set<ValueId> defined_by_slices = {};  // values without initial contents, of which a loop writes all slices
     std::map<int, ValueId> updates = {};       // variables that are carried values with one slice replaced
-    // Of the innermost loop around the current region: the scalar that is 0 and 1 in turn, and whether a call uses it.
-    tensor::Var backward = nullptr;
-    bool uses_backward = false;
+    Direction direction = {};                  // of the innermost loop around the current region
   };
 
   Program program_;  // its values and steps are those of the function that is being lowered

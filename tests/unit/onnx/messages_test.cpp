@@ -59,6 +59,7 @@ TEST_CASE("operands have the standard's names") {
   CHECK(has(conv, "the weight has 3 input channels") == false);
   CHECK(has(conv, "W has 3 input channels"));
   CHECK(has(conv, "X has 4"));
+  CHECK(has(conv, "with group=1 X must have 3 channels"));
   const std::string list = errors_of(a + b + y + node("Concat", {"a", "b"}, {"y"}, integer("axis", 0)));
   CHECK(has(list, "axis 1 of inputs[1] must equal axis 1 of inputs[0], found 5 and 3"));
   CHECK(has(errors_of(a + value("input", "k", 7, {"2"}) + y + node("Where", {"a", "a", "k"}, {"y"})),
