@@ -1,5 +1,5 @@
 // Golden tests (golden.h) of lowered programs and of single kernels, after all default passes. The command for a
-// program with its storage plan is TARGET [CPU], for a kernel KERNEL TARGET [CPU].
+// program with its storage plan is TARGET [CPU] [--accuracy=strict] [--threads=N], for a kernel KERNEL and the same.
 #include "golden.h"
 
 #include "lower/check_plan.h"
@@ -9,11 +9,25 @@
 namespace dlcc {
 namespace {
 
-Planned planned_program(const std::string& command, const std::string& input, const std::string& file) {
+CompileOptions options_of(const std::string& command) {
   std::stringstream words(command);
   CompileOptions options;
+  words >> options.target;
+  const std::string threads = "--threads=";
+  for (std::string word; words >> word;) {
+    if (word == "--accuracy=strict")
+      options.schedule.strict = true;
+    else if (word.starts_with(threads))
+      options.schedule.threads = std::stoi(word.substr(threads.size()));
+    else
+      options.mcpu = word;
+  }
+  return options;
+}
+
+Planned planned_program(const std::string& command, const std::string& input, const std::string& file) {
+  CompileOptions options = options_of(command);
   options.model = file;
-  words >> options.target >> options.mcpu;
   auto bytes = std::as_bytes(std::span(input));
   options.model_bytes = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
   Diagnostics diagnostics;
@@ -43,8 +57,11 @@ std::string kernel(const std::string& command, const std::string& input, const s
   const Planned planned = planned_program(command.substr(blank + 1), input, file);
   const std::string program = lower::print_with_lines(planned.program, planned.plan).text;
   check_that_text_parses(program);
-  const std::string begin = "\n\nkernel @" + command.substr(0, blank) + "(";  // with its body
-  const size_t from = program.find(begin) + 2, to = program.find("\n}\n", from);
+  const std::string begin = "\n\nkernel @" + command.substr(0, blank);  // with its body
+  size_t at = program.find(begin + "(");
+  if (at == std::string::npos) at = program.find(begin + "<");  // with symbols
+  REQUIRE_MESSAGE(at != std::string::npos, program);
+  const size_t from = at + 2, to = program.find("\n}\n", from);
   REQUIRE_MESSAGE(to != std::string::npos, program);
   return program.substr(from, to + 3 - from);
 }
