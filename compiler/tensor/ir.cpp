@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "support/float_formats.h"
 #include "support/integers.h"
 #include "tensor/visit.h"
 
@@ -202,8 +203,22 @@ Expr select(Expr condition, Expr a, Expr b) {
   return make(type, Select{std::move(condition), std::move(a), std::move(b)});
 }
 
+namespace {
+
+// The number is an element of the float type.
+bool represents(DType type, double number) {
+  const auto single = static_cast<float>(number);
+  if (type == dtype::f16) return half_to_float(float_to_half(single)) == number;
+  if (type == dtype::bf16) return bfloat16_to_float(float_to_bfloat16(single)) == number;
+  return type == dtype::f64 || (type == dtype::f32 && single == number);
+}
+
+}  // namespace
+
 Expr cast(DType type, Expr a, bool saturate) {
   if (a.type() == type) return a;
+  if (const Literal* l = as<Literal>(a); l && is_float(a.type()) && is_float(type) && represents(type, l->number))
+    return literal(type, l->number);
   if (auto value = constant_integer(a); value && !is_float(type) && a.type() != dtype::u64)
     return literal(type, *value);
   return make(type, Cast{std::move(a), saturate});

@@ -11,6 +11,7 @@
 #include "tensor/layout.h"
 #include "tensor/parse.h"
 #include "tensor/passes/bind_sizes.h"
+#include "tensor/passes/compose.h"
 
 namespace dlcc::test {
 
@@ -211,6 +212,18 @@ TensorFunction depthwise(const Depthwise& p, DepthwiseEpilogue epilogue) {
   else
     d.result("y", dtype::f32, shape, value);
   return d.finish();
+}
+
+TensorFunction chain(const TensorFunction& first, const TensorFunction& second) {
+  std::vector<Buffer> params;
+  std::vector<Part> parts = {{first, {}}, {second, {{0, 0}}}};
+  auto add = [&](Part& part, const Buffer& like) {
+    part.operands.push_back({-1, static_cast<int>(params.size())});
+    params.push_back(make_buffer("p" + std::to_string(params.size()), like->type, like->shape));
+  };
+  for (const Buffer& p : first.params) add(parts[0], p);
+  for (size_t k = 1; k < second.params.size(); ++k) add(parts[1], second.params[k]);
+  return compose("chain", params, parts, {{1, 0}});
 }
 
 std::vector<bool> weights_constant(const TensorFunction& f) {

@@ -50,6 +50,10 @@ struct Depthwise {
 enum class DepthwiseEpilogue : uint8_t { nothing, bounds, sigmoid, residual };
 tensor::TensorFunction depthwise(const Depthwise&, DepthwiseEpilogue);
 
+// The second function reads the first one's result as its first parameter; the other parameters are the first's, then
+// the second's.
+tensor::TensorFunction chain(const tensor::TensorFunction& first, const tensor::TensorFunction& second);
+
 // Only the second parameter is known at compile time.
 std::vector<bool> weights_constant(const tensor::TensorFunction&);
 

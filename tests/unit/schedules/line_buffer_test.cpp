@@ -7,7 +7,6 @@
 #include "tensor/analysis.h"
 #include "tensor/builder.h"
 #include "tensor/layout.h"
-#include "tensor/passes/compose.h"
 #include "tensor/visit.h"
 
 using namespace dlcc;
@@ -17,20 +16,6 @@ using namespace dlcc::test;
 namespace {
 
 const Machine medium_cache{.vector_bytes = 64, .vector_registers = 32, .l2_bytes = 32 << 10};
-
-// The second function reads the first one's result as its first parameter; the other parameters are the first's, then
-// the second's.
-TensorFunction chain(const TensorFunction& first, const TensorFunction& second) {
-  std::vector<Buffer> params;
-  std::vector<Part> parts = {{first, {}}, {second, {{0, 0}}}};
-  auto add = [&](Part& part, const Buffer& like) {
-    part.operands.push_back({-1, static_cast<int>(params.size())});
-    params.push_back(make_buffer("p" + std::to_string(params.size()), like->type, like->shape));
-  };
-  for (const Buffer& p : first.params) add(parts[0], p);
-  for (size_t k = 1; k < second.params.size(); ++k) add(parts[1], second.params[k]);
-  return compose("chain", params, parts, {{1, 0}});
-}
 
 struct Window {
   int64_t k = 3, stride = 1, dilation = 1, pad = 1;

@@ -6,6 +6,8 @@
 #include "harness.h"
 #include "tensor/builder.h"
 #include "tensor/layout.h"
+#include "tensor/schedules/line_buffer.h"
+#include "tensor/statements.h"
 
 using namespace dlcc;
 using namespace dlcc::tensor;
@@ -67,6 +69,41 @@ void check_conv(DType type, const Conv& p) {
   }
 }
 
+// y[m, n] = x[m, k] times the transposed w[n, k]; `batch`, if any, has the leading axes of all three.
+TensorFunction product_in(DType type, const Shape& batch, const Dim& m, const Dim& k, const Dim& n) {
+  const DType sums = accumulator(type);
+  auto with_batch = [&](Shape shape) {
+    shape.insert(shape.begin(), batch.begin(), batch.end());
+    return shape;
+  };
+  auto at = [&](Index i, std::vector<Expr> last) {
+    last.insert(last.begin(), i.begin(), i.begin() + static_cast<std::ptrdiff_t>(batch.size()));
+    return last;
+  };
+  const size_t row = batch.size(), column = row + 1;
+  Definition d("product");
+  Tensor a = d.input("a", type, with_batch({m, k})), b = d.input("b", type, with_batch({n, k}));
+  Tensor y = d.reduce("p", with_batch({m, n}), sum_of(sums), {k}, [&](Index i, Index r) {
+    return cast(sums, a(at(i, {i[row], r[0]}))) * cast(sums, b(at(i, {i[column], r[0]})));
+  });
+  d.result("y", type, with_batch({m, n}), [&](Index i) { return narrowed(type, y(i)); });
+  return d.finish();
+}
+
+// Maxima or sums of 3x3 windows, two pixels apart, of 24 channels.
+TensorFunction pooling_in(DType type, const Dim& batch, const Dim& height, const Dim& width, bool sums) {
+  const DType inner = sums ? accumulator(type) : compute_type(type);
+  const Shape shape = {batch, 24, floor_div(height + Dim(1), 2), floor_div(width + Dim(1), 2)};
+  Definition d("pool");
+  Tensor x = d.input("x", type, {batch, 24, height, width});
+  Tensor y = d.reduce("a", shape, sums ? sum_of(inner) : max_of(inner), {3, 3}, [&](Index i, Index r) {
+    Expr outside = sums ? zero(type) : lowest(compute_type(type));
+    return cast(inner, x.at_or({i[0], i[1], i[2] * 2 + r[0] - 1, i[3] * 2 + r[1] - 1}, outside));
+  });
+  d.result("y", type, shape, [&](Index i) { return sums ? narrowed(type, y(i)) : cast(type, y(i)); });
+  return d.finish();
+}
+
 }  // namespace
 
 TEST_CASE("convolutions in narrow types") {
@@ -84,13 +121,7 @@ TEST_CASE("matrix products in narrow types") {
   for (DType type : narrow_types) {
     CAPTURE(name(type));
     for (auto [m, k, n] : {std::array{1, 33, 10}, std::array{5, 64, 64}, std::array{9, 7, 50}}) {
-      DType sums = accumulator(type);
-      Definition d("dense");
-      Tensor a = d.input("a", type, {m, k}), b = d.input("b", type, {n, k});
-      Tensor y = d.reduce("p", {m, n}, sum_of(sums), {k},
-                          [&](Index i, Index r) { return cast(sums, a(i[0], r[0])) * cast(sums, b(i[1], r[0])); });
-      d.result("y", type, {m, n}, [&](Index i) { return narrowed(type, y(i)); });
-      TensorFunction f = d.finish();
+      TensorFunction f = product_in(type, {}, m, k, n);
       check_schedule(f, {false, true});
       check_schedule(f, {false, false});
     }
@@ -100,20 +131,65 @@ TEST_CASE("matrix products in narrow types") {
 TEST_CASE("pooling in narrow types") {
   for (DType type : narrow_types) {
     CAPTURE(name(type));
-    for (bool average : {false, true}) {
-      DType inner = average ? accumulator(type) : compute_type(type);
-      Definition d("pool");
-      Tensor x = d.input("x", type, {1, 24, 9, 11});
-      Reducer reducer = average ? sum_of(inner) : max_of(inner);
-      Tensor y = d.reduce("a", {1, 24, 5, 6}, reducer, {3, 3}, [&](Index i, Index r) {
-        Expr outside = average ? zero(type) : lowest(compute_type(type));
-        return cast(inner, x.at_or({i[0], i[1], i[2] * 2 + r[0] - 1, i[3] * 2 + r[1] - 1}, outside));
-      });
-      d.result("y", type, {1, 24, 5, 6}, [&](Index i) { return average ? narrowed(type, y(i)) : cast(type, y(i)); });
-      TensorFunction f = d.finish();
+    for (bool sums : {false, true}) {
+      TensorFunction f = pooling_in(type, 1, 9, 11, sums);
       check_schedule(f, {false});
       check_schedule(f, {false}, {channels16(f, 0), channels16(f, 1)});
     }
+  }
+}
+
+TEST_CASE("line-buffer fusion in narrow types") {
+  for (DType type : narrow_types) {
+    CAPTURE(name(type));
+    const Conv wide{.c = 8, .h = 14, .w = 11, .o = 40, .k = 1, .pad = 0};
+    const TensorFunction f = chain(convolution_in(type, wide, false),
+                                   convolution_in(type, {.c = 40, .h = 14, .w = 11, .o = 40, .groups = 40}, false));
+    const std::vector<bool> constant = {false, true, true, true, true};
+    std::vector<Layout> layouts(6);
+    layouts.back() = channels16(f, 5);
+    for (int threads : {1, 2}) {
+      REQUIRE(plan_line_buffer(f, layouts, constant, {.threads = threads}, small_cache));
+      check_schedule(f, constant, layouts, {.threads = threads}, {avx512, avx2, neon, small_cache});
+    }
+  }
+}
+
+TEST_CASE("symbolic sizes in narrow types") {
+  const Dim n = Dim::symbol({"n", 1}), h = Dim::symbol({"h", 1}), w = Dim::symbol({"w", 1});
+  const std::vector<int64_t> sizes = {1, 2, 7, 17, 65};
+  for (DType type : narrow_types) {
+    CAPTURE(name(type));
+    check_symbolic_schedule(product_in(type, {}, n, 20, 40), {false, true}, {}, {}, sizes);  // blocks of rows
+    check_symbolic_schedule(product_in(type, {3}, n, 9, n), {}, {}, {}, sizes);
+    check_symbolic_schedule(product_in(type, {2}, 5, n, 20), {}, {}, {}, sizes);
+    check_symbolic_schedule(pooling_in(type, n, 9, 11, false));  // slice after slice
+    const TensorFunction f = convolution_in(type, {.c = 16, .h = h, .w = w, .o = 24}, false);
+    const std::vector<bool> constant = {false, true, true};
+    check_symbolic_schedule(f, constant, halo_layouts(f, constant, {}), {}, {1, 2, 7, 15, 29});
+    const TensorFunction pool = pooling_in(type, 1, h, w, true);
+    check_symbolic_schedule(pool, {}, {channels16(pool, 0), channels16(pool, 1)}, {}, {1, 2, 7, 15, 29});
+  }
+}
+
+TEST_CASE("statements in narrow types: sums up to each row") {
+  for (DType type : narrow_types) {
+    CAPTURE(name(type));
+    const DType inner = compute_type(type);
+    Definition d("sums");
+    Tensor x = d.input("x", type, {5, 37}), y = d.declare_result("y", type, {5, 37});
+    Statements s;
+    s.loop("j", 5, [&](Expr j) {
+      s.loop(
+          "i", 37,
+          [&](Expr i) {
+            Expr before = y.at_or({j - Expr(1), i}, zero(type));
+            s.store(y, {j, i}, cast(inner, before) + cast(inner, x(j, i)));
+          },
+          LoopKind::vector);
+    });
+    d.body({y}, s.finish());
+    check_schedule(d.finish(), {false});
   }
 }
 
