@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstdio>
 #include <iostream>
-#include <map>
 
+#include "driver/foreign_options.h"
 #include "driver/help.h"
 #include "support/similar_names.h"
 
@@ -143,23 +143,26 @@ class Parser {
   }
 
   [[noreturn]] void reject_option(const std::string& arg) const {
-    // The names that other compilers and converters have for options.
-    static const std::map<std::string, std::string> foreign_names = {
-        {"-march", "-mcpu"},  {"-mtune", "-mcpu"},  {"--cpu", "-mcpu"},         {"--output", "-o"},
-        {"--batch", "--dim"}, {"--shape", "--dim"}, {"--input-shape", "--dim"}, {"--verbose", "-v"},
-    };
     std::vector<std::string> names;
     for (const Option& o : line_.options_) {
       if (!o.hidden) names.push_back(o.name);
       if (!o.other_name.empty()) names.push_back(o.other_name);
     }
     std::string name = arg.substr(0, arg.find('='));
-    auto foreign = foreign_names.find(name);
-    const bool is_known = foreign != foreign_names.end() && std::ranges::count(names, foreign->second);
-    std::string meant = is_known ? fmt::format("did you mean '{}'?", foreign->second) : line_.find_elsewhere_(name);
+    std::string meant = remedy_for_foreign_option(name, names);
+    if (meant.empty()) meant = line_.find_elsewhere_(name);
     if (meant.empty()) meant = did_you_mean(name, names);
     throw Problem{fmt::format("unknown option '{}'", name),
                   meant.empty() ? fmt::format("'{} --help' lists the options", line_.program()) : meant};
+  }
+
+  // What this command, or another one, has in place of an option of another program; "" for other names.
+  std::string remedy_for_foreign_option(const std::string& name, const std::vector<std::string>& names) const {
+    const auto [option, remedy] = find_foreign_option(name);
+    if (option.empty()) return remedy;
+    const std::string own_name = option.substr(0, option.find('='));
+    return std::ranges::count(names, own_name) ? fmt::format("did you mean '{}'?", option)
+                                               : line_.find_elsewhere_(own_name);
   }
 
   CommandLine& line_;

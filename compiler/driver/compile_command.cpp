@@ -77,6 +77,15 @@ std::string name_of_output(const Outputs& out, const CompileOptions& options) {
   return stem.substr(stem.rfind('/') + 1);
 }
 
+// A folder has no object of its own.
+Problem check_object(const Outputs& out, const CompileOptions& options) {
+  std::error_code ignored;  // writing the object reports it
+  if (!out.object.ends_with('/') && !std::filesystem::is_directory(out.object, ignored)) return {};
+  const std::string model = options.model == "-" ? "model" : options.model;
+  const auto path = std::filesystem::path(out.object) / std::filesystem::path(model).stem();
+  return {fmt::format("-o {} is a folder", out.object), fmt::format("name the object: -o {}.o", path.string())};
+}
+
 // Two objects whose names have no letter of C would have the same default prefix and could not be linked together.
 Problem check_prefix(const Outputs& out, const CompileOptions& options) {
   const std::string name = name_of_output(out, options);
@@ -117,6 +126,7 @@ int compile_command(CommandLine& line) {
     if (out.object.empty() && options.passes.stop_after.empty())
       return {"-o OBJECT is missing", "usage: " + usage(line)};
     if (out.object.empty()) out.object = "-";  // nothing will be written
+    if (Problem folder = check_object(out, options); !folder.message.empty()) return folder;
     return check_prefix(out, options);
   });
   if (auto status = line.parse()) return *status;

@@ -137,7 +137,12 @@ int ops_command(CommandLine& line) {
   line.last_option().examples = target_names;
   line.add({"--onnx", "", "List the operators of ONNX", store_true(onnx)});
   add_common_options(line);
-  line.after_values([&] { return onnx && line.has("--target") ? Problem{"--onnx excludes --target"} : Problem{}; });
+  line.after_values([&] {
+    return onnx && line.has("--target") ? Problem{"--onnx excludes --target",
+                                                  "the operators of ONNX are translated to those of Relay, whose types "
+                                                  "'dlcc ops --target NAME' lists"}
+                                        : Problem{};
+  });
   if (auto status = line.parse()) return *status;
   if (onnx) return print_onnx_operators(json);
   if (line.has("--target")) return print_support(target, json, line.reporting());

@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
 #include <new>
 
@@ -16,10 +18,14 @@
 #include "support/diagnostics.h"
 
 // The status, or 1 when standard output could not be written, e.g. to a full disk.
-static int after_output(int status) {
+static int after_output(int status, const std::vector<std::string>& command_line) {
+  using namespace dlcc;
   if (std::cout.flush() && std::fflush(stdout) == 0) return status;
-  dlcc::driver::print_message("dlcc: standard output cannot be written\n");
-  return status == 0 ? 1 : status;
+  Diagnostics diagnostics;
+  diagnostics.error(DiagnosticId::cannot_write_file, {.file = "standard output"},
+                    fmt::format("cannot write the output: {}", std::strerror(errno)));
+  const int failed = driver::report(diagnostics, {.json = driver::asks_for_json(command_line)});
+  return status == 0 ? failed : status;
 }
 
 // Runs the command that the arguments name, with the other arguments.
@@ -41,7 +47,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that exceeds the limit of its size is an error of writing
   try {
     int status = 0;
-    dlcc::on_deep_stack([&] { status = after_output(run(command_line)); });
+    dlcc::on_deep_stack([&] { status = after_output(run(command_line), command_line); });
     return status;
   } catch (const std::bad_alloc&) {
     dlcc::Diagnostics diagnostics;

@@ -32,7 +32,8 @@ Store store_dim(std::map<std::string, SizeRange>& dims) {
   return [&dims](const std::string& dim) -> Problem {
     size_t equals = dim.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == dim.size())
-      return {fmt::format("expected NAME=VALUE, found '{}'", dim)};
+      return {fmt::format("expected NAME=SIZES, found '{}'", dim),
+              "for instance batch=8 or batch=1..64; 'dlcc inspect MODEL' names the dimensions"};
     std::string name = dim.substr(0, equals), problem;
     auto range = parse_size_range(dim.substr(equals + 1), problem);
     if (!range)
@@ -163,6 +164,10 @@ Store store_input_form(std::map<std::string, frontends::InputForm>& inputs) {
   return [&inputs](const std::string& text) -> Problem {
     const size_t equals = text.find('=');
     auto form = equals == std::string::npos ? std::nullopt : frontends::parse_input_form(text.substr(equals + 1));
+    const bool is_file = text.ends_with(".npy") || text.ends_with(".npz") || text.ends_with(".pb");
+    if (!form && is_file)
+      return {fmt::format("'{}' is data, and this command needs only the form of an input", text),
+              "'dlcc run' and 'dlcc bench' read data of inputs, 'dlcc verify MODEL DATA' reads data sets"};
     if (!form || equals == 0)
       return {fmt::format("'{}' is not NAME=FORM", text),
               "an input is x=[2,3], x=seq:3, x=seq:[2,3],[4,3], x=none, x=value:5 or x=value:[1,2]"};

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <deque>
 #include <filesystem>
+#include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -67,12 +69,48 @@ Problem check_kinds(const std::string& list) {
   return count > 0 ? Problem{} : Problem{"no output is named"};
 }
 
+// What a path with this suffix has in place of an object; "" if it may be an object.
+std::string kind_of_suffix(const std::string& path) {
+  static const std::map<std::string, std::string> kinds = {
+      {".c", "a source file"},     {".cc", "a source file"},    {".cpp", "a source file"},
+      {".cxx", "a source file"},   {".h", "a header"},          {".hpp", "a header"},
+      {".py", "a Python program"}, {".onnx", "a model"},        {".pb", "a model"},
+      {".tflite", "a model"},      {".rly", "a Relay program"}, {".a", "an archive"},
+      {".so", "a shared library"}, {".npy", "an array"},        {".npz", "an archive of arrays"},
+      {".json", "a JSON file"},    {".txt", "a text"},          {".d", "a dependency file"}};
+  const auto known = kinds.find(std::filesystem::path(path).extension());
+  return known == kinds.end() ? "" : known->second;
+}
+
+// What is wrong with -o, if the object is written there.
+Problem check_object_path(const std::string& path) {
+  const std::string kind = kind_of_suffix(path), object = without_suffix(path) + ".o";
+  if (kind.empty()) return {};
+  std::string remedy = fmt::format("name the object: -o {}", object);
+  if (path.ends_with(".h")) remedy += "; the header is written next to it";
+  if (path.ends_with(".a")) remedy += fmt::format("; then 'ar rcs {} {}' makes the archive", path, object);
+  if (path.ends_with(".so")) remedy += fmt::format("; then 'cc -shared -o {} {}' makes the library", path, object);
+  return {fmt::format("-o {} names {}, and dlcc writes an object file", path, kind), remedy};
+}
+
+// Whether no header of someone else would be overwritten.
+bool is_header_replaceable(const std::string& path, Diagnostics& diagnostics) {
+  std::ifstream file(path);
+  std::string first_line;
+  if (!std::getline(file, first_line) || first_line.find(emit::header_mark) != first_line.npos) return true;
+  diagnostics.error(DiagnosticId::bad_option, {.file = path},
+                    "the header of the object would overwrite this file, which dlcc did not make", {},
+                    "choose another path for the object, next to which the header is written, or remove the file");
+  return false;
+}
+
 Problem check_outputs(const Outputs& out) {
   constexpr const char* needs_md = "add -MD, which writes a dependency file";
   if (out.phony_dependencies && !out.dependencies) return {"-MP requires -MD", needs_md};
   if (!out.dependency_file.empty() && !out.dependencies) return {"-MF requires -MD", needs_md};
   if (!out.dependency_target.empty() && !out.dependencies) return {"-MT requires -MD", needs_md};
-  if (!is_stream(out)) return {};
+  const bool has_object = std::ranges::count(wanted_kinds(out), "obj");
+  if (!is_stream(out)) return has_object ? check_object_path(out.object) : Problem{};
   if (out.debug_text)
     return {
         fmt::format("-g needs an object file, next to which it writes the scheduled program; -o is {}", out.object)};
@@ -167,7 +205,9 @@ bool can_write_outputs(const Outputs& out, const CompileOptions& options, Diagno
   if (out.dependencies) paths.push_back(dependency_path(out));
   paths.insert(paths.end(), out.reports.begin(), out.reports.end());
   if (!options.weights_file.empty()) paths.push_back(options.weights_file);
-  return can_write(paths, diagnostics) && differ_from_inputs(paths, {options.model}, diagnostics);
+  const bool has_header = std::ranges::count(wanted_kinds(out), "header");
+  return can_write(paths, diagnostics) && differ_from_inputs(paths, {options.model}, diagnostics) &&
+         (!has_header || is_header_replaceable(path_of_kind(out, "header"), diagnostics));
 }
 
 bool write_outputs(Compiler& compiler, const Outputs& out, relay::Module module, Planned& planned,

@@ -126,6 +126,26 @@ std::string macros(const Interface& interface) {
   return text;
 }
 
+// P_run, P_run_ctx and P_model.
+std::string run_functions(const Interface& interface) {
+  const std::string where =
+      interface.threads == 1
+          ? "Runs the model on the caller's thread."
+          : fmt::format(
+                "Runs the model on {} threads: the caller's and those of the context's executor or, without one, of\n"
+                " * dlcc_default_executor(), the thread pool of libdlcc_rt.a, unless the program defines this "
+                "function.\n *",
+                interface.threads);
+  return fmt::format(
+      "/* {1} There is no state between calls: any number of threads may run the model at\n"
+      " * the same time, each with its own arena. */\n"
+      "dlcc_status {0}_run(const {0}_inputs *inputs, const {0}_outputs *outputs, void *arena, size_t arena_bytes);\n"
+      "dlcc_status {0}_run_ctx(const {0}_inputs *inputs, const {0}_outputs *outputs, void *arena, size_t arena_bytes,\n"
+      "                        const dlcc_context *context);\n\n"
+      "extern const dlcc_model {0}_model;\n\n",
+      interface.prefix, where);
+}
+
 }  // namespace
 
 Dim Interface::for_people(const Dim& d) const {
@@ -143,21 +163,14 @@ bool Interface::is_dynamic() const {
 std::string make_header(const Interface& interface) {
   const std::string& p = interface.prefix;
   std::string macro = upper(p), text;
-  text += fmt::format("/* The interface of a compiled model. Made by dlcc; {}. */\n", in_comment(interface.provenance));
+  text +=
+      fmt::format("/* The interface of a compiled model. {}; {}. */\n", header_mark, in_comment(interface.provenance));
   text += fmt::format("#ifndef {0}_MODEL_H\n#define {0}_MODEL_H\n\n", macro);
   text += std::string(runtime_types) + "\n";
   text += "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
   text += macros(interface) + tensor_structs(interface);
   if (interface.is_dynamic()) text += plan_function(interface);
-  text += fmt::format(
-      "/* Runs the model in the caller's thread. There is no state between calls: any number of threads may run the "
-      "model at\n"
-      " * the same time, each with its own arena. */\n"
-      "dlcc_status {0}_run(const {0}_inputs *inputs, const {0}_outputs *outputs, void *arena, size_t arena_bytes);\n"
-      "dlcc_status {0}_run_ctx(const {0}_inputs *inputs, const {0}_outputs *outputs, void *arena, size_t arena_bytes,\n"
-      "                        const dlcc_context *context);\n\n"
-      "extern const dlcc_model {0}_model;\n\n",
-      p);
+  text += run_functions(interface);
   text += "#ifdef __cplusplus\n}\n#endif\n#endif\n";
   return text;
 }

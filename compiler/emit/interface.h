@@ -48,6 +48,7 @@ struct Interface {
   int64_t weights_bytes = 0;
   std::optional<WeightsFile> weights_file;  // empty: the weights are part of the object
   int64_t stack_bytes = 0;                  // largest use of the stack
+  int threads = 1;                          // among which large loops are divided
   int64_t macs = 0;                         // multiply-accumulate operations of the definitions
   std::string provenance;  // dlcc's version, the options that change the object, the model's hash; no time, no path
 
@@ -60,6 +61,9 @@ struct Interface {
 
 // Makes a valid C identifier of any text, different from those in `taken`.
 std::string c_identifier(const std::string& text, const std::vector<std::string>& taken = {});
+
+// What the first line of every generated header has.
+constexpr const char* header_mark = "Made by dlcc";
 
 // The text of P.h.
 std::string make_header(const Interface&);

@@ -122,6 +122,7 @@ emit::Interface describe_interface(const relay::Module& module, const lower::Pro
   i.arena_bytes = plan.is_stacked() ? std::nullopt : std::optional(plan.arena_bytes);
   i.arena_alignment = plan.arena_alignment;
   for (const Constant& c : program.constants) i.weights_bytes += static_cast<int64_t>(c.bytes().size());
+  i.threads = options.schedule.threads;
   i.macs = lower::total_macs(program);
   i.provenance = provenance(options, target, model_hash);
   return i;

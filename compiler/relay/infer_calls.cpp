@@ -71,6 +71,15 @@ Inference::Gathered Inference::gather(const Operator& op, const std::vector<Type
   return g;
 }
 
+// A remedy for a call with `found` operands, too few or too many.
+static std::string remedy_for_count(const Operator& op, size_t found) {
+  std::string text = fmt::format("the operands of {} are: {}", op.name, fmt::join(op.arguments, ", "));
+  if (found < op.arguments.size() || op.attributes.empty()) return text;
+  text += "; attributes have their names before them:";
+  for (const auto& a : op.attributes) text += fmt::format("{} {}=...", &a == &op.attributes.front() ? "" : ",", a.name);
+  return text;
+}
+
 // Where the operands' types are known, as in straight-line code, so may be their values. A call that waits for types is
 // decided without values.
 Type Inference::call_operator(const Operator* op, Call& call, const SourceLocation& location) {
@@ -87,7 +96,7 @@ Type Inference::call_operator(const Operator* op, Call& call, const SourceLocati
                             expected == 1 && or_more.empty() ? "" : "s", found),
                 {},
                 op->variadic ? fmt::format("pass the tensors as one tuple: {}((%a, %b))", op->name)
-                             : fmt::format("the operands of {} are: {}", op->name, fmt::join(op->arguments, ", ")));
+                             : remedy_for_count(*op, found));
   }
   Gathered in = gather(*op, waiting.types);
   if (!in.hole) {

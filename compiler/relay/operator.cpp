@@ -166,7 +166,7 @@ std::optional<TypeError> read_attrs(const std::vector<AttrSlot>& slots, const At
     auto slot = std::ranges::find(slots, name, &AttrSlot::name);
     if (slot == slots.end())
       return TypeError{DiagnosticId::bad_attribute, fmt::format("there is no attribute '{}'", name),
-                       did_you_mean(name, names_of(slots))};
+                       slots.empty() ? "the operator has no attributes" : suggest_names(name, names_of(slots))};
     if (slot->is_operand && value.is_none()) continue;
     if (slot->is_operand)
       return TypeError{DiagnosticId::bad_attribute,

@@ -118,8 +118,9 @@ class PendingFile {
 };
 
 // A remedy for a path that does not exist: the file with the same suffix in the same folder whose name is similar, if
-// there is one.
+// there is one; for an address of the web, how to make it a file.
 std::string similar_file(const std::string& path) {
+  if (path.find("://") != path.npos) return fmt::format("download it first: curl -L -O {}", path);
   constexpr size_t most_names = 10000;  // of a folder that are compared
   const std::filesystem::path wanted(path);
   std::vector<std::string> names;

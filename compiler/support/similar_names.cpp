@@ -4,8 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <compare>
 #include <numeric>
-#include <utility>
+#include <ranges>
 #include <vector>
 
 namespace dlcc {
@@ -18,9 +19,32 @@ std::string lower_case(std::string_view text) {
   return result;
 }
 
-// The distance without regard to case, then with regard to it.
-std::pair<size_t, size_t> distances(std::string_view word, const std::string& name) {
-  return {edit_distance(lower_case(word), lower_case(name)), edit_distance(word, name)};
+// "relu" of "nn.relu".
+std::string_view last_component(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+
+struct Nearness {
+  size_t distance, distance_with_case;  // the first without regard to case
+  size_t allowed;                       // the largest distance of similar words
+
+  auto operator<=>(const Nearness& other) const = default;
+};
+
+Nearness compare(std::string_view word, std::string_view name) {
+  // A word of one or two letters is similar to every other one.
+  return {edit_distance(lower_case(word), lower_case(name)), edit_distance(word, name),
+          word.size() < 3 ? 0 : (name.size() + 1) / 3};
+}
+
+// The smaller distance from the name and from its last component.
+Nearness nearness(std::string_view word, std::string_view name) {
+  return std::min(compare(word, name), compare(word, last_component(name)));
+}
+
+// Whether `word` is the beginning of a name or of its last component: "concat" of "concatenate".
+bool begins(std::string_view name, std::string_view word) {
+  const std::string start = lower_case(word);
+  return word.size() >= 3 &&
+         (lower_case(name).starts_with(start) || lower_case(last_component(name)).starts_with(start));
 }
 
 }  // namespace
@@ -44,12 +68,19 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::optional<std::string> nearest_name(std::string_view word, std::span<const std::string> names) {
-  auto nearest = std::ranges::min_element(names, {}, [&](const std::string& name) { return distances(word, name); });
-  if (nearest == names.end()) return std::nullopt;
-  // A word of one or two letters is similar to every other one.
-  const size_t allowed = word.size() < 3 ? 0 : (nearest->size() + 1) / 3;
-  if (distances(word, *nearest).first > allowed) return std::nullopt;
-  return *nearest;
+  const std::string* nearest = nullptr;
+  Nearness smallest{};
+  for (const std::string& name : names) {
+    const Nearness n = nearness(word, name);
+    if (n.distance > n.allowed || (nearest && n >= smallest)) continue;
+    nearest = &name;
+    smallest = n;
+  }
+  if (nearest) return *nearest;
+  const auto shortest = [](const std::string& name) { return name.size(); };
+  auto longer = names | std::views::filter([&](const std::string& name) { return begins(name, word); });
+  const auto found = std::ranges::min_element(longer, {}, shortest);
+  return found == longer.end() ? std::nullopt : std::optional(*found);
 }
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> names) {

@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "frontends/relay/remedies.h"
+
 namespace dlcc::frontends::relay_text {
 
 namespace {
@@ -162,7 +164,7 @@ Token Lexer::scan_symbol(Token t) {
     advance(length);
     return t;
   }
-  error(location(t), fmt::format("unexpected {}", printable(at())));
+  error(location(t), fmt::format("unexpected {}", printable(at())), remedy_for_character(at()));
   return t;
 }
 
@@ -230,15 +232,18 @@ Token Lexer::scan_number(Token t) {
   }
   t.text = text_.substr(position_, n);
   advance(n);
-  if (!scan_suffix(t))
+  const bool ends = scan_word(false) == 0;
+  if (ends && t.is_float)
+    error(location(t), "a number with a fraction or an exponent has a suffix",
+          fmt::format("write {0}f for float32, {0}f64 or {0}f16; an integer has no fraction", t.text));
+  else if (!ends && !scan_suffix(t))
     error(location(t), "this is not a number",
           "floats end in f, f16, f32 or f64; integers in i16, i32, i64 or nothing");
   return t;
 }
 
 bool Lexer::scan_suffix(Token& t) {
-  size_t word = scan_word(false);
-  if (word == 0) return !t.is_float;
+  const size_t word = scan_word(false);
   std::string_view suffix = text_.substr(position_, word);
   advance(word);
   if (suffix[0] != 'f' && (suffix[0] != 'i' || t.is_float)) return false;

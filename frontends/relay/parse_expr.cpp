@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "frontends/relay/parser.h"
+#include "frontends/relay/remedies.h"
 
 namespace dlcc::frontends::relay_text {
 
@@ -367,20 +368,36 @@ Parser::Value Parser::named(const Token& t) {
   const Operator* op = operators().find(by_operands ? name.substr(4) : name);
   if (op && (!by_operands || !op->values.empty())) return {Atom(OperatorRef{op}), where};
   if (may_report() && load_constructor(name)) return named(t);
+  if (std::string remedy = remedy_for_word(name); !remedy.empty()) {
+    lexer_.error(where, fmt::format("there is no '{}' in Relay", name), std::move(remedy));
+    return {nothing(), where};
+  }
+  return {unknown(DiagnosticId::unsupported_operator, where,
+                  fmt::format("there is no operator or constructor '{}'", name), remedy_for_name(name)),
+          where};
+}
+
+std::string Parser::remedy_for_name(const std::string& name) {
+  if (!may_report()) return "";
+  if (std::ranges::count(locals_.all(), name)) return fmt::format("did you mean '%{}'?", name);
+  if (module_.functions.contains(name)) return fmt::format("did you mean '@{}'?", name);
+  if (auto elsewhere = operator_named_elsewhere(name)) return fmt::format("did you mean '{}'?", *elsewhere);
   auto meant = meant_by(name, [&] {
     std::vector<std::string> names;
     for (const auto& [known, op] : operators().all()) names.push_back(known);
     for (const auto& [known, constructor] : constructors_) names.push_back(known);
     return names;
   });
-  std::string help = meant ? fmt::format("did you mean '{}'?", *meant)
-                           : "variables are written %name, functions @name; 'dlcc ops' lists the operators";
-  return {unknown(DiagnosticId::unsupported_operator, where,
-                  fmt::format("there is no operator or constructor '{}'", name), help),
-          where};
+  return meant ? fmt::format("did you mean '{}'?", *meant)
+               : "variables are written %name, functions @name; 'dlcc ops' lists the operators";
 }
 
 Atom Parser::undefined_local(const Token& t) {
+  if (peek().is("=")) {
+    lexer_.error(lexer_.location(t), "a binding of a named variable begins with 'let'",
+                 fmt::format("let %{} = ...;", t.text));
+    return nothing();
+  }
   constexpr size_t most_shown = 5;  // variables in a remedy
   auto meant = meant_by(t.text, [&] { return locals_.all(); });
   std::string help = meant ? fmt::format("did you mean '%{}'?", *meant) : "";

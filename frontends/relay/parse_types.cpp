@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "frontends/relay/parser.h"
+#include "frontends/relay/remedies.h"
 #include "support/float_formats.h"
 #include "support/similar_names.h"
 
@@ -61,7 +62,9 @@ Type Parser::tensor_type() {
   std::optional<DType> dtype = element_type(name);
   if (!dtype && !lexer_.failed()) {
     const std::vector<std::string> known = all_element_types();
-    const std::string meant = did_you_mean(name.text, known);
+    const auto elsewhere = element_type_named_elsewhere(name.text);
+    const std::string meant =
+        elsewhere ? fmt::format("did you mean '{}'?", *elsewhere) : did_you_mean(name.text, known);
     report(DiagnosticId::unsupported_type, lexer_.location(name), fmt::format("{} is not an element type", name.text),
            meant.empty() ? fmt::format("the element types are: {}", fmt::join(known, ", ")) : meant);
   }
@@ -99,7 +102,12 @@ Type Parser::named_type(const Token& name) {
     args.resize(expected, hole_type());
     return data_type(std::string(name.text), std::move(args));
   }
-  if (std::optional<DType> dtype = element_type(name)) return relay::tensor_type(Shape{}, *dtype);
+  if (std::optional<DType> dtype = element_type(name)) {
+    if (peek().is("["))
+      lexer_.error(where, fmt::format("{} is the type of a scalar", name.text),
+                   fmt::format("a type of tensors is written Tensor[(2, 3), {}]", name.text));
+    return relay::tensor_type(Shape{}, *dtype);
+  }
   if (may_report() && load_type(std::string(name.text))) return named_type(name);
   report(DiagnosticId::unsupported_type, where, fmt::format("there is no type {}", name.text),
          "data types are defined before they are used");

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "frontends/relay/metadata.h"
+#include "frontends/relay/remedies.h"
 #include "support/similar_names.h"
 #include "tensor/parse.h"
 
@@ -224,13 +225,14 @@ void Parser::check_globals() {
   auto check = [&](const auto& used, const auto& known, const char* what) {
     for (const auto& [name, where] : used) {
       if (known.contains(name)) continue;
-      auto meant = meant_by(name, [&] {
-        std::vector<std::string> names;
-        for (const auto& [other, entry] : known) names.push_back(other);
-        return names;
-      });
-      report(DiagnosticId::undefined_value, where, fmt::format("there is no {} @{}", what, name),
-             meant ? fmt::format("did you mean '@{}'?", *meant) : "");
+      constexpr size_t most_shown = 5;  // names in a remedy
+      std::vector<std::string> names;
+      for (const auto& [other, entry] : known) names.push_back("@" + other);
+      auto meant = meant_by("@" + name, [&] { return names; });
+      std::string help = meant ? fmt::format("did you mean '{}'?", *meant) : "";
+      if (!meant && may_report() && !names.empty() && names.size() <= most_shown)
+        help = fmt::format("defined here: {}", fmt::join(names, ", "));
+      report(DiagnosticId::undefined_value, where, fmt::format("there is no {} @{}", what, name), std::move(help));
     }
   };
   check(globals_used_, module_.functions, "function");
@@ -272,7 +274,7 @@ void Parser::unexpected(std::string_view wanted) {
   if (t.kind == TokenKind::projection) found = fmt::format("'.{}'", t.integer);
   if (t.kind == TokenKind::number) found = "a number";
   if (t.kind == TokenKind::string) found = "a string";
-  lexer_.error(lexer_.location(t), fmt::format("expected {}, found {}", wanted, found));
+  lexer_.error(lexer_.location(t), fmt::format("expected {}, found {}", wanted, found), remedy_for_token(t, wanted));
 }
 
 // Errors after a syntax error would follow from it, and nobody reads hundreds of them.

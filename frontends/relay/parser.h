@@ -89,7 +89,8 @@ class Parser {
   Value primary();
   Value projected(Value);
   Value primary_word(const Token&);
-  Value named(const Token&);  // an operator or constructor
+  Value named(const Token&);                        // an operator or constructor
+  std::string remedy_for_name(const std::string&);  // for one that does not exist
   relay::Atom local_variable(const Token&);
   relay::Atom graph_variable(const Token&);
   relay::Atom read_again(const Token&);

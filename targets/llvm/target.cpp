@@ -77,6 +77,8 @@ std::optional<CodeLevel> native_level(const TargetFamily& family, Diagnostics& d
 std::string help_for_cpu(const TargetFamily& family, const std::string& cpu) {
   for (const TargetFamily& other : families())
     if (find_level(other, cpu)) return fmt::format("it is a CPU of --target={}", other.base.name);
+  if (std::ranges::binary_search(family.features, cpu))
+    return fmt::format("it is a feature: -mattr=+{}; 'dlcc targets' lists the CPUs", cpu);
   return help_for(cpu, cpu_names(family), "'dlcc targets' lists the CPUs");
 }
 
@@ -125,7 +127,8 @@ bool change_features(const TargetFamily& family, const std::string& mattr, CodeL
   auto info = cpu_features(family.base.triple, level.cpu, features);
   if (!family.is_usable(*info)) {
     diagnostics.error(DiagnosticId::unknown_target, {},
-                      fmt::format("target {} requires a CPU feature that -mattr={} removes", family.base.name, mattr));
+                      fmt::format("target {} requires a CPU feature that -mattr={} removes", family.base.name, mattr),
+                      {}, "leave it out of -mattr: every CPU of the target has it");
     return false;
   }
   level.machine = family.level_for(*info, level.cpu, features).machine;

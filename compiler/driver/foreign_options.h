@@ -1,0 +1,17 @@
+// The options of other compilers and converters, for those who know these.
+#pragma once
+
+#include <string>
+
+namespace dlcc::driver {
+
+// What dlcc has in place of an option of another program: the name of an option, or a sentence. Both are empty for an
+// option of no such program.
+struct ForeignOption {
+  std::string option, remedy;
+};
+
+// `name` is without a value: "--output", "-march". A family of options counts as one: "-mavx2", "-Wextra".
+ForeignOption find_foreign_option(const std::string& name);
+
+}  // namespace dlcc::driver
