@@ -161,12 +161,19 @@ static std::vector<std::string> names_of(const std::vector<AttrSlot>& slots) {
   return names;
 }
 
+static std::string remedy_for_attribute(const std::string& name, const std::vector<AttrSlot>& slots) {
+  if (slots.empty()) return "the operator has no attributes";
+  const std::vector<std::string> known = names_of(slots);
+  const std::string meant = did_you_mean(name, known);
+  return meant.empty() ? fmt::format("the attributes are: {}", fmt::join(known, ", ")) : meant;
+}
+
 std::optional<TypeError> read_attrs(const std::vector<AttrSlot>& slots, const Attrs& attrs) {
   for (const auto& [name, value] : attrs) {
     auto slot = std::ranges::find(slots, name, &AttrSlot::name);
     if (slot == slots.end())
       return TypeError{DiagnosticId::bad_attribute, fmt::format("there is no attribute '{}'", name),
-                       slots.empty() ? "the operator has no attributes" : suggest_names(name, names_of(slots))};
+                       remedy_for_attribute(name, slots)};
     if (slot->is_operand && value.is_none()) continue;
     if (slot->is_operand)
       return TypeError{DiagnosticId::bad_attribute,

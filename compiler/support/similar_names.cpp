@@ -72,11 +72,11 @@ std::optional<std::string> nearest_name(std::string_view word, std::span<const s
   Nearness smallest{};
   for (const std::string& name : names) {
     const Nearness n = nearness(word, name);
-    if (n.distance > n.allowed || (nearest && n >= smallest)) continue;
+    if (nearest && n >= smallest) continue;
     nearest = &name;
     smallest = n;
   }
-  if (nearest) return *nearest;
+  if (nearest && smallest.distance <= smallest.allowed) return *nearest;
   const auto shortest = [](const std::string& name) { return name.size(); };
   auto longer = names | std::views::filter([&](const std::string& name) { return begins(name, word); });
   const auto found = std::ranges::min_element(longer, {}, shortest);
