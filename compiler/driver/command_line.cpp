@@ -161,8 +161,8 @@ class Parser {
     const auto [option, remedy] = find_foreign_option(name);
     if (option.empty()) return remedy;
     const std::string own_name = option.substr(0, option.find('='));
-    return std::ranges::count(names, own_name) ? fmt::format("did you mean '{}'?", option)
-                                               : line_.find_elsewhere_(own_name);
+    const std::string where = std::ranges::count(names, own_name) ? "" : line_.find_elsewhere_(own_name);
+    return fmt::format("did you mean '{}'?{}{}", option, where.empty() ? "" : " ", where);
   }
 
   CommandLine& line_;

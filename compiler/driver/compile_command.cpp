@@ -77,8 +77,8 @@ std::string name_of_output(const Outputs& out, const CompileOptions& options) {
   return stem.substr(stem.rfind('/') + 1);
 }
 
-// A folder has no object of its own.
-Problem check_object(const Outputs& out, const CompileOptions& options) {
+// What is wrong with -o, if it names a folder.
+Problem check_is_file(const Outputs& out, const CompileOptions& options) {
   std::error_code ignored;  // writing the object reports it
   if (!out.object.ends_with('/') && !std::filesystem::is_directory(out.object, ignored)) return {};
   const std::string model = options.model == "-" ? "model" : options.model;
@@ -126,7 +126,7 @@ int compile_command(CommandLine& line) {
     if (out.object.empty() && options.passes.stop_after.empty())
       return {"-o OBJECT is missing", "usage: " + usage(line)};
     if (out.object.empty()) out.object = "-";  // nothing will be written
-    if (Problem folder = check_object(out, options); !folder.message.empty()) return folder;
+    if (Problem folder = check_is_file(out, options); !folder.message.empty()) return folder;
     return check_prefix(out, options);
   });
   if (auto status = line.parse()) return *status;

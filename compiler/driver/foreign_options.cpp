@@ -4,18 +4,16 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 
 namespace dlcc::driver {
 namespace {
 
-const std::map<std::string, std::string> options_by_name = {
+const std::map<std::string_view, const char*> options_by_name = {
     {"-march", "-mcpu"},
     {"-mtune", "-mcpu"},
     {"--cpu", "-mcpu"},
-    {"--mcpu", "-mcpu"},
-    {"--mattr", "-mattr"},
     {"--triple", "--target"},
-    {"-target", "--target"},
     {"--output", "-o"},
     {"--out", "-o"},
     {"--output-file", "-o"},
@@ -59,7 +57,7 @@ constexpr const char* has_warnings = "warnings are on; -w switches them off, -We
 constexpr const char* is_independent = "the object is position-independent code without this option";
 constexpr const char* links_nothing = "dlcc writes an object and links nothing: give this option to the linker";
 
-const std::map<std::string, std::string> remedies_by_name = {
+const std::map<std::string_view, const char*> remedies_by_name = {
     {"-i", takes_model},
     {"-m", takes_model},
     {"--model", takes_model},
@@ -90,9 +88,9 @@ const std::map<std::string, std::string> remedies_by_name = {
     {"-V", "did you mean '--version'?"},
 };
 
-// The beginnings of options of which there are many.
+// The beginnings of gcc's options for warnings and for features of x86 CPUs, of which there are many.
 constexpr const char* warnings[] = {"-Wall", "-Wextra", "-Wno-", "-Wpedantic"};
-constexpr const char* features[] = {"-mamx", "-mavx", "-mbmi", "-mf16c", "-mfma", "-msse"};
+constexpr const char* features[] = {"-mamx", "-mavx", "-mbmi", "-mf16c", "-mfma", "-msse4"};
 
 }  // namespace
 

@@ -69,7 +69,7 @@ Problem check_kinds(const std::string& list) {
   return count > 0 ? Problem{} : Problem{"no output is named"};
 }
 
-// What a path with this suffix has in place of an object; "" if it may be an object.
+// What the suffix of a path says that the file is; "" if that may be an object.
 std::string kind_of_suffix(const std::string& path) {
   static const std::map<std::string, std::string> kinds = {
       {".c", "a source file"},     {".cc", "a source file"},    {".cpp", "a source file"},
@@ -77,7 +77,7 @@ std::string kind_of_suffix(const std::string& path) {
       {".py", "a Python program"}, {".onnx", "a model"},        {".pb", "a model"},
       {".tflite", "a model"},      {".rly", "a Relay program"}, {".a", "an archive"},
       {".so", "a shared library"}, {".npy", "an array"},        {".npz", "an archive of arrays"},
-      {".json", "a JSON file"},    {".txt", "a text"},          {".d", "a dependency file"}};
+      {".json", "a JSON file"},    {".txt", "a text file"},     {".d", "a dependency file"}};
   const auto known = kinds.find(std::filesystem::path(path).extension());
   return known == kinds.end() ? "" : known->second;
 }

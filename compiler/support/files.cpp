@@ -119,7 +119,7 @@ class PendingFile {
 
 // A remedy for a path that does not exist: the file with the same suffix in the same folder whose name is similar, if
 // there is one; for an address of the web, how to make it a file.
-std::string similar_file(const std::string& path) {
+std::string remedy_for_missing_file(const std::string& path) {
   if (path.find("://") != path.npos) return fmt::format("download it first: curl -L -O {}", path);
   constexpr size_t most_names = 10000;  // of a folder that are compared
   const std::filesystem::path wanted(path);
@@ -189,7 +189,7 @@ std::optional<std::vector<std::byte>> read_file(const std::string& path, Diagnos
     return std::nullopt;
   };
   Descriptor file{path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.fd < 0) return fail(std::strerror(errno), errno == ENOENT ? similar_file(path) : "");
+  if (file.fd < 0) return fail(std::strerror(errno), errno == ENOENT ? remedy_for_missing_file(path) : "");
   struct stat info;
   if (::fstat(file.fd, &info) != 0) return fail(std::strerror(errno));
   if (S_ISDIR(info.st_mode)) return fail("it is a folder", remedy_for_reading_folder(path));

@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <compare>
 #include <numeric>
 #include <ranges>
+#include <utility>
 #include <vector>
 
 namespace dlcc {
@@ -22,22 +22,21 @@ std::string lower_case(std::string_view text) {
 // "relu" of "nn.relu".
 std::string_view last_component(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
-struct Nearness {
-  size_t distance, distance_with_case;  // the first without regard to case
-  size_t allowed;                       // the largest distance of similar words
-
-  auto operator<=>(const Nearness& other) const = default;
-};
-
-Nearness compare(std::string_view word, std::string_view name) {
-  // A word of one or two letters is similar to every other one.
-  return {edit_distance(lower_case(word), lower_case(name)), edit_distance(word, name),
-          word.size() < 3 ? 0 : (name.size() + 1) / 3};
+// The distance without regard to case, then with regard to it.
+std::pair<size_t, size_t> distances(std::string_view word, std::string_view name) {
+  return {edit_distance(lower_case(word), lower_case(name)), edit_distance(word, name)};
 }
 
-// The smaller distance from the name and from its last component.
-Nearness nearness(std::string_view word, std::string_view name) {
-  return std::min(compare(word, name), compare(word, last_component(name)));
+// The name or its last component, whichever is nearer to the word.
+std::string_view nearer_part(std::string_view word, std::string_view name) {
+  const std::string_view part = last_component(name);
+  return distances(word, part) < distances(word, name) ? part : name;
+}
+
+bool is_similar(std::string_view word, std::string_view name) {
+  // A word of one or two letters is similar to every other one.
+  const size_t allowed = word.size() < 3 ? 0 : (name.size() + 1) / 3;
+  return distances(word, name).first <= allowed;
 }
 
 // Whether `word` is the beginning of a name or of its last component: "concat" of "concatenate".
@@ -68,19 +67,13 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::optional<std::string> nearest_name(std::string_view word, std::span<const std::string> names) {
-  const std::string* nearest = nullptr;
-  Nearness smallest{};
-  for (const std::string& name : names) {
-    const Nearness n = nearness(word, name);
-    if (nearest && n >= smallest) continue;
-    nearest = &name;
-    smallest = n;
-  }
-  if (nearest && smallest.distance <= smallest.allowed) return *nearest;
-  const auto shortest = [](const std::string& name) { return name.size(); };
+  const auto distance = [&](const std::string& name) { return distances(word, nearer_part(word, name)); };
+  const auto nearest = std::ranges::min_element(names, {}, distance);
+  if (nearest == names.end()) return std::nullopt;
+  if (is_similar(word, nearer_part(word, *nearest))) return *nearest;
   auto longer = names | std::views::filter([&](const std::string& name) { return begins(name, word); });
-  const auto found = std::ranges::min_element(longer, {}, shortest);
-  return found == longer.end() ? std::nullopt : std::optional(*found);
+  const auto shortest = std::ranges::min_element(longer, {}, [](const std::string& name) { return name.size(); });
+  return shortest == longer.end() ? std::nullopt : std::optional(*shortest);
 }
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> names) {

@@ -232,11 +232,11 @@ Token Lexer::scan_number(Token t) {
   }
   t.text = text_.substr(position_, n);
   advance(n);
-  const bool ends = scan_word(false) == 0;
-  if (ends && t.is_float)
+  const bool has_suffix = scan_word(false) > 0;
+  if (!has_suffix && t.is_float)
     error(location(t), "a number with a fraction or an exponent has a suffix",
           fmt::format("write {0}f for float32, {0}f64 or {0}f16; an integer has no fraction", t.text));
-  else if (!ends && !scan_suffix(t))
+  else if (has_suffix && !scan_suffix(t))
     error(location(t), "this is not a number",
           "floats end in f, f16, f32 or f64; integers in i16, i32, i64 or nothing");
   return t;

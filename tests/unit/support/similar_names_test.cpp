@@ -40,6 +40,7 @@ TEST_CASE("a name without what stands before its dot, and the beginning of a nam
   const std::vector<std::string> operators = {"concatenate",         "erf",    "nn.batch_norm", "nn.conv2d",
                                               "nn.conv2d_transpose", "nn.relu"};
   CHECK(nearest_name("relu", operators) == "nn.relu");
+  CHECK(nearest_name("rleu", operators) == "nn.relu");
   CHECK(nearest_name("batchnorm", operators) == "nn.batch_norm");
   CHECK(nearest_name("concat", operators) == "concatenate");
   CHECK(nearest_name("CONV", operators) == "nn.conv2d");  // the shorter of two
