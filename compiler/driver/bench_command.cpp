@@ -2,6 +2,7 @@
 // floor.
 #include <deque>
 #include <iostream>
+#include <set>
 
 #include "driver/commands.h"
 #include "driver/options.h"
@@ -70,8 +71,8 @@ int bench_command(CommandLine& line) {
   line.add({"--runs", "N", fmt::format("Number of timed calls, default {}", runs), store_integer(runs, 2, 1000000)});
   line.add(
       {"--size", "NAME=N",
-       "Size of the inputs for a symbolic dimension, at which the object is measured; default: the typical size of "
-       "--dim, else 64 or the bound next to it; may be repeated",
+       "Size of a symbolic dimension in this measurement, default: the size that --dim NAME=...@N gives for estimates, "
+       "else 64, or the bound that is nearest to 64. May be repeated",
        store_number(sizes)});
   line.add({"--layers", "", "Time each step, and probe the machine's peak and bandwidth", store_true(layers)});
   line.add({"--json", "", "Print JSON, including the steps", store_true(json)});
@@ -91,8 +92,9 @@ int bench_command(CommandLine& line) {
   if (!can_write(files, diagnostics)) return report(diagnostics, line.reporting());
   Compiler compiler(options, diagnostics);
   auto planned = compiler.compile();
-  if (!planned || !differ_from_inputs(files, compiler.files(), diagnostics))
-    return report(diagnostics, line.reporting());
+  std::set<std::string> read = compiler.files();
+  for (const std::string& option : data) read.insert(file_of(option));
+  if (!planned || !differ_from_inputs(files, read, diagnostics)) return report(diagnostics, line.reporting());
   auto inputs = random_inputs(*planned, sizes, diagnostics);
   if (!inputs || !replace_inputs(data, planned->interface, inputs->values, diagnostics))
     return report(diagnostics, line.reporting());

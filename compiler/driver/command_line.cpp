@@ -134,8 +134,10 @@ class Parser {
         ++next;
       } while (p.repeated && next < words_.size());
     }
-    if (next < words_.size())
-      throw Problem{fmt::format("unexpected argument '{}'", words_[next]), "usage: " + usage(line_)};
+    if (next == words_.size()) return;
+    const std::string remedy = line_.explain_extra_(words_[next]);
+    throw Problem{fmt::format("unexpected argument '{}'", words_[next]),
+                  remedy.empty() ? "usage: " + usage(line_) : remedy};
   }
 
   [[noreturn]] void reject_missing_value(const Option& o) const {

@@ -76,6 +76,10 @@ class CommandLine {
   void find_options_elsewhere(std::function<std::string(const std::string& option)> find) {
     find_elsewhere_ = std::move(find);
   }
+  // Sets the function that is asked for a remedy when there are more positional arguments than the command has.
+  void explain_extra_arguments(std::function<std::string(const std::string& argument)> explain) {
+    explain_extra_ = std::move(explain);
+  }
   // Adds a function that parse() calls after all values are stored, e.g. to check them together.
   void after_values(std::function<Problem()> check) { checks_.push_back(std::move(check)); }
   // Makes parse() print `text()` and return 0; called by an option's `store`.
@@ -112,6 +116,7 @@ class CommandLine {
   std::vector<std::string> related_pages_;
   std::vector<std::function<Problem()>> checks_;
   std::function<std::string(const std::string&)> find_elsewhere_ = [](const std::string&) { return ""; };
+  std::function<std::string(const std::string&)> explain_extra_ = [](const std::string&) { return ""; };
   std::vector<std::string> given_;  // names of the options that occurred
   std::function<std::string()> to_print_;
   Reporting reporting_;

@@ -43,4 +43,16 @@ std::string commands_with_option(const std::string& name) {
   return programs.empty() ? "" : fmt::format("it is an option of: {}", fmt::join(programs, ", "));
 }
 
+std::string remedy_for_extra_argument(const CommandLine& line, const std::string& argument) {
+  if (std::ranges::any_of(commands(), [&](const Command& c) { return argument == c.name; }))
+    return fmt::format("the command comes first: dlcc {} MODEL", argument);
+  const std::string file = argument.substr(argument.find('=') + 1);
+  if (!file.ends_with(".npy") && !file.ends_with(".npz") && !file.ends_with(".pb")) return "";
+  const bool takes_data = std::ranges::any_of(line.options(), [](const Option& o) {
+    return o.name == "--input" && o.placeholder.find("FILE") != std::string::npos;
+  });
+  return takes_data ? fmt::format("data of an input is an option: --input {}", argument)
+                    : "'dlcc run', 'dlcc bench' and 'dlcc verify' take data";
+}
+
 }  // namespace dlcc::driver

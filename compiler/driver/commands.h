@@ -28,6 +28,10 @@ std::deque<CommandLine> describe_commands();
 // Which commands have an option: "it is an option of: dlcc bench"; "" if there are none.
 std::string commands_with_option(const std::string& name);
 
+// What to do about an argument that a command does not have, such as data of an input or the name of a command; "" for
+// other arguments.
+std::string remedy_for_extra_argument(const CommandLine&, const std::string& argument);
+
 int compile_command(CommandLine&);
 int check_command(CommandLine&);
 int inspect_command(CommandLine&);

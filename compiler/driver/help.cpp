@@ -29,11 +29,12 @@ void for_each_group(const CommandLine& line, const std::function<void(const std:
   }
 }
 
-// "-j, --jobs=N", "-MD, -MMD"
+// "-j, --jobs=N", "-MD, -MMD", "-MT NAME, -MQ NAME"
 std::string all_spellings(const Option& o) {
   if (o.other_name.empty()) return with_placeholder(o);
-  return o.other_name.size() < o.name.size() ? o.other_name + ", " + with_placeholder(o)
-                                             : with_placeholder(o) + ", " + o.other_name;
+  if (o.other_name.size() < o.name.size()) return o.other_name + ", " + with_placeholder(o);
+  return fmt::format("{}, {}{}", o.is_flag() ? o.name : with_placeholder(o), o.other_name,
+                     o.is_flag() ? "" : separator(o) + o.placeholder);
 }
 
 // `text` broken into lines of `width` characters, each after the first indented to `indent`.

@@ -42,7 +42,7 @@ std::optional<Value> value_of(const std::string& text, const Module& model, cons
   if (!module) return std::nullopt;
   arguments.modules.push_back(std::make_unique<Module>(std::move(*module)));
   auto run = interpret(*arguments.modules.back(), {}, tensor::Precision::specified, diagnostics);
-  if (!run || !returned_ok(static_cast<int>(run->status), diagnostics)) return std::nullopt;
+  if (!run || !returned_ok(static_cast<int>(run->status), diagnostics, run->location)) return std::nullopt;
   return run->value;
 }
 
@@ -98,7 +98,7 @@ bool interpret_and_print(Compiler& compiler, const std::vector<std::string>& inp
   const auto arguments = read_arguments(inputs, *module, diagnostics);
   if (!arguments) return false;
   const auto run = interpret(*module, arguments->values, tensor::Precision::specified, diagnostics);
-  if (!run || !returned_ok(static_cast<int>(run->status), diagnostics)) return false;
+  if (!run || !returned_ok(static_cast<int>(run->status), diagnostics, run->location)) return false;
   std::cout << str(run->value) << "\n";
   return true;
 }

@@ -38,6 +38,8 @@ static int run(std::vector<std::string> args) {
   if (&command != &compile) args.erase(args.begin() + static_cast<std::ptrdiff_t>(at));
   CommandLine line(command.name, command.summary, std::move(args));
   line.find_options_elsewhere(commands_with_option);
+  line.explain_extra_arguments(
+      [&line](const std::string& argument) { return remedy_for_extra_argument(line, argument); });
   return command.run(line);
 }
 

@@ -181,9 +181,9 @@ void add_input_option(CommandLine& line, CompileOptions& o) {
   line.add({.name = "--input",
             .placeholder = "NAME=FORM",
             .help =
-                "What an input is: [2,3] (a tensor of this shape, where the model declares none), seq:3 (a sequence "
-                "of 3 tensors) or seq:[2,3],[4,3] (with their shapes), none (an absent optional), value:5 or "
-                "value:[1,2] (always these integers). May be repeated",
+                "What the model does not say of an input. x=[2,3]: the shape of a tensor; x=seq:3: the number of "
+                "tensors of a sequence; x=seq:[2,3],[4,3]: their shapes; x=none: an optional is absent; x=value:5 or "
+                "x=value:[1,2]: the integers that the input always has. May be repeated",
             .store = store_input_form(o.inputs),
             .group = Group::model});
 }
@@ -223,18 +223,20 @@ Problem check_pass(const std::string& name) {
   return {fmt::format("there is no pass '{}'", name), meant.empty() ? "'dlcc opt --help' lists the passes" : meant};
 }
 
-void add_common_options(CommandLine& line) {
+void add_common_options(CommandLine& line, bool has_warnings) {
   Reporting& r = line.reporting();
   line.add({.name = "-Werror",
             .placeholder = "",
             .help = "Treat warnings as errors",
             .store = store_true(r.warnings_are_errors),
-            .group = Group::messages});
+            .group = Group::messages,
+            .hidden = !has_warnings});
   line.add({.name = "-w",
             .placeholder = "",
             .help = "Print no warnings",
             .store = store_true(r.no_warnings),
-            .group = Group::messages});
+            .group = Group::messages,
+            .hidden = !has_warnings});
   line.add({.name = "--diagnostics",
             .placeholder = "text|json",
             .help = "Format of errors and warnings on standard error, default text",
@@ -251,14 +253,17 @@ void add_compile_options(CommandLine& line, CompileOptions& o, std::function<Pro
   line.add(Positional{"MODEL", "The model, in ONNX or as Relay text; '-': standard input", store_model});
   line.add({.name = "--dim",
             .placeholder = "NAME=SIZES",
-            .help = "Sizes of a symbolic dimension: 8, 1..64, 1.. (no upper bound) or 8..64:8 (multiples of 8); @16 "
-                    "behind it: estimates assume 16. May be repeated",
+            .help =
+                "Sizes of a symbolic dimension: one size (8), a range (1..64), a range without upper bound (1..) or "
+                "multiples (8..64:8). With @16 at the end, estimates of times and memory assume 16. May be "
+                "repeated",
             .store = store_dim(o.dims),
             .group = Group::model});
   line.add(
       {.name = "--bound",
        .placeholder = "NAME=N",
-       .help = "Largest size of a value whose sizes data decide; a run with more ends with a status. May be repeated",
+       .help = "Largest number of elements on an axis whose size depends on data; the message that asks for it has the "
+               "NAME. A run that needs more returns an error status. May be repeated",
        .store = store_number(o.bounds),
        .group = Group::model});
   add_code_options(line, o);

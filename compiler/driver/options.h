@@ -10,8 +10,9 @@
 
 namespace dlcc::driver {
 
-// The options of every command: -w, -Werror, --diagnostics.
-void add_common_options(CommandLine&);
+// The options of every command: -w, -Werror, --diagnostics. A command that reads no model has no warnings: --help does
+// not show the first two there.
+void add_common_options(CommandLine&, bool has_warnings = true);
 
 // The options of commands that compile a model, and MODEL itself: --target, -mcpu=, -O, --dim, ...
 // `check_model` tells what is wrong with MODEL before the model is read.

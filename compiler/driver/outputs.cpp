@@ -167,7 +167,9 @@ void add_output_options(CommandLine& line, Outputs& out) {
          return check_kinds(list);
        }});
   line.last_option().examples = kinds_of_outputs;
-  add({"-g", "", "Debug information that refers to the lines of the scheduled program (.tensor), which is written, too",
+  add({"-g", "",
+       "Debug information for gdb and perf: the lines of the scheduled program, which is written as text (.tensor) "
+       "next to the object",
        store_true(out.debug_text)});
   add({"-c", "", "Ignored, as dlcc never links; for build systems that pass it", store_by([](const std::string&) {})});
   add({"-MD", "", "Write a dependency file for make", store_true(out.dependencies)});
@@ -176,7 +178,8 @@ void add_output_options(CommandLine& line, Outputs& out) {
        store_true(out.phony_dependencies)});
   add({"-MF", "FILE", "Path of the dependency file, default: that of the object, with .d",
        store_text(out.dependency_file)});
-  add({"-MT", "NAME", "Target of the dependency rule, default: the object", store_text(out.dependency_target)});
+  add({"-MT", "NAME", "Target of the rule in the dependency file, default: the object",
+       store_text(out.dependency_target)});
   line.last_option().other_name = "-MQ";
   add(report_option(out.reports));
   line.after_values([&out] { return check_outputs(out); });

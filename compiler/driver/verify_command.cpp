@@ -51,7 +51,8 @@ bool verify_layers(Compiler& compiler, relay::Module fused, const std::vector<Co
   auto expected = relay::evaluate(module, inputs, tensor::Precision::specified, diagnostics);
   auto laid_out = compiler.run_passes(std::move(module), storage_passes());
   auto planned = laid_out ? compiler.plan(*laid_out) : std::nullopt;
-  if (!expected || !returned_ok(static_cast<int>(expected->status), diagnostics) || !planned) return false;
+  if (!expected || !planned) return false;
+  if (!returned_ok(static_cast<int>(expected->status), diagnostics, expected->location)) return false;
   auto object = compiler.generate(*planned).bytes();
   auto got = run_once(*planned, object, inputs, diagnostics);
   if (!got) return false;

@@ -14,11 +14,12 @@ std::optional<std::vector<Constant>> run_once(const Planned& planned, std::span<
   return std::move(result->outputs);
 }
 
-bool returned_ok(int status, Diagnostics& diagnostics) {
+bool returned_ok(int status, Diagnostics& diagnostics, const SourceLocation& location) {
   if (status == DLCC_OK) return true;
   diagnostics.error(
-      DiagnosticId::run_failed, {},
-      fmt::format("the model returned status {}: {}", status, dlcc_status_string(static_cast<dlcc_status>(status))));
+      DiagnosticId::run_failed, location,
+      fmt::format("the model returned status {}: {}", status, dlcc_status_string(static_cast<dlcc_status>(status))), {},
+      location.str().empty() ? "'dlcc run --interpret' with the same inputs names the operation" : "");
   return false;
 }
 

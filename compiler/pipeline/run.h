@@ -15,7 +15,7 @@ namespace dlcc {
 std::optional<std::vector<Constant>> run_once(const Planned& planned, std::span<const std::byte> object,
                                               const std::vector<Constant>& inputs, Diagnostics&);
 
-// Whether `status`, a dlcc_status, is ok; reports any other.
-bool returned_ok(int status, Diagnostics&);
+// Whether `status`, a dlcc_status, is ok; reports any other, at the operation that returned it where that is known.
+bool returned_ok(int status, Diagnostics&, const SourceLocation& = {});
 
 }  // namespace dlcc

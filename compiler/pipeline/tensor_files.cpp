@@ -122,7 +122,8 @@ std::optional<std::vector<Constant>> named(const std::vector<NamedArray>& arrays
     for (const NamedArray& a : arrays) names.push_back(a.name);
     diagnostics.error(DiagnosticId::bad_data, {.file = path},
                       fmt::format("there is no array for {} '{}'", what, t.name), {},
-                      fmt::format("the archive has: {}", fmt::join(names, ", ")));
+                      fmt::format("the archive has: {}; numpy names an array with savez(\"x.npz\", **{{\"{}\": x}})",
+                                  fmt::join(names, ", "), t.name));
   }
   return tensors.size() == interface.size() ? std::optional(std::move(tensors)) : std::nullopt;
 }
@@ -193,6 +194,24 @@ std::optional<DataSet> read_data_set(const std::string& path, const emit::Interf
   return DataSet{std::move(*inputs), std::move(*outputs)};
 }
 
+// The call of numpy that makes the wanted shape from another one with as many elements: a transposition if the channels
+// are at another place (NHWC, NCHW) or the two axes of a matrix are exchanged, else a reshape.
+static std::string change_of_shape(const std::vector<int64_t>& from, const Shape& wanted) {
+  const size_t rank = from.size();
+  std::vector<size_t> channels_second(rank), channels_last(rank);
+  for (size_t k = 0; k < rank; ++k) channels_second[k] = channels_last[k] = k;
+  if (rank >= 3) {
+    std::rotate(channels_second.begin() + 1, channels_second.end() - 1, channels_second.end());
+    std::rotate(channels_last.begin() + 1, channels_last.begin() + 2, channels_last.end());
+  } else {
+    std::ranges::reverse(channels_last);
+  }
+  for (const auto& order : {channels_second, channels_last})
+    if (std::ranges::equal(order, wanted, [&](size_t axis, const Dim& size) { return Dim(from[axis]) == size; }))
+      return fmt::format(".transpose({})", fmt::join(order, ", "));
+  return fmt::format(".reshape{}", str(wanted));
+}
+
 // How to make the wanted tensor in Python, where the number of elements allows it.
 static std::string conversion_in_python(const Constant& t, DType wanted, const Shape& shape, bool same_shape) {
   const bool numpy_has_type = bits(wanted) >= 16 ? wanted != dtype::bf16 : bits(wanted) == 8 && !is_float(wanted);
@@ -201,7 +220,7 @@ static std::string conversion_in_python(const Constant& t, DType wanted, const S
     change += fmt::format(".astype({})", numpy_has_type ? fmt::format("\"{}\"", name(wanted))
                                                         : fmt::format("ml_dtypes.{}", name(wanted)));
   if (!same_shape && product(shape) != Dim(t.count())) return "'dlcc inspect MODEL' lists the inputs with their shapes";
-  if (!same_shape) change += fmt::format(".reshape{}", str(shape));
+  if (!same_shape) change += change_of_shape(t.shape(), shape);
   return fmt::format("convert it in Python: numpy.save(\"x.npy\", x{})", change);
 }
 

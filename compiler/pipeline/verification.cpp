@@ -43,8 +43,9 @@ Comparison compare(const Constant& got, const Constant& expected, const Toleranc
 }
 
 static std::optional<std::vector<Constant>> checked(tensor::Status status, std::vector<Constant> outputs,
-                                                    Diagnostics& diagnostics) {
-  return returned_ok(static_cast<int>(status), diagnostics) ? std::optional(std::move(outputs)) : std::nullopt;
+                                                    Diagnostics& diagnostics, const SourceLocation& location = {}) {
+  return returned_ok(static_cast<int>(status), diagnostics, location) ? std::optional(std::move(outputs))
+                                                                      : std::nullopt;
 }
 
 static std::vector<int64_t> shape_at(const Shape& shape, const std::map<std::string, int64_t>& symbols) {
@@ -58,7 +59,7 @@ Engine make_engine(const std::string& kind, Compiler& compiler, Verifiable& mode
     return [&module = model.fused](const std::vector<Constant>& inputs,
                                    Diagnostics& d) -> std::optional<std::vector<Constant>> {
       auto r = relay::evaluate(module, inputs, tensor::Precision::specified, d);
-      return r ? checked(r->status, std::move(r->results), d) : std::nullopt;
+      return r ? checked(r->status, std::move(r->results), d, r->location) : std::nullopt;
     };
   Planned& planned = *model.planned;
   if (kind == "schedules")

@@ -16,13 +16,13 @@ static bool flatten(const Value& value, std::vector<Constant>& list) {
   return tuple && std::ranges::all_of(tuple->fields, [&](const Value& field) { return flatten(field, list); });
 }
 
-std::optional<tensor::EvaluationResult> evaluate(const Module& module, std::span<const Constant> args,
-                                                 tensor::Precision precision, Diagnostics& diagnostics) {
+std::optional<Evaluation> evaluate(const Module& module, std::span<const Constant> args, tensor::Precision precision,
+                                   Diagnostics& diagnostics) {
   std::vector<Value> values;
   for (const Constant& a : args) values.push_back(tensor_value(a));
   const auto run = interpret(module, values, precision, diagnostics);
   if (!run) return std::nullopt;
-  tensor::EvaluationResult result{run->status, {}};
+  Evaluation result{{run->status, {}}, run->location};
   if (run->status != tensor::Status::ok || flatten(run->value, result.results)) return result;
   diagnostics.error(DiagnosticId::unsupported_construct, module.functions.at("main").location,
                     "the result of @main is no tensor: " + str(module.functions.at("main").result_type));

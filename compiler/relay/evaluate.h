@@ -9,9 +9,12 @@
 
 namespace dlcc::relay {
 
+struct Evaluation : tensor::EvaluationResult {
+  SourceLocation location;  // of the operation that returned a status other than ok
+};
+
 // Arguments fit @main's parameters; results are main's results, tuples flattened. Stops at the first status that is not
 // ok. Empty, with a diagnostic, where interpret() has none and for a result that is no tensor or tuple.
-std::optional<tensor::EvaluationResult> evaluate(const Module&, std::span<const Constant> args, tensor::Precision,
-                                                 Diagnostics&);
+std::optional<Evaluation> evaluate(const Module&, std::span<const Constant> args, tensor::Precision, Diagnostics&);
 
 }  // namespace dlcc::relay

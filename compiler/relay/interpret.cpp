@@ -89,6 +89,12 @@ class Machine {
     return result_;
   }
 
+  // Where the operation is that the machine is at; empty before the first and behind the last one.
+  SourceLocation location() const {
+    const Cursor* c = cursors_.empty() ? nullptr : &cursors_.back();
+    return c && c->next < c->block->bindings.size() ? c->block->bindings[c->next].location : SourceLocation();
+  }
+
  private:
   // ---- control
 
@@ -293,7 +299,7 @@ class Machine {
     for (const Clause& c : op.clauses)
       if (fits(c.pattern, value)) return enter(*c.body);
     std::string shown = str(value);
-    if (shown.size() > 100) shown = shown.substr(0, 100) + "...";
+    if (shown.size() > 100) shown.replace(100, std::string::npos, "...");
     fail(DiagnosticId::run_failed, b.location, fmt::format("no arm of this match fits {}", shown));
   }
 
@@ -378,11 +384,12 @@ class Machine {
 
 std::optional<Interpretation> interpret(const Module& module, std::span<const Value> args, tensor::Precision precision,
                                         Diagnostics& diagnostics) {
+  Machine machine(module, precision, diagnostics);
   try {
-    return Interpretation{tensor::Status::ok, Machine(module, precision, diagnostics).run(args)};
+    return Interpretation{tensor::Status::ok, machine.run(args), {}};
   } catch (const Stopped& s) {
     if (s.status == tensor::Status::ok) return std::nullopt;
-    return Interpretation{s.status, nullptr};
+    return Interpretation{s.status, nullptr, machine.location()};
   }
 }
 

@@ -15,7 +15,8 @@ namespace dlcc::relay {
 
 struct Interpretation {
   tensor::Status status = tensor::Status::ok;
-  Value value;  // of @main; null unless the status is ok
+  Value value;              // of @main; null unless the status is ok
+  SourceLocation location;  // of the operation that returned a status other than ok
 };
 
 // Runs @main with arguments that fit its parameters, after inference. Stops at the first status that is not ok. Empty,

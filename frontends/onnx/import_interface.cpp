@@ -84,10 +84,23 @@ Value Importer::add_input(const schema::ValueInfoProto& input, bool decides, std
               : add_tensor(request, input.name(), types_.of_input(*type.tensor, input.name(), location));
 }
 
+// What to do when --input gives the shape of an input whose shape the model declares.
+static std::string remedy_for_declared_shape(const relay::TensorType& declared, const std::vector<int64_t>& wanted) {
+  std::string options;
+  const bool same_rank = declared.shape.size() == wanted.size();
+  for (size_t k = 0; same_rank && k < wanted.size(); ++k)
+    if (!declared.shape[k].is_constant()) options += fmt::format(" --dim {}={}", declared.shape[k].str(), wanted[k]);
+  const std::string text = fmt::format("the model declares it as {}", describe(declared));
+  if (!options.empty()) return fmt::format("{}: give the sizes by name:{}", text, options);
+  return text + (is_static(declared.shape) ? "; export the model with another shape, or with named dimensions" : "");
+}
+
 // A tensor whose shape is given.
 Value Importer::add_shaped(InputRequest& request, const ShapedInput& form) {
-  if (request.tensor.has_shape())
-    return wrong_form(request, "the model declares the shape of this input; --dim gives the sizes of its dimensions");
+  if (request.tensor.has_shape()) {
+    const auto declared = types_.of_input(request.tensor, request.name, request.location);
+    return declared ? wrong_form(request, remedy_for_declared_shape(*declared, form.shape)) : Value::poison();
+  }
   return add_tensor(request, request.name,
                     types_.of_element(request.tensor, request.name, 0, form.shape, request.location));
 }
@@ -177,8 +190,7 @@ Value Importer::add_fixed(InputRequest& request, const InputForm& form) {
 }
 
 Value Importer::wrong_form(InputRequest& request, const std::string& help) {
-  diagnostics_.error(DiagnosticId::bad_option, request.location, "--input does not fit the type of the input", {},
-                     help);
+  diagnostics_.error(DiagnosticId::bad_option, request.location, "--input does not fit this input", {}, help);
   return Value::poison();
 }
 

@@ -84,8 +84,13 @@ bool Importer::inputs_of(const schema::NodeProto& node, Scope& scope, const Sour
     if (name.empty() || scope.left_out.contains(name)) continue;
     input = lookup(name, scope);
     if (!input) {
-      diagnostics_.error(DiagnosticId::undefined_value, location, fmt::format("nothing defines its input '{}'", name),
-                         {}, remedy_for_name(name, scope, nothing_produces));
+      const schema::GraphProto& graph = model_.proto->graph();
+      const bool has_weights = graph.initializer_size() + graph.sparse_initializer_size() > 0;
+      diagnostics_.error(
+          DiagnosticId::undefined_value, location, fmt::format("nothing defines its input '{}'", name), {},
+          remedy_for_name(name, scope,
+                          has_weights ? nothing_produces
+                                      : "the model has no initializers: if this is a weight, export it with weights"));
       input = Value::poison();
     }
     usable = usable && !input->poisoned;
@@ -135,6 +140,7 @@ void Importer::convert(const schema::NodeProto& node, Scope& scope, const Body& 
     if (inputs[k]) inputs[k]->role = input_name(*row, static_cast<int>(k));
 
   Node n({.proto = node,
+          .row = *row,
           .opset = opset,
           .location = location,
           .inputs = std::move(inputs),
@@ -185,10 +191,12 @@ void Importer::bind_outputs(const schema::NodeProto& node, Scope& scope, const V
     const std::string& name = node.output(k);
     if (name.empty()) continue;
     Value value = k < static_cast<int>(results.size()) ? results[k] : Value::poison();
-    bool taken = scope.initializers.contains(name) || !scope.values.emplace(name, value).second;
-    if (taken)
-      diagnostics_.error(DiagnosticId::duplicate_definition, location,
-                         fmt::format("its output '{}' is defined elsewhere too", name));
+    const bool is_initializer = scope.initializers.contains(name);
+    if (is_initializer || !scope.values.emplace(name, value).second)
+      diagnostics_.error(
+          DiagnosticId::duplicate_definition, location,
+          fmt::format("{} has the name of its output '{}'", is_initializer ? "an initializer" : "another value", name),
+          {}, "give each input, initializer and output of a node a name of its own");
   }
 }
 

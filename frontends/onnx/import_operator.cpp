@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "frontends/onnx/foreign_operators.h"
 #include "frontends/onnx/importer.h"
 #include "frontends/onnx/structure.h"
 #include "support/similar_names.h"
@@ -38,14 +39,19 @@ static std::string remedy_for(const std::string& op) {
   return found == remedies.end() ? "a model-local function can define it" : found->second;
 }
 
-// "did you mean 'Conv'?" for an operator, or "". It is kept, so that all nodes with the operator have the same remedy.
+// "did you mean 'Conv'?" for what is no operator of ONNX, or "".
+static std::string suggest_operator(const std::string& op) {
+  const auto [meant, rest] = find_foreign_operator(op);
+  if (meant.empty()) return did_you_mean(op, standard_operators());
+  return fmt::format("did you mean '{}'{}{}?", meant, rest.empty() ? "" : " ", rest);
+}
+
+// The suggestion is kept, so that all nodes with the operator have the same remedy.
 const std::string& Importer::meant_operator(const std::string& op) {
   constexpr size_t most_names = 1000;  // more than a person reads
   auto known = meant_operators_.find(op);
   if (known == meant_operators_.end())
-    known =
-        meant_operators_.emplace(op, meant_operators_.size() < most_names ? did_you_mean(op, standard_operators()) : "")
-            .first;
+    known = meant_operators_.emplace(op, meant_operators_.size() < most_names ? suggest_operator(op) : "").first;
   return known->second;
 }
 
@@ -66,8 +72,18 @@ void Importer::report_unknown_operator(const std::string& op, const std::string&
          suggestion.empty() ? "a model-local function can define it" : suggestion);
 }
 
+// "operator sets from 13 have it with 2 inputs" if later ones have enough, or "".
+static std::string later_version_with(const Row& row, int inputs) {
+  for (const int64_t version : operator_table().versions(row.op))
+    if (const int most = operator_table().find(row.op, version)->max_inputs;
+        version > row.since && (most == any_number || most >= inputs))
+      return fmt::format("; in operator sets from {} it may have {}", version, inputs);
+  return "";
+}
+
 void Importer::check_counts(Node& n, const Row& row) {
-  const std::string help = fmt::format("the inputs of {} are: {}", row.op, inputs_text(row));
+  const std::string moved = n.remedy_for_moved_attribute();
+  const std::string help = moved.empty() ? fmt::format("the inputs of {} are: {}", row.op, inputs_text(row)) : moved;
   int given = n.input_count();
   bool missing = given < row.min_inputs;
   for (int k = 0; k < given; ++k)
@@ -80,7 +96,7 @@ void Importer::check_counts(Node& n, const Row& row) {
   if (row.max_inputs != any_number && given > row.max_inputs)
     n.fail(DiagnosticId::wrong_arity,
            fmt::format("has at most {} input{}, found {}", row.max_inputs, row.max_inputs == 1 ? "" : "s", given),
-           help);
+           help + later_version_with(row, given));
   if (row.max_outputs != any_number && n.output_count() > row.max_outputs)
     n.fail(DiagnosticId::wrong_arity,
            fmt::format("has at most {} outputs, found {}", row.max_outputs, n.output_count()));

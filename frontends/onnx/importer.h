@@ -82,7 +82,8 @@ class Importer {
   // "did you mean 'x'?" for a name that the scope lacks, else `otherwise`; always that for all but the first errors,
   // since a search takes time for each name.
   std::string remedy_for_name(const std::string& name, const Scope&, const char* otherwise) const;
-  static constexpr const char* nothing_produces = "a node, an initializer or an input must have this name";
+  static constexpr const char* nothing_produces =
+      "the name must be that of an input, an initializer or an output of a node";
   void bind_declared_outputs(const schema::NodeProto&, Scope&, const SourceLocation&);
   void bind_outputs(const schema::NodeProto&, Scope&, const Values&, const SourceLocation&);
   void poison_outputs(const schema::NodeProto& node, Scope& scope, const SourceLocation& location) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "frontends/onnx/external_data.h"
+#include "frontends/onnx/operators/table.h"
 #include "frontends/onnx/schema.h"
 #include "frontends/onnx/structure.h"
 #include "frontends/onnx/tensor_decode.h"
@@ -142,12 +143,36 @@ int64_t Node::required_integer(const std::string& name) {
   return integer(name, 0);
 }
 
-void Node::reject_unused_attributes() {
-  const std::vector<std::string> known(used_.begin(), used_.end());
+// The input that has the name of an attribute; "" if there is none. TopK's attribute k is now its input K.
+static std::string input_named(const Row& row, const std::string& attribute) {
+  const auto same_letter = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
+  for (const std::string& input : input_names(row))
+    if (std::ranges::equal(input, attribute, same_letter)) return input;
+  return "";
+}
+
+std::string Node::remedy_for_moved_attribute() const {
   for (const auto& [name, value] : c_.attributes)
-    if (!used_.contains(name))
-      fail(DiagnosticId::unsupported_attribute,
-           fmt::format("there is no attribute '{}' in operator set {}", name, c_.opset), did_you_mean(name, known));
+    if (const std::string input = input_named(c_.row, name); !input.empty() && !used_.contains(name))
+      return fmt::format("in operator set {} {} is an input; the inputs of {} are: {}", c_.opset, input, c_.row.op,
+                         inputs_text(c_.row));
+  return "";
+}
+
+std::string Node::remedy_for_attribute(const std::string& name) const {
+  const std::string moved = input_named(c_.row, name).empty() ? "" : remedy_for_moved_attribute();
+  if (!moved.empty()) return moved;
+  const std::vector<std::string> known(used_.begin(), used_.end());
+  if (known.empty()) return fmt::format("{} has no attributes", c_.row.op);
+  const std::string meant = did_you_mean(name, known);
+  return meant.empty() ? fmt::format("{} may have: {}", c_.row.op, fmt::join(known, ", ")) : meant;
+}
+
+void Node::reject_unused_attributes() {
+  for (const auto& [name, value] : c_.attributes)
+    if (!used_.contains(name) && !ignored_.contains(name))
+      fail(DiagnosticId::bad_attribute, fmt::format("there is no attribute '{}' in operator set {}", name, c_.opset),
+           remedy_for_attribute(name));
 }
 
 // ---- problems -----------------------------------------------------------------------------------------------------

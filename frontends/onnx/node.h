@@ -20,6 +20,7 @@
 namespace dlcc::frontends::onnx {
 
 class ExternalFiles;
+struct Row;
 
 // A subgraph that was imported as a block of its own.
 struct Branch {
@@ -30,6 +31,7 @@ struct Branch {
 // A node and its environment, from the importer.
 struct NodeContext {
   const schema::NodeProto& proto;
+  const Row& row;  // the operator
   int64_t opset;
   SourceLocation location;
   std::vector<std::optional<Value>> inputs;  // an omitted optional input is empty
@@ -65,7 +67,7 @@ class Node {
 
   // ---- attributes: the value, or a default if the node has none. A wrong type is reported as bad_attribute.
   bool has_attr(const std::string& name) { return find(name) != nullptr; }
-  void ignore(const std::string& name) { used_.insert(name); }
+  void ignore(const std::string& name) { ignored_.insert(name); }
   int64_t integer(const std::string& name, int64_t otherwise);
   bool flag(const std::string& name, bool otherwise);
   double number(const std::string& name, float otherwise);
@@ -81,6 +83,9 @@ class Node {
   const schema::GraphProto* graph(const std::string& name);
   int64_t required_integer(const std::string& name);
   void reject_unused_attributes();  // reports the first attribute that the converter did not read
+  // How to give what is an attribute in older operator sets, and an input in this one; "" if the node has no such
+  // attribute.
+  std::string remedy_for_moved_attribute() const;
 
   // ---- problems
   void fail(DiagnosticId, std::string message, std::string help = "");
@@ -110,12 +115,13 @@ class Node {
   // The attribute if it has this type; reports another type.
   const schema::AttributeProto* typed(const std::string& name, schema::AttributeProto_AttributeType type,
                                       bool present(const schema::AttributeProto&));
+  std::string remedy_for_attribute(const std::string& name) const;  // one that the operator does not have
   std::vector<std::string> operand_lines() const;
 
   NodeContext c_;
   int first_symbol_;  // for unknown sizes of the node's values
   bool failed_ = false;
-  std::set<std::string> used_;
+  std::set<std::string> used_, ignored_;  // attributes
 };
 
 // Values of attributes of Relay operators.

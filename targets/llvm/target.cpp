@@ -7,6 +7,7 @@
 #include <llvm/TargetParser/Host.h>
 
 #include <algorithm>
+#include <map>
 
 #include "support/similar_names.h"
 #include "targets/llvm/cpu_model.h"
@@ -138,6 +139,18 @@ bool change_features(const TargetFamily& family, const std::string& mattr, CodeL
 
 }  // namespace
 
+// A remedy for a target that does not exist: one by another of its names, as in a target triple, or of that CPU.
+static std::string help_for_target(const std::string& name, const std::vector<std::string>& names) {
+  for (const TargetFamily& family : families())
+    if (find_level(family, name)) return fmt::format("it is a CPU: --target={} -mcpu={}", family.base.name, name);
+  static const std::map<std::string_view, const char*> other_names = {
+      {"amd64", "x86-64"}, {"arm64", "aarch64"}, {"arm64e", "aarch64"}, {"armv8", "aarch64"},  {"armv9", "aarch64"},
+      {"x64", "x86-64"},   {"x86", "x86-64"},    {"x86_64", "x86-64"},  {"aarch64", "aarch64"}};
+  if (auto known = other_names.find(std::string_view(name).substr(0, name.find('-'))); known != other_names.end())
+    return fmt::format("did you mean '{}'?", known->second);
+  return help_for(name, names, fmt::format("the targets are {}", fmt::join(names, ", ")));
+}
+
 std::optional<Target> find_target(const std::string& name, const std::string& mcpu, const std::string& mattr,
                                   Diagnostics& diagnostics) {
   std::vector<std::string> names;
@@ -160,7 +173,7 @@ std::optional<Target> find_target(const std::string& name, const std::string& mc
     return target;
   }
   diagnostics.error(DiagnosticId::unknown_target, {}, fmt::format("there is no target '{}'", name), {},
-                    help_for(name, names, fmt::format("the targets are {}", fmt::join(names, ", "))));
+                    help_for_target(name, names));
   return std::nullopt;
 }
 

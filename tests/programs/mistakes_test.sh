@@ -60,6 +60,9 @@ END
   echo 'def @man(%x: Tensor[(4), float32]) { nn.relu(%x) }' >man.rly
   echo 'def @main(%x: Tensor[(-4), float32]) { nn.relu(%x) }' >negative.rly
   echo 'def @main(%x: Tensor[(4), float32]) { nn.relu(%x, %x) }' >operands.rly
+  echo 'def @main() -> Tensor[(1, 28, 28, 1), float32] { ones(shape=[1, 28, 28, 1], dtype="float32") }' >image.rly
+  dlcc run image.rly --output channels_last.npy
+  echo 'def @main(%x: Tensor[(4), float32]) { let %i = 7; take(nn.relu(%x), %i, mode="strict") }' >outside.rly
   cat >syntax.rly <<END
 def @main(%x: Tensor[(2, 3), float32] {
   nn.relu(%x)

@@ -41,12 +41,23 @@ Failure check_attributes(const ConvAttrs& a, int rank, const Shape& weight) {
   return std::nullopt;
 }
 
+std::string remedy_for_channels(const ConvAttrs& a, const Shape& data, const Shape& weight) {
+  const Dim expected = weight[1] * Dim(a.groups);
+  if (data.back() == expected)
+    return fmt::format("the channels are axis 1; those of the data seem to be the last axis: transpose it to {}",
+                       a.data_layout);
+  if (weight.size() > 3 && weight[weight.size() - 2] * Dim(a.groups) == data[1])
+    return fmt::format("the weight seems to have its channels behind the kernel's axes: transpose it to {}",
+                       a.kernel_layout);
+  return fmt::format("with groups={} the data must have {} channels", a.groups, expected.str());
+}
+
 Failure check_channels(const ConvAttrs& a, const Shape& data, const Shape& weight) {
   Dim expected = weight[1] * Dim(a.groups);
   if (!(data[1] == expected))
     return shape_error(fmt::format("the weight has {} input channels{}, the data has {}", weight[1].str(),
                                    a.groups == 1 ? "" : fmt::format(" in each of {} groups", a.groups), data[1].str()),
-                       fmt::format("with groups={} the data must have {} channels", a.groups, expected.str()));
+                       remedy_for_channels(a, data, weight));
   if (floor_mod(weight[0], Dim(a.groups)) == Dim(0)) return std::nullopt;
   return shape_error(fmt::format("{} output channels cannot be divided into {} groups", weight[0].str(), a.groups));
 }

@@ -29,8 +29,9 @@ Checked<Dim> remaining_size(const Shape& data, const Shape& known) {
   if (divisor == Dim(0)) return attribute_error("-1 cannot be resolved beside a size of 0", "write the size");
   Dim rest = floor_mod(have, divisor);
   if (rest.is_constant() && !(rest == Dim(0)))
-    return shape_error(fmt::format("-1 cannot be resolved: {} elements are not divisible by {}", product(data).str(),
-                                   product(known).str()));
+    return shape_error(fmt::format("no size in place of -1 fits: {} has {} elements, which are not a multiple of {}",
+                                   str(data), product(data).str(), product(known).str()),
+                       "the other sizes must divide the number of elements");
   return provably_le(1, divisor) ? floor_div(have, divisor) : unknown_dim();
 }
 

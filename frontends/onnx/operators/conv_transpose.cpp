@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "frontends/onnx/operators/table.h"
+#include "frontends/onnx/operators/windows.h"
 
 namespace dlcc::frontends::onnx {
 namespace {
@@ -48,9 +49,7 @@ std::optional<Transposed> read_transposed(Node& n) {
     return std::nullopt;
   const size_t rank = static_cast<size_t>(data.rank()) - 2;
   const std::vector<int64_t> shape = static_shape(weight.type.shape), taps(shape.begin() + 2, shape.end());
-  if (n.has_attr("kernel_shape"))
-    n.check(n.integers("kernel_shape", rank, 1) == taps, DiagnosticId::shape_mismatch,
-            "kernel_shape differs from the shape of W");
+  check_kernel_shape(n, weight, taps);
   const auto strides = n.integers("strides", rank, 1), dilations = n.integers("dilations", rank, 1),
              pads = n.integers("pads", 2 * rank, 0), extra = n.integers("output_padding", rank, 0);
   auto sizes = n.integers("output_shape");

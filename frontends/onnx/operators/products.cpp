@@ -31,6 +31,19 @@ Value add_bias(Node& n, const Value& product, const Value& bias) {
   return sum;
 }
 
+// Reports matrices whose inner sizes differ.
+void check_inner_sizes(Node& n, bool transpose_a, bool transpose_b) {
+  const Shape &a = n.in(0).type.shape, &b = n.in(1).type.shape;
+  const size_t inner_a = transpose_a ? 0 : 1, inner_b = transpose_b ? 1 : 0;
+  if (!provably_different(a[inner_a], b[inner_b])) return;
+  n.fail(DiagnosticId::shape_mismatch,
+         fmt::format("axis {} of A must equal axis {} of B, found {} and {}", inner_a, inner_b, a[inner_a].str(),
+                     b[inner_b].str()),
+         a[inner_a] == b[1 - inner_b]   ? fmt::format("with transB={} they are equal", transpose_b ? 0 : 1)
+         : a[1 - inner_a] == b[inner_b] ? fmt::format("with transA={} they are equal", transpose_a ? 0 : 1)
+                                        : "the columns of A' must be as many as the rows of B'");
+}
+
 // alpha * A' * B' + beta * C
 Values convert_gemm(Node& n) {
   const Value &a = n.in(0), &b = n.in(1);
@@ -38,6 +51,7 @@ Values convert_gemm(Node& n) {
   bool transpose_a = n.flag("transA", false), transpose_b = n.flag("transB", false);
   n.ignore("broadcast");  // before operator set 7; C is always broadcast
   if (!n.check(a.rank() == 2 && b.rank() == 2, DiagnosticId::shape_mismatch, "A and B must be matrices")) return {};
+  check_inner_sizes(n, transpose_a, transpose_b);
   Value product;
   if (transpose_b && !transpose_a) {
     relay::Attrs attrs;

@@ -155,7 +155,8 @@ Values convert_resize(Node& n) {
   // An empty list stands for an input that is not given.
   auto given = [&](int k) { return n.has(k) && !(product(n.in(k).type.shape) == Dim(0)); };
   const bool scales = given(2), sizes = given(3);
-  n.check(scales != sizes || x.rank() == 0, DiagnosticId::wrong_arity, "needs one of the inputs scales and sizes");
+  n.check(scales != sizes || x.rank() == 0, DiagnosticId::wrong_arity, "needs one of the inputs scales and sizes",
+          n.remedy_for_moved_attribute());
   const std::string mode = n.text("coordinate_transformation_mode", "half_pixel");
   const relay::Attrs attrs = {{"method", resize_method(n)},
                               {"coordinate_transformation_mode", mode},

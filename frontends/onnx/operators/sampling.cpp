@@ -1,6 +1,7 @@
 // Operators that read images at computed positions: GridSample, AffineGrid, RoiAlign, MaxRoiPool, DeformConv.
 #include "frontends/onnx/operators/lists.h"
 #include "frontends/onnx/operators/table.h"
+#include "frontends/onnx/operators/windows.h"
 
 namespace dlcc::frontends::onnx {
 namespace {
@@ -61,9 +62,7 @@ Values convert_deform_conv(Node& n) {
     return {};
   const std::vector<int64_t> shape = static_shape(weight.type.shape);
   const std::vector<int64_t> taps(shape.begin() + 2, shape.end());
-  if (n.has_attr("kernel_shape"))
-    n.check(n.integers("kernel_shape", 2, 1) == taps, DiagnosticId::shape_mismatch,
-            "kernel_shape differs from the shape of W");
+  check_kernel_shape(n, weight, taps);
   const int64_t positions = taps[0] * taps[1], offset_groups = n.integer("offset_group", 1);
   const Shape& places = offset.type.shape;
   Value mask = n.has(4) ? n.in(4)

@@ -106,7 +106,7 @@ std::string qualified_name(const std::string& domain, const std::string& op) {
   return domain.empty() ? op : domain + "." + op;
 }
 
-static std::vector<std::string> input_names(const Row& row) {
+std::vector<std::string> input_names(const Row& row) {
   std::istringstream names(row.inputs);
   return {std::istream_iterator<std::string>(names), {}};
 }

@@ -50,6 +50,8 @@ const Table& operator_table();
 // "Relu", or "ai.onnx.preview.training.Adam" in another domain than the default one.
 std::string qualified_name(const std::string& domain, const std::string& op);
 
+// The standard's names of the inputs; the last is that of a list if there may be any number.
+std::vector<std::string> input_names(const Row&);
 // The standard's name of an input of an operator: "X", or "inputs[2]" for one of a list.
 std::string input_name(const Row&, int input);
 // The number of inputs before the list; of all inputs, where there is no list.

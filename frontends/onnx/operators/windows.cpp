@@ -69,6 +69,14 @@ std::optional<size_t> spatial_rank(Node& n, const Value& data) {
 
 }  // namespace
 
+void check_kernel_shape(Node& n, const Value& weight, const std::vector<int64_t>& sizes) {
+  const auto declared = n.integers("kernel_shape");
+  n.check(!declared || *declared == sizes, DiagnosticId::shape_mismatch,
+          fmt::format("kernel_shape is [{}], but {} has kernels of [{}]",
+                      fmt::join(declared.value_or(std::vector<int64_t>()), ", "), weight.role, fmt::join(sizes, ", ")),
+          "the attribute can be omitted");
+}
+
 Value convolution(Node& n, const Value& data, const Value& weight) {
   if (data.poisoned || weight.poisoned) return Value::poison();
   auto rank = spatial_rank(n, data);
@@ -78,9 +86,7 @@ Value convolution(Node& n, const Value& data, const Value& weight) {
     return Value::poison();
   std::vector<int64_t> taps = static_shape(weight.type.shape);
   std::vector<int64_t> size(taps.begin() + 2, taps.end());
-  if (n.has_attr("kernel_shape"))
-    n.check(n.integers("kernel_shape", *rank, 1) == size, DiagnosticId::shape_mismatch,
-            fmt::format("kernel_shape differs from the shape of {}", weight.role));
+  check_kernel_shape(n, weight, size);
   int64_t groups = n.integer("group", 1);
   n.check(groups >= 1, DiagnosticId::bad_attribute,
           fmt::format("attribute 'group' must be at least 1, found {}", groups));

@@ -8,4 +8,7 @@ namespace dlcc::frontends::onnx {
 // With the node's attributes, without bias. Messages name the operands by their roles.
 Value convolution(Node&, const Value& data, const Value& weight);
 
+// Reports an attribute kernel_shape that is not the sizes of the kernel, which are known from its weights.
+void check_kernel_shape(Node&, const Value& weight, const std::vector<int64_t>& sizes);
+
 }  // namespace dlcc::frontends::onnx

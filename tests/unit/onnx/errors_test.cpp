@@ -49,10 +49,10 @@ TEST_CASE("all problems are found, and nodes that depend on them are not reporte
                   node("Relu", {"x"}, {"d"}, integer("alpha", 1)) + node("Add", {"c", "missing"}, {"y"})) ==
         "m: node 'a' (Foo): error[unsupported-operator]: there is no operator Foo in ONNX\n" + define_it +
             "m: node 'c' (Qux): error[unsupported-operator]: there is no operator Qux in ONNX\n" + define_it +
-            "m: node 'd' (Relu): error[unsupported-attribute]: there is no attribute 'alpha' in operator set 17\n"
-            "    X 'x' float32 [2]\n"
+            "m: node 'd' (Relu): error[bad-attribute]: there is no attribute 'alpha' in operator set 17\n"
+            "    X 'x' float32 [2]\n    help: Relu has no attributes\n"
             "m: node 'y' (Add): error[undefined-value]: nothing defines its input 'missing'\n"
-            "    help: a node, an initializer or an input must have this name\n");
+            "    help: the model has no initializers: if this is a weight, export it with weights\n");
 }
 
 TEST_CASE("an attribute of another type") {
@@ -68,10 +68,11 @@ TEST_CASE("cycles, duplicates, missing outputs") {
         "    help: an input of one of these nodes has a wrong name; loops over time are Loop or Scan nodes\n");
   CHECK(errors_of(x + x + y + node("Exp", {"x"}, {"y"}) + node("Neg", {"x"}, {"y"})) ==
         "m: input 'x': error[duplicate-definition]: another input has this name\n"
-        "m: node 'y' (Neg): error[duplicate-definition]: its output 'y' is defined elsewhere too\n");
+        "m: node 'y' (Neg): error[duplicate-definition]: another value has the name of its output 'y'\n"
+        "    help: give each input, initializer and output of a node a name of its own\n");
   CHECK(errors_of(x + y) ==
         "m: output 'y': error[undefined-value]: nothing produces this output\n"
-        "    help: a node, an initializer or an input must have this name\n");
+        "    help: the name must be that of an input, an initializer or an output of a node\n");
 }
 
 TEST_CASE("wrong types, shapes and counts") {

@@ -1,6 +1,7 @@
 // Messages in the words of ONNX, suggestions for misspelled names, and warnings.
 #include <algorithm>
 
+#include "frontends/onnx/foreign_operators.h"
 #include "frontends/onnx/operators/table.h"
 #include "support.h"
 
@@ -64,6 +65,60 @@ TEST_CASE("operands have the standard's names") {
   CHECK(has(list, "axis 1 of inputs[1] must equal axis 1 of inputs[0], found 5 and 3"));
   CHECK(has(errors_of(a + value("input", "k", 7, {"2"}) + y + node("Where", {"a", "a", "k"}, {"y"})),
             "condition must be bool, found float32"));
+}
+
+TEST_CASE("channels at another place are named") {
+  const std::string nhwc = value("input", "i", 1, {"1", "8", "8", "3"}),
+                    oihw = value("input", "w", 1, {"4", "3", "3", "3"}),
+                    nchw = value("input", "i", 1, {"1", "3", "8", "8"}),
+                    hwio = value("input", "w", 1, {"5", "5", "3", "4"}), conv = node("Conv", {"i", "w"}, {"y"});
+  CHECK(has(errors_of(nhwc + oihw + y + conv),
+            "help: the channels are axis 1; those of X seem to be the last axis: Transpose it to NCHW"));
+  CHECK(has(errors_of(nchw + hwio + y + conv),
+            "help: W seems to have its channels behind the kernel's axes: Transpose it to OIHW"));
+  CHECK(has(errors_of(nchw + oihw + y + node("Conv", {"i", "w"}, {"y"}, ints("kernel_shape", {5, 5}))),
+            "kernel_shape is [5, 5], but W has kernels of [3, 3]\n"));
+}
+
+TEST_CASE("the flag is named that makes the factors of Gemm fit") {
+  const std::string a = value("input", "a", 1, {"2", "3"}), b = value("input", "b", 1, {"4", "3"});
+  CHECK(errors_of(a + b + y + node("Gemm", {"a", "b"}, {"y"})) ==
+        "m: node 'y' (Gemm): error[shape-mismatch]: axis 1 of A must equal axis 0 of B, found 3 and 4\n"
+        "    A 'a' float32 [2, 3]\n    B 'b' float32 [4, 3]\n    help: with transB=1 they are equal\n");
+  CHECK(has(errors_of(a + b + y + node("Gemm", {"b", "a"}, {"y"}, integer("transA", 1) + integer("transB", 1))),
+            "axis 0 of A must equal axis 1 of B, found 4 and 3"));
+  CHECK(has(errors_of(a + b + y + node("Gemm", {"b", "a"}, {"y"}, integer("transA", 1) + integer("transB", 1))),
+            "help: with transA=0 they are equal"));
+}
+
+TEST_CASE("an attribute that is now an input") {
+  const std::string remedy = "help: in operator set 17 axes is an input; the inputs of ";
+  CHECK(has(errors_of(x + y + node("Squeeze", {"x"}, {"y"}, ints("axes", {0}))), remedy + "Squeeze are: data axes?"));
+  CHECK(
+      has(errors_of(x + y + node("Unsqueeze", {"x"}, {"y"}, ints("axes", {0}))), remedy + "Unsqueeze are: data axes"));
+  CHECK(has(errors_of(x + y + node("TopK", {"x"}, {"y"}, integer("k", 1))), "in operator set 17 K is an input"));
+  CHECK(has(errors_of(x + value("input", "a", 7, {"1"}) + y + node("Squeeze", {"x", "a"}, {"y"}), 11),
+            "help: the inputs of Squeeze are: data; in operator sets from 13 it may have 2"));
+}
+
+TEST_CASE("attributes are listed where none has a similar name") {
+  CHECK(
+      has(errors_of(x + y + node("Softmax", {"x"}, {"y"}, integer("dimension", 0))), "help: Softmax may have: axis\n"));
+}
+
+TEST_CASE("what other frameworks call the operators") {
+  const auto meant = [](const char* name) { return std::string(find_foreign_operator(name).first); };
+  CHECK(meant("Conv2D") == "Conv");
+  CHECK(meant("aten::conv_transpose2d") == "ConvTranspose");
+  CHECK(meant("FusedBatchNormV3") == "BatchNormalization");
+  CHECK(meant("nn.Linear") == "Gemm");
+  CHECK(meant("Foo").empty());
+  CHECK(meant("2d").empty());
+  for (const char* word : {"batch_norm", "relu6", "silu", "stack", "bias_add", "embedding", "pixel_shuffle", "dense"})
+    CHECK(std::ranges::binary_search(standard_operators(), meant(word)));
+  for (const std::string& op : standard_operators()) CHECK((meant(op.c_str()).empty() || meant(op.c_str()) == op));
+  CHECK(has(errors_of(x + y + node("Dense", {"x"}, {"y"})),
+            "help: did you mean 'Gemm' with transB=1 if the weights are (outputs, inputs)?\n"));
 }
 
 TEST_CASE("a composed operator reports its own inputs") {
@@ -182,7 +237,7 @@ TEST_CASE("an unknown operator hides no problem of the nodes after it when the m
         "m: node 'r' (Relu): error[wrong-arity]: has at most 1 input, found 2\n"
         "    help: the inputs of Relu are: X\n"
         "m: node 'y' (Add): error[undefined-value]: nothing defines its input 'missing'\n"
-        "    help: a node, an initializer or an input must have this name\n");
+        "    help: the model has no initializers: if this is a weight, export it with weights\n");
 }
 
 TEST_CASE("without a declared type, what depends on an unknown operator is not reported") {

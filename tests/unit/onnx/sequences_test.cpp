@@ -203,7 +203,10 @@ TEST_CASE("the shape of a tensor is that which the model declares, else that whi
   options.inputs["x"] = ShapedInput{{2, 3}};
   CHECK(says(unshaped, "%x: Tensor[(2, 3), float32]", options));
   const std::string shaped = value("input", "x", f32, {"2"}) + node("Neg", {"x"}, {"y"}) + "output { name: 'y' } ";
-  CHECK(says(shaped, "the model declares the shape of this input", options));
+  CHECK(says(shaped, "the model declares it as float32 [2]; export the model with another shape", options));
+  const std::string named = value("input", "x", f32, {"n"}) + node("Neg", {"x"}, {"y"}) + "output { name: 'y' } ";
+  options.inputs["x"] = ShapedInput{{4}};
+  CHECK(says(named, "the model declares it as float32 [n]: give the sizes by name: --dim n=4", options));
   ImportOptions asking;  // the data tell it
   asking.find_input_form = [](const UnknownInput& input) -> std::optional<InputForm> {
     CHECK(!input.decides);
@@ -219,7 +222,7 @@ TEST_CASE("an optional sequence, and forms that fit no input") {
   CHECK(says(graph, ") -> bool {\n  False\n}", with_form("s", "none")));
   CHECK(says(graph, "%s_0_: Tensor[(2), float32]", with_form("s", "one")));
   const std::string tensor = value("input", "x", f32, {"2"}) + node("Neg", {"x"}, {"y"}) + "output { name: 'y' } ";
-  CHECK(says(tensor, "--input does not fit the type of the input", with_form("x", "none")));
+  CHECK(says(tensor, "--input does not fit this input", with_form("x", "none")));
   CHECK(says(tensor, "only integers and bools can have a value at compile time", with_form("x", "3")));
   CHECK(says(tensor, "--input w: the model has no input of this name", with_form("w", "none")));
 }
