@@ -143,12 +143,12 @@ bool change_features(const TargetFamily& family, const std::string& mattr, CodeL
 static std::string help_for_target(const std::string& name, const std::vector<std::string>& names) {
   for (const TargetFamily& family : families())
     if (find_level(family, name)) return fmt::format("it is a CPU: --target={} -mcpu={}", family.base.name, name);
-  static const std::map<std::string_view, const char*> other_names = {
+  static const std::map<std::string_view, std::string> other_names = {
       {"amd64", "x86-64"}, {"arm64", "aarch64"}, {"arm64e", "aarch64"}, {"armv8", "aarch64"},  {"armv9", "aarch64"},
       {"x64", "x86-64"},   {"x86", "x86-64"},    {"x86_64", "x86-64"},  {"aarch64", "aarch64"}};
-  if (auto known = other_names.find(std::string_view(name).substr(0, name.find('-'))); known != other_names.end())
-    return fmt::format("did you mean '{}'?", known->second);
-  return help_for(name, names, fmt::format("the targets are {}", fmt::join(names, ", ")));
+  const auto known = other_names.find(std::string_view(name).substr(0, name.find('-')));
+  return help_for(known == other_names.end() ? name : known->second, names,
+                  fmt::format("the targets are {}", fmt::join(names, ", ")));
 }
 
 std::optional<Target> find_target(const std::string& name, const std::string& mcpu, const std::string& mattr,
