@@ -4,6 +4,7 @@
 #include <iostream>
 #include <set>
 
+#include "driver/command_compiler.h"
 #include "driver/commands.h"
 #include "driver/options.h"
 #include "driver/outputs.h"
@@ -90,7 +91,7 @@ int bench_command(CommandLine& line) {
   std::vector<std::string> files = reports;
   if (!page.empty()) files.push_back(page);
   if (!can_write(files, diagnostics)) return report(diagnostics, line.reporting());
-  Compiler compiler(options, diagnostics);
+  CommandCompiler compiler(options, diagnostics);
   auto planned = compiler.compile();
   std::set<std::string> read = compiler.files();
   for (const std::string& option : data) read.insert(file_of(option));

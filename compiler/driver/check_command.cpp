@@ -1,7 +1,7 @@
 // dlcc check MODEL: reports all problems of a model and writes nothing.
+#include "driver/command_compiler.h"
 #include "driver/commands.h"
 #include "driver/options.h"
-#include "pipeline/compile.h"
 
 namespace dlcc::driver {
 
@@ -12,7 +12,7 @@ int check_command(CommandLine& line) {
   add_input_option(line, options);
   if (auto status = line.parse()) return *status;
   Diagnostics diagnostics;
-  Compiler(options, diagnostics).compile();
+  CommandCompiler(options, diagnostics).compile();
   return report(diagnostics, line.reporting());
 }
 

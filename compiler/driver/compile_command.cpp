@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "driver/command_compiler.h"
 #include "driver/commands.h"
 #include "driver/completions.h"
 #include "driver/help.h"
@@ -136,13 +137,12 @@ int compile_command(CommandLine& line) {
 
   Diagnostics diagnostics;
   if (!can_write_outputs(out, options, diagnostics)) return report(diagnostics, line.reporting());
-  Compiler compiler(options, diagnostics);
+  CommandCompiler compiler(options, diagnostics);
   auto module = compiler.optimize();
   auto records = module && tunes ? tuned(compiler, *module, diagnostics) : std::nullopt;
   if (records) compiler.use(*records);
   auto planned = module && !is_failure(diagnostics, line.reporting()) ? compiler.plan(*module) : std::nullopt;
   if (planned) write_outputs(compiler, out, std::move(*module), *planned, records, diagnostics);
-  if (options.time_passes) std::cerr << compiler.timings();
   return report(diagnostics, line.reporting());
 }
 

@@ -2,6 +2,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "driver/command_compiler.h"
 #include "driver/commands.h"
 #include "driver/options.h"
 #include "driver/report/report.h"
@@ -81,7 +82,7 @@ int inspect_command(CommandLine& line) {
   add_json_option(line, json);
   if (auto status = line.parse()) return *status;
   Diagnostics diagnostics;
-  Compiler compiler(options, diagnostics);
+  CommandCompiler compiler(options, diagnostics);
   auto planned = compiler.compile();
   if (!planned) return report(diagnostics, line.reporting());
   const emit::Interface& i = planned->interface;

@@ -2,6 +2,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "driver/command_compiler.h"
 #include "driver/commands.h"
 #include "driver/options.h"
 #include "pipeline/compile.h"
@@ -42,7 +43,7 @@ int opt_command(CommandLine& line) {
   if (auto status = line.parse()) return *status;
   options.passes.verify_each = true;
   Diagnostics diagnostics;
-  Compiler compiler(options, diagnostics);
+  CommandCompiler compiler(options, diagnostics);
   auto module = compiler.import();
   auto result = module ? compiler.run_passes(std::move(*module), passes) : std::nullopt;
   if (result) std::cout << relay::print(*result, with_weights);

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <set>
 
+#include "driver/command_compiler.h"
 #include "driver/commands.h"
 #include "driver/interpret.h"
 #include "driver/options.h"
@@ -104,12 +105,12 @@ int run_command(CommandLine& line) {
 
   Diagnostics diagnostics;
   if (interpret) {
-    Compiler compiler(options, diagnostics);
+    CommandCompiler compiler(options, diagnostics);
     interpret_and_print(compiler, inputs, diagnostics);
     return report(diagnostics, line.reporting());
   }
   options.find_input_form = forms_of_files(inputs, diagnostics);
-  Compiler compiler(options, diagnostics);
+  CommandCompiler compiler(options, diagnostics);
   auto planned = compiler.compile();
   if (!planned) return report(diagnostics, line.reporting());
   const emit::Interface& interface = planned->interface;

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "driver/command_compiler.h"
 #include "driver/commands.h"
 #include "driver/options.h"
 #include "pipeline/input_forms.h"
@@ -127,7 +128,7 @@ int verify_command(CommandLine& line) {
 
   Diagnostics diagnostics;
   options.find_input_form = forms_of_data_set(data_sets.front(), diagnostics);
-  Compiler compiler(options, diagnostics);
+  CommandCompiler compiler(options, diagnostics);
   const std::vector<std::string> engines = {engine_name};
   auto model = prepare_verification(compiler, engines);
   if (!model) return report(diagnostics, line.reporting());

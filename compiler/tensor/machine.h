@@ -41,6 +41,11 @@ struct Machine {
   // are what x86 has had since Skylake and Zen 2, and ARM's large cores since the Cortex-A76.
   int accumulators_in_flight = 8;
 
+  // Vector registers of products that wait to be added, where there is no FMA; of pairs of products (K-interleave),
+  // whose factors are also widened. And those that a register tile leaves to LLVM's register allocator. With fewer,
+  // innermost loops of the example networks spill.
+  int64_t product_registers = 3, paired_product_registers = 5, unassigned_registers = 1;
+
   // ---- caches and memory
 
   int64_t cache_line_bytes = 64;

@@ -249,6 +249,11 @@ expect_status 2 run "$model" --input "$data/input_0.pb" --output x.npy --output 
 [ -z "$(ls x.npy* 2> ls.txt)" ] || fail "run wrote one of two outputs"
 expect_status 0 run "$model" --input "$data/input_0.pb" --output x.npy --output probabilities=x.pb
 [ -s x.npy ] && [ -s x.pb ] || fail "run did not write both outputs"
+for command in "check $model" "inspect $model" "run $model --input $data/input_0.pb" "verify $model $data" \
+               "bench $model --runs 2" "opt $model --passes=fuse" "$model -o other/m.o"; do
+  expect_status 0 $command --time-passes
+  grep -q 'ms  import$' err.txt || fail "--time-passes of $command: $(cat err.txt)"
+done
 echo "from standard input to standard output"
 
 mkdir interrupted
@@ -286,7 +291,10 @@ cp "$model" victim.onnx
 expect_status 2 bench victim.onnx --runs 2 --html victim.onnx
 expect_status 2 run victim.onnx --input "$data/input_0.pb" --output victim.onnx
 cmp "$model" victim.onnx || fail "an input was overwritten"
-rm victim.onnx
+cp "$data/input_0.pb" data.json
+expect_status 2 bench "$model" --runs 2 --input image=data.json --report data.json
+cmp "$data/input_0.pb" data.json || fail "bench overwrote its data"
+rm victim.onnx data.json
 echo "interrupted compilations"
 expect_status 0 "$model" -c -o m.o -MD
 [ "$(cat m.d)" = "m.o: $model" ] || fail "wrong dependencies: $(cat m.d)"

@@ -188,10 +188,10 @@ class Scheduler {
 bool fits_registers(const Machine& m, const RegisterTile& tile, int64_t accumulators_of_element, int64_t k_interleave,
                     bool byte_products) {
   const bool in_halves = byte_products && m.byte_products != ByteProducts::dot;
-  const int64_t of_floats = m.has_fma ? 0 : k_interleave > 1 ? 5 : 3, spare = 1;
+  const int64_t of_floats = m.has_fma ? 0 : k_interleave > 1 ? m.paired_product_registers : m.product_registers;
   const int64_t product = in_halves ? tile.vectors + 2 : byte_products ? 0 : of_floats;
   const int64_t data = m.multiplies_by_lane ? tile.rows : 1;
-  return tile.rows * tile.vectors * accumulators_of_element + tile.vectors + data + product + spare <=
+  return tile.rows * tile.vectors * accumulators_of_element + tile.vectors + data + product + m.unassigned_registers <=
          m.vector_registers;
 }
 
@@ -215,7 +215,8 @@ std::optional<RegisterTile> tile_of_few_rows(const Machine& m, int64_t rows, int
   const int64_t vectors = panel_width / n_per_vector;
   if (rows * vectors >= m.accumulators_in_flight) return std::nullopt;
   // Each vector of weights is read when it is multiplied, into at most one register.
-  const int64_t product = m.has_fma ? 0 : 3, spare = 1, free = m.vector_registers - rows - 1 - product - spare;
+  const int64_t product = m.has_fma ? 0 : m.product_registers;
+  const int64_t free = m.vector_registers - rows - 1 - product - m.unassigned_registers;
   const int64_t panels = std::min(m.panels_at_once, free / (rows * vectors));
   return panels > 0 ? std::optional(RegisterTile{rows, panels * vectors}) : std::nullopt;
 }
