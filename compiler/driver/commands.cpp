@@ -46,6 +46,7 @@ std::string commands_with_option(const std::string& name) {
 std::string remedy_for_extra_argument(const CommandLine& line, const std::string& argument) {
   if (std::ranges::any_of(commands(), [&](const Command& c) { return argument == c.name; }))
     return fmt::format("the command comes first: dlcc {} MODEL", argument);
+  if (argument.ends_with(".onnx") || argument.ends_with(".rly")) return "a command takes one model: run it for each";
   const std::string file = argument.substr(argument.find('=') + 1);
   if (!file.ends_with(".npy") && !file.ends_with(".npz") && !file.ends_with(".pb")) return "";
   const bool takes_data = std::ranges::any_of(line.options(), [](const Option& o) {

@@ -83,7 +83,8 @@ Store store_weights_location(CompileOptions& o) {
         return {"section= and external= exclude each other", "the weights are in the object or in a file; choose one"};
       return {};
     }
-    return {fmt::format("expected section=NAME or external=FILE, found '{}'", where)};
+    return {fmt::format("expected section=NAME or external=FILE, found '{}'", where),
+            "section=.rodata.weights puts them in a section of the object, external=model.weights in a file"};
   };
 }
 

@@ -39,7 +39,9 @@ void Importer::check_dim_names() {
     if (std::ranges::count(names, name) > 0) continue;
     diagnostics_.error(DiagnosticId::undefined_value, {.file = options_.file},
                        fmt::format("--dim {}={}: no input has a dimension of this name", name, range.str()), {},
-                       names.empty() ? "all dimensions of the inputs have fixed sizes" : suggest_names(name, names));
+                       names.empty() ? "all sizes of the inputs are fixed; export the model with named dimensions "
+                                       "(torch.onnx.export: dynamic_axes)"
+                                     : suggest_names(name, names));
   }
 }
 
