@@ -47,7 +47,7 @@ while IFS='|' read -r arguments message help; do
 done << END
 |MODEL is missing|usage: dlcc MODEL -o OBJECT [options]
 check|MODEL is missing|usage: dlcc check MODEL [options]
-check $model $model|unexpected argument '$model'|usage: dlcc check MODEL [options]
+check $model $model|unexpected argument '$model'|a command takes one model: run it for each
 $model -o m.o -mcpu|-mcpu needs a value: -mcpu=CPU|
 $model -o m.o --mcpu|-mcpu needs a value: -mcpu=CPU|
 $model -o m.o -MF deps|-MF requires -MD|
@@ -72,7 +72,7 @@ $model -o m.o --bound boxes|--bound: expected NAME=N with a number N of at least
 $model -o m.o --bound boxes=1..5|--bound: expected NAME=N with a number N of at least 0, found 'boxes=1..5'|
 bench $model --size n=2 --size n=3|--size: 'n=3' contradicts 'n=2'|a name has one value
 bench $model --size k=2|--size k=2: no input has a symbolic size of this name|all sizes are numbers
-$model -o m.o --weights=nowhere|--weights: expected section=NAME or external=FILE, found 'nowhere'|
+$model -o m.o --weights=nowhere|--weights: expected section=NAME or external=FILE, found 'nowhere'|section=.rodata.weights puts them in a section of the object, external=model.weights in a file
 $model -o m.o --tune|--tune needs --tuning-records FILE, to which it adds its records|
 verify $model|DATA is missing|usage: dlcc verify MODEL DATA... [options]
 inspec $model|there is no command or file 'inspec'|did you mean 'inspect'?
