@@ -5,81 +5,68 @@ using namespace dlcc::frontends::onnx;
 
 namespace {
 
-// The imported `op` for an input x of shape [2, 3, 4] (float32) and initializers.
-struct One {
-  std::string op;
-  int opset;
-  std::vector<std::string> inputs = {"x"};
-  std::string attributes = "";
-  std::string initializers = "";
-  std::vector<std::string> outputs = {"y"};
-
-  std::string result() const {
-    return body(graph_bytes(value("input", "x", 1, {"2", "3", "4"}) + "output { name: 'y' } " + initializers +
-                                node(op, inputs, outputs, attributes),
-                            opset));
-  }
-  bool says(const char* message) const { return result().find(message) != std::string::npos; }
-};
-
 const std::string three = "initializer { name: 'a' data_type: 1 dims: 3 float_data: [1, 2, 3] } ";
 const std::string six = "initializer { name: 'c' data_type: 1 dims: 6 float_data: [1, 2, 3, 4, 5, 6] } ";
 
 }  // namespace
 
 TEST_CASE("a slope of PRelu belongs to a channel before operator set 7") {
-  CHECK(One{"PRelu", 6, {"x", "a"}, "", three}.says("Tensor[(2, 3, 4), float32] = multiply(%x"));
-  CHECK(One{"PRelu", 7, {"x", "a"}, "", three}.says("sizes 4 and 3 differ"));
+  CHECK(ImportedNode{"PRelu", 6, {"x", "a"}, "", three}.says("Tensor[(2, 3, 4), float32] = multiply(%x"));
+  CHECK(ImportedNode{"PRelu", 7, {"x", "a"}, "", three}.says("sizes 4 and 3 differ"));
 }
 
 TEST_CASE("remainders of floats need fmod=1 before operator set 28") {
-  CHECK(One{"Mod", 13, {"x", "x"}}.says("floats need attribute fmod=1"));
-  CHECK(One{"Mod", 13, {"x", "x"}, integer("fmod", 1)}.result() == "  mod(%x, %x)\n");
-  CHECK(One{"Mod", 28, {"x", "x"}}.result() == "  floor_mod(%x, %x)\n");
+  CHECK(ImportedNode{"Mod", 13, {"x", "x"}}.says("floats need attribute fmod=1"));
+  CHECK(ImportedNode{"Mod", 13, {"x", "x"}, integer("fmod", 1)}.result() == "  mod(%x, %x)\n");
+  CHECK(ImportedNode{"Mod", 28, {"x", "x"}}.result() == "  floor_mod(%x, %x)\n");
 }
 
 TEST_CASE("IsInf looks for the infinities that are asked for") {
-  CHECK(One{"IsInf", 20}.result() == "  isinf(%x)\n");
-  CHECK(One{"IsInf", 20, {"x"}, integer("detect_negative", 0)}.result() == "  equal(%x, inff)\n");
-  CHECK(One{"IsInf", 20, {"x"}, integer("detect_negative", 0) + integer("detect_positive", 0)}.result() ==
+  CHECK(ImportedNode{"IsInf", 20}.result() == "  isinf(%x)\n");
+  CHECK(ImportedNode{"IsInf", 20, {"x"}, integer("detect_negative", 0)}.result() == "  equal(%x, inff)\n");
+  CHECK(ImportedNode{"IsInf", 20, {"x"}, integer("detect_negative", 0) + integer("detect_positive", 0)}.result() ==
         "  meta[relay.Constant][0]\n");
 }
 
 TEST_CASE("attributes with a choice name it") {
-  CHECK(One{"BitShift", 11, {"x", "x"}, text("direction", "UP")}.says("it must be 'LEFT' or 'RIGHT'"));
-  CHECK(One{"Gelu", 20, {"x"}, text("approximate", "exp")}.says("it must be 'none' or 'tanh'"));
-  CHECK(One{"LpNormalization", 22, {"x"}, integer("p", 3)}.says("it must be 1 or 2"));
-  CHECK(
-      One{"BitCast", 26, {"x"}, integer("to", 10)}.says("elements of float32 have 32 bits, those of float16 have 16"));
+  CHECK(ImportedNode{"BitShift", 11, {"x", "x"}, text("direction", "UP")}.says("it must be 'LEFT' or 'RIGHT'"));
+  CHECK(ImportedNode{"Gelu", 20, {"x"}, text("approximate", "exp")}.says("it must be 'none' or 'tanh'"));
+  CHECK(ImportedNode{"LpNormalization", 22, {"x"}, integer("p", 3)}.says("it must be 1 or 2"));
+  CHECK(ImportedNode{"BitCast", 26, {"x"}, integer("to", 10)}.says(
+      "elements of float32 have 32 bits, those of float16 have 16"));
 }
 
 TEST_CASE("the parameters of GroupNormalization belong to groups before operator set 21, then to channels") {
   const std::string groups = integer("num_groups", 3);
-  CHECK(One{"GroupNormalization", 18, {"x", "a", "a"}, groups, three}.result().find("errors") == std::string::npos);
-  CHECK(One{"GroupNormalization", 21, {"x", "a", "a"}, groups, three}.result().find("errors") == std::string::npos);
-  CHECK(One{"GroupNormalization", 21, {"x", "a", "a"}, integer("num_groups", 2), three}.says(
+  CHECK(ImportedNode{"GroupNormalization", 18, {"x", "a", "a"}, groups, three}.result().find("errors") ==
+        std::string::npos);
+  CHECK(ImportedNode{"GroupNormalization", 21, {"x", "a", "a"}, groups, three}.result().find("errors") ==
+        std::string::npos);
+  CHECK(ImportedNode{"GroupNormalization", 21, {"x", "a", "a"}, integer("num_groups", 2), three}.says(
       "3 channels cannot be divided into 2 groups"));
-  CHECK(One{"GroupNormalization", 18, {"x", "c", "c"}, groups, six}.says("shape-mismatch"));
+  CHECK(ImportedNode{"GroupNormalization", 18, {"x", "c", "c"}, groups, six}.says("shape-mismatch"));
 }
 
 TEST_CASE("BatchNormalization trains where the operator set says so") {
   const std::vector<std::string> inputs = {"x", "a", "a", "a", "a"};
-  CHECK(One{"BatchNormalization", 15, inputs, "", three}.says("nn.batch_norm"));
-  CHECK(One{"BatchNormalization", 15, inputs, integer("training_mode", 1), three}.says("mean(%x, axis=[0, 2]"));
-  CHECK(One{"BatchNormalization", 9, inputs, "", three, {"y", "m", "v"}}.says("mean(%x, axis=[0, 2]"));
-  CHECK(One{"BatchNormalization", 6, inputs, integer("is_test", 1), three, {"y", "m", "v"}}.says("nn.batch_norm"));
-  CHECK(One{"BatchNormalization", 15, inputs, "", three, {"y", "m", "v"}}.says(
+  CHECK(ImportedNode{"BatchNormalization", 15, inputs, "", three}.says("nn.batch_norm"));
+  CHECK(
+      ImportedNode{"BatchNormalization", 15, inputs, integer("training_mode", 1), three}.says("mean(%x, axis=[0, 2]"));
+  CHECK(ImportedNode{"BatchNormalization", 9, inputs, "", three, {"y", "m", "v"}}.says("mean(%x, axis=[0, 2]"));
+  CHECK(ImportedNode{"BatchNormalization", 6, inputs, integer("is_test", 1), three, {"y", "m", "v"}}.says(
+      "nn.batch_norm"));
+  CHECK(ImportedNode{"BatchNormalization", 15, inputs, "", three, {"y", "m", "v"}}.says(
       "there are running statistics in training mode only"));
 }
 
 TEST_CASE("operators on positions") {
-  CHECK(One{"Trilu", 14}.says("where("));
-  CHECK(One{"EyeLike", 9}.says("input must be a matrix, found float32 [2, 3, 4]"));
-  CHECK(One{"OneHot", 11, {"x", "a", "a"}, "", three}.says("depth must have one element, found float32 [3]"));
+  CHECK(ImportedNode{"Trilu", 14}.says("where("));
+  CHECK(ImportedNode{"EyeLike", 9}.says("input must be a matrix, found float32 [2, 3, 4]"));
+  CHECK(ImportedNode{"OneHot", 11, {"x", "a", "a"}, "", three}.says("depth must have one element, found float32 [3]"));
   const std::string number = "initializer { name: 'n' data_type: 7 int64_data: 0 } ";
-  CHECK(One{"Range", 11, {"n", "n", "n"}, "", number}.says("delta must not be 0"));
-  CHECK(One{"Range", 11, {"n", "n", "x"}, "", number}.says("delta must have one element"));
-  CHECK(One{"Tile", 6, {"x", "n"}, "", number}.says("one element for each of the 3 axes"));
+  CHECK(ImportedNode{"Range", 11, {"n", "n", "n"}, "", number}.says("delta must not be 0"));
+  CHECK(ImportedNode{"Range", 11, {"n", "n", "x"}, "", number}.says("delta must have one element"));
+  CHECK(ImportedNode{"Tile", 6, {"x", "n"}, "", number}.says("one element for each of the 3 axes"));
 }
 
 TEST_CASE("optimizers have lists of tensors") {
@@ -103,14 +90,14 @@ TEST_CASE("optimizers have lists of tensors") {
 }
 
 TEST_CASE("random numbers: the attribute 'seed', else a sequence for each node") {
-  CHECK(One{"RandomUniformLike", 22, {"x"}, number("seed", 1)}.says("random.uniform") == false);  // a constant
+  CHECK(ImportedNode{"RandomUniformLike", 22, {"x"}, number("seed", 1)}.says("random.uniform") == false);  // a constant
   const std::string two = value("input", "x", 1, {"n"}) + "output { name: 'z' } " +
                           node("RandomNormalLike", {"x"}, {"y"}) + node("Bernoulli", {"y"}, {"z"});
   const std::string text = body(graph_bytes(two, 22));
   CHECK(text.find("random.normal(shape=[n], dtype=\"float32\")") != std::string::npos);
   CHECK(text.find("random.uniform(shape=[n], dtype=\"float32\", stream=1)") != std::string::npos);
-  CHECK(One{"RandomNormal", 22, {}}.says("attribute 'shape' is missing"));
-  CHECK(One{"Multinomial", 22}.says("input must have axes for batch and classes"));
+  CHECK(ImportedNode{"RandomNormal", 22, {}}.says("attribute 'shape' is missing"));
+  CHECK(ImportedNode{"Multinomial", 22}.says("input must have axes for batch and classes"));
 }
 
 TEST_CASE("operators that move elements widen elements of less than 8 bits") {

@@ -86,4 +86,21 @@ inline std::string body(const std::vector<std::byte>& bytes, ImportOptions optio
   return text.substr(from + 2, to - from - 1);
 }
 
+// The imported `op` for an input x of shape [2, 3, 4] (float32) and initializers.
+struct ImportedNode {
+  std::string op;
+  int opset;
+  std::vector<std::string> inputs = {"x"};
+  std::string attributes = "";
+  std::string initializers = "";
+  std::vector<std::string> outputs = {"y"};
+
+  std::string result() const {
+    return body(graph_bytes(value("input", "x", 1, {"2", "3", "4"}) + "output { name: 'y' } " + initializers +
+                                node(op, inputs, outputs, attributes),
+                            opset));
+  }
+  bool says(const char* message) const { return result().find(message) != std::string::npos; }
+};
+
 }  // namespace dlcc::frontends::onnx

@@ -55,13 +55,15 @@ TEST_CASE("accesses of wide register tiles are proved to be in range") {
   }
 }
 
-TEST_CASE("kernels of p.v and of q.k: tiles of rows and of vectors, and the rest") {
-  auto text = [](const TensorFunction& f) {
-    Machine machine{.vector_bytes = 32, .vector_registers = 8};
-    machine.panel_widths[0] = 8;
-    return print(schedule({f, {false, false}, {{}, {}, {}}, {machine}}).variants[0]);
-  };
-  CHECK(text(product(2, s, s, 8)) ==
+// The kernel for a machine with eight vector registers of eight numbers.
+static std::string kernel_for_few_registers(const TensorFunction& f) {
+  Machine machine{.vector_bytes = 32, .vector_registers = 8};
+  machine.panel_widths[0] = 8;
+  return print(schedule({f, {false, false}, {{}, {}, {}}, {machine}}).variants[0]);
+}
+
+TEST_CASE("the kernel of p.v: tiles of rows, and the rest") {
+  CHECK(kernel_for_few_registers(product(2, s, s, 8)) ==
         R"(kernel @product<s>(read x: f32[2, s, s], read w: f32[2, s, 8], write y: f32[2, s, 8]) {
   parallel i0 in 2 {
     parallel vector.1 in floordiv(s, 4) {
@@ -121,7 +123,10 @@ TEST_CASE("kernels of p.v and of q.k: tiles of rows and of vectors, and the rest
   }
 }
 )");
-  CHECK(text(product(2, 4, 3, s)) ==
+}
+
+TEST_CASE("the kernel of q.k: tiles of vectors, and the rest") {
+  CHECK(kernel_for_few_registers(product(2, 4, 3, s)) ==
         R"(kernel @product<s>(read x: f32[2, 4, 3], read w: f32[2, 3, s], write y: f32[2, 4, s]) {
   parallel i0 in 2 {
     parallel vector.1 in floordiv(s, 8) {
