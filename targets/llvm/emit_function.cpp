@@ -24,8 +24,9 @@ KernelEmitter::Captured KernelEmitter::captured_by(const Stmt& s) const {
   for (const Var& v : free.variables) result.variables.emplace_back(v, bindings_.at(v.get()));
   for (const auto& [buffer, memory] : result.buffers)  // for the strides
     for (const Dim& d : buffer->shape)
-      for (const Symbol& s : d.symbols()) {
-        const Var& v = as<VarRef>(symbol_var(s))->var;
+      for (const Symbol& symbol : d.symbols()) {
+        const Expr reference = symbol_var(symbol);
+        const Var& v = as<VarRef>(reference)->var;
         if (!std::ranges::count(free.variables, v)) {
           free.variables.push_back(v);
           result.variables.emplace_back(v, bindings_.at(v.get()));
