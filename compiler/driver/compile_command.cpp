@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <iostream>
 
 #include "driver/command_compiler.h"
 #include "driver/commands.h"
