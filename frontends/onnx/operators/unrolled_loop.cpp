@@ -10,8 +10,10 @@
 namespace dlcc::frontends::onnx {
 namespace {
 
-constexpr int64_t most_nodes = 200000;  // of all iterations together
-constexpr int before_carried = 2;       // the inputs before the carried values: trip count and condition
+// Limits of all iterations together: of nodes, and of tensors in the sequences that are carried, since an iteration
+// copies a sequence to which it adds a tensor.
+constexpr int64_t most_nodes = 200'000, most_carried_tensors = 5'000'000;
+constexpr int before_carried = 2;  // the inputs before the carried values: trip count and condition
 
 class UnrolledLoop {
  public:
@@ -26,9 +28,12 @@ class UnrolledLoop {
     if (n_.has(0)) count = known(n_.in(0), "the trip count M");
     if (n_.has(1)) again = known(n_.in(1), "the condition cond").value_or(0) != 0;
     for (int64_t i = 0; again && !n_.failed() && i < count.value_or(INT64_MAX); ++i) {
-      n_.check(i * std::max(body_.node_size(), 1) < most_nodes, DiagnosticId::too_large,
+      for (const Value& v : carried_)
+        if (v.structure) carried_tensors_ += static_cast<int64_t>(v.structure->elements.size());
+      n_.check(i * std::max(body_.node_size(), 1) < most_nodes && carried_tensors_ < most_carried_tensors,
+               DiagnosticId::too_large,
                fmt::format("{} iterations of {} nodes are too many to compile one by one", i, body_.node_size()),
-               "carry a tensor and not a sequence");
+               "carry a tensor and not a sequence, and check that the loop ends");
       auto next = n_.failed() ? std::nullopt : iteration(i);
       if (!next) return {};
       again = *next;
@@ -83,6 +88,7 @@ class UnrolledLoop {
   Node& n_;
   const schema::GraphProto& body_;
   Values carried_;
+  int64_t carried_tensors_ = 0;  // in the sequences of all iterations so far
   std::vector<Values> scanned_;  // the slices of each scan output
 };
 

@@ -121,6 +121,7 @@ TEST_CASE("a loop that carries a sequence is imported one iteration after the ot
   CHECK(evaluated(graph_bytes(loop(value("input", "m", i64, {}))), {x}, with_form("m", "3")) ==
         "(6): 1 2 2 3 3 4\n(3): 0 1 2");
   CHECK(says(loop(scalar("m", 0)), "the loop has no iteration"));
+  CHECK(says(loop(scalar("m", INT64_MAX)), "3162 iterations of 4 nodes are too many to compile one by one"));
 }
 
 TEST_CASE("branches compute the tensors of sequences of one length") {
