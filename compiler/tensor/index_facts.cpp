@@ -79,22 +79,36 @@ std::optional<Dim> IndexFacts::value_of(const Expr& e) const {
   });
 }
 
-std::vector<Halo> halo_read(const Load& l, const Stage& stage) {
+// The facts that hold within the loops over the stage's axes.
+static IndexFacts facts_within(const Stage& stage, const Buffer& buffer) {
   std::vector<Axis> axes = stage.axes;
   if (stage.reduction) axes.insert(axes.end(), stage.reduction->axes.begin(), stage.reduction->axes.end());
   std::vector<Symbol> symbols;
   auto add_symbols = [&](const Dim& d) { std::ranges::copy(d.symbols(), std::back_inserter(symbols)); };
   for (const Axis& a : axes) add_symbols(a.extent);
-  for (const Dim& d : l.buffer->shape) add_symbols(d);
+  for (const Dim& d : buffer->shape) add_symbols(d);
   IndexFacts facts(symbols);
   for (const Axis& a : axes) facts.enter_loop(a.var, Expr(a.extent));
+  return facts;
+}
+
+static std::optional<Halo> halo_read(const Load& l, size_t d, const IndexFacts& facts, const Ranges& ranges) {
+  const Dim& extent = l.buffer->shape[d];
+  const auto range = range_of(l.indices[d], ranges);
+  return range && extent.is_constant() ? std::optional(beyond(*range, extent.value()))
+                                       : facts.beyond(l.indices[d], extent);
+}
+
+std::optional<Halo> halo_read(const Load& l, size_t d, const Stage& stage) {
+  return halo_read(l, d, facts_within(stage, l.buffer), ranges_of(stage));
+}
+
+std::vector<Halo> halo_read(const Load& l, const Stage& stage) {
+  const IndexFacts facts = facts_within(stage, l.buffer);
   const Ranges ranges = ranges_of(stage);
   std::vector<Halo> read;
   for (size_t d = 0; d < l.indices.size(); ++d) {
-    const Dim& extent = l.buffer->shape[d];
-    const auto range = range_of(l.indices[d], ranges);
-    const auto halo = range && extent.is_constant() ? std::optional(beyond(*range, extent.value()))
-                                                    : facts.beyond(l.indices[d], extent);
+    const auto halo = halo_read(l, d, facts, ranges);
     if (!halo) return {};
     read.push_back(*halo);
   }

@@ -41,5 +41,7 @@ class IndexFacts {
 
 // What a load of the stage reads beyond each dimension of its buffer, at most; empty if an index has no bound.
 std::vector<Halo> halo_read(const Load&, const Stage&);
+// The same for dimension `d` alone.
+std::optional<Halo> halo_read(const Load&, size_t d, const Stage&);
 
 }  // namespace dlcc::tensor

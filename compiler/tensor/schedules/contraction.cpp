@@ -31,7 +31,8 @@ class Scheduler {
 
   Stmt area(const ContractionArea& a) {
     return one_panel(a.first_n, a.n, [&](const TilePosition& at) {
-      return sums(at, {a.top, Expr(0), a.tall, width()});
+      return is_static_image() ? sums(at, {a.top, Expr(0), a.tall, width()})
+                               : sums_of_symbolic_image(at, a.top, a.tall);
     });
   }
 
@@ -41,6 +42,7 @@ class Scheduler {
   bool is_static_image() const {
     return std::ranges::all_of(plan_.m_axes, [&](int k) { return axis(k).extent.is_constant(); });
   }
+  Dim extent_of_m(int k) const { return k < 0 ? Dim(1) : axis(k).extent; }
   int64_t height() const { return tile_.y_axis() < 0 ? 1 : std::max<int64_t>(extent(tile_.y_axis()), 1); }
   int64_t width() const { return tile_.x_axis() < 0 ? 1 : std::max<int64_t>(extent(tile_.x_axis()), 1); }
 
@@ -69,7 +71,9 @@ class Scheduler {
   Stmt products() {
     Stmt body;
     if (!is_static_image())
-      body = panels([&](const TilePosition& at) { return outer_m_loops(sums_of_symbolic_image(at)); });
+      body = panels([&](const TilePosition& at) {
+        return outer_m_loops(sums_of_symbolic_image(at, Expr(0), extent_of_m(tile_.y_axis())));
+      });
     else if (const Area image{Expr(0), Expr(0), height(), width()}; prefers_m_blocking(image))
       body = outer_m_loops(each_m_block(
           image, [&](const Area& block) { return panels([&](const TilePosition& at) { return sums(at, block); }); }));
@@ -140,11 +144,11 @@ class Scheduler {
     return each_m_block(area, [&](const Area& block) { return k_blocked_sums(at, block, blocks); });
   }
 
-  // The same for all of an image of symbolic size.
-  Stmt sums_of_symbolic_image(const TilePosition& at) {
-    auto extent_of = [&](int k) { return k < 0 ? Dim(1) : axis(k).extent; };
+  // The same for the rows [top, top + tall) of an image of symbolic size.
+  Stmt sums_of_symbolic_image(const TilePosition& at, const Expr& top, const Dim& tall) {
     const int64_t blocks = k_loops_.blocks_per_partial_sum(1);
-    return each_area(extent_of(tile_.y_axis()), extent_of(tile_.x_axis()), tile_.rows(), [&](const Area& area) {
+    return each_area(tall, extent_of_m(tile_.x_axis()), tile_.rows(), [&](Area area) {
+      area.top = top + area.top;
       if (blocks > 0) return k_blocked_sums(at, area, blocks);
       return tiles(at, area, [&](const Tile& t) { return tile_.in_registers(at, t); });
     });

@@ -10,6 +10,13 @@
 //
 // Neighbouring bands compute the window_height - stride rows that they share twice. The line buffer is stored in blocks
 // of 16 channels, with a halo of zeros along x when the padding is zero.
+//
+// In an image of symbolic height or width, a band has the rows that suit the typical size, and its rows are filled one
+// by one:
+//
+//   for row < rows_read():                                      # of the line buffer; read + row of the image
+//     if the image has the row: line_buffer[worker, channel, row, x] = contraction, of one row
+//     else:                     line_buffer[worker, channel, row, x] = padding
 #pragma once
 
 #include <algorithm>
@@ -40,22 +47,27 @@ struct LineBufferPlan {
   int64_t stride = 1, first_read = 0, window_height = 1;
   Expr padding;      // a literal: the value read outside of the image; null: nothing is read there
   int64_t rows = 1;  // of the result in a band
-  int64_t bands = 1, panels = 1;
+  int64_t panels = 1;
   int workers = 1;  // threads that share the work items
 
-  int64_t extent(int dim) const { return intermediate->shape[static_cast<size_t>(dim)].value(); }
-  int64_t height() const { return extent(row_dim); }
-  int64_t width() const { return extent(row_dim + 1); }
+  const Dim& extent(int dim) const { return intermediate->shape[static_cast<size_t>(dim)]; }
+  const Dim& height() const { return extent(row_dim); }
+  const Dim& width() const { return extent(row_dim + 1); }
   const Axis& consumer_axis(int k) const { return consumer.reduced.axes[static_cast<size_t>(k)]; }
-  int64_t result_rows() const { return consumer_axis(row_axis).extent.value(); }
+  const Dim& result_rows() const { return consumer_axis(row_axis).extent; }
+  bool is_static_image() const { return height().is_constant() && width().is_constant(); }
+  Dim bands() const { return floor_div(result_rows() + Dim(rows - 1), rows); }
 
-  // Rows that a band reads, the rows outside of the image included; and rows computed for it, all inside.
+  // Rows that a band reads, the rows outside of the image included.
   int64_t rows_read() const { return (rows - 1) * stride + window_height; }
-  int64_t rows_computed() const { return std::min(rows_read(), height()); }
-  // Rows that the last band computes above the rows that it reads: every band computes the same number of rows, and the
-  // image ends below.
+  // Rows that each band of a static image computes, all inside of the image.
+  int64_t rows_computed() const { return std::min(rows_read(), height().value()); }
+  // Rows that the last band of a static image computes above the rows that it reads, since the image ends below; none
+  // in a symbolic image, whose bands compute as many rows as the image has.
   int64_t rows_above() const {
-    return std::max<int64_t>((bands - 1) * rows * stride + first_read + rows_computed() - height(), 0);
+    if (!is_static_image()) return 0;
+    const int64_t last_read = (bands().value() - 1) * rows * stride + first_read;
+    return std::max<int64_t>(last_read + rows_computed() - height().value(), 0);
   }
 };
 

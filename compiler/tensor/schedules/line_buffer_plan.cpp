@@ -2,6 +2,7 @@
 // consumer see it, and the number of rows of a band.
 #include <algorithm>
 
+#include "tensor/index_facts.h"
 #include "tensor/layout.h"
 #include "tensor/schedules/line_buffer.h"
 #include "tensor/schedules/loops.h"
@@ -44,7 +45,7 @@ class Planner {
     auto producer = plan_contraction(chain_.first, layouts, constant_, options_, machine_, true, config_);
     if (!producer || producer->n_axis != channels || !producer->batch_axes.empty()) return false;
     plan_.producer = std::move(*producer);
-    plan_.panels = ceil_div(round_up(plan_.extent(channels), channel_block), plan_.producer.panel_width);
+    plan_.panels = ceil_div(round_up(plan_.extent(channels).value(), channel_block), plan_.producer.panel_width);
     return true;
   }
 
@@ -78,11 +79,11 @@ class Planner {
       if (d == plan_.row_dim) {
         if (axes.size() != 1 || !relate_rows(stage, axes[0], index)) return false;
       } else if (d == plan_.row_dim + 1) {
-        x_read_ = range_of(index, ranges_of(stage));
+        x_read_ = halo_read(loads[0], static_cast<size_t>(d), stage);
         if (!x_read_ || std::ranges::count(axes, plan_.row_axis)) return false;
       } else if (d == plan_.producer.n_axis) {
         if (!is_var(index, lane)) return false;
-      } else if (plan_.extent(d) == 1) {
+      } else if (plan_.extent(d) == Dim(1)) {
         plan_.batch_dims.emplace_back(d, -1);
       } else {
         if (axes.size() != 1 || !is_var(index, stage.axes[static_cast<size_t>(axes[0])].var)) return false;
@@ -115,8 +116,8 @@ class Planner {
 
   // The most rows that stay in the cache, in bands of equal height if that is possible.
   void choose_rows() {
-    int64_t row_bytes = plan_.producer.panel_width * plan_.width() * bits(intermediate_->type) / 8,
-            all = plan_.result_rows();
+    int64_t width = typical_image_size(plan_.width()), all = typical_image_size(plan_.result_rows());
+    int64_t row_bytes = plan_.producer.panel_width * width * bits(intermediate_->type) / 8;
     int64_t rows_in_cache = machine_.l2_budget() / row_bytes;
     int64_t most = std::clamp<int64_t>((rows_in_cache - plan_.window_height) / plan_.stride + 1, 1, all);
     plan_.rows = ceil_div(all, ceil_div(all, most));
@@ -125,18 +126,19 @@ class Planner {
         plan_.rows = even;
         break;
       }
-    plan_.bands = ceil_div(all, plan_.rows);
   }
 
   void make_line_buffer() {
-    // Below the rows that it reads, the first band computes further rows, since there are none above.
-    int64_t rows = std::max(plan_.rows_read(), plan_.rows_computed() + std::max<int64_t>(-plan_.first_read, 0));
-    const Shape shape = {plan_.workers, plan_.producer.panel_width, plan_.rows_above() + rows, plan_.width()};
+    int64_t rows = plan_.rows_read();
+    // Below the rows that it reads, the first band of a static image computes further rows, since there are none above.
+    if (plan_.is_static_image())
+      rows = std::max(rows, plan_.rows_computed() + std::max<int64_t>(-plan_.first_read, 0)) + plan_.rows_above();
+    const Shape shape = {plan_.workers, plan_.producer.panel_width, rows, plan_.width()};
     plan_.line_buffer = make_buffer("lines", intermediate_->type, shape, Scope::global, storage_alignment);
     plan_.line_buffer_layout = blocked_layout(shape, 1, channel_block, Layout::Tail::unspecified);
     if (!plan_.padding || !is_literal(plan_.padding, 0)) return;
     std::vector<Halo> wanted(shape.size());
-    wanted.back() = beyond(*x_read_, plan_.width());
+    wanted.back() = *x_read_;
     plan_.line_buffer_layout = with_halo(plan_.line_buffer_layout, shape, wanted);
   }
 
@@ -148,7 +150,7 @@ class Planner {
   const TuningConfig& config_;
   Buffer intermediate_;
   Layout intermediate_layout_;
-  std::optional<Range> x_read_;  // indices along x that the consumer reads, outside of the image included
+  std::optional<Halo> x_read_;  // what the consumer reads beyond the row
   LineBufferPlan plan_;
 };
 
@@ -165,11 +167,12 @@ std::optional<LineBufferPlan> plan_line_buffer(const TensorFunction& f, const st
 bool prefers_line_buffer(const TensorFunction& f, const std::vector<bool>& constant, const ScheduleOptions& options,
                          const Machine& machine) {
   if (auto slices = find_slices(f)) return prefers_line_buffer(slices->slice, constant, options, machine);
-  auto chain = symbols_of(f).empty() ? split_at_window_reduction(f) : std::nullopt;
+  auto chain = split_at_window_reduction(f);
   int channels = chain ? channel_axis(chain->first, constant, channel_block) : -1;
   if (channels < 0 || winograd_tile(chain->first, constant, options, machine)) return false;
+  auto typical = [](const Dim& d) { return static_cast<double>(typical_image_size(d)); };
   const Buffer& intermediate = chain->first.results[0];
-  double bytes = static_cast<double>(bytes_of(intermediate));
+  double bytes = typical(product(intermediate->shape)) * bits(intermediate->type) / 8;
   if (bytes <= static_cast<double>(machine.l2_bytes)) return false;
   std::vector<Layout> layouts(constant.size() + 1);
   int axis = axis_read_at(chain->second.stages[0], intermediate, channels);
@@ -180,9 +183,10 @@ bool prefers_line_buffer(const TensorFunction& f, const std::vector<bool>& const
   // The image would be written and read, from the last-level cache at about twice the rate of memory: as if once from
   // memory.
   double saved = bytes * machine.machine_balance;
-  double computed_twice =
-      static_cast<double>(plan->bands * plan->rows_computed()) / static_cast<double>(plan->height()) - 1;
-  return saved > computed_twice * 2 * static_cast<double>(multiply_accumulates(chain->first).value());
+  double height = typical(plan->height());
+  double rows_computed = std::min(static_cast<double>(plan->rows_read()), height);
+  double computed_twice = typical(plan->bands()) * rows_computed / height - 1;
+  return saved > computed_twice * 2 * typical(multiply_accumulates(chain->first));
 }
 
 }  // namespace dlcc::tensor

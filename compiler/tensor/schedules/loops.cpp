@@ -1,5 +1,7 @@
 #include "tensor/schedules/loops.h"
 
+#include <algorithm>
+
 #include "support/integers.h"
 #include "tensor/analysis.h"
 #include "tensor/layout.h"
@@ -20,6 +22,13 @@ int64_t bytes_of(const Buffer& b) {
 }
 
 bool is_larger(const Buffer& b, int64_t bytes) { return !is_static(b->shape) || bytes_of(b) > bytes; }
+
+int64_t typical_image_size(const Dim& d) {
+  constexpr int64_t side = 224;
+  std::map<std::string, int64_t> sizes;
+  for (const Symbol& s : d.symbols()) sizes[s.name] = std::clamp(side, s.low, s.high);
+  return std::max<int64_t>(d.evaluate(sizes).value_or(side), 1);
+}
 
 Layout layout_of(const std::map<Buffer, Layout>& layouts, const Buffer& b) {
   auto it = layouts.find(b);

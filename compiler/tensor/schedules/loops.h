@@ -51,6 +51,10 @@ Stmt in_tiles(const Expr& extent, int64_t size, const std::function<Stmt(const E
 // Whether the buffer is larger than so many bytes. One of symbolic size counts as large.
 bool is_larger(const Buffer&, int64_t bytes);
 
+// The number that estimates assume for a size of an image: its symbols are 224, or their bound next to it, since most
+// networks for images are made for 224 x 224 pixels. At least 1.
+int64_t typical_image_size(const Dim&);
+
 // The stage's expression at an index: axes replaced.
 Expr at_index(const Expr&, const Stage&, const std::vector<Expr>& index);
 

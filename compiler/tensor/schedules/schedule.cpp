@@ -145,14 +145,13 @@ ScheduledFunction schedule(ScheduleRequest r) {
   std::map<Buffer, Layout> layouts;
   for (size_t k = 0; k < f.params.size(); ++k) layouts[f.params[k]] = r.layouts[k];
   for (size_t k = 0; k < f.results.size(); ++k) layouts[f.results[k]] = r.layouts[f.params.size() + k];
-  const bool is_symbolic = !symbols_of(f).empty();
   // The configuration changes the storage machine's numbers. Other machines follow only where it concerns storage.
   r.machines.back() = apply_config(storage_machine(r.machines), r.config);
   auto winograd = plan_winograd(f, r.layouts, r.constant, r.options, storage_machine(r.machines), r.config);
   auto contraction =
       winograd ? std::nullopt
                : plan_contraction(f, r.layouts, r.constant, r.options, storage_machine(r.machines), false, r.config);
-  auto line_buffer = winograd || contraction || is_symbolic
+  auto line_buffer = winograd || contraction
                          ? std::nullopt
                          : plan_line_buffer(f, r.layouts, r.constant, r.options, storage_machine(r.machines), r.config);
   Decision decision = winograd      ? decide(std::move(*winograd))

@@ -50,7 +50,6 @@ class Scheduler {
     int64_t blocks, vectors, lanes;
   };
 
-  int64_t extent(int axis) const { return axis < 0 ? 1 : stage_.axes[static_cast<size_t>(axis)].extent.value(); }
   Expr size(int axis) const { return axis < 0 ? Expr(1) : Expr(stage_.axes[static_cast<size_t>(axis)].extent); }
   const Axis& reduced(int k) const { return stage_.reduction->axes[static_cast<size_t>(k)]; }
 
@@ -71,7 +70,8 @@ class Scheduler {
   // The area's rows.
   Stmt rows(Stmt body) const {
     const Var& y = stage_.axes[static_cast<size_t>(area_.row_axis)].var;
-    if (extent(area_.row_axis) % area_.rows) body = if_then(Expr(y) < Expr(extent(area_.row_axis)), body);
+    const Dim& height = stage_.axes[static_cast<size_t>(area_.row_axis)].extent;
+    if (floor_mod(height, area_.rows) != Dim(0)) body = if_then(Expr(y) < Expr(height), body);
     return for_loop(area_.row, area_.rows, LoopKind::parallel, let(y, area_.first_row + Expr(area_.row), body));
   }
 

@@ -42,8 +42,8 @@ bool reads_outside(const Load& l, size_t d, const Stage& stage, const Ranges& ra
   std::optional<Halo> read;
   if (auto range = range_of(l.indices[d], ranges); range && extent.is_constant())
     read = beyond(*range, extent.value());
-  else if (const std::vector<Halo> all = halo_read(l, stage); !all.empty())
-    read = all[d];
+  else
+    read = halo_read(l, d, stage);
   Layout layout = is_literal(l.otherwise, 0) ? layout_of(layouts, l.buffer) : Layout{};
   return !read || !is_stored(layout, static_cast<int>(d), extent, *read);
 }

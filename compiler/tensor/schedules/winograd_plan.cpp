@@ -1,6 +1,5 @@
 // Decides which convolutions use Winograd's algorithm, with which tile size, and the shapes of its scratch buffers.
 #include <algorithm>
-#include <map>
 
 #include "tensor/layout.h"
 #include "tensor/schedules/loops.h"
@@ -103,18 +102,10 @@ class Recognizer {
   WinogradPlan& plan_;
 };
 
-// The number that estimates assume for a size: networks for images are mostly made for 224 x 224 pixels.
-int64_t typical(const Dim& d) {
-  constexpr int64_t image_size = 224;
-  std::map<std::string, int64_t> sizes;
-  for (const Symbol& s : d.symbols()) sizes[s.name] = std::clamp(image_size, s.low, s.high);
-  return std::max<int64_t>(d.evaluate(sizes).value_or(image_size), 1);
-}
-
 // Estimated time, in float32 operations: the products, or the transfer of the weights from memory if that takes longer,
 // and the transformations. Tile size 1 is the direct convolution.
 double estimated_time(const WinogradPlan& p, int64_t tile, const Machine& machine) {
-  auto along = [&](const WindowAxis& w) { return static_cast<double>(ceil_div(typical(p.size(w.axis)), tile)); };
+  auto along = [&](const WindowAxis& w) { return static_cast<double>(ceil_div(typical_image_size(p.size(w.axis)), tile)); };
   double points = static_cast<double>((tile + WinogradPlan::taps - 1) * (tile + WinogradPlan::taps - 1)),
          tiles = along(p.y) * along(p.x);
   double in = static_cast<double>(p.in_channels()), out = static_cast<double>(p.extent(p.n_axis));
@@ -182,7 +173,8 @@ std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::ve
 
   int64_t channels = plan.in_channels(), out_channels = plan.extent(plan.n_axis);
   int64_t size = plan.tile + WinogradPlan::taps - 1, points = size * size;
-  int64_t tiles = typical(plan.tiles_along(plan.y)) * typical(plan.tiles_along(plan.x));
+  const Dim all_tiles = plan.tiles_along(plan.y) * plan.tiles_along(plan.x);
+  int64_t tiles = typical_image_size(all_tiles);
   plan.panel_width = out_channels % machine.panel_widths[0] == 0 ? machine.panel_widths[0] : channel_block;
   if (config.panel_width && out_channels % *config.panel_width == 0) plan.panel_width = *config.panel_width;
   // A thread with tiles of its own transforms them into its own cache, but reads all weights: worthwhile when the
@@ -195,14 +187,17 @@ std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::ve
   int64_t most = std::max<int64_t>(machine.winograd_block_bytes / (points * (channels + plan.panel_width) * 4), 1);
   // Blocks as equal as possible.
   plan.tiles_per_block = ceil_div(tiles, round_up(ceil_div(tiles, most), plan.workers));
-  auto scratch = [](const char* name, std::vector<int64_t> shape) {
-    return make_buffer(name, dtype::f32, shape_of(shape), Scope::global, storage_alignment);
+  // A small image has fewer tiles than a block of a typical one.
+  const Dim stored_tiles = min(Dim(plan.tiles_per_block), all_tiles);
+  auto scratch = [](const char* name, Shape shape) {
+    return make_buffer(name, dtype::f32, std::move(shape), Scope::global, storage_alignment);
   };
   plan.weights = scratch("weights", {out_channels / plan.panel_width, points, channels, plan.panel_width});
   // An odd number of cache lines between rows spreads the rows over the sets of the cache.
+  const Dim odd_tiles = floor_div(stored_tiles, 2) * Dim(2) + Dim(1);
   plan.transformed =
-      scratch("transformed", {plan.workers, channels / channel_block, points, plan.tiles_per_block | 1, channel_block});
-  plan.products = scratch("products", {std::max(plan.workers, plan.panel_shares), plan.tiles_per_block,
+      scratch("transformed", {plan.workers, channels / channel_block, points, odd_tiles, channel_block});
+  plan.products = scratch("products", {std::max(plan.workers, plan.panel_shares), stored_tiles,
                                        points * plan.panel_width + channel_block});
   return plan;
 }
