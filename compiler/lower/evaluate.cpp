@@ -66,7 +66,7 @@ class Evaluator {
                          [&](const Invoke& s) { return invoke(s); },
                          [&](const Copy& s) {
                            std::span<std::byte> to = bytes(s.to);
-                           std::memmove(to.data(), bytes(s.from).data(), to.size());
+                           if (!to.empty()) std::memmove(to.data(), bytes(s.from).data(), to.size());
                            return tensor::Status::ok;
                          },
                          [&](const Compute& s) { return define(s.result, scalar(s.value)); },
@@ -75,7 +75,7 @@ class Evaluator {
                            const Constant value = scalar(s.value);
                            std::span<const std::byte> from = value.bytes();
                            std::span<std::byte> to = bytes(s.to).subspan(s.element * from.size());
-                           std::memcpy(to.data(), from.data(), from.size());
+                           if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
                            return tensor::Status::ok;
                          },
                          [&](const Require& s) { return holds(s.condition) ? tensor::Status::ok : s.status; },
@@ -182,7 +182,7 @@ class Evaluator {
     for (size_t k = 0; k < kernel.params.size() && r.status == tensor::Status::ok; ++k) {
       if (kernel.params[k].access != tensor::Access::write) continue;
       std::span<const std::byte> from = r.results[next++].bytes();
-      std::memcpy(bytes(call.operands[k]).data(), from.data(), from.size());
+      if (!from.empty()) std::memcpy(bytes(call.operands[k]).data(), from.data(), from.size());
     }
     return r.status;
   }
