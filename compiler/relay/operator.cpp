@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "support/similar_names.h"
+#include "tensor/evaluate.h"
 
 namespace dlcc::relay {
 
@@ -45,6 +46,12 @@ const Operator* op(const std::string& name) {
   const Operator* found = operators().find(name);
   DLCC_CHECK(found, "there is no operator {}", name);
   return found;
+}
+
+std::optional<std::vector<Constant>> evaluate(const Operator& op, const Attrs& attrs, const Operands& operands,
+                                              const std::vector<Constant>& values) {
+  tensor::EvaluationResult result = tensor::evaluate(op.compute(attrs, operands), values);
+  return result.status == tensor::Status::ok ? std::optional(std::move(result.results)) : std::nullopt;
 }
 
 namespace detail {

@@ -95,6 +95,9 @@ struct OperatorSpec {
   std::function<std::vector<Expr>(const A&, const Operands&, const std::vector<Tensor>& values)> sizes = {};
   // The definition for given sizes of the result does not need the operands behind the arguments.
   bool sizes_suffice = false;
+  // The result is the real numbers that the first operand stores as integers. Graph passes compute with the stored
+  // integers of weights, so importers do not evaluate the operator.
+  bool dequantizes = false;
   // The largest size of each axis of the result that the operands allow. Null: nothing bounds the sizes.
   std::function<std::vector<Dim>(const A&, const Operands&)> largest_sizes = {};
   double tolerance = 0;  // accuracy class: largest relative error of float32 code against float64; 0 means correctly
@@ -137,7 +140,7 @@ struct Operator {
   // Defines a vector of int64, the sizes of these axes of the result, over the operands behind the arguments. Null: see
   // OperatorSpec::sizes.
   std::function<tensor::TensorFunction(const Attrs&, const Operands&, const std::vector<size_t>& axes)> sizes;
-  bool sizes_suffice;                                                            // see OperatorSpec
+  bool sizes_suffice, dequantizes;                                               // see OperatorSpec
   std::function<std::vector<Dim>(const Attrs&, const Operands&)> largest_sizes;  // null: nothing bounds the sizes
 };
 
@@ -159,6 +162,11 @@ const OperatorTable& operators();
 
 // Looks up an operator that is known to exist.
 const Operator* op(const std::string& name);
+
+// The results of an operator applied to constants, of which `operands` has the types; empty if its definition returns a
+// status. `type` succeeded for the operands.
+std::optional<std::vector<Constant>> evaluate(const Operator&, const Attrs&, const Operands& operands,
+                                              const std::vector<Constant>& values);
 
 // The attributes of a call of an operator whose attribute struct is A, defaults included. After inference.
 template <class A>
@@ -184,7 +192,8 @@ void OperatorTable::add(OperatorSpec<A> spec) {
               .values = spec.values,
               .variadic = spec.variadic,
               .tolerance = spec.tolerance,
-              .sizes_suffice = spec.sizes_suffice};
+              .sizes_suffice = spec.sizes_suffice,
+              .dequantizes = spec.dequantizes};
   for (const Field<A>& f : spec.attributes)
     op.attributes.push_back({f.name, f.type->text, f.doc, f.type->value(f.address(spec.defaults)), f.required});
   // `values_given`: as operands.

@@ -1,5 +1,6 @@
 #include "support/constant.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "support/diagnostics.h"
@@ -131,8 +132,7 @@ uint64_t Constant::hash() const {
 
 bool Constant::same_as(const Constant& o) const {
   if (dtype_ != o.dtype_ || shape_ != o.shape_ || bytes_.size() != o.bytes_.size()) return false;
-  return bytes_.data() == o.bytes_.data() || bytes_.empty() ||
-         std::memcmp(bytes_.data(), o.bytes_.data(), bytes_.size()) == 0;
+  return bytes_.data() == o.bytes_.data() || std::ranges::equal(bytes_, o.bytes_);
 }
 
 }  // namespace dlcc

@@ -5,7 +5,6 @@
 
 #include "shape/facts.h"
 #include "tensor/element_expressions.h"
-#include "tensor/evaluate.h"
 
 namespace dlcc::frontends::onnx {
 
@@ -20,18 +19,18 @@ bool is_small(const Shape& shape) { return is_static(shape) && product(shape).va
 // The operator's results if all operands and results are small constants.
 std::optional<Values> evaluate_now(const relay::Operator& op, const Values& args, const relay::Operands& operands,
                                    const relay::Attrs& attrs, const std::vector<TensorType>& results) {
-  // Dequantized weights: the graph passes compute with the stored ones.
-  if (op.name == "qnn.dequantize" && results[0].shape.size() >= 2) return std::nullopt;
+  const bool is_weight = results[0].shape.size() >= 2;
+  if (op.dequantizes && is_weight) return std::nullopt;
   std::vector<Constant> constants;
   for (const Value& arg : args) {
     if (!arg.constant() || !is_small(arg.type.shape)) return std::nullopt;
     constants.push_back(*arg.constant());
   }
   if (!std::ranges::all_of(results, [](const TensorType& t) { return is_small(t.shape); })) return std::nullopt;
-  auto evaluated = tensor::evaluate(op.compute(attrs, operands), constants);
-  if (evaluated.status != tensor::Status::ok) return std::nullopt;  // fails at run time instead
+  auto evaluated = relay::evaluate(op, attrs, operands, constants);
+  if (!evaluated) return std::nullopt;  // fails at run time instead
   Values values;
-  for (Constant& c : evaluated.results) values.push_back(Value::of(std::move(c)));
+  for (Constant& c : *evaluated) values.push_back(Value::of(std::move(c)));
   return values;
 }
 

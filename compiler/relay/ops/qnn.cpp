@@ -149,6 +149,7 @@ void qnn(OperatorTable& table) {
       .arguments = {"data", "input_scale", "input_zero_point"},
       .type = type_of_dequantize,
       .compute = define_dequantize,
+      .dequantizes = true,
   });
 }
 

@@ -22,7 +22,6 @@
 #include "relay/passes/passes.h"
 #include "support/integers.h"
 #include "tensor/byte_products.h"
-#include "tensor/evaluate.h"
 #include "tensor/machine.h"
 
 namespace dlcc::relay {
@@ -58,9 +57,8 @@ std::optional<Constant> known(const BlockRewriter& r, const Atom& a, int depth =
     types.push_back({shape_of(value->shape()), value->dtype()});
     args.push_back(std::move(*value));
   }
-  auto result = tensor::evaluate(o->op->compute(call->attrs, types), args);
-  if (result.status != tensor::Status::ok || result.results.size() != 1) return std::nullopt;
-  return result.results[0];
+  auto results = evaluate(*o->op, call->attrs, types, args);
+  return results && results->size() == 1 ? std::optional(std::move(results->front())) : std::nullopt;
 }
 
 // The number that all elements of a constant are.
