@@ -127,10 +127,11 @@ Layout at_sizes(Layout layout, const Sizes& sizes) {
 }  // namespace
 
 void check_symbolic_schedule(const TensorFunction& f, std::vector<bool> constant, std::vector<Layout> layouts,
-                             ScheduleOptions options, const std::vector<int64_t>& sizes) {
+                             ScheduleOptions options, const std::vector<int64_t>& sizes,
+                             const std::vector<Machine>& machines) {
   constant.resize(f.params.size(), false);
   layouts.resize(f.params.size() + f.results.size());
-  ScheduledFunction s = schedule({f, constant, layouts, {avx512, avx2, sse}, options});
+  ScheduledFunction s = schedule({f, constant, layouts, machines, options});
   std::vector<CompiledKernel> kernels;
   for (const Kernel& kernel : s.variants) {
     CAPTURE(print(kernel));

@@ -28,7 +28,8 @@ void check_schedule(const tensor::TensorFunction&, std::vector<bool> constant, s
 // bounds admit it. Constants are static.
 void check_symbolic_schedule(const tensor::TensorFunction&, std::vector<bool> constant = {},
                              std::vector<tensor::Layout> = {}, tensor::ScheduleOptions = {},
-                             const std::vector<int64_t>& sizes = {0, 1, 2, 7, 16, 17, 33});
+                             const std::vector<int64_t>& sizes = {0, 1, 2, 7, 16, 17, 33},
+                             const std::vector<tensor::Machine>& = {avx512, avx2, sse});
 
 // A 2-D convolution of float32: data [n, c, h, w] and weights, and with an epilogue a bias and a residual image.
 struct Conv {

@@ -20,14 +20,14 @@ const Machine medium_cache{.vector_bytes = 64, .vector_registers = 32, .l2_bytes
 struct Window {
   int64_t k = 3, stride = 1, dilation = 1, pad = 1;
 };
-int64_t reach(int64_t extent, const Window& w) {
-  return (extent + 2 * w.pad - (w.k - 1) * w.dilation - 1) / w.stride + 1;
+Dim reach(const Dim& extent, const Window& w) {
+  return floor_div(extent + Dim(2 * w.pad - (w.k - 1) * w.dilation - 1), w.stride) + Dim(1);
 }
 
 TensorFunction pooling(const Shape& in, const Window& w, const Reducer& reducer, const Expr& outside) {
   Definition d("pool");
   Tensor x = d.input("x", dtype::f32, in);
-  Shape out = {in[0], in[1], reach(in[2].value(), w), reach(in[3].value(), w)};
+  Shape out = {in[0], in[1], reach(in[2], w), reach(in[3], w)};
   Tensor y = d.reduce("y", out, reducer, {w.k, w.k}, [&](Index i, Index r) {
     auto at = [&](const Expr& point, const Expr& tap) {
       return point * Expr(w.stride) + tap * Expr(w.dilation) - Expr(w.pad);
@@ -39,18 +39,28 @@ TensorFunction pooling(const Shape& in, const Window& w, const Reducer& reducer,
   return d.finish();
 }
 
-// Checks that line-buffer fusion applies to the function and computes its definition, for bands of several heights and
-// one to three workers.
-void check_line_buffer(const TensorFunction& f) {
-  std::vector<bool> constant;
-  std::vector<Layout> layouts;
+struct Operands {
+  std::vector<bool> constant;   // of each parameter
+  std::vector<Layout> layouts;  // of the parameters and the result
+};
+
+// The weights of both parts are constants; images but the first are stored in blocks of channels.
+Operands operands_of(const TensorFunction& f) {
+  Operands all;
   for (size_t k = 0; k < f.params.size(); ++k) {
     bool image =
         k == 0 || f.params[k]->shape == f.results[0]->shape || f.params[k]->shape == f.stages[0].results[0]->shape;
-    constant.push_back(!image);
-    layouts.push_back(image && k > 0 ? channels16(f, k) : Layout());
+    all.constant.push_back(!image);
+    all.layouts.push_back(image && k > 0 ? channels16(f, k) : Layout());
   }
-  layouts.push_back(channels16(f, f.params.size()));
+  all.layouts.push_back(channels16(f, f.params.size()));
+  return all;
+}
+
+// Checks that line-buffer fusion applies to the function and computes its definition, for bands of several heights and
+// one to three workers.
+void check_line_buffer(const TensorFunction& f) {
+  const auto [constant, layouts] = operands_of(f);
   for (int workers : {1, 2, 3}) {
     ScheduleOptions options{.threads = workers};
     for (const Machine& machine : {avx512, medium_cache, small_cache}) {
@@ -65,10 +75,24 @@ void check_line_buffer(const TensorFunction& f) {
   }
 }
 
+// The same for an image of symbolic height or width: bands of one row, of some rows, and of more rows than the image.
+void check_symbolic_line_buffer(const TensorFunction& f) {
+  const auto [constant, layouts] = operands_of(f);
+  for (int64_t l2_bytes : {int64_t{8} << 10, int64_t{512} << 10, int64_t{4} << 20}) {
+    Machine machine = avx512;
+    machine.l2_bytes = l2_bytes;
+    for (int workers : {1, 3}) {
+      const ScheduleOptions options{.threads = workers};
+      REQUIRE(plan_line_buffer(f, layouts, constant, options, machine));
+      check_symbolic_schedule(f, constant, layouts, options, {1, 2, 5, 9, 30}, {avx2, machine});
+    }
+  }
+}
+
 TensorFunction expansion(const Conv& c, Depthwise w, DepthwiseEpilogue epilogue = DepthwiseEpilogue::bounds) {
   TensorFunction first = convolution(c);
   const Shape& passed = first.results[0]->shape;
-  w.n = passed[0].value(), w.c = passed[1].value(), w.h = passed[2].value(), w.w = passed[3].value();
+  w.n = passed[0].value(), w.c = passed[1].value(), w.h = passed[2], w.w = passed[3];
   return chain(first, depthwise(w, epilogue));
 }
 
@@ -106,6 +130,44 @@ TEST_CASE("a convolution and its pooling") {
   check_line_buffer(chain(stem, pooling(passed, {.k = 2, .stride = 2, .pad = 0}, max_of(dtype::f32), zero)));
   check_line_buffer(chain(stem, pooling(passed, {.k = 3, .stride = 3}, sum_of(dtype::f32), zero)));
   check_line_buffer(chain(stem, pooling(passed, {.k = 13, .pad = 0}, sum_of(dtype::f32), zero)));
+}
+
+TEST_CASE("line-buffer fusion of images of symbolic height and width") {
+  const Dim h = Dim::symbol({"h", 1}), w = Dim::symbol({"w", 1});
+  const Conv wide{.c = 8, .h = h, .w = w, .o = 40, .k = 1, .pad = 0};
+  check_symbolic_line_buffer(expansion(wide, {}));
+  check_symbolic_line_buffer(expansion(wide, {.stride = 2}, DepthwiseEpilogue::sigmoid));
+  check_symbolic_line_buffer(expansion(wide, {.k = 5, .pad = 2}, DepthwiseEpilogue::residual));
+  check_symbolic_line_buffer(expansion({.c = 8, .h = h, .w = 9, .o = 16, .k = 1, .pad = 0}, {}));
+  check_symbolic_line_buffer(expansion({.c = 8, .h = 9, .w = w, .o = 16, .k = 1, .pad = 0}, {}));
+  check_symbolic_line_buffer(expansion({.n = 2, .c = 8, .h = h, .w = h, .o = 16, .k = 1, .pad = 0}, {}));
+  const TensorFunction stem = convolution({.c = 3, .h = h, .w = w, .o = 24, .k = 7, .stride = 2, .pad = 3});
+  const Shape& passed = stem.results[0]->shape;
+  check_symbolic_line_buffer(chain(stem, pooling(passed, {.stride = 2}, max_of(dtype::f32), lowest(dtype::f32))));
+}
+
+TEST_CASE("the line buffer of a symbolic image is as wide as the image, and its rows suit the typical size") {
+  const Dim h = Dim::symbol({"h", 1}), w = Dim::symbol({"w", 1});
+  auto plan_of = [&](const Dim& height, const Dim& width) {
+    const TensorFunction f = expansion({.c = 8, .h = height, .w = width, .o = 32, .k = 1, .pad = 0}, {});
+    const auto [constant, layouts] = operands_of(f);
+    return *plan_line_buffer(f, layouts, constant, {}, avx512);
+  };
+  const LineBufferPlan symbolic = plan_of(h, w), typical = plan_of(224, 224);
+  CHECK(symbolic.rows == typical.rows);
+  CHECK(symbolic.line_buffer->shape == Shape{1, 32, symbolic.rows_read(), w});
+  CHECK(symbolic.bands().evaluate({{"h", 224}, {"w", 224}}) == typical.bands().value());
+}
+
+TEST_CASE("no access of the line buffer of a symbolic image is tested") {
+  const Dim h = Dim::symbol({"h", 1}), w = Dim::symbol({"w", 1});
+  for (const Depthwise& window : {Depthwise{}, {.stride = 2}, {.k = 5, .pad = 2}}) {
+    const TensorFunction f = expansion({.c = 8, .h = h, .w = w, .o = 40, .k = 1, .pad = 0, .epilogue = false}, window);
+    const auto [constant, layouts] = operands_of(f);
+    const std::string text = print(schedule({f, constant, layouts, {medium_cache}, {.threads = 2}}).variants[0]);
+    CAPTURE(text);
+    CHECK(text.find(" else 0.0") == std::string::npos);  // no predicated load
+  }
 }
 
 TEST_CASE("bands have the most rows that the cache keeps, in equal numbers") {

@@ -6,6 +6,7 @@
 #include "harness.h"
 #include "tensor/builder.h"
 #include "tensor/layout.h"
+#include "tensor/schedules/winograd.h"
 
 using namespace dlcc;
 using namespace dlcc::tensor;
@@ -64,6 +65,19 @@ TEST_CASE("Winograd convolutions of images of symbolic height and width") {
   const TensorFunction f = convolution({.c = 128, .h = h, .w = w, .epilogue = false});
   const std::vector<bool> constant = weights_constant(f);
   check_symbolic_schedule(f, constant, halo_layouts(f, constant, {}), {}, {29, 33});
+}
+
+TEST_CASE("Winograd's scratch has no more tiles than the image") {
+  const TensorFunction f = convolution({.c = 128, .h = h, .w = w, .epilogue = false});
+  const std::vector<bool> constant = weights_constant(f);
+  const WinogradPlan plan = *plan_winograd(f, halo_layouts(f, constant, {}), constant, {}, avx512);
+  REQUIRE(plan.tile == 4);
+  auto tiles_at = [&](int64_t height, int64_t width) {
+    return plan.products->shape[1].evaluate({{"h", height}, {"w", width}});
+  };
+  CHECK(tiles_at(5, 9) == 2 * 3);
+  CHECK(tiles_at(224, 224) == plan.tiles_per_block);
+  CHECK(plan.transformed->shape[3].evaluate({{"h", 5}, {"w", 9}}) == 7);  // an odd number
 }
 
 TEST_CASE("convolutions without padding, of images that are large enough") {
