@@ -260,13 +260,13 @@ void add_compile_options(CommandLine& line, CompileOptions& o, std::function<Pro
                 "repeated",
             .store = store_dim(o.dims),
             .group = Group::model});
-  line.add(
-      {.name = "--bound",
-       .placeholder = "NAME=N",
-       .help = "Upper bound of a data-dependent size; the error message about a missing bound gives the NAME. A run "
-               "with a larger size returns an error status. May be repeated",
-       .store = store_number(o.bounds),
-       .group = Group::model});
+  line.add({.name = "--bound",
+            .placeholder = "NAME=N",
+            .help =
+                "Upper bound of a data-dependent size; the error message about a missing bound gives the NAME. A run "
+                "with a larger size returns an error status. May be repeated",
+            .store = store_number(o.bounds),
+            .group = Group::model});
   add_code_options(line, o);
   line.add({.name = "--jobs",
             .placeholder = "N",

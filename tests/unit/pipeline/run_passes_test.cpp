@@ -56,8 +56,7 @@ TEST_CASE("an invalid module after a pass is an internal error") {
   module.functions.at("main").body.result = module.fresh("undefined", module.functions.at("main").result_type);
   Diagnostics diagnostics;
   CHECK_THROWS_AS(run({"eliminate-dead-code"}, {.verify_each = true}, module, diagnostics), InternalError);
-  if (verify_every_pass)
-    CHECK_THROWS_AS(run({"eliminate-dead-code"}, {}, module, diagnostics), InternalError);
+  if (verify_every_pass) CHECK_THROWS_AS(run({"eliminate-dead-code"}, {}, module, diagnostics), InternalError);
 }
 
 TEST_CASE("the progress callback and the table of times have each stage") {
