@@ -11,7 +11,7 @@ text is not found, or that does not compile, is a failure. The format of the lis
     tests REGEX            the smallest tests that should fail, for ctest -R
     file PATH
     - a line of the file   consecutive lines are one text, which occurs once in the file
-    + the line in its place  may be left out
+    + the line instead     may be left out
 
 Lines are compared without the white space around them. Further `file` entries belong to the same mutation.
 """
