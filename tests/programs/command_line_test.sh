@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The behaviour that scripts and build systems rely on: exit statuses, written files, dependency files, standard input and
-# output.
+# The behaviour on which scripts and build systems rely: exit statuses, written files, dependency files, standard input and
+# output, completions, tuning records.
 # command_line_test.sh DLCC SOURCE_FOLDER WORK_FOLDER
 set -euo pipefail
 source "$(dirname "$0")/begin.sh"

@@ -1,5 +1,5 @@
-/* Calls a model with a result whose size data decide (data_sizes.rly, prefix net). P_plan gives the largest size, P_run
- * the actual one, and writes nothing behind it. */
+/* Calls a model with a result of data-dependent size (data_sizes.rly, prefix net). P_plan gives the upper bound, P_run
+ * the actual size, and P_run writes nothing after the actual elements. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Calls a model with sizes that elements of its inputs decide (input_sizes.rly, prefix net): P_plan reads them and gives
- * the exact sizes. Sizes that are not possible give a status, and nothing is written. */
+/* Calls a model with sizes computed from elements of its inputs (input_sizes.rly, prefix net): P_plan reads the elements
+ * and gives the exact sizes. Invalid sizes return a status, and nothing is written. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static void run_at(int64_t n, int64_t a, int64_t b, int64_t reps, int64_t expect
   for (int64_t k = 0; k < n * 4; ++k) x[k] = (float)(k % 13) - 4;
   net_shapes room, shapes;
   uint64_t bytes = 0;
-  /* The plan reads the inputs that decide sizes, and no other ones. */
+  /* P_plan reads only the inputs on which sizes depend. */
   expect("plan", net_plan(&(net_inputs){NULL, shape, &reps, &dims}, &room, &bytes), DLCC_OK);
   expect("rows", room.rows[0], expected_a);
   expect("columns", room.rows[1], expected_b);

@@ -1,5 +1,5 @@
 /* Calls a model with symbolic sizes (symbolic_sizes.rly, prefix net): P_plan and P_run at many sizes, with results that
- * the program computes itself, then every bad size in place of a good one. A refused call must touch nothing. */
+ * the program computes itself, then each invalid size in place of a valid one. A refused call must write nothing. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

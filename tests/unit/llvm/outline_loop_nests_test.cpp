@@ -275,7 +275,7 @@ TEST_CASE("accumulators that spill do not lead to outlining") {
   CHECK(assembly(kernel, "x86-64-v2", holding(4)).find("_outlined") != std::string::npos);
 }
 
-TEST_CASE("LLVM does not replace the induction pointers") {
+TEST_CASE("LLVM's loop strength reduction does not replace the induction pointers") {
   // z[i] = x[i] + y[2 i]: three pointers, where LLVM's strength reduction would index with one register.
   constexpr int64_t size = 1000;
   Buffer x = make_buffer("x", dtype::f32, {size}), y = make_buffer("y", dtype::f32, {2 * size}),

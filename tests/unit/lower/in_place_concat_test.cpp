@@ -59,7 +59,7 @@ std::optional<std::vector<int64_t>> blocked_offsets(const std::vector<int64_t>& 
 
 }  // namespace
 
-TEST_CASE("operands become views of the concatenation") {
+TEST_CASE("the operands of a concatenation become views of it") {
   ProgramBuilder b;
   ValueId in = b.input(8), x = b.temporary(64), y = b.temporary(32), all = b.temporary(96), out = b.output(8);
   b.program.body.steps = {b.call({in}, {x}), b.call({in}, {y}), b.call({x, y}, {all}), b.call({all}, {out})};
@@ -83,7 +83,7 @@ TEST_CASE("a chain of concatenations becomes views of the last one") {
   check_plan(b.program);
 }
 
-TEST_CASE("a concatenation of concatenations") {
+TEST_CASE("a concatenation of concatenations becomes views of the outer one") {
   ProgramBuilder b;
   ValueId in = b.input(8), x = b.temporary(32), y = b.temporary(32), z = b.temporary(32), out = b.output(8);
   ValueId inner = b.temporary(64), outer = b.temporary(96);
@@ -96,7 +96,7 @@ TEST_CASE("a concatenation of concatenations") {
   check_plan(b.program);
 }
 
-TEST_CASE("the call stays when an operand cannot move") {
+TEST_CASE("a concatenation with an operand that cannot move stays a call") {
   ProgramBuilder b;
   ValueId in = b.input(64), x = b.temporary(64), all = b.temporary(128), out = b.output(8);
   SUBCASE("an input") {
@@ -124,7 +124,7 @@ TEST_CASE("the call stays when an operand cannot move") {
   check_plan(b.program);
 }
 
-TEST_CASE("operands that are contiguous in the storage of the result") {
+TEST_CASE("operands must be contiguous in the storage of the result") {
   CHECK(blocked_offsets({16, 32, 8}) == std::vector<int64_t>{0, 256, 768});
   CHECK_FALSE(blocked_offsets({8, 16}));
   CHECK_FALSE(blocked_offsets({16, 16}, 1));  // the result has a halo that the operands lack

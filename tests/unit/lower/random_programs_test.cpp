@@ -68,7 +68,7 @@ struct Displacements {
 
 }  // namespace
 
-TEST_CASE("a wrong offset that changes what a program computes is caught") {
+TEST_CASE("every changed offset that alters the results of a program is refused") {
   int refused = 0, harmless = 0;
   for (uint32_t seed = 1000; seed < 1040; ++seed) {
     const Program program = Generator(seed).run();

@@ -204,7 +204,7 @@ double largest_excess(const StackedArena& arena, const std::vector<Chain>& chain
 
 }  // namespace
 
-TEST_CASE("a stacked arena is good for small and for large sizes") {
+TEST_CASE("a stacked arena is near the live bytes for small and for large sizes") {
   std::vector<SizeSample> samples;
   for (int64_t size : {64, 16, 256, 1024}) samples.push_back({{{"n", size}}, {}});
   int better = 0;
@@ -300,7 +300,7 @@ TEST_CASE("a plan that is wrong at some sizes is refused") {
   CHECK(harmless > 100);
 }
 
-TEST_CASE("the numbers of an entry are those of the arena's layout") {
+TEST_CASE("the entry computes the offsets of the arena's layout") {
   std::vector<InputDim> dims = unbounded;
   dims[0].multiple = 4;
   uint32_t seed = 7;

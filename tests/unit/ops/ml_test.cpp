@@ -23,7 +23,7 @@ Constant scores(const Attrs& attrs, const Constant& data, const Constant& roots,
 
 }  // namespace
 
-TEST_CASE("ml.tree_ensemble") {
+TEST_CASE("ml.tree_ensemble aggregates the weights of the reached leaves for each target") {
   const Constant root = ints({0}), depth = ints({2}), twice = ints({0, 2}), depths = ints({2, 1});
   check_values(scores({{"n_targets", 2}}, rows, root, depth), {4, 2}, {1, 0, 0, 10, 100, 1000, 100, 1000});
   check_values(scores({{"n_targets", 2}, {"has_missing_values", true}}, rows, root, depth), {4, 2},
@@ -39,7 +39,7 @@ TEST_CASE("ml.tree_ensemble") {
   check_values(scores({}, rows, ints({9}), ints({7})), {4, 1}, {1100, 1100, 1100, 1100});
 }
 
-TEST_CASE("ml.tree_ensemble refuses tables that do not fit") {
+TEST_CASE("the type relation of ml.tree_ensemble refuses tables of inconsistent shapes") {
   auto error = [](const Attrs& attrs, Shape nodes, Shape thresholds, Shape depths) {
     const Operands in = {{{4, 2}, dtype::f32}, {std::move(nodes), dtype::i32},  {std::move(thresholds), dtype::f32},
                          {{1}, dtype::i32},    {std::move(depths), dtype::i32}, {{4}, dtype::i32},
@@ -57,7 +57,7 @@ TEST_CASE("ml.tree_ensemble refuses tables that do not fit") {
   CHECK(error({{"n_targets", 0}}, {5, 6}, {5}, {1}).find("n_targets") != std::string::npos);
 }
 
-TEST_CASE("linalg.det") {
+TEST_CASE("linalg.det of single, stacked, singular and empty matrices") {
   check_values(apply("linalg.det", {}, {floats({2, 2}, {1, 2, 3, 4})}), {}, {-2});
   check_values(apply("linalg.det", {}, {floats({2, 2, 2}, {0, 1, 1, 0, 1, 2, 2, 4})}), {2}, {-1, 0});
   check_values(apply("linalg.det", {}, {floats({3, 3}, {0, 0, 2, 3, 0, 0, 0, 5, 0})}), {}, {30});

@@ -68,7 +68,9 @@ std::string kernel(const std::string& command, const std::string& input, const s
 
 }  // namespace
 
-TEST_CASE("golden programs") { check_golden_folder(DLCC_GOLDEN_FOLDER "/program", ".rly", lowered_program); }
+TEST_CASE("golden texts of lowered programs") {
+  check_golden_folder(DLCC_GOLDEN_FOLDER "/program", ".rly", lowered_program);
+}
 
 TEST_CASE("golden kernels of each schedule") { check_golden_folder(DLCC_GOLDEN_FOLDER "/kernels", ".rly", kernel); }
 

@@ -124,7 +124,7 @@ class Generator {
 
 }  // namespace
 
-TEST_CASE("random programs with functions that are called compute the same in all engines") {
+TEST_CASE("random programs with called functions give equal results in all engines") {
   const char* wanted = std::getenv("DLCC_RANDOM_PROGRAMS");
   const unsigned count = wanted ? static_cast<unsigned>(std::atoi(wanted)) : 12;
   for (unsigned seed = 0; seed < count; ++seed)

@@ -50,11 +50,11 @@ void run_programs(int default_count, bool symbolic) {
 
 }  // namespace
 
-TEST_CASE("random programs compute what their definitions do") { run_programs(120, false); }
+TEST_CASE("random programs give the results of their definitions") { run_programs(120, false); }
 
-TEST_CASE("random programs with symbolic sizes compute what their definitions do") { run_programs(60, true); }
+TEST_CASE("random programs with symbolic sizes give the results of their definitions") { run_programs(60, true); }
 
-TEST_CASE("requirements on an axis of a tensor without elements hold") {
+TEST_CASE("a requirement on sizes holds although the tensor has no elements") {
   CHECK(difference_of_engines(1,
                               "def @main(%c: Tensor[(3, 0, m), bool], %x: Tensor[(2, 1, 1, n), float32]) {\n"
                               "  where(%c, %x, 1f)\n}\n",

@@ -83,6 +83,8 @@ std::string outcome(const std::string& run, const std::string& text, const std::
 
 }  // namespace
 
-TEST_CASE("golden programs") { check_golden_folder(DLCC_GOLDEN_FOLDER, ".rly", outcome); }
+TEST_CASE("golden texts of Relay programs, passes and errors") {
+  check_golden_folder(DLCC_GOLDEN_FOLDER, ".rly", outcome);
+}
 
 }  // namespace dlcc

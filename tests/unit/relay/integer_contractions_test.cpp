@@ -59,7 +59,7 @@ Difference difference(const std::string& body, const Constant& x, const Constant
 
 }  // namespace
 
-TEST_CASE("integer contractions differ from the standard by one quantum in fewer than one of 1000 elements") {
+TEST_CASE("integer contractions differ from the standard by 1 in fewer than one of 1000 elements") {
   const std::string input = "qnn.dequantize(%x, 0.0173f, cast({}, dtype=\"{}\"))",
                     weights = "qnn.dequantize(%w, %t, cast(0, dtype=\"int8\"), axis={})",
                     output = "qnn.quantize({}, 0.0713f, cast({}, dtype=\"{}\"))";

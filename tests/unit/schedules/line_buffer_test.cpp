@@ -108,7 +108,7 @@ std::vector<bool> all_but_image(const TensorFunction& f) {
 
 }  // namespace
 
-TEST_CASE("an expansion and its depthwise convolution") {
+TEST_CASE("line-buffer fusion of an expansion and its depthwise convolution") {
   Conv wide{.c = 8, .h = 14, .w = 11, .o = 40, .k = 1, .pad = 0};
   for (DepthwiseEpilogue b :
        {DepthwiseEpilogue::nothing, DepthwiseEpilogue::bounds, DepthwiseEpilogue::sigmoid, DepthwiseEpilogue::residual})
@@ -122,7 +122,7 @@ TEST_CASE("an expansion and its depthwise convolution") {
   check_expansion({.c = 64, .h = 9, .w = 7, .o = 24, .k = 1, .pad = 0}, {});  // alone it would be K-interleaved
 }
 
-TEST_CASE("a convolution and its pooling") {
+TEST_CASE("line-buffer fusion of a convolution and its pooling") {
   TensorFunction stem = convolution({.c = 3, .h = 27, .w = 26, .o = 24, .stride = 2});
   const Shape& passed = stem.results[0]->shape;
   Expr zero = literal(dtype::f32, 0.0);
@@ -170,7 +170,7 @@ TEST_CASE("no access of the line buffer of a symbolic image is tested") {
   }
 }
 
-TEST_CASE("bands have the most rows that the cache keeps, in equal numbers") {
+TEST_CASE("bands have as many rows as fit the cache budget, in equal numbers if possible") {
   auto rows = [](int64_t height, const Machine& machine) {
     TensorFunction f = chain(convolution({.c = 8, .h = height, .w = 11, .o = 32, .k = 1, .pad = 0, .epilogue = false}),
                              depthwise({.c = 32, .h = height, .w = 11}, DepthwiseEpilogue::nothing));
@@ -185,7 +185,7 @@ TEST_CASE("bands have the most rows that the cache keeps, in equal numbers") {
   CHECK(rows(13, medium_cache) == 7);  // there are no equal ones
 }
 
-TEST_CASE("no access of a line buffer is tested") {
+TEST_CASE("accesses of line buffers need no predicate") {
   for (const Depthwise& w : {Depthwise{}, {.stride = 2}, {.k = 5, .pad = 2}, {.dilation = 2, .pad = 2}}) {
     TensorFunction f = expansion({.c = 8, .h = 28, .w = 11, .o = 40, .k = 1, .pad = 0, .epilogue = false}, w);
     std::vector<Layout> layouts(f.params.size() + 1);
@@ -202,7 +202,7 @@ TEST_CASE("no access of a line buffer is tested") {
   }
 }
 
-TEST_CASE("line-buffer fusion is for images that the cache does not keep") {
+TEST_CASE("line-buffer fusion is preferred for images above the cache size, unless the alternative is faster") {
   auto prefers = [](int64_t size, int64_t k, int64_t channels = 16) {
     TensorFunction f =
         chain(convolution({.c = channels, .h = size, .w = size, .o = 96, .k = k, .pad = k / 2, .epilogue = false}),
@@ -216,7 +216,7 @@ TEST_CASE("line-buffer fusion is for images that the cache does not keep") {
   CHECK_FALSE(prefers(112, 1, 1024));  // computing rows twice takes longer than memory
 }
 
-TEST_CASE("another reader of the first result keeps it whole") {
+TEST_CASE("an intermediate image with a second reader is stored as a whole") {
   TensorFunction f = parse_function(R"(
     tensor @f(x: f32[1, 8, 12, 12], w: f32[32, 8, 1, 1], v: f32[32, 1, 3, 3]) -> (y: f32[1, 32, 12, 12]) {
       temp a: f32[1, 32, 12, 12]
@@ -230,7 +230,7 @@ TEST_CASE("another reader of the first result keeps it whole") {
   check_schedule(f, {false, true, true});
 }
 
-TEST_CASE("other orders of the window's axes are fused, or scheduled apart") {
+TEST_CASE("window reductions with unusual index orders are fused if their rows and vectors match") {
   // A 1x1 convolution `a`, and what reads it.
   auto fused = [](const std::string& reader, bool blocked = true, const std::string& weight = "w[c, r, 0, 0]") {
     TensorFunction f = parse_function(R"(

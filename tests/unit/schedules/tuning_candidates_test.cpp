@@ -53,7 +53,7 @@ TEST_CASE("every tuning candidate computes the definition") {
             .contains("accumulators 4"));
 }
 
-TEST_CASE("another machine's schedule follows the config only where it concerns storage") {
+TEST_CASE("a configuration changes the storage of all CPU levels, but the loops of the best level only") {
   TensorFunction f = convolution({.c = 48, .h = 12, .w = 14, .o = 96, .k = 1, .pad = 0, .epilogue = false});
   auto text = [&](const TuningConfig& config) {
     ScheduleRequest r{f, {false, true}, {channels16(f, 0), {}, channels16(f, 2)}, {avx2, avx512}, {}, config};
@@ -63,7 +63,7 @@ TEST_CASE("another machine's schedule follows the config only where it concerns 
   CHECK(text({.panel_width = 48}) != text({}));
 }
 
-TEST_CASE("the hash of a request") {
+TEST_CASE("the hash of a tuning record depends on the definition, layouts, best machine and options") {
   auto function = [](const std::string& name, const std::string& k) {
     return parse_function("tensor @" + name + "(x: f32[4, 8], w: f32[8, 16]) -> (y: f32[4, 16]) {\n" +
                           "y[i < 4, j < 16] = sum(k < " + k + ") { x[i, k] * w[k, j] }\n}\n");

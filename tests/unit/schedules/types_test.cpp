@@ -106,7 +106,7 @@ TensorFunction pooling_in(DType type, const Dim& batch, const Dim& height, const
 
 }  // namespace
 
-TEST_CASE("convolutions in narrow types") {
+TEST_CASE("contraction and Winograd schedules of convolutions in 8- and 16-bit types") {
   for (DType type : narrow_types) {
     CAPTURE(name(type));
     check_conv(type, {.c = 16, .h = 7, .w = 9, .o = 32});
@@ -117,7 +117,7 @@ TEST_CASE("convolutions in narrow types") {
   }
 }
 
-TEST_CASE("matrix products in narrow types") {
+TEST_CASE("contraction schedules of matrix products in 8- and 16-bit types") {
   for (DType type : narrow_types) {
     CAPTURE(name(type));
     for (auto [m, k, n] : {std::array{1, 33, 10}, std::array{5, 64, 64}, std::array{9, 7, 50}}) {
@@ -128,7 +128,7 @@ TEST_CASE("matrix products in narrow types") {
   }
 }
 
-TEST_CASE("pooling in narrow types") {
+TEST_CASE("window reduction schedules of pooling in 8- and 16-bit types") {
   for (DType type : narrow_types) {
     CAPTURE(name(type));
     for (bool sums : {false, true}) {
@@ -139,7 +139,7 @@ TEST_CASE("pooling in narrow types") {
   }
 }
 
-TEST_CASE("line-buffer fusion in narrow types") {
+TEST_CASE("line-buffer fusion in 8- and 16-bit types") {
   for (DType type : narrow_types) {
     CAPTURE(name(type));
     const Conv wide{.c = 8, .h = 14, .w = 11, .o = 40, .k = 1, .pad = 0};
@@ -155,7 +155,7 @@ TEST_CASE("line-buffer fusion in narrow types") {
   }
 }
 
-TEST_CASE("symbolic sizes in narrow types") {
+TEST_CASE("schedules of symbolic sizes in 8- and 16-bit types") {
   const Dim n = Dim::symbol({"n", 1}), h = Dim::symbol({"h", 1}), w = Dim::symbol({"w", 1});
   const std::vector<int64_t> sizes = {1, 2, 7, 17, 65};
   for (DType type : narrow_types) {
@@ -172,7 +172,7 @@ TEST_CASE("symbolic sizes in narrow types") {
   }
 }
 
-TEST_CASE("statements in narrow types: sums up to each row") {
+TEST_CASE("a definition by statements (a prefix sum) in 8- and 16-bit types") {
   for (DType type : narrow_types) {
     CAPTURE(name(type));
     const DType inner = compute_type(type);
@@ -193,7 +193,7 @@ TEST_CASE("statements in narrow types: sums up to each row") {
   }
 }
 
-TEST_CASE("elementwise stages and reductions along rows in narrow types") {
+TEST_CASE("elementwise stages and row reductions in 8- and 16-bit types") {
   for (DType type : narrow_types) {
     CAPTURE(name(type));
     DType inner = compute_type(type);
@@ -210,7 +210,7 @@ TEST_CASE("elementwise stages and reductions along rows in narrow types") {
   }
 }
 
-TEST_CASE("products of unsigned and signed bytes are added four at a time") {
+TEST_CASE("dot products of four unsigned and signed bytes equal the definition") {
   using enum ByteProducts;
   const std::vector<Machine> machines = {
       {.vector_bytes = 32, .vector_registers = 16, .byte_products = halves},

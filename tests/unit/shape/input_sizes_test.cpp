@@ -66,7 +66,7 @@ TEST_CASE("a size that no number satisfies is refused with the reason") {
   CHECK(parsed("1..64@0") == "the typical size 0 is not in the range");
 }
 
-TEST_CASE("a multiple makes the axis a multiple of the symbol") {
+TEST_CASE("an axis with a multiple is the multiple times its symbol") {
   CHECK(text_of(dim_of("n", "1..")) == "n 1..");
   CHECK(text_of(dim_of("n", "0..64")) == "n 0..64");
   const InputDim h = dim_of("h", "30..1000:32@64", {"h_by_32"});
@@ -77,7 +77,7 @@ TEST_CASE("a multiple makes the axis a multiple of the symbol") {
   CHECK(dim_of("h", "8..:8").high() == INT64_MAX);
 }
 
-TEST_CASE("texts have the caller's numbers") {
+TEST_CASE("texts of sizes have the caller's numbers, not the divided symbols") {
   const InputDim n = dim_of("n", "1..64"), h = dim_of("h", "8..:8"), w = dim_of("w", "4..64:4");
   const Dim half = Dim::symbol(h.symbol);
   auto text = [&](const Dim& d) { return in_caller_sizes(d, {n, h, w}).str(); };
@@ -93,7 +93,7 @@ TEST_CASE("texts have the caller's numbers") {
   CHECK(bounds_of(h) == "at least 8 and a multiple of 8");
 }
 
-TEST_CASE("axes that are linear in one symbol") {
+TEST_CASE("as_linear accepts only dims that are linear in one symbol") {
   const Dim n = size_symbol("n"), m = size_symbol("m");
   auto axis = as_linear(n * 3 + 2);
   REQUIRE(axis);

@@ -58,7 +58,7 @@ const Constant six = Constant::of<float>(dtype::f32, {6}, {0, 2, -1, 3, 0, 5});
 
 }  // namespace
 
-TEST_CASE("a body is text that prints and parses") {
+TEST_CASE("a statement body prints and parses") {
   TensorFunction f = parsed(positions);
   CHECK(print(f) == positions);
   CHECK(has_body(f));
@@ -66,7 +66,7 @@ TEST_CASE("a body is text that prints and parses") {
   CHECK(reads(f.stages[2], f.stages[0].results[0]));
 }
 
-TEST_CASE("a body runs after the stages before it") {
+TEST_CASE("a statement body runs after the stages before it") {
   TensorFunction f = parsed(positions);
   const Constant arguments[] = {six};
   CHECK(integers(evaluate(f, arguments).results[0]) == std::vector<int64_t>{1, 3, 5, -1, -1, -1});
@@ -75,7 +75,7 @@ TEST_CASE("a body runs after the stages before it") {
   CHECK(print(f) == positions);
 }
 
-TEST_CASE("a body is scheduled as it is") {
+TEST_CASE("the schedule of a statement body keeps its statements") {
   ScheduleRequest request{parsed(positions), {false}, {Layout{}, Layout{}}, {Machine{}}, {}, {}};
   ScheduledFunction scheduled = schedule(request);
   CHECK(scheduled.in_place.empty());
@@ -83,7 +83,7 @@ TEST_CASE("a body is scheduled as it is") {
   CHECK(integers(evaluate(scheduled.variants[0], arguments).results[0]) == std::vector<int64_t>{1, 3, 5, -1, -1, -1});
 }
 
-TEST_CASE("a body over symbols") {
+TEST_CASE("a statement body with symbols") {
   TensorFunction f = parsed(R"(tensor @running<n>(x: i64[n]) -> (y: i64[n]) {
   y = {
     alloc local total: i64[]
@@ -102,7 +102,7 @@ TEST_CASE("a body over symbols") {
   CHECK(integers(evaluate(bound, arguments).results[0]) == std::vector<int64_t>{4, 9, 15});
 }
 
-TEST_CASE("what a body may not do") {
+TEST_CASE("the verifier rejects invalid statement bodies") {
   rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { y = { x[0] = 1.0 y[0] = 1.0 } }", "the parameter x is only read");
   rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { temp t: f32[3] t[i < 3] = x[i] y = { t[0] = 1.0 } }",
           "t is only read, but written");
@@ -111,7 +111,7 @@ TEST_CASE("what a body may not do") {
   rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { y = { y[0] = 1 } }", "a stored value has type int64");
 }
 
-TEST_CASE("Statements builds what the text says") {
+TEST_CASE("Statements builds the same body as the text") {
   Definition d("positions");
   Tensor x = d.input("x", dtype::f32, {6});
   Tensor y = d.declare("y", dtype::i64, {6});
