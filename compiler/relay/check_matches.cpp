@@ -7,7 +7,7 @@
 namespace dlcc::relay {
 namespace {
 
-constexpr int64_t most_steps = 1'000'000;  // of one match: visits of a row
+constexpr int64_t most_steps = 1'000'000;  // of one match; a step is the visit of a row
 
 // The values that begin with one constructor, or all tuples of one length.
 struct Head {
@@ -80,13 +80,13 @@ class Matrix {
     return present;
   }
 
-  // The number of heads that values of the column's type have, as far as the heads in it tell: at least one.
+  // The number of constructors of the column's type; 1 for tuples and for a column without heads.
   static size_t heads_of_type(const std::map<size_t, Head>& present) {
     const DataTypeDef* type = present.empty() ? nullptr : present.begin()->second.type;
     return type ? type->constructors.size() : 1;
   }
 
-  // A row for values with this head: its fields, the first one last, in place of the last column.
+  // A row for values with this head: the fields of the last column's pattern, in reverse order, replace that column.
   static Row opened(const Row& row, const Head& head) {
     Row result(row.begin(), row.end() - 1);
     const Pattern* p = row.back();
@@ -203,8 +203,8 @@ class Checker {
                        "write match? for a match that may fail at run time");
   }
 
-  // Whether the pattern has a constructor that no earlier arm has, and no earlier arm fits everything: no search is
-  // needed, and a match with many constructors takes linear time.
+  // Whether the pattern has a constructor that no earlier arm has, and no earlier arm fits everything. Such an arm
+  // needs no search, so that a match with many constructors takes linear time.
   bool simply_new(const Pattern& p, const std::vector<Row>& rows) {
     const auto* c = std::get_if<Pattern::Constructor>(&p.v);
     const bool fresh = seen_.insert(c ? c->name : "").second;

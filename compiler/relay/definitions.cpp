@@ -8,7 +8,7 @@ namespace dlcc::relay {
 
 namespace {
 
-// The attributes of a call whose sizes the run decides, and its operands without those that are attributes now.
+// The attributes of a call whose sizes are known at run time only. Removes the operands that became attributes.
 Attrs decided(const Operator& op, const Attrs& attrs, Operands& operands) {
   auto typed = type_call(op, attrs, operands);
   if (std::holds_alternative<TypeError>(typed)) throw Stopped{tensor::Status::shape_mismatch};

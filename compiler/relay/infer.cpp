@@ -20,7 +20,7 @@ bool Inference::run() {
     infer_function(module_.functions.at(name));
     signatures_[name] = relay::type_of(module_, GlobalRef{name});
   }
-  // What is unknown after an error follows from it.
+  // After an error, open relations are its consequences.
   if (!diagnostics_.has_errors()) report_open_relations();
   if (!diagnostics_.has_errors())
     for (auto& [name, function] : module_.functions) finish(function);
@@ -84,7 +84,7 @@ Type Inference::sharpen(const Type& declared, const Type& found) const {
   return tuple_type(std::move(fields));
 }
 
-// What is declared is the source of sizes that operators compute with.
+// Only declared sizes are checked: operators compute all other sizes from them, and check their results.
 void Inference::check_size(const Type& type, const SourceLocation& location, const std::string& what) {
   for_each_field(unifier_.shallow(type), [&](const Type& field) {
     const TensorType* t = as<TensorType>(field);
@@ -102,7 +102,7 @@ void Inference::infer_function(Function& function) {
     enter_symbols(p->type);
   }
   Type found = infer_block(function.body);
-  // A symbol of the declared result that no parameter has means an unknown size.
+  // A symbol of the declared result that occurs in no parameter stands for an unknown size.
   std::set<std::string> universal;
   for (const Var& p : function.params) for_each_symbol(p->type, [&](const Symbol& s) { universal.insert(s.name); });
   Type expected = map_leaves(function.result_type, [&](const Type& leaf) {

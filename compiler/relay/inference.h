@@ -1,5 +1,6 @@
 // The state of one type inference over a module: unification plus type relations kept in a queue, each waiting for the
-// hole that blocks it (Relay 2019, section 3.2). Internal to infer.cpp and infer_calls.cpp.
+// hole that blocks it (Roesch et al., "Relay: A High-Level Compiler for Deep Learning", 2019, section 3.2). Internal to
+// infer.cpp and infer_calls.cpp.
 #pragma once
 
 #include <functional>
@@ -22,7 +23,7 @@ class Inference {
  private:
   // ---- functions and blocks (infer.cpp)
   void declare_symbols_of_text();
-  void declare(Function&, bool local);  // opens the types of the signature, so that calls can be inferred
+  void declare(Function&, bool local);  // puts holes into the signature, so that calls can be inferred
   void infer_function(Function&);
   void check_size(const Type&, const SourceLocation&, const std::string& what);  // whether it fits 63 bits
   Type sharpen(const Type& declared, const Type& found) const;
@@ -60,7 +61,7 @@ class Inference {
   Type call_operator(const Operator*, Call&, const SourceLocation&);
   struct Gathered;  // an operator's operands, as far as their types are known
   Gathered gather(const Operator&, const std::vector<Type>& operands) const;
-  struct OperatorCall {  // what is needed to decide the type of a call later, and to describe it
+  struct OperatorCall {  // a call whose type is decided later, and its data for messages
     const Operator* op;
     Attrs attrs;
     std::vector<Type> types;
@@ -120,7 +121,7 @@ class Inference {
   KnownValues values_;                       // of the variables so far
   std::vector<Binding>* out_ = nullptr;      // bindings of the block that is being inferred
   std::set<std::string> symbols_;            // dimension symbols introduced so far in the current global function
-  std::set<std::string> closure_symbols_;    // those that parameters of local functions introduce
+  std::set<std::string> closure_symbols_;    // symbols that parameters of local functions introduce
   int next_symbol_ = 1;
 };
 

@@ -12,8 +12,8 @@
 //   6. patterns of one `match` are of one data type and have as many fields as their constructors; a `match` has a
 //      clause;
 //   7. nested blocks and functions are not null;
-//   8. every variable, parameter and function result has a type without holes, and the type of a binding is that of
-//      its operation (unknown dimensions are not compared).
+//   8. every variable, parameter and function result has a type without holes, and a binding has the type of its
+//      operation (unknown dimensions are not compared).
 #include <algorithm>
 #include <set>
 #include <utility>

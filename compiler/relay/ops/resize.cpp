@@ -24,7 +24,7 @@ struct ResizeAttrs {
   double extrapolation_value = 0;
 };
 
-// What the second operand is.
+// The kind of the second operand: none, scales, or a region of interest.
 enum class Form : uint8_t { plain, scaled, crop };
 int operand_count(Form form) { return form == Form::plain ? 1 : 2; }
 

@@ -1,7 +1,8 @@
 // Fusion: operators become tensor functions, and groups of operators one tensor function. A group grows from a node to
-// its immediate post-dominator when all nodes between them may be inlined (Relay 2019, section 4.1). Which nodes may be
-// inlined follows from the structure of their definitions (tensor/analysis.h), not from operators' names. The time is
-// linear in the number of operators, apart from logarithms: groups have at most largest_group nodes.
+// its immediate post-dominator when all nodes between them may be inlined (Roesch et al., "Relay: A High-Level Compiler
+// for Deep Learning", 2019, section 4.1). Which nodes may be inlined follows from the structure of their definitions
+// (tensor/analysis.h), not from operators' names. The time is linear in the number of operators, apart from logarithms:
+// groups have at most largest_group nodes.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -37,8 +38,8 @@ struct Node {
   int post_dominator = -1, jump = -1, depth = 0;
 };
 
-// Nodes that become one tensor function. All nodes but the last are read inside of the group only, so that the group
-// never depends on itself through a node outside.
+// Nodes that become one tensor function. All nodes but the last are read inside of the group only. So there is no path
+// from the group through an outside node back into it.
 struct Group {
   std::vector<int> members;  // in order
   Pattern pattern;           // the strongest
@@ -191,7 +192,7 @@ class BlockFuser {
     use(block_.result);
   }
 
-  // A use outside of nodes; of a tuple it is a use of its fields.
+  // A use by something that is no node; the use of a tuple is a use of its fields.
   void use(const Atom& atom) {
     mark_escaping(atom);
     const Var* var = std::get_if<Var>(&atom);
@@ -399,7 +400,7 @@ class BlockFuser {
     return names_.add(name, std::move(f), std::move(args));
   }
 
-  // The source location of a group is that of its last member with the strongest pattern.
+  // A group has the source location of its last member with the strongest pattern.
   SourceLocation location_of(const Node& n, const Binding& binding) const {
     const Binding& own = block_.bindings[n.binding];
     return own.location.node.empty() && own.location.line == 0 ? binding.location : own.location;
@@ -409,7 +410,7 @@ class BlockFuser {
   TensorFunctionNames& names_;
   Block& block_;
   std::vector<Node> nodes_;
-  std::vector<Group> groups_;                // by number; those that were joined to others are stale
+  std::vector<Group> groups_;                // by number; a group that was merged into another one is stale
   std::map<int, int> node_of_;               // variable -> node
   std::map<int, std::vector<Atom>> tuples_;  // variable -> fields
   std::set<int> used_tuples_;
