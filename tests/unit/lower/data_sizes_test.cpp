@@ -1,4 +1,4 @@
-// Programs with sizes that data decide.
+// Programs with data-dependent sizes.
 #include <doctest/doctest.h>
 
 #include "lower/check_plan.h"

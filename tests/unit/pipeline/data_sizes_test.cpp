@@ -1,4 +1,4 @@
-// Sizes that data decide, in all engines.
+// Data-dependent sizes, in all engines.
 #include <doctest/doctest.h>
 
 #include "engines.h"
