@@ -314,7 +314,7 @@ void Inference::relate(Attempt attempt, const SourceLocation& location, std::str
   relations_.push_back({std::move(attempt), location, std::move(what)});
 }
 
-void Inference::settle() {
+void Inference::retry_relations() {
   for (std::vector<int> filled = unifier_.take_filled(); !filled.empty(); filled = unifier_.take_filled()) {
     for (int hole : filled) {
       auto it = waiting_.find(hole);

@@ -26,7 +26,7 @@ class Inference {
   void declare(Function&, bool local);  // puts holes into the signature, so that calls can be inferred
   void infer_function(Function&);
   void check_size(const Type&, const SourceLocation&, const std::string& what);  // whether it fits 63 bits
-  Type sharpen(const Type& declared, const Type& found) const;
+  Type refine(const Type& declared, const Type& found) const;
   void finish(Function&);  // replaces filled holes; open ones are errors
   void finish(Block&, const Function&);
   void finish(Pattern&, const Function&);
@@ -35,7 +35,7 @@ class Inference {
   void infer_binding(Binding);
   Type name_new_symbols(const Type& found, const Type& annotation, int first_symbol,
                         std::map<std::string, Dim>& names) const;
-  void settle_annotation(Binding&, Type found, Type annotation, int first_symbol);
+  void apply_annotation(Binding&, Type found, Type annotation, int first_symbol);
 
   Type infer(Binding&, Call&);
   Type infer(Binding&, CallTensor&);
@@ -94,7 +94,7 @@ class Inference {
   // One attempt: the hole that blocks the relation, or 0 when it is decided.
   using Attempt = std::function<int()>;
   void relate(Attempt, const SourceLocation&, std::string what);
-  void settle();  // retries relations whose holes were filled, until none is filled any more
+  void retry_relations();  // until no further hole is filled
   void report_open_relations();
 
   // ---- messages (infer_calls.cpp)

@@ -40,7 +40,7 @@ class References {
     return ref;
   }
 
-  void empty_all_but_those_in(const Value& result) {
+  void clear_all_except(const Value& result) {
     std::unordered_set<const ValueNode*> kept;
     std::vector<const ValueNode*> rest = {result.get()};
     auto push = [&](const std::vector<Value>& parts) {
@@ -73,7 +73,7 @@ class Machine {
       for (const ConstructorDef& c : def.constructors) constructors_.emplace(c.name, &c);
     for (const auto& [name, f] : module.functions) globals_.emplace(name, make_value(ClosureValue{&f, {}, nullptr}));
   }
-  ~Machine() { references_.empty_all_but_those_in(result_); }
+  ~Machine() { references_.clear_all_except(result_); }
 
   Value run(std::span<const Value> args) {
     const Function& main = module_.functions.at("main");
@@ -168,7 +168,7 @@ class Machine {
 
   // ---- variables
 
-  Value& place(const Var& var) {
+  Value& slot_of(const Var& var) {
     Activation& a = activations_.back();
     return a.values[a.slots->slot.at(var->id)];
   }
@@ -176,7 +176,7 @@ class Machine {
   // Gives a variable its value, and the symbols of its type theirs.
   void set(const Var& var, Value value) {
     if (ActivationSizes* own = activations_.back().own_sizes.get()) match(own->sizes, var->type, value);
-    place(var) = std::move(value);
+    slot_of(var) = std::move(value);
   }
 
   static void match(ActualSizes& sizes, const Type& type, const Value& value) {
@@ -192,7 +192,7 @@ class Machine {
     return std::visit(
         overloaded{
             [&](const Var& var) {
-              const Value& value = place(var);
+              const Value& value = slot_of(var);
               DLCC_CHECK(value, "%{} has no value", var->name);
               return value;
             },
@@ -271,7 +271,7 @@ class Machine {
     for (const Atom& a : atoms) {
       const Constant* literal = std::get_if<Constant>(&a);
       const Var* var = std::get_if<Var>(&a);
-      list.push_back(literal ? *literal : tensor(var ? place(*var) : atom(a)));
+      list.push_back(literal ? *literal : tensor(var ? slot_of(*var) : atom(a)));
     }
     return list;
   }
@@ -290,7 +290,7 @@ class Machine {
   }
   void evaluate(const Binding&, const If& op) {
     const Var* var = std::get_if<Var>(&op.condition);
-    const bool condition = tensor(var ? place(*var) : atom(op.condition)).integer_at(0) != 0;
+    const bool condition = tensor(var ? slot_of(*var) : atom(op.condition)).integer_at(0) != 0;
     enter(condition ? *op.then_block : *op.else_block);
   }
 

@@ -94,8 +94,8 @@ class BlockFuser {
                       .group = n});
   }
 
-  // Weights without operands (filled tensors too large for fold_constants) become constants, so that they are packed at
-  // compile time and not at every call.
+  // Weights that are computed without operands (filled tensors too large for fold_constants) become constants, so that
+  // they are packed at compile time and not at every call.
   void materialize_operands(std::vector<Atom>& args) const {
     for (Atom& a : args) {
       int n = node_of(a);
@@ -136,7 +136,7 @@ class BlockFuser {
         const OperatorRef* ref = std::get_if<OperatorRef>(&call->callee);
         auto args = ref ? tensor_args(*call, *ref->op) : std::nullopt;
         if (!args) continue;
-        // Of the inferred type, which knows sizes that values of operands decide.
+        // For the inferred result type, which has the sizes that depend on values of operands.
         TensorFunction f = ref->op->compute_as(call->attrs, operand_types(module_, *args), binding.var->type);
         if (f.results.size() > 1 && tensor::has_body(f)) {
           // A body computes all its results at once: they are not nodes of their own.
@@ -146,8 +146,8 @@ class BlockFuser {
         if (as<TupleType>(binding.var->type)) tuple_calls[binding.var->id] = &binding;
         add_node(b, std::move(f), *args);
       }
-      // One of several results: a node of the stages that compute it. The call itself is dead when all results are
-      // nodes.
+      // One of several results becomes a node with the stages that compute it. The call itself is dead when all results
+      // are nodes.
       const Project* p = std::get_if<Project>(&binding.op);
       const Var* tuple = p ? std::get_if<Var>(&p->tuple) : nullptr;
       if (auto it = tuple ? tuple_calls.find((*tuple)->id) : tuple_calls.end(); it != tuple_calls.end()) {
@@ -230,7 +230,7 @@ class BlockFuser {
   int jump(int n) const { return n < 0 ? -1 : nodes_[static_cast<size_t>(n)].jump; }
   int depth(int n) const { return n < 0 ? 0 : nodes_[static_cast<size_t>(n)].depth; }
 
-  // In logarithmic time, by jumps whose lengths depend on the depth only (Myers, An applicative random-access stack,
+  // In logarithmic time, by jumps whose lengths depend on the depth only (Myers, "An applicative random-access stack",
   // 1983).
   int common_ancestor(int a, int b) const {
     if (depth(a) < depth(b)) std::swap(a, b);
