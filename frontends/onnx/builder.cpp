@@ -20,7 +20,7 @@ bool is_small(const Shape& shape) { return is_static(shape) && product(shape).va
 // The operator's results if all operands and results are small constants.
 std::optional<Values> evaluate_now(const relay::Operator& op, const Values& args, const relay::Operands& operands,
                                    const relay::Attrs& attrs, const std::vector<TensorType>& results) {
-  // Dequantized weights are not evaluated: the graph passes compute with the quantized ones.
+  // Dequantized weights: the graph passes compute with the stored ones.
   if (op.name == "qnn.dequantize" && results[0].shape.size() >= 2) return std::nullopt;
   std::vector<Constant> constants;
   for (const Value& arg : args) {
