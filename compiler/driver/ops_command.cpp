@@ -158,10 +158,10 @@ int ops_command(CommandLine& line) {
   line.describe(fmt::format(
       "Lists the operators of the Relay language, with their inputs and attributes. With --target, lists the element "
       "types that the target supports for each of them. With --onnx, lists the operators of ONNX's default domain. "
-      "The name of an operator is followed by the operator sets that changed its meaning, each of which applies up to "
+      "Behind the name of an operator stand the operator sets that changed its meaning, each of which applies up to "
       "the next one, and the last one up to operator set {}. Then follow the inputs: '?' marks those that may be "
       "omitted, '...' a list. The operators take every element type that the standard allows but complex numbers, and "
-      "strings only as constants. 'only if' gives the restrictions on nodes beyond the standard.",
+      "strings only as constants. 'only if' is what a node must keep to besides the standard.",
       frontends::newest_opset));
   line.add(Positional{"NAME", "An operator; without names, all are listed",
                       store_by([&names](const std::string& name) { names.push_back(name); }), true, true,

@@ -182,7 +182,7 @@ void add_input_option(CommandLine& line, CompileOptions& o) {
   line.add({.name = "--input",
             .placeholder = "NAME=FORM",
             .help =
-                "A property of an input that the model lacks. x=[2,3]: the shape of a tensor; x=seq:3: the number of "
+                "What the model does not say of an input. x=[2,3]: the shape of a tensor; x=seq:3: the number of "
                 "tensors of a sequence; x=seq:[2,3],[4,3]: their shapes; x=none: an optional is absent; x=value:5 or "
                 "x=value:[1,2]: the integers that the input always has. May be repeated",
             .store = store_input_form(o.inputs),

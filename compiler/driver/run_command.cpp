@@ -89,7 +89,7 @@ int run_command(CommandLine& line) {
   add_compile_options(line, options);
   line.add({"--input", "[NAME=]FILE",
             "File of an input (.npy or .pb), by name or position; may be repeated. FILE.npz: all inputs, by name. A "
-            "sequence or an optional: NAME=FILE.pb, or NAME=FORM as in other commands",
+            "sequence or an optional: NAME=FILE.pb, or what --input takes in other commands",
             append_to_inputs(inputs, options)});
   line.add({"--output", "[NAME=]FILE",
             "File of an output (.npy or .pb); may be repeated. FILE.npz: all outputs. Without this option, outputs are "

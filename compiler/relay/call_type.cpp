@@ -6,7 +6,7 @@ namespace dlcc::relay {
 
 namespace {
 
-// Sizes with more atoms are treated as unknown: each slice whose bounds cannot be ordered doubles the expression.
+// Sizes of more atoms are treated as unknown: expressions double where a slice's bounds cannot be ordered.
 constexpr int64_t most_atoms = 64;
 
 AttrValue attribute_of(const Dim& d) {

@@ -183,7 +183,7 @@ class EntryEmitter {
     b_.SetInsertPoint(after);
   }
 
-  // Stores all axes of all outputs, in order. Data-dependent ones are at their largest before the run.
+  // Stores all axes of all outputs, in order. Those that data decide are at their largest before the run.
   enum class When : uint8_t { before_run, after_run };
   void store_shapes(Value* shapes, When when = When::before_run) {
     size_t position = 0;

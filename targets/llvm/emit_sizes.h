@@ -1,7 +1,7 @@
 // The sizes of one run of a model with symbolic sizes. The function P_sizes computes them from the caller's numbers and
 // from elements of the inputs into an array of int64, which the run function of every CPU level reads: the symbols that
 // are known before the run, the offsets of the blocks of stacked arenas, those of functions first, and the size of the
-// arena. The run function adds the data-dependent sizes.
+// arena. The run function adds the sizes that data decide.
 #pragma once
 
 #include "targets/llvm/emit_model.h"

@@ -1,4 +1,4 @@
-/* Calls a model with a result of data-dependent size (data_sizes.rly, prefix net). P_plan gives the largest size, P_run
+/* Calls a model with a result whose size data decide (data_sizes.rly, prefix net). P_plan gives the largest size, P_run
  * the actual one, and writes nothing behind it. */
 #include <inttypes.h>
 #include <stdio.h>

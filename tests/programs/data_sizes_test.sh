@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Results of data-dependent sizes: a C program (data_sizes.c), `run`, `inspect`, and no size that is not known.
+# Results whose sizes data decide: a C program (data_sizes.c), `run`, `inspect`, and no size that is not known.
 # data_sizes_test.sh DLCC SOURCE_FOLDER WORK_FOLDER
 set -euo pipefail
 source "$(dirname "$0")/begin.sh"
@@ -11,7 +11,7 @@ cc=(gcc -std=c11 -Wall -Wextra -pedantic -Wconversion -Werror -I. -I"$source/run
 ./program || fail "the program in C"
 
 expect_status 0 inspect "$net" --prefix=net --json
-grep -A2 '"shape": \[' out.txt | grep -q '"?1"' || fail "inspect does not show a data-dependent size: $(cat out.txt)"
+grep -A2 '"shape": \[' out.txt | grep -q '"?1"' || fail "inspect does not show a size that data decide: $(cat out.txt)"
 
 # Elements of inputs decide sizes: a C program, `inspect`.
 expect_status 0 "$source/tests/programs/input_sizes.rly" -o net.o

@@ -1,4 +1,4 @@
-// Programs with data-dependent sizes.
+// Programs with sizes that data decide.
 #include <doctest/doctest.h>
 
 #include "lower/check_plan.h"

@@ -136,7 +136,7 @@ TEST_CASE("a status of a function ends the run") {
           "def @main(%x: Tensor[(4, 6), float32], %at: Tensor[(1), int64]) { (@f(%x, %at), @f(%x + 1f, %at)) }");
 }
 
-TEST_CASE("data-dependent sizes are not passed to functions") {
+TEST_CASE("sizes that data decide are not passed to functions") {
   Program p = lowered(function("f", large, "Tensor[(k, 2), int64]", "", "cast(%x, dtype=\"float32\")") + R"(
     def @main(%x: Tensor[(4, 6), float32]) {
       let %found = argwhere(%x);

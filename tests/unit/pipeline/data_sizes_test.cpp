@@ -1,4 +1,4 @@
-// Data-dependent sizes, in all engines.
+// Sizes that data decide, in all engines.
 #include <doctest/doctest.h>
 
 #include "engines.h"

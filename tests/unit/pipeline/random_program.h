@@ -16,7 +16,7 @@ using Sizes = std::vector<int64_t>;
 // The sizes for which programs are made; they run at other ones, too.
 const std::map<std::string, int64_t> typical = {{"n", 7}, {"m", 4}};
 
-// The numbers of a shape. Data-dependent sizes are taken to be 6.
+// The numbers of a shape. Sizes that data decide are taken to be 6.
 Sizes at_sizes(const Shape& shape, std::map<std::string, int64_t> sizes);
 
 // A tensor variable of the text.
