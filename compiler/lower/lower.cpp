@@ -346,12 +346,12 @@ void Lowerer::require_sizes(const relay::Type& type, Region& region) {
     if (!t || is_static(t->shape)) return;
     for (const Dim& d : in_program(t->shape)) {
       if (provably_le(0, d)) continue;
-      const bool is_decided_by_data = !(largest_size(program_, d) == d);
-      const bool is_decided_by_inputs = std::ranges::any_of(
+      const bool depends_on_data = !(largest_size(program_, d) == d);
+      const bool depends_on_inputs = std::ranges::any_of(
           d.symbols(), [&](const Symbol& s) { return std::ranges::count(program_.input_sizes, s) > 0; });
-      if (is_decided_by_data)
+      if (depends_on_data)
         require(tensor::Expr(0) <= tensor::Expr(d), tensor::Status::dimension_out_of_range, region);
-      else if (is_decided_by_inputs && !std::ranges::count(program_.checked_sizes, d))
+      else if (depends_on_inputs && !std::ranges::count(program_.checked_sizes, d))
         program_.checked_sizes.push_back(d);
     }
   });
