@@ -79,7 +79,7 @@ std::vector<std::string> names_of_onnx() {
   return names;
 }
 
-// What is wrong with the names of operators.
+// An error for the first unknown name of an operator.
 Problem check_names(const std::vector<std::string>& wanted, bool onnx) {
   const std::vector<std::string> known = onnx ? names_of_onnx() : names_of_relay();
   const std::vector<std::string> others = onnx ? names_of_relay() : names_of_onnx();
@@ -132,7 +132,7 @@ int print_onnx_operators(const std::vector<std::string>& names, bool json) {
   return 0;
 }
 
-// Those with names are printed with a line for each attribute.
+// Operators that were named are printed with a line for each attribute.
 int print_relay_operators(const std::vector<std::string>& names, bool json) {
   nlohmann::json list = nlohmann::json::array();
   for (const auto& [name, op] : relay::operators().all()) {

@@ -95,7 +95,7 @@ std::vector<std::string> cpu_names() {
   return names;
 }
 
-// The values of -mattr that a shell offers.
+// The values of -mattr that a shell completes.
 std::vector<std::string> signed_features() {
   std::vector<std::string> names;
   for (const targets::TargetInfo& t : targets::list_targets())

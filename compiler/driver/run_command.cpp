@@ -16,7 +16,7 @@
 namespace dlcc::driver {
 namespace {
 
-// The file of an output; the file of all outputs without `index`.
+// A file to write: of output `index`, or of all outputs if there is no index.
 struct WantedOutput {
   std::optional<size_t> index;
   std::string file;

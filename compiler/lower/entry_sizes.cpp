@@ -13,7 +13,8 @@ namespace {
 using tensor::Expr;
 using tensor::Status;
 
-// int64 arithmetic whose terms add up to less does not wrap, and float64 has every such integer.
+// int64 arithmetic does not wrap if the sum of the magnitudes of its terms is less, and float64 represents every such
+// integer.
 constexpr double largest_magnitude = 4503599627370496.0;  // 2^52
 
 // An upper bound, in float64, of the absolute values of the dim and of all its parts.
@@ -92,7 +93,7 @@ class EntrySizesBuilder {
     require(Expr(d) <= Expr(tensor::most_elements));
   }
 
-  // The arenas of the functions that it calls are laid out before.
+  // The arenas of its callees must have been laid out before.
   void lay_out(const FunctionPlan& plan) {
     std::vector<Expr> begins, ends;
     Expr arena_bytes = Expr(plan.arena_bytes);

@@ -14,7 +14,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// What is compiled once for all calls.
+// Kernels and functions compiled once for all calls.
 struct CompiledCode {
   std::map<int, tensor::CompiledKernel> kernels;
   std::map<const tensor::ExprNode*, tensor::CompiledScalar> scalars;
@@ -110,7 +110,7 @@ class Evaluator {
     }
   }
 
-  // The values of the symbols that data decide.
+  // The values of the data-dependent sizes, by symbol.
   const std::map<std::string, int64_t>& sizes() const { return sizes_; }
 
   Constant value(ValueId id) {
@@ -205,7 +205,7 @@ class Evaluator {
   std::vector<Bytes> own_;      // the memory of outputs and temporaries
   std::vector<Memory> memory_;  // by value; empty for views
   std::map<tensor::Var, Constant> scalars_;
-  std::map<std::string, int64_t> sizes_;  // that data decide, as far as they are defined
+  std::map<std::string, int64_t> sizes_;  // data-dependent sizes defined so far
 };
 
 // An element, by its row-major index, as a constant of rank 0.

@@ -1,5 +1,5 @@
-// Calls are visited last to first. So the last concatenation of a chain, which holds all data, becomes the base of all
-// operands, and earlier concatenations find their operands side by side in it.
+// Calls are visited last to first. So the result of the last concatenation of a chain, which holds all data, becomes
+// the base of all operands, and the operands of earlier concatenations are already adjacent views of it.
 #include "lower/in_place_concat.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The elements of small tensors as expressions over elements of inputs: what a size that inputs decide is computed from
-// when a call is planned.
+// The elements of small tensors as expressions over elements of inputs. From these, sizes are computed when a call is
+// planned.
 #include <algorithm>
 
 #include "lower/lowerer.h"

@@ -32,7 +32,7 @@ int64_t usual_alignment(const Value& v) {
   return v.storage == Storage::constant ? tensor::storage_alignment : std::max(1, bits(v.type) / 8);
 }
 
-// A name for people, behind the text of its line.
+// A name for people, as a comment at the end of a line.
 std::string note(std::string name) {
   for (char& c : name)
     if (c == '\n' || c == '\r') c = ' ';

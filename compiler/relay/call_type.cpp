@@ -32,7 +32,7 @@ std::optional<AttrValue> attribute_of(const KnownValue& value) {
   return rows;
 }
 
-// The call with the operands that decide sizes as attributes; empty unless the values of all of them are known.
+// The call's attributes together with the operands that determine sizes; empty unless all their values are known.
 std::optional<Attrs> with_known_values(const Operator& op, const Attrs& attrs, const Operands& operands) {
   const size_t first = op.arguments.size();
   if (op.values.empty() || operands.size() != first + op.values.size()) return std::nullopt;

@@ -43,7 +43,7 @@ Type Inference::type_of(const Atom& atom, const SourceLocation& location) {
 
 struct Inference::Gathered {
   Operands tensors;
-  int hole = 0;     // that an operand's type is, or 0
+  int hole = 0;     // the hole that is an operand's type; 0: none
   Type not_tensor;  // the type of an operand that is no tensor
 };
 
@@ -80,8 +80,8 @@ static std::string remedy_for_count(const Operator& op, size_t found) {
   return text;
 }
 
-// Where the operands' types are known, as in straight-line code, so may be their values. A call that waits for types is
-// decided without values.
+// If the operands' types are known, as in straight-line code, their values may be known as well. A call that waits for
+// types is decided without values.
 Type Inference::call_operator(const Operator* op, Call& call, const SourceLocation& location) {
   OperatorCall waiting{op, call.attrs, {}, {}, location};
   for (const Atom& a : call.args) {
@@ -181,8 +181,8 @@ Type substitute(const Type& type, const std::map<std::string, Dim>& sizes) {
   });
 }
 
-// The sizes of a parameter's symbols: those of the argument where a symbol first appears alone. Other occurrences are
-// compared later.
+// The values of a parameter's symbols: the argument's dimension at the first axis that is the symbol alone. Other
+// occurrences of the symbol are compared later.
 static void match_sizes(const Type& param, const Type& found, const std::function<bool(const std::string&)>& quantified,
                         std::map<std::string, Dim>& sizes) {
   const TensorType *p = as<TensorType>(param), *f = as<TensorType>(found);
@@ -222,7 +222,7 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
         fmt::format("{} takes {} arguments, found {}", describe(call.callee), f.params.size(), call.args.size()),
         {text(type)});
   std::map<std::string, Dim> sizes;  // by symbol of the parameters
-  if (kind == Callee::tensors) {     // symbols that no parameter has by itself are the module's
+  if (kind == Callee::tensors) {     // a symbol that is no parameter's dimension is the module's
     auto quantified = [&](const std::string& s) { return is_quantified(s, global); };
     for (size_t i = 0; i < call.args.size(); ++i)
       match_sizes(f.params[i], unifier_.shallow(type_of(call.args[i], location)), quantified, sizes);
@@ -314,7 +314,7 @@ void Inference::relate(Attempt attempt, const SourceLocation& location, std::str
   relations_.push_back({std::move(attempt), location, std::move(what)});
 }
 
-void Inference::settle() {
+void Inference::retry_relations() {
   for (std::vector<int> filled = unifier_.take_filled(); !filled.empty(); filled = unifier_.take_filled()) {
     for (int hole : filled) {
       auto it = waiting_.find(hole);

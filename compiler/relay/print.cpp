@@ -76,7 +76,7 @@ class Printer {
   }
 
  private:
-  // A new line. Its indentation has a limit, so that the length of the text is linear in that of the program.
+  // Begins a line. The indentation is limited, so that the length of the text is linear in the size of the program.
   void line() {
     constexpr int most = 50;
     out_ += '\n';

@@ -25,21 +25,22 @@ const Row* Importer::find_row(const schema::NodeProto& node, const Body& body, c
   return row;
 }
 
-// How to do without an operator of ai.onnx.ml that makes or takes maps from keys to values.
+// A remedy for an operator that is not supported, in particular those of ai.onnx.ml that make or take maps from keys to
+// values.
 static std::string remedy_for(const std::string& op) {
   static const std::map<std::string, const char*> remedies = {
       {"ZipMap",
        "a compiled model has no maps: export the classifier without ZipMap (skl2onnx: options={'zipmap': "
        "False}); the output is then the tensor of probabilities"},
       {"DictVectorizer",
-       "a compiled model has no maps: export the model behind the vectorizer, and give it a tensor with "
+       "a compiled model has no maps: export the part after the vectorizer, and give it a tensor with "
        "one column for each key"},
-      {"CastMap", "a compiled model has no maps: export the model behind CastMap, and give it the tensor of values"}};
+      {"CastMap", "a compiled model has no maps: export the part after CastMap, and give it the tensor of values"}};
   const auto found = remedies.find(op);
   return found == remedies.end() ? "a model-local function can define it" : found->second;
 }
 
-// "did you mean 'Conv'?" for what is no operator of ONNX, or "".
+// "did you mean 'Conv'?" for a name that is no operator of ONNX; "" if there is no suggestion.
 static std::string suggest_operator(const std::string& op) {
   const auto [meant, rest] = find_foreign_operator(op);
   if (meant.empty()) return did_you_mean(op, standard_operators());
@@ -48,7 +49,7 @@ static std::string suggest_operator(const std::string& op) {
 
 // The suggestion is kept, so that all nodes with the operator have the same remedy.
 const std::string& Importer::meant_operator(const std::string& op) {
-  constexpr size_t most_names = 1000;  // more than a person reads
+  constexpr size_t most_names = 1000;  // more than anyone reads
   auto known = meant_operators_.find(op);
   if (known == meant_operators_.end())
     known = meant_operators_.emplace(op, meant_operators_.size() < most_names ? suggest_operator(op) : "").first;
@@ -72,7 +73,7 @@ void Importer::report_unknown_operator(const std::string& op, const std::string&
          suggestion.empty() ? "a model-local function can define it" : suggestion);
 }
 
-// "operator sets from 13 have it with 2 inputs" if later ones have enough, or "".
+// A hint at the first later operator set that allows this number of inputs, or "".
 static std::string later_version_with(const Row& row, int inputs) {
   for (const int64_t version : operator_table().versions(row.op))
     if (const int most = operator_table().find(row.op, version)->max_inputs;

@@ -18,8 +18,8 @@ class Sizes {
  public:
   explicit Sizes(const std::map<std::string, SizeRange>& ranges) : ranges_(ranges) {}
 
-  // A number replaces its symbol in all functions. A range is that of a symbol of @main's parameters; other functions
-  // have symbols of their own, which may have the same names.
+  // A number replaces its symbol in all functions. A range applies to a symbol of @main's parameters only: other
+  // functions have symbols of their own, which may have the same name.
   void apply(Module& module) {
     if (ranges_.empty()) return;
     for (const auto& [name, range] : ranges_)

@@ -366,7 +366,7 @@ Constant Parser::float_literal(const Token& t) {
   std::optional<double> wide = number(t);
   double value = wide.value_or(0);
   float narrow = static_cast<float>(value);
-  if (wide && std::isfinite(value)) {  // not through double: rounds once
+  if (wide && std::isfinite(value)) {  // not through double, so that it is rounded once
     auto [end, error] = std::from_chars(t.text.data(), t.text.data() + t.text.size(), narrow);
     if (error == std::errc::result_out_of_range) narrow = static_cast<float>(std::fabs(value));
     if (t.negative) narrow = -narrow;

@@ -199,8 +199,8 @@ void Parser::expression_file() {
   if (!lexer_.failed()) module_.functions.emplace("main", std::move(main));
 }
 
-// Reads the interface's names from the attributes input_names and output_names of @main. The default names of the
-// inputs are those of the parameters.
+// Reads the interface's names from the attributes input_names and output_names of @main. By default an input has the
+// name of its parameter.
 void Parser::interface_names() {
   auto it = module_.functions.find("main");
   if (it == module_.functions.end()) return;

@@ -1,4 +1,4 @@
-// Conditions on operands that decide a shape at run time.
+// Conditions on operands that determine a shape at run time.
 #include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay {

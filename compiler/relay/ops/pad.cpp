@@ -67,7 +67,7 @@ TypeResult type_of_pad(const PadAttrs& a, const Operands& in) {
 // How the definition treats one axis.
 struct Padding {
   Expr before, after;
-  bool grows;  // possibly
+  bool grows;  // the result may be longer than the data
   bool once;   // positions are at most one reflection away
 };
 

@@ -9,7 +9,7 @@ struct TileAttrs {
   std::vector<Dim> reps;
 };
 
-// Shape and repetitions with as many entries: 1 is put in front of the shorter list.
+// Pads the shorter of two lists, shape and repetitions, with leading ones.
 template <class List>
 List aligned(List list, size_t rank) {
   if (list.size() < rank) list.insert(list.begin(), rank - list.size(), Dim(1));
@@ -63,7 +63,7 @@ TensorFunction define_tile(const TileAttrs&, const Operands& in, const Shape& re
   return d.finish();
 }
 
-// A number of repetitions that gives more elements than a tensor may have is as good as a larger one.
+// Repetitions are clamped to the largest number of elements of a tensor: larger ones are invalid in any case.
 std::vector<Expr> sizes_of_tile(const TileAttrs&, const Operands& in, const std::vector<Tensor>& values) {
   const Tensor& reps = values[0];
   const size_t count = static_cast<size_t>(reps.extent(0).value()), rank = std::max(count, in[0].shape.size());

@@ -79,7 +79,7 @@ Value attention(Node& n, const Value& query, const Value& key, const Value& valu
     Value none = n.scalar(scores.type.dtype, mask_value);
     scores = n.call("where", {keep, scores, add(n, scores, none)});
   }
-  if (causal) {  // the last query is beside the last key
+  if (causal) {  // the last query is aligned with the last key
     Value offset = n.call("subtract", {size_of_axis(n, scores, 3), size_of_axis(n, scores, 2)});
     scores = n.call("matrix_band", {scores, offset},
                     {{"upper", 0}, {"mask_value", -std::numeric_limits<double>::infinity()}});

@@ -74,7 +74,7 @@ TEST_CASE("the sizes that a run must check are those that may be invalid") {
             " }",
         options, d);
     REQUIRE_MESSAGE(module, d.str());
-    CHECK_MESSAGE(str(doubtful_sizes(*module)) == dims, result);
+    CHECK_MESSAGE(str(sizes_to_check(*module)) == dims, result);
   };
   sizes("nn.relu(%x)", "()");
   sizes("nn.conv2d(%x, %w)", "(h - 5)");

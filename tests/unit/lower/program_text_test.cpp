@@ -184,7 +184,7 @@ TEST_CASE("text that is not a program is refused with line and column") {
   refuses("require i < 100 : index_out_of_range", "require i < 100 : out", "expected a status, found 'out'");
   refuses("size n in [0, unbounded]", "size n in [4, 3]", "expected a number in [4, ");
   refuses("check 0 <= 8", "check 1 <= 8", "expected a number in [0, 0], found '1'");
-  refuses("align 8\n", "align 8, at 0\n", "expected 'arena' behind values with offsets");
+  refuses("align 8\n", "align 8, at 0\n", "expected 'arena' after values with offsets");
   refuses("align 8\n", "align 8, block 2\n", "expected block 2, which %5 names");
   CHECK(error("").find("p:1:1: error[syntax-error]: expected 'run', found the end of the text") == 0);
   std::string nested = "run {\n";

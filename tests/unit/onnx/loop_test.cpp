@@ -215,7 +215,7 @@ TEST_CASE("invalid Loop nodes are refused with a message") {
     CHECK_MESSAGE(found.find(message) != std::string::npos, found);
   };
   has(adding_loop("", "", node("Less", {"y", "y"}, {"less"}) + first_of_less, true) + scalar_constant("first", 0),
-      "error[dynamic-shape]: data decide the number of iterations, and with it the size of the scan outputs");
+      "error[dynamic-shape]: the number of iterations depends on data, and with it the size of the scan outputs");
   has(adding_loop("", "", goes_on), "error[malformed-model]: the loop never ends");
   has(adding_loop("x", "", goes_on), "error[type-mismatch]: M must be one integer, found float32 [2]");
   has(adding_loop("", "x", goes_on), "error[type-mismatch]: cond must be one bool, found float32 [2]");

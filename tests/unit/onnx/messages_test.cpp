@@ -75,7 +75,7 @@ TEST_CASE("a channel mismatch from another layout names the axis and a remedy") 
   CHECK(has(errors_of(nhwc + oihw + y + conv),
             "help: the channels are axis 1; those of X seem to be the last axis: Transpose it to NCHW"));
   CHECK(has(errors_of(nchw + hwio + y + conv),
-            "help: W seems to have its channels behind the kernel's axes: Transpose it to OIHW"));
+            "help: W seems to have its channels after the kernel's axes: Transpose it to OIHW"));
   CHECK(has(errors_of(nchw + oihw + y + node("Conv", {"i", "w"}, {"y"}, ints("kernel_shape", {5, 5}))),
             "kernel_shape is [5, 5], but W has kernels of [3, 3]\n"));
 }

@@ -210,7 +210,7 @@ TEST_CASE("an input tensor has the declared shape, else that of --input") {
   CHECK(says(named, "the model declares it as float32 [n]: give the sizes by name: --dim n=4", options));
   ImportOptions asking;  // the data tell it
   asking.find_input_form = [](const UnknownInput& input) -> std::optional<InputForm> {
-    CHECK(!input.decides);
+    CHECK(!input.needs_value);
     return ShapedInput{{4}};
   };
   CHECK(says(unshaped, "%x: Tensor[(4), float32]", asking));
