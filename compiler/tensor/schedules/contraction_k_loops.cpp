@@ -6,8 +6,9 @@
 
 namespace dlcc::tensor {
 
-// Lines on their way from memory occupy buffers that other misses need as well. A chunk that prefetches many lines
-// therefore spreads them over its unrolled blocks, in turn from several streams (Machine::prefetch_streams).
+// Cache lines in flight occupy line fill buffers, which other cache misses need as well. A chunk that prefetches many
+// lines therefore spreads them over its unrolled blocks and takes them in turn from several streams
+// (Machine::prefetch_streams).
 std::vector<Expr> prefetched_lines(int64_t lines, const Expr& tile, int64_t tiles, const KChunk& chunk,
                                    const Expr& step, const Machine& machine) {
   const int64_t streams = machine.prefetch_streams;
@@ -58,14 +59,15 @@ int64_t KLoops::blocks_per_partial_sum(int64_t tiles) const {
   bool early = tiles <= machine_.max_tiles_of_early_k_blocking;
   int64_t large = machine_.l2_reuse_limit() / (early ? 2 : 1);
   bool is_blocked = config_.k_blocking.value_or(panel_bytes(all_k) >= large);
-  // Whole blocks whose part of the panel comes closest to the size of the first-level cache.
+  // The number of whole K blocks whose part of the panel is closest to the size of the first-level cache.
   int64_t in_l1 = (machine_.l1_bytes / panel_bytes(1) + of_block / 2) / of_block * of_block;
   if (tiles > 1 && plan_.panels && is_blocked) limit = std::min(limit, in_l1);
   return limit < all_k && blocks_ > 0 ? std::max<int64_t>(limit / of_block, 1) : 0;
 }
 
-// The next range of the panel; after the last range, the first of the next panel. The next range of an only panel is in
-// the cache already: the same range of the memory after the panel is prefetched, which the next kernel may read.
+// The next range of K in the panel; after the last range, the first range of the next panel. If there is a single
+// panel, the next range is in the cache already. Then the memory behind the panel is prefetched, which the next kernel
+// may read.
 KLoops::NextWeights KLoops::next_weights(const KRange& k) const {
   const Axis& n = plan_.function.stages[0].axes[static_cast<size_t>(plan_.n_axis)];
   bool only = n.extent.value() <= plan_.panel_width;
@@ -76,13 +78,15 @@ KLoops::NextWeights KLoops::next_weights(const KRange& k) const {
   return next;
 }
 
-// 0 for few K indices, such as the taps of a row or the channels of the input image: they are a plain loop.
+// The number of unrolled blocks in `k` K indices. 0 for few K indices, such as the taps of a row or the channels of the
+// input image: their loop is not unrolled.
 int64_t KLoops::unrolled_blocks_in(int64_t k) const {
   bool plain = plan_.blocked_k < 0 && k < 4 * machine_.k_unroll;
   return plain ? 0 : k / machine_.k_unroll;
 }
 
-// A block of at most max_chunk channels is one chunk; in a longer one each unrolled block is a chunk.
+// The number of chunks in `k` K indices. A block of at most max_chunk channels is one chunk; in a longer block each
+// unrolled block is a chunk.
 int64_t KLoops::chunks_in(int64_t k) const {
   int64_t steps = unrolled_blocks_in(k);
   return steps <= unrolled_blocks_per_chunk() ? std::min<int64_t>(steps, 1) : steps;
@@ -111,7 +115,7 @@ Stmt KLoops::loops(const Stmt& body, const KRange& range, const KLoopHooks& hook
   return sequence(std::move(all));
 }
 
-// The K indices [base, base + count) of the innermost axis.
+// The chunks of the K indices [base, base + count) of the innermost axis.
 Stmt KLoops::chunk(const Stmt& body, const Expr& base, int64_t count, const KChunk& first,
                    const KLoopHooks& hooks) const {
   const Var& axis = axes()[innermost_].var;

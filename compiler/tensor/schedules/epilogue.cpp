@@ -22,8 +22,8 @@ Epilogue::Epilogue(const Stage& reduced, const Stage* elementwise)
   if (is_expensive(first_)) cut();
 }
 
-// Splits at the largest cheap expression that contains every use of the total: for a smooth activation, the sum with
-// its bias.
+// Splits the value at the largest cheap expression that contains every use of the total. For a sigmoid or another
+// smooth activation, this is the sum with the bias.
 void Epilogue::cut() {
   std::vector<Expr> cheap;
   for_each_expr(first_, [&](const Expr& e) {
@@ -38,7 +38,8 @@ void Epilogue::cut() {
   }
 }
 
-// False when the rest reads an operand that may share the result's memory: one of equal type and size.
+// Whether the result can hold first(total) until rest(..) is computed: not if `rest` reads an operand that may share
+// the result's memory, which is one of equal type and size.
 bool Epilogue::may_wait_in_result(const Expr& rest) const {
   auto loads = loads_of(rest);
   return std::ranges::none_of(loads, [&](const Load& l) {

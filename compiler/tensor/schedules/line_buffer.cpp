@@ -53,8 +53,8 @@ class Scheduler {
     Var shift;         // row of the line buffer that holds row `computed`
   };
 
-  // Every band computes the same number of rows, all inside of the image. At the image's edges the computed rows are
-  // not the rows that are read; the line buffer has room for both.
+  // Every band computes the same number of rows, all of them inside the image. At the top and the bottom of the image
+  // these are not exactly the rows that are read; the line buffer has room for both.
   Stmt one_band(const Var& band, const Var& panel) {
     Var computed = make_var("computed"), shift = make_var("shift");
     Expr result = Expr(band) * Expr(plan_.rows), read = result * Expr(plan_.stride) + Expr(plan_.first_read);

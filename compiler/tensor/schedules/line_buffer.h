@@ -3,13 +3,14 @@
 // pooling. Both run over one row band and one panel of channels at a time, so that the intermediate image stays in the
 // cache and is never stored as a whole:
 //
-//   for batch: parallel worker: for band < bands, panel < panels of the worker's share:     # one work item
+//   for batch: parallel worker: for (band, panel) in the worker's share:                   # a work item
 //     line_buffer[worker, channel of the panel, row, x] = contraction                       # rows_computed() rows
 //     line_buffer[worker, channel of the panel, row, x] = padding                           # rows outside the image
 //     result[channel, band * rows + row, x] = window reduction of line_buffer               # `rows` rows
 //
 // Neighbouring bands compute the window_height - stride rows that they share twice. The line buffer is stored in blocks
-// of 16 channels, with a halo of zeros along x when the padding is zero.
+// of 16 channels, with a halo of zeros along x if the padding is zero. The producer's weights are packed as in
+// contraction.h, the consumer's as in window_reduction.h.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +40,7 @@ struct LineBufferPlan {
   // The consumer's row r reads the rows [stride * r + first_read, stride * r + first_read + window_height).
   int64_t stride = 1, first_read = 0, window_height = 1;
   Expr padding;      // a literal: the value read outside of the image; null: nothing is read there
-  int64_t rows = 1;  // of the result in a band
+  int64_t rows = 1;  // rows of the result in a band
   int64_t bands = 1, panels = 1;
   int workers = 1;  // threads that share the work items
 
@@ -49,11 +50,12 @@ struct LineBufferPlan {
   const Axis& consumer_axis(int k) const { return consumer.reduced.axes[static_cast<size_t>(k)]; }
   int64_t result_rows() const { return consumer_axis(row_axis).extent.value(); }
 
-  // Rows that a band reads, the rows outside of the image included; and rows computed for it, all inside.
+  // Rows of the intermediate image that a band reads, including rows outside the image; rows that are computed for it,
+  // all of which are inside.
   int64_t rows_read() const { return (rows - 1) * stride + window_height; }
   int64_t rows_computed() const { return std::min(rows_read(), height()); }
-  // Rows that the last band computes above the rows that it reads: every band computes the same number of rows, and the
-  // image ends below.
+  // Rows that the last band computes above the rows that it reads. Every band computes the same number of rows, and the
+  // last band has fewer rows of the image below.
   int64_t rows_above() const {
     return std::max<int64_t>((bands - 1) * rows * stride + first_read + rows_computed() - height(), 0);
   }
@@ -66,8 +68,9 @@ std::optional<LineBufferPlan> plan_line_buffer(const TensorFunction&, const std:
                                                const std::vector<bool>& constant, const ScheduleOptions&,
                                                const Machine&, const TuningConfig& = {});
 
-// Line-buffer fusion is estimated faster than two functions, with images in blocks of channels: the intermediate image
-// does not fit the cache, and its transfer takes longer than computing the rows that bands share twice.
+// Whether line-buffer fusion is estimated to be faster than two functions, if images are stored in blocks of channels:
+// the intermediate image does not fit the cache, and transferring it takes longer than computing twice the rows that
+// bands share.
 bool prefers_line_buffer(const TensorFunction&, const std::vector<bool>& constant, const ScheduleOptions&,
                          const Machine&);
 

@@ -163,7 +163,7 @@ class Scheduler {
     return for_loop(point, size_ * size_, LoopKind::parallel, sequence(std::move(all)));
   }
 
-  // The same for the tiles that the block has, whose number is known at run time.
+  // The products of the tiles in the block, whose number is known at run time only.
   Stmt products_of_some(const Expr& panel, const Expr& point, int64_t offset) const {
     const int64_t most = std::min(register_tile_.rows, plan_.tiles_per_block);
     return in_tiles(count_, most, [&](const Expr& begin, int64_t tall) {
@@ -209,8 +209,8 @@ class Scheduler {
     return allocate(acc, sequence({init, accumulate, store_products}));
   }
 
-  // Each register tile prefetches its share of the next point's weights; the next panel is stored after the last point.
-  // `step` as in prefetched_lines.
+  // Each register tile prefetches its share of the next point's weights. After the last point of a panel, these are the
+  // first of the next panel. `step` as in prefetched_lines.
   Stmt prefetch(const Expr& panel, const Expr& point, const RowTile& rows, const Expr& channels, const Expr& step,
                 int64_t offset) const {
     int64_t per_line = machine_.cache_line_bytes / 4;
