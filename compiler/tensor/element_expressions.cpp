@@ -20,7 +20,7 @@ Index index_at(const std::vector<int64_t>& shape, int64_t position) {
   return index;
 }
 
-// The extents, if all are numbers with a product of at most `most`.
+// The extents, if all are constant and their product is at most `most`.
 std::optional<std::vector<int64_t>> extents_of(const std::vector<Axis>& axes, int64_t most) {
   std::vector<int64_t> extents;
   for (const Axis& a : axes) {

@@ -71,8 +71,8 @@ void move_elements(DType type, const BufferNode& b, const std::byte* from, std::
 // The memory of a kernel's parameters and locals.
 class Memories {
  public:
-  // Unspecified contents are a pattern that is no plausible value of any type (a float of 8e37), so that reading them
-  // shows.
+  // Memory of unspecified contents is filled with a pattern that is not a plausible value of any type (8e37 as
+  // float32), so that tests detect reads of it.
   Memory fresh(DType type, int64_t count) {
     owned_.emplace_back(storage_bytes(type, count), std::byte{0x7E});
     return {owned_.back().data(), count};
@@ -196,7 +196,7 @@ static Kernel kernel_of(const Expr& e, const std::vector<Var>& variables) {
   return {"scalar", {{result, Access::write}}, store(result, {}, e), variables};
 }
 
-// The scalar parameters of a kernel that are symbols are its last ones.
+// Orders scalar parameters as kernels do: the symbols last.
 static std::vector<Var> with_symbols_last(std::vector<Var> variables) {
   std::ranges::stable_partition(variables, [](const Var& v) { return !is_symbol_var(v); });
   return variables;

@@ -54,7 +54,7 @@ Known compared(BinaryOp op, const Dim& a, const Dim& b) {
   }
 }
 
-// Division toward zero, where it is known to equal that toward minus infinity.
+// Whether a / b rounded toward zero is proved to equal a / b rounded toward minus infinity.
 bool rounds_down(const Dim& a, const Dim& b) { return provably_le(0, a) && provably_le(0, b); }
 
 // Arithmetic of exact integers; the caller fits the result into its type.
@@ -158,7 +158,7 @@ class Evaluator {
     std::vector<int64_t> extents;
     Dim count = 1;
     for (const Axis& a : s.axes) count = count * a.extent;
-    if (count == Dim(0)) return true;  // perhaps beside symbolic extents
+    if (count == Dim(0)) return true;  // an extent is 0; others may be symbolic
     if (!count.is_constant() || count.value() > SymbolicTensor::most_elements) return false;
     for (const Axis& a : s.axes) extents.push_back(a.extent.value());
     for (int64_t k = 0; k < count.value(); ++k) {

@@ -54,7 +54,8 @@ FloatMath::Powers FloatMath::split_powers(const Expr& x, int sign, int64_t offse
   Expr rounder = number(magic() + static_cast<double>(offset));
   Expr shifted = multiply_add(x, number(sign * 0x1.71547652b82fep0), rounder);
   Expr n = shifted - rounder;
-  // The high part of ln 2 has few bits: its product with n is exact.
+  // Argument reduction in two steps (Cody and Waite, "Software Manual for the Elementary Functions", 1980): the high
+  // part of ln 2 has few bits, so that its product with n is exact.
   Expr r = multiply_add(n, number(-sign * (is_double() ? 0x1.62e42feep-1 : 0x1.62e4p-1)), x);
   r = multiply_add(n, number(-sign * (is_double() ? 0x1.a39ef35793c76p-33 : 0x1.7f7d1cp-20)), r);
   return {shifted, sign < 0 ? -r : r};
@@ -79,9 +80,9 @@ FloatMath::Split FloatMath::split(const Expr& x) const {
   return {cooked(binary(BinaryOp::bit_and, offset, low) + base), cast(type_, exponent)};
 }
 
-// e ln 2 + log(1 + f), plus a small correction. float32: f - f^2/2 + f^3 p(f), p fits the rest of the series on
-// [sqrt(1/2) - 1, sqrt(2)
-// - 1]. float64: with s = f / (2 + f), log(1 + f) = 2 s + s^3 q(s^2) (atanh's series, |s| < 0.172).
+// e ln 2 + log(1 + f), plus a small correction. float32: log(1 + f) = f - f^2/2 + f^3 p(f), where p fits the remainder
+// of the series for f in [sqrt(1/2) - 1, sqrt(2) - 1]. float64: with s = f / (2 + f), log(1 + f) = 2 s + s^3 q(s^2)
+// (atanh's series, |s| < 0.172).
 Expr FloatMath::log_of(const Expr& f, const Expr& e, const Expr& correction) const {
   static const std::vector<double> p{0.333333105,  -0.249999866, 0.200022161,  -0.166692585, 0.142188355,
                                      -0.123843022, 0.118717946,  -0.117896877, 0.069176212};

@@ -10,8 +10,8 @@ namespace {
 // ---- reduction modulo pi/2 ------------------------------------------------------------------------------------------
 //
 // The magnitude of an argument is multiplied by the significant bits of 2/pi (Payne and Hanek, "Radian Reduction for
-// Trigonometric Functions", 1983): earlier bits contribute multiples of 4 quadrants, later ones less than the precision
-// of the result.
+// Trigonometric Functions", 1983). Bits before these contribute multiples of 4 quadrants, bits after them less than the
+// precision of the result.
 
 Expr word(int64_t v) { return literal(dtype::u64, v); }
 Expr number64(double v) { return literal(dtype::f64, v); }

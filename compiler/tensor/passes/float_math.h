@@ -40,7 +40,7 @@ class FloatMath {
   struct Split {  // x = mantissa * 2^exponent, mantissa in [sqrt(1/2), sqrt(2))
     Expr mantissa, exponent;
   };
-  struct Powers {  // +-x = n ln 2 + rest; the low bits of `shifted` are those of the integer n + offset
+  struct Powers {  // reduced argument of exp: +-x = n ln 2 + rest; the low bits of `shifted` are those of n + offset
     Expr shifted, rest;
   };
   struct Pair {  // an unevaluated sum
@@ -60,7 +60,7 @@ class FloatMath {
   Expr infinite() const;
   int mantissa_bits() const { return is_double() ? 52 : 23; }
   int64_t bias() const { return is_double() ? 1023 : 127; }
-  double magic() const { return is_double() ? 0x1.8p52 : 0x1.8p23; }  // x + magic - magic is x as an integer
+  double magic() const { return is_double() ? 0x1.8p52 : 0x1.8p23; }  // x + magic - magic is x rounded to an integer
   Expr raw(const Expr& x) const { return bitcast(bits_, x); }
   Expr cooked(const Expr& b) const { return bitcast(type_, b); }
   Expr multiply_add(const Expr& a, const Expr& b, const Expr& c) const { return fused_ ? fma(a, b, c) : a * b + c; }

@@ -7,7 +7,7 @@
 namespace dlcc::tensor {
 namespace {
 
-// Whether the position at which the statement reads one of the buffers depends on the variable.
+// Whether the indices at which the statement reads one of the buffers depend on the variable.
 bool reads_at(const Stmt& body, const Var& var, const std::set<Buffer>& buffers) {
   bool reads = false;
   auto note = [&](const Buffer& b, const std::vector<Expr>& indices) {

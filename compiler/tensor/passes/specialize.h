@@ -1,4 +1,4 @@
-// Specialisation of a definition for a call whose operands are partly scalars, such as the counter of a loop.
+// Specializes a definition for a call of which some operands are scalars, such as the counter of a loop.
 #pragma once
 
 #include <optional>
@@ -22,8 +22,9 @@ struct ScalarIndex {
   bool conditional = false;
 };
 
-// If every load of the parameter has one and the same scalar index in the outermost dimension of an extent other than
-// 1: removes this dimension, so that the parameter is a slice of the operand, and returns the index.
+// Applies if every load of the parameter has the same scalar index in the outermost dimension whose extent is not 1.
+// Removes this dimension, so that the parameter is a slice of the operand, and returns the index. Otherwise empty, and
+// the function is unchanged.
 std::optional<ScalarIndex> slice_parameter(TensorFunction&, size_t param);
 
 // A function whose result is parameter `param` with one slice along the outermost dimension of an extent other than 1
