@@ -7,7 +7,7 @@
 namespace dlcc {
 namespace {
 
-// The number that `text` consists of; empty if there is anything else.
+// The text as a number; empty if it is anything else.
 std::optional<int64_t> number(std::string_view text) {
   int64_t value = 0;
   const char* end = text.data() + text.size();
@@ -15,7 +15,7 @@ std::optional<int64_t> number(std::string_view text) {
   return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
 }
 
-// Cuts off what follows the last `mark`; empty if there is no mark.
+// Splits off and returns the text after the last `mark`; empty if there is no mark.
 std::optional<std::string_view> cut(std::string_view& text, char mark) {
   size_t at = text.rfind(mark);
   if (at == std::string_view::npos) return std::nullopt;
