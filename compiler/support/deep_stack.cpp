@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t least_stack = size_t{8} << 20;
 
-// Half of the memory, a quarter of the address space where that has a limit.
+// In bytes: half of the memory, but at most a quarter of the address space if that is limited.
 size_t largest_stack() {
   const auto pages = static_cast<size_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L));
   const auto page = static_cast<size_t>(std::max(sysconf(_SC_PAGESIZE), 4096L));
@@ -72,7 +72,7 @@ Bounds bounds_of_stack() {
 
 }  // namespace
 
-// The calling thread blocks all signals while it waits, so that the working one gets those of the process.
+// The calling thread blocks all signals while it waits, so that the working thread gets the signals of the process.
 void on_deep_stack(const std::function<void()>& work) {
   Work shared{work, {}, nullptr};
   sigset_t all;

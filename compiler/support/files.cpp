@@ -39,8 +39,8 @@ bool write_all(int fd, const std::vector<std::span<const std::byte>>& pieces) {
   return true;
 }
 
-// Holds back the signals by which people and build systems end a process, so that it ends before or after the writing
-// of files and leaves none that is incomplete.
+// Blocks the signals by which users and build systems end a process, so that the process ends before or after files are
+// written and leaves no temporary file.
 class HeldSignals {
  public:
   HeldSignals() {
@@ -117,8 +117,8 @@ class PendingFile {
   std::string temporary_;
 };
 
-// A remedy for a path that does not exist: the file with the same suffix in the same folder whose name is similar, if
-// there is one; for an address of the web, how to make it a file.
+// A remedy for a path that does not exist: a file in the same folder with the same suffix and a similar name, or for a
+// URL the command that downloads it. Empty if there is none.
 std::string remedy_for_missing_file(const std::string& path) {
   if (path.find("://") != path.npos) return fmt::format("download it first: curl -L -O {}", path);
   constexpr size_t most_names = 10000;  // of a folder that are compared
@@ -156,7 +156,7 @@ bool are_distinct(const Files& files, Diagnostics& diagnostics) {
   return distinct;
 }
 
-// A remedy when a file cannot be written for a reason, a value of errno; may be empty.
+// A remedy for a file that cannot be written because of `reason`, a value of errno; may be empty.
 std::string remedy_for_writing(const std::string& path, int reason) {
   const std::string folder = std::filesystem::path(path).parent_path();
   if (std::error_code ignored; reason == ENOENT && !folder.empty() && !std::filesystem::exists(folder, ignored))
@@ -164,7 +164,7 @@ std::string remedy_for_writing(const std::string& path, int reason) {
   return reason == EISDIR ? "choose another path" : "";
 }
 
-// Calls `step` for each file for which `applies` holds, up to the first failure, which it reports.
+// Calls `step` for each file for which `applies` holds. Stops at the first failure, reports it and returns false.
 bool all_succeed(
     std::deque<PendingFile>& pending, bool (PendingFile::*step)(), Diagnostics& diagnostics,
     const std::function<bool(const PendingFile&)>& applies = [](const PendingFile&) { return true; }) {
