@@ -57,7 +57,7 @@ std::optional<SizeRange> parse_size_range(std::string_view text, std::string& pr
   const std::string_view high_text = is_range ? bounds.substr(dots + 2) : bounds;
   const auto high = is_range && high_text.empty() ? std::optional<int64_t>(INT64_MAX) : number(high_text);
   const auto multiple = multiple_text ? number(*multiple_text) : 1, typical = typical_text ? number(*typical_text) : 0;
-  if (!low || !high || !multiple || !typical) return fail("the value is no size and no range of sizes");
+  if (!low || !high || !multiple || !typical) return fail("the value is neither a size nor a range of sizes");
   if (*low < 0) return fail("a size cannot be negative");
   if (*multiple < 1) return fail(fmt::format("sizes cannot be multiples of {}", *multiple));
   if (*low > *high) return fail(fmt::format("the lower bound {} is above the upper bound {}", *low, *high));

@@ -33,7 +33,7 @@ const Format& minifloat_format(DType t) {
     case DType::float8_e5m2fnuz_:
       return e5m2fnuz;
     default:
-      DLCC_UNREACHABLE("{} has no sign or is no minifloat", name(t));
+      DLCC_UNREACHABLE("{} has no sign or is not a minifloat", name(t));
   }
 }
 

@@ -25,7 +25,7 @@ const Parser::Meaning& Parser::look_up(const Token& t) {
 
 Buffer Parser::buffer_named(const Token& t) {
   const Meaning& m = look_up(t);
-  if (!m.buffer) report(t, DiagnosticId::type_mismatch, fmt::format("'{}' is no buffer", t.text));
+  if (!m.buffer) report(t, DiagnosticId::type_mismatch, fmt::format("'{}' is not a buffer", t.text));
   return m.buffer;
 }
 

@@ -172,7 +172,7 @@ Expr Parser::call() {
 #include "tensor/ops.def"
 #undef UNARY
 #undef BINARY
-  report(name, DiagnosticId::undefined_value, fmt::format("'{}' is no function", name.text));
+  report(name, DiagnosticId::undefined_value, fmt::format("'{}' is not a function", name.text));
 }
 
 Expr Parser::primary() {

@@ -278,7 +278,7 @@ void Verifier::kernel(const Kernel& k) {
     buffer(p.buffer);
     for (const Dim& d : p.buffer->shape)
       for (const Symbol& s : d.symbols())
-        expect(scope_.contains(as<VarRef>(symbol_var(s))->var), "the symbol {} is no scalar parameter", s.name);
+        expect(scope_.contains(as<VarRef>(symbol_var(s))->var), "the symbol {} is not a scalar parameter", s.name);
     readable_.insert(p.buffer);
   }
   stmt(k.body);
@@ -292,7 +292,7 @@ void Verifier::kernel(const Kernel& k) {
 void Verifier::written(const Buffer& b) {
   expect(readable_.count(b) > 0, "buffer {} is written before it is declared", b->name);
   auto it = access_.find(b);
-  expect(it == access_.end() || it->second != Access::read, "the parameter {} is only read, but written", b->name);
+  expect(it == access_.end() || it->second != Access::read, "the parameter {} is read-only but written", b->name);
   written_.insert(b);
 }
 
@@ -308,7 +308,7 @@ void Verifier::register_indices(const Buffer& b, const std::vector<Expr>& list) 
 }
 
 void Verifier::intrinsic(const IntrinsicCall& x) {
-  if (!x.intrinsic) return fail("a call of no intrinsic");
+  if (!x.intrinsic) return fail("a call without an intrinsic");
   const auto& operands = x.intrinsic->operands;
   if (operands.size() != x.operands.size())
     return fail("{} takes {} operands, not {}", x.intrinsic->name, operands.size(), x.operands.size());

@@ -68,7 +68,7 @@ TEST_CASE("a kernel whose shapes have a symbol that is no parameter is invalid")
   k.scalars.pop_back();
   Diagnostics d;
   CHECK_FALSE(verify(k, d));
-  CHECK(d.str().find("the symbol n is no scalar parameter") != std::string::npos);
+  CHECK(d.str().find("the symbol n is not a scalar parameter") != std::string::npos);
 }
 
 TEST_CASE("numbers in place of some symbols leave the others") {
