@@ -197,7 +197,7 @@ void KernelEmitter::emit_loop(const Var& var, Value* begin, Value* end, int64_t 
   body(counter, range);
   advance_pointers();
   loops_.pop_back();
-  // If only pointers use the counter, counting down to zero saves a comparison.
+  // If the counter is not used, because pointers replaced it, the loop counts down to zero, which saves a comparison.
   bool down = iterations && counter->use_empty();
   if (down) begin = b_.getInt64(static_cast<uint64_t>(*iterations)), end = b_.getInt64(0);
   Value* by = down ? llvm::ConstantInt::getAllOnesValue(b_.getInt64Ty()) : b_.getInt64(static_cast<uint64_t>(step));

@@ -21,7 +21,8 @@ bool shares_bytes(DType t) { return bits(t) < 8; }
 
 // ---- loads -----------------------------------------------------------------------------------------------
 
-// A constant in memory that masked-off loads read: `otherwise` if that is constant, else zero.
+// A constant in memory that replaces the loaded element if the mask is false: `otherwise` if that is constant, else
+// zero.
 Value* KernelEmitter::safe_element(Value* otherwise, DType type, bool one_per_lane) {
   auto* constant = llvm::dyn_cast_or_null<llvm::Constant>(otherwise);
   if (!constant || is_vector(constant)) constant = llvm::Constant::getNullValue(value_type(type));
@@ -97,7 +98,7 @@ Value* KernelEmitter::load_elements(const Memory& memory, DType type, const Line
     Value* value = from_storage(b_.CreateMaskedLoad(wanted, pointer, alignment, mask, through), type);
     return direct ? value : b_.CreateSelect(mask, value, otherwise);
   }
-  // The mask holds in all lanes or in none: selects the address.
+  // There is one address, or one mask, for all lanes. If the mask is false in all lanes, a constant is loaded instead.
   Value* any = is_vector(mask) ? b_.CreateOrReduce(mask) : mask;
   Value* replacement = safe_element(otherwise, type, contiguous);
   Value* value =
@@ -107,8 +108,8 @@ Value* KernelEmitter::load_elements(const Memory& memory, DType type, const Line
   return b_.CreateSelect(mask, value, otherwise);
 }
 
-// Lanes at constant distances that span at most two vectors: loads the span, exactly up to its last element, and
-// shuffles it. Null otherwise.
+// If the lanes' elements have constant distances and span at most two vectors: loads the span up to its last element
+// and shuffles it. Null otherwise.
 Value* KernelEmitter::load_and_shuffle(const Memory& memory, DType type, const Linear& offset) {
   auto lanes = known_lanes(offset);
   if (!lanes || shares_bytes(type)) return nullptr;

@@ -147,7 +147,7 @@ class RunFunctionEmitter {
     }
   }
 
-  // The shapes of outputs may need the size after the run.
+  // Stores a data-dependent size in the sizes array: the shapes of outputs may need it after the run.
   void keep_data_size(const tensor::Var& scalar) {
     const auto& sizes = parts_.program.data_sizes;
     auto size = std::ranges::find_if(sizes, [&](const auto& d) { return lower::scalar_of(d.symbol) == scalar; });
@@ -208,7 +208,7 @@ class RunFunctionEmitter {
 
   Value* scalar(const tensor::Expr& e) { return emit_scalar(b_, e, scalars_, parts_.target.baseline, cpu_); }
 
-  // An element in memory is of the scalar's type, but a byte for bool.
+  // In memory, an element has the type of the scalar; a bool is one byte.
   void store_element(lower::ValueId id, int64_t element, Value* value) {
     const DType type = source_.values[static_cast<size_t>(id)].type;
     llvm::Type* stored = is_bool(type) ? b_.getInt8Ty() : type_of_scalar(module_.getContext(), type);
@@ -334,7 +334,7 @@ class RunFunctionEmitter {
     return offset ? b_.CreateConstGEP1_64(b_.getInt8Ty(), base, static_cast<uint64_t>(offset)) : base;
   }
 
-  // The address of an offset in the arena; of a block if the arena is stacked.
+  // The address of a byte offset in the arena or, if the arena is stacked, of the block with this number.
   Value* in_arena(int64_t place) {
     const size_t function = is_called() ? static_cast<size_t>(index_) : parts_.program.functions.size();
     if (!plan_.is_stacked()) return b_.CreateConstGEP1_64(b_.getInt8Ty(), arena_, static_cast<uint64_t>(place));

@@ -25,8 +25,8 @@ namespace dlcc::targets {
 
 using llvm::Value;
 
-// A linear form of i64 values; the caller decides whether it counts elements or bytes. Its value in lane l:
-// constant + sum of coefficient * term + lane * l + varying[l].
+// A linear form of i64 values, in elements or bytes. Its value in lane l: constant + sum of coefficient * term + lane *
+// l + varying[l].
 struct Linear {
   struct Term {
     Value* value;
@@ -268,7 +268,7 @@ class KernelEmitter {
   int line_ = 0;                                                  // of the statement in the program's text
   std::deque<Loop> loops_;  // of this function around the insertion point, innermost last
   int loops_outside_ = 0;   // the number of loops around an outlined function's call
-  int branches_ = 0;        // the number of branches of this function around the insertion point
+  int branches_ = 0;        // the number of conditional branches of this function around the insertion point
   std::set<const tensor::VarNode*> register_index_;  // variables that index register buffers: their loops are unrolled
   std::set<const tensor::StmtNode*> outlined_;       // statements that become functions
   std::vector<Memo> memos_;                          // innermost last; a guarded expression has a memo of its own
