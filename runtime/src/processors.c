@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <time.h>
 
-static cpu_set_t remembered; /* the stored mask; empty at first, and if the system has more processors than cpu_set_t */
+static cpu_set_t remembered; /* the saved mask; empty at first, and if the system has more processors than cpu_set_t */
 
 int dlcc_current_processor(void) { return sched_getcpu(); }
 
