@@ -4,7 +4,7 @@
 // A Dim is a polynomial with int64 coefficients over atoms. An atom is a symbol, or floor_div, floor_mod, min or max of
 // two dims. In the canonical form terms are sorted, terms with equal atoms are merged, and constant sub-expressions are
 // evaluated. Its value is that of exact integer arithmetic: nothing wraps. Division by zero gives 0. If a coefficient
-// overflows int64, or an expression has more than Dim::most_atoms atoms, the result is overflow(), which is not
+// overflows int64, or an expression has more than Dim::max_atoms atoms, the result is overflow(), which is not
 // constant and equals no dim, not even itself.
 //
 // Every simplification holds for all values of the symbols within their bounds: n / n is 1 only if n >= 1.
@@ -65,7 +65,7 @@ class Dim {
   std::optional<int64_t> lower_bound() const;
   std::optional<int64_t> upper_bound() const;
 
-  static constexpr int64_t most_atoms = 4096;
+  static constexpr int64_t max_atoms = 4096;
   int64_t atom_count() const;  // of the expression as text, nested ones included
 
   const std::vector<Term>& terms() const { return terms_; }  // of the canonical form, the constant last; empty for 0

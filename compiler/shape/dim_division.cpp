@@ -13,7 +13,7 @@ using Terms = std::vector<Term>;
 
 Dim atom_of(DimAtom::Kind kind, const Dim& a, const Dim& b) {
   const int64_t count = 1 + a.atom_count() + b.atom_count();
-  if (count > Dim::most_atoms) return Dim::overflow();
+  if (count > Dim::max_atoms) return Dim::overflow();
   return Dim::of_atom(std::make_shared<const DimAtom>(DimAtom{kind, {}, {a, b}, count}));
 }
 

@@ -342,8 +342,8 @@ static std::optional<Dim> symbolic_offset_of(const std::vector<Expr>& indices, c
   auto value = [&](const Var& v) -> std::optional<Dim> {
     for (size_t k = 0; k < stage.axes.size(); ++k)
       if (stage.axes[k].var == v) {
-        const int64_t most = stage.axes[k].extent.upper_bound().value_or(most_elements);
-        return Dim::symbol({fmt::format("axis {}", k), 0, std::min(most, most_elements) - 1});
+        const int64_t most = stage.axes[k].extent.upper_bound().value_or(max_elements);
+        return Dim::symbol({fmt::format("axis {}", k), 0, std::min(most, max_elements) - 1});
       }
     for (const std::vector<Dim>& all : {stage.results[0]->shape, shape})
       for (const Dim& d : all)

@@ -12,8 +12,8 @@
 namespace dlcc::tensor {
 
 struct ElementExpressions {
-  static constexpr int64_t most_elements = 64;
-  static constexpr int64_t most_nodes = 4096;  // of the expression of one element
+  static constexpr int64_t max_elements = 64;
+  static constexpr int64_t max_nodes = 4096;  // of the expression of one element
 
   std::vector<int64_t> shape;
   std::vector<Expr> elements;  // row-major, of the tensor's type, without loads; null: not known

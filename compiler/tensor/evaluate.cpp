@@ -35,9 +35,9 @@ void for_each_element(const BufferNode& b, F&& f) {
   std::vector<int64_t> shape = static_shape(b.shape), at(shape.size(), 0);
   int64_t count = element_count(shape);
   for (int64_t k = 0; k < count; ++k) {
-    int64_t place = 0;
-    for (size_t d = 0; d < shape.size(); ++d) place += at[d] * b.strides[d];
-    f(k, place);
+    int64_t position = 0;
+    for (size_t d = 0; d < shape.size(); ++d) position += at[d] * b.strides[d];
+    f(k, position);
     for (size_t d = shape.size(); d-- > 0;) {
       if (++at[d] < shape[d]) break;
       at[d] = 0;
@@ -61,9 +61,9 @@ void convert_all(DType from_type, const std::byte* from, DType to_type, std::byt
 
 void move_elements(DType type, const BufferNode& b, const std::byte* from, std::byte* to, bool gather) {
   bytecode::with_access(type, [&](auto a) {
-    for_each_element(b, [&](int64_t dense, int64_t place) {
-      gather ? convert<decltype(a), decltype(a)>(from, place, to, dense)
-             : convert<decltype(a), decltype(a)>(from, dense, to, place);
+    for_each_element(b, [&](int64_t dense, int64_t position) {
+      gather ? convert<decltype(a), decltype(a)>(from, position, to, dense)
+             : convert<decltype(a), decltype(a)>(from, dense, to, position);
     });
   });
 }

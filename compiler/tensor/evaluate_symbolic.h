@@ -18,7 +18,7 @@ namespace dlcc::tensor {
 // fit its type. Sizes are checked when a run begins: an axis whose size is computed in int32 and exceeds 2^31 - 1 is
 // rejected. In narrower and unsigned types an element is known only if its bounds prove that it fits.
 struct SymbolicTensor {
-  static constexpr int64_t most_elements = 64;
+  static constexpr int64_t max_elements = 64;
 
   std::vector<int64_t> shape;
   std::vector<std::optional<Dim>> elements;  // row-major; 0 or 1 for bool

@@ -15,7 +15,7 @@ namespace dlcc::tensor {
 // The symbols of a kernel, each once, sorted by name, with their bounds.
 std::vector<Symbol> symbols_of(const Kernel&);
 
-// The ranges of the variables of symbols, at most most_elements each.
+// The ranges of the variables of symbols, at most max_elements each.
 Ranges ranges_of(const std::vector<Symbol>&);
 
 // The loop variables, lets and conditions around a statement. `symbols` are the symbols of its kernel.

@@ -368,7 +368,7 @@ struct Parameter {
 
 // The largest number of elements of a tensor. Callers of kernels have checked it, so that index arithmetic does not
 // wrap.
-constexpr int64_t most_elements = int64_t{1} << 40;
+constexpr int64_t max_elements = int64_t{1} << 40;
 
 // A scheduled function. Its parameters do not overlap in memory, except for a result that the memory plan stores in
 // place of an operand (ScheduledFunction::in_place).

@@ -22,9 +22,9 @@ inline constexpr int storage_alignment = 64;
 
 // How four neighbouring products of bytes are added to an int32 accumulator (tensor/byte_products.h).
 enum class ByteProducts : uint8_t {
-  none,    // each byte is widened to 32 bits
-  halves,  // widened to 16 bits: even and odd bytes, two instructions and some to separate them
-  dot,     // one instruction
+  none,   // each byte is widened to 32 bits
+  pairs,  // even and odd bytes are widened to 16 bits; each instruction adds pairs of products (pmaddwd)
+  dot,    // one instruction
 };
 
 struct Machine {

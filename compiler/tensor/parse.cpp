@@ -63,7 +63,7 @@ void Parser::symbols() {
 }
 
 DType Parser::type() {
-  auto t = peek().kind == Token::Kind::word ? dtype_of_short(peek().text) : std::nullopt;
+  auto t = peek().kind == Token::Kind::word ? dtype_of_short_name(peek().text) : std::nullopt;
   if (!t) fail(peek(), "expected a type");
   take();
   return *t;

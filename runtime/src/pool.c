@@ -159,7 +159,7 @@ static void* work(void* own) {
     int i = 0;
     if (number != seen) {
       int processor = find_conflict();
-      if (processor >= 0) dlcc_keep_off_processor(pthread_self(), processor);
+      if (processor >= 0) dlcc_exclude_processor(pthread_self(), processor);
       run_chunks((uint32_t)(uintptr_t)own);
       seen = number;
       if (find_conflict() >= 0) i = spins; /* no spinning: sleeps */
@@ -183,8 +183,8 @@ static int migrate_preempted_workers(int processor) {
   int k, any = 0, count = atomic_load_explicit(&worker_count, memory_order_acquire);
   for (k = 0; k < count; ++k) {
     if (!atomic_load_explicit(&queues[k + 1].at_work, memory_order_relaxed)) continue;
-    int64_t ran = dlcc_running_time(workers[k].thread);
-    workers[k].migrated = ran >= 0 && ran == workers[k].ran && dlcc_bring_to_processor(workers[k].thread, processor);
+    int64_t ran = dlcc_thread_cpu_time(workers[k].thread);
+    workers[k].migrated = ran >= 0 && ran == workers[k].ran && dlcc_pin_to_processor(workers[k].thread, processor);
     workers[k].ran = ran;
     any |= workers[k].migrated;
   }
@@ -194,7 +194,7 @@ static int migrate_preempted_workers(int processor) {
 static void release_migrated_workers(int processor) {
   int k, count = atomic_load_explicit(&worker_count, memory_order_acquire);
   for (k = 0; k < count; ++k) {
-    if (workers[k].migrated) dlcc_keep_off_processor(workers[k].thread, processor);
+    if (workers[k].migrated) dlcc_exclude_processor(workers[k].thread, processor);
     workers[k].migrated = 0;
   }
 }
@@ -249,7 +249,7 @@ const dlcc_executor* dlcc_default_executor(int32_t threads) {
   int count = atomic_load(&worker_count);
   if (count == 0) {
     owner = getpid();
-    dlcc_remember_processors();
+    dlcc_save_affinity_mask();
     for (i = 1; i < max_queues && !executors[i].parallel_for; ++i)
       executors[i] = (dlcc_executor){&executors[i], parallel_for, i + 1};
   }

@@ -10,15 +10,15 @@
 int dlcc_current_processor(void);
 
 /* Saves the calling thread's affinity mask, which limits the masks that the functions below set. */
-void dlcc_remember_processors(void);
+void dlcc_save_affinity_mask(void);
 
 /* Sets the thread's affinity mask to the saved mask without this processor; no effect if that is empty. */
-void dlcc_keep_off_processor(pthread_t thread, int processor);
+void dlcc_exclude_processor(pthread_t thread, int processor);
 
 /* Sets the thread's affinity mask to this processor alone. Returns 1, or 0 on failure. */
-int dlcc_bring_to_processor(pthread_t thread, int processor);
+int dlcc_pin_to_processor(pthread_t thread, int processor);
 
 /* The thread's CPU time in nanoseconds; -1: unknown. */
-int64_t dlcc_running_time(pthread_t thread);
+int64_t dlcc_thread_cpu_time(pthread_t thread);
 
 #endif

@@ -69,13 +69,13 @@ KernelEmitter::PointerInduction& KernelEmitter::pointer_induction(size_t loops, 
   others.insert(others.end(), counter + 1, terms.end());
 
   llvm::IRBuilder<>::InsertPointGuard guard(b_);
-  b_.SetInsertPoint(loop.before->getTerminator());
+  b_.SetInsertPoint(loop.preheader->getTerminator());
   Value* start = pointer_in_loops(loops - 1, base, others, bounded);
   start = ptr_add(start, {loop.begin, counter->coefficient, 0, {}}, bounded);
   PointerInduction* outer = find(loops - 1, others);
   b_.SetInsertPoint(loop.header, loop.header->begin());
   llvm::PHINode* begin = b_.CreatePHI(b_.getPtrTy(), 2);
-  begin->addIncoming(start, loop.before);
+  begin->addIncoming(start, loop.preheader);
   int64_t step = tensor::wrapping_mul(counter->coefficient, loop.step);
   return loop.pointers.emplace_back(base, terms, step, begin, outer, begin);
 }

@@ -65,7 +65,7 @@ llvm::Function* KernelEmitter::emit_outlined_function(const std::string& suffix,
   llvm::Function* f = new_function(suffix, result, params);
 
   KernelEmitter inner(level_, cpu_, kernel_, f, 1, debug_);
-  if (debug_) inner.go_to_line(line_);
+  if (debug_) inner.set_debug_line(line_);
   inner.loops_outside_ = depth();
   inner.bound_ = bound_;
   inner.register_index_ = register_index_;

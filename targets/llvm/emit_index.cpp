@@ -105,14 +105,14 @@ Linear KernelEmitter::linearize(const Expr& e) {
   auto range = range_of(e, ranges_);
   auto loop = std::ranges::find_if(loops_, [&](const Loop& l) { return depth && l.depth > *depth; });
   if (loop == loops_.end()) return atom(emit(e), innermost, range.has_value(), range);
-  return atom(emit_before(*loop, e), *depth, range.has_value(), range);
+  return atom(emit_in_preheader(*loop, e), *depth, range.has_value(), range);
 }
 
-Value* KernelEmitter::emit_before(Loop& loop, const Expr& e) {
+Value* KernelEmitter::emit_in_preheader(Loop& loop, const Expr& e) {
   for (const auto& [known, value] : loop.invariants)
     if (structurally_equal(known, e)) return value;
   llvm::IRBuilder<>::InsertPointGuard guard(b_);
-  b_.SetInsertPoint(loop.before->getTerminator());
+  b_.SetInsertPoint(loop.preheader->getTerminator());
   std::vector<Memo> memos(1);  // values of the loop's body do not dominate the preheader
   std::swap(memos, memos_);
   Value* value = emit(e);

@@ -46,7 +46,7 @@ class RunFunctionEmitter {
 
   llvm::Function* emit() {
     b_.SetInsertPoint(block("entry"));
-    if (parts_.text) go_to_line(first_line());
+    if (parts_.text) set_debug_line(first_line());
     failed_ = block("failed");
     status_ = llvm::PHINode::Create(b_.getInt32Ty(), 0, "status", failed_);
     if (parts_.interface.weights_file)  // the entry function has checked the context
@@ -56,7 +56,7 @@ class RunFunctionEmitter {
     for (size_t k = 0; const Symbol& s : lower::entry_symbols(parts_.program))
       scalars_[lower::scalar_of(s)] = load_size(sizes_.symbol(k++));
     emit_region(source_.body);
-    if (parts_.text) go_to_line(first_line());
+    if (parts_.text) set_debug_line(first_line());
     b_.CreateRet(b_.getInt32(0));
     if (status_->getNumIncomingValues() == 0) {
       failed_->eraseFromParent();
@@ -116,11 +116,11 @@ class RunFunctionEmitter {
     return result;
   }
 
-  void go_to_line(int line) { b_.SetCurrentDebugLocation(location(function_, line)); }
+  void set_debug_line(int line) { b_.SetCurrentDebugLocation(location(function_, line)); }
 
   void emit_region(const Region& region) {
     for (const lower::Step& step : region.steps) {
-      if (parts_.text) go_to_line(parts_.text->steps.at(&step));
+      if (parts_.text) set_debug_line(parts_.text->steps.at(&step));
       std::visit(overloaded{
                      [&](const lower::Invoke& x) { emit_invoke(x); },
                      [&](const lower::Copy& x) {
@@ -335,10 +335,10 @@ class RunFunctionEmitter {
   }
 
   // The address of a byte offset in the arena or, if the arena is stacked, of the block with this number.
-  Value* in_arena(int64_t place) {
+  Value* in_arena(int64_t position) {
     const size_t function = is_called() ? static_cast<size_t>(index_) : parts_.program.functions.size();
-    if (!plan_.is_stacked()) return b_.CreateConstGEP1_64(b_.getInt8Ty(), arena_, static_cast<uint64_t>(place));
-    return b_.CreateGEP(b_.getInt8Ty(), arena_, load_size(sizes_.block(function, static_cast<size_t>(place))));
+    if (!plan_.is_stacked()) return b_.CreateConstGEP1_64(b_.getInt8Ty(), arena_, static_cast<uint64_t>(position));
+    return b_.CreateGEP(b_.getInt8Ty(), arena_, load_size(sizes_.block(function, static_cast<size_t>(position))));
   }
 
   Value* weights() {

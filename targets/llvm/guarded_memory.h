@@ -30,7 +30,7 @@ class GuardedMemory {
   void fill(size_t block, int value);  // sets every byte of the block's pages
   // Whether all bytes outside the block in its pages have this value.
   bool margins_hold(size_t block, GuardPage, int value) const;
-  void protect_reading_only(size_t block);  // writes fault from now on
+  void protect_read_only(size_t block);  // writes fault from now on
 
   // The block that a faulting address belongs to, for a message; empty if none.
   std::string describe(uintptr_t address, GuardPage) const;

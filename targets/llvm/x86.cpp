@@ -23,7 +23,7 @@ CodeLevel v2() {
           {.vector_bytes = 16,
            .vector_registers = 16,
            .has_fma = false,
-           .byte_products = ByteProducts::halves,
+           .byte_products = ByteProducts::pairs,
            .l2_bytes = 256 << 10}};
 }
 CodeLevel v3() {
@@ -34,7 +34,7 @@ CodeLevel v3() {
           {.vector_bytes = 32,
            .vector_registers = 16,
            .has_fma = true,
-           .byte_products = ByteProducts::halves,
+           .byte_products = ByteProducts::pairs,
            .l2_bytes = 512 << 10}};
 }
 CodeLevel v4() {
@@ -45,7 +45,7 @@ CodeLevel v4() {
           {.vector_bytes = 64,
            .vector_registers = 32,
            .has_fma = true,
-           .byte_products = ByteProducts::halves,
+           .byte_products = ByteProducts::pairs,
            .l2_bytes = 1 << 20,
            .machine_balance = 16}};
 }

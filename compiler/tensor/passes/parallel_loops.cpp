@@ -181,7 +181,7 @@ int64_t typical_extent(const For& loop) {
   return range ? std::max<int64_t>(range->high, 1) : typical_size;
 }
 
-int64_t least_parallel_iterations(const For& loop, const Machine& machine) {
+int64_t min_parallel_iterations(const For& loop, const Machine& machine) {
   return 1 + static_cast<int64_t>(machine.fork_cost / std::max(cost_of(loop.body, {}, machine), 1.0));
 }
 

@@ -25,7 +25,7 @@ int64_t count_tasks(const For&, int64_t extent, int threads, const Machine&);
 int64_t typical_extent(const For&);
 
 // The least number of iterations of a parallel loop of symbolic extent that cost more than a fork.
-int64_t least_parallel_iterations(const For&, const Machine&);
+int64_t min_parallel_iterations(const For&, const Machine&);
 
 // The estimated cost of a statement, in the unit of Machine::call_cost. A loop of unknown extent counts as one
 // iteration. `ranges` are those of the statement's free variables.

@@ -59,9 +59,9 @@ Stmt serpentine_order(const Stmt& s, const Var& backward, const std::set<Buffer>
   bool changed = false;
   std::vector<Stmt> parts;
   for (const Stmt& part : x->body) {
-    const Stmt in_turns = within(part);
-    changed |= in_turns != nullptr;
-    parts.push_back(in_turns ? in_turns : part);
+    const Stmt reordered = within(part);
+    changed |= reordered != nullptr;
+    parts.push_back(reordered ? reordered : part);
   }
   return changed ? sequence(std::move(parts)) : nullptr;
 }

@@ -187,9 +187,9 @@ class Scheduler {
 
 bool fits_registers(const Machine& m, const RegisterTile& tile, int64_t accumulators_of_element, int64_t k_interleave,
                     bool byte_products) {
-  const bool in_halves = byte_products && m.byte_products != ByteProducts::dot;
+  const bool in_pairs = byte_products && m.byte_products != ByteProducts::dot;
   const int64_t of_floats = m.has_fma ? 0 : k_interleave > 1 ? m.paired_product_registers : m.product_registers;
-  const int64_t product = in_halves ? tile.vectors + 2 : byte_products ? 0 : of_floats;
+  const int64_t product = in_pairs ? tile.vectors + 2 : byte_products ? 0 : of_floats;
   const int64_t data = m.multiplies_by_lane ? tile.rows : 1;
   return tile.rows * tile.vectors * accumulators_of_element + tile.vectors + data + product + m.unassigned_registers <=
          m.vector_registers;

@@ -4,7 +4,7 @@
 //     for tap:                        # the other reduced axes, in order
 //       for chunk:                    # up to 16 neighbouring channels of the block
 //         prefetch                    # KLoopHooks::before_chunk
-//         for step < chunk / k_unroll:
+//         for unrolled block < chunk / k_unroll:
 //           prefetch                  # KLoopHooks::before_unrolled_block
 //           unrolled k < k_unroll: body
 //   the same loops over the rest of K, which fills no block
@@ -29,24 +29,25 @@ struct KRange {
   bool with_rest = true;
 };
 
-// The chunk `number` of the `count` chunks of a range; it has `steps` unrolled blocks.
+// The chunk `number` of the `count` chunks of a range; it has `unrolled_blocks` unrolled blocks.
 struct KChunk {
   Expr number;
   int64_t count = 0;
-  int64_t steps = 1;
+  int64_t unrolled_blocks = 1;
 };
 
 // The numbers of the cache lines that tile `tile` of `tiles` prefetches in a chunk; each tile takes an equal,
 // contiguous share of `lines`. Few lines are prefetched before the chunk, and many are spread over its unrolled blocks:
-// the result is empty in the first case if `step` is a number of an unrolled block, in the second if `step` is null.
-std::vector<Expr> prefetched_lines(int64_t lines, const Expr& tile, int64_t tiles, const KChunk&, const Expr& step,
-                                   const Machine&);
+// the result is empty in the first case if `unrolled_block` is a number of an unrolled block, in the second if
+// `unrolled_block` is null.
+std::vector<Expr> prefetched_lines(int64_t lines, const Expr& tile, int64_t tiles, const KChunk&,
+                                   const Expr& unrolled_block, const Machine&);
 
 // Statements to insert before each chunk, and before each unrolled block of a chunk with several blocks. Either
 // function may be empty.
 struct KLoopHooks {
   std::function<Stmt(const KChunk&)> before_chunk;
-  std::function<Stmt(const KChunk&, const Expr& step)> before_unrolled_block;
+  std::function<Stmt(const KChunk&, const Expr& unrolled_block)> before_unrolled_block;
   // The variable that numbers the K indices of an unrolled block in the body. It is 0 in the rest of K, which is not
   // unrolled. Null: the body has no such variable.
   Var k_in_block = {};

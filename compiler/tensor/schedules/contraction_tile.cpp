@@ -196,8 +196,8 @@ Stmt ContractionTile::sums(const TilePosition& at, const Tile& t, const KRange& 
     Stmt next_data = each_pixel(t, vars.y, vars.x, LoopKind::unrolled, prefetch_next_data(at, pixels));
     return sequence({before_chunk(chunk), prefetch_next_weights(at, t, range, chunk, Expr()), next_data});
   };
-  hooks.before_unrolled_block = [&](const KChunk& chunk, const Expr& step) {
-    return prefetch_next_weights(at, t, range, chunk, step);
+  hooks.before_unrolled_block = [&](const KChunk& chunk, const Expr& unrolled_block) {
+    return prefetch_next_weights(at, t, range, chunk, unrolled_block);
   };
   std::vector<Stmt> init;
   std::vector<Expr> partial_sums;
@@ -258,10 +258,10 @@ Stmt ContractionTile::prefetch_next_data(const TilePosition& at, const Substitut
   return make_stmt(Prefetch{data_read(), plan_.data_copy ? in_copy(index) : index});
 }
 
-// Prefetches the tile's share of KLoops::next_weights. `step` as in prefetched_lines. A tile that spans several panels
-// prefetches nothing: the hardware prefetchers follow each of its panels.
+// Prefetches the tile's share of KLoops::next_weights. `unrolled_block` as in prefetched_lines. A tile that spans
+// several panels prefetches nothing: the hardware prefetchers follow each of its panels.
 Stmt ContractionTile::prefetch_next_weights(const TilePosition& at, const Tile& t, const KRange& range,
-                                            const KChunk& chunk, const Expr& step) const {
+                                            const KChunk& chunk, const Expr& unrolled_block) const {
   const bool is_one_of_many = is_static(last_stage().results[0]->shape);  // else the number of tiles is not known
   const bool spans_panels = n() > plan_.panel_width;
   if (at.offset != 0 || !plan_.panels || spans_panels || !is_one_of_many) return nullptr;
@@ -273,7 +273,7 @@ Stmt ContractionTile::prefetch_next_weights(const TilePosition& at, const Tile& 
   for (const Expr& i : plan_.contraction.weights.indices) next.push_back(substitute(i, begin));
   next = physical_index(plan_.weights_layout, next);
   std::vector<Stmt> hints;
-  for (const Expr& line : prefetched_lines(lines, t.number, t.count, chunk, step, machine_)) {
+  for (const Expr& line : prefetched_lines(lines, t.number, t.count, chunk, unrolled_block, machine_)) {
     std::vector<Expr> index = next;
     index.back() = index.back() + line * Expr(per_line);
     hints.push_back(make_stmt(Prefetch{plan_.panels, std::move(index), CacheLevel::second}));

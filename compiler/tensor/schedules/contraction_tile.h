@@ -78,7 +78,8 @@ class ContractionTile {
   Expr weights_value() const;
   std::vector<Expr> in_copy(std::vector<Expr> index) const;
   Stmt prefetch_next_data(const TilePosition&, const Substitution& pixels) const;
-  Stmt prefetch_next_weights(const TilePosition&, const Tile&, const KRange&, const KChunk&, const Expr& step) const;
+  Stmt prefetch_next_weights(const TilePosition&, const Tile&, const KRange&, const KChunk&,
+                             const Expr& unrolled_block) const;
   Stmt prefetch_next_results(const TilePosition&, const Tile&, const KChunk&) const;
   std::vector<Buffer> streamed_operands() const;
   Stmt store_tile(const TilePosition&, const Tile&, const std::function<Expr(const std::vector<Expr>&)>& value) const;

@@ -26,8 +26,8 @@ class Epilogue {
   Stmt finish(const std::vector<Expr>& index) const;
 
  private:
-  void cut();
-  bool may_wait_in_result(const Expr& rest) const;
+  void split();
+  bool result_may_hold(const Expr& rest) const;
 
   Stage last_;
   Buffer result_;

@@ -43,6 +43,6 @@ class WinogradTransforms {
 };
 
 // Binds each expression to a variable by a `let` and returns the lets around body(variables).
-Stmt bound(const std::vector<Expr>& values, const std::string& name, const WinogradTransforms::Body&);
+Stmt bind_values(const std::vector<Expr>& values, const std::string& name, const WinogradTransforms::Body&);
 
 }  // namespace dlcc::tensor

@@ -213,7 +213,7 @@ TEST_CASE("elementwise stages and reductions along rows in narrow types") {
 TEST_CASE("products of unsigned and signed bytes are added four at a time") {
   using enum ByteProducts;
   const std::vector<Machine> machines = {
-      {.vector_bytes = 32, .vector_registers = 16, .byte_products = halves},
+      {.vector_bytes = 32, .vector_registers = 16, .byte_products = pairs},
       {.vector_bytes = 64, .vector_registers = 32, .byte_products = dot, .l2_bytes = 8 << 10},
       {.vector_bytes = 64, .vector_registers = 32, .byte_products = none},
       {.vector_bytes = 64, .vector_registers = 32, .byte_products = dot},
