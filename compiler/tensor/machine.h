@@ -83,7 +83,7 @@ struct Machine {
   // four streams without prefetch instructions read 97 GB/s from the third-level cache and 23 from memory; one stream
   // reads 97 and 18, one with prefetch instructions 78 and 20.
   int64_t panels_at_once = 4;
-  // Largest N that the panel width must divide. With a larger N, little of the last panel is wasted.
+  // Largest N for which the panel width must divide N. With a larger N, little of the last panel is wasted.
   int64_t max_n_of_exact_panels = 64;
   // Largest number of pixels for which threads share the panels. Fewer pixels have too few register tiles to divide
   // among threads.

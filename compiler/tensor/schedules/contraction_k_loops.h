@@ -43,8 +43,8 @@ struct KChunk {
 std::vector<Expr> prefetched_lines(int64_t lines, const Expr& tile, int64_t tiles, const KChunk&,
                                    const Expr& unrolled_block, const Machine&);
 
-// Statements to insert before each chunk, and before each unrolled block of a chunk with several blocks. Either
-// function may be empty.
+// Statements to insert before each chunk, and before each unrolled block of a chunk with several blocks. Both functions
+// may return null.
 struct KLoopHooks {
   std::function<Stmt(const KChunk&)> before_chunk;
   std::function<Stmt(const KChunk&, const Expr& unrolled_block)> before_unrolled_block;

@@ -13,6 +13,8 @@
 //   parallel dimensions:
 //     acc[lane] = identity; for reduced axes, vectors of the last one: acc[lane] = combine(acc[lane], value)
 //     result = acc[0] combined with acc[1], ..     # a tree reduction over the lanes
+//
+// Operands are read as they are stored; nothing is packed.
 #pragma once
 
 #include <map>

@@ -17,6 +17,7 @@ namespace {
 // Rows of a block, largest first; each size divides the one before.
 constexpr int64_t block_sizes[] = {64, 16, 4, 1};
 
+// The schedule of a block of `rows` rows.
 struct Block {
   int64_t rows;
   ScheduledFunction scheduled;

@@ -48,7 +48,7 @@ struct Area {
 struct Tile {
   Expr top, left;            // its first pixel in the image
   Expr top_here, left_here;  // its first pixel in the area
-  Expr next_top, next_left;  // first pixel of the tile on its right; below it, where tiles are as wide as the area
+  Expr next_top, next_left;  // first pixel of the tile on its right, or below it if the tile is as wide as the area
   int64_t tall = 1, wide = 1;
   Expr number;  // among the `count` tiles of the area
   int64_t count = 1;
