@@ -23,7 +23,7 @@ std::optional<std::string> nearest_name(std::string_view word, std::span<const s
 // "did you mean 'Conv'?" for the nearest name; "" when there is none.
 std::string did_you_mean(std::string_view word, std::span<const std::string> names);
 
-// The same with all names behind it: "did you mean 'n'? there are: m, n".
+// The same, followed by all names: "did you mean 'n'? there are: m, n".
 std::string suggest_names(std::string_view word, std::span<const std::string> names);
 
 }  // namespace dlcc
