@@ -100,7 +100,7 @@ class Checker {
     std::map<std::string, int64_t> smallest;
     for (const Symbol& s : product(shape).symbols()) smallest[s.name] = s.low;
     const auto count = product(shape).evaluate(smallest);
-    return count && *count <= tensor::most_elements;
+    return count && *count <= tensor::max_elements;
   }
 
   void unknown_size(const std::string& symbol, const SourceLocation& location, const std::string& what) {
@@ -129,7 +129,7 @@ bool needs_check(const Dim& d, const Shape& shape) {
   const std::vector<Symbol> symbols = d.symbols();
   if (symbols.size() == 1 && d == Dim::symbol(symbols[0])) return false;
   const bool may_be_hidden = std::ranges::any_of(shape, [](const Dim& other) { return !provably_le(1, other); });
-  return !d.is_constant() && (!provably_le(0, d) || (may_be_hidden && !provably_le(d, tensor::most_elements)));
+  return !d.is_constant() && (!provably_le(0, d) || (may_be_hidden && !provably_le(d, tensor::max_elements)));
 }
 
 // Collects the sizes to check of @main and of the functions that it calls, over the sizes that the caller gives.

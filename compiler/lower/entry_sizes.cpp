@@ -74,7 +74,7 @@ class EntrySizesBuilder {
     const tensor::Var given = tensor::make_var(d.name), symbol = scalar_of(d.symbol);
     const Expr number = given;
     result_.given.push_back(given);
-    require(tensor::logical_and(Expr(d.low()) <= number, number <= Expr(std::min(d.high(), tensor::most_elements))));
+    require(tensor::logical_and(Expr(d.low()) <= number, number <= Expr(std::min(d.high(), tensor::max_elements))));
     if (d.multiple != 1) require(tensor::equal(tensor::floor_mod(number, Expr(d.multiple)), Expr(0)));
     result_.symbols.push_back(compute(symbol, tensor::floor_div(number, Expr(d.multiple))));
   }
@@ -83,14 +83,14 @@ class EntrySizesBuilder {
   void check_size(const Value& v) {
     const Dim count = largest_size(program_, product(v.shape));
     const auto bound = count.upper_bound();
-    if ((bound && *bound <= tensor::most_elements) || std::ranges::count(checked_, count)) return;
+    if ((bound && *bound <= tensor::max_elements) || std::ranges::count(checked_, count)) return;
     checked_.push_back(count);
     require_small(count);
   }
 
   void require_small(const Dim& d) {
     require(magnitude(d) <= tensor::literal(dtype::f64, largest_magnitude));
-    require(Expr(d) <= Expr(tensor::most_elements));
+    require(Expr(d) <= Expr(tensor::max_elements));
   }
 
   // The arenas of its callees must have been laid out before.

@@ -76,7 +76,7 @@ namespace {
 
 bool is_size(const Dim& d, const std::map<std::string, int64_t>& symbols) {
   const auto size = d.evaluate(symbols);
-  return size && *size >= 0 && *size <= tensor::most_elements;
+  return size && *size >= 0 && *size <= tensor::max_elements;
 }
 
 // Whether all values have a size.

@@ -33,7 +33,7 @@ Program Lowerer::run() {
   program_.dims = relay::input_dims(module_);
   program_.checked_sizes = module_.checked_sizes;
   for (const InputDim& d : program_.dims)
-    ranges_[scalar_of(d.symbol)] = {d.symbol.low, std::min(d.symbol.high, tensor::most_elements)};
+    ranges_[scalar_of(d.symbol)] = {d.symbol.low, std::min(d.symbol.high, tensor::max_elements)};
   program_.threads = options_.threads;
   const relay::Function& main = module_.functions.at("main");
   tracks_elements_ = relay::defines_sizes(module_);
@@ -308,7 +308,7 @@ Symbol Lowerer::own_symbol(const Symbol& symbol) {
 tensor::Var Lowerer::add_data_size(const Symbol& symbol, const Dim& most) {
   const Symbol own = own_symbol(symbol);
   program_.data_sizes.push_back({own, most});
-  ranges_[scalar_of(own)] = {0, most.upper_bound().value_or(tensor::most_elements)};
+  ranges_[scalar_of(own)] = {0, most.upper_bound().value_or(tensor::max_elements)};
   return scalar_of(own);
 }
 
@@ -335,7 +335,7 @@ Lowerer::Operand Lowerer::define_sizes(const Binding& b, const relay::DefineSize
     ranges_.erase(size);  // until it is checked
     require(tensor::Expr(0) <= size, tensor::Status::dimension_out_of_range, region);
     require(size <= tensor::Expr(most), tensor::Status::capacity_exceeded, region);
-    ranges_[size] = {0, most.upper_bound().value_or(tensor::most_elements)};
+    ranges_[size] = {0, most.upper_bound().value_or(tensor::max_elements)};
   }
   return {.is_tuple = true};
 }

@@ -14,8 +14,8 @@
 namespace dlcc::tensor {
 namespace {
 
-// Each index of the load is the axis of the result's dimension that it is aligned with (from the last), or 0 along a
-// broadcast dimension.
+// Whether the load follows the rule of broadcasting: dimensions are aligned from the last, and each index is the
+// stage's axis that it is aligned with, or 0 along a broadcast dimension.
 bool reads_elementwise(const Load& load, const Stage& stage) {
   if (load.otherwise || load.indices.size() > stage.axes.size()) return false;
   size_t shift = stage.axes.size() - load.indices.size();
@@ -26,7 +26,7 @@ bool reads_elementwise(const Load& load, const Stage& stage) {
   return true;
 }
 
-// The load's indices are a subsequence of the stage's axes, constant zeros aside: a bias.
+// Whether the load's indices, but for constant zeros, are a subsequence of the stage's axes, as for a bias.
 bool reads_along_axes(const Load& load, const Stage& stage) {
   if (load.otherwise) return false;
   size_t next = 0;
@@ -230,7 +230,7 @@ std::optional<Contraction> find_contraction(const TensorFunction& f, const std::
       if (f.params[k] == l.buffer) return static_cast<bool>(constant[k]);
     return false;
   };
-  // The N axis occurs in the weights only. If both operands are variable, the weights are the one that has the last
+  // The N axis occurs in the weights only. If neither operand is constant, the weights are the operand with the last
   // such axis.
   auto last_own_axis = [&](const Load& own, const Load& other) {
     int last = -1;
@@ -336,13 +336,14 @@ static Expr offset_of(const std::vector<Expr>& indices, const Shape& shape) {
   return offset;
 }
 
-// The same for a symbolic shape. The index consists of the stage's axes and of symbols.
+// Row-major offset of an index into a symbolic shape. Empty unless the index is arithmetic on the stage's axes and
+// symbols.
 static std::optional<Dim> symbolic_offset_of(const std::vector<Expr>& indices, const Shape& shape, const Stage& stage) {
   auto value = [&](const Var& v) -> std::optional<Dim> {
     for (size_t k = 0; k < stage.axes.size(); ++k)
       if (stage.axes[k].var == v) {
-        const int64_t most = stage.axes[k].extent.upper_bound().value_or(most_elements);
-        return Dim::symbol({fmt::format("axis {}", k), 0, std::min(most, most_elements) - 1});
+        const int64_t most = stage.axes[k].extent.upper_bound().value_or(max_elements);
+        return Dim::symbol({fmt::format("axis {}", k), 0, std::min(most, max_elements) - 1});
       }
     for (const std::vector<Dim>& all : {stage.results[0]->shape, shape})
       for (const Dim& d : all)

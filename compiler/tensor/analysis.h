@@ -11,8 +11,8 @@
 
 namespace dlcc::tensor {
 
-// The access pattern of a function, from the easiest to fuse to the hardest. The pattern of a fused group is the
-// largest of its members' patterns.
+// The access pattern of a function, ordered from the easiest to fuse to the hardest. The pattern of a fused group is
+// the maximum of its members' patterns.
 enum class Pattern : uint8_t {
   elementwise,  // each operand is read at the result's index, broadcast dimensions left out
   injective,    // one stage without reduction that reads at any index: transposition, slicing, gathering
@@ -50,8 +50,8 @@ struct Contraction {
   Load weights;  // the factor with the N axis, along which vectors are loaded; the constant factor if exactly one is
 };
 
-// The contraction of a function that consists of one, optionally followed by one stage that reads the sums at its own
-// index. constant[k]: parameter k is known at compile time.
+// The contraction of a function that consists of a contraction and at most one further stage, which reads the sums at
+// its own index. Empty for any other function. constant[k]: parameter k is known at compile time.
 std::optional<Contraction> find_contraction(const TensorFunction&, const std::vector<bool>& constant);
 
 // The number of consecutive indices of an axis of a contraction that read the same data: the output channels per group
@@ -59,9 +59,9 @@ std::optional<Contraction> find_contraction(const TensorFunction&, const std::ve
 // common divisor of all q. If the axis does not occur: 0. If it occurs in any other way: 1.
 int64_t n_per_group(const Load& data, const Var& axis);
 
-// The axis of a contraction's result to store in blocks of `block` elements: the channels of an image. It occurs in the
-// weights and, but for groups of whole blocks, not in the data; it is not the innermost axis of the result, and its
-// extent is at least half a block. -1 if there is none.
+// The position of the axis of a contraction's result to store in blocks of `block` elements, such as the channels of an
+// image; -1 if there is none. The axis occurs in the weights. It does not occur in the data, unless as the index of
+// groups of whole blocks. It is not the innermost axis of the result, and its extent is at least half a block.
 int channel_axis(const TensorFunction&, const std::vector<bool>& constant, int64_t block);
 
 // A function split in two: a contraction with its epilogue, and a reduction with its epilogue. Only the reduction reads
@@ -70,6 +70,7 @@ int channel_axis(const TensorFunction&, const std::vector<bool>& constant, int64
 struct Chain {
   TensorFunction first, second;
 };
+// Empty if the function is not such a chain.
 std::optional<Chain> split_at_window_reduction(const TensorFunction&);
 
 // Whether the result has the elements of the only operand in the same row-major order (a reshape), so that it can be a

@@ -26,7 +26,7 @@ std::vector<Symbol> symbols_of(const Kernel& kernel) {
 
 Ranges ranges_of(const std::vector<Symbol>& symbols) {
   Ranges ranges;
-  for (const Symbol& s : symbols) ranges[variable_of(s)] = {s.low, std::min(s.high, most_elements)};
+  for (const Symbol& s : symbols) ranges[variable_of(s)] = {s.low, std::min(s.high, max_elements)};
   return ranges;
 }
 

@@ -164,7 +164,7 @@ void BlockBuilder::note_input(const relay::Var& var) {
   relay::for_each_field(var->type, [&](const relay::Type& field) {
     const auto* t = relay::as<TensorType>(field);
     const auto count = t ? product(t->shape).constant() : std::nullopt;
-    small = small && count && *count <= tensor::ElementExpressions::most_elements;
+    small = small && count && *count <= tensor::ElementExpressions::max_elements;
   });
   if (small) of_inputs_.insert(var->id);
 }

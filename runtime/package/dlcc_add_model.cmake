@@ -18,7 +18,7 @@
 include_guard(GLOBAL)
 cmake_policy(VERSION 3.20...3.25)
 
-# The target of dlcc for the processor of the system that is built for.
+# The target of dlcc for CMAKE_SYSTEM_PROCESSOR.
 function(_dlcc_default_target result)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
     set(${result} x86-64 PARENT_SCOPE)

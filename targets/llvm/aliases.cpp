@@ -11,7 +11,7 @@ namespace {
 using lower::Storage;
 
 struct Extent {
-  std::pair<Storage, int64_t> space;  // those of the operands of one call are disjoint if they differ
+  std::pair<Storage, int64_t> space;  // operands of one call with different spaces do not overlap
   int64_t begin, end;                 // bytes
 
   bool overlaps(const Extent& o) const { return space == o.space && begin < o.end && o.begin < end; }

@@ -104,8 +104,9 @@ class LoopAnalysis {
     return std::any_of(list.begin(), list.end(), [&](const Expr& e) { return varies(e); });
   }
 
-  // Whether lanes may access each other's elements. They do not if all accesses have the same index in each dimension
-  // where it varies between lanes, or indices further apart than the loop's lanes reach.
+  // Whether a lane may access an element of the buffer that another lane accesses. It cannot if all accesses have the
+  // same index in every dimension whose index varies between lanes, or if in some such dimension their indices are
+  // further apart than the loop's lanes reach.
   bool crosses_lanes(const BufferNode* buffer) const {
     const std::vector<Expr>* first = nullptr;
     for (const auto& [accessed, indices] : accesses_) {

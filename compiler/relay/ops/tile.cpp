@@ -70,7 +70,7 @@ std::vector<Expr> sizes_of_tile(const TileAttrs&, const Operands& in, const std:
   const Shape data = aligned(in[0].shape, rank);
   std::vector<Expr> sizes;
   for (size_t k = 0; k < rank; ++k) {
-    const Expr size(data[k]), most = floor_div(Expr(tensor::most_elements), max(size, Expr(1))) + Expr(1);
+    const Expr size(data[k]), most = floor_div(Expr(tensor::max_elements), max(size, Expr(1))) + Expr(1);
     const bool is_given = k + count >= rank;
     const Expr times = is_given ? integer_at(reps, static_cast<int64_t>(k + count - rank)) : Expr(1);
     sizes.push_back(size * max(min(times, most), Expr(-1)));

@@ -19,27 +19,28 @@ Epilogue::Epilogue(const Stage& reduced, const Stage* elementwise)
     const Load* l = as<Load>(e);
     return l && l->buffer == reduced.results[0] ? Expr(total_) : e;
   });
-  if (is_expensive(first_)) cut();
+  if (is_expensive(first_)) split();
 }
 
-// Splits at the largest cheap expression that contains every use of the total: for a smooth activation, the sum with
-// its bias.
-void Epilogue::cut() {
+// Splits the value at the largest cheap expression that contains every use of the total. For a sigmoid or another
+// smooth activation, this is the sum with the bias.
+void Epilogue::split() {
   std::vector<Expr> cheap;
   for_each_expr(first_, [&](const Expr& e) {
     if (e.type() == result_->type && uses(e, total_) && !is_expensive(e)) cheap.push_back(e);
   });
   for (; !cheap.empty(); cheap.pop_back()) {
     Expr rest = rewrite(first_, [&](const Expr& e) { return structurally_equal(e, cheap.back()) ? Expr(stored_) : e; });
-    if (uses(rest, total_) || !may_wait_in_result(rest)) continue;
+    if (uses(rest, total_) || !result_may_hold(rest)) continue;
     first_ = cheap.back();
     rest_ = rest;
     return;
   }
 }
 
-// False when the rest reads an operand that may share the result's memory: one of equal type and size.
-bool Epilogue::may_wait_in_result(const Expr& rest) const {
+// Whether the result can hold first(total) until rest(..) is computed: not if `rest` reads an operand that may share
+// the result's memory, which is one of equal type and size.
+bool Epilogue::result_may_hold(const Expr& rest) const {
   auto loads = loads_of(rest);
   return std::ranges::none_of(loads, [&](const Load& l) {
     return l.buffer->type == result_->type && product(l.buffer->shape) == product(result_->shape);

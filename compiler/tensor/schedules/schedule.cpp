@@ -42,13 +42,13 @@ std::map<size_t, WindowReductionPlan> plan_window_reductions(const TensorFunctio
   return windows;
 }
 
-// The results of stage `k` stay in registers: the stage is a window reduction with an epilogue.
+// Whether the results of stage `k` stay in registers: it is a window reduction with an epilogue.
 bool in_registers(const std::map<size_t, WindowReductionPlan>& windows, size_t k) {
   auto window = windows.find(k);
   return window != windows.end() && window->second.epilogue;
 }
 
-// Stage after stage, window reductions together with their epilogues.
+// The loops of all stages in order; a window reduction and its epilogue are one loop nest.
 Stmt schedule_stages(const TensorFunction& f, const std::map<size_t, WindowReductionPlan>& windows,
                      const std::map<Buffer, Layout>& layouts, const Machine& machine, int threads) {
   std::vector<Stmt> body;
@@ -64,7 +64,7 @@ Stmt schedule_stages(const TensorFunction& f, const std::map<size_t, WindowReduc
 
 using PackingFunction = std::function<Constant(const Constant&)>;
 
-// A schedule of a function.
+// A selected schedule: its packed constants, scratch buffers and loops.
 struct Decision {
   // Constants that are packed: the buffer that the kernel reads in place of the parameter, and its packing function.
   std::map<Buffer, std::pair<Buffer, PackingFunction>> constants;
@@ -79,7 +79,7 @@ Decision decide(WinogradPlan plan) {
           [plan](const Machine& m, const TuningConfig&) { return schedule_winograd(plan, m); }};
 }
 
-// A contraction's packed weights and copies of operands; no loops.
+// The part of a decision that packs a contraction's weights and copies its operands, without loops.
 Decision copies_of(const ContractionPlan& plan, std::map<Buffer, Layout>& layouts) {
   Decision d;
   const Buffer& weights = plan.contraction.weights.buffer;
@@ -145,7 +145,8 @@ ScheduledFunction schedule(ScheduleRequest r) {
   std::map<Buffer, Layout> layouts;
   for (size_t k = 0; k < f.params.size(); ++k) layouts[f.params[k]] = r.layouts[k];
   for (size_t k = 0; k < f.results.size(); ++k) layouts[f.results[k]] = r.layouts[f.params.size() + k];
-  // The configuration changes the storage machine's numbers. Other machines follow only where it concerns storage.
+  // The configuration overrides numbers of the storage machine only. It changes the loops of that machine's kernel, and
+  // the packed constants and the scratch of all kernels.
   r.machines.back() = apply_config(storage_machine(r.machines), r.config);
   auto winograd = plan_winograd(f, r.layouts, r.constant, r.options, storage_machine(r.machines), r.config);
   auto contraction =

@@ -11,8 +11,8 @@
 namespace dlcc::tensor {
 namespace {
 
-// The one index of the load that is the variable; -1 when no index uses the variable; empty when the variable is used
-// in another way.
+// The dimension of the load whose index is the variable; -1 if no index uses the variable; empty if the variable occurs
+// in any other way.
 std::optional<int> dimension_along(const Load& l, const Var& v) {
   int found = -1;
   for (size_t d = 0; d < l.indices.size(); ++d) {
@@ -23,13 +23,13 @@ std::optional<int> dimension_along(const Load& l, const Var& v) {
   return found;
 }
 
-// The storage has whole channel blocks along dimension `d`.
+// Whether the storage has whole channel blocks along dimension `d`.
 bool has_blocks(const Layout& layout, int d) {
   return !layout.is_dense() && layout.parts.back().axis == d && layout.parts.back().extent == Dim(channel_block) &&
          std::ranges::count(layout.parts, d, &Layout::Part::axis) == 2;
 }
 
-// Neighbours along dimension `d` of the buffer are stored next to each other, at least within blocks.
+// Whether neighbours along dimension `d` of the buffer are stored next to each other, at least within blocks.
 bool is_innermost(const Buffer& b, const Layout& layout, int d) {
   if (!layout.is_dense())
     return has_blocks(layout, d) ||
@@ -63,7 +63,7 @@ class Planner {
            std::ranges::none_of(s.axes, [](const Axis& a) { return a.extent == Dim(0); });
   }
 
-  // The next stage, when it alone reads this stage's result.
+  // Makes the next stage the epilogue if it is the only reader of this stage's result.
   void find_epilogue() {
     const Buffer& total = plan_.reduced.results[0];
     if (k_ + 1 == f_.stages.size() || std::ranges::count(f_.results, total)) return;
@@ -82,7 +82,8 @@ class Planner {
     return false;
   }
 
-  // The axis along which the result is contiguous, when all operands are too.
+  // Makes the axis along which the result is contiguous the axis of the lanes; false unless all operands are contiguous
+  // along it, too.
   bool choose_lanes() {
     const Buffer& result = last().results[0];
     Layout layout = layout_of(layouts_, result);
@@ -111,7 +112,7 @@ class Planner {
       }
       if (!is_innermost(l.buffer, layout, *d)) return false;
       along = true;
-      // Outside the logical shape a predicated load has its replacement, not the padding of the last block.
+      // Outside the logical shape a predicated load gives its `otherwise` value, not the padding of the last block.
       if (!has_blocks(layout, *d) || l.otherwise) plan_.whole_blocks = false;
     }
     return true;

@@ -22,7 +22,7 @@ std::optional<Dim> GrowingValues::most_iterations() {
   const relay::KnownValue known = builder_.known(*parts_.count);
   if (known && known->elements[0]) {
     const Dim count = max(*known->elements[0], Dim(0));
-    if (!count.is_constant() || count.value() <= tensor::most_elements) iterations_ = count;
+    if (!count.is_constant() || count.value() <= tensor::max_elements) iterations_ = count;
   } else {
     const Value count = n_.call("maximum", {*parts_.count, integer_scalar(0)});
     iterations_ = defined(count, relay::unknown_dim(), "iterations");

@@ -89,7 +89,7 @@ class LoopFunction {
     returns_count_ = again_.has_value();
     const relay::KnownValue count = parts_.count ? builder_.known(*parts_.count) : nullptr;
     const std::optional<Dim> trips = count ? count->elements[0] : std::nullopt;
-    const bool is_limit = !trips || !trips->is_constant() || trips->value() <= tensor::most_elements;
+    const bool is_limit = !trips || !trips->is_constant() || trips->value() <= tensor::max_elements;
     if (returns_count_ && trips && is_limit) return max(*trips, Dim(0));
     if (returns_count_ && out.declared_length) return out.declared_length;
     if (!parts_.count || !is_limit) return std::nullopt;

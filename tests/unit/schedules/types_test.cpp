@@ -213,7 +213,7 @@ TEST_CASE("elementwise stages and row reductions in 8- and 16-bit types") {
 TEST_CASE("dot products of four unsigned and signed bytes equal the definition") {
   using enum ByteProducts;
   const std::vector<Machine> machines = {
-      {.vector_bytes = 32, .vector_registers = 16, .byte_products = halves},
+      {.vector_bytes = 32, .vector_registers = 16, .byte_products = pairs},
       {.vector_bytes = 64, .vector_registers = 32, .byte_products = dot, .l2_bytes = 8 << 10},
       {.vector_bytes = 64, .vector_registers = 32, .byte_products = none},
       {.vector_bytes = 64, .vector_registers = 32, .byte_products = dot},

@@ -52,7 +52,7 @@ TEST_CASE("a size is a number or a range, with a multiple and a typical value") 
 TEST_CASE("a size that no number satisfies is refused with the reason") {
   for (const char* text : {"", "x", "1x", "1.5", "1...3", "..4", "1..2..3", "1..x", "1..4:", "1..4:x", "1..4@", "@4",
                            ":2", "+1", "9223372036854775808", "1:2:3", "1@2@3", "4@2:2"})
-    CHECK_MESSAGE(parsed(text) == "the value is no size and no range of sizes", text);
+    CHECK_MESSAGE(parsed(text) == "the value is neither a size nor a range of sizes", text);
   CHECK(parsed("-1") == "a size cannot be negative");
   CHECK(parsed("-3..4") == "a size cannot be negative");
   CHECK(parsed("1..64:0") == "sizes cannot be multiples of 0");

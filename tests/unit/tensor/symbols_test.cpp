@@ -68,7 +68,7 @@ TEST_CASE("a kernel with a symbol that is not a parameter is invalid") {
   k.scalars.pop_back();
   Diagnostics d;
   CHECK_FALSE(verify(k, d));
-  CHECK(d.str().find("the symbol n is no scalar parameter") != std::string::npos);
+  CHECK(d.str().find("the symbol n is not a scalar parameter") != std::string::npos);
 }
 
 TEST_CASE("binding some symbols to numbers leaves the others") {

@@ -38,7 +38,7 @@ TEST_CASE("the verifier rejects expressions with wrong types") {
 }
 
 TEST_CASE("the verifier rejects invalid kernels") {
-  rejects(kernel("x[0] = 1.0"), "the parameter x is only read, but written");
+  rejects(kernel("x[0] = 1.0"), "the parameter x is read-only but written");
   rejects(kernel("y[0] = 1"), "a stored value has type int64 instead of float32");
   rejects(kernel("for i in 4 { alloc reg r: f32[4] r[i] = 1.0 }"), "depends on more than unrolled and vector loops");
   rejects(kernel("require 3 : index_out_of_range"), "a requirement has type int64");
