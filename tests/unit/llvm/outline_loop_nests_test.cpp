@@ -1,4 +1,4 @@
-// Induction pointers and outlining in random loop nests: compiled kernels must compute what the evaluator computes.
+// Induction pointers and outlining in random loop nests: compiled kernels must give the results of the evaluator.
 #include <random>
 #include <sstream>
 
@@ -146,7 +146,7 @@ TEST_CASE("random nests compute what the evaluator computes") {
 
 namespace {
 
-// A machine whose functions hold `loops` nested loops, with free calls.
+// A machine whose functions may have `loops` nested loops, and whose calls cost nothing.
 ChangeMachine holding(int loops) {
   return [=](Machine& m) { m.general_registers = 3 * loops, m.call_cost = 0; };
 }
