@@ -50,9 +50,9 @@ Difference difference(const std::string& body, const Constant& x, const Constant
   REQUIRE_MESSAGE((before && after), d.str());
   Difference found;
   for (int64_t k = 0; k < before->results[0].count(); ++k, ++found.all) {
-    const int64_t quanta = std::abs(before->results[0].integer_at(k) - after->results[0].integer_at(k));
-    found.largest = std::max(found.largest, quanta);
-    found.elements += quanta > 0;
+    const int64_t difference = std::abs(before->results[0].integer_at(k) - after->results[0].integer_at(k));
+    found.largest = std::max(found.largest, difference);
+    found.elements += difference > 0;
   }
   return found;
 }
