@@ -33,7 +33,7 @@ expect_status 2 opt "$model" --passes=no-such-pass
 expect_status 2 "$model" -o m.o --target aarch64 -mcpu=cortex-a76,neoverse-n1
 grep -q 'has code for one CPU$' err.txt || fail "two CPUs without detection: $(cat err.txt)"
 expect_status 2 "$model" -mcpu= -o m.o
-grep -q ': -mcpu needs a value: -mcpu=CPU$' err.txt || fail "the value of -mcpu= is taken from what follows: $(cat err.txt)"
+grep -q ': -mcpu needs a value: -mcpu=CPU$' err.txt || fail "the value of -mcpu= is taken from the next argument: $(cat err.txt)"
 for arguments in "" "-o m.o --no-such-option" "-o m.o -O9" "-o" "-o m.o --dim n"; do
   expect_status 2 "$model" --diagnostics=json $arguments
   [ "$(head -c1 err.txt; tail -c2 err.txt)" = '[]' ] && grep -q '"id": "bad-option"' err.txt || fail "no JSON: $arguments"

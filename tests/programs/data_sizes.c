@@ -59,7 +59,7 @@ static void run_at(int64_t n, int kind) {
       ++row;
     }
   for (int64_t k = 0; k < 4; ++k) expect("sum", (int64_t)sums[k], (int64_t)expected[k]);
-  for (int64_t k = row * 2; k < rows * 4 * 2; ++k) expect("behind the rows", positions[k], 0x5A5A5A5A5A5A5A5A);
+  for (int64_t k = row * 2; k < rows * 4 * 2; ++k) expect("after the rows", positions[k], 0x5A5A5A5A5A5A5A5A);
   expect("run without shapes", net_run(&inputs, &(net_outputs){positions, sums, NULL}, arena, (size_t)bytes), DLCC_OK);
   free(memory);
 }

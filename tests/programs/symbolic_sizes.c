@@ -63,8 +63,8 @@ static void run_at(int64_t n, int64_t m) {
       expect("y", (int64_t)y[i * n + j], (int64_t)sum);
     }
   for (int64_t i = 0; i < n * 16; ++i) expect("z", (int64_t)z[i], (int64_t)(x[i] > 0 ? x[i] : 0));
-  expect("behind y", is_untouched(y + n * n, sizeof y - (size_t)(n * n) * sizeof *y), 1);
-  expect("behind z", is_untouched(z + n * 16, sizeof z - (size_t)(n * 16) * sizeof *z), 1);
+  expect("after y", is_untouched(y + n * n, sizeof y - (size_t)(n * n) * sizeof *y), 1);
+  expect("after z", is_untouched(z + n * 16, sizeof z - (size_t)(n * 16) * sizeof *z), 1);
   free(memory);
 }
 

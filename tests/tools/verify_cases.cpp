@@ -72,7 +72,7 @@ std::string verify_case(const fs::path& folder, const std::vector<std::string>& 
   return "";
 }
 
-// Sets what an option of dlcc says; false if it is none of those.
+// Applies an option of dlcc; false for other arguments.
 bool set_option(CompileOptions& options, const std::string& arg) {
   if (arg.starts_with("-mcpu="))
     options.mcpu = arg.substr(6);

@@ -10,7 +10,7 @@ using namespace dlcc::driver;
 
 namespace {
 
-// What a command line of all kinds of options stores.
+// The values that options of each kind store.
 struct Values {
   std::string cpu, level, object, list = "unset";
   std::vector<std::string> dims, models, data;

@@ -1,4 +1,4 @@
-// Which parameters of kernels are not `noalias`.
+// The parameters of kernels that are not `noalias`.
 #include "targets/llvm/aliases.h"
 
 #include <doctest/doctest.h>

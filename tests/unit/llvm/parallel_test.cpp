@@ -1,4 +1,4 @@
-// Parallel loops on several threads: the results and the status of one thread.
+// Parallel loops on several threads give the results and the status of one thread.
 #include "harness.h"
 
 namespace dlcc::test {

@@ -136,7 +136,7 @@ TEST_CASE("code of a batch of slices, with scratch and on threads") {
 }
 
 TEST_CASE("parallel loops of symbolic extent run every iteration once") {
-  // Forks cost nothing, so that every loop is shared, or so much that few iterations are not.
+  // With free forks threads share every loop; with expensive forks they do not share few iterations.
   for (double cost : {0.0, 1e4})
     for (int threads : {2, 3, 16})
       check_code(chain({n, 2, s}), threads, [&](Machine& m) { m.fork_cost = cost, m.min_task_cost = 1; });

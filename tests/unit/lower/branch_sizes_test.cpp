@@ -9,7 +9,7 @@ using namespace dlcc::lower;
 
 namespace {
 
-// The program computes what the module does, for either value of the condition `%c`.
+// Checks that the program gives the results of the module for either value of the condition `%c`.
 Program both_ways(const std::string& params, const std::string& body) {
   const std::string text = "def @main(%given: bool, " + params + ") {\n  let %c = ";
   lowered(text + "logical_not(%given);\n" + body + "\n}");

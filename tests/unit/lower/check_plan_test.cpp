@@ -1,4 +1,4 @@
-// Every rule of the checker is violated once. Then each temporary of a program is moved to each possible offset.
+// Each rule of the checker is violated once. Then each temporary of a program is moved to each possible offset.
 #include <doctest/doctest.h>
 
 #include "lower/check_plan.h"

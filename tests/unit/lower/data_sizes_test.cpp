@@ -1,4 +1,4 @@
-// Programs with sizes that data decide.
+// Programs with data-dependent sizes.
 #include <doctest/doctest.h>
 
 #include "lower/check_plan.h"
@@ -92,7 +92,7 @@ TEST_CASE("the verifier requires bounds and definitions of data-dependent sizes"
 }
 
 TEST_CASE("programs with data-dependent sizes give the results of their modules") {
-  // The positions, as a result and as what a further operator reads.
+  // The positions, as a result and as an operand of another operator.
   lowered(R"(def @main(%x: Tensor[(3, 4), float32]) -> Tensor[(?, 2), int64] {
     let %found = argwhere(%x);
     prefix(%found.0, %found.1)

@@ -1,5 +1,5 @@
-// Global functions: large ones that are called in the same way from several places become functions of the program, the
-// others are inlined.
+// Global functions: large functions with several equal call sites become functions of the program, the others are
+// inlined.
 #include <doctest/doctest.h>
 
 #include <algorithm>

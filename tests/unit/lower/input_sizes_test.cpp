@@ -1,4 +1,4 @@
-// Programs with sizes that elements of inputs decide.
+// Programs with sizes computed from elements of inputs.
 #include <doctest/doctest.h>
 
 #include "lower/check_plan.h"

@@ -1,4 +1,4 @@
-// Loops: recursive local functions are lowered, evaluated and compared with the evaluated module.
+// Loops: recursive local functions are lowered, and the evaluated program is compared with the evaluated module.
 #include <doctest/doctest.h>
 
 #include <algorithm>

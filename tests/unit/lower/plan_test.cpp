@@ -1,4 +1,4 @@
-// Which values share memory, on small programs.
+// Shared memory of values in small programs.
 #include <doctest/doctest.h>
 
 #include "lower/check_plan.h"

@@ -29,7 +29,8 @@ TEST_CASE("plans of random programs are correct") {
 
 namespace {
 
-// Gives each temporary and each workspace every other place in its arena. Plans that the checker accepts must simulate.
+// Gives each temporary and each workspace every other offset in its arena. The simulation of each plan that the checker
+// accepts must be correct.
 struct Displacements {
   const Program& program;
   const StoragePlan& good;

@@ -1,4 +1,4 @@
-// Plans of programs with symbolic sizes: random programs whose values are scaled by sizes that the caller gives.
+// Plans of programs with symbolic sizes: random programs whose values are scaled by symbols of the inputs.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -232,7 +232,8 @@ TEST_CASE("a stacked arena is no larger than the best packing for typical sizes"
 
 namespace {
 
-// Changes one place of a plan after another. Plans that the checker accepts must simulate.
+// Changes one offset or block of a plan at a time. The simulation of each plan that the checker accepts must be
+// correct.
 class WrongPlans {
  public:
   WrongPlans(const Program& program, const StoragePlan& good) : program_(program), good_(good) {}

@@ -1,4 +1,4 @@
-// Expand with sizes known at import: the data's shape broadcast with them.
+// Expand with sizes known at import: the result has the data's shape broadcast with them.
 #include "evaluated.h"
 #include "support.h"
 

@@ -101,7 +101,7 @@ TEST_CASE("a chain of 60 functions, each calling the next twice, does not grow e
     const std::string sizes = node("Shape", {"x"}, {"sizes"});
     return import(text, sizes + node("F0", {"x", second.empty() ? "" : "sizes"}, {"y"}, "domain: 'f' "), "n");
   };
-  // With 16 operations the last four, then each four with calls of those behind them; the first is called once.
+  // Each group of four functions has 16 operations and calls the next group; the first function is called once.
   CHECK(functions_in(chain("Relu", "")) == 14);
   CHECK(chain("Reshape", "s").find("error[too-large]: functions expand to too many nodes") != std::string::npos);
 }

@@ -70,7 +70,7 @@ TEST_CASE("shapes that the model computes are folded to constants") {
 
 TEST_CASE("a declared size that inference does not know is checked at run time") {
   std::string start = value("input", "x", 1, {"2", "3"}) + value("input", "s", 7, {"2"});
-  const std::string by_input = start + node("Reshape", {"x", "s"}, {"y"});  // its elements decide the shape
+  const std::string by_input = start + node("Reshape", {"x", "s"}, {"y"});  // the shape is an input
   CHECK(body(graph_bytes(by_input + value("output", "y", 1, {"3", "2"}))) == "  reshape(%x, %s)\n");
   const std::string by_data = value("input", "data", 7, {"2", "100"}) + value("input", "x", 1, {"2", "3"}) +
                               node("ReduceSum", {"data"}, {"s"}, ints("axes", {1}) + integer("keepdims", 0)) +
@@ -128,7 +128,7 @@ TEST_CASE("branches may differ in size, but not in rank") {
     return value("input", "c", 9, {}) + value("input", "x", 1, {"n"}) + value("output", "y", 1, {"6"}) +
            node("If", {"c"}, {"y"}, result("then_branch", node("Exp", {"x"}, {"r"})) + result("else_branch", other));
   };
-  // The declared size of the output is not followed: the branches decide.
+  // The declared size of the output is ignored: the branches determine it.
   const std::string text = imported(graph_bytes(graph(twice)));
   CHECK_MESSAGE(text.find("-> Tensor[(?") != std::string::npos, text);
   CHECK_MESSAGE(text.find("match_cast") == std::string::npos, text);

@@ -1,4 +1,4 @@
-// Operators that the importer composes of several Relay operators, by their results.
+// Results of operators that the importer composes of several Relay operators.
 #include "evaluated.h"
 
 using namespace dlcc;

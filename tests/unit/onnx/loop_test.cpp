@@ -1,4 +1,4 @@
-// Loop: which parameters the local function has, when it ends, and what it computes.
+// Loop: the parameters of its local function, its end, and its results.
 #include "evaluated.h"
 
 namespace dlcc::frontends::onnx {

@@ -1,4 +1,5 @@
-// Sequences and optionals: which tensors are left of them, and what must be known at compile time.
+// Sequences and optionals: the tensors into which they are translated, and the lengths that must be known at compile
+// time.
 #include "evaluated.h"
 
 namespace dlcc::frontends::onnx {
@@ -208,7 +209,7 @@ TEST_CASE("an input tensor has the declared shape, else that of --input") {
   const std::string named = value("input", "x", f32, {"n"}) + node("Neg", {"x"}, {"y"}) + "output { name: 'y' } ";
   options.inputs["x"] = ShapedInput{{4}};
   CHECK(says(named, "the model declares it as float32 [n]: give the sizes by name: --dim n=4", options));
-  ImportOptions asking;  // the data tell it
+  ImportOptions asking;  // the form comes from data
   asking.find_input_form = [](const UnknownInput& input) -> std::optional<InputForm> {
     CHECK(!input.needs_value);
     return ShapedInput{{4}};

@@ -1,5 +1,5 @@
-// Operands that decide sizes: where their values are known, they are attributes; else the definition is for a declared
-// result, and operands that do not lead to it end the run with status shape_mismatch.
+// Operands that determine sizes. Operands with known values become attributes. Otherwise the definition is for a result
+// of declared shape, and operands that give another shape end the run with status shape_mismatch.
 #include "operators.h"
 #include "relay/call_type.h"
 
@@ -9,7 +9,7 @@ using tensor::Status;
 
 namespace {
 
-// A call whose operands decide that the result has shape `result`.
+// Checks a call whose operands give the result the shape `result`.
 tensor::EvaluationResult evaluate_as(const std::string& name, const std::vector<int64_t>& result, const Attrs& attrs,
                                      const std::vector<Constant>& args) {
   Operands types;
@@ -42,7 +42,7 @@ KnownValue known(std::vector<std::optional<Dim>> elements) {
   return value;
 }
 
-// The type of a call with a list operand of this value, and the attributes that it becomes.
+// The type of a call with a list operand of this value, and the attributes that replace the operand.
 std::string typed(const std::string& name, const Attrs& attrs, const TensorType& data,
                   std::vector<std::optional<Dim>> elements) {
   const auto length = static_cast<int64_t>(elements.size());
@@ -57,7 +57,7 @@ std::string typed(const std::string& name, const Attrs& attrs, const TensorType&
 
 const Dim n = size_symbol("n"), m = size_symbol("m"), unknown = size_symbol("?1");
 
-// The sizes of all axes of the result, computed from the operands behind the first `arguments`.
+// The sizes of all axes of the result, computed from the operands after the first `arguments`.
 Values sizes_of(const std::string& name, const Attrs& attrs, const std::vector<Constant>& args, size_t arguments = 1) {
   Operands types;
   for (const Constant& c : args) types.push_back({shape_of(c.shape()), c.dtype()});
@@ -98,7 +98,7 @@ TEST_CASE("a shape operand of reshape with known elements becomes the attribute"
   CHECK(typed("reshape", {}, f32({n, 6}), {m, 6}) == "Tensor[(m, 6), float32] newshape=[m, 6]");
   CHECK(typed("reshape", {}, f32({n, 6}), {{}, 3}) == "Tensor[(2 * n, 3), float32]");
   CHECK(typed("reshape", {}, f32({n, 6}), {{}, {}, 3}) == "Tensor[(?, ?, 3), float32]");
-  // A size that may be 0 may mean that of the data.
+  // A size that may be 0 may stand for the data's size.
   CHECK(typed("reshape", {}, f32({n, 6}), {unknown, 2, 3}) == "Tensor[(n, 2, 3), float32] newshape=[?1, 2, 3]");
   CHECK(typed("reshape", {}, f32({n, 6}), {unknown, m, 3}) ==
         "Tensor[(floor_div(2 * n, m), m, 3), float32] newshape=[?1, m, 3]");

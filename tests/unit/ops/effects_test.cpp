@@ -86,7 +86,7 @@ TEST_CASE("functions that call each other share their effects") {
     CHECK_MESSAGE(found == (Effects{.may_fail = true, .may_diverge = true}), name);
   }
   CHECK(effects.of(Call{GlobalRef{"d"}, {}, {}}) == Effects{});
-  // A pass may have moved the functions' bodies away.
+  // The analysis works after a pass has moved the functions' bodies.
   for (auto& [name, f] : module.functions) f.body.bindings.clear();
   CHECK(effects.of(Call{GlobalRef{"c"}, {}, {}}).may_fail);
 }

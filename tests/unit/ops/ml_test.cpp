@@ -6,8 +6,8 @@ using namespace dlcc::relay;
 
 namespace {
 
-// A tree that reads feature 0 at its root, and feature 1 where that is above 0.5. Its leaves have one weight each, the
-// last one two.
+// A tree that reads feature 0 at its root, and feature 1 if feature 0 is above 0.5. Its leaves have one weight each,
+// the last leaf has two.
 const Values nodes = {0, 2, 1, 1, 0, 0,   // 0: x[0] <= 0.5 or NaN -> 1, else 2
                       0, 1, 1, 0, 0, 1,   // 1: leaf
                       1, 4, 3, 0, 0, 0,   // 2: x[1] <= 2 -> 3, else 4
@@ -34,7 +34,7 @@ TEST_CASE("ml.tree_ensemble aggregates the weights of the reached leaves for eac
   check_values(scores({{"n_targets", 2}, {"aggregate", "min"}}, rows, twice, depths), {4, 2},
                {1, 1000, infinity, 10, 100, 1000, 100, 1000});
   check_values(scores({{"n_targets", 2}}, floats({0, 2}, {}), root, depth), {0, 2}, {});
-  // Entries of tables that are out of range mean the nearest ones.
+  // Table entries out of range are clamped.
   check_values(scores({}, rows, ints({-5}), ints({1})), {4, 1}, {1, 0, 0, 0});
   check_values(scores({}, rows, ints({9}), ints({7})), {4, 1}, {1100, 1100, 1100, 1100});
 }

@@ -1,4 +1,4 @@
-// The counter-based generator: numbers computed with a program of its own, and their distributions.
+// The counter-based generator: its numbers equal those of an independent program, and have their distributions.
 #include "operators.h"
 
 using namespace dlcc;

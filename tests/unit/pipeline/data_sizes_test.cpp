@@ -1,4 +1,4 @@
-// Sizes that data decide, in all engines.
+// Data-dependent sizes and sizes computed from inputs, in all engines.
 #include <doctest/doctest.h>
 
 #include "engines.h"
@@ -7,7 +7,7 @@ using namespace dlcc;
 
 namespace {
 
-// Random inputs of several seeds, for which conditions differ.
+// Checks random inputs of several seeds, so that conditions are true and false.
 void check_engines(const std::string& text, const std::vector<RandomInput>& inputs) {
   for (unsigned seed = 0; seed < 8; ++seed) {
     CAPTURE(seed);

@@ -1,4 +1,4 @@
-// Programs that random models (tests/random_models) and fuzzing led to, in all engines.
+// Programs reduced from failures of random models (tests/random_models) and fuzzing, in all engines.
 #include <doctest/doctest.h>
 
 #include <fmt/format.h>

@@ -36,7 +36,8 @@ Planned planned_program(const std::string& command, const std::string& input, co
   return std::move(*planned);
 }
 
-// The text with the kernels' bodies prints again as it was, and the checker approves of its plan.
+// Checks that the text with the kernels' bodies parses and prints to the same text, and that the checker accepts its
+// plan.
 void check_that_text_parses(const std::string& text) {
   Diagnostics diagnostics;
   const auto parsed = lower::parse_program(text, "program", diagnostics);

@@ -1,4 +1,4 @@
-// What --input says of an input, and what data say of it.
+// The forms of inputs that --input gives, and those that data gives.
 #include "pipeline/input_forms.h"
 
 #include <doctest/doctest.h>

@@ -62,7 +62,7 @@ class Generator {
     return fmt::format("  let {} = {};\n", visible.back(), value);
   }
 
-  // A branch that an element decides, which the function reads from memory.
+  // A branch whose condition is an element of a tensor in memory.
   std::string decision(std::vector<std::string>& visible) {
     const std::string condition = fresh(), name = fresh();
     std::string text = fmt::format("  let {} = less(max({}), 0.5f);\n", condition, any(visible));

@@ -1,5 +1,5 @@
-// Random first-order Relay programs through the whole pipeline: scheduled kernels and objects must compute what the
-// definitions of the imported module do, with sizes that are numbers and with sizes n and m that the inputs give.
+// Random first-order Relay programs through the whole pipeline: scheduled kernels and objects must give the results of
+// the imported module's definitions, with sizes that are numbers and with sizes n and m of the inputs.
 // DLCC_RANDOM_PROGRAMS=N in the environment tries N programs of each kind, DLCC_RANDOM_PROGRAM=K the K-th alone.
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-// Running passes by name, and what is checked between them.
+// Running passes by name, and the checks between them.
 #include "pipeline/run_passes.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// import_relay: what it accepts, and that it reports independent problems together.
+// import_relay: the accepted texts, and the report of independent problems together.
 #include <doctest/doctest.h>
 
 #include "frontends/frontend.h"
@@ -172,7 +172,7 @@ TEST_CASE("after a syntax error the next definitions are checked") {
         "t:5:3: error[undefined-value]: %y is not defined here\n"
         "    help: defined here: %x\n"
         "t:7:25: error[syntax-error]: expected a variable, %name, found '='\n");
-  // A definition that is not closed ends at the next one. What a broken type's constructors are is not known.
+  // A definition that is not closed ends at the next one. The constructors of a malformed type are unknown.
   CHECK(errors_of("def @a() {\n  1\ndef @main() {\n  ]\n}\n") ==
         "t:3:1: error[syntax-error]: expected '}' after the block's value, found 'def'\n"
         "t:4:3: error[syntax-error]: expected an expression, found ']'\n");

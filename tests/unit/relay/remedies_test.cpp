@@ -1,4 +1,4 @@
-// What the parser answers to people who write Relay as another language.
+// Errors with remedies for Relay text in the syntax of other languages.
 #include <doctest/doctest.h>
 
 #include <string>

@@ -208,7 +208,7 @@ TEST_CASE("the loop order (panels or M blocks outermost) is the one that reads f
   };
   CHECK(m_blocks_first(128, 1, 1));
   CHECK_FALSE(m_blocks_first(32, 1, 1));  // one panel
-  // The weights exceed their share of the cache: 14 M blocks would read them again, or 4.
+  // The weights exceed half of the cache: each of the 14 or 4 M blocks reads them again.
   CHECK_FALSE(m_blocks_first(128, 3, 1));
   CHECK(m_blocks_first(128, 3, 2));
 }

@@ -12,7 +12,7 @@ using namespace dlcc;
 using namespace dlcc::tensor;
 using namespace dlcc::test;
 
-// Expensive values are repeated in unrolled loops, once for each register.
+// Whether the statement has an expensive function in an unrolled loop, where it is expanded for each register.
 static bool unrolls_expensive(const Stmt& body) {
   bool found = false;
   for_each_stmt(body, [&](const Stmt& s) {

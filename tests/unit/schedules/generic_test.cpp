@@ -1,4 +1,4 @@
-// Stages without a schedule of their own are vectorized one by one.
+// The generic schedule: stages are vectorized one after another.
 #include "tensor/schedules/generic.h"
 
 #include <doctest/doctest.h>

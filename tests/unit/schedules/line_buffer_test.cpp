@@ -231,7 +231,7 @@ TEST_CASE("an intermediate image with a second reader is stored as a whole") {
 }
 
 TEST_CASE("window reductions with unusual index orders are fused if their rows and vectors match") {
-  // A 1x1 convolution `a`, and what reads it.
+  // A 1x1 convolution `a` and its reader.
   auto fused = [](const std::string& reader, bool blocked = true, const std::string& weight = "w[c, r, 0, 0]") {
     TensorFunction f = parse_function(R"(
     tensor @f(x: f32[12, 8, 12, 12], w: f32[32, 8, 1, 1], s: f32[32], v: f32[12, 32, 8], z: f32[12, 32, 12, 12])

@@ -1,4 +1,4 @@
-// The parallel loops that are kept, and the numbers of their tasks.
+// The selection of parallel loops, and the numbers of their tasks.
 #include "tensor/passes/parallel_loops.h"
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@ Stmt nest(int64_t a, int64_t b, int64_t i) {
   return for_loop(va, a, LoopKind::parallel, for_loop(vb, b, LoopKind::parallel, row));
 }
 
-// Extents of the parallel loops that are left, outermost first.
+// Extents of the remaining parallel loops, outermost first.
 std::vector<int64_t> forks(const Stmt& s, int threads) {
   std::vector<int64_t> extents;
   for_each_stmt(choose_parallel_loops(s, threads, {}), [&](const Stmt& x) {

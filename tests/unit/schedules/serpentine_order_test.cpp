@@ -1,4 +1,4 @@
-// Loops that run forward and backward in turn.
+// Loops that run backward in every other call.
 #include "tensor/passes/serpentine_order.h"
 
 #include <doctest/doctest.h>

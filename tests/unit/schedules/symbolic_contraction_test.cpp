@@ -55,7 +55,7 @@ TEST_CASE("no predicate is left in the register tiles of symbolic products") {
   }
 }
 
-// The kernel for a machine with eight vector registers of eight numbers.
+// The kernel for a machine with eight vector registers of eight float32 lanes.
 static std::string kernel_for_few_registers(const TensorFunction& f) {
   Machine machine{.vector_bytes = 32, .vector_registers = 8};
   machine.panel_widths[0] = 8;

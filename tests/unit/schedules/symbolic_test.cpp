@@ -1,4 +1,4 @@
-// Functions with symbols in their shapes: kernels for all sizes compute the definition at each of them.
+// Functions with symbols in their shapes: one kernel computes the definition at each size.
 #include <doctest/doctest.h>
 
 #include <map>

@@ -11,7 +11,7 @@ using namespace dlcc;
 using namespace dlcc::tensor;
 using namespace dlcc::test;
 
-// Checks that every candidate of the function computes its definition; the candidates as text.
+// Checks that every candidate of the function computes its definition; returns the candidates as text.
 static std::set<std::string> check_candidates(const TensorFunction& f, const std::vector<bool>& constant,
                                               const std::vector<Layout>& layouts, const ScheduleOptions& options = {}) {
   std::vector<Machine> machines = {avx2, avx512};
@@ -69,7 +69,7 @@ TEST_CASE("the hash of a tuning record depends on the definition, layouts, best 
                           "y[i < 4, j < 16] = sum(k < " + k + ") { x[i, k] * w[k, j] }\n}\n");
   };
   ScheduleRequest r{function("a", "8"), {false, true}, {{}, {}, {}}, {avx2, avx512}, {}, {}};
-  const uint64_t known = 14794811237138004050u;  // on every host: the key of records in files
+  const uint64_t known = 14794811237138004050u;  // equal on every host: the key of tuning records
   CHECK(hash_of(r) == known);
   auto with = [&](auto change) {
     ScheduleRequest other = r;

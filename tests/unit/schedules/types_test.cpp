@@ -163,7 +163,7 @@ TEST_CASE("schedules of symbolic sizes in 8- and 16-bit types") {
     check_symbolic_schedule(product_in(type, {}, n, 20, 40), {false, true}, {}, {}, sizes);  // blocks of rows
     check_symbolic_schedule(product_in(type, {3}, n, 9, n), {}, {}, {}, sizes);
     check_symbolic_schedule(product_in(type, {2}, 5, n, 20), {}, {}, {}, sizes);
-    check_symbolic_schedule(pooling_in(type, n, 9, 11, false));  // slice after slice
+    check_symbolic_schedule(pooling_in(type, n, 9, 11, false));  // a loop over slices
     const TensorFunction f = convolution_in(type, {.c = 16, .h = h, .w = w, .o = 24}, false);
     const std::vector<bool> constant = {false, true, true};
     check_symbolic_schedule(f, constant, halo_layouts(f, constant, {}), {}, {1, 2, 7, 15, 29});
@@ -234,7 +234,7 @@ TEST_CASE("dot products of four unsigned and signed bytes equal the definition")
   check({.c = 48, .h = 1, .w = 1, .o = 100, .k = 1, .pad = 0}, true, true);
   check({.c = 3, .h = 9, .w = 12, .o = 24, .k = 4, .pad = 0}, false, true);   // along the last axis of taps
   check({.c = 3, .h = 9, .w = 12, .o = 24, .k = 3, .pad = 0}, false, false);  // three taps
-  check({.c = 20, .h = 5, .w = 6, .o = 40, .k = 1, .pad = 0}, false, false);  // channels far from each other
+  check({.c = 20, .h = 5, .w = 6, .o = 40, .k = 1, .pad = 0}, false, false);  // channels that are not contiguous
   check({.c = 32, .h = 7, .w = 9, .o = 40}, false, true);                     // copied into blocks
   check({.c = 64, .h = 6, .w = 7, .o = 64, .stride = 2, .groups = 2}, false, true);
   // A product of matrices, with sums beyond 16 bits.

@@ -1,4 +1,4 @@
-// Reductions whose vectors are neighbouring results: depthwise convolutions, pooling, means.
+// Window reductions: depthwise convolutions, pooling, means.
 #include "tensor/schedules/window_reduction.h"
 #include "tensor/schedules/window_reduction_tiling.h"
 

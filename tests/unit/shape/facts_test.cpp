@@ -1,4 +1,4 @@
-// Facts: what equalities, multiples and inequalities prove.
+// Facts: proofs from equalities, multiples and inequalities.
 #include "shape/facts.h"
 
 #include <doctest/doctest.h>

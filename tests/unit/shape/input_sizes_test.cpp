@@ -1,4 +1,4 @@
-// Sizes that the caller gives: the values of --dim, and sizes from the shapes of inputs.
+// Sizes of inputs: the values of --dim, and sizes computed from the shapes of inputs.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 namespace dlcc {
 namespace {
 
-// The range as text, or why there is none.
+// The range as text, or the reason why it is refused.
 std::string parsed(const std::string& text) {
   std::string problem;
   auto range = parse_size_range(text, problem);
@@ -27,7 +27,7 @@ InputDim dim_of(const std::string& name, const std::string& range, const std::se
   return input_dim(name, parse_size_range(range, problem).value(), taken);
 }
 
-// The values of the symbols, or why there are none.
+// The values of the symbols, or the reason why the shapes are refused.
 std::string solved(const std::vector<InputDim>& dims, const std::vector<GivenShape>& inputs) {
   std::string text;
   auto values = solve_sizes(dims, inputs, text);

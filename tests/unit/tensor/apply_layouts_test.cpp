@@ -1,4 +1,4 @@
-// Kernels over logical tensors become kernels over physical tensors, in which each access is in range.
+// apply_layouts rewrites kernels over logical tensors to kernels over storage, in which each access is in range.
 #include "tensor/passes/apply_layouts.h"
 
 #include <doctest/doctest.h>

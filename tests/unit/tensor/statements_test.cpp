@@ -29,7 +29,7 @@ void rejects(const std::string& text, const std::string& message) {
   CHECK_MESSAGE(d.str().find(message) != std::string::npos, d.str());
 }
 
-// The positions of positive elements, and -1 behind them.
+// The positions of positive elements, followed by -1.
 const char* const positions = R"(tensor @positions(x: f32[6]) -> (y: i64[6]) {
   temp next: f32[6]
   next[i < 6] = x[i] + 1.0
@@ -70,7 +70,7 @@ TEST_CASE("a statement body runs after the stages before it") {
   TensorFunction f = parsed(positions);
   const Constant arguments[] = {six};
   CHECK(integers(evaluate(f, arguments).results[0]) == std::vector<int64_t>{1, 3, 5, -1, -1, -1});
-  // Nothing is inlined into a body, nor anything that a body changes.
+  // No stage is inlined into a statement body, nor is a buffer that a statement body changes.
   inline_stages(f);
   CHECK(print(f) == positions);
 }

@@ -1,4 +1,4 @@
-// Vector loops become calls of intrinsics where their bodies are equal, and stay what they are elsewhere.
+// Vector loops whose bodies equal that of an intrinsic become calls of it; other loops stay.
 #include "tensor/passes/tensorize.h"
 
 #include <doctest/doctest.h>
