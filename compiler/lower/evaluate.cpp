@@ -155,7 +155,7 @@ class Evaluator {
     const Value& v = function_.values[static_cast<size_t>(id)];
     if (v.storage != Storage::view) return memory_[static_cast<size_t>(id)].first(static_cast<size_t>(number(v.bytes)));
     const Memory base = memory_[static_cast<size_t>(v.base)];
-    int64_t offset = v.base_offset, end = static_cast<int64_t>(base.size());
+    int64_t offset = number(v.base_offset), end = static_cast<int64_t>(base.size());
     if (v.begin) offset += scalar(v.begin).integer_at(0) * v.stride;
     const int64_t size = number(v.bytes);
     DLCC_CHECK(offset >= 0 && offset <= end - size, "a view of {} bytes at {} in {} bytes", size, offset, end);

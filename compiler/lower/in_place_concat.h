@@ -12,7 +12,7 @@ struct ConcatCall {
   size_t step;  // index in the program's outermost region
   ValueId result;
   std::vector<ValueId> operands;
-  std::vector<int64_t> offsets;  // of the operands in the result, in bytes
+  std::vector<Dim> offsets;  // of the operands in the result, in bytes
 };
 
 // Removes calls. Either the operands become views of the result, or, if all operands are already views of one value at

@@ -34,6 +34,7 @@ class Instantiation {
   Value value(Value v) const {
     for (Dim& d : v.shape) d = number(d);
     v.bytes = number(v.bytes);
+    v.base_offset = number(v.base_offset);
     v.begin = expr(v.begin);
     return v;
   }

@@ -204,7 +204,7 @@ ValueId Lowerer::view_of(ValueId source, const std::string& name, DType type, co
           .base_offset = first * bits(type) / 8,
           .begin = from.begin,
           .stride = from.stride};
-  if (from.storage == Storage::view) v.base_offset += from.base_offset;
+  if (from.storage == Storage::view) v.base_offset = v.base_offset + from.base_offset;
   return add_value(std::move(v));
 }
 
@@ -223,9 +223,9 @@ ValueId Lowerer::slice_of(ValueId source, const std::string& name, const tensor:
           .alignment = bits(slice->type) / 8,
           .storage = Storage::view,
           .base = base_of(source),
-          .base_offset = from.storage == Storage::view ? from.base_offset : 0};
+          .base_offset = from.storage == Storage::view ? from.base_offset : Dim(0)};
   if (auto constant = tensor::constant_integer(index)) {
-    v.base_offset += *constant * bytes;
+    v.base_offset = v.base_offset + Dim(*constant * bytes);
     v.begin = from.begin, v.stride = from.stride;
   } else if (!from.begin || bytes == 0 || from.stride % bytes == 0) {
     v.begin = from.begin && bytes > 0 ? from.begin * tensor::Expr(from.stride / bytes) + index : index;
@@ -288,11 +288,21 @@ void Lowerer::note_concatenation(const TensorCall& call, const Invoke& invoke) {
   layouts.resize(f.params.size() + 1);
   auto offsets = bits(f.results[0]->type) >= 8 ? tensor::concat_offsets(f, layouts) : std::nullopt;
   bool all_variable = std::ranges::none_of(call.constants, [](const Constant* c) { return c != nullptr; });
-  if (!offsets || !all_variable || offsets->empty()) return;
-  for (int64_t& o : *offsets) o *= bits(f.results[0]->type) / 8;
+  if (!offsets || !all_variable || offsets->empty() || std::ranges::any_of(*offsets, [&](const Dim& o) {
+        return depends_on_data(o);
+      }))
+    return;
+  for (Dim& o : *offsets) o = o * Dim(bits(f.results[0]->type) / 8);
   ConcatCall c{program_.body.steps.size(), invoke.operands[f.params.size()], invoke.operands, std::move(*offsets)};
   c.operands.resize(f.params.size());
   state_.concat_calls.push_back(std::move(c));
+}
+
+// Whether the size is data-dependent. Memory is planned for the bounds of such sizes, so that no offset may depend on one.
+bool Lowerer::depends_on_data(const Dim& size) const {
+  const std::vector<Symbol> symbols = size.symbols();
+  return std::ranges::any_of(program_.data_sizes,
+                             [&](const DataSize& d) { return std::ranges::count(symbols, d.symbol) > 0; });
 }
 
 // With several threads, each executes one part of a loop: in reverse order, a part would be executed by another thread,

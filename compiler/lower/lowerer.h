@@ -166,6 +166,7 @@ class Lowerer {
   // A view of this type that begins at the element `first` of the source.
   ValueId view_of(ValueId source, const std::string& name, DType, const Shape&, int64_t first);
   ValueId slice_of(ValueId source, const std::string& name, const tensor::Buffer& slice, const tensor::Expr& index);
+  bool depends_on_data(const Dim&) const;
   void note_concatenation(const TensorCall&, const Invoke&);
   const Scheduled& scheduled(const TensorCall&);
   // Whether a loop repeats the call, with constants too large to stay in the second-level cache between the calls.

@@ -230,12 +230,17 @@ void ProgramParser::value() {
   program_.values.push_back(std::move(v));
 }
 
-// " of %0 + 0 + (t) * 32". The scalars of the index follow later in the text.
+// " of %0 + 0 + (t) * 32", " of %0 + [16 * n]". The scalars of the index follow later in the text.
 void ProgramParser::view(Value& v) {
   expect("of");
   v.base = value_id();
   expect("+");
-  v.base_offset = number_in(0, most_bytes);
+  if (accept("[")) {
+    v.base_offset = dim();
+    expect("]");
+  } else {
+    v.base_offset = number_in(0, most_bytes);
+  }
   if (!accept("+")) return;
   begins_.emplace_back(program_.values.size(), at_);
   int open = 0;

@@ -65,7 +65,7 @@ struct Value {
   Storage storage = Storage::temporary;
   int index = 0;            // among the inputs, outputs or constants
   ValueId base = -1;        // of a view; never a view itself
-  int64_t base_offset = 0;  // of a view: bytes
+  Dim base_offset = 0;      // of a view: bytes
   // Of a view whose offset is known at run time only: it begins at base_offset + begin * stride bytes. Null: at
   // base_offset.
   tensor::Expr begin = {};

@@ -35,7 +35,7 @@ void ValueAddresses::lay_out() {
   }
   for (ValueId v = 0; v < static_cast<ValueId>(function_.values.size()); ++v)
     if (function_.values[v].storage == Storage::view)
-      address_[v] = address_[base_id(v)] + function_.values[v].base_offset;
+      address_[v] = address_[base_id(v)] + function_.values[v].base_offset.value();
 }
 
 void ValueAddresses::check_view(ValueId v) const {
@@ -51,8 +51,9 @@ void ValueAddresses::check_inside_base(ValueId v) const {
   if (view.storage != Storage::view) return;
   const Dim &bytes = view.bytes, &in_base = base_of(v).bytes;
   if (begins_at_scalar(v) && in_base == Dim(0)) return;
-  if (!bytes.is_constant() || !in_base.is_constant() || view.base_offset < 0 ||
-      view.base_offset > in_base.value() - bytes.value())
+  const bool are_numbers = bytes.is_constant() && in_base.is_constant();
+  const int64_t offset = view.base_offset.value();
+  if (!are_numbers || offset < 0 || offset > in_base.value() - bytes.value())
     fail("{} extends beyond {}", label(v), label(view.base));
 }
 
@@ -77,7 +78,7 @@ int64_t ValueAddresses::known_alignment(ValueId v) const {
   const Value& base = base_of(v);
   const int64_t element = std::max<int64_t>(1, storage_bytes(base.type, 1));
   int64_t alignment = element;
-  int64_t offset = v == base_id(v) ? 0 : function_.values[v].base_offset;
+  int64_t offset = v == base_id(v) ? 0 : function_.values[v].base_offset.value();
   if (base.storage == Storage::temporary && aliases_) {
     alignment = aliases_->alignment(base_id(v));
   } else if (base.storage == Storage::temporary) {

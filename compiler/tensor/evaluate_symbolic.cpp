@@ -5,6 +5,7 @@
 #include <map>
 
 #include "support/row_major.h"
+#include "tensor/visit.h"
 
 namespace dlcc::tensor {
 namespace {

@@ -297,8 +297,12 @@ class RunFunctionEmitter {
     int64_t offset = 0;
     Value* begin = nullptr;  // bytes
     if (value->storage == lower::Storage::view) {
-      offset = value->base_offset;
+      offset = value->base_offset.constant().value_or(0);
       if (value->begin) begin = b_.CreateMul(scalar(value->begin), b_.getInt64(static_cast<uint64_t>(value->stride)));
+      if (!value->base_offset.is_constant()) {
+        Value* in_base = scalar(tensor::Expr(value->base_offset));
+        begin = begin ? b_.CreateAdd(begin, in_base) : in_base;
+      }
       id = value->base;
       value = &source_.values[static_cast<size_t>(id)];
     }

@@ -222,7 +222,7 @@ class Simulation {
   Place place(ValueId v) const {
     if (value(v).storage != Storage::view) return frame_.places[v];
     const auto* index = tensor::as<tensor::VarRef>(value(v).begin);
-    const int64_t offset = value(v).base_offset + (index ? scalars_.at(index->var) * value(v).stride : 0);
+    const int64_t offset = value(v).base_offset.value() + (index ? scalars_.at(index->var) * value(v).stride : 0);
     Place p = frame_.places[value(v).base];
     p.begin += offset;
     if (p.address >= 0) p.address += offset;
