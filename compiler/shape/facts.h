@@ -18,6 +18,8 @@ class Facts {
   // a = b. A symbol that the equation determines is replaced from now on, "?k" before named ones.
   bool assume_equal(const Dim& a, const Dim& b);
   bool assume_le(const Dim& a, const Dim& b);
+  // a <= b, which may follow from what is known already: a lemma that makes longer proofs possible.
+  void add_lemma(const Dim& a, const Dim& b) { nonnegative_.push_back(apply(b) - apply(a)); }
   // `d` is a multiple of `factor`, which is positive. If `d` is c * h, the symbol h is replaced by k * h_by_k with k =
   // factor / gcd(c, factor). For any other dim, nothing is assumed.
   bool assume_multiple(const Dim& d, int64_t factor);

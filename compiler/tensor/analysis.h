@@ -32,6 +32,9 @@ bool is_concatenation(const TensorFunction&);
 // Whether some stage has a body of statements.
 bool has_body(const TensorFunction&);
 
+// Whether the stage computes the whole of its only result from values, without a body and without requirements.
+bool is_plain(const Stage&);
+
 // Whether the expression, or any expression of the stage, loads from the buffer.
 bool reads(const Expr&, const Buffer&);
 bool reads(const Stage&, const Buffer&);
@@ -47,7 +50,8 @@ struct Contraction {
   int stage;     // the index of the contraction in the function's stages
   int epilogue;  // the index of the elementwise stage after it, or -1
   Load data;     // the factor without the N axis: its elements are broadcast to vectors
-  Load weights;  // the factor with the N axis, along which vectors are loaded; the constant factor if exactly one is
+  Load weights;  // the factor with the N axis, along which vectors are loaded: the constant factor if exactly one is,
+                 // else the factor without a sliding window if the other has one
 };
 
 // The contraction of a function that consists of a contraction and at most one further stage, which reads the sums at
@@ -61,7 +65,8 @@ int64_t n_per_group(const Load& data, const Var& axis);
 
 // The position of the axis of a contraction's result to store in blocks of `block` elements, such as the channels of an
 // image; -1 if there is none. The axis occurs in the weights. It does not occur in the data, unless as the index of
-// groups of whole blocks. It is not the innermost axis of the result, and its extent is at least half a block.
+// groups of whole blocks. It is not the innermost axis of the result, and its extent is at least half a block. Products
+// of two variable factors have one only if a sliding window moves over the data.
 int channel_axis(const TensorFunction&, const std::vector<bool>& constant, int64_t block);
 
 // A function split in two: a contraction with its epilogue, and a reduction with its epilogue. Only the reduction reads
@@ -84,7 +89,7 @@ std::optional<int64_t> contiguous_slice(const TensorFunction&);
 // If the function is a concatenation of its operands, and each operand's storage is a contiguous range of the result's
 // storage: the offset of each operand in the result, in elements. The layouts are those of the parameters, then of the
 // result.
-std::optional<std::vector<int64_t>> concat_offsets(const TensorFunction&, const std::vector<Layout>&);
+std::optional<std::vector<Dim>> concat_offsets(const TensorFunction&, const std::vector<Layout>&);
 
 // The number of multiply-accumulate operations in all contractions of the function.
 Dim multiply_accumulates(const TensorFunction&);

@@ -8,6 +8,17 @@
 
 namespace dlcc::tensor {
 
+std::optional<Stage> find_epilogue(const TensorFunction& f, size_t k) {
+  const Stage& reduced = f.stages[k];
+  const Buffer& total = reduced.results[0];
+  if (k + 1 == f.stages.size() || std::ranges::count(f.results, total)) return std::nullopt;
+  const Stage& next = f.stages[k + 1];
+  bool fits = is_plain(next) && !next.reduction && next.axes.size() == reduced.axes.size() && reads(next, total) &&
+              reads_at_own_index(next, total.get());
+  for (size_t later = k + 2; later < f.stages.size(); ++later) fits = fits && !reads(f.stages[later], total);
+  return fits ? std::optional(next) : std::nullopt;
+}
+
 Epilogue::Epilogue(const Stage& reduced, const Stage* elementwise)
     : last_(elementwise ? *elementwise : reduced),
       result_(last_.results[0]),

@@ -5,11 +5,16 @@
 //   for i of the tile: result[i] = rest(result[i])   # one loop: sigmoid
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "tensor/ir.h"
 
 namespace dlcc::tensor {
+
+// The stage after stage `k`, if it is the only reader of that stage's result, which is no result of the function, and
+// reads it at its own index.
+std::optional<Stage> find_epilogue(const TensorFunction&, size_t k);
 
 class Epilogue {
  public:

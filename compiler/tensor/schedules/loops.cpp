@@ -147,4 +147,9 @@ Expr multiply_add(Expr value, Expr sum, const Machine& machine) {
   return std::move(sum) + std::move(value);
 }
 
+Expr combined(const Reduction& r, Expr total, Expr value, const Machine& machine) {
+  if (reducer_kind(r) == ReducerKind::sum) return multiply_add(std::move(value), std::move(total), machine);
+  return substitute(r.combined[0], {{r.left[0], std::move(total)}, {r.right[0], std::move(value)}});
+}
+
 }  // namespace dlcc::tensor

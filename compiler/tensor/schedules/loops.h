@@ -62,4 +62,7 @@ Expr at_index(const Expr&, const Stage&, const std::vector<Expr>& index);
 // value + sum. If `value` is a product of floats a * b and the machine has FMA: fma(a, b, sum).
 Expr multiply_add(Expr value, Expr sum, const Machine&);
 
+// `total` combined with `value`, in a reduction with one result.
+Expr combined(const Reduction&, Expr total, Expr value, const Machine&);
+
 }  // namespace dlcc::tensor

@@ -2,6 +2,9 @@
 #include "tensor/schedules/schedule.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <variant>
 
 #include "tensor/analysis.h"
 #include "tensor/byte_products.h"
@@ -19,6 +22,7 @@
 #include "tensor/schedules/row_blocks.h"
 #include "tensor/schedules/statements.h"
 #include "tensor/schedules/symbolic_contraction.h"
+#include "tensor/schedules/tiled_reduction.h"
 #include "tensor/schedules/window_reduction.h"
 #include "tensor/schedules/winograd.h"
 #include "tensor/verify.h"
@@ -27,37 +31,55 @@
 namespace dlcc::tensor {
 namespace {
 
-// The window reductions of a function by their first stage. `layouts` gets the layouts of their constants.
-std::map<size_t, WindowReductionPlan> plan_window_reductions(const TensorFunction& f, std::map<Buffer, Layout>& layouts,
-                                                             const std::vector<bool>& constant) {
-  std::map<size_t, WindowReductionPlan> windows;
+// A reduction in register tiles, with the next stage where that is its epilogue.
+using ReductionPlan = std::variant<WindowReductionPlan, TiledReductionPlan>;
+
+bool has_epilogue(const ReductionPlan& plan) {
+  return std::visit([](const auto& p) { return p.epilogue.has_value(); }, plan);
+}
+
+// The reductions of a function that are computed in register tiles, by their first stage. `layouts` gets the layouts of
+// their constants.
+std::map<size_t, ReductionPlan> plan_reductions(const TensorFunction& f, std::map<Buffer, Layout>& layouts,
+                                                const std::vector<bool>& constant) {
+  std::map<size_t, ReductionPlan> reductions;
   for (size_t k = 0; k < f.stages.size(); ++k) {
-    auto window = plan_window_reduction(f, k, layouts, constant);
-    if (!window) continue;
-    for (const auto& [buffer, layout] : window->constants) layouts[buffer] = layout;
+    std::optional<ReductionPlan> plan;
+    if (auto window = plan_window_reduction(f, k, layouts, constant)) {
+      for (const auto& [buffer, layout] : window->constants) layouts[buffer] = layout;
+      plan = std::move(*window);
+    } else if (auto tiled = plan_tiled_reduction(f, k, layouts)) {
+      plan = std::move(*tiled);
+    }
+    if (!plan) continue;
     size_t first = k;
-    if (window->epilogue) ++k;
-    windows.emplace(first, std::move(*window));
+    if (has_epilogue(*plan)) ++k;
+    reductions.emplace(first, std::move(*plan));
   }
-  return windows;
+  return reductions;
 }
 
-// Whether the results of stage `k` stay in registers: it is a window reduction with an epilogue.
-bool in_registers(const std::map<size_t, WindowReductionPlan>& windows, size_t k) {
-  auto window = windows.find(k);
-  return window != windows.end() && window->second.epilogue;
+// Whether the results of stage `k` stay in registers: it is a reduction in register tiles with an epilogue.
+bool in_registers(const std::map<size_t, ReductionPlan>& reductions, size_t k) {
+  auto plan = reductions.find(k);
+  return plan != reductions.end() && has_epilogue(plan->second);
 }
 
-// The loops of all stages in order; a window reduction and its epilogue are one loop nest.
-Stmt schedule_stages(const TensorFunction& f, const std::map<size_t, WindowReductionPlan>& windows,
+// The loops of all stages in order; a reduction and its epilogue are one loop nest.
+Stmt schedule_stages(const TensorFunction& f, const std::map<size_t, ReductionPlan>& reductions,
                      const std::map<Buffer, Layout>& layouts, const Machine& machine, int threads) {
+  auto of_stage = [&](size_t k) -> Stmt {
+    auto plan = reductions.find(k);
+    if (plan == reductions.end())
+      return f.stages[k].body ? schedule_body(f.stages[k], machine) : schedule_stage(f.stages[k], layouts, machine);
+    const auto* window = std::get_if<WindowReductionPlan>(&plan->second);
+    return window ? schedule_window_reduction(*window, layouts, machine, threads)
+                  : schedule_tiled_reduction(std::get<TiledReductionPlan>(plan->second), machine);
+  };
   std::vector<Stmt> body;
   for (size_t k = 0; k < f.stages.size(); ++k) {
-    auto window = windows.find(k);
-    body.push_back(window != windows.end() ? schedule_window_reduction(window->second, layouts, machine, threads)
-                   : f.stages[k].body      ? schedule_body(f.stages[k], machine)
-                                           : schedule_stage(f.stages[k], layouts, machine));
-    if (in_registers(windows, k)) ++k;
+    body.push_back(of_stage(k));
+    if (in_registers(reductions, k)) ++k;
   }
   return sequence(std::move(body));
 }
@@ -118,14 +140,17 @@ Decision decide(const TensorFunction& f, std::map<Buffer, Layout>& layouts, cons
     return {.body = [&f, contraction](const Machine& m, const TuningConfig&) {
       return schedule_symbolic_contraction(f, *contraction, m);
     }};
-  const std::map<size_t, WindowReductionPlan> windows = plan_window_reductions(f, layouts, constant);
+  const std::map<size_t, ReductionPlan> reductions = plan_reductions(f, layouts, constant);
   Decision d;
   for (size_t k = 0; k < f.stages.size(); ++k)
     for (const Buffer& b : f.stages[k].results)
-      if (!std::ranges::count(f.results, b) && !std::ranges::count(d.scratch, b) && !in_registers(windows, k))
+      if (!std::ranges::count(f.results, b) && !std::ranges::count(d.scratch, b) && !in_registers(reductions, k))
         d.scratch.push_back(b);
-  d.body = [&f, windows, layouts, threads](const Machine& m, const TuningConfig&) {
-    return schedule_stages(f, windows, layouts, m, threads);
+  for (const auto& [stage, plan] : reductions)
+    if (const auto* tiled = std::get_if<TiledReductionPlan>(&plan))
+      for (const PaddedCopy& copy : tiled->copies) d.scratch.push_back(copy.padded);
+  d.body = [&f, reductions, layouts, threads](const Machine& m, const TuningConfig&) {
+    return schedule_stages(f, reductions, layouts, m, threads);
   };
   return d;
 }

@@ -119,7 +119,7 @@ class Scheduler {
     Stmt init = all([&](const auto& element, const auto&) { return store(acc, element, identity); });
     auto add = [&](const Expr& value) {
       Stmt s = all([&](const auto& element, const auto& at_result) {
-        return store(acc, element, combined(load(acc, element), at_index(value, stage_, at_result)));
+        return store(acc, element, combined(*stage_.reduction, load(acc, element), at_index(value, stage_, at_result), machine_));
       });
       return tiling_.unrolled_axis < 0 ? s : unrolled(s);
     };
@@ -246,12 +246,6 @@ class Scheduler {
     s = for_loop(vector, at.vectors, LoopKind::serial, s);
     s = for_loop(x, size(tiling_.x_axis), LoopKind::serial, s);
     return for_loop(b, at.blocks, LoopKind::serial, s);
-  }
-
-  Expr combined(const Expr& total, const Expr& value) const {
-    const Reduction& r = *stage_.reduction;
-    if (reducer_kind(r) == ReducerKind::sum) return multiply_add(value, total, machine_);
-    return substitute(r.combined[0], {{r.left[0], total}, {r.right[0], value}});
   }
 
   const WindowReductionPlan& plan_;

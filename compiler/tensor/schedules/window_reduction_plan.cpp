@@ -3,6 +3,7 @@
 
 #include "tensor/analysis.h"
 #include "tensor/layout.h"
+#include "tensor/schedules/epilogue.h"
 #include "tensor/schedules/loops.h"
 #include "tensor/schedules/window_reduction.h"
 #include "tensor/simplify.h"
@@ -46,34 +47,19 @@ class Planner {
 
   std::optional<WindowReductionPlan> run() {
     const Stage& stage = f_.stages[k_];
-    if (!is_plain(stage) || !stage.reduction) return std::nullopt;
+    const bool is_empty = std::ranges::any_of(stage.axes, [](const Axis& a) { return a.extent == Dim(0); });
+    if (!is_plain(stage) || !stage.reduction || is_empty) return std::nullopt;
     for (const Axis& a : stage.reduction->axes)
       if (!a.extent.is_constant()) return std::nullopt;
     plan_.reduced = stage;
     Ranges ranges = ranges_of(stage);
     for (Expr& v : plan_.reduced.values) v = simplify(v, ranges);
-    find_epilogue();
+    plan_.epilogue = find_epilogue(f_, k_);
     if (!choose_lanes()) return std::nullopt;
     return plan_;
   }
 
  private:
-  static bool is_plain(const Stage& s) {
-    return !s.body && s.results.size() == 1 && s.origin.empty() && s.requirements.empty() &&
-           std::ranges::none_of(s.axes, [](const Axis& a) { return a.extent == Dim(0); });
-  }
-
-  // Makes the next stage the epilogue if it is the only reader of this stage's result.
-  void find_epilogue() {
-    const Buffer& total = plan_.reduced.results[0];
-    if (k_ + 1 == f_.stages.size() || std::ranges::count(f_.results, total)) return;
-    const Stage& next = f_.stages[k_ + 1];
-    bool fits = is_plain(next) && !next.reduction && next.axes.size() == plan_.reduced.axes.size() &&
-                reads(next, total) && reads_at_own_index(next, total.get());
-    for (size_t later = k_ + 2; later < f_.stages.size(); ++later) fits = fits && !reads(f_.stages[later], total);
-    if (fits) plan_.epilogue = next;
-  }
-
   const Stage& last() const { return plan_.epilogue ? *plan_.epilogue : plan_.reduced; }
 
   bool is_constant(const Buffer& b) const {

@@ -40,7 +40,11 @@ class Scheduler {
     Stmt panels =
         for_loop(in_share, panels_each, LoopKind::serial, sequence({products(panel), transform_output(panel)}));
     Stmt body = sequence({transform_input(), for_loop(share, plan_.panel_shares, LoopKind::parallel, panels)});
-    if (!plan_.is_static_image()) body = let(tiles_of_block_, max(count, Expr(0)), body);  // at least 0, provably
+    if (!plan_.is_static_image()) {
+      // Always true. It is a fact from which the accesses of the scratch are proved to be in range.
+      body = if_then(Expr(tiles_of_block_) <= Expr(plan_.products->shape[1]), body);
+      body = let(tiles_of_block_, max(count, Expr(0)), body);  // at least 0, provably
+    }
     if (floor_mod(blocks, plan_.workers) != Dim(0)) body = if_then(Expr(block) < Expr(blocks), body);
     body = let(block, Expr(worker_) * Expr(blocks_each) + Expr(next), body);
     body = for_loop(next, Expr(blocks_each), LoopKind::serial, body);

@@ -193,8 +193,8 @@ std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::ve
     return make_buffer(name, dtype::f32, std::move(shape), Scope::global, storage_alignment);
   };
   plan.weights = scratch("weights", {out_channels / plan.panel_width, points, channels, plan.panel_width});
-  // An odd number of cache lines between rows spreads the rows over the sets of the cache.
-  const Dim odd_tiles = floor_div(stored_tiles, 2) * Dim(2) + Dim(1);
+  // In a whole block, an odd number of cache lines between rows spreads the rows over the sets of the cache.
+  const Dim odd_tiles = stored_tiles + Dim(1 - plan.tiles_per_block % 2);
   plan.transformed =
       scratch("transformed", {plan.workers, channels / channel_block, points, odd_tiles, channel_block});
   plan.products = scratch("products", {std::max(plan.workers, plan.panel_shares), stored_tiles,

@@ -77,7 +77,7 @@ TEST_CASE("Winograd's scratch has no more tiles than the image") {
   };
   CHECK(tiles_at(5, 9) == 2 * 3);
   CHECK(tiles_at(224, 224) == plan.tiles_per_block);
-  CHECK(plan.transformed->shape[3].evaluate({{"h", 5}, {"w", 9}}) == 7);  // an odd number
+  CHECK(*plan.transformed->shape[3].evaluate({{"h", 224}, {"w", 224}}) % 2 == 1);
 }
 
 TEST_CASE("convolutions without padding of symbolic images that are at least as large as the window") {
