@@ -10,6 +10,7 @@
 #include "tensor/byte_products.h"
 #include "tensor/layout.h"
 #include "tensor/passes/apply_layouts.h"
+#include "tensor/passes/fuse_rows.h"
 #include "tensor/passes/merge_axes.h"
 #include "tensor/passes/tensorize.h"
 #include "tensor/schedules/constant_packing.h"
@@ -65,7 +66,8 @@ bool in_registers(const std::map<size_t, ReductionPlan>& reductions, size_t k) {
   return plan != reductions.end() && has_epilogue(plan->second);
 }
 
-// The loops of all stages in order; a reduction and its epilogue are one loop nest.
+// The loops of all stages in order, row by row where stages have the same rows; a reduction and its epilogue are one loop
+// nest.
 Stmt schedule_stages(const TensorFunction& f, const std::map<size_t, ReductionPlan>& reductions,
                      const std::map<Buffer, Layout>& layouts, const Machine& machine, int threads) {
   auto of_stage = [&](size_t k) -> Stmt {
@@ -81,7 +83,7 @@ Stmt schedule_stages(const TensorFunction& f, const std::map<size_t, ReductionPl
     body.push_back(of_stage(k));
     if (in_registers(reductions, k)) ++k;
   }
-  return sequence(std::move(body));
+  return fuse_rows(sequence(std::move(body)));
 }
 
 using PackingFunction = std::function<Constant(const Constant&)>;
@@ -92,6 +94,7 @@ struct Decision {
   std::map<Buffer, std::pair<Buffer, PackingFunction>> constants;
   std::vector<Buffer> scratch;
   std::function<Stmt(const Machine&, const TuningConfig&)> body;
+  bool stage_by_stage = false;  // the scratch are results of stages, which may be local to loops over rows
 };
 
 Decision decide(WinogradPlan plan) {
@@ -149,6 +152,7 @@ Decision decide(const TensorFunction& f, std::map<Buffer, Layout>& layouts, cons
   for (const auto& [stage, plan] : reductions)
     if (const auto* tiled = std::get_if<TiledReductionPlan>(&plan))
       for (const PaddedCopy& copy : tiled->copies) d.scratch.push_back(copy.padded);
+  d.stage_by_stage = true;
   d.body = [&f, reductions, layouts, threads](const Machine& m, const TuningConfig&) {
     return schedule_stages(f, reductions, layouts, m, threads);
   };
@@ -185,6 +189,12 @@ ScheduledFunction schedule(ScheduleRequest r) {
                       : line_buffer ? decide(std::move(*line_buffer), layouts)
                                     : decide(f, layouts, r.constant, r.options.threads);
 
+  std::vector<Stmt> bodies;
+  for (const Machine& machine : r.machines)
+    bodies.push_back(decision.body(machine, &machine == &r.machines.back() ? r.config : TuningConfig()));
+  if (decision.stage_by_stage)
+    contract_scratch(bodies, decision.scratch, storage_machine(r.machines).max_row_scratch());
+
   ScheduledFunction result;
   std::vector<Parameter> params;
   for (const Buffer& b : f.params) {
@@ -200,10 +210,11 @@ ScheduledFunction schedule(ScheduleRequest r) {
   }
   for (const Buffer& b : f.results) params.push_back({b, Access::write});
   for (const Buffer& b : decision.scratch) params.push_back({b, Access::scratch});
-  for (const Machine& machine : r.machines) {
+  for (size_t k = 0; k < r.machines.size(); ++k) {
+    const Machine& machine = r.machines[k];
     std::vector<Stmt> body;
     for (const Buffer& b : f.results) body.push_back(zero_halo(b, layouts[b]));
-    body.push_back(decision.body(machine, &machine == &r.machines.back() ? r.config : TuningConfig()));
+    body.push_back(bodies[k]);
     Stmt all = sequence(std::move(body));
     Kernel kernel{f.name, params, all ? with_unique_names(all) : make_stmt(Sequence{}), scalars_of_kernel(f)};
     verify_after("schedule", kernel);
