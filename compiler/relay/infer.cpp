@@ -5,6 +5,7 @@
 
 #include "relay/call_graph.h"
 #include "relay/inference.h"
+#include "relay/types_in.h"
 
 namespace dlcc::relay {
 
@@ -39,6 +40,9 @@ void Inference::declare_symbols_of_text() {
       for_each_symbol(binding.var->type, see);
       if (const MatchCast* cast = std::get_if<MatchCast>(&binding.op)) for_each_symbol(cast->type, see);
       if (const DefineSizes* sizes = std::get_if<DefineSizes>(&binding.op)) std::ranges::for_each(sizes->symbols, see);
+      if (const Match* match = std::get_if<Match>(&binding.op))
+        for (const Clause& c : match->clauses)
+          for_each_variable(c.pattern, [&](const Var& v) { for_each_symbol(v->type, see); });
       if (const MakeFunction* closure = std::get_if<MakeFunction>(&binding.op))
         function(*closure->function);
       else

@@ -182,20 +182,33 @@ Type substitute(const Type& type, const std::map<std::string, Dim>& sizes) {
 }
 
 // The sizes of a parameter's symbols: those of the argument where a symbol first appears alone. Other occurrences are
-// compared later.
+// compared later. A "?" accepts any size.
 static void match_sizes(const Type& param, const Type& found, const std::function<bool(const std::string&)>& quantified,
                         std::map<std::string, Dim>& sizes) {
-  const TensorType *p = as<TensorType>(param), *f = as<TensorType>(found);
-  if (p && f && p->shape.size() == f->shape.size()) {
-    for (size_t i = 0; i < p->shape.size(); ++i) {
-      std::vector<Symbol> symbols = p->shape[i].symbols();
-      if (symbols.size() == 1 && p->shape[i] == Dim::symbol(symbols[0]) && quantified(symbols[0].name))
-        sizes.emplace(symbols[0].name, f->shape[i]);
-    }
-  }
-  const TupleType *t = as<TupleType>(param), *u = as<TupleType>(found);
-  if (t && u && t->fields.size() == u->fields.size())
-    for (size_t i = 0; i < t->fields.size(); ++i) match_sizes(t->fields[i], u->fields[i], quantified, sizes);
+  if (!param || !found || param->v.index() != found->v.index()) return;
+  auto lists = [&](const std::vector<Type>& params, const std::vector<Type>& types) {
+    for (size_t i = 0; i < std::min(params.size(), types.size()); ++i)
+      match_sizes(params[i], types[i], quantified, sizes);
+  };
+  std::visit(overloaded{[&](const TensorType& p) {
+                          const Shape& shape = as<TensorType>(found)->shape;
+                          for (size_t i = 0; i < p.shape.size() && p.shape.size() == shape.size(); ++i) {
+                            std::vector<Symbol> symbols = p.shape[i].symbols();
+                            if (symbols.size() == 1 && symbols[0].name != "?" &&
+                                p.shape[i] == Dim::symbol(symbols[0]) && quantified(symbols[0].name))
+                              sizes.emplace(symbols[0].name, shape[i]);
+                          }
+                        },
+                        [&](const TupleType& p) { lists(p.fields, as<TupleType>(found)->fields); },
+                        [&](const FunctionType& p) {
+                          const FunctionType& f = *as<FunctionType>(found);
+                          lists(p.params, f.params);
+                          match_sizes(p.result, f.result, quantified, sizes);
+                        },
+                        [&](const DataType& p) { lists(p.args, as<DataType>(found)->args); },
+                        [&](const RefType& p) { match_sizes(p.value, as<RefType>(found)->value, quantified, sizes); },
+                        [](const auto&) {}},
+             param->v);
 }
 
 Type Inference::call_function(const Type& callee, Call& call, Callee kind, const SourceLocation& location) {
@@ -243,7 +256,7 @@ bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::st
   Type found = type_of(arg, location);
   if (has_symbols(param)) {
     match_sizes(
-        param, unifier_.shallow(found), [&](const std::string& s) { return is_quantified(s, global); }, sizes);
+        param, unifier_.resolve(found), [&](const std::string& s) { return is_quantified(s, global); }, sizes);
     param = substitute(param, sizes);
   }
   if (coerce(arg, found, param, location)) return true;

@@ -50,8 +50,9 @@ class Inference {
   Type infer(Binding&, DefineSizes&);
   Type infer(Binding&, Alias&);
 
-  void bind_pattern(Pattern&, const Type&, const SourceLocation&);
-  void bind_constructor(Pattern::Constructor&, const Type&, const SourceLocation&);
+  Type open_sizes(const Type&);
+  void bind_pattern(Pattern&, const Type&, int first_symbol, const SourceLocation&);
+  void bind_constructor(Pattern::Constructor&, const Type&, int first_symbol, const SourceLocation&);
   Type join(const Type&, const Type&, const SourceLocation&, const std::string& what);
   Type join_tensors(const TensorType&, const TensorType&);
 

@@ -178,7 +178,8 @@ class Printer {
       const Binding& binding = b.bindings[i];
       const Var* result = std::get_if<Var>(&b.result);
       bool in_place = i + 1 == b.bindings.size() && result && (*result)->id == binding.var->id &&
-                      !std::holds_alternative<Alias>(binding.op) && uses_[binding.var->id] == 1;
+                      !std::holds_alternative<Alias>(binding.op) && uses_[binding.var->id] == 1 &&
+                      !defines_unknown_size(binding);
       if (in_place) return operation(binding.op);
       target(binding);
       bool statement = std::holds_alternative<Match>(binding.op);  // not an expression: needs parentheses
@@ -188,6 +189,14 @@ class Printer {
       line();
     }
     atom(b.result);
+  }
+
+  // Whether branches meet in a size that only the type of the variable names.
+  static bool defines_unknown_size(const Binding& b) {
+    bool defines = false;
+    if (std::holds_alternative<If>(b.op) || std::holds_alternative<Match>(b.op))
+      for_each_symbol(b.var->type, [&](const Symbol& s) { defines |= s.name.size() > 1 && s.name[0] == '?'; });
+    return defines;
   }
 
   void target(const Binding& b) {

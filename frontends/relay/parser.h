@@ -48,6 +48,7 @@ class Parser {
 
   // ---- module (parser.cpp)
   void header();
+  void find_types();
   void definitions();
   void definition();
   void function_definition();
@@ -226,6 +227,7 @@ class Parser {
   // of a graph variable's expression.
   std::unordered_map<size_t, size_t> meanings_;
   Names<std::string, relay::TypeVariable> type_variables_;
+  std::map<std::string, size_t> types_of_text_;  // their number of parameters
   struct Constructor {
     size_t fields;
   };
