@@ -44,6 +44,16 @@ bool has_symbols(const Type& type) {
   return found;
 }
 
+// Whether the type has an instance of a generic data type in it.
+bool has_type_arguments(const Type& type) {
+  auto any = [](const std::vector<Type>& list) { return std::ranges::any_of(list, has_type_arguments); };
+  if (const TupleType* t = as<TupleType>(type)) return any(t->fields);
+  if (const FunctionType* t = as<FunctionType>(type)) return any(t->params) || has_type_arguments(t->result);
+  if (const RefType* t = as<RefType>(type)) return has_type_arguments(t->value);
+  const DataType* data = as<DataType>(type);
+  return data && !data->args.empty();
+}
+
 class Printer {
  public:
   Printer(const Module* module, ConstantPool* pool) : module_(module), pool_(pool) {}
@@ -199,12 +209,47 @@ class Printer {
     return defines;
   }
 
+  // Whether the types of the operands tell that of the result: they do not for an empty list, or a block that ends in
+  // one.
+  bool operands_tell_type(const Operation& op) const {
+    if (std::holds_alternative<If>(op) || std::holds_alternative<Match>(op)) return false;
+    const Call* call = std::get_if<Call>(&op);
+    if (!call || !module_) return true;
+    const Type type = type_of_callee(call->callee);
+    const FunctionType* f = as<FunctionType>(type);
+    if (!f) return true;
+    std::set<int> in_params;
+    auto variables_of = [](const Type& t, auto&& visit) {
+      map_leaves(t, [&](const Type& leaf) {
+        if (const VariableType* variable = as<VariableType>(leaf)) visit(variable->variable);
+        return leaf;
+      });
+    };
+    for (const Type& p : f->params)
+      variables_of(p, [&](const TypeVariable& variable) { in_params.insert(variable.id); });
+    bool all = true;
+    variables_of(f->result, [&](const TypeVariable& variable) {
+      all &= in_params.contains(variable.id) || std::ranges::find(f->type_params, variable) == f->type_params.end();
+    });
+    return all;
+  }
+
+  // Null before inference or for unknown names.
+  Type type_of_callee(const Atom& callee) const {
+    if (const GlobalRef* g = std::get_if<GlobalRef>(&callee); g && !module_->functions.contains(g->name))
+      return nullptr;
+    const ConstructorRef* c = std::get_if<ConstructorRef>(&callee);
+    return c && !module_->data_type_of_constructor(c->name) ? nullptr : type_of(*module_, callee);
+  }
+
   void target(const Binding& b) {
     const Var& v = b.var;
     bool unused = uses_[v->id] == 0;
-    // A graph binding has no annotation, which named sizes need to keep their names, and `%0 = %x` binds nothing.
+    // A graph binding has no annotation, which named sizes need to keep their names and types that no use decides, and
+    // `%0 = %x` binds nothing.
     bool nameless = v->name.empty() || (v->name == "_" && !unused);
-    if (nameless && !has_symbols(v->type) && !std::holds_alternative<Alias>(b.op)) {
+    bool needs_type = has_symbols(v->type) || (has_type_arguments(v->type) && !operands_tell_type(b.op));
+    if (nameless && !needs_type && !std::holds_alternative<Alias>(b.op)) {
       names_[v->id] = fmt::format("{}", next_number_++);
       out_ += "%" + names_[v->id] + " = ";
       return;
