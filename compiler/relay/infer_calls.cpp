@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "relay/inference.h"
+#include "relay/type_arguments.h"
 
 namespace dlcc::relay {
 
@@ -171,46 +172,6 @@ static bool has_symbols(const Type& type) {
   return found;
 }
 
-Type substitute(const Type& type, const std::map<std::string, Dim>& sizes) {
-  return map_leaves(type, [&](const Type& leaf) {
-    const TensorType* t = as<TensorType>(leaf);
-    if (!t || is_static(t->shape)) return leaf;
-    Shape shape = t->shape;
-    for (Dim& d : shape) d = d.substitute(sizes);
-    return tensor_type(std::move(shape), t->dtype);
-  });
-}
-
-// The sizes of a parameter's symbols: those of the argument where a symbol first appears alone. Other occurrences are
-// compared later. A "?" accepts any size.
-static void match_sizes(const Type& param, const Type& found, const std::function<bool(const std::string&)>& quantified,
-                        std::map<std::string, Dim>& sizes) {
-  if (!param || !found || param->v.index() != found->v.index()) return;
-  auto lists = [&](const std::vector<Type>& params, const std::vector<Type>& types) {
-    for (size_t i = 0; i < std::min(params.size(), types.size()); ++i)
-      match_sizes(params[i], types[i], quantified, sizes);
-  };
-  std::visit(overloaded{[&](const TensorType& p) {
-                          const Shape& shape = as<TensorType>(found)->shape;
-                          for (size_t i = 0; i < p.shape.size() && p.shape.size() == shape.size(); ++i) {
-                            std::vector<Symbol> symbols = p.shape[i].symbols();
-                            if (symbols.size() == 1 && symbols[0].name != "?" &&
-                                p.shape[i] == Dim::symbol(symbols[0]) && quantified(symbols[0].name))
-                              sizes.emplace(symbols[0].name, shape[i]);
-                          }
-                        },
-                        [&](const TupleType& p) { lists(p.fields, as<TupleType>(found)->fields); },
-                        [&](const FunctionType& p) {
-                          const FunctionType& f = *as<FunctionType>(found);
-                          lists(p.params, f.params);
-                          match_sizes(p.result, f.result, quantified, sizes);
-                        },
-                        [&](const DataType& p) { lists(p.args, as<DataType>(found)->args); },
-                        [&](const RefType& p) { match_sizes(p.value, as<RefType>(found)->value, quantified, sizes); },
-                        [](const auto&) {}},
-             param->v);
-}
-
 Type Inference::call_function(const Type& callee, Call& call, Callee kind, const SourceLocation& location) {
   const bool global = kind != Callee::local;
   Type type = unifier_.shallow(callee);
@@ -238,7 +199,7 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
   if (kind == Callee::tensors) {     // symbols that no parameter has by itself are the module's
     auto quantified = [&](const std::string& s) { return is_quantified(s, global); };
     for (size_t i = 0; i < call.args.size(); ++i)
-      match_sizes(f.params[i], unifier_.shallow(type_of(call.args[i], location)), quantified, sizes);
+      find_sizes(f.params[i], unifier_.shallow(type_of(call.args[i], location)), quantified, sizes);
     for_each_symbol(instance, [&](const Symbol& s) {
       if (quantified(s.name)) sizes.emplace(s.name, Dim::symbol(s));
     });
@@ -255,7 +216,7 @@ bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::st
                               const Call& call, const SourceLocation& location) {
   Type found = type_of(arg, location);
   if (has_symbols(param)) {
-    match_sizes(
+    find_sizes(
         param, unifier_.resolve(found), [&](const std::string& s) { return is_quantified(s, global); }, sizes);
     param = substitute(param, sizes);
   }

@@ -125,7 +125,4 @@ class Inference {
   int next_symbol_ = 1;
 };
 
-// The type with the given sizes in place of symbols.
-Type substitute(const Type&, const std::map<std::string, Dim>& sizes);
-
 }  // namespace dlcc::relay

@@ -37,6 +37,44 @@ Type with_arguments(const Type& type, const TypeArguments& arguments) {
   });
 }
 
+void find_sizes(const Type& param, const Type& found, const std::function<bool(const std::string&)>& quantified,
+                std::map<std::string, Dim>& sizes) {
+  if (!param || !found || param->v.index() != found->v.index()) return;
+  auto lists = [&](const std::vector<Type>& params, const std::vector<Type>& types) {
+    for (size_t i = 0; i < std::min(params.size(), types.size()); ++i)
+      find_sizes(params[i], types[i], quantified, sizes);
+  };
+  std::visit(overloaded{[&](const TensorType& p) {
+                          const Shape& shape = as<TensorType>(found)->shape;
+                          for (size_t i = 0; i < p.shape.size() && p.shape.size() == shape.size(); ++i) {
+                            std::vector<Symbol> symbols = p.shape[i].symbols();
+                            if (symbols.size() == 1 && symbols[0].name != "?" &&
+                                p.shape[i] == Dim::symbol(symbols[0]) && quantified(symbols[0].name))
+                              sizes.emplace(symbols[0].name, shape[i]);
+                          }
+                        },
+                        [&](const TupleType& p) { lists(p.fields, as<TupleType>(found)->fields); },
+                        [&](const FunctionType& p) {
+                          const FunctionType& f = *as<FunctionType>(found);
+                          lists(p.params, f.params);
+                          find_sizes(p.result, f.result, quantified, sizes);
+                        },
+                        [&](const DataType& p) { lists(p.args, as<DataType>(found)->args); },
+                        [&](const RefType& p) { find_sizes(p.value, as<RefType>(found)->value, quantified, sizes); },
+                        [](const auto&) {}},
+             param->v);
+}
+
+Type substitute(const Type& type, const std::map<std::string, Dim>& sizes) {
+  return map_leaves(type, [&](const Type& leaf) {
+    const TensorType* t = as<TensorType>(leaf);
+    if (!t || is_static(t->shape)) return leaf;
+    Shape shape = t->shape;
+    for (Dim& d : shape) d = d.substitute(sizes);
+    return tensor_type(std::move(shape), t->dtype);
+  });
+}
+
 bool has_type_variables(const Type& type) {
   bool found = false;
   map_leaves(type, [&](const Type& leaf) {

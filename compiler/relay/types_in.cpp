@@ -1,5 +1,7 @@
 #include "relay/types_in.h"
 
+#include "relay/type_arguments.h"
+
 namespace dlcc::relay {
 
 void for_each_variable(const Pattern& pattern, const std::function<void(const Var&)>& visit) {
@@ -45,6 +47,40 @@ void for_each_dim(const Block& block, const std::function<void(const Dim&)>& vis
       for (const Dim& d : sizes->most) visit(d);
     for_each_block(b.op, [&](const Block& inner) { for_each_dim(inner, visit); });
   }
+}
+
+static void substitute_sizes(AttrValue& value, const std::map<std::string, Dim>& sizes) {
+  if (AttrList* list = std::get_if<AttrList>(&value.v))
+    for (AttrValue& item : *list) substitute_sizes(item, sizes);
+  const Dim* dim = std::get_if<Dim>(&value.v);
+  if (!dim) return;
+  const Dim size = dim->substitute(sizes);
+  if (size.is_constant())
+    value.v = size.value();
+  else
+    value.v = size;
+}
+
+static void substitute_in_operations(Block& block, const std::map<std::string, Dim>& sizes) {
+  for (Binding& b : block.bindings) {
+    if (Call* call = std::get_if<Call>(&b.op))
+      for (auto& [key, value] : call->attrs) substitute_sizes(value, sizes);
+    if (DefineSizes* defined = std::get_if<DefineSizes>(&b.op)) {
+      for (Dim& d : defined->most) d = d.substitute(sizes);
+      for (Symbol& s : defined->symbols) {
+        const std::vector<Symbol> renamed = Dim::symbol(s).substitute(sizes).symbols();
+        DLCC_CHECK(renamed.size() == 1, "the symbol {} is defined", s.name);
+        s = renamed[0];
+      }
+    }
+    for_each_block(b.op, [&](Block& inner) { substitute_in_operations(inner, sizes); });
+  }
+}
+
+void substitute_sizes(Block& block, const std::map<std::string, Dim>& sizes) {
+  if (sizes.empty()) return;
+  for_each_type(block, [&](Type& type) { type = substitute(type, sizes); });
+  substitute_in_operations(block, sizes);
 }
 
 Function copy_function(Module& module, const Function& function, std::map<int, Atom>& renamed) {

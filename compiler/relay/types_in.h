@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <string>
 
 #include "relay/ir.h"
 
@@ -14,6 +16,10 @@ void for_each_type(Block&, const std::function<void(Type&)>& visit);
 
 // Calls `visit` for every dimension that is named in the block apart from types: in attributes and in bounds of sizes.
 void for_each_dim(const Block&, const std::function<void(const Dim&)>& visit);
+
+// Puts sizes in place of symbols, in types, attributes, and definitions and bounds of sizes. A symbol that define_sizes
+// defines must become another symbol.
+void substitute_sizes(Block&, const std::map<std::string, Dim>& sizes);
 
 // A copy with fresh variables. `renamed` is that of clone() and gets the parameters, too.
 Function copy_function(Module&, const Function&, std::map<int, Atom>& renamed);
