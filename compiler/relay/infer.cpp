@@ -230,8 +230,12 @@ void Inference::finish(VarNode& var, const SourceLocation& location) {
     return leaf;
   });
   if (open)
-    fail(DiagnosticId::cannot_infer, location, fmt::format("the type of %{} cannot be inferred", var.name),
-         {"so far: " + relay::str(type)}, fmt::format("annotate it: %{}: Tensor[(...), float32]", var.name));
+    fail(DiagnosticId::cannot_infer, location,
+         var.name.empty() ? "the type of this value cannot be inferred"
+                          : fmt::format("the type of %{} cannot be inferred", var.name),
+         {"so far: " + relay::str(type)},
+         var.name.empty() ? "bind it with its type: let %x: List[int32] = ..."
+                          : fmt::format("annotate it: %{}: Tensor[(...), float32]", var.name));
   var.type = type;
 }
 

@@ -114,7 +114,8 @@ std::string Generator::lambda(const Ty& t, int depth) {
       std::map<std::string, Ty> arguments;
       Ty type{"fn", s.params};
       type.args.push_back(s.result);
-      if (s.name[0] == '@' && s.name != "@plus" && match_types(type, t, s.variables, arguments)) names.push_back(s.name);
+      if (s.name[0] == '@' && s.name != "@plus" && match_types(type, t, s.variables, arguments))
+        names.push_back(s.name);
     }
     for (const auto& [name, data] : types_)
       for (const DataType::Constructor& c : data.constructors)

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <regex>
 
+#include "first_order.h"
 #include "frontends/frontend.h"
 #include "frontends/relay/parser.h"
 #include "program.h"
@@ -79,55 +80,6 @@ Module run_pass(Module module, const std::string& name) {
   throw Failure{"no pass " + name};
 }
 
-// ---- what the passes of the calculus leave
-// -----------------------------------------------------------------------------
-
-bool has_function_type(const Type& type) {
-  auto any = [](const std::vector<Type>& list) { return std::ranges::any_of(list, has_function_type); };
-  if (const TupleType* t = as<TupleType>(type)) return any(t->fields);
-  if (const RefType* t = as<RefType>(type)) return has_function_type(t->value);
-  if (const DataType* t = as<relay::DataType>(type)) return any(t->args);
-  return as<FunctionType>(type) != nullptr;
-}
-
-bool is_simple(const Pattern& p, bool outermost) {
-  const auto* c = std::get_if<Pattern::Constructor>(&p.v);
-  if (!c || !outermost)
-    return std::holds_alternative<Pattern::Wildcard>(p.v) || (!outermost && std::holds_alternative<Pattern::Bind>(p.v));
-  return std::ranges::all_of(c->fields, [](const Pattern& field) { return is_simple(field, false); });
-}
-
-void check_block(const Block& block, const std::string& when) {
-  for (const Binding& b : block.bindings) {
-    demand(!std::holds_alternative<MakeFunction>(b.op), when + ": a local function is left");
-    if (const Match* match = std::get_if<Match>(&b.op))
-      for (const Clause& c : match->clauses) demand(is_simple(c.pattern, true), when + ": a nested pattern is left");
-    bool callee = std::holds_alternative<Call>(b.op);
-    for_each_atom(b.op, [&](const Atom& a) {
-      const bool called = std::exchange(callee, false);
-      demand(called || (!std::holds_alternative<GlobalRef>(a) && !std::holds_alternative<ConstructorRef>(a)),
-             when + ": a function is a value");
-    });
-    for_each_block(b.op, [&](const Block& inner) { check_block(inner, when); });
-  }
-}
-
-void check_simple(Module& module, const std::string& when) {
-  for (const auto& [name, def] : module.data_types) {
-    demand(def.params.empty(), when + ": a type has parameters");
-    for (const ConstructorDef& c : def.constructors)
-      for (const Type& field : c.fields)
-        demand(!has_type_variables(field) && !has_function_type(field), when + ": a field has type " + str(field));
-  }
-  for (auto& [name, f] : module.functions) {
-    demand(f.type_params.empty(), when + ": a function is generic");
-    for_each_type(f, [&](Type& type) {
-      demand(!has_type_variables(type) && !has_function_type(type), when + ": a variable has type " + str(type));
-    });
-    check_block(f.body, when);
-  }
-}
-
 // ---- one program
 // ------------------------------------------------------------------------------------------------------
 
@@ -150,7 +102,8 @@ void check_program(const std::string& text) {
     Module after = import_text(text, "import");
     for (const std::string& name : passes) after = run_pass(std::move(after), name);
     check_types(after, fmt::format("{}", fmt::join(passes, ",")));
-    check_simple(after, fmt::format("{}", fmt::join(passes, ",")));
+    const std::string left = relay::what_is_left(after);
+    demand(left.empty(), fmt::format("after {}: {}", fmt::join(passes, ","), left));
     const std::string found = outcome(after);
     demand(found == expected, fmt::format("after {}: {} instead of {}", fmt::join(passes, ","), found, expected));
     check_text(after, fmt::format("{}", fmt::join(passes, ",")));

@@ -321,7 +321,22 @@ class Monomorphizer {
     return map_sizes(type, [&](const Dim& d) { return d.is_constant() && !erases_numbers_ ? d : unknown_dim(); });
   }
 
+  // A function for any size is no function for a number, and cannot be checked as a tensor can.
+  void refuse_functions_of_sizes(const Type& type) {
+    auto all = [&](const std::vector<Type>& list) {
+      for (const Type& t : list) refuse_functions_of_sizes(t);
+    };
+    if (const TupleType* t = as<TupleType>(type)) all(t->fields);
+    if (const DataType* t = as<DataType>(type)) all(t->args);
+    if (const RefType* t = as<RefType>(type)) refuse_functions_of_sizes(t->value);
+    if (as<FunctionType>(type) && without_sizes(type) != type)
+      refuse(DiagnosticId::unsupported_construct, location_,
+             fmt::format("functions of type {} are in data, whose types have no sizes that are names", str(type)),
+             "give the sizes as numbers");
+  }
+
   const DataInstance& instance_of(const DataTypeDef& def, const std::vector<Type>& args) {
+    for (const Type& argument : args) refuse_functions_of_sizes(argument);
     TypeArguments arguments;
     for (size_t k = 0; k < def.params.size(); ++k) arguments[def.params[k].id] = without_sizes(args[k]);
     auto& instances = data_instances_[def.name];
