@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "frontends/arguments.h"
@@ -32,6 +33,12 @@ std::optional<relay::Module> import_model(std::span<const std::byte> bytes, cons
 // For one format. import_relay also accepts a single expression without header, which becomes @main.
 std::optional<relay::Module> import_onnx(std::span<const std::byte> bytes, const ImportOptions&, Diagnostics&);
 std::optional<relay::Module> import_relay(std::string_view text, const ImportOptions&, Diagnostics&);
+
+// Whether the model is text, and not a serialised ONNX model.
+bool is_text(std::span<const std::byte> bytes);
+
+// Whether the syntax and the names of Relay text are right; reports all that are not. Types are not looked at.
+bool check_syntax(std::string_view relay_text, const std::string& file, Diagnostics&);
 
 // An operator of ONNX's default domain that the frontend imports.
 struct OnnxOperator {

@@ -39,6 +39,7 @@ int run_command(CommandLine&);
 int verify_command(CommandLine&);
 int bench_command(CommandLine&);
 int opt_command(CommandLine&);
+int fmt_command(CommandLine&);
 int ops_command(CommandLine&);
 int targets_command(CommandLine&);
 int explain_command(CommandLine&);

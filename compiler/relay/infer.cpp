@@ -5,6 +5,8 @@
 
 #include "relay/call_graph.h"
 #include "relay/inference.h"
+#include "relay/type_arguments.h"
+#include "relay/types_in.h"
 
 namespace dlcc::relay {
 
@@ -39,6 +41,9 @@ void Inference::declare_symbols_of_text() {
       for_each_symbol(binding.var->type, see);
       if (const MatchCast* cast = std::get_if<MatchCast>(&binding.op)) for_each_symbol(cast->type, see);
       if (const DefineSizes* sizes = std::get_if<DefineSizes>(&binding.op)) std::ranges::for_each(sizes->symbols, see);
+      if (const Match* match = std::get_if<Match>(&binding.op))
+        for (const Clause& c : match->clauses)
+          for_each_variable(c.pattern, [&](const Var& v) { for_each_symbol(v->type, see); });
       if (const MakeFunction* closure = std::get_if<MakeFunction>(&binding.op))
         function(*closure->function);
       else
@@ -225,8 +230,12 @@ void Inference::finish(VarNode& var, const SourceLocation& location) {
     return leaf;
   });
   if (open)
-    fail(DiagnosticId::cannot_infer, location, fmt::format("the type of %{} cannot be inferred", var.name),
-         {"so far: " + relay::str(type)}, fmt::format("annotate it: %{}: Tensor[(...), float32]", var.name));
+    fail(DiagnosticId::cannot_infer, location,
+         var.name.empty() ? "the type of this value cannot be inferred"
+                          : fmt::format("the type of %{} cannot be inferred", var.name),
+         {"so far: " + relay::str(type)},
+         var.name.empty() ? "bind it with its type: let %x: List[int32] = ..."
+                          : fmt::format("annotate it: %{}: Tensor[(...), float32]", var.name));
   var.type = type;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "relay/inference.h"
+#include "relay/type_arguments.h"
 
 namespace dlcc::relay {
 
@@ -171,33 +172,6 @@ static bool has_symbols(const Type& type) {
   return found;
 }
 
-Type substitute(const Type& type, const std::map<std::string, Dim>& sizes) {
-  return map_leaves(type, [&](const Type& leaf) {
-    const TensorType* t = as<TensorType>(leaf);
-    if (!t || is_static(t->shape)) return leaf;
-    Shape shape = t->shape;
-    for (Dim& d : shape) d = d.substitute(sizes);
-    return tensor_type(std::move(shape), t->dtype);
-  });
-}
-
-// The values of a parameter's symbols: the argument's dimension at the first axis that is the symbol alone. Other
-// occurrences of the symbol are compared later.
-static void match_sizes(const Type& param, const Type& found, const std::function<bool(const std::string&)>& quantified,
-                        std::map<std::string, Dim>& sizes) {
-  const TensorType *p = as<TensorType>(param), *f = as<TensorType>(found);
-  if (p && f && p->shape.size() == f->shape.size()) {
-    for (size_t i = 0; i < p->shape.size(); ++i) {
-      std::vector<Symbol> symbols = p->shape[i].symbols();
-      if (symbols.size() == 1 && p->shape[i] == Dim::symbol(symbols[0]) && quantified(symbols[0].name))
-        sizes.emplace(symbols[0].name, f->shape[i]);
-    }
-  }
-  const TupleType *t = as<TupleType>(param), *u = as<TupleType>(found);
-  if (t && u && t->fields.size() == u->fields.size())
-    for (size_t i = 0; i < t->fields.size(); ++i) match_sizes(t->fields[i], u->fields[i], quantified, sizes);
-}
-
 Type Inference::call_function(const Type& callee, Call& call, Callee kind, const SourceLocation& location) {
   const bool global = kind != Callee::local;
   Type type = unifier_.shallow(callee);
@@ -225,7 +199,7 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
   if (kind == Callee::tensors) {     // a symbol that is no parameter's dimension is the module's
     auto quantified = [&](const std::string& s) { return is_quantified(s, global); };
     for (size_t i = 0; i < call.args.size(); ++i)
-      match_sizes(f.params[i], unifier_.shallow(type_of(call.args[i], location)), quantified, sizes);
+      find_sizes(f.params[i], unifier_.shallow(type_of(call.args[i], location)), quantified, sizes);
     for_each_symbol(instance, [&](const Symbol& s) {
       if (quantified(s.name)) sizes.emplace(s.name, Dim::symbol(s));
     });
@@ -242,8 +216,8 @@ bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::st
                               const Call& call, const SourceLocation& location) {
   Type found = type_of(arg, location);
   if (has_symbols(param)) {
-    match_sizes(
-        param, unifier_.shallow(found), [&](const std::string& s) { return is_quantified(s, global); }, sizes);
+    find_sizes(
+        param, unifier_.resolve(found), [&](const std::string& s) { return is_quantified(s, global); }, sizes);
     param = substitute(param, sizes);
   }
   if (coerce(arg, found, param, location)) return true;

@@ -51,8 +51,9 @@ class Inference {
   Type infer(Binding&, DefineSizes&);
   Type infer(Binding&, Alias&);
 
-  void bind_pattern(Pattern&, const Type&, const SourceLocation&);
-  void bind_constructor(Pattern::Constructor&, const Type&, const SourceLocation&);
+  Type open_sizes(const Type&);
+  void bind_pattern(Pattern&, const Type&, int first_symbol, const SourceLocation&);
+  void bind_constructor(Pattern::Constructor&, const Type&, int first_symbol, const SourceLocation&);
   Type join(const Type&, const Type&, const SourceLocation&, const std::string& what);
   Type join_tensors(const TensorType&, const TensorType&);
 
@@ -124,8 +125,5 @@ class Inference {
   std::set<std::string> closure_symbols_;    // symbols that parameters of local functions introduce
   int next_symbol_ = 1;
 };
-
-// The type with the given sizes in place of symbols.
-Type substitute(const Type&, const std::map<std::string, Dim>& sizes);
 
 }  // namespace dlcc::relay

@@ -25,7 +25,10 @@ std::string printable(char c) {
 }  // namespace
 
 const Token& Lexer::peek(size_t ahead) {
-  while (ahead_.size() <= ahead) ahead_.push_back(scan());
+  while (ahead_.size() <= ahead) {
+    ahead_.push_back(scan());
+    ahead_.back().end = position_;
+  }
   if (failed_) ahead_[ahead].kind = TokenKind::end;
   return ahead_[ahead];
 }

@@ -26,7 +26,7 @@ enum class TokenKind : uint8_t {
 struct Token {
   TokenKind kind = TokenKind::end;
   std::string_view text;
-  size_t offset = 0;
+  size_t offset = 0, end = 0;  // in the text
   int line = 1, column = 1;
   int64_t integer = 0;  // of graph variables and projections
 

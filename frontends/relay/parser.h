@@ -49,6 +49,7 @@ class Parser {
 
   // ---- module (parser.cpp)
   void header();
+  void find_types();
   void definitions();
   void definition();
   void function_definition();
@@ -227,6 +228,7 @@ class Parser {
   // variable, or the offset of a graph variable's expression.
   std::unordered_map<size_t, size_t> meanings_;
   Names<std::string, relay::TypeVariable> type_variables_;
+  std::map<std::string, size_t> types_of_text_;  // their number of parameters
   struct Constructor {
     size_t fields;
   };

@@ -380,3 +380,30 @@ for other in older elsewhere; do
   cmp untuned.o untuned2.o
 done
 echo "tuning records"
+
+printf 'def @f(%%x: int32) { %%x+1 }\n' > layout.rly
+expect_status 1 fmt --check layout.rly
+[ "$(cat out.txt)" = layout.rly ] || fail "a file with another layout is not named"
+expect_status 0 fmt layout.rly
+[ "$(cat out.txt)" = 'def @f(%x: int32) { %x + 1 }' ] || fail "fmt prints $(cat out.txt)"
+cmp -s out.txt layout.rly && fail "fmt without --in-place changes the file"
+expect_status 0 fmt -i layout.rly
+expect_status 0 fmt --check layout.rly
+expect_status 0 fmt - < layout.rly
+cmp out.txt layout.rly || fail "standard input is laid out differently"
+printf 'def @f() { 1 +\n' > broken.rly
+cp broken.rly kept.rly
+expect_status 1 fmt -i broken.rly layout.rly
+cmp broken.rly kept.rly || fail "a text that cannot be read is changed"
+expect_status 2 fmt
+echo "fmt"
+
+printf 'def @main(%%x: int32) { nn.relu(%%x, 1f) }\n' > types.rly
+expect_status 1 check types.rly
+expect_status 0 check --syntax-only types.rly
+expect_status 1 check --syntax-only broken.rly
+expect_status 0 check --syntax-only "$model"
+expect_status 0 check --syntax-only - < "$model"
+: > empty.rly
+expect_status 1 check --syntax-only empty.rly
+echo "check --syntax-only"

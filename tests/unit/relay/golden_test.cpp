@@ -55,6 +55,7 @@ std::string run_passes(relay::Module module, const std::string& names) {
     relay::PassContext context{
         .diagnostics = &d, .channel_block = 16, .machine = {.byte_products = tensor::ByteProducts::dot}};
     module = pass->run(std::move(module), context);
+    if (d.has_errors()) return d.str();
     CHECK_MESSAGE(relay::verify(module, d), "after " << name << ":\n" << d.str() << relay::print(module, false));
     CHECK_MESSAGE(relay::infer_types(module, d), "after " << name << ":\n" << d.str() << relay::print(module, false));
   }
