@@ -2,8 +2,9 @@
 # Random numbers are the same bytes on every target: on x86-64 with the least CPU and with this machine's, and on AArch64 under
 # emulation.
 # random_numbers_test.sh DLCC SOURCE_FOLDER WORK_FOLDER MODEL; exit status 77 (skipped) without a cross compiler or qemu.
+set -euo pipefail
+random=$(realpath "$4")
 source "$(dirname "$0")/begin.sh"
-model=$4
 for tool in aarch64-linux-gnu-gcc qemu-aarch64; do
   command -v $tool > /dev/null || { echo "skipped: $tool is not installed"; exit 77; }
 done
@@ -17,7 +18,7 @@ done
 } > inputs
 
 build() {  # COMPILER DLCC_OPTIONS...
-  "$dlcc" "$model" -o m.o --prefix m "${@:2}"
+  "$dlcc" "$random" -o m.o --prefix m "${@:2}"
   $1 -std=gnu11 -static -O2 -I"$source/runtime/include" "$source/tests/programs/run_object.c" m.o -o run
 }
 build gcc -mcpu=x86-64-v2
