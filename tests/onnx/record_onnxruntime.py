@@ -119,7 +119,8 @@ def quantized():
         case("QGemm", [q(2, 6), F(0.05), z, q(3, 6), F(0.04), z, data.whole(I32, -99, 99, 3)], transB=1, alpha=0.5)
         case("MatMulIntegerToFloat", [q(2, 6), q(6, 3), F(0.05), F(0.04), z, z, data.real(3)])
         case("DynamicQuantizeMatMul", [data.real(2, 6), q(6, 3), F(0.04), z, data.real(3)])
-    case("DynamicQuantizeMatMul", [data.real(2, 3, 6), data.whole(I8, -128, 127, 6, 3), data.real(3, low=0.01, high=0.1)])
+    scales = data.real(3, low=0.01, high=0.1)
+    case("DynamicQuantizeMatMul", [data.real(2, 3, 6), data.whole(I8, -128, 127, 6, 3), scales])
 
 
 def normalizations():
@@ -184,16 +185,18 @@ def rotary():
 
 def group_query_attention(caches):
     # onnxruntime keeps its keys in the outputs: it computes nothing right without them.
-    def run(rows, past=0, lengths=None, more=(), shown=None, batch=2, **attributes):
+    def run(rows, past=0, lengths=None, more=(), shown=None, batch=2, total=None, **attributes):
         size = 16 if "do_rotary" in attributes else 8
         kv = [data.real(batch, rows, size), data.real(batch, rows, size)]
         earlier = [data.real(batch, 1, past, size), data.real(batch, 1, past, size)] if past else [None, None]
         lengths = I32([past + rows - 1] * batch) if lengths is None else I32(lengths)
-        case("GroupQueryAttention", [data.real(batch, rows, 2 * size), *kv, *earlier, lengths, I32([past + rows]), *more],
-             outputs=3, num_heads=2, kv_num_heads=1, shown=shown, **attributes)
+        query, total = data.real(batch, rows, 2 * size), I32([total or past + rows])
+        case("GroupQueryAttention", [query, *kv, *earlier, lengths, total, *more], outputs=3, num_heads=2,
+             kv_num_heads=1, shown=shown, **attributes)
     run(3, batch=1)
     run(2, scale=0.3, softcap=1.5, shown=1)
     run(1, past=3)
+    run(1, past=3, lengths=[2], total=3, batch=1)  # into the last row of a buffer
     run(2, more=caches, do_rotary=1)
     run(1, past=3, more=caches, do_rotary=1, rotary_interleaved=1, batch=1)
     run(1, past=3, lengths=[3, 1], more=caches, do_rotary=1, shown=1)
