@@ -19,7 +19,7 @@ import onnxruntime
 # ONNX's checker, which comes first, accepts: bfloat16 for Where.
 WITHOUT_KERNEL = ("NOT_IMPLEMENTED", "Could not find an implementation", "Unsupported", "No corresponding Numpy type",
                   "Type Error: Type 'tensor(bfloat16)'", "layout == 1",
-                  "data type is not supported with ScatterElements")
+                  "data type is not supported with Scatter", "does not support double")
 
 
 def read(path):

@@ -99,6 +99,7 @@ Values separate_inputs(Node& n) {
 
 // Adds the part of the bias that belongs to each.
 void add_biases(Node& n, const Value& bias, Values& parts) {
+  if (!n.check(bias.rank() == 1, DiagnosticId::shape_mismatch, "bias must have one axis")) return;
   int64_t at = 0;
   auto width = parts[0].type.shape[2].constant();
   if (!n.check(width.has_value(), DiagnosticId::dynamic_shape, "the hidden size must be known")) return;
@@ -149,7 +150,8 @@ Values convert_rotary_embedding(Node& n) {
           "is_packed_batching is not supported");
   n.check(n.number("scale", 1) == 1, DiagnosticId::unsupported_attribute, "scale must be 1");
   const auto half = n.in(cosine).rank() == 2 ? n.in(cosine).type.shape[1].constant() : std::nullopt;
-  n.check(half.has_value(), DiagnosticId::shape_mismatch, "cos_cache must be a matrix with a known number of columns");
+  n.check(half.value_or(0) > 0, DiagnosticId::shape_mismatch,
+          "cos_cache must be a matrix with a known number of columns");
   n.check(x.rank() == 3 || x.rank() == 4, DiagnosticId::shape_mismatch, "input must have 3 or 4 axes");
   if (n.failed()) return {};
   const Shape s = x.type.shape;

@@ -79,7 +79,8 @@ class GroupQueryAttention {
       return;
     n_.check(n_.in(query).rank() == 3 && n_.in(last_key).rank() == 1, DiagnosticId::shape_mismatch,
              "query must have 3 axes, seqlens_k one");
-    n_.check(n_.failed() || (key_heads_ >= 1 && query_heads_ % key_heads_ == 0), DiagnosticId::bad_attribute,
+    n_.check(n_.failed() || (key_heads_ >= 1 && query_heads_ >= 1 && query_heads_ % key_heads_ == 0),
+             DiagnosticId::bad_attribute,
              fmt::format("{} query heads cannot be divided among {} key heads", query_heads_, key_heads_));
   }
 
@@ -104,9 +105,12 @@ class GroupQueryAttention {
     rows_ = s[1];
     length_ = plus(n_, n_.cast(n_.in(last_key), dtype::i64), 1);
     before_ = n_.call("maximum", {subtract(n_, length_, size_of_axis(n_, n_.in(query), 1)), integer_scalar(0)});
-    return !n_.failed() && !heads_.poisoned() &&
-           n_.check(heads_.query.type.shape[3].is_constant(), DiagnosticId::dynamic_shape,
-                    "the size of a head must be known");
+    if (n_.failed() || heads_.poisoned()) return false;
+    const Dim size = heads_.query.type.shape[3];
+    return n_.check(size.is_constant(), DiagnosticId::dynamic_shape, "the size of a head must be known") &&
+           n_.check(heads_.key.type.shape[3] == size, DiagnosticId::shape_mismatch,
+                    fmt::format("heads of query have {} elements, those of key {}", size.str(),
+                                heads_.key.type.shape[3].str()));
   }
 
   Value iota(const Dim& count) {

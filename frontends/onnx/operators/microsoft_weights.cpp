@@ -57,8 +57,11 @@ Values convert_matmul_nbits(Node& n) {
   n.check(n.integer("weight_prepacked", 0) == 0, DiagnosticId::unsupported_attribute,
           "weight_prepacked must be 0: the layout is that of another device");
   n.check(!n.has(g_idx), DiagnosticId::unsupported_attribute, "the input g_idx is not supported");
-  n.check(columns >= 1 && depth >= 1 && block >= 1 && block * width % 8 == 0, DiagnosticId::bad_attribute,
-          "N, K and block_size must be positive, and a block a number of bytes");
+  constexpr int64_t most = int64_t{1} << 30;
+  auto in_range = [](int64_t v) { return v >= 1 && v <= most; };
+  n.check(in_range(columns) && in_range(depth) && in_range(block) && block * width % 8 == 0,
+          DiagnosticId::bad_attribute,
+          fmt::format("N, K and block_size must be in [1, {}], and a block a number of bytes", most));
   if (n.failed()) return {};
   const int64_t blocks = (depth + block - 1) / block;
   const Shape per_block = {Dim(columns), Dim(blocks)};
