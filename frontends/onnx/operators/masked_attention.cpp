@@ -15,6 +15,7 @@ Value masked_attention(Node& n, const AttentionHeads& heads, double scale, const
   scores = multiply(n, scores, n.scalar(scores.type.dtype, scale));
   if (mask.bias) scores = add(n, scores, *mask.bias);
   if (mask.keep) scores = n.call("where", {*mask.keep, scores, plus(n, scores, mask.hidden)});
+  if (scores.poisoned) return scores;  // bias or mask does not fit
   if (mask.causal) {
     Value offset = n.call("subtract", {size_of_axis(n, scores, 3), size_of_axis(n, scores, 2)});
     scores = n.call("matrix_band", {scores, offset},
