@@ -245,7 +245,9 @@ bool add_layer_normalization(Graph& g) {
 }
 
 bool add_batch_normalization(Graph& g) {
-  auto x = g.any([](const Value& v) { return is_calm_float(v) && v.rank() >= 2 && v.shape[1].symbol.empty(); });
+  auto x = g.any([&](const Value& v) {
+    return is_calm_float(v) && v.rank() >= 2 && v.shape[1].symbol.empty() && (v.type != dtype::bf16 || g.opset() >= 14);
+  });
   if (!x) return false;
   const int64_t n = x->shape[1].number;
   const Value scale = g.random_constant(x->type, {n}), bias = g.random_constant(x->type, {n}),

@@ -69,11 +69,13 @@ Values convert_attention(Node& n) {
 
 // ---- MultiHeadAttention -------------------------------------------------------------------------------------------
 
-// The parts of a tensor [batch, length, heads, parts, size], as [batch, length, heads * size] each.
-Values unpacked(Node& n, const Value& packed) {
+// The `count` parts of a tensor [batch, length, heads, count, size], as [batch, length, heads * size] each; none if it
+// has other axes.
+Values unpacked(Node& n, const Value& packed, int64_t count) {
   const Shape& s = packed.type.shape;
   Values parts;
-  for (int64_t k = 0; k < s[3].constant().value_or(0); ++k) {
+  if (s[3] != Dim(count)) return parts;
+  for (int64_t k = 0; k < count; ++k) {
     Value part = picked(n, packed, 3, k);
     parts.push_back(part.poisoned ? part : n.reshape(part, {s[0], s[1], s[2] * s[4]}));
   }
@@ -85,9 +87,9 @@ Values unpacked(Node& n, const Value& packed) {
 Values separate_inputs(Node& n) {
   enum { query, key, value };
   const bool all_packed = n.in(query).rank() == 5, two_packed = n.has(key) && n.in(key).rank() == 5;
-  Values parts = all_packed ? unpacked(n, n.in(query)) : Values{n.in(query)};
+  Values parts = all_packed ? unpacked(n, n.in(query), 3) : Values{n.in(query)};
   if (two_packed)
-    for (const Value& part : unpacked(n, n.in(key))) parts.push_back(part);
+    for (const Value& part : unpacked(n, n.in(key), 2)) parts.push_back(part);
   else if (n.has(key))
     parts.push_back(n.in(key));
   if (n.has(value)) parts.push_back(n.in(value));

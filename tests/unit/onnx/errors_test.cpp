@@ -152,6 +152,8 @@ TEST_CASE("attributes and sizes of com.microsoft that do not fit are refused") {
           heads(2, 1), "heads of query have 16 elements, those of key n");
   refused("MultiHeadAttention", {{"2", "3", "4"}, {"2", "4", "4"}, {"2", "4", "4"}, {}}, integer("num_heads", 2),
           "bias must have one axis");
+  refused("MultiHeadAttention", {{"2", "3", "2", "2147483648", "2"}}, integer("num_heads", 2),
+          "packed in [batch, length, heads, 3 or 2, size]");
   refused("Attention", {{"2", "3", "4"}, {"4", "12"}, {"12"}, {"2", "3", "4"}},
           integer("num_heads", 2) + integer("unidirectional", 1), "cannot be broadcast: sizes 4 and 3 differ");
   refused("RotaryEmbedding", {{"1", "2", "4"}, {"1", "2"}, {"3", "0"}, {"3", "0"}}, "",
