@@ -231,7 +231,8 @@ bool write_outputs(Compiler& compiler, const Outputs& out, relay::Module module,
   if (has_object || has_header || !out.reports.empty()) object = compiler.generate(planned);
   if (has_object) {
     files.push_back({out.object, object.pieces()});
-    if (!planned.weights_file.empty()) files.push_back({compiler.options().weights_file, {planned.weights_file}});
+    if (!planned.weights_file.bytes().empty())
+      files.push_back({compiler.options().weights_file, {planned.weights_file.bytes()}});
   }
   if (has_header) add_text(path_of_kind(out, "header"), emit::make_header(planned.interface));
   if (out.dependencies) add_text(dependency_path(out), dependency_rules(compiler, out));

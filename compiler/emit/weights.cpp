@@ -1,7 +1,10 @@
 #include "emit/weights.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <span>
 
 #include "dlcc/weights_file.h"
@@ -28,15 +31,28 @@ WeightsLayout lay_out_weights(const lower::Program& program, WeightsContainer co
   return layout;
 }
 
-WeightsContents make_weights_file(const lower::Program& program) {
-  WeightsLayout layout = lay_out_weights(program, WeightsContainer::file);
-  std::vector<std::byte> bytes(static_cast<size_t>(layout.bytes));
-  for (size_t i = 0; i < program.constants.size(); ++i)
-    std::ranges::copy(program.constants[i].bytes(), bytes.begin() + layout.offsets[i]);
-  std::span<const std::byte> data = std::span(bytes).subspan(DLCC_WEIGHTS_HEAD_BYTES);
-  const uint64_t head[] = {DLCC_WEIGHTS_MAGIC, bytes.size(), dlcc_hash_weights(data.data(), data.size())};
-  std::memcpy(bytes.data(), head, sizeof head);
-  return {std::move(bytes), {layout.bytes, layout.alignment, head[2]}};
+// Zeros that need memory only where they are written.
+static std::shared_ptr<std::byte[]> zeros(size_t bytes) {
+  auto* memory = static_cast<std::byte*>(std::calloc(bytes, 1));
+  if (!memory) throw std::bad_alloc();
+  return {memory, [](std::byte* p) { std::free(p); }};
+}
+
+WeightsContents make_weights_file(lower::Program& program) {
+  const WeightsLayout layout = lay_out_weights(program, WeightsContainer::file);
+  const auto size = static_cast<size_t>(layout.bytes);
+  const std::shared_ptr<std::byte[]> bytes = zeros(size);
+  for (size_t i = 0; i < program.constants.size(); ++i) {
+    Constant& c = program.constants[i];
+    std::byte* to = bytes.get() + layout.offsets[i];
+    std::ranges::copy(c.bytes(), to);
+    c = Constant::view(c.dtype(), c.shape(), {to, c.bytes().size()}, bytes);
+  }
+  const std::span<const std::byte> data(bytes.get() + DLCC_WEIGHTS_HEAD_BYTES, size - DLCC_WEIGHTS_HEAD_BYTES);
+  const uint64_t head[] = {DLCC_WEIGHTS_MAGIC, size, dlcc_hash_weights(data.data(), data.size())};
+  std::memcpy(bytes.get(), head, sizeof head);
+  return {Constant::view(dtype::u8, {layout.bytes}, {bytes.get(), size}, bytes),
+          {layout.bytes, layout.alignment, head[2]}};
 }
 
 }  // namespace dlcc::emit

@@ -8,6 +8,7 @@
 
 #include "emit/interface.h"
 #include "lower/program.h"
+#include "support/constant.h"
 
 namespace dlcc::emit {
 
@@ -21,12 +22,14 @@ struct WeightsLayout {
 enum class WeightsContainer { section, file };
 WeightsLayout lay_out_weights(const lower::Program&, WeightsContainer);
 
-// The bytes of the file, header included; padding is zero. Code that is generated for an interface with this
-// description reads such a file.
+// The bytes of the file as a constant of type uint8, header included; padding is zero. Code that is generated for an
+// interface with this description reads such a file.
 struct WeightsContents {
-  std::vector<std::byte> bytes;
+  Constant bytes;
   WeightsFile description;
 };
-WeightsContents make_weights_file(const lower::Program&);
+// Lets the constants of the program refer to the file's bytes, one after the other, so that large weights are in memory
+// once.
+WeightsContents make_weights_file(lower::Program&);
 
 }  // namespace dlcc::emit

@@ -34,7 +34,7 @@ struct Planned {
   lower::Program program;
   lower::StoragePlan plan;
   emit::Interface interface;
-  std::vector<std::byte> weights_file;  // contents of the file of weights; empty when the object has the weights
+  Constant weights_file;  // contents of the file of weights; without bytes when the object has the weights
 };
 
 class Compiler {

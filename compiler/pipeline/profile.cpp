@@ -120,7 +120,7 @@ std::optional<Profile> profile(const Planned& planned, std::span<const std::byte
                               .inputs = inputs.values,
                               .repeat = runs,
                               .profile = {},
-                              .weights = planned.weights_file};
+                              .weights = planned.weights_file.bytes()};
   Profile result{.cpu = cpu_name(planned.target), .date = utc_now()};
   const Planned at_inputs = at_sizes(planned, inputs.symbols);
   result.roof.buffer_bytes = reading_buffer(at_inputs);

@@ -58,6 +58,7 @@ class DescriptionEmitter {
     for (const emit::TensorInterface& t : list) {
       std::vector<uint64_t> shape;
       for (const Dim& d : t.shape) shape.push_back(static_cast<uint64_t>(d.constant().value_or(-1)));
+      if (shape.empty()) shape.push_back(1);  // LLVM has no symbol for data without bytes, which linkers then miss
       auto* extents = llvm::ConstantDataArray::get(module_.getContext(), shape);
       auto* where = new llvm::GlobalVariable(module_, extents->getType(), true, llvm::GlobalValue::PrivateLinkage,
                                              extents, "shape");

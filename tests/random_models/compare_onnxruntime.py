@@ -18,7 +18,8 @@ import onnxruntime
 # onnxruntime has no class of exception for models that it has no kernel for. "Type Error" is the refusal of a type that
 # ONNX's checker, which comes first, accepts: bfloat16 for Where.
 WITHOUT_KERNEL = ("NOT_IMPLEMENTED", "Could not find an implementation", "Unsupported", "No corresponding Numpy type",
-                  "Type Error: Type 'tensor(bfloat16)'")
+                  "Type Error: Type 'tensor(bfloat16)'", "layout == 1",
+                  "data type is not supported with Scatter", "does not support double")
 
 
 def read(path):

@@ -80,13 +80,18 @@ Node& Node::text(const char* name, const char* v) {
   attribute(name, schema::AttributeProto::STRING).set_s(v);
   return *this;
 }
+Node& Node::texts(const char* name, const std::vector<const char*>& list) {
+  schema::AttributeProto& a = attribute(name, schema::AttributeProto::STRINGS);
+  for (const char* v : list) a.add_strings(v);
+  return *this;
+}
 schema::GraphProto& Node::graph(const char* name) {
   return *attribute(name, schema::AttributeProto::GRAPH).mutable_g();
 }
 
 Graph::Graph(unsigned seed, int opset)
     : random_(seed), opset_(opset), has_symbols_(chance(30)), has_empty_(chance(10)), current_(model_.mutable_graph()) {
-  model_.set_ir_version(opset >= 21 ? 10 : 8);
+  model_.set_ir_version(opset >= 24 ? 12 : opset == 23 ? 11 : opset >= 21 ? 10 : 8);
   auto& set = *model_.add_opset_import();
   set.set_version(opset);
   model_.mutable_graph()->set_name("random");
@@ -184,8 +189,14 @@ Value Graph::input(DType t, const std::vector<Size>& shape) {
   Value v{fresh_name(), t, shape, is_bool(t) ? 1. : 2., grain_of(t)};
   input_data_.push_back(constant_of(t, numbers_of(shape), random_numbers(t, v.count(), v.bound, v.grain)));
   declare(*model_.mutable_graph()->add_input(), v);
+  input_names_.push_back(v.name);
   visible_.push_back(v);
   return v;
+}
+
+const Constant* Graph::data_of(const Value& v) const {
+  const auto found = std::ranges::find(input_names_, v.name);
+  return found == input_names_.end() ? nullptr : &input_data_[static_cast<size_t>(found - input_names_.begin())];
 }
 
 Value Graph::constant(const Constant& c) {
@@ -214,13 +225,24 @@ Value Graph::random_constant(DType t, const std::vector<int64_t>& shape, double 
   return constant(t, shape, random_numbers(t, count, bound, grain_of(t)));
 }
 
+void Graph::import_domain(const std::string& domain) {
+  for (const auto& set : model_.opset_import())
+    if (set.domain() == domain) return;
+  auto& set = *model_.add_opset_import();
+  set.set_domain(domain);
+  set.set_version(1);
+}
+
 Node Graph::add(const char* op, const std::vector<Value>& operands, Value result) {
   return add(op, operands, std::vector<Value>{std::move(result)});
 }
 
 Node Graph::add(const char* op, const std::vector<Value>& operands, std::vector<Value> results) {
   schema::NodeProto& node = *current_->add_node();
-  node.set_op_type(op);
+  const std::string name = op;
+  const size_t dot = name.rfind('.');
+  if (dot != std::string::npos) import_domain(name.substr(0, dot)), node.set_domain(name.substr(0, dot));
+  node.set_op_type(name.substr(dot + 1));
   for (const Value& v : operands) {
     node.add_input(v.name);
     used_.push_back(v.name);
@@ -228,7 +250,7 @@ Node Graph::add(const char* op, const std::vector<Value>& operands, std::vector<
   for (Value& v : results) {
     if (v.name.empty()) v.name = fresh_name();
     node.add_output(v.name);
-    visible_.push_back(v);
+    if (!v.hidden) visible_.push_back(v);
   }
   ++nodes_;
   return Node(node);

@@ -30,6 +30,7 @@ struct Value {
   DType type = dtype::f32;
   std::vector<Size> shape;
   double bound = 0, grain = 0, error = 0;
+  bool hidden = false;  // no tensor, or not to be used: no later node reads it
 
   bool exact() const { return grain > 0; }
   int64_t rank() const { return static_cast<int64_t>(shape.size()); }
@@ -54,6 +55,7 @@ class Node {
   Node& integers(const char* name, const std::vector<int64_t>&);
   Node& number(const char* name, double);
   Node& text(const char* name, const char*);
+  Node& texts(const char* name, const std::vector<const char*>&);
   schema::GraphProto& graph(const char* name);
 
  private:
@@ -88,7 +90,13 @@ class Graph {
   std::vector<Size> random_shape(int largest_rank);
   std::vector<double> random_numbers(DType, int64_t count, double bound, double grain);
 
-  // Adds a node with one result, which later nodes may use. An operand without a name is absent.
+  // A size that data decide, `number` of them.
+  Size counted(int64_t number) { return {number, "count" + std::to_string(next_++)}; }
+  // The elements of an input of the graph; null for other values.
+  const Constant* data_of(const Value&) const;
+
+  // Adds a node with one result, which later nodes may use. An operand without a name is absent. Operators of another
+  // domain have qualified names: "com.microsoft.Gelu".
   Node add(const char* op, const std::vector<Value>& operands, Value result);
   Node add(const char* op, const std::vector<Value>& operands, std::vector<Value> results);
 
@@ -106,6 +114,8 @@ class Graph {
   std::vector<Value>& visible() { return visible_; }
 
  private:
+  void import_domain(const std::string&);
+
   std::mt19937 random_;
   int opset_, next_ = 0, nodes_ = 0;
   bool has_symbols_, has_empty_;
@@ -113,7 +123,7 @@ class Graph {
   schema::GraphProto* current_;  // nodes are added to it
   std::vector<Value> visible_, outputs_;
   std::vector<Constant> input_data_;
-  std::vector<std::string> used_;
+  std::vector<std::string> used_, input_names_;
 };
 
 // An operator that can be added: returns whether the graph had operands for it.
@@ -124,5 +134,15 @@ const std::vector<Operator>& movement_operators();
 const std::vector<Operator>& selection_operators();
 const std::vector<Operator>& layer_operators();
 const std::vector<Operator>& control_operators();
+const std::vector<Operator>& counted_operators();
+const std::vector<Operator>& recurrent_operators();
+const std::vector<Operator>& attention_operators();
+const std::vector<Operator>& sequence_operators();
+const std::vector<Operator>& microsoft_operators();
+
+// A sum of n products of elements of x and y, without a shape.
+Value sum_of_products(const Value& x, const Value& y, double n);
+// Whether a float is small enough for sums of products.
+inline bool is_calm_float(const Value& v) { return is_float(v.type) && v.bound <= 16; }
 
 }  // namespace dlcc::random_models

@@ -5,9 +5,7 @@
 #include "graph.h"
 
 namespace dlcc::random_models {
-namespace {
 
-// A sum of n products of elements of x and y.
 Value sum_of_products(const Value& x, const Value& y, double n) {
   Value r{"", x.type};
   r.bound = std::max(1., n * x.bound * y.bound);
@@ -18,7 +16,7 @@ Value sum_of_products(const Value& x, const Value& y, double n) {
   return r;
 }
 
-bool is_calm_float(const Value& v) { return is_float(v.type) && v.bound <= 16; }
+namespace {
 
 bool add_matrix_product(Graph& g) {
   auto x = g.any([](const Value& v) {
@@ -130,6 +128,72 @@ bool add_convolution(Graph& g) {
   return true;
 }
 
+bool add_transposed_convolution(Graph& g) {
+  auto x = g.any([](const Value& v) { return is_image(v) && is_calm_float(v) && v.type != dtype::bf16; });
+  if (!x || x->count() == 0) return false;
+  const int64_t channels = x->shape[1].number, groups = g.chance(30) ? channels : 1, results = 1 + g.draw(3);
+  std::vector<int64_t> shape = {channels, results}, strides, dilations, pads(2 * (x->shape.size() - 2)), more;
+  std::vector<Size> sizes = {x->shape[0], {results * groups, ""}};
+  const size_t rank = x->shape.size() - 2;
+  double n = static_cast<double>(channels / groups);
+  for (size_t k = 0; k < rank; ++k) {
+    const int64_t kernel = 1 + g.draw(3), stride = 1 + g.draw(3), dilation = g.chance(20) ? 2 : 1;
+    shape.push_back(kernel), strides.push_back(stride), dilations.push_back(dilation);
+    more.push_back(g.chance(30) ? g.draw(static_cast<int>(stride)) : 0);
+    pads[k] = g.draw(static_cast<int>(kernel)), pads[k + rank] = g.draw(static_cast<int>(kernel));
+    n *= static_cast<double>(kernel);
+    sizes.push_back(
+        {stride * (x->shape[k + 2].number - 1) + (kernel - 1) * dilation + 1 + more[k] - pads[k] - pads[k + rank], ""});
+    if (sizes.back().number < 1) return false;
+  }
+  const Value weights = g.random_constant(x->type, shape, 1);
+  Value r = sum_of_products(*x, weights, n);
+  r.shape = sizes;
+  r.grain = 0, r.error = std::max(r.error, 2 * n * x->error) + 4 * (n + 4) * epsilon(x->type) * r.bound;
+  std::vector<Value> operands = {*x, weights};
+  if (g.chance(50)) operands.push_back(g.random_constant(x->type, {results * groups})), r.bound += 2;
+  g.add("ConvTranspose", operands, r)
+      .integers("strides", strides)
+      .integers("dilations", dilations)
+      .integers("pads", pads)
+      .integers("output_padding", more)
+      .integer("group", groups);
+  return true;
+}
+
+// Labels of the axes of x, of some of them and new ones for y, and of some of all for the result.
+bool add_einsum(Graph& g) {
+  auto x = g.any([](const Value& v) {
+    return v.rank() > 0 && v.rank() < 5 && v.count() > 0 && (v.type == dtype::f32 || v.type == dtype::f64) &&
+           v.bound <= 16;
+  });
+  if (!x) return false;
+  std::string of_x, of_y, of_result;
+  std::vector<Size> sizes = x->shape;  // by label
+  for (int64_t k = 0; k < x->rank(); ++k) of_x += static_cast<char>('a' + k);
+  std::vector<int64_t> shape;
+  for (size_t k : {0, 1, 2}) {
+    if (k >= x->shape.size() || !x->shape[k].symbol.empty() || g.chance(40)) continue;
+    of_y.insert(of_y.begin() + g.draw(static_cast<int>(of_y.size()) + 1), of_x[k]);
+  }
+  if (g.chance(60)) of_y += static_cast<char>('a' + sizes.size()), sizes.push_back({1 + g.draw(5), ""});
+  for (char label : of_y) shape.push_back(sizes[static_cast<size_t>(label - 'a')].number);
+  double n = 1;
+  std::vector<Size> result;
+  for (int64_t k : g.permutation(static_cast<int64_t>(sizes.size()))) {
+    const Size& size = sizes[static_cast<size_t>(k)];
+    if (g.chance(60))
+      of_result += static_cast<char>('a' + k), result.push_back(size);
+    else
+      n *= static_cast<double>(size.number);
+  }
+  const Value y = g.random_constant(x->type, shape, 1);
+  Value r = sum_of_products(*x, y, n);
+  r.shape = result;
+  g.add("Einsum", {*x, y}, r).text("equation", (of_x + "," + of_y + "->" + of_result).c_str());
+  return true;
+}
+
 bool add_pool(Graph& g) {
   auto x = g.any([](const Value& v) { return is_image(v) && v.type != dtype::bf16; });
   if (!x) return false;
@@ -181,7 +245,9 @@ bool add_layer_normalization(Graph& g) {
 }
 
 bool add_batch_normalization(Graph& g) {
-  auto x = g.any([](const Value& v) { return is_calm_float(v) && v.rank() >= 2 && v.shape[1].symbol.empty(); });
+  auto x = g.any([&](const Value& v) {
+    return is_calm_float(v) && v.rank() >= 2 && v.shape[1].symbol.empty() && (v.type != dtype::bf16 || g.opset() >= 14);
+  });
   if (!x) return false;
   const int64_t n = x->shape[1].number;
   const Value scale = g.random_constant(x->type, {n}), bias = g.random_constant(x->type, {n}),
@@ -244,6 +310,8 @@ const std::vector<Operator>& layer_operators() {
                                              add_batched_product,
                                              add_gemm,
                                              add_convolution,
+                                             add_transposed_convolution,
+                                             add_einsum,
                                              add_pool,
                                              add_global_pool,
                                              add_softmax,

@@ -22,7 +22,7 @@ using namespace dlcc::random_models;
 namespace {
 
 Graph random_graph(unsigned seed) {
-  static constexpr int opsets[] = {13, 15, 17, 18, 19, 20, 21};
+  static constexpr int opsets[] = {13, 15, 17, 18, 19, 20, 21, 23};
   Graph g(seed, opsets[seed % std::size(opsets)]);
   for (int k = 1 + g.draw(3); k > 0; --k) {
     const DType t = g.chance(50)
@@ -34,10 +34,15 @@ Graph random_graph(unsigned seed) {
   const int wanted = 2 + g.draw(12);
   for (int tries = 0; g.size() < wanted && tries < 200; ++tries) {
     const int kind = g.draw(100);
-    const auto& rows = kind < 40   ? elementwise_operators()
-                       : kind < 62 ? movement_operators()
-                       : kind < 77 ? selection_operators()
-                       : kind < 95 ? layer_operators()
+    const auto& rows = kind < 34   ? elementwise_operators()
+                       : kind < 52 ? movement_operators()
+                       : kind < 66 ? selection_operators()
+                       : kind < 82 ? layer_operators()
+                       : kind < 85 ? recurrent_operators()
+                       : kind < 88 ? attention_operators()
+                       : kind < 91 ? microsoft_operators()
+                       : kind < 93 ? counted_operators()
+                       : kind < 96 ? sequence_operators()
                                    : control_operators();
     rows[static_cast<size_t>(g.draw(static_cast<int>(rows.size())))](g);
     const Value& last = g.visible().back();

@@ -56,6 +56,19 @@ bool add_gather_elements(Graph& g) {
   return true;
 }
 
+// The result of a scatter of updates into x, by addition or in place of the elements; nothing if the type cannot hold
+// it.
+std::optional<Value> scattered(const Value& x, const Value& updates, bool sum) {
+  Value r = x.renamed("");
+  r.bound = sum ? x.bound + updates.bound : std::max(x.bound, updates.bound);
+  if (r.exact()) r.grain = std::min(x.grain, updates.grain);
+  if (sum && !(r.exact() && holds(r.type, r.bound, r.grain))) {
+    if (!is_float(r.type)) return std::nullopt;
+    r.grain = 0, r.error = x.error + 2 * epsilon(r.type) * r.bound;
+  }
+  return r;
+}
+
 // Updates of distinct rows, so that the order of the updates does not matter.
 bool add_scatter(Graph& g) {
   auto x = g.any([](const Value& v) { return v.rank() > 0 && !v.is_symbolic() && v.count() > 0 && !is_bool(v.type); });
@@ -66,16 +79,65 @@ bool add_scatter(Graph& g) {
   for (size_t k = 1; k < x->shape.size(); ++k) update_shape.push_back(x->shape[k].number);
   const Value updates = g.random_constant(x->type, update_shape);
   const Value indices = g.constant(Constant::of(dtype::i64, {count, 1}, rows));
-  Value r = x->renamed("");
   const bool sum = g.chance(40) && g.opset() >= 16;
-  r.bound = sum ? x->bound + updates.bound : std::max(x->bound, updates.bound);
-  if (r.exact()) r.grain = std::min(x->grain, updates.grain);
-  if (sum && !(r.exact() && holds(r.type, r.bound, r.grain))) {
-    if (!is_float(r.type)) return false;
-    r.grain = 0, r.error = x->error + 2 * epsilon(r.type) * r.bound;
-  }
-  Node node = g.add("ScatterND", {*x, indices, updates}, r);
+  auto r = scattered(*x, updates, sum);
+  if (!r) return false;
+  Node node = g.add("ScatterND", {*x, indices, updates}, *r);
   if (sum) node.text("reduction", "add");
+  return true;
+}
+
+// Updates whose indices are distinct along the axis.
+bool add_scatter_elements(Graph& g) {
+  auto x = g.any([](const Value& v) { return v.rank() > 0 && !v.is_symbolic() && v.count() > 0 && !is_bool(v.type); });
+  if (!x) return false;
+  const auto axis = static_cast<size_t>(g.draw(static_cast<int>(x->rank())));
+  const int64_t n = x->shape[axis].number;
+  std::vector<int64_t> shape;
+  int64_t inner = 1, outer = 1;
+  for (size_t k = 0; k < x->shape.size(); ++k) {
+    shape.push_back(1 + g.draw(static_cast<int>(x->shape[k].number)));
+    if (k != axis) (k < axis ? outer : inner) *= shape[k];
+  }
+  std::vector<int64_t> indices(static_cast<size_t>(outer * shape[axis] * inner));
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t i = 0; i < inner; ++i) {
+      const std::vector<int64_t> order = g.permutation(n);
+      for (int64_t k = 0; k < shape[axis]; ++k)
+        indices[static_cast<size_t>((o * shape[axis] + k) * inner + i)] =
+            order[static_cast<size_t>(k)] - (g.chance(20) ? n : 0);
+    }
+  const Value updates = g.random_constant(x->type, shape);
+  const char* reduction = g.one_of({"none", "none", "add", "max", "min"});
+  if (g.opset() < (reduction[0] == 'm' ? 18 : reduction[0] == 'a' ? 16 : 13)) return false;
+  auto r = scattered(*x, updates, reduction[0] == 'a');
+  if (!r) return false;
+  Node node = g.add("ScatterElements", {*x, g.constant(Constant::of(dtype::i64, shape, indices)), updates}, *r);
+  node.integer("axis", static_cast<int64_t>(axis));
+  if (reduction[0] != 'n') node.text("reduction", reduction);
+  return true;
+}
+
+// Slices or elements, with the first axis as batch at times.
+bool add_gather_nd(Graph& g) {
+  auto x = g.any([](const Value& v) { return v.rank() > 0 && !v.is_symbolic() && v.count() > 0; });
+  if (!x) return false;
+  const int64_t batch = x->rank() > 1 && g.chance(30) ? 1 : 0, count = 1 + g.draw(4),
+                depth = 1 + g.draw(static_cast<int>(x->rank() - batch));
+  std::vector<int64_t> shape, list;
+  if (batch) shape.push_back(x->shape[0].number);
+  shape.insert(shape.end(), {count, depth});
+  int64_t rows = count;
+  if (batch) rows *= shape[0];
+  for (int64_t k = 0; k < rows * depth; ++k) {
+    const auto n = static_cast<int>(x->shape[static_cast<size_t>(batch + k % depth)].number);
+    list.push_back(g.draw(2 * n) - n);
+  }
+  Value r = x->renamed("");
+  r.shape.assign(x->shape.begin(), x->shape.begin() + batch);
+  r.shape.push_back({count, ""});
+  r.shape.insert(r.shape.end(), x->shape.begin() + batch + depth, x->shape.end());
+  g.add("GatherND", {*x, g.constant(Constant::of(dtype::i64, shape, list))}, r).integer("batch_dims", batch);
   return true;
 }
 
@@ -189,8 +251,9 @@ bool add_reduction(Graph& g) {
 }  // namespace
 
 const std::vector<Operator>& selection_operators() {
-  static const std::vector<Operator> rows = {add_gather,  add_gather_elements, add_scatter,   add_top,      add_arg,
-                                             add_one_hot, add_cumulation,      add_reduction, add_reduction};
+  static const std::vector<Operator> rows = {
+      add_gather, add_gather_elements, add_gather_nd,  add_scatter,   add_scatter_elements, add_top,
+      add_arg,    add_one_hot,         add_cumulation, add_reduction, add_reduction};
   return rows;
 }
 

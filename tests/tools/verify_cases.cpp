@@ -3,8 +3,10 @@
 // are known not to pass, each followed by a blank and its reason; an exception that passes is a failure, too. A root
 // may have further exceptions of its own, since collections differ in their data; '!' before a case there means that it
 // passes with the root's data though EXCEPTIONS lists it. Every case runs through every engine unless --engine=NAME is
-// given. Other options are those of dlcc: -mcpu=CPU, -O0, --threads=N, --accuracy=strict. The last line has the numbers
-// of passed and failed cases.
+// given; the engine `emulated` runs the object for AArch64 under qemu, and is skipped (exit status 77) if the cross
+// compiler or qemu is not installed. --sample=N verifies N cases, evenly spaced among those that a root has. Other
+// options are those of dlcc: -mcpu=CPU, -O0, --threads=N, --accuracy=strict. The last line has the numbers of passed
+// and failed cases.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -12,6 +14,7 @@
 #include <map>
 #include <optional>
 
+#include "emulated_object.h"
 #include "pipeline/input_forms.h"
 #include "pipeline/verification.h"
 
@@ -49,21 +52,33 @@ std::optional<fs::path> find_case(const std::string& name, const Root& root) {
   return std::nullopt;
 }
 
+constexpr const char* emulated = "emulated";  // the engine
+
+// What is done with each case.
+struct Settings {
+  CompileOptions options{.prefix = "m"};
+  std::vector<std::string> engines{std::begin(engine_names), std::end(engine_names)};
+  size_t sample = 0;  // number of cases; 0: all
+  std::optional<Emulator> emulator;
+};
+
 // The failure of a case; empty when it passes.
-std::string verify_case(const fs::path& folder, const std::vector<std::string>& engines, CompileOptions options) {
+std::string verify_case(const fs::path& folder, Settings& settings) {
   std::vector<fs::path> data_sets;
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.is_directory() && entry.path().filename().string().starts_with("test_data_set_"))
       data_sets.push_back(entry.path());
   if (data_sets.empty()) return "no data set";
   Diagnostics diagnostics;
+  CompileOptions options = settings.options;
   options.model = folder / "model.onnx";
   options.find_input_form = forms_of_data_set(data_sets.front(), diagnostics);
   Compiler compiler(options, diagnostics);
-  auto model = prepare_verification(compiler, engines);
+  auto model = prepare_verification(compiler, settings.engines);
   if (!model) return diagnostics.str();
-  for (const std::string& name : engines) {
-    Engine engine = make_engine(name, compiler, *model);
+  for (const std::string& name : settings.engines) {
+    Engine engine =
+        name == emulated ? settings.emulator->engine(compiler, *model) : make_engine(name, compiler, *model);
     for (const fs::path& data : data_sets) {
       Verdict verdict = verify_data_set(data, engine, *model, {}, diagnostics);
       if (!verdict.ok) return name + ": " + verdict.what;
@@ -87,48 +102,86 @@ bool set_option(CompileOptions& options, const std::string& arg) {
   return true;
 }
 
-}  // namespace
+// A case, and the root that has it.
+struct Case {
+  std::string name;
+  fs::path folder;
+  bool excepted;
+};
 
-int main(int argc, char** argv) {
-  if (argc < 4) return std::fprintf(stderr, "usage: verify_cases CASES EXCEPTIONS ROOT[:EXCEPTIONS]...\n"), 2;
+// The cases of a list that a root has; `absent` counts the others.
+std::vector<Case> find_cases(const char* list, const std::vector<Root>& roots, int& absent) {
+  std::vector<Case> found;
+  std::ifstream file(list);
+  for (std::string name; std::getline(file, name);) {
+    auto root = std::ranges::find_if(roots, [&](const Root& r) { return find_case(name, r).has_value(); });
+    if (root == roots.end())
+      ++absent;
+    else
+      found.push_back({name, *find_case(name, *root), root->exceptions.contains(name)});
+  }
+  return found;
+}
+
+// `count` cases at equal distances.
+std::vector<Case> sample_of(const std::vector<Case>& cases, size_t count) {
+  std::vector<Case> sample;
+  for (size_t k = 0; k < count && k < cases.size(); ++k) sample.push_back(cases[k * cases.size() / count]);
+  return sample;
+}
+
+// Reads the options and roots; an argument that is neither is left in `unknown`.
+std::vector<Root> read_arguments(int argc, char** argv, Settings& settings, std::string& unknown) {
   const Exceptions common = read_exceptions(argv[2]);
   std::vector<Root> roots;
-  CompileOptions options{.prefix = "m"};
-  std::vector<std::string> engines(std::begin(engine_names), std::end(engine_names));
   for (int k = 3; k < argc; ++k) {
-    std::string arg = argv[k];
-    size_t colon = arg.find(':');
+    const std::string arg = argv[k];
+    const size_t colon = arg.find(':');
     if (arg.starts_with("--engine="))
-      engines = {arg.substr(9)};
-    else if (arg.starts_with("-") && !set_option(options, arg))
-      return std::fprintf(stderr, "verify_cases: unknown option %s\n", argv[k]), 2;
+      settings.engines = {arg.substr(9)};
+    else if (arg.starts_with("--sample="))
+      settings.sample = static_cast<size_t>(std::atoi(arg.c_str() + 9));
+    else if (arg.starts_with("-") && !set_option(settings.options, arg))
+      unknown = arg;
     else if (!arg.empty() && !arg.starts_with("-"))
       roots.push_back(
           {arg.substr(0, colon), colon == std::string::npos ? common : read_exceptions(arg.substr(colon + 1), common)});
   }
-  std::ifstream cases(argv[1]);
-  int passed = 0, failed = 0, excepted = 0, absent = 0;
-  for (std::string name; std::getline(cases, name);) {
-    auto root = std::ranges::find_if(roots, [&](const Root& r) { return find_case(name, r).has_value(); });
-    if (root == roots.end()) {
-      ++absent;
-      continue;
-    }
-    std::string failure;
-    try {
-      failure = verify_case(*find_case(name, *root), engines, options);
-    } catch (const std::exception& e) {
-      failure = std::string("internal error: ") + e.what();
-    }
-    if (failure.empty() != root->exceptions.contains(name)) {
-      ++(failure.empty() ? passed : excepted);
-      continue;
-    }
-    ++failed;
-    std::printf("FAIL %s %s\n", name.c_str(),
-                failure.empty() ? "passes, though it is listed as an exception" : failure.c_str());
-    std::fflush(stdout);
+  return roots;
+}
+
+// Whether the result of a case is as expected; prints it otherwise.
+bool verify(const Case& c, Settings& settings) {
+  std::string failure;
+  try {
+    failure = verify_case(c.folder, settings);
+  } catch (const std::exception& e) {
+    failure = std::string("internal error: ") + e.what();
   }
+  if (failure.empty() != c.excepted) return true;
+  std::printf("FAIL %s %s\n", c.name.c_str(),
+              failure.empty() ? "passes, though it is listed as an exception" : failure.c_str());
+  std::fflush(stdout);
+  return false;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 4) return std::fprintf(stderr, "usage: verify_cases CASES EXCEPTIONS ROOT[:EXCEPTIONS]...\n"), 2;
+  Settings settings;
+  std::string unknown;
+  const std::vector<Root> roots = read_arguments(argc, argv, settings, unknown);
+  if (!unknown.empty()) return std::fprintf(stderr, "verify_cases: unknown option %s\n", unknown.c_str()), 2;
+  if (settings.engines == std::vector<std::string>{emulated}) {
+    if (!Emulator::is_installed()) return std::printf("skipped: no cross compiler or no emulator\n"), 77;
+    settings.emulator.emplace(DLCC_SOURCE_DIR);
+    settings.options.target = "aarch64";
+  }
+  int passed = 0, failed = 0, excepted = 0, absent = 0;
+  std::vector<Case> cases = find_cases(argv[1], roots, absent);
+  if (settings.sample) cases = sample_of(cases, settings.sample);
+  for (const Case& c : cases) ++(!verify(c, settings) ? failed : c.excepted ? excepted : passed);
   std::printf("%d known exceptions, %d cases not on this machine\n%d passed, %d failed\n", excepted, absent, passed,
               failed);
   return failed ? 1 : 0;

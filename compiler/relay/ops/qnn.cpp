@@ -19,6 +19,14 @@ Failure check_stored(DType type, const char* what) {
       fmt::format("{} must be an integer of 2 to 32 bits, a float8 or a float4, found {}", what, name(type)), ""};
 }
 
+// A scale is a float of at least 16 bits, or a power of two.
+bool is_power_of_two(const TensorType& scale) { return scale.dtype == DType::float8_e8m0fnu_; }
+Failure check_scale(const TensorType& scale, const char* what) {
+  return is_power_of_two(scale) ? std::nullopt : check_type(scale, what, types::real);
+}
+// The type that arithmetic with the scale has unless an attribute says it.
+DType precision_of(const TensorType& scale) { return is_power_of_two(scale) ? dtype::f32 : scale.dtype; }
+
 // Whether a scale or zero point has one element for the whole tensor.
 bool is_single(const Shape& scale) { return scale.empty() || (scale.size() == 1 && scale[0] == Dim(1)); }
 
@@ -63,7 +71,7 @@ Expr rounded_to(DType type, Expr value) {
 TypeResult type_of_quantize(const QuantizeAttrs& a, const Operands& in) {
   const bool integer = in[0].dtype == dtype::i32;
   if (auto e = first_of({integer ? std::nullopt : check_type(in[0], "data", types::real),
-                         check_type(in[1], "output_scale", types::real), check_stored(in[2].dtype, "output_zero_point"),
+                         check_scale(in[1], "output_scale"), check_stored(in[2].dtype, "output_zero_point"),
                          check_granularity(in[0].shape, in[1], "output_scale", a.axis, a.block_size),
                          check_granularity(in[0].shape, in[2], "output_zero_point", a.axis, a.block_size)}))
     return *e;
@@ -81,7 +89,7 @@ TensorFunction define_quantize(const QuantizeAttrs& a, const Operands& in) {
   Definition d("qnn.quantize");
   Tensor x = d.input("data", in[0].dtype, in[0].shape), scale = d.input("output_scale", in[1].dtype, in[1].shape),
          zero = d.input("output_zero_point", in[2].dtype, in[2].shape);
-  const DType precision = a.precision.value_or(in[1].dtype);
+  const DType precision = a.precision.value_or(precision_of(in[1]));
   const bool wide =
       in[0].dtype == dtype::f64 || precision == dtype::f64 || (is_integer(zero.type()) && bits(zero.type()) == 32);
   const DType type = wide ? dtype::f64 : dtype::f32;
@@ -97,8 +105,8 @@ TensorFunction define_quantize(const QuantizeAttrs& a, const Operands& in) {
 }
 
 TypeResult type_of_dequantize(const DequantizeAttrs& a, const Operands& in) {
-  const DType result = a.out_dtype.value_or(in[1].dtype);
-  if (auto e = first_of({check_stored(in[0].dtype, "data"), check_type(in[1], "input_scale", types::real),
+  const DType result = a.out_dtype.value_or(precision_of(in[1]));
+  if (auto e = first_of({check_stored(in[0].dtype, "data"), check_scale(in[1], "input_scale"),
                          check_type({{}, result}, "out_dtype", types::real),
                          check_granularity(in[0].shape, in[1], "input_scale", a.axis, a.block_size),
                          check_same_type(in[0], "data", in[2], "input_zero_point"),
@@ -111,7 +119,7 @@ TensorFunction define_dequantize(const DequantizeAttrs& a, const Operands& in) {
   Definition d("qnn.dequantize");
   Tensor x = d.input("data", in[0].dtype, in[0].shape), scale = d.input("input_scale", in[1].dtype, in[1].shape),
          zero = d.input("input_zero_point", in[2].dtype, in[2].shape);
-  const DType result = a.out_dtype.value_or(in[1].dtype);
+  const DType result = a.out_dtype.value_or(precision_of(in[1]));
   const DType type = result == dtype::f64 || in[1].dtype == dtype::f64 ? dtype::f64 : dtype::f32;
   d.result("result", result, x.shape(), [&](Index i) {
     const Expr factor = cast(type, parameter_at(scale, i, a.axis, a.block_size));
@@ -130,11 +138,12 @@ void qnn(OperatorTable& table) {
   table.add<Q>({
       .name = "qnn.quantize",
       .summary = "data / scale, rounded to the nearest even integer, plus the zero point, saturating to its type",
-      .attributes = {{"axis", &Q::axis, "the axis of scales that are not one number"},
-                     {"block_size", &Q::block_size,
-                      "elements along the axis that share a scale; 0: one scale per index"},
-                     {"saturate", &Q::saturate, "for float8: too large values become the largest finite one"},
-                     {"precision", &Q::precision, "the type in which the division is rounded; the scale's if None"}},
+      .attributes =
+          {{"axis", &Q::axis, "the axis of scales that are not one number"},
+           {"block_size", &Q::block_size, "elements along the axis that share a scale; 0: one scale per index"},
+           {"saturate", &Q::saturate, "for float8: too large values become the largest finite one"},
+           {"precision", &Q::precision,
+            "the type in which the division is rounded; the scale's, or float32 for a float8_e8m0fnu, if None"}},
       .arguments = {"data", "output_scale", "output_zero_point"},
       .type = type_of_quantize,
       .compute = define_quantize,
@@ -145,7 +154,8 @@ void qnn(OperatorTable& table) {
       .attributes = {{"axis", &D::axis, "the axis of scales that are not one number"},
                      {"block_size", &D::block_size,
                       "elements along the axis that share a scale; 0: one scale per index"},
-                     {"out_dtype", &D::out_dtype, "the type of the result; the scale's if None"}},
+                     {"out_dtype", &D::out_dtype,
+                      "the type of the result; the scale's, or float32 for a float8_e8m0fnu, if None"}},
       .arguments = {"data", "input_scale", "input_zero_point"},
       .type = type_of_dequantize,
       .compute = define_dequantize,

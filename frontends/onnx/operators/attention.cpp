@@ -36,9 +36,6 @@ Value guarded_softmax(Node& n, const Value& scores) {
   return n.call("where", {none, n.scalar(scores.type.dtype, 0), n.call("nn.softmax", {scores}, {{"axis", -1}})});
 }
 
-namespace {
-
-// [batch, query heads, rows, columns] as [batch, key heads, query heads per key head * rows, columns], and back.
 Value as_groups(Node& n, const Value& x, const Dim& key_heads) {
   const Shape& s = x.type.shape;
   if (s[1] == key_heads) return x;
@@ -48,6 +45,8 @@ Value from_groups(Node& n, const Value& x, const Dim& query_heads, const Dim& ro
   const Shape& s = x.type.shape;
   return s[1] == query_heads ? x : n.reshape(x, {s[0], query_heads, rows, s[3]});
 }
+
+namespace {
 
 // [batch, heads, rows, head size] of queries, keys and values.
 struct Heads {

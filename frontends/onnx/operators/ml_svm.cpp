@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "frontends/onnx/operators/ml_scores.h"
+#include "frontends/onnx/operators/pairwise_coupling.h"
 #include "frontends/onnx/operators/table.h"
 
 namespace dlcc::frontends::onnx {
@@ -104,14 +105,15 @@ class PairwiseClassifier {
     const auto a = n_.numbers("prob_a"), b = n_.numbers("prob_b");
     n_.check(vectors_.size() == labels_.count, DiagnosticId::bad_attribute,
              fmt::format("attribute 'vectors_per_class' has {} numbers for {} labels", vectors_.size(), labels_.count));
-    n_.check(!a || labels_.count == 2, DiagnosticId::unsupported_attribute,
-             "probabilities of more than two classes (attributes 'prob_a', 'prob_b') are not supported",
-             "leave them out: the labels are then those with the most votes");
     auto vectors = rows_of(n_, "support_vectors", x, all);
     if (n_.failed()) return {};
     Value scores = with_rho(n_, n_.call("nn.matmul", {kernels(n_, kernel, x, *vectors), coefficients(all)}), rho);
-    if (a && b && a->size() == 1 && b->size() == 1) return probabilities(scores, a->front(), b->front(), post);
-    n_.check(!a && !b, DiagnosticId::bad_attribute, "attributes 'prob_a' and 'prob_b' must have one number each");
+    const bool fits = a && b && a->size() == pairs_.size() && b->size() == pairs_.size();
+    n_.check(fits || (!a && !b), DiagnosticId::bad_attribute,
+             fmt::format("attributes 'prob_a' and 'prob_b' must have one number for each of the {} pairs of classes",
+                         pairs_.size()));
+    if (n_.failed()) return {};
+    if (fits) return probabilities(scores, *a, *b, post);
     Value position = best_of_row(n_, votes(scores));
     if (labels_.count != 2) return {labels_at(n_, labels_, position), post_transformed(n_, scores, post)};
     return {labels_at(n_, labels_, position), scores_of_two_classes(n_, scores, post, post != "NONE")};
@@ -151,13 +153,21 @@ class PairwiseClassifier {
     return n_.call("add", {n_.call("nn.matmul", {is_first, table}), real_list(dtype::f32, otherwise)});
   }
 
-  // Of two classes: Platt scaling.
-  Values probabilities(const Value& scores, float a, float b, const std::string& post) {
+  // Platt scaling of each pair's score, then coupling. The labels are those with the most votes, as in onnxruntime.
+  Values probabilities(const Value& scores, const std::vector<float>& a, const std::vector<float>& b,
+                       const std::string& post) {
     auto number = [&](double v) { return n_.scalar(dtype::f32, v); };
-    Value line = n_.call("add", {n_.call("multiply", {scores, number(-a)}), number(-b)});
-    Value first = n_.call("sigmoid", {line});
-    Value both = n_.call("concatenate", {first, n_.call("subtract", {number(1), first})}, {{"axis", 1}});
-    return {labels_at(n_, labels_, best_of_row(n_, both)), post_transformed(n_, both, post)};
+    auto negative = [&](const std::vector<float>& list) { return n_.call("negative", {real_list(dtype::f32, list)}); };
+    Value line = n_.call("add", {n_.call("multiply", {scores, negative(a)}), negative(b)});
+    Value first = n_.call("sigmoid", {line}), all;
+    if (labels_.count == 2) {
+      all = n_.call("concatenate", {first, n_.call("subtract", {number(1), first})}, {{"axis", 1}});
+    } else {
+      constexpr double least = 1e-7;
+      first = n_.call("clip", {first}, {{"a_min", least}, {"a_max", 1 - least}});
+      all = coupled_probabilities(n_, first, pairs_, labels_.count);
+    }
+    return {labels_at(n_, labels_, best_of_row(n_, votes(scores))), post_transformed(n_, all, post)};
   }
 
   Node& n_;
@@ -191,7 +201,7 @@ void add_ml_svm(Table& table) {
       {"ai.onnx.ml.SVMRegressor", 1, "X", 1, 1, 1, convert_regressor},
       {"ai.onnx.ml.SVMClassifier", 1, "X", 1, 1, 2, convert_classifier},
   });
-  table.only_if("ai.onnx.ml.SVMClassifier", "labels are integers, and prob_a and prob_b are those of two classes");
+  table.only_if("ai.onnx.ml.SVMClassifier", "labels are integers");
 }
 
 }  // namespace dlcc::frontends::onnx

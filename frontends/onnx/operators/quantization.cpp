@@ -17,6 +17,15 @@ Value dequantized(Node& n, const Value& x, const Value& scale, const Value& zero
   return n.call("qnn.dequantize", {x, scale, zero_point}, {{"axis", axis}});
 }
 
+Values dynamically_quantized(Node& n, const Value& x) {
+  const Value zero = n.scalar(x.type.dtype, 0), one = n.scalar(x.type.dtype, 1), none = n.scalar(dtype::u8, 0);
+  Value high = n.call("maximum", {n.call("max", {x}), zero}), low = n.call("minimum", {n.call("min", {x}), zero});
+  Value range = n.call("where", {n.call("equal", {high, low}), one, n.call("subtract", {high, low})});
+  Value scale = n.call("divide", {range, n.scalar(x.type.dtype, 255)});
+  Value zero_point = quantized(n, n.call("negative", {low}), scale, none, 0);
+  return {quantized(n, x, scale, zero_point, 0), scale, zero_point};
+}
+
 Value zero_point_or_zero(Node& n, int input, DType type) { return n.has(input) ? n.in(input) : n.scalar(type, 0); }
 
 namespace {
@@ -59,16 +68,7 @@ Values convert_dequantize(Node& n) {
   return {n.call("qnn.dequantize", {x, n.in(1), zero_point_or_zero(n, 2, x.type.dtype)}, attrs)};
 }
 
-// To uint8, with the range of the data and 0.
-Values convert_dynamic_quantize(Node& n) {
-  const Value& x = n.in(0);
-  const Value zero = n.scalar(x.type.dtype, 0), one = n.scalar(x.type.dtype, 1), none = n.scalar(dtype::u8, 0);
-  Value high = n.call("maximum", {n.call("max", {x}), zero}), low = n.call("minimum", {n.call("min", {x}), zero});
-  Value range = n.call("where", {n.call("equal", {high, low}), one, n.call("subtract", {high, low})});
-  Value scale = n.call("divide", {range, n.scalar(x.type.dtype, 255)});
-  Value zero_point = quantized(n, n.call("negative", {low}), scale, none, 0);
-  return {quantized(n, x, scale, zero_point, 0), scale, zero_point};
-}
+Values convert_dynamic_quantize(Node& n) { return dynamically_quantized(n, n.in(0)); }
 
 // ---- products -----------------------------------------------------------------------------------------------------
 

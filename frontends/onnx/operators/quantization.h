@@ -9,6 +9,9 @@ namespace dlcc::frontends::onnx {
 Value quantized(Node&, const Value& x, const Value& scale, const Value& zero_point, int64_t axis);
 Value dequantized(Node&, const Value& x, const Value& scale, const Value& zero_point, int64_t axis);
 
+// The data as uint8 with the range of the data and 0, the scale and the zero point.
+Values dynamically_quantized(Node&, const Value& x);
+
 // The zero point that is an optional input; 0 of this type if the node has none.
 Value zero_point_or_zero(Node&, int input, DType type);
 

@@ -4,44 +4,19 @@
 #include "frontends/onnx/operators/attention.h"
 #include "frontends/onnx/operators/lists.h"
 #include "frontends/onnx/operators/loop_function.h"
+#include "frontends/onnx/operators/rotary.h"
 #include "frontends/onnx/operators/table.h"
 
 namespace dlcc::frontends::onnx {
 namespace {
 
-// Elements begin, begin + step, ... before `end` of the last axis.
-Value last_axis(Node& n, const Value& x, int64_t begin, int64_t end, int64_t step = 1) {
-  return n.call("strided_slice", {x},
-                {{"begin", relay::AttrList{begin}},
-                 {"end", relay::AttrList{end}},
-                 {"strides", relay::AttrList{step}},
-                 {"axes", relay::AttrList{x.rank() - 1}}});
-}
-
-// ---- RotaryEmbedding (Su et al., "RoFormer", 2021) ----------------------------------------------------------------
+// ---- RotaryEmbedding ----------------------------------------------------------------------------------------------
 
 // The rows of a cache at the positions, with an axis for the heads at `axis`.
 Value cache_rows(Node& n, int input, int64_t axis) {
   Value cache = n.in(input);
   if (n.has(3)) cache = n.call("take", {cache, n.in(3)}, {{"axis", 0}, {"mode", "strict"}});
   return n.call("expand_dims", {cache}, {{"axis", axis}});
-}
-
-// Pairs of elements of the last axis, rotated. A pair is two neighbours, or one element of each half.
-Value rotated(Node& n, const Value& x, const Value& cosine, const Value& sine, int64_t size, bool interleaved) {
-  const int64_t half = size / 2;
-  Value a = interleaved ? last_axis(n, x, 0, size, 2) : last_axis(n, x, 0, half);
-  Value b = interleaved ? last_axis(n, x, 1, size, 2) : last_axis(n, x, half, size);
-  auto product = [&](const Value& u, const Value& v) { return n.call("multiply", {u, v}); };
-  Value first = n.call("subtract", {product(cosine, a), product(sine, b)});
-  Value second = n.call("add", {product(sine, a), product(cosine, b)});
-  if (!interleaved) return n.call("concatenate", {first, second}, {{"axis", -1}});
-  auto column = [&](const Value& v) { return n.call("expand_dims", {v}, {{"axis", -1}}); };
-  Value pairs = n.call("concatenate", {column(first), column(second)}, {{"axis", -1}});
-  if (pairs.poisoned) return pairs;
-  Shape shape = x.type.shape;
-  shape.back() = size;
-  return n.reshape(pairs, shape);
 }
 
 Values convert_rotary_embedding(Node& n) {
@@ -66,8 +41,7 @@ Values convert_rotary_embedding(Node& n) {
                fmt::format("rotary_embedding_dim must be even and at most {}, found {}", *whole, size)))
     return {};
   const int64_t axis = given.rank() == 3 ? 2 : 1;
-  Value result = rotated(n, x, cache_rows(n, 1, axis), cache_rows(n, 2, axis), size, interleaved);
-  if (size < *whole) result = n.call("concatenate", {result, last_axis(n, x, size, *whole)}, {{"axis", -1}});
+  Value result = rotate_pairs(n, x, cache_rows(n, 1, axis), cache_rows(n, 2, axis), size, interleaved);
   return {given.rank() == 3 ? n.reshape(result, given.type.shape) : result};
 }
 

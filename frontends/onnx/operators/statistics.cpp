@@ -213,6 +213,7 @@ void add_statistics(Table& table) {
       {"LpNormalization", 1, "input", 1, 1, 1, convert_lp_normalization, true},
       {"MeanVarianceNormalization", 9, "X", 1, 1, 1, convert_mean_variance_normalization, true},
       {"RMSNormalization", 23, "X scale", 2, 2, 1, convert_rms_normalization, true},
+      {"SimplifiedLayerNormalization", 1, "X scale", 2, 2, 1, convert_rms_normalization, true},  // of onnxruntime
   });
 }
 

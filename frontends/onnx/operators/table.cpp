@@ -76,6 +76,9 @@ const Table& operator_table() {
     add_dft(t);
     add_microsoft(t);
     add_microsoft_transformers(t);
+    add_microsoft_attention(t);
+    add_microsoft_group_query_attention(t);
+    add_microsoft_weights(t);
     add_normalization(t);
     add_products(t);
     add_shapes(t);

@@ -121,6 +121,47 @@ TEST_CASE("models with sizes of 2^31 are refused or imported in little time and 
             .find("error[too-large]") != std::string::npos);
 }
 
+TEST_CASE("attributes and sizes of com.microsoft that do not fit are refused") {
+  auto refused = [](const std::string& op, const std::vector<std::vector<std::string>>& shapes,
+                    const std::string& attributes, const std::string& message) {
+    std::string graph = "output { name: 'y' } ";
+    std::vector<std::string> inputs;
+    for (const auto& dims : shapes) {
+      inputs.push_back(fmt::format("x{}", inputs.size()));
+      if (dims == std::vector<std::string>{"absent"})
+        inputs.back() = "";
+      else
+        graph += value("input", inputs.back(), op == "GroupQueryAttention" && inputs.size() > 5 ? 6 : 1, dims);
+    }
+    std::string text = node(op, inputs, {"y"}, attributes);
+    text.insert(text.find("op_type"), "domain: 'com.microsoft' ");
+    const std::string errors =
+        imported(model_bytes(fmt::format("ir_version: 8 opset_import {{ version: 17 }} opset_import {{ domain: "
+                                         "'com.microsoft' version: 1 }} graph {{ {} }}",
+                                         graph + text)));
+    CAPTURE(errors);
+    CHECK(errors.find(message) != std::string::npos);
+  };
+  const std::vector<std::string> absent = {"absent"}, one = {"1"};
+  auto heads = [](int64_t queries, int64_t keys) {
+    return integer("num_heads", queries) + integer("kv_num_heads", keys);
+  };
+  refused("GroupQueryAttention", {{"1", "2", "32"}, absent, absent, absent, absent, one, one}, heads(-2, 1),
+          "-2 query heads cannot be divided among 1 key heads");
+  refused("GroupQueryAttention", {{"1", "2", "32"}, {"1", "8", "n"}, {"1", "2", "16"}, absent, absent, one, one},
+          heads(2, 1), "heads of query have 16 elements, those of key n");
+  refused("MultiHeadAttention", {{"2", "3", "4"}, {"2", "4", "4"}, {"2", "4", "4"}, {}}, integer("num_heads", 2),
+          "bias must have one axis");
+  refused("MultiHeadAttention", {{"2", "3", "2", "2147483648", "2"}}, integer("num_heads", 2),
+          "packed in [batch, length, heads, 3 or 2, size]");
+  refused("Attention", {{"2", "3", "4"}, {"4", "12"}, {"12"}, {"2", "3", "4"}},
+          integer("num_heads", 2) + integer("unidirectional", 1), "cannot be broadcast: sizes 4 and 3 differ");
+  refused("RotaryEmbedding", {{"1", "2", "4"}, {"1", "2"}, {"3", "0"}, {"3", "0"}}, "",
+          "cos_cache must be a matrix with a known number of columns");
+  refused("MatMulNBits", {{"1", "16"}, {"1", "1", "8"}, {"1", "1"}},
+          integer("N", int64_t{1} << 60) + integer("K", 16) + integer("block_size", 16), "must be in [1, 1073741824]");
+}
+
 TEST_CASE("Attention with past_key but no past_value is refused") {
   const std::string x = value("input", "q", 1, {"1", "2", "2", "8"}), cache = value("input", "p", 1, {"2", "2"});
   CHECK(body(graph_bytes(x + cache + "output { name: 'y' } " + node("Attention", {"q", "q", "q", "", "p"}, {"y"}), 23))

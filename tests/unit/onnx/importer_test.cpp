@@ -169,6 +169,48 @@ TEST_CASE("small functions are inlined, with attributes, defaults and omitted in
   CHECK(body(function_model(number("slope", 0.25f))) == "  nn.leaky_relu(%x)\n");
 }
 
+TEST_CASE("a node calls the function of its overload") {
+  auto function = [](const char* overload, const char* op) {
+    return fmt::format(
+        "functions {{ name: 'F' domain: 'f' overload: '{}' input: 'a' output: 'b' "
+        "node {{ op_type: '{}' input: 'a' output: 'b' }} }} ",
+        overload, op);
+  };
+  auto model = [&](const char* overload) {
+    return model_bytes(
+        "ir_version: 10 opset_import { version: 17 } opset_import { domain: 'f' version: 1 } " + function("", "Relu") +
+        function("smooth", "Sigmoid") +
+        fmt::format("graph {{ node {{ op_type: 'F' domain: 'f' overload: '{}' input: 'x' output: 'y' }} ", overload) +
+        value("input", "x", 1, {"2"}) + value("output", "y", 1, {"2"}) + " }");
+  };
+  CHECK(body(model("")) == "  nn.relu(%x)\n");
+  CHECK(body(model("smooth")) == "  sigmoid(%x)\n");
+  CHECK(body(model("other")).find("error[unsupported-operator]") != std::string::npos);
+}
+
+TEST_CASE("models of the first IR versions have no operator sets, and initializers are inputs") {
+  const std::string graph = value("input", "x", 1, {"2"}) + value("input", "w", 1, {"2"}) +
+                            value("output", "y", 1, {"2"}) +
+                            "initializer { name: 'w' data_type: 1 dims: 2 float_data: [1, 2] } " +
+                            node("Add", {"x", "w"}, {"y"}, integer("axis", 0));
+  for (int version : {1, 2}) {
+    CAPTURE(version);
+    CHECK(body(model_bytes(fmt::format("ir_version: {} graph {{ {} }}", version, graph))) ==
+          "  add(%x, meta[relay.Constant][0])\n");
+  }
+}
+
+TEST_CASE("nodes without names, with equal names and with names of values") {
+  std::string graph = value("input", "x", 1, {"2"}) + value("output", "y", 1, {"2"});
+  for (const auto& [op, name, from, to] : {std::tuple("Relu", "n", "x", "a"),
+                                           {"Tanh", "n", "a", "x2"},
+                                           {"Exp", "", "x2", "x.2"},
+                                           {"Abs", "x", "x.2", "y"}})
+    graph += fmt::format("node {{ op_type: '{}' name: '{}' input: '{}' output: '{}' }} ", op, name, from, to);
+  const std::string text = body(graph_bytes(graph));
+  for (const char* op : {"nn.relu(%x)", "tanh(%a)", "exp(", "abs("}) CHECK(text.find(op) != std::string::npos);
+}
+
 TEST_CASE("a function that calls itself is an error") {
   auto bytes = model_bytes(
       "ir_version: 9 opset_import { version: 17 } opset_import { domain: 'f' version: 1 } "

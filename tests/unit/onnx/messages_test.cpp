@@ -194,12 +194,12 @@ TEST_CASE("an unsupported operator of the standard gets no spelling suggestion")
         "    help: a model-local function can define it; 'dlcc ops --onnx' lists the supported operators\n");
 }
 
-TEST_CASE("every operator of the table is in the standard, and each input has a name") {
+TEST_CASE("every operator of the table is in the standard or of onnxruntime, and each input has a name") {
   CHECK(std::ranges::is_sorted(standard_operators()));
   for (const std::string& op : operator_table().names()) {
     CAPTURE(op);
-    const bool qualified = op.find('.') != std::string::npos;
-    CHECK((qualified || std::ranges::binary_search(standard_operators(), op)));
+    const bool foreign = op.find('.') != std::string::npos || op == "SimplifiedLayerNormalization";
+    CHECK((foreign || std::ranges::binary_search(standard_operators(), op)));
     for (int64_t opset = *operator_table().first_version(op); opset <= 28; ++opset) {
       const Row* row = operator_table().find(op, opset);
       REQUIRE(row);

@@ -100,15 +100,18 @@ TEST_CASE("SVMRegressor and SVMClassifier with each kernel") {
   CHECK(classified("SVMClassifier", rbf, rows) == "(2): 7 9\n(2, 2): -0.2853 0.2853 0.2785 -0.2785");
   CHECK(classified("SVMClassifier", rbf + reals("prob_a", {-1.2f}) + reals("prob_b", {.1f}), rows) ==
         "(2): 7 9\n(2, 2): 0.5603 0.4397 0.3931 0.6069");
+  CHECK(classified("SVMClassifier", rbf + reals("prob_a", {-1.2f}) + reals("prob_b", {2}), rows) ==
+        "(2): 7 9\n(2, 2): 0.1601 0.8399 0.08833 0.9117");  // the labels are voted for
   const std::string three = text("kernel_type", "LINEAR") + reals("coefficients", {.7f, -.4f, -.3f, .2f, .5f, -.6f}) +
                             reals("rho", {.05f, .1f, -.1f}) + reals("support_vectors", {1, 1, -1, 0, 0, 2}) +
                             ints("vectors_per_class", {1, 1, 1}) + ints("classlabels_ints", {7, 9, 8});
   CHECK(classified("SVMClassifier", three, rows) == "(2): 8 8\n(2, 3): 2.55 -0.5 -3 -0.7 -0.3 -0.2");
-  CHECK(refused(
-      matrix() +
-          ml_node("SVMClassifier", three + reals("prob_a", {1, 1, 1}) + reals("prob_b", {1, 1, 1}), {"x"}, {"y", "z"}) +
-          two_outputs,
-      1, "probabilities of more than two classes"));
+  CHECK(classified("SVMClassifier", three + reals("prob_a", {-1.2f, .8f, -.5f}) + reals("prob_b", {.1f, -.2f, .3f}),
+                   rows) == "(2): 8 8\n(2, 3): 0.6204 0.04241 0.3372 0.2761 0.3785 0.3454");
+  CHECK(refused(matrix() +
+                    ml_node("SVMClassifier", three + reals("prob_a", {1}) + reals("prob_b", {1}), {"x"}, {"y", "z"}) +
+                    two_outputs,
+                1, "one number for each of the 3 pairs of classes"));
 }
 
 namespace {

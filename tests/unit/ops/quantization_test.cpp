@@ -21,6 +21,18 @@ TEST_CASE("quantize rounds to even, adds the zero point and saturates") {
       {2}, {5, -3});
 }
 
+TEST_CASE("scales that are powers of two, one for each block") {
+  const Constant scale = Constant::of<uint8_t>(DType::float8_e8m0fnu_, {1, 2}, {128, 126});  // 2, 1/2
+  const Constant zero = tensor_of(dtype::i8, {1, 2}, {0, 0});
+  const relay::Attrs blocks = {{"axis", 1}, {"block_size", 2}};
+  check_values(apply("qnn.dequantize", blocks, {tensor_of(dtype::i8, {1, 4}, {3, -4, 3, -4}), scale, zero}), {1, 4},
+               {6, -8, 1.5, -2});
+  check_values(apply("qnn.quantize", blocks, {floats({1, 4}, {6, -8, 1.5, -2}), scale, zero}), {1, 4}, {3, -4, 3, -4});
+  CHECK(error_of("qnn.dequantize", {{"out_dtype", "float8_e8m0fnu"}},
+                 {tensor_type_of(dtype::i8, {2}), f32({}), tensor_type_of(dtype::i8, {})}) ==
+        "unsupported-type: out_dtype must be float16, bfloat16, float32 or float64, found float8_e8m0fnu");
+}
+
 TEST_CASE("quantization scales per index of an axis and per block") {
   const Constant x = floats({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
   check_values(apply("qnn.quantize", {{"axis", 0}}, {x, floats({2}, {1, 2}), small(dtype::i8, {0, 1})}), {2, 4},

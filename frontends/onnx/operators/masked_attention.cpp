@@ -1,0 +1,82 @@
+#include "frontends/onnx/operators/masked_attention.h"
+
+#include <cmath>
+#include <limits>
+
+#include "frontends/onnx/operators/arithmetic.h"
+#include "frontends/onnx/operators/lists.h"
+#include "frontends/onnx/operators/loop_function.h"
+
+namespace dlcc::frontends::onnx {
+
+Value masked_attention(Node& n, const AttentionHeads& heads, double scale, const AttentionMask& mask) {
+  Value scores = n.call("nn.batch_matmul", {heads.query, heads.key}, {{"transpose_b", true}});
+  if (scores.poisoned) return scores;
+  scores = multiply(n, scores, n.scalar(scores.type.dtype, scale));
+  if (mask.bias) scores = add(n, scores, *mask.bias);
+  if (mask.keep) scores = n.call("where", {*mask.keep, scores, plus(n, scores, mask.hidden)});
+  if (scores.poisoned) return scores;  // bias or mask does not fit
+  if (mask.causal) {
+    Value offset = n.call("subtract", {size_of_axis(n, scores, 3), size_of_axis(n, scores, 2)});
+    scores = n.call("matrix_band", {scores, offset},
+                    {{"upper", 0}, {"mask_value", -std::numeric_limits<double>::infinity()}});
+  }
+  return n.call("nn.batch_matmul", {n.call("nn.softmax", {scores}, {{"axis", -1}}), heads.value});
+}
+
+double attention_scale(Node& n, const Value& query) {
+  const double given = n.number("scale", 0);
+  auto size = query.poisoned ? std::nullopt : query.type.shape.back().constant();
+  n.check(size || n.failed(), DiagnosticId::dynamic_shape, "the size of a head must be known");
+  return given != 0 || !size ? given : 1 / std::sqrt(static_cast<double>(*size));
+}
+
+AttentionMask mask_attributes(Node& n) {
+  AttentionMask mask;
+  mask.hidden = n.number("mask_filter_value", -10000.0f);
+  mask.causal = n.flag("unidirectional", false);
+  return mask;
+}
+
+// [batch] as [batch, 1, 1, 1].
+static Value per_sequence(Node& n, const Value& list) {
+  return n.call("expand_dims", {n.cast(list, dtype::i64)}, {{"axis", 1}, {"num_newaxis", 3}});
+}
+
+// Lengths, or ends and beginnings, as bools [batch, 1, 1, keys].
+static std::optional<Value> keys_in_range(Node& n, const Value& list, const AttentionHeads& heads) {
+  const Dim batch = heads.query.type.shape[0], keys = heads.key.type.shape[2];
+  const bool with_beginnings = list.type.shape[0] == batch * Dim(2);
+  if (!n.check(with_beginnings || list.type.shape[0] == batch, DiagnosticId::unsupported_attribute,
+               fmt::format("{} must have one number for each of the {} sequences, or two, found {}", list.role,
+                           batch.str(), list.type.shape[0].str())))
+    return std::nullopt;
+  const Value at = n.call("iota", {}, {{"shape", shape_attr({keys})}, {"dtype", "int64"}, {"axis", 0}});
+  auto part = [&](const Dim& begin, const Dim& end) {
+    return per_sequence(
+        n, n.call("strided_slice", {list},
+                  {{"begin", shape_attr({begin})}, {"end", shape_attr({end})}, {"axes", relay::AttrList{0}}}));
+  };
+  Value keep = n.call("less", {at, part(0, batch)});
+  if (with_beginnings) keep = n.call("logical_and", {keep, n.call("greater_equal", {at, part(batch, batch * Dim(2))})});
+  return keep;
+}
+
+std::optional<Value> kept_keys(Node& n, int input, const AttentionHeads& heads) {
+  if (!n.has(input) || heads.poisoned()) return std::nullopt;
+  const Value& m = n.in(input);
+  if (m.rank() == 1) return keys_in_range(n, m, heads);
+  if (!n.check(m.rank() == 2 || m.rank() == 3, DiagnosticId::unsupported_attribute,
+               fmt::format("{} must have the axes batch and keys, or batch, queries and keys", m.role)))
+    return std::nullopt;
+  Value keep = n.call("not_equal", {m, n.scalar(m.type.dtype, 0)});
+  return n.call("expand_dims", {keep}, {{"axis", 1}, {"num_newaxis", 4 - m.rank()}});
+}
+
+void reject_inputs(Node& n, std::initializer_list<int> inputs) {
+  for (int k : inputs)
+    n.check(!n.has(k), DiagnosticId::unsupported_attribute,
+            fmt::format("the input {} is not supported", n.has(k) ? n.in(k).role : ""));
+}
+
+}  // namespace dlcc::frontends::onnx

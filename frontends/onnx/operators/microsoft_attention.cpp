@@ -1,0 +1,200 @@
+// Attention and MultiHeadAttention of the domain com.microsoft, and its RotaryEmbedding.
+#include "frontends/onnx/operators/arithmetic.h"
+#include "frontends/onnx/operators/attention.h"
+#include "frontends/onnx/operators/lists.h"
+#include "frontends/onnx/operators/loop_function.h"
+#include "frontends/onnx/operators/masked_attention.h"
+#include "frontends/onnx/operators/rotary.h"
+#include "frontends/onnx/operators/table.h"
+
+namespace dlcc::frontends::onnx {
+namespace {
+
+// Index `k` of an axis, which is removed.
+Value picked(Node& n, const Value& x, int64_t axis, int64_t k) {
+  Value one = n.call("strided_slice", {x},
+                     {{"begin", relay::AttrList{k}}, {"end", relay::AttrList{k + 1}}, {"axes", relay::AttrList{axis}}});
+  return n.call("squeeze", {one}, {{"axis", relay::AttrList{axis}}});
+}
+
+Value joined(Node& n, const Value& past, const Value& now) { return n.call("concatenate", {past, now}, {{"axis", 2}}); }
+
+// ---- Attention ----------------------------------------------------------------------------------------------------
+
+// The widths of query, key and value: the attribute, or equal thirds of the weights' columns.
+std::optional<std::vector<int64_t>> projected_widths(Node& n, const Value& weights) {
+  const auto given = n.integers("qkv_hidden_sizes");
+  const auto columns = weights.rank() == 2 ? weights.type.shape[1].constant() : std::nullopt;
+  if (!n.check(columns.has_value(), DiagnosticId::shape_mismatch, "weights must be a matrix of known size"))
+    return std::nullopt;
+  const std::vector<int64_t> widths = given ? *given : std::vector<int64_t>(3, *columns / 3);
+  const bool fits = widths.size() == 3 && widths[0] + widths[1] + widths[2] == *columns;
+  n.check(fits, DiagnosticId::shape_mismatch,
+          fmt::format("the {} columns of weights cannot be divided among query, key and value", *columns),
+          "qkv_hidden_sizes has their three widths");
+  return fits ? std::optional(widths) : std::nullopt;
+}
+
+// Query, key and value from one product.
+Values convert_attention(Node& n) {
+  enum { input, weights, bias, mask_index, past, attention_bias, past_length };
+  const int64_t heads = n.required_integer("num_heads");
+  AttentionMask mask = mask_attributes(n);
+  reject_inputs(n, {past_length});
+  for (const char* flag : {"do_rotary", "past_present_share_buffer"})
+    n.check(!n.flag(flag, false), DiagnosticId::unsupported_attribute, fmt::format("{} is not supported", flag));
+  n.ignore("rotary_embedding_dim");
+  n.check(n.in(input).rank() == 3, DiagnosticId::shape_mismatch, "input must have 3 axes");
+  const auto widths = projected_widths(n, n.in(weights));
+  if (n.failed() || !widths) return {};
+  Value all = n.call("nn.matmul", {n.in(input), n.in(weights)});
+  if (n.has(bias)) all = add(n, all, n.in(bias));
+  int64_t at = 0;
+  Values parts;
+  for (int64_t width : *widths) {
+    parts.push_back(split_heads(n, last_axis(n, all, at, at + width), heads));
+    at += width;
+  }
+  if (n.has(past))
+    for (int64_t k : {0, 1})
+      parts[static_cast<size_t>(k) + 1] = joined(n, picked(n, n.in(past), 0, k), parts[static_cast<size_t>(k) + 1]);
+  const AttentionHeads qkv{parts[0], parts[1], parts[2]};
+  if (n.has(attention_bias)) mask.bias = n.in(attention_bias);
+  mask.keep = kept_keys(n, mask_index, qkv);
+  Value y = join_heads(n, masked_attention(n, qkv, attention_scale(n, qkv.query), mask));
+  if (!n.wants(1)) return {y};
+  auto first = [&](const Value& x) { return n.call("expand_dims", {x}, {{"axis", 0}}); };
+  return {y, n.call("concatenate", {first(qkv.key), first(qkv.value)}, {{"axis", 0}})};
+}
+
+// ---- MultiHeadAttention -------------------------------------------------------------------------------------------
+
+// The `count` parts of a tensor [batch, length, heads, count, size], as [batch, length, heads * size] each; none if it
+// has other axes.
+Values unpacked(Node& n, const Value& packed, int64_t count) {
+  const Shape& s = packed.type.shape;
+  Values parts;
+  if (s[3] != Dim(count)) return parts;
+  for (int64_t k = 0; k < count; ++k) {
+    Value part = picked(n, packed, 3, k);
+    parts.push_back(part.poisoned ? part : n.reshape(part, {s[0], s[1], s[2] * s[4]}));
+  }
+  return parts;
+}
+
+// Query, key and value, of which the last two or all three may be packed in one tensor. A key or value with 4 axes has
+// its heads apart.
+Values separate_inputs(Node& n) {
+  enum { query, key, value };
+  const bool all_packed = n.in(query).rank() == 5, two_packed = n.has(key) && n.in(key).rank() == 5;
+  Values parts = all_packed ? unpacked(n, n.in(query), 3) : Values{n.in(query)};
+  if (two_packed)
+    for (const Value& part : unpacked(n, n.in(key), 2)) parts.push_back(part);
+  else if (n.has(key))
+    parts.push_back(n.in(key));
+  if (n.has(value)) parts.push_back(n.in(value));
+  n.check(parts.size() == 3 && parts[0].rank() == 3, DiagnosticId::shape_mismatch,
+          "query, key and value must be three inputs with 3 axes, or query, or key, must have all that is missing, "
+          "packed in [batch, length, heads, 3 or 2, size]");
+  return parts;
+}
+
+// Adds the part of the bias that belongs to each.
+void add_biases(Node& n, const Value& bias, Values& parts) {
+  if (!n.check(bias.rank() == 1, DiagnosticId::shape_mismatch, "bias must have one axis")) return;
+  int64_t at = 0;
+  auto width = parts[0].type.shape[2].constant();
+  if (!n.check(width.has_value(), DiagnosticId::dynamic_shape, "the hidden size must be known")) return;
+  for (size_t k = 0; k < parts.size(); ++k) {
+    const int64_t size = k == 2 ? bias.type.shape[0].constant().value_or(at) - at : *width;
+    if (parts[k].rank() == 3) parts[k] = add(n, parts[k], slice_of(n, bias, at, at + size));
+    at += size;
+  }
+}
+
+Values convert_multi_head_attention(Node& n) {
+  enum { query, key, value, bias, padding_mask, attention_bias, past_key, past_value, past_length, cache_indirection };
+  const int64_t heads = n.required_integer("num_heads");
+  AttentionMask mask = mask_attributes(n);
+  reject_inputs(n, {past_length, cache_indirection});
+  Values parts = separate_inputs(n);
+  if (n.failed()) return {};
+  if (n.has(bias)) add_biases(n, n.in(bias), parts);
+  for (Value& part : parts) part = split_heads(n, part, heads);
+  if (n.has(past_key)) parts[1] = joined(n, n.in(past_key), parts[1]);
+  if (n.has(past_value)) parts[2] = joined(n, n.in(past_value), parts[2]);
+  const AttentionHeads qkv{parts[0], parts[1], parts[2]};
+  if (n.has(attention_bias)) mask.bias = n.in(attention_bias);
+  mask.keep = kept_keys(n, padding_mask, qkv);
+  Value y = masked_attention(n, qkv, attention_scale(n, qkv.query), mask);
+  return {join_heads(n, y), parts[1], parts[2]};
+}
+
+// ---- RotaryEmbedding ----------------------------------------------------------------------------------------------
+
+// The rows of a cache at the positions of [batch, length] tokens, or from one position on.
+Value cache_rows(Node& n, const Value& cache, const Value& positions, const Dim& length) {
+  Value at = positions;
+  if (positions.rank() == 1) {
+    Value count = n.call("iota", {}, {{"shape", shape_attr({length})}, {"dtype", "int64"}, {"axis", 0}});
+    at = n.call("add", {n.cast(positions, dtype::i64), count});
+  }
+  return n.call("take", {cache, at}, {{"axis", 0}, {"mode", "strict"}});
+}
+
+Values convert_rotary_embedding(Node& n) {
+  enum { input, positions, cosine, sine };
+  const Value& x = n.in(input);
+  const bool interleaved = n.flag("interleaved", false);
+  int64_t heads = n.integer("num_heads", 0);
+  int64_t size = n.integer("rotary_embedding_dim", 0);
+  n.check(!n.flag("is_packed_batching", false), DiagnosticId::unsupported_attribute,
+          "is_packed_batching is not supported");
+  n.check(n.number("scale", 1) == 1, DiagnosticId::unsupported_attribute, "scale must be 1");
+  const auto half = n.in(cosine).rank() == 2 ? n.in(cosine).type.shape[1].constant() : std::nullopt;
+  n.check(half.value_or(0) > 0, DiagnosticId::shape_mismatch,
+          "cos_cache must be a matrix with a known number of columns");
+  n.check(x.rank() == 3 || x.rank() == 4, DiagnosticId::shape_mismatch, "input must have 3 or 4 axes");
+  if (n.failed()) return {};
+  const Shape s = x.type.shape;
+  if (size == 0) size = *half * 2;
+  const bool apart = x.rank() == 4;  // [batch, heads, length, size]
+  const auto width = s.back().constant();
+  if (!apart && heads == 0 && width) heads = *width / size;
+  n.check(width.has_value(), DiagnosticId::dynamic_shape, "the size of a head must be known");
+  n.check(n.failed() || apart || (heads > 0 && *width % heads == 0), DiagnosticId::bad_attribute,
+          fmt::format("{} columns cannot be divided among {} heads", s.back().str(), heads));
+  const int64_t whole = n.failed() ? 0 : apart ? *width : *width / heads;
+  n.check(n.failed() || (size <= whole && size % 2 == 0), DiagnosticId::bad_attribute,
+          fmt::format("rotary_embedding_dim must be even and at most {}, found {}", whole, size));
+  if (n.failed()) return {};
+  auto rows = [&](int cache) {
+    Value all = cache_rows(n, n.in(cache), n.in(positions), apart ? s[2] : s[1]);
+    return n.call("expand_dims", {all}, {{"axis", apart ? all.rank() - 2 : all.rank() - 1}});
+  };
+  Value data = apart ? x : n.reshape(x, {s[0], s[1], heads, whole});
+  Value y = rotate_pairs(n, data, rows(cosine), rows(sine), size, interleaved);
+  return {apart ? y : n.reshape(y, s)};
+}
+
+}  // namespace
+
+void add_microsoft_attention(Table& table) {
+  table.add({
+      {"com.microsoft.Attention", 1, "input weights bias mask_index past attention_bias past_sequence_length", 2, 7, 2,
+       convert_attention},
+      {"com.microsoft.MultiHeadAttention", 1,
+       "query key value bias key_padding_mask attention_bias past_key past_value past_sequence_length "
+       "cache_indirection",
+       1, 10, 3, convert_multi_head_attention},
+      {"com.microsoft.RotaryEmbedding", 1, "input position_ids cos_cache sin_cache", 4, 4, 1, convert_rotary_embedding,
+       true},
+  });
+  for (const char* op : {"com.microsoft.Attention", "com.microsoft.MultiHeadAttention"})
+    table.only_if(op,
+                  "the size of a head is known at compile time, masks have one to three axes, and keys of earlier "
+                  "runs are joined, not stored in place");
+  table.only_if("com.microsoft.RotaryEmbedding", "the size of a head is known at compile time, scale is 1");
+}
+
+}  // namespace dlcc::frontends::onnx

@@ -1,0 +1,112 @@
+// Products with quantized weights in the domain com.microsoft: MatMulNBits, DynamicQuantizeMatMul.
+#include "frontends/onnx/operators/arithmetic.h"
+#include "frontends/onnx/operators/quantization.h"
+#include "frontends/onnx/operators/table.h"
+
+namespace dlcc::frontends::onnx {
+namespace {
+
+// ---- MatMulNBits --------------------------------------------------------------------------------------------------
+
+std::optional<DType> packed_type(int64_t bits) {
+  if (bits == 2) return DType::uint2_;
+  if (bits == 4) return dtype::u4;
+  return bits == 8 ? std::optional(dtype::u8) : std::nullopt;
+}
+
+// The numbers that are packed in the bytes of a constant, the first in the lowest bits: `columns` of them in each of
+// `rows` rows, of which each begins with a byte.
+Value unpacked(Node& n, const Value& packed, DType type, int64_t rows, int64_t columns) {
+  const Constant* bytes = packed.constant();
+  if (!n.check(bytes, DiagnosticId::unsupported_attribute, fmt::format("{} must be a constant", packed.role)))
+    return Value::poison();
+  const int64_t per_byte = 8 / bits(type), row_bytes = (columns + per_byte - 1) / per_byte;
+  if (!n.check(bytes->dtype() == dtype::u8 && bytes->count() == rows * row_bytes, DiagnosticId::shape_mismatch,
+               fmt::format("{} must have {} bytes, found {}", packed.role, rows * row_bytes, describe(packed.type))))
+    return Value::poison();
+  const std::span<const std::byte> data = bytes->bytes();
+  Value all = Value::of(Constant(type, {rows, row_bytes * per_byte}, std::vector<std::byte>(data.begin(), data.end())));
+  if (row_bytes * per_byte == columns) return all;
+  Value wide = n.call("strided_slice", {n.cast(all, dtype::u8)},
+                      {{"begin", relay::AttrList{0}}, {"end", relay::AttrList{columns}}, {"axes", relay::AttrList{1}}});
+  return n.cast(wide, type);
+}
+
+// The weights [N, blocks * block] of one type that the object stores as they are packed.
+Value stored_weights(Node& n, const Value& numbers, const Value& scales, const Value& zero, int64_t block) {
+  return n.call("qnn.dequantize", {numbers, scales, zero}, {{"axis", 1}, {"block_size", block}});
+}
+
+// Those whose zero points are real numbers.
+Value centred_weights(Node& n, const Value& numbers, const Value& scales, const Value& zero, int64_t block) {
+  if (numbers.poisoned) return numbers;
+  const Shape whole = numbers.type.shape, blocks = {whole[0], scales.type.shape[1], Dim(block)};
+  auto per_block = [&](const Value& x) { return n.reshape(x, {blocks[0], blocks[1], Dim(1)}); };
+  Value real = n.reshape(n.cast(numbers, scales.type.dtype), blocks);
+  return n.reshape(multiply(n, subtract(n, real, per_block(zero)), per_block(scales)), whole);
+}
+
+// A * W' + bias, where W [N, K] is quantized in blocks along K.
+Values convert_matmul_nbits(Node& n) {
+  enum { a, b, scales, zero_points, g_idx, bias };
+  const int64_t columns = n.required_integer("N"), depth = n.required_integer("K"), width = n.integer("bits", 4),
+                block = n.required_integer("block_size");
+  n.ignore("accuracy_level");  // the product is computed in the type of A
+  const auto type = packed_type(width);
+  n.check(type.has_value(), DiagnosticId::unsupported_attribute, fmt::format("bits is {}", width), "it is 2, 4 or 8");
+  n.check(n.integer("weight_prepacked", 0) == 0, DiagnosticId::unsupported_attribute,
+          "weight_prepacked must be 0: the layout is that of another device");
+  n.check(!n.has(g_idx), DiagnosticId::unsupported_attribute, "the input g_idx is not supported");
+  constexpr int64_t most = int64_t{1} << 30;
+  auto in_range = [](int64_t v) { return v >= 1 && v <= most; };
+  n.check(in_range(columns) && in_range(depth) && in_range(block) && block * width % 8 == 0,
+          DiagnosticId::bad_attribute,
+          fmt::format("N, K and block_size must be in [1, {}], and a block a number of bytes", most));
+  if (n.failed()) return {};
+  const int64_t blocks = (depth + block - 1) / block;
+  const Shape per_block = {Dim(columns), Dim(blocks)};
+  const Value numbers = unpacked(n, n.in(b), *type, columns, blocks * block),
+              scale = n.reshape(n.in(scales), per_block);
+  Value zero = n.scalar(*type, static_cast<double>(int64_t{1} << (width - 1)));
+  const bool real_zero = n.has(zero_points) && is_float(n.in(zero_points).type.dtype);
+  if (real_zero)
+    zero = n.reshape(n.in(zero_points), per_block);
+  else if (n.has(zero_points))
+    zero = unpacked(n, n.in(zero_points), *type, columns, blocks);
+  if (n.failed() || scale.poisoned) return {};
+  Value weights = (real_zero ? centred_weights : stored_weights)(n, numbers, scale, zero, block);
+  if (blocks * block != depth)
+    weights = n.call("strided_slice", {weights},
+                     {{"begin", relay::AttrList{0}}, {"end", relay::AttrList{depth}}, {"axes", relay::AttrList{1}}});
+  Value y = n.call("nn.matmul", {n.in(a), weights}, {{"transpose_b", true}});
+  return {n.has(bias) ? add(n, y, n.in(bias)) : y};
+}
+
+// ---- DynamicQuantizeMatMul ----------------------------------------------------------------------------------------
+
+// A, quantized to uint8 by its range, times the integers B, as a number of float32.
+Values convert_dynamic_quantize_matmul(Node& n) {
+  enum { a, b, b_scale, b_zero, bias };
+  const Values dynamic = dynamically_quantized(n, n.in(a));
+  auto wide = [&](const Value& x) { return n.cast(x, dtype::i32); };
+  Value left = subtract(n, wide(dynamic[0]), wide(dynamic[2]));
+  Value right = n.has(b_zero) ? subtract(n, wide(n.in(b)), wide(n.in(b_zero))) : wide(n.in(b));
+  if (n.failed() || right.poisoned) return {};
+  Value sums = n.call(n.in(b).rank() == 2 ? "nn.matmul" : "nn.batch_matmul", {left, right});
+  if (sums.poisoned) return {};
+  Value y = multiply(n, n.cast(sums, dtype::f32), multiply(n, dynamic[1], n.in(b_scale)));
+  return {n.has(bias) ? add(n, y, n.in(bias)) : y};
+}
+
+}  // namespace
+
+void add_microsoft_weights(Table& table) {
+  table.add({
+      {"com.microsoft.MatMulNBits", 1, "A B scales zero_points g_idx bias", 3, 6, 1, convert_matmul_nbits},
+      {"com.microsoft.DynamicQuantizeMatMul", 1, "A B b_scale b_zero_point bias", 3, 5, 1,
+       convert_dynamic_quantize_matmul},
+  });
+  table.only_if("com.microsoft.MatMulNBits", "bits is 2, 4 or 8, and B and integer zero_points are constants");
+}
+
+}  // namespace dlcc::frontends::onnx
