@@ -40,8 +40,7 @@ class Concatenator {
       if (!at_constant_offset || operand.base != first.base || operand.base_offset != begin + c.offsets[k])
         return false;
     }
-    const bool is_inside =
-        provably_le(0, begin) && provably_le(begin + value(c.result).bytes, value(first.base).bytes);
+    const bool is_inside = provably_le(0, begin) && provably_le(begin + value(c.result).bytes, value(first.base).bytes);
     if (!is_inside || !is_multiple(begin, value(c.result).alignment)) return false;
     make_view(c.result, first.base, begin);
     return true;
@@ -53,7 +52,8 @@ class Concatenator {
     Value& own = value(v);
     own.storage = Storage::view, own.base = base, own.base_offset = offset;
     for (Value& other : program_.values)
-      if (other.storage == Storage::view && other.base == v) other.base = base, other.base_offset = other.base_offset + offset;
+      if (other.storage == Storage::view && other.base == v)
+        other.base = base, other.base_offset = other.base_offset + offset;
   }
 
   Program& program_;

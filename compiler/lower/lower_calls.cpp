@@ -288,9 +288,8 @@ void Lowerer::note_concatenation(const TensorCall& call, const Invoke& invoke) {
   layouts.resize(f.params.size() + 1);
   auto offsets = bits(f.results[0]->type) >= 8 ? tensor::concat_offsets(f, layouts) : std::nullopt;
   bool all_variable = std::ranges::none_of(call.constants, [](const Constant* c) { return c != nullptr; });
-  if (!offsets || !all_variable || offsets->empty() || std::ranges::any_of(*offsets, [&](const Dim& o) {
-        return depends_on_data(o);
-      }))
+  if (!offsets || !all_variable || offsets->empty() ||
+      std::ranges::any_of(*offsets, [&](const Dim& o) { return depends_on_data(o); }))
     return;
   for (Dim& o : *offsets) o = o * Dim(bits(f.results[0]->type) / 8);
   ConcatCall c{program_.body.steps.size(), invoke.operands[f.params.size()], invoke.operands, std::move(*offsets)};
@@ -298,7 +297,8 @@ void Lowerer::note_concatenation(const TensorCall& call, const Invoke& invoke) {
   state_.concat_calls.push_back(std::move(c));
 }
 
-// Whether the size is data-dependent. Memory is planned for the bounds of such sizes, so that no offset may depend on one.
+// Whether the size is data-dependent. Memory is planned for the bounds of such sizes, so that no offset may depend on
+// one.
 bool Lowerer::depends_on_data(const Dim& size) const {
   const std::vector<Symbol> symbols = size.symbols();
   return std::ranges::any_of(program_.data_sizes,

@@ -63,9 +63,9 @@ struct Value {
   Dim bytes = 0;
   int64_t alignment = tensor::storage_alignment;  // bytes; required of the address in the arena or among the constants
   Storage storage = Storage::temporary;
-  int index = 0;            // among the inputs, outputs or constants
-  ValueId base = -1;        // of a view; never a view itself
-  Dim base_offset = 0;      // of a view: bytes
+  int index = 0;        // among the inputs, outputs or constants
+  ValueId base = -1;    // of a view; never a view itself
+  Dim base_offset = 0;  // of a view: bytes
   // Of a view whose offset is known at run time only: it begins at base_offset + begin * stride bytes. Null: at
   // base_offset.
   tensor::Expr begin = {};

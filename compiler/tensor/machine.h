@@ -136,8 +136,8 @@ struct Machine {
   // Least size of operands that are prefetched, in bytes; smaller ones mostly stay in the first-level cache.
   int64_t prefetch_threshold() const { return 4 * l1_bytes; }
   int64_t max_row_scratch() const { return l1_bytes / 8; }  // bytes of a row of scratch that is kept on the stack
-  int64_t l2_budget() const { return l2_bytes / 2; }       // bytes of an operand that stays cached while others stream
-  int64_t l2_reuse_limit() const { return l2_bytes / 4; }  // a larger operand is evicted before it is read again
+  int64_t l2_budget() const { return l2_bytes / 2; }        // bytes of an operand that stays cached while others stream
+  int64_t l2_reuse_limit() const { return l2_bytes / 4; }   // a larger operand is evicted before it is read again
 };
 
 // The machine for which storage is chosen.

@@ -98,7 +98,8 @@ class Inliner {
     MakeFunction* made = std::get_if<MakeFunction>(&b.op);
     if (!made || uses_[b.var] != 1 || calls_[b.var->id] != 1 || Uses(made->function->body)[b.var] != 0) return false;
     bool is_symbolic = false;
-    for_each_type(*made->function, [&](Type& type) { for_each_symbol(type, [&](const Symbol&) { is_symbolic = true; }); });
+    for_each_type(*made->function,
+                  [&](Type& type) { for_each_symbol(type, [&](const Symbol&) { is_symbolic = true; }); });
     return !is_symbolic;
   }
 

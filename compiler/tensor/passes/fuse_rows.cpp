@@ -34,7 +34,8 @@ Accesses accesses_in(const Stmt& s) {
 // The first dimension whose index is the variable in every access; empty if there is none.
 std::optional<size_t> row_dimension(const std::vector<std::vector<Expr>>& accesses, const Var& v) {
   for (size_t d = 0; d < accesses.front().size(); ++d)
-    if (std::ranges::all_of(accesses, [&](const std::vector<Expr>& indices) { return is_var(indices[d], v); })) return d;
+    if (std::ranges::all_of(accesses, [&](const std::vector<Expr>& indices) { return is_var(indices[d], v); }))
+      return d;
   return std::nullopt;
 }
 
@@ -81,8 +82,9 @@ Stmt contracted(const Stmt& body, const Buffer& b, int64_t max_bytes) {
   if (user == list.end() || std::any_of(user + 1, list.end(), [&](const Stmt& s) { return accesses(s, b); }))
     return nullptr;
   const For* loop = as<For>(*user);
-  const auto d = loop && loop->kind == LoopKind::parallel ? row_dimension(accesses_in(loop->body).indices.at(b), loop->var)
-                                                          : std::nullopt;
+  const auto d = loop && loop->kind == LoopKind::parallel
+                     ? row_dimension(accesses_in(loop->body).indices.at(b), loop->var)
+                     : std::nullopt;
   if (!d) return nullptr;
   Shape row = b->shape;
   row[*d] = 1;

@@ -15,13 +15,13 @@
 namespace dlcc::tensor {
 
 // Fuses the outermost loops of neighbouring loop nests of a sequence. They must be parallel loops of equal extent. An
-// element that one nest stores and the other accesses must be accessed in the same iteration: all accesses of its buffer
-// have the loop's variable as the index of one dimension.
+// element that one nest stores and the other accesses must be accessed in the same iteration: all accesses of its
+// buffer have the loop's variable as the index of one dimension.
 Stmt fuse_rows(const Stmt&);
 
-// Makes a buffer of `scratch` local to a loop, and removes it from `scratch`, if in each of the kernel bodies one outermost
-// loop has all accesses of the buffer, each iteration accesses one row of it, and the row is static and has at most
-// `max_bytes`.
+// Makes a buffer of `scratch` local to a loop, and removes it from `scratch`, if in each of the kernel bodies one
+// outermost loop has all accesses of the buffer, each iteration accesses one row of it, and the row is static and has
+// at most `max_bytes`.
 void contract_scratch(std::vector<Stmt>& bodies, std::vector<Buffer>& scratch, int64_t max_bytes);
 
 }  // namespace dlcc::tensor

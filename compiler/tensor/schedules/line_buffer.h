@@ -12,8 +12,8 @@
 // of 16 channels, with a halo of zeros along x if the padding is zero. The producer's weights are packed as in
 // contraction.h, the consumer's as in window_reduction.h.
 //
-// In an image of symbolic height or width, the number of rows of a band suits the typical size, and the rows of the line
-// buffer are filled one by one:
+// In an image of symbolic height or width, the number of rows of a band suits the typical size, and the rows of the
+// line buffer are filled one by one:
 //
 //   for row < rows_read():
 //     if the image has row `read + row`: line_buffer[worker, channel, row, x] = contraction, of one row
@@ -63,9 +63,9 @@ struct LineBufferPlan {
   int64_t rows_read() const { return (rows - 1) * stride + window_height; }
   // Rows that are computed for each band of a static image, all of which are inside.
   int64_t rows_computed() const { return std::min(rows_read(), height().value()); }
-  // Rows that the last band of a static image computes above the rows that it reads: every band computes the same number
-  // of rows, and the last band has fewer rows of the image below. A band of a symbolic image computes only rows that it
-  // reads.
+  // Rows that the last band of a static image computes above the rows that it reads: every band computes the same
+  // number of rows, and the last band has fewer rows of the image below. A band of a symbolic image computes only rows
+  // that it reads.
   int64_t rows_above() const {
     if (!is_static_image()) return 0;
     const int64_t last_read = (bands().value() - 1) * rows * stride + first_read;

@@ -66,8 +66,8 @@ bool in_registers(const std::map<size_t, ReductionPlan>& reductions, size_t k) {
   return plan != reductions.end() && has_epilogue(plan->second);
 }
 
-// The loops of all stages in order, row by row where stages have the same rows; a reduction and its epilogue are one loop
-// nest.
+// The loops of all stages in order, row by row where stages have the same rows; a reduction and its epilogue are one
+// loop nest.
 Stmt schedule_stages(const TensorFunction& f, const std::map<size_t, ReductionPlan>& reductions,
                      const std::map<Buffer, Layout>& layouts, const Machine& machine, int threads) {
   auto of_stage = [&](size_t k) -> Stmt {

@@ -128,7 +128,8 @@ struct RowTile {
 };
 
 // Chooses the tile with the lowest cost for each result. In units of the time of one multiply-add, a tile takes as long
-// as its multiply-adds, its loads, or the latency of the additions, whichever is longest, and the overhead of its loops.
+// as its multiply-adds, its loads, or the latency of the additions, whichever is longest, and the overhead of its
+// loops.
 class TileChooser {
  public:
   TileChooser(const TiledReductionPlan& plan, const Machine& machine, int64_t lanes)
@@ -178,12 +179,11 @@ class TileChooser {
     const Var tile = make_var("tile"), u = make_var("u");
     ranges[tile] = {0, extent(axis) / unrolled - 1};
     ranges[u] = {0, unrolled - 1};
-    const Substitution at = {
-        {stage_.axes[static_cast<size_t>(axis)].var, Expr(tile) * Expr(unrolled) + Expr(u)}};
+    const Substitution at = {{stage_.axes[static_cast<size_t>(axis)].var, Expr(tile) * Expr(unrolled) + Expr(u)}};
     std::vector<bool> shared;
     for (const Load& l : loads_)
-      shared.push_back(std::ranges::none_of(
-          l.indices, [&](const Expr& i) { return uses(simplify(substitute(i, at), ranges), u); }));
+      shared.push_back(
+          std::ranges::none_of(l.indices, [&](const Expr& i) { return uses(simplify(substitute(i, at), ranges), u); }));
     return shared;
   }
 
@@ -283,12 +283,12 @@ class Scheduler {
     Stmt add = all(LoopKind::unrolled, [&](const auto& e, const auto& index) {
       return store(acc, e, combined(r, load(acc, e), at_index(stage_.values[0], stage_, index), machine_));
     });
-    Stmt results = all(LoopKind::unrolled, [&](const auto& e, const auto& index) {
-      return epilogue_.store_total(load(acc, e), index);
-    });
+    Stmt results = all(LoopKind::unrolled,
+                       [&](const auto& e, const auto& index) { return epilogue_.store_total(load(acc, e), index); });
     Stmt sums = allocate(acc, sequence({init, reduced_loops(add, t.count * t.vectors), results}));
     if (!epilogue_.has_finish()) return sums;
-    return sequence({sums, all(LoopKind::serial, [&](const auto&, const auto& index) { return epilogue_.finish(index); })});
+    return sequence(
+        {sums, all(LoopKind::serial, [&](const auto&, const auto& index) { return epilogue_.finish(index); })});
   }
 
   Stmt reduced_loops(Stmt body, int64_t accumulators) const {

@@ -1,7 +1,7 @@
-// The schedule of reductions over dense images, whose vectors are neighbouring results of a row: pooling, convolutions by
-// weights that are not constant, and convolutions whose groups are smaller than a channel block. A register tile spans
-// several vectors of the row and several indices of another axis of the result, the unrolled axis, so that loads are
-// shared and additions do not wait for each other:
+// The schedule of reductions over dense images, whose vectors are neighbouring results of a row: pooling, convolutions
+// by weights that are not constant, and convolutions whose groups are smaller than a channel block. A register tile
+// spans several vectors of the row and several indices of another axis of the result, the unrolled axis, so that loads
+// are shared and additions do not wait for each other:
 //
 //   padded[..] = operand, or the value read outside of it        # scratch, for operands with predicated loads
 //   parallel outer axes of the result: parallel tile of the unrolled axis: for tile of the row:
@@ -11,8 +11,8 @@
 //         acc[u, v, lane] = combine(acc[u, v, lane], value(u, left + v * lanes + lane))
 //     result[.., u, .., left + v * lanes + lane] = epilogue(acc[u, v, lane])
 //
-// For a convolution, the unrolled axis is that of the output channels: the tile's vectors of data are loaded once for all
-// of its channels. Operands are read as they are stored; nothing but the padding is copied.
+// For a convolution, the unrolled axis is that of the output channels: the tile's vectors of data are loaded once for
+// all of its channels. Operands are read as they are stored; nothing but the padding is copied.
 #pragma once
 
 #include <map>
@@ -41,8 +41,8 @@ struct TiledReductionPlan {
 };
 
 // The plan for stage `k`, with the next stage where that is an epilogue. Empty if sizes are symbolic, the result is not
-// dense, or an operand's elements along the row do not have a small constant distance in memory. `layouts` of parameters
-// and results (absent: dense).
+// dense, or an operand's elements along the row do not have a small constant distance in memory. `layouts` of
+// parameters and results (absent: dense).
 std::optional<TiledReductionPlan> plan_tiled_reduction(const TensorFunction&, size_t k,
                                                        const std::map<Buffer, Layout>& layouts);
 

@@ -119,7 +119,8 @@ class Scheduler {
     Stmt init = all([&](const auto& element, const auto&) { return store(acc, element, identity); });
     auto add = [&](const Expr& value) {
       Stmt s = all([&](const auto& element, const auto& at_result) {
-        return store(acc, element, combined(*stage_.reduction, load(acc, element), at_index(value, stage_, at_result), machine_));
+        return store(acc, element,
+                     combined(*stage_.reduction, load(acc, element), at_index(value, stage_, at_result), machine_));
       });
       return tiling_.unrolled_axis < 0 ? s : unrolled(s);
     };

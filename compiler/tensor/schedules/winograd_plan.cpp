@@ -105,7 +105,9 @@ class Recognizer {
 // Estimated time, in float32 operations: the products, or the transfer of the weights from memory if that takes longer,
 // and the transformations. Tile size 1 is the direct convolution.
 double estimated_time(const WinogradPlan& p, int64_t tile, const Machine& machine) {
-  auto along = [&](const WindowAxis& w) { return static_cast<double>(ceil_div(typical_image_size(p.size(w.axis)), tile)); };
+  auto along = [&](const WindowAxis& w) {
+    return static_cast<double>(ceil_div(typical_image_size(p.size(w.axis)), tile));
+  };
   double points = static_cast<double>((tile + WinogradPlan::taps - 1) * (tile + WinogradPlan::taps - 1)),
          tiles = along(p.y) * along(p.x);
   double in = static_cast<double>(p.in_channels()), out = static_cast<double>(p.extent(p.n_axis));
@@ -195,10 +197,9 @@ std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::ve
   plan.weights = scratch("weights", {out_channels / plan.panel_width, points, channels, plan.panel_width});
   // In a whole block, an odd number of cache lines between rows spreads the rows over the sets of the cache.
   const Dim odd_tiles = stored_tiles + Dim(1 - plan.tiles_per_block % 2);
-  plan.transformed =
-      scratch("transformed", {plan.workers, channels / channel_block, points, odd_tiles, channel_block});
-  plan.products = scratch("products", {std::max(plan.workers, plan.panel_shares), stored_tiles,
-                                       points * plan.panel_width + channel_block});
+  plan.transformed = scratch("transformed", {plan.workers, channels / channel_block, points, odd_tiles, channel_block});
+  plan.products = scratch(
+      "products", {std::max(plan.workers, plan.panel_shares), stored_tiles, points * plan.panel_width + channel_block});
   return plan;
 }
 

@@ -54,9 +54,10 @@ TEST_CASE("depthwise convolutions of dense images, with each kind of epilogue") 
 }
 
 TEST_CASE("grouped convolutions of dense images") {
-  for (const Conv& shape : {Conv{.c = 6, .w = 35, .o = 9, .groups = 3}, Conv{.c = 10, .o = 20, .k = 5, .pad = 2, .groups = 5},
-                            Conv{.c = 4, .w = 50, .o = 8, .stride = 2, .groups = 2, .smooth = true},
-                            Conv{.n = 2, .c = 3, .w = 20, .o = 12, .k = 1, .pad = 0, .groups = 3}})
+  for (const Conv& shape :
+       {Conv{.c = 6, .w = 35, .o = 9, .groups = 3}, Conv{.c = 10, .o = 20, .k = 5, .pad = 2, .groups = 5},
+        Conv{.c = 4, .w = 50, .o = 8, .stride = 2, .groups = 2, .smooth = true},
+        Conv{.n = 2, .c = 3, .w = 20, .o = 12, .k = 1, .pad = 0, .groups = 3}})
     check_tiled(convolution(shape));
 }
 

@@ -12,8 +12,9 @@ namespace {
 
 Kernel kernel_of(const std::string& body) {
   Diagnostics d;
-  auto parsed = parse("kernel @k(read x: f32[8, 16], write y: f32[8, 16], scratch e: f32[8, 16], scratch t: f32[8]) {\n" + body + "}\n",
-                      "t.tir", d);
+  auto parsed = parse(
+      "kernel @k(read x: f32[8, 16], write y: f32[8, 16], scratch e: f32[8, 16], scratch t: f32[8]) {\n" + body + "}\n",
+      "t.tir", d);
   REQUIRE_MESSAGE(parsed, d.str());
   return parsed->kernels[0];
 }
