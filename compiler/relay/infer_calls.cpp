@@ -221,7 +221,8 @@ bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::st
     param = substitute(param, sizes);
   }
   if (coerce(arg, found, param, location)) return true;
-  mismatch(location, fmt::format("argument {} of {}", index + 1, describe(call.callee)), param, found);
+  mismatch(location, fmt::format("argument {} of {}", index + 1, describe(call.callee)), param, found, {},
+           declaration_of(call.callee));
   return false;
 }
 
@@ -336,12 +337,20 @@ Type Inference::fail(DiagnosticId id, const SourceLocation& location, std::strin
   return unifier_.fresh();
 }
 
+std::vector<std::string> Inference::declaration_of(const Atom& callee) const {
+  const GlobalRef* global = std::get_if<GlobalRef>(&callee);
+  auto it = global ? module_.functions.find(global->name) : module_.functions.end();
+  if (it == module_.functions.end() || it->second.location.line == 0) return {};
+  return {fmt::format("{}: @{} is declared here: {}", it->second.location.str(), global->name,
+                      text(relay::type_of(module_, callee)))};
+}
+
 Type Inference::mismatch(const SourceLocation& location, const std::string& what, const Type& expected,
-                         const Type& found, std::string help) {
+                         const Type& found, std::string help, std::vector<std::string> details) {
   const TensorType *e = as<TensorType>(unifier_.shallow(expected)), *f = as<TensorType>(unifier_.shallow(found));
   DiagnosticId id = e && f && e->dtype == f->dtype ? DiagnosticId::shape_mismatch : DiagnosticId::type_mismatch;
-  return fail(id, location, fmt::format("{}: expected {}, found {}", what, text(expected), text(found)), {},
-              std::move(help));
+  return fail(id, location, fmt::format("{}: expected {}, found {}", what, text(expected), text(found)),
+              std::move(details), std::move(help));
 }
 
 }  // namespace dlcc::relay

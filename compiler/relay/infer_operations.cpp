@@ -63,22 +63,25 @@ Type Inference::infer(Binding& binding, If& op) {
   Type condition = type_of(op.condition, binding.location);
   if (!unifier_.unify(condition, tensor_type(Shape{}, dtype::boolean)))
     mismatch(binding.location, "the condition of `if`", tensor_type(Shape{}, dtype::boolean), condition);
-  Type then_type = infer_block(*op.then_block);
-  Type else_type = infer_block(*op.else_block);
-  const Type joined = join(then_type, else_type, binding.location, "branches of `if`");
+  const Branch then_branch = infer_branch(*op.then_block), else_branch = infer_branch(*op.else_block);
+  const Type joined = join(then_branch, else_branch, binding.location, "branches of `if`");
   const KnownValue condition_value = values_.of(op.condition);
   if (!condition_value || !condition_value->is_constant()) return joined;
-  return *condition_value->elements[0] == Dim(0) ? else_type : then_type;
+  return *condition_value->elements[0] == Dim(0) ? else_branch.type : then_branch.type;
 }
 
 Type Inference::infer(Binding& binding, Match& op) {
-  Type value = type_of(op.value, binding.location), result;
+  const Type value = type_of(op.value, binding.location);
+  Branch result;
   for (Clause& clause : op.clauses) {
     bind_pattern(clause.pattern, value, next_symbol_, binding.location);
-    Type type = infer_block(*clause.body);
-    result = result ? join(result, type, binding.location, "arms of `match`") : type;
+    const Branch arm = infer_branch(*clause.body);
+    if (result.type)
+      result.type = join(result, arm, binding.location, "arms of `match`");
+    else
+      result = arm;
   }
-  return result ? result : unifier_.fresh();
+  return result.type ? result.type : unifier_.fresh();
 }
 
 Type Inference::infer(Binding& binding, MakeFunction& op) {
@@ -206,20 +209,29 @@ void Inference::bind_constructor(Pattern::Constructor& p, const Type& type, int 
   for (size_t i = 0; i < p.fields.size(); ++i) bind_pattern(p.fields[i], f.params[i], first_symbol, location);
 }
 
+Inference::Branch Inference::infer_branch(Block& block) {
+  Type type = infer_block(block);
+  return {std::move(type), block.bindings.empty() ? SourceLocation() : block.bindings.back().location};
+}
+
 // Dimensions in which two branches differ are unknown in the joined type.
-Type Inference::join(const Type& a, const Type& b, const SourceLocation& location, const std::string& what) {
-  Type left = unifier_.shallow(a), right = unifier_.shallow(b);
+Type Inference::join(const Branch& a, const Branch& b, const SourceLocation& location, const std::string& what) {
+  Type left = unifier_.shallow(a.type), right = unifier_.shallow(b.type);
   const TensorType *x = as<TensorType>(left), *y = as<TensorType>(right);
   if (x && y && x->dtype == y->dtype && x->shape.size() == y->shape.size()) return join_tensors(*x, *y);
   const TupleType *p = as<TupleType>(left), *q = as<TupleType>(right);
   if (p && q && p->fields.size() == q->fields.size()) {
     std::vector<Type> fields;
-    for (size_t i = 0; i < p->fields.size(); ++i) fields.push_back(join(p->fields[i], q->fields[i], location, what));
+    for (size_t i = 0; i < p->fields.size(); ++i)
+      fields.push_back(join({p->fields[i], a.location}, {q->fields[i], b.location}, location, what));
     return tuple_type(std::move(fields));
   }
   if (unifier_.unify(left, right)) return left;
+  auto line = [&](const Type& type, const SourceLocation& at) {
+    return at.line > 0 ? fmt::format("{}: {}", at.str(), text(type)) : text(type);
+  };
   return fail(DiagnosticId::type_mismatch, location, fmt::format("the {} have different types", what),
-              {text(left), text(right)});
+              {line(left, a.location), line(right, b.location)});
 }
 
 Type Inference::join_tensors(const TensorType& a, const TensorType& b) {

@@ -54,7 +54,12 @@ class Inference {
   Type open_sizes(const Type&);
   void bind_pattern(Pattern&, const Type&, int first_symbol, const SourceLocation&);
   void bind_constructor(Pattern::Constructor&, const Type&, int first_symbol, const SourceLocation&);
-  Type join(const Type&, const Type&, const SourceLocation&, const std::string& what);
+  struct Branch {  // one of several whose types must agree
+    Type type;
+    SourceLocation location;  // of its last operation; empty when it has none
+  };
+  Branch infer_branch(Block&);
+  Type join(const Branch&, const Branch&, const SourceLocation&, const std::string& what);
   Type join_tensors(const TensorType&, const TensorType&);
 
   // ---- calls and relations (infer_calls.cpp)
@@ -104,7 +109,8 @@ class Inference {
   Type fail(DiagnosticId, const SourceLocation&, std::string message, std::vector<std::string> details = {},
             std::string help = {});  // reports an error; returns a new hole, so that inference goes on
   Type mismatch(const SourceLocation&, const std::string& what, const Type& expected, const Type& found,
-                std::string help = {});
+                std::string help = {}, std::vector<std::string> details = {});
+  std::vector<std::string> declaration_of(const Atom& callee) const;  // why its arguments have their types
 
   struct Relation {
     Attempt attempt;

@@ -122,6 +122,26 @@ def @main() { match? ((Cons(1, Nil), Cons(2, Nil))) { (Nil, _) => 1, (Cons(_, Co
                "fails");
 }
 
+TEST_CASE("only the result of a call decides the instance") {
+  check_result(R"(
+def @none[A](%n: int32) -> Option[A] { None }
+def @main() {
+  let %a: Option[int32] = @none(1);
+  let %b: Option[(bool, bool)] = @none(2);
+  (@option_or(%a, 3), @option_or(%b, (True, False)))
+}
+)",
+               "(3, (True, False))");
+}
+
+TEST_CASE("a local function that is called once and is a value, too") {
+  check_result(R"(
+def @twice(%f: fn (int32) -> int32, %x: int32) -> int32 { %f(%f(%x)) }
+def @main() { let %f = fn (%x: int32) -> int32 { %x * 3 }; (%f(1), @twice(%f, 2)) }
+)",
+               "(3, 18)");
+}
+
 TEST_CASE("functions of any size: sizes are checked where they are applied") {
   check_result(R"(
 type Both { MakeBoth(Tensor[(?), int32], Tensor[(?), int32]) }
