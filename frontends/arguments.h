@@ -1,5 +1,5 @@
-// Inputs and outputs of a model that are no tensors, or whose values are decided at compile time. A compiled model has
-// tensors only: a sequence is as many tensors as it has elements, an absent optional a tensor without elements.
+// Inputs and outputs of a model that are no tensors, or whose values are fixed at compile time. A compiled model has
+// tensors only: a sequence becomes one tensor for each of its elements, an absent optional a tensor without elements.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace dlcc::frontends {
 
 enum class ArgumentKind { tensor, sequence, optional, optional_sequence };
 
-// What is decided at compile time of an input:
+// The properties of an input that are fixed at compile time, its form:
 struct AbsentInput {};  // the optional is absent
 // the number of tensors of the sequence, with their shapes where the model does not declare them;
 struct SequenceInput {
@@ -35,14 +35,14 @@ using InputForm = std::variant<AbsentInput, SequenceInput, ShapedInput, FixedInp
 // The form that "none", "seq:3", "seq:[2,3],[4,3]", "[2,3]", "value:5" or "value:[1,2]" describes; else empty.
 std::optional<InputForm> parse_input_form(const std::string& text);
 
-// An input whose form must be known and is not given by an option.
+// An input whose form must be known at compile time but is not given by an option.
 struct UnknownInput {
   size_t index;  // among the inputs of the model
   std::string name;
   ArgumentKind kind;
-  // Of a tensor: whether its value is wanted, since it decides a size, the length of a sequence or the presence of an
-  // optional; else its shape.
-  bool decides = false;
+  // Of a tensor: whether its value must be known, because a size, the length of a sequence or the presence of an
+  // optional depends on it. If not, its shape must be known.
+  bool needs_value = false;
 };
 using FindInputForm = std::function<std::optional<InputForm>(const UnknownInput&)>;
 
@@ -55,7 +55,7 @@ struct Argument {
   std::optional<Constant> fixed{};  // the value of an input that is fixed: there is no tensor
 };
 
-// Empty lists: every input, every output is a tensor.
+// Empty lists mean that every input and every output is a tensor.
 struct Arguments {
   std::vector<Argument> inputs, outputs;
 };

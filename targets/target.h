@@ -20,14 +20,15 @@ struct CodeLevel {
   std::string tune_cpu;  // LLVM's tuning CPU; empty for none
   std::string features;  // LLVM's feature string, "+avx512f,..."; may be empty
   tensor::Machine machine;
-  // Has nothing but more instructions for intrinsics than the level before it: an object has code of its own for those
-  // kernels only that call any, and not the level if there are none (targets/llvm/extensions.h).
+  // Whether the level differs from the one before it only in instructions for intrinsics. An object then has code for
+  // this level only for kernels that call intrinsics, and omits the level if there are none
+  // (targets/llvm/extensions.h).
   bool is_extension = false;
 };
 
-// How an object with several levels finds out which of them the CPU supports.
+// How an object with several levels detects which of them the CPU supports.
 enum class LevelDetection {
-  none,   // there is no way: an object has one level
+  none,   // not at all: an object has one level
   cpuid,  // by the CPUID and XGETBV instructions of x86
 };
 
@@ -43,8 +44,8 @@ struct Target {
 };
 
 // The target `name` with the CPU selection of -mcpu=: empty (the target's default levels), a level or CPU name, a
-// comma-separated list of levels, or "native"; `mattr` ("+avx512vnni,-avx512f") then changes every level's features. An
-// unknown name is reported with the name that was probably meant.
+// comma-separated list of levels, or "native"; `mattr` ("+avx512vnni,-avx512f") then changes every level's features.
+// Empty, with a diagnostic that suggests a similar name, if a name is unknown.
 std::optional<Target> find_target(const std::string& name, const std::string& mcpu, const std::string& mattr,
                                   Diagnostics&);
 

@@ -67,7 +67,7 @@ int bench_command(CommandLine& line) {
   add_compile_options(line, options);
   line.add({"--input", "[NAME=]FILE",
             "Data of an input (.npy or .pb) in place of random numbers, by name or position; may be repeated. "
-            "FILE.npz: all inputs. Or what --input takes in other commands",
+            "FILE.npz: all inputs. Or NAME=FORM as in 'dlcc --help'",
             append_to_inputs(data, options)});
   line.add({"--runs", "N", fmt::format("Number of timed calls, default {}", runs), store_integer(runs, 2, 1000000)});
   line.add(

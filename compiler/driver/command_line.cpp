@@ -79,7 +79,7 @@ class Parser {
     return nullptr;
   }
 
-  // Gives the arguments to CLI11, in its spelling. An empty value is checked here, since CLI11 would take the next
+  // Passes the arguments to CLI11, in its spelling. An empty value is checked here, since CLI11 would take the next
   // argument as the value.
   void split() {
     std::vector<std::string> spelled;
@@ -158,7 +158,8 @@ class Parser {
                   meant.empty() ? fmt::format("'{} --help' lists the options", line_.program()) : meant};
   }
 
-  // What this command, or another one, has in place of an option of another program; "" for other names.
+  // A remedy for an option of another program: the equivalent option of this command or of another one; "" for other
+  // names.
   std::string remedy_for_foreign_option(const std::string& name, const std::vector<std::string>& names) const {
     const auto [option, remedy] = find_foreign_option(name);
     if (option.empty()) return remedy;

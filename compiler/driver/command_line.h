@@ -13,7 +13,7 @@
 
 namespace dlcc::driver {
 
-// What is wrong in a command line, and a remedy, which may be empty. An empty message: nothing is wrong.
+// An error in a command line, with a remedy, which may be empty. An empty message means that there is no error.
 struct Problem {
   std::string message, help = {};
 };
@@ -31,9 +31,9 @@ struct Option {
   Store store;
   std::string other_name = {};  // a second spelling: "-j"
   Group group = Group::general;
-  std::vector<std::string> choices = {};  // the values that are accepted; empty: `store` decides
+  std::vector<std::string> choices = {};  // the accepted values; empty: `store` checks the value
   std::function<std::vector<std::string>()> examples =
-      nullptr;                  // values that a shell offers where there are no `choices`
+      nullptr;                  // values that a shell completes, if there are no `choices`
   bool optional_value = false;  // the value may be empty: --passes=
   bool hidden = false;          // not in --help
 
@@ -46,7 +46,7 @@ struct Positional {
   Store store;
   bool repeated = false;  // one or more arguments, else one
   bool optional = false;  // the arguments may be missing
-  // Values that a shell offers; null: it offers files.
+  // Values that a shell completes; null: file names.
   std::function<std::vector<std::string>()> examples = nullptr;
 };
 
@@ -67,16 +67,16 @@ class CommandLine {
   void add(Option option) { options_.push_back(std::move(option)); }
   void add(Positional positional) { positionals_.push_back(std::move(positional)); }
   void add(Section section) { sections_.push_back(std::move(section)); }
-  // Names a manual page to which that of this command refers.
+  // Adds a manual page to the section SEE ALSO of this command's page.
   void add_related_page(std::string name) { related_pages_.push_back(std::move(name)); }
   // The option that was added last.
   Option& last_option() { return options_.back(); }
-  // Sets the function that is asked for a remedy when an option is unknown: it may know other commands' options. ""
-  // when it knows nothing.
+  // Sets the function that gives a remedy for an unknown option, such as the commands that have the option; "" if it
+  // has none.
   void find_options_elsewhere(std::function<std::string(const std::string& option)> find) {
     find_elsewhere_ = std::move(find);
   }
-  // Sets the function that is asked for a remedy when there are more positional arguments than the command has.
+  // Sets the function that gives a remedy when there are too many positional arguments.
   void explain_extra_arguments(std::function<std::string(const std::string& argument)> explain) {
     explain_extra_ = std::move(explain);
   }
@@ -84,7 +84,7 @@ class CommandLine {
   void after_values(std::function<Problem()> check) { checks_.push_back(std::move(check)); }
   // Makes parse() print `text()` and return 0; called by an option's `store`.
   void print_instead(std::function<std::string()> text) { to_print_ = std::move(text); }
-  // Adds a flag that does so.
+  // Adds a flag that makes parse() print `text()` and return 0.
   void add_printing_flag(std::string name, std::string help, std::function<std::string()> text);
 
   // Stores the values. Returns an exit status when the command should not run: 0 after a flag that prints a text, 2

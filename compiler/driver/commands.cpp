@@ -18,6 +18,7 @@ std::span<const Command> commands() {
       {"verify", "compare the outputs with expected ones", verify_command},
       {"bench", "measure the latency", bench_command},
       {"opt", "run some passes and print the module", opt_command},
+      {"fmt", "lay out Relay text", fmt_command},
       {"ops", "list the operators", ops_command},
       {"targets", "list the targets and their CPUs", targets_command},
       {"explain", "explain a diagnostic", explain_command},

@@ -16,7 +16,7 @@ struct Command {
   int (*run)(CommandLine&);
 };
 
-// What runs when no command is named: it compiles a model to an object and a header. Its name is "".
+// The command that runs when none is named: it compiles a model to an object and a header. Its name is "".
 extern const Command compile;
 
 // The commands with a name.
@@ -28,8 +28,8 @@ std::deque<CommandLine> describe_commands();
 // Which commands have an option: "it is an option of: dlcc bench"; "" if there are none.
 std::string commands_with_option(const std::string& name);
 
-// What to do about an argument that a command does not have, such as data of an input or the name of a command; "" for
-// other arguments.
+// A remedy for an argument that a command does not take, such as data of an input or the name of a command; "" if none
+// is known.
 std::string remedy_for_extra_argument(const CommandLine&, const std::string& argument);
 
 int compile_command(CommandLine&);
@@ -39,6 +39,7 @@ int run_command(CommandLine&);
 int verify_command(CommandLine&);
 int bench_command(CommandLine&);
 int opt_command(CommandLine&);
+int fmt_command(CommandLine&);
 int ops_command(CommandLine&);
 int targets_command(CommandLine&);
 int explain_command(CommandLine&);

@@ -18,7 +18,7 @@
 namespace dlcc::driver {
 namespace {
 
-// What is wrong with MODEL, when no such file exists and it resembles a command.
+// An error if there is no file MODEL and the name resembles a command.
 Problem check_model(const std::string& path) {
   std::error_code ignored;  // reading the model reports it
   if (std::filesystem::exists(path, ignored)) return {};
@@ -35,8 +35,8 @@ Problem check_model(const std::string& path) {
   return meant.empty() ? Problem{} : Problem{fmt::format("there is no command or file '{}'", path), meant};
 }
 
-// Measures tuning records and adds them to those of the file --tuning-records, if it exists. Fails before measuring
-// when the file cannot be written.
+// Measures tuning records and adds them to the records of the file --tuning-records, if it exists. Fails before
+// measuring if the file cannot be written.
 std::optional<TuningRecords> tuned(Compiler& compiler, const relay::Module& module, Diagnostics& diagnostics) {
   const std::string& path = compiler.options().tuning_records;
   if (!can_write({path}, diagnostics)) return std::nullopt;
@@ -77,7 +77,7 @@ std::string name_of_output(const Outputs& out, const CompileOptions& options) {
   return stem.substr(stem.rfind('/') + 1);
 }
 
-// What is wrong with -o, if it names a folder.
+// An error if -o names a folder.
 Problem check_is_file(const Outputs& out, const CompileOptions& options) {
   std::error_code ignored;  // writing the object reports it
   if (!out.object.ends_with('/') && !std::filesystem::is_directory(out.object, ignored)) return {};

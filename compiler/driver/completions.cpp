@@ -17,7 +17,7 @@ std::vector<std::string> spellings(const Option& o) {
   return o.other_name.empty() ? std::vector{o.name} : std::vector{o.name, o.other_name};
 }
 
-// The values that a shell offers for an option; empty: any.
+// The values that a shell completes for an option; empty: any.
 std::vector<std::string> values(const Option& o) { return o.choices.empty() && o.examples ? o.examples() : o.choices; }
 
 bool is_path(const Option& o) { return o.placeholder.ends_with("FILE") || o.placeholder == "OBJECT"; }
@@ -45,8 +45,8 @@ std::string quoted(const std::string& text, const std::string& escaped = "") {
   return result + "'";
 }
 
-// bash divides --target=x into three words, at '='. Options that take a value end with '=' in the lists. Of a value
-// with commas the last part is completed; behind -- there are only files.
+// bash divides --target=x into three words, at '='. Options that take a value end with '=' in the lists. In a
+// comma-separated value the last item is completed; after -- only file names are.
 constexpr const char* bash_script = R"(# Completion of dlcc for bash.
 _dlcc() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} option=${{COMP_WORDS[COMP_CWORD-1]}}

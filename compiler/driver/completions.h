@@ -8,7 +8,7 @@
 
 namespace dlcc::driver {
 
-// The script for "bash", "zsh" or "fish"; `lines` are the command lines without a name and of all commands.
+// The script for "bash", "zsh" or "fish"; `lines`: as describe_commands() returns them.
 std::string completion_script(const std::string& shell, const std::deque<CommandLine>& lines);
 
 }  // namespace dlcc::driver

@@ -18,7 +18,7 @@ struct Entry {
   std::vector<const Diagnostic*> others;
 };
 
-// The message with '#' for each number: messages that differ in numbers only have one cause.
+// The message with '#' for each number: messages that differ only in numbers are taken to have the same cause.
 std::string without_numbers(const std::string& message) {
   std::string result;
   for (char c : message) {
@@ -50,7 +50,7 @@ std::string printable(std::string text) {
   return text;
 }
 
-// The terminal's columns that a text takes, by the library's estimate, which it uses to pad.
+// The number of terminal columns of a text, by fmt's estimate, which fmt uses for padding.
 size_t width(std::string_view text) {
   size_t padding = fmt::format("{:<{}}", text, text.size()).size() - text.size();
   return text.size() - padding;

@@ -22,8 +22,7 @@ namespace dlcc::driver {
 // With `colour`, severities are coloured by the terminal's escape sequences. Control characters in names are replaced.
 std::string diagnostic_text(const std::vector<Diagnostic>&, bool colour);
 
-// "'dlcc explain shape-mismatch' tells more", with a line end, for the errors that have no remedy; "" if all have one
-// or speak for themselves.
+// "'dlcc explain shape-mismatch' tells more", with a line end, for the errors that have no remedy; "" if there is none.
 std::string where_to_read_more(const std::vector<Diagnostic>&);
 
 }  // namespace dlcc::driver

@@ -1,12 +1,12 @@
-// The options of other compilers and converters, for those who know these.
+// Recognises options of other compilers and converters, for messages.
 #pragma once
 
 #include <string>
 
 namespace dlcc::driver {
 
-// What dlcc has in place of an option of another program: the name of an option, or a sentence. Both are empty for an
-// option of no such program.
+// The equivalent in dlcc of an option of another program: the name of an option, or a sentence. Both are empty for an
+// unknown option.
 struct ForeignOption {
   std::string option, remedy;
 };

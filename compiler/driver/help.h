@@ -10,7 +10,7 @@ namespace dlcc::driver {
 // "dlcc verify MODEL DATA... [options]"
 std::string usage(const CommandLine&);
 
-// What is between an option's name and its value, as gcc has it: "=" in -mcpu=CPU, " " in -o OBJECT, nothing in -O2.
+// The separator between an option's name and its value, as in gcc: "=" in -mcpu=CPU, " " in -o OBJECT, nothing in -O2.
 std::string separator(const Option&);
 
 // The option as it is typed with its value: "--threads=N", "-o OBJECT", "-O0|1|2|3|s".

@@ -27,7 +27,7 @@ std::string identifier_in(const std::string& text) {
   return open < close && close != text.npos ? text.substr(open + 1, close - open - 1) : text;
 }
 
-// What is wrong with identifiers: all of them that do not exist.
+// An error that lists the unknown identifiers.
 Problem check_diagnostics(const std::vector<std::string>& wanted) {
   std::vector<std::string> unknown, remedies;
   for (const std::string& name : wanted) {

@@ -79,7 +79,7 @@ std::vector<std::string> names_of_onnx() {
   return names;
 }
 
-// What is wrong with the names of operators.
+// An error for the first unknown name of an operator.
 Problem check_names(const std::vector<std::string>& wanted, bool onnx) {
   const std::vector<std::string> known = onnx ? names_of_onnx() : names_of_relay();
   const std::vector<std::string> others = onnx ? names_of_relay() : names_of_onnx();
@@ -132,7 +132,7 @@ int print_onnx_operators(const std::vector<std::string>& names, bool json) {
   return 0;
 }
 
-// Those with names are printed with a line for each attribute.
+// Operators that were named are printed with a line for each attribute.
 int print_relay_operators(const std::vector<std::string>& names, bool json) {
   nlohmann::json list = nlohmann::json::array();
   for (const auto& [name, op] : relay::operators().all()) {
@@ -158,10 +158,10 @@ int ops_command(CommandLine& line) {
   line.describe(fmt::format(
       "Lists the operators of the Relay language, with their inputs and attributes. With --target, lists the element "
       "types that the target supports for each of them. With --onnx, lists the operators of ONNX's default domain. "
-      "Behind the name of an operator stand the operator sets that changed its meaning, each of which applies up to "
-      "the next one, and the last one up to operator set {}. Then follow the inputs: '?' marks those that may be "
-      "omitted, '...' a list. The operators take every element type that the standard allows but complex numbers, and "
-      "strings only as constants. 'only if' is what a node must keep to besides the standard.",
+      "The numbers after a name are the operator sets that changed the operator's meaning: each applies up to the next "
+      "one, the last one up to operator set {}. Then follow the inputs: '?' marks an input that may be omitted, '...' "
+      "a list of inputs. The operators take every element type that the standard allows, except complex numbers; "
+      "strings must be constants. A line 'only if' gives a restriction of dlcc that the standard does not have.",
       frontends::newest_opset));
   line.add(Positional{"NAME", "An operator; without names, all are listed",
                       store_by([&names](const std::string& name) { names.push_back(name); }), true, true,

@@ -31,7 +31,7 @@ int opt_command(CommandLine& line) {
   add_input_option(line, options);
   line.add({.name = "--passes",
             .placeholder = "LIST",
-            .help = "The passes in their order, separated by commas; empty, the default: none",
+            .help = "The passes to run, in this order, separated by commas; empty (default): none",
             .store = [&passes](const std::string& list) { return store_passes(list, passes); },
             .examples = pass_names,
             .optional_value = true});

@@ -95,7 +95,7 @@ std::vector<std::string> cpu_names() {
   return names;
 }
 
-// The values of -mattr that a shell offers.
+// The values of -mattr that a shell completes.
 std::vector<std::string> signed_features() {
   std::vector<std::string> names;
   for (const targets::TargetInfo& t : targets::list_targets())
@@ -144,7 +144,7 @@ void add_debugging_options(CommandLine& line, CompileOptions& o) {
     option.group = Group::debugging;
     line.add(std::move(option));
   };
-  add({"--dump-after", "PASS", "Print the module to standard error after this pass; all: after each",
+  add({"--dump-after", "PASS", "Print the module to standard error after this pass; all: after every pass",
        [&o](const std::string& name) {
          o.passes.dump_after.insert(name);
          return name == "all" ? Problem{} : check_pass(name);
@@ -182,9 +182,9 @@ void add_input_option(CommandLine& line, CompileOptions& o) {
   line.add({.name = "--input",
             .placeholder = "NAME=FORM",
             .help =
-                "What the model does not say of an input. x=[2,3]: the shape of a tensor; x=seq:3: the number of "
-                "tensors of a sequence; x=seq:[2,3],[4,3]: their shapes; x=none: an optional is absent; x=value:5 or "
-                "x=value:[1,2]: the integers that the input always has. May be repeated",
+                "Form of an input that the model leaves open. x=[2,3]: the shape of a tensor; x=seq:3: the number of "
+                "tensors of a sequence; x=seq:[2,3],[4,3]: their shapes; x=none: the optional is absent; x=value:5 or "
+                "x=value:[1,2]: integers that are fixed at compile time. May be repeated",
             .store = store_input_form(o.inputs),
             .group = Group::model});
 }
@@ -260,17 +260,17 @@ void add_compile_options(CommandLine& line, CompileOptions& o, std::function<Pro
                 "repeated",
             .store = store_dim(o.dims),
             .group = Group::model});
-  line.add(
-      {.name = "--bound",
-       .placeholder = "NAME=N",
-       .help = "Largest number of elements on an axis whose size depends on data; the message that asks for it has the "
-               "NAME. A run that needs more returns an error status. May be repeated",
-       .store = store_number(o.bounds),
-       .group = Group::model});
+  line.add({.name = "--bound",
+            .placeholder = "NAME=N",
+            .help =
+                "Upper bound of a data-dependent size; the error message about a missing bound gives the NAME. A run "
+                "with a larger size returns an error status. May be repeated",
+            .store = store_number(o.bounds),
+            .group = Group::model});
   add_code_options(line, o);
   line.add({.name = "--jobs",
             .placeholder = "N",
-            .help = "Threads of the compiler, 1 to 256; the output does not depend on them",
+            .help = "Threads of the compiler, 1 to 256; the output does not depend on their number",
             .store = store_integer(o.jobs, 1, 256),
             .other_name = "-j"});
   line.add({.name = "-v",

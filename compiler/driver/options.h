@@ -14,8 +14,8 @@ namespace dlcc::driver {
 // not show the first two there.
 void add_common_options(CommandLine&, bool has_warnings = true);
 
-// The options of commands that compile a model, and MODEL itself: --target, -mcpu=, -O, --dim, ...
-// `check_model` tells what is wrong with MODEL before the model is read.
+// The options of commands that compile a model, and MODEL itself: --target, -mcpu=, -O, --dim, ... `check_model` checks
+// the name MODEL before the model is read.
 void add_compile_options(CommandLine&, CompileOptions&,
                          std::function<Problem(const std::string&)> check_model = nullptr);
 

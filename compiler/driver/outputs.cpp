@@ -69,7 +69,7 @@ Problem check_kinds(const std::string& list) {
   return count > 0 ? Problem{} : Problem{"no output is named"};
 }
 
-// What the suffix of a path says that the file is; "" if that may be an object.
+// The kind of file that the suffix of a path implies; "" if it may be an object.
 std::string kind_of_suffix(const std::string& path) {
   static const std::map<std::string, std::string> kinds = {
       {".c", "a source file"},     {".cc", "a source file"},    {".cpp", "a source file"},
@@ -82,7 +82,7 @@ std::string kind_of_suffix(const std::string& path) {
   return known == kinds.end() ? "" : known->second;
 }
 
-// What is wrong with -o, if the object is written there.
+// An error if the suffix of -o names another kind of file than an object.
 Problem check_object_path(const std::string& path) {
   const std::string kind = kind_of_suffix(path), object = without_suffix(path) + ".o";
   if (kind.empty()) return {};
@@ -93,7 +93,7 @@ Problem check_object_path(const std::string& path) {
   return {fmt::format("-o {} names {}, and dlcc writes an object file", path, kind), remedy};
 }
 
-// Whether no header of someone else would be overwritten.
+// Whether the header may be written: the path is free, or has a header that dlcc generated.
 bool is_header_replaceable(const std::string& path, Diagnostics& diagnostics) {
   std::ifstream file(path);
   std::string first_line;

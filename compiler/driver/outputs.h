@@ -32,8 +32,7 @@ std::string without_suffix(const std::string& path);
 // The file name of the scheduled program (-g) for a stem.
 std::string scheduled_text_name(const std::string& stem);
 
-// Whether the folders and files of all outputs can be written; reports those that cannot. To be asked before the
-// compilation.
+// Whether all outputs can be written; reports the folders and files that cannot. To be called before the compilation.
 bool can_write_outputs(const Outputs&, const CompileOptions&, Diagnostics&);
 
 // Generates code and writes all outputs and the tuning records, if any; false, with diagnostics, on failure.

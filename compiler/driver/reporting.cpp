@@ -13,7 +13,7 @@
 namespace dlcc::driver {
 namespace {
 
-// The diagnostics as the options -w and -Werror want them.
+// The diagnostics after the options -w and -Werror: warnings removed, or turned into errors.
 std::vector<Diagnostic> judged(const Diagnostics& diagnostics, const Reporting& r) {
   std::vector<Diagnostic> list;
   for (Diagnostic d : diagnostics.list()) {

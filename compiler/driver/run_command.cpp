@@ -16,7 +16,7 @@
 namespace dlcc::driver {
 namespace {
 
-// The file of an output; the file of all outputs without `index`.
+// A file to write: of output `index`, or of all outputs if there is no index.
 struct WantedOutput {
   std::optional<size_t> index;
   std::string file;
@@ -89,15 +89,15 @@ int run_command(CommandLine& line) {
   add_compile_options(line, options);
   line.add({"--input", "[NAME=]FILE",
             "File of an input (.npy or .pb), by name or position; may be repeated. FILE.npz: all inputs, by name. A "
-            "sequence or an optional: NAME=FILE.pb, or what --input takes in other commands",
+            "sequence or an optional: NAME=FILE.pb, or NAME=FORM as in 'dlcc --help'",
             append_to_inputs(inputs, options)});
   line.add({"--output", "[NAME=]FILE",
             "File of an output (.npy or .pb); may be repeated. FILE.npz: all outputs. Without this option, outputs are "
             "printed",
             append_output(outputs)});
   line.add({"--interpret", "",
-            "Run the interpreter, which has the whole language; print the value of @main. --input takes a file or "
-            "[NAME=]EXPRESSION in Relay",
+            "Interpret the Relay module, which may use the whole language, and print the value of @main. --input takes "
+            "a file or [NAME=]EXPRESSION in Relay",
             store_true(interpret)});
   line.after_values(
       [&] { return interpret && !outputs.empty() ? Problem{"--interpret excludes --output"} : Problem{}; });

@@ -81,13 +81,13 @@ std::optional<std::vector<Constant>> read_inputs_of_archive(const std::string& p
   return diagnostics.has_errors() ? std::nullopt : std::move(values);
 }
 
-// The tensors of the inputs so far, empty where they are not given, and the options that gave none of them.
+// The tensors of the inputs read so far, empty where not given, and the options that are not used yet.
 struct Given {
   std::vector<std::optional<Constant>> tensors;
   std::vector<std::string> other_options;
 };
 
-// Reads the inputs that are no tensors. The other options then name their tensors.
+// Reads the inputs that are sequences or optionals. The other options are left for the tensors.
 Given read_arguments(const std::vector<std::string>& options, const emit::Interface& interface,
                      const std::vector<Argument>& arguments, Diagnostics& diagnostics) {
   const std::vector<emit::TensorInterface>& tensors = interface.inputs;

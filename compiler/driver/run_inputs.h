@@ -26,7 +26,7 @@ std::optional<size_t> find_tensor(const std::string& option, size_t position,
 // Appends files to `files`; an option "NAME=FORM" gives the input its form.
 Store append_to_inputs(std::vector<std::string>& files, CompileOptions&);
 
-// Takes the forms that are not given from the files of the options.
+// Derives the forms of inputs that have none from the data files of the options.
 frontends::FindInputForm forms_of_files(const std::vector<std::string>& options, Diagnostics&);
 
 // Reads the tensors of the --input options, in the model's order. Empty, with a diagnostic for each tensor that is

@@ -42,7 +42,7 @@ std::string describe(const Interface& interface, const TensorInterface& t) {
   return text;
 }
 
-// A struct of one pointer per tensor, in the model's order, and of `last`.
+// A struct of one pointer per tensor, in the model's order, followed by the members `last`.
 std::string tensor_struct(const Interface& interface, const std::string& suffix,
                           const std::vector<TensorInterface>& tensors, const char* qualifier, const std::string& last) {
   std::string text = "typedef struct {\n";

@@ -17,14 +17,14 @@ struct TensorInterface {
   std::string name;        // in the model
   std::string identifier;  // a C identifier, unique among inputs or outputs
   DType type;
-  Shape shape;  // over the symbols of the interface's `dims` and `input_sizes`, and those that data decide
+  Shape shape;                 // over the symbols of `dims` and `input_sizes`, and data-dependent ones
   bool decides_sizes = false;  // of an input whose elements decide sizes: P_plan reads it
 };
 
-// A size that elements of inputs decide.
+// A size that depends on elements of inputs.
 struct InputSize {
   Symbol symbol;
-  std::string text;  // how, for people: "shape[0]"
+  std::string text;  // the expression, for people: "shape[0]"
 };
 
 // A size that the caller gives with every run.
@@ -55,14 +55,14 @@ struct Interface {
   // Whether a size of the inputs, the outputs or the arena is not a number. Such a model has P_plan.
   bool is_dynamic() const;
   std::vector<InputDim> input_dims() const { return {dims.begin(), dims.end()}; }
-  // The size in the caller's units, with a text in place of each symbol that inputs decide.
+  // The size in the caller's units, with InputSize::text in place of each symbol of an input size.
   Dim for_people(const Dim&) const;
 };
 
-// Makes a valid C identifier of any text, different from those in `taken`.
+// Makes a valid C identifier of any text, different from all in `taken`.
 std::string c_identifier(const std::string& text, const std::vector<std::string>& taken = {});
 
-// What the first line of every generated header has.
+// A text in the first line of every generated header, by which dlcc recognises its own headers.
 constexpr const char* header_mark = "Made by dlcc";
 
 // The text of P.h.

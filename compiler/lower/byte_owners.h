@@ -76,7 +76,7 @@ class ByteOwners {
     return both;
   }
 
-  // Segments may be divided differently in equal memories.
+  // Equal states may divide their segments differently.
   bool operator==(const ByteOwners& o) const { return joined() == o.joined(); }
 
  private:

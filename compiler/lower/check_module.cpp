@@ -29,7 +29,7 @@ class Checker {
       });
   }
 
-  // Some passes take time for each level around a block.
+  // Some passes take time proportional to the nesting depth for each block.
   bool check_nesting(const relay::Block& block, int levels = 0) {
     constexpr int most = 1000;
     for (const relay::Binding& b : block.bindings) {
@@ -46,7 +46,7 @@ class Checker {
     return true;
   }
 
-  // The caller of a function that is not @main gives the symbols of its parameters.
+  // `has_caller`: the function is not @main, so that its caller gives the symbols of its parameters.
   void check_sizes(const relay::Function& f, bool has_caller) {
     const std::set<std::string> of_main = given_;
     for (const relay::Var& p : f.params)
@@ -66,7 +66,7 @@ class Checker {
       if (const auto* sizes = std::get_if<relay::DefineSizes>(&b.op))
         for (const Symbol& s : sizes->symbols) given_.insert(s.name);
       relay::for_each_block(b.op, [&](const relay::Block& inner) { check_sizes(inner); });
-      if (std::holds_alternative<relay::If>(b.op))  // it defines the sizes in which its branches differ
+      if (std::holds_alternative<relay::If>(b.op))  // defines the sizes in which its branches differ
         relay::for_each_symbol(b.var->type, [&](const Symbol& s) { given_.insert(s.name); });
       check_sizes(b.var->type, b.location, b.var->name.empty() ? "a value" : fmt::format("'{}'", b.var->name));
     }
@@ -100,12 +100,12 @@ class Checker {
     std::map<std::string, int64_t> smallest;
     for (const Symbol& s : product(shape).symbols()) smallest[s.name] = s.low;
     const auto count = product(shape).evaluate(smallest);
-    return count && *count <= tensor::most_elements;
+    return count && *count <= tensor::max_elements;
   }
 
   void unknown_size(const std::string& symbol, const SourceLocation& location, const std::string& what) {
     if (!reported_.insert(symbol).second) return;
-    bool has_name = !symbol.starts_with('?');  // '?' begins the symbols that type inference makes
+    bool has_name = !symbol.starts_with('?');  // the names of inferred symbols begin with '?'
     diagnostics_.error(
         DiagnosticId::dynamic_shape, location,
         fmt::format("the dimension '{}' of {} does not follow from the sizes of the inputs", symbol, what), {},
@@ -123,18 +123,19 @@ class Checker {
 
 namespace {
 
-// Symbols and numbers of elements are checked in any case. A number of elements hides a size only if another one is 0.
-bool is_doubtful(const Dim& d, const Shape& shape) {
+// Whether a size needs a check of its own. Symbols and element counts are checked in any case, and an element count
+// bounds its sizes unless one of them may be 0.
+bool needs_check(const Dim& d, const Shape& shape) {
   const std::vector<Symbol> symbols = d.symbols();
   if (symbols.size() == 1 && d == Dim::symbol(symbols[0])) return false;
   const bool may_be_hidden = std::ranges::any_of(shape, [](const Dim& other) { return !provably_le(1, other); });
-  return !d.is_constant() && (!provably_le(0, d) || (may_be_hidden && !provably_le(d, tensor::most_elements)));
+  return !d.is_constant() && (!provably_le(0, d) || (may_be_hidden && !provably_le(d, tensor::max_elements)));
 }
 
-// Collects the doubtful sizes of @main and of the functions that it calls, over the sizes that the caller gives.
-class DoubtfulSizes {
+// Collects the sizes to check of @main and of the functions that it calls, over the sizes that the caller gives.
+class SizesToCheck {
  public:
-  explicit DoubtfulSizes(const relay::Module& module) : module_(module), dims_(relay::input_dims(module)) {}
+  explicit SizesToCheck(const relay::Module& module) : module_(module), dims_(relay::input_dims(module)) {}
 
   std::vector<Dim> run() {
     add_call("main", {});
@@ -148,7 +149,7 @@ class DoubtfulSizes {
   }
 
  private:
-  using Symbols = std::map<std::string, Dim>;  // what the symbols of a function are at its call
+  using Symbols = std::map<std::string, Dim>;  // the values of a function's symbols at its call
 
   // A function with equal sizes is visited once.
   void add_call(const std::string& function, Symbols symbols) {
@@ -170,7 +171,7 @@ class DoubtfulSizes {
 
   void add(const Shape& shape) {
     for (const Dim& d : shape)
-      if (is_given(d) && is_doubtful(d, shape) && !std::ranges::count(sizes_, d - Dim(1))) add_size(d);
+      if (is_given(d) && needs_check(d, shape) && !std::ranges::count(sizes_, d - Dim(1))) add_size(d);
   }
 
   void add(const relay::Call& call) {
@@ -207,7 +208,7 @@ class DoubtfulSizes {
     if (!std::ranges::count(sizes_, d)) sizes_.push_back(d);
   }
 
-  // Sizes that data decide are not checked before the run begins.
+  // Data-dependent sizes are checked during the run, not before it.
   bool is_given(const Dim& d) const {
     return std::ranges::all_of(d.symbols(),
                                [&](const Symbol& s) { return std::ranges::count(dims_, s, &InputDim::symbol) > 0; });
@@ -223,9 +224,9 @@ class DoubtfulSizes {
 
 }  // namespace
 
-std::vector<Dim> doubtful_sizes(const relay::Module& module) { return DoubtfulSizes(module).run(); }
+std::vector<Dim> sizes_to_check(const relay::Module& module) { return SizesToCheck(module).run(); }
 
-// @main is the function that is compiled: names the one that may have been meant.
+// The compiled function must be named @main: suggests the function that may be meant.
 static std::string remedy_for_main(const relay::Module& module) {
   std::vector<std::string> names;
   for (const auto& [name, function] : module.functions) names.push_back(name);

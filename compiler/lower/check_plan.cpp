@@ -1,32 +1,32 @@
-// The checker of storage plans: an abstract interpretation of the program whose state is a map from bytes of memory to
-// the value last written there.
+// The checker of storage plans: an abstract interpretation of the program (Cousot and Cousot, "Abstract
+// Interpretation", POPL 1977) whose state is a map from bytes of memory to the value last written there.
 //
 // Rules
 //   * Every temporary that a step uses is inside the arena, at a multiple of its alignment. The arena's alignment is a
-//     multiple of that of every temporary.
+//     multiple of every temporary's alignment.
 //   * A view is inside its base, and the base is not a view. A view that begins at a scalar may have a base without
 //     elements: no index is in range then, so that no step that uses the view is executed.
 //   * A view that begins at a scalar may be anywhere in its base: a read of it finds the base's value in every byte, a
 //     write leaves bytes undefined that held another value.
 //   * A kernel's parameter has at most the bytes of its operand, and at most the alignment that is known of the
 //     operand's address.
-//   * A read finds its own value (or views of it) in every byte, on every path. The state after a branch is what both
-//     arms agree on; loops are interpreted until the state no longer changes. An arm that gives other sizes than those
-//     at which the program is interpreted is not taken.
+//   * A read finds its own value (or views of it) in every byte, on every path. The state after a branch is the
+//     intersection of the states after its arms; loops are interpreted up to a fixed point. An arm is not taken if it
+//     defines other sizes than those at which the program is interpreted.
 //   * A loop with a constant number of iterations, each of which writes the slice of a value at its counter, or at the
 //     distance of its counter from the end, has written all of the value if no step of the loop reads it.
 //   * Inputs and constants are never written. At the end, every byte of every output has been written.
-//   * A call of a function reads the bytes of each operand and writes those of each result, which are as many as the
+//   * A call of a function reads the bytes of each operand and writes the bytes of each result; their sizes are the
 //     function's. A result overlaps no other result, no operand and not the workspace; the workspace overlaps no
 //     operand. The workspace is in the arena, large enough and aligned for the arena of the function. Its contents are
-//     undefined after the call. The plan of each function is checked as that of a program is.
+//     undefined after the call. The plan of each function is checked by the same rules.
 //   * An operand that a step writes or uses as scratch overlaps no other operand of the step. An operand of equal
 //     address and size in a declared in-place pair may overlap. The contents of scratch are undefined after the step.
 //
-// A program with symbolic sizes is interpreted at several sizes. Every temporary has memory of its own then, and a
-// write leaves all temporaries undefined that may share memory with the written one for any sizes
-// (lower/shared_memory.h). So that no two live temporaries share memory is checked for all sizes; that accesses are
-// inside of their values, at these.
+// A program with symbolic sizes is interpreted at several sizes. Then every temporary has memory of its own, and a
+// write leaves all temporaries undefined that may alias the written one for any sizes (lower/alias_analysis.h). So
+// disjointness of live temporaries is checked for all sizes, and accesses are checked to be inside of their values at
+// these sizes.
 #include "lower/check_plan.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@
 #include "lower/instantiate.h"
 #include "lower/largest_size.h"
 #include "lower/sample_sizes.h"
-#include "lower/value_places.h"
+#include "lower/value_addresses.h"
 #include "lower/walk.h"
 
 namespace dlcc::lower {
@@ -46,13 +46,14 @@ namespace {
 
 using tensor::Access;
 
-class Checker : ValuePlaces {
+class Checker : ValueAddresses {
  public:
-  // Of the program, or one of its functions, with static sizes. `functions` are the plans of the functions. If the
-  // sizes are an instance of symbolic ones, `sizes` are the values of the symbols; else `shared` is null.
+  // `function` is the program, or one of its functions, with static sizes; `functions` are the plans of the functions.
+  // If the static sizes are an instance of symbolic ones, `sizes` has the values of the symbols; else `aliases` is
+  // null.
   Checker(const Program& program, const Function& function, const FunctionPlan& plan,
-          const std::vector<FunctionPlan>& functions, const SharedMemory* shared, const Sizes& sizes)
-      : ValuePlaces(function, plan, shared), program_(program), functions_(functions), sizes_(sizes) {}
+          const std::vector<FunctionPlan>& functions, const AliasAnalysis* aliases, const Sizes& sizes)
+      : ValueAddresses(function, plan, aliases), program_(program), functions_(functions), sizes_(sizes) {}
 
   void run() {
     for_each_function_call(function_.body, [&](const Call& call) { number_call(call); });
@@ -127,13 +128,13 @@ class Checker : ValuePlaces {
       if (o.access == Access::write) write(o.value, memory);
   }
 
-  // Temporaries that may share memory with the value, which a step writes, become undefined.
+  // A step writes the value: temporaries that may alias it become undefined.
   void clear_shared(ValueId v, ByteOwners& memory) const {
-    if (!shared_ || base_of(v).storage != Storage::temporary) return;
+    if (!aliases_ || base_of(v).storage != Storage::temporary) return;
     const ValueId written = base_id(v);
     memory.clear_owners([&](ValueId other) {
       return other != written && function_.values[other].storage == Storage::temporary &&
-             shared_->may_share(other, written);
+             aliases_->may_alias(other, written);
     });
   }
   void clear(ValueId v, ByteOwners& memory) const {
@@ -188,20 +189,21 @@ class Checker : ValuePlaces {
            known_alignment(v));
   }
 
-  bool in_shared_arena(const Operand& a, const Operand& b) const {
-    return shared_ && base_id(a.value) != base_id(b.value) && base_of(a.value).storage == Storage::temporary &&
+  // Whether the operands are different temporaries of a program with symbolic sizes.
+  bool have_symbolic_addresses(const Operand& a, const Operand& b) const {
+    return aliases_ && base_id(a.value) != base_id(b.value) && base_of(a.value).storage == Storage::temporary &&
            base_of(b.value).storage == Storage::temporary;
   }
   bool overlap(const Operand& a, const Operand& b) const {
-    if (in_shared_arena(a, b)) return shared_->may_share(base_id(a.value), base_id(b.value));
+    if (have_symbolic_addresses(a, b)) return aliases_->may_alias(base_id(a.value), base_id(b.value));
     return a.bytes.overlaps(b.bytes);
   }
   // Whether the operands have the same bytes of memory.
   bool are_equal(const Operand& a, const Operand& b) const {
-    if (!in_shared_arena(a, b)) return a.bytes == b.bytes;
+    if (!have_symbolic_addresses(a, b)) return a.bytes == b.bytes;
     const int64_t offset_in_a = a.bytes.begin - address_[base_id(a.value)];
     const int64_t offset_in_b = b.bytes.begin - address_[base_id(b.value)];
-    return shared_->begin_together(base_id(a.value), base_id(b.value)) && offset_in_a == offset_in_b &&
+    return aliases_->begin_together(base_id(a.value), base_id(b.value)) && offset_in_a == offset_in_b &&
            a.bytes.end - a.bytes.begin == b.bytes.end - b.bytes.begin;
   }
 
@@ -231,7 +233,8 @@ class Checker : ValuePlaces {
     write(copy.to, memory);
   }
 
-  // The bytes of the arena that a call gives to the function; its number is that of a temporary behind all values.
+  // The bytes of the arena that a call passes to the function. The workspace is treated as a temporary whose number
+  // follows those of all values.
   Bytes workspace_of(const Call& call, const std::string& where) const {
     const FunctionPlan& callee = functions_[static_cast<size_t>(call.function)];
     const int64_t offset = plan_.workspaces[calls_.at(&call)];
@@ -247,8 +250,8 @@ class Checker : ValuePlaces {
 
   bool is_in_workspace(ValueId v, const Call& call, Bytes workspace) const {
     if (base_of(v).storage != Storage::temporary) return false;
-    if (!shared_) return range_of(v).overlaps(workspace);
-    return has_workspace(call) && shared_->may_share(base_id(v), workspace_id(call));
+    if (!aliases_) return range_of(v).overlaps(workspace);
+    return has_workspace(call) && aliases_->may_alias(base_id(v), workspace_id(call));
   }
   bool has_workspace(const Call& call) const { return functions_[static_cast<size_t>(call.function)].has_arena(); }
   ValueId workspace_id(const Call& call) const {
@@ -271,7 +274,7 @@ class Checker : ValuePlaces {
     if (call.operands.size() != callee.inputs.size() || call.results.size() != callee.outputs.size())
       fail("{}: {} operands and {} results for {} and {}", where, call.operands.size(), call.results.size(),
            callee.inputs.size(), callee.outputs.size());
-    const Bytes workspace = shared_ ? Bytes{0, 0} : workspace_of(call, where);
+    const Bytes workspace = aliases_ ? Bytes{0, 0} : workspace_of(call, where);
     std::vector<Operand> passed;
     for (size_t k = 0; k < call.operands.size(); ++k) {
       check_passed(call.operands[k], callee.inputs[k], callee, where);
@@ -292,9 +295,9 @@ class Checker : ValuePlaces {
                label(passed[j].value));
     }
     memory.clear(workspace);
-    if (shared_ && has_workspace(call))
+    if (aliases_ && has_workspace(call))
       memory.clear_owners([&](ValueId v) {
-        return function_.values[v].storage == Storage::temporary && shared_->may_share(v, workspace_id(call));
+        return function_.values[v].storage == Storage::temporary && aliases_->may_alias(v, workspace_id(call));
       });
     for (ValueId v : call.results) write(v, memory);
   }
@@ -329,7 +332,7 @@ class Checker : ValuePlaces {
   void execute(const std::shared_ptr<Branch>&, ByteOwners&) {}
   void execute(const std::shared_ptr<Loop>&, ByteOwners&) {}
 
-  // Whether the arm defines the sizes at which the program is interpreted.
+  // Whether the values that the arm gives to symbols are those at which the program is interpreted.
   bool is_possible(const Branch& branch, tensor::Expr Branch::Merge::*value) const {
     return std::ranges::all_of(branch.merges, [&](const Branch::Merge& m) {
       const auto size = tensor::is_symbol_var(m.result) ? sizes_.find(m.result->name) : sizes_.end();
@@ -350,9 +353,9 @@ class Checker : ValuePlaces {
     return after_then || after_else;
   }
 
-  // The memory before each test is what entry and every iteration agree on. The loop ends after a test. A value that
-  // the loop writes slice by slice has its memory from the entry on, so that other values must leave it alone, but is
-  // not read before the end.
+  // The state before each test is the intersection of the states at the entry and after the iterations. The loop ends
+  // after a test. A value that the loop writes slice by slice owns its memory from the entry on, so that no other value
+  // may be written there, but must not be read before the end.
   bool execute(const Loop& loop, ByteOwners& memory) {
     std::vector<ValueId> sliced;
     for (ValueId v : written_by_slices(program_, function_, loop)) {
@@ -396,17 +399,17 @@ void for_each_plan(const Program& program, const StoragePlan& plan, const Check&
 }
 
 void check_all_sizes(const Program& program, const StoragePlan& plan) {
-  std::vector<SharedMemory> shared;
+  std::vector<AliasAnalysis> aliases;
   for_each_plan(program, plan, [&](const Function& f, const FunctionPlan& own) {
-    shared.emplace_back(program, f, own, plan.functions);
-    if (!shared.back().violation().empty()) fail("{}", shared.back().violation());
+    aliases.emplace_back(program, f, own, plan.functions);
+    if (!aliases.back().violation().empty()) fail("{}", aliases.back().violation());
   });
   for (const auto& sizes : sample_sizes(program)) {
     if (status_at(program, sizes) != tensor::Status::ok) continue;
     const Program at = instantiate(program, sizes);
     size_t next = 0;
     for_each_plan(at, plan, [&](const Function& f, const FunctionPlan& own) {
-      Checker(at, f, own, plan.functions, &shared[next++], sizes).run();
+      Checker(at, f, own, plan.functions, &aliases[next++], sizes).run();
     });
   }
 }

@@ -9,7 +9,7 @@
 namespace dlcc::lower {
 namespace {
 
-// The expression with the scalars that steps of this region compute replaced by what they are computed from.
+// The expression with the scalars that steps of this region compute replaced by their definitions.
 tensor::Expr with_definitions(const Region& region, tensor::Expr e) {
   for (auto step = region.steps.rbegin(); step != region.steps.rend(); ++step)
     if (const auto* compute = std::get_if<Compute>(&*step))

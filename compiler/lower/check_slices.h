@@ -8,8 +8,8 @@
 
 namespace dlcc::lower {
 
-// The values of which each iteration of the loop writes one slice, so that all of them are written in the end: the loop
-// counts from 0 to a constant, and a step of its body writes the slice at the counter, or at its distance from the end.
+// The values that the loop writes completely, one slice in each iteration: the loop counts from 0 to a constant, and a
+// step of its body writes the slice at the counter, or the slices in reverse order.
 std::vector<ValueId> written_by_slices(const Program&, const Function&, const Loop&);
 
 }  // namespace dlcc::lower

@@ -13,7 +13,8 @@ namespace {
 using tensor::Expr;
 using tensor::Status;
 
-// int64 arithmetic whose terms add up to less does not wrap, and float64 has every such integer.
+// int64 arithmetic does not wrap if the sum of the magnitudes of its terms is less, and float64 represents every such
+// integer.
 constexpr double largest_magnitude = 4503599627370496.0;  // 2^52
 
 // An upper bound, in float64, of the absolute values of the dim and of all its parts.
@@ -73,7 +74,7 @@ class EntrySizesBuilder {
     const tensor::Var given = tensor::make_var(d.name), symbol = scalar_of(d.symbol);
     const Expr number = given;
     result_.given.push_back(given);
-    require(tensor::logical_and(Expr(d.low()) <= number, number <= Expr(std::min(d.high(), tensor::most_elements))));
+    require(tensor::logical_and(Expr(d.low()) <= number, number <= Expr(std::min(d.high(), tensor::max_elements))));
     if (d.multiple != 1) require(tensor::equal(tensor::floor_mod(number, Expr(d.multiple)), Expr(0)));
     result_.symbols.push_back(compute(symbol, tensor::floor_div(number, Expr(d.multiple))));
   }
@@ -82,17 +83,17 @@ class EntrySizesBuilder {
   void check_size(const Value& v) {
     const Dim count = largest_size(program_, product(v.shape));
     const auto bound = count.upper_bound();
-    if ((bound && *bound <= tensor::most_elements) || std::ranges::count(checked_, count)) return;
+    if ((bound && *bound <= tensor::max_elements) || std::ranges::count(checked_, count)) return;
     checked_.push_back(count);
     require_small(count);
   }
 
   void require_small(const Dim& d) {
     require(magnitude(d) <= tensor::literal(dtype::f64, largest_magnitude));
-    require(Expr(d) <= Expr(tensor::most_elements));
+    require(Expr(d) <= Expr(tensor::max_elements));
   }
 
-  // The arenas of the functions that it calls are laid out before.
+  // The arenas of its callees must have been laid out before.
   void lay_out(const FunctionPlan& plan) {
     std::vector<Expr> begins, ends;
     Expr arena_bytes = Expr(plan.arena_bytes);

@@ -14,7 +14,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// What is compiled once for all calls.
+// Kernels and functions compiled once for all calls.
 struct CompiledCode {
   std::map<int, tensor::CompiledKernel> kernels;
   std::map<const tensor::ExprNode*, tensor::CompiledScalar> scalars;
@@ -110,7 +110,7 @@ class Evaluator {
     }
   }
 
-  // The values of the symbols that data decide.
+  // The values of the data-dependent sizes, by symbol.
   const std::map<std::string, int64_t>& sizes() const { return sizes_; }
 
   Constant value(ValueId id) {
@@ -155,7 +155,7 @@ class Evaluator {
     const Value& v = function_.values[static_cast<size_t>(id)];
     if (v.storage != Storage::view) return memory_[static_cast<size_t>(id)].first(static_cast<size_t>(number(v.bytes)));
     const Memory base = memory_[static_cast<size_t>(v.base)];
-    int64_t offset = v.base_offset, end = static_cast<int64_t>(base.size());
+    int64_t offset = number(v.base_offset), end = static_cast<int64_t>(base.size());
     if (v.begin) offset += scalar(v.begin).integer_at(0) * v.stride;
     const int64_t size = number(v.bytes);
     DLCC_CHECK(offset >= 0 && offset <= end - size, "a view of {} bytes at {} in {} bytes", size, offset, end);
@@ -205,7 +205,7 @@ class Evaluator {
   std::vector<Bytes> own_;      // the memory of outputs and temporaries
   std::vector<Memory> memory_;  // by value; empty for views
   std::map<tensor::Var, Constant> scalars_;
-  std::map<std::string, int64_t> sizes_;  // that data decide, as far as they are defined
+  std::map<std::string, int64_t> sizes_;  // data-dependent sizes defined so far
 };
 
 // An element, by its row-major index, as a constant of rank 0.

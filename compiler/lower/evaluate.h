@@ -16,8 +16,8 @@ struct ProgramResult : tensor::EvaluationResult {
 };
 
 // Evaluates variant `level` of every kernel. The results are the outputs in order, as stored, or meaningless when the
-// status is not ok. The shapes of the inputs give the symbolic sizes; those that disagree are dimension_out_of_range.
-// Every value has memory of its own: storage plans are not tested.
+// status is not ok. The shapes of the inputs give the symbolic sizes; inputs that disagree give the status
+// dimension_out_of_range. Every value has memory of its own: storage plans are not tested.
 ProgramResult evaluate(const Program&, std::span<const Constant> inputs, size_t level);
 
 }  // namespace dlcc::lower

@@ -1,5 +1,5 @@
-// Calls are visited last to first. So the last concatenation of a chain, which holds all data, becomes the base of all
-// operands, and earlier concatenations find their operands side by side in it.
+// Calls are visited last to first. So the result of the last concatenation of a chain, which holds all data, becomes
+// the base of all operands, and the operands of earlier concatenations are already adjacent views of it.
 #include "lower/in_place_concat.h"
 
 #include <algorithm>
@@ -14,6 +14,7 @@ class Concatenator {
   bool run(const ConcatCall& c) { return operands_become_views(c) || result_becomes_view(c); }
 
  private:
+  static bool is_multiple(const Dim& offset, int64_t alignment) { return floor_mod(offset, alignment) == Dim(0); }
   Value& value(ValueId v) { return program_.values[static_cast<size_t>(v)]; }
 
   // Possible when each operand is a temporary that occurs once, and its offset is aligned.
@@ -22,7 +23,7 @@ class Concatenator {
     for (size_t k = 0; k < c.operands.size(); ++k) {
       const Value& operand = value(c.operands[k]);
       bool movable = operand.storage == Storage::temporary && std::ranges::count(c.operands, c.operands[k]) == 1;
-      if (!movable || c.offsets[k] % operand.alignment != 0) return false;
+      if (!movable || !is_multiple(c.offsets[k], operand.alignment)) return false;
     }
     for (size_t k = 0; k < c.operands.size(); ++k) make_view(c.operands[k], c.result, c.offsets[k]);
     return true;
@@ -32,27 +33,27 @@ class Concatenator {
   bool result_becomes_view(const ConcatCall& c) {
     if (value(c.result).storage != Storage::temporary) return false;
     const Value& first = value(c.operands[0]);
-    int64_t begin = first.base_offset - c.offsets[0];
+    const Dim begin = first.base_offset - c.offsets[0];
     for (size_t k = 0; k < c.operands.size(); ++k) {
       const Value& operand = value(c.operands[k]);
       bool at_constant_offset = operand.storage == Storage::view && !operand.begin;
       if (!at_constant_offset || operand.base != first.base || operand.base_offset != begin + c.offsets[k])
         return false;
     }
-    if (begin < 0 || begin % value(c.result).alignment != 0 ||
-        !provably_le(Dim(begin) + value(c.result).bytes, value(first.base).bytes))
-      return false;
+    const bool is_inside = provably_le(0, begin) && provably_le(begin + value(c.result).bytes, value(first.base).bytes);
+    if (!is_inside || !is_multiple(begin, value(c.result).alignment)) return false;
     make_view(c.result, first.base, begin);
     return true;
   }
 
   // `v` and its views become views of `base`, or of the base of `base` when it is a view itself.
-  void make_view(ValueId v, ValueId base, int64_t offset) {
-    if (value(base).storage == Storage::view) offset += value(base).base_offset, base = value(base).base;
+  void make_view(ValueId v, ValueId base, Dim offset) {
+    if (value(base).storage == Storage::view) offset = offset + value(base).base_offset, base = value(base).base;
     Value& own = value(v);
     own.storage = Storage::view, own.base = base, own.base_offset = offset;
     for (Value& other : program_.values)
-      if (other.storage == Storage::view && other.base == v) other.base = base, other.base_offset += offset;
+      if (other.storage == Storage::view && other.base == v)
+        other.base = base, other.base_offset = other.base_offset + offset;
   }
 
   Program& program_;

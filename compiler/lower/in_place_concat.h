@@ -12,12 +12,12 @@ struct ConcatCall {
   size_t step;  // index in the program's outermost region
   ValueId result;
   std::vector<ValueId> operands;
-  std::vector<int64_t> offsets;  // of the operands in the result, in bytes
+  std::vector<Dim> offsets;  // of the operands in the result, in bytes
 };
 
-// Removes calls. Either the operands become views of the result, or, when one value already has all operands at the
-// same distances, the result becomes a view of this value. Where neither is possible the call stays. `calls` are in the
-// order of their steps.
+// Removes calls. Either the operands become views of the result, or, if all operands are already views of one value at
+// the same relative offsets, the result becomes a view of this value. If neither is possible, the call remains. `calls`
+// are in the order of their steps.
 void in_place_concat(Program&, const std::vector<ConcatCall>& calls);
 
 }  // namespace dlcc::lower

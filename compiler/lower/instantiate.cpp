@@ -34,6 +34,7 @@ class Instantiation {
   Value value(Value v) const {
     for (Dim& d : v.shape) d = number(d);
     v.bytes = number(v.bytes);
+    v.base_offset = number(v.base_offset);
     v.begin = expr(v.begin);
     return v;
   }
@@ -76,7 +77,7 @@ namespace {
 
 bool is_size(const Dim& d, const std::map<std::string, int64_t>& symbols) {
   const auto size = d.evaluate(symbols);
-  return size && *size >= 0 && *size <= tensor::most_elements;
+  return size && *size >= 0 && *size <= tensor::max_elements;
 }
 
 // Whether all values have a size.

@@ -1,4 +1,4 @@
-// A program with numbers for its symbols: what a run does at these sizes.
+// The program of a run at given sizes: numbers replace the symbols.
 #pragma once
 
 #include <map>
@@ -8,16 +8,16 @@
 
 namespace dlcc::lower {
 
-// What the check of the sizes gives for these values of the symbols; ok: the program runs.
+// The status of a run's check of these sizes; ok if they are allowed.
 tensor::Status status_at(const Program&, const std::map<std::string, int64_t>& symbols);
 
-// The program at these values of its symbols, which are those of `dims` and `input_sizes` and may be those of
-// `data_sizes`. It has neither `dims` nor `input_sizes`, and the data sizes that have no value here. Kernels are as
-// they were: calls pass them the numbers.
+// The program at these values of its symbols: all symbols of `dims` and `input_sizes`, and optionally symbols of
+// `data_sizes`. The result has neither `dims` nor `input_sizes`; data sizes without a value remain. Kernels are
+// unchanged: calls pass the numbers as scalars.
 Program instantiate(const Program&, const std::map<std::string, int64_t>& symbols);
 
-// Sizes for estimates: the typical ones where the user told them, else 64, times the scale, or the bound next to that.
-// Smaller ones if tensors would be too large.
+// Sizes for estimates: the typical size if the user gave one, else 64, times `scale`, clamped to the size's bounds.
+// They are halved until no tensor is too large.
 std::map<std::string, int64_t> typical_sizes(const Program&, double scale = 1);
 
 // The shape of a kernel's parameter in a call of an instantiated program, whose scalar operands give the kernel's

@@ -1,4 +1,4 @@
-// The largest values of sizes that data decide.
+// Upper bounds of data-dependent sizes.
 #pragma once
 
 #include <map>
@@ -11,12 +11,12 @@ namespace dlcc::lower {
 // Whether the program has sizes that are not numbers.
 bool has_symbols(const Program&);
 
-// An upper bound of the size over the symbols that the caller gives: symbols that data decide are replaced by their
-// largest values, or by 0 where the size falls with them. Memory is planned for it.
+// An upper bound of the size over the symbols that the caller gives: a data-dependent symbol is replaced by its largest
+// value, or by 0 where the size decreases with the symbol. Memory is planned for this bound.
 Dim largest_size(const Program&, const Dim&);
 
-// The values of all symbols if those that the caller gives have these values, and those that data decide their largest
-// ones.
+// The values of all symbols, where the symbols that the caller gives have the given values and data-dependent ones
+// their largest values.
 std::map<std::string, int64_t> with_largest_data_sizes(const Program&, std::map<std::string, int64_t> given);
 
 }  // namespace dlcc::lower

@@ -1,9 +1,9 @@
 // The positions of a function's steps in time, and the live range of every value.
 //
-// Steps are numbered in the order of the text, so that the arms of a branch have disjoint positions; a
-// loop has one position before its test and one after its body. A value is live from its first to its last occurrence;
-// a value that occurs both inside and outside of a loop is live during all of the loop. An occurrence of a view is one
-// of its base.
+// Steps are numbered in the order of the text, so that the arms of a branch have disjoint positions; a loop has an
+// additional position before its test and one after its body. A value is live from its first to its last occurrence; a
+// value that occurs both inside and outside of a loop is live during all of the loop. An occurrence of a view is one of
+// its base.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Timeline {
   std::vector<int64_t> positions;                        // of kernel calls and copies, in the order of lower/walk.h
   std::vector<std::pair<int64_t, const Invoke*>> calls;  // in order of position
   std::vector<std::pair<int64_t, const Call*>> function_calls;  // in order of position
-  std::vector<LiveRange> loops;                                 // their positions; inner loops first
+  std::vector<LiveRange> loops;                                 // positions of the loops, inner loops first
   int64_t length = 0;                                           // number of positions
 };
 Timeline timeline_of(const Function&);  // of the function's own steps; refers to its calls

@@ -33,7 +33,7 @@ Program Lowerer::run() {
   program_.dims = relay::input_dims(module_);
   program_.checked_sizes = module_.checked_sizes;
   for (const InputDim& d : program_.dims)
-    ranges_[scalar_of(d.symbol)] = {d.symbol.low, std::min(d.symbol.high, tensor::most_elements)};
+    ranges_[scalar_of(d.symbol)] = {d.symbol.low, std::min(d.symbol.high, tensor::max_elements)};
   program_.threads = options_.threads;
   const relay::Function& main = module_.functions.at("main");
   tracks_elements_ = relay::defines_sizes(module_);
@@ -112,8 +112,8 @@ ValueId Lowerer::constant_value(int index) {
   return v;
 }
 
-// A temporary that is an output, or whose view of equal size is, is stored in the caller's memory. Other values are
-// copied there.
+// A temporary that is an output, or that has a view of equal size that is an output, is stored in the caller's memory.
+// Other values are copied there.
 void Lowerer::make_output(ValueId v, int index) {
   const Value value = value_of(v);
   ValueId base = base_of(v);
@@ -308,12 +308,12 @@ Symbol Lowerer::own_symbol(const Symbol& symbol) {
 tensor::Var Lowerer::add_data_size(const Symbol& symbol, const Dim& most) {
   const Symbol own = own_symbol(symbol);
   program_.data_sizes.push_back({own, most});
-  ranges_[scalar_of(own)] = {0, most.upper_bound().value_or(tensor::most_elements)};
+  ranges_[scalar_of(own)] = {0, most.upper_bound().value_or(tensor::max_elements)};
   return scalar_of(own);
 }
 
-// The elements of inputs that decide the size are known when a call is planned. Other sizes are read when the value is
-// computed, and need a bound.
+// A size that is computed from elements of inputs is known when a call is planned. Any other size is read when the
+// value has been computed, and needs a bound.
 Lowerer::Operand Lowerer::define_sizes(const Binding& b, const relay::DefineSizes& x, const Environment& env,
                                        Region& region) {
   const Operand sizes = operand(x.value, env, b.location);
@@ -323,10 +323,10 @@ Lowerer::Operand Lowerer::define_sizes(const Binding& b, const relay::DefineSize
     const tensor::Expr expression = is_before_run ? sizes.elements->elements[k] : tensor::Expr();
     if (expression && add_input_size(x.symbols[k], expression, bound)) continue;
     if (bound == relay::unknown_dim()) {
-      diagnostics_.error(
-          DiagnosticId::dynamic_shape, b.location,
-          fmt::format("data decide the dimension '{}' of '{}', and nothing bounds it", x.symbols[k].name, b.var->name),
-          {}, fmt::format("give the largest size that you expect: --bound {}=100", b.var->name));
+      diagnostics_.error(DiagnosticId::dynamic_shape, b.location,
+                         fmt::format("the dimension '{}' of '{}' depends on data, and nothing bounds it",
+                                     x.symbols[k].name, b.var->name),
+                         {}, fmt::format("give the largest size that you expect: --bound {}=100", b.var->name));
       throw Unsupported();
     }
     const Dim most = largest_size(program_, bound);
@@ -335,7 +335,7 @@ Lowerer::Operand Lowerer::define_sizes(const Binding& b, const relay::DefineSize
     ranges_.erase(size);  // until it is checked
     require(tensor::Expr(0) <= size, tensor::Status::dimension_out_of_range, region);
     require(size <= tensor::Expr(most), tensor::Status::capacity_exceeded, region);
-    ranges_[size] = {0, most.upper_bound().value_or(tensor::most_elements)};
+    ranges_[size] = {0, most.upper_bound().value_or(tensor::max_elements)};
   }
   return {.is_tuple = true};
 }
@@ -346,12 +346,12 @@ void Lowerer::require_sizes(const relay::Type& type, Region& region) {
     if (!t || is_static(t->shape)) return;
     for (const Dim& d : in_program(t->shape)) {
       if (provably_le(0, d)) continue;
-      const bool is_decided_by_data = !(largest_size(program_, d) == d);
-      const bool is_decided_by_inputs = std::ranges::any_of(
+      const bool depends_on_data = !(largest_size(program_, d) == d);
+      const bool depends_on_inputs = std::ranges::any_of(
           d.symbols(), [&](const Symbol& s) { return std::ranges::count(program_.input_sizes, s) > 0; });
-      if (is_decided_by_data)
+      if (depends_on_data)
         require(tensor::Expr(0) <= tensor::Expr(d), tensor::Status::dimension_out_of_range, region);
-      else if (is_decided_by_inputs && !std::ranges::count(program_.checked_sizes, d))
+      else if (depends_on_inputs && !std::ranges::count(program_.checked_sizes, d))
         program_.checked_sizes.push_back(d);
     }
   });

@@ -80,7 +80,7 @@ ValueId Lowerer::in_memory(const TensorCall& call, size_t k, Region& region, con
   return call.constants[k] ? constant(*call.constants[k]) : value(call.operands[k], region, location);
 }
 
-// An expression over the scalar parameters of a call as one over the program's scalars.
+// Rewrites an expression over the scalar parameters of a call to the program's scalars.
 tensor::Expr Lowerer::in_program(const tensor::Expr& e, const TensorCall& call) const {
   tensor::Substitution actual;
   for (size_t k = 0; k < call.scalars.size(); ++k) actual.emplace(call.function.scalars[k], call.scalars[k]);
@@ -147,7 +147,7 @@ std::optional<Lowerer::Operand> Lowerer::update_slice(const Binding& b, TensorCa
   call.operands.erase(old);
   call.constants.erase(call.constants.begin() + position);
   tensor::Expr index = compute("index", in_program(update->at.index, call), region);
-  auto changed = std::make_shared<Branch>();  // an index out of range changes nothing
+  auto changed = std::make_shared<Branch>();  // an index out of range replaces no slice
   const tensor::Expr in_range = tensor::logical_and(tensor::Expr(0) <= index, index < tensor::Expr(update->at.extent));
   changed->condition = compute("in_range", unknown_part(in_range), region);
   if (tensor::constant_integer(changed->condition) == 0) return Operand{.value = target};
@@ -163,7 +163,8 @@ std::optional<Lowerer::Operand> Lowerer::update_slice(const Binding& b, TensorCa
   return Operand{.value = target};
 }
 
-// An operand of which the function reads one slice, at an index that is a scalar, becomes a view of this slice.
+// If a function reads only one slice of an operand, at an index that is a scalar, the operand becomes a view of this
+// slice.
 void Lowerer::slice_operands(const Binding& b, TensorCall& call, Region& region) {
   for (size_t k = 0; k < call.operands.size(); ++k) {
     bool dense = call.layouts.empty() || call.layouts[k].is_dense();
@@ -177,7 +178,7 @@ void Lowerer::slice_operands(const Binding& b, TensorCall& call, Region& region)
     if (!at->conditional)
       require(tensor::logical_and(tensor::Expr(0) <= index, index < extent), tensor::Status::index_out_of_range,
               region);
-    if (at->conditional || tensor::constant_integer(index))  // what is out of range is not read
+    if (at->conditional || tensor::constant_integer(index))  // elements out of range are not read
       index = compute("index", tensor::max(tensor::min(index, extent - tensor::Expr(1)), tensor::Expr(0)), region);
     call.operands[k] = {.value = slice_of(source, value_of(source).name, call.function.params[k], index)};
   }
@@ -203,7 +204,7 @@ ValueId Lowerer::view_of(ValueId source, const std::string& name, DType type, co
           .base_offset = first * bits(type) / 8,
           .begin = from.begin,
           .stride = from.stride};
-  if (from.storage == Storage::view) v.base_offset += from.base_offset;
+  if (from.storage == Storage::view) v.base_offset = v.base_offset + from.base_offset;
   return add_value(std::move(v));
 }
 
@@ -222,9 +223,9 @@ ValueId Lowerer::slice_of(ValueId source, const std::string& name, const tensor:
           .alignment = bits(slice->type) / 8,
           .storage = Storage::view,
           .base = base_of(source),
-          .base_offset = from.storage == Storage::view ? from.base_offset : 0};
+          .base_offset = from.storage == Storage::view ? from.base_offset : Dim(0)};
   if (auto constant = tensor::constant_integer(index)) {
-    v.base_offset += *constant * bytes;
+    v.base_offset = v.base_offset + Dim(*constant * bytes);
     v.begin = from.begin, v.stride = from.stride;
   } else if (!from.begin || bytes == 0 || from.stride % bytes == 0) {
     v.begin = from.begin && bytes > 0 ? from.begin * tensor::Expr(from.stride / bytes) + index : index;
@@ -280,21 +281,32 @@ Lowerer::Operand Lowerer::call_kernel(const Binding& b, const TensorCall& call, 
 // step.
 void Lowerer::note_concatenation(const TensorCall& call, const Invoke& invoke) {
   const tensor::TensorFunction& f = call.function;
-  // The checker wants the slices that a loop writes to be all of a base.
+  // The checker of plans requires that the slices that a loop writes are all of a base.
   if (std::ranges::any_of(invoke.operands, [&](ValueId v) { return state_.defined_by_slices.contains(base_of(v)); }))
     return;
   std::vector<Layout> layouts = call.layouts;
   layouts.resize(f.params.size() + 1);
   auto offsets = bits(f.results[0]->type) >= 8 ? tensor::concat_offsets(f, layouts) : std::nullopt;
   bool all_variable = std::ranges::none_of(call.constants, [](const Constant* c) { return c != nullptr; });
-  if (!offsets || !all_variable || offsets->empty()) return;
-  for (int64_t& o : *offsets) o *= bits(f.results[0]->type) / 8;
+  if (!offsets || !all_variable || offsets->empty() ||
+      std::ranges::any_of(*offsets, [&](const Dim& o) { return depends_on_data(o); }))
+    return;
+  for (Dim& o : *offsets) o = o * Dim(bits(f.results[0]->type) / 8);
   ConcatCall c{program_.body.steps.size(), invoke.operands[f.params.size()], invoke.operands, std::move(*offsets)};
   c.operands.resize(f.params.size());
   state_.concat_calls.push_back(std::move(c));
 }
 
-// Threads take parts of a loop: the mirrored part would be that of another thread, with another cache.
+// Whether the size is data-dependent. Memory is planned for the bounds of such sizes, so that no offset may depend on
+// one.
+bool Lowerer::depends_on_data(const Dim& size) const {
+  const std::vector<Symbol> symbols = size.symbols();
+  return std::ranges::any_of(program_.data_sizes,
+                             [&](const DataSize& d) { return std::ranges::count(symbols, d.symbol) > 0; });
+}
+
+// With several threads, each executes one part of a loop: in reverse order, a part would be executed by another thread,
+// with another cache.
 bool Lowerer::repeats_large_constants(const TensorCall& call) const {
   if (!state_.direction.backward || options_.threads > 1) return false;
   int64_t bytes = 0;
@@ -302,8 +314,8 @@ bool Lowerer::repeats_large_constants(const TensorCall& call) const {
   return std::ranges::any_of(machines_, [&](const tensor::Machine& m) { return bytes > m.l2_budget(); });
 }
 
-// Gives the kernels the scalar `backward`, before which they have `scalars` others, if the loops of one of them can be
-// in serpentine order.
+// If the loops of one variant can run in serpentine order, gives all variants the further scalar parameter `backward`,
+// after their first `scalars` ones.
 static bool make_serpentine(tensor::ScheduledFunction& s, const std::vector<const Constant*>& constants,
                             size_t scalars) {
   const tensor::Var backward = tensor::make_var("backward");

@@ -16,7 +16,8 @@ using relay::Binding;
 
 // ---- branches
 
-// Results of rank 0 that are scalars in one of the arms are scalars after the branch. Others are left in temporaries.
+// A result of rank 0 that is a scalar in one of the arms is a scalar after the branch. Other results are stored in
+// temporaries.
 Lowerer::Operand Lowerer::branch(const Binding& b, const relay::If& x, const Environment& env, Region& region) {
   auto step = std::make_shared<Branch>();
   step->condition = scalar(operand(x.condition, env, b.location), region, b.location);
@@ -29,7 +30,7 @@ Lowerer::Operand Lowerer::branch(const Binding& b, const relay::If& x, const Env
   flatten(a, then_all, b.location);
   flatten(c, else_all, b.location);
 
-  std::vector<Operand> then_values, else_values;  // those in memory
+  std::vector<Operand> then_values, else_values;  // results in memory
   std::vector<ValueId> merged;
   for (size_t k = 0; k < then_all.size(); ++k) {
     if (then_all[k].scalar || else_all[k].scalar) {
@@ -56,7 +57,7 @@ Lowerer::Operand Lowerer::branch(const Binding& b, const relay::If& x, const Env
 
 namespace {
 
-// The shapes of the tensors of which the type consists.
+// The shapes of the tensors in a type, in order.
 std::vector<Shape> shapes_in(const relay::Type& type) {
   std::vector<Shape> shapes;
   relay::for_each_field(type, [&](const relay::Type& field) {
@@ -91,7 +92,7 @@ std::vector<Shape> Lowerer::merge_sizes(const relay::If& x, const relay::Type& r
   return merged;
 }
 
-// Makes an arm of a branch leave its results in the temporaries `merged`. Temporaries of the arm, whose ids are in
+// Makes an arm of a branch store its results in the temporaries `merged`. Temporaries of the arm, whose ids are in
 // [first, last), are replaced; other values are copied. A result that is smaller than the temporary is stored in a view
 // of it.
 void Lowerer::store_branch_results(Region& region, const std::vector<Operand>& results,
@@ -140,8 +141,8 @@ Lowerer::Operand Lowerer::call_closure(const Binding& b, const relay::Call& x, c
 
 // ---- loops
 
-// The operations before the `if` are the loop's test, those of the arm that ends in the recursive call its body. Those
-// of the other arm come after the loop.
+// The operations before the `if` become the loop's test. The operations of the arm that ends in the recursive call
+// become its body. The operations of the other arm follow the loop.
 Lowerer::Operand Lowerer::loop(const Binding& b, const relay::Call& x, const Closure& closure,
                                const relay::TailRecursion& recursion, const Environment& env, Region& region) {
   const relay::Function& f = *closure.function;
@@ -187,7 +188,7 @@ Lowerer::Operand Lowerer::loop(const Binding& b, const relay::Call& x, const Clo
   return lower_block(*recursion.finish, inner, region, b.location);
 }
 
-// A counter that begins this far from the largest integer does not overflow: the loop would have to run 2^62 times.
+// A counter with an initial value below 2^62 does not overflow: the loop would have to run 2^62 times.
 void Lowerer::find_counter(const relay::Function& f, const relay::TailRecursion& recursion, size_t param,
                            const Loop::Carried& carried) {
   const auto first = tensor::constant_integer(carried.initial);
@@ -240,8 +241,8 @@ Lowerer::Operand Lowerer::carry(const relay::Var& param, const Operand& initial,
   return {.value = own};
 }
 
-// Finds the parameters that each iteration replaces by themselves with one slice changed: the recursive call gets the
-// result of a call of a tensor function that alone reads the parameter. lower_calls.cpp checks what the function does.
+// Finds candidates for in-place slice updates: parameters whose next value is the result of a tensor function that is
+// the only reader of the parameter. update_slice (lower_calls.cpp) checks that the function replaces one slice.
 void Lowerer::find_updates(const relay::Function& f, const relay::TailRecursion& recursion,
                            const std::vector<Operand>& carried) {
   relay::Uses in_body(f.body), at_end(*recursion.finish);
@@ -260,8 +261,8 @@ void Lowerer::find_updates(const relay::Function& f, const relay::TailRecursion&
   }
 }
 
-// The loop counts from 0 to a number or a size, writes the slice of the value at the counter or at its distance from
-// the end, and does not use the value otherwise.
+// Whether the loop counts from 0 to a number or a size, writes the slice of the value at the counter, or the slices in
+// reverse order, and has no other use of the value.
 bool Lowerer::is_written_by_slices(Loop& loop, ValueId value) {
   std::vector<ValueId> uses;
   auto note = [&](ValueId& v) {
@@ -296,7 +297,7 @@ bool Lowerer::is_written_by(const Invoke& call, ValueId value) const {
   return false;
 }
 
-// Removes the step that gave a value its contents before a loop that writes all of it, if it does nothing else.
+// Removes the step that initializes a value before a loop that overwrites all of it, if the step has no other result.
 void Lowerer::remove_initialization(Region& region, ValueId value) {
   auto only_writes = [&](const Step& step) {
     if (const auto* copy = std::get_if<Copy>(&step)) return copy->to == value;
@@ -339,7 +340,7 @@ void Lowerer::set_next_values(const std::vector<Operand>& next, const std::vecto
     }
     ValueId source = value(from[k], loop.body, location);
     if (source == to[k].value) continue;
-    if (owners.contains(base_of(source))) {  // which another copy may change first
+    if (owners.contains(base_of(source))) {  // another copy may overwrite it first
       const Value v = value_of(source);
       ValueId saved = new_value(v.name, {v.shape, v.type}, Storage::temporary);
       loop.body.steps.push_back(Copy{source, saved});

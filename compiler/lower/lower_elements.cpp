@@ -1,5 +1,5 @@
-// The elements of small tensors as expressions over elements of inputs: what a size that inputs decide is computed from
-// when a call is planned.
+// The elements of small tensors as expressions over elements of inputs. From these, sizes are computed when a call is
+// planned.
 #include <algorithm>
 
 #include "lower/lowerer.h"
@@ -13,7 +13,7 @@ namespace {
 
 bool is_small(const Shape& shape) {
   const auto count = product(shape).constant();
-  return is_static(shape) && count && *count <= tensor::ElementExpressions::most_elements;
+  return is_static(shape) && count && *count <= tensor::ElementExpressions::max_elements;
 }
 
 }  // namespace
@@ -82,14 +82,13 @@ tensor::Var Lowerer::add_input_size(const Symbol& symbol, const tensor::Expr& va
   }
   const tensor::Var size = scalar_of(own);
   const bool is_bounded = !(most == relay::unknown_dim());
-  const Dim limit = is_bounded ? min(most, tensor::most_elements) : Dim(tensor::most_elements);
+  const Dim limit = is_bounded ? min(most, tensor::max_elements) : Dim(tensor::max_elements);
   entry.emplace_back(Compute{size, tensor::expand_rounding(tensor::expand_math(value))});
-  const tensor::Expr is_size =
-      tensor::logical_and(tensor::Expr(0) <= size, size <= tensor::Expr(tensor::most_elements));
+  const tensor::Expr is_size = tensor::logical_and(tensor::Expr(0) <= size, size <= tensor::Expr(tensor::max_elements));
   entry.emplace_back(Require{is_size, tensor::Status::dimension_out_of_range});
   if (is_bounded) entry.emplace_back(Require{size <= tensor::Expr(limit), tensor::Status::capacity_exceeded});
   program_.input_sizes.push_back(own);
-  ranges_[size] = {0, limit.upper_bound().value_or(tensor::most_elements)};
+  ranges_[size] = {0, limit.upper_bound().value_or(tensor::max_elements)};
   return size;
 }
 

@@ -1,5 +1,4 @@
-// Lowers calls of global functions: to calls of functions of the program where these are large and shared, else by
-// inlining.
+// Lowers calls of global functions: large shared functions become functions of the program, the others are inlined.
 #include <algorithm>
 
 #include "lower/largest_size.h"
@@ -12,7 +11,7 @@ using relay::Binding;
 
 namespace {
 
-constexpr size_t most_nested_calls = 2000;          // which bounds the stack of the compiler
+constexpr size_t most_nested_calls = 2000;          // bounds the stack of the compiler
 constexpr int64_t most_inlined = int64_t{1} << 18;  // operations of inlined functions, once for each call
 
 }  // namespace
@@ -37,7 +36,7 @@ Lowerer::Operand Lowerer::call_global(const Binding& b, const relay::Call& x, co
   }
   for (auto& [symbol, size] : sizes) size = size.substitute(state_.sizes);
   Operand result;
-  if (shared_functions_.contains(call_way(callee, x.args)) &&
+  if (shared_functions_.contains(specialization_of(callee, x.args)) &&
       std::ranges::all_of(args, [&](const Operand& o) { return can_be_passed(o); })) {
     result = call_function(b, callee, args, std::move(sizes), region);
   } else {
@@ -61,7 +60,7 @@ bool Lowerer::can_be_passed(const Operand& o) {
   return std::ranges::all_of(value_of(o.value).shape, [&](const Dim& d) { return largest_size(program_, d) == d; });
 }
 
-// The instance depends on the types of the parameters, not on how their operands are stored.
+// The instance depends on the types of the parameters, not on the storage of the operands.
 Lowerer::Operand Lowerer::call_function(const Binding& b, const std::string& callee, const std::vector<Operand>& args,
                                         std::map<std::string, Dim> sizes, Region& region) {
   std::vector<Operand> passed;

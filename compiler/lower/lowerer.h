@@ -49,11 +49,11 @@ class Lowerer {
   struct Operand {
     ValueId value = -1;
     tensor::Expr scalar = {};
-    tensor::KnownElements elements = nullptr;  // over elements of inputs and symbols, of small tensors where known
+    tensor::KnownElements elements = nullptr;  // of small tensors, over elements of inputs and symbols; null if unknown
     std::vector<Operand> fields = {};
     bool is_tuple = false;
     std::shared_ptr<const Closure> closure = nullptr;
-    const Constant* constant = nullptr;  // of a value that is a constant operand of a function; in the module
+    const Constant* constant = nullptr;  // owned by the module; of a constant operand of a function, else null
   };
 
   [[noreturn]] void unsupported(const SourceLocation&, const std::string& what);
@@ -79,11 +79,12 @@ class Lowerer {
   // A scalar that has the value of the expression, which is simplified under the known ranges of scalars.
   tensor::Expr compute(const std::string& name, const tensor::Expr&, Region&);
   tensor::Expr with_known(const tensor::Expr&) const;
-  tensor::Expr unknown_part(const tensor::Expr& condition) const;  // its conjuncts that are not known to hold
-  // Ends the run unless the condition holds. What is known to hold is not tested. A condition on sizes alone that is
-  // not within control flow becomes a requirement of the program.
+  tensor::Expr unknown_part(const tensor::Expr& condition) const;  // the conjuncts that are not known to hold
+  // Ends the run with the status unless the condition holds. Conjuncts that are known to hold are not tested. A
+  // condition on sizes alone, outside of control flow, becomes a requirement of the program.
   void require(const tensor::Expr& condition, tensor::Status, Region&);
-  // The tensors of an operand, and an operand with the structure of `like` of tensors from a list.
+  // flatten() appends the tensors of an operand to a list; rebuild() makes an operand with the structure of `like` from
+  // the tensors of a list.
   void flatten(const Operand&, std::vector<Operand>& list, const SourceLocation&);
   static Operand rebuild(const Operand& like, const std::vector<Operand>& list, size_t& next);
 
@@ -94,44 +95,46 @@ class Lowerer {
   Operand lower_block(const relay::Block&, Environment, Region&, const SourceLocation&);
   Operand lower_binding(const relay::Binding&, const Environment&, Region&);
   Operand match_cast(const relay::Binding&, const relay::MatchCast&, const Environment&, Region&);
-  // Adds a size that data decide, at most `most`, for a symbol of the current function. The function may be inlined
-  // several times: each time, the program has a symbol of its own.
+  // Adds a data-dependent size, at most `most`, for a symbol of the current function. The program has a symbol of its
+  // own for each time that the function is inlined.
   tensor::Var add_data_size(const Symbol&, const Dim& most);
   Symbol own_symbol(const Symbol&);
-  // Adds a size that elements of inputs decide, at most `most` unless that is "?". Null if the expression depends on
-  // other scalars.
+  // Adds a size that is computed from elements of inputs, at most `most` unless that is "?". Null if the expression
+  // depends on other scalars.
   tensor::Var add_input_size(const Symbol&, const tensor::Expr& value, const Dim& most);
   Operand define_sizes(const relay::Binding&, const relay::DefineSizes&, const Environment&, Region&);
-  // Requires that the axes of a result which data decide are not negative.
+  // Requires that the data-dependent sizes of a result are not negative.
   void require_sizes(const relay::Type&, Region&);
   Operand call(const relay::Binding&, const relay::Call&, const Environment&, Region&);
 
   // ---- calls of global functions
-  // The function of the program that a global function is for parameters of some types and for some constants.
+  // A function of the program: a global function instantiated for the types of its operands and for its constant
+  // operands.
   struct Instance {
     int function;
-    Operand result;              // its structure
-    std::vector<Value> results;  // the tensors of the result, in order: their types, shapes and names
+    Operand result;              // the structure of the result
+    std::vector<Value> results;  // the types, shapes and names of its tensors, in order
   };
   Operand call_global(const relay::Binding&, const relay::Call&, const std::string& callee, const Environment&,
                       Region&);
-  // Whether the program's functions have values of this kind: no scalars of the program, no sizes that data decide.
+  // Whether the operand can be passed to a function of the program: it has no scalars of the program and no
+  // data-dependent sizes.
   bool can_be_passed(const Operand&);
   Operand call_function(const relay::Binding&, const std::string& callee, const std::vector<Operand>& args,
                         std::map<std::string, Dim> sizes, Region&);
   Instance lower_function(const std::string& callee, const std::vector<Operand>& args,
                           std::map<std::string, Dim> sizes);
-  // The operand within the function that a parameter of this type is. Constants are constants there.
+  // The operand that stands for a parameter within the function. A constant operand is the constant there.
   Operand formal(const relay::Type&, const std::string& name, const Operand& actual, const Function& caller);
 
-  // ---- elements of small tensors (lower_elements.cpp), in modules with sizes that data decide
+  // ---- elements of small tensors (lower_elements.cpp), in modules with data-dependent sizes
   tensor::KnownElements elements_of_input(ValueId);
   tensor::KnownElements elements_of(const Constant&) const;
   // Adds the elements to the result of a call.
   Operand with_elements(Operand result, const TensorCall&) const;
 
   // ---- calls of tensor functions
-  // A call with its operands: specialised for those that are scalars.
+  // A call of a tensor function, specialised for the operands that are scalars.
   struct TensorCall {
     tensor::TensorFunction function;
     std::vector<Operand> operands;           // one for each parameter
@@ -146,7 +149,7 @@ class Lowerer {
     std::vector<std::pair<int, int>> in_place;
     Dim macs;
     uint64_t request;
-    bool is_serpentine = false;  // the kernel has a further scalar, after those of the function: `backward`
+    bool is_serpentine = false;  // the kernel has the scalar `backward` after those of the function
   };
   Operand call_tensor(const relay::Binding&, const relay::CallTensor&, const Environment&, Region&);
   Operand call_tensor(const relay::Binding&, TensorCall, Region&);
@@ -158,20 +161,21 @@ class Lowerer {
   void slice_operands(const relay::Binding&, TensorCall&, Region&);
   // Calls the kernel of a tensor function; `result` is where its only result is stored, or -1 for new temporaries.
   Operand call_kernel(const relay::Binding&, const TensorCall&, Region&, ValueId result = -1);
-  ValueId in_memory(const TensorCall&, size_t operand, Region&, const SourceLocation&);  // as it is, not packed
+  ValueId in_memory(const TensorCall&, size_t operand, Region&, const SourceLocation&);  // unpacked
   tensor::Expr in_program(const tensor::Expr&, const TensorCall&) const;
   // A view of this type that begins at the element `first` of the source.
   ValueId view_of(ValueId source, const std::string& name, DType, const Shape&, int64_t first);
   ValueId slice_of(ValueId source, const std::string& name, const tensor::Buffer& slice, const tensor::Expr& index);
+  bool depends_on_data(const Dim&) const;
   void note_concatenation(const TensorCall&, const Invoke&);
   const Scheduled& scheduled(const TensorCall&);
-  // Whether the call is repeated, by a loop, with constants that no cache keeps from one call to the next.
+  // Whether a loop repeats the call, with constants too large to stay in the second-level cache between the calls.
   bool repeats_large_constants(const TensorCall&) const;
 
   // ---- control flow
   Operand branch(const relay::Binding&, const relay::If&, const Environment&, Region&);
-  // Defines the symbols of a branch's result that its arms do not have: the sizes in which the arms differ. Returns the
-  // shape of each tensor of the result that has such symbols, and empty shapes for the others.
+  // Defines the symbols of a branch's result for the sizes in which its arms differ. Returns the shape of each tensor
+  // of the result that has such symbols, and an empty shape for every other tensor.
   std::vector<Shape> merge_sizes(const relay::If&, const relay::Type& result, Branch&);
   void store_branch_results(Region&, const std::vector<Operand>& results, const std::vector<ValueId>& merged,
                             ValueId first, ValueId last);
@@ -179,11 +183,11 @@ class Lowerer {
   Operand call_closure(const relay::Binding&, const relay::Call&, const Closure&, const Environment&, Region&);
   Operand loop(const relay::Binding&, const relay::Call&, const Closure&, const relay::TailRecursion&,
                const Environment&, Region&);
-  // Adds the range of a carried scalar to `ranges_` if each iteration adds 1 to it.
+  // Adds the range of a carried scalar to `ranges_` if the scalar is a counter: each iteration adds 1 to it.
   void find_counter(const relay::Function&, const relay::TailRecursion&, size_t param, const Loop::Carried&);
   // Bounds the counters by the loop's condition `counter < limit`: the largest value is limit - `distance`.
   void bound_counters(const Loop&, int64_t distance);
-  // The operand of a parameter within the loop. `is_last_use`: nothing else uses the memory of `initial`.
+  // The operand that stands for a parameter within the loop. `is_last_use`: nothing else uses the memory of `initial`.
   Operand carry(const relay::Var& param, const Operand& initial, bool is_last_use, Loop&, Region&,
                 const SourceLocation&);
   void find_updates(const relay::Function&, const relay::TailRecursion&, const std::vector<Operand>& carried);
@@ -199,36 +203,36 @@ class Lowerer {
   const tensor::ScheduleOptions& options_;
   Diagnostics& diagnostics_;
   const Configure& configure_;
-  // In which direction an iteration of a loop reads its large weights (tensor/passes/serpentine_order.h).
+  // The direction in which an iteration of a loop reads its large weights (tensor/passes/serpentine_order.h).
   struct Direction {
-    tensor::Var backward = nullptr;  // the scalar that is 0 and 1 in turn; null outside of loops
+    tensor::Var backward = nullptr;  // a scalar, 0 and 1 alternately; null outside of loops
     bool is_used = false;            // by a call
   };
-  // What belongs to the function that is being lowered, besides its values and steps.
+  // The state of the function that is being lowered, besides its values and steps.
   struct State {
     std::map<int, ValueId> constant_values = {};  // by index in Program::constants
     std::vector<ConcatCall> concat_calls = {};
     std::map<std::string, Dim> sizes = {};     // of the symbols of the function being inlined; others are @main's
-    std::vector<tensor::Expr> known = {};      // conditions that hold: those of the loops around the current region
-    std::set<int> fresh = {};                  // variables of the block whose memory a kernel call has just defined
-    std::set<ValueId> defined_by_slices = {};  // values without initial contents, of which a loop writes all slices
-    std::map<int, ValueId> updates = {};       // variables that are carried values with one slice replaced
+    std::vector<tensor::Expr> known = {};      // conditions of the enclosing loops, which hold in the current region
+    std::set<int> fresh = {};                  // variables whose memory a kernel call of this block has defined
+    std::set<ValueId> defined_by_slices = {};  // uninitialized values of which a loop writes all slices
+    std::map<int, ValueId> updates = {};       // results of in-place slice updates: variable -> carried value
     Direction direction = {};                  // of the innermost loop around the current region
   };
 
-  Program program_;  // its values and steps are those of the function that is being lowered
+  Program program_;  // holds the values and steps of the function being lowered
   State state_;
   const relay::SharedCalls shared_functions_;
   std::map<std::string, Instance> instances_;               // by name, types and constants
-  int64_t inlined_ = 0;                                     // operations of inlined functions, once for each call
+  int64_t inlined_ = 0;                                     // operations of inlined functions, counted for each call
   std::map<uint64_t, std::vector<int>> constants_by_hash_;  // indices in Program::constants
   std::map<std::string, Scheduled> scheduled_;
   std::map<std::string, int> kernel_by_text_;
   std::set<std::string> active_ = {"main"};     // functions being lowered
   relay::Uses uses_;                            // of variables, in all functions of the module
   tensor::Ranges ranges_;                       // of scalars, if known
-  bool tracks_elements_ = false;                // whether the module has sizes that data decide
-  std::map<tensor::Var, Read> input_elements_;  // the scalars that elements of inputs are, and how they are read
+  bool tracks_elements_ = false;                // whether the module has data-dependent sizes
+  std::map<tensor::Var, Read> input_elements_;  // scalars that are elements of inputs -> their reads
 };
 
 }  // namespace dlcc::lower

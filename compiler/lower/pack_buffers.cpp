@@ -86,7 +86,7 @@ std::vector<int64_t> pack_greedily(const std::vector<Item>& items, int64_t bound
   attempt([](const Item& i) { return Pair{i.upper, i.size}; });
   // Buffers of the largest cliques first: they have the least freedom.
   const Cliques cliques = find_cliques(items);
-  std::vector<int64_t> sums(cliques.count, 0), load(items.size(), 0);  // by clique; by item, that of its largest one
+  std::vector<int64_t> sums(cliques.count, 0), load(items.size(), 0);  // by clique; by item, its largest clique's
   for (size_t i = 0; i < items.size(); ++i)
     for (int c = cliques.first[i]; c < cliques.last[i]; ++c) sums[c] += items[i].size;
   for (size_t i = 0; i < items.size(); ++i)

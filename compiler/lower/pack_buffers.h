@@ -1,5 +1,5 @@
-// The packing problem of storage planning, apart from programs (dynamic storage allocation: buffers with known live
-// intervals get offsets in one arena).
+// The packing problem of storage planning, known as offline dynamic storage allocation: buffers with known live
+// intervals get offsets in one arena. This file knows nothing of programs.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ struct Packing {
 // common alignment for all but the topmost buffer.
 int64_t live_bound(const std::vector<LiveBuffer>&);
 
-// Gives each buffer an offset that is a multiple of its alignment; buffers whose intervals meet do not overlap. First
-// fit in several orders, then, when these exceed the live bound, a search of at most `steps_per_buffer` steps for each
-// buffer (a million steps take two to four seconds). Deterministic.
+// Gives each buffer an offset that is a multiple of its alignment; buffers whose intervals intersect do not overlap.
+// Tries first fit in several orders; if the best packing exceeds the live bound, a search follows, of at most
+// `steps_per_buffer` steps for each buffer (a million steps take two to four seconds). Deterministic.
 Packing pack_buffers(const std::vector<LiveBuffer>&, int64_t steps_per_buffer = 8000);
 
 }  // namespace dlcc::lower

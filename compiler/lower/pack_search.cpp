@@ -189,8 +189,8 @@ class Search {
     return cliques_fit(part, at);
   }
 
-  // Whether the unplaced items of each clique of the part fit above its placed items, `last_offset` and their own
-  // floors.
+  // Whether, for each clique of the part, the unplaced items fit above the placed ones, above `last_offset` and above
+  // their floors.
   bool cliques_fit(const std::vector<int>& part, int64_t last_offset) {
     int end = 0;
     for (int i : part) end = std::max(end, cliques_.last[i]);

@@ -31,12 +31,12 @@ ParsedProgram ProgramParser::run() {
   return {std::move(program_), std::move(plan)};
 }
 
-// The values, and the places that a plan gives them.
+// The values, with their offsets or blocks in the plan.
 void ProgramParser::values() {
   while (peek().kind == Token::Kind::shared) value();
   if (accept("arena")) arena();
   while (accept("block")) block();
-  check_places(peek());
+  check_offsets(peek());
 }
 
 // run { ... }
@@ -51,7 +51,7 @@ void ProgramParser::body() {
   find_interface(Storage::output, program_.outputs);
 }
 
-// function @layer { the values, their places, run { ... } }
+// function @layer { the values, the arena, run { ... } }
 void ProgramParser::function() {
   const Token where = take();
   if (where.kind != Token::Kind::name) fail(where, "expected a name such as @layer");
@@ -107,7 +107,7 @@ ValueId ProgramParser::value_id() {
   return std::stoi(t.text);
 }
 
-// The note behind a line, without its quotes if it is 'quoted'; empty if there is none.
+// The note at the end of a line, without its quotes if it is 'quoted'; empty if there is none.
 std::string ProgramParser::note() {
   if (peek().kind != Token::Kind::note) return "";
   std::string text = take().text;
@@ -210,7 +210,7 @@ void ProgramParser::value() {
   v.type = *named;
   v.shape = shape();
   for (const Dim& d : v.shape)
-    if (d.is_overflow()) fail(type, "expected sizes that fit 64 bits behind the element type");
+    if (d.is_overflow()) fail(type, "expected sizes that fit 64 bits after the element type");
   expect(",");
   v.bytes = bytes();
   v.alignment = v.storage == Storage::constant ? tensor::storage_alignment : std::max(1, bits(v.type) / 8);
@@ -230,12 +230,17 @@ void ProgramParser::value() {
   program_.values.push_back(std::move(v));
 }
 
-// " of %0 + 0 + (t) * 32". The scalars of the index follow later in the text.
+// " of %0 + 0 + (t) * 32", " of %0 + [16 * n]". The scalars of the index follow later in the text.
 void ProgramParser::view(Value& v) {
   expect("of");
   v.base = value_id();
   expect("+");
-  v.base_offset = number_in(0, most_bytes);
+  if (accept("[")) {
+    v.base_offset = dim();
+    expect("]");
+  } else {
+    v.base_offset = number_in(0, most_bytes);
+  }
   if (!accept("+")) return;
   begins_.emplace_back(program_.values.size(), at_);
   int open = 0;
@@ -297,11 +302,11 @@ void ProgramParser::block() {
   plan_->blocks.push_back(std::move(b));
 }
 
-// Whether places of values are in a plan.
-void ProgramParser::check_places(const Token& where) {
+// Checks that the offsets and blocks of values belong to a plan.
+void ProgramParser::check_offsets(const Token& where) {
   const auto blocks = static_cast<int>(plan_ ? plan_->blocks.size() : 0);
   for (size_t v = 0; v < offsets_.size(); ++v) {
-    if (!plan_ && offsets_[v] >= 0) fail(where, "expected 'arena' behind values with offsets");
+    if (!plan_ && offsets_[v] >= 0) fail(where, "expected 'arena' after values with offsets");
     if (block_of_[v] >= blocks) fail(where, fmt::format("expected block {}, which %{} names", block_of_[v], v));
   }
 }
@@ -335,7 +340,7 @@ void ProgramParser::find_interface(Storage storage, std::vector<ValueId>& list) 
 
 // ---- kernels
 
-// Parses what has names and symbols of its own.
+// Calls `parse` in a new scope of names and symbols.
 template <class F>
 auto ProgramParser::in_own_scope(F parse) {
   auto names = std::exchange(names_, {});

@@ -1,8 +1,8 @@
 // Reads the text of a lowered program (lower/program_text.h). For printed text, print(parse_program(text)) == text.
 //
-// The text has no contents of constants, no numbers of multiply-accumulate operations and no keys of tuning records:
-// the constants of a parsed program are missing, the others are 0. A kernel without its body has a signature only,
-// which is all that the planner and the checkers need.
+// The text lacks the contents of constants, the numbers of multiply-accumulate operations and the keys of tuning
+// records: a parsed program has no constants, and the numbers and keys are 0. A kernel without body has only its
+// signature, which suffices for the planner and the checkers.
 #pragma once
 
 #include <optional>

@@ -142,7 +142,7 @@ Var ProgramParser::declaration_of_scalar() {
   return v;
 }
 
-// Behind `let`: an expression, an element of a value, or results of a branch.
+// After `let`: an expression, an element of a value, or the results of a branch.
 Step ProgramParser::definition() {
   std::vector<Var> results;
   do results.push_back(declaration_of_scalar());
@@ -155,7 +155,7 @@ Step ProgramParser::definition() {
   return Read{results[0], from, element()};
 }
 
-// As many expressions as there are names, behind a word; none without names.
+// `word` and then `count` expressions; neither if `count` is 0.
 std::vector<Expr> ProgramParser::results_at(std::string_view word, size_t count) {
   std::vector<Expr> values;
   if (count > 0) expect(word);

@@ -113,10 +113,10 @@ class Planner {
     return plan;
   }
 
-  // In the order of the owners of in-place chains.
+  // Chains are added in the order of their owners.
   void add_temporaries(const Function& function, const Timeline& timeline, const InPlace& in_place, FunctionPlan& plan,
                        std::vector<int>& chain_of) {
-    constexpr int64_t largest_bound = int64_t{1} << 44;  // bytes; a larger size is as good as unbounded
+    constexpr int64_t largest_bound = int64_t{1} << 44;  // bytes; a larger bound counts as none
     std::map<ValueId, Chain> by_owner;
     auto is_planned = [&](size_t v) {
       return function.values[v].storage == Storage::temporary && !timeline.ranges[v].empty();

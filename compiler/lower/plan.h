@@ -2,9 +2,9 @@
 // a model provides.
 //
 // Temporaries whose sizes are bounded are packed at constant offsets, each with room for its largest size. If a size is
-// unbounded, the arena is stacked: what is constant is the order of the temporaries, and a run computes their offsets
+// unbounded, the arena is stacked: the plan fixes only the order of the temporaries, and a run computes their offsets
 // from the sizes that the caller gives. A temporary begins at the end of the highest one below it, so that temporaries
-// which are live at the same time are disjoint whatever the sizes are.
+// that are live at the same time are disjoint for all sizes.
 //
 // A function is planned once, before its callers, and has an arena of its own: the workspace, a part of the caller's
 // arena that is live during the call.
@@ -19,13 +19,12 @@
 
 namespace dlcc::lower {
 
-// The part of a stacked arena that a temporary, or a chain of temporaries that share memory in place, or a workspace
-// has.
+// A part of a stacked arena: the memory of a temporary, of an in-place chain of temporaries, or of a workspace.
 struct StackedBlock {
   Dim bytes;               // 0 if `function` is one
   int64_t alignment = 1;   // bytes
-  std::vector<int> below;  // the blocks at whose ends or above it begins; each has a smaller index than this one
-  int function = -1;       // of the workspace of a function whose arena is stacked: the function, which gives the size
+  std::vector<int> below;  // blocks at whose ends, or above, this one begins; all have smaller indices
+  int function = -1;       // of a workspace of unknown size: the function, whose stacked arena is the size
 };
 
 // The memory of the program's own steps, or of a function.
@@ -39,8 +38,8 @@ struct FunctionPlan {
   std::vector<StackedBlock> blocks = {};  // of a stacked arena; empty for constant offsets
   std::vector<int> block_of = {};         // by value id, when stacked; -1 as in `offsets`
 
-  // By calls of functions, in the order of lower/walk.h: the offset of the workspace, or its block when stacked; -1 if
-  // the function has no arena.
+  // For each call of a function, in the order of lower/walk.h: the offset of the workspace, or its block when stacked;
+  // -1 if the function has no arena.
   std::vector<int64_t> workspaces = {};
 
   bool is_stacked() const { return !blocks.empty(); }
@@ -56,11 +55,11 @@ struct StoragePlan : FunctionPlan {
 
 // Values that are never live at the same time may share memory. A result takes the memory of an operand of an in-place
 // pair when the operand is a temporary, or a view of all of one, whose last use is this call. The two operands of a
-// Copy never share memory. The packing is that of lower/pack_buffers.h; lower/stacked_arena.h orders the blocks of a
+// Copy never share memory. lower/pack_buffers.h packs the buffers, and lower/stacked_arena.h orders the blocks of a
 // stacked arena.
 StoragePlan plan_storage(const Program&);
 
-// The plan with the constant offsets that it has for these values of the program's symbols.
+// A plan with constant offsets: the offsets of the plan for these values of the program's symbols.
 StoragePlan lay_out_arena(const StoragePlan&, const std::map<std::string, int64_t>& symbols);
 
 }  // namespace dlcc::lower

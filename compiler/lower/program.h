@@ -18,8 +18,8 @@
 // Scalars
 //   * A scalar is a variable of the tensor IR: a counter, a condition, an element that control depends on. It is held
 //     in a register, has one definition, and is visible after it in its region and in the regions nested there.
-//   * Symbols are scalars, too: symbol_var(symbol). Those of `dims` and `input_sizes` are visible everywhere, those
-//     of `data_sizes` where the scalar is that the Read step or the branch defines.
+//   * Symbols are scalars, too: symbol_var(symbol). Those of `dims` and `input_sizes` are visible everywhere, those of
+//     `data_sizes` in the scope of the scalar that the Read step or the branch defines.
 //   * Scalar expressions have no loads. Their meaning is that of tensor/ir.h.
 // Functions
 //   * A function has values and scalars of its own. Its inputs are read only, its outputs are memory that the caller
@@ -63,10 +63,10 @@ struct Value {
   Dim bytes = 0;
   int64_t alignment = tensor::storage_alignment;  // bytes; required of the address in the arena or among the constants
   Storage storage = Storage::temporary;
-  int index = 0;            // among the inputs, outputs or constants
-  ValueId base = -1;        // of a view; never a view itself
-  int64_t base_offset = 0;  // of a view: bytes
-  // Of a view whose place is decided at run time: it begins at base_offset + begin * stride bytes. Null: at
+  int index = 0;        // among the inputs, outputs or constants
+  ValueId base = -1;    // of a view; never a view itself
+  Dim base_offset = 0;  // of a view: bytes
+  // Of a view whose offset is known at run time only: it begins at base_offset + begin * stride bytes. Null: at
   // base_offset.
   tensor::Expr begin = {};
   int64_t stride = 0;
@@ -154,7 +154,7 @@ struct KernelVariants {
   std::vector<tensor::Kernel> variants;  // one per code level of the target, in its order
 };
 
-// A size that data decide: at least 0 and at most `most`, which the sizes that are known before the run determine.
+// A data-dependent size: at least 0 and at most `most`, which depends only on sizes that are known before the run.
 struct DataSize {
   Symbol symbol;
   Dim most;
@@ -168,23 +168,23 @@ struct Function {
   Region body = {};
 };
 
-// The function that a run of the model executes, and what it shares with the functions that it calls.
+// The function that a run of the model executes, with the symbols, kernels, constants and functions that it uses.
 struct Program : Function {
   std::vector<InputDim> dims;       // the sizes that the caller gives, in order of appearance in the inputs
-  std::vector<Symbol> input_sizes;  // the sizes that elements of inputs decide, in order of their definition in `entry`
+  std::vector<Symbol> input_sizes;  // sizes computed from elements of inputs, in the order of `entry`
   // Runs before the body, also when a call is planned: Read steps of inputs, Compute and Require steps. Only the
   // symbols of `input_sizes` are visible in the body.
   Region entry;
-  std::vector<DataSize> data_sizes;   // the sizes that data decide, in order of their definition
-  std::vector<Dim> checked_sizes;     // a run for which one is not in [0, 2^40] is refused
+  std::vector<DataSize> data_sizes;   // data-dependent sizes, in order of their definition
+  std::vector<Dim> checked_sizes;     // a run is refused if one is not in [0, 2^40]
   std::vector<Require> requirements;  // over the symbols of `dims` and `input_sizes`; checked before the first step
-  std::vector<Function> functions;    // each one before those that call it
+  std::vector<Function> functions;    // callees before callers
   std::vector<KernelVariants> kernels;
   std::vector<Constant> constants;  // as stored, packed
   int threads = 1;                  // number of tasks of each parallel loop
 };
 
-// The scalar that a symbol of the program's dims is.
+// The scalar of a symbol.
 inline tensor::Var scalar_of(const Symbol& s) { return tensor::as<tensor::VarRef>(tensor::symbol_var(s))->var; }
 
 // The symbols whose values are known before the first step of the body.

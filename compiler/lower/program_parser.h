@@ -31,7 +31,7 @@ class ProgramParser : tensor::Parser {
   int64_t number_in(int64_t low, int64_t high);
   int64_t alignment();
   ValueId value_id();
-  std::string note();  // behind a line, without its quotes if it is 'quoted'; empty if there is none
+  std::string note();  // at the end of a line, without its quotes if it is 'quoted'; empty if there is none
   Dim bytes();
 
   // ---- sizes, values and the plan
@@ -47,7 +47,7 @@ class ProgramParser : tensor::Parser {
   void arena();
   void block();
   void checked_size();
-  void check_places(const Token& where);
+  void check_offsets(const Token& where);
   void find_interface(Storage, std::vector<ValueId>&);
 
   // ---- functions
@@ -89,7 +89,7 @@ class ProgramParser : tensor::Parser {
   std::map<std::string, int> kernels_;             // by name
   std::vector<bool> has_body_;                     // by kernel
   std::vector<std::pair<size_t, Token>> arenas_;   // blocks of the size of a function's arena, and the function's name
-  std::vector<std::pair<size_t, size_t>> begins_;  // views that begin at a scalar, and the first tokens of the indices
+  std::vector<std::pair<size_t, size_t>> begins_;  // views that begin at a scalar, and their indices' first tokens
 };
 
 }  // namespace dlcc::lower

@@ -32,7 +32,7 @@ int64_t usual_alignment(const Value& v) {
   return v.storage == Storage::constant ? tensor::storage_alignment : std::max(1, bits(v.type) / 8);
 }
 
-// A name for people, behind the text of its line.
+// A name for people, as a comment at the end of a line.
 std::string note(std::string name) {
   for (char& c : name)
     if (c == '\n' || c == '\r') c = ' ';
@@ -189,7 +189,9 @@ class Printer {
     const Value& value = function_->values[v];
     text_ += fmt::format("{:{}}%{} = {}", "", 2 * depth, v, storage_name(value.storage));
     if (value.storage == Storage::view) {
-      text_ += fmt::format(" of %{} + {}", value.base, value.base_offset);
+      const bool is_number = value.base_offset.is_constant();
+      text_ += fmt::format(" of %{} + {}", value.base,
+                           is_number ? dim(value.base_offset) : fmt::format("[{}]", dim(value.base_offset)));
       if (value.begin) text_ += fmt::format(" + ({}) * {}", names_.expr(value.begin), value.stride);
     } else if (value.storage != Storage::temporary) {
       text_ += fmt::format(" {}", value.index);

@@ -9,8 +9,8 @@
 namespace dlcc::lower {
 namespace {
 
-// The scalars that are of use: those in kernel calls, stores, requirements, conditions, sizes and the offsets of
-// views, and those that other scalars of use are computed from.
+// The live scalars: those in kernel calls, stores, requirements, conditions, sizes and the offsets of views, and those
+// from which other live scalars are computed.
 class UsedScalars {
  public:
   explicit UsedScalars(const Program& program) {

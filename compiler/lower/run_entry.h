@@ -1,4 +1,4 @@
-// Runs a program's entry: computes the sizes that elements of inputs decide.
+// Runs a program's entry: computes the sizes that depend on elements of inputs.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 
 namespace dlcc::lower {
 
-// Adds the values of the program's input sizes to `sizes`, which has those of its dims. `element` gives the element, of
-// rank 0, that a Read step reads. Returns the status of a requirement that does not hold, else ok.
+// Adds the values of the program's input sizes to `sizes`, which has the values of its dims. `element` gives the
+// element, of rank 0, that a Read step reads. Returns the status of a requirement that does not hold, else ok.
 tensor::Status run_entry(const Program&, Sizes& sizes, const std::function<Constant(const Read&)>& element);
 
 // A number as a constant of rank 0; 1 for a bool that is not 0.

@@ -13,7 +13,7 @@
 namespace dlcc::lower {
 namespace {
 
-// The numbers that requirements of the form `symbol == number` demand.
+// The sizes that requirements of the form `symbol == number` fix.
 Sizes required_sizes(const Program& program) {
   Sizes required;
   for_each_step(program.body, [&](const Step& step) {
@@ -26,13 +26,13 @@ Sizes required_sizes(const Program& program) {
   return required;
 }
 
-// Gives the sizes that branches define their values in one of the arms. The bits of `arms` say in which one, branch by
-// branch in the order of the steps; those of nested branches come first.
+// Defines the sizes of branches by the values of one arm. The bits of `arms` select the arms, branch by branch in the
+// order of the steps, nested branches first.
 class ArmSizes {
  public:
   ArmSizes(uint32_t arms, Sizes& sizes) : arms_(arms), sizes_(sizes) {}
 
-  bool any() const { return any_; }  // whether there are such branches
+  bool any() const { return any_; }  // whether a branch defines a size
 
   void define(const Region& region) {
     for (const Step& step : region.steps) {
@@ -67,7 +67,7 @@ class ArmSizes {
   bool any_ = false;
 };
 
-// The sizes with those that branches define: in their first arms, in their second ones, and in alternate ones.
+// Extends samples by the sizes that branches define: by their first arms, by their second ones, and alternating.
 std::vector<Sizes> with_arms(const Program& program, const std::vector<Sizes>& list) {
   std::vector<Sizes> samples;
   for (const Sizes& sizes : list)
@@ -103,7 +103,8 @@ std::vector<Sizes> with_data_sizes(const Program& program, const std::vector<Siz
 
 namespace {
 
-// Sizes that small elements of the inputs lead to: independent values of the sizes seldom fulfil the requirements.
+// Adds samples that small elements of the inputs give. Independently chosen sizes would rarely satisfy the
+// requirements.
 void add_possible_sizes(const Program& program, std::vector<Sizes>& samples) {
   constexpr std::array<int64_t, 12> elements = {2, 1, 3, -1, 4, 0, 6, 8, 5, 12, 16, -2};
   constexpr size_t tries = 64, most = 4;

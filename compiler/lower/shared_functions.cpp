@@ -24,14 +24,14 @@ void scan(const relay::Module& module, const relay::Block& block, relay::SharedC
     if (branch) body.can_be_called &= !relay::defines_sizes(module, *branch);
     const auto* call = std::get_if<relay::Call>(&b.op);
     const auto* callee = call ? std::get_if<relay::GlobalRef>(&call->callee) : nullptr;
-    if (callee) body.calls.push_back(call_way(callee->name, call->args));
+    if (callee) body.calls.push_back(specialization_of(callee->name, call->args));
     relay::for_each_block(b.op, [&](const relay::Block& inner) { scan(module, inner, body); });
   }
 }
 
 }  // namespace
 
-relay::CallWay call_way(const std::string& function, const std::vector<relay::Atom>& args) {
+relay::Specialization specialization_of(const std::string& function, const std::vector<relay::Atom>& args) {
   std::string constants;
   for (size_t k = 0; k < args.size(); ++k)
     if (const auto* c = std::get_if<Constant>(&args[k])) constants += fmt::format("{}: {:016x} ", k, c->hash());

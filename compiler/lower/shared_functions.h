@@ -1,4 +1,4 @@
-// Which calls of a module's global functions are calls of functions in the program (relay/shared_calls.h).
+// Selects the calls of global functions that become calls of the program's functions (relay/shared_calls.h).
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace dlcc::lower {
 
-// Functions that define sizes, or that have parameters or results which are no tensors, or no results, are inlined.
+// Functions are inlined if they define sizes, have parameters or results that are no tensors, or have no results.
 relay::SharedCalls shared_functions(const relay::Module&);
 
-// The way to call a function with these operands.
-relay::CallWay call_way(const std::string& function, const std::vector<relay::Atom>& args);
+// The specialisation of a function that a call with these operands needs.
+relay::Specialization specialization_of(const std::string& function, const std::vector<relay::Atom>& args);
 
 }  // namespace dlcc::lower

@@ -25,8 +25,8 @@ std::vector<LiveBuffer> buffers_at(const std::vector<Chain>& chains, const SizeS
   return buffers;
 }
 
-// Each block is above those that are below it in the packing and live at the same time. So for the sizes of the packing
-// the stacked arena is no larger than the packing.
+// Each block is above the blocks that are below it in the packing and live at the same time. So the stacked arena is no
+// larger than the packing, for the sizes of the packing.
 StackedArena in_order_of(const Packing& packing, const std::vector<Chain>& chains) {
   std::vector<size_t> order(chains.size());
   for (size_t k = 0; k < chains.size(); ++k) order[k] = k;
@@ -35,7 +35,7 @@ StackedArena in_order_of(const Packing& packing, const std::vector<Chain>& chain
   for (size_t k : order) {
     const Chain& chain = chains[k];
     StackedBlock block{chain.bytes, chain.buffer.alignment, {}, chain.function};
-    std::vector<bool> implied(arena.blocks.size());  // below a block that this one is above
+    std::vector<bool> implied(arena.blocks.size());  // below a block that is below this one
     for (size_t other = arena.blocks.size(); other-- > 0;) {
       const LiveBuffer& below = chains[order[other]].buffer;
       const bool meets = below.lower < chain.buffer.upper && chain.buffer.lower < below.upper;
@@ -49,22 +49,22 @@ StackedArena in_order_of(const Packing& packing, const std::vector<Chain>& chain
   return arena;
 }
 
-// Where each block begins and ends.
-struct Places {
+// The begin and end of each block, in bytes.
+struct BlockExtents {
   std::vector<int64_t> begin, end;
   int64_t bytes = 0;
 };
 
-Places places_of(const std::vector<StackedBlock>& blocks, const SizeSample& sample) {
-  Places places;
+BlockExtents extents_of(const std::vector<StackedBlock>& blocks, const SizeSample& sample) {
+  BlockExtents extents;
   for (const StackedBlock& b : blocks) {
     int64_t offset = 0;
-    for (int k : b.below) offset = std::max(offset, places.end[static_cast<size_t>(k)]);
-    places.begin.push_back(round_up(offset, b.alignment));
-    places.end.push_back(places.begin.back() + bytes_at(b.bytes, b.function, sample));
-    places.bytes = std::max(places.bytes, places.end.back());
+    for (int k : b.below) offset = std::max(offset, extents.end[static_cast<size_t>(k)]);
+    extents.begin.push_back(round_up(offset, b.alignment));
+    extents.end.push_back(extents.begin.back() + bytes_at(b.bytes, b.function, sample));
+    extents.bytes = std::max(extents.bytes, extents.end.back());
   }
-  return places;
+  return extents;
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ StackedArena stack(const std::vector<Chain>& chains, const std::vector<SizeSampl
   const auto largest_excess = [&](const StackedArena& arena) {
     double excess = 0;
     for (size_t k = 0; k < samples.size(); ++k)
-      excess = std::max(excess, static_cast<double>(places_of(arena.blocks, samples[k]).bytes) /
+      excess = std::max(excess, static_cast<double>(extents_of(arena.blocks, samples[k]).bytes) /
                                     static_cast<double>(std::max<int64_t>(live_bounds[k], 1)));
     return excess;
   };
@@ -98,10 +98,10 @@ StackedArena stack(const std::vector<Chain>& chains, const std::vector<SizeSampl
 
 FunctionPlan lay_out(const FunctionPlan& plan, const SizeSample& sample) {
   if (!plan.is_stacked()) return plan;
-  const Places places = places_of(plan.blocks, sample);
+  const BlockExtents extents = extents_of(plan.blocks, sample);
   FunctionPlan result{
-      .arena_bytes = places.bytes, .arena_alignment = plan.arena_alignment, .live_bound = plan.live_bound};
-  auto offset_of = [&](int64_t block) { return block < 0 ? -1 : places.begin[static_cast<size_t>(block)]; };
+      .arena_bytes = extents.bytes, .arena_alignment = plan.arena_alignment, .live_bound = plan.live_bound};
+  auto offset_of = [&](int64_t block) { return block < 0 ? -1 : extents.begin[static_cast<size_t>(block)]; };
   for (int block : plan.block_of) result.offsets.push_back(offset_of(block));
   for (int64_t block : plan.workspaces) result.workspaces.push_back(offset_of(block));
   return result;

@@ -1,7 +1,7 @@
 // Orders the blocks of a stacked arena (lower/plan.h). The order is constant, and no order is best for all sizes:
-// blocks of constant size weigh more when the others are small. Where the user tells the typical sizes, the order is
-// that of the packing for them. Else it is, among the packings for several sizes, the one whose arena exceeds the live
-// bytes least where it exceeds them most.
+// blocks of constant size weigh more when the others are small. If the user gives typical sizes, the order is that of
+// the packing for these sizes. Else packings for several sample sizes are compared: the order is chosen whose largest
+// ratio of arena to live bytes, over all samples, is smallest.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@
 
 namespace dlcc::lower {
 
-// A temporary, or the temporaries of an in-place chain, which have equal sizes, or a workspace.
+// The memory of a temporary, of an in-place chain of temporaries of equal size, or of a workspace.
 struct Chain {
-  Dim bytes;          // the largest, over sizes that are known before the run; 0 if `function` is one
-  LiveBuffer buffer;  // its size: the bound, if all chains have one
-  int function = -1;  // of a workspace whose size is that of a stacked arena
+  Dim bytes;          // an upper bound, over sizes known before the run; 0 if `function` is set
+  LiveBuffer buffer;  // its size is the bound, if all chains have one
+  int function = -1;  // of a workspace of unknown size: the callee, whose arena is stacked
 };
 
-// Sizes for which orders are compared.
+// Sample sizes, for which orders are compared.
 struct SizeSample {
-  std::map<std::string, int64_t> symbols;  // their values
+  std::map<std::string, int64_t> symbols;  // values of the symbols
   std::vector<int64_t> arenas;             // bytes of the arenas of the functions that are already planned
 };
 
-// The typical sizes; and sizes around them unless the user tells which are typical.
+// The typical sizes; if the user gave none, also smaller and larger ones.
 std::vector<SizeSample> size_samples(const Program&);
 
 struct StackedArena {
@@ -37,7 +37,7 @@ struct StackedArena {
 };
 StackedArena stack(const std::vector<Chain>&, const std::vector<SizeSample>&);
 
-// The plan of a function with constant offsets for the sizes; a plan with constant offsets as it is.
+// The plan with the constant offsets of these sizes; a plan that has constant offsets is returned unchanged.
 FunctionPlan lay_out(const FunctionPlan&, const SizeSample&);
 
 }  // namespace dlcc::lower

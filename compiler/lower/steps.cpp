@@ -10,7 +10,8 @@ namespace dlcc::lower {
 
 namespace {
 
-// Whether every stored value is a literal or an element as loaded, after conversions of its type.
+// Whether a kernel only moves data: every stored value is a literal or a loaded element, apart from conversions of its
+// type.
 bool only_moves(const tensor::Kernel& kernel) {
   bool result = true;
   tensor::for_each_stmt(kernel.body, [&](const tensor::Stmt& s) {
@@ -25,7 +26,7 @@ bool only_moves(const tensor::Kernel& kernel) {
 
 StepCost cost_of(const Program& program, const Function& function, const Invoke& call, int number) {
   const KernelVariants& kernel = program.kernels[static_cast<size_t>(call.kernel)];
-  const tensor::Kernel& variant = kernel.variants.front();  // parameters are those of all
+  const tensor::Kernel& variant = kernel.variants.front();  // all variants have equal parameters
   StepCost cost{.number = number, .node = call.node, .kernel = kernel.name, .flops = 2 * call.macs.value()};
   for (size_t k = 0; k < call.operands.size(); ++k) {
     int64_t bytes = function.values[static_cast<size_t>(call.operands[k])].bytes.value();
@@ -82,7 +83,7 @@ void for_each_run(const Region& region, int64_t runs, const std::function<void(c
   }
 }
 
-// The number of times that each function runs. Callers are behind the functions that they call.
+// The number of times that each function runs. Callees have smaller indices than their callers.
 std::vector<int64_t> runs_of_functions(const Program& program) {
   std::vector<int64_t> runs(program.functions.size(), 0);
   auto count_calls = [&](const Function& f, int64_t runs_of_f) {
@@ -96,7 +97,7 @@ std::vector<int64_t> runs_of_functions(const Program& program) {
   return runs;
 }
 
-// The positions of the first calls of the functions in the program's time.
+// For each function, the position of its first call in the program's timeline.
 std::vector<int64_t> positions_of_functions(const Program& program) {
   std::vector<int64_t> first(program.functions.size(), -1);
   auto note = [&](const Call& call, int64_t at) {

@@ -22,7 +22,8 @@ void for_each_value(Region&, const std::function<void(ValueId&)>& visit);
 // The expressions over scalars in a step, without those in the regions of a branch or loop.
 void for_each_scalar_expr(const Step&, const std::function<void(const tensor::Expr&)>& visit);
 
-// The expression that a scalar stands for, if a step of the region computes it; else the expression itself.
+// The definition of a scalar, if the expression is a scalar that a step of the region computes; else the expression
+// itself.
 tensor::Expr definition_in(const Region&, const tensor::Expr&);
 
 // The `limit` for which the condition of the loop is, or implies, `scalar < limit`; empty if there is none.
@@ -35,7 +36,7 @@ std::optional<Dim> as_dim(const tensor::Expr&, const std::vector<Symbol>&);
 // ends the loop.
 std::optional<Dim> trip_count(const Loop&, const tensor::Var& counter, const std::vector<Symbol>&);
 
-// That of any counter of the loop, if it is a number.
+// The trip count by any counter of the loop, if it is a number.
 std::optional<int64_t> constant_trip_count(const Loop&);
 
 }  // namespace dlcc::lower

@@ -1,4 +1,4 @@
-// A model with symbolic sizes, as runs at given sizes have it: for measurements and reports.
+// Instantiates a model with symbolic sizes at given sizes, for measurements and reports.
 #pragma once
 
 #include <map>
@@ -9,8 +9,8 @@
 namespace dlcc {
 
 // The model with numbers for the symbols of its program, storage plan and multiply-accumulates. The interface keeps its
-// symbols, with these values as the typical sizes. Sizes that data decide are at their largest. A model without symbols
-// stays as it is.
+// symbols, with these values as the typical sizes. Data-dependent sizes have their largest values. A model without
+// symbols is returned unchanged.
 Planned at_sizes(Planned, const std::map<std::string, int64_t>& symbols);
 
 }  // namespace dlcc

@@ -85,7 +85,7 @@ std::optional<Planned> Compiler::plan(const relay::Module& module) {
   return result;
 }
 
-// Tells why records of the file do not apply to this compilation.
+// Adds remarks on why records of the file do not apply to this compilation.
 void Compiler::remark_unused_records(bool any_followed) {
   auto remark = [&](std::string text) {
     diagnostics_.remark(DiagnosticId::tuning_records, {.file = options_.tuning_records}, std::move(text));
@@ -141,7 +141,7 @@ bool Compiler::decide_weights_location(Planned& planned) {
 std::optional<relay::Module> Compiler::fuse(relay::Module module) {
   auto checked = run_passes(std::move(module), {"check-declared-sizes", "define-sizes"});
   if (!checked || !lower::check_module(*checked, {.file = model_name()}, diagnostics_)) return std::nullopt;
-  checked->checked_sizes = lower::doubtful_sizes(*checked);
+  checked->checked_sizes = lower::sizes_to_check(*checked);
   return run_passes(std::move(*checked), graph_passes());
 }
 

@@ -54,7 +54,7 @@ class Compiler {
   // The same for a target with other CPU levels, and with the configurations that `configure` returns.
   std::optional<Planned> plan(const relay::Module&, const targets::Target&, const lower::Configure&);
 
-  // Gives plan() these tuning records in place of those that the options name.
+  // Makes plan() use these tuning records instead of those that the options name.
   void use(TuningRecords records) { tuning_ = std::move(records); }
 
   // Imports and runs all default passes; imports and runs the passes up to fusion, before layouts are assigned.
@@ -79,10 +79,10 @@ class Compiler {
   // The files that were read: the model, unless it is standard input, its external data and the tuning records.
   const std::set<std::string>& files() const { return files_; }
 
-  // What the imported model consists of.
+  // The operators and parameters of the imported model.
   const ModelContents& contents() const { return contents_; }
 
-  // What the inputs and outputs of the imported model are, if they are not all tensors.
+  // The inputs and outputs of the imported model, if they are not all tensors.
   const frontends::Arguments& arguments() const { return arguments_; }
 
   const CompileOptions& options() const { return options_; }

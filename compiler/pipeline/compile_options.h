@@ -25,10 +25,10 @@ struct CompileOptions {
   tensor::ScheduleOptions schedule = {};
   int jobs = 1;                                // threads of the compiler
   std::map<std::string, SizeRange> dims = {};  // values of symbolic dimensions, by name
-  // Inputs that are no tensors, or whose values are fixed, by name; and who is asked for those that must be known.
+  // The forms of inputs that are no tensors or have fixed values, by name; and a function that finds missing forms.
   std::map<std::string, frontends::InputForm> inputs = {};
   frontends::FindInputForm find_input_form = {};
-  std::map<std::string, int64_t> bounds = {};  // largest sizes of values whose sizes data decide, by name
+  std::map<std::string, int64_t> bounds = {};  // upper bounds of data-dependent sizes, by name
   std::string weights_section;                 // of the object; empty: .rodata.P_weights
   std::string weights_file;                    // path of the file that holds the weights; empty: the object has them
   std::string tuning_records;                  // path of the tuning records that schedules follow; empty: none

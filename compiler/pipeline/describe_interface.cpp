@@ -74,7 +74,8 @@ std::string provenance(const CompileOptions& o, const targets::Target& target, u
                      o.schedule.threads > 1 ? fmt::format(" --threads={}", o.schedule.threads) : "", model_hash);
 }
 
-// "shape[0]" for a size that is an element of an input; else the expression, or what it depends on if that is long.
+// "shape[0]" for a size that is an element of an input; else the expression, or size(...) of the elements in it if it
+// is long.
 std::string text_of(const lower::Program& program, const Symbol& size) {
   constexpr size_t longest = 60;
   std::vector<std::string> elements;

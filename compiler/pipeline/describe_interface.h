@@ -16,8 +16,8 @@ namespace dlcc {
 // without a name of the model are called input0, output1, ...
 emit::Interface describe_tensors(const relay::Module&);
 
-// All of the interface but the file of weights and the size of the stack, which are known later. `model_hash`
-// is that of the model's bytes.
+// The complete interface except for the file of weights and the size of the stack, which are known later. `model_hash`
+// is the hash of the model's bytes.
 emit::Interface describe_interface(const relay::Module&, const lower::Program&, const lower::StoragePlan&,
                                    const CompileOptions&, const targets::Target&, uint64_t model_hash);
 

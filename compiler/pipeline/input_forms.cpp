@@ -12,7 +12,7 @@ using frontends::UnknownInput;
 
 static InputForm form_of(const frontends::onnx::ArgumentData& data, const UnknownInput& input) {
   if (data.absent) return frontends::AbsentInput{};
-  if (input.kind == ArgumentKind::tensor && input.decides) return frontends::FixedInput{data.tensors[0]};
+  if (input.kind == ArgumentKind::tensor && input.needs_value) return frontends::FixedInput{data.tensors[0]};
   if (input.kind == ArgumentKind::tensor || input.kind == ArgumentKind::optional)
     return frontends::ShapedInput{data.tensors[0].shape()};
   frontends::SequenceInput sequence;

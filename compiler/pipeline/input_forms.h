@@ -1,4 +1,4 @@
-// Decides from data what must be known of a model's inputs at compile time.
+// Derives from data the forms of a model's inputs that must be known at compile time.
 #pragma once
 
 #include <functional>
@@ -9,11 +9,11 @@
 
 namespace dlcc {
 
-// The length of a sequence, the presence of an optional or the value of an input that decides one of them, as a file
-// with the data of the input has it. Adds a remark that tells what was decided.
+// The form of an input, from a file with its data: the length of a sequence, the presence of an optional, the shape of
+// a tensor or, if needed, its value. Adds a remark with the form.
 std::optional<frontends::InputForm> form_of_data(const std::string& file, const frontends::UnknownInput&, Diagnostics&);
 
-// Takes them from a data set in a folder. The diagnostics must outlive the function.
+// Derives forms from a data set in a folder. The diagnostics must outlive the returned function.
 frontends::FindInputForm forms_of_data_set(const std::string& folder, Diagnostics&);
 
 }  // namespace dlcc

@@ -1,4 +1,4 @@
-// What a model consists of, as it was imported and before any pass: its operators and parameters.
+// The operators and parameters of an imported model, before any pass.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace dlcc {
 
 struct ModelContents {
   std::map<std::string, int64_t> operators;  // number of calls, by the operator's name
-  int64_t parameters = 0;                    // elements of the constants; those of a shared constant once
+  int64_t parameters = 0;                    // elements of the constants; a shared constant counts once
 };
 
 ModelContents contents_of(const relay::Module&);

@@ -15,7 +15,7 @@ namespace dlcc {
 
 namespace {
 
-// The CPU's name for people, which Linux tells on x86 only; LLVM knows the names of AArch64's cores.
+// The CPU's name for people. Linux has it on x86 only; for AArch64, LLVM has the names of the cores.
 std::string cpu_name(const targets::Target& target) {
   Diagnostics ignored;
   auto native = targets::find_target(target.name, "native", "", ignored);
@@ -66,7 +66,7 @@ double bandwidth(const std::vector<targets::ProfileRound>& rounds, const ProbeMo
   return reading.work / median(std::move(seconds));
 }
 
-// By the median of the probe's times between the steps.
+// The peak rate by the median of the probe's times between the steps.
 double peak(const Calls& seconds, const Calls& probes, const ProbeModel& arithmetic) {
   std::vector<double> of_probe;
   for (size_t call = 0; call < seconds.size(); ++call)

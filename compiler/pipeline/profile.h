@@ -1,6 +1,7 @@
 // Times the steps of a compiled model on this machine and compares them with the roofline model (Williams, Waterman and
-// Patterson, CACM 52, 2009). The floor of a step is max(operations / peak, bytes / bandwidth). The peak is measured
-// before and after each step, since the clock frequency changes within a call; the bandwidth is measured between calls.
+// Patterson, CACM 52, 2009). The floor of a step is the roofline's lower bound of its time: max(operations / peak,
+// bytes / bandwidth). The peak is measured before and after each step, since the clock frequency changes within a call;
+// the bandwidth is measured between calls.
 #pragma once
 
 #include <optional>
@@ -42,7 +43,7 @@ struct Profile {
 
   double quantile(double q) const { return seconds[static_cast<size_t>(q * static_cast<double>(seconds.size() - 1))]; }
 
-  // Sums over the steps that ran; their rate in GFLOP/s and the share of the floors in their time, 0 without steps.
+  // Totals over the steps that ran: time and floor in seconds, rate in GFLOP/s, and floor / time; 0 without steps.
   double step_seconds() const;
   double floor_seconds() const;
   double gflops() const;
@@ -53,7 +54,8 @@ struct Profile {
 
 // Runs the object on `inputs`: `runs` calls for the latency and, when `steps` is set, further calls for the steps. The
 // buffer of the bandwidth probe has the size of the model's weights and arena, the working set of a call, but at least
-// four times that of the second-level cache and at most 256 MiB. Empty, with diagnostics, when the model cannot run.
+// four times the size of the second-level cache and at most 256 MiB. Empty, with diagnostics, when the model cannot
+// run.
 std::optional<Profile> profile(const Planned&, std::span<const std::byte> object, const RandomInputs& inputs, int runs,
                                bool steps, Diagnostics&);
 

@@ -13,11 +13,11 @@
 
 namespace dlcc {
 
-// The passes on the graph as the model defines it, up to fusion; then those that decide how its values are stored.
+// The passes up to fusion, which see logical shapes; then the passes that assign storage layouts.
 std::vector<std::string> graph_passes();
 std::vector<std::string> storage_passes();
 
-// What to do between passes.
+// Options for the time between passes.
 struct PassRunOptions {
   std::set<std::string> dump_after;      // passes after which the module is printed to stderr; "all": after each
   std::string stop_after;                // pass after which the module is printed to stdout and the work ends

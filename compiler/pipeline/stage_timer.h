@@ -1,4 +1,4 @@
-// Runs the stages of a compilation: tells each to a progress callback and measures its time.
+// Runs the stages of a compilation, reports each to a progress callback and measures its time.
 #pragma once
 
 #include <chrono>

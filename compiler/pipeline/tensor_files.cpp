@@ -106,7 +106,7 @@ std::optional<std::vector<Constant>> read_from_folder(const std::string& folder,
   return complete ? std::optional(std::move(tensors)) : std::nullopt;
 }
 
-// The tensors that `arrays`, those of the archive `path`, have for the interface.
+// The tensors of the interface, by name, from the arrays of the archive `path`.
 std::optional<std::vector<Constant>> named(const std::vector<NamedArray>& arrays, const std::string& path,
                                            const std::vector<emit::TensorInterface>& interface, const char* what,
                                            Diagnostics& diagnostics) {
@@ -194,8 +194,8 @@ std::optional<DataSet> read_data_set(const std::string& path, const emit::Interf
   return DataSet{std::move(*inputs), std::move(*outputs)};
 }
 
-// The call of numpy that makes the wanted shape from another one with as many elements: a transposition if the channels
-// are at another place (NHWC, NCHW) or the two axes of a matrix are exchanged, else a reshape.
+// The call of numpy that makes the wanted shape from a tensor with the same number of elements: a transposition if the
+// channels are on another axis (NHWC, NCHW) or the two axes of a matrix are exchanged, else a reshape.
 static std::string change_of_shape(const std::vector<int64_t>& from, const Shape& wanted) {
   const size_t rank = from.size();
   std::vector<size_t> channels_second(rank), channels_last(rank);

@@ -25,7 +25,7 @@ struct DataSet {
 
 // Reads a data set. A folder has input_0, input_1, ..., output_0, ..., each with .pb or .npy, one for each of the
 // arguments; an archive (.npz) has arrays with the names of the inputs and outputs of the interface. Empty, with
-// diagnostics, when something is missing or cannot be read, or is not what the arguments were compiled as.
+// diagnostics, if a file is missing or unreadable, or has data of another form than the argument was compiled for.
 std::optional<DataSet> read_data_set(const std::string& path, const emit::Interface&, const frontends::Arguments&,
                                      Diagnostics&);
 
@@ -38,13 +38,13 @@ std::optional<std::vector<Constant>> read_archive(const std::string& path, const
 std::optional<frontends::onnx::ArgumentData> read_argument(const std::string& path, frontends::ArgumentKind,
                                                            Diagnostics&);
 
-// Whether the data are what the argument was compiled as; reports it otherwise.
+// Whether the data have the form for which the argument was compiled; reports a mismatch.
 bool fits(const frontends::onnx::ArgumentData&, const frontends::Argument&, const SourceLocation&, Diagnostics&);
 
 // The file of input K of a data set in a folder: input_K.npy if it exists, else input_K.pb.
 std::string input_file(const std::string& folder, size_t k);
 
-// Whether a tensor has the type of an input, and its shape as far as it is known; reports it otherwise.
+// Whether a tensor has the type of an input, and its sizes where they are numbers; reports a mismatch.
 bool fits(const Constant&, const emit::Interface&, size_t input, const SourceLocation&, Diagnostics&);
 
 // The same for all inputs.

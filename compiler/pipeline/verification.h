@@ -13,7 +13,7 @@
 namespace dlcc {
 
 struct Tolerance {
-  double rtol = 1e-3, atol = 1e-7;  // what the ONNX operator tests use
+  double rtol = 1e-3, atol = 1e-7;  // as in the ONNX operator tests
 };
 
 // The comparison of two tensors. Floats agree within atol + rtol * |expected|; NaN agrees with NaN, an infinity with
@@ -31,12 +31,12 @@ using Engine = std::function<std::optional<std::vector<Constant>>(const std::vec
 
 inline constexpr const char* engine_names[] = {"definitions", "schedules", "object"};
 
-// A model as the engines need it.
+// A model prepared for the engines.
 struct Verifiable {
   relay::Module fused;
   emit::Interface interface;       // at least the inputs and outputs
-  frontends::Arguments arguments;  // that they belong to
-  std::optional<Planned> planned;  // what `fused` was lowered to; not needed by the engine "definitions"
+  frontends::Arguments arguments;  // the model's arguments that consist of these tensors
+  std::optional<Planned> planned;  // `fused`, lowered; not needed by the engine "definitions"
 };
 
 // Prepares a model for engines. If "definitions" is the only one, the model may have constructs without native code.
@@ -54,7 +54,8 @@ struct Verdict {
   std::string what;       // unless ok: a line about the first difference, or about why nothing was compared
 };
 
-// Runs the engine on a data set: a folder or an archive, as for read_data_set(). Reports why nothing could be compared.
+// Runs the engine on a data set: a folder or an archive, as for read_data_set(). Reports errors that prevent a
+// comparison.
 Verdict verify_data_set(const std::string& path, const Engine&, const Verifiable&, const Tolerance&, Diagnostics&);
 
 }  // namespace dlcc

@@ -1,4 +1,4 @@
-// The values that the symbols of types have in a run.
+// The run-time values of the symbols in types.
 #pragma once
 
 #include <map>
@@ -9,13 +9,13 @@
 
 namespace dlcc::relay {
 
-// The sizes of one activation of a function, and of the activation around it.
+// The values of the symbols in one activation of a function, and in the enclosing activation.
 class ActualSizes {
  public:
   explicit ActualSizes(const ActualSizes* outer = nullptr) : outer_(outer) {}
 
-  // A value of type `declared` has this shape: a symbol that has no value yet gets one if an axis is linear in it
-  // alone. False if the shape disagrees with the type, or with the bounds of a symbol.
+  // Matches a type with the shape of a value. A symbol without a value gets one if the size of some axis is linear in
+  // this symbol alone. False if the shape disagrees with the type, or with the bounds of a symbol.
   bool match(const TensorType& declared, const std::vector<int64_t>& shape);
 
   // Gives the symbol a value. False if it is out of the symbol's bounds.
@@ -24,7 +24,7 @@ class ActualSizes {
   // Empty if a symbol of the dim has no value.
   std::optional<int64_t> value_of(const Dim&) const;
 
-  // The attributes with numbers for symbolic dimensions, as far as their symbols have values.
+  // The attributes, with a number in place of each symbolic dimension whose symbols all have values.
   Attrs apply(const Attrs&) const;
 
  private:

@@ -42,8 +42,9 @@ struct TransposeAttrs {
   std::optional<std::vector<int64_t>> axes;  // None: reversed
 };
 
-// qnn.quantize and qnn.dequantize: the axis of scales that are not one number, and the elements along it that share
-// one; 0: one scale for each index.
+// qnn.quantize and qnn.dequantize: `axis` is the axis along which the scale varies, unless there is one scale for the
+// whole tensor. `block_size` is the number of consecutive elements along it that share a scale; 0: one scale for each
+// index.
 struct QuantizeAttrs {
   int64_t axis = -1;
   int64_t block_size = 0;

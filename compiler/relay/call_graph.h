@@ -1,4 +1,4 @@
-// Which global functions refer to which.
+// The call graph of a module's global functions.
 #pragma once
 
 #include <string>

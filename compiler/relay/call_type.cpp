@@ -7,7 +7,7 @@ namespace dlcc::relay {
 namespace {
 
 // Sizes of more atoms are treated as unknown: expressions double where a slice's bounds cannot be ordered.
-constexpr int64_t most_atoms = 64;
+constexpr int64_t max_atoms = 64;
 
 AttrValue attribute_of(const Dim& d) {
   AttrValue value;
@@ -32,7 +32,7 @@ std::optional<AttrValue> attribute_of(const KnownValue& value) {
   return rows;
 }
 
-// The call with the operands that decide sizes as attributes; empty unless the values of all of them are known.
+// The call's attributes together with the operands that determine sizes; empty unless all their values are known.
 std::optional<Attrs> with_known_values(const Operator& op, const Attrs& attrs, const Operands& operands) {
   const size_t first = op.arguments.size();
   if (op.values.empty() || operands.size() != first + op.values.size()) return std::nullopt;
@@ -48,7 +48,7 @@ std::optional<Attrs> with_known_values(const Operator& op, const Attrs& attrs, c
 Type without_long_sizes(const Type& type) {
   return map_leaves(type, [](const Type& leaf) {
     const TensorType* t = as<TensorType>(leaf);
-    const auto is_long = [](const Dim& d) { return d.atom_count() > most_atoms; };
+    const auto is_long = [](const Dim& d) { return d.atom_count() > max_atoms; };
     if (!t || !std::ranges::any_of(t->shape, is_long)) return leaf;
     Shape shape = t->shape;
     std::ranges::replace_if(shape, is_long, unknown_dim());
@@ -70,7 +70,7 @@ bool may_have_value(const Type& type) {
   for_each_field(type, [&](const Type& field) {
     const TensorType* t = as<TensorType>(field);
     auto count = t && !is_float(t->dtype) ? product(t->shape).constant() : std::nullopt;
-    may |= count && *count <= tensor::SymbolicTensor::most_elements;
+    may |= count && *count <= tensor::SymbolicTensor::max_elements;
   });
   return may;
 }

@@ -1,4 +1,4 @@
-// The type of an operator's call, and values that are known at compile time.
+// The type of a call of an operator, and the values that are known at compile time.
 #pragma once
 
 #include <map>
@@ -9,24 +9,24 @@
 
 namespace dlcc::relay {
 
-// A call as its type relation sees it. Operands that decide sizes and have a known value are attributes, unless a size
-// stays unknown: the pass define-sizes then needs the operands.
+// A call after its type relation. Operands that determine sizes become attributes if their values are known. If a size
+// stays unknown, they remain operands, because the pass define-sizes needs them.
 struct TypedCall {
   Attrs attrs;
-  size_t operands;  // the number of operands that are left
+  size_t operands;  // the number of operands that remain
   Type type;        // with "?" for unknown sizes
 };
 // `operands`: the fields of a variadic operator's tuple.
 std::variant<TypedCall, TypeError> type_call(const Operator&, const Attrs&, const Operands& operands);
 
-// The value of a call's results as far as known; `type` is the type of the result.
+// The values of a call's results, null where unknown; `type` is the type of the result.
 std::vector<KnownValue> values_of_call(const Operator&, const Attrs&, const Operands&, const Type& type);
 
-// The values of a block's variables as far as known at compile time, and those of the blocks around it.
+// The values, known at compile time, of the variables of a block and of its enclosing blocks.
 class KnownValues {
  public:
-  // Records the results of a binding whose operands' values were recorded before, and whose variable and operands have
-  // types.
+  // Records the results of a binding. The values of its operands must have been recorded before; its variable and its
+  // operands must have types.
   void learn(const Module&, const Binding&);
 
   KnownValue of(const Atom&) const;

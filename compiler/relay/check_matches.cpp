@@ -7,7 +7,7 @@
 namespace dlcc::relay {
 namespace {
 
-constexpr int64_t most_steps = 1'000'000;  // of one match: visits of a row
+constexpr int64_t most_steps = 1'000'000;  // of one match; a step is the visit of a row
 
 // The values that begin with one constructor, or all tuples of one length.
 struct Head {
@@ -38,7 +38,7 @@ class Matrix {
     if (rows.empty()) return Witness(columns, "_");
     std::map<size_t, Head> present = heads_in(rows);
     if (present.size() < heads_of_type(present)) {
-      auto rest = unmatched(rows_without(rows), columns - 1);
+      auto rest = unmatched(default_rows(rows), columns - 1);
       if (rest) rest->push_back(missing(present));
       return rest;
     }
@@ -56,7 +56,7 @@ class Matrix {
     if (auto head = head_of(row.back())) return is_useful(specialized(rows, *head), specialized({row}, *head)[0]);
     std::map<size_t, Head> present = heads_in(rows);
     const Row rest(row.begin(), row.end() - 1);
-    if (present.size() < heads_of_type(present)) return is_useful(rows_without(rows), rest);
+    if (present.size() < heads_of_type(present)) return is_useful(default_rows(rows), rest);
     return std::ranges::any_of(split(rows, present), [&](const auto& part) {
       Row wide = rest;
       wide.resize(rest.size() + present.at(part.first).fields, nullptr);
@@ -80,14 +80,14 @@ class Matrix {
     return present;
   }
 
-  // The number of heads that values of the column's type have, as far as the heads in it tell: at least one.
+  // The number of constructors of the column's type; 1 for tuples and for a column without heads.
   static size_t heads_of_type(const std::map<size_t, Head>& present) {
     const DataTypeDef* type = present.empty() ? nullptr : present.begin()->second.type;
     return type ? type->constructors.size() : 1;
   }
 
-  // A row for values with this head: its fields, the first one last, in place of the last column.
-  static Row opened(const Row& row, const Head& head) {
+  // A row for values with this head: the fields of the last column's pattern, in reverse order, replace that column.
+  static Row specialized_row(const Row& row, const Head& head) {
     Row result(row.begin(), row.end() - 1);
     const Pattern* p = row.back();
     const std::vector<Pattern>* fields = nullptr;
@@ -99,31 +99,31 @@ class Matrix {
     return result;
   }
 
-  // The rows that fit values with this head.
+  // The specialized matrix (section 3): the rows that fit values with this head.
   std::vector<Row> specialized(const std::vector<Row>& rows, const Head& head) const {
     std::vector<Row> result;
     for (const Row& r : rows) {
       auto own = head_of(r.back());
-      if (!own || own->index == head.index) result.push_back(opened(r, head));
+      if (!own || own->index == head.index) result.push_back(specialized_row(r, head));
     }
     return result;
   }
 
-  // The rows for values with each of the heads.
+  // The specialized matrices of all heads.
   std::map<size_t, std::vector<Row>> split(const std::vector<Row>& rows, const std::map<size_t, Head>& heads) const {
     std::map<size_t, std::vector<Row>> parts;
     for (const auto& [index, head] : heads) parts[index];
     for (const Row& r : rows) {
       if (auto own = head_of(r.back()))
-        parts[own->index].push_back(opened(r, *own));
+        parts[own->index].push_back(specialized_row(r, *own));
       else
-        for (const auto& [index, head] : heads) parts[index].push_back(opened(r, head));
+        for (const auto& [index, head] : heads) parts[index].push_back(specialized_row(r, head));
     }
     return parts;
   }
 
-  // The rows that fit values with any other head, without the last column.
-  std::vector<Row> rows_without(const std::vector<Row>& rows) const {
+  // The default matrix (section 3): the rows that fit values with any other head, without the last column.
+  std::vector<Row> default_rows(const std::vector<Row>& rows) const {
     std::vector<Row> result;
     for (const Row& r : rows)
       if (!head_of(r.back())) result.emplace_back(r.begin(), r.end() - 1);
@@ -187,7 +187,7 @@ class Checker {
     for (size_t k = 0; k < m.clauses.size(); ++k) {
       Row row = {&m.clauses[k].pattern};
       matrix_.begin();
-      if (!simply_new(m.clauses[k].pattern, rows) && !matrix_.is_useful(rows, row))
+      if (!is_trivially_useful(m.clauses[k].pattern, rows) && !matrix_.is_useful(rows, row))
         diagnostics_.warning(DiagnosticId::type_mismatch, location,
                              fmt::format("no value reaches arm {} of this match: earlier arms take them all", k + 1));
       rows.push_back(std::move(row));
@@ -203,9 +203,9 @@ class Checker {
                        "write match? for a match that may fail at run time");
   }
 
-  // Whether the pattern has a constructor that no earlier arm has, and no earlier arm fits everything: no search is
-  // needed, and a match with many constructors takes linear time.
-  bool simply_new(const Pattern& p, const std::vector<Row>& rows) {
+  // Whether the pattern has a constructor that no earlier arm has, and no earlier arm fits everything. Such an arm
+  // needs no search, so that a match with many constructors takes linear time.
+  bool is_trivially_useful(const Pattern& p, const std::vector<Row>& rows) {
     const auto* c = std::get_if<Pattern::Constructor>(&p.v);
     const bool fresh = seen_.insert(c ? c->name : "").second;
     return c && fresh && !seen_.contains("") && !rows.empty();

@@ -8,8 +8,8 @@ namespace dlcc::relay {
 
 namespace {
 
-// The attributes of a call whose sizes the run decides, and its operands without those that are attributes now.
-Attrs decided(const Operator& op, const Attrs& attrs, Operands& operands) {
+// The attributes of a call whose sizes are known at run time only. Removes the operands that became attributes.
+Attrs resolved_attributes(const Operator& op, const Attrs& attrs, Operands& operands) {
   auto typed = type_call(op, attrs, operands);
   if (std::holds_alternative<TypeError>(typed)) throw Stopped{tensor::Status::shape_mismatch};
   TypedCall& call = std::get<TypedCall>(typed);
@@ -50,7 +50,7 @@ const tensor::CompiledKernel& Definitions::of(const Operator& op, const Call& ca
     });
     Attrs attrs = call.attrs;
     if (symbolic || sizes_matter || !is_static(result))
-      attrs = decided(op, sizes ? sizes->apply(attrs) : attrs, applied.types);
+      attrs = resolved_attributes(op, sizes ? sizes->apply(attrs) : attrs, applied.types);
     args.resize(applied.types.size());
     applied.definition.emplace(op.compute(attrs, applied.types), precision_);
   }

@@ -19,9 +19,9 @@ class Definitions {
 
   const tensor::CompiledKernel& of(const CallTensor&);
 
-  // The definition for these operands, from which those are removed whose values it has in it. The shapes of a call's
-  // operands differ between activations of a function of symbolic sizes. `sizes` may be null. Throws Stopped when the
-  // operands' sizes do not fit.
+  // The definition of a call for operands of these types. Operands whose values became attributes of the definition are
+  // removed from `args`. If the function has symbolic sizes, the operands' shapes may differ between its activations;
+  // `sizes` then has the values of its symbols, else it may be null. Throws Stopped if the operands' sizes do not fit.
   const tensor::CompiledKernel& of(const Operator&, const Call&, const Type& result, std::vector<Constant>& args,
                                    const ActualSizes* sizes);
 

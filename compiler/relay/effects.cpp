@@ -41,7 +41,7 @@ bool same_variable(const Atom& atom, const Var& var) {
   return v && *v == var;
 }
 
-// Whether a value is a constant or from the blocks around the function.
+// Whether a value is a constant or is defined in a block that encloses the function.
 bool is_outside(const Function& f, const Atom& atom) {
   bool inside = definition_in(f.body, atom) ||
                 std::ranges::any_of(f.params, [&](const Var& p) { return same_variable(atom, p); });
@@ -84,8 +84,8 @@ bool constants_suffice(const Operator& op, const Call& call, const Operands& ope
 
 }  // namespace
 
-// A call of a function whose effects are not known yet, callees being first, is part of a recursion. Effects are joined
-// along recursions until none grows.
+// Callees are analysed first. A call of a function whose effects are not known yet is therefore part of a recursion;
+// the effects of recursive functions are joined until a fixed point is reached.
 EffectAnalysis::EffectAnalysis(const Module& module) : module_(module) {
   std::set<std::string> called;
   for (const auto& [name, f] : module.functions)
@@ -124,8 +124,8 @@ void EffectAnalysis::find_local_functions(const Block& block) {
   }
 }
 
-// Whether the function is a loop that ends: a parameter grows by 1 in each iteration, and the condition demands that it
-// is less than a value from outside.
+// Whether the function is a loop that terminates: a parameter grows by 1 in each iteration, and the condition requires
+// it to be less than a value that does not change in the loop.
 bool EffectAnalysis::ends(const Function& loop, const Var& self) const {
   const auto recursion = tail_recursion(loop, self->id);
   if (!recursion || !recursion->continues_if) return false;
@@ -165,7 +165,7 @@ Effects EffectAnalysis::of_call(const Call& call) {
   return it == functions_.end() ? Effects{.may_diverge = true} : it->second;
 }
 
-// An operator fails where its definition for these operands requires something of them.
+// An operator may fail if its definition for these operands has requirements.
 Effects EffectAnalysis::of_operator(const Operator& op, const Call& call) {
   std::optional<Operands> operands = operands_of(module_, op, call);
   if (!operands) return {.may_fail = true};

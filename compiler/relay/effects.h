@@ -1,5 +1,4 @@
-// What evaluating an operation may do besides producing its value. Passes move, merge and remove operations only as far
-// as effects allow.
+// The side effects of an operation. Passes move, merge and remove operations only as far as their effects allow.
 #pragma once
 
 #include <map>
@@ -16,7 +15,7 @@ struct Effects {
   bool may_diverge = false;  // calls that may not return
 
   bool removable() const { return !writes_refs && !may_fail && !may_diverge; }  // when the value is not used
-  bool mergeable() const { return !reads_refs && !writes_refs; }                // two equal ones are one
+  bool mergeable() const { return !reads_refs && !writes_refs; }                // of two equal operations one suffices
   Effects operator|(const Effects& o) const {
     return {may_fail || o.may_fail, reads_refs || o.reads_refs, writes_refs || o.writes_refs,
             may_diverge || o.may_diverge};
@@ -24,9 +23,9 @@ struct Effects {
   bool operator==(const Effects&) const = default;
 };
 
-// The effects of a module's operations, after type inference. The constructor computes those of the functions, so that
-// a pass may ask about a call while it rewrites the callee's body: rewrites only lessen what a function may do. A
-// recursive local function returns if it is a loop with a counter; other ones may do anything.
+// The effects of a module's operations, after type inference. The constructor computes the effects of all functions, so
+// that a pass may ask about a call while it rewrites the callee's body: a rewrite never adds an effect. A recursive
+// local function is known to return if it is a loop with a counter; any other one is assumed to have all effects.
 class EffectAnalysis {
  public:
   explicit EffectAnalysis(const Module&);

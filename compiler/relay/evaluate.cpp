@@ -6,7 +6,7 @@
 
 namespace dlcc::relay {
 
-// Appends the tensors in a result. False if it has another value.
+// Appends the tensors of a result. False if the result contains a value that is no tensor.
 static bool flatten(const Value& value, std::vector<Constant>& list) {
   if (const Constant* c = as<Constant>(value)) {
     list.push_back(*c);

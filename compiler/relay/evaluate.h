@@ -14,7 +14,8 @@ struct Evaluation : tensor::EvaluationResult {
 };
 
 // Arguments fit @main's parameters; results are main's results, tuples flattened. Stops at the first status that is not
-// ok. Empty, with a diagnostic, where interpret() has none and for a result that is no tensor or tuple.
+// ok. Empty, with a diagnostic, if interpret() returns nothing or the result is neither a tensor nor a tuple of
+// tensors.
 std::optional<Evaluation> evaluate(const Module&, std::span<const Constant> args, tensor::Precision, Diagnostics&);
 
 }  // namespace dlcc::relay

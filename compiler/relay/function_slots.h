@@ -1,4 +1,4 @@
-// Where the interpreter keeps the variables of each function's activation.
+// The slots in which the interpreter stores the variables of a function's activation.
 #pragma once
 
 #include <unordered_map>
@@ -8,10 +8,10 @@
 
 namespace dlcc::relay {
 
-// An activation holds one value for each variable that its function binds and for each that it takes from around it.
+// An activation has one slot for each variable that its function binds and for each variable that it captures.
 struct FunctionSlots {
   std::unordered_map<int, int> slot;  // by variable
-  std::vector<int> captured;          // variables from around the function that it or a function in it uses
+  std::vector<int> captured;          // variables of enclosing functions that are used here or in a nested function
   int self = -1;                      // the captured variable that is the function itself
   bool has_symbols = false;           // a type in it has symbols, or sizes are checked or defined
 };

@@ -5,6 +5,8 @@
 
 #include "relay/call_graph.h"
 #include "relay/inference.h"
+#include "relay/type_arguments.h"
+#include "relay/types_in.h"
 
 namespace dlcc::relay {
 
@@ -20,7 +22,7 @@ bool Inference::run() {
     infer_function(module_.functions.at(name));
     signatures_[name] = relay::type_of(module_, GlobalRef{name});
   }
-  // What is unknown after an error follows from it.
+  // After an error, open relations are its consequences.
   if (!diagnostics_.has_errors()) report_open_relations();
   if (!diagnostics_.has_errors())
     for (auto& [name, function] : module_.functions) finish(function);
@@ -39,6 +41,9 @@ void Inference::declare_symbols_of_text() {
       for_each_symbol(binding.var->type, see);
       if (const MatchCast* cast = std::get_if<MatchCast>(&binding.op)) for_each_symbol(cast->type, see);
       if (const DefineSizes* sizes = std::get_if<DefineSizes>(&binding.op)) std::ranges::for_each(sizes->symbols, see);
+      if (const Match* match = std::get_if<Match>(&binding.op))
+        for (const Clause& c : match->clauses)
+          for_each_variable(c.pattern, [&](const Var& v) { for_each_symbol(v->type, see); });
       if (const MakeFunction* closure = std::get_if<MakeFunction>(&binding.op))
         function(*closure->function);
       else
@@ -68,7 +73,7 @@ void Inference::declare(Function& function, bool local) {
 }
 
 // The declared type with unknown sizes replaced by the inferred ones.
-Type Inference::sharpen(const Type& declared, const Type& found) const {
+Type Inference::refine(const Type& declared, const Type& found) const {
   Type d = unifier_.shallow(declared), f = unifier_.shallow(found);
   const TensorType *t = as<TensorType>(d), *u = as<TensorType>(f);
   if (t && u && t->shape.size() == u->shape.size()) {
@@ -80,11 +85,11 @@ Type Inference::sharpen(const Type& declared, const Type& found) const {
   const TupleType *p = as<TupleType>(d), *q = as<TupleType>(f);
   if (!p || !q || p->fields.size() != q->fields.size()) return d;
   std::vector<Type> fields;
-  for (size_t i = 0; i < p->fields.size(); ++i) fields.push_back(sharpen(p->fields[i], q->fields[i]));
+  for (size_t i = 0; i < p->fields.size(); ++i) fields.push_back(refine(p->fields[i], q->fields[i]));
   return tuple_type(std::move(fields));
 }
 
-// What is declared is the source of sizes that operators compute with.
+// Only declared sizes are checked: operators compute all other sizes from them, and check their results.
 void Inference::check_size(const Type& type, const SourceLocation& location, const std::string& what) {
   for_each_field(unifier_.shallow(type), [&](const Type& field) {
     const TensorType* t = as<TensorType>(field);
@@ -102,7 +107,7 @@ void Inference::infer_function(Function& function) {
     enter_symbols(p->type);
   }
   Type found = infer_block(function.body);
-  // A symbol of the declared result that no parameter has means an unknown size.
+  // A symbol of the declared result that occurs in no parameter stands for an unknown size.
   std::set<std::string> universal;
   for (const Var& p : function.params) for_each_symbol(p->type, [&](const Symbol& s) { universal.insert(s.name); });
   Type expected = map_leaves(function.result_type, [&](const Type& leaf) {
@@ -121,9 +126,9 @@ void Inference::infer_function(Function& function) {
   if (!coerce(function.body.result, found, expected, function.location))
     mismatch(function.location, "the function's result", expected, found);
   else
-    function.result_type = sharpen(expected, found);
+    function.result_type = refine(expected, found);
   out_ = nullptr;
-  settle();
+  retry_relations();
 }
 
 Type Inference::infer_block(Block& block) {
@@ -153,13 +158,13 @@ void Inference::infer_binding(Binding binding) {
     found = fail(DiagnosticId::too_large, binding.location,
                  fmt::format("the type of %{} is too large: it has {} parts", binding.var->name, found->size));
   if (annotation)
-    settle_annotation(binding, found, annotation, first_symbol);
+    apply_annotation(binding, found, annotation, first_symbol);
   else
     binding.var->type = found;
   enter_symbols(binding.var->type);
   learn(binding);
   out_->push_back(std::move(binding));
-  settle();
+  retry_relations();
 }
 
 // The annotation with "?" for sizes that it leaves unknown. The symbols that the operation introduced, from number
@@ -191,7 +196,7 @@ Type Inference::name_new_symbols(const Type& found, const Type& annotation, int 
 
 // A symbol that this operation introduced is renamed to the annotation's symbol; other symbols of the annotation that
 // are new mean unknown sizes. The annotation must accept the type, possibly by a check at run time.
-void Inference::settle_annotation(Binding& binding, Type found, Type annotation, int first_symbol) {
+void Inference::apply_annotation(Binding& binding, Type found, Type annotation, int first_symbol) {
   std::map<std::string, Dim> names;
   annotation = name_new_symbols(found, annotation, first_symbol, names);
   if (!names.empty()) found = substitute(unifier_.shallow(found), names);
@@ -225,8 +230,12 @@ void Inference::finish(VarNode& var, const SourceLocation& location) {
     return leaf;
   });
   if (open)
-    fail(DiagnosticId::cannot_infer, location, fmt::format("the type of %{} cannot be inferred", var.name),
-         {"so far: " + relay::str(type)}, fmt::format("annotate it: %{}: Tensor[(...), float32]", var.name));
+    fail(DiagnosticId::cannot_infer, location,
+         var.name.empty() ? "the type of this value cannot be inferred"
+                          : fmt::format("the type of %{} cannot be inferred", var.name),
+         {"so far: " + relay::str(type)},
+         var.name.empty() ? "bind it with its type: let %x: List[int32] = ..."
+                          : fmt::format("annotate it: %{}: Tensor[(...), float32]", var.name));
   var.type = type;
 }
 

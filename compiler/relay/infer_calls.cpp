@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "relay/inference.h"
+#include "relay/type_arguments.h"
 
 namespace dlcc::relay {
 
@@ -43,7 +44,7 @@ Type Inference::type_of(const Atom& atom, const SourceLocation& location) {
 
 struct Inference::Gathered {
   Operands tensors;
-  int hole = 0;     // that an operand's type is, or 0
+  int hole = 0;     // the hole that is an operand's type; 0: none
   Type not_tensor;  // the type of an operand that is no tensor
 };
 
@@ -80,8 +81,8 @@ static std::string remedy_for_count(const Operator& op, size_t found) {
   return text;
 }
 
-// Where the operands' types are known, as in straight-line code, so may be their values. A call that waits for types is
-// decided without values.
+// If the operands' types are known, as in straight-line code, their values may be known as well. A call that waits for
+// types is decided without values.
 Type Inference::call_operator(const Operator* op, Call& call, const SourceLocation& location) {
   OperatorCall waiting{op, call.attrs, {}, {}, location};
   for (const Atom& a : call.args) {
@@ -171,33 +172,6 @@ static bool has_symbols(const Type& type) {
   return found;
 }
 
-Type substitute(const Type& type, const std::map<std::string, Dim>& sizes) {
-  return map_leaves(type, [&](const Type& leaf) {
-    const TensorType* t = as<TensorType>(leaf);
-    if (!t || is_static(t->shape)) return leaf;
-    Shape shape = t->shape;
-    for (Dim& d : shape) d = d.substitute(sizes);
-    return tensor_type(std::move(shape), t->dtype);
-  });
-}
-
-// The sizes of a parameter's symbols: those of the argument where a symbol first appears alone. Other occurrences are
-// compared later.
-static void match_sizes(const Type& param, const Type& found, const std::function<bool(const std::string&)>& quantified,
-                        std::map<std::string, Dim>& sizes) {
-  const TensorType *p = as<TensorType>(param), *f = as<TensorType>(found);
-  if (p && f && p->shape.size() == f->shape.size()) {
-    for (size_t i = 0; i < p->shape.size(); ++i) {
-      std::vector<Symbol> symbols = p->shape[i].symbols();
-      if (symbols.size() == 1 && p->shape[i] == Dim::symbol(symbols[0]) && quantified(symbols[0].name))
-        sizes.emplace(symbols[0].name, f->shape[i]);
-    }
-  }
-  const TupleType *t = as<TupleType>(param), *u = as<TupleType>(found);
-  if (t && u && t->fields.size() == u->fields.size())
-    for (size_t i = 0; i < t->fields.size(); ++i) match_sizes(t->fields[i], u->fields[i], quantified, sizes);
-}
-
 Type Inference::call_function(const Type& callee, Call& call, Callee kind, const SourceLocation& location) {
   const bool global = kind != Callee::local;
   Type type = unifier_.shallow(callee);
@@ -222,10 +196,10 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
         fmt::format("{} takes {} arguments, found {}", describe(call.callee), f.params.size(), call.args.size()),
         {text(type)});
   std::map<std::string, Dim> sizes;  // by symbol of the parameters
-  if (kind == Callee::tensors) {     // symbols that no parameter has by itself are the module's
+  if (kind == Callee::tensors) {     // a symbol that is no parameter's dimension is the module's
     auto quantified = [&](const std::string& s) { return is_quantified(s, global); };
     for (size_t i = 0; i < call.args.size(); ++i)
-      match_sizes(f.params[i], unifier_.shallow(type_of(call.args[i], location)), quantified, sizes);
+      find_sizes(f.params[i], unifier_.shallow(type_of(call.args[i], location)), quantified, sizes);
     for_each_symbol(instance, [&](const Symbol& s) {
       if (quantified(s.name)) sizes.emplace(s.name, Dim::symbol(s));
     });
@@ -242,8 +216,8 @@ bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::st
                               const Call& call, const SourceLocation& location) {
   Type found = type_of(arg, location);
   if (has_symbols(param)) {
-    match_sizes(
-        param, unifier_.shallow(found), [&](const std::string& s) { return is_quantified(s, global); }, sizes);
+    find_sizes(
+        param, unifier_.resolve(found), [&](const std::string& s) { return is_quantified(s, global); }, sizes);
     param = substitute(param, sizes);
   }
   if (coerce(arg, found, param, location)) return true;
@@ -314,7 +288,7 @@ void Inference::relate(Attempt attempt, const SourceLocation& location, std::str
   relations_.push_back({std::move(attempt), location, std::move(what)});
 }
 
-void Inference::settle() {
+void Inference::retry_relations() {
   for (std::vector<int> filled = unifier_.take_filled(); !filled.empty(); filled = unifier_.take_filled()) {
     for (int hole : filled) {
       auto it = waiting_.find(hole);

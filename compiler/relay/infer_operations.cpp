@@ -3,6 +3,7 @@
 
 #include "relay/call_graph.h"
 #include "relay/inference.h"
+#include "relay/type_arguments.h"
 
 namespace dlcc::relay {
 
@@ -73,7 +74,7 @@ Type Inference::infer(Binding& binding, If& op) {
 Type Inference::infer(Binding& binding, Match& op) {
   Type value = type_of(op.value, binding.location), result;
   for (Clause& clause : op.clauses) {
-    bind_pattern(clause.pattern, value, binding.location);
+    bind_pattern(clause.pattern, value, next_symbol_, binding.location);
     Type type = infer_block(*clause.body);
     result = result ? join(result, type, binding.location, "arms of `match`") : type;
   }
@@ -148,31 +149,52 @@ Type Inference::infer(Binding& binding, Alias& op) { return type_of(op.value, bi
 
 // ---- patterns, joins ------------------------------------------------------------------------------------------------
 
-void Inference::bind_pattern(Pattern& pattern, const Type& type, const SourceLocation& location) {
+// The value that a part of data has is of sizes that are not known: new ones for "?" in tensors and tuples of them.
+Type Inference::open_sizes(const Type& type) {
+  const Type t = unifier_.shallow(type);
+  if (as<TensorType>(t)) return open_symbols(t, [](const std::string& symbol) { return symbol == "?"; });
+  const TupleType* tuple = as<TupleType>(t);
+  if (!tuple) return type;
+  std::vector<Type> fields;
+  for (const Type& field : tuple->fields) fields.push_back(open_sizes(field));
+  return fields == tuple->fields ? t : tuple_type(std::move(fields));
+}
+
+// Symbols from number `first_symbol` on are new in the pattern.
+void Inference::bind_pattern(Pattern& pattern, const Type& type, int first_symbol, const SourceLocation& location) {
   std::visit(overloaded{[](Pattern::Wildcard&) {},
                         [&](Pattern::Bind& p) {
-                          Type annotation = p.var->type ? open_holes(p.var->type) : type;
-                          if (!unifier_.unify(type, annotation))
-                            mismatch(location, fmt::format("the pattern %{}", p.var->name), annotation, type);
-                          p.var->type = type;
+                          Type value = open_sizes(type);
+                          const Type annotation = p.var->type ? open_holes(p.var->type) : value;
+                          std::map<std::string, Dim> names;
+                          const Type accepted = name_new_symbols(value, annotation, first_symbol, names);
+                          if (!names.empty()) value = substitute(unifier_.shallow(value), names);
+                          if (!unifier_.unify(value, accepted))
+                            mismatch(location, fmt::format("the pattern %{}", p.var->name), annotation, value);
+                          p.var->type = value;
+                          enter_symbols(value);
                         },
-                        [&](Pattern::Constructor& p) { bind_constructor(p, type, location); },
+                        [&](Pattern::Constructor& p) { bind_constructor(p, type, first_symbol, location); },
                         [&](Pattern::Tuple& p) {
                           std::vector<Type> fields;
                           for (size_t i = 0; i < p.fields.size(); ++i) fields.push_back(unifier_.fresh());
                           if (!unifier_.unify(type, tuple_type(fields)))
                             mismatch(location, "the matched value", tuple_type(fields), type);
-                          for (size_t i = 0; i < p.fields.size(); ++i) bind_pattern(p.fields[i], fields[i], location);
+                          for (size_t i = 0; i < p.fields.size(); ++i)
+                            bind_pattern(p.fields[i], fields[i], first_symbol, location);
                         }},
              pattern.v);
 }
 
-void Inference::bind_constructor(Pattern::Constructor& p, const Type& type, const SourceLocation& location) {
+void Inference::bind_constructor(Pattern::Constructor& p, const Type& type, int first_symbol,
+                                 const SourceLocation& location) {
   if (!module_.data_type_of_constructor(p.name)) {
     fail(DiagnosticId::undefined_value, location, fmt::format("there is no constructor {}", p.name));
     return;
   }
-  Type constructor = instantiate(*as<FunctionType>(relay::type_of(module_, ConstructorRef{p.name})));
+  // A named size of the definition is a new one in each value.
+  Type constructor = instantiate(*as<FunctionType>(
+      open_symbols(relay::type_of(module_, ConstructorRef{p.name}), [](const std::string& s) { return s != "?"; })));
   const FunctionType& f = *as<FunctionType>(constructor);
   if (f.params.size() != p.fields.size()) {
     fail(DiagnosticId::wrong_arity, location,
@@ -181,7 +203,7 @@ void Inference::bind_constructor(Pattern::Constructor& p, const Type& type, cons
   }
   if (!unifier_.unify(type, f.result))
     mismatch(location, fmt::format("the value matched with {}", p.name), f.result, type);
-  for (size_t i = 0; i < p.fields.size(); ++i) bind_pattern(p.fields[i], f.params[i], location);
+  for (size_t i = 0; i < p.fields.size(); ++i) bind_pattern(p.fields[i], f.params[i], first_symbol, location);
 }
 
 // Dimensions in which two branches differ are unknown in the joined type.

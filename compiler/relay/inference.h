@@ -1,5 +1,6 @@
 // The state of one type inference over a module: unification plus type relations kept in a queue, each waiting for the
-// hole that blocks it (Relay 2019, section 3.2). Internal to infer.cpp and infer_calls.cpp.
+// hole that blocks it (Roesch et al., "Relay: A High-Level Compiler for Deep Learning", 2019, section 3.2). Internal to
+// infer.cpp and infer_calls.cpp.
 #pragma once
 
 #include <functional>
@@ -22,10 +23,10 @@ class Inference {
  private:
   // ---- functions and blocks (infer.cpp)
   void declare_symbols_of_text();
-  void declare(Function&, bool local);  // opens the types of the signature, so that calls can be inferred
+  void declare(Function&, bool local);  // puts holes into the signature, so that calls can be inferred
   void infer_function(Function&);
   void check_size(const Type&, const SourceLocation&, const std::string& what);  // whether it fits 63 bits
-  Type sharpen(const Type& declared, const Type& found) const;
+  Type refine(const Type& declared, const Type& found) const;
   void finish(Function&);  // replaces filled holes; open ones are errors
   void finish(Block&, const Function&);
   void finish(Pattern&, const Function&);
@@ -34,7 +35,7 @@ class Inference {
   void infer_binding(Binding);
   Type name_new_symbols(const Type& found, const Type& annotation, int first_symbol,
                         std::map<std::string, Dim>& names) const;
-  void settle_annotation(Binding&, Type found, Type annotation, int first_symbol);
+  void apply_annotation(Binding&, Type found, Type annotation, int first_symbol);
 
   Type infer(Binding&, Call&);
   Type infer(Binding&, CallTensor&);
@@ -50,8 +51,9 @@ class Inference {
   Type infer(Binding&, DefineSizes&);
   Type infer(Binding&, Alias&);
 
-  void bind_pattern(Pattern&, const Type&, const SourceLocation&);
-  void bind_constructor(Pattern::Constructor&, const Type&, const SourceLocation&);
+  Type open_sizes(const Type&);
+  void bind_pattern(Pattern&, const Type&, int first_symbol, const SourceLocation&);
+  void bind_constructor(Pattern::Constructor&, const Type&, int first_symbol, const SourceLocation&);
   Type join(const Type&, const Type&, const SourceLocation&, const std::string& what);
   Type join_tensors(const TensorType&, const TensorType&);
 
@@ -60,7 +62,7 @@ class Inference {
   Type call_operator(const Operator*, Call&, const SourceLocation&);
   struct Gathered;  // an operator's operands, as far as their types are known
   Gathered gather(const Operator&, const std::vector<Type>& operands) const;
-  struct OperatorCall {  // what is needed to decide the type of a call later, and to describe it
+  struct OperatorCall {  // a call whose type is decided later, and its data for messages
     const Operator* op;
     Attrs attrs;
     std::vector<Type> types;
@@ -93,7 +95,7 @@ class Inference {
   // One attempt: the hole that blocks the relation, or 0 when it is decided.
   using Attempt = std::function<int()>;
   void relate(Attempt, const SourceLocation&, std::string what);
-  void settle();  // retries relations whose holes were filled, until none is filled any more
+  void retry_relations();  // until no further hole is filled
   void report_open_relations();
 
   // ---- messages (infer_calls.cpp)
@@ -120,11 +122,8 @@ class Inference {
   KnownValues values_;                       // of the variables so far
   std::vector<Binding>* out_ = nullptr;      // bindings of the block that is being inferred
   std::set<std::string> symbols_;            // dimension symbols introduced so far in the current global function
-  std::set<std::string> closure_symbols_;    // those that parameters of local functions introduce
+  std::set<std::string> closure_symbols_;    // symbols that parameters of local functions introduce
   int next_symbol_ = 1;
 };
-
-// The type with the given sizes in place of symbols.
-Type substitute(const Type&, const std::map<std::string, Dim>& sizes);
 
 }  // namespace dlcc::relay

@@ -7,8 +7,8 @@
 
 namespace dlcc::relay {
 
-// One for each symbol in the types of @main's parameters, in order of appearance: those of Module::dims, and for other
-// symbols a size with the symbol's name and bounds. A module without @main has none.
+// One size for each symbol in the types of @main's parameters, in order of appearance: the entry of Module::dims if the
+// symbol has one, else a size with the symbol's name and bounds. A module without @main has none.
 std::vector<InputDim> input_dims(const Module&);
 
 // Reports symbols of @main's parameters for which no axis is linear in the symbol alone: the shapes of the inputs do

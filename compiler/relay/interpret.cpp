@@ -18,16 +18,16 @@ struct Activation {  // of a function
   std::shared_ptr<ActivationSizes> own_sizes;  // null for functions without symbols
 };
 
-// A block that is being evaluated, and the operation whose value is needed next. When the block ends, its value is that
-// of the operation of the cursor below it.
+// A block that is being evaluated, and the operation whose value is needed next. When the block ends, its value becomes
+// the value of the current operation of the cursor below it on the stack.
 struct Cursor {
   const Block* block;
   size_t next = 0;
   bool begins_activation = false;
 };
 
-// The references of a run. Functions in references may refer to the references that hold them; those that are not part
-// of the result are emptied at the end, so that they are freed.
+// The references of a run. A function in a reference may refer to that reference, a cycle that reference counts do not
+// free. References that are not part of the result are therefore emptied at the end.
 class References {
  public:
   Value create(Value contents) {
@@ -40,7 +40,7 @@ class References {
     return ref;
   }
 
-  void empty_all_but_those_in(const Value& result) {
+  void clear_all_except(const Value& result) {
     std::unordered_set<const ValueNode*> kept;
     std::vector<const ValueNode*> rest = {result.get()};
     auto push = [&](const std::vector<Value>& parts) {
@@ -73,7 +73,7 @@ class Machine {
       for (const ConstructorDef& c : def.constructors) constructors_.emplace(c.name, &c);
     for (const auto& [name, f] : module.functions) globals_.emplace(name, make_value(ClosureValue{&f, {}, nullptr}));
   }
-  ~Machine() { references_.empty_all_but_those_in(result_); }
+  ~Machine() { references_.clear_all_except(result_); }
 
   Value run(std::span<const Value> args) {
     const Function& main = module_.functions.at("main");
@@ -89,7 +89,7 @@ class Machine {
     return result_;
   }
 
-  // Where the operation is that the machine is at; empty before the first and behind the last one.
+  // The source location of the current operation; empty before the first and after the last one.
   SourceLocation location() const {
     const Cursor* c = cursors_.empty() ? nullptr : &cursors_.back();
     return c && c->next < c->block->bindings.size() ? c->block->bindings[c->next].location : SourceLocation();
@@ -110,7 +110,7 @@ class Machine {
       if (sizes.value_of(d).value_or(0) < 0) throw Stopped{tensor::Status::dimension_out_of_range};
   }
 
-  // Whether the operation that the last cursor is at is the last of its block, whose value is the block's.
+  // Whether the current operation is in tail position: the last one of its block, with the block's value.
   bool in_tail_position() const {
     if (cursors_.empty()) return false;
     const Cursor& c = cursors_.back();
@@ -155,7 +155,7 @@ class Machine {
       done(std::move(value));
   }
 
-  // The operation that the last cursor is at has this value.
+  // The current operation has this value.
   void done(Value value) {
     Cursor& c = cursors_.back();
     set(c.block->bindings[c.next++].var, std::move(value));
@@ -168,7 +168,7 @@ class Machine {
 
   // ---- variables
 
-  Value& place(const Var& var) {
+  Value& slot_of(const Var& var) {
     Activation& a = activations_.back();
     return a.values[a.slots->slot.at(var->id)];
   }
@@ -176,7 +176,7 @@ class Machine {
   // Gives a variable its value, and the symbols of its type theirs.
   void set(const Var& var, Value value) {
     if (ActivationSizes* own = activations_.back().own_sizes.get()) match(own->sizes, var->type, value);
-    place(var) = std::move(value);
+    slot_of(var) = std::move(value);
   }
 
   static void match(ActualSizes& sizes, const Type& type, const Value& value) {
@@ -192,7 +192,7 @@ class Machine {
     return std::visit(
         overloaded{
             [&](const Var& var) {
-              const Value& value = place(var);
+              const Value& value = slot_of(var);
               DLCC_CHECK(value, "%{} has no value", var->name);
               return value;
             },
@@ -264,14 +264,14 @@ class Machine {
     done(make_value(std::move(tuple)));
   }
 
-  // Without a value on the heap for a literal.
+  // Allocates no Value for a literal.
   std::vector<Constant> tensors(const std::vector<Atom>& atoms) {
     std::vector<Constant> list;
     list.reserve(atoms.size() + 1);
     for (const Atom& a : atoms) {
       const Constant* literal = std::get_if<Constant>(&a);
       const Var* var = std::get_if<Var>(&a);
-      list.push_back(literal ? *literal : tensor(var ? place(*var) : atom(a)));
+      list.push_back(literal ? *literal : tensor(var ? slot_of(*var) : atom(a)));
     }
     return list;
   }
@@ -290,7 +290,7 @@ class Machine {
   }
   void evaluate(const Binding&, const If& op) {
     const Var* var = std::get_if<Var>(&op.condition);
-    const bool condition = tensor(var ? place(*var) : atom(op.condition)).integer_at(0) != 0;
+    const bool condition = tensor(var ? slot_of(*var) : atom(op.condition)).integer_at(0) != 0;
     enter(condition ? *op.then_block : *op.else_block);
   }
 

@@ -1,9 +1,10 @@
 // The interpreter of the whole language: data types, `match`, closures, references and polymorphic functions as well as
-// tensors. An operator's meaning is its compute definition. It is what compiled programs and passes are compared with.
+// tensors. Operators are evaluated by their compute definitions. The interpreter is the reference with which passes and
+// compiled programs are compared.
 //
-// The interpreter is a machine with a stack of its own: the calls of a program, its loops and its nesting take no stack
-// of the host. A call in tail position takes the place of its caller, so that a loop that is written as recursion runs
-// in constant memory.
+// The interpreter is an abstract machine with an explicit stack: calls, loops and nested blocks of the program use no
+// stack of the host. A call in tail position replaces the activation of its caller, so that a loop written as a
+// recursion runs in constant memory.
 #pragma once
 
 #include <span>

@@ -1,4 +1,5 @@
-// Relay, the graph-level IR: a functional, statically typed language in A-normal form.
+// Relay, the graph-level IR: a functional, statically typed language (Roesch et al., "Relay: A High-Level Compiler for
+// Deep Learning", 2019) in A-normal form (Flanagan et al., "The Essence of Compiling with Continuations", PLDI 1993).
 //
 // Semantics
 // * A block is a list of bindings `%x = <one operation on atoms>` followed by a result atom. Bindings are evaluated in
@@ -10,8 +11,8 @@
 // * An operation has effects: it may fail (return a run-time status), read or write references, or not return. Passes
 //   may move, merge or remove only what effects allow (relay/effects.h).
 // * Tensors are immutable values. References are the only mutable state.
-// * Operators' meaning, overflow, rounding and NaN included, is that of their compute definition (relay/operator.h), in
-//   the semantics of tensor/ir.h.
+// * The compute definition of an operator (relay/operator.h) defines its meaning, overflow, rounding and NaN included,
+//   in the semantics of tensor/ir.h.
 //
 // The data structures below are plain values owned by a Module; passes take a Module and return a Module. Blocks hold
 // their bindings in a vector, so that no traversal recurses over a chain of operations: depth is nesting only.
@@ -129,14 +130,14 @@ struct MatchCast {
   Atom value;
   Type type;
 };
-// Defines symbols: the elements of `value`, an int64 vector. They are sizes that data decide, visible in the rest of
-// the block. The value of the operation is (). A negative element ends the run with dimension_out_of_range, one above
-// `most` with capacity_exceeded. A bound "?" is none: native code must then be able to compute the sizes from the
-// elements of small inputs before the run.
+// Defines data-dependent sizes, which are visible in the rest of the block: symbol k is element k of `value`, an int64
+// vector. The value of the operation is (). A negative element ends the run with dimension_out_of_range, an element
+// above its bound with capacity_exceeded. A bound of "?" means that there is none: native code must then be able to
+// compute the size before the run, from elements of small inputs.
 struct DefineSizes {
   Atom value;
   std::vector<Symbol> symbols;
-  std::vector<Dim> most;  // one for each symbol, over sizes that are known before
+  std::vector<Dim> most;  // upper bounds, one for each symbol, over sizes defined before
 };
 // The value of an atom under another name: `let %y = %x`. Left by parsing, removed by simplification.
 struct Alias {
@@ -190,7 +191,7 @@ struct Module {
   // The sizes that the caller gives, in order of appearance in the types of @main's parameters. Importers fill it;
   // relay/input_dims.h derives it for modules from elsewhere.
   std::vector<InputDim> dims;
-  // Sizes of values that are in [0, 2^40] in every run: a run with others is refused. lower/check_module.h sets them.
+  // Sizes that must be in [0, 2^40]: a run with another value is refused. lower/check_module.h finds them.
   std::vector<Dim> checked_sizes;
 
   int next_id = 1;  // for fresh variables

@@ -1,4 +1,4 @@
-// The sizes of a function's symbols at a call.
+// The values of a function's symbols at a call.
 #pragma once
 
 #include <map>
@@ -8,8 +8,8 @@
 
 namespace dlcc::relay {
 
-// Adds the sizes of the symbols that are dimensions of a parameter: those of the argument. Sizes that are there already
-// stay.
+// For each dimension of the parameter that is a single symbol, adds the argument's dimension as the value of this
+// symbol, unless `sizes` has one already.
 void match_sizes(const Shape& param, const Shape& argument, std::map<std::string, Dim>& sizes);
 void match_sizes(const Type& param, const Type& argument, std::map<std::string, Dim>& sizes);
 

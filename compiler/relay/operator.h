@@ -78,9 +78,9 @@ struct OperatorSpec {
   std::vector<Field<A>> attributes;
   std::vector<std::string> arguments;
   bool variadic = false;  // the one argument is a tuple of any number of tensors
-  // Attributes that may be operands behind the others instead, all of them or none: `newshape` of reshape(x, newshape).
-  // Such an operator has one form for shapes that are known, symbolic or unknown. Inference makes attributes of
-  // operands whose values are known; the type relation sees the others, with "?" for sizes that they decide.
+  // Attributes that may be given as operands after the arguments instead, all of them or none: `newshape` of reshape(x,
+  // newshape). So one operator serves for static, symbolic and unknown shapes. Inference turns operands with known
+  // values into attributes; for the others the type relation gives "?" for the sizes that depend on them.
   std::vector<std::string> values = {};
   std::function<TypeResult(const A&, const Operands&)> type;
   std::function<tensor::TensorFunction(const A&, const Operands&)> compute;
@@ -89,11 +89,11 @@ struct OperatorSpec {
   std::function<tensor::TensorFunction(const A&, const Operands&, const Shape& result)> compute_as = {};
   // Sizes that must be at least 1 in every run, such as the number of windows along an axis.
   std::function<std::vector<Dim>(const A&, const Operands&)> positive_sizes = {};
-  // Of an operator with one result whose sizes the elements of operands may decide: the size of each axis of the
-  // result, given the operands behind the arguments. Sizes that are not possible are negative, or not those that the
-  // definition requires. Null: a result of unknown sizes has native code only if the model declares them.
+  // For an operator whose only result has data-dependent sizes: the size of each axis of the result, computed from the
+  // operands after the arguments. An invalid operand gives a negative size, or one that the definition rejects. Null:
+  // there is native code for a result of unknown sizes only if the model declares them.
   std::function<std::vector<Expr>(const A&, const Operands&, const std::vector<Tensor>& values)> sizes = {};
-  // The definition for given sizes of the result does not need the operands behind the arguments.
+  // Whether the definition for given sizes of the result can do without the operands after the arguments.
   bool sizes_suffice = false;
   // The result is the real numbers that the first operand stores as integers. Graph passes compute with the stored
   // integers of weights, so importers do not evaluate the operator.
@@ -115,7 +115,7 @@ struct Operator {
   std::string summary;
   std::vector<Attribute> attributes;
   std::vector<std::string> arguments;
-  std::vector<std::string> values;  // attributes that may be operands behind `arguments` instead
+  std::vector<std::string> values;  // attributes that may be operands after `arguments` instead
   bool variadic;
   double tolerance;
 
@@ -123,12 +123,12 @@ struct Operator {
   bool accepts(size_t operands) const {                                        // of an operator that is not variadic
     return operands == arguments.size() || operands == arguments.size() + values.size();
   }
-  // The names of that many operands.
+  // The names of the operands of a call with this number of operands.
   std::vector<std::string> operand_names(size_t operands) const;
 
   // The attributes as a value of the operator's struct, for attributes that `type` accepted; see attributes_of.
   std::function<std::any(const Attrs&)> read;
-  // Attributes that do not exist, lack or have values of the wrong type are TypeErrors of id bad_attribute.
+  // An unknown attribute, a missing one, or a value of the wrong type is a TypeError with id bad_attribute.
   std::function<TypeResult(const Attrs&, const Operands&)> type;
   // The definition for operands of these types; `type` succeeded for them. Parameters in the operands' order.
   std::function<tensor::TensorFunction(const Attrs&, const Operands&)> compute;
@@ -137,8 +137,8 @@ struct Operator {
   std::function<tensor::TensorFunction(const Attrs&, const Operands&, const Type& result)> compute_as;
   // Sizes that must be at least 1 in every run; null if there are none. `type` succeeded for the operands.
   std::function<std::vector<Dim>(const Attrs&, const Operands&)> positive_sizes;
-  // Defines a vector of int64, the sizes of these axes of the result, over the operands behind the arguments. Null: see
-  // OperatorSpec::sizes.
+  // Defines the sizes of `axes` of the result as a vector of int64, computed from the operands after the arguments.
+  // Null: see OperatorSpec::sizes.
   std::function<tensor::TensorFunction(const Attrs&, const Operands&, const std::vector<size_t>& axes)> sizes;
   bool sizes_suffice, dequantizes;                                               // see OperatorSpec
   std::function<std::vector<Dim>(const Attrs&, const Operands&)> largest_sizes;  // null: nothing bounds the sizes

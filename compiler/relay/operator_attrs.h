@@ -12,12 +12,12 @@
 
 namespace dlcc::relay {
 
-// Why a type relation has no type.
+// The reason why a type relation rejects a call.
 struct TypeError {
   DiagnosticId id;      // shape_mismatch, type_mismatch, bad_attribute, ...
   std::string message;  // expected and found, without the operands' types, which the caller prints
   std::string help;
-  // Two sizes that must be equal, if they can be: a match_cast of an operand may make them so.
+  // Two sizes that must be equal and may be, although this is not proved: a match_cast of an operand can check it.
   std::optional<std::pair<Dim, Dim>> unproved = {};
 };
 

@@ -2,13 +2,11 @@
 // binding `%0 = ...`) per operation, the last operation of a block in place of its result. Operations that the format
 // lacks are written as calls: match_cast(%x, T) and call_tensor(@f, %x).
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <utility>
 
 #include "relay/metadata.h"
 #include "relay/operator.h"
-#include "support/float_formats.h"
 
 namespace dlcc::relay {
 
@@ -44,9 +42,30 @@ bool has_symbols(const Type& type) {
   return found;
 }
 
+// Whether the type has functions or an instance of a generic data type in it.
+bool may_be_instance(const Type& type) {
+  const TupleType* t = as<TupleType>(type);
+  if (t) return std::ranges::any_of(t->fields, may_be_instance);
+  if (const RefType* r = as<RefType>(type)) return may_be_instance(r->value);
+  const DataType* data = as<DataType>(type);
+  return as<FunctionType>(type) || (data && !data->args.empty());
+}
+
+void for_each_variable_of(const Type& type, const std::function<void(int)>& visit) {
+  map_leaves(type, [&](const Type& leaf) {
+    if (const VariableType* v = as<VariableType>(leaf)) visit(v->variable.id);
+    return leaf;
+  });
+}
+
 class Printer {
  public:
-  Printer(const Module* module, ConstantPool* pool) : module_(module), pool_(pool) {}
+  Printer(const Module* module, ConstantPool* pool) : module_(module), pool_(pool) {
+    if (!module) return;
+    for (const auto& [name, def] : module->data_types)
+      for (const ConstructorDef& c : def.constructors)
+        if (!def.params.empty()) generic_constructors_[c.name] = fields_tell_type(def, c);
+  }
 
   std::string module() {
     out_ = "#[version = \"0.0.5\"]\n";
@@ -76,7 +95,7 @@ class Printer {
   }
 
  private:
-  // A new line. Its indentation has a limit, so that the length of the text is linear in that of the program.
+  // Begins a line. The indentation is limited, so that the length of the text is linear in the size of the program.
   void line() {
     constexpr int most = 50;
     out_ += '\n';
@@ -178,7 +197,8 @@ class Printer {
       const Binding& binding = b.bindings[i];
       const Var* result = std::get_if<Var>(&b.result);
       bool in_place = i + 1 == b.bindings.size() && result && (*result)->id == binding.var->id &&
-                      !std::holds_alternative<Alias>(binding.op) && uses_[binding.var->id] == 1;
+                      !std::holds_alternative<Alias>(binding.op) && uses_[binding.var->id] == 1 &&
+                      !defines_unknown_size(binding);
       if (in_place) return operation(binding.op);
       target(binding);
       bool statement = std::holds_alternative<Match>(binding.op);  // not an expression: needs parentheses
@@ -190,12 +210,67 @@ class Printer {
     atom(b.result);
   }
 
+  // Whether branches meet in a size that only the type of the variable names.
+  static bool defines_unknown_size(const Binding& b) {
+    bool defines = false;
+    if (std::holds_alternative<If>(b.op) || std::holds_alternative<Match>(b.op))
+      for_each_symbol(b.var->type, [&](const Symbol& s) { defines |= s.name.size() > 1 && s.name[0] == '?'; });
+    return defines;
+  }
+
+  // Whether the types of the operands tell that of the result: they do not for an empty list, a generic function as a
+  // value, or a block that ends in one.
+  bool operands_tell_type(const Binding& b) const {
+    if (std::holds_alternative<If>(b.op) || std::holds_alternative<Match>(b.op)) return !may_be_instance(b.var->type);
+    bool callee = std::holds_alternative<Call>(b.op), known = true;
+    for_each_atom(b.op, [&](const Atom& a) {
+      known &= callee ? params_tell_result(a) : !is_generic(a);
+      callee = false;
+    });
+    return known;
+  }
+
+  bool is_generic(const Atom& a) const {
+    if (const ConstructorRef* c = std::get_if<ConstructorRef>(&a)) return generic_constructors_.contains(c->name);
+    const GlobalRef* g = std::get_if<GlobalRef>(&a);
+    if (!g || !module_) return false;
+    auto it = module_->functions.find(g->name);
+    return it != module_->functions.end() && !it->second.type_params.empty();
+  }
+
+  // Whether the types of a callee's parameters have all variables that its result has.
+  bool params_tell_result(const Atom& callee) const {
+    if (const ConstructorRef* c = std::get_if<ConstructorRef>(&callee)) {
+      auto it = generic_constructors_.find(c->name);
+      return it == generic_constructors_.end() || it->second;
+    }
+    const Var* var = std::get_if<Var>(&callee);
+    const Type type = var ? (*var)->type : is_generic(callee) ? type_of(*module_, callee) : nullptr;
+    const FunctionType* f = as<FunctionType>(type);
+    if (!f) return true;
+    std::set<int> told;
+    for (const Type& p : f->params) for_each_variable_of(p, [&](int id) { told.insert(id); });
+    bool all = true;
+    for_each_variable_of(f->result, [&](int id) {
+      all &= told.contains(id) || std::ranges::find(f->type_params, id, &TypeVariable::id) == f->type_params.end();
+    });
+    return all;
+  }
+
+  static bool fields_tell_type(const DataTypeDef& def, const ConstructorDef& c) {
+    std::set<int> told;
+    for (const Type& field : c.fields) for_each_variable_of(field, [&](int id) { told.insert(id); });
+    return std::ranges::all_of(def.params, [&](const TypeVariable& v) { return told.contains(v.id); });
+  }
+
   void target(const Binding& b) {
     const Var& v = b.var;
     bool unused = uses_[v->id] == 0;
-    // A graph binding has no annotation, which named sizes need to keep their names, and `%0 = %x` binds nothing.
+    // A graph binding has no annotation, which named sizes need to keep their names and types that no use decides, and
+    // `%0 = %x` binds nothing.
     bool nameless = v->name.empty() || (v->name == "_" && !unused);
-    if (nameless && !has_symbols(v->type) && !std::holds_alternative<Alias>(b.op)) {
+    bool needs_type = has_symbols(v->type) || (v->type && !operands_tell_type(b));
+    if (nameless && !needs_type && !std::holds_alternative<Alias>(b.op)) {
       names_[v->id] = fmt::format("{}", next_number_++);
       out_ += "%" + names_[v->id] + " = ";
       return;
@@ -370,8 +445,9 @@ class Printer {
     out_ += literal;
   }
 
-  const Module* module_;
+  const Module* module_;  // null for a lone block
   ConstantPool* pool_;
+  std::map<std::string, bool> generic_constructors_;  // whether the fields tell the type
   std::string out_;
   int indent_ = 0;
   int next_number_ = 0;  // of graph bindings, never reused within a module
@@ -382,42 +458,6 @@ class Printer {
 };
 
 }  // namespace
-
-// The literal of a scalar; empty when the format has none.
-std::string literal_text(const Constant& c) {
-  if (c.rank() != 0) return "";
-  auto number = [](double value, std::string shortest, const char* suffix) {
-    std::string text = std::isnan(value) ? "nan" : std::isinf(value) ? (value < 0 ? "-inf" : "inf") : shortest;
-    return text + suffix;
-  };
-  // The sign and payload of a NaN have no text.
-  auto plain_nan = [&](double value, uint64_t bits, uint64_t nan) { return !std::isnan(value) || bits == nan; };
-  switch (c.dtype()) {
-    case dtype::boolean:
-      return c.integer_at(0) ? "True" : "False";
-    case dtype::i16:
-      return fmt::format("{}i16", c.integer_at(0));
-    case dtype::i32:
-      return fmt::format("{}", c.integer_at(0));
-    case dtype::i64:
-      return fmt::format("{}i64", c.integer_at(0));
-    case dtype::f16: {
-      float value = half_to_float(c.as<uint16_t>()[0]);
-      return plain_nan(value, c.as<uint16_t>()[0], 0x7e00) ? number(value, fmt::format("{}", value), "f16") : "";
-    }
-    case dtype::f32: {
-      float value = c.as<float>()[0];
-      return plain_nan(value, c.as<uint32_t>()[0], 0x7fc00000) ? number(value, fmt::format("{}", value), "f") : "";
-    }
-    case dtype::f64: {
-      double value = c.as<double>()[0];
-      return plain_nan(value, c.as<uint64_t>()[0], 0x7ff8000000000000) ? number(value, fmt::format("{}", value), "f64")
-                                                                       : "";
-    }
-    default:
-      return "";
-  }
-}
 
 std::string print(const Module& module, bool with_metadata) {
   ConstantPool pool;

@@ -27,7 +27,7 @@ const std::vector<int64_t> shapes[] = {{},
                                        {1, 4, 4},
                                        {4, 6}};
 
-// The meaning of an operand's elements. Operands after the last listed role repeat it.
+// The meaning of an operand's elements. Operands beyond the list have its last role.
 enum class Role : uint8_t { data, index, condition, real, quantized };
 const std::vector<Role> roles[] = {
     {Role::data},

@@ -13,8 +13,8 @@ struct SampleCall {
   Operands operands;
 };
 
-// By the element type of the data: operands that are indices or conditions have types of their own. Empty when no
-// application was found among the shapes and values that the search tries: extend them then.
+// The sample calls by element type of the data; operands that are indices or conditions have other types. Empty if the
+// search finds no valid call among the shapes and attribute values that it tries: these lists must then be extended.
 std::map<DType, SampleCall> sample_calls(const Operator&);
 
 }  // namespace dlcc::relay

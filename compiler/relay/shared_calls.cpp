@@ -11,7 +11,7 @@ constexpr int64_t many = int64_t{1} << 40;  // counts are exact up to it
 
 int64_t limited(int64_t count) { return std::min(count, many); }
 
-// The functions that the entry reaches, each after those that it calls: postorder of a depth-first search.
+// The functions that are reachable from the entry, callees before callers: postorder of a depth-first search.
 std::vector<std::string> callees_first(const Bodies& bodies, const std::string& entry) {
   struct Visit {
     std::string name;
@@ -25,7 +25,7 @@ std::vector<std::string> callees_first(const Bodies& bodies, const std::string& 
   };
   enter(entry);
   while (!stack.empty()) {
-    const std::vector<CallWay>& calls = bodies.at(stack.back().name).calls;
+    const std::vector<Specialization>& calls = bodies.at(stack.back().name).calls;
     if (stack.back().next < calls.size()) {
       enter(calls[stack.back().next++].first);
     } else {
@@ -38,41 +38,41 @@ std::vector<std::string> callees_first(const Bodies& bodies, const std::string& 
 
 }  // namespace
 
-// The number of places in the program from which each way is taken. A function has one body for each way in which it is
-// called, and one for each place where it is inlined.
-std::map<CallWay, int64_t> SharedCalls::count_places(const Bodies& bodies,
-                                                     const std::vector<std::string>& callees_first,
-                                                     const std::string& entry) const {
-  std::map<CallWay, int64_t> places;
+// The number of calls of each specialisation in the program. A function has one body for each specialisation that is
+// called, and one for each call that is inlined.
+std::map<Specialization, int64_t> SharedCalls::count_calls(const Bodies& bodies,
+                                                           const std::vector<std::string>& callees_first,
+                                                           const std::string& entry) const {
+  std::map<Specialization, int64_t> calls;
   for (auto name = callees_first.rbegin(); name != callees_first.rend(); ++name) {
     int64_t copies = *name == entry ? 1 : 0;
-    for (auto way = places.lower_bound({*name, ""}); way != places.end() && way->first.first == *name; ++way)
-      copies = limited(copies + (contains(way->first) ? 1 : way->second));
-    for (const CallWay& callee : bodies.at(*name).calls) places[callee] = limited(places[callee] + copies);
+    for (auto own = calls.lower_bound({*name, ""}); own != calls.end() && own->first.first == *name; ++own)
+      copies = limited(copies + (contains(own->first) ? 1 : own->second));
+    for (const Specialization& callee : bodies.at(*name).calls) calls[callee] = limited(calls[callee] + copies);
   }
-  return places;
+  return calls;
 }
 
-// First, every function that is large enough and has two places if nothing is called. Then, those that have one place
-// left are inlined again.
+// First, selects every large specialisation that has two calls when everything is inlined. Then, inlines those to which
+// only one call is left, because functions that contained the others are shared.
 SharedCalls::SharedCalls(const Bodies& bodies, const std::string& entry) {
   const std::vector<std::string> order = callees_first(bodies, entry);
-  const std::map<CallWay, int64_t> places = count_places(bodies, order, entry);
-  std::map<std::string, Body> inlined;  // what each function is when its calls are inlined or not
+  const std::map<Specialization, int64_t> calls = count_calls(bodies, order, entry);
+  std::map<std::string, Body> inlined;  // each function after the inlining decisions
   for (const std::string& name : order) {
     Body own{bodies.at(name).operations, {}, bodies.at(name).can_be_called};
-    for (const CallWay& way : bodies.at(name).calls) {
-      auto callee = inlined.find(way.first);
+    for (const Specialization& called : bodies.at(name).calls) {
+      auto callee = inlined.find(called.first);
       if (callee == inlined.end()) continue;  // recursion
       const bool is_large = callee->second.can_be_called && callee->second.operations >= least_operations;
-      if (is_large && places.at(way) >= 2) called_.insert(way);
-      own.operations = limited(own.operations + (contains(way) ? 1 : callee->second.operations));
-      own.can_be_called &= contains(way) || callee->second.can_be_called;
+      if (is_large && calls.at(called) >= 2) called_.insert(called);
+      own.operations = limited(own.operations + (contains(called) ? 1 : callee->second.operations));
+      own.can_be_called &= contains(called) || callee->second.can_be_called;
     }
     inlined.emplace(name, std::move(own));
   }
-  const std::map<CallWay, int64_t> remaining = count_places(bodies, order, entry);
-  std::erase_if(called_, [&](const CallWay& way) { return remaining.at(way) < 2; });
+  const std::map<Specialization, int64_t> remaining = count_calls(bodies, order, entry);
+  std::erase_if(called_, [&](const Specialization& called) { return remaining.at(called) < 2; });
 }
 
 }  // namespace dlcc::relay

@@ -7,8 +7,8 @@
 
 namespace dlcc::relay {
 
-// The parts of a recursive function whose body ends in an `if`, one block of which ends in a call of the function, the
-// only use of it. The other block ends the loop.
+// The parts of a recursive function whose body ends in an `if`. One branch of the `if` ends in a call of the function,
+// which is its only use; the other branch ends the loop.
 struct TailRecursion {
   const If* branch;
   const Block* repeat;  // the block that ends in the call

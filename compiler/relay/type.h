@@ -2,12 +2,8 @@
 //
 //   Tensor[(1, n), float32]   tensor of known rank; dimensions are Dims. Inference replaces the anonymous symbol "?" by
 //                             a new one in parameters and in the results of calls
-//   (T, U)                    tuple
-//   fn [A](T, U) -> V         function, possibly generic
-//   List[T]                   instance of an algebraic data type
-//   ref(T)                    mutable reference
-//   A                         type variable
-//   _                         a hole that inference fills in
+//   (T, U) tuple fn [A](T, U) -> V function, possibly generic List[T] instance of an algebraic data type ref(T) mutable
+//   reference A type variable _ a hole (unification variable) that inference fills
 #pragma once
 
 #include <functional>

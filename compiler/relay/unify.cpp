@@ -32,7 +32,7 @@ Type Unifier::shallow(const Type& type) const {
   return t;
 }
 
-// The sum `depth` of the depths of the visited types bounds the recursion, the number of visited nodes the work.
+// The sum `depth` of the depths of the visited types bounds the recursion; the number of visited nodes bounds the work.
 Type Unifier::resolve(const Type& type) const {
   int64_t visited = 0;
   bool failed = false;

@@ -1,5 +1,6 @@
-// Unification of types with holes (first-order, with occurs check), as inference needs it: dimensions may be subsumed,
-// and filled holes are listed, so that relations that wait for them are retried.
+// First-order unification of types with holes, with occurs check (Robinson, "A Machine-Oriented Logic Based on the
+// Resolution Principle", 1965). Beyond plain unification, an unknown dimension subsumes any other, and filled holes are
+// listed, so that inference can retry the relations that wait for them.
 #pragma once
 
 #include <utility>
@@ -21,7 +22,8 @@ class Unifier {
   Type resolve(const Type&) const;
 
   // Makes the two types equal by filling holes; false when that is impossible (holes may be filled partly then). A "?"
-  // in `expected` accepts any dimension, at the top and within tuples, where forgetting a size is sound.
+  // in `expected` accepts any dimension, at the top level and within tuples; under other type constructors, losing a
+  // size would be unsound.
   bool unify(const Type& found, const Type& expected);
 
   // The holes filled since the last call.

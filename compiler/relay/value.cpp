@@ -1,4 +1,4 @@
-// The end of values and their text, both with an explicit stack: data may be nested without bound.
+// Destruction and printing of values, both with an explicit stack: data may be nested without bound.
 #include "relay/value.h"
 
 #include <set>
@@ -51,7 +51,7 @@ ValueNode::~ValueNode() {
 std::string str(const Value& value) {
   std::string out;
   std::set<const ValueNode*> references;
-  std::vector<std::variant<Value, std::string>> rest = {value};  // what is still to be written, the next one last
+  std::vector<std::variant<Value, std::string>> rest = {value};  // pending output, the next item last
   auto list = [&](const std::vector<Value>& parts, std::string close) {
     out += "(";
     rest.emplace_back(std::move(close));

@@ -23,14 +23,14 @@ struct DataValue {  // a constructor applied to its fields; refers to the module
   const ConstructorDef* constructor;
   std::vector<Value> fields;
 };
-// The sizes that the symbols of a function's types have in one activation, and those around it.
+// The values of the symbols of one function activation, and of its enclosing activations.
 struct ActivationSizes {
   explicit ActivationSizes(std::shared_ptr<const ActivationSizes> outer)
       : outer(std::move(outer)), sizes(this->outer ? &this->outer->sizes : nullptr) {}
   std::shared_ptr<const ActivationSizes> outer;
   ActualSizes sizes;
 };
-struct ClosureValue {  // a function of the module and the values of the variables from around it
+struct ClosureValue {  // a function of the module, and the values of its captured variables
   const Function* function;
   std::vector<Value> captured;
   std::shared_ptr<const ActivationSizes> sizes;

@@ -12,8 +12,8 @@
 //   6. patterns of one `match` are of one data type and have as many fields as their constructors; a `match` has a
 //      clause;
 //   7. nested blocks and functions are not null;
-//   8. every variable, parameter and function result has a type without holes, and the type of a binding is that of
-//      its operation (unknown dimensions are not compared).
+//   8. every variable, parameter and function result has a type without holes, and a binding has the type of its
+//      operation (unknown dimensions are not compared).
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -125,20 +125,20 @@ class Verifier {
     }
   }
 
-  static bool same_but_unknown(const Type& a, const Type& b) {
+  static bool equal_where_known(const Type& a, const Type& b) {
     const TensorType *x = as<TensorType>(a), *y = as<TensorType>(b);
     if (x && y)
       return x->dtype == y->dtype && std::ranges::equal(x->shape, y->shape, [](const Dim& m, const Dim& n) {
                return m == n || !m.is_constant() || !n.is_constant();
              });
     const TupleType *p = as<TupleType>(a), *q = as<TupleType>(b);
-    if (p && q) return std::ranges::equal(p->fields, q->fields, same_but_unknown);
+    if (p && q) return std::ranges::equal(p->fields, q->fields, equal_where_known);
     if (!a || !b || a->v.index() != b->v.index()) return false;
     return true;  // generic parts were instantiated: inference compares them
   }
 
   void expect_type(const Binding& b, const Type& given) {
-    if (b.var && b.var->type && given && !same_but_unknown(b.var->type, given))
+    if (b.var && b.var->type && given && !equal_where_known(b.var->type, given))
       fail(b.location,
            fmt::format("%{} has type {}, its operation gives {}", b.var->name, str(b.var->type), str(given)));
   }
@@ -200,7 +200,7 @@ class Verifier {
   // ---- operations
 
   void operation(const Binding& b) {
-    if (!nested_are_there(b.op)) return fail(b.location, "a nested block or function is null");
+    if (!nested_blocks_exist(b.op)) return fail(b.location, "a nested block or function is null");
     const Call* call = std::get_if<Call>(&b.op);
     bool callee = call != nullptr;
     for_each_atom(b.op,
@@ -222,7 +222,7 @@ class Verifier {
                b.op);
   }
 
-  static bool nested_are_there(const Operation& op) {
+  static bool nested_blocks_exist(const Operation& op) {
     if (const If* o = std::get_if<If>(&op)) return o->then_block && o->else_block;
     if (const Match* o = std::get_if<Match>(&op))
       return std::ranges::all_of(o->clauses, [](const Clause& c) { return static_cast<bool>(c.body); });

@@ -5,8 +5,8 @@
 namespace dlcc {
 namespace {
 
-// The term with floor_div(size, multiple) for the symbol, or with the size itself if the coefficient has the multiple
-// as a factor.
+// The term with the symbol replaced by floor_div(size, multiple). If the coefficient is divisible by the multiple, the
+// size itself replaces both.
 Dim in_caller_size(Dim::Term term, const InputDim& dim) {
   const Symbol size{dim.name, dim.low(), dim.high()};
   Dim factors = 1;

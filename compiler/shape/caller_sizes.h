@@ -1,4 +1,4 @@
-// Texts about sizes in the numbers that the caller gives, which are multiples of the symbols.
+// Texts for users about sizes, in units of the caller's sizes. A caller's size is InputDim::multiple times its symbol.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace dlcc {
 
-// "in [8, 64] and a multiple of 8", "at least 1"
+// The values that the caller may give: "in [8, 64] and a multiple of 8", "at least 1".
 std::string bounds_of(const InputDim&);
 
-// The dim as an expression of the caller's numbers instead of the symbols, for people: 2 * h instead of 64 * h_by_32.
+// The dim as an expression over the caller's sizes in place of the symbols: 2 * h for 64 * h_by_32.
 Dim in_caller_sizes(const Dim&, const std::vector<InputDim>&);
 
 }  // namespace dlcc

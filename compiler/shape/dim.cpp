@@ -109,7 +109,7 @@ Dim operator*(const Dim& a, const Dim& b) {
     return Dim::compare(*x, *y) < 0;
   };
   std::vector<Dim::Term> terms;
-  if (static_cast<int64_t>(a.terms_.size() * b.terms_.size()) > Dim::most_atoms) return Dim::overflow();
+  if (static_cast<int64_t>(a.terms_.size() * b.terms_.size()) > Dim::max_atoms) return Dim::overflow();
   for (const Dim::Term& x : a.terms_) {
     for (const Dim::Term& y : b.terms_) {
       Dim::Term t{x.atoms, 0};

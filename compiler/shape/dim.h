@@ -3,9 +3,9 @@
 //
 // A Dim is a polynomial with int64 coefficients over atoms. An atom is a symbol, or floor_div, floor_mod, min or max of
 // two dims. In the canonical form terms are sorted, terms with equal atoms are merged, and constant sub-expressions are
-// evaluated. Its value is that of exact integer arithmetic: nothing wraps. Division by zero gives 0. A coefficient that
-// overflows int64, or an expression of more than Dim::most_atoms atoms, gives overflow(), which equals no dim, not even
-// itself, and is not constant.
+// evaluated. Its value is that of exact integer arithmetic: nothing wraps. Division by zero gives 0. If a coefficient
+// overflows int64, or an expression has more than Dim::max_atoms atoms, the result is overflow(), which is not
+// constant and equals no dim, not even itself.
 //
 // Every simplification holds for all values of the symbols within their bounds: n / n is 1 only if n >= 1.
 #pragma once
@@ -19,10 +19,10 @@
 
 namespace dlcc {
 
-// A named size that is unknown at compile time, in [low, high]. A symbol is identified by its name: a module has one
-// symbol of a name, whose bounds are the same wherever it occurs, and a tensor function has symbols of its own, which
-// calls replace. A name needs no table to be resolved, prints as itself, and compares in a deterministic order; whoever
-// introduces a symbol chooses a name that is not taken.
+// A named size that is unknown at compile time, in [low, high]. A symbol is identified by its name. A module has at
+// most one symbol of a name, with the same bounds wherever it occurs. A tensor function has symbols of its own, which
+// calls replace. A name needs no symbol table, prints as itself and has a deterministic order. A pass that introduces a
+// symbol chooses an unused name.
 struct Symbol {
   std::string name;
   int64_t low = 0;
@@ -65,7 +65,7 @@ class Dim {
   std::optional<int64_t> lower_bound() const;
   std::optional<int64_t> upper_bound() const;
 
-  static constexpr int64_t most_atoms = 4096;
+  static constexpr int64_t max_atoms = 4096;
   int64_t atom_count() const;  // of the expression as text, nested ones included
 
   const std::vector<Term>& terms() const { return terms_; }  // of the canonical form, the constant last; empty for 0
@@ -88,8 +88,8 @@ struct DimAtom {
   int64_t count = 1;      // of atoms, this one and the nested ones
 };
 
-// Quotient and remainder rounded toward minus infinity (dim_division.cpp). Divisors that are known not to be zero
-// divide what is a multiple of them: floor_div(b * s * 768, b * s) is 768 for b, s >= 1.
+// Quotient rounded toward minus infinity and its remainder (dim_division.cpp). A divisor that is proved positive
+// cancels common factors: floor_div(b * s * 768, b * s) is 768 for b, s >= 1.
 Dim floor_div(const Dim&, const Dim&);
 Dim floor_mod(const Dim&, const Dim&);
 Dim min(const Dim&, const Dim&);
@@ -100,8 +100,8 @@ bool provably_le(const Dim& a, const Dim& b);
 bool provably_lt(const Dim& a, const Dim& b);
 bool provably_different(const Dim& a, const Dim& b);
 
-// The symbol of a size with this name: at least 1, or at least 0 for the sizes that inference names "?k", which may be
-// counts.
+// The symbol with this name as a dim. Its lower bound is 1, or 0 for the data-dependent sizes that inference names
+// "?k".
 Dim size_symbol(const std::string& name);
 
 using Shape = std::vector<Dim>;

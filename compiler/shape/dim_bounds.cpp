@@ -1,7 +1,7 @@
 // Lower bounds of polynomials: interval arithmetic, improved by a search. One step of the search replaces an atom, or a
-// part of a term, by something that it is known not to exceed or to fall below: c * floor_div(a, c) <= a,
-// floor_mod(a, b) <= b - 1, min(a, b) <= a, and what the assumptions say. So n - 2 * floor_div(n, 2) >= 0 although the
-// interval of the difference is unbounded. The work is bounded by a number of steps.
+// part of a term, by a bound of it: c * floor_div(a, c) <= a, floor_mod(a, b) <= b - 1, min(a, b) <= a, or a bound that
+// follows from the assumptions. So n - 2 * floor_div(n, 2) >= 0 although the interval of the difference is unbounded.
+// The number of steps is limited.
 #include "shape/dim_bounds.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr int64_t unbounded_low = INT64_MIN, unbounded_high = INT64_MAX;
 constexpr int search_depth = 3;
 constexpr int search_steps = 200;
 
-// Inclusive bounds. unbounded_high is no lower bound, and unbounded_low no upper one.
+// Inclusive bounds. `low` is never unbounded_high, and `high` is never unbounded_low.
 struct Interval {
   int64_t low = unbounded_low, high = unbounded_high;
 };
@@ -51,14 +51,15 @@ Interval operator+(const Interval& a, const Interval& b) {
   return sum;
 }
 
-// An end divided by a positive divisor, which may be infinite.
+// A bound of an interval divided by a positive divisor. Either may be infinite.
 int64_t quotient(int64_t end, int64_t divisor) {
   if (is_infinite(end)) return end;
   if (divisor == unbounded_high) return end < 0 ? -1 : 0;
   return floor_quotient(end, divisor);
 }
 
-// A dim of which a lower bound is one of d's after division by `scale`, rounded up.
+// A dim d <= scale * D, where D is the dim whose lower bound is searched: ceil(lower bound of d / scale) is a lower
+// bound of D.
 struct Relaxed {
   Dim d;
   int64_t scale = 1;
@@ -160,7 +161,7 @@ class Search {
     if ((is_min && sign < 0) || (is_max && sign > 0)) {
       try_bound(a);
       try_bound(b);
-    } else if (is_min || is_max) {  // it is one of the two
+    } else if (is_min || is_max) {  // the value is that of a or of b: both must satisfy the bound
       const int64_t one = lower_of({others + cofactor * a}, depth);
       if (one > best) best = std::max(best, std::min(one, lower_of({others + cofactor * b}, depth)));
     } else if (lower(b, 0) >= 1) {

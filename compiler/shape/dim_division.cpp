@@ -13,7 +13,7 @@ using Terms = std::vector<Term>;
 
 Dim atom_of(DimAtom::Kind kind, const Dim& a, const Dim& b) {
   const int64_t count = 1 + a.atom_count() + b.atom_count();
-  if (count > Dim::most_atoms) return Dim::overflow();
+  if (count > Dim::max_atoms) return Dim::overflow();
   return Dim::of_atom(std::make_shared<const DimAtom>(DimAtom{kind, {}, {a, b}, count}));
 }
 
@@ -43,7 +43,7 @@ Split split_multiples(const Dim& a, const Term& b) {
   return s;
 }
 
-// The monomial of positive factors that divides all terms of both; the terms of `a` are not all absent.
+// The greatest monomial with positive factors that divides all terms of `a` and of `b`; neither is empty.
 Term content(const Terms& a, const Terms& b) {
   Term common = b[0];
   for (const Terms* list : {&a, &b})
@@ -72,7 +72,7 @@ std::optional<Dim> polynomial_quotient(Dim a, const Dim& b) {
   return quotient;
 }
 
-// The quotient if the bounds of a and b >= 1 allow only one.
+// The quotient a / b for b >= 1, if the bounds of both admit a single value.
 std::optional<int64_t> only_quotient(const Dim& a, const Dim& b) {
   const Dim quotient = atom_of(DimAtom::Kind::floor_div, a, b);
   auto low = quotient.lower_bound();

@@ -1,6 +1,6 @@
-// What is known of symbols beyond their bounds: the conditions that a run has checked, or the range of a loop. An
-// equality replaces a symbol by a dim; so does a multiple, which makes h into 32 * h'. Inequalities are assumptions of
-// proofs.
+// Facts about symbols in addition to their bounds: conditions that a run has checked, and ranges of loop variables. An
+// equality replaces a symbol by a dim. So does divisibility: a symbol h that is a multiple of 32 becomes 32 * h'.
+// Inequalities are kept as assumptions of proofs.
 #pragma once
 
 #include <map>
@@ -13,16 +13,18 @@ namespace dlcc {
 
 class Facts {
  public:
-  // Each returns false if the assumption is proved to be wrong; then nothing is assumed.
+  // The functions below return false, and assume nothing, if the assumption is proved to be wrong.
 
   // a = b. A symbol that the equation determines is replaced from now on, "?k" before named ones.
   bool assume_equal(const Dim& a, const Dim& b);
   bool assume_le(const Dim& a, const Dim& b);
-  // `d` is a multiple of `factor`, which is positive. If `d` is c * h, the symbol h becomes factor / gcd(c, factor) *
-  // h_by_FACTOR; other dims leave no trace.
+  // a <= b, which may follow from what is known already: a lemma that makes longer proofs possible.
+  void add_lemma(const Dim& a, const Dim& b) { nonnegative_.push_back(apply(b) - apply(a)); }
+  // `d` is a multiple of `factor`, which is positive. If `d` is c * h, the symbol h is replaced by k * h_by_k with k =
+  // factor / gcd(c, factor). For any other dim, nothing is assumed.
   bool assume_multiple(const Dim& d, int64_t factor);
 
-  // The dim with the replaced symbols replaced.
+  // The dim with symbols replaced according to the facts.
   Dim apply(const Dim& d) const { return replaced_.empty() ? d : d.substitute(replaced_); }
 
   bool provably_le(const Dim& a, const Dim& b) const;

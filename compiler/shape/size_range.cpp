@@ -7,7 +7,7 @@
 namespace dlcc {
 namespace {
 
-// The number that `text` consists of; empty if there is anything else.
+// The text as a number; empty if it is anything else.
 std::optional<int64_t> number(std::string_view text) {
   int64_t value = 0;
   const char* end = text.data() + text.size();
@@ -15,7 +15,7 @@ std::optional<int64_t> number(std::string_view text) {
   return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
 }
 
-// Cuts off what follows the last `mark`; empty if there is no mark.
+// Splits off and returns the text after the last `mark`; empty if there is no mark.
 std::optional<std::string_view> cut(std::string_view& text, char mark) {
   size_t at = text.rfind(mark);
   if (at == std::string_view::npos) return std::nullopt;
@@ -57,7 +57,7 @@ std::optional<SizeRange> parse_size_range(std::string_view text, std::string& pr
   const std::string_view high_text = is_range ? bounds.substr(dots + 2) : bounds;
   const auto high = is_range && high_text.empty() ? std::optional<int64_t>(INT64_MAX) : number(high_text);
   const auto multiple = multiple_text ? number(*multiple_text) : 1, typical = typical_text ? number(*typical_text) : 0;
-  if (!low || !high || !multiple || !typical) return fail("the value is no size and no range of sizes");
+  if (!low || !high || !multiple || !typical) return fail("the value is neither a size nor a range of sizes");
   if (*low < 0) return fail("a size cannot be negative");
   if (*multiple < 1) return fail(fmt::format("sizes cannot be multiples of {}", *multiple));
   if (*low > *high) return fail(fmt::format("the lower bound {} is above the upper bound {}", *low, *high));

@@ -15,23 +15,23 @@ namespace dlcc {
 struct SizeRange {
   int64_t low = 1, high = INT64_MAX;
   int64_t multiple = 1;  // positive
-  int64_t typical = 0;   // the size that estimates assume; 0: nothing is known
+  int64_t typical = 0;   // the size that estimates assume; 0: none is given
 
   SizeRange() = default;
   SizeRange(int64_t number) : low(number), high(number) {}  // NOLINT: a number is the range of one size
 
   bool is_number() const { return low == high; }
   bool operator==(const SizeRange&) const = default;
-  std::string str() const;  // as the option has it
+  std::string str() const;  // as in the option --dim
 };
 
-// Reads "8", "1..64" or "1.." (without bound), each with ":8" behind it for multiples of 8 and then with "@16" for the
-// typical size. The bounds are rounded to multiples. Empty if the text is malformed or allows no size; `problem` then
-// has the reason.
+// Parses "8", "1..64" or "1.." (no upper bound), optionally followed by ":8" for multiples of 8 and then by "@16" for
+// the typical size. The bounds are rounded inwards to multiples. If the text is malformed or allows no size, the result
+// is empty and `problem` has the reason.
 std::optional<SizeRange> parse_size_range(std::string_view text, std::string& problem);
 
-// The size `name` with this range, which is no number. Its symbol is called `name`, or name_by_MULTIPLE, with an
-// underscore behind it for as long as it is in `taken`.
+// The size `name` with this range, which must not be a single number. Its symbol is named `name`, or name_by_MULTIPLE
+// followed by as many underscores as are needed for a name that is not in `taken`.
 InputDim input_dim(const std::string& name, const SizeRange&, const std::set<std::string>& taken);
 
 }  // namespace dlcc

@@ -45,7 +45,7 @@ T read(std::span<const std::byte> bytes, int64_t index) {
 }
 
 // The element of `width` bits, 2 or 4.
-int part_of_byte(std::span<const std::byte> bytes, int64_t index, int width) {
+int sub_byte_integer(std::span<const std::byte> bytes, int64_t index, int width) {
   const int64_t per_byte = 8 / width;
   return std::to_integer<int>(bytes[index / per_byte]) >> index % per_byte * width & ((1 << width) - 1);
 }
@@ -57,12 +57,12 @@ int64_t Constant::integer_at(int64_t i) const {
     case DType::bool_:
       return read<uint8_t>(bytes_, i) != 0;
     case DType::int2_:
-      return (part_of_byte(bytes_, i, 2) ^ 2) - 2;
+      return (sub_byte_integer(bytes_, i, 2) ^ 2) - 2;
     case DType::int4_:
-      return (part_of_byte(bytes_, i, 4) ^ 8) - 8;
+      return (sub_byte_integer(bytes_, i, 4) ^ 8) - 8;
     case DType::uint2_:
     case DType::uint4_:
-      return part_of_byte(bytes_, i, bits(dtype_));
+      return sub_byte_integer(bytes_, i, bits(dtype_));
     case DType::int8_:
       return read<int8_t>(bytes_, i);
     case DType::int16_:
@@ -95,7 +95,7 @@ double Constant::number_at(int64_t i) const {
     case DType::bfloat16_:
       return bfloat16_to_float(read<uint16_t>(bytes_, i));
     case DType::float4_e2m1fn_:
-      return minifloat_to_float(dtype_, static_cast<uint8_t>(part_of_byte(bytes_, i, 4)));
+      return minifloat_to_float(dtype_, static_cast<uint8_t>(sub_byte_integer(bytes_, i, 4)));
     case DType::float8_e8m0fnu_:
     case DType::float8_e4m3fn_:
     case DType::float8_e4m3fnuz_:

@@ -1,6 +1,6 @@
 // Tensors that are known at compile time: weights, folded values, test data. A constant is a reference to immutable,
-// dense, row-major data; copying a constant copies no data. The data may be in a mapped file (decision: constants are
-// buffers, never IR).
+// dense, row-major data; copying a constant copies no data. The data may be in a mapped file (weights are never
+// represented in the IR).
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class Constant {
     return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
   }
 
-  // Element `index`, in row-major order, widened to int64 or double. Any dtype, 4-bit types included.
+  // Element `index`, in row-major order, widened to int64 or double, for any dtype, those of 2 and 4 bits included.
   int64_t integer_at(int64_t index) const;
   double number_at(int64_t index) const;
 
@@ -60,7 +60,7 @@ class Constant {
   mutable std::shared_ptr<uint64_t> hash_;
 };
 
-// A 64-bit hash in the manner of FNV-1a, over words of eight bytes, the same on every host.
+// A 64-bit hash like FNV-1a but over words of eight bytes; the same on every host.
 uint64_t hash_bytes(std::span<const std::byte> bytes, uint64_t seed = 0);
 
 }  // namespace dlcc

@@ -13,9 +13,9 @@ namespace dlcc {
 
 namespace {
 
-constexpr size_t least_stack = size_t{8} << 20;
+constexpr size_t min_stack = size_t{8} << 20;
 
-// Half of the memory, a quarter of the address space where that has a limit.
+// In bytes: half of the memory, but at most a quarter of the address space if that is limited.
 size_t largest_stack() {
   const auto pages = static_cast<size_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L));
   const auto page = static_cast<size_t>(std::max(sysconf(_SC_PAGESIZE), 4096L));
@@ -23,7 +23,7 @@ size_t largest_stack() {
   rlimit space{};
   if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
     size = std::min<size_t>(size, space.rlim_cur / 4);
-  return std::max(size / page * page, least_stack);
+  return std::max(size / page * page, min_stack);
 }
 
 struct Work {
@@ -48,7 +48,7 @@ bool start(pthread_t& thread, Work& work) {
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return false;
   bool started = false;
-  for (size_t size = largest_stack(); !started && size >= least_stack; size /= 2)
+  for (size_t size = largest_stack(); !started && size >= min_stack; size /= 2)
     started =
         pthread_attr_setstacksize(&attributes, size) == 0 && pthread_create(&thread, &attributes, run, &work) == 0;
   pthread_attr_destroy(&attributes);
@@ -72,7 +72,7 @@ Bounds bounds_of_stack() {
 
 }  // namespace
 
-// The calling thread blocks all signals while it waits, so that the working one gets those of the process.
+// The calling thread blocks all signals while it waits, so that the working thread gets the signals of the process.
 void on_deep_stack(const std::function<void()>& work) {
   Work shared{work, {}, nullptr};
   sigset_t all;

@@ -1,7 +1,7 @@
-// Stacks for walks over nested programs. Parsing, inference, printing and destruction of a program recurse over its
-// nesting, which has no limit but memory: a command runs on a stack as large as memory allows, of which the system
-// provides only the pages that are used. The parser, which needs the most stack for a level, refuses text that would
-// overflow the stack that it runs on.
+// Large stacks for recursion over nested programs. Parsing, inference, printing and destruction of a program recurse
+// over its nesting, whose depth is limited only by memory. A command therefore runs on a stack as large as memory
+// allows; the system provides only the pages that are used. The parser needs the most stack per level of nesting. It
+// rejects text that would overflow its stack.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace dlcc {
 
-// Calls `work` on a stack of up to half of the machine's memory and waits for its end. Passes its exception on. Signals
-// are handled while `work` runs, in its thread.
+// Calls `work` in a thread with a stack of up to half of the machine's memory, waits for it, and rethrows its
+// exception. While `work` runs, its thread handles the signals of the process.
 void on_deep_stack(const std::function<void()>& work);
 
-// The bytes of the calling thread's stack, and those of them that its calls do not use yet.
+// The size of the calling thread's stack and its unused part, in bytes.
 struct StackSpace {
   size_t total, rest;
 };

@@ -16,8 +16,8 @@ constexpr Registered registered[] = {
 #undef DIAGNOSTIC
 };
 
-// A line of a text, counted from 1, without its end. Empty when the text has fewer lines, or when the line is so long
-// that no person wrote it.
+// A line of a text, counted from 1, without its line break. Empty if the text has fewer lines, or if the line is too
+// long to quote.
 std::string_view line_of(std::string_view text, int number) {
   constexpr size_t longest = 1 << 16;
   for (int line = 1; line < number; ++line) {

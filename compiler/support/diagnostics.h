@@ -26,7 +26,7 @@ std::string diagnostic_name(DiagnosticId);
 std::optional<DiagnosticId> diagnostic_named(std::string_view name);
 std::vector<DiagnosticId> all_diagnostics();
 
-// What a diagnostic is about, in one line.
+// The summary of a diagnostic in diagnostics.def, one line.
 std::string_view summary(DiagnosticId);
 
 // A location in the user's input: a file with line and column for text (1-based; 0: unknown), or a file with the
@@ -48,7 +48,7 @@ std::string_view severity_name(Severity);  // "error"
 struct Diagnostic {
   DiagnosticId id;
   SourceLocation location;
-  std::string message;               // one line: the expected and the found
+  std::string message;               // one line: what was expected and what was found
   std::vector<std::string> details;  // more lines: operands with their types and shapes
   std::string help;                  // a remedy; may be empty
   Severity severity = Severity::error;
@@ -77,7 +77,7 @@ class Diagnostics {
   const std::vector<Diagnostic>& list() const { return list_; }
   std::string str() const;  // all, in order
 
-  // Keeps the text of a file, so that later diagnostics have the lines that they point to.
+  // Keeps the text of a file, so that later diagnostics quote the source line of their location.
   void keep_text(const std::string& file, std::string_view text) { texts_[file] = text; }
 
  private:

@@ -15,14 +15,14 @@ constexpr std::string_view export_pytorch =
 constexpr std::string_view convert_keras =
     "convert it with tf2onnx: python -m tf2onnx.convert --keras MODEL --output model.onnx";
 
-// A kind of file, and what to do with it where a model or a tensor is wanted.
+// A kind of file, and the remedies if a model or a tensor is expected.
 struct FileKind {
   std::string_view name;
   std::string_view remedy_for_model;
   std::string_view remedy_for_tensor = "tensors are .npy files or ONNX TensorProto files (.pb)";
 };
 
-// The bytes with which files of a kind begin, or have at an offset.
+// The bytes that files of a kind have at an offset.
 struct Signature {
   size_t offset;
   std::string_view bytes;
@@ -137,14 +137,15 @@ bool is_html(std::string_view bytes) {
   return start.starts_with("<!doctype html") || start.starts_with("<html");
 }
 
-// An object whose first member has a name, or an array of such objects. No Relay text begins so.
+// Whether the text begins as a JSON object with a named member, or as an array of such objects. No Relay text begins
+// like that.
 bool is_json(std::string_view bytes) {
   bytes = without_leading_space(bytes);
   if (bytes.starts_with('[')) bytes = without_leading_space(bytes.substr(1));
   return bytes.starts_with('{') && without_leading_space(bytes.substr(1)).starts_with('"');
 }
 
-// The size of a JSON header in 8 bytes, the lowest first, and the header.
+// A safetensors file begins with the size of its JSON header, 8 bytes in little-endian order, and the header.
 bool is_safetensors(std::string_view bytes) {
   constexpr size_t length_bytes = 8;
   uint64_t length = 0;
@@ -173,7 +174,7 @@ const FileKind* tensorflow_kind(std::string_view bytes) {
   return start.starts_with('\n') ? &tensorflow : nullptr;
 }
 
-// Text formats, by the words with which lines begin.
+// Recognizes text formats by the words at the beginning of lines.
 const FileKind* text_kind(std::string_view bytes) {
   constexpr size_t beginning = 1 << 12;  // bytes to search
   const std::string text = "\n" + std::string(without_leading_space(bytes.substr(0, beginning)));

@@ -1,5 +1,5 @@
-// Recognises kinds of files that are often given in place of a model or a tensor: archives, models of other frameworks,
-// what a download leaves when it fails.
+// Recognizes files of other kinds that users give in place of a model or a tensor: archives, models of other
+// frameworks, error pages of failed downloads.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace dlcc {
 
-// What a file is read as: a model, a tensor of ONNX, an array of NumPy, an archive of arrays.
+// The use of a file: a model, a tensor of ONNX, an array of NumPy, an archive of arrays.
 enum class FileUse : uint8_t { model, tensor_proto, npy, npz };
 
-// Reports bytes that are recognised as another kind of file than their use needs: what they are, and what a person can
-// do. Returns whether it did. Other bytes may be anything.
+// If the bytes are recognized as a kind of file that does not fit the use, reports wrong_kind_of_file with the kind and
+// a remedy, and returns true. False says nothing about the bytes.
 bool report_wrong_kind(std::span<const std::byte>, FileUse, const SourceLocation&, Diagnostics&);
 
 }  // namespace dlcc

@@ -39,25 +39,25 @@ bool write_all(int fd, const std::vector<std::span<const std::byte>>& pieces) {
   return true;
 }
 
-// Holds back the signals by which people and build systems end a process, so that it ends before or after the writing
-// of files and leaves none that is incomplete.
-class HeldSignals {
+// Blocks the signals by which users and build systems end a process, so that the process ends before or after files are
+// written and leaves no temporary file.
+class BlockedSignals {
  public:
-  HeldSignals() {
+  BlockedSignals() {
     sigset_t ending;
     ::sigemptyset(&ending);
     for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::sigaddset(&ending, signal);
     ::pthread_sigmask(SIG_BLOCK, &ending, &before_);
   }
-  HeldSignals(const HeldSignals&) = delete;
-  ~HeldSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  ~BlockedSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
  private:
   sigset_t before_;
 };
 
 // The target of a symbolic link; any other path unchanged.
-std::string followed(const std::string& path) {
+std::string link_target(const std::string& path) {
   std::error_code unresolved;
   if (!std::filesystem::is_symlink(path, unresolved)) return path;
   std::filesystem::path target = std::filesystem::canonical(path, unresolved);
@@ -69,7 +69,7 @@ std::string followed(const std::string& path) {
 // failure, errno has the reason.
 class PendingFile {
  public:
-  explicit PendingFile(const OutputFile& file) : file_(file), target_(followed(file.path)) {
+  explicit PendingFile(const OutputFile& file) : file_(file), target_(link_target(file.path)) {
     struct stat info;
     is_stream_ = path() == "-" || (::stat(target_.c_str(), &info) == 0 && !S_ISREG(info.st_mode));
   }
@@ -117,16 +117,16 @@ class PendingFile {
   std::string temporary_;
 };
 
-// A remedy for a path that does not exist: the file with the same suffix in the same folder whose name is similar, if
-// there is one; for an address of the web, how to make it a file.
+// A remedy for a path that does not exist: a file in the same folder with the same suffix and a similar name, or for a
+// URL the command that downloads it. Empty if there is none.
 std::string remedy_for_missing_file(const std::string& path) {
   if (path.find("://") != path.npos) return fmt::format("download it first: curl -L -O {}", path);
-  constexpr size_t most_names = 10000;  // of a folder that are compared
+  constexpr size_t max_names = 10000;  // of a folder that are compared
   const std::filesystem::path wanted(path);
   std::vector<std::string> names;
   std::error_code error;  // an unreadable folder has no names
   for (std::filesystem::directory_iterator entry(wanted.has_parent_path() ? wanted.parent_path() : ".", error), end;
-       !error && entry != end && names.size() < most_names; entry.increment(error))
+       !error && entry != end && names.size() < max_names; entry.increment(error))
     if (entry->path().extension() == wanted.extension()) names.push_back(entry->path().stem());
   std::ranges::sort(names);
   auto nearest = nearest_name(wanted.stem().string(), names);
@@ -156,7 +156,7 @@ bool are_distinct(const Files& files, Diagnostics& diagnostics) {
   return distinct;
 }
 
-// A remedy when a file cannot be written for a reason, a value of errno; may be empty.
+// A remedy for a file that cannot be written because of `reason`, a value of errno; may be empty.
 std::string remedy_for_writing(const std::string& path, int reason) {
   const std::string folder = std::filesystem::path(path).parent_path();
   if (std::error_code ignored; reason == ENOENT && !folder.empty() && !std::filesystem::exists(folder, ignored))
@@ -164,7 +164,7 @@ std::string remedy_for_writing(const std::string& path, int reason) {
   return reason == EISDIR ? "choose another path" : "";
 }
 
-// Calls `step` for each file for which `applies` holds, up to the first failure, which it reports.
+// Calls `step` for each file for which `applies` holds. Stops at the first failure, reports it and returns false.
 bool all_succeed(
     std::deque<PendingFile>& pending, bool (PendingFile::*step)(), Diagnostics& diagnostics,
     const std::function<bool(const PendingFile&)>& applies = [](const PendingFile&) { return true; }) {
@@ -194,10 +194,10 @@ std::optional<std::vector<std::byte>> read_file(const std::string& path, Diagnos
   if (::fstat(file.fd, &info) != 0) return fail(std::strerror(errno));
   if (S_ISDIR(info.st_mode)) return fail("it is a folder", remedy_for_reading_folder(path));
   std::vector<std::byte> bytes(S_ISREG(info.st_mode) ? static_cast<size_t>(info.st_size) : 0);
-  constexpr size_t most_of_stream = size_t{1} << 31;  // bytes; an ONNX model has no more, a device may have no end
+  constexpr size_t max_stream_bytes = size_t{1} << 31;  // bytes; an ONNX model has no more, a device may have no end
   size_t filled = 0;
   for (;;) {
-    if (!S_ISREG(info.st_mode) && filled > most_of_stream)
+    if (!S_ISREG(info.st_mode) && filled > max_stream_bytes)
       return fail("more than 2 GiB come from this device or pipe", "write them to a file and name it");
     if (filled == bytes.size()) {
       // The size of a regular file is known: the end is found by reading one more byte, without growing the buffer.
@@ -226,7 +226,7 @@ bool write_files(const std::vector<OutputFile>& files, Diagnostics& diagnostics)
   std::deque<PendingFile> pending;
   auto is_stream = [](const PendingFile& file) { return file.is_stream(); };
   {
-    const HeldSignals held;
+    const BlockedSignals held;
     for (const OutputFile& file : files) pending.emplace_back(file);
     if (!all_succeed(pending, &PendingFile::prepare, diagnostics) ||
         !all_succeed(pending, &PendingFile::commit, diagnostics, std::not_fn(is_stream))) {
@@ -239,7 +239,7 @@ bool write_files(const std::vector<OutputFile>& files, Diagnostics& diagnostics)
 }
 
 bool can_write(const std::vector<std::string>& paths, Diagnostics& diagnostics) {
-  const HeldSignals held;
+  const BlockedSignals held;
   std::deque<OutputFile> files;
   std::deque<PendingFile> pending;
   for (const std::string& path : paths) pending.emplace_back(files.emplace_back(OutputFile{path, {}}));

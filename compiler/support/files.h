@@ -28,11 +28,10 @@ struct OutputFile {
 // false, with a diagnostic, and the temporary files are removed.
 bool write_files(const std::vector<OutputFile>& files, Diagnostics&);
 
-// Whether each path can be written and no two are equal; false, with a diagnostic, if not. To be asked before long
-// work.
+// Whether each path can be written and no two are equal; otherwise false, with a diagnostic. Called before long work.
 bool can_write(const std::vector<std::string>& paths, Diagnostics&);
 
-// Whether no output is an input; reports those that are.
+// Whether no output is one of the inputs; reports each output that is.
 bool differ_from_inputs(const std::vector<std::string>& outputs, const std::set<std::string>& inputs, Diagnostics&);
 
 // write_files() for one file.

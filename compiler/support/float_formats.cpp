@@ -33,7 +33,7 @@ const Format& minifloat_format(DType t) {
     case DType::float8_e5m2fnuz_:
       return e5m2fnuz;
     default:
-      DLCC_UNREACHABLE("{} has no sign or is no minifloat", name(t));
+      DLCC_UNREACHABLE("{} has no sign or is not a minifloat", name(t));
   }
 }
 
@@ -67,7 +67,7 @@ uint32_t narrow(const Format& f, float value, uint32_t largest, uint32_t overflo
   if (exponent == 128) {
     result = overflow;  // infinity; the caller handles NaN
   } else if (mantissa) {
-    // value = mantissa * 2^(exponent - 23); the result's last place is 2^(step).
+    // value = mantissa * 2^(exponent - 23); the unit in the last place of the result is 2^step.
     int step = std::max(exponent, 1 - f.bias) - f.mantissa;
     int shift = step - (exponent - 23);
     uint64_t kept = shift < 40 ? mantissa >> shift : 0,

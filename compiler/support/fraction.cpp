@@ -4,8 +4,8 @@
 
 namespace dlcc {
 
-// A walk down the Stern-Brocot tree. A run of equal steps is made at once: as many of them as keep the fraction on its
-// side of the number, or the fewest that round to it.
+// A walk down the Stern-Brocot tree. Steps in the same direction are doubled, as long as the fraction stays on its side
+// of the value and does not round to it.
 std::optional<Fraction> simplest_fraction(float value) {
   constexpr int64_t most = int64_t{1} << 31;
   if (!(value > 0) || !std::isfinite(value)) return std::nullopt;

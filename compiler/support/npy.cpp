@@ -107,7 +107,7 @@ std::string descr_of(DType type) {
   return fmt::format("{}{}{}", order, kind, size);
 }
 
-// What the elements are, in words.
+// The element type in words.
 std::string described(const Header& h) {
   switch (h.kind) {
     case record:
@@ -159,7 +159,7 @@ std::vector<std::byte> reordered(const Header& h, std::span<const std::byte> byt
   return result;
 }
 
-// From a byte for each element to elements of `width` bits.
+// Packs elements from one byte each to `width` bits each.
 std::vector<std::byte> packed_bits(const std::vector<std::byte>& bytes, size_t width) {
   const size_t per_byte = 8 / width;
   const auto mask = static_cast<std::byte>((1 << width) - 1);

@@ -11,7 +11,7 @@
 namespace dlcc {
 
 // Reads one array, of either byte order, row-major or in Fortran order. Element types that numpy lacks are stored as
-// raw bytes ("|V2"), and elements of 2 and 4 bits as one byte each: `expected` is then the type. Reports
+// raw bytes ("|V2"), and elements of 2 and 4 bits as one byte each. Such elements are read as type `expected`. Reports
 // malformed_tensor and unsupported_type.
 std::optional<Constant> read_npy(std::span<const std::byte> bytes, const SourceLocation&, Diagnostics&,
                                  std::optional<DType> expected = std::nullopt);

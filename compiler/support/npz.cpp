@@ -45,7 +45,7 @@ std::optional<std::vector<std::byte>> read_entry(zip_t* archive, zip_uint64_t in
 std::optional<std::vector<NamedArray>> read_npz(std::span<const std::byte> bytes, const SourceLocation& location,
                                                 Diagnostics& diagnostics) {
   auto fail = [&](const std::string& why) {
-    diagnostics.error(DiagnosticId::malformed_tensor, location, "this is no archive of arrays (.npz): " + why);
+    diagnostics.error(DiagnosticId::malformed_tensor, location, "this is not an archive of arrays (.npz): " + why);
     return std::nullopt;
   };
   constexpr uint64_t largest_ratio = 1100;  // of deflate, which turns 1032 zeros into one byte

@@ -1,5 +1,5 @@
-// Builds that verify both IRs after every pass and every schedule, whatever the options: CMake's DLCC_VERIFY, on in the
-// `dev` preset.
+// Whether this build of dlcc verifies both IRs after every pass and every schedule, independent of options: CMake's
+// DLCC_VERIFY, which the `dev` preset sets.
 #pragma once
 
 namespace dlcc {

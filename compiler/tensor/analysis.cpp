@@ -14,8 +14,8 @@
 namespace dlcc::tensor {
 namespace {
 
-// Each index of the load is the axis of the result's dimension that it is aligned with (from the last), or 0 along a
-// broadcast dimension.
+// Whether the load follows the rule of broadcasting: dimensions are aligned from the last, and each index is the
+// stage's axis that it is aligned with, or 0 along a broadcast dimension.
 bool reads_elementwise(const Load& load, const Stage& stage) {
   if (load.otherwise || load.indices.size() > stage.axes.size()) return false;
   size_t shift = stage.axes.size() - load.indices.size();
@@ -26,7 +26,7 @@ bool reads_elementwise(const Load& load, const Stage& stage) {
   return true;
 }
 
-// The load's indices are a subsequence of the stage's axes, constant zeros aside: a bias.
+// Whether the load's indices, but for constant zeros, are a subsequence of the stage's axes, as for a bias.
 bool reads_along_axes(const Load& load, const Stage& stage) {
   if (load.otherwise) return false;
   size_t next = 0;
@@ -145,6 +145,8 @@ bool has_body(const TensorFunction& f) {
   return std::ranges::any_of(f.stages, [](const Stage& s) { return s.body != nullptr; });
 }
 
+bool is_plain(const Stage& s) { return !s.body && s.results.size() == 1 && s.origin.empty() && s.requirements.empty(); }
+
 bool is_concatenation(const TensorFunction& f) {
   return f.results.size() == 1 && !f.stages.empty() && std::ranges::all_of(f.stages, [&](const Stage& s) {
            return !s.reduction && !s.origin.empty() && s.results.size() == 1 && s.results[0] == f.results[0];
@@ -166,24 +168,24 @@ static int copied_param(const TensorFunction& f, const Stage& stage) {
 // The offset, in elements of the result's storage, of an operand of a concatenation whose box begins at `origin`. Empty
 // if the operand is not contiguous there. It is if the outermost part of the concatenated axis is the outermost
 // physical dimension of more than one element.
-static std::optional<int64_t> concat_offset(const Layout& piece, const std::vector<int64_t>& piece_shape,
-                                            const Layout& whole, const std::vector<int64_t>& whole_shape,
-                                            const std::vector<int64_t>& origin) {
-  Layout small = explicit_layout(piece, shape_of(piece_shape)), large = explicit_layout(whole, shape_of(whole_shape));
+static std::optional<Dim> concat_offset(const Layout& piece, const Shape& piece_shape, const Layout& whole,
+                                        const Shape& whole_shape, const Shape& origin) {
+  Layout small = explicit_layout(piece, piece_shape), large = explicit_layout(whole, whole_shape);
   if (small.parts.size() != large.parts.size()) return std::nullopt;
-  int64_t offset = 0, inner = 1;
+  Dim offset = 0, inner = 1;
   std::set<int> cut;  // concatenated axes whose outermost part has been visited
   bool only_ones = true;
   for (size_t k = 0; k < large.parts.size(); ++k) {
     const Layout::Part &a = small.parts[k], &b = large.parts[k];
     size_t axis = static_cast<size_t>(b.axis);
-    inner *= b.extent.value();
+    inner = inner * b.extent;
     if (a.axis != b.axis || a.divisor != b.divisor || a.halo != b.halo) return std::nullopt;
     if (piece_shape[axis] != whole_shape[axis] && cut.insert(b.axis).second) {
-      int64_t end = origin[axis] + piece_shape[axis];
-      bool whole_blocks = origin[axis] % b.divisor == 0 && (end % b.divisor == 0 || end == whole_shape[axis]);
+      auto is_block = [&](const Dim& d) { return floor_mod(d, b.divisor) == Dim(0); };
+      const Dim end = origin[axis] + piece_shape[axis];
+      bool whole_blocks = is_block(origin[axis]) && (is_block(end) || end == whole_shape[axis]);
       if (!only_ones || !whole_blocks || b.halo != 0) return std::nullopt;
-      offset = origin[axis] / b.divisor;
+      offset = floor_div(origin[axis], b.divisor);
       inner = 1;
       only_ones = false;
     } else if (a.extent != b.extent) {
@@ -194,18 +196,30 @@ static std::optional<int64_t> concat_offset(const Layout& piece, const std::vect
   return offset * inner;
 }
 
-std::optional<std::vector<int64_t>> concat_offsets(const TensorFunction& f, const std::vector<Layout>& layouts) {
-  if (!is_concatenation(f) || f.stages.size() != f.params.size() || !symbols_of(f).empty()) return std::nullopt;
-  std::vector<int64_t> offsets(f.params.size(), -1);
+std::optional<std::vector<Dim>> concat_offsets(const TensorFunction& f, const std::vector<Layout>& layouts) {
+  if (!is_concatenation(f) || f.stages.size() != f.params.size()) return std::nullopt;
+  std::vector<std::optional<Dim>> offsets(f.params.size());
   for (const Stage& stage : f.stages) {
-    int k = copied_param(f, stage);
-    if (k < 0 || offsets[static_cast<size_t>(k)] >= 0) return std::nullopt;
-    auto offset = concat_offset(layouts[static_cast<size_t>(k)], static_shape(f.params[static_cast<size_t>(k)]->shape),
-                                layouts.back(), static_shape(f.results[0]->shape), static_shape(stage.origin));
-    if (!offset) return std::nullopt;
-    offsets[static_cast<size_t>(k)] = *offset;
+    const int param = copied_param(f, stage);
+    if (param < 0) return std::nullopt;
+    const auto k = static_cast<size_t>(param);
+    if (offsets[k]) return std::nullopt;
+    offsets[k] = concat_offset(layouts[k], f.params[k]->shape, layouts.back(), f.results[0]->shape, stage.origin);
+    if (!offsets[k]) return std::nullopt;
   }
-  return offsets;
+  std::vector<Dim> all;
+  for (std::optional<Dim>& o : offsets) all.push_back(std::move(*o));
+  return all;
+}
+
+// Whether some index of the load depends on an axis of the result and on a reduced axis, as the pixels of a
+// convolution.
+static bool is_windowed(const Load& l, const Stage& stage) {
+  auto depends_on = [](const Expr& index, const std::vector<Axis>& axes) {
+    return std::ranges::any_of(axes, [&](const Axis& a) { return a.extent != Dim(1) && uses(index, a.var); });
+  };
+  return std::ranges::any_of(
+      l.indices, [&](const Expr& i) { return depends_on(i, stage.axes) && depends_on(i, stage.reduction->axes); });
 }
 
 std::optional<Contraction> find_contraction(const TensorFunction& f, const std::vector<bool>& constant) {
@@ -230,15 +244,17 @@ std::optional<Contraction> find_contraction(const TensorFunction& f, const std::
       if (f.params[k] == l.buffer) return static_cast<bool>(constant[k]);
     return false;
   };
-  // The N axis occurs in the weights only. If both operands are variable, the weights are the one that has the last
-  // such axis.
+  // The N axis occurs in the weights only. If neither operand is constant, a sliding window moves over the data;
+  // without a window, the weights are the operand with the last axis that only one of them has.
   auto last_own_axis = [&](const Load& own, const Load& other) {
     int last = -1;
     for (size_t k = 0; k < stage.axes.size(); ++k)
       if (uses(own, stage.axes[k].var) && !uses(other, stage.axes[k].var)) last = static_cast<int>(k);
     return last;
   };
-  bool b_is_weights = is_constant(a) != is_constant(b) ? is_constant(b) : last_own_axis(b, a) >= last_own_axis(a, b);
+  bool b_is_weights = is_constant(a) != is_constant(b)                 ? is_constant(b)
+                      : is_windowed(a, stage) != is_windowed(b, stage) ? is_windowed(a, stage)
+                                                                       : last_own_axis(b, a) >= last_own_axis(a, b);
   c.data = b_is_weights ? a : b;
   c.weights = b_is_weights ? b : a;
   return c;
@@ -260,7 +276,11 @@ int64_t n_per_group(const Load& data, const Var& axis) {
 
 int channel_axis(const TensorFunction& f, const std::vector<bool>& constant, int64_t block) {
   auto c = find_contraction(f, constant);
-  if (!c) return -1;
+  auto is_weights = [&](const Buffer& b) { return b == c->weights.buffer; };
+  auto param = c ? std::ranges::find_if(f.params, is_weights) : f.params.end();
+  if (param == f.params.end()) return -1;
+  const bool is_constant = constant[static_cast<size_t>(param - f.params.begin())];
+  if (!is_constant && !is_windowed(c->data, f.stages[0])) return -1;  // rows of products, not channels of an image
   const auto& axes = f.stages[0].axes;
   for (size_t k = 0; k + 1 < axes.size(); ++k)
     if (uses(c->weights, axes[k].var) && n_per_group(c->data, axes[k].var) % block == 0 &&
@@ -270,9 +290,6 @@ int channel_axis(const TensorFunction& f, const std::vector<bool>& constant, int
 }
 
 std::optional<Chain> split_at_window_reduction(const TensorFunction& f) {
-  auto is_plain = [](const Stage& s) {
-    return !s.body && s.results.size() == 1 && s.origin.empty() && s.requirements.empty();
-  };
   size_t second = 1;
   while (second < f.stages.size() && !f.stages[second].reduction) ++second;
   if (second >= f.stages.size() || second > 2 || f.stages.size() > second + 2 || f.results.size() != 1 ||
@@ -336,13 +353,14 @@ static Expr offset_of(const std::vector<Expr>& indices, const Shape& shape) {
   return offset;
 }
 
-// The same for a symbolic shape. The index consists of the stage's axes and of symbols.
+// Row-major offset of an index into a symbolic shape. Empty unless the index is arithmetic on the stage's axes and
+// symbols.
 static std::optional<Dim> symbolic_offset_of(const std::vector<Expr>& indices, const Shape& shape, const Stage& stage) {
   auto value = [&](const Var& v) -> std::optional<Dim> {
     for (size_t k = 0; k < stage.axes.size(); ++k)
       if (stage.axes[k].var == v) {
-        const int64_t most = stage.axes[k].extent.upper_bound().value_or(most_elements);
-        return Dim::symbol({fmt::format("axis {}", k), 0, std::min(most, most_elements) - 1});
+        const int64_t most = stage.axes[k].extent.upper_bound().value_or(max_elements);
+        return Dim::symbol({fmt::format("axis {}", k), 0, std::min(most, max_elements) - 1});
       }
     for (const std::vector<Dim>& all : {stage.results[0]->shape, shape})
       for (const Dim& d : all)

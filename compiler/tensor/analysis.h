@@ -11,8 +11,8 @@
 
 namespace dlcc::tensor {
 
-// The access pattern of a function, from the easiest to fuse to the hardest. The pattern of a fused group is the
-// largest of its members' patterns.
+// The access pattern of a function, ordered from the easiest to fuse to the hardest. The pattern of a fused group is
+// the maximum of its members' patterns.
 enum class Pattern : uint8_t {
   elementwise,  // each operand is read at the result's index, broadcast dimensions left out
   injective,    // one stage without reduction that reads at any index: transposition, slicing, gathering
@@ -32,6 +32,9 @@ bool is_concatenation(const TensorFunction&);
 // Whether some stage has a body of statements.
 bool has_body(const TensorFunction&);
 
+// Whether the stage computes the whole of its only result from values, without a body and without requirements.
+bool is_plain(const Stage&);
+
 // Whether the expression, or any expression of the stage, loads from the buffer.
 bool reads(const Expr&, const Buffer&);
 bool reads(const Stage&, const Buffer&);
@@ -47,11 +50,12 @@ struct Contraction {
   int stage;     // the index of the contraction in the function's stages
   int epilogue;  // the index of the elementwise stage after it, or -1
   Load data;     // the factor without the N axis: its elements are broadcast to vectors
-  Load weights;  // the factor with the N axis, along which vectors are loaded; the constant factor if exactly one is
+  Load weights;  // the factor with the N axis, along which vectors are loaded: the constant factor if exactly one is,
+                 // else the factor without a sliding window if the other has one
 };
 
-// The contraction of a function that consists of one, optionally followed by one stage that reads the sums at its own
-// index. constant[k]: parameter k is known at compile time.
+// The contraction of a function that consists of a contraction and at most one further stage, which reads the sums at
+// its own index. Empty for any other function. constant[k]: parameter k is known at compile time.
 std::optional<Contraction> find_contraction(const TensorFunction&, const std::vector<bool>& constant);
 
 // The number of consecutive indices of an axis of a contraction that read the same data: the output channels per group
@@ -59,9 +63,10 @@ std::optional<Contraction> find_contraction(const TensorFunction&, const std::ve
 // common divisor of all q. If the axis does not occur: 0. If it occurs in any other way: 1.
 int64_t n_per_group(const Load& data, const Var& axis);
 
-// The axis of a contraction's result to store in blocks of `block` elements: the channels of an image. It occurs in the
-// weights and, but for groups of whole blocks, not in the data; it is not the innermost axis of the result, and its
-// extent is at least half a block. -1 if there is none.
+// The position of the axis of a contraction's result to store in blocks of `block` elements, such as the channels of an
+// image; -1 if there is none. The axis occurs in the weights. It does not occur in the data, unless as the index of
+// groups of whole blocks. It is not the innermost axis of the result, and its extent is at least half a block. Products
+// of two variable factors have one only if a sliding window moves over the data.
 int channel_axis(const TensorFunction&, const std::vector<bool>& constant, int64_t block);
 
 // A function split in two: a contraction with its epilogue, and a reduction with its epilogue. Only the reduction reads
@@ -70,6 +75,7 @@ int channel_axis(const TensorFunction&, const std::vector<bool>& constant, int64
 struct Chain {
   TensorFunction first, second;
 };
+// Empty if the function is not such a chain.
 std::optional<Chain> split_at_window_reduction(const TensorFunction&);
 
 // Whether the result has the elements of the only operand in the same row-major order (a reshape), so that it can be a
@@ -83,7 +89,7 @@ std::optional<int64_t> contiguous_slice(const TensorFunction&);
 // If the function is a concatenation of its operands, and each operand's storage is a contiguous range of the result's
 // storage: the offset of each operand in the result, in elements. The layouts are those of the parameters, then of the
 // result.
-std::optional<std::vector<int64_t>> concat_offsets(const TensorFunction&, const std::vector<Layout>&);
+std::optional<std::vector<Dim>> concat_offsets(const TensorFunction&, const std::vector<Layout>&);
 
 // The number of multiply-accumulate operations in all contractions of the function.
 Dim multiply_accumulates(const TensorFunction&);

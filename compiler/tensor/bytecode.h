@@ -61,7 +61,7 @@ struct Instruction {
 struct Strip {
   struct Axis {
     uint32_t reg;    // the vector register with the variable's values, int64
-    int64_t extent;  // not used of the outermost axis, which the number of iterations of the nest bounds
+    int64_t extent;  // unused for the outermost axis: the nest's number of iterations bounds it
     bool used;       // whether any instruction reads the register
   };
   std::vector<Axis> axes;  // outermost first
@@ -83,7 +83,8 @@ struct Program {
 
 Program compile(const Kernel&, Precision);
 
-// Runs a program. Returns the status of the first requirement that fails, else ok.
+// Runs a program on the memories of its parameters and locals. Returns the status of the first requirement that fails,
+// else ok.
 Status run(const Program&, const std::vector<Memory>&);
 
 // ---- instructions for operand types ---------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ struct Minifloat {
 
 // Integers of 2 or 4 bits.
 template <class T, int width>
-struct PartOfByte {
+struct SubByte {
   using Value = T;
   static constexpr int per_byte = 8 / width, mask = (1 << width) - 1;
   static T get(const std::byte* base, int64_t i) {
@@ -70,15 +70,15 @@ auto with_access(DType type, F&& f) {
     case DType::bool_:
       return f(Bool{});
     case DType::int2_:
-      return f(PartOfByte<int8_t, 2>{});
+      return f(SubByte<int8_t, 2>{});
     case DType::int4_:
-      return f(PartOfByte<int8_t, 4>{});
+      return f(SubByte<int8_t, 4>{});
     case DType::uint2_:
-      return f(PartOfByte<uint8_t, 2>{});
+      return f(SubByte<uint8_t, 2>{});
     case DType::uint4_:
-      return f(PartOfByte<uint8_t, 4>{});
+      return f(SubByte<uint8_t, 4>{});
     case DType::float4_e2m1fn_:
-      return f(Minifloat<DType::float4_e2m1fn_, PartOfByte<uint8_t, 4>>{});
+      return f(Minifloat<DType::float4_e2m1fn_, SubByte<uint8_t, 4>>{});
     case DType::float8_e8m0fnu_:
       return f(Minifloat<DType::float8_e8m0fnu_, Plain<uint8_t>>{});
     case DType::int8_:

@@ -12,7 +12,7 @@ template <class A>
 constexpr bool is_plain_word = std::is_same_v<A, Plain<float>> || std::is_same_v<A, Plain<double>> ||
                                std::is_same_v<A, Plain<int32_t>> || std::is_same_v<A, Plain<int64_t>>;
 
-// d[l] = mask[l] ? from[l] : otherwise, by bit operations, which vectorize.
+// d[l] = mask[l] ? from[l] : otherwise, in bit operations, which the host's compiler vectorizes.
 template <class T>
 void blend(const std::byte* from, const bool* mask, T otherwise, T* d, int64_t n) {
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
@@ -257,7 +257,7 @@ Status run(const Program& program, const std::vector<Memory>& memories) {
     std::byte bytes[64];
   };
   const size_t lines = static_cast<size_t>(program.register_bytes) / 64 + 1;
-  Line few[32];  // for the small programs of scalars, of which an interpreted program runs millions
+  Line few[32];  // registers of small programs: millions of scalar expressions are evaluated without an allocation
   std::vector<Line> many(lines > std::size(few) ? lines : 0);
   if (many.empty()) std::fill_n(few, lines, Line{});
   Line* registers = many.empty() ? few : many.data();

@@ -1,4 +1,4 @@
-// Integer expressions as dims, whose canonical form decides equality of polynomials.
+// Conversion of integer expressions to dims, whose canonical form decides equality of polynomials.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 
 namespace dlcc::tensor {
 
-// The dim that an int64 expression is, given those of its variables. Empty if a variable has none, if the expression is
-// not arithmetic, if it divides by what may be 0 or negative, or if coefficients overflow.
+// The int64 expression as a dim, where value(v) is the dim of a variable. Empty if a variable has no dim, if the
+// expression is not integer arithmetic, if a divisor is not proved to be positive, or if a coefficient overflows.
 std::optional<Dim> dim_of(const Expr&, const std::function<std::optional<Dim>(const Var&)>& value);
 
 }  // namespace dlcc::tensor

@@ -10,7 +10,7 @@
 namespace dlcc::tensor {
 namespace {
 
-constexpr int64_t most_reduced = 256;  // points of a reduction that is unrolled
+constexpr int64_t max_reduced_points = 256;  // points of a reduction that is unrolled
 
 using Index = std::vector<int64_t>;
 
@@ -20,7 +20,7 @@ Index index_at(const std::vector<int64_t>& shape, int64_t position) {
   return index;
 }
 
-// The extents, if all are numbers with a product of at most `most`.
+// The extents, if all are constant and their product is at most `most`.
 std::optional<std::vector<int64_t>> extents_of(const std::vector<Axis>& axes, int64_t most) {
   std::vector<int64_t> extents;
   for (const Axis& a : axes) {
@@ -39,7 +39,7 @@ class Unroller {
     auto known = std::make_shared<ElementExpressions>();
     known->shape = static_shape(b->shape);
     const int64_t count = element_count(known->shape);
-    if (count > ElementExpressions::most_elements) return nullptr;
+    if (count > ElementExpressions::max_elements) return nullptr;
     for (int64_t k = 0; k < count; ++k) known->elements.push_back(element(b, index_at(known->shape, k)));
     const bool any = std::ranges::any_of(known->elements, [](const Expr& e) { return bool(e); });
     return any || count == 0 ? known : nullptr;
@@ -68,7 +68,7 @@ class Unroller {
     if (value) value = simplify(cast(b->type, value));
     int64_t nodes = 0;
     if (value) for_each_expr(value, [&](const Expr&) { ++nodes; });
-    return elements_[{b.get(), index}] = nodes > ElementExpressions::most_nodes ? Expr() : value;
+    return elements_[{b.get(), index}] = nodes > ElementExpressions::max_nodes ? Expr() : value;
   }
 
   Expr computed_element(const Buffer& b, const Index& index) {
@@ -92,7 +92,7 @@ class Unroller {
   }
 
   Expr reduced(const Stage& s, const Reduction& r, size_t k, Point& point) {
-    const auto extents = extents_of(r.axes, most_reduced);
+    const auto extents = extents_of(r.axes, max_reduced_points);
     if (!extents) return {};
     std::vector<Expr> sums;
     for (const Expr& e : r.identity) sums.push_back(value(e, point));

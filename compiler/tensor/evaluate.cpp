@@ -35,9 +35,9 @@ void for_each_element(const BufferNode& b, F&& f) {
   std::vector<int64_t> shape = static_shape(b.shape), at(shape.size(), 0);
   int64_t count = element_count(shape);
   for (int64_t k = 0; k < count; ++k) {
-    int64_t place = 0;
-    for (size_t d = 0; d < shape.size(); ++d) place += at[d] * b.strides[d];
-    f(k, place);
+    int64_t position = 0;
+    for (size_t d = 0; d < shape.size(); ++d) position += at[d] * b.strides[d];
+    f(k, position);
     for (size_t d = shape.size(); d-- > 0;) {
       if (++at[d] < shape[d]) break;
       at[d] = 0;
@@ -61,9 +61,9 @@ void convert_all(DType from_type, const std::byte* from, DType to_type, std::byt
 
 void move_elements(DType type, const BufferNode& b, const std::byte* from, std::byte* to, bool gather) {
   bytecode::with_access(type, [&](auto a) {
-    for_each_element(b, [&](int64_t dense, int64_t place) {
-      gather ? convert<decltype(a), decltype(a)>(from, place, to, dense)
-             : convert<decltype(a), decltype(a)>(from, dense, to, place);
+    for_each_element(b, [&](int64_t dense, int64_t position) {
+      gather ? convert<decltype(a), decltype(a)>(from, position, to, dense)
+             : convert<decltype(a), decltype(a)>(from, dense, to, position);
     });
   });
 }
@@ -71,8 +71,8 @@ void move_elements(DType type, const BufferNode& b, const std::byte* from, std::
 // The memory of a kernel's parameters and locals.
 class Memories {
  public:
-  // Unspecified contents are a pattern that is no plausible value of any type (a float of 8e37), so that reading them
-  // shows.
+  // Memory of unspecified contents is filled with a pattern that is not a plausible value of any type (8e37 as
+  // float32), so that tests detect reads of it.
   Memory fresh(DType type, int64_t count) {
     owned_.emplace_back(storage_bytes(type, count), std::byte{0x7E});
     return {owned_.back().data(), count};
@@ -196,7 +196,7 @@ static Kernel kernel_of(const Expr& e, const std::vector<Var>& variables) {
   return {"scalar", {{result, Access::write}}, store(result, {}, e), variables};
 }
 
-// The scalar parameters of a kernel that are symbols are its last ones.
+// Orders scalar parameters as kernels do: the symbols last.
 static std::vector<Var> with_symbols_last(std::vector<Var> variables) {
   std::ranges::stable_partition(variables, [](const Var& v) { return !is_symbol_var(v); });
   return variables;

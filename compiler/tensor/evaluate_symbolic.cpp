@@ -5,13 +5,14 @@
 #include <map>
 
 #include "support/row_major.h"
+#include "tensor/visit.h"
 
 namespace dlcc::tensor {
 namespace {
 
 using Known = std::optional<Dim>;
 
-constexpr int64_t most_reduced = 256;  // points of a reduction that is evaluated
+constexpr int64_t max_reduced_points = 256;  // points of a reduction that is evaluated
 
 // Whether elements of the type are represented: bool and the integers that are not packed.
 bool has_values(DType type) { return (is_bool(type) || is_integer(type)) && bits(type) >= 8; }
@@ -54,7 +55,7 @@ Known compared(BinaryOp op, const Dim& a, const Dim& b) {
   }
 }
 
-// Division toward zero, where it is known to equal that toward minus infinity.
+// Whether a / b rounded toward zero is proved to equal a / b rounded toward minus infinity.
 bool rounds_down(const Dim& a, const Dim& b) { return provably_le(0, a) && provably_le(0, b); }
 
 // Arithmetic of exact integers; the caller fits the result into its type.
@@ -116,7 +117,7 @@ class Evaluator {
     auto value = std::make_shared<SymbolicTensor>();
     value->shape = static_shape(b->shape);
     const int64_t count = element_count(value->shape);
-    if (count > SymbolicTensor::most_elements) return nullptr;
+    if (count > SymbolicTensor::max_elements) return nullptr;
     bool any = count == 0;
     for (int64_t k = 0; k < count; ++k) {
       value->elements.push_back(element(b, index_at(value->shape, k)));
@@ -158,8 +159,8 @@ class Evaluator {
     std::vector<int64_t> extents;
     Dim count = 1;
     for (const Axis& a : s.axes) count = count * a.extent;
-    if (count == Dim(0)) return true;  // perhaps beside symbolic extents
-    if (!count.is_constant() || count.value() > SymbolicTensor::most_elements) return false;
+    if (count == Dim(0)) return true;  // an extent is 0; others may be symbolic
+    if (!count.is_constant() || count.value() > SymbolicTensor::max_elements) return false;
     for (const Axis& a : s.axes) extents.push_back(a.extent.value());
     for (int64_t k = 0; k < count.value(); ++k) {
       const Index index = index_at(extents, k);
@@ -224,7 +225,7 @@ class Evaluator {
       extents.push_back(a.extent.value());
     }
     const int64_t count = element_count(extents);
-    if (count > most_reduced) return std::nullopt;
+    if (count > max_reduced_points) return std::nullopt;
     std::vector<Known> sums;
     for (const Expr& e : r.identity) sums.push_back(value(e, point));
     for (int64_t at = 0; at < count; ++at) {
@@ -331,7 +332,7 @@ bool SymbolicTensor::is_constant() const {
 }
 
 KnownValue value_of(const Constant& c) {
-  if (!has_values(c.dtype()) || c.count() > SymbolicTensor::most_elements) return nullptr;
+  if (!has_values(c.dtype()) || c.count() > SymbolicTensor::max_elements) return nullptr;
   auto value = std::make_shared<SymbolicTensor>();
   value->shape = c.shape();
   for (int64_t k = 0; k < c.count(); ++k) {

@@ -26,7 +26,7 @@ std::vector<Symbol> symbols_of(const Kernel& kernel) {
 
 Ranges ranges_of(const std::vector<Symbol>& symbols) {
   Ranges ranges;
-  for (const Symbol& s : symbols) ranges[variable_of(s)] = {s.low, std::min(s.high, most_elements)};
+  for (const Symbol& s : symbols) ranges[variable_of(s)] = {s.low, std::min(s.high, max_elements)};
   return ranges;
 }
 
@@ -54,10 +54,11 @@ void IndexFacts::assume(const Expr& condition) {
   if (!is_comparison(x->op) || x->a.type() != dtype::i64) return;
   auto a = value_of(x->a), b = value_of(x->b);
   if (!a || !b) return;
-  if (x->op == BinaryOp::lt) facts_.assume_le(*a + Dim(1), *b);
-  if (x->op == BinaryOp::le) facts_.assume_le(*a, *b);
-  if (x->op == BinaryOp::gt) facts_.assume_le(*b + Dim(1), *a);
-  if (x->op == BinaryOp::ge) facts_.assume_le(*b, *a);
+  if (a->is_constant() && b->is_constant()) return;
+  if (x->op == BinaryOp::lt) facts_.add_lemma(*a + Dim(1), *b);
+  if (x->op == BinaryOp::le) facts_.add_lemma(*a, *b);
+  if (x->op == BinaryOp::gt) facts_.add_lemma(*b + Dim(1), *a);
+  if (x->op == BinaryOp::ge) facts_.add_lemma(*b, *a);
 }
 
 bool IndexFacts::in_range(const Expr& index, const Dim& extent) const {

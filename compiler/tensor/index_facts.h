@@ -12,24 +12,27 @@
 
 namespace dlcc::tensor {
 
-// The symbols of a kernel, each once, sorted by name, with the bounds that the shapes of its parameters give.
+// The symbols of a kernel, each once, sorted by name, with their bounds.
 std::vector<Symbol> symbols_of(const Kernel&);
 
-// The ranges of the variables of symbols, at most most_elements each.
+// The ranges of the variables of symbols, at most max_elements each.
 Ranges ranges_of(const std::vector<Symbol>&);
 
+// The loop variables, lets and conditions around a statement. `symbols` are the symbols of its kernel.
 class IndexFacts {
  public:
   explicit IndexFacts(const std::vector<Symbol>&);
 
   // 0 <= variable < extent, in a loop.
   void enter_loop(const Var&, const Expr& extent);
+  // variable = value, in a let.
   void define(const Var&, const Expr& value);
+  // The condition holds, in a branch.
   void assume(const Expr& condition);
 
   // Whether 0 <= index < extent is proved.
   bool in_range(const Expr& index, const Dim& extent) const;
-  // What the index reaches beyond [0, extent), at most; empty if there is no bound.
+  // The smallest halo around [0, extent) that is proved to contain the index; empty if none is found.
   std::optional<Halo> beyond(const Expr& index, const Dim& extent) const;
 
  private:
@@ -39,7 +42,8 @@ class IndexFacts {
   Facts facts_;
 };
 
-// What a load of the stage reads beyond each dimension of its buffer, at most; empty if an index has no bound.
+// For each dimension of the load's buffer, a halo that contains every index that the stage reads; empty if an index has
+// no bound.
 std::vector<Halo> halo_read(const Load&, const Stage&);
 // The same for dimension `d` alone.
 std::optional<Halo> halo_read(const Load&, size_t d, const Stage&);

@@ -2,8 +2,8 @@
 //
 // Two forms share one expression language.
 //   * A TensorFunction is a definition: a sequence of stages. A stage defines the elements of a tensor by an expression
-//     over its indices, with or without a reduction; what is no function of the index, such as a sort, is defined by
-//     statements. Operators are written as definitions, fusion composes them, and schedules start from them.
+//     over its indices, with or without a reduction. A result that is not a function of its index, such as a sort, is
+//     defined by statements. Operators are written as definitions, fusion composes them, and schedules start from them.
 //   * A Kernel is a scheduled function: loops, stores, local buffers, intrinsic calls. Code generation emits kernels.
 //     The evaluator runs kernels, and definitions by way of their naive schedule (tensor/schedules/naive.h).
 //
@@ -26,8 +26,8 @@
 //     either operand gives NaN, and of two zeros the second is the result.
 //   * A comparison with NaN is false, `!=` is true. A bool is 0 or 1.
 //   * A cast from float to integer truncates and saturates, and gives 0 for NaN. A cast to a narrower integer wraps. A
-//     cast to bool is `x != 0`. A cast to float rounds to nearest even; to float8 it also saturates (Cast::saturate); to
-//     float8_e8m0fnu it keeps the exponent alone.
+//     cast to bool is `x != 0`. A cast to float rounds to nearest even; to float8 it also saturates (Cast::saturate);
+//     to float8_e8m0fnu it keeps the exponent alone.
 //
 // Memory
 //   * `b[i, j] else e` is a predicated load: the element if every index is in [0, extent), else `e`. A load or store
@@ -217,8 +217,8 @@ Expr floor_mod(Expr a, Expr b);
 std::optional<int64_t> constant_integer(const Expr&);  // value of an integer or bool literal
 bool is_literal(const Expr&, double value);            // a literal of any type with this value
 bool structurally_equal(const Expr&, const Expr&);
-Expr symbol_var(const Symbol&);  // the one variable for the symbol's name
-bool is_symbol_var(const Var&);  // whether it is that of a symbol with its name
+Expr symbol_var(const Symbol&);  // the variable that stands for the symbol; one for each name
+bool is_symbol_var(const Var&);  // whether the variable stands for a symbol
 
 // ---- statements
 
@@ -269,8 +269,8 @@ struct Requirement {
 // The stage writes a box of its results, whose extents are those of its axes. Several stages may write disjoint boxes
 // of one buffer, as in a concatenation.
 //
-// A body of statements, for what is no function of the index: scatter, sort, prefix sum, compaction. The members other
-// than `results` are empty. The body may change results that earlier stages have defined.
+// A body of statements, for results that are not functions of their indices: scatter, sort, prefix sum, compaction. The
+// members other than `results` are empty. The body may change results that earlier stages have defined.
 struct Stage {
   std::vector<Buffer> results;  // of equal rank, unless the stage has a body; several for a tuple reduction
   std::vector<Axis> axes;       // one per dimension of the results
@@ -366,8 +366,9 @@ struct Parameter {
   Access access;
 };
 
-// No tensor has more elements: who calls a kernel has checked it, so that no index arithmetic wraps.
-constexpr int64_t most_elements = int64_t{1} << 40;
+// The largest number of elements of a tensor. Callers of kernels have checked it, so that index arithmetic does not
+// wrap.
+constexpr int64_t max_elements = int64_t{1} << 40;
 
 // A scheduled function. Its parameters do not overlap in memory, except for a result that the memory plan stores in
 // place of an operand (ScheduledFunction::in_place).
@@ -381,10 +382,11 @@ struct Kernel {
 
 // ---- layouts
 
-// The layout of a tensor in memory: a map from logical to physical indices (decision: layouts are maps, never
-// operators). Each part is one physical dimension, outermost first; its index is floor(index[axis] / divisor) mod
-// extent of one logical axis. A split axis has several parts. Example: a tensor (n, c, h, w) with 24 channels in blocks
-// of 16 has the physical dimensions n, c / 16 (extent 2), h, w, c mod 16 (extent 16). No parts: dense and row-major.
+// The layout of a tensor in memory: a map from logical to physical indices (docs/ARCHITECTURE.md: layouts belong to
+// values and are never operators). Each part is one physical dimension, outermost first; its index is floor(index[axis]
+// / divisor) mod extent of one logical axis. A split axis has several parts. Example: a tensor (n, c, h, w) with 24
+// channels in blocks of 16 has the physical dimensions n, c / 16 (extent 2), h, w, c mod 16 (extent 16). No parts:
+// dense and row-major.
 //
 // A part that is a whole axis may have a halo of zeros: `halo` elements before index 0, and after the last index the
 // rest of the part's extent. The kernel that writes the tensor also writes the halo, so that `b[i] else 0` near the

@@ -76,7 +76,7 @@ void pack_as(Packer& packer, std::span<const std::byte> from, std::vector<std::b
   packer.run(reinterpret_cast<const T*>(from.data()), reinterpret_cast<T*>(to.data()));
 }
 
-// The elements of `width` bits, 2 or 4, with a byte for each.
+// Unpacks elements of `width` bits, 2 or 4, to one byte each.
 std::vector<std::byte> unpack_bits(std::span<const std::byte> packed, int64_t count, int width) {
   const int64_t per_byte = 8 / width;
   const auto mask = static_cast<std::byte>((1 << width) - 1);
@@ -155,7 +155,7 @@ Layout explicit_layout(Layout layout, const Shape& logical) {
   return layout;
 }
 
-// The elements behind the last index of an axis that is stored as a whole.
+// The number of stored elements after the last index of an axis that is stored as a whole.
 static int64_t stored_after(const Layout::Part& part, const Dim& extent) {
   return (part.extent - Dim(part.halo) - extent).value();
 }

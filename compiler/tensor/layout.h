@@ -18,34 +18,34 @@ std::vector<Expr> physical_index(const Layout&, const std::vector<Expr>& logical
 std::vector<Expr> logical_index(const Layout&, int logical_rank, const std::vector<Expr>& physical);
 
 // The layout of a tensor of shape `shape` with one axis in blocks, and the block innermost: parts (.., axis / block,
-// .., axis mod block). The extent of that axis is a number.
+// .., axis mod block). The extent of that axis must be constant.
 Layout blocked_layout(const Shape& shape, int axis, int64_t block, Layout::Tail tail);
 
-// The same layout with its parts listed, if it is the dense one.
+// The layout with all parts listed: the dense layout gets one part for each axis.
 Layout explicit_layout(Layout, const Shape& logical);
 
 // Whether a part, whose axis has the given extent, is stored with a halo; whether any part of a layout is.
 bool has_halo(const Layout::Part&, const Dim& extent);
 bool has_halo(const Layout&, const Shape& logical);
 
-// Elements before the first index of an axis and behind its last one, which are read or stored. A negative number: as
-// many elements at this end are not.
+// The number of elements before the first index of an axis, and after its last index, that are read or stored. A
+// negative number: so many elements at this end of the axis are not read.
 struct Halo {
   int64_t before = 0, after = 0;
 };
 
-// What a range of indices reaches beyond [0, extent).
+// The smallest halo around [0, extent) that contains a range of indices.
 Halo beyond(const Range&, int64_t extent);
 
 // The layout with its halo extended so that wanted[d] is stored around each logical axis d. Axes stored in blocks get
 // no halo.
 Layout with_halo(Layout, const Shape& logical, const std::vector<Halo>& wanted);
 
-// Whether the indices of an axis and so much beyond them are stored: in the axis' extent or in its halo.
+// Whether the layout stores at least `halo` around the indices of an axis of the given extent.
 bool is_stored(const Layout&, int axis, const Dim& extent, const Halo&);
 
-// The dense layout, if the layout keeps all elements in row-major order without padding, as that of a blocked image of
-// one pixel does; else the layout itself.
+// The dense layout if the layout stores all elements in row-major order without padding, as a blocked layout does for
+// an image of one pixel; else the layout itself.
 Layout normalized(const Layout&, const Shape& logical);
 
 // The constant's elements in the order of the layout; elements of halo and tail are zero.

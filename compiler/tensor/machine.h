@@ -1,9 +1,10 @@
-// The numbers of a CPU by which schedules and code generation decide. Every target table has one Machine for each CPU
-// level (targets/llvm/x86.cpp, aarch64.cpp, with the sources of the values); nothing is read from the host. The
-// defaults were measured on Emerald Rapids and Zen 5.
+// The parameters of a CPU in the cost models of schedules and code generation. Every target table has one Machine for
+// each CPU level (targets/llvm/x86.cpp, aarch64.cpp, with the sources of the values); nothing is read from the host.
+// The defaults were measured on Emerald Rapids and Zen 5.
 //
-// The kernels of all levels of an object share the storage of their operands. The last, best level therefore decides
-// what concerns storage (Winograd, packed panels, scratch); each level decides about its own registers and loop order.
+// The kernels of all levels of an object share the storage of their operands. The choices that affect storage
+// (Winograd, packed panels, scratch) are therefore made once, for the last and best level. Each level chooses its own
+// register tiles and loop order.
 #pragma once
 
 #include <array>
@@ -21,9 +22,9 @@ inline constexpr int storage_alignment = 64;
 
 // How four neighbouring products of bytes are added to an int32 accumulator (tensor/byte_products.h).
 enum class ByteProducts : uint8_t {
-  none,    // each byte is widened to 32 bits
-  halves,  // widened to 16 bits: even and odd bytes, two instructions and some to separate them
-  dot,     // one instruction
+  none,   // each byte is widened to 32 bits
+  pairs,  // even and odd bytes are widened to 16 bits; each instruction adds pairs of products (pmaddwd)
+  dot,    // one instruction
 };
 
 struct Machine {
@@ -41,23 +42,23 @@ struct Machine {
   // are what x86 has had since Skylake and Zen 2, and ARM's large cores since the Cortex-A76.
   int accumulators_in_flight = 8;
 
-  // Vector registers of products that wait to be added, where there is no FMA; of pairs of products (K-interleave),
-  // whose factors are also widened. And those that a register tile leaves to LLVM's register allocator. With fewer,
-  // innermost loops of the example networks spill.
+  // Vector registers beside accumulators and factors. Without FMA, product_registers hold products that wait to be
+  // added, and paired_product_registers with K-interleaving, which also widens the factors. unassigned_registers are
+  // left to LLVM's register allocator. With fewer, innermost loops of the example networks spill.
   int64_t product_registers = 3, paired_product_registers = 5, unassigned_registers = 1;
 
   // ---- caches and memory
 
   int64_t cache_line_bytes = 64;
   int64_t l1_bytes = 32 << 10, l2_bytes = 1 << 20;  // of one core
-  // float32 operations that one core does in the time in which one byte arrives from memory, both at their peak.
+  // Machine balance in FLOPs per byte: peak float32 operations of one core divided by its peak memory bandwidth.
   double machine_balance = 16;
   // Number of positions in the next panel from which cache lines are prefetched in turn. The hardware prefetchers
   // continue each stream for a few lines, so two streams at half the pace have more lines in flight: 7x7 layers of
   // ResNet-50 gain 5 to 14 %.
   int64_t prefetch_streams = 2;
-  // Channel blocks of K from which on the next block's data is prefetched. With fewer, most of it is in the first-level
-  // cache: MobileNetV2's first projections lost 15 %.
+  // Least number of channel blocks of K for which the next block's data is prefetched. With fewer blocks, most of the
+  // data is in the first-level cache, and prefetching makes MobileNetV2's first projections 15 % slower.
   int64_t min_k_blocks_to_prefetch = 4;
 
   // ---- register tiles of contractions
@@ -65,40 +66,43 @@ struct Machine {
   // Cost of a register tile for each K index besides its products, in multiply-adds of one vector: the loads of the
   // factors, and the address arithmetic of each image row but the first.
   double tile_overhead = 1.5, tile_row_overhead = 0.25;
-  // Cost of the code of another grid of equal tiles: this share of the image's multiply-adds.
+  // Cost of the code of one more grid of equal tiles, as a share of the image's multiply-adds.
   double grid_overhead = 0.01;
-  // K from which on a product of fewer elements than the machine keeps accumulators in flight has several accumulators
-  // for each element. An estimate: at K = 300 and 512 they gain 1.1 to 1.8, and their sum costs a few additions.
+  // Least K for which elements have several accumulators, if there are fewer elements than accumulators in flight. An
+  // estimate: at K = 300 and 512 the speedup is 1.1 to 1.8, and the sum of the accumulators costs a few additions.
   int64_t min_k_of_split_sums = 64;
   int64_t k_unroll = 4;            // K indices between two branches; divides channel_block
   int64_t tiles_per_m_block = 16;  // register tiles that reuse the operands read for an M block
 
   // ---- packed panels and blocking of contractions
 
-  // N indices of a packed panel: the first width that divides N. Each fills register tiles of two, three or five
-  // vectors of 16 floats; 32 has the most products for each load.
+  // Widths of a packed panel in N indices: the first that divides N is used. They fill register tiles of two, three or
+  // five vectors of 16 floats; 32 has the most products for each load.
   std::array<int64_t, 3> panel_widths = {32, 48, 80};
-  // Panels that a tile of few rows reads side by side: as many streams reach the full speed of memory. On Zen 4 four
-  // streams without prefetch instructions read 97 GB/s from the third-level cache and 23 from memory; one stream reads
-  // 97 and 18, one with prefetch instructions 78 and 20.
+  // Panels that a tile of few rows reads at the same time: so many streams reach the full memory bandwidth. On Zen 4
+  // four streams without prefetch instructions read 97 GB/s from the third-level cache and 23 from memory; one stream
+  // reads 97 and 18, one with prefetch instructions 78 and 20.
   int64_t panels_at_once = 4;
-  // N above which panels need not divide N: little of the last panel is wasted.
+  // Largest N for which the panel width must divide N. With a larger N, little of the last panel is wasted.
   int64_t max_n_of_exact_panels = 64;
-  // Pixels up to which threads share the panels: fewer register tiles than that do not divide among threads.
+  // Largest number of pixels for which threads share the panels. Fewer pixels have too few register tiles to divide
+  // among threads.
   int64_t max_m_of_shared_panels = 64;
-  // Register tiles up to which K-blocking starts at half the panel size. Each of few tiles prefetches a large share of
-  // the next panel, for which a panel in the cache leaves little room: the last projection of ResNet-50.
+  // Largest number of register tiles for which K-blocking starts at half the panel size. If there are few tiles, each
+  // prefetches a large share of the next panel, for which the current panel leaves little room in the cache, as in the
+  // last projection of ResNet-50.
   int64_t max_tiles_of_early_k_blocking = 4;
-  // N from which on the pixels that a projection reads at strides are copied next to each other, as all panels read
-  // them again: 2 to 3 % of ResNet-50's two largest. Below, the copy takes longer.
+  // Least N for which the pixels that a 1x1 convolution with a stride reads are copied next to each other, since every
+  // panel reads them again. It saves 2 to 3 % of the time of ResNet-50's two largest. With a smaller N, the copy costs
+  // more than it saves.
   int64_t min_n_to_gather = 1024;
-  // K-interleaved packing in pairs: K from which on its saved products outweigh the sums of lanes at the end, and the
-  // number of half channel blocks of N above which the wasted half no longer matters.
+  // K-interleaved packing in pairs is used from this K on, where the saved products outweigh the additions of lanes at
+  // the end, and up to this number of half channel blocks of N, above which one wasted half matters little.
   int64_t min_k_to_interleave = 64, max_half_blocks_to_interleave = 5;
 
   // ---- Winograd
 
-  // float32 operations in the time in which one point of one channel's tile is transformed; mostly loads and stores.
+  // Cost of transforming one point of one channel's tile, in float32 operations; mostly loads and stores.
   double winograd_transform_cost = 40;
   // Bytes of the transformed input tiles of one block and the products of one panel. Every block reads all weights
   // again, so a block may exceed the second-level cache by a quarter.
@@ -109,7 +113,7 @@ struct Machine {
   int64_t max_unrolled_updates = 256;  // accumulator updates in straight-line code; bounds the size of the code
   int64_t elementwise_chunk = 4096;    // elements of a vector loop that threads share in chunks
 
-  // ---- calls and threads, in operations of one lane: about a hundred in a nanosecond
+  // ---- costs of calls and threads, in scalar operations: about 100 per nanosecond
 
   double call_cost = 1 << 10;       // of a function that preserves its caller's registers: ten nanoseconds
   double fork_cost = 1 << 16;       // of a fork and a join: half a microsecond
@@ -123,19 +127,20 @@ struct Machine {
 
   // ---- halos
 
-  // Growth of an image's storage up to which it gets the halo that its readers want: beyond, predicated reads cost less
-  // than the memory.
+  // Largest factor by which a halo may enlarge an image's storage. Beyond it, predicated loads cost less than the
+  // memory.
   int64_t max_halo_growth = 4;
 
   int lanes(int element_bits) const { return vector_bytes * 8 / element_bits; }
 
-  // Bytes from which on operands are prefetched: smaller ones mostly stay in the first-level cache.
+  // Least size of operands that are prefetched, in bytes; smaller ones mostly stay in the first-level cache.
   int64_t prefetch_threshold() const { return 4 * l1_bytes; }
-  int64_t l2_budget() const { return l2_bytes / 2; }       // bytes of an operand that stays while others stream by
-  int64_t l2_reuse_limit() const { return l2_bytes / 4; }  // a larger operand is evicted before it is read again
+  int64_t max_row_scratch() const { return l1_bytes / 8; }  // bytes of a row of scratch that is kept on the stack
+  int64_t l2_budget() const { return l2_bytes / 2; }        // bytes of an operand that stays cached while others stream
+  int64_t l2_reuse_limit() const { return l2_bytes / 4; }   // a larger operand is evicted before it is read again
 };
 
-// The machine that decides what concerns storage.
+// The machine for which storage is chosen.
 inline const Machine& storage_machine(const std::vector<Machine>& machines) { return machines.back(); }
 
 }  // namespace dlcc::tensor

@@ -25,7 +25,7 @@ const Parser::Meaning& Parser::look_up(const Token& t) {
 
 Buffer Parser::buffer_named(const Token& t) {
   const Meaning& m = look_up(t);
-  if (!m.buffer) report(t, DiagnosticId::type_mismatch, fmt::format("'{}' is no buffer", t.text));
+  if (!m.buffer) report(t, DiagnosticId::type_mismatch, fmt::format("'{}' is not a buffer", t.text));
   return m.buffer;
 }
 
@@ -63,7 +63,7 @@ void Parser::symbols() {
 }
 
 DType Parser::type() {
-  auto t = peek().kind == Token::Kind::word ? dtype_of_short(peek().text) : std::nullopt;
+  auto t = peek().kind == Token::Kind::word ? dtype_of_short_name(peek().text) : std::nullopt;
   if (!t) fail(peek(), "expected a type");
   take();
   return *t;

@@ -84,7 +84,7 @@ Expr Parser::number(bool negative) {
   std::string digits = (negative ? "-" : "") + t.text.substr(0, length);
   std::string suffix = length == std::string::npos ? "" : t.text.substr(length);
   bool decimal = digits.find_first_of(".e") != std::string::npos;
-  auto type = suffix.empty() ? std::optional(decimal ? dtype::f32 : dtype::i64) : dtype_of_short(suffix);
+  auto type = suffix.empty() ? std::optional(decimal ? dtype::f32 : dtype::i64) : dtype_of_short_name(suffix);
   if (!type || is_bool(*type) || (decimal && !is_float(*type))) fail(t, "expected a number");
   Literal l;
   const char *begin = digits.data(), *end = begin + digits.size();
@@ -137,7 +137,7 @@ Expr Parser::call() {
     expect(")");
     return make(name, to, Bitcast{a}, {a});
   }
-  if (auto to = dtype_of_short(name.text)) {
+  if (auto to = dtype_of_short_name(name.text)) {
     Expr a = expr();
     bool saturate = true;
     if (accept(",")) {
@@ -172,7 +172,7 @@ Expr Parser::call() {
 #include "tensor/ops.def"
 #undef UNARY
 #undef BINARY
-  report(name, DiagnosticId::undefined_value, fmt::format("'{}' is no function", name.text));
+  report(name, DiagnosticId::undefined_value, fmt::format("'{}' is not a function", name.text));
 }
 
 Expr Parser::primary() {
@@ -184,7 +184,7 @@ Expr Parser::primary() {
     if (word.kind != Token::Kind::word || !word.text.starts_with(special)) continue;
     std::string suffix = word.text.substr(3);
     auto type = suffix.empty()     ? std::optional(dtype::f32)
-                : suffix[0] == '_' ? dtype_of_short(suffix.substr(1))
+                : suffix[0] == '_' ? dtype_of_short_name(suffix.substr(1))
                                    : std::nullopt;
     if (!type || !is_float(*type)) continue;
     take();

@@ -253,7 +253,7 @@ Stmt Parser::call_statement() {
   const Intrinsic* intrinsic = nullptr;
   for (const Intrinsic* i : known_)
     if (name.kind == Token::Kind::word && i->name == name.text) intrinsic = i;
-  if (!intrinsic) report(name, DiagnosticId::undefined_value, fmt::format("'{}' is no known intrinsic", name.text));
+  if (!intrinsic) report(name, DiagnosticId::undefined_value, fmt::format("'{}' is not a known intrinsic", name.text));
   IntrinsicCall c{intrinsic, {}};
   expect("(");
   while (!accept(")")) {

@@ -106,7 +106,7 @@ class Parser {
   Stage stage();
   bool at_reduction() const;
   Reduction reduction(std::vector<Expr>& values);
-  Kernel signature();  // of a kernel, behind the word 'kernel'
+  Kernel signature();  // of a kernel, after the word 'kernel'
   Kernel kernel();
   Stmt block();
   Stmt statement();

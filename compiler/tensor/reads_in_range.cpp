@@ -11,8 +11,8 @@
 namespace dlcc::tensor {
 namespace {
 
-// The first and the last index; empty unless both are read. A sum of multiples of different axes reaches both ends of
-// its range.
+// The smallest and the largest index that is read; empty if the bounds of the index are not certainly reached. A sum of
+// multiples of different axes reaches both.
 std::optional<Range> indices_read(const Expr& index, const Ranges& axes) {
   const Expr simple = simplify(index, axes);
   ExprOrder order;
@@ -44,7 +44,7 @@ std::optional<std::string> read_out_of_range(const Stage& stage) {
     return std::nullopt;
   const Ranges axes = ranges_of(stage);
   for (const Expr& value : stage.values) {
-    std::set<const ExprNode*> selected;  // what a selection may leave out
+    std::set<const ExprNode*> selected;  // nodes in arms of selects, which may not be evaluated
     for_each_expr(value, [&](const Expr& e) {
       const Select* select = as<Select>(e);
       if (!select) return;

@@ -50,7 +50,7 @@ class Simplifier {
 
  private:
   struct Memo {
-    // Each entry has the node itself too, which keeps the key alive.
+    // Each entry also holds the node, which keeps the key's address in use.
     std::unordered_map<const ExprNode*, std::pair<Expr, Expr>> simple;
     std::unordered_map<const ExprNode*, std::pair<Expr, std::optional<Range>>> range;
   };

@@ -56,7 +56,7 @@ class Slicer {
     return ref && std::any_of(stage.axes.begin(), end, [&](const Axis& a) { return a.var == ref->var; });
   }
 
-  // Whether the variables of the axes occur as the leading indices of loads of sliced buffers only.
+  // Whether the variables of the leading axes occur only as the leading indices of loads of sliced buffers.
   bool reads_slices(const Expr& root, const Stage& stage) {
     bool ok = !is_outer(root, stage);
     for_each_expr(root, [&](const Expr& e) {
@@ -72,7 +72,7 @@ class Slicer {
     return ok;
   }
 
-  // The number of axes that are the load's leading indices, in order.
+  // The number of the load's leading indices that are the stage's leading axes, in order.
   size_t leading_axes(const Load& l, const Stage& stage) const {
     size_t k = 0;
     while (k < outer_.size() && k < l.indices.size() && is_var(l.indices[k], stage.axes[k].var)) ++k;

@@ -1,5 +1,5 @@
-// Functions that compute independent slices along leading axes of symbolic extent, such as a batch: what is static
-// about them is the function of one slice.
+// Functions that compute independent slices along leading axes of symbolic extent, such as a batch. The function of one
+// slice is static.
 #pragma once
 
 #include <optional>
@@ -9,17 +9,17 @@
 
 namespace dlcc::tensor {
 
-// The leading axes of all stages have symbolic extents. Each operand either has them as its leading dimensions, and is
-// read at the axes' variables there, or has nothing to do with them.
+// A function whose stages all have the same leading axes, of symbolic extent. An operand either has them as its leading
+// dimensions and is read there at the axes' variables, or does not have them.
 struct Slices {
-  TensorFunction slice;      // the function with other extents of these axes; static
+  TensorFunction slice;      // the static function of one slice
   std::vector<bool> sliced;  // of each parameter, then of each result: whether it has the axes
   int axes = 0;              // the number of leading axes
   Dim count;                 // of slices: the product of the extents
 };
 
-// Slices of `extent` indices of the last of these axes, and of one index of the others. Empty if there is no such axis,
-// or if a slice is not static.
+// Divides a function into slices: each has `extent` indices of the last leading axis and one index of the others. Empty
+// if there is no such axis, or if a slice is not static.
 std::optional<Slices> find_slices(const TensorFunction&, int64_t extent = 1);
 
 // The layout of one slice of a buffer that has the axes; empty if they are not the outermost dimensions of the storage,

@@ -1,4 +1,4 @@
-// Builds statements: the bodies of stages that are no index expressions. The positions of the positive elements:
+// A builder of statements, for the bodies of stages. For example, the positions of the positive elements of x:
 //
 //   Statements s;
 //   Tensor count = s.local("count", dtype::i64);
@@ -11,8 +11,8 @@
 //   });
 //   d.body({positions}, s.finish());
 //
-// An expression that loads is evaluated where a statement uses it, after the stores before that statement: `let` keeps
-// a value. Names need not be unique.
+// An expression with loads is evaluated at each statement that uses it, after all earlier stores; `let` evaluates it
+// once. Names need not be unique.
 #pragma once
 
 #include <functional>
@@ -43,7 +43,7 @@ class Statements {
   void if_then(Expr condition, const Body& then_body, const Body& else_body = {});
   void require(Expr condition, Status);
 
-  // All statements so far. Nothing may be open.
+  // All statements so far. No block may be open.
   Stmt finish();
 
  private:

@@ -74,7 +74,7 @@ std::string_view short_name(DType type) {
   DLCC_UNREACHABLE("no short name for {}", name(type));
 }
 
-std::optional<DType> dtype_of_short(std::string_view text) {
+std::optional<DType> dtype_of_short_name(std::string_view text) {
   for (const TypeName& t : type_names)
     if (t.name == text) return t.type;
   return std::nullopt;
@@ -159,7 +159,7 @@ std::string_view text_of(ReducerKind kind) {
 }
 
 bool is_reserved(std::string_view word) {
-  return word.starts_with("inf_") || word.starts_with("nan_") || dtype_of_short(word) ||
+  return word.starts_with("inf_") || word.starts_with("nan_") || dtype_of_short_name(word) ||
          std::ranges::count(keywords, word) || std::ranges::count(unary_texts, word) ||
          std::ranges::count(binary_texts, word, &BinaryText::text);
 }

@@ -10,7 +10,7 @@
 namespace dlcc::tensor {
 
 std::string_view short_name(DType);  // "f32", "bool", "f8e5m2"
-std::optional<DType> dtype_of_short(std::string_view);
+std::optional<DType> dtype_of_short_name(std::string_view);
 std::string_view text_of(UnaryOp);  // as in ops.def
 std::string_view text_of(BinaryOp);
 bool is_infix(BinaryOp);

@@ -2,8 +2,9 @@
 //
 //   * The operands of a binary operation, and the arms of a select, have equal types. Operands of fma and of
 //     transcendental functions are floats, those of bit operations are integers, conditions are bool.
-//   * float16, bfloat16, float8 and 4-bit values are loaded, selected, cast and stored only.
-//   * A load has one int64 index per dimension. The alternative of a predicated load has the buffer's type.
+//   * float16, bfloat16, floats of at most 8 bits and integers of 2 and 4 bits are only loaded, selected, cast and
+//     stored.
+//   * A load has one int64 index per dimension. The `otherwise` value of a predicated load has the buffer's type.
 #pragma once
 
 #include <functional>

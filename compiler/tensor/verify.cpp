@@ -14,11 +14,11 @@
 //     element is read.
 //   * A reduction has, for each value, a left variable, a right variable, a combined value and an identity, all of the
 //     value's type. The combined values depend on these variables only.
-//   * Each element of each result is written (checked for static shapes; a stage with a body writes all that is left).
+//   * Each element of each result is written. This is checked for static shapes; a stage with a body is assumed to
+//     write all elements that no other stage writes.
 //   * The symbols of a definition are those of its shapes and of its expressions; they are known before it runs.
-//   * A stage with a body has nothing else but results. The body follows the rules of kernels. It stores to these
-//     results only, and reads them, parameters and results of earlier stages.
-// Kernels
+//   * A stage with a body has no index expression: its only other members are the results. The body follows the rules
+//     of kernels. It stores to these results only, and reads them, parameters and results of earlier stages. Kernels
 //   * Parameters are global: inputs, then outputs, then scratch. Inputs are not written; each output is.
 //   * The symbols in the shapes of parameters are scalar parameters.
 //   * Each buffer is declared once, before its uses.
@@ -278,12 +278,12 @@ void Verifier::kernel(const Kernel& k) {
     buffer(p.buffer);
     for (const Dim& d : p.buffer->shape)
       for (const Symbol& s : d.symbols())
-        expect(scope_.contains(as<VarRef>(symbol_var(s))->var), "the symbol {} is no scalar parameter", s.name);
+        expect(scope_.contains(as<VarRef>(symbol_var(s))->var), "the symbol {} is not a scalar parameter", s.name);
     readable_.insert(p.buffer);
   }
   stmt(k.body);
   for (const Parameter& p : k.params) {
-    bool empty = product(p.buffer->shape).constant() == 0;
+    bool empty = provably_le(product(p.buffer->shape), 0);
     expect(p.access != Access::write || empty || written_.count(p.buffer), "the parameter {} is never written",
            p.buffer->name);
   }
@@ -292,7 +292,7 @@ void Verifier::kernel(const Kernel& k) {
 void Verifier::written(const Buffer& b) {
   expect(readable_.count(b) > 0, "buffer {} is written before it is declared", b->name);
   auto it = access_.find(b);
-  expect(it == access_.end() || it->second != Access::read, "the parameter {} is only read, but written", b->name);
+  expect(it == access_.end() || it->second != Access::read, "the parameter {} is read-only but written", b->name);
   written_.insert(b);
 }
 
@@ -308,7 +308,7 @@ void Verifier::register_indices(const Buffer& b, const std::vector<Expr>& list) 
 }
 
 void Verifier::intrinsic(const IntrinsicCall& x) {
-  if (!x.intrinsic) return fail("a call of no intrinsic");
+  if (!x.intrinsic) return fail("a call without an intrinsic");
   const auto& operands = x.intrinsic->operands;
   if (operands.size() != x.operands.size())
     return fail("{} takes {} operands, not {}", x.intrinsic->name, operands.size(), x.operands.size());

@@ -1,5 +1,5 @@
-/* bench SECONDS: runs the compiled model of model.h on zeros, at least eleven times and until the time has passed, and
- * prints the median latency of a run in microseconds. */
+/* bench SECONDS: runs the compiled model of model.h on zeros for this time, at least eleven times, and prints the median
+ * latency of a run in microseconds. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>

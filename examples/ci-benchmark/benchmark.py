@@ -6,7 +6,7 @@
     benchmark.py store baseline.json measured.json   makes the measured latencies the baseline of their CPU
 
 Both files are JSON: {CPU: {MODEL: microseconds}}, with the models' paths as given. Latencies of different CPUs are never
-compared. Exit status 2: a file or a command is at fault.
+compared. Exit status 2: a file cannot be read, or a command fails.
 """
 import argparse
 import json
@@ -29,7 +29,7 @@ def cpu_name():
 
 
 def latency(model, args):
-    """Microseconds of one run of the model: of several processes, the one that was disturbed least."""
+    """Median microseconds of one run of the model, in the fastest of several processes."""
     with tempfile.TemporaryDirectory() as folder:
         compile_model = [*shlex.split(args.dlcc), model, "-o", f"{folder}/model.o"]
         link = [*shlex.split(args.cc), f"-I{folder}", HARNESS, f"{folder}/model.o", *shlex.split(args.libs), "-o", f"{folder}/bench"]

@@ -1,5 +1,5 @@
-/* classify IMAGE.pgm: prints the digit in a binary PGM image of 28 x 28 pixels, white ink on black. One model makes the
- * input of the other. They run one after the other, so they share one arena. */
+/* classify IMAGE.pgm: prints the digit in a binary PGM image of 28 x 28 pixels, white ink on black. The output of the
+ * model `prepare` is the input of the model `digits`. The models run one after the other, so they share one arena. */
 #include <stdio.h>
 
 #include "digits.h"

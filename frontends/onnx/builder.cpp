@@ -34,7 +34,7 @@ std::optional<Values> evaluate_now(const relay::Operator& op, const Values& args
   return values;
 }
 
-// The value of a call with one result, if something is known of it.
+// The known elements of the only result of a call; null if nothing is known.
 relay::KnownValue value_of_call(const relay::Operator& op, const relay::Attrs& attrs, const relay::Operands& operands,
                                 const relay::Type& type) {
   auto values = relay::values_of_call(op, attrs, operands, type);
@@ -120,22 +120,22 @@ Values BlockBuilder::fields(const relay::Var& tuple, size_t count, const std::st
 }
 
 // Each "?" becomes a symbol of its own.
-relay::Type BlockBuilder::with_new_symbols(const relay::Type& type, bool decided) {
+relay::Type BlockBuilder::with_new_symbols(const relay::Type& type, bool data_dependent) {
   return relay::map_leaves(type, [&](const relay::Type& leaf) {
     const auto* t = relay::as<TensorType>(leaf);
     if (!t || is_static(t->shape)) return leaf;
     Shape shape = t->shape;
     for (Dim& d : shape)
       if (!d.is_constant() && std::ranges::count(d.symbols(), Symbol{.name = "?"}) > 0)
-        d = d.substitute({{"?", decided ? new_size() : size_symbol(fmt::format("?{}", next_symbol_++))}});
+        d = d.substitute({{"?", data_dependent ? new_size() : size_symbol(fmt::format("?{}", next_symbol_++))}});
     return relay::tensor_type(std::move(shape), t->dtype);
   });
 }
 
-// Whether the dimension is a symbol for a size, from `first` on, that only a declaration gives.
+// Whether the dimension is a new symbol, from `first` on, that is not data-dependent: a declaration may replace it.
 bool BlockBuilder::is_new_symbol(const Dim& d, int first) const {
   for (int k = first; k < next_symbol_; ++k)
-    if (d == size_symbol(fmt::format("?{}", k))) return !decided_.contains(k);
+    if (d == size_symbol(fmt::format("?{}", k))) return !data_dependent_.contains(k);
   return false;
 }
 
@@ -164,13 +164,13 @@ void BlockBuilder::note_input(const relay::Var& var) {
   relay::for_each_field(var->type, [&](const relay::Type& field) {
     const auto* t = relay::as<TensorType>(field);
     const auto count = t ? product(t->shape).constant() : std::nullopt;
-    small = small && count && *count <= tensor::ElementExpressions::most_elements;
+    small = small && count && *count <= tensor::ElementExpressions::max_elements;
   });
   if (small) of_inputs_.insert(var->id);
 }
 
-// Whether inputs of the model, or their sizes, decide all elements of the values from `first` on.
-bool BlockBuilder::is_decided_by_inputs(const Values& args, size_t first) const {
+// Whether all elements of the values from `first` on are computed from inputs of the model, or from their sizes.
+bool BlockBuilder::is_computed_from_inputs(const Values& args, size_t first) const {
   return std::all_of(args.begin() + static_cast<std::ptrdiff_t>(std::min(first, args.size())), args.end(),
                      [&](const Value& v) {
                        const auto* var = std::get_if<relay::Var>(&v.atom);
@@ -189,7 +189,7 @@ Value BlockBuilder::check_sizes(const Value& value, const Shape& sizes, const So
   return {checked, {sizes, value.type.dtype}, false, value.role};
 }
 
-// The operands with equal sizes where `sizes` says so. False if that changes none of them.
+// Makes the two sizes equal in all operands, by run-time checks. False if no operand changes.
 bool BlockBuilder::make_equal(const std::pair<Dim, Dim>& sizes, Values& args, const SourceLocation& location) {
   auto replaced = [&](const auto& in_place_of) {
     bool changed = false;
@@ -214,7 +214,7 @@ relay::Operands BlockBuilder::operands_of(const Values& args) const {
   return operands;
 }
 
-// The type of a call; the arguments become those that it is decided for.
+// The type of a call. `args` is updated by the checks that the type needs.
 std::variant<relay::TypedCall, relay::TypeError> BlockBuilder::typed(const relay::Operator& op,
                                                                      const relay::Attrs& attrs, Values& args,
                                                                      const SourceLocation& location) {
@@ -235,7 +235,7 @@ std::variant<Values, relay::TypeError> BlockBuilder::call(const std::string& nam
   auto& [known_attrs, operand_count, outcome] = std::get<relay::TypedCall>(checked);
   tensor_args.resize(operand_count);
   const relay::Operands operands = operands_of(tensor_args);
-  const bool by_inputs = open_.size() == 1 && is_decided_by_inputs(tensor_args, op->arguments.size());
+  const bool by_inputs = open_.size() == 1 && is_computed_from_inputs(tensor_args, op->arguments.size());
   relay::Type type = with_new_symbols(outcome, op->sizes && (op->largest_sizes || by_inputs));
 
   std::vector<TensorType> tensors;
@@ -261,7 +261,7 @@ std::variant<Values, relay::TypeError> BlockBuilder::call(const std::string& nam
     call.args = {packed};
   }
   relay::Var var = bind(std::move(call), type, last_part(name), location);
-  if (open_.size() == 1 && is_decided_by_inputs(tensor_args, 0)) note_input(var);
+  if (open_.size() == 1 && is_computed_from_inputs(tensor_args, 0)) note_input(var);
   if (tuple) return fields(var, results, last_part(name), location);
   return Values{{var, tensors[0]}};
 }

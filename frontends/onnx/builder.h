@@ -1,6 +1,6 @@
-// Builds Relay blocks. Every call is typed immediately by the operator's relation. A call with small constant operands
-// is evaluated immediately by the operator's definition, and the values of shape arithmetic over symbolic dimensions
-// are known, too, so that the shapes that a model computes are numbers or expressions of its inputs' dimensions.
+// Builds Relay blocks. Every call is typed immediately by the operator's type relation. A call with small constant
+// operands is evaluated immediately by the operator's definition. Shape arithmetic over symbolic dimensions is
+// evaluated as well, so that computed shapes are numbers or expressions over the dimensions of the inputs.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ struct Value {
   relay::Atom atom;
   relay::TensorType type;
   bool poisoned = false;
-  // The standard's name of the node's input that the value is or is made from, "X"; empty for other values.
+  // The standard's name, such as "X", of the node's input from which the value comes; empty for other values.
   std::string role = {};
   // Of a value that is no tensor of numbers (structure.h), which has no atom; null for a tensor.
   std::shared_ptr<const Structure> structure = {};
@@ -48,8 +48,8 @@ class BlockBuilder {
   const relay::Block& current() const { return open_.back(); }  // the bindings since the last open()
 
   relay::Var parameter(const std::string& name, const relay::TensorType&);
-  // Notes that the variable is an input of the model: sizes that the elements of small ones decide are known before a
-  // run.
+  // Notes that the variable is an input of the model: sizes that depend on the elements of small inputs are known
+  // before a run.
   void note_input(const relay::Var&);
   relay::Var fresh(const std::string& name, relay::Type);  // a variable for a later bind()
   void bind(const relay::Var&, relay::Operation, const SourceLocation&);
@@ -57,28 +57,28 @@ class BlockBuilder {
   // The first `count` fields of a tuple.
   Values fields(const relay::Var& tuple, size_t count, const std::string& name, const SourceLocation&);
 
-  // Applies an operator to values, none of them poisoned. Operands whose sizes must be equal, but cannot be proved to
-  // be, get equal ones by match_cast. If its result is a tuple: the first `results` fields. Unknown sizes of the result
-  // are new symbols.
+  // Applies an operator to values, none of them poisoned. Where operands must have equal sizes and this cannot be
+  // proved, a match_cast is inserted. Returns the result, or the first `results` fields if it is a tuple. Unknown sizes
+  // of the result are new symbols.
   std::variant<Values, relay::TypeError> call(const std::string& op, const Values& args, const relay::Attrs& attrs,
                                               size_t results, const SourceLocation&);
 
-  // The elements of a small tensor of integers as far as they are known; null if none is.
+  // The elements of a small tensor of integers, where known; null if none is.
   relay::KnownValue known(const Value& value) const { return known_.of(value.atom); }
 
   // Symbols for unknown sizes are named "?1", "?2", ...
   int next_symbol() const { return next_symbol_; }
   // Whether the dimension depends on a symbol for an unknown size, from `first` on.
   bool has_new_symbol(const Dim&, int first) const;
-  // A size that a run decides, at most `most`: no declared number replaces it.
+  // A data-dependent size, at most `most`. A size that the model declares never replaces it.
   Dim new_size(int64_t most = INT64_MAX) {
-    decided_.insert(next_symbol_);
+    data_dependent_.insert(next_symbol_);
     return Dim::symbol({fmt::format("?{}", next_symbol_++), 0, most});
   }
   const std::vector<InputDim>& dims() const { return module_.dims; }  // the sizes that the caller gives
 
-  // The value with declared numbers for those of its sizes that are new symbols, from `first_symbol` on: a run checks
-  // them.
+  // The value with declared numbers in place of sizes that are new symbols, from `first_symbol` on. They are checked at
+  // run time.
   Value with_declared_sizes(const Value&, const Shape& declared, int first_symbol, const SourceLocation&);
 
   // A match_cast: the value, checked at run time to have these sizes.
@@ -86,7 +86,7 @@ class BlockBuilder {
 
  private:
   bool is_new_symbol(const Dim&, int first) const;
-  relay::Type with_new_symbols(const relay::Type&, bool decided);
+  relay::Type with_new_symbols(const relay::Type&, bool data_dependent);
   std::variant<relay::TypedCall, relay::TypeError> typed(const relay::Operator&, const relay::Attrs&, Values& args,
                                                          const SourceLocation&);
   relay::Operands operands_of(const Values& args) const;
@@ -94,11 +94,11 @@ class BlockBuilder {
 
   relay::Module& module_;
   relay::KnownValues known_;
-  bool is_decided_by_inputs(const Values& args, size_t first) const;
+  bool is_computed_from_inputs(const Values& args, size_t first) const;
 
   int next_symbol_ = 1;
-  std::set<int> decided_;    // the symbols of sizes that a run decides, by number
-  std::set<int> of_inputs_;  // the small tensors that inputs of the model decide, by id of their variable
+  std::set<int> data_dependent_;  // data-dependent sizes, by number of the symbol
+  std::set<int> of_inputs_;       // small tensors computed from inputs of the model, by variable id
   std::vector<relay::Block> open_;
 };
 

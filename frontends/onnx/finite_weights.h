@@ -1,4 +1,4 @@
-// Finds weights that are no numbers, such as those of a training run that diverged.
+// Finds weights that are NaN or infinite, for instance after a training run that diverged.
 #pragma once
 
 #include "support/constant.h"
@@ -6,8 +6,8 @@
 
 namespace dlcc::frontends::onnx {
 
-// Warns of elements that are NaN or infinite. A tensor whose finite elements are all 0, such as a mask of attention,
-// may have infinite ones.
+// Warns of elements that are NaN or infinite. A tensor whose finite elements are all 0, such as an attention mask, may
+// have infinite elements.
 void warn_if_not_finite(const Constant&, const SourceLocation&, Diagnostics&);
 
 }  // namespace dlcc::frontends::onnx

@@ -15,7 +15,7 @@ constexpr std::string_view batch_norm = "BatchNormalization";
 constexpr std::string_view depthwise = "with 'group' equal to the number of channels";
 constexpr std::string_view weights_by_output = "with transB=1 if the weights are (outputs, inputs)";
 
-// By lower-case names without underscores, namespaces and what tells the number of axes or the version.
+// By lower-case name without underscores, namespace, number of axes and version.
 const std::map<std::string, Meant, std::less<>> meanings = {
     {"adaptiveavgpool", {"GlobalAveragePool", "if each channel becomes one element"}},
     {"addmm", {"Gemm"}},
@@ -63,7 +63,7 @@ const std::map<std::string, Meant, std::less<>> meanings = {
     {"multiheadattention", {"Attention"}},
     {"multiply", {"Mul"}},
     {"notequal", {"Equal", "followed by Not"}},
-    {"pack", {"Concat", "behind an Unsqueeze of each input"}},
+    {"pack", {"Concat", "after an Unsqueeze of each input"}},
     {"permute", {"Transpose"}},
     {"pixelshuffle", {"DepthToSpace", "with mode=CRD"}},
     {"realdiv", {"Div"}},
@@ -75,7 +75,7 @@ const std::map<std::string, Meant, std::less<>> meanings = {
     {"scaleddotproductattention", {"Attention"}},
     {"silu", {"Swish", "of operator set 24, or Sigmoid and Mul"}},
     {"square", {"Mul", "of the value with itself"}},
-    {"stack", {"Concat", "behind an Unsqueeze of each input"}},
+    {"stack", {"Concat", "after an Unsqueeze of each input"}},
     {"stridedslice", {"Slice"}},
     {"subtract", {"Sub"}},
     {"truediv", {"Div"}},

@@ -52,7 +52,7 @@ void Importer::call_function(const schema::FunctionProto& function, const schema
   bind_outputs(node, scope, *results, location);
 }
 
-// The nodes of the function with the operands of the call. Missing results are poisoned.
+// The nodes of the function with the operands of the call. Missing results are reported and poisoned.
 std::optional<Values> Importer::import_function(const FunctionCall& call, Scope& inner, const std::string& path) {
   const schema::FunctionProto& function = call.function;
   inlined_ += function.node_size();
@@ -78,8 +78,8 @@ std::optional<Values> Importer::import_function(const FunctionCall& call, Scope&
 
 // ---- functions that are called ------------------------------------------------------------------------------------
 
-// Values whose elements or sizes matter to what is imported, and those that are no tensors, have to be known within the
-// function.
+// Whether the value can be an operand of a Relay function. Known values and data-dependent sizes must be visible within
+// the function, and values that are no tensors cannot be passed, so that such a call is inlined.
 bool Importer::can_be_operand(const Value& value) const {
   if (value.structure || builder_.known(value)) return false;
   return std::ranges::all_of(value.type.shape, [](const Dim& d) {
@@ -141,7 +141,7 @@ Importer::Instance Importer::make_instance(const FunctionCall& call) {
   Scope scope;
   const std::string label = fmt::format("function '{}'", call.function.name());
   Values results = *import_function(with_params, scope, label + ": ");
-  // Sizes that data decide, and random numbers, which differ between calls, are those of the place of the call.
+  // Data-dependent sizes and random numbers differ between calls, so that such a function is inlined.
   const bool is_inlined =
       builder_.next_symbol() != first_symbol || random_sequences_ != first_random || results.empty() ||
       std::ranges::any_of(results, [&](const Value& v) { return v.poisoned || v.constant() || !can_be_operand(v); });

@@ -2,7 +2,7 @@
 // optional that is absent a tensor without elements, an input with a fixed value a constant.
 #include <algorithm>
 
-#include "frontends/onnx/deciding_inputs.h"
+#include "frontends/onnx/compile_time_inputs.h"
 #include "frontends/onnx/importer.h"
 #include "frontends/onnx/structure.h"
 #include "frontends/onnx/tensor_decode.h"
@@ -40,7 +40,7 @@ SourceLocation location_of_input(const std::string& file, const std::string& nam
 
 void Importer::add_inputs(Scope& scope, std::vector<relay::Var>& params) {
   const schema::GraphProto& graph = model_.proto->graph();
-  const std::set<std::string> deciding = names_that_decide(graph);
+  const std::set<std::string> compile_time = compile_time_inputs(graph);
   std::set<std::string> seen;
   for (const schema::ValueInfoProto& input : graph.input()) {
     if (!seen.insert(input.name()).second) {
@@ -49,19 +49,19 @@ void Importer::add_inputs(Scope& scope, std::vector<relay::Var>& params) {
       continue;
     }
     if (scope.initializers.contains(input.name())) continue;  // it has a value
-    scope.values[input.name()] = add_input(input, deciding.contains(input.name()), params);
+    scope.values[input.name()] = add_input(input, compile_time.contains(input.name()), params);
   }
   check_input_names();
   if (options_.arguments) options_.arguments->inputs = has_structures_ ? arguments_ : std::vector<Argument>{};
 }
 
-// The form of an input from an option, else from the data.
+// The form of an input, from an option or else from data.
 std::optional<InputForm> Importer::input_form(const UnknownInput& input) {
   if (auto given = options_.inputs.find(input.name); given != options_.inputs.end()) return given->second;
   return options_.find_input_form ? options_.find_input_form(input) : std::nullopt;
 }
 
-Value Importer::add_input(const schema::ValueInfoProto& input, bool decides, std::vector<relay::Var>& params) {
+Value Importer::add_input(const schema::ValueInfoProto& input, bool needs_value, std::vector<relay::Var>& params) {
   const SourceLocation location = location_of_input(options_.file, input.name());
   const InputType type = input_type(input.type());
   if (!type.tensor) {
@@ -71,8 +71,8 @@ Value Importer::add_input(const schema::ValueInfoProto& input, bool decides, std
   }
   const bool is_tensor = type.kind == ArgumentKind::tensor;
   std::optional<InputForm> form;
-  if (!is_tensor || decides || !type.tensor->has_shape() || options_.inputs.contains(input.name()))
-    form = input_form({arguments_.size(), input.name(), type.kind, decides});
+  if (!is_tensor || needs_value || !type.tensor->has_shape() || options_.inputs.contains(input.name()))
+    form = input_form({arguments_.size(), input.name(), type.kind, needs_value});
   Argument& argument = arguments_.emplace_back(Argument{input.name(), type.kind});
   const ShapedInput* shaped = form ? std::get_if<ShapedInput>(&*form) : nullptr;
   has_structures_ = has_structures_ || !is_tensor || (form && !shaped);
@@ -84,7 +84,7 @@ Value Importer::add_input(const schema::ValueInfoProto& input, bool decides, std
               : add_tensor(request, input.name(), types_.of_input(*type.tensor, input.name(), location));
 }
 
-// What to do when --input gives the shape of an input whose shape the model declares.
+// A remedy if --input gives the shape of an input whose shape the model declares.
 static std::string remedy_for_declared_shape(const relay::TensorType& declared, const std::vector<int64_t>& wanted) {
   std::string options;
   const bool same_rank = declared.shape.size() == wanted.size();
@@ -133,7 +133,7 @@ Value Importer::add_sequence(InputRequest& request, const std::optional<InputFor
   return poisoned ? Value::poison() : sequence_of(std::move(elements));
 }
 
-// Without a form the optional is present.
+// An optional without a form is present.
 Value Importer::add_optional(InputRequest& request, const std::optional<InputForm>& form) {
   const bool is_sequence = request.argument.kind == ArgumentKind::optional_sequence;
   if (form && std::holds_alternative<AbsentInput>(*form)) {
@@ -162,7 +162,7 @@ static bool fits(const Constant& value, const schema::TypeProto::Tensor& declare
                             [](int64_t size, const auto& dim) { return !has_size(dim) || dim.dim_value() == size; });
 }
 
-// An input with a value that is decided at compile time: a constant.
+// An input whose value is fixed at compile time becomes a constant.
 Value Importer::add_fixed(InputRequest& request, const InputForm& form) {
   const auto* fixed = std::get_if<FixedInput>(&form);
   if (!fixed)
@@ -232,7 +232,7 @@ Values Importer::outputs_of_main(Scope& scope) {
   return results;
 }
 
-// Appends the tensors of an output to the results.
+// Appends the tensors of an output to the results, and describes it.
 Argument Importer::add_output(const schema::ValueInfoProto& output, const Value& value, Values& results) {
   Argument argument{output.name(), input_type(output.type()).kind};
   if (is_strings(value))
@@ -259,7 +259,7 @@ static bool can_be_equal(const Shape& a, const Shape& b) {
                             [](const Dim& m, const Dim& n) { return m == n || !m.is_constant() || !n.is_constant(); });
 }
 
-// Checks the declared element type. The declared shape is not followed: exporters often write wrong ones.
+// Checks the declared element type. A wrong declared shape is only a warning: exporters often write wrong shapes.
 void Importer::check_output(const schema::ValueInfoProto& output, const Value& value) {
   const SourceLocation location{.file = options_.file, .node = fmt::format("output '{}'", output.name())};
   const Declaration declared = types_.of_value(output.type());

@@ -36,7 +36,7 @@ std::optional<Value> Importer::lookup(const std::string& name, Scope& innermost)
 }
 
 std::string Importer::remedy_for_name(const std::string& name, const Scope& scope, const char* otherwise) const {
-  constexpr size_t most_suggestions = 100;  // more errors than a person reads
+  constexpr size_t most_suggestions = 100;  // more errors than anyone reads
   const std::string meant = diagnostics_.error_count() < most_suggestions ? did_you_mean(name, scope.names()) : "";
   return meant.empty() ? otherwise : meant;
 }

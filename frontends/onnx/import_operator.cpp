@@ -25,21 +25,22 @@ const Row* Importer::find_row(const schema::NodeProto& node, const Body& body, c
   return row;
 }
 
-// How to do without an operator of ai.onnx.ml that makes or takes maps from keys to values.
+// A remedy for an operator that is not supported, in particular those of ai.onnx.ml that make or take maps from keys to
+// values.
 static std::string remedy_for(const std::string& op) {
   static const std::map<std::string, const char*> remedies = {
       {"ZipMap",
        "a compiled model has no maps: export the classifier without ZipMap (skl2onnx: options={'zipmap': "
        "False}); the output is then the tensor of probabilities"},
       {"DictVectorizer",
-       "a compiled model has no maps: export the model behind the vectorizer, and give it a tensor with "
+       "a compiled model has no maps: export the part after the vectorizer, and give it a tensor with "
        "one column for each key"},
-      {"CastMap", "a compiled model has no maps: export the model behind CastMap, and give it the tensor of values"}};
+      {"CastMap", "a compiled model has no maps: export the part after CastMap, and give it the tensor of values"}};
   const auto found = remedies.find(op);
   return found == remedies.end() ? "a model-local function can define it" : found->second;
 }
 
-// "did you mean 'Gelu'?" for what is no operator of another domain than ONNX's, or "".
+// "did you mean 'Gelu'?" for a name that is no operator of the domain; "" if there is no suggestion.
 static std::string suggest_in_domain(const std::string& domain, const std::string& op) {
   std::vector<std::string> names;
   for (const std::string& name : operator_table().names())
@@ -47,7 +48,8 @@ static std::string suggest_in_domain(const std::string& domain, const std::strin
   return did_you_mean(op, names);
 }
 
-// "did you mean 'Conv'?" for what is no operator of ONNX, or "". The operator's name is qualified in other domains.
+// "did you mean 'Conv'?" for a name that is no operator of ONNX; "" if there is no suggestion. The name is qualified in
+// other domains.
 static std::string suggest_operator(const std::string& op) {
   if (const size_t dot = op.rfind('.'); dot != std::string::npos)
     return suggest_in_domain(op.substr(0, dot), op.substr(dot + 1));
@@ -58,7 +60,7 @@ static std::string suggest_operator(const std::string& op) {
 
 // The suggestion is kept, so that all nodes with the operator have the same remedy.
 const std::string& Importer::meant_operator(const std::string& op) {
-  constexpr size_t most_names = 1000;  // more than a person reads
+  constexpr size_t most_names = 1000;  // more than anyone reads
   auto known = meant_operators_.find(op);
   if (known == meant_operators_.end())
     known = meant_operators_.emplace(op, meant_operators_.size() < most_names ? suggest_operator(op) : "").first;
@@ -85,7 +87,7 @@ void Importer::report_unknown_operator(const std::string& op, const std::string&
          suggestion.empty() ? "a model-local function can define it" : suggestion);
 }
 
-// "operator sets from 13 have it with 2 inputs" if later ones have enough, or "".
+// A hint at the first later operator set that allows this number of inputs, or "".
 static std::string later_version_with(const Row& row, int inputs) {
   for (const int64_t version : operator_table().versions(row.op))
     if (const int most = operator_table().find(row.op, version)->max_inputs;

@@ -1,7 +1,7 @@
 // The state of importing one ONNX model: the main graph's inputs and outputs (importer.cpp, import_interface.cpp),
 // nodes and subgraphs (import_nodes.cpp), calls of model-local functions (import_functions.cpp), the operators of nodes
-// (import_operator.cpp). A problem is reported once; the results of its node have the declared types or poison the
-// values that depend on them, so that one walk reports all problems.
+// (import_operator.cpp). A problem is reported once. The results of its node then have the declared types, or else
+// poison the values that depend on them, so that one traversal reports all problems.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ namespace dlcc::frontends::onnx {
 
 using AttributeMap = std::map<std::string, const schema::AttributeProto*>;
 
-// What the nodes of a graph or of a function's body depend on besides their scope.
+// The environment of the nodes of a graph or function body, besides their scope.
 struct Body {
   const Opsets& opsets;
   const AttributeMap* attributes = nullptr;  // of the function's call; null outside of functions
@@ -47,8 +47,7 @@ class Importer {
   void check_dim_names();
   void warn_of_unused_inputs();
 
-  // import_interface.cpp
-  // An input to be added: the type of its tensors, and what is known of it then.
+  // import_interface.cpp An input to be added: the type of its tensors, and the lists that receive it.
   struct InputRequest {
     const std::string& name;
     const schema::TypeProto::Tensor& tensor;
@@ -58,7 +57,7 @@ class Importer {
   };
   void add_inputs(Scope&, std::vector<relay::Var>& params);
   std::optional<InputForm> input_form(const UnknownInput&);
-  Value add_input(const schema::ValueInfoProto&, bool decides, std::vector<relay::Var>& params);
+  Value add_input(const schema::ValueInfoProto&, bool needs_value, std::vector<relay::Var>& params);
   Value add_tensor(InputRequest&, const std::string& name, const std::optional<relay::TensorType>&);
   Value add_sequence(InputRequest&, const std::optional<InputForm>&);
   Value add_optional(InputRequest&, const std::optional<InputForm>&);
@@ -79,8 +78,8 @@ class Importer {
   void convert(const schema::NodeProto&, Scope&, const Body&, const SourceLocation&);
   bool inputs_of(const schema::NodeProto&, Scope&, const SourceLocation&, std::vector<std::optional<Value>>&);
   AttributeMap attributes_of(const schema::NodeProto&, const Body&, const SourceLocation&);
-  // "did you mean 'x'?" for a name that the scope lacks, else `otherwise`; always that for all but the first errors,
-  // since a search takes time for each name.
+  // "did you mean 'x'?" for a name that is similar to one in the scope, else `otherwise`. After the first errors always
+  // `otherwise`, since a search takes time for each name.
   std::string remedy_for_name(const std::string& name, const Scope&, const char* otherwise) const;
   static constexpr const char* nothing_produces =
       "the name must be that of an input, an initializer or an output of a node";
@@ -104,7 +103,7 @@ class Importer {
     Opsets opsets;
     const SourceLocation& location;
   };
-  // A Relay function for operands of these types and constants; without a name if it has to be inlined.
+  // A Relay function for some operand types and constants; without a name if the call must be inlined.
   struct Instance {
     std::string name;
     std::vector<relay::TensorType> results;
@@ -139,7 +138,7 @@ class Importer {
   std::map<std::string, std::string> meant_operators_;  // suggestions for unknown operators
   bool has_structures_ = false;                         // whether one of them is no tensor, or fixed
   std::vector<const schema::FunctionProto*> calls_;     // functions being imported, innermost last
-  int64_t inlined_ = 0;                                 // number of nodes of imported functions, once for each import
+  int64_t inlined_ = 0;                                 // nodes of imported functions, counted for each import
   int64_t random_sequences_ = 0;                        // number of nodes with random numbers so far
 };
 

@@ -234,7 +234,7 @@ Value Node::call(const std::string& op, const Values& args, const relay::Attrs& 
   return call_fields(op, args, attrs, 1)[0];
 }
 
-// The value, truncated to an integer for integer types, which have 0 for NaN.
+// The value as a constant of the type. For integer types it is truncated, and NaN becomes 0.
 static Constant scalar_constant(DType type, double value) {
   constexpr double most = 9.2e18;  // int64 has slightly more
   auto of = [&](auto v) { return Constant::of<decltype(v)>(type, {}, {v}); };

@@ -1,4 +1,5 @@
-// A converter's view of one ONNX node: operands, attributes, error reports and emission of Relay calls.
+// The interface of operator converters to one ONNX node: operands, attributes, error reports and emission of Relay
+// calls.
 //
 // Converters need little error handling. The first problem is reported, marks the node as failed, and yields a valid
 // default: an attribute's default value, a poisoned result. Calls with poisoned operands return poisoned values. The
@@ -41,8 +42,8 @@ struct NodeContext {
   ExternalFiles& files;
   std::shared_ptr<const void> owner;                  // keeps the model's bytes alive
   std::vector<std::optional<Shape>> declared_shapes;  // of the outputs
-  int64_t& random_sequences;                          // that the nodes before take
-  const std::map<std::string, int64_t>& bounds;       // largest sizes that data decide, by name of a variable
+  int64_t& random_sequences;                          // number taken by earlier nodes
+  const std::map<std::string, int64_t>& bounds;       // upper bounds of data-dependent sizes, by variable
   // Import a subgraph as a block of its own or into the current block; its inputs are given. Empty if it was rejected.
   std::function<std::optional<Branch>(const schema::GraphProto&)> import_branch;
   std::function<std::optional<Values>(const schema::GraphProto&, const Values& inputs)> import_inline;
@@ -83,7 +84,7 @@ class Node {
   const schema::GraphProto* graph(const std::string& name);
   int64_t required_integer(const std::string& name);
   void reject_unused_attributes();  // reports the first attribute that the converter did not read
-  // How to give what is an attribute in older operator sets, and an input in this one; "" if the node has no such
+  // A remedy for an attribute of older operator sets that is an input in this one; "" if the node has no such
   // attribute.
   std::string remedy_for_moved_attribute() const;
 
@@ -102,8 +103,8 @@ class Node {
   Value scalar(DType, double value);  // a constant of rank 0; warns if the type cannot hold the value
   Value reshape(const Value&, const Shape&);
   Value cast(const Value&, DType);
-  // A value that has the shape of the first output, with the sizes that the model declares for those that the node's
-  // operators could not tell. Converters that compute with such a value need them; for results the importer does it.
+  // A value that has the shape of the first output, with the model's declared sizes in place of unknown ones. Needed
+  // only for values with which the converter computes further; the importer does the same for the node's results.
   Value with_declared_sizes(const Value&);
   Value with_declared_sizes(const Value&, const std::optional<Shape>& declared);
   const std::optional<Shape>& declared_shape(size_t output = 0) const { return c_.declared_shapes.at(output); }
@@ -115,7 +116,7 @@ class Node {
   // The attribute if it has this type; reports another type.
   const schema::AttributeProto* typed(const std::string& name, schema::AttributeProto_AttributeType type,
                                       bool present(const schema::AttributeProto&));
-  std::string remedy_for_attribute(const std::string& name) const;  // one that the operator does not have
+  std::string remedy_for_attribute(const std::string& name) const;  // for an unknown attribute
   std::vector<std::string> operand_lines() const;
 
   NodeContext c_;

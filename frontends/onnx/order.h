@@ -1,5 +1,5 @@
-// A topological order of a graph's nodes. The ONNX standard requires sorted nodes; unsorted ones without cycles are
-// accepted, too.
+// Topological sorting of a graph's nodes. The ONNX standard requires sorted nodes; unsorted ones without cycles are
+// accepted as well. The algorithm is from Kahn, "Topological sorting of large networks", 1962.
 #pragma once
 
 #include <set>

@@ -117,7 +117,7 @@ std::optional<relay::TensorType> DeclaredTypes::of_element(const schema::TypePro
   return relay::TensorType{shape_of(*sizes), *dtype};
 }
 
-// The type of a tensor; `suffix` stands behind the names of its dimensions.
+// The type of a tensor; `suffix` is appended to the names of its dimensions.
 std::optional<relay::TensorType> DeclaredTypes::of_tensor(const schema::TypeProto::Tensor& tensor,
                                                           const std::string& input, const std::string& suffix,
                                                           const SourceLocation& location) {

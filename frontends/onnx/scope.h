@@ -1,4 +1,4 @@
-// The values that nodes can refer to by name, and the types that the model declares for them.
+// Scopes: the values to which nodes can refer by name, and their declared types.
 #pragma once
 
 #include <functional>
@@ -47,7 +47,7 @@ struct Scope {
   void add_declarations(const schema::GraphProto&);
   // The names that nodes of the scope can use.
   std::vector<std::string> names() const;
-  // Declares the first operand of a shape-preserving node with the shape declared for its result.
+  // For each shape-preserving node, declares its first operand with the declared shape of its result.
   void propagate_declarations(const NodeList&, const std::function<bool(const schema::NodeProto&)>& keeps_shape);
 
  private:
@@ -77,17 +77,18 @@ class DeclaredTypes {
                                             const SourceLocation&);
 
   // The type of tensor `element` of an input, a sequence whose tensors have the type `tensor`. Their sizes may differ,
-  // so that a dimension 'N' becomes the symbol 'N_element', unless --dim gives N a number. `sizes` are those of a
-  // tensor whose shape is not declared.
+  // so that a dimension 'N' becomes the symbol 'N_element', unless --dim gives N a number. `sizes` is the shape of the
+  // element if the model declares none.
   std::optional<relay::TensorType> of_element(const schema::TypeProto::Tensor& tensor, const std::string& input,
                                               size_t element, const std::optional<std::vector<int64_t>>& sizes,
                                               const SourceLocation&);
 
-  // The declarations of other values. Problems in them are not reported.
+  // The declarations of other values. Malformed ones are ignored.
   Declaration of_value(const schema::TypeProto&) const;
   std::optional<Shape> declared_shape(const Scope&, const std::string& name) const;
 
-  // The names of the inputs' symbolic dimensions, in order of appearance, and those that are no numbers.
+  // names(): the names of the inputs' symbolic dimensions, in order of appearance. dims(): those that --dim did not
+  // replace by numbers.
   const std::vector<std::string>& names() const { return names_; }
   std::vector<InputDim> dims() const;
 
@@ -96,8 +97,8 @@ class DeclaredTypes {
   std::optional<relay::TensorType> of_tensor(const schema::TypeProto::Tensor&, const std::string& input,
                                              const std::string& suffix, const SourceLocation&);
 
-  std::map<std::string, int64_t> numbers_;  // the dimensions that --dim gives a number
-  std::map<std::string, InputDim> ranges_;  // and a range
+  std::map<std::string, int64_t> numbers_;  // the dimensions to which --dim gives a number
+  std::map<std::string, InputDim> ranges_;  // the dimensions to which --dim gives a range
   std::string file_;
   Diagnostics& diagnostics_;
   std::vector<std::string> names_;

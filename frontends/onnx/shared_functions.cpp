@@ -26,7 +26,7 @@ FunctionKey function_key(const schema::NodeProto& node) {
 SharedFunctions::SharedFunctions(const Model& model)
     : constants_(initializers_of(model.proto->graph())), calls_(find(model)) {}
 
-relay::CallWay SharedFunctions::way_of(const schema::NodeProto& call, bool is_in_main) const {
+relay::Specialization SharedFunctions::specialization_of(const schema::NodeProto& call, bool is_in_main) const {
   std::string constants;
   for (int k = 0; k < call.input_size() && is_in_main; ++k)
     if (constants_.contains(call.input(k))) constants += fmt::format("{}: {} ", k, call.input(k));
@@ -37,7 +37,7 @@ void SharedFunctions::scan(const Model& model, const NodeList& nodes, bool is_in
                            relay::SharedCalls::Body& body) const {
   for (const schema::NodeProto& node : nodes) {
     if (model.functions.contains(function_key(node)))
-      body.calls.push_back(way_of(node, is_in_main));
+      body.calls.push_back(specialization_of(node, is_in_main));
     else
       ++body.operations;
     for (const schema::AttributeProto& a : node.attribute()) {

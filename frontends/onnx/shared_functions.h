@@ -1,4 +1,5 @@
-// Which calls of a model's functions become calls of Relay functions (relay/shared_calls.h). The others are inlined.
+// Selects the calls of model-local functions that become calls of Relay functions (relay/shared_calls.h). The others
+// are inlined.
 #pragma once
 
 #include "frontends/onnx/order.h"
@@ -13,14 +14,14 @@ class SharedFunctions {
  public:
   explicit SharedFunctions(const Model&);
 
-  // `is_in_main`: the node is one of the model's graph, not of a function.
+  // `is_in_main`: the node is in the model's graph, not in a function.
   bool contains(const schema::NodeProto& call, bool is_in_main) const {
-    return calls_.contains(way_of(call, is_in_main));
+    return calls_.contains(specialization_of(call, is_in_main));
   }
 
  private:
-  // The constants are the initializers of the model's graph, by name.
-  relay::CallWay way_of(const schema::NodeProto& call, bool is_in_main) const;
+  // Operands count as constant if they are initializers of the model's graph.
+  relay::Specialization specialization_of(const schema::NodeProto& call, bool is_in_main) const;
   void scan(const Model&, const NodeList&, bool is_in_main, relay::SharedCalls::Body&) const;
   relay::SharedCalls find(const Model&) const;
 

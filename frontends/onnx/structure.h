@@ -1,5 +1,5 @@
-// Values that are no tensors of numbers: sequences, optionals and tensors of strings. The importer resolves them, so
-// that Relay sees the tensors that they consist of.
+// Values that are no numeric tensors: sequences, optionals and tensors of strings. The importer resolves them at
+// compile time, so that Relay has only the tensors of which they consist.
 #pragma once
 
 #include <functional>
@@ -40,7 +40,7 @@ Values tensors_in(const Values&);
 // Whether two values consist of the same structures; tensors may differ.
 bool same_structure(const Value&, const Value&);
 
-// The value with each tensor, in order, replaced by what `next` returns.
+// The value with each tensor, in order, replaced by a result of `next`.
 Value with_tensors(const Value&, const std::function<Value()>& next);
 
 }  // namespace dlcc::frontends::onnx

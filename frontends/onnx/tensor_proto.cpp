@@ -20,7 +20,7 @@ std::optional<NamedTensor> read_tensor_proto(std::span<const std::byte> bytes, c
 
 namespace {
 
-// Whether the bytes are a message of this type, and not of another one that reads its fields.
+// Parses a message. False also if the bytes are a message of another type that happens to parse.
 template <class Message>
 bool parse(std::span<const std::byte> bytes, Message& message) {
   return bytes.size() <= INT32_MAX && message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) &&

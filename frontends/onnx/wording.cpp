@@ -12,7 +12,7 @@ bool is_word_character(char c) {
 
 using Dictionary = std::map<std::string, std::string, std::less<>>;
 
-// The words of ONNX by those of Relay: attributes in messages, and operators in remedies.
+// Translations of Relay's names to those of ONNX: attributes in messages, and operators in remedies.
 const Dictionary attributes = {{"newshape", "shape"},   {"pad_width", "pads"},         {"padding", "pads"},
                                {"num_newaxis", "axes"}, {"pool_size", "kernel_shape"}, {"groups", "group"}};
 const Dictionary attributes_of_slice = {{"begin", "starts"}, {"end", "ends"}, {"strides", "steps"}, {"stride", "step"}};

@@ -18,8 +18,8 @@ class Sizes {
  public:
   explicit Sizes(const std::map<std::string, SizeRange>& ranges) : ranges_(ranges) {}
 
-  // A number replaces its symbol in all functions. A range is that of a symbol of @main's parameters; other functions
-  // have symbols of their own, which may have the same names.
+  // A number replaces its symbol in all functions. A range applies to a symbol of @main's parameters only: other
+  // functions have symbols of their own, which may have the same name.
   void apply(Module& module) {
     if (ranges_.empty()) return;
     for (const auto& [name, range] : ranges_)
@@ -135,9 +135,19 @@ void name_unknown_axes(Module& module) {
 
 }  // namespace
 
+static std::string_view without_byte_order_mark(std::string_view text) {
+  constexpr std::string_view mark = "\xEF\xBB\xBF";
+  if (text.starts_with(mark)) text.remove_prefix(mark.size());
+  return text;
+}
+
+bool check_syntax(std::string_view text, const std::string& file, Diagnostics& diagnostics) {
+  return relay_text::parse(without_byte_order_mark(text), {.file = file, .outside_constant = {}}, diagnostics)
+      .has_value();
+}
+
 std::optional<Module> import_relay(std::string_view text, const ImportOptions& options, Diagnostics& diagnostics) {
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  text = without_byte_order_mark(text);
   std::optional<Module> module =
       relay_text::parse_with_unknowns(text, {.file = options.file, .outside_constant = {}}, diagnostics);
   if (!module) return std::nullopt;

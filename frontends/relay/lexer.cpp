@@ -12,7 +12,7 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '/'; }
 
-// A symbol precedes its prefixes.
+// Longer symbols precede their prefixes.
 constexpr std::array<std::string_view, 26> symbols = {"match?", "->", "=>", "==", "!=", "<=", ">=", "#[", "(",
                                                       ")",      "{",  "}",  "[",  "]",  ",",  ";",  ":",  "=",
                                                       "+",      "-",  "*",  "/",  "<",  ">",  "?",  "."};
@@ -25,7 +25,10 @@ std::string printable(char c) {
 }  // namespace
 
 const Token& Lexer::peek(size_t ahead) {
-  while (ahead_.size() <= ahead) ahead_.push_back(scan());
+  while (ahead_.size() <= ahead) {
+    ahead_.push_back(scan());
+    ahead_.back().end = position_;
+  }
   if (failed_) ahead_[ahead].kind = TokenKind::end;
   return ahead_[ahead];
 }
@@ -50,7 +53,8 @@ void Lexer::go_to(const Token& t) {
   ahead_.clear();
 }
 
-// Text that was read to its end has a comment or a definition that is not closed: its lines may be part of that.
+// No recovery at the end of the text: a comment or a definition is not closed, and the lines after its beginning may be
+// part of it.
 bool Lexer::resume_after(int line) {
   if (position_ >= text_.size()) return false;
   Token start;

@@ -1,5 +1,5 @@
-// Tokens of Relay text. The lexer works on demand, so that the parser can skip embedded tensor functions, which have
-// another lexer.
+// Tokens of Relay text. Text is split on demand, so that the parser can skip embedded tensor functions, which have a
+// lexer of their own.
 #pragma once
 
 #include <deque>
@@ -26,7 +26,7 @@ enum class TokenKind : uint8_t {
 struct Token {
   TokenKind kind = TokenKind::end;
   std::string_view text;
-  size_t offset = 0;
+  size_t offset = 0, end = 0;  // in the text
   int line = 1, column = 1;
   int64_t integer = 0;  // of graph variables and projections
 
@@ -53,10 +53,10 @@ class Lexer {
   bool failed() const { return failed_; }
   void fail() { failed_ = true; }  // an error was reported
 
-  // Goes on at a token that was returned before, or from there back at a later one.
+  // Moves to any token that was returned before.
   void go_to(const Token&);
-  // After an error: goes on at the first line that begins with a definition, is not before the error and is after line
-  // `line`. False if there is none.
+  // Error recovery: moves to the first line that begins with a definition, is not before the error and is after `line`.
+  // False if there is none.
   bool resume_after(int line);
 
   // Consumes and returns the text from token `from`, the next one, to the brace that matches the first `{` after it.

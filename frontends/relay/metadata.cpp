@@ -37,7 +37,7 @@ std::optional<std::vector<std::byte>> decode_base64(std::string_view text) {
   return bytes;
 }
 
-// Little-endian fields one after another; reading beyond the end gives 0 and makes it bad.
+// Reads consecutive little-endian fields. Reading beyond the end gives 0, and good() is false from then on.
 class Record {
  public:
   explicit Record(std::span<const std::byte> bytes) : bytes_(bytes) {}

@@ -217,7 +217,8 @@ const Infix* infix(const Token& t) {
 
 }  // namespace
 
-// Operator-precedence parsing with an explicit stack; all operators are left-associative.
+// Operator-precedence parsing (Floyd, "Syntactic Analysis and Operator Precedence", 1963) with an explicit stack; all
+// operators are left-associative.
 Parser::Value Parser::binary() {
   struct Pending {
     Atom left;

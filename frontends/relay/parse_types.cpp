@@ -92,8 +92,10 @@ std::optional<DType> Parser::element_type(const Token& t) {
 Type Parser::named_type(const Token& name) {
   SourceLocation where = lexer_.location(name);
   if (const TypeVariable* v = type_variables_.find(std::string(name.text))) return variable_type(*v);
-  if (auto it = module_.data_types.find(std::string(name.text)); it != module_.data_types.end()) {
-    size_t expected = it->second.params.size();
+  const auto own = types_of_text_.find(std::string(name.text));
+  const auto known = module_.data_types.find(std::string(name.text));
+  if (own != types_of_text_.end() || known != module_.data_types.end()) {
+    const size_t expected = known != module_.data_types.end() ? known->second.params.size() : own->second;
     std::vector<Type> args;
     if (accept("[")) args = type_list("]");
     if (args.size() != expected && !lexer_.failed())
@@ -110,7 +112,7 @@ Type Parser::named_type(const Token& name) {
   }
   if (may_report() && load_type(std::string(name.text))) return named_type(name);
   report(DiagnosticId::unsupported_type, where, fmt::format("there is no type {}", name.text),
-         "data types are defined before they are used");
+         "a type is defined by `type " + std::string(name.text) + " { ... }`");
   if (accept("[")) type_list("]");
   return hole_type();
 }
@@ -366,7 +368,7 @@ Constant Parser::float_literal(const Token& t) {
   std::optional<double> wide = number(t);
   double value = wide.value_or(0);
   float narrow = static_cast<float>(value);
-  if (wide && std::isfinite(value)) {  // not through double: rounds once
+  if (wide && std::isfinite(value)) {  // not through double, so that it is rounded once
     auto [end, error] = std::from_chars(t.text.data(), t.text.data() + t.text.size(), narrow);
     if (error == std::errc::result_out_of_range) narrow = static_cast<float>(std::fabs(value));
     if (t.negative) narrow = -narrow;

@@ -1,5 +1,5 @@
-// Local variables and graph variables. A graph variable is another name of its expression: outside the block that binds
-// it, the text of the expression is read again.
+// Resolves local variables and graph variables. A graph variable is a name for its expression: outside the block that
+// binds it, the text of the expression is parsed again.
 #include <utility>
 
 #include "frontends/relay/parser.h"
@@ -8,7 +8,7 @@ namespace dlcc::frontends::relay_text {
 
 using namespace relay;
 
-// A variable of an expression that is read again must be the one that it was.
+// When an expression is parsed again, each of its variables must refer to the same binding as before.
 Atom Parser::local_variable(const Token& t) {
   const Var* var = locals_.find(std::string(t.text));
   if (rereading_) {
@@ -25,7 +25,7 @@ Atom Parser::local_variable(const Token& t) {
   return *var;
 }
 
-// The value of the variable in this block, or in one around it.
+// The value of a graph variable that is bound in this block or in an enclosing one.
 Atom Parser::graph_variable(const Token& t) {
   const GraphVariable* bound = graph_.find(t.integer);
   const auto text = graph_texts_.find(t.integer);
@@ -43,12 +43,12 @@ Atom Parser::graph_variable(const Token& t) {
   return bound ? bound->value : read_again(t);
 }
 
-// A graph variable is another name for its expression. Outside the block that binds it the expression is read again,
-// and evaluated where it is used, once for each block.
+// Outside the block that binds a graph variable, its expression is parsed again and evaluated at the use, once for each
+// block.
 Atom Parser::read_again(const Token& t) {
   Depth depth(*this);
   const GraphText text = graph_texts_.at(t.integer);
-  if (text.has_errors) return unknowns_.emplace_back(module_.fresh("unknown"));  // they are not reported twice
+  if (text.has_errors) return unknowns_.emplace_back(module_.fresh("unknown"));  // its errors are not reported twice
   const Token back = peek();
   const Rereading rereading{t.integer, text, rereading_ ? rereading_->use : lexer_.location(t)};
   const Rereading* outer = std::exchange(rereading_, &rereading);

@@ -89,9 +89,26 @@ void Parser::header() {
 
 // ---- definitions ----------------------------------------------------------------------------------------------------
 
+// Finds the types that the text defines, so that types may name later ones.
+void Parser::find_types() {
+  if (text_.find("type ") == std::string_view::npos) return;
+  Diagnostics ignored;
+  Lexer lexer(text_, options_.file, ignored);
+  while (lexer.peek().kind != TokenKind::end) {
+    if (!lexer.next().word("type") || lexer.peek().kind != TokenKind::identifier) continue;
+    const std::string name(lexer.next().text);
+    size_t params = 0;
+    if (lexer.peek().is("["))
+      while (lexer.peek().kind != TokenKind::end && !lexer.next().is("]"))
+        params += lexer.peek().kind == TokenKind::identifier;
+    types_of_text_.emplace(name, params);
+  }
+}
+
 // A syntax error ends a definition, and the next one is read for its own errors; but not after an error in a type,
 // whose constructors would be missing.
 void Parser::definitions() {
+  find_types();
   bool has_failed = false;
   while (!at_end()) {
     const Token start = peek();
@@ -199,8 +216,8 @@ void Parser::expression_file() {
   if (!lexer_.failed()) module_.functions.emplace("main", std::move(main));
 }
 
-// Reads the interface's names from the attributes input_names and output_names of @main. The default names of the
-// inputs are those of the parameters.
+// Reads the interface's names from the attributes input_names and output_names of @main. By default an input has the
+// name of its parameter.
 void Parser::interface_names() {
   auto it = module_.functions.find("main");
   if (it == module_.functions.end()) return;

@@ -29,8 +29,9 @@ struct ParseOptions {
 // The module as written, without type inference. Checks scopes, names and the number of type arguments.
 std::optional<relay::Module> parse(std::string_view text, const ParseOptions&, Diagnostics&);
 
-// The same, but a module also when the only errors are unknown operators and variables. They are parameters of unknown
-// types of an additional function, so that type inference, which then fails, finds the other problems of the module.
+// The same, but returns a module also if the only errors are unknown operators and variables. These become parameters
+// of unknown types of an additional function, so that type inference, which then fails, finds the other problems of the
+// module.
 std::optional<relay::Module> parse_with_unknowns(std::string_view text, const ParseOptions&, Diagnostics&);
 
 class Parser {
@@ -48,6 +49,7 @@ class Parser {
 
   // ---- module (parser.cpp)
   void header();
+  void find_types();
   void definitions();
   void definition();
   void function_definition();
@@ -60,8 +62,8 @@ class Parser {
   bool metadata();
   void check_globals();
 
-  // ---- the prelude (prelude.cpp): each adds a definition of that name, and what it uses, and returns whether there is
-  // one that the text does not define
+  // ---- the prelude (prelude.cpp). The load_ functions add the definition with this name, and those that it uses. They
+  // return false if the prelude has no such definition, or the text defines the name itself.
   static relay::Module parse_prelude(int next_id, Diagnostics&);
   static const std::set<std::string>& names_of_prelude();
   const relay::Module& prelude();
@@ -90,7 +92,7 @@ class Parser {
   Value projected(Value);
   Value primary_word(const Token&);
   Value named(const Token&);                        // an operator or constructor
-  std::string remedy_for_name(const std::string&);  // for one that does not exist
+  std::string remedy_for_name(const std::string&);  // for an unknown name
   relay::Atom local_variable(const Token&);
   relay::Atom graph_variable(const Token&);
   relay::Atom read_again(const Token&);
@@ -158,7 +160,7 @@ class Parser {
     }
   }
 
-  // ---- names: a log restores hidden entries at the end of a scope
+  // ---- scoped names: a log of hidden entries restores them at the end of a scope
   template <class Key, class Entry>
   class Names {
    public:
@@ -221,26 +223,27 @@ class Parser {
   Names<std::string, relay::Var> locals_;
   Names<int64_t, GraphVariable> graph_;
   std::map<int64_t, GraphText> graph_texts_;  // of the latest binding of each number
-  const Rereading* rereading_ = nullptr;      // while the expression of a graph variable is read again
-  // What a variable in the text stood for when it was read first, by its offset: the id of a local variable, the offset
-  // of a graph variable's expression.
+  const Rereading* rereading_ = nullptr;      // while a graph variable's expression is parsed again
+  // The referent of each variable in the text when it was first parsed, by the variable's offset: the id of a local
+  // variable, or the offset of a graph variable's expression.
   std::unordered_map<size_t, size_t> meanings_;
   Names<std::string, relay::TypeVariable> type_variables_;
+  std::map<std::string, size_t> types_of_text_;  // their number of parameters
   struct Constructor {
     size_t fields;
   };
   std::map<std::string, Constructor> constructors_;
-  std::optional<relay::Module> prelude_;  // once a name was looked for in it
+  std::optional<relay::Module> prelude_;  // parsed at its first use
   std::set<std::string> loaded_types_;    // of the prelude
   std::vector<std::pair<std::string, SourceLocation>> globals_used_, tensor_functions_used_;
   std::vector<Constant> constants_;
   std::string tensor_text_;  // the text with everything but embedded tensor functions replaced by blanks
   std::vector<relay::Var>* free_vars_ = nullptr;  // declared by free_var, in a file that is one expression
-  std::map<int, int> self_uses_;                  // number of uses, by variable, in the function that is its value
+  std::map<int, int> self_uses_;                  // by variable: uses in the function that is its value
 };
 
-// The parser recurses over nested text. It may use a quarter of the stack: other walks over the module, some of which
-// need more stack for a level than others, have the rest.
+// The parser recurses over nested text, and may use a quarter of the stack. The other traversals of the module need the
+// rest; some use more stack per level than the parser.
 class Parser::Depth {
  public:
   explicit Depth(Parser& parser) {

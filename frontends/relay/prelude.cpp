@@ -1,5 +1,5 @@
-// The prelude: types and functions in Relay text (prelude/*.rly) that a text may use without defining them. What a text
-// uses is added to its module; its own definitions come first.
+// The prelude: types and functions in Relay text (prelude/*.rly) that a program may use without defining them. The used
+// ones are added to its module. Definitions of the program take precedence.
 #include <algorithm>
 
 #include "frontends/relay/parser.h"
@@ -42,7 +42,7 @@ Module Parser::parse_prelude(int next_id, Diagnostics& diagnostics) {
   return std::move(*module);
 }
 
-// Found once for a process: most names that a text does not define are not in the prelude either.
+// Computed once in a process. Most undefined names are not in the prelude either, so that it is rarely parsed.
 const std::set<std::string>& Parser::names_of_prelude() {
   static const std::set<std::string> names = [] {
     Diagnostics diagnostics;
@@ -58,7 +58,7 @@ const std::set<std::string>& Parser::names_of_prelude() {
   return names;
 }
 
-// Parsed at the first use, with ids that the module does not have.
+// Parsed at the first use, with ids that are unused in the module.
 const Module& Parser::prelude() {
   if (!prelude_) {
     prelude_ = parse_prelude(module_.next_id, diagnostics_);
@@ -92,7 +92,7 @@ bool Parser::load_constructor(const std::string& name) {
   return def && load_type(def->name);
 }
 
-// The types in a function's signature are all that it uses.
+// A prelude function uses no types beyond those in its signature.
 bool Parser::load_function(const std::string& name) {
   if (!names_of_prelude().contains(name)) return false;
   auto it = prelude().functions.find(name);
@@ -105,7 +105,7 @@ bool Parser::load_function(const std::string& name) {
   return true;
 }
 
-// Adds the functions of the prelude that the text uses and does not define, and those that these use.
+// Adds the functions of the prelude that the text uses and does not define, and their callees in the prelude.
 void Parser::load_functions() {
   if (options_.is_prelude) return;
   const std::map<std::string, Function>& defined = module_.functions;

@@ -1,4 +1,4 @@
-// Remedies for what people write who know Python, other frameworks or older forms of Relay.
+// Remedies for habits from Python, other frameworks and older forms of Relay.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace dlcc::frontends::relay_text {
 
-// A remedy for a token that is not `wanted`, as the message says it; "" if none is known.
+// A remedy for a token in place of `wanted`, in the words of the message; "" if none is known.
 std::string remedy_for_token(const Token& found, std::string_view wanted);
 
 // A remedy for a word that is neither an operator nor a constructor, such as `return`; "" if none is known.
@@ -18,10 +18,10 @@ std::string remedy_for_word(std::string_view word);
 // A remedy for a character with which no token begins; "" if none is known.
 std::string remedy_for_character(char c);
 
-// The operator with which Relay does what `name` does elsewhere: nn.dense for "linear".
+// The Relay operator that other frameworks call `name`: nn.dense for "linear".
 std::optional<std::string> operator_named_elsewhere(std::string_view name);
 
-// The element type that is `name` elsewhere: float16 for "half".
+// The element type that other frameworks call `name`: float16 for "half".
 std::optional<std::string> element_type_named_elsewhere(std::string_view name);
 
 }  // namespace dlcc::frontends::relay_text

@@ -11,14 +11,14 @@
 #   CPU       the CPU, CPU levels or `native`, as with -mcpu; default: the levels that the target names
 #   DIMS      sizes of symbolic dimensions, NAME=SIZES each as for --dim: batch=8, seq=1..512
 #   THREADS   threads of the compiled model, default 1; with more, NAME links dlcc::rt, which has the thread pool
-#   OPTIONS   further options of dlcc, such as -O3; files that they write are not known to the build
+#   OPTIONS   further options of dlcc, such as -O3; the build does not know the files that they write
 #
 # The target dlcc::dlcc is the compiler: the installed one after find_package(dlcc), or the one that is built with the project
 # after add_subdirectory or FetchContent of dlcc's sources. The generator is Ninja or Unix Makefiles.
 include_guard(GLOBAL)
 cmake_policy(VERSION 3.20...3.25)
 
-# The target of dlcc for the processor of the system that is built for.
+# The target of dlcc for CMAKE_SYSTEM_PROCESSOR.
 function(_dlcc_default_target result)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
     set(${result} x86-64 PARENT_SCOPE)
@@ -35,7 +35,7 @@ macro(_dlcc_fail)
   message(FATAL_ERROR "dlcc_add_model(${name}): " ${ARGN})
 endmacro()
 
-# Checks what CMake has parsed into arg_*, in the scope of dlcc_add_model.
+# Checks the parsed arguments arg_*, in the scope of dlcc_add_model.
 macro(_dlcc_check_arguments)
   if(arg_UNPARSED_ARGUMENTS)
     list(GET arg_UNPARSED_ARGUMENTS 0 unknown)
@@ -96,7 +96,7 @@ function(dlcc_add_model)
     list(APPEND options --dim ${dim})
   endforeach()
 
-  # A folder for each model, so that a program sees the headers of the models that it links only.
+  # A folder for each model, so that a program sees only the headers of the models that it links.
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/dlcc_models/${name})
   set(object ${folder}/${name}.o)
   set(header ${folder}/${name}.h)

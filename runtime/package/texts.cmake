@@ -1,4 +1,5 @@
-# Writes the manual pages and the completions of shells that the program DLCC prints into FOLDER: man1, bash, zsh, fish.
+# Writes the manual pages and shell completions that the program DLCC prints into the folders man1, bash, zsh and fish of
+# FOLDER.
 function(write_text path)
   execute_process(COMMAND ${DLCC} ${ARGN} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
   file(WRITE ${FOLDER}/${path} "${text}")

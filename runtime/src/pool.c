@@ -1,19 +1,21 @@
 /* The default executor: a thread pool that all models of a process share. Only models compiled with --threads=N link
  * it.
  *
- * A job is a number of tasks, run by the caller and its workers. Each of these threads has a queue: an equal,
- * consecutive range of the tasks, divided into chunks. Each chunk is half of the rest of the range (guided
- * self-scheduling, Polychronopoulos and Kuck, 1987). A thread takes the chunks of its own queue first, so that it runs
- * the same share of every kernel and finds the data that it wrote in its cache, and then steals chunks from the other
- * queues. So a job ends with any number of workers: also if a worker is late or slow, if none could be started, and in
- * the child of a fork, which has none. A model's kernels follow each other closely, and waking a thread takes as long
- * as a small kernel (on virtual machines longer). So workers spin for a while between jobs and then sleep in a futex.
- * The pool runs one job at a time. A caller that finds it busy, for example because the caller is itself a task of that
- * job, runs its tasks alone.
+ * A job is a number of tasks, run by the caller and the workers. Each of these threads has a queue: an equal,
+ * consecutive range of the tasks, divided into chunks. Each chunk is half of the remaining range (guided
+ * self-scheduling, Polychronopoulos and Kuck, 1987). A thread first takes the chunks of its own queue, so that it runs
+ * the same share of every kernel and finds data that it wrote in its cache. Then it steals chunks from other queues. So
+ * a job ends with any number of workers, even if a worker is late or slow, if none could be started, and in the child
+ * of a fork, which has none.
  *
- * Other threads of the system may preempt the job's threads, and a job waits for its slowest thread. Two measures:
- * A worker that runs on its caller's processor, where Linux tends to wake it, excludes that processor from its affinity
- * mask. If unfinished chunks belong to preempted workers, the caller moves these to its own processor and sleeps. */
+ * The kernels of a model follow each other closely, and waking a thread takes as long as a small kernel, on virtual
+ * machines longer. So workers spin for a while between jobs and then sleep in a futex. The pool runs one job at a time.
+ * A caller that finds the pool busy, for example because it is itself in a task of that job, runs its tasks alone.
+ *
+ * Other threads of the system may preempt the job's threads, and a job waits for its slowest thread. There are two
+ * measures against that. A worker that runs on the caller's processor, where Linux tends to wake it, excludes that
+ * processor from its affinity mask. If unfinished chunks belong to preempted workers, the caller binds these workers to
+ * its own processor and sleeps. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -30,8 +32,8 @@
 enum {
   max_workers = 255,
   max_queues = max_workers + 1,
-  /* Iterations of a pause each before a thread sleeps: some hundred microseconds, longer than the serial code between
-   * two jobs. */
+  /* Iterations, each with a pause instruction, before a thread sleeps: some hundred microseconds, longer than the
+   * serial code between two jobs. */
   spins = 1 << 13,
   /* Iterations before a waiting caller first checks whether workers are preempted, and between checks. A check is a
    * system call that may cost a worker its time slice. */
@@ -41,8 +43,8 @@ enum {
 
 typedef void task_function(void* argument, int64_t index);
 
-/* The job. A late worker may read a mixture of two jobs' fields. It uses them only if it takes a chunk, which is
- * impossible then: all chunks of the older job are taken before the next job is written. */
+/* The current job. A late worker may read fields of two different jobs. It uses them only if it takes a chunk of the
+ * older job, which it cannot: all chunks of a job are taken before the next job is written. */
 static _Atomic(task_function*) task_entry;
 static _Atomic(void*) task_argument;
 static _Atomic int64_t task_count;
@@ -63,7 +65,7 @@ static _Atomic int caller_sleeps;
 static _Atomic int busy; /* whether a caller owns the pool */
 static _Atomic int stopping;
 
-/* Worker k has queue k + 1, the caller queue 0. The caller that owns the pool writes the other two members. */
+/* Worker k has queue k + 1, the caller has queue 0. The caller that owns the pool writes the other two members. */
 static struct {
   pthread_t thread;
   int64_t ran;  /* its CPU time at the last check, in nanoseconds */
@@ -72,7 +74,7 @@ static struct {
 
 /* Starting and stopping. */
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic int worker_count, asked; /* number of workers: running; largest ever asked for */
+static _Atomic int worker_count, asked; /* numbers of workers: running; the largest ever requested */
 static pid_t owner;                     /* the process that started the workers */
 
 static void pause_briefly(void) {
@@ -83,7 +85,7 @@ static void pause_briefly(void) {
 #endif
 }
 
-/* Returns when the word no longer has this value, or spuriously. */
+/* Returns when the word no longer has this value; may also return earlier. */
 static void futex_wait(_Atomic uint32_t* word, uint32_t value) {
 #ifdef __linux__
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
@@ -144,7 +146,7 @@ static void run_chunks(uint32_t own) {
   atomic_store_explicit(&queues[own].at_work, 0, memory_order_relaxed);
 }
 
-/* The caller's processor if the calling worker runs on it, too, else -1. */
+/* The caller's processor if the calling worker runs on the same one, else -1. */
 static int find_conflict(void) {
   int processor = atomic_load_explicit(&caller_processor, memory_order_relaxed);
   return processor == dlcc_current_processor() ? processor : -1;
@@ -157,7 +159,7 @@ static void* work(void* own) {
     int i = 0;
     if (number != seen) {
       int processor = find_conflict();
-      if (processor >= 0) dlcc_keep_off_processor(pthread_self(), processor);
+      if (processor >= 0) dlcc_exclude_processor(pthread_self(), processor);
       run_chunks((uint32_t)(uintptr_t)own);
       seen = number;
       if (find_conflict() >= 0) i = spins; /* no spinning: sleeps */
@@ -175,14 +177,14 @@ static void announce(void) {
   if (atomic_load(&sleepers) > 0 && atomic_exchange(&sleepers, 0) > 0) futex_wake_all(&posted);
 }
 
-/* Binds the workers that run chunks but got no CPU time since the last check to this processor, where they run once the
- * caller sleeps. Returns whether there are any. */
+/* Binds the workers that run chunks but got no CPU time since the last check to this processor, where they continue as
+ * soon as the caller sleeps. Returns whether there are any. */
 static int migrate_preempted_workers(int processor) {
   int k, any = 0, count = atomic_load_explicit(&worker_count, memory_order_acquire);
   for (k = 0; k < count; ++k) {
     if (!atomic_load_explicit(&queues[k + 1].at_work, memory_order_relaxed)) continue;
-    int64_t ran = dlcc_running_time(workers[k].thread);
-    workers[k].migrated = ran >= 0 && ran == workers[k].ran && dlcc_bring_to_processor(workers[k].thread, processor);
+    int64_t ran = dlcc_thread_cpu_time(workers[k].thread);
+    workers[k].migrated = ran >= 0 && ran == workers[k].ran && dlcc_pin_to_processor(workers[k].thread, processor);
     workers[k].ran = ran;
     any |= workers[k].migrated;
   }
@@ -192,7 +194,7 @@ static int migrate_preempted_workers(int processor) {
 static void release_migrated_workers(int processor) {
   int k, count = atomic_load_explicit(&worker_count, memory_order_acquire);
   for (k = 0; k < count; ++k) {
-    if (workers[k].migrated) dlcc_keep_off_processor(workers[k].thread, processor);
+    if (workers[k].migrated) dlcc_exclude_processor(workers[k].thread, processor);
     workers[k].migrated = 0;
   }
 }
@@ -247,7 +249,7 @@ const dlcc_executor* dlcc_default_executor(int32_t threads) {
   int count = atomic_load(&worker_count);
   if (count == 0) {
     owner = getpid();
-    dlcc_remember_processors();
+    dlcc_save_affinity_mask();
     for (i = 1; i < max_queues && !executors[i].parallel_for; ++i)
       executors[i] = (dlcc_executor){&executors[i], parallel_for, i + 1};
   }

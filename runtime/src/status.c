@@ -1,4 +1,4 @@
-/* The text of each status, from the table that the compiler uses, too. */
+/* The text of each status, from the table that the compiler also uses. */
 #include "dlcc/dlcc.h"
 
 const char* dlcc_status_string(dlcc_status status) {

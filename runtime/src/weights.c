@@ -2,7 +2,7 @@
 #include "dlcc/dlcc.h"
 #include "dlcc/weights_file.h"
 
-/* The first bytes, at most eight, as a little-endian number. */
+/* `bytes` bytes, at most eight, as a little-endian number. */
 static uint64_t word(const unsigned char *at, size_t bytes) {
   uint64_t result = 0;
   size_t i;

@@ -11,24 +11,26 @@ namespace {
 using lower::Storage;
 
 struct Extent {
-  std::pair<Storage, int64_t> space;  // those of the operands of one call are disjoint if they differ
-  int64_t begin, end;                 // bytes
+  std::pair<Storage, int64_t> space;  // operands of one call with different spaces do not overlap
+  Dim begin, end;                     // bytes
 
-  bool overlaps(const Extent& o) const { return space == o.space && begin < o.end && o.begin < end; }
+  bool may_overlap(const Extent& o) const {
+    return space == o.space && !provably_le(o.end, begin) && !provably_le(end, o.begin);
+  }
 };
 
 Extent extent_of(const lower::Function& function, const lower::FunctionPlan& plan, lower::ValueId id) {
   const lower::Value& value = function.values[static_cast<size_t>(id)];
-  int64_t offset = 0;
+  Dim offset = 0;
   lower::ValueId root = id;
   if (value.storage == Storage::view) root = value.base, offset = value.base_offset;
   const lower::Value& base = function.values[static_cast<size_t>(root)];
   std::pair<Storage, int64_t> space(base.storage, base.index);
   if (base.storage == Storage::temporary) {
     space.second = plan.is_stacked() ? plan.block_of[static_cast<size_t>(root)] : 0;
-    if (!plan.is_stacked()) offset += plan.offsets[static_cast<size_t>(root)];
+    if (!plan.is_stacked()) offset = offset + Dim(plan.offsets[static_cast<size_t>(root)]);
   }
-  return {space, offset, offset + value.bytes.upper_bound().value_or(INT64_MAX / 2)};
+  return {space, offset, offset + value.bytes};
 }
 
 class AliasFinder {
@@ -51,7 +53,7 @@ class AliasFinder {
     for (size_t i = 0; i < x.operands.size(); ++i)
       for (size_t j = i + 1; j < x.operands.size(); ++j) {
         if (params[i].access == tensor::Access::read && params[j].access == tensor::Access::read) continue;
-        if (!extent_of(function, plan, x.operands[i]).overlaps(extent_of(function, plan, x.operands[j]))) continue;
+        if (!extent_of(function, plan, x.operands[i]).may_overlap(extent_of(function, plan, x.operands[j]))) continue;
         result_[kernel][i] = result_[kernel][j] = true;
       }
   }

@@ -16,7 +16,7 @@ namespace dlcc::targets {
 
 namespace {
 
-// What the signal handler of the child tells the parent.
+// The report of the child's signal handler to the parent.
 struct Fault {
   int signal;  // that terminated the child; 0: none
   bool writing;
@@ -88,7 +88,7 @@ std::string ChildProcess::run(int seconds, const std::function<void()>& work,
   pid_t child = fork();
   DLCC_CHECK(child >= 0, "fork failed");
   if (child == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a measurement ends with dlcc
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // the child does not outlive dlcc
     catch_faults(&report_->fault);
     alarm(static_cast<unsigned>(seconds));
     work();

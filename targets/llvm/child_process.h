@@ -10,13 +10,14 @@ namespace dlcc::targets {
 
 class ChildProcess {
  public:
-  // With memory that children write and the parent reads: a status and `number_count` numbers.
+  // Allocates memory that the children share with the parent: a status and `number_count` numbers.
   explicit ChildProcess(size_t number_count);
   ChildProcess(const ChildProcess&) = delete;
   ~ChildProcess();
 
-  // Runs `work` in a child for at most `seconds`. Returns what stopped the child, or "" if `work` returned.
-  // `describe` names the memory at an address for the message; "" if it does not know the address.
+  // Runs `work` in a child for at most `seconds` seconds. Returns "" if `work` returned, else a message with the
+  // signal, and the access if it was a memory fault. describe(address) names the memory at an address for the message;
+  // "" if the address is unknown.
   std::string run(int seconds, const std::function<void()>& work,
                   const std::function<std::string(uintptr_t)>& describe);
 

@@ -43,8 +43,8 @@ void set_cpu(llvm::Function& function, const CodeLevel& level) {
   if (level.machine.vector_bytes >= 64) function.addFnAttr("prefer-vector-width", "512");
 }
 
-// LLVM's passes from IR to machine code, with two changes. Loop strength reduction, and the pass that prepares for it,
-// are left out: kernels come with reduced addresses (emit_address.cpp). Spills are counted after register allocation.
+// LLVM's passes from IR to machine code, with two changes. Loop strength reduction and the pass that prepares for it
+// are left out, since emit_address.cpp has done it. Spills are counted after register allocation.
 class KernelPasses : public llvm::legacy::PassManager {
  public:
   explicit KernelPasses(std::map<std::string, Spills>& of_function) : of_function_(of_function) {}
@@ -110,7 +110,7 @@ class Generator {
   const ConstantSection& constants() const { return constants_; }
 
  private:
-  // A unit's LLVM context and passes take as long to set up as a small kernel takes to compile.
+  // Setting up the LLVM context and the passes of a unit takes as long as compiling a small kernel.
   static constexpr size_t kernels_per_unit = 4;
 
   struct Unit {
@@ -118,7 +118,7 @@ class Generator {
     size_t first, last;  // the kernels [first, last); none: the entry and run functions
   };
 
-  // Units of consecutive kernels, without those that run the code of another level.
+  // Adds units of consecutive kernels, leaving out kernels that run the code of another level.
   void add_units(size_t level) {
     const size_t all = parts_.program.kernels.size();
     auto has_code = [&](size_t k) { return level_of_kernel(parts_.program, parts_.target, k, level) == level; };
@@ -130,7 +130,7 @@ class Generator {
     }
   }
 
-  // Both return the constants' offsets in bytes.
+  // The next two functions return the constants' offsets in bytes.
   std::vector<int64_t> place_constants_in_file() const {
     emit::WeightsLayout layout = emit::lay_out_weights(parts_.program, emit::WeightsContainer::file);
     DLCC_CHECK(layout.bytes == parts_.interface.weights_file->bytes, "the weights' file is another program's");
@@ -144,7 +144,7 @@ class Generator {
     constants_.symbol = parts_.weights_symbol;
     constants_.name = options_.weights_section.empty() ? ".rodata." + constants_.symbol : options_.weights_section;
     constants_.alignment = layout.alignment;
-    // Empty constants have an address, too.
+    // At least one byte, so that empty constants have an address.
     constants_.bytes = constants.empty() ? 0 : std::max<int64_t>(layout.bytes, 1);
     for (size_t i = 0; i < constants.size(); ++i) constants_.pieces.push_back({layout.offsets[i], constants[i]});
     return layout.offsets;
@@ -155,8 +155,8 @@ class Generator {
     std::vector<Spills> spills;  // of each kernel
   };
 
-  // Compiles kernels that spill general registers within loops a second time, with less deeply nested loops per
-  // function.
+  // Compiles a unit. Kernels that spill general registers within loops are compiled a second time, with fewer nested
+  // loops in each function.
   std::string compile(const Unit& unit, Output output) const {
     const tensor::Machine& machine = parts_.target.levels[unit.level].machine;
     std::vector<int> depths(unit.last - unit.first, loop_depth_that_fits(machine)), smaller = depths, best = depths;
@@ -176,7 +176,7 @@ class Generator {
     return done ? compiled.text : compile(unit, output, best).text;
   }
 
-  // `depths`: the largest depth of nested loops in a function, for each kernel.
+  // depths[k]: the maximum depth of nested loops in a function of kernel k.
   Compiled compile(const Unit& unit, Output output, const std::vector<int>& depths) const {
     bool is_entry = unit.first == unit.last;
     const CodeLevel& level = is_entry ? parts_.target.baseline : parts_.target.levels[unit.level];

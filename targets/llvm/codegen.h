@@ -19,7 +19,7 @@
 
 namespace dlcc::targets {
 
-// Bytes: code addresses the weights in its object relative to the program counter with 32 bits.
+// In bytes. Code addresses the weights of its object relative to the program counter, with 32-bit offsets.
 inline constexpr int64_t largest_weights_section = INT32_MAX - 1;
 
 struct CodegenOptions {
@@ -33,8 +33,8 @@ struct CodegenOptions {
   std::string text_file = {};
 };
 
-// The object. The interface (symbols, checks, introspection data) follows emit/interface.h. Throws
-// InternalError only.
+// Generates the object of a planned program. Its interface (symbols, checks, introspection data) is that of
+// emit/interface.h. Only defects of dlcc make it fail, with InternalError.
 ObjectFile generate_object(const lower::Program&, const lower::StoragePlan&, const emit::Interface&, const Target&,
                            const CodegenOptions&);
 
@@ -43,8 +43,8 @@ enum class Listing { llvm_ir, optimized_llvm_ir, assembly };
 std::string generate_listing(const lower::Program&, const lower::StoragePlan&, const emit::Interface&, const Target&,
                              const CodegenOptions&, Listing);
 
-// Deepest stack use of the run function in bytes, from the frame sizes that LLVM records in the object. The object may
-// end before its constants.
+// The maximum stack use of the run function in bytes, from the frame sizes that LLVM records in the object. The
+// object's bytes may end before its constants.
 int64_t stack_bytes(std::span<const std::byte> object);
 
 }  // namespace dlcc::targets

@@ -1,4 +1,4 @@
-// Emits the run-time check of the CPU: which of the object's CPU levels it supports.
+// Emits the run-time check that selects one of the object's CPU levels.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -10,7 +10,7 @@
 
 namespace dlcc::targets {
 
-// The features of x86 CPUs, by LLVM's names, whose presence the check can find out; sorted.
+// The features of x86 CPUs, by LLVM's names, that the check can detect; sorted.
 std::vector<std::string> features_with_check();
 
 // Defines `int32 SYMBOL()`: the index of the best level that the CPU supports, or -1, cached in a hidden atomic

@@ -14,11 +14,11 @@ class TargetMachine;
 
 namespace dlcc::targets {
 
-// The features of a CPU; null if LLVM does not know its name.
+// The features of a CPU, modified by `features` in LLVM's syntax; null if LLVM does not know the CPU.
 std::unique_ptr<llvm::MCSubtargetInfo> cpu_features(const std::string& triple, const std::string& cpu,
                                                     const std::string& features = "");
 
-std::vector<std::string> known_cpus(const std::string& triple);
+std::vector<std::string> known_cpus(const std::string& triple);  // names, as LLVM lists them
 
 // LLVM's code generator for a level: position-independent code, no floating-point contraction.
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const Target&, const CodeLevel&, int optimization);
@@ -28,10 +28,10 @@ struct TargetFamily {
   Target base;                            // without levels
   std::vector<CodeLevel> default_levels;  // ascending
   std::vector<CodeLevel> named_levels;    // ascending; names in addition to LLVM's CPUs
-  std::vector<std::string> features;      // that -mattr= may change, sorted: extensions of the instruction set
+  std::vector<std::string> features;      // instruction set extensions that -mattr= may change, sorted
   CodeLevel (*level_for)(const llvm::MCSubtargetInfo&, const std::string& cpu, const std::string& features);
   bool (*is_usable)(const llvm::MCSubtargetInfo&);  // whether this target's code runs on the CPU
-  // The features of -mattr= with those that LLVM needs beside them; null: they are complete.
+  // Adds to the features of -mattr= those that LLVM also needs; null: it needs no others.
   std::string (*completed)(const std::string& mattr) = nullptr;
 };
 TargetFamily x86_family();

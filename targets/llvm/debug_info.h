@@ -34,7 +34,7 @@ class DebugInfo {
   bool is_optimized_;
 };
 
-// A line within a function; empty for a function without description.
+// The debug location of a line within a function; empty for a function that was not described.
 llvm::DebugLoc location(const llvm::Function*, int line);
 
 }  // namespace dlcc::targets

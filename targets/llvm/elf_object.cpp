@@ -61,7 +61,7 @@ class Joiner {
 
  private:
   static constexpr size_t none = ~size_t{0};
-  struct Position {  // of an input section in the output
+  struct Position {  // the position of an input section in the output
     size_t section = none;
     int64_t offset = 0;
   };
@@ -91,7 +91,7 @@ class Joiner {
     return {it->second, offset};
   }
 
-  // For each symbol of the input, its index in symbols_.
+  // Copies the symbols of an input. Returns for each its index in symbols_.
   std::vector<size_t> copy_symbols(const ElfReader& in, const std::vector<Position>& positions) {
     std::vector<size_t> result;
     for (Elf64_Sym symbol : in.symbols()) {
@@ -216,7 +216,8 @@ class Joiner {
     return h;
   }
 
-  // The output's sections, then one of relocations for each that has any, then symbols and strings.
+  // The section headers: the output's sections, then a relocation section for each section with relocations, then
+  // symbol and string tables.
   Tables make_tables() const {
     Tables t;
     for (const OutputSymbol& s : symbols_) {
@@ -280,7 +281,7 @@ class Joiner {
     return h;
   }
 
-  // The file up to the constants.
+  // Writes the file up to the constants.
   std::vector<std::byte> write() const {
     Tables t = make_tables();
     FileLayout layout = lay_out(t.headers);

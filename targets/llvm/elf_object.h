@@ -1,5 +1,5 @@
-// Joins the relocatable ELF objects of one model, as `ld -r` does, and appends the model's constants. Users need no
-// linker, and LLVM never sees the constants.
+// Joins the relocatable ELF objects of one model, as `ld -r` does, and appends the model's constants. So users need no
+// linker, and the constants do not pass through LLVM.
 #pragma once
 
 #include <cstddef>

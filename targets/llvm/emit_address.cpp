@@ -5,8 +5,8 @@
 //   becomes  p = base; for i { for j { load p; p += 1 } p += 100 - 8 }
 //
 // An inner loop starts from the outer loop's pointer and advances it; the outer loop continues from the inner loop's
-// final value. So a nest uses one register per pointer. LLVM's loop strength reduction, which codegen.cpp leaves out,
-// uses one for each loop and spills them. No load waits for a multiplication.
+// final value. So a loop nest uses one register per pointer. LLVM's loop strength reduction, which codegen.cpp leaves
+// out, uses one register for each loop and spills. No load waits for a multiplication.
 #include <algorithm>
 
 #include "targets/llvm/kernel_emitter.h"
@@ -31,9 +31,9 @@ Value* KernelEmitter::ptr_add(Value* pointer, const Linear::Term& by, bool bound
   return b_.CreateGEP(b_.getInt8Ty(), pointer, bytes);
 }
 
-// base + terms at the insertion point, which is in the body of the outermost `loops` loops. The innermost of these
-// loops whose counter is a term has an induction pointer for that term and for those defined before the loop. The other
-// terms are added to it.
+// base + terms at the insertion point, which is in the body of the outermost `loops` loops. Of these loops, take the
+// innermost whose counter is a term: its induction pointer covers this term and the terms defined before the loop. The
+// other terms are added to the pointer.
 Value* KernelEmitter::pointer_in_loops(size_t loops, Value* base, const std::vector<Linear::Term>& terms,
                                        bool bounded) {
   auto has_counter = [&](const Loop& l) { return std::ranges::count(terms, l.counter, &Linear::Term::value) > 0; };
@@ -69,19 +69,19 @@ KernelEmitter::PointerInduction& KernelEmitter::pointer_induction(size_t loops, 
   others.insert(others.end(), counter + 1, terms.end());
 
   llvm::IRBuilder<>::InsertPointGuard guard(b_);
-  b_.SetInsertPoint(loop.before->getTerminator());
+  b_.SetInsertPoint(loop.preheader->getTerminator());
   Value* start = pointer_in_loops(loops - 1, base, others, bounded);
   start = ptr_add(start, {loop.begin, counter->coefficient, 0, {}}, bounded);
   PointerInduction* outer = find(loops - 1, others);
   b_.SetInsertPoint(loop.header, loop.header->begin());
   llvm::PHINode* begin = b_.CreatePHI(b_.getPtrTy(), 2);
-  begin->addIncoming(start, loop.before);
+  begin->addIncoming(start, loop.preheader);
   int64_t step = tensor::wrapping_mul(counter->coefficient, loop.step);
   return loop.pointers.emplace_back(base, terms, step, begin, outer, begin);
 }
 
-// At the end of the innermost loop's body: adds the steps. If the next outer loop always executes this loop, its
-// pointers continue from the final values.
+// At the end of the innermost loop's body, adds the steps to its pointers. If the next outer loop executes this loop in
+// every iteration, the outer loop's pointers continue from the final values.
 void KernelEmitter::advance_pointers() {
   const Loop& loop = loops_.back();
   for (const PointerInduction& p : loop.pointers) {

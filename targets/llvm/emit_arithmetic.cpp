@@ -49,9 +49,10 @@ struct Reciprocal {
   int shift;
 };
 
-// Division by multiplication (Granlund and Montgomery, 1994). The factor is 2^shift / divisor rounded up; with error =
-// factor * divisor - 2^shift the product exceeds the quotient by n * error / (divisor * 2^shift), which must be less
-// than 1 / divisor. Null if the factor does not fit a 32-bit immediate.
+// Division by multiplication (Granlund and Montgomery, "Division by Invariant Integers using Multiplication", PLDI
+// 1994). The factor is 2^shift / divisor rounded up; with error = factor * divisor - 2^shift the product exceeds the
+// quotient by n * error / (divisor * 2^shift), which must be less than 1 / divisor. Null if the factor does not fit a
+// 32-bit immediate.
 std::optional<Reciprocal> reciprocal(int64_t divisor, int64_t most) {
   constexpr int64_t largest = std::numeric_limits<int32_t>::max();
   for (int shift = 0; shift < 62; ++shift) {
@@ -65,8 +66,8 @@ std::optional<Reciprocal> reciprocal(int64_t divisor, int64_t most) {
 
 }  // namespace
 
-// The quotient or remainder of a non-negative 31-bit scalar by a constant: no sign correction, and no 64-bit magic
-// number in a register. Null for other operands.
+// The quotient or remainder of a non-negative 31-bit scalar by a constant. It needs no correction of the sign and no
+// register for a 64-bit factor. Null for other operands.
 Value* KernelEmitter::emit_index_division(const Binary& x) {
   bool is_remainder = x.op == BinaryOp::floor_mod || x.op == BinaryOp::rem;
   if (!is_remainder && x.op != BinaryOp::floor_div && x.op != BinaryOp::div) return nullptr;
@@ -84,8 +85,8 @@ Value* KernelEmitter::emit_index_division(const Binary& x) {
   return is_remainder ? b_.CreateSub(a, times(quotient, *divisor), "", true, true) : quotient;
 }
 
-// n / 0 and n % 0 are 0, and smallest / -1 is `smallest`. LLVM leaves them undefined, so both cases divide by 1: that
-// gives the right remainders and the second quotient.
+// n / 0 and n % 0 are 0, and the smallest integer divided by -1 is itself. LLVM leaves these cases undefined, so both
+// divide by 1, which gives both remainders and the second quotient. For n / 0, a select gives 0.
 Value* KernelEmitter::emit_division(BinaryOp op, Value* a, Value* b, bool is_signed) {
   Value *zero = constant_like(b, 0), *one = constant_like(b, 1);
   Value* is_zero = b_.CreateICmpEQ(b, zero);
@@ -100,7 +101,8 @@ Value* KernelEmitter::emit_division(BinaryOp op, Value* a, Value* b, bool is_sig
   Value* q = !quotient ? nullptr : is_signed ? b_.CreateSDiv(a, divisor) : b_.CreateUDiv(a, divisor);
   if (is_signed && (op == BinaryOp::floor_div || op == BinaryOp::floor_mod)) {
     Value* r = b_.CreateSRem(a, divisor);
-    // The remainder has the dividend's sign. If that is not the divisor's, floor is one less than truncation.
+    // The remainder has the sign of the dividend. If the divisor has the other sign, the floor is one less than the
+    // truncated quotient.
     Value* below = b_.CreateAnd(b_.CreateICmpNE(r, zero), b_.CreateICmpSLT(b_.CreateXor(r, divisor), zero));
     if (op == BinaryOp::floor_mod) return b_.CreateSelect(below, b_.CreateAdd(r, divisor), r);
     q = b_.CreateSelect(below, b_.CreateSub(q, one), q);
@@ -124,15 +126,16 @@ Value* KernelEmitter::emit_shift(BinaryOp op, Value* a, Value* b, bool is_signed
 
 namespace {
 
-// x + y as the rounded sum and its exact error (Knuth's TwoSum).
+// x + y as the rounded sum and its exact error (TwoSum: Knuth, "The Art of Computer Programming", volume 2, section
+// 4.2.2).
 std::pair<Value*, Value*> two_sum(llvm::IRBuilder<>& b, Value* x, Value* y) {
   Value* sum = b.CreateFAdd(x, y);
   Value* z = b.CreateFSub(sum, x);
   return {sum, b.CreateFAdd(b.CreateFSub(x, b.CreateFSub(sum, z)), b.CreateFSub(y, z))};
 }
 
-// x * y as the rounded product and its exact error (Dekker's product, Veltkamp's splitting), barring overflow and
-// underflow.
+// x * y as the rounded product and its exact error, barring overflow and underflow (Dekker, "A Floating-Point Technique
+// for Extending the Available Precision", 1971, with Veltkamp's splitting).
 std::pair<Value*, Value*> two_product(llvm::IRBuilder<>& b, Value* x, Value* y) {
   auto split = [&](Value* v) {
     Value* c = b.CreateFMul(v, llvm::ConstantFP::get(v->getType(), 134217729.0));  // 2^27 + 1
@@ -173,7 +176,8 @@ Value* KernelEmitter::emit_fma(Value* a, Value* b, Value* c) {
   auto [low, low_error] = two_sum(b_, c, product_error);
   auto [high, high_error] = two_sum(b_, product, low);
   Value* exact = b_.CreateFAdd(high, sum_to_odd(low_error, high_error));
-  // With infinite or NaN operands the errors are NaN, and a zero sum has no sign: there the plain formula is right.
+  // If operands are infinite or NaN, the errors are NaN; if the sum is zero, its sign is lost. In these cases a * b + c
+  // is correct.
   Value* plain = b_.CreateFAdd(b_.CreateFMul(a, b), c);
   return b_.CreateSelect(b_.CreateFCmpONE(exact, llvm::ConstantFP::get(result, 0.0)), exact, plain);
 }

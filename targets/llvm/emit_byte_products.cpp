@@ -17,7 +17,7 @@ namespace {
 
 enum class Instruction : uint8_t { none, vpdpbusd, pmaddwd };
 
-// The instruction for vectors of so many bits, and LLVM's intrinsic for it.
+// The instruction for vectors of `vector_bits` bits, and LLVM's intrinsic for it.
 std::pair<Instruction, llvm::Intrinsic::ID> instruction_for(int64_t vector_bits, const llvm::MCSubtargetInfo& cpu) {
   auto has = [&](const char* features) { return cpu.checkFeatures(features); };
   const bool vnni = has("+avx512vnni,+avx512vl");

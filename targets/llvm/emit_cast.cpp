@@ -1,5 +1,5 @@
-// Conversions between element types. Narrow floats are held in registers as bit patterns. Without a CPU instruction the
-// conversion is integer arithmetic: LLVM would call compiler-rt, which models do not link.
+// Conversions between element types. Narrow floats are held in registers as bit patterns. If the CPU has no instruction
+// for a conversion, it is done in integer arithmetic: LLVM would call compiler-rt, which models do not link.
 #include <llvm/IR/Intrinsics.h>
 
 #include "targets/llvm/kernel_emitter.h"
@@ -47,8 +47,9 @@ double power_of_two(int e) { return std::bit_cast<double>(static_cast<uint64_t>(
 
 }  // namespace
 
-// To 8 or 16 bits: clamped as a float, which x86 converts to 32 bits and truncates in vectors; it would convert each
-// element of a saturating conversion by itself. NaN gives 0: the comparison with the lower bound is false.
+// Converts to 8 or 16 bits. The float is clamped first. On x86 the conversion to 32 bits and the truncation are then
+// vector instructions, while LLVM's saturating conversion is scalar code for each element. NaN gives 0, since its
+// comparison with the lower bound is false.
 Value* KernelEmitter::float_to_short_integer(Value* v, DType to) {
   const double high = static_cast<double>((int64_t{1} << (bits(to) - (is_signed(to) ? 1 : 0))) - 1);
   const double low = is_signed(to) ? -high - 1 : 0;
@@ -69,7 +70,8 @@ Value* KernelEmitter::emit_cast(Value* v, DType from, DType to, bool saturate) {
                           : b_.CreateICmpNE(v, constant_like(v, 0));
   bool from_signed = is_signed(from);
   if (is_narrow_float(to)) {
-    // Integers above 2^24 are not exact in float32: through float64 and rounding to odd, they are rounded once.
+    // Integers above 2^24 are not exact in float32. They are converted to float64, which is rounded to odd, so that the
+    // result is rounded correctly.
     DType through = from == dtype::f64 || (is_integer(from) && bits(from) > 16) ? dtype::f64 : dtype::f32;
     Value* wide = emit_cast(v, from, through, saturate);
     return float32_to_narrow(through == dtype::f64 ? float64_to_float32_odd(wide) : wide, to, saturate);
@@ -120,8 +122,8 @@ Value* KernelEmitter::exponent_to_float32(Value* v) {
   return b_.CreateSelect(is_nan, llvm::ConstantFP::getQNaN(single), b_.CreateBitCast(number, single));
 }
 
-// Shifted to float32's fields, the bits are a number that is too small by a constant power of two, subnormal or not:
-// one multiplication corrects the exponent's bias.
+// The bits, shifted into the fields of a float32, are the number divided by a constant power of two, also if it is
+// subnormal. One multiplication corrects the exponent's bias.
 Value* KernelEmitter::minifloat_to_float32(Value* v, DType from) {
   Format f = format_of(from);
   llvm::Type *word = with_lanes_of(v, b_.getInt32Ty()), *single = with_lanes_of(v, b_.getFloatTy());

@@ -206,8 +206,9 @@ Value* KernelEmitter::emit_extremum(const Binary& x, Value* a, Value* b, DType t
     const Literal* known = as<Literal>(e);
     return known && known->number == known->number;
   };
-  // NaN fails the comparison and is selected. Of the other form LLVM would make fminf where the float32 is widened from
-  // a float16, a function of a library; and LLVM 19 would compare x with 0 for the maximum of |x| and 0.
+  // A NaN fails the comparison and is selected. From the opposite comparison LLVM would make a call of fminf, a library
+  // function, if the float32 is widened from a float16; and LLVM 19 would compare x with 0 for the maximum of |x| and
+  // 0.
   if (is_number(x.b)) return b_.CreateSelect(is_max ? b_.CreateFCmpOGE(b, a) : b_.CreateFCmpOLE(b, a), b, a);
   Value* first = is_max ? b_.CreateFCmpOGT(a, b) : b_.CreateFCmpOLT(a, b);
   Value* result = b_.CreateSelect(first, a, b);
@@ -249,8 +250,8 @@ Value* KernelEmitter::emit_select(const Select& x) {
   return b_.CreateSelect(condition, a, b);
 }
 
-// The value of an expression that is used only where `guard` holds. Its loads may be invalid elsewhere; they are
-// masked.
+// The value of an expression that is used only if `guard` holds. Otherwise its loads may be out of bounds, so they are
+// masked by the guard.
 Value* KernelEmitter::emit_guarded(const Expr& e, Value* guard) {
   if (loads_of(e).empty()) return emit(e);
   Value* outer = guard_;

@@ -13,8 +13,8 @@ namespace dlcc::targets {
 
 using namespace tensor;
 
-// In the order of the kernel's parameters and of binding, so that consecutive calls pass most arguments in the same
-// registers.
+// The captured buffers in the order of the kernel's parameters, then the captured variables in the order of binding, so
+// that consecutive calls pass most arguments in the same registers.
 KernelEmitter::Captured KernelEmitter::captured_by(const Stmt& s) const {
   Free free = free_in(s);
   Captured result;
@@ -22,7 +22,7 @@ KernelEmitter::Captured KernelEmitter::captured_by(const Stmt& s) const {
     if (std::erase(free.buffers, p.buffer)) result.buffers.emplace_back(p.buffer.get(), memory_.at(p.buffer.get()));
   for (const Buffer& b : free.buffers) result.buffers.emplace_back(b.get(), memory_.at(b.get()));
   for (const Var& v : free.variables) result.variables.emplace_back(v, bindings_.at(v.get()));
-  for (const auto& [buffer, memory] : result.buffers)  // for the strides
+  for (const auto& [buffer, memory] : result.buffers)  // strides are computed from the symbols in shapes
     for (const Dim& d : buffer->shape)
       for (const Symbol& symbol : d.symbols()) {
         const Expr reference = symbol_var(symbol);
@@ -44,8 +44,8 @@ std::vector<Value*> KernelEmitter::Captured::values() const {
   return result;
 }
 
-// A function beside the kernel's, with its attributes. Its linkage is external: stack.cpp needs relocations that name
-// it.
+// A new function with the attributes of the kernel's function. Its linkage is external, since stack.cpp needs
+// relocations that name it.
 llvm::Function* KernelEmitter::new_function(const std::string& suffix, llvm::Type* result,
                                             const std::vector<llvm::Type*>& params) {
   auto* f = llvm::Function::Create(llvm::FunctionType::get(result, params, false), llvm::GlobalValue::ExternalLinkage,
@@ -65,7 +65,7 @@ llvm::Function* KernelEmitter::emit_outlined_function(const std::string& suffix,
   llvm::Function* f = new_function(suffix, result, params);
 
   KernelEmitter inner(level_, cpu_, kernel_, f, 1, debug_);
-  if (debug_) inner.go_to_line(line_);
+  if (debug_) inner.set_debug_line(line_);
   inner.loops_outside_ = depth();
   inner.bound_ = bound_;
   inner.register_index_ = register_index_;
@@ -97,9 +97,9 @@ llvm::AttrBuilder KernelEmitter::attributes_of(const Memory& memory) const {
   return result;
 }
 
-// The calling convention preserves the caller's registers, which the loops around the nest use. On AArch64, LLVM 19
-// aligns the stack in x9 without saving it, although the convention preserves it; functions that clobber x9 save it
-// first.
+// The calling convention preserves the caller's registers, which the loops around the nest use. On AArch64, the
+// convention preserves x9, but LLVM 19 uses it to align the stack without saving it. As a workaround, inline assembly
+// clobbers x9, so that the function saves it first.
 void KernelEmitter::emit_outlined_nest(const Stmt& s) {
   Captured captured = captured_by(s);
   llvm::Function* f = emit_outlined_function("_outlined", b_.getVoidTy(), captured, {},

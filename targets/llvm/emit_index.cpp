@@ -105,14 +105,14 @@ Linear KernelEmitter::linearize(const Expr& e) {
   auto range = range_of(e, ranges_);
   auto loop = std::ranges::find_if(loops_, [&](const Loop& l) { return depth && l.depth > *depth; });
   if (loop == loops_.end()) return atom(emit(e), innermost, range.has_value(), range);
-  return atom(emit_before(*loop, e), *depth, range.has_value(), range);
+  return atom(emit_in_preheader(*loop, e), *depth, range.has_value(), range);
 }
 
-Value* KernelEmitter::emit_before(Loop& loop, const Expr& e) {
+Value* KernelEmitter::emit_in_preheader(Loop& loop, const Expr& e) {
   for (const auto& [known, value] : loop.invariants)
     if (structurally_equal(known, e)) return value;
   llvm::IRBuilder<>::InsertPointGuard guard(b_);
-  b_.SetInsertPoint(loop.before->getTerminator());
+  b_.SetInsertPoint(loop.preheader->getTerminator());
   std::vector<Memo> memos(1);  // values of the loop's body do not dominate the preheader
   std::swap(memos, memos_);
   Value* value = emit(e);
@@ -121,8 +121,8 @@ Value* KernelEmitter::emit_before(Loop& loop, const Expr& e) {
   return value;
 }
 
-// The smallest loop depth at which all variables of the expression are bound; null unless it is speculatable arithmetic
-// on scalars.
+// The smallest loop depth at which all variables of the expression are bound. Empty unless the expression is arithmetic
+// on scalars that may be executed speculatively.
 std::optional<int> KernelEmitter::depth_of(const Expr& e) const {
   if (constant_integer(e)) return 0;
   if (const VarRef* ref = as<VarRef>(e)) {
@@ -161,7 +161,7 @@ const Shape& KernelEmitter::strides_of(const BufferNode& buffer) {
   return strides;
 }
 
-// An equal expression that lives as long as the statement's memo.
+// Returns an equal expression that lives as long as the memo of the current statement, whose keys are node addresses.
 Expr KernelEmitter::kept(const Expr& e) {
   auto known = std::ranges::find_if(kept_, [&](const Expr& k) { return structurally_equal(k, e); });
   return known != kept_.end() ? *known : kept_.emplace_back(e);
@@ -176,8 +176,8 @@ static int64_t common_factor(const Dim& d) {
   return std::max<int64_t>(factor, 1);
 }
 
-// A symbolic stride multiplies each term of the index, so that products with the counters of outer loops are hoisted
-// out of inner ones.
+// index * stride. A symbolic stride multiplies each term of the index, so that products with counters of outer loops
+// are hoisted out of inner loops.
 Linear KernelEmitter::times(const Expr& index, const Dim& stride) {
   Linear result;
   if (auto number = stride.constant()) {
@@ -203,7 +203,7 @@ Linear KernelEmitter::flatten(const BufferNode& buffer, const std::vector<Expr>&
   Linear result;
   const Shape& strides = strides_of(buffer);
   for (size_t d = indices.size(); d-- > 0;) add(b_, result, times(indices[d], strides[d]));
-  // Dimensions that split the lanes between them may be contiguous, or of constant stride, again.
+  // If several dimensions depend on the lane, their sum may still be contiguous or of constant stride.
   auto lanes = result.varying ? known_lanes(result) : std::nullopt;
   int64_t step = lanes && lanes->size() > 1 ? (*lanes)[1] - (*lanes)[0] : 0;
   bool even = lanes.has_value();
@@ -254,7 +254,7 @@ Value* KernelEmitter::vector_of(const Linear& x) {
 llvm::Align KernelEmitter::alignment_of(const Memory& memory, const Linear& offset, int64_t element_bytes) {
   int64_t known = std::gcd(memory.alignment, wrapping_mul(offset.constant, element_bytes));
   for (const Linear::Term& t : offset.terms) {
-    // Conservative: the base of a strip is a multiple of its number of lanes, which a later pass may find.
+    // Conservative: the base of a vector iteration is a multiple of its number of lanes, which is not used here.
     known = std::gcd(known, wrapping_mul(t.coefficient, element_bytes));
   }
   return llvm::Align(static_cast<uint64_t>(known & -known));

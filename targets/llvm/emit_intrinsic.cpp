@@ -75,7 +75,7 @@ void KernelEmitter::emit_instruction(const IntrinsicCall& x) {
     llvm::Type* type = instruction->getArg(static_cast<unsigned>(arguments.size()))->getType();
     int64_t bytes = storage_bytes(operand.type, product(operand.shape).value());
     DLCC_CHECK(operand.rank() == 1 && static_cast<int64_t>(type->getPrimitiveSizeInBits()) == 8 * bytes,
-               "{}: operand {} is no register of {}", i.name, k, i.emission);
+               "{}: operand {} is not a register of {}", i.name, k, i.emission);
     arguments.push_back(b_.CreateAlignedLoad(type, pointer_to(x.operands[k]), natural_alignment(operand)));
   }
   b_.CreateAlignedStore(b_.CreateCall(instruction, arguments), pointer_to(x.operands[written]),

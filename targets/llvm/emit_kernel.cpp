@@ -52,7 +52,7 @@ KernelEmitter::KernelEmitter(const CodeLevel& level, const llvm::MCSubtargetInfo
       debug_(debug) {
   if (!debug) return;
   debug->info.describe(function, kernel.name, debug->text.line);
-  go_to_line(debug->text.line);
+  set_debug_line(debug->text.line);
 }
 
 void KernelEmitter::emit(int max_depth) {
@@ -99,21 +99,21 @@ void KernelEmitter::bind(const Var& var, Value* value, bool bounded, std::option
     ranges_.erase(var);
 }
 
-void KernelEmitter::go_to_line(int line) {
+void KernelEmitter::set_debug_line(int line) {
   line_ = line;
   b_.SetCurrentDebugLocation(location(function_, line));
 }
 
 void KernelEmitter::emit(const Stmt& s) {
   const int outer_line = line_;
-  if (int line = debug_ ? debug_->text.statements.find(s, line_) : 0; line > 0) go_to_line(line);
+  if (int line = debug_ ? debug_->text.statements.find(s, line_) : 0; line > 0) set_debug_line(line);
   begin_statement();
   if (outlined_.contains(s.get()))
     emit_outlined_nest(s);
   else
     emit_statement(s);
   begin_statement();
-  if (line_ != outer_line) go_to_line(outer_line);
+  if (line_ != outer_line) set_debug_line(outer_line);
 }
 
 void KernelEmitter::emit_statement(const Stmt& s) {
@@ -197,7 +197,7 @@ void KernelEmitter::emit_loop(const Var& var, Value* begin, Value* end, int64_t 
   body(counter, range);
   advance_pointers();
   loops_.pop_back();
-  // If only pointers use the counter, counting down to zero saves a comparison.
+  // If the counter is not used, because pointers replaced it, the loop counts down to zero, which saves a comparison.
   bool down = iterations && counter->use_empty();
   if (down) begin = b_.getInt64(static_cast<uint64_t>(*iterations)), end = b_.getInt64(0);
   Value* by = down ? llvm::ConstantInt::getAllOnesValue(b_.getInt64Ty()) : b_.getInt64(static_cast<uint64_t>(step));

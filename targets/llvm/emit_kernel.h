@@ -33,8 +33,8 @@ bool forks(const tensor::Kernel&, int threads);  // contains a parallel loop, an
 // forks, and an int32 status as its result if the kernel can fail.
 llvm::Function* declare_kernel(llvm::Module&, const std::string& symbol, const tensor::Kernel&, int threads);
 
-// Functions of the module assume a stack that is aligned for their local buffers, so that they need no frame pointer.
-// The functions that are called from outside align it.
+// assume_aligned_stack: all functions of the module assume a stack that is aligned for their local buffers, so that
+// they need no frame pointer. align_stack: the function aligns the stack; for functions that are called from outside.
 void assume_aligned_stack(llvm::Module&);
 void align_stack(llvm::Function&);
 
@@ -44,7 +44,7 @@ struct KernelDebug {
   const lower::KernelText& text;
 };
 
-// The depth of nested loops whose counters and pointers a function's registers hold: an estimate.
+// An estimate of the maximum depth of nested loops whose counters and pointers fit the registers of a function.
 int loop_depth_that_fits(const tensor::Machine&);
 
 // The next smaller depth with which emit_kernel outlines other statements than with `max_depth`; `max_depth` if there

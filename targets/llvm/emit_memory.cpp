@@ -21,7 +21,8 @@ bool shares_bytes(DType t) { return bits(t) < 8; }
 
 // ---- loads -----------------------------------------------------------------------------------------------
 
-// A constant in memory that masked-off loads read: `otherwise` if that is constant, else zero.
+// A constant in memory that replaces the loaded element if the mask is false: `otherwise` if that is constant, else
+// zero.
 Value* KernelEmitter::safe_element(Value* otherwise, DType type, bool one_per_lane) {
   auto* constant = llvm::dyn_cast_or_null<llvm::Constant>(otherwise);
   if (!constant || is_vector(constant)) constant = llvm::Constant::getNullValue(value_type(type));
@@ -83,7 +84,7 @@ Value* KernelEmitter::load_elements(const Memory& memory, DType type, const Line
     return value ? value : gather(memory, type, offset, mask, otherwise);
   }
   DLCC_CHECK(!shares_bytes(type) || offset.is_uniform(), "kernel {}: vector access to sub-byte elements", kernel_.name);
-  if (shares_bytes(type)) return load_part_of_byte(memory, type, offset, mask, otherwise);
+  if (shares_bytes(type)) return load_sub_byte(memory, type, offset, mask, otherwise);
 
   llvm::Type* wanted = storage_type(type);
   if (contiguous) wanted = llvm::FixedVectorType::get(wanted, static_cast<unsigned>(lanes_->count));
@@ -97,7 +98,7 @@ Value* KernelEmitter::load_elements(const Memory& memory, DType type, const Line
     Value* value = from_storage(b_.CreateMaskedLoad(wanted, pointer, alignment, mask, through), type);
     return direct ? value : b_.CreateSelect(mask, value, otherwise);
   }
-  // The mask holds in all lanes or in none: selects the address.
+  // There is one address, or one mask, for all lanes. If the mask is false in all lanes, a constant is loaded instead.
   Value* any = is_vector(mask) ? b_.CreateOrReduce(mask) : mask;
   Value* replacement = safe_element(otherwise, type, contiguous);
   Value* value =
@@ -107,8 +108,8 @@ Value* KernelEmitter::load_elements(const Memory& memory, DType type, const Line
   return b_.CreateSelect(mask, value, otherwise);
 }
 
-// Lanes at constant distances that span at most two vectors: loads the span, exactly up to its last element, and
-// shuffles it. Null otherwise.
+// If the lanes' elements have constant distances and span at most two vectors: loads the span up to its last element
+// and shuffles it. Null otherwise.
 Value* KernelEmitter::load_and_shuffle(const Memory& memory, DType type, const Linear& offset) {
   auto lanes = known_lanes(offset);
   if (!lanes || shares_bytes(type)) return nullptr;
@@ -173,22 +174,22 @@ Value* KernelEmitter::to_storage(Value* v, DType type) {
 }
 
 // Elements of 2 or 4 bits share bytes, the first in the lowest bits.
-Value* KernelEmitter::load_part_of_byte(const Memory& memory, DType type, const Linear& offset, Value* mask,
-                                        Value* otherwise) {
+Value* KernelEmitter::load_sub_byte(const Memory& memory, DType type, const Linear& offset, Value* mask,
+                                    Value* otherwise) {
   Value* index = scalar_of(offset);
   Value* any = mask && is_vector(mask) ? b_.CreateOrReduce(mask) : mask;
   if (any) index = b_.CreateSelect(any, index, b_.getInt64(0));
-  const PlaceInByte place = place_in_byte(memory, type, index);
-  Value* byte = b_.CreateAlignedLoad(b_.getInt8Ty(), place.byte, llvm::Align(1));
+  const SubByteAddress at = sub_byte_address(memory, type, index);
+  Value* byte = b_.CreateAlignedLoad(b_.getInt8Ty(), at.byte, llvm::Align(1));
   Value* unused = b_.getInt8(static_cast<uint8_t>(8 - bits(type)));
-  Value* top = b_.CreateShl(byte, b_.CreateSub(unused, place.shift));
+  Value* top = b_.CreateShl(byte, b_.CreateSub(unused, at.shift));
   Value* value = is_signed(type) ? b_.CreateAShr(top, unused) : b_.CreateLShr(top, unused);
   if (!mask) return value;
   match_lanes({&mask, &value, &otherwise});
   return b_.CreateSelect(mask, value, otherwise);
 }
 
-KernelEmitter::PlaceInByte KernelEmitter::place_in_byte(const Memory& memory, DType type, Value* index) {
+KernelEmitter::SubByteAddress KernelEmitter::sub_byte_address(const Memory& memory, DType type, Value* index) {
   const auto width = static_cast<uint64_t>(bits(type)), per_byte = 8 / width;
   Value* byte = b_.CreateAShr(index, b_.getInt64(static_cast<uint64_t>(std::countr_zero(per_byte))));
   Value* position = b_.CreateAnd(b_.CreateTrunc(index, b_.getInt8Ty()), b_.getInt8(static_cast<uint8_t>(per_byte - 1)));
@@ -197,20 +198,19 @@ KernelEmitter::PlaceInByte KernelEmitter::place_in_byte(const Memory& memory, DT
 }
 
 // Storing the last element clears the unused bits of its byte.
-void KernelEmitter::store_part_of_byte(const Memory& memory, DType type, const Dim& elements, Value* index,
-                                       Value* value) {
-  const PlaceInByte place = place_in_byte(memory, type, index);
+void KernelEmitter::store_sub_byte(const Memory& memory, DType type, const Dim& elements, Value* index, Value* value) {
+  const SubByteAddress at = sub_byte_address(memory, type, index);
   const auto per_byte = static_cast<int64_t>(8 / bits(type));
   const uint8_t ones = static_cast<uint8_t>((1 << bits(type)) - 1);
-  Value* byte = b_.CreateAlignedLoad(b_.getInt8Ty(), place.byte, llvm::Align(1));
-  Value* others = b_.CreateAnd(byte, b_.CreateNot(b_.CreateShl(b_.getInt8(ones), place.shift)));
+  Value* byte = b_.CreateAlignedLoad(b_.getInt8Ty(), at.byte, llvm::Align(1));
+  Value* others = b_.CreateAnd(byte, b_.CreateNot(b_.CreateShl(b_.getInt8(ones), at.shift)));
   if (!elements.is_constant() || elements.value() % per_byte != 0) {
-    Value* lower = b_.CreateAnd(byte, b_.CreateNot(b_.CreateShl(b_.getInt8(0xFF), place.shift)));
+    Value* lower = b_.CreateAnd(byte, b_.CreateNot(b_.CreateShl(b_.getInt8(0xFF), at.shift)));
     Value* last = b_.CreateICmpEQ(b_.CreateAdd(index, b_.getInt64(1)), value_of(elements));
     others = b_.CreateSelect(last, lower, others);
   }
-  Value* bits = b_.CreateShl(b_.CreateAnd(value, b_.getInt8(ones)), place.shift);
-  b_.CreateAlignedStore(b_.CreateOr(others, bits), place.byte, llvm::Align(1));
+  Value* bits = b_.CreateShl(b_.CreateAnd(value, b_.getInt8(ones)), at.shift);
+  b_.CreateAlignedStore(b_.CreateOr(others, bits), at.byte, llvm::Align(1));
 }
 
 // ---- stores ----------------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ void KernelEmitter::emit_store(const Store& x, Value* value) {
   const Memory& memory = memory_.at(x.buffer.get());
   DType type = x.buffer->type;
   Linear offset = flatten(*x.buffer, x.indices);
-  if (shares_bytes(type)) return store_part_of_byte(memory, type, product(x.buffer->shape), scalar_of(offset), value);
+  if (shares_bytes(type)) return store_sub_byte(memory, type, product(x.buffer->shape), scalar_of(offset), value);
   value = to_storage(value, type);
   int64_t size = element_bytes(type);
   if (memory.per_lane) {

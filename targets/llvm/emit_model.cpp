@@ -25,7 +25,7 @@ std::string level_suffix(const CodeLevel& level) {
   return result;
 }
 
-// The functions and the constant that users of the object see.
+// Emits the exported functions and the constant that describes the model.
 class EntryEmitter {
  public:
   EntryEmitter(llvm::Module& module, const ModelParts& parts, const llvm::MCSubtargetInfo& cpu, DebugInfo* debug)
@@ -71,7 +71,7 @@ class EntryEmitter {
     return result;
   }
 
-  // Begins a function's body. All of it has one line in the program's text.
+  // Begins a function's body. All of its instructions have the same line in the program's text.
   void begin(llvm::Function* function) {
     b_.SetInsertPoint(llvm::BasicBlock::Create(module_.getContext(), "entry", function));
     if (!debug_) return;
@@ -183,7 +183,7 @@ class EntryEmitter {
     b_.SetInsertPoint(after);
   }
 
-  // Stores all axes of all outputs, in order. Those that data decide are at their largest before the run.
+  // Stores all axes of all outputs, in order. Before the run, data-dependent sizes have their upper bounds.
   enum class When : uint8_t { before_run, after_run };
   void store_shapes(Value* shapes, When when = When::before_run) {
     size_t position = 0;
@@ -193,7 +193,7 @@ class EntryEmitter {
                        b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), shapes, position++));
   }
 
-  // After a run that returned `status`.
+  // Stores the actual shapes after a run, if `status` is ok.
   void store_actual_shapes(llvm::Function* run, Value* status) {
     Value* shapes = load_slot(run->getArg(1), parts_.interface.outputs.size());
     Value* wanted = b_.CreateSelect(b_.CreateICmpEQ(status, b_.getInt32(0)), shapes, null());
@@ -273,7 +273,8 @@ class EntryEmitter {
   DebugInfo* debug_;
   llvm::IRBuilder<> b_;
   std::string prefix_;
-  // Of a model with symbolic sizes: P_sizes, its array in the current function, and the symbols in this array.
+  // For a model with symbolic sizes: the positions in the sizes array, P_sizes, the array in the current function, and
+  // the values of symbols.
   SizesArray array_;
   llvm::Function* sizes_function_ = nullptr;
   Value* sizes_ = nullptr;

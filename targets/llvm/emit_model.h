@@ -1,4 +1,4 @@
-// Emits all but the kernels: the entry functions with their checks, the run function of each CPU level, and the
+// Emits everything but the kernels: the entry functions with their checks, the run function of each CPU level, and the
 // constant that describes the model.
 #pragma once
 
@@ -47,7 +47,8 @@ std::string function_symbol(const ModelParts&, size_t function, size_t level);
 // The object's global symbols.
 std::vector<std::string> exported_symbols(const emit::Interface&);
 
-// `cpu` is the CPU that this code is generated for; `debug` is null without -g.
+// Emits the functions and the constant into the module. `cpu` is the CPU of the generated code. `debug` is null without
+// -g.
 void emit_model(llvm::Module&, const ModelParts&, const llvm::MCSubtargetInfo& cpu, DebugInfo* debug);
 
 }  // namespace dlcc::targets

@@ -56,7 +56,7 @@ void KernelEmitter::emit_parallel(const For& loop, Value* extent, int64_t typica
   auto tasks = static_cast<uint64_t>(can_fail ? threads_ : count_tasks(loop, typical, threads_, level_.machine));
   if (number) return fork(share, captured, extent, tasks);
   // Few iterations are done at once.
-  auto least = static_cast<uint64_t>(least_parallel_iterations(loop, level_.machine));
+  auto least = static_cast<uint64_t>(min_parallel_iterations(loop, level_.machine));
   auto* few = llvm::BasicBlock::Create(b_.getContext(), "few", function_);
   auto* many = llvm::BasicBlock::Create(b_.getContext(), "many", function_);
   auto* after = llvm::BasicBlock::Create(b_.getContext(), "shared", function_);

@@ -46,7 +46,7 @@ class RunFunctionEmitter {
 
   llvm::Function* emit() {
     b_.SetInsertPoint(block("entry"));
-    if (parts_.text) go_to_line(first_line());
+    if (parts_.text) set_debug_line(first_line());
     failed_ = block("failed");
     status_ = llvm::PHINode::Create(b_.getInt32Ty(), 0, "status", failed_);
     if (parts_.interface.weights_file)  // the entry function has checked the context
@@ -56,7 +56,7 @@ class RunFunctionEmitter {
     for (size_t k = 0; const Symbol& s : lower::entry_symbols(parts_.program))
       scalars_[lower::scalar_of(s)] = load_size(sizes_.symbol(k++));
     emit_region(source_.body);
-    if (parts_.text) go_to_line(first_line());
+    if (parts_.text) set_debug_line(first_line());
     b_.CreateRet(b_.getInt32(0));
     if (status_->getNumIncomingValues() == 0) {
       failed_->eraseFromParent();
@@ -116,11 +116,11 @@ class RunFunctionEmitter {
     return result;
   }
 
-  void go_to_line(int line) { b_.SetCurrentDebugLocation(location(function_, line)); }
+  void set_debug_line(int line) { b_.SetCurrentDebugLocation(location(function_, line)); }
 
   void emit_region(const Region& region) {
     for (const lower::Step& step : region.steps) {
-      if (parts_.text) go_to_line(parts_.text->steps.at(&step));
+      if (parts_.text) set_debug_line(parts_.text->steps.at(&step));
       std::visit(overloaded{
                      [&](const lower::Invoke& x) { emit_invoke(x); },
                      [&](const lower::Copy& x) {
@@ -147,7 +147,7 @@ class RunFunctionEmitter {
     }
   }
 
-  // The shapes of outputs may need the size after the run.
+  // Stores a data-dependent size in the sizes array: the shapes of outputs may need it after the run.
   void keep_data_size(const tensor::Var& scalar) {
     const auto& sizes = parts_.program.data_sizes;
     auto size = std::ranges::find_if(sizes, [&](const auto& d) { return lower::scalar_of(d.symbol) == scalar; });
@@ -208,7 +208,7 @@ class RunFunctionEmitter {
 
   Value* scalar(const tensor::Expr& e) { return emit_scalar(b_, e, scalars_, parts_.target.baseline, cpu_); }
 
-  // An element in memory is of the scalar's type, but a byte for bool.
+  // In memory, an element has the type of the scalar; a bool is one byte.
   void store_element(lower::ValueId id, int64_t element, Value* value) {
     const DType type = source_.values[static_cast<size_t>(id)].type;
     llvm::Type* stored = is_bool(type) ? b_.getInt8Ty() : type_of_scalar(module_.getContext(), type);
@@ -297,8 +297,12 @@ class RunFunctionEmitter {
     int64_t offset = 0;
     Value* begin = nullptr;  // bytes
     if (value->storage == lower::Storage::view) {
-      offset = value->base_offset;
+      offset = value->base_offset.constant().value_or(0);
       if (value->begin) begin = b_.CreateMul(scalar(value->begin), b_.getInt64(static_cast<uint64_t>(value->stride)));
+      if (!value->base_offset.is_constant()) {
+        Value* in_base = scalar(tensor::Expr(value->base_offset));
+        begin = begin ? b_.CreateAdd(begin, in_base) : in_base;
+      }
       id = value->base;
       value = &source_.values[static_cast<size_t>(id)];
     }
@@ -334,11 +338,11 @@ class RunFunctionEmitter {
     return offset ? b_.CreateConstGEP1_64(b_.getInt8Ty(), base, static_cast<uint64_t>(offset)) : base;
   }
 
-  // The address of an offset in the arena; of a block if the arena is stacked.
-  Value* in_arena(int64_t place) {
+  // The address of a byte offset in the arena or, if the arena is stacked, of the block with this number.
+  Value* in_arena(int64_t position) {
     const size_t function = is_called() ? static_cast<size_t>(index_) : parts_.program.functions.size();
-    if (!plan_.is_stacked()) return b_.CreateConstGEP1_64(b_.getInt8Ty(), arena_, static_cast<uint64_t>(place));
-    return b_.CreateGEP(b_.getInt8Ty(), arena_, load_size(sizes_.block(function, static_cast<size_t>(place))));
+    if (!plan_.is_stacked()) return b_.CreateConstGEP1_64(b_.getInt8Ty(), arena_, static_cast<uint64_t>(position));
+    return b_.CreateGEP(b_.getInt8Ty(), arena_, load_size(sizes_.block(function, static_cast<size_t>(position))));
   }
 
   Value* weights() {

@@ -9,10 +9,10 @@
 
 namespace dlcc::targets {
 
-// Defines `int32 SYMBOL(inputs, outputs, arena, context)`, which does not check its arguments; that of a model with
-// symbolic sizes has the array of emit_sizes.h as a fifth one. Defines the program's functions before it, as
-// `int32 P_f3_LEVEL(operands..., results..., arena, context[, sizes])`. `cpu` is the CPU that its code is generated
-// for. `debug` is null without -g.
+// Defines `int32 SYMBOL(inputs, outputs, arena, context)`, which does not check its arguments. For a model with
+// symbolic sizes, the fifth parameter is the array of emit_sizes.h. Defines the program's functions before it, as
+// `int32 P_f3_LEVEL(operands..., results..., arena, context[, sizes])`. `cpu` is the CPU of the generated code. `debug`
+// is null without -g.
 llvm::Function* emit_run_function(llvm::Module&, const ModelParts&, size_t level, const std::string& symbol,
                                   const llvm::MCSubtargetInfo& cpu, DebugInfo* debug);
 

@@ -1,4 +1,4 @@
-// Scalars of the program (lower/program.h): their expressions are emitted as those of kernels are.
+// Emits the expressions of the program's scalars (lower/program.h) by the rules for expressions of kernels.
 #include "targets/llvm/kernel_emitter.h"
 #include "tensor/visit.h"
 

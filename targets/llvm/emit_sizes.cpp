@@ -8,7 +8,7 @@ namespace dlcc::targets {
 
 using llvm::Value;
 
-// An element in memory is of the scalar's type, but a byte for bool.
+// In memory, an element has the type of the scalar; a bool is one byte.
 Value* load_element(llvm::IRBuilder<>& b, Value* tensor, DType type, int64_t element) {
   llvm::Type* stored = is_bool(type) ? b.getInt8Ty() : type_of_scalar(b.getContext(), type);
   Value* pointer = b.CreateConstInBoundsGEP1_64(stored, tensor, static_cast<uint64_t>(element));

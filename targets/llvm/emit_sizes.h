@@ -1,7 +1,7 @@
-// The sizes of one run of a model with symbolic sizes. The function P_sizes computes them from the caller's numbers and
-// from elements of the inputs into an array of int64, which the run function of every CPU level reads: the symbols that
-// are known before the run, the offsets of the blocks of stacked arenas, those of functions first, and the size of the
-// arena. The run function adds the sizes that data decide.
+// The sizes of one run of a model with symbolic sizes. The function P_sizes computes them from the caller's sizes and
+// from elements of the inputs. It stores them in an array of int64, which the run function of every CPU level reads:
+// the symbols that are known before the run, the offsets of the blocks of stacked arenas (those of functions first),
+// and the size of the arena in bytes. The run function adds the data-dependent sizes.
 #pragma once
 
 #include "targets/llvm/emit_model.h"
@@ -21,9 +21,9 @@ struct SizesArray {
     first_block.push_back(blocks_of_functions);
   }
 
-  size_t symbols, data_sizes, blocks;  // their numbers
+  size_t symbols, data_sizes, blocks;  // the number of each
   size_t blocks_of_functions = 0;
-  std::vector<size_t> first_block;  // by functions, with the program behind them
+  std::vector<size_t> first_block;  // of each function, then of the program
 
   size_t symbol(size_t k) const { return k; }
   size_t data_size(size_t k) const { return symbols + k; }
@@ -38,8 +38,8 @@ struct SizesArray {
 // The element of a tensor with this row-major index, as a scalar of the program. `tensor` need not be aligned.
 llvm::Value* load_element(llvm::IRBuilder<>&, llvm::Value* tensor, DType, int64_t element);
 
-// Defines int32_t P_sizes(const int64_t *given, const void *const *inputs, int64_t *sizes), which returns a status. Of
-// the inputs, those that decide sizes may not be null. `debug` is null without -g.
+// Defines int32_t P_sizes(const int64_t *given, const void *const *inputs, int64_t *sizes), which returns a status.
+// Inputs whose elements determine sizes must not be null. `debug` is null without -g.
 llvm::Function* emit_sizes_function(llvm::Module&, const ModelParts&, const llvm::MCSubtargetInfo& cpu, DebugInfo*);
 
 }  // namespace dlcc::targets

@@ -47,7 +47,7 @@ bool GuardedMemory::margins_hold(size_t block, GuardPage guard, int value) const
   return std::all_of(first, begin, untouched) && std::all_of(begin + b.bytes, first + b.pages_bytes, untouched);
 }
 
-void GuardedMemory::protect_reading_only(size_t block) {
+void GuardedMemory::protect_read_only(size_t block) {
   const Block& b = blocks_[block];
   mprotect(b.mapping + page_bytes(), static_cast<size_t>(b.pages_bytes), PROT_READ);
 }

@@ -11,7 +11,7 @@ namespace dlcc::targets {
 
 class GuardedMemory {
  public:
-  enum class GuardPage { after, before };  // the one that the block touches
+  enum class GuardPage { after, before };  // the guard page that the block is adjacent to
 
   GuardedMemory() = default;
   GuardedMemory(const GuardedMemory&) = delete;
@@ -20,16 +20,17 @@ class GuardedMemory {
   // Adds a block of `bytes` bytes with the given alignment; returns its index.
   size_t add(std::string name, int64_t bytes, int64_t alignment);
 
-  // The block's first byte if the block touches this guard page. The same memory serves both.
+  // The address of the block's first byte if the block is adjacent to this guard page. Both addresses are in the same
+  // pages.
   std::byte* address(size_t block, GuardPage) const;
   size_t count() const { return blocks_.size(); }
   int64_t bytes(size_t block) const { return blocks_[block].bytes; }
   const std::string& name(size_t block) const { return blocks_[block].name; }
 
   void fill(size_t block, int value);  // sets every byte of the block's pages
-  // Whether all bytes of its pages outside the block have this value.
+  // Whether all bytes outside the block in its pages have this value.
   bool margins_hold(size_t block, GuardPage, int value) const;
-  void protect_reading_only(size_t block);
+  void protect_read_only(size_t block);  // writes fault from now on
 
   // The block that a faulting address belongs to, for a message; empty if none.
   std::string describe(uintptr_t address, GuardPage) const;

@@ -25,8 +25,8 @@ namespace dlcc::targets {
 
 using llvm::Value;
 
-// A linear form of i64 values; the caller decides whether it counts elements or bytes. Its value in lane l:
-// constant + sum of coefficient * term + lane * l + varying[l].
+// A linear form of i64 values, in elements or bytes. Its value in lane l: constant + sum of coefficient * term + lane *
+// l + varying[l].
 struct Linear {
   struct Term {
     Value* value;
@@ -103,7 +103,7 @@ class KernelEmitter {
     int64_t ahead = 0;
   };
   struct Loop {  // in a deque: pointers to loops stay valid
-    llvm::BasicBlock *before, *header;
+    llvm::BasicBlock *preheader, *header;
     llvm::PHINode* counter;
     Value* begin;  // the counter's first value
     int64_t step;
@@ -153,7 +153,7 @@ class KernelEmitter {
   Value* vector_of(const Linear&);                                       // all lanes, i64
   std::optional<std::vector<int64_t>> known_lanes(const Linear&) const;  // without terms and constant
   std::optional<int> depth_of(const tensor::Expr&) const;
-  Value* emit_before(Loop&, const tensor::Expr&);
+  Value* emit_in_preheader(Loop&, const tensor::Expr&);
   llvm::Align alignment_of(const Memory&, const Linear& offset, int64_t element_bytes);
   Value* inside(const Linear& index,
                 const Dim& extent);  // 0 <= index < extent, scalar or per lane; null if always true
@@ -174,13 +174,13 @@ class KernelEmitter {
   Value* load_per_lane(const Memory&, DType, const Linear& offset);
   Value* load_and_shuffle(const Memory&, DType, const Linear& offset);
   Value* gather(const Memory&, DType, const Linear& offset, Value* mask, Value* otherwise);
-  struct PlaceInByte {
+  struct SubByteAddress {
     Value* byte;   // its address
     Value* shift;  // of the element, in bits
   };
-  PlaceInByte place_in_byte(const Memory&, DType, Value* index);
-  Value* load_part_of_byte(const Memory&, DType, const Linear& offset, Value* mask, Value* otherwise);
-  void store_part_of_byte(const Memory&, DType, const Dim& elements, Value* index, Value* value);
+  SubByteAddress sub_byte_address(const Memory&, DType, Value* index);
+  Value* load_sub_byte(const Memory&, DType, const Linear& offset, Value* mask, Value* otherwise);
+  void store_sub_byte(const Memory&, DType, const Dim& elements, Value* index, Value* value);
   Value* from_storage(Value*, DType);
   Value* to_storage(Value*, DType);
   Value* safe_element(Value* otherwise, DType, bool one_per_lane);
@@ -188,7 +188,7 @@ class KernelEmitter {
   // ---- statements (emit_kernel.cpp)
   void emit(const tensor::Stmt&);
   void emit_statement(const tensor::Stmt&);
-  void go_to_line(int);
+  void set_debug_line(int);
   void emit_for(const tensor::For&);
   // A bottom-tested loop from `begin` (default 0) to `end`, a multiple of `step`; `range` is the counter's.
   void emit_loop(const tensor::Var&, Value* end, int64_t step, bool may_be_empty,
@@ -268,7 +268,7 @@ class KernelEmitter {
   int line_ = 0;                                                  // of the statement in the program's text
   std::deque<Loop> loops_;  // of this function around the insertion point, innermost last
   int loops_outside_ = 0;   // the number of loops around an outlined function's call
-  int branches_ = 0;        // the number of branches of this function around the insertion point
+  int branches_ = 0;        // the number of conditional branches of this function around the insertion point
   std::set<const tensor::VarNode*> register_index_;  // variables that index register buffers: their loops are unrolled
   std::set<const tensor::StmtNode*> outlined_;       // statements that become functions
   std::vector<Memo> memos_;                          // innermost last; a guarded expression has a memo of its own

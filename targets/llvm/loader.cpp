@@ -18,7 +18,8 @@ namespace {
 
 using Shapes = std::vector<std::vector<int64_t>>;  // of the outputs
 
-// A second run has other initial contents of memory: a result that depends on uninitialised memory differs.
+// The model runs twice, with different initial contents of memory: a result that depends on uninitialized memory
+// differs.
 constexpr GuardPage guards[] = {GuardPage::after, GuardPage::before};
 constexpr int garbage(GuardPage guard) { return guard == GuardPage::after ? 0xFF : 0x11; }
 
@@ -35,7 +36,7 @@ std::optional<EntryFunctions> find_functions(LoadedObject& object, const emit::I
   return found.run && (found.plan || !interface.is_dynamic()) ? std::optional(found) : std::nullopt;
 }
 
-// The sizes as a caller of the model gives them.
+// The sizes in the order and units in which a caller gives them.
 std::vector<int64_t> caller_sizes(const emit::Interface& interface, const SymbolValues& symbols) {
   std::vector<int64_t> sizes;
   for (const emit::DimInterface& d : interface.dims) sizes.push_back(d.multiple * symbols.at(d.symbol.name));
@@ -84,8 +85,8 @@ class Runner {
   }
 
  private:
-  // Of `repeat` timed calls, then for each round of the profile: the probes, then [call][step] of the model, of the
-  // probe ratios and of the rival.
+  // The number of numbers that the child writes: `repeat` times of calls, then for each round of the profile the times
+  // of the probes, then [call][step] times of the model, probe ratios and times of the rival.
   static size_t number_count(const RunRequest& request) {
     const ProfileRequest& p = request.profile;
     const size_t columns = 1 + (p.rival ? 1 : 0) + (p.between ? 1 : 0);
@@ -93,8 +94,8 @@ class Runner {
     return static_cast<size_t>(std::max(request.repeat, 1)) + static_cast<size_t>(p.rounds) * round;
   }
 
-  // Finds the shapes of the outputs and the size of the arena, and adds memory for them, unless P_plan returns another
-  // status than ok.
+  // Determines the shapes of the outputs and the size of the arena, and adds memory for them. If P_plan returns a
+  // status other than ok, adds none.
   bool plan() {
     planned_shapes_ = memory_.shapes(guards[0]);  // of a model without symbolic sizes
     int64_t arena = 0;
@@ -127,8 +128,7 @@ class Runner {
     return true;
   }
 
-  // Whether the shapes are those of the interface; axes that the sizes of the inputs do not decide are at most as large
-  // as planned.
+  // Whether the shapes are those of the interface. Axes of data-dependent size must be at most as large as planned.
   bool are_as_declared(const Shapes& found, const char* function) {
     const emit::Interface& interface = *request_.interface;
     for (size_t k = 0; k < found.size(); ++k) {
@@ -145,8 +145,8 @@ class Runner {
     return true;
   }
 
-  // Sets the status to that of `call`, made in a child with fresh memory; false, with a diagnostic, if the child was
-  // stopped or if writes missed the blocks of the memory.
+  // Runs `call` in a child with freshly filled memory and sets the status to its result. False, with a diagnostic, if
+  // the child was stopped or wrote outside the blocks of the memory.
   template <class Call>
   bool checked_call(GuardPage guard, const Call& call) {
     memory_.prepare(guard, garbage(guard));

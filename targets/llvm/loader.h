@@ -15,8 +15,8 @@
 
 namespace dlcc::targets {
 
-// A small model that is timed in the same process as another one: its time tells how fast the machine is at that
-// moment. It has code for the same CPU levels, needs no arena and cannot fail.
+// A small model that is timed in the same process as the measured model. Its time tells the speed of the machine at
+// that moment. It has code for the same CPU levels, needs no arena and cannot fail.
 struct Probe {
   std::span<const std::byte> object;
   const emit::Interface* interface;

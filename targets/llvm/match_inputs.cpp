@@ -9,8 +9,7 @@ namespace dlcc::targets {
 
 namespace {
 
-// Whether the type and the shape are those of the interface, where axes with
-// symbols have any size.
+// Whether type and shape are those of the interface; an axis with symbols may have any size.
 bool fits(const Constant& given, const emit::TensorInterface& wanted) {
   return given.dtype() == wanted.type &&
          std::ranges::equal(given.shape(), wanted.shape,

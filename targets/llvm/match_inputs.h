@@ -14,8 +14,8 @@ namespace dlcc::targets {
 
 using SymbolValues = std::map<std::string, int64_t>;  // by name
 
-// The values that the symbols of the interface have for these inputs. Empty, with diagnostics, if the number, a type or
-// a shape of the inputs does not fit, or if two axes disagree about a size.
+// The values of the interface's symbols for these inputs. Empty, with diagnostics, if the number, a type or a shape of
+// the inputs does not fit, or if two axes give different values for a symbol.
 std::optional<SymbolValues> match_inputs(const emit::Interface&, const std::vector<Constant>& inputs, Diagnostics&);
 
 }  // namespace dlcc::targets

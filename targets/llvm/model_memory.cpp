@@ -44,9 +44,9 @@ void ModelMemory::prepare(GuardPage guard, int garbage) {
 }
 
 void ModelMemory::protect_inputs() {
-  for (size_t b : inputs_) memory_.protect_reading_only(b);
-  if (dims_) memory_.protect_reading_only(*dims_);
-  if (weights_) memory_.protect_reading_only(*weights_);
+  for (size_t b : inputs_) memory_.protect_read_only(b);
+  if (dims_) memory_.protect_read_only(*dims_);
+  if (weights_) memory_.protect_read_only(*weights_);
 }
 
 std::vector<const void*> ModelMemory::input_pointers(GuardPage guard) const {

@@ -17,11 +17,12 @@ using GuardPage = GuardedMemory::GuardPage;
 
 class ModelMemory {
  public:
-  // Memory for P_plan. `dims` are the sizes that the caller gives. The arguments but `dims` must outlive this.
+  // Allocates the memory that P_plan needs. `dims` are the sizes that the caller gives. The other arguments must
+  // outlive this object.
   ModelMemory(const emit::Interface&, const std::vector<Constant>& inputs, std::span<const std::byte> weights,
               const std::vector<int64_t>& dims);
 
-  // Memory for P_run: outputs with these shapes and the arena.
+  // Adds the memory that P_run needs: outputs with these shapes and the arena.
   void add_results(const std::vector<std::vector<int64_t>>& shapes, int64_t arena_bytes);
 
   // Fills all blocks with a byte, then copies inputs, sizes and weights.
@@ -32,13 +33,14 @@ class ModelMemory {
   int plan(PlanFunction, GuardPage) const;
   int run(RunFunction, GuardPage, const dlcc_profiler* = nullptr) const;
 
-  // What P_plan or P_run wrote: the shapes of the outputs, the size of the arena, the outputs. The shapes of a model
-  // without symbolic sizes are those of its interface.
+  // The results of P_plan or P_run: the shapes of the outputs, the size of the arena in bytes, the outputs. The shapes
+  // of a model without symbolic sizes are those of its interface.
   std::vector<std::vector<int64_t>> shapes(GuardPage) const;
   uint64_t arena_bytes(GuardPage) const;
   std::vector<Constant> outputs(GuardPage) const;
 
-  // The first block that has bytes beside it, on its pages, that are not `garbage`; "" if there is none.
+  // The name of the first block with a byte outside the block, on its pages, that is not `garbage`; "" if there is
+  // none.
   std::string overwritten(GuardPage, int garbage) const;
   std::string describe(uintptr_t address, GuardPage guard) const { return memory_.describe(address, guard); }
 

@@ -1,5 +1,5 @@
-// A relocatable object in memory. Its constants are the last bytes of the file and are shared with the program, so that
-// a large model's weights are in memory once.
+// A relocatable object in memory. Its constants are the last bytes of the file and are shared with lower::Program, so
+// that the weights of a large model are in memory only once.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct ConstantPiece {
   Constant value;
 };
 
-// What a program keeps in memory of an object.
+// The bytes of an object that a program has in memory.
 struct ObjectSizes {
   int64_t code_bytes = 0;  // instructions
   int64_t data_bytes = 0;  // read-only data: the constants, descriptions of the model, unwind tables
@@ -27,13 +27,13 @@ struct ObjectFile {
   std::vector<ConstantPiece> constants;  // in order of their offsets
   int64_t constant_bytes = 0;            // the section's size
 
-  // The file as consecutive pieces, which this object owns.
+  // The file as consecutive pieces. They are valid as long as this object.
   std::vector<std::span<const std::byte>> pieces() const;
 
   // The whole file, copied.
   std::vector<std::byte> bytes() const;
 
-  // From the section headers.
+  // The sizes, from the section headers.
   ObjectSizes sizes() const;
 };
 

@@ -30,8 +30,9 @@ std::optional<Sum> constant_sum(llvm::Value* v, const llvm::DataLayout& layout) 
   return Sum{sum->getPointerOperand(), bytes.getSExtValue()};
 }
 
-// Undoes an InstCombine: code after a loop continues from the loop's final pointer (`end`), but InstCombine expresses
-// that address relative to the pointer at the start of the last iteration (`begin`), which then stays live as well.
+// Reverts a rewrite of InstCombine. Code after a loop continues from the loop's final pointer (`end`). InstCombine
+// expresses that address relative to the pointer at the start of the last iteration (`begin`), which then stays live as
+// well.
 void rebase_on_loop_exit(llvm::Function& f, const llvm::DominatorTree& dominators) {
   const llvm::DataLayout& layout = f.getParent()->getDataLayout();
   for (llvm::BasicBlock& header : f)

@@ -25,7 +25,8 @@ class Outliner {
   }
 
  private:
-  // The number of loops that a loop counts as: 0 if it leaves no code, 2 if its end is in a register, too.
+  // The weight of a loop in the nesting depth: 0 if it is unrolled, vectorized or has one iteration, 2 if its end is in
+  // a register, else 1.
   int loops(const For& x) const {
     auto extent = constant_integer(x.extent);
     bool gone = x.kind == LoopKind::unrolled || x.kind == LoopKind::vector || unrolled_.contains(x.var.get());
@@ -79,8 +80,8 @@ class Outliner {
     }
   }
 
-  // Outlines the statement. False where calls would cost too much, or the statement accesses register buffers of the
-  // code around it, may return a status, or holds a loop that threads share.
+  // Outlines the statement. Returns false if calls would cost too much, or if the statement accesses register buffers
+  // of the code around it, may return a status, or contains a loop that threads share.
   bool outline(const Stmt& s) {
     if (calls_ < 1) return false;
     bool may = std::ranges::none_of(free_in(s).buffers, [](const Buffer& b) { return b->scope == Scope::reg; });
@@ -100,7 +101,7 @@ class Outliner {
   int threads_;
   const std::set<const VarNode*>& unrolled_;  // variables of fully unrolled loops
   Ranges ranges_;
-  double calls_ = 0;  // that an iteration of the surrounding loop may still make
+  double calls_ = 0;  // calls that an iteration of the surrounding loop may still make
   std::set<const StmtNode*> outlined_;
 };
 

@@ -13,7 +13,7 @@ class Pass;
 namespace dlcc::targets {
 
 // Spill and reload instructions within loops of a function; each counts once for every loop around it. Vector registers
-// do not count: accumulators of a register tile that spill do so in any function.
+// are not counted: outlining does not reduce the spills of a register tile's accumulators.
 struct Spills {
   int64_t stores = 0, loads = 0;
   auto operator<=>(const Spills&) const = default;

@@ -62,8 +62,8 @@ class StackAnalysis {
     }
   }
 
-  // The first byte that the relocation refers to. Those of local functions name the section; on x86 their addends are
-  // relative to the end of the four bytes that are relocated.
+  // The first byte of the function that the relocation refers to. Relocations to local functions name the section; on
+  // x86 their addends are relative to the end of the four relocated bytes.
   FunctionId target_of(const Elf64_Rela& r) const {
     const Elf64_Sym& symbol = elf_.symbols()[ELF64_R_SYM(r.r_info)];
     if (ELF64_ST_TYPE(symbol.st_info) != STT_SECTION) return {symbol.st_shndx, symbol.st_value};

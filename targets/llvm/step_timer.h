@@ -1,5 +1,5 @@
-// Clocks for profiles of a model: a probe, whose time tells how fast the machine is at that moment, and a profiler that
-// times the steps of a model.
+// Timers for profiles of a model: a probe, whose time tells the speed of the machine at that moment, and a profiler
+// that times the steps of a model.
 #pragma once
 
 #include <chrono>
@@ -35,14 +35,14 @@ class StepTimer {
   explicit StepTimer(LoadedProbe* between);
   StepTimer(const StepTimer&) = delete;
 
-  // For one call of the model.
+  // Returns the profiler for one call of the model. `seconds` and `probes` have an element for each step.
   const dlcc_profiler* adding_to(double* seconds, double* probes);
 
  private:
   void end_step(int32_t step);
 
   dlcc_profiler profiler_{};
-  std::vector<std::chrono::steady_clock::time_point> starts_;  // of the steps that run; the calls of functions first
+  std::vector<std::chrono::steady_clock::time_point> starts_;  // a stack: calls of functions contain steps
   double *seconds_ = nullptr, *probes_ = nullptr;
   LoadedProbe* const between_;
   double last_probe_ = 0;  // seconds

@@ -16,7 +16,7 @@ namespace dlcc::targets {
 
 namespace {
 
-// A suggestion, if there is one, and where all names are listed.
+// The help for an unknown name: a similar name if there is one, and where all names are listed.
 std::string help_for(const std::string& word, const std::vector<std::string>& names, const std::string& list) {
   std::string suggestion = did_you_mean(word, names);
   return suggestion.empty() ? list : suggestion + " " + list;
@@ -74,7 +74,7 @@ std::optional<CodeLevel> native_level(const TargetFamily& family, Diagnostics& d
   return level;
 }
 
-// A remedy for a CPU that the target does not have: the target that has it, or a similar name.
+// The help for a CPU that the target does not have: the target that has it, or a similar name.
 std::string help_for_cpu(const TargetFamily& family, const std::string& cpu) {
   for (const TargetFamily& other : families())
     if (find_level(other, cpu)) return fmt::format("it is a CPU of --target={}", other.base.name);
@@ -102,7 +102,7 @@ std::vector<CodeLevel> select_levels(const TargetFamily& family, const std::stri
   return levels;
 }
 
-// Reports an entry of -mattr= that is no change of a known feature.
+// Checks one entry of -mattr=. False, with a diagnostic, unless it adds or removes a known feature.
 bool check_feature(const TargetFamily& family, const std::string& flag, Diagnostics& diagnostics) {
   const bool has_sign = flag.starts_with('+') || flag.starts_with('-');
   const std::string feature = has_sign ? flag.substr(1) : flag;
@@ -118,8 +118,8 @@ bool check_feature(const TargetFamily& family, const std::string& flag, Diagnost
   return false;
 }
 
-// Switches features of a level on and off. False, with a diagnostic, if a feature does not exist or the target needs
-// it.
+// Adds and removes features of a level. False, with a diagnostic, if a feature does not exist or if the target requires
+// a removed one.
 bool change_features(const TargetFamily& family, const std::string& mattr, CodeLevel& level, Diagnostics& diagnostics) {
   for (const std::string& flag : split(mattr))
     if (!check_feature(family, flag, diagnostics)) return false;
@@ -139,7 +139,8 @@ bool change_features(const TargetFamily& family, const std::string& mattr, CodeL
 
 }  // namespace
 
-// A remedy for a target that does not exist: one by another of its names, as in a target triple, or of that CPU.
+// The help for a target that does not exist: the target of which it is another name, as in a target triple, or the
+// target of the CPU with this name.
 static std::string help_for_target(const std::string& name, const std::vector<std::string>& names) {
   for (const TargetFamily& family : families())
     if (find_level(family, name)) return fmt::format("it is a CPU: --target={} -mcpu={}", family.base.name, name);

@@ -10,11 +10,11 @@ namespace {
 
 using tensor::ByteProducts;
 
-// LLVM's tuning CPU of a level: without one, and with the scheduling models of Skylake-AVX512 to Tiger Lake, LLVM
-// spills accumulators of full-size register tiles. Machine balance: one core of an Emerald Rapids does 184 to 230
-// GFLOP/s with AVX-512 and reads 11.6 GB/s, the highest balance measured; an object for all CPUs should not wait for
-// weights on any of them. AVX2 does half of the operations, but ResNets are 2 % slower with a balance of 10 in place
-// of 16. Second-level caches: those of the first CPUs of a level, Nehalem, Zen and Skylake-AVX512.
+// Reasons for the values. LLVM's tuning CPU: without one, and with the scheduling models of Skylake-AVX512 to Tiger
+// Lake, LLVM spills accumulators of full-size register tiles. Machine balance: one core of an Emerald Rapids computes
+// 184 to 230 GFLOP/s with AVX-512 and reads 11.6 GB/s. That is the highest balance measured; an object for all CPUs
+// should not wait for weights on any of them. AVX2 computes half as much, but ResNets are 2 % slower with a balance of
+// 10 than with 16. Second-level caches: those of the first CPUs of each level, Nehalem, Zen and Skylake-AVX512.
 CodeLevel v2() {
   return {"x86-64-v2",
           "x86-64-v2",
@@ -23,7 +23,7 @@ CodeLevel v2() {
           {.vector_bytes = 16,
            .vector_registers = 16,
            .has_fma = false,
-           .byte_products = ByteProducts::halves,
+           .byte_products = ByteProducts::pairs,
            .l2_bytes = 256 << 10}};
 }
 CodeLevel v3() {
@@ -34,7 +34,7 @@ CodeLevel v3() {
           {.vector_bytes = 32,
            .vector_registers = 16,
            .has_fma = true,
-           .byte_products = ByteProducts::halves,
+           .byte_products = ByteProducts::pairs,
            .l2_bytes = 512 << 10}};
 }
 CodeLevel v4() {
@@ -45,7 +45,7 @@ CodeLevel v4() {
           {.vector_bytes = 64,
            .vector_registers = 32,
            .has_fma = true,
-           .byte_products = ByteProducts::halves,
+           .byte_products = ByteProducts::pairs,
            .l2_bytes = 1 << 20,
            .machine_balance = 16}};
 }

@@ -5,10 +5,10 @@
 
 The shapes are uncommon, so that nothing is tuned to the layers of well-known networks. Each product is the second layer
 of a small network; the first, a projection, stores the product's input as a network would. `dlcc bench --json` measures
-the product's step: the median time of the calls, as a percentage of the floor by probes in the same run. The result is
-the median of several passes over all products, since other processes may slow a machine down for minutes. The clock rate
-of vector code varies from run to run, so the last line also gives the percentage of the floor at the highest peak of any
-run. Winograd may exceed 100 %. Needs onnx and numpy.
+the product's step: its floor, computed from probes in the same run, as a percentage of the median time of the calls.
+The result is the median of several passes over all products, since other processes may slow a machine down for minutes.
+The clock rate of vector code varies from run to run, so the last line also gives the percentage of the floor at the
+highest peak of any run. Winograd may exceed 100 %. Needs onnx and numpy.
 """
 import argparse
 import json
@@ -68,9 +68,9 @@ def convolution(batch, channels, outputs, height, width, kernel, stride=1, dilat
     return name, net, node
 
 
-def product(rows, terms, columns):
-    net = Network([rows, terms])
-    return f"matmul {rows}x{terms}x{columns}", net, net.add("MatMul", [terms, columns])
+def product(m, k, n):
+    net = Network([m, k])
+    return f"matmul {m}x{k}x{n}", net, net.add("MatMul", [k, n])
 
 
 def cases():
@@ -94,8 +94,8 @@ def cases():
     for groups in (40, 96):
         yield convolution(1, groups, groups, 57, 43, (3, 3), groups=groups)
         yield convolution(1, groups, groups, 14, 14, (5, 5), groups=groups)
-    for rows, terms, columns in ((1, 1001, 96), (3, 96, 1001), (8, 67, 96), (67, 67, 67), (96, 1001, 40), (112, 96, 1001)):
-        yield product(rows, terms, columns)
+    for m, k, n in ((1, 1001, 96), (3, 96, 1001), (8, 67, 96), (67, 67, 67), (96, 1001, 40), (112, 96, 1001)):
+        yield product(m, k, n)
 
 
 def measure(model, node, options):

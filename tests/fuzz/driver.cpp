@@ -1,5 +1,5 @@
-// The main program of a fuzz target where libFuzzer is not: it calls the target with a corpus and with a fixed number
-// of seeded mutations of the corpus, so that equal arguments run equal inputs.
+// The main program of a fuzz target without libFuzzer. It calls the target with a corpus and with a fixed number of
+// seeded mutations of the corpus, so that equal arguments run equal inputs.
 //
 //   fuzz_NAME [-runs=N] [-seed=N] [-max_len=N] [-dict=FILE] FILE_OR_FOLDER...
 //

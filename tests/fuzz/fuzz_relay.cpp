@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto module = frontends::relay_text::parse(input, {}, d);
   if (!module) {
     if (!d.has_errors()) std::abort();      // refused without a reason
-    frontends::import_relay(input, {}, d);  // infers types beside unknown names
+    frontends::import_relay(input, {}, d);  // type inference with unknown names
     return 0;
   }
   std::string text = relay::print(*module);

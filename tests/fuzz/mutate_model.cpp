@@ -78,7 +78,7 @@ class ModelMutator {
       static const std::vector<frontends::OnnxOperator> operators = frontends::onnx_operators();
       return any_of(operators).name;
     }
-    // Names of outputs meet names of inputs.
+    // Gives an output the name of an input.
     const std::string source = draw(3) ? field->name() : draw(2) ? "input" : "output";
     if (field->type() != FieldDescriptor::TYPE_BYTES && texts_.contains(source)) return any_of(texts_[source]);
     if (text.empty() || draw(8) == 0) return draw(2) ? "" : "x";
@@ -122,7 +122,7 @@ class ModelMutator {
     }
   }
 
-  // An element of a list less, twice, or at another place.
+  // Removes, repeats or moves an element of a list.
   void rearrange(const Place& place) {
     Message& m = *place.message;
     const FieldDescriptor* f = place.field;

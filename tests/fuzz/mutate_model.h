@@ -1,5 +1,5 @@
 // Mutations of ONNX models that keep them well-formed: fields change, not bytes, so that most mutations pass the parser
-// and reach what is behind it.
+// and test the importer and the later stages.
 #pragma once
 
 #include <random>

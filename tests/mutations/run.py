@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plants the defects of the lists *.txt beside this file one at a time and demands that a test fails for each.
+"""Plants the defects of the lists *.txt beside this file one at a time and requires that a test fails for each.
 
     run.py [NAME...] [--check] [--prefix 'nice -n 10']
 
@@ -8,10 +8,10 @@ tests that it names fails, or else any other test. For the named tests only thei
 text is not found, or that does not compile, is a failure. The format of the lists:
 
     mutation NAME: what is wrong
-    tests REGEX            the smallest tests that should notice, for ctest -R
+    tests REGEX            the smallest tests that should fail, for ctest -R
     file PATH
     - a line of the file   consecutive lines are one text, which occurs once in the file
-    + what replaces it     may be left out
+    + the line instead     may be left out
 
 Lines are compared without the white space around them. Further `file` entries belong to the same mutation.
 """

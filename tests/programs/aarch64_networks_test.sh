@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Networks with random weights, compiled for AArch64, give under emulation the results of their definitions.
+# Networks with random weights, compiled for AArch64 and run under emulation, give the results of their definitions.
 # aarch64_networks_test.sh DLCC SOURCE_FOLDER WORK_FOLDER NETWORKS_FOLDER; exit status 77 (skipped) without the tools.
 set -euo pipefail
 dlcc=$1 source=$2 work=$3 networks=$4

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The digit classifier, compiled for AArch64, runs under emulation and recognises its samples; outlined loop nests save x9,
-# in which LLVM aligns their stack.
+# The digit classifier, compiled for AArch64, runs under emulation and recognises its samples. Outlined loop nests save x9,
+# the register with which LLVM aligns their stack.
 # aarch64_test.sh DLCC SOURCE_FOLDER WORK_FOLDER; exit status 77 (skipped) without a cross compiler or the emulator.
 set -euo pipefail
 dlcc=$1 source=$2 work=$3

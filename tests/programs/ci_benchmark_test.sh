@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# examples/ci-benchmark: a model is measured in a linked program, and recorded latencies are compared with a baseline. No
-# result depends on time.   ci_benchmark_test.sh DLCC SOURCE_FOLDER WORK_FOLDER
+# examples/ci-benchmark measures a model in a linked program, and compares recorded latencies with a baseline. The result of
+# this test does not depend on times.   ci_benchmark_test.sh DLCC SOURCE_FOLDER WORK_FOLDER
 set -euo pipefail
 dlcc=$(realpath "$1") source=$(realpath "$2") work=$3
 command -v python3 >/dev/null || { echo "skipped: python3 is not installed"; exit 77; }

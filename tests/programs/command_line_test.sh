@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The behaviour that scripts and build systems rely on: exit statuses, written files, dependency files, standard input and
-# output.
+# The behaviour on which scripts and build systems rely: exit statuses, written files, dependency files, standard input and
+# output, completions, tuning records.
 # command_line_test.sh DLCC SOURCE_FOLDER WORK_FOLDER
 set -euo pipefail
 source "$(dirname "$0")/begin.sh"
@@ -33,7 +33,7 @@ expect_status 2 opt "$model" --passes=no-such-pass
 expect_status 2 "$model" -o m.o --target aarch64 -mcpu=cortex-a76,neoverse-n1
 grep -q 'has code for one CPU$' err.txt || fail "two CPUs without detection: $(cat err.txt)"
 expect_status 2 "$model" -mcpu= -o m.o
-grep -q ': -mcpu needs a value: -mcpu=CPU$' err.txt || fail "the value of -mcpu= is taken from what follows: $(cat err.txt)"
+grep -q ': -mcpu needs a value: -mcpu=CPU$' err.txt || fail "the value of -mcpu= is taken from the next argument: $(cat err.txt)"
 for arguments in "" "-o m.o --no-such-option" "-o m.o -O9" "-o" "-o m.o --dim n"; do
   expect_status 2 "$model" --diagnostics=json $arguments
   [ "$(head -c1 err.txt; tail -c2 err.txt)" = '[]' ] && grep -q '"id": "bad-option"' err.txt || fail "no JSON: $arguments"
@@ -380,3 +380,30 @@ for other in older elsewhere; do
   cmp untuned.o untuned2.o
 done
 echo "tuning records"
+
+printf 'def @f(%%x: int32) { %%x+1 }\n' > layout.rly
+expect_status 1 fmt --check layout.rly
+[ "$(cat out.txt)" = layout.rly ] || fail "a file with another layout is not named"
+expect_status 0 fmt layout.rly
+[ "$(cat out.txt)" = 'def @f(%x: int32) { %x + 1 }' ] || fail "fmt prints $(cat out.txt)"
+cmp -s out.txt layout.rly && fail "fmt without --in-place changes the file"
+expect_status 0 fmt -i layout.rly
+expect_status 0 fmt --check layout.rly
+expect_status 0 fmt - < layout.rly
+cmp out.txt layout.rly || fail "standard input is laid out differently"
+printf 'def @f() { 1 +\n' > broken.rly
+cp broken.rly kept.rly
+expect_status 1 fmt -i broken.rly layout.rly
+cmp broken.rly kept.rly || fail "a text that cannot be read is changed"
+expect_status 2 fmt
+echo "fmt"
+
+printf 'def @main(%%x: int32) { nn.relu(%%x, 1f) }\n' > types.rly
+expect_status 1 check types.rly
+expect_status 0 check --syntax-only types.rly
+expect_status 1 check --syntax-only broken.rly
+expect_status 0 check --syntax-only "$model"
+expect_status 0 check --syntax-only - < "$model"
+: > empty.rly
+expect_status 1 check --syntax-only empty.rly
+echo "check --syntax-only"

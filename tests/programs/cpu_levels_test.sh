@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One object on CPUs of several levels, under emulation: the best level that the CPU supports runs, and on a CPU below the
+# One object on CPUs of several levels, under emulation: the code of the best supported level runs, and on a CPU below the
 # first level the model returns a status. cpu_levels_test.sh DLCC SOURCE_FOLDER WORK_FOLDER; exit status 77 (skipped) without the emulator.
 set -euo pipefail
 dlcc=$1 example=$2/examples/digits work=$3
@@ -16,4 +16,4 @@ recognises Haswell || { echo "AVX2 code was not taken on a CPU without AVX-512";
 recognises Nehalem -mcpu=x86-64-v2,x86-64-v4 || { echo "SSE code was not taken on a CPU without AVX"; exit 1; }
 ! recognises Nehalem || { echo "AVX2 code ran on a CPU without AVX"; exit 1; }
 grep -q 'status 4$' "$work/err" || { echo "the model did not say that the CPU is not supported"; exit 1; }
-echo "Haswell, Nehalem: the right level, or a status"
+echo "Haswell, Nehalem: the best supported level runs, or a status is returned"

@@ -1,5 +1,5 @@
-/* Calls a model with a result whose size data decide (data_sizes.rly, prefix net). P_plan gives the largest size, P_run
- * the actual one, and writes nothing behind it. */
+/* Calls a model with a result of data-dependent size (data_sizes.rly, prefix net). P_plan gives the upper bound, P_run
+ * the actual size, and P_run writes nothing after the actual elements. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static void run_at(int64_t n, int kind) {
       ++row;
     }
   for (int64_t k = 0; k < 4; ++k) expect("sum", (int64_t)sums[k], (int64_t)expected[k]);
-  for (int64_t k = row * 2; k < rows * 4 * 2; ++k) expect("behind the rows", positions[k], 0x5A5A5A5A5A5A5A5A);
+  for (int64_t k = row * 2; k < rows * 4 * 2; ++k) expect("after the rows", positions[k], 0x5A5A5A5A5A5A5A5A);
   expect("run without shapes", net_run(&inputs, &(net_outputs){positions, sums, NULL}, arena, (size_t)bytes), DLCC_OK);
   free(memory);
 }

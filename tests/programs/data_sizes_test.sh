@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Results whose sizes data decide: a C program (data_sizes.c), `run`, `inspect`, and no size that is not known.
+# Data-dependent sizes and sizes computed from inputs: C programs (data_sizes.c, input_sizes.c), `inspect`, and the error
+# for a data-dependent size without a bound.
 # data_sizes_test.sh DLCC SOURCE_FOLDER WORK_FOLDER
 set -euo pipefail
 source "$(dirname "$0")/begin.sh"
@@ -11,22 +12,22 @@ cc=(gcc -std=c11 -Wall -Wextra -pedantic -Wconversion -Werror -I. -I"$source/run
 ./program || fail "the program in C"
 
 expect_status 0 inspect "$net" --prefix=net --json
-grep -A2 '"shape": \[' out.txt | grep -q '"?1"' || fail "inspect does not show a size that data decide: $(cat out.txt)"
+grep -A2 '"shape": \[' out.txt | grep -q '"?1"' || fail "inspect does not show a data-dependent size: $(cat out.txt)"
 
-# Elements of inputs decide sizes: a C program, `inspect`.
+# Sizes computed from elements of inputs: a C program, `inspect`.
 expect_status 0 "$source/tests/programs/input_sizes.rly" -o net.o
 "${cc[@]}" "$source/tests/programs/input_sizes.c" net.o "$source"/runtime/src/{model,status}.c -o input_sizes
-./input_sizes || fail "the program in C with sizes that inputs decide"
-grep -q 'decides sizes' net.h || fail "the header does not tell which inputs decide sizes"
+./input_sizes || fail "the program in C with sizes computed from inputs"
+grep -q 'decides sizes' net.h || fail "the header does not mark the inputs on which sizes depend"
 expect_status 0 inspect "$source/tests/programs/input_sizes.rly" --json
 [ "$(grep -c '"decides_sizes": true' out.txt)" = 2 ] || fail "inspect: $(cat out.txt)"
 
-# A number that is computed from large data has no bound.
+# A size computed from many elements has no bound.
 cat >unknown.rly <<'END'
 def @main(%x: Tensor[(1000), float32]) -> Tensor[(?), float32] {
   full(1f, reshape(cast(sum(%x), dtype="int64"), newshape=[1]))
 }
 END
 expect_status 1 unknown.rly -o unknown.o
-grep -q "unknown.rly:2:.*data decide the dimension '?1'.*nothing bounds it" err.txt || fail "$(cat err.txt)"
+grep -q "unknown.rly:2:.*the dimension '?1' of .* depends on data, and nothing bounds it" err.txt || fail "$(cat err.txt)"
 [ ! -e unknown.o ] || fail "a half-written object"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The digit classifier as a user meets it: compiled, linked into the example program, run on its images; and its test data
-# through `dlcc verify`.   digits_test.sh DLCC SOURCE_FOLDER WORK_FOLDER
+# The digit classifier is compiled, linked into the example program and run on its images; `dlcc verify` checks its test
+# data.   digits_test.sh DLCC SOURCE_FOLDER WORK_FOLDER
 set -euo pipefail
 dlcc=$1 example=$2/examples/digits out=$3
 mkdir -p "$out"

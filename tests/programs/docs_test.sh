@@ -15,7 +15,7 @@ mkdir -p "$work"
 work=$(realpath "$work")
 PATH=$(dirname "$dlcc"):$PATH
 
-# Whether the text is the pattern, in which '...' stands for any text.
+# Whether the text matches the pattern, in which '...' matches any text.
 matches() {
   local pattern
   pattern=$(printf '%s.' "$2" | sed 's/[][\\*?()|+@!]/\\&/g; s/\.\.\./*/g')
@@ -56,7 +56,8 @@ check_quote() {
   checks=$((checks + 1))
 }
 
-# Source files that the page names, by the end of their paths; names with capital letters are placeholders.
+# Checks that the source files named by the page exist, by the end of their paths; names with capital letters are
+# placeholders.
 check_file_names() {
   local name
   for name in $(grep -oE '`[a-z0-9_./]+\.(cpp|c|h|def|py|sh|txt)`' "$1" | tr -d '`'); do

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A model with its weights in a file: the same results from every CPU level, and a status for any other file.
+# A model with its weights in a file gives the same results on every CPU level, and a status for any other file.
 # external_weights_test.sh DLCC SOURCE_FOLDER WORK_FOLDER RUNTIME_LIBRARY
 set -euo pipefail
 runtime=$(realpath "$4")

@@ -1,5 +1,5 @@
-/* Calls a model with sizes that elements of its inputs decide (input_sizes.rly, prefix net): P_plan reads them and gives
- * the exact sizes. Sizes that are not possible give a status, and nothing is written. */
+/* Calls a model with sizes computed from elements of its inputs (input_sizes.rly, prefix net): P_plan reads the elements
+ * and gives the exact sizes. Invalid sizes return a status, and nothing is written. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static void run_at(int64_t n, int64_t a, int64_t b, int64_t reps, int64_t expect
   for (int64_t k = 0; k < n * 4; ++k) x[k] = (float)(k % 13) - 4;
   net_shapes room, shapes;
   uint64_t bytes = 0;
-  /* The plan reads the inputs that decide sizes, and no other ones. */
+  /* P_plan reads only the inputs on which sizes depend. */
   expect("plan", net_plan(&(net_inputs){NULL, shape, &reps, &dims}, &room, &bytes), DLCC_OK);
   expect("rows", room.rows[0], expected_a);
   expect("columns", room.rows[1], expected_b);
@@ -55,9 +55,9 @@ static void run_at(int64_t n, int64_t a, int64_t b, int64_t reps, int64_t expect
     sums[k % 4] += x[k];
   }
   for (int64_t k = 0; k < reps * 4; ++k) expect("copy", (int64_t)copies[k], (int64_t)sums[k % 4]);
-  expect("behind the rows", is_untouched(rows, sizeof(float) * (size_t)(n * 4), sizeof rows), 1);
-  expect("behind the copies", is_untouched(copies, sizeof(float) * (size_t)(reps * 4), sizeof copies), 1);
-  expect("behind the arena", is_untouched(arena, (size_t)bytes, sizeof arena), 1);
+  expect("after the rows", is_untouched(rows, sizeof(float) * (size_t)(n * 4), sizeof rows), 1);
+  expect("after the copies", is_untouched(copies, sizeof(float) * (size_t)(reps * 4), sizeof copies), 1);
+  expect("after the arena", is_untouched(arena, (size_t)bytes, sizeof arena), 1);
 }
 
 static void refuse(int64_t a, int64_t b, int64_t reps, int status) {
@@ -99,7 +99,7 @@ int main(void) {
   expect("mismatch",
          net_run(&(net_inputs){x, shape, &reps, &dims}, &(net_outputs){rows, copies, NULL}, arena, sizeof arena),
          DLCC_SHAPE_MISMATCH);
-  expect("behind refused rows", is_untouched(rows, sizeof(float) * 25, sizeof rows), 1);
+  expect("after refused rows", is_untouched(rows, sizeof(float) * 25, sizeof rows), 1);
   shape[0] = 3, shape[1] = 4;
   expect("no shape", net_plan(&(net_inputs){x, NULL, &reps, &dims}, NULL, &bytes), DLCC_NULL_ARGUMENT);
   expect("no repetitions", net_plan(&(net_inputs){x, shape, NULL, &dims}, NULL, &bytes), DLCC_NULL_ARGUMENT);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# dlcc installed in an empty folder, and used from there as other projects do: the examples, CMake with both generators, make,
-# pkg-config, the runtime's sources; also by a project that contains dlcc's own.
+# dlcc is installed in an empty folder and used from there as by other projects: the examples, CMake with both generators,
+# make, pkg-config, the runtime's sources. It is also used by a project that contains dlcc's sources.
 # install_test.sh DLCC SOURCE_FOLDER WORK_FOLDER MODEL_WITH_EXTERNAL_DATA
 set -euo pipefail
 build=$(dirname "$(realpath "$1")") external=$(realpath "$4")
@@ -42,7 +42,7 @@ done
 cp -r prefix/share/doc/dlcc/examples .
 echo "installed"
 
-# The example by the commands of its README.md, and which changes make it compile its models again.
+# The example is built with the commands of its README.md; changes of its files compile the right models again.
 sed -n 's/^    //p' examples/cmake/README.md >commands.sh
 check_example() {
   local folder=examples/cmake/build make=(cmake --build examples/cmake/build)
@@ -65,7 +65,7 @@ check_example() {
 check_example Ninja
 check_example "Unix Makefiles"
 
-# All arguments; a model that the build generates, and one with data in another file; a program in C or in C++.
+# All arguments of dlcc_add_model; a generated model, and a model with external data; a program in C or in C++.
 mkdir project
 cp "$external" project/external.onnx
 head -c 16 /dev/zero >project/weights.bin
@@ -122,7 +122,7 @@ if needs aarch64-linux-gnu-gcc qemu-aarch64; then
   echo "for other processors"
 fi
 
-# Wrong arguments: what follows the name of the model, and the message.
+# Wrong arguments after the name of the model, and their messages.
 mkdir calls
 cat >calls/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.20)
@@ -179,7 +179,7 @@ readme/build/main >samples.txt
 readme/main | cmp - samples.txt
 echo "README.md"
 
-# The runtime: pkg-config, and its sources as firmware compiles them.
+# The runtime through pkg-config, and its sources compiled without a C library, as for firmware.
 dlcc "$source/tests/programs/threads.rly" -o threads.o --threads=2
 cat >threads.c <<'END'
 #include "dlcc/dlcc.h"
@@ -212,7 +212,7 @@ if needs dpkg-deb dpkg-shlibdeps; then
   echo "the Debian package"
 fi
 
-# A project that contains dlcc's: its models are compiled by the dlcc that it builds.
+# A project that contains dlcc's sources compiles its models with the dlcc that it builds.
 mkdir outer
 cat >outer/CMakeLists.txt <<END
 cmake_minimum_required(VERSION 3.20)

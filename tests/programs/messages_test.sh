@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Messages as a user sees them: repeated problems, source lines, colours, wrong kinds of files, CPU features.
+# Messages in a terminal and in files: repeated problems, source lines, colours, wrong kinds of files, CPU features.
 # messages_test.sh DLCC SOURCE_FOLDER WORK_FOLDER
 set -euo pipefail
 source "$(dirname "$0")/begin.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Mistakes that people make, and what dlcc answers: mistakes.txt has blocks of a comment, a command and its output. The folder
-# has digits.onnx, its data set `data`, and what the function below writes. With DLCC_BLESS=1, the file is written anew.
+# Common mistakes of users: mistakes.txt has blocks of a comment, a command and its output. The commands run in a folder with
+# digits.onnx, its data set `data`, and the files of the function below. DLCC_BLESS=1 rewrites mistakes.txt.
 # mistakes_test.sh DLCC SOURCE_FOLDER WORK_FOLDER
 set -euo pipefail
 dlcc=$(realpath "$1") source=$(realpath "$2") work=$3

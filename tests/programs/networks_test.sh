@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Whole networks, through the object: those with random weights give the results of their definitions on every CPU level,
-# and those of the data, if it is there, give their recorded results. networks_test.sh DLCC NETWORKS_FOLDER [DATA_FOLDER]
+# The objects of whole networks: networks with random weights give the results of their definitions on every CPU level, and
+# the networks of DATA_FOLDER give their recorded results. networks_test.sh DLCC NETWORKS_FOLDER [DATA_FOLDER]
 set -euo pipefail
 dlcc=$1 networks=$2 data=${3:-}
 levels=(x86-64-v2 x86-64-v3)

@@ -13,7 +13,7 @@ work=$(realpath "$work")
 cd "$work"
 digits=$source/examples/digits/digits.onnx
 
-# The page with two more scripts: the first collects errors, the last checks.
+# Writes the page with two more scripts: the first collects errors, the last one checks the page.
 # with_checks PAGE WIDTH DARK
 with_checks() {
   local first='<head><script>const pageErrors = []; onerror = (message) => { pageErrors.push(message); };</script>'

@@ -1,4 +1,4 @@
-// Runs at the end of a report's page and tells the page around it what is wrong, or "all checks passed"
+// Runs at the end of a report's page and sends the problems, or "all checks passed", to the page around it
 // (report_browser_test.sh). EXPECTED is {width, dark}; pageErrors has the errors of the page's scripts.
 
 const problems = pageErrors;

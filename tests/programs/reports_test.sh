@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The reports of --report and bench --html: equal bytes for equal inputs, an unchanged object, complete data, a page
-# that is well-formed for any name in the model, and the files that are refused. report_browser_test.sh opens the page.
+# The reports of --report and bench --html: equal bytes for equal inputs, an unchanged object, complete data, a
+# well-formed page for any name in the model, refused output files. report_browser_test.sh opens the page.
 # reports_test.sh DLCC SOURCE_FOLDER WORK_FOLDER
 set -euo pipefail
 dlcc=$(realpath "$1") source=$(realpath "$2") work=$3

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Sequences, optionals and fixed inputs at the interface: what --input decides, what `run` and `verify` take from data.
+# Sequences, optionals and fixed inputs in the C interface: the forms of --input, and the forms that `run` and `verify` take
+# from data.
 # sequences_test.sh DLCC SOURCE_FOLDER WORK_FOLDER MODEL_FOLDER
 set -euo pipefail
 source "$(dirname "$0")/begin.sh"
@@ -22,13 +23,13 @@ says() {  # TEXT FILE
   grep -qF -- "$1" "$2" || fail "'$1' is not in: $(cat "$2")"
 }
 
-echo "a length, a presence and a value that nothing decides"
+echo "an unknown length of a sequence is an error with a remedy"
 expect_status 1 check sequences.onnx
 says "--input s=seq:3" err.txt
 expect_status 1 check sequences.onnx --input s=seq:2
 says "--input NAME=value:2" err.txt
 
-echo "an object with what --input decides"
+echo "an object for the forms of --input"
 forms=(--input s=seq:2 --input o=none --input k=value:3)
 expect_status 0 sequences.onnx -o sequences.o "${forms[@]}"
 cc -std=c11 -Wall -Wextra -Werror "$source/tests/programs/sequences.c" sequences.o -I. -I"$source/runtime/include" -o sequences
@@ -43,7 +44,7 @@ expect_status 2 check sequences.onnx "${forms[@]}" --input x=none
 expect_status 2 check "$source/tests/programs/layers.rly" --input x=none
 says "the inputs of a Relay program are tensors" err.txt
 
-echo "verify takes them from the data, and says so"
+echo "verify takes the forms from the data and prints them"
 for engine in definitions schedules object; do
   expect_status 0 verify --engine=$engine sequences.onnx data
   says "input 's' is compiled as a sequence of 2 tensors" err.txt
@@ -56,7 +57,7 @@ says "'s' is a sequence of 2 tensors; the model was compiled for a sequence of 3
 expect_status 1 verify sequences.onnx data --input k=value:2
 says "'k' is another value; the model was compiled for a fixed one" err.txt
 
-echo "run takes them from the files of the inputs"
+echo "run takes the forms from the files of the inputs"
 files=(--input s=data/input_0.pb --input k=data/input_2.pb --input x=data/input_3.pb)
 expect_status 0 run sequences.onnx "${files[@]}" --input o=data/input_1.pb
 [ "$(cat out.txt)" = $'pieces[0] float32 (3): 1 2 3\npieces[1] float32 (1): 1\ny float32 (2): -1 -2' ] || fail "$(cat out.txt)"

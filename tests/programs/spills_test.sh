@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Kernels fit the registers. In the kernels of common layers, of the digit classifier and, with the data, of larger networks no
-# vector register is spilled, and innermost loops of products reload nothing. In larger kernels, where a call costs nothing
-# in comparison, no loop spills anything. For AArch64 and x86-64-v2, only spills in innermost loops of products are refused.
+# Searches the assembly of kernels for spills. In the kernels of common layers, of the digit classifier and of the networks of
+# DATA_FOLDER, no vector register is spilled, and innermost multiply-add loops reload nothing. In large kernels, whose loop
+# nests may be outlined, no loop spills anything. For AArch64 and x86-64-v2, only spills in innermost multiply-add loops are
+# refused.
 # spills_test.sh DLCC SOURCE_FOLDER WORK_FOLDER [DATA_FOLDER]
 set -euo pipefail
 dlcc=$1 source=$2 out=$3 data=${4:-}

@@ -1,5 +1,5 @@
 /* Calls a model with symbolic sizes (symbolic_sizes.rly, prefix net): P_plan and P_run at many sizes, with results that
- * the program computes itself, then every bad size in place of a good one. A refused call must touch nothing. */
+ * the program computes itself, then each invalid size in place of a valid one. A refused call must write nothing. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,8 +63,8 @@ static void run_at(int64_t n, int64_t m) {
       expect("y", (int64_t)y[i * n + j], (int64_t)sum);
     }
   for (int64_t i = 0; i < n * 16; ++i) expect("z", (int64_t)z[i], (int64_t)(x[i] > 0 ? x[i] : 0));
-  expect("behind y", is_untouched(y + n * n, sizeof y - (size_t)(n * n) * sizeof *y), 1);
-  expect("behind z", is_untouched(z + n * 16, sizeof z - (size_t)(n * 16) * sizeof *z), 1);
+  expect("after y", is_untouched(y + n * n, sizeof y - (size_t)(n * n) * sizeof *y), 1);
+  expect("after z", is_untouched(z + n * 16, sizeof z - (size_t)(n * 16) * sizeof *z), 1);
   free(memory);
 }
 

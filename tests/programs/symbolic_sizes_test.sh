@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One object at many sizes: a C program calls it (symbolic_sizes.c), `run`, `verify`, `bench` and `inspect` know its sizes.
+# One object at many sizes: in a C program (symbolic_sizes.c), and in `run`, `verify`, `bench` and `inspect`.
 # symbolic_sizes_test.sh DLCC SOURCE_FOLDER WORK_FOLDER
 set -euo pipefail
 source "$(dirname "$0")/begin.sh"
@@ -109,11 +109,11 @@ for dims in "--dim s=0.. --dim b=0.." "--dim s=0..3 --dim b=0..2"; do
   done
 done
 
-# The message about another shape has the sizes as the caller gives them.
+# The message about a wrong shape has the caller's names of the sizes.
 expect_status 1 run "$net" "${sizes[@]}" --input small/input_0.npy --input x_3_2.npy
 grep -q "input 'w' is float32 (3, 2, 4), the model has float32 (m, 16)$" err.txt || fail "$(cat err.txt)"
 
-# bench has random inputs; those that decide sizes are given as data.
+# bench makes random inputs; inputs on which sizes depend are given as data.
 decided=$source/tests/programs/input_sizes.rly
 expect_status 1 bench "$decided" --runs 2 --size n=8
 grep -q "give those that decide sizes as data: --input NAME=FILE.npy" err.txt || fail "$(cat err.txt)"

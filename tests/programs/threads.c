@@ -67,7 +67,7 @@ enum { many_tasks = 1000 };
 
 static void count_call(void* calls, int64_t index) { ((_Atomic int*)calls)[index]++; }
 
-/* Jobs of 2 to `many_tasks` - 1 tasks: whether any task does not run exactly once. */
+/* Runs jobs of 2 to `many_tasks` - 1 tasks; returns whether a task did not run exactly once. */
 static int is_any_lost(const dlcc_executor* pool) {
   static _Atomic int calls[many_tasks];
   int i, round, lost = 0;

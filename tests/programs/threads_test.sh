@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# One network compiled for one, two and three threads gives the same bytes, however its tasks are run, on all processors
-# and on one; the pool also under ThreadSanitizer where the compiler has it. threads_test.sh DLCC SOURCE_FOLDER WORK_FOLDER RUNTIME_LIBRARY
+# One network compiled for one, two and three threads gives the same bytes with each executor, on all processors and on
+# one; the pool also runs under ThreadSanitizer where the compiler has it. threads_test.sh DLCC SOURCE_FOLDER WORK_FOLDER RUNTIME_LIBRARY
 set -euo pipefail
 dlcc=$1 source=$2 out=$3 runtime=$4
 mkdir -p "$out"

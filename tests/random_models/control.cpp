@@ -4,12 +4,12 @@
 namespace dlcc::random_models {
 namespace {
 
-// Whether sub-graphs may give values of the type, and like() computes such.
+// Whether sub-graphs may return values of the type, and like() computes values of it.
 bool is_carried(const Graph& g, const Value& v) {
   return v.type == dtype::bf16 ? g.opset() >= 16 : is_float(v.type) || is_signed(v.type);
 }
 
-// Some nodes that compute from a value another one of its type, shape and bounds.
+// Adds nodes that compute from a value another value of its type, shape and bounds.
 Value like(Graph& g, Value x, int count) {
   for (; count > 0; --count) {
     const Value result = x.renamed(g.fresh_name());

@@ -7,7 +7,7 @@
 namespace dlcc::random_models {
 namespace {
 
-// Whether operators that never got bfloat16 have the type.
+// Whether operators without bfloat16 have the type.
 bool has_ieee_type(const Value& v) { return is_float(v.type) && v.type != dtype::bf16; }
 
 bool is_number(const Value& v) { return !is_bool(v.type); }
@@ -211,7 +211,7 @@ bool add_where(Graph& g) {
   return true;
 }
 
-// To any type that has the numbers; exact floats that are no integers are cut.
+// Casts to any type that can represent the numbers; exact floats that are not integers are truncated.
 bool add_cast(Graph& g) {
   const DType to = g.one_of({dtype::f32, dtype::f32, dtype::f64, dtype::f16, dtype::bf16, dtype::i8, dtype::i16,
                              dtype::i32, dtype::i64, dtype::u8, dtype::u16, dtype::u32, dtype::u64, dtype::boolean});

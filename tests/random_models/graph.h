@@ -16,7 +16,7 @@ namespace dlcc::random_models {
 
 namespace schema = frontends::onnx::schema;
 
-// A size: the number at run time, and the name of the dimension where the model does not say the number.
+// A size: the number at run time, and the name of the dimension if it is symbolic in the model.
 struct Size {
   int64_t number = 1;
   std::string symbol;  // empty: a number
@@ -128,7 +128,7 @@ class Graph {
 
 // An operator that can be added: returns whether the graph had operands for it.
 using Operator = bool (*)(Graph&);
-// The operators of a file; what is twice in a list is drawn twice as often.
+// The operators of a file; an operator that is twice in a list is drawn twice as often.
 const std::vector<Operator>& elementwise_operators();
 const std::vector<Operator>& movement_operators();
 const std::vector<Operator>& selection_operators();

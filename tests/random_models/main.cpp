@@ -51,7 +51,7 @@ Graph random_graph(unsigned seed) {
   return g;
 }
 
-// Twice the error that an engine may have.
+// Twice the largest error of an engine: the tolerance between two engines.
 double tolerance(const Value& v) { return v.exact() ? 0 : 2 * v.error + 1e-30; }
 
 CompileOptions options_of(unsigned seed, const schema::ModelProto& model) {
@@ -88,7 +88,7 @@ void write_model(const fs::path& folder, const Graph& g, std::span<const std::by
   write_bytes(folder / "tolerances.txt", std::as_bytes(std::span(tolerances)));
 }
 
-// What is wrong with a result; empty if it is as expected.
+// Describes the error of a result; empty if it is as expected.
 std::string difference(const std::vector<Constant>& got, const std::vector<Constant>& expected, const Graph& g) {
   for (size_t k = 0; k < expected.size(); ++k) {
     const Value& v = g.outputs()[k];
@@ -98,7 +98,7 @@ std::string difference(const std::vector<Constant>& got, const std::vector<Const
   return "";
 }
 
-// Whether the results are what the generator says that they are; a description of the first that is not.
+// Describes the first result outside of the generator's type, shape, bound or error; empty if there is none.
 std::string surprise(const std::vector<Constant>& results, const Graph& g) {
   for (size_t k = 0; k < results.size(); ++k) {
     const Value& v = g.outputs()[k];

@@ -87,7 +87,7 @@ std::string verify_case(const fs::path& folder, Settings& settings) {
   return "";
 }
 
-// Sets what an option of dlcc says; false if it is none of those.
+// Applies an option of dlcc; false for other arguments.
 bool set_option(CompileOptions& options, const std::string& arg) {
   if (arg.starts_with("-mcpu="))
     options.mcpu = arg.substr(6);

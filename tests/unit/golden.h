@@ -1,4 +1,4 @@
-// Golden files: inputs with the output that is expected of them, as comments of the input's language.
+// Golden files: an input and its expected output, which is written as comments of the input's language.
 //
 //   // RUN: COMMAND
 //   input

@@ -28,7 +28,8 @@ void link_in_place(std::vector<ArenaBuffer>& buffers) {
       b.in_place_of = operand->second;
 }
 
-// Finds the peak. A buffer in place of another adds nothing at its first position, where both are live.
+// Finds the peak. A buffer that takes over another one's storage adds nothing at its first position, where both are
+// live.
 void find_peak(ArenaMap& map) {
   std::vector<int64_t> change(static_cast<size_t>(map.positions) + 1);
   for (const ArenaBuffer& b : map.buffers) {

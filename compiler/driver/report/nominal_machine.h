@@ -1,5 +1,5 @@
-// A nominal machine, by which steps get a time without a measurement: the numbers of a CPU level in tensor/machine.h at
-// a stated clock frequency.
+// A nominal machine, for which the times of steps are estimated without a measurement: the numbers of a CPU level in
+// tensor/machine.h at an assumed clock frequency.
 #pragma once
 
 #include <string>

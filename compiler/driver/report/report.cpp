@@ -29,7 +29,7 @@ const char* storage_name(lower::Storage s) {
   DLCC_UNREACHABLE("storage {}", static_cast<int>(s));
 }
 
-// The storage of a view is that of its base.
+// A view has the storage of its base.
 json operands_json(const lower::Function& function, const std::vector<lower::ValueId>& operands) {
   json list = json::array();
   for (lower::ValueId v : operands) {
@@ -118,7 +118,8 @@ json arena_json(const lower::Program& program, const lower::StoragePlan& plan) {
           {"peak_position", map.peak_position}, {"peak_live_bytes", map.peak_bytes},   {"buffers", std::move(buffers)}};
 }
 
-// Latencies in about 2 sqrt(calls) bins of equal width, up to the 99th percentile; the last bin also has those above.
+// Latencies in about 2 sqrt(calls) bins of equal width, up to the 99th percentile; the last bin also has the latencies
+// above.
 json histogram_json(const Profile& p) {
   int bins = std::clamp(static_cast<int>(2 * std::sqrt(static_cast<double>(p.seconds.size()))), 8, 48);
   double low = p.quantile(0), high = std::max(p.quantile(0.99), low * 1.02 + 1e-9);

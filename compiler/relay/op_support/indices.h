@@ -22,8 +22,8 @@ TensorFunction define_view(const char* name, const TensorType& data, const Shape
 // The index from the start of an axis for one in [-extent, extent), where negative ones count from the end.
 Expr from_start(Expr index, Expr extent);
 
-// The position in an axis of `extent` elements whose element padding repeats at position `at`, which may be outside, in
-// mode "edge", "reflect" or "wrap". With `once`, `at` is at most one reflection away.
+// The position in [0, extent) whose element padding repeats at position `at`, which may be outside of the axis, in mode
+// "edge", "reflect" or "wrap". With `once`, `at` is at most one reflection away from the axis.
 Expr padded_position(const std::string& mode, Expr at, const Dim& extent, bool once);
 
 }  // namespace dlcc::relay

@@ -8,7 +8,7 @@
 
 namespace dlcc::relay {
 
-// The axes that attributes name, marked; all for None.
+// A mask of the axes that the attributes name; all axes for None.
 std::vector<bool> reduced_axes(const std::optional<std::vector<int64_t>>& axes, bool exclude, int rank);
 
 Shape reduced_shape(const Shape&, const std::vector<bool>& reduced, bool keepdims);
@@ -19,7 +19,7 @@ std::vector<Expr> merge_index(const std::vector<bool>& reduced, bool keepdims, I
 // The number of elements of a shape.
 Expr size_as(DType, const Shape&);
 
-// The type in which the sum of a mean is computed: wide enough that integers hardly overflow.
+// The type in which the sum of a mean is accumulated: wide enough that sums of integers rarely overflow.
 DType mean_type(DType);
 
 // Declares the reduction of marked axes as the next result. With `divide` the reduction is a sum, which is divided by

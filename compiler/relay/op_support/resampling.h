@@ -5,15 +5,16 @@
 
 namespace dlcc::relay {
 
-// The weight of an element at a distance from the sampled position, for a kernel that is a line (reach 1) or Keys'
-// cubic (reach 2; R. Keys, "Cubic convolution interpolation for digital image processing", 1981).
+// The weight of an element at a distance from the sampled position: for the linear kernel, which is 0 beyond distance
+// 1, and for Keys' cubic kernel, which is 0 beyond distance 2 (R. Keys, "Cubic convolution interpolation for digital
+// image processing", 1981).
 Expr linear_weight(Expr distance);
 Expr cubic_weight(Expr distance, double alpha);
 
 // The type in which positions and weights are computed: float64 for float64 data, else float32.
 DType sampling_type(DType data);
 
-// An integral float as an index in [0, extent); values outside become the nearest index.
+// An integral float as an index, clamped to [0, extent).
 Expr nearest_index(Expr position, Expr extent);
 
 }  // namespace dlcc::relay

@@ -17,7 +17,7 @@ Failure check_one_of(const char* attribute, const std::string& value, const char
                          fmt::format("it is one of {}", fmt::join(known, ", ")));
 }
 
-// A position as numerator by denominator, both of one type: int64 if the ratio of the sizes is known, else a float.
+// The position numerator / denominator. Both are int64 if the ratio of the sizes is known, else floats.
 struct Position {
   Expr numerator, denominator;
 };
@@ -47,7 +47,7 @@ Position position_of(const std::string& mode, const ResizedAxis& a, Expr at, DTy
     const Expr single = equal(Expr(a.out), Expr(1));
     return {select(single, zero, half_pixel.numerator), half_pixel.denominator};
   }
-  // align_corners: the last elements correspond, where there is more than one.
+  // align_corners: the last element of the result is the last one of the data, if there is more than one.
   const Expr steps = in * p - q;
   const Expr single = steps <= zero;
   return {select(single, zero, x * (in - one) * q), select(single, one, steps)};

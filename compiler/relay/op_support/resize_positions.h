@@ -1,4 +1,4 @@
-// Positions in the data that the elements of a resized axis correspond to.
+// The positions in the data to which the elements of a resized axis correspond.
 #pragma once
 
 #include <string>
@@ -8,13 +8,14 @@
 
 namespace dlcc::relay {
 
-// One axis that is resized. A position is a fraction of two expressions. Where the ratio of the sizes is known, they
-// are integers and positions are exact.
+// One axis that is resized. A position is a fraction of two expressions. If the ratio of the sizes is known, both are
+// integers and positions are exact.
 struct ResizedAxis {
   Dim in, out;
-  // The result's size by the data's: `size_ratio` or given numbers. Size and ratio may differ, as the size is rounded.
+  // The scale numerator / denominator, by which the data's size was multiplied. It may differ from out / in, because
+  // the size of the result is rounded.
   Dim numerator, denominator;
-  Expr scale = {};                    // instead, a float32 that is known at run time only
+  Expr scale = {};                    // in place of the fraction: a float32, known at run time only
   Expr roi_start = {}, roi_end = {};  // for mode tf_crop_and_resize: the box, in units of the data's last index
 };
 

@@ -1,4 +1,4 @@
-// Conditions on operands that decide a shape at run time.
+// Conditions on operands that determine a shape at run time.
 #include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay {
@@ -34,7 +34,7 @@ std::vector<Expr> elements_of(const Tensor& list) {
 }
 
 Expr bounded_element(const Tensor& list, int64_t k) {
-  const Expr most(2 * tensor::most_elements);
+  const Expr most(2 * tensor::max_elements);
   return max(min(integer_at(list, k), most), Expr(0) - most);
 }
 

@@ -1,5 +1,5 @@
-// Lists that decide a result's shape: attributes where they are known at compile time, else operands. A definition
-// whose lists are operands is for a result of given sizes, and requires that the operands give them.
+// Lists that determine the shape of a result: attributes if they are known at compile time, else operands. A definition
+// whose lists are operands is for a result of given sizes, and requires that the operands specify these sizes.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace dlcc::relay {
 // A rank-1 tensor of integers with a static length.
 Failure check_list_operand(const TensorType&, const char* what);
 
-// The elements of a list as far as they are known.
+// The elements of a list; empty where unknown.
 using PartialList = std::vector<std::optional<Dim>>;
 
 // The list that is operand `k` of the call, if it has that many, and else an attribute.
@@ -23,8 +23,8 @@ TypeResult filled_result(const Operands& in, size_t k, const std::vector<Dim>& a
 
 // The elements of a list, as the sizes of a result.
 std::vector<Expr> elements_of(const Tensor& list);
-// An element of a list of numbers of which each is a size or changes a size: those far beyond any size are taken for
-// 2^41 or -2^41, so that the sum of a few of them does not wrap.
+// An element of a list of sizes or of changes of sizes, clamped to [-2^41, 2^41], beyond any size: so the sum of a few
+// elements does not wrap.
 Expr bounded_element(const Tensor& list, int64_t k);
 
 // Requires of the next stage that the operand `shape`, if the call has operand `k`, is the result's shape.
@@ -33,7 +33,7 @@ void require_shape_next(Definition&, const Operands& in, size_t k, const Shape& 
 // Requires of the next stage that the sizes are equal, unless that is known.
 void require_equal_next(Definition&, const Dim&, const Dim&);
 
-// For each of `rank` axes: whether some element of `axes` names it. Negative elements count from the end.
+// For each of `rank` axes: whether an element of `axes` names it. Negative elements count from the end.
 std::vector<Expr> marked_axes(const Tensor& axes, int rank);
 
 // The condition that removing the marked axes of `data`, all of size 1, gives the shape `result`.

@@ -35,10 +35,10 @@ void merge_runs(Statements& s, const Tensor& from, const Tensor& to, const std::
   });
 }
 
-// The number of times that runs of length 1 must be made four times as long to have `n` elements.
+// The number of passes that each make runs four times as long, from length 1 to at least `n` elements.
 int64_t levels(const Dim& n) {
   int64_t count = 0;
-  for (int64_t width = 1; width < n.constant().value_or(tensor::most_elements); width *= 4) ++count;
+  for (int64_t width = 1; width < n.constant().value_or(tensor::max_elements); width *= 4) ++count;
   return count;
 }
 

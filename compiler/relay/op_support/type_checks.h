@@ -28,9 +28,9 @@ struct TypeClass {
   bool (*contains)(DType);
 };
 namespace types {
-extern const TypeClass movable;   // everything of at least 8 bits: what can be copied
-extern const TypeClass ordinary;  // bool, integers and floats of at least 16 bits: what can be selected and compared
-extern const TypeClass number;    // integers and floats of at least 16 bits: what has arithmetic
+extern const TypeClass movable;   // everything of at least 8 bits: can be copied
+extern const TypeClass ordinary;  // bool, integers and floats of at least 16 bits: can be selected and compared
+extern const TypeClass number;    // integers and floats of at least 16 bits: have arithmetic
 extern const TypeClass real;      // float16, bfloat16, float32, float64
 extern const TypeClass integer;   // 8 to 64 bits
 extern const TypeClass boolean;
@@ -40,7 +40,7 @@ extern const TypeClass index;  // integers whose values fit int64
 // `what` names the operand in the message.
 Failure check_type(const TensorType&, const char* what, const TypeClass&);
 Failure check_same_type(const TensorType& a, const char* what_a, const TensorType& b, const char* what_b);
-// The factors of sums of products: of one type, unless the type of the sums is given.
+// The two factors of a contraction must have one type, unless the type of the sums is given.
 Failure check_factors(const TensorType& a, const char* what_a, const TensorType& b, const char* what_b,
                       std::optional<DType> sums);
 

@@ -1,5 +1,5 @@
-// Sliding windows over spatial axes, which convolutions and poolings share: their number, the positions that their taps
-// read, and where a read needs a predicate.
+// The sliding windows of convolutions and poolings over spatial axes: their number, the positions that their taps read,
+// and the reads that need a predicate.
 #pragma once
 
 #include "relay/op_support/elements.h"
@@ -21,7 +21,8 @@ Checked<std::vector<Window>> make_windows(const std::vector<int64_t>& size, cons
                                           const std::vector<int64_t>& dilation, const std::vector<int64_t>& padding);
 
 // The number of windows along an axis of `extent` elements. With `ceil`, also windows that end beyond the padding but
-// begin within it. An error if there is none for any size; else the operator has it among its positive_sizes.
+// begin within it. An error if no size of the axis has a window; the operator must list the result in its
+// positive_sizes.
 Checked<Dim> window_count(const Dim& extent, const Window&, bool ceil, int axis);
 
 // Whether all taps of all windows read inside the data.

@@ -14,7 +14,7 @@ TypeResult type_of_argwhere(const NoAttrs&, const Operands& in) {
   return tuple_type({std::get<Type>(positions), tensor_type(Shape{Dim(1)}, dtype::i64)});
 }
 
-// Compaction: one pass in order, with the number of positions found so far.
+// Stream compaction in one sequential pass, with the number of positions found so far.
 TensorFunction define_argwhere(const NoAttrs&, const Operands& in) {
   Definition d("argwhere");
   Tensor x = d.input("condition", in[0].dtype, in[0].shape);

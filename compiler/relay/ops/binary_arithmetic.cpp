@@ -16,14 +16,15 @@ struct BinaryFunction {
 };
 
 Expr floored_quotient(Expr a, Expr b) { return is_float(a.type()) ? floor(a / b) : floor_div(a, b); }
-Expr truncated_rest(Expr a, Expr b) { return binary(tensor::BinaryOp::rem, a, b); }
+Expr truncated_remainder(Expr a, Expr b) { return binary(tensor::BinaryOp::rem, a, b); }
 
-// Of floats it is exact: a rest of the other sign is one divisor away, and a rest of 0 has the divisor's sign.
-Expr floored_rest(Expr a, Expr b) {
+// Exact for floats: a truncated remainder of the other sign gets the divisor added, and a remainder of 0 gets the
+// divisor's sign.
+Expr floored_remainder(Expr a, Expr b) {
   if (!is_float(a.type())) return floor_mod(a, b);
-  Expr zero = number(a.type(), 0), rest = truncated_rest(a, b);
-  Expr shifted = select(binary(tensor::BinaryOp::logical_xor, rest < zero, b < zero), rest + b, rest);
-  return select(equal(rest, zero), select(b < zero, number(a.type(), -0.0), zero), shifted);
+  Expr zero = number(a.type(), 0), remainder = truncated_remainder(a, b);
+  Expr shifted = select(binary(tensor::BinaryOp::logical_xor, remainder < zero, b < zero), remainder + b, remainder);
+  return select(equal(remainder, zero), select(b < zero, number(a.type(), -0.0), zero), shifted);
 }
 
 template <tensor::BinaryOp op>
@@ -65,8 +66,9 @@ const BinaryFunction functions[] = {
     {"multiply", "lhs * rhs", types::number, product_value},
     {"divide", "lhs / rhs; integers toward zero", types::number, quotient, true},
     {"floor_divide", "lhs / rhs, rounded down", types::number, floored_quotient, true},
-    {"mod", "the rest of division toward zero; it has the sign of lhs", types::number, truncated_rest, true},
-    {"floor_mod", "the rest of division rounded down; it has the sign of rhs", types::number, floored_rest, true},
+    {"mod", "the remainder of division toward zero; it has the sign of lhs", types::number, truncated_remainder, true},
+    {"floor_mod", "the remainder of division rounded down; it has the sign of rhs", types::number, floored_remainder,
+     true},
     {"power", "lhs to the power of rhs", types::number, power_of, false, 5e-7},
     {"bitwise_and", "the bits that are set in both", types::integer, of<tensor::BinaryOp::bit_and>},
     {"bitwise_or", "the bits that are set in one or both", types::integer, of<tensor::BinaryOp::bit_or>},

@@ -1,4 +1,4 @@
-// broadcast_to: repeats along axes of size 1, and along new leading axes, as far as another shape demands.
+// broadcast_to: repeats the data along axes of size 1 and along new leading axes, up to a given shape.
 #include "relay/op_support/broadcasting.h"
 #include "relay/op_support/shape_operands.h"
 
@@ -35,8 +35,8 @@ TypeResult type_of_broadcast_to(const BroadcastToAttrs& a, const Operands& in) {
   return tensor_result(std::get<Shape>(shape), in[0].dtype);
 }
 
-// The condition that broadcasting the data to the operand's sizes gives the shape `result`. A size of 1 keeps the
-// data's.
+// The condition that broadcasting the data to the operand's sizes gives the shape `result`. A given size of 1 keeps the
+// data's size.
 Expr broadcasts(const Tensor& sizes, const Shape& data, const Shape& result) {
   std::vector<Expr> fits;
   const int64_t count = sizes.extent(0).value(), rank = static_cast<int64_t>(result.size());
@@ -67,8 +67,8 @@ TensorFunction define_broadcast_to(const BroadcastToAttrs&, const Operands& in, 
   return d.finish();
 }
 
-// A size of 1 keeps the data's; another one is that of the result, for which the definition requires that the data
-// fits.
+// A given size of 1 keeps the data's size. Any other given size is the result's; the definition requires that the data
+// can be broadcast to it.
 std::vector<Expr> sizes_of_broadcast_to(const BroadcastToAttrs&, const Operands& in,
                                         const std::vector<Tensor>& values) {
   std::vector<Expr> sizes = elements_of(values[0]);

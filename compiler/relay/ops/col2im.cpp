@@ -11,7 +11,7 @@ struct Col2ImAttrs {
   std::vector<Dim> image_shape, block_shape;
   std::vector<int64_t> strides = {}, padding = {}, dilation = {};
 
-  // With an empty list filled up for `rank` axes.
+  // The attributes with the defaults for `rank` axes in place of empty lists.
   Col2ImAttrs complete(size_t rank) const {
     Col2ImAttrs a = *this;
     if (a.strides.empty()) a.strides.assign(rank, 1);

@@ -49,7 +49,7 @@ std::string remedy_for_channels(const ConvAttrs& a, const Shape& data, const Sha
   const size_t rank = weight.size() - 2;
   const bool square = std::all_of(weight.begin(), weight.end() - 2, [&](const Dim& d) { return d == weight[0]; });
   if (rank > 1 && square && weight[rank] * Dim(a.groups) == data[1])
-    return fmt::format("the weight seems to have its channels behind the kernel's axes: transpose it to {}",
+    return fmt::format("the weight seems to have its channels after the kernel's axes: transpose it to {}",
                        a.kernel_layout);
   return fmt::format("with groups={} the data must have {} channels", a.groups, expected.str());
 }

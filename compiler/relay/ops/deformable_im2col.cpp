@@ -66,7 +66,7 @@ TensorFunction define_deformable(const DeformableAttrs& a, const Operands& in) {
   const Expr zero = number(type, 0);
   d.result("result", x.type(), shape_in(type_of_deformable(a, in)), [&](Index i) {
     const Expr channel = floor_div(i[1], Expr(positions)), tap = floor_mod(i[1], Expr(positions));
-    const Expr moved = floor_div(channel, group_size) * Expr(positions) + tap;  // the tap among those of all groups
+    const Expr moved = floor_div(channel, group_size) * Expr(positions) + tap;  // index of the tap, over all groups
     const Expr position[] = {floor_div(tap, Expr(width)), floor_mod(tap, Expr(width))};
     Expr base[2], fraction[2];
     for (int k = 0; k < 2; ++k) {

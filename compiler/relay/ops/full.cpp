@@ -1,4 +1,4 @@
-// full, zeros, ones, iota: tensors that no data decide.
+// full, zeros, ones, iota: tensors whose elements depend on no tensor but a scalar.
 #include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {

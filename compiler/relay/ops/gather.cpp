@@ -63,7 +63,7 @@ TensorFunction define_gather(const GatherAttrs& a, const Operands& in) {
 
 // ---- gather_nd ----------------------------------------------------------------------------------------------------
 
-// The number of data axes that an index tuple has, which is the first extent of the indices.
+// The length of an index tuple, which is the number of data axes that it indexes: the first extent of the indices.
 int index_depth(const Operands& in) { return static_cast<int>(in[1].shape[0].value()); }
 
 Shape gathered_shape(const GatherNdAttrs& a, const Operands& in) {

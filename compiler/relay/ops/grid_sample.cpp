@@ -1,5 +1,6 @@
-// image.grid_sample, image.affine_grid: an image at arbitrary positions, and the positions of an affine map. A position
-// has one component for each spatial axis, the innermost first; -1 and 1 are the image's borders.
+// image.grid_sample, image.affine_grid: an image sampled at arbitrary positions, and the positions of an affine map
+// (Jaderberg et al., "Spatial Transformer Networks", 2015). A position has one component for each spatial axis, the
+// innermost first; -1 and 1 are the edges of the image.
 #include "relay/op_support/resampling.h"
 #include "relay/op_support/shape_operands.h"
 
@@ -94,7 +95,7 @@ class GridSampling {
     return a_.method == "nearest" ? round_even(position) : position;
   }
 
-  // Mirrored at the borders of the image, as often as it takes to get inside.
+  // The position mirrored at the edges of the image until it is inside.
   Expr reflected(Expr x, int k) const {
     const Expr low = number_of(a_.align_corners ? 0 : -0.5), extent = cast(type_, size(k));
     const Expr range = a_.align_corners ? extent - number_of(1) : extent, period = range * number_of(2);
@@ -103,7 +104,7 @@ class GridSampling {
     return select(logical_and(x >= low, x <= low + range), x, low + min(distance, period - distance));
   }
 
-  // The position that the padding gives for one outside. A cubic kernel beyond the border is not moved: each of its
+  // The position after padding, for one outside of the image. The position of a cubic kernel is not moved: each of its
   // taps is padded.
   Expr padded(Expr x, int k) const {
     if (a_.padding_mode == "zeros" || a_.method == "bicubic") return x;

@@ -1,4 +1,5 @@
-// sequence_mask, matrix_band: replace the elements behind the end of sequences, or off the diagonal of matrices.
+// sequence_mask, matrix_band: replace the elements after the end of sequences, or outside of a diagonal band of
+// matrices.
 #include "relay/op_support/elements.h"
 #include "relay/op_support/type_checks.h"
 
@@ -15,7 +16,7 @@ struct MatrixBandAttrs {
   double mask_value = 0;
 };
 
-// The axis that counts the sequences: the first one that they do not run along.
+// The axis that counts the sequences: axis 0, or axis 1 if the sequences run along axis 0.
 int batch_axis(int sequence_axis) { return sequence_axis == 0 ? 1 : 0; }
 
 TypeResult type_of_sequence_mask(const SequenceMaskAttrs& a, const Operands& in) {
@@ -72,7 +73,7 @@ void masks(OperatorTable& table) {
   table.add<SequenceMaskAttrs>({
       .name = "sequence_mask",
       .summary = "sequences whose elements from their lengths on are replaced by a value",
-      .attributes = {{"mask_value", &SequenceMaskAttrs::mask_value, "the value behind the end of a sequence"},
+      .attributes = {{"mask_value", &SequenceMaskAttrs::mask_value, "the value after the end of a sequence"},
                      {"axis", &SequenceMaskAttrs::axis,
                       "the axis along which sequences run; the first one of the others counts them"}},
       .arguments = {"data", "valid_length"},

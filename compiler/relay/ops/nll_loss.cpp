@@ -11,7 +11,7 @@ struct NllLossAttrs {
   int64_t ignore_index = -100;
 };
 
-// The shape of the targets: that of the predictions without the axis of classes, the second one.
+// The shape of the targets: the shape of the predictions without axis 1, the axis of classes.
 Shape target_shape(const Shape& predictions) {
   Shape shape = predictions;
   shape.erase(shape.begin() + 1);

@@ -1,4 +1,4 @@
-// vision.non_max_suppression: of boxes that overlap, those with the best score.
+// vision.non_max_suppression: selects boxes by descending score, and drops a box that overlaps a selected one too much.
 #include "relay/op_support/shape_operands.h"
 #include "relay/op_support/sorting.h"
 

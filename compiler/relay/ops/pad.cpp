@@ -67,7 +67,7 @@ TypeResult type_of_pad(const PadAttrs& a, const Operands& in) {
 // How the definition treats one axis.
 struct Padding {
   Expr before, after;
-  bool grows;  // possibly
+  bool grows;  // the result may be longer than the data
   bool once;   // positions are at most one reflection away
 };
 
@@ -125,7 +125,7 @@ void pad(OperatorTable& table) {
       .compute_as = define_pad,
       .sizes =
           [](const PadAttrs&, const Operands& in, const std::vector<Tensor>& v) {
-            const Expr most(2 * tensor::most_elements);
+            const Expr most(2 * tensor::max_elements);
             std::vector<Expr> sizes;
             for (size_t k = 0; k < in[0].shape.size(); ++k) {
               auto width = [&](int64_t side) {

@@ -1,5 +1,6 @@
-// prefix: the first elements of an axis. Their number may be a value that is known when the program runs:
-// operators of results whose size data decide compute the largest result and its size, and `prefix` is the rest.
+// prefix: the first elements of an axis. Their number may be a value that is known when the program runs: an operator
+// whose result has a data-dependent size computes the largest possible result and its actual size, and `prefix` cuts
+// the result to this size.
 #include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {

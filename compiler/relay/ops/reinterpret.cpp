@@ -10,7 +10,7 @@ struct ReinterpretAttrs {
   DType dtype = dtype::f32;
 };
 
-// Bits of bool are those of uint8. Integers of 4 bits have no arithmetic but conversions, which keep the bits.
+// A bool has the bits of a uint8. Integers of 4 bits have no arithmetic except conversions, which keep the bits.
 Expr same_bits(DType to, const Expr& x) {
   DType from = x.type();
   if (from == to) return x;

@@ -35,7 +35,7 @@ Checked<Dim> remaining_size(const Shape& data, const Shape& known) {
   return provably_le(1, divisor) ? floor_div(have, divisor) : unknown_dim();
 }
 
-// What is known of one axis of the result: its size, or that it is the remaining number of elements (-1).
+// One axis of the result as far as it is known: a size, or the remaining number of elements (-1).
 struct Axis {
   std::optional<Dim> size;
   bool is_rest = false;
@@ -118,7 +118,7 @@ TensorFunction define_reshape(const ReshapeAttrs& a, const Operands& in, const S
   return d.finish();
 }
 
-// Sizes that disagree with the number of elements are not those that the definition requires.
+// Sizes that disagree with the number of elements need no check here: the definition rejects them.
 std::vector<Expr> sizes_of_reshape(const ReshapeAttrs& a, const Operands& in, const std::vector<Tensor>& values) {
   std::vector<Expr> sizes = elements_of(values[0]);
   const Shape& data = in[0].shape;

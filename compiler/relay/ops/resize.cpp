@@ -24,7 +24,7 @@ struct ResizeAttrs {
   double extrapolation_value = 0;
 };
 
-// What the second operand is.
+// The kind of the second operand: none, scales, or a region of interest.
 enum class Form : uint8_t { plain, scaled, crop };
 int operand_count(Form form) { return form == Form::plain ? 1 : 2; }
 
@@ -144,7 +144,7 @@ class Resizing {
         tensor::Status::shape_mismatch);
   }
 
-  // Whether elements of the axis may be others than the data's at the same index.
+  // Whether the axis is resampled: elements of the result may differ from the data's elements at the same index.
   bool resized(int k) const {
     return form_ != Form::plain || !(axes_[k].in == axes_[k].out) || !(axes_[k].numerator == axes_[k].denominator);
   }
@@ -183,7 +183,7 @@ class Resizing {
   Taps taps_of(const ResizedAxis& axis) const {
     const int64_t reach = a_.method == "cubic" ? 2 : 1;
     const DType type = sampling_type(data_.type());
-    double scale = 1;  // the smallest possible one, if it is known at run time only
+    double scale = 1;  // a lower bound, if it is known at run time only
     Expr stretch;
     if (a_.antialias && axis.scale) {
       const double most = axis.out.is_constant() ? static_cast<double>(axis.out.value()) : 1;

@@ -1,4 +1,5 @@
-// vision.roi_align, vision.roi_pool: the mean or maximum of an image over the bins of boxes (regions of interest).
+// vision.roi_align (He et al., "Mask R-CNN", 2017) and vision.roi_pool (Girshick, "Fast R-CNN", 2015): the mean or
+// maximum of an image over the bins of boxes (regions of interest).
 #include "relay/op_support/resampling.h"
 #include "relay/op_support/type_checks.h"
 
@@ -160,7 +161,7 @@ TensorFunction define_roi_pool(const RoiPoolAttrs& a, const Operands& in) {
     const Expr at = rois(box, Expr((last ? 3 : 1) + 1 - k)) * number(type, a.spatial_scale);
     return floor(at + number(type, 0.5));
   };
-  // The first element of bin `b` along axis k, or the element behind its last one.
+  // The first element of bin `b` along axis k, or the one after its last element.
   auto border = [&](Expr box, Expr b, int k, bool end) {
     const Expr start = corner(box, k, false), one = number(type, 1);
     const Expr extent = max(corner(box, k, true) - start + one, one);

@@ -83,7 +83,7 @@ TensorFunction define_mel(const MelAttrs& a, const Operands& in, const Shape& re
   const double per_log = mel_factor / std::log(10.0);
   auto mel = [&](const Expr& hertz) { return c(per_log) * log(c(1) + hertz / c(corner)); };
   const Expr low = mel(real(lowest)), step = (mel(real(highest)) - low) / (cast(exact, count) + c(2));
-  // The bin of the spectrum that contains border `k` of the bands.
+  // The bin of the spectrum that contains edge `k` of the bands.
   auto bin = [&](const Expr& k) {
     const Expr hertz = c(corner) * (exp((low + cast(exact, k) * step) / c(per_log)) - c(1));
     return floor((cast(exact, samples) + c(1)) * hertz / real(rate));
@@ -116,7 +116,7 @@ void signal(OperatorTable& table) {
                      {"constant", &A::constant, "the first coefficient"},
                      {"first", &A::first, "the coefficient of cos(t)"},
                      {"second", &A::second, "the coefficient of cos(2 t)"},
-                     {"periodic", &A::periodic, "2 pi is the element behind the last one, else the last one"},
+                     {"periodic", &A::periodic, "t = 2 pi one element after the last, else at the last element"},
                      {"dtype", &A::dtype, "the element type of the result"}},
       .arguments = {},
       .values = {"size"},

@@ -65,7 +65,7 @@ TensorFunction define_standardize(const StandardizeAttrs& a, const Operands& in)
   const Rows rows(x, a.axis);
   const Expr count = size_as(type, rows.extents);
 
-  // The mean, and for long rows what its rounding errors lose: the mean of the differences from it.
+  // The mean and, for long rows, a correction of its rounding error: the mean of the differences from it.
   std::vector<Tensor> means;
   auto difference = [&](Index i, Index row) {
     Expr value = x(i);

@@ -9,7 +9,7 @@ struct TileAttrs {
   std::vector<Dim> reps;
 };
 
-// Shape and repetitions with as many entries: 1 is put in front of the shorter list.
+// Pads the shorter of two lists, shape and repetitions, with leading ones.
 template <class List>
 List aligned(List list, size_t rank) {
   if (list.size() < rank) list.insert(list.begin(), rank - list.size(), Dim(1));
@@ -63,14 +63,14 @@ TensorFunction define_tile(const TileAttrs&, const Operands& in, const Shape& re
   return d.finish();
 }
 
-// A number of repetitions that gives more elements than a tensor may have is as good as a larger one.
+// Repetitions are clamped to the largest number of elements of a tensor: larger ones are invalid in any case.
 std::vector<Expr> sizes_of_tile(const TileAttrs&, const Operands& in, const std::vector<Tensor>& values) {
   const Tensor& reps = values[0];
   const size_t count = static_cast<size_t>(reps.extent(0).value()), rank = std::max(count, in[0].shape.size());
   const Shape data = aligned(in[0].shape, rank);
   std::vector<Expr> sizes;
   for (size_t k = 0; k < rank; ++k) {
-    const Expr size(data[k]), most = floor_div(Expr(tensor::most_elements), max(size, Expr(1))) + Expr(1);
+    const Expr size(data[k]), most = floor_div(Expr(tensor::max_elements), max(size, Expr(1))) + Expr(1);
     const bool is_given = k + count >= rank;
     const Expr times = is_given ? integer_at(reps, static_cast<int64_t>(k + count - rank)) : Expr(1);
     sizes.push_back(size * max(min(times, most), Expr(-1)));

@@ -6,8 +6,8 @@ namespace dlcc::relay::ops {
 
 namespace {
 
-// So many elements are kept sorted by insertion while the axis is read once: few elements are inserted. For more the
-// axis is sorted.
+// Up to this k, the best elements are kept in an insertion-sorted list while the axis is read once: few elements are
+// inserted. For a larger k the whole axis is sorted.
 constexpr int64_t most_by_insertion = 64;
 
 struct TopkAttrs {
@@ -40,7 +40,7 @@ TypeResult type_of_topk(const TopkAttrs& a, const Operands& in) {
   return tuple_type({std::get<Type>(values), std::get<Type>(positions)});
 }
 
-// Indices of the data and of the results: those of the other axes around a position of the axis.
+// The index of an element of the data or of the results: a position along the axis, at fixed indices of the other axes.
 using Place = std::function<std::vector<Expr>(Expr position)>;
 
 // Keeps the best elements so far sorted in the results.
@@ -48,7 +48,7 @@ void insert_all(Statements& s, const Tensor& x, const Tensor& values, const Tens
                 const Dim& n, const Expr& k, bool ascending) {
   s.loop("j", Expr(n), [&](const Expr& j) {
     const Expr value = s.let("value", x(place(j)));
-    const Expr last = s.let("last", min(j, k - Expr(1)));  // the last place that is free or may be freed
+    const Expr last = s.let("last", min(j, k - Expr(1)));  // the last entry that is free or may be overwritten
     const Expr is_better = select(j < k, tensor::literal(dtype::boolean, int64_t{1}),
                                   is_before(value, values(place(k - Expr(1))), ascending));
     s.if_then(is_better, [&] {

@@ -43,7 +43,7 @@ TypeResult type_of_ensemble(const TreeEnsembleAttrs& a, const Operands& in) {
   return tensor_result({data.shape[0], Dim(a.n_targets)}, weights.dtype);
 }
 
-// Tables are data: an entry that is out of range means the nearest one.
+// The tables are not checked: an index out of range is clamped.
 Expr in_range(const Expr& index, const Dim& extent) {
   return min(max(tensor::cast(dtype::i64, index), Expr(0)), Expr(extent) - Expr(1));
 }

@@ -98,7 +98,7 @@ TensorFunction define_unique(const UniqueAttrs& a, const Operands& in) {
     s.store(group, {position}, scalar(next) - Expr(1));
   });
   s.store(count, {Expr(0)}, scalar(next));
-  // The number of each group in the result: in sorted order, or in that of the first occurrences.
+  // The number of each group in the result: in sorted order, or in the order of first occurrences.
   s.store(next, {}, Expr(0));
   s.loop("p", Expr(n), [&](const Expr& p) {
     const Expr g = s.let("g", group(p));

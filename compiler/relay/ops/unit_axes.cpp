@@ -15,8 +15,8 @@ struct ExpandDimsAttrs {
   int64_t num_newaxis = 1;
 };
 
-// The type of a result whose axes of size 1 follow from an operand: the other axes are those of `known`, in order, but
-// it is not known where.
+// The type of a result whose axes of size 1 depend on an operand: its other axes are those of `known`, in order, at
+// unknown positions.
 TypeResult undecided(const Operands& in, int64_t rank, const Shape& known) {
   if (rank < 0) return shape_error(fmt::format("axis names more than the {} axes of the data", in[0].shape.size()));
   const bool all_ones = std::ranges::all_of(known, [](const Dim& d) { return d == Dim(1); });

@@ -47,7 +47,7 @@ class LayoutAssigner {
     return static_shape(as<TensorType>(type_of(module_, a))->shape);
   }
 
-  // The union of the halos that the calls of the block want around each image that they read.
+  // For each image, the union of the halos that its readers in the block need.
   void find_wanted_halos(const Block& block) {
     for (const Binding& b : block.bindings) {
       const CallTensor* call = std::get_if<CallTensor>(&b.op);
@@ -92,7 +92,7 @@ class LayoutAssigner {
     return tensor::normalized(tensor::blocked_layout(shape, axis, channels_, Layout::Tail::unspecified), shape);
   }
 
-  // The elements of an image, one row and column for those of symbolic height or width.
+  // The number of elements of an image; a symbolic height or width counts as 1.
   static int64_t elements(const Shape& shape) {
     int64_t count = 1;
     for (const Dim& d : shape) count *= d.constant().value_or(1);
@@ -126,7 +126,7 @@ class LayoutAssigner {
     });
   }
 
-  // The axis of channels of a contraction's result, or of the window reduction that reads it; or -1.
+  // The channel axis of a contraction's result, or of the result of the window reduction that reads it; -1: none.
   int channels_of(const TensorFunction& f, const std::vector<bool>& constant) const {
     auto chain = tensor::split_at_window_reduction(f);
     if (!chain) return tensor::channel_axis(f, constant, channels_);
@@ -162,7 +162,7 @@ class LayoutAssigner {
     atom = copy;
   }
 
-  // Blocks inside of an operation see outer variables in dense order.
+  // Nested blocks see variables of outer blocks in dense order.
   void make_captures_dense(Binding& b, std::vector<Binding>& before) {
     auto visit = [&](auto& self, Block& block) -> void {
       for (Binding& inner : block.bindings) {
@@ -174,7 +174,7 @@ class LayoutAssigner {
     for_each_block(b.op, [&](Block& inner) { visit(visit, inner); });
   }
 
-  // The function that copies a tensor of this type. Sizes that are expressions have no part in its name.
+  // The function that copies a tensor of this type. Its name has no text for sizes that are expressions.
   std::string identity(const TensorType& type) {
     std::string name = fmt::format("dense_{}", dlcc::name(type.dtype));
     for (const Dim& d : type.shape)
@@ -199,7 +199,7 @@ class LayoutAssigner {
   tensor::Machine machine_;
   std::map<int, Layout> layouts_;  // of variables that are not dense
   std::map<int, Var> dense_copies_;
-  std::map<int, std::vector<tensor::Halo>> wanted_halos_;  // by variable; empty where no reader wants one
+  std::map<int, std::vector<tensor::Halo>> wanted_halos_;  // by variable; empty if no reader needs a halo
 };
 
 }  // namespace

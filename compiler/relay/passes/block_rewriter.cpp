@@ -70,7 +70,7 @@ const Call* BlockRewriter::call_of(const Atom& atom, const std::string& name) co
 
 bool BlockRewriter::used_once(const Atom& atom) const {
   const Var* var = std::get_if<Var>(&atom);
-  return var && uses_[*var] <= 1;  // an operation that a rule just wrote is not used yet
+  return var && uses_[*var] <= 1;  // an operation that a rule has just emitted has no use yet
 }
 
 bool BlockRewriter::is_constant(const Atom& atom) const {

@@ -29,15 +29,16 @@ class BlockRewriter {
   // The call of operator `name` that defines the atom.
   const Call* call_of(const Atom&, const std::string& name) const;
   bool used_once(const Atom&) const;
-  // Known at compile time: a constant, or computed only from constants by operations that rules emitted.
+  // Whether the atom is known at compile time: a constant, or computed from constants alone by operations that rules
+  // emitted.
   bool is_constant(const Atom&) const;
   TensorType tensor(const Atom& atom) const { return *as<TensorType>(type_of(module_, atom)); }
   Module& module() { return module_; }
 
   // ---- emitting
 
-  // Applies an operator; the new operation's source location is that of the one being rewritten. Types must fit
-  // (DLCC_CHECK).
+  // Applies an operator. The new operation has the source location of the operation that is being rewritten. Types must
+  // fit (DLCC_CHECK).
   Atom emit(const std::string& op, std::vector<Atom> args, Attrs attrs = {});
 
  private:

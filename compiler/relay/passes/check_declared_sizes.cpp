@@ -1,6 +1,5 @@
-// An operator whose operands decide sizes at run time, and the match_cast of its result to a type without symbols,
-// become one tensor function. Its definition computes a result of these sizes, and requires that the operands give
-// them:
+// An operator with data-dependent sizes and the match_cast of its result to a static type become one tensor function.
+// The definition of the function computes a result of the static sizes, and requires that the operands specify these:
 //
 //   %0 = reshape(%x, %sizes);                          %1 = call_tensor(@reshape, %x, %sizes)
 //   %1 = match_cast(%0, Tensor[(2, 3), float32])
@@ -43,7 +42,7 @@ class Checker {
     std::erase_if(b.bindings, [&](const Binding& binding) { return removed_.contains(binding.var->id); });
   }
 
-  // The call with a result of type `type`; empty unless its operands decide sizes and are tensors of known sizes.
+  // The call with a result of type `type`; empty unless its operands determine sizes and are tensors of static shape.
   std::optional<CallTensor> tensor_call(const Call& call, const Type& type) {
     const OperatorRef* o = std::get_if<OperatorRef>(&call.callee);
     if (!o || o->op->values.empty() || call.args.size() == o->op->arguments.size()) return std::nullopt;

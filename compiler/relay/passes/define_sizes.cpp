@@ -1,11 +1,11 @@
-// A call whose result has sizes that elements of operands decide becomes the definition of symbols for these sizes, and
-// a call of a tensor function whose result has them:
+// A call whose result has data-dependent sizes becomes a definition of symbols for these sizes, followed by a call of a
+// tensor function whose result has these symbols:
 //
 //   %r: Tensor[(?1, 2), f32] = nn.pad(%x, 0f, %w)     %s = call_tensor(@pad_sizes, %w)
 //                                                     %d = define_sizes(%s, (?1), (?))
 //                                                     %r = call_tensor(@pad, %x, 0f, %w)
 //
-// OperatorSpec::sizes says for which operators, and OperatorSpec::largest_sizes gives the bounds.
+// OperatorSpec::sizes defines the sizes, OperatorSpec::largest_sizes their bounds.
 #include <algorithm>
 #include <cctype>
 #include <set>
@@ -21,7 +21,7 @@ namespace dlcc::relay {
 
 namespace {
 
-// The sizes of a call's result that are not known before.
+// The unknown sizes of a call's result.
 struct UnknownSizes {
   std::vector<size_t> axes;
   std::vector<Symbol> symbols;  // one for each axis
@@ -38,13 +38,13 @@ class SizeDefiner {
     block(f.body);
   }
 
-  // Reports bounds of values whose sizes data do not decide.
+  // Reports bounds for values without a data-dependent size.
   void report_unused(const std::string& file, Diagnostics& diagnostics) const {
     for (const auto& [name, bound] : bounds_)
       if (!used_.contains(name))
         diagnostics.error(DiagnosticId::undefined_value, {.file = file},
-                          fmt::format("--bound {}={}: data decide no size of a value of this name", name, bound), {},
-                          decided_.empty() ? "leave out the option" : suggest_names(name, decided_));
+                          fmt::format("--bound {}={}: no value of this name has a data-dependent size", name, bound),
+                          {}, data_dependent_.empty() ? "leave out the option" : suggest_names(name, data_dependent_));
   }
 
  private:
@@ -72,7 +72,7 @@ class SizeDefiner {
     b.bindings = std::move(out);
   }
 
-  // The symbols in place of "?" in the type that the operator gives; empty if one is no new symbol of its own.
+  // The symbols in place of "?" in the type that the operator gives; empty unless each is a new symbol.
   std::optional<UnknownSizes> unknown_sizes(const Type& given, const Type& result) const {
     const TensorType *before = as<TensorType>(given), *after = as<TensorType>(result);
     UnknownSizes unknown;
@@ -109,7 +109,8 @@ class SizeDefiner {
     binding.op = of_known_size(op, *call, operands, with_bounds(*as<TensorType>(binding.var->type), *unknown, most));
   }
 
-  // The type with symbols that have the bounds that are numbers: definitions need no requirement for what these prove.
+  // The type with bounded symbols where the bounds are numbers: definitions need no requirement for conditions that the
+  // bounds prove.
   static Type with_bounds(const TensorType& type, const UnknownSizes& unknown, const std::vector<Dim>& most) {
     Shape shape = type.shape;
     for (size_t k = 0; k < most.size(); ++k)
@@ -167,7 +168,7 @@ class SizeDefiner {
 
   // The bound that the user gives for a value. Names of other languages are identifiers in Relay.
   std::optional<int64_t> bound_of(const std::string& value) {
-    decided_.push_back(value);
+    data_dependent_.push_back(value);
     auto is_same = [](char a, char b) { return a == b || (a == '_' && !std::isalnum(static_cast<unsigned char>(b))); };
     for (const auto& [name, bound] : bounds_)
       if (std::ranges::equal(value, name, is_same) ||
@@ -181,8 +182,8 @@ class SizeDefiner {
   Module& module_;
   TensorFunctionNames names_;
   const std::map<std::string, int64_t>& bounds_;
-  std::set<std::string> used_;        // names of bounds
-  std::vector<std::string> decided_;  // names of values with sizes that data decide
+  std::set<std::string> used_;               // names of bounds
+  std::vector<std::string> data_dependent_;  // names of values with data-dependent sizes
   KnownValues values_;
   std::set<std::string> known_;  // symbols that are defined before the current binding
 };

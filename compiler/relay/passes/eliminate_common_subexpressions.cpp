@@ -1,6 +1,6 @@
 // Computes equal operations once. Two operations are equal when they have the same callee, attributes and operands; the
 // first one's variable replaces those of later ones in its scope. Tuples with equal fields are equal operands, but a
-// block keeps its own: an operator of many tensors is compiled with the tuple of its operands.
+// nested block keeps its own tuple: a variadic operator is compiled together with the tuple in its block.
 #include "relay/effects.h"
 #include "relay/operator.h"
 #include "relay/passes/passes.h"

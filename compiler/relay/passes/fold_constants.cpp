@@ -1,6 +1,6 @@
-// Evaluates operations whose operands are constants, by the operators' own definitions; takes projections of known
-// tuples and the branch of an `if` whose condition is known. Results much larger than their operands are not folded: a
-// large tensor that a small operand determines costs less to compute than to store.
+// Evaluates operations on constants by the operators' definitions, replaces projections of known tuples, and replaces
+// an `if` with known condition by its branch. A result much larger than its operands is not folded: a large tensor that
+// depends on a small operand costs less to compute than to store.
 #include <algorithm>
 
 #include "relay/call_type.h"

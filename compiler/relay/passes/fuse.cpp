@@ -1,7 +1,8 @@
 // Fusion: operators become tensor functions, and groups of operators one tensor function. A group grows from a node to
-// its immediate post-dominator when all nodes between them may be inlined (Relay 2019, section 4.1). Which nodes may be
-// inlined follows from the structure of their definitions (tensor/analysis.h), not from operators' names. The time is
-// linear in the number of operators, apart from logarithms: groups have at most largest_group nodes.
+// its immediate post-dominator when all nodes between them may be inlined (Roesch et al., "Relay: A High-Level Compiler
+// for Deep Learning", 2019, section 4.1). Which nodes may be inlined follows from the structure of their definitions
+// (tensor/analysis.h), not from operators' names. The time is linear in the number of operators, apart from logarithms:
+// groups have at most largest_group nodes.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -37,8 +38,8 @@ struct Node {
   int post_dominator = -1, jump = -1, depth = 0;
 };
 
-// Nodes that become one tensor function. All nodes but the last are read inside of the group only, so that the group
-// never depends on itself through a node outside.
+// Nodes that become one tensor function. All nodes but the last are read inside of the group only. So there is no path
+// from the group through an outside node back into it.
 struct Group {
   std::vector<int> members;  // in order
   Pattern pattern;           // the strongest
@@ -93,8 +94,8 @@ class BlockFuser {
                       .group = n});
   }
 
-  // Weights without operands (filled tensors too large for fold_constants) become constants, so that they are packed at
-  // compile time and not at every call.
+  // Weights that are computed without operands (filled tensors too large for fold_constants) become constants, so that
+  // they are packed at compile time and not at every call.
   void materialize_operands(std::vector<Atom>& args) const {
     for (Atom& a : args) {
       int n = node_of(a);
@@ -135,7 +136,7 @@ class BlockFuser {
         const OperatorRef* ref = std::get_if<OperatorRef>(&call->callee);
         auto args = ref ? tensor_args(*call, *ref->op) : std::nullopt;
         if (!args) continue;
-        // Of the inferred type, which knows sizes that values of operands decide.
+        // For the inferred result type, which has the sizes that depend on values of operands.
         TensorFunction f = ref->op->compute_as(call->attrs, operand_types(module_, *args), binding.var->type);
         if (f.results.size() > 1 && tensor::has_body(f)) {
           // A body computes all its results at once: they are not nodes of their own.
@@ -145,8 +146,8 @@ class BlockFuser {
         if (as<TupleType>(binding.var->type)) tuple_calls[binding.var->id] = &binding;
         add_node(b, std::move(f), *args);
       }
-      // One of several results: a node of the stages that compute it. The call itself is dead when all results are
-      // nodes.
+      // One of several results becomes a node with the stages that compute it. The call itself is dead when all results
+      // are nodes.
       const Project* p = std::get_if<Project>(&binding.op);
       const Var* tuple = p ? std::get_if<Var>(&p->tuple) : nullptr;
       if (auto it = tuple ? tuple_calls.find((*tuple)->id) : tuple_calls.end(); it != tuple_calls.end()) {
@@ -191,7 +192,7 @@ class BlockFuser {
     use(block_.result);
   }
 
-  // A use outside of nodes; of a tuple it is a use of its fields.
+  // A use by something that is no node; the use of a tuple is a use of its fields.
   void use(const Atom& atom) {
     mark_escaping(atom);
     const Var* var = std::get_if<Var>(&atom);
@@ -229,7 +230,7 @@ class BlockFuser {
   int jump(int n) const { return n < 0 ? -1 : nodes_[static_cast<size_t>(n)].jump; }
   int depth(int n) const { return n < 0 ? 0 : nodes_[static_cast<size_t>(n)].depth; }
 
-  // In logarithmic time, by jumps whose lengths depend on the depth only (Myers, An applicative random-access stack,
+  // In logarithmic time, by jumps whose lengths depend on the depth only (Myers, "An applicative random-access stack",
   // 1983).
   int common_ancestor(int a, int b) const {
     if (depth(a) < depth(b)) std::swap(a, b);
@@ -399,7 +400,7 @@ class BlockFuser {
     return names_.add(name, std::move(f), std::move(args));
   }
 
-  // The source location of a group is that of its last member with the strongest pattern.
+  // A group has the source location of its last member with the strongest pattern.
   SourceLocation location_of(const Node& n, const Binding& binding) const {
     const Binding& own = block_.bindings[n.binding];
     return own.location.node.empty() && own.location.line == 0 ? binding.location : own.location;
@@ -409,7 +410,7 @@ class BlockFuser {
   TensorFunctionNames& names_;
   Block& block_;
   std::vector<Node> nodes_;
-  std::vector<Group> groups_;                // by number; those that were joined to others are stale
+  std::vector<Group> groups_;                // by number; a group that was merged into another one is stale
   std::map<int, int> node_of_;               // variable -> node
   std::map<int, std::vector<Atom>> tuples_;  // variable -> fields
   std::set<int> used_tuples_;

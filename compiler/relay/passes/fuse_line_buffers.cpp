@@ -1,6 +1,6 @@
-// Joins a contraction with the window reduction that is the only reader of its result, where line-buffer fusion
-// (tensor/schedules/line_buffer.h) is estimated faster: an expansion with its depthwise convolution, a convolution with
-// its pooling.
+// Joins a contraction with the window reduction that is the only reader of its result, if line-buffer fusion
+// (tensor/schedules/line_buffer.h) is estimated to be faster. Examples: a 1×1 expansion and its depthwise convolution;
+// a convolution and its pooling.
 #include "relay/passes/passes.h"
 #include "relay/passes/replace.h"
 #include "tensor/passes/compose.h"

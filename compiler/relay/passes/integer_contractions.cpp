@@ -32,7 +32,7 @@ using Result = std::optional<Atom>;
 
 // K up to which no sum of products of bytes overflows int32.
 constexpr int64_t longest_sum = (int64_t{1} << 31) / (255 * 128) - 1;
-constexpr int longest_chain = 16;  // of elementwise operations between a contraction and the quantization of its result
+constexpr int longest_chain = 16;  // elementwise operations between a contraction and the quantization of its result
 
 struct Dequantized {
   Atom stored;
@@ -61,7 +61,7 @@ std::optional<Constant> known(const BlockRewriter& r, const Atom& a, int depth =
   return results && results->size() == 1 ? std::optional(std::move(results->front())) : std::nullopt;
 }
 
-// The number that all elements of a constant are.
+// The value of all elements of a constant; empty if they differ.
 std::optional<double> single(const BlockRewriter& r, const Atom& a) {
   const auto c = known(r, a);
   if (!c || c->count() < 1) return std::nullopt;
@@ -187,7 +187,7 @@ class Rewriter {
     return noted(x->zero != 0 ? r.emit("nn.bias_add", {sums, bias}, {{"axis", int64_t{1}}}) : sums);
   }
 
-  // Few channels are not stored in blocks: neighbours are those of the last axis.
+  // Images of few channels are not stored in channel blocks: adjacent elements are neighbours along the last axis.
   static bool reads_along_taps(const ConvAttrs& attrs, const std::vector<int64_t>& weights) {
     const bool taps = weights.back() > 1 && attrs.dilation.back() == 1;
     return taps && attrs.groups == 1 && weights[1] < tensor::channel_block / 2;
@@ -223,7 +223,7 @@ class Rewriter {
     return Constant::of<float>(dtype::f32, {static_cast<int64_t>(offsets.size())}, values);
   }
 
-  // The weights with taps of 0 behind those of the last axis, up to a multiple of four; the data needs as much padding.
+  // The weights with taps of 0 appended along the last axis, up to a multiple of four; `padding` grows by their number.
   static Constant with_more_taps(const Constant& w, int64_t& padding) {
     std::vector<int64_t> shape = w.shape();
     const int64_t taps = shape.back(), all = ceil_div(taps, tensor::bytes_of_product) * tensor::bytes_of_product;

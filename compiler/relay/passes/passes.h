@@ -16,8 +16,8 @@ struct PassContext {
   Diagnostics* diagnostics = nullptr;
   int64_t channel_block = 1;  // channels per block in image layouts; 1 keeps the model's own layouts
   tensor::ScheduleOptions schedule = {};
-  tensor::Machine machine = {};                // of the target: the one that decides how values are stored
-  std::map<std::string, int64_t> bounds = {};  // the largest sizes of values whose sizes data decide, by name
+  tensor::Machine machine = {};                // the target's machine for which values are laid out
+  std::map<std::string, int64_t> bounds = {};  // upper bounds of data-dependent sizes, by name of the value
 };
 
 #define PASS(name, about) Module name(Module, PassContext&);

@@ -26,6 +26,15 @@ class Replacements {
   void apply(Operation& op) const {
     for_each_atom(op, [&](Atom& a) { apply(a); });
   }
+  // All operands in the block, those in nested blocks included.
+  void apply(Block& block) const {
+    if (!any()) return;
+    for (Binding& b : block.bindings) {
+      apply(b.op);
+      for_each_block(b.op, [&](Block& inner) { apply(inner); });
+    }
+    apply(block.result);
+  }
 
  private:
   std::map<int, Atom> atoms_;

@@ -90,7 +90,7 @@ Atom spread(BlockRewriter& r, const Atom& vector, int axis, int rank) {
 
 constexpr int longest_chain = 8;  // of additions between a contraction and a scale
 
-// y * factor without a multiplication of y; empty when y is nothing that absorbs it.
+// y * factor, with the factor moved into the operands of y; empty if y cannot absorb it.
 Result absorb_scale(BlockRewriter& r, const Atom& y, const Atom& factor, int depth = 0) {
   if (depth > longest_chain || !r.used_once(y) || !r.definition(y)) return std::nullopt;
   TensorType type = r.tensor(y);

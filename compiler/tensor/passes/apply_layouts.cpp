@@ -84,7 +84,7 @@ class LayoutApplier {
   Stmt loop(const For& x) {
     Expr extent = expr(x.extent);
     auto bound = range_of(extent, ranges_);
-    const int64_t high = bound ? std::min(bound->high, most_elements) : most_elements;
+    const int64_t high = bound ? std::min(bound->high, max_elements) : max_elements;
     if (high <= 0) return nullptr;
     ranges_[x.var] = {0, high - 1};
     std::optional<IndexFacts> outside = facts_;

@@ -16,7 +16,7 @@ class SharedFinder {
     if (root) walk(root, false);
   }
 
-  // Whether the node is evaluated whatever the conditions of selects are.
+  // Whether the node is evaluated for all values of the conditions of selects.
   bool is_always_evaluated(const Expr& e) const { return uses_.at(e.get()).always; }
 
   // Shared nodes, inner ones first.

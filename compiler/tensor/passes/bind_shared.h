@@ -7,7 +7,8 @@
 namespace dlcc::tensor {
 
 // Binds every shared sub-expression of a stored value or of a requirement by a `let` before the statement. If all uses
-// of such an expression are in arms of selects, whose conditions may guard its loads, these become predicated loads.
+// of such an expression are in arms of selects, whose conditions may guard its loads, the loads become predicated
+// loads.
 Stmt bind_shared(const Stmt&);
 
 }  // namespace dlcc::tensor

@@ -1,4 +1,4 @@
-// Numbers in place of symbols: a kernel or a definition for one set of sizes.
+// Substitutes sizes for symbols: a kernel or a definition for one set of sizes.
 #pragma once
 
 #include <map>
@@ -10,8 +10,8 @@ namespace dlcc::tensor {
 
 using Sizes = std::map<std::string, int64_t>;  // by the symbol's name
 
-// The kernel with its symbols replaced by numbers, in shapes and in expressions. They are no scalar parameters of the
-// result. Every symbol of the kernel has a size.
+// The kernel with its symbols replaced by numbers in shapes and expressions, and without their scalar parameters. Every
+// symbol of the kernel must have a size.
 Kernel bind_sizes(const Kernel&, const Sizes&);
 
 // The definition with some of its symbols replaced by numbers, or by dims over other symbols.

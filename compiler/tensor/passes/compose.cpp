@@ -27,7 +27,7 @@ bool inside(const Load& l, Expr& condition) {
   return constant_integer(condition) == 1;
 }
 
-// Makes one node of structurally equal sub-expressions.
+// Merges structurally equal sub-expressions into one node (hash-consing).
 Expr merge_equal_nodes(const Expr& root) {
   std::map<size_t, std::vector<Expr>> merged;  // by a hash of the node's kind and its operands' addresses
   return rewrite(root, [&](const Expr& e) {
@@ -70,7 +70,7 @@ void inline_into(Stage& consumer, const Stage& producer) {
     return value;
   });
   if (producer.requirements.empty()) return;
-  Substitution own;  // a consumer that takes over requirements reads the producer at its own index
+  Substitution own;  // only consumers that read the producer at their own index take over requirements
   for (size_t k = 0; k < producer.axes.size(); ++k) own[producer.axes[k].var] = consumer.axes[k].var;
   std::vector<Requirement> moved;
   for (const Requirement& r : producer.requirements) moved.push_back({substitute(r.condition, own), r.status});
@@ -178,7 +178,8 @@ void inline_stages(TensorFunction& f) {
     }
     for (Stage* reader : readers) {
       inline_into(*reader, producer);
-      // Where copies of one producer meet in a stage, they become one again: else every diamond doubles the expression.
+      // Copies of one producer that are inlined into the same stage are merged. Otherwise every diamond in the data
+      // flow would double the expression.
       if (copied)
         for (Expr& v : reader->values) v = merge_equal_nodes(v);
     }

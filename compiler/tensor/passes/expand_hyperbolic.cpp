@@ -8,8 +8,8 @@ namespace dlcc::tensor {
 
 // e^x - 1 = 2^n ((e^r - 1) + (1 - 2^-n)).
 Expr FloatMath::expm1(const Expr& x) const {
-  Powers p = split_powers(min(number(is_double() ? 710 : 89), max(number(is_double() ? -50 : -25), x)));
-  Expr n = raw(p.shifted) - raw(number(magic()));
+  ExpReduction p = reduce_exp_argument(min(number(is_double() ? 710 : 89), max(number(is_double() ? -50 : -25), x)));
+  Expr n = bits_of(p.shifted) - bits_of(number(magic()));
   Expr rest = number(1) - power_of_two(max(-n, integer(-60)));
   Expr result = scale(multiply_add(exp_slope(p.rest), p.rest, rest), n);
   return with_sign_of(absolute(result), x);
@@ -27,8 +27,8 @@ Expr FloatMath::log1p(const Expr& x) const {
 
 // e^x / 2 for x >= 0; overflows where cosh does.
 Expr FloatMath::half_exp(const Expr& x) const {
-  Powers p = split_powers(min(number(is_double() ? 711 : 90), x));
-  return scale(exp_of_rest(p.rest), raw(p.shifted) - raw(number(magic())) - integer(1));
+  ExpReduction p = reduce_exp_argument(min(number(is_double() ? 711 : 90), x));
+  return scale(exp_of_reduced(p.rest), bits_of(p.shifted) - bits_of(number(magic())) - integer(1));
 }
 
 // sinh a is a + a^3 p(a^2) for a < 1, else (e^a - e^-a) / 2.

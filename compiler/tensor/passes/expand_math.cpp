@@ -22,12 +22,12 @@ Expr FloatMath::polynomial(const std::vector<double>& c, const Expr& x) const {
 
 Expr FloatMath::with_sign_of(const Expr& magnitude, const Expr& sign) const {
   Expr mask = integer(is_double() ? INT64_MIN : INT32_MIN);
-  return cooked(binary(BinaryOp::bit_or, raw(magnitude), binary(BinaryOp::bit_and, raw(sign), mask)));
+  return from_bits(binary(BinaryOp::bit_or, bits_of(magnitude), binary(BinaryOp::bit_and, bits_of(sign), mask)));
 }
 
 // 2^n for exponents of normal numbers.
 Expr FloatMath::power_of_two(const Expr& n) const {
-  return cooked(binary(BinaryOp::shl, n + integer(bias()), integer(mantissa_bits())));
+  return from_bits(binary(BinaryOp::shl, n + integer(bias()), integer(mantissa_bits())));
 }
 
 // x * 2^exponent in two steps, so that subnormal results are rounded once and large ones overflow.
@@ -46,15 +46,16 @@ Expr FloatMath::exp_slope(const Expr& r) const {
   return multiply_add(polynomial(is_double() ? twice : single, r), r, number(1));
 }
 
-Expr FloatMath::exp_of_rest(const Expr& r) const { return multiply_add(exp_slope(r), r, number(1)); }
+Expr FloatMath::exp_of_reduced(const Expr& r) const { return multiply_add(exp_slope(r), r, number(1)); }
 
 // n = round(x / ln 2) and x - n ln 2. Adding a constant so large that the last bit of the sum has weight 1 rounds to an
 // integer. The sign of x is applied to the constants.
-FloatMath::Powers FloatMath::split_powers(const Expr& x, int sign, int64_t offset) const {
+FloatMath::ExpReduction FloatMath::reduce_exp_argument(const Expr& x, int sign, int64_t offset) const {
   Expr rounder = number(magic() + static_cast<double>(offset));
   Expr shifted = multiply_add(x, number(sign * 0x1.71547652b82fep0), rounder);
   Expr n = shifted - rounder;
-  // The high part of ln 2 has few bits: its product with n is exact.
+  // Argument reduction in two steps (Cody and Waite, "Software Manual for the Elementary Functions", 1980): the high
+  // part of ln 2 has few bits, so that its product with n is exact.
   Expr r = multiply_add(n, number(-sign * (is_double() ? 0x1.62e42feep-1 : 0x1.62e4p-1)), x);
   r = multiply_add(n, number(-sign * (is_double() ? 0x1.a39ef35793c76p-33 : 0x1.7f7d1cp-20)), r);
   return {shifted, sign < 0 ? -r : r};
@@ -62,8 +63,8 @@ FloatMath::Powers FloatMath::split_powers(const Expr& x, int sign, int64_t offse
 
 // e^x = 2^n e^(x - n ln 2).
 Expr FloatMath::exp(const Expr& x) const {
-  Powers p = split_powers(min(number(is_double() ? 710 : 89), max(number(is_double() ? -746 : -104), x)));
-  return scale(exp_of_rest(p.rest), raw(p.shifted) - raw(number(magic())));
+  ExpReduction p = reduce_exp_argument(min(number(is_double() ? 710 : 89), max(number(is_double() ? -746 : -104), x)));
+  return scale(exp_of_reduced(p.rest), bits_of(p.shifted) - bits_of(number(magic())));
 }
 
 // Subnormals are scaled up first. The exponent is relative to that of sqrt(1/2).
@@ -71,17 +72,17 @@ FloatMath::Split FloatMath::split(const Expr& x) const {
   Expr subnormal = x < number(is_double() ? 0x1p-1022 : 0x1p-126);
   int lift = is_double() ? 54 : 24;
   Expr normal = select(subnormal, x * number(std::ldexp(1.0, lift)), x);
-  Expr base = raw(number(is_double() ? 0x1.6a09e667f3bcdp-1 : 0x1.6a09e6p-1));
-  Expr offset = raw(normal) - base;
+  Expr base = bits_of(number(is_double() ? 0x1.6a09e667f3bcdp-1 : 0x1.6a09e6p-1));
+  Expr offset = bits_of(normal) - base;
   Expr low = integer(is_double() ? (int64_t{1} << 52) - 1 : (1 << 23) - 1);
   Expr exponent =
       binary(BinaryOp::shr, offset, integer(mantissa_bits())) - select(subnormal, integer(lift), integer(0));
-  return {cooked(binary(BinaryOp::bit_and, offset, low) + base), cast(type_, exponent)};
+  return {from_bits(binary(BinaryOp::bit_and, offset, low) + base), cast(type_, exponent)};
 }
 
-// e ln 2 + log(1 + f), plus a small correction. float32: f - f^2/2 + f^3 p(f), p fits the rest of the series on
-// [sqrt(1/2) - 1, sqrt(2)
-// - 1]. float64: with s = f / (2 + f), log(1 + f) = 2 s + s^3 q(s^2) (atanh's series, |s| < 0.172).
+// e ln 2 + log(1 + f), plus a small correction. float32: log(1 + f) = f - f^2/2 + f^3 p(f), where p fits the remainder
+// of the series for f in [sqrt(1/2) - 1, sqrt(2) - 1]. float64: with s = f / (2 + f), log(1 + f) = 2 s + s^3 q(s^2)
+// (atanh's series, |s| < 0.172).
 Expr FloatMath::log_of(const Expr& f, const Expr& e, const Expr& correction) const {
   static const std::vector<double> p{0.333333105,  -0.249999866, 0.200022161,  -0.166692585, 0.142188355,
                                      -0.123843022, 0.118717946,  -0.117896877, 0.069176212};
@@ -161,9 +162,9 @@ Expr FloatMath::sigmoid(const Expr& x) const {
   int lift = is_double() ? 512 : 64;
   Expr one = number(std::ldexp(1.0, -lift));
   Expr bounded = min(number(40), max(number(is_double() ? -746 : -104), x));
-  auto [shifted, r] = split_powers(bounded, -1, bias() - lift);
-  Expr power = cooked(binary(BinaryOp::shl, raw(shifted), integer(mantissa_bits())));
-  return one / multiply_add(exp_of_rest(r), power, one);
+  auto [shifted, r] = reduce_exp_argument(bounded, -1, bias() - lift);
+  Expr power = from_bits(binary(BinaryOp::shl, bits_of(shifted), integer(mantissa_bits())));
+  return one / multiply_add(exp_of_reduced(r), power, one);
 }
 
 // ---- pow ------------------------------------------------------------------------------------------------------------
@@ -221,7 +222,7 @@ Expr FloatMath::pow_magnitude(const Expr& x, const Expr& y, bool precise) const 
     r = r + select(absolute(product) < number(1100), rest, number(0));
   }
   Expr ln2 = number(0x1.62e42fefa39efp-1);
-  return scale(exp_of_rest(r * ln2), raw(shifted) - raw(number(magic())));
+  return scale(exp_of_reduced(r * ln2), bits_of(shifted) - bits_of(number(magic())));
 }
 
 // pow as in IEEE 754: the power of the magnitudes, then the cases of signs, zeros and infinities. float32 is computed
@@ -234,7 +235,7 @@ Expr FloatMath::pow(const Expr& x, const Expr& y) const {
   Expr r = cast(type_, wide.pow_magnitude(cast(dtype::f64, a), cast(dtype::f64, y), is_double()));
   auto is_integer = [&](const Expr& v) { return equal(unary(UnaryOp::trunc, v), v); };
   Expr whole = is_integer(y), odd = logical_and(whole, logical_not(is_integer(y * number(0.5))));
-  Expr negative = raw(x) < integer(0);
+  Expr negative = bits_of(x) < integer(0);
   r = select(logical_and(negative, odd), -r, r);
   r = select(logical_and(logical_and(x<zero, x> - infinite), logical_not(whole)), nan, r);
   r = select(logical_and(equal(absolute(y), infinite), equal(a, one)), one, r);

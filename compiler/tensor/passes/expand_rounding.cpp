@@ -13,7 +13,7 @@ class Rounding {
     truncated_ = select(equal(whole, number(0)), x_ * number(0), whole);  // with the sign of a zero
   }
 
-  // Numbers from 2^23 or 2^52 on, infinities and NaN are their own rounded values.
+  // Numbers of magnitude 2^23 (float32) or 2^52 (float64) and more, infinities and NaN are returned unchanged.
   Expr result(UnaryOp op) const {
     const Expr has_fraction = abs(x_) < number(type_ == dtype::f64 ? 0x1p52 : 0x1p23);
     return select(has_fraction, rounded(op), x_);

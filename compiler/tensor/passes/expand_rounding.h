@@ -1,4 +1,4 @@
-// Expands rounding into conversions, for code that must run on CPUs without instructions for it and without a library.
+// Expands rounding functions into conversions, for CPUs that have no rounding instructions: LLVM would call libm there.
 #pragma once
 
 #include "tensor/ir.h"

@@ -10,8 +10,8 @@ namespace {
 // ---- reduction modulo pi/2 ------------------------------------------------------------------------------------------
 //
 // The magnitude of an argument is multiplied by the significant bits of 2/pi (Payne and Hanek, "Radian Reduction for
-// Trigonometric Functions", 1983): earlier bits contribute multiples of 4 quadrants, later ones less than the precision
-// of the result.
+// Trigonometric Functions", 1983). Bits before these contribute multiples of 4 quadrants, bits after them less than the
+// precision of the result.
 
 Expr word(int64_t v) { return literal(dtype::u64, v); }
 Expr number64(double v) { return literal(dtype::f64, v); }
@@ -144,7 +144,7 @@ Expr is_set(const Expr& n, int64_t bit) {
 
 // ---- sine, cosine, tangent ------------------------------------------------------------------------------------------
 
-FloatMath::Turn FloatMath::turn(const Expr& x) const {
+FloatMath::ReducedAngle FloatMath::reduce_angle(const Expr& x) const {
   static const std::vector<double> sin_terms{-0x1.5555555555555p-3, 0x1.1111111110bb3p-7,   -0x1.a01a019e83c19p-13,
                                              0x1.71de37969e5cep-19, -0x1.ae600b107c483p-26, 0x1.5e0b1cce6e9f5p-33};
   static const std::vector<double> cos_terms{0x1.5555555555555p-5,   -0x1.6c16c16c16967p-10, 0x1.a01a019f4eb84p-16,
@@ -163,11 +163,11 @@ FloatMath::Turn FloatMath::turn(const Expr& x) const {
 }
 
 Expr FloatMath::sine(const Expr& x, bool cosine) const {
-  Turn t = turn(x);
+  ReducedAngle t = reduce_angle(x);
   Expr turned = cosine ? t.quadrant + Expr(1) : t.quadrant;
   Expr value = select(is_set(turned, 1), t.cosine, t.sine), minus = is_set(turned, 2);
   // sin is odd: the sign of x is applied. cos is even.
-  if (!cosine) minus = binary(BinaryOp::logical_xor, minus, raw(x) < integer(0));
+  if (!cosine) minus = binary(BinaryOp::logical_xor, minus, bits_of(x) < integer(0));
   Expr result = cast(type_, select(minus, -value, value));
   if (!cosine) result = select(equal(x, number(0)), x, result);
   return select(absolute(x) < infinite(), result, nan());
@@ -178,10 +178,10 @@ Expr FloatMath::cos(const Expr& x) const { return sine(x, true); }
 
 // In odd quadrants the tangent is -cos / sin of the rest.
 Expr FloatMath::tan(const Expr& x) const {
-  Turn t = turn(x);
+  ReducedAngle t = reduce_angle(x);
   Expr odd = is_set(t.quadrant, 1);
   Expr value = select(odd, -t.cosine, t.sine) / select(odd, t.sine, t.cosine);
-  Expr result = cast(type_, select(raw(x) < integer(0), -value, value));
+  Expr result = cast(type_, select(bits_of(x) < integer(0), -value, value));
   result = select(equal(x, number(0)), x, result);
   return select(absolute(x) < infinite(), result, nan());
 }

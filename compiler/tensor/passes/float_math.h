@@ -40,13 +40,15 @@ class FloatMath {
   struct Split {  // x = mantissa * 2^exponent, mantissa in [sqrt(1/2), sqrt(2))
     Expr mantissa, exponent;
   };
-  struct Powers {  // +-x = n ln 2 + rest; the low bits of `shifted` are those of the integer n + offset
+  // The reduced argument of exp: +-x = n ln 2 + rest. The low bits of `shifted` are those of the integer n + offset.
+  struct ExpReduction {
     Expr shifted, rest;
   };
   struct Pair {  // an unevaluated sum
     Expr high, low;
   };
-  struct Turn {  // |x| = (quadrant + 4 k) pi/2 + rest for an integer k; the sine and the cosine of the rest as float64
+  // |x| = (quadrant + 4 k) pi/2 + rest for an integer k; sine and cosine are those of the rest, as float64.
+  struct ReducedAngle {
     Expr quadrant, sine, cosine;
   };
   struct ArcSine {  // asin(|x|) = root + tail if |x| <= 1/2, else pi/2 - 2 (root + tail)
@@ -60,9 +62,9 @@ class FloatMath {
   Expr infinite() const;
   int mantissa_bits() const { return is_double() ? 52 : 23; }
   int64_t bias() const { return is_double() ? 1023 : 127; }
-  double magic() const { return is_double() ? 0x1.8p52 : 0x1.8p23; }  // x + magic - magic is x as an integer
-  Expr raw(const Expr& x) const { return bitcast(bits_, x); }
-  Expr cooked(const Expr& b) const { return bitcast(type_, b); }
+  double magic() const { return is_double() ? 0x1.8p52 : 0x1.8p23; }  // x + magic - magic is x rounded to an integer
+  Expr bits_of(const Expr& x) const { return bitcast(bits_, x); }
+  Expr from_bits(const Expr& b) const { return bitcast(type_, b); }
   Expr multiply_add(const Expr& a, const Expr& b, const Expr& c) const { return fused_ ? fma(a, b, c) : a * b + c; }
   Expr polynomial(const std::vector<double>& coefficients, const Expr& x) const;
   Expr absolute(const Expr& x) const { return unary(UnaryOp::abs, x); }
@@ -70,9 +72,9 @@ class FloatMath {
   Expr with_sign_of(const Expr& magnitude, const Expr& sign) const;
   Expr power_of_two(const Expr& n) const;
   Expr scale(const Expr& x, const Expr& exponent) const;
-  Powers split_powers(const Expr& x, int sign = 1, int64_t offset = 0) const;
+  ExpReduction reduce_exp_argument(const Expr& x, int sign = 1, int64_t offset = 0) const;
   Expr exp_slope(const Expr& r) const;
-  Expr exp_of_rest(const Expr& r) const;
+  Expr exp_of_reduced(const Expr& r) const;
   Expr half_exp(const Expr& x) const;
   Split split(const Expr& x) const;
   Expr log_of(const Expr& f, const Expr& e, const Expr& correction = {}) const;
@@ -80,7 +82,7 @@ class FloatMath {
   Expr pow_magnitude(const Expr& x, const Expr& y, bool precise) const;
   Expr log2(const Expr& x) const;
   Pair log2_pair(const Expr& x) const;
-  Turn turn(const Expr& x) const;
+  ReducedAngle reduce_angle(const Expr& x) const;
   Expr sine(const Expr& x, bool cosine) const;
   Expr pi_part(double multiple, bool low) const;
   ArcSine arc_sine(const Expr& x) const;

@@ -14,7 +14,7 @@ bool uses_outer_buffer(const Stmt& body) {
   return std::ranges::any_of(free_in(body).buffers, [](const Buffer& b) { return b->scope != Scope::global; });
 }
 
-// Whether two iterations of a loop may store into one byte, as elements of 2 or 4 bits share bytes.
+// Whether two iterations of a loop may store into the same byte: elements of 2 or 4 bits share bytes.
 bool may_share_bytes(const For& loop, const Ranges& ranges) {
   bool may_share = false;
   for_each_stmt(loop.body, [&](const Stmt& s) {
@@ -38,7 +38,7 @@ bool is_of_symbols(const Expr& extent) {
   return std::ranges::all_of(variables_in(extent), [](const Var& v) { return is_symbol_var(v); });
 }
 
-// Symbols have one value, typical_size, in all estimates.
+// Adds the range of each symbol in the expression: its value is typical_size in all estimates.
 void assume_typical_sizes(const Expr& e, Ranges& ranges) {
   if (constant_integer(e)) return;
   for (const Var& v : variables_in(e))
@@ -124,7 +124,7 @@ class LoopSelector {
     return result;
   }
 
-  // Replaces `best_so_far` by this loop made parallel, if that costs less.
+  // Replaces `best_so_far` by the parallel version of the loop if that costs less.
   void consider(CostedStmt& best_so_far, const For& x) {
     if (constant_integer(x.extent).value_or(2) < 2) return;
     auto range = range_of(x.extent, ranges_);
@@ -140,7 +140,7 @@ class LoopSelector {
     best_so_far = {make_stmt(For{x.var, x.extent, LoopKind::parallel, body.stmt}), cost};
   }
 
-  // This loop collapsed with a parallel loop that is its whole body.
+  // The loop collapsed with the parallel loop that is its body; empty if its body is anything else.
   static std::optional<For> collapse(const For& outer) {
     const For* inner = as<For>(outer.body);
     if (!inner || inner->kind != LoopKind::parallel) return std::nullopt;
@@ -181,7 +181,7 @@ int64_t typical_extent(const For& loop) {
   return range ? std::max<int64_t>(range->high, 1) : typical_size;
 }
 
-int64_t least_parallel_iterations(const For& loop, const Machine& machine) {
+int64_t min_parallel_iterations(const For& loop, const Machine& machine) {
   return 1 + static_cast<int64_t>(machine.fork_cost / std::max(cost_of(loop.body, {}, machine), 1.0));
 }
 

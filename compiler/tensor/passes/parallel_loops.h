@@ -7,24 +7,25 @@
 
 namespace dlcc::tensor {
 
-constexpr int64_t typical_size = 64;  // of a symbol, in estimates
+constexpr int64_t typical_size = 64;  // the value of every symbol in estimates
 
 // Makes parallel loops serial, except those whose estimated time on `threads` threads, a fork and a join included, is
 // less than on one. At most one loop of a nest stays parallel: the one of the least estimated time, or two perfectly
 // nested loops collapsed into one. Each thread gets an equal, contiguous share of the iterations. A loop that uses a
-// buffer allocated around it becomes serial. A loop of symbolic extent is decided by its extent at typical sizes. No
-// pass that changes loops may follow. With `threads` 1 all become serial.
+// buffer allocated around it becomes serial. For a loop of symbolic extent, the estimate uses its extent at typical
+// sizes. No pass that changes loops may follow. With `threads` 1 all become serial.
 Stmt choose_parallel_loops(const Stmt&, int threads, const Machine&);
 
 // The number of tasks, each of consecutive iterations, of a parallel loop of `extent` iterations: a multiple of
-// `threads`, so that a fast thread can take over tasks of a slow one, but with tasks of a few microseconds at least.
+// `threads`, so that a fast thread can take over tasks of a slow one, but not so many that a task takes less than a few
+// microseconds.
 int64_t count_tasks(const For&, int64_t extent, int threads, const Machine&);
 
 // The extent of a loop at typical sizes.
 int64_t typical_extent(const For&);
 
-// The number of iterations of a parallel loop of symbolic extent from which on a fork costs less than they do.
-int64_t least_parallel_iterations(const For&, const Machine&);
+// The least number of iterations of a parallel loop of symbolic extent that cost more than a fork.
+int64_t min_parallel_iterations(const For&, const Machine&);
 
 // The estimated cost of a statement, in the unit of Machine::call_cost. A loop of unknown extent counts as one
 // iteration. `ranges` are those of the statement's free variables.

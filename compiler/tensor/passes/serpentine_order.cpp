@@ -7,7 +7,7 @@
 namespace dlcc::tensor {
 namespace {
 
-// Whether the position at which the statement reads one of the buffers depends on the variable.
+// Whether the indices at which the statement reads one of the buffers depend on the variable.
 bool reads_at(const Stmt& body, const Var& var, const std::set<Buffer>& buffers) {
   bool reads = false;
   auto note = [&](const Buffer& b, const std::vector<Expr>& indices) {
@@ -59,9 +59,9 @@ Stmt serpentine_order(const Stmt& s, const Var& backward, const std::set<Buffer>
   bool changed = false;
   std::vector<Stmt> parts;
   for (const Stmt& part : x->body) {
-    const Stmt in_turns = within(part);
-    changed |= in_turns != nullptr;
-    parts.push_back(in_turns ? in_turns : part);
+    const Stmt reordered = within(part);
+    changed |= reordered != nullptr;
+    parts.push_back(reordered ? reordered : part);
   }
   return changed ? sequence(std::move(parts)) : nullptr;
 }

@@ -1,4 +1,4 @@
-// Specialisation of a definition for a call whose operands are partly scalars, such as the counter of a loop.
+// Specializes a definition for a call of which some operands are scalars, such as the counter of a loop.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,10 @@ namespace dlcc::tensor {
 // Replaces parameter `param`, of rank 0, by a further scalar parameter.
 void pass_by_value(TensorFunction&, size_t param);
 
-// Removes the requirements that depend on scalar parameters alone, and returns them.
+// Removes the requirements that depend only on scalar parameters and symbols, and returns them.
 std::vector<Requirement> take_scalar_requirements(TensorFunction&);
 
-// An index into a dimension of the given extent. It depends on scalar parameters alone.
+// An index into a dimension of the given extent. It depends only on scalar parameters and symbols.
 struct ScalarIndex {
   Expr index;
   Dim extent;
@@ -22,12 +22,13 @@ struct ScalarIndex {
   bool conditional = false;
 };
 
-// If every load of the parameter has one and the same scalar index in the outermost dimension of an extent other than
-// 1: removes this dimension, so that the parameter is a slice of the operand, and returns the index.
+// Applies if every load of the parameter has the same scalar index in the outermost dimension whose extent is not 1.
+// Removes this dimension, so that the parameter is a slice of the operand, and returns the index. Otherwise empty, and
+// the function is unchanged.
 std::optional<ScalarIndex> slice_parameter(TensorFunction&, size_t param);
 
-// A function whose result is parameter `param` with one slice along the outermost dimension of an extent other than 1
-// replaced.
+// A function whose result is parameter `param` with one slice replaced: the slice at a scalar index of the outermost
+// dimension whose extent is not 1.
 struct SliceUpdate {
   TensorFunction slice;  // computes the slice; has the parameters of the whole function
   ScalarIndex at;

@@ -11,8 +11,8 @@
 namespace dlcc::tensor {
 namespace {
 
-// Compares the body of an intrinsic, a vector loop with one store, with another such loop, and finds the boxes for
-// which both are equal.
+// Matches the body of an intrinsic, a vector loop with one store, with a vector loop of a kernel, and finds the boxes
+// of the operands.
 class Matcher {
  public:
   Matcher(const Intrinsic& intrinsic, const For& own, const For& other)

@@ -8,7 +8,7 @@
 namespace dlcc::tensor {
 namespace {
 
-// Every read of the parameter has one index, the axis: as of a bias.
+// Whether every load of the parameter, such as a bias, has one index, and this index is the axis. False without loads.
 bool read_along(const Stage& stage, const Buffer& b, int axis) {
   bool found = false;
   for (const Expr& v : stage.values)

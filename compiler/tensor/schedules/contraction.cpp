@@ -66,8 +66,8 @@ class Scheduler {
 
   // ---- loops over batch, panels and M blocks
 
-  // Panel by panel, each over the whole image: the data is read once for each panel. Or M block by M block, each over
-  // all panels: the weights are read once for each block.
+  // The loops over panels and M blocks, in one of two orders. Panels outermost: the data is read once for each panel. M
+  // blocks outermost: the weights are read once for each block.
   Stmt products() {
     Stmt body;
     if (!is_static_image())
@@ -88,7 +88,7 @@ class Scheduler {
 
   Stmt panels(const std::function<Stmt(const TilePosition&)>& body) {
     int64_t n = extent(plan_.n_axis), width = std::max(plan_.panel_width, tile_.n());
-    // Storage in blocks of N has room for whole blocks, unless panels end within one.
+    // Results in blocks of N are stored as whole blocks, unless panels end within a block.
     bool whole_blocks = plan_.blocked_result && width % channel_block == 0;
     int64_t stored = whole_blocks ? round_up(n, channel_block) : n;
     int64_t whole = stored / width;
@@ -115,7 +115,7 @@ class Scheduler {
     return body;
   }
 
-  // Register tiles enough to reuse what is read once for all of them.
+  // The register tiles of an M block reuse the operands that are read for it.
   int64_t pixels_of_m_block() const { return machine_.tiles_per_m_block * tile_.rows(); }
 
   bool prefers_m_blocking(const Area& image) const {
@@ -137,14 +137,14 @@ class Scheduler {
 
   // ---- K
 
-  // The results of some vectors of a panel for an area.
+  // The results of an area for the vectors `at` of a panel.
   Stmt sums(const TilePosition& at, const Area& area) {
     int64_t blocks = k_loops_.blocks_per_partial_sum(ceil_div(height() * width(), tile_.rows()));
     if (blocks == 0) return tiles(at, area, [&](const Tile& t) { return tile_.in_registers(at, t); });
     return each_m_block(area, [&](const Area& block) { return k_blocked_sums(at, block, blocks); });
   }
 
-  // The same for the rows [top, top + tall) of an image of symbolic size.
+  // The results of the rows [top, top + tall) of an image of symbolic size.
   Stmt sums_of_symbolic_image(const TilePosition& at, const Expr& top, const Dim& tall) {
     const int64_t blocks = k_loops_.blocks_per_partial_sum(1);
     return each_area(tall, extent_of_m(tile_.x_axis()), tile_.rows(), [&](Area area) {
@@ -191,9 +191,9 @@ class Scheduler {
 
 bool fits_registers(const Machine& m, const RegisterTile& tile, int64_t accumulators_of_element, int64_t k_interleave,
                     bool byte_products) {
-  const bool in_halves = byte_products && m.byte_products != ByteProducts::dot;
+  const bool in_pairs = byte_products && m.byte_products != ByteProducts::dot;
   const int64_t of_floats = m.has_fma ? 0 : k_interleave > 1 ? m.paired_product_registers : m.product_registers;
-  const int64_t product = in_halves ? tile.vectors + 2 : byte_products ? 0 : of_floats;
+  const int64_t product = in_pairs ? tile.vectors + 2 : byte_products ? 0 : of_floats;
   const int64_t data = m.multiplies_by_lane ? tile.rows : 1;
   return tile.rows * tile.vectors * accumulators_of_element + tile.vectors + data + product + m.unassigned_registers <=
          m.vector_registers;
@@ -218,7 +218,7 @@ std::optional<RegisterTile> tile_of_few_rows(const Machine& m, int64_t rows, int
                                              int64_t panel_width) {
   const int64_t vectors = panel_width / n_per_vector;
   if (rows * vectors >= m.accumulators_in_flight) return std::nullopt;
-  // Each vector of weights is read when it is multiplied, into at most one register.
+  // Vectors of weights are loaded one at a time, each just before its products: they take one register.
   const int64_t product = m.has_fma ? 0 : m.product_registers;
   const int64_t free = m.vector_registers - rows - 1 - product - m.unassigned_registers;
   const int64_t panels = std::min(m.panels_at_once, free / (rows * vectors));

@@ -17,10 +17,14 @@
 //
 //   for batch: parallel M block: parallel panel: parallel tile of the block: ..
 //
-// K-blocking, for panels above Machine::l2_reuse_limit, and for accuracy: partial sums over some blocks of K are added
-// to `total`, a buffer of one M block and one panel, after which the epilogue runs over `total`.
+// K-blocking, for panels above Machine::l2_reuse_limit and for accuracy: K is divided into parts of several K blocks.
+// The partial sums of each part are added to `total`, a buffer of one M block and one panel. The epilogue then runs
+// over `total`.
 //
-//   parallel panel: parallel M block: total = 0; for K part: for tile: acc = ..; total += acc;  for tile: store
+//   parallel panel: parallel M block:
+//     total = 0
+//     for part of K: for tile: acc = sums over the part; total += acc
+//     for tile: result = epilogue(total)
 //
 // Weights are packed as [axes without K] [N / panel_width] [K blocks, taps] [channels of a block] [panel_width]: a
 // constant packed at compile time, or scratch that the kernel fills. With K-interleaved packing (VNNI packing), pairs
@@ -41,26 +45,26 @@ namespace dlcc::tensor {
 struct ContractionPlan {
   TensorFunction function;
   Contraction contraction;
-  int n_axis = -1;              // of the stage: in the weights, and in the data at most as the index of its group
-  std::vector<int> m_axes;      // axes that only the data has; the last two are the image that is tiled
-  std::vector<int> batch_axes;  // axes of both factors: one product for each index
-  bool blocked_result = false;  // the result is stored in blocks of N, so that whole blocks may be written
+  int n_axis = -1;                      // position in the stage's axes; the data depends on its group index at most
+  std::vector<int> m_axes;              // axes that only the data has; the last two are the image that is tiled
+  std::vector<int> batch_axes;          // axes of both factors: one product for each index
+  bool blocked_result = false;          // the result is stored in blocks of N, so that whole blocks may be written
   int64_t panel_width = channel_block;  // N indices of a packed panel
   // Neighbouring K indices that share a vector: lane l has N index l / k_interleave and K index l % k_interleave. With
-  // 2, an N that ends with half a channel block wastes no lanes; the lanes of an N index are added when a tile is
-  // stored.
+  // 2, no lane is wasted if N ends with half a channel block. The lanes of an N index are added when a tile is stored.
   int64_t k_interleave = 1;
-  // Four neighbouring K indices are packed and multiplied together (tensor/byte_products.h): k_interleave is 4, but the
-  // accumulators have one lane for each N index.
+  // Bytes are multiplied by dot products of four neighbouring K indices (tensor/byte_products.h): k_interleave is 4,
+  // but the accumulators have one lane for each N index.
   bool byte_products = false;
+  // Lanes of an accumulator for each N index.
   int64_t lanes_of_n() const { return byte_products ? 1 : k_interleave; }
   Layout weights_layout;              // of the packed weights
   bool threads_share_panels = false;  // several threads run the loop over panels
   // The packed weights: a constant in place of the weights, or scratch. Null: the weights are read as they are.
   Buffer panels;
   bool packs_at_run_time = false;
-  // Scratch copy of the data, or null: with a halo of zeros, where the data's storage has none; in blocks of channels;
-  // or of only the elements whose index in each dimension is a multiple of its stride.
+  // Scratch copy of the data, or null. It adds a halo of zeros that the data's storage lacks, stores the channels in
+  // blocks, or has only the elements whose index in each dimension is a multiple of `data_strides`.
   Buffer data_copy;
   Layout data_layout;
   std::vector<int64_t> data_strides;
@@ -69,36 +73,38 @@ struct ContractionPlan {
   int64_t k_per_accumulator = 0;  // upper bound of the products added in one accumulator; 0: none
 };
 
-// Pixels (M) and vectors of N whose accumulators are computed together: the most products per load that fit the
-// registers. The vectors divide the panel. A tile needs registers for
+// Pixels (M) and vectors of N whose accumulators are computed together. The chosen shape has the most products per load
+// among those that fit the registers. Its vectors divide the panel. A tile needs registers for
 //   rows * vectors accumulators,
 //   `vectors` vectors of weights,
 //   the data: one broadcast element, or one vector of K for each row (Machine::multiplies_by_lane),
 //   without FMA: the product, and the two factors of the next product, which the instruction scheduler loads early;
 //     with K-interleaving, the four factors of the next two products,
 //   products of bytes by 16-bit numbers: the odd bytes of weights and data, and the products,
-//   one value to spare.
+//   Machine::unassigned_registers for LLVM's register allocator.
 struct RegisterTile {
   int64_t rows = 1, vectors = 1;
 };
 RegisterTile choose_register_tile(const Machine&, int64_t n_per_vector, int64_t panel_width, int64_t k_interleave = 1,
                                   bool byte_products = false);
 
-// A tile of that shape fits the registers with several accumulators for each of its elements.
+// Whether a tile of that shape fits the registers with `accumulators_of_element` accumulators for each of its elements.
 bool fits_registers(const Machine&, const RegisterTile&, int64_t accumulators_of_element, int64_t k_interleave = 1,
                     bool byte_products = false);
 
-// The tile of all of a product's few rows, which reads all weights once: it spans as many whole panels as it takes to
-// read memory at its full speed (Machine::panels_at_once). Empty if the rows keep the arithmetic units busy in one
-// panel.
+// The register tile of a product with few rows (M). It has all rows, so that the weights are read once, and spans as
+// many whole panels as are needed to read memory at full speed (Machine::panels_at_once). Empty if a tile within one
+// panel keeps the arithmetic units busy.
 std::optional<RegisterTile> tile_of_few_rows(const Machine&, int64_t rows, int64_t n_per_vector, int64_t panel_width);
 
-// Empty when the function is not a contraction that this schedule handles. `layouts` and `constant` as in
-// ScheduleRequest; the machine is the storage machine. `whole_blocks`: panels must consist of whole blocks of N.
+// The plan of a contraction; empty when this schedule does not handle the function. `layouts` and `constant` as in
+// ScheduleRequest; the machine is the storage machine. `whole_blocks`: panels must consist of whole channel blocks of
+// N.
 std::optional<ContractionPlan> plan_contraction(const TensorFunction&, const std::vector<Layout>& layouts,
                                                 const std::vector<bool>& constant, const ScheduleOptions&,
                                                 const Machine&, bool whole_blocks, const TuningConfig& = {});
 
+// The copies of operands and the loop nest, for one machine.
 Stmt schedule_contraction(const ContractionPlan&, const Machine&, const TuningConfig& = {});
 
 // Image rows [top, top + tall), all pixels of each, of the N indices [first_n, first_n + n) of one panel. All of it
@@ -110,8 +116,8 @@ struct ContractionArea {
   int64_t tall = 0;
 };
 
-// The contraction in two pieces, for line-buffer fusion: the copies of operands, once, and the loop nest of an area.
-// The variables of M axes other than the image's are free in it.
+// The schedule in two parts, for line-buffer fusion. schedule_copies copies and packs operands, once. schedule_area is
+// the loop nest of one area, in which the variables of batch axes and of M axes outside the image are free.
 Stmt schedule_copies(const ContractionPlan&, const Machine&);
 Stmt schedule_area(const ContractionPlan&, const ContractionArea&, const Machine&, const TuningConfig& = {});
 

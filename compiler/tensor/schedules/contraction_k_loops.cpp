@@ -6,23 +6,25 @@
 
 namespace dlcc::tensor {
 
-// Lines on their way from memory occupy buffers that other misses need as well. A chunk that prefetches many lines
-// therefore spreads them over its unrolled blocks, in turn from several streams (Machine::prefetch_streams).
+// Cache lines in flight occupy line fill buffers, which other cache misses need as well. A chunk that prefetches many
+// lines therefore spreads them over its unrolled blocks and takes them in turn from several streams
+// (Machine::prefetch_streams).
 std::vector<Expr> prefetched_lines(int64_t lines, const Expr& tile, int64_t tiles, const KChunk& chunk,
-                                   const Expr& step, const Machine& machine) {
+                                   const Expr& unrolled_block, const Machine& machine) {
   const int64_t streams = machine.prefetch_streams;
   int64_t of_chunk = ceil_div(lines, tiles * chunk.count);
-  bool many = chunk.steps % streams == 0 && of_chunk >= chunk.steps;
+  bool many = chunk.unrolled_blocks % streams == 0 && of_chunk >= chunk.unrolled_blocks;
   std::vector<Expr> found;
-  if (many != static_cast<bool>(step)) return found;
+  if (many != static_cast<bool>(unrolled_block)) return found;
   Expr share = tile * Expr(ceil_div(lines, tiles));
   if (!many) {
     for (int64_t k = 0; k < of_chunk; ++k) found.push_back(share + chunk.number * Expr(of_chunk) + Expr(k));
     return found;
   }
-  int64_t of_step = ceil_div(of_chunk, chunk.steps), of_stream = of_step * chunk.steps / streams;
-  for (int64_t k = 0; k < of_step; ++k) {
-    Expr in_chunk = step * Expr(of_step) + Expr(k), stream = floor_mod(in_chunk, Expr(streams));
+  int64_t per_block = ceil_div(of_chunk, chunk.unrolled_blocks),
+          of_stream = per_block * chunk.unrolled_blocks / streams;
+  for (int64_t k = 0; k < per_block; ++k) {
+    Expr in_chunk = unrolled_block * Expr(per_block) + Expr(k), stream = floor_mod(in_chunk, Expr(streams));
     Expr number = chunk.number * Expr(of_stream) + floor_div(in_chunk, Expr(streams));
     found.push_back(share + stream * Expr(chunk.count * of_stream) + number);
   }
@@ -58,14 +60,15 @@ int64_t KLoops::blocks_per_partial_sum(int64_t tiles) const {
   bool early = tiles <= machine_.max_tiles_of_early_k_blocking;
   int64_t large = machine_.l2_reuse_limit() / (early ? 2 : 1);
   bool is_blocked = config_.k_blocking.value_or(panel_bytes(all_k) >= large);
-  // Whole blocks whose part of the panel comes closest to the size of the first-level cache.
+  // The number of whole K blocks whose part of the panel is closest to the size of the first-level cache.
   int64_t in_l1 = (machine_.l1_bytes / panel_bytes(1) + of_block / 2) / of_block * of_block;
   if (tiles > 1 && plan_.panels && is_blocked) limit = std::min(limit, in_l1);
   return limit < all_k && blocks_ > 0 ? std::max<int64_t>(limit / of_block, 1) : 0;
 }
 
-// The next range of the panel; after the last range, the first of the next panel. The next range of an only panel is in
-// the cache already: the same range of the memory after the panel is prefetched, which the next kernel may read.
+// The next range of K in the panel; after the last range, the first range of the next panel. If there is a single
+// panel, the next range is in the cache already. Then the memory behind the panel is prefetched, which the next kernel
+// may read.
 KLoops::NextWeights KLoops::next_weights(const KRange& k) const {
   const Axis& n = plan_.function.stages[0].axes[static_cast<size_t>(plan_.n_axis)];
   bool only = n.extent.value() <= plan_.panel_width;
@@ -76,16 +79,18 @@ KLoops::NextWeights KLoops::next_weights(const KRange& k) const {
   return next;
 }
 
-// 0 for few K indices, such as the taps of a row or the channels of the input image: they are a plain loop.
+// The number of unrolled blocks in `k` K indices. 0 for few K indices, such as the taps of a row or the channels of the
+// input image: their loop is not unrolled.
 int64_t KLoops::unrolled_blocks_in(int64_t k) const {
   bool plain = plan_.blocked_k < 0 && k < 4 * machine_.k_unroll;
   return plain ? 0 : k / machine_.k_unroll;
 }
 
-// A block of at most max_chunk channels is one chunk; in a longer one each unrolled block is a chunk.
+// The number of chunks in `k` K indices. A block of at most max_chunk channels is one chunk; in a longer block each
+// unrolled block is a chunk.
 int64_t KLoops::chunks_in(int64_t k) const {
-  int64_t steps = unrolled_blocks_in(k);
-  return steps <= unrolled_blocks_per_chunk() ? std::min<int64_t>(steps, 1) : steps;
+  int64_t unrolled_blocks = unrolled_blocks_in(k);
+  return unrolled_blocks <= unrolled_blocks_per_chunk() ? std::min<int64_t>(unrolled_blocks, 1) : unrolled_blocks;
 }
 
 Stmt KLoops::loops(const Stmt& body, const KRange& range, const KLoopHooks& hooks) const {
@@ -111,33 +116,34 @@ Stmt KLoops::loops(const Stmt& body, const KRange& range, const KLoopHooks& hook
   return sequence(std::move(all));
 }
 
-// The K indices [base, base + count) of the innermost axis.
+// The chunks of the K indices [base, base + count) of the innermost axis.
 Stmt KLoops::chunk(const Stmt& body, const Expr& base, int64_t count, const KChunk& first,
                    const KLoopHooks& hooks) const {
   const Var& axis = axes()[innermost_].var;
-  int64_t steps = unrolled_blocks_in(count), k_unroll = machine_.k_unroll, rest = count - steps * k_unroll;
+  int64_t unrolled_blocks = unrolled_blocks_in(count), k_unroll = machine_.k_unroll,
+          rest = count - unrolled_blocks * k_unroll;
   int64_t together = plan_.k_interleave;
-  Var step = make_var("step"), k = make_var("k"), last = make_var("k");
+  Var unrolled_block = make_var("step"), k = make_var("k"), last = make_var("k");
   auto at = [&](const Expr& k_index, const Expr& in_block) {
     Substitution s = {{axis, k_index}};
     if (hooks.k_in_block) s[hooks.k_in_block] = in_block;
     return substitute(body, s);
   };
   std::vector<Stmt> all;
-  if (steps > 0) {
-    Stmt unrolled = at(base + Expr(step) * Expr(k_unroll) + Expr(k) * Expr(together), k);
+  if (unrolled_blocks > 0) {
+    Stmt unrolled = at(base + Expr(unrolled_block) * Expr(k_unroll) + Expr(k) * Expr(together), k);
     unrolled = for_loop(k, k_unroll / together, LoopKind::unrolled, unrolled);
-    if (steps <= unrolled_blocks_per_chunk()) {
-      KChunk whole{first.number, first.count, steps};
+    if (unrolled_blocks <= unrolled_blocks_per_chunk()) {
+      KChunk whole{first.number, first.count, unrolled_blocks};
       all.push_back(substitute(hooks.before_chunk(whole), {{axis, base}}));
-      unrolled = sequence({hooks.before_unrolled_block(whole, step), unrolled});
+      unrolled = sequence({hooks.before_unrolled_block(whole, unrolled_block), unrolled});
     } else {
-      unrolled = sequence({hooks.before_chunk({first.number + Expr(step), first.count}), unrolled});
+      unrolled = sequence({hooks.before_chunk({first.number + Expr(unrolled_block), first.count}), unrolled});
     }
-    all.push_back(for_loop(step, steps, LoopKind::serial, unrolled));
+    all.push_back(for_loop(unrolled_block, unrolled_blocks, LoopKind::serial, unrolled));
   }
-  bool few = steps > 0 || plan_.blocked_k >= 0;
-  Stmt more = at(base + Expr(steps * k_unroll) + Expr(last) * Expr(together), Expr(0));
+  bool few = unrolled_blocks > 0 || plan_.blocked_k >= 0;
+  Stmt more = at(base + Expr(unrolled_blocks * k_unroll) + Expr(last) * Expr(together), Expr(0));
   if (rest > 0) all.push_back(for_loop(last, rest / together, few ? LoopKind::unrolled : LoopKind::serial, more));
   return sequence(std::move(all));
 }

@@ -2,14 +2,14 @@
 //
 //   for block < K blocks:             # blocks of channels, as the data is stored; outermost
 //     for tap:                        # the other reduced axes, in order
-//       chunk:                        # up to 16 neighbouring channels of the block
-//         prefetch                    # hook before_chunk
-//         for step < chunk / k_unroll:
-//           prefetch                  # hook before_unrolled_block
+//       for chunk:                    # up to 16 neighbouring channels of the block
+//         prefetch                    # KLoopHooks::before_chunk
+//         for unrolled block < chunk / k_unroll:
+//           prefetch                  # KLoopHooks::before_unrolled_block
 //           unrolled k < k_unroll: body
-//   the rest of K that fills no block
+//   the same loops over the rest of K, which fills no block
 //
-// Data that is not stored in blocks of channels has the last reduced axis in place of the block's channels.
+// If the data is not stored in blocks of channels, the last reduced axis takes the place of the block's channels.
 #pragma once
 
 #include <functional>
@@ -29,41 +29,44 @@ struct KRange {
   bool with_rest = true;
 };
 
-// The chunk `number` of the `count` chunks of a range; it has `steps` unrolled blocks.
+// The chunk `number` of the `count` chunks of a range; it has `unrolled_blocks` unrolled blocks.
 struct KChunk {
   Expr number;
   int64_t count = 0;
-  int64_t steps = 1;
+  int64_t unrolled_blocks = 1;
 };
 
-// The cache lines that tile `tile` of `tiles` prefetches in a chunk: each tile takes an equal, contiguous share of
-// `lines`. The lines of unrolled block `step`, or, when `step` is null, those of the chunk as a whole: empty for one of
-// the two.
-std::vector<Expr> prefetched_lines(int64_t lines, const Expr& tile, int64_t tiles, const KChunk&, const Expr& step,
-                                   const Machine&);
+// The numbers of the cache lines that tile `tile` of `tiles` prefetches in a chunk; each tile takes an equal,
+// contiguous share of `lines`. Few lines are prefetched before the chunk, and many are spread over its unrolled blocks:
+// the result is empty in the first case if `unrolled_block` is a number of an unrolled block, in the second if
+// `unrolled_block` is null.
+std::vector<Expr> prefetched_lines(int64_t lines, const Expr& tile, int64_t tiles, const KChunk&,
+                                   const Expr& unrolled_block, const Machine&);
 
-// Statements before each chunk, and before each unrolled block of a chunk that has several.
+// Statements to insert before each chunk, and before each unrolled block of a chunk with several blocks. Both functions
+// may return null.
 struct KLoopHooks {
   std::function<Stmt(const KChunk&)> before_chunk;
-  std::function<Stmt(const KChunk&, const Expr& step)> before_unrolled_block;
-  // A variable of the body: the number of the K index in its unrolled block; 0 for the rest, which is not unrolled.
-  // Null: the body has none.
+  std::function<Stmt(const KChunk&, const Expr& unrolled_block)> before_unrolled_block;
+  // The variable that numbers the K indices of an unrolled block in the body. It is 0 in the rest of K, which is not
+  // unrolled. Null: the body has no such variable.
   Var k_in_block = {};
 };
 
+// The loops over K of one contraction on one machine. The plan, the machine and the configuration must outlive them.
 class KLoops {
  public:
   KLoops(const ContractionPlan&, const Machine&, const TuningConfig&);
 
   KRange all() const { return {Expr(0), blocks_, true}; }
   int64_t blocks() const { return blocks_; }
-  // The reduced axis whose neighbours the data stores next to each other.
+  // The reduced axis along which neighbouring elements of the data are stored next to each other.
   const Axis& innermost_axis() const { return axes()[innermost_]; }
   bool has_rest() const { return rest_ > 0; }
 
   // Number of K blocks accumulated before the partial sums are added up, when `tiles` register tiles read a panel; 0:
-  // all of K in one accumulator. K is blocked for accuracy (ContractionPlan::k_per_accumulator), and where a large
-  // panel would leave the first-level cache no room for prefetched lines.
+  // all of K in one accumulator. K is blocked for accuracy (ContractionPlan::k_per_accumulator), and if a large panel
+  // would leave no room for prefetched lines in the first-level cache.
   int64_t blocks_per_partial_sum(int64_t tiles) const;
 
   int64_t k_in(const KRange&) const;  // number of K indices
@@ -75,12 +78,13 @@ class KLoops {
   };
   NextWeights next_weights(const KRange&) const;
 
-  // The loops over a range of K around `body`, which multiplies one K index, or k_interleave of them from it on.
+  // The loops over a range of K around `body`. The body multiplies one K index, or k_interleave K indices that begin
+  // with it.
   Stmt loops(const Stmt& body, const KRange&, const KLoopHooks&) const;
 
  private:
   const std::vector<Axis>& axes() const { return plan_.function.stages[0].reduction->axes; }
-  int64_t panel_bytes(int64_t k) const;  // of k indices
+  int64_t panel_bytes(int64_t k) const;  // bytes of `k` K indices of a panel
   int64_t unrolled_blocks_per_chunk() const { return max_chunk / machine_.k_unroll; }
   int64_t unrolled_blocks_in(int64_t k) const;
   int64_t chunks_in(int64_t k) const;
@@ -89,7 +93,7 @@ class KLoops {
   const ContractionPlan& plan_;
   const Machine& machine_;
   const TuningConfig& config_;
-  size_t innermost_ = 0;                            // reduced axis whose neighbours the data stores next to each other
+  size_t innermost_ = 0;                            // position of innermost_axis()
   int64_t block_size_ = 1, blocks_ = 0, rest_ = 0;  // of the innermost axis
   int64_t outer_k_ = 1;                             // product of the other reduced axes
 };

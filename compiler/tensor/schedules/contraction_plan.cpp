@@ -28,8 +28,8 @@ class Planner {
   std::optional<ContractionPlan> run() {
     auto contraction = find_contraction(f_, constant_);
     if (!contraction) return std::nullopt;
-    // The rounding error of a float32 sum grows with the number of its terms: of 256 it is at most 2^-16 of the sum of
-    // their magnitudes (Higham, "Accuracy and Stability of Numerical Algorithms", section 4.2).
+    // The rounding error of a float32 sum grows with the number of its terms. For 256 terms it is at most 2^-16 of the
+    // sum of their magnitudes (Higham, "Accuracy and Stability of Numerical Algorithms", section 4.2).
     constexpr int64_t strict_k_per_accumulator = 256;
     plan_ = {.function = f_,
              .contraction = *contraction,
@@ -62,7 +62,8 @@ class Planner {
     return false;
   }
 
-  // Sizes of axes of the weights and of K are known: only pixels may be symbolic.
+  // Whether all axes of the weights, and with them K, have constant extents. Only the axes of pixels (M) may be
+  // symbolic.
   bool has_static_weights() const {
     auto is_number = [](const Axis& a) { return a.extent.is_constant(); };
     return is_static(weights().buffer->shape) && std::ranges::all_of(stage().reduction->axes, is_number) &&
@@ -96,8 +97,8 @@ class Planner {
     return true;
   }
 
-  // The first of the machine's panel widths that divides N; where threads share the panels, the width for which the
-  // largest share of a thread is smallest.
+  // Chooses the first of the machine's panel widths that divides N. If threads share the panels, chooses the width for
+  // which the largest share of a thread is smallest.
   void choose_panel_width(int64_t n, bool may_end_within) {
     int64_t smallest = n + 1;
     Dim m = 1;
@@ -115,7 +116,7 @@ class Planner {
       plan_.panel_width = *width;
   }
 
-  // The one dimension of the weights whose index is the N axis.
+  // Finds the dimension of the weights whose index is the N axis; false unless exactly one has it.
   bool find_n_dim() {
     const Var& n = stage().axes[static_cast<size_t>(plan_.n_axis)].var;
     n_dim_ = -1;
@@ -146,8 +147,8 @@ class Planner {
     copy_data("padded", shape, std::move(padded), std::vector<int64_t>(shape.size(), 1));
   }
 
-  // The pixels that a strided projection reads are far from each other: their cache lines fall into few sets and are
-  // evicted before the next panel reads them. A copy stores them next to each other.
+  // A 1x1 convolution with a stride reads pixels that are far from each other. Their cache lines fall into few cache
+  // sets and are evicted before the next panel reads them. A copy stores these pixels next to each other.
   void gather_pixels() {
     if (plan_.data_copy || data().otherwise || extent(plan_.n_axis) < machine_.min_n_to_gather) return;
     Shape shape = data().buffer->shape;
@@ -174,7 +175,7 @@ class Planner {
     copy_data("pixels", shape, normalized(layout, shape), strides);
   }
 
-  // The factor of an index that is a multiple of the variable.
+  // The factor c of an index c * v; empty for any other index.
   static std::optional<int64_t> multiple_of(const Expr& index, const Var& v) {
     auto factor = constant_integer(simplify(substitute(index, {{v, Expr(1)}})));
     bool is_multiple = factor && structurally_equal(index, simplify(Expr(v) * Expr(*factor)));
@@ -187,8 +188,9 @@ class Planner {
     plan_.data_strides = std::move(strides);
   }
 
-  // The reduced axis that the data stores in blocks, as channels: blocks become the outermost loop over K, the channels
-  // of a block the innermost. A group of channels must begin with a block.
+  // Finds the reduced axis, such as the input channels, that the data stores in blocks. The loop over blocks becomes
+  // the outermost loop over K, the loop over the channels of a block the innermost. Each group of a grouped convolution
+  // must begin with a block.
   void find_blocked_k() {
     const Layout& layout = plan_.data_copy ? plan_.data_layout : layout_of(data().buffer);
     const Ranges ranges = ranges_of(stage());
@@ -215,8 +217,8 @@ class Planner {
     return are_bytes && machine_.byte_products != ByteProducts::none && is_constant(weights().buffer);
   }
 
-  // A dense image of bytes stores its channels far from each other. Where they fill whole blocks, a copy has them in
-  // blocks, so that products can be added four at a time.
+  // A dense image of bytes stores the channels of a pixel far from each other. If the channels fill whole blocks, a
+  // copy stores them in blocks, so that dot products of four bytes can be used.
   void copy_into_blocks() {
     const Shape& shape = data().buffer->shape;
     const bool gathers = std::ranges::any_of(plan_.data_strides, [](int64_t s) { return s != 1; });
@@ -233,8 +235,8 @@ class Planner {
     copy_data("blocks", shape, std::move(blocks), std::vector<int64_t>(shape.size(), 1));
   }
 
-  // Products of unsigned and signed bytes in int32 are added four at a time, if the data stores so many neighbours
-  // along K in a row, and the weights can be packed likewise.
+  // Selects dot products of four bytes for products of unsigned data and signed weights in int32. The data must store
+  // four neighbours along K next to each other, and the weights must be packable in the same order.
   bool find_byte_products() {
     if (!multiplies_bytes() || !reads_inside_) return false;
     const auto& reduced = stage().reduction->axes;
@@ -246,7 +248,8 @@ class Planner {
     return true;
   }
 
-  // Neighbours along this reduced axis are neighbours in the data's storage, and the axis is one of the weights.
+  // Whether neighbours along this reduced axis are neighbours in the data's storage, and the axis is a dimension of the
+  // weights.
   bool reads_in_a_row(const Var& k) const {
     const Layout layout = explicit_layout(plan_.data_copy ? plan_.data_layout : layout_of(data().buffer),
                                           plan_.data_copy ? plan_.data_copy->shape : data().buffer->shape);
@@ -261,8 +264,9 @@ class Planner {
            std::ranges::any_of(weights().indices, [&](const Expr& i) { return is_var(i, k); });
   }
 
-  // K-interleaved packing in pairs, when N is small and ends with half a channel block. Panels of larger N would end
-  // within blocks of the result. The data's blocks must consist of pairs of K indices, so that a pair is one load.
+  // Selects K-interleaved packing in pairs if N is small and ends with half a channel block. With a larger N, panels
+  // would end within blocks of the result. The data's blocks must have an even number of K indices, so that a pair is
+  // one load.
   void interleave_k() {
     constexpr int64_t pair = 2;
     const auto& reduced = stage().reduction->axes;
@@ -276,7 +280,7 @@ class Planner {
       return;
     int64_t half = channel_block / pair, halves = ceil_div(extent(plan_.n_axis), half);
     if (halves % pair == 0 || halves > machine_.max_half_blocks_to_interleave) return;
-    // A tile of single vectors loads one factor for each product; a wider tile without interleaving is better.
+    // A tile with one vector of N needs a load for each product; a wider tile without interleaving is faster.
     int64_t n_per_vector = std::min<int64_t>(machine_.lanes(bits(weights().buffer->type)), channel_block) / pair;
     if (halves > 1 && choose_register_tile(machine_, n_per_vector, halves * half, pair).vectors == 1) return;
     plan_.k_interleave = pair;
@@ -284,8 +288,8 @@ class Planner {
   }
 
   // [dimensions without reduced axes] [N / panel_width] [K blocks, taps] [channels of a block] [panel_width], and with
-  // K-interleaving [channels of a block / k_interleave] [panel_width] [k_interleave]; products of bytes interleave K in
-  // any storage.
+  // K-interleaving [channels of a block / k_interleave] [panel_width] [k_interleave]; byte products interleave K
+  // whatever the layout of the data is.
   void pack_weights() {
     const Shape& shape = weights().buffer->shape;
     const auto& reduced = stage().reduction->axes;
@@ -344,7 +348,7 @@ class Planner {
   bool whole_blocks_;
   ContractionPlan plan_;
   int n_dim_ = -1;
-  bool reads_inside_ = false;  // all reads are in the data's storage or its padded copy
+  bool reads_inside_ = false;  // no load needs a predicate: all are in the data's storage or its padded copy
 };
 
 }  // namespace

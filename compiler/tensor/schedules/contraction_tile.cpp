@@ -16,7 +16,7 @@ Stmt each_pixel(const Tile& t, const Var& y, const Var& x, LoopKind kind, const 
   return for_loop(y, t.tall, kind, for_loop(x, t.wide, kind, body));
 }
 
-// The expression with loads of the buffer replaced, where `f` gives a replacement.
+// The expression with each load of the buffer replaced by f(load); a null result keeps the load.
 Expr with_loads_of(const Buffer& buffer, const Expr& e, const std::function<Expr(const Load&)>& f) {
   return rewrite(e, [&](const Expr& x) {
     const Load* l = as<Load>(x);
@@ -25,7 +25,7 @@ Expr with_loads_of(const Buffer& buffer, const Expr& e, const std::function<Expr
   });
 }
 
-// The sum of values, of which there are a power of two.
+// The sum of the values, added in pairs; their number is a power of two.
 Expr sum_in_pairs(std::vector<Expr> values) {
   for (; values.size() > 1; values.resize(values.size() / 2))
     for (size_t k = 0; 2 * k < values.size(); ++k) values[k] = values[2 * k] + values[2 * k + 1];
@@ -69,18 +69,18 @@ Dim ContractionTile::pixels() const {
   return product;
 }
 
-// Whether the tile may span several panels: if it has all pixels, and the panels read the same data. With threads, each
-// thread reads panels of its own, and together they have streams enough.
+// Whether the tile may span several panels: it must have all pixels, and all panels must read the same data. If threads
+// share the panels, each thread reads a panel of its own, which gives enough streams without such tiles.
 bool ContractionTile::may_span_panels() const {
   const bool has_groups = uses(plan_.contraction.data, n_);
   if (in_line_buffer_ || !plan_.panels || has_groups || plan_.threads_share_panels) return false;
   return plan_.k_interleave == 1 && pixels().is_constant() && pixels().value() > 0 && pixels().value() < size_.rows;
 }
 
-// The power of two with which the largest tile has as many accumulators as the machine keeps in flight, as far as
-// registers and the unrolled K indices allow. Smaller tiles have the same number, so that all elements of the result
-// are sums in the same order: equal columns of weights give equal results. Few K indices do not repay the additions at
-// the end.
+// The number of accumulators for each element: the power of two with which the largest tile has as many accumulators as
+// the machine keeps in flight, limited by the registers and by the unroll factor of K. Smaller tiles have the same
+// number, so that all elements of the result are summed in the same order: equal columns of weights give equal results.
+// With few K indices the additions at the end would cost more than is saved.
 int64_t ContractionTile::accumulators_of_element() const {
   if (k_loops_.k_in(k_loops_.all()) < machine_.min_k_of_split_sums || !pixels().is_constant()) return 1;
   const RegisterTile largest = {std::min(size_.rows, pixels().value()),
@@ -95,8 +95,8 @@ int64_t ContractionTile::accumulators_of_element() const {
 
 // ---- elements of a tile
 
-// The stage's axes for what depends on pixels only. The first N index of the panel stands for all, which share its
-// group.
+// Values of the stage's axes in expressions that depend on the pixel only. N has its first index in the panel, as all N
+// indices of a panel are in the same group.
 Substitution ContractionTile::pixels_in(const TilePosition& at, const Tile& t, const Vars& vars) const {
   Substitution pixels;
   if (x_axis() >= 0) pixels[axis(x_axis()).var] = t.left + vars.x;
@@ -105,7 +105,7 @@ Substitution ContractionTile::pixels_in(const TilePosition& at, const Tile& t, c
   return pixels;
 }
 
-// The stage's axes for an element; a vector has `n_per_vector` N indices.
+// Values of the stage's axes for an element of the tile; a vector has `n_per_vector` N indices.
 Substitution ContractionTile::elements_in(const TilePosition& at, const Tile& t, const Vars& vars,
                                           int64_t n_per_vector) const {
   Substitution all = pixels_in(at, t, vars);
@@ -148,7 +148,7 @@ Stmt ContractionTile::in_registers(const TilePosition& at, const Tile& t) const 
     auto value = [&](const std::vector<Expr>& element) { return load(acc, element); };
     return allocate(acc, sequence({all_k, store_tile(at, t, value)}));
   }
-  // The lanes of an N index are added from memory.
+  // K-interleaving: an N index has several lanes, which are stored to `total` and added from there.
   Buffer total = totals(at, t.tall, t.wide);
   Vars vars;
   Stmt keep = each_element(at, t, vars, store(total, in_total(vars, Expr(0), Expr(0)), load(acc, vars.element())));
@@ -196,8 +196,8 @@ Stmt ContractionTile::sums(const TilePosition& at, const Tile& t, const KRange& 
     Stmt next_data = each_pixel(t, vars.y, vars.x, LoopKind::unrolled, prefetch_next_data(at, pixels));
     return sequence({before_chunk(chunk), prefetch_next_weights(at, t, range, chunk, Expr()), next_data});
   };
-  hooks.before_unrolled_block = [&](const KChunk& chunk, const Expr& step) {
-    return prefetch_next_weights(at, t, range, chunk, step);
+  hooks.before_unrolled_block = [&](const KChunk& chunk, const Expr& unrolled_block) {
+    return prefetch_next_weights(at, t, range, chunk, unrolled_block);
   };
   std::vector<Stmt> init;
   std::vector<Expr> partial_sums;
@@ -211,7 +211,7 @@ Stmt ContractionTile::sums(const TilePosition& at, const Tile& t, const KRange& 
   return allocate(to, sequence({all_k, add_up}));
 }
 
-// The sum of the product for four neighbouring K indices, in the form of tensor/byte_products.h.
+// The sum of `product` over four neighbouring K indices, in the form that tensor/byte_products.h recognizes.
 Expr ContractionTile::four_products(const Expr& product) const {
   const Var& k = k_loops_.innermost_axis().var;
   Expr sum;
@@ -222,7 +222,7 @@ Expr ContractionTile::four_products(const Expr& product) const {
   return sum;
 }
 
-// The factors, read from their copies where there are any.
+// The two factors of a product, read from the copy or the packed panel if there is one.
 Expr ContractionTile::data_value() const {
   return with_loads_of(plan_.contraction.data.buffer, data_factor_, [&](const Load& l) {
     return plan_.data_copy ? load(plan_.data_copy, in_copy(l.indices), l.otherwise) : Expr();
@@ -234,7 +234,7 @@ Expr ContractionTile::weights_value() const {
   });
 }
 
-// The index in the data's copy of an index of the data.
+// The index in the data's copy of the element with this index in the data.
 std::vector<Expr> ContractionTile::in_copy(std::vector<Expr> index) const {
   for (size_t d = 0; d < index.size(); ++d) index[d] = simplify(floor_div(index[d], Expr(plan_.data_strides[d])));
   return index;
@@ -242,9 +242,9 @@ std::vector<Expr> ContractionTile::in_copy(std::vector<Expr> index) const {
 
 // ---- prefetching
 
-// The same tap's data of the next K block, which is far from this block's data: no hardware prefetcher follows. It does
-// not repay its instructions where the first-level cache keeps most of the data, for few K blocks, or for tiles of a
-// single vector, which loads limit already.
+// Prefetches the data of the same tap in the next K block. It is far from this block's data, so that no hardware
+// prefetcher loads it. Null if the instructions cost more than they save: the first-level cache keeps most of the data,
+// there are few K blocks, or the tile has a single vector and is limited by loads already.
 Stmt ContractionTile::prefetch_next_data(const TilePosition& at, const Substitution& pixels) const {
   const Load& data = plan_.contraction.data;
   bool is_large = is_larger(data_read(), machine_.prefetch_threshold());
@@ -258,10 +258,10 @@ Stmt ContractionTile::prefetch_next_data(const TilePosition& at, const Substitut
   return make_stmt(Prefetch{data_read(), plan_.data_copy ? in_copy(index) : index});
 }
 
-// The tile's share of the weights that come next. `step` as in prefetched_lines. A tile that spans several panels
-// prefetches nothing: the hardware prefetchers follow each of its panels.
+// Prefetches the tile's share of KLoops::next_weights. `unrolled_block` as in prefetched_lines. A tile that spans
+// several panels prefetches nothing: the hardware prefetchers follow each of its panels.
 Stmt ContractionTile::prefetch_next_weights(const TilePosition& at, const Tile& t, const KRange& range,
-                                            const KChunk& chunk, const Expr& step) const {
+                                            const KChunk& chunk, const Expr& unrolled_block) const {
   const bool is_one_of_many = is_static(last_stage().results[0]->shape);  // else the number of tiles is not known
   const bool spans_panels = n() > plan_.panel_width;
   if (at.offset != 0 || !plan_.panels || spans_panels || !is_one_of_many) return nullptr;
@@ -273,7 +273,7 @@ Stmt ContractionTile::prefetch_next_weights(const TilePosition& at, const Tile& 
   for (const Expr& i : plan_.contraction.weights.indices) next.push_back(substitute(i, begin));
   next = physical_index(plan_.weights_layout, next);
   std::vector<Stmt> hints;
-  for (const Expr& line : prefetched_lines(lines, t.number, t.count, chunk, step, machine_)) {
+  for (const Expr& line : prefetched_lines(lines, t.number, t.count, chunk, unrolled_block, machine_)) {
     std::vector<Expr> index = next;
     index.back() = index.back() + line * Expr(per_line);
     hints.push_back(make_stmt(Prefetch{plan_.panels, std::move(index), CacheLevel::second}));
@@ -281,8 +281,9 @@ Stmt ContractionTile::prefetch_next_weights(const TilePosition& at, const Tile& 
   return sequence(std::move(hints));
 }
 
-// The operands that the next tile's epilogue reads at its own index, or else the lines of its result, as far as they
-// are too large to stay in the cache: a share of the tile's pixels before each chunk.
+// Prefetches the operands that the epilogue of the next tile reads at its own index; without such operands, the cache
+// lines of the next tile's results. Only tensors that are too large for the cache are prefetched. Each chunk prefetches
+// a share of the tile's pixels.
 Stmt ContractionTile::prefetch_next_results(const TilePosition& at, const Tile& t, const KChunk& chunk) const {
   std::vector<Buffer> streamed = streamed_operands();
   const Buffer& result = last_stage().results[0];
@@ -331,7 +332,7 @@ Stmt ContractionTile::store_tile(const TilePosition& at, const Tile& t, const Bu
   });
 }
 
-// Stores the tile through the epilogue; `value` gives the sum of an element.
+// Stores the epilogue's results of the tile; value(element) is the sum of an element.
 Stmt ContractionTile::store_tile(const TilePosition& at, const Tile& t,
                                  const std::function<Expr(const std::vector<Expr>&)>& value) const {
   Vars vars;

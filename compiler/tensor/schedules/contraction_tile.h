@@ -6,8 +6,8 @@
 //     acc[y, x, v, lane] += data[pixel(y, x), k] * panels[panel, k, offset + v * lanes + lane]
 //   result[pixel(y, x), n(v, lane)] = epilogue(acc[y, x, v, lane])
 //
-// The additions of a product of few elements would wait for each other. Its tiles have several accumulators for each
-// element, partial[y, x, v, k % 4, lane], and add them up after the loop over K.
+// With few elements in a tile, each multiply-add would wait for the one before it. Such a tile has several accumulators
+// for each element, partial[y, x, v, k % 4, lane], and adds them up after the loop over K.
 #pragma once
 
 #include <functional>
@@ -28,27 +28,29 @@ struct TilePosition {
   int64_t n;  // N indices that exist; the last vector may have fewer than its lanes
 };
 
+// Emits register tiles of one contraction for one machine. The plan, the machine and the configuration must outlive it.
 class ContractionTile {
  public:
-  // `in_line_buffer`: the results go to a line buffer, which is never prefetched.
+  // `in_line_buffer`: the results are stored in a line buffer, which is never prefetched.
   ContractionTile(const ContractionPlan&, const Machine&, const TuningConfig&, bool in_line_buffer);
 
   int64_t rows() const { return size_.rows; }
-  // A multiple of the panel width, or a divisor of it.
+  // N indices of a tile: a multiple of the panel width, or a divisor of it.
   int64_t n() const { return size_.vectors * n_per_vector_; }
   int64_t n_per_vector() const { return n_per_vector_; }
   const KLoops& k_loops() const { return k_loops_; }
-  // The last two M axes are an image; a single one is an image of one row. -1: none.
+  // Positions of the image's axes, the last two M axes. A single M axis is x of an image of one row. -1: there is none.
   int y_axis() const { return plan_.m_axes.size() > 1 ? plan_.m_axes[plan_.m_axes.size() - 2] : -1; }
   int x_axis() const { return plan_.m_axes.empty() ? -1 : plan_.m_axes.back(); }
-  // What the products read: the data, or its copy.
+  // The buffer that the products read: the data, or its copy.
   const Buffer& data_read() const { return plan_.data_copy ? plan_.data_copy : plan_.contraction.data.buffer; }
 
-  // The sums over all of K, kept in registers, and their store.
+  // The whole tile: sums over all of K in registers, then their store through the epilogue.
   Stmt in_registers(const TilePosition&, const Tile&) const;
 
-  // Partial sums of the pixels of an area: [tall, wide, vectors * lanes].
+  // The buffer of the sums of an area's pixels: [tall, wide, vectors * lanes].
   Buffer totals(const TilePosition&, int64_t tall, int64_t wide) const;
+  // Adds the tile's sums over a range of K to `total`.
   Stmt add_partial_sums(const TilePosition&, const Tile&, const KRange&, const Buffer& total) const;
 
   // Stores the tile whose first pixel has its sums at (top, left) of `total`.
@@ -76,7 +78,8 @@ class ContractionTile {
   Expr weights_value() const;
   std::vector<Expr> in_copy(std::vector<Expr> index) const;
   Stmt prefetch_next_data(const TilePosition&, const Substitution& pixels) const;
-  Stmt prefetch_next_weights(const TilePosition&, const Tile&, const KRange&, const KChunk&, const Expr& step) const;
+  Stmt prefetch_next_weights(const TilePosition&, const Tile&, const KRange&, const KChunk&,
+                             const Expr& unrolled_block) const;
   Stmt prefetch_next_results(const TilePosition&, const Tile&, const KChunk&) const;
   std::vector<Buffer> streamed_operands() const;
   Stmt store_tile(const TilePosition&, const Tile&, const std::function<Expr(const std::vector<Expr>&)>& value) const;

@@ -8,6 +8,17 @@
 
 namespace dlcc::tensor {
 
+std::optional<Stage> find_epilogue(const TensorFunction& f, size_t k) {
+  const Stage& reduced = f.stages[k];
+  const Buffer& total = reduced.results[0];
+  if (k + 1 == f.stages.size() || std::ranges::count(f.results, total)) return std::nullopt;
+  const Stage& next = f.stages[k + 1];
+  bool fits = is_plain(next) && !next.reduction && next.axes.size() == reduced.axes.size() && reads(next, total) &&
+              reads_at_own_index(next, total.get());
+  for (size_t later = k + 2; later < f.stages.size(); ++later) fits = fits && !reads(f.stages[later], total);
+  return fits ? std::optional(next) : std::nullopt;
+}
+
 Epilogue::Epilogue(const Stage& reduced, const Stage* elementwise)
     : last_(elementwise ? *elementwise : reduced),
       result_(last_.results[0]),
@@ -19,27 +30,28 @@ Epilogue::Epilogue(const Stage& reduced, const Stage* elementwise)
     const Load* l = as<Load>(e);
     return l && l->buffer == reduced.results[0] ? Expr(total_) : e;
   });
-  if (is_expensive(first_)) cut();
+  if (is_expensive(first_)) split();
 }
 
-// Splits at the largest cheap expression that contains every use of the total: for a smooth activation, the sum with
-// its bias.
-void Epilogue::cut() {
+// Splits the value at the largest cheap expression that contains every use of the total. For a sigmoid or another
+// smooth activation, this is the sum with the bias.
+void Epilogue::split() {
   std::vector<Expr> cheap;
   for_each_expr(first_, [&](const Expr& e) {
     if (e.type() == result_->type && uses(e, total_) && !is_expensive(e)) cheap.push_back(e);
   });
   for (; !cheap.empty(); cheap.pop_back()) {
     Expr rest = rewrite(first_, [&](const Expr& e) { return structurally_equal(e, cheap.back()) ? Expr(stored_) : e; });
-    if (uses(rest, total_) || !may_wait_in_result(rest)) continue;
+    if (uses(rest, total_) || !result_may_hold(rest)) continue;
     first_ = cheap.back();
     rest_ = rest;
     return;
   }
 }
 
-// False when the rest reads an operand that may share the result's memory: one of equal type and size.
-bool Epilogue::may_wait_in_result(const Expr& rest) const {
+// Whether the result can hold first(total) until rest(..) is computed: not if `rest` reads an operand that may share
+// the result's memory, which is one of equal type and size.
+bool Epilogue::result_may_hold(const Expr& rest) const {
   auto loads = loads_of(rest);
   return std::ranges::none_of(loads, [&](const Load& l) {
     return l.buffer->type == result_->type && product(l.buffer->shape) == product(result_->shape);

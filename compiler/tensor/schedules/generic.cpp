@@ -32,8 +32,8 @@ class StageScheduler {
   }
 
  private:
-  // The layout of the box that the stage fills in the result's storage; dense when the box begins or ends inside of a
-  // block with other elements.
+  // The layout of the box of the result that the stage computes; dense if the box begins or ends within a storage block
+  // that it shares with other boxes.
   Layout layout_of_box(Layout layout) const {
     if (stage_.origin.empty()) return layout;
     for (Layout::Part& part : layout.parts) {
@@ -51,7 +51,7 @@ class StageScheduler {
     return layout;
   }
 
-  // Loops only over the axes that the condition depends on.
+  // The test of a requirement, in loops over those axes only that the condition depends on.
   Stmt check(const Requirement& r) {
     Stmt body = require(r.condition, r.status);
     for (size_t k = stage_.axes.size(); k-- > 0;)
@@ -99,7 +99,8 @@ class StageScheduler {
                                : in_vectors(count, lanes(), LoopKind::parallel, vector);
   }
 
-  // A loop without outer loops, as a parallel loop over large chunks of vector loops, so that threads may share it.
+  // A vector loop without outer loops becomes a parallel loop over large chunks, each a vector loop, so that threads
+  // may share it.
   Stmt in_chunks(const Stmt& body, size_t loop) const {
     const int64_t chunk = machine_.elementwise_chunk;
     const Dim& extent = loops_.extents[loop];
@@ -115,7 +116,7 @@ class StageScheduler {
 
   // ---- reductions: lanes are neighbouring results
 
-  // One vector of results: accumulators in registers, one per lane.
+  // The reduction for one vector of results, with accumulators in registers.
   Stmt vector_of_results(const Expr& base, int64_t lanes) {
     size_t v = vector_loop();
     std::vector<Buffer> sums;
@@ -193,7 +194,7 @@ class StageScheduler {
     return std::max(1, machine_.lanes(widest));
   }
 
-  // The operands are contiguous along the last reduced axis, and not along the results.
+  // Whether the operands are contiguous along the last reduced axis and not along an axis of the results.
   bool prefers_row_reduction() const {
     ReducerKind kind = reducer_kind(*stage_.reduction);
     if (kind == ReducerKind::other || reduced_.empty() || provably_lt(reduced_.back(), lanes())) return false;
@@ -225,7 +226,7 @@ class StageScheduler {
     Stmt accumulate = in_vectors(reduced_.back(), width, LoopKind::serial, values_from);
     for (size_t k = reduced_.size() - 1; k-- > 0;)
       accumulate = for_loop(r.axes[k].var, Expr(reduced_[k]), LoopKind::serial, accumulate);
-    // Halves are combined onto each other; the width is a power of two.
+    // Tree reduction: the upper half of the lanes is combined with the lower half. The width is a power of two.
     std::vector<Stmt> all = {init, accumulate};
     for (int64_t half = width / 2; half > 0; half /= 2)
       all.push_back(lane_loop(half, [&](const Expr& lane) {

@@ -1,4 +1,4 @@
-// The schedule of stages that no other schedule takes. Elementwise stages are vectorized along the innermost storage
+// The schedule of stages that no other schedule handles. Elementwise stages are vectorized along the innermost storage
 // dimension:
 //
 //   parallel outer dimensions: vector innermost dimension: result[index] = value
@@ -12,7 +12,9 @@
 //
 //   parallel dimensions:
 //     acc[lane] = identity; for reduced axes, vectors of the last one: acc[lane] = combine(acc[lane], value)
-//     result = acc[0] combined with acc[1], ..     # halves of the vector onto each other
+//     result = acc[0] combined with acc[1], ..     # a tree reduction over the lanes
+//
+// Operands are read as they are stored; nothing is packed.
 #pragma once
 
 #include <map>

@@ -17,8 +17,8 @@ void extend(std::vector<Halo>& all, const std::vector<Halo>& by) {
     all[d] = {std::max(all[d].before, by[d].before), std::max(all[d].after, by[d].after)};
 }
 
-// The storage grows beyond Machine::max_halo_growth. The growth of an image of symbolic size is not known; it counts as
-// large.
+// Whether the storage with these halos exceeds Machine::max_halo_growth times that without. False for a symbolic shape,
+// whose growth is not known.
 bool grows_too_much(const std::vector<Halo>& halos, const Shape& shape, const Machine& machine) {
   int64_t stored = 1, count = 1;
   for (size_t d = 0; d < halos.size() && is_static(shape); ++d) {

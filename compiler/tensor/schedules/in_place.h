@@ -8,8 +8,8 @@
 
 namespace dlcc::tensor {
 
-// The pairs (result, parameter) of equal type, shape and layout of which the parameter is read only at the element that
-// is written next. `layouts` of parameters, then results, as the kernels see them.
+// The pairs (result, parameter) of equal type, shape and layout in which the parameter's element i is read only to
+// compute the result's element i. `layouts` of the parameters, then of the results, as in the kernels.
 std::vector<std::pair<int, int>> in_place_pairs(const ScheduleRequest&, const std::vector<Layout>& layouts);
 
 }  // namespace dlcc::tensor

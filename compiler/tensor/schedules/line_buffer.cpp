@@ -67,8 +67,8 @@ class Scheduler {
     return plan_.is_static_image() ? with_computed_rows(read, computed, shift, body) : body;
   }
 
-  // Every band of a static image computes the same number of rows, all inside of the image. At the image's edges the
-  // computed rows are not the rows that are read; the line buffer has room for both.
+  // Every band of a static image computes the same number of rows, all of them inside the image. At the top and the
+  // bottom of the image these are not exactly the rows that are read; the line buffer has room for both.
   Stmt with_computed_rows(const Expr& read, const Var& computed, const Var& shift, const Stmt& body) const {
     int64_t last = plan_.height().value() - plan_.rows_computed(), above = plan_.rows_above();
     // computed - read + above, in a form whose bounds the simplifier can derive.
@@ -101,8 +101,7 @@ class Scheduler {
     const Expr row(at.computed);
     Stmt one = if_then(logical_and(row >= Expr(0), row < Expr(plan_.height())), computed_rows(at, 1),
                        plan_.padding ? fill_row(at.shift) : nullptr);
-    return for_loop(at.shift, plan_.rows_read(), LoopKind::parallel,
-                    let(at.computed, at.read + Expr(at.shift), one));
+    return for_loop(at.shift, plan_.rows_read(), LoopKind::parallel, let(at.computed, at.read + Expr(at.shift), one));
   }
 
   // The producer's code, with the line buffer in place of the intermediate image.

@@ -3,20 +3,21 @@
 // pooling. Both run over one row band and one panel of channels at a time, so that the intermediate image stays in the
 // cache and is never stored as a whole:
 //
-//   for batch: parallel worker: for band < bands, panel < panels of the worker's share:     # one work item
+//   for batch: parallel worker: for (band, panel) in the worker's share:                   # a work item
 //     line_buffer[worker, channel of the panel, row, x] = contraction                       # rows_computed() rows
 //     line_buffer[worker, channel of the panel, row, x] = padding                           # rows outside the image
 //     result[channel, band * rows + row, x] = window reduction of line_buffer               # `rows` rows
 //
 // Neighbouring bands compute the window_height - stride rows that they share twice. The line buffer is stored in blocks
-// of 16 channels, with a halo of zeros along x when the padding is zero.
+// of 16 channels, with a halo of zeros along x if the padding is zero. The producer's weights are packed as in
+// contraction.h, the consumer's as in window_reduction.h.
 //
-// In an image of symbolic height or width, a band has the rows that suit the typical size, and its rows are filled one
-// by one:
+// In an image of symbolic height or width, the number of rows of a band suits the typical size, and the rows of the
+// line buffer are filled one by one:
 //
-//   for row < rows_read():                                      # of the line buffer; read + row of the image
-//     if the image has the row: line_buffer[worker, channel, row, x] = contraction, of one row
-//     else:                     line_buffer[worker, channel, row, x] = padding
+//   for row < rows_read():
+//     if the image has row `read + row`: line_buffer[worker, channel, row, x] = contraction, of one row
+//     else:                              line_buffer[worker, channel, row, x] = padding
 #pragma once
 
 #include <algorithm>
@@ -46,7 +47,7 @@ struct LineBufferPlan {
   // The consumer's row r reads the rows [stride * r + first_read, stride * r + first_read + window_height).
   int64_t stride = 1, first_read = 0, window_height = 1;
   Expr padding;      // a literal: the value read outside of the image; null: nothing is read there
-  int64_t rows = 1;  // of the result in a band
+  int64_t rows = 1;  // rows of the result in a band
   int64_t panels = 1;
   int workers = 1;  // threads that share the work items
 
@@ -58,12 +59,13 @@ struct LineBufferPlan {
   bool is_static_image() const { return height().is_constant() && width().is_constant(); }
   Dim bands() const { return floor_div(result_rows() + Dim(rows - 1), rows); }
 
-  // Rows that a band reads, the rows outside of the image included.
+  // Rows of the intermediate image that a band reads, including rows outside the image.
   int64_t rows_read() const { return (rows - 1) * stride + window_height; }
-  // Rows that each band of a static image computes, all inside of the image.
+  // Rows that are computed for each band of a static image, all of which are inside.
   int64_t rows_computed() const { return std::min(rows_read(), height().value()); }
-  // Rows that the last band of a static image computes above the rows that it reads, since the image ends below; none
-  // in a symbolic image, whose bands compute as many rows as the image has.
+  // Rows that the last band of a static image computes above the rows that it reads: every band computes the same
+  // number of rows, and the last band has fewer rows of the image below. A band of a symbolic image computes only rows
+  // that it reads.
   int64_t rows_above() const {
     if (!is_static_image()) return 0;
     const int64_t last_read = (bands().value() - 1) * rows * stride + first_read;
@@ -78,8 +80,9 @@ std::optional<LineBufferPlan> plan_line_buffer(const TensorFunction&, const std:
                                                const std::vector<bool>& constant, const ScheduleOptions&,
                                                const Machine&, const TuningConfig& = {});
 
-// Line-buffer fusion is estimated faster than two functions, with images in blocks of channels: the intermediate image
-// does not fit the cache, and its transfer takes longer than computing the rows that bands share twice.
+// Whether line-buffer fusion is estimated to be faster than two functions, if images are stored in blocks of channels:
+// the intermediate image does not fit the cache, and transferring it takes longer than computing twice the rows that
+// bands share.
 bool prefers_line_buffer(const TensorFunction&, const std::vector<bool>& constant, const ScheduleOptions&,
                          const Machine&);
 

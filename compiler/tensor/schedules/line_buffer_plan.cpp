@@ -114,7 +114,8 @@ class Planner {
     return true;
   }
 
-  // The most rows that stay in the cache, in bands of equal height if that is possible.
+  // Chooses the rows of a band: the largest number for which the line buffer stays in the cache, or a number of more
+  // than half of that which divides the image into bands of equal height.
   void choose_rows() {
     int64_t width = typical_image_size(plan_.width()), all = typical_image_size(plan_.result_rows());
     int64_t row_bytes = plan_.producer.panel_width * width * bits(intermediate_->type) / 8;
@@ -130,7 +131,8 @@ class Planner {
 
   void make_line_buffer() {
     int64_t rows = plan_.rows_read();
-    // Below the rows that it reads, the first band of a static image computes further rows, since there are none above.
+    // The first band of a static image computes more rows below those that it reads, since there are none above the
+    // image.
     if (plan_.is_static_image())
       rows = std::max(rows, plan_.rows_computed() + std::max<int64_t>(-plan_.first_read, 0)) + plan_.rows_above();
     const Shape shape = {plan_.workers, plan_.producer.panel_width, rows, plan_.width()};
@@ -180,8 +182,8 @@ bool prefers_line_buffer(const TensorFunction& f, const std::vector<bool>& const
   layouts.back() = blocked_layout(f.results[0]->shape, axis, channel_block, Layout::Tail::unspecified);
   auto plan = Planner(*chain, layouts, constant, options, machine, {}).run();
   if (!plan) return false;
-  // The image would be written and read, from the last-level cache at about twice the rate of memory: as if once from
-  // memory.
+  // Without fusion the image is written once and read once through the last-level cache, at about twice the rate of
+  // memory. That costs as much as reading it once from memory.
   double saved = bytes * machine.machine_balance;
   double height = typical(plan->height());
   double rows_computed = std::min(static_cast<double>(plan->rows_read()), height);

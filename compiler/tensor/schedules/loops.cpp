@@ -54,8 +54,8 @@ StorageLoops storage_loops(const Layout& layout, const Shape& shape) {
 Stmt zero_halo(const Buffer& buffer, const Layout& layout) {
   if (!has_halo(layout, buffer->shape)) return nullptr;
   StorageLoops loops = storage_loops(layout, buffer->shape);
-  // From the innermost dimension outwards: `inside` clears the halo within the interior of the dimensions around it,
-  // `all` clears every element of the dimensions visited so far.
+  // From the innermost dimension outwards. `inside` zeroes the halos of the dimensions visited so far, `all` zeroes all
+  // of their elements.
   Expr zero = literal(buffer->type, int64_t{0});
   Stmt inside, all = store(buffer, loops.index, zero);
   for (size_t k = loops.vars.size(); k-- > 0;) {
@@ -145,6 +145,11 @@ Expr multiply_add(Expr value, Expr sum, const Machine& machine) {
   if (machine.has_fma && product && product->op == BinaryOp::mul && is_float(value.type()))
     return fma(product->a, product->b, std::move(sum));
   return std::move(sum) + std::move(value);
+}
+
+Expr combined(const Reduction& r, Expr total, Expr value, const Machine& machine) {
+  if (reducer_kind(r) == ReducerKind::sum) return multiply_add(std::move(value), std::move(total), machine);
+  return substitute(r.combined[0], {{r.left[0], std::move(total)}, {r.right[0], std::move(value)}});
 }
 
 }  // namespace dlcc::tensor

@@ -12,7 +12,7 @@
 namespace dlcc::tensor {
 namespace {
 
-// Variables in the indices of predicated reads that may fall outside.
+// Variables in the indices of predicated loads that may be out of range.
 std::set<Var> predicate_vars(const std::vector<Expr>& values, const Ranges& ranges) {
   std::set<Var> vars;
   for (const Expr& value : values)

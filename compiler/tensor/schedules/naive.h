@@ -10,8 +10,9 @@
 
 namespace dlcc::tensor {
 
-// Parameters of the function are read, results written, intermediates are scratch. The vector loop is the last axis of
-// more than one index. Sums and products have the reduced axes that a predicate depends on outermost.
+// The kernel reads the function's parameters and writes its results; intermediate tensors are scratch. The vector loop
+// is the last axis of extent greater than 1. In sums and products, the reduced axes on which a predicate depends are
+// outermost.
 Kernel naive_schedule(const TensorFunction&);
 
 }  // namespace dlcc::tensor

@@ -1,11 +1,11 @@
 // The schedule of a function with leading axes of symbolic extent, such as a batch, whose slices are static
 // (tensor/slices.h). One slice is scheduled by the schedules for static shapes, with their layouts and packed
-// constants. The kernel computes slice after slice; scratch is used by each of them again:
+// constants. The kernel computes one slice after the other, and all slices use the same scratch:
 //
 //   for b in count: kernel of one slice, with x[b, ..] in place of x[..]
 //
-// Where threads share the work and slices need no scratch, a run of many slices shares them out, and a run of few
-// shares each slice:
+// If there are several threads and slices need no scratch, a run with many slices distributes the slices over the
+// threads, and a run with few slices distributes the work of each slice:
 //
 //   if threads <= count: parallel b in count: kernel of one slice
 //   else: for b in count: kernel of one slice, with its parallel loops
@@ -17,7 +17,8 @@
 
 namespace dlcc::tensor {
 
-// Empty if the function has no such axes, or nothing but elementwise stages, which have long vector loops as a whole.
+// Empty if the function has no such axes, if slices are not contiguous in storage, or if all stages are elementwise:
+// those are vectorized over all slices at once.
 std::optional<ScheduledFunction> schedule_outer_axes(const ScheduleRequest&);
 
 }  // namespace dlcc::tensor

@@ -14,9 +14,10 @@
 namespace dlcc::tensor {
 namespace {
 
-// Rows of a block, largest first; each divides the one before.
+// Rows of a block, largest first; each size divides the one before.
 constexpr int64_t block_sizes[] = {64, 16, 4, 1};
 
+// The schedule of a block of `rows` rows.
 struct Block {
   int64_t rows;
   ScheduledFunction scheduled;
@@ -54,7 +55,7 @@ class BlockLoops {
     return std::make_shared<const BufferNode>(std::move(node));
   }
 
-  // Maps the parameters of a block's kernel to those of the result. Scratch of equal shape is shared.
+  // Maps the parameters of a block's kernel to those of the joined kernel. Blocks share scratch buffers of equal shape.
   bool share_parameters(const Block& block, size_t m) {
     buffers_.clear();
     const Kernel& kernel = block.scheduled.variants[m];
@@ -77,7 +78,7 @@ class BlockLoops {
     return true;
   }
 
-  // The loop over the blocks of one size, behind the rows that larger blocks have taken.
+  // The loop over the blocks of one size, which begin after the rows of the larger blocks.
   Stmt loop(size_t k, size_t m) const {
     const int64_t rows = blocks_[k].rows;
     const Dim& n = slices_.count;
@@ -104,7 +105,7 @@ class BlockLoops {
   std::map<Buffer, Buffer> buffers_;  // of the result, by those of the kernel of a block
 };
 
-// The function is a contraction of two axes, M and N, of which M occurs in the data only.
+// Whether the function is a contraction with two axes, M and N, of which M occurs in the data only.
 bool is_product_of_rows(const Slices& slices, const std::vector<bool>& constant) {
   const TensorFunction& f = slices.slice;
   auto contraction = slices.axes == 1 ? find_contraction(f, constant) : std::nullopt;
@@ -115,7 +116,7 @@ bool is_product_of_rows(const Slices& slices, const std::vector<bool>& constant)
   return is_sliced(contraction->data) && !is_sliced(contraction->weights);
 }
 
-// Blocks of all sizes have panels of the width that the largest blocks prefer.
+// The configuration for blocks of all sizes: the panel width that the largest blocks would choose.
 std::optional<TuningConfig> shared_config(const ScheduleRequest& r) {
   auto plan =
       plan_contraction(r.function, r.layouts, r.constant, r.options, storage_machine(r.machines), false, r.config);

@@ -17,8 +17,8 @@ class Cutter {
         cost_of_grid_(machine.grid_overhead * static_cast<double>(height * width * vectors)),
         machine_(machine) {}
 
-  // The grid at the upper left corner of an area. The rectangles that it leaves, on the right over the full height and
-  // below the grid, are cut in turn.
+  // The grid at the upper left corner of an area. The rectangle on its right, over the full height, and the rectangle
+  // below it are cut in turn.
   struct Cut {
     double cost = 0;
     int64_t tall = 0, wide = 0;
@@ -30,7 +30,7 @@ class Cutter {
     for (int64_t tall = 1; tall <= std::min(height, max_pixels_); ++tall)
       for (int64_t wide = 1; wide <= std::min(width, max_pixels_ / tall); ++wide) {
         double cost = cost_of(height, width, tall, wide);
-        // Among tiles of equal cost the flattest, since pixels of a row are stored next to each other.
+        // Among tiles of equal cost, the one of least height, since pixels of a row are stored next to each other.
         if (best.cost < 0 || cost < best.cost) best = {cost, tall, wide};
       }
     return best_[{height, width}] = best;
@@ -47,7 +47,7 @@ class Cutter {
   }
 
  private:
-  // Per K index, in multiply-adds of one vector.
+  // The estimated time of a tile for one K index, in multiply-adds of one vector.
   double cost_of_tile(int64_t tall, int64_t wide) const {
     int64_t accumulators = std::max<int64_t>(tall * wide * vectors_, machine_.accumulators_in_flight);
     return static_cast<double>(accumulators) + machine_.tile_overhead +
@@ -63,7 +63,7 @@ class Cutter {
   }
 
   const int64_t max_pixels_, vectors_;
-  const double cost_of_grid_;  // of its code
+  const double cost_of_grid_;  // of the code of one grid
   const Machine& machine_;
   std::map<std::pair<int64_t, int64_t>, Cut> best_;
 };

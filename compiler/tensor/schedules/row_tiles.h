@@ -1,5 +1,5 @@
-// Cuts an image into M blocks and register tiles. Tiles of equal size form a grid; what a grid leaves on its right and
-// below is cut into grids of smaller tiles:
+// Cuts an image into M blocks and register tiles. Tiles of equal size form a grid. The area on the right of a grid and
+// the area below it are cut into grids of smaller tiles:
 //
 //   +------+------+---+
 //   | tile | tile |   |      14 x 14 pixels in tiles of at most 6 pixels: 14 x 2 tiles of 1 x 6 pixels,
@@ -17,23 +17,24 @@
 
 namespace dlcc::tensor {
 
-// A grid of equal tiles of tall x wide pixels; its first pixel is (top, left).
+// A grid of down x across tiles, each of tall x wide pixels; the first pixel is (top, left).
 struct TileGrid {
   int64_t top = 0, left = 0;
   int64_t tall = 1, wide = 1;
-  int64_t down = 1, across = 1;  // tiles of a column and of a row of the grid
+  int64_t down = 1, across = 1;  // tiles in a column and in a row of the grid
 
   int64_t tiles() const { return down * across; }
 };
 
-// The tiles of both grids cover the same rows.
+// Whether the tiles of both grids cover the same rows.
 inline bool have_same_rows(const TileGrid& a, const TileGrid& b) {
   return a.top == b.top && a.tall == b.tall && a.down == b.down;
 }
 
 // Grids that cover height x width pixels exactly once, with tiles of at most `max_pixels` pixels and `vectors`
 // accumulators for each pixel. Minimizes the estimated time of all tiles: a tile with fewer accumulators than the
-// machine keeps in flight takes as long as one with that many. Each grid is code and costs Machine::grid_overhead.
+// machine keeps in flight takes as long as one with that many. Each grid has code of its own, which costs
+// Machine::grid_overhead.
 std::vector<TileGrid> cut_into_tiles(int64_t height, int64_t width, int64_t max_pixels, int64_t vectors,
                                      const Machine&);
 
@@ -47,7 +48,7 @@ struct Area {
 struct Tile {
   Expr top, left;            // its first pixel in the image
   Expr top_here, left_here;  // its first pixel in the area
-  Expr next_top, next_left;  // first pixel of the tile on its right; below it, where tiles are as wide as the area
+  Expr next_top, next_left;  // first pixel of the tile on its right, or below it if the tile is as wide as the area
   int64_t tall = 1, wide = 1;
   Expr number;  // among the `count` tiles of the area
   int64_t count = 1;
@@ -56,10 +57,11 @@ struct Tile {
 // Loops over blocks of about `pixels` pixels: whole rows, or parts of long rows.
 Stmt each_block(const Area&, int64_t pixels, const std::function<Stmt(const Area&)>& body);
 
-// Cuts an image of symbolic size into areas of at most `pixels` pixels: strips of columns, one strip of each width that
-// is halved from the widest, and in a strip as many rows at once as fit, then single rows.
+// Cuts an image of symbolic size into areas of at most `pixels` pixels. The image is cut into bands of columns: as many
+// of the largest width as fit, then at most one of half of it, of a quarter, .., of one column. A band is cut into
+// areas of as many rows as fit, then areas of single rows. With 14 pixels:
 //
-//   parallel strip < floordiv(width, 14):  for row < height: 1 x 14 pixels
+//   parallel band < floordiv(width, 14):   for row < height: 1 x 14 pixels
 //   if 7 <= rest of the columns:           for rows < floordiv(height, 2): 2 x 7 pixels;  the last row: 1 x 7 pixels
 //   ..                                     4 columns, 2 columns, 1 column
 Stmt each_area(const Dim& height, const Dim& width, int64_t pixels, const std::function<Stmt(const Area&)>& body);

@@ -2,11 +2,15 @@
 #include "tensor/schedules/schedule.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <variant>
 
 #include "tensor/analysis.h"
 #include "tensor/byte_products.h"
 #include "tensor/layout.h"
 #include "tensor/passes/apply_layouts.h"
+#include "tensor/passes/fuse_rows.h"
 #include "tensor/passes/merge_axes.h"
 #include "tensor/passes/tensorize.h"
 #include "tensor/schedules/constant_packing.h"
@@ -19,6 +23,7 @@
 #include "tensor/schedules/row_blocks.h"
 #include "tensor/schedules/statements.h"
 #include "tensor/schedules/symbolic_contraction.h"
+#include "tensor/schedules/tiled_reduction.h"
 #include "tensor/schedules/window_reduction.h"
 #include "tensor/schedules/winograd.h"
 #include "tensor/verify.h"
@@ -27,49 +32,69 @@
 namespace dlcc::tensor {
 namespace {
 
-// The window reductions of a function by their first stage. `layouts` gets the layouts of their constants.
-std::map<size_t, WindowReductionPlan> plan_window_reductions(const TensorFunction& f, std::map<Buffer, Layout>& layouts,
-                                                             const std::vector<bool>& constant) {
-  std::map<size_t, WindowReductionPlan> windows;
+// A reduction in register tiles, with the next stage where that is its epilogue.
+using ReductionPlan = std::variant<WindowReductionPlan, TiledReductionPlan>;
+
+bool has_epilogue(const ReductionPlan& plan) {
+  return std::visit([](const auto& p) { return p.epilogue.has_value(); }, plan);
+}
+
+// The reductions of a function that are computed in register tiles, by their first stage. `layouts` gets the layouts of
+// their constants.
+std::map<size_t, ReductionPlan> plan_reductions(const TensorFunction& f, std::map<Buffer, Layout>& layouts,
+                                                const std::vector<bool>& constant) {
+  std::map<size_t, ReductionPlan> reductions;
   for (size_t k = 0; k < f.stages.size(); ++k) {
-    auto window = plan_window_reduction(f, k, layouts, constant);
-    if (!window) continue;
-    for (const auto& [buffer, layout] : window->constants) layouts[buffer] = layout;
+    std::optional<ReductionPlan> plan;
+    if (auto window = plan_window_reduction(f, k, layouts, constant)) {
+      for (const auto& [buffer, layout] : window->constants) layouts[buffer] = layout;
+      plan = std::move(*window);
+    } else if (auto tiled = plan_tiled_reduction(f, k, layouts)) {
+      plan = std::move(*tiled);
+    }
+    if (!plan) continue;
     size_t first = k;
-    if (window->epilogue) ++k;
-    windows.emplace(first, std::move(*window));
+    if (has_epilogue(*plan)) ++k;
+    reductions.emplace(first, std::move(*plan));
   }
-  return windows;
+  return reductions;
 }
 
-// The results of stage `k` stay in registers: the stage is a window reduction with an epilogue.
-bool in_registers(const std::map<size_t, WindowReductionPlan>& windows, size_t k) {
-  auto window = windows.find(k);
-  return window != windows.end() && window->second.epilogue;
+// Whether the results of stage `k` stay in registers: it is a reduction in register tiles with an epilogue.
+bool in_registers(const std::map<size_t, ReductionPlan>& reductions, size_t k) {
+  auto plan = reductions.find(k);
+  return plan != reductions.end() && has_epilogue(plan->second);
 }
 
-// Stage after stage, window reductions together with their epilogues.
-Stmt schedule_stages(const TensorFunction& f, const std::map<size_t, WindowReductionPlan>& windows,
+// The loops of all stages in order, row by row where stages have the same rows; a reduction and its epilogue are one
+// loop nest.
+Stmt schedule_stages(const TensorFunction& f, const std::map<size_t, ReductionPlan>& reductions,
                      const std::map<Buffer, Layout>& layouts, const Machine& machine, int threads) {
+  auto of_stage = [&](size_t k) -> Stmt {
+    auto plan = reductions.find(k);
+    if (plan == reductions.end())
+      return f.stages[k].body ? schedule_body(f.stages[k], machine) : schedule_stage(f.stages[k], layouts, machine);
+    const auto* window = std::get_if<WindowReductionPlan>(&plan->second);
+    return window ? schedule_window_reduction(*window, layouts, machine, threads)
+                  : schedule_tiled_reduction(std::get<TiledReductionPlan>(plan->second), machine);
+  };
   std::vector<Stmt> body;
   for (size_t k = 0; k < f.stages.size(); ++k) {
-    auto window = windows.find(k);
-    body.push_back(window != windows.end() ? schedule_window_reduction(window->second, layouts, machine, threads)
-                   : f.stages[k].body      ? schedule_body(f.stages[k], machine)
-                                           : schedule_stage(f.stages[k], layouts, machine));
-    if (in_registers(windows, k)) ++k;
+    body.push_back(of_stage(k));
+    if (in_registers(reductions, k)) ++k;
   }
-  return sequence(std::move(body));
+  return fuse_rows(sequence(std::move(body)));
 }
 
 using PackingFunction = std::function<Constant(const Constant&)>;
 
-// A schedule of a function.
+// A selected schedule: its packed constants, scratch buffers and loops.
 struct Decision {
   // Constants that are packed: the buffer that the kernel reads in place of the parameter, and its packing function.
   std::map<Buffer, std::pair<Buffer, PackingFunction>> constants;
   std::vector<Buffer> scratch;
   std::function<Stmt(const Machine&, const TuningConfig&)> body;
+  bool stage_by_stage = false;  // the scratch are results of stages, which may be local to loops over rows
 };
 
 Decision decide(WinogradPlan plan) {
@@ -79,7 +104,7 @@ Decision decide(WinogradPlan plan) {
           [plan](const Machine& m, const TuningConfig&) { return schedule_winograd(plan, m); }};
 }
 
-// A contraction's packed weights and copies of operands; no loops.
+// The part of a decision that packs a contraction's weights and copies its operands, without loops.
 Decision copies_of(const ContractionPlan& plan, std::map<Buffer, Layout>& layouts) {
   Decision d;
   const Buffer& weights = plan.contraction.weights.buffer;
@@ -118,14 +143,18 @@ Decision decide(const TensorFunction& f, std::map<Buffer, Layout>& layouts, cons
     return {.body = [&f, contraction](const Machine& m, const TuningConfig&) {
       return schedule_symbolic_contraction(f, *contraction, m);
     }};
-  const std::map<size_t, WindowReductionPlan> windows = plan_window_reductions(f, layouts, constant);
+  const std::map<size_t, ReductionPlan> reductions = plan_reductions(f, layouts, constant);
   Decision d;
   for (size_t k = 0; k < f.stages.size(); ++k)
     for (const Buffer& b : f.stages[k].results)
-      if (!std::ranges::count(f.results, b) && !std::ranges::count(d.scratch, b) && !in_registers(windows, k))
+      if (!std::ranges::count(f.results, b) && !std::ranges::count(d.scratch, b) && !in_registers(reductions, k))
         d.scratch.push_back(b);
-  d.body = [&f, windows, layouts, threads](const Machine& m, const TuningConfig&) {
-    return schedule_stages(f, windows, layouts, m, threads);
+  for (const auto& [stage, plan] : reductions)
+    if (const auto* tiled = std::get_if<TiledReductionPlan>(&plan))
+      for (const PaddedCopy& copy : tiled->copies) d.scratch.push_back(copy.padded);
+  d.stage_by_stage = true;
+  d.body = [&f, reductions, layouts, threads](const Machine& m, const TuningConfig&) {
+    return schedule_stages(f, reductions, layouts, m, threads);
   };
   return d;
 }
@@ -145,7 +174,8 @@ ScheduledFunction schedule(ScheduleRequest r) {
   std::map<Buffer, Layout> layouts;
   for (size_t k = 0; k < f.params.size(); ++k) layouts[f.params[k]] = r.layouts[k];
   for (size_t k = 0; k < f.results.size(); ++k) layouts[f.results[k]] = r.layouts[f.params.size() + k];
-  // The configuration changes the storage machine's numbers. Other machines follow only where it concerns storage.
+  // The configuration overrides numbers of the storage machine only. It changes the loops of that machine's kernel, and
+  // the packed constants and the scratch of all kernels.
   r.machines.back() = apply_config(storage_machine(r.machines), r.config);
   auto winograd = plan_winograd(f, r.layouts, r.constant, r.options, storage_machine(r.machines), r.config);
   auto contraction =
@@ -158,6 +188,12 @@ ScheduledFunction schedule(ScheduleRequest r) {
                       : contraction ? decide(std::move(*contraction), layouts)
                       : line_buffer ? decide(std::move(*line_buffer), layouts)
                                     : decide(f, layouts, r.constant, r.options.threads);
+
+  std::vector<Stmt> bodies;
+  for (const Machine& machine : r.machines)
+    bodies.push_back(decision.body(machine, &machine == &r.machines.back() ? r.config : TuningConfig()));
+  if (decision.stage_by_stage)
+    contract_scratch(bodies, decision.scratch, storage_machine(r.machines).max_row_scratch());
 
   ScheduledFunction result;
   std::vector<Parameter> params;
@@ -174,10 +210,11 @@ ScheduledFunction schedule(ScheduleRequest r) {
   }
   for (const Buffer& b : f.results) params.push_back({b, Access::write});
   for (const Buffer& b : decision.scratch) params.push_back({b, Access::scratch});
-  for (const Machine& machine : r.machines) {
+  for (size_t k = 0; k < r.machines.size(); ++k) {
+    const Machine& machine = r.machines[k];
     std::vector<Stmt> body;
     for (const Buffer& b : f.results) body.push_back(zero_halo(b, layouts[b]));
-    body.push_back(decision.body(machine, &machine == &r.machines.back() ? r.config : TuningConfig()));
+    body.push_back(bodies[k]);
     Stmt all = sequence(std::move(body));
     Kernel kernel{f.name, params, all ? with_unique_names(all) : make_stmt(Sequence{}), scalars_of_kernel(f)};
     verify_after("schedule", kernel);

@@ -1,5 +1,6 @@
-// From definition to kernels: the loops that compute a tensor function on given machines. The definition's structure
-// (tensor/analysis.h) and the layouts of its operands select the schedule, the first of these that applies:
+// Scheduling: from the definition of a tensor function to kernels, the loops that compute it on given machines. The
+// definition's structure (tensor/analysis.h) and the layouts of its operands select the schedule, the first of these
+// that applies:
 //
 //   winograd.h           3x3 convolutions with stride 1
 //   contraction.h        sums of products: register tiles over packed panels
@@ -26,15 +27,15 @@ namespace dlcc::tensor {
 
 // Options of the user that all schedules follow.
 struct ScheduleOptions {
-  bool strict = false;  // only algorithms that round no worse than the definition
-  bool small = false;   // constants keep their size
-  int threads = 1;      // that share the work of a kernel
+  bool strict = false;  // no algorithm whose rounding errors exceed those of the definition
+  bool small = false;   // no algorithm whose packed constants are larger than the constants
+  int threads = 1;      // number of threads that share the work of a kernel
 };
 
 struct ScheduleRequest {
   TensorFunction function;
-  std::vector<bool> constant;     // per parameter: known at compile time, so that the schedule may pack it
-  std::vector<Layout> layouts;    // storage of parameters, then results; ignored for constants
+  std::vector<bool> constant;   // per parameter: whether it is known at compile time, so that the schedule may pack it
+  std::vector<Layout> layouts;  // storage of parameters, then results; ignored for constants
   std::vector<Machine> machines;  // one kernel is made for each; all share parameters, layouts and scratch
   ScheduleOptions options = {};
   TuningConfig config = {};  // overrides estimates made with the storage machine's numbers
@@ -42,20 +43,21 @@ struct ScheduleRequest {
 
 struct ScheduledFunction {
   std::vector<Kernel> variants;  // one per machine: parameters, results, scratch
-  // For each parameter, the function from its value to the stored constant that the kernels read. For constants; other
-  // parameters are stored in the request's layouts. Null for parameters of symbolic shape.
+  // For each parameter, the function from its value to the packed constant that the kernels read. Meant for constants:
+  // other parameters are stored in the request's layouts. Null for a parameter of symbolic shape.
   std::vector<std::function<Constant(const Constant&)>> packing;
   std::vector<std::pair<int, int>> in_place;  // (result, parameter) that may share memory
 };
 
+// The kernels of a function, one for each machine. Stages that no other schedule handles are scheduled by generic.h.
 ScheduledFunction schedule(ScheduleRequest);
 
 // The key of a request in tuning records: a hash of the definition without its name, of which parameters are constant,
 // of the layouts, the storage machine's numbers and the options. Equal on every host.
 uint64_t hash_of(const ScheduleRequest&);
 
-// The tuning candidates: configurations of one parameter each whose kernel or packed constants differ from those of the
-// estimates and of earlier candidates.
+// The tuning candidates of a request. Each sets one tuning parameter, and its kernel or packed constants differ from
+// those of the default configuration and of all earlier candidates.
 std::vector<TuningConfig> tuning_candidates(const ScheduleRequest&);
 
 // The halo of zeros that the function's schedule reads around parameter `k`, one for each dimension; empty when a halo

@@ -1,4 +1,5 @@
-// The schedule of a stage with a body: the body as it is, its vector loops strip-mined for the machine.
+// The schedule of a stage with a body of statements: the body is kept, and its vector loops are strip-mined for the
+// machine.
 //
 //   vector i in n: ..   becomes   for c in n div lanes: vector l in lanes: .. at c * lanes + l,   then the rest
 #pragma once

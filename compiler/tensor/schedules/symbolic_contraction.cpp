@@ -36,7 +36,7 @@ class Scheduler {
   }
 
  private:
-  // tall x wide results from (top, left) on, as whole vectors and one shorter vector.
+  // The tall x wide results that begin at (top, left): a tile of whole vectors, then one of a shorter vector.
   Stmt whole_vectors(const Expr& top, int64_t tall, const Expr& left, int64_t wide) const {
     const int64_t whole = wide / lanes_, rest = wide % lanes_;
     return sequence({whole ? tile(top, tall, left, whole, lanes_) : nullptr,

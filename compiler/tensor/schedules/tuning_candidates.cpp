@@ -1,4 +1,4 @@
-// What a tuner asks about a request: its key in tuning records, and its tuning candidates.
+// The tuner's view of a schedule request: its key in tuning records, and its tuning candidates.
 #include <fmt/format.h>
 
 #include <set>

@@ -44,7 +44,8 @@ class Scheduler {
   }
 
  private:
-  // The lanes of a tile, from `base` on: `blocks` channel blocks together, and in a loop the `vectors` of each.
+  // The channels of a tile, which begin at `base`: `blocks` channel blocks that are computed together, and in each a
+  // loop over `vectors` vectors of `lanes` channels.
   struct Lanes {
     Expr base;
     int64_t blocks, vectors, lanes;
@@ -118,7 +119,8 @@ class Scheduler {
     Stmt init = all([&](const auto& element, const auto&) { return store(acc, element, identity); });
     auto add = [&](const Expr& value) {
       Stmt s = all([&](const auto& element, const auto& at_result) {
-        return store(acc, element, combined(load(acc, element), at_index(value, stage_, at_result)));
+        return store(acc, element,
+                     combined(*stage_.reduction, load(acc, element), at_index(value, stage_, at_result), machine_));
       });
       return tiling_.unrolled_axis < 0 ? s : unrolled(s);
     };
@@ -162,8 +164,8 @@ class Scheduler {
     return rest == 0 ? parts : sequence({parts, one(Expr(whole * size), rest)});
   }
 
-  // The unrolled axis. Taps a stride apart read the elements that neighbouring results read at the previous tap; they
-  // follow each other, so that few elements are kept in registers.
+  // The taps of the unrolled axis. The taps k and k + stride of neighbouring results load the same elements. So taps a
+  // stride apart follow each other: few elements then stay in registers.
   Stmt unrolled(const Stmt& body) const {
     const Axis& a = reduced(tiling_.unrolled_axis);
     int64_t period = reducer_kind(*stage_.reduction) == ReducerKind::sum ? taps_per_result() : 1;
@@ -176,7 +178,8 @@ class Scheduler {
     return sequence(std::move(all));
   }
 
-  // Taps of the unrolled axis that move a read as far as one result of the row does: stride / dilation, where whole.
+  // The number of taps of the unrolled axis that move a load as far as one result along the row does: stride / dilation
+  // if that is an integer, else 1.
   int64_t taps_per_result() const {
     auto step = [](const Expr& index, const Var& v) {
       return constant_integer(simplify(substitute(index, {{v, Expr(v) + Expr(1)}}) - index)).value_or(0);
@@ -192,8 +195,8 @@ class Scheduler {
     return 1;
   }
 
-  // The body of the serial loops: `add` of the value. An index that the tile and the unrolled taps share is tested
-  // once, mostly that of the operand's row.
+  // The body of the serial loops: add(value). An index that is the same for the whole tile and all unrolled taps,
+  // mostly that of the operand's row, is tested once.
   Stmt guarded(const std::function<Stmt(const Expr& value)>& add) const {
     const Expr& value = stage_.values[0];
     auto guard = find_guard();
@@ -236,7 +239,7 @@ class Scheduler {
     return std::nullopt;
   }
 
-  // The second part of the epilogue, over the stored row.
+  // The second part of a split epilogue, over the stored row.
   Stmt finish(const Lanes& at) {
     Var b = make_var("b"), x = make_var("x"), vector = make_var("vector"), lane = make_var("lane");
     Stmt s = epilogue_.finish(index(at, x, b, vector, lane));
@@ -244,12 +247,6 @@ class Scheduler {
     s = for_loop(vector, at.vectors, LoopKind::serial, s);
     s = for_loop(x, size(tiling_.x_axis), LoopKind::serial, s);
     return for_loop(b, at.blocks, LoopKind::serial, s);
-  }
-
-  Expr combined(const Expr& total, const Expr& value) const {
-    const Reduction& r = *stage_.reduction;
-    if (reducer_kind(r) == ReducerKind::sum) return multiply_add(value, total, machine_);
-    return substitute(r.combined[0], {{r.left[0], total}, {r.right[0], value}});
   }
 
   const WindowReductionPlan& plan_;

@@ -9,8 +9,9 @@
 //         acc[block, x, lane] = combine(acc, data[channel, y + ky, left + x + kx] * weights[channel, ky, kx])
 //     result[channel, y, left + x] = epilogue(acc)
 //
-// Long sums of floats are divided into partial sums, each added to `total`. Constants are stored in blocks of 16
-// channels, [channels / 16] [ky] [kx] [16]; other operands are read as they are stored.
+// Long sums of floats are divided into partial sums, each of which is added to `total` (window_reduction_tiling.cpp).
+// Constants are stored in blocks of 16 channels, [channels / 16] [ky] [kx] [16]; other operands are read as they are
+// stored.
 #pragma once
 
 #include <map>
@@ -28,7 +29,7 @@ namespace dlcc::tensor {
 struct WindowReductionPlan {
   Stage reduced;                  // the stage, its indices simplified
   std::optional<Stage> epilogue;  // the next stage, if it reads the results at its own index
-  int lane_axis = -1;             // axis of the lanes: the storage of all operands is contiguous along it
+  int lane_axis = -1;             // the stage's axis of the lanes: all operands are contiguous along it
   bool whole_blocks = false;      // storage of operands and result has room for whole blocks of lanes
   std::vector<std::pair<Buffer, Layout>> constants;  // layouts in which constants must be stored
 };
@@ -44,8 +45,8 @@ std::optional<WindowReductionPlan> plan_window_reduction(const TensorFunction&, 
 Stmt schedule_window_reduction(const WindowReductionPlan&, const std::map<Buffer, Layout>& layouts, const Machine&,
                                int threads);
 
-// A part of the results, for line-buffer fusion: some lanes, and rows [first_row, first_row + rows) of one axis as far
-// as they exist.
+// A part of the results, for line-buffer fusion: the lanes [first_lane, first_lane + lanes), and along row_axis the
+// rows [first_row, first_row + rows), as far as they exist.
 struct WindowReductionArea {
   Expr first_lane;
   int64_t lanes = 0;

@@ -3,6 +3,7 @@
 
 #include "tensor/analysis.h"
 #include "tensor/layout.h"
+#include "tensor/schedules/epilogue.h"
 #include "tensor/schedules/loops.h"
 #include "tensor/schedules/window_reduction.h"
 #include "tensor/simplify.h"
@@ -11,8 +12,8 @@
 namespace dlcc::tensor {
 namespace {
 
-// The one index of the load that is the variable; -1 when no index uses the variable; empty when the variable is used
-// in another way.
+// The dimension of the load whose index is the variable; -1 if no index uses the variable; empty if the variable occurs
+// in any other way.
 std::optional<int> dimension_along(const Load& l, const Var& v) {
   int found = -1;
   for (size_t d = 0; d < l.indices.size(); ++d) {
@@ -23,13 +24,13 @@ std::optional<int> dimension_along(const Load& l, const Var& v) {
   return found;
 }
 
-// The storage has whole channel blocks along dimension `d`.
+// Whether the storage has whole channel blocks along dimension `d`.
 bool has_blocks(const Layout& layout, int d) {
   return !layout.is_dense() && layout.parts.back().axis == d && layout.parts.back().extent == Dim(channel_block) &&
          std::ranges::count(layout.parts, d, &Layout::Part::axis) == 2;
 }
 
-// Neighbours along dimension `d` of the buffer are stored next to each other, at least within blocks.
+// Whether neighbours along dimension `d` of the buffer are stored next to each other, at least within blocks.
 bool is_innermost(const Buffer& b, const Layout& layout, int d) {
   if (!layout.is_dense())
     return has_blocks(layout, d) ||
@@ -46,34 +47,19 @@ class Planner {
 
   std::optional<WindowReductionPlan> run() {
     const Stage& stage = f_.stages[k_];
-    if (!is_plain(stage) || !stage.reduction) return std::nullopt;
+    const bool is_empty = std::ranges::any_of(stage.axes, [](const Axis& a) { return a.extent == Dim(0); });
+    if (!is_plain(stage) || !stage.reduction || is_empty) return std::nullopt;
     for (const Axis& a : stage.reduction->axes)
       if (!a.extent.is_constant()) return std::nullopt;
     plan_.reduced = stage;
     Ranges ranges = ranges_of(stage);
     for (Expr& v : plan_.reduced.values) v = simplify(v, ranges);
-    find_epilogue();
+    plan_.epilogue = find_epilogue(f_, k_);
     if (!choose_lanes()) return std::nullopt;
     return plan_;
   }
 
  private:
-  static bool is_plain(const Stage& s) {
-    return !s.body && s.results.size() == 1 && s.origin.empty() && s.requirements.empty() &&
-           std::ranges::none_of(s.axes, [](const Axis& a) { return a.extent == Dim(0); });
-  }
-
-  // The next stage, when it alone reads this stage's result.
-  void find_epilogue() {
-    const Buffer& total = plan_.reduced.results[0];
-    if (k_ + 1 == f_.stages.size() || std::ranges::count(f_.results, total)) return;
-    const Stage& next = f_.stages[k_ + 1];
-    bool fits = is_plain(next) && !next.reduction && next.axes.size() == plan_.reduced.axes.size() &&
-                reads(next, total) && reads_at_own_index(next, total.get());
-    for (size_t later = k_ + 2; later < f_.stages.size(); ++later) fits = fits && !reads(f_.stages[later], total);
-    if (fits) plan_.epilogue = next;
-  }
-
   const Stage& last() const { return plan_.epilogue ? *plan_.epilogue : plan_.reduced; }
 
   bool is_constant(const Buffer& b) const {
@@ -82,7 +68,8 @@ class Planner {
     return false;
   }
 
-  // The axis along which the result is contiguous, when all operands are too.
+  // Makes the axis along which the result is contiguous the axis of the lanes; false unless all operands are contiguous
+  // along it, too.
   bool choose_lanes() {
     const Buffer& result = last().results[0];
     Layout layout = layout_of(layouts_, result);
@@ -111,7 +98,7 @@ class Planner {
       }
       if (!is_innermost(l.buffer, layout, *d)) return false;
       along = true;
-      // Outside the logical shape a predicated load has its replacement, not the padding of the last block.
+      // Outside the logical shape a predicated load gives its `otherwise` value, not the padding of the last block.
       if (!has_blocks(layout, *d) || l.otherwise) plan_.whole_blocks = false;
     }
     return true;

@@ -14,8 +14,8 @@ std::vector<EqualTiles> split_evenly(int64_t extent, int64_t max_size,
                                      const std::function<bool(int64_t begin, int64_t size)>& alone) {
   std::vector<EqualTiles> found;
   int64_t tiles = ceil_div(extent, max_size), begin = 0;
-  constexpr int64_t most_asked = 1 << 16;  // of more tiles, none is asked about: the ends have no code of their own
-  if (!alone || tiles > most_asked) {
+  constexpr int64_t max_tested_tiles = 1 << 16;  // bounds the compile time
+  if (!alone || tiles > max_tested_tiles) {
     const int64_t size = tiles > 0 ? extent / tiles : 0, larger = tiles > 0 ? extent % tiles : 0;
     if (larger > 0) found.push_back({0, size + 1, larger});
     if (tiles > larger) found.push_back({larger * (size + 1), size, tiles - larger});
@@ -78,7 +78,8 @@ class Chooser {
   int64_t extent(int axis) const { return axis < 0 ? 1 : stage_.axes[static_cast<size_t>(axis)].extent.value(); }
   const std::vector<Axis>& reduced() const { return stage_.reduction->axes; }
 
-  // The row is the innermost axis of several results that the area leaves free.
+  // Divides the axes: x_axis is the innermost axis with several results that the area does not fix, the others are
+  // outer axes.
   void divide_axes() {
     std::vector<size_t>& outer = tiling_.outer_axes;
     for (size_t k = 0; k < stage_.axes.size(); ++k)
@@ -96,8 +97,9 @@ class Chooser {
     return tiling_.x_axis < 0 || stage_.axes[static_cast<size_t>(tiling_.x_axis)].extent.is_constant();
   }
 
-  // Accumulators enough to hide the latency of an addition. Further registers hold the elements that neighbouring
-  // results share, for each block the operands that do not depend on the reduced axes, and without FMA the product.
+  // Chooses as many accumulators as hide the latency of an addition. Further registers hold the elements that
+  // neighbouring results share, for each block the operands that do not depend on the reduced axes, and without FMA the
+  // product.
   void choose_tile() {
     int64_t registers = machine_.vector_registers - (machine_.has_fma ? 4 : 5),
             accumulators = std::clamp<int64_t>(registers / 2, 1, machine_.accumulators_in_flight);
@@ -114,7 +116,8 @@ class Chooser {
     });
   }
 
-  // The number of blocks in a tile, at most tiling_.blocks, for which the largest share of a thread is smallest.
+  // Chooses the number of blocks in a tile, at most tiling_.blocks, for which the largest share of a thread is
+  // smallest.
   void choose_blocks() {
     int64_t best = tiling_.blocks, smallest = area_.lanes;
     for (int64_t size = tiling_.blocks; size >= 1; --size) {
@@ -154,8 +157,8 @@ class Chooser {
     if (tiling_.unrolled_axis == tiling_.partial_axis) tiling_.unrolled_axis = -1;
   }
 
-  // A tile that reads outside the image at an end of the row gets code of its own: its constant position decides every
-  // predicate at compile time.
+  // A tile that reads outside the image at an end of the row has code of its own. Its position is constant, so that the
+  // simplifier evaluates its predicates at compile time.
   void choose_row_tiles() {
     constexpr size_t max_entries = 6;  // bounds the size of the code
     if (!is_static_row()) return;

@@ -40,7 +40,11 @@ class Scheduler {
     Stmt panels =
         for_loop(in_share, panels_each, LoopKind::serial, sequence({products(panel), transform_output(panel)}));
     Stmt body = sequence({transform_input(), for_loop(share, plan_.panel_shares, LoopKind::parallel, panels)});
-    if (!plan_.is_static_image()) body = let(tiles_of_block_, max(count, Expr(0)), body);  // at least 0, provably
+    if (!plan_.is_static_image()) {
+      // Always true. It is a fact from which the accesses of the scratch are proved to be in range.
+      body = if_then(Expr(tiles_of_block_) <= Expr(plan_.products->shape[1]), body);
+      body = let(tiles_of_block_, max(count, Expr(0)), body);  // at least 0, provably
+    }
     if (floor_mod(blocks, plan_.workers) != Dim(0)) body = if_then(Expr(block) < Expr(blocks), body);
     body = let(block, Expr(worker_) * Expr(blocks_each) + Expr(next), body);
     body = for_loop(next, Expr(blocks_each), LoopKind::serial, body);
@@ -89,7 +93,7 @@ class Scheduler {
     return for_loop(j, size_, LoopKind::serial, lanes([&](const Expr& lane) {
                       std::vector<Expr> column;
                       for (int64_t i = 0; i < size_; ++i) column.push_back(element(i, j, lane));
-                      return bound(column, "d", [&](const std::vector<Expr>& d) {
+                      return bind_values(column, "d", [&](const std::vector<Expr>& d) {
                         return (transforms_.*transform)(d, [&](const std::vector<Expr>& rows) {
                           std::vector<Stmt> stores;
                           for (size_t r = 0; r < rows.size(); ++r)
@@ -105,7 +109,7 @@ class Scheduler {
                      const std::function<Stmt(const std::vector<Expr>&)>& body) const {
     std::vector<Expr> elements;
     for (int64_t k = 0; k < size_; ++k) elements.push_back(load(from, {row, Expr(k), lane}));
-    return bound(elements, "d", [&](const std::vector<Expr>& d) { return (transforms_.*transform)(d, body); });
+    return bind_values(elements, "d", [&](const std::vector<Expr>& d) { return (transforms_.*transform)(d, body); });
   }
 
   Buffer half_transformed(int64_t rows) const {
@@ -163,7 +167,7 @@ class Scheduler {
     return for_loop(point, size_ * size_, LoopKind::parallel, sequence(std::move(all)));
   }
 
-  // The same for the tiles that the block has, whose number is known at run time.
+  // The products of the tiles in the block, whose number is known at run time only.
   Stmt products_of_some(const Expr& panel, const Expr& point, int64_t offset) const {
     const int64_t most = std::min(register_tile_.rows, plan_.tiles_per_block);
     return in_tiles(count_, most, [&](const Expr& begin, int64_t tall) {
@@ -182,13 +186,13 @@ class Scheduler {
   Stmt product(const Expr& panel, const Expr& point, const RowTile& rows, const Expr& first, int64_t tall,
                int64_t offset) const {
     Buffer acc = make_buffer("acc", dtype::f32, {tall, register_tile_.vectors, lanes_}, Scope::reg);
-    Var r = make_var("r"), v = make_var("v"), channels = make_var("channels"), step = make_var("step"),
+    Var r = make_var("r"), v = make_var("v"), channels = make_var("channels"), unrolled_block = make_var("step"),
         k = make_var("k");
     auto each = [&](const std::function<Stmt(const Expr& column, const Expr& lane)>& body) {
       Stmt s = lanes([&](const Expr& lane) { return body(Expr(v) * Expr(lanes_) + lane + Expr(offset), lane); });
       return for_loop(r, tall, LoopKind::unrolled, for_loop(v, register_tile_.vectors, LoopKind::unrolled, s));
     };
-    Expr in_block = Expr(step) * Expr(k_unroll_) + Expr(k);
+    Expr in_block = Expr(unrolled_block) * Expr(k_unroll_) + Expr(k);
     Expr base = Expr(channels) * Expr(channel_block);
     Stmt init = each([&](const Expr&, const Expr& lane) { return store(acc, {r, v, lane}, literal(dtype::f32, 0.)); });
     Stmt accumulate = each([&](const Expr& column, const Expr& lane) {
@@ -198,8 +202,8 @@ class Scheduler {
                                 load(acc, {r, v, lane}), machine_));
     });
     accumulate = for_loop(k, k_unroll_, LoopKind::unrolled, accumulate);
-    accumulate = sequence({prefetch(panel, point, rows, channels, step, offset), accumulate});
-    accumulate = for_loop(step, channel_block / k_unroll_, LoopKind::serial, accumulate);
+    accumulate = sequence({prefetch(panel, point, rows, channels, unrolled_block, offset), accumulate});
+    accumulate = for_loop(unrolled_block, channel_block / k_unroll_, LoopKind::serial, accumulate);
     accumulate = sequence({prefetch(panel, point, rows, channels, Expr(), offset), accumulate});
     accumulate = for_loop(channels, plan_.in_channels() / channel_block, LoopKind::serial, accumulate);
     Stmt store_products = each([&](const Expr& column, const Expr& lane) {
@@ -209,10 +213,10 @@ class Scheduler {
     return allocate(acc, sequence({init, accumulate, store_products}));
   }
 
-  // Each register tile prefetches its share of the next point's weights; the next panel is stored after the last point.
-  // `step` as in prefetched_lines.
-  Stmt prefetch(const Expr& panel, const Expr& point, const RowTile& rows, const Expr& channels, const Expr& step,
-                int64_t offset) const {
+  // Each register tile prefetches its share of the next point's weights. After the last point of a panel, these are the
+  // first of the next panel. `unrolled_block` as in prefetched_lines.
+  Stmt prefetch(const Expr& panel, const Expr& point, const RowTile& rows, const Expr& channels,
+                const Expr& unrolled_block, int64_t offset) const {
     int64_t per_line = machine_.cache_line_bytes / 4;
     int64_t across = register_tile_.vectors * lanes_ / per_line;
     if (across == 0) return nullptr;
@@ -220,7 +224,7 @@ class Scheduler {
     std::vector<Stmt> hints;
     bool contiguous = across * per_line == plan_.panel_width;  // the tile's vectors fill the rows of the panel
     for (const Expr& line :
-         prefetched_lines(plan_.in_channels() * across, rows.number, rows.count, chunk, step, machine_)) {
+         prefetched_lines(plan_.in_channels() * across, rows.number, rows.count, chunk, unrolled_block, machine_)) {
       Expr row = contiguous ? Expr(0) : floor_div(line, Expr(across));
       Expr column = contiguous ? line : floor_mod(line, Expr(across));
       std::vector<Expr> index = {panel, point + Expr(1), row, Expr(offset) + column * Expr(per_line)};

@@ -2,7 +2,7 @@
 // for Convolutional Neural Networks", 2016): m x m outputs are computed from the (m + 2) x (m + 2) points of a
 // transformed input tile by elementwise products, which over all channels are one small matrix product for each point.
 //
-//   for batch: parallel worker: for block of tiles:           # tiles_per_block: as the L2 cache holds
+//   for batch: parallel worker: for block of tiles:           # tiles_per_block tiles, which fit the L2 cache
 //     parallel channel block, parallel tile:                  # transform_input
 //       transformed[worker, channel block, point, tile, channel] = B^T d B
 //     parallel share: for panel of the share:
@@ -12,12 +12,12 @@
 //       parallel tile: for vector of the panel:               # transform_output
 //         result[pixels of the tile, panel, n] = epilogue(A^T products A)
 //
-// Weights are transformed and packed at compile time, G g G^T as [panel] [point] [input channel] [panel_width]: they
-// grow 4 times with F(4x4) and 16/9 times with F(2x2). F(4x4) needs a quarter of the direct multiplications and loses
-// about one decimal digit; F(2x2) needs 4/9 of them and loses nothing.
+// Weights are transformed and packed at compile time, G g G^T as [panel] [point] [input channel] [panel_width]. They
+// grow by a factor of 4 with F(4x4) and of 16/9 with F(2x2). F(4x4) needs a quarter of the multiplications of the
+// direct convolution and loses about one decimal digit; F(2x2) needs 4/9 of them and loses no accuracy.
 //
 // The height and the width of the image may be symbolic. The tile and the block are those for the typical size; the
-// number of blocks is found at run time, and the last block has register tiles of fewer rows for what is left.
+// number of blocks is found at run time, and the last block has register tiles of fewer rows for its remaining tiles.
 #pragma once
 
 #include <optional>
@@ -45,15 +45,15 @@ struct WinogradPlan {
   TensorFunction function;
   Contraction contraction;
   int n_axis = -1, channel_k = -1;  // output channels; input channels
-  int channel_dim = -1;             // of the data
+  int channel_dim = -1;             // the data's dimension of input channels
   std::vector<int> batch_axes;      // all other axes of the stage
   WindowAxis y, x;
   int64_t tile = 4;                     // m: outputs of a tile along either axis
   int64_t tiles_per_block = 1;          // input tiles transformed together
   int64_t panel_width = channel_block;  // output channels of a panel; divides their number
   Buffer weights;                       // transformed: [panel][point][input channel][channel of the panel]
-  // Threads share the blocks of tiles, when the weights fit each thread's cache or each thread has several tiles; else
-  // they share the panels of every block.
+  // Threads share the blocks of tiles if the weights fit each thread's cache or each thread has several tiles.
+  // Otherwise they share the panels of every block.
   int64_t workers = 1, panel_shares = 1;
   Buffer transformed;  // scratch: input tiles of one block, [worker][channel block][point][tile][channel]
   Buffer products;     // scratch: one panel's products, [worker or share][tile][point and channel of the panel]
@@ -77,7 +77,7 @@ std::optional<WinogradPlan> plan_winograd(const TensorFunction&, const std::vect
                                           const std::vector<bool>& constant, const ScheduleOptions&, const Machine&,
                                           const TuningConfig& = {});
 
-// What whole tiles read beyond each dimension of the data; empty if that is not bounded.
+// The halo that whole tiles read around each dimension of the data; empty if it has no constant bound.
 std::vector<Halo> winograd_halo(const TensorFunction&, const std::vector<bool>& constant, int64_t tile);
 
 Stmt schedule_winograd(const WinogradPlan&, const Machine&);

@@ -1,4 +1,4 @@
-// Decides which convolutions use Winograd's algorithm, with which tile size, and the shapes of its scratch buffers.
+// Decides which convolutions use Winograd's algorithm, and chooses the tile size and the shapes of the scratch buffers.
 #include <algorithm>
 
 #include "tensor/layout.h"
@@ -105,7 +105,9 @@ class Recognizer {
 // Estimated time, in float32 operations: the products, or the transfer of the weights from memory if that takes longer,
 // and the transformations. Tile size 1 is the direct convolution.
 double estimated_time(const WinogradPlan& p, int64_t tile, const Machine& machine) {
-  auto along = [&](const WindowAxis& w) { return static_cast<double>(ceil_div(typical_image_size(p.size(w.axis)), tile)); };
+  auto along = [&](const WindowAxis& w) {
+    return static_cast<double>(ceil_div(typical_image_size(p.size(w.axis)), tile));
+  };
   double points = static_cast<double>((tile + WinogradPlan::taps - 1) * (tile + WinogradPlan::taps - 1)),
          tiles = along(p.y) * along(p.x);
   double in = static_cast<double>(p.in_channels()), out = static_cast<double>(p.extent(p.n_axis));
@@ -115,8 +117,8 @@ double estimated_time(const WinogradPlan& p, int64_t tile, const Machine& machin
   return std::max(products, streamed) + transformations;
 }
 
-// Larger tiles save more multiplications, but compute more outputs outside the image and read more weights; with few
-// channels the transformations cost more than the products saved.
+// Chooses the tile size. Larger tiles save more multiplications, but compute more outputs outside the image and read
+// more weights. With few channels the transformations cost more than the saved products.
 int64_t choose_tile(const WinogradPlan& p, const ScheduleOptions& options, const Machine& machine,
                     std::optional<int64_t> configured = {}) {
   if (options.small || p.in_channels() % channel_block || p.extent(p.n_axis) % channel_block) return 0;
@@ -177,8 +179,8 @@ std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::ve
   int64_t tiles = typical_image_size(all_tiles);
   plan.panel_width = out_channels % machine.panel_widths[0] == 0 ? machine.panel_widths[0] : channel_block;
   if (config.panel_width && out_channels % *config.panel_width == 0) plan.panel_width = *config.panel_width;
-  // A thread with tiles of its own transforms them into its own cache, but reads all weights: worthwhile when the
-  // weights stay in the cache, or serve several tiles.
+  // A thread with tiles of its own transforms them into its own cache but reads all weights. That is faster if the
+  // weights stay in the cache or are used for several tiles.
   bool weights_stay = points * channels * out_channels * 4 <= machine.l2_bytes;
   if (tiles >= options.threads * (weights_stay ? 1 : machine.accumulators_in_flight))
     plan.workers = options.threads;
@@ -193,12 +195,11 @@ std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::ve
     return make_buffer(name, dtype::f32, std::move(shape), Scope::global, storage_alignment);
   };
   plan.weights = scratch("weights", {out_channels / plan.panel_width, points, channels, plan.panel_width});
-  // An odd number of cache lines between rows spreads the rows over the sets of the cache.
-  const Dim odd_tiles = floor_div(stored_tiles, 2) * Dim(2) + Dim(1);
-  plan.transformed =
-      scratch("transformed", {plan.workers, channels / channel_block, points, odd_tiles, channel_block});
-  plan.products = scratch("products", {std::max(plan.workers, plan.panel_shares), stored_tiles,
-                                       points * plan.panel_width + channel_block});
+  // In a whole block, an odd number of cache lines between rows spreads the rows over the sets of the cache.
+  const Dim odd_tiles = stored_tiles + Dim(1 - plan.tiles_per_block % 2);
+  plan.transformed = scratch("transformed", {plan.workers, channels / channel_block, points, odd_tiles, channel_block});
+  plan.products = scratch(
+      "products", {std::max(plan.workers, plan.panel_shares), stored_tiles, points * plan.panel_width + channel_block});
   return plan;
 }
 

@@ -50,7 +50,7 @@ Expr WinogradTransforms::combination(const std::vector<double>& factors, const s
   return sum;
 }
 
-Stmt bound(const std::vector<Expr>& values, const std::string& name, const WinogradTransforms::Body& body) {
+Stmt bind_values(const std::vector<Expr>& values, const std::string& name, const WinogradTransforms::Body& body) {
   std::vector<Expr> refs;
   std::vector<Var> vars;
   for (const Expr& v : values) {
@@ -67,7 +67,7 @@ Stmt WinogradTransforms::input(const std::vector<Expr>& x, const Body& body) con
   std::vector<Expr> even_and_odd;
   for (size_t r = 1; r + 2 < m.size(); r += 2)
     even_and_odd.insert(even_and_odd.end(), {combination(m[r], x, 0), combination(m[r], x, 1)});
-  return bound(even_and_odd, "part", [&](const std::vector<Expr>& p) {
+  return bind_values(even_and_odd, "part", [&](const std::vector<Expr>& p) {
     std::vector<Expr> rows = {combination(m[0], x)};
     for (size_t k = 0; k < p.size(); k += 2) rows.insert(rows.end(), {p[k] + p[k + 1], p[k] - p[k + 1]});
     rows.push_back(combination(m.back(), x));
@@ -79,7 +79,7 @@ Stmt WinogradTransforms::output(const std::vector<Expr>& x, const Body& body) co
   std::vector<Expr> sums_and_differences;
   for (size_t k = 1; k + 2 < x.size(); k += 2)
     sums_and_differences.insert(sums_and_differences.end(), {x[k] + x[k + 1], x[k] - x[k + 1]});
-  return bound(sums_and_differences, "part", [&](const std::vector<Expr>& p) {
+  return bind_values(sums_and_differences, "part", [&](const std::vector<Expr>& p) {
     std::vector<Expr> rows;
     for (size_t r = 0; r < matrices_.output.size(); ++r) {
       std::vector<double> factors = {matrices_.output[r][0]};

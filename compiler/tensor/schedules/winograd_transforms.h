@@ -21,12 +21,12 @@ struct WinogradMatrices {
 };
 const WinogradMatrices& winograd_matrices(int64_t tile);
 
-// Code for products of B^T and A^T with a column of m + 2 scalars. The results of opposite points share their even and
-// their odd parts: the sum of the parts is the result for a point, the difference that for the opposite point.
+// Code for products of B^T and A^T with a column of m + 2 scalars. The results for opposite points p and -p share their
+// even and their odd part: the sum of the parts is the result for p, the difference is the result for -p.
 class WinogradTransforms {
  public:
   using Body = std::function<Stmt(const std::vector<Expr>&)>;
-  // One of the functions below.
+  // A pointer to `input` or `output`.
   using Transform = Stmt (WinogradTransforms::*)(const std::vector<Expr>&, const Body&) const;
 
   WinogradTransforms(int64_t tile, const Machine& machine) : matrices_(winograd_matrices(tile)), machine_(machine) {}
@@ -42,7 +42,7 @@ class WinogradTransforms {
   const Machine& machine_;
 };
 
-// Binds each expression to a variable around what `body` makes of the variables.
-Stmt bound(const std::vector<Expr>& values, const std::string& name, const WinogradTransforms::Body&);
+// Binds each expression to a variable by a `let` and returns the lets around body(variables).
+Stmt bind_values(const std::vector<Expr>& values, const std::string& name, const WinogradTransforms::Body&);
 
 }  // namespace dlcc::tensor

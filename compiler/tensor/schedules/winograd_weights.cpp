@@ -10,7 +10,7 @@ Constant pack_winograd_weights(const WinogradPlan& plan, const Constant& weights
   const Matrix& g = winograd_matrices(plan.tile).weights;
   int64_t size = static_cast<int64_t>(g.size());
   int64_t in_channels = plan.in_channels(), out_channels = plan.extent(plan.n_axis);
-  // Strides of the four roles of dimensions in the model's weights.
+  // The model's weights have four dimensions in any order: their strides by role.
   int64_t out_stride = 0, channel_stride = 0, y_stride = 0, x_stride = 0, stride = 1;
   for (size_t d = weights.shape().size(); d-- > 0; stride *= weights.shape()[d]) {
     const Expr& index = plan.contraction.weights.indices[d];

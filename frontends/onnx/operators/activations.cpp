@@ -14,7 +14,7 @@ namespace {
 // A parameter without default.
 constexpr float required = std::numeric_limits<float>::quiet_NaN();
 
-// A function with the defaults of the parameters that it has: those of the ONNX operator of that name.
+// An activation function, with the defaults of its parameters: the defaults of the ONNX operator of this name.
 struct Definition {
   const char* name;
   std::optional<float> alpha, beta;

@@ -14,7 +14,8 @@ struct Activation {
 };
 
 // The attributes `activations`, `activation_alpha` and `activation_beta`, for `directions` times the functions that
-// `defaults` names. Functions take the numbers that they need from the lists in order, then their defaults.
+// `defaults` names. Each function takes the parameters that it has from the lists, in order; functions after the end of
+// a list get their defaults.
 std::vector<Activation> read_activations(Node&, size_t directions, const std::vector<std::string>& defaults);
 
 Value activate(Node&, const Activation&, const Value&);

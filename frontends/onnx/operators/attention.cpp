@@ -1,5 +1,5 @@
-// Attention and FlexAttention. The query heads that share a key head are rows of one matrix product, so that neither
-// keys nor values are repeated.
+// Attention and FlexAttention. The query heads that share a key head (grouped-query attention, Ainslie et al., "GQA",
+// 2023) are rows of one matrix product, so that neither keys nor values are repeated.
 #include "frontends/onnx/operators/attention.h"
 
 #include <cmath>
@@ -176,7 +176,7 @@ class Attention {
     return scores;
   }
 
-  // The mask with as many columns as there are keys: those that it lacks take no part.
+  // The mask extended to one column for each key: keys beyond the given mask are masked out.
   Value padded_mask(const Dim& columns) {
     const Value& m = n_.in(mask);
     if (!n_.check(m.rank() >= 1, DiagnosticId::shape_mismatch, "attn_mask must have at least one axis"))

@@ -1,11 +1,12 @@
-// Parts of attention that several operators share.
+// Building blocks of attention, for several operators.
 #pragma once
 
 #include "frontends/onnx/node.h"
 
 namespace dlcc::frontends::onnx {
 
-// [batch, length, heads * size] as [batch, heads, length, size]; tensors with 4 axes are it already. And back.
+// [batch, length, heads * size] as [batch, heads, length, size]; tensors with 4 axes have this form already.
+// join_heads() is the inverse.
 Value split_heads(Node&, const Value&, int64_t heads);
 Value join_heads(Node&, const Value&);
 

@@ -6,7 +6,7 @@
 namespace dlcc::frontends::onnx {
 namespace {
 
-// How to make a condition known at compile time.
+// A remedy: ways to make a condition known at compile time.
 std::string how_to_decide(Node& n) {
   std::vector<std::string> options;
   for (const InputDim& d : n.context().builder.dims()) options.push_back(fmt::format("--dim {}=1", d.name));
@@ -32,7 +32,7 @@ void check_branches_agree(Node& n, const Values& then_values, const Values& else
   }
 }
 
-// The types of the results. Sizes in which the branches differ are new symbols: data decide them.
+// The types of the results. Sizes in which the branches differ become new, data-dependent symbols.
 Values joined_results(BlockBuilder& builder, const Values& then_values, const Values& else_values) {
   Values joined = then_values;
   for (size_t k = 0; k < joined.size(); ++k) {
@@ -44,7 +44,7 @@ Values joined_results(BlockBuilder& builder, const Values& then_values, const Va
   return joined;
 }
 
-// The values that an If computes: its results, or all fields of them.
+// The results of an If as separate values.
 Values results_of(Node& n, relay::If operation, const Values& types) {
   BlockBuilder& builder = n.context().builder;
   relay::Var result = builder.bind(std::move(operation), type_of(types), "if", n.location());

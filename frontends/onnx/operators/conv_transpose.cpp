@@ -29,7 +29,7 @@ struct Transposed {
   int64_t inputs, outputs;  // channels
 };
 
-// The padding that makes the result as large as output_shape or auto_pad say.
+// Sets the padding with which the result has the size that output_shape or auto_pad specifies.
 void pad_to_shape(Node& n, TransposedAxis& axis, const Dim& full, const std::string& auto_pad) {
   const Dim excess = full - axis.out;
   if (!n.check(excess.is_constant(), DiagnosticId::dynamic_shape,
@@ -148,7 +148,7 @@ Value phase_weights(Node& n, Value weight, const Transposed& t) {
   return n.reshape(n.call("transpose", {weight}, {{"axes", order}}), result);
 }
 
-// The phases of [batch, outputs * phases, windows...], interleaved and without what the padding removes.
+// The phases of [batch, outputs * phases, windows...], interleaved, without the elements that the padding removes.
 Value interleave(Node& n, Value phases, const Transposed& t) {
   const auto rank = static_cast<int64_t>(t.axes.size());
   Shape split = {t.batch, t.outputs}, whole = split;

@@ -11,7 +11,7 @@
 namespace dlcc::frontends::onnx {
 namespace {
 
-constexpr int64_t longest_product = 64;   // lengths above are divided if they have divisors
+constexpr int64_t longest_product = 64;   // longer transforms are factored if possible
 constexpr int64_t longest_matrix = 2048;  // bounds the size of constants, for lengths with large prime factors
 
 struct Transform {

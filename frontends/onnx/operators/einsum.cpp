@@ -1,5 +1,5 @@
-// Einsum. Operands are multiplied two by two from the left: what only one of them has is summed first, and the rest is
-// a batched matrix product.
+// Einsum. Operands are multiplied pairwise from the left. Labels that only one of the two has, and that are not needed
+// later, are summed first; the product is a batched matrix product.
 #include <algorithm>
 #include <cctype>
 #include <map>

@@ -22,7 +22,7 @@ std::optional<Dim> GrowingValues::most_iterations() {
   const relay::KnownValue known = builder_.known(*parts_.count);
   if (known && known->elements[0]) {
     const Dim count = max(*known->elements[0], Dim(0));
-    if (!count.is_constant() || count.value() <= tensor::most_elements) iterations_ = count;
+    if (!count.is_constant() || count.value() <= tensor::max_elements) iterations_ = count;
   } else {
     const Value count = n_.call("maximum", {*parts_.count, integer_scalar(0)});
     iterations_ = defined(count, relay::unknown_dim(), "iterations");
@@ -85,7 +85,8 @@ Values GrowingValues::before_loop() {
   return carried;
 }
 
-// Values that change in unequal ways, or in ways that are not known, have lengths of their own.
+// The index of the length of a value, shared with values of equal growth. A value of unknown growth has a length of its
+// own.
 size_t GrowingValues::length_of(const Growth& growth, const Dim& first, const Dim& most) {
   const auto equal = std::ranges::find_if(lengths_, [&](const Length& l) {
     return growth.step && l.step && *growth.step == *l.step && l.first == first && l.most == most;
@@ -134,8 +135,9 @@ std::optional<Values> GrowingValues::after_iteration(const Values& before, Value
   return carried;
 }
 
-// How a value changes its size: along the only axis where the size provably differs, or else along the only one where
-// it is another expression. A size that is known in an iteration only may change if the value has a bound.
+// The axis along which a value changes its size: the only one where the sizes provably differ, or else the only one
+// where they are different expressions. A size that is known only within an iteration may change if the value has a
+// bound.
 std::optional<GrowingValues::Growth> GrowingValues::change(size_t value, const relay::TensorType& before,
                                                            const relay::TensorType& after) const {
   if (before.dtype != after.dtype || before.shape.size() != after.shape.size()) return std::nullopt;
@@ -155,7 +157,7 @@ std::optional<GrowingValues::Growth> GrowingValues::change(size_t value, const r
   return Growth{axes[0], is_certain, is_of_iteration({step}) ? std::nullopt : std::optional(step)};
 }
 
-// Whether the iteration changes the size of a value in a way that was not known. How it does so is noted.
+// Records the growth of a value. True if it was not known before.
 bool GrowingValues::learn(size_t value, const relay::TensorType& before, const relay::TensorType& after) {
   std::optional<Growth>& growth = growth_[value];
   if (!growth) {
@@ -195,7 +197,7 @@ Values GrowingValues::after_loop(const Values& carried, bool runs_all) {
 
 // ---- parts of buffers
 
-// The size that a scalar is: a known one, or a new symbol.
+// The value of a scalar as a size: its known value, or a new symbol.
 Dim GrowingValues::defined(const Value& length, const Dim& most, const std::string& name) {
   const relay::KnownValue known = builder_.known(length);
   if (known && known->elements[0]) return *known->elements[0];

@@ -1,6 +1,5 @@
-// Carried values of a Loop that have another size along one axis after an iteration than before it. The loop carries a
-// buffer of the largest size, and the length of its part that is in use. For a value that gets one row in each of ten
-// iterations:
+// Carried values of a Loop whose size along one axis changes in an iteration. The loop carries a buffer of the largest
+// size, and the length of its part that is in use. For a value that gets one row in each of ten iterations:
 //
 //   let %loop = fn (%i: int64, %buffer: Tensor[(10, 4), float32], %length: int64) {
 //     if (less(%i, 10)) {
@@ -10,11 +9,11 @@
 //       let %next_buffer: Tensor[(10, 4), float32] = nn.pad(%next, 0f, pad_width=[[0, 9 - ?1], [0, 0]]);
 //       %loop(%i + 1, %next_buffer, take(shape_of(%next), 0))
 //
-// Sizes change if they provably differ, or if they are known and other expressions; sizes that only an iteration can
-// tell are required to stay equal. The largest size follows from the trip count where every iteration adds the same
-// number of elements, and is the first one where no iteration adds any; else, or if it is smaller, the option --bound
-// gives it. Values that begin with equal sizes and grow alike share a length, so that operators which need both have
-// operands of provably equal sizes.
+// A size counts as changing if the sizes before and after an iteration provably differ, or are known, different
+// expressions. A size that is known only within an iteration is required to stay equal. The largest size follows from
+// the trip count if every iteration adds the same number of elements, and is the initial size if no iteration adds any.
+// Otherwise, or if it is smaller, the option --bound gives the largest size. Values that begin with equal sizes and
+// grow by equal steps share a length, so that operators on both see provably equal sizes.
 #pragma once
 
 #include <optional>
@@ -36,30 +35,31 @@ class GrowingValues {
   };
   GrowingValues(Node& n, Parts parts);
 
-  // What the loop carries: buffers in place of the values that are known to change their size, then the lengths.
-  // Emitted before the loop.
+  // The values that the emitted loop carries: `initial`, with buffers in place of the values that are known to change
+  // their size, then the lengths. Emitted before the loop.
   Values before_loop();
-  // The carried values at the beginning of an iteration, from what the loop carries. Emitted into the iteration.
+  // The carried values at the beginning of an iteration, from the values of the emitted loop. Emitted into the
+  // iteration.
   Values of_iteration(const Values& carried);
-  // What the loop carries after an iteration that computes `next` from the values `before`; `next` receives its sizes.
-  // Emitted into the iteration. Empty after a report, and if a value was found to change its size in a way that was not
-  // known: then must_repeat() holds, and the loop is to be emitted again, from before_loop() on.
+  // The values of the emitted loop after an iteration that computes `next` from the values `before`; `next` receives
+  // its final sizes. Emitted into the iteration. Empty after an error. Also empty if a value changes its size in a way
+  // that was not known before: then must_repeat() is true, and the loop must be emitted again, from before_loop() on.
   std::optional<Values> after_iteration(const Values& before, Values& next);
   bool must_repeat() const { return repeats_; }
-  // The carried values after the loop, from what the loop carries. Emitted after the loop. `runs_all`: whether the trip
-  // count alone ends the loop, so that it decides the final sizes.
+  // The carried values after the loop, from the values of the emitted loop. Emitted after the loop. `runs_all`: whether
+  // the trip count alone ends the loop, so that the final sizes follow from it.
   Values after_loop(const Values& carried, bool runs_all);
 
   size_t carried_count() const { return parts_.initial.size() + lengths_.size(); }
-  // Whether a size of the shape exists in an iteration only.
+  // Whether a size of the shape is defined within an iteration only.
   bool is_of_iteration(const Shape&) const;
 
  private:
   // How the size of a value changes along the axis.
   struct Growth {
     size_t axis;
-    bool is_certain;          // whether the sizes provably differ, else they are expressions that are not equal
-    std::optional<Dim> step;  // what every iteration adds; empty: something else
+    bool is_certain;          // whether the sizes provably differ; else they are different expressions
+    std::optional<Dim> step;  // the increment of every iteration; empty: it varies
     bool only_shrinks = false;
     size_t length = 0;  // its position among the lengths
   };

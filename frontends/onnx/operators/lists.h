@@ -13,13 +13,13 @@ Value sizes_of(Node&, const Value&);
 // The elements [begin, end) of a list.
 Value slice_of(Node&, const Value& list, int64_t begin, int64_t end);
 
-// The list with element j of `numbers` at position axes[j], and the elements of `otherwise` at all others.
+// The list with element j of `numbers` at position axes[j], and elements of `otherwise` at all other positions.
 Value spread(Node&, const Value& numbers, const std::vector<int64_t>& axes, const Value& otherwise);
 
 // The attribute `axes`, each in [0, rank) and named once; all axes without it.
 std::optional<std::vector<int64_t>> axes_attribute(Node&, int64_t rank);
 
-// Checks that input `k` is a list with as many numbers, for a message that names both.
+// Checks that an input is a list of `length` numbers.
 bool check_length(Node&, int input, size_t length);
 
 }  // namespace dlcc::frontends::onnx

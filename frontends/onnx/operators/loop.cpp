@@ -79,8 +79,8 @@ class LoopNode {
     return n_.failed() ? std::nullopt : std::optional(n_.cast(as_scalar(n_, v), type));
   }
 
-  // Whether the body passes a carried value on as it is. The body then sees the initial value, so that a constant
-  // stays one.
+  // Whether the body returns a carried value unchanged. Such a value is not carried: the body uses the initial value,
+  // which may be a constant.
   bool is_unchanged(int k) const {
     return passes_on(*body_, body_->input(before_carried + k).name(), body_->output(1 + k).name());
   }
@@ -131,8 +131,8 @@ class LoopNode {
     return !n_.failed();
   }
 
-  // The slice of a scan output. A value that is carried, too, has the sizes that it is required to have: `next` has
-  // the carried values after the iteration.
+  // The slice of a scan output. If the body's output is also a carried value, the slice is taken from `next`, the
+  // carried values after the iteration, which have the required sizes.
   Value scanned(int output, const Values& results, const Values& next) const {
     const Value& slice = results.at(static_cast<size_t>(1 + output));
     const auto* var = std::get_if<relay::Var>(&slice.atom);
@@ -151,8 +151,8 @@ class LoopNode {
     return shape && !shape->empty() && (*shape)[0].is_constant() ? std::optional((*shape)[0]) : std::nullopt;
   }
 
-  // The node's outputs from what the loop computes, which lacks unchanged values and scan outputs without a name.
-  // `runs_all`: whether the trip count alone ends the loop.
+  // The node's outputs from the results of the emitted loop, which has neither unchanged values nor scan outputs
+  // without a name. `runs_all`: whether the trip count alone ends the loop.
   Values outputs(GrowingValues& values, const Values& results, bool runs_all) {
     Values changed = values.after_loop(results, runs_all);
     changed.insert(changed.end(), results.begin() + static_cast<std::ptrdiff_t>(values.carried_count()), results.end());

@@ -69,7 +69,7 @@ class LoopFunction {
     return at_most_once_ ? min(most, Dim(1)) : most;
   }
 
-  // Expresses conditions that do not change during the loop by the number of iterations.
+  // Replaces conditions that do not change during the loop by limits of the number of iterations.
   void limit_count() {
     if (at_most_once_)
       parts_.count = parts_.count ? n_.call("minimum", {*parts_.count, integer_scalar(1)}) : integer_scalar(1);
@@ -89,7 +89,7 @@ class LoopFunction {
     returns_count_ = again_.has_value();
     const relay::KnownValue count = parts_.count ? builder_.known(*parts_.count) : nullptr;
     const std::optional<Dim> trips = count ? count->elements[0] : std::nullopt;
-    const bool is_limit = !trips || !trips->is_constant() || trips->value() <= tensor::most_elements;
+    const bool is_limit = !trips || !trips->is_constant() || trips->value() <= tensor::max_elements;
     if (returns_count_ && trips && is_limit) return max(*trips, Dim(0));
     if (returns_count_ && out.declared_length) return out.declared_length;
     if (!parts_.count || !is_limit) return std::nullopt;
@@ -102,7 +102,7 @@ class LoopFunction {
     for (const ScanOutput& out : iteration.scanned) {
       const std::optional<Dim> most = length(out);
       n_.check(most.has_value(), DiagnosticId::dynamic_shape,
-               "data decide the number of iterations, and with it the size of the scan outputs, which nothing bounds",
+               "the number of iterations depends on data, and with it the size of the scan outputs; nothing bounds it",
                "give the loop a trip count; or declare the shapes of the scan outputs, for the largest number of "
                "iterations; or leave out the scan outputs if nothing uses them");
       if (n_.failed()) return;
@@ -123,7 +123,7 @@ class LoopFunction {
                   relay::tuple_type({}), "length", n_.location());
   }
 
-  // Leaves in the scan outputs what the iterations have written. The last result is their number.
+  // Cuts the scan outputs to the slices that the iterations have written. The last result is the number of slices.
   void cut(Values& results, size_t scanned) {
     const Value count = n_.reshape(results.back(), {1});
     results.pop_back();
@@ -204,7 +204,7 @@ class LoopFunction {
   relay::Var function_;
   Value counter_;
   std::optional<Value> again_;          // if iterations compute a condition
-  Values carried_;                      // scan outputs behind the others
+  Values carried_;                      // scan outputs last
   bool counts_ = false;                 // whether the counter is needed
   bool returns_count_ = false;          // whether the number of iterations is the last result of the function
   std::optional<Dim> length_of_count_;  // of the scan outputs: a symbol for the trip count

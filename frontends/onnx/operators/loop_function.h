@@ -26,20 +26,20 @@ namespace dlcc::frontends::onnx {
 // A tensor of which every iteration computes one slice.
 struct ScanOutput {
   Value slice;
-  int64_t axis = 0;                         // of the tensor, along which the slices lie
+  int64_t axis = 0;                         // the axis of the tensor along which the slices are stored
   bool reversed = false;                    // whether the first iteration computes the last slice
   std::optional<Dim> declared_length = {};  // the largest number of slices that the model declares
 };
 
 struct Iteration {
-  std::optional<Value> again;  // whether another iteration may follow, a bool of rank 0; empty: it may
+  std::optional<Value> again;  // a bool of rank 0: whether another iteration may follow; empty: true
   Values carried;              // the carried values after the iteration, of the types that they had before
   std::vector<ScanOutput> scanned;
 };
 
 struct LoopParts {
   std::optional<Value> count;  // the largest number of iterations, an int64 of rank 0; empty: without limit
-  std::optional<Value> first;  // whether the first iteration takes place, a bool of rank 0; empty: if `count` allows
+  std::optional<Value> first;  // a bool of rank 0: whether the loop begins if `count` is above 0; empty: true
   std::optional<Dim> length;   // the number of slices of scan outputs, at least `count`; empty: `count`, if it is known
   Values initial;              // the carried values before the first iteration
   std::vector<std::string> names;  // of the carried values, for readers of Relay text

@@ -22,7 +22,8 @@ Value loss_of(Node& n, const Value& log_probabilities) {
 
 Values convert_negative_log_likelihood(Node& n) { return {loss_of(n, n.in(0))}; }
 
-// Log probabilities as an elementwise function of the scores and two numbers of each row: the loss reads few of them.
+// Log probabilities as an elementwise function of the scores and two numbers for each row, so that fusion computes only
+// the few that the loss reads.
 Value log_softmax(Node& n, const Value& x) {
   const relay::Attrs along = {{"axis", relay::AttrList{1}}, {"keepdims", true}};
   const Value shifted = subtract(n, x, n.call("max", {x}, along));

@@ -36,7 +36,7 @@ Value swapped(Node& n, const Value& x) {
   return n.call("transpose", {x}, {{"axes", order}});
 }
 
-// The first axis behind the others but the last.
+// Moves the first axis to the position before the last.
 Value batch_inside(Node& n, const Value& x) {
   std::vector<int64_t> order;
   for (int64_t k = 1; k + 1 < x.rank(); ++k) order.push_back(k);
@@ -44,7 +44,7 @@ Value batch_inside(Node& n, const Value& x) {
   return n.call("transpose", {x}, {{"axes", order}});
 }
 
-// alpha * A' * B', where ' may transpose the last two axes, or move the first one behind the other batch axes.
+// alpha * A' * B', where ' may transpose the last two axes, or move the first axis after the other batch axes.
 Values convert_fused_matmul(Node& n) {
   Value a = n.in(0), b = n.in(1);
   const double alpha = n.number("alpha", 1);

@@ -32,7 +32,7 @@ std::optional<Dim> features_of(Node& n, const Value& x) {
   return x.type.shape.back();
 }
 
-// An attribute with one number for all features, or one for each.
+// An attribute with one number for all features, or one number for each feature.
 Value per_feature(Node& n, const Value& x, const char* name, float otherwise) {
   const auto list = n.numbers(name).value_or(std::vector<float>{otherwise});
   const auto features = features_of(n, x);

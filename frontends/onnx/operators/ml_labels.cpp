@@ -49,7 +49,7 @@ Default default_value(Node& n, const Labels& values) {
   return result;
 }
 
-// The position of each key; the number of keys where it is none.
+// The position of each wanted string among the keys; the number of keys if it is not a key.
 std::vector<int64_t> positions(const std::vector<std::string>& keys, const std::vector<std::string>& wanted) {
   std::map<std::string, size_t> index;
   for (size_t k = 0; k < keys.size(); ++k) index[keys[k]] = k;  // the last one of equal keys counts
@@ -76,11 +76,11 @@ Value positions(Node& n, const Value& x, const Constant& keys) {
                           n.scalar(dtype::i64, static_cast<double>(keys.count()))});
 }
 
-// The strings at positions that are known, the default behind the last.
+// The strings at known positions; the position after the last string gives the default.
 Value texts_at(Node& n, const Value& at, std::vector<std::string> texts, const std::string& otherwise) {
   n.check(at.constant() != nullptr, DiagnosticId::unsupported_type,
           "the values are strings, which no tensor of a compiled model has",
-          "translate the numbers to strings behind the model");
+          "translate the numbers to strings after the model");
   if (n.failed()) return Value::poison();
   texts.push_back(otherwise);
   const Constant& index = *at.constant();

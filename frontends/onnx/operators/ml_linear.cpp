@@ -7,7 +7,7 @@
 namespace dlcc::frontends::onnx {
 namespace {
 
-// x * coefficients^T + intercepts, as [rows, targets]; the coefficients are `targets` rows.
+// x * coefficients^T + intercepts, [rows, targets], for coefficients [targets, features].
 Value linear_scores(Node& n, int64_t targets) {
   const Value x = rows_of_features(n, 0, false);
   const auto coefficients = n.numbers("coefficients").value_or(std::vector<float>{});

@@ -70,7 +70,7 @@ Value labels_at(Node& n, const ClassLabels& labels, const Value& positions) {
   if (!n.wants(0)) return Value::poison();
   n.check(labels.numbers.has_value(), DiagnosticId::unsupported_type,
           "the labels are strings, which no tensor of a compiled model has",
-          "give the model labels that are integers, and translate them behind the model; or leave out the output of "
+          "give the model labels that are integers, and translate them after the model; or leave out the output of "
           "labels");
   if (n.failed()) return Value::poison();
   return n.call("take", {Value::of(*labels.numbers), positions}, {{"axis", 0}});

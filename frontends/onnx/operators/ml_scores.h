@@ -1,4 +1,4 @@
-// What the classifiers and regressors of ai.onnx.ml share: labels, and the functions that end them.
+// Labels and post-transforms of the classifiers and regressors of ai.onnx.ml.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace dlcc::frontends::onnx {
 // score is changed by PROBIT only, as in onnxruntime.
 Value post_transformed(Node&, const Value& scores, const std::string& function);
 
-// The scores of two classes from that of the second one, [rows, 1]: the other one is 1 - score for a probability, else
-// -score; LOGISTIC is that of the score and of its negative.
+// The scores of two classes, from the score of the second class, [rows, 1]. The first class has 1 - score for a
+// probability, else -score; LOGISTIC applies the logistic function to -score and score.
 Value scores_of_two_classes(Node&, const Value& score, const std::string& function, bool probability);
 
 // The labels of a classifier.
@@ -24,7 +24,7 @@ struct ClassLabels {
 // From attributes classlabels_ints, or as `integers` names it, and classlabels_strings.
 ClassLabels class_labels(Node&, const char* integers, const char* strings = "classlabels_strings");
 
-// The labels at positions; reports labels that are strings, if the model uses them.
+// The labels at positions. Reports an error if the labels are strings and the model uses them.
 Value labels_at(Node&, const ClassLabels&, const Value& positions);
 
 // The first of the largest elements of each row, as an index.

@@ -56,7 +56,7 @@ class TableBuilder {
   std::vector<double> weights_;
 };
 
-// A condition that is the opposite of a comparison with <= exchanges the children, and what NaN leads to.
+// A condition that is the negation of a comparison with <= exchanges the children, and the child for NaN.
 void TableBuilder::add(size_t k, const TreeNode& n) {
   const bool missing = n.missing_is_true;
   switch (n.mode) {
@@ -175,7 +175,7 @@ std::optional<TreeTables> tree_tables(Node& n, const TreeEnsemble& trees, DType 
 }
 
 bool always_has_weight(const TreeEnsemble& trees, int64_t target) {
-  // Whether every way down from a node ends in a leaf with a weight; of a node in a cycle, no.
+  // Whether every path from a node ends in a leaf with a weight; false for a node in a cycle.
   std::vector<int> has(trees.nodes.size(), -1);
   std::vector<size_t> stack = trees.roots;
   while (!stack.empty()) {

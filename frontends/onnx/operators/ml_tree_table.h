@@ -28,7 +28,7 @@ struct TreeEnsemble {
   int64_t targets = 1;
 };
 
-// The operands behind the data of ml.tree_ensemble, and its attribute has_missing_values. Thresholds have type `data`,
+// The operands of ml.tree_ensemble after the data, and its attribute has_missing_values. Thresholds have type `data`,
 // weights type `weight`. Empty, with a report, when the trees have a cycle.
 struct TreeTables {
   Values operands;

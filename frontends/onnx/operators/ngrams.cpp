@@ -10,13 +10,13 @@ namespace {
 // The n-grams of one length, and their columns in the result.
 struct Grams {
   int64_t length = 1;
-  std::vector<int64_t> elements = {};  // of one n-gram behind the other
+  std::vector<int64_t> elements = {};  // of all n-grams, one after the other
   std::vector<int64_t> columns = {};
 
   int64_t count() const { return static_cast<int64_t>(elements.size()) / length; }
 };
 
-// The pool of n-grams: those of length k begin at entry k - 1 of ngram_counts.
+// The pool of n-grams: n-grams of length k begin at entry k - 1 of ngram_counts.
 std::vector<Grams> read_grams(Node& n) {
   const auto pool = n.integers("pool_int64s"), starts = n.integers("ngram_counts"),
              columns = n.integers("ngram_indexes");

@@ -16,8 +16,8 @@ Value normalize_elements(Node& n, double epsilon) {
   return n.call("add", {n.call("multiply", {normal, n.in(1)}), n.in(2)});
 }
 
-// Before operator set 14 a node with more than one output trains; operator sets 1 to 6 also have is_test, those from 14
-// on training_mode.
+// Whether the node is in training mode: before operator set 14, if it has more than one output (operator sets 1 to 6
+// also have the attribute is_test); from 14 on, by the attribute training_mode.
 bool trains(Node& n) {
   bool statistics = false;
   for (int k = 1; k < n.output_count(); ++k) statistics = statistics || n.wants(k);
@@ -30,7 +30,7 @@ bool trains(Node& n) {
 }
 
 // Normalizes by the statistics of the batch. The further results are the running statistics, and before operator set 14
-// those of the batch. 16-bit floats are computed in float32.
+// also the statistics of the batch. 16-bit floats are computed in float32.
 Values train_batch_normalization(Node& n, double epsilon, bool per_channel) {
   const double momentum = n.number("momentum", 0.9f);
   const int rank = n.in(0).rank();

@@ -19,7 +19,7 @@ using Update = Values (*)(Node&, const Step&, const Tensors&);
 
 Value as(Node& n, const Value& x, const Value& like) { return n.cast(x, like.type.dtype); }
 
-// The gradient with that of the penalty norm_coefficient |X|^2 / 2.
+// The gradient plus the gradient of the penalty norm_coefficient |X|^2 / 2.
 Value regularized(Node& n, const Tensors& t) {
   const double coefficient = n.number("norm_coefficient", 0);
   return coefficient == 0 ? t[1] : add(n, t[1], times(n, t[0], coefficient));

@@ -10,7 +10,7 @@ Value positions(Node& n, const Shape& shape, int64_t axis) {
   return n.call("iota", {}, {{"shape", shape_attr(shape)}, {"dtype", "int64"}, {"axis", axis}});
 }
 
-// The only element of an input, as a scalar.
+// The only element of an input, with rank 0.
 Value only_element(Node& n, int input) {
   const Value& x = n.in(input);
   n.check(product(x.type.shape) == Dim(1), DiagnosticId::shape_mismatch,

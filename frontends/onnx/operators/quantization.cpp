@@ -84,7 +84,7 @@ Value per_row(Node& n, const Value& p, const Value& matrix) {
   return rows ? n.call("expand_dims", {p}, {{"axis", 1}}) : p;
 }
 
-// A parameter with one number per channel, for data with `spatial` axes behind the channels.
+// A parameter with one number per channel, for data with `spatial` axes after the channels.
 Value per_channel(Node& n, const Value& p, int64_t spatial) {
   if (p.rank() != 1 || p.type.shape[0] == Dim(1)) return p;
   return n.call("expand_dims", {p}, {{"axis", 1}, {"num_newaxis", spatial}});
@@ -121,7 +121,7 @@ bool check_integers(Node& n, std::initializer_list<int> inputs) {
   return !n.failed();
 }
 
-// The product of the numbers that 8-bit floats (or integers beside them) stand for, in float32.
+// The product of dequantized 8-bit floats, or of 8-bit floats and integers, in float32.
 Values convert_float8_matmul(Node& n) {
   auto as_float = [&](const Value& v) { return n.cast(v, dtype::f32); };
   auto numbers = [&](const Value& x, const Value& scale, const Value& zero_point) {

@@ -15,7 +15,7 @@ Values dynamically_quantized(Node&, const Value& x);
 // The zero point that is an optional input; 0 of this type if the node has none.
 Value zero_point_or_zero(Node&, int input, DType type);
 
-// Those of QuantizeLinear and DequantizeLinear.
+// The converters of QuantizeLinear and DequantizeLinear.
 Converter quantize_converter();
 Converter dequantize_converter();
 

@@ -12,8 +12,8 @@
 namespace dlcc::frontends::onnx {
 namespace {
 
-// A call of a generator for a shape of known or symbolic sizes. The attribute `seed` is a float, that of Dropout an
-// integer.
+// A call of a generator for a shape of known or symbolic sizes. The attribute `seed` is a float, but an integer in
+// Dropout.
 Value generate(Node& n, const char* generator, const Shape& shape, DType type, bool integer_seed = false) {
   relay::Attrs attrs = {{"shape", shape_attr(shape)}, {"dtype", dtype_attr(type)}};
   if (!n.has_attr("seed"))
@@ -61,7 +61,7 @@ Converter random_like(bool is_normal) {
   };
 }
 
-// 1 with the probability that the input has.
+// Each element is 1 with the probability that is the input's element.
 Values convert_bernoulli(Node& n) {
   const auto type = type_attribute(n, n.in(0).type.dtype);
   if (n.failed()) return {};

@@ -84,7 +84,7 @@ class Layer {
 
   // ---- parameters of a direction
 
-  // The direction's part of an input, without the axis of the directions.
+  // The slice of an input for the direction, without the axis of directions.
   std::optional<Value> own(int input, size_t direction, int64_t axis = 0) {
     if (!n_.has(input)) return std::nullopt;
     Value part = parts(n_, n_.in(input), axis, reversed_.size(), direction);

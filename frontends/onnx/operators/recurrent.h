@@ -1,5 +1,5 @@
-// What RNN, GRU and LSTM share: a loop over a sequence, for one direction or two. The products of all inputs with the
-// input weights are one matrix product before the loop; an iteration computes the products of the state.
+// The common part of RNN, GRU and LSTM: a loop over a sequence, for one direction or two. The products of all inputs
+// with the input weights are one matrix product before the loop; an iteration computes the products of the state.
 #pragma once
 
 #include <functional>
@@ -15,12 +15,12 @@ namespace dlcc::frontends::onnx {
 struct Direction {
   size_t index = 0;
   bool reversed = false;
-  double clip = 0;  // bound of what is passed to activations; 0: none
+  double clip = 0;  // bound of the operands of activations; 0: none
   std::vector<Activation> activations;
   Value input_weights;                   // [gates * hidden, input size]
   std::vector<Value> recurrent_weights;  // one matrix [gates * hidden, hidden] for each product of an iteration
   std::optional<Value> input_bias;       // [gates * hidden], with the recurrent biases that are added to it
-  std::optional<Value> recurrent_bias;   // the others
+  std::optional<Value> recurrent_bias;   // the other recurrent biases
   std::vector<Value> peepholes;          // three vectors [hidden], or none
 };
 

@@ -5,7 +5,7 @@
 namespace dlcc::frontends::onnx {
 namespace {
 
-// The axes that a node reduces, and what becomes of them.
+// The axes that a node reduces, and whether they remain with size 1.
 struct Axes {
   ListArgument list;
   bool keep, noop;  // with `noop`, no given axes mean that none is reduced

@@ -6,7 +6,7 @@
 namespace dlcc::frontends::onnx {
 namespace {
 
-// Moves the last axis behind the first.
+// Moves the last axis to position 1, after the first.
 Value components_second(Node& n, const Value& grid) {
   std::vector<int64_t> order = {0, grid.rank() - 1};
   for (int64_t k = 1; k + 1 < grid.rank(); ++k) order.push_back(k);

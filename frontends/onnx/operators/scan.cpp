@@ -18,7 +18,7 @@ class ScanNode {
     for (size_t k = 0; k < inputs_.size(); ++k)
       if (auto axis = n_.axis_of(axes[k], inputs[states_ + k].rank())) inputs_[k].axis = *axis;
     read_directions("scan_input_directions", inputs_);
-    // The ranks of outputs are known when the body was imported.
+    // Negative axes are resolved later: the ranks of the outputs are known only after the import of the body.
     output_axes_ = n_.integers("scan_output_axes", outputs_.size(), 0);
     read_directions("scan_output_directions", outputs_);
     if (n_.failed()) return {};
@@ -51,7 +51,7 @@ class ScanNode {
   }
 
  private:
-  // How the slices of a tensor lie.
+  // The axis along which the slices of a tensor are stored, and their order.
   struct Place {
     int64_t axis = 0;
     bool reversed = false;
@@ -73,7 +73,7 @@ class ScanNode {
     return !n_.failed();
   }
 
-  // Reads what all versions have; `before` inputs precede the states.
+  // Reads the attributes and inputs that all versions have; `before` inputs precede the states.
   bool read(int before) {
     int64_t scanned = n_.required_integer("num_scan_inputs"), all = n_.input_count() - before;
     if (!body_ || n_.failed()) return false;
@@ -102,7 +102,7 @@ class ScanNode {
     }
   }
 
-  // Scans `inputs`, first the states; `count` is the number of iterations if it is not that of the slices.
+  // Scans `inputs`, first the states; `count` is the number of iterations, if it differs from the number of slices.
   std::optional<Values> scan(const Values& inputs, const std::optional<Value>& count) {
     const Value& first = inputs[states_];
     Dim length = first.type.shape[static_cast<size_t>(inputs_[0].axis)];

@@ -64,7 +64,7 @@ std::optional<Shape> shape_before_pooling(Node& n) {
   return shape;
 }
 
-// The padding behind each axis that makes the sizes of `from` those of `to`; for nn.pad.
+// The padding at the end of each axis that extends the shape `from` to `to`; for nn.pad.
 std::optional<relay::AttrList> padding_behind(Node& n, const Shape& from, const Shape& to) {
   if (!n.check(from.size() == to.size(), DiagnosticId::shape_mismatch,
                fmt::format("output_shape has {} elements for {} dimensions", to.size(), from.size())))
@@ -88,8 +88,8 @@ Value padding_behind(Node& n, const std::vector<int64_t>& from, const Value& to)
   return n.call("concatenate", {before, after}, {{"axis", 1}});
 }
 
-// Zeros, and at the position that belongs to each element of X, that element. Positions count the elements of the
-// shape before the pooling; a larger output is padded behind it.
+// Zeros, and at the position that belongs to each element of X, that element. Positions count the elements of the shape
+// before the pooling; a larger output is padded at the end of its axes.
 Values convert_max_unpool(Node& n) {
   const Value& x = n.in(0);
   const auto inferred = shape_before_pooling(n);

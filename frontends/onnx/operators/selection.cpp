@@ -1,5 +1,6 @@
-// Operators that select elements: NonZero, Compress, TopK, Unique, NonMaxSuppression. Data decide how many elements
-// most of them select: the largest result is computed together with its number of rows, and `prefix` takes these rows.
+// Operators that select elements: NonZero, Compress, TopK, Unique, NonMaxSuppression. Most of them select a
+// data-dependent number of elements: the largest possible result is computed together with its actual number of rows,
+// and `prefix` takes these rows.
 #include "frontends/onnx/operators/lists.h"
 #include "frontends/onnx/operators/table.h"
 

@@ -1,4 +1,4 @@
-// Layers of language models beside attention: RotaryEmbedding, CausalConvWithState, LinearAttention.
+// Layers of language models other than attention: RotaryEmbedding, CausalConvWithState, LinearAttention.
 #include <cmath>
 
 #include "frontends/onnx/operators/attention.h"

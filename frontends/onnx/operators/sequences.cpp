@@ -1,5 +1,5 @@
-// Sequences. Their lengths are known at compile time, so that a sequence is a list of values and these operators leave
-// the code that their tensors need.
+// Sequences. Their lengths are known at compile time. So a sequence is a list of values during import, and only
+// operations on its tensors are emitted.
 #include <algorithm>
 
 #include "frontends/onnx/operators/split.h"
@@ -84,7 +84,7 @@ Values convert_erase(Node& n) {
   return {sequence_of(std::move(result))};
 }
 
-// The tensors of a sequence behind each other along a new axis.
+// The tensors of a sequence stacked along a new axis.
 Value stacked(Node& n, const Values& elements, int64_t axis) {
   Values rows;
   for (const Value& element : elements) rows.push_back(n.call("expand_dims", {element}, {{"axis", axis}}));
@@ -131,7 +131,7 @@ Values convert_concat(Node& n) {
   return {new_axis ? stacked(n, *elements, *from_begin) : n.call("concatenate", *elements, {{"axis", *from_begin}})};
 }
 
-// The sizes of the pieces: those of the input, all equal to it if it is one number, or 1.
+// The sizes of the pieces: the elements of the input; equal sizes if the input is one number; 1 without the input.
 std::optional<std::vector<int64_t>> piece_sizes(Node& n, const Dim& extent) {
   std::vector<int64_t> sizes = {1};
   const bool is_list = n.has(1) && n.in(1).rank() == 1;

@@ -111,7 +111,7 @@ Values convert_transpose(Node& n) {
   return {n.call("transpose", {n.in(0)}, {{"axes", axes}})};
 }
 
-// Whether broadcasting with these sizes leaves the shape as it is: each is 1 or that of the data.
+// Whether broadcasting with these sizes leaves the shape as it is: each is 1 or the data's size.
 bool keeps_shape(const Shape& data, const relay::KnownValue& sizes) {
   if (!sizes || sizes->elements.size() > data.size()) return false;
   return std::equal(sizes->elements.rbegin(), sizes->elements.rend(), data.rbegin(),

@@ -1,4 +1,4 @@
-// What the operators with a body share: its inputs and outputs.
+// Inputs and outputs of bodies, for the operators that have a body.
 #pragma once
 
 #include <string>

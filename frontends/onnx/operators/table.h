@@ -20,7 +20,7 @@ inline constexpr int any_number = -1;
 struct Row {
   const char* op;
   int64_t since;       // first operator set version of the row, which applies until the operator's next row
-  const char* inputs;  // the standard's names of the inputs, "X W B"; the last is a list if there may be any number
+  const char* inputs;  // the standard's names of the inputs, "X W B"; the last names a list if there may be any number
   int min_inputs, max_inputs, max_outputs;
   Converter convert;
   bool keeps_shape = false;  // the first result has the shape of the first operand
@@ -30,8 +30,8 @@ struct Row {
 class Table {
  public:
   void add(std::vector<Row> rows);
-  void add_with_structures(std::vector<Row> rows);  // whose inputs may be no tensors
-  // What the nodes of an operator must keep to, though the standard does not ask for it. Others are located errors.
+  void add_with_structures(std::vector<Row> rows);  // rows whose inputs may be sequences, optionals and strings
+  // Declares a restriction on the nodes of an operator beyond the standard. Other nodes are located errors.
   void only_if(const std::string& op, std::string condition);
   const std::string& only_if(const std::string& op) const;  // empty if there is no such condition
   std::vector<std::string> names() const;
@@ -50,7 +50,7 @@ const Table& operator_table();
 // "Relu", or "ai.onnx.preview.training.Adam" in another domain than the default one.
 std::string qualified_name(const std::string& domain, const std::string& op);
 
-// The standard's names of the inputs; the last is that of a list if there may be any number.
+// The standard's names of the inputs; the last one names a list if there may be any number.
 std::vector<std::string> input_names(const Row&);
 // The standard's name of an input of an operator: "X", or "inputs[2]" for one of a list.
 std::string input_name(const Row&, int input);
@@ -65,7 +65,7 @@ const std::vector<std::string>& standard_operators();
 // Converts to one call of a Relay operator with the node's inputs in order.
 Converter direct(const char* relay_op);
 
-// For an operator that moves elements: elements of less than 8 bits are widened before, and narrowed behind it.
+// For an operator that only moves elements: elements of less than 8 bits are widened before it and narrowed after it.
 Converter moving(Converter);
 
 // A list of integers that determines a shape: an attribute in old operator sets, an input in new ones.

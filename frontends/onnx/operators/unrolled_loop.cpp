@@ -76,7 +76,7 @@ class UnrolledLoop {
     return all;
   }
 
-  // The slices of a scan output behind each other.
+  // The slices of a scan output, stacked along a new first axis.
   Value stacked(const Values& slices) {
     n_.check(!slices.empty(), DiagnosticId::dynamic_shape,
              "the loop has no iteration, so that the shape of the scan output is not known");

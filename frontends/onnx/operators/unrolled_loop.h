@@ -5,8 +5,9 @@
 
 namespace dlcc::frontends::onnx {
 
-// The outputs of a Loop, each iteration of which is imported: the number of iterations decides the lengths of the
-// sequences, so that it must be known at compile time. The body's inputs and outputs have been counted.
+// The outputs of a Loop of which every iteration is imported separately. The lengths of the sequences depend on the
+// number of iterations, which must therefore be known at compile time. The numbers of the body's inputs and outputs
+// have been checked.
 Values unrolled_loop(Node&, const schema::GraphProto& body);
 
 }  // namespace dlcc::frontends::onnx

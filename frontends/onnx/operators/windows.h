@@ -5,7 +5,7 @@
 
 namespace dlcc::frontends::onnx {
 
-// With the node's attributes, without bias. Messages name the operands by their roles.
+// The convolution with the node's attributes, without bias. Messages name the operands by their roles.
 Value convolution(Node&, const Value& data, const Value& weight);
 
 // Reports an attribute kernel_shape that is not the sizes of the kernel, which are known from its weights.

@@ -10,7 +10,7 @@ using namespace dlcc::driver;
 
 namespace {
 
-// What a command line of all kinds of options stores.
+// The values that options of each kind store.
 struct Values {
   std::string cpu, level, object, list = "unset";
   std::vector<std::string> dims, models, data;
@@ -69,7 +69,7 @@ TEST_CASE("options are spelled as in gcc, and values follow a '=', a space or a 
   CHECK(v.object == "-");
 }
 
-TEST_CASE("an option takes one value: what follows is an argument") {
+TEST_CASE("an option takes one value; the next word is an argument") {
   Values v;
   CHECK(parse({"--dim", "a=1", "m", "--dim=b=2", "d", "e"}, v) == -1);
   CHECK(v.dims == std::vector<std::string>{"a=1", "b=2"});
@@ -117,7 +117,7 @@ TEST_CASE("errors have exit status 2") {
   }
 }
 
-TEST_CASE("a check of all values together ends the command") {
+TEST_CASE("a failed check of all values together ends the command with status 2") {
   std::vector<std::string> args = {};
   for (const char* message : {"", "the options contradict each other"}) {
     CommandLine line("do", "do something", args);
@@ -126,7 +126,7 @@ TEST_CASE("a check of all values together ends the command") {
   }
 }
 
-TEST_CASE("without arguments a command is only described") {
+TEST_CASE("a command constructed without arguments is described and not parsed") {
   CommandLine line("do", "do something", std::nullopt);
   Values v;
   add_options(line, v);
@@ -145,7 +145,7 @@ TEST_CASE("help shows each visible option once, in two columns") {
   CHECK(text.find("print-man-page") == text.npos);
 }
 
-TEST_CASE("a manual page escapes what roff would read as its own") {
+TEST_CASE("a manual page escapes characters with a meaning in roff") {
   CommandLine line("do", "do something", std::nullopt);
   Values v;
   add_options(line, v);

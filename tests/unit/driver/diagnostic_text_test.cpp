@@ -28,7 +28,7 @@ std::string snippet(const std::string& line, int column) {
 
 }  // namespace
 
-TEST_CASE("repeated problems are one entry") {
+TEST_CASE("repeated problems are one entry of the text") {
   Diagnostics diagnostics;
   for (const char* op : {"Foo", "Bar"})
     for (int k = 0; k < 5; ++k)
@@ -49,7 +49,7 @@ TEST_CASE("repeated problems are one entry") {
         "    and 1 more: input 'y'\n");
 }
 
-TEST_CASE("other files, severities, identifiers and messages are other entries") {
+TEST_CASE("problems of different files, severities, identifiers or messages are different entries") {
   Diagnostics diagnostics;
   diagnostics.error(DiagnosticId::bad_option, {}, "m");
   diagnostics.error(DiagnosticId::bad_option, {}, "m");
@@ -63,7 +63,7 @@ TEST_CASE("other files, severities, identifiers and messages are other entries")
         "dlcc: warning[bad-option]: m\n");
 }
 
-TEST_CASE("the source line and a caret under the column") {
+TEST_CASE("an error shows the source line and a caret under the column") {
   CHECK(snippet("  let %x = 1;", 3) ==
         "    2 |   let %x = 1;\n"
         "      |   ^\n");
@@ -97,7 +97,7 @@ TEST_CASE("a long source line is cut around the column") {
   CHECK(line[caret.find('^')] == 'x');
 }
 
-TEST_CASE("locations of the same problem in a text") {
+TEST_CASE("a repeated problem of Relay text lists its locations") {
   Diagnostics diagnostics;
   for (int line : {1, 2, 9}) diagnostics.error(DiagnosticId::syntax_error, {"f", line, 4, ""}, "m");
   CHECK(text_of(diagnostics) == "f:1:4: error[syntax-error]: m\n    and 2 more: 2:4, 9:4\n");

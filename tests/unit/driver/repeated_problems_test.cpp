@@ -7,7 +7,7 @@
 using namespace dlcc;
 using namespace dlcc::frontends::onnx;
 
-TEST_CASE("a transformer with four unknown operators") {
+TEST_CASE("a model with four unknown operators in each of its layers has a short error text") {
   constexpr int layers = 24;
   std::string graph = value("input", "h0", 1, {"16", "64"}) + value("output", "done", 1, {"16", "64"});
   for (int k = 0; k < layers; ++k) {

@@ -11,7 +11,7 @@
 
 namespace fs = std::filesystem;
 
-TEST_CASE("the command line and the files that it names") {
+TEST_CASE("the crash folder has the command line and the files that it names") {
   const dlcc::TemporaryFolder temporary;
   const fs::path& folder = temporary.path();
   std::ofstream(folder / "it's.onnx") << "model";

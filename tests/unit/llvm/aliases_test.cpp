@@ -1,4 +1,4 @@
-// Which parameters of kernels are not `noalias`.
+// The parameters of kernels that are not `noalias`.
 #include "targets/llvm/aliases.h"
 
 #include <doctest/doctest.h>
@@ -8,7 +8,7 @@
 using namespace dlcc;
 using namespace dlcc::lower;
 
-TEST_CASE("operands that overlap may alias if one is written; read-only and disjoint ones may not") {
+TEST_CASE("only overlapping operands of which one is written may alias") {
   ProgramBuilder b;
   ValueId x = b.input(16), s = b.temporary(16), t = b.temporary(16), other = b.temporary(16), y = b.output(16);
   b.program.body.steps = {b.call({x}, {s}), b.call({s, other}, {t}, {}, {{t, s}}), b.call({t, t}, {y}),

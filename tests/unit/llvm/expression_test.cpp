@@ -111,7 +111,7 @@ TEST_CASE("shifts by any amount are defined") {
   check_equal(apply<uint8_t, uint8_t>(dtype::u8, dtype::u8, {255, 255}, {7, 8}, op(BinaryOp::shr)), {1, 0});
 }
 
-TEST_CASE("min and max propagate NaN, and the second of two zeros wins") {
+TEST_CASE("min and max propagate NaN and return the second of two zeros") {
   std::vector<float> a = {1, nan, 1, nan, 0.f, -0.f, -infinity, 3}, b = {2, 1, nan, nan, -0.f, 0.f, 5, -infinity};
   auto largest = apply<float>(dtype::f32, dtype::f32, a, b, op(BinaryOp::max));
   check_equal(largest, {2, nan, nan, nan, -0.f, 0.f, 5, 3});
@@ -161,7 +161,7 @@ TEST_CASE("floats convert to integers by truncation and saturation") {
               {18446744073709551616.f, 1});
 }
 
-TEST_CASE("narrow floats convert as the compiler converts them") {
+TEST_CASE("generated conversions of narrow floats equal the compiler's") {
   std::vector<float> a = {0,
                           -0.f,
                           1,

@@ -48,7 +48,7 @@ Kernel kernel_of(const std::string& text, const Intrinsic& intrinsic) {
 
 }  // namespace
 
-TEST_CASE("an instruction if the CPU has it, else its body") {
+TEST_CASE("an intrinsic becomes its instruction if the CPU has it, else its body") {
   Intrinsic dot = dot_products();
   Kernel kernel = kernel_of(R"(kernel @dot(read a: u8[6, 64], read b: i8[6, 64], write y: i32[16]) {
     alloc reg acc: i32[16]
@@ -76,7 +76,7 @@ TEST_CASE("an instruction if the CPU has it, else its body") {
   CHECK(ran->outputs[0].same_as(evaluate(kernel, inputs).results[0]));
 }
 
-TEST_CASE("a function that drives an accelerator gets boxes and strides") {
+TEST_CASE("a function that drives an accelerator gets the boxes and strides of its operands") {
   Intrinsic widen = matrix_unit();
   Kernel kernel = kernel_of(R"(kernel @k(read x: i8[8, 12], write y: i32[2, 4, 20]) {
     for i in 2 { call toy.widen(x[4 * i, 8], y[i, 0, 16]) }

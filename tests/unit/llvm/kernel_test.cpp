@@ -24,7 +24,7 @@ Expr number(double v) { return literal(dtype::f32, v); }
 
 }  // namespace
 
-TEST_CASE("a vector loop handles every extent") {
+TEST_CASE("a vector loop is correct for every extent") {
   for (int64_t n : {1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 33, 64, 100}) {
     CAPTURE(n);
     Buffer x = make_buffer("x", dtype::f32, {n}), y = make_buffer("y", dtype::f32, {n});
@@ -36,7 +36,7 @@ TEST_CASE("a vector loop handles every extent") {
   }
 }
 
-TEST_CASE("local buffers are aligned wherever the caller's stack is") {
+TEST_CASE("local buffers are aligned whatever the alignment of the caller's stack") {
   // Aligned loads and stores of the buffer's vectors, in the kernel, an outlined nest and a task.
   Buffer x = make_buffer("x", dtype::f32, {8, 64}), y = make_buffer("y", dtype::f32, {8, 64});
   Buffer part = make_buffer("part", dtype::f32, {64}, Scope::local, 64);
@@ -158,7 +158,7 @@ TEST_CASE("loads in the arm of a select that is not taken are not executed") {
     }
 }
 
-TEST_CASE("gathers by loaded indices") {
+TEST_CASE("gathers by loaded indices in vector loops") {
   Buffer x = make_buffer("x", dtype::f32, {10}), at = make_buffer("at", dtype::i64, {21}),
          y = make_buffer("y", dtype::f32, {21});
   Var i = make_var("i");
@@ -213,7 +213,7 @@ TEST_CASE("lanes that depend on each other's stores are executed in order") {
   for (int64_t k = 0; k < 32; ++k) CHECK(result.outputs[0].as<float>()[k] == 2 * float(31 - k));
 }
 
-TEST_CASE("reductions, lets and buffers of a lane") {
+TEST_CASE("reductions, lets and buffers of one lane") {
   // Row sums in lanes: transposed access, an accumulator per lane, a nested serial loop.
   Buffer x = make_buffer("x", dtype::f32, {21, 6}), y = make_buffer("y", dtype::f32, {21}),
          acc = make_buffer("acc", dtype::f32, {1}, Scope::local);
@@ -229,7 +229,7 @@ TEST_CASE("reductions, lets and buffers of a lane") {
   for (int64_t r = 0; r < 21; ++r) CHECK(result.outputs[0].as<float>()[r] == float(36 * r + 15 + 6));
 }
 
-TEST_CASE("halves of a register are added to each other in lanes") {
+TEST_CASE("the halves of a vector register are added in a tree") {
   Buffer x = make_buffer("x", dtype::f32, {64}), y = make_buffer("y", dtype::f32, {1}),
          part = make_buffer("part", dtype::f32, {16}, Scope::reg);
   Var i = make_var("i"), j = make_var("j"), k = make_var("k");
@@ -246,7 +246,17 @@ TEST_CASE("halves of a register are added to each other in lanes") {
   CHECK(assembly(kernel, "x86-64-v4").find("(%rsp)") == std::string::npos);
 }
 
-TEST_CASE("branches, loops of variable extent and strided stores") {
+TEST_CASE("the lanes of a vector loop load before any lane stores, whichever accesses meet") {
+  // The load and the store far from y[i] are next to each other.
+  Buffer y = make_buffer("y", dtype::f32, {96});
+  Var i = make_var("i"), j = make_var("j");
+  Stmt body = sequence({for_loop(j, 96, serial, store(y, {j}, cast(dtype::f32, j))),
+                        for_loop(i, 32, vector, store(y, {Expr(i) + 64}, load(y, {i}) + load(y, {Expr(i) + 63})))});
+  auto result = run({"shifted", {{y, Access::write}}, body}, {});
+  for (int64_t n = 0; n < 32; ++n) CHECK(result.outputs[0].as<float>()[64 + n] == float(2 * n + 63));
+}
+
+TEST_CASE("branches, loops of data-dependent extent and strided stores") {
   Buffer n = make_buffer("n", dtype::i64, {1}), y = make_buffer("y", dtype::i32, {2, 16});
   Var i = make_var("i"), j = make_var("j"), k = make_var("k");
   Stmt body = sequence({for_loop(i, 16, vector, store(y, {0, Expr(15) - i}, cast(dtype::i32, i))),

@@ -93,7 +93,7 @@ const std::string flags = "-Wall -Wextra -pedantic -Werror -I . -I " DLCC_SOURCE
 
 }  // namespace
 
-TEST_CASE("two models in one C program") {
+TEST_CASE("two models link into one C program and check their arguments") {
   Workshop w;
   write(w, compile(relu(30), "", "first"));
   write(w, compile(relu(25), "", "second"));
@@ -114,7 +114,7 @@ TEST_CASE("two models in one C program") {
              "status.o model.o -o m2 && ./m2") == 0);
 }
 
-TEST_CASE("an object needs nothing but memcpy and memset, and shows only its interface") {
+TEST_CASE("an object has no undefined symbols but memcpy and memset, and exports only its interface") {
   Workshop w;
   write(w, compile(relu(1000), "x86-64-v2,x86-64-v3,x86-64-v4", "net"));
   REQUIRE(w.sh("nm -u net.o | grep -vE ' (memcpy|memset)$'") != 0);
@@ -151,7 +151,7 @@ TEST_CASE("headers turn tensor names into C identifiers") {
   }
 }
 
-TEST_CASE("the runtime's statuses are those of the table") {
+TEST_CASE("the statuses of types.h are those of status.def") {
   std::ifstream file(DLCC_SOURCE_DIR "/runtime/include/dlcc/types.h");
   std::string types(std::istreambuf_iterator<char>(file), {});
 #define STATUS(name, number, text)                                           \
@@ -171,7 +171,7 @@ TEST_CASE("the object's bytes do not depend on the number of threads") {
   CHECK(once == targets::generate_object(wrapped.program, wrapped.plan, wrapped.interface, target, {2, 2}).bytes());
 }
 
-TEST_CASE("code is right at every optimization level") {
+TEST_CASE("code gives the same results at every optimization level") {
   targets::Target target = target_named("", "");
   std::vector<float> x(77);
   for (size_t k = 0; k < x.size(); ++k) x[k] = float(k) - 40;
@@ -197,7 +197,7 @@ TEST_CASE("the code that selects the CPU level runs on every CPU") {
   CHECK(w.output() == "");
 }
 
-TEST_CASE("constants are the object's own bytes") {
+TEST_CASE("an object file refers to the bytes of constants without a copy") {
   Buffer w = make_buffer("w", dtype::f32, {1000}), y = make_buffer("y", dtype::f32, {1000});
   Var i = make_var("i");
   Kernel kernel{"copy",
@@ -253,7 +253,7 @@ TEST_CASE("a run is stopped at its time limit") {
   CHECK(diagnostics.str().find("within 1 seconds") != std::string::npos);
 }
 
-TEST_CASE("targets are found by name") {
+TEST_CASE("targets and CPUs are found by name") {
   CHECK(target_named("", "").levels.size() == 3);
   CHECK(target_named("", "").levels[2].is_extension);
   CHECK(target_named("x86-64", "znver4").levels[0].machine.vector_bytes == 64);

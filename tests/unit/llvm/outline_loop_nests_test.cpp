@@ -1,4 +1,4 @@
-// Induction pointers and outlining in random loop nests: compiled kernels must compute what the evaluator computes.
+// Induction pointers and outlining in random loop nests: compiled kernels must give the results of the evaluator.
 #include <random>
 #include <sstream>
 
@@ -146,7 +146,7 @@ TEST_CASE("random nests compute what the evaluator computes") {
 
 namespace {
 
-// A machine whose functions hold `loops` nested loops, with free calls.
+// A machine whose functions may have `loops` nested loops, and whose calls cost nothing.
 ChangeMachine holding(int loops) {
   return [=](Machine& m) { m.general_registers = 3 * loops, m.call_cost = 0; };
 }
@@ -275,7 +275,7 @@ TEST_CASE("accumulators that spill do not lead to outlining") {
   CHECK(assembly(kernel, "x86-64-v2", holding(4)).find("_outlined") != std::string::npos);
 }
 
-TEST_CASE("LLVM does not replace the induction pointers") {
+TEST_CASE("LLVM's loop strength reduction does not replace the induction pointers") {
   // z[i] = x[i] + y[2 i]: three pointers, where LLVM's strength reduction would index with one register.
   constexpr int64_t size = 1000;
   Buffer x = make_buffer("x", dtype::f32, {size}), y = make_buffer("y", dtype::f32, {2 * size}),
@@ -295,12 +295,12 @@ TEST_CASE("addresses in a loop nest need no multiplication") {
          y = make_buffer("y", dtype::f32, {28, 28});
   Var i = make_var("i"), j = make_var("j"), block = make_var("block"), r = make_var("r"), s = make_var("s"),
       k = make_var("k");
-  auto blocks = [&](int64_t first, int64_t count, int64_t terms) {
+  auto blocks = [&](int64_t first, int64_t count, int64_t channels) {
     Expr b = Expr(block) + Expr(first);
     Stmt add = store(y, {i, j},
                      load(y, {i, j}) + load(x, {b, Expr(i) + Expr(r), Expr(j) + Expr(s), k}) * load(w, {b, r, s, k}));
     for (auto [v, extent] :
-         {std::pair(k, terms), std::pair(s, int64_t{3}), std::pair(r, int64_t{3}), std::pair(block, count)})
+         {std::pair(k, channels), std::pair(s, int64_t{3}), std::pair(r, int64_t{3}), std::pair(block, count)})
       add = for_loop(v, extent, LoopKind::serial, add);
     return add;
   };

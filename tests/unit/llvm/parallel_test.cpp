@@ -1,4 +1,4 @@
-// Parallel loops on several threads: the results and the status of one thread.
+// Parallel loops on several threads give the results and the status of one thread.
 #include "harness.h"
 
 namespace dlcc::test {
@@ -64,7 +64,7 @@ TEST_CASE("many tasks run every iteration once") {
   for (int threads : {1, 2, 3}) run(kernel, {counting(dtype::i64, rows)}, threads);  // compares with the evaluator
 }
 
-TEST_CASE("the stack use includes that of a task") {
+TEST_CASE("the stack use of a model includes that of a task") {
   KernelObject one = compile(nest(4), "x86-64-v3"), two = compile(nest(4), "x86-64-v3", "net", 2);
   CHECK(targets::stack_bytes(two.object) > targets::stack_bytes(one.object) + 16);
 }

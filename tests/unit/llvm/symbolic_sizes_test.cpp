@@ -96,7 +96,7 @@ std::string failure(const std::vector<std::byte>& object, const std::vector<Cons
 
 }  // namespace
 
-TEST_CASE("the header of a model with symbolic sizes") {
+TEST_CASE("the header of a model with symbolic sizes declares dims, shapes and plan") {
   const std::string header = emit::make_header(twice());
   const size_t from = header.find("#define TWICE_ABI_VERSION"), to = header.find("/* Runs the model");
   REQUIRE(from != std::string::npos);
@@ -140,7 +140,7 @@ dlcc_status twice_plan(const twice_inputs *inputs, twice_shapes *room, uint64_t 
 )");
 }
 
-TEST_CASE("headers with symbolic sizes are C and C++") {
+TEST_CASE("headers with symbolic sizes compile as C and C++") {
   emit::Interface bounded = twice(), unknown = twice();
   bounded.prefix = "bounded", bounded.arena_bytes = 640;
   unknown.prefix = "unknown", unknown.inputs.clear(), unknown.dims.clear();
@@ -203,7 +203,7 @@ TEST_CASE("inputs whose sizes disagree or are out of bounds are refused before a
   CHECK(failure(none, {numbers({2, 3})}).find("the model has 2 inputs, 1 were given") != std::string::npos);
 }
 
-TEST_CASE("the loader finds defects of P_plan and P_run") {
+TEST_CASE("the loader detects wrong shapes, arena sizes and accesses of P_plan and P_run") {
   auto found = [](int defect) { return failure(object(defect), {numbers({4, 3}), numbers({2})}); };
   CHECK(found(1).find("twice_plan gives output 'y' the shape (9, 3)") != std::string::npos);
   CHECK(found(2).find("write of byte 16 of the shapes") != std::string::npos);

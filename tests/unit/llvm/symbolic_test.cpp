@@ -92,7 +92,7 @@ TensorFunction transposed() {
 
 }  // namespace
 
-TEST_CASE("code for products of rows in blocks") {
+TEST_CASE("code of products of a symbolic number of rows, in blocks") {
   Definition d("dense");
   Tensor x = d.input("x", dtype::f32, {n, 12}), w = d.input("w", dtype::f32, {20, 12});
   d.reduce_result("y", dtype::f32, {n, 20}, sum_of(dtype::f32), {12},
@@ -101,7 +101,7 @@ TEST_CASE("code for products of rows in blocks") {
   for (int threads : {1, 3}) check_code(f, threads, [&](Machine& m) { m.fork_cost = 1, m.min_task_cost = 1; });
 }
 
-TEST_CASE("code for products with symbolic M, N and K") {
+TEST_CASE("code of products with symbolic M, N and K") {
   for (const auto& [k, columns] : {std::pair{Dim(12), s}, {s, Dim(40)}, {s, s}, {count, Dim(20)}}) {
     Definition d("product");
     Tensor x = d.input("x", dtype::f32, {2, n, k}), w = d.input("w", dtype::f32, {2, k, columns});
@@ -112,12 +112,12 @@ TEST_CASE("code for products with symbolic M, N and K") {
   }
 }
 
-TEST_CASE("code for symbolic sizes computes what the evaluator does") {
+TEST_CASE("code of symbolic chains, reductions, padding and transpositions equals the evaluator") {
   for (const Shape& shape : {Shape{count}, Shape{n, 24}, Shape{3, n}, Shape{n, 2, s}}) check_code(chain(shape));
   for (const TensorFunction& f : {row_sums(), column_maxima(), padded(), transposed()}) check_code(f);
 }
 
-TEST_CASE("code for a batch of slices, with scratch and on threads") {
+TEST_CASE("code of a batch of slices, with scratch and on threads") {
   Definition d("convolution");
   Tensor x = d.input("x", dtype::f32, {n, 8, 6, 9}), w = d.input("w", dtype::f32, {16, 8, 3, 3});
   d.reduce_result("y", dtype::f32, {n, 16, 6, 9}, sum_of(dtype::f32), {8, 3, 3}, [&](Index i, Index k) {
@@ -136,7 +136,7 @@ TEST_CASE("code for a batch of slices, with scratch and on threads") {
 }
 
 TEST_CASE("parallel loops of symbolic extent run every iteration once") {
-  // Forks cost nothing, so that every loop is shared, or so much that few iterations are not.
+  // With free forks threads share every loop; with expensive forks they do not share few iterations.
   for (double cost : {0.0, 1e4})
     for (int threads : {2, 3, 16})
       check_code(chain({n, 2, s}), threads, [&](Machine& m) { m.fork_cost = cost, m.min_task_cost = 1; });

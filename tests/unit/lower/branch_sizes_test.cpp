@@ -9,7 +9,7 @@ using namespace dlcc::lower;
 
 namespace {
 
-// The program computes what the module does, for either value of the condition `%c`.
+// Checks that the program gives the results of the module for either value of the condition `%c`.
 Program both_ways(const std::string& params, const std::string& body) {
   const std::string text = "def @main(%given: bool, " + params + ") {\n  let %c = ";
   lowered(text + "logical_not(%given);\n" + body + "\n}");
@@ -18,7 +18,7 @@ Program both_ways(const std::string& params, const std::string& body) {
 
 }  // namespace
 
-TEST_CASE("a branch defines the sizes in which its arms differ") {
+TEST_CASE("a branch defines the sizes of its result that differ between its arms") {
   const Program p =
       both_ways("%x: Tensor[(6, 4), float32]", "if (%c) { exp(%x) } else { strided_slice(%x, begin=[1], end=[3]) }");
   REQUIRE(p.data_sizes.size() == 1);
@@ -28,7 +28,7 @@ TEST_CASE("a branch defines the sizes in which its arms differ") {
   CHECK(print(p).find("yield 2") != std::string::npos);
 }
 
-TEST_CASE("later operators use the sizes that a branch defines") {
+TEST_CASE("later operators use sizes defined by a branch") {
   both_ways("%x: Tensor[(6, 4), float32], %w: Tensor[(4, 8), float32]",
             "let %r = if (%c) { %x } else { strided_slice(%x, begin=[2], end=[5]) };\n"
             "let %y = nn.matmul(%r, %w);\n"
@@ -39,7 +39,7 @@ TEST_CASE("later operators use the sizes that a branch defines") {
             "shape_of(%r, dtype=\"int64\")");
 }
 
-TEST_CASE("arms of several results, of which some differ") {
+TEST_CASE("arms with several results, some of which differ in shape") {
   const Program p = both_ways("%x: Tensor[(6, 4), float32]",
                               "let %r = if (%c) { (exp(%x), %x, sum(%x)) } else {\n"
                               "  (reshape(%x, newshape=[4, 6]), negative(%x), max(%x))\n};\n"
@@ -47,7 +47,7 @@ TEST_CASE("arms of several results, of which some differ") {
   CHECK(p.data_sizes.size() == 2);  // equal numbers of elements, but not equal shapes
 }
 
-TEST_CASE("nested branches and sizes that an arm counts") {
+TEST_CASE("nested branches, and an arm with a data-dependent size") {
   const Program nested =
       both_ways("%x: Tensor[(8, 4), float32], %d: bool",
                 "let %r = if (%c) {\n"
@@ -62,7 +62,7 @@ TEST_CASE("nested branches and sizes that an arm counts") {
   CHECK(counted.data_sizes[1].most == Dim(12));
 }
 
-TEST_CASE("a result that both arms take from outside") {
+TEST_CASE("a result that both arms take from an outer value") {
   both_ways("%x: Tensor[(6, 4), float32], %y: Tensor[(2, 4), float32]", "if (%c) { %x } else { %y }");
   both_ways("%x: Tensor[(6, 4), float32], %y: Tensor[(2, 4), float32]",
             "let %r = if (%c) { let %e = exp(%x); (%e, %e) } else { (%y, %x) };\n(%r.1, %r.0)");

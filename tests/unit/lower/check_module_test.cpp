@@ -21,7 +21,7 @@ std::string complaints(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("there is a function @main, of tensors") {
+TEST_CASE("a module without @main, or whose inputs are not tensors, is refused") {
   CHECK(complaints("def @f(%x: int32) { %x }") ==
         "m.rly: error[undefined-value]: there is no function @main\n"
         "    help: name the function that is to be compiled @main instead of @f\n");
@@ -53,7 +53,7 @@ TEST_CASE("blocks are nested at most 1000 levels deep") {
         "m.rly:2:10001: error[too-large]: blocks nested deeper than 1000 levels cannot be compiled to native code\n");
 }
 
-TEST_CASE("sizes follow from those of the inputs, in tuples too") {
+TEST_CASE("sizes that do not follow from those of the inputs are refused, in tuples too") {
   CHECK(complaints("def @main(%t: (Tensor[(n, 4), float32], int32)) { %t.1 }") == "");
   CHECK(complaints("def @main(%x: Tensor[(6,), float32], %s: Tensor[(2,), int64]) { reshape(%x, %s) }")
             .find("error[dynamic-shape]: the dimension '?") != std::string::npos);
@@ -64,7 +64,7 @@ TEST_CASE("sizes follow from those of the inputs, in tuples too") {
         std::string::npos);
 }
 
-TEST_CASE("sizes that a run must check") {
+TEST_CASE("the sizes that a run must check are those that may be invalid") {
   auto sizes = [](const std::string& result, std::string dims, const std::string& functions = "") {
     Diagnostics d;
     frontends::ImportOptions options{.dims = {{"h", {}}, {"n", {}}}, .file = "m.rly"};
@@ -74,7 +74,7 @@ TEST_CASE("sizes that a run must check") {
             " }",
         options, d);
     REQUIRE_MESSAGE(module, d.str());
-    CHECK_MESSAGE(str(doubtful_sizes(*module)) == dims, result);
+    CHECK_MESSAGE(str(sizes_to_check(*module)) == dims, result);
   };
   sizes("nn.relu(%x)", "()");
   sizes("nn.conv2d(%x, %w)", "(h - 5)");

@@ -1,4 +1,4 @@
-// Every rule of the checker is violated once. Then each temporary of a program is moved to each possible offset.
+// Each rule of the checker is violated once. Then each temporary of a program is moved to each possible offset.
 #include <doctest/doctest.h>
 
 #include "lower/check_plan.h"
@@ -20,7 +20,7 @@ void refuses(const Program& program, const std::string& text) { refuses(program,
 
 }  // namespace
 
-TEST_CASE("reading what was never written, or only in part") {
+TEST_CASE("a read of a value that was not written, or only in part, is refused") {
   ProgramBuilder b;
   const ValueId in = b.input(8), out = b.output(8), t = b.temporary(8), low = b.view(t, 0, 4);
   SUBCASE("never") {
@@ -45,7 +45,7 @@ TEST_CASE("reading what was never written, or only in part") {
   }
 }
 
-TEST_CASE("a value written in one arm only") {
+TEST_CASE("a read of a value that only one arm writes is refused") {
   ProgramBuilder b;
   const ValueId in = b.input(8), condition = b.input(1), out = b.output(8), t = b.temporary(8);
   const tensor::Var c = flag();
@@ -53,7 +53,7 @@ TEST_CASE("a value written in one arm only") {
   refuses(b.program, "byte 0 of %3 holds no defined value");
 }
 
-TEST_CASE("a value written in a loop that may not run") {
+TEST_CASE("a read of a value written in a loop that may not run is refused") {
   ProgramBuilder b;
   const ValueId in = b.input(8), out = b.output(8), condition = b.temporary(1), t = b.temporary(8);
   b.program.body.steps = {b.call({in}, {condition}),
@@ -61,7 +61,7 @@ TEST_CASE("a value written in a loop that may not run") {
   refuses(b.program, "byte 0 of %3 holds no defined value");
 }
 
-TEST_CASE("a value that a loop overwrites in its first iteration is missing in the second") {
+TEST_CASE("a value that the first iteration overwrites is missing in the second") {
   ProgramBuilder b;
   const ValueId in = b.input(8), out = b.output(8), condition = b.temporary(1), weight = b.temporary(8),
                 t = b.temporary(8);
@@ -74,7 +74,7 @@ TEST_CASE("a value that a loop overwrites in its first iteration is missing in t
   refuses(b.program, plan, "byte 0 of %3 holds no defined value");
 }
 
-TEST_CASE("inputs and constants are not written") {
+TEST_CASE("a write to an input or a constant is refused") {
   ProgramBuilder b;
   const ValueId in = b.input(8), weight = b.constant(8), out = b.output(8), part = b.view(weight, 2, 2);
   SUBCASE("input") {
@@ -95,7 +95,7 @@ TEST_CASE("inputs and constants are not written") {
   }
 }
 
-TEST_CASE("operands of one call do not overlap") {
+TEST_CASE("overlapping operands of one call are refused") {
   ProgramBuilder b;
   const ValueId in = b.input(8), out = b.output(8), t = b.temporary(8), u = b.temporary(8);
   SUBCASE("result over operand, not declared in place") {
@@ -129,7 +129,7 @@ TEST_CASE("operands of one call do not overlap") {
   }
 }
 
-TEST_CASE("offsets and alignments") {
+TEST_CASE("wrong offsets and alignments are refused") {
   ProgramBuilder b;
   const ValueId in = b.input(8), out = b.output(8), t = b.temporary(8, 16);
   b.program.body.steps = {b.call({in}, {t}), b.call({t}, {out})};
@@ -166,7 +166,7 @@ TEST_CASE("offsets and alignments") {
   }
 }
 
-TEST_CASE("sizes and alignments of operands") {
+TEST_CASE("operands with wrong sizes and alignments are refused") {
   ProgramBuilder b;
   const ValueId in = b.input(8), out = b.output(8), t = b.temporary(8, 16), part = b.view(t, 4, 4);
   b.program.body.steps = {b.call({in}, {t}), b.call({t}, {out}), b.call({part}, {out})};
@@ -201,7 +201,7 @@ TEST_CASE("sizes and alignments of operands") {
   }
 }
 
-TEST_CASE("views and scalars") {
+TEST_CASE("invalid views and scalars are refused") {
   ProgramBuilder b;
   const ValueId in = b.input(8), out = b.output(8), t = b.temporary(8), v = b.view(t, 4, 4);
   b.program.body.steps = {b.call({in}, {t}), b.call({v}, {out})};
@@ -239,7 +239,7 @@ TEST_CASE("views and scalars") {
   }
 }
 
-TEST_CASE("a view that begins at a scalar stands for all of its base") {
+TEST_CASE("reading a view at a scalar index requires all of its base") {
   ProgramBuilder b;
   const ValueId in = b.input(8), out = b.output(8), t = b.temporary(8), v = b.view(t, 0, 4);
   const tensor::Var i = tensor::make_var("i");
@@ -290,7 +290,7 @@ TEST_CASE("a view that begins at a scalar stands for all of its base") {
   }
 }
 
-TEST_CASE("a loop that writes all slices of a value") {
+TEST_CASE("a loop that writes all slices defines the value") {
   ProgramBuilder b;
   const ValueId in = b.input(4), out = b.output(12), t = b.temporary(12), slice = b.view(t, 0, 4), u = b.temporary(4);
   const tensor::Var i = tensor::make_var("i"), at = tensor::make_var("at");

@@ -1,4 +1,4 @@
-// Programs with sizes that data decide.
+// Programs with data-dependent sizes.
 #include <doctest/doctest.h>
 
 #include "lower/check_plan.h"
@@ -51,7 +51,7 @@ ProgramBuilder counted() {
 
 }  // namespace
 
-TEST_CASE("the largest value of a size") {
+TEST_CASE("the upper bound of a size over data-dependent sizes") {
   const Program p = counted().program;
   const Dim largest = Dim(4) * Dim::symbol(n), data = Dim::symbol(k);
   CHECK(largest_size(p, Dim(7)) == Dim(7));
@@ -65,7 +65,7 @@ TEST_CASE("the largest value of a size") {
   CHECK(with_largest_data_sizes(p, {{"n", 5}}).at("k") == 20);
 }
 
-TEST_CASE("memory is planned for the largest sizes") {
+TEST_CASE("memory is planned for the upper bounds of data-dependent sizes") {
   const Program program = counted().program;
   Diagnostics d;
   CHECK_MESSAGE(verify(program, d), d.str());
@@ -78,7 +78,7 @@ TEST_CASE("memory is planned for the largest sizes") {
   CHECK(check_storage(program, plan).find("its block") != std::string::npos);
 }
 
-TEST_CASE("data sizes are verified") {
+TEST_CASE("the verifier requires bounds and definitions of data-dependent sizes") {
   ProgramBuilder b = counted();
   b.program.data_sizes[0].most = Dim::symbol({"m"});
   Diagnostics d;
@@ -91,8 +91,8 @@ TEST_CASE("data sizes are verified") {
   CHECK(undefined.str().find("uses the scalar k, which is not visible") != std::string::npos);
 }
 
-TEST_CASE("programs with data sizes compute what their modules do") {
-  // The positions, as a result and as what a further operator reads.
+TEST_CASE("programs with data-dependent sizes give the results of their modules") {
+  // The positions, as a result and as an operand of another operator.
   lowered(R"(def @main(%x: Tensor[(3, 4), float32]) -> Tensor[(?, 2), int64] {
     let %found = argwhere(%x);
     prefix(%found.0, %found.1)

@@ -1,5 +1,5 @@
-// Global functions: large ones that are called in the same way from several places become functions of the program, the
-// others are inlined.
+// Global functions: large functions with several equal call sites become functions of the program, the others are
+// inlined.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ constexpr int64_t large = relay::least_operations;
 
 }  // namespace
 
-TEST_CASE("a large function that two places call is called, others are inlined") {
+TEST_CASE("a large function with two call sites is called, others are inlined") {
   const std::string twice = "def @main(%x: Tensor[(4, 6), float32]) { @f(@f(%x) * 2f) }";
   const std::string once = "def @main(%x: Tensor[(4, 6), float32]) { @f(%x * 2f) }";
   Program called = lowered(function("f", large) + twice);
@@ -50,7 +50,7 @@ TEST_CASE("a large function that two places call is called, others are inlined")
   CHECK(lowered(function("f", large) + once).functions.empty());
 }
 
-TEST_CASE("a function counts with what is inlined into it") {
+TEST_CASE("the operations of a function include those inlined into it") {
   const std::string main = "def @main(%x: Tensor[(4, 6), float32]) { @outer(@outer(%x)) }";
   const std::string outer = "def @outer(%x: Tensor[(4, 6), float32]) { @inner(@inner(%x)) }";
   Program small = lowered(function("inner", large / 2) + outer + main);
@@ -62,7 +62,7 @@ TEST_CASE("a function counts with what is inlined into it") {
   CHECK(calls_in(big) == 4);
 }
 
-TEST_CASE("a chain of functions, each of which calls the next one twice") {
+TEST_CASE("a chain of functions, each calling the next twice, does not grow exponentially") {
   std::string text = function("f30", large);
   for (int k = 29; k >= 0; --k)
     text += fmt::format("def @f{}(%x: Tensor[(4, 6), float32]) {{ @f{}(@f{}(%x)) }}\n", k, k + 1, k + 1);
@@ -79,7 +79,7 @@ TEST_CASE("a chain of functions, each of which calls the next one twice") {
   CHECK(bytes == (int64_t{1} << 30) * large * 4 * 6 * 4);
 }
 
-TEST_CASE("other types and other constants are other functions, equal ones are the same") {
+TEST_CASE("calls with different types or constants have different functions") {
   Program types = lowered(function("f", large, "Tensor[(k, 6), float32]") +
                           "def @main(%x: Tensor[(4, 6), float32], %y: Tensor[(2, 6), float32]) {\n"
                           "  (@f(%x), @f(%y), @f(%x + 1f))\n}");
@@ -95,7 +95,7 @@ TEST_CASE("other types and other constants are other functions, equal ones are t
   CHECK(calls_in(constants) == 2);
 }
 
-TEST_CASE("operands and results that are tuples, the same value, constants, or operands") {
+TEST_CASE("calls whose operands and results are tuples, repeated values, constants or operands") {
   Program p = lowered(R"(
     def @pair(%p: (Tensor[(4, 6), float32], Tensor[(4, 6), float32]), %z: Tensor[(4, 6), float32]) {
       let %a = @large(%p.0);
@@ -131,12 +131,12 @@ TEST_CASE("functions in loops and branches, with scalars at the call") {
   CHECK(scalar.functions.empty());
 }
 
-TEST_CASE("a status of a function ends the run") {
+TEST_CASE("a violated requirement in a function ends the run with its status") {
   lowered(function("f", large, "Tensor[(4, 6), float32]", ", %at: Tensor[(1), int64]", "take(%x, %at + 7i64, axis=0)") +
           "def @main(%x: Tensor[(4, 6), float32], %at: Tensor[(1), int64]) { (@f(%x, %at), @f(%x + 1f, %at)) }");
 }
 
-TEST_CASE("sizes that data decide are not passed to functions") {
+TEST_CASE("calls with operands of data-dependent size are inlined") {
   Program p = lowered(function("f", large, "Tensor[(k, 2), int64]", "", "cast(%x, dtype=\"float32\")") + R"(
     def @main(%x: Tensor[(4, 6), float32]) {
       let %found = argwhere(%x);
@@ -193,7 +193,7 @@ TEST_CASE("recursion and deep nesting are errors with a location") {
   CHECK(error_of(text).find("functions call each other more than 2000 levels deep") != std::string::npos);
 }
 
-TEST_CASE("functions that cannot be called do not expand without limit") {
+TEST_CASE("inlining a chain of functions that cannot be called is limited by an error") {
   std::string text =
       function("f20", large, "Tensor[(4, 6), float32]", ", %i: int64", "%x * cast(%i, dtype=\"float32\")");
   for (int k = 19; k >= 0; --k)

@@ -16,19 +16,19 @@ namespace {
 
 void check_plan(const Program& program) { CHECK(check_storage(program, plan_storage(program)) == ""); }
 
-bool is_view_at(const Program& p, ValueId v, ValueId base, int64_t offset) {
+bool is_view_at(const Program& p, ValueId v, ValueId base, const Dim& offset) {
   const Value& value = p.values[static_cast<size_t>(v)];
   return value.storage == Storage::view && value.base == base && value.base_offset == offset;
 }
 
-tensor::TensorFunction concatenation(const std::vector<int64_t>& channels) {
+tensor::TensorFunction concatenation(const std::vector<int64_t>& channels, const Dim& height = 4) {
   tensor::Definition d("cat");
   int64_t all = 0;
   for (int64_t c : channels) all += c;
   std::vector<tensor::Tensor> inputs;
-  for (int64_t c : channels) inputs.push_back(d.input("x", dtype::f32, {1, c, 4, 4}));
+  for (int64_t c : channels) inputs.push_back(d.input("x", dtype::f32, {1, c, height, 4}));
   tensor::TensorFunction f = d.finish();
-  tensor::Buffer result = tensor::make_buffer("y", dtype::f32, {1, all, 4, 4});
+  tensor::Buffer result = tensor::make_buffer("y", dtype::f32, {1, all, height, 4});
   f.results = {result};
   int64_t begin = 0;
   for (size_t k = 0; k < inputs.size(); ++k) {
@@ -47,8 +47,9 @@ tensor::TensorFunction concatenation(const std::vector<int64_t>& channels) {
   return f;
 }
 
-std::optional<std::vector<int64_t>> blocked_offsets(const std::vector<int64_t>& channels, int64_t halo = 0) {
-  tensor::TensorFunction f = concatenation(channels);
+std::optional<std::vector<Dim>> blocked_offsets(const std::vector<int64_t>& channels, int64_t halo = 0,
+                                                const Dim& height = 4) {
+  tensor::TensorFunction f = concatenation(channels, height);
   std::vector<tensor::Layout> layouts;
   for (const tensor::Buffer& b : f.params)
     layouts.push_back(tensor::blocked_layout(b->shape, 1, 16, tensor::Layout::Tail::unspecified));
@@ -59,7 +60,7 @@ std::optional<std::vector<int64_t>> blocked_offsets(const std::vector<int64_t>& 
 
 }  // namespace
 
-TEST_CASE("operands become views of the concatenation") {
+TEST_CASE("the operands of a concatenation become views of it") {
   ProgramBuilder b;
   ValueId in = b.input(8), x = b.temporary(64), y = b.temporary(32), all = b.temporary(96), out = b.output(8);
   b.program.body.steps = {b.call({in}, {x}), b.call({in}, {y}), b.call({x, y}, {all}), b.call({all}, {out})};
@@ -83,7 +84,7 @@ TEST_CASE("a chain of concatenations becomes views of the last one") {
   check_plan(b.program);
 }
 
-TEST_CASE("a concatenation of concatenations") {
+TEST_CASE("a concatenation of concatenations becomes views of the outer one") {
   ProgramBuilder b;
   ValueId in = b.input(8), x = b.temporary(32), y = b.temporary(32), z = b.temporary(32), out = b.output(8);
   ValueId inner = b.temporary(64), outer = b.temporary(96);
@@ -96,7 +97,7 @@ TEST_CASE("a concatenation of concatenations") {
   check_plan(b.program);
 }
 
-TEST_CASE("the call stays when an operand cannot move") {
+TEST_CASE("a concatenation with an operand that cannot move stays a call") {
   ProgramBuilder b;
   ValueId in = b.input(64), x = b.temporary(64), all = b.temporary(128), out = b.output(8);
   SUBCASE("an input") {
@@ -124,12 +125,36 @@ TEST_CASE("the call stays when an operand cannot move") {
   check_plan(b.program);
 }
 
-TEST_CASE("operands that are contiguous in the storage of the result") {
-  CHECK(blocked_offsets({16, 32, 8}) == std::vector<int64_t>{0, 256, 768});
+TEST_CASE("offsets in an image of symbolic height are symbolic") {
+  const Dim h = Dim::symbol({"h", 1});
+  CHECK(blocked_offsets({16, 32, 8}, 0, h) == std::vector<Dim>{0, Dim(64) * h, Dim(192) * h});
+  CHECK_FALSE(blocked_offsets({8, 16}, 0, h));
+}
+
+TEST_CASE("operands become views at symbolic offsets, if these are aligned at all sizes") {
+  const Symbol n{"n", 1};
+  for (const int64_t factor : {64, 16}) {
+    ProgramBuilder b;
+    b.program.dims = {{"n", n}};
+    const Dim size = Dim(factor) * Dim::symbol(n);
+    ValueId x = b.temporary(64, 64), y = b.temporary(64, 64), all = b.temporary(128, 64);
+    for (ValueId v : {x, y, all}) {
+      Value& value = b.program.values[static_cast<size_t>(v)];
+      value.bytes = v == all ? Dim(2) * size : size;
+      value.shape = {value.bytes};
+    }
+    b.program.body.steps = {b.call({x, y}, {all})};
+    in_place_concat(b.program, {{0, all, {x, y}, {0, size}}});
+    CHECK(is_view_at(b.program, y, all, size) == (factor == 64));
+  }
+}
+
+TEST_CASE("operands must be contiguous in the storage of the result") {
+  CHECK(blocked_offsets({16, 32, 8}) == std::vector<Dim>{0, 256, 768});
   CHECK_FALSE(blocked_offsets({8, 16}));
   CHECK_FALSE(blocked_offsets({16, 16}, 1));  // the result has a halo that the operands lack
   tensor::TensorFunction f = concatenation({3, 5});
-  CHECK(tensor::concat_offsets(f, std::vector<tensor::Layout>(3)) == std::vector<int64_t>{0, 48});
+  CHECK(tensor::concat_offsets(f, std::vector<tensor::Layout>(3)) == std::vector<Dim>{0, 48});
   f.stages[1].values[0] = f.stages[1].values[0] + f.stages[1].values[0];
   CHECK_FALSE(tensor::concat_offsets(f, std::vector<tensor::Layout>(3)));
 }

@@ -1,4 +1,4 @@
-// Programs with sizes that elements of inputs decide.
+// Programs with sizes computed from elements of inputs.
 #include <doctest/doctest.h>
 
 #include "lower/check_plan.h"
@@ -19,7 +19,7 @@ Constant list(const std::vector<int64_t>& numbers) {
 
 }  // namespace
 
-TEST_CASE("elements of inputs define sizes before the run") {
+TEST_CASE("the entry defines sizes from elements of inputs before the run") {
   // The inputs of `lowered` have elements 3.
   const Program p = lowered("def @main(%n: Tensor[(2), int64]) { full(1f, %n) }");
   REQUIRE(p.input_sizes.size() == 2);
@@ -32,7 +32,7 @@ TEST_CASE("elements of inputs define sizes before the run") {
       "  concatenate((%s, %s - 4i64)), begin=[1], end=[3]))) }");
 }
 
-TEST_CASE("the entry computes sizes, and refuses those that are none") {
+TEST_CASE("the entry computes sizes, and refuses negative or too large ones") {
   const Program p = lowered("def @main(%n: Tensor[(1), int64]) { sum(exp(full(1f, %n - 1i64))) }");
   REQUIRE(p.input_sizes.size() == 1);
   auto run = [&](int64_t n) {
@@ -51,7 +51,7 @@ TEST_CASE("the entry computes sizes, and refuses those that are none") {
   CHECK(evaluate(p, std::vector{list({5})}, 0).results[0].number_at(0) == doctest::Approx(4 * 2.718281828));
 }
 
-TEST_CASE("sizes within an arm are data sizes and need a bound") {
+TEST_CASE("sizes computed within an arm are data-dependent and need a bound") {
   const Program p = lowered(R"(def @main(%x: Tensor[(8), float32], %c: bool, %n: Tensor[(1), int64]) {
     if (%c) { exp(strided_slice(%x, full(0i64, shape=[1]), %n, full(1i64, shape=[1]))) } else { %x }
   })");
@@ -60,7 +60,7 @@ TEST_CASE("sizes within an arm are data sizes and need a bound") {
   CHECK(p.data_sizes[0].most == Dim(8));
 }
 
-TEST_CASE("sizes before and after a fixed size, and several in one tensor") {
+TEST_CASE("sizes computed by pad, tile, broadcast_to and slices of inputs") {
   lowered(R"(def @main(%x: Tensor[(2, 5), float32], %w: Tensor[(2, 2), int64], %r: Tensor[(2), int64]) {
     let %padded = nn.pad(%x, 0f, %w);
     (sum(tile(%padded, %r), axis=[1]), broadcast_to(reshape(%r, newshape=[2, 1]), concatenate((full(2i64, shape=[1]),
@@ -72,7 +72,7 @@ TEST_CASE("sizes before and after a fixed size, and several in one tensor") {
   })");
 }
 
-TEST_CASE("the entry is verified") {
+TEST_CASE("the verifier checks the steps of the entry") {
   Program p = lowered("def @main(%n: Tensor[(1), int64]) { full(1f, %n) }");
   auto errors = [](const Program& program) {
     Diagnostics d;

@@ -55,7 +55,7 @@ TEST_CASE("a loop that updates some slices keeps the initial value of the others
   })");
 }
 
-TEST_CASE("slices from the last to the first") {
+TEST_CASE("slices in descending order are read and updated in place") {
   Program p = lowered(std::string(update_row) + R"(
   def @main(%x: Tensor[(5, 4), float32]) {
     let %zeros: Tensor[(5, 4), float32] = full(0f, shape=[5, 4], dtype="float32");
@@ -100,7 +100,7 @@ TEST_CASE("a tensor that is read after its update is not updated in place") {
   })");
 }
 
-TEST_CASE("an update whose new slice depends on the old tensor") {
+TEST_CASE("an update whose new slice depends on the old tensor is not done in place") {
   lowered(R"(
   tensor @shift(data: f32[5, 4], i: i64[]) -> (y: f32[5, 4]) {
     y[t < 5, j < 4] = t == i[] ? data[t, 3 - j] * 2.0 : data[t, j]
@@ -116,7 +116,7 @@ TEST_CASE("an update whose new slice depends on the old tensor") {
   })");
 }
 
-TEST_CASE("two slices of one tensor") {
+TEST_CASE("a read of two slices of one tensor is not a view") {
   lowered(R"(
   tensor @pair(data: f32[5, 4], i: i64[]) -> (y: f32[4]) {
     y[j < 4] = data[max(min(i[], 4), 0), j] + data[max(min(i[] + 1, 4), 0), j]
@@ -132,7 +132,7 @@ TEST_CASE("two slices of one tensor") {
   })");
 }
 
-TEST_CASE("a bounded index is that of the last iterations; multiplications count for each iteration") {
+TEST_CASE("a clamped index stays in bounds; MACs count for each iteration") {
   Program p = lowered(R"(def @main(%x: Tensor[(5, 4), float32], %w: Tensor[(4, 4), float32]) {
     let %loop = fn (%i: int64, %h: Tensor[(1, 4), float32]) -> Tensor[(1, 4), float32] {
       if (less(%i, 5i64)) {
@@ -162,7 +162,7 @@ TEST_CASE("a slice at an index of unknown range is read under a requirement") {
   CHECK(count_of<Require>(p) == 1);
 }
 
-TEST_CASE("slices at scalars are no parts of a concatenation in place") {
+TEST_CASE("a slice at a scalar index is no operand of an in-place concatenation") {
   lowered(R"(def @main(%x: Tensor[(6, 16), float32], %n: int64) {
     let %l = fn (%t: int64) -> int64 { if (less(%t, %n)) { %l(%t + 1i64) } else { %t } };
     let %k = %l(0i64);
@@ -173,7 +173,7 @@ TEST_CASE("slices at scalars are no parts of a concatenation in place") {
   })");
 }
 
-TEST_CASE("a load in an arm of a select does not demand its index") {
+TEST_CASE("a load in an arm of a select requires no index in range") {
   lowered(R"(
   tensor @f(x: f32[5, 4], i: i64[]) -> (y: f32[4]) {
     y[j < 4] = i[] < 5 ? x[i[], j] : 0.5
@@ -189,7 +189,7 @@ TEST_CASE("a load in an arm of a select does not demand its index") {
   })");
 }
 
-TEST_CASE("a removed initial value and a concatenation in place") {
+TEST_CASE("removal of a loop's initial value keeps an in-place concatenation correct") {
   lowered(R"(def @main(%x: Tensor[(16), float32], %a: Tensor[(16, 16), float32]) {
     let %init = nn.matmul(%a, %a);
     let %p = nn.matmul(%a, tanh(%a));
@@ -205,7 +205,7 @@ TEST_CASE("a removed initial value and a concatenation in place") {
   })");
 }
 
-TEST_CASE("indices that are known to be out of range") {
+TEST_CASE("updates and reads at indices known to be out of range") {
   lowered(std::string(update_row) + R"(
   def @main(%x: Tensor[(5, 4), float32]) {
     let %l = fn (%t: int64, %ys: Tensor[(5, 4), float32]) -> Tensor[(5, 4), float32] {

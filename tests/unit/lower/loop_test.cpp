@@ -1,4 +1,4 @@
-// Loops: recursive local functions are lowered, evaluated and compared with the evaluated module.
+// Loops: recursive local functions are lowered, and the evaluated program is compared with the evaluated module.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::optional<int64_t> trip_count(const Program& program) {
 
 }  // namespace
 
-TEST_CASE("a counted loop") {
+TEST_CASE("a counted loop becomes a loop over a scalar counter") {
   Program p = lowered(R"(def @main(%x: Tensor[(4), float32]) {
     let %loop = fn (%i: int64, %y: Tensor[(4), float32]) -> (Tensor[(4), float32], int64) {
       if (less(%i, 7i64)) { %loop(%i + 1i64, tanh(%y) + %x) } else { (%y, %i) }
@@ -30,7 +30,7 @@ TEST_CASE("a counted loop") {
   CHECK(count_of<Read>(p) == 0);
 }
 
-TEST_CASE("a trip count that is an input, and a loop without iterations") {
+TEST_CASE("a loop whose trip count is an input, and a loop without iterations") {
   const std::string text = R"(def @main(%x: Tensor[(4), float32], %n: int64) {
     let %loop = fn (%i: int64, %y: Tensor[(4), float32]) -> (Tensor[(4), float32], int64) {
       if (less(%i, %n)) { %loop(%i + 1i64, exp(%y * 0.1f)) } else { (%y, %i) }
@@ -43,7 +43,7 @@ TEST_CASE("a trip count that is an input, and a loop without iterations") {
   }
 }
 
-TEST_CASE("after a loop the counter has reached the limit") {
+TEST_CASE("after a loop the counter is known to have reached the limit") {
   lowered(R"(def @main(%x: Tensor[(5, 4), float32]) {
     let %loop = fn (%i: int64, %y: Tensor[(4), float32]) -> (Tensor[(4), float32], int64) {
       if (less(%i, 3i64)) { %loop(%i + 1i64, tanh(%y)) } else {
@@ -55,7 +55,7 @@ TEST_CASE("after a loop the counter has reached the limit") {
   })");
 }
 
-TEST_CASE("a condition that data decide, and operations after the loop") {
+TEST_CASE("a loop with a data-dependent condition, and operations after it") {
   lowered(R"(def @main(%x: Tensor[(4), float32]) {
     let %loop = fn (%y: Tensor[(4), float32]) -> (Tensor[(4), float32], float32) {
       let %s = sum(%y * %y);
@@ -65,7 +65,7 @@ TEST_CASE("a condition that data decide, and operations after the loop") {
   })");
 }
 
-TEST_CASE("carried values that change places") {
+TEST_CASE("carried values that are exchanged in each iteration") {
   lowered(R"(def @main(%x: Tensor[(4), float32], %y: Tensor[(4), float32]) {
     let %loop = fn (%i: int64, %a: Tensor[(4), float32], %b: Tensor[(4), float32], %c: float32, %d: float32)
         -> (Tensor[(4), float32], Tensor[(4), float32], float32, float32) {
@@ -75,7 +75,7 @@ TEST_CASE("carried values that change places") {
   })");
 }
 
-TEST_CASE("a status ends the loop") {
+TEST_CASE("a violated requirement ends the loop with its status") {
   lowered(R"(def @main(%x: Tensor[(5, 4), float32]) {
     let %loop = fn (%i: int64, %ys: Tensor[(5, 4), float32]) -> Tensor[(5, 4), float32] {
       if (less(%i, 9i64)) {
@@ -86,7 +86,7 @@ TEST_CASE("a status ends the loop") {
   })");
 }
 
-TEST_CASE("scalars without use are removed") {
+TEST_CASE("unused scalars are removed") {
   Program p = lowered(R"(def @main(%x: Tensor[(4), float32], %n: int64) {
     let %loop = fn (%i: int64, %k: int64, %y: Tensor[(4), float32]) -> Tensor[(4), float32] {
       if (less(%i, 4i64)) { %loop(%i + 1i64, %k * %n, tanh(%y)) } else { %y }
@@ -132,7 +132,7 @@ TEST_CASE("loops in loops: an inner loop begins with a value that the next outer
   })");
 }
 
-TEST_CASE("branches in loops, loops in branches, scalars that branches define") {
+TEST_CASE("branches in loops, loops in branches, scalars defined by branches") {
   lowered(R"(def @main(%x: Tensor[(4), float32], %c: bool, %n: int64) {
     let %loop = fn (%i: int64, %k: int64, %f: float32, %y: Tensor[(4), float32])
         -> (Tensor[(4), float32], int64, float32) {
@@ -147,7 +147,7 @@ TEST_CASE("branches in loops, loops in branches, scalars that branches define") 
   })");
 }
 
-TEST_CASE("kernels take scalars") {
+TEST_CASE("a kernel takes the scalars that it needs as parameters") {
   Program p = lowered(R"(def @main(%x: Tensor[(3, 4), float32], %len: Tensor[(3), int64]) {
     let %loop = fn (%i: int64, %y: Tensor[(3, 4), float32]) -> Tensor[(3, 4), float32] {
       if (less(%i, 5i64)) {
@@ -168,7 +168,7 @@ TEST_CASE("local functions that do not recurse are lowered at each call") {
   })");
 }
 
-TEST_CASE("a counter that overflows") {
+TEST_CASE("a counter that overflows wraps as in the module") {
   lowered(R"(def @main(%n: int64) {
     let %l = fn (%t: int64, %k: int64) -> (bool, int64) {
       if (less(%k, %n)) { %l(%t + 1i64, %k + 1i64) } else { (less(%t, 0i64), %t) }
@@ -177,7 +177,7 @@ TEST_CASE("a counter that overflows") {
   })");
 }
 
-TEST_CASE("more iterations than int64 has numbers for") {
+TEST_CASE("MACs that exceed int64 saturate") {
   Program p = lowered(R"(def @main(%x: Tensor[(4, 4), float32], %n: int64) {
     let %l = fn (%t: int64, %y: Tensor[(4, 4), float32]) -> Tensor[(4, 4), float32] {
       if (less(%t, %n)) { %l(%t + 1i64, nn.matmul(%y, %x)) } else { %y }
@@ -194,7 +194,7 @@ TEST_CASE("more iterations than int64 has numbers for") {
     }
 }
 
-TEST_CASE("recursion that is no loop is refused") {
+TEST_CASE("recursion that is not a loop is refused with its location") {
   Diagnostics d;
   auto module = frontends::import_relay(R"(def @main(%x: Tensor[(4), float32]) {
     let %f = fn (%i: int64, %y: Tensor[(4), float32]) -> Tensor[(4), float32] {

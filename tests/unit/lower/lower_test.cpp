@@ -25,14 +25,14 @@ TEST_CASE("views of views add their offsets") {
   CHECK(count(p, Storage::view) >= 1);
 }
 
-TEST_CASE("results that are inputs, constants, views, or the same twice") {
+TEST_CASE("results that are inputs, constants, views or repeated values") {
   lowered(R"(def @main(%x: Tensor[(2, 3), float32]) {
     let %y = tanh(%x);
     (%x, %y, %y, reshape(%y, newshape=[6]), 2.5f, strided_slice(%y, begin=[1, 0], end=[2, 3]))
   })");
 }
 
-TEST_CASE("branches read values from outside and leave their results in one temporary") {
+TEST_CASE("branches read outer values and write their results to one temporary") {
   Program p = lowered(R"(def @main(%x: Tensor[(3, 5), float32], %c: bool) {
     let %outer = exp(%x);
     let %r = if (%c) { let %a = tanh(%outer); (%a, %outer) } else { (%outer, nn.relu(%x)) };
@@ -42,7 +42,7 @@ TEST_CASE("branches read values from outside and leave their results in one temp
                             [](const Step& s) { return std::holds_alternative<std::shared_ptr<Branch>>(s); }));
 }
 
-TEST_CASE("images in blocks of channels, with halos, read by all kinds of operators") {
+TEST_CASE("images in channel blocks with halos are read by all kinds of operators") {
   lowered(
       R"(def @main(%x: Tensor[(1, 3, 9, 7), float32], %w: Tensor[(20, 3, 3, 3), float32], %v: Tensor[(24, 20, 3, 3), float32]) {
     let %a = nn.relu(nn.conv2d(%x, %w, padding=[1, 1]));

@@ -85,7 +85,7 @@ std::vector<ProblemInstance> read_glow(const fs::path& file) {
 
 }  // namespace
 
-TEST_CASE("minimalloc's problems") {
+TEST_CASE("minimalloc's packing problems fit their known capacities") {
   const auto folder = collection();
   if (!folder) return;
   std::vector<fs::path> files;
@@ -105,7 +105,7 @@ TEST_CASE("minimalloc's problems") {
   }
 }
 
-TEST_CASE("Glow's traces") {
+TEST_CASE("Glow's allocation traces fit their known capacities") {
   const auto folder = collection();
   if (!folder) return;
   const std::vector<ProblemInstance> problems = read_glow(*folder / "glow" / "MemoryAllocatorTestModels.txt");

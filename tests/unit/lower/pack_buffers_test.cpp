@@ -54,7 +54,7 @@ std::vector<LiveBuffer> random_buffers(std::mt19937& random, int count, int64_t 
 
 }  // namespace
 
-TEST_CASE("nothing, empty sizes and empty intervals take no space") {
+TEST_CASE("no buffers, empty buffers and empty intervals need no space") {
   CHECK(pack_buffers({}).bytes == 0);
   const std::vector<LiveBuffer> buffers = {{0, 0, 5}, {7, 3, 3}, {4, 0, 9}};
   const Packing packing = pack_buffers(buffers);
@@ -63,13 +63,13 @@ TEST_CASE("nothing, empty sizes and empty intervals take no space") {
   CHECK(live_bound(buffers) == 4);
 }
 
-TEST_CASE("the live bound counts whole units below the topmost buffer") {
+TEST_CASE("the live bound rounds the sizes below the topmost buffer up to the alignment") {
   CHECK(live_bound({{3, 0, 2, 4}, {5, 1, 3, 4}}) == 9);             // 3 above 8 is 11, 5 above 4 is 9
   CHECK(live_bound({{3, 0, 2, 4}, {5, 2, 3, 4}}) == 5);             // intervals are half open
   CHECK(pack_buffers({{3, 0, 2, 4}, {5, 1, 3, 4}}).bytes < 9 + 4);  // packing itself counts whole units only
 }
 
-TEST_CASE("few buffers: never below the optimum or the bound, and nearly always at the optimum") {
+TEST_CASE("packings of few buffers are almost always optimal, and never below the bound") {
   std::mt19937 random(1);
   int missed = 0;
   for (int round = 0; round < 300; ++round) {
@@ -90,7 +90,7 @@ TEST_CASE("equal input, equal packing") {
   CHECK(pack_buffers(buffers).offsets == pack_buffers(buffers).offsets);
 }
 
-TEST_CASE("search improves on greedy orders") {
+TEST_CASE("backtracking search improves on greedy orders") {
   std::mt19937 random(3);
   int64_t greedy = 0, searched = 0, bound = 0;
   for (int round = 0; round < 10; ++round) {

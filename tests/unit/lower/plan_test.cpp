@@ -1,4 +1,4 @@
-// Which values share memory, on small programs.
+// Shared memory of values in small programs.
 #include <doctest/doctest.h>
 
 #include "lower/check_plan.h"
@@ -18,7 +18,7 @@ StoragePlan checked_plan(const Program& program) {
 
 }  // namespace
 
-TEST_CASE("a chain needs its two largest neighbours") {
+TEST_CASE("the arena of a chain has the size of its two largest neighbours") {
   ProgramBuilder b;
   const ValueId in = b.input(8), out = b.output(8);
   const ValueId t0 = b.temporary(100), t1 = b.temporary(50), t2 = b.temporary(70);
@@ -30,7 +30,7 @@ TEST_CASE("a chain needs its two largest neighbours") {
   CHECK(plan.offsets[out] == -1);
 }
 
-TEST_CASE("a result takes the storage of an operand that dies, through a chain") {
+TEST_CASE("each result of a chain takes the storage of the operand that dies") {
   ProgramBuilder b;
   const ValueId in = b.input(8), out = b.output(8);
   const ValueId t0 = b.temporary(64, 4), t1 = b.temporary(64, 16), t2 = b.temporary(64);
@@ -60,7 +60,7 @@ TEST_CASE("no sharing in place when the operand is live afterwards or is read tw
   CHECK(checked_plan(b.program).arena_bytes == 128);
 }
 
-TEST_CASE("an operand read twice may be replaced when both pairs say so") {
+TEST_CASE("an operand that is read twice may be replaced if both uses allow it") {
   ProgramBuilder b;
   const ValueId in = b.input(8), out = b.output(8);
   const ValueId t0 = b.temporary(64), t1 = b.temporary(64);
@@ -87,7 +87,7 @@ TEST_CASE("inputs and outputs are never replaced") {
   CHECK(checked_plan(b.program).arena_bytes == 64);
 }
 
-TEST_CASE("views keep their base live; its parts may be written by several steps") {
+TEST_CASE("a view keeps its base live; several steps may write parts of the base") {
   ProgramBuilder b;
   const ValueId in = b.input(8), out = b.output(8);
   const ValueId whole = b.temporary(64), low = b.view(whole, 0, 32), high = b.view(whole, 32, 32), t = b.temporary(16);
@@ -106,7 +106,7 @@ TEST_CASE("the arms of a branch share memory") {
   CHECK(checked_plan(b.program).arena_bytes == 110);
 }
 
-TEST_CASE("a value from outside that a loop reads is live during all of the loop") {
+TEST_CASE("an outer value that a loop reads is live during the whole loop") {
   ProgramBuilder b;
   const ValueId in = b.input(8), out = b.output(8);
   const ValueId condition = b.temporary(1), weight = b.temporary(40), state = b.temporary(8);
@@ -119,7 +119,7 @@ TEST_CASE("a value from outside that a loop reads is live during all of the loop
   CHECK(plan.offsets[t0] == plan.offsets[t1]);
 }
 
-TEST_CASE("an operand from outside a loop is not replaced by the loop's last step") {
+TEST_CASE("the last step of a loop does not replace an outer operand") {
   ProgramBuilder b;
   const ValueId in = b.input(8), out = b.output(8);
   const ValueId condition = b.temporary(1), weight = b.temporary(40), t = b.temporary(40);

@@ -74,7 +74,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 
 }  // namespace
 
-TEST_CASE("printed programs parse") {
+TEST_CASE("printed programs parse to the same program") {
   const ParsedProgram p = parsed(everything);
   CHECK(print(p.program) == everything);
   CHECK(!p.plan);
@@ -88,7 +88,7 @@ TEST_CASE("printed programs parse") {
   CHECK(tensor::as<tensor::VarRef>(p.program.values[4].begin)->var == loop->carried[0].var);
 }
 
-TEST_CASE("names of sizes and kernels that a text cannot have") {
+TEST_CASE("names of sizes and kernels are changed to unique identifiers in the text") {
   ProgramBuilder b;
   const ValueId in = b.input(8), out = b.output(8);
   b.program.body.steps = {b.call({in}, {out}), b.call({in}, {out}), b.call({in}, {out})};
@@ -106,7 +106,7 @@ TEST_CASE("names of sizes and kernels that a text cannot have") {
   CHECK(print(parsed(text).program) == text);
 }
 
-TEST_CASE("the symbols of a kernel are its last scalars, in order") {
+TEST_CASE("the verifier requires a kernel's symbols as its last scalars, in order") {
   Program p = parsed(everything).program;
   tensor::Kernel& kernel = p.kernels[1].variants[0];
   std::swap(kernel.scalars[0], kernel.scalars[1]);
@@ -115,7 +115,7 @@ TEST_CASE("the symbols of a kernel are its last scalars, in order") {
   CHECK(d.str().find("the symbols of with a blank are not its last scalar parameters") != std::string::npos);
 }
 
-TEST_CASE("random programs and their plans parse") {
+TEST_CASE("the text of random programs and their plans parses to the same text") {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     CAPTURE(seed);
     const Program program = Generator(seed).run();
@@ -130,7 +130,7 @@ TEST_CASE("random programs and their plans parse") {
   }
 }
 
-TEST_CASE("kernels with bodies for two code levels") {
+TEST_CASE("the text of kernels with bodies for two CPU levels parses") {
   const std::string text = R"(%0 = input 0 float32[4], 16 bytes
 %1 = output 0 float32[4], 16 bytes
 arena 0 bytes, align 64
@@ -156,7 +156,7 @@ kernel @copy(read x: f32[4], write y: f32[4]) {
   CHECK(print_with_lines(p.program, *p.plan).text == text);
 }
 
-TEST_CASE("text that is no program") {
+TEST_CASE("text that is not a program is refused with line and column") {
   auto refuses = [&](const std::string& from, const std::string& to, const std::string& message) {
     const std::string found = error(replaced(everything, from, to));
     CHECK_MESSAGE(found.find(message) != std::string::npos, from << " -> " << to << "\n" << found);
@@ -184,7 +184,7 @@ TEST_CASE("text that is no program") {
   refuses("require i < 100 : index_out_of_range", "require i < 100 : out", "expected a status, found 'out'");
   refuses("size n in [0, unbounded]", "size n in [4, 3]", "expected a number in [4, ");
   refuses("check 0 <= 8", "check 1 <= 8", "expected a number in [0, 0], found '1'");
-  refuses("align 8\n", "align 8, at 0\n", "expected 'arena' behind values with offsets");
+  refuses("align 8\n", "align 8, at 0\n", "expected 'arena' after values with offsets");
   refuses("align 8\n", "align 8, block 2\n", "expected block 2, which %5 names");
   CHECK(error("").find("p:1:1: error[syntax-error]: expected 'run', found the end of the text") == 0);
   std::string nested = "run {\n";
@@ -215,7 +215,7 @@ TEST_CASE("changed text never crashes the parser") {
 }
 
 // The commands: `plan` prints the program with the planner's storage, `check` what the checker finds in the text's.
-TEST_CASE("golden plans") {
+TEST_CASE("golden texts of storage plans and of the checker's messages") {
   check_golden_folder(DLCC_GOLDEN_FOLDER "/plan", ".program", [](const auto& command, const auto& input, const auto&) {
     const ParsedProgram p = parsed(input);
     if (command == "plan") {

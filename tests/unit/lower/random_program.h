@@ -188,7 +188,7 @@ class Simulation {
 
  private:
   using Bytes = std::vector<int64_t>;
-  // Where a value is: in memory of its own, and in the arena if the address is not -1.
+  // The place of a value: its separate memory, and its address in the arena, or -1.
   struct Place {
     std::shared_ptr<Bytes> apart;
     int64_t begin = 0, address = -1;
@@ -222,7 +222,7 @@ class Simulation {
   Place place(ValueId v) const {
     if (value(v).storage != Storage::view) return frame_.places[v];
     const auto* index = tensor::as<tensor::VarRef>(value(v).begin);
-    const int64_t offset = value(v).base_offset + (index ? scalars_.at(index->var) * value(v).stride : 0);
+    const int64_t offset = value(v).base_offset.value() + (index ? scalars_.at(index->var) * value(v).stride : 0);
     Place p = frame_.places[value(v).base];
     p.begin += offset;
     if (p.address >= 0) p.address += offset;
@@ -335,7 +335,7 @@ class Simulation {
   std::map<tensor::Var, int64_t> scalars_;
 };
 
-// Whether the program computes the same in the arena as with separate memory for every value, for some decisions.
+// Whether the program gives the same results in the arena as with separate memory for every value, for some decisions.
 inline bool simulates(const Program& program, const StoragePlan& plan) {
   const uint32_t ways[] = {0, ~0u, 0x55555555, 0xaaaaaaaa, 0x33333333, 0x2545f491, 0x9e3779b9, 0x7f4a7c15};
   for (uint32_t decisions : ways)

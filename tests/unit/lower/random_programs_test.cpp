@@ -29,7 +29,8 @@ TEST_CASE("plans of random programs are correct") {
 
 namespace {
 
-// Gives each temporary and each workspace every other place in its arena. Plans that the checker accepts must simulate.
+// Gives each temporary and each workspace every other offset in its arena. The simulation of each plan that the checker
+// accepts must be correct.
 struct Displacements {
   const Program& program;
   const StoragePlan& good;
@@ -68,7 +69,7 @@ struct Displacements {
 
 }  // namespace
 
-TEST_CASE("a wrong offset that changes what a program computes is caught") {
+TEST_CASE("every changed offset that alters the results of a program is refused") {
   int refused = 0, harmless = 0;
   for (uint32_t seed = 1000; seed < 1040; ++seed) {
     const Program program = Generator(seed).run();

@@ -41,7 +41,7 @@ TEST_CASE("steps are numbered in the order of the code, copies are not") {
   CHECK(costs[3].number == 2);
 }
 
-TEST_CASE("a kernel that stores what it loads only moves data") {
+TEST_CASE("a kernel that only copies elements is marked as moving data") {
   using namespace dlcc::tensor;
   ProgramBuilder b;
   ValueId x = b.input(8), y = b.output(8);

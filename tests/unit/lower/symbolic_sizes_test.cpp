@@ -1,4 +1,4 @@
-// Plans of programs with symbolic sizes: random programs whose values are scaled by sizes that the caller gives.
+// Plans of programs with symbolic sizes: random programs whose values are scaled by symbols of the inputs.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -70,14 +70,14 @@ class Scaling {
     });
   }
 
-  // Views inside of a value, and elements that are scalars, have constant offsets.
+  // Views that begin at a scalar, and elements that are scalars, have constant offsets.
   void choose_factors() {
     const std::array factors = {Dim(1), Dim::symbol(n), Dim::symbol(m), Dim::symbol(n) * Dim::symbol(m)};
     for (size_t v = 0; v < group_.size(); ++v) factor_.emplace(v, factors[random_() % factors.size()]);
     for (size_t f = 0; f < functions_.size(); ++f) {
       const std::vector<Value>& values = functions_[f]->values;
       for (size_t v = 0; v < values.size(); ++v)
-        if (values[v].base_offset > 0 || values[v].begin) fix(id(f, static_cast<ValueId>(v)));
+        if (values[v].begin) fix(id(f, static_cast<ValueId>(v)));
       for_each_step(functions_[f]->body, [&](const Step& step) {
         if (const auto* read = std::get_if<Read>(&step)) fix(id(f, read->from));
       });
@@ -88,6 +88,7 @@ class Scaling {
   void scale(size_t f, ValueId v) {
     Value& value = functions_[f]->values[v];
     value.bytes = value.bytes * factor_.at(group(id(f, v)));
+    value.base_offset = value.base_offset * factor_.at(group(id(f, v)));
     value.shape = {value.bytes};
   }
   void scale(const Function& f, Invoke& call) {
@@ -121,7 +122,10 @@ Program with_bounds(Program program, const std::vector<InputDim>& dims) {
   const std::map<std::string, Dim> symbols = {{"n", Dim::symbol(dims[0].symbol)}, {"m", Dim::symbol(dims[1].symbol)}};
   program.dims = dims;
   for_each_function(program, [&](Function& f) {
-    for (Value& v : f.values) v.bytes = v.bytes.substitute(symbols), v.shape = {v.bytes};
+    for (Value& v : f.values) {
+      v.bytes = v.bytes.substitute(symbols), v.base_offset = v.base_offset.substitute(symbols);
+      v.shape = {v.bytes};
+    }
   });
   return program;
 }
@@ -204,7 +208,7 @@ double largest_excess(const StackedArena& arena, const std::vector<Chain>& chain
 
 }  // namespace
 
-TEST_CASE("a stacked arena is good for small and for large sizes") {
+TEST_CASE("a stacked arena is near the live bytes for small and for large sizes") {
   std::vector<SizeSample> samples;
   for (int64_t size : {64, 16, 256, 1024}) samples.push_back({{{"n", size}}, {}});
   int better = 0;
@@ -232,7 +236,8 @@ TEST_CASE("a stacked arena is no larger than the best packing for typical sizes"
 
 namespace {
 
-// Changes one place of a plan after another. Plans that the checker accepts must simulate.
+// Changes one offset or block of a plan at a time. The simulation of each plan that the checker accepts must be
+// correct.
 class WrongPlans {
  public:
   WrongPlans(const Program& program, const StoragePlan& good) : program_(program), good_(good) {}
@@ -300,7 +305,7 @@ TEST_CASE("a plan that is wrong at some sizes is refused") {
   CHECK(harmless > 100);
 }
 
-TEST_CASE("the numbers of an entry are those of the arena's layout") {
+TEST_CASE("the entry computes the offsets of the arena's layout") {
   std::vector<InputDim> dims = unbounded;
   dims[0].multiple = 4;
   uint32_t seed = 7;

@@ -15,7 +15,7 @@ std::string errors_of(const std::string& graph, int opset = 17) {
 
 }  // namespace
 
-TEST_CASE("bytes that are no model") {
+TEST_CASE("bytes that are not a model are refused") {
   CHECK(imported({}) == "errors:\nm: error[malformed-model]: the model is empty\n");
   CHECK(imported({std::byte{0x42}, std::byte{1}}) ==
         "errors:\nm: error[malformed-model]: the bytes are not an ONNX model, or end too early\n"
@@ -28,7 +28,7 @@ TEST_CASE("bytes that are no model") {
         "    help: list the values that you want in the graph's 'output'\n");
 }
 
-TEST_CASE("versions and domains") {
+TEST_CASE("unknown operator sets, IR versions and domains are refused") {
   CHECK(errors_of(x + y + node("Relu", {"x"}, {"y"}), 99) ==
         "m: error[unsupported-opset]: operator set 99 is not known\n    help: versions 1 to 28 are\n");
   CHECK(imported(model_bytes("ir_version: 99 opset_import { version: 17 } graph { " + x + y +
@@ -55,13 +55,13 @@ TEST_CASE("all problems are found, and nodes that depend on them are not reporte
             "    help: the model has no initializers: if this is a weight, export it with weights\n");
 }
 
-TEST_CASE("an attribute of another type") {
+TEST_CASE("an attribute of the wrong type is an error") {
   CHECK(errors_of(x + y + node("ReduceMean", {"x"}, {"y"}, "attribute { name: 'axes' type: STRINGS strings: '0' }")) ==
         "m: node 'y' (ReduceMean): error[bad-attribute]: attribute 'axes' must be of type ints, found strings\n"
         "    data 'x' float32 [2]\n");
 }
 
-TEST_CASE("cycles, duplicates, missing outputs") {
+TEST_CASE("cycles, duplicate names and missing outputs are errors") {
   CHECK(errors_of(x + y + node("Add", {"x", "b"}, {"a"}) + node("Exp", {"a"}, {"b"}) + node("Neg", {"b"}, {"y"})) ==
         "m: node 'a' (Add): error[cyclic-graph]: the node depends on itself\n"
         "    needs the result of node 'b' (Exp)\n    needs the result of node 'a' (Add)\n"
@@ -75,7 +75,7 @@ TEST_CASE("cycles, duplicates, missing outputs") {
         "    help: the name must be that of an input, an initializer or an output of a node\n");
 }
 
-TEST_CASE("wrong types, shapes and counts") {
+TEST_CASE("wrong types, shapes and numbers of inputs are errors") {
   CHECK(errors_of(x + value("input", "k", 7, {"2"}) + y + node("Add", {"x", "k"}, {"y"})) ==
         "m: node 'y' (Add): error[type-mismatch]: A and B must have one element type, found float32 and int64\n"
         "    A 'x' float32 [2]\n    B 'k' int64 [2]\n    help: convert one of them with Cast\n");
@@ -90,7 +90,7 @@ TEST_CASE("wrong types, shapes and counts") {
             .find("attribute 'alpha' must be of type float, found int") != std::string::npos);
 }
 
-TEST_CASE("impossible sizes") {
+TEST_CASE("negative, too large and undeclared input shapes are errors") {
   std::string relu = node("Relu", {"x"}, {"y"});
   CHECK(errors_of(value("input", "x", 1, {"-2"}) + y + relu) ==
         "m: input 'x': error[malformed-tensor]: a dimension is negative: -2\n");
@@ -106,7 +106,7 @@ TEST_CASE("impossible sizes") {
         "comparisons\n");
 }
 
-TEST_CASE("sizes of 2^31 do not cost as much time or memory") {
+TEST_CASE("models with sizes of 2^31 are refused or imported in little time and memory") {
   auto result = [](const std::string& inputs, const std::string& nodes, int opset) {
     return body(graph_bytes(inputs + "output { name: 'y' } " + nodes, opset));
   };
@@ -162,7 +162,7 @@ TEST_CASE("attributes and sizes of com.microsoft that do not fit are refused") {
           integer("N", int64_t{1} << 60) + integer("K", 16) + integer("block_size", 16), "must be in [1, 1073741824]");
 }
 
-TEST_CASE("Attention with one half of a cache is refused") {
+TEST_CASE("Attention with past_key but no past_value is refused") {
   const std::string x = value("input", "q", 1, {"1", "2", "2", "8"}), cache = value("input", "p", 1, {"2", "2"});
   CHECK(body(graph_bytes(x + cache + "output { name: 'y' } " + node("Attention", {"q", "q", "q", "", "p"}, {"y"}), 23))
             .find("past_key and past_value must be given together") != std::string::npos);

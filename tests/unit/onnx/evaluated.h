@@ -69,7 +69,7 @@ inline std::string results_of(const relay::Module& module, const std::vector<Con
   return text;
 }
 
-// The results of a model. Loops have their form, and the results stay the same, after every graph pass.
+// The results of a model. Checks after every graph pass that loops have their form and that the results are the same.
 inline std::string evaluated(const std::vector<std::byte>& bytes, const std::vector<Constant>& args,
                              ImportOptions options = {}) {
   options.file = "m";

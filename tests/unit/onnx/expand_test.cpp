@@ -1,4 +1,4 @@
-// Expand with sizes known at import: the data's shape broadcast with them.
+// Expand with sizes known at import: the result has the data's shape broadcast with them.
 #include "evaluated.h"
 #include "support.h"
 
@@ -14,7 +14,7 @@ std::string expanded(const std::vector<std::string>& data, const std::vector<int
 
 }  // namespace
 
-TEST_CASE("a constant size of 1 keeps the data's size") {
+TEST_CASE("Expand by a constant 1 keeps the data's size") {
   CHECK(expanded({"3", "4"}, {1, 4}) == "  %x\n");
   CHECK(expanded({"3", "4"}, {1}) == "  %x\n");
   CHECK(expanded({"n", "4"}, {1, 4}) == "  %x\n");
@@ -22,7 +22,7 @@ TEST_CASE("a constant size of 1 keeps the data's size") {
   CHECK(expanded({"3", "1"}, {2, 1, 5}) == "  broadcast_to(%x, shape=[2, 1, 5])\n");
 }
 
-TEST_CASE("a size of a sum that equals that of one operand is tested when the model runs") {
+TEST_CASE("a sum that must have the size of one operand is checked at run time") {
   // y = concatenation of [a] and [a + b] along axis 1, for a of s and b of t elements
   const std::string graph = value("input", "s", 7, {"1"}) + value("input", "t", 7, {"1"}) +
                             "initializer { name: 'one' data_type: 1 dims: 1 float_data: [1] } " + list("axis", {1}) +

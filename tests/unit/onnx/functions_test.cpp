@@ -41,7 +41,7 @@ const std::string twice = call({"x", "x"}, "m") + call({"m", "m"}, "y");
 
 }  // namespace
 
-TEST_CASE("a large function that two nodes call is a Relay function") {
+TEST_CASE("a large function with two calls becomes a Relay function, others are inlined") {
   const std::string module = import(function(scaling), twice);
   CHECK(functions_in(module) == 1);
   CHECK(count(module, "@F_0(") == 3);
@@ -49,7 +49,7 @@ TEST_CASE("a large function that two nodes call is a Relay function") {
   CHECK(functions_in(import(function(scaling), call({"x", "x"}, "y"))) == 0);
 }
 
-TEST_CASE("operands of other types, constants and attributes make other functions") {
+TEST_CASE("calls with different operand types, constants or attributes become different functions") {
   const std::string one = "initializer { name: 'one' data_type: 1 float_data: 1 } ";
   const std::string two = "initializer { name: 'two' data_type: 1 float_data: 2 } ";
   const std::string same = import(function(scaling), one + call({"x", "one"}, "m") + call({"m", "one"}, "y"));
@@ -73,7 +73,7 @@ TEST_CASE("operands of other types, constants and attributes make other function
   CHECK(count(attributes, "nn.leaky_relu(") == 2);
 }
 
-TEST_CASE("functions whose operands decide sizes, and those with random numbers, are inlined") {
+TEST_CASE("functions whose operands determine sizes and functions with random numbers are inlined") {
   const std::string sizes = node("Shape", {"x"}, {"sizes"});
   const std::string reshape = import(function(node("Reshape", {"a", "s"}, {"t1"})),
                                      sizes + call({"x", "sizes"}, "m") + call({"m", "sizes"}, "y"), "n");
@@ -89,7 +89,7 @@ TEST_CASE("a problem in a function is reported once") {
   CHECK(errors.find("m: function 'F': node 't1' (Conv): error[wrong-arity]") != std::string::npos);
 }
 
-TEST_CASE("a chain of functions, each of which calls the next one twice") {
+TEST_CASE("a chain of 60 functions, each calling the next twice, does not grow exponentially") {
   // Without a second operand, or with one whose elements must be known in the functions.
   auto chain = [](const std::string& leaf, const std::string& second) {
     std::string text;
@@ -101,7 +101,7 @@ TEST_CASE("a chain of functions, each of which calls the next one twice") {
     const std::string sizes = node("Shape", {"x"}, {"sizes"});
     return import(text, sizes + node("F0", {"x", second.empty() ? "" : "sizes"}, {"y"}, "domain: 'f' "), "n");
   };
-  // With 16 operations the last four, then each four with calls of those behind them; the first is called once.
+  // Each group of four functions has 16 operations and calls the next group; the first function is called once.
   CHECK(functions_in(chain("Relu", "")) == 14);
   CHECK(chain("Reshape", "s").find("error[too-large]: functions expand to too many nodes") != std::string::npos);
 }

@@ -28,7 +28,7 @@ const Constant x = floats({1, 2}, {1, 2});
 
 }  // namespace
 
-TEST_CASE("every iteration appends a row") {
+TEST_CASE("a Loop whose iterations append a row to a carried value") {
   const std::string three = appending_loop(0, {"1", "2"}) + integers_named("n", "", "3");
   CHECK(evaluated(graph_bytes(three), {x, floats({1, 2}, {7, 8})}) == "(4, 2): 7 8 0 0 1 2 2 4");
   const std::string text = imported(graph_bytes(three));
@@ -41,7 +41,7 @@ TEST_CASE("every iteration appends a row") {
   CHECK(evaluated(graph_bytes(wider), {x, floats({1, 1}, {7})}) == "(1, 5): 7 0 0 1 2");
 }
 
-TEST_CASE("the trip count and the first size are known when the program runs") {
+TEST_CASE("the trip count and the initial size may be run-time values") {
   const std::string graph = appending_loop(0, {"m", "2"}) + value("input", "n", i64, {});
   ImportOptions options;
   options.dims["m"].low = 0;
@@ -55,7 +55,7 @@ TEST_CASE("the trip count and the first size are known when the program runs") {
   CHECK(at(1, -7) == "(1, 2): 5 5");
 }
 
-TEST_CASE("the trip count alone decides the final size") {
+TEST_CASE("the final size of a growing value is an expression of the trip count") {
   const std::string three = imported(graph_bytes(appending_loop(0, {"1", "2"}) + integers_named("n", "", "3")));
   CHECK_MESSAGE(three.find("output_names=[\"last\"]) -> Tensor[(4, 2), float32]") != std::string::npos, three);
   // An inner loop appends two rows in each of three iterations.
@@ -74,7 +74,7 @@ TEST_CASE("the trip count alone decides the final size") {
   CHECK_MESSAGE(text.find("-> Tensor[(m + 6, 2), float32]") != std::string::npos, text);
 }
 
-TEST_CASE("a condition may end the loop early") {
+TEST_CASE("a growing value whose loop ends early by its condition") {
   const std::string body =
       counter_and_condition + value("input", "y", f32, {"", ""}) + node("Less", {"i", "limit"}, {"again"}) +
       concat("y", "x", "next", 0) + node("ReduceSum", {"next"}, {"sum"}, integer("keepdims", 0)) +
@@ -87,7 +87,7 @@ TEST_CASE("a condition may end the loop early") {
   CHECK(evaluated(graph_bytes(graph), {x, integers({}, {9})}) == "(6, 2): 1 2 1 2 1 2 1 2 1 2 1 2\n(5): 6 9 12 15 18");
 }
 
-TEST_CASE("values that grow alike have one length") {
+TEST_CASE("values that grow by equal numbers of rows share one length") {
   // The weighted sum of the rows of v by the products of x with the rows of k: both have one row more in every
   // iteration.
   const std::string body = counter_and_condition + value("input", "k", f32, {"", ""}) +
@@ -108,7 +108,7 @@ TEST_CASE("values that grow alike have one length") {
   CHECK_MESSAGE(second > text.find("%loop("), text);  // the one of an iteration, and the one after the loop
 }
 
-TEST_CASE("values of unequal sizes have lengths of their own") {
+TEST_CASE("values of unequal initial sizes have separate lengths") {
   const std::string body = counter_and_condition + value("input", "a", f32, {"", ""}) +
                            value("input", "b", f32, {"", ""}) + concat("a", "x", "a2", 0) + concat("b", "x", "b2", 0) +
                            value("output", "go", boolean, {}) + value("output", "a2", f32, {"", ""}) +
@@ -120,7 +120,7 @@ TEST_CASE("values of unequal sizes have lengths of their own") {
   CHECK(evaluated(graph_bytes(graph), {x, floats({0, 2}, {})}) == "(2, 2): 1 2 1 2\n(3, 2): 1 2 1 2 1 2");
 }
 
-TEST_CASE("an iteration removes a row") {
+TEST_CASE("a Loop whose iterations remove a row from a carried value") {
   const std::string body = counter_and_condition + value("input", "y", f32, {"", ""}) +
                            node("Slice", {"y", "one", "many", "zero"}, {"next"}) + value("output", "go", boolean, {}) +
                            value("output", "next", f32, {"", ""});
@@ -141,7 +141,7 @@ TEST_CASE("an iteration removes a row") {
   }
 }
 
-TEST_CASE("a bound on a size that changes in any way") {
+TEST_CASE("a carried size without a derivable bound needs --bound") {
   const std::string body = counter_and_condition + value("input", "y.1", f32, {"", ""}) +
                            concat("y.1", "y.1", "next", 0) + value("output", "go", boolean, {}) +
                            value("output", "next", f32, {"", ""});
@@ -166,7 +166,7 @@ TEST_CASE("a bound on a size that changes in any way") {
   CHECK(at(7, 0) == too_large);
 }
 
-TEST_CASE("slices of a scan output have one size") {
+TEST_CASE("a scan output whose slices differ in size is refused") {
   const std::string body = counter_and_condition + value("input", "y", f32, {"", ""}) + concat("y", "x", "next", 0) +
                            node("Neg", {"y"}, {"each"}) + value("output", "go", boolean, {}) +
                            value("output", "next", f32, {"", ""}) + value("output", "each", f32, {"", ""});

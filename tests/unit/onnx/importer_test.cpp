@@ -25,13 +25,13 @@ TEST_CASE("an initializer that is also an input is a constant, and unused ones a
   CHECK(body(graph_bytes(graph)) == "  add(%x, meta[relay.Constant][0])\n");
 }
 
-TEST_CASE("outputs may be inputs, constants, or one value twice") {
+TEST_CASE("an output may be an input, a constant or a repeated value") {
   std::string graph = value("input", "x", 7, {"2"}) + list("k", {3, 4}) + value("output", "x", 7, {"2"}) +
                       value("output", "k", 7, {"2"}) + value("output", "x", 7, {"2"});
   CHECK(body(graph_bytes(graph)) == "  (%x, meta[relay.Constant][0], %x)\n");
 }
 
-TEST_CASE("symbolic dimensions stay symbols or get values") {
+TEST_CASE("symbolic dimensions stay symbols or get the values of --dim") {
   std::string graph =
       value("input", "x", 1, {"n", ""}) + value("output", "y", 1, {"n", ""}) + node("Relu", {"x"}, {"y"});
   CHECK(imported(graph_bytes(graph)).find("%x: Tensor[(n, x_1), float32]") != std::string::npos);
@@ -68,9 +68,9 @@ TEST_CASE("shapes that the model computes are folded to constants") {
   CHECK(body(graph_bytes(graph)) == "  reshape(%x, newshape=[2, -1])\n");
 }
 
-TEST_CASE("a declared size is checked at run time where nothing else decides it") {
+TEST_CASE("a declared size that inference does not know is checked at run time") {
   std::string start = value("input", "x", 1, {"2", "3"}) + value("input", "s", 7, {"2"});
-  const std::string by_input = start + node("Reshape", {"x", "s"}, {"y"});  // its elements decide the shape
+  const std::string by_input = start + node("Reshape", {"x", "s"}, {"y"});  // the shape is an input
   CHECK(body(graph_bytes(by_input + value("output", "y", 1, {"3", "2"}))) == "  reshape(%x, %s)\n");
   const std::string by_data = value("input", "data", 7, {"2", "100"}) + value("input", "x", 1, {"2", "3"}) +
                               node("ReduceSum", {"data"}, {"s"}, ints("axes", {1}) + integer("keepdims", 0)) +
@@ -83,7 +83,7 @@ TEST_CASE("a declared size is checked at run time where nothing else decides it"
         "  let %s: Tensor[(2), int64] = sum(%data, axis=[1]);\n  reshape(%x, %s)\n");
 }
 
-TEST_CASE("sizes that must be equal are checked at run time") {
+TEST_CASE("sizes that must be equal but are unknown are checked at run time") {
   auto product = [](const std::string& rows) {
     return body(graph_bytes(value("input", "a", 1, {"2", "k"}) + value("input", "b", 1, {rows, "3"}) +
                             "output { name: 'y' } " + node("MatMul", {"a", "b"}, {"y"})));
@@ -112,7 +112,7 @@ std::string branch(const std::string& name, const std::string& op) {
 
 }  // namespace
 
-TEST_CASE("branches use outer values") {
+TEST_CASE("the branches of an If use values of the outer graph") {
   std::string graph = value("input", "c", 9, {}) + value("input", "x", 1, {"2"}) + value("output", "y", 1, {"2"}) +
                       node("If", {"c"}, {"y"}, branch("then_branch", "Exp") + branch("else_branch", "Neg"));
   CHECK(body(graph_bytes(graph)) == "  if (%c) {\n    exp(%x)\n  } else {\n    negative(%x)\n  }\n");
@@ -128,7 +128,7 @@ TEST_CASE("branches may differ in size, but not in rank") {
     return value("input", "c", 9, {}) + value("input", "x", 1, {"n"}) + value("output", "y", 1, {"6"}) +
            node("If", {"c"}, {"y"}, result("then_branch", node("Exp", {"x"}, {"r"})) + result("else_branch", other));
   };
-  // The declared size of the output is not followed: the branches decide.
+  // The declared size of the output is ignored: the branches determine it.
   const std::string text = imported(graph_bytes(graph(twice)));
   CHECK_MESSAGE(text.find("-> Tensor[(?") != std::string::npos, text);
   CHECK_MESSAGE(text.find("match_cast") == std::string::npos, text);
@@ -164,7 +164,7 @@ std::vector<std::byte> function_model(const std::string& call_attributes) {
 
 }  // namespace
 
-TEST_CASE("functions are inlined, with attributes, defaults and omitted inputs") {
+TEST_CASE("small functions are inlined, with attributes, defaults and omitted inputs") {
   CHECK(body(function_model("")) == "  nn.leaky_relu(%x, alpha=0.5f)\n");
   CHECK(body(function_model(number("slope", 0.25f))) == "  nn.leaky_relu(%x)\n");
 }
@@ -221,20 +221,20 @@ TEST_CASE("a function that calls itself is an error") {
   CHECK(body(bytes) == "errors:\nm: node 'y' (f.F): node 'b' (f.F): error[cyclic-graph]: the function calls itself\n");
 }
 
-TEST_CASE("a negative size of a result says nothing about it") {
+TEST_CASE("a negative declared size of an output is ignored") {
   const std::string graph =
       value("input", "x", 1, {"2", "3"}) + value("output", "y", 1, {"-4", "3"}) + node("Relu", {"x"}, {"y"});
   CHECK(body(graph_bytes(graph)) == "  nn.relu(%x)\n");
 }
 
-TEST_CASE("sizes that are declared fit 63 bits") {
+TEST_CASE("a declared shape with more elements than 63 bits is an error") {
   const std::string graph = value("input", "x", 1, {"1", "3", "4"}) + value("input", "axes", 7, {"1"}) +
                             value("output", "y", 1, {"3", "4611686018427387904"}) +
                             node("Squeeze", {"x", "axes"}, {"y"});
   CHECK(body(graph_bytes(graph)).starts_with("errors:"));
 }
 
-TEST_CASE("a declared size of -1 is not known") {
+TEST_CASE("a declared input size of -1 becomes a symbol") {
   const std::string graph =
       value("input", "x", 1, {"-1", "3"}) + value("output", "y", 1, {"-1", "3"}) + node("Relu", {"x"}, {"y"});
   const std::string text = imported(graph_bytes(graph));

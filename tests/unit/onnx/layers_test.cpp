@@ -1,4 +1,4 @@
-// Operators that the importer composes of several Relay operators, by their results.
+// Results of operators that the importer composes of several Relay operators.
 #include "evaluated.h"
 
 using namespace dlcc;
@@ -51,13 +51,13 @@ TEST_CASE("ConvTranspose spreads each element over the taps of its window") {
   CHECK(y(ints("pads", {4, 4})).find("would have -3 elements") != std::string::npos);
 }
 
-TEST_CASE("ConvTranspose of groups, with a bias") {
+TEST_CASE("ConvTranspose with groups and a bias") {
   const Constant x = floats({1, 2, 2}, {1, 2, 3, 4}), w = floats({2, 2, 1}, {1, 10, 100, 1000});
   CHECK(result_of("ConvTranspose", {x, w, floats({4}, {0, 0, 0.5, 0})}, integer("group", 2)) ==
         "(1, 4, 2): 1 2 10 20 300.5 400.5 3000 4000");
 }
 
-TEST_CASE("blocks of pixels as channels, and back") {
+TEST_CASE("DepthToSpace and SpaceToDepth move blocks of pixels") {
   const Constant x = floats({1, 4, 1, 2}, {0, 1, 2, 3, 4, 5, 6, 7});
   CHECK(result_of("DepthToSpace", {x}, integer("blocksize", 2)) == "(1, 1, 2, 4): 0 2 1 3 4 6 5 7");
   CHECK(result_of("SpaceToDepth", {floats({1, 1, 2, 4}, {0, 2, 1, 3, 4, 6, 5, 7})}, integer("blocksize", 2)) ==
@@ -100,7 +100,7 @@ TEST_CASE("Einsum multiplies its inputs two by two") {
   CHECK(y("ij,jk->il", {a, b}).find("the label 'l' of the result must occur once") != std::string::npos);
 }
 
-TEST_CASE("products of quantised tensors") {
+TEST_CASE("MatMulInteger, QLinearMatMul and DynamicQuantizeLinear") {
   const Constant a = bytes_of({1, 2}, {12, 8}), b = bytes_of({2, 1}, {3, 5}), ten = bytes_of({}, {10});
   const Constant four = bytes_of({}, {4}), scale = floats({}, {0.5});
   CHECK(result_of("MatMulInteger", {a, b, ten, four}) == "(1, 1): -4");
@@ -139,7 +139,7 @@ TEST_CASE("LinearAttention keeps a state from step to step") {
         "(1, 2, 1): 1 10\n(1, 1, 1, 1): 5");
 }
 
-TEST_CASE("inputs of the model that decide the size of a transform") {
+TEST_CASE("the length of a DFT or STFT that is an input needs a fixed value") {
   constexpr int f32 = 1, i64 = 7;
   const std::string number = value("input", "k", i64, {}), result = "output { name: 'y' } ";
   const std::string one_sided =
@@ -158,7 +158,7 @@ TEST_CASE("inputs of the model that decide the size of a transform") {
         std::string::npos);
 }
 
-TEST_CASE("DFT of a short and of a long signal") {
+TEST_CASE("DFT and its inverse, of lengths below and above the direct algorithm's limit") {
   const Constant x = floats({1, 4, 1}, {1, 2, 3, 4});
   CHECK(result_of("DFT", {x}, "", 1, "", {}, 17) == "(1, 4, 2): 10 0 -2 2 -2 0 -2 -2");
   CHECK(result_of("DFT", {x}, integer("onesided", 1), 1, "", {}, 17) == "(1, 3, 2): 10 0 -2 2 -2 0");

@@ -1,4 +1,4 @@
-// Loop: which parameters the local function has, when it ends, and what it computes.
+// Loop: the parameters of its local function, its end, and its results.
 #include "evaluated.h"
 
 namespace dlcc::frontends::onnx {
@@ -39,7 +39,7 @@ const std::string first_of_less = node("Gather", {"less", "first"}, {"again"});
 
 }  // namespace
 
-TEST_CASE("a loop with a constant count has the count's test only") {
+TEST_CASE("a Loop with a constant trip count tests only the count") {
   const std::string graph = adding_loop("n", "c", goes_on, true) + scalar_constant("n", 3) + true_constant("c");
   CHECK(
       body(graph_bytes(graph)) ==
@@ -62,7 +62,7 @@ TEST_CASE("a loop with a constant count has the count's test only") {
   CHECK(evaluated(graph_bytes(graph), {x}) == "(2): 4 8\n(3, 2): 2 4 3 6 4 8");
 }
 
-TEST_CASE("a scan output of many elements") {
+TEST_CASE("a Loop with a scan output of large slices") {
   const std::string body = value("input", "i", i64, {}) + value("input", "go", boolean, {}) +
                            node("Add", {"x", "x"}, {"each"}) + value("output", "go", boolean, {}) +
                            value("output", "each", f32, {"3000"});
@@ -73,14 +73,14 @@ TEST_CASE("a scan output of many elements") {
   CHECK_MESSAGE(found.starts_with("(2, 3000): 4 4 4 "), found.substr(0, 100));
 }
 
-TEST_CASE("a count that is known at run time") {
+TEST_CASE("a Loop whose trip count is a run-time value") {
   const std::string graph = value("input", "n", i64, {"1"}) + adding_loop("n", "", goes_on);
   CHECK(evaluated(graph_bytes(graph), {integers({1}, {3}), x}) == "(2): 4 8");
   CHECK(evaluated(graph_bytes(graph), {integers({1}, {0}), x}) == "(2): 1 2");
   CHECK(evaluated(graph_bytes(graph), {integers({1}, {-5}), x}) == "(2): 1 2");
 }
 
-TEST_CASE("a count that is a size decides the size of scan outputs") {
+TEST_CASE("a trip count that is a size of an input is the size of the scan outputs") {
   const std::string graph = count_of_rows + adding_loop("rows", "c", goes_on, true) + true_constant("c");
   ImportOptions options;
   options.dims["n"].low = 0;
@@ -99,7 +99,7 @@ TEST_CASE("a count that is a size decides the size of scan outputs") {
   CHECK(at(once, 0) == "(2): 1 2\n(0, 2):");
 }
 
-TEST_CASE("a condition that the body computes") {
+TEST_CASE("a Loop ends by the condition that its body computes") {
   const std::string until_ten = node("ReduceSum", {"y"}, {"sum"}, integer("keepdims", 0)) +
                                 node("Less", {"sum", "ten"}, {"again"}) +
                                 "initializer { name: 'ten' data_type: 1 float_data: 10 } ";
@@ -124,14 +124,14 @@ TEST_CASE("a condition that the body computes") {
   CHECK(evaluated(graph_bytes(both), {x, truth(false)}) == "(2): 1 2");
 }
 
-TEST_CASE("scan outputs that the node does not name need no known count") {
+TEST_CASE("omitted scan outputs need no bound of the trip count") {
   std::string graph = adding_loop("n", "", goes_on, true) + value("input", "n", i64, {});
   for (const std::string& gone : {std::string("output: 'all' "), value("output", "all", f32, {"n", "2"})})
     graph.erase(graph.find(gone), gone.size());
   CHECK(evaluated(graph_bytes(graph), {x, integers({}, {2})}) == "(2): 3 6");
 }
 
-TEST_CASE("a first condition and a count limit each other") {
+TEST_CASE("a Loop with an initial condition and a trip count") {
   const std::string graph =
       adding_loop("n", "c", goes_on) + scalar_constant("n", 2) + value("input", "c", boolean, {"1"});
   auto condition = [](bool v) { return Constant::of<uint8_t>(dtype::boolean, {1}, {v}); };
@@ -139,7 +139,7 @@ TEST_CASE("a first condition and a count limit each other") {
   CHECK(evaluated(graph_bytes(graph), {x, condition(false)}) == "(2): 1 2");
 }
 
-TEST_CASE("a loop without iterations is known") {
+TEST_CASE("a Loop without iterations leaves no code") {
   const std::string none = adding_loop("n", "", goes_on, true) + scalar_constant("n", 0);
   CHECK(imported(graph_bytes(none)).find("fn (") == std::string::npos);
   CHECK(evaluated(graph_bytes(none), {x}) == "(2): 1 2\n(0, 2):");
@@ -147,7 +147,7 @@ TEST_CASE("a loop without iterations is known") {
   CHECK(evaluated(graph_bytes(never), {x}) == "(2): 1 2\n(0, 2):");
 }
 
-TEST_CASE("a condition that is false after an iteration leaves one") {
+TEST_CASE("a Loop whose condition is false after one iteration") {
   const std::string ends = node("Not", {"go"}, {"again"});
   CHECK(evaluated(graph_bytes(adding_loop("", "", ends, true)), {x}) == "(2): 2 4\n(1, 2): 2 4");
   const std::string counted = adding_loop("n", "", ends) + value("input", "n", i64, {});
@@ -155,7 +155,7 @@ TEST_CASE("a condition that is false after an iteration leaves one") {
   CHECK(evaluated(graph_bytes(counted), {x, integers({}, {0})}) == "(2): 1 2");
 }
 
-TEST_CASE("values that the body passes on are constants in it") {
+TEST_CASE("carried values that the body returns unchanged are captured") {
   const std::string inner =
       value("input", "i", i64, {"1"}) + value("input", "go", boolean, {}) + value("input", "w", f32, {"2"}) +
       value("input", "y", f32, {"2"}) + node("Identity", {"w"}, {"same"}) + node("Mul", {"y", "w"}, {"scaled"}) +
@@ -171,7 +171,7 @@ TEST_CASE("values that the body passes on are constants in it") {
   CHECK(evaluated(graph_bytes(graph), {x}) == "(2): 12 59\n(2): 2 3");
 }
 
-TEST_CASE("a loop in a loop sees the values of all graphs around it") {
+TEST_CASE("a Loop in a Loop captures values of all outer graphs") {
   const std::string inner = value("input", "j", i64, {}) + value("input", "go2", boolean, {}) +
                             value("input", "z", f32, {"2"}) + node("Add", {"z", "y"}, {"zy"}) +
                             node("Add", {"zy", "x"}, {"znext"}) + value("output", "go2", boolean, {}) +
@@ -185,20 +185,20 @@ TEST_CASE("a loop in a loop sees the values of all graphs around it") {
   CHECK(evaluated(graph_bytes(graph), {x}) == "(2): 11 22");
 }
 
-TEST_CASE("names in a body may be those of the loop's own results") {
+TEST_CASE("names in a body may equal the names of the Loop's outputs") {
   std::string graph = adding_loop("n", "", goes_on) + scalar_constant("n", 1);
   for (size_t at = graph.find("'next'"); at != std::string::npos; at = graph.find("'next'"))
     graph.replace(at, 6, "'last'");
   CHECK(evaluated(graph_bytes(graph), {x}) == "(2): 2 4");
 }
 
-TEST_CASE("a trip count that is an input is the size of the scan outputs") {
+TEST_CASE("a trip count that is an input gives the size of the scan outputs") {
   const std::string graph = adding_loop("n", "", goes_on, true) + value("input", "n", i64, {});
   CHECK(evaluated(graph_bytes(graph), {x, integers({}, {3})}) == "(2): 4 8\n(3, 2): 2 4 3 6 4 8");
   CHECK(evaluated(graph_bytes(graph), {x, integers({}, {-5})}) == "(2): 1 2\n(0, 2):");
 }
 
-TEST_CASE("iterations that end the loop leave as many slices") {
+TEST_CASE("a scan output has as many slices as iterations ran") {
   // The loop ends when an element of y is at least 4; its trip count bounds the scan output.
   const std::string test = scalar_constant("first", 0) + node("Less", {"next", "four"}, {"less"}) + first_of_less +
                            "initializer { name: 'four' data_type: 1 dims: 1 float_data: 4 } ";
@@ -208,14 +208,14 @@ TEST_CASE("iterations that end the loop leave as many slices") {
           (most == 2 ? "(2): 3 6\n(2, 2): 2 4 3 6" : "(2): 4 8\n(3, 2): 2 4 3 6 4 8"));
 }
 
-TEST_CASE("loops that are refused") {
+TEST_CASE("invalid Loop nodes are refused with a message") {
   auto error = [](const std::string& graph) { return imported(graph_bytes(graph)); };
   auto has = [&](const std::string& graph, const std::string& message) {
     const std::string found = error(graph);
     CHECK_MESSAGE(found.find(message) != std::string::npos, found);
   };
   has(adding_loop("", "", node("Less", {"y", "y"}, {"less"}) + first_of_less, true) + scalar_constant("first", 0),
-      "error[dynamic-shape]: data decide the number of iterations, and with it the size of the scan outputs");
+      "error[dynamic-shape]: the number of iterations depends on data, and with it the size of the scan outputs");
   has(adding_loop("", "", goes_on), "error[malformed-model]: the loop never ends");
   has(adding_loop("x", "", goes_on), "error[type-mismatch]: M must be one integer, found float32 [2]");
   has(adding_loop("", "x", goes_on), "error[type-mismatch]: cond must be one bool, found float32 [2]");

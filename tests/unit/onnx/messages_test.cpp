@@ -47,7 +47,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 }  // namespace
 
-TEST_CASE("operands have the standard's names") {
+TEST_CASE("messages on operands use the names of the ONNX standard") {
   const std::string a = value("input", "a", 1, {"2", "3"}), b = value("input", "b", 1, {"4", "5"});
   const std::string product = errors_of(a + b + y + node("MatMul", {"a", "b"}, {"y"}));
   CHECK(product ==
@@ -67,7 +67,7 @@ TEST_CASE("operands have the standard's names") {
             "condition must be bool, found float32"));
 }
 
-TEST_CASE("channels at another place are named") {
+TEST_CASE("a channel mismatch from another layout names the axis and a remedy") {
   const std::string nhwc = value("input", "i", 1, {"1", "8", "8", "3"}),
                     oihw = value("input", "w", 1, {"4", "3", "3", "3"}),
                     nchw = value("input", "i", 1, {"1", "3", "8", "8"}),
@@ -75,12 +75,12 @@ TEST_CASE("channels at another place are named") {
   CHECK(has(errors_of(nhwc + oihw + y + conv),
             "help: the channels are axis 1; those of X seem to be the last axis: Transpose it to NCHW"));
   CHECK(has(errors_of(nchw + hwio + y + conv),
-            "help: W seems to have its channels behind the kernel's axes: Transpose it to OIHW"));
+            "help: W seems to have its channels after the kernel's axes: Transpose it to OIHW"));
   CHECK(has(errors_of(nchw + oihw + y + node("Conv", {"i", "w"}, {"y"}, ints("kernel_shape", {5, 5}))),
             "kernel_shape is [5, 5], but W has kernels of [3, 3]\n"));
 }
 
-TEST_CASE("the flag is named that makes the factors of Gemm fit") {
+TEST_CASE("a mismatch of Gemm's factors names the flag that transposes one") {
   const std::string a = value("input", "a", 1, {"2", "3"}), b = value("input", "b", 1, {"4", "3"});
   CHECK(errors_of(a + b + y + node("Gemm", {"a", "b"}, {"y"})) ==
         "m: node 'y' (Gemm): error[shape-mismatch]: axis 1 of A must equal axis 0 of B, found 3 and 4\n"
@@ -91,7 +91,7 @@ TEST_CASE("the flag is named that makes the factors of Gemm fit") {
             "help: with transA=0 they are equal"));
 }
 
-TEST_CASE("an attribute that is now an input") {
+TEST_CASE("an attribute that became an input is explained") {
   const std::string remedy = "help: in operator set 17 axes is an input; the inputs of ";
   CHECK(has(errors_of(x + y + node("Squeeze", {"x"}, {"y"}, ints("axes", {0}))), remedy + "Squeeze are: data axes?"));
   CHECK(
@@ -101,12 +101,12 @@ TEST_CASE("an attribute that is now an input") {
             "help: the inputs of Squeeze are: data; in operator sets from 13 it may have 2"));
 }
 
-TEST_CASE("attributes are listed where none has a similar name") {
+TEST_CASE("an unknown attribute without a similar name lists all attributes") {
   CHECK(
       has(errors_of(x + y + node("Softmax", {"x"}, {"y"}, integer("dimension", 0))), "help: Softmax may have: axis\n"));
 }
 
-TEST_CASE("what other frameworks call the operators") {
+TEST_CASE("operator names of other frameworks are recognised") {
   const auto meant = [](const char* name) { return std::string(find_foreign_operator(name).first); };
   CHECK(meant("Conv2D") == "Conv");
   CHECK(meant("aten::conv_transpose2d") == "ConvTranspose");
@@ -121,7 +121,7 @@ TEST_CASE("what other frameworks call the operators") {
             "help: did you mean 'Gemm' with transB=1 if the weights are (outputs, inputs)?\n"));
 }
 
-TEST_CASE("a composed operator reports its own inputs") {
+TEST_CASE("errors of operators composed of several Relay calls name the node's inputs") {
   const std::string a = value("input", "a", 1, {"2", "3"}), b = value("input", "b", 1, {"5", "4"});
   CHECK(has(errors_of(a + b + y + node("Einsum", {"a", "b"}, {"y"}, text("equation", "ij,jk->ik"))),
             "the sizes of 'j' differ: 3 in input 0, 5 in input 1"));
@@ -157,7 +157,7 @@ TEST_CASE("attributes that the operator set does not have are refused") {
   CHECK(has(resized(text("keep_aspect_ratio_policy", "bogus")), "keep_aspect_ratio_policy is 'bogus'"));
 }
 
-TEST_CASE("attributes and remedies have the standard's names") {
+TEST_CASE("messages on attributes and remedies use the names of the standard") {
   const std::string a = value("input", "a", 1, {"2", "3"}), b = value("input", "b", 1, {"4"});
   CHECK(has(errors_of(a + list("s", {0}) + list("e", {1, 2}) + y + node("Slice", {"a", "s", "e"}, {"y"})),
             "starts and ends must have"));
@@ -167,14 +167,14 @@ TEST_CASE("attributes and remedies have the standard's names") {
       has(errors_of(a + b + y + node("Add", {"a", "b"}, {"y"})), "at their last dimensions; Reshape or Unsqueeze one"));
 }
 
-TEST_CASE("an operand that the node computes has no name of Relay") {
+TEST_CASE("an intermediate operand of a composed operator has no Relay name in messages") {
   const std::string image = value("input", "i", 1, {"1", "3", "8", "8"}), bias = value("input", "b", 1, {"7"}),
                     weights = value("input", "w", 1, {"8", "3", "3", "3"});
   CHECK(has(errors_of(image + weights + bias + y + node("Conv", {"i", "w", "b"}, {"y"})),
             "the length of B must equal the intermediate value's size along axis 1, found 7 and 8"));
 }
 
-TEST_CASE("an operand that was reshaped keeps its name") {
+TEST_CASE("an operand that the importer reshapes keeps its name in messages") {
   const std::string a = value("input", "a", 1, {"3"}), b = value("input", "b", 1, {"4", "5"});
   CHECK(has(errors_of(a + b + y + node("MatMul", {"a", "b"}, {"y"})), "axis 1 of A must equal axis 0 of B"));
 }
@@ -201,7 +201,7 @@ TEST_CASE("misspelled operators of other domains have suggestions of their domai
   CHECK(has(errors("ai.onnx.ml", "ZipMap"), "help: a compiled model has no maps"));
 }
 
-TEST_CASE("an operator of the standard is not taken for a misspelling") {
+TEST_CASE("an unsupported operator of the standard gets no spelling suggestion") {
   CHECK(errors_of(x + y + node("ImageDecoder", {"x"}, {"y"})) ==
         "m: node 'y' (ImageDecoder): error[unsupported-operator]: operator ImageDecoder is not supported\n"
         "    help: a model-local function can define it; 'dlcc ops --onnx' lists the supported operators\n");
@@ -222,7 +222,7 @@ TEST_CASE("every operator of the table is in the standard or of onnxruntime, and
   }
 }
 
-TEST_CASE("only the first errors have suggestions, which take time for each name of the model") {
+TEST_CASE("of many errors only the first hundred have suggestions") {
   std::string graph = x + y;
   constexpr int nodes = 30000;
   for (int k = 0; k < nodes; ++k)
@@ -235,7 +235,7 @@ TEST_CASE("only the first errors have suggestions, which take time for each name
   CHECK(suggestions == 99);  // the first node has no name before it
 }
 
-TEST_CASE("an unknown operator hides no problem of the nodes after it when the model declares its type") {
+TEST_CASE("nodes after an unknown operator are checked if the model declares its type") {
   const std::string hidden = value("value_info", "h", 1, {"2", "3"});
   const std::string text = errors_of(
       x + y + hidden + node("ImageDecoder", {"x"}, {"h"}) + node("Softmax", {"h"}, {"s"}, integer("axis", 5)) +
@@ -253,7 +253,7 @@ TEST_CASE("an unknown operator hides no problem of the nodes after it when the m
         "    help: the model has no initializers: if this is a weight, export it with weights\n");
 }
 
-TEST_CASE("without a declared type, what depends on an unknown operator is not reported") {
+TEST_CASE("without a declared type, nodes that depend on an unknown operator are not checked") {
   CHECK(errors_of(x + value("output", "y", 1, {"n"}) + node("ImageDecoder", {"x"}, {"h"}) +
                   node("Softmax", {"h"}, {"y"}, integer("axis", 5)))
             .find("Softmax") == std::string::npos);
@@ -286,7 +286,7 @@ TEST_CASE("an input that nothing uses is a warning") {
   CHECK(warnings_of(x + unused + y + value("output", "mask", 1, {"2"}) + relu).empty());
 }
 
-TEST_CASE("weights that are no numbers are a warning, masks are not") {
+TEST_CASE("NaN and infinities in weights are a warning, in masks they are not") {
   const std::string sum = node("Add", {"x", "w"}, {"y"});
   CHECK(has(warnings_of(x + y + floats("w", {"1", "nan"}) + sum),
             "m: initializer 'w': warning[weights-not-finite]: 1 of 2 elements are NaN\n"));

@@ -47,7 +47,7 @@ const std::vector<float> rows = {1, 2, -1, 0.5};
 
 }  // namespace
 
-TEST_CASE("features") {
+TEST_CASE("Binarizer, Scaler, Normalizer, Imputer and other feature operators") {
   CHECK(result("Binarizer", number("threshold", 0.5), rows) == "(2, 2): 1 1 0 0");
   CHECK(result("Scaler", reals("offset", {1, 2}) + reals("scale", {2, 3}), rows) == "(2, 2): 0 0 -4 -4.5");
   CHECK(result("Normalizer", text("norm", "MAX"), {-1, -2, 0, 0, 3, -4}) == "(3, 2): 1 2 0 0 1 -1.333");
@@ -70,7 +70,7 @@ TEST_CASE("features") {
   CHECK(evaluated(ml_graph(columns, 1), {floats({2, 2}, rows)}) == "(2, 3): 2 2 1 0.5 0.5 -1");
 }
 
-TEST_CASE("linear models") {
+TEST_CASE("LinearRegressor and LinearClassifier with each post_transform") {
   const std::string two = reals("coefficients", {.3f, -.2f, .5f, .1f}) + reals("intercepts", {.1f, .2f});
   CHECK(result("LinearRegressor", two + integer("targets", 2), {-1, .5f}) == "(1, 2): -0.3 -0.25");
   CHECK(result("LinearRegressor", two + integer("targets", 2) + text("post_transform", "SOFTMAX_ZERO"), {-1, .5f}) ==
@@ -84,7 +84,7 @@ TEST_CASE("linear models") {
         "(1): 7\n(1, 2): 0.5744 0.4256");
 }
 
-TEST_CASE("support vector machines") {
+TEST_CASE("SVMRegressor and SVMClassifier with each kernel") {
   const std::string poly = text("kernel_type", "POLY") + reals("kernel_params", {.5f, .1f, 3}) +
                            reals("coefficients", {.7f, -.4f}) + reals("rho", {.05f}) +
                            reals("support_vectors", {1, 1, -1, 0}) + integer("n_supports", 2);
@@ -135,7 +135,7 @@ std::string classes(const std::vector<int64_t>& ids, const std::vector<float>& w
 
 }  // namespace
 
-TEST_CASE("the comparisons of trees, and what missing values lead to") {
+TEST_CASE("trees with each comparison; NaN follows the child for missing values") {
   const std::vector<float> x = {0, 0, 1, 0, 2, 0, NAN, 0};
   const std::pair<const char*, const char*> expected[] = {{"BRANCH_LEQ", "10 10 20"},
                                                           {"BRANCH_LT", "10 20 20"},
@@ -151,7 +151,7 @@ TEST_CASE("the comparisons of trees, and what missing values lead to") {
   CHECK(result("TreeEnsembleRegressor", one_comparison("BRANCH_NEQ", 0) + targets(), x, 3) == "(4, 1): 10 20 10 10");
 }
 
-TEST_CASE("the scores of trees") {
+TEST_CASE("scores and labels of tree regressors and classifiers") {
   const std::string tree = one_comparison("BRANCH_LEQ", 0);
   CHECK(result("TreeEnsembleRegressor", tree + targets({0, 1}) + integer("n_targets", 2) + reals("base_values", {1, 2}),
                {0, 0, 2, 0}, 3) == "(2, 2): 11 2 1 22");
@@ -174,7 +174,7 @@ TEST_CASE("the scores of trees") {
                    {0, 0}) == "(1): 7\n(1, 3): -0.5244 -inf -inf");
 }
 
-TEST_CASE("TreeEnsemble has sets, and leaves of their own") {
+TEST_CASE("TreeEnsemble with set membership and separate leaves") {
   auto tensor = [](const std::string& name, int type, const std::string& field, const std::vector<double>& v) {
     return fmt::format("attribute {{ name: '{}' type: TENSOR t {{ data_type: {} dims: {} {}: [{}] }} }} ", name, type,
                        v.size(), field, fmt::join(v, ", "));
@@ -188,7 +188,7 @@ TEST_CASE("TreeEnsemble has sets, and leaves of their own") {
   CHECK(result("TreeEnsemble", attributes, {0, 3, 0, 4, 0, 3.5, 2, 3}, 5) == "(4, 2): 5 0 5 0 0 6 7 0");
 }
 
-TEST_CASE("wrong trees are refused") {
+TEST_CASE("invalid trees are refused with a message") {
   auto model = [](const std::string& attributes) {
     return matrix() + ml_node("TreeEnsembleRegressor", attributes) + one_output;
   };
@@ -204,7 +204,7 @@ TEST_CASE("wrong trees are refused") {
   CHECK(refused(model(cycle), 3, "tree 0 has a node below itself"));
 }
 
-TEST_CASE("labels") {
+TEST_CASE("LabelEncoder, OneHotEncoder and CategoryMapper translate labels") {
   const std::string numbers =
       ints("keys_int64s", {3, 4, 3}) + reals("values_floats", {.5f, .25f, .75f}) + number("default_float", 9);
   CHECK(evaluated(ml_graph(value("input", "x", i64, {"3"}) + ml_node("LabelEncoder", numbers) + one_output, 2),
@@ -235,7 +235,7 @@ TEST_CASE("labels") {
   CHECK(evaluated(ml_graph(there, 2), {}) == "(2): 1 0");
 }
 
-TEST_CASE("what compiled models cannot have is refused with a remedy") {
+TEST_CASE("strings, maps and other unsupported values are refused with a remedy") {
   CHECK(refused("input { name: 'x' type { tensor_type { elem_type: 8 shape { } } } } " +
                     ml_node("LabelEncoder", texts("keys_strings", {"a"}) + ints("values_int64s", {1})) + one_output,
                 2, "encode strings before the model"));

@@ -23,7 +23,7 @@ std::string counted(const std::string& attributes, const std::vector<std::string
 
 }  // namespace
 
-TEST_CASE("n-grams are counted, with elements that are skipped between theirs") {
+TEST_CASE("TfIdfVectorizer counts n-grams with skipped elements") {
   const Constant row = integers({9}, {1, 1, 3, 3, 3, 7, 8, 6, 7});
   CHECK(counted(vectorizer("TF", 1, 2, 1) + pool, {"9"}, row) == "(7): 3 0 0 0 1 1 0");
   CHECK(counted(vectorizer("IDF", 1, 2, 1) + pool + weights, {"9"}, row) == "(7): 2 0 0 0 6 7 0");
@@ -35,7 +35,7 @@ TEST_CASE("n-grams are counted, with elements that are skipped between theirs") 
         "(2, 3): 0 1 0 0 0 0");
 }
 
-TEST_CASE("rows of batches, and columns without an n-gram") {
+TEST_CASE("TfIdfVectorizer of a batch; columns without an n-gram are 0") {
   const std::string pairs =
       ints("ngram_counts", {0, 1}) + ints("ngram_indexes", {0, 5}) + ints("pool_int64s", {3, 7, 7});
   CHECK(counted(vectorizer("TF", 1, 2, 5) + pairs, {"n", "3"}, integers({2, 3}, {3, 3, 7, 7, 3, 7})) ==
@@ -43,7 +43,7 @@ TEST_CASE("rows of batches, and columns without an n-gram") {
   CHECK(counted(vectorizer("TF", 1, 2, 5) + pairs, {"n", "1"}, integers({1, 1}, {3})) == "(1, 6): 1 0 0 0 0 0");
 }
 
-TEST_CASE("pools that cannot be used are refused") {
+TEST_CASE("invalid n-gram pools are refused") {
   const Constant one = integers({1}, {0});
   auto says = [&](const std::string& attributes, const char* message) {
     return counted(attributes, {"1"}, one).find(message) != std::string::npos;

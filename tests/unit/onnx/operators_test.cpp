@@ -21,14 +21,14 @@ TEST_CASE("remainders of floats need fmod=1 before operator set 28") {
   CHECK(ImportedNode{"Mod", 28, {"x", "x"}}.result() == "  floor_mod(%x, %x)\n");
 }
 
-TEST_CASE("IsInf looks for the infinities that are asked for") {
+TEST_CASE("IsInf detects the infinities that its attributes select") {
   CHECK(ImportedNode{"IsInf", 20}.result() == "  isinf(%x)\n");
   CHECK(ImportedNode{"IsInf", 20, {"x"}, integer("detect_negative", 0)}.result() == "  equal(%x, inff)\n");
   CHECK(ImportedNode{"IsInf", 20, {"x"}, integer("detect_negative", 0) + integer("detect_positive", 0)}.result() ==
         "  meta[relay.Constant][0]\n");
 }
 
-TEST_CASE("attributes with a choice name it") {
+TEST_CASE("an invalid attribute value is an error that lists the valid ones") {
   CHECK(ImportedNode{"BitShift", 11, {"x", "x"}, text("direction", "UP")}.says("it must be 'LEFT' or 'RIGHT'"));
   CHECK(ImportedNode{"Gelu", 20, {"x"}, text("approximate", "exp")}.says("it must be 'none' or 'tanh'"));
   CHECK(ImportedNode{"LpNormalization", 22, {"x"}, integer("p", 3)}.says("it must be 1 or 2"));
@@ -47,7 +47,7 @@ TEST_CASE("the parameters of GroupNormalization belong to groups before operator
   CHECK(ImportedNode{"GroupNormalization", 18, {"x", "c", "c"}, groups, six}.says("shape-mismatch"));
 }
 
-TEST_CASE("BatchNormalization trains where the operator set says so") {
+TEST_CASE("BatchNormalization computes statistics in training mode, which depends on the operator set") {
   const std::vector<std::string> inputs = {"x", "a", "a", "a", "a"};
   CHECK(ImportedNode{"BatchNormalization", 15, inputs, "", three}.says("nn.batch_norm"));
   CHECK(
@@ -59,7 +59,7 @@ TEST_CASE("BatchNormalization trains where the operator set says so") {
       "there are running statistics in training mode only"));
 }
 
-TEST_CASE("operators on positions") {
+TEST_CASE("Trilu, EyeLike, OneHot, Range and Tile: structure and errors") {
   CHECK(ImportedNode{"Trilu", 14}.says("where("));
   CHECK(ImportedNode{"EyeLike", 9}.says("input must be a matrix, found float32 [2, 3, 4]"));
   CHECK(ImportedNode{"OneHot", 11, {"x", "a", "a"}, "", three}.says("depth must have one element, found float32 [3]"));
@@ -69,7 +69,7 @@ TEST_CASE("operators on positions") {
   CHECK(ImportedNode{"Tile", 6, {"x", "n"}, "", number}.says("one element for each of the 3 axes"));
 }
 
-TEST_CASE("optimizers have lists of tensors") {
+TEST_CASE("Adam, Adagrad and Momentum take lists of tensors") {
   auto adam = [](const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
                  const char* op = "Adam") {
     const std::string graph = value("input", "r", 1, {}) + value("input", "t", 7, {}) + value("input", "x", 1, {"2"}) +
@@ -100,7 +100,7 @@ TEST_CASE("random numbers: the attribute 'seed', else a sequence for each node")
   CHECK(ImportedNode{"Multinomial", 22}.says("input must have axes for batch and classes"));
 }
 
-TEST_CASE("operators that move elements widen elements of less than 8 bits") {
+TEST_CASE("operators that only move elements widen sub-byte elements") {
   auto moved = [](int type, const std::string& op, const std::vector<std::string>& inputs, const std::string& rest) {
     return body(graph_bytes(
         value("input", "x", type, {"3", "5"}) + "output { name: 'y' } " + rest + node(op, inputs, {"y"}), 25));
@@ -117,7 +117,7 @@ TEST_CASE("operators that move elements widen elements of less than 8 bits") {
         "  cast(%pad, dtype=\"float4_e2m1fn\")\n");
 }
 
-TEST_CASE("QLinearMatMul of 8-bit floats multiplies the numbers that they stand for") {
+TEST_CASE("QLinearMatMul of float8 multiplies the dequantized numbers") {
   const std::string parameters =
       "initializer { name: 's' data_type: 1 dims: 2 float_data: [0.5, 2] } "
       "initializer { name: 'one' data_type: 1 float_data: 1 } "

@@ -50,7 +50,7 @@ std::string rnn(const std::string& attributes = "", const std::vector<std::strin
 
 }  // namespace
 
-TEST_CASE("the products of all inputs precede the loop") {
+TEST_CASE("one product of all inputs of an RNN precedes the loop") {
   const std::string text = imported(graph_bytes(three_steps + rnn_weights + layer("RNN", linear(1))));
   const size_t loop = text.find("fn ("), product = text.find("nn.dense"), inside = text.find("nn.dense", product + 1);
   CHECK_MESSAGE(product < loop, text);
@@ -59,7 +59,7 @@ TEST_CASE("the products of all inputs precede the loop") {
   CHECK_MESSAGE(text.find("less(%i, 3i64)") != std::string::npos, text);
 }
 
-TEST_CASE("lengths and batches that may be 0") {
+TEST_CASE("an RNN with a sequence length or batch of 0") {
   const std::string graph = value("input", "X", f32, {"s", "b", "1"}) + rnn_weights + layer("RNN", linear(1));
   ImportOptions options;
   options.dims["s"].low = options.dims["b"].low = 0;
@@ -68,7 +68,7 @@ TEST_CASE("lengths and batches that may be 0") {
   CHECK(evaluated(graph_bytes(graph), {floats({3, 0, 1}, {})}, options) == "(3, 1, 0, 1):\n(1, 0, 1):");
 }
 
-TEST_CASE("RNN: directions and lengths of the sequences") {
+TEST_CASE("RNN in each direction, with sequence lengths") {
   CHECK(rnn() == "(3, 1, 2, 1): 2 20 6 60 12 120\n(1, 2, 1): 12 120");
   CHECK(rnn(text("direction", "reverse")) == "(3, 1, 2, 1): 12 120 10 100 6 60\n(1, 2, 1): 12 120");
   const std::string lengths = value("input", "lengths", i32, {"2"});
@@ -83,7 +83,7 @@ TEST_CASE("RNN: directions and lengths of the sequences") {
   CHECK_MESSAGE(text.find("where") == std::string::npos, text);
 }
 
-TEST_CASE("RNN: biases, initial state, clipping, unwanted outputs") {
+TEST_CASE("RNN with biases, initial state, clipping and omitted outputs") {
   CHECK(rnn("", {"B"}, weights("B", {1, 2}, {1, 4})) == "(3, 1, 2, 1): 7 25 16 70 27 135\n(1, 2, 1): 27 135");
   CHECK(rnn("", {"", "", "h"}, value("input", "h", f32, {"1", "2", "1"}), {floats({1, 2, 1}, {100, 0})}) ==
         "(3, 1, 2, 1): 102 20 106 60 112 120\n(1, 2, 1): 112 120");
@@ -93,7 +93,7 @@ TEST_CASE("RNN: biases, initial state, clipping, unwanted outputs") {
   CHECK(imported(graph_bytes(last)).find("dynamic_update_slice") == std::string::npos);
 }
 
-TEST_CASE("RNN: two directions, and the batch as first axis") {
+TEST_CASE("bidirectional RNN with the batch as first axis") {
   const std::string both = weights("W", {2, 1, 1}, {2, 1}) + weights("R", {2, 1, 1}, {1, 2});
   CHECK(evaluated(graph_bytes(three_steps + both + layer("RNN", linear(2) + text("direction", "bidirectional"))),
                   {x}) == "(3, 2, 2, 1): 2 20 17 170 6 60 8 80 12 120 3 30\n(2, 2, 1): 12 120 17 170");
@@ -103,7 +103,7 @@ TEST_CASE("RNN: two directions, and the batch as first axis") {
         "(2, 3, 2, 1): 2 17 6 8 12 3 20 170 60 80 120 30\n(2, 2, 1): 12 17 120 170");
 }
 
-TEST_CASE("GRU") {
+TEST_CASE("GRU follows its equations, with linear_before_reset") {
   const std::string one_step = value("input", "X", f32, {"1", "1", "1"}) + weights("W", {1, 3, 1}, {0.5, 2, 3}) +
                                weights("R", {1, 3, 1}, {1, 1, 1}) + weights("h", {1, 1, 1}, {2}) +
                                weights("B", {1, 6}, {0, 0, 0, 0, 0, 10});
@@ -118,7 +118,7 @@ TEST_CASE("GRU") {
   CHECK(gru(integer("linear_before_reset", 1), "B") == "(1, 1, 1): -71.5");
 }
 
-TEST_CASE("LSTM") {
+TEST_CASE("LSTM follows its equations, with peepholes and input_forget") {
   const std::string one_step = value("input", "X", f32, {"1", "1", "1"}) + weights("W", {1, 4, 1}, {1, 2, 3, 4}) +
                                weights("R", {1, 4, 1}, {1, 1, 1, 1}) + weights("h", {1, 1, 1}, {1}) +
                                weights("c", {1, 1, 1}, {2}) + weights("P", {1, 3}, {1, 2, 3});
@@ -135,7 +135,7 @@ TEST_CASE("LSTM") {
   CHECK(lstm("", "P") == "(1, 1, 1): 3320\n(1, 1, 1): 40");
 }
 
-TEST_CASE("activation functions") {
+TEST_CASE("each activation function of recurrent layers") {
   auto activated = [](const std::string& name, const std::vector<float>& alpha = {},
                       const std::vector<float>& beta = {}) {
     std::string attributes = activations({name});
@@ -163,7 +163,7 @@ TEST_CASE("activation functions") {
   CHECK(activated("Softplus") == " 0.1269 0.5759 0.6931 1.701 200");
 }
 
-TEST_CASE("functions take their numbers from the lists in order") {
+TEST_CASE("activation functions take alpha and beta from the lists in order") {
   const std::string graph = value("input", "X", f32, {"1", "1", "1"}) + weights("W", {2, 1, 1}, {1, 1}) +
                             weights("R", {2, 1, 1}, {0, 0}) +
                             layer("RNN",
@@ -173,7 +173,7 @@ TEST_CASE("functions take their numbers from the lists in order") {
   CHECK(evaluated(graph_bytes(graph), {floats({1, 1, 1}, {2})}) == "(2, 1, 1): 2 6.5");
 }
 
-TEST_CASE("recurrent layers that are refused") {
+TEST_CASE("invalid recurrent layers are refused with a message") {
   auto has = [](const std::string& graph, const std::string& message) {
     const std::string found = imported(graph_bytes(graph));
     CHECK_MESSAGE(found.find(message) != std::string::npos, found);

@@ -23,7 +23,7 @@ std::string scan(const std::vector<std::string>& shape, const std::vector<std::s
 
 }  // namespace
 
-TEST_CASE("Scan: directions") {
+TEST_CASE("Scan reads and writes slices in the directions of its attributes") {
   auto run = [](const std::string& attributes) {
     return evaluated(graph_bytes(scan({"3"}, {}, attributes)), {floats({}, {100}), floats({3}, {1, 2, 3})});
   };
@@ -33,7 +33,7 @@ TEST_CASE("Scan: directions") {
   CHECK(run(ints("scan_input_directions", {1}) + ints("scan_output_directions", {1})) == "(): 106\n(3): 106 105 103");
 }
 
-TEST_CASE("Scan: axes") {
+TEST_CASE("Scan reads and writes slices along the axes of its attributes") {
   auto run = [](const std::string& attributes) {
     return evaluated(graph_bytes(scan({"2", "3"}, {"2"}, ints("scan_input_axes", {-1}) + attributes)),
                      {floats({2}, {100, 200}), floats({2, 3}, {1, 2, 3, 4, 5, 6})});
@@ -43,7 +43,7 @@ TEST_CASE("Scan: axes") {
   CHECK(run(ints("scan_output_axes", {-2})) == "(2): 106 215\n(3, 2): 101 204 103 209 106 215");
 }
 
-TEST_CASE("Scan: several states, inputs and outputs, and a value of the graph around it") {
+TEST_CASE("Scan with several states, inputs and outputs, and a captured value") {
   const std::string body = value("input", "a", f32, {}) + value("input", "b", f32, {}) + value("input", "x", f32, {}) +
                            value("input", "y", f32, {"1"}) + node("Mul", {"x", "factor"}, {"scaled"}) +
                            node("Add", {"a", "scaled"}, {"a2"}) + node("Max", {"b", "x"}, {"b2"}) +
@@ -77,11 +77,11 @@ TEST_CASE("Scan of operator set 8 scans each element of a batch for its own leng
         "(2): 106 209\n(2, 3): 101 103 106 204 209 0");
 }
 
-TEST_CASE("a scan without slices") {
+TEST_CASE("Scan over an empty axis returns the initial state") {
   CHECK(evaluated(graph_bytes(scan({"0"}, {}, "")), {floats({}, {100}), floats({0}, {})}) == "(): 100\n(0):");
 }
 
-TEST_CASE("scans that are refused") {
+TEST_CASE("invalid Scan nodes are refused with a message") {
   auto refused = [](const std::string& graph, const std::string& message) {
     const std::string found = imported(graph_bytes(graph));
     CHECK_MESSAGE(found.find(message) != std::string::npos, found);

@@ -1,4 +1,5 @@
-// Sequences and optionals: which tensors are left of them, and what must be known at compile time.
+// Sequences and optionals: the tensors into which they are translated, and the lengths that must be known at compile
+// time.
 #include "evaluated.h"
 
 namespace dlcc::frontends::onnx {
@@ -47,7 +48,7 @@ bool says(const std::string& graph, const char* message, const ImportOptions& op
 
 }  // namespace
 
-TEST_CASE("a sequence leaves the tensors that are taken from it") {
+TEST_CASE("a sequence is imported as the tensors that are read from it") {
   CHECK(body(graph_bytes(pair_of_both + scalar("last", -1) + node("SequenceAt", {"s", "last"}, {"y"}) +
                          "output { name: 'y' } ")) == "  %z\n");
   const std::string inserted =
@@ -96,7 +97,7 @@ TEST_CASE("a tensor splits into a sequence of known length") {
   CHECK(evaluated(graph_bytes(at_run_time), {five}, with_form("two", "3")) == "(2): 4 5\n(): 2");
 }
 
-TEST_CASE("SequenceMap calls its body for each tensor") {
+TEST_CASE("SequenceMap is its body for each tensor of the sequence") {
   const std::string twice = value("input", "a", f32, {"2"}) + value("input", "b", f32, {"2"}) +
                             node("Add", {"a", "b"}, {"c"}) + value("output", "c", f32, {"2"});
   const std::string graph = pair_of_both + node("SequenceMap", {"s", "x"}, {"t"}, subgraph("body", twice)) +
@@ -104,7 +105,7 @@ TEST_CASE("SequenceMap calls its body for each tensor") {
   CHECK(evaluated(graph_bytes(graph, 17), {x, z}) == "(4): 2 4 6 9");
 }
 
-TEST_CASE("a loop that carries a sequence is imported one iteration after the other") {
+TEST_CASE("a loop that carries a sequence is unrolled") {
   const std::string body = value("input", "i", i64, {}) + value("input", "go", boolean, {}) +
                            sequence("input", "s", vector_of_two) + node("Identity", {"go"}, {"again"}) +
                            node("Cast", {"i"}, {"f"}, integer("to", f32)) + node("Add", {"x", "f"}, {"each"}) +
@@ -124,7 +125,7 @@ TEST_CASE("a loop that carries a sequence is imported one iteration after the ot
   CHECK(says(loop(scalar("m", INT64_MAX)), "3162 iterations of 4 nodes are too many to compile one by one"));
 }
 
-TEST_CASE("branches compute the tensors of sequences of one length") {
+TEST_CASE("branches may return sequences of equal length") {
   auto branch = [](const std::vector<std::string>& tensors) {
     return node("SequenceConstruct", tensors, {"r"}) + sequence("output", "r", vector_of_two);
   };
@@ -142,7 +143,7 @@ TEST_CASE("branches compute the tensors of sequences of one length") {
   CHECK(evaluated(graph_bytes(graph({"z"})), {x, z}, options) == "(4): 1 2 5 7");
 }
 
-TEST_CASE("an optional is present or absent") {
+TEST_CASE("the presence of an optional is known at compile time") {
   const std::string graph =
       optional("input", "o", vector_of_two) + value("input", "x", f32, {"2"}) +
       node("OptionalHasElement", {"o"}, {"has"}) +
@@ -166,7 +167,7 @@ TEST_CASE("an optional is present or absent") {
   CHECK(body(graph_bytes(made, 18)) == "  %x\n");
 }
 
-TEST_CASE("a sequence at the interface is its tensors") {
+TEST_CASE("a sequence input or output becomes one tensor for each element") {
   const std::string graph =
       sequence("input", "s", vector_of_n) + node("Identity", {"s"}, {"t"}) + sequence("output", "t", vector_of_n);
   const std::string text = imported(graph_bytes(graph, 18), with_form("s", "two"));
@@ -185,7 +186,7 @@ TEST_CASE("a sequence at the interface is its tensors") {
   CHECK(arguments.outputs.at(0).kind == ArgumentKind::sequence);
 }
 
-TEST_CASE("the shapes of a sequence's tensors are those that the model declares, else those that are given") {
+TEST_CASE("the tensors of a sequence have the declared shapes, else those of --input") {
   const std::string graph =
       sequence("input", "s", without_shape) + node("Identity", {"s"}, {"t"}) + sequence("output", "t", without_shape);
   CHECK(says(graph, "%s_0_: Tensor[(2), float32], %s_1_: Tensor[(3), float32]", with_form("s", "shapes")));
@@ -197,7 +198,7 @@ TEST_CASE("the shapes of a sequence's tensors are those that the model declares,
   CHECK(says(named, "%s_0_: Tensor[(4), float32]", options));
 }
 
-TEST_CASE("the shape of a tensor is that which the model declares, else that which is given") {
+TEST_CASE("an input tensor has the declared shape, else that of --input") {
   const std::string unshaped = "input { name: 'x' type { tensor_type { elem_type: 1 } } } " +
                                node("Neg", {"x"}, {"y"}) + "output { name: 'y' } ";
   ImportOptions options;
@@ -208,16 +209,16 @@ TEST_CASE("the shape of a tensor is that which the model declares, else that whi
   const std::string named = value("input", "x", f32, {"n"}) + node("Neg", {"x"}, {"y"}) + "output { name: 'y' } ";
   options.inputs["x"] = ShapedInput{{4}};
   CHECK(says(named, "the model declares it as float32 [n]: give the sizes by name: --dim n=4", options));
-  ImportOptions asking;  // the data tell it
+  ImportOptions asking;  // the form comes from data
   asking.find_input_form = [](const UnknownInput& input) -> std::optional<InputForm> {
-    CHECK(!input.decides);
+    CHECK(!input.needs_value);
     return ShapedInput{{4}};
   };
   CHECK(says(unshaped, "%x: Tensor[(4), float32]", asking));
   CHECK(says(shaped, "%x: Tensor[(2), float32]", asking));
 }
 
-TEST_CASE("an optional sequence, and forms that fit no input") {
+TEST_CASE("an optional sequence is absent; --input that fits no input is an error") {
   const std::string graph =
       sequence("input", "s", vector_of_two, true) + node("OptionalHasElement", {"s"}, {"y"}) + "output { name: 'y' } ";
   CHECK(says(graph, ") -> bool {\n  False\n}", with_form("s", "none")));
@@ -228,7 +229,7 @@ TEST_CASE("an optional sequence, and forms that fit no input") {
   CHECK(says(tensor, "--input w: the model has no input of this name", with_form("w", "none")));
 }
 
-TEST_CASE("operators of tensors refuse sequences, and those of sequences refuse tensors") {
+TEST_CASE("operators on tensors refuse sequences, operators on sequences refuse tensors") {
   CHECK(says(pair_of_both + node("Neg", {"s"}, {"y"}) + "output { name: 'y' } ",
              "X must be a tensor of numbers, found a sequence of 2 tensors"));
   CHECK(says(pair_of_both + node("SequenceLength", {"x"}, {"y"}) + "output { name: 'y' } ",

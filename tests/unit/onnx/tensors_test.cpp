@@ -29,7 +29,7 @@ std::string error_of(const std::string& text, const std::string& folder = "") {
 
 }  // namespace
 
-TEST_CASE("typed fields") {
+TEST_CASE("elements in the typed fields of a TensorProto") {
   CHECK(
       decoded("data_type: 1 dims: 2 float_data: [1.5, -2]")->same_as(Constant::of<float>(dtype::f32, {2}, {1.5, -2})));
   CHECK(decoded("data_type: 11 double_data: 3")->same_as(Constant::of<double>(dtype::f64, {}, {3})));
@@ -45,7 +45,7 @@ TEST_CASE("typed fields") {
   CHECK(decoded("data_type: 17 dims: 1 int32_data: 56")->number_at(0) == 1);
 }
 
-TEST_CASE("raw data") {
+TEST_CASE("elements in raw_data of a TensorProto") {
   CHECK(decoded(R"(data_type: 6 dims: 1 raw_data: "\001\000\000\000")")->integer_at(0) == 1);
   CHECK(decoded(R"(data_type: 9 dims: 2 raw_data: "\003\000")")
             ->same_as(Constant::of<uint8_t>(dtype::boolean, {2}, {1, 0})));
@@ -54,7 +54,7 @@ TEST_CASE("raw data") {
         "t: error[malformed-tensor]: expected 8 bytes of data for 2 elements of float32, found 4\n");
 }
 
-TEST_CASE("wrong sizes") {
+TEST_CASE("a TensorProto with a wrong number of elements or invalid dims is an error") {
   CHECK(error_of("data_type: 1 dims: 3 float_data: 1") ==
         "t: error[malformed-tensor]: expected 3 entries in float_data for 3 elements of float32, found 1\n");
   CHECK(error_of("data_type: 1 dims: -1").find("negative") != std::string::npos);

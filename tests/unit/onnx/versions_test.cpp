@@ -12,7 +12,7 @@ TEST_CASE("Softmax flattens the axes from 'axis' on before operator set 13") {
         "  reshape(%softmax, newshape=[2, 3, 4])\n");
 }
 
-TEST_CASE("attributes that became inputs") {
+TEST_CASE("axes and other attributes that became inputs are read in both forms") {
   CHECK(ImportedNode{"Squeeze", 11, {"x"}, ints("axes", {0})}.result().find("axis 0 has size 2") != std::string::npos);
   CHECK(ImportedNode{"Unsqueeze", 11, {"x"}, ints("axes", {0, -1})}.result() ==
         "  let %expand_dims: Tensor[(1, 2, 3, 4), float32] = expand_dims(%x, axis=0);\n  expand_dims(%expand_dims, "
@@ -39,14 +39,14 @@ TEST_CASE("attributes that became inputs") {
   CHECK(ImportedNode{"Reshape", 1, {"x"}, ints("shape", {0, -1})}.result() == "  reshape(%x, newshape=[0, -1])\n");
 }
 
-TEST_CASE("Pad") {
+TEST_CASE("Pad of operator sets 2 and 18") {
   CHECK(ImportedNode{"Pad", 2, {"x"}, ints("pads", {1, 0, 0, 0, 0, 2}) + text("mode", "edge")}.result() ==
         "  nn.pad(%x, 0f, pad_width=[[1, 0], [0, 0], [0, 2]], pad_mode=\"edge\")\n");
   CHECK(ImportedNode{"Pad", 18, {"x", "a", "", "b"}, "", list("a", {2, -1}) + list("b", {-1})}.result() ==
         "  nn.pad(%x, 0f, pad_width=[[0, 0], [0, 0], [2, -1]])\n");
 }
 
-TEST_CASE("Split") {
+TEST_CASE("Split into parts needs a divisible axis before operator set 18") {
   std::vector<std::string> two = {"y", "z"};
   CHECK(ImportedNode{"Split", 13, {"x"}, integer("axis", 2), "", two}.result().starts_with(
       "  let %split: (Tensor[(2, 3, 2), float32], Tensor[(2, 3, 2), float32]) = split(%x, indices_or_sections=[2], "
@@ -72,7 +72,7 @@ TEST_CASE("Dropout does nothing at inference") {
         std::string::npos);
 }
 
-TEST_CASE("padding is computed for auto_pad") {
+TEST_CASE("auto_pad determines the padding of a window") {
   auto pool = [](const char* mode) {
     return ImportedNode{"MaxPool", 12, {"x"}, ints("kernel_shape", {2}) + ints("strides", {1}) + text("auto_pad", mode)}
         .result();
@@ -83,7 +83,7 @@ TEST_CASE("padding is computed for auto_pad") {
   CHECK(pool("BOTH").find("error[bad-attribute]: auto_pad is 'BOTH'") != std::string::npos);
 }
 
-TEST_CASE("MatMul of vectors and stacks") {
+TEST_CASE("MatMul of a vector is a squeezed product, of stacks a batch_matmul") {
   std::string vector = "initializer { name: 'a' data_type: 1 dims: 4 float_data: [1, 2, 3, 4] } ";
   std::string text = ImportedNode{"MatMul", 13, {"x", "a"}, "", vector}.result();
   CHECK(text.find("nn.matmul(%x, ") != std::string::npos);

@@ -56,7 +56,7 @@ TEST_CASE("remainders of floats are exact") {
   check_values(apply("mod", {}, {tensor_of(dtype::f16, {1}, {7.5}), tensor_of(dtype::f16, {1}, {2})}), {1}, {1.5});
 }
 
-TEST_CASE("shifts and connectives of bits") {
+TEST_CASE("shifts and bitwise operators") {
   Constant a = tensor_of(dtype::u8, {4}, {1, 255, 12, 7}), b = tensor_of(dtype::u8, {4}, {3, 1, 8, 0});
   check_values(apply("left_shift", {}, {a, b}), {4}, {8, 254, 0, 7});
   check_values(apply("right_shift", {}, {a, b}), {4}, {0, 127, 0, 7});
@@ -71,7 +71,7 @@ TEST_CASE("shifts and connectives of bits") {
         "unsupported-type: lhs must be an integer of 8 to 64 bits, found float32");
 }
 
-TEST_CASE("kinds of floats") {
+TEST_CASE("isnan, isinf, isfinite and trunc") {
   for (DType type : {dtype::f16, dtype::bf16, dtype::f32, dtype::f64}) {
     Constant x = tensor_of(type, {4}, {1, -infinity, infinity, NaN});
     check_values(apply("isnan", {}, {x}), {4}, {0, 0, 0, 1});
@@ -81,7 +81,7 @@ TEST_CASE("kinds of floats") {
   check_values(apply("trunc", {}, {floats({4}, {-1.5, 0.9, 2, NaN})}), {4}, {-1, 0, 2, NaN});
 }
 
-TEST_CASE("reinterpret keeps bits") {
+TEST_CASE("reinterpret keeps the bits of the elements") {
   auto bits_as = [](const char* type, const Constant& x) { return apply("reinterpret", {{"dtype", type}}, {x}); };
   Constant x = floats({2}, {1, -0.0});
   check_values(bits_as("int32", x), {2}, {0x3F800000, INT32_MIN});

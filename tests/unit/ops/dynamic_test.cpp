@@ -1,5 +1,5 @@
-// Operands that decide sizes: where their values are known, they are attributes; else the definition is for a declared
-// result, and operands that do not lead to it end the run with status shape_mismatch.
+// Operands that determine sizes. Operands with known values become attributes. Otherwise the definition is for a result
+// of declared shape, and operands that give another shape end the run with status shape_mismatch.
 #include "operators.h"
 #include "relay/call_type.h"
 
@@ -9,7 +9,7 @@ using tensor::Status;
 
 namespace {
 
-// A call whose operands decide that the result has shape `result`.
+// Checks a call whose operands give the result the shape `result`.
 tensor::EvaluationResult evaluate_as(const std::string& name, const std::vector<int64_t>& result, const Attrs& attrs,
                                      const std::vector<Constant>& args) {
   Operands types;
@@ -42,7 +42,7 @@ KnownValue known(std::vector<std::optional<Dim>> elements) {
   return value;
 }
 
-// The type of a call with a list operand of this value, and the attributes that it becomes.
+// The type of a call with a list operand of this value, and the attributes that replace the operand.
 std::string typed(const std::string& name, const Attrs& attrs, const TensorType& data,
                   std::vector<std::optional<Dim>> elements) {
   const auto length = static_cast<int64_t>(elements.size());
@@ -57,7 +57,7 @@ std::string typed(const std::string& name, const Attrs& attrs, const TensorType&
 
 const Dim n = size_symbol("n"), m = size_symbol("m"), unknown = size_symbol("?1");
 
-// The sizes of all axes of the result, computed from the operands behind the first `arguments`.
+// The sizes of all axes of the result, computed from the operands after the first `arguments`.
 Values sizes_of(const std::string& name, const Attrs& attrs, const std::vector<Constant>& args, size_t arguments = 1) {
   Operands types;
   for (const Constant& c : args) types.push_back({shape_of(c.shape()), c.dtype()});
@@ -76,7 +76,7 @@ Values sizes_of(const std::string& name, const Attrs& attrs, const std::vector<C
 
 }  // namespace
 
-TEST_CASE("reshape by an operand") {
+TEST_CASE("reshape with an operand as shape: results, and shape_mismatch for other shapes") {
   Constant x = floats({2, 3}, counting(6));
   for (Values sizes : std::vector<Values>{{2, 1, 3}, {0, 1, 3}, {-1, 1, 3}, {2, 1, -1}, {0, -1, 3}})
     check_as("reshape", {2, 1, 3}, {}, {x, ints(sizes)}, counting(6));
@@ -91,14 +91,14 @@ TEST_CASE("reshape by an operand") {
         "bad-attribute: 'newshape' is given as an operand and as an attribute");
 }
 
-TEST_CASE("values of the operand of reshape") {
+TEST_CASE("a shape operand of reshape with known elements becomes the attribute") {
   CHECK(typed("reshape", {}, f32({n, 768}), {n, 12, 64}) == "Tensor[(n, 12, 64), float32] newshape=[n, 12, 64]");
   CHECK(typed("reshape", {}, f32({n * m, 768}), {n, m, -1}) == "Tensor[(n, m, 768), float32] newshape=[n, m, -1]");
   CHECK(typed("reshape", {}, f32({n, 6}), {-1, 4}) == "Tensor[(floor_div(3 * n, 2), 4), float32] newshape=[-1, 4]");
   CHECK(typed("reshape", {}, f32({n, 6}), {m, 6}) == "Tensor[(m, 6), float32] newshape=[m, 6]");
   CHECK(typed("reshape", {}, f32({n, 6}), {{}, 3}) == "Tensor[(2 * n, 3), float32]");
   CHECK(typed("reshape", {}, f32({n, 6}), {{}, {}, 3}) == "Tensor[(?, ?, 3), float32]");
-  // A size that may be 0 may mean that of the data.
+  // A size that may be 0 may stand for the data's size.
   CHECK(typed("reshape", {}, f32({n, 6}), {unknown, 2, 3}) == "Tensor[(n, 2, 3), float32] newshape=[?1, 2, 3]");
   CHECK(typed("reshape", {}, f32({n, 6}), {unknown, m, 3}) ==
         "Tensor[(floor_div(2 * n, m), m, 3), float32] newshape=[?1, m, 3]");
@@ -109,14 +109,14 @@ TEST_CASE("values of the operand of reshape") {
   CHECK(typed("reshape", {}, f32({4}), {3, -1}).starts_with("no size in place of -1 fits"));
 }
 
-TEST_CASE("a reshape that sizes may forbid requires them to fit") {
+TEST_CASE("a reshape of symbolic sizes requires equal numbers of elements") {
   Constant x = floats({2, 6}, counting(12));
   tensor::TensorFunction f = op("reshape")->compute({{"newshape", list({-1, 4})}}, {f32({n, 6})});
   REQUIRE(f.stages[0].requirements.size() == 1);
   CHECK(print(f.stages[0].requirements[0].condition) == "4 * floordiv(3 * n, 2) == 6 * n");
 }
 
-TEST_CASE("squeeze and expand_dims by an operand") {
+TEST_CASE("squeeze and expand_dims with the axes as operand") {
   Constant x = floats({1, 3, 1}, {1, 2, 3});
   check_as("squeeze", {3, 1}, {}, {x, ints({0})}, {1, 2, 3});
   check_as("squeeze", {3, 1}, {}, {x, ints({-3})}, {1, 2, 3});
@@ -141,7 +141,7 @@ TEST_CASE("squeeze and expand_dims by an operand") {
         "bad-attribute: axis must be in [-3, 2], found 3");
 }
 
-TEST_CASE("broadcast_to and full by an operand") {
+TEST_CASE("broadcast_to and full with the shape as operand") {
   Constant x = floats({2, 1}, {1, 2});
   for (Values sizes : std::vector<Values>{{2, 2}, {1, 2}, {2}})
     check_as("broadcast_to", {2, 2}, {}, {x, ints(sizes)}, {1, 1, 2, 2});
@@ -160,7 +160,7 @@ TEST_CASE("broadcast_to and full by an operand") {
   CHECK(typed("full", {}, f32({}), {{}, 2}) == "Tensor[(?, 2), float32]");
 }
 
-TEST_CASE("strided_slice by operands") {
+TEST_CASE("strided_slice with its bounds as operands") {
   Constant x = floats({5}, counting(5));
   auto slice = [&](int64_t count, double begin, double end, double stride) {
     return evaluate_as("strided_slice", {count}, {}, {x, ints({begin}), ints({end}), ints({stride})});
@@ -183,7 +183,7 @@ TEST_CASE("strided_slice by operands") {
         "dynamic-shape: the length of begin must be known at compile time");
 }
 
-TEST_CASE("symbolic bounds of a slice") {
+TEST_CASE("the size of a slice with symbolic bounds") {
   auto slice = [](const Dim& extent, std::optional<Dim> begin, std::optional<Dim> end, std::optional<Dim> stride = 1) {
     auto bound = [](std::optional<Dim> value) { return Operand(i64({1}), known({std::move(value)})); };
     auto call = type_call(*op("strided_slice"), {}, {f32({extent}), bound(begin), bound(end), bound(stride)});
@@ -203,7 +203,7 @@ TEST_CASE("symbolic bounds of a slice") {
   CHECK(slice(n, n - 2, INT64_MAX) == "Tensor[(?), float32]");  // n - 2 may count from the end
 }
 
-TEST_CASE("nn.pad by an operand") {
+TEST_CASE("nn.pad with the widths as operand") {
   Constant x = floats({1, 2}, {1, 2}), zero = floats({}, {0});
   check_as("nn.pad", {1, 5}, {}, {x, zero, ints({2, 2}, {0, 0, 1, 2})}, {0, 1, 2, 0, 0});
   check_as("nn.pad", {1, 5}, {}, {x, zero, ints({2, 2}, {0, 0, -1, 4})}, {2, 0, 0, 0, 0});
@@ -224,7 +224,7 @@ TEST_CASE("nn.pad by an operand") {
   CHECK(str(std::get<TypedCall>(call).attrs.at("pad_width")) == "[[m, 1]]");
 }
 
-TEST_CASE("reductions by an operand") {
+TEST_CASE("reductions with the axes as operand") {
   Constant x = floats({2, 3}, {1, 2, 3, 4, 5, 6});
   Attrs keep = {{"keepdims", true}};
   check_as("sum", {1, 3}, keep, {x, ints({0})}, {5, 7, 9});
@@ -253,7 +253,7 @@ static Dim broadcast_size(const Dim& a, const Dim& b) {
   return as<TensorType>(std::get<Type>(op("add")->type({}, {f32({a}), f32({b})})))->shape[0];
 }
 
-TEST_CASE("broadcasting of sizes that may be 1") {
+TEST_CASE("broadcasting of symbolic sizes that may be 1") {
   auto sum = [](const Dim& a, const Dim& b) { return type_of("add", {}, {f32({a}), f32({b})}); };
   CHECK(sum(n, 1) == "Tensor[(n), float32]");
   CHECK(sum(n, 7) == "Tensor[(7), float32]");
@@ -272,7 +272,7 @@ TEST_CASE("broadcasting of sizes that may be 1") {
   CHECK(print(f.stages[0].values[0]) == "lhs[min(i0, n - 1)] + rhs[min(i0, m - 1)]");
 }
 
-TEST_CASE("operators compute the sizes of their results") {
+TEST_CASE("operators compute the sizes of their results from elements of operands, without overflow") {
   constexpr double far = 0x1p62;
   const Constant x = floats({2, 6}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
   CHECK(sizes_of("reshape", {}, {x, ints({3, -1})}) == Values{3, 4});

@@ -14,7 +14,7 @@ bool may_fail(const std::string& name, const Attrs& attrs, const Operands& opera
 
 }  // namespace
 
-TEST_CASE("operators that read sizes may fail, and those that sizes may forbid") {
+TEST_CASE("an operator may fail if it reads sizes from operands or has requirements on symbolic sizes") {
   Dim n = size_symbol("n");
   CHECK(may_fail("reshape", {}, {f32({2, 3}), i64({1})}));
   CHECK(may_fail("sum", {}, {f32({2, 3}), i64({1})}));
@@ -25,7 +25,7 @@ TEST_CASE("operators that read sizes may fail, and those that sizes may forbid")
   CHECK_FALSE(may_fail("add", {}, {f32({n}), f32({1})}));
 }
 
-TEST_CASE("attributes and element types decide") {
+TEST_CASE("attributes and element types determine whether an operator may fail") {
   CHECK_FALSE(may_fail("add", {}, {i64({2}), i64({2})}));
   CHECK(may_fail("divide", {}, {i64({2}), i64({2})}));
   CHECK_FALSE(may_fail("divide", {}, {f32({2}), f32({2})}));
@@ -34,14 +34,14 @@ TEST_CASE("attributes and element types decide") {
   CHECK_FALSE(may_fail("exp", {}, {{{Dim::symbol({.name = "n"})}, dtype::f32}}));
 }
 
-TEST_CASE("a variadic operator's operands are a tuple's fields") {
+TEST_CASE("the effects of a variadic operator depend on the fields of its tuple") {
   Module module;
   Type part = tensor_type({Dim(2)}, dtype::f32);
   Call call{OperatorRef{op("concatenate")}, {module.fresh("t", tuple_type({part, part}))}, {{"axis", 0}}};
   CHECK(EffectAnalysis(module).of(call).removable());
 }
 
-TEST_CASE("one analysis distinguishes operators, operands and attributes") {
+TEST_CASE("cached effects distinguish operators, operand types and attributes") {
   Module module;
   EffectAnalysis effects(module);
   auto fails = [&](const char* name, DType type, Attrs attrs) {
@@ -86,7 +86,7 @@ TEST_CASE("functions that call each other share their effects") {
     CHECK_MESSAGE(found == (Effects{.may_fail = true, .may_diverge = true}), name);
   }
   CHECK(effects.of(Call{GlobalRef{"d"}, {}, {}}) == Effects{});
-  // A pass may have moved the functions' bodies away.
+  // The analysis works after a pass has moved the functions' bodies.
   for (auto& [name, f] : module.functions) f.body.bindings.clear();
   CHECK(effects.of(Call{GlobalRef{"c"}, {}, {}}).may_fail);
 }

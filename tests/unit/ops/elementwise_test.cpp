@@ -5,7 +5,7 @@ using namespace dlcc;
 using namespace dlcc::relay;
 using tensor::Status;
 
-TEST_CASE("functions of one operand") {
+TEST_CASE("unary operators: special values of each") {
   Constant x = floats({5}, {-1.5, -0.0, 0.5, 2.5, NaN});
   check_values(apply("abs", {}, {x}), {5}, {1.5, 0, 0.5, 2.5, NaN});
   check_values(apply("negative", {}, {x}), {5}, {1.5, 0, -0.5, -2.5, NaN});
@@ -36,7 +36,7 @@ TEST_CASE("transcendental functions in every float type") {
   check_values(apply("log", {}, {floats({3}, {1, 0, -1})}), {3}, {0, -infinity, NaN});
 }
 
-TEST_CASE("integers wrap, and unsigned ones are their own absolute values") {
+TEST_CASE("negative and abs of integers wrap; abs of unsigned integers is the identity") {
   check_values(apply("abs", {}, {tensor_of(dtype::i8, {2}, {-128, -5})}), {2}, {-128, 5});
   check_values(apply("abs", {}, {tensor_of(dtype::u8, {1}, {200})}), {1}, {200});
   check_values(apply("add", {}, {tensor_of(dtype::u8, {1}, {200}), tensor_of(dtype::u8, {1}, {100})}), {1}, {44});
@@ -45,7 +45,7 @@ TEST_CASE("integers wrap, and unsigned ones are their own absolute values") {
   check_values(apply("sign", {}, {tensor_of(dtype::u16, {2}, {0, 9})}), {2}, {0, 1});
 }
 
-TEST_CASE("clip limits, to what the type can hold") {
+TEST_CASE("clip limits elements, with bounds clamped to the range of the type") {
   check_values(apply("clip", {{"a_min", -1.0}, {"a_max", 1.0}}, {floats({4}, {-3, 0.5, 7, NaN})}), {4},
                {-1, 0.5, 1, NaN});
   check_values(apply("clip", {{"a_min", 0.5}, {"a_max", 2.5}}, {tensor_of(dtype::i8, {3}, {0, 2, 9})}), {3}, {1, 2, 2});
@@ -64,7 +64,7 @@ TEST_CASE("arithmetic broadcasts as numpy does") {
   check_values(apply("add", {}, {floats({0, 3}, {}), b}), {0, 3}, {});
 }
 
-TEST_CASE("division of integers") {
+TEST_CASE("divisions and remainders of integers of both signs, and by zero") {
   Constant a = tensor_of(dtype::i32, {4}, {7, -7, 7, -7}), b = tensor_of(dtype::i32, {4}, {2, 2, -2, -2});
   check_values(apply("divide", {}, {a, b}), {4}, {3, -3, -3, 3});
   check_values(apply("floor_divide", {}, {a, b}), {4}, {3, -4, -4, 3});
@@ -76,7 +76,7 @@ TEST_CASE("division of integers") {
   check_values(apply("divide", {}, {floats({2}, {1, 0}), floats({}, {0})}), {2}, {infinity, NaN});
 }
 
-TEST_CASE("powers") {
+TEST_CASE("power of floats and integers") {
   check_values(apply("power", {}, {floats({3}, {2, 4, -8}), floats({3}, {3, 0.5, 2})}), {3}, {8, 2, 64});
   Constant base = tensor_of(dtype::i64, {8}, {3, -2, 0, 2, 1, -1, -1, 5});
   Constant exponent = tensor_of(dtype::i64, {8}, {30, 3, 0, 64, -3, -3, -4, -1});
@@ -87,7 +87,7 @@ TEST_CASE("powers") {
                {243, 0});
 }
 
-TEST_CASE("extrema propagate NaN") {
+TEST_CASE("minimum and maximum propagate NaN") {
   Constant a = floats({4}, {1, NaN, 3, -infinity}), b = floats({4}, {2, 2, NaN, 0});
   check_values(apply("maximum", {}, {a, b}), {4}, {2, NaN, NaN, 0});
   check_values(apply("minimum", {}, {a, b}), {4}, {1, NaN, NaN, -infinity});
@@ -95,7 +95,7 @@ TEST_CASE("extrema propagate NaN") {
   CHECK(apply("maximum", {}, {big, one}).integer_at(0) == big.integer_at(0));
 }
 
-TEST_CASE("comparisons and logic") {
+TEST_CASE("comparisons and logical operators") {
   Constant a = floats({3}, {1, 2, NaN}), b = floats({3}, {2, 2, NaN});
   check_values(apply("equal", {}, {a, b}), {3}, {0, 1, 0});
   check_values(apply("not_equal", {}, {a, b}), {3}, {1, 0, 1});
@@ -111,14 +111,14 @@ TEST_CASE("comparisons and logic") {
   check_values(apply("equal", {}, {p, p}), {2, 1}, {1, 1});
 }
 
-TEST_CASE("where broadcasts three ways") {
+TEST_CASE("where broadcasts the condition and both operands") {
   Constant c = tensor_of(dtype::boolean, {2, 1}, {1, 0});
   check_values(apply("where", {}, {c, floats({3}, {1, 2, 3}), floats({}, {-1})}), {2, 3}, {1, 2, 3, -1, -1, -1});
   Constant half = tensor_of(dtype::f16, {1}, {0.5}), other = tensor_of(dtype::f16, {1}, {2});
   CHECK(apply("where", {}, {c, half, other}).dtype() == dtype::f16);
 }
 
-TEST_CASE("casts to powers of two") {
+TEST_CASE("casts to float8_e8m0fnu round to powers of two") {
   auto rounded = [](const char* mode, bool saturate, const std::vector<double>& numbers) {
     const auto count = static_cast<int64_t>(numbers.size());
     return apply("cast", {{"dtype", "float8_e8m0fnu"}, {"round_mode", mode}, {"saturate", saturate}},
@@ -135,7 +135,7 @@ TEST_CASE("casts to powers of two") {
             .starts_with("bad-attribute: round_mode must be"));
 }
 
-TEST_CASE("casts") {
+TEST_CASE("casts between types truncate, saturate and round") {
   Constant x = floats({5}, {-1.7, 300, NaN, 0.5, -infinity});
   check_values(apply("cast", {{"dtype", "int8"}}, {x}), {5}, {-1, 127, 0, 0, -128});
   check_values(apply("cast", {{"dtype", "uint8"}}, {x}), {5}, {0, 255, 0, 0, 0});

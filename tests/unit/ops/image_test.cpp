@@ -6,7 +6,7 @@ namespace dlcc::relay {
 
 using tensor::Status;
 
-TEST_CASE("a float stands for the simplest fraction that rounds to it") {
+TEST_CASE("a scale in float32 is read as the simplest fraction that rounds to it") {
   auto text = [](float value) {
     auto f = simplest_fraction(value);
     return f ? fmt::format("{}/{}", f->numerator, f->denominator) : "";
@@ -28,7 +28,7 @@ static Constant resize(const Values& row, int64_t size, Attrs attrs) {
   return apply("image.resize", attrs, {floats({static_cast<int64_t>(row.size())}, row)});
 }
 
-TEST_CASE("nearest neighbours of each coordinate transformation") {
+TEST_CASE("resize to the nearest neighbour with each coordinate transformation") {
   const Values x = {0, 1, 2, 3};
   auto nearest = [&](int64_t size, const char* mode, const char* rounding) {
     return resize(
@@ -49,7 +49,7 @@ TEST_CASE("nearest neighbours of each coordinate transformation") {
   check_values(nearest(5, "asymmetric", "simple"), {5}, {0, 0, 1, 2, 3});
 }
 
-TEST_CASE("an axis without change keeps its elements, of any type") {
+TEST_CASE("resize keeps the elements of unchanged axes, in any type") {
   const Constant x = tensor_of(dtype::boolean, {3}, {1, 0, 1});
   const Attrs nearest = {{"method", "nearest_neighbor"}, {"size", list({3})}};
   check_values(apply("image.resize", nearest, {x}), {3}, {1, 0, 1});
@@ -58,7 +58,7 @@ TEST_CASE("an axis without change keeps its elements, of any type") {
         "shape-mismatch: axis 0 has no element to resize");
 }
 
-TEST_CASE("linear and cubic interpolation") {
+TEST_CASE("resize with linear and cubic interpolation") {
   check_values(resize({1, 2, 3, 4}, 2, {}), {2}, {1.5, 3.5});
   check_values(resize({1, 3}, 4, {}), {4}, {1, 1.5, 2.5, 3});
   check_values(resize({1, 3}, 3, {{"coordinate_transformation_mode", "align_corners"}}), {3}, {1, 2, 3});
@@ -81,7 +81,7 @@ TEST_CASE("antialiasing stretches the kernel where an axis shrinks") {
         "dynamic-shape: antialias needs known sizes along axis 0");
 }
 
-TEST_CASE("a given scale moves positions; its size need not be the ratio") {
+TEST_CASE("resize uses a given scale even if it differs from the ratio of the sizes") {
   // Positions k / 0.6.
   check_values(resize({1, 2, 3, 4}, 2, {{"scale", AttrList{0.6}}, {"coordinate_transformation_mode", "asymmetric"}}),
                {2}, {1, 1 + 1 / 0.6});
@@ -89,7 +89,7 @@ TEST_CASE("a given scale moves positions; its size need not be the ratio") {
         "bad-attribute: scale[0] is not a positive number in [2^-31, 2^31]");
 }
 
-TEST_CASE("scales at run time, and crops") {
+TEST_CASE("image.resize_scaled and image.resize_crop") {
   const Attrs size = {{"size", list({4})}};
   check_values(apply("image.resize_scaled", size, {floats({2}, {1, 3}), floats({1}, {2})}), {4}, {1, 1.5, 2.5, 3});
   Attrs crop = {{"size", list({3})}, {"extrapolation_value", 7.0}};

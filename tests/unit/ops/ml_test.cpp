@@ -6,8 +6,8 @@ using namespace dlcc::relay;
 
 namespace {
 
-// A tree that reads feature 0 at its root, and feature 1 where that is above 0.5. Its leaves have one weight each, the
-// last one two.
+// A tree that reads feature 0 at its root, and feature 1 if feature 0 is above 0.5. Its leaves have one weight each,
+// the last leaf has two.
 const Values nodes = {0, 2, 1, 1, 0, 0,   // 0: x[0] <= 0.5 or NaN -> 1, else 2
                       0, 1, 1, 0, 0, 1,   // 1: leaf
                       1, 4, 3, 0, 0, 0,   // 2: x[1] <= 2 -> 3, else 4
@@ -23,7 +23,7 @@ Constant scores(const Attrs& attrs, const Constant& data, const Constant& roots,
 
 }  // namespace
 
-TEST_CASE("ml.tree_ensemble") {
+TEST_CASE("ml.tree_ensemble aggregates the weights of the reached leaves for each target") {
   const Constant root = ints({0}), depth = ints({2}), twice = ints({0, 2}), depths = ints({2, 1});
   check_values(scores({{"n_targets", 2}}, rows, root, depth), {4, 2}, {1, 0, 0, 10, 100, 1000, 100, 1000});
   check_values(scores({{"n_targets", 2}, {"has_missing_values", true}}, rows, root, depth), {4, 2},
@@ -34,12 +34,12 @@ TEST_CASE("ml.tree_ensemble") {
   check_values(scores({{"n_targets", 2}, {"aggregate", "min"}}, rows, twice, depths), {4, 2},
                {1, 1000, infinity, 10, 100, 1000, 100, 1000});
   check_values(scores({{"n_targets", 2}}, floats({0, 2}, {}), root, depth), {0, 2}, {});
-  // Entries of tables that are out of range mean the nearest ones.
+  // Table entries out of range are clamped.
   check_values(scores({}, rows, ints({-5}), ints({1})), {4, 1}, {1, 0, 0, 0});
   check_values(scores({}, rows, ints({9}), ints({7})), {4, 1}, {1100, 1100, 1100, 1100});
 }
 
-TEST_CASE("ml.tree_ensemble refuses tables that do not fit") {
+TEST_CASE("the type relation of ml.tree_ensemble refuses tables of inconsistent shapes") {
   auto error = [](const Attrs& attrs, Shape nodes, Shape thresholds, Shape depths) {
     const Operands in = {{{4, 2}, dtype::f32}, {std::move(nodes), dtype::i32},  {std::move(thresholds), dtype::f32},
                          {{1}, dtype::i32},    {std::move(depths), dtype::i32}, {{4}, dtype::i32},
@@ -57,7 +57,7 @@ TEST_CASE("ml.tree_ensemble refuses tables that do not fit") {
   CHECK(error({{"n_targets", 0}}, {5, 6}, {5}, {1}).find("n_targets") != std::string::npos);
 }
 
-TEST_CASE("linalg.det") {
+TEST_CASE("linalg.det of single, stacked, singular and empty matrices") {
   check_values(apply("linalg.det", {}, {floats({2, 2}, {1, 2, 3, 4})}), {}, {-2});
   check_values(apply("linalg.det", {}, {floats({2, 2, 2}, {0, 1, 1, 0, 1, 2, 2, 4})}), {2}, {-1, 0});
   check_values(apply("linalg.det", {}, {floats({3, 3}, {0, 0, 2, 3, 0, 0, 0, 5, 0})}), {}, {30});

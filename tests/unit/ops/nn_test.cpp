@@ -39,7 +39,7 @@ TEST_CASE("conv2d sums over channels, in groups") {
   check_values(apply("nn.conv2d", {{"groups", 4}}, {x, depthwise}), {1, 8, 1, 1}, {1, 10, 2, 20, 3, 30, 4, 40});
 }
 
-TEST_CASE("conv1d and conv3d") {
+TEST_CASE("conv1d and conv3d sum over their windows") {
   check_values(
       apply("nn.conv1d", {{"padding", list({1, 0})}}, {floats({1, 1, 3}, {1, 2, 3}), floats({1, 1, 2}, {1, 10})}),
       {1, 1, 3}, {10, 21, 32});
@@ -47,7 +47,7 @@ TEST_CASE("conv1d and conv3d") {
                {1, 1, 1, 1, 1}, {28});
 }
 
-TEST_CASE("convolution of narrow types") {
+TEST_CASE("convolutions of int8 accumulate in int32, of float16 in float32") {
   Constant x = tensor_of(dtype::i8, {1, 1, 1, 3}, {100, 100, 100}),
            w = tensor_of(dtype::i8, {1, 1, 1, 3}, {100, 100, 1});
   check_values(apply("nn.conv2d", {{"out_dtype", "int32"}}, {x, w}), {1, 1, 1, 1}, {20100});
@@ -57,7 +57,7 @@ TEST_CASE("convolution of narrow types") {
   check_values(apply("nn.conv2d", {}, {half, one}), {1, 1, 1, 1}, {2050});
 }
 
-TEST_CASE("a convolution reads with a predicate only where it pads") {
+TEST_CASE("a convolution has predicated loads only if a window reads padding") {
   Operands types = {f32({1, 8, 14, 14}), f32({8, 8, 3, 3})};
   CHECK(reads_with_predicate("nn.conv2d", {{"padding", list({1, 1})}}, types));
   CHECK_FALSE(reads_with_predicate("nn.conv2d", {}, types));
@@ -101,7 +101,7 @@ TEST_CASE("type relation of convolutions") {
             .starts_with("too-large"));
 }
 
-TEST_CASE("bias_add and batch_norm") {
+TEST_CASE("bias_add adds along an axis; batch_norm uses the given statistics") {
   check_values(apply("nn.bias_add", {}, {floats({1, 2, 2}, {0, 1, 2, 3}), floats({2}, {10, 20})}), {1, 2, 2},
                {10, 11, 22, 23});
   check_values(apply("nn.bias_add", {{"axis", -1}}, {floats({1, 2, 2}, {0, 1, 2, 3}), floats({2}, {10, 20})}),
@@ -119,7 +119,7 @@ TEST_CASE("bias_add and batch_norm") {
                {0, 1, 0, 2});
 }
 
-TEST_CASE("matrix products") {
+TEST_CASE("matmul, dense and batch_matmul with and without transposition") {
   Constant a = floats({2, 3}, {1, 2, 3, 4, 5, 6}), b = floats({3, 2}, {1, 0, 0, 1, 1, 1});
   Values expected = {4, 5, 10, 11};
   check_values(apply("nn.matmul", {}, {a, b}), {2, 2}, expected);
@@ -153,7 +153,7 @@ TEST_CASE("type relation of matrix products") {
         "shape-mismatch: tensor_b must have 2 dimensions, found 3");
 }
 
-TEST_CASE("max_pool") {
+TEST_CASE("max pooling ignores padding and propagates NaN") {
   Constant x = floats({1, 1, 3, 3}, counting(9));
   Attrs window = {{"pool_size", list({2, 2})}};
   check_values(apply("nn.max_pool2d", window, {x}), {1, 1, 2, 2}, {4, 5, 7, 8});
@@ -201,7 +201,7 @@ TEST_CASE("avg_pool divides by the taps it counts") {
   CHECK(error_of("nn.avg_pool1d", {}, {f32({1, 1, 2})}) == "bad-attribute: attribute 'pool_size' is missing");
 }
 
-TEST_CASE("global pooling") {
+TEST_CASE("global pooling takes the mean or maximum of each channel") {
   Constant x = floats({1, 2, 1, 2}, {1, 2, 30, 40});
   check_values(apply("nn.global_avg_pool2d", {}, {x}), {1, 2, 1, 1}, {1.5, 35});
   check_values(apply("nn.global_max_pool2d", {}, {x}), {1, 2, 1, 1}, {2, 40});

@@ -17,7 +17,7 @@ TEST_CASE("iota counts along one axis") {
         "bad-attribute: axis must be in [-1, 0], found 1");
 }
 
-TEST_CASE("tile repeats") {
+TEST_CASE("tile repeats along existing and new leading axes") {
   Constant x = floats({1, 2}, {1, 2});
   check_values(apply("tile", {{"reps", list({2, 2})}}, {x}), {2, 4}, {1, 2, 1, 2, 1, 2, 1, 2});
   check_values(apply("tile", {{"reps", list({2})}}, {x}), {1, 4}, {1, 2, 1, 2});
@@ -32,7 +32,7 @@ TEST_CASE("tile repeats") {
         "shape-mismatch: axis 0 cannot be repeated -1 times");
 }
 
-TEST_CASE("repetitions that a run decides must give the declared sizes") {
+TEST_CASE("tile with the repetitions as operand requires the declared sizes") {
   const Operands types = {f32({2, 3}), i64({2})};
   tensor::TensorFunction f = op("tile")->compute_as({}, types, tensor_type(Shape{4, 3}, dtype::f32));
   Diagnostics diagnostics;

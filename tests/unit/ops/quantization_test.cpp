@@ -33,7 +33,7 @@ TEST_CASE("scales that are powers of two, one for each block") {
         "unsupported-type: out_dtype must be float16, bfloat16, float32 or float64, found float8_e8m0fnu");
 }
 
-TEST_CASE("scales for each index of an axis, or for blocks") {
+TEST_CASE("quantization scales per index of an axis and per block") {
   const Constant x = floats({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
   check_values(apply("qnn.quantize", {{"axis", 0}}, {x, floats({2}, {1, 2}), small(dtype::i8, {0, 1})}), {2, 4},
                {1, 2, 3, 4, 3, 4, 5, 5});
@@ -70,7 +70,7 @@ TEST_CASE("einsum permutes, sums and takes diagonals") {
         "shape-mismatch: equation names 3 axes, the data has 2");
 }
 
-TEST_CASE("masks of sequences and of bands") {
+TEST_CASE("sequence_mask and matrix_band replace masked elements") {
   const Constant x = floats({2, 3}, {1, 2, 3, 4, 5, 6});
   check_values(apply("sequence_mask", {{"axis", 1}, {"mask_value", 9.0}}, {x, ints({1, 5})}), {2, 3},
                {1, 9, 9, 4, 5, 6});
@@ -81,7 +81,7 @@ TEST_CASE("masks of sequences and of bands") {
   check_values(apply("matrix_band", {{"upper", 0}}, {two, ints({0, -1})}), {2, 1, 2}, {1, 0, 0, 0});
 }
 
-TEST_CASE("windows of cosines") {
+TEST_CASE("cosine_window: symmetric, periodic and with a second cosine") {
   const Attrs three = {{"size", list({3})}, {"periodic", false}};
   check_values(apply("cosine_window", three, {}), {3}, {0, 1, 0});
   check_values(apply("cosine_window", {{"size", list({2})}}, {}), {2}, {0, 1});

@@ -1,4 +1,4 @@
-// The counter-based generator: numbers computed with a program of its own, and their distributions.
+// The counter-based generator: its numbers equal those of an independent program, and have their distributions.
 #include "operators.h"
 
 using namespace dlcc;
@@ -36,7 +36,7 @@ TEST_CASE("random numbers have their distributions") {
     }
 }
 
-TEST_CASE("types of random numbers") {
+TEST_CASE("the type relations of random operators") {
   CHECK(type_of("random.normal", {{"dtype", "float16"}}, {i64({2})}) == "Tensor[(?, ?), float16]");
   CHECK(error_of("random.uniform", {{"shape", list({2})}, {"dtype", "int32"}}, {}) ==
         "unsupported-type: dtype must be float16, bfloat16, float32 or float64, found int32");

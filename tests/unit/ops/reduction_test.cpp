@@ -5,7 +5,7 @@ using namespace dlcc;
 using namespace dlcc::relay;
 using tensor::Status;
 
-TEST_CASE("reductions over axes") {
+TEST_CASE("reductions over axes: keepdims, exclude, negative axes") {
   Constant x = floats({2, 3}, {1, 2, 3, 4, 5, 6});
   check_values(apply("sum", {}, {x}), {}, {21});
   check_values(apply("sum", {{"axis", 1}}, {x}), {2}, {6, 15});
@@ -18,7 +18,7 @@ TEST_CASE("reductions over axes") {
   check_values(apply("min", {{"axis", 1}}, {x}), {2}, {1, 4});
 }
 
-TEST_CASE("reductions of other types") {
+TEST_CASE("reductions of integers, bools, float16 and NaN") {
   check_values(apply("mean", {}, {tensor_of(dtype::i32, {2}, {-3, -4})}), {}, {-3});
   check_values(apply("mean", {}, {tensor_of(dtype::u8, {3}, {200, 200, 201})}), {}, {200});
   check_values(apply("max", {}, {tensor_of(dtype::boolean, {2}, {0, 1})}), {}, {1});
@@ -38,7 +38,7 @@ TEST_CASE("a reduction of no axes is the identity") {
   check_values(apply("min", {}, {tensor_of(dtype::i8, {0}, {})}), {}, {127});
 }
 
-TEST_CASE("arg-reductions") {
+TEST_CASE("argmax and argmin: ties, NaN, axes") {
   Constant x = floats({2, 3}, {1, 3, 3, 5, 4, 5});
   check_values(apply("argmax", {{"axis", 1}}, {x}), {2}, {1, 0});
   check_values(apply("argmax", {{"axis", 1}, {"select_last_index", true}}, {x}), {2}, {2, 2});

@@ -32,7 +32,7 @@ TEST_CASE("reshape keeps the order of elements") {
   check_values(apply("nn.batch_flatten", {}, {x}), {2, 12}, counting(24));
 }
 
-TEST_CASE("reshape maps untouched dimensions directly") {
+TEST_CASE("reshape keeps the index of unchanged dimensions without division") {
   CHECK(read_index("reshape", {{"newshape", list({2, 12, 5})}}, {f32({2, 3, 4, 5})}) ==
         "i0, floordiv(i1, 4), floormod(i1, 4), i2");
   CHECK(read_index("reshape", {{"newshape", list({2, 3, 4, 5})}}, {f32({2, 12, 5})}) == "i0, i1 * 4 + i2, i3");
@@ -56,7 +56,7 @@ TEST_CASE("type relation of reshape") {
             .starts_with("bad-attribute: -1 cannot"));
 }
 
-TEST_CASE("squeeze and expand_dims") {
+TEST_CASE("squeeze removes and expand_dims inserts axes of size 1") {
   Constant x = floats({1, 2, 1}, {1, 2});
   check_values(apply("squeeze", {}, {x}), {2}, {1, 2});
   check_values(apply("squeeze", {{"axis", list({-1})}}, {x}), {1, 2}, {1, 2});
@@ -66,7 +66,7 @@ TEST_CASE("squeeze and expand_dims") {
   CHECK(error_of("expand_dims", {{"axis", 3}}, {f32({2})}) == "bad-attribute: axis must be in [-2, 1], found 3");
 }
 
-TEST_CASE("transpose and broadcast_to") {
+TEST_CASE("transpose permutes axes; broadcast_to repeats along axes of size 1") {
   Constant x = floats({2, 3}, counting(6));
   check_values(apply("transpose", {}, {x}), {3, 2}, {0, 3, 1, 4, 2, 5});
   check_values(apply("transpose", {{"axes", list({0, 2, -2})}}, {floats({1, 2, 2}, {1, 2, 3, 4})}), {1, 2, 2},
@@ -81,7 +81,7 @@ TEST_CASE("transpose and broadcast_to") {
         "shape-mismatch: shape (3) cannot be broadcast to (2)");
 }
 
-TEST_CASE("concatenate and split") {
+TEST_CASE("concatenate joins and split divides tensors along an axis") {
   Constant a = floats({2, 1}, {1, 2}), b = floats({2, 2}, {3, 4, 5, 6}), none = floats({2, 0}, {});
   check_values(apply("concatenate", {{"axis", -1}}, {a, none, b}), {2, 3}, {1, 3, 4, 2, 5, 6});
   check_values(apply("concatenate", {}, {a}), {2, 1}, {1, 2});
@@ -134,7 +134,7 @@ TEST_CASE("strided_slice clamps as numpy does") {
                 {f32({Dim::symbol({"n", 4, 9})})}) == "Tensor[(n - 1), float32]");
 }
 
-TEST_CASE("pad") {
+TEST_CASE("nn.pad with each mode, negative widths and errors") {
   Constant x = floats({3}, {1, 2, 3}), zero = floats({}, {0});
   auto padded = [&](const char* mode, int64_t before, int64_t after) {
     return apply("nn.pad", {{"pad_width", AttrList{list({before, after})}}, {"pad_mode", mode}}, {x, zero});
@@ -162,7 +162,7 @@ TEST_CASE("pad") {
             .starts_with("shape-mismatch: axis 0 is empty"));
 }
 
-TEST_CASE("take") {
+TEST_CASE("take gathers along an axis with each out-of-range mode") {
   Constant x = floats({3, 2}, counting(6));
   Constant indices = ints({2, 2}, {0, 2, -1, 1});
   check_values(apply("take", {{"axis", 0}, {"mode", "strict"}}, {x, indices}), {2, 2, 2}, {0, 1, 4, 5, 4, 5, 2, 3});
@@ -177,7 +177,7 @@ TEST_CASE("take") {
   CHECK(error_of("take", {{"axis", 0}}, {f32({0}), i64({1})}) == "shape-mismatch: there is no element to take");
 }
 
-TEST_CASE("dynamic_update_slice") {
+TEST_CASE("dynamic_update_slice replaces one slice; an index out of range is a status") {
   const Constant x = floats({3, 2}, {0, 1, 2, 3, 4, 5});
   auto at = [](double index) { return ints({}, {index}); };
   check_values(apply("dynamic_update_slice", {}, {x, floats({2}, {8, 9}), at(1)}), {3, 2}, {0, 1, 8, 9, 4, 5});
@@ -204,7 +204,7 @@ TEST_CASE("dynamic_update_slice") {
   CHECK(error({f32({}), f32({}), i64({})}).starts_with("bad-attribute: axis"));
 }
 
-TEST_CASE("filled tensors and shapes") {
+TEST_CASE("full, zeros and ones fill tensors; shape_of gives sizes") {
   check_values(apply("full", {{"shape", list({2})}}, {floats({}, {1.5})}), {2}, {1.5, 1.5});
   check_values(apply("full", {{"shape", list({2})}, {"dtype", "int8"}}, {floats({}, {1.5})}), {2}, {1, 1});
   check_values(apply("zeros", {{"shape", list({2})}, {"dtype", "float16"}}, {}), {2}, {0, 0});

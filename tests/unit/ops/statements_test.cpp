@@ -4,7 +4,7 @@
 using namespace dlcc;
 using namespace dlcc::relay;
 
-TEST_CASE("cumsum, cumprod") {
+TEST_CASE("cumsum and cumprod: exclusive, reversed, with an axis operand") {
   const Constant row = floats({4}, {1, 2, 3, 4}), square = floats({2, 3}, counting(6, 1));
   check_values(apply("cumsum", {{"axis", 0}}, {row}), {4}, {1, 3, 6, 10});
   check_values(apply("cumsum", {{"axis", -1}, {"exclusive", true}}, {row}), {4}, {0, 1, 3, 6});
@@ -32,7 +32,7 @@ TEST_CASE("sums of float16 are accumulated in float32") {
   CHECK(apply("cumsum", {{"axis", 0}}, {ones}).number_at(2999) == 3000);
 }
 
-TEST_CASE("topk") {
+TEST_CASE("topk: order of equal elements and of NaN") {
   const Constant x = floats({2, 4}, {3, 1, 4, 1, 5, 9, 2, 6});
   auto top = apply_all("topk", {{"k", 2}, {"axis", 1}}, {x});
   check_values(top[0], {2, 2}, {4, 3, 9, 6});
@@ -52,7 +52,7 @@ TEST_CASE("topk") {
 }
 
 // More elements than are kept by insertion: a merge sort.
-TEST_CASE("topk of many") {
+TEST_CASE("topk of more elements than an insertion sort takes") {
   for (int64_t n : {65, 100, 257, 1025}) {
     Values values;
     for (int64_t k = 0; k < n; ++k) values.push_back(static_cast<double>(k * 7919 % 101));
@@ -70,7 +70,7 @@ TEST_CASE("topk of many") {
   }
 }
 
-TEST_CASE("scatter_elements") {
+TEST_CASE("scatter_elements with each reduction, and indices out of range") {
   const Constant zeros = floats({3, 3}, Values(9, 0));
   const Constant rows = ints({2, 3}, {1, 0, 2, 0, 2, 1}), updates = floats({2, 3}, counting(6, 1));
   check_values(apply("scatter_elements", {{"axis", 0}}, {zeros, rows, updates}), {3, 3}, {4, 2, 0, 1, 0, 6, 0, 5, 3});
@@ -92,7 +92,7 @@ TEST_CASE("scatter_elements") {
               .status == tensor::Status::index_out_of_range);
 }
 
-TEST_CASE("scatter_nd") {
+TEST_CASE("scatter_nd at positions of elements, of slices and of the whole tensor") {
   const Constant data = floats({8}, counting(8, 1));
   check_values(apply("scatter_nd", {}, {data, ints({1, 4}, {4, 3, 1, -1}), floats({4}, {9, 10, 11, 12})}), {8},
                {1, 11, 3, 10, 9, 6, 7, 12});
@@ -105,7 +105,7 @@ TEST_CASE("scatter_nd") {
                {5, 6, 7, 8});
 }
 
-TEST_CASE("tensor_scatter") {
+TEST_CASE("tensor_scatter writes windows at per-sample indices, also circularly") {
   const Constant cache = floats({2, 3, 1}, {1, 2, 3, 4, 5, 6}), update = floats({2, 2, 1}, {10, 20, 30, 40});
   check_values(apply("tensor_scatter", {}, {cache, update, ints({0, 1})}), {2, 3, 1}, {10, 20, 3, 4, 30, 40});
   check_values(apply("tensor_scatter", {{"circular", true}}, {cache, update, ints({2, 1})}), {2, 3, 1},
@@ -114,7 +114,7 @@ TEST_CASE("tensor_scatter") {
         tensor::Status::index_out_of_range);
 }
 
-TEST_CASE("argwhere, prefix") {
+TEST_CASE("argwhere finds positions; prefix takes the first rows") {
   auto found = apply_all("argwhere", {}, {floats({2, 3}, {0, 1, 0, NaN, 0, -1})});
   REQUIRE(found[1].integer_at(0) == 3);
   check_values(apply("prefix", {{"length", 3}}, {found[0]}), {3, 2}, {0, 1, 1, 0, 1, 2});

@@ -26,7 +26,7 @@ TEST_CASE("nn.standardize gives mean 0 and variance 1, then scales and shifts") 
   check_values(half, {1, 2}, {0.5, 3});
 }
 
-TEST_CASE("the variance of a large mean keeps its digits") {
+TEST_CASE("the variance of data with a large mean does not lose digits by cancellation") {
   const Constant one = floats({}, {1}), zero = floats({}, {0});
   check_values(
       apply("nn.standardize", {{"axis", list({0})}, {"epsilon", 0.0}}, {floats({2}, {1e6f, 1e6f + 1}), one, zero}), {2},

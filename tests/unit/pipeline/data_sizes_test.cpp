@@ -1,4 +1,4 @@
-// Sizes that data decide, in all engines.
+// Data-dependent sizes and sizes computed from inputs, in all engines.
 #include <doctest/doctest.h>
 
 #include "engines.h"
@@ -7,7 +7,7 @@ using namespace dlcc;
 
 namespace {
 
-// Random inputs of several seeds, for which conditions differ.
+// Checks random inputs of several seeds, so that conditions are true and false.
 void check_engines(const std::string& text, const std::vector<RandomInput>& inputs) {
   for (unsigned seed = 0; seed < 8; ++seed) {
     CAPTURE(seed);
@@ -17,7 +17,7 @@ void check_engines(const std::string& text, const std::vector<RandomInput>& inpu
 
 }  // namespace
 
-TEST_CASE("branches whose arms differ in shape") {
+TEST_CASE("branches whose arms differ in shape agree in all engines") {
   check_engines(R"(def @main(%c: bool, %x: Tensor[(6, 4), float32], %w: Tensor[(4, 40), float32]) {
     let %r = if (%c) { nn.relu(%x) } else { strided_slice(%x, begin=[1], end=[3]) };
     (%r, nn.matmul(%r, %w))
@@ -25,7 +25,7 @@ TEST_CASE("branches whose arms differ in shape") {
                 {{dtype::boolean, {}}, {dtype::f32, {6, 4}}, {dtype::f32, {4, 40}}});
 }
 
-TEST_CASE("branches whose arms have symbolic shapes") {
+TEST_CASE("branches whose arms have symbolic shapes agree in all engines") {
   const std::string text = R"(def @main(%c: bool, %x: Tensor[(n, 4), float32], %y: Tensor[(m, 4), float32]) {
     let %r = if (%c) { concatenate((%x, %x), axis=0) } else { exp(%y) };
     (sum(%r, axis=[0]), nn.softmax(%r), %r)
@@ -33,7 +33,7 @@ TEST_CASE("branches whose arms have symbolic shapes") {
   for (int64_t n : {1, 3, 20}) check_engines(text, {{dtype::boolean, {}}, {dtype::f32, {n, 4}}, {dtype::f32, {7, 4}}});
 }
 
-TEST_CASE("an arm whose size data count") {
+TEST_CASE("a branch with an arm of data-dependent size") {
   check_engines(R"(def @main(%c: bool, %x: Tensor[(5, 4), float32]) {
     let %r = if (%c) {
       let %found = argwhere(nn.relu(%x));
@@ -47,7 +47,7 @@ TEST_CASE("an arm whose size data count") {
 }
 
 // The form in which the importer writes a carried value to which every iteration appends: a row, or a column.
-TEST_CASE("a loop whose iterations append to a tensor") {
+TEST_CASE("a loop whose iterations append to a tensor agrees in all engines") {
   check_engines(R"(def @main(%x: Tensor[(5, 4), float32], %w: Tensor[(4, 4), float32], %count: int64) {
     let %loop = fn (%i: int64, %all: Tensor[(5, 4), float32], %length: int64) {
       if (less(%i, minimum(%count, 5i64))) {
@@ -86,7 +86,7 @@ TEST_CASE("a loop whose iterations append to a tensor") {
   for (int64_t n : {1, 3, 20}) check_engines(columns, {{dtype::f32, {4, n}}, {dtype::i64, {}}});
 }
 
-TEST_CASE("a bound of a slice whose sign the sizes decide") {
+TEST_CASE("a slice whose end is negative at some sizes") {
   const std::string text = R"(def @main(%x: Tensor[(n, 4), float32]) {
     let %rows = take(shape_of(%x, dtype="int64"), full(0i64, shape=[1]), axis=0);
     let %part = strided_slice(%x, full(0i64, shape=[1]), %rows - 3i64, full(1i64, shape=[1]), axes=[0]);
@@ -96,7 +96,7 @@ TEST_CASE("a bound of a slice whose sign the sizes decide") {
 }
 
 // Elements of int64 inputs are in [0, 6).
-TEST_CASE("sizes that elements of inputs decide") {
+TEST_CASE("sizes computed from elements of inputs agree in all engines") {
   const RandomInput image = {dtype::f32, {6, 4}}, one = {dtype::i64, {1}}, two = {dtype::i64, {2}};
   check_engines("def @main(%n: Tensor[(2), int64]) { full(1f, %n) }", {two});
   check_engines("def @main(%x: Tensor[(6, 4), float32], %r: Tensor[(2), int64]) { nn.softmax(tile(%x, %r)) }",
@@ -119,7 +119,7 @@ TEST_CASE("sizes that elements of inputs decide") {
                 {{dtype::f32, {1, 2, 4, 4}}, two});
 }
 
-TEST_CASE("sizes that inputs decide, beside symbolic ones") {
+TEST_CASE("sizes computed from inputs together with symbolic sizes") {
   const std::string text = R"(def @main(%x: Tensor[(n, 4), float32], %r: Tensor[(2), int64]) {
     let %y = tile(%x, %r + 1i64);
     (sum(%y, axis=[0]), nn.softmax(%y), strided_slice(%y, %r, %r + 3i64, full(1i64, shape=[2])))
@@ -127,7 +127,7 @@ TEST_CASE("sizes that inputs decide, beside symbolic ones") {
   for (int64_t n : {1, 3, 20}) check_engines(text, {{dtype::f32, {n, 4}}, {dtype::i64, {2}}});
 }
 
-TEST_CASE("sizes that inputs decide within an arm") {
+TEST_CASE("sizes computed from inputs within an arm") {
   check_engines(R"(def @main(%c: bool, %x: Tensor[(8), float32], %n: Tensor[(1), int64]) {
     let %r = if (%c) { exp(strided_slice(%x, full(0i64, shape=[1]), %n, full(1i64, shape=[1]))) } else { %x };
     (%r, sum(%r))

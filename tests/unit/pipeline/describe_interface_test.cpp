@@ -24,7 +24,7 @@ std::string identifiers(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("members of the structs have names of their own, and the macros of sizes differ") {
+TEST_CASE("names of struct members and of size macros are unique") {
   CHECK(identifiers("def @main(%dims: Tensor[(n, N), float32], %shapes: Tensor[(n_2, int), float32], "
                     "output_names=[\"shapes\", \"dims\"]) { (%dims, %shapes) }") ==
         "dynamic: n N_2 n_2_2 int_ dims_2 shapes shapes_2 dims");

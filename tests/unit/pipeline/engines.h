@@ -1,5 +1,5 @@
-// Compares the engines on one program: scheduled kernels and objects must compute what the definitions of the imported
-// module do.
+// Compares the engines on one program: scheduled kernels and objects must give the results of the imported module's
+// definitions.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ struct RandomInput {
   std::vector<int64_t> shape;
 };
 
-// What differs on random inputs, exceptions included; empty if nothing does. The target and the options follow from the
-// seed.
+// Describes the first difference on random inputs, exceptions included; empty if the engines agree. The seed determines
+// the target and the options.
 std::string difference_of_engines(unsigned seed, const std::string& text, const std::vector<RandomInput>&);
 
 }  // namespace dlcc

@@ -29,7 +29,7 @@ std::vector<DiagnosticId> errors_of(std::string_view program) {
 
 }  // namespace
 
-TEST_CASE("programs in Relay text cause what they are examples of") {
+TEST_CASE("the Relay examples of dlcc explain cause the diagnostics that they explain") {
   size_t programs = 0;
   for (DiagnosticId id : all_diagnostics()) {
     std::string_view example = explanation(id).example;

@@ -1,4 +1,4 @@
-// Programs that random models (tests/random_models) and fuzzing led to, in all engines.
+// Programs reduced from failures of random models (tests/random_models) and fuzzing, in all engines.
 #include <doctest/doctest.h>
 
 #include <fmt/format.h>
@@ -28,19 +28,19 @@ TEST_CASE("the maximum of a magnitude and 0 is the magnitude in every type") {
                         {{dtype::f32, {3, 5}}});
 }
 
-TEST_CASE("a part of an empty tensor is empty wherever it begins") {
+TEST_CASE("slices of an empty tensor are empty, wherever they begin") {
   check_engines_agree(
       "%x: Tensor[(4, 0, 3), float32]) {\n"
       "  (strided_slice(%x, begin=[1, 0, 1], end=[3, 0, 3]), split(%x, indices_or_sections=[1], axis=0))\n}\n",
       {{dtype::f32, {4, 0, 3}}});
 }
 
-TEST_CASE("an empty tensor with a symbolic size is no constant") {
+TEST_CASE("an empty tensor with a symbolic size is not folded to a constant") {
   check_engines_agree("%x: Tensor[(n, 4), float32]) { (full(1f, shape=[0, n, 4], dtype=\"float32\"), abs(%x)) }\n",
                       {{dtype::f32, {5, 4}}});
 }
 
-TEST_CASE("the result of an operator has the sizes that its operands are known to have, whatever decides them") {
+TEST_CASE("a fused operator keeps the sizes that inference found from values") {
   check_engines_agree(
       "%x: Tensor[(2, 3), float32], %i: int64) {\n"
       "  let %columns = take(full(3i64, shape=[1], dtype=\"int64\"), %i, axis=0, mode=\"clip\");\n"

@@ -36,7 +36,8 @@ Planned planned_program(const std::string& command, const std::string& input, co
   return std::move(*planned);
 }
 
-// The text with the kernels' bodies prints again as it was, and the checker approves of its plan.
+// Checks that the text with the kernels' bodies parses and prints to the same text, and that the checker accepts its
+// plan.
 void check_that_text_parses(const std::string& text) {
   Diagnostics diagnostics;
   const auto parsed = lower::parse_program(text, "program", diagnostics);
@@ -68,7 +69,9 @@ std::string kernel(const std::string& command, const std::string& input, const s
 
 }  // namespace
 
-TEST_CASE("golden programs") { check_golden_folder(DLCC_GOLDEN_FOLDER "/program", ".rly", lowered_program); }
+TEST_CASE("golden texts of lowered programs") {
+  check_golden_folder(DLCC_GOLDEN_FOLDER "/program", ".rly", lowered_program);
+}
 
 TEST_CASE("golden kernels of each schedule") { check_golden_folder(DLCC_GOLDEN_FOLDER "/kernels", ".rly", kernel); }
 

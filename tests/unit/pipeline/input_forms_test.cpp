@@ -1,4 +1,4 @@
-// What --input says of an input, and what data say of it.
+// The forms of inputs that --input gives, and those that data gives.
 #include "pipeline/input_forms.h"
 
 #include <doctest/doctest.h>
@@ -41,7 +41,7 @@ struct Folder : TemporaryFolder {
 
 }  // namespace
 
-TEST_CASE("the forms of --input") {
+TEST_CASE("the values of --input are parsed or refused") {
   CHECK(text_of(parse_input_form("none")) == "absent");
   CHECK(text_of(parse_input_form("seq:2")) == "sequence ? ?");
   CHECK(text_of(parse_input_form("seq:0")) == "sequence");
@@ -55,7 +55,7 @@ TEST_CASE("the forms of --input") {
     CHECK_MESSAGE(text_of(parse_input_form(wrong)) == "nothing", wrong);
 }
 
-TEST_CASE("data tell the length of a sequence, the presence of an optional, and a value") {
+TEST_CASE("the length of a sequence, the presence of an optional and a value are taken from data") {
   Folder folder;
   folder.write("input_0.pb", two_tensors);
   folder.write("input_1.pb", nothing);
@@ -75,7 +75,7 @@ TEST_CASE("data tell the length of a sequence, the presence of an optional, and 
   CHECK(text_of(find({0, "s", ArgumentKind::sequence})) == "nothing");
 }
 
-TEST_CASE("data tell the value of an input that decides, and the shape of one that has none") {
+TEST_CASE("data give the value of an input that sizes depend on, and an undeclared shape") {
   Folder folder;
   folder.write("input_0.pb", std::string("\x08\x01\x10\x07J\x08\x05\0\0\0\0\0\0\0", 14));
   Diagnostics diagnostics;
@@ -85,7 +85,7 @@ TEST_CASE("data tell the value of an input that decides, and the shape of one th
   CHECK(diagnostics.str().find("input 'n' is compiled as a tensor of shape (1)") != std::string::npos);
 }
 
-TEST_CASE("a data set must be what the model was compiled for") {
+TEST_CASE("a data set whose sequence has another length than the compiled model is refused") {
   Folder folder;
   folder.write("input_0.pb", two_tensors);
   folder.write("output_0.pb", two_tensors);
@@ -104,7 +104,7 @@ TEST_CASE("a data set must be what the model was compiled for") {
         std::string::npos);
 }
 
-TEST_CASE("a fixed input has the value that the model was compiled for, and no tensor") {
+TEST_CASE("a data set must have the value of a fixed input, which has no tensor") {
   Folder folder;
   folder.write("input_0.pb", std::string("\x10\x07J\x08\x05\0\0\0\0\0\0\0", 12));
   folder.write("output_0.pb", two_tensors);

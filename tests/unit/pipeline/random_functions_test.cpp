@@ -62,7 +62,7 @@ class Generator {
     return fmt::format("  let {} = {};\n", visible.back(), value);
   }
 
-  // A branch that an element decides, which the function reads from memory.
+  // A branch whose condition is an element of a tensor in memory.
   std::string decision(std::vector<std::string>& visible) {
     const std::string condition = fresh(), name = fresh();
     std::string text = fmt::format("  let {} = less(max({}), 0.5f);\n", condition, any(visible));
@@ -124,7 +124,7 @@ class Generator {
 
 }  // namespace
 
-TEST_CASE("random programs with functions that are called compute the same in all engines") {
+TEST_CASE("random programs with called functions give equal results in all engines") {
   const char* wanted = std::getenv("DLCC_RANDOM_PROGRAMS");
   const unsigned count = wanted ? static_cast<unsigned>(std::atoi(wanted)) : 12;
   for (unsigned seed = 0; seed < count; ++seed)

@@ -64,7 +64,7 @@ TEST_CASE("sizes that are misspelled or not allowed are refused") {
                       m));
 }
 
-TEST_CASE("a model at given sizes has numbers for its symbols") {
+TEST_CASE("a model at given sizes has numbers in place of symbols") {
   const Planned planned = planned_model({});
   const Planned at = at_sizes(planned, {{"n", 7}, {"m", 11}});
   CHECK(at.interface.macs == 7 * 11 * 3);

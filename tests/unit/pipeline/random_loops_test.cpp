@@ -174,7 +174,7 @@ def @main(%x: {}, %t: {}, %n: int64, %f: float32, %c: bool) {{
 
 }  // namespace
 
-TEST_CASE("random programs with loops compute what their definitions do") {
+TEST_CASE("random programs with loops give the results of their definitions") {
   const char* more = std::getenv("DLCC_RANDOM_PROGRAMS");
   int count = more ? std::atoi(more) : 60;
   const std::vector<RandomInput> inputs = {

@@ -63,7 +63,7 @@ std::string Program::text(const std::vector<std::string>& outputs) const {
 
 namespace {
 
-// Proposes operations at random; what type inference refuses is dropped.
+// Proposes operations at random, and drops those that type inference refuses.
 class Generator {
  public:
   Generator(unsigned seed, bool symbolic) : random_(seed), symbolic_(symbolic) {}

@@ -16,7 +16,7 @@ using Sizes = std::vector<int64_t>;
 // The sizes for which programs are made; they run at other ones, too.
 const std::map<std::string, int64_t> typical = {{"n", 7}, {"m", 4}};
 
-// The numbers of a shape. Sizes that data decide are taken to be 6.
+// The numbers of a shape. Data-dependent sizes are taken to be 6.
 Sizes at_sizes(const Shape& shape, std::map<std::string, int64_t> sizes);
 
 // A tensor variable of the text.
@@ -24,7 +24,7 @@ struct Value {
   std::string name;
   DType type;
   Shape dims;
-  bool exact;  // every engine computes the same bits, so that a comparison or a conversion to integers gives the same
+  bool exact;  // every engine computes the same bits, so comparisons and conversions to integers agree
   Sizes shape = at_sizes(dims, typical);
 };
 
@@ -40,7 +40,7 @@ struct Program {
   std::vector<Value> values;          // that the statements bind
   std::vector<Constant> constants;
 
-  // The program that computes `outputs`, with those statements only that they need.
+  // The program that computes `outputs`, without the statements that they do not need.
   std::string text(const std::vector<std::string>& outputs) const;
 };
 

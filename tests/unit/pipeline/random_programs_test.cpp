@@ -1,5 +1,5 @@
-// Random first-order Relay programs through the whole pipeline: scheduled kernels and objects must compute what the
-// definitions of the imported module do, with sizes that are numbers and with sizes n and m that the inputs give.
+// Random first-order Relay programs through the whole pipeline: scheduled kernels and objects must give the results of
+// the imported module's definitions, with sizes that are numbers and with sizes n and m of the inputs.
 // DLCC_RANDOM_PROGRAMS=N in the environment tries N programs of each kind, DLCC_RANDOM_PROGRAM=K the K-th alone.
 #include <doctest/doctest.h>
 
@@ -50,11 +50,11 @@ void run_programs(int default_count, bool symbolic) {
 
 }  // namespace
 
-TEST_CASE("random programs compute what their definitions do") { run_programs(120, false); }
+TEST_CASE("random programs give the results of their definitions") { run_programs(120, false); }
 
-TEST_CASE("random programs with symbolic sizes compute what their definitions do") { run_programs(60, true); }
+TEST_CASE("random programs with symbolic sizes give the results of their definitions") { run_programs(60, true); }
 
-TEST_CASE("requirements on an axis of a tensor without elements hold") {
+TEST_CASE("a requirement on sizes holds although the tensor has no elements") {
   CHECK(difference_of_engines(1,
                               "def @main(%c: Tensor[(3, 0, m), bool], %x: Tensor[(2, 1, 1, n), float32]) {\n"
                               "  where(%c, %x, 1f)\n}\n",

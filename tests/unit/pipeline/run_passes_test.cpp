@@ -1,4 +1,4 @@
-// Running passes by name, and what is checked between them.
+// Running passes by name, and the checks between them.
 #include "pipeline/run_passes.h"
 
 #include <doctest/doctest.h>
@@ -28,7 +28,7 @@ std::optional<relay::Module> run(const std::vector<std::string>& names, const Pa
 
 }  // namespace
 
-TEST_CASE("the default passes exist") {
+TEST_CASE("each default pass is in the list of passes once") {
   std::vector<std::string> names = graph_passes();
   for (const std::string& name : storage_passes()) names.push_back(name);
   for (const std::string& name : names) {
@@ -51,16 +51,15 @@ TEST_CASE("an unknown pass is an error that lists the passes") {
   CHECK(diagnostics.str().starts_with("dlcc: error[bad-option]: there is no pass 'fold'\n    help: passes: "));
 }
 
-TEST_CASE("a module that a pass leaves broken is an internal error") {
+TEST_CASE("an invalid module after a pass is an internal error") {
   relay::Module module = imported(two_layers);
   module.functions.at("main").body.result = module.fresh("undefined", module.functions.at("main").result_type);
   Diagnostics diagnostics;
   CHECK_THROWS_AS(run({"eliminate-dead-code"}, {.verify_each = true}, module, diagnostics), InternalError);
-  if (verify_every_pass)
-    CHECK_THROWS_AS(run({"eliminate-dead-code"}, {}, module, diagnostics), InternalError);
+  if (verify_every_pass) CHECK_THROWS_AS(run({"eliminate-dead-code"}, {}, module, diagnostics), InternalError);
 }
 
-TEST_CASE("stages are told and timed") {
+TEST_CASE("the progress callback and the table of times have each stage") {
   std::vector<std::string> told;
   StageTimer timer([&](const std::string& stage) { told.push_back(stage); });
   Diagnostics diagnostics;

@@ -46,7 +46,7 @@ TEST_CASE("an archive has the tensors by their names or C identifiers, in any or
   }
 }
 
-TEST_CASE("an array that an archive lacks is an error that lists those it has") {
+TEST_CASE("a missing array of an archive is an error that lists the arrays") {
   Folder folder;
   folder.write("data.npz", write_npz({{"picture", image}, {"label", label}}));
   Diagnostics diagnostics;

@@ -31,7 +31,7 @@ std::string complaint(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("records are read as they were written") {
+TEST_CASE("tuning records are read as they were written") {
   Diagnostics d;
   auto read = parse_tuning_records(example().str(), "r.json", d);
   REQUIRE_MESSAGE(read, d.str());
@@ -42,7 +42,7 @@ TEST_CASE("records are read as they were written") {
   CHECK(conv.by_estimate == doctest::Approx(0.00125));
 }
 
-TEST_CASE("newer records replace older ones, and the order of the file does not depend on that") {
+TEST_CASE("newer tuning records replace older ones; the order in the file is canonical") {
   TuningRecords newer, all = example();
   newer.records[{"x86-64", "x86-64-v4", 0x0123456789abcdef}] = {"conv", {.panel_width = 48}, 0.002, 0.003};
   newer.records[{"x86-64", "x86-64-v3", 7}] = {"pool", {}, 0.002, 0.003};
@@ -55,7 +55,7 @@ TEST_CASE("newer records replace older ones, and the order of the file does not 
   CHECK(all.str() == other.str());
 }
 
-TEST_CASE("records of another version are not read") {
+TEST_CASE("tuning records of another version of dlcc are ignored") {
   Diagnostics d;
   auto read =
       parse_tuning_records(R"({"format": "dlcc tuning records", "dlcc": "0.0", "records": [{"new": 1}]})", "r.json", d);
@@ -64,7 +64,7 @@ TEST_CASE("records of another version are not read") {
   CHECK(read->records.empty());
 }
 
-TEST_CASE("files that are no tuning records") {
+TEST_CASE("files that are not tuning records are refused with line and column") {
   const std::string help = "    help: 'dlcc MODEL -o OBJECT --tune --tuning-records FILE' writes such a file\n";
   CHECK(complaint("") == "r.json:1:1: error[tuning-records]: the file is not JSON\n" + help);
   CHECK(complaint("{\n \"format\": ]") == "r.json:2:12: error[tuning-records]: the file is not JSON\n" + help);
@@ -78,7 +78,7 @@ TEST_CASE("files that are no tuning records") {
   CHECK(complaint(text_with("{\n \"format\"", "{\n \"more\": 1,\n \"format\"")).ends_with("unknown field \"more\"\n"));
 }
 
-TEST_CASE("malformed records") {
+TEST_CASE("malformed tuning records are refused with their number") {
   CHECK(complaint(text_with("\"k_unroll\": 8", "\"k_unroll\": 7")) ==
         "r.json: record 2: error[tuning-records]: \"k_unroll\" is none of 2, 8, 16\n");
   CHECK(complaint(text_with("\"k_unroll\": 8", "\"k_unroll\": 8.5")).ends_with("is none of 2, 8, 16\n"));

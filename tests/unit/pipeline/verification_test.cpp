@@ -16,7 +16,7 @@ bool same(std::vector<float> got, std::vector<float> expected, const Tolerance& 
 
 }  // namespace
 
-TEST_CASE("floats agree within the tolerance, NaN only with NaN, infinities only with themselves") {
+TEST_CASE("floats agree within the tolerance, NaN only with NaN, infinities only with equal infinities") {
   float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
   CHECK(same({1, 2}, {1, 2}));
   CHECK(!same({1, 2}, {1, 3}));
@@ -39,7 +39,7 @@ TEST_CASE("integers agree exactly; types and shapes must be equal") {
   CHECK(!compare(a, Constant::of<int32_t>(dtype::i32, {2}, {1, 2}), {}).ok);
 }
 
-TEST_CASE("the engine of definitions needs no native code") {
+TEST_CASE("the engine of definitions runs a program that cannot be compiled to native code") {
   const std::string text = R"(
 def @main(%n: int64) -> int64 {
   let %loop = fn (%i: int64, %sum: int64) -> int64 {

@@ -59,7 +59,7 @@ struct Tally {
 
 }  // namespace
 
-TEST_CASE("programs from other projects") {
+TEST_CASE("programs of other projects parse, print and parse again, or are rejected") {
   fs::path folder = fs::path(DLCC_TEST_DATA) / "relay";
   if (std::string(DLCC_TEST_DATA).empty() || !fs::exists(folder)) {
     MESSAGE("skipped: DLCC_TEST_DATA names no folder with relay programs");

@@ -37,7 +37,7 @@ def @main(%n: int64) -> (int64, int64) {
 
 }  // namespace
 
-TEST_CASE("a local function sees the values around it") {
+TEST_CASE("a local function captures the values around it") {
   CHECK(evaluated(R"(
 def @main(%x: int64) -> int64 {
   let %y = %x * 10i64;
@@ -69,14 +69,14 @@ def @main(%n: int64) -> int64 {
                   {integer(10)}) == "3628800");
 }
 
-TEST_CASE("loops") {
+TEST_CASE("a recursive local function with more iterations than the stack is deep") {
   CHECK(evaluated(sum_below_n, {integer(0)}) == "0 0");
   CHECK(evaluated(sum_below_n, {integer(4)}) == "6 4");
   // More iterations than a stack has room for.
   CHECK(evaluated(sum_below_n, {integer(50000)}) == "1249975000 50000");
 }
 
-TEST_CASE("a loop in a loop") {
+TEST_CASE("a recursive local function within another one") {
   CHECK(evaluated(R"(
 def @main(%n: int64) -> int64 {
   let %rows = fn (%i: int64, %sum: int64) -> int64 {
@@ -96,7 +96,7 @@ def @main(%n: int64) -> int64 {
                   {integer(5)}) == "35");
 }
 
-TEST_CASE("global functions in tail position of each other") {
+TEST_CASE("mutual recursion of global functions in tail position needs no stack") {
   CHECK(evaluated(R"(
 def @even(%n: int64) -> bool { if (%n == 0i64) { True } else { @odd(%n - 1i64) } }
 def @odd(%n: int64) -> bool { if (%n == 0i64) { False } else { @even(%n - 1i64) } }
@@ -105,7 +105,7 @@ def @main(%n: int64) -> bool { @even(%n) }
                   {integer(50001)}) == "0");
 }
 
-TEST_CASE("a status in a loop ends the evaluation") {
+TEST_CASE("a violated requirement in a loop ends the evaluation with its status") {
   CHECK(evaluated(R"(
 def @main(%x: Tensor[(3), float32]) -> Tensor[(3), float32] {
   let %loop = fn (%i: int64, %y: Tensor[(3), float32]) -> Tensor[(3), float32] {
@@ -119,7 +119,7 @@ def @main(%x: Tensor[(3), float32]) -> Tensor[(3), float32] {
         fmt::format("status {}", static_cast<int>(tensor::Status::index_out_of_range)));
 }
 
-TEST_CASE("recursion that is deeper than the stack of the host") {
+TEST_CASE("recursion deeper than the host's stack") {
   CHECK(evaluated(R"(
 def @count(%n: int64) -> int64 { if (%n == 0i64) { 0i64 } else { @count(%n - 1i64) + 1i64 } }
 def @main(%n: int64) -> int64 { @count(%n) }
@@ -127,7 +127,7 @@ def @main(%n: int64) -> int64 { @count(%n) }
                   {integer(200000)}) == "200000");
 }
 
-TEST_CASE("a function as an operand") {
+TEST_CASE("a function may be an operand of a function") {
   CHECK(evaluated(R"(
 def @main(%n: int64) -> int64 {
   let %twice = fn (%f: fn (int64) -> int64) -> int64 { %f(%f(%n)) };
@@ -138,7 +138,7 @@ def @main(%n: int64) -> int64 {
                   {integer(1)}) == "3");
 }
 
-TEST_CASE("a function as a result") {
+TEST_CASE("a function as the result of @main is an error") {
   std::string value = evaluated("def @main(%n: int64) { fn () { %n } }", {integer(1)});
   CHECK_MESSAGE(value.find("the result of @main is no tensor: fn () -> int64") != std::string::npos, value);
 }

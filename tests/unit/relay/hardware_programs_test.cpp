@@ -79,7 +79,7 @@ void check(const fs::path& folder) {
 
 }  // namespace
 
-TEST_CASE("programs with results of a hardware simulation") {
+TEST_CASE("programs give the results of a hardware simulation") {
   fs::path folder = fs::path(DLCC_TEST_DATA) / "relay" / "calyx";
   if (std::string(DLCC_TEST_DATA).empty() || !fs::exists(folder)) {
     MESSAGE("skipped: DLCC_TEST_DATA names no folder with relay programs");

@@ -1,4 +1,4 @@
-// import_relay: what it accepts, and that it reports independent problems together.
+// import_relay: the accepted texts, and the report of independent problems together.
 #include <doctest/doctest.h>
 
 #include "frontends/frontend.h"
@@ -74,7 +74,7 @@ TEST_CASE("unknown operators and variables do not hide other problems") {
         "    help: shapes are aligned at their last dimensions; reshape or expand_dims one of them\n");
 }
 
-TEST_CASE("what follows from an unknown name is not reported") {
+TEST_CASE("consequences of an unknown name are not reported") {
   CHECK(errors_of("def @main(%x: Tensor[(2), float32]) { let %a = qqqq(%x); (nn.relu(%a), %a + %x, @g(%a)) }\n"
                   "def @g(%y: Tensor[(2), float32]) { %y }") ==
         "t:1:48: error[unsupported-operator]: there is no operator or constructor 'qqqq'\n"
@@ -123,7 +123,7 @@ TEST_CASE("an unknown axis of an input is named after the input") {
         "(Tensor[(x_0), float32], Tensor[(4), float32]) x_0=x_0 of [1, -1]");
 }
 
-TEST_CASE("a range is that of @main's inputs only") {
+TEST_CASE("a range of --dim applies to @main's inputs only") {
   const std::string text =
       "def @main(%x: Tensor[(n), float32]) { @f(%x) }\n"
       "def @f(%a: Tensor[(n), float32]) -> Tensor[(n), float32] { nn.relu(%a) }";
@@ -147,7 +147,7 @@ TEST_CASE("a size may be part of an expression if an axis determines it") {
       "--dim n=1\n");
 }
 
-TEST_CASE("--dim names a dimension of the model") {
+TEST_CASE("--dim with an unknown name is an error with a suggestion") {
   const std::string text = "def @main(%batch: Tensor[(batch, seq), float32]) { nn.relu(%batch) }";
   CHECK(sizes_of(text, {{"bach", 2}}) ==
         "t: error[undefined-value]: --dim bach=2: no type has a dimension of this name\n"
@@ -157,7 +157,7 @@ TEST_CASE("--dim names a dimension of the model") {
         "    help: did you mean 'batch'? there are: batch, seq\n");
 }
 
-TEST_CASE("a syntax error ends a definition; the next ones are read for their errors") {
+TEST_CASE("after a syntax error the next definitions are checked") {
   const std::string text = errors_of(
       "def @a(%x: int32) {\n"
       "  %x +\n"
@@ -172,7 +172,7 @@ TEST_CASE("a syntax error ends a definition; the next ones are read for their er
         "t:5:3: error[undefined-value]: %y is not defined here\n"
         "    help: defined here: %x\n"
         "t:7:25: error[syntax-error]: expected a variable, %name, found '='\n");
-  // A definition that is not closed ends at the next one. What a broken type's constructors are is not known.
+  // A definition that is not closed ends at the next one. The constructors of a malformed type are unknown.
   CHECK(errors_of("def @a() {\n  1\ndef @main() {\n  ]\n}\n") ==
         "t:3:1: error[syntax-error]: expected '}' after the block's value, found 'def'\n"
         "t:4:3: error[syntax-error]: expected an expression, found ']'\n");

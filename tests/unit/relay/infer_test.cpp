@@ -33,7 +33,7 @@ std::string repeat(const std::string& text, int times) {
 
 }  // namespace
 
-TEST_CASE("long programs take no stack") {
+TEST_CASE("inference of a chain of 20000 operations does not recurse") {
   std::string chain;
   for (int i = 0; i < 20000; ++i) chain += fmt::format("let %x{} = nn.relu(%x{});\n", i + 1, i);
   std::string text = "def @main(%x0: Tensor[(8, 8), float32]) {\n" + chain + "%x20000 }";
@@ -48,7 +48,7 @@ TEST_CASE("long programs take no stack") {
   CHECK(print(module).size() > text.size());
 }
 
-TEST_CASE("hostile text is refused or read, quickly") {
+TEST_CASE("deeply nested and very long texts are read or refused quickly") {
   CHECK(problems(repeat("(", 100000)).find("nested deeper than the stack") != std::string::npos);
   CHECK(problems("let %x: " + repeat("(", 100000)).find("nested deeper") != std::string::npos);
   CHECK(problems(repeat("if (True) {", 100000)).find("nested deeper") != std::string::npos);
@@ -63,7 +63,7 @@ TEST_CASE("hostile text is refused or read, quickly") {
   CHECK(problems("") == "t:1:1: error[syntax-error]: the text is empty\n");
 }
 
-TEST_CASE("the nesting of a program has no limit but memory") {
+TEST_CASE("only memory limits the nesting of a program") {
   constexpr int levels = 100000;
   auto nested = [&](const std::string& open, const std::string& middle, const std::string& close) {
     return "def @main(%c: bool, %x: int32) { " + repeat(open, levels) + middle + repeat(close, levels) + " }";
@@ -97,7 +97,7 @@ TEST_CASE("types that grow exponentially are refused") {
   CHECK(problems(closures + "%f100(1)") != "");
 }
 
-TEST_CASE("unification finds infinite types and lists the holes that it filled") {
+TEST_CASE("unification refuses infinite types and lists the type variables that it bound") {
   Unifier u;
   Type a = u.fresh(), b = u.fresh();
   CHECK(u.unify(a, tuple_type({b, tensor_type(Shape{}, dtype::f32)})));
@@ -110,7 +110,7 @@ TEST_CASE("unification finds infinite types and lists the holes that it filled")
   CHECK(!u.unify(tensor_type(Shape{unknown_dim()}, dtype::i32), tensor_type(Shape{2}, dtype::i32)));
 }
 
-TEST_CASE("types compare up to the names of bound variables") {
+TEST_CASE("types are equal up to the names of bound variables") {
   TypeVariable a{1, "A"}, b{2, "B"};
   Type f = function_type({variable_type(a)}, variable_type(a), {a});
   Type g = function_type({variable_type(b)}, variable_type(b), {b});
@@ -120,7 +120,7 @@ TEST_CASE("types compare up to the names of bound variables") {
   CHECK(str(tuple_type({f})) == "(fn [A](A) -> A,)");
 }
 
-TEST_CASE("the verifier names broken rules") {
+TEST_CASE("the verifier reports each violated rule") {
   Module good = parse("def @main(%x: Tensor[(4), float32]) { let %y = nn.relu(%x); exp(%y) }");
   Diagnostics d;
   REQUIRE(infer_types(good, d));

@@ -1,4 +1,4 @@
-// Integer contractions against the standard's arithmetic, which the evaluation of the module before the pass has.
+// Integer contractions against the standard's arithmetic, which is that of the module before the pass.
 #include <doctest/doctest.h>
 
 #include "frontends/frontend.h"
@@ -9,7 +9,7 @@
 namespace dlcc::relay {
 namespace {
 
-// Pseudo-random bytes; both types have them all.
+// Pseudo-random bytes, of either type.
 Constant bytes(DType type, std::vector<int64_t> shape, uint32_t seed) {
   int64_t count = 1;
   for (int64_t n : shape) count *= n;
@@ -30,7 +30,7 @@ struct Difference {
   int64_t largest = 0, elements = 0, all = 0;
 };
 
-// The difference in quanta of the result before and after the pass, for data of a type; %w and %t are known.
+// The difference of the quantized results before and after the pass, for data of a type; %w and %t are constants.
 Difference difference(const std::string& body, const Constant& x, const Constant& w, const Constant& t) {
   auto type = [](const Constant& c) { return str(tensor_type(c.shape(), c.dtype())); };
   const std::string text = fmt::format("def @main(%x: {}, %w: {}, %t: {}) {{ {} }}", type(x), type(w), type(t), body);
@@ -50,16 +50,16 @@ Difference difference(const std::string& body, const Constant& x, const Constant
   REQUIRE_MESSAGE((before && after), d.str());
   Difference found;
   for (int64_t k = 0; k < before->results[0].count(); ++k, ++found.all) {
-    const int64_t quanta = std::abs(before->results[0].integer_at(k) - after->results[0].integer_at(k));
-    found.largest = std::max(found.largest, quanta);
-    found.elements += quanta > 0;
+    const int64_t difference = std::abs(before->results[0].integer_at(k) - after->results[0].integer_at(k));
+    found.largest = std::max(found.largest, difference);
+    found.elements += difference > 0;
   }
   return found;
 }
 
 }  // namespace
 
-TEST_CASE("integer contractions differ from the standard by one quantum in fewer than one of 1000 elements") {
+TEST_CASE("integer contractions differ from the standard by 1 in fewer than one of 1000 elements") {
   const std::string input = "qnn.dequantize(%x, 0.0173f, cast({}, dtype=\"{}\"))",
                     weights = "qnn.dequantize(%w, %t, cast(0, dtype=\"int8\"), axis={})",
                     output = "qnn.quantize({}, 0.0713f, cast({}, dtype=\"{}\"))";

@@ -42,7 +42,7 @@ def @iota(%n: int32) -> List[int32] {
 
 }  // namespace
 
-TEST_CASE("values of every type in text") {
+TEST_CASE("values of every type are printed as text") {
   CHECK(interpreted("def @main() { (1, 2f, True, 3i64, ()) }") == "(1, 2f, True, 3i64, ())");
   CHECK(interpreted("def @main() { (full(1f, shape=[2], dtype=\"float32\"),) }") == "(Tensor[(2), float32]{1, 1},)");
   CHECK(interpreted("def @main() { cast(7, dtype=\"uint8\") }") == "uint8{7}");
@@ -51,7 +51,7 @@ TEST_CASE("values of every type in text") {
   CHECK(interpreted(list + "def @main() { Cons(1, Cons(2, Nil)) }") == "Cons(1, Cons(2, Nil))");
 }
 
-TEST_CASE("polymorphic functions over data types") {
+TEST_CASE("polymorphic functions apply to data types") {
   CHECK(interpreted(list + map + fold + R"(
 def @main() {
   let %xs = Cons(1, Cons(2, Cons(3, Nil)));
@@ -74,7 +74,7 @@ def @main() { let %one = @adder(1); let %ten = @adder(10); (%one(5), %ten(5), %o
 )") == "(6, 15, 11)");
 }
 
-TEST_CASE("a local function may call itself and be returned") {
+TEST_CASE("a local function may recurse and be a result") {
   CHECK(interpreted(R"(
 def @make(%k: int32) {
   let %power = fn (%n: int32) -> int32 { if (%n == 0) { 1 } else { %k * %power(%n - 1) } };
@@ -84,7 +84,7 @@ def @main() { let %f = @make(3); %f(4) }
 )") == "81");
 }
 
-TEST_CASE("references are shared, and recursion may go through them") {
+TEST_CASE("references are shared, and recursion through references works") {
   CHECK(interpreted(R"(
 def @main() {
   let %r = ref(1);
@@ -100,7 +100,7 @@ def @main() {
 )") == "(42, 120)");
 }
 
-TEST_CASE("patterns: the first arm that fits, nested") {
+TEST_CASE("a match takes the first arm that fits, also with nested patterns") {
   const std::string text = list + R"(
 def @f(%p: (List[int32], List[int32])) -> int32 {
   match (%p) {
@@ -117,13 +117,13 @@ def @main() {
   CHECK(interpreted(text) == "(30, 1, 2, 3)");
 }
 
-TEST_CASE("no arm fits") {
+TEST_CASE("a value that no arm of a match? fits is an error with its location") {
   std::string text = interpreted(list + "def @main() {\n  match? (Cons(1, Nil)) { Nil => 0 }\n}");
   CHECK_MESSAGE(text.find("no arm of this match fits Cons(1, Nil)") != std::string::npos, text);
   CHECK_MESSAGE(text.find(":3:") != std::string::npos, text);
 }
 
-TEST_CASE("data and recursion deeper than the stack of the host") {
+TEST_CASE("data and recursion deeper than the host's stack") {
   const std::string text = list + iota + map + fold + R"(
 def @main(%n: int32) {
   let %xs = @map(fn (%x: int32) { %x * 2 }, @iota(%n));
@@ -135,7 +135,7 @@ def @main(%n: int32) {
         fmt::format("{}i64", n * (n + 1)));
 }
 
-TEST_CASE("the prelude: lists") {
+TEST_CASE("the list functions of the prelude") {
   const std::string main = R"(
 def @main() {
   let %xs = Cons(1, Cons(2, Cons(3, Nil)));
@@ -157,7 +157,7 @@ def @main() {
   CHECK(result("(@foldl(%minus, 10, %xs), @foldr(%minus, 10, %xs))") == "(4, -8)");
 }
 
-TEST_CASE("the prelude: functions, options, trees and natural numbers") {
+TEST_CASE("the prelude's functions on functions, options, trees and natural numbers") {
   CHECK(interpreted(R"(
 def @main() {
   let %next = fn (%x: int32) -> int32 { %x + 1 };
@@ -176,7 +176,7 @@ def @main() {
         "(S(S(S(Z))), 300000)");
 }
 
-TEST_CASE("the prelude: a type in a signature, and definitions of the text") {
+TEST_CASE("the prelude's types in signatures; definitions of the text take precedence") {
   CHECK(interpreted("def @first(%x: Option[int32]) -> int32 { match (%x) { Some(%y) => %y, None => 0 } }\n"
                     "def @main() { @first(Some(4)) }") == "4");
   CHECK(interpreted("def @length(%x: int32) { %x }\ndef @main() { (@length(3), @rev(Cons(1, Nil))) }") ==
@@ -184,7 +184,7 @@ TEST_CASE("the prelude: a type in a signature, and definitions of the text") {
   CHECK(interpreted("type Pair { Cons(int32, int32) }\ndef @main() { Cons(1, 2) }") == "Cons(1, 2)");
 }
 
-TEST_CASE("the text of a long list") {
+TEST_CASE("a list of 300000 elements is printed") {
   const std::string text = interpreted(list + iota + "def @main() { @iota(300000) }");
   CHECK(text.starts_with("Cons(1, Cons(2, "));
   CHECK(text.ends_with("Cons(300000, Nil" + std::string(300000, ')')));

@@ -1,4 +1,4 @@
-// What the parser answers to people who write Relay as another language.
+// Errors with remedies for Relay text in the syntax of other languages.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -21,7 +21,7 @@ std::string first_remedy(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("remedies for syntax of other languages") {
+TEST_CASE("syntax of other languages is an error with a remedy") {
   const std::pair<std::string, std::string> remedies[] = {
       {"def main(%x: Tensor[(2), float32]) { %x }", "names of functions begin with '@': @main"},
       {"def @main(x: Tensor[(2), float32]) { %x }", "names of variables begin with '%': %x"},
@@ -42,7 +42,7 @@ TEST_CASE("remedies for syntax of other languages") {
   }
 }
 
-TEST_CASE("operators and element types of other frameworks are those of Relay by another name") {
+TEST_CASE("operator and type names of other frameworks have Relay's names as remedy") {
   for (const char* name : {"sub",      "cat",    "linear",  "mm",        "bmm",  "flatten", "conv",        "max_pool",
                            "avg_pool", "bn",     "permute", "unsqueeze", "view", "slice",   "interpolate", "arange",
                            "astype",   "select", "expand",  "embedding", "mul",  "div",     "pow",         "neg"}) {

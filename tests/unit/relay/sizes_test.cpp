@@ -38,7 +38,7 @@ Constant ints(const std::vector<int64_t>& values) {
 
 }  // namespace
 
-TEST_CASE("attributes with symbols mean the sizes of the run") {
+TEST_CASE("attributes with symbols use the sizes of the run") {
   Module module = module_of(
       "def @main(%x: Tensor[(n, 6), float32]) {\n"
       "  let %rows = reshape(%x, newshape=[n, 2, 3]);\n"
@@ -53,7 +53,7 @@ TEST_CASE("attributes with symbols mean the sizes of the run") {
   }
 }
 
-TEST_CASE("operands decide sizes, which match_cast checks") {
+TEST_CASE("a match_cast checks sizes that come from operands") {
   Module module = module_of(
       "def @main(%x: Tensor[(n, 6), float32], %s: Tensor[(2), int64]) {\n"
       "  let %y = match_cast(reshape(%x, %s), Tensor[(m, n), float32]);\n"
@@ -67,7 +67,7 @@ TEST_CASE("operands decide sizes, which match_cast checks") {
   CHECK(run(module, {counting({0, 6}), ints({0, 0})}).status == Status::shape_mismatch);  // n is at least 1
 }
 
-TEST_CASE("sizes that may be 1 broadcast, and others do not") {
+TEST_CASE("symbolic sizes broadcast at run time if they are equal or 1") {
   Module module = module_of(
       "def @main(%a: Tensor[(n, 1), float32], %b: Tensor[(m), float32], %c: Tensor[(k), float32]) {\n"
       "  (%a + %b) * %c\n}");
@@ -80,14 +80,14 @@ TEST_CASE("sizes that may be 1 broadcast, and others do not") {
   CHECK(run(module, {counting({2, 1}), counting({3}), counting({2})}).status == Status::shape_mismatch);
 }
 
-TEST_CASE("a size that must be divisible") {
+TEST_CASE("a reshape whose size is not divisible returns shape_mismatch") {
   Module module = module_of("def @main(%x: Tensor[(n, 6), float32]) { reshape(%x, newshape=[-1, 4]) }");
   CHECK(str(module.functions.at("main").result_type) == "Tensor[(floor_div(3 * n, 2), 4), float32]");
   CHECK(run(module, {counting({2, 6})}).results[0].shape() == std::vector<int64_t>{3, 4});
   CHECK(run(module, {counting({3, 6})}).status == Status::shape_mismatch);
 }
 
-TEST_CASE("functions have sizes of their own") {
+TEST_CASE("each call of a function binds the symbols of the function anew") {
   Module module = module_of(
       "def @double(%x: Tensor[(n), float32]) -> Tensor[(2 * n), float32] {\n"
       "  reshape(broadcast_to(reshape(%x, newshape=[1, n]), shape=[2, n]), newshape=[2 * n])\n}\n"

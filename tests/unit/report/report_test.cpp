@@ -81,7 +81,7 @@ TEST_CASE("the arena over time: scratch has its name in the kernel, a result tak
   CHECK(map.peak_bytes == 164);
 }
 
-TEST_CASE("a buffer in place of another counts once at the peak") {
+TEST_CASE("an operand and the result in its place count once at the peak of the arena") {
   lower::ProgramBuilder b;
   ValueId in = b.input(8), out = b.output(8), a = b.temporary(64), r = b.temporary(64), small = b.temporary(50);
   b.program.body.steps = {b.call({in}, {a}), b.call({a}, {r}, {}, {{r, a}}), b.call({r}, {small}),
@@ -103,7 +103,7 @@ TEST_CASE("a nominal machine multiplies units, lanes and clock; a step takes the
   CHECK(estimated_seconds(wide, {.flops = 192, .bytes_read = 20, .bytes_written = 4}) == doctest::Approx(2e-9));
 }
 
-TEST_CASE("a report without a measurement") {
+TEST_CASE("a report without a measurement has the totals, steps and estimates") {
   Planned planned = Example().planned();
   ModelContents contents{.operators = {{"nn.conv2d", 2}}, .parameters = 1000};
   nlohmann::json r = report_json({planned, contents, {300, 1000}});
@@ -131,7 +131,7 @@ TEST_CASE("a report without a measurement") {
   CHECK(report_json({planned, contents, {300, 1000}}).dump() == r.dump());
 }
 
-TEST_CASE("measured times join the report") {
+TEST_CASE("a report with a measurement has the measured times of its steps") {
   Planned planned = Example().planned();
   Profile profile = measured_profile(planned);
   nlohmann::json r = report_json({planned, {}, {}, &profile});
@@ -147,7 +147,7 @@ TEST_CASE("measured times join the report") {
   CHECK(r["steps"][3]["measured"]["percent_of_floor"].get<double>() == doctest::Approx(50));
 }
 
-TEST_CASE("no name of the model ends the page's data") {
+TEST_CASE("a name in the model cannot end the script element with the page's data") {
   nlohmann::json report = {{"model", "</script><b>\"&'"}, {"broken", "\xff"}};
   std::string page = report_page(report);
   CHECK(page.find("</script><b>") == std::string::npos);
@@ -158,7 +158,7 @@ TEST_CASE("no name of the model ends the page's data") {
   CHECK(read["broken"] == "\xef\xbf\xbd");
 }
 
-TEST_CASE("the suffix of a report's file is its form") {
+TEST_CASE("the suffix of a report's file selects its form") {
   CHECK(check_report_path("a.html") == "");
   CHECK(check_report_path("a.json") == "");
   CHECK(check_report_path("a.txt").find("'a.txt'") != std::string::npos);

@@ -42,7 +42,7 @@ TensorFunction product(int64_t m, int64_t k, int64_t n) {
 
 }  // namespace
 
-TEST_CASE("register tiles fit the registers beside their factors") {
+TEST_CASE("register tiles leave registers for the factors, and for products where there is no FMA") {
   auto tile = [](const Machine& m, int64_t panel_width) {
     RegisterTile t = choose_register_tile(m, m.lanes(32), panel_width);
     return std::pair(t.rows, t.vectors);
@@ -69,7 +69,7 @@ TEST_CASE("a tile of few rows spans panels until memory has enough streams") {
   CHECK(vectors(sse, 1, 32) == 0);
 }
 
-TEST_CASE("products are fused with their sums where the machine can") {
+TEST_CASE("schedules use fused multiply-add exactly on machines that have it") {
   TensorFunction f = convolution({.epilogue = false});
   for (const Machine& m : {avx512, sse}) {
     Kernel kernel = schedule({f, {false, true}, {{}, {}, {}}, {m}}).variants[0];
@@ -77,7 +77,7 @@ TEST_CASE("products are fused with their sums where the machine can") {
   }
 }
 
-TEST_CASE("convolutions") {
+TEST_CASE("contraction schedules of convolutions compute the definition") {
   check_conv({});
   check_conv({.epilogue = false});
   check_conv({.c = 3, .h = 17, .w = 19, .o = 24, .stride = 2});
@@ -89,7 +89,7 @@ TEST_CASE("convolutions") {
   check_conv({.c = 16, .h = 5, .w = 31, .o = 80, .k = 1, .pad = 0, .smooth = true});
 }
 
-TEST_CASE("images with halos of zeros") {
+TEST_CASE("convolutions of images with halos need no copy of the data") {
   for (const Conv& p :
        {Conv{.stride = 2}, Conv{.c = 32, .h = 6, .w = 35, .k = 5, .pad = 2}, Conv{.n = 2, .c = 24, .k = 1, .pad = 0}}) {
     TensorFunction f = convolution(p);
@@ -100,7 +100,7 @@ TEST_CASE("images with halos of zeros") {
   }
 }
 
-TEST_CASE("K-interleaved packing") {
+TEST_CASE("K-interleaved packing is chosen for few output channels, except with strict accuracy") {
   for (const Conv& p : {Conv{.c = 32, .h = 7, .o = 24}, Conv{.c = 72, .h = 5, .w = 31, .o = 40, .k = 1, .pad = 0},
                         Conv{.c = 36, .h = 5, .w = 5, .o = 20, .stride = 2}, Conv{.c = 64, .h = 5, .w = 5, .o = 8},
                         Conv{.c = 32, .o = 24, .smooth = true}}) {
@@ -130,7 +130,7 @@ TEST_CASE("threads have equal shares of the panels of a small image") {
   CHECK(width(96, 14, 2) == 32);
 }
 
-TEST_CASE("strict sums are partial sums") {
+TEST_CASE("convolutions with strict accuracy compute the definition") {
   for (const Conv& p : {Conv{.c = 80, .h = 5, .w = 5}, Conv{.c = 67, .h = 5, .w = 9, .k = 5, .pad = 2},
                         Conv{.c = 528, .k = 1, .pad = 0}, Conv{.c = 32, .h = 2, .w = 470, .o = 16}}) {
     TensorFunction f = convolution(p);
@@ -140,7 +140,7 @@ TEST_CASE("strict sums are partial sums") {
   }
 }
 
-TEST_CASE("K of large panels is blocked") {
+TEST_CASE("convolutions with K-blocking compute the definition") {
   // More than half of the small cache's 8 KiB: panels of 32 N indices and 33 K indices.
   check_conv({.c = 40, .h = 7, .w = 15});
   check_conv({.c = 67, .h = 40, .w = 14, .k = 1, .pad = 0});
@@ -199,7 +199,7 @@ TEST_CASE("large operands of the epilogue, or else a large result, are prefetche
   CHECK_FALSE(prefetches(plain, 2));
 }
 
-TEST_CASE("the order of panels and M blocks that reads less") {
+TEST_CASE("the loop order (panels or M blocks outermost) is the one that reads fewer bytes") {
   auto m_blocks_first = [](int64_t columns, int64_t taps, int64_t stride) {
     TensorFunction f =
         convolution({.c = 128, .h = 56, .w = 56, .o = columns, .k = taps, .stride = stride, .pad = taps / 2});
@@ -208,12 +208,12 @@ TEST_CASE("the order of panels and M blocks that reads less") {
   };
   CHECK(m_blocks_first(128, 1, 1));
   CHECK_FALSE(m_blocks_first(32, 1, 1));  // one panel
-  // The weights exceed their share of the cache: 14 M blocks would read them again, or 4.
+  // The weights exceed half of the cache: each of the 14 or 4 M blocks reads them again.
   CHECK_FALSE(m_blocks_first(128, 3, 1));
   CHECK(m_blocks_first(128, 3, 2));
 }
 
-TEST_CASE("matrix products") {
+TEST_CASE("contraction schedules of matrix products compute the definition") {
   for (auto [m, k, n] : std::vector<std::array<int64_t, 3>>{{1, 33, 10}, {5, 16, 64}, {31, 7, 100}, {8, 64, 1000}})
     for (bool transposed : {false, true}) {
       Definition d("matmul");
@@ -229,7 +229,7 @@ TEST_CASE("matrix products") {
     }
 }
 
-TEST_CASE("products of few rows") {
+TEST_CASE("products of few rows: panels per tile, no prefetch, all panels shared among threads") {
   for (auto [m, k, n] :
        std::vector<std::array<int64_t, 3>>{{1, 70, 300}, {1, 64, 10}, {1, 75, 144}, {2, 67, 161}, {3, 100, 33}})
     for (int threads : {1, 3}) check_schedule(product(m, k, n), {false, true}, {}, {.threads = threads});
@@ -251,11 +251,11 @@ TEST_CASE("all elements of a result have the same number of accumulators") {
   CHECK_FALSE(has_partial_sums(144));  // a tile of eight vectors and one of a single vector
 }
 
-TEST_CASE("groups of a convolution of one pixel read their own channels, also where a tile could span panels") {
+TEST_CASE("a grouped convolution of one pixel: no tile spans panels of several groups") {
   check_conv({.c = 128, .h = 1, .w = 1, .o = 128, .k = 1, .pad = 0, .groups = 4});
 }
 
-TEST_CASE("batched matrix product of integers") {
+TEST_CASE("a batched matrix product of integers") {
   Definition d("batched");
   Tensor a = d.input("a", dtype::i32, {3, 5, 6});
   Tensor b = d.input("b", dtype::i32, {3, 6, 20});

@@ -12,7 +12,7 @@ using namespace dlcc;
 using namespace dlcc::tensor;
 using namespace dlcc::test;
 
-// Expensive values are repeated in unrolled loops, once for each register.
+// Whether the statement has an expensive function in an unrolled loop, where it is expanded for each register.
 static bool unrolls_expensive(const Stmt& body) {
   bool found = false;
   for_each_stmt(body, [&](const Stmt& s) {
@@ -23,14 +23,14 @@ static bool unrolls_expensive(const Stmt& body) {
   return found;
 }
 
-TEST_CASE("an expensive epilogue is a loop over the stored tile") {
+TEST_CASE("an expensive epilogue is not unrolled on the accumulators, but a loop over the stored tile") {
   TensorFunction smooth = convolution({.smooth = true});
   std::vector<bool> constant = {false, true, true, false};
   for (const Kernel& k : schedule({smooth, constant, {{}, {}, {}, {}, channels16(smooth, 4)}, {avx512, avx2}}).variants)
     CHECK_FALSE(unrolls_expensive(k.body));
 }
 
-TEST_CASE("an expensive epilogue is split after the cheap values of the total") {
+TEST_CASE("an expensive epilogue is split into a cheap store and a loop over the stored values") {
   auto parts = [](const std::string& value) {
     TensorFunction f = parse_function(
         "tensor @f(x: f32[9, 8], b: f32[2], skip: f32[8]) -> (y: f32[8]) {\n"

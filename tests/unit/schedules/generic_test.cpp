@@ -1,4 +1,4 @@
-// Stages without a schedule of their own are vectorized one by one.
+// The generic schedule: stages are vectorized one after another.
 #include "tensor/schedules/generic.h"
 
 #include <doctest/doctest.h>
@@ -13,7 +13,7 @@ using namespace dlcc;
 using namespace dlcc::tensor;
 using namespace dlcc::test;
 
-TEST_CASE("softmax rows, row sums, elementwise chains and scalars") {
+TEST_CASE("the generic schedule computes softmax, a scalar and a long vector") {
   Definition d("softmax");
   Tensor x = d.input("x", dtype::f32, {3, 37});
   Tensor largest = d.reduce("largest", {3}, max_of(dtype::f32), {37}, [&](Index i, Index r) { return x(i[0], r[0]); });
@@ -33,7 +33,7 @@ TEST_CASE("softmax rows, row sums, elementwise chains and scalars") {
   check_schedule(l.finish(), {false});
 }
 
-TEST_CASE("arg-max reduces pairs") {
+TEST_CASE("the generic schedule reduces the pairs of arg-max") {
   Definition d("argmax");
   Tensor x = d.input("x", dtype::f32, {4, 19});
   std::vector<Tensor> r =
@@ -44,7 +44,7 @@ TEST_CASE("arg-max reduces pairs") {
   check_schedule(d.finish(), {false});
 }
 
-TEST_CASE("concatenation writes pieces, empty tensors write nothing") {
+TEST_CASE("a concatenation writes the box of each operand, and nothing for an empty one") {
   Definition d("concat");
   Tensor a = d.input("a", dtype::f32, {2, 3}), b = d.input("b", dtype::f32, {2, 18}),
          none = d.input("c", dtype::f32, {2, 0});
@@ -55,7 +55,7 @@ TEST_CASE("concatenation writes pieces, empty tensors write nothing") {
   check_schedule(d.finish(), {false, false, false});
 }
 
-TEST_CASE("pieces fill whole blocks, and may share one") {
+TEST_CASE("concatenated images in channel blocks, also where a block has channels of two operands") {
   for (const std::vector<int64_t>& channels : std::vector<std::vector<int64_t>>{{32, 16, 24}, {16, 20, 12}}) {
     Definition d("concat");
     int64_t total = std::accumulate(channels.begin(), channels.end(), int64_t{0}), begin = 0;

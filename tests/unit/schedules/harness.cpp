@@ -38,7 +38,7 @@ Constant random_constant(DType type, const Shape& shape, uint32_t seed) {
   return Constant(type, static_shape(shape), std::move(bytes));
 }
 
-// The error that another order of rounding may cause, relative to the largest value: integers must be equal.
+// The error that another order of operations may cause, relative to the largest value; 0 for integers.
 double tolerance(DType type) {
   return type == dtype::bf16 ? 1.0 / 128 : type == dtype::f16 ? 1.0 / 1024 : is_float(type) ? 1e-5 : 0;
 }
@@ -104,7 +104,7 @@ void check_schedule(const TensorFunction& f, std::vector<bool> constant, std::ve
 
 namespace {
 
-// The values of each symbol in the runs of a test: the sizes, beginning with another one for each symbol.
+// The values of each symbol in the runs of a test: all sizes in turn, rotated by one for each symbol.
 std::vector<Sizes> size_samples(const std::vector<Symbol>& symbols, const std::vector<int64_t>& sizes) {
   std::vector<Sizes> samples;
   for (size_t k = 0; k < sizes.size(); ++k) {
@@ -127,10 +127,11 @@ Layout at_sizes(Layout layout, const Sizes& sizes) {
 }  // namespace
 
 void check_symbolic_schedule(const TensorFunction& f, std::vector<bool> constant, std::vector<Layout> layouts,
-                             ScheduleOptions options, const std::vector<int64_t>& sizes) {
+                             ScheduleOptions options, const std::vector<int64_t>& sizes,
+                             const std::vector<Machine>& machines) {
   constant.resize(f.params.size(), false);
   layouts.resize(f.params.size() + f.results.size());
-  ScheduledFunction s = schedule({f, constant, layouts, {avx512, avx2, sse}, options});
+  ScheduledFunction s = schedule({f, constant, layouts, machines, options});
   std::vector<CompiledKernel> kernels;
   for (const Kernel& kernel : s.variants) {
     CAPTURE(print(kernel));

@@ -24,11 +24,12 @@ void check_schedule(const tensor::TensorFunction&, std::vector<bool> constant, s
                     const std::vector<tensor::Machine>& = {avx512, avx2, neon, sse, small_cache},
                     const tensor::TuningConfig& = {});
 
-// Checks a function with symbols in the same way, at these sizes: each symbol has each of them, in turn, where its
-// bounds admit it. Constants are static.
+// Checks a function with symbols in the same way: each symbol takes each of these sizes in turn, if its bounds admit
+// the size. Constants have constant shapes.
 void check_symbolic_schedule(const tensor::TensorFunction&, std::vector<bool> constant = {},
                              std::vector<tensor::Layout> = {}, tensor::ScheduleOptions = {},
-                             const std::vector<int64_t>& sizes = {0, 1, 2, 7, 16, 17, 33});
+                             const std::vector<int64_t>& sizes = {0, 1, 2, 7, 16, 17, 33},
+                             const std::vector<tensor::Machine>& = {avx512, avx2, sse});
 
 // A 2-D convolution of float32: data [n, c, h, w] and weights, and with an epilogue a bias and a residual image.
 struct Conv {
@@ -54,18 +55,18 @@ tensor::TensorFunction depthwise(const Depthwise&, DepthwiseEpilogue);
 // the second's.
 tensor::TensorFunction chain(const tensor::TensorFunction& first, const tensor::TensorFunction& second);
 
-// Only the second parameter is known at compile time.
+// Marks the second parameter as the only constant one.
 std::vector<bool> weights_constant(const tensor::TensorFunction&);
 
-// The layout in blocks of 16 channels of a parameter, or of result which - params.size().
+// The layout in blocks of 16 channels of parameter `which`, or of result `which` - params.size().
 tensor::Layout channels16(const tensor::TensorFunction&, size_t which);
 
-// The layouts that a network would give a convolution: blocks of channels, with the halo that its schedule wants around
-// the data, and some halo around the result.
+// The layouts of a convolution within a network: blocks of channels, with the halo that its schedule needs around the
+// data, and some halo around the result.
 std::vector<tensor::Layout> halo_layouts(const tensor::TensorFunction&, const std::vector<bool>& constant,
                                          const tensor::ScheduleOptions&, const tensor::Machine& = avx512);
 
-// The one function of a text.
+// Parses a text with one function.
 tensor::TensorFunction parse_function(const std::string& text);
 
 }  // namespace dlcc::test

@@ -8,7 +8,7 @@ using namespace dlcc;
 using namespace dlcc::tensor;
 using namespace dlcc::test;
 
-// The operands that the result may replace, as numbers of parameters.
+// The indices of the parameters whose memory the result may take.
 static std::vector<int> replaceable(const std::string& body, std::vector<bool> constant = {false, false}) {
   TensorFunction f = parse_function("tensor @f(a: f32[8], b: f32[8]) -> (y: f32[8]) {\n" + body + "}\n");
   std::vector<int> operands;

@@ -20,14 +20,14 @@ const Machine medium_cache{.vector_bytes = 64, .vector_registers = 32, .l2_bytes
 struct Window {
   int64_t k = 3, stride = 1, dilation = 1, pad = 1;
 };
-int64_t reach(int64_t extent, const Window& w) {
-  return (extent + 2 * w.pad - (w.k - 1) * w.dilation - 1) / w.stride + 1;
+Dim reach(const Dim& extent, const Window& w) {
+  return floor_div(extent + Dim(2 * w.pad - (w.k - 1) * w.dilation - 1), w.stride) + Dim(1);
 }
 
 TensorFunction pooling(const Shape& in, const Window& w, const Reducer& reducer, const Expr& outside) {
   Definition d("pool");
   Tensor x = d.input("x", dtype::f32, in);
-  Shape out = {in[0], in[1], reach(in[2].value(), w), reach(in[3].value(), w)};
+  Shape out = {in[0], in[1], reach(in[2], w), reach(in[3], w)};
   Tensor y = d.reduce("y", out, reducer, {w.k, w.k}, [&](Index i, Index r) {
     auto at = [&](const Expr& point, const Expr& tap) {
       return point * Expr(w.stride) + tap * Expr(w.dilation) - Expr(w.pad);
@@ -39,18 +39,28 @@ TensorFunction pooling(const Shape& in, const Window& w, const Reducer& reducer,
   return d.finish();
 }
 
-// Checks that line-buffer fusion applies to the function and computes its definition, for bands of several heights and
-// one to three workers.
-void check_line_buffer(const TensorFunction& f) {
-  std::vector<bool> constant;
-  std::vector<Layout> layouts;
+struct Operands {
+  std::vector<bool> constant;   // of each parameter
+  std::vector<Layout> layouts;  // of the parameters and the result
+};
+
+// The weights of both parts are constants; images but the first are stored in blocks of channels.
+Operands operands_of(const TensorFunction& f) {
+  Operands all;
   for (size_t k = 0; k < f.params.size(); ++k) {
     bool image =
         k == 0 || f.params[k]->shape == f.results[0]->shape || f.params[k]->shape == f.stages[0].results[0]->shape;
-    constant.push_back(!image);
-    layouts.push_back(image && k > 0 ? channels16(f, k) : Layout());
+    all.constant.push_back(!image);
+    all.layouts.push_back(image && k > 0 ? channels16(f, k) : Layout());
   }
-  layouts.push_back(channels16(f, f.params.size()));
+  all.layouts.push_back(channels16(f, f.params.size()));
+  return all;
+}
+
+// Checks that line-buffer fusion applies to the function and computes its definition, for bands of several heights and
+// one to three workers.
+void check_line_buffer(const TensorFunction& f) {
+  const auto [constant, layouts] = operands_of(f);
   for (int workers : {1, 2, 3}) {
     ScheduleOptions options{.threads = workers};
     for (const Machine& machine : {avx512, medium_cache, small_cache}) {
@@ -65,10 +75,24 @@ void check_line_buffer(const TensorFunction& f) {
   }
 }
 
+// The same for an image of symbolic height or width: bands of one row, of some rows, and of more rows than the image.
+void check_symbolic_line_buffer(const TensorFunction& f) {
+  const auto [constant, layouts] = operands_of(f);
+  for (int64_t l2_bytes : {int64_t{8} << 10, int64_t{512} << 10, int64_t{4} << 20}) {
+    Machine machine = avx512;
+    machine.l2_bytes = l2_bytes;
+    for (int workers : {1, 3}) {
+      const ScheduleOptions options{.threads = workers};
+      REQUIRE(plan_line_buffer(f, layouts, constant, options, machine));
+      check_symbolic_schedule(f, constant, layouts, options, {1, 2, 5, 9, 30}, {avx2, machine});
+    }
+  }
+}
+
 TensorFunction expansion(const Conv& c, Depthwise w, DepthwiseEpilogue epilogue = DepthwiseEpilogue::bounds) {
   TensorFunction first = convolution(c);
   const Shape& passed = first.results[0]->shape;
-  w.n = passed[0].value(), w.c = passed[1].value(), w.h = passed[2].value(), w.w = passed[3].value();
+  w.n = passed[0].value(), w.c = passed[1].value(), w.h = passed[2], w.w = passed[3];
   return chain(first, depthwise(w, epilogue));
 }
 
@@ -84,7 +108,7 @@ std::vector<bool> all_but_image(const TensorFunction& f) {
 
 }  // namespace
 
-TEST_CASE("an expansion and its depthwise convolution") {
+TEST_CASE("line-buffer fusion of an expansion and its depthwise convolution") {
   Conv wide{.c = 8, .h = 14, .w = 11, .o = 40, .k = 1, .pad = 0};
   for (DepthwiseEpilogue b :
        {DepthwiseEpilogue::nothing, DepthwiseEpilogue::bounds, DepthwiseEpilogue::sigmoid, DepthwiseEpilogue::residual})
@@ -98,7 +122,7 @@ TEST_CASE("an expansion and its depthwise convolution") {
   check_expansion({.c = 64, .h = 9, .w = 7, .o = 24, .k = 1, .pad = 0}, {});  // alone it would be K-interleaved
 }
 
-TEST_CASE("a convolution and its pooling") {
+TEST_CASE("line-buffer fusion of a convolution and its pooling") {
   TensorFunction stem = convolution({.c = 3, .h = 27, .w = 26, .o = 24, .stride = 2});
   const Shape& passed = stem.results[0]->shape;
   Expr zero = literal(dtype::f32, 0.0);
@@ -108,7 +132,45 @@ TEST_CASE("a convolution and its pooling") {
   check_line_buffer(chain(stem, pooling(passed, {.k = 13, .pad = 0}, sum_of(dtype::f32), zero)));
 }
 
-TEST_CASE("bands have the most rows that the cache keeps, in equal numbers") {
+TEST_CASE("line-buffer fusion of images of symbolic height and width") {
+  const Dim h = Dim::symbol({"h", 1}), w = Dim::symbol({"w", 1});
+  const Conv wide{.c = 8, .h = h, .w = w, .o = 40, .k = 1, .pad = 0};
+  check_symbolic_line_buffer(expansion(wide, {}));
+  check_symbolic_line_buffer(expansion(wide, {.stride = 2}, DepthwiseEpilogue::sigmoid));
+  check_symbolic_line_buffer(expansion(wide, {.k = 5, .pad = 2}, DepthwiseEpilogue::residual));
+  check_symbolic_line_buffer(expansion({.c = 8, .h = h, .w = 9, .o = 16, .k = 1, .pad = 0}, {}));
+  check_symbolic_line_buffer(expansion({.c = 8, .h = 9, .w = w, .o = 16, .k = 1, .pad = 0}, {}));
+  check_symbolic_line_buffer(expansion({.n = 2, .c = 8, .h = h, .w = h, .o = 16, .k = 1, .pad = 0}, {}));
+  const TensorFunction stem = convolution({.c = 3, .h = h, .w = w, .o = 24, .k = 7, .stride = 2, .pad = 3});
+  const Shape& passed = stem.results[0]->shape;
+  check_symbolic_line_buffer(chain(stem, pooling(passed, {.stride = 2}, max_of(dtype::f32), lowest(dtype::f32))));
+}
+
+TEST_CASE("the line buffer of a symbolic image is as wide as the image, and its rows suit the typical size") {
+  const Dim h = Dim::symbol({"h", 1}), w = Dim::symbol({"w", 1});
+  auto plan_of = [&](const Dim& height, const Dim& width) {
+    const TensorFunction f = expansion({.c = 8, .h = height, .w = width, .o = 32, .k = 1, .pad = 0}, {});
+    const auto [constant, layouts] = operands_of(f);
+    return *plan_line_buffer(f, layouts, constant, {}, avx512);
+  };
+  const LineBufferPlan symbolic = plan_of(h, w), typical = plan_of(224, 224);
+  CHECK(symbolic.rows == typical.rows);
+  CHECK(symbolic.line_buffer->shape == Shape{1, 32, symbolic.rows_read(), w});
+  CHECK(symbolic.bands().evaluate({{"h", 224}, {"w", 224}}) == typical.bands().value());
+}
+
+TEST_CASE("no access of the line buffer of a symbolic image is tested") {
+  const Dim h = Dim::symbol({"h", 1}), w = Dim::symbol({"w", 1});
+  for (const Depthwise& window : {Depthwise{}, {.stride = 2}, {.k = 5, .pad = 2}}) {
+    const TensorFunction f = expansion({.c = 8, .h = h, .w = w, .o = 40, .k = 1, .pad = 0, .epilogue = false}, window);
+    const auto [constant, layouts] = operands_of(f);
+    const std::string text = print(schedule({f, constant, layouts, {medium_cache}, {.threads = 2}}).variants[0]);
+    CAPTURE(text);
+    CHECK(text.find(" else 0.0") == std::string::npos);  // no predicated load
+  }
+}
+
+TEST_CASE("bands have as many rows as fit the cache budget, in equal numbers if possible") {
   auto rows = [](int64_t height, const Machine& machine) {
     TensorFunction f = chain(convolution({.c = 8, .h = height, .w = 11, .o = 32, .k = 1, .pad = 0, .epilogue = false}),
                              depthwise({.c = 32, .h = height, .w = 11}, DepthwiseEpilogue::nothing));
@@ -123,7 +185,7 @@ TEST_CASE("bands have the most rows that the cache keeps, in equal numbers") {
   CHECK(rows(13, medium_cache) == 7);  // there are no equal ones
 }
 
-TEST_CASE("no access of a line buffer is tested") {
+TEST_CASE("accesses of line buffers need no predicate") {
   for (const Depthwise& w : {Depthwise{}, {.stride = 2}, {.k = 5, .pad = 2}, {.dilation = 2, .pad = 2}}) {
     TensorFunction f = expansion({.c = 8, .h = 28, .w = 11, .o = 40, .k = 1, .pad = 0, .epilogue = false}, w);
     std::vector<Layout> layouts(f.params.size() + 1);
@@ -140,7 +202,7 @@ TEST_CASE("no access of a line buffer is tested") {
   }
 }
 
-TEST_CASE("line-buffer fusion is for images that the cache does not keep") {
+TEST_CASE("line-buffer fusion is preferred for images above the cache size, unless the alternative is faster") {
   auto prefers = [](int64_t size, int64_t k, int64_t channels = 16) {
     TensorFunction f =
         chain(convolution({.c = channels, .h = size, .w = size, .o = 96, .k = k, .pad = k / 2, .epilogue = false}),
@@ -154,7 +216,7 @@ TEST_CASE("line-buffer fusion is for images that the cache does not keep") {
   CHECK_FALSE(prefers(112, 1, 1024));  // computing rows twice takes longer than memory
 }
 
-TEST_CASE("another reader of the first result keeps it whole") {
+TEST_CASE("an intermediate image with a second reader is stored as a whole") {
   TensorFunction f = parse_function(R"(
     tensor @f(x: f32[1, 8, 12, 12], w: f32[32, 8, 1, 1], v: f32[32, 1, 3, 3]) -> (y: f32[1, 32, 12, 12]) {
       temp a: f32[1, 32, 12, 12]
@@ -168,8 +230,8 @@ TEST_CASE("another reader of the first result keeps it whole") {
   check_schedule(f, {false, true, true});
 }
 
-TEST_CASE("other orders of the window's axes are fused, or scheduled apart") {
-  // A 1x1 convolution `a`, and what reads it.
+TEST_CASE("window reductions with unusual index orders are fused if their rows and vectors match") {
+  // A 1x1 convolution `a` and its reader.
   auto fused = [](const std::string& reader, bool blocked = true, const std::string& weight = "w[c, r, 0, 0]") {
     TensorFunction f = parse_function(R"(
     tensor @f(x: f32[12, 8, 12, 12], w: f32[32, 8, 1, 1], s: f32[32], v: f32[12, 32, 8], z: f32[12, 32, 12, 12])

@@ -1,4 +1,4 @@
-// The parallel loops that are kept, and the numbers of their tasks.
+// The selection of parallel loops, and the numbers of their tasks.
 #include "tensor/passes/parallel_loops.h"
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@ Stmt nest(int64_t a, int64_t b, int64_t i) {
   return for_loop(va, a, LoopKind::parallel, for_loop(vb, b, LoopKind::parallel, row));
 }
 
-// Extents of the parallel loops that are left, outermost first.
+// Extents of the remaining parallel loops, outermost first.
 std::vector<int64_t> forks(const Stmt& s, int threads) {
   std::vector<int64_t> extents;
   for_each_stmt(choose_parallel_loops(s, threads, {}), [&](const Stmt& x) {
@@ -30,13 +30,13 @@ std::vector<int64_t> forks(const Stmt& s, int threads) {
 
 }  // namespace
 
-TEST_CASE("one loop of a nest is kept, the outermost that divides evenly") {
+TEST_CASE("one parallel loop of a nest is kept: the outermost that divides evenly among threads") {
   CHECK(forks(nest(4, 100, 10000), 1).empty());
   CHECK(forks(nest(4, 100, 10000), 2) == std::vector<int64_t>{4});
   CHECK(forks(nest(4, 100, 10000), 4) == std::vector<int64_t>{4});
 }
 
-TEST_CASE("two nested loops become one where the outer one divides badly") {
+TEST_CASE("two nested parallel loops are merged if the outer one divides unevenly among threads") {
   CHECK(forks(nest(3, 100, 10000), 2) == std::vector<int64_t>{300});
 }
 
@@ -54,9 +54,9 @@ TEST_CASE("threads never store into one byte") {
   CHECK(forks(rows_of(DType::uint2_, 1004), 2) == std::vector<int64_t>{1000});
 }
 
-TEST_CASE("little work stays serial") { CHECK(forks(nest(4, 4, 16), 2).empty()); }
+TEST_CASE("a loop with less work than a fork and a join stays serial") { CHECK(forks(nest(4, 4, 16), 2).empty()); }
 
-TEST_CASE("long loops have several tasks for each thread, equally many") {
+TEST_CASE("a long parallel loop has the same number of tasks for each thread") {
   auto tasks = [](const Stmt& s, int threads) {
     const For& loop = *as<For>(s);
     return count_tasks(loop, *constant_integer(loop.extent), threads, {});
@@ -69,7 +69,7 @@ TEST_CASE("long loops have several tasks for each thread, equally many") {
   CHECK(tasks(nest(64, 1, 1024), 2) == 2);
 }
 
-TEST_CASE("loads count as work") {
+TEST_CASE("loads are part of the estimated cost of a parallel loop") {
   auto sums = [](int64_t n) {
     Buffer x = make_buffer("x", dtype::f32, {4, n}), y = make_buffer("y", dtype::f32, {4});
     Buffer total = make_buffer("total", dtype::f32, {1}, Scope::reg);

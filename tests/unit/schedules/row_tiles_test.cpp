@@ -21,7 +21,7 @@ std::string text(const std::vector<TileGrid>& grids) {
 
 }  // namespace
 
-TEST_CASE("tiles cover every element once") {
+TEST_CASE("the register tiles of an image cover every pixel once") {
   for (auto [height, width, max_pixels, vectors] : {std::tuple{7, 7, 6, 2},
                                                     {14, 14, 6, 2},
                                                     {57, 43, 14, 2},
@@ -41,7 +41,7 @@ TEST_CASE("tiles cover every element once") {
   }
 }
 
-TEST_CASE("few tiles are small, and there are few grids") {
+TEST_CASE("images have few small register tiles and few grids of equal tiles") {
   CHECK(text(cut_into_tiles(14, 14, 14, 2, {})) == "14x1 of 1x14");
   CHECK(text(cut_into_tiles(7, 7, 14, 2, {})) == "3x1 of 2x7, 1x1 of 1x7");
   CHECK(text(cut_into_tiles(7, 7, 6, 2, {})) == "7x1 of 1x6, 1x1 of 4x1, 1x1 of 3x1");

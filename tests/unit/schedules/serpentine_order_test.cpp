@@ -1,4 +1,4 @@
-// Loops that run forward and backward in turn.
+// Loops that run backward in every other call.
 #include "tensor/passes/serpentine_order.h"
 
 #include <doctest/doctest.h>
@@ -25,7 +25,7 @@ std::string text_of(const Stmt& s) { return s ? print(s) : "nothing"; }
 
 }  // namespace
 
-TEST_CASE("a loop over the parts of a repeated operand") {
+TEST_CASE("a parallel loop over the panels of a repeated operand is reversed in every other run") {
   CHECK(text_of(serpentine_order(copy_of(weights), backward, {weights})) == R"(parallel panel_at in 4 {
   let panel = backward == 1 ? 3 - panel_at : panel_at
   prefetch w[panel - 2 * backward + 1, 0] : l2
@@ -36,7 +36,7 @@ TEST_CASE("a loop over the parts of a repeated operand") {
 )");
 }
 
-TEST_CASE("loops that keep their order") {
+TEST_CASE("loops over another operand, serial loops and loops without panels keep their order") {
   CHECK(text_of(serpentine_order(copy_of(other), backward, {weights})) == "nothing");  // reads another operand
   CHECK(text_of(serpentine_order(copy_of(weights, LoopKind::serial), backward, {weights})) ==
         "nothing");  // depends on it
@@ -44,7 +44,7 @@ TEST_CASE("loops that keep their order") {
   CHECK(text_of(serpentine_order(whole, backward, {weights})) == "nothing");  // each iteration reads the same
 }
 
-TEST_CASE("parts of a sequence, within allocations") {
+TEST_CASE("a loop in a sequence within an allocation is reversed") {
   const Buffer local = make_buffer("total", dtype::f32, {1}, Scope::local);
   const Stmt both = allocate(local, sequence({store(local, {0}, literal(dtype::f32, 0.0)), copy_of(weights)}));
   const std::string text = text_of(serpentine_order(both, backward, {weights}));

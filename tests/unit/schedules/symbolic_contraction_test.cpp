@@ -24,7 +24,7 @@ TensorFunction product(const Dim& batch, const Dim& rows, const Dim& k, const Di
 
 }  // namespace
 
-TEST_CASE("products whose M, N or K are symbolic") {
+TEST_CASE("products with symbolic M, N or K") {
   const TensorFunction functions[] = {product(2, s, 12, s), product(2, s, s, 40), product(n, s, s, s),
                                       product(2, 5, s, 20), product(3, 7, 9, s)};
   for (const TensorFunction& f : functions) check_symbolic_schedule(f, {}, {}, {}, sizes);
@@ -46,7 +46,7 @@ TEST_CASE("products of attention with a scale and a mask, and with an expensive 
   }
 }
 
-TEST_CASE("accesses of wide register tiles are proved to be in range") {
+TEST_CASE("no predicate is left in the register tiles of symbolic products") {
   for (const TensorFunction& f : {product(2, s, 12, s), product(2, s, s, 40), product(n, s, s, s)}) {
     const std::string text = print(schedule({f, {false, false}, {{}, {}, {}}, {avx512}}).variants[0]);
     CHECK(text.find("unrolled v in 2") != std::string::npos);
@@ -55,14 +55,14 @@ TEST_CASE("accesses of wide register tiles are proved to be in range") {
   }
 }
 
-// The kernel for a machine with eight vector registers of eight numbers.
+// The kernel for a machine with eight vector registers of eight float32 lanes.
 static std::string kernel_for_few_registers(const TensorFunction& f) {
   Machine machine{.vector_bytes = 32, .vector_registers = 8};
   machine.panel_widths[0] = 8;
   return print(schedule({f, {false, false}, {{}, {}, {}}, {machine}}).variants[0]);
 }
 
-TEST_CASE("the kernel of p.v: tiles of rows, and the rest") {
+TEST_CASE("the kernel of p times v: whole tiles of rows, then halves and quarters") {
   CHECK(kernel_for_few_registers(product(2, s, s, 8)) ==
         R"(kernel @product<s>(read x: f32[2, s, s], read w: f32[2, s, 8], write y: f32[2, s, 8]) {
   parallel i0 in 2 {
@@ -125,7 +125,7 @@ TEST_CASE("the kernel of p.v: tiles of rows, and the rest") {
 )");
 }
 
-TEST_CASE("the kernel of q.k: tiles of vectors, and the rest") {
+TEST_CASE("the kernel of q times k: whole tiles of vectors, then halves and quarters") {
   CHECK(kernel_for_few_registers(product(2, 4, 3, s)) ==
         R"(kernel @product<s>(read x: f32[2, 4, 3], read w: f32[2, 3, s], write y: f32[2, 4, s]) {
   parallel i0 in 2 {

@@ -6,6 +6,7 @@
 #include "harness.h"
 #include "tensor/builder.h"
 #include "tensor/layout.h"
+#include "tensor/schedules/winograd.h"
 
 using namespace dlcc;
 using namespace dlcc::tensor;
@@ -43,14 +44,14 @@ TEST_CASE("convolutions of images of symbolic height and width") {
   check_conv({.h = h, .w = h}, direct);
 }
 
-TEST_CASE("a symbolic image whose bounds give a result of static size") {
+TEST_CASE("a symbolic image whose bounds allow one size of the result only") {
   const Dim nine_or_ten = Dim::symbol({"h", 9, 10});
   const TensorFunction f = convolution({.c = 3, .h = nine_or_ten, .w = nine_or_ten, .o = 64, .stride = 2});
   CHECK(is_static(f.results[0]->shape));
   check_conv({.c = 3, .h = nine_or_ten, .w = nine_or_ten, .o = 64, .stride = 2}, direct);
 }
 
-TEST_CASE("convolutions of symbolic images with bounded accumulators, and on threads") {
+TEST_CASE("convolutions of symbolic images with strict accuracy, and on threads") {
   check_conv({.c = 48, .h = h, .w = w}, {.strict = true, .small = true});
   check_conv({.h = h, .w = w}, {.small = true, .threads = 4});
 }
@@ -66,7 +67,20 @@ TEST_CASE("Winograd convolutions of images of symbolic height and width") {
   check_symbolic_schedule(f, constant, halo_layouts(f, constant, {}), {}, {29, 33});
 }
 
-TEST_CASE("convolutions without padding, of images that are large enough") {
+TEST_CASE("Winograd's scratch has no more tiles than the image") {
+  const TensorFunction f = convolution({.c = 128, .h = h, .w = w, .epilogue = false});
+  const std::vector<bool> constant = weights_constant(f);
+  const WinogradPlan plan = *plan_winograd(f, halo_layouts(f, constant, {}), constant, {}, avx512);
+  REQUIRE(plan.tile == 4);
+  auto tiles_at = [&](int64_t height, int64_t width) {
+    return plan.products->shape[1].evaluate({{"h", height}, {"w", width}});
+  };
+  CHECK(tiles_at(5, 9) == 2 * 3);
+  CHECK(tiles_at(224, 224) == plan.tiles_per_block);
+  CHECK(*plan.transformed->shape[3].evaluate({{"h", 224}, {"w", 224}}) % 2 == 1);
+}
+
+TEST_CASE("convolutions without padding of symbolic images that are at least as large as the window") {
   const Dim height = Dim::symbol({"h", 3}), width = Dim::symbol({"w", 5});
   check_conv({.h = height, .w = width, .pad = 0, .epilogue = false});
 }
@@ -82,7 +96,7 @@ TEST_CASE("depthwise convolutions of images of symbolic height and width") {
     }
 }
 
-TEST_CASE("maxima and means over symbolic images in channel blocks") {
+TEST_CASE("max pooling and means of symbolic images in channel blocks") {
   Definition d("pool");
   const Dim rows = floor_div(h + Dim(1), 2), columns = floor_div(w + Dim(1), 2);
   Tensor x = d.input("x", dtype::f32, {1, 24, h, w});
@@ -102,7 +116,7 @@ TEST_CASE("maxima and means over symbolic images in channel blocks") {
   check_symbolic_schedule(mean, {}, {haloed, {}}, {}, sizes);
 }
 
-TEST_CASE("halos of symbolic images cover what the taps of all sizes read") {
+TEST_CASE("halos of symbolic images cover the reads of all taps at all sizes") {
   auto halo = [](const Conv& shape, const ScheduleOptions& options) {
     const TensorFunction f = convolution(shape);
     std::string text;
@@ -118,7 +132,7 @@ TEST_CASE("halos of symbolic images cover what the taps of all sizes read") {
   CHECK(halo({.h = h, .w = floor_div(w + Dim(1), 2)}, {}) == "0+0 0+0 1+4 1+4 ");
 }
 
-TEST_CASE("kernels of symbolic images in layouts with halos test no index") {
+TEST_CASE("kernels of symbolic images with halos have no predicated loads or guarded stores") {
   for (int64_t stride : {1, 2}) {
     const TensorFunction conv = convolution({.h = floor_div(h + Dim(1), 2), .w = w, .stride = stride}),
                          channels = depthwise({.h = floor_div(h + Dim(1), 2), .w = w, .stride = stride},

@@ -63,7 +63,7 @@ class RandomFunction {
           return t(at);
         });
       }
-      case 2: {  // a border
+      case 2: {  // padding
         Shape padded = shape;
         padded.back() = padded.back() + Dim(2);
         return stage(padded, last, [&](Index i) {

@@ -1,4 +1,4 @@
-// Functions with symbols in their shapes: kernels for all sizes compute the definition at each of them.
+// Functions with symbols in their shapes: one kernel computes the definition at each size.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -52,7 +52,7 @@ TEST_CASE("elementwise functions along symbolic axes") {
   check_symbolic_schedule(d.finish(), {}, {}, {}, {1, 2, 33, 700});
 }
 
-TEST_CASE("rows of softmax, of symbolic number and length") {
+TEST_CASE("softmax of a symbolic number of rows of symbolic length") {
   check_symbolic_schedule(softmax({n}, 37));
   check_symbolic_schedule(softmax({3}, s));
   check_symbolic_schedule(softmax({n, 2}, s));
@@ -100,7 +100,7 @@ TEST_CASE("transpositions, predicated reads, integers and concatenation of symbo
   check_symbolic_schedule(c.finish());
 }
 
-TEST_CASE("accesses in range are proved: no conditions are left in the kernel of a chain") {
+TEST_CASE("no predicate is left in the kernel of a chain of symbolic functions") {
   Definition d("chain");
   Tensor x = d.input("x", dtype::f32, {n, s}), b = d.input("b", dtype::f32, {s});
   d.result("y", dtype::f32, {n, s}, [&](Index i) { return x(i) + b(i[1]); });
@@ -193,7 +193,7 @@ TEST_CASE("a batch of depthwise convolutions with epilogues, on threads too") {
     }
 }
 
-TEST_CASE("slices: operands have the batch, or have nothing to do with it") {
+TEST_CASE("operands of a function of slices have the batch as leading axis or do not depend on it") {
   auto slices = find_slices(batched(convolution({})));
   REQUIRE(slices);
   CHECK(slices->sliced == std::vector<bool>{true, false, false, true, true});

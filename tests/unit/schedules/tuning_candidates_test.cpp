@@ -11,7 +11,7 @@ using namespace dlcc;
 using namespace dlcc::tensor;
 using namespace dlcc::test;
 
-// Checks that every candidate of the function computes its definition; the candidates as text.
+// Checks that every candidate of the function computes its definition; returns the candidates as text.
 static std::set<std::string> check_candidates(const TensorFunction& f, const std::vector<bool>& constant,
                                               const std::vector<Layout>& layouts, const ScheduleOptions& options = {}) {
   std::vector<Machine> machines = {avx2, avx512};
@@ -53,7 +53,7 @@ TEST_CASE("every tuning candidate computes the definition") {
             .contains("accumulators 4"));
 }
 
-TEST_CASE("another machine's schedule follows the config only where it concerns storage") {
+TEST_CASE("a configuration changes the storage of all CPU levels, but the loops of the best level only") {
   TensorFunction f = convolution({.c = 48, .h = 12, .w = 14, .o = 96, .k = 1, .pad = 0, .epilogue = false});
   auto text = [&](const TuningConfig& config) {
     ScheduleRequest r{f, {false, true}, {channels16(f, 0), {}, channels16(f, 2)}, {avx2, avx512}, {}, config};
@@ -63,13 +63,13 @@ TEST_CASE("another machine's schedule follows the config only where it concerns 
   CHECK(text({.panel_width = 48}) != text({}));
 }
 
-TEST_CASE("the hash of a request") {
+TEST_CASE("the hash of a tuning record depends on the definition, layouts, best machine and options") {
   auto function = [](const std::string& name, const std::string& k) {
     return parse_function("tensor @" + name + "(x: f32[4, 8], w: f32[8, 16]) -> (y: f32[4, 16]) {\n" +
                           "y[i < 4, j < 16] = sum(k < " + k + ") { x[i, k] * w[k, j] }\n}\n");
   };
   ScheduleRequest r{function("a", "8"), {false, true}, {{}, {}, {}}, {avx2, avx512}, {}, {}};
-  const uint64_t known = 14794811237138004050u;  // on every host: the key of records in files
+  const uint64_t known = 14794811237138004050u;  // equal on every host: the key of tuning records
   CHECK(hash_of(r) == known);
   auto with = [&](auto change) {
     ScheduleRequest other = r;

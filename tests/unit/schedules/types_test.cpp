@@ -106,7 +106,7 @@ TensorFunction pooling_in(DType type, const Dim& batch, const Dim& height, const
 
 }  // namespace
 
-TEST_CASE("convolutions in narrow types") {
+TEST_CASE("contraction and Winograd schedules of convolutions in 8- and 16-bit types") {
   for (DType type : narrow_types) {
     CAPTURE(name(type));
     check_conv(type, {.c = 16, .h = 7, .w = 9, .o = 32});
@@ -117,7 +117,7 @@ TEST_CASE("convolutions in narrow types") {
   }
 }
 
-TEST_CASE("matrix products in narrow types") {
+TEST_CASE("contraction schedules of matrix products in 8- and 16-bit types") {
   for (DType type : narrow_types) {
     CAPTURE(name(type));
     for (auto [m, k, n] : {std::array{1, 33, 10}, std::array{5, 64, 64}, std::array{9, 7, 50}}) {
@@ -128,7 +128,7 @@ TEST_CASE("matrix products in narrow types") {
   }
 }
 
-TEST_CASE("pooling in narrow types") {
+TEST_CASE("window reduction schedules of pooling in 8- and 16-bit types") {
   for (DType type : narrow_types) {
     CAPTURE(name(type));
     for (bool sums : {false, true}) {
@@ -139,7 +139,7 @@ TEST_CASE("pooling in narrow types") {
   }
 }
 
-TEST_CASE("line-buffer fusion in narrow types") {
+TEST_CASE("line-buffer fusion in 8- and 16-bit types") {
   for (DType type : narrow_types) {
     CAPTURE(name(type));
     const Conv wide{.c = 8, .h = 14, .w = 11, .o = 40, .k = 1, .pad = 0};
@@ -155,7 +155,7 @@ TEST_CASE("line-buffer fusion in narrow types") {
   }
 }
 
-TEST_CASE("symbolic sizes in narrow types") {
+TEST_CASE("schedules of symbolic sizes in 8- and 16-bit types") {
   const Dim n = Dim::symbol({"n", 1}), h = Dim::symbol({"h", 1}), w = Dim::symbol({"w", 1});
   const std::vector<int64_t> sizes = {1, 2, 7, 17, 65};
   for (DType type : narrow_types) {
@@ -163,7 +163,7 @@ TEST_CASE("symbolic sizes in narrow types") {
     check_symbolic_schedule(product_in(type, {}, n, 20, 40), {false, true}, {}, {}, sizes);  // blocks of rows
     check_symbolic_schedule(product_in(type, {3}, n, 9, n), {}, {}, {}, sizes);
     check_symbolic_schedule(product_in(type, {2}, 5, n, 20), {}, {}, {}, sizes);
-    check_symbolic_schedule(pooling_in(type, n, 9, 11, false));  // slice after slice
+    check_symbolic_schedule(pooling_in(type, n, 9, 11, false));  // a loop over slices
     const TensorFunction f = convolution_in(type, {.c = 16, .h = h, .w = w, .o = 24}, false);
     const std::vector<bool> constant = {false, true, true};
     check_symbolic_schedule(f, constant, halo_layouts(f, constant, {}), {}, {1, 2, 7, 15, 29});
@@ -172,7 +172,7 @@ TEST_CASE("symbolic sizes in narrow types") {
   }
 }
 
-TEST_CASE("statements in narrow types: sums up to each row") {
+TEST_CASE("a definition by statements (a prefix sum) in 8- and 16-bit types") {
   for (DType type : narrow_types) {
     CAPTURE(name(type));
     const DType inner = compute_type(type);
@@ -193,7 +193,7 @@ TEST_CASE("statements in narrow types: sums up to each row") {
   }
 }
 
-TEST_CASE("elementwise stages and reductions along rows in narrow types") {
+TEST_CASE("elementwise stages and row reductions in 8- and 16-bit types") {
   for (DType type : narrow_types) {
     CAPTURE(name(type));
     DType inner = compute_type(type);
@@ -210,10 +210,10 @@ TEST_CASE("elementwise stages and reductions along rows in narrow types") {
   }
 }
 
-TEST_CASE("products of unsigned and signed bytes are added four at a time") {
+TEST_CASE("dot products of four unsigned and signed bytes equal the definition") {
   using enum ByteProducts;
   const std::vector<Machine> machines = {
-      {.vector_bytes = 32, .vector_registers = 16, .byte_products = halves},
+      {.vector_bytes = 32, .vector_registers = 16, .byte_products = pairs},
       {.vector_bytes = 64, .vector_registers = 32, .byte_products = dot, .l2_bytes = 8 << 10},
       {.vector_bytes = 64, .vector_registers = 32, .byte_products = none},
       {.vector_bytes = 64, .vector_registers = 32, .byte_products = dot},
@@ -234,7 +234,7 @@ TEST_CASE("products of unsigned and signed bytes are added four at a time") {
   check({.c = 48, .h = 1, .w = 1, .o = 100, .k = 1, .pad = 0}, true, true);
   check({.c = 3, .h = 9, .w = 12, .o = 24, .k = 4, .pad = 0}, false, true);   // along the last axis of taps
   check({.c = 3, .h = 9, .w = 12, .o = 24, .k = 3, .pad = 0}, false, false);  // three taps
-  check({.c = 20, .h = 5, .w = 6, .o = 40, .k = 1, .pad = 0}, false, false);  // channels far from each other
+  check({.c = 20, .h = 5, .w = 6, .o = 40, .k = 1, .pad = 0}, false, false);  // channels that are not contiguous
   check({.c = 32, .h = 7, .w = 9, .o = 40}, false, true);                     // copied into blocks
   check({.c = 64, .h = 6, .w = 7, .o = 64, .stride = 2, .groups = 2}, false, true);
   // A product of matrices, with sums beyond 16 bits.

@@ -1,4 +1,4 @@
-// Reductions whose vectors are neighbouring results: depthwise convolutions, pooling, means.
+// Window reductions: depthwise convolutions, pooling, means.
 #include "tensor/schedules/window_reduction.h"
 #include "tensor/schedules/window_reduction_tiling.h"
 
@@ -38,7 +38,7 @@ void check_depthwise(const Depthwise& p) {
 
 }  // namespace
 
-TEST_CASE("depthwise convolutions keep channel blocks") {
+TEST_CASE("depthwise convolutions of images in channel blocks") {
   check_depthwise({});
   check_depthwise({.c = 24, .h = 14, .w = 31, .stride = 2});
   check_depthwise({.n = 2, .c = 20, .h = 7, .w = 7, .k = 5, .pad = 2});
@@ -47,7 +47,7 @@ TEST_CASE("depthwise convolutions keep channel blocks") {
   check_depthwise({.h = 6, .w = 5, .k = 2, .pad = 0});
 }
 
-TEST_CASE("pooling keeps channel blocks") {
+TEST_CASE("max pooling with dense and channel-blocked layouts") {
   Definition d("pool");
   Tensor x = d.input("x", dtype::f32, {1, 24, 9, 9});
   Tensor y = d.reduce("y", {1, 24, 5, 5}, max_of(dtype::f32), {3, 3}, [&](Index i, Index r) {
@@ -60,7 +60,7 @@ TEST_CASE("pooling keeps channel blocks") {
   check_schedule(f, {false}, {channels16(f, 0), Layout{}});
 }
 
-TEST_CASE("reductions whose lanes are neighbouring results") {
+TEST_CASE("means and column maxima with neighbouring results as lanes") {
   for (int64_t channels : {5, 16, 24, 96, 200}) {
     Definition d("mean");
     Tensor x = d.input("x", dtype::f32, {2, channels, 3, 5});
@@ -78,7 +78,7 @@ TEST_CASE("reductions whose lanes are neighbouring results") {
   }
 }
 
-TEST_CASE("threads have equal shares of the blocks") {
+TEST_CASE("threads get equal shares of the channel blocks") {
   auto parallel_loops = [](int64_t channels, int threads) {
     Definition d("total");
     Tensor x = d.input("x", dtype::f32, {1, channels, 14, 14});
@@ -118,7 +118,7 @@ TEST_CASE("operands that all taps share fit the registers beside the accumulator
     });
 }
 
-TEST_CASE("an average that counts taps at the halo") {
+TEST_CASE("an average over windows that divides by the number of taps inside the image") {
   Definition d("average");
   Tensor x = d.input("x", dtype::f32, {1, 40, 8, 21});
   Tensor total = d.reduce("total", {1, 40, 8, 21}, sum_of(dtype::f32), {3, 3}, [&](Index i, Index r) {
@@ -132,7 +132,7 @@ TEST_CASE("an average that counts taps at the halo") {
   check_schedule(f, {false}, {channels16(f, 0), channels16(f, 1)});
 }
 
-TEST_CASE("a long mean consists of partial sums") {
+TEST_CASE("a mean of more than 64 values has partial sums") {
   auto has_partial_sums = [](int64_t height, int64_t width) {
     Definition d("total");
     Tensor x = d.input("x", dtype::f32, {2, 48, height, width});
@@ -151,7 +151,7 @@ TEST_CASE("a long mean consists of partial sums") {
   CHECK_FALSE(has_partial_sums(7, 7));
 }
 
-TEST_CASE("sums with other readers are stored") {
+TEST_CASE("a sum with a reader besides its epilogue is stored") {
   auto check = [](const std::string& results, const std::string& stages) {
     check_schedule(parse_function("tensor @f(x: f32[9, 40]) -> (" + results + R"() {
       temp t: f32[40]
@@ -163,7 +163,7 @@ TEST_CASE("sums with other readers are stored") {
   check("y: f32[40]", "t[c < 40] = sum(p < 9) { x[p, c] } u[c < 40] = t[c] * 0.5 y[c < 40] = t[39 - c] + u[c]");
 }
 
-TEST_CASE("tiles of equal size are one entry, however many they are") {
+TEST_CASE("a run of equal tiles is one entry of the list of tiles") {
   auto text = [](int64_t extent, int64_t most, const std::function<bool(int64_t, int64_t)>& alone = nullptr) {
     std::string list;
     for (const EqualTiles& t : split_evenly(extent, most, alone))

@@ -11,7 +11,8 @@ using namespace dlcc::test;
 
 namespace {
 
-// Checks that the convolution is scheduled as F(tile x tile, 3 x 3), 0: not by Winograd, and computes its definition.
+// Checks that the convolution is scheduled as F(tile x tile, 3 x 3), or not by Winograd if `tile` is 0, and computes
+// its definition.
 void check_winograd(const Conv& p, int64_t tile, const ScheduleOptions& options = {}, const Machine& machine = avx512) {
   TensorFunction f = convolution(p);
   std::vector<bool> constant = weights_constant(f);

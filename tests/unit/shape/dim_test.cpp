@@ -85,7 +85,7 @@ TEST_CASE("sums and products are canonical") {
   CHECK((Dim(0) - b - 2).str() == "-b - 2");
 }
 
-TEST_CASE("divisors that are at least 1 divide their multiples") {
+TEST_CASE("a divisor that is at least 1 cancels in its multiples") {
   CHECK(floor_div(b * s * 768, b * s) == Dim(768));
   CHECK(floor_div(b * s * 768, b * 12) == s * 64);
   CHECK(floor_div(b * s + b, b) == s + 1);
@@ -113,7 +113,7 @@ TEST_CASE("a divisor that may be 0 does not cancel") {
   CHECK(floor_mod(b, 0) == Dim(0));
 }
 
-TEST_CASE("remainders") {
+TEST_CASE("floor_mod of dims is simplified") {
   CHECK(floor_mod(b * s * 768, b * s) == Dim(0));
   CHECK(floor_mod(h * 4 + 6, 4) == Dim(2));
   CHECK(floor_mod(h * 6, 4).str() == "2 * floor_mod(h, 2)");
@@ -123,7 +123,7 @@ TEST_CASE("remainders") {
   CHECK(floor_mod(Dim::symbol({"i", 8, 15}), 8).str() == "i - 8");
 }
 
-TEST_CASE("bounds") {
+TEST_CASE("bounds of dims follow from the bounds of symbols") {
   Symbol n{"n", 1, 64};
   Dim d = Dim::symbol(n);
   CHECK(bounds(d * 3 - 1) == "2..191");
@@ -142,7 +142,7 @@ TEST_CASE("bounds") {
   CHECK(bounds(Dim(INT64_MAX)) == fmt::format("{0}..{0}", INT64_MAX));
 }
 
-TEST_CASE("bounds of differences use what quotients and extrema are bounded by") {
+TEST_CASE("bounds of differences use the bounds of quotients and of min and max") {
   CHECK(provably_le(floor_div(h, 2) * 2, h));
   CHECK(provably_lt(h, floor_div(h, 2) * 2 + 2));
   CHECK(provably_le(floor_div(h, s) * s, h));
@@ -171,7 +171,7 @@ TEST_CASE("the value of a dim is computed in checked arithmetic") {
   CHECK_FALSE(Dim::overflow().evaluate({}));
 }
 
-TEST_CASE("overflow of a coefficient") {
+TEST_CASE("overflow of int64 gives an overflowed dim") {
   Dim most = INT64_MAX;
   CHECK((most + 1).is_overflow());
   CHECK((b * most * 2).is_overflow());

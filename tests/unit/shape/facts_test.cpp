@@ -1,4 +1,4 @@
-// Facts: what equalities, multiples and inequalities prove.
+// Facts: proofs from equalities, multiples and inequalities.
 #include "shape/facts.h"
 
 #include <doctest/doctest.h>
@@ -53,7 +53,7 @@ TEST_CASE("a multiple replaces a symbol by a product") {
   CHECK(f.apply(m) == m);
 }
 
-TEST_CASE("indices of loops are in bounds") {
+TEST_CASE("facts about loop variables prove indices in bounds") {
   Facts f;
   CHECK(f.assume_le(i, n - 1));
   CHECK(f.assume_le(j, m - 1));

@@ -1,4 +1,4 @@
-// Sizes that the caller gives: the values of --dim, and sizes from the shapes of inputs.
+// Sizes of inputs: the values of --dim, and sizes computed from the shapes of inputs.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 namespace dlcc {
 namespace {
 
-// The range as text, or why there is none.
+// The range as text, or the reason why it is refused.
 std::string parsed(const std::string& text) {
   std::string problem;
   auto range = parse_size_range(text, problem);
@@ -27,7 +27,7 @@ InputDim dim_of(const std::string& name, const std::string& range, const std::se
   return input_dim(name, parse_size_range(range, problem).value(), taken);
 }
 
-// The values of the symbols, or why there are none.
+// The values of the symbols, or the reason why the shapes are refused.
 std::string solved(const std::vector<InputDim>& dims, const std::vector<GivenShape>& inputs) {
   std::string text;
   auto values = solve_sizes(dims, inputs, text);
@@ -52,7 +52,7 @@ TEST_CASE("a size is a number or a range, with a multiple and a typical value") 
 TEST_CASE("a size that no number satisfies is refused with the reason") {
   for (const char* text : {"", "x", "1x", "1.5", "1...3", "..4", "1..2..3", "1..x", "1..4:", "1..4:x", "1..4@", "@4",
                            ":2", "+1", "9223372036854775808", "1:2:3", "1@2@3", "4@2:2"})
-    CHECK_MESSAGE(parsed(text) == "the value is no size and no range of sizes", text);
+    CHECK_MESSAGE(parsed(text) == "the value is neither a size nor a range of sizes", text);
   CHECK(parsed("-1") == "a size cannot be negative");
   CHECK(parsed("-3..4") == "a size cannot be negative");
   CHECK(parsed("1..64:0") == "sizes cannot be multiples of 0");
@@ -66,7 +66,7 @@ TEST_CASE("a size that no number satisfies is refused with the reason") {
   CHECK(parsed("1..64@0") == "the typical size 0 is not in the range");
 }
 
-TEST_CASE("a multiple makes the axis a multiple of the symbol") {
+TEST_CASE("an axis with a multiple is the multiple times its symbol") {
   CHECK(text_of(dim_of("n", "1..")) == "n 1..");
   CHECK(text_of(dim_of("n", "0..64")) == "n 0..64");
   const InputDim h = dim_of("h", "30..1000:32@64", {"h_by_32"});
@@ -77,7 +77,7 @@ TEST_CASE("a multiple makes the axis a multiple of the symbol") {
   CHECK(dim_of("h", "8..:8").high() == INT64_MAX);
 }
 
-TEST_CASE("texts have the caller's numbers") {
+TEST_CASE("texts of sizes have the caller's numbers, not the divided symbols") {
   const InputDim n = dim_of("n", "1..64"), h = dim_of("h", "8..:8"), w = dim_of("w", "4..64:4");
   const Dim half = Dim::symbol(h.symbol);
   auto text = [&](const Dim& d) { return in_caller_sizes(d, {n, h, w}).str(); };
@@ -93,7 +93,7 @@ TEST_CASE("texts have the caller's numbers") {
   CHECK(bounds_of(h) == "at least 8 and a multiple of 8");
 }
 
-TEST_CASE("axes that are linear in one symbol") {
+TEST_CASE("as_linear accepts only dims that are linear in one symbol") {
   const Dim n = size_symbol("n"), m = size_symbol("m");
   auto axis = as_linear(n * 3 + 2);
   REQUIRE(axis);

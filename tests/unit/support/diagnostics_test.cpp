@@ -30,7 +30,7 @@ TEST_CASE("only errors count as errors; all diagnostics keep their order") {
         "dlcc: warning[unused-input]: d\n");
 }
 
-TEST_CASE("a diagnostic has the line that it points to") {
+TEST_CASE("a diagnostic has the source line of its location") {
   Diagnostics diagnostics;
   auto line_at = [&](const char* file, int line) {
     diagnostics.error(DiagnosticId::syntax_error, {file, line, 1, ""}, "m");

@@ -23,7 +23,7 @@ std::string zip_of(const std::string& name) { return "PK\x03\x04" + std::string(
 
 }  // namespace
 
-TEST_CASE("each kind of file is named") {
+TEST_CASE("each kind of file is recognised by its bytes and named") {
   struct Case {
     std::string bytes, kind, remedy;
   };
@@ -69,7 +69,7 @@ TEST_CASE("each kind of file is named") {
   }
 }
 
-TEST_CASE("the remedy fits the use") {
+TEST_CASE("the remedy for a wrong kind of file depends on the expected kind") {
   CHECK(
       report_on(zip_of("x.npy"), FileUse::npy) ==
       "f: error[wrong-kind-of-file]: this is an .npz archive of NumPy arrays\n"
@@ -77,13 +77,13 @@ TEST_CASE("the remedy fits the use") {
   CHECK(report_on(zip_of("a/data.pkl"), FileUse::npy).find("numpy.save") != std::string::npos);
 }
 
-TEST_CASE("an array of NumPy is right where one is wanted") {
+TEST_CASE("a NumPy array is accepted where one is expected") {
   const std::string array = "\x93NUMPY\x01\0"s;
   CHECK(report_on(array, FileUse::npy).empty());
   CHECK(report_on(array, FileUse::tensor_proto).ends_with("help: give it a name that ends in .npy\n"));
 }
 
-TEST_CASE("models, tensors and other bytes are not recognised") {
+TEST_CASE("models, tensors and other bytes are not reported as a wrong kind of file") {
   for (const std::string& bytes :
        {""s, "P"s, "def @main() { 1 }"s, "\x08\x08\x12\x07pytorch"s, "\x80\x02"s, "<"s, "TFL3"s})
     CHECK(report_on(bytes, FileUse::model).empty());

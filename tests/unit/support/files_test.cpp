@@ -25,7 +25,7 @@ std::span<const std::byte> bytes_of(const std::string& text) { return std::as_by
 
 }  // namespace
 
-TEST_CASE("several files are written") {
+TEST_CASE("several files are written together") {
   Folder folder;
   Diagnostics diagnostics;
   std::string one = "one", two = "two";

@@ -50,7 +50,7 @@ TEST_CASE("big-endian numbers and Fortran order") {
   CHECK(value->same_as(Constant::of<int16_t>(dtype::i16, {2, 2}, {1, 3, 2, 260})));
 }
 
-TEST_CASE("elements of other types are named") {
+TEST_CASE("an unsupported or unexpected element type is an error that names it") {
   auto message = [](const std::string& descr, std::optional<DType> expected) {
     Diagnostics diagnostics;
     read_npy(file_of("{'descr': " + descr + ", 'fortran_order': False, 'shape': (0,), }", {}), {.file = "x.npy"},
@@ -74,7 +74,7 @@ TEST_CASE("elements of other types are named") {
   CHECK(message("'<c8'", dtype::bf16).find("x.astype(ml_dtypes.bfloat16)") != std::string::npos);
 }
 
-TEST_CASE("malformed files are reported") {
+TEST_CASE("malformed .npy files are errors") {
   CHECK(!read({}));
   CHECK(!read(file_of("", {})));
   CHECK(!read(file_of("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", {0, 0, 0, 0})));

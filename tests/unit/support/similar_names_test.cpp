@@ -8,7 +8,7 @@
 
 using namespace dlcc;
 
-TEST_CASE("edit distance") {
+TEST_CASE("the edit distance counts insertions, deletions, replacements and exchanged neighbours") {
   CHECK(edit_distance("", "") == 0);
   CHECK(edit_distance("abc", "") == 3);
   CHECK(edit_distance("", "abc") == 3);
@@ -17,7 +17,7 @@ TEST_CASE("edit distance") {
   CHECK(edit_distance("ca", "abc") == 3);           // no letter is edited twice
 }
 
-TEST_CASE("the nearest name") {
+TEST_CASE("the nearest name is suggested up to a limit of edits") {
   const std::vector<std::string> operators = {"Add", "And", "Conv", "ConvTranspose", "GlobalAveragePool", "Relu"};
   CHECK(nearest_name("Cnov", operators) == "Conv");
   CHECK(nearest_name("RELU", operators) == "Relu");
@@ -36,7 +36,7 @@ TEST_CASE("the case of letters decides between equally near names") {
   CHECK(nearest_name("y", names) == std::nullopt);
 }
 
-TEST_CASE("a name without what stands before its dot, and the beginning of a name") {
+TEST_CASE("a name is also compared without its prefix before the dot, and as a beginning") {
   const std::vector<std::string> operators = {"concatenate",         "erf",    "nn.batch_norm", "nn.conv2d",
                                               "nn.conv2d_transpose", "nn.relu"};
   CHECK(nearest_name("relu", operators) == "nn.relu");

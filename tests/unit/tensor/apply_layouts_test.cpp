@@ -1,4 +1,4 @@
-// Kernels over logical tensors become kernels over physical tensors, in which each access is in range.
+// apply_layouts rewrites kernels over logical tensors to kernels over storage, in which each access is in range.
 #include "tensor/passes/apply_layouts.h"
 
 #include <doctest/doctest.h>
@@ -44,7 +44,7 @@ TEST_CASE("accesses that may be out of range get predicates, others do not") {
 )");
 }
 
-TEST_CASE("a condition narrows the ranges of its own branch") {
+TEST_CASE("a condition narrows index ranges in its own branch only") {
   CHECK(applied(R"(kernel @k(read x: f32[4], write y: f32[9]) {
   for i in 9 {
     if i < 5 and i >= 1 {

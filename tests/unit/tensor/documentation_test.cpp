@@ -9,7 +9,7 @@
 using namespace dlcc;
 using namespace dlcc::tensor;
 
-TEST_CASE("the kernel of the documentation") {
+TEST_CASE("the kernel in docs/TENSOR_IR.md computes the documented results") {
   std::string text = R"(
 kernel @center(read x: f32[4, 8] strides [16, 1], read limit: f32[], write y: f32[4, 8], scratch mean: f32[8] align 64) {
   let rows = 4

@@ -36,7 +36,7 @@ TEST_CASE("elements of a definition are expressions over those of its parameters
   CHECK(elements_of(d.finish(), {vector_of({a, b})}) == "2 * a, 2 * b + 1, 7");
 }
 
-TEST_CASE("reductions are unrolled") {
+TEST_CASE("small reductions are unrolled into element expressions") {
   Definition d("f");
   Tensor x = d.input("x", dtype::i64, {3});
   d.reduce_result("p", dtype::i64, {}, product_of(dtype::i64), {3}, [&](Index, Index k) { return x(k[0]); });
@@ -54,7 +54,7 @@ TEST_CASE("elements that depend on unknown ones are unknown") {
   CHECK(elements_of(f, {nullptr, vector_of({b})}) == "none");
 }
 
-TEST_CASE("tensors that are large or of symbolic shape, and statements, have no expressions") {
+TEST_CASE("large tensors, symbolic shapes and statement bodies have no element expressions") {
   auto copy = [](const Dim& size) {
     Definition d("f");
     Tensor x = d.input("x", dtype::i64, {1});

@@ -40,7 +40,7 @@ std::string result_of(const std::function<Expr(const Tensor&, Expr)>& point, con
 
 }  // namespace
 
-TEST_CASE("arithmetic of symbolic elements") {
+TEST_CASE("arithmetic on symbolic elements gives their expressions or unknown") {
   KnownValue v = list({n, n * m});
   CHECK(result_of([](auto& a, Expr i) { return a(i) * Expr(2) + Expr(1); }, v) == "2 * n + 1 2 * m * n + 1");
   CHECK(result_of([](auto& a, Expr) { return a(Expr(1)) / a(Expr(0)); }, v) == "m m");
@@ -55,7 +55,7 @@ TEST_CASE("arithmetic of symbolic elements") {
         "min(n, 8) min(m * n, 8)");
 }
 
-TEST_CASE("unknown elements, and indices outside") {
+TEST_CASE("unknown elements and indices out of range give unknown") {
   KnownValue v = list({{}, 3});
   CHECK(result_of([](auto& a, Expr i) { return a(i); }, v) == "_ 3");
   CHECK(result_of([](auto& a, Expr i) { return a.at_or({i + Expr(1)}, Expr(9)); }, v) == "3 9");
@@ -64,7 +64,7 @@ TEST_CASE("unknown elements, and indices outside") {
   CHECK(result_of([](auto& a, Expr i) { return a(i); }, nullptr) == "unknown");
 }
 
-TEST_CASE("elements of narrow types are known if they fit") {
+TEST_CASE("elements of narrow types are known if their values fit the type") {
   KnownValue v = list({n, Dim::symbol({"k", 0, 100})});
   auto as = [&](DType type) { return result_of([=](auto& a, Expr i) { return cast(type, a(i)); }, v); };
   CHECK(as(dtype::i32) == "n k");
@@ -79,7 +79,7 @@ TEST_CASE("elements of narrow types are known if they fit") {
                   dtype::i32) == "-2147483648 1");
 }
 
-TEST_CASE("several stages, boxes and reductions") {
+TEST_CASE("definitions of several stages, boxes and reductions are evaluated") {
   Definition d("f");
   Tensor a = d.input("a", dtype::i64, {2});
   Tensor twice = d.compute("twice", dtype::i64, {2}, [&](Index i) { return a(i[0]) * Expr(2); });
@@ -93,7 +93,7 @@ TEST_CASE("several stages, boxes and reductions") {
   CHECK(text(values[1]) == "2 * n 2 * m m n");
 }
 
-TEST_CASE("sizes of operands are values; requirements are conditions") {
+TEST_CASE("sizes of operands are known values; requirements become conditions") {
   Definition d("f");
   Tensor x = d.input("x", dtype::f32, {n, 3}), at = d.input("at", dtype::i64, {});
   d.require_next([&](Index) { return at(std::vector<Expr>{}) < Expr(2); }, Status::index_out_of_range);
@@ -112,7 +112,7 @@ TEST_CASE("sizes of operands are values; requirements are conditions") {
   CHECK_FALSE(requirements_hold(f, value(5)));
 }
 
-TEST_CASE("constants") {
+TEST_CASE("integer constants are known values, and known values become constants") {
   CHECK(text(value_of(Constant::of<int32_t>(dtype::i32, {2}, {-1, 7}))) == "-1 7");
   CHECK(text(value_of(Constant::of<float>(dtype::f32, {1}, {1}))) == "unknown");
   CHECK(text(value_of(Constant::of<uint64_t>(dtype::u64, {2}, {1, UINT64_MAX}))) == "1 _");
@@ -123,7 +123,7 @@ TEST_CASE("constants") {
   CHECK_FALSE(list({1, {}})->is_constant());
 }
 
-TEST_CASE("random expressions have the evaluator's values") {
+TEST_CASE("random symbolic expressions have the values of the evaluator") {
   std::mt19937 random(5);
   auto draw = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random); };
   const BinaryOp ops[] = {BinaryOp::add, BinaryOp::sub, BinaryOp::mul,       BinaryOp::div,      BinaryOp::rem,

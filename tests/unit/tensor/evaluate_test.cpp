@@ -45,7 +45,7 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-TEST_CASE("integer arithmetic as specified") {
+TEST_CASE("integer arithmetic wraps and divides as specified") {
   auto x = Constant::of<int32_t>(dtype::i32, {7}, {7, -7, 7, -7, INT32_MIN, 5, INT32_MAX});
   auto w = Constant::of<int32_t>(dtype::i32, {7}, {2, 2, -2, -2, -1, 0, 1});
   CHECK(values("i32", "i32", "x[i] / w[i]", x, w) == Doubles{3, -3, -3, 3, INT32_MIN, 0, INT32_MAX});
@@ -64,7 +64,7 @@ TEST_CASE("integer arithmetic as specified") {
   CHECK(values("u8", "u8", "x[i] / 0u8", u) == Doubles{0, 0, 0});
 }
 
-TEST_CASE("floats: extrema, comparisons and NaN") {
+TEST_CASE("min, max and comparisons of floats with NaN and zeros") {
   float nan = NAN;
   auto x = Constant::of<float>(dtype::f32, {5}, {1, nan, 2, 0.0f, -0.0f});
   auto w = Constant::of<float>(dtype::f32, {5}, {nan, 1, 3, -0.0f, 0.0f});
@@ -90,7 +90,7 @@ TEST_CASE("fused multiply-add rounds once, the plain one twice") {
   CHECK(values("f32", "f32", "fma(x[i], w[i], -1e-30)", y, z) == Doubles{1.5f + 0x1p-23f});
 }
 
-TEST_CASE("casts saturate, wrap and round") {
+TEST_CASE("casts saturate, wrap and round as specified") {
   auto x = Constant::of<float>(dtype::f32, {6}, {1e20f, -1e20f, NAN, -1.9f, 255.7f, 300.0f});
   CHECK(values("f32", "i32", "i32(x[i])", x) == Doubles{INT32_MAX, INT32_MIN, 0, -1, 255, 300});
   CHECK(values("f32", "u8", "u8(x[i])", x) == Doubles{255, 0, 0, 0, 255, 255});
@@ -142,7 +142,7 @@ TEST_CASE("an index out of range is an error, but not in the arm of a select tha
   CHECK(numbers(evaluate(branch, std::vector{x, i}).results[0]) == Doubles{2, 0, 0});
 }
 
-TEST_CASE("sizes of zero and long strips") {
+TEST_CASE("axes of size 0, and loops longer than the evaluator's 512 lanes") {
   auto f = parsed(
                "tensor @f(x: f32[0, 3]) -> (y: f32[0, 3], s: f32[3]) {"
                "  y[i < 0, j < 3] = x[i, j] + 1.0  s[j < 3] = sum(k < 0) { x[k, j] } }")
@@ -157,7 +157,7 @@ TEST_CASE("sizes of zero and long strips") {
   CHECK(all);
 }
 
-TEST_CASE("lock step: all iterations of a statement before the next") {
+TEST_CASE("a vector loop runs each statement for all iterations before the next") {
   auto k = parsed(
                "kernel @k(write y: i64[4], scratch t: i64[5]) {"
                "  for i in 5 { t[i] = 100 + i }"
@@ -166,7 +166,7 @@ TEST_CASE("lock step: all iterations of a statement before the next") {
   CHECK(numbers(evaluate(k, {}).results[0]) == Doubles{1, 2, 3, 104});
 }
 
-TEST_CASE("lane-private buffers, divergent loops and branches") {
+TEST_CASE("lane-private buffers, and loops and branches that diverge between lanes") {
   auto k = parsed(
                "kernel @k(read n: i64[6], write y: i64[6]) { vector i in 6 {"
                "  alloc local h: i64[4]"
@@ -238,7 +238,7 @@ TEST_CASE("a convolution equals the plain loops, in both precisions") {
   CHECK(worst_double < 1e-13);
 }
 
-TEST_CASE("loop kinds do not change what independent iterations compute") {
+TEST_CASE("loop kinds do not change the results of independent iterations") {
   // One kernel with masks, gathers, lane-private arrays and narrow types, its loop kinds permuted.
   const char* body =
       R"(kernel @k(read x: f16[7, 11], read i: i64[7], write y: f32[7, 11], write z: u8[7, 11], scratch t: i4[7, 11]) {

@@ -80,5 +80,5 @@ TEST_CASE("a call with operands of wrong types or scopes is rejected") {
   CHECK(d.str().find("y does not fit operand 2 of toy.matmul4") != std::string::npos);
   Diagnostics e;
   CHECK(!parse(text, "toy", e));
-  CHECK(e.str().find("'toy.matmul4' is no known intrinsic") != std::string::npos);
+  CHECK(e.str().find("'toy.matmul4' is not a known intrinsic") != std::string::npos);
 }

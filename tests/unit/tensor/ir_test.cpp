@@ -22,7 +22,7 @@ std::optional<int64_t> value_at_7_3(const Dim& dim) {
 
 }  // namespace
 
-TEST_CASE("a symbolic dimension is an expression of its symbols") {
+TEST_CASE("a symbolic dimension becomes an expression of its symbols") {
   CHECK(text(5) == "5");
   CHECK(text(n) == "n");
   CHECK(text(n * 2) == "2 * n");

@@ -7,7 +7,7 @@
 using namespace dlcc;
 using namespace dlcc::tensor;
 
-TEST_CASE("a channel-blocked layout and its maps") {
+TEST_CASE("a channel-blocked layout maps indices to storage and back") {
   Layout l = blocked_layout({1, 24, 5, 7}, 1, 16, Layout::Tail::zero);
   CHECK(str(l) == "0:1 1/16:2 2:5 3:7 1:16 zero");
   CHECK(physical_shape(l, {1, 24, 5, 7}) == Shape{1, 2, 5, 7, 16});

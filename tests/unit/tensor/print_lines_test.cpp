@@ -8,7 +8,7 @@
 using namespace dlcc;
 using namespace dlcc::tensor;
 
-TEST_CASE("each statement has a line, a statement shared by two loops has two") {
+TEST_CASE("print reports the line of each statement, and both of a shared one") {
   Buffer y = make_buffer("y", dtype::f32, {4});
   Var i = make_var("i"), j = make_var("j");
   Stmt zero = store(y, {0}, literal(dtype::f32, 0.0)), one = store(y, {1}, literal(dtype::f32, 1.0));

@@ -27,7 +27,7 @@ int64_t value(const Expr& e, const std::map<Var, int64_t>& at) {
 
 }  // namespace
 
-TEST_CASE("block indices are resolved") {
+TEST_CASE("divisions and remainders of block indices are simplified") {
   Vars v;
   Expr x = Expr(v.o) * 16 + v.i;
   CHECK(print(simplify(floor_div(x, 16), v.ranges)) == "o");
@@ -38,7 +38,7 @@ TEST_CASE("block indices are resolved") {
   CHECK(print(simplify(floor_div(x - 16, 16), v.ranges)) == "o - 1");
 }
 
-TEST_CASE("nested splits are resolved") {
+TEST_CASE("divisions and remainders of nested splits are simplified") {
   Vars v;
   Expr x = (Expr(v.o) * 4 + v.j) * 16 + v.i;
   CHECK(print(simplify(floor_mod(floor_div(x, 16), 4), v.ranges)) == "j");

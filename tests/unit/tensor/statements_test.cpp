@@ -29,7 +29,7 @@ void rejects(const std::string& text, const std::string& message) {
   CHECK_MESSAGE(d.str().find(message) != std::string::npos, d.str());
 }
 
-// The positions of positive elements, and -1 behind them.
+// The positions of positive elements, followed by -1.
 const char* const positions = R"(tensor @positions(x: f32[6]) -> (y: i64[6]) {
   temp next: f32[6]
   next[i < 6] = x[i] + 1.0
@@ -58,7 +58,7 @@ const Constant six = Constant::of<float>(dtype::f32, {6}, {0, 2, -1, 3, 0, 5});
 
 }  // namespace
 
-TEST_CASE("a body is text that prints and parses") {
+TEST_CASE("a statement body prints and parses") {
   TensorFunction f = parsed(positions);
   CHECK(print(f) == positions);
   CHECK(has_body(f));
@@ -66,16 +66,16 @@ TEST_CASE("a body is text that prints and parses") {
   CHECK(reads(f.stages[2], f.stages[0].results[0]));
 }
 
-TEST_CASE("a body runs after the stages before it") {
+TEST_CASE("a statement body runs after the stages before it") {
   TensorFunction f = parsed(positions);
   const Constant arguments[] = {six};
   CHECK(integers(evaluate(f, arguments).results[0]) == std::vector<int64_t>{1, 3, 5, -1, -1, -1});
-  // Nothing is inlined into a body, nor anything that a body changes.
+  // No stage is inlined into a statement body, nor is a buffer that a statement body changes.
   inline_stages(f);
   CHECK(print(f) == positions);
 }
 
-TEST_CASE("a body is scheduled as it is") {
+TEST_CASE("the schedule of a statement body keeps its statements") {
   ScheduleRequest request{parsed(positions), {false}, {Layout{}, Layout{}}, {Machine{}}, {}, {}};
   ScheduledFunction scheduled = schedule(request);
   CHECK(scheduled.in_place.empty());
@@ -83,7 +83,7 @@ TEST_CASE("a body is scheduled as it is") {
   CHECK(integers(evaluate(scheduled.variants[0], arguments).results[0]) == std::vector<int64_t>{1, 3, 5, -1, -1, -1});
 }
 
-TEST_CASE("a body over symbols") {
+TEST_CASE("a statement body with symbols") {
   TensorFunction f = parsed(R"(tensor @running<n>(x: i64[n]) -> (y: i64[n]) {
   y = {
     alloc local total: i64[]
@@ -102,16 +102,16 @@ TEST_CASE("a body over symbols") {
   CHECK(integers(evaluate(bound, arguments).results[0]) == std::vector<int64_t>{4, 9, 15});
 }
 
-TEST_CASE("what a body may not do") {
+TEST_CASE("the verifier rejects invalid statement bodies") {
   rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { y = { x[0] = 1.0 y[0] = 1.0 } }", "the parameter x is only read");
   rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { temp t: f32[3] t[i < 3] = x[i] y = { t[0] = 1.0 } }",
-          "t is only read, but written");
+          "t is read-only but written");
   rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { temp t: f32[3] y = { y[0] = t[0] } }", "t is read before");
   rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { y = { } }", "the body of a stage is empty");
   rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { y = { y[0] = 1 } }", "a stored value has type int64");
 }
 
-TEST_CASE("Statements builds what the text says") {
+TEST_CASE("Statements builds the same body as the text") {
   Definition d("positions");
   Tensor x = d.input("x", dtype::f32, {6});
   Tensor y = d.declare("y", dtype::i64, {6});

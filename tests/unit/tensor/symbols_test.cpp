@@ -32,7 +32,7 @@ Constant number(int64_t v) { return Constant::of<int64_t>(dtype::i64, {}, {v}); 
 
 }  // namespace
 
-TEST_CASE("the symbols of a function, sorted by name, are scalar parameters of its kernel, behind its own") {
+TEST_CASE("a function's symbols, sorted by name, are the last scalar parameters of its kernel") {
   TensorFunction f = parsed_function();
   std::string names;
   for (const Symbol& s : symbols_of(f)) names += s.name + " ";
@@ -63,21 +63,21 @@ TEST_CASE("a kernel with symbols runs at any size, and its text parses to itself
                          "scalar factor: f32) {"));
 }
 
-TEST_CASE("a kernel whose shapes have a symbol that is no parameter is invalid") {
+TEST_CASE("a kernel with a symbol that is not a parameter is invalid") {
   Kernel k = naive_schedule(parsed_function());
   k.scalars.pop_back();
   Diagnostics d;
   CHECK_FALSE(verify(k, d));
-  CHECK(d.str().find("the symbol n is no scalar parameter") != std::string::npos);
+  CHECK(d.str().find("the symbol n is not a scalar parameter") != std::string::npos);
 }
 
-TEST_CASE("numbers in place of some symbols leave the others") {
+TEST_CASE("binding some symbols to numbers leaves the others") {
   TensorFunction f = bind_sizes(parsed_function(), {{"n", 3}});
   CHECK(f.params[0]->shape == Shape{size_symbol("m"), 6});
   CHECK(symbols_of(f).size() == 1);
 }
 
-TEST_CASE("indices are in range because of loops and conditions") {
+TEST_CASE("loops and conditions prove indices in range") {
   const Symbol n{"n", 0};
   const Dim size = Dim::symbol(n);
   IndexFacts facts({n});

@@ -1,4 +1,4 @@
-// Vector loops become calls of intrinsics where their bodies are equal, and stay what they are elsewhere.
+// Vector loops whose bodies equal that of an intrinsic become calls of it; other loops stay.
 #include "tensor/passes/tensorize.h"
 
 #include <doctest/doctest.h>
@@ -34,7 +34,7 @@ std::string product(const std::string& a, const std::string& b) { return "i32(" 
 
 }  // namespace
 
-TEST_CASE("sums of four products of bytes") {
+TEST_CASE("sums of four products of bytes become dot-product intrinsics where lanes match") {
   auto sum = [](const std::string& first, int step, const std::string& order = "lane") {
     std::string value = "acc[1, lane]", all;
     for (int j = 0; j < 4; ++j)

@@ -38,7 +38,7 @@ TensorFunction softmax() {
 
 }  // namespace
 
-TEST_CASE("a definition in text") {
+TEST_CASE("a definition is printed as text") {
   std::string expected = R"(tensor @nn.softmax(x: f32[8, 10]) -> (y: f32[8, 10]) {
   temp largest: f32[8]
   largest[i0 < 8] = max(r0 < 10) { x[i0, r0] }
@@ -53,7 +53,7 @@ TEST_CASE("a definition in text") {
   CHECK(reprinted(expected) == expected);
 }
 
-TEST_CASE("its naive schedule in text") {
+TEST_CASE("the naive schedule of a definition is printed as text") {
   std::string expected =
       R"(kernel @nn.softmax(read x: f32[8, 10], write y: f32[8, 10], scratch largest: f32[8], scratch e: f32[8, 10], scratch total: f32[8]) {
   vector i0 in 8 {
@@ -159,7 +159,7 @@ TEST_CASE("a large shared sub-expression is printed once and parsed as one node"
   CHECK(reprinted(text) == text);
 }
 
-TEST_CASE("errors are located") {
+TEST_CASE("errors in tensor IR text have a line and a column") {
   CHECK(first_error("tensor @f(x: f32[3]) -> (y: f32[3]) {\n  y[i < 3] = x[j]\n}") ==
         "t.tir:2:16: error[undefined-value]: 'j' is not defined");
   CHECK(first_error("kernel @k() {\n  for i in {\n") ==

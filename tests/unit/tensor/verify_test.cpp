@@ -24,7 +24,7 @@ std::string kernel(const std::string& body) {
 
 }  // namespace
 
-TEST_CASE("expressions") {
+TEST_CASE("the verifier rejects expressions with wrong types") {
   Diagnostics d;
   CHECK(parse(kernel("vector i in 8 { y[i] = x[i] + 1.0 }"), "t", d));
   rejects(kernel("y[0] = x[0] + 1"), "operands of types float32 and int64");
@@ -37,8 +37,8 @@ TEST_CASE("expressions") {
   rejects(kernel("y[0] = x[0] else 1"), "the alternative of a load from x has type int64");
 }
 
-TEST_CASE("kernels") {
-  rejects(kernel("x[0] = 1.0"), "the parameter x is only read, but written");
+TEST_CASE("the verifier rejects invalid kernels") {
+  rejects(kernel("x[0] = 1.0"), "the parameter x is read-only but written");
   rejects(kernel("y[0] = 1"), "a stored value has type int64 instead of float32");
   rejects(kernel("for i in 4 { alloc reg r: f32[4] r[i] = 1.0 }"), "depends on more than unrolled and vector loops");
   rejects(kernel("require 3 : index_out_of_range"), "a requirement has type int64");
@@ -55,7 +55,7 @@ TEST_CASE("kernels") {
   CHECK(d.str().find("buffer z is read before") != std::string::npos);
 }
 
-TEST_CASE("a symbol that only an expression of a definition has") {
+TEST_CASE("a symbol that occurs only in an expression of a definition is valid") {
   Definition d("f");
   const Tensor x = d.input("x", dtype::i64, {2});
   d.result("y", dtype::i64, {2}, [&](Index i) { return x(i) * Expr(Dim::symbol({"n"})); });
@@ -63,7 +63,7 @@ TEST_CASE("a symbol that only an expression of a definition has") {
   CHECK_MESSAGE(verify(d.finish(), diagnostics), diagnostics.str());
 }
 
-TEST_CASE("definitions") {
+TEST_CASE("the verifier rejects invalid definitions") {
   rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { }", "the result y is not written");
   rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { y[i < 2] = x[i] }", "has extent 2 instead of 3");
   rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { y[i < 2 at 0] = x[i] }", "a part of the result y is not written");

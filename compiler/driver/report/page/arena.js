@@ -3,7 +3,7 @@
 // In pixels. Drawings with many steps are wider than their figure, which then scrolls.
 const arenaLayout = {axis: 64, right: 8, top: 18, lane: 12, plot: 300, bottom: 34, narrowestStep: 1.5};
 
-// A buffer of the arena, or an input or output, which has `caller`: what it is for the caller.
+// A buffer of the arena, or an input or output, for which `caller` says which of the two it is.
 function bufferDescription(buffer) {
   const place = buffer.caller ? `${buffer.caller} in the caller's memory` : `at byte ${buffer.offset_bytes}`;
   const before = report.arena.buffers[buffer.in_place_of];
@@ -21,7 +21,7 @@ function callerBuffers(tensors, caller) {
   return tensors.filter((tensor) => tensor.first_position !== null).map((tensor) => ({...tensor, caller}));
 }
 
-// Where positions, bytes and lanes are in a figure of this width.
+// The scales of a figure of this width: pixels of positions, bytes and lanes.
 function arenaGeometry(width) {
   const {axis, right, top, lane, plot, bottom, narrowestStep} = arenaLayout, {bytes, positions} = report.arena;
   const step = Math.max((width - axis - right) / Math.max(positions, 1), narrowestStep);
@@ -36,7 +36,7 @@ function arenaGeometry(width) {
   };
 }
 
-// The labels of bytes and lanes, which stay in sight while the figure scrolls.
+// The labels of bytes and lanes, which remain visible while the figure scrolls.
 function arenaAxis({y, laneTop, height}) {
   const {axis} = arenaLayout;
   const name = (text, baseline) => label(text, {x: axis - 6, y: baseline, "text-anchor": "end"});

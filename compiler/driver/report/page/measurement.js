@@ -1,4 +1,4 @@
-// What bench measured: the roofline with a dot for each step, and the distribution of the latency.
+// The measurements of `dlcc bench`: the roofline with a dot for each step, and the distribution of the latency.
 
 // 1, 2 and 5 times the powers of ten from `low` to `high`; the powers alone where there is little room.
 function logarithmicTicks(low, high, roomy) {

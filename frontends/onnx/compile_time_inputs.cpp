@@ -1,4 +1,4 @@
-#include "frontends/onnx/deciding_inputs.h"
+#include "frontends/onnx/compile_time_inputs.h"
 
 #include <algorithm>
 
@@ -19,9 +19,9 @@ const schema::GraphProto* graph_of(const schema::NodeProto& node, const std::str
   return nullptr;
 }
 
-// Those of a transform whose result does not have the sizes of its operand: they decide its sizes, and the constants
-// that it multiplies with.
-std::vector<int> deciding_transform(const schema::NodeProto& node) {
+// The indices for a Fourier transform whose result has other sizes than its operand: the inputs determine these sizes,
+// and the constants of the transform.
+std::vector<int> compile_time_inputs_of_transform(const schema::NodeProto& node) {
   if (node.op_type() == "STFT") return {1, 3};
   const bool onesided =
       std::ranges::any_of(node.attribute(), [](const auto& a) { return a.name() == "onesided" && a.i() != 0; });
@@ -29,12 +29,12 @@ std::vector<int> deciding_transform(const schema::NodeProto& node) {
   return onesided || has_length ? std::vector<int>{1, 2} : std::vector<int>{};
 }
 
-// The indices of the node's inputs that decide a structure or a size that must be known.
-std::vector<int> deciding(const schema::NodeProto& node) {
+// The indices of the node's inputs whose values must be known at compile time.
+std::vector<int> compile_time_inputs(const schema::NodeProto& node) {
   const std::string& op = node.op_type();
   if (op == "SplitToSequence" || op == "SequenceErase") return {1};
   if (op == "SequenceInsert") return {2};
-  if (op == "DFT" || op == "STFT") return deciding_transform(node);
+  if (op == "DFT" || op == "STFT") return compile_time_inputs_of_transform(node);
   const schema::GraphProto *body = graph_of(node, "body"), *branch = graph_of(node, "then_branch");
   if (op == "Loop" && body && any_structure(body->input())) return {0, 1};
   if (op == "If" && branch && any_structure(branch->output())) return {0};
@@ -43,10 +43,10 @@ std::vector<int> deciding(const schema::NodeProto& node) {
 
 }  // namespace
 
-std::set<std::string> names_that_decide(const schema::GraphProto& graph) {
+std::set<std::string> compile_time_inputs(const schema::GraphProto& graph) {
   std::set<std::string> names;
   for (const schema::NodeProto& node : graph.node())
-    for (int k : deciding(node))
+    for (int k : compile_time_inputs(node))
       if (k < node.input_size() && !node.input(k).empty()) names.insert(node.input(k));
   return names;
 }

@@ -1,12 +1,12 @@
-#include "lower/shared_memory.h"
+#include "lower/alias_analysis.h"
 
 #include "lower/largest_size.h"
 #include "lower/walk.h"
 
 namespace dlcc::lower {
 
-SharedMemory::SharedMemory(const Program& program, const Function& function, const FunctionPlan& plan,
-                           const std::vector<FunctionPlan>& functions)
+AliasAnalysis::AliasAnalysis(const Program& program, const Function& function, const FunctionPlan& plan,
+                             const std::vector<FunctionPlan>& functions)
     : program_(program), function_(function), plan_(plan) {
   const size_t values = function.values.size(), blocks = plan.blocks.size();
   std::vector<const Call*> calls;
@@ -33,27 +33,27 @@ SharedMemory::SharedMemory(const Program& program, const Function& function, con
     check(*calls[k], plan.workspaces[k], functions.at(static_cast<size_t>(calls[k]->function)));
 }
 
-void SharedMemory::check(ValueId v) {
+void AliasAnalysis::check(ValueId v) {
   const Value& value = function_.values[static_cast<size_t>(v)];
   const Dim bytes = largest_size(program_, value.bytes);
   capacity_.push_back(bytes.upper_bound().value_or(-1));
   if (value.storage != Storage::temporary || !plan_.has_memory(v)) return;
-  const Place place{fmt::format("%{}", v), bytes, value.alignment, position(v)};
-  plan_.is_stacked() ? check_block(place) : check_offset(place);
+  const Allocation allocation{fmt::format("%{}", v), bytes, value.alignment, position(v)};
+  plan_.is_stacked() ? check_block(allocation) : check_offset(allocation);
 }
 
-void SharedMemory::check(const Call& call, int64_t position, const FunctionPlan& callee) {
+void AliasAnalysis::check(const Call& call, int64_t position, const FunctionPlan& callee) {
   capacity_.push_back(callee.is_stacked() ? -1 : callee.arena_bytes);
   const std::string label =
       fmt::format("the workspace of @{}", program_.functions.at(static_cast<size_t>(call.function)).name);
   if (position < 0 && callee.has_arena()) violation_ = label + " has no place in the arena";
   if (position < 0) return;
   const int function = callee.is_stacked() ? call.function : -1;
-  const Place place{label, Dim(callee.arena_bytes), callee.arena_alignment, position, function};
-  plan_.is_stacked() ? check_block(place) : check_offset(place);
+  const Allocation allocation{label, Dim(callee.arena_bytes), callee.arena_alignment, position, function};
+  plan_.is_stacked() ? check_block(allocation) : check_offset(allocation);
 }
 
-void SharedMemory::check_offset(const Place& p) {
+void AliasAnalysis::check_offset(const Allocation& p) {
   const auto bound = p.bytes.upper_bound();
   if (!bound || p.function >= 0)
     violation_ = fmt::format("{} has {} bytes, which has no bound, and a constant offset", p.label, p.bytes.str());
@@ -64,7 +64,7 @@ void SharedMemory::check_offset(const Place& p) {
     violation_ = fmt::format("{} is not aligned to {}", p.label, p.alignment);
 }
 
-void SharedMemory::check_block(const Place& p) {
+void AliasAnalysis::check_block(const Allocation& p) {
   if (p.position >= static_cast<int64_t>(plan_.blocks.size())) {
     violation_ = fmt::format("{} is in block {}, which does not exist", p.label, p.position);
     return;
@@ -78,22 +78,22 @@ void SharedMemory::check_block(const Place& p) {
     violation_ = fmt::format("{} is not aligned to {}", p.label, p.alignment);
 }
 
-int64_t SharedMemory::position(ValueId v) const {
+int64_t AliasAnalysis::position(ValueId v) const {
   const auto k = static_cast<size_t>(v), values = function_.values.size();
   if (k >= values) return plan_.workspaces[k - values];
   return plan_.is_stacked() ? plan_.block_of[k] : plan_.offsets[k];
 }
 
-bool SharedMemory::may_share(ValueId a, ValueId b) const {
+bool AliasAnalysis::may_alias(ValueId a, ValueId b) const {
   const int64_t i = position(a), j = position(b);
   if (plan_.is_stacked())
     return !is_below(static_cast<int>(i), static_cast<int>(j)) && !is_below(static_cast<int>(j), static_cast<int>(i));
   return i < j + capacity_[static_cast<size_t>(b)] && j < i + capacity_[static_cast<size_t>(a)];
 }
 
-bool SharedMemory::begin_together(ValueId a, ValueId b) const { return position(a) == position(b); }
+bool AliasAnalysis::begin_together(ValueId a, ValueId b) const { return position(a) == position(b); }
 
-int64_t SharedMemory::alignment(ValueId v) const {
+int64_t AliasAnalysis::alignment(ValueId v) const {
   if (plan_.is_stacked()) return plan_.blocks[static_cast<size_t>(plan_.block_of[static_cast<size_t>(v)])].alignment;
   int64_t known = plan_.arena_alignment;
   while (known > 1 && plan_.offsets[static_cast<size_t>(v)] % known != 0) known /= 2;

@@ -1,4 +1,4 @@
-// Where a storage plan has the values of a function, for the checker of plans (lower/check_plan.h).
+// The addresses of a function's values under a storage plan, for the checker of plans (lower/check_plan.h).
 #pragma once
 
 #include <fmt/format.h>
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "lower/alias_analysis.h"
 #include "lower/byte_owners.h"
-#include "lower/shared_memory.h"
 
 namespace dlcc::lower {
 
@@ -21,37 +21,37 @@ template <class... T>
   throw Violation{fmt::format(format, std::forward<T>(args)...)};
 }
 
-class ValuePlaces {
+class ValueAddresses {
  public:
-  // Gives every value an address, and checks that temporaries are inside the arena. `shared` is null unless the arena
-  // belongs to a program with symbolic sizes: then every temporary has memory of its own.
-  ValuePlaces(const Function& function, const FunctionPlan& plan, const SharedMemory* shared)
-      : function_(function), plan_(plan), shared_(shared) {
+  // Gives every value an address, and checks that temporaries are inside the arena. `aliases` is null for programs with
+  // static sizes. With `aliases`, every temporary gets memory of its own.
+  ValueAddresses(const Function& function, const FunctionPlan& plan, const AliasAnalysis* aliases)
+      : function_(function), plan_(plan), aliases_(aliases) {
     lay_out();
   }
 
  protected:
-  // The value, or the one of which it is a view.
+  // The value itself, or the base of a view.
   const Value& base_of(ValueId v) const { return function_.values[base_id(v)]; }
   ValueId base_id(ValueId v) const {
     return function_.values[v].storage == Storage::view ? function_.values[v].base : v;
   }
-  // Whether it is a view whose place is decided at run time.
+  // Whether the value is a view whose offset is known at run time only.
   bool begins_at_scalar(ValueId v) const { return static_cast<bool>(function_.values[v].begin); }
   std::string label(ValueId) const;
 
-  // The bytes that an access of the value can touch.
+  // The bytes that an access to the value may touch.
   Bytes range_of(ValueId) const;
   // The largest power of two that is known to divide the value's address at run time.
   int64_t known_alignment(ValueId) const;
 
-  // Fail where a step cannot use a value, or cannot write it. `where` names the step.
+  // Fail if a step must not use the value, or must not write it. `where` names the step.
   void check_usable(ValueId, const std::string& where) const;
   void check_writable(ValueId, const std::string& where) const;
 
   const Function& function_;
   const FunctionPlan& plan_;
-  const SharedMemory* shared_;
+  const AliasAnalysis* aliases_;
   std::vector<int64_t> address_;  // by value id
 
  private:

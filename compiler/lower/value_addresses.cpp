@@ -1,16 +1,16 @@
-#include "lower/value_places.h"
+#include "lower/value_addresses.h"
 
 #include <algorithm>
 
 namespace dlcc::lower {
 
-std::string ValuePlaces::label(ValueId v) const {
+std::string ValueAddresses::label(ValueId v) const {
   const std::string& name = function_.values[v].name;
   return name.empty() ? fmt::format("%{}", v) : fmt::format("%{} '{}'", v, name);
 }
 
 // Gives every value an address. The arena begins at 0; inputs, outputs and constants have disjoint memory after it.
-void ValuePlaces::lay_out() {
+void ValueAddresses::lay_out() {
   if (plan_.offsets.size() != function_.values.size())
     fail("the plan has {} offsets for {} values", plan_.offsets.size(), function_.values.size());
   if (plan_.arena_bytes < 0) fail("the arena has {} bytes", plan_.arena_bytes);
@@ -21,7 +21,7 @@ void ValuePlaces::lay_out() {
     if (!value.bytes.is_constant() || value.bytes.value() < 0) fail("{} has {} bytes", label(v), value.bytes.str());
     if (value.storage == Storage::view) {
       check_view(v);
-    } else if (value.storage == Storage::temporary && !shared_) {
+    } else if (value.storage == Storage::temporary && !aliases_) {
       check_temporary(v);
       address_[v] = plan_.offsets[v];
     } else if (value.storage == Storage::temporary) {
@@ -35,28 +35,29 @@ void ValuePlaces::lay_out() {
   }
   for (ValueId v = 0; v < static_cast<ValueId>(function_.values.size()); ++v)
     if (function_.values[v].storage == Storage::view)
-      address_[v] = address_[base_id(v)] + function_.values[v].base_offset;
+      address_[v] = address_[base_id(v)] + function_.values[v].base_offset.value();
 }
 
-void ValuePlaces::check_view(ValueId v) const {
+void ValueAddresses::check_view(ValueId v) const {
   const Value& view = function_.values[v];
   if (view.base < 0 || view.base >= static_cast<ValueId>(function_.values.size()) ||
       function_.values[view.base].storage == Storage::view)
     fail("{} is a view of {}, which is not a base", label(v), view.base);
 }
 
-// A view is inside its base where a step uses it: the requirements before the step may see to that.
-void ValuePlaces::check_inside_base(ValueId v) const {
+// A view is checked where a step uses it: a requirement before the step may ensure that it is inside its base.
+void ValueAddresses::check_inside_base(ValueId v) const {
   const Value& view = function_.values[v];
   if (view.storage != Storage::view) return;
   const Dim &bytes = view.bytes, &in_base = base_of(v).bytes;
   if (begins_at_scalar(v) && in_base == Dim(0)) return;
-  if (!bytes.is_constant() || !in_base.is_constant() || view.base_offset < 0 ||
-      view.base_offset > in_base.value() - bytes.value())
+  const bool are_numbers = bytes.is_constant() && in_base.is_constant();
+  const int64_t offset = view.base_offset.value();
+  if (!are_numbers || offset < 0 || offset > in_base.value() - bytes.value())
     fail("{} extends beyond {}", label(v), label(view.base));
 }
 
-void ValuePlaces::check_temporary(ValueId v) const {
+void ValueAddresses::check_temporary(ValueId v) const {
   const Value& value = function_.values[v];
   const int64_t offset = plan_.offsets[v];
   if (offset == -1) return;  // check_usable refuses its uses
@@ -68,18 +69,18 @@ void ValuePlaces::check_temporary(ValueId v) const {
          value.alignment);
 }
 
-Bytes ValuePlaces::range_of(ValueId v) const {
+Bytes ValueAddresses::range_of(ValueId v) const {
   const ValueId owner = begins_at_scalar(v) ? base_id(v) : v;
   return {address_[owner], address_[owner] + function_.values[owner].bytes.value()};
 }
 
-int64_t ValuePlaces::known_alignment(ValueId v) const {
+int64_t ValueAddresses::known_alignment(ValueId v) const {
   const Value& base = base_of(v);
   const int64_t element = std::max<int64_t>(1, storage_bytes(base.type, 1));
   int64_t alignment = element;
-  int64_t offset = v == base_id(v) ? 0 : function_.values[v].base_offset;
-  if (base.storage == Storage::temporary && shared_) {
-    alignment = shared_->alignment(base_id(v));
+  int64_t offset = v == base_id(v) ? 0 : function_.values[v].base_offset.value();
+  if (base.storage == Storage::temporary && aliases_) {
+    alignment = aliases_->alignment(base_id(v));
   } else if (base.storage == Storage::temporary) {
     alignment = plan_.arena_alignment;
     offset += plan_.offsets[base_id(v)];
@@ -91,14 +92,14 @@ int64_t ValuePlaces::known_alignment(ValueId v) const {
   return alignment;
 }
 
-void ValuePlaces::check_usable(ValueId v, const std::string& where) const {
+void ValueAddresses::check_usable(ValueId v, const std::string& where) const {
   if (v < 0 || v >= static_cast<ValueId>(function_.values.size())) fail("{}: there is no value {}", where, v);
   check_inside_base(v);
   if (base_of(v).storage == Storage::temporary && !plan_.has_memory(base_id(v)))
     fail("{}: {} has no offset in the arena", where, label(v));
 }
 
-void ValuePlaces::check_writable(ValueId v, const std::string& where) const {
+void ValueAddresses::check_writable(ValueId v, const std::string& where) const {
   check_usable(v, where);
   const Storage storage = base_of(v).storage;
   if (storage == Storage::input) fail("{}: writes to the input {}", where, label(v));

@@ -1,0 +1,168 @@
+// Inlining: calls of small functions, and of functions with one call, become the bodies of the functions (beta
+// reduction).
+//
+// Contract: a body is evaluated where its call was, with the arguments in place of the parameters, so that effects keep
+// their number and order. Inlined are global functions of at most 8 operations, nested ones included, and those that
+// the module refers to once; and local functions whose only use is a call. Callees come first, so that what is inlined
+// has been inlined into. A function that calls itself stays, and so does @main. In a copy of a generic function, the
+// types of the call replace its type variables. Sizes of the arguments replace the symbols of the parameters, and new
+// symbols those that the body defines; a local function with symbols in its types stays. Functions that nothing calls
+// any more are left to eliminate-dead-code.
+#include <algorithm>
+#include <set>
+
+#include "relay/call_graph.h"
+#include "relay/passes/passes.h"
+#include "relay/passes/replace.h"
+#include "relay/passes/retype.h"
+#include "relay/type_arguments.h"
+#include "relay/types_in.h"
+
+namespace dlcc::relay {
+
+namespace {
+
+constexpr int most_operations = 8;
+
+int operations_in(const Block& block) {
+  int count = static_cast<int>(block.bindings.size());
+  for (const Binding& b : block.bindings)
+    for_each_block(b.op, [&](const Block& inner) { count += operations_in(inner); });
+  return count;
+}
+
+// The number of calls of each variable, by id.
+void count_calls(const Block& block, std::map<int, int>& calls) {
+  for (const Binding& b : block.bindings) {
+    const Call* call = std::get_if<Call>(&b.op);
+    const Var* callee = call ? std::get_if<Var>(&call->callee) : nullptr;
+    if (callee) ++calls[(*callee)->id];
+    for_each_block(b.op, [&](const Block& inner) { count_calls(inner, calls); });
+  }
+}
+
+class Inliner {
+ public:
+  explicit Inliner(Module& module) : module_(module) {
+    for (auto& [name, f] : module.functions) {
+      for (const std::string& callee : globals_in(f.body)) ++references_[callee];
+      for_each_type(f, [&](Type& type) {
+        for_each_symbol(type, [&](const Symbol& s) {
+          if (s.name.size() > 1 && s.name.size() < 9 && s.name[0] == '?')
+            next_size_ = std::max(next_size_, 1 + std::atoi(s.name.c_str() + 1));
+        });
+      });
+    }
+  }
+
+  bool has_changed() const { return has_changed_; }
+
+  void run() {
+    for (const std::string& name : callees_first(module_)) {
+      Function& f = module_.functions.at(name);
+      uses_ = Uses(f.body);
+      calls_.clear();
+      known_ = {};
+      count_calls(f.body, calls_);
+      block(f.body);
+      const std::vector<std::string> callees = globals_in(f.body);
+      const bool calls_itself = std::ranges::find(callees, name) != callees.end();
+      if (!calls_itself && name != "main" && (references_[name] == 1 || operations_in(f.body) <= most_operations))
+        may_inline_.insert(name);
+    }
+  }
+
+ private:
+  void block(Block& block) {
+    std::vector<Binding> out;
+    out.reserve(block.bindings.size());
+    for (Binding& b : block.bindings) {
+      known_.apply(b.op);
+      for_each_block(b.op, [&](Block& inner) { this->block(inner); });
+      if (has_one_call(b)) {
+        local_functions_.emplace(b.var->id, std::move(*std::get<MakeFunction>(b.op).function));
+        continue;
+      }
+      if (const Call* call = std::get_if<Call>(&b.op))
+        if (const Function* callee = function_to_inline(*call)) {
+          inline_call(*callee, *call, b, out);
+          continue;
+        }
+      out.push_back(std::move(b));
+    }
+    known_.apply(block.result);
+    block.bindings = std::move(out);
+  }
+
+  bool has_one_call(Binding& b) {
+    MakeFunction* made = std::get_if<MakeFunction>(&b.op);
+    if (!made || uses_[b.var] != 1 || calls_[b.var->id] != 1 || Uses(made->function->body)[b.var] != 0) return false;
+    bool is_symbolic = false;
+    for_each_type(*made->function,
+                  [&](Type& type) { for_each_symbol(type, [&](const Symbol&) { is_symbolic = true; }); });
+    return !is_symbolic;
+  }
+
+  const Function* function_to_inline(const Call& call) const {
+    if (const Var* var = std::get_if<Var>(&call.callee)) {
+      auto it = local_functions_.find((*var)->id);
+      return it == local_functions_.end() ? nullptr : &it->second;
+    }
+    const GlobalRef* global = std::get_if<GlobalRef>(&call.callee);
+    return global && may_inline_.contains(global->name) ? &module_.functions.at(global->name) : nullptr;
+  }
+
+  void inline_call(const Function& callee, const Call& call, const Binding& b, std::vector<Binding>& out) {
+    has_changed_ = true;
+    std::map<int, Atom> renamed;
+    TypeArguments types;
+    for (size_t k = 0; k < call.args.size(); ++k) {
+      renamed[callee.params[k]->id] = call.args[k];
+      find_type_arguments(callee.params[k]->type, type_of(module_, call.args[k]), types);
+    }
+    find_type_arguments(callee.result_type, b.var->type, types);
+    Block body = clone(module_, callee.body, renamed);
+    for_each_type(body, [&](Type& type) { type = with_arguments(type, types); });
+    if (std::holds_alternative<GlobalRef>(call.callee))
+      substitute_sizes(body, sizes_of(callee, call, b.var->type, body));
+    std::ranges::move(body.bindings, std::back_inserter(out));
+    known_.add(b.var, std::move(body.result));
+  }
+
+  // The sizes of the callee's symbols: those of the arguments and of the result that the caller knows, else new ones.
+  std::map<std::string, Dim> sizes_of(const Function& callee, const Call& call, const Type& result, Block& body) {
+    std::map<std::string, Dim> sizes;
+    auto any = [](const std::string&) { return true; };
+    for (size_t k = 0; k < call.args.size(); ++k)
+      find_sizes(callee.params[k]->type, type_of(module_, call.args[k]), any, sizes);
+    find_sizes(callee.result_type, result, any, sizes);
+    for_each_type(body, [&](Type& type) { for_each_symbol(type, [&](const Symbol& s) { add_size(s, sizes); }); });
+    return sizes;
+  }
+
+  void add_size(const Symbol& s, std::map<std::string, Dim>& sizes) {
+    if (s.name != "?" && !sizes.contains(s.name))
+      sizes.emplace(s.name, Dim::symbol({fmt::format("?{}", next_size_++)}));
+  }
+
+  Module& module_;
+  std::map<std::string, int> references_;
+  std::set<std::string> may_inline_;
+  std::map<int, Function> local_functions_;  // with one call, by variable
+  Uses uses_;                                // in the current function
+  std::map<int, int> calls_;
+  Replacements known_;
+  int next_size_ = 1;
+  bool has_changed_ = false;
+};
+
+}  // namespace
+
+Module inline_functions(Module module, PassContext& context) {
+  Inliner inliner(module);
+  inliner.run();
+  if (inliner.has_changed()) infer_again(module, context);
+  return module;
+}
+
+}  // namespace dlcc::relay

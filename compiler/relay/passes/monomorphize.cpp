@@ -1,0 +1,407 @@
+// Monomorphisation: a copy of each generic function, local or global, and of each generic data type for all types that
+// it is used at. After the pass no type has a variable, and no data type has parameters.
+//
+//   type List[A] { Cons(A, List[A]), Nil }          type List { Cons(int32, List), Nil }
+//   def @id[A](%x: A) -> A { %x }             →     type List_1 { Cons_1(List, List_1), Nil_1 }
+//                                                   def @id(%x: int32) -> int32 { %x }   def @id_1(%x: List) -> List {
+//                                                   %x }
+//
+// Contract: globals and constructors are eta-expanded first. The first instance keeps the name, others have a number.
+// A call's types decide its instance; a type that nothing decides is (). Functions that are not generic stay, generic
+// ones that nothing uses go. An instance for a tensor of symbolic sizes has symbols of its own, and serves all sizes.
+// Data have no symbols in common with functions: a size in the argument of a data type becomes "?", and is checked
+// where a function takes such a value to be of a known size. Programs that need endlessly many instances (a function
+// that calls itself at ever larger types), and values of a polymorphic type other than functions of the program (a
+// parameter of type fn [A](A) -> A), are errors.
+#include <algorithm>
+#include <deque>
+#include <set>
+
+#include "relay/passes/passes.h"
+#include "relay/passes/retype.h"
+#include "relay/type_arguments.h"
+#include "relay/types_in.h"
+
+namespace dlcc::relay {
+
+namespace {
+
+constexpr size_t most_instances = 1000;  // of one function or data type
+
+// Whether a type is one of endlessly many that grow.
+bool is_too_large(const TypeArguments& arguments) {
+  return std::ranges::any_of(arguments, [](const auto& argument) {
+    const TypeNode& type = *argument.second;
+    return type.size > type_limits::size / 16 || type.depth > type_limits::depth / 16;
+  });
+}
+
+std::string text_of(const std::vector<TypeVariable>& params, const TypeArguments& arguments) {
+  std::string text;
+  for (const TypeVariable& v : params) text += str(arguments.at(v.id)) + ";";
+  return text;
+}
+
+Type map_sizes(const Type& type, const std::function<Dim(const Dim&)>& map) {
+  return map_leaves(type, [&](const Type& leaf) {
+    const TensorType* t = as<TensorType>(leaf);
+    if (!t || t->shape.empty()) return leaf;
+    Shape shape = t->shape;
+    for (Dim& d : shape) d = map(d);
+    return shape == t->shape ? leaf : tensor_type(std::move(shape), t->dtype);
+  });
+}
+
+// Whether an argument of a data type in the type has a symbol.
+bool has_symbolic_data(const Type& type) {
+  auto any = [](const std::vector<Type>& list) { return std::ranges::any_of(list, has_symbolic_data); };
+  if (const TupleType* t = as<TupleType>(type)) return any(t->fields);
+  if (const FunctionType* t = as<FunctionType>(type)) return any(t->params) || has_symbolic_data(t->result);
+  if (const RefType* t = as<RefType>(type)) return has_symbolic_data(t->value);
+  bool found = false;
+  if (as<DataType>(type)) for_each_symbol(type, [&](const Symbol&) { found = true; });
+  return found;
+}
+
+bool is_polymorphic(const Type& type) {
+  const FunctionType* f = as<FunctionType>(type);
+  if (f && !f->type_params.empty()) return true;
+  auto any = [](const std::vector<Type>& list) { return std::ranges::any_of(list, is_polymorphic); };
+  if (f) return any(f->params) || is_polymorphic(f->result);
+  if (const TupleType* t = as<TupleType>(type)) return any(t->fields);
+  if (const DataType* t = as<DataType>(type)) return any(t->args);
+  const RefType* r = as<RefType>(type);
+  return r && is_polymorphic(r->value);
+}
+
+// Names for instances: the first one's is that of the definition.
+class InstanceNames {
+ public:
+  void take(const std::string& name) { taken_.insert(name); }
+  std::string next(const std::string& name) {
+    int& k = next_[name];
+    std::string instance = name;
+    while (k > 0 && !taken_.insert(instance = fmt::format("{}_{}", name, k)).second) ++k;
+    ++k;
+    return instance;
+  }
+
+ private:
+  std::set<std::string> taken_;
+  std::map<std::string, int> next_;  // 0: the name itself
+};
+
+class Monomorphizer {
+ public:
+  Monomorphizer(Module& module, Diagnostics& diagnostics) : module_(module), diagnostics_(diagnostics) {
+    for (const auto& [name, f] : module.functions) function_names_.take(name);
+    for (const auto& [name, def] : module.data_types) {
+      type_names_.take(name);
+      for (const ConstructorDef& c : def.constructors) constructor_names_.take(c.name);
+    }
+    next_size_ = 1 + largest_number_of_symbols();
+    for (auto& [name, f] : module.functions)
+      for_each_type(f, [&](Type& type) { erases_numbers_ |= has_symbolic_data(type); });
+  }
+
+  void run() {
+    for (const auto& [name, def] : module_.data_types)
+      if (def.params.empty()) instance_of(def, {});
+    for (const auto& [name, f] : module_.functions)
+      if (f.type_params.empty() && !diagnostics_.has_errors()) build(f, {}, name);
+    check_main();
+    for (; !pending_.empty() && !diagnostics_.has_errors(); pending_.pop_front())
+      build(module_.functions.at(pending_.front().name), pending_.front().arguments, pending_.front().instance);
+    if (diagnostics_.has_errors()) return;
+    module_.functions = std::move(functions_);
+    module_.data_types = std::move(data_types_);
+  }
+
+ private:
+  struct Pending {
+    std::string name, instance;
+    TypeArguments arguments;
+  };
+  struct LocalFunction {  // a generic one
+    Binding definition;
+    std::vector<Binding>* out;  // where its instances are bound
+    std::map<std::string, Var> instances = {};
+    bool is_being_built = false;
+  };
+  struct DataInstance {
+    std::string name;
+    std::map<std::string, std::string> constructors;
+  };
+
+  int largest_number_of_symbols() {
+    int largest = 0;
+    for (auto& [name, f] : module_.functions)
+      for_each_type(f, [&](Type& type) {
+        for_each_symbol(type, [&](const Symbol& s) {
+          if (s.name.size() > 1 && s.name.size() < 9 && s.name[0] == '?')
+            largest = std::max(largest, std::atoi(s.name.c_str() + 1));
+        });
+      });
+    return largest;
+  }
+
+  void refuse(DiagnosticId id, const SourceLocation& location, std::string message, std::string help) {
+    if (!diagnostics_.has_errors()) diagnostics_.error(id, location, std::move(message), {}, std::move(help));
+  }
+
+  // ---- functions
+
+  void check_main() {
+    auto main = module_.functions.find("main");
+    if (main != module_.functions.end() && !main->second.type_params.empty())
+      refuse(DiagnosticId::unsupported_construct, main->second.location, "@main is generic",
+             "give its parameters types without variables");
+  }
+
+  void build(const Function& definition, const TypeArguments& arguments, const std::string& instance) {
+    std::map<int, Atom> renamed;
+    Function f = copy_function(module_, definition, renamed);
+    f.type_params.clear();
+    location_ = f.location;
+    for_each_type(f, [&](Type& type) { type = with_arguments(type, arguments); });
+    block(f.body);
+    for_each_type(f, [&](Type& type) { type = instance_of(type); });
+    functions_.emplace(instance, std::move(f));
+  }
+
+  // The types at which a call uses a generic function. Sizes that are not numbers are symbols of the instance.
+  TypeArguments arguments_of(const FunctionType& generic, const Call& call, const Type& result) {
+    TypeArguments arguments;
+    for (size_t k = 0; k < call.args.size(); ++k)
+      find_type_arguments(generic.params[k], type_of(module_, call.args[k]), arguments);
+    find_type_arguments(generic.result, result, arguments);
+    std::map<std::string, Dim> sizes;
+    for (const TypeVariable& v : generic.type_params) {
+      Type& type = arguments.emplace(v.id, tuple_type({})).first->second;
+      type = map_sizes(type, [&](const Dim& d) {  // each "?" is a size of its own
+        if (d.is_constant()) return d;
+        const int number = next_size_ + static_cast<int>(sizes.size());
+        const std::string key = d == unknown_dim() ? fmt::format("?{}", number) : d.str();
+        return sizes.emplace(key, Dim::symbol({fmt::format("?{}", number)})).first->second;
+      });
+    }
+    return arguments;
+  }
+
+  std::string instance_of(const std::string& name, const FunctionType& type, TypeArguments arguments) {
+    auto& instances = function_instances_[name];
+    if (is_too_large(arguments) || instances.size() >= most_instances) {
+      refuse(DiagnosticId::too_large, location_, fmt::format("@{} is used at too many types", name),
+             "a function that calls itself at another type needs an instance for each call");
+      return name;
+    }
+    auto [it, added] = instances.emplace(text_of(type.type_params, arguments), "");
+    if (!added) return it->second;
+    it->second = function_names_.next(name);
+    pending_.push_back({name, it->second, std::move(arguments)});
+    return it->second;
+  }
+
+  Var instance_of(LocalFunction& local, const TypeArguments& arguments) {
+    const Function& generic = *std::get<MakeFunction>(local.definition.op).function;
+    auto [it, added] = local.instances.emplace(text_of(generic.type_params, arguments), nullptr);
+    if (!added) return it->second;
+    Var& var = it->second = module_.fresh(local.definition.var->name);
+    if (local.is_being_built)
+      refuse(DiagnosticId::unsupported_construct, local.definition.location,
+             fmt::format("%{} calls itself at another type", local.definition.var->name),
+             "make it a function of the module: def @...");
+    if (diagnostics_.has_errors()) return var;
+    local.is_being_built = true;
+    std::map<int, Atom> renamed;
+    Function f = copy_function(module_, generic, renamed);
+    f.type_params.clear();
+    for_each_type(f, [&](Type& type) { type = with_arguments(type, arguments); });
+    std::vector<Type> params;
+    for (const Var& p : f.params) params.push_back(p->type);
+    var->type = function_type(std::move(params), f.result_type);
+    block(f.body);
+    local.is_being_built = false;
+    local.out->push_back({var, MakeFunction{std::move(f)}, local.definition.location});
+    return var;
+  }
+
+  // ---- operations, with the types of the instance, whose data types still have arguments
+
+  void block(Block& block) {
+    std::vector<std::vector<Binding>> out(block.bindings.size());
+    for (size_t k = 0; k < out.size(); ++k) {
+      Binding& b = block.bindings[k];
+      const MakeFunction* made = std::get_if<MakeFunction>(&b.op);
+      if (made && !made->function->type_params.empty()) {
+        const int id = b.var->id;
+        local_functions_.insert_or_assign(id, LocalFunction{std::move(b), &out[k]});
+        continue;
+      }
+      operation(b);
+      out[k].push_back(std::move(b));
+    }
+    block.bindings.clear();
+    for (std::vector<Binding>& list : out) std::ranges::move(list, std::back_inserter(block.bindings));
+  }
+
+  void operation(Binding& b) {
+    location_ = b.location;
+    if (is_polymorphic(b.var->type)) refuse_polymorphic(b.var);
+    if (Call* call = std::get_if<Call>(&b.op)) this->call(*call, b.var->type);
+    if (Match* match = std::get_if<Match>(&b.op))
+      for (Clause& c : match->clauses) {
+        std::vector<Binding> casts;
+        pattern(c.pattern, type_of(module_, match->value), false, casts);
+        c.body->bindings.insert(c.body->bindings.begin(), casts.begin(), casts.end());
+      }
+    if (const MakeFunction* made = std::get_if<MakeFunction>(&b.op))
+      for (const Var& p : made->function->params)
+        if (is_polymorphic(p->type)) refuse_polymorphic(p);
+    for_each_block(b.op, [&](Block& inner) { block(inner); });
+  }
+
+  void refuse_polymorphic(const Var& var) {
+    refuse(DiagnosticId::unsupported_construct, location_,
+           fmt::format("%{} has the polymorphic type {}, for which there are no instances", var->name, str(var->type)),
+           "call a generic function by its name");
+  }
+
+  void call(Call& call, const Type& result) {
+    if (GlobalRef* global = std::get_if<GlobalRef>(&call.callee)) {
+      const Type type = type_of(module_, call.callee);
+      const FunctionType& f = *as<FunctionType>(type);
+      if (!f.type_params.empty()) global->name = instance_of(global->name, f, arguments_of(f, call, result));
+    }
+    if (ConstructorRef* constructor = std::get_if<ConstructorRef>(&call.callee))
+      constructor->name = constructor_of(constructor->name, result);
+    if (Var* var = std::get_if<Var>(&call.callee)) {
+      auto it = local_functions_.find((*var)->id);
+      if (it == local_functions_.end()) return;
+      const FunctionType& f = *as<FunctionType>((*var)->type);
+      *var = instance_of(it->second, arguments_of(f, call, result));
+    }
+  }
+
+  // Constructors become those of the instance. Where data have lost sizes, a tensor gets its type by a cast.
+  void pattern(Pattern& pattern, const Type& type, bool lost_sizes, std::vector<Binding>& casts) {
+    if (auto* bind = std::get_if<Pattern::Bind>(&pattern.v)) {
+      const Type stored = without_sizes(bind->var->type);
+      if (!lost_sizes || stored == bind->var->type) return;
+      if (as<TensorType>(stored)) {
+        Var value = module_.fresh(bind->var->name, stored);
+        casts.push_back({bind->var, MatchCast{value, bind->var->type}, location_});
+        bind->var = std::move(value);
+      } else {
+        bind->var->type = stored;
+      }
+    }
+    if (auto* tuple = std::get_if<Pattern::Tuple>(&pattern.v))
+      for (size_t k = 0; k < tuple->fields.size(); ++k)
+        this->pattern(tuple->fields[k], as<TupleType>(type)->fields[k], lost_sizes, casts);
+    auto* constructor = std::get_if<Pattern::Constructor>(&pattern.v);
+    if (!constructor) return;
+    const DataType& data = *as<DataType>(type);
+    const auto fields = types_of_fields(module_.data_types.at(data.name), constructor->name, data);
+    for (size_t k = 0; k < constructor->fields.size(); ++k)
+      this->pattern(constructor->fields[k], (*fields)[k], lost_sizes || !data.args.empty(), casts);
+    constructor->name = constructor_of(constructor->name, type);
+  }
+
+  // ---- data types
+
+  std::string constructor_of(const std::string& name, const Type& type) {
+    const DataType& data = *as<DataType>(type);
+    return instance_of(module_.data_types.at(data.name), data.args).constructors.at(name);
+  }
+
+  // A type in data. Where arguments of data types have symbols, data of numbers may be passed for such of symbols, so
+  // that numbers go, too.
+  Type without_sizes(const Type& type) const {
+    return map_sizes(type, [&](const Dim& d) { return d.is_constant() && !erases_numbers_ ? d : unknown_dim(); });
+  }
+
+  // A function for any size is no function for a number, and cannot be checked as a tensor can.
+  void refuse_functions_of_sizes(const Type& type) {
+    auto all = [&](const std::vector<Type>& list) {
+      for (const Type& t : list) refuse_functions_of_sizes(t);
+    };
+    if (const TupleType* t = as<TupleType>(type)) all(t->fields);
+    if (const DataType* t = as<DataType>(type)) all(t->args);
+    if (const RefType* t = as<RefType>(type)) refuse_functions_of_sizes(t->value);
+    if (as<FunctionType>(type) && without_sizes(type) != type)
+      refuse(DiagnosticId::unsupported_construct, location_,
+             fmt::format("functions of type {} are in data, whose types have no sizes that are names", str(type)),
+             "give the sizes as numbers");
+  }
+
+  const DataInstance& instance_of(const DataTypeDef& def, const std::vector<Type>& args) {
+    for (const Type& argument : args) refuse_functions_of_sizes(argument);
+    TypeArguments arguments;
+    for (size_t k = 0; k < def.params.size(); ++k) arguments[def.params[k].id] = without_sizes(args[k]);
+    auto& instances = data_instances_[def.name];
+    if (is_too_large(arguments) || instances.size() >= most_instances) {
+      refuse(DiagnosticId::too_large, location_, fmt::format("{} is used at too many types", def.name),
+             "a type that contains itself at another type needs an instance for each level");
+      return instances.begin()->second;
+    }
+    auto [it, added] = instances.emplace(text_of(def.params, arguments), DataInstance{});
+    DataInstance& instance = it->second;
+    if (!added) return instance;
+    instance.name = type_names_.next(def.name);
+    for (const ConstructorDef& c : def.constructors) instance.constructors[c.name] = constructor_names_.next(c.name);
+    DataTypeDef copy{instance.name, {}, {}, def.is_extern};
+    for (const ConstructorDef& c : def.constructors) {
+      ConstructorDef fields{instance.constructors.at(c.name), {}};
+      for (const Type& field : c.fields) fields.fields.push_back(instance_of(with_arguments(field, arguments)));
+      copy.constructors.push_back(std::move(fields));
+    }
+    data_types_.emplace(instance.name, std::move(copy));
+    return instance;
+  }
+
+  std::vector<Type> instances_of(const std::vector<Type>& list) {
+    std::vector<Type> result;
+    for (const Type& t : list) result.push_back(instance_of(t));
+    return result;
+  }
+
+  // The type with instances in place of data types with arguments.
+  Type instance_of(const Type& type) {
+    if (!type || diagnostics_.has_errors()) return type;
+    if (const TupleType* t = as<TupleType>(type)) return tuple_type(instances_of(t->fields));
+    if (const FunctionType* t = as<FunctionType>(type))
+      return function_type(instances_of(t->params), instance_of(t->result), t->type_params);
+    if (const RefType* t = as<RefType>(type)) return ref_type(instance_of(t->value));
+    const DataType* data = as<DataType>(type);
+    return data ? data_type(instance_of(module_.data_types.at(data->name), data->args).name, {}) : type;
+  }
+
+  Module& module_;
+  Diagnostics& diagnostics_;
+  std::map<std::string, Function> functions_;
+  std::map<std::string, DataTypeDef> data_types_;
+  std::deque<Pending> pending_;
+  std::map<std::string, std::map<std::string, std::string>> function_instances_;  // by name and arguments
+  std::map<std::string, std::map<std::string, DataInstance>> data_instances_;
+  std::map<int, LocalFunction> local_functions_;  // by variable
+  InstanceNames function_names_, type_names_, constructor_names_;
+  int next_size_ = 1;
+  bool erases_numbers_ = false;
+  SourceLocation location_;
+};
+
+}  // namespace
+
+// After an error the module is what it was.
+Module monomorphize(Module module, PassContext& context) {
+  module = eta_expand(std::move(module), context);
+  Diagnostics unheard;
+  Diagnostics& diagnostics = context.diagnostics ? *context.diagnostics : unheard;
+  if (diagnostics.has_errors()) return module;
+  Monomorphizer(module, diagnostics).run();
+  infer_again(module, context);
+  return module;
+}
+
+}  // namespace dlcc::relay

@@ -1,0 +1,97 @@
+#include "relay/types_in.h"
+
+#include "relay/type_arguments.h"
+
+namespace dlcc::relay {
+
+void for_each_variable(const Pattern& pattern, const std::function<void(const Var&)>& visit) {
+  auto fields = [&](const std::vector<Pattern>& list) {
+    for (const Pattern& p : list) for_each_variable(p, visit);
+  };
+  std::visit(overloaded{[](const Pattern::Wildcard&) {}, [&](const Pattern::Bind& p) { visit(p.var); },
+                        [&](const Pattern::Constructor& p) { fields(p.fields); },
+                        [&](const Pattern::Tuple& p) { fields(p.fields); }},
+             pattern.v);
+}
+
+void for_each_type(Block& block, const std::function<void(Type&)>& visit) {
+  for (Binding& b : block.bindings) {
+    visit(b.var->type);
+    if (MatchCast* cast = std::get_if<MatchCast>(&b.op)) visit(cast->type);
+    if (Match* match = std::get_if<Match>(&b.op))
+      for (const Clause& c : match->clauses) for_each_variable(c.pattern, [&](const Var& v) { visit(v->type); });
+    if (MakeFunction* made = std::get_if<MakeFunction>(&b.op))
+      for_each_type(*made->function, visit);
+    else
+      for_each_block(b.op, [&](Block& inner) { for_each_type(inner, visit); });
+  }
+}
+
+void for_each_type(Function& function, const std::function<void(Type&)>& visit) {
+  for (const Var& p : function.params) visit(p->type);
+  visit(function.result_type);
+  for_each_type(function.body, visit);
+}
+
+static void for_each_dim(const AttrValue& value, const std::function<void(const Dim&)>& visit) {
+  if (const AttrList* list = std::get_if<AttrList>(&value.v))
+    for (const AttrValue& item : *list) for_each_dim(item, visit);
+  if (const Dim* dim = std::get_if<Dim>(&value.v)) visit(*dim);
+}
+
+void for_each_dim(const Block& block, const std::function<void(const Dim&)>& visit) {
+  for (const Binding& b : block.bindings) {
+    if (const Call* call = std::get_if<Call>(&b.op))
+      for (const auto& [key, value] : call->attrs) for_each_dim(value, visit);
+    if (const DefineSizes* sizes = std::get_if<DefineSizes>(&b.op))
+      for (const Dim& d : sizes->most) visit(d);
+    for_each_block(b.op, [&](const Block& inner) { for_each_dim(inner, visit); });
+  }
+}
+
+static void substitute_sizes(AttrValue& value, const std::map<std::string, Dim>& sizes) {
+  if (AttrList* list = std::get_if<AttrList>(&value.v))
+    for (AttrValue& item : *list) substitute_sizes(item, sizes);
+  const Dim* dim = std::get_if<Dim>(&value.v);
+  if (!dim) return;
+  const Dim size = dim->substitute(sizes);
+  if (size.is_constant())
+    value.v = size.value();
+  else
+    value.v = size;
+}
+
+static void substitute_in_operations(Block& block, const std::map<std::string, Dim>& sizes) {
+  for (Binding& b : block.bindings) {
+    if (Call* call = std::get_if<Call>(&b.op))
+      for (auto& [key, value] : call->attrs) substitute_sizes(value, sizes);
+    if (DefineSizes* defined = std::get_if<DefineSizes>(&b.op)) {
+      for (Dim& d : defined->most) d = d.substitute(sizes);
+      for (Symbol& s : defined->symbols) {
+        const std::vector<Symbol> renamed = Dim::symbol(s).substitute(sizes).symbols();
+        DLCC_CHECK(renamed.size() == 1, "the symbol {} is defined", s.name);
+        s = renamed[0];
+      }
+    }
+    for_each_block(b.op, [&](Block& inner) { substitute_in_operations(inner, sizes); });
+  }
+}
+
+void substitute_sizes(Block& block, const std::map<std::string, Dim>& sizes) {
+  if (sizes.empty()) return;
+  for_each_type(block, [&](Type& type) { type = substitute(type, sizes); });
+  substitute_in_operations(block, sizes);
+}
+
+Function copy_function(Module& module, const Function& function, std::map<int, Atom>& renamed) {
+  Function copy = function;
+  for (Var& p : copy.params) {
+    Var fresh = module.fresh(p->name, p->type);
+    renamed[p->id] = fresh;
+    p = std::move(fresh);
+  }
+  copy.body = clone(module, function.body, renamed);
+  return copy;
+}
+
+}  // namespace dlcc::relay

@@ -1,0 +1,30 @@
+// The types that functions name: of parameters, results, variables, patterns and casts.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "relay/ir.h"
+
+namespace dlcc::relay {
+
+// Calls `visit` once for every type in the function or block, nested functions included. It may replace the type. A
+// type that is not known yet is null.
+void for_each_type(Function&, const std::function<void(Type&)>& visit);
+void for_each_type(Block&, const std::function<void(Type&)>& visit);
+
+// Calls `visit` for every dimension that is named in the block apart from types: in attributes and in bounds of sizes.
+void for_each_dim(const Block&, const std::function<void(const Dim&)>& visit);
+
+// Puts sizes in place of symbols, in types, attributes, and definitions and bounds of sizes. A symbol that define_sizes
+// defines must become another symbol.
+void substitute_sizes(Block&, const std::map<std::string, Dim>& sizes);
+
+// A copy with fresh variables. `renamed` is that of clone() and gets the parameters, too.
+Function copy_function(Module&, const Function&, std::map<int, Atom>& renamed);
+
+// Calls `visit` for every variable that a pattern binds, from left to right.
+void for_each_variable(const Pattern&, const std::function<void(const Var&)>& visit);
+
+}  // namespace dlcc::relay

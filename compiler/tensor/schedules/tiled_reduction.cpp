@@ -1,0 +1,330 @@
+#include "tensor/schedules/tiled_reduction.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "tensor/analysis.h"
+#include "tensor/schedules/epilogue.h"
+#include "tensor/schedules/loops.h"
+#include "tensor/simplify.h"
+#include "tensor/visit.h"
+
+namespace dlcc::tensor {
+namespace {
+
+// The change of an index per step of the variable; empty if it is not constant.
+std::optional<int64_t> stride_along(const Expr& index, const Var& v) {
+  return constant_integer(simplify(substitute(index, {{v, Expr(v) + Expr(1)}}) - index));
+}
+
+// ---- the plan
+
+class Planner {
+ public:
+  Planner(const TensorFunction& f, size_t k, const std::map<Buffer, Layout>& layouts)
+      : f_(f), k_(k), layouts_(layouts) {}
+
+  std::optional<TiledReductionPlan> run() {
+    const Stage& stage = f_.stages[k_];
+    if (!is_plain(stage) || !stage.reduction || !is_static_stage(stage)) return std::nullopt;
+    plan_.reduced = stage;
+    const Ranges ranges = ranges_of(stage);
+    plan_.reduced.values[0] = simplify(stage.values[0], ranges);
+    plan_.epilogue = find_epilogue(f_, k_);
+    const Stage& last = plan_.epilogue ? *plan_.epilogue : plan_.reduced;
+    if (!is_plain(last) || !layout_of(layouts_, last.results[0]).is_dense() || !find_row()) return std::nullopt;
+    for (const Load& l : loads_of(plan_.reduced.values[0]))
+      if (l.otherwise && !add_copy(l, ranges)) return std::nullopt;
+    read_copies();
+    if (!reads_along_row()) return std::nullopt;
+    return plan_;
+  }
+
+ private:
+  static bool is_static_stage(const Stage& s) {
+    auto is_positive = [](const Axis& a) { return a.extent.constant().value_or(0) > 0; };
+    const auto loads = loads_of(s.values[0]);
+    return std::ranges::all_of(s.axes, is_positive) && std::ranges::all_of(s.reduction->axes, is_positive) &&
+           std::ranges::all_of(loads, [](const Load& l) { return is_static(l.buffer->shape); });
+  }
+
+  bool find_row() {
+    for (size_t a = 0; a < plan_.reduced.axes.size(); ++a)
+      if (plan_.reduced.axes[a].extent != Dim(1)) plan_.row_axis = static_cast<int>(a);
+    return plan_.row_axis >= 0;
+  }
+
+  // Several loads of one operand share its copy.
+  bool add_copy(const Load& l, const Ranges& ranges) {
+    const bool is_param = std::ranges::count(f_.params, l.buffer) > 0;
+    const std::vector<Range> read = ranges_read(l, ranges);
+    if (!is_param || !as<Literal>(l.otherwise) || read.empty()) return false;
+    PaddedCopy copy{l.buffer, {}, {}, l.otherwise};
+    Shape shape;
+    for (const Range& r : read) {
+      copy.first.push_back(r.low);
+      shape.push_back(r.high - r.low + 1);
+    }
+    for (const PaddedCopy& other : plan_.copies)
+      if (other.operand == l.buffer)
+        return other.first == copy.first && other.padded->shape == shape &&
+               structurally_equal(other.outside, copy.outside);
+    copy.padded = make_buffer("padded", l.buffer->type, shape, Scope::global, storage_alignment);
+    plan_.copies.push_back(std::move(copy));
+    return true;
+  }
+
+  void read_copies() {
+    Expr& value = plan_.reduced.values[0];
+    value = rewrite(value, [&](const Expr& e) {
+      const Load* l = as<Load>(e);
+      if (!l || !l->otherwise) return e;
+      for (const PaddedCopy& copy : plan_.copies) {
+        if (copy.operand != l->buffer) continue;
+        std::vector<Expr> index;
+        for (size_t d = 0; d < l->indices.size(); ++d) index.push_back(l->indices[d] - Expr(copy.first[d]));
+        return load(copy.padded, std::move(index));
+      }
+      return e;
+    });
+    value = simplify(value, ranges_of(plan_.reduced));
+  }
+
+  // Neighbours in the row are read at a small constant distance in memory, or the same element is read for all of them.
+  bool reads_along_row() const {
+    constexpr int64_t max_stride = 3;  // what the code generator loads and shuffles without a gather, or nearly so
+    const Var& x = plan_.reduced.axes[static_cast<size_t>(plan_.row_axis)].var;
+    bool any = false;
+    for (const Load& l : loads_of(plan_.reduced.values[0])) {
+      if (bits(l.buffer->type) < 8) return false;
+      for (size_t d = 0; d < l.indices.size(); ++d) {
+        if (!uses(l.indices[d], x)) continue;
+        const auto stride = stride_along(l.indices[d], x);
+        if (!stride || *stride < 1 || *stride > max_stride || !is_innermost(l.buffer, d)) return false;
+        any = true;
+      }
+    }
+    return any;
+  }
+
+  bool is_innermost(const Buffer& b, size_t d) const {
+    if (!layout_of(layouts_, b).is_dense()) return false;
+    return std::all_of(b->shape.begin() + static_cast<std::ptrdiff_t>(d) + 1, b->shape.end(),
+                       [](const Dim& later) { return later == Dim(1); });
+  }
+
+  const TensorFunction& f_;
+  size_t k_;
+  const std::map<Buffer, Layout>& layouts_;
+  TiledReductionPlan plan_;
+};
+
+// ---- register tiles
+
+struct RowTile {
+  int unrolled_axis = -1;  // of the stage, or -1
+  int64_t unrolled = 1;    // its indices in a tile
+  int64_t vectors = 1;     // of the row
+};
+
+// Chooses the tile with the lowest cost for each result. In units of the time of one multiply-add, a tile takes as long
+// as its multiply-adds, its loads, or the latency of the additions, whichever is longest, and the overhead of its
+// loops.
+class TileChooser {
+ public:
+  TileChooser(const TiledReductionPlan& plan, const Machine& machine, int64_t lanes)
+      : stage_(plan.reduced), row_(plan.row_axis), machine_(machine), loads_(loads_of(plan.reduced.values[0])) {
+    row_vectors_ = std::max<int64_t>(extent(row_) / lanes, 1);
+  }
+
+  RowTile run() {
+    consider(-1, 1);
+    for (int axis = static_cast<int>(stage_.axes.size()); axis-- > 0;)
+      for (int64_t unrolled = 2; axis != row_ && unrolled <= std::min(extent(axis), max_unrolled); ++unrolled)
+        consider(axis, unrolled);
+    return best_;
+  }
+
+ private:
+  static constexpr int64_t max_unrolled = 8, max_vectors = 4;
+
+  int64_t extent(int axis) const { return stage_.axes[static_cast<size_t>(axis)].extent.value(); }
+
+  void consider(int axis, int64_t unrolled) {
+    const std::vector<bool> shared = loads_shared_along(axis, unrolled);
+    for (int64_t vectors = 1; vectors <= std::min(row_vectors_, max_vectors); ++vectors) {
+      const int64_t accumulators = unrolled * vectors;
+      int64_t loads = 0, kept = 0;
+      for (size_t k = 0; k < loads_.size(); ++k) {
+        const bool along_row = uses(loads_[k], stage_.axes[static_cast<size_t>(row_)].var);
+        const int64_t values = (shared[k] ? 1 : unrolled) * (along_row ? vectors : 1);
+        loads += values;
+        if (shared[k]) kept += values;
+      }
+      const int64_t spare = machine_.unassigned_registers + 1;
+      if (accumulators + kept + spare > machine_.vector_registers) break;
+      // The last tiles of the axis and of the row are smaller, but take as long.
+      const int64_t tiles = (axis < 0 ? 1 : ceil_div(extent(axis), unrolled)) * ceil_div(row_vectors_, vectors);
+      const int64_t bound = std::max<int64_t>({accumulators, loads, machine_.accumulators_in_flight});
+      const double time = (static_cast<double>(bound) + machine_.tile_overhead) * static_cast<double>(tiles) /
+                          static_cast<double>(axis < 0 ? 1 : extent(axis));
+      if (best_time_ < 0 || time < best_time_) best_ = {axis, unrolled, vectors}, best_time_ = time;
+    }
+  }
+
+  // Which loads read the same element for all indices of a tile.
+  std::vector<bool> loads_shared_along(int axis, int64_t unrolled) const {
+    if (axis < 0) return std::vector<bool>(loads_.size(), true);
+    Ranges ranges = ranges_of(stage_);
+    const Var tile = make_var("tile"), u = make_var("u");
+    ranges[tile] = {0, extent(axis) / unrolled - 1};
+    ranges[u] = {0, unrolled - 1};
+    const Substitution at = {{stage_.axes[static_cast<size_t>(axis)].var, Expr(tile) * Expr(unrolled) + Expr(u)}};
+    std::vector<bool> shared;
+    for (const Load& l : loads_)
+      shared.push_back(
+          std::ranges::none_of(l.indices, [&](const Expr& i) { return uses(simplify(substitute(i, at), ranges), u); }));
+    return shared;
+  }
+
+  const Stage& stage_;
+  int row_;
+  const Machine& machine_;
+  std::vector<Load> loads_;
+  int64_t row_vectors_ = 1;
+  RowTile best_;
+  double best_time_ = -1;
+};
+
+// ---- the loop nest
+
+class Scheduler {
+ public:
+  Scheduler(const TiledReductionPlan& plan, const Machine& machine)
+      : plan_(plan),
+        machine_(machine),
+        stage_(plan.reduced),
+        epilogue_(plan.reduced, plan.epilogue ? &*plan.epilogue : nullptr) {
+    int widest = bits(stage_.reduction->identity[0].type());
+    for_each_expr(stage_.values[0], [&](const Expr& e) {
+      if (e.type() != dtype::i64) widest = std::max(widest, bits(e.type()));
+    });
+    lanes_ = std::max(1, machine.lanes(std::max(widest, 8)));
+    tile_ = TileChooser(plan, machine, lanes_).run();
+  }
+
+  Stmt run() {
+    std::vector<Stmt> all;
+    for (const PaddedCopy& copy : plan_.copies) all.push_back(fill(copy));
+    all.push_back(outer_loops());
+    return sequence(std::move(all));
+  }
+
+ private:
+  const Axis& axis(int k) const { return stage_.axes[static_cast<size_t>(k)]; }
+
+  static Stmt fill(const PaddedCopy& copy) {
+    StorageLoops loops = storage_loops({}, copy.padded->shape);
+    std::vector<Expr> from;
+    for (size_t d = 0; d < copy.first.size(); ++d) from.push_back(loops.index[d] + Expr(copy.first[d]));
+    return loops.in_vectors(store(copy.padded, loops.index, load(copy.operand, std::move(from), copy.outside)));
+  }
+
+  Stmt outer_loops() const {
+    Stmt body = tile_.unrolled_axis < 0 ? rows(Expr(0), 1) : unrolled_axis();
+    for (int k = static_cast<int>(stage_.axes.size()); k-- > 0;)
+      if (k != plan_.row_axis && k != tile_.unrolled_axis)
+        body = for_loop(axis(k).var, axis(k).extent.value(), LoopKind::parallel, body);
+    return body;
+  }
+
+  Stmt unrolled_axis() const {
+    const int64_t extent = axis(tile_.unrolled_axis).extent.value(), size = tile_.unrolled;
+    Var t = make_var("tile");
+    Stmt whole = for_loop(t, extent / size, LoopKind::parallel, rows(Expr(t) * Expr(size), size));
+    return extent % size ? sequence({whole, rows(Expr(extent - extent % size), extent % size)}) : whole;
+  }
+
+  // `count` indices of the unrolled axis from `first` on, for the whole row.
+  Stmt rows(const Expr& first, int64_t count) const {
+    const int64_t width = axis(plan_.row_axis).extent.value(), whole = width / (tile_.vectors * lanes_);
+    int64_t done = whole * tile_.vectors * lanes_;
+    std::vector<Stmt> all;
+    Var t = make_var("tile");
+    if (whole > 0)
+      all.push_back(for_loop(t, whole, LoopKind::parallel,
+                             tile({first, count, Expr(t) * Expr(tile_.vectors * lanes_), tile_.vectors, lanes_})));
+    if (int64_t vectors = (width - done) / lanes_; vectors > 0) {
+      all.push_back(tile({first, count, Expr(done), vectors, lanes_}));
+      done += vectors * lanes_;
+    }
+    if (width > done) all.push_back(tile({first, count, Expr(done), 1, width - done}));
+    return sequence(std::move(all));
+  }
+
+  struct Tile {
+    Expr first;     // index of the unrolled axis
+    int64_t count;  // of its indices
+    Expr left;      // first result of the row
+    int64_t vectors, lanes;
+  };
+
+  Stmt tile(const Tile& t) const {
+    const Reduction& r = *stage_.reduction;
+    Buffer acc = make_buffer("acc", r.identity[0].type(), {t.count, t.vectors, t.lanes}, Scope::reg);
+    using Body = std::function<Stmt(const std::vector<Expr>& element, const std::vector<Expr>& index)>;
+    auto all = [&](LoopKind kind, const Body& body) {
+      Var u = make_var("u"), v = make_var("v"), lane = make_var("lane");
+      const Expr x = t.left + Expr(v) * Expr(lanes_) + Expr(lane);
+      Stmt s = for_loop(lane, t.lanes, LoopKind::vector, body({u, v, lane}, index(t.first + Expr(u), x)));
+      return for_loop(u, t.count, kind, for_loop(v, t.vectors, kind, s));
+    };
+    Stmt init = all(LoopKind::unrolled, [&](const auto& e, const auto&) { return store(acc, e, r.identity[0]); });
+    Stmt add = all(LoopKind::unrolled, [&](const auto& e, const auto& index) {
+      return store(acc, e, combined(r, load(acc, e), at_index(stage_.values[0], stage_, index), machine_));
+    });
+    Stmt results = all(LoopKind::unrolled,
+                       [&](const auto& e, const auto& index) { return epilogue_.store_total(load(acc, e), index); });
+    Stmt sums = allocate(acc, sequence({init, reduced_loops(add, t.count * t.vectors), results}));
+    if (!epilogue_.has_finish()) return sums;
+    return sequence(
+        {sums, all(LoopKind::serial, [&](const auto&, const auto& index) { return epilogue_.finish(index); })});
+  }
+
+  Stmt reduced_loops(Stmt body, int64_t accumulators) const {
+    const std::vector<Axis>& axes = stage_.reduction->axes;
+    for (size_t k = axes.size(); k-- > 0;) {
+      const int64_t extent = axes[k].extent.value();
+      const bool is_short = k + 1 == axes.size() && extent * accumulators <= machine_.max_unrolled_updates;
+      body = for_loop(axes[k].var, extent, is_short ? LoopKind::unrolled : LoopKind::serial, body);
+    }
+    return body;
+  }
+
+  std::vector<Expr> index(const Expr& unrolled, const Expr& x) const {
+    std::vector<Expr> result;
+    for (int k = 0; k < static_cast<int>(stage_.axes.size()); ++k)
+      result.push_back(k == plan_.row_axis ? x : k == tile_.unrolled_axis ? unrolled : Expr(axis(k).var));
+    return result;
+  }
+
+  const TiledReductionPlan& plan_;
+  const Machine& machine_;
+  const Stage& stage_;
+  Epilogue epilogue_;
+  int64_t lanes_ = 1;
+  RowTile tile_;
+};
+
+}  // namespace
+
+std::optional<TiledReductionPlan> plan_tiled_reduction(const TensorFunction& f, size_t k,
+                                                       const std::map<Buffer, Layout>& layouts) {
+  return Planner(f, k, layouts).run();
+}
+
+Stmt schedule_tiled_reduction(const TiledReductionPlan& plan, const Machine& machine) {
+  return Scheduler(plan, machine).run();
+}
+
+}  // namespace dlcc::tensor

@@ -1,0 +1,51 @@
+// The schedule of reductions over dense images, whose vectors are neighbouring results of a row: pooling, convolutions
+// by weights that are not constant, and convolutions whose groups are smaller than a channel block. A register tile
+// spans several vectors of the row and several indices of another axis of the result, the unrolled axis, so that loads
+// are shared and additions do not wait for each other:
+//
+//   padded[..] = operand, or the value read outside of it        # scratch, for operands with predicated loads
+//   parallel outer axes of the result: parallel tile of the unrolled axis: for tile of the row:
+//     acc[u, v, lane] = identity                                 # registers
+//     for reduced axes, the innermost one unrolled if it is short:
+//       unrolled u, v: vector lane:
+//         acc[u, v, lane] = combine(acc[u, v, lane], value(u, left + v * lanes + lane))
+//     result[.., u, .., left + v * lanes + lane] = epilogue(acc[u, v, lane])
+//
+// For a convolution, the unrolled axis is that of the output channels: the tile's vectors of data are loaded once for
+// all of its channels. Operands are read as they are stored; nothing but the padding is copied.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "tensor/ir.h"
+#include "tensor/machine.h"
+
+namespace dlcc::tensor {
+
+// Scratch that holds all elements of an operand that the stage reads: padded[i] is operand[first + i] inside of the
+// operand, else `outside`.
+struct PaddedCopy {
+  Buffer operand, padded;
+  std::vector<int64_t> first;  // of each dimension
+  Expr outside;                // a literal
+};
+
+// Decisions about memory, shared by all machines.
+struct TiledReductionPlan {
+  Stage reduced;                  // reads the padded copies in place of their operands
+  std::optional<Stage> epilogue;  // the next stage, if it reads the results at its own index
+  int row_axis = -1;              // the axis of the result along which vectors run, the innermost of its storage
+  std::vector<PaddedCopy> copies;
+};
+
+// The plan for stage `k`, with the next stage where that is an epilogue. Empty if sizes are symbolic, the result is not
+// dense, or an operand's elements along the row do not have a small constant distance in memory. `layouts` of
+// parameters and results (absent: dense).
+std::optional<TiledReductionPlan> plan_tiled_reduction(const TensorFunction&, size_t k,
+                                                       const std::map<Buffer, Layout>& layouts);
+
+Stmt schedule_tiled_reduction(const TiledReductionPlan&, const Machine&);
+
+}  // namespace dlcc::tensor

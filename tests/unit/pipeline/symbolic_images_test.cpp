@@ -1,0 +1,47 @@
+// Networks of images of symbolic height and width in all engines: line-buffer fusion, Winograd, and concatenation in
+// place, at image sizes around the sizes of tiles and bands.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "engines.h"
+
+using namespace dlcc;
+
+namespace {
+
+void check_at_all_sizes(const std::string& network) {
+  const std::string text = "#[version = \"0.0.5\"]\n" + network;
+  unsigned seed = 0;
+  for (auto [height, width] : {std::pair<int64_t, int64_t>{1, 1}, {3, 17}, {16, 14}, {29, 31}, {70, 5}})
+    CHECK_MESSAGE(difference_of_engines(seed++, text, {{dtype::f32, {1, 16, height, width}}}) == "", text);
+}
+
+}  // namespace
+
+TEST_CASE("an expansion and its depthwise convolution of a symbolic image") {
+  for (const char* strides : {"[1, 1]", "[2, 2]"})
+    check_at_all_sizes(std::string(R"(
+tensor @wide() -> (w: f32[96, 16, 1, 1]) { w[o < 96, i < 16, y < 1, x < 1] = f32(floormod(7 * o + 3 * i, 11) - 5) * 0.1 }
+tensor @window() -> (w: f32[96, 1, 3, 3]) { w[c < 96, i < 1, y < 3, x < 3] = f32(floormod(5 * c + 3 * y + x, 7) - 3) * 0.1 }
+def @main(%x: Tensor[(1, 16, h, w), float32]) {
+  let %w: Tensor[(96, 16, 1, 1), float32] = call_tensor(@wide);
+  let %d: Tensor[(96, 1, 3, 3), float32] = call_tensor(@window);
+  let %expanded = nn.relu(nn.conv2d(%x, %w));
+  nn.conv2d(%expanded, %d, groups=96, padding=[1, 1, 1, 1], strides=)") +
+                       strides + ")\n}\n");
+}
+
+TEST_CASE("Winograd convolutions of a symbolic image that are concatenated in place") {
+  check_at_all_sizes(R"(
+tensor @a() -> (w: f32[32, 16, 3, 3]) { w[o < 32, i < 16, y < 3, x < 3] = f32(floormod(7 * o + 3 * i + 2 * y + x, 11) - 5) * 0.1 }
+tensor @b() -> (w: f32[16, 16, 1, 1]) { w[o < 16, i < 16, y < 1, x < 1] = f32(floormod(5 * o + 3 * i, 7) - 3) * 0.1 }
+def @main(%x: Tensor[(1, 16, h, w), float32]) {
+  let %wa: Tensor[(32, 16, 3, 3), float32] = call_tensor(@a);
+  let %wb: Tensor[(16, 16, 1, 1), float32] = call_tensor(@b);
+  let %first = nn.relu(nn.conv2d(%x, %wb));
+  let %both = concatenate((nn.relu(nn.conv2d(%first, %wa, padding=[1, 1, 1, 1])), nn.relu(nn.conv2d(%first, %wb))), axis=1);
+  nn.max_pool2d(%both, pool_size=[2, 2], strides=[1, 1], padding=[1, 1, 0, 0])
+}
+)");
+}

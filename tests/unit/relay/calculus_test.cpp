@@ -1,0 +1,171 @@
+// The passes of the calculus on every program of the golden tests, and what they must keep: effects, results, failures.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "../../first_order.h"
+#include "frontends/frontend.h"
+#include "relay/interpret.h"
+#include "relay/passes/passes.h"
+#include "text_file.h"
+
+namespace dlcc::relay {
+namespace {
+
+std::optional<Module> import_text(const std::string& text, Diagnostics& d) {
+  return frontends::import_relay(text, {}, d);
+}
+
+// The module after the passes; empty, with diagnostics, when one refuses it.
+std::optional<Module> after(Module module, const std::vector<std::string>& names, Diagnostics& d) {
+  for (const std::string& name : names) {
+    auto pass = std::ranges::find(all_passes(), name, &PassInfo::name);
+    REQUIRE_MESSAGE(pass != all_passes().end(), "no pass " << name);
+    PassContext context{.diagnostics = &d};
+    module = pass->run(std::move(module), context);
+    if (d.has_errors()) return std::nullopt;
+    CHECK_MESSAGE((verify(module, d) && infer_types(module, d)), "after " << name << ":\n" << d.str() << print(module));
+  }
+  return module;
+}
+
+const std::vector<std::string> to_first_order = {"monomorphize", "compile-matches", "convert-closures"};
+
+std::string result_of(const std::string& text, const std::vector<std::string>& passes) {
+  Diagnostics d;
+  auto module = import_text(text, d);
+  REQUIRE_MESSAGE(module, d.str());
+  auto changed = after(std::move(*module), passes, d);
+  REQUIRE_MESSAGE(changed, d.str());
+  if (passes == to_first_order) CHECK(what_is_left(*changed) == "");
+  auto result = interpret(*changed, {}, tensor::Precision::specified, d);
+  if (!result) return "fails";
+  return result->status == tensor::Status::ok ? str(result->value)
+                                              : fmt::format("status {}", static_cast<int>(result->status));
+}
+
+void check_result(const std::string& text, const std::string& expected) {
+  CHECK(result_of(text, {}) == expected);
+  CHECK(result_of(text, to_first_order) == expected);
+  CHECK(result_of(text, {"inline-functions", "eliminate-dead-code", "eliminate-dead-data"}) == expected);
+}
+
+}  // namespace
+
+TEST_CASE("no closure, type variable or nested pattern is left in a program of the golden tests") {
+  // These have no first-order form.
+  const std::set<std::string> refused = {"error_endless_instances.rly"};
+  int programs = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(DLCC_GOLDEN_FOLDER)) {
+    const std::string name = entry.path().filename().string();
+    CAPTURE(name);
+    Diagnostics d;
+    auto module = import_text(read_text(entry.path()), d);
+    if (!module) continue;
+    auto changed = after(std::move(*module), to_first_order, d);
+    CHECK_MESSAGE(changed.has_value() != refused.contains(name), d.str());
+    if (!changed) continue;
+    CHECK_MESSAGE(what_is_left(*changed).empty(), what_is_left(*changed) << "\n" << print(*changed));
+    ++programs;
+  }
+  CHECK(programs > 50);
+}
+
+TEST_CASE("the order of effects, and functions that share a reference") {
+  check_result(R"(
+def @main() {
+  let %r = ref(1);
+  let %step = fn (%x: int32) -> int32 { ref_write(%r, ref_read(%r) * 2 + %x); ref_read(%r) };
+  let %again = fn (%f: fn (int32) -> int32) -> int32 { %f(1) * 100 + %f(2) };
+  (%again(%step), %step(3), ref_read(%r))
+}
+)",
+               "(308, 19, 19)");
+}
+
+TEST_CASE("a local function that calls itself and is a value within another") {
+  check_result(R"(
+def @both(%f: fn (int32) -> int32, %x: int32) -> int32 { %f(%x) + %f(%x - 1) }
+def @main() {
+  let %k = 3;
+  let %fib = fn (%n: int32) -> int32 {
+    if (%n < 2) { %k } else { let %inner = fn (%m: int32) -> int32 { @both(%fib, %m) }; %inner(%n - 1) }
+  };
+  %fib(7)
+}
+)",
+               "63");
+}
+
+TEST_CASE("the first arm that fits is taken, and a match without one fails") {
+  const std::string types = "type List[A] { Cons(A, List[A]), Nil }\n";
+  check_result(types + R"(
+def @f(%p: (List[int32], List[int32])) -> int32 {
+  match (%p) {
+    (Cons(_, Cons(%x, _)), Nil) => %x,
+    (Cons(%x, _), Cons(%y, Nil)) => %x * %y,
+    (Cons(%x, Nil), %ys) => match (%ys) { Cons(%y, _) => %x - %y, Nil => %x },
+    _ => -1,
+  }
+}
+def @main() {
+  (@f((Cons(1, Cons(2, Nil)), Nil)), @f((Cons(3, Nil), Cons(4, Nil))), @f((Cons(5, Nil), Cons(6, Cons(7, Nil)))),
+   @f((Nil, Nil)), @f((Cons(8, Nil), Nil)), @f((Cons(8, Cons(9, Nil)), Cons(1, Cons(2, Nil)))))
+}
+)",
+               "(2, 12, -1, -1, 8, -1)");
+  check_result(types + R"(
+def @main() { match? ((Cons(1, Nil), Cons(2, Nil))) { (Nil, _) => 1, (Cons(_, Cons(_, _)), Nil) => 2 } }
+)",
+               "fails");
+}
+
+TEST_CASE("functions of any size: sizes are checked where they are applied") {
+  check_result(R"(
+type Both { MakeBoth(Tensor[(?), int32], Tensor[(?), int32]) }
+def @apply_both(%f: fn (Tensor[(n), int32]) -> Tensor[(n), int32], %b: Both) -> (int32, int32) {
+  match (%b) { MakeBoth(%x, %y) => (sum(%x), sum(%y)) }
+}
+def @twice(%f: fn (Tensor[(n), int32]) -> Tensor[(n), int32], %x: Tensor[(n), int32]) -> Tensor[(n), int32] {
+  %f(%f(%x))
+}
+def @main() {
+  let %y = full(3, shape=[2]);
+  let %f = fn (%x: Tensor[(2), int32]) -> Tensor[(2), int32] { %x + %y };
+  let %g = fn (%x: Tensor[(3), int32]) -> Tensor[(3), int32] { %x * 2 };
+  (@twice(%f, full(1, shape=[2])), @twice(%g, full(1, shape=[3])), @apply_both(%f, MakeBoth(%y, full(1, shape=[5]))))
+}
+)",
+               "(Tensor[(2), int32]{7, 7}, Tensor[(3), int32]{4, 4, 4}, (6, 5))");
+}
+
+TEST_CASE("functions of any size in a list are refused") {
+  Diagnostics d;
+  auto module = import_text(R"(
+def @apply_all(%fs: List[fn (Tensor[(n), int32]) -> Tensor[(n), int32]], %x: Tensor[(n), int32]) -> Tensor[(n), int32] {
+  match (%fs) { Cons(%f, %rest) => @apply_all(%rest, %f(%x)), Nil => %x }
+}
+def @main() {
+  @apply_all(Cons(fn (%x: Tensor[(2), int32]) -> Tensor[(2), int32] { %x + %x }, Nil), full(1, shape=[2]))
+}
+)",
+                            d);
+  REQUIRE_MESSAGE(module, d.str());
+  CHECK_FALSE(after(std::move(*module), {"monomorphize"}, d));
+  CHECK_MESSAGE(d.str().find("are in data, whose types have no sizes that are names") != std::string::npos, d.str());
+}
+
+TEST_CASE("a generic function that calls itself at larger and larger types is refused") {
+  Diagnostics d;
+  auto module = import_text(
+      "def @f[A](%x: A, %n: int32) -> int32 { if (%n == 0) { 0 } else { @f((%x, %x), %n - 1) } }\n"
+      "def @main() { @f(True, 3) }\n",
+      d);
+  REQUIRE_MESSAGE(module, d.str());
+  CHECK_FALSE(after(std::move(*module), {"monomorphize"}, d));
+  CHECK_MESSAGE(d.str().find("@f is used at too many types") != std::string::npos, d.str());
+}
+
+}  // namespace dlcc::relay

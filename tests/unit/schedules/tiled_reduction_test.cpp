@@ -1,0 +1,93 @@
+// Reductions over dense images in register tiles: pooling, grouped convolutions, convolutions by variable weights.
+#include "tensor/schedules/tiled_reduction.h"
+
+#include <doctest/doctest.h>
+
+#include "harness.h"
+#include "tensor/builder.h"
+#include "tensor/visit.h"
+
+using namespace dlcc;
+using namespace dlcc::tensor;
+using namespace dlcc::test;
+
+namespace {
+
+struct Pooling {
+  int64_t c = 5, h = 9, w = 9, k = 3, stride = 1, pad = 1;
+};
+
+TensorFunction pooling(const Pooling& p, const Reducer& reducer, const Expr& outside) {
+  auto reach = [&](int64_t size) { return (size + 2 * p.pad - p.k) / p.stride + 1; };
+  Definition d("pool");
+  Tensor x = d.input("x", dtype::f32, {2, p.c, p.h, p.w});
+  d.reduce_result("y", dtype::f32, {2, p.c, reach(p.h), reach(p.w)}, reducer, {p.k, p.k}, [&](Index i, Index r) {
+    std::vector<Expr> at = {i[0], i[1], i[2] * p.stride + r[0] - p.pad, i[3] * p.stride + r[1] - p.pad};
+    return p.pad == 0 ? x(at) : x.at_or(at, outside);
+  });
+  return d.finish();
+}
+
+bool applies(const TensorFunction& f) { return plan_tiled_reduction(f, 0, {}).has_value(); }
+
+void check_tiled(const TensorFunction& f) {
+  CAPTURE(print(f));
+  REQUIRE(applies(f));
+  check_schedule(f, std::vector<bool>(f.params.size(), false));
+}
+
+}  // namespace
+
+TEST_CASE("poolings of dense images") {
+  for (int64_t width : {7, 16, 33, 71})
+    for (int64_t stride : {1, 2, 3}) {
+      check_tiled(pooling({.w = width, .stride = stride}, max_of(dtype::f32), lowest(dtype::f32)));
+      check_tiled(pooling({.w = width, .k = 2, .stride = stride, .pad = 0}, sum_of(dtype::f32), Expr()));
+    }
+  check_tiled(pooling({.c = 1, .h = 5, .w = 40, .k = 5, .pad = 2}, max_of(dtype::f32), literal(dtype::f32, 0.5)));
+}
+
+TEST_CASE("depthwise convolutions of dense images, with each kind of epilogue") {
+  for (DepthwiseEpilogue epilogue :
+       {DepthwiseEpilogue::nothing, DepthwiseEpilogue::bounds, DepthwiseEpilogue::sigmoid, DepthwiseEpilogue::residual})
+    check_tiled(depthwise({.c = 6, .w = 37, .stride = epilogue == DepthwiseEpilogue::sigmoid ? 2 : 1}, epilogue));
+}
+
+TEST_CASE("grouped convolutions of dense images") {
+  for (const Conv& shape :
+       {Conv{.c = 6, .w = 35, .o = 9, .groups = 3}, Conv{.c = 10, .o = 20, .k = 5, .pad = 2, .groups = 5},
+        Conv{.c = 4, .w = 50, .o = 8, .stride = 2, .groups = 2, .smooth = true},
+        Conv{.n = 2, .c = 3, .w = 20, .o = 12, .k = 1, .pad = 0, .groups = 3}})
+    check_tiled(convolution(shape));
+}
+
+TEST_CASE("output channels of a group share the tile's vectors of data") {
+  const TensorFunction f = convolution({.c = 8, .h = 16, .w = 64, .o = 16, .groups = 2, .epilogue = false});
+  const std::string text = print(schedule({f, {false, true}, std::vector<Layout>(3), {avx512}}).variants[0]);
+  CAPTURE(text);
+  CHECK(text.find("alloc reg acc: f32[4, 4, 16]") != std::string::npos);
+  CHECK(text.find("scratch padded: f32[1, 8, 18, 66]") != std::string::npos);
+  CHECK(text.find(" and ") == text.rfind(" and "));  // only the copy tests its index
+}
+
+TEST_CASE("narrow integers are summed in their own width") {
+  Definition d("sum");
+  Tensor x = d.input("x", dtype::i8, {3, 4, 40});
+  d.reduce_result("y", dtype::i32, {3, 38}, sum_of(dtype::i32), {4, 3},
+                  [&](Index i, Index r) { return cast(dtype::i32, x(i[0], r[0], i[1] + r[1])); });
+  check_tiled(d.finish());
+}
+
+TEST_CASE("what register tiles of a row are not for") {
+  auto applies_to = [](const std::string& body, const std::string& result = "y: f32[4, 30]") {
+    return applies(parse_function("tensor @f(x: f32[4, 256], n: i64[30]) -> (" + result + ") {\n" + body + "\n}"));
+  };
+  CHECK(applies_to("y[i < 4, j < 30] = sum(r < 3) { x[i, j + r] }"));
+  CHECK(applies_to("y[i < 4, j < 30] = sum(r < 3) { x[i, 3 * j + r] }"));
+  CHECK_FALSE(applies_to("y[i < 4, j < 30] = sum(r < 3) { x[i, 8 * j + r] }"));      // far apart
+  CHECK_FALSE(applies_to("y[i < 4, j < 30] = sum(r < 3) { x[i, 40 - j + r] }"));     // backwards
+  CHECK_FALSE(applies_to("y[i < 4, j < 30] = sum(r < 3) { x[i, n[j]] else 0.0 }"));  // a gather
+  CHECK_FALSE(applies_to("y[i < 4, j < 30] = sum(r < 3) { x[i, floordiv(j, 2) + r] }"));
+  CHECK_FALSE(applies_to("y[i < 4] = sum(r < 30) { x[i, r] }", "y: f32[4]"));  // vectors along the reduced axis
+  CHECK_FALSE(applies_to("y[i < 4, j < 30] = x[i, j]"));
+}

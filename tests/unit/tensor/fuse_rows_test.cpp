@@ -1,0 +1,84 @@
+// Row fusion of loop nests, and scratch that becomes local to the rows.
+#include "tensor/passes/fuse_rows.h"
+
+#include <doctest/doctest.h>
+
+#include "tensor/parse.h"
+
+using namespace dlcc;
+using namespace dlcc::tensor;
+
+namespace {
+
+Kernel kernel_of(const std::string& body) {
+  Diagnostics d;
+  auto parsed = parse(
+      "kernel @k(read x: f32[8, 16], write y: f32[8, 16], scratch e: f32[8, 16], scratch t: f32[8]) {\n" + body + "}\n",
+      "t.tir", d);
+  REQUIRE_MESSAGE(parsed, d.str());
+  return parsed->kernels[0];
+}
+
+std::string fused(const std::string& body) {
+  Kernel kernel = kernel_of(body);
+  kernel.body = fuse_rows(kernel.body);
+  const std::string text = print(kernel);
+  return text.substr(text.find('\n') + 1);
+}
+
+const std::string two_stages = R"(  parallel i in 8 {
+    vector j in 16 {
+      e[i, j] = exp(x[i, j])
+    }
+  }
+  parallel k in 8 {
+    vector l in 16 {
+      y[k, l] = e[k, l] * 2.0
+    }
+  }
+)";
+
+}  // namespace
+
+TEST_CASE("loop nests over the same rows are fused") {
+  CHECK(fused(two_stages) == R"(  parallel i in 8 {
+    vector j in 16 {
+      e[i, j] = exp(x[i, j])
+    }
+    vector l in 16 {
+      y[i, l] = e[i, l] * 2.0
+    }
+  }
+}
+)");
+}
+
+TEST_CASE("loop nests stay apart if an iteration needs another row, another extent, or nothing of the first nest") {
+  auto stays = [](const std::string& body) { return fused(body) == body + "}\n"; };
+  const std::string first = "  parallel i in 8 {\n    vector j in 16 {\n      e[i, j] = x[i, j]\n    }\n  }\n";
+  auto second = [](const std::string& loop, const std::string& value) {
+    return "  " + loop + " {\n    vector l in 16 {\n      y[k, l] = " + value + "\n    }\n  }\n";
+  };
+  CHECK_FALSE(stays(first + second("parallel k in 8", "e[k, l]")));
+  CHECK(stays(first + second("parallel k in 8", "e[7 - k, l]")));
+  CHECK(stays(first + second("parallel k in 8", "e[l - floordiv(l, 8) * 8, l]")));
+  CHECK(stays(first + second("parallel k in 7", "e[k, l]")));
+  CHECK(stays(first + second("for k in 8", "e[k, l]")));
+  CHECK(stays(first + second("parallel k in 8", "x[k, l]")));
+}
+
+TEST_CASE("scratch of one row for each iteration becomes local") {
+  Kernel kernel = kernel_of(two_stages);
+  auto contracted = [&](const Stmt& body, int64_t max_bytes) {
+    std::vector<Stmt> bodies = {body};
+    std::vector<Buffer> scratch = {kernel.params[2].buffer};
+    contract_scratch(bodies, scratch, max_bytes);
+    kernel.body = bodies[0];
+    CHECK((print(kernel).find("alloc local e.1: f32[1, 16]") == std::string::npos) == !scratch.empty());
+    return scratch.empty();
+  };
+  const Stmt rows = fuse_rows(kernel.body), stages = kernel.body;
+  CHECK(contracted(rows, 64));
+  CHECK_FALSE(contracted(rows, 63));    // a row has 64 bytes
+  CHECK_FALSE(contracted(stages, 64));  // both nests access it
+}
