@@ -40,8 +40,19 @@ static std::string remedy_for(const std::string& op) {
   return found == remedies.end() ? "a model-local function can define it" : found->second;
 }
 
-// "did you mean 'Conv'?" for a name that is no operator of ONNX; "" if there is no suggestion.
+// "did you mean 'Gelu'?" for a name that is no operator of the domain; "" if there is no suggestion.
+static std::string suggest_in_domain(const std::string& domain, const std::string& op) {
+  std::vector<std::string> names;
+  for (const std::string& name : operator_table().names())
+    if (name.rfind('.') == domain.size() && name.starts_with(domain)) names.push_back(name.substr(domain.size() + 1));
+  return did_you_mean(op, names);
+}
+
+// "did you mean 'Conv'?" for a name that is no operator of ONNX; "" if there is no suggestion. The name is qualified in
+// other domains.
 static std::string suggest_operator(const std::string& op) {
+  if (const size_t dot = op.rfind('.'); dot != std::string::npos)
+    return suggest_in_domain(op.substr(0, dot), op.substr(dot + 1));
   const auto [meant, rest] = find_foreign_operator(op);
   if (meant.empty()) return did_you_mean(op, standard_operators());
   return fmt::format("did you mean '{}'{}{}?", meant, rest.empty() ? "" : " ", rest);
@@ -61,7 +72,10 @@ void Importer::report_unknown_operator(const std::string& op, const std::string&
   auto report = [&](std::string message, std::string help) {
     diagnostics_.error(DiagnosticId::unsupported_operator, location, std::move(message), {}, std::move(help));
   };
-  if (!domain.empty()) return report(fmt::format("operator {}.{} is not supported", domain, op), remedy_for(op));
+  if (!domain.empty()) {
+    const std::string name = qualified_name(domain, op), suggestion = meant_operator(name);
+    return report(fmt::format("operator {} is not supported", name), suggestion.empty() ? remedy_for(op) : suggestion);
+  }
   if (auto first = operator_table().first_version(op))
     return report(fmt::format("operator {} does not exist in operator set {}", op, opset),
                   fmt::format("operator sets from {} have it", *first));

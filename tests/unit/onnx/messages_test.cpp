@@ -188,6 +188,19 @@ TEST_CASE("misspelled operators, attributes and values have suggestions") {
             "nothing defines its input 'hiden'\n    help: did you mean 'hidden'?"));
 }
 
+TEST_CASE("misspelled operators of other domains have suggestions of their domain") {
+  auto errors = [](const std::string& domain, const std::string& op) {
+    return imported(model_bytes(fmt::format(
+        "ir_version: 8 opset_import {{ version: 17 }} opset_import {{ domain: '{}' version: 1 }} graph {{ {}{} "
+        "node {{ op_type: '{}' domain: '{}' input: 'x' output: 'y' }} }}",
+        domain, x, y, op, domain)));
+  };
+  CHECK(has(errors("com.microsoft", "BiasGellu"), "help: did you mean 'BiasGelu'?"));
+  CHECK(has(errors("com.microsoft", "LinearRegresor"), "help: a model-local function can define it"));
+  CHECK(has(errors("ai.onnx.ml", "LinearRegresor"), "help: did you mean 'LinearRegressor'?"));
+  CHECK(has(errors("ai.onnx.ml", "ZipMap"), "help: a compiled model has no maps"));
+}
+
 TEST_CASE("an unsupported operator of the standard gets no spelling suggestion") {
   CHECK(errors_of(x + y + node("ImageDecoder", {"x"}, {"y"})) ==
         "m: node 'y' (ImageDecoder): error[unsupported-operator]: operator ImageDecoder is not supported\n"
