@@ -17,8 +17,9 @@ using tensor::Status;
 // integer.
 constexpr double largest_magnitude = 4503599627370496.0;  // 2^52
 
-// An upper bound, in float64, of the absolute values of the dim and of all its parts.
-Expr magnitude(const Dim& d) {
+// An upper bound, in float64, of the absolute values of the dim and of its parts, but for the operands of minima: the
+// bounds of those are added to `operands`, because a minimum may be much smaller, as min(h, 10^9) of a slice.
+Expr magnitude(const Dim& d, std::vector<Expr>& operands) {
   Expr sum = tensor::literal(dtype::f64, 0.0);
   for (const Dim::Term& term : d.terms()) {
     Expr product = tensor::literal(dtype::f64, std::abs(static_cast<double>(term.coefficient)));
@@ -26,9 +27,15 @@ Expr magnitude(const Dim& d) {
       Expr factor;
       if (atom->kind == DimAtom::Kind::symbol) {
         factor = tensor::cast(dtype::f64, tensor::symbol_var(atom->symbol));
-      } else {  // no larger than the sum of its arguments
-        factor = tensor::literal(dtype::f64, 1.0);
-        for (const Dim& arg : atom->args) factor = factor + magnitude(arg);
+      } else {
+        const Expr a = magnitude(atom->args[0], operands), b = magnitude(atom->args[1], operands);
+        const bool are_natural = provably_le(0, atom->args[0]) && provably_le(0, atom->args[1]);
+        if (atom->kind == DimAtom::Kind::min && are_natural) {
+          operands.insert(operands.end(), {a, b});
+          factor = tensor::min(a, b);
+        } else {  // no larger than the sum of its arguments
+          factor = tensor::literal(dtype::f64, 1.0) + a + b;
+        }
       }
       product = product * factor;
     }
@@ -89,7 +96,9 @@ class EntrySizesBuilder {
   }
 
   void require_small(const Dim& d) {
-    require(magnitude(d) <= tensor::literal(dtype::f64, largest_magnitude));
+    std::vector<Expr> bounds;
+    bounds.push_back(magnitude(d, bounds));
+    for (const Expr& bound : bounds) require(bound <= tensor::literal(dtype::f64, largest_magnitude));
     require(Expr(d) <= Expr(tensor::max_elements));
   }
 

@@ -155,10 +155,14 @@ std::optional<Lowerer::Operand> Lowerer::update_slice(const Binding& b, TensorCa
   Region& inner = always ? region : changed->then_region;
   slice_operands(b, call, inner);
   ValueId slice = slice_of(target, b.var->name, call.function.results[0], index);
-  if (view_offset(call.function, {}) == 0)
-    inner.steps.push_back(Copy{in_memory(call, 0, inner, b.location), slice});
-  else
+  if (const auto offset = view_offset(call.function, {})) {
+    const ValueId whole = in_memory(call, 0, inner, b.location);
+    const Value to = value_of(slice);
+    const bool is_whole = value_of(whole).bytes == to.bytes;
+    inner.steps.push_back(Copy{is_whole ? whole : view_of(whole, to.name, to.type, to.shape, *offset), slice});
+  } else {
     call_kernel(b, call, inner, slice);
+  }
   if (!always) region.steps.push_back(std::move(changed));
   return Operand{.value = target};
 }
