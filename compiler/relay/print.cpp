@@ -63,8 +63,10 @@ class Printer {
   Printer(const Module* module, ConstantPool* pool) : module_(module), pool_(pool) {
     if (!module) return;
     for (const auto& [name, def] : module->data_types)
-      for (const ConstructorDef& c : def.constructors)
+      for (const ConstructorDef& c : def.constructors) {
         if (!def.params.empty()) generic_constructors_[c.name] = fields_tell_type(def, c);
+        if (!c.fields.empty()) with_fields_.insert(c.name);
+      }
   }
 
   std::string module() {
@@ -311,7 +313,9 @@ class Printer {
 
   void write(const Call& call) {
     atom(call.callee);
-    if (std::holds_alternative<ConstructorRef>(call.callee) && call.args.empty()) return;
+    // A constructor with fields that is called without arguments, an error of types, is no constructor as a value.
+    const auto* constructor = std::get_if<ConstructorRef>(&call.callee);
+    if (constructor && call.args.empty() && !with_fields_.contains(constructor->name)) return;
     out_ += "(";
     atoms(call.args);
     bool first = call.args.empty();
@@ -448,6 +452,7 @@ class Printer {
   const Module* module_;  // null for a lone block
   ConstantPool* pool_;
   std::map<std::string, bool> generic_constructors_;  // whether the fields tell the type
+  std::set<std::string> with_fields_;                 // constructors that are functions
   std::string out_;
   int indent_ = 0;
   int next_number_ = 0;  // of graph bindings, never reused within a module

@@ -71,7 +71,7 @@ class LoopAnalysis {
     }
     if (!index_varies || bits(x.buffer->type) < 8) possible_ = false;
     written_.insert(x.buffer.get());
-    accesses_.push_back({x.buffer.get(), x.indices, true});
+    accesses_.emplace_back(x.buffer.get(), x.indices);
   }
 
   void visit_value(const Expr& e) {
@@ -86,7 +86,7 @@ class LoopAnalysis {
       bool index_varies = any_varies(load.indices);
       bool is_private = per_lane_.count(load.buffer.get());
       if (index_varies && (is_private || bits(load.buffer->type) < 8)) possible_ = false;
-      if (!is_private) accesses_.push_back({load.buffer.get(), load.indices, false});
+      if (!is_private) accesses_.emplace_back(load.buffer.get(), load.indices);
     }
   }
 
@@ -108,25 +108,19 @@ class LoopAnalysis {
   // same index in every dimension whose index varies between lanes, or if in some such dimension their indices are
   // further apart than the loop's lanes reach.
   bool crosses_lanes(const BufferNode* buffer) const {
-    std::vector<const Access*> all, compared;  // the accesses; the first one and the stores
-    for (const Access& a : accesses_) {
-      if (a.buffer != buffer) continue;
-      if (all.empty() || a.is_store) compared.push_back(&a);
-      all.push_back(&a);
+    const std::vector<Expr>* first = nullptr;
+    for (const auto& [accessed, indices] : accesses_) {
+      if (accessed != buffer) continue;
+      if (!first) first = &indices;
+      bool same = true, disjoint = false;
+      for (size_t d = 0; d < indices.size(); ++d) {
+        if (!varies(indices[d]) && !varies((*first)[d])) continue;
+        same &= structurally_equal(indices[d], (*first)[d]);
+        disjoint |= out_of_reach(indices[d], (*first)[d]);
+      }
+      if (!same && !disjoint) return true;
     }
-    return std::ranges::any_of(all, [&](const Access* a) {
-      return std::ranges::any_of(compared, [&](const Access* b) { return may_cross_lanes(a->indices, b->indices); });
-    });
-  }
-
-  bool may_cross_lanes(const std::vector<Expr>& a, const std::vector<Expr>& b) const {
-    bool same = true, disjoint = false;
-    for (size_t d = 0; d < a.size(); ++d) {
-      if (!varies(a[d]) && !varies(b[d])) continue;
-      same &= structurally_equal(a[d], b[d]);
-      disjoint |= out_of_reach(a[d], b[d]);
-    }
-    return !same && !disjoint;
+    return false;
   }
 
   // The indices differ by a constant distance of at least stride * extent.
@@ -137,16 +131,10 @@ class LoopAnalysis {
     return step && *step != 0 && std::abs(*distance) >= std::abs(*step) * *extent;
   }
 
-  struct Access {
-    const BufferNode* buffer;
-    std::vector<Expr> indices;
-    bool is_store;
-  };
-
   const For& loop_;
   std::set<const VarNode*> varying_;
   std::set<const BufferNode*> per_lane_;
-  std::vector<Access> accesses_;
+  std::vector<std::pair<const BufferNode*, std::vector<Expr>>> accesses_;
   std::set<const BufferNode*> written_;
   bool possible_ = true;
   int element_bits_ = 8;

@@ -154,15 +154,17 @@ class TileChooser {
     const std::vector<bool> shared = loads_shared_along(axis, unrolled);
     for (int64_t vectors = 1; vectors <= std::min(row_vectors_, max_vectors); ++vectors) {
       const int64_t accumulators = unrolled * vectors;
-      int64_t loads = 0, kept = 0;
+      int64_t loads = 0, kept = 0, shuffled = 0;  // shuffled: vectors that one strided vector is taken from
       for (size_t k = 0; k < loads_.size(); ++k) {
-        const bool along_row = uses(loads_[k], stage_.axes[static_cast<size_t>(row_)].var);
-        const int64_t values = (shared[k] ? 1 : unrolled) * (along_row ? vectors : 1);
-        loads += values;
+        const int64_t stride = stride_along_row(loads_[k]);
+        const int64_t values = (shared[k] ? 1 : unrolled) * (stride > 0 ? vectors : 1);
+        loads += values * std::max<int64_t>(stride, 1);
         if (shared[k]) kept += values;
+        if (stride > 1) shuffled = stride;
       }
-      const int64_t spare = machine_.unassigned_registers + 1;
-      if (accumulators + kept + spare > machine_.vector_registers) break;
+      const int64_t product = machine_.has_fma ? 1 : machine_.product_registers;
+      const int64_t used = accumulators + kept + shuffled + product + machine_.unassigned_registers;
+      if (used > machine_.vector_registers && accumulators > 1) break;
       // The last tiles of the axis and of the row are smaller, but take as long.
       const int64_t tiles = (axis < 0 ? 1 : ceil_div(extent(axis), unrolled)) * ceil_div(row_vectors_, vectors);
       const int64_t bound = std::max<int64_t>({accumulators, loads, machine_.accumulators_in_flight});
@@ -170,6 +172,14 @@ class TileChooser {
                           static_cast<double>(axis < 0 ? 1 : extent(axis));
       if (best_time_ < 0 || time < best_time_) best_ = {axis, unrolled, vectors}, best_time_ = time;
     }
+  }
+
+  // The distance of neighbours in the row; 0 if all of them read the same element.
+  int64_t stride_along_row(const Load& l) const {
+    const Var& x = stage_.axes[static_cast<size_t>(row_)].var;
+    for (const Expr& i : l.indices)
+      if (uses(i, x)) return stride_along(i, x).value_or(1);
+    return 0;
   }
 
   // Which loads read the same element for all indices of a tile.

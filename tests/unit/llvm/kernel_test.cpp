@@ -246,16 +246,6 @@ TEST_CASE("the halves of a vector register are added in a tree") {
   CHECK(assembly(kernel, "x86-64-v4").find("(%rsp)") == std::string::npos);
 }
 
-TEST_CASE("the lanes of a vector loop load before any lane stores, whichever accesses meet") {
-  // The load and the store far from y[i] are next to each other.
-  Buffer y = make_buffer("y", dtype::f32, {96});
-  Var i = make_var("i"), j = make_var("j");
-  Stmt body = sequence({for_loop(j, 96, serial, store(y, {j}, cast(dtype::f32, j))),
-                        for_loop(i, 32, vector, store(y, {Expr(i) + 64}, load(y, {i}) + load(y, {Expr(i) + 63})))});
-  auto result = run({"shifted", {{y, Access::write}}, body}, {});
-  for (int64_t n = 0; n < 32; ++n) CHECK(result.outputs[0].as<float>()[64 + n] == float(2 * n + 63));
-}
-
 TEST_CASE("branches, loops of data-dependent extent and strided stores") {
   Buffer n = make_buffer("n", dtype::i64, {1}), y = make_buffer("y", dtype::i32, {2, 16});
   Var i = make_var("i"), j = make_var("j"), k = make_var("k");

@@ -103,7 +103,7 @@ TEST_CASE("a statement body with symbols") {
 }
 
 TEST_CASE("the verifier rejects invalid statement bodies") {
-  rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { y = { x[0] = 1.0 y[0] = 1.0 } }", "the parameter x is only read");
+  rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { y = { x[0] = 1.0 y[0] = 1.0 } }", "the parameter x is read-only");
   rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { temp t: f32[3] t[i < 3] = x[i] y = { t[0] = 1.0 } }",
           "t is read-only but written");
   rejects("tensor @f(x: f32[3]) -> (y: f32[3]) { temp t: f32[3] y = { y[0] = t[0] } }", "t is read before");
