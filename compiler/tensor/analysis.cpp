@@ -212,16 +212,6 @@ std::optional<std::vector<Dim>> concat_offsets(const TensorFunction& f, const st
   return all;
 }
 
-// Whether some index of the load depends on an axis of the result and on a reduced axis, as the pixels of a
-// convolution.
-static bool is_windowed(const Load& l, const Stage& stage) {
-  auto depends_on = [](const Expr& index, const std::vector<Axis>& axes) {
-    return std::ranges::any_of(axes, [&](const Axis& a) { return a.extent != Dim(1) && uses(index, a.var); });
-  };
-  return std::ranges::any_of(
-      l.indices, [&](const Expr& i) { return depends_on(i, stage.axes) && depends_on(i, stage.reduction->axes); });
-}
-
 std::optional<Contraction> find_contraction(const TensorFunction& f, const std::vector<bool>& constant) {
   if (f.results.size() != 1 || f.stages.empty() || f.stages.size() > 2 || !is_sum_of_products(f.stages[0]))
     return std::nullopt;
@@ -244,17 +234,15 @@ std::optional<Contraction> find_contraction(const TensorFunction& f, const std::
       if (f.params[k] == l.buffer) return static_cast<bool>(constant[k]);
     return false;
   };
-  // The N axis occurs in the weights only. If neither operand is constant, a sliding window moves over the data;
-  // without a window, the weights are the operand with the last axis that only one of them has.
+  // The N axis occurs in the weights only. If neither operand is constant, the weights are the operand with the last
+  // such axis.
   auto last_own_axis = [&](const Load& own, const Load& other) {
     int last = -1;
     for (size_t k = 0; k < stage.axes.size(); ++k)
       if (uses(own, stage.axes[k].var) && !uses(other, stage.axes[k].var)) last = static_cast<int>(k);
     return last;
   };
-  bool b_is_weights = is_constant(a) != is_constant(b)                 ? is_constant(b)
-                      : is_windowed(a, stage) != is_windowed(b, stage) ? is_windowed(a, stage)
-                                                                       : last_own_axis(b, a) >= last_own_axis(a, b);
+  bool b_is_weights = is_constant(a) != is_constant(b) ? is_constant(b) : last_own_axis(b, a) >= last_own_axis(a, b);
   c.data = b_is_weights ? a : b;
   c.weights = b_is_weights ? b : a;
   return c;
@@ -276,11 +264,7 @@ int64_t n_per_group(const Load& data, const Var& axis) {
 
 int channel_axis(const TensorFunction& f, const std::vector<bool>& constant, int64_t block) {
   auto c = find_contraction(f, constant);
-  auto is_weights = [&](const Buffer& b) { return b == c->weights.buffer; };
-  auto param = c ? std::ranges::find_if(f.params, is_weights) : f.params.end();
-  if (param == f.params.end()) return -1;
-  const bool is_constant = constant[static_cast<size_t>(param - f.params.begin())];
-  if (!is_constant && !is_windowed(c->data, f.stages[0])) return -1;  // rows of products, not channels of an image
+  if (!c) return -1;
   const auto& axes = f.stages[0].axes;
   for (size_t k = 0; k + 1 < axes.size(); ++k)
     if (uses(c->weights, axes[k].var) && n_per_group(c->data, axes[k].var) % block == 0 &&

@@ -50,8 +50,7 @@ struct Contraction {
   int stage;     // the index of the contraction in the function's stages
   int epilogue;  // the index of the elementwise stage after it, or -1
   Load data;     // the factor without the N axis: its elements are broadcast to vectors
-  Load weights;  // the factor with the N axis, along which vectors are loaded: the constant factor if exactly one is,
-                 // else the factor without a sliding window if the other has one
+  Load weights;  // the factor with the N axis, along which vectors are loaded; the constant factor if exactly one is
 };
 
 // The contraction of a function that consists of a contraction and at most one further stage, which reads the sums at
@@ -65,8 +64,7 @@ int64_t n_per_group(const Load& data, const Var& axis);
 
 // The position of the axis of a contraction's result to store in blocks of `block` elements, such as the channels of an
 // image; -1 if there is none. The axis occurs in the weights. It does not occur in the data, unless as the index of
-// groups of whole blocks. It is not the innermost axis of the result, and its extent is at least half a block. Products
-// of two variable factors have one only if a sliding window moves over the data.
+// groups of whole blocks. It is not the innermost axis of the result, and its extent is at least half a block.
 int channel_axis(const TensorFunction&, const std::vector<bool>& constant, int64_t block);
 
 // A function split in two: a contraction with its epilogue, and a reduction with its epilogue. Only the reduction reads

@@ -10,7 +10,7 @@
 //   quantize(f, u, zero) of such a value              cast(round(f * (1 / u)) + zero), f elementwise operations of it
 //
 // The first sum is exact. The standard rounds each dequantized number to float32 and each product and sum as well, and
-// divides by u. Hence a result may differ by one quantum where the number to be rounded is close to a tie.
+// divides by u. Hence a result may differ by 1 where the number to be rounded is close to a tie.
 //
 // Signed data is stored with an offset of 128, as instructions multiply unsigned data with signed weights. Where padded
 // data has a zero point other than 0, the padding is an operation of its own. The last axis of a kernel over few

@@ -83,7 +83,10 @@ Stmt schedule_stages(const TensorFunction& f, const std::map<size_t, ReductionPl
     body.push_back(of_stage(k));
     if (in_registers(reductions, k)) ++k;
   }
-  return fuse_rows(sequence(std::move(body)));
+  // A stage with a result in blocks gathers its operands, for which it needs the registers.
+  const bool are_dense =
+      std::ranges::all_of(f.results, [&](const Buffer& b) { return layout_of(layouts, b).is_dense(); });
+  return are_dense ? fuse_rows(sequence(std::move(body))) : sequence(std::move(body));
 }
 
 using PackingFunction = std::function<Constant(const Constant&)>;

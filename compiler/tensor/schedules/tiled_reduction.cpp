@@ -17,6 +17,13 @@ std::optional<int64_t> stride_along(const Expr& index, const Var& v) {
   return constant_integer(simplify(substitute(index, {{v, Expr(v) + Expr(1)}}) - index));
 }
 
+// The distance along the row of the elements that a load gives to neighbouring results; 0 if it is one element.
+int64_t stride_along(const Load& l, const Var& row) {
+  for (const Expr& i : l.indices)
+    if (uses(i, row)) return stride_along(i, row).value_or(1);
+  return 0;
+}
+
 // ---- the plan
 
 class Planner {
@@ -154,13 +161,14 @@ class TileChooser {
     const std::vector<bool> shared = loads_shared_along(axis, unrolled);
     for (int64_t vectors = 1; vectors <= std::min(row_vectors_, max_vectors); ++vectors) {
       const int64_t accumulators = unrolled * vectors;
-      int64_t loads = 0, kept = 0, shuffled = 0;  // shuffled: vectors that one strided vector is taken from
+      int64_t loads = 0, kept = 0,
+              shuffled = 0;  // shuffled: a strided vector is taken from `shuffled - 2` vectors by two masks
       for (size_t k = 0; k < loads_.size(); ++k) {
-        const int64_t stride = stride_along_row(loads_[k]);
+        const int64_t stride = stride_along(loads_[k], stage_.axes[static_cast<size_t>(row_)].var);
         const int64_t values = (shared[k] ? 1 : unrolled) * (stride > 0 ? vectors : 1);
         loads += values * std::max<int64_t>(stride, 1);
         if (shared[k]) kept += values;
-        if (stride > 1) shuffled = stride;
+        if (stride > 1) shuffled = stride + 2;
       }
       const int64_t product = machine_.has_fma ? 1 : machine_.product_registers;
       const int64_t used = accumulators + kept + shuffled + product + machine_.unassigned_registers;
@@ -172,14 +180,6 @@ class TileChooser {
                           static_cast<double>(axis < 0 ? 1 : extent(axis));
       if (best_time_ < 0 || time < best_time_) best_ = {axis, unrolled, vectors}, best_time_ = time;
     }
-  }
-
-  // The distance of neighbours in the row; 0 if all of them read the same element.
-  int64_t stride_along_row(const Load& l) const {
-    const Var& x = stage_.axes[static_cast<size_t>(row_)].var;
-    for (const Expr& i : l.indices)
-      if (uses(i, x)) return stride_along(i, x).value_or(1);
-    return 0;
   }
 
   // Which loads read the same element for all indices of a tile.
@@ -233,11 +233,23 @@ class Scheduler {
  private:
   const Axis& axis(int k) const { return stage_.axes[static_cast<size_t>(k)]; }
 
+  // Each row is a part before the operand, a contiguous copy, and a part after it, so that no lane needs a test.
   static Stmt fill(const PaddedCopy& copy) {
-    StorageLoops loops = storage_loops({}, copy.padded->shape);
-    std::vector<Expr> from;
-    for (size_t d = 0; d < copy.first.size(); ++d) from.push_back(loops.index[d] + Expr(copy.first[d]));
-    return loops.in_vectors(store(copy.padded, loops.index, load(copy.operand, std::move(from), copy.outside)));
+    const StorageLoops loops = storage_loops({}, copy.padded->shape);
+    const size_t last = loops.vars.size() - 1;
+    const int64_t width = copy.padded->shape[last].value(), first = copy.first[last];
+    const int64_t begin = std::clamp<int64_t>(-first, 0, width);
+    const int64_t end = std::clamp<int64_t>(copy.operand->shape[last].value() - first, begin, width);
+    auto part = [&](int64_t from, int64_t to, bool is_inside) -> Stmt {
+      if (from == to) return nullptr;
+      Var i = make_var("i");
+      std::vector<Expr> at = loops.index, source;
+      at[last] = Expr(i) + Expr(from);
+      for (size_t d = 0; d <= last; ++d) source.push_back(at[d] + Expr(copy.first[d]));
+      const Expr value = is_inside ? load(copy.operand, std::move(source), copy.outside) : copy.outside;
+      return for_loop(i, to - from, LoopKind::vector, store(copy.padded, at, value));
+    };
+    return loops.wrap(sequence({part(0, begin, false), part(begin, end, true), part(end, width, false)}), 0, last);
   }
 
   Stmt outer_loops() const {
@@ -268,7 +280,12 @@ class Scheduler {
       all.push_back(tile({first, count, Expr(done), vectors, lanes_}));
       done += vectors * lanes_;
     }
-    if (width > done) all.push_back(tile({first, count, Expr(done), 1, width - done}));
+    // Vectors of powers of two: others take several registers.
+    for (int64_t lanes = lanes_; width > done; lanes /= 2)
+      if (width - done >= lanes) {
+        all.push_back(tile({first, count, Expr(done), 1, lanes}));
+        done += lanes;
+      }
     return sequence(std::move(all));
   }
 
@@ -301,11 +318,17 @@ class Scheduler {
         {sums, all(LoopKind::serial, [&](const auto&, const auto& index) { return epilogue_.finish(index); })});
   }
 
+  // A short innermost loop is unrolled, unless it has strided loads: LLVM would keep the vectors that neighbouring taps
+  // share, and spill.
   Stmt reduced_loops(Stmt body, int64_t accumulators) const {
     const std::vector<Axis>& axes = stage_.reduction->axes;
+    const auto loads = loads_of(stage_.values[0]);
+    const bool is_strided =
+        std::ranges::any_of(loads, [&](const Load& l) { return stride_along(l, axis(plan_.row_axis).var) > 1; });
     for (size_t k = axes.size(); k-- > 0;) {
       const int64_t extent = axes[k].extent.value();
-      const bool is_short = k + 1 == axes.size() && extent * accumulators <= machine_.max_unrolled_updates;
+      const bool is_short =
+          k + 1 == axes.size() && extent * accumulators <= machine_.max_unrolled_updates && !is_strided;
       body = for_loop(axes[k].var, extent, is_short ? LoopKind::unrolled : LoopKind::serial, body);
     }
     return body;
