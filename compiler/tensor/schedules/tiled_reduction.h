@@ -1,5 +1,5 @@
-// The schedule of reductions over dense images, whose vectors are neighbouring results of a row: pooling, convolutions
-// by weights that are not constant, and convolutions whose groups are smaller than a channel block. A register tile
+// The schedule of reductions over dense images, whose vectors are neighbouring results of a row: pooling, depthwise
+// convolutions, and convolutions whose groups are smaller than a channel block. A register tile
 // spans several vectors of the row and several indices of another axis of the result, the unrolled axis, so that loads
 // are shared and additions do not wait for each other:
 //
