@@ -1,7 +1,7 @@
 // Lower bounds of polynomials: interval arithmetic, improved by a search. One step of the search replaces an atom, or a
-// part of a term, by a bound of it: c * floor_div(a, c) <= a, floor_mod(a, b) <= b - 1, min(a, b) <= a, or a bound that
-// follows from the assumptions. So n - 2 * floor_div(n, 2) >= 0 although the interval of the difference is unbounded.
-// The number of steps is limited.
+// part of a term, by a bound of it: c * floor_div(a, c) <= a, floor_mod(a, b) <= b - 1 and <= a, min(a, b) <= a, or one
+// that follows from the assumptions. So n - 2 * floor_div(n, 2) >= 0 although the interval of the difference is
+// unbounded. The number of steps is limited.
 #include "shape/dim_bounds.h"
 
 #include <algorithm>
@@ -165,8 +165,10 @@ class Search {
       const int64_t one = lower_of({others + cofactor * a}, depth);
       if (one > best) best = std::max(best, std::min(one, lower_of({others + cofactor * b}, depth)));
     } else if (lower(b, 0) >= 1) {
-      const bool of_natural = sign < 0 && lower(a, 0) >= 0;
-      if (of_natural) try_bound(a);
+      const int64_t least = lower(a, 0);
+      // floor_mod(a, b) = floor_mod(a - k * b, b) <= a - k * b if a >= k * b
+      const bool subtracts = atom.kind == DimAtom::Kind::floor_mod && b.is_constant();
+      if (sign < 0 && least >= 0) try_bound(subtracts ? a - Dim(least / b.value()) * b : a);
       if (atom.kind == DimAtom::Kind::floor_mod && sign < 0) try_bound(b - Dim(1));
       if (atom.kind == DimAtom::Kind::floor_div) by_quotient(others, rest, a, b, sign, depth, best);
     }

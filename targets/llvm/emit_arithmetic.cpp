@@ -66,18 +66,22 @@ std::optional<Reciprocal> reciprocal(int64_t divisor, int64_t most) {
 
 }  // namespace
 
-// The quotient or remainder of a non-negative 31-bit scalar by a constant. It needs no correction of the sign and no
-// register for a 64-bit factor. Null for other operands.
+// The quotient or remainder of a non-negative scalar by a positive constant, which needs no correction of the sign; of
+// 31 bits, it needs no register for a 64-bit factor. Null for other operands.
 Value* KernelEmitter::emit_index_division(const Binary& x) {
   bool is_remainder = x.op == BinaryOp::floor_mod || x.op == BinaryOp::rem;
   if (!is_remainder && x.op != BinaryOp::floor_div && x.op != BinaryOp::div) return nullptr;
   auto divisor = x.a.type() == dtype::i64 ? constant_integer(x.b) : std::nullopt;
   auto range = divisor ? range_of(x.a, ranges_) : std::nullopt;
-  constexpr int64_t largest = std::numeric_limits<int32_t>::max();
-  if (!range || *divisor < 1 || *divisor > largest || range->low < 0 || range->high > largest) return nullptr;
-  auto by = reciprocal(*divisor, range->high);
+  if (!range || *divisor < 1 || range->low < 0) return nullptr;
   Value* a = emit(x.a);
-  if (!by || is_vector(a)) return nullptr;
+  if (is_vector(a)) return nullptr;
+  constexpr int64_t largest = std::numeric_limits<int32_t>::max();
+  auto by = range->high <= largest && *divisor <= largest ? reciprocal(*divisor, range->high) : std::nullopt;
+  if (!by) {
+    Value* b = b_.getInt64(static_cast<uint64_t>(*divisor));
+    return is_remainder ? b_.CreateURem(a, b) : b_.CreateUDiv(a, b);
+  }
   auto times = [&](Value* v, int64_t factor) {
     return b_.CreateMul(v, b_.getInt64(static_cast<uint64_t>(factor)), "", true, true);
   };

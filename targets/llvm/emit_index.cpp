@@ -5,6 +5,7 @@
 
 #include "targets/llvm/kernel_emitter.h"
 #include "tensor/linear.h"
+#include "tensor/visit.h"
 
 namespace dlcc::targets {
 
@@ -103,22 +104,37 @@ Linear KernelEmitter::linearize(const Expr& e) {
   // Loop-invariant: hoisted.
   auto depth = depth_of(e);
   auto range = range_of(e, ranges_);
+  if (depth && depends_on_sizes_only(e))
+    return atom(emit_hoisted(&function_->getEntryBlock(), of_sizes_, e), 0, range.has_value(), range);
   auto loop = std::ranges::find_if(loops_, [&](const Loop& l) { return depth && l.depth > *depth; });
   if (loop == loops_.end()) return atom(emit(e), innermost, range.has_value(), range);
-  return atom(emit_in_preheader(*loop, e), *depth, range.has_value(), range);
+  return atom(emit_hoisted(loop->preheader, loop->invariants, e), *depth, range.has_value(), range);
 }
 
-Value* KernelEmitter::emit_in_preheader(Loop& loop, const Expr& e) {
-  for (const auto& [known, value] : loop.invariants)
+// Emits the expression at the end of a block, once.
+Value* KernelEmitter::emit_hoisted(llvm::BasicBlock* block, Invariants& invariants, const Expr& e) {
+  for (const auto& [known, value] : invariants)
     if (structurally_equal(known, e)) return value;
   llvm::IRBuilder<>::InsertPointGuard guard(b_);
-  b_.SetInsertPoint(loop.preheader->getTerminator());
-  std::vector<Memo> memos(1);  // values of the loop's body do not dominate the preheader
+  if (llvm::Instruction* terminator = block->getTerminator())
+    b_.SetInsertPoint(terminator);
+  else
+    b_.SetInsertPoint(block);
+  std::vector<Memo> memos(1);  // values at the insertion point so far do not dominate the block
   std::swap(memos, memos_);
   Value* value = emit(e);
   std::swap(memos, memos_);
-  loop.invariants.emplace_back(e, value);
+  invariants.emplace_back(e, value);
   return value;
+}
+
+bool KernelEmitter::depends_on_sizes_only(const Expr& e) {
+  bool result = false;
+  for (const Var& v : variables_in(e)) {
+    if (!is_symbol_var(v)) return false;
+    result = true;
+  }
+  return result;
 }
 
 // The smallest loop depth at which all variables of the expression are bound. Empty unless the expression is arithmetic

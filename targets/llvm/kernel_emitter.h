@@ -90,6 +90,7 @@ class KernelEmitter {
     int64_t elements;  // -1: symbolic
   };
   using Memo = std::unordered_map<const tensor::ExprNode*, Value*>;
+  using Invariants = std::vector<std::pair<tensor::Expr, Value*>>;
 
   // A pointer induction variable: base + terms, of which one is the loop's counter and the others are loop-invariant.
   struct PointerInduction {
@@ -111,7 +112,7 @@ class KernelEmitter {
     int depth;                          // of the counter
     int branches;                       // the number of conditional branches around the loop
     std::deque<PointerInduction> pointers = {};
-    std::vector<std::pair<tensor::Expr, Value*>> invariants = {};  // hoisted out of the loop
+    Invariants invariants = {};  // hoisted out of the loop
   };
 
   // ---- expressions (emit_expr.cpp). A value that is equal in all lanes is a scalar, any other a vector.
@@ -153,7 +154,8 @@ class KernelEmitter {
   Value* vector_of(const Linear&);                                       // all lanes, i64
   std::optional<std::vector<int64_t>> known_lanes(const Linear&) const;  // without terms and constant
   std::optional<int> depth_of(const tensor::Expr&) const;
-  Value* emit_in_preheader(Loop&, const tensor::Expr&);
+  static bool depends_on_sizes_only(const tensor::Expr&);  // on symbols, and on nothing else
+  Value* emit_hoisted(llvm::BasicBlock*, Invariants&, const tensor::Expr&);
   llvm::Align alignment_of(const Memory&, const Linear& offset, int64_t element_bytes);
   Value* inside(const Linear& index,
                 const Dim& extent);  // 0 <= index < extent, scalar or per lane; null if always true
@@ -272,6 +274,7 @@ class KernelEmitter {
   std::set<const tensor::VarNode*> register_index_;  // variables that index register buffers: their loops are unrolled
   std::set<const tensor::StmtNode*> outlined_;       // statements that become functions
   std::vector<Memo> memos_;                          // innermost last; a guarded expression has a memo of its own
+  Invariants of_sizes_;                              // scalars that depend on symbols only, in the entry block
   std::vector<tensor::Expr> kept_;                   // made for this statement: memos refer to their nodes
   std::vector<std::pair<tensor::Load, Value*>> loads_;  // unconditional loads of this statement
 };

@@ -35,7 +35,7 @@ class Planner {
              .contraction = *contraction,
              .threads_share_panels = options_.threads > 1,
              .k_per_accumulator = options_.strict ? strict_k_per_accumulator : 0};
-    if (!has_static_weights() || !choose_axes() || !find_n_dim()) return std::nullopt;
+    if (!has_static_weights() || !choose_axes() || !find_n_dim() || prefers_dot_products()) return std::nullopt;
     pad_data();
     gather_pixels();
     copy_into_blocks();
@@ -127,6 +127,18 @@ class Planner {
         return false;
     }
     return n_dim_ >= 0 && !weights().otherwise;
+  }
+
+  // Whether packing run-time weights takes longer than dot products of both factors as they are stored, in the generic
+  // schedule: with a few pixels.
+  bool prefers_dot_products() const {
+    auto has_rows_of_k = [&](const Load& l) {
+      return is_var(l.indices.back(), stage().reduction->axes.back().var) && layout_of(l.buffer).is_dense();
+    };
+    Dim m = 1;
+    for (int axis : plan_.m_axes) m = m * stage().axes[static_cast<size_t>(axis)].extent;
+    return !is_constant(weights().buffer) && provably_le(m, machine_.max_m_of_dot_products) && has_rows_of_k(data()) &&
+           has_rows_of_k(weights());
   }
 
   void pad_data() {

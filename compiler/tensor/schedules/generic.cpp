@@ -226,15 +226,9 @@ class StageScheduler {
     Stmt accumulate = in_vectors(reduced_.back(), width, LoopKind::serial, values_from);
     for (size_t k = reduced_.size() - 1; k-- > 0;)
       accumulate = for_loop(r.axes[k].var, Expr(reduced_[k]), LoopKind::serial, accumulate);
-    // Tree reduction: the upper half of the lanes is combined with the lower half. The width is a power of two.
-    std::vector<Stmt> all = {init, accumulate};
-    for (int64_t half = width / 2; half > 0; half /= 2)
-      all.push_back(lane_loop(half, [&](const Expr& lane) {
-        Substitution map = {{r.left[0], load(partial, {lane})}, {r.right[0], load(partial, {lane + Expr(half)})}};
-        return store(partial, {lane}, substitute(r.combined[0], map));
-      }));
-    all.push_back(store(stage_.results[0], result_index(loops_.index), load(partial, {Expr(0)})));
-    return loops_.wrap(allocate(partial, sequence(std::move(all))), 0, loops_.extents.size());
+    Stmt total = store(stage_.results[0], result_index(loops_.index), load(partial, {Expr(0)}));
+    Stmt all = sequence({init, accumulate, reduce_lanes(r, partial, width), total});
+    return loops_.wrap(allocate(partial, all), 0, loops_.extents.size());
   }
 
   const Stage& stage_;

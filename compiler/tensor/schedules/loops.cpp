@@ -147,6 +147,17 @@ Expr multiply_add(Expr value, Expr sum, const Machine& machine) {
   return std::move(sum) + std::move(value);
 }
 
+Stmt reduce_lanes(const Reduction& r, const Buffer& partial, int64_t width) {
+  std::vector<Stmt> all;
+  for (int64_t half = width / 2; half > 0; half /= 2) {
+    Var lane = make_var("lane");
+    const Substitution map = {{r.left[0], load(partial, {lane})},
+                              {r.right[0], load(partial, {Expr(lane) + Expr(half)})}};
+    all.push_back(for_loop(lane, half, LoopKind::vector, store(partial, {lane}, substitute(r.combined[0], map))));
+  }
+  return sequence(std::move(all));
+}
+
 Expr combined(const Reduction& r, Expr total, Expr value, const Machine& machine) {
   if (reducer_kind(r) == ReducerKind::sum) return multiply_add(std::move(value), std::move(total), machine);
   return substitute(r.combined[0], {{r.left[0], std::move(total)}, {r.right[0], std::move(value)}});

@@ -62,6 +62,10 @@ Expr at_index(const Expr&, const Stage&, const std::vector<Expr>& index);
 // value + sum. If `value` is a product of floats a * b and the machine has FMA: fma(a, b, sum).
 Expr multiply_add(Expr value, Expr sum, const Machine&);
 
+// partial[0] = partial[0] combined with partial[1], .., partial[width - 1], as a tree: the upper half of the lanes is
+// combined with the lower half. The width is a power of two; the reduction has one result.
+Stmt reduce_lanes(const Reduction&, const Buffer& partial, int64_t width);
+
 // `total` combined with `value`, in a reduction with one result.
 Expr combined(const Reduction&, Expr total, Expr value, const Machine&);
 

@@ -141,11 +141,15 @@ Decision decide(LineBufferPlan plan, std::map<Buffer, Layout>& layouts) {
 }
 
 Decision decide(const TensorFunction& f, std::map<Buffer, Layout>& layouts, const std::vector<bool>& constant,
-                int threads) {
-  if (auto contraction = find_symbolic_contraction(f, layouts, constant))
-    return {.body = [&f, contraction](const Machine& m, const TuningConfig&) {
+                int threads, const Machine& storage_machine) {
+  if (auto contraction = plan_symbolic_contraction(f, layouts, constant, storage_machine)) {
+    Decision d;
+    if (contraction->panels) d.scratch.push_back(contraction->panels);
+    d.body = [&f, contraction](const Machine& m, const TuningConfig&) {
       return schedule_symbolic_contraction(f, *contraction, m);
-    }};
+    };
+    return d;
+  }
   const std::map<size_t, ReductionPlan> reductions = plan_reductions(f, layouts, constant);
   Decision d;
   for (size_t k = 0; k < f.stages.size(); ++k)
@@ -190,7 +194,7 @@ ScheduledFunction schedule(ScheduleRequest r) {
   Decision decision = winograd      ? decide(std::move(*winograd))
                       : contraction ? decide(std::move(*contraction), layouts)
                       : line_buffer ? decide(std::move(*line_buffer), layouts)
-                                    : decide(f, layouts, r.constant, r.options.threads);
+                                    : decide(f, layouts, r.constant, r.options.threads, storage_machine(r.machines));
 
   std::vector<Stmt> bodies;
   for (const Machine& machine : r.machines)

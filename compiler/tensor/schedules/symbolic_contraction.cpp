@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 
 #include "tensor/schedules/contraction.h"
 #include "tensor/schedules/epilogue.h"
@@ -11,12 +12,50 @@
 namespace dlcc::tensor {
 namespace {
 
+// The dimension of the weights whose index is the N axis; their number of dimensions, unless exactly one index uses N.
+size_t n_dimension(const Load& weights, const Var& n) {
+  size_t found = weights.indices.size();
+  for (size_t d = 0; d < weights.indices.size(); ++d) {
+    if (!uses(weights.indices[d], n)) continue;
+    if (found != weights.indices.size() || !is_var(weights.indices[d], n)) return weights.indices.size();
+    found = d;
+  }
+  return found;
+}
+
+// The index in the panels of an element of the weights.
+std::vector<Expr> index_in_panels(const Buffer& panels, std::vector<Expr> index, size_t n_dim) {
+  const Expr n = index[n_dim], width(panels->shape.back());
+  index.erase(index.begin() + static_cast<std::ptrdiff_t>(n_dim));
+  index.insert(index.begin(), floor_div(n, width));
+  index.push_back(floor_mod(n, width));
+  return index;
+}
+
+void pack_weights(SymbolicContraction& plan, size_t n_dim, int64_t width) {
+  const Buffer& weights = plan.found.weights.buffer;
+  const Var& last_k = plan.products.reduction->axes.back().var;
+  Shape shape = weights->shape;
+  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(n_dim));
+shape.insert(shape.begin(), floor_div(weights->shape[n_dim], width));
+  shape.push_back(width);
+  plan.panels = make_buffer("panels", weights->type, std::move(shape), Scope::global, storage_alignment);
+  plan.has_rows_of_k =
+      is_var(plan.found.weights.indices.back(), last_k) && is_var(plan.found.data.indices.back(), last_k);
+  plan.products.values[0] = rewrite(plan.products.values[0], [&](const Expr& e) {
+    const Load* l = as<Load>(e);
+    return l && l->buffer == weights ? load(plan.panels, index_in_panels(plan.panels, l->indices, n_dim)) : e;
+  });
+}
+
 // The loop nest of one contraction for one machine.
 class Scheduler {
  public:
-  Scheduler(const TensorFunction& f, const Contraction& contraction, const Machine& machine)
-      : stage_(f.stages[static_cast<size_t>(contraction.stage)]),
-        epilogue_(stage_, contraction.epilogue < 0 ? nullptr : &f.stages[static_cast<size_t>(contraction.epilogue)]),
+  Scheduler(const TensorFunction& f, const SymbolicContraction& plan, const Machine& machine)
+      : plan_(plan),
+        stage_(plan.products),
+        original_(f.stages[static_cast<size_t>(plan.found.stage)]),
+        epilogue_(original_, plan.found.epilogue < 0 ? nullptr : &f.stages[static_cast<size_t>(plan.found.epilogue)]),
         machine_(machine),
         lanes_(std::max(1, machine.lanes(bits(stage_.values[0].type())))) {
     const RegisterTile tile = choose_register_tile(machine, lanes_, std::max(lanes_, machine.panel_widths[0]));
@@ -25,17 +64,84 @@ class Scheduler {
   }
 
   Stmt run() const {
+    if (!plan_.panels) return tiles();
+    const Dim few = machine_.max_m_of_dot_products;
+    Dim m = 1;
+    for (const Axis& a : stage_.axes)
+      if (!uses(plan_.found.weights, a.var)) m = m * a.extent;
+    const Stmt packed = sequence({pack(), tiles()});
+    if (!plan_.has_rows_of_k || provably_lt(few, m)) return packed;
+    return provably_le(m, few) ? dot_products() : if_then(Expr(m) <= Expr(few), dot_products(), packed);
+  }
+
+ private:
+  Stmt tiles() const {
     const size_t n = stage_.axes.size() - 1, m = n - 1;
-    Stmt body = in_vectors(stage_.axes[n].extent, columns_, LoopKind::parallel, [&](const Expr& left, int64_t wide) {
+    auto rows = [&](const Expr& left, int64_t wide) {
       return in_vectors(stage_.axes[m].extent, rows_, LoopKind::parallel,
                         [&](const Expr& top, int64_t tall) { return whole_vectors(top, tall, left, wide); });
-    });
+    };
+    Stmt body = in_vectors(stage_.axes[n].extent, plan_.panels ? panel_width() : columns_, LoopKind::parallel,
+                           [&](const Expr& left, int64_t wide) { return each_tile(left, wide, rows); });
     for (size_t k = m; k-- > 0;)
       body = for_loop(stage_.axes[k].var, Expr(stage_.axes[k].extent), LoopKind::parallel, body);
     return body;
   }
 
- private:
+  Stmt pack() const {
+    const Load& weights = plan_.found.weights;
+    const size_t n_dim = n_dimension(weights, stage_.axes.back().var);
+    return in_vectors(
+        stage_.axes.back().extent, panel_width(), LoopKind::parallel, [&](const Expr& left, int64_t wide) {
+          Shape others = weights.buffer->shape;
+          others[n_dim] = wide;
+          StorageLoops loops = storage_loops({}, others);
+          std::swap(loops.vars[n_dim], loops.vars.back());  // N innermost
+          std::swap(loops.extents[n_dim], loops.extents.back());
+          std::vector<Expr> from = loops.index;
+          from[n_dim] = left + from[n_dim];
+          const Stmt copy = store(plan_.panels, index_in_panels(plan_.panels, from, n_dim), load(weights.buffer, from));
+          return loops.wrap(copy, 0, loops.vars.size(), LoopKind::vector);
+        });
+  }
+
+  // Each result as a dot product along the last reduced axis.
+  Stmt dot_products() const {
+    const Reduction& r = *original_.reduction;
+    Buffer partial = make_buffer("partial", r.identity[0].type(), {lanes_}, Scope::reg);
+    std::vector<Expr> index(original_.axes.size());
+    for (size_t k = 0; k < index.size(); ++k) index[k] = original_.axes[k].var;
+    Var lane = make_var("lane");
+    Stmt init = for_loop(lane, lanes_, LoopKind::vector, store(partial, {lane}, r.identity[0]));
+    Stmt add = in_vectors(r.axes.back().extent, lanes_, LoopKind::serial, [&](const Expr& begin, int64_t count) {
+      Var i = make_var("lane");
+      const Expr product = substitute(original_.values[0], {{r.axes.back().var, begin + Expr(i)}});
+      return for_loop(i, count, LoopKind::vector,
+                      store(partial, {i}, multiply_add(product, load(partial, {i}), machine_)));
+    });
+    for (size_t k = r.axes.size() - 1; k-- > 0;)
+      add = for_loop(r.axes[k].var, Expr(r.axes[k].extent), LoopKind::serial, add);
+    Stmt body = allocate(partial, sequence({init, add, reduce_lanes(r, partial, lanes_),
+                                            epilogue_.store_total(load(partial, {Expr(0)}), index)}));
+    if (epilogue_.has_finish()) body = sequence({body, epilogue_.finish(index)});
+    // M innermost: a row of weights is read from the cache for all rows of data.
+    std::vector<Axis> loops = original_.axes;
+    std::swap(loops[loops.size() - 2], loops.back());
+    for (size_t k = loops.size(); k-- > 0;)
+      body = for_loop(loops[k].var, Expr(loops[k].extent), LoopKind::parallel, body);
+    return body;
+  }
+
+  int64_t panel_width() const { return plan_.panels->shape.back().value(); }
+
+  // The columns [left, left + wide) in tiles of columns_, then one of the rest.
+  Stmt each_tile(const Expr& left, int64_t wide, const std::function<Stmt(const Expr&, int64_t)>& tile) const {
+    const int64_t whole = wide / columns_, rest = wide % columns_;
+    Var t = make_var("tile");
+    return sequence({for_loop(t, whole, LoopKind::parallel, tile(left + Expr(t) * Expr(columns_), columns_)),
+                     rest ? tile(left + Expr(whole * columns_), rest) : nullptr});
+  }
+
   // The tall x wide results that begin at (top, left): a tile of whole vectors, then one of a shorter vector.
   Stmt whole_vectors(const Expr& top, int64_t tall, const Expr& left, int64_t wide) const {
     const int64_t whole = wide / lanes_, rest = wide % lanes_;
@@ -67,7 +173,8 @@ class Scheduler {
     return sequence({allocate(acc, all), epilogue_.has_finish() ? each(epilogue_.finish(index)) : nullptr});
   }
 
-  const Stage& stage_;
+  const SymbolicContraction& plan_;
+  const Stage &stage_, &original_;
   Epilogue epilogue_;
   const Machine& machine_;
   int64_t lanes_, rows_, columns_;
@@ -75,8 +182,10 @@ class Scheduler {
 
 }  // namespace
 
-std::optional<Contraction> find_symbolic_contraction(const TensorFunction& f, const std::map<Buffer, Layout>& layouts,
-                                                     const std::vector<bool>& constant) {
+std::optional<SymbolicContraction> plan_symbolic_contraction(const TensorFunction& f,
+                                                             const std::map<Buffer, Layout>& layouts,
+                                                             const std::vector<bool>& constant,
+                                                             const Machine& storage_machine) {
   if (symbols_of(f).empty()) return std::nullopt;
   auto found = find_contraction(f, constant);
   if (!found) return std::nullopt;
@@ -84,19 +193,22 @@ std::optional<Contraction> find_symbolic_contraction(const TensorFunction& f, co
   if (stage.axes.size() < 2) return std::nullopt;
   const Load& weights = found->weights;
   const Var &m = stage.axes[stage.axes.size() - 2].var, &n = stage.axes.back().var;
-  auto uses_n = [&](const Expr& index) { return uses(index, n); };
-  if (!is_var(weights.indices.back(), n) || std::ranges::count_if(weights.indices, uses_n) != 1 || uses(weights, m) ||
-      uses(found->data, n))
-    return std::nullopt;
+  const size_t n_dim = n_dimension(weights, n);
+  if (n_dim == weights.indices.size() || uses(weights, m) || uses(found->data, n)) return std::nullopt;
   if (std::ranges::any_of(layouts, [](const auto& of) { return !of.second.is_dense(); })) return std::nullopt;
   for (const Stage& s : f.stages)
     if (!s.requirements.empty() || std::ranges::any_of(s.axes, [](const Axis& a) { return a.extent == Dim(0); }))
       return std::nullopt;
-  return found;
+  SymbolicContraction plan{*found, stage, {}, false};
+  if (n_dim + 1 != weights.indices.size() && !weights.otherwise)
+    pack_weights(plan, n_dim, storage_machine.panel_widths[0]);
+  else if (n_dim + 1 != weights.indices.size())
+    return std::nullopt;
+  return plan;
 }
 
-Stmt schedule_symbolic_contraction(const TensorFunction& f, const Contraction& contraction, const Machine& machine) {
-  return Scheduler(f, contraction, machine).run();
+Stmt schedule_symbolic_contraction(const TensorFunction& f, const SymbolicContraction& plan, const Machine& machine) {
+  return Scheduler(f, plan, machine).run();
 }
 
 }  // namespace dlcc::tensor

@@ -8,6 +8,13 @@
 //         acc[rows, vectors, lanes] = 0                                # registers
 //         for k: acc[m, v, lane] += data[m, k] * weights[k, v * lanes + lane]
 //         result[m, n] = epilogue(acc)
+//
+// Weights of which N is not the innermost dimension, such as those of q[b, s, 64] times k[b, s, 64] transposed, are
+// packed before, in panels of `panel_width` columns. For a few rows of M, dot products of the factors as they are
+// stored are faster than packing:
+//
+//   if M <= 4: parallel batch, n, m: result[m, n] = epilogue(sum over k, in vectors, of data[m, k] * weights[n, k])
+//   else:      panels[n / panel_width, k, n % panel_width] = weights[n, k]; the loops above, which read the panels
 #pragma once
 
 #include <map>
@@ -20,11 +27,19 @@
 
 namespace dlcc::tensor {
 
-// The contraction that this schedule handles: the function has symbols, the N axis is the innermost dimension of the
-// weights and of the result, the axis before it is M, and all storage is dense. Empty if there is none.
-std::optional<Contraction> find_symbolic_contraction(const TensorFunction&, const std::map<Buffer, Layout>&,
-                                                     const std::vector<bool>& constant);
+struct SymbolicContraction {
+  Contraction found;
+  Stage products;  // the stage of the contraction; reads `panels`, if there are any, in place of the weights
+  Buffer panels;   // scratch, [N / panel_width + 1, dimensions of the weights but N, panel_width]; null: not packed
+  bool has_rows_of_k = false;  // with `panels`: K is the innermost dimension of both factors
+};
 
-Stmt schedule_symbolic_contraction(const TensorFunction&, const Contraction&, const Machine&);
+// The contraction that this schedule handles: the function has symbols, the N axis is innermost in the result, the axis
+// before it is M, one dimension of the weights is N, and all storage is dense. Empty if there is none.
+std::optional<SymbolicContraction> plan_symbolic_contraction(const TensorFunction&, const std::map<Buffer, Layout>&,
+                                                             const std::vector<bool>& constant,
+                                                             const Machine& storage_machine);
+
+Stmt schedule_symbolic_contraction(const TensorFunction&, const SymbolicContraction&, const Machine&);
 
 }  // namespace dlcc::tensor

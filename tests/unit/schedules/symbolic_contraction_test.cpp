@@ -22,7 +22,42 @@ TensorFunction product(const Dim& batch, const Dim& rows, const Dim& k, const Di
   return d.finish();
 }
 
+// x[batch, rows, k] times w[batch, columns, k] transposed, plus a bias.
+TensorFunction transposed_product(const Dim& batch, const Dim& rows, const Dim& k, const Dim& columns) {
+  Definition d("product");
+  Tensor x = d.input("x", dtype::f32, {batch, rows, k}), w = d.input("w", dtype::f32, {batch, columns, k});
+  Tensor bias = d.input("bias", dtype::f32, {columns});
+  Tensor sum = d.reduce("sum", {batch, rows, columns}, sum_of(dtype::f32), {k},
+                        [&](Index i, Index r) { return x(i[0], i[1], r[0]) * w(i[0], i[2], r[0]); });
+  d.result("y", dtype::f32, {batch, rows, columns}, [&](Index i) { return sum(i) + bias(i[2]); });
+  return d.finish();
+}
+
 }  // namespace
+
+TEST_CASE("products with weights whose columns are stored as rows") {
+  const TensorFunction functions[] = {transposed_product(2, s, 12, s), transposed_product(n, s, s, 40),
+                                      transposed_product(1, n, s, s), transposed_product(2, 3, s, s),
+                                      transposed_product(2, 5, 19, s)};
+  for (const TensorFunction& f : functions) check_symbolic_schedule(f, {}, {}, {}, sizes);
+  check_symbolic_schedule(functions[0], {}, {}, {.threads = 4}, sizes);
+
+  Definition d("two_reduced_axes");
+  Tensor x = d.input("x", dtype::f32, {n, 3, 10}), w = d.input("w", dtype::f32, {3, s, 10});
+  d.reduce_result("y", dtype::f32, {n, s}, sum_of(dtype::f32), {3, 10},
+                  [&](Index i, Index r) { return x(i[0], r[0], r[1]) * w(r[0], i[1], r[1]); });
+  check_symbolic_schedule(d.finish(), {}, {}, {}, sizes);
+}
+
+TEST_CASE("weights whose columns are stored as rows are packed, but for a few rows of data") {
+  auto text = [](const Dim& rows) {
+    const TensorFunction f = transposed_product(2, rows, 12, s);
+    return print(schedule({f, {false, false, false}, {{}, {}, {}, {}}, {avx512}}).variants[0]);
+  };
+  CHECK(text(4).find("panels[") == std::string::npos);
+  CHECK(text(5).find("partial") == std::string::npos);
+  CHECK(text(s).find("if s <= 4 {") != std::string::npos);
+}
 
 TEST_CASE("products with symbolic M, N or K") {
   const TensorFunction functions[] = {product(2, s, 12, s), product(2, s, s, 40), product(n, s, s, s),

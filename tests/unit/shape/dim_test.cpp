@@ -148,6 +148,8 @@ TEST_CASE("bounds of differences use the bounds of quotients and of min and max"
   CHECK(provably_le(floor_div(h, s) * s, h));
   CHECK(provably_lt(floor_mod(h, s), s));
   CHECK(provably_le(floor_mod(h, s), h));
+  CHECK(provably_le(floor_mod(h + 5, 6), h - 1));  // floor_mod(h - 1, 6), as h >= 1
+  CHECK_FALSE(provably_le(floor_mod(h + 4, 6), h - 2));
   CHECK(provably_le(min(h, s), s));
   CHECK(provably_le(min(h, s) + min(b, s), s * 2));
   CHECK(provably_le(b, max(b, s)));
