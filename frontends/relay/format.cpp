@@ -109,7 +109,7 @@ class Formatter {
     return text + (padded ? " " : "") + std::string(item.close);
   }
 
-  // {virtual_device=...} behind a parameter.
+  // {virtual_device=...} after a parameter.
   static bool is_attributes(const FormatItem& group) {
     return group.parts.size() == 1 && group.parts[0].items.size() > 1 && group.parts[0].items[1].is("=") &&
            has_attribute(group.parts[0]);
@@ -129,7 +129,7 @@ class Formatter {
   }
 
   void part(const FormatPart& p, size_t indent) {
-    size_t count = p.items.size();  // without a comment behind the last token, which may be as long as it likes
+    size_t count = p.items.size();  // without a comment after the last token, whose length does not matter
     while (count > 1 && p.separator.empty() && p.items[count - 1].kind == FormatItem::Kind::line_comment &&
            p.items[count - 1].lines_before == 0)
       --count;

@@ -30,7 +30,7 @@ struct FormatItem {
 struct FormatPart {
   std::vector<FormatItem> items;
   std::string_view separator;          // after it: "," or ";" or nothing
-  std::vector<FormatItem> after = {};  // comments behind the separator on its line
+  std::vector<FormatItem> after = {};  // comments after the separator on its line
 };
 
 // The text without metadata section, which must be readable: its definitions, or the statements of an expression.

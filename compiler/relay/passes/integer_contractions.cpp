@@ -127,14 +127,14 @@ class Rewriter {
 
   // ---- constants
 
-  // s * t as float32: one number, or a column along the channels of a result with `behind` axes after them.
-  static Constant product_of_scales(const Dequantized& x, const Dequantized& w, int64_t behind) {
+  // s * t as float32: one number, or a column along the channels of a result with `trailing` axes after them.
+  static Constant product_of_scales(const Dequantized& x, const Dequantized& w, int64_t trailing) {
     const Constant &s = x.scale, &t = w.scale;
     std::vector<float> values;
     for (int64_t k = 0; k < t.count(); ++k)
       values.push_back(static_cast<float>(s.number_at(0)) * static_cast<float>(t.number_at(k)));
     if (values.size() == 1) return Constant::of<float>(dtype::f32, {}, values);
-    std::vector<int64_t> shape(static_cast<size_t>(behind) + 1, 1);
+    std::vector<int64_t> shape(static_cast<size_t>(trailing) + 1, 1);
     shape[0] = t.count();
     return Constant::of<float>(dtype::f32, shape, values);
   }
@@ -200,8 +200,8 @@ class Rewriter {
     return weights[1] % tensor::channel_block == 0 && weights[0] / attrs.groups % tensor::channel_block == 0;
   }
 
-  static Constant column(const std::vector<int32_t>& values, int64_t behind) {
-    std::vector<int64_t> shape(static_cast<size_t>(behind) + 1, 1);
+  static Constant column(const std::vector<int32_t>& values, int64_t trailing) {
+    std::vector<int64_t> shape(static_cast<size_t>(trailing) + 1, 1);
     shape[0] = static_cast<int64_t>(values.size());
     return Constant::of<int32_t>(dtype::i32, shape, values);
   }

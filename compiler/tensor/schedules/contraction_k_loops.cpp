@@ -67,7 +67,7 @@ int64_t KLoops::blocks_per_partial_sum(int64_t tiles) const {
 }
 
 // The next range of K in the panel; after the last range, the first range of the next panel. If there is a single
-// panel, the next range is in the cache already. Then the memory behind the panel is prefetched, which the next kernel
+// panel, the next range is in the cache already. Then the memory after the panel is prefetched, which the next kernel
 // may read.
 KLoops::NextWeights KLoops::next_weights(const KRange& k) const {
   const Axis& n = plan_.function.stages[0].axes[static_cast<size_t>(plan_.n_axis)];

@@ -18,7 +18,7 @@ struct AttentionMask {
   std::optional<Value> bias;  // added to the scores, broadcast to [batch, heads, queries, keys]
   std::optional<Value> keep;  // a bool, broadcast likewise: false adds `hidden` to a score
   double hidden = -10000;
-  bool causal = false;  // the last query is beside the last key, and no query reads keys behind its own
+  bool causal = false;  // the last query is beside the last key, and no query reads keys after its own
 };
 
 Value masked_attention(Node&, const AttentionHeads&, double scale, const AttentionMask&);

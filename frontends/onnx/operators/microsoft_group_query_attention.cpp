@@ -136,7 +136,7 @@ class GroupQueryAttention {
     heads_.key = rotate_pairs(n_, heads_.key, c, s, *half * 2, interleaved);
   }
 
-  // Keys or values of earlier runs, and those of this run behind them, where the sequences may have different lengths.
+  // Keys or values of earlier runs, and those of this run after them, where the sequences may have different lengths.
   // The result has the size that output `output` declares if that is the size of `past`: the model then keeps its keys
   // in a buffer for the longest sequence.
   Value with_past(const Value& past, const Value& now, size_t output) {
@@ -150,9 +150,9 @@ class GroupQueryAttention {
     Value joined = n_.call("concatenate", {past, now}, {{"axis", 2}});
     if (joined.poisoned) return joined;
     const Value at = iota(all), first = before_as_column();  // broadcast to [batch, keys]
-    Value behind = add(n_, subtract(n_, at, first), size_of_axis(n_, past, 2));
-    behind = n_.call("minimum", {behind, subtract(n_, size_of_axis(n_, joined, 2), integer_scalar(1))});
-    Value index = n_.call("where", {n_.call("less", {at, first}), at, behind});
+    Value of_this_run = add(n_, subtract(n_, at, first), size_of_axis(n_, past, 2));
+    of_this_run = n_.call("minimum", {of_this_run, subtract(n_, size_of_axis(n_, joined, 2), integer_scalar(1))});
+    Value index = n_.call("where", {n_.call("less", {at, first}), at, of_this_run});
     index = n_.call("expand_dims", {n_.call("expand_dims", {index}, {{"axis", 1}})}, {{"axis", 3}});
     Shape shape = joined.type.shape;
     shape[2] = all;
