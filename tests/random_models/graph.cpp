@@ -186,8 +186,14 @@ void Graph::declare(schema::ValueInfoProto& info, const Value& v, bool with_shap
 }
 
 Value Graph::input(DType t, const std::vector<Size>& shape) {
+  const double bound = is_bool(t) ? 1 : 2;
+  return input(t, shape, random_numbers(t, Value{"", t, shape}.count(), bound, grain_of(t)));
+}
+
+Value Graph::input(DType t, const std::vector<Size>& shape, const std::vector<double>& numbers) {
   Value v{fresh_name(), t, shape, is_bool(t) ? 1. : 2., grain_of(t)};
-  input_data_.push_back(constant_of(t, numbers_of(shape), random_numbers(t, v.count(), v.bound, v.grain)));
+  for (double number : numbers) v.bound = std::max(v.bound, std::abs(number));
+  input_data_.push_back(constant_of(t, numbers_of(shape), numbers));
   declare(*model_.mutable_graph()->add_input(), v);
   input_names_.push_back(v.name);
   visible_.push_back(v);

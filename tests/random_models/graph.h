@@ -83,6 +83,7 @@ class Graph {
   std::optional<std::vector<Size>> broadcast(const std::vector<Size>&, const std::vector<Size>&) const;
 
   Value input(DType, const std::vector<Size>& shape);
+  Value input(DType, const std::vector<Size>& shape, const std::vector<double>& numbers);  // with these elements
   Value constant(const Constant&);
   Value constant(DType, const std::vector<int64_t>& shape, const std::vector<double>& numbers);
   Value indices(const std::vector<int64_t>& list, DType = dtype::i64);  // rank 1
