@@ -159,12 +159,13 @@ static std::vector<Size> sizes_of(const std::vector<int64_t>& shape) {
   return sizes;
 }
 
+Size Graph::symbol() { return chance(70) ? Size{3, "n"} : Size{4, "m"}; }
+
 std::vector<Size> Graph::random_shape(int largest_rank) {
   std::vector<Size> shape(static_cast<size_t>(draw(largest_rank + 1)));
-  const Size n{3, "n"}, m{4, "m"};
   for (Size& s : shape) {
     s = {one_of<int64_t>({1, 2, 3, 3, 4, 4, 5, 8}), ""};
-    if (has_symbols_ && chance(40)) s = chance(70) ? n : m;
+    if (has_symbols_ && chance(40)) s = symbol();
     if (has_empty_ && chance(10)) s = {0, ""};
   }
   return shape;

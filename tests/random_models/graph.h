@@ -89,6 +89,7 @@ class Graph {
   Value indices(const std::vector<int64_t>& list, DType = dtype::i64);  // rank 1
   Value random_constant(DType, const std::vector<int64_t>& shape, double bound = 2);
   std::vector<Size> random_shape(int largest_rank);
+  Size symbol();  // a symbolic size of inputs
   std::vector<double> random_numbers(DType, int64_t count, double bound, double grain);
 
   // A size that data decide, `number` of them.
