@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "frontends/onnx/operators/arithmetic.h"
+#include "frontends/onnx/operators/lists.h"
 #include "frontends/onnx/operators/statistics.h"
 #include "frontends/onnx/operators/table.h"
 
@@ -144,6 +145,32 @@ std::optional<Pooling> read_pooling(Node& n) {
                   {"ceil_mode", n.flag("ceil_mode", false)}}};
 }
 
+// The positions of maxima in the data x, from their positions in the data with symbolic padding. A position is an index
+// of the flat tensor; of the spatial axes, the last one is contiguous, or in column-major order the first.
+Value positions_without_padding(Node& n, const Value& positions, const Value& x, const Value& padded, const Windows& w,
+                                bool column_major) {
+  const size_t rank = w.size.size();
+  const Shape before(w.symbolic_padding.begin(), w.symbolic_padding.begin() + static_cast<std::ptrdiff_t>(rank));
+  const Value corner = n.call("full", {n.scalar(dtype::boolean, 0)}, {{"shape", shape_attr(before)}});
+  const Value sizes = sizes_of(n, x), padded_sizes = sizes_of(n, padded), offsets = sizes_of(n, corner);
+  auto element = [&](const Value& list, size_t k) {
+    return n.call("take", {list, n.scalar(dtype::i64, static_cast<double>(k))}, {{"axis", 0}});
+  };
+  Value position = positions;
+  std::vector<Value> coordinates(rank);
+  for (size_t j = 0; j < rank; ++j) {  // from the contiguous axis on
+    const size_t k = column_major ? j : rank - 1 - j;
+    const Value size = element(padded_sizes, k + 2);
+    coordinates[k] = n.call("subtract", {n.call("floor_mod", {position, size}), element(offsets, k)});
+    position = n.call("floor_divide", {position, size});
+  }
+  for (size_t j = 0; j < rank; ++j) {
+    const size_t k = column_major ? rank - 1 - j : j;
+    position = n.call("add", {n.call("multiply", {position, element(sizes, k + 2)}), coordinates[k]});
+  }
+  return position;
+}
+
 Values convert_max_pool(Node& n) {
   auto pool = read_pooling(n);
   int64_t order = n.flag("storage_order", false);
@@ -155,11 +182,10 @@ Values convert_max_pool(Node& n) {
   const Value x = padded(n, n.in(0), pool->windows, least);
   Values results = {n.call(fmt::format("nn.max_pool{}d", pool->rank), {x}, pool->attrs)};
   if (n.wants(1)) {
-    n.check(pool->windows.symbolic_padding.empty(), DiagnosticId::dynamic_shape,
-            "auto_pad with strides needs sizes that are known at compile time where the positions of maxima are used",
-            "give the sizes with --dim NAME=VALUE");
     pool->attrs["storage_order"] = order;
-    results.push_back(n.call("nn.max_pool_indices", {n.in(0)}, pool->attrs));
+    results.push_back(n.call("nn.max_pool_indices", {x}, pool->attrs));
+    if (!pool->windows.symbolic_padding.empty())
+      results[1] = positions_without_padding(n, results[1], n.in(0), x, pool->windows, order != 0);
   }
   return results;
 }
@@ -221,8 +247,6 @@ void add_windows(Table& table) {
       {"GlobalMaxPool", 1, "X", 1, 1, 1, global_pool("nn.global_max_pool2d", "max")},
   });
   table.only_if("Conv", "the sizes of the kernel are known at compile time");
-  table.only_if("MaxPool",
-                "the sizes of the image are known at compile time, where Indices are used with auto_pad and strides");
 }
 
 }  // namespace dlcc::frontends::onnx

@@ -188,7 +188,12 @@ TEST_CASE("auto_pad with strides pads images of symbolic sizes like those of kno
       for (int k = 0; k < 12; ++k) kernel += fmt::format("float_data: {} ", k % 5 - 2);
       kernel = "initializer { name: 'k' data_type: 1 dims: [1, 2, 3, 2] " + kernel + "} ";
     }
-    return graph_bytes(value("input", "x", 1, {"1", "2", h, w}) + node(op, operands, {"y"}, attributes) +
+    std::vector<std::string> results = {"y"};
+    if (op == "MaxPool") {
+      results.push_back("at");
+      kernel = value("output", "at", 7, {"1", "", "", ""});
+    }
+    return graph_bytes(value("input", "x", 1, {"1", "2", h, w}) + node(op, operands, results, attributes) +
                        value("output", "y", 1, {"1", "", "", ""}) + kernel);
   };
   for (const char* mode : {"SAME_UPPER", "SAME_LOWER"}) {
@@ -197,6 +202,7 @@ TEST_CASE("auto_pad with strides pads images of symbolic sizes like those of kno
              {"Conv", shared + ints("strides", {2, 3})},
              {"Conv", shared + ints("strides", {4, 2}) + ints("dilations", {2, 3})},
              {"MaxPool", shared + ints("strides", {2, 3})},
+             {"MaxPool", shared + ints("strides", {3, 2}) + integer("storage_order", 1)},
              {"AveragePool", shared + ints("strides", {2, 2})},
              {"AveragePool", shared + ints("strides", {2, 2}) + integer("count_include_pad", 1)},
              {"LpPool", shared + ints("strides", {3, 2}) + integer("p", 1)}}) {
