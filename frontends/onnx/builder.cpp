@@ -119,15 +119,32 @@ Values BlockBuilder::fields(const relay::Var& tuple, size_t count, const std::st
   return values;
 }
 
-// Each "?" becomes a symbol of its own.
-relay::Type BlockBuilder::with_new_symbols(const relay::Type& type, bool data_dependent) {
+Dim BlockBuilder::new_size(const Dim& most) {
+  data_dependent_.insert(next_symbol_);
+  if (!(most == relay::unknown_dim())) largest_.emplace(next_symbol_, most);
+  return Dim::symbol({fmt::format("?{}", next_symbol_++), 0, most.constant().value_or(INT64_MAX)});
+}
+
+std::map<std::string, Dim> BlockBuilder::largest_sizes(int first) const {
+  std::map<std::string, Dim> sizes;
+  for (auto known = largest_.lower_bound(first); known != largest_.end(); ++known)
+    sizes.emplace(fmt::format("?{}", known->first), known->second);
+  return sizes;
+}
+
+// Each "?" becomes a symbol of its own. `largest`: upper bounds of the axes of a tensor, if they are known.
+relay::Type BlockBuilder::with_new_symbols(const relay::Type& type, bool data_dependent, const Shape& largest) {
   return relay::map_leaves(type, [&](const relay::Type& leaf) {
     const auto* t = relay::as<TensorType>(leaf);
     if (!t || is_static(t->shape)) return leaf;
     Shape shape = t->shape;
-    for (Dim& d : shape)
-      if (!d.is_constant() && std::ranges::count(d.symbols(), Symbol{.name = "?"}) > 0)
-        d = d.substitute({{"?", data_dependent ? new_size() : size_symbol(fmt::format("?{}", next_symbol_++))}});
+    for (size_t k = 0; k < shape.size(); ++k) {
+      Dim& d = shape[k];
+      if (d.is_constant() || std::ranges::count(d.symbols(), Symbol{.name = "?"}) == 0) continue;
+      const bool is_bounded = d == relay::unknown_dim() && k < largest.size() && !(largest[k] == relay::unknown_dim());
+      if (is_bounded && data_dependent) largest_.emplace(next_symbol_, largest[k]);
+      d = d.substitute({{"?", data_dependent ? new_size() : size_symbol(fmt::format("?{}", next_symbol_++))}});
+    }
     return relay::tensor_type(std::move(shape), t->dtype);
   });
 }
@@ -236,7 +253,9 @@ std::variant<Values, relay::TypeError> BlockBuilder::call(const std::string& nam
   tensor_args.resize(operand_count);
   const relay::Operands operands = operands_of(tensor_args);
   const bool by_inputs = open_.size() == 1 && is_computed_from_inputs(tensor_args, op->arguments.size());
-  relay::Type type = with_new_symbols(outcome, op->sizes && (op->largest_sizes || by_inputs));
+  const bool has_largest = op->sizes && op->largest_sizes && relay::as<TensorType>(outcome);
+  relay::Type type = with_new_symbols(outcome, op->sizes && (op->largest_sizes || by_inputs),
+                                      has_largest ? op->largest_sizes(known_attrs, operands) : Shape());
 
   std::vector<TensorType> tensors;
   const auto* tuple = relay::as<relay::TupleType>(type);

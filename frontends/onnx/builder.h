@@ -3,6 +3,7 @@
 // evaluated as well, so that computed shapes are numbers or expressions over the dimensions of the inputs.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -71,10 +72,9 @@ class BlockBuilder {
   // Whether the dimension depends on a symbol for an unknown size, from `first` on.
   bool has_new_symbol(const Dim&, int first) const;
   // A data-dependent size, at most `most`. A size that the model declares never replaces it.
-  Dim new_size(int64_t most = INT64_MAX) {
-    data_dependent_.insert(next_symbol_);
-    return Dim::symbol({fmt::format("?{}", next_symbol_++), 0, most});
-  }
+  Dim new_size(const Dim& most = relay::unknown_dim());
+  // The known upper bounds of data-dependent sizes from `first` on, by name of the symbol. They may depend on others.
+  std::map<std::string, Dim> largest_sizes(int first) const;
   const std::vector<InputDim>& dims() const { return module_.dims; }  // the sizes that the caller gives
 
   // The value with declared numbers in place of sizes that are new symbols, from `first_symbol` on. They are checked at
@@ -86,7 +86,7 @@ class BlockBuilder {
 
  private:
   bool is_new_symbol(const Dim&, int first) const;
-  relay::Type with_new_symbols(const relay::Type&, bool data_dependent);
+  relay::Type with_new_symbols(const relay::Type&, bool data_dependent, const Shape& largest);
   std::variant<relay::TypedCall, relay::TypeError> typed(const relay::Operator&, const relay::Attrs&, Values& args,
                                                          const SourceLocation&);
   relay::Operands operands_of(const Values& args) const;
@@ -98,6 +98,7 @@ class BlockBuilder {
 
   int next_symbol_ = 1;
   std::set<int> data_dependent_;  // data-dependent sizes, by number of the symbol
+  std::map<int, Dim> largest_;    // the known upper bounds of data-dependent sizes, by number of the symbol
   std::set<int> of_inputs_;       // small tensors computed from inputs of the model, by variable id
   std::vector<relay::Block> open_;
 };

@@ -203,6 +203,12 @@ std::optional<int64_t> Node::axis_of(int64_t axis, int64_t rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
+std::optional<int64_t> Node::bound_of(const std::string& value) const {
+  for (const auto& [name, bound] : c_.bounds)
+    if (variable_name(name) == variable_name(value)) return bound;
+  return std::nullopt;
+}
+
 // ---- emission -----------------------------------------------------------------------------------------------------
 
 // The role of the only operand that has one; "" when there is no such operand.

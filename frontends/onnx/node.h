@@ -108,6 +108,8 @@ class Node {
   Value with_declared_sizes(const Value&);
   Value with_declared_sizes(const Value&, const std::optional<Shape>& declared);
   const std::optional<Shape>& declared_shape(size_t output = 0) const { return c_.declared_shapes.at(output); }
+  // The bound that the user gives for a value (--bound).
+  std::optional<int64_t> bound_of(const std::string& value) const;
 
   NodeContext& context() { return c_; }
 

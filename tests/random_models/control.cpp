@@ -69,10 +69,57 @@ bool add_loop(Graph& g) {
   return true;
 }
 
+// The branches of an If in which a carried value gets one more copy of `x`, or one row fewer, along an axis, or stays.
+void add_change(Graph& g, Node& choice, const Value& state, const Value& next, const Value& x, int64_t axis,
+                bool grows) {
+  for (const char* branch : {"then_branch", "else_branch"}) {
+    schema::GraphProto& graph = choice.graph(branch);
+    const Value result = next.renamed(g.fresh_name());
+    g.in_subgraph(graph, [&] {
+      if (branch == std::string("else_branch"))
+        g.add("Identity", {state}, result);
+      else if (grows)
+        g.add("Concat", {state, x}, result).integer("axis", axis);
+      else
+        g.add("Slice", {state, g.indices({1}), g.indices({1 << 20}), g.indices({axis})}, result);
+      Graph::declare(*graph.add_output(), result, false);
+    });
+  }
+}
+
+// A carried value that changes its size in the iterations for which an input is true.
+bool add_changing_loop(Graph& g) {
+  auto x = g.any([&](const Value& v) { return is_carried(g, v) && v.type != dtype::bf16 && v.rank() > 0; });
+  if (!x) return false;
+  const auto axis = static_cast<size_t>(g.draw(static_cast<int>(x->rank())));
+  const int64_t trips = 1 + g.draw(3), own = x->shape[axis].number;
+  const bool grows = g.chance(60);
+  const Value changes = g.input(dtype::boolean, {{trips, ""}}), absent;
+  int64_t count = 0;
+  for (int64_t k = 0; k < trips; ++k) count += g.data_of(changes)->integer_at(k);
+  Value last = x->renamed("");
+  last.shape[axis] = g.counted(grows ? own * (1 + count) : std::max<int64_t>(own - count, 0));
+  Node node = g.add("Loop", {g.constant(dtype::i64, {}, {static_cast<double>(trips)}), absent, *x}, {last});
+  schema::GraphProto& graph = node.graph("body");
+  g.in_subgraph(graph, [&] {
+    const Value i{g.fresh_name(), dtype::i64, {}, 4, 1}, going{g.fresh_name(), dtype::boolean, {}, 1, 1};
+    const Value state = last.renamed(g.fresh_name()), next = last.renamed(g.fresh_name());
+    const Value still = going.renamed(g.fresh_name()), now = going.renamed(g.fresh_name());
+    for (const Value& v : {i, going, state}) Graph::declare(*graph.add_input(), v, v.name != state.name);
+    g.add("Identity", {going}, still);
+    g.add("Gather", {changes, i}, now);
+    Node choice = g.add("If", {now}, next);
+    add_change(g, choice, state, next, *x, static_cast<int64_t>(axis), grows);
+    Graph::declare(*graph.add_output(), still);
+    Graph::declare(*graph.add_output(), next, false);
+  });
+  return true;
+}
+
 }  // namespace
 
 const std::vector<Operator>& control_operators() {
-  static const std::vector<Operator> rows = {add_if, add_loop};
+  static const std::vector<Operator> rows = {add_if, add_loop, add_changing_loop};
   return rows;
 }
 

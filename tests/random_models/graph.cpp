@@ -159,12 +159,13 @@ static std::vector<Size> sizes_of(const std::vector<int64_t>& shape) {
   return sizes;
 }
 
+Size Graph::symbol() { return chance(70) ? Size{3, "n"} : Size{4, "m"}; }
+
 std::vector<Size> Graph::random_shape(int largest_rank) {
   std::vector<Size> shape(static_cast<size_t>(draw(largest_rank + 1)));
-  const Size n{3, "n"}, m{4, "m"};
   for (Size& s : shape) {
     s = {one_of<int64_t>({1, 2, 3, 3, 4, 4, 5, 8}), ""};
-    if (has_symbols_ && chance(40)) s = chance(70) ? n : m;
+    if (has_symbols_ && chance(40)) s = symbol();
     if (has_empty_ && chance(10)) s = {0, ""};
   }
   return shape;
@@ -186,8 +187,14 @@ void Graph::declare(schema::ValueInfoProto& info, const Value& v, bool with_shap
 }
 
 Value Graph::input(DType t, const std::vector<Size>& shape) {
+  const double bound = is_bool(t) ? 1 : 2;
+  return input(t, shape, random_numbers(t, Value{"", t, shape}.count(), bound, grain_of(t)));
+}
+
+Value Graph::input(DType t, const std::vector<Size>& shape, const std::vector<double>& numbers) {
   Value v{fresh_name(), t, shape, is_bool(t) ? 1. : 2., grain_of(t)};
-  input_data_.push_back(constant_of(t, numbers_of(shape), random_numbers(t, v.count(), v.bound, v.grain)));
+  for (double number : numbers) v.bound = std::max(v.bound, std::abs(number));
+  input_data_.push_back(constant_of(t, numbers_of(shape), numbers));
   declare(*model_.mutable_graph()->add_input(), v);
   input_names_.push_back(v.name);
   visible_.push_back(v);

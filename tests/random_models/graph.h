@@ -83,11 +83,13 @@ class Graph {
   std::optional<std::vector<Size>> broadcast(const std::vector<Size>&, const std::vector<Size>&) const;
 
   Value input(DType, const std::vector<Size>& shape);
+  Value input(DType, const std::vector<Size>& shape, const std::vector<double>& numbers);  // with these elements
   Value constant(const Constant&);
   Value constant(DType, const std::vector<int64_t>& shape, const std::vector<double>& numbers);
   Value indices(const std::vector<int64_t>& list, DType = dtype::i64);  // rank 1
   Value random_constant(DType, const std::vector<int64_t>& shape, double bound = 2);
   std::vector<Size> random_shape(int largest_rank);
+  Size symbol();  // a symbolic size of inputs
   std::vector<double> random_numbers(DType, int64_t count, double bound, double grain);
 
   // A size that data decide, `number` of them.

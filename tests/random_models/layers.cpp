@@ -208,6 +208,40 @@ bool add_pool(Graph& g) {
   return true;
 }
 
+// A convolution or pool with auto_pad of an image of symbolic height and width. Windows are not smaller than strides,
+// where onnxruntime pads as the standard says.
+bool add_window_of_symbolic_image(Graph& g) {
+  if (!g.has_symbols()) return false;
+  const int64_t channels = 1 + g.draw(9), results = 1 + g.draw(9);
+  const Value x = g.input(dtype::f32, {{1 + g.draw(2), ""}, {channels, ""}, g.symbol(), g.symbol()});
+  std::vector<int64_t> strides, kernel, shape = {results, channels};
+  Value r = x.renamed("");
+  for (size_t k = 0; k < 2; ++k) {
+    strides.push_back(1 + g.draw(3));
+    kernel.push_back(strides[k] + g.draw(3));
+    if (strides[k] > 1) r.shape[k + 2] = g.counted((x.shape[k + 2].number + strides[k] - 1) / strides[k]);
+  }
+  shape.insert(shape.end(), kernel.begin(), kernel.end());
+  const char* op = g.one_of({"Conv", "Conv", "MaxPool", "AveragePool"});
+  std::vector<Value> operands = {x};
+  const std::vector<Size> sizes = r.shape;
+  const double taps = static_cast<double>(channels * kernel[0] * kernel[1]);
+  if (op == std::string("Conv")) {
+    operands.push_back(g.random_constant(dtype::f32, shape, 1));
+    r = sum_of_products(x, operands[1], taps);
+    r.shape = sizes;
+    r.shape[1] = {results, ""};
+    r.grain = 0, r.error = std::max(r.error, 16 * (taps + 4) * epsilon(dtype::f32) * r.bound);
+  } else if (op == std::string("AveragePool")) {
+    r.grain = 0, r.error = 32 * epsilon(dtype::f32) * std::max(1., x.bound);
+  }
+  Node node = g.add(op, operands, r);
+  node.integers("kernel_shape", kernel).integers("strides", strides);
+  node.text("auto_pad", g.one_of({"SAME_UPPER", "SAME_LOWER"}));
+  if (op == std::string("AveragePool")) node.integer("count_include_pad", g.draw(2));
+  return true;
+}
+
 bool add_global_pool(Graph& g) {
   auto x = g.any([](const Value& v) { return is_image(v) && v.count() > 0 && v.type != dtype::bf16; });
   if (!x) return false;
@@ -319,7 +353,8 @@ const std::vector<Operator>& layer_operators() {
                                              add_batch_normalization,
                                              add_resize,
                                              add_quantization,
-                                             add_integer_product};
+                                             add_integer_product,
+                                             add_window_of_symbolic_image};
   return rows;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "graph.h"
 
@@ -37,6 +38,15 @@ std::vector<int64_t> numbers_of(const std::vector<Size>& shape) {
   return numbers;
 }
 
+// An operand of elements that are multiples of 1/4 and at most 1, or of `numbers`: a constant if its sizes are known,
+// or an input.
+Value operand(Graph& g, DType t, const std::vector<Size>& shape, std::optional<std::vector<double>> numbers = {}) {
+  const int64_t count = Value{"", t, shape}.count();
+  if (!numbers) numbers = g.random_numbers(t, count, 1, 0.25);
+  const bool is_known = std::ranges::all_of(shape, [](const Size& s) { return s.symbol.empty(); });
+  return is_known && g.chance(50) ? g.constant(t, numbers_of(shape), *numbers) : g.input(t, shape, *numbers);
+}
+
 // Weights of states are small, so that errors grow by at most a factor of three in a step.
 std::vector<Value> operands_of(Graph& g, const Value& x, const Layer& layer, const Size& length, const Size& batch) {
   const DType t = x.type;
@@ -45,18 +55,28 @@ std::vector<Value> operands_of(Graph& g, const Value& x, const Layer& layer, con
                                  g.random_constant(t, {layer.directions, rows, layer.hidden}, 0.25)};
   const Value absent;
   operands.push_back(g.chance(60) ? g.random_constant(t, {layer.directions, 2 * rows}, 1) : absent);
-  const bool known = batch.symbol.empty();
   std::vector<double> lengths(static_cast<size_t>(batch.number));
   for (double& n : lengths) n = 1 + g.draw(static_cast<int>(length.number));
-  operands.push_back(known && g.chance(30) ? g.constant(dtype::i32, {batch.number}, lengths) : absent);
-  const std::vector<int64_t> state = numbers_of(layer.state_shape(batch));
-  const bool has_state = known && g.chance(40), is_lstm = layer.gates == 4;
-  operands.push_back(has_state ? g.random_constant(t, state, 1) : absent);
-  if (is_lstm) operands.push_back(has_state ? g.random_constant(t, state, 1) : absent);
+  operands.push_back(g.chance(30) ? operand(g, dtype::i32, {batch}, lengths) : absent);
+  const std::vector<Size> state = layer.state_shape(batch);
+  const bool has_state = g.chance(40), is_lstm = layer.gates == 4;
+  operands.push_back(has_state ? operand(g, t, state) : absent);
+  if (is_lstm) operands.push_back(has_state ? operand(g, t, state) : absent);
   if (is_lstm && g.chance(30))
     operands.push_back(g.random_constant(t, {layer.directions, 3 * layer.hidden}, 0.25));  // peepholes
   while (operands.back().name.empty()) operands.pop_back();
   return operands;
+}
+
+// Functions with values in [-1, 1], those of gates in [0, 1], and derivatives of at most 1.
+void set_activations(Graph& g, Node& node, const Layer& layer) {
+  std::vector<const char*> functions;
+  for (int64_t d = 0; d < layer.directions; ++d) {
+    if (layer.gates > 1) functions.push_back(g.one_of({"Sigmoid", "HardSigmoid"}));
+    functions.push_back(g.one_of({"Tanh", "Softsign", "HardSigmoid"}));
+    if (layer.gates == 4) functions.push_back(g.one_of({"Tanh", "Softsign", "Sigmoid"}));
+  }
+  node.texts("activations", functions);
 }
 
 bool add_recurrent(Graph& g) {
@@ -80,6 +100,8 @@ bool add_recurrent(Graph& g) {
   if (layer.batch_first) node.integer("layout", 1);
   if (layer.gates == 3) node.integer("linear_before_reset", g.draw(2));
   if (g.chance(20)) node.number("clip", 1.5);
+  if (layer.gates == 4 && g.chance(10)) node.integer("input_forget", 1);
+  if (g.chance(30)) set_activations(g, node, layer);
   return true;
 }
 

@@ -38,8 +38,10 @@ Values joined_results(BlockBuilder& builder, const Values& then_values, const Va
   for (size_t k = 0; k < joined.size(); ++k) {
     joined[k].role.clear();
     Shape& shape = joined[k].type.shape;
-    for (size_t d = 0; d < shape.size(); ++d)
-      if (!(shape[d] == else_values[k].type.shape[d])) shape[d] = builder.new_size();
+    for (size_t d = 0; d < shape.size(); ++d) {
+      const Dim& other = else_values[k].type.shape[d];
+      if (!(shape[d] == other)) shape[d] = builder.new_size(max(shape[d], other));
+    }
   }
   return joined;
 }

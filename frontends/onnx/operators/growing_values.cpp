@@ -1,62 +1,72 @@
 #include "frontends/onnx/operators/growing_values.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "frontends/onnx/operators/loop_function.h"
 #include "frontends/onnx/operators/subgraphs.h"
 
 namespace dlcc::frontends::onnx {
 
-GrowingValues::GrowingValues(Node& n, Parts parts)
-    : n_(n),
-      builder_(n.context().builder),
-      parts_(std::move(parts)),
-      growth_(parts_.initial.size()),
-      is_constant_(parts_.initial.size()) {}
+GrowingValues::GrowingValues(Node& n, Parts parts) : n_(n), builder_(n.context().builder), parts_(std::move(parts)) {}
 
 // ---- the largest sizes
 
+// The trip count if it is a number or an expression of sizes.
+std::optional<Dim> GrowingValues::count() const {
+  const relay::KnownValue known = parts_.count ? builder_.known(*parts_.count) : nullptr;
+  if (!known || !known->elements[0]) return std::nullopt;
+  const Dim count = max(*known->elements[0], Dim(0));
+  return count.is_constant() && count.value() > tensor::max_elements ? std::nullopt : std::optional(count);
+}
+
 // A trip count that is no number at compile time defines a size.
 std::optional<Dim> GrowingValues::most_iterations() {
-  if (iterations_ || !parts_.count) return iterations_;
-  const relay::KnownValue known = builder_.known(*parts_.count);
-  if (known && known->elements[0]) {
-    const Dim count = max(*known->elements[0], Dim(0));
-    if (!count.is_constant() || count.value() <= tensor::max_elements) iterations_ = count;
-  } else {
-    const Value count = n_.call("maximum", {*parts_.count, integer_scalar(0)});
-    iterations_ = defined(count, relay::unknown_dim(), "iterations");
-  }
-  return iterations_;
+  if (iterations_) return iterations_;
+  if ((iterations_ = count())) return all_iterations_ = iterations_;
+  if (parts_.limit) return iterations_ = Dim(*parts_.limit);
+  if (!parts_.count || builder_.known(*parts_.count)) return std::nullopt;
+  const Value trips = n_.call("maximum", {*parts_.count, integer_scalar(0)});
+  return iterations_ = all_iterations_ = defined(trips, relay::unknown_dim(), parts_.counter);
 }
 
-std::optional<int64_t> GrowingValues::bound_of(size_t value) const {
-  const auto& bounds = n_.context().bounds;
-  const auto bound = bounds.find(variable_name(parts_.inputs[value]));
-  return bound == bounds.end() ? std::nullopt : std::optional(bound->second);
+// The largest size that follows from the bound of each iteration. Empty if no bound or no trip count is known.
+std::optional<Dim> GrowingValues::derived_size(const Change& change, const Dim& first) {
+  if (!change.step && !change.growth) return std::nullopt;
+  const Dim increment = change.step ? *change.step : change.growth->increment;
+  const Dim least = change.step ? first : max(first, change.growth->least);
+  if (provably_le(increment, 0)) return least;
+  const bool needs_definition = !iterations_ && !count() && !parts_.limit;
+  if (needs_definition && n_.bound_of(parts_.inputs[change.value])) return std::nullopt;
+  const std::optional<Dim> iterations = most_iterations();
+  return iterations ? std::optional(max(least, least + *iterations * increment)) : std::nullopt;
 }
 
-std::optional<Dim> GrowingValues::largest_size(size_t value, const Growth& growth) {
-  const relay::TensorType& type = parts_.initial[value].type;
-  const Dim& first = type.shape[growth.axis];
-  const std::string name = variable_name(parts_.inputs[value]);
-  if (const auto bound = bound_of(value)) {
-    n_.check(!provably_lt(*bound, first), DiagnosticId::shape_mismatch,
-             fmt::format("the carried value '{}' is {} before the loop, larger than --bound {}={}",
-                         parts_.inputs[value], describe(type), name, *bound));
-    return n_.failed() ? std::nullopt : std::optional(Dim(*bound));
-  }
-  if (growth.only_shrinks) return first;
-  const std::optional<Dim> iterations = growth.step ? most_iterations() : std::nullopt;
-  if (iterations) return max(first, first + *iterations * *growth.step);
-  if (!growth.is_certain) return std::nullopt;
+// A bound of the user replaces the derived size, unless that is a smaller number.
+std::optional<Dim> GrowingValues::largest_size(const Change& change) {
+  const relay::TensorType& type = parts_.initial[change.value].type;
+  const Dim& first = type.shape[change.axis];
+  const std::string& input = parts_.inputs[change.value];
+  const std::optional<Dim> derived = derived_size(change, first);
+  const std::optional<int64_t> bound = n_.bound_of(input);
+  if (!bound || (derived && derived->is_constant() && provably_le(*derived, *bound))) return derived;
+  n_.check(!provably_lt(*bound, first), DiagnosticId::shape_mismatch,
+           fmt::format("the carried value '{}' is {} before the loop, larger than --bound {}={}", input, describe(type),
+                       variable_name(input), *bound));
+  return Dim(*bound);
+}
+
+void GrowingValues::report_unbounded(const Change& change) {
+  const std::string& input = parts_.inputs[change.value];
+  const bool lacks_iterations = change.step || change.growth;
   n_.fail(DiagnosticId::dynamic_shape,
           fmt::format("the iterations change the size of axis {} of the carried value '{}', {} before the loop, and "
                       "nothing bounds it",
-                      growth.axis, parts_.inputs[value], describe(type)),
-          fmt::format("give the largest size that you expect: --bound {}=100{}", name,
-                      growth.step ? "; or give the loop a trip count" : ""));
-  return std::nullopt;
+                      change.axis, input, describe(parts_.initial[change.value].type)),
+          fmt::format("give the largest size that you expect: --bound {}=100{}", variable_name(input),
+                      lacks_iterations ? fmt::format("; or the largest number of iterations: --bound {}=100",
+                                                     variable_name(parts_.counter))
+                                       : ""));
 }
 
 // ---- before the loop
@@ -65,20 +75,15 @@ Values GrowingValues::before_loop() {
   repeats_ = false;
   lengths_.clear();
   Values carried = parts_.initial, lengths;
-  for (size_t k = 0; k < growth_.size(); ++k) {
-    if (!growth_[k]) continue;
-    const auto most = largest_size(k, *growth_[k]);
+  for (Change& c : changes_) {
+    const Value& initial = parts_.initial[c.value];
+    std::optional<Dim> most = largest_size(c);
+    if (!most && !c.is_confirmed) most = relay::unknown_dim();  // of an emission that must be repeated
+    if (!most) report_unbounded(c);
     if (n_.failed()) return carried;
-    if (!most) {
-      growth_[k].reset();
-      is_constant_[k] = true;
-      continue;
-    }
-    const Value& initial = parts_.initial[k];
-    growth_[k]->length = length_of(*growth_[k], initial.type.shape[growth_[k]->axis], *most);
-    if (growth_[k]->length == lengths.size())
-      lengths.push_back(size_of_axis(n_, initial, static_cast<int64_t>(growth_[k]->axis)));
-    carried[k] = padded(initial, growth_[k]->axis, *most);
+    c.length = length_of(c, initial.type.shape[c.axis], *most);
+    if (c.length == lengths.size()) lengths.push_back(size_of_axis(n_, initial, static_cast<int64_t>(c.axis)));
+    if (!(*most == relay::unknown_dim())) carried[c.value] = padded(carried[c.value], c.axis, *most);
   }
   carried.insert(carried.end(), lengths.begin(), lengths.end());
   first_symbol_ = builder_.next_symbol();
@@ -87,12 +92,12 @@ Values GrowingValues::before_loop() {
 
 // The index of the length of a value, shared with values of equal growth. A value of unknown growth has a length of its
 // own.
-size_t GrowingValues::length_of(const Growth& growth, const Dim& first, const Dim& most) {
+size_t GrowingValues::length_of(const Change& change, const Dim& first, const Dim& most) {
   const auto equal = std::ranges::find_if(lengths_, [&](const Length& l) {
-    return growth.step && l.step && *growth.step == *l.step && l.first == first && l.most == most;
+    return change.step && l.step && *change.step == *l.step && l.first == first && l.most == most;
   });
   const auto position = static_cast<size_t>(equal - lengths_.begin());
-  if (equal == lengths_.end()) lengths_.push_back({first, growth.step, most});
+  if (equal == lengths_.end()) lengths_.push_back({first, change.step, most, parts_.inputs[change.value]});
   return position;
 }
 
@@ -100,14 +105,10 @@ size_t GrowingValues::length_of(const Growth& growth, const Dim& first, const Di
 
 Values GrowingValues::of_iteration(const Values& carried) {
   const size_t count = parts_.initial.size();
-  for (size_t k = 0; k < lengths_.size(); ++k) {
-    const auto of_length = [&](const std::optional<Growth>& g) { return g && g->length == k; };
-    const auto value = static_cast<size_t>(std::ranges::find_if(growth_, of_length) - growth_.begin());
-    lengths_[k].in_iteration = defined(carried[count + k], lengths_[k].most, parts_.inputs[value]);
-  }
+  for (size_t k = 0; k < lengths_.size(); ++k)
+    lengths_[k].in_iteration = defined(carried[count + k], lengths_[k].most, lengths_[k].name);
   Values values(carried.begin(), carried.begin() + static_cast<std::ptrdiff_t>(count));
-  for (size_t k = 0; k < count; ++k)
-    if (growth_[k]) values[k] = in_use(values[k], *growth_[k], lengths_[growth_[k]->length].in_iteration);
+  for (const Change& c : changes_) values[c.value] = in_use(values[c.value], c.axis, lengths_[c.length].in_iteration);
   return values;
 }
 
@@ -118,59 +119,74 @@ std::optional<Values> GrowingValues::after_iteration(const Values& before, Value
   Values carried;
   for (size_t k = 0; k < next.size(); ++k) {
     relay::TensorType type = before[k].type;
-    if (growth_[k] && growth_[k]->axis < next[k].type.shape.size())
-      type.shape[growth_[k]->axis] = next[k].type.shape[growth_[k]->axis];
+    for (const Change& c : changes_)
+      if (c.value == k && c.axis < next[k].type.shape.size()) type.shape[c.axis] = next[k].type.shape[c.axis];
     next[k] = onnx::carried(n_, parts_.outputs[k], type, next[k]);
     if (n_.failed()) return std::nullopt;
-    if (!growth_[k]) {
-      carried.push_back(next[k]);
-      continue;
+    Value buffer = next[k];
+    for (const Change& c : changes_) {
+      if (c.value != k) continue;
+      std::optional<Value>& length = lengths[c.length];
+      if (!length) length = size_of_axis(n_, next[k], static_cast<int64_t>(c.axis));
+      const Length& known = lengths_[c.length];
+      if (n_.bound_of(parts_.inputs[k])) defined(*length, known.most, known.name);
+      buffer = padded(buffer, c.axis, known.most);
     }
-    const size_t axis = growth_[k]->axis, length = growth_[k]->length;
-    if (!lengths[length]) lengths[length] = size_of_axis(n_, next[k], static_cast<int64_t>(axis));
-    if (bound_of(k)) defined(*lengths[length], lengths_[length].most, parts_.inputs[k]);
-    carried.push_back(padded(next[k], axis, lengths_[length].most));
+    carried.push_back(buffer);
   }
   for (const std::optional<Value>& v : lengths) carried.push_back(*v);
   return carried;
 }
 
-// The axis along which a value changes its size: the only one where the sizes provably differ, or else the only one
-// where they are different expressions. A size that is known only within an iteration may change if the value has a
-// bound.
-std::optional<GrowingValues::Growth> GrowingValues::change(size_t value, const relay::TensorType& before,
-                                                           const relay::TensorType& after) const {
-  if (before.dtype != after.dtype || before.shape.size() != after.shape.size()) return std::nullopt;
-  std::vector<size_t> different, perhaps;
-  for (size_t d = 0; d < before.shape.size(); ++d) {
-    if (before.shape[d] == after.shape[d]) continue;
-    const bool may_change = !is_of_iteration({after.shape[d]}) || bound_of(value);
-    if (provably_different(before.shape[d], after.shape[d]))
-      different.push_back(d);
-    else if (may_change && !is_constant_[value])
-      perhaps.push_back(d);
-  }
-  const bool is_certain = !different.empty();
-  const std::vector<size_t>& axes = is_certain ? different : perhaps;
-  if (axes.size() != 1) return std::nullopt;
-  const Dim step = after.shape[axes[0]] - before.shape[axes[0]];
-  return Growth{axes[0], is_certain, is_of_iteration({step}) ? std::nullopt : std::optional(step)};
+GrowingValues::Change* GrowingValues::change_of(size_t value, size_t axis) {
+  const auto found =
+      std::ranges::find_if(changes_, [&](const Change& c) { return c.value == value && c.axis == axis; });
+  return found == changes_.end() ? nullptr : &*found;
 }
 
-// Records the growth of a value. True if it was not known before.
+// Records how a value changes its sizes. True if it was not known before.
 bool GrowingValues::learn(size_t value, const relay::TensorType& before, const relay::TensorType& after) {
-  std::optional<Growth>& growth = growth_[value];
-  if (!growth) {
-    growth = change(value, before, after);
-    return growth.has_value();
-  }
   if (before.dtype != after.dtype || before.shape.size() != after.shape.size()) return false;
-  const Dim &first = before.shape[growth->axis], &next = after.shape[growth->axis];
-  const bool is_as_known =
-      growth->step ? next - first == *growth->step : !growth->only_shrinks || provably_le(next, first);
-  if (is_as_known) return false;
-  growth->step.reset();
-  growth->only_shrinks = !growth->only_shrinks && provably_le(next, first);
+  bool is_new = false;
+  for (size_t d = 0; d < before.shape.size(); ++d) {
+    if (Change* known = change_of(value, d)) {
+      is_new |= extend(*known, before.shape[d], after.shape[d]);
+    } else if (!(before.shape[d] == after.shape[d])) {
+      const bool is_kept = parts_.keeps_size(value, d) && !n_.bound_of(parts_.inputs[value]);
+      if (is_kept && !provably_different(before.shape[d], after.shape[d])) continue;
+      const Dim step = after.shape[d] - before.shape[d];
+      changes_.push_back({value, d, is_of_iteration({step}) ? std::nullopt : std::optional(step)});
+      is_new = true;
+    }
+  }
+  return is_new;
+}
+
+// Extends what is known about a change by the sizes before and after an iteration. The bound of an increment may depend
+// on the largest sizes of other values, so that it is searched again when these are known, and when the value does not
+// share its length any more.
+bool GrowingValues::extend(Change& change, const Dim& before, const Dim& after) {
+  const bool was_confirmed = std::exchange(change.is_confirmed, true);
+  if (change.step && after - before == *change.step)
+    return !was_confirmed && lengths_[change.length].most == relay::unknown_dim();
+  change.step.reset();
+  std::map<std::string, Dim> largest = builder_.largest_sizes(first_symbol_);
+  for (const Symbol& s : before.symbols()) largest.erase(s.name);
+  auto found = size_growth(after, before, largest, [&](const Dim& d) { return is_of_iteration({d}); });
+  if (found && change.growth) {
+    found->increment = max(found->increment, change.growth->increment);
+    found->least = max(found->least, change.growth->least);
+    if (*found == *change.growth) return false;
+  }
+  if (change.is_searched()) return false;
+  ++change.searches;
+  const bool waits = std::ranges::any_of(changes_, [&](const Change& c) {
+    const bool is_unknown = !c.step && !c.growth && !c.is_searched();
+    return &c != &change && (is_unknown || c.length == change.length);
+  });
+  if (!found && !waits) change.searches = max_searches + 1;
+  change.growth = change.is_searched() ? std::nullopt : found;
+  change.is_confirmed = change.growth || change.is_searched();
   return true;
 }
 
@@ -184,13 +200,13 @@ Values GrowingValues::after_loop(const Values& carried, bool runs_all) {
   const size_t count = parts_.initial.size();
   std::vector<std::optional<Dim>> sizes(lengths_.size());
   Values values(carried.begin(), carried.begin() + static_cast<std::ptrdiff_t>(count));
-  for (size_t k = 0; k < count; ++k) {
-    if (!growth_[k]) continue;
-    const size_t length = growth_[k]->length;
-    if (runs_all && iterations_ && growth_[k]->step)
-      sizes[length] = lengths_[length].first + *iterations_ * *growth_[k]->step;
-    if (!sizes[length]) sizes[length] = defined(carried[count + length], lengths_[length].most, parts_.inputs[k]);
-    values[k] = in_use(values[k], *growth_[k], *sizes[length]);
+  for (const Change& c : changes_) {
+    std::optional<Dim>& size = sizes[c.length];
+    const Length& length = lengths_[c.length];
+    if (runs_all && all_iterations_ && c.step && !n_.bound_of(parts_.inputs[c.value]))
+      size = length.first + *all_iterations_ * *c.step;
+    if (!size) size = defined(carried[count + c.length], length.most, length.name);
+    values[c.value] = in_use(values[c.value], c.axis, *size);
   }
   return values;
 }
@@ -201,15 +217,15 @@ Values GrowingValues::after_loop(const Values& carried, bool runs_all) {
 Dim GrowingValues::defined(const Value& length, const Dim& most, const std::string& name) {
   const relay::KnownValue known = builder_.known(length);
   if (known && known->elements[0]) return *known->elements[0];
-  const Dim size = builder_.new_size(most.constant().value_or(INT64_MAX));
+  const Dim size = builder_.new_size(most);
   builder_.bind(relay::DefineSizes{n_.reshape(length, {1}).atom, size.symbols(), {most}}, relay::tuple_type({}), name,
                 n_.location());
   return size;
 }
 
-Value GrowingValues::in_use(const Value& buffer, const Growth& growth, const Dim& length) {
-  if (buffer.type.shape[growth.axis] == length) return buffer;
-  return n_.call("prefix", {buffer}, {{"length", shape_attr({length})}, {"axis", static_cast<int64_t>(growth.axis)}});
+Value GrowingValues::in_use(const Value& buffer, size_t axis, const Dim& length) {
+  if (buffer.type.shape[axis] == length) return buffer;
+  return n_.call("prefix", {buffer}, {{"length", shape_attr({length})}, {"axis", static_cast<int64_t>(axis)}});
 }
 
 // The value, followed by zeros along the axis.

@@ -1,5 +1,5 @@
-// Carried values of a Loop whose size along one axis changes in an iteration. The loop carries a buffer of the largest
-// size, and the length of its part that is in use. For a value that gets one row in each of ten iterations:
+// Carried values of a Loop whose sizes change in an iteration. The loop carries a buffer of the largest sizes, and the
+// lengths of its part that is in use. For a value that gets one row in each of ten iterations:
 //
 //   let %loop = fn (%i: int64, %buffer: Tensor[(10, 4), float32], %length: int64) {
 //     if (less(%i, 10)) {
@@ -9,34 +9,42 @@
 //       let %next_buffer: Tensor[(10, 4), float32] = nn.pad(%next, 0f, pad_width=[[0, 9 - ?1], [0, 0]]);
 //       %loop(%i + 1, %next_buffer, take(shape_of(%next), 0))
 //
-// A size counts as changing if the sizes before and after an iteration provably differ, or are known, different
-// expressions. A size that is known only within an iteration is required to stay equal. The largest size follows from
-// the trip count if every iteration adds the same number of elements, and is the initial size if no iteration adds any.
-// Otherwise, or if it is smaller, the option --bound gives the largest size. Values that begin with equal sizes and
-// grow by equal steps share a length, so that operators on both see provably equal sizes.
+// A size counts as changing if the sizes before and after an iteration are different expressions, unless the model
+// declares them to be equal: then they are required to be. The largest size follows from the bounds of the operators in
+// the body: the size after an iteration is at most max(size before + increment, least), so that the trip count bounds
+// it unless the increment is 0 (shape/size_growth.h). Where no such bound is found, the option --bound gives the
+// largest size. Values that begin with equal sizes and grow by equal steps share a length, so that operators on both
+// see provably equal sizes.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "frontends/onnx/node.h"
+#include "shape/size_growth.h"
 
 namespace dlcc::frontends::onnx {
 
 class GrowingValues {
  public:
-  // The carried values before the loop, with the names of the body's inputs and outputs for them, and the trip count,
-  // an int64 of rank 0, if there is one.
+  // The carried values before the loop, with the names of the body's inputs and outputs for them; the trip count, an
+  // int64 of rank 0, if there is one; the largest number of iterations that the user gives, if any, and the name of the
+  // body's iteration number.
   struct Parts {
     Values initial;
     std::vector<std::string> inputs, outputs;
     std::optional<Value> count;
+    std::optional<int64_t> limit;
+    std::string counter;
+    // Whether the model declares that an iteration keeps the size of a value along an axis.
+    std::function<bool(size_t value, size_t axis)> keeps_size;
   };
   GrowingValues(Node& n, Parts parts);
 
   // The values that the emitted loop carries: `initial`, with buffers in place of the values that are known to change
-  // their size, then the lengths. Emitted before the loop.
+  // their sizes, then the lengths. Emitted before the loop.
   Values before_loop();
   // The carried values at the beginning of an iteration, from the values of the emitted loop. Emitted into the
   // iteration.
@@ -55,40 +63,49 @@ class GrowingValues {
   bool is_of_iteration(const Shape&) const;
 
  private:
-  // How the size of a value changes along the axis.
-  struct Growth {
-    size_t axis;
-    bool is_certain;          // whether the sizes provably differ; else they are different expressions
-    std::optional<Dim> step;  // the increment of every iteration; empty: it varies
-    bool only_shrinks = false;
-    size_t length = 0;  // its position among the lengths
+  static constexpr int max_searches = 6;  // for the bound of one change
+
+  // How the size of a value changes along an axis.
+  struct Change {
+    size_t value, axis;
+    std::optional<Dim> step;                          // the increment of every iteration; empty: it varies
+    std::optional<SizeGrowth> growth = std::nullopt;  // a bound of varying increments; empty: none is known
+    int searches = 0;                                 // for the bound, until it held for an iteration
+    bool is_confirmed = false;                        // whether an iteration from a symbolic size was seen
+    size_t length = 0;                                // its position among the lengths
+
+    bool is_searched() const { return searches > max_searches; }
   };
   // The size of growing values along their axes.
   struct Length {
     Dim first;
     std::optional<Dim> step;
     Dim most;
+    std::string name;
     Dim in_iteration = {};  // a symbol
   };
 
+  std::optional<Dim> count() const;
   std::optional<Dim> most_iterations();
-  std::optional<Dim> largest_size(size_t value, const Growth&);
-  size_t length_of(const Growth&, const Dim& first, const Dim& most);
-  std::optional<Growth> change(size_t value, const relay::TensorType& before, const relay::TensorType& after) const;
+  std::optional<Dim> derived_size(const Change&, const Dim& first);
+  std::optional<Dim> largest_size(const Change&);
+  void report_unbounded(const Change&);
+  size_t length_of(const Change&, const Dim& first, const Dim& most);
+  Change* change_of(size_t value, size_t axis);
   bool learn(size_t value, const relay::TensorType& before, const relay::TensorType& after);
-  std::optional<int64_t> bound_of(size_t value) const;
+  bool extend(Change&, const Dim& before, const Dim& after);
   Dim defined(const Value& length, const Dim& most, const std::string& name);
-  Value in_use(const Value& buffer, const Growth&, const Dim& length);
+  Value in_use(const Value& buffer, size_t axis, const Dim& length);
   Value padded(const Value&, size_t axis, const Dim& size);
 
   Node& n_;
   BlockBuilder& builder_;
   Parts parts_;
-  std::vector<std::optional<Growth>> growth_;  // by value
-  std::vector<bool> is_constant_;              // by value: whether its size is assumed, and checked, not to change
+  std::vector<Change> changes_;
   std::vector<Length> lengths_;
-  std::optional<Dim> iterations_;  // the largest number of iterations, once it is known
-  int first_symbol_ = 0;           // of an iteration
+  std::optional<Dim> iterations_;      // the largest number of iterations, once it is known
+  std::optional<Dim> all_iterations_;  // their number if no condition ends the loop, once it is known
+  int first_symbol_ = 0;               // of an iteration
   bool repeats_ = false;
 };
 

@@ -7,6 +7,7 @@
 #include "frontends/onnx/operators/table.h"
 #include "frontends/onnx/operators/unrolled_loop.h"
 #include "frontends/onnx/schema.h"
+#include "frontends/onnx/scope.h"
 #include "frontends/onnx/structure.h"
 
 namespace dlcc::frontends::onnx {
@@ -24,14 +25,19 @@ class LoopNode {
       if (n_.has(k) && n_.in(k).structure) return unrolled_loop(n_, *body_);
     const std::optional<Value> count = scalar_input(0, dtype::i64, "one integer");
     const std::optional<Value> first = scalar_input(1, dtype::boolean, "one bool");
-    GrowingValues::Parts changed{.count = count};
+    GrowingValues::Parts changed{.count = count, .counter = body_->input(0).name()};
+    find_limit();
+    if (limit_) changed.limit = limit_->most;
+    std::vector<int> positions;
     for (int k = 0; k < carried_count(); ++k) {
       unchanged_.push_back(is_unchanged(k));
       if (unchanged_.back()) continue;
       changed.initial.push_back(n_.in(before_carried + k));
       changed.inputs.push_back(body_->input(before_carried + k).name());
       changed.outputs.push_back(body_->output(1 + k).name());
+      positions.push_back(k);
     }
+    changed.keeps_size = [&](size_t value, size_t axis) { return declares_equal(positions[value], axis); };
     return n_.failed() ? Values{} : loop(count, first, std::move(changed));
   }
 
@@ -41,7 +47,8 @@ class LoopNode {
     std::vector<std::string> names = changed.inputs;
     GrowingValues values(n_, std::move(changed));
     do {
-      LoopParts parts{.count = count, .first = first, .initial = values.before_loop()};
+      LoopParts parts{.count = count, .first = first, .limit = limit_, .initial = values.before_loop()};
+      parts.counter = body_->input(0).name();
       if (n_.failed()) return {};
       names.resize(values.carried_count(), "length");
       parts.names = names;
@@ -52,6 +59,28 @@ class LoopNode {
       if (auto results = loop_function(n_, std::move(parts))) return outputs(values, *results, begins && goes_on_);
     } while (values.must_repeat() && !n_.failed());
     return {};
+  }
+
+  // The user may bound the number of iterations by the name of the body's iteration number or of a scan output.
+  void find_limit() {
+    std::vector<std::string> names = {body_->input(0).name()};
+    for (int k = carried_count(); k < n_.output_count(); ++k)
+      if (n_.wants(k)) names.push_back(n_.context().proto.output(k));
+    for (const std::string& name : names) {
+      const auto most = n_.bound_of(name);
+      if (most && (!limit_ || *most < limit_->most)) limit_ = IterationLimit{*most, name};
+    }
+  }
+
+  // Whether the body declares that the size of a carried value is the same before and after an iteration.
+  bool declares_equal(int k, size_t axis) const {
+    const auto& before = body_->input(before_carried + k).type().tensor_type();
+    const auto& after = body_->output(1 + k).type().tensor_type();
+    const int d = static_cast<int>(axis);
+    if (d >= before.shape().dim_size() || d >= after.shape().dim_size()) return false;
+    const auto &a = before.shape().dim(d), &b = after.shape().dim(d);
+    return has_size(a) ? has_size(b) && a.dim_value() == b.dim_value()
+                       : !a.dim_param().empty() && a.dim_param() == b.dim_param();
   }
 
   int carried_count() const { return std::max(n_.input_count() - before_carried, 0); }
@@ -171,7 +200,8 @@ class LoopNode {
   Node& n_;
   const schema::GraphProto* body_;
   std::vector<bool> unchanged_;  // by carried value
-  bool goes_on_ = false;         // whether every iteration's condition is true
+  std::optional<IterationLimit> limit_;
+  bool goes_on_ = false;  // whether every iteration's condition is true
 };
 
 }  // namespace

@@ -24,6 +24,7 @@ class LoopFunction {
 
   std::optional<Values> build() {
     builder_.open();
+    if (parts_.limit) limit_iterations(parts_.limit->most);
     std::optional<Iteration> iteration = parts_.iteration(counter_, carried_);
     if (iteration && !n_.failed()) find_end(*iteration);
     if (iteration && !n_.failed()) write_slices(*iteration);
@@ -90,8 +91,12 @@ class LoopFunction {
     const relay::KnownValue count = parts_.count ? builder_.known(*parts_.count) : nullptr;
     const std::optional<Dim> trips = count ? count->elements[0] : std::nullopt;
     const bool is_limit = !trips || !trips->is_constant() || trips->value() <= tensor::max_elements;
+    if (returns_count_ && parts_.limit) return parts_.limit->most;
     if (returns_count_ && trips && is_limit) return max(*trips, Dim(0));
-    if (returns_count_ && out.declared_length) return out.declared_length;
+    if (returns_count_ && out.declared_length) {
+      limit_iterations(*out.declared_length);
+      return out.declared_length;
+    }
     if (!parts_.count || !is_limit) return std::nullopt;
     if (!length_of_count_) length_of_count_ = builder_.new_size();
     return length_of_count_;
@@ -103,8 +108,10 @@ class LoopFunction {
       const std::optional<Dim> most = length(out);
       n_.check(most.has_value(), DiagnosticId::dynamic_shape,
                "the number of iterations depends on data, and with it the size of the scan outputs; nothing bounds it",
-               "give the loop a trip count; or declare the shapes of the scan outputs, for the largest number of "
-               "iterations; or leave out the scan outputs if nothing uses them");
+               fmt::format("give the largest number of iterations that you expect: --bound {}=100; or give the loop a "
+                           "trip count; or declare the shapes of the scan outputs, for the largest number of "
+                           "iterations; or leave out the scan outputs if nothing uses them",
+                           variable_name(parts_.counter)));
       if (n_.failed()) return;
       Shape shape = out.slice.type.shape;
       shape.insert(shape.begin() + out.axis, *most);
@@ -115,12 +122,23 @@ class LoopFunction {
     }
   }
 
+  // Requires, in an iteration, that at most `most` iterations have begun.
+  void limit_iterations(const Dim& most) {
+    define_size(n_.call("add", {counter_, integer_scalar(1)}), builder_.new_size(), most);
+  }
+
+  // A bound of the user applies to definitions of sizes by their name.
+  void define_size(const Value& scalar, const Dim& size, const Dim& most) {
+    const Value vector = n_.reshape(scalar, {1});
+    if (n_.failed()) return;
+    builder_.bind(relay::DefineSizes{vector.atom, size.symbols(), {most}}, relay::tuple_type({}),
+                  parts_.limit ? parts_.limit->name : parts_.counter, n_.location());
+  }
+
   // Defines the size of the scan outputs: the trip count, which is known before the loop.
   void define_length() {
-    const Value count = n_.reshape(n_.call("maximum", {*parts_.count, integer_scalar(0)}), {1});
-    if (n_.failed()) return;
-    builder_.bind(relay::DefineSizes{count.atom, length_of_count_->symbols(), {relay::unknown_dim()}},
-                  relay::tuple_type({}), "length", n_.location());
+    const Value count = n_.call("maximum", {*parts_.count, integer_scalar(0)});
+    define_size(count, *length_of_count_, relay::unknown_dim());
   }
 
   // Cuts the scan outputs to the slices that the iterations have written. The last result is the number of slices.

@@ -37,11 +37,19 @@ struct Iteration {
   std::vector<ScanOutput> scanned;
 };
 
+// The largest number of iterations that the user expects. A run with more ends with the status capacity_exceeded.
+struct IterationLimit {
+  int64_t most;
+  std::string name;  // the value by whose name the user gave it
+};
+
 struct LoopParts {
   std::optional<Value> count;  // the largest number of iterations, an int64 of rank 0; empty: without limit
   std::optional<Value> first;  // a bool of rank 0: whether the loop begins if `count` is above 0; empty: true
   std::optional<Dim> length;   // the number of slices of scan outputs, at least `count`; empty: `count`, if it is known
-  Values initial;              // the carried values before the first iteration
+  std::optional<IterationLimit> limit = {};
+  std::string counter = "i";       // the name by which the user may give a limit
+  Values initial;                  // the carried values before the first iteration
   std::vector<std::string> names;  // of the carried values, for readers of Relay text
   // Emits an iteration; `counter` is its number, an int64 of rank 0. Empty if a subgraph was rejected.
   std::function<std::optional<Iteration>(const Value& counter, const Values& carried)> iteration;

@@ -1,6 +1,7 @@
 // Operators that move elements: Concat, Split, Slice, Pad, Gather, Tile.
 #include <algorithm>
 
+#include "frontends/onnx/operators/lists.h"
 #include "frontends/onnx/operators/split.h"
 #include "frontends/onnx/operators/table.h"
 
@@ -138,6 +139,34 @@ Values convert_slice_by_attribute(Node& n) {
   return {n.call("strided_slice", {n.in(0)}, attrs)};
 }
 
+// With a negative step, the standard clamps a start before the first element to that element; strided_slice clamps it
+// as numpy does, to one before. These are the starts for which both agree, as numbers or sizes.
+relay::AttrValue starts_within(const Shape& data, const std::vector<int64_t>& starts, const std::vector<int64_t>& axes,
+                               const std::vector<int64_t>& steps) {
+  Shape within(starts.begin(), starts.end());
+  const auto rank = static_cast<int64_t>(data.size());
+  for (size_t k = 0; k < starts.size() && k < steps.size(); ++k) {
+    const int64_t axis = k < axes.size() ? axes[k] : static_cast<int64_t>(k);
+    if (steps[k] >= 0 || starts[k] >= 0 || axis >= rank || axis < -rank) continue;
+    const Dim from_first = data[static_cast<size_t>(axis < 0 ? axis + rank : axis)] + Dim(starts[k]);
+    if (!provably_le(0, from_first)) within[k] = max(from_first, 0);
+  }
+  return shape_attr(within);
+}
+
+// The same for bounds that are no numbers at compile time. `sizes` are those of the sliced axes.
+Value starts_within(Node& n, const Value& starts, const Value& sizes, const Value& steps) {
+  const relay::KnownValue known = n.context().builder.known(steps);
+  const bool goes_forward = known && std::ranges::all_of(known->elements, [](const std::optional<Dim>& step) {
+                              return step && provably_le(1, *step);
+                            });
+  if (goes_forward) return starts;
+  const Value zero = n.scalar(dtype::i64, 0), start = n.cast(starts, dtype::i64), step = n.cast(steps, dtype::i64);
+  const Value counts_from_end = n.call("less", {start, zero}), goes_back = n.call("less", {step, zero});
+  return n.call("where", {n.call("logical_and", {counts_from_end, goes_back}),
+                          n.call("maximum", {n.call("add", {start, sizes}), zero}), start});
+}
+
 // Slices with bounds, and possibly axes, that are no numbers at compile time.
 Values slice_at_run_time(Node& n, const ListArgument& axes) {
   int64_t rank = n.in(0).rank();
@@ -146,22 +175,32 @@ Values slice_at_run_time(Node& n, const ListArgument& axes) {
   Value starts = n.in(1), ends = n.in(2);
   Value steps = n.has(4) ? n.in(4) : n.call("full", {n.scalar(dtype::i64, 1)}, {{"shape", relay::AttrList{*count}}});
   relay::Attrs attrs;
-  if (axes.known) attrs["axes"] = *axes.known;
+  Value sizes = n.call("shape_of", {n.in(0)}, {{"dtype", "int64"}});
+  if (axes.known) {
+    attrs["axes"] = *axes.known;
+    sizes = n.call("take", {sizes, integers(*axes.known)}, {{"axis", 0}, {"mode", "wrap"}});
+  } else if (!axes.dynamic()) {
+    sizes = part(n, sizes, 0, *count);
+  }
   if (axes.dynamic()) {
     starts = spread_over_axes(n, starts, n.in(3), rank, 0);
     ends = spread_over_axes(n, ends, n.in(3), rank, INT64_MAX);
     steps = spread_over_axes(n, steps, n.in(3), rank, 1);
   }
-  return {n.call("strided_slice", {n.in(0), starts, ends, steps}, attrs)};
+  return {n.call("strided_slice", {n.in(0), starts_within(n, starts, sizes, steps), ends, steps}, attrs)};
 }
 
 Values convert_slice(Node& n) {
   ListArgument starts = list_input(n, 1), ends = list_input(n, 2), axes = list_input(n, 3), steps = list_input(n, 4);
   if (n.failed()) return {};
   if (starts.dynamic() || ends.dynamic() || axes.dynamic() || steps.dynamic()) return slice_at_run_time(n, axes);
+  const std::vector<int64_t> none, &known_axes = axes.given ? *axes.known : none;
   relay::Attrs attrs = {{"begin", *starts.known}, {"end", *ends.known}};
   if (axes.given) attrs["axes"] = *axes.known;
-  if (steps.given) attrs["strides"] = *steps.known;
+  if (steps.given) {
+    attrs["strides"] = *steps.known;
+    attrs["begin"] = starts_within(n.in(0).type.shape, *starts.known, known_axes, *steps.known);
+  }
   return {n.call("strided_slice", {n.in(0)}, attrs)};
 }
 

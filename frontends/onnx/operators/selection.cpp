@@ -60,9 +60,8 @@ Values convert_top_k(Node& n) {
   auto axis = n.axis_of(n.integer("axis", -1), n.in(0).rank());
   if (!axis) return {};
   Values results = top_k(n, n.in(0).type.shape[static_cast<size_t>(*axis)]);
-  const Value end = n.reshape(n.in(1), {1});
-  for (Value& r : results)
-    r = n.call("strided_slice", {r, integers({0}), end, integers({1})}, {{"axes", relay::AttrList{*axis}}});
+  const Value count = n.reshape(n.in(1), {1});
+  for (Value& r : results) r = n.call("prefix", {r, count}, {{"axis", *axis}});
   return results;
 }
 

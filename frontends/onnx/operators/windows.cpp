@@ -1,7 +1,11 @@
 // Operators with sliding windows: convolution and pooling.
 #include "frontends/onnx/operators/windows.h"
 
+#include <cmath>
+#include <limits>
+
 #include "frontends/onnx/operators/arithmetic.h"
+#include "frontends/onnx/operators/lists.h"
 #include "frontends/onnx/operators/statistics.h"
 #include "frontends/onnx/operators/table.h"
 
@@ -11,26 +15,38 @@ namespace {
 // The attributes that convolution and pooling share, over `rank` spatial axes.
 struct Windows {
   std::vector<int64_t> size, strides, dilations, padding;  // padding: before each axis, then after each axis
+  // In place of `padding` where it depends on symbolic sizes. Negative numbers crop elements that no window reads.
+  Shape symbolic_padding = {};
 };
 
 // Pads so that there are ceil(extent / stride) windows. The odd element is after the data for SAME_UPPER, else before.
 void pad_to_same(Node& n, const Value& data, Windows& w, bool upper) {
-  size_t rank = w.size.size();
+  const size_t rank = w.size.size();
+  Shape padding(2 * rank);
   for (size_t k = 0; k < rank; ++k) {
     const Dim& extent = data.type.shape[k + 2];
-    if (n.failed() || w.strides[k] <= 0) return;
     Dim windows = floor_div(extent + Dim(w.strides[k] - 1), w.strides[k]);
     Dim needed =
         (windows - Dim(1)) * Dim(w.strides[k]) + (Dim(w.size[k]) - Dim(1)) * Dim(w.dilations[k]) + Dim(1) - extent;
     if (!n.check(!needed.is_overflow(), DiagnosticId::too_large, "the windows extend beyond the address space")) return;
-    if (!n.check(needed.is_constant(), DiagnosticId::dynamic_shape,
-                 "auto_pad with strides needs sizes that are known at compile time",
-                 "give the sizes with --dim NAME=VALUE"))
-      return;
-    int64_t total = std::max<int64_t>(needed.value(), 0);
-    w.padding[k] = upper ? total / 2 : total - total / 2;
-    w.padding[k + rank] = total - w.padding[k];
+    if (provably_le(needed, 0)) continue;
+    const Dim half = floor_div(needed, 2);
+    padding[k] = max(upper ? half : needed - half, 0);
+    padding[k + rank] = needed - padding[k];
   }
+  if (is_static(padding))
+    w.padding = static_shape(padding);
+  else
+    w.symbolic_padding = padding;
+}
+
+// The data with symbolic padding, if there is any.
+Value padded(Node& n, const Value& data, const Windows& w, double fill) {
+  if (w.symbolic_padding.empty()) return data;
+  const size_t rank = w.size.size();
+  relay::AttrList widths(2, relay::AttrList{0, 0});
+  for (size_t k = 0; k < rank; ++k) widths.push_back(shape_attr({w.symbolic_padding[k], w.symbolic_padding[k + rank]}));
+  return n.call("nn.pad", {data, n.scalar(data.type.dtype, fill)}, {{"pad_width", widths}});
 }
 
 void check_numbers(Node& n, const char* attribute, const std::vector<int64_t>& numbers, int64_t least) {
@@ -91,7 +107,7 @@ Value convolution(Node& n, const Value& data, const Value& weight) {
   n.check(groups >= 1, DiagnosticId::bad_attribute,
           fmt::format("attribute 'group' must be at least 1, found {}", groups));
   Windows w = read_windows(n, data, size);
-  return n.call(fmt::format("nn.conv{}d", *rank), {data, weight},
+  return n.call(fmt::format("nn.conv{}d", *rank), {padded(n, data, w, 0), weight},
                 {{"strides", w.strides},
                  {"padding", w.padding},
                  {"dilation", w.dilations},
@@ -111,6 +127,7 @@ Values convert_conv(Node& n) {
 // The number of spatial axes, and the attributes of nn.*_pool.
 struct Pooling {
   size_t rank;
+  Windows windows;
   relay::Attrs attrs;
 };
 
@@ -120,6 +137,7 @@ std::optional<Pooling> read_pooling(Node& n) {
   n.check(n.has_attr("kernel_shape"), DiagnosticId::bad_attribute, "attribute 'kernel_shape' is missing");
   Windows w = read_windows(n, n.in(0), n.integers("kernel_shape", *rank, 1));
   return Pooling{*rank,
+                 w,
                  {{"pool_size", w.size},
                   {"strides", w.strides},
                   {"dilation", w.dilations},
@@ -127,14 +145,47 @@ std::optional<Pooling> read_pooling(Node& n) {
                   {"ceil_mode", n.flag("ceil_mode", false)}}};
 }
 
+// The positions of maxima in the data x, from their positions in the data with symbolic padding. A position is an index
+// of the flat tensor; of the spatial axes, the last one is contiguous, or in column-major order the first.
+Value positions_without_padding(Node& n, const Value& positions, const Value& x, const Value& padded, const Windows& w,
+                                bool column_major) {
+  const size_t rank = w.size.size();
+  const Shape before(w.symbolic_padding.begin(), w.symbolic_padding.begin() + static_cast<std::ptrdiff_t>(rank));
+  const Value corner = n.call("full", {n.scalar(dtype::boolean, 0)}, {{"shape", shape_attr(before)}});
+  const Value sizes = sizes_of(n, x), padded_sizes = sizes_of(n, padded), offsets = sizes_of(n, corner);
+  auto element = [&](const Value& list, size_t k) {
+    return n.call("take", {list, n.scalar(dtype::i64, static_cast<double>(k))}, {{"axis", 0}});
+  };
+  Value position = positions;
+  std::vector<Value> coordinates(rank);
+  for (size_t j = 0; j < rank; ++j) {  // from the contiguous axis on
+    const size_t k = column_major ? j : rank - 1 - j;
+    const Value size = element(padded_sizes, k + 2);
+    coordinates[k] = n.call("subtract", {n.call("floor_mod", {position, size}), element(offsets, k)});
+    position = n.call("floor_divide", {position, size});
+  }
+  for (size_t j = 0; j < rank; ++j) {
+    const size_t k = column_major ? rank - 1 - j : j;
+    position = n.call("add", {n.call("multiply", {position, element(sizes, k + 2)}), coordinates[k]});
+  }
+  return position;
+}
+
 Values convert_max_pool(Node& n) {
   auto pool = read_pooling(n);
   int64_t order = n.flag("storage_order", false);
   if (!pool) return {};
-  Values results = {n.call(fmt::format("nn.max_pool{}d", pool->rank), {n.in(0)}, pool->attrs)};
+  const DType type = n.in(0).type.dtype;
+  const double least = is_float(type)    ? -std::numeric_limits<double>::infinity()
+                       : is_signed(type) ? -std::ldexp(1, bits(type) - 1)
+                                         : 0;
+  const Value x = padded(n, n.in(0), pool->windows, least);
+  Values results = {n.call(fmt::format("nn.max_pool{}d", pool->rank), {x}, pool->attrs)};
   if (n.wants(1)) {
     pool->attrs["storage_order"] = order;
-    results.push_back(n.call("nn.max_pool_indices", {n.in(0)}, pool->attrs));
+    results.push_back(n.call("nn.max_pool_indices", {x}, pool->attrs));
+    if (!pool->windows.symbolic_padding.empty())
+      results[1] = positions_without_padding(n, results[1], n.in(0), x, pool->windows, order != 0);
   }
   return results;
 }
@@ -143,8 +194,19 @@ Values convert_average_pool(Node& n) {
   auto pool = read_pooling(n);
   bool count_padding = n.flag("count_include_pad", false);
   if (!pool) return {};
+  const Value& x = n.in(0);
+  const std::string mean = fmt::format("nn.avg_pool{}d", pool->rank), sum = fmt::format("nn.sum_pool{}d", pool->rank);
+  if (!pool->windows.symbolic_padding.empty() && !count_padding) {  // divides by the number of elements in the data
+    Shape image = x.type.shape;
+    image[0] = image[1] = 1;
+    return {in_float32(n, x, [&](const Value& v) {
+      const Value ones = n.call("full", {n.scalar(v.type.dtype, 1)}, {{"shape", shape_attr(image)}});
+      const Value total = n.call(sum, {padded(n, v, pool->windows, 0)}, pool->attrs);
+      return n.call("divide", {total, n.call(sum, {padded(n, ones, pool->windows, 0)}, pool->attrs)});
+    })};
+  }
   pool->attrs["count_include_pad"] = count_padding;
-  return {n.call(fmt::format("nn.avg_pool{}d", pool->rank), {n.in(0)}, pool->attrs)};
+  return {n.call(mean, {padded(n, x, pool->windows, 0)}, pool->attrs)};
 }
 
 // (sum of |x|^p)^(1/p) over each window
@@ -153,7 +215,8 @@ Values convert_lp_pool(Node& n) {
   auto pool = read_pooling(n);
   if (!pool) return {};
   return {in_float32(n, n.in(0), [&](const Value& x) {
-    Value sum = n.call(fmt::format("nn.sum_pool{}d", pool->rank), {power_of_magnitude(n, x, p)}, pool->attrs);
+    const Value powers = padded(n, power_of_magnitude(n, x, p), pool->windows, 0);
+    Value sum = n.call(fmt::format("nn.sum_pool{}d", pool->rank), {powers}, pool->attrs);
     return root_of_order(n, sum, p);
   })};
 }
@@ -183,11 +246,7 @@ void add_windows(Table& table) {
       {"GlobalAveragePool", 1, "X", 1, 1, 1, global_pool("nn.global_avg_pool2d", "mean")},
       {"GlobalMaxPool", 1, "X", 1, 1, 1, global_pool("nn.global_max_pool2d", "max")},
   });
-  table.only_if("Conv",
-                "the sizes of the kernel are known at compile time; with auto_pad and strides those of the image, too");
-  table.only_if("MaxPool", "the sizes of the image are known at compile time, where it has auto_pad and strides");
-  table.only_if("LpPool", "the sizes of the image are known at compile time, where it has auto_pad and strides");
-  table.only_if("AveragePool", "the sizes of the image are known at compile time, where it has auto_pad and strides");
+  table.only_if("Conv", "the sizes of the kernel are known at compile time");
 }
 
 }  // namespace dlcc::frontends::onnx

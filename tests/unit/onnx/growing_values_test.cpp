@@ -25,6 +25,7 @@ std::string appending_loop(int axis, const std::vector<std::string>& initial, co
          value("output", "last", f32, {"rows", "columns"});
 }
 const Constant x = floats({1, 2}, {1, 2});
+const std::string too_large = fmt::format("status {}", static_cast<int>(tensor::Status::capacity_exceeded));
 
 }  // namespace
 
@@ -161,9 +162,145 @@ TEST_CASE("a carried size without a derivable bound needs --bound") {
   };
   CHECK(at(1, 2) == "(4, 1): 5 5 5 5");
   CHECK(at(3, 1) == "(6, 1): 5 5 5 5 5 5");
-  const std::string too_large = fmt::format("status {}", static_cast<int>(tensor::Status::capacity_exceeded));
   CHECK(at(1, 3) == too_large);
   CHECK(at(7, 0) == too_large);
+}
+
+// `n` iterations, in each of which `nodes` compute z, the next value of y, from y and inputs of the model. `dims` are
+// the dimensions of y and z that the body declares.
+std::string changing_loop(const std::string& nodes, const std::vector<std::string>& dims = {"", ""}) {
+  const std::string body = counter_and_condition + value("input", "y", f32, dims) + nodes +
+                           value("output", "go", boolean, {}) + value("output", "z", f32, dims);
+  return node("Loop", {"n", "", "first"}, {"last"}, subgraph("body", body)) +
+         value("output", "last", f32, {"rows", "columns"});
+}
+
+TEST_CASE("a Loop with an If that appends to a carried value in one branch") {
+  const std::string appends = concat("y", "x", "longer", 0) + value("output", "longer", f32, {"", ""});
+  const std::string keeps = node("Identity", {"y"}, {"same"}) + value("output", "same", f32, {"", ""});
+  const std::string nodes =
+      node("Gather", {"appends", "i"}, {"now"}) +
+      node("If", {"now"}, {"z"}, subgraph("then_branch", appends) + subgraph("else_branch", keeps));
+  const std::string graph = value("input", "first", f32, {"m", "2"}) + value("input", "x", f32, {"1", "2"}) +
+                            value("input", "appends", boolean, {"4"}) + changing_loop(nodes);
+  auto appending = [](const std::vector<uint8_t>& v) { return Constant::of<uint8_t>(dtype::boolean, {4}, v); };
+  const Constant first = floats({2, 2}, {7, 8, 9, 9});
+  const std::string four = graph + integers_named("n", "", "4");
+  CHECK(evaluated(graph_bytes(four), {first, x, appending({1, 0, 1, 0})}) == "(4, 2): 7 8 9 9 1 2 1 2");
+  CHECK(evaluated(graph_bytes(four), {first, x, appending({0, 0, 0, 0})}) == "(2, 2): 7 8 9 9");
+  CHECK(evaluated(graph_bytes(four), {x, x, appending({1, 1, 1, 1})}) == "(5, 2): 1 2 1 2 1 2 1 2 1 2");
+  const std::string text = imported(graph_bytes(four));
+  CHECK_MESSAGE(text.find("%y: Tensor[(m + 4, 2), float32]") != std::string::npos, text);
+  const std::string by_input = graph + value("input", "n", i64, {});
+  CHECK(evaluated(graph_bytes(by_input), {first, x, appending({0, 1, 0, 0}), integers({}, {2})}) ==
+        "(3, 2): 7 8 9 9 1 2");
+  ImportOptions options;
+  options.bounds["y"] = 3;
+  CHECK(evaluated(graph_bytes(four), {first, x, appending({0, 0, 1, 0})}, options) == "(3, 2): 7 8 9 9 1 2");
+  CHECK(evaluated(graph_bytes(four), {first, x, appending({1, 1, 1, 0})}, options) == too_large);
+}
+
+TEST_CASE("a Loop that keeps the rows of a carried value that fulfil a condition") {
+  // y becomes the rows of y + x whose first element is below 8.
+  const std::string nodes =
+      node("Add", {"y", "x"}, {"sum"}) + node("Gather", {"sum", "zero"}, {"heads"}, integer("axis", 1)) +
+      node("Less", {"heads", "eight"}, {"small"}) + node("Compress", {"sum", "small"}, {"z"}, integer("axis", 0));
+  const std::string graph = value("input", "first", f32, {"m", "2"}) + value("input", "x", f32, {"1", "2"}) +
+                            value("input", "n", i64, {}) + changing_loop(nodes) + integers_named("zero", "", "0") +
+                            "initializer { name: 'eight' data_type: 1 float_data: 8 } ";
+  auto after = [&](int64_t n) {
+    return evaluated(graph_bytes(graph), {floats({3, 2}, {5, 0, 6, 0, 7, 0}), x, integers({}, {n})});
+  };
+  CHECK(after(0) == "(3, 2): 5 0 6 0 7 0");
+  CHECK(after(1) == "(2, 2): 6 2 7 2");
+  CHECK(after(2) == "(1, 2): 7 4");
+  CHECK(after(5) == "(0, 2):");
+}
+
+TEST_CASE("a Loop whose iterations give a carried value a size that does not depend on it") {
+  const std::string graph = value("input", "first", f32, {"m", "2"}) + value("input", "x", f32, {"k", "2"}) +
+                            value("input", "n", i64, {}) + changing_loop(concat("x", "x", "z", 0));
+  auto after = [&](int64_t n) {
+    return evaluated(graph_bytes(graph), {floats({1, 2}, {7, 8}), floats({2, 2}, {1, 2, 3, 4}), integers({}, {n})});
+  };
+  CHECK(after(0) == "(1, 2): 7 8");
+  CHECK(after(1) == "(4, 2): 1 2 3 4 1 2 3 4");
+  CHECK(after(3) == "(4, 2): 1 2 3 4 1 2 3 4");
+}
+
+TEST_CASE("a Loop whose iterations change two axes of a carried value") {
+  const std::string graph = value("input", "first", f32, {"m", "w"}) + value("input", "x", f32, {"1", "2"}) +
+                            integers_named("n", "", "1") +
+                            changing_loop(node("Transpose", {"y"}, {"turned"}) + concat("turned", "turned", "z", 0));
+  ImportOptions options;
+  options.bounds["y"] = 6;
+  CHECK(evaluated(graph_bytes(graph), {floats({1, 3}, {7, 8, 9}), x}, options) == "(6, 1): 7 8 9 7 8 9");
+  CHECK(evaluated(graph_bytes(graph), {floats({1, 4}, {7, 8, 9, 0}), x}, options) == too_large);
+}
+
+TEST_CASE("the increment of a carried value may be the size of another one") {
+  // v gets the rows of k, and k one row more, in each iteration.
+  const std::string of_k = concat("k", "x", "k2", 0), of_other_size = concat("k", "v", "k2", 0);
+  auto graph = [](const std::string& nodes) {
+    const std::string body = counter_and_condition + value("input", "k", f32, {"", ""}) +
+                             value("input", "v", f32, {"", ""}) + concat("v", "k", "v2", 0) + nodes +
+                             value("output", "go", boolean, {}) + value("output", "k2", f32, {"", ""}) +
+                             value("output", "v2", f32, {"", ""});
+    return value("input", "x", f32, {"1", "1"}) + value("input", "n", i64, {}) +
+           node("Loop", {"n", "", "x", "x"}, {"ks", "vs"}, subgraph("body", body)) +
+           value("output", "ks", f32, {"", ""}) + value("output", "vs", f32, {"", ""});
+  };
+  CHECK(evaluated(graph_bytes(graph(of_k)), {floats({1, 1}, {5}), integers({}, {2})}) ==
+        "(3, 1): 5 5 5\n(4, 1): 5 5 5 5");
+  // If k gets the rows of v, too, the sizes are those of Fibonacci's sequence.
+  const std::string refused = imported(graph_bytes(graph(of_other_size)));
+  CHECK_MESSAGE(refused.find("of the carried value 'k', float32 [1, 1] before the loop, and nothing bounds it") !=
+                    std::string::npos,
+                refused);
+}
+
+TEST_CASE("a size that the body declares to be kept is required to be equal") {
+  // y: [1, m] becomes the positions of its elements that are not 0.
+  auto graph = [&](const std::vector<std::string>& dims) {
+    const std::string nodes = node("Squeeze", {"y", "zero"}, {"line"}) + node("NonZero", {"line"}, {"found"}) +
+                              node("Cast", {"found"}, {"z"}, integer("to", f32));
+    return value("input", "first", f32, {"1", "m"}) + value("input", "n", i64, {}) + integers_named("zero", "1", "0") +
+           changing_loop(nodes, dims);
+  };
+  const std::vector<Constant> inputs = {floats({1, 3}, {7, 0, 9}), integers({}, {1})};
+  CHECK(evaluated(graph_bytes(graph({"", ""})), inputs) == "(1, 2): 0 2");
+  CHECK(evaluated(graph_bytes(graph({"", "k"})), inputs) ==
+        fmt::format("status {}", static_cast<int>(tensor::Status::shape_mismatch)));
+}
+
+// ---- loops that only a condition ends
+
+TEST_CASE("a bound of the number of iterations bounds a growing value and the scan outputs") {
+  const std::string body =
+      counter_and_condition + value("input", "y", f32, {"", ""}) + node("Less", {"i", "limit"}, {"again"}) +
+      concat("y", "x", "next", 0) + node("ReduceSum", {"next"}, {"sum"}, integer("keepdims", 0)) +
+      value("output", "again", boolean, {}) + value("output", "next", f32, {"", ""}) + value("output", "sum", f32, {});
+  auto graph = [&](const std::string& length) {
+    return value("input", "x", f32, {"1", "2"}) + value("input", "limit", i64, {}) +
+           node("Loop", {"", "", "x"}, {"last", "sums"}, subgraph("body", body)) +
+           value("output", "last", f32, {"rows", "2"}) + value("output", "sums", f32, {length});
+  };
+  const std::string refused = imported(graph_bytes(graph("count")));
+  CHECK_MESSAGE(refused.find("--bound i=100") != std::string::npos, refused);
+  auto at = [&](int64_t limit, const std::string& bounded, const std::string& length = "count") {
+    ImportOptions options;
+    options.bounds[bounded] = 4;
+    return evaluated(graph_bytes(graph(length)), {x, integers({}, {limit})}, options);
+  };
+  for (const char* bounded : {"i", "sums"}) {
+    CHECK(at(1, bounded) == "(3, 2): 1 2 1 2 1 2\n(2): 6 9");
+    CHECK(at(3, bounded) == "(5, 2): 1 2 1 2 1 2 1 2 1 2\n(4): 6 9 12 15");
+    CHECK(at(4, bounded) == too_large);
+  }
+  // The size that the model declares for the scan output, and a bound of the growing value.
+  CHECK(at(2, "y", "3") == "(4, 2): 1 2 1 2 1 2 1 2\n(3): 6 9 12");
+  CHECK(at(3, "y", "3") == too_large);
+  CHECK(at(3, "y", "9") == too_large);
 }
 
 TEST_CASE("a scan output whose slices differ in size is refused") {

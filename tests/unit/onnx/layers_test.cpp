@@ -178,3 +178,47 @@ TEST_CASE("DFT and its inverse, of lengths below and above the direct algorithm'
   for (float v : wave) expected += fmt::format(" {:.4g}", 1000 * v);
   CHECK(evaluated(graph_bytes(graph, 17), {floats({1, 192, 1}, wave)}) == expected);
 }
+
+TEST_CASE("auto_pad with strides pads images of symbolic sizes like those of known sizes") {
+  auto model = [](const std::string& op, const std::string& attributes, const std::string& h, const std::string& w) {
+    std::vector<std::string> operands = {"x"};
+    std::string kernel;
+    if (op == "Conv") {
+      operands.push_back("k");
+      for (int k = 0; k < 12; ++k) kernel += fmt::format("float_data: {} ", k % 5 - 2);
+      kernel = "initializer { name: 'k' data_type: 1 dims: [1, 2, 3, 2] " + kernel + "} ";
+    }
+    std::vector<std::string> results = {"y"};
+    if (op == "MaxPool") {
+      results.push_back("at");
+      kernel = value("output", "at", 7, {"1", "", "", ""});
+    }
+    return graph_bytes(value("input", "x", 1, {"1", "2", h, w}) + node(op, operands, results, attributes) +
+                       value("output", "y", 1, {"1", "", "", ""}) + kernel);
+  };
+  for (const char* mode : {"SAME_UPPER", "SAME_LOWER"}) {
+    const std::string shared = text("auto_pad", mode) + ints("kernel_shape", {3, 2});
+    for (const auto& [op, attributes] : std::vector<std::pair<std::string, std::string>>{
+             {"Conv", shared + ints("strides", {2, 3})},
+             {"Conv", shared + ints("strides", {4, 2}) + ints("dilations", {2, 3})},
+             {"MaxPool", shared + ints("strides", {2, 3})},
+             {"MaxPool", shared + ints("strides", {3, 2}) + integer("storage_order", 1)},
+             {"AveragePool", shared + ints("strides", {2, 2})},
+             {"AveragePool", shared + ints("strides", {2, 2}) + integer("count_include_pad", 1)},
+             {"LpPool", shared + ints("strides", {3, 2}) + integer("p", 1)}}) {
+      CAPTURE(op);
+      for (const auto& [h, w] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {2, 5}, {5, 2}, {6, 7}, {7, 6}}) {
+        std::vector<float> elements;
+        for (int64_t k = 0; k < 2 * h * w; ++k) elements.push_back(static_cast<float>(k * 7 % 11) - 8);
+        const Constant x = floats({1, 2, h, w}, elements);
+        const std::string height = std::to_string(h), width = std::to_string(w);
+        const std::string known = evaluated(model(op, attributes, height, width), {x});
+        CHECK(evaluated(model(op, attributes, "h", "w"), {x}) == known);
+        CHECK(evaluated(model(op, attributes, "h", width), {x}) == known);
+      }
+    }
+    const std::string padded = imported(model("Conv", shared + ints("strides", {2, 2}), "h", "w"));
+    CHECK_MESSAGE(padded.find("Tensor[(1, 1, floor_div(h + 1, 2), floor_div(w + 1, 2)), float32]") != std::string::npos,
+                  padded);
+  }
+}

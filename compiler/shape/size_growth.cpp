@@ -1,0 +1,68 @@
+#include "shape/size_growth.h"
+
+#include "shape/largest_dim.h"
+
+namespace dlcc {
+namespace {
+
+constexpr int search_steps = 100;  // bounds the alternatives of nested minima and maxima
+
+class Search {
+ public:
+  Search(const Dim& size, const std::function<bool(const Dim&)>& is_inner) : size_(size), is_inner_(is_inner) {}
+
+  // Extends `growth` so that it holds for the size `after`, too.
+  bool add(const Dim& after, SizeGrowth& growth) {
+    if (--steps_ < 0 || after.is_overflow()) return false;
+    const Dim increment = after - size_;
+    if (!is_inner_(after))
+      growth.least = max(growth.least, after);
+    else if (!is_inner_(increment))
+      growth.increment = max(growth.increment, increment);
+    else if (!provably_le(after, size_))
+      return add_alternatives(after, growth);
+    return true;
+  }
+
+ private:
+  // Replaces a minimum or maximum by its operands: by either of a minimum, by both of a maximum, one after the other.
+  bool add_alternatives(const Dim& after, SizeGrowth& growth) {
+    for (const Dim::Term& term : after.terms()) {
+      for (size_t k = 0; k < term.atoms.size(); ++k) {
+        const DimAtom& atom = *term.atoms[k];
+        if (atom.kind != DimAtom::Kind::min && atom.kind != DimAtom::Kind::max) continue;
+        Dim::Term rest = term;
+        rest.atoms.erase(rest.atoms.begin() + static_cast<std::ptrdiff_t>(k));
+        const Dim factor = Dim::sum_of({rest}), others = after - Dim::sum_of({term});
+        if (!provably_le(0, factor)) continue;
+        const Dim first = others + factor * atom.args[0], second = others + factor * atom.args[1];
+        SizeGrowth one = growth, other = growth;
+        const bool is_max = atom.kind == DimAtom::Kind::max, has_first = add(first, one);
+        if (is_max ? !has_first || !add(second, one) : !has_first && !add(second, other)) continue;
+        growth = has_first ? one : other;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const Dim& size_;
+  const std::function<bool(const Dim&)>& is_inner_;
+  int steps_ = search_steps;
+};
+
+}  // namespace
+
+std::optional<SizeGrowth> size_growth(const Dim& after, const Dim& size, const std::map<std::string, Dim>& largest,
+                                      const std::function<bool(const Dim&)>& is_inner) {
+  Dim most = after;
+  for (size_t k = 0; k <= largest.size(); ++k) {
+    const Dim next = largest_dim(most, largest);
+    if (next == most) break;
+    most = next;
+  }
+  SizeGrowth growth;
+  return Search(size, is_inner).add(most, growth) ? std::optional(growth) : std::nullopt;
+}
+
+}  // namespace dlcc
