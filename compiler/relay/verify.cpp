@@ -128,7 +128,7 @@ class Verifier {
   static bool equal_where_known(const Type& a, const Type& b) {
     const TensorType *x = as<TensorType>(a), *y = as<TensorType>(b);
     if (x && y)
-      return x->dtype == y->dtype && std::ranges::equal(x->shape, y->shape, [](const Dim& m, const Dim& n) {
+      return same_element_type(*x, *y) && std::ranges::equal(x->shape, y->shape, [](const Dim& m, const Dim& n) {
                return m == n || !m.is_constant() || !n.is_constant();
              });
     const TupleType *p = as<TupleType>(a), *q = as<TupleType>(b);
