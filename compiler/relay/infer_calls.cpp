@@ -26,8 +26,8 @@ Type Inference::type_of(const Atom& atom, const SourceLocation& location) {
                                              fmt::format("there is no function @{}", g.name));
                                },
                                [&](const ConstructorRef& c) {
-                                 if (module_.data_type_of_constructor(c.name))
-                                   return instance(relay::type_of(module_, c));
+                                 if (const auto* known = constructors_.find(c.name))
+                                   return instance(relay::type_of(*known));
                                  return fail(DiagnosticId::undefined_value, location,
                                              fmt::format("there is no constructor {}", c.name));
                                },
@@ -164,7 +164,8 @@ Type Inference::instantiate(const FunctionType& f) {
   if (f.type_params.empty()) return function_type(f.params, f.result);
   std::map<int, Type> fresh;
   for (const TypeVariable& v : f.type_params) fresh[v.id] = unifier_.fresh();
-  return map_leaves(function_type(f.params, f.result), [&](const Type& leaf) {
+  const Type type = function_type(f.params, f.result), known = unifier_.resolve(type);  // a result that was inferred
+  return map_leaves(known ? known : type, [&](const Type& leaf) {
     const VariableType* v = as<VariableType>(leaf);
     auto it = v ? fresh.find(v->variable.id) : fresh.end();
     return it == fresh.end() ? leaf : it->second;
@@ -280,12 +281,31 @@ bool Inference::can_cast(const Type& f, const Type& e) const {
                             [](const Dim& a, const Dim& b) { return a == b || !a.is_constant() || !b.is_constant(); });
 }
 
-// A generic function has the types of all its instances.
+// A generic function is a value of the type of each instance: as fn (%x: T) -> U { %f(%x) }.
+bool Inference::coerce_generic(Atom& atom, const FunctionType& generic, const Type& expected,
+                               const SourceLocation& location) {
+  const Type type = instantiate(generic);
+  if (!unifier_.unify(type, expected)) return false;
+  Function function;
+  function.location = location;
+  function.result_type = as<FunctionType>(type)->result;
+  Call call{atom, {}, {}};
+  for (const Type& param : as<FunctionType>(type)->params)
+    call.args.emplace_back(function.params.emplace_back(module_.fresh("x", param)));
+  const Var result = module_.fresh("");
+  function.body = {{{result, std::move(call), location}}, result};
+  Binding made{module_.fresh(""), MakeFunction{std::move(function)}, location};
+  made.var->type = infer(made, std::get<MakeFunction>(made.op));
+  atom = made.var;
+  out_->push_back(std::move(made));
+  return true;
+}
+
 bool Inference::coerce(Atom& atom, const Type& found, const Type& expected, const SourceLocation& location) {
   const Type from = unifier_.shallow(found), to = unifier_.shallow(expected);
   const FunctionType *generic = as<FunctionType>(from), *wanted = as<FunctionType>(to);
   const bool is_instance = generic && wanted && !generic->type_params.empty() && wanted->type_params.empty();
-  if (is_instance) return unifier_.unify(instantiate(*generic), expected);
+  if (is_instance) return coerce_generic(atom, *generic, to, location);
   if (unifier_.unify(found, expected)) return true;
   if (!can_cast(found, expected)) return false;
   const Var* value = std::get_if<Var>(&atom);

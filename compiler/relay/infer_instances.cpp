@@ -38,10 +38,13 @@ const Instance& in_place_of(const Instance& instance) {
 
 // ---- templates ------------------------------------------------------------------------------------------------------
 
-bool Inference::may_be_template(const Function& f) const {
-  const bool has_kinds = std::ranges::any_of(f.type_params, [](const auto& v) { return v.kind != Kind::type; });
+bool Inference::has_kinds(const Function& f) {
+  return std::ranges::any_of(f.type_params, [](const TypeVariable& v) { return v.kind != Kind::type; });
+}
+
+bool Inference::may_be_template(const Function& f) {
   const bool open_params = std::ranges::any_of(f.params, [](const Var& p) { return is_incomplete(p->type); });
-  return has_kinds || open_params || (f.params.empty() && is_incomplete(f.result_type));
+  return has_kinds(f) || open_params || (f.params.empty() && is_incomplete(f.result_type));
 }
 
 bool Inference::has_holes(const Function& f) const {

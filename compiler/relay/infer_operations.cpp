@@ -86,7 +86,8 @@ Type Inference::infer(Binding& binding, Match& op) {
 
 Type Inference::infer(Binding& binding, MakeFunction& op) {
   Function& function = *op.function;
-  const bool may_be_template = shared_.contains(binding.var->id) && this->may_be_template(function);
+  const bool may_be_template =
+      this->may_be_template(function) && (shared_.contains(binding.var->id) || has_kinds(function));
   const Function text = may_be_template ? copy_of_text(function, binding.var, binding.var) : Function();
   const size_t errors = diagnostics_.error_count();
   const int outer_scope = scope_;
@@ -204,13 +205,14 @@ void Inference::bind_pattern(Pattern& pattern, const Type& type, int first_symbo
 
 void Inference::bind_constructor(Pattern::Constructor& p, const Type& type, int first_symbol,
                                  const SourceLocation& location) {
-  if (!module_.data_type_of_constructor(p.name)) {
+  const Constructors::Entry* known = constructors_.find(p.name);
+  if (!known) {
     fail(DiagnosticId::undefined_value, location, fmt::format("there is no constructor {}", p.name));
     return;
   }
   // A named size of the definition is a new one in each value.
-  Type constructor = instantiate(*as<FunctionType>(
-      open_symbols(relay::type_of(module_, ConstructorRef{p.name}), [](const std::string& s) { return s != "?"; })));
+  Type constructor = instantiate(
+      *as<FunctionType>(open_symbols(relay::type_of(*known), [](const std::string& s) { return s != "?"; })));
   const FunctionType& f = *as<FunctionType>(constructor);
   if (f.params.size() != p.fields.size()) {
     fail(DiagnosticId::wrong_arity, location,

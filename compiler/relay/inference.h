@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "relay/call_type.h"
+#include "relay/constructors.h"
 #include "relay/instances.h"
 #include "relay/operator.h"
 #include "relay/unify.h"
@@ -18,7 +19,8 @@ namespace dlcc::relay {
 
 class Inference {
  public:
-  Inference(Module& module, Diagnostics& diagnostics) : module_(module), diagnostics_(diagnostics) {}
+  Inference(Module& module, Diagnostics& diagnostics)
+      : module_(module), diagnostics_(diagnostics), constructors_(module) {}
   bool run();
 
  private:
@@ -96,12 +98,14 @@ class Inference {
   // Makes the atom a value of type `expected`, if need be by a run-time check of its dimensions. False when no check
   // helps.
   bool coerce(Atom&, const Type& found, const Type& expected, const SourceLocation&);
+  bool coerce_generic(Atom&, const FunctionType& generic, const Type& expected, const SourceLocation&);
   bool can_cast(const Type& found, const Type& expected) const;
 
   // ---- functions that are inferred at each use (infer_instances.cpp)
   std::vector<std::pair<TypeVariable, Type>> open_kinds(Function&);
   void check_kinds(const std::vector<std::pair<TypeVariable, Type>>&, const SourceLocation&);
-  bool may_be_template(const Function&) const;
+  static bool has_kinds(const Function&);  // whether it has variables of shapes or element types
+  static bool may_be_template(const Function&);
   bool has_holes(const Function&) const;
   Function copy_of_text(const Function&, const Atom& name, const Atom& copy);
   void infer_global(const std::string& name);
@@ -146,6 +150,7 @@ class Inference {
 
   Module& module_;
   Diagnostics& diagnostics_;
+  const Constructors constructors_;
   Unifier unifier_;
   std::map<std::string, Type> signatures_;  // of global functions
   std::vector<Relation> relations_;

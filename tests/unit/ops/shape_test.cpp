@@ -209,6 +209,8 @@ TEST_CASE("full, zeros and ones fill tensors; shape_of gives sizes") {
   check_values(apply("full", {{"shape", list({2})}, {"dtype", "int8"}}, {floats({}, {1.5})}), {2}, {1, 1});
   check_values(apply("zeros", {{"shape", list({2})}, {"dtype", "float16"}}, {}), {2}, {0, 0});
   check_values(apply("ones", {{"shape", AttrList{}}, {"dtype", "bool"}}, {}), {}, {1});
+  check_values(apply("zeros_like", {}, {floats({2, 1}, {5, NaN})}), {2, 1}, {0, 0});
+  check_values(apply("ones_like", {}, {tensor_of(dtype::f16, {2}, {5, 6})}), {2}, {1, 1});
   check_values(apply("shape_of", {{"dtype", "int64"}}, {floats({2, 0, 3}, {})}), {3}, {2, 0, 3});
   check_values(apply("shape_of", {}, {floats({}, {1})}), {0}, {});
   CHECK(error_of("zeros", {{"shape", list({-1})}, {"dtype", "bool"}}, {})

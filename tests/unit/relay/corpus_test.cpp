@@ -76,6 +76,28 @@ void compare_types(const relay::Block& block, std::map<int, std::string>& expect
   }
 }
 
+// Removes the types that inference finds.
+void remove_types(relay::Block& block) {
+  for (relay::Binding& b : block.bindings) {
+    b.var->type = nullptr;
+    if (auto* made = std::get_if<relay::MakeFunction>(&b.op)) made->function->result_type = nullptr;
+    relay::for_each_block(b.op, [](relay::Block& inner) { remove_types(inner); });
+  }
+}
+
+// A module without types of variables and results has the same ones after inference. A generic function's result is
+// kept: it may be a function of which nothing in the body tells whether it is generic.
+std::string problem_without_types(relay::Module& module) {
+  const std::string printed = relay::print(module);
+  for (auto& [name, f] : module.functions) {
+    if (f.type_params.empty()) f.result_type = nullptr;
+    remove_types(f.body);
+  }
+  Diagnostics d;
+  if (!relay::infer_types(module, d)) return "without types: " + d.str();
+  return relay::print(module) == printed ? "" : "without types, others are inferred:\n" + relay::print(module, false);
+}
+
 // Infers the types. A reference to an object outside of the text has an unknown type.
 std::string type_problems(const std::string& text) {
   Diagnostics d;
@@ -86,7 +108,7 @@ std::string type_problems(const std::string& text) {
   std::map<int, std::string> expected = printed_types(text);
   std::string problem;
   for (const auto& [name, f] : module->functions) compare_types(f.body, expected, problem);
-  return problem;
+  return problem.empty() ? problem_without_types(*module) : problem;
 }
 
 struct Tally {
