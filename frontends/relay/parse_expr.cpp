@@ -412,6 +412,7 @@ Atom Parser::undefined_local(const Token& t) {
   if (peek().is("=")) {
     lexer_.error(lexer_.location(t), "a binding of a named variable begins with 'let'",
                  fmt::format("let %{} = ...;", t.text));
+    locals_.add(std::string(t.text), module_.fresh(std::string(t.text)));  // its uses are no errors
     return nothing();
   }
   constexpr size_t most_shown = 5;  // variables in a remedy
