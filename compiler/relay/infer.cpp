@@ -20,9 +20,7 @@ bool Inference::run() {
     signatures_[name] = relay::type_of(module_, GlobalRef{name});
   }
   for (const std::string& name : callees_first(module_)) infer_global(name);
-  do {
-    drop_unused();
-  } while (infer_waiting_instance());
+  infer_waiting_instances();
   // A function without name has the unknown values of an incomplete module, whose types nothing tells. After an error,
   // open relations are its consequences.
   const bool is_complete = !module_.functions.contains("");

@@ -9,7 +9,7 @@ namespace dlcc::relay {
 
 namespace {
 
-constexpr int64_t max_instances = 10000;  // of all functions of a module
+constexpr int64_t max_operations = 1'000'000;  // of all instances of a module
 
 // The hole in a type; 0 if there is none.
 int hole_in(const Type& type) {
@@ -96,7 +96,16 @@ Function Inference::copy_of_text(const Function& function, const Atom& name, con
   const GlobalRef* global = std::get_if<GlobalRef>(&name);
   if (global && !names_same(name, copy)) rename_globals(f.body, {{global->name, std::get<GlobalRef>(copy).name}});
   shared_.merge(shared_functions(f));
+  for (const auto& [id, atom] : renamed)
+    if (const int copied = std::get<Var>(atom)->id; copied != id) copied_from_.emplace(copied, id);
   return f;
+}
+
+// Whether the function is a copy of one that is inferred at each use.
+bool Inference::is_copy_of_template(const Var& var) const {
+  for (auto it = copied_from_.find(var->id); it != copied_from_.end(); it = copied_from_.find(it->second))
+    if (local_templates_.contains(it->second)) return true;
+  return false;
 }
 
 // A function that depends on none that is yet to be inferred has all the types that its own text gives it.
@@ -126,7 +135,8 @@ void Inference::infer_global(const std::string& name) {
 }
 
 void Inference::add_template(Atom name, Function text, int scope, bool declared) {
-  Template* t = templates_.emplace_back(new Template{name, std::move(text), scope, declared}).get();
+  const int64_t operations = count_operations(text.body);
+  Template* t = templates_.emplace_back(new Template{name, std::move(text), operations, scope, declared}).get();
   if (const Var* v = std::get_if<Var>(&name))
     local_templates_[(*v)->id] = t;
   else
@@ -157,10 +167,11 @@ std::vector<Instance*> Inference::instantiate_functions(Operation& op, const Sou
 // Names a new instance in the atom, if that is a function which is inferred at each use.
 Instance* Inference::instantiate_function(Atom& atom, const SourceLocation& location) {
   Template* t = template_of(atom);
-  if (!t || instances_ > max_instances) return nullptr;
-  if (++instances_ > max_instances) {
+  if (!t || copied_operations_ > max_operations) return nullptr;
+  copied_operations_ += t->operations;
+  if (copied_operations_ > max_operations) {
     fail(DiagnosticId::too_large, location,
-         fmt::format("the module needs more than {} instances of functions without types", max_instances), {},
+         fmt::format("the instances of functions without types have more than {} operations", max_operations), {},
          "annotate parameters: fn (%x: Tensor[(2, 3), float32]) { ... }");
     return nullptr;
   }
@@ -279,17 +290,18 @@ void Inference::drop_unused() {
   }
 }
 
-// Infers an instance although the type of a parameter is not known: nothing else tells it.
-bool Inference::infer_waiting_instance() {
+// Infers instances although the type of a parameter is not known: nothing else tells it.
+void Inference::infer_waiting_instances() {
+  drop_unused();
   for (size_t k = 0; k < relations_.size(); ++k) {
     Instance* instance = relations_[k].instance;
     if (!instance || relations_[k].decided || !scopes_.is_live(relations_[k].scope)) continue;
     relations_[k].decided = true;
+    const auto before = std::pair(templates_.size(), copied_operations_);
     if (!instance->is_inferred && !instance->same_as) infer_instance(*instance);
     retry_relations();
-    return true;
+    if (before != std::pair(templates_.size(), copied_operations_)) drop_unused();
   }
-  return false;
 }
 
 // The instances that remain in the module, each of another type.

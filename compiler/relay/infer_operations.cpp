@@ -88,6 +88,10 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   Function& function = *op.function;
   const bool may_be_template =
       this->may_be_template(function) && (shared_.contains(binding.var->id) || has_kinds(function));
+  if (may_be_template && is_copy_of_template(binding.var)) {  // its text was inferred: only uses are of interest
+    add_template(binding.var, std::exchange(function, {}), scopes_.open(scope_), true);
+    return unifier_.fresh();
+  }
   const Function text = may_be_template ? copy_of_text(function, binding.var, binding.var) : Function();
   const size_t errors = diagnostics_.error_count();
   const int outer_scope = scope_;

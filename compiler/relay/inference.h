@@ -111,6 +111,7 @@ class Inference {
   void infer_global(const std::string& name);
   void add_template(Atom name, Function text, int scope, bool declared);
   Template* template_of(const Atom&) const;
+  bool is_copy_of_template(const Var&) const;
   std::vector<Instance*> instantiate_functions(Operation&, const SourceLocation&);
   Instance* instantiate_function(Atom&, const SourceLocation&);
   void settle(Instance&);
@@ -118,7 +119,7 @@ class Inference {
   int open_param(const Instance&) const;  // the hole that a parameter's whole type is; 0: there is none
   bool reuse(Instance&);
   void drop_unused();
-  bool infer_waiting_instance();
+  void infer_waiting_instances();
   std::vector<Instance*> remaining(Template&);
   void replace_templates();
   void replace_global(Template&, std::map<std::string, std::string>& names);
@@ -170,9 +171,10 @@ class Inference {
   std::vector<std::unique_ptr<Template>> templates_;  // callees before callers
   std::map<std::string, Template*> global_templates_;
   std::map<int, Template*> local_templates_;  // by variable
+  std::map<int, int> copied_from_;            // variables of copies to those of the text
   std::vector<Instance*> calling_;            // the instances of the operation that is being inferred
   std::vector<SourceLocation> uses_;          // the uses that led to the instance that is being inferred
-  int64_t instances_ = 0;
+  int64_t copied_operations_ = 0;             // in all instances
 };
 
 }  // namespace dlcc::relay

@@ -32,6 +32,7 @@ struct Instance {
 struct Template {
   Atom name;
   Function text;             // before inference
+  int64_t operations;        // in the text, at least 1
   int scope;                 // of the body that was inferred first, with no use in mind
   bool declared;             // has variables of shapes or element types
   bool is_replaced = false;  // by its instances
@@ -57,6 +58,8 @@ class Scopes {
 };
 
 bool names_same(const Atom&, const Atom&);  // whether both are the same variable or global function
+
+int64_t count_operations(const Block&);  // at least 1; nested blocks included
 
 // The variables of local functions that have several uses, or one in another function than their binding: only these
 // can be needed at several types.

@@ -64,6 +64,8 @@ bool Unifier::unify(const Type& f, const Type& e, bool subsume) {
   if (!found || !expected) return false;
   const HoleType *found_hole = as<HoleType>(found), *expected_hole = as<HoleType>(expected);
   if (found_hole && expected_hole && found_hole->id == expected_hole->id) return true;
+  // The newer of two holes is filled, so that many holes that are equal to one are not a chain.
+  if (found_hole && expected_hole && found_hole->id < expected_hole->id) return fill(expected_hole->id, found);
   if (found_hole) return fill(found_hole->id, expected);
   if (expected_hole) return fill(expected_hole->id, found);
   const OpenTensorType *found_open = as<OpenTensorType>(found), *expected_open = as<OpenTensorType>(expected);
