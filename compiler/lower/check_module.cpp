@@ -79,6 +79,11 @@ class Checker {
   }
 
   void check_sizes(const relay::TensorType& t, const SourceLocation& location, const std::string& what) {
+    if (t.lanes != 1 && reported_.insert("").second)
+      diagnostics_.error(DiagnosticId::unsupported_type, location,
+                         fmt::format("{} has type {}: no operator computes with vectors as elements", what,
+                                     relay::str(relay::with_shape(t, t.shape))),
+                         {}, "give the tensor one more axis in place of the vector");
     if (!is_static(t.shape) && !fits_at_smallest(t.shape) && reported_.insert("").second)
       diagnostics_.error(DiagnosticId::too_large, location,
                          fmt::format("{} has type {}, which is more than 2^40 elements for the smallest sizes", what,

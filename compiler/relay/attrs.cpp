@@ -31,6 +31,8 @@ static std::string number_text(double value) {
   return fmt::format("{}f", value);
 }
 
+std::string str(const MetaReference& r) { return fmt::format("meta[{}][{}]", r.type_key, r.index); }
+
 std::string str(const AttrValue& value) {
   return std::visit(overloaded{[](std::monostate) { return std::string("None"); },
                                [](bool b) { return std::string(b ? "True" : "False"); },
@@ -41,7 +43,7 @@ std::string str(const AttrValue& value) {
                                  for (size_t i = 0; i < list.size(); ++i) text += (i ? ", " : "") + str(list[i]);
                                  return text + "]";
                                },
-                               [](const Dim& d) { return d.str(); }},
+                               [](const Dim& d) { return d.str(); }, [](const MetaReference& r) { return str(r); }},
                     value.v);
 }
 

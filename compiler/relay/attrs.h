@@ -14,11 +14,20 @@
 namespace dlcc::relay {
 
 struct AttrValue;
+
+// An object of the metadata section: meta[VirtualDevice][0].
+struct MetaReference {
+  std::string type_key;
+  int64_t index = 0;
+  bool operator==(const MetaReference&) const = default;
+};
+
 using AttrList = std::vector<AttrValue>;
 
-// None, bool, integer, float, string, list. A data type is a string ("float32"); a symbolic dimension is a Dim.
+// None, bool, integer, float, string, list, object of the metadata section. A data type is a string ("float32"); a
+// symbolic dimension is a Dim.
 struct AttrValue {
-  std::variant<std::monostate, bool, int64_t, double, std::string, AttrList, Dim> v;
+  std::variant<std::monostate, bool, int64_t, double, std::string, AttrList, Dim, MetaReference> v;
 
   // All members are defined out of line: std::variant's are slow to compile, and every operator's file has attributes.
   AttrValue();
@@ -43,6 +52,7 @@ struct AttrValue {
 
 using Attrs = std::map<std::string, AttrValue>;
 
+std::string str(const MetaReference&);
 std::string str(const AttrValue&);  // as the text format writes it: 1, 1f, "x", True, None, [1, 2]
 
 }  // namespace dlcc::relay

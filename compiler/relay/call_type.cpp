@@ -52,7 +52,7 @@ Type without_long_sizes(const Type& type) {
     if (!t || !std::ranges::any_of(t->shape, is_long)) return leaf;
     Shape shape = t->shape;
     std::ranges::replace_if(shape, is_long, unknown_dim());
-    return tensor_type(std::move(shape), t->dtype);
+    return with_shape(*t, std::move(shape));
   });
 }
 

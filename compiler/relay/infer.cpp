@@ -15,17 +15,19 @@ bool infer_types(Module& module, Diagnostics& diagnostics) { return Inference(mo
 bool Inference::run() {
   declare_symbols_of_text();
   for (auto& [name, function] : module_.functions) {
+    if (may_be_template(function)) texts_.emplace(name, copy_of_text(function, GlobalRef{name}, GlobalRef{name}));
     declare(function, false);
     signatures_[name] = relay::type_of(module_, GlobalRef{name});
   }
-  for (const std::string& name : callees_first(module_)) {
-    infer_function(module_.functions.at(name));
-    signatures_[name] = relay::type_of(module_, GlobalRef{name});
-  }
-  // After an error, open relations are its consequences.
-  if (!diagnostics_.has_errors()) report_open_relations();
-  if (!diagnostics_.has_errors())
-    for (auto& [name, function] : module_.functions) finish(function);
+  for (const std::string& name : callees_first(module_)) infer_global(name);
+  infer_waiting_instances();
+  // A function without name has the unknown values of an incomplete module, whose types nothing tells. After an error,
+  // open relations are its consequences.
+  const bool is_complete = !module_.functions.contains("");
+  if (is_complete && !diagnostics_.has_errors()) report_open_relations();
+  if (!is_complete || diagnostics_.has_errors()) return false;
+  replace_templates();
+  for (auto& [name, function] : module_.functions) finish(function);
   return !diagnostics_.has_errors();
 }
 
@@ -61,6 +63,7 @@ void Inference::declare_symbols_of_text() {
 // ---- functions ------------------------------------------------------------------------------------------------------
 
 void Inference::declare(Function& function, bool local) {
+  if (auto kinds = open_kinds(function); !kinds.empty()) kinds_.emplace(&function, std::move(kinds));
   auto anonymous = [](const std::string& symbol) { return symbol == "?"; };
   for (Var& p : function.params) {
     p->type = open_symbols(p->type ? open_holes(p->type) : unifier_.fresh(), anonymous);
@@ -80,7 +83,7 @@ Type Inference::refine(const Type& declared, const Type& found) const {
     Shape shape = t->shape;
     for (size_t i = 0; i < shape.size(); ++i)
       if (shape[i] == unknown_dim()) shape[i] = u->shape[i];
-    return tensor_type(std::move(shape), t->dtype);
+    return with_shape(*t, std::move(shape));
   }
   const TupleType *p = as<TupleType>(d), *q = as<TupleType>(f);
   if (!p || !q || p->fields.size() != q->fields.size()) return d;
@@ -120,7 +123,7 @@ void Inference::infer_function(Function& function) {
     Shape shape = t->shape;
     for (Dim& d : shape)
       if (!unknown.empty() && d.substitute(unknown) != d) d = unknown_dim();
-    return tensor_type(std::move(shape), t->dtype);
+    return with_shape(*t, std::move(shape));
   });
   out_ = &function.body.bindings;
   if (!coerce(function.body.result, found, expected, function.location))
@@ -138,6 +141,7 @@ Type Inference::infer_block(Block& block) {
   std::vector<Binding>* outer = std::exchange(out_, &block.bindings);
   SourceLocation last = bindings.empty() ? SourceLocation() : bindings.back().location;
   for (Binding& b : bindings) infer_binding(std::move(b));
+  if (Instance* instance = instantiate_function(block.result, last)) settle(*instance);
   out_ = outer;
   return type_of(block.result, last);
 }
@@ -153,7 +157,12 @@ static std::optional<std::string> plain_symbol(const Dim& d) {
 void Inference::infer_binding(Binding binding) {
   Type annotation = binding.var->type ? open_holes(binding.var->type) : nullptr;
   int first_symbol = next_symbol_;
+  std::vector<Instance*> instances = instantiate_functions(binding.op, binding.location);
+  std::swap(calling_, instances);
   Type found = std::visit([&](auto& op) { return infer(binding, op); }, binding.op);
+  std::swap(calling_, instances);
+  for (Instance* instance : instances) settle(*instance);
+  found = unifier_.shallow(found);
   if (found->depth > type_limits::depth || found->size > type_limits::size)
     found = fail(DiagnosticId::too_large, binding.location,
                  fmt::format("the type of %{} is too large: it has {} parts", binding.var->name, found->size));
@@ -191,7 +200,7 @@ Type Inference::name_new_symbols(const Type& found, const Type& annotation, int 
     else
       wanted[i] = unknown_dim();
   }
-  return tensor_type(std::move(wanted), named->dtype);
+  return with_shape(*named, std::move(wanted));
 }
 
 // A symbol that this operation introduced is renamed to the annotation's symbol; other symbols of the annotation that

@@ -26,8 +26,8 @@ Type Inference::type_of(const Atom& atom, const SourceLocation& location) {
                                              fmt::format("there is no function @{}", g.name));
                                },
                                [&](const ConstructorRef& c) {
-                                 if (module_.data_type_of_constructor(c.name))
-                                   return instance(relay::type_of(module_, c));
+                                 if (const auto* known = constructors_.find(c.name))
+                                   return instance(relay::type_of(*known));
                                  return fail(DiagnosticId::undefined_value, location,
                                              fmt::format("there is no constructor {}", c.name));
                                },
@@ -62,8 +62,13 @@ Inference::Gathered Inference::gather(const Operator& op, const std::vector<Type
       g.hole = hole->id;
       return g;
     }
+    if (const OpenTensorType* open = as<OpenTensorType>(t)) {
+      const HoleType* part = as<HoleType>(unifier_.shallow(as<TensorType>(open->shape) ? open->element : open->shape));
+      g.hole = part ? part->id : 0;
+      if (part) return g;
+    }
     const TensorType* tensor = as<TensorType>(t);
-    if (!tensor) {
+    if (!tensor || tensor->lanes != 1) {
       g.not_tensor = t;
       return g;
     }
@@ -159,7 +164,8 @@ Type Inference::instantiate(const FunctionType& f) {
   if (f.type_params.empty()) return function_type(f.params, f.result);
   std::map<int, Type> fresh;
   for (const TypeVariable& v : f.type_params) fresh[v.id] = unifier_.fresh();
-  return map_leaves(function_type(f.params, f.result), [&](const Type& leaf) {
+  const Type type = function_type(f.params, f.result), known = unifier_.resolve(type);  // a result that was inferred
+  return map_leaves(known ? known : type, [&](const Type& leaf) {
     const VariableType* v = as<VariableType>(leaf);
     auto it = v ? fresh.find(v->variable.id) : fresh.end();
     return it == fresh.end() ? leaf : it->second;
@@ -207,9 +213,16 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
   for (size_t i = 0; i < call.args.size(); ++i)
     if (!pass_argument(call.args[i], f.params[i], static_cast<int>(i), sizes, global, call, location))
       return unifier_.fresh();
-  if (!has_symbols(f.result)) return unifier_.shallow(f.result);
+  for (Instance* instance : calling_)
+    if (names_same(instance->name, call.callee)) settle(*instance);
+  const Type result = unifier_.shallow(f.result);
+  if (!has_symbols(result)) return result;
+  for (size_t i = 0; i < call.args.size(); ++i)  // the arguments may have given the parameters their types
+    find_sizes(
+        unifier_.resolve(f.params[i]), unifier_.resolve(type_of(call.args[i], location)),
+        [&](const std::string& s) { return is_quantified(s, global); }, sizes);
   auto existential = [&](const std::string& s) { return s == "?" || (is_quantified(s, global) && !sizes.contains(s)); };
-  return substitute(open_symbols(f.result, existential), sizes);
+  return substitute(open_symbols(result, existential), sizes);
 }
 
 bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::string, Dim>& sizes, bool global,
@@ -253,7 +266,7 @@ Type Inference::open_symbols(const Type& type, const std::function<bool(const st
         if (quantified(s.name) && !opened.contains(s.name)) opened.emplace(s.name, fresh_symbol());
       d = d.substitute(opened);
     }
-    return tensor_type(std::move(shape), t->dtype);
+    return with_shape(*t, std::move(shape));
   });
 }
 
@@ -263,12 +276,36 @@ void Inference::enter_symbols(const Type& type) {
 
 bool Inference::can_cast(const Type& f, const Type& e) const {
   const TensorType *found = as<TensorType>(unifier_.shallow(f)), *expected = as<TensorType>(unifier_.shallow(e));
-  if (!found || !expected || found->dtype != expected->dtype) return false;
+  if (!found || !expected || !same_element_type(*found, *expected)) return false;
   return std::ranges::equal(found->shape, expected->shape,
                             [](const Dim& a, const Dim& b) { return a == b || !a.is_constant() || !b.is_constant(); });
 }
 
+// A generic function is a value of the type of each instance: as fn (%x: T) -> U { %f(%x) }.
+bool Inference::coerce_generic(Atom& atom, const FunctionType& generic, const Type& expected,
+                               const SourceLocation& location) {
+  const Type type = instantiate(generic);
+  if (!unifier_.unify(type, expected)) return false;
+  Function function;
+  function.location = location;
+  function.result_type = as<FunctionType>(type)->result;
+  Call call{atom, {}, {}};
+  for (const Type& param : as<FunctionType>(type)->params)
+    call.args.emplace_back(function.params.emplace_back(module_.fresh("x", param)));
+  const Var result = module_.fresh("");
+  function.body = {{{result, std::move(call), location}}, result};
+  Binding made{module_.fresh(""), MakeFunction{std::move(function)}, location};
+  made.var->type = infer(made, std::get<MakeFunction>(made.op));
+  atom = made.var;
+  out_->push_back(std::move(made));
+  return true;
+}
+
 bool Inference::coerce(Atom& atom, const Type& found, const Type& expected, const SourceLocation& location) {
+  const Type from = unifier_.shallow(found), to = unifier_.shallow(expected);
+  const FunctionType *generic = as<FunctionType>(from), *wanted = as<FunctionType>(to);
+  const bool is_instance = generic && wanted && !generic->type_params.empty() && wanted->type_params.empty();
+  if (is_instance) return coerce_generic(atom, *generic, to, location);
   if (unifier_.unify(found, expected)) return true;
   if (!can_cast(found, expected)) return false;
   const Var* value = std::get_if<Var>(&atom);
@@ -282,11 +319,11 @@ bool Inference::coerce(Atom& atom, const Type& found, const Type& expected, cons
 
 // ---- the queue ------------------------------------------------------------------------------------------------------
 
-void Inference::relate(Attempt attempt, const SourceLocation& location, std::string what) {
+void Inference::relate(Attempt attempt, const SourceLocation& location, std::string what, Instance* instance) {
   int hole = attempt();
   if (hole == 0) return;
   waiting_[hole].push_back(static_cast<int>(relations_.size()));
-  relations_.push_back({std::move(attempt), location, std::move(what)});
+  relations_.push_back({std::move(attempt), location, std::move(what), scope_, instance});
 }
 
 void Inference::retry_relations() {
@@ -298,7 +335,9 @@ void Inference::retry_relations() {
       waiting_.erase(it);
       for (int r : ready) {
         Attempt attempt = relations_[r].attempt;
+        const int outer_scope = std::exchange(scope_, relations_[r].scope);
         int blocked = attempt();
+        scope_ = outer_scope;
         if (blocked)
           waiting_[blocked].push_back(r);
         else
@@ -310,7 +349,7 @@ void Inference::retry_relations() {
 
 void Inference::report_open_relations() {
   for (const Relation& r : relations_)
-    if (!r.decided)
+    if (!r.decided && scopes_.is_live(r.scope))
       fail(DiagnosticId::cannot_infer, r.location,
            fmt::format("the type of {} cannot be inferred: an operand's type is not known", r.what), {},
            "annotate the parameter it comes from, e.g. %x: Tensor[(2, 3), float32]");
@@ -333,6 +372,7 @@ std::string Inference::describe(const Atom& atom) const {
 
 Type Inference::fail(DiagnosticId id, const SourceLocation& location, std::string message,
                      std::vector<std::string> details, std::string help) {
+  if (!uses_.empty()) details.push_back(fmt::format("{}: the function is used here", uses_.back().str()));
   diagnostics_.error(id, location, std::move(message), std::move(details), std::move(help));
   return unifier_.fresh();
 }
@@ -348,7 +388,7 @@ std::vector<std::string> Inference::declaration_of(const Atom& callee) const {
 Type Inference::mismatch(const SourceLocation& location, const std::string& what, const Type& expected,
                          const Type& found, std::string help, std::vector<std::string> details) {
   const TensorType *e = as<TensorType>(unifier_.shallow(expected)), *f = as<TensorType>(unifier_.shallow(found));
-  DiagnosticId id = e && f && e->dtype == f->dtype ? DiagnosticId::shape_mismatch : DiagnosticId::type_mismatch;
+  DiagnosticId id = e && f && same_element_type(*e, *f) ? DiagnosticId::shape_mismatch : DiagnosticId::type_mismatch;
   return fail(id, location, fmt::format("{}: expected {}, found {}", what, text(expected), text(found)),
               std::move(details), std::move(help));
 }

@@ -86,6 +86,16 @@ Type Inference::infer(Binding& binding, Match& op) {
 
 Type Inference::infer(Binding& binding, MakeFunction& op) {
   Function& function = *op.function;
+  const bool may_be_template =
+      this->may_be_template(function) && (shared_.contains(binding.var->id) || has_kinds(function));
+  if (may_be_template && is_copy_of_template(binding.var)) {  // its text was inferred: only uses are of interest
+    add_template(binding.var, std::exchange(function, {}), scopes_.open(scope_), true);
+    return unifier_.fresh();
+  }
+  const Function text = may_be_template ? copy_of_text(function, binding.var, binding.var) : Function();
+  const size_t errors = diagnostics_.error_count();
+  const int outer_scope = scope_;
+  if (may_be_template) scope_ = scopes_.open(scope_);
   declare(function, true);
   std::vector<Type> params;
   for (const Var& p : function.params) {
@@ -94,12 +104,20 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   }
   Type type = function_type(std::move(params), function.result_type, function.type_params);
   binding.var->type = type;  // the function may call itself
+  infer_body(function, binding.location);
+  const int scope = std::exchange(scope_, outer_scope);
+  if (may_be_template && has_holes(function) && diagnostics_.error_count() == errors)
+    add_template(binding.var, text, scope, kinds_.contains(&function));
+  return type;
+}
+
+void Inference::infer_body(Function& function, const SourceLocation& location) {
   Type found = infer_block(function.body);
   std::vector<Binding>* outer = std::exchange(out_, &function.body.bindings);
-  if (!coerce(function.body.result, found, function.result_type, binding.location))
-    mismatch(binding.location, "the function's result", function.result_type, found);
+  if (!coerce(function.body.result, found, function.result_type, location))
+    mismatch(location, "the function's result", function.result_type, found);
   out_ = outer;
-  return type;
+  if (auto kinds = kinds_.find(&function); kinds != kinds_.end()) check_kinds(kinds->second, location);
 }
 
 Type Inference::infer(Binding& binding, RefCreate& op) { return ref_type(type_of(op.value, binding.location)); }
@@ -123,7 +141,7 @@ Type Inference::infer(Binding& binding, RefWrite& op) {
 Type Inference::infer(Binding& binding, MatchCast& op) {
   Type found = unifier_.shallow(type_of(op.value, binding.location));
   const TensorType *from = as<TensorType>(found), *to = as<TensorType>(op.type);
-  if (!from || !to || from->dtype != to->dtype || from->shape.size() != to->shape.size())
+  if (!from || !to || !same_element_type(*from, *to) || from->shape.size() != to->shape.size())
     return mismatch(binding.location, "the operand of match_cast", op.type, found);
   Shape shape = to->shape;
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -131,7 +149,7 @@ Type Inference::infer(Binding& binding, MatchCast& op) {
     if (shape[i].is_constant() && from->shape[i].is_constant() && shape[i] != from->shape[i])
       return mismatch(binding.location, "the operand of match_cast", op.type, found);
   }
-  op.type = tensor_type(std::move(shape), to->dtype);
+  op.type = with_shape(*to, std::move(shape));
   check_size(op.type, binding.location, "the result of match_cast");
   enter_symbols(op.type);
   return op.type;
@@ -191,13 +209,14 @@ void Inference::bind_pattern(Pattern& pattern, const Type& type, int first_symbo
 
 void Inference::bind_constructor(Pattern::Constructor& p, const Type& type, int first_symbol,
                                  const SourceLocation& location) {
-  if (!module_.data_type_of_constructor(p.name)) {
+  const Constructors::Entry* known = constructors_.find(p.name);
+  if (!known) {
     fail(DiagnosticId::undefined_value, location, fmt::format("there is no constructor {}", p.name));
     return;
   }
   // A named size of the definition is a new one in each value.
-  Type constructor = instantiate(*as<FunctionType>(
-      open_symbols(relay::type_of(module_, ConstructorRef{p.name}), [](const std::string& s) { return s != "?"; })));
+  Type constructor = instantiate(
+      *as<FunctionType>(open_symbols(relay::type_of(*known), [](const std::string& s) { return s != "?"; })));
   const FunctionType& f = *as<FunctionType>(constructor);
   if (f.params.size() != p.fields.size()) {
     fail(DiagnosticId::wrong_arity, location,
@@ -218,7 +237,7 @@ Inference::Branch Inference::infer_branch(Block& block) {
 Type Inference::join(const Branch& a, const Branch& b, const SourceLocation& location, const std::string& what) {
   Type left = unifier_.shallow(a.type), right = unifier_.shallow(b.type);
   const TensorType *x = as<TensorType>(left), *y = as<TensorType>(right);
-  if (x && y && x->dtype == y->dtype && x->shape.size() == y->shape.size()) return join_tensors(*x, *y);
+  if (x && y && same_element_type(*x, *y) && x->shape.size() == y->shape.size()) return join_tensors(*x, *y);
   const TupleType *p = as<TupleType>(left), *q = as<TupleType>(right);
   if (p && q && p->fields.size() == q->fields.size()) {
     std::vector<Type> fields;
@@ -238,7 +257,7 @@ Type Inference::join_tensors(const TensorType& a, const TensorType& b) {
   Shape shape = a.shape;
   for (size_t i = 0; i < shape.size(); ++i)
     if (!(shape[i] == b.shape[i])) shape[i] = fresh_symbol();
-  return tensor_type(std::move(shape), a.dtype);
+  return with_shape(a, std::move(shape));
 }
 
 }  // namespace dlcc::relay

@@ -1,6 +1,6 @@
 // The state of one type inference over a module: unification plus type relations kept in a queue, each waiting for the
 // hole that blocks it (Roesch et al., "Relay: A High-Level Compiler for Deep Learning", 2019, section 3.2). Internal to
-// infer.cpp and infer_calls.cpp.
+// the files infer*.cpp.
 #pragma once
 
 #include <functional>
@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "relay/call_type.h"
+#include "relay/constructors.h"
+#include "relay/instances.h"
 #include "relay/operator.h"
 #include "relay/unify.h"
 
@@ -17,7 +19,8 @@ namespace dlcc::relay {
 
 class Inference {
  public:
-  Inference(Module& module, Diagnostics& diagnostics) : module_(module), diagnostics_(diagnostics) {}
+  Inference(Module& module, Diagnostics& diagnostics)
+      : module_(module), diagnostics_(diagnostics), constructors_(module) {}
   bool run();
 
  private:
@@ -25,6 +28,7 @@ class Inference {
   void declare_symbols_of_text();
   void declare(Function&, bool local);  // puts holes into the signature, so that calls can be inferred
   void infer_function(Function&);
+  void infer_body(Function&, const SourceLocation&);                             // of a local function
   void check_size(const Type&, const SourceLocation&, const std::string& what);  // whether it fits 63 bits
   Type refine(const Type& declared, const Type& found) const;
   void finish(Function&);  // replaces filled holes; open ones are errors
@@ -94,12 +98,36 @@ class Inference {
   // Makes the atom a value of type `expected`, if need be by a run-time check of its dimensions. False when no check
   // helps.
   bool coerce(Atom&, const Type& found, const Type& expected, const SourceLocation&);
+  bool coerce_generic(Atom&, const FunctionType& generic, const Type& expected, const SourceLocation&);
   bool can_cast(const Type& found, const Type& expected) const;
+
+  // ---- functions that are inferred at each use (infer_instances.cpp)
+  std::vector<std::pair<TypeVariable, Type>> open_kinds(Function&);
+  void check_kinds(const std::vector<std::pair<TypeVariable, Type>>&, const SourceLocation&);
+  static bool has_kinds(const Function&);  // whether it has variables of shapes or element types
+  static bool may_be_template(const Function&);
+  bool has_holes(const Function&) const;
+  Function copy_of_text(const Function&, const Atom& name, const Atom& copy);
+  void infer_global(const std::string& name);
+  void add_template(Atom name, Function text, int scope, bool declared);
+  Template* template_of(const Atom&) const;
+  bool is_copy_of_template(const Var&) const;
+  std::vector<Instance*> instantiate_functions(Operation&, const SourceLocation&);
+  Instance* instantiate_function(Atom&, const SourceLocation&);
+  void settle(Instance&);
+  void infer_instance(Instance&);
+  int open_param(const Instance&) const;  // the hole that a parameter's whole type is; 0: there is none
+  bool reuse(Instance&);
+  void drop_unused();
+  void infer_waiting_instances();
+  std::vector<Instance*> remaining(Template&);
+  void replace_templates();
+  void replace_global(Template&, std::map<std::string, std::string>& names);
 
   // ---- the queue of relations (infer_calls.cpp)
   // One attempt: the hole that blocks the relation, or 0 when it is decided.
   using Attempt = std::function<int()>;
-  void relate(Attempt, const SourceLocation&, std::string what);
+  void relate(Attempt, const SourceLocation&, std::string what, Instance* instance = nullptr);
   void retry_relations();  // until no further hole is filled
   void report_open_relations();
 
@@ -116,11 +144,14 @@ class Inference {
     Attempt attempt;
     SourceLocation location;
     std::string what;
+    int scope;
+    Instance* instance = nullptr;  // the call of an instance, which can be inferred without the hole
     bool decided = false;
   };
 
   Module& module_;
   Diagnostics& diagnostics_;
+  const Constructors constructors_;
   Unifier unifier_;
   std::map<std::string, Type> signatures_;  // of global functions
   std::vector<Relation> relations_;
@@ -130,6 +161,20 @@ class Inference {
   std::set<std::string> symbols_;            // dimension symbols introduced so far in the current global function
   std::set<std::string> closure_symbols_;    // symbols that parameters of local functions introduce
   int next_symbol_ = 1;
+
+  std::map<std::string, Function> texts_;  // of global functions that may be templates, before inference
+  std::map<const Function*, std::vector<std::pair<TypeVariable, Type>>> kinds_;  // holes of shapes and element types
+  Scopes scopes_;
+  int scope_ = 0;                   // of the body that is being inferred
+  std::set<int> shared_;            // shared_functions of the functions so far
+  std::set<std::string> complete_;  // global functions that depend on no function that is yet to be inferred
+  std::vector<std::unique_ptr<Template>> templates_;  // callees before callers
+  std::map<std::string, Template*> global_templates_;
+  std::map<int, Template*> local_templates_;  // by variable
+  std::map<int, int> copied_from_;            // variables of copies to those of the text
+  std::vector<Instance*> calling_;            // the instances of the operation that is being inferred
+  std::vector<SourceLocation> uses_;          // the uses that led to the instance that is being inferred
+  int64_t copied_operations_ = 0;             // in all instances
 };
 
 }  // namespace dlcc::relay

@@ -75,21 +75,31 @@ struct Cloner {
                       pattern.v);
   }
 
+  // Nested blocks are copied once: a copy of the operation would copy them, too.
   Operation copy(const Operation& op) {
+    if (const If* o = std::get_if<If>(&op)) {
+      If out{o->condition, copy(*o->then_block), copy(*o->else_block)};
+      rename(out.condition);
+      return out;
+    }
+    if (const Match* o = std::get_if<Match>(&op)) {
+      Match out{o->value, {}, o->complete};
+      rename(out.value);
+      for (const Clause& c : o->clauses) {
+        Pattern pattern = copy(c.pattern);
+        out.clauses.push_back({std::move(pattern), copy(*c.body)});
+      }
+      return out;
+    }
+    if (const MakeFunction* o = std::get_if<MakeFunction>(&op)) {
+      const Function& f = *o->function;
+      Function out{f.type_params, {}, f.result_type, {}, f.attrs, f.location};
+      for (const Var& p : f.params) out.params.push_back(copy(p));
+      out.body = copy(f.body);
+      return MakeFunction{std::move(out)};
+    }
     Operation out = op;
     for_each_atom(out, [&](Atom& a) { rename(a); });
-    if (If* o = std::get_if<If>(&out)) {
-      o->then_block = copy(*o->then_block);
-      o->else_block = copy(*o->else_block);
-    } else if (Match* o = std::get_if<Match>(&out)) {
-      for (Clause& c : o->clauses) {
-        c.pattern = copy(c.pattern);
-        c.body = copy(*c.body);
-      }
-    } else if (MakeFunction* o = std::get_if<MakeFunction>(&out)) {
-      for (Var& p : o->function->params) p = copy(p);
-      o->function->body = copy(o->function->body);
-    }
     return out;
   }
 

@@ -43,7 +43,8 @@ struct Function;
 struct VarNode {
   int id;
   std::string name;
-  Type type;  // null or with holes before type inference
+  Type type;                                     // null or with holes before type inference
+  std::shared_ptr<const Attrs> attrs = nullptr;  // of a parameter in the text: {virtual_device=meta[VirtualDevice][0]}
 };
 using Var = std::shared_ptr<VarNode>;
 
@@ -178,11 +179,19 @@ struct DataTypeDef {
   bool is_extern = false;
 };
 
+// The objects of a metadata section other than constants, as they were read.
+struct MetadataObjects {
+  std::vector<std::string> nodes;                 // in JSON; an object refers to another one by its index
+  std::map<std::string, std::vector<int>> lists;  // by type key: the nodes of meta[key][0], meta[key][1], ...
+};
+
 // A whole program. Maps are ordered: their order reaches the output.
 struct Module {
   std::map<std::string, Function> functions;
   std::map<std::string, DataTypeDef> data_types;
   std::map<std::string, tensor::TensorFunction> tensor_functions;
+  std::map<std::string, MetaReference> external_functions;  // def @f = meta[ExternFunc][0]: kept, never called
+  MetadataObjects metadata;
 
   // The interface of @main as the user sees it: names of inputs and outputs in order. For several outputs main returns
   // a tuple. Empty names are replaced by input0, output0, ...

@@ -22,6 +22,7 @@ struct CodeOfType {
 // DLPack's numbers; bool is a one-bit unsigned integer in TVM.
 constexpr CodeOfType codes[] = {
     {DType::bool_, {1, 1}},
+    {DType::bool_, {6, 8}},  // DLPack's own
     {DType::int2_, {0, 2}},
     {DType::int4_, {0, 4}},
     {DType::int8_, {0, 8}},
@@ -95,22 +96,37 @@ std::optional<DType> dtype_of_code(ElementCode code) {
   return std::nullopt;
 }
 
-// Nodes: 0 is null, 1 the map from type keys to arrays, 2 the array of constants, 3 and on the constants.
-std::string metadata_text(const std::vector<Constant>& constants) {
-  std::string nodes, arrays, indices;
+// Nodes: 0 is null; those of the kept objects, which refer to each other by index; the map from type keys to arrays,
+// the arrays, the constants.
+std::string metadata_text(const std::vector<Constant>& constants, const MetadataObjects& objects) {
+  constexpr std::string_view null = "{\"type_key\": \"\"}";
+  std::vector<std::string> nodes(objects.nodes.begin(), objects.nodes.end());
+  if (nodes.empty()) nodes.emplace_back();
+  for (std::string& node : nodes)
+    if (node.empty()) node = null;
+  std::map<std::string, std::vector<int>> lists = objects.lists;
+  const int root = static_cast<int>(nodes.size()), count = static_cast<int>(lists.size()) + !constants.empty();
+  for (size_t i = 0; i < constants.size(); ++i)
+    lists["relay.Constant"].push_back(root + 1 + count + static_cast<int>(i));
+  std::vector<std::string> keys;
+  for (const auto& [key, items] : lists) keys.push_back("\"" + key + "\"");
+  std::vector<int> arrays;
+  for (int k = 0; k < count; ++k) arrays.push_back(root + 1 + k);
+  nodes.push_back(fmt::format("{{\"type_key\": \"Map\", \"keys\": [{}], \"data\": [{}]}}", fmt::join(keys, ", "),
+                              fmt::join(arrays, ", ")));
+  for (const auto& [key, items] : lists)
+    nodes.push_back(fmt::format("{{\"type_key\": \"Array\", \"data\": [{}]}}", fmt::join(items, ", ")));
+  std::string tensors;
   for (size_t i = 0; i < constants.size(); ++i) {
-    const char* comma = i ? ", " : "";
-    indices += fmt::format("{}{}", comma, i + 3);
-    nodes += fmt::format(",\n    {{\"type_key\": \"relay.Constant\", \"attrs\": {{\"data\": \"{}\"}}}}", i);
-    arrays += i ? ",\n    \"" : "\n    \"";
-    append_base64(arrays, ndarray_header(constants[i]), constants[i].bytes());
-    arrays += "\"";
+    nodes.push_back(fmt::format("{{\"type_key\": \"relay.Constant\", \"attrs\": {{\"data\": \"{}\"}}}}", i));
+    tensors += i ? ",\n    \"" : "\n    \"";
+    append_base64(tensors, ndarray_header(constants[i]), constants[i].bytes());
+    tensors += "\"";
   }
   return fmt::format(
-      "#[metadata]\n{{\n  \"root\": 1,\n  \"nodes\": [\n    {{\"type_key\": \"\"}},\n    {{\"type_key\": \"Map\", "
-      "\"keys\": [\"relay.Constant\"], \"data\": [2]}},\n    {{\"type_key\": \"Array\", \"data\": [{}]}}{}\n  ],\n  "
-      "\"b64ndarrays\": [{}\n  ],\n  \"attrs\": {{\"tvm_version\": \"0.18.0\"}}\n}}\n",
-      indices, nodes, arrays);
+      "#[metadata]\n{{\n  \"root\": {},\n  \"nodes\": [\n    {}\n  ],\n  \"b64ndarrays\": [{}\n  ],\n  \"attrs\": "
+      "{{\"tvm_version\": \"0.18.0\"}}\n}}\n",
+      root, fmt::join(nodes, ",\n    "), tensors);
 }
 
 }  // namespace dlcc::relay

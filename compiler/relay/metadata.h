@@ -23,7 +23,7 @@ class ConstantPool {
 };
 
 // The section, from "#[metadata]" on.
-std::string metadata_text(const std::vector<Constant>&);
+std::string metadata_text(const std::vector<Constant>&, const MetadataObjects& kept = {});
 
 std::string literal_text(const Constant&);  // "1f"; empty when the format has no literal for it
 

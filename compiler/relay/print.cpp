@@ -79,6 +79,10 @@ class Printer {
       if (out_.back() != '\n') out_ += '\n';
       gap = "\n";
     }
+    for (const auto& [name, reference] : module_->external_functions) {
+      out_ += fmt::format("{}def @{} = {}\n", gap, name, relay::str(reference));
+      gap = "\n";
+    }
     for (const auto& [name, f] : module_->functions) {
       names_.clear();
       taken_.clear();
@@ -119,7 +123,7 @@ class Printer {
     out_ += (def.is_extern ? "extern type " : "type ") + def.name;
     if (!def.params.empty()) {
       out_ += "[";
-      list(def.params, [&](const TypeVariable& v) { out_ += v.name; });
+      list(def.params, [&](const TypeVariable& v) { out_ += str(v); });
       out_ += "]";
     }
     if (!def.is_extern) {
@@ -160,7 +164,7 @@ class Printer {
   void signature(const Function& f, const Attrs& more) {
     if (!f.type_params.empty()) {
       out_ += "[";
-      list(f.type_params, [&](const TypeVariable& v) { out_ += v.name; });
+      list(f.type_params, [&](const TypeVariable& v) { out_ += str(v); });
       out_ += "]";
     }
     out_ += "(";
@@ -168,6 +172,11 @@ class Printer {
     for (const Var& p : f.params) {
       if (!std::exchange(first, false)) out_ += ", ";
       out_ += "%" + name_of(p, "p");
+      if (p->attrs && !p->attrs->empty()) {
+        out_ += " {";
+        list(*p->attrs, [&](const auto& attr) { out_ += attr.first + "=" + relay::str(attr.second); });
+        out_ += "}";
+      }
       if (p->type) out_ += ": " + str(p->type);
     }
     Attrs attrs = f.attrs;
@@ -467,8 +476,8 @@ class Printer {
 std::string print(const Module& module, bool with_metadata) {
   ConstantPool pool;
   std::string text = Printer(&module, &pool).module();
-  if (pool.constants().empty()) return text;
-  return text + (with_metadata ? metadata_text(pool.constants()) : "// meta data omitted\n");
+  if (pool.constants().empty() && module.metadata.lists.empty()) return text;
+  return text + (with_metadata ? metadata_text(pool.constants(), module.metadata) : "// meta data omitted\n");
 }
 
 std::string print(const Block& block) {

@@ -61,9 +61,9 @@ std::vector<AttrValue> attribute_values(const Operator::Attribute& attribute, DT
   using List = std::vector<int64_t>;
   std::vector<AttrValue> fitting;
   const AttrValue list_of_pairs = AttrList{List{0, 0}, List{0, 0}};
-  for (const AttrValue& v : std::initializer_list<AttrValue>{1, 0, 2, 1.0, std::string(name(type)), List{1}, List{2},
-                                                             List{2, 2}, List{1, 1}, List{1, 1, 1}, List{4}, List{0},
-                                                             List{1, 2, 4, 4}, list_of_pairs, std::string("ab->ba")}) {
+  for (const AttrValue& v : std::initializer_list<AttrValue>{
+           1, 0, 2, 1.0, std::string(name(type)), List{1}, List{2}, List{2, 2}, List{1, 1}, List{1, 1, 1}, List{4},
+           List{0}, List{1, 2, 4, 4}, list_of_pairs, std::string("ab->ba"), std::string("HW")}) {
     bool any = std::holds_alternative<std::monostate>(attribute.default_value.v);
     if (any || v.v.index() == attribute.default_value.v.index()) fitting.push_back(v);
   }

@@ -33,6 +33,16 @@ Type make_type(T value, std::initializer_list<const std::vector<Type>*> parts) {
 
 Type tensor_type(Shape shape, DType dtype) { return make_type(TensorType{std::move(shape), dtype}, {}); }
 Type tensor_type(const std::vector<int64_t>& shape, DType dtype) { return tensor_type(shape_of(shape), dtype); }
+Type with_shape(const TensorType& t, Shape shape) {
+  return make_type(TensorType{std::move(shape), t.dtype, t.lanes}, {});
+}
+bool same_element_type(const TensorType& a, const TensorType& b) { return a.dtype == b.dtype && a.lanes == b.lanes; }
+Type open_tensor_type(Type shape, Type element) {
+  const TensorType *known_shape = as<TensorType>(shape), *scalar = as<TensorType>(element);
+  if (known_shape && scalar) return with_shape(*scalar, known_shape->shape);
+  const std::vector<Type> parts{shape, element};
+  return make_type(OpenTensorType{std::move(shape), std::move(element)}, {&parts});
+}
 Type tuple_type(std::vector<Type> fields) { return make_type(TupleType{fields}, {&fields}); }
 
 void for_each_field(const Type& type, const std::function<void(const Type&)>& visit) {
@@ -73,6 +83,10 @@ Type map_leaves(const Type& type, const std::function<Type(const Type&)>& leaf) 
   std::vector<Type> parts;
   return std::visit(
       overloaded{
+          [&](const OpenTensorType& t) {
+            Type shape = map_leaves(t.shape, leaf), element = map_leaves(t.element, leaf);
+            return shape == t.shape && element == t.element ? type : open_tensor_type(shape, element);
+          },
           [&](const TupleType& t) { return map_list(t.fields, leaf, parts) ? tuple_type(std::move(parts)) : type; },
           [&](const FunctionType& t) {
             bool changed = map_list(t.params, leaf, parts);
@@ -132,7 +146,11 @@ struct Comparison {
     if (!a || !b || a->v.index() != b->v.index()) return false;
     return std::visit(overloaded{[&](const TensorType& t) {
                                    const TensorType& u = *as<TensorType>(b);
-                                   return t.dtype == u.dtype && t.shape == u.shape;
+                                   return same_element_type(t, u) && t.shape == u.shape;
+                                 },
+                                 [&](const OpenTensorType& t) {
+                                   const OpenTensorType& u = *as<OpenTensorType>(b);
+                                   return same(t.shape, u.shape) && same(t.element, u.element);
                                  },
                                  [&](const TupleType& t) { return lists(t.fields, as<TupleType>(b)->fields); },
                                  [&](const FunctionType& t) { return functions(t, *as<FunctionType>(b)); },
@@ -161,14 +179,24 @@ namespace {
 
 void write_list(const std::vector<Type>& list, std::string& out);
 
+std::string element_text(const TensorType& t) {
+  if (t.lanes == 1) return std::string(name(t.dtype));
+  return fmt::format("{}x{}", t.dtype == dtype::boolean ? "uint1" : name(t.dtype), t.lanes);
+}
+
 void write(const Type& type, std::string& out) {
   if (!type) {
     out += "_";
     return;
   }
   std::visit(overloaded{[&](const TensorType& t) {
-                          out += t.shape.empty() ? std::string(name(t.dtype))
-                                                 : fmt::format("Tensor[{}, {}]", str(t.shape), name(t.dtype));
+                          const std::string element = element_text(t);
+                          out += t.shape.empty() ? element : fmt::format("Tensor[{}, {}]", str(t.shape), element);
+                        },
+                        [&](const OpenTensorType& t) {
+                          const TensorType *shape = as<TensorType>(t.shape), *element = as<TensorType>(t.element);
+                          out += fmt::format("Tensor[{}, {}]", shape ? str(shape->shape) : str(t.shape),
+                                             element ? element_text(*element) : str(t.element));
                         },
                         [&](const TupleType& t) {
                           out += "(";
@@ -178,7 +206,7 @@ void write(const Type& type, std::string& out) {
                         [&](const FunctionType& t) {
                           out += "fn ";
                           for (size_t i = 0; i < t.type_params.size(); ++i)
-                            out += (i ? ", " : "[") + t.type_params[i].name;
+                            out += (i ? ", " : "[") + str(t.type_params[i]);
                           out += t.type_params.empty() ? "(" : "](";
                           write_list(t.params, out);
                           out += ") -> ";
@@ -208,6 +236,10 @@ void write_list(const std::vector<Type>& list, std::string& out) {
 }
 
 }  // namespace
+
+std::string str(const TypeVariable& v) {
+  return v.kind == Kind::type ? v.name : fmt::format("{}: {}", v.name, v.kind == Kind::shape ? "Shape" : "BaseType");
+}
 
 std::string str(const Type& type) {
   std::string out;

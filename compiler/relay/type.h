@@ -2,6 +2,7 @@
 //
 //   Tensor[(1, n), float32]   tensor of known rank; dimensions are Dims. Inference replaces the anonymous symbol "?" by
 //                             a new one in parameters and in the results of calls
+//   Tensor[s, b]              tensor of any shape s and element type b, variables of a generic function
 //   (T, U) tuple fn [A](T, U) -> V function, possibly generic List[T] instance of an algebraic data type ref(T) mutable
 //   reference A type variable _ a hole (unification variable) that inference fills
 #pragma once
@@ -20,16 +21,26 @@ namespace dlcc::relay {
 struct TypeNode;
 using Type = std::shared_ptr<const TypeNode>;
 
+// What a type variable stands for: a type, the shape of a tensor type, or its element type.
+enum class Kind : uint8_t { type, shape, element };
+
 // A type variable, identified by its id; the name is for printing.
 struct TypeVariable {
   int id = 0;
   std::string name;
+  Kind kind = Kind::type;
   bool operator==(const TypeVariable& o) const { return id == o.id; }
 };
 
 struct TensorType {
   Shape shape;
   DType dtype;
+  int lanes = 1;  // of a vector element type such as int8x4, which no operator takes
+};
+// A tensor type of which the shape or the element type is not known. Inference leaves none.
+struct OpenTensorType {
+  Type shape;    // a variable of kind shape, a hole, or a tensor type of bool with this shape
+  Type element;  // a variable of kind element, a hole, or the type of its scalars
 };
 struct TupleType {
   std::vector<Type> fields;
@@ -54,7 +65,7 @@ struct HoleType {  // to be inferred; ids are unique within one inference
 };
 
 struct TypeNode {
-  std::variant<TensorType, TupleType, FunctionType, DataType, RefType, VariableType, HoleType> v;
+  std::variant<TensorType, OpenTensorType, TupleType, FunctionType, DataType, RefType, VariableType, HoleType> v;
   // Depth and number of nodes as a tree: parts are shared, so that a short program can build a type of exponential
   // size. Inference refuses types beyond type_limits, which bounds every traversal.
   int depth = 1;
@@ -68,6 +79,9 @@ inline constexpr int64_t size = 1 << 16;
 
 Type tensor_type(Shape shape, DType dtype);
 Type tensor_type(const std::vector<int64_t>& shape, DType dtype);
+Type with_shape(const TensorType&, Shape);  // the same element type
+bool same_element_type(const TensorType&, const TensorType&);
+Type open_tensor_type(Type shape, Type element);  // a tensor type if both are known
 Type tuple_type(std::vector<Type> fields);
 
 // Calls `visit` on a type, or on the fields of a tuple, at any depth.
@@ -87,10 +101,12 @@ const T* as(const Type& t) {
 
 bool same_type(const Type&, const Type&);  // structural; generic functions up to renaming; Dims by proved equality
 bool is_static(const Type&);               // no holes, variables or symbolic dimensions anywhere
+std::string str(const TypeVariable&);      // its declaration: A, S: Shape, B: BaseType
 std::string str(const Type&);              // as the text format writes it; "_" for null
 
-// Rebuilds a type bottom-up: `leaf` maps tensor types, type variables and holes; a type none of whose parts changed is
-// returned itself. Bound variables of generic functions are mapped like free ones.
+// Rebuilds a type bottom-up: `leaf` maps tensor types, type variables and holes, also those that are the shape or the
+// element type of an open tensor type; a type none of whose parts changed is returned itself. Bound variables of
+// generic functions are mapped like free ones.
 Type map_leaves(const Type&, const std::function<Type(const Type&)>& leaf);
 
 // Calls `visit` for every dimension symbol in the type, in order of appearance.

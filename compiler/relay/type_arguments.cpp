@@ -15,6 +15,11 @@ void find_type_arguments(const Type& generic, const Type& type, TypeArguments& a
     arguments.emplace(v->variable.id, type);
     return;
   }
+  const OpenTensorType* open = as<OpenTensorType>(generic);
+  if (const TensorType* tensor = as<TensorType>(type); open && tensor) {
+    find_type_arguments(open->shape, tensor_type(tensor->shape, dtype::boolean), arguments);
+    find_type_arguments(open->element, with_shape(*tensor, {}), arguments);
+  }
   if (generic->v.index() != type->v.index()) return;
   std::visit(overloaded{[&](const TupleType& t) { find_in_lists(t.fields, as<TupleType>(type)->fields, arguments); },
                         [&](const FunctionType& t) {
@@ -39,7 +44,11 @@ Type with_arguments(const Type& type, const TypeArguments& arguments) {
 
 void find_sizes(const Type& param, const Type& found, const std::function<bool(const std::string&)>& quantified,
                 std::map<std::string, Dim>& sizes) {
-  if (!param || !found || param->v.index() != found->v.index()) return;
+  if (!param || !found) return;
+  const OpenTensorType* open = as<OpenTensorType>(param);
+  if (const TensorType* tensor = as<TensorType>(found); open && tensor)
+    return find_sizes(open->shape, tensor_type(tensor->shape, dtype::boolean), quantified, sizes);
+  if (param->v.index() != found->v.index()) return;
   auto lists = [&](const std::vector<Type>& params, const std::vector<Type>& types) {
     for (size_t i = 0; i < std::min(params.size(), types.size()); ++i)
       find_sizes(params[i], types[i], quantified, sizes);
@@ -71,7 +80,7 @@ Type substitute(const Type& type, const std::map<std::string, Dim>& sizes) {
     if (!t || is_static(t->shape)) return leaf;
     Shape shape = t->shape;
     for (Dim& d : shape) d = d.substitute(sizes);
-    return tensor_type(std::move(shape), t->dtype);
+    return with_shape(*t, std::move(shape));
   });
 }
 

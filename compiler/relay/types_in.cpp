@@ -84,11 +84,11 @@ void substitute_sizes(Block& block, const std::map<std::string, Dim>& sizes) {
 }
 
 Function copy_function(Module& module, const Function& function, std::map<int, Atom>& renamed) {
-  Function copy = function;
-  for (Var& p : copy.params) {
+  Function copy{function.type_params, {}, function.result_type, {}, function.attrs, function.location};
+  for (const Var& p : function.params) {
     Var fresh = module.fresh(p->name, p->type);
     renamed[p->id] = fresh;
-    p = std::move(fresh);
+    copy.params.push_back(std::move(fresh));
   }
   copy.body = clone(module, function.body, renamed);
   return copy;

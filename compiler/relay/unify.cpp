@@ -29,7 +29,8 @@ Type Unifier::fresh() {
 Type Unifier::shallow(const Type& type) const {
   Type t = type;
   for (const HoleType* h = as<HoleType>(t); h && value_[h->id]; h = as<HoleType>(t)) t = value_[h->id];
-  return t;
+  const OpenTensorType* open = as<OpenTensorType>(t);
+  return open ? open_tensor_type(shallow(open->shape), shallow(open->element)) : t;
 }
 
 // The sum `depth` of the depths of the visited types bounds the recursion; the number of visited nodes bounds the work.
@@ -63,13 +64,22 @@ bool Unifier::unify(const Type& f, const Type& e, bool subsume) {
   if (!found || !expected) return false;
   const HoleType *found_hole = as<HoleType>(found), *expected_hole = as<HoleType>(expected);
   if (found_hole && expected_hole && found_hole->id == expected_hole->id) return true;
+  // The newer of two holes is filled, so that many holes that are equal to one are not a chain.
+  if (found_hole && expected_hole && found_hole->id < expected_hole->id) return fill(expected_hole->id, found);
   if (found_hole) return fill(found_hole->id, expected);
   if (expected_hole) return fill(expected_hole->id, found);
+  const OpenTensorType *found_open = as<OpenTensorType>(found), *expected_open = as<OpenTensorType>(expected);
+  if (found_open && as<TensorType>(expected)) return unify_open(*found_open, *as<TensorType>(expected), subsume);
+  if (expected_open && as<TensorType>(found)) return unify_open(*expected_open, *as<TensorType>(found), false);
   if (found->v.index() != expected->v.index()) return false;
   return std::visit(
       overloaded{[&](const TensorType& t) {
                    const TensorType& u = *as<TensorType>(expected);
-                   return t.dtype == u.dtype && dims_fit(t.shape, u.shape, subsume);
+                   return same_element_type(t, u) && dims_fit(t.shape, u.shape, subsume);
+                 },
+                 [&](const OpenTensorType& t) {
+                   return unify(t.shape, expected_open->shape, subsume) &&
+                          unify(t.element, expected_open->element, false);
                  },
                  [&](const TupleType& t) { return unify_lists(t.fields, as<TupleType>(expected)->fields, subsume); },
                  [&](const FunctionType& t) {
@@ -85,6 +95,12 @@ bool Unifier::unify(const Type& f, const Type& e, bool subsume) {
                  [&](const VariableType& t) { return t.variable == as<VariableType>(expected)->variable; },
                  [](const HoleType&) { return false; }},
       found->v);
+}
+
+// A shape in place of a type is a tensor type whose elements do not count, an element type that of its scalars.
+bool Unifier::unify_open(const OpenTensorType& open, const TensorType& tensor, bool subsume) {
+  return unify(open.shape, tensor_type(tensor.shape, dtype::boolean), subsume) &&
+         unify(open.element, with_shape(tensor, {}), false);
 }
 
 bool Unifier::unify_lists(const std::vector<Type>& found, const std::vector<Type>& expected, bool subsume) {

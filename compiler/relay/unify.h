@@ -15,7 +15,7 @@ class Unifier {
   // A new hole.
   Type fresh();
 
-  // Follows filled holes at the top of the type; deeper ones stay.
+  // Follows filled holes at the top of the type, and in an open tensor type; deeper ones stay.
   Type shallow(const Type&) const;
 
   // The type with every filled hole replaced. Null for a type beyond type_limits.
@@ -31,6 +31,7 @@ class Unifier {
 
  private:
   bool unify(const Type& found, const Type& expected, bool subsume);
+  bool unify_open(const OpenTensorType&, const TensorType&, bool subsume);
   bool unify_lists(const std::vector<Type>& found, const std::vector<Type>& expected, bool subsume);
   bool fill(int hole, const Type&);
   bool occurs(int hole, const Type&) const;

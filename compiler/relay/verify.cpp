@@ -18,6 +18,7 @@
 #include <set>
 #include <utility>
 
+#include "relay/constructors.h"
 #include "relay/operator.h"
 
 namespace dlcc::relay {
@@ -26,7 +27,8 @@ namespace {
 
 class Verifier {
  public:
-  Verifier(const Module& module, Diagnostics& diagnostics) : module_(module), diagnostics_(diagnostics) {}
+  Verifier(const Module& module, Diagnostics& diagnostics)
+      : module_(module), diagnostics_(diagnostics), constructors_(module) {}
 
   bool run() {
     size_t before = diagnostics_.error_count();
@@ -128,7 +130,7 @@ class Verifier {
   static bool equal_where_known(const Type& a, const Type& b) {
     const TensorType *x = as<TensorType>(a), *y = as<TensorType>(b);
     if (x && y)
-      return x->dtype == y->dtype && std::ranges::equal(x->shape, y->shape, [](const Dim& m, const Dim& n) {
+      return same_element_type(*x, *y) && std::ranges::equal(x->shape, y->shape, [](const Dim& m, const Dim& n) {
                return m == n || !m.is_constant() || !n.is_constant();
              });
     const TupleType *p = as<TupleType>(a), *q = as<TupleType>(b);
@@ -181,11 +183,8 @@ class Verifier {
   }
 
   std::optional<size_t> fields_of(const ConstructorRef& c) const {
-    const DataTypeDef* def = module_.data_type_of_constructor(c.name);
-    if (!def) return std::nullopt;
-    for (const ConstructorDef& d : def->constructors)
-      if (d.name == c.name) return d.fields.size();
-    return std::nullopt;
+    const Constructors::Entry* known = constructors_.find(c.name);
+    return known ? std::optional(known->definition->fields.size()) : std::nullopt;
   }
 
   Type type_of_value(const Atom& a) const {
@@ -193,8 +192,9 @@ class Verifier {
     const GlobalRef* g = std::get_if<GlobalRef>(&a);
     if (g && !module_.functions.contains(g->name)) return nullptr;
     const ConstructorRef* c = std::get_if<ConstructorRef>(&a);
-    if (c && !module_.data_type_of_constructor(c->name)) return nullptr;
-    return type_of(module_, a);
+    if (!c) return type_of(module_, a);
+    const Constructors::Entry* known = constructors_.find(c->name);
+    return known ? type_of(*known) : nullptr;
   }
 
   // ---- operations
@@ -327,10 +327,10 @@ class Verifier {
     }
     const auto* c = std::get_if<Pattern::Constructor>(&p.v);
     if (!c) return;
-    const DataTypeDef* def = module_.data_type_of_constructor(c->name);
+    const Constructors::Entry* known = constructors_.find(c->name);
     const DataType* type = as<DataType>(matched);
-    if (!def) return fail(location, fmt::format("there is no constructor {}", c->name));
-    if (matched && (!type || type->name != def->name))
+    if (!known) return fail(location, fmt::format("there is no constructor {}", c->name));
+    if (matched && (!type || type->name != known->type->name))
       fail(location, fmt::format("the pattern {} against a {}", c->name, str(matched)));
     if (fields_of({c->name}) != c->fields.size())
       fail(location, fmt::format("the pattern {} has {} fields", c->name, c->fields.size()));
@@ -339,6 +339,7 @@ class Verifier {
 
   const Module& module_;
   Diagnostics& diagnostics_;
+  const Constructors constructors_;
   std::string where_;
   std::set<int> bound_, visible_;
   std::vector<int> scope_;

@@ -58,7 +58,7 @@ class Sizes {
           if (s.name != "?") known_.insert(s.name);
         d = d.substitute(sizes_);
       }
-      return tensor_type(std::move(shape), t->dtype);
+      return with_shape(*t, std::move(shape));
     });
   }
 
@@ -128,7 +128,7 @@ void name_unknown_axes(Module& module) {
         while (!taken.insert(name).second) name += '_';
         d = size_symbol(name);
       }
-      return tensor_type(std::move(shape), t->dtype);
+      return with_shape(*t, std::move(shape));
     });
   }
 }
@@ -146,10 +146,12 @@ bool check_syntax(std::string_view text, const std::string& file, Diagnostics& d
       .has_value();
 }
 
-std::optional<Module> import_relay(std::string_view text, const ImportOptions& options, Diagnostics& diagnostics) {
-  text = without_byte_order_mark(text);
-  std::optional<Module> module =
-      relay_text::parse_with_unknowns(text, {.file = options.file, .outside_constant = {}}, diagnostics);
+// Parses the text and puts the given sizes in place of symbols.
+static std::optional<Module> read(std::string_view text, const ImportOptions& options, bool allows_missing_metadata,
+                                  Diagnostics& diagnostics) {
+  const relay_text::ParseOptions parsing{
+      .file = options.file, .outside_constant = {}, .allows_missing_metadata = allows_missing_metadata};
+  std::optional<Module> module = relay_text::parse_with_unknowns(without_byte_order_mark(text), parsing, diagnostics);
   if (!module) return std::nullopt;
   name_unknown_axes(*module);
   Sizes sizes(options.dims);
@@ -157,6 +159,17 @@ std::optional<Module> import_relay(std::string_view text, const ImportOptions& o
   sizes.report_unused(options.file, diagnostics);
   module->dims = input_dims(*module);
   check_input_dims(*module, diagnostics);
+  return module;
+}
+
+void check_without_metadata(std::string_view text, const ImportOptions& options, Diagnostics& diagnostics) {
+  if (auto module = read(text, options, true, diagnostics); module && infer_types(*module, diagnostics))
+    check_matches(*module, diagnostics);
+}
+
+std::optional<Module> import_relay(std::string_view text, const ImportOptions& options, Diagnostics& diagnostics) {
+  std::optional<Module> module = read(text, options, false, diagnostics);
+  if (!module) return std::nullopt;
   if (!infer_types(*module, diagnostics) || !verify(*module, diagnostics)) return std::nullopt;
   if (!check_matches(*module, diagnostics)) return std::nullopt;
   return module;

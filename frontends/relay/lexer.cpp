@@ -40,10 +40,11 @@ Token Lexer::next() {
 }
 
 void Lexer::error(const SourceLocation& location, std::string message, std::string help) {
-  if (failed_) return;
+  if (std::exchange(failed_, true) || is_quiet_) return;
   diagnostics_.error(DiagnosticId::syntax_error, location, std::move(message), {}, std::move(help));
-  failed_ = true;
+  has_errors_ = true;
   error_line_ = location.line;
+  error_column_ = location.column;
 }
 
 void Lexer::go_to(const Token& t) {
@@ -64,7 +65,7 @@ bool Lexer::resume_after(int line) {
                                rest.starts_with("tensor ");
     if (is_definition && start.line > line && start.line >= error_line_) {
       go_to(start);
-      failed_ = false;
+      failed_ = is_unclosed_ = false;
       return true;
     }
     const size_t end = rest.find('\n');
@@ -72,6 +73,33 @@ bool Lexer::resume_after(int line) {
     start.offset += end + 1;
   }
   return false;
+}
+
+bool Lexer::resume_in_block(const Token& open) {
+  if (is_unclosed_) return false;
+  go_to(open);
+  is_quiet_ = true;
+  bool found = false;
+  for (int depth = 0; !found;) {
+    failed_ = false;
+    const size_t before = position_;
+    const Token t = peek();
+    if (failed_ && position_ < text_.size()) {  // a character that begins no token
+      ahead_.clear();
+      advance(position_ == before ? 1 : 0);
+      continue;
+    }
+    const bool is_definition = t.column == 1 && (t.word("def") || t.word("type") || t.word("extern"));
+    if (t.kind == TokenKind::end || is_definition) break;
+    const bool after_error = t.line > error_line_ || (t.line == error_line_ && t.column >= error_column_);
+    depth += t.is("{") - t.is("}");
+    if (depth == 0 && !after_error) break;
+    found = after_error && (depth == 0 || (depth == 1 && t.is(";")));
+    if (depth > 0) next();
+  }
+  is_quiet_ = false;
+  failed_ = is_unclosed_ = !found;
+  return found;
 }
 
 void Lexer::advance(size_t count) {

@@ -51,13 +51,16 @@ class Lexer {
   // Reports the first syntax error; all later tokens are `end`.
   void error(const SourceLocation& location, std::string message, std::string help = {});
   bool failed() const { return failed_; }
-  void fail() { failed_ = true; }  // an error was reported
+  bool has_errors() const { return has_errors_; }  // whether there was one, also before a recovery
 
   // Moves to any token that was returned before.
   void go_to(const Token&);
   // Error recovery: moves to the first line that begins with a definition, is not before the error and is after `line`.
   // False if there is none.
   bool resume_after(int line);
+  // Error recovery: moves behind the first ';' after the error that belongs to the block itself, or to the block's end.
+  // `open` is its '{'. False if the block is not closed before the next definition.
+  bool resume_in_block(const Token& open);
 
   // Consumes and returns the text from token `from`, the next one, to the brace that matches the first `{` after it.
   std::string_view take_braced(const Token& from);
@@ -83,8 +86,10 @@ class Lexer {
   size_t position_ = 0;
   int line_ = 1, column_ = 1;
   std::deque<Token> ahead_;
-  bool failed_ = false;
-  int error_line_ = 0;
+  bool failed_ = false, has_errors_ = false;
+  bool is_quiet_ = false;     // errors are not reported
+  bool is_unclosed_ = false;  // the block with the latest error, and so those around it
+  int error_line_ = 0, error_column_ = 0;
 };
 
 }  // namespace dlcc::frontends::relay_text

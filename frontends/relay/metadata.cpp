@@ -1,8 +1,10 @@
 // Reads the metadata section. All indices and sizes in it are validated.
 #include "frontends/relay/metadata.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "relay/metadata.h"
 
@@ -102,14 +104,18 @@ const json& member(const json& object, const char* key) {
   return object.is_object() && it != object.end() ? *it : none;
 }
 
-// Element `index` of a list, or null. An index is a number or a decimal string.
-const json& element(const json& list, const json& index) {
-  static const json none;
+// An index into a list of `count` elements, a number or a decimal string; -1 if it is none.
+int index_in(size_t count, const json& index) {
   size_t i = SIZE_MAX;
   if (index.is_number_unsigned()) i = index.get<size_t>();
   if (const std::string* s = index.get_ptr<const std::string*>(); s && !s->empty() && s->size() < 10)
     i = s->find_first_not_of("0123456789") == std::string::npos ? std::stoul(*s) : i;
-  return list.is_array() && i < list.size() ? list[i] : none;
+  return i < count ? static_cast<int>(i) : -1;
+}
+
+std::string text_of(const json& value) {
+  const std::string* s = value.get_ptr<const std::string*>();
+  return s ? *s : "";
 }
 
 class Reader {
@@ -117,56 +123,142 @@ class Reader {
   Reader(const json& root, const SourceLocation& location, Diagnostics& diagnostics)
       : root_(root), nodes_(member(root, "nodes")), location_(location), diagnostics_(diagnostics) {}
 
-  std::optional<std::vector<Constant>> constants() {
-    const json& map = element(nodes_, member(root_, "root"));
-    const json &keys = member(map, "keys"), &data = member(map, "data");
-    if (!keys.is_array() || !data.is_array() || keys.size() != data.size())
-      return fail("its root is not a map of lists");
-    std::vector<Constant> result;
-    for (size_t i = 0; i < keys.size(); ++i) {
-      if (keys[i] != "relay.Constant") continue;
-      const json& list = member(element(nodes_, data[i]), "data");
-      if (!list.is_array()) return fail("relay.Constant is not a list");
-      for (const json& index : list) {
-        auto constant = tensor(element(nodes_, index), result.size());
-        if (!constant) return std::nullopt;
-        result.push_back(std::move(*constant));
-      }
-    }
-    return result;
+  std::optional<Metadata> read() {
+    if (!read_nodes() || !read_lists() || !read_constants()) return std::nullopt;
+    keep_objects();
+    return std::move(out_);
   }
 
  private:
-  std::optional<Constant> tensor(const json& node, size_t number) {
-    const json& text = element(member(root_, "b64ndarrays"), member(member(node, "attrs"), "data"));
-    const std::string* base64 = text.get_ptr<const std::string*>();
+  size_t count() const { return nodes_.is_array() ? nodes_.size() : 0; }
+
+  bool read_nodes() {
+    for (size_t i = 0; i < count(); ++i) {
+      const json& node = nodes_[i];
+      MetadataNode& read = out_.nodes.emplace_back();
+      read.type_key = text_of(member(node, "type_key"));
+      read.text = text_of(member(node, "repr_str"));
+      if (const json& fields = member(node, "attrs"); fields.is_object())
+        for (const auto& [name, value] : fields.items()) read.fields[name] = text_of(value);
+      if (read.type_key != "Array") continue;
+      for (const json& index : member(node, "data")) {
+        read.items.push_back(index_in(count(), index));
+        if (read.items.back() < 0) return fail(fmt::format("node {} refers to no node", i));
+      }
+    }
+    return true;
+  }
+
+  bool read_lists() {
+    root_node_ = index_in(count(), member(root_, "root"));
+    const json& map = root_node_ < 0 ? root_ : nodes_[static_cast<size_t>(root_node_)];
+    const json &keys = member(map, "keys"), &data = member(map, "data");
+    if (!keys.is_array() || !data.is_array() || keys.size() != data.size())
+      return fail("its root is not a map of lists");
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const int list = index_in(count(), data[i]);
+      const bool is_list = list >= 0 && out_.nodes[static_cast<size_t>(list)].type_key == "Array";
+      if (!is_list) return fail(text_of(keys[i]) + " is not a list");
+      out_.lists[text_of(keys[i])] = out_.nodes[static_cast<size_t>(list)].items;
+      list_nodes_.insert(list);
+    }
+    return true;
+  }
+
+  bool read_constants() {
+    for (int index : out_.lists["relay.Constant"]) {
+      auto constant = tensor(out_.nodes[static_cast<size_t>(index)], out_.constants.size());
+      if (!constant) return false;
+      out_.constants.push_back(std::move(*constant));
+    }
+    return true;
+  }
+
+  std::optional<Constant> tensor(const MetadataNode& node, size_t number) {
+    auto data = node.fields.find("data");
+    const json& tensors = member(root_, "b64ndarrays");
+    const int index =
+        data == node.fields.end() || !tensors.is_array() ? -1 : index_in(tensors.size(), json(data->second));
+    const std::string* base64 = index < 0 ? nullptr : tensors[static_cast<size_t>(index)].get_ptr<const std::string*>();
     std::string problem = "it refers to no tensor";
     auto constant = base64 ? decode_tensor(*base64, problem) : std::nullopt;
     if (!constant) fail(fmt::format("meta[relay.Constant][{}]: {}", number, problem));
     return constant;
   }
 
-  std::nullopt_t fail(const std::string& problem) {
+  // Which numbers in fields are indices of nodes only TVM knows. So an object keeps its index, and all nodes are kept
+  // to which a number may refer. The map and the lists are written anew, and constants are the module's.
+  void keep_objects() {
+    relay::MetadataObjects& kept = out_.objects;
+    std::vector<int> reached;
+    for (const auto& [key, items] : out_.lists) {
+      if (items.empty() || std::ranges::all_of(items, [&](int item) { return is_read(item); })) continue;
+      kept.lists[key] = items;
+      reached.insert(reached.end(), items.begin(), items.end());
+    }
+    while (!reached.empty()) {
+      const int index = reached.back();
+      reached.pop_back();
+      const MetadataNode& node = out_.nodes[static_cast<size_t>(index)];
+      const bool is_written_anew = node.type_key.empty() || index == root_node_ || list_nodes_.contains(index) ||
+                                   node.type_key == "relay.Constant";
+      if (is_written_anew || has_text(kept, index)) continue;
+      kept.nodes.resize(std::max(kept.nodes.size(), static_cast<size_t>(index) + 1));
+      kept.nodes[static_cast<size_t>(index)] = nodes_[static_cast<size_t>(index)].dump();
+      for (int next : references(nodes_[static_cast<size_t>(index)])) reached.push_back(next);
+    }
+  }
+
+  // Whether the text's references to the object become constants, attributes and sizes of the module.
+  bool is_read(int index) const {
+    const MetadataNode& node = out_.nodes[static_cast<size_t>(index)];
+    const bool is_variable = node.type_key == "tir.SizeVar" || node.type_key == "tir.Var";
+    return node.type_key == "relay.Constant" || node.type_key.starts_with("relay.attrs.") || is_variable ||
+           plain_value(out_, node);
+  }
+
+  static bool has_text(const relay::MetadataObjects& kept, int index) {
+    return static_cast<size_t>(index) < kept.nodes.size() && !kept.nodes[static_cast<size_t>(index)].empty();
+  }
+
+  std::vector<int> references(const json& node) const {
+    std::vector<int> indices;
+    for (const char* part : {"attrs", "data"})
+      for (const json& value : member(node, part))
+        if (const int index = index_in(count(), value); index > 0) indices.push_back(index);
+    return indices;
+  }
+
+  bool fail(const std::string& problem) {
     diagnostics_.error(DiagnosticId::malformed_tensor, location_, "the metadata cannot be read: " + problem);
-    return std::nullopt;
+    return false;
   }
 
   const json& root_;
   const json& nodes_;
   SourceLocation location_;
   Diagnostics& diagnostics_;
+  Metadata out_;
+  int root_node_ = -1;
+  std::set<int> list_nodes_;
 };
 
 }  // namespace
 
-std::optional<std::vector<Constant>> parse_metadata(std::string_view text, const SourceLocation& location,
-                                                    Diagnostics& diagnostics) {
+const MetadataNode* Metadata::find(const std::string& type_key, int64_t index) const {
+  auto list = lists.find(type_key);
+  const bool exists = list != lists.end() && index < static_cast<int64_t>(list->second.size());
+  return exists ? &nodes[static_cast<size_t>(list->second[static_cast<size_t>(index)])] : nullptr;
+}
+
+std::optional<Metadata> parse_metadata(std::string_view text, const SourceLocation& location,
+                                       Diagnostics& diagnostics) {
   json root = json::parse(text, nullptr, false);
   if (root.is_discarded()) {
     diagnostics.error(DiagnosticId::syntax_error, location, "the metadata is not JSON");
     return std::nullopt;
   }
-  return Reader(root, location, diagnostics).constants();
+  return Reader(root, location, diagnostics).read();
 }
 
 }  // namespace dlcc::frontends::relay_text

@@ -23,6 +23,7 @@ Function Parser::function_rest() {
   });
   if (accept("->")) f.result_type = type();
   f.body = braces();
+  find_kinds(f.type_params);
   return f;
 }
 
@@ -30,7 +31,7 @@ void Parser::parameter(Function& f) {
   Token name = expect_kind(TokenKind::local, "a parameter, %name");
   Var var = module_.fresh(std::string(name.text));
   if (accept("{")) {
-    attributes("}");  // ignored: virtual_device
+    var->attrs = std::make_shared<const Attrs>(attributes("}"));
     expect("}", "the parameter's attributes");
   }
   if (accept(":")) var->type = type();
@@ -44,18 +45,26 @@ void Parser::parameter(Function& f) {
 
 Block Parser::braces() {
   Block block;
+  const Token open = peek();
   if (!expect("{", "the head")) return block;
   BlockScope scope(*this);
   Block* outer = std::exchange(block_, &block);
-  block.result = atom_expr();
+  block.result = atom(statements());
+  // After a syntax error, the rest of the block is read for its own errors.
+  while (lexer_.failed() && !has_enough_errors() && lexer_.resume_in_block(open))
+    if (!peek().is("}")) block.result = atom(statements());
   block_ = outer;
   expect("}", "the block's value");
   return block;
 }
 
 Parser::Value Parser::expr() {
-  Depth depth(*this);
   Scope scope(*this);
+  return statements();
+}
+
+Parser::Value Parser::statements() {
+  Depth depth(*this);
   for (;;) {
     while (binding()) {
     }
@@ -84,8 +93,8 @@ void Parser::let_binding() {
   lexer_.next();
   Token name = expect_kind(TokenKind::local, "a variable, %name");
   Type annotation = accept(":") ? type() : nullptr;
-  if (!expect("=", "the variable")) return;
   Var var = module_.fresh(std::string(name.text), annotation);
+  if (!expect("=", "the variable")) return locals_.add(var->name, var);
   size_t ahead = 0;
   while (ahead < 8 && peek(ahead).is("(")) ++ahead;
   bool recursive = peek(ahead).word("fn");
@@ -262,14 +271,20 @@ Parser::Value Parser::call() {
 
 bool Parser::at_attributes() { return peek().kind == TokenKind::identifier && peek(1).is("="); }
 
+// meta[relay.attrs.Conv2DAttrs][0] in place of the attributes.
+bool Parser::at_meta_attributes() {
+  return peek().word("meta") && peek(2).kind == TokenKind::identifier && peek(2).text.starts_with("relay.attrs.");
+}
+
 // Arguments and attributes, after '('. Only operators have attributes.
 Operation Parser::arguments(Atom callee) {
   Call call{std::move(callee), {}, {}};
+  const OperatorRef* op = std::get_if<OperatorRef>(&call.callee);
   list(")", [&] {
     if (at_attributes())
       call.attrs = attributes(")");
-    else if (peek().word("meta") && peek(2).kind == TokenKind::identifier && peek(2).text.starts_with("relay.attrs."))
-      lexer_.error(location(), "attributes from the metadata section are not supported", "write them out: axis=1");
+    else if (at_meta_attributes())
+      call.attrs = meta_attributes(op ? op->op : nullptr);
     else
       call.args.push_back(atom_expr());
   });
@@ -397,6 +412,7 @@ Atom Parser::undefined_local(const Token& t) {
   if (peek().is("=")) {
     lexer_.error(lexer_.location(t), "a binding of a named variable begins with 'let'",
                  fmt::format("let %{} = ...;", t.text));
+    locals_.add(std::string(t.text), module_.fresh(std::string(t.text)));  // its uses are no errors
     return nothing();
   }
   constexpr size_t most_shown = 5;  // variables in a remedy

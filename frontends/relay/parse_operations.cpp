@@ -1,5 +1,4 @@
-// Parses operations that have a form of their own: if, tuples, call_tensor, match_cast, define_sizes, constants of the
-// metadata section.
+// Parses operations that have a form of their own: if, tuples, call_tensor, match_cast, define_sizes.
 #include "frontends/relay/parser.h"
 
 namespace dlcc::frontends::relay_text {
@@ -82,19 +81,6 @@ Parser::Value Parser::define_sizes(const SourceLocation& where) {
   dims([&] { op.most.push_back(dim()); });
   expect(")", "the bounds");
   return {Operation(std::move(op)), where};
-}
-
-Parser::Value Parser::meta_constant(const SourceLocation& where) {
-  int64_t index = 0;
-  std::string key = meta_reference(index);
-  if (lexer_.failed()) return {nothing(), where};
-  if (key == "relay.Constant") {
-    if (index < static_cast<int64_t>(constants_.size())) return {Atom(constants_[index]), where};
-    if (options_.outside_constant) return {Atom(*options_.outside_constant), where};
-  }
-  report(DiagnosticId::undefined_value, where, fmt::format("meta[{}][{}] is not in the metadata section", key, index),
-         constants_.empty() ? "the text has no constants; was it printed without its metadata?" : "");
-  return {nothing(), where};
 }
 
 }  // namespace dlcc::frontends::relay_text

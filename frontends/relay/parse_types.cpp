@@ -45,11 +45,28 @@ static std::vector<std::string> all_element_types() {
   };
 }
 
-// Tensor[(1, n), float32], after "Tensor".
+// Tensor[(1, n), float32] or Tensor[s, b], after "Tensor".
 Type Parser::tensor_type() {
-  Shape shape;
   expect("[", "Tensor");
-  if (!expect("(", "Tensor[")) return hole_type();
+  Type shape = this->shape();
+  if (!shape) return hole_type();
+  expect(",", "the shape");
+  Type element = this->element(expect_kind(TokenKind::identifier, "an element type"));
+  expect("]", "the tensor type");
+  return element ? open_tensor_type(std::move(shape), std::move(element)) : hole_type();
+}
+
+// A shape as a tensor type (OpenTensorType), or a variable of one; null after an error.
+Type Parser::shape() {
+  const Token name = peek();
+  const TypeVariable* variable =
+      name.kind == TokenKind::identifier ? type_variables_.find(std::string(name.text)) : nullptr;
+  if (variable) {
+    lexer_.next();
+    return use_variable(*variable, Kind::shape, lexer_.location(name));
+  }
+  if (!expect("(", "Tensor[")) return nullptr;
+  Shape shape;
   list(")", [&] {
     const SourceLocation where = lexer_.location(peek());
     shape.push_back(dim());
@@ -57,19 +74,21 @@ Type Parser::tensor_type() {
       report(DiagnosticId::syntax_error, where, fmt::format("the size {} is negative", shape.back().str()),
              "a size is a number of at least 0, a name, or ? for one that is not known");
   });
-  expect(",", "the shape");
-  Token name = expect_kind(TokenKind::identifier, "an element type");
-  std::optional<DType> dtype = element_type(name);
-  if (!dtype && !lexer_.failed()) {
-    const std::vector<std::string> known = all_element_types();
-    const auto elsewhere = element_type_named_elsewhere(name.text);
-    const std::string meant =
-        elsewhere ? fmt::format("did you mean '{}'?", *elsewhere) : did_you_mean(name.text, known);
-    report(DiagnosticId::unsupported_type, lexer_.location(name), fmt::format("{} is not an element type", name.text),
-           meant.empty() ? fmt::format("the element types are: {}", fmt::join(known, ", ")) : meant);
-  }
-  expect("]", "the tensor type");
-  return dtype ? relay::tensor_type(std::move(shape), *dtype) : hole_type();
+  return relay::tensor_type(std::move(shape), dtype::boolean);
+}
+
+// An element type as the type of a scalar, or a variable of one; null after an error.
+Type Parser::element(const Token& name) {
+  if (lexer_.failed()) return nullptr;
+  if (const TypeVariable* variable = type_variables_.find(std::string(name.text)))
+    return use_variable(*variable, Kind::element, lexer_.location(name));
+  if (auto known = element_type(name)) return with_shape(TensorType{{}, known->dtype, known->lanes}, {});
+  const std::vector<std::string> known = all_element_types();
+  const auto elsewhere = element_type_named_elsewhere(name.text);
+  const std::string meant = elsewhere ? fmt::format("did you mean '{}'?", *elsewhere) : did_you_mean(name.text, known);
+  report(DiagnosticId::unsupported_type, lexer_.location(name), fmt::format("{} is not an element type", name.text),
+         meant.empty() ? fmt::format("the element types are: {}", fmt::join(known, ", ")) : meant);
+  return nullptr;
 }
 
 // fn [A](T) -> U, after "fn".
@@ -80,18 +99,33 @@ Type Parser::function_type() {
   std::vector<Type> types = type_list(")");
   if (!expect("->", "the parameters' types")) return hole_type();
   Type result = type();
+  find_kinds(params);
   return relay::function_type(std::move(types), std::move(result), std::move(params));
 }
 
-// "int", "uint" and "float" have 32 bits.
-std::optional<DType> Parser::element_type(const Token& t) {
-  bool bare = t.text == "int" || t.text == "uint" || t.text == "float";
-  return dtype_named(bare ? std::string(t.text) + "32" : std::string(t.text));
+// "int", "uint" and "float" have 32 bits; int8x4 is a vector of four int8, uint1x4 one of bool.
+std::optional<Parser::ElementType> Parser::element_type(const Token& t) {
+  constexpr std::string_view digits = "0123456789";
+  std::string_view name = t.text;
+  int lanes = 1;
+  const size_t x = name.find_last_not_of(digits);
+  const bool is_vector = x != std::string_view::npos && x > 0 && x + 1 < name.size() && name[x] == 'x' &&
+                         digits.find(name[x - 1]) != std::string_view::npos;
+  if (is_vector) {
+    auto [end, error] = std::from_chars(name.data() + x + 1, name.data() + name.size(), lanes);
+    constexpr int most_lanes = 65535;
+    if (error != std::errc() || lanes < 2 || lanes > most_lanes) return std::nullopt;
+    name = name.substr(0, x);
+  }
+  const bool is_bare = name == "int" || name == "uint" || name == "float";
+  const auto dtype = is_vector && name == "uint1" ? dtype::boolean
+                                                  : dtype_named(is_bare ? std::string(name) + "32" : std::string(name));
+  return dtype ? std::optional(ElementType{*dtype, lanes}) : std::nullopt;
 }
 
 Type Parser::named_type(const Token& name) {
   SourceLocation where = lexer_.location(name);
-  if (const TypeVariable* v = type_variables_.find(std::string(name.text))) return variable_type(*v);
+  if (const TypeVariable* v = type_variables_.find(std::string(name.text))) return use_variable(*v, Kind::type, where);
   const auto own = types_of_text_.find(std::string(name.text));
   const auto known = module_.data_types.find(std::string(name.text));
   if (own != types_of_text_.end() || known != module_.data_types.end()) {
@@ -104,11 +138,11 @@ Type Parser::named_type(const Token& name) {
     args.resize(expected, hole_type());
     return data_type(std::string(name.text), std::move(args));
   }
-  if (std::optional<DType> dtype = element_type(name)) {
+  if (auto element = element_type(name)) {
     if (peek().is("["))
       lexer_.error(where, fmt::format("{} is the type of a scalar", name.text),
                    fmt::format("a type of tensors is written Tensor[(2, 3), {}]", name.text));
-    return relay::tensor_type(Shape{}, *dtype);
+    return with_shape(TensorType{{}, element->dtype, element->lanes}, {});
   }
   if (may_report() && load_type(std::string(name.text))) return named_type(name);
   report(DiagnosticId::unsupported_type, where, fmt::format("there is no type {}", name.text),
@@ -117,15 +151,50 @@ Type Parser::named_type(const Token& name) {
   return hole_type();
 }
 
+// [A, S: Shape, B: BaseType]. The kind of a variable without one is that of its first use.
 std::vector<TypeVariable> Parser::type_params() {
   std::vector<TypeVariable> params;
   if (!accept("[")) return params;
   list("]", [&] {
     Token name = expect_kind(TokenKind::identifier, "a type variable");
     params.push_back({module_.next_id++, std::string(name.text)});
+    if (accept(":"))
+      if (auto declared = kind()) kinds_.emplace(params.back().id, KindOfVariable{*declared, lexer_.location(name)});
     type_variables_.add(params.back().name, params.back());
   });
   return params;
+}
+
+std::optional<Kind> Parser::kind() {
+  if (accept_word("Type")) return Kind::type;
+  if (accept_word("Shape")) return Kind::shape;
+  if (accept_word("BaseType")) return Kind::element;
+  unexpected("a kind: Type, Shape or BaseType");
+  return std::nullopt;
+}
+
+static std::string_view text_of(Kind kind) {
+  if (kind == Kind::shape) return "a shape";
+  return kind == Kind::element ? "an element type" : "a type";
+}
+
+Type Parser::use_variable(const TypeVariable& variable, Kind kind, const SourceLocation& where) {
+  auto [known, first] = kinds_.emplace(variable.id, KindOfVariable{kind, where});
+  if (known->second.kind != kind && may_report()) {
+    is_broken_ = true;
+    diagnostics_.error(
+        DiagnosticId::type_mismatch, where,
+        fmt::format("the type variable {} stands for {}, not for {}", variable.name, text_of(known->second.kind),
+                    text_of(kind)),
+        {fmt::format("{}: it stands for {} here", known->second.location.str(), text_of(known->second.kind))},
+        "a tensor type of any shape and element type is written Tensor[s, b]");
+  }
+  return variable_type({variable.id, variable.name, kind});
+}
+
+void Parser::find_kinds(std::vector<TypeVariable>& params) const {
+  for (TypeVariable& v : params)
+    if (auto known = kinds_.find(v.id); known != kinds_.end()) v.kind = known->second.kind;
 }
 
 // ---- dimensions: integers, symbols, and sums and products of them ---------------------------------------------------
@@ -160,12 +229,7 @@ Dim Parser::dim_atom() {
     return 0;
   }
   if (t.kind == TokenKind::unknown) return symbol(std::string(lexer_.next().text));
-  if (t.word("meta")) {
-    lexer_.next();
-    int64_t index;
-    meta_reference(index);  // a size variable of TVM: unknown
-    return unknown_dim();
-  }
+  if (t.word("meta")) return meta_dim();
   if (t.word("True") || t.word("False") || t.word("None") || t.word("nullptr")) {  // reserved words
     unexpected("a dimension");
     return 0;
@@ -211,12 +275,7 @@ AttrValue Parser::attribute_value() {
   if (accept_word("True")) return true;
   if (accept_word("False")) return false;
   if (accept_word("None") || accept_word("nullptr")) return {};
-  if (t.word("meta")) {
-    lexer_.next();
-    int64_t index = 0;
-    std::string key = meta_reference(index);
-    return fmt::format("meta[{}][{}]", key, index);
-  }
+  if (t.word("meta")) return meta_value();
   if (accept("[") || accept("(")) {
     AttrList values;
     list(t.is("[") ? "]" : ")", [&] { values.push_back(attribute_value()); });
@@ -237,20 +296,6 @@ AttrValue Parser::attribute_value() {
   AttrValue held;
   held.v = value;
   return held;
-}
-
-// [key][index], after "meta".
-std::string Parser::meta_reference(int64_t& index) {
-  expect("[", "meta");
-  Token key = expect_kind(TokenKind::identifier, "a type key");
-  expect("]", "the type key");
-  expect("[", "the type key");
-  Token number = expect_kind(TokenKind::number, "an index");
-  expect("]", "the index");
-  auto [end, error] = std::from_chars(number.text.data(), number.text.data() + number.text.size(), index);
-  if (!lexer_.failed() && (error != std::errc() || number.is_float || number.negative))
-    lexer_.error(lexer_.location(number), "this is not an index");
-  return std::string(key.text);
 }
 
 // The number of characters of a layout's extent: a number or name, or a dimension in parentheses.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "frontends/relay/metadata.h"
 #include "frontends/relay/remedies.h"
 #include "support/similar_names.h"
 #include "tensor/parse.h"
@@ -58,7 +57,7 @@ std::optional<Module> Parser::run() {
   else
     expression_file();
   interface_names();
-  if (lexer_.failed() || !tensor_functions()) return std::nullopt;
+  if (lexer_.failed() || lexer_.has_errors() || !tensor_functions()) return std::nullopt;
   check_globals();
   if (is_broken_) return std::nullopt;
   declare_unknowns();
@@ -68,10 +67,12 @@ std::optional<Module> Parser::run() {
 bool Parser::metadata() {
   if (metadata_text_.empty()) return true;
   int line = 1 + static_cast<int>(std::count(text_.begin(), text_.end(), '\n'));
-  auto constants =
+  auto metadata =
       parse_metadata(metadata_text_.substr(metadata_mark.size()), {options_.file, line, 1, ""}, diagnostics_);
-  if (constants) constants_ = std::move(*constants);
-  return constants.has_value();
+  if (!metadata) return false;
+  metadata_ = std::move(*metadata);
+  module_.metadata = std::move(metadata_.objects);
+  return true;
 }
 
 void Parser::header() {
@@ -109,19 +110,16 @@ void Parser::find_types() {
 // whose constructors would be missing.
 void Parser::definitions() {
   find_types();
-  bool has_failed = false;
   while (!at_end()) {
     const Token start = peek();
     definition();
     if (!lexer_.failed()) continue;
-    has_failed = true;
     const bool is_function = start.word("def") || start.word("tensor");
     if (!is_function || has_enough_errors() || !lexer_.resume_after(start.line)) break;
     block_ = nullptr;
     rereading_ = nullptr;
     self_uses_.clear();
   }
-  if (has_failed) lexer_.fail();
 }
 
 void Parser::definition() {
@@ -137,10 +135,23 @@ void Parser::definition() {
 
 void Parser::function_definition() {
   Token name = expect_kind(TokenKind::global, "the function's name, @name");
+  if (accept("=")) return external_function(name);
   Function f = function_rest();
   f.location = lexer_.location(name);
   if (lexer_.failed()) return;
-  if (!module_.functions.emplace(name.text, std::move(f)).second)
+  if (module_.external_functions.contains(std::string(name.text)) ||
+      !module_.functions.emplace(name.text, std::move(f)).second)
+    report(DiagnosticId::duplicate_definition, lexer_.location(name), fmt::format("@{} is defined twice", name.text));
+}
+
+// def @f = meta[ExternFunc][0], as TVM prints a function that another compiler has compiled.
+void Parser::external_function(const Token& name) {
+  if (!accept_word("meta")) return unexpected("meta[ExternFunc][0]");
+  const MetaReference reference = meta_reference();
+  if (lexer_.failed()) return;
+  accept(";");
+  if (module_.functions.contains(std::string(name.text)) ||
+      !module_.external_functions.emplace(name.text, reference).second)
     report(DiagnosticId::duplicate_definition, lexer_.location(name), fmt::format("@{} is defined twice", name.text));
 }
 
@@ -156,6 +167,12 @@ void Parser::type_definition(bool is_extern) {
     def.name = "";
   }
   if (accept("{")) list("}", [&] { constructor(def); });
+  find_kinds(def.params);
+  for (const TypeVariable& v : def.params)
+    if (v.kind != Kind::type)
+      report(DiagnosticId::unsupported_type, lexer_.location(name),
+             fmt::format("the variable {} of type {} stands for a shape or an element type", v.name, name.text),
+             "a data type has only types as variables: write the tensor type as one");
   if (is_extern && !def.constructors.empty())
     report(DiagnosticId::syntax_error, lexer_.location(name), "an extern type has no constructors");
   if (!def.name.empty()) module_.data_types[def.name] = std::move(def);
@@ -242,6 +259,12 @@ void Parser::check_globals() {
   auto check = [&](const auto& used, const auto& known, const char* what) {
     for (const auto& [name, where] : used) {
       if (known.contains(name)) continue;
+      if (module_.external_functions.contains(name)) {
+        report(DiagnosticId::unsupported_construct, where,
+               fmt::format("@{} is a function without body, which cannot be called", name),
+               "define it: def @" + name + "(%x: ...) { ... }");
+        continue;
+      }
       constexpr size_t most_shown = 5;  // names in a remedy
       std::vector<std::string> names;
       for (const auto& [other, entry] : known) names.push_back("@" + other);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "frontends/relay/lexer.h"
+#include "frontends/relay/metadata.h"
 #include "relay/ir.h"
 #include "relay/operator.h"
 #include "support/deep_stack.h"
@@ -24,6 +25,8 @@ struct ParseOptions {
   // The value of meta[relay.Constant][i] for indices beyond the text's metadata section, if given.
   std::optional<Constant> outside_constant;
   bool is_prelude = false;  // the text is the prelude itself
+  // An object that the metadata section lacks has a value of unknown type. The module is incomplete then.
+  bool allows_missing_metadata = false;
 };
 
 // The module as written, without type inference. Checks scopes, names and the number of type arguments.
@@ -53,6 +56,7 @@ class Parser {
   void definitions();
   void definition();
   void function_definition();
+  void external_function(const Token& name);
   void type_definition(bool is_extern);
   void tensor_definition();
   bool tensor_functions();
@@ -76,8 +80,9 @@ class Parser {
   relay::Function function_rest();
   void parameter(relay::Function&);
   relay::Block braces();  // { expr } in a new scope
-  Value expr();           // bindings and statements; the value of the last statement
-  bool binding();         // parses one `let`, graph binding or `free_var`; false if there is none
+  Value expr();           // bindings and statements in a new scope; the value of the last statement
+  Value statements();
+  bool binding();  // parses one `let`, graph binding or `free_var`; false if there is none
   void let_binding();
   void graph_binding();
   void free_variable();
@@ -104,6 +109,8 @@ class Parser {
   Value define_sizes(const SourceLocation&);
   Value meta_constant(const SourceLocation&);
   bool at_attributes();
+  bool at_meta_attributes();
+  relay::Attrs meta_attributes(const relay::Operator*);
 
   relay::Atom atom(Value);  // binds an operation to an unnamed variable
   relay::Atom atom_expr() { return atom(expr()); }
@@ -116,8 +123,17 @@ class Parser {
   relay::Type named_type(const Token&);
   relay::Type function_type();
   std::vector<relay::Type> type_list(std::string_view close);
-  std::optional<DType> element_type(const Token&);
+  struct ElementType {
+    DType dtype;
+    int lanes;  // of a vector type such as int8x4
+  };
+  std::optional<ElementType> element_type(const Token&);
+  relay::Type element(const Token&);
+  relay::Type shape();
   std::vector<relay::TypeVariable> type_params();
+  std::optional<relay::Kind> kind();
+  relay::Type use_variable(const relay::TypeVariable&, relay::Kind, const SourceLocation&);
+  void find_kinds(std::vector<relay::TypeVariable>&) const;
   Dim dim();
   std::optional<Dim> dim_in(std::string_view text);
   Dim dim_product();
@@ -125,7 +141,10 @@ class Parser {
   Dim symbol(const std::string& name);
   relay::Attrs attributes(std::string_view close);
   relay::AttrValue attribute_value();
-  std::string meta_reference(int64_t& index);
+  relay::AttrValue meta_value();
+  relay::MetaReference meta_reference();
+  const MetadataNode* meta_object(const relay::MetaReference&, const SourceLocation&);
+  Dim meta_dim();
   Constant literal(const Token&);
   Constant integer_literal(const Token&);
   Constant float_literal(const Token&);
@@ -228,6 +247,11 @@ class Parser {
   // variable, or the offset of a graph variable's expression.
   std::unordered_map<size_t, size_t> meanings_;
   Names<std::string, relay::TypeVariable> type_variables_;
+  struct KindOfVariable {
+    relay::Kind kind;
+    SourceLocation location;  // where it is declared or used as such
+  };
+  std::map<int, KindOfVariable> kinds_;          // of type variables, as far as they are known
   std::map<std::string, size_t> types_of_text_;  // their number of parameters
   struct Constructor {
     size_t fields;
@@ -236,7 +260,7 @@ class Parser {
   std::optional<relay::Module> prelude_;  // parsed at its first use
   std::set<std::string> loaded_types_;    // of the prelude
   std::vector<std::pair<std::string, SourceLocation>> globals_used_, tensor_functions_used_;
-  std::vector<Constant> constants_;
+  Metadata metadata_;
   std::string tensor_text_;  // the text with everything but embedded tensor functions replaced by blanks
   std::vector<relay::Var>* free_vars_ = nullptr;  // declared by free_var, in a file that is one expression
   std::map<int, int> self_uses_;                  // by variable: uses in the function that is its value

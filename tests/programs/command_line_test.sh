@@ -407,3 +407,12 @@ expect_status 0 check --syntax-only - < "$model"
 : > empty.rly
 expect_status 1 check --syntax-only empty.rly
 echo "check --syntax-only"
+
+printf 'def @main(%%x: Tensor[(1, 8), float32]) { nn.relu(meta[relay.Constant][0]) + %%x }\n' > printed.rly
+expect_status 1 check printed.rly
+expect_status 1 check --missing-meta=error printed.rly
+expect_status 0 check --missing-meta=opaque printed.rly
+expect_status 0 check --missing-meta=opaque "$model"
+expect_status 1 check --missing-meta=opaque types.rly
+expect_status 2 check --missing-meta=all printed.rly
+echo "check --missing-meta"

@@ -63,6 +63,9 @@ END
   echo 'def @main() -> Tensor[(1, 28, 28, 1), float32] { ones(shape=[1, 28, 28, 1], dtype="float32") }' >image.rly
   dlcc run image.rly --output channels_last.npy
   echo 'def @main(%x: Tensor[(4), float32]) { let %i = 7; take(nn.relu(%x), %i, mode="strict") }' >outside.rly
+  echo 'def @main(%x: int8x4) { (%x, 1) }' >vectors.rly
+  echo 'def @main(%x: Tensor[(1, 8), float32]) { (nn.dense(%x, meta[relay.Constant][0]), nn.softmax(%x, axis=2)) }' \
+    >printed.rly
   cat >syntax.rly <<END
 def @main(%x: Tensor[(2, 3), float32] {
   nn.relu(%x)

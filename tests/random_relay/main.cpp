@@ -1,9 +1,10 @@
 // Random programs of the whole Relay language: random_relay FIRST COUNT [show]
 //
-// Programs FIRST to FIRST + COUNT - 1 must have types; print(parse(print(m))) == print(m); each graph pass must keep
-// the types and what the interpreter computes; and after monomorphize, compile-matches and convert-closures, in two
-// orders, no closure, type variable or nested pattern may be left. A failure is one line with the number of the program
-// and what went wrong; `show` writes the text of each program.
+// Programs FIRST to FIRST + COUNT - 1 must have types; print(parse(print(m))) == print(m); without the types of local
+// functions, they compute the same; each graph pass must keep the types and what the interpreter computes; and after
+// monomorphize, compile-matches and convert-closures, in two orders, no closure, type variable or nested pattern may be
+// left. A failure is one line with the number of the program and what went wrong; `show` writes the text of each
+// program.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -83,10 +84,42 @@ Module run_pass(Module module, const std::string& name) {
 // ---- one program
 // ------------------------------------------------------------------------------------------------------
 
-void check_program(const std::string& text) {
+// Removes the types of local functions that are not generic, and of variables.
+void remove_types(Block& block) {
+  for (Binding& b : block.bindings) {
+    MakeFunction* made = std::get_if<MakeFunction>(&b.op);
+    if (made && made->function->type_params.empty()) {
+      b.var->type = made->function->result_type = nullptr;
+      for (const Var& p : made->function->params) p->type = nullptr;
+    }
+    for_each_block(b.op, remove_types);
+  }
+}
+
+// Local functions without types are inferred at each use: the program computes the same. A function that is never
+// called may have any type, an error. Returns whether there was none.
+bool check_without_types(const std::string& text, const std::string& expected) {
+  Module module = import_text(text, "import");
+  for (auto& [name, f] : module.functions) remove_types(f.body);
+  Diagnostics d;
+  if (!infer_types(module, d)) {
+    for (const Diagnostic& each : d.list())
+      demand(each.id == DiagnosticId::cannot_infer, "without types of functions: " + d.str());
+    return false;
+  }
+  check_types(module, "without types of functions");
+  check_text(module, "without types of functions");
+  const std::string found = outcome(module);
+  demand(found == expected, fmt::format("without types of functions: {} instead of {}", found, expected));
+  return true;
+}
+
+// Returns whether the types of local functions could be inferred.
+bool check_program(const std::string& text) {
   const Module module = import_text(text, "import");
   check_text(module, "import");
   const std::string expected = outcome(module);
+  const bool is_inferred = check_without_types(text, expected);
   for (const PassInfo& pass : all_passes()) {
     Module after = import_text(text, "import");
     if (pass.name == "convert-closures") after = run_pass(std::move(after), "monomorphize");  // its precondition
@@ -108,17 +141,18 @@ void check_program(const std::string& text) {
     demand(found == expected, fmt::format("after {}: {} instead of {}", fmt::join(passes, ","), found, expected));
     check_text(after, fmt::format("{}", fmt::join(passes, ",")));
   }
+  return is_inferred;
 }
 
 int run(int argc, char** argv) {
   if (argc < 3) return std::fputs("usage: random_relay FIRST COUNT [show]\n", stderr), 2;
   const unsigned first = static_cast<unsigned>(std::atoi(argv[1])), count = static_cast<unsigned>(std::atoi(argv[2]));
-  int failures = 0;
+  int failures = 0, inferred = 0;
   for (unsigned seed = first; seed < first + count; ++seed) {
     const std::string text = random_relay::Generator(seed).program();
     if (argc > 3 && !std::strcmp(argv[3], "show")) std::puts(text.c_str());
     try {
-      check_program(text);
+      inferred += check_program(text);
     } catch (const Failure& f) {
       ++failures;
       std::printf("program %u: %s\n", seed, f.what.c_str());
@@ -128,7 +162,7 @@ int run(int argc, char** argv) {
     }
     std::fflush(stdout);
   }
-  std::printf("%u programs, %d failures\n", count, failures);
+  std::printf("%u programs, %d failures; %d inferred without types of local functions\n", count, failures, inferred);
   return failures ? 1 : 0;
 }
 

@@ -77,6 +77,28 @@ void add_filled(OperatorTable& table, const char* name, double value) {
   });
 }
 
+// zeros_like, ones_like: of the shape and the element type of an operand, whose elements are not read.
+void add_filled_like(OperatorTable& table, const char* name, double value) {
+  table.add<NoAttrs>({
+      .name = name,
+      .summary = fmt::format("{} of the data's shape and element type", value == 0 ? "zeros" : "ones"),
+      .attributes = {},
+      .arguments = {"data"},
+      .type = [](const NoAttrs&, const Operands& in) -> TypeResult {
+        if (auto e = check_type(in[0], "data", types::ordinary)) return *e;
+        return tensor_result(in[0].shape, in[0].dtype);
+      },
+      .compute =
+          [name, value](const NoAttrs&, const Operands& in) {
+            Definition d(name);
+            Tensor x = d.input("data", in[0].dtype, in[0].shape);
+            d.result("result", x.type(), x.shape(),
+                     [&](Index) { return number(tensor::compute_type(x.type()), value); });
+            return d.finish();
+          },
+  });
+}
+
 }  // namespace
 
 void full(OperatorTable& table) {
@@ -107,6 +129,8 @@ void full(OperatorTable& table) {
   });
   add_filled(table, "zeros", 0);
   add_filled(table, "ones", 1);
+  add_filled_like(table, "zeros_like", 0);
+  add_filled_like(table, "ones_like", 1);
 }
 
 }  // namespace dlcc::relay::ops

@@ -46,9 +46,15 @@ Checked<std::vector<Widths>> widths_of(const PadAttrs& a, const Operands& in) {
   return widths;
 }
 
+// A number of another type is converted.
+Failure check_pad_value(const TensorType& data, const TensorType& value) {
+  if (types::number.contains(data.dtype) && types::number.contains(value.dtype)) return std::nullopt;
+  return check_same_type(data, "data", value, "pad_value");
+}
+
 TypeResult type_of_pad(const PadAttrs& a, const Operands& in) {
   const Shape& data = in[0].shape;
-  if (auto e = first_of({check_type(in[0], "data", types::movable), check_same_type(in[0], "data", in[1], "pad_value"),
+  if (auto e = first_of({check_type(in[0], "data", types::movable), check_pad_value(in[0], in[1]),
                          check_rank(in[1], "pad_value", 0), check_pad_mode(a.pad_mode)}))
     return *e;
   auto widths = widths_of(a, in);
@@ -101,7 +107,8 @@ TensorFunction define_pad(const PadAttrs& a, const Operands& in, const Shape& re
       const bool moved = !constant && axes[k].grows;
       at.push_back(moved ? padded_position(a.pad_mode, position, x.extent(k), axes[k].once) : position);
     }
-    return constant && !inside ? tensor::load(x.buffer(), at, stored(value, {})) : stored(x, at);
+    if (!constant || inside) return stored(x, at);
+    return tensor::load(x.buffer(), at, value.type() == x.type() ? stored(value, {}) : cast(x.type(), value()));
   });
   return d.finish();
 }

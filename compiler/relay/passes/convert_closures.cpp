@@ -202,7 +202,7 @@ class FunctionTypes {
       Shape shape = t->shape;
       for (Dim& d : shape)
         if (!d.is_constant() || erases_numbers_) d = unknown_dim();
-      return tensor_type(std::move(shape), t->dtype);
+      return with_shape(*t, std::move(shape));
     });
   }
 

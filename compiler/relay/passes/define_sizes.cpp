@@ -115,7 +115,7 @@ class SizeDefiner {
     Shape shape = type.shape;
     for (size_t k = 0; k < most.size(); ++k)
       if (auto high = most[k].constant()) shape[unknown.axes[k]] = Dim::symbol({unknown.symbols[k].name, 0, *high});
-    return tensor_type(std::move(shape), type.dtype);
+    return with_shape(type, std::move(shape));
   }
 
   // The vector of the sizes: an operand, if these are its elements.

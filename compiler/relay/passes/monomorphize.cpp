@@ -48,7 +48,7 @@ Type map_sizes(const Type& type, const std::function<Dim(const Dim&)>& map) {
     if (!t || t->shape.empty()) return leaf;
     Shape shape = t->shape;
     for (Dim& d : shape) d = map(d);
-    return shape == t->shape ? leaf : tensor_type(std::move(shape), t->dtype);
+    return shape == t->shape ? leaf : with_shape(*t, std::move(shape));
   });
 }
 

@@ -58,6 +58,24 @@ TEST_CASE("dequantize subtracts the zero point and scales") {
         dtype::f16);
 }
 
+TEST_CASE("fixed_point_multiply rounds the product to nearest, ties up") {
+  auto multiply = [](int64_t multiplier, int64_t shift, const Values& values) {
+    const Constant x = tensor_of(dtype::i32, {static_cast<int64_t>(values.size())}, values);
+    return apply("fixed_point_multiply", {{"multiplier", multiplier}, {"shift", shift}}, {x});
+  };
+  constexpr int64_t half = 1 << 30;
+  check_values(multiply(half, 0, {3, -3, 4, 0}), {4}, {2, -1, 2, 0});
+  check_values(multiply(half, 3, {3, -3, 4, 0}), {4}, {12, -12, 16, 0});
+  check_values(multiply(half, -2, {5, -5, 4, 2147483647}), {4}, {1, -1, 1, 268435456});
+  check_values(multiply(2080045879, -4, {100, -100}), {2}, {6, -6});
+  auto error = [](int64_t multiplier, int64_t shift, DType type) {
+    return error_of("fixed_point_multiply", {{"multiplier", multiplier}, {"shift", shift}}, {Operand(Shape{2}, type)});
+  };
+  CHECK(error(1, 0, dtype::i64) == "type-mismatch: data must be int32, found int64");
+  CHECK(error(-1, 0, dtype::i32) == "bad-attribute: multiplier must be in 0..2147483647, found -1");
+  CHECK(error(1, 32, dtype::i32) == "bad-attribute: shift must be in -31..31, found 32");
+}
+
 TEST_CASE("einsum permutes, sums and takes diagonals") {
   const Constant x = floats({2, 2}, {1, 2, 3, 4});
   check_values(apply("einsum", {{"equation", "ij->ji"}}, {x}), {2, 2}, {1, 3, 2, 4});

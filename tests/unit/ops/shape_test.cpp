@@ -209,9 +209,48 @@ TEST_CASE("full, zeros and ones fill tensors; shape_of gives sizes") {
   check_values(apply("full", {{"shape", list({2})}, {"dtype", "int8"}}, {floats({}, {1.5})}), {2}, {1, 1});
   check_values(apply("zeros", {{"shape", list({2})}, {"dtype", "float16"}}, {}), {2}, {0, 0});
   check_values(apply("ones", {{"shape", AttrList{}}, {"dtype", "bool"}}, {}), {}, {1});
+  check_values(apply("zeros_like", {}, {floats({2, 1}, {5, NaN})}), {2, 1}, {0, 0});
+  check_values(apply("ones_like", {}, {tensor_of(dtype::f16, {2}, {5, 6})}), {2}, {1, 1});
   check_values(apply("shape_of", {{"dtype", "int64"}}, {floats({2, 0, 3}, {})}), {3}, {2, 0, 3});
   check_values(apply("shape_of", {}, {floats({}, {1})}), {0}, {});
   CHECK(error_of("zeros", {{"shape", list({-1})}, {"dtype", "bool"}}, {})
             .starts_with("shape-mismatch: the result would have"));
   CHECK(error_of("zeros", {{"shape", list({int64_t{1} << 62})}, {"dtype", "float32"}}, {}).starts_with("too-large"));
+}
+
+TEST_CASE("layout_transform stores axes in blocks, with zeros beyond their ends") {
+  auto transform = [](const char* from, const char* to, const Constant& x) {
+    return apply("layout_transform", {{"src_layout", from}, {"dst_layout", to}}, {x});
+  };
+  const Constant image = floats({1, 3, 1, 2}, {1, 2, 3, 4, 5, 6});
+  check_values(transform("NCHW", "NHWC", image), {1, 1, 2, 3}, {1, 3, 5, 2, 4, 6});
+  check_values(transform("NCHW", "NCHW2c", image), {1, 2, 1, 2, 2}, {1, 3, 2, 4, 5, 0, 6, 0});
+  check_values(transform("NCHW2c", "NCHW", floats({1, 2, 1, 1, 2}, {1, 2, 3, 4})), {1, 4, 1, 1}, {1, 2, 3, 4});
+  check_values(transform("NC2c", "NC4c", floats({1, 3, 2}, {1, 2, 3, 4, 5, 6})), {1, 2, 4}, {1, 2, 3, 4, 5, 6, 0, 0});
+  check_values(transform("C", "C4c2c", floats({9}, counting(9))), {2, 4, 2},
+               {0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 0, 0});
+  auto error = [](const char* from, const char* to) {
+    return error_of("layout_transform", {{"src_layout", from}, {"dst_layout", to}}, {f32({1, 8, 2, 4})});
+  };
+  CHECK(error("NCHW", "NCHWc") == "bad-attribute: dst_layout=\"NCHWc\": block c needs a size and its axis before it");
+  CHECK(error("NCHW", "NCHD") == "bad-attribute: NCHW and NCHD have different axes");
+  CHECK(error("NCHW", "NCH") == "bad-attribute: NCHW and NCH have different axes");
+  CHECK(error("NCH", "NCH") == "shape-mismatch: layout NCH has 3 axes, the data 4");
+  CHECK(error("NCH8c", "NCH") == "shape-mismatch: axis 3 must equal its block, found 4 and 8");
+  CHECK(error("NCNW", "NCHW").starts_with("bad-attribute: src_layout=\"NCNW\": axis N appears twice"));
+  CHECK(error("NCH4", "NCHW").starts_with("bad-attribute: src_layout=\"NCH4\": a number is followed by no axis"));
+  CHECK(error("N-CH", "NCHW").starts_with("bad-attribute: src_layout=\"N-CH\": '-' is no axis"));
+}
+
+TEST_CASE("annotations of devices are the identity") {
+  for (const char* name : {"on_device", "device_copy"})
+    check_values(apply(name, {}, {tensor_of(dtype::f16, {2}, {1, 2})}), {2}, {1, 2});
+}
+
+TEST_CASE("pad converts a pad_value of another number type") {
+  const Attrs widths = {{"pad_width", AttrList{list({1, 0})}}};
+  check_values(apply("nn.pad", widths, {floats({1}, {5}), tensor_of(dtype::i32, {}, {2})}), {2}, {2, 5});
+  check_values(apply("nn.pad", widths, {tensor_of(dtype::i8, {1}, {5}), floats({}, {2.5})}), {2}, {2, 5});
+  CHECK(error_of("nn.pad", widths, {Operand(Shape{1}, dtype::boolean), f32({})}) ==
+        "type-mismatch: data and pad_value must have one element type, found bool and float32");
 }

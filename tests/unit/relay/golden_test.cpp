@@ -19,10 +19,10 @@ std::string constants_text(const relay::Module& module) {
   size_t at = printed.find(mark);
   if (at == std::string::npos) return "";
   Diagnostics d;
-  auto constants = frontends::relay_text::parse_metadata(std::string_view(printed).substr(at + mark.size()), {}, d);
-  REQUIRE_MESSAGE(constants, d.str());
-  for (size_t i = 0; i < constants->size(); ++i) {
-    const Constant& c = (*constants)[i];
+  auto metadata = frontends::relay_text::parse_metadata(std::string_view(printed).substr(at + mark.size()), {}, d);
+  REQUIRE_MESSAGE(metadata, d.str());
+  for (size_t i = 0; i < metadata->constants.size(); ++i) {
+    const Constant& c = metadata->constants[i];
     text += fmt::format("meta[relay.Constant][{}]: {} =", i, relay::str(relay::tensor_type(c.shape(), c.dtype())));
     for (int64_t k = 0; k < std::min<int64_t>(c.count(), 16); ++k) text += fmt::format(" {}", c.number_at(k));
     text += c.count() > 16 ? " ...\n" : "\n";

@@ -1,0 +1,366 @@
+// Type inference of functions whose types are incomplete, at each of their uses (instances.h).
+#include <algorithm>
+
+#include "relay/call_graph.h"
+#include "relay/inference.h"
+#include "relay/types_in.h"
+
+namespace dlcc::relay {
+
+namespace {
+
+constexpr int64_t max_operations = 1'000'000;  // of all instances of a module
+
+// The hole in a type; 0 if there is none.
+int hole_in(const Type& type) {
+  int id = 0;
+  map_leaves(type, [&](const Type& leaf) {
+    if (const HoleType* hole = as<HoleType>(leaf)) id = hole->id;
+    return leaf;
+  });
+  return id;
+}
+
+bool is_incomplete(const Type& type) {
+  bool incomplete = !type;
+  map_leaves(type, [&](const Type& leaf) {
+    incomplete |= as<HoleType>(leaf) != nullptr;
+    return leaf;
+  });
+  return incomplete;
+}
+
+const Instance& in_place_of(const Instance& instance) {
+  return instance.same_as ? in_place_of(*instance.same_as) : instance;
+}
+
+}  // namespace
+
+// ---- templates ------------------------------------------------------------------------------------------------------
+
+bool Inference::has_kinds(const Function& f) {
+  return std::ranges::any_of(f.type_params, [](const TypeVariable& v) { return v.kind != Kind::type; });
+}
+
+bool Inference::may_be_template(const Function& f) {
+  const bool open_params = std::ranges::any_of(f.params, [](const Var& p) { return is_incomplete(p->type); });
+  return has_kinds(f) || open_params || (f.params.empty() && is_incomplete(f.result_type));
+}
+
+bool Inference::has_holes(const Function& f) const {
+  auto open = [&](const Type& type) { return is_incomplete(unifier_.resolve(type)); };
+  return open(f.result_type) || std::ranges::any_of(f.params, [&](const Var& p) { return open(p->type); });
+}
+
+// Variables of shapes and element types become holes in the function: its operators need known types.
+std::vector<std::pair<TypeVariable, Type>> Inference::open_kinds(Function& function) {
+  std::vector<std::pair<TypeVariable, Type>> opened;
+  std::map<int, Type> holes;
+  for (const TypeVariable& v : function.type_params)
+    if (v.kind != Kind::type) holes[v.id] = opened.emplace_back(v, unifier_.fresh()).second;
+  if (opened.empty()) return opened;
+  std::erase_if(function.type_params, [](const TypeVariable& v) { return v.kind != Kind::type; });
+  for_each_type(function, [&](Type& type) {
+    type = map_leaves(type, [&](const Type& leaf) {
+      const VariableType* v = as<VariableType>(leaf);
+      auto it = v ? holes.find(v->variable.id) : holes.end();
+      return it == holes.end() ? leaf : it->second;
+    });
+  });
+  return opened;
+}
+
+// A declared variable stands for any shape or element type: the body must not need a certain one.
+void Inference::check_kinds(const std::vector<std::pair<TypeVariable, Type>>& opened, const SourceLocation& location) {
+  std::map<int, std::string> by_hole;
+  for (const auto& [variable, hole] : opened) {
+    const Type type = unifier_.shallow(hole);
+    const HoleType* open = as<HoleType>(type);
+    const TensorType* tensor = as<TensorType>(type);
+    if (tensor)
+      fail(DiagnosticId::type_mismatch, location,
+           fmt::format("the function needs {} to be {}", variable.name,
+                       variable.kind == Kind::shape ? dlcc::str(tensor->shape) : text(type)),
+           {}, "write it in place of the variable");
+    else if (auto [other, first] = by_hole.emplace(open ? open->id : 0, variable.name); open && !first)
+      fail(DiagnosticId::type_mismatch, location,
+           fmt::format("the function needs {} and {} to be equal", other->second, variable.name), {},
+           "use one variable for both");
+  }
+}
+
+Function Inference::copy_of_text(const Function& function, const Atom& name, const Atom& copy) {
+  std::map<int, Atom> renamed;
+  if (const Var* v = std::get_if<Var>(&name)) renamed.emplace((*v)->id, copy);
+  Function f = copy_function(module_, function, renamed);
+  const GlobalRef* global = std::get_if<GlobalRef>(&name);
+  if (global && !names_same(name, copy)) rename_globals(f.body, {{global->name, std::get<GlobalRef>(copy).name}});
+  shared_.merge(shared_functions(f));
+  for (const auto& [id, atom] : renamed)
+    if (const int copied = std::get<Var>(atom)->id; copied != id) copied_from_.emplace(copied, id);
+  return f;
+}
+
+// Whether the function is a copy of one that is inferred at each use.
+bool Inference::is_copy_of_template(const Var& var) const {
+  for (auto it = copied_from_.find(var->id); it != copied_from_.end(); it = copied_from_.find(it->second))
+    if (local_templates_.contains(it->second)) return true;
+  return false;
+}
+
+// A function that depends on none that is yet to be inferred has all the types that its own text gives it.
+void Inference::infer_global(const std::string& name) {
+  Function& function = module_.functions.at(name);
+  const std::vector<std::string> callees = globals_in(function.body);
+  const bool is_complete = std::ranges::all_of(callees, [&](const std::string& callee) {
+    return callee == name || complete_.contains(callee) || !module_.functions.contains(callee);
+  });
+  if (is_complete) complete_.insert(name);
+  shared_.merge(shared_functions(function));
+  const bool may_be_template = is_complete && name != "main" && texts_.contains(name);
+  const size_t errors = diagnostics_.error_count();
+  const int scope = may_be_template ? scopes_.open(0) : 0;
+  scope_ = scope;
+  infer_function(function);
+  scope_ = 0;
+  signatures_[name] = relay::type_of(module_, GlobalRef{name});
+  if (auto kinds = kinds_.find(&function); kinds != kinds_.end()) {
+    check_kinds(kinds->second, function.location);
+    if (name == "main")
+      fail(DiagnosticId::unsupported_construct, function.location, "@main has a variable of a shape or an element type",
+           {}, "@main is called from outside: give its parameters types");
+  }
+  if (may_be_template && has_holes(function) && diagnostics_.error_count() == errors)
+    add_template(GlobalRef{name}, std::move(texts_.at(name)), scope, kinds_.contains(&function));
+}
+
+void Inference::add_template(Atom name, Function text, int scope, bool declared) {
+  const int64_t operations = count_operations(text.body);
+  Template* t = templates_.emplace_back(new Template{name, std::move(text), operations, scope, declared}).get();
+  if (const Var* v = std::get_if<Var>(&name))
+    local_templates_[(*v)->id] = t;
+  else
+    global_templates_[std::get<GlobalRef>(name).name] = t;
+}
+
+Template* Inference::template_of(const Atom& atom) const {
+  if (const Var* v = std::get_if<Var>(&atom)) {
+    auto it = local_templates_.find((*v)->id);
+    return it == local_templates_.end() ? nullptr : it->second;
+  }
+  const GlobalRef* g = std::get_if<GlobalRef>(&atom);
+  auto it = g ? global_templates_.find(g->name) : global_templates_.end();
+  return it == global_templates_.end() ? nullptr : it->second;
+}
+
+// ---- instances ------------------------------------------------------------------------------------------------------
+
+std::vector<Instance*> Inference::instantiate_functions(Operation& op, const SourceLocation& location) {
+  std::vector<Instance*> instances;
+  if (templates_.empty()) return instances;
+  for_each_atom(op, [&](Atom& a) {
+    if (Instance* instance = instantiate_function(a, location)) instances.push_back(instance);
+  });
+  return instances;
+}
+
+// Names a new instance in the atom, if that is a function which is inferred at each use.
+Instance* Inference::instantiate_function(Atom& atom, const SourceLocation& location) {
+  Template* t = template_of(atom);
+  if (!t || copied_operations_ > max_operations) return nullptr;
+  copied_operations_ += t->operations;
+  if (copied_operations_ > max_operations) {
+    fail(DiagnosticId::too_large, location,
+         fmt::format("the instances of functions without types have more than {} operations", max_operations), {},
+         "annotate parameters: fn (%x: Tensor[(2, 3), float32]) { ... }");
+    return nullptr;
+  }
+  Instance* instance = t->instances.emplace_back(new Instance{t, atom, nullptr, {}, scope_, 0, location}).get();
+  instance->scope = scopes_.open(scope_);
+  const Var* var = std::get_if<Var>(&t->name);
+  if (var) {
+    instance->name = module_.fresh((*var)->name);
+    instance->local = copy_of_text(t->text, t->name, instance->name);
+    instance->function = &*instance->local;
+  } else {  // "#" is in no name of a text
+    const std::string name = fmt::format("{}#{}", std::get<GlobalRef>(t->name).name, t->instances.size());
+    instance->name = GlobalRef{name};
+    instance->function = &module_.functions.emplace(name, copy_of_text(t->text, t->name, instance->name)).first->second;
+  }
+  Function& f = *instance->function;
+  declare(f, var != nullptr);
+  kinds_.erase(&f);
+  std::vector<Type> params;
+  for (const Var& p : f.params) params.push_back(p->type);
+  const Type type = function_type(std::move(params), f.result_type, f.type_params);
+  if (var)
+    std::get<Var>(instance->name)->type = type;
+  else
+    signatures_[std::get<GlobalRef>(instance->name).name] = type;
+  atom = instance->name;
+  return instance;
+}
+
+int Inference::open_param(const Instance& instance) const {
+  for (const Var& p : instance.function->params) {
+    const Type type = unifier_.shallow(p->type);
+    if (as<HoleType>(type) || as<OpenTensorType>(type)) return hole_in(type);
+  }
+  return 0;
+}
+
+// An earlier instance with parameters of the same types.
+bool Inference::reuse(Instance& instance) {
+  auto params = [&](const Function& f) {
+    std::vector<Type> types;
+    for (const Var& p : f.params) types.push_back(unifier_.resolve(p->type));
+    return types;
+  };
+  const std::vector<Type> own = params(*instance.function);
+  if (std::ranges::any_of(own, is_incomplete)) return false;
+  for (const auto& other : instance.of->instances) {
+    const bool is_ready = other.get() != &instance && other->is_inferred && !other->same_as;
+    if (!is_ready || has_holes(*other->function) || !std::ranges::equal(own, params(*other->function), same_type))
+      continue;
+    if (!unifier_.unify(other->function->result_type, instance.function->result_type)) continue;
+    instance.same_as = other.get();
+    scopes_.add_parent(other->scope, instance.use_scope);
+    return true;
+  }
+  return false;
+}
+
+// Infers the instance once the operation that uses it gave its parameters types. While a parameter's type is not known
+// at all, the use waits like a type relation: the types of the result may depend on it. But a size with a name is bound
+// by the call, which needs the type of the result.
+void Inference::settle(Instance& instance) {
+  if (std::exchange(instance.is_settled, true) || reuse(instance)) return;
+  bool names_sizes = false;
+  for (const Var& p : instance.function->params) for_each_symbol(p->type, [&](const Symbol&) { names_sizes = true; });
+  if (names_sizes) return infer_instance(instance);
+  relate(
+      [this, &instance] {
+        if (instance.is_inferred || instance.same_as) return 0;
+        const int hole = open_param(instance);
+        if (hole == 0 && !reuse(instance)) infer_instance(instance);
+        return hole;
+      },
+      instance.use, "the function that is called", &instance);
+}
+
+void Inference::infer_instance(Instance& instance) {
+  instance.is_inferred = true;
+  std::vector<Binding>* out = out_;
+  std::set<std::string> symbols = symbols_, closure_symbols = closure_symbols_;
+  const int outer_scope = std::exchange(scope_, instance.scope);
+  std::vector<Instance*> calling;
+  std::swap(calling, calling_);
+  uses_.push_back(instance.use);
+  Function& f = *instance.function;
+  for (const Var& p : f.params) {
+    if (Type known = unifier_.resolve(p->type)) p->type = known;
+    enter_symbols(p->type);
+  }
+  if (const GlobalRef* g = std::get_if<GlobalRef>(&instance.name)) {
+    infer_function(f);
+    signatures_[g->name] = relay::type_of(module_, *g);
+  } else {
+    infer_body(f, instance.use);
+  }
+  uses_.pop_back();
+  std::swap(calling, calling_);
+  scope_ = outer_scope;
+  out_ = out;
+  symbols_ = std::move(symbols);
+  closure_symbols_ = std::move(closure_symbols);
+}
+
+// ---- the end --------------------------------------------------------------------------------------------------------
+
+// A function that has a use is replaced by its instances, and the relations of its first inference need no solution.
+// Uses are in functions that became templates later, or in none.
+void Inference::drop_unused() {
+  for (auto t = templates_.rbegin(); t != templates_.rend(); ++t) {
+    Template& function = **t;
+    const bool is_used = std::ranges::any_of(
+        function.instances, [&](const auto& instance) { return scopes_.is_live(instance->use_scope); });
+    if (function.is_replaced || !(is_used || function.declared)) continue;
+    function.is_replaced = true;
+    scopes_.drop(function.scope);
+  }
+}
+
+// Infers instances although the type of a parameter is not known: nothing else tells it.
+void Inference::infer_waiting_instances() {
+  drop_unused();
+  for (size_t k = 0; k < relations_.size(); ++k) {
+    Instance* instance = relations_[k].instance;
+    if (!instance || relations_[k].decided || !scopes_.is_live(relations_[k].scope)) continue;
+    relations_[k].decided = true;
+    const auto before = std::pair(templates_.size(), copied_operations_);
+    if (!instance->is_inferred && !instance->same_as) infer_instance(*instance);
+    retry_relations();
+    if (before != std::pair(templates_.size(), copied_operations_)) drop_unused();
+  }
+}
+
+// The instances that remain in the module, each of another type.
+std::vector<Instance*> Inference::remaining(Template& t) {
+  std::vector<Instance*> remaining;
+  auto type = [&](const Instance& i) {
+    std::vector<Type> params;
+    for (const Var& p : i.function->params) params.push_back(p->type);
+    return unifier_.resolve(function_type(std::move(params), i.function->result_type, i.function->type_params));
+  };
+  for (const auto& instance : t.instances) {
+    if (instance->same_as || !scopes_.is_live(instance->scope)) continue;
+    auto equal = std::ranges::find_if(remaining, [&](Instance* i) { return same_type(type(*i), type(*instance)); });
+    if (equal == remaining.end())
+      remaining.push_back(instance.get());
+    else
+      instance->same_as = *equal;
+  }
+  return remaining;
+}
+
+void Inference::replace_templates() {
+  Replacements all;
+  for (const auto& t : templates_) {
+    if (!t->is_replaced) continue;
+    if (const Var* v = std::get_if<Var>(&t->name)) {
+      all.functions.emplace((*v)->id, remaining(*t));
+      for (const auto& i : t->instances)
+        all.variables.emplace(std::get<Var>(i->name)->id, std::get<Var>(in_place_of(*i).name));
+    } else {
+      replace_global(*t, all.globals);
+    }
+  }
+  if (all.functions.empty() && all.globals.empty()) return;
+  for (auto& [name, function] : module_.functions) {
+    replace(function.body, all);
+    rename_globals(function.body, all.globals);
+  }
+}
+
+// The first instance gets the function's name.
+void Inference::replace_global(Template& t, std::map<std::string, std::string>& names) {
+  const std::string& name = std::get<GlobalRef>(t.name).name;
+  module_.functions.erase(name);
+  std::map<const Instance*, std::string> names_of_kept;
+  for (const Instance* instance : remaining(t)) {
+    std::string own = name;
+    for (int k = 1; module_.functions.contains(own); ++k) own = fmt::format("{}_{}", name, k);
+    auto function = module_.functions.extract(std::get<GlobalRef>(instance->name).name);
+    function.key() = own;
+    module_.functions.insert(std::move(function));
+    names_of_kept.emplace(instance, std::move(own));
+  }
+  for (const auto& instance : t.instances) {
+    const std::string& from = std::get<GlobalRef>(instance->name).name;
+    module_.functions.erase(from);
+    if (auto kept = names_of_kept.find(&in_place_of(*instance)); kept != names_of_kept.end())
+      names.emplace(from, kept->second);
+  }
+}
+
+}  // namespace dlcc::relay

@@ -1,0 +1,80 @@
+// Polymorphism of functions whose types are not written out. Such a function is inferred again at each of its uses, as
+// a copy with its own holes: the use of a function that `let` or `def` binds means the same as the function itself
+// (Damas and Milner, "Principal Type-Schemes for Functional Programs", POPL 1982: a let-bound variable has every type
+// that its value has). So the type relations of its operators are solved for the types of each use, and shapes and
+// element types are as polymorphic as types. In the end, equal instances are one function. Internal to Inference.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "relay/ir.h"
+
+namespace dlcc::relay {
+
+struct Template;
+
+struct Instance {
+  Template* of;
+  Atom name;              // GlobalRef or Var
+  Function* function;     // in the module, or `local`
+  Boxed<Function> local;  // of a local function, until it takes its place at the end
+  int use_scope, scope;   // of the use, and of the instance's body
+  SourceLocation use;     // where it is used
+  bool is_settled = false, is_inferred = false;
+  Instance* same_as = nullptr;  // an earlier instance that is used in place of this one
+};
+
+// A function that is inferred at each use.
+struct Template {
+  Atom name;
+  Function text;             // before inference
+  int64_t operations;        // in the text, at least 1
+  int scope;                 // of the body that was inferred first, with no use in mind
+  bool declared;             // has variables of shapes or element types
+  bool is_replaced = false;  // by its instances
+  std::vector<std::unique_ptr<Instance>> instances = {};
+};
+
+// Relations belong to the scope in which they arise: the body of one function or instance. Those of a body that does
+// not remain in the module need no solution.
+class Scopes {
+ public:
+  int open(int parent) {
+    parents_.push_back({parent});
+    return static_cast<int>(parents_.size()) - 1;
+  }
+  // An instance that is used in a further scope remains if one of its uses does.
+  void add_parent(int scope, int parent) { parents_[static_cast<size_t>(scope)].push_back(parent); }
+  void drop(int scope) { dropped_.insert(scope); }
+  bool is_live(int scope) const;
+
+ private:
+  std::vector<std::vector<int>> parents_ = {{}};  // scope 0 is the module
+  std::set<int> dropped_;
+};
+
+bool names_same(const Atom&, const Atom&);  // whether both are the same variable or global function
+
+int64_t count_operations(const Block&);  // at least 1; nested blocks included
+
+// The variables of local functions that have several uses, or one in another function than their binding: only these
+// can be needed at several types.
+std::set<int> shared_functions(const Function&);
+
+// What takes the place of functions that are inferred at each use.
+struct Replacements {
+  std::map<std::string, std::string> globals;       // names of instances to those that they have at the end
+  std::map<int, Var> variables;                     // variables of instances to those that remain
+  std::map<int, std::vector<Instance*>> functions;  // variables of local functions to their instances
+};
+
+void replace(Block&, const Replacements&);
+
+// Puts other names in place of those of functions.
+void rename_globals(Block&, const std::map<std::string, std::string>& names);
+
+}  // namespace dlcc::relay

@@ -1,0 +1,76 @@
+// Parsing, inference and printing take linear time. The limits are several times what a slow machine needs; an
+// algorithm of quadratic time exceeds them by far.
+#include <doctest/doctest.h>
+
+#include <ctime>
+
+#include "frontends/relay/parser.h"
+#include "relay/check_matches.h"
+#include "support/deep_stack.h"
+
+namespace dlcc::relay {
+namespace {
+
+constexpr int size = 100'000;
+
+std::string repeat(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+// The seconds of processor time that the text takes from parsing to printing. `printed` gets the result.
+double seconds(const std::string& text, size_t& printed) {
+  const std::clock_t begin = std::clock();
+  on_deep_stack([&] {
+    Diagnostics d;
+    auto module = frontends::relay_text::parse(text, {.file = "t", .outside_constant = {}}, d);
+    REQUIRE_MESSAGE(module, d.str());
+    const bool good = infer_types(*module, d) && verify(*module, d) && check_matches(*module, d);
+    REQUIRE_MESSAGE(good, d.str());
+    printed = print(*module).size();
+  });
+  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+}
+
+void check_time(const std::string& text, double limit) {
+  size_t printed = 0;
+  const double time = seconds(text, printed);
+  MESSAGE(text.size() << " bytes of text: " << time << " s");
+  CHECK(time < limit);
+  CHECK(printed > 0);
+}
+
+}  // namespace
+
+TEST_CASE("a hundred thousand bindings") {
+  std::string text = "def @main(%x0: Tensor[(8, 8), float32]) {\n";
+  for (int i = 0; i < size; ++i) text += fmt::format("let %x{} = nn.relu(%x{});\n", i + 1, i);
+  check_time(text + fmt::format("%x{} }}", size), 10);
+}
+
+TEST_CASE("expressions nested a hundred thousand deep") {
+  check_time("def @main(%x: int32) {" + repeat("(", size) + "%x" + repeat(")", size) + "}", 10);
+  check_time("def @main(%x: float32) {" + repeat("nn.relu(", size) + "%x" + repeat(")", size) + "}", 10);
+  check_time("def @main(%x: int32) {" + repeat("(%x + ", size) + "%x" + repeat(")", size) + "}", 10);
+  check_time(
+      "def @main(%c: bool, %x: int32) {" + repeat("if (%c) {", size) + "%x" + repeat("} else { %x }", size) + "}", 10);
+}
+
+TEST_CASE("a match over ten thousand constructors") {
+  std::string type = "type T {", arms;
+  for (int i = 0; i < size / 10; ++i) {
+    type += fmt::format("C{}(int32),", i);
+    arms += fmt::format("C{}(%x) => %x + {},\n", i, i);
+  }
+  check_time(type + "}\ndef @main(%t: T) -> int32 { match (%t) {" + arms + "} }", 5);
+}
+
+// Each function has two uses of the one before: only what a use needs is inferred, and once for each type.
+TEST_CASE("a chain of functions without types, each of which uses the one before twice") {
+  std::string text = "def @main(%x: Tensor[(2), float32], %n: int32) {\nlet %f0 = fn (%x) { %x + %x };\n";
+  for (int i = 0; i < 200; ++i) text += fmt::format("let %f{} = fn (%x) {{ %f{}(%f{}(%x)) }};\n", i + 1, i, i);
+  check_time(text + "(%f200(%x), %f200(%n)) }", 10);
+}
+
+}  // namespace dlcc::relay
