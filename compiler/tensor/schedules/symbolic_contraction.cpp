@@ -37,7 +37,7 @@ void pack_weights(SymbolicContraction& plan, size_t n_dim, int64_t width) {
   const Var& last_k = plan.products.reduction->axes.back().var;
   Shape shape = weights->shape;
   shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(n_dim));
-shape.insert(shape.begin(), floor_div(weights->shape[n_dim], width));
+  shape.insert(shape.begin(), floor_div(weights->shape[n_dim], width) + Dim(1));
   shape.push_back(width);
   plan.panels = make_buffer("panels", weights->type, std::move(shape), Scope::global, storage_alignment);
   plan.has_rows_of_k =
