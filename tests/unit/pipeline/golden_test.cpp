@@ -25,8 +25,10 @@ CompileOptions options_of(const std::string& command) {
   return options;
 }
 
-Planned planned_program(const std::string& command, const std::string& input, const std::string& file) {
+Planned planned_program(const std::string& command, const std::string& input, const std::string& file,
+                        bool verify_each = verify_every_pass) {
   CompileOptions options = options_of(command);
+  options.passes.verify_each = verify_each;
   options.model = file;
   auto bytes = std::as_bytes(std::span(input));
   options.model_bytes = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
@@ -49,7 +51,12 @@ void check_that_text_parses(const std::string& text) {
 
 std::string lowered_program(const std::string& command, const std::string& input, const std::string& file) {
   const Planned planned = planned_program(command, input, file);
-  check_that_text_parses(lower::print_with_lines(planned.program, planned.plan).text);
+  const std::string text = lower::print_with_lines(planned.program, planned.plan).text;
+  check_that_text_parses(text);
+  for (bool verify_each : {false, true}) {  // verification changes nothing
+    const Planned again = planned_program(command, input, file, verify_each);
+    CHECK(lower::print_with_lines(again.program, again.plan).text == text);
+  }
   return lower::print(planned.program, &planned.plan);
 }
 
