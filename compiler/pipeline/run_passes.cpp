@@ -18,8 +18,8 @@ const relay::PassInfo* find_pass(const std::string& name, Diagnostics& diagnosti
   return nullptr;
 }
 
-// Inference writes the types of variables, which copies of a module share. So the functions are copied with variables of
-// their own: what is compiled does not depend on the verification.
+// Inference writes the types of variables, which copies of a module share. So the functions are copied with variables
+// of their own: what is compiled does not depend on the verification.
 void verify_after(const std::string& pass, relay::Module module) {
   for (auto& [name, function] : module.functions) {
     std::map<int, relay::Atom> renamed;

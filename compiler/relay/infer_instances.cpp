@@ -4,6 +4,7 @@
 #include "relay/call_graph.h"
 #include "relay/inference.h"
 #include "relay/types_in.h"
+#include "relay/unused_name.h"
 
 namespace dlcc::relay {
 
@@ -348,12 +349,11 @@ void Inference::replace_global(Template& t, std::map<std::string, std::string>& 
   module_.functions.erase(name);
   std::map<const Instance*, std::string> names_of_kept;
   for (const Instance* instance : remaining(t)) {
-    std::string own = name;
-    for (int k = 1; module_.functions.contains(own); ++k) own = fmt::format("{}_{}", name, k);
+    const std::string own = unused_name(name, module_.functions);
     auto function = module_.functions.extract(std::get<GlobalRef>(instance->name).name);
     function.key() = own;
     module_.functions.insert(std::move(function));
-    names_of_kept.emplace(instance, std::move(own));
+    names_of_kept.emplace(instance, own);
   }
   for (const auto& instance : t.instances) {
     const std::string& from = std::get<GlobalRef>(instance->name).name;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "relay/constructors.h"
+
 namespace dlcc::relay {
 
 const DataTypeDef* Module::data_type_of_constructor(const std::string& constructor) const {
@@ -17,10 +19,8 @@ const DataTypeDef* Module::data_type_of_constructor(const std::string& construct
 static Type type_of_constructor(const Module& module, const std::string& name) {
   const DataTypeDef* def = module.data_type_of_constructor(name);
   DLCC_CHECK(def, "there is no constructor {}", name);
-  std::vector<Type> args;
-  for (const TypeVariable& v : def->params) args.push_back(variable_type(v));
   for (const ConstructorDef& c : def->constructors)
-    if (c.name == name) return function_type(c.fields, data_type(def->name, args), def->params);
+    if (c.name == name) return type_of({def, &c});
   DLCC_UNREACHABLE("constructor {} is not in its data type", name);
 }
 

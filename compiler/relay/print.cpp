@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "relay/annotations.h"
 #include "relay/metadata.h"
 #include "relay/operator.h"
 
@@ -36,37 +37,13 @@ std::string identifier(const std::string& name) {
   return text;
 }
 
-bool has_symbols(const Type& type) {
-  bool found = false;
-  for_each_symbol(type, [&](const Symbol&) { found = true; });
-  return found;
-}
-
-// Whether the type has functions or an instance of a generic data type in it.
-bool may_be_instance(const Type& type) {
-  const TupleType* t = as<TupleType>(type);
-  if (t) return std::ranges::any_of(t->fields, may_be_instance);
-  if (const RefType* r = as<RefType>(type)) return may_be_instance(r->value);
-  const DataType* data = as<DataType>(type);
-  return as<FunctionType>(type) || (data && !data->args.empty());
-}
-
-void for_each_variable_of(const Type& type, const std::function<void(int)>& visit) {
-  map_leaves(type, [&](const Type& leaf) {
-    if (const VariableType* v = as<VariableType>(leaf)) visit(v->variable.id);
-    return leaf;
-  });
-}
-
 class Printer {
  public:
-  Printer(const Module* module, ConstantPool* pool) : module_(module), pool_(pool) {
+  Printer(const Module* module, ConstantPool* pool) : module_(module), annotations_(module), pool_(pool) {
     if (!module) return;
     for (const auto& [name, def] : module->data_types)
-      for (const ConstructorDef& c : def.constructors) {
-        if (!def.params.empty()) generic_constructors_[c.name] = fields_tell_type(def, c);
+      for (const ConstructorDef& c : def.constructors)
         if (!c.fields.empty()) with_fields_.insert(c.name);
-      }
   }
 
   std::string module() {
@@ -209,7 +186,7 @@ class Printer {
       const Var* result = std::get_if<Var>(&b.result);
       bool in_place = i + 1 == b.bindings.size() && result && (*result)->id == binding.var->id &&
                       !std::holds_alternative<Alias>(binding.op) && uses_[binding.var->id] == 1 &&
-                      !defines_unknown_size(binding);
+                      !Annotations::defines_unknown_size(binding);
       if (in_place) return operation(binding.op);
       target(binding);
       bool statement = std::holds_alternative<Match>(binding.op);  // not an expression: needs parentheses
@@ -221,67 +198,12 @@ class Printer {
     atom(b.result);
   }
 
-  // Whether branches meet in a size that only the type of the variable names.
-  static bool defines_unknown_size(const Binding& b) {
-    bool defines = false;
-    if (std::holds_alternative<If>(b.op) || std::holds_alternative<Match>(b.op))
-      for_each_symbol(b.var->type, [&](const Symbol& s) { defines |= s.name.size() > 1 && s.name[0] == '?'; });
-    return defines;
-  }
-
-  // Whether the types of the operands tell that of the result: they do not for an empty list, a generic function as a
-  // value, or a block that ends in one.
-  bool operands_tell_type(const Binding& b) const {
-    if (std::holds_alternative<If>(b.op) || std::holds_alternative<Match>(b.op)) return !may_be_instance(b.var->type);
-    bool callee = std::holds_alternative<Call>(b.op), known = true;
-    for_each_atom(b.op, [&](const Atom& a) {
-      known &= callee ? params_tell_result(a) : !is_generic(a);
-      callee = false;
-    });
-    return known;
-  }
-
-  bool is_generic(const Atom& a) const {
-    if (const ConstructorRef* c = std::get_if<ConstructorRef>(&a)) return generic_constructors_.contains(c->name);
-    const GlobalRef* g = std::get_if<GlobalRef>(&a);
-    if (!g || !module_) return false;
-    auto it = module_->functions.find(g->name);
-    return it != module_->functions.end() && !it->second.type_params.empty();
-  }
-
-  // Whether the types of a callee's parameters have all variables that its result has.
-  bool params_tell_result(const Atom& callee) const {
-    if (const ConstructorRef* c = std::get_if<ConstructorRef>(&callee)) {
-      auto it = generic_constructors_.find(c->name);
-      return it == generic_constructors_.end() || it->second;
-    }
-    const Var* var = std::get_if<Var>(&callee);
-    const Type type = var ? (*var)->type : is_generic(callee) ? type_of(*module_, callee) : nullptr;
-    const FunctionType* f = as<FunctionType>(type);
-    if (!f) return true;
-    std::set<int> told;
-    for (const Type& p : f->params) for_each_variable_of(p, [&](int id) { told.insert(id); });
-    bool all = true;
-    for_each_variable_of(f->result, [&](int id) {
-      all &= told.contains(id) || std::ranges::find(f->type_params, id, &TypeVariable::id) == f->type_params.end();
-    });
-    return all;
-  }
-
-  static bool fields_tell_type(const DataTypeDef& def, const ConstructorDef& c) {
-    std::set<int> told;
-    for (const Type& field : c.fields) for_each_variable_of(field, [&](int id) { told.insert(id); });
-    return std::ranges::all_of(def.params, [&](const TypeVariable& v) { return told.contains(v.id); });
-  }
-
   void target(const Binding& b) {
     const Var& v = b.var;
     bool unused = uses_[v->id] == 0;
-    // A graph binding has no annotation, which named sizes need to keep their names and types that no use decides, and
-    // `%0 = %x` binds nothing.
+    // A graph binding has no annotation, and `%0 = %x` binds nothing.
     bool nameless = v->name.empty() || (v->name == "_" && !unused);
-    bool needs_type = has_symbols(v->type) || (v->type && !operands_tell_type(b));
-    if (nameless && !needs_type && !std::holds_alternative<Alias>(b.op)) {
+    if (nameless && !annotations_.are_needed(b) && !std::holds_alternative<Alias>(b.op)) {
       names_[v->id] = fmt::format("{}", next_number_++);
       out_ += "%" + names_[v->id] + " = ";
       return;
@@ -459,9 +381,9 @@ class Printer {
   }
 
   const Module* module_;  // null for a lone block
+  Annotations annotations_;
   ConstantPool* pool_;
-  std::map<std::string, bool> generic_constructors_;  // whether the fields tell the type
-  std::set<std::string> with_fields_;                 // constructors that are functions
+  std::set<std::string> with_fields_;  // constructors that are functions
   std::string out_;
   int indent_ = 0;
   int next_number_ = 0;  // of graph bindings, never reused within a module

@@ -88,8 +88,8 @@ struct Machine {
   // Largest number of pixels for which threads share the panels. Fewer pixels have too few register tiles to divide
   // among threads.
   int64_t max_m_of_shared_panels = 64;
-  // Largest M for which dot products of run-time weights as they are stored are faster than packing them, which takes as
-  // long as the products of about five rows (1024 x 64 weights, AVX2).
+  // Largest M for which dot products of run-time weights as they are stored are faster than packing them. Packing takes
+  // as long as the products of about five rows (1024 x 64 weights, AVX2).
   int64_t max_m_of_dot_products = 4;
   // Largest number of register tiles for which K-blocking starts at half the panel size. If there are few tiles, each
   // prefetches a large share of the next panel, for which the current panel leaves little room in the cache, as in the

@@ -58,7 +58,7 @@ class Lexer {
   // Error recovery: moves to the first line that begins with a definition, is not before the error and is after `line`.
   // False if there is none.
   bool resume_after(int line);
-  // Error recovery: moves behind the first ';' after the error that belongs to the block itself, or to the block's end.
+  // Error recovery: moves past the first ';' after the error that belongs to the block itself, or to the block's end.
   // `open` is its '{'. False if the block is not closed before the next definition.
   bool resume_in_block(const Token& open);
 

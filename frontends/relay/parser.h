@@ -76,7 +76,7 @@ class Parser {
   bool load_function(const std::string& name);
   void load_functions();
 
-  // ---- functions, blocks, expressions (parse_expr.cpp, parse_operations.cpp)
+  // ---- functions, blocks, expressions (parse_expr.cpp, parse_match.cpp, parse_operations.cpp)
   relay::Function function_rest();
   void parameter(relay::Function&);
   relay::Block braces();  // { expr } in a new scope

@@ -26,30 +26,17 @@
 #include <algorithm>
 #include <set>
 
+#include "relay/passes/function_types.h"
 #include "relay/passes/passes.h"
 #include "relay/passes/replace.h"
 #include "relay/passes/retype.h"
 #include "relay/type_arguments.h"
 #include "relay/types_in.h"
+#include "relay/unused_name.h"
 
 namespace dlcc::relay {
 
 namespace {
-
-// Whether a type of functions in the module has a symbol.
-bool has_symbolic_function_type(Module& module) {
-  std::function<bool(const Type&)> is_symbolic = [&](const Type& type) {
-    auto any = [&](const std::vector<Type>& list) { return std::ranges::any_of(list, is_symbolic); };
-    if (const TupleType* t = as<TupleType>(type)) return any(t->fields);
-    if (const RefType* t = as<RefType>(type)) return is_symbolic(t->value);
-    bool found = false;
-    if (as<FunctionType>(type)) for_each_symbol(type, [&](const Symbol&) { found = true; });
-    return found;
-  };
-  bool found = false;
-  for (auto& [name, f] : module.functions) for_each_type(f, [&](Type& type) { found |= is_symbolic(type); });
-  return found;
-}
 
 bool has_type_variable(Module& module) {
   bool found = std::ranges::any_of(module.data_types, [](const auto& d) { return !d.second.params.empty(); });
@@ -117,136 +104,6 @@ class FreeVariables {
   std::set<int> bound_;  // ids are unique in a module: nothing is removed
   std::map<int, size_t> index_;
   std::vector<Use> uses_;
-};
-
-// The data types of function values.
-class FunctionTypes {
- public:
-  explicit FunctionTypes(Module& module) : module_(module), erases_numbers_(has_symbolic_function_type(module)) {
-    for (const auto& [name, def] : module.data_types)
-      for (const ConstructorDef& c : def.constructors) constructors_.emplace(c.name, true);
-  }
-
-  // The type with data types in place of functions.
-  Type convert(const Type& type) {
-    auto all = [&](const std::vector<Type>& list) {
-      std::vector<Type> converted;
-      for (const Type& t : list) converted.push_back(convert(t));
-      return converted;
-    };
-    if (const TupleType* t = as<TupleType>(type)) return tuple_type(all(t->fields));
-    if (const RefType* t = as<RefType>(type)) return ref_type(convert(t->value));
-    return as<FunctionType>(type) ? data_type(entry(type).name, {}) : type;
-  }
-
-  // A constructor for the values of a function whose captured variables have these types.
-  std::string add_constructor(const Type& type, const std::string& function, const std::vector<Var>& captured) {
-    ConstructorDef c{unused(function, constructors_), {}};
-    constructors_.emplace(c.name, true);
-    for (const Var& v : captured) c.fields.push_back(without_sizes(convert(v->type)));
-    Entry& e = entry(type);
-    e.functions.push_back(function);
-    e.constructors.push_back(c);
-    return c.name;
-  }
-
-  GlobalRef apply(const Type& type) { return {entry(type).apply}; }
-
-  // Converts the types of the module, and adds the data types and the functions that apply them.
-  void define() {
-    for (auto& [name, f] : module_.functions) for_each_type(f, [&](Type& type) { type = convert(type); });
-    std::vector<std::string> names;
-    for (const auto& [name, def] : module_.data_types) names.push_back(name);
-    for (const std::string& name : names)
-      for (ConstructorDef& c : module_.data_types.at(name).constructors)
-        for (Type& field : c.fields) field = convert(field);
-    for (size_t k = 0; k < entries_.size(); ++k) {  // converting a type may add entries
-      const Entry& e = *entries_[k];
-      module_.functions[e.apply] = application(e);
-      module_.data_types.at(e.name).constructors = e.constructors;
-    }
-  }
-
-  // The stem, or the stem with a number, that no entry of the map has as its key.
-  template <class Entry>
-  static std::string unused(const std::string& stem, const std::map<std::string, Entry>& taken) {
-    std::string name = stem;
-    for (int k = 1; taken.contains(name); ++k) name = fmt::format("{}_{}", stem, k);
-    return name;
-  }
-
- private:
-  struct Entry {
-    Type type;  // of the functions, without sizes
-    std::string name, apply;
-    std::vector<ConstructorDef> constructors;
-    std::vector<std::string> functions;  // the global of each constructor
-  };
-
-  Entry& entry(const Type& function) {
-    const Type type = without_sizes(function);
-    auto [it, added] = index_.emplace(str(type), entries_.size());
-    if (!added) return *entries_[it->second];
-    Entry e{type, unused("Function", module_.data_types), unused("apply", module_.functions), {}, {}};
-    module_.data_types.emplace(e.name, DataTypeDef{e.name, {}, {}, false});
-    module_.functions[e.apply];  // the name is taken
-    return *entries_.emplace_back(std::make_unique<Entry>(std::move(e)));
-  }
-
-  // A type in data. Where types of functions have symbols, a function of numbers may be passed for one of symbols, so
-  // that numbers go, too.
-  Type without_sizes(const Type& type) const {
-    return map_leaves(type, [&](const Type& leaf) {
-      const TensorType* t = as<TensorType>(leaf);
-      if (!t || (is_static(t->shape) && !erases_numbers_)) return leaf;
-      Shape shape = t->shape;
-      for (Dim& d : shape)
-        if (!d.is_constant() || erases_numbers_) d = unknown_dim();
-      return with_shape(*t, std::move(shape));
-    });
-  }
-
-  // match (%f) { C(%captured...) => @function(%captured..., %args...), ... }
-  Function application(const Entry& e) {
-    const FunctionType& type = *as<FunctionType>(e.type);
-    Function f;
-    Var function = module_.fresh("f", data_type(e.name, {}));
-    f.params.push_back(function);
-    std::vector<Atom> args;
-    for (const Type& param : type.params) args.emplace_back(f.params.emplace_back(module_.fresh("x", convert(param))));
-    f.result_type = convert(type.result);
-    auto calls = [&](const std::string& callee, std::vector<Atom> first) {
-      first.insert(first.end(), args.begin(), args.end());
-      Block block;
-      block.result =
-          block.bindings.emplace_back(Binding{module_.fresh(""), Call{GlobalRef{callee}, std::move(first), {}}, {}})
-              .var;
-      return block;
-    };
-    if (e.constructors.empty()) {
-      f.body = calls(e.apply, {Atom(function)});
-      return f;
-    }
-    Match match{function, {}, true};
-    for (size_t k = 0; k < e.constructors.size(); ++k) {
-      Pattern::Constructor pattern{e.constructors[k].name, {}};
-      std::vector<Atom> captured;
-      for (size_t field = 0; field < e.constructors[k].fields.size(); ++field) {
-        Var v = module_.fresh("c");
-        captured.emplace_back(v);
-        pattern.fields.push_back({Pattern::Bind{v}});
-      }
-      match.clauses.push_back({{std::move(pattern)}, calls(e.functions[k], std::move(captured))});
-    }
-    f.body.result = f.body.bindings.emplace_back(Binding{module_.fresh(""), std::move(match), {}}).var;
-    return f;
-  }
-
-  Module& module_;
-  bool erases_numbers_;
-  std::map<std::string, bool> constructors_;  // the names that are taken
-  std::map<std::string, size_t> index_;       // by type as text
-  std::vector<std::unique_ptr<Entry>> entries_;
 };
 
 class Converter {
@@ -325,7 +182,7 @@ class Converter {
   void lift(Binding& b, std::vector<Binding>& out) {
     Function f = std::move(*std::get<MakeFunction>(b.op).function);
     const std::string stem = context_.name + "_" + (b.var->name.empty() ? "function" : b.var->name);
-    Known self{FunctionTypes::unused(stem, module_.functions), captured_by(f, b.var), ""};
+    Known self{unused_name(stem, module_.functions), captured_by(f, b.var), ""};
     module_.functions[self.global];
     if (values_.contains(b.var->id)) {
       self.constructor = types_.add_constructor(b.var->type, self.global, self.captured);

@@ -133,7 +133,7 @@ class StageScheduler {
         index.push_back(loops_.vars.empty() ? i : substitute(i, {{loops_.vars[v], base + lane}}));
       return index;
     };
-    Stmt accumulate = lane_loop(lanes, [&](const Expr& lane) { return combine(sums, lane, index_of(lane), {}); });
+    Stmt accumulate = lane_loop(lanes, [&](const Expr& lane) { return combine(sums, lane, index_of(lane)); });
     for (size_t r = reduced_.size(); r-- > 0;)
       accumulate = for_loop(stage_.reduction->axes[r].var, Expr(reduced_[r]), LoopKind::serial, accumulate);
     Stmt store_results = lane_loop(lanes, [&](const Expr& lane) {
@@ -153,19 +153,16 @@ class StageScheduler {
   }
 
   // sums[lane] = combined(sums[lane], value at `index`), all results at once.
-  Stmt combine(const std::vector<Buffer>& sums, const Expr& lane, const std::vector<Expr>& index,
-               const Substitution& reduced) {
+  Stmt combine(const std::vector<Buffer>& sums, const Expr& lane, const std::vector<Expr>& index) {
     const Reduction& r = *stage_.reduction;
     std::vector<Expr> values;
-    for (const Expr& v : stage_.values) values.push_back(substitute(at_index(v, stage_, index), reduced));
-    if (reducer_kind(r) == ReducerKind::sum)
-      return store(sums[0], {lane}, multiply_add(values[0], load(sums[0], {lane}), machine_));
+    for (const Expr& v : stage_.values) values.push_back(at_index(v, stage_, index));
+    if (sums.size() == 1) return store(sums[0], {lane}, combined(r, load(sums[0], {lane}), values[0], machine_));
     Substitution map;
     for (size_t k = 0; k < sums.size(); ++k) {
       map[r.left[k]] = load(sums[k], {lane});
       map[r.right[k]] = values[k];
     }
-    if (sums.size() == 1) return store(sums[0], {lane}, substitute(r.combined[0], map));
     std::vector<Var> next;  // all components are computed before any is stored
     std::vector<Stmt> stores;
     for (size_t k = 0; k < sums.size(); ++k) {
@@ -213,22 +210,10 @@ class StageScheduler {
   }
 
   Stmt row_reduction() {
-    const Reduction& r = *stage_.reduction;
-    const int64_t width = lanes();
-    Buffer partial = make_buffer("partial", r.identity[0].type(), {width}, Scope::reg);
-    Stmt init = lane_loop(width, [&](const Expr& lane) { return store(partial, {lane}, r.identity[0]); });
-    const Var& last_axis = r.axes.back().var;
-    auto values_from = [&](const Expr& base, int64_t count) {
-      return lane_loop(count, [&](const Expr& lane) {
-        return combine({partial}, lane, loops_.index, {{last_axis, base + lane}});
-      });
-    };
-    Stmt accumulate = in_vectors(reduced_.back(), width, LoopKind::serial, values_from);
-    for (size_t k = reduced_.size() - 1; k-- > 0;)
-      accumulate = for_loop(r.axes[k].var, Expr(reduced_[k]), LoopKind::serial, accumulate);
-    Stmt total = store(stage_.results[0], result_index(loops_.index), load(partial, {Expr(0)}));
-    Stmt all = sequence({init, accumulate, reduce_lanes(r, partial, width), total});
-    return loops_.wrap(allocate(partial, all), 0, loops_.extents.size());
+    Stmt row = reduce_along_row(stage_, loops_.index, lanes(), machine_, [&](const Expr& total) {
+      return store(stage_.results[0], result_index(loops_.index), total);
+    });
+    return loops_.wrap(row, 0, loops_.extents.size());
   }
 
   const Stage& stage_;

@@ -147,20 +147,37 @@ Expr multiply_add(Expr value, Expr sum, const Machine& machine) {
   return std::move(sum) + std::move(value);
 }
 
-Stmt reduce_lanes(const Reduction& r, const Buffer& partial, int64_t width) {
-  std::vector<Stmt> all;
-  for (int64_t half = width / 2; half > 0; half /= 2) {
-    Var lane = make_var("lane");
-    const Substitution map = {{r.left[0], load(partial, {lane})},
-                              {r.right[0], load(partial, {Expr(lane) + Expr(half)})}};
-    all.push_back(for_loop(lane, half, LoopKind::vector, store(partial, {lane}, substitute(r.combined[0], map))));
-  }
-  return sequence(std::move(all));
-}
-
 Expr combined(const Reduction& r, Expr total, Expr value, const Machine& machine) {
   if (reducer_kind(r) == ReducerKind::sum) return multiply_add(std::move(value), std::move(total), machine);
   return substitute(r.combined[0], {{r.left[0], std::move(total)}, {r.right[0], std::move(value)}});
+}
+
+Stmt reduce_along_row(const Stage& stage, const std::vector<Expr>& index, int64_t width, const Machine& machine,
+                      const std::function<Stmt(const Expr& total)>& store_total) {
+  const Reduction& r = *stage.reduction;
+  const Buffer partial = make_buffer("partial", r.identity[0].type(), {width}, Scope::reg);
+  auto each_lane = [&](int64_t lanes, const std::function<Expr(const Expr& lane)>& value) {
+    const Var lane = make_var("lane");
+    return for_loop(lane, lanes, LoopKind::vector, store(partial, {lane}, value(lane)));
+  };
+  const Expr value = at_index(stage.values[0], stage, index);
+  Stmt add = in_vectors(r.axes.back().extent, width, LoopKind::serial, [&](const Expr& begin, int64_t lanes) {
+    return each_lane(lanes, [&](const Expr& lane) {
+      const Expr term = substitute(value, {{r.axes.back().var, begin + lane}});
+      return combined(r, load(partial, {lane}), term, machine);
+    });
+  });
+  for (size_t k = r.axes.size() - 1; k-- > 0;)
+    add = for_loop(r.axes[k].var, Expr(r.axes[k].extent), LoopKind::serial, add);
+  std::vector<Stmt> all = {each_lane(width, [&](const Expr&) { return r.identity[0]; }), add};
+  for (int64_t half = width / 2; half > 0; half /= 2)
+    all.push_back(each_lane(half, [&](const Expr& lane) {
+      const Substitution operands = {{r.left[0], load(partial, {lane})},
+                                     {r.right[0], load(partial, {lane + Expr(half)})}};
+      return substitute(r.combined[0], operands);
+    }));
+  all.push_back(store_total(load(partial, {Expr(0)})));
+  return allocate(partial, sequence(std::move(all)));
 }
 
 }  // namespace dlcc::tensor

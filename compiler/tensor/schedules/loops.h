@@ -62,9 +62,15 @@ Expr at_index(const Expr&, const Stage&, const std::vector<Expr>& index);
 // value + sum. If `value` is a product of floats a * b and the machine has FMA: fma(a, b, sum).
 Expr multiply_add(Expr value, Expr sum, const Machine&);
 
-// partial[0] = partial[0] combined with partial[1], .., partial[width - 1], as a tree: the upper half of the lanes is
-// combined with the lower half. The width is a power of two; the reduction has one result.
-Stmt reduce_lanes(const Reduction&, const Buffer& partial, int64_t width);
+// One result of a stage, with the lanes along the last reduced axis. `width` is a power of two:
+//
+//   partial[lane] = identity
+//   for the other reduced axes: for vectors of the last one:
+//     partial[lane] = combined(partial[lane], value)
+//   partial[lane] = partial[lane] combined with partial[lane + half]     # for halves of the width, down to 1
+//   store_total(partial[0])
+Stmt reduce_along_row(const Stage&, const std::vector<Expr>& index, int64_t width, const Machine&,
+                      const std::function<Stmt(const Expr& total)>& store_total);
 
 // `total` combined with `value`, in a reduction with one result.
 Expr combined(const Reduction&, Expr total, Expr value, const Machine&);

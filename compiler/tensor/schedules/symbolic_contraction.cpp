@@ -12,12 +12,12 @@
 namespace dlcc::tensor {
 namespace {
 
-// The dimension of the weights whose index is the N axis; their number of dimensions, unless exactly one index uses N.
-size_t n_dimension(const Load& weights, const Var& n) {
-  size_t found = weights.indices.size();
+// The dimension of the weights whose index is the N axis; empty unless exactly one index uses N.
+std::optional<size_t> find_n_dim(const Load& weights, const Var& n) {
+  std::optional<size_t> found;
   for (size_t d = 0; d < weights.indices.size(); ++d) {
     if (!uses(weights.indices[d], n)) continue;
-    if (found != weights.indices.size() || !is_var(weights.indices[d], n)) return weights.indices.size();
+    if (found || !is_var(weights.indices[d], n)) return std::nullopt;
     found = d;
   }
   return found;
@@ -32,7 +32,8 @@ std::vector<Expr> index_in_panels(const Buffer& panels, std::vector<Expr> index,
   return index;
 }
 
-void pack_weights(SymbolicContraction& plan, size_t n_dim, int64_t width) {
+void pack_weights(SymbolicContraction& plan, int64_t width) {
+  const size_t n_dim = plan.n_dim;
   const Buffer& weights = plan.found.weights.buffer;
   const Var& last_k = plan.products.reduction->axes.back().var;
   Shape shape = weights->shape;
@@ -90,7 +91,7 @@ class Scheduler {
 
   Stmt pack() const {
     const Load& weights = plan_.found.weights;
-    const size_t n_dim = n_dimension(weights, stage_.axes.back().var);
+    const size_t n_dim = plan_.n_dim;
     return in_vectors(
         stage_.axes.back().extent, panel_width(), LoopKind::parallel, [&](const Expr& left, int64_t wide) {
           Shape others = weights.buffer->shape;
@@ -107,22 +108,10 @@ class Scheduler {
 
   // Each result as a dot product along the last reduced axis.
   Stmt dot_products() const {
-    const Reduction& r = *original_.reduction;
-    Buffer partial = make_buffer("partial", r.identity[0].type(), {lanes_}, Scope::reg);
-    std::vector<Expr> index(original_.axes.size());
-    for (size_t k = 0; k < index.size(); ++k) index[k] = original_.axes[k].var;
-    Var lane = make_var("lane");
-    Stmt init = for_loop(lane, lanes_, LoopKind::vector, store(partial, {lane}, r.identity[0]));
-    Stmt add = in_vectors(r.axes.back().extent, lanes_, LoopKind::serial, [&](const Expr& begin, int64_t count) {
-      Var i = make_var("lane");
-      const Expr product = substitute(original_.values[0], {{r.axes.back().var, begin + Expr(i)}});
-      return for_loop(i, count, LoopKind::vector,
-                      store(partial, {i}, multiply_add(product, load(partial, {i}), machine_)));
-    });
-    for (size_t k = r.axes.size() - 1; k-- > 0;)
-      add = for_loop(r.axes[k].var, Expr(r.axes[k].extent), LoopKind::serial, add);
-    Stmt body = allocate(partial, sequence({init, add, reduce_lanes(r, partial, lanes_),
-                                            epilogue_.store_total(load(partial, {Expr(0)}), index)}));
+    std::vector<Expr> index;
+    for (const Axis& a : original_.axes) index.push_back(a.var);
+    Stmt body = reduce_along_row(original_, index, lanes_, machine_,
+                                 [&](const Expr& total) { return epilogue_.store_total(total, index); });
     if (epilogue_.has_finish()) body = sequence({body, epilogue_.finish(index)});
     // M innermost: a row of weights is read from the cache for all rows of data.
     std::vector<Axis> loops = original_.axes;
@@ -193,17 +182,15 @@ std::optional<SymbolicContraction> plan_symbolic_contraction(const TensorFunctio
   if (stage.axes.size() < 2) return std::nullopt;
   const Load& weights = found->weights;
   const Var &m = stage.axes[stage.axes.size() - 2].var, &n = stage.axes.back().var;
-  const size_t n_dim = n_dimension(weights, n);
-  if (n_dim == weights.indices.size() || uses(weights, m) || uses(found->data, n)) return std::nullopt;
+  const std::optional<size_t> n_dim = find_n_dim(weights, n);
+  const bool is_packed = n_dim && *n_dim + 1 != weights.indices.size();
+  if (!n_dim || uses(weights, m) || uses(found->data, n) || (is_packed && weights.otherwise)) return std::nullopt;
   if (std::ranges::any_of(layouts, [](const auto& of) { return !of.second.is_dense(); })) return std::nullopt;
   for (const Stage& s : f.stages)
     if (!s.requirements.empty() || std::ranges::any_of(s.axes, [](const Axis& a) { return a.extent == Dim(0); }))
       return std::nullopt;
-  SymbolicContraction plan{*found, stage, {}, false};
-  if (n_dim + 1 != weights.indices.size() && !weights.otherwise)
-    pack_weights(plan, n_dim, storage_machine.panel_widths[0]);
-  else if (n_dim + 1 != weights.indices.size())
-    return std::nullopt;
+  SymbolicContraction plan{*found, stage, {}, *n_dim, false};
+  if (is_packed) pack_weights(plan, storage_machine.panel_widths[0]);
   return plan;
 }
 

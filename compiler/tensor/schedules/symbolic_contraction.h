@@ -31,6 +31,7 @@ struct SymbolicContraction {
   Contraction found;
   Stage products;  // the stage of the contraction; reads `panels`, if there are any, in place of the weights
   Buffer panels;   // scratch, [N / panel_width + 1, dimensions of the weights but N, panel_width]; null: not packed
+  size_t n_dim = 0;            // the dimension of the weights that is N
   bool has_rows_of_k = false;  // with `panels`: K is the innermost dimension of both factors
 };
 

@@ -218,8 +218,7 @@ Dim GrowingValues::defined(const Value& length, const Dim& most, const std::stri
   const relay::KnownValue known = builder_.known(length);
   if (known && known->elements[0]) return *known->elements[0];
   const Dim size = builder_.new_size(most);
-  builder_.bind(relay::DefineSizes{n_.reshape(length, {1}).atom, size.symbols(), {most}}, relay::tuple_type({}), name,
-                n_.location());
+  define_size(n_, length, size, most, name);
   return size;
 }
 

@@ -124,21 +124,15 @@ class LoopFunction {
 
   // Requires, in an iteration, that at most `most` iterations have begun.
   void limit_iterations(const Dim& most) {
-    define_size(n_.call("add", {counter_, integer_scalar(1)}), builder_.new_size(), most);
+    define_size(n_, n_.call("add", {counter_, integer_scalar(1)}), builder_.new_size(), most, bounded_name());
   }
 
-  // A bound of the user applies to definitions of sizes by their name.
-  void define_size(const Value& scalar, const Dim& size, const Dim& most) {
-    const Value vector = n_.reshape(scalar, {1});
-    if (n_.failed()) return;
-    builder_.bind(relay::DefineSizes{vector.atom, size.symbols(), {most}}, relay::tuple_type({}),
-                  parts_.limit ? parts_.limit->name : parts_.counter, n_.location());
-  }
+  const std::string& bounded_name() const { return parts_.limit ? parts_.limit->name : parts_.counter; }
 
   // Defines the size of the scan outputs: the trip count, which is known before the loop.
   void define_length() {
     const Value count = n_.call("maximum", {*parts_.count, integer_scalar(0)});
-    define_size(count, *length_of_count_, relay::unknown_dim());
+    define_size(n_, count, *length_of_count_, relay::unknown_dim(), bounded_name());
   }
 
   // Cuts the scan outputs to the slices that the iterations have written. The last result is the number of slices.
@@ -232,6 +226,13 @@ class LoopFunction {
 }  // namespace
 
 std::optional<Values> loop_function(Node& n, LoopParts parts) { return LoopFunction(n, std::move(parts)).build(); }
+
+void define_size(Node& n, const Value& scalar, const Dim& size, const Dim& most, const std::string& name) {
+  const Value vector = n.reshape(scalar, {1});
+  if (n.failed()) return;
+  n.context().builder.bind(relay::DefineSizes{vector.atom, size.symbols(), {most}}, relay::tuple_type({}), name,
+                           n.location());
+}
 
 Value integer_scalar(int64_t value) { return Value::of(Constant::of<int64_t>(dtype::i64, {}, {value})); }
 

@@ -68,6 +68,9 @@ Value slice_at(Node&, const Value& data, const Value& index, int64_t axis);
 // The size of an axis as an int64 of rank 0; a constant if it is known.
 Value size_of_axis(Node&, const Value& data, int64_t axis);
 
+// Defines a size by an int64 of rank 0, which a run requires to be at most `most`. --bound changes that by the name.
+void define_size(Node&, const Value& scalar, const Dim& size, const Dim& most, const std::string& name);
+
 Value integer_scalar(int64_t value);  // an int64 of rank 0
 Value zeros(Node&, DType, const Shape&);
 

@@ -1,0 +1,57 @@
+// Parses match and its patterns.
+#include "frontends/relay/parser.h"
+
+namespace dlcc::frontends::relay_text {
+
+using namespace relay;
+
+Parser::Value Parser::match_statement() {
+  Token head = lexer_.next();
+  Match match;
+  match.complete = head.kind == TokenKind::identifier;
+  match.value = atom(primary());
+  if (!expect("{", "the matched value")) return {nothing(), lexer_.location(head)};
+  list("}", [&] {
+    BlockScope scope(*this);
+    Clause clause;
+    clause.pattern = pattern();
+    if (!expect("=>", "the pattern")) return;
+    Block body;
+    Block* outer = std::exchange(block_, &body);
+    body.result = atom_expr();
+    block_ = outer;
+    clause.body = std::move(body);
+    match.clauses.push_back(std::move(clause));
+  });
+  return {Operation(std::move(match)), lexer_.location(head)};
+}
+
+Pattern Parser::pattern() {
+  Depth depth(*this);
+  std::vector<Pattern> fields;
+  auto field = [&] { fields.push_back(pattern()); };
+  if (accept_word("_")) return {Pattern::Wildcard{}};
+  if (accept("(")) {
+    list(")", field);
+    return {Pattern::Tuple{std::move(fields)}};
+  }
+  if (peek().kind == TokenKind::local) {
+    Var var = module_.fresh(std::string(lexer_.next().text));
+    if (accept(":")) var->type = type();
+    locals_.add(var->name, var);
+    return {Pattern::Bind{var}};
+  }
+  Token name = expect_kind(TokenKind::identifier, "a pattern");
+  if (accept("(")) list(")", field);
+  auto it = constructors_.find(std::string(name.text));
+  if (it == constructors_.end() && may_report() && load_constructor(std::string(name.text)))
+    it = constructors_.find(std::string(name.text));
+  if (it == constructors_.end())
+    report(DiagnosticId::undefined_value, lexer_.location(name), fmt::format("there is no constructor {}", name.text));
+  else if (it->second.fields != fields.size())
+    report(DiagnosticId::wrong_arity, lexer_.location(name),
+           fmt::format("constructor {} has {} fields, the pattern {}", name.text, it->second.fields, fields.size()));
+  return {Pattern::Constructor{std::string(name.text), std::move(fields)}};
+}
+
+}  // namespace dlcc::frontends::relay_text
