@@ -115,6 +115,9 @@ struct Machine {
 
   int64_t max_unrolled_updates = 256;  // accumulator updates in straight-line code; bounds the size of the code
   int64_t elementwise_chunk = 4096;    // elements of a vector loop that threads share in chunks
+  // Accumulators of a reduction along a row, each a vector. An addition takes four cycles, in which a core with vectors
+  // of 64 bytes loads four.
+  int64_t row_accumulators = 4;
 
   // ---- costs of calls and threads, in scalar operations: about 100 per nanosecond
 

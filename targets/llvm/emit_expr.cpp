@@ -210,10 +210,11 @@ Value* KernelEmitter::emit_extremum(const Binary& x, Value* a, Value* b, DType t
   // function, if the float32 is widened from a float16; and LLVM 19 would compare x with 0 for the maximum of |x| and
   // 0.
   if (is_number(x.b)) return b_.CreateSelect(is_max ? b_.CreateFCmpOGE(b, a) : b_.CreateFCmpOLE(b, a), b, a);
-  Value* first = is_max ? b_.CreateFCmpOGT(a, b) : b_.CreateFCmpOLT(a, b);
-  Value* result = b_.CreateSelect(first, a, b);
-  if (is_number(x.a)) return result;
-  return b_.CreateSelect(b_.CreateFCmpUNO(a, a), a, result);
+  Value* extremum = b_.CreateSelect(is_max ? b_.CreateFCmpOGT(a, b) : b_.CreateFCmpOLT(a, b), a, b);
+  if (is_number(x.a)) return extremum;
+  // A NaN in b fails the comparison and is selected; a NaN in a becomes another NaN. With a itself in its place, LLVM
+  // would merge the selects, and x86 would need two comparisons instead of maxps.
+  return b_.CreateSelect(b_.CreateFCmpUNO(a, a), llvm::ConstantFP::getQNaN(a->getType()), extremum);
 }
 
 Value* KernelEmitter::emit_comparison(BinaryOp op, Value* a, Value* b, DType type) {

@@ -35,13 +35,16 @@ TensorFunction define(const SoftmaxAttrs& a, const Operands& in, bool logarithm)
   if (logarithm) {
     Tensor total = d.reduce("total", kept, tensor::sum_of(type), extent,
                             [&](Index i, Index r) { return exp(shifted(along(i, r))); });
-    d.result("result", x.type(), x.shape(), [&](Index i) { return shifted(i) - log(total(row(i))); });
+    Tensor log_total = d.compute("log_total", type, kept, [&](Index i) { return log(total(i)); });
+    d.result("result", x.type(), x.shape(), [&](Index i) { return shifted(i) - log_total(row(i)); });
     return d.finish();
   }
   Tensor e = d.compute("e", type, x.shape(), [&](Index i) { return exp(shifted(i)); });
   Tensor total =
       d.reduce("total", kept, tensor::sum_of(type), extent, [&](Index i, Index r) { return e(along(i, r)); });
-  d.result("result", x.type(), x.shape(), [&](Index i) { return e(i) / total(row(i)); });
+  // The largest element contributes 1 to the total, so that the quotient is finite.
+  Tensor scale = d.compute("scale", type, kept, [&](Index i) { return number(type, 1) / total(i); });
+  d.result("result", x.type(), x.shape(), [&](Index i) { return e(i) * scale(row(i)); });
   return d.finish();
 }
 

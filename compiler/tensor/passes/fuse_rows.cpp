@@ -56,15 +56,6 @@ bool share_rows(const Stmt& a, const Stmt& b, const Var& v) {
   return any;
 }
 
-Stmt fused(const Stmt& a, const Stmt& b) {
-  const For *first = as<For>(a), *second = as<For>(b);
-  const bool are_loops = first && second && first->kind == LoopKind::parallel && second->kind == LoopKind::parallel;
-  if (!are_loops || !structurally_equal(first->extent, second->extent)) return nullptr;
-  const Stmt after = substitute(second->body, {{second->var, Expr(first->var)}});
-  if (!share_rows(first->body, after, first->var)) return nullptr;
-  return for_loop(first->var, first->extent, LoopKind::parallel, sequence({first->body, after}));
-}
-
 std::vector<Stmt> statements_of(const Stmt& s) {
   const Sequence* list = as<Sequence>(s);
   return list ? list->body : std::vector{s};
@@ -102,16 +93,18 @@ Stmt contracted(const Stmt& body, const Buffer& b, int64_t max_bytes) {
 
 }  // namespace
 
-Stmt fuse_rows(const Stmt& s) {
-  std::vector<Stmt> all;
-  for (const Stmt& next : statements_of(s)) {
-    Stmt both = all.empty() ? nullptr : fused(all.back(), next);
-    if (both)
-      all.back() = both;
-    else
-      all.push_back(next);
-  }
-  return sequence(std::move(all));
+Stmt fuse_rows(const Stmt& a, const Stmt& b) {
+  const For *first = as<For>(a), *second = as<For>(b);
+  const bool are_loops = first && second && first->kind == LoopKind::parallel && second->kind == LoopKind::parallel;
+  if (!are_loops || !structurally_equal(first->extent, second->extent)) return nullptr;
+  const Stmt after = substitute(second->body, {{second->var, Expr(first->var)}});
+  if (!share_rows(first->body, after, first->var)) return nullptr;
+  std::vector<Stmt> body = statements_of(first->body);
+  if (Stmt both = fuse_rows(body.back(), after))
+    body.back() = std::move(both);
+  else
+    body.push_back(after);
+  return for_loop(first->var, first->extent, LoopKind::parallel, sequence(std::move(body)));
 }
 
 void contract_scratch(std::vector<Stmt>& bodies, std::vector<Buffer>& scratch, int64_t max_bytes) {

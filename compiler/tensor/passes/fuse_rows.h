@@ -14,10 +14,11 @@
 
 namespace dlcc::tensor {
 
-// Fuses the outermost loops of neighbouring loop nests of a sequence. They must be parallel loops of equal extent. An
-// element that one nest stores and the other accesses must be accessed in the same iteration: all accesses of its
-// buffer have the loop's variable as the index of one dimension.
-Stmt fuse_rows(const Stmt&);
+// One loop nest that does the work of two in turn, or null. The outermost loops are fused, and within them further
+// loops where that is possible. Fused loops are parallel loops of equal extent. An element that one nest stores and the
+// other accesses must be accessed in the same iteration: all accesses of its buffer have the loop's variable as the
+// index of one dimension.
+Stmt fuse_rows(const Stmt& first, const Stmt& second);
 
 // Makes a buffer of `scratch` local to a loop, and removes it from `scratch`, if in each of the kernel bodies one
 // outermost loop has all accesses of the buffer, each iteration accesses one row of it, and the row is static and has

@@ -31,6 +31,12 @@ class StageScheduler {
     return sequence(std::move(parts));
   }
 
+  Stmt by_element() {
+    const bool is_elementwise = !stage_.reduction && !stage_.body && stage_.requirements.empty();
+    if (!is_elementwise || std::ranges::count(shape_, Dim(0))) return nullptr;
+    return loops_.wrap(stores(), 0, loops_.extents.size());
+  }
+
  private:
   // The layout of the box of the result that the stage computes; dense if the box begins or ends within a storage block
   // that it shares with other boxes.
@@ -73,12 +79,17 @@ class StageScheduler {
     return loops_.extents.empty() ? 0 : loops_.extents.size() - 1;
   }
 
-  Stmt elementwise() {
-    std::vector<Stmt> stores;
+  // The stores of one element of each result.
+  Stmt stores() const {
+    std::vector<Stmt> all;
     for (size_t k = 0; k < stage_.results.size(); ++k)
-      stores.push_back(
+      all.push_back(
           store(stage_.results[k], result_index(loops_.index), at_index(stage_.values[k], stage_, loops_.index)));
-    Stmt body = sequence(std::move(stores));
+    return sequence(std::move(all));
+  }
+
+  Stmt elementwise() {
+    Stmt body = stores();
     if (loops_.extents.empty()) return body;
     size_t v = vector_loop();
     body = loops_.wrap(body, v + 1, loops_.extents.size());
@@ -191,14 +202,21 @@ class StageScheduler {
     return std::max(1, machine_.lanes(widest));
   }
 
-  // Whether the operands are contiguous along the last reduced axis and not along an axis of the results.
+  static bool depends_on(const Load& l, const std::vector<Axis>& axes) {
+    return std::ranges::any_of(l.indices, [&](const Expr& i) {
+      return std::ranges::any_of(axes, [&](const Axis& a) { return uses(i, a.var); });
+    });
+  }
+
+  // Whether the operands that change along the reduced axes are contiguous along the last of them, and not along an
+  // axis of the results.
   bool prefers_row_reduction() const {
     ReducerKind kind = reducer_kind(*stage_.reduction);
     if (kind == ReducerKind::other || reduced_.empty() || provably_lt(reduced_.back(), lanes())) return false;
     const Var& last_axis = stage_.reduction->axes.back().var;
     bool along_reduced = false;
     for (const Load& l : loads_of(stage_.values[0])) {
-      if (l.indices.empty()) continue;
+      if (!depends_on(l, stage_.reduction->axes)) continue;
       bool last = uses(l.indices.back(), last_axis);
       for (size_t k = 0; k + 1 < l.indices.size(); ++k)
         if (uses(l.indices[k], last_axis)) return false;
@@ -226,6 +244,10 @@ class StageScheduler {
 
 Stmt schedule_stage(const Stage& stage, const std::map<Buffer, Layout>& layouts, const Machine& machine) {
   return StageScheduler(stage, layouts, machine).run();
+}
+
+Stmt schedule_by_element(const Stage& stage, const std::map<Buffer, Layout>& layouts, const Machine& machine) {
+  return StageScheduler(stage, layouts, machine).by_element();
 }
 
 }  // namespace dlcc::tensor

@@ -3,6 +3,11 @@
 //
 //   parallel outer dimensions: vector innermost dimension: result[index] = value
 //
+// A stage with one element for each row, such as the mean of the row, can instead be scheduled for row fusion
+// (passes/fuse_rows.h), which puts it into the loop over the rows:
+//
+//   parallel dimensions: result[index] = value
+//
 // Reductions whose lanes are neighbouring results:
 //
 //   parallel outer dimensions: parallel vector of the innermost dimension:
@@ -11,8 +16,10 @@
 // Reductions along contiguous operands (rows of a softmax) have neighbouring indices of the last reduced axis as lanes:
 //
 //   parallel dimensions:
-//     acc[lane] = identity; for reduced axes, vectors of the last one: acc[lane] = combine(acc[lane], value)
-//     result = acc[0] combined with acc[1], ..     # a tree reduction over the lanes
+//     acc[u][lane] = identity
+//     for reduced axes, groups of vectors of the last one:
+//       unrolled u: acc[u][lane] = combine(acc[u][lane], value)     # Machine::row_accumulators, one for expensive values
+//     result = all elements of acc combined                         # a tree reduction
 //
 // Operands are read as they are stored; nothing is packed.
 #pragma once
@@ -26,5 +33,8 @@ namespace dlcc::tensor {
 
 // The loops of one stage. `layouts` of the results (absent: dense); operands may have any layout.
 Stmt schedule_stage(const Stage&, const std::map<Buffer, Layout>& layouts, const Machine&);
+
+// The loops of an elementwise stage without vectors, for row fusion; null for other stages.
+Stmt schedule_by_element(const Stage&, const std::map<Buffer, Layout>& layouts, const Machine&);
 
 }  // namespace dlcc::tensor

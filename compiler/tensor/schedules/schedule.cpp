@@ -78,15 +78,23 @@ Stmt schedule_stages(const TensorFunction& f, const std::map<size_t, ReductionPl
     return window ? schedule_window_reduction(*window, layouts, machine, threads)
                   : schedule_tiled_reduction(std::get<TiledReductionPlan>(plan->second), machine);
   };
+  // A stage with a result in blocks gathers its operands, for which it needs the registers.
+  const bool fuses = std::ranges::all_of(f.results, [&](const Buffer& b) { return layout_of(layouts, b).is_dense(); });
   std::vector<Stmt> body;
   for (size_t k = 0; k < f.stages.size(); ++k) {
-    body.push_back(of_stage(k));
+    Stmt loops = of_stage(k), both;
+    if (fuses && !body.empty()) {
+      both = fuse_rows(body.back(), loops);
+      const Stmt elements = both ? nullptr : schedule_by_element(f.stages[k], layouts, machine);
+      if (elements) both = fuse_rows(body.back(), elements);
+    }
+    if (both)
+      body.back() = std::move(both);
+    else
+      body.push_back(std::move(loops));
     if (in_registers(reductions, k)) ++k;
   }
-  // A stage with a result in blocks gathers its operands, for which it needs the registers.
-  const bool are_dense =
-      std::ranges::all_of(f.results, [&](const Buffer& b) { return layout_of(layouts, b).is_dense(); });
-  return are_dense ? fuse_rows(sequence(std::move(body))) : sequence(std::move(body));
+  return sequence(std::move(body));
 }
 
 using PackingFunction = std::function<Constant(const Constant&)>;

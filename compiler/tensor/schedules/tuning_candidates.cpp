@@ -17,9 +17,9 @@ std::string text_of(const Machine& m) {
                tile_overhead, tile_row_overhead, grid_overhead, min_k_of_split_sums, k_unroll, tiles_per_m_block,
                panel_widths, panels_at_once, max_n_of_exact_panels, max_m_of_shared_panels, max_m_of_dot_products,
                max_tiles_of_early_k_blocking, min_n_to_gather, min_k_to_interleave, max_half_blocks_to_interleave,
-               winograd_transform_cost, winograd_block_bytes, max_unrolled_updates, elementwise_chunk, call_cost,
-               fork_cost, min_task_cost, max_tasks_per_thread, register_store_cost, memory_store_cost, memory_load_cost,
-               max_call_share, registers_per_loop, max_halo_growth] = m;
+               winograd_transform_cost, winograd_block_bytes, max_unrolled_updates, elementwise_chunk, row_accumulators,
+               call_cost, fork_cost, min_task_cost, max_tasks_per_thread, register_store_cost, memory_store_cost,
+               memory_load_cost, max_call_share, registers_per_loop, max_halo_growth] = m;
   auto join = [](const auto&... number) {
     std::string text;
     ((text += fmt::format("{} ", number)), ...);
@@ -31,9 +31,9 @@ std::string text_of(const Machine& m) {
               grid_overhead, min_k_of_split_sums, k_unroll, tiles_per_m_block, panel_widths[0], panel_widths[1],
               panel_widths[2], panels_at_once, max_n_of_exact_panels, max_m_of_shared_panels, max_m_of_dot_products,
               max_tiles_of_early_k_blocking, min_n_to_gather, min_k_to_interleave, max_half_blocks_to_interleave,
-              winograd_transform_cost, winograd_block_bytes, max_unrolled_updates, elementwise_chunk, call_cost,
-              fork_cost, min_task_cost, max_tasks_per_thread, register_store_cost, memory_store_cost, memory_load_cost,
-              max_call_share, registers_per_loop, max_halo_growth);
+              winograd_transform_cost, winograd_block_bytes, max_unrolled_updates, elementwise_chunk, row_accumulators,
+              call_cost, fork_cost, min_task_cost, max_tasks_per_thread, register_store_cost, memory_store_cost,
+              memory_load_cost, max_call_share, registers_per_loop, max_halo_growth);
 }
 
 // The storage machine's kernel as text; its parameters show the layouts of packed constants.

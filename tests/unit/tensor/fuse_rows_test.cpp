@@ -19,9 +19,16 @@ Kernel kernel_of(const std::string& body) {
   return parsed->kernels[0];
 }
 
+// The two loop nests of the kernel fused, or as they are.
+void fuse(Kernel& kernel) {
+  const Sequence* nests = as<Sequence>(kernel.body);
+  REQUIRE(nests->body.size() == 2);
+  if (Stmt both = fuse_rows(nests->body[0], nests->body[1])) kernel.body = both;
+}
+
 std::string fused(const std::string& body) {
   Kernel kernel = kernel_of(body);
-  kernel.body = fuse_rows(kernel.body);
+  fuse(kernel);
   const std::string text = print(kernel);
   return text.substr(text.find('\n') + 1);
 }
@@ -53,6 +60,27 @@ TEST_CASE("loop nests over the same rows are fused") {
 )");
 }
 
+TEST_CASE("loops within fused loops are fused where they share rows too") {
+  CHECK(fused(R"(  parallel i in 8 {
+    parallel j in 16 {
+      e[i, j] = exp(x[i, j])
+    }
+  }
+  parallel k in 8 {
+    parallel l in 16 {
+      y[k, l] = e[k, l] * 2.0
+    }
+  }
+)") == R"(  parallel i in 8 {
+    parallel j in 16 {
+      e[i, j] = exp(x[i, j])
+      y[i, j] = e[i, j] * 2.0
+    }
+  }
+}
+)");
+}
+
 TEST_CASE("loop nests stay apart if an iteration needs another row, another extent, or nothing of the first nest") {
   auto stays = [](const std::string& body) { return fused(body) == body + "}\n"; };
   const std::string first = "  parallel i in 8 {\n    vector j in 16 {\n      e[i, j] = x[i, j]\n    }\n  }\n";
@@ -77,7 +105,9 @@ TEST_CASE("scratch of one row for each iteration becomes local") {
     CHECK((print(kernel).find("alloc local e.1: f32[1, 16]") == std::string::npos) == !scratch.empty());
     return scratch.empty();
   };
-  const Stmt rows = fuse_rows(kernel.body), stages = kernel.body;
+  const Stmt stages = kernel.body;
+  fuse(kernel);
+  const Stmt rows = kernel.body;
   CHECK(contracted(rows, 64));
   CHECK_FALSE(contracted(rows, 63));    // a row has 64 bytes
   CHECK_FALSE(contracted(stages, 64));  // both nests access it
