@@ -51,6 +51,10 @@ struct Machine {
 
   int64_t cache_line_bytes = 64;
   int64_t l1_bytes = 32 << 10, l2_bytes = 1 << 20;  // of one core
+  // Addresses that are a multiple of l1_way_bytes apart share a set of the first-level cache, which has l1_ways lines:
+  // rows of a matrix of 1024 floats, for example. x86 has had ways of 4 KiB since the Pentium 4, since they let the
+  // cache be indexed by virtual addresses.
+  int64_t l1_way_bytes = 4 << 10, l1_ways = 8;
   // Machine balance in FLOPs per byte: peak float32 operations of one core divided by its peak memory bandwidth.
   double machine_balance = 16;
   // Number of positions in the next panel from which cache lines are prefetched in turn. The hardware prefetchers

@@ -156,6 +156,27 @@ Expr FloatMath::erf(const Expr& x) const {
   return with_sign_of(select(a < number(1), near, far), x);
 }
 
+// x p(x^2) / q(x^2) between -bound and bound, where it reaches -1 and 1.
+Expr FloatMath::odd_quotient(const std::vector<double>& p, const std::vector<double>& q, double bound,
+                             const Expr& x) const {
+  const Expr near = min(number(bound), max(number(-bound), x)), z = near * near;
+  return min(number(1), max(number(-1), near * polynomial(p, z) / polynomial(q, z)));
+}
+
+Expr FloatMath::fast_tanh(const Expr& x) const {
+  return odd_quotient({1, 0.1337973177433014, 0.0034940498881042004, 2.0583702280418947e-05, 1.331932342196751e-08},
+                      {1, 0.46713048219680786, 0.02587113343179226, 0.00032831166754476726, 7.762133691358031e-07},
+                      9.02, x);
+}
+
+Expr FloatMath::fast_erf(const Expr& x) const {
+  return odd_quotient(
+      {1.1283791065216064, 0.19060403108596802, 0.052770305424928665, 0.0037728918250650167, 0.0002848339208867401,
+       2.0457212031033123e-06},
+      {1, 0.502251148223877, 0.11418664455413818, 0.014983899891376495, 0.0011639082804322243, 3.804410152952187e-05},
+      3.9253, x);
+}
+
 // sigmoid x is 1 / (1 + e^-x). Numerator and denominator are multiplied by 2^-lift, so that the denominator is finite
 // for the smallest results, which are rounded once. For x > 40 the result is 1.
 Expr FloatMath::sigmoid(const Expr& x) const {
@@ -243,6 +264,22 @@ Expr FloatMath::pow(const Expr& x, const Expr& y) const {
   return select(logical_or(equal(y, zero), equal(x, one)), one, r);
 }
 
+// Adding zero makes the root of -0 that of +0, as pow has it.
+std::optional<Expr> FloatMath::pow(const Expr& x, double y) const {
+  const auto root_of = [&] { return select(equal(x, -infinite()), infinite(), root(x + number(0))); };
+  if (y == -1) return number(1) / x;
+  if (y == -0.5) return number(1) / root_of();
+  if (y == 0.5) return root_of();
+  if (y == 1) return x;
+  if (y == 2) return x * x;
+  if (y == 3) return x * x * x;
+  if (y == 4) {
+    const Expr square = x * x;
+    return square * square;
+  }
+  return std::nullopt;
+}
+
 namespace {
 
 // Integer pow by repeated squaring, one step per bit of the exponent. For a negative exponent: 1 / x^-y, rounded toward
@@ -262,16 +299,16 @@ Expr integer_pow(const Expr& x, const Expr& y) {
   return select(y < zero, reciprocal, result);
 }
 
-Expr expand_unary(const FloatMath& math, UnaryOp op, const Expr& x, const Expr& unchanged) {
+Expr expand_unary(const FloatMath& math, UnaryOp op, const Expr& x, bool fast, const Expr& unchanged) {
   switch (op) {
     case UnaryOp::exp:
       return math.exp(x);
     case UnaryOp::log:
       return math.log(x);
     case UnaryOp::tanh:
-      return math.tanh(x);
+      return fast ? math.fast_tanh(x) : math.tanh(x);
     case UnaryOp::erf:
-      return math.erf(x);
+      return fast ? math.fast_erf(x) : math.erf(x);
     case UnaryOp::sigmoid:
       return math.sigmoid(x);
     case UnaryOp::expm1:
@@ -305,26 +342,30 @@ Expr expand_unary(const FloatMath& math, UnaryOp op, const Expr& x, const Expr& 
   }
 }
 
-Expr expand_node(const Expr& e, bool fused) {
+Expr expand_node(const Expr& e, MathOptions options) {
   const bool expandable = e.type() == dtype::f32 || e.type() == dtype::f64;
-  FloatMath math(e.type(), fused);
+  FloatMath math(e.type(), options.fused);
   if (const Binary* x = as<Binary>(e)) {
     if (x->op == BinaryOp::pow && is_integer(e.type())) return integer_pow(x->a, x->b);
-    if (x->op == BinaryOp::pow && expandable) return math.pow(x->a, x->b);
+    if (x->op == BinaryOp::pow && expandable) {
+      const Literal* exponent = as<Literal>(x->b);
+      const auto known = exponent ? math.pow(x->a, exponent->number) : std::nullopt;
+      return known ? *known : math.pow(x->a, x->b);
+    }
     if (x->op == BinaryOp::rem && expandable) return math.remainder(x->a, x->b);
   }
   const Unary* x = as<Unary>(e);
-  return x && expandable ? expand_unary(math, x->op, x->a, e) : e;
+  return x && expandable ? expand_unary(math, x->op, x->a, options.fast && e.type() == dtype::f32, e) : e;
 }
 
 }  // namespace
 
-Expr expand_math(const Expr& e, bool fused) {
-  return rewrite(e, [fused](const Expr& x) { return expand_node(x, fused); });
+Expr expand_math(const Expr& e, MathOptions options) {
+  return rewrite(e, [options](const Expr& x) { return expand_node(x, options); });
 }
 
-Stmt expand_math(const Stmt& s, bool fused) {
-  return rewrite(s, [fused](const Expr& x) { return expand_node(x, fused); });
+Stmt expand_math(const Stmt& s, MathOptions options) {
+  return rewrite(s, [options](const Expr& x) { return expand_node(x, options); });
 }
 
 }  // namespace dlcc::tensor

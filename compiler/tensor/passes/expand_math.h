@@ -12,9 +12,15 @@ namespace dlcc::tensor {
 // place (ulp) for all arguments, except up to 32 ulp of float64 pow near the limits of its range. NaN, infinities,
 // signed zeros and subnormal results are as in IEEE 754.
 //
-// `fused` false rounds multiply-adds twice, for targets without the instruction: float32 errors stay below 4 ulp,
-// float64 pow loses digits.
-Expr expand_math(const Expr&, bool fused = true);
-Stmt expand_math(const Stmt&, bool fused = true);
+// A power with the literal exponent -1, -1/2, 1/2, 1, 2, 3 or 4 becomes products, a root or a quotient.
+struct MathOptions {
+  // Without, multiply-adds are rounded twice, for targets without the instruction: float32 errors stay below 4 ulp,
+  // float64 pow loses digits.
+  bool fused = true;
+  // erf and tanh of float32 are one quotient of polynomials, in half of the time and within 6 ulp.
+  bool fast = false;
+};
+Expr expand_math(const Expr&, MathOptions = {});
+Stmt expand_math(const Stmt&, MathOptions = {});
 
 }  // namespace dlcc::tensor

@@ -200,13 +200,13 @@ bool fits_registers(const Machine& m, const RegisterTile& tile, int64_t accumula
 }
 
 RegisterTile choose_register_tile(const Machine& m, int64_t n_per_vector, int64_t panel_width, int64_t k_interleave,
-                                  bool byte_products) {
+                                  bool byte_products, int64_t max_rows) {
   RegisterTile best;
   double best_ratio = 0;
   for (int64_t nv = 1; nv * n_per_vector <= panel_width; ++nv) {
     if (panel_width % (nv * n_per_vector)) continue;
     int64_t rows = 0;
-    while (fits_registers(m, {rows + 1, nv}, 1, k_interleave, byte_products)) ++rows;
+    while (rows < max_rows && fits_registers(m, {rows + 1, nv}, 1, k_interleave, byte_products)) ++rows;
     if (rows < 1) continue;
     double products_per_load = static_cast<double>(nv * rows) / static_cast<double>(nv + rows);
     if (products_per_load > best_ratio) best = {rows, nv}, best_ratio = products_per_load;

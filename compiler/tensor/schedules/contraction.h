@@ -31,6 +31,7 @@
 // of neighbouring K indices share a vector: [channels of a block / 2] [panel_width] [2].
 #pragma once
 
+#include <limits>
 #include <map>
 #include <optional>
 #include <vector>
@@ -50,6 +51,9 @@ struct ContractionPlan {
   std::vector<int> batch_axes;          // axes of both factors: one product for each index
   bool blocked_result = false;          // the result is stored in blocks of N, so that whole blocks may be written
   int64_t panel_width = channel_block;  // N indices of a packed panel
+  // Neighbouring pixels of the data are a multiple of Machine::l1_way_bytes apart. Of a tile with more pixels than
+  // Machine::l1_ways, each line of data would be evicted before its next K index is read.
+  bool pixels_share_cache_set = false;
   // Neighbouring K indices that share a vector: lane l has N index l / k_interleave and K index l % k_interleave. With
   // 2, no lane is wasted if N ends with half a channel block. The lanes of an N index are added when a tile is stored.
   int64_t k_interleave = 1;
@@ -82,11 +86,13 @@ struct ContractionPlan {
 //     with K-interleaving, the four factors of the next two products,
 //   products of bytes by 16-bit numbers: the odd bytes of weights and data, and the products,
 //   Machine::unassigned_registers for LLVM's register allocator.
+// It has at most `max_rows` pixels.
 struct RegisterTile {
   int64_t rows = 1, vectors = 1;
 };
 RegisterTile choose_register_tile(const Machine&, int64_t n_per_vector, int64_t panel_width, int64_t k_interleave = 1,
-                                  bool byte_products = false);
+                                  bool byte_products = false,
+                                  int64_t max_rows = std::numeric_limits<int64_t>::max());
 
 // Whether a tile of that shape fits the registers with `accumulators_of_element` accumulators for each of its elements.
 bool fits_registers(const Machine&, const RegisterTile&, int64_t accumulators_of_element, int64_t k_interleave = 1,

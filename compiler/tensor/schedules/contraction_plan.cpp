@@ -93,12 +93,33 @@ class Planner {
       (uses(weights(), stage().axes[k].var) ? plan_.batch_axes : plan_.m_axes).push_back(axis);
     }
     plan_.blocked_result = !result.is_dense() && result.parts.back().axis == plan_.n_axis;
+    plan_.pixels_share_cache_set = pixels_share_cache_set();
     choose_panel_width(group ? group : round_up(extent(plan_.n_axis), channel_block), group == 0);
     return true;
   }
 
-  // Chooses the first of the machine's panel widths that divides N. If threads share the panels, chooses the width for
-  // which the largest share of a thread is smallest.
+  bool pixels_share_cache_set() const {
+    const Buffer& b = data().buffer;
+    if (plan_.m_axes.empty() || !layout_of(b).is_dense() || !is_static(b->shape)) return false;
+    const Axis& pixel = stage().axes[static_cast<size_t>(plan_.m_axes.back())];
+    Expr distance(0);
+    for (size_t d = 0; d < b->shape.size(); ++d)
+      distance = distance * Expr(b->shape[d]) +
+                 (substitute(data().indices[d], {{pixel.var, Expr(pixel.var) + Expr(1)}}) - data().indices[d]);
+    const auto elements = constant_integer(simplify(distance));
+    const int64_t bits_of_way = 8 * machine_.l1_way_bytes;
+    return elements && *elements != 0 && *elements * bits(b->type) % bits_of_way == 0;
+  }
+
+  // Whether the register tile for panels of this width has more pixels than a cache set has lines. Fewer pixels have
+  // more products per load in a wide panel.
+  bool pixels_share_cache_set_in(int64_t panel_width) const {
+    const int64_t lanes = std::min<int64_t>(machine_.lanes(bits(data().buffer->type)), channel_block);
+    return plan_.pixels_share_cache_set && choose_register_tile(machine_, lanes, panel_width).rows >= machine_.l1_ways;
+  }
+
+  // Chooses the first of the machine's panel widths that divides N, or a wide panel if pixels share a cache set. If
+  // threads share the panels, chooses the width for which the largest share of a thread is smallest.
   void choose_panel_width(int64_t n, bool may_end_within) {
     int64_t smallest = n + 1;
     Dim m = 1;
@@ -112,6 +133,9 @@ class Planner {
       plan_.panel_width = width;
       smallest = share;
     }
+    if (const int64_t wide = 2 * machine_.panel_widths[0];
+        n % wide == 0 && pixels_share_cache_set_in(plan_.panel_width))
+      plan_.panel_width = wide;
     if (auto width = config_.panel_width; width && (may_end_within ? *width <= n : n % *width == 0))
       plan_.panel_width = *width;
   }

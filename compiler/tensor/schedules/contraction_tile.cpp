@@ -57,7 +57,10 @@ ContractionTile::ContractionTile(const ContractionPlan& plan, const Machine& mac
   weights_factor_ = data_first ? product.b : product.a;
   lanes_ = std::min<int64_t>(machine.lanes(bits(product.a.type())), channel_block);
   n_per_vector_ = lanes_ / plan.lanes_of_n();
-  size_ = choose_register_tile(machine, n_per_vector_, plan.panel_width, plan.k_interleave, plan.byte_products);
+  // The weights need a line of the set, too.
+  const int64_t max_rows = plan.pixels_share_cache_set ? machine.l1_ways - 1 : std::numeric_limits<int64_t>::max();
+  size_ =
+      choose_register_tile(machine, n_per_vector_, plan.panel_width, plan.k_interleave, plan.byte_products, max_rows);
   if (may_span_panels())
     size_ = tile_of_few_rows(machine, pixels().value(), n_per_vector_, plan.panel_width).value_or(size_);
   accumulators_of_element_ = accumulators_of_element();

@@ -13,13 +13,14 @@ namespace {
 std::string text_of(const Machine& m) {
   const auto& [vector_bytes, vector_registers, general_registers, has_fma, multiplies_by_lane, byte_products,
                accumulators_in_flight, product_registers, paired_product_registers, unassigned_registers,
-               cache_line_bytes, l1_bytes, l2_bytes, machine_balance, prefetch_streams, min_k_blocks_to_prefetch,
-               tile_overhead, tile_row_overhead, grid_overhead, min_k_of_split_sums, k_unroll, tiles_per_m_block,
-               panel_widths, panels_at_once, max_n_of_exact_panels, max_m_of_shared_panels, max_m_of_dot_products,
-               max_tiles_of_early_k_blocking, min_n_to_gather, min_k_to_interleave, max_half_blocks_to_interleave,
-               winograd_transform_cost, winograd_block_bytes, max_unrolled_updates, elementwise_chunk, row_accumulators,
-               call_cost, fork_cost, min_task_cost, max_tasks_per_thread, register_store_cost, memory_store_cost,
-               memory_load_cost, max_call_share, registers_per_loop, max_halo_growth] = m;
+               cache_line_bytes, l1_bytes, l2_bytes, l1_way_bytes, l1_ways, machine_balance, prefetch_streams,
+               min_k_blocks_to_prefetch, tile_overhead, tile_row_overhead, grid_overhead, min_k_of_split_sums, k_unroll,
+               tiles_per_m_block, panel_widths, panels_at_once, max_n_of_exact_panels, max_m_of_shared_panels,
+               max_m_of_dot_products, max_tiles_of_early_k_blocking, min_n_to_gather, min_k_to_interleave,
+               max_half_blocks_to_interleave, winograd_transform_cost, winograd_block_bytes, max_unrolled_updates,
+               elementwise_chunk, row_accumulators, call_cost, fork_cost, min_task_cost, max_tasks_per_thread,
+               register_store_cost, memory_store_cost, memory_load_cost, max_call_share, registers_per_loop,
+               max_halo_growth] = m;
   auto join = [](const auto&... number) {
     std::string text;
     ((text += fmt::format("{} ", number)), ...);
@@ -27,13 +28,14 @@ std::string text_of(const Machine& m) {
   };
   return join(vector_bytes, vector_registers, general_registers, has_fma, multiplies_by_lane, accumulators_in_flight,
               product_registers, paired_product_registers, unassigned_registers, cache_line_bytes, l1_bytes, l2_bytes,
-              machine_balance, prefetch_streams, min_k_blocks_to_prefetch, tile_overhead, tile_row_overhead,
-              grid_overhead, min_k_of_split_sums, k_unroll, tiles_per_m_block, panel_widths[0], panel_widths[1],
-              panel_widths[2], panels_at_once, max_n_of_exact_panels, max_m_of_shared_panels, max_m_of_dot_products,
-              max_tiles_of_early_k_blocking, min_n_to_gather, min_k_to_interleave, max_half_blocks_to_interleave,
-              winograd_transform_cost, winograd_block_bytes, max_unrolled_updates, elementwise_chunk, row_accumulators,
-              call_cost, fork_cost, min_task_cost, max_tasks_per_thread, register_store_cost, memory_store_cost,
-              memory_load_cost, max_call_share, registers_per_loop, max_halo_growth);
+              l1_way_bytes, l1_ways, machine_balance, prefetch_streams, min_k_blocks_to_prefetch, tile_overhead,
+              tile_row_overhead, grid_overhead, min_k_of_split_sums, k_unroll, tiles_per_m_block, panel_widths[0],
+              panel_widths[1], panel_widths[2], panels_at_once, max_n_of_exact_panels, max_m_of_shared_panels,
+              max_m_of_dot_products, max_tiles_of_early_k_blocking, min_n_to_gather, min_k_to_interleave,
+              max_half_blocks_to_interleave, winograd_transform_cost, winograd_block_bytes, max_unrolled_updates,
+              elementwise_chunk, row_accumulators, call_cost, fork_cost, min_task_cost, max_tasks_per_thread,
+              register_store_cost, memory_store_cost, memory_load_cost, max_call_share, registers_per_loop,
+              max_halo_growth);
 }
 
 // The storage machine's kernel as text; its parameters show the layouts of packed constants.

@@ -89,13 +89,42 @@ TEST_CASE("float32 functions are within 2.5 ulp over the full range") {
   for (int k = 0; k < 20000; ++k) x.push_back(static_cast<float>(random_unit() * 10));
   for (const Function& f : functions)
     for (bool fused : {true, false}) {
-      auto y = run<float>([&](Expr a, Expr) { return expand_math(unary(f.op, a), fused); }, x, x);
+      auto y = run<float>([&](Expr a, Expr) { return expand_math(unary(f.op, a), {.fused = fused}); }, x, x);
       double worst = 0;
       float where = 0;
       for (size_t k = 0; k < x.size(); ++k)
         if (double e = distance(y[k], f.exact(x[k])); e > worst) worst = e, where = x[k];
       CHECK_MESSAGE(worst < (fused ? 2.5 : 4.0), (f.name + std::string(" at ") + std::to_string(where)));
     }
+}
+
+TEST_CASE("fast erf and tanh of float32 are within 6 ulp and never beyond 1") {
+  std::vector<float> x{0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1e-45f, -1e-45f};
+  for (uint64_t bits = 0; bits < (uint64_t{1} << 32); bits += 20011)
+    x.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  for (int k = 0; k < 100000; ++k) x.push_back(static_cast<float>(random_unit() * 10));
+  for (const Function& f : functions) {
+    if (f.op != UnaryOp::erf && f.op != UnaryOp::tanh) continue;
+    auto y = run<float>([&](Expr a, Expr) { return expand_math(unary(f.op, a), {.fast = true}); }, x, x);
+    for (size_t k = 0; k < x.size(); ++k) {
+      CHECK(distance(y[k], f.exact(x[k])) < 6);
+      CHECK_FALSE(std::abs(y[k]) > 1);
+    }
+  }
+}
+
+TEST_CASE("a power with a known exponent is a product, a root or a quotient") {
+  std::vector<float> x{0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1, -1, 2, -3, 0.1f, 1e-30f, -1e20f};
+  for (int k = 0; k < 1000; ++k) x.push_back(static_cast<float>(random_unit() * 100));
+  for (double exponent : {-1.0, -0.5, 0.5, 1.0, 2.0, 3.0, 4.0}) {
+    auto known = [&](const Expr& a) { return expand_math(pow(a, literal(dtype::f32, exponent))); };
+    CHECK(print(known(Expr(make_var("v", dtype::f32)))).find("bitcast") == std::string::npos);
+    auto y = run<float>([&](Expr a, Expr) { return known(a); }, x, x);
+    for (size_t k = 0; k < x.size(); ++k) {
+      CAPTURE(x[k]);
+      CHECK(distance(y[k], std::pow(static_cast<long double>(x[k]), static_cast<long double>(exponent))) < 2);
+    }
+  }
 }
 
 TEST_CASE("float64 functions are within 2.5 ulp") {
