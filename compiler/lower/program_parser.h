@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "lower/parse_program.h"
-#include "tensor/byte_products.h"
 #include "tensor/parser.h"
+#include "tensor/tile_transpose.h"
 
 namespace dlcc::lower {
 
 class ProgramParser : tensor::Parser {
  public:
   ProgramParser(std::string_view text, const std::string& file, Diagnostics& diagnostics)
-      : Parser(text, file, diagnostics, tensor::byte_products()) {}
+      : Parser(text, file, diagnostics, tensor::known_intrinsics()) {}
 
   ParsedProgram run();
 

@@ -25,6 +25,7 @@ struct Intrinsic {
   //   "llvm.NAME"  is LLVM's intrinsic of this name. Its operands are boxes of one dimension, in registers; the operand
   //                that is written is its first argument and its result.
   //   "byte products"  is emitted by rules of the target (tensor/byte_products.h).
+  //   "tile transpose" is emitted as exchanges between vectors (tensor/tile_transpose.h).
   std::string emission;
 };
 

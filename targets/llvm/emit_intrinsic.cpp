@@ -7,6 +7,7 @@
 #include "targets/llvm/kernel_emitter.h"
 #include "tensor/byte_products.h"
 #include "tensor/intrinsic.h"
+#include "tensor/tile_transpose.h"
 
 namespace dlcc::targets {
 
@@ -30,6 +31,8 @@ void KernelEmitter::emit_intrinsic(const IntrinsicCall& x) {
     emit_function_call(x, i.emission.substr(function_rule.size()));
   else if (possible && i.emission.starts_with(instruction_rule))
     emit_instruction(x);
+  else if (possible && i.emission == tile_transpose_emission)
+    emit_tile_transpose(x);
   else if (!possible || i.emission != byte_products_emission || !emit_byte_products(x))
     emit(inline_intrinsic(x));
 }

@@ -217,6 +217,7 @@ class KernelEmitter {
   void emit_instruction(const tensor::IntrinsicCall&);
   // False if the CPU has no instruction for it.
   bool emit_byte_products(const tensor::IntrinsicCall&);
+  void emit_tile_transpose(const tensor::IntrinsicCall&);
   Value* pointer_to(const tensor::Region&);
 
   // ---- outlined functions (emit_function.cpp)

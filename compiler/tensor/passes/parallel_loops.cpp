@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "support/integers.h"
+#include "tensor/intrinsic.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
 
@@ -94,8 +95,13 @@ class LoopSelector {
             [&](const Prefetch&) {
               return CostedStmt{s, machine_.register_store_cost};
             },
-            [&](const IntrinsicCall&) {
-              return CostedStmt{s, machine_.memory_store_cost};
+            [&](const IntrinsicCall& x) {
+              double cost = machine_.memory_store_cost;
+              for (const Intrinsic::Operand& o : x.intrinsic->operands)
+                if (o.access == Access::write && o.buffer->scope == Scope::global)
+                  cost = static_cast<double>(product(o.buffer->shape).value()) *
+                         (machine_.memory_store_cost + machine_.memory_load_cost);
+              return CostedStmt{s, cost};
             },
         },
         s->v);

@@ -24,6 +24,7 @@
 #include "tensor/schedules/statements.h"
 #include "tensor/schedules/symbolic_contraction.h"
 #include "tensor/schedules/tiled_reduction.h"
+#include "tensor/schedules/transpose.h"
 #include "tensor/schedules/window_reduction.h"
 #include "tensor/schedules/winograd.h"
 #include "tensor/verify.h"
@@ -72,8 +73,10 @@ Stmt schedule_stages(const TensorFunction& f, const std::map<size_t, ReductionPl
                      const std::map<Buffer, Layout>& layouts, const Machine& machine, int threads) {
   auto of_stage = [&](size_t k) -> Stmt {
     auto plan = reductions.find(k);
-    if (plan == reductions.end())
+    if (plan == reductions.end()) {
+      if (Stmt transposed = schedule_transpose(f.stages[k], layouts, machine)) return transposed;
       return f.stages[k].body ? schedule_body(f.stages[k], machine) : schedule_stage(f.stages[k], layouts, machine);
+    }
     const auto* window = std::get_if<WindowReductionPlan>(&plan->second);
     return window ? schedule_window_reduction(*window, layouts, machine, threads)
                   : schedule_tiled_reduction(std::get<TiledReductionPlan>(plan->second), machine);

@@ -5,6 +5,7 @@
 #include "tensor/byte_products.h"
 #include "tensor/evaluate.h"
 #include "tensor/parse.h"
+#include "tensor/tile_transpose.h"
 
 using namespace dlcc;
 using namespace dlcc::tensor;
@@ -121,5 +122,34 @@ TEST_CASE("dot products of bytes are exact with and without VNNI") {
       if (ran->status == static_cast<int>(Status::unsupported_cpu)) continue;
       CHECK(ran->outputs[0].same_as(evaluate(kernel, inputs).results[0]));
     }
+  }
+}
+
+TEST_CASE("tiles are transposed by exchanges between vectors, with dimensions between rows and columns") {
+  std::vector<float> values;
+  for (int k = 0; k < 9 * 3 * 11; ++k) values.push_back(static_cast<float>(k));
+  for (const auto& [size, cpu] : {std::pair{"4", "x86-64-v2"}, {"8", "x86-64-v3"}, {"8", "x86-64-v2"}}) {
+    const std::string n = size;
+    Diagnostics diagnostics;
+    auto parsed = parse(
+        "kernel @k(read x: f32[9, 3, 11], write y: f32[10, 12]) {\n for i in 10 { vector j in 12 { y[i, j] "
+        "= 0.0 } }\n call transpose.f32.x" +
+            n + ".1.0(x[1, 2, 3], y[2, 4])\n}",
+        "test", diagnostics, known_intrinsics());
+    REQUIRE_MESSAGE(parsed, diagnostics.str());
+    const Kernel& kernel = parsed->kernels[0];
+    CHECK(assembly(kernel, cpu).find("shuf") != std::string::npos);
+    std::vector<Constant> inputs = {Constant::of(dtype::f32, {9, 3, 11}, values)};
+    KernelObject object = compile(kernel, cpu);
+    auto ran = targets::run_object({object.object, &object.interface, inputs}, diagnostics);
+    REQUIRE_MESSAGE(ran, diagnostics.str());
+    const auto y = ran->outputs[0].as<float>();
+    for (size_t i = 0; i < 10; ++i)
+      for (size_t j = 0; j < 12; ++j) {
+        const size_t row = i - 2, column = j - 4, tile = std::stoul(n);
+        const bool is_inside = row < tile && column < tile;
+        CHECK(y[12 * i + j] == (is_inside ? values[((1 + column) * 3 + 2) * 11 + 3 + row] : 0.f));
+      }
+    CHECK(ran->outputs[0].same_as(evaluate(kernel, inputs).results[0]));
   }
 }
