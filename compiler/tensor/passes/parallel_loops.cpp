@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "shape/typical_sizes.h"
 #include "support/integers.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tensor/schedules/loops.h"
+#include "support/integers.h"
 
 namespace dlcc::tensor {
 
@@ -82,7 +82,7 @@ KLoops::NextWeights KLoops::next_weights(const KRange& k) const {
 // The number of unrolled blocks in `k` K indices. 0 for few K indices, such as the taps of a row or the channels of the
 // input image: their loop is not unrolled.
 int64_t KLoops::unrolled_blocks_in(int64_t k) const {
-  bool plain = plan_.blocked_k < 0 && k < 4 * machine_.k_unroll;
+  bool plain = plan_.blocked_k < 0 && k < machine_.min_unrolled_blocks * machine_.k_unroll;
   return plain ? 0 : k / machine_.k_unroll;
 }
 
