@@ -162,7 +162,7 @@ class Scheduler {
       return tiles(at, area, [&](const Tile& t) { return tile_.add_partial_sums(at, t, range, total); });
     };
     int64_t whole = k_loops_.blocks() / blocks, left = k_loops_.blocks() % blocks;
-    Var range = make_var("part");
+    Var range = make_var("k_range");
     Stmt whole_ranges = for_loop(range, whole, LoopKind::serial, add({Expr(range) * Expr(blocks), blocks, false}));
     Stmt last_range = left > 0 || k_loops_.has_rest() ? add({Expr(whole * blocks), left, true}) : nullptr;
     Stmt stores =

@@ -123,7 +123,7 @@ Stmt KLoops::chunk(const Stmt& body, const Expr& base, int64_t count, const KChu
   int64_t unrolled_blocks = unrolled_blocks_in(count), k_unroll = machine_.k_unroll,
           rest = count - unrolled_blocks * k_unroll;
   int64_t together = plan_.k_interleave;
-  Var unrolled_block = make_var("step"), k = make_var("k"), last = make_var("k");
+  Var unrolled_block = make_var("unrolled_block"), k = make_var("k"), last = make_var("k");
   auto at = [&](const Expr& k_index, const Expr& in_block) {
     Substitution s = {{axis, k_index}};
     if (hooks.k_in_block) s[hooks.k_in_block] = in_block;

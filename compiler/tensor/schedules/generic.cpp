@@ -118,7 +118,7 @@ class StageScheduler {
     const Dim& extent = loops_.extents[loop];
     const Dim whole = provably_lt(extent, machine_.min_elementwise_chunks * chunk) ? Dim(0) : floor_div(extent, chunk);
     const Dim rest = extent - whole * Dim(chunk);
-    Var c = make_var("piece");
+    Var c = make_var("chunk");
     Stmt chunks, last;
     if (whole != Dim(0))
       chunks = for_loop(c, Expr(whole), LoopKind::parallel, vector_loops(body, loop, Expr(c) * Expr(chunk), chunk));

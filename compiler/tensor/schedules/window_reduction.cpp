@@ -155,7 +155,7 @@ class Scheduler {
 
   Stmt partial_sums(const Stmt& body, const Stmt& after_partial) const {
     const Axis& a = reduced(tiling_.partial_axis);
-    Var partial_sum = make_var("part"), k = make_var(a.var->name);
+    Var partial_sum = make_var("partial_sum"), k = make_var(a.var->name);
     auto one = [&](const Expr& begin, int64_t count) {
       Stmt sum = for_loop(k, count, LoopKind::serial, substitute(body, {{a.var, begin + Expr(k)}}));
       return sequence({sum, after_partial});

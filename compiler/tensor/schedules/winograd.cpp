@@ -188,7 +188,7 @@ class Scheduler {
                int64_t offset) const {
     Buffer acc = make_buffer("acc", dtype::f32, {tall, register_tile_.vectors, lanes_}, Scope::reg);
     Var r = make_var("r"), v = make_var("v"), channels = make_var("channels"),
-        unrolled_block = make_var("step"), k = make_var("k");
+        unrolled_block = make_var("unrolled_block"), k = make_var("k");
     auto each = [&](const std::function<Stmt(const Expr& column, const Expr& lane)>& body) {
       Stmt s = lanes([&](const Expr& lane) { return body(Expr(v) * Expr(lanes_) + lane + Expr(offset), lane); });
       return for_loop(r, tall, LoopKind::unrolled, for_loop(v, register_tile_.vectors, LoopKind::unrolled, s));
