@@ -2,7 +2,7 @@
 
 #include "targets/llvm/codegen.h"
 #include "tensor/machine.h"
-#include "tensor/schedules/loops.h"
+#include "tensor/visit.h"
 
 namespace dlcc {
 
